@@ -1,0 +1,52 @@
+// What a long job is doing now: read by progress bars, watchdogs and cancel buttons while the job runs elsewhere.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "kernels/base/error.h"
+
+namespace convscope {
+
+// Thread-safe. `beat` counts finished units over the whole life of the job, so a watchdog that sees it stand still
+// for long knows that nothing finishes.
+class Activity {
+ public:
+  struct Snapshot {
+    std::string phase;
+    uint64_t done = 0, total = 0, beat = 0;
+  };
+
+  // Starts a phase of `total` units (0: unknown).
+  void phase(std::string_view name, uint64_t total = 0) {
+    std::lock_guard lock(mutex_);
+    phase_ = name;
+    total_ = total;
+    done_ = 0;
+    beat_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void advance(uint64_t units = 1) {
+    done_.fetch_add(units, std::memory_order_relaxed);
+    beat_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void cancel() { cancelled_ = true; }
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+  void check() const {
+    if (cancelled()) throw Cancelled();
+  }
+  Snapshot snapshot() const {
+    std::lock_guard lock(mutex_);
+    return {phase_, done_.load(std::memory_order_relaxed), total_, beat_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string phase_;
+  uint64_t total_ = 0;
+  std::atomic<uint64_t> done_{0}, beat_{0};
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace convscope

@@ -1,0 +1,19 @@
+// Words and numbers for people.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convscope {
+
+// The candidate nearest to `word` by edit distance, or "" if none is near (more than a third of the letters differ).
+std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
+
+std::string grouped(int64_t n);              // 1,234,567
+std::string bytes_text(uint64_t bytes);      // 4.00 GiB
+std::string time_text(double milliseconds);  // three significant digits with a unit: 12.3 µs
+std::string number_text(double v);           // up to six significant digits; NaN and Infinity spelled out
+std::string percent_text(double part, double whole);  // never rounds to 0 % or 100 % what is not exactly that
+
+}  // namespace convscope

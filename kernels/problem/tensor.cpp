@@ -1,0 +1,60 @@
+#include "kernels/problem/tensor.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+
+namespace convscope {
+namespace {
+constexpr size_t mapped_from = size_t{1} << 20;
+}
+
+HostBytes::HostBytes(size_t size) : size_(size) {
+  if (size == 0) return;
+  void* p = nullptr;
+  if (size >= mapped_from) {
+    if (size <= available_host_memory()) {
+      p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (p == MAP_FAILED) p = nullptr;
+      else madvise(p, size, MADV_HUGEPAGE);  // first touch of gigabytes is otherwise dominated by page faults
+    }
+  } else {
+    p = std::aligned_alloc(64, (size + 63) / 64 * 64);
+  }
+  if (!p) {
+    size_ = 0;
+    throw InputError("memory", bytes_text(size),
+                     "needed at once, but the system has " + bytes_text(available_host_memory()) + " available");
+  }
+  data_ = static_cast<std::byte*>(p);
+}
+
+HostBytes::~HostBytes() {
+  if (!data_) return;
+  if (size_ >= mapped_from) munmap(data_, size_);
+  else std::free(data_);
+}
+
+uint64_t available_host_memory() {
+  uint64_t available = std::numeric_limits<uint64_t>::max();
+  std::ifstream meminfo("/proc/meminfo");
+  std::string key, unit;
+  uint64_t value;
+  while (meminfo >> key >> value) {
+    std::getline(meminfo, unit);
+    if (key == "MemAvailable:") available = value * 1024;
+  }
+  // Control group v2: what is left under the limit. The files are absent outside a group.
+  uint64_t limit, used;
+  std::ifstream max("/sys/fs/cgroup/memory.max"), now("/sys/fs/cgroup/memory.current");
+  if (max >> limit && now >> used) available = std::min(available, limit > used ? limit - used : 0);
+  return available;
+}
+
+}  // namespace convscope

@@ -1,0 +1,259 @@
+#include "kernels/runtime/cuda/cuda_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "kernels/base/worker_pool.h"
+#include "kernels/runtime/cuda/driver.h"
+#include "kernels/runtime/simt/executor.h"
+
+namespace convscope::cuda {
+namespace {
+
+constexpr size_t staging_bytes = size_t{32} << 20;
+
+class CudaMemory final : public DeviceMemory {
+ public:
+  CudaMemory(const CudaDevice& device, size_t bytes) : device_(device) {
+    check(driver().cuMemAlloc(&pointer_, std::max<size_t>(bytes, 256)), "taking " + bytes_text(bytes) + " of GPU memory");
+    address_ = pointer_;
+    size_ = bytes;
+  }
+  ~CudaMemory() override { driver().cuMemFree(pointer_); }
+
+ private:
+  const CudaDevice& device_;
+  CUdeviceptr pointer_ = 0;
+};
+
+int attribute(CUdevice d, CUdevice_attribute a) {
+  int v = 0;
+  check(driver().cuDeviceGetAttribute(&v, a, d), "asking the GPU for an attribute");
+  return v;
+}
+
+DeviceInfo describe_device(CUdevice d, int index) {
+  DeviceInfo info;
+  info.kind = DeviceInfo::Kind::cuda;
+  info.index = index;
+  char name[256] = {};
+  check(driver().cuDeviceGetName(name, sizeof name, d), "asking the GPU for its name");
+  info.name = name;
+  info.architecture = fmt::format("sm_{}{}", attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+                                  attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+  int version = 0;
+  check(driver().cuDriverGetVersion(&version), "asking for the driver's version");
+  info.driver = fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
+  size_t memory = 0;
+  check(driver().cuDeviceTotalMem(&memory, d), "asking the GPU for its memory");
+  info.memory_bytes = memory;
+  info.l2_bytes = static_cast<uint64_t>(attribute(d, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
+  info.multiprocessors = attribute(d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  // Two transfers a clock; the clock is in kHz, the bus in bits.
+  info.memory_bandwidth_gbs = 2.0 * attribute(d, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
+                              attribute(d, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8 / 1e6;
+  return info;
+}
+
+uint64_t address_of(const Bindings& at, Tensor t) {
+  switch (t) {
+    case Tensor::x: return at.x;
+    case Tensor::w: return at.w;
+    case Tensor::b: return at.b;
+    case Tensor::y: return at.y;
+    case Tensor::workspace: return at.workspace;
+  }
+  return 0;
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(int index) {
+  const Driver& d = driver();
+  int count = 0;
+  check(d.cuDeviceGetCount(&count), "counting the GPUs");
+  if (index >= count)
+    throw MissingError(fmt::format("there is no GPU {}", index),
+                       count ? fmt::format("use cuda:0 to cuda:{}", count - 1) : "use --device emulator");
+  check(d.cuDeviceGet(&device_, index), "opening the GPU");
+  info_ = describe_device(device_, index);
+  major_ = attribute(device_, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  minor_ = attribute(device_, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  check(d.cuDevicePrimaryCtxRetain(&context_, device_), "opening the GPU's context");
+  make_current();
+  check(d.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "making a stream");
+  for (int i = 0; i < 2; i++) {
+    check(d.cuMemAllocHost(&staging_[i], staging_bytes), "taking pinned memory");
+    check(d.cuEventCreate(&staging_done_[i], CU_EVENT_DISABLE_TIMING), "making an event");
+  }
+  modules_ = std::make_unique<Modules>();
+}
+
+CudaDevice::~CudaDevice() {
+  const Driver& d = driver();
+  d.cuCtxSetCurrent(context_);
+  modules_.reset();
+  for (int i = 0; i < 2; i++) {
+    if (staging_done_[i]) d.cuEventDestroy(staging_done_[i]);
+    if (staging_[i]) d.cuMemFreeHost(staging_[i]);
+  }
+  if (stream_) d.cuStreamDestroy(stream_);
+  d.cuDevicePrimaryCtxRelease(device_);
+}
+
+void CudaDevice::make_current() const { check(driver().cuCtxSetCurrent(context_), "making the GPU's context current"); }
+
+std::string CudaDevice::unavailable(const KernelDefinition& kernel) const {
+  std::string lacking;
+  for (const auto& need : kernel.requires_hardware()) {
+    int capability = 0;
+    bool exact = need == "sm_90a" || need == "wgmma";  // architecture-specific: no later GPU has it
+    bool have = exact                                                                  ? major_ == 9
+                : need == "tma"                                                        ? major_ >= 9
+                : std::sscanf(need.c_str(), "sm_%d", &capability) == 1 && capability   ? major_ * 10 + minor_ >= capability
+                                                                                       : false;
+    if (!have) lacking += (lacking.empty() ? "" : ", ") + need;
+  }
+  return lacking.empty() ? "" : fmt::format("needs {}, this GPU is {}", lacking, info_.architecture);
+}
+
+uint64_t CudaDevice::free_memory() const {
+  size_t free = 0, total = 0;
+  check(driver().cuMemGetInfo(&free, &total), "asking for free GPU memory");
+  return free;
+}
+
+std::unique_ptr<DeviceMemory> CudaDevice::allocate(size_t bytes) {
+  uint64_t free = free_memory();
+  if (bytes > free)
+    throw InputError("memory", bytes_text(bytes), fmt::format("needed at once, but {} has {} free", info_.name, bytes_text(free)));
+  return std::make_unique<CudaMemory>(*this, bytes);
+}
+
+// Through two pinned buffers in turn: while one is on its way, the workers copy the other.
+void CudaDevice::staged_copy(CUdeviceptr device, void* host, size_t bytes, bool to_device) {
+  const Driver& d = driver();
+  auto copy = [](void* to, const void* from, size_t n) {
+    WorkerPool::shared().for_chunks(static_cast<int64_t>(n), 4 << 20, [&](int64_t a, int64_t b) {
+      std::memcpy(static_cast<char*>(to) + a, static_cast<const char*>(from) + a, static_cast<size_t>(b - a));
+    });
+  };
+  size_t chunks = (bytes + staging_bytes - 1) / staging_bytes;
+  auto part = [&](size_t c) { return std::min(staging_bytes, bytes - c * staging_bytes); };
+  const char* doing = to_device ? "copying to the GPU" : "copying from the GPU";
+  for (size_t c = 0; c < chunks + (to_device ? 0 : 1); c++) {
+    int slot = static_cast<int>(c % 2);
+    char* place = static_cast<char*>(host) + c * staging_bytes;
+    if (to_device) {
+      if (c >= 2) check(d.cuEventSynchronize(staging_done_[slot]), doing);
+      copy(staging_[slot], place, part(c));
+      check(d.cuMemcpyHtoDAsync(device + c * staging_bytes, staging_[slot], part(c), stream_), doing);
+      check(d.cuEventRecord(staging_done_[slot], stream_), doing);
+    } else {
+      if (c < chunks) {
+        check(d.cuMemcpyDtoHAsync(staging_[slot], device + c * staging_bytes, part(c), stream_), doing);
+        check(d.cuEventRecord(staging_done_[slot], stream_), doing);
+      }
+      if (c >= 1) {
+        check(d.cuEventSynchronize(staging_done_[1 - slot]), doing);
+        copy(place - staging_bytes, staging_[1 - slot], part(c - 1));
+      }
+    }
+  }
+  check(d.cuStreamSynchronize(stream_), doing);
+}
+
+void CudaDevice::write(DeviceMemory& to, size_t offset, const void* from, size_t bytes) {
+  if (bytes) staged_copy(to.address() + offset, const_cast<void*>(from), bytes, true);
+}
+
+void CudaDevice::read(const DeviceMemory& from, size_t offset, void* to, size_t bytes) {
+  if (bytes) staged_copy(from.address() + offset, to, bytes, false);
+}
+
+void CudaDevice::fill(DeviceMemory& to, size_t offset, uint32_t word, size_t bytes) {
+  check(driver().cuMemsetD32Async(to.address() + offset, word, bytes / 4, stream_), "filling GPU memory");
+  check(driver().cuStreamSynchronize(stream_), "filling GPU memory");
+}
+
+void CudaDevice::launch(const KernelDefinition& kernel, const Launch& l, const Bindings& at) {
+  const Driver& d = driver();
+  if (auto why = simt::launch_shape_fault(l.entry, l.grid, l.block, l.dynamic_shared_bytes); !why.empty()) throw KernelFault(why);
+  CUfunction f = modules_->function(kernel.file(), l.entry.name);
+  auto shared = static_cast<int>(l.dynamic_shared_bytes);
+  if (shared > 48 * 1024)
+    check(d.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared),
+          fmt::format("giving kernel {} {} bytes of shared memory", l.entry.name, shared));
+  std::vector<uint64_t> pointers(l.arguments.size());
+  std::vector<void*> args;
+  for (size_t i = 0; i < l.arguments.size(); i++) {
+    const Argument& a = l.arguments[i];
+    if (a.is_tensor) {
+      uint64_t base = address_of(at, a.tensor.tensor);
+      pointers[i] = base ? base + static_cast<uint64_t>(a.tensor.offset_bytes) : 0;
+      args.push_back(&pointers[i]);
+    } else {
+      args.push_back(const_cast<std::byte*>(a.value.data()));
+    }
+  }
+  auto u = [](int64_t v) { return static_cast<unsigned>(v); };
+  check(d.cuLaunchKernel(f, u(l.grid.x), u(l.grid.y), u(l.grid.z), u(l.block.x), u(l.block.y), u(l.block.z),
+                         static_cast<unsigned>(shared), stream_, args.data(), nullptr),
+        fmt::format("launching kernel {}", l.entry.name));
+}
+
+void CudaDevice::issue(const KernelDefinition& kernel, const Plan& plan, const Bindings& at) {
+  for (const auto& l : plan.launches()) launch(kernel, l, at);
+}
+
+void CudaDevice::run(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, const RunOptions& options) {
+  if (auto why = unavailable(kernel); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
+  make_current();
+  if (options.activity) options.activity->phase("running " + kernel.name());
+  for (const auto& l : plan.launches()) {
+    launch(kernel, l, at);
+    check(driver().cuStreamSynchronize(stream_), fmt::format("kernel {}", l.entry.name));
+    if (options.activity) {
+      options.activity->advance();
+      options.activity->check();
+    }
+  }
+}
+
+Timing CudaDevice::time(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, bool cold,
+                        const TimingOptions& options, Activity* activity) {
+  if (auto why = unavailable(kernel); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
+  make_current();
+  if (activity) activity->phase("timing " + kernel.name());
+  return time_work([&] { issue(kernel, plan, at); }, cold, options, activity);
+}
+
+}  // namespace convscope::cuda
+
+namespace convscope {
+
+std::vector<DeviceInfo> cuda_devices(std::string& why_none) {
+  std::vector<DeviceInfo> list;
+  try {
+    const auto& d = cuda::driver();
+    int count = 0;
+    cuda::check(d.cuDeviceGetCount(&count), "counting the GPUs");
+    for (int i = 0; i < count; i++) {
+      CUdevice device = 0;
+      cuda::check(d.cuDeviceGet(&device, i), "opening the GPU");
+      list.push_back(cuda::describe_device(device, i));
+    }
+    if (list.empty()) why_none = "the driver sees no GPU";
+  } catch (const std::exception& e) {
+    why_none = e.what();
+  }
+  return list;
+}
+
+std::unique_ptr<Device> open_cuda(int index) { return std::make_unique<cuda::CudaDevice>(index); }
+
+}  // namespace convscope

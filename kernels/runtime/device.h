@@ -1,0 +1,86 @@
+// Where kernels run: the emulator or one GPU, behind one interface.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "convscope/plan.h"
+#include "kernels/base/activity.h"
+#include "kernels/runtime/timing.h"
+
+namespace convscope {
+
+struct DeviceInfo {
+  enum class Kind { emulator, cuda };
+  Kind kind = Kind::emulator;
+  int index = 0;                   // cuda:N
+  std::string name;                // "NVIDIA H200", "CPU emulator, 2 workers"
+  std::string architecture;        // "sm_90", "x86-64"
+  std::string driver;              // version, or ""
+  uint64_t memory_bytes = 0;       // all there is
+  uint64_t l2_bytes = 0;
+  int multiprocessors = 0;         // emulator: workers
+  double memory_bandwidth_gbs = 0;  // theoretical peak in GB/s (computed: bus width × memory clock); 0: unknown
+};
+
+// Memory on a device. Freed with the object.
+class DeviceMemory {
+ public:
+  virtual ~DeviceMemory() = default;
+  uint64_t address() const { return address_; }
+  size_t size() const { return size_; }
+
+ protected:
+  uint64_t address_ = 0;
+  size_t size_ = 0;
+};
+
+// The addresses that a plan's tensor arguments become. b is 0 without a bias.
+struct Bindings {
+  uint64_t x = 0, w = 0, b = 0, y = 0, workspace = 0;
+};
+
+struct RunOptions {
+  uint32_t order_seed = 0;       // emulator: shuffles lanes, warps and blocks
+  Activity* activity = nullptr;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const DeviceInfo& info() const = 0;
+  bool is_emulator() const { return info().kind == DeviceInfo::Kind::emulator; }
+
+  // Why this kernel cannot run here ("needs sm_90a, this is …"), or "".
+  virtual std::string unavailable(const KernelDefinition& kernel) const = 0;
+
+  virtual uint64_t free_memory() const = 0;
+  // 256-byte aligned, not cleared. Errors: InputError("memory", …) when there is not enough, before anything is taken.
+  virtual std::unique_ptr<DeviceMemory> allocate(size_t bytes) = 0;
+  virtual void write(DeviceMemory& to, size_t offset, const void* from, size_t bytes) = 0;
+  virtual void read(const DeviceMemory& from, size_t offset, void* to, size_t bytes) = 0;
+  // Repeats a 32-bit word; offset and bytes are multiples of 4.
+  virtual void fill(DeviceMemory& to, size_t offset, uint32_t word, size_t bytes) = 0;
+
+  // Runs all launches of the plan in order and waits for the end.
+  // Errors: KernelFault; DeviceError (poisoned when the device cannot be used again); Cancelled.
+  virtual void run(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings, const RunOptions& options) = 0;
+
+  // Times whole plans. cold: the L2 cache is flushed before each sample. On the emulator only hot, in host time.
+  virtual Timing time(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings, bool cold,
+                      const TimingOptions& options, Activity* activity) = 0;
+};
+
+// "auto", "emulator", "cuda" or "cuda:N". Errors: InputError for another word; MissingError with how to get what lacks.
+std::unique_ptr<Device> open_device(const std::string& name);
+
+std::unique_ptr<Device> open_emulator();
+
+// Every GPU that can be used, without opening one; empty with the reason in `why_none`.
+std::vector<DeviceInfo> cuda_devices(std::string& why_none);
+// Errors: MissingError.
+std::unique_ptr<Device> open_cuda(int index);
+
+}  // namespace convscope

@@ -1,0 +1,144 @@
+// The emulator as a device: memory of the host between guard pages, launches through simt/.
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "kernels/base/worker_pool.h"
+#include "kernels/problem/tensor.h"
+#include "kernels/runtime/device.h"
+#include "kernels/runtime/simt/executor.h"
+
+namespace convscope {
+namespace {
+
+constexpr size_t page = 4096;
+
+// Inaccessible pages on both sides: what runs past the red zones faults instead of corrupting the engine.
+class HostMemory final : public DeviceMemory {
+ public:
+  explicit HostMemory(size_t bytes) {
+    size_t inner = (bytes + page - 1) / page * page;
+    mapped_ = inner + 2 * guard;
+    if (bytes <= available_host_memory()) {
+      base_ = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (base_ != MAP_FAILED && inner &&
+          mprotect(static_cast<char*>(base_) + guard, inner, PROT_READ | PROT_WRITE) != 0) {
+        munmap(base_, mapped_);
+        base_ = MAP_FAILED;
+      }
+    }
+    if (base_ == MAP_FAILED)
+      throw InputError("memory", bytes_text(bytes),
+                       "needed at once, but the system has " + bytes_text(available_host_memory()) + " available");
+    if (inner >= (size_t{1} << 21)) madvise(static_cast<char*>(base_) + guard, inner, MADV_HUGEPAGE);
+    address_ = reinterpret_cast<uint64_t>(base_) + guard;
+    size_ = bytes;
+  }
+  ~HostMemory() override { munmap(base_, mapped_); }
+  char* data() const { return reinterpret_cast<char*>(address_); }
+
+ private:
+  static constexpr size_t guard = 16 * page;
+  void* base_ = MAP_FAILED;
+  size_t mapped_ = 0;
+};
+
+char* host(const DeviceMemory& m) { return static_cast<const HostMemory&>(m).data(); }
+
+class EmulatorDevice final : public Device {
+ public:
+  EmulatorDevice() {
+    info_.kind = DeviceInfo::Kind::emulator;
+    info_.multiprocessors = WorkerPool::shared().size();
+    info_.name = fmt::format("CPU emulator, {} worker{}", info_.multiprocessors, info_.multiprocessors == 1 ? "" : "s");
+    info_.architecture = "x86-64";
+    info_.memory_bytes = available_host_memory();
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+
+  std::string unavailable(const KernelDefinition& kernel) const override {
+    if (kernel.requires_hardware().empty()) return "";
+    std::string list;
+    for (const auto& r : kernel.requires_hardware()) list += (list.empty() ? "" : ", ") + r;
+    return "needs " + list + ", which the emulator does not have: run it on a GPU";
+  }
+
+  uint64_t free_memory() const override { return available_host_memory(); }
+  std::unique_ptr<DeviceMemory> allocate(size_t bytes) override { return std::make_unique<HostMemory>(bytes); }
+  void write(DeviceMemory& to, size_t offset, const void* from, size_t bytes) override {
+    if (bytes) std::memcpy(host(to) + offset, from, bytes);
+  }
+  void read(const DeviceMemory& from, size_t offset, void* to, size_t bytes) override {
+    if (bytes) std::memcpy(to, host(from) + offset, bytes);
+  }
+  void fill(DeviceMemory& to, size_t offset, uint32_t word, size_t bytes) override {
+    auto* p = reinterpret_cast<uint32_t*>(host(to) + offset);
+    WorkerPool::shared().for_chunks(static_cast<int64_t>(bytes / 4), 1 << 20,
+                                    [&](int64_t a, int64_t b) { std::fill(p + a, p + b, word); });
+  }
+
+  void run(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, const RunOptions& options) override {
+    if (auto why = unavailable(kernel); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
+    if (options.activity) {
+      uint64_t blocks = 0;
+      for (const auto& l : plan.launches()) blocks += static_cast<uint64_t>(l.grid.count());
+      options.activity->phase("running " + kernel.name(), blocks);
+    }
+    for (const auto& l : plan.launches()) {
+      std::vector<uint64_t> pointers(l.arguments.size());
+      std::vector<void*> args;
+      for (size_t i = 0; i < l.arguments.size(); i++) {
+        const Argument& a = l.arguments[i];
+        if (a.is_tensor) {
+          uint64_t base = address(at, a.tensor.tensor);
+          pointers[i] = base ? base + static_cast<uint64_t>(a.tensor.offset_bytes) : 0;
+          args.push_back(&pointers[i]);
+        } else {
+          args.push_back(const_cast<std::byte*>(a.value.data()));
+        }
+      }
+      simt::launch(l.entry, l.grid, l.block, l.dynamic_shared_bytes, args.data(),
+                   {.workers = 0, .order_seed = options.order_seed, .activity = options.activity});
+    }
+  }
+
+  Timing time(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, bool cold,
+              const TimingOptions& options, Activity* activity) override {
+    Timing t;
+    t.emulated = true;
+    if (cold) return t;
+    using Clock = std::chrono::steady_clock;
+    auto ms = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
+    auto begin = Clock::now();
+    do {
+      auto start = Clock::now();
+      run(kernel, plan, at, {0, activity});
+      t.samples_ms.push_back(ms(Clock::now() - start));
+    } while (!t.enough(options, ms(Clock::now() - begin)));
+    return t;
+  }
+
+ private:
+  static uint64_t address(const Bindings& at, Tensor t) {
+    switch (t) {
+      case Tensor::x: return at.x;
+      case Tensor::w: return at.w;
+      case Tensor::b: return at.b;
+      case Tensor::y: return at.y;
+      case Tensor::workspace: return at.workspace;
+    }
+    return 0;
+  }
+  DeviceInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> open_emulator() { return std::make_unique<EmulatorDevice>(); }
+
+}  // namespace convscope

@@ -1,0 +1,236 @@
+// How a kernel file says what it is and how it is launched: its registration and its plan (host compiler only).
+#pragma once
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "convscope/simt.h"
+#include "kernels/problem/conv_problem.h"
+
+namespace convscope {
+
+namespace simt {
+
+// A __global__ function as the emulator runs it: loop(args) runs threads of the current block until none is left to start.
+struct Entry {
+  const char* name;
+  void (*loop)(void* const* args);
+  bool operator==(const Entry&) const = default;
+};
+
+// The thread that ran has ended. True: threadIdx is now another thread's that has not run yet.
+CONVSCOPE_SIMT_API bool next_thread();
+
+template <auto F>
+struct Loop;
+template <class... P, void (*F)(P...)>
+struct Loop<F> {
+  template <size_t... I>
+  CONVSCOPE_UNTRACED static void go(void* const* args, std::index_sequence<I...>) {
+    do F(*static_cast<std::remove_const_t<P>*>(args[I])...);
+    while (next_thread());
+  }
+  CONVSCOPE_UNTRACED static void run(void* const* args) { go(args, std::index_sequence_for<P...>{}); }
+};
+
+}  // namespace simt
+
+// A tensor of the problem as a launch argument: known by role until the runtime has its address.
+enum class Tensor : uint8_t { x, w, b, y, workspace };
+struct TensorRef {
+  Tensor tensor;
+  int64_t offset_bytes = 0;
+};
+
+// One argument of a launch: a tensor's address, or a plain value.
+struct Argument {
+  static constexpr size_t max_value = 128;
+  bool is_tensor = false;
+  TensorRef tensor{};
+  size_t size = 0;
+  alignas(64) std::array<std::byte, max_value> value{};
+};
+
+// A launch shape before it is checked: 64 bits, so that a problem too large for a grid is refused and not truncated.
+struct Shape {
+  int64_t x = 1, y = 1, z = 1;
+  int64_t count() const { return x * y * z; }
+};
+
+struct Launch {
+  simt::Entry entry;
+  Shape grid, block;
+  size_t dynamic_shared_bytes = 0;
+  std::vector<Argument> arguments;
+};
+
+template <auto F>
+struct TypedEntry {
+  const char* name;
+};
+#define ENTRY(function) (::convscope::TypedEntry<&function>{#function})
+
+// What runs for one problem: plain data, made without a device. Launches run in order on one stream.
+class Plan {
+ public:
+  explicit Plan(const ConvProblem& p) : out_length_(p.out_length()) {}
+
+  TensorRef x() const { return {Tensor::x}; }
+  TensorRef w() const { return {Tensor::w}; }
+  TensorRef b() const { return {Tensor::b}; }  // becomes a null pointer when the problem has no bias
+  TensorRef y() const { return {Tensor::y}; }
+  TensorRef workspace(size_t offset_bytes = 0) const { return {Tensor::workspace, static_cast<int64_t>(offset_bytes)}; }
+
+  // plan.launch(ENTRY(f), grid, block, dynamic_shared_bytes).args(…): one argument for each of f's parameters, checked
+  // when the kernel file is compiled.
+  template <auto F>
+  class Pending;
+  template <class... P, void (*F)(P...)>
+  class Pending<F> {
+   public:
+    Pending(Plan& plan, size_t launch) : plan_(plan), launch_(launch) {}
+    template <class... A>
+    void args(const A&... a) {
+      static_assert(sizeof...(A) == sizeof...(P), "a launch gives one argument for each parameter of its kernel");
+      (plan_.launches_[launch_].arguments.push_back(bind<P>(a)), ...);
+    }
+
+   private:
+    template <class Parameter, class A>
+    static Argument bind(const A& a) {
+      Argument out;
+      if constexpr (std::same_as<A, TensorRef>) {
+        static_assert(std::is_pointer_v<Parameter>, "a tensor goes to a pointer parameter");
+        out.is_tensor = true;
+        out.tensor = a;
+        out.size = sizeof(void*);
+      } else {
+        static_assert(!std::is_pointer_v<Parameter>, "a pointer parameter takes a tensor of the plan");
+        static_assert(sizeof(Parameter) <= Argument::max_value && std::is_trivially_copyable_v<Parameter>);
+        std::remove_const_t<Parameter> value = static_cast<std::remove_const_t<Parameter>>(a);
+        out.size = sizeof value;
+        __builtin_memcpy(out.value.data(), &value, sizeof value);
+      }
+      return out;
+    }
+    Plan& plan_;
+    size_t launch_;
+  };
+  template <auto F>
+  Pending<F> launch(TypedEntry<F> f, Shape grid, Shape block, size_t dynamic_shared_bytes = 0) {
+    launches_.push_back({{f.name, &simt::Loop<F>::run}, grid, block, dynamic_shared_bytes, {}});
+    return {*this, launches_.size() - 1};
+  }
+
+  // Scratch memory, 256-byte aligned, not cleared.
+  void need_workspace(size_t bytes) { workspace_bytes_ = bytes; }
+  // The output length this kernel works out, where it is not the problem's: y is then [N, Cout, that length].
+  void out_length(int64_t n) { out_length_ = n; }
+
+  const std::vector<Launch>& launches() const { return launches_; }
+  size_t workspace_bytes() const { return workspace_bytes_; }
+  int64_t out_length() const { return out_length_; }
+
+ private:
+  std::vector<Launch> launches_;
+  size_t workspace_bytes_ = 0;
+  int64_t out_length_;
+};
+
+enum class KernelKind { specimen, ladder, test };
+
+// What the program knows of a kernel. Filled by the functions a CONVSCOPE_KERNEL block calls.
+class KernelDefinition {
+ public:
+  virtual ~KernelDefinition() = default;
+
+  const std::string& name() const { return name_; }
+  const std::string& file() const { return file_; }  // kernels/ladder/direct.cu
+  KernelKind kind() const { return kind_; }
+  int rung() const { return rung_; }
+  const std::string& idea() const { return idea_; }
+  const std::vector<std::string>& requires_hardware() const { return hardware_; }
+  const std::string& home_preset() const { return home_preset_; }  // specimens: the problem it was written for
+  bool right_at_home() const { return right_at_home_; }
+  // Why this kernel declares that it does not take the problem; empty if it does.
+  std::string unsupported(const ConvProblem& p) const { return supports_ ? supports_(p) : std::string(); }
+  Plan plan_for(const ConvProblem& p) const {
+    Plan plan(p);
+    plan_(p, plan);
+    return plan;
+  }
+
+ protected:
+  KernelDefinition(const char* name, const char* file) : name_(name), file_(file) {}
+
+  void idea(std::string text) { idea_ = std::move(text); }
+  void rung(int n) { rung_ = n; }  // its place on the ladder
+  void specimen(std::string home_preset, bool right_at_home) {
+    kind_ = KernelKind::specimen;
+    home_preset_ = std::move(home_preset);
+    right_at_home_ = right_at_home;
+  }
+  void test_only() { kind_ = KernelKind::test; }
+  // Hardware features beyond the emulator's (sm_90a, wgmma, tma): then it is shown as unavailable there, with the reason.
+  template <class... S>
+  void requires_(S... features) {
+    (hardware_.emplace_back(features), ...);
+  }
+  // The rule for the problems it takes: supports([](const ConvProblem& p) -> std::string { …why not, or "" });
+  void supports(std::function<std::string(const ConvProblem&)> why_not) { supports_ = std::move(why_not); }
+  void plan(std::function<void(const ConvProblem&, Plan&)> make) { plan_ = std::move(make); }
+
+ private:
+  std::string name_, file_, idea_, home_preset_;
+  KernelKind kind_ = KernelKind::ladder;
+  int rung_ = 0;
+  bool right_at_home_ = false;
+  std::vector<std::string> hardware_;
+  std::function<std::string(const ConvProblem&)> supports_;
+  std::function<void(const ConvProblem&, Plan&)> plan_;
+};
+
+// Called by static constructors of kernel files; the definition lives as long as its object file is loaded.
+CONVSCOPE_SIMT_API void register_kernel(const KernelDefinition* kernel, bool traced);
+CONVSCOPE_SIMT_API void unregister_kernel(const KernelDefinition* kernel, bool traced);
+
+// Integer ceiling of a/b for positive b: grids are made of it.
+template <class A, class B>
+constexpr int64_t ceil_div(A a, B b) {
+  return (static_cast<int64_t>(a) + static_cast<int64_t>(b) - 1) / static_cast<int64_t>(b);
+}
+
+#ifdef CONVSCOPE_TRACED
+inline constexpr bool compiled_traced = true;
+#else
+inline constexpr bool compiled_traced = false;
+#endif
+
+#define CONVSCOPE_KERNEL(kernel_name)                                                             \
+  namespace {                                                                                     \
+  struct Define_##kernel_name final : ::convscope::KernelDefinition {                             \
+    Define_##kernel_name() : KernelDefinition(#kernel_name, __FILE__) {                           \
+      define();                                                                                   \
+      ::convscope::register_kernel(this, ::convscope::compiled_traced);                           \
+    }                                                                                             \
+    ~Define_##kernel_name() override {                                                            \
+      ::convscope::unregister_kernel(this, ::convscope::compiled_traced);                         \
+    }                                                                                             \
+    void define();                                                                                \
+  } define_##kernel_name;                                                                         \
+  }                                                                                               \
+  void Define_##kernel_name::define()
+
+}  // namespace convscope
+
+using convscope::ceil_div;
+using convscope::ConvProblem;
+using convscope::DType;
+using convscope::Plan;
+using convscope::Shape;

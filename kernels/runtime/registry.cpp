@@ -1,0 +1,67 @@
+#include "kernels/runtime/registry.h"
+
+#include <algorithm>
+#include <mutex>
+#include <tuple>
+
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+
+namespace convscope {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<const KernelDefinition*> plain, traced;
+  std::vector<const KernelDefinition*>& list(bool t) { return t ? traced : plain; }
+};
+
+Registry& registry() {
+  static Registry* r = new Registry;  // outlives every static destructor of a kernel file
+  return *r;
+}
+
+}  // namespace
+
+void register_kernel(const KernelDefinition* kernel, bool traced) {
+  auto& r = registry();
+  std::lock_guard lock(r.mutex);
+  r.list(traced).push_back(kernel);
+}
+
+void unregister_kernel(const KernelDefinition* kernel, bool traced) {
+  auto& r = registry();
+  std::lock_guard lock(r.mutex);
+  std::erase(r.list(traced), kernel);
+}
+
+std::vector<const KernelDefinition*> all_kernels() {
+  auto& r = registry();
+  std::lock_guard lock(r.mutex);
+  auto list = r.plain;
+  std::sort(list.begin(), list.end(), [](const auto* a, const auto* b) {
+    return std::tuple(a->kind(), a->rung(), a->name()) < std::tuple(b->kind(), b->rung(), b->name());
+  });
+  return list;
+}
+
+const KernelDefinition& find_kernel(std::string_view name) {
+  std::vector<std::string> names;
+  for (const auto* k : all_kernels()) {
+    if (k->name() == name) return *k;
+    names.push_back(k->name());
+  }
+  std::string near = nearest_name(name, names);
+  throw InputError("kernel", std::string(name),
+                   near.empty() ? "is not known: see `convscope list kernels`" : "is not known; did you mean " + near + "?");
+}
+
+const KernelDefinition* find_traced(std::string_view name) {
+  auto& r = registry();
+  std::lock_guard lock(r.mutex);
+  for (const auto* k : r.traced)
+    if (k->name() == name) return k;
+  return nullptr;
+}
+
+}  // namespace convscope

@@ -1,0 +1,20 @@
+// All kernels that are linked in, by name.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "convscope/plan.h"
+
+namespace convscope {
+
+// Specimens first, then the ladder from its lowest rung, then kernels of tests.
+std::vector<const KernelDefinition*> all_kernels();
+
+// Errors: InputError that names the nearest kernel.
+const KernelDefinition& find_kernel(std::string_view name);
+
+// The twin of a kernel that was compiled with tracing, or null when no traced module is loaded.
+const KernelDefinition* find_traced(std::string_view name);
+
+}  // namespace convscope

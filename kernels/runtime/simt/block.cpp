@@ -1,0 +1,329 @@
+#include "kernels/runtime/simt/block.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+#include <exception>
+
+#include "kernels/base/error.h"
+
+constinit thread_local uint3 threadIdx{}, blockIdx{};
+constinit thread_local dim3 blockDim{}, gridDim{};
+
+namespace convscope::simt {
+namespace {
+
+constinit thread_local Block* current_block_object = nullptr;
+
+std::string line(const Site& at) { return fmt::format("{}:{}", at.file_name(), at.line()); }
+
+bool same_site(const Site& a, const Site& b) {
+  return a.line() == b.line() && a.column() == b.column() &&
+         (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
+}
+
+}  // namespace
+
+Block*& Block::current() { return current_block_object; }
+
+Block::Block() : shared_storage_(max_dynamic_shared + 1024), fibres_([this] { on_fibre(); }) {
+  auto address = reinterpret_cast<uintptr_t>(shared_storage_.data());
+  dynamic_shared_ = reinterpret_cast<unsigned char*>((address + 1023) & ~uintptr_t{1023});
+}
+
+void Block::prepare(const Entry& kernel, dim3 grid, dim3 block, size_t dynamic_shared_bytes, void* const* args,
+                    uint32_t order_seed) {
+  kernel_ = kernel;
+  args_ = args;
+  seed_ = order_seed;
+  threads_ = block.x * block.y * block.z;
+  warps_ = (threads_ + 31) / 32;
+  gridDim = grid;
+  blockDim = block;
+  for (unsigned t = 0; t < threads_; t++)
+    thread_index_[t] = {t % block.x, t / block.x % block.y, t / (block.x * block.y)};
+  // A signalling pattern: a kernel that reads shared memory before it wrote it gets NaN, not yesterday's values.
+  std::memset(dynamic_shared_, 0xff, dynamic_shared_bytes);
+}
+
+void Block::run(uint64_t index) {
+  index_ = index;
+  live_ = threads_;
+  arrived_ = 0;
+  votes_ = 0;
+  random_ = seed_ ? seed_ ^ static_cast<uint32_t>(index * 0x9e3779b9u) : 0;
+  for (unsigned i = 0; i < warps_; i++) {
+    unsigned lanes = std::min(32u, threads_ - i * 32);
+    Warp& w = warp_[i];
+    w.fresh = w.ready = w.live = lanes == 32 ? ~0u : (1u << lanes) - 1;
+    w.at_barrier = w.waiting = w.converging = w.suspended = 0;
+  }
+  while (live_ && !abandoned_) {
+    bool any = false;
+    unsigned first = random_ ? (random_ >> 8) % warps_ : 0;
+    for (unsigned i = 0; i < warps_ && !abandoned_; i++) any |= run_warp((first + i) % warps_);
+    if (!any && !abandoned_) {
+      fault_ = fmt::format("deadlock in kernel {}, block ({}, {}, {}): {}", kernel_.name, blockIdx.x, blockIdx.y,
+                           blockIdx.z, who_waits());
+      abandoned_ = true;
+    }
+  }
+  if (abandoned_) abandon();
+}
+
+// Runs the lanes of a warp until all of them wait or have ended. False if none could run.
+bool Block::run_warp(unsigned number) {
+  Warp& w = warp_[number];
+  bool any = false;
+  while (!abandoned_) {
+    if (!w.ready && !converge(w)) return any;
+    any = true;
+    uint32_t turn = w.ready;
+    while ((turn &= w.ready) && !abandoned_) {
+      uint32_t l = pick(turn);
+      turn &= ~(1u << l);
+      if (w.fresh >> l & 1) {
+        begin(number * 32 + l);
+        fibres_.start();
+      } else {
+        current_ = number * 32 + l;
+        threadIdx = thread_index_[current_];
+        fibres_.resume(w.lane[l].fibre);
+      }
+    }
+  }
+  return any;
+}
+
+// What a fibre does: threads one after another, until none is left to start or one has to wait.
+void Block::on_fibre() {
+  try {
+    kernel_.loop(args_);
+  } catch (const Abandon&) {
+  } catch (const std::exception& e) {
+    if (!abandoned_) fault_ = fmt::format("kernel {} threw an exception in {}: {}", kernel_.name, place(), e.what());
+    abandoned_ = true;
+  } catch (...) {
+    if (!abandoned_) fault_ = fmt::format("kernel {} threw something that is no exception in {}", kernel_.name, place());
+    abandoned_ = true;
+  }
+}
+
+void Block::begin(unsigned thread) {
+  warp_[thread >> 5].fresh &= ~(1u << (thread & 31));
+  current_ = thread;
+  threadIdx = thread_index_[thread];
+}
+
+bool Block::next_thread() {
+  unsigned ended = current_;
+  Warp& w = warp_[ended >> 5];
+  uint32_t bit = 1u << (ended & 31);
+  w.live &= ~bit;
+  w.ready &= ~bit;
+  live_--;
+  if (arrived_)
+    fault(fmt::format("the barrier is not reached by all: this thread has ended while {} of {} wait there", arrived_,
+                      threads_),
+          barrier_at_);
+  for (uint32_t q = w.waiting; q; q &= q - 1) {
+    const auto& other = w.lane[std::countr_zero(q)];
+    if (other.mask & bit)
+      fault(fmt::format("{} with mask {:#010x} names lane {}, which has ended", other.what, other.mask, ended & 31),
+            other.at);
+  }
+  if (w.fresh) {
+    begin((ended & ~31u) | pick(w.fresh));
+    return true;
+  }
+  for (unsigned i = 0; i < warps_; i++)
+    if (warp_[i].fresh) {
+      begin(i * 32 + pick(warp_[i].fresh));
+      return true;
+    }
+  return false;
+}
+
+// The current lane cannot go on: back to the scheduler.
+void Block::wait() {
+  Warp& w = warp_[current_ >> 5];
+  w.ready &= ~(1u << lane());
+  uint32_t bit = 1u << lane();
+  w.lane[lane()].fibre = fibres_.running();
+  w.suspended |= bit;
+  fibres_.suspend();
+  w.suspended &= ~bit;
+  if (abandoned_) throw Abandon{};
+}
+
+int Block::barrier(const Site& at, int predicate) {
+  if (live_ != threads_)
+    fault(fmt::format("the barrier is not reached by all: {} of {} threads have already ended", threads_ - live_, threads_),
+          at);
+  if (arrived_ && !same_site(barrier_at_, at))
+    fault(fmt::format("threads of one block wait at different barriers: {} of {} wait at {}", arrived_, threads_,
+                      line(barrier_at_)),
+          at);
+  barrier_at_ = at;
+  votes_ += predicate != 0;
+  if (++arrived_ == threads_) {
+    release_barrier();
+  } else {
+    Warp& w = warp_[current_ >> 5];
+    w.at_barrier |= 1u << lane();
+    w.lane[lane()].at = at;
+    wait();
+  }
+  return vote_result_;
+}
+
+void Block::release_barrier() {
+  arrived_ = 0;
+  vote_result_ = std::exchange(votes_, 0);
+  for (unsigned i = 0; i < warps_; i++) warp_[i].ready |= std::exchange(warp_[i].at_barrier, 0u);
+}
+
+void Block::collective(uint32_t mask, void* mine, Exchange exchange, const char* what, const Site& at) {
+  Warp& w = warp_[current_ >> 5];
+  unsigned self = lane();
+  if (mask & ~w.live)
+    fault(fmt::format("{} with mask {:#010x} names lane {}, which {}", what, mask, std::countr_zero(mask & ~w.live),
+                      (current_ & ~31u) + std::countr_zero(mask & ~w.live) < threads_ ? "has ended" : "does not exist"),
+          at);
+  if (!(mask >> self & 1)) fault(fmt::format("{} with mask {:#010x} leaves out the calling lane {}", what, mask, self), at);
+  w.lane[self] = {mask, mine, exchange, 0, what, at};
+  w.waiting |= 1u << self;
+  if (!meet(w, self)) wait();
+}
+
+// Are all the lanes there that `self` waits for, and wait for it in the same operation? Then it is done, for all of them.
+bool Block::meet(Warp& w, unsigned self) {
+  const Warp::Lane& me = w.lane[self];
+  if ((w.waiting & me.mask) != me.mask) return false;
+  void* published[32] = {};
+  for (uint32_t q = me.mask; q; q &= q - 1) {
+    unsigned l = static_cast<unsigned>(std::countr_zero(q));
+    if (w.lane[l].mask != me.mask || w.lane[l].exchange != me.exchange)
+      fault(fmt::format("lanes {} and {} wait for each other in different operations: {} with mask {:#010x}, and {} with "
+                        "mask {:#010x} at {}",
+                        self, l, me.what, me.mask, w.lane[l].what, w.lane[l].mask, line(w.lane[l].at)),
+            me.at);
+    published[l] = w.lane[l].mine;
+  }
+  if (me.exchange) me.exchange(published, me.mask);
+  w.waiting &= ~me.mask;
+  w.ready |= me.mask;
+  return true;
+}
+
+// __activemask waits until no lane of the warp can run; then those at one place are together, which is a legal schedule.
+uint32_t Block::active_mask(const Site& at) {
+  Warp& w = warp_[current_ >> 5];
+  unsigned self = lane();
+  uint32_t together = 0;
+  w.lane[self] = {0, &together, nullptr, 0, "__activemask", at};
+  w.converging |= 1u << self;
+  wait();
+  return together;
+}
+
+bool Block::converge(Warp& w) {
+  if (!w.converging) return false;
+  const Site at = w.lane[std::countr_zero(w.converging)].at;
+  uint32_t group = 0;
+  for (uint32_t q = w.converging; q; q &= q - 1) {
+    unsigned l = static_cast<unsigned>(std::countr_zero(q));
+    if (same_site(w.lane[l].at, at)) group |= 1u << l;
+  }
+  for (uint32_t q = group; q; q &= q - 1) *static_cast<uint32_t*>(w.lane[std::countr_zero(q)].mine) = group;
+  w.converging &= ~group;
+  w.ready |= group;
+  return true;
+}
+
+uint32_t Block::pick(uint32_t set) {
+  if (!random_) return static_cast<uint32_t>(std::countr_zero(set));
+  random_ = (random_ * 1664525u + 1013904223u) | 1;
+  int turn = static_cast<int>(random_ >> 27);
+  return static_cast<uint32_t>(std::countr_zero(std::rotr(set, turn)) + turn) & 31;
+}
+
+std::string Block::place() const {
+  return fmt::format("block ({}, {}, {}), thread ({}, {}, {})", blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x,
+                     threadIdx.y, threadIdx.z);
+}
+
+std::string Block::who_waits() const {
+  std::string out;
+  int shown = 0;
+  for (unsigned i = 0; i < warps_ && shown < 4; i++) {
+    const Warp& w = warp_[i];
+    for (uint32_t q = w.at_barrier | w.waiting; q && shown < 4;) {
+      unsigned l = static_cast<unsigned>(std::countr_zero(q));
+      uint32_t same = 0;
+      for (uint32_t r = q; r; r &= r - 1) {
+        unsigned m = static_cast<unsigned>(std::countr_zero(r));
+        if (same_site(w.lane[m].at, w.lane[l].at) && (w.at_barrier >> m & 1) == (w.at_barrier >> l & 1)) same |= 1u << m;
+      }
+      out += fmt::format("{}{} threads of warp {} wait at {} {}", out.empty() ? "" : ", ", std::popcount(same), i,
+                         w.at_barrier >> l & 1 ? "__syncthreads" : w.lane[l].what, line(w.lane[l].at));
+      q &= ~same;
+      shown++;
+    }
+  }
+  return out + "; none of them can go on";
+}
+
+void Block::fault(const std::string& what, const Site& at) {
+  if (!abandoned_) fault_ = fmt::format("kernel {}, {}, at {}: {}", kernel_.name, place(), line(at), what);
+  abandoned_ = true;
+  throw Abandon{};
+}
+
+// After a fault: every suspended thread leaves the kernel by an exception, so that its fibre can be used again.
+void Block::abandon() {
+  for (unsigned i = 0; i < warps_; i++) {
+    Warp& w = warp_[i];
+    while (w.suspended) fibres_.resume(w.lane[std::countr_zero(w.suspended)].fibre);
+  }
+  abandoned_ = false;
+  throw KernelFault(std::exchange(fault_, {}));
+}
+
+// ---- the calls of simt.h --------------------------------------------------------------------------------------------
+
+unsigned char* dynamic_shared() { return Block::current()->dynamic_shared(); }
+unsigned lane() { return Block::current()->lane(); }
+int barrier(const Site& at, int predicate) { return Block::current()->barrier(at, predicate); }
+uint32_t active_mask(const Site& at) { return Block::current()->active_mask(at); }
+void trap(const Site& at, const char* why) { Block::current()->fault(why, at); }
+void collective(uint32_t mask, void* mine, Exchange exchange, const char* what, const Site& at) {
+  Block::current()->collective(mask, mine, exchange, what, at);
+}
+bool next_thread() { return Block::current()->next_thread(); }
+unsigned current_thread() { return Block::current()->current_thread(); }
+uint64_t current_block() { return Block::current()->current_block(); }
+
+uint32_t ballot(uint32_t mask, int predicate, const char* what, const Site& at) {
+  VoteSlot slot{predicate, 0};
+  collective(
+      mask, &slot,
+      [](void* const* lanes, uint32_t set) {
+        uint32_t result = 0;
+        for (uint32_t q = set; q; q &= q - 1)
+          if (static_cast<VoteSlot*>(lanes[std::countr_zero(q)])->predicate) result |= 1u << std::countr_zero(q);
+        for (uint32_t q = set; q; q &= q - 1) static_cast<VoteSlot*>(lanes[std::countr_zero(q)])->ballot = result;
+      },
+      what, at);
+  return slot.ballot;
+}
+
+bool current_position(Position& out) {
+  Block* b = Block::current();
+  if (!b) return false;
+  out = {b->kernel_name(), blockIdx, threadIdx};
+  return true;
+}
+
+}  // namespace convscope::simt

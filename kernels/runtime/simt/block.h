@@ -1,0 +1,91 @@
+// One block's threads: who may run, who waits for whom. One Block object an OS thread, used for block after block.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "convscope/simt.h"
+#include "kernels/problem/tensor.h"
+#include "kernels/runtime/simt/executor.h"
+#include "kernels/runtime/simt/fibres.h"
+
+namespace convscope::simt {
+
+// The 32 lanes of a warp as bit masks.
+struct Warp {
+  uint32_t fresh = 0;       // not started
+  uint32_t ready = 0;       // can run (fresh ones included)
+  uint32_t live = 0;        // not ended
+  uint32_t at_barrier = 0;  // wait for the whole block
+  uint32_t waiting = 0;     // wait for the lanes of their mask
+  uint32_t converging = 0;  // wait in __activemask for the rest of the warp to stop
+  uint32_t suspended = 0;   // have a fibre that stands inside the kernel
+  struct Lane {
+    uint32_t mask;      // whom it waits for
+    void* mine;         // what it published
+    Exchange exchange;  // what is to be done when all are there
+    unsigned fibre;     // where it is suspended
+    const char* what;   // __shfl_sync, …
+    Site at;
+  } lane[32];
+};
+
+class Block {
+ public:
+  Block();
+  ~Block() = default;
+
+  // The shape of the coming blocks.
+  void prepare(const Entry& kernel, dim3 grid, dim3 block, size_t dynamic_shared_bytes, void* const* args,
+               uint32_t order_seed);
+  // Runs one block; blockIdx is set. Throws KernelFault.
+  void run(uint64_t index);
+
+  // What kernels call, by way of simt.h.
+  int barrier(const Site& at, int predicate);
+  void collective(uint32_t mask, void* mine, Exchange exchange, const char* what, const Site& at);
+  uint32_t active_mask(const Site& at);
+  bool next_thread();
+  [[noreturn]] void fault(const std::string& what, const Site& at);
+
+  unsigned lane() const { return current_ & 31; }
+  unsigned current_thread() const { return current_; }
+  uint64_t current_block() const { return index_; }
+  const char* kernel_name() const { return kernel_.name; }
+  unsigned char* dynamic_shared() const { return dynamic_shared_; }
+  bool on_stack(const void* p) const { return fibres_.contains(p); }
+
+  static Block*& current();  // of this OS thread; null when it runs no kernel
+
+ private:
+  struct Abandon {};  // thrown on a fibre to leave the kernel after a fault
+
+  bool run_warp(unsigned warp);
+  bool converge(Warp& w);
+  void begin(unsigned thread);
+  void wait();
+  void release_barrier();
+  bool meet(Warp& w, unsigned lane);
+  uint32_t pick(uint32_t set);
+  void abandon();
+  void on_fibre();
+  std::string place() const;
+  std::string who_waits() const;
+
+  Entry kernel_{};
+  void* const* args_ = nullptr;
+  uint64_t index_ = 0;
+  unsigned threads_ = 0, warps_ = 0, live_ = 0, current_ = 0;
+  unsigned arrived_ = 0;  // at the barrier
+  int votes_ = 0, vote_result_ = 0;
+  Site barrier_at_;
+  uint32_t seed_ = 0, random_ = 0;
+  bool abandoned_ = false;
+  std::string fault_;
+  uint3 thread_index_[max_threads_per_block];
+  Warp warp_[32];
+  HostBytes shared_storage_;  // pages are taken when first touched
+  unsigned char* dynamic_shared_;
+  Fibres fibres_;
+};
+
+}  // namespace convscope::simt

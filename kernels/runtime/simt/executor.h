@@ -1,0 +1,43 @@
+// Runs a __global__ function's grid on the CPU: blocks on all cores, the threads of a block on fibres of one OS thread.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "convscope/plan.h"
+#include "kernels/base/activity.h"
+
+namespace convscope::simt {
+
+// The limits of compute capability 9.0 (CUDA C++ Programming Guide, table "Technical Specifications").
+inline constexpr int64_t max_threads_per_block = 1024;
+inline constexpr int64_t max_block_z = 64;
+inline constexpr int64_t max_grid_x = (int64_t{1} << 31) - 1;
+inline constexpr int64_t max_grid_yz = 65535;
+inline constexpr size_t max_dynamic_shared = 227 * 1024;
+
+struct LaunchOptions {
+  int workers = 0;             // OS threads; 0: all cores
+  uint32_t order_seed = 0;     // not 0: lanes, warps and blocks run in a shuffled order, so that races show
+  Activity* activity = nullptr;  // one unit a finished block; cancel is looked at between blocks
+};
+
+// Runs one launch to its end. `args` holds one pointer to each argument's value.
+// Errors: KernelFault with a sentence naming kernel, block, thread and line; Cancelled.
+void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_bytes, void* const* args,
+            const LaunchOptions& options);
+
+// Why a launch shape is impossible on any GPU, or "" (also used before a launch on a GPU, for one set of words).
+std::string launch_shape_fault(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_bytes);
+
+// What the calling OS thread runs now, for signal handlers: no allocation. False when it runs no kernel.
+struct Position {
+  const char* kernel;
+  uint3 block, thread;
+};
+bool current_position(Position& out);
+
+// Index of the current thread in its block, and of its block in the grid (for the tracer).
+unsigned current_thread();
+uint64_t current_block();
+
+}  // namespace convscope::simt

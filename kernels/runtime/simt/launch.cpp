@@ -1,0 +1,94 @@
+// A grid over the worker pool: blocks are handed out in order (or shuffled), each runs whole on one OS thread.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <numeric>
+
+#include "kernels/base/error.h"
+#include "kernels/base/worker_pool.h"
+#include "kernels/runtime/simt/block.h"
+#include "kernels/runtime/simt/executor.h"
+
+namespace convscope::simt {
+namespace {
+
+// One Block an OS thread, for the thread's life: its fibres cannot move.
+Block& own_block() {
+  static thread_local std::unique_ptr<Block> own;
+  if (!own) own = std::make_unique<Block>();
+  return *own;
+}
+
+struct CurrentBlock {  // marks this OS thread as running kernel code
+  explicit CurrentBlock(Block& b) { Block::current() = &b; }
+  ~CurrentBlock() { Block::current() = nullptr; }
+};
+
+}  // namespace
+
+std::string launch_shape_fault(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_bytes) {
+  auto is = [&](const char* what, int64_t value, int64_t most) {
+    return fmt::format("kernel {}: {} {} must be between 1 and {}", kernel.name, what, value, most);
+  };
+  auto in = [](int64_t v, int64_t most) { return v >= 1 && v <= most; };
+  if (!in(grid.x, max_grid_x)) return is("grid.x", grid.x, max_grid_x);
+  if (!in(grid.y, max_grid_yz)) return is("grid.y", grid.y, max_grid_yz);
+  if (!in(grid.z, max_grid_yz)) return is("grid.z", grid.z, max_grid_yz);
+  if (!in(block.x, max_threads_per_block)) return is("block.x", block.x, max_threads_per_block);
+  if (!in(block.y, max_threads_per_block)) return is("block.y", block.y, max_threads_per_block);
+  if (!in(block.z, max_block_z)) return is("block.z", block.z, max_block_z);
+  if (!in(block.count(), max_threads_per_block)) return is("threads in a block,", block.count(), max_threads_per_block);
+  if (dynamic_shared_bytes > max_dynamic_shared)
+    return fmt::format("kernel {}: {} bytes of shared memory are asked for, a block can have {}", kernel.name,
+                       dynamic_shared_bytes, max_dynamic_shared);
+  return "";
+}
+
+void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_bytes, void* const* args,
+            const LaunchOptions& options) {
+  if (auto why = launch_shape_fault(kernel, grid, block, dynamic_shared_bytes); !why.empty()) throw KernelFault(why);
+  auto narrow = [](Shape s) { return dim3{static_cast<unsigned>(s.x), static_cast<unsigned>(s.y), static_cast<unsigned>(s.z)}; };
+  dim3 g = narrow(grid), b = narrow(block);
+  auto blocks = static_cast<uint64_t>(grid.count());
+
+  auto& pool = WorkerPool::shared();
+  int workers = options.workers > 0 ? options.workers : pool.size();
+  workers = static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(workers), blocks));
+  std::atomic<uint64_t> next{0};
+  std::mutex mutex;
+  std::string fault;
+  // A shuffled order is a walk with a step that shares no factor with the number of blocks.
+  uint64_t step = 1, offset = 0;
+  if (options.order_seed && blocks > 2) {
+    offset = options.order_seed % blocks;
+    step = (options.order_seed * uint64_t{2654435761u}) % blocks | 1;
+    while (std::gcd(step, blocks) != 1) step++;
+  }
+
+  pool.run(workers, [&](int) {
+    Block& self = own_block();
+    CurrentBlock mark(self);
+    self.prepare(kernel, g, b, dynamic_shared_bytes, args, options.order_seed);
+    for (uint64_t taken; (taken = next.fetch_add(1, std::memory_order_relaxed)) < blocks;) {
+      if (options.activity && options.activity->cancelled()) return;
+      auto i = static_cast<uint64_t>((static_cast<unsigned __int128>(taken) * step + offset) % blocks);
+      blockIdx = {static_cast<unsigned>(i % g.x), static_cast<unsigned>(i / g.x % g.y),
+                  static_cast<unsigned>(i / (uint64_t{g.x} * g.y))};
+      try {
+        self.run(i);
+      } catch (const KernelFault& f) {
+        std::lock_guard lock(mutex);
+        if (fault.empty()) fault = f.what();
+        next = blocks;
+        return;
+      }
+      if (options.activity) options.activity->advance();
+    }
+  });
+  if (!fault.empty()) throw KernelFault(fault);
+  if (options.activity) options.activity->check();
+}
+
+}  // namespace convscope::simt

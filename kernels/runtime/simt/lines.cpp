@@ -1,0 +1,39 @@
+// Program counter → source line, by libbacktrace (part of GCC) from the program's own debug information.
+#include <backtrace.h>
+
+#include <string_view>
+
+#include "kernels/runtime/simt/trace.h"
+
+namespace convscope::simt {
+namespace {
+
+void ignore_error(void*, const char*, int) {}
+
+backtrace_state* state() {
+  static backtrace_state* s = backtrace_create_state(nullptr, 1, ignore_error, nullptr);
+  return s;
+}
+
+}  // namespace
+
+SourceLine source_line(uint64_t pc) {
+  SourceLine out;
+  if (!state()) return out;
+  // The innermost frame comes first: the first one that is not the emulator's own header is the kernel's line. pc is a
+  // return address, so the call is before it.
+  backtrace_pcinfo(
+      state(), pc - 1,
+      [](void* data, uintptr_t, const char* file, int line, const char* function) {
+        if (!file) return 0;
+        auto& found = *static_cast<SourceLine*>(data);
+        std::string_view name = file;
+        if (name.starts_with("./")) name.remove_prefix(2);  // the build maps its own directory to "."
+        found = {std::string(name), line, function ? function : ""};
+        return std::string_view(file).ends_with("convscope/simt.h") ? 0 : 1;
+      },
+      ignore_error, &out);
+  return out;
+}
+
+}  // namespace convscope::simt

@@ -1,0 +1,50 @@
+// Every memory access of a traced kernel: its thread, address, size, and place in the source.
+//
+// A traced kernel is the same source compiled with g++'s ThreadSanitizer instrumentation, whose hooks are ours
+// (trace_hooks.cpp). The product's own binary never links the sanitizer's runtime together with them.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "convscope/plan.h"
+
+namespace convscope::simt {
+
+enum class AccessKind : uint8_t { read, write, atomic };
+
+struct Access {
+  uint64_t address;
+  uint64_t pc;      // return address of the hook: resolve with source_line()
+  uint64_t block;   // linear index in the grid
+  uint16_t thread;  // linear index in the block
+  uint16_t size;    // bytes
+  AccessKind kind;
+};
+
+// Where a trace goes: called from worker threads, each call with accesses of one OS thread in program order.
+using TraceSink = std::function<void(std::span<const Access>)>;
+
+// While an object of this class lives, accesses made by traced kernels on any thread go to the sink. One at a time.
+// Accesses to the emulator's own variables (threadIdx, …) and to the threads' stacks are dropped.
+class Tracing {
+ public:
+  explicit Tracing(TraceSink sink);
+  ~Tracing();  // delivers what is buffered
+  Tracing(const Tracing&) = delete;
+};
+
+// Opens the module of traced kernels that stands beside the program (libconvscope_traced.so); afterwards find_traced()
+// knows them. Returns "" or why tracing is not available.
+std::string load_traced_kernels();
+
+struct SourceLine {
+  std::string file;  // kernels/ladder/direct.cu
+  int line = 0;
+  std::string function;
+};
+// The source line of a program counter of this process (innermost inlined frame); file is empty when unknown.
+SourceLine source_line(uint64_t pc);
+
+}  // namespace convscope::simt

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 namespace convscope {
 namespace {
+
+int lower(char c) { return std::tolower(static_cast<unsigned char>(c)); }
 
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -17,7 +21,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     row[0] = i;
     for (size_t j = 1; j <= b.size(); j++) {
       size_t above = row[j];
-      bool same = std::tolower(a[i - 1]) == std::tolower(b[j - 1]);
+      bool same = lower(a[i - 1]) == lower(b[j - 1]);
       row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (same ? 0 : 1)});
       diagonal = above;
     }
@@ -41,7 +45,8 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
 }
 
 std::string grouped(int64_t n) {
-  std::string digits = std::to_string(n < 0 ? -n : n), out;
+  auto magnitude = n < 0 ? -static_cast<uint64_t>(n) : static_cast<uint64_t>(n);
+  std::string digits = std::to_string(magnitude), out;
   for (size_t i = 0; i < digits.size(); i++) {
     if (i && (digits.size() - i) % 3 == 0) out += ',';
     out += digits[i];
@@ -59,13 +64,19 @@ std::string bytes_text(uint64_t bytes) {
 
 std::string time_text(double ms) {
   if (!std::isfinite(ms)) return "unknown";
+  if (ms == 0) return "0 ns";
   struct Unit {
     double scale;
     const char* name;
   };
-  for (Unit u : {Unit{1e3, "s"}, Unit{1, "ms"}, Unit{1e-3, "µs"}})
-    if (std::fabs(ms) >= u.scale) return fmt::format("{:#.3g} {}", ms / u.scale, u.name);
-  return fmt::format("{:#.3g} ns", ms / 1e-6);
+  // The first unit in which it is at least 1 when rounded to three digits, so that 999.9 ms is 1.00 s.
+  constexpr Unit units[] = {{1e3, "s"}, {1, "ms"}, {1e-3, "µs"}, {1e-6, "ns"}};
+  for (const Unit& u : units) {
+    double v = ms / u.scale, size = std::fabs(v);
+    if (size < 0.9995 && &u != std::end(units) - 1) continue;
+    return fmt::format("{:.{}f} {}", v, size < 9.995 ? 2 : size < 99.95 ? 1 : 0, u.name);
+  }
+  return "";
 }
 
 std::string number_text(double v) {
@@ -73,6 +84,8 @@ std::string number_text(double v) {
   if (std::isinf(v)) return v > 0 ? "Infinity" : "-Infinity";
   return fmt::format("{:.6g}", v);
 }
+
+std::string ratio_text(double v) { return v > 1e6 ? "over a million times" : fmt::format("{:.3g}", v); }
 
 std::string percent_text(double part, double whole) {
   if (whole <= 0) return "0 %";

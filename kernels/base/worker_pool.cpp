@@ -16,6 +16,7 @@ namespace convscope {
 namespace {
 
 thread_local bool inside_body = false;
+std::atomic<void (*)()> thread_hook{nullptr};
 
 int usable_cores() {
   if (const char* text = std::getenv("CONVSCOPE_WORKERS")) {
@@ -52,6 +53,7 @@ struct WorkerPool::State {
   }
 
   void serve(int worker) {
+    if (auto hook = thread_hook.load()) hook();
     uint64_t seen = 0;
     std::unique_lock lock(mutex);
     for (;;) {
@@ -80,6 +82,8 @@ WorkerPool::~WorkerPool() {
   delete state_;
 }
 
+void WorkerPool::on_thread_start(void (*hook)()) { thread_hook = hook; }
+
 WorkerPool& WorkerPool::shared() {
   // Never destroyed: the threads own fibres whose stacks must not be torn down while static destructors run.
   static WorkerPool* pool = new WorkerPool(usable_cores());
@@ -89,8 +93,12 @@ WorkerPool& WorkerPool::shared() {
 void WorkerPool::run(int workers, const std::function<void(int)>& body) {
   workers = std::clamp(workers, 1, workers_);
   if (inside_body) return body(0);
+  std::lock_guard turn(state_->turn);
+  run_now(workers, body);
+}
+
+void WorkerPool::run_now(int workers, const std::function<void(int)>& body) {
   State& s = *state_;
-  std::lock_guard turn(s.turn);
   {
     std::lock_guard lock(s.mutex);
     s.body = &body;
@@ -112,10 +120,13 @@ void WorkerPool::for_chunks(int64_t count, int64_t grain, const std::function<vo
   grain = std::max<int64_t>(1, grain);
   int64_t chunks = (count + grain - 1) / grain;
   std::atomic<int64_t> next{0};
-  run(static_cast<int>(std::min<int64_t>(chunks, workers_)), [&](int) {
+  auto work = [&](int) {
     for (int64_t c; (c = next.fetch_add(1, std::memory_order_relaxed)) < chunks;)
       body(c * grain, std::min(count, (c + 1) * grain));
-  });
+  };
+  std::unique_lock turn(state_->turn, std::defer_lock);
+  if (inside_body || chunks == 1 || !turn.try_lock()) return work(0);
+  run_now(static_cast<int>(std::min<int64_t>(chunks, workers_)), work);
 }
 
 }  // namespace convscope

@@ -194,6 +194,7 @@ HostTensor read_data(Bytes data, const Header& h, const Refuse& refuse) {
 struct ZipEntry {
   std::string name;
   uint16_t method = 0;
+  uint32_t crc = 0;
   uint64_t packed = 0, size = 0, header_at = 0;
 };
 
@@ -213,6 +214,7 @@ std::vector<ZipEntry> zip_directory(Bytes file, const Refuse& refuse) {
       refuse("has a damaged zip directory");
     ZipEntry e;
     e.method = static_cast<uint16_t>(little(file, at + 10, 2));
+    e.crc = static_cast<uint32_t>(little(file, at + 16, 4));
     e.packed = little(file, at + 20, 4);
     e.size = little(file, at + 24, 4);
     e.header_at = little(file, at + 42, 4);
@@ -237,6 +239,12 @@ std::vector<ZipEntry> zip_directory(Bytes file, const Refuse& refuse) {
     at += 46 + name + extra + comment;
   }
   return entries;
+}
+
+// The archive's checksum of an entry's plain bytes, so that a damaged number is never taken for the one that was saved.
+void check_entry(Bytes plain, const ZipEntry& e, const Refuse& refuse) {
+  if (plain.size() != e.size || crc32_z(0, reinterpret_cast<const Bytef*>(plain.data()), plain.size()) != e.crc)
+    refuse("has a damaged or truncated entry");
 }
 
 HostBytes inflate_entry(Bytes packed, uint64_t size, const Refuse& refuse) {
@@ -296,9 +304,13 @@ HostTensor read_npz(Bytes file, std::string_view wanted, const std::string& fiel
   uint64_t skip = 30 + little(file, at + 26, 2) + little(file, at + 28, 2);
   if (file.size() - at < skip || file.size() - at - skip < chosen->packed) refuse("is truncated inside an entry");
   Bytes packed = file.subspan(at + skip, chosen->packed);
-  if (chosen->method == 0) return read_npy(packed, field, name);
+  if (chosen->method == 0) {
+    check_entry(packed, *chosen, refuse);
+    return read_npy(packed, field, name);
+  }
   if (chosen->method != 8) refuse("is packed by a method other than stored or deflate");
   auto data = inflate_entry(packed, chosen->size, refuse);
+  check_entry({data.data(), data.size()}, *chosen, refuse);
   return read_npy({data.data(), data.size()}, field, name);
 }
 
@@ -315,13 +327,6 @@ HostTensor read_array_file(const std::string& path, std::string_view wanted, con
   if (in.gcount() != info.st_size) refuse("cannot be read to its end");
   Bytes file(bytes.data(), bytes.size());
   return path.ends_with(".npz") ? read_npz(file, wanted, field, path) : read_npy(file, field, path);
-}
-
-HostTensor convert(const HostTensor& t, DType to) {
-  if (t.dtype == to) return t;
-  return make_tensor(to, t.shape, [&](auto* out, int64_t count) {
-    for (int64_t e = 0; e < count; e++) out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(t.at(e));
-  });
 }
 
 std::string npy_header(DType dtype, const std::vector<int64_t>& shape) {

@@ -23,9 +23,6 @@ HostTensor read_npz(std::span<const std::byte> file, std::string_view wanted, co
 // Opens a path that ends in .npy or .npz. Errors: InputError when it is no readable regular file, or as above.
 HostTensor read_array_file(const std::string& path, std::string_view wanted, const std::string& field);
 
-// The same values in another type, rounded to nearest.
-HostTensor convert(const HostTensor& t, DType to);
-
 // The bytes before the data of a version 1.0 file, C order, padded so that the data starts at a multiple of 64.
 std::string npy_header(DType dtype, const std::vector<int64_t>& shape);
 

@@ -41,6 +41,13 @@ HostBytes::~HostBytes() {
   else std::free(data_);
 }
 
+HostTensor convert(const HostTensor& t, DType to) {
+  if (t.dtype == to) return t;
+  return make_tensor(to, t.shape, [&](auto* out, int64_t count) {
+    for (int64_t e = 0; e < count; e++) out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(t.at(e));
+  });
+}
+
 uint64_t available_host_memory() {
   uint64_t available = std::numeric_limits<uint64_t>::max();
   std::ifstream meminfo("/proc/meminfo");

@@ -64,6 +64,9 @@ HostTensor make_tensor(DType dtype, std::vector<int64_t> shape, Fill&& fill) {
   return t;
 }
 
+// The same values in another type, rounded to nearest.
+HostTensor convert(const HostTensor& t, DType to);
+
 // Memory the system could still give this process, in bytes (MemAvailable and the control group's limit).
 uint64_t available_host_memory();
 

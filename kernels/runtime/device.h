@@ -21,7 +21,9 @@ struct DeviceInfo {
   uint64_t memory_bytes = 0;       // all there is
   uint64_t l2_bytes = 0;
   int multiprocessors = 0;         // emulator: workers
-  double memory_bandwidth_gbs = 0;  // theoretical peak in GB/s (computed: bus width × memory clock); 0: unknown
+  // Theoretical peaks, computed from what the driver says of clocks and widths; 0: unknown.
+  double memory_bandwidth_gbs = 0;  // GB/s
+  double fma_gflops = 0;            // f32 multiply-adds outside the tensor cores, two operations each
 };
 
 // Memory on a device. Freed with the object.

@@ -39,6 +39,7 @@ std::vector<const KernelDefinition*> all_kernels() {
   auto& r = registry();
   std::lock_guard lock(r.mutex);
   auto list = r.plain;
+  std::erase_if(list, [](const auto* k) { return k->kind() == KernelKind::internal; });
   std::sort(list.begin(), list.end(), [](const auto* a, const auto* b) {
     return std::tuple(a->kind(), a->rung(), a->name()) < std::tuple(b->kind(), b->rung(), b->name());
   });
@@ -54,6 +55,14 @@ const KernelDefinition& find_kernel(std::string_view name) {
   std::string near = nearest_name(name, names);
   throw InputError("kernel", std::string(name),
                    near.empty() ? "is not known: see `convscope list kernels`" : "is not known; did you mean " + near + "?");
+}
+
+const KernelDefinition& find_internal_kernel(std::string_view name) {
+  auto& r = registry();
+  std::lock_guard lock(r.mutex);
+  for (const auto* k : r.plain)
+    if (k->kind() == KernelKind::internal && k->name() == name) return *k;
+  throw std::logic_error("internal kernel " + std::string(name) + " is not linked in");
 }
 
 const KernelDefinition* find_traced(std::string_view name) {

@@ -8,11 +8,14 @@
 
 namespace convscope {
 
-// Specimens first, then the ladder from its lowest rung, then kernels of tests.
+// Specimens first, then the ladder from its lowest rung, then kernels of tests. Internal ones are left out.
 std::vector<const KernelDefinition*> all_kernels();
 
 // Errors: InputError that names the nearest kernel.
 const KernelDefinition& find_kernel(std::string_view name);
+
+// A kernel of the program's own, which no list shows.
+const KernelDefinition& find_internal_kernel(std::string_view name);
 
 // The twin of a kernel that was compiled with tracing, or null when no traced module is loaded.
 const KernelDefinition* find_traced(std::string_view name);

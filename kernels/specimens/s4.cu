@@ -25,7 +25,9 @@ extern "C" __global__ void specimen_s4(const ConvArgs c, const float* x, const f
 
 #ifndef __CUDACC__
 CONVSCOPE_KERNEL(S4) {
-  specimen("kernelbench-79", false);
+  specimen("kernelbench-79", [](const ConvProblem& p) {
+    return p.stride == 1 && p.output_padding == 0 && p.groups == 1 && !p.bias;
+  });
   idea("wrong: the right index without the divisibility test");
   supports([](const ConvProblem& p) { return p.dtype == DType::f32 ? "" : "is written for f32 only"; });
   plan([](const ConvProblem& p, Plan& plan) {

@@ -56,6 +56,10 @@ DeviceInfo describe_device(CUdevice d, int index) {
   // Two transfers a clock; the clock is in kHz, the bus in bits.
   info.memory_bandwidth_gbs = 2.0 * attribute(d, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
                               attribute(d, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8 / 1e6;
+  // FP32 lanes of a multiprocessor (CUDA C++ Programming Guide, table "Throughput of Native Arithmetic Instructions").
+  int major = attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR), minor = attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  int lanes = major == 7 || (major == 8 && minor == 0) ? 64 : 128;
+  info.fma_gflops = 2.0 * lanes * info.multiprocessors * attribute(d, CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1e6;
   return info;
 }
 

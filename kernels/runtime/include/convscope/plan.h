@@ -143,7 +143,7 @@ class Plan {
   int64_t out_length_;
 };
 
-enum class KernelKind { specimen, ladder, test };
+enum class KernelKind { specimen, ladder, test, internal };
 
 // What the program knows of a kernel. Filled by the functions a CONVSCOPE_KERNEL block calls.
 class KernelDefinition {
@@ -157,7 +157,8 @@ class KernelDefinition {
   const std::string& idea() const { return idea_; }
   const std::vector<std::string>& requires_hardware() const { return hardware_; }
   const std::string& home_preset() const { return home_preset_; }  // specimens: the problem it was written for
-  bool right_at_home() const { return right_at_home_; }
+  // What is known of a specimen: for which problems its wrong index happens to be right. True for every other kernel.
+  bool known_right(const ConvProblem& p) const { return !right_for_ || right_for_(p); }
   // Why this kernel declares that it does not take the problem; empty if it does.
   std::string unsupported(const ConvProblem& p) const { return supports_ ? supports_(p) : std::string(); }
   Plan plan_for(const ConvProblem& p) const {
@@ -171,12 +172,13 @@ class KernelDefinition {
 
   void idea(std::string text) { idea_ = std::move(text); }
   void rung(int n) { rung_ = n; }  // its place on the ladder
-  void specimen(std::string home_preset, bool right_at_home) {
+  void specimen(std::string home_preset, std::function<bool(const ConvProblem&)> right_for) {
     kind_ = KernelKind::specimen;
     home_preset_ = std::move(home_preset);
-    right_at_home_ = right_at_home;
+    right_for_ = std::move(right_for);
   }
   void test_only() { kind_ = KernelKind::test; }
+  void internal() { kind_ = KernelKind::internal; }  // the program's own, in no list
   // Hardware features beyond the emulator's (sm_90a, wgmma, tma): then it is shown as unavailable there, with the reason.
   template <class... S>
   void requires_(S... features) {
@@ -190,9 +192,9 @@ class KernelDefinition {
   std::string name_, file_, idea_, home_preset_;
   KernelKind kind_ = KernelKind::ladder;
   int rung_ = 0;
-  bool right_at_home_ = false;
   std::vector<std::string> hardware_;
   std::function<std::string(const ConvProblem&)> supports_;
+  std::function<bool(const ConvProblem&)> right_for_;
   std::function<void(const ConvProblem&, Plan&)> plan_;
 };
 

@@ -293,8 +293,10 @@ inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdividef(float a, float b) { return a / b; }
+inline double __dadd_rn(double a, double b) { return a + b; }
+inline double __dmul_rn(double a, double b) { return a * b; }
 inline float rsqrtf(float v) { return 1 / std::sqrt(v); }
-using std::abs, std::fma, std::fmax, std::fmin, std::sqrt;
+using std::abs, std::fabs, std::fma, std::fmax, std::fmin, std::sqrt;
 // CUDA's min and max take mixed integer types; the common type decides, as there.
 template <class A, class B>
 constexpr std::common_type_t<A, B> min(A a, B b) {

@@ -1,0 +1,213 @@
+#include "app/cli/demo.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "app/cli/pictures.h"
+#include "app/cli/session.h"
+#include "app/cli/verbs.h"
+#include "kernels/base/text.h"
+#include "kernels/problem/presets.h"
+#include "kernels/runtime/registry.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+constexpr int map_width = 720, zoom_columns = 60, zoom_rows = 8, zoom_pixels = 12, plot_positions = 64;
+
+struct MapKind {
+  const char* quantity;
+  const char* caption;
+  MapStyle::Colours colours;
+};
+constexpr MapKind maps[] = {{"output", "what the kernel wrote", MapStyle::Colours::values},
+                            {"reference", "what it should have written (oracle)", MapStyle::Colours::values},
+                            {"ratio", "error / bound: orange to red is wrong", MapStyle::Colours::bound_ratio}};
+
+class Demo {
+ public:
+  Demo(const CommonOptions& common, std::filesystem::path folder) : common_(common), session_(common), folder_(std::move(folder)) {}
+
+  int run() {
+    auto start = std::chrono::steady_clock::now();
+    json devices = session_.ask({{"type", "list"}, {"what", "kernels"}, {"device", common_.device}}).header;
+    std::vector<json> kernels;
+    for (const auto& k : devices["kernels"])
+      if (k["kind"] == "specimen" || k["kind"] == "ladder") kernels.push_back(k);
+    // Full shapes only where they take milliseconds: the first run says what the device is.
+    std::vector<std::string> problems = {"kernelbench-64-small", "kernelbench-74-small", "kernelbench-79-small"};
+    bool sized = false;
+    for (size_t i = 0; i < problems.size(); i++) {
+      std::string line = fmt::format("{}: {}", problems[i], describe(find_preset(problems[i]).problem));
+      if (!common_.json) fmt::print("\n{}\n", line);
+      for (const auto& k : kernels) {
+        if (session_.interrupted()) return finish(start, 130);
+        one(k, problems[i]);
+        if (!sized && cases_.back().report["device"]["kind"] == "cuda")
+          for (const char* full : {"kernelbench-64", "kernelbench-74", "kernelbench-79"}) problems.push_back(full);
+        sized = true;
+      }
+    }
+    return finish(start, 0);
+  }
+
+ private:
+  void one(const json& kernel, const std::string& preset) {
+    DemoCase c;
+    c.kernel = kernel["name"], c.kind = kernel["kind"], c.idea = kernel["idea"], c.preset = preset;
+    RunRequest r;
+    r.kernel = c.kernel;
+    r.problem = find_preset(preset).problem;
+    r.device = common_.device;
+    r.pictures = true;
+    c.expected_right = find_kernel(c.kernel).known_right(r.problem);
+    std::vector<std::byte> payload;
+    json header = request_json(r, payload);
+    header["type"] = "run";
+    try {
+      c.report = session_.ask(header, std::move(payload), c.kernel + " on " + preset).header;
+    } catch (const EngineError& e) {
+      std::string code = e.error().value("code", "");
+      if (code != "crashed" && code != "hung") {
+        if (code == "cancelled") return;
+        throw;
+      }
+      c.report = lost_report(r, e.error());
+    }
+    std::string status = c.report["verdict"]["status"];
+    c.as_expected = status == (c.expected_right ? "right" : "wrong");
+    // Here an exhibit looks right, and it is not: that is the point of it.
+    if (c.kind == "specimen" && status == "right") {
+      std::string s = c.report["verdict"]["sentence"];
+      c.report["verdict"]["sentence"] = s + "; but its fault cannot show on this problem";
+    }
+    if (c.report["result"].is_string()) draw(c, r.problem);
+    if (!common_.json) print(c);
+    cases_.push_back(std::move(c));
+  }
+
+  std::vector<Cell> tile(const std::string& result, const char* quantity, double row1, double column0, double column1, int width, int height) {
+    auto r = session_.ask({{"type", "tile"}, {"result", result}, {"quantity", quantity}, {"window", {0.0, row1, column0, column1}}, {"size", {width, height}}});
+    std::vector<Cell> cells(r.payload.size() / sizeof(Cell));
+    std::memcpy(cells.data(), r.payload.data(), cells.size() * sizeof(Cell));
+    return cells;
+  }
+
+  void draw(DemoCase& c, const ConvProblem& p) {
+    std::string result = c.report["result"];
+    auto rows = static_cast<double>(p.batch * p.out_channels), columns = static_cast<double>(p.out_length());
+    int width = static_cast<int>(std::min<double>(map_width, columns)), height = static_cast<int>(std::min(rows, 128.0));
+    int near_columns = static_cast<int>(std::min<double>(zoom_columns, columns)), near_rows = static_cast<int>(std::min<double>(zoom_rows, rows));
+    // Kernel and oracle share one scale, the oracle's, so that they can be compared by eye.
+    double low = 0, high = 1;
+    auto reference = tile(result, "reference", rows, 0, columns, width, height);
+    low = 1e300, high = -1e300;
+    for (const Cell& cell : reference)
+      if (cell.minimum <= cell.maximum) low = std::min<double>(low, cell.minimum), high = std::max<double>(high, cell.maximum);
+    if (!(low <= high)) low = 0, high = 1;
+    for (const auto& m : maps) {
+      MapStyle style{m.colours, low, high, 1};
+      bool ratio = m.colours == MapStyle::Colours::bound_ratio;
+      auto add = [&](const std::string& caption, const char* suffix, const Image& image) {
+        DemoPicture picture;
+        picture.caption = caption;
+        picture.file = fmt::format("{}-{}-{}{}.png", c.kernel, c.preset, ratio ? "error" : m.quantity, suffix);
+        picture.png = png_bytes(image);
+        picture.gradient = css_gradient(m.colours);
+        picture.low = ratio ? "1e-4" : number_text(low);
+        picture.high = ratio ? "1e8 and beyond (1 at a third)" : number_text(high);
+        write(picture.file, picture.png);
+        c.pictures.push_back(std::move(picture));
+      };
+      auto whole = m.colours == MapStyle::Colours::values && std::string(m.quantity) == "reference" ? reference : tile(result, m.quantity, rows, 0, columns, width, height);
+      add(fmt::format("{}; all {} rows × {} positions", m.caption, grouped(static_cast<int64_t>(rows)), grouped(static_cast<int64_t>(columns))), "", draw_map(whole, width, height, style));
+      style.zoom = zoom_pixels;
+      add(fmt::format("the same, channels 0–{} at positions 0–{}", near_rows - 1, near_columns - 1), "-zoom",
+          draw_map(tile(result, m.quantity, near_rows, 0, near_columns, near_columns, near_rows), near_columns, near_rows, style));
+    }
+    plot(c, p, result);
+  }
+
+  // One channel: around the first failing element, or the start.
+  void plot(DemoCase& c, const ConvProblem& p, const std::string& result) {
+    int64_t row = 0, at = 0;
+    const json& first = c.report["error"]["first_failing"];
+    if (first.is_object()) {
+      row = first["n"].get<int64_t>() * p.out_channels + first["co"].get<int64_t>();
+      at = first["j"];
+    }
+    int64_t n = std::min<int64_t>(plot_positions, p.out_length()), from = std::clamp<int64_t>(at - n / 4, 0, p.out_length() - n);
+    auto r = session_.ask({{"type", "numbers"}, {"result", result}, {"window", {row, row + 1, from, from + n}}});
+    std::vector<double> v(r.payload.size() / sizeof(double));
+    std::memcpy(v.data(), r.payload.data(), v.size() * sizeof(double));
+    Line kernel{"kernel", "kernel", {}}, oracle{"oracle", "oracle", {}}, error{"error", "error", {}};
+    for (size_t i = 0; i + 3 < v.size(); i += 4) kernel.values.push_back(v[i]), oracle.values.push_back(v[i + 1]), error.values.push_back(v[i + 2]);
+    c.plot_caption = fmt::format("channel {}, sequence {}, positions {}–{}", row % p.out_channels, row / p.out_channels, from, from + n - 1);
+    c.plot = plot_lines({oracle, kernel}, from, "value", 720, 200);
+    c.error_plot = plot_lines({error}, from, "error", 720, 120);
+  }
+
+  void print(const DemoCase& c) {
+    const json& t = c.report["timing"];
+    std::string time = t.is_object() && t["median_ms"].is_number() ? fmt::format("{} {}", time_text(t["median_ms"].get<double>()), t["source"].get<std::string>()) : "no time";
+    const json& e = c.report["error"];
+    std::string worst = e.is_object() && e["max_abs"].is_number() ? fmt::format("{:.2g}", e["max_abs"].get<double>()) : e.is_object() ? e["max_abs"].dump() : "-";
+    bool right = c.report["verdict"]["status"] == "right";
+    fmt::print("  {} {:<10} {:>18}  max error {:<8} {}{}\n", right ? "✓" : "✗", c.kernel, time, worst, c.report["verdict"]["sentence"].get<std::string>(),
+               c.as_expected ? "" : c.expected_right ? "  [UNEXPECTED: should be right]" : "  [UNEXPECTED: should be wrong]");
+    std::fflush(stdout);
+  }
+
+  void write(const std::string& name, const std::string& bytes) {
+    std::ofstream out(folder_ / name, std::ios::binary);
+    out << bytes;
+    if (!out) throw InputError("out", (folder_ / name).string(), "cannot be written");
+  }
+
+  int finish(std::chrono::steady_clock::time_point start, int code) {
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    int unexpected = 0;
+    for (const auto& c : cases_) unexpected += !c.as_expected;
+    bool emulated = cases_.empty() || cases_[0].report["device"].value("kind", json()) == "emulator";
+    std::string device = cases_.empty() || !cases_[0].report["device"].value("name", json()).is_string() ? "unknown device" : cases_[0].report["device"]["name"].get<std::string>();
+    write("report.html", demo_html(cases_, device, emulated, seconds));
+    auto report = (folder_ / "report.html").string();
+    if (common_.json) {
+      json list = json::array();
+      for (auto& c : cases_) {
+        for (const char* own : {"id", "type", "result"}) c.report.erase(own);
+        c.report["preset"] = c.preset;
+        c.report["expected"] = c.expected_right ? "right" : "wrong";
+        list.push_back(c.report);
+      }
+      std::puts(json{{"cases", list}, {"unexpected", unexpected}, {"report", report}, {"seconds", seconds}}.dump(2).c_str());
+    } else {
+      fmt::print("\n{} runs on {}{} in {:.0f} s; {}.\nReport with pictures: {}\n", cases_.size(), device, emulated ? " (times are not GPU times)" : "", seconds,
+                 unexpected ? fmt::format("{} verdicts are not the expected ones", unexpected) : "every verdict is the expected one", report);
+    }
+    return code ? code : unexpected ? 1 : 0;
+  }
+
+  CommonOptions common_;
+  Session session_;
+  std::filesystem::path folder_;
+  std::vector<DemoCase> cases_;
+};
+
+}  // namespace
+
+int verb_demo(const CommonOptions& common, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!std::filesystem::is_directory(folder)) throw InputError("out", folder, "is no folder and cannot be made one");
+  return Demo(common, folder).run();
+}
+
+}  // namespace convscope

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "app/cli/session.h"
+#include "app/cli/verbs.h"
+#include "kernels/base/text.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+std::string number(const json& v) { return v.is_string() ? v.get<std::string>() : v.is_number() ? number_text(v.get<double>()) : "–"; }
+std::string index(const json& v) { return v.is_number() ? std::to_string(v.get<int64_t>()) : "–"; }
+
+void print(const json& r, const ConvProblem& p) {
+  const json& e = r["explanation"];
+  auto n = e["at"][0].get<int64_t>(), co = e["at"][1].get<int64_t>(), j = e["at"][2].get<int64_t>();
+  fmt::print("y[{}, {}, {}] of {} on {}\n\n", n, co, j, r["kernel"].get<std::string>(), describe(p));
+  fmt::print("  it should be  {}\n  the kernel    {}\n\n", number(e["expected"]), number(e["got"]));
+  fmt::print("  A tap k reaches it from i = (j + p − k·d)/s when that is whole and inside 0…{}. Summed over input channels {}–{}:\n\n", p.length - 1, e["first_channel"].get<int64_t>(),
+             e["first_channel"].get<int64_t>() + e["channels"].get<int64_t>() - 1);
+  fmt::print("    {:>4}  {:>8}  {:>8}  {:>13}  {:>13}  {}\n", "k", "should i", "reads i", "should add", "adds", "");
+  int idle = 0;
+  for (const auto& t : e["taps"]) {
+    bool silent = t["expected_i"].is_null() && t["count"] == 0.0;
+    if (silent && e["taps"].size() > 16) {
+      idle++;
+      continue;
+    }
+    bool same = t["expected_i"] == t["read_i"] && !t.contains("note");
+    std::string note = t.value("note", same ? "" : t["expected_i"].is_null() ? t["formula"].get<std::string>() + ", but it takes one" : t["formula"].get<std::string>());
+    fmt::print("  {} {:>4}  {:>8}  {:>8}  {:>13}  {:>13}  {}\n", same ? " " : "✗", t["k"].get<int64_t>(), index(t["expected_i"]), index(t["read_i"]), number(t["expected_sum"]), number(t["read_sum"]), note);
+  }
+  if (idle) fmt::print("    and {} taps that reach nothing, as they should\n", idle);
+  if (p.bias) fmt::print("    bias {}\n", number(e["bias"]));
+  fmt::print("\n");
+  for (const auto& note : e["notes"]) fmt::print("  ✗ {}\n", note.get<std::string>());
+  if (e["read_total"].is_number())
+    fmt::print("  What it reads adds up to {}; it wrote {}.\n", number(e["read_total"]), number(e["got"]));
+  fmt::print("  Found from outside by {} runs on one-hot inputs.\n", e["launches"].get<int>());
+}
+
+}  // namespace
+
+int verb_explain(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel, const std::string& at) {
+  RunRequest r = problem.request(kernel, common.device);
+  std::vector<int64_t> place;
+  for (size_t from = 0; from <= at.size();) {
+    size_t comma = std::min(at.find(',', from), at.size());
+    place.push_back(whole_number("at", at.substr(from, comma - from)));
+    from = comma + 1;
+  }
+  if (place.size() != 3) throw InputError("at", at, "must be three whole numbers: n,co,j");
+  Session session(common);
+  std::vector<std::byte> payload;
+  json header = request_json(r, payload);
+  header["type"] = "explain";
+  header["at"] = place;
+  json answer = session.ask(header, std::move(payload), "explain " + kernel).header;
+  for (const char* own : {"id", "type"}) answer.erase(own);
+  if (common.json) std::puts(answer.dump(2).c_str());
+  else print(answer, r.problem);
+  return 0;
+}
+
+}  // namespace convscope

@@ -1,0 +1,152 @@
+// convscope: the command line. Verbs and exit codes: interface.md; each verb is a function in verbs.h.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "app/cli/session.h"
+#include "app/cli/verbs.h"
+#include "app/engine/server.h"
+#include "kernels/base/text.h"
+
+namespace convscope {
+namespace {
+
+using nlohmann::json;
+
+// Says what was refused: one line on stderr, and with --json a document on stdout.
+int refuse(const std::exception& e, bool as_json) {
+  json error;
+  std::string text = e.what();
+  int code = 1;
+  if (auto* engine = dynamic_cast<const EngineError*>(&e)) {
+    error = engine->error();
+    code = engine->exit_code();
+  } else {
+    error = error_json(e);
+    code = error.value("exit_code", 1);
+  }
+  error.erase("exit_code");
+  if (as_json) std::puts(json{{"error", error}}.dump(2).c_str());
+  fmt::print(stderr, "convscope: {}\n", text);
+  return code;
+}
+
+int no_window() {
+  bool display = std::getenv("DISPLAY") || std::getenv("WAYLAND_DISPLAY");
+  fmt::print(stderr, "convscope: {}; `convscope demo` shows everything without one, `convscope help` lists the verbs\n",
+             display ? "this build has no window" : "there is no display to open a window on");
+  return 3;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"A workbench for ConvTranspose1d CUDA kernels: runs a kernel beside a reference and says where and why it is wrong.", "convscope"};
+  app.set_help_flag("--help,-h", "what the verbs and options mean");
+  bool version = false;
+  app.add_flag("--version", version, "print the version");
+  app.require_subcommand(0, 1);
+  app.allow_extras();
+
+  CommonOptions common;
+  ProblemOptions problem;
+  RunOptionsCli run_options;
+  std::string kernel, at, out = "convscope-demo", what, verb;
+  auto add = [&](const char* name, const char* about) {
+    CLI::App* s = app.add_subcommand(name, about);
+    s->allow_extras();
+    s->set_help_flag("--help,-h", "this text");
+    return s;
+  };
+  auto* demo = add("demo", "every kernel on problems that suit the device: a table, and a report with pictures");
+  demo->add_option("--out", out, "folder for report.html and the pictures")->capture_default_str();
+  common.add_to(*demo);
+  auto* run_verb = add("run", "run a kernel once beside the reference: verdict, errors, time");
+  run_verb->add_option("KERNEL", run_options.kernel, "a name from `convscope list kernels`");
+  run_verb->add_option("--save", run_options.save, "folder for x.npy, w.npy, b.npy, y.npy, oracle.npy");
+  common.add_to(*run_verb);
+  auto* explain_verb = add("explain", "the taps of one output element, and what the kernel does instead");
+  explain_verb->add_option("KERNEL", kernel, "a name from `convscope list kernels`");
+  explain_verb->add_option("--at", at, "the element: n,co,j");
+  common.add_to(*explain_verb);
+  problem.add_to(*run_verb);
+  ProblemOptions explain_problem;
+  explain_problem.add_to(*explain_verb);
+  auto* list = add("list", "kernels, presets, references or devices");
+  list->add_option("WHAT", what, "kernels, presets, references or devices");
+  common.add_to(*list);
+  auto* info = add("info", "devices, libraries, and for each missing piece what it costs and how to get it");
+  common.add_to(*info);
+  auto* engine = add("engine", "the engine on stdin and stdout, which all other verbs use");
+  auto* help = add("help", "explain a verb");
+  help->add_option("VERB", verb, "a verb");
+
+  // --json decides how even a refused command line is answered.
+  for (int i = 1; i < argc; i++) common.json |= std::string(argv[i]) == "--json";
+  bool as_json = common.json;
+  try {
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+      CLI::App* chosen = app.get_subcommands().empty() ? &app : app.get_subcommands()[0];
+      std::fputs(chosen->help().c_str(), stdout);
+      return 0;
+    } catch (const CLI::ParseError& e) {
+      throw InputError("command line", "", e.what());
+    }
+    if (version) {
+      fmt::print("convscope {}\n", CONVSCOPE_VERSION);
+      return 0;
+    }
+    if (app.get_subcommands().empty()) {
+      auto left = app.remaining();
+      if (left.empty()) return no_window();
+      std::vector<std::string> verbs;
+      for (auto* s : app.get_subcommands([](CLI::App*) { return true; })) verbs.push_back(s->get_name());
+      if (left[0].starts_with("-")) throw InputError("option", left[0], "is not known: see `convscope help`");
+      std::string near = nearest_name(left[0], verbs);
+      throw InputError("verb", left[0], near.empty() ? "is not known: see `convscope help`" : "is not known; did you mean " + near + "?");
+    }
+    CLI::App* chosen = app.get_subcommands()[0];
+    refuse_leftovers(*chosen);
+    if (chosen == engine) return serve_engine();
+    if (chosen == help) {
+      if (verb.empty()) {
+        std::fputs(app.help().c_str(), stdout);
+        return 0;
+      }
+      for (auto* s : app.get_subcommands([](CLI::App*) { return true; }))
+        if (s->get_name() == verb) {
+          std::fputs(s->help().c_str(), stdout);
+          return 0;
+        }
+      throw InputError("verb", verb, "is not known: see `convscope help`");
+    }
+    catch_interrupts();
+    auto need = [](const std::string& value, const char* name, const char* example) {
+      if (value.empty()) throw InputError(name, "", std::string("is missing: for example `convscope ") + example + "`");
+    };
+    if (chosen == demo) return verb_demo(common, out);
+    if (chosen == run_verb) {
+      need(run_options.kernel, "kernel", "run S4 --preset kernelbench-79-small");
+      return verb_run(common, problem, run_options);
+    }
+    if (chosen == explain_verb) {
+      need(kernel, "kernel", "explain S4 --at 0,0,10 --preset kernelbench-79-small");
+      need(at, "at", "explain S4 --at 0,0,10 --preset kernelbench-79-small");
+      return verb_explain(common, explain_problem, kernel, at);
+    }
+    if (chosen == list) {
+      need(what, "list", "list kernels");
+      return verb_list(common, what);
+    }
+    if (chosen == info) return verb_info(common);
+    return 2;
+  } catch (const std::exception& e) {
+    return refuse(e, as_json);
+  }
+}
+
+}  // namespace
+}  // namespace convscope
+
+int main(int argc, char** argv) { return convscope::run(argc, argv); }

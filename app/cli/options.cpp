@@ -1,0 +1,161 @@
+#include "app/cli/options.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "kernels/base/text.h"
+#include "kernels/problem/npy.h"
+#include "kernels/problem/presets.h"
+
+namespace convscope {
+namespace {
+
+std::string kebab(std::string s) {
+  for (char& c : s)
+    if (c == '_') c = '-';
+  return s;
+}
+
+}  // namespace
+
+int64_t whole_number(const std::string& field, const std::string& text) {
+  int64_t v = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, v);
+  if (error == std::errc::result_out_of_range) throw InputError(field, text, "does not fit into 64 bits");
+  if (error != std::errc{} || stop != end || text.empty()) throw InputError(field, "'" + text + "'", "must be a whole number");
+  return v;
+}
+
+double real_number(const std::string& field, const std::string& text) {
+  double v = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, v);
+  if (error != std::errc{} || stop != end || text.empty() || !std::isfinite(v)) throw InputError(field, "'" + text + "'", "must be a number");
+  return v;
+}
+
+void CommonOptions::add_to(CLI::App& app) {
+  app.add_option("--device", device, "auto, emulator, cuda or cuda:N")->capture_default_str();
+  app.add_flag("--json", json, "one JSON document on stdout, nothing else there");
+  app.add_option("--engine", engine, "command that runs the engine, e.g. \"ssh box convscope engine\"");
+  app.add_option("--timeout", timeout, "seconds after which the kernel counts as hung");
+}
+
+double CommonOptions::timeout_s() const {
+  if (timeout.empty()) return 0;
+  double s = real_number("timeout", timeout);
+  if (s <= 0) throw InputError("timeout", timeout, "must be greater than 0 seconds");
+  return s;
+}
+
+void ProblemOptions::add_to(CLI::App& app) {
+  app.add_option("--preset", preset, "start from a named problem (see `convscope list presets`)");
+  for (const auto& f : problem_fields()) {
+    auto* o = app.add_option("--" + kebab(f.name), parameters[f.name], f.meaning);
+    o->group("Problem");
+    given_[f.name] = o;
+  }
+  app.add_flag("--bias", bias, "add a bias")->group("Problem");
+  app.add_option("--dtype", dtype, "f32 or f64")->group("Problem");
+  std::string kinds;
+  for (const auto& k : input_kinds) kinds += std::string(kinds.empty() ? "" : ", ") + k.name;
+  app.add_option("--input", input, "input values: " + kinds + ", or a .npy or .npz file [random]")->group("Values");
+  app.add_option("--weight", weight, "weight values, likewise [default]")->group("Values");
+  app.add_option("--bias-values", bias_values, "bias values, likewise [default]")->group("Values");
+  app.add_option("--seed", seed, "seed of all drawn values, as torch.manual_seed [42]")->group("Values");
+  app.add_option("--accuracy", accuracy, "what the kernel may do: strict, 3xtf32 or tf32 [strict]");
+  app.add_option("--tolerance", tolerance, "ATOL[,RTOL]: a gate shown beside the verdict");
+  app.add_option("--samples", samples, "timing samples [as many as it takes]");
+}
+
+RunRequest ProblemOptions::request(const std::string& kernel, const std::string& device) const {
+  RunRequest r;
+  r.kernel = kernel;
+  r.device = device;
+  if (!preset.empty()) r.problem = find_preset(preset).problem;
+  auto was_given = [&](const char* field) { return given_.at(field)->count() > 0; };
+  for (const auto& f : problem_fields())
+    if (was_given(f.name)) r.problem.*f.value = whole_number(f.name, parameters.at(f.name));
+  if (bias || !bias_values.empty()) r.problem.bias = true;
+  if (!dtype.empty()) {
+    auto d = dtype_from(dtype);
+    if (!d) throw InputError("dtype", dtype, "must be f32, f64, f16 or bf16");
+    r.problem.dtype = *d;
+  }
+  if (!seed.empty()) {
+    int64_t v = whole_number("seed", seed);
+    if (v < 0) throw InputError("seed", seed, "must be at least 0");
+    r.inputs.seed = static_cast<uint64_t>(v);
+  }
+  if (!accuracy.empty()) {
+    auto a = accuracy_from(accuracy);
+    if (!a) throw InputError("accuracy", accuracy, "must be strict, 3xtf32 or tf32");
+    r.accuracy = *a;
+  }
+  if (r.problem.dtype == DType::f64 && r.accuracy != Accuracy::strict) throw InputError("accuracy", accuracy, "is for f32 problems; f64 is always strict");
+  if (!tolerance.empty()) {
+    auto comma = tolerance.find(',');
+    double atol = real_number("tolerance", tolerance.substr(0, comma));
+    double rtol = comma == std::string::npos ? 0 : real_number("tolerance", tolerance.substr(comma + 1));
+    if (atol < 0 || rtol < 0) throw InputError("tolerance", tolerance, "must not be negative");
+    r.tolerance = Gate{atol, rtol, 0};
+  }
+  if (!samples.empty()) {
+    int64_t n = whole_number("samples", samples);
+    if (n < 1 || n > 100000) throw InputError("samples", samples, "must be between 1 and 100000");
+    r.samples = static_cast<int>(n);
+  }
+
+  // Files: their shape sets what it can, and must agree with what was given.
+  struct FileRole {
+    const char* field;
+    const std::string& text;
+    TensorSource& source;
+    const char* array;
+    size_t rank;
+  };
+  const FileRole roles[] = {{"input", input, r.inputs.x, "x", 3}, {"weight", weight, r.inputs.w, "w", 3}, {"bias-values", bias_values, r.inputs.b, "b", 1}};
+  for (const auto& role : roles) {
+    if (role.text.empty()) continue;
+    role.source = parse_source(role.field, role.text);
+    if (role.source.kind != InputKind::file) continue;
+    HostTensor t = read_array_file(role.text, role.array, role.field);
+    if (t.shape.size() != role.rank)
+      throw InputError(role.field, role.text, "has " + std::to_string(t.shape.size()) + " dimensions: " + std::to_string(role.rank) + " are needed");
+    role.source.values = convert(t, r.problem.dtype);
+  }
+  auto set = [&](const char* field, int64_t ConvProblem::*member, int64_t v, const std::string& file) {
+    if ((was_given(field) || !preset.empty()) && r.problem.*member != v)
+      throw InputError(field, std::to_string(r.problem.*member), "does not agree with " + std::to_string(v) + " in " + file);
+    r.problem.*member = v;
+  };
+  if (r.inputs.x.values) {
+    const auto& s = r.inputs.x.values->shape;
+    set("batch", &ConvProblem::batch, s[0], input), set("in_channels", &ConvProblem::in_channels, s[1], input), set("length", &ConvProblem::length, s[2], input);
+  }
+  if (r.inputs.w.values) {
+    const auto& s = r.inputs.w.values->shape;
+    if (r.inputs.x.values && r.problem.in_channels != s[0])
+      throw InputError("weight", weight, "has " + std::to_string(s[0]) + " input channels, the input has " + std::to_string(r.problem.in_channels));
+    set("in_channels", &ConvProblem::in_channels, s[0], weight);
+    set("out_channels", &ConvProblem::out_channels, s[1] * r.problem.groups, weight);
+    set("kernel_size", &ConvProblem::kernel_size, s[2], weight);
+  }
+  require_legal(r.problem);
+  return r;
+}
+
+void refuse_leftovers(const CLI::App& app) {
+  auto left = app.remaining();
+  if (left.empty()) return;
+  std::vector<std::string> known;
+  for (const auto* o : app.get_options())
+    for (const auto& name : o->get_lnames()) known.push_back("--" + name);
+  const std::string& word = left[0];
+  if (!word.starts_with("-")) throw InputError("argument", "'" + word + "'", "is one too many");
+  std::string name = word.substr(0, word.find('=')), near = nearest_name(name, known);
+  throw InputError("option", name, near.empty() ? "is not known: see `convscope help " + app.get_name() + "`" : "is not known; did you mean " + near + "?");
+}
+
+}  // namespace convscope

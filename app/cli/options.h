@@ -1,0 +1,40 @@
+// What the command line says, as values; every fault is an InputError that names field, value and rule.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/engine/codec.h"
+
+namespace convscope {
+
+struct CommonOptions {
+  std::string device = "auto", engine, timeout;
+  bool json = false;
+
+  void add_to(CLI::App& app);
+  double timeout_s() const;  // 0: none given
+};
+
+// --preset first, then single parameters; inputs and accuracy.
+struct ProblemOptions {
+  std::string preset, dtype, input, weight, bias_values, seed, accuracy, tolerance, samples;
+  std::map<std::string, std::string> parameters;  // by ConvProblem field
+  bool bias = false;
+
+  void add_to(CLI::App& app);
+  // Reads files, lets their shapes set the problem, and checks everything. `kernel` and `device` are put in as they are.
+  RunRequest request(const std::string& kernel, const std::string& device) const;
+
+ private:
+  std::map<std::string, CLI::Option*> given_;
+};
+
+int64_t whole_number(const std::string& field, const std::string& text);
+double real_number(const std::string& field, const std::string& text);
+
+// Unknown options and words that CLI11 leaves over: named, with the nearest known one.
+void refuse_leftovers(const CLI::App& app);
+
+}  // namespace convscope

@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "app/cli/session.h"
+#include "app/cli/verbs.h"
+#include "kernels/problem/npy.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+// Streams one tensor of a kept result into a .npy file, under another name until it is whole.
+void save_tensor(Session& session, const std::string& result, const std::string& what, const std::filesystem::path& file) {
+  auto unfinished = file;
+  unfinished += ".part";
+  std::ofstream out(unfinished, std::ios::binary);
+  int64_t at = 0, total = 1;
+  while (at < total) {
+    auto r = session.ask({{"type", "tensor"}, {"result", result}, {"what", what}, {"first", at}}, {}, "saving " + file.filename().string());
+    auto shape = r.header["shape"].get<std::vector<int64_t>>();
+    if (at == 0) {
+      total = 1;
+      for (int64_t n : shape) total *= n;
+      out << npy_header(*dtype_from(r.header["dtype"].get<std::string>()), shape);
+    }
+    out.write(reinterpret_cast<const char*>(r.payload.data()), static_cast<std::streamsize>(r.payload.size()));
+    auto got = r.header["count"].get<int64_t>();
+    at += got;
+    if (got == 0) break;
+  }
+  out.close();
+  if (!out) throw InputError("save", file.string(), "cannot be written");
+  std::filesystem::rename(unfinished, file);
+}
+
+}  // namespace
+
+int verb_run(const CommonOptions& common, const ProblemOptions& problem, const RunOptionsCli& options) {
+  RunRequest r = problem.request(options.kernel, common.device);
+  if (!options.save.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.save, error);
+    if (!std::filesystem::is_directory(options.save)) throw InputError("save", options.save, "is no folder and cannot be made one");
+  }
+  Session session(common);
+  std::vector<std::byte> payload;
+  json header = request_json(r, payload);
+  header["type"] = "run";
+  json report;
+  try {
+    report = session.ask(header, std::move(payload), "run " + r.kernel).header;
+  } catch (const EngineError& e) {
+    std::string code = e.error().value("code", "");
+    if (code != "crashed" && code != "hung") throw;
+    report = lost_report(r, e.error());
+  }
+  std::string result = report["result"].is_string() ? report["result"].get<std::string>() : "";
+  for (const char* own : {"id", "type", "result"}) report.erase(own);
+  auto exit_code = report["verdict"].value("exit_code", 1);
+  if (!options.save.empty()) {
+    if (result.empty()) throw InputError("save", options.save, "cannot be filled: the kernel gave no output");
+    std::filesystem::path folder = options.save;
+    for (const char* what : {"x", "w", "y", "oracle"}) save_tensor(session, result, what, folder / (std::string(what) + ".npy"));
+    if (r.problem.bias) save_tensor(session, result, "b", folder / "b.npy");
+  }
+  if (common.json) std::puts(report.dump(2).c_str());
+  else std::fputs(report_text(report).c_str(), stdout);
+  return exit_code;
+}
+
+}  // namespace convscope

@@ -1,0 +1,115 @@
+#include "app/cli/session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <mutex>
+
+#include "kernels/base/text.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+std::atomic<int> interrupts{0};  // lock-free, so a handler may touch it
+
+void on_interrupt(int) {
+  if (interrupts.fetch_add(1) > 0) _exit(130);
+}
+
+// One line on stderr that is drawn over; gone when it ends.
+class ProgressBar {
+ public:
+  ProgressBar(bool on, std::string title) : on_(on), title_(std::move(title)) {}
+  ~ProgressBar() {
+    if (drawn_) std::fputs("\r\033[K", stderr);
+  }
+  void draw(const Progress& p) {
+    if (!on_) return;
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    if (seconds < 0.3) return;
+    std::string text = fmt::format("\r\033[K{}: {}", title_, p.phase);
+    if (p.total) {
+      double part = std::min(1.0, static_cast<double>(p.done) / static_cast<double>(p.total));
+      int full = static_cast<int>(part * 20);
+      text += fmt::format(" [{}{}] {:.0f} %", std::string(static_cast<size_t>(full), '#'), std::string(static_cast<size_t>(20 - full), '.'), 100 * part);
+    }
+    text += fmt::format("  {:.0f} s, Ctrl-C stops", seconds);
+    std::fputs(text.c_str(), stderr);
+    std::fflush(stderr);
+    drawn_ = true;
+  }
+
+ private:
+  bool on_, drawn_ = false;
+  std::string title_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  sigaction(SIGINT, &action, nullptr);
+}
+
+Session::Session(const CommonOptions& options)
+    : options_(options), client_(EngineOptions{options.engine, 20}), terminal_(isatty(STDERR_FILENO) != 0) {
+  client_.on_log([](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+}
+
+bool Session::interrupted() const { return interrupts > 0; }
+
+Received Session::ask(json header, std::vector<std::byte> payload, const std::string& title) {
+  std::mutex mutex;
+  Progress now;
+  bool heard = false;
+  ProgressBar bar(terminal_, title);
+  Handlers handlers;
+  handlers.progress = [&](const Progress& p) {
+    std::lock_guard lock(mutex);
+    now = p;
+    heard = true;
+  };
+  Answer a = client_.request(header.dump(), std::move(payload), std::move(handlers), options_.timeout_s(), [&] {
+    std::lock_guard lock(mutex);
+    if (heard) bar.draw(now);
+    return !interrupted();
+  });
+  switch (a.kind) {
+    case Answer::Kind::result: return {json::parse(a.header), std::move(a.payload)};
+    case Answer::Kind::error: {
+      json e = json::parse(a.header);
+      e.erase("id"), e.erase("type");
+      std::string text = e.value("message", "");
+      if (e.value("code", "") == "bad-input") text = InputError(e.value("field", ""), e.value("value", ""), e.value("rule", "")).what();
+      throw EngineError(e, text);
+    }
+    case Answer::Kind::crashed: throw EngineError({{"code", "crashed"}, {"message", a.message}, {"exit_code", 4}}, a.message);
+    case Answer::Kind::hung: throw EngineError({{"code", "hung"}, {"message", a.message}, {"exit_code", 4}}, a.message);
+  }
+  throw std::logic_error("unreachable");
+}
+
+json lost_report(const RunRequest& r, const json& error) {
+  std::string status = error.value("code", "crashed") == "hung" ? "hung" : "crashed", why = error.value("message", "");
+  json problem = problem_json(r.problem);
+  problem["out_length"] = r.problem.out_length();
+  return {{"convscope", CONVSCOPE_VERSION},
+          {"kernel", {{"name", r.kernel}}},
+          {"problem", problem},
+          {"device", {{"kind", nullptr}, {"reason", "the engine is gone"}}},
+          {"seed", r.inputs.seed},
+          {"verdict", {{"status", status}, {"sentence", status + ": " + why}, {"layers", {{{"name", "memory"}, {"status", "fail"}, {"evidence", why}}}}, {"exit_code", 4}}},
+          {"accuracy", {{"allowed", name_of(r.accuracy)}, {"ran", "unknown"}}},
+          {"error", nullptr},
+          {"references", json::array()},
+          {"timing", nullptr}};
+}
+
+}  // namespace convscope

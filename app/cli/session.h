@@ -1,0 +1,50 @@
+// One engine and one terminal: how every verb talks to both.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "app/cli/options.h"
+#include "app/engine/client.h"
+
+namespace convscope {
+
+// An engine's refusal or failure, with the exit code it stands for.
+class EngineError : public std::runtime_error {
+ public:
+  EngineError(const nlohmann::json& error, const std::string& text) : std::runtime_error(text), error_(error) {}
+  const nlohmann::json& error() const { return error_; }
+  int exit_code() const { return error_.value("exit_code", 1); }
+
+ private:
+  nlohmann::json error_;
+};
+
+struct Received {
+  nlohmann::json header;
+  std::vector<std::byte> payload;
+};
+
+class Session {
+ public:
+  explicit Session(const CommonOptions& options);
+
+  // Sends a request and waits, with a progress bar where stderr is a terminal; Ctrl-C cancels it.
+  // Errors: EngineError; a crashed or hung engine is one too, with code "crashed" or "hung" and exit code 4.
+  Received ask(nlohmann::json header, std::vector<std::byte> payload = {}, const std::string& title = "");
+  bool interrupted() const;
+
+ private:
+  CommonOptions options_;
+  EngineClient client_;
+  bool terminal_;
+};
+
+// From now on Ctrl-C is remembered instead of ending the program; a second one ends it.
+void catch_interrupts();
+
+// The report of a run whose engine died or hung, in the shape of a report: what is known is filled in.
+nlohmann::json lost_report(const RunRequest& r, const nlohmann::json& error);
+
+}  // namespace convscope

@@ -1,0 +1,72 @@
+// The other end of an engine: starts it, talks to it, and lives on when it dies.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace convscope {
+
+struct EngineOptions {
+  // Split at blanks, as a shell would ('…' and "…" kept together). Empty: this program itself, with `engine`.
+  std::string command;
+  double start_timeout_s = 20;
+};
+
+// How a request ended. Handlers are called on the client's own thread, one at a time.
+struct Answer {
+  enum class Kind {
+    result,   // header and payload
+    error,    // header has code, …: the engine refused or failed
+    crashed,  // the engine died: `message` says of what
+    hung,     // it was killed for giving no sign of life in time, or for exceeding the request's limit
+  };
+  Kind kind = Kind::result;
+  std::string header;  // JSON
+  std::vector<std::byte> payload;
+  std::string message;
+};
+
+struct Progress {
+  std::string phase;
+  uint64_t done = 0, total = 0;
+};
+
+struct Handlers {
+  std::function<void(Answer)> done;               // exactly once
+  std::function<void(const Progress&)> progress;
+  std::function<void(const std::string&)> partial;  // header of an early result
+};
+
+class EngineClient {
+ public:
+  explicit EngineClient(EngineOptions options = {});
+  ~EngineClient();  // ends the engine; requests under way are answered as cancelled
+  EngineClient(const EngineClient&) = delete;
+
+  // Sends a request and returns its id. Starts an engine if none runs. `limit_s` > 0: the engine is killed when the answer
+  // has not come by then. Never blocks on the engine's work.
+  uint64_t post(const std::string& header, std::vector<std::byte> payload, Handlers handlers, double limit_s = 0);
+  // The same, and cancels what was posted last under the same channel: the newest wins.
+  uint64_t post_latest(const std::string& channel, const std::string& header, std::vector<std::byte> payload, Handlers handlers,
+                       double limit_s = 0);
+  void cancel(uint64_t id);
+
+  // Waits for the answer. `poll` is called about every 50 ms; when it returns false, the request is cancelled.
+  Answer request(const std::string& header, std::vector<std::byte> payload = {}, Handlers handlers = {}, double limit_s = 0,
+                 const std::function<bool()>& poll = {});
+
+  // Lines of the engine's log as they come, on the client's thread.
+  void on_log(std::function<void(const std::string&)> handler);
+
+  int starts() const;  // how many engines have been started so far
+  int pid() const;     // of the running engine; 0 when there is none
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace convscope

@@ -1,0 +1,244 @@
+#include "app/engine/codec.h"
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "kernels/base/text.h"
+#include "kernels/problem/counts.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+// Reads a field of a known type, or says which field is wrong.
+template <class T>
+T take(const json& j, const char* field, const T& otherwise) {
+  auto it = j.find(field);
+  if (it == j.end() || it->is_null()) return otherwise;
+  bool fits = std::is_same_v<T, bool> ? it->is_boolean() : std::is_same_v<T, std::string> ? it->is_string() : it->is_number_integer();
+  if (!fits) throw InputError(field, it->dump().substr(0, 60), "has the wrong type");
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+    if (it->is_number_unsigned() && it->template get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<T>::max()))
+      throw InputError(field, it->dump(), "is too large");
+  return it->template get<T>();
+}
+
+json optional_number(const std::optional<double>& v) { return v ? number_json(*v) : json(nullptr); }
+
+struct Role {
+  const char* field;
+  TensorSource InputSpec::*source;
+};
+constexpr Role roles[] = {{"input", &InputSpec::x}, {"weight", &InputSpec::w}, {"bias_values", &InputSpec::b}};
+
+json timing_json(const Timing& t) {
+  if (t.empty()) return nullptr;
+  return {{"median_ms", number_json(t.median_ms())}, {"min_ms", number_json(t.min_ms())}, {"samples", t.samples_ms.size()}, {"noise_pct", number_json(t.noise_pct())}};
+}
+
+json comparison_json(const Comparison& c) {
+  json gates = json::array();
+  for (const auto& g : c.gates)
+    gates.push_back({{"atol", g.atol}, {"rtol", g.rtol}, {"failing", g.failing},
+                     {"failing_fraction", c.elements ? static_cast<double>(g.failing) / static_cast<double>(c.elements) : 0.0}});
+  auto element = [](const std::optional<ElementReport>& e) -> json {
+    if (!e) return nullptr;
+    return {{"n", e->n}, {"co", e->co}, {"j", e->j}, {"got", number_json(e->got)}, {"expected", number_json(e->expected)}, {"bound", number_json(e->bound)}};
+  };
+  return {{"gates", gates}, {"elements", c.elements}, {"failing", c.failing},
+          {"failing_fraction", c.elements ? static_cast<double>(c.failing) / static_cast<double>(c.elements) : 0.0},
+          {"max_abs", number_json(c.max_abs)}, {"max_bound_ratio", number_json(c.max_ratio)}, {"rms_bound_ratio", number_json(c.rms_ratio)},
+          {"rms_rel", number_json(c.rms_relative)}, {"nan", c.nan}, {"inf", c.inf}, {"unwritten", c.unwritten},
+          {"first_failing", element(c.first_failing)}, {"worst", element(c.worst)}};
+}
+
+}  // namespace
+
+json number_json(double v) {
+  if (std::isfinite(v)) return v;
+  return std::isnan(v) ? "NaN" : v > 0 ? "Infinity" : "-Infinity";
+}
+
+json problem_json(const ConvProblem& p) {
+  json j;
+  for (const auto& f : problem_fields()) j[f.name] = p.*f.value;
+  j["bias"] = p.bias;
+  j["dtype"] = name_of(p.dtype);
+  return j;
+}
+
+ConvProblem problem_from(const json& j) {
+  if (!j.is_object()) throw InputError("problem", "", "must be an object");
+  ConvProblem p;
+  for (const auto& f : problem_fields()) p.*f.value = take<int64_t>(j, f.name, p.*f.value);
+  p.bias = take(j, "bias", false);
+  auto name = take(j, "dtype", std::string("f32"));
+  auto dtype = dtype_from(name);
+  if (!dtype) throw InputError("dtype", name, "must be f32, f64, f16 or bf16");
+  p.dtype = *dtype;
+  return p;
+}
+
+json request_json(const RunRequest& r, std::vector<std::byte>& payload) {
+  json j = {{"kernel", r.kernel}, {"problem", problem_json(r.problem)}, {"device", r.device}, {"seed", r.inputs.seed}, {"accuracy", name_of(r.accuracy)},
+            {"samples", r.samples}, {"references", r.references}, {"pictures", r.pictures}, {"files", json::object()}};
+  j["tolerance"] = r.tolerance ? json{r.tolerance->atol, r.tolerance->rtol} : json(nullptr);
+  for (const auto& role : roles) {
+    const TensorSource& s = r.inputs.*role.source;
+    if (s.kind == InputKind::file) {
+      const HostTensor& t = s.values.value();
+      j["files"][role.field] = {{"name", s.file}, {"dtype", name_of(t.dtype)}, {"shape", t.shape}, {"offset", payload.size()}};
+      payload.insert(payload.end(), t.data(), t.data() + t.size_bytes());
+    } else {
+      for (const auto& k : input_kinds)
+        if (k.kind == s.kind) j[role.field] = k.name;
+    }
+  }
+  return j;
+}
+
+RunRequest request_from(const json& j, std::span<const std::byte> payload) {
+  RunRequest r;
+  r.kernel = take(j, "kernel", std::string());
+  r.problem = problem_from(j.value("problem", json::object()));
+  r.device = take(j, "device", r.device);
+  r.inputs.seed = static_cast<uint64_t>(take<int64_t>(j, "seed", 42));
+  auto accuracy = take(j, "accuracy", std::string("strict"));
+  auto a = accuracy_from(accuracy);
+  if (!a) throw InputError("accuracy", accuracy, "must be strict, 3xtf32 or tf32");
+  r.accuracy = *a;
+  if (auto it = j.find("tolerance"); it != j.end() && it->is_array() && it->size() == 2 && (*it)[0].is_number() && (*it)[1].is_number())
+    r.tolerance = Gate{(*it)[0], (*it)[1], 0};
+  r.samples = static_cast<int>(std::min<int64_t>(take<int64_t>(j, "samples", 0), 1 << 20));
+  r.references = take(j, "references", true);
+  r.pictures = take(j, "pictures", false);
+  const json files = j.value("files", json::object());
+  for (const auto& role : roles) {
+    TensorSource& s = r.inputs.*role.source;
+    if (files.is_object() && files.contains(role.field)) {
+      const json& f = files[role.field];
+      if (!f.is_object()) throw InputError("files", "", "must hold an object for each role");
+      s = {InputKind::file, take(f, "name", std::string("file")), {}};
+      auto dtype = dtype_from(take(f, "dtype", std::string()));
+      if (!dtype || (*dtype != DType::f32 && *dtype != DType::f64)) throw InputError(role.field, s.file, "must be f32 or f64");
+      HostTensor t{*dtype, {}, nullptr};
+      __int128 elements = 1;
+      const json shape = f.value("shape", json::array());
+      if (!shape.is_array() || shape.size() > 8) throw InputError(role.field, s.file, "has no shape");
+      for (const auto& n : shape) {
+        if (!n.is_number_integer() || n.get<int64_t>() < 0) throw InputError(role.field, s.file, "has a shape that is no list of sizes");
+        t.shape.push_back(n);
+        elements *= n.get<int64_t>();
+        if (elements > max_elements) throw InputError(role.field, s.file, "has too many elements");
+      }
+      auto offset = static_cast<uint64_t>(take<int64_t>(f, "offset", 0));
+      uint64_t size = static_cast<uint64_t>(elements) * size_of(*dtype);
+      if (offset > payload.size() || payload.size() - offset < size) throw InputError(role.field, s.file, "is longer than the bytes that came with it");
+      auto bytes = std::make_shared<HostBytes>(size);
+      if (size) std::memcpy(bytes->data(), payload.data() + offset, size);
+      t.bytes = std::move(bytes);
+      s.values = std::move(t);
+    } else if (auto kind = take(j, role.field, std::string()); !kind.empty()) {
+      s = parse_source(role.field, kind);
+      if (s.kind == InputKind::file) throw InputError(role.field, kind, "is a file that did not come with the request");
+    }
+  }
+  return r;
+}
+
+json device_json(const DeviceInfo& d) {
+  json j = {{"kind", d.kind == DeviceInfo::Kind::cuda ? "cuda" : "emulator"}, {"name", d.name}, {"architecture", d.architecture}, {"memory_bytes", d.memory_bytes},
+            {"multiprocessors", d.multiprocessors}};
+  if (d.kind == DeviceInfo::Kind::cuda) {
+    j["index"] = d.index;
+    j["driver"] = d.driver;
+    j["l2_bytes"] = d.l2_bytes;
+    j["peak_memory_gbs"] = number_json(d.memory_bandwidth_gbs);
+    j["peak_fma_gflops"] = number_json(d.fma_gflops);
+  }
+  return j;
+}
+
+json report_json(const RunReport& r) {
+  const ConvProblem& p = r.spec.problem;
+  json problem = problem_json(p);
+  problem["out_length"] = p.out_length();
+  problem["flops"] = flops(p);
+  problem["least_bytes"] = least_bytes(p);
+  problem["structural_zeros"] = structural_zeros(p);
+
+  json layers = json::array();
+  for (const auto& l : r.verdict.layers) layers.push_back({{"name", l.name}, {"status", name_of(l.status)}, {"evidence", l.evidence}});
+
+  json references = json::array();
+  bool judged = r.error.elements > 0;
+  // The oracle is exact by definition; it is listed so that every reference of a report stands in one place.
+  references.push_back({{"name", "oracle"}, {"max_abs", judged ? json(0) : json(nullptr)}, {"max_bound_ratio", judged ? json(0) : json(nullptr)},
+                        {"median_ms", nullptr}, {"source", "computed on " + (r.oracle_where.empty() ? "nothing" : r.oracle_where)},
+                        {"reason", "the oracle is not timed"}});
+  for (const auto& ref : r.references) {
+    json j = {{"name", ref.name}, {"max_abs", optional_number(ref.max_abs)}, {"max_bound_ratio", optional_number(ref.max_bound_ratio)},
+              {"median_ms", ref.hot.empty() ? json(nullptr) : number_json(ref.hot.median_ms())}, {"source", ref.hot.empty() ? json(nullptr) : json("measured")}};
+    if (!ref.what_ran.empty()) j["what_ran"] = ref.what_ran;
+    if (!ref.reason.empty()) j["reason"] = ref.reason;
+    references.push_back(j);
+  }
+
+  json timing = {{"median_ms", nullptr}, {"min_ms", nullptr}, {"samples", 0}, {"noise_pct", nullptr}, {"cold", timing_json(r.cold)}, {"source", nullptr}};
+  if (!r.hot.empty()) {
+    timing.update(timing_json(r.hot));
+    timing["source"] = r.hot.emulated ? "emulated" : "measured";
+  } else {
+    timing["reason"] = r.timing_missing.empty() ? "the kernel did not run" : r.timing_missing;
+  }
+  if (r.cold.empty()) timing["cold_reason"] = r.hot.empty() ? "the kernel did not run" : "the emulator has no cache to be cold";
+  timing["floor_ms"] = optional_number(r.floor_ms);
+  timing["floor_from"] = r.floor_ms ? json(r.floor_from) : json(nullptr);
+  if (!r.floor_ms) timing["floor_reason"] = r.floor_from.empty() ? "the kernel did not run" : r.floor_from;
+
+  json out = {{"convscope", CONVSCOPE_VERSION},
+              {"kernel", {{"name", r.spec.kernel->name()}, {"file", r.spec.kernel->file()}, {"requires", r.spec.kernel->requires_hardware()}}},
+              {"problem", problem},
+              {"device", device_json(r.device)},
+              {"seed", r.spec.inputs.seed},
+              {"verdict", {{"status", name_of(r.verdict.status)}, {"sentence", r.verdict.sentence}, {"layers", layers}, {"exit_code", r.verdict.exit_code}}},
+              {"accuracy", {{"allowed", name_of(r.spec.accuracy)}, {"ran", r.accuracy_ran}}},
+              {"error", comparison_json(r.error)},
+              {"references", references},
+              {"timing", timing}};
+  out["kernel_out_length"] = r.own_length;
+  if (r.exact) out["exact"] = comparison_json(*r.exact);
+  if (r.precision) out["precision"] = comparison_json(*r.precision);
+  return out;
+}
+
+json explanation_json(const Explanation& e, const ConvProblem& p) {
+  json taps = json::array();
+  for (const auto& t : e.taps) {
+    json j = {{"k", t.k}, {"formula", tap_formula(p, e.j, t.k)}, {"expected_i", t.expected_i ? json(*t.expected_i) : json(nullptr)},
+              {"count", number_json(t.count)}, {"read_i", t.read_i ? json(*t.read_i) : json(nullptr)}, {"expected_sum", number_json(t.expected_sum)},
+              {"read_sum", optional_number(t.read_sum)}};
+    if (!t.strange.empty()) j["note"] = t.strange;
+    taps.push_back(j);
+  }
+  json notes = json::array();
+  for (const auto& n : {e.channel_note, e.weight_note, e.batch_note})
+    if (!n.empty()) notes.push_back(n);
+  return {{"at", {e.n, e.co, e.j}}, {"got", number_json(e.got)}, {"expected", number_json(e.expected)}, {"bias", number_json(e.bias)}, {"taps", taps},
+          {"all_taps", e.all_taps}, {"first_channel", e.first_channel}, {"channels", e.channels}, {"notes", notes},
+          {"read_total", optional_number(e.read_total)}, {"launches", e.launches}};
+}
+
+json error_json(const std::exception& e) {
+  if (auto* i = dynamic_cast<const InputError*>(&e))
+    return {{"code", "bad-input"}, {"field", i->field()}, {"value", i->value()}, {"rule", i->rule()}, {"exit_code", 2}};
+  auto plain = [&](const char* code, int exit_code) { return json{{"code", code}, {"message", e.what()}, {"exit_code", exit_code}}; };
+  if (dynamic_cast<const MissingError*>(&e)) return plain("missing", 3);
+  if (dynamic_cast<const KernelFault*>(&e) || dynamic_cast<const DeviceError*>(&e)) return plain("crashed", 4);
+  if (dynamic_cast<const Cancelled*>(&e)) return plain("cancelled", 130);
+  if (dynamic_cast<const std::bad_alloc*>(&e)) return {{"code", "failed"}, {"message", "out of memory"}, {"exit_code", 4}};
+  return plain("failed", 1);
+}
+
+}  // namespace convscope

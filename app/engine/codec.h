@@ -1,0 +1,44 @@
+// Problems, requests and reports as JSON, with the names of interface.md.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/verify/explain.h"
+#include "kernels/verify/judge.h"
+
+namespace convscope {
+
+// Non-finite numbers become the strings "NaN", "Infinity", "-Infinity".
+nlohmann::json number_json(double v);
+
+nlohmann::json problem_json(const ConvProblem& p);  // parameters only
+// Errors: InputError for a missing or mistyped field; the rules are check()'s.
+ConvProblem problem_from(const nlohmann::json& j);
+
+// A `run` or `explain` request but for kernel pointers: what a client asks for.
+struct RunRequest {
+  std::string kernel;
+  ConvProblem problem;
+  InputSpec inputs;
+  std::string device = "auto";
+  Accuracy accuracy = Accuracy::strict;
+  std::optional<Gate> tolerance;
+  int samples = 0;
+  bool references = true, pictures = false;
+};
+// The header without type and id; files' elements are appended to `payload`.
+nlohmann::json request_json(const RunRequest& r, std::vector<std::byte>& payload);
+// Errors: InputError.
+RunRequest request_from(const nlohmann::json& j, std::span<const std::byte> payload);
+
+nlohmann::json report_json(const RunReport& r);
+nlohmann::json explanation_json(const Explanation& e, const ConvProblem& p);
+nlohmann::json device_json(const DeviceInfo& d);
+
+// {"code", "field", "value", "rule"} or {"code", "message"}, with "exit_code".
+nlohmann::json error_json(const std::exception& e);
+
+}  // namespace convscope

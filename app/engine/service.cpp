@@ -1,0 +1,313 @@
+#include "app/engine/service.h"
+
+#include <sys/resource.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "app/engine/inventory.h"
+#include "kernels/base/text.h"
+#include "kernels/problem/counts.h"
+#include "kernels/runtime/registry.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+// The result a client can ask tiles of: everything here is immutable.
+struct KeptResult {
+  std::string key;
+  std::shared_ptr<const ResultTensors> tensors;
+  std::shared_ptr<const Pyramid> pyramid;
+  std::shared_ptr<const Inputs> inputs;
+  ConvProblem problem;
+  int64_t own_length = 0;
+};
+
+// FNV-1a (Fowler, Noll & Vo) over all that decides a result.
+std::string key_of(const RunRequest& r, const std::string& device) {
+  std::vector<std::byte> files;
+  json j = request_json(r, files);
+  for (const char* unimportant : {"samples", "references", "pictures", "tolerance"}) j.erase(unimportant);
+  j["device"] = device;
+  j["version"] = CONVSCOPE_VERSION;
+  uint64_t h = 0xcbf29ce484222325u;
+  auto add = [&](const void* data, size_t n) {
+    for (size_t i = 0; i < n; i++) h = (h ^ static_cast<const uint8_t*>(data)[i]) * 0x100000001b3u;
+  };
+  std::string text = j.dump();
+  add(text.data(), text.size());
+  add(files.data(), files.size());
+  char out[17];
+  std::snprintf(out, sizeof out, "%016llx", static_cast<unsigned long long>(h));
+  return out;
+}
+
+// A kernel on the emulator is ordinary code: it shall run into a limit before the machine runs out of memory. Not with CUDA,
+// which reserves address space freely, nor with the sanitizers.
+void limit_memory() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  static const uint64_t spare = uint64_t{256} << 20;
+  uint64_t available = available_host_memory();
+  struct rlimit limit {};
+  if (getrlimit(RLIMIT_DATA, &limit) == 0 && available > 2 * spare) {
+    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, available - spare);
+    setrlimit(RLIMIT_DATA, &limit);
+  }
+#endif
+}
+
+[[noreturn]] void bad(const char* field, const std::string& value, const std::string& rule) { throw InputError(field, value, rule); }
+
+std::vector<double> numbers_of(const json& request, const char* field, size_t count) {
+  auto it = request.find(field);
+  if (it == request.end() || !it->is_array() || it->size() != count) bad(field, "", "must be a list of " + std::to_string(count) + " numbers");
+  std::vector<double> v;
+  for (const auto& n : *it) {
+    if (!n.is_number()) bad(field, n.dump(), "must be a number");
+    v.push_back(n);
+  }
+  return v;
+}
+
+// Whole numbers within a size; anything else is refused before it is converted.
+int64_t index_of(double v, int64_t limit, const char* field) {
+  if (!(v >= 0) || v > static_cast<double>(limit) || v != std::floor(v)) bad(field, number_text(v), "must be a whole number between 0 and " + std::to_string(limit));
+  return static_cast<int64_t>(v);
+}
+
+}  // namespace
+
+struct Service::State {
+  struct Opened {
+    std::unique_ptr<Device> device;
+    std::vector<std::unique_ptr<Reference>> references;
+    std::unique_ptr<Judge> judge;
+  };
+  std::map<std::string, Opened> devices;  // used by heavy requests only
+  std::mutex mutex;                       // of `kept`
+  std::shared_ptr<const KeptResult> kept;
+
+  Opened& open(const std::string& name) {
+    auto& o = devices[name];
+    if (!o.device) {
+      o.device = open_device(name);
+      if (o.device->is_emulator() && devices.size() == 1) limit_memory();
+      o.references = references_for(*o.device);
+      o.judge = std::make_unique<Judge>(*o.device, o.references);
+    }
+    return o;
+  }
+  std::shared_ptr<const KeptResult> result(const json& request) {
+    std::lock_guard lock(mutex);
+    auto it = request.find("result");
+    std::string key = it != request.end() && it->is_string() ? it->get<std::string>() : "";
+    if (!kept || kept->key != key) bad("result", key, "is not kept any more: run it again");
+    return kept;
+  }
+};
+
+Service::Service() : state_(std::make_unique<State>()) {}
+Service::~Service() = default;
+
+bool Service::is_light(const std::string& type) { return type == "tile" || type == "find" || type == "numbers"; }
+
+double Service::patience_s(const json& request) {
+  // On the emulator a beat is a finished block. A GPU gives no sign before a launch has ended: twenty times what a slow
+  // kernel would take, by 0.5 TFLOP/s (the slowest exhibit reaches 1.4 on an H200).
+  double least = 10;
+  try {
+    std::string why;
+    bool emulated = request.value("device", "auto") == "emulator" || cuda_devices(why).empty();
+    if (emulated || !request.contains("problem")) return least;
+    ConvProblem p = problem_from(request["problem"]);
+    if (check(p)) return least;
+    return std::max(least, 20 * flops(p) / 0.5e12);
+  } catch (const std::exception&) {
+    return least;
+  }
+}
+
+Service::Reply Service::handle(const json& request, std::span<const std::byte> payload, Activity& activity,
+                               const std::function<void(const std::string&)>& partial) {
+  std::string type = request.value("type", "");
+  try {
+    if (type == "run") return run(request, payload, activity, partial);
+    if (type == "explain") return explain_one(request, payload, activity);
+    if (type == "tile") return tile(request);
+    if (type == "find") return find(request);
+    if (type == "numbers") return numbers(request);
+    if (type == "tensor") return tensor(request);
+    if (type == "list") return list(request);
+    if (type == "info") return info();
+  } catch (const DeviceError& e) {
+    if (e.poisoned()) device_lost_ = true;
+    throw;
+  }
+  bad("type", type, "is no request of this protocol");
+}
+
+Service::Reply Service::run(const json& request, std::span<const std::byte> payload, Activity& activity,
+                            const std::function<void(const std::string&)>& partial) {
+  RunRequest r = request_from(request, payload);
+  RunSpec spec;
+  spec.kernel = &find_kernel(r.kernel);
+  spec.problem = r.problem;
+  spec.inputs = r.inputs;
+  spec.accuracy = r.accuracy;
+  spec.tolerance = r.tolerance;
+  spec.samples = r.samples;
+  spec.references = r.references;
+  spec.pictures = r.pictures;
+  require_legal(spec.problem);
+  auto& o = state_->open(r.device);
+  std::string key = key_of(r, o.device->info().name);
+  {
+    std::lock_guard lock(state_->mutex);  // one large result at a time: the old one goes first
+    state_->kept.reset();
+  }
+  auto keep = [&](const RunReport& report) {
+    if (!report.tensors) return;
+    auto k = std::make_shared<KeptResult>();
+    k->key = key;
+    k->tensors = report.tensors;
+    k->pyramid = report.pyramid;
+    k->inputs = report.inputs;
+    k->problem = report.spec.problem;
+    k->own_length = report.own_length;
+    std::lock_guard lock(state_->mutex);
+    state_->kept = k;
+  };
+  auto header = [&](const RunReport& report) {
+    json j = report_json(report);
+    j["result"] = report.tensors ? json(key) : json(nullptr);
+    return j.dump();
+  };
+  RunReport report = o.judge->run(spec, activity, [&](const RunReport& early) {
+    if (partial) partial(header(early));
+  });
+  if (spec.pictures && report.tensors) report.pyramid = std::make_shared<Pyramid>(*report.tensors, &activity);
+  keep(report);
+  return {header(report), {}};
+}
+
+Service::Reply Service::explain_one(const json& request, std::span<const std::byte> payload, Activity& activity) {
+  RunRequest r = request_from(request, payload);
+  const KernelDefinition& kernel = find_kernel(r.kernel);
+  require_legal(r.problem);
+  auto at = numbers_of(request, "at", 3);
+  auto& o = state_->open(r.device);
+  auto whole = [&](size_t i, const char* name, int64_t limit) { return index_of(at[i], limit - 1, name); };
+  Explanation e = explain(*o.device, kernel, r.problem, r.inputs, whole(0, "n", r.problem.batch), whole(1, "co", r.problem.out_channels),
+                          whole(2, "j", r.problem.out_length()), activity);
+  json j = {{"kernel", kernel.name()}, {"problem", problem_json(r.problem)}, {"device", device_json(o.device->info())}, {"explanation", explanation_json(e, r.problem)}};
+  return {j.dump(), {}};
+}
+
+Service::Reply Service::tile(const json& request) {
+  auto kept = state_->result(request);
+  if (!kept->pyramid) bad("result", kept->key, "was made without pictures");
+  auto window = numbers_of(request, "window", 4);
+  auto size = numbers_of(request, "size", 2);
+  std::string quantity = request.value("quantity", "");
+  TileRequest t;
+  bool known = false;
+  for (int q = 0; q < 4; q++)
+    if (quantity == quantity_names[q]) t.quantity = static_cast<Quantity>(q), known = true;
+  if (!known) bad("quantity", quantity, "must be output, reference, error or ratio");
+  t.width = static_cast<int>(index_of(size[0], 4096, "size")), t.height = static_cast<int>(index_of(size[1], 4096, "size"));
+  if (t.width < 1 || t.height < 1) bad("size", "0", "must be at least 1");
+  t.row0 = window[0], t.row1 = window[1], t.column0 = window[2], t.column1 = window[3];
+  auto rows = static_cast<double>(kept->tensors->rows), columns = static_cast<double>(kept->tensors->columns);
+  if (!(t.row0 >= 0 && t.row0 < t.row1 && t.row1 <= rows && t.column0 >= 0 && t.column0 < t.column1 && t.column1 <= columns))
+    bad("window", "", "must lie within 0 to " + number_text(rows) + " rows and 0 to " + number_text(columns) + " columns");
+  auto cells = kept->pyramid->tile(t);
+  Reply reply{"{}", std::vector<std::byte>(cells.size() * sizeof(Cell))};
+  std::memcpy(reply.payload.data(), cells.data(), reply.payload.size());
+  return reply;
+}
+
+Service::Reply Service::find(const json& request) {
+  auto kept = state_->result(request);
+  if (!kept->pyramid) bad("result", kept->key, "was made without pictures");
+  auto from = numbers_of(request, "from", 2);
+  // One step outside is where a search from the very beginning starts.
+  auto place = [&](double v, int64_t limit) { return v == -1 ? int64_t{-1} : index_of(v, limit, "from"); };
+  bool forward = request.value("forward", true);
+  auto found = kept->pyramid->next_failing({std::max<int64_t>(0, place(from[0], kept->tensors->rows - 1)), place(from[1], kept->tensors->columns)}, forward);
+  json j = {{"place", nullptr}};
+  if (found) j["place"] = {found->row, found->column};
+  return {j.dump(), {}};
+}
+
+Service::Reply Service::numbers(const json& request) {
+  auto kept = state_->result(request);
+  const auto& t = *kept->tensors;
+  auto w = numbers_of(request, "window", 4);
+  int64_t row0 = index_of(w[0], t.rows, "window"), row1 = index_of(w[1], t.rows, "window"), column0 = index_of(w[2], t.columns, "window"),
+          column1 = index_of(w[3], t.columns, "window");
+  if (row0 >= row1 || column0 >= column1 || (row1 - row0) * (column1 - column0) > 65536) bad("window", "", "must hold 1 to 65536 elements");
+  Reply reply{"{}", {}};
+  reply.payload.resize(static_cast<size_t>((row1 - row0) * (column1 - column0)) * 32);
+  auto* out = reinterpret_cast<double*>(reply.payload.data());
+  for (int64_t r = row0; r < row1; r++)
+    for (int64_t c = column0; c < column1; c++) {
+      int64_t e = r * t.columns + c;
+      for (double v : {t.output_at(e), t.reference_at(e), t.error_at(e), static_cast<double>(t.ratio.as<float>()[e])}) *out++ = v;
+    }
+  return reply;
+}
+
+Service::Reply Service::tensor(const json& request) {
+  auto kept = state_->result(request);
+  std::string what = request.value("what", "");
+  const ConvProblem& p = kept->problem;
+  std::vector<int64_t> shape;
+  DType dtype = p.dtype;
+  const std::byte* data = nullptr;
+  if (what == "x" || what == "w" || what == "b") {
+    const HostTensor& t = what == "x" ? kept->inputs->x : what == "w" ? kept->inputs->w : kept->inputs->b;
+    shape = t.shape, data = t.data();
+  } else if (what == "y" || what == "oracle") {
+    shape = {p.batch, p.out_channels, p.out_length()};
+    if (what == "y") data = kept->tensors->output.data();
+    else dtype = DType::f64;
+  } else {
+    bad("what", what, "must be x, w, b, y or oracle");
+  }
+  int64_t elements = 1;
+  for (int64_t n : shape) elements *= n;
+  constexpr int64_t most = int64_t{1} << 23;
+  auto range = [&](const char* field, int64_t otherwise) { return index_of(request.value(field, static_cast<double>(otherwise)), elements, field); };
+  int64_t first = range("first", 0), count = std::min({range("count", elements), elements - first, most});
+  Reply reply;
+  reply.payload.resize(static_cast<size_t>(count) * size_of(dtype));
+  if (data) {
+    std::memcpy(reply.payload.data(), data + static_cast<size_t>(first) * size_of(dtype), reply.payload.size());
+  } else {
+    // The oracle is not kept: it is worked out again, row by row.
+    auto oracle = make_cpu_oracle(p, *kept->inputs);
+    int64_t columns = p.out_length();
+    auto* out = reinterpret_cast<double*>(reply.payload.data());
+    for (int64_t at = first; at < first + count;) {
+      int64_t row = at / columns, column = at % columns, n = std::min(columns - column, first + count - at);
+      int64_t rows = column == 0 ? std::max<int64_t>(1, (first + count - at) / columns) : 1;
+      if (rows > 1) n = columns;
+      oracle->compute({row, rows, column, n}, out + (at - first), nullptr);
+      at += rows * n;
+    }
+  }
+  reply.header = json{{"dtype", name_of(dtype)}, {"shape", shape}, {"first", first}, {"count", count}}.dump();
+  return reply;
+}
+
+Service::Reply Service::list(const json& request) {
+  std::string what = request.value("what", "");
+  return {inventory_list(what, request.value("device", "auto")).dump(), {}};
+}
+
+Service::Reply Service::info() { return {inventory_info().dump(), {}}; }
+
+}  // namespace convscope

@@ -1,0 +1,55 @@
+// What the engine can do, apart from how requests reach it: one call a request.
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "app/engine/codec.h"
+#include "app/engine/frame.h"
+#include "kernels/base/activity.h"
+
+namespace convscope {
+
+class Service {
+ public:
+  Service();
+  ~Service();
+
+  struct Reply {
+    std::string header;  // JSON without type and id
+    std::vector<std::byte> payload;
+  };
+
+  // May it be answered while a run is under way? (tile, find and numbers look at finished results only)
+  static bool is_light(const std::string& type);
+  // Seconds without a beat after which a client may take the engine for hung, for a request of this kind.
+  static double patience_s(const nlohmann::json& request);
+
+  // Answers one request. Heavy requests one at a time; light ones from any thread beside them. `partial` may be called with
+  // headers before the end. Errors: as exceptions, see error_json().
+  Reply handle(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity,
+               const std::function<void(const std::string& header)>& partial);
+
+  // The GPU's context was lost: the process should end after it has answered.
+  bool device_lost() const { return device_lost_; }
+
+ private:
+  struct State;
+  Reply run(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity,
+            const std::function<void(const std::string& header)>& partial);
+  Reply explain_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
+  Reply tile(const nlohmann::json& request);
+  Reply find(const nlohmann::json& request);
+  Reply numbers(const nlohmann::json& request);
+  Reply tensor(const nlohmann::json& request);
+  Reply list(const nlohmann::json& request);
+  Reply info();
+
+  std::unique_ptr<State> state_;
+  std::atomic<bool> device_lost_{false};
+};
+
+}  // namespace convscope

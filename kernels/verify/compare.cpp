@@ -1,0 +1,209 @@
+#include "kernels/verify/compare.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <mutex>
+
+#include "kernels/base/worker_pool.h"
+#include "kernels/problem/counts.h"
+#include "kernels/problem/tensor.h"
+
+namespace convscope {
+namespace {
+
+// Elements compared at a time: few enough that a person sees progress, even where each has thousands of terms.
+int64_t block_elements(const ConvProblem& p) {
+  int64_t terms = std::max<int64_t>(1, p.in_per_group() * p.kernel_size / p.stride);
+  return std::clamp((int64_t{1} << 30) / terms, int64_t{1} << 16, int64_t{1} << 22);
+}
+
+// What one worker counts; merged at the end.
+struct Tally {
+  Comparison c;
+  double sum_ratio2 = 0, sum_error2 = 0, sum_expected2 = 0;
+  int64_t finite = 0;
+
+  void size_places(const ConvProblem& p) {
+    if (p.stride > 1 && p.stride <= Places::most_residues) {
+      c.places.residue_wrong.resize(static_cast<size_t>(p.stride));
+      c.places.residue_total.resize(static_cast<size_t>(p.stride));
+    }
+    c.places.channel_wrong.resize(static_cast<size_t>(p.out_channels));
+    c.places.batch_wrong.resize(static_cast<size_t>(p.batch));
+    c.places.left_wrong.resize(Places::border);
+    c.places.right_wrong.resize(Places::border);
+  }
+};
+
+void add(std::vector<int64_t>& to, const std::vector<int64_t>& from) {
+  for (size_t i = 0; i < to.size(); i++) to[i] += from[i];
+}
+
+bool earlier(const ElementReport& a, const ElementReport& b) {
+  return std::tuple(a.n, a.co, a.j) < std::tuple(b.n, b.co, b.j);
+}
+
+double ratio_of(const ElementReport& r) {
+  double e = std::fabs(r.got - r.expected);
+  return std::isnan(e) ? std::numeric_limits<double>::infinity() : r.bound > 0 ? e / r.bound : e > 0 ? std::numeric_limits<double>::infinity() : 0;
+}
+
+void merge(Tally& into, const Tally& t) {
+  auto& a = into.c;
+  const auto& b = t.c;
+  a.elements += b.elements, a.failing += b.failing, a.nan += b.nan, a.inf += b.inf, a.unwritten += b.unwritten;
+  for (size_t g = 0; g < a.gates.size(); g++) a.gates[g].failing += b.gates[g].failing;
+  a.max_abs = std::max(a.max_abs, b.max_abs);
+  a.max_ratio = std::max(a.max_ratio, b.max_ratio);
+  if (b.first_failing && (!a.first_failing || earlier(*b.first_failing, *a.first_failing))) a.first_failing = b.first_failing;
+  // The worst element; among equals the first, so that the answer does not depend on the number of workers.
+  if (b.worst && (!a.worst || ratio_of(*b.worst) > ratio_of(*a.worst) ||
+                  (ratio_of(*b.worst) == ratio_of(*a.worst) && earlier(*b.worst, *a.worst))))
+    a.worst = b.worst;
+  auto &p = a.places, q = b.places;
+  add(p.residue_wrong, q.residue_wrong), add(p.residue_total, q.residue_total);
+  add(p.channel_wrong, q.channel_wrong), add(p.batch_wrong, q.batch_wrong);
+  add(p.left_wrong, q.left_wrong), add(p.right_wrong, q.right_wrong);
+  p.unreached_wrong += q.unreached_wrong, p.unreached_total += q.unreached_total;
+  if (q.first_column >= 0) {
+    p.first_column = p.first_column < 0 ? q.first_column : std::min(p.first_column, q.first_column);
+    p.last_column = std::max(p.last_column, q.last_column);
+  }
+  into.sum_ratio2 += t.sum_ratio2, into.sum_error2 += t.sum_error2, into.sum_expected2 += t.sum_expected2;
+  into.finite += t.finite;
+}
+
+template <class T>
+class RowComparer {
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+
+ public:
+  RowComparer(const ConvProblem& p, const CompareOptions& o, int64_t overlap)
+      : p_(p), options_(o), model_(p.dtype, o.accuracy), overlap_(overlap), bias_terms_(p.bias ? 1 : 0) {}
+
+  // Columns [column, column + n) of a row: `value` and `magnitude` from the oracle, `terms` by column.
+  void operator()(Tally& t, int64_t row, int64_t column, int64_t n, const T* y, const double* value, const double* magnitude,
+                  const int64_t* terms) const {
+    Comparison& c = t.c;
+    bool residues = !c.places.residue_total.empty();
+    c.elements += n;
+    int64_t residue = residues ? column % p_.stride : 0;
+    for (int64_t m = 0; m < n; m++) {
+      if (residues) {
+        c.places.residue_total[static_cast<size_t>(residue)]++;
+        if (++residue == p_.stride) residue = 0;
+      }
+      c.places.unreached_total += terms[m] == bias_terms_;
+      double got = static_cast<double>(y[m]), expected = value[m], error = got - expected;
+      double bound = 0, ratio;
+      bool wrong;
+      if (options_.exactness == Exactness::bitwise) {
+        wrong = !(y[m] == static_cast<T>(expected));
+        ratio = wrong ? std::numeric_limits<double>::infinity() : 0;
+      } else {
+        bound = model_.bound(magnitude[m], terms[m], expected);
+        ratio = std::fabs(error) / bound;
+        wrong = !(ratio <= 1);
+      }
+      if (options_.sink.error) {
+        int64_t at = row * p_.out_length() + column + m;
+        options_.sink.error[at] = static_cast<float>(std::isfinite(got) ? error : expected);
+        options_.sink.ratio[at] = static_cast<float>(ratio);
+      }
+      double size = std::fabs(error);
+      if (size <= std::numeric_limits<double>::max()) {  // finite
+        t.finite++;
+        c.max_abs = std::max(c.max_abs, size);
+        t.sum_error2 += error * error;
+        t.sum_expected2 += expected * expected;
+        if (bound > 0) t.sum_ratio2 += ratio * ratio;
+        for (auto& g : c.gates) g.failing += size > g.atol + g.rtol * std::fabs(expected);
+      } else {
+        if (options_.unwritten_pattern && std::bit_cast<Bits>(y[m]) == static_cast<Bits>(options_.unwritten_pattern)) c.unwritten++;
+        else if (std::isnan(got)) c.nan++;
+        else if (std::isinf(got)) c.inf++;
+        for (auto& g : c.gates) g.failing++;
+        ratio = std::numeric_limits<double>::infinity();
+      }
+      if (ratio > c.max_ratio || !c.worst) {
+        c.max_ratio = std::max(c.max_ratio, ratio);
+        c.worst = {row / p_.out_channels, row % p_.out_channels, column + m, got, expected, bound};
+      }
+      if (wrong) note_wrong(c, row, column + m, got, expected, bound, terms[m]);
+    }
+  }
+
+ private:
+  void note_wrong(Comparison& c, int64_t row, int64_t j, double got, double expected, double bound, int64_t terms) const {
+    ElementReport r{row / p_.out_channels, row % p_.out_channels, j, got, expected, bound};
+    c.failing++;
+    if (!c.first_failing || earlier(r, *c.first_failing)) c.first_failing = r;
+    Places& p = c.places;
+    if (!p.residue_wrong.empty()) p.residue_wrong[static_cast<size_t>(j % p_.stride)]++;
+    p.channel_wrong[static_cast<size_t>(r.co)]++;
+    p.batch_wrong[static_cast<size_t>(r.n)]++;
+    if (j < Places::border) p.left_wrong[static_cast<size_t>(j)]++;
+    if (overlap_ - 1 - j < Places::border) p.right_wrong[static_cast<size_t>(overlap_ - 1 - j)]++;
+    p.unreached_wrong += terms == bias_terms_;
+    p.first_column = p.first_column < 0 ? j : std::min(p.first_column, j);
+    p.last_column = std::max(p.last_column, j);
+  }
+
+  const ConvProblem& p_;
+  const CompareOptions& options_;
+  BoundModel model_;
+  int64_t overlap_, bias_terms_;
+};
+
+}  // namespace
+
+Comparison compare(const ConvProblem& p, Oracle& oracle, const OutputView& y, const CompareOptions& options, Activity* activity) {
+  int64_t rows = p.batch * p.out_channels, overlap = std::min(p.out_length(), y.own_length);
+  Tally all;
+  all.c.gates = options.gates;
+  for (auto& g : all.c.gates) g.failing = 0;
+  all.size_places(p);
+  const Tally empty = all;
+  if (overlap <= 0) return all.c;
+
+  int64_t most = block_elements(p), columns = std::min(overlap, most), at_a_time = std::clamp<int64_t>(most / columns, 1, rows);
+  bool want_magnitude = options.exactness == Exactness::bound;
+  HostBytes value(static_cast<size_t>(at_a_time * columns) * 8), magnitude(want_magnitude ? value.size() : 0);
+  if (activity) activity->phase("comparing with the oracle", static_cast<uint64_t>(rows * overlap));
+  std::mutex mutex;
+  for (int64_t column = 0; column < overlap; column += columns) {
+    int64_t now_columns = std::min(columns, overlap - column);
+    auto terms = term_counts(p, column, now_columns);
+    for (int64_t row = 0; row < rows; row += at_a_time) {
+      if (activity) activity->check();
+      int64_t now_rows = std::min(at_a_time, rows - row);
+      oracle.compute({row, now_rows, column, now_columns}, value.as<double>(), want_magnitude ? magnitude.as<double>() : nullptr);
+      // Pieces of rows, so that few long rows are shared out as well as many short ones.
+      constexpr int64_t piece = 1 << 16;
+      int64_t pieces = (now_columns + piece - 1) / piece;
+      WorkerPool::shared().for_chunks(now_rows * pieces, std::max<int64_t>(1, piece / now_columns), [&](int64_t a, int64_t b) {
+        Tally t = empty;
+        dispatch(p.dtype, [&](auto zero) {
+          using T = decltype(zero);
+          RowComparer<T> comparer(p, options, overlap);
+          for (int64_t i = a; i < b; i++) {
+            int64_t r = i / pieces, from = i % pieces * piece, n = std::min(piece, now_columns - from), at = r * now_columns + from;
+            comparer(t, row + r, column + from, n, reinterpret_cast<const T*>(y.data) + (row + r) * y.own_length + column + from,
+                     value.as<double>() + at, want_magnitude ? magnitude.as<double>() + at : nullptr, terms.data() + from);
+          }
+        });
+        std::lock_guard lock(mutex);
+        merge(all, t);
+      });
+      if (activity) activity->advance(static_cast<uint64_t>(now_rows * now_columns));
+    }
+  }
+  if (all.finite) all.c.rms_ratio = std::sqrt(all.sum_ratio2 / static_cast<double>(all.finite));
+  if (all.sum_expected2 > 0) all.c.rms_relative = std::sqrt(all.sum_error2 / all.sum_expected2);
+  return all.c;
+}
+
+}  // namespace convscope

@@ -1,0 +1,216 @@
+#include "kernels/verify/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "kernels/base/text.h"
+#include "kernels/problem/counts.h"
+#include "kernels/reference/oracle.h"
+#include "kernels/verify/guarded.h"
+
+namespace convscope {
+namespace {
+
+constexpr int64_t most_taps = 128;
+
+class Prober {
+ public:
+  Prober(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity)
+      : device_(device), kernel_(kernel), p_(p), activity_(activity), plan_(kernel.plan_for(p)) {
+    if (auto why = kernel.unsupported(p); !why.empty()) throw InputError("kernel", kernel.name(), why);
+    if (auto why = device.unavailable(kernel); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
+    own_ = plan_.out_length();
+    auto size = [&](int64_t e) { return static_cast<size_t>(e) * size_of(p.dtype); };
+    x_ = std::make_unique<GuardedTensor>(device, size(p.x_elements()));
+    w_ = std::make_unique<GuardedTensor>(device, size(p.w_elements()),
+                                         std::min(size(p.w_elements()) * static_cast<size_t>(p.groups - 1), size_t{256} << 20));
+    y_ = std::make_unique<GuardedTensor>(device, size(p.batch * p.out_channels * std::max({own_, p.out_length(), int64_t{1}})));
+    if (p.bias) b_ = std::make_unique<GuardedTensor>(device, size(p.b_elements()));
+    if (plan_.workspace_bytes()) workspace_ = std::make_unique<GuardedTensor>(device, plan_.workspace_bytes());
+  }
+
+  int launches() const { return launches_; }
+  int64_t own_length() const { return own_; }
+
+  // Fills a tensor by flat index.
+  template <class At>
+  void set_x(At at) { set(*x_, p_.x_elements(), at); }
+  template <class At>
+  void set_w(At at) { set(*w_, p_.w_elements(), at); }
+  void set(const Inputs& in) {
+    x_->write(in.x.data(), in.x.size_bytes());
+    w_->write(in.w.data(), in.w.size_bytes());
+    if (b_) b_->write(in.b.data(), in.b.size_bytes());
+  }
+  void no_bias() {
+    if (b_) b_->fill(0);
+  }
+
+  double element(int64_t n, int64_t co, int64_t j) {
+    activity_.check();
+    activity_.advance();
+    y_->fill(red_zone_word);
+    device_.run(kernel_, plan_, {x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(), workspace_ ? workspace_->address() : 0},
+                {});
+    launches_++;
+    size_t at = static_cast<size_t>((n * p_.out_channels + co) * own_ + j) * size_of(p_.dtype);
+    return dispatch(p_.dtype, [&](auto v) {
+      y_->read(at, &v, sizeof v);
+      return static_cast<double>(v);
+    });
+  }
+
+ private:
+  template <class At>
+  void set(GuardedTensor& t, int64_t count, At at) {
+    HostTensor h = make_tensor(p_.dtype, {count}, [&](auto* out, int64_t n) {
+      for (int64_t e = 0; e < n; e++) out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(at(e));
+    });
+    t.write(h.data(), h.size_bytes());
+  }
+
+  Device& device_;
+  const KernelDefinition& kernel_;
+  const ConvProblem& p_;
+  Activity& activity_;
+  Plan plan_;
+  int64_t own_ = 0;
+  std::unique_ptr<GuardedTensor> x_, w_, b_, y_, workspace_;
+  int launches_ = 0;
+};
+
+bool whole(double v) { return std::isfinite(v) && v == std::floor(v) && std::fabs(v) < 0x1p53; }
+
+}  // namespace
+
+std::string tap_formula(const ConvProblem& p, int64_t j, int64_t k) {
+  int64_t t = j + p.padding - k * p.dilation;
+  std::string s = fmt::format("({} + {} − {}·{})/{} = {}", j, p.padding, k, p.dilation, p.stride,
+                              number_text(static_cast<double>(t) / static_cast<double>(p.stride)));
+  if (t % p.stride != 0) return s + ": no whole number, no tap";
+  int64_t i = t / p.stride;
+  return i < 0 || i >= p.length ? s + fmt::format(": outside 0…{}, no tap", p.length - 1) : s;
+}
+
+Explanation explain(Device& device, const KernelDefinition& kernel, const ConvProblem& p, const InputSpec& spec, int64_t n,
+                    int64_t co, int64_t j, Activity& activity) {
+  require_legal(p);
+  auto within = [](const char* name, int64_t v, int64_t limit) {
+    if (v < 0 || v >= limit) throw InputError(name, std::to_string(v), fmt::format("must be between 0 and {}", limit - 1));
+  };
+  within("n", n, p.batch), within("co", co, p.out_channels), within("j", j, p.out_length());
+  Prober probe(device, kernel, p, activity);
+  Explanation out;
+  out.n = n, out.co = co, out.j = j;
+  out.first_channel = co / p.out_per_group() * p.in_per_group();
+  out.channels = p.in_per_group();
+  activity.phase("explaining one element");
+
+  Inputs in = make_inputs(p, spec, &activity);
+  probe.set(in);
+  make_cpu_oracle(p, in)->compute({n * p.out_channels + co, 1, j, 1}, &out.expected, nullptr);
+  out.bias = p.bias ? in.b.at(co) : 0;
+  if (j >= probe.own_length()) {
+    out.got = std::numeric_limits<double>::quiet_NaN();
+    out.channel_note = fmt::format("the kernel's output is only {} long: it does not have this element", probe.own_length());
+    return out;
+  }
+  out.got = probe.element(n, co, j);
+
+  std::set<int64_t> taps;
+  if (p.kernel_size <= most_taps) {
+    for (int64_t k = 0; k < p.kernel_size; k++) taps.insert(k);
+  } else {
+    out.all_taps = false;
+    for (const Tap& t : taps_at(p, j))
+      for (int64_t k : {t.k - 1, t.k, t.k + 1})
+        if (k >= 0 && k < p.kernel_size && taps.size() < most_taps) taps.insert(k);
+  }
+
+  // Through one channel of the group: how many inputs each tap brings, and which.
+  int64_t c0 = out.first_channel, L = p.length, K = p.kernel_size;
+  auto in_channel = [&](int64_t e) { return e / L % p.in_channels == c0; };
+  probe.no_bias();
+  auto sum_at = [&](int64_t k, int64_t i) {
+    double sum = 0;
+    for (int64_t ci = c0; ci < c0 + out.channels; ci++)
+      sum += in.x.at((n * p.in_channels + ci) * L + i) * in.w.at((ci * p.out_per_group() + co % p.out_per_group()) * K + k);
+    return sum;
+  };
+  std::optional<int64_t> clean_tap;
+  out.read_total = out.bias;
+  for (int64_t k : taps) {
+    TapRead t;
+    t.k = k;
+    int64_t numerator = j + p.padding - k * p.dilation;
+    if (numerator >= 0 && numerator % p.stride == 0 && numerator / p.stride < L) {
+      t.expected_i = numerator / p.stride;
+      t.expected_sum = sum_at(k, *t.expected_i);
+    }
+    probe.set_w([&](int64_t e) { return e % K == k ? 1 : 0; });
+    probe.set_x([&](int64_t e) { return in_channel(e) ? 1 : 0; });
+    t.count = probe.element(n, co, j);
+    if (!whole(t.count)) {
+      t.strange = "the count is " + number_text(t.count) + ": it reads what is not its input";
+    } else if (t.count == 1) {
+      probe.set_x([&](int64_t e) { return in_channel(e) ? e % L + 1 : 0; });
+      double i = probe.element(n, co, j) - 1;
+      if (whole(i) && i >= 0 && i < static_cast<double>(L)) {
+        t.read_i = static_cast<int64_t>(i);
+        t.read_sum = sum_at(k, *t.read_i);
+        clean_tap = k;
+      } else {
+        t.strange = "reads something that is not x";
+      }
+    } else if (t.count != 0) {
+      t.strange = fmt::format("takes {} inputs through one tap", number_text(t.count));
+    }
+    if (t.count == 0) t.read_sum = 0;
+    if (t.read_sum && out.read_total) *out.read_total += *t.read_sum;
+    else out.read_total.reset();
+    out.taps.push_back(t);
+  }
+  if (!out.all_taps) out.read_total.reset();
+
+  // Which channels, which weights, which sequence: through a tap that brings exactly one input.
+  if (clean_tap) {
+    int64_t k = *clean_tap;
+    probe.set_w([&](int64_t e) { return e % K == k ? 1 : 0; });
+    probe.set_x([&](int64_t) { return 1; });
+    double channels = probe.element(n, co, j);
+    probe.set_x([&](int64_t e) { return e / L % p.in_channels + 1; });
+    double sum = probe.element(n, co, j);
+    double expected = static_cast<double>(out.channels) * static_cast<double>(2 * c0 + out.channels + 1) / 2;
+    if (channels != static_cast<double>(out.channels))
+      out.channel_note = fmt::format("sums {} input channels, {} belong to this output", number_text(channels), out.channels);
+    else if (sum != expected && expected < 0x1p24)
+      out.channel_note = fmt::format("sums {} input channels, but not {} to {}", out.channels, c0, c0 + out.channels - 1);
+    probe.set_x([&](int64_t e) { return in_channel(e) ? 1 : 0; });
+    probe.set_w([&](int64_t e) { return e % K == k ? e / K + 1 : 0; });
+    double code = probe.element(n, co, j) - 1;
+    int64_t right = c0 * p.out_per_group() + co % p.out_per_group();
+    if (code != static_cast<double>(right)) {
+      if (whole(code) && code >= 0 && code < static_cast<double>(p.in_channels * p.out_per_group()))
+        out.weight_note = fmt::format("for input channel {} it reads w[{}, {}, {}] where w[{}, {}, {}] belongs", c0,
+                                      static_cast<int64_t>(code) / p.out_per_group(), static_cast<int64_t>(code) % p.out_per_group(), k,
+                                      c0, co % p.out_per_group(), k);
+      else
+        out.weight_note = fmt::format("for input channel {} it reads no single weight of tap {}", c0, k);
+    }
+    if (p.batch > 1) {
+      probe.set_w([&](int64_t e) { return e % K == k ? 1 : 0; });
+      probe.set_x([&](int64_t e) { return in_channel(e) ? e / (L * p.in_channels) + 1 : 0; });
+      double batch = probe.element(n, co, j) - 1;
+      if (batch != static_cast<double>(n)) out.batch_note = fmt::format("reads sequence {} where {} belongs", number_text(batch), n);
+    }
+  }
+  if (!out.channel_note.empty() || !out.weight_note.empty() || !out.batch_note.empty()) out.read_total.reset();
+  out.launches = probe.launches();
+  return out;
+}
+
+}  // namespace convscope

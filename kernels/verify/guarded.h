@@ -1,0 +1,43 @@
+// Device memory between red zones: what a kernel writes beside its tensor is seen, what it reads there becomes NaN.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "kernels/runtime/device.h"
+
+namespace convscope {
+
+class GuardedTensor {
+ public:
+  static constexpr size_t least_zone = 64 << 10;  // bytes on each side
+
+  GuardedTensor(Device& device, size_t bytes, size_t zone_after = least_zone);
+
+  uint64_t address() const { return memory_->address() + before_; }
+  size_t size() const { return bytes_; }
+
+  void write(const void* from, size_t bytes) { device_.write(*memory_, before_, from, bytes); }
+  void read(size_t offset, void* to, size_t bytes) const { device_.read(*memory_, before_ + offset, to, bytes); }
+  void fill(uint32_t word) { device_.fill(*memory_, before_, word, (bytes_ + 3) / 4 * 4); }
+
+  // Lays both zones anew.
+  void lay_zones(uint32_t word);
+
+  // "" while both zones are as they were laid; else how far from the tensor they were written ("24 bytes after its end").
+  std::string damage() const;
+  // 64-bit checksum of the tensor's bytes.
+  uint64_t checksum() const;
+
+  static size_t total_bytes(size_t bytes, size_t zone_after = least_zone) { return least_zone + round(bytes) + zone_after; }
+
+ private:
+  static size_t round(size_t n) { return (n + 255) / 256 * 256; }
+  Device& device_;
+  size_t bytes_, before_ = least_zone, after_;
+  std::unique_ptr<DeviceMemory> memory_;
+};
+
+// A quiet NaN as float and, doubled, as double.
+inline constexpr uint32_t red_zone_word = 0x7ffdc0de;
+
+}  // namespace convscope

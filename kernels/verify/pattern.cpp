@@ -1,0 +1,258 @@
+#include "kernels/verify/pattern.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "kernels/base/text.h"
+
+namespace convscope {
+namespace {
+
+// How well an explanation fits: of the places where either side is not zero, the fraction where they agree. Zeros agree
+// with anything and prove nothing.
+struct Fit {
+  int64_t agree = 0, places = 0;
+  void add(double a, double b) {
+    if (a == 0 && b == 0) return;
+    places++;
+    agree += a == b;
+  }
+  double score() const { return places >= 8 ? static_cast<double>(agree) / static_cast<double>(places) : 0; }
+};
+constexpr double fits = 0.99;
+
+std::optional<int64_t> find_shift(const ConvProblem& p, const std::vector<SampleRow>& samples, bool without_bias) {
+  int64_t reach = std::min<int64_t>(4096, 2 * p.padding + p.output_padding + p.stride + p.dilation * (p.kernel_size - 1) + 1);
+  std::optional<int64_t> best;
+  double best_score = fits;
+  for (int64_t size = 1; size <= reach; size++)
+    for (int64_t shift : {size, -size}) {
+      Fit f;
+      for (const auto& s : samples) {
+        auto n = static_cast<int64_t>(s.got.size());
+        // Off the ends the neighbours decide, and they are not in the sample.
+        for (int64_t j = std::max<int64_t>(0, shift); j < std::min(n, n + shift); j++)
+          f.add(s.got[static_cast<size_t>(j)], s.expected[static_cast<size_t>(j - shift)] - (without_bias ? s.bias : 0));
+        if (f.places > 256 && f.score() < 0.5) break;
+      }
+      if (f.score() >= best_score) {
+        best_score = f.score() + 1e-12;  // the smallest shift among equals
+        best = shift;
+      }
+    }
+  return best;
+}
+
+std::optional<double> find_factor(const std::vector<SampleRow>& samples) {
+  double factor = 0;
+  Fit f;
+  for (const auto& s : samples)
+    for (size_t j = 0; j < s.got.size(); j++) {
+      if (factor == 0 && s.expected[j] != 0) factor = s.got[j] / s.expected[j];
+      if (factor != 0) f.add(s.got[j], factor * s.expected[j]);
+    }
+  if (f.score() < fits || factor == 1 || !std::isfinite(factor)) return std::nullopt;
+  return factor;
+}
+
+bool find_missing_bias(const std::vector<SampleRow>& samples) {
+  Fit f;
+  bool any = false;
+  for (const auto& s : samples) {
+    any |= s.bias != 0;
+    for (size_t j = 0; j < s.got.size(); j++) f.add(s.got[j], s.expected[j] - s.bias);
+  }
+  return any && f.score() >= fits;
+}
+
+// More energy than there should be: taps that do not land are added too. About s times when all of them are.
+std::optional<double> find_ghost_energy(const ConvProblem& p, const std::vector<SampleRow>& samples) {
+  double got = 0, expected = 0;
+  for (const auto& s : samples)
+    for (size_t j = 0; j < s.got.size(); j++) {
+      if (!std::isfinite(s.got[j])) return std::nullopt;
+      got += s.got[j] * s.got[j], expected += s.expected[j] * s.expected[j];
+    }
+  auto stride = static_cast<double>(p.stride);
+  if (p.stride == 1 || expected == 0 || got < 1.3 * expected || got < 0.7 * stride * expected || got > 1.4 * stride * expected)
+    return std::nullopt;
+  return got / expected;
+}
+
+std::optional<int64_t> find_channel_offset(const ConvProblem& p, const std::vector<SampleRow>& samples) {
+  std::map<int64_t, Fit> by_offset;
+  for (const auto& a : samples)
+    for (const auto& b : samples) {
+      if (a.row / p.out_channels != b.row / p.out_channels || a.row == b.row || a.column != b.column) continue;
+      auto& f = by_offset[b.row - a.row];
+      for (size_t j = 0; j < std::min(a.got.size(), b.expected.size()); j++) f.add(a.got[j], b.expected[j]);
+    }
+  for (auto& [offset, f] : by_offset)
+    if (f.score() >= fits) return offset;
+  return std::nullopt;
+}
+
+std::string ranges(const std::vector<int64_t>& list) {
+  std::string out;
+  int shown = 0;
+  for (size_t i = 0; i < list.size();) {
+    size_t k = i;
+    while (k + 1 < list.size() && list[k + 1] == list[k] + 1) k++;
+    if (++shown > 6) return out + ", …";
+    out += (out.empty() ? "" : ", ") + (k == i ? std::to_string(list[i]) : fmt::format("{}–{}", list[i], list[k]));
+    i = k + 1;
+  }
+  return out;
+}
+
+std::vector<int64_t> nonzero(const std::vector<int64_t>& v) {
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < v.size(); i++)
+    if (v[i]) out.push_back(static_cast<int64_t>(i));
+  return out;
+}
+
+// "every even output (j mod 2 = 0), where no tap lands, and no odd one" — or "" when all classes are hit alike.
+std::string residues(const ConvProblem& p, const Comparison& c) {
+  const auto &wrong = c.places.residue_wrong, &total = c.places.residue_total;
+  if (wrong.empty()) return "";
+  std::vector<int64_t> hit, clean;
+  bool whole = true;
+  for (size_t r = 0; r < wrong.size(); r++) {
+    if (!total[r]) continue;
+    (wrong[r] ? hit : clean).push_back(static_cast<int64_t>(r));
+    // Small integers meet by chance: a class counts as wrong throughout from 80 % on.
+    if (wrong[r]) whole &= wrong[r] >= 0.8 * static_cast<double>(total[r]);
+  }
+  if (clean.empty() || hit.empty()) return "";
+  bool unreached = c.places.unreached_wrong == c.failing;
+  std::string zero = unreached ? fmt::format(", where no tap lands and {} should stand", p.bias ? "exactly the bias" : "exactly 0") : "";
+  std::string how = whole ? "" : "some of ";
+  if (p.stride == 2)
+    return fmt::format("{}{} {} output{} (j mod 2 = {}){}, and no {} one", how, whole ? "every" : "the",
+                       hit[0] == 0 ? "even" : "odd", whole ? "" : "s", hit[0], zero, hit[0] == 0 ? "odd" : "even");
+  return fmt::format("{}{} output{} with j mod {} in {{{}}}{}, and no other", how, whole ? "every" : "the", whole ? "" : "s",
+                     p.stride, ranges(hit), zero);
+}
+
+std::string borders(const Comparison& c, int64_t compared_columns) {
+  const auto& pl = c.places;
+  if (compared_columns <= 4 * Places::border) return "";
+  auto left = nonzero(pl.left_wrong), right = nonzero(pl.right_wrong);
+  int64_t at_ends = 0;
+  for (int64_t v : pl.left_wrong) at_ends += v;
+  for (int64_t v : pl.right_wrong) at_ends += v;
+  if (at_ends != c.failing || (left.empty() && right.empty())) return "";
+  std::string out = "only at the border: ";
+  if (!left.empty()) out += left.back() == 0 ? "position 0" : fmt::format("positions 0–{}", left.back());
+  if (!right.empty())
+    out += fmt::format("{}the last {} position{}", left.empty() ? "" : " and ", right.back() + 1, right.back() ? "s" : "");
+  return out;
+}
+
+// "in channels 8–15 (every group but the first)"; "" when all channels are hit.
+std::string channels(const ConvProblem& p, const Comparison& c) {
+  auto hit = nonzero(c.places.channel_wrong);
+  if (hit.empty() || static_cast<int64_t>(hit.size()) == p.out_channels) return "";
+  std::string note;
+  if (p.groups > 1 && hit.front() >= p.out_per_group() &&
+      static_cast<int64_t>(hit.size()) == p.out_channels - p.out_per_group())
+    note = " (every group but the first)";
+  return fmt::format("in channel{} {}{}", hit.size() == 1 ? "" : "s", ranges(hit), note);
+}
+
+std::string batches(const ConvProblem& p, const Comparison& c) {
+  auto hit = nonzero(c.places.batch_wrong);
+  if (p.batch == 1 || hit.empty() || static_cast<int64_t>(hit.size()) == p.batch) return "";
+  std::string note = hit.front() == 1 && static_cast<int64_t>(hit.size()) == p.batch - 1 ? " (all but the first)" : "";
+  return fmt::format("in batch {}{}", ranges(hit), note);
+}
+
+std::string shift_words(const ConvProblem& p, int64_t shift) {
+  int64_t size = std::abs(shift);
+  std::string name;
+  if (p.padding && size == p.padding) name = " = padding";
+  else if (p.padding && size == 2 * p.padding) name = " = 2 · padding";
+  else if (p.output_padding && size == p.output_padding) name = " = output_padding";
+  return fmt::format("the right values, shifted by {}{} position{}{} (y[j] holds what belongs at j {} {})", shift > 0 ? "+" : "−",
+                     size, size == 1 ? "" : "s", name, shift > 0 ? "−" : "+", size);
+}
+
+}  // namespace
+
+Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::vector<SampleRow>& samples) {
+  Pattern out;
+  if (exact.failing == 0) return out;
+  if (exact.nan == exact.elements) {
+    out.where = "NaN everywhere";
+    return out;
+  }
+  int64_t columns = exact.elements / std::max<int64_t>(1, p.batch * p.out_channels);
+
+  out.bias_missing = find_missing_bias(samples);
+  if (!out.bias_missing) out.factor = find_factor(samples);
+  if (!out.bias_missing && !out.factor) out.shift = find_shift(p, samples, false);
+  if (!out.bias_missing && !out.factor && !out.shift && p.bias)
+    if ((out.shift = find_shift(p, samples, true))) out.bias_missing = true;
+  bool explained = out.bias_missing || out.factor || out.shift;
+  if (!explained) out.channel_offset = find_channel_offset(p, samples);
+  if (!explained && !out.channel_offset) out.energy = find_ghost_energy(p, samples);
+
+  std::vector<std::string> parts;
+  if (out.shift) parts.push_back(shift_words(p, *out.shift));
+  if (out.bias_missing) parts.push_back("the bias is missing");
+  if (out.factor)
+    parts.push_back(*out.factor == 0 ? "zeros instead of the result" : fmt::format("every value is {} times the right one", number_text(*out.factor)));
+  if (out.channel_offset)
+    parts.push_back(fmt::format("channels exchanged: a channel holds what belongs {} channel{} {}", std::abs(*out.channel_offset),
+                                std::abs(*out.channel_offset) == 1 ? "" : "s", *out.channel_offset > 0 ? "later" : "earlier"));
+  std::string classes = residues(p, exact);
+  if (!classes.empty()) out.energy.reset();  // which outputs are hit says more
+  for (auto& part : {classes, borders(exact, columns), channels(p, exact), batches(p, exact)})
+    if (!part.empty()) parts.push_back(part);
+  if (parts.empty()) {
+    // Nothing sets the wrong ones apart: say over what they are spread.
+    std::string spread;
+    if (p.stride > 1 && !exact.places.residue_wrong.empty()) spread += fmt::format("in all residues of j mod {}, ", p.stride);
+    spread += p.batch > 1 ? "in all channels and batches" : "in all channels";
+    if (static_cast<double>(exact.failing) > 0.5 * static_cast<double>(exact.elements)) spread += ", and no shift explains it";
+    parts.push_back(spread);
+  }
+  if (out.energy)
+    parts.push_back(fmt::format("with {:.1f} times the energy that belongs there: taps are added that do not land (stride {})", *out.energy, p.stride));
+  if (exact.nan) parts.push_back(grouped(exact.nan) + " of them NaN");
+  for (size_t i = 0; i < parts.size(); i++) out.where += (i ? "; " : "") + parts[i];
+  return out;
+}
+
+std::string explain_length(const ConvProblem& p, int64_t own_length) {
+  struct Change {
+    std::string words;
+    ConvProblem problem;
+  };
+  auto with = [](ConvProblem q, int64_t ConvProblem::*field, int64_t v) {
+    q.*field = v;
+    return q;
+  };
+  // Each change of one parameter on its own, then each two of them.
+  const std::pair<const char*, std::pair<int64_t ConvProblem::*, int64_t>> single[] = {
+      {"output_padding were 0", {&ConvProblem::output_padding, 0}},
+      {"dilation were 1", {&ConvProblem::dilation, 1}},
+      {"padding were 0", {&ConvProblem::padding, 0}},
+      {"stride were 1", {&ConvProblem::stride, 1}},
+  };
+  std::vector<Change> changes;
+  for (const auto& [words, change] : single) changes.push_back({words, with(p, change.first, change.second)});
+  for (size_t a = 0; a < std::size(single); a++)
+    for (size_t b = a + 1; b < std::size(single); b++)
+      changes.push_back({fmt::format("{} and {}", single[a].first, single[b].first),
+                         with(changes[a].problem, single[b].second.first, single[b].second.second)});
+  for (const auto& c : changes)
+    if (c.problem.out_length() == own_length) return "as if " + c.words;
+  return "";
+}
+
+}  // namespace convscope

@@ -1,0 +1,38 @@
+// What the wrong elements have in common, in words: residue classes, channels, batches, borders, a shift, a factor, a
+// missing bias. States what is seen and nothing that is not.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/problem/conv_problem.h"
+#include "kernels/verify/compare.h"
+
+namespace convscope {
+
+// Stretches of some rows, of the kernel and of the oracle, on exact integer inputs: small enough to try explanations on.
+struct SampleRow {
+  int64_t row = 0;     // n·Cout + co
+  int64_t column = 0;  // of the first value
+  std::vector<double> got, expected;
+  double bias = 0;     // of its channel
+};
+
+struct Pattern {
+  // What the whole signal differs by, if one explanation fits nearly all samples.
+  std::optional<int64_t> shift;     // y[j] holds what belongs at j − shift
+  std::optional<double> factor;     // y = factor · expected
+  bool bias_missing = false;        // y = expected − bias
+  std::optional<int64_t> channel_offset;  // channel co holds what belongs to co + offset (within its group's rows)
+  std::optional<double> energy;     // Σ got² / Σ expected², when taps seem to be added that do not land
+  std::string where;                // "every even output (j mod 2 = 0), where no tap lands …", or "all channels …"
+};
+
+// `exact` is the comparison on integer inputs; `samples` of the same run. Integers meet by chance in a percent of the
+// wrong elements, so the pattern is read off them but the fraction is told from the requested inputs.
+Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::vector<SampleRow>& samples);
+
+// A length other than the problem's: "as if dilation were 1", when one or two changed parameters explain it; else "".
+std::string explain_length(const ConvProblem& p, int64_t own_length);
+
+}  // namespace convscope

@@ -1,0 +1,103 @@
+// A result of any size as pictures of any size: every cell says the least, the greatest and the state of all elements it
+// covers, so that one wrong element in 500 million is seen at every zoom.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/base/activity.h"
+#include "kernels/problem/conv_problem.h"
+#include "kernels/problem/tensor.h"
+
+namespace convscope {
+
+// What is wrong with an element, or with any element of a cell.
+enum Flag : uint8_t { flag_nan = 1, flag_inf = 2, flag_unwritten = 4, flag_failing = 8 };
+
+// Bits of an element that the kernel never wrote, in the tensors that are kept (a quiet NaN that no arithmetic makes).
+inline constexpr uint32_t unwritten_word = 0x7ffda5a5;
+constexpr uint64_t unwritten_bits(DType t) {
+  return t == DType::f64 ? uint64_t{unwritten_word} << 32 | unwritten_word : unwritten_word;
+}
+
+enum class Quantity : uint8_t { output, reference, error, ratio };
+inline constexpr const char* quantity_names[] = {"output", "reference", "error", "ratio"};
+
+// The tensors of a finished run, [rows = N·Cout, columns = Lout] each.
+struct ResultTensors {
+  int64_t rows = 0, columns = 0;
+  DType dtype = DType::f32;
+  HostBytes output;  // dtype; what the kernel wrote, or unwritten_bits
+  HostBytes error;   // float; output − oracle, or the oracle's value where the output is not finite
+  HostBytes ratio;   // float; |error|/bound; above 1 (or infinite): failing
+
+  double output_at(int64_t e) const { return dtype == DType::f64 ? output.as<double>()[e] : output.as<float>()[e]; }
+  double reference_at(int64_t e) const;
+  double error_at(int64_t e) const;  // NaN where the output is not finite
+  uint8_t flags_at(int64_t e) const;
+  size_t bytes() const { return output.size() + error.size() + ratio.size(); }
+};
+
+struct Cell {
+  float minimum, maximum;  // of the finite elements; minimum > maximum when there is none
+  float extreme;           // the one of largest magnitude, with its sign
+  uint32_t flags;
+};
+static_assert(sizeof(Cell) == 16);
+
+// A window of the result in element coordinates, cut into width × height cells. Where a cell is larger than an element, the
+// cells share the elements out with none left over; where it is smaller, a cell is the element under its centre.
+struct TileRequest {
+  Quantity quantity = Quantity::output;
+  double row0 = 0, row1 = 1, column0 = 0, column1 = 1;
+  int width = 1, height = 1;
+};
+
+class Pyramid {
+ public:
+  // Summaries of blocks of 16^a rows × 8^b columns, for every a and b. Takes about 7 bytes an element.
+  Pyramid(const ResultTensors& result, Activity* activity);
+
+  // Row-major cells. The request must be within 0…rows × 0…columns, at most 4096 × 4096 cells.
+  std::vector<Cell> tile(const TileRequest& r) const;
+
+  // The next failing element after (row, column) in row-major order, or before it; nothing when there is none.
+  struct Place {
+    int64_t row, column;
+  };
+  std::optional<Place> next_failing(Place from, bool forward) const;
+
+  size_t bytes() const;
+  static size_t predicted_bytes(int64_t rows, int64_t columns);
+
+ private:
+  static constexpr int64_t row_factor = 16, column_factor = 8;
+  struct Range {
+    float low, high;
+  };
+  struct Level {
+    int64_t rows = 0, columns = 0;
+    HostBytes range[4];  // of Range, by quantity
+    HostBytes flags;     // of uint8_t
+  };
+  // One block's share of a cell's extent along one axis.
+  struct Piece {
+    int level;
+    int64_t index;
+  };
+
+  const Level& level(int a, int b) const { return levels_[static_cast<size_t>(a * column_levels_ + b)]; }
+  Level& level(int a, int b) { return levels_[static_cast<size_t>(a * column_levels_ + b)]; }
+  void build_from_elements(Level& to, bool by_rows, Activity* activity);
+  void build_from_level(const Level& from, Level& to, bool by_rows);
+  static void cover(int64_t from, int64_t to, int64_t factor, int levels, std::vector<Piece>& out);
+  Range element_range(Quantity q, int64_t e) const;
+  uint8_t flags_of(int a, int b, int64_t row, int64_t column) const;
+
+  const ResultTensors& result_;
+  int row_levels_ = 1, column_levels_ = 1;
+  std::vector<Level> levels_;  // [row level][column level]; (0, 0) are the elements themselves and stays empty
+};
+
+}  // namespace convscope

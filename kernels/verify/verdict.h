@@ -1,0 +1,42 @@
+// A verdict in layers, each with its evidence, and the one sentence that says it all.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace convscope {
+
+enum class Status { right, wrong, crashed, hung, not_run };
+constexpr const char* name_of(Status s) {
+  constexpr const char* names[] = {"right", "wrong", "crashed", "hung", "not-run"};
+  return names[static_cast<int>(s)];
+}
+
+enum class LayerStatus { pass, fail, skipped };
+constexpr const char* name_of(LayerStatus s) {
+  constexpr const char* names[] = {"pass", "fail", "skipped"};
+  return names[static_cast<int>(s)];
+}
+
+struct Layer {
+  std::string name;  // compile, binding, shape, memory, mathematics, determinism, speed
+  LayerStatus status = LayerStatus::skipped;
+  std::string evidence;
+};
+
+struct Verdict {
+  Status status = Status::not_run;
+  int exit_code = 1;  // interface.md: right 0 · wrong 1 · not-run 1, 2 or 3 · crashed, hung 4
+  std::string sentence;
+  std::vector<Layer> layers;
+
+  void add(std::string name, LayerStatus status, std::string evidence) {
+    layers.push_back({std::move(name), status, std::move(evidence)});
+  }
+  const Layer* find(const std::string& name) const {
+    for (const auto& l : layers)
+      if (l.name == name) return &l;
+    return nullptr;
+  }
+};
+
+}  // namespace convscope

@@ -1,0 +1,153 @@
+// Kernels that break a rule of the machine, each in its own way. The marks (FAULT name) are looked up by the tests, which
+// expect the fault to name the line that the mark stands on.
+#include "convscope/kernel.h"
+
+#ifndef __CUDACC__
+#include <stdexcept>
+
+// Objects of a kernel that a fault leaves behind would show here.
+inline int objects_made = 0, objects_gone = 0;
+struct Counted {
+  Counted() { __atomic_fetch_add(&objects_made, 1, __ATOMIC_RELAXED); }
+  ~Counted() { __atomic_fetch_add(&objects_gone, 1, __ATOMIC_RELAXED); }
+};
+#endif
+
+extern "C" __global__ void exit_before_barrier(int who) {
+  if (threadIdx.x == who) return;
+  __syncthreads();  // FAULT exit_before_barrier
+}
+
+extern "C" __global__ void two_barriers(int border) {
+  if (threadIdx.x < border) {
+    __syncthreads();  // FAULT first_barrier
+  } else {
+    __syncthreads();  // FAULT second_barrier
+  }
+}
+
+// Warps exit, not lanes: also not allowed.
+extern "C" __global__ void warp_exits() {
+  if (threadIdx.x / 32 == 1) return;
+  __syncthreads();  // FAULT warp_exits
+}
+
+extern "C" __global__ void mask_of_ended_lane(int* out, int who) {
+  int t = threadIdx.x;
+  if (t == who) return;
+  out[t] = __shfl_sync(0xffffffffu, t, 0);  // FAULT mask_of_ended_lane
+}
+
+extern "C" __global__ void mask_of_missing_lane(int* out) {
+  out[threadIdx.x] = __ballot_sync(0xffffffffu, 1);  // FAULT mask_of_missing_lane
+}
+
+extern "C" __global__ void mask_without_caller(int* out) {
+  out[threadIdx.x] = __shfl_xor_sync(0x0000fffeu, 1, 1);  // FAULT mask_without_caller
+}
+
+extern "C" __global__ void different_operations(int* out) {
+  int t = threadIdx.x;
+  if (t % 2) {
+    out[t] = __shfl_sync(0xffffffffu, t, 0);  // FAULT shuffle_side
+  } else {
+    out[t] = __ballot_sync(0xffffffffu, t);  // FAULT ballot_side
+  }
+}
+
+// Both are shuffles of the same type, and still not one operation.
+extern "C" __global__ void different_shuffles(int* out) {
+  int t = threadIdx.x;
+  if (t % 2) {
+    out[t] = __shfl_up_sync(0xffffffffu, t, 1);  // FAULT up_side
+  } else {
+    out[t] = __shfl_down_sync(0xffffffffu, t, 1);  // FAULT down_side
+  }
+}
+
+extern "C" __global__ void different_masks(int* out) {
+  int t = threadIdx.x;
+  if (t == 0) {
+    out[t] = __shfl_sync(0x00000003u, t, 0);  // FAULT small_mask
+  } else {
+    out[t] = __shfl_sync(0xffffffffu, t, 0);  // FAULT large_mask
+  }
+}
+
+// Lane 0 waits for lane 1, which waits for the block.
+extern "C" __global__ void circular_wait() {
+  if (threadIdx.x == 0) __syncwarp(0x3);  // FAULT waits_for_lane
+  __syncthreads();                        // FAULT waits_for_block
+}
+
+extern "C" __global__ void trap_at(int block, int thread) {
+  if (blockIdx.x == block && threadIdx.x == thread) __trap();  // FAULT trap
+  __syncthreads();
+}
+
+extern "C" __global__ void throw_at(int thread, int kind) {
+#ifndef __CUDACC__
+  if (threadIdx.x == thread) {
+    if (kind == 0) throw std::runtime_error("planted in a kernel");
+    throw 7;
+  }
+#endif
+  __syncthreads();
+}
+
+// Threads that stand inside the kernel when another one fails.
+extern "C" __global__ void fault_with_objects() {
+#ifndef __CUDACC__
+  Counted one;
+  Counted two;
+#endif
+  if (threadIdx.x == 40) __trap();
+  __syncwarp(threadIdx.x < 32 ? 0xffffffffu : 1u << (threadIdx.x % 32));
+  __syncthreads();
+}
+extern "C" __global__ void count_objects(int* made, int* gone) {
+#ifndef __CUDACC__
+  *made = objects_made, *gone = objects_gone;
+#endif
+}
+
+// Nothing wrong: what runs after a fault.
+extern "C" __global__ void healthy(int* out) {
+  __shared__ int cell[256];
+  int t = threadIdx.x, n = blockDim.x;
+  cell[t] = __shfl_xor_sync(0xffffffffu, t, 1);
+  __syncthreads();
+  out[blockIdx.x * n + t] = cell[n - 1 - t];
+}
+
+#ifndef __CUDACC__
+CONVSCOPE_KERNEL(test_faults) {
+  test_only();
+  idea("breaks a rule of the machine");
+  plan([](const ConvProblem&, Plan& plan) {
+    plan.launch(ENTRY(exit_before_barrier), {1}, {1}).args(0);
+    plan.launch(ENTRY(two_barriers), {1}, {1}).args(0);
+    plan.launch(ENTRY(warp_exits), {1}, {1}).args();
+    plan.launch(ENTRY(mask_of_ended_lane), {1}, {1}).args(plan.y(), 0);
+    plan.launch(ENTRY(mask_of_missing_lane), {1}, {1}).args(plan.y());
+    plan.launch(ENTRY(mask_without_caller), {1}, {1}).args(plan.y());
+    plan.launch(ENTRY(different_operations), {1}, {1}).args(plan.y());
+    plan.launch(ENTRY(different_shuffles), {1}, {1}).args(plan.y());
+    plan.launch(ENTRY(different_masks), {1}, {1}).args(plan.y());
+    plan.launch(ENTRY(circular_wait), {1}, {1}).args();
+    plan.launch(ENTRY(trap_at), {1}, {1}).args(0, 0);
+    plan.launch(ENTRY(throw_at), {1}, {1}).args(0, 0);
+    plan.launch(ENTRY(fault_with_objects), {1}, {1}).args();
+    plan.launch(ENTRY(count_objects), {1}, {1}).args(plan.y(), plan.y());
+    plan.launch(ENTRY(healthy), {1}, {1}).args(plan.y());
+  });
+}
+
+// Declares hardware that the emulator does not have.
+CONVSCOPE_KERNEL(test_needs_hardware) {
+  test_only();
+  idea("needs what only a GPU has");
+  requires_("sm_90a", "wgmma");
+  plan([](const ConvProblem&, Plan& plan) { plan.launch(ENTRY(healthy), {1}, {256}).args(plan.y()); });
+}
+#endif

@@ -1,9 +1,8 @@
 #include "tests/convolution.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstring>
+#include <fmt/format.h>
 #include <limits>
 #include <stdexcept>
 
@@ -82,8 +81,9 @@ std::string first_wrong(const ConvProblem& p, const Tensors& t, const Expected& 
                                                (e.magnitude[at] + bias);
     long double error = std::fabs(static_cast<long double>(got.at(flat)) - e.y[at]);
     if (!(error <= bound))  // so that NaN is wrong
-      return fmt::format("y[{}, {}, {}] is {:.17g}, expected {:.17g}, bound {:.3g}, {} terms, of {}", n, co, j, got.at(flat),
-                         static_cast<double>(e.y[at]), static_cast<double>(bound), e.terms[at], describe(p));
+      return fmt::format("y[{}, {}, {}] is {:.17g}, expected {:.17g}, bound {:.3g}, {} terms, of {}", n, co, j,
+                         got.at(flat), static_cast<double>(e.y[at]), static_cast<double>(bound), e.terms[at],
+                         describe(p));
   }
   return "";
 }
@@ -94,7 +94,9 @@ namespace {
 class Guarded {
  public:
   Guarded(Device& device, DType dtype, int64_t elements)
-      : device_(device), bytes_(static_cast<size_t>(elements) * size_of(dtype)), memory_(device.allocate(bytes_ + 2 * zone)) {
+      : device_(device),
+        bytes_(static_cast<size_t>(elements) * size_of(dtype)),
+        memory_(device.allocate(bytes_ + 2 * zone)) {
     device.fill(*memory_, 0, 0xffffffff, memory_->size());  // a NaN in every type
   }
   Guarded(Device& device, const HostTensor& t) : Guarded(device, t.dtype, t.elements()) {
@@ -107,7 +109,8 @@ class Guarded {
     device_.read(*memory_, 0, all.data(), all.size());
     for (size_t i = 0; i < all.size(); i++)
       if ((i < zone || i >= zone + bytes_) && all[i] != 0xff)
-        throw std::runtime_error(fmt::format("the kernel wrote outside {}, at byte {}", what, static_cast<int64_t>(i - zone)));
+        throw std::runtime_error(
+            fmt::format("the kernel wrote outside {}, at byte {}", what, static_cast<int64_t>(i - zone)));
     if (unchanged && bytes_ && std::memcmp(all.data() + zone, unchanged->data(), bytes_) != 0)
       throw std::runtime_error(fmt::format("the kernel changed {}", what));
   }

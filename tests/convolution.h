@@ -20,7 +20,8 @@ struct Ranges {
   int64_t batch = 3, channels_per_group = 4, groups = 4, kernel_size = 30, length = 40, stride = 12, dilation = 9;
 };
 // Legal by construction and never by asking check(): every parameter appears, with groups up to depthwise, stride > K,
-// K·d far beyond L, gcd(s, d) > 1, padding up to the longest that leaves one output, and output_padding up to its limit.
+// K·d far beyond L, gcd(s, d) > 1, padding up to the longest that leaves one output, and output_padding up to its
+// limit.
 ConvProblem random_problem(Random& r, const Ranges& upto = {});
 
 // Uniform values in [−1, 1) that are not exact in few bits.
@@ -45,8 +46,8 @@ Expected expected_result(const ConvProblem& p, const Tensors& t);
 // term must be exactly the bias.
 std::string first_wrong(const ConvProblem& p, const Tensors& t, const Expected& e, const HostTensor& got);
 
-// Runs a kernel on the emulator. Every tensor stands between red zones of NaN, and y is NaN before: what is read outside
-// or never written shows. Throws std::runtime_error when a red zone or an input was written.
+// Runs a kernel on the emulator. Every tensor stands between red zones of NaN, and y is NaN before: what is read
+// outside or never written shows. Throws std::runtime_error when a red zone or an input was written.
 HostTensor run_kernel(const KernelDefinition& kernel, const ConvProblem& p, const Tensors& t, uint32_t order_seed = 0);
 
 }  // namespace convscope::test

@@ -12,7 +12,8 @@ namespace convscope::test {
 namespace fs = std::filesystem;
 
 std::string project_file(std::string_view place) {
-  static const fs::path root = (fs::read_symlink("/proc/self/exe").parent_path() / CONVSCOPE_TO_PROJECT).lexically_normal();
+  static const fs::path root =
+      (fs::read_symlink("/proc/self/exe").parent_path() / CONVSCOPE_TO_PROJECT).lexically_normal();
   return (root / place).string();
 }
 
@@ -89,7 +90,8 @@ ScratchFolder::~ScratchFolder() {
 }
 
 std::string ScratchFolder::write(const std::string& name, const void* data, size_t bytes) const {
-  std::ofstream(path(name), std::ios::binary).write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+  std::ofstream(path(name), std::ios::binary)
+      .write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
   return path(name);
 }
 

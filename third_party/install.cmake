@@ -1,3 +1,25 @@
-# A relocatable tree: bin/convscope with everything it needs in lib/ beside it, but for the C library and the GPU's driver.
+# A relocatable tree: bin/convscope, and in lib/ what it needs beside the C and C++ libraries and the GPU's driver, so that it
+# can be copied to a machine that has nothing of ours (cmake --install build/release --prefix DIR, or cpack).
 include(GNUInstallDirs)
-#install(TARGETS convscope RUNTIME DESTINATION bin)
+install(TARGETS convscope RUNTIME DESTINATION bin)
+if(TARGET convscope_traced)
+  install(TARGETS convscope_traced LIBRARY DESTINATION lib)
+endif()
+install(FILES LICENSE README.md DESTINATION share/doc/convscope)
+install(CODE [[
+  file(GET_RUNTIME_DEPENDENCIES EXECUTABLES "${CMAKE_INSTALL_PREFIX}/bin/convscope" RESOLVED_DEPENDENCIES_VAR found
+       UNRESOLVED_DEPENDENCIES_VAR missing
+       PRE_EXCLUDE_REGEXES "^libc\\.so" "^libm\\.so" "^libdl\\.so" "^libpthread\\.so" "^ld-linux" "^libstdc\\+\\+" "^libgcc_s")
+  foreach(library ${found})
+    file(INSTALL ${library} DESTINATION "${CMAKE_INSTALL_PREFIX}/lib" FOLLOW_SYMLINK_CHAIN)
+  endforeach()
+  if(missing)
+    message(WARNING "not bundled: ${missing}")
+  endif()
+]])
+
+set(CPACK_GENERATOR TGZ)
+set(CPACK_PACKAGE_NAME convscope)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_FILE_NAME convscope-${PROJECT_VERSION}-linux-x86_64)
+include(CPack)

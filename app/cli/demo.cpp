@@ -42,7 +42,8 @@ class Demo {
     for (const auto& k : devices["kernels"])
       if (k["kind"] == "specimen" || k["kind"] == "ladder") kernels.push_back(k);
     // Full shapes only where they take milliseconds: the first run says what the device is.
-    std::vector<std::string> problems = {"kernelbench-64-small", "kernelbench-74-small", "kernelbench-79-small"};
+    // #79 first: there every fault shows, on #74 some, on #64 none.
+    std::vector<std::string> problems = {"kernelbench-79-small", "kernelbench-74-small", "kernelbench-64-small"};
     bool sized = false;
     for (size_t i = 0; i < problems.size(); i++) {
       std::string line = fmt::format("{}: {}", problems[i], describe(find_preset(problems[i]).problem));
@@ -50,8 +51,9 @@ class Demo {
       for (const auto& k : kernels) {
         if (session_.interrupted()) return finish(start, 130);
         one(k, problems[i]);
+        if (cases_.empty()) continue;  // stopped at the very first
         if (!sized && cases_.back().report["device"]["kind"] == "cuda")
-          for (const char* full : {"kernelbench-64", "kernelbench-74", "kernelbench-79"}) problems.push_back(full);
+          for (const char* full : {"kernelbench-79", "kernelbench-74", "kernelbench-64"}) problems.push_back(full);
         sized = true;
       }
     }
@@ -79,7 +81,7 @@ class Demo {
         if (code == "cancelled") return;
         throw;
       }
-      c.report = lost_report(r, e.error());
+      c.report = lost_report(session_, r, e.error());
     }
     std::string status = c.report["verdict"]["status"];
     c.as_expected = status == (c.expected_right ? "right" : "wrong");
@@ -88,7 +90,12 @@ class Demo {
       std::string s = c.report["verdict"]["sentence"];
       c.report["verdict"]["sentence"] = s + "; but its fault cannot show on this problem";
     }
-    if (c.report["result"].is_string()) draw(c, r.problem);
+    try {
+      if (c.report["result"].is_string()) draw(c, r.problem);
+    } catch (const EngineError& e) {
+      if (e.error().value("code", "") == "cancelled") return;
+      throw;
+    }
     if (!common_.json) print(c);
     cases_.push_back(std::move(c));
   }
@@ -121,15 +128,15 @@ class Demo {
         picture.file = fmt::format("{}-{}-{}{}.png", c.kernel, c.preset, ratio ? "error" : m.quantity, suffix);
         picture.png = png_bytes(image);
         picture.gradient = css_gradient(m.colours);
-        picture.low = ratio ? "1e-4" : number_text(low);
-        picture.high = ratio ? "1e8 and beyond (1 at a third)" : number_text(high);
+        picture.low = ratio ? "1e-4 of the bound" : number_text(low);
+        picture.high = ratio ? "a million times and more; orange begins at the bound" : number_text(high);
         write(picture.file, picture.png);
         c.pictures.push_back(std::move(picture));
       };
       auto whole = m.colours == MapStyle::Colours::values && std::string(m.quantity) == "reference" ? reference : tile(result, m.quantity, rows, 0, columns, width, height);
       add(fmt::format("{}; all {} rows × {} positions", m.caption, grouped(static_cast<int64_t>(rows)), grouped(static_cast<int64_t>(columns))), "", draw_map(whole, width, height, style));
       style.zoom = zoom_pixels;
-      add(fmt::format("the same, channels 0–{} at positions 0–{}", near_rows - 1, near_columns - 1), "-zoom",
+      add(fmt::format("close up: channels 0–{}, positions 0–{}", near_rows - 1, near_columns - 1), "-zoom",
           draw_map(tile(result, m.quantity, near_rows, 0, near_columns, near_columns, near_rows), near_columns, near_rows, style));
     }
     plot(c, p, result);
@@ -158,7 +165,7 @@ class Demo {
     const json& t = c.report["timing"];
     std::string time = t.is_object() && t["median_ms"].is_number() ? fmt::format("{} {}", time_text(t["median_ms"].get<double>()), t["source"].get<std::string>()) : "no time";
     const json& e = c.report["error"];
-    std::string worst = e.is_object() && e["max_abs"].is_number() ? fmt::format("{:.2g}", e["max_abs"].get<double>()) : e.is_object() ? e["max_abs"].dump() : "-";
+    std::string worst = e["max_abs"].is_number() ? fmt::format("{:.2g}", e["max_abs"].get<double>()) : "-";
     bool right = c.report["verdict"]["status"] == "right";
     fmt::print("  {} {:<10} {:>18}  max error {:<8} {}{}\n", right ? "✓" : "✗", c.kernel, time, worst, c.report["verdict"]["sentence"].get<std::string>(),
                c.as_expected ? "" : c.expected_right ? "  [UNEXPECTED: should be right]" : "  [UNEXPECTED: should be wrong]");
@@ -187,7 +194,7 @@ class Demo {
         c.report["expected"] = c.expected_right ? "right" : "wrong";
         list.push_back(c.report);
       }
-      std::puts(json{{"cases", list}, {"unexpected", unexpected}, {"report", report}, {"seconds", seconds}}.dump(2).c_str());
+      print_json(json{{"cases", list}, {"unexpected", unexpected}, {"report", report}, {"seconds", seconds}});
     } else {
       fmt::print("\n{} runs on {}{} in {:.0f} s; {}.\nReport with pictures: {}\n", cases_.size(), device, emulated ? " (times are not GPU times)" : "", seconds,
                  unexpected ? fmt::format("{} verdicts are not the expected ones", unexpected) : "every verdict is the expected one", report);
@@ -206,7 +213,7 @@ class Demo {
 int verb_demo(const CommonOptions& common, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (!std::filesystem::is_directory(folder)) throw InputError("out", folder, "is no folder and cannot be made one");
+  if (!std::filesystem::is_directory(folder, error)) throw InputError("out", folder, "is no folder and cannot be made one");
   return Demo(common, folder).run();
 }
 

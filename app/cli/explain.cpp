@@ -59,7 +59,7 @@ int verb_explain(const CommonOptions& common, const ProblemOptions& problem, con
   header["at"] = place;
   json answer = session.ask(header, std::move(payload), "explain " + kernel).header;
   for (const char* own : {"id", "type"}) answer.erase(own);
-  if (common.json) std::puts(answer.dump(2).c_str());
+  if (common.json) print_json(answer);
   else print(answer, r.problem);
   return 0;
 }

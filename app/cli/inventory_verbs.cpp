@@ -19,7 +19,7 @@ int verb_list(const CommonOptions& common, const std::string& what) {
   json r = session.ask({{"type", "list"}, {"what", what}, {"device", common.device}}).header;
   for (const char* own : {"id", "type"}) r.erase(own);
   if (common.json) {
-    std::puts(r.dump(2).c_str());
+    print_json(r);
     return 0;
   }
   for (const auto& j : r.front()) {
@@ -42,7 +42,7 @@ int verb_info(const CommonOptions& common) {
   json r = session.ask({{"type", "info"}}).header;
   for (const char* own : {"id", "type"}) r.erase(own);
   if (common.json) {
-    std::puts(r.dump(2).c_str());
+    print_json(r);
     return 0;
   }
   fmt::print("convscope {}\n\nDevices\n", text(r, "convscope"));

@@ -1,11 +1,14 @@
 // convscope: the command line. Verbs and exit codes: interface.md; each verb is a function in verbs.h.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
+#include "app/engine/process.h"
 #include "app/engine/server.h"
 #include "kernels/base/text.h"
 
@@ -27,16 +30,35 @@ int refuse(const std::exception& e, bool as_json) {
     code = error.value("exit_code", 1);
   }
   error.erase("exit_code");
-  if (as_json) std::puts(json{{"error", error}}.dump(2).c_str());
-  fmt::print(stderr, "convscope: {}\n", text);
+  if (as_json) print_json({{"error", error}});
+  for (char& c : text)
+    if (c == '\n') c = ' ';  // one line
+  std::fprintf(stderr, "convscope: %s\n", text.c_str());
   return code;
 }
 
-int no_window() {
+// CLI11 says "--seed: At Most 1 required but received 2", "--seed: 1 required TEXT missing".
+InputError refusal(const CLI::ParseError& e) {
+  std::string text = e.what(), name = text.substr(0, text.find(':'));
+  if (!name.starts_with("-") || name.size() == text.size()) return {"command line", "", text};
+  name.erase(0, name.find_first_not_of('-'));
+  if (text.find("required but received") != std::string::npos) return {name, "", "is given more than once"};
+  if (text.find("missing") != std::string::npos) return {name, "", "needs a value"};
+  return {name, "", text.substr(text.find(':') + 2)};
+}
+
+InputError unknown_verb(const CLI::App& app, const std::string& verb) {
+  std::vector<std::string> verbs;
+  for (auto* s : app.get_subcommands([](const CLI::App*) { return true; })) verbs.push_back(s->get_name());
+  std::string near = nearest_name(verb, verbs);
+  return {"verb", verb, near.empty() ? "is not known: see `convscope help`" : "is not known; did you mean " + near + "?"};
+}
+
+int no_window(bool as_json) {
   bool display = std::getenv("DISPLAY") || std::getenv("WAYLAND_DISPLAY");
-  fmt::print(stderr, "convscope: {}; `convscope demo` shows everything without one, `convscope help` lists the verbs\n",
-             display ? "this build has no window" : "there is no display to open a window on");
-  return 3;
+  return refuse(MissingError(display ? "this build has no window" : "there is no display to open a window on",
+                             "`convscope demo` shows everything without one, `convscope help` lists the verbs"),
+                as_json);
 }
 
 int run(int argc, char** argv) {
@@ -87,39 +109,38 @@ int run(int argc, char** argv) {
     try {
       app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
-      CLI::App* chosen = app.get_subcommands().empty() ? &app : app.get_subcommands()[0];
-      std::fputs(chosen->help().c_str(), stdout);
+      std::fputs(app.help().c_str(), stdout);  // of the verb that was given, if one was
       return 0;
     } catch (const CLI::ParseError& e) {
-      throw InputError("command line", "", e.what());
+      throw refusal(e);
     }
     if (version) {
-      fmt::print("convscope {}\n", CONVSCOPE_VERSION);
+      if (as_json) print_json({{"convscope", CONVSCOPE_VERSION}});
+      else fmt::print("convscope {}\n", CONVSCOPE_VERSION);
       return 0;
     }
     if (app.get_subcommands().empty()) {
       auto left = app.remaining();
-      if (left.empty()) return no_window();
-      std::vector<std::string> verbs;
-      for (auto* s : app.get_subcommands([](CLI::App*) { return true; })) verbs.push_back(s->get_name());
+      std::erase(left, "--json");
+      if (left.empty()) return no_window(as_json);
       if (left[0].starts_with("-")) throw InputError("option", left[0], "is not known: see `convscope help`");
-      std::string near = nearest_name(left[0], verbs);
-      throw InputError("verb", left[0], near.empty() ? "is not known: see `convscope help`" : "is not known; did you mean " + near + "?");
+      throw unknown_verb(app, left[0]);
     }
     CLI::App* chosen = app.get_subcommands()[0];
     refuse_leftovers(*chosen);
     if (chosen == engine) return serve_engine();
     if (chosen == help) {
       if (verb.empty()) {
-        std::fputs(app.help().c_str(), stdout);
+        // Not app.help(): that is the text of the verb that was given, which is `help`.
+        std::fputs(app.get_formatter()->make_help(&app, "convscope", CLI::AppFormatMode::Normal).c_str(), stdout);
         return 0;
       }
       for (auto* s : app.get_subcommands([](CLI::App*) { return true; }))
         if (s->get_name() == verb) {
-          std::fputs(s->help().c_str(), stdout);
+          std::fputs(s->help("convscope").c_str(), stdout);
           return 0;
         }
-      throw InputError("verb", verb, "is not known: see `convscope help`");
+      throw unknown_verb(app, verb);
     }
     catch_interrupts();
     auto need = [](const std::string& value, const char* name, const char* example) {
@@ -149,4 +170,13 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace convscope
 
-int main(int argc, char** argv) { return convscope::run(argc, argv); }
+int main(int argc, char** argv) {
+  convscope::open_standard_descriptors();
+  int code = convscope::run(argc, argv);
+  // A full disk must not look like success; a reader that has gone (| head) wants no more.
+  if ((std::fflush(stdout) != 0 || std::ferror(stdout)) && errno != EPIPE) {
+    std::fprintf(stderr, "convscope: stdout cannot be written: %s\n", std::strerror(errno));
+    return code ? code : 1;
+  }
+  return code;
+}

@@ -35,7 +35,7 @@ Rgb ramp(const Rgb (&table)[n], double t) {
 
 Rgb ratio_colour(double ratio) {
   if (ratio <= 1) return ramp(within, std::clamp(1 + std::log10(std::max(ratio, 1e-6)) / 4, 0.0, 1.0));
-  return ramp(beyond, std::log10(std::min(ratio, 1e12)) / 8);
+  return ramp(beyond, std::log10(std::min(ratio, 1e12)) / 6);
 }
 
 Rgb cell_colour(const Cell& c, const MapStyle& s) {

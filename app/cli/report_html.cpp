@@ -30,7 +30,7 @@ table { border-collapse:collapse; width:100%; font-size:14px } th { text-align:l
 td.number { text-align:right; font-variant-numeric:tabular-nums; white-space:nowrap } a { color:inherit }
 .right { color:var(--right); font-weight:600 } .wrong { color:var(--wrong); font-weight:600 }
 details { background:var(--panel); border:1px solid var(--line); border-radius:8px; margin:10px 0; padding:0 16px } details[open] { padding-bottom:14px } summary { cursor:pointer; padding:10px 0 }
-figure { margin:14px 0 } figcaption { font-size:13px; color:var(--dim); margin-bottom:4px } figure img { display:block; max-width:100%; image-rendering:pixelated; border:1px solid var(--line) }
+.pair { display:grid; grid-template-columns:1fr 1fr; gap:0 20px } @media (max-width:760px) { .pair { grid-template-columns:1fr } } figure { margin:12px 0 } figcaption { font-size:13px; color:var(--dim); margin-bottom:4px } figure img { display:block; width:100%; height:96px; image-rendering:pixelated; border:1px solid var(--line) }
 .legend { display:flex; gap:8px; align-items:center; font-size:12px; color:var(--dim); margin-top:4px } .legend i { display:block; width:180px; height:8px; border-radius:2px }
 svg { width:100%; height:auto; display:block } .grid { stroke:var(--line); stroke-width:1 } .tick { fill:var(--dim); font:11px system-ui }
 .line { fill:none; stroke-width:1.6 } .kernel { stroke:var(--kernel) } .oracle { stroke:var(--oracle); stroke-width:3; opacity:.55 } .error { stroke:var(--wrong) }
@@ -106,9 +106,14 @@ std::string demo_html(const std::vector<DemoCase>& cases, const std::string& dev
     opened |= open;
     h += fmt::format("<details id=\"case{}\"{}><summary><b>{}</b> on {} — <span class=\"{}\">{}</span></summary><p class=\"dim\">{}</p>", i, open ? " open" : "", escape(c.kernel), escape(c.preset), right ? "right" : "wrong",
                      escape(c.report["verdict"]["sentence"].get<std::string>()), escape(c.idea));
-    for (const auto& p : c.pictures)
+    // In pairs: the whole result, and its first positions close up.
+    for (size_t k = 0; k < c.pictures.size(); k++) {
+      const auto& p = c.pictures[k];
+      if (k % 2 == 0) h += "<div class=\"pair\">";
       h += fmt::format("<figure><figcaption>{}</figcaption><img alt=\"{}\" src=\"data:image/png;base64,{}\"><div class=\"legend\">{}<i style=\"background:{}\"></i>{}</div></figure>", escape(p.caption), escape(p.caption), base64(p.png),
                        escape(p.low), p.gradient, escape(p.high));
+      if (k % 2 == 1) h += "</div>";
+    }
     if (!c.plot.empty())
       h += "<figure><figcaption>" + escape(c.plot_caption) + " <span class=\"key\"><b style=\"background:var(--oracle)\"></b>oracle<b style=\"background:var(--kernel)\"></b>kernel</span></figcaption>" + c.plot + c.error_plot + "</figure>";
     h += numbers(c.report) + "</details>";

@@ -12,11 +12,34 @@ namespace convscope {
 using nlohmann::json;
 namespace {
 
-// Streams one tensor of a kept result into a .npy file, under another name until it is whole.
+// A file under another name until it is whole.
+class Unfinished {
+ public:
+  explicit Unfinished(const std::filesystem::path& file) : file_(file), part_(file.string() + ".part"), out(part_, std::ios::binary) {
+    if (!out) refuse();
+  }
+  ~Unfinished() {
+    std::error_code ignored;
+    std::filesystem::remove(part_, ignored);
+  }
+  void finish() {
+    out.close();
+    std::error_code error;
+    if (out) std::filesystem::rename(part_, file_, error);
+    if (!out || error) refuse();
+  }
+  [[noreturn]] void refuse() const { throw InputError("save", file_.string(), "cannot be written"); }
+
+ private:
+  std::filesystem::path file_, part_;
+
+ public:
+  std::ofstream out;
+};
+
+// Streams one tensor of a kept result into a .npy file.
 void save_tensor(Session& session, const std::string& result, const std::string& what, const std::filesystem::path& file) {
-  auto unfinished = file;
-  unfinished += ".part";
-  std::ofstream out(unfinished, std::ios::binary);
+  Unfinished unfinished(file);
   int64_t at = 0, total = 1;
   while (at < total) {
     auto r = session.ask({{"type", "tensor"}, {"result", result}, {"what", what}, {"first", at}}, {}, "saving " + file.filename().string());
@@ -24,16 +47,14 @@ void save_tensor(Session& session, const std::string& result, const std::string&
     if (at == 0) {
       total = 1;
       for (int64_t n : shape) total *= n;
-      out << npy_header(*dtype_from(r.header["dtype"].get<std::string>()), shape);
+      unfinished.out << npy_header(*dtype_from(r.header["dtype"].get<std::string>()), shape);
     }
-    out.write(reinterpret_cast<const char*>(r.payload.data()), static_cast<std::streamsize>(r.payload.size()));
+    unfinished.out.write(reinterpret_cast<const char*>(r.payload.data()), static_cast<std::streamsize>(r.payload.size()));
     auto got = r.header["count"].get<int64_t>();
+    if (got == 0 || !unfinished.out) unfinished.refuse();
     at += got;
-    if (got == 0) break;
   }
-  out.close();
-  if (!out) throw InputError("save", file.string(), "cannot be written");
-  std::filesystem::rename(unfinished, file);
+  unfinished.finish();
 }
 
 }  // namespace
@@ -43,7 +64,8 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
   if (!options.save.empty()) {
     std::error_code error;
     std::filesystem::create_directories(options.save, error);
-    if (!std::filesystem::is_directory(options.save)) throw InputError("save", options.save, "is no folder and cannot be made one");
+    if (!std::filesystem::is_directory(options.save, error)) throw InputError("save", options.save, "is no folder and cannot be made one");
+    Unfinished probe(std::filesystem::path(options.save) / "y.npy");  // said before the run, not after it
   }
   Session session(common);
   std::vector<std::byte> payload;
@@ -55,18 +77,19 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
   } catch (const EngineError& e) {
     std::string code = e.error().value("code", "");
     if (code != "crashed" && code != "hung") throw;
-    report = lost_report(r, e.error());
+    report = lost_report(session, r, e.error());
   }
   std::string result = report["result"].is_string() ? report["result"].get<std::string>() : "";
   for (const char* own : {"id", "type", "result"}) report.erase(own);
   auto exit_code = report["verdict"].value("exit_code", 1);
-  if (!options.save.empty()) {
-    if (result.empty()) throw InputError("save", options.save, "cannot be filled: the kernel gave no output");
+  if (!options.save.empty() && result.empty()) {
+    std::fprintf(stderr, "convscope: nothing is saved in %s: the kernel gave no output\n", options.save.c_str());
+  } else if (!options.save.empty()) {
     std::filesystem::path folder = options.save;
     for (const char* what : {"x", "w", "y", "oracle"}) save_tensor(session, result, what, folder / (std::string(what) + ".npy"));
     if (r.problem.bias) save_tensor(session, result, "b", folder / "b.npy");
   }
-  if (common.json) std::puts(report.dump(2).c_str());
+  if (common.json) print_json(report);
   else std::fputs(report_text(report).c_str(), stdout);
   return exit_code;
 }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "app/engine/frame.h"
 #include "kernels/base/text.h"
 
 namespace convscope {
@@ -52,6 +53,10 @@ class ProgressBar {
 
 }  // namespace
 
+void print_json(const json& document) {
+  std::puts(document.dump(2, ' ', false, json::error_handler_t::replace).c_str());
+}
+
 void catch_interrupts() {
   struct sigaction action {};
   action.sa_handler = on_interrupt;
@@ -76,7 +81,7 @@ Received Session::ask(json header, std::vector<std::byte> payload, const std::st
     now = p;
     heard = true;
   };
-  Answer a = client_.request(header.dump(), std::move(payload), std::move(handlers), options_.timeout_s(), [&] {
+  Answer a = client_.request(header_text(header), std::move(payload), std::move(handlers), options_.timeout_s(), [&] {
     std::lock_guard lock(mutex);
     if (heard) bar.draw(now);
     return !interrupted();
@@ -96,20 +101,37 @@ Received Session::ask(json header, std::vector<std::byte> payload, const std::st
   throw std::logic_error("unreachable");
 }
 
-json lost_report(const RunRequest& r, const json& error) {
-  std::string status = error.value("code", "crashed") == "hung" ? "hung" : "crashed", why = error.value("message", "");
-  json problem = problem_json(r.problem);
-  problem["out_length"] = r.problem.out_length();
-  return {{"convscope", CONVSCOPE_VERSION},
-          {"kernel", {{"name", r.kernel}}},
-          {"problem", problem},
-          {"device", {{"kind", nullptr}, {"reason", "the engine is gone"}}},
-          {"seed", r.inputs.seed},
-          {"verdict", {{"status", status}, {"sentence", status + ": " + why}, {"layers", {{{"name", "memory"}, {"status", "fail"}, {"evidence", why}}}}, {"exit_code", 4}}},
-          {"accuracy", {{"allowed", name_of(r.accuracy)}, {"ran", "unknown"}}},
-          {"error", nullptr},
-          {"references", json::array()},
-          {"timing", nullptr}};
+json lost_report(Session& session, const RunRequest& r, const json& error) {
+  bool hung = error.value("code", "crashed") == "hung";
+  std::string why = error.value("message", "");
+  RunReport report;
+  report.spec.problem = r.problem;
+  report.spec.inputs.seed = r.inputs.seed;
+  report.spec.accuracy = r.accuracy;
+  report.accuracy_ran = "unknown";
+  report.verdict.status = hung ? Status::hung : Status::crashed;
+  report.verdict.sentence = (hung ? "hung: " : "crashed: ") + why;
+  report.verdict.exit_code = 4;
+  report.verdict.add(hung ? "speed" : "memory", LayerStatus::fail, why);
+  json out = report_json(report);
+  out["kernel_out_length"] = nullptr;
+  out["kernel"] = {{"name", r.kernel}, {"file", nullptr}, {"requires", json::array()}};
+  out["device"] = {{"kind", nullptr}, {"name", nullptr}, {"reason", "the engine is gone"}};
+  try {
+    for (const auto& k : session.ask({{"type", "list"}, {"what", "kernels"}, {"device", r.device}}).header.at("kernels"))
+      if (k.at("name") == r.kernel) out["kernel"] = {{"name", r.kernel}, {"file", k.at("file")}, {"requires", k.at("requires")}};
+    for (const auto& d : session.ask({{"type", "list"}, {"what", "devices"}}).header.at("devices")) {
+      bool emulator = d.at("kind") == "emulator";
+      std::string name = emulator ? "emulator" : "cuda:" + std::to_string(d.value("index", 0));
+      // The best comes first, which is what auto means.
+      if (r.device != "auto" && r.device != name && !(r.device == "cuda" && name == "cuda:0")) continue;
+      out["device"] = d;
+      break;
+    }
+  } catch (const EngineError&) {
+  } catch (const json::exception&) {  // another program's engine
+  }
+  return out;
 }
 
 }  // namespace convscope

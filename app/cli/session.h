@@ -41,10 +41,14 @@ class Session {
   bool terminal_;
 };
 
+// The one document of --json. Text that is no UTF-8 (a file's name) is replaced.
+void print_json(const nlohmann::json& document);
+
 // From now on Ctrl-C is remembered instead of ending the program; a second one ends it.
 void catch_interrupts();
 
-// The report of a run whose engine died or hung, in the shape of a report: what is known is filled in.
-nlohmann::json lost_report(const RunRequest& r, const nlohmann::json& error);
+// The report of a run whose engine died or hung, in the shape of a report: what is known, or what another engine says of
+// kernel and device, is filled in.
+nlohmann::json lost_report(Session& session, const RunRequest& r, const nlohmann::json& error);
 
 }  // namespace convscope

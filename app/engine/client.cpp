@@ -1,15 +1,10 @@
 #include "app/engine/client.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <condition_variable>
 #include <csignal>
-#include <cstring>
-#include <deque>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -17,25 +12,39 @@
 #include <optional>
 #include <thread>
 
-#include "app/engine/frame.h"
-#include "app/engine/process.h"
+#include "app/engine/codec.h"
+#include "app/engine/connection.h"
 
 namespace convscope {
 using nlohmann::json;
-using Clock = std::chrono::steady_clock;
+using Clock = Connection::Clock;
 namespace {
 
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
 struct Pending {
+  json header;
+  Connection::Payload payload;
   Handlers handlers;
   double limit_s = 0;
-  Clock::time_point posted = Clock::now();
+  Clock::time_point clock = Clock::now();  // of the limit: stands still while the engine does other things
+  bool begun = false;                      // a progress frame has come: silence now means something
   uint64_t beat = 0;
   Clock::time_point last_beat = Clock::now();
-  bool heard = false;  // a progress frame has come: silence now means something
   double patience_s = 10;
+  std::string phase;
+  std::optional<Clock::time_point> cancelled;
 };
+
+std::string short_number(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", v);
+  return text;
+}
+
+Answer cancelled_answer(const std::string& why) {
+  return {Answer::Kind::error, json{{"code", "cancelled"}, {"message", why}, {"exit_code", 130}}.dump(), {}, "cancelled"};
+}
 
 }  // namespace
 
@@ -63,21 +72,32 @@ class EngineClient::Impl {
     close(wake_);
   }
 
-  uint64_t post(const std::string& header, std::vector<std::byte> payload, Handlers handlers, double limit_s, const std::string& channel) {
-    std::lock_guard lock(mutex_);
-    uint64_t id = ++last_id_;
-    if (!channel.empty()) {
-      if (auto it = channels_.find(channel); it != channels_.end()) orders_.push_back({Order::cancel, it->second, {}, {}, {}, 0});
-      channels_[channel] = id;
+  uint64_t post(const std::string& text, std::vector<std::byte> payload, Handlers handlers, double limit_s,
+                const std::string& channel) {
+    if (text.size() > most_header_bytes / 2)  // it may grow when it is written out again
+      throw InputError("request", std::to_string(text.size()) + " bytes", "is too long");
+    json header;
+    try {
+      header = parse_header(text);
+    } catch (const FrameError& e) {
+      throw InputError("request", "", e.what());
     }
-    orders_.push_back({Order::send, id, header, std::move(payload), std::move(handlers), limit_s});
+    Order order{Order::send, 0, std::move(header), std::make_shared<const std::vector<std::byte>>(std::move(payload)),
+                std::move(handlers), limit_s};
+    std::lock_guard lock(mutex_);
+    order.id = ++last_id_;
+    if (!channel.empty()) {
+      if (auto it = channels_.find(channel); it != channels_.end()) orders_.push_back({Order::cancel, it->second});
+      channels_[channel] = order.id;
+    }
+    orders_.push_back(std::move(order));
     wake();
-    return id;
+    return last_id_;
   }
 
   void cancel(uint64_t id) {
     std::lock_guard lock(mutex_);
-    orders_.push_back({Order::cancel, id, {}, {}, {}, 0});
+    orders_.push_back({Order::cancel, id});
     wake();
   }
 
@@ -93,10 +113,10 @@ class EngineClient::Impl {
   struct Order {
     enum Kind { send, cancel } kind;
     uint64_t id;
-    std::string header;
-    std::vector<std::byte> payload;
-    Handlers handlers;
-    double limit_s;
+    json header = {};
+    Connection::Payload payload = {};
+    Handlers handlers = {};
+    double limit_s = 0;
   };
 
   void wake() {
@@ -117,248 +137,182 @@ class EngineClient::Impl {
       watch();
     }
     engine_.reset();
-    fail_all({Answer::Kind::error, json{{"code", "cancelled"}, {"message", "the client ended"}, {"exit_code", 130}}.dump(), {}, "cancelled"});
+    pid_ = 0;
+    Answer ended = cancelled_answer("the client ended");
+    fail_all(ended);
+    std::deque<Order> rest;  // what was only queued is answered too
+    {
+      std::lock_guard lock(mutex_);
+      rest.swap(orders_);
+    }
+    for (auto& o : rest)
+      if (o.kind == Order::send && o.handlers.done) o.handlers.done(ended);
   }
 
   void obey(Order& o) {
     if (o.kind == Order::cancel) {
-      if (pending_.count(o.id)) queue_frame({{"type", "cancel"}, {"id", ++cancel_id_ + (uint64_t{1} << 62)}, {"target", o.id}}, {});
+      auto it = pending_.find(o.id);
+      if (it == pending_.end() || it->second.cancelled) return;
+      it->second.cancelled = Clock::now();
+      if (engine_) engine_->send({{"type", "cancel"}, {"id", ++cancel_id_ + (uint64_t{1} << 62)}, {"target", o.id}}, {});
       return;
     }
-    if (!engine_ && !start()) {
-      if (o.handlers.done) o.handlers.done({Answer::Kind::crashed, "", {}, start_failure_});
-      return;
-    }
-    json header = json::parse(o.header);
-    header["id"] = o.id;
-    auto& p = pending_[o.id];
+    o.header["id"] = o.id;
+    Pending& p = pending_[o.id];
+    p.header = std::move(o.header);
+    p.payload = std::move(o.payload);
     p.handlers = std::move(o.handlers);
     p.limit_s = o.limit_s;
-    queue_frame(header, o.payload);
+    if (engine_) engine_->send(p.header, p.payload);
+    else start();
   }
 
-  bool start() {
+  // Starts an engine and asks it everything that is wanted.
+  void start() {
     try {
-      engine_ = std::make_unique<ChildProcess>(command_);
+      engine_ = std::make_unique<Connection>(command_);
     } catch (const std::exception& e) {
-      start_failure_ = e.what();
-      return false;
+      return fail_all({Answer::Kind::crashed, "", {}, e.what()});
     }
-    for (int fd : {engine_->to(), engine_->from(), engine_->log()}) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     starts_++;
     pid_ = engine_->pid();
-    parser_.emplace();
-    banner_.clear();
-    greeted_ = false;
-    started_ = Clock::now();
-    log_tail_.clear();
-    log_line_.clear();
-    out_.clear();
-    return true;
-  }
-
-  void queue_frame(const json& header, const std::vector<std::byte>& payload) {
-    std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace), prefix = frame_prefix(text.size(), payload.size());
-    for (auto part : {std::string_view(prefix), std::string_view(text)})
-      out_.insert(out_.end(), reinterpret_cast<const std::byte*>(part.data()), reinterpret_cast<const std::byte*>(part.data()) + part.size());
-    out_.insert(out_.end(), payload.begin(), payload.end());
+    for (auto it = pending_.begin(); it != pending_.end();) {
+      auto here = it++;
+      if (here->second.cancelled) {
+        finish(here, cancelled_answer("cancelled"));
+        continue;
+      }
+      here->second.begun = false;
+      here->second.clock = Clock::now();
+      engine_->send(here->second.header, here->second.payload);
+    }
   }
 
   void wait_for_something() {
-    pollfd fds[4] = {{wake_, POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLOUT, 0}};
-    if (engine_) {
-      fds[1].fd = engine_->from();
-      fds[2].fd = engine_->log();
-      // Nothing is written before the engine has said what it is.
-      if (greeted_ && sent_ < out_.size()) fds[3].fd = engine_->to();
-    }
-    poll(fds, 4, pending_.empty() ? -1 : 50);
+    pollfd fds[1 + Connection::descriptors] = {{wake_, POLLIN, 0}, {-1, 0, 0}, {-1, 0, 0}, {-1, 0, 0}};
+    if (engine_) engine_->describe(fds + 1);
+    poll(fds, std::size(fds), pending_.empty() ? -1 : 50);
     if (fds[0].revents) {
       uint64_t n;
       [[maybe_unused]] auto r = read(wake_, &n, sizeof n);
     }
-    if (!engine_) return;
-    if (fds[2].revents) read_log();
-    if (fds[1].revents && !read_answers()) return bury();
-    if (fds[3].revents && engine_) write_requests();
+    if (engine_ && !engine_->serve(fds + 1, [this](Frame f) { take(std::move(f)); }, log_handler())) bury("");
   }
 
-  void write_requests() {
-    while (sent_ < out_.size()) {
-      ssize_t n = write(engine_->to(), out_.data() + sent_, out_.size() - sent_);
-      if (n <= 0) break;  // full, or closed: then reading tells
-      sent_ += static_cast<size_t>(n);
-    }
-    if (sent_ == out_.size()) out_.clear(), sent_ = 0;
+  std::function<void(const std::string&)> log_handler() {
+    std::lock_guard lock(mutex_);
+    return log_handler_;
   }
 
-  void read_log() {
-    char buffer[4096];
-    ssize_t n;
-    while ((n = read(engine_->log(), buffer, sizeof buffer)) > 0)
-      for (ssize_t i = 0; i < n; i++) {
-        if (buffer[i] != '\n') {
-          if (log_line_.size() < 4096) log_line_ += buffer[i];
-          continue;
-        }
-        log_tail_.push_back(log_line_);
-        if (log_tail_.size() > 50) log_tail_.pop_front();
-        std::function<void(const std::string&)> handler;
-        {
-          std::lock_guard lock(mutex_);
-          handler = log_handler_;
-        }
-        if (handler) handler(log_line_);
-        log_line_.clear();
-      }
-  }
-
-  // False when the engine has closed its end, or speaks no protocol.
-  bool read_answers() {
-    std::vector<std::byte> buffer(1 << 18);
-    for (;;) {
-      ssize_t n = read(engine_->from(), buffer.data(), buffer.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0 && errno == EAGAIN) return true;
-      if (n <= 0) return false;
-      std::span<const std::byte> bytes(buffer.data(), static_cast<size_t>(n));
-      try {
-        if (!greeted_) {
-          banner_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-          size_t at = ("\n" + banner_).find(hello_marker);
-          if (at == std::string::npos) {
-            if (banner_.size() > most_banner_bytes) throw FrameError("it does not greet like a convscope engine");
-            continue;
-          }
-          size_t after = at + sizeof hello_marker - 1 - 1;
-          parser_->feed({reinterpret_cast<const std::byte*>(banner_.data()) + after, banner_.size() - after});
-          greeted_ = true;
-        } else {
-          parser_->feed(bytes);
-        }
-        while (auto frame = parser_->next()) take(std::move(*frame));
-        if (!engine_) return true;
-      } catch (const FrameError& e) {
-        protocol_fault_ = e.what();
-        return false;
-      }
-    }
-  }
-
+  // Errors: FrameError when it makes no sense. What handlers throw is not caught.
   void take(Frame frame) {
-    json j = json::parse(frame.header, nullptr, false);
-    if (!j.is_object() || !j.contains("type") || !j["type"].is_string()) throw FrameError("it sent an answer without a type");
-    std::string type = j["type"];
-    if (type == "hello") {
-      if (j.value("protocol", json()) != protocol_version)
-        throw FrameError("it speaks protocol " + j.value("protocol", json()).dump() + ", this program speaks " + std::to_string(protocol_version));
-      return;
+    std::string type;
+    uint64_t id = 0, beat = 0;
+    double patience_s = 0;
+    Progress now;
+    try {
+      json j = parse_header(frame.header);
+      type = j.at("type").get<std::string>();
+      if (!j.at("id").is_number_unsigned()) throw FrameError("it sent an answer without an id");
+      id = j["id"];
+      if (type == "progress") {
+        beat = j.value("beat", uint64_t{0});
+        patience_s = j.value("patience_s", 10.0);
+        now = {j.value("phase", ""), j.value("done", uint64_t{0}), j.value("total", uint64_t{0})};
+      } else if (type != "partial" && type != "result" && type != "error") {
+        throw FrameError("it sent an answer of unknown type");
+      }
+    } catch (const json::exception&) {
+      throw FrameError("it sent an answer with a field missing, or of the wrong type");
     }
-    if (!j.contains("id") || !j["id"].is_number_unsigned()) throw FrameError("it sent an answer without an id");
-    auto it = pending_.find(j["id"].get<uint64_t>());
+    auto it = pending_.find(id);
     if (it == pending_.end()) return;
     Pending& p = it->second;
     if (type == "progress") {
-      auto beat = j.value("beat", uint64_t{0});
-      if (!p.heard || beat != p.beat) p.last_beat = Clock::now();
-      p.heard = true;
+      if (!p.begun || beat != p.beat) p.last_beat = Clock::now();
+      if (!p.begun) p.clock = Clock::now();
+      p.begun = true;
       p.beat = beat;
-      p.patience_s = j.value("patience_s", 10.0);
-      if (p.handlers.progress) p.handlers.progress({j.value("phase", ""), j.value("done", uint64_t{0}), j.value("total", uint64_t{0})});
+      p.patience_s = patience_s;
+      p.phase = now.phase;
+      if (p.handlers.progress) p.handlers.progress(now);
     } else if (type == "partial") {
       if (p.handlers.partial) p.handlers.partial(frame.header);
-    } else if (type == "result" || type == "error") {
-      auto done = std::move(p.handlers.done);
-      pending_.erase(it);
-      if (done) done({type == "result" ? Answer::Kind::result : Answer::Kind::error, std::move(frame.header), std::move(frame.payload), ""});
     } else {
-      throw FrameError("it sent an answer of unknown type");
+      finish(it, {type == "result" ? Answer::Kind::result : Answer::Kind::error, std::move(frame.header),
+                  std::move(frame.payload), ""});
     }
   }
 
   // Requests that take too long, engines that give no sign of life.
   void watch() {
     if (!engine_) return;
-    if (!greeted_ && seconds_since(started_) > options_.start_timeout_s) {
-      protocol_fault_ = "it did not greet within " + std::to_string(static_cast<int>(options_.start_timeout_s)) + " s";
-      return bury();
-    }
-    for (auto& [id, p] : pending_) {
-      std::string why;
-      char text[160];
-      if (p.limit_s > 0 && seconds_since(p.posted) > p.limit_s) {
-        std::snprintf(text, sizeof text, "no answer within the %g s it was given", p.limit_s);
-        why = text;
-      } else if (p.heard && seconds_since(p.last_beat) > p.patience_s) {
-        std::snprintf(text, sizeof text, "nothing has finished for %.3g s", p.patience_s);
-        why = text;
+    if (!engine_->greeted() && seconds_since(engine_->started()) > options_.start_timeout_s)
+      return bury("it did not greet within " + short_number(options_.start_timeout_s) + " s");
+    bool busy = false;
+    for (auto& [id, p] : pending_) busy |= p.begun;
+    for (auto it = pending_.begin(); it != pending_.end(); ++it) {
+      Pending& p = it->second;
+      if (!p.begun && (busy || !engine_->greeted())) p.clock = Clock::now();
+      if (p.begun && seconds_since(p.last_beat) > p.patience_s)
+        return end_engine(it, {Answer::Kind::hung, "", {}, "nothing has finished for " + short_number(p.patience_s) + " s" + during(p)});
+      if (p.limit_s > 0 && seconds_since(p.clock) > p.limit_s)
+        return end_engine(it, {Answer::Kind::hung, "", {}, "no answer within the " + short_number(p.limit_s) + " s it was given" + during(p)});
+      if (p.cancelled && seconds_since(*p.cancelled) > options_.cancel_grace_s) {
+        if (p.begun) return end_engine(it, cancelled_answer("cancelled: the engine was ended with it"));
+        return finish(it, cancelled_answer("cancelled"));
       }
-      if (why.empty()) continue;
-      auto done = std::move(p.handlers.done);
-      pending_.erase(id);
-      kill_engine();
-      if (done) done({Answer::Kind::hung, "", {}, why});
-      // What else it had in hand dies with it.
-      return fail_all({Answer::Kind::crashed, "", {}, "its engine was ended with a hung request"});
+      if (engine_->greeted() && engine_->all_sent() && seconds_since(std::max(engine_->last_read(), p.clock)) > options_.silence_s)
+        return end_engine(it, {Answer::Kind::hung, "", {}, "the engine has given no sign of life for " + short_number(options_.silence_s) + " s"});
     }
   }
 
-  void kill_engine() {
-    if (!engine_) return;
-    engine_->kill();
+  static std::string during(const Pending& p) { return p.phase.empty() ? "" : " while " + p.phase; }
+
+  static std::string subject(const Pending& p) {
+    auto it = p.header.find("kernel");
+    return it != p.header.end() && it->is_string() ? it->get<std::string>() : p.header.value("type", json("a request")).dump();
+  }
+
+  using Place = std::map<uint64_t, Pending>::iterator;
+
+  void finish(Place it, Answer answer) {
+    auto done = std::move(it->second.handlers.done);
+    pending_.erase(it);
+    if (done) done(std::move(answer));
+  }
+
+  // Ends the engine for one request's sake, and asks the next one the others.
+  void end_engine(Place culprit, const Answer& answer) {
     engine_.reset();
     pid_ = 0;
+    finish(culprit, answer);
+    if (!pending_.empty()) start();
   }
 
-  // The engine is gone, or has to go: says of what it died.
-  void bury() {
-    std::string why;
-    if (!protocol_fault_.empty()) {
-      engine_->kill();
-      engine_->wait();
-      read_log();
-      why = "the engine cannot be used: " + std::exchange(protocol_fault_, {});
-    } else {
-      engine_->close_input();
-      // Its pipe is closed, so it is ending; an engine that is not is made to.
-      for (int i = 0; i < 200 && ::kill(engine_->pid(), 0) == 0; i++) {
-        read_log();
-        if (!last_words().empty()) break;
-        usleep(1000);
-        if (i == 100) engine_->kill();
-      }
-      std::string how = engine_->wait();
-      read_log();
-      why = last_words();
-      if (why.empty()) why = how.empty() ? "the engine ended" : "the engine ended with " + how;
-      if (why.starts_with("the engine ended") && !log_tail_.empty() && !greeted_) why += ": " + log_tail_.back();
-    }
+  // The engine is gone, or has to go (for `why`). What it had begun died with it, and no other: that is asked again. If it
+  // had begun nothing, it would perhaps die of the same thing for ever.
+  void bury(const std::string& why) {
+    std::string how = engine_->end(why, log_handler());
     engine_.reset();
     pid_ = 0;
-    fail_all({Answer::Kind::crashed, "", {}, why});
-  }
-
-  std::string last_words() const {
-    constexpr std::string_view mark = "convscope-crash: ";
-    for (auto it = log_tail_.rbegin(); it != log_tail_.rend(); ++it)
-      if (it->starts_with(mark)) return it->substr(mark.size());
-    return "";
+    bool any = false;
+    for (auto it = pending_.begin(); it != pending_.end();) {
+      auto here = it++;
+      if (!here->second.begun) continue;
+      any = true;
+      // Last words say more. The phase that was heard of last may be over.
+      bool riddle = how.starts_with("the engine ended");
+      finish(here, {Answer::Kind::crashed, "", {}, riddle ? how + " while it worked on " + subject(here->second) : how});
+    }
+    if (!any) fail_all({Answer::Kind::crashed, "", {}, how});
+    else if (!pending_.empty()) start();
   }
 
   void fail_all(const Answer& answer) {
-    auto all = std::move(pending_);
-    pending_.clear();
-    out_.clear();
-    sent_ = 0;
+    auto all = std::exchange(pending_, {});
     for (auto& [id, p] : all)
       if (p.handlers.done) p.handlers.done(answer);
-    std::deque<Order> rest;
-    if (answer.kind == Answer::Kind::error) {  // the client ends: what was queued is answered too
-      std::lock_guard lock(mutex_);
-      rest.swap(orders_);
-    }
-    for (auto& o : rest)
-      if (o.kind == Order::send && o.handlers.done) o.handlers.done(answer);
   }
 
   EngineOptions options_;
@@ -375,26 +329,20 @@ class EngineClient::Impl {
   std::atomic<int> starts_{0}, pid_{0};
 
   // Of the loop's thread alone.
-  std::unique_ptr<ChildProcess> engine_;
-  std::optional<FrameParser> parser_;
+  std::unique_ptr<Connection> engine_;
   std::map<uint64_t, Pending> pending_;
-  std::vector<std::byte> out_;
-  size_t sent_ = 0;
-  std::string banner_, log_line_, protocol_fault_, start_failure_;
-  std::deque<std::string> log_tail_;
-  bool greeted_ = false;
-  Clock::time_point started_;
   uint64_t cancel_id_ = 0;
 };
 
 EngineClient::EngineClient(EngineOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 EngineClient::~EngineClient() = default;
 
-uint64_t EngineClient::post(const std::string& header, std::vector<std::byte> payload, Handlers handlers, double limit_s) {
+uint64_t EngineClient::post(const std::string& header, std::vector<std::byte> payload, Handlers handlers,
+                            double limit_s) {
   return impl_->post(header, std::move(payload), std::move(handlers), limit_s, "");
 }
-uint64_t EngineClient::post_latest(const std::string& channel, const std::string& header, std::vector<std::byte> payload, Handlers handlers,
-                                   double limit_s) {
+uint64_t EngineClient::post_latest(const std::string& channel, const std::string& header, std::vector<std::byte> payload,
+                                   Handlers handlers, double limit_s) {
   return impl_->post(header, std::move(payload), std::move(handlers), limit_s, channel);
 }
 void EngineClient::cancel(uint64_t id) { impl_->cancel(id); }

@@ -11,8 +11,10 @@ namespace convscope {
 
 struct EngineOptions {
   // Split at blanks, as a shell would ('…' and "…" kept together). Empty: this program itself, with `engine`.
-  std::string command;
-  double start_timeout_s = 20;
+  std::string command = {};
+  double start_timeout_s = 20;  // for its greeting
+  double cancel_grace_s = 2;    // what a cancelled request may still take; then the engine is ended with it
+  double silence_s = 30;        // without a byte from an engine that has something to do: it counts as hung
 };
 
 // How a request ended. Handlers are called on the client's own thread, one at a time.
@@ -20,7 +22,7 @@ struct Answer {
   enum class Kind {
     result,   // header and payload
     error,    // header has code, …: the engine refused or failed
-    crashed,  // the engine died: `message` says of what
+    crashed,  // the engine died at it: `message` says of what
     hung,     // it was killed for giving no sign of life in time, or for exceeding the request's limit
   };
   Kind kind = Kind::result;
@@ -47,11 +49,16 @@ class EngineClient {
   EngineClient(const EngineClient&) = delete;
 
   // Sends a request and returns its id. Starts an engine if none runs. `limit_s` > 0: the engine is killed when the answer
-  // has not come by then. Never blocks on the engine's work.
+  // has not come by then; waiting behind other requests does not count. Never blocks on the engine's work.
+  // When an engine dies at one request, those it had not begun are asked of the next one; the results that a tile, say,
+  // asks about are gone with it, and the answer says so.
+  // Errors: InputError when the header is no JSON object, or too large for the protocol.
   uint64_t post(const std::string& header, std::vector<std::byte> payload, Handlers handlers, double limit_s = 0);
   // The same, and cancels what was posted last under the same channel: the newest wins.
-  uint64_t post_latest(const std::string& channel, const std::string& header, std::vector<std::byte> payload, Handlers handlers,
-                       double limit_s = 0);
+  uint64_t post_latest(const std::string& channel, const std::string& header, std::vector<std::byte> payload,
+                       Handlers handlers, double limit_s = 0);
+  // The request is answered as cancelled, or with its result if that was quicker. A launch that cannot be stopped is ended
+  // with its engine.
   void cancel(uint64_t id);
 
   // Waits for the answer. `poll` is called about every 50 ms; when it returns false, the request is cancelled.

@@ -17,7 +17,7 @@ T take(const json& j, const char* field, const T& otherwise) {
   auto it = j.find(field);
   if (it == j.end() || it->is_null()) return otherwise;
   bool fits = std::is_same_v<T, bool> ? it->is_boolean() : std::is_same_v<T, std::string> ? it->is_string() : it->is_number_integer();
-  if (!fits) throw InputError(field, it->dump().substr(0, 60), "has the wrong type");
+  if (!fits) throw InputError(field, brief(*it), "has the wrong type");
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
     if (it->is_number_unsigned() && it->template get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<T>::max()))
       throw InputError(field, it->dump(), "is too large");
@@ -37,23 +37,52 @@ json timing_json(const Timing& t) {
   return {{"median_ms", number_json(t.median_ms())}, {"min_ms", number_json(t.min_ms())}, {"samples", t.samples_ms.size()}, {"noise_pct", number_json(t.noise_pct())}};
 }
 
+// What was not compared has no figures: null, never 0.
 json comparison_json(const Comparison& c) {
+  const bool any = c.elements > 0;
+  auto measured = [&](auto v) { return any ? json(v) : json(nullptr); };
+  auto fraction = [&](int64_t n) { return any ? json(static_cast<double>(n) / static_cast<double>(c.elements)) : json(nullptr); };
   json gates = json::array();
-  for (const auto& g : c.gates)
-    gates.push_back({{"atol", g.atol}, {"rtol", g.rtol}, {"failing", g.failing},
-                     {"failing_fraction", c.elements ? static_cast<double>(g.failing) / static_cast<double>(c.elements) : 0.0}});
+  for (const auto& g : c.gates.empty() ? CompareOptions{}.gates : c.gates)
+    gates.push_back({{"atol", g.atol}, {"rtol", g.rtol}, {"failing", measured(g.failing)}, {"failing_fraction", fraction(g.failing)}});
   auto element = [](const std::optional<ElementReport>& e) -> json {
     if (!e) return nullptr;
-    return {{"n", e->n}, {"co", e->co}, {"j", e->j}, {"got", number_json(e->got)}, {"expected", number_json(e->expected)}, {"bound", number_json(e->bound)}};
+    return {{"n", e->n},
+            {"co", e->co},
+            {"j", e->j},
+            {"got", number_json(e->got)},
+            {"expected", number_json(e->expected)},
+            {"bound", number_json(e->bound)}};
   };
-  return {{"gates", gates}, {"elements", c.elements}, {"failing", c.failing},
-          {"failing_fraction", c.elements ? static_cast<double>(c.failing) / static_cast<double>(c.elements) : 0.0},
-          {"max_abs", number_json(c.max_abs)}, {"max_bound_ratio", number_json(c.max_ratio)}, {"rms_bound_ratio", number_json(c.rms_ratio)},
-          {"rms_rel", number_json(c.rms_relative)}, {"nan", c.nan}, {"inf", c.inf}, {"unwritten", c.unwritten},
-          {"first_failing", element(c.first_failing)}, {"worst", element(c.worst)}};
+  json j = {{"gates", gates},
+            {"elements", c.elements},
+            {"failing", measured(c.failing)},
+            {"failing_fraction", fraction(c.failing)},
+            {"max_abs", measured(number_json(c.max_abs))},
+            {"max_bound_ratio", measured(number_json(c.max_ratio))},
+            {"rms_bound_ratio", measured(number_json(c.rms_ratio))},
+            {"rms_rel", measured(number_json(c.rms_relative))},
+            {"nan", measured(c.nan)},
+            {"inf", measured(c.inf)},
+            {"unwritten", measured(c.unwritten)},
+            {"first_failing", element(c.first_failing)},
+            {"worst", element(c.worst)}};
+  if (!any) j["reason"] = "there was no output to compare";
+  return j;
 }
 
 }  // namespace
+
+std::string brief(const json& value) {
+  if (value.is_object()) return "{…}";
+  if (value.is_array()) return "[…]";
+  std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  constexpr size_t most = 60;
+  if (text.size() <= most) return text;
+  size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) end--;  // not inside a character
+  return text.substr(0, end) + "…";
+}
 
 json number_json(double v) {
   if (std::isfinite(v)) return v;
@@ -108,8 +137,11 @@ RunRequest request_from(const json& j, std::span<const std::byte> payload) {
   auto a = accuracy_from(accuracy);
   if (!a) throw InputError("accuracy", accuracy, "must be strict, 3xtf32 or tf32");
   r.accuracy = *a;
-  if (auto it = j.find("tolerance"); it != j.end() && it->is_array() && it->size() == 2 && (*it)[0].is_number() && (*it)[1].is_number())
+  if (auto it = j.find("tolerance"); it != j.end() && !it->is_null()) {
+    if (!it->is_array() || it->size() != 2 || !(*it)[0].is_number() || !(*it)[1].is_number())
+      throw InputError("tolerance", brief(*it), "must be a list of two numbers, or null");
     r.tolerance = Gate{(*it)[0], (*it)[1], 0};
+  }
   r.samples = static_cast<int>(std::min<int64_t>(take<int64_t>(j, "samples", 0), 1 << 20));
   r.references = take(j, "references", true);
   r.pictures = take(j, "pictures", false);
@@ -160,14 +192,17 @@ json device_json(const DeviceInfo& d) {
   return j;
 }
 
+json full_problem_json(const ConvProblem& p) {
+  json j = problem_json(p);
+  j["out_length"] = p.out_length();
+  j["flops"] = flops(p);
+  j["least_bytes"] = least_bytes(p);
+  j["structural_zeros"] = structural_zeros(p);
+  return j;
+}
+
 json report_json(const RunReport& r) {
   const ConvProblem& p = r.spec.problem;
-  json problem = problem_json(p);
-  problem["out_length"] = p.out_length();
-  problem["flops"] = flops(p);
-  problem["least_bytes"] = least_bytes(p);
-  problem["structural_zeros"] = structural_zeros(p);
-
   json layers = json::array();
   for (const auto& l : r.verdict.layers) layers.push_back({{"name", l.name}, {"status", name_of(l.status)}, {"evidence", l.evidence}});
 
@@ -185,21 +220,27 @@ json report_json(const RunReport& r) {
     references.push_back(j);
   }
 
+  const char* no_time = r.verdict.status == Status::crashed ? "the kernel crashed"
+                        : r.verdict.status == Status::hung  ? "the kernel did not come to an end"
+                                                            : "the kernel did not run";
   json timing = {{"median_ms", nullptr}, {"min_ms", nullptr}, {"samples", 0}, {"noise_pct", nullptr}, {"cold", timing_json(r.cold)}, {"source", nullptr}};
   if (!r.hot.empty()) {
     timing.update(timing_json(r.hot));
     timing["source"] = r.hot.emulated ? "emulated" : "measured";
   } else {
-    timing["reason"] = r.timing_missing.empty() ? "the kernel did not run" : r.timing_missing;
+    timing["reason"] = r.timing_missing.empty() ? no_time : r.timing_missing;
   }
-  if (r.cold.empty()) timing["cold_reason"] = r.hot.empty() ? "the kernel did not run" : "the emulator has no cache to be cold";
+  if (r.cold.empty()) timing["cold_reason"] = r.hot.empty() ? no_time : "the emulator has no cache to be cold";
   timing["floor_ms"] = optional_number(r.floor_ms);
   timing["floor_from"] = r.floor_ms ? json(r.floor_from) : json(nullptr);
-  if (!r.floor_ms) timing["floor_reason"] = r.floor_from.empty() ? "the kernel did not run" : r.floor_from;
+  if (!r.floor_ms) timing["floor_reason"] = r.floor_from.empty() ? no_time : r.floor_from;
+
+  json kernel;
+  if (const auto* k = r.spec.kernel) kernel = {{"name", k->name()}, {"file", k->file()}, {"requires", k->requires_hardware()}};
 
   json out = {{"convscope", CONVSCOPE_VERSION},
-              {"kernel", {{"name", r.spec.kernel->name()}, {"file", r.spec.kernel->file()}, {"requires", r.spec.kernel->requires_hardware()}}},
-              {"problem", problem},
+              {"kernel", kernel},
+              {"problem", full_problem_json(p)},
               {"device", device_json(r.device)},
               {"seed", r.spec.inputs.seed},
               {"verdict", {{"status", name_of(r.verdict.status)}, {"sentence", r.verdict.sentence}, {"layers", layers}, {"exit_code", r.verdict.exit_code}}},

@@ -11,6 +11,9 @@
 
 namespace convscope {
 
+// A value as text for a message: short, and without looking inside lists and objects.
+std::string brief(const nlohmann::json& value);
+
 // Non-finite numbers become the strings "NaN", "Infinity", "-Infinity".
 nlohmann::json number_json(double v);
 
@@ -34,6 +37,7 @@ nlohmann::json request_json(const RunRequest& r, std::vector<std::byte>& payload
 // Errors: InputError.
 RunRequest request_from(const nlohmann::json& j, std::span<const std::byte> payload);
 
+// A report without a kernel (one that only its engine knew) has null in its place.
 nlohmann::json report_json(const RunReport& r);
 nlohmann::json explanation_json(const Explanation& e, const ConvProblem& p);
 nlohmann::json device_json(const DeviceInfo& d);

@@ -1,15 +1,18 @@
 #include "app/engine/crash.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
-#include <new>
 
+#include <execinfo.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include <vector>
 
 #include "kernels/runtime/simt/executor.h"
 #include "kernels/runtime/simt/trace.h"
@@ -18,16 +21,57 @@ namespace convscope {
 namespace {
 
 constexpr size_t signal_stack_bytes = 64 << 10;
+constexpr uint64_t stack_reach = 16 << 10;  // a fault this near to the stack pointer is the stack's end
 
-const char* meaning(int signal) {
+const char* meaning(int signal, bool in_kernel, bool at_stack_end) {
   switch (signal) {
-    case SIGSEGV: return "an address that is not there was used";
+    case SIGSEGV: return at_stack_end ? "the stack overflowed" : "an address that is not there was used";
     case SIGBUS: return "an address that cannot be used was used";
-    case SIGFPE: return "a division by zero";
+    case SIGFPE: return "a division by zero, or one whose result does not fit";
     case SIGILL: return "an illegal instruction";
-    case SIGABRT: return "the kernel called abort";
+    case SIGABRT: return in_kernel ? "the kernel called abort" : "the engine called abort";
     default: return "a fatal signal";
   }
+}
+
+// Where the libraries lie that were loaded with the program: a fault in memcpy or abort is its caller's.
+struct Range {
+  uint64_t begin, end;
+};
+std::vector<Range>& libraries() {
+  static std::vector<Range> ranges;
+  return ranges;
+}
+
+void note_libraries() {
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void*) {
+        if (!info->dlpi_name || !*info->dlpi_name) return 0;  // the program itself
+        for (int i = 0; i < info->dlpi_phnum; i++)
+          if (const auto& h = info->dlpi_phdr[i]; h.p_type == PT_LOAD && h.p_flags & PF_X)
+            libraries().push_back({info->dlpi_addr + h.p_vaddr, info->dlpi_addr + h.p_vaddr + h.p_memsz});
+        return 0;
+      },
+      nullptr);
+}
+
+bool in_library(uint64_t pc) {
+  for (const auto& r : libraries())
+    if (pc >= r.begin && pc < r.end) return true;
+  return false;
+}
+
+// The return address into the first code up the stack, past this file's own, that is in no library; 0 if there is none.
+uint64_t caller_outside_libraries() {
+  void* frames[32];
+  int n = backtrace(frames, 32);
+  bool past_signal = false;  // first come this file's functions, then the signal's frame in libc
+  for (int i = 0; i < n; i++) {
+    auto pc = reinterpret_cast<uint64_t>(frames[i]);
+    if (in_library(pc)) past_signal = true;
+    else if (past_signal) return pc;
+  }
+  return 0;
 }
 
 // Runs on the thread that failed. Formatting into a local buffer and resolving the line are not strictly safe here, but the
@@ -35,29 +79,41 @@ const char* meaning(int signal) {
 void last_words(int signal, siginfo_t* info, void* context) {
   std::signal(SIGALRM, SIG_DFL);
   alarm(3);
-  char text[1024];
-  auto pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  auto pc = static_cast<uint64_t>(registers[REG_RIP]), sp = static_cast<uint64_t>(registers[REG_RSP]);
+  auto address = reinterpret_cast<uint64_t>(info->si_addr);
+  // The address counts only when the processor named it: kill(2) has none, and beyond the canonical ones it says 0.
+  bool named = (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0 && info->si_code != SI_KERNEL;
+  bool at_stack_end = named && address - (sp - stack_reach) < 2 * stack_reach;
+  char where[64] = "", text[1024], line_text[512] = "";
+  if (named && !at_stack_end) std::snprintf(where, sizeof where, ", address 0x%lx", static_cast<unsigned long>(address));
   simt::Position at{};
-  int n;
-  if (simt::current_position(at)) {
-    simt::SourceLine line = simt::source_line(pc + 1);
-    char where[512] = "";
-    if (!line.file.empty()) std::snprintf(where, sizeof where, ", at %s:%d", line.file.c_str(), line.line);
-    n = std::snprintf(text, sizeof text, "convscope-crash: %s (signal %d%s), kernel %s, block (%u, %u, %u), thread (%u, %u, %u)%s\n",
-                      meaning(signal), signal, "", at.kernel, at.block.x, at.block.y, at.block.z, at.thread.x, at.thread.y, at.thread.z, where);
-  } else {
-    n = std::snprintf(text, sizeof text, "convscope-crash: %s (signal %d, address %p) outside any kernel\n", meaning(signal), signal,
-                      info->si_addr);
+  bool in_kernel = simt::current_position(at);
+  auto say = [&] {
+    int n = std::snprintf(text, sizeof text, "convscope-crash: %s (signal %d%s)", meaning(signal, in_kernel, at_stack_end),
+                          signal, where);
+    if (in_kernel)
+      n += std::snprintf(text + n, sizeof text - static_cast<size_t>(n),
+                         ", kernel %s, block (%u, %u, %u), thread (%u, %u, %u)%s\n", at.kernel, at.block.x, at.block.y,
+                         at.block.z, at.thread.x, at.thread.y, at.thread.z, line_text);
+    else
+      n += std::snprintf(text + n, sizeof text - static_cast<size_t>(n), " outside any kernel\n");
+    size_t length = std::min<size_t>(static_cast<size_t>(n), sizeof text - 1);
+    text[length - 1] = '\n';
+    [[maybe_unused]] auto written = write(STDERR_FILENO, text, length);
+  };
+  uint64_t place = pc + 1;  // the instruction that faulted: source_line() looks before what it is given
+  if (in_kernel && in_library(pc)) {
+    say();  // looking for the caller may fail in its turn
+    place = caller_outside_libraries();
   }
-  [[maybe_unused]] auto written = write(STDERR_FILENO, text, static_cast<size_t>(std::min<int>(n, sizeof text)));
+  if (in_kernel && place) {
+    simt::SourceLine line = simt::source_line(place);
+    if (!line.file.empty()) std::snprintf(line_text, sizeof line_text, ", at %s:%d", line.file.c_str(), line.line);
+  }
+  say();
   std::signal(signal, SIG_DFL);
   raise(signal);
-}
-
-void out_of_memory() {
-  static constexpr char text[] = "convscope-crash: out of memory\n";
-  [[maybe_unused]] auto written = write(STDERR_FILENO, text, sizeof text - 1);
-  std::set_new_handler(nullptr);  // the allocation now throws, and the job says so if it can
 }
 
 }  // namespace
@@ -73,8 +129,11 @@ void give_thread_a_signal_stack() {
 
 void install_crash_handlers() {
   give_thread_a_signal_stack();
-  simt::source_line(reinterpret_cast<uint64_t>(&install_crash_handlers) + 1);  // reads the debug information while it is safe
-  std::set_new_handler(out_of_memory);
+  // What takes memory or opens files is done while it is safe: the debug information is read, the unwinder loaded.
+  simt::source_line(reinterpret_cast<uint64_t>(&install_crash_handlers) + 1);
+  void* frame;
+  backtrace(&frame, 1);
+  note_libraries();
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these report on their own
   struct sigaction action {};
   action.sa_sigaction = last_words;

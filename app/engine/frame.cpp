@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "kernels/problem/tensor.h"
 
 namespace convscope {
+using nlohmann::json;
 
 std::string frame_prefix(size_t header_bytes, uint64_t payload_bytes) {
   std::string s(frame_magic, 4);
@@ -14,29 +16,47 @@ std::string frame_prefix(size_t header_bytes, uint64_t payload_bytes) {
   return s;
 }
 
+json parse_header(const std::string& text) {
+  bool too_deep = false;
+  json j = json::parse(
+      text,
+      [&](int depth, json::parse_event_t, json&) {
+        too_deep |= depth > most_header_depth;
+        return depth <= most_header_depth;
+      },
+      false);
+  if (too_deep) throw FrameError("a frame's header is nested too deep");
+  if (!j.is_object()) throw FrameError("a frame's header is no JSON object");
+  return j;
+}
+
+std::string header_text(const json& header) { return header.dump(-1, ' ', false, json::error_handler_t::replace); }
+
 void FrameParser::feed(std::span<const std::byte> bytes) {
-  while (!bytes.empty() || (in_body_ && header_got_ == current_.header.size() && payload_got_ == current_.payload.size())) {
-    auto take = [&](std::byte* to, size_t want) {
-      size_t n = std::min(want, bytes.size());
-      std::memcpy(to, bytes.data(), n);
-      bytes = bytes.subspan(n);
-      return n;
-    };
+  auto take = [&](size_t want) {
+    auto part = bytes.first(std::min(want, bytes.size()));
+    bytes = bytes.subspan(part.size());
+    return part;
+  };
+  while (!bytes.empty()) {
     if (!in_body_) {
-      size_t had = prefix_.size();
-      prefix_.resize(frame_prefix_bytes);
-      prefix_.resize(had + take(prefix_.data() + had, frame_prefix_bytes - had));
+      auto part = take(frame_prefix_bytes - prefix_.size());
+      prefix_.insert(prefix_.end(), part.begin(), part.end());
       if (std::memcmp(prefix_.data(), frame_magic, std::min<size_t>(4, prefix_.size())) != 0)
         throw FrameError("the stream holds something that is no frame");
       if (prefix_.size() < frame_prefix_bytes) return;
       start_body();
-      continue;
+      continue;  // a header has at least one byte
     }
-    if (header_got_ < current_.header.size())
-      header_got_ += take(reinterpret_cast<std::byte*>(current_.header.data()) + header_got_, current_.header.size() - header_got_);
-    else if (payload_got_ < current_.payload.size())
-      payload_got_ += take(current_.payload.data() + payload_got_, current_.payload.size() - payload_got_);
-    if (header_got_ == current_.header.size() && payload_got_ == current_.payload.size()) {
+    auto header = take(header_bytes_ - current_.header.size());
+    current_.header.append(reinterpret_cast<const char*>(header.data()), header.size());
+    auto& payload = current_.payload;
+    auto part = take(payload_bytes_ - payload.size());
+    // Doubling, but never beyond what was announced.
+    if (payload.size() + part.size() > payload.capacity())
+      payload.reserve(std::min<size_t>(payload_bytes_, std::max(2 * payload.capacity(), payload.size() + part.size())));
+    payload.insert(payload.end(), part.begin(), part.end());
+    if (current_.header.size() == header_bytes_ && payload.size() == payload_bytes_) {
       done_.push_back(std::move(current_));
       current_ = {};
       prefix_.clear();
@@ -54,10 +74,9 @@ void FrameParser::start_body() {
   uint64_t header = little(4, 4), payload = little(8, 8);
   if (header == 0 || header > most_header_bytes) throw FrameError("a frame's header length is impossible");
   if (payload > std::min(most_payload_, most_payload_bytes)) throw FrameError("a frame's payload length is impossible");
-  if (payload > available_host_memory() / 2) throw FrameError("a frame's payload does not fit into memory");
-  current_.header.resize(header);
-  current_.payload.resize(payload);
-  header_got_ = payload_got_ = 0;
+  if (payload > (1 << 20) && payload > available_host_memory() / 2)
+    throw FrameError("a frame's payload does not fit into memory");
+  header_bytes_ = header, payload_bytes_ = payload;
   in_body_ = true;
 }
 

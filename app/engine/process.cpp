@@ -56,8 +56,8 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) {
 }
 
 ChildProcess::~ChildProcess() {
-  if (pid_ > 0) {
-    ::kill(pid_, SIGKILL);
+  if (pid_ > 0 && !ended_) {
+    kill();
     wait();
   }
   for (int fd : {to_, from_, log_})
@@ -70,18 +70,31 @@ void ChildProcess::close_input() {
 }
 
 void ChildProcess::kill() {
-  if (pid_ > 0) ::kill(pid_, SIGKILL);
+  if (pid_ <= 0 || ended_) return;
+  // Its group: the engine may be the child of a shell. The group is there as soon as posix_spawn has returned.
+  if (::kill(-pid_, SIGKILL) != 0) ::kill(pid_, SIGKILL);
+}
+
+bool ChildProcess::ended() {
+  if (!ended_ && pid_ > 0) ended_ = waitpid(pid_, &status_, WNOHANG) == pid_;
+  return ended_;
 }
 
 std::string ChildProcess::wait() {
   if (pid_ <= 0) return "";
-  int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  while (!ended_) {
+    pid_t got = waitpid(pid_, &status_, 0);
+    ended_ = got == pid_ || (got < 0 && errno != EINTR);
   }
-  pid_ = -1;
-  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
-  int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+  if (WIFSIGNALED(status_))
+    return "signal " + std::to_string(WTERMSIG(status_)) + " (" + strsignal(WTERMSIG(status_)) + ")";
+  int code = WIFEXITED(status_) ? WEXITSTATUS(status_) : 1;
   return code ? "exit code " + std::to_string(code) : "";
+}
+
+void open_standard_descriptors() {
+  for (int fd = 0; fd <= 2; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) return;
 }
 
 std::vector<std::string> split_command(const std::string& text) {

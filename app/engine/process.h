@@ -20,14 +20,20 @@ class ChildProcess {
   int log() const { return log_; }    // its stderr
 
   void close_input();
-  void kill();
+  void kill();   // the child and what it has started
+  bool ended();  // without waiting
   // Waits, and says how it ended: "" for exit code 0, "exit code 3", "signal 11 (Segmentation fault)".
   std::string wait();
 
  private:
   pid_t pid_ = -1;
+  int status_ = 0;
+  bool ended_ = false;
   int to_ = -1, from_ = -1, log_ = -1;
 };
+
+// Opens /dev/null where stdin, stdout or stderr are closed, so that no file or pipe opened later gets their numbers.
+void open_standard_descriptors();
 
 // Splits a command line at blanks; quotes keep words together. Errors: InputError for an unclosed quote.
 std::vector<std::string> split_command(const std::string& text);

@@ -1,7 +1,7 @@
 #include "app/engine/server.h"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +17,7 @@
 
 #include "app/engine/crash.h"
 #include "app/engine/frame.h"
+#include "app/engine/process.h"
 #include "app/engine/service.h"
 #include "kernels/base/worker_pool.h"
 
@@ -72,18 +73,16 @@ class Server {
 
   void take(Frame frame) {
     auto r = std::make_shared<Request>();
-    r->header = json::parse(frame.header, nullptr, false);
+    r->header = parse_header(frame.header);
     r->payload = std::move(frame.payload);
-    if (!r->header.is_object() || !r->header.contains("id") || !r->header["id"].is_number_unsigned() || !r->header.contains("type") ||
-        !r->header["type"].is_string())
+    auto id = r->header.find("id"), type = r->header.find("type");
+    if (id == r->header.end() || !id->is_number_unsigned() || type == r->header.end() || !type->is_string())
       throw FrameError("a request without type or id");
-    r->id = r->header["id"];
-    r->type = r->header["type"];
+    r->id = *id;
+    r->type = *type;
     if (r->type == "cancel") {
-      std::lock_guard lock(mutex_);
-      auto target = r->header.value("target", json());
-      if (target.is_number_unsigned())
-        if (auto it = under_way_.find(target.get<uint64_t>()); it != under_way_.end()) it->second->activity.cancel();
+      auto target = r->header.find("target");
+      if (target != r->header.end() && target->is_number_unsigned()) cancel(target->get<uint64_t>());
       return;
     }
     std::lock_guard lock(mutex_);
@@ -91,6 +90,21 @@ class Server {
     Queue& q = Service::is_light(r->type) ? light_ : heavy_;
     q.waiting.push_back(r);
     q.filled.notify_one();
+  }
+
+  // What still waits is answered here: what is before it in its queue may take long.
+  void cancel(uint64_t id) {
+    std::shared_ptr<Request> waited;
+    {
+      std::lock_guard lock(mutex_);
+      auto it = under_way_.find(id);
+      if (it == under_way_.end()) return;
+      it->second->activity.cancel();
+      for (Queue* q : {&heavy_, &light_})
+        if (std::erase(q->waiting, it->second)) waited = it->second;
+      if (waited) under_way_.erase(it);
+    }
+    if (waited) send_error(id, Cancelled());
   }
 
   void work(Queue& q) {
@@ -101,26 +115,30 @@ class Server {
         q.filled.wait(lock, [&] { return !q.waiting.empty(); });
         r = q.waiting.front();
         q.waiting.pop_front();
-        if (&q == &heavy_) {
+      }
+      if (&q == &heavy_) {
+        {
+          std::lock_guard lock(mutex_);
           current_ = r;
-          patience_s_ = Service::patience_s(r->header);
         }
+        // Before it is begun: should it end the process, the client knows at which request that was.
+        send_progress(*r);
       }
       answer(*r);
       std::lock_guard lock(mutex_);
       if (current_ == r) current_.reset();
-      under_way_.erase(r->id);
+      if (auto it = under_way_.find(r->id); it != under_way_.end() && it->second == r) under_way_.erase(it);
     }
   }
 
   void answer(Request& r) {
     try {
       r.activity.check();
-      auto reply = service_.handle(r.header, r.payload, r.activity, [&](const std::string& early) { send_with(early, "partial", r.id, {}); });
+      auto reply = service_.handle(r.header, r.payload, r.activity,
+                                   [&](const std::string& early) { send_with(early, "partial", r.id, {}); });
       send_with(reply.header, "result", r.id, reply.payload);
     } catch (const std::exception& e) {
-      json j = error_json(e);
-      send_with(j.dump(-1, ' ', false, json::error_handler_t::replace), "error", r.id, {});
+      send_error(r.id, e);
     }
     if (service_.device_lost()) {
       std::fprintf(stderr, "convscope-crash: the GPU's context is lost\n");
@@ -128,21 +146,36 @@ class Server {
     }
   }
 
+  void send_error(uint64_t id, const std::exception& e) {
+    json j = error_json(e);
+    j["type"] = "error";
+    j["id"] = id;
+    send(j, {});
+  }
+
   // Ten times a second, what the heavy request in hand is doing.
   void report_progress() {
     for (;;) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       std::shared_ptr<Request> r;
-      double patience;
       {
         std::lock_guard lock(mutex_);
         r = current_;
-        patience = patience_s_;
       }
-      if (!r) continue;
-      auto s = r->activity.snapshot();
-      send({{"type", "progress"}, {"id", r->id}, {"phase", s.phase}, {"done", s.done}, {"total", s.total}, {"beat", s.beat}, {"patience_s", patience}}, {});
+      if (r) send_progress(*r);
     }
+  }
+
+  void send_progress(const Request& r) {
+    auto s = r.activity.snapshot();
+    send({{"type", "progress"},
+          {"id", r.id},
+          {"phase", s.phase},
+          {"done", s.done},
+          {"total", s.total},
+          {"beat", s.beat},
+          {"patience_s", Service::patience_s(r.header, s.phase)}},
+         {});
   }
 
   void send_with(const std::string& header, const char* type, uint64_t id, const std::vector<std::byte>& payload) {
@@ -153,7 +186,7 @@ class Server {
   }
 
   void send(const json& header, const std::vector<std::byte>& payload) {
-    std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace), prefix = frame_prefix(text.size(), payload.size());
+    std::string text = header_text(header), prefix = frame_prefix(text.size(), payload.size());
     std::lock_guard lock(write_mutex_);
     write_all(prefix.data(), prefix.size());
     write_all(text.data(), text.size());
@@ -176,20 +209,28 @@ class Server {
   Queue heavy_, light_;
   std::map<uint64_t, std::shared_ptr<Request>> under_way_;
   std::shared_ptr<Request> current_;
-  double patience_s_ = 10;
 };
 
 }  // namespace
 
 int serve_engine() {
-  int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  open_standard_descriptors();
+  // Out of the way of code that closes or guesses low numbers.
+  auto move = [](int fd) {
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, 200);
+    return high >= 0 ? high : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  };
+  int in = move(STDIN_FILENO), out = move(STDOUT_FILENO), nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (in < 0 || out < 0 || nothing < 0) return 1;
   dup2(nothing, STDIN_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);  // a kernel's printf goes to the log
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGINT, SIG_IGN);  // Ctrl-C in a terminal is the client's to answer
+  struct rlimit core {};
+  getrlimit(RLIMIT_CORE, &core);
+  core.rlim_cur = 0;  // a kernel's crash is reported, and its gigabytes are not written to disk first
+  setrlimit(RLIMIT_CORE, &core);
   if (FILE* f = std::fopen("/proc/self/oom_score_adj", "w")) {
     std::fputs("900", f);  // if the system runs out of memory, the engine goes and the window stays
     std::fclose(f);

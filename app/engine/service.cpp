@@ -3,12 +3,15 @@
 #include <sys/resource.h>
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "app/engine/inventory.h"
 #include "kernels/base/text.h"
+#include "kernels/base/worker_pool.h"
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
 
@@ -31,6 +34,7 @@ std::string key_of(const RunRequest& r, const std::string& device) {
   std::vector<std::byte> files;
   json j = request_json(r, files);
   for (const char* unimportant : {"samples", "references", "pictures", "tolerance"}) j.erase(unimportant);
+  for (auto& file : j["files"]) file.erase("name");  // its contents count
   j["device"] = device;
   j["version"] = CONVSCOPE_VERSION;
   uint64_t h = 0xcbf29ce484222325u;
@@ -45,15 +49,30 @@ std::string key_of(const RunRequest& r, const std::string& device) {
   return out;
 }
 
+// What RLIMIT_DATA counts: private writable memory, also what was never touched.
+[[maybe_unused]] uint64_t data_bytes() {
+  uint64_t kilobytes = 0;
+  if (FILE* f = std::fopen("/proc/self/status", "r")) {
+    char line[256];
+    while (std::fgets(line, sizeof line, f))
+      if (std::strncmp(line, "VmData:", 7) == 0) kilobytes = std::strtoull(line + 7, nullptr, 10);
+    std::fclose(f);
+  }
+  return kilobytes << 10;
+}
+
 // A kernel on the emulator is ordinary code: it shall run into a limit before the machine runs out of memory. Not with CUDA,
 // which reserves address space freely, nor with the sanitizers.
 void limit_memory() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  static const uint64_t spare = uint64_t{256} << 20;
+  constexpr uint64_t spare = uint64_t{256} << 20;
   uint64_t available = available_host_memory();
   struct rlimit limit {};
   if (getrlimit(RLIMIT_DATA, &limit) == 0 && available > 2 * spare) {
-    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, available - spare);
+    // What the process already has is not part of what is available. The stacks of a worker's fibres are room that is
+    // hardly ever used.
+    uint64_t stacks = static_cast<uint64_t>(WorkerPool::shared().size()) * (uint64_t{72} << 20);
+    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, data_bytes() + stacks + available - spare);
     setrlimit(RLIMIT_DATA, &limit);
   }
 #endif
@@ -63,18 +82,28 @@ void limit_memory() {
 
 std::vector<double> numbers_of(const json& request, const char* field, size_t count) {
   auto it = request.find(field);
-  if (it == request.end() || !it->is_array() || it->size() != count) bad(field, "", "must be a list of " + std::to_string(count) + " numbers");
+  if (it == request.end() || !it->is_array() || it->size() != count)
+    bad(field, "", "must be a list of " + std::to_string(count) + " numbers");
   std::vector<double> v;
   for (const auto& n : *it) {
-    if (!n.is_number()) bad(field, n.dump(), "must be a number");
+    if (!n.is_number()) bad(field, brief(n), "must be a number");
     v.push_back(n);
   }
   return v;
 }
 
+// A word, or "" when it is not given.
+std::string text_of(const json& request, const char* field) {
+  auto it = request.find(field);
+  if (it == request.end()) return "";
+  if (!it->is_string()) bad(field, brief(*it), "must be text");
+  return *it;
+}
+
 // Whole numbers within a size; anything else is refused before it is converted.
 int64_t index_of(double v, int64_t limit, const char* field) {
-  if (!(v >= 0) || v > static_cast<double>(limit) || v != std::floor(v)) bad(field, number_text(v), "must be a whole number between 0 and " + std::to_string(limit));
+  if (!(v >= 0) || v > static_cast<double>(limit) || v != std::floor(v))
+    bad(field, number_text(v), "must be a whole number between 0 and " + std::to_string(limit));
   return static_cast<int64_t>(v);
 }
 
@@ -91,13 +120,18 @@ struct Service::State {
   std::shared_ptr<const KeptResult> kept;
 
   Opened& open(const std::string& name) {
-    auto& o = devices[name];
-    if (!o.device) {
-      o.device = open_device(name);
-      if (o.device->is_emulator() && devices.size() == 1) limit_memory();
-      o.references = references_for(*o.device);
-      o.judge = std::make_unique<Judge>(*o.device, o.references);
-    }
+    // One device under all its names, and no entry for what cannot be opened.
+    std::string why, key = name;
+    if (name.empty() || name == "auto") key = cuda_devices(why).empty() ? "emulator" : "cuda:0";
+    if (name == "cuda") key = "cuda:0";
+    if (auto it = devices.find(key); it != devices.end()) return it->second;
+    auto device = open_device(key);
+    if (device->is_emulator() && devices.empty()) limit_memory();
+    auto references = references_for(*device);
+    Opened& o = devices[key];
+    o.device = std::move(device);
+    o.references = std::move(references);
+    o.judge = std::make_unique<Judge>(*o.device, o.references);  // it keeps references to both
     return o;
   }
   std::shared_ptr<const KeptResult> result(const json& request) {
@@ -114,17 +148,25 @@ Service::~Service() = default;
 
 bool Service::is_light(const std::string& type) { return type == "tile" || type == "find" || type == "numbers"; }
 
-double Service::patience_s(const json& request) {
-  // On the emulator a beat is a finished block. A GPU gives no sign before a launch has ended: twenty times what a slow
-  // kernel would take, by 0.5 TFLOP/s (the slowest exhibit reaches 1.4 on an H200).
+double Service::patience_s(const json& request, const std::string& phase) {
   double least = 10;
+  if (const char* text = std::getenv("CONVSCOPE_PATIENCE_S"))
+    if (double s = std::atof(text); s > 0) least = s;
   try {
+    // What is not the kernel is this program's own, which does come to an end: gigabytes take it long, without a beat.
+    std::string kernel = text_of(request, "kernel");
+    if (phase != "running " + kernel && phase != "timing " + kernel) return std::max(least, 600.0);
+    RunSpec spec;
+    spec.problem = problem_from(request.at("problem"));
+    if (check(spec.problem)) return least;
     std::string why;
-    bool emulated = request.value("device", "auto") == "emulator" || cuda_devices(why).empty();
-    if (emulated || !request.contains("problem")) return least;
-    ConvProblem p = problem_from(request["problem"]);
-    if (check(p)) return least;
-    return std::max(least, 20 * flops(p) / 0.5e12);
+    bool emulated = text_of(request, "device") == "emulator" || cuda_devices(why).empty();
+    // On the emulator a beat is a finished block. A GPU gives no sign before a launch has ended: twenty times what a slow
+    // kernel would take, by 0.5 TFLOP/s (the slowest exhibit reaches 1.4 on an H200). The kernel's phase includes that its
+    // output is looked through: at 250 MB/s this shows only where there are gigabytes.
+    double launch_s = emulated ? 0 : 20 * flops(spec.problem) / 0.5e12;
+    double copies_s = static_cast<double>(Judge::predict(spec, emulated).host) / 250e6;
+    return std::max({least, launch_s, copies_s > 10 ? copies_s : 0});
   } catch (const std::exception&) {
     return least;
   }
@@ -132,7 +174,7 @@ double Service::patience_s(const json& request) {
 
 Service::Reply Service::handle(const json& request, std::span<const std::byte> payload, Activity& activity,
                                const std::function<void(const std::string&)>& partial) {
-  std::string type = request.value("type", "");
+  std::string type = text_of(request, "type");
   try {
     if (type == "run") return run(request, payload, activity, partial);
     if (type == "explain") return explain_one(request, payload, activity);
@@ -183,10 +225,20 @@ Service::Reply Service::run(const json& request, std::span<const std::byte> payl
   auto header = [&](const RunReport& report) {
     json j = report_json(report);
     j["result"] = report.tensors ? json(key) : json(nullptr);
-    return j.dump();
+    j["phases"] = json::array();
+    for (const auto& phase : activity.phases()) j["phases"].push_back({{"name", phase.name}, {"seconds", phase.seconds}});
+    return header_text(j);
+  };
+  // Before the end there is no verdict, no time, and nothing that is kept.
+  auto early_header = [&](const RunReport& report) {
+    json j = report_json(report);
+    j["result"] = nullptr;
+    for (const char* field : {"status", "sentence", "exit_code"}) j["verdict"][field] = nullptr;
+    for (const char* field : {"reason", "cold_reason", "floor_reason"}) j["timing"][field] = "not timed yet";
+    return header_text(j);
   };
   RunReport report = o.judge->run(spec, activity, [&](const RunReport& early) {
-    if (partial) partial(header(early));
+    if (partial) partial(early_header(early));
   });
   if (spec.pictures && report.tensors) report.pyramid = std::make_shared<Pyramid>(*report.tensors, &activity);
   keep(report);
@@ -203,7 +255,7 @@ Service::Reply Service::explain_one(const json& request, std::span<const std::by
   Explanation e = explain(*o.device, kernel, r.problem, r.inputs, whole(0, "n", r.problem.batch), whole(1, "co", r.problem.out_channels),
                           whole(2, "j", r.problem.out_length()), activity);
   json j = {{"kernel", kernel.name()}, {"problem", problem_json(r.problem)}, {"device", device_json(o.device->info())}, {"explanation", explanation_json(e, r.problem)}};
-  return {j.dump(), {}};
+  return {header_text(j), {}};
 }
 
 Service::Reply Service::tile(const json& request) {
@@ -211,7 +263,7 @@ Service::Reply Service::tile(const json& request) {
   if (!kept->pyramid) bad("result", kept->key, "was made without pictures");
   auto window = numbers_of(request, "window", 4);
   auto size = numbers_of(request, "size", 2);
-  std::string quantity = request.value("quantity", "");
+  std::string quantity = text_of(request, "quantity");
   TileRequest t;
   bool known = false;
   for (int q = 0; q < 4; q++)
@@ -235,7 +287,9 @@ Service::Reply Service::find(const json& request) {
   auto from = numbers_of(request, "from", 2);
   // One step outside is where a search from the very beginning starts.
   auto place = [&](double v, int64_t limit) { return v == -1 ? int64_t{-1} : index_of(v, limit, "from"); };
-  bool forward = request.value("forward", true);
+  auto direction = request.find("forward");
+  if (direction != request.end() && !direction->is_boolean()) bad("forward", brief(*direction), "must be true or false");
+  bool forward = direction == request.end() || direction->get<bool>();
   auto found = kept->pyramid->next_failing({std::max<int64_t>(0, place(from[0], kept->tensors->rows - 1)), place(from[1], kept->tensors->columns)}, forward);
   json j = {{"place", nullptr}};
   if (found) j["place"] = {found->row, found->column};
@@ -262,7 +316,7 @@ Service::Reply Service::numbers(const json& request) {
 
 Service::Reply Service::tensor(const json& request) {
   auto kept = state_->result(request);
-  std::string what = request.value("what", "");
+  std::string what = text_of(request, "what");
   const ConvProblem& p = kept->problem;
   std::vector<int64_t> shape;
   DType dtype = p.dtype;
@@ -280,7 +334,12 @@ Service::Reply Service::tensor(const json& request) {
   int64_t elements = 1;
   for (int64_t n : shape) elements *= n;
   constexpr int64_t most = int64_t{1} << 23;
-  auto range = [&](const char* field, int64_t otherwise) { return index_of(request.value(field, static_cast<double>(otherwise)), elements, field); };
+  auto range = [&](const char* field, int64_t otherwise) {
+    auto it = request.find(field);
+    if (it == request.end()) return otherwise;
+    if (!it->is_number()) bad(field, brief(*it), "must be a number");
+    return index_of(*it, elements, field);
+  };
   int64_t first = range("first", 0), count = std::min({range("count", elements), elements - first, most});
   Reply reply;
   reply.payload.resize(static_cast<size_t>(count) * size_of(dtype));
@@ -304,10 +363,11 @@ Service::Reply Service::tensor(const json& request) {
 }
 
 Service::Reply Service::list(const json& request) {
-  std::string what = request.value("what", "");
-  return {inventory_list(what, request.value("device", "auto")).dump(), {}};
+  std::string what = text_of(request, "what");
+  std::string device = text_of(request, "device");
+  return {header_text(inventory_list(what, device.empty() ? "auto" : device)), {}};
 }
 
-Service::Reply Service::info() { return {inventory_info().dump(), {}}; }
+Service::Reply Service::info() { return {header_text(inventory_info()), {}}; }
 
 }  // namespace convscope

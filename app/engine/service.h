@@ -25,8 +25,8 @@ class Service {
 
   // May it be answered while a run is under way? (tile, find and numbers look at finished results only)
   static bool is_light(const std::string& type);
-  // Seconds without a beat after which a client may take the engine for hung, for a request of this kind.
-  static double patience_s(const nlohmann::json& request);
+  // Seconds without a beat after which a client may take the engine for hung, for this request in this phase.
+  static double patience_s(const nlohmann::json& request, const std::string& phase);
 
   // Answers one request. Heavy requests one at a time; light ones from any thread beside them. `partial` may be called with
   // headers before the end. Errors: as exceptions, see error_json().

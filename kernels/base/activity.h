@@ -1,10 +1,12 @@
 // What a long job is doing now: read by progress bars, watchdogs and cancel buttons while the job runs elsewhere.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/base/error.h"
 
@@ -14,6 +16,11 @@ namespace convscope {
 // for long knows that nothing finishes.
 class Activity {
  public:
+  // A phase that has ended, or the one in hand, and how long it took so far.
+  struct Phase {
+    std::string name;
+    double seconds = 0;
+  };
   struct Snapshot {
     std::string phase;
     uint64_t done = 0, total = 0, beat = 0;
@@ -22,6 +29,7 @@ class Activity {
   // Starts a phase of `total` units (0: unknown).
   void phase(std::string_view name, uint64_t total = 0) {
     std::lock_guard lock(mutex_);
+    close_phase();
     phase_ = name;
     total_ = total;
     done_ = 0;
@@ -40,9 +48,30 @@ class Activity {
     std::lock_guard lock(mutex_);
     return {phase_, done_.load(std::memory_order_relaxed), total_, beat_.load(std::memory_order_relaxed)};
   }
+  // Where the time went, phases of the same name taken together, in the order of their first appearance.
+  std::vector<Phase> phases() {
+    std::lock_guard lock(mutex_);
+    close_phase();
+    return ended_;
+  }
 
  private:
+  void close_phase() {
+    auto now = std::chrono::steady_clock::now();
+    double seconds = std::chrono::duration<double>(now - since_).count();
+    since_ = now;
+    if (phase_.empty()) return;
+    for (auto& p : ended_)
+      if (p.name == phase_) {
+        p.seconds += seconds;
+        return;
+      }
+    ended_.push_back({phase_, seconds});
+  }
+
   mutable std::mutex mutex_;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  std::vector<Phase> ended_;
   std::string phase_;
   uint64_t total_ = 0;
   std::atomic<uint64_t> done_{0}, beat_{0};

@@ -232,6 +232,10 @@ class Prepared {
 
 class OneDnn final : public Reference {
  public:
+  ~OneDnn() override {
+    if (engine_) end_threads();
+  }
+
   std::string name() const override { return "onednn"; }
   std::string idea() const override {
     return "oneDNN's deconvolution: what a library tuned for this processor reaches, on all its cores";

@@ -35,6 +35,7 @@ Library open() {
   // A handle finds what its library depends on too, so this is the runtime oneDNN itself uses.
   o.omp_get_max_threads = reinterpret_cast<int (*)()>(dlsym(handle, "omp_get_max_threads"));
   o.omp_set_num_threads = reinterpret_cast<void (*)(int)>(dlsym(handle, "omp_set_num_threads"));
+  o.omp_pause_resource_all = reinterpret_cast<int (*)(int)>(dlsym(handle, "omp_pause_resource_all"));
   return o;
 }
 
@@ -70,10 +71,20 @@ void check(dnnl_status_t status, const std::string& doing) {
   throw DeviceError(fmt::format("oneDNN failed at {}: {}", doing, status_text(status)));
 }
 
+void end_threads() {
+  constexpr int omp_pause_hard = 2;  // OpenMP 5.0, omp_pause_resource_t
+  if (library().omp_pause_resource_all) library().omp_pause_resource_all(omp_pause_hard);
+}
+
 Threads::Threads() {
+#ifdef __SANITIZE_THREAD__
+  constexpr int most = 1;  // the sanitizer does not see how OpenMP's threads hand over to each other
+#else
+  const int most = WorkerPool::shared().size();
+#endif
   if (!library().omp_set_num_threads || !library().omp_get_max_threads) return;
   before_ = library().omp_get_max_threads();
-  library().omp_set_num_threads(WorkerPool::shared().size());
+  library().omp_set_num_threads(most);
 }
 
 Threads::~Threads() {

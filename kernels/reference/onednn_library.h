@@ -27,6 +27,7 @@ struct Library {
   // Of the OpenMP runtime the library is linked with; null when it has another one.
   int (*omp_get_max_threads)() = nullptr;
   void (*omp_set_num_threads)(int) = nullptr;
+  int (*omp_pause_resource_all)(int) = nullptr;
 
   std::string version;       // "2.6.3"; "" when nothing was opened
   std::string missing, how;  // why it cannot be used, and what to do about it; "" when it can
@@ -39,6 +40,10 @@ const Library& library();
 std::string status_text(dnnl_status_t status);
 // Turns a failed call into a DeviceError.
 void check(dnnl_status_t status, const std::string& doing);
+
+// Ends the OpenMP threads that this thread's calls have started; the next call starts new ones. Idle they would live to
+// the end of the process, where the leak checker of sanitizers stumbles over what they hold.
+void end_threads();
 
 // As many OpenMP threads as the emulator has workers, for one scope. oneDNN sizes its buffers by the number of threads
 // when a primitive is made, so making and executing must both be in such a scope.

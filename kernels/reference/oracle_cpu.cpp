@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "kernels/base/worker_pool.h"
@@ -153,6 +154,7 @@ double oracle_disagreement(const ConvProblem& p, Oracle& a, Oracle& b, int sampl
     b.compute(block, &vb, &gb);
     double unit = 0x1p-53 * std::max(ga, gb);
     double difference = std::max(std::fabs(va - vb), std::fabs(ga - gb));
+    if (std::isnan(va - vb) || std::isnan(ga - gb)) return std::numeric_limits<double>::infinity();
     if (difference > 0) worst = std::max(worst, difference / std::max(unit, 0x1p-1074));
   }
   return worst;

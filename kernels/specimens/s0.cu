@@ -21,7 +21,7 @@ extern "C" __global__ void specimen_s0(const ConvArgs c, const float* x, const f
       if (t % s != 0) continue;
       int i = t / s;
       if (i >= 0 && i < L)
-        sum += x[(static_cast<long long>(n) * Cin + ci) * L + i] * w[(static_cast<long long>(ci) * Cout + co) * K + k];
+        sum += x[(n * Cin + ci) * L + i] * w[(ci * Cout + co) * K + k];
     }
   y[id] = sum;
 }

@@ -20,7 +20,7 @@ __device__ __forceinline__ void s1(const ConvArgs& c, const T* x, const T* w, T*
     for (int ci = 0; ci < Cin; ci++) {
       int i = (j + p - k + op) / s - p;
       if (i >= 0 && i < L)
-        sum += x[(static_cast<long long>(n) * Cin + ci) * L + i] * w[(static_cast<long long>(ci) * Cout + co) * K + k];
+        sum += x[(n * Cin + ci) * L + i] * w[(ci * Cout + co) * K + k];
     }
   y[id] = sum;
 }
@@ -31,15 +31,25 @@ extern "C" __global__ void specimen_s1_f64(const ConvArgs c, const double* x, co
 }
 
 #ifndef __CUDACC__
+#include "same_taps.h"
+
+static int64_t s1_length(const ConvProblem& p) {
+  return (p.length - 1) * p.stride - 2 * p.padding + (p.kernel_size - 1) + p.output_padding + 1;
+}
+
 CONVSCOPE_KERNEL(S1) {
   specimen("kernelbench-64", [](const ConvProblem& p) {
-    return p.stride == 1 && p.padding == 0 && p.output_padding == 0 && (p.dilation == 1 || p.kernel_size == 1) && p.groups == 1 &&
-           !p.bias;
+    if (p.bias || s1_length(p) != p.out_length()) return false;
+    // In general: at s = 1 the index is j − k + op, so that op in the place of p is right as well.
+    if (p.stride == 1 && p.padding == p.output_padding && (p.dilation == 1 || p.kernel_size == 1) && p.groups == 1) return true;
+    return convscope::same_taps(p, false, [&](int64_t j, int64_t k) {
+      return (j + p.padding - k + p.output_padding) / p.stride - p.padding;
+    });
   });
   idea("wrong: padding counted twice, no divisibility test, no dilation, groups ignored");
   plan([](const ConvProblem& p, Plan& plan) {
     ConvArgs c = p.args();
-    c.out_length = (c.length - 1) * c.stride - 2 * c.padding + (c.kernel_size - 1) + c.output_padding + 1;
+    c.out_length = s1_length(p);
     plan.out_length(c.out_length);
     int64_t outputs = c.batch * c.out_channels * c.out_length;
     if (outputs <= 0) return;

@@ -19,9 +19,9 @@ __device__ __forceinline__ void s2(const ConvArgs& c, const T* x, const T* w, T*
     for (int k = 0; k < K; k++) {
       int i = (j - k * d) / s - p;
       if (i >= 0 && i < L)
-        sum += x[(static_cast<long long>(n) * Cin + ci) * L + i] * w[(static_cast<long long>(ci) * Cout + co) * K + k];
+        sum += x[(n * Cin + ci) * L + i] * w[(ci * Cout + co) * K + k];
     }
-  y[(static_cast<long long>(n) * Cout + co) * Lout + j] = sum;
+  y[(n * Cout + co) * Lout + j] = sum;
 }
 
 extern "C" __global__ void specimen_s2_f32(const ConvArgs c, const float* x, const float* w, float* y) { s2(c, x, w, y); }
@@ -30,14 +30,22 @@ extern "C" __global__ void specimen_s2_f64(const ConvArgs c, const double* x, co
 }
 
 #ifndef __CUDACC__
+#include "same_taps.h"
+
+static int64_t s2_length(const ConvProblem& p) {
+  return (p.length - 1) * p.stride - 2 * p.padding + p.dilation * (p.kernel_size - 1) + 1;
+}
+
 CONVSCOPE_KERNEL(S2) {
   specimen("kernelbench-74", [](const ConvProblem& p) {
-    return p.stride == 1 && p.padding == 0 && p.output_padding == 0 && p.groups == 1 && !p.bias;
+    if (p.bias || s2_length(p) != p.out_length()) return false;
+    if (p.stride == 1 && p.padding == 0 && p.groups == 1) return true;  // in general
+    return convscope::same_taps(p, false, [&](int64_t j, int64_t k) { return (j - k * p.dilation) / p.stride - p.padding; });
   });
   idea("wrong: padding outside the division with the wrong sign, no divisibility test");
   plan([](const ConvProblem& p, Plan& plan) {
     ConvArgs c = p.args();
-    c.out_length = (c.length - 1) * c.stride - 2 * c.padding + c.dilation * (c.kernel_size - 1) + 1;
+    c.out_length = s2_length(p);
     plan.out_length(c.out_length);
     if (c.out_length <= 0) return;
     Shape grid{c.batch, c.out_channels, ceil_div(c.out_length, 256)};

@@ -20,22 +20,30 @@ extern "C" __global__ void specimen_s3(const ConvArgs c, const float* x, const f
     for (int k = 0; k < K; k++) {
       int i = (j - k - p) / s;
       if (i >= 0 && i < L)
-        sum += x[(static_cast<long long>(n) * Cin + ci) * L + i] *
-               w[(static_cast<long long>(ci) * out_group + co % out_group) * K + k];
+        sum += x[(n * Cin + ci) * L + i] *
+               w[(ci * out_group + co % out_group) * K + k];
     }
   y[id] = sum;
 }
 
 #ifndef __CUDACC__
+#include "same_taps.h"
+
+static int64_t s3_length(const ConvProblem& p) {
+  return (p.length - 1) * p.stride - 2 * p.padding + (p.kernel_size - 1) + p.output_padding + 1;
+}
+
 CONVSCOPE_KERNEL(S3) {
   specimen("kernelbench-64", [](const ConvProblem& p) {
-    return p.stride == 1 && p.padding == 0 && (p.dilation == 1 || p.kernel_size == 1) && !p.bias;
+    if (p.bias || s3_length(p) != p.out_length()) return false;
+    if (p.stride == 1 && p.padding == 0 && (p.dilation == 1 || p.kernel_size == 1)) return true;  // in general
+    return convscope::same_taps(p, true, [&](int64_t j, int64_t k) { return (j - k - p.padding) / p.stride; });
   });
   idea("wrong: padding with the wrong sign, no divisibility test, no dilation");
   supports([](const ConvProblem& p) { return p.dtype == DType::f32 ? "" : "is written for f32 only"; });
   plan([](const ConvProblem& p, Plan& plan) {
     ConvArgs c = p.args();
-    c.out_length = (c.length - 1) * c.stride - 2 * c.padding + (c.kernel_size - 1) + c.output_padding + 1;
+    c.out_length = s3_length(p);
     plan.out_length(c.out_length);
     int64_t outputs = c.batch * c.out_channels * c.out_length;
     if (outputs > 0)

@@ -18,21 +18,29 @@ extern "C" __global__ void specimen_s4(const ConvArgs c, const float* x, const f
     for (int k = 0; k < K; k++) {
       int i = (j + p - k * d) / s;
       if (i >= 0 && i < L)
-        sum += x[(static_cast<long long>(n) * Cin + ci) * L + i] * w[(static_cast<long long>(ci) * Cout + co) * K + k];
+        sum += x[(n * Cin + ci) * L + i] * w[(ci * Cout + co) * K + k];
     }
-  y[(static_cast<long long>(n) * Cout + co) * Lout + j] = sum;
+  y[(n * Cout + co) * Lout + j] = sum;
 }
 
 #ifndef __CUDACC__
+#include "same_taps.h"
+
+static int64_t s4_length(const ConvProblem& p) {
+  return (p.length - 1) * p.stride - 2 * p.padding + p.dilation * (p.kernel_size - 1) + 1;
+}
+
 CONVSCOPE_KERNEL(S4) {
   specimen("kernelbench-79", [](const ConvProblem& p) {
-    return p.stride == 1 && p.output_padding == 0 && p.groups == 1 && !p.bias;
+    if (p.bias || s4_length(p) != p.out_length()) return false;
+    if (p.stride == 1 && p.groups == 1) return true;  // in general
+    return convscope::same_taps(p, false, [&](int64_t j, int64_t k) { return (j + p.padding - k * p.dilation) / p.stride; });
   });
   idea("wrong: the right index without the divisibility test");
   supports([](const ConvProblem& p) { return p.dtype == DType::f32 ? "" : "is written for f32 only"; });
   plan([](const ConvProblem& p, Plan& plan) {
     ConvArgs c = p.args();
-    c.out_length = (c.length - 1) * c.stride - 2 * c.padding + c.dilation * (c.kernel_size - 1) + 1;
+    c.out_length = s4_length(p);
     plan.out_length(c.out_length);
     if (c.out_length > 0)
       plan.launch(ENTRY(specimen_s4), {c.batch, c.out_channels, ceil_div(c.out_length, 256)}, {256})

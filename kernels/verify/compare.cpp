@@ -14,6 +14,8 @@
 namespace convscope {
 namespace {
 
+constexpr float just_above_1 = 1 + std::numeric_limits<float>::epsilon();
+
 // Elements compared at a time: few enough that a person sees progress, even where each has thousands of terms.
 int64_t block_elements(const ConvProblem& p) {
   int64_t terms = std::max<int64_t>(1, p.in_per_group() * p.kernel_size / p.stride);
@@ -48,7 +50,10 @@ bool earlier(const ElementReport& a, const ElementReport& b) {
 
 double ratio_of(const ElementReport& r) {
   double e = std::fabs(r.got - r.expected);
-  return std::isnan(e) ? std::numeric_limits<double>::infinity() : r.bound > 0 ? e / r.bound : e > 0 ? std::numeric_limits<double>::infinity() : 0;
+  return std::isnan(e) ? std::numeric_limits<double>::infinity()
+         : r.bound > 0 ? e / r.bound
+         : e > 0       ? std::numeric_limits<double>::infinity()
+                       : 0;
 }
 
 void merge(Tally& into, const Tally& t) {
@@ -58,7 +63,8 @@ void merge(Tally& into, const Tally& t) {
   for (size_t g = 0; g < a.gates.size(); g++) a.gates[g].failing += b.gates[g].failing;
   a.max_abs = std::max(a.max_abs, b.max_abs);
   a.max_ratio = std::max(a.max_ratio, b.max_ratio);
-  if (b.first_failing && (!a.first_failing || earlier(*b.first_failing, *a.first_failing))) a.first_failing = b.first_failing;
+  if (b.first_failing && (!a.first_failing || earlier(*b.first_failing, *a.first_failing)))
+    a.first_failing = b.first_failing;
   // The worst element; among equals the first, so that the answer does not depend on the number of workers.
   if (b.worst && (!a.worst || ratio_of(*b.worst) > ratio_of(*a.worst) ||
                   (ratio_of(*b.worst) == ratio_of(*a.worst) && earlier(*b.worst, *a.worst))))
@@ -85,8 +91,8 @@ class RowComparer {
       : p_(p), options_(o), model_(p.dtype, o.accuracy), overlap_(overlap), bias_terms_(p.bias ? 1 : 0) {}
 
   // Columns [column, column + n) of a row: `value` and `magnitude` from the oracle, `terms` by column.
-  void operator()(Tally& t, int64_t row, int64_t column, int64_t n, const T* y, const double* value, const double* magnitude,
-                  const int64_t* terms) const {
+  void operator()(Tally& t, int64_t row, int64_t column, int64_t n, const T* y, const double* value,
+                  const double* magnitude, const int64_t* terms) const {
     Comparison& c = t.c;
     bool residues = !c.places.residue_total.empty();
     c.elements += n;
@@ -108,11 +114,12 @@ class RowComparer {
         ratio = std::fabs(error) / bound;
         wrong = !(ratio <= 1);
       }
-      if (options_.sink.error) {
-        int64_t at = row * p_.out_length() + column + m;
-        options_.sink.error[at] = static_cast<float>(std::isfinite(got) ? error : expected);
-        options_.sink.ratio[at] = static_cast<float>(ratio);
-      }
+      int64_t at = row * p_.out_length() + column + m;
+      if (options_.sink.error) options_.sink.error[at] = static_cast<float>(std::isfinite(got) ? error : expected);
+      // Rounded to float a ratio just above 1 would be 1, and a wrong element would look right.
+      if (options_.sink.ratio)
+        options_.sink.ratio[at] =
+            wrong && ratio < 1.5 ? std::max(static_cast<float>(ratio), just_above_1) : static_cast<float>(ratio);
       double size = std::fabs(error);
       if (size <= std::numeric_limits<double>::max()) {  // finite
         t.finite++;
@@ -122,9 +129,12 @@ class RowComparer {
         if (bound > 0) t.sum_ratio2 += ratio * ratio;
         for (auto& g : c.gates) g.failing += size > g.atol + g.rtol * std::fabs(expected);
       } else {
-        if (options_.unwritten_pattern && std::bit_cast<Bits>(y[m]) == static_cast<Bits>(options_.unwritten_pattern)) c.unwritten++;
-        else if (std::isnan(got)) c.nan++;
-        else if (std::isinf(got)) c.inf++;
+        if (options_.unwritten_pattern && std::bit_cast<Bits>(y[m]) == static_cast<Bits>(options_.unwritten_pattern))
+          c.unwritten++;
+        else if (std::isnan(got))
+          c.nan++;
+        else if (std::isinf(got))
+          c.inf++;
         for (auto& g : c.gates) g.failing++;
         ratio = std::numeric_limits<double>::infinity();
       }
@@ -137,7 +147,8 @@ class RowComparer {
   }
 
  private:
-  void note_wrong(Comparison& c, int64_t row, int64_t j, double got, double expected, double bound, int64_t terms) const {
+  void note_wrong(Comparison& c, int64_t row, int64_t j, double got, double expected, double bound,
+                  int64_t terms) const {
     ElementReport r{row / p_.out_channels, row % p_.out_channels, j, got, expected, bound};
     c.failing++;
     if (!c.first_failing || earlier(r, *c.first_failing)) c.first_failing = r;
@@ -160,7 +171,8 @@ class RowComparer {
 
 }  // namespace
 
-Comparison compare(const ConvProblem& p, Oracle& oracle, const OutputView& y, const CompareOptions& options, Activity* activity) {
+Comparison compare(const ConvProblem& p, Oracle& oracle, const OutputView& y, const CompareOptions& options,
+                   Activity* activity) {
   int64_t rows = p.batch * p.out_channels, overlap = std::min(p.out_length(), y.own_length);
   Tally all;
   all.c.gates = options.gates;
@@ -169,7 +181,8 @@ Comparison compare(const ConvProblem& p, Oracle& oracle, const OutputView& y, co
   const Tally empty = all;
   if (overlap <= 0) return all.c;
 
-  int64_t most = block_elements(p), columns = std::min(overlap, most), at_a_time = std::clamp<int64_t>(most / columns, 1, rows);
+  int64_t most = block_elements(p), columns = std::min(overlap, most),
+          at_a_time = std::clamp<int64_t>(most / columns, 1, rows);
   bool want_magnitude = options.exactness == Exactness::bound;
   HostBytes value(static_cast<size_t>(at_a_time * columns) * 8), magnitude(want_magnitude ? value.size() : 0);
   if (activity) activity->phase("comparing with the oracle", static_cast<uint64_t>(rows * overlap));
@@ -180,24 +193,29 @@ Comparison compare(const ConvProblem& p, Oracle& oracle, const OutputView& y, co
     for (int64_t row = 0; row < rows; row += at_a_time) {
       if (activity) activity->check();
       int64_t now_rows = std::min(at_a_time, rows - row);
-      oracle.compute({row, now_rows, column, now_columns}, value.as<double>(), want_magnitude ? magnitude.as<double>() : nullptr);
+      oracle.compute({row, now_rows, column, now_columns}, value.as<double>(),
+                     want_magnitude ? magnitude.as<double>() : nullptr);
       // Pieces of rows, so that few long rows are shared out as well as many short ones.
       constexpr int64_t piece = 1 << 16;
       int64_t pieces = (now_columns + piece - 1) / piece;
-      WorkerPool::shared().for_chunks(now_rows * pieces, std::max<int64_t>(1, piece / now_columns), [&](int64_t a, int64_t b) {
-        Tally t = empty;
-        dispatch(p.dtype, [&](auto zero) {
-          using T = decltype(zero);
-          RowComparer<T> comparer(p, options, overlap);
-          for (int64_t i = a; i < b; i++) {
-            int64_t r = i / pieces, from = i % pieces * piece, n = std::min(piece, now_columns - from), at = r * now_columns + from;
-            comparer(t, row + r, column + from, n, reinterpret_cast<const T*>(y.data) + (row + r) * y.own_length + column + from,
-                     value.as<double>() + at, want_magnitude ? magnitude.as<double>() + at : nullptr, terms.data() + from);
-          }
-        });
-        std::lock_guard lock(mutex);
-        merge(all, t);
-      });
+      WorkerPool::shared().for_chunks(
+          now_rows * pieces, std::max<int64_t>(1, piece / now_columns), [&](int64_t a, int64_t b) {
+            Tally t = empty;
+            dispatch(p.dtype, [&](auto zero) {
+              using T = decltype(zero);
+              RowComparer<T> comparer(p, options, overlap);
+              for (int64_t i = a; i < b; i++) {
+                int64_t r = i / pieces, from = i % pieces * piece, n = std::min(piece, now_columns - from),
+                        at = r * now_columns + from;
+                comparer(t, row + r, column + from, n,
+                         reinterpret_cast<const T*>(y.data) + (row + r) * y.own_length + column + from,
+                         value.as<double>() + at, want_magnitude ? magnitude.as<double>() + at : nullptr,
+                         terms.data() + from);
+              }
+            });
+            std::lock_guard lock(mutex);
+            merge(all, t);
+          });
       if (activity) activity->advance(static_cast<uint64_t>(now_rows * now_columns));
     }
   }

@@ -1,9 +1,8 @@
 #include "kernels/verify/explain.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 #include <set>
 
@@ -26,9 +25,11 @@ class Prober {
     own_ = plan_.out_length();
     auto size = [&](int64_t e) { return static_cast<size_t>(e) * size_of(p.dtype); };
     x_ = std::make_unique<GuardedTensor>(device, size(p.x_elements()));
-    w_ = std::make_unique<GuardedTensor>(device, size(p.w_elements()),
-                                         std::min(size(p.w_elements()) * static_cast<size_t>(p.groups - 1), size_t{256} << 20));
-    y_ = std::make_unique<GuardedTensor>(device, size(p.batch * p.out_channels * std::max({own_, p.out_length(), int64_t{1}})));
+    w_ = std::make_unique<GuardedTensor>(
+        device, size(p.w_elements()),
+        std::min(size(p.w_elements()) * static_cast<size_t>(p.groups - 1), size_t{256} << 20));
+    y_ = std::make_unique<GuardedTensor>(device,
+                                         size(p.batch * p.out_channels * std::max({own_, p.out_length(), int64_t{1}})));
     if (p.bias) b_ = std::make_unique<GuardedTensor>(device, size(p.b_elements()));
     if (plan_.workspace_bytes()) workspace_ = std::make_unique<GuardedTensor>(device, plan_.workspace_bytes());
   }
@@ -38,24 +39,31 @@ class Prober {
 
   // Fills a tensor by flat index.
   template <class At>
-  void set_x(At at) { set(*x_, p_.x_elements(), at); }
+  void set_x(At at) {
+    set(*x_, p_.x_elements(), at);
+  }
   template <class At>
-  void set_w(At at) { set(*w_, p_.w_elements(), at); }
+  void set_w(At at) {
+    set(*w_, p_.w_elements(), at);
+  }
   void set(const Inputs& in) {
     x_->write(in.x.data(), in.x.size_bytes());
     w_->write(in.w.data(), in.w.size_bytes());
     if (b_) b_->write(in.b.data(), in.b.size_bytes());
   }
-  void no_bias() {
-    if (b_) b_->fill(0);
+  template <class At>
+  void set_b(At at) {
+    set(*b_, p_.b_elements(), at);
   }
 
   double element(int64_t n, int64_t co, int64_t j) {
     activity_.check();
     activity_.advance();
     y_->fill(red_zone_word);
-    device_.run(kernel_, plan_, {x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(), workspace_ ? workspace_->address() : 0},
-                {});
+    device_.run(
+        kernel_, plan_,
+        {x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(), workspace_ ? workspace_->address() : 0},
+        {});
     launches_++;
     size_t at = static_cast<size_t>((n * p_.out_channels + co) * own_ + j) * size_of(p_.dtype);
     return dispatch(p_.dtype, [&](auto v) {
@@ -96,11 +104,12 @@ std::string tap_formula(const ConvProblem& p, int64_t j, int64_t k) {
   return i < 0 || i >= p.length ? s + fmt::format(": outside 0…{}, no tap", p.length - 1) : s;
 }
 
-Explanation explain(Device& device, const KernelDefinition& kernel, const ConvProblem& p, const InputSpec& spec, int64_t n,
-                    int64_t co, int64_t j, Activity& activity) {
+Explanation explain(Device& device, const KernelDefinition& kernel, const ConvProblem& p, const InputSpec& spec,
+                    int64_t n, int64_t co, int64_t j, Activity& activity) {
   require_legal(p);
   auto within = [](const char* name, int64_t v, int64_t limit) {
-    if (v < 0 || v >= limit) throw InputError(name, std::to_string(v), fmt::format("must be between 0 and {}", limit - 1));
+    if (v < 0 || v >= limit)
+      throw InputError(name, std::to_string(v), fmt::format("must be between 0 and {}", limit - 1));
   };
   within("n", n, p.batch), within("co", co, p.out_channels), within("j", j, p.out_length());
   Prober probe(device, kernel, p, activity);
@@ -116,7 +125,8 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
   out.bias = p.bias ? in.b.at(co) : 0;
   if (j >= probe.own_length()) {
     out.got = std::numeric_limits<double>::quiet_NaN();
-    out.channel_note = fmt::format("the kernel's output is only {} long: it does not have this element", probe.own_length());
+    out.channel_note =
+        fmt::format("the kernel's output is only {} long: it does not have this element", probe.own_length());
     return out;
   }
   out.got = probe.element(n, co, j);
@@ -134,15 +144,35 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
   // Through one channel of the group: how many inputs each tap brings, and which.
   int64_t c0 = out.first_channel, L = p.length, K = p.kernel_size;
   auto in_channel = [&](int64_t e) { return e / L % p.in_channels == c0; };
-  probe.no_bias();
   auto sum_at = [&](int64_t k, int64_t i) {
     double sum = 0;
     for (int64_t ci = c0; ci < c0 + out.channels; ci++)
-      sum += in.x.at((n * p.in_channels + ci) * L + i) * in.w.at((ci * p.out_per_group() + co % p.out_per_group()) * K + k);
+      sum += in.x.at((n * p.in_channels + ci) * L + i) *
+             in.w.at((ci * p.out_per_group() + co % p.out_per_group()) * K + k);
     return sum;
   };
+  // Which bias: of nothing but biases, each of its own odd value, so that two of them are none.
+  out.read_bias = 0;
+  if (p.bias) {
+    probe.set_x([](int64_t) { return 0; });
+    probe.set_w([](int64_t) { return 0; });
+    probe.set_b([](int64_t c) { return 2 * c + 1; });
+    double code = probe.element(n, co, j), channel = (code - 1) / 2;
+    if (code == 0) {
+      out.bias_note = fmt::format("adds no bias where b[{}] belongs", co);
+    } else if (whole(channel) && channel >= 0 && channel < static_cast<double>(p.out_channels)) {
+      out.read_bias = in.b.at(static_cast<int64_t>(channel));
+      if (channel != static_cast<double>(co))
+        out.bias_note = fmt::format("adds b[{}] where b[{}] belongs", static_cast<int64_t>(channel), co);
+    } else {
+      out.read_bias.reset();
+      if (std::isfinite(code)) out.bias_note = fmt::format("adds no single bias where b[{}] belongs", co);
+    }
+    probe.set_b([](int64_t) { return 0; });
+  }
+
   std::optional<int64_t> clean_tap;
-  out.read_total = out.bias;
+  out.read_total = out.read_bias;
   for (int64_t k : taps) {
     TapRead t;
     t.k = k;
@@ -170,8 +200,10 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
       t.strange = fmt::format("takes {} inputs through one tap", number_text(t.count));
     }
     if (t.count == 0) t.read_sum = 0;
-    if (t.read_sum && out.read_total) *out.read_total += *t.read_sum;
-    else out.read_total.reset();
+    if (t.read_sum && out.read_total)
+      *out.read_total += *t.read_sum;
+    else
+      out.read_total.reset();
     out.taps.push_back(t);
   }
   if (!out.all_taps) out.read_total.reset();
@@ -186,9 +218,11 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     double sum = probe.element(n, co, j);
     double expected = static_cast<double>(out.channels) * static_cast<double>(2 * c0 + out.channels + 1) / 2;
     if (channels != static_cast<double>(out.channels))
-      out.channel_note = fmt::format("sums {} input channels, {} belong to this output", number_text(channels), out.channels);
+      out.channel_note =
+          fmt::format("sums {} input channels, {} belong to this output", number_text(channels), out.channels);
     else if (sum != expected && expected < 0x1p24)
-      out.channel_note = fmt::format("sums {} input channels, but not {} to {}", out.channels, c0, c0 + out.channels - 1);
+      out.channel_note =
+          fmt::format("sums {} input channels, but not {} to {}", out.channels, c0, c0 + out.channels - 1);
     probe.set_x([&](int64_t e) { return in_channel(e) ? 1 : 0; });
     probe.set_w([&](int64_t e) { return e % K == k ? e / K + 1 : 0; });
     double code = probe.element(n, co, j) - 1;
@@ -196,8 +230,8 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     if (code != static_cast<double>(right)) {
       if (whole(code) && code >= 0 && code < static_cast<double>(p.in_channels * p.out_per_group()))
         out.weight_note = fmt::format("for input channel {} it reads w[{}, {}, {}] where w[{}, {}, {}] belongs", c0,
-                                      static_cast<int64_t>(code) / p.out_per_group(), static_cast<int64_t>(code) % p.out_per_group(), k,
-                                      c0, co % p.out_per_group(), k);
+                                      static_cast<int64_t>(code) / p.out_per_group(),
+                                      static_cast<int64_t>(code) % p.out_per_group(), k, c0, co % p.out_per_group(), k);
       else
         out.weight_note = fmt::format("for input channel {} it reads no single weight of tap {}", c0, k);
     }
@@ -205,9 +239,24 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
       probe.set_w([&](int64_t e) { return e % K == k ? 1 : 0; });
       probe.set_x([&](int64_t e) { return in_channel(e) ? e / (L * p.in_channels) + 1 : 0; });
       double batch = probe.element(n, co, j) - 1;
-      if (batch != static_cast<double>(n)) out.batch_note = fmt::format("reads sequence {} where {} belongs", number_text(batch), n);
+      if (batch != static_cast<double>(n))
+        out.batch_note = fmt::format("reads sequence {} where {} belongs", number_text(batch), n);
     }
   }
+  // Nothing of its first channel came through where something should have: which channel's did?
+  bool expected_any = false, came = false;
+  for (const auto& t : out.taps) expected_any |= t.expected_i.has_value(), came |= t.count != 0;
+  if (expected_any && !came)
+    for (const auto& t : out.taps) {
+      if (!t.expected_i) continue;
+      probe.set_w([&](int64_t e) { return e % K == t.k && e / K / p.out_per_group() == c0 ? 1 : 0; });
+      probe.set_x([&](int64_t e) { return e / L % p.in_channels + 1; });
+      double channel = probe.element(n, co, j) - 1;
+      if (!whole(channel) || channel < 0 || channel >= static_cast<double>(p.in_channels)) continue;
+      out.channel_note =
+          fmt::format("with the weights of input channel {} it reads channel {}", c0, static_cast<int64_t>(channel));
+      break;
+    }
   if (!out.channel_note.empty() || !out.weight_note.empty() || !out.batch_note.empty()) out.read_total.reset();
   out.launches = probe.launches();
   return out;

@@ -1,9 +1,8 @@
 #include "kernels/verify/guarded.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 #include <vector>
 
 #include "kernels/base/worker_pool.h"
@@ -17,31 +16,41 @@ GuardedTensor::GuardedTensor(Device& device, size_t bytes, size_t zone_after)
   device.fill(*memory_, 0, red_zone_word, memory_->size());
 }
 
-void GuardedTensor::lay_zones(uint32_t word) {
+void GuardedTensor::lay_zones(uint32_t word, Zone which) {
+  if (which != Zone::after) {
+    device_.fill(*memory_, 0, word, before_);
+    word_before_ = word;
+  }
+  if (which == Zone::before) return;
   // The tensor's own bytes may end inside a word: it is laid aside and put back.
   size_t tail = bytes_ / 4 * 4;
   std::byte last[4];
   read(tail, last, bytes_ - tail);
-  device_.fill(*memory_, 0, word, before_);
   device_.fill(*memory_, before_ + tail, word, memory_->size() - before_ - tail);
   device_.write(*memory_, before_ + tail, last, bytes_ - tail);
+  word_after_ = word;
 }
 
 std::string GuardedTensor::damage() const {
   size_t padded = round(bytes_);
   // The zone after the tensor starts at its last byte, in the rounding.
-  auto look = [&](size_t from, size_t bytes, bool before) -> std::string {
+  auto look = [&](size_t from, size_t bytes, uint32_t word, bool before) -> std::string {
     std::vector<std::byte> zone(bytes);
     device_.read(*memory_, from, zone.data(), bytes);
-    size_t first = bytes, last = 0;
+    size_t first = bytes, last = 0, count = 0;
     for (size_t i = 0; i < bytes; i++) {
-      auto expected = static_cast<std::byte>(red_zone_word >> 8 * ((from + i) % 4) & 0xff);
-      if (zone[i] != expected) first = std::min(first, i), last = i;
+      auto expected = static_cast<std::byte>(word >> 8 * ((from + i) % 4) & 0xff);
+      if (zone[i] != expected) first = std::min(first, i), last = i, count++;
     }
-    if (first == bytes) return "";
-    return before ? fmt::format("{} bytes before its start", bytes - last) : fmt::format("{} bytes after its end", first);
+    if (!count) return "";
+    size_t away = before ? bytes - 1 - last : first;
+    auto amount = [](size_t n) { return fmt::format("{} byte{}", n, n == 1 ? "" : "s"); };
+    std::string side = before ? "before its start" : "after its end";
+    if (away == 0) return fmt::format("{} directly {}", amount(count), side);
+    return fmt::format("{} {}, the {} {} away", amount(count), side, before ? "nearest" : "first", amount(away));
   };
-  std::string text = look(0, before_, true), after = look(before_ + bytes_, padded - bytes_ + after_, false);
+  std::string text = look(0, before_, word_before_, true);
+  std::string after = look(before_ + bytes_, padded - bytes_ + after_, word_after_, false);
   if (!text.empty() && !after.empty()) text += " and ";
   return text + after;
 }

@@ -7,6 +7,9 @@
 
 namespace convscope {
 
+// A quiet NaN as float and, doubled, as double.
+inline constexpr uint32_t red_zone_word = 0x7ffdc0de;
+
 class GuardedTensor {
  public:
   static constexpr size_t least_zone = 64 << 10;  // bytes on each side
@@ -20,24 +23,26 @@ class GuardedTensor {
   void read(size_t offset, void* to, size_t bytes) const { device_.read(*memory_, before_ + offset, to, bytes); }
   void fill(uint32_t word) { device_.fill(*memory_, before_, word, (bytes_ + 3) / 4 * 4); }
 
-  // Lays both zones anew.
-  void lay_zones(uint32_t word);
+  // Lays both zones anew, or one of them.
+  enum class Zone { before, after, both };
+  void lay_zones(uint32_t word, Zone which = Zone::both);
 
-  // "" while both zones are as they were laid; else how far from the tensor they were written ("24 bytes after its end").
+  // "" while both zones are as they were laid; else how much of them was written and how far from the tensor ("8 bytes
+  // after its end, the first 24 bytes away").
   std::string damage() const;
   // 64-bit checksum of the tensor's bytes.
   uint64_t checksum() const;
 
-  static size_t total_bytes(size_t bytes, size_t zone_after = least_zone) { return least_zone + round(bytes) + zone_after; }
+  static size_t total_bytes(size_t bytes, size_t zone_after = least_zone) {
+    return least_zone + round(bytes) + zone_after;
+  }
 
  private:
   static size_t round(size_t n) { return (n + 255) / 256 * 256; }
   Device& device_;
   size_t bytes_, before_ = least_zone, after_;
+  uint32_t word_before_ = red_zone_word, word_after_ = red_zone_word;
   std::unique_ptr<DeviceMemory> memory_;
 };
-
-// A quiet NaN as float and, doubled, as double.
-inline constexpr uint32_t red_zone_word = 0x7ffdc0de;
 
 }  // namespace convscope

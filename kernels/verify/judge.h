@@ -1,8 +1,9 @@
 // Runs a kernel on a problem and says whether it is right, in layers, with evidence.
 //
-// On the requested inputs: the run that is shown (first picture), then runs with another poison and another thread order
-// (never-written elements, dependence on what was in the output, determinism), then the time. On the judge's own inputs: the
-// exact pass (integers, bitwise) and the precision pass (wide integers, bitwise). References are judged like kernels.
+// On the requested inputs: the run that is shown (first picture), then runs with another poison and another thread
+// order (never-written elements, dependence on what was in the output, determinism), then the time. On the judge's own
+// inputs: the exact pass (integers, bitwise) and the precision pass (wide integers, bitwise). References are judged
+// like kernels.
 #pragma once
 #include <functional>
 #include <memory>
@@ -44,12 +45,13 @@ struct RunReport {
   RunSpec spec;
   DeviceInfo device;
   Verdict verdict;
-  int64_t own_length = 0;     // output length the kernel worked out
-  Comparison error;           // on the requested inputs
+  int64_t own_length = 0;  // output length the kernel worked out
+  Comparison error;        // on the requested inputs
   std::optional<Comparison> exact, precision;
   std::string exact_skipped, precision_skipped;
   Pattern pattern;
-  std::string accuracy_ran;   // "strict", "tf32 or less", "unknown"
+  // What the wide integers show of the arithmetic: "strict", "3xtf32 or better", "tf32", "less than …", "unknown".
+  std::string accuracy_ran;
   std::string oracle_where;
   std::vector<ReferenceReport> references;
   Timing hot, cold;
@@ -67,9 +69,9 @@ class Judge {
   Judge(Device& device, std::vector<std::unique_ptr<Reference>>& references);
   ~Judge();
 
-  // Errors: InputError (illegal problem, not enough memory, files that do not fit), MissingError, Cancelled, and DeviceError
-  // when the device is lost. What the kernel itself does wrong is a verdict, not an error. `partial` gets the report as soon
-  // as the first comparison is there.
+  // Errors: InputError (illegal problem, not enough memory, files that do not fit), MissingError, Cancelled, and
+  // DeviceError when the device is lost. What the kernel itself does wrong is a verdict, not an error. `partial` gets
+  // the report as soon as the first comparison is there.
   RunReport run(const RunSpec& spec, Activity& activity, const std::function<void(const RunReport&)>& partial = {});
 
   // Host and device bytes a run will hold at its fullest.

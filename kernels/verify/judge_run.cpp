@@ -1,28 +1,41 @@
 #include "kernels/verify/judge_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fmt/format.h>
 #include <limits>
 
 #include "kernels/base/text.h"
 #include "kernels/base/worker_pool.h"
 #include "kernels/problem/counts.h"
-#include "kernels/verify/probe_inputs.h"
 
 namespace convscope {
 namespace {
 
 // What the output holds before a run. The first is a NaN: whoever adds to it gets NaN. The second is a tiny number that
-// vanishes in any sum, so that such a kernel then looks right, and the difference gives it away.
+// vanishes in any sum, so that such a kernel then looks right, and the difference gives it away. The last two show
+// whether what was there comes through in a way that no NaN does.
 constexpr uint32_t nan_poison = unwritten_word;
-constexpr uint32_t tiny_poison = 0x00c3a5c3;  // 1.8e-38 as float, 2e-305 as double
+constexpr uint32_t tiny_poison = 0x00c3a5c3;      // 1.8e-38 as float, 2e-305 as double
+constexpr uint32_t large_poison = 0x7e967699;     // 1e38, 2.3e301
+constexpr uint32_t negative_poison = 0xfe967699;  // −1e38, −2.3e301
+constexpr double large = 1e37;                    // no result is as large
+
+constexpr std::string_view depends_words = "reads its output before it has written it: what was there reaches ";
+
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+
+template <class T>
+BitsOf<T> poison_bits(uint32_t word) {
+  return static_cast<BitsOf<T>>(sizeof(T) == 8 ? uint64_t{word} << 32 | word : word);
+}
 
 }  // namespace
 
-Judge::Run::Run(Judge& judge, const RunSpec& spec, Activity& activity, const std::function<void(const RunReport&)>& partial)
+Judge::Run::Run(Judge& judge, const RunSpec& spec, Activity& activity,
+                const std::function<void(const RunReport&)>& partial)
     : judge_(judge),
       device_(judge.device_),
       activity_(activity),
@@ -59,10 +72,10 @@ RunReport Judge::Run::go() {
   second_looks();
   if (r_.verdict.status == Status::crashed) return std::move(r_);
   time_it();
+  if (r_.verdict.status == Status::crashed) return std::move(r_);
   if (r_.spec.references) judge_references();
-  exact_pass();
-  precision_pass();
-  fallback_rounding();
+  for (auto pass : {&Run::exact_pass, &Run::precision_pass, &Run::fallback_rounding})
+    if (r_.verdict.status != Status::crashed) (this->*pass)();
   conclude();
   return std::move(r_);
 }
@@ -84,7 +97,8 @@ bool Judge::Run::declared() {
   size_t arguments = 0;
   for (const auto& l : plan_.launches()) arguments += l.arguments.size();
   v.add("binding", LayerStatus::pass,
-        fmt::format("{} launch{}, {} arguments", plan_.launches().size(), plan_.launches().size() == 1 ? "" : "es", arguments));
+        fmt::format("{} launch{}, {} arguments", plan_.launches().size(), plan_.launches().size() == 1 ? "" : "es",
+                    arguments));
   if (own_ == p_.out_length()) {
     v.add("shape", LayerStatus::pass, fmt::format("output [{}, {}, {}]", p_.batch, p_.out_channels, own_));
   } else {
@@ -121,27 +135,30 @@ void Judge::Run::upload(const Inputs& in) {
 
 bool Judge::Run::execute(const Poison& poison) {
   y_->fill(poison.word);
-  Verdict& v = r_.verdict;
-  auto crashed = [&](const std::string& why) {
-    v.add("memory", LayerStatus::fail, why);
-    v.status = Status::crashed;
-    v.exit_code = 4;
-    v.sentence = "crashed: " + why;
-    return false;
-  };
   try {
     device_.run(kernel_, plan_, at_, {.order_seed = poison.order_seed, .activity = &activity_});
   } catch (const KernelFault& e) {
-    return crashed(e.what());
+    crashed(e.what());
+    return false;
   } catch (const DeviceError& e) {
     if (e.poisoned()) throw;  // the engine ends; its client reports the crash
-    return crashed(e.what());
+    crashed(e.what());
+    return false;
   }
   if (memory_fault_.empty())
-    for (auto [name, tensor] : {std::pair{"y", y_.get()}, {"x", x_.get()}, {"w", w_.get()}, {"b", b_.get()}, {"the workspace", workspace_.get()}})
+    for (auto [name, tensor] : all_tensors())
       if (tensor)
-        if (auto damage = tensor->damage(); !damage.empty()) memory_fault_ = fmt::format("writes outside {}: {}", name, damage);
+        if (auto damage = tensor->damage(); !damage.empty())
+          memory_fault_ = fmt::format("writes outside {}: {}", name, damage);
   return true;
+}
+
+void Judge::Run::crashed(const std::string& why) {
+  Verdict& v = r_.verdict;
+  v.add("memory", LayerStatus::fail, why);
+  v.status = Status::crashed;
+  v.exit_code = 4;
+  v.sentence = "crashed: " + why;
 }
 
 std::unique_ptr<Oracle> Judge::Run::oracle(const Inputs& in) {
@@ -188,7 +205,8 @@ void Judge::Run::shown_run() {
       using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
       for (int64_t row = 0; row < rows_; row++) {
         if (overlap_ > 0)
-          std::memcpy(t->output.as<T>() + row * lout, y.as<T>() + row * own_, static_cast<size_t>(overlap_) * sizeof(T));
+          std::memcpy(t->output.as<T>() + row * lout, y.as<T>() + row * own_,
+                      static_cast<size_t>(overlap_) * sizeof(T));
         for (int64_t m = 0; m < missing; m++) {
           int64_t e = row * lout + lout - missing + m;
           t->output.as<Bits>()[e] = static_cast<Bits>(unwritten_bits(p_.dtype));
@@ -201,63 +219,27 @@ void Judge::Run::shown_run() {
   r_.tensors = t;
 }
 
-// ---- what other runs show: never written, dependent on what was there, different from run to run ---------------------
+// ---- what other runs show: never written, dependent on what was there, different from run to run
+// ---------------------
 
+// Each run changes one thing, so that a difference has one cause.
 void Judge::Run::second_looks() {
   if (overlap_ <= 0) return;
-  auto& t = *r_.tensors;
-  auto bits = [&]<class T>(T) {
-    using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-    auto tiny = static_cast<Bits>(p_.dtype == DType::f64 ? uint64_t{tiny_poison} << 32 | tiny_poison : tiny_poison);
-    auto mark = static_cast<Bits>(unwritten_bits(p_.dtype));
-    auto plain_nan = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
-    int64_t lout = p_.out_length(), unwritten = 0, dependent = 0;
-    auto each = [&](const HostBytes& later, auto&& f) {
-      for (int64_t row = 0; row < rows_; row++)
-        for (int64_t j = 0; j < overlap_; j++) f(t.output.as<Bits>()[row * lout + j], later.as<Bits>()[row * own_ + j]);
-    };
+  std::vector<bool> differs(static_cast<size_t>(rows_ * overlap_));
+  activity_.phase("looking for elements never written");
+  if (!execute({tiny_poison, 0})) return;
+  other_poison(differs);
 
-    activity_.phase("looking for elements never written");
-    if (!execute({tiny_poison, 0x5eed1})) return;
-    each(download(), [&](Bits& first, Bits second) {
-      if (first == mark) {
-        if (second == tiny) unwritten++;
-        else first = plain_nan, dependent++;  // the poison's NaN went through a sum
-      } else if (std::isnan(std::bit_cast<T>(first)) && !std::isnan(std::bit_cast<T>(second))) {
-        dependent++;
-      } else if (first != second) {
-        differing_elements_++;
-      }
-    });
-    r_.error.nan += r_.error.unwritten - unwritten;
-    r_.error.unwritten = unwritten;
-    depends_on_output_ = dependent > 0;
-    if (depends_on_output_ && memory_fault_.empty())
-      memory_fault_ = fmt::format("reads its output before it has written it: {} elements depend on what was there", grouped(dependent));
-
-    activity_.phase("looking for differences between runs");
-    // A fresh address: a result that was cached by pointer, or left from before, is not there.
-    auto other = std::make_unique<GuardedTensor>(device_, y_->size());
-    std::swap(y_, other);
-    at_.y = y_->address();
-    if (!execute({nan_poison, 0x5eed2})) return;
-    HostBytes third = download();
-    each(third, [&](Bits first, Bits last) {
-      T a = std::bit_cast<T>(first), b = std::bit_cast<T>(last);
-      if (first == last || (std::isnan(a) && std::isnan(b))) return;
-      differing_elements_++;
-      double d = std::fabs(static_cast<double>(a) - static_cast<double>(b));
-      if (d > spread_) spread_ = d;
-    });
-    differs_between_runs_ = differing_elements_ > 0;
-    if (differs_between_runs_) {
-      CompareOptions options;
-      options.accuracy = r_.spec.accuracy;
-      auto truth = oracle(*r_.inputs);
-      failing_later_ = compare(p_, *truth, {p_.dtype, third.data(), own_}, options, &activity_).failing;
-    }
-  };
-  dispatch(p_.dtype, bits);
+  activity_.phase("looking for differences between runs");
+  // A fresh address: a result that was cached by pointer, or left from before, is not there.
+  auto other = std::make_unique<GuardedTensor>(device_, y_->size());
+  std::swap(y_, other);
+  at_.y = y_->address();
+  other.reset();
+  if (!execute({nan_poison, 0x5eed2})) return;
+  other_order(differs);
+  differing_elements_ = std::count(differs.begin(), differs.end(), true);
+  if (differing_by_poison_ && !differing_by_order_) look_closer();
 
   for (size_t i = 0; i < input_sums_.size(); i++)
     if (auto [name, tensor] = input_tensor(i); tensor && tensor->checksum() != input_sums_[i] && input_fault_.empty())
@@ -265,9 +247,106 @@ void Judge::Run::second_looks() {
   if (!input_fault_.empty()) upload(*r_.inputs);
 }
 
-std::pair<const char*, GuardedTensor*> Judge::Run::input_tensor(size_t i) const {
-  const std::pair<const char*, GuardedTensor*> all[] = {{"x", x_.get()}, {"w", w_.get()}, {"b", b_.get()}};
-  return all[i];
+// The same run with another content of the output.
+void Judge::Run::other_poison(std::vector<bool>& differs) {
+  HostBytes later = download();
+  int64_t unwritten = 0, dependent = 0;
+  std::vector<bool> was_nan(differs.size());
+  each_element(later, [&](auto zero, size_t e, auto& first, auto second) {
+    using T = decltype(zero);
+    T a = std::bit_cast<T>(first), b = std::bit_cast<T>(second);
+    if (first == poison_bits<T>(nan_poison) && second == poison_bits<T>(tiny_poison)) {
+      unwritten++;
+    } else if (std::isnan(a) && (!std::isnan(b) || first == poison_bits<T>(nan_poison))) {
+      // The poison's NaN went through a sum, and is none that was never written.
+      first = std::bit_cast<BitsOf<T>>(std::numeric_limits<T>::quiet_NaN());
+      was_nan[e] = true;
+      dependent++;
+    } else if (first != second && !std::isnan(a)) {
+      differing_by_poison_++;
+      differs[e] = true;
+      note_spread(a, b);
+    }
+  });
+  r_.error.nan += r_.error.unwritten - unwritten;
+  r_.error.unwritten = unwritten;
+  if (differing_by_poison_) note_later(later);
+  if (!dependent) return;
+  // Again as at first: the same NaN must come back, or it is not the content of the output that makes it.
+  if (!execute({nan_poison, 0})) return;
+  int64_t gone = 0;
+  each_element(download(), [&](auto zero, size_t e, auto, auto now) {
+    if (!was_nan[e] || std::isnan(std::bit_cast<decltype(zero)>(now))) return;
+    gone++;
+    differs[e] = true;
+    note_spread(std::numeric_limits<double>::quiet_NaN(), std::bit_cast<decltype(zero)>(now));
+  });
+  if (gone) {
+    differing_by_poison_ += gone;
+    fails_in_some_runs_ = true;
+    return;
+  }
+  depends_on_output_ = true;
+  if (memory_fault_.empty()) memory_fault_ = std::string(depends_words) + amount(dependent, "element");
+}
+
+// The same content of the output, at another address and in another order of threads.
+void Judge::Run::other_order(std::vector<bool>& differs) {
+  HostBytes later = download();
+  each_element(later, [&](auto zero, size_t e, auto& first, auto last) {
+    using T = decltype(zero);
+    T a = std::bit_cast<T>(first), b = std::bit_cast<T>(last);
+    if (first == last || (std::isnan(a) && std::isnan(b))) return;
+    differing_by_order_++;
+    differs[e] = true;
+    note_spread(a, b);
+  });
+  if (differing_by_order_) note_later(later);
+}
+
+void Judge::Run::note_spread(double a, double b) {
+  double d = std::fabs(a - b);
+  spread_ = std::max(spread_, std::isnan(d) ? std::numeric_limits<double>::infinity() : d);
+}
+
+void Judge::Run::note_later(const HostBytes& y) {
+  CompareOptions options;
+  options.accuracy = r_.spec.accuracy;
+  auto truth = oracle(*r_.inputs);
+  fails_in_some_runs_ |=
+      compare(p_, *truth, {p_.dtype, y.data(), own_}, options, &activity_).failing != r_.error.failing;
+}
+
+// Only the content of the output made a difference: was it left there, or did it enter the result in a way that NaN
+// does not? Two contents that no result looks like tell.
+void Judge::Run::look_closer() {
+  std::vector<bool> left(static_cast<size_t>(rows_ * overlap_), true);
+  int64_t reached = 0;
+  for (uint32_t poison : {large_poison, negative_poison}) {
+    if (!execute({poison, 0})) return;
+    HostBytes later = download();
+    int64_t now_reached = 0;
+    each_element(later, [&](auto zero, size_t e, auto& first, auto now) {
+      using T = decltype(zero);
+      T a = std::bit_cast<T>(first), b = std::bit_cast<T>(now);
+      if (std::isnan(a) || now != poison_bits<T>(poison)) left[e] = false;
+      now_reached += std::isfinite(a) && std::fabs(static_cast<double>(b)) > large;
+    });
+    reached = std::max(reached, now_reached);
+  }
+  int64_t unwritten = std::count(left.begin(), left.end(), true);
+  depends_on_output_ = !unwritten && reached;
+  if (!memory_fault_.empty()) return;
+  if (unwritten)
+    memory_fault_ = fmt::format("leaves {} unwritten when it is run again", amount(unwritten, "element"));
+  else if (reached)
+    memory_fault_ = std::string(depends_words) + amount(reached, "element");
+}
+
+std::pair<const char*, GuardedTensor*> Judge::Run::input_tensor(size_t i) const { return all_tensors()[i]; }
+
+std::array<std::pair<const char*, GuardedTensor*>, 5> Judge::Run::all_tensors() const {
+  return {{{"x", x_.get()}, {"w", w_.get()}, {"b", b_.get()}, {"y", y_.get()}, {"the workspace", workspace_.get()}}};
 }
 
 // ---- time -----------------------------------------------------------------------------------------------------------
@@ -282,8 +361,15 @@ void Judge::Run::time_it() {
     r_.timing_missing = "the kernel launched nothing";
     return;
   }
-  r_.hot = device_.time(kernel_, plan_, at_, false, o, &activity_);
-  if (!device_.is_emulator()) r_.cold = device_.time(kernel_, plan_, at_, true, o, &activity_);
+  try {
+    r_.hot = device_.time(kernel_, plan_, at_, false, o, &activity_);
+    if (!device_.is_emulator()) r_.cold = device_.time(kernel_, plan_, at_, true, o, &activity_);
+  } catch (const KernelFault& e) {  // of a kernel that counts its launches, say
+    return crashed(e.what());
+  } catch (const DeviceError& e) {
+    if (e.poisoned()) throw;
+    return crashed(e.what());
+  }
 
   const DeviceInfo& d = device_.info();
   if (d.memory_bandwidth_gbs <= 0) {

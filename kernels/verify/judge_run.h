@@ -3,10 +3,14 @@
 #include <array>
 #include <utility>
 
+#include "kernels/base/text.h"
 #include "kernels/verify/guarded.h"
 #include "kernels/verify/judge.h"
 
 namespace convscope {
+
+// "1 element", "2,160 elements"
+inline std::string amount(int64_t n, const char* what) { return grouped(n) + " " + what + (n == 1 ? "" : "s"); }
 
 struct Judge::Cache {
   ConvProblem problem;
@@ -26,25 +30,53 @@ class Judge::Run {
     uint32_t word;
     uint32_t order_seed;
   };
-  bool declared();                       // compile and binding; false ends the run
+  bool declared();  // compile and binding; false ends the run
   void take_memory();
   void upload(const Inputs& in);
-  bool execute(const Poison& poison);    // false: the kernel faulted, the verdict says how
+  bool execute(const Poison& poison);  // false: the kernel faulted, the verdict says how
+  void crashed(const std::string& why);
   void shown_run();
   void second_looks();
+  void other_poison(std::vector<bool>& differs);
+  void other_order(std::vector<bool>& differs);
+  void look_closer();
+  void note_later(const HostBytes& y);
+  void note_spread(double a, double b);
+  // f(T{}, number of the element in the overlap, its bits in the run that is shown, its bits in a later one).
+  template <class F>
+  void each_element(const HostBytes& later, F f) const {
+    dispatch(p_.dtype, [&](auto zero) {
+      using Bits = std::conditional_t<sizeof zero == 8, uint64_t, uint32_t>;
+      int64_t lout = p_.out_length();
+      size_t e = 0;
+      for (int64_t row = 0; row < rows_; row++)
+        for (int64_t j = 0; j < overlap_; j++)
+          f(zero, e++, r_.tensors->output.as<Bits>()[row * lout + j], later.as<Bits>()[row * own_ + j]);
+    });
+  }
   void time_it();
   void judge_references();
   void exact_pass();
   void precision_pass();
+  std::optional<Comparison> wide_integers(int bits);
   void fallback_rounding();
   void conclude();
+  void conclude_memory();
+  void conclude_mathematics();
+  void conclude_determinism();
+  void conclude_speed();
   std::unique_ptr<Oracle> oracle(const Inputs& in);
+  // What the output holds before the passes on the judge's own inputs: a kernel that is known to add to it gets zeros
+  // there, so that its sums can be judged.
+  uint32_t math_poison() const { return depends_on_output_ ? 0 : unwritten_word; }
   HostBytes download() const;
   std::vector<SampleRow> sample(const HostBytes& y, Oracle& oracle, const Inputs& in) const;
+  bool inputs_are_drawn() const;  // all of them at random
   std::string right_sentence() const;
   std::string length_words() const;
   void find_outside_reads();
   std::pair<const char*, GuardedTensor*> input_tensor(size_t i) const;  // x, w, b
+  std::array<std::pair<const char*, GuardedTensor*>, 5> all_tensors() const;
 
   Judge& judge_;
   Device& device_;
@@ -62,10 +94,19 @@ class Judge::Run {
 
   // What the passes found.
   std::string memory_fault_, input_fault_, outside_;
-  bool depends_on_output_ = false, differs_between_runs_ = false;
-  int64_t differing_elements_ = 0, failing_later_ = 0;
-  double spread_ = 0;
-  std::optional<Comparison> random_rounding_;  // on random inputs, when the requested ones are too regular for the model
+  bool depends_on_output_ = false;
+  int64_t differing_elements_ = 0;                            // in any of three runs
+  int64_t differing_by_poison_ = 0, differing_by_order_ = 0;  // with another content of the output, in another order
+  bool fails_in_some_runs_ = false;                           // an element is right in one run and wrong in another
+  double spread_ = 0;                                         // infinite: NaN or Infinity in some runs only
+  bool full_precision_ = false;                               // bitwise right on the widest integers of the type
+  std::optional<Comparison>
+      random_rounding_;  // on random inputs, when the requested ones are too regular for the model
+
+  // What the verdict is made of.
+  std::string memory_;
+  bool exact_fails_ = false, imprecise_ = false, rounding_fails_ = false, rms_fails_ = false, unsteady_ = false,
+       impossible_ = false;
 };
 
 }  // namespace convscope

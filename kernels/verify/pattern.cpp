@@ -1,9 +1,8 @@
 #include "kernels/verify/pattern.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <map>
 
 #include "kernels/base/text.h"
@@ -11,12 +10,12 @@
 namespace convscope {
 namespace {
 
-// How well an explanation fits: of the places where either side is not zero, the fraction where they agree. Zeros agree
-// with anything and prove nothing.
+// How well an explanation fits: of the places that say something, the fraction where it holds. Where both sides are
+// what stands there without any tap (0, or the bias), they agree with anything and prove nothing.
 struct Fit {
   int64_t agree = 0, places = 0;
-  void add(double a, double b) {
-    if (a == 0 && b == 0) return;
+  void add(double a, double b, double empty = 0) {
+    if ((a == 0 && b == 0) || (a == empty && b == empty)) return;
     places++;
     agree += a == b;
   }
@@ -24,8 +23,15 @@ struct Fit {
 };
 constexpr double fits = 0.99;
 
+bool differs(const SampleRow& s) {
+  for (size_t j = 0; j < s.got.size(); j++)
+    if (s.got[j] != s.expected[j]) return true;
+  return false;
+}
+
 std::optional<int64_t> find_shift(const ConvProblem& p, const std::vector<SampleRow>& samples, bool without_bias) {
-  int64_t reach = std::min<int64_t>(4096, 2 * p.padding + p.output_padding + p.stride + p.dilation * (p.kernel_size - 1) + 1);
+  int64_t reach =
+      std::min<int64_t>(4096, 2 * p.padding + p.output_padding + p.stride + p.dilation * (p.kernel_size - 1) + 1);
   std::optional<int64_t> best;
   double best_score = fits;
   for (int64_t size = 1; size <= reach; size++)
@@ -35,7 +41,8 @@ std::optional<int64_t> find_shift(const ConvProblem& p, const std::vector<Sample
         auto n = static_cast<int64_t>(s.got.size());
         // Off the ends the neighbours decide, and they are not in the sample.
         for (int64_t j = std::max<int64_t>(0, shift); j < std::min(n, n + shift); j++)
-          f.add(s.got[static_cast<size_t>(j)], s.expected[static_cast<size_t>(j - shift)] - (without_bias ? s.bias : 0));
+          f.add(s.got[static_cast<size_t>(j)], s.expected[static_cast<size_t>(j - shift)] - (without_bias ? s.bias : 0),
+                without_bias ? 0 : s.bias);
         if (f.places > 256 && f.score() < 0.5) break;
       }
       if (f.score() >= best_score) {
@@ -48,12 +55,16 @@ std::optional<int64_t> find_shift(const ConvProblem& p, const std::vector<Sample
 
 std::optional<double> find_factor(const std::vector<SampleRow>& samples) {
   double factor = 0;
+  int64_t zeros = 0, others = 0;  // where something belongs, and what is not zero anywhere
   Fit f;
   for (const auto& s : samples)
     for (size_t j = 0; j < s.got.size(); j++) {
+      zeros += s.expected[j] != 0 && s.got[j] == 0;
+      others += s.got[j] != 0;
       if (factor == 0 && s.expected[j] != 0) factor = s.got[j] / s.expected[j];
       if (factor != 0) f.add(s.got[j], factor * s.expected[j]);
     }
+  if (zeros >= 8 && others == 0) return 0;
   if (f.score() < fits || factor == 1 || !std::isfinite(factor)) return std::nullopt;
   return factor;
 }
@@ -68,6 +79,20 @@ bool find_missing_bias(const std::vector<SampleRow>& samples) {
   return any && f.score() >= fits;
 }
 
+// Right but for the bias, which is that of another channel.
+bool find_exchanged_bias(const std::vector<SampleRow>& samples, const std::vector<double>& biases) {
+  int64_t places = 0, fit = 0, off = 0;
+  for (const auto& s : samples)
+    for (size_t j = 0; j < s.got.size(); j++) {
+      double added = s.got[j] - (s.expected[j] - s.bias);
+      places++;
+      fit += std::find(biases.begin(), biases.end(), added) != biases.end();
+      off += added != s.bias;
+    }
+  // Small integers meet by chance, but not so often.
+  return off >= 32 && fit == places;
+}
+
 // More energy than there should be: taps that do not land are added too. About s times when all of them are.
 std::optional<double> find_ghost_energy(const ConvProblem& p, const std::vector<SampleRow>& samples) {
   double got = 0, expected = 0;
@@ -77,22 +102,61 @@ std::optional<double> find_ghost_energy(const ConvProblem& p, const std::vector<
       got += s.got[j] * s.got[j], expected += s.expected[j] * s.expected[j];
     }
   auto stride = static_cast<double>(p.stride);
-  if (p.stride == 1 || expected == 0 || got < 1.3 * expected || got < 0.7 * stride * expected || got > 1.4 * stride * expected)
+  if (p.stride == 1 || expected == 0 || got < 1.3 * expected || got < 0.7 * stride * expected ||
+      got > 1.4 * stride * expected)
     return std::nullopt;
   return got / expected;
 }
 
-std::optional<int64_t> find_channel_offset(const ConvProblem& p, const std::vector<SampleRow>& samples) {
-  std::map<int64_t, Fit> by_offset;
-  for (const auto& a : samples)
+// Rows that hold what belongs to another sampled row of their batch: pairs, or all of them the same number of channels
+// off.
+void find_exchange(const ConvProblem& p, const std::vector<SampleRow>& samples, Pattern& out) {
+  std::map<int64_t, int64_t> source;  // of a channel
+  for (const auto& a : samples) {
+    if (!differs(a)) continue;
     for (const auto& b : samples) {
       if (a.row / p.out_channels != b.row / p.out_channels || a.row == b.row || a.column != b.column) continue;
-      auto& f = by_offset[b.row - a.row];
-      for (size_t j = 0; j < std::min(a.got.size(), b.expected.size()); j++) f.add(a.got[j], b.expected[j]);
+      Fit f;
+      for (size_t j = 0; j < std::min(a.got.size(), b.expected.size()); j++) f.add(a.got[j], b.expected[j], b.bias);
+      if (f.score() < fits) continue;
+      auto [at, fresh] = source.emplace(a.row % p.out_channels, b.row % p.out_channels);
+      if (!fresh && at->second != b.row % p.out_channels) return;  // another one in another batch, or more than one
     }
-  for (auto& [offset, f] : by_offset)
-    if (f.score() >= fits) return offset;
-  return std::nullopt;
+  }
+  for (auto [channel, from] : source)
+    if (auto back = source.find(from); back != source.end() && back->second == channel && channel < from)
+      out.exchanged.push_back({channel, from});
+  if (source.empty() || !out.exchanged.empty()) return;
+  std::optional<int64_t> offset;
+  for (auto [channel, from] : source) {
+    int64_t around = (from - channel + p.out_channels) % p.out_channels;
+    if (offset && *offset != around) return;
+    offset = around;
+  }
+  // A wrong row whose source was looked at and does not fit speaks against it.
+  for (const auto& a : samples) {
+    int64_t channel = a.row % p.out_channels, from = (channel + *offset) % p.out_channels;
+    bool looked_at =
+        std::any_of(samples.begin(), samples.end(), [&](const auto& b) { return b.row == a.row - channel + from; });
+    if (differs(a) && looked_at && !source.contains(channel)) return;
+  }
+  out.channel_offset = *offset > p.out_channels / 2 ? *offset - p.out_channels : *offset;
+}
+
+// The places of two comparisons of the same outputs together: what is clean must be clean in both.
+Comparison both(Comparison a, const Comparison& b) {
+  auto add = [](std::vector<int64_t>& to, const std::vector<int64_t>& from) {
+    for (size_t i = 0; i < std::min(to.size(), from.size()); i++) to[i] += from[i];
+  };
+  Places& p = a.places;
+  const Places& q = b.places;
+  a.elements += b.elements, a.failing += b.failing;
+  add(p.residue_wrong, q.residue_wrong), add(p.residue_total, q.residue_total), add(p.channel_wrong, q.channel_wrong);
+  add(p.batch_wrong, q.batch_wrong), add(p.left_wrong, q.left_wrong), add(p.right_wrong, q.right_wrong);
+  p.unreached_wrong += q.unreached_wrong, p.unreached_total += q.unreached_total;
+  if (q.first_column >= 0)
+    p.first_column = std::min(p.first_column, q.first_column), p.last_column = std::max(p.last_column, q.last_column);
+  return a;
 }
 
 std::string ranges(const std::vector<int64_t>& list) {
@@ -129,27 +193,46 @@ std::string residues(const ConvProblem& p, const Comparison& c) {
   }
   if (clean.empty() || hit.empty()) return "";
   bool unreached = c.places.unreached_wrong == c.failing;
-  std::string zero = unreached ? fmt::format(", where no tap lands and {} should stand", p.bias ? "exactly the bias" : "exactly 0") : "";
+  std::string zero =
+      unreached ? fmt::format(", where no tap lands and {} should stand", p.bias ? "exactly the bias" : "exactly 0")
+                : "";
   std::string how = whole ? "" : "some of ";
   if (p.stride == 2)
     return fmt::format("{}{} {} output{} (j mod 2 = {}){}, and no {} one", how, whole ? "every" : "the",
                        hit[0] == 0 ? "even" : "odd", whole ? "" : "s", hit[0], zero, hit[0] == 0 ? "odd" : "even");
-  return fmt::format("{}{} output{} with j mod {} in {{{}}}{}, and no other", how, whole ? "every" : "the", whole ? "" : "s",
-                     p.stride, ranges(hit), zero);
+  return fmt::format("{}{} output{} with j mod {} in {{{}}}{}, and no other", how, whole ? "every" : "the",
+                     whole ? "" : "s", p.stride, ranges(hit), zero);
 }
 
+// Wrong only near the ends, within an eighth of the length each.
 std::string borders(const Comparison& c, int64_t compared_columns) {
-  const auto& pl = c.places;
-  if (compared_columns <= 4 * Places::border) return "";
-  auto left = nonzero(pl.left_wrong), right = nonzero(pl.right_wrong);
+  auto width = static_cast<size_t>(std::min(Places::border, compared_columns / 8));
+  auto end = [&](std::vector<int64_t> v) {
+    v.resize(width);
+    return v;
+  };
+  auto left = end(c.places.left_wrong), right = end(c.places.right_wrong);
   int64_t at_ends = 0;
-  for (int64_t v : pl.left_wrong) at_ends += v;
-  for (int64_t v : pl.right_wrong) at_ends += v;
-  if (at_ends != c.failing || (left.empty() && right.empty())) return "";
+  for (size_t i = 0; i < width; i++) at_ends += left[i] + right[i];
+  if (at_ends != c.failing) return "";
+  auto far_left = nonzero(left), far_right = nonzero(right);
   std::string out = "only at the border: ";
-  if (!left.empty()) out += left.back() == 0 ? "position 0" : fmt::format("positions 0–{}", left.back());
-  if (!right.empty())
-    out += fmt::format("{}the last {} position{}", left.empty() ? "" : " and ", right.back() + 1, right.back() ? "s" : "");
+  if (!far_left.empty()) out += far_left.back() == 0 ? "position 0" : fmt::format("positions 0–{}", far_left.back());
+  if (!far_right.empty())
+    out += (far_left.empty() ? "" : " and ") + (far_right.back()
+                                                    ? fmt::format("the last {} positions", far_right.back() + 1)
+                                                    : std::string("the last position"));
+  return out;
+}
+
+// "from position 64 on": a start or an end that is right, where much of the rest is wrong (a first tile, say).
+std::string stretch(const Comparison& c, int64_t compared_columns) {
+  constexpr int64_t noticeable = 16;
+  if (c.failing * 10 < c.elements) return "";
+  std::string out;
+  if (c.places.first_column >= noticeable) out = fmt::format("from position {} on", c.places.first_column);
+  if (compared_columns - 1 - c.places.last_column >= noticeable)
+    out += fmt::format("{}up to position {}", out.empty() ? "" : " and ", c.places.last_column);
   return out;
 }
 
@@ -174,55 +257,84 @@ std::string batches(const ConvProblem& p, const Comparison& c) {
 std::string shift_words(const ConvProblem& p, int64_t shift) {
   int64_t size = std::abs(shift);
   std::string name;
-  if (p.padding && size == p.padding) name = " = padding";
-  else if (p.padding && size == 2 * p.padding) name = " = 2 · padding";
-  else if (p.output_padding && size == p.output_padding) name = " = output_padding";
-  return fmt::format("the right values, shifted by {}{} position{}{} (y[j] holds what belongs at j {} {})", shift > 0 ? "+" : "−",
-                     size, size == 1 ? "" : "s", name, shift > 0 ? "−" : "+", size);
+  if (p.padding && size == p.padding)
+    name = " = padding";
+  else if (p.padding && size == 2 * p.padding)
+    name = " = 2 · padding";
+  else if (p.output_padding && size == p.output_padding)
+    name = " = output_padding";
+  return fmt::format("the right values, shifted by {}{} position{}{} (y[j] holds what belongs at j {} {})",
+                     shift > 0 ? "+" : "−", size, size == 1 ? "" : "s", name, shift > 0 ? "−" : "+", size);
+}
+
+// "channels exchanged: 0 and 1, 4 and 5"
+std::string exchange_words(const Comparison& c, const std::vector<std::pair<int64_t, int64_t>>& pairs) {
+  std::string out = "channels exchanged: ";
+  constexpr size_t most = 6;
+  for (size_t i = 0; i < std::min(pairs.size(), most); i++)
+    out += fmt::format("{}{} and {}", i ? ", " : "", pairs[i].first, pairs[i].second);
+  // Not all channels were looked at closely.
+  if (nonzero(c.places.channel_wrong).size() > 2 * std::min(pairs.size(), most)) out += " and more";
+  return out;
 }
 
 }  // namespace
 
-Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::vector<SampleRow>& samples) {
+Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::vector<SampleRow>& samples,
+                     const std::vector<double>& biases, const Comparison* requested) {
   Pattern out;
   if (exact.failing == 0) return out;
   if (exact.nan == exact.elements) {
     out.where = "NaN everywhere";
     return out;
   }
+  const Comparison seen = requested ? both(exact, *requested) : exact;
   int64_t columns = exact.elements / std::max<int64_t>(1, p.batch * p.out_channels);
 
-  out.bias_missing = find_missing_bias(samples);
-  if (!out.bias_missing) out.factor = find_factor(samples);
-  if (!out.bias_missing && !out.factor) out.shift = find_shift(p, samples, false);
+  // Rows that are right have nothing to explain.
+  std::vector<SampleRow> wrong;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(wrong), differs);
+  out.bias_missing = find_missing_bias(wrong);
+  if (!out.bias_missing) out.factor = find_factor(wrong);
+  if (!out.bias_missing && !out.factor) out.shift = find_shift(p, wrong, false);
   if (!out.bias_missing && !out.factor && !out.shift && p.bias)
-    if ((out.shift = find_shift(p, samples, true))) out.bias_missing = true;
+    if ((out.shift = find_shift(p, wrong, true))) out.bias_missing = true;
   bool explained = out.bias_missing || out.factor || out.shift;
-  if (!explained) out.channel_offset = find_channel_offset(p, samples);
-  if (!explained && !out.channel_offset) out.energy = find_ghost_energy(p, samples);
+  if (!explained) find_exchange(p, samples, out);
+  explained |= out.channel_offset || !out.exchanged.empty();
+  if (!explained) explained = out.bias_of_others = find_exchanged_bias(wrong, biases);
+  if (!explained) out.energy = find_ghost_energy(p, wrong);
 
   std::vector<std::string> parts;
   if (out.shift) parts.push_back(shift_words(p, *out.shift));
   if (out.bias_missing) parts.push_back("the bias is missing");
+  if (out.bias_of_others) parts.push_back("right but for the bias: that of other channels is added");
   if (out.factor)
-    parts.push_back(*out.factor == 0 ? "zeros instead of the result" : fmt::format("every value is {} times the right one", number_text(*out.factor)));
+    parts.push_back(*out.factor == 0 ? "zeros instead of the result"
+                                     : fmt::format("every value is {} times the right one", number_text(*out.factor)));
   if (out.channel_offset)
-    parts.push_back(fmt::format("channels exchanged: a channel holds what belongs {} channel{} {}", std::abs(*out.channel_offset),
-                                std::abs(*out.channel_offset) == 1 ? "" : "s", *out.channel_offset > 0 ? "later" : "earlier"));
-  std::string classes = residues(p, exact);
+    parts.push_back(fmt::format("channels exchanged: a channel holds what belongs {} channel{} {}",
+                                std::abs(*out.channel_offset), std::abs(*out.channel_offset) == 1 ? "" : "s",
+                                *out.channel_offset > 0 ? "later" : "earlier"));
+  if (!out.exchanged.empty()) parts.push_back(exchange_words(seen, out.exchanged));
+  std::string ends = borders(seen, columns), classes = ends.empty() ? residues(p, seen) : "";
   if (!classes.empty()) out.energy.reset();  // which outputs are hit says more
-  for (auto& part : {classes, borders(exact, columns), channels(p, exact), batches(p, exact)})
+  for (auto& part : {classes, ends, ends.empty() ? stretch(seen, columns) : "", channels(p, seen), batches(p, seen)})
     if (!part.empty()) parts.push_back(part);
   if (parts.empty()) {
     // Nothing sets the wrong ones apart: say over what they are spread.
     std::string spread;
-    if (p.stride > 1 && !exact.places.residue_wrong.empty()) spread += fmt::format("in all residues of j mod {}, ", p.stride);
+    if (p.stride > 1 && !seen.places.residue_wrong.empty())
+      spread += fmt::format("in all residues of j mod {}, ", p.stride);
     spread += p.batch > 1 ? "in all channels and batches" : "in all channels";
-    if (static_cast<double>(exact.failing) > 0.5 * static_cast<double>(exact.elements)) spread += ", and no shift explains it";
+    if (static_cast<double>(seen.failing) > 0.5 * static_cast<double>(seen.elements))
+      spread += ", and no shift explains it";
     parts.push_back(spread);
   }
   if (out.energy)
-    parts.push_back(fmt::format("with {:.1f} times the energy that belongs there: taps are added that do not land (stride {})", *out.energy, p.stride));
+    parts.push_back(
+        fmt::format("with {:.1f} times the energy that belongs there: taps are added that do not land (stride {})",
+                    *out.energy, p.stride));
   if (exact.nan) parts.push_back(grouped(exact.nan) + " of them NaN");
   for (size_t i = 0; i < parts.size(); i++) out.where += (i ? "; " : "") + parts[i];
   return out;

@@ -3,6 +3,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/problem/conv_problem.h"
@@ -10,27 +11,34 @@
 
 namespace convscope {
 
-// Stretches of some rows, of the kernel and of the oracle, on exact integer inputs: small enough to try explanations on.
+// Stretches of some rows, of the kernel and of the oracle, on exact integer inputs: small enough to try explanations
+// on.
 struct SampleRow {
   int64_t row = 0;     // n·Cout + co
   int64_t column = 0;  // of the first value
   std::vector<double> got, expected;
-  double bias = 0;     // of its channel
+  double bias = 0;  // of its channel
 };
 
 struct Pattern {
-  // What the whole signal differs by, if one explanation fits nearly all samples.
-  std::optional<int64_t> shift;     // y[j] holds what belongs at j − shift
-  std::optional<double> factor;     // y = factor · expected
-  bool bias_missing = false;        // y = expected − bias
-  std::optional<int64_t> channel_offset;  // channel co holds what belongs to co + offset (within its group's rows)
-  std::optional<double> energy;     // Σ got² / Σ expected², when taps seem to be added that do not land
-  std::string where;                // "every even output (j mod 2 = 0), where no tap lands …", or "all channels …"
+  // What the wrong rows differ by, if one explanation fits nearly all samples of them.
+  std::optional<int64_t> shift;                        // y[j] holds what belongs at j − shift
+  std::optional<double> factor;                        // y = factor · expected
+  bool bias_missing = false;                           // y = expected − bias
+  bool bias_of_others = false;                         // y = expected − bias + the bias of some other channel
+  std::vector<std::pair<int64_t, int64_t>> exchanged;  // channels that hold what belongs to each other
+  std::optional<int64_t> channel_offset;               // channel co holds what belongs to co + offset (around the ends)
+  std::optional<double> energy;  // Σ got² / Σ expected², when taps seem to be added that do not land
+  std::string where;             // "every even output (j mod 2 = 0), where no tap lands …", or "all channels …"
 };
 
 // `exact` is the comparison on integer inputs; `samples` of the same run. Integers meet by chance in a percent of the
-// wrong elements, so the pattern is read off them but the fraction is told from the requested inputs.
-Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::vector<SampleRow>& samples);
+// wrong elements, so the pattern is read off them but the fraction is told from the requested inputs. `biases`: of all
+// channels on the integer inputs, empty without a bias. `requested`: the comparison on the requested inputs when they
+// are random; integers may cancel in a whole residue class of a small problem, and then only those show that it is
+// wrong too.
+Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::vector<SampleRow>& samples,
+                     const std::vector<double>& biases, const Comparison* requested);
 
 // A length other than the problem's: "as if dilation were 1", when one or two changed parameters explain it; else "".
 std::string explain_length(const ConvProblem& p, int64_t own_length);

@@ -1,14 +1,15 @@
 #include "kernels/verify/probe_inputs.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/base/worker_pool.h"
 
 namespace convscope {
 namespace {
 
-// splitmix64 (Steele, Lea & Flood, Fast Splittable Pseudorandom Number Generators, 2014): any element at once, so that large
-// tensors are filled by all workers.
+// splitmix64 (Steele, Lea & Flood, Fast Splittable Pseudorandom Number Generators, 2014): any element at once, so that
+// large tensors are filled by all workers.
 uint64_t mix(uint64_t seed, uint64_t i) {
   uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15u;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -35,35 +36,40 @@ Inputs make(const ConvProblem& p, X x, W w, B b) {
 }
 
 double exact_limit(const ConvProblem& p) { return p.dtype == DType::f64 ? 0x1p53 : 0x1p24; }
-double most_terms(const ConvProblem& p) { return static_cast<double>(p.in_per_group()) * static_cast<double>(p.kernel_size); }
+double most_terms(const ConvProblem& p) {
+  return static_cast<double>(p.in_per_group()) * static_cast<double>(p.kernel_size);
+}
 
 }  // namespace
 
 std::optional<Inputs> exact_inputs(const ConvProblem& p, uint64_t seed) {
-  int64_t reach = most_terms(p) * 9 + 3 < exact_limit(p) ? 3 : 1;
-  if (most_terms(p) * static_cast<double>(reach * reach) + 3 >= exact_limit(p)) return std::nullopt;
+  // terms · r² + r (the bias) < limit.
+  auto reach = static_cast<int64_t>(std::min(127.0, std::sqrt(exact_limit(p) / (most_terms(p) + 1)) - 1e-9));
+  if (reach < 1) return std::nullopt;
   auto draw = [=](uint64_t salt) {
-    return [=](int64_t e) { return static_cast<int64_t>(mix(seed ^ salt, static_cast<uint64_t>(e)) % static_cast<uint64_t>(2 * reach + 1)) - reach; };
+    return [=](int64_t e) {
+      uint64_t h = mix(seed ^ salt, static_cast<uint64_t>(e));
+      int64_t size = 1 + static_cast<int64_t>(h % static_cast<uint64_t>(reach));
+      return h >> 63 ? -size : size;
+    };
   };
-  // A bias of zero would hide a missing one.
-  auto bias = [=](int64_t e) {
-    uint64_t h = mix(seed ^ 0x62, static_cast<uint64_t>(e));
-    int64_t size = 1 + static_cast<int64_t>(h % static_cast<uint64_t>(reach));
-    return h >> 63 ? -size : size;
-  };
-  return make(p, draw(0x78), draw(0x77), bias);
+  return make(p, draw(0x78), draw(0x77), draw(0x62));
 }
 
-std::optional<Inputs> precision_inputs(const ConvProblem& p, uint64_t seed) {
-  int bits = p.dtype == DType::f64 ? 27 : 13;
+std::optional<Inputs> precision_inputs(const ConvProblem& p, uint64_t seed, int bits, bool weights_first) {
   int64_t cin = p.in_per_group(), cout = p.out_per_group(), taps = p.kernel_size;
   auto widest = static_cast<double>(int64_t{1} << bits);
-  // Of the pairs (ci, k), one in `every` has a product that is not zero.
+  // Of the pairs of neighbouring channels, one in `every` has products that are not zero at a tap: pairs, so that both
+  // kinds of channel are always among them.
   int64_t every = 1;
-  while ((most_terms(p) / static_cast<double>(every) + static_cast<double>(taps) + 2) * widest >= exact_limit(p)) {
+  auto terms = [&] {
+    return most_terms(p) / static_cast<double>(every) + (every > 1 ? 2 * static_cast<double>(taps) : 0) + 2;
+  };
+  while (terms() * widest >= exact_limit(p)) {
     every++;
     if (every > cin) return std::nullopt;
   }
+  auto wide_in_x = [=](int64_t ci) { return (ci % 2 == 0) != weights_first; };
   auto wide = [=](uint64_t h) {
     int64_t v = (int64_t{1} << (bits - 1)) | static_cast<int64_t>(h % (uint64_t{1} << (bits - 1))) | 1;
     return h >> 63 ? -v : v;
@@ -74,13 +80,13 @@ std::optional<Inputs> precision_inputs(const ConvProblem& p, uint64_t seed) {
       [=](int64_t e) {
         int64_t ci = e / p.length % p.in_channels % cin;
         uint64_t h = mix(seed ^ 0x7078, static_cast<uint64_t>(e));
-        return ci % 2 == 0 ? wide(h) : sign(h);
+        return wide_in_x(ci) ? wide(h) : sign(h);
       },
       [=](int64_t e) {
         int64_t k = e % taps, co = e / taps % cout, ci = e / taps / cout % cin;
         uint64_t h = mix(seed ^ 0x7077, static_cast<uint64_t>(e));
-        if ((ci + k + co) % every != 0) return int64_t{0};
-        return ci % 2 == 0 ? sign(h) : wide(h);
+        if ((ci / 2 + k + co) % every != 0) return int64_t{0};
+        return wide_in_x(ci) ? sign(h) : wide(h);
       },
       [=](int64_t e) { return sign(mix(seed ^ 0x7062, static_cast<uint64_t>(e))); });
 }

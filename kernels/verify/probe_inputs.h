@@ -6,14 +6,20 @@
 
 namespace convscope {
 
-// Small integers, −3…3 (−1…1 when there are very many terms): every partial sum in any order stays below 2^24 (f32) or 2^53
-// (f64), so the only right result is the oracle's, bit for bit, and one dropped tap among 50,000 shows.
-// Nothing when even that would not be exact.
+// Integers from −r to r but never 0, r as large as exactness allows and 127 at most (7 bits: exact in TF32 and in every
+// half type): every partial sum in any order stays below 2^24 (f32) or 2^53 (f64), so the only right result is the
+// oracle's, bit for bit, and one dropped tap among 50,000 shows. At a million terms r is 3. A product that is zero
+// could be dropped unseen; and the more values there are, the more seldom do wrong sums meet the right ones (w = 2, −2
+// hides much). Nothing when even ±1 would not be exact.
 std::optional<Inputs> exact_inputs(const ConvProblem& p, uint64_t seed);
 
-// Integers that need 13 bits (f32) or 27 bits (f64), times −1, 0 or 1: exact as well, unless the kernel rounds its inputs to
-// fewer bits than the type has (TF32: 11; bfloat16: 8). Even input channels of a group carry the wide numbers in x, odd ones
-// in w.
-std::optional<Inputs> precision_inputs(const ConvProblem& p, uint64_t seed);
+// Integers that need all of `bits` bits, times −1, 0 or 1: exact as well, unless the kernel rounds its inputs to fewer
+// bits (TF32 has 11, bfloat16 8). Even input channels of a group carry the wide numbers in x and odd ones in w, or the
+// other way round (weights_first): with a single channel a group that decides which of the two is looked at.
+std::optional<Inputs> precision_inputs(const ConvProblem& p, uint64_t seed, int bits, bool weights_first);
+
+// Enough bits to show that inputs were rounded to anything less than their type.
+constexpr int wide_bits(DType t) { return t == DType::f64 ? 27 : 13; }
+inline constexpr int tf32_bits = 11;
 
 }  // namespace convscope

@@ -1,6 +1,7 @@
 #include "kernels/verify/pyramid.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -10,6 +11,7 @@
 namespace convscope {
 namespace {
 
+constexpr size_t most_levels = 24;  // of columns: 8^21 is beyond 64 bits
 constexpr float infinite = std::numeric_limits<float>::infinity();
 
 int64_t blocks(int64_t n, int64_t factor) { return (n + factor - 1) / factor; }
@@ -18,6 +20,12 @@ int levels_for(int64_t n, int64_t factor) {
   int levels = 1;
   while (n > 1) n = blocks(n, factor), levels++;
   return levels;
+}
+
+// Cells are floats: what is beyond them (in f64) is as large as they get.
+float shown(double v) {
+  constexpr double most = std::numeric_limits<float>::max();
+  return static_cast<float>(std::clamp(v, -most, most));
 }
 
 }  // namespace
@@ -43,13 +51,22 @@ uint8_t ResultTensors::flags_at(int64_t e) const {
 Pyramid::Range Pyramid::element_range(Quantity q, int64_t e) const {
   double v = 0;
   switch (q) {
-    case Quantity::output: v = result_.output_at(e); break;
-    case Quantity::reference: v = result_.reference_at(e); break;
-    case Quantity::error: v = result_.error_at(e); break;
-    case Quantity::ratio: v = result_.ratio.as<float>()[e]; break;
+    case Quantity::output:
+      v = result_.output_at(e);
+      break;
+    case Quantity::reference:
+      v = result_.reference_at(e);
+      break;
+    case Quantity::error:
+      v = result_.error_at(e);
+      break;
+    case Quantity::ratio:
+      v = result_.ratio.as<float>()[e];
+      break;
   }
-  auto f = static_cast<float>(v);
-  return std::isfinite(f) ? Range{f, f} : Range{infinite, -infinite};
+  if (!std::isfinite(v)) return {infinite, -infinite};
+  float f = shown(v);
+  return {f, f};
 }
 
 Pyramid::Pyramid(const ResultTensors& result, Activity* activity) : result_(result) {
@@ -67,9 +84,12 @@ Pyramid::Pyramid(const ResultTensors& result, Activity* activity) : result_(resu
       for (auto& r : l.range) r = HostBytes(n * sizeof(Range));
       l.flags = HostBytes(n);
       // From the next finer level along the longer reduction, so that little is read twice.
-      if (a + b == 1) build_from_elements(l, a == 1, activity);
-      else if (b > 0 && (a == 0 || b > 1 || a == 1)) build_from_level(level(a, b - 1), l, false);
-      else build_from_level(level(a - 1, b), l, true);
+      if (a + b == 1)
+        build_from_elements(l, a == 1, activity);
+      else if (b > 0 && (a == 0 || b > 1 || a == 1))
+        build_from_level(level(a, b - 1), l, false);
+      else
+        build_from_level(level(a - 1, b), l, true);
       if (activity) activity->advance();
     }
 }
@@ -85,18 +105,19 @@ void Pyramid::build_from_elements(Level& to, bool by_rows, Activity* activity) {
       for (int64_t row = first; row < last; row++) {
         int64_t top = by_rows ? row * row_factor : row, bottom = by_rows ? std::min(r.rows, top + row_factor) : row + 1;
         for (int64_t c = 0; c < to.columns; c++) {
-          int64_t left = by_rows ? c : c * column_factor, right = by_rows ? c + 1 : std::min(r.columns, left + column_factor);
+          int64_t left = by_rows ? c : c * column_factor,
+                  right = by_rows ? c + 1 : std::min(r.columns, left + column_factor);
           Range y{infinite, -infinite}, x = y, d = y, q = y;
           uint8_t flags = 0;
           for (int64_t i = top; i < bottom; i++)
             for (int64_t j = left; j < right; j++) {
               int64_t e = i * r.columns + j;
-              auto v = static_cast<float>(output[e]);
+              T v = output[e];
               float dv = error[e], qv = ratio[e];
               auto widen = [](Range& g, float f) { g.low = std::min(g.low, f), g.high = std::max(g.high, f); };
               if (std::isfinite(v)) {
-                widen(y, v), widen(d, dv);
-                widen(x, static_cast<float>(static_cast<double>(output[e]) - static_cast<double>(dv)));
+                widen(y, shown(v)), widen(d, dv);
+                widen(x, shown(static_cast<double>(v) - static_cast<double>(dv)));
                 if (std::isfinite(qv)) widen(q, qv);
                 if (!(qv <= 1)) flags |= flag_failing;
               } else {
@@ -117,9 +138,11 @@ void Pyramid::build_from_elements(Level& to, bool by_rows, Activity* activity) {
 void Pyramid::build_from_level(const Level& from, Level& to, bool by_rows) {
   WorkerPool::shared().for_chunks(to.rows, 16, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; row++) {
-      int64_t top = by_rows ? row * row_factor : row, bottom = by_rows ? std::min(from.rows, top + row_factor) : row + 1;
+      int64_t top = by_rows ? row * row_factor : row,
+              bottom = by_rows ? std::min(from.rows, top + row_factor) : row + 1;
       for (int64_t c = 0; c < to.columns; c++) {
-        int64_t left = by_rows ? c : c * column_factor, right = by_rows ? c + 1 : std::min(from.columns, left + column_factor);
+        int64_t left = by_rows ? c : c * column_factor,
+                right = by_rows ? c + 1 : std::min(from.columns, left + column_factor);
         int64_t at = row * to.columns + c;
         uint8_t flags = 0;
         for (int q = 0; q < 4; q++) {
@@ -139,75 +162,125 @@ void Pyramid::build_from_level(const Level& from, Level& to, bool by_rows) {
 }
 
 // [from, to) as few blocks as possible: fine ones at the ends, coarse ones between.
-void Pyramid::cover(int64_t from, int64_t to, int64_t factor, int levels, std::vector<Piece>& out) {
-  out.clear();
+void Pyramid::cover(int64_t from, int64_t to, int64_t factor, int levels, std::vector<Run>& out) {
+  size_t begin = out.size();
   int64_t at = from;
   while (at < to) {
     int l = 0;
     int64_t size = 1;
     while (l + 1 < levels && at % (size * factor) == 0 && at + size * factor <= to) l++, size *= factor;
-    out.push_back({l, at / size});
+    if (out.size() > begin && out.back().level == l)
+      out.back().count++;
+    else
+      out.push_back({l, at / size, 1});
     at += size;
   }
+}
+
+// The extent of each cell along one axis.
+Pyramid::Axis Pyramid::cut(double from, double to, int cells, int64_t limit, int64_t factor, int levels) {
+  Axis axis;
+  double step = (to - from) / cells;
+  int64_t grain = 1;
+  while (static_cast<double>(grain * factor) <= step / 2) grain *= factor;
+  auto border = [&](int i) {
+    if (i == cells) return static_cast<int64_t>(std::ceil(to));
+    auto at = static_cast<int64_t>(std::floor(from + i * step));
+    return i == 0 ? at : (at + grain / 2) / grain * grain;
+  };
+  for (int i = 0; i < cells; i++) {
+    axis.begin.push_back(axis.runs.size());
+    int64_t a = step >= 1 ? border(i) : static_cast<int64_t>(std::floor(from + (i + 0.5) * step));
+    int64_t b = step >= 1 ? border(i + 1) : a + 1;
+    a = std::clamp<int64_t>(a, 0, limit - 1);
+    b = std::clamp<int64_t>(b, a + 1, limit);
+    cover(a, b, factor, levels, axis.runs);
+  }
+  axis.begin.push_back(axis.runs.size());
+  return axis;
 }
 
 std::vector<Cell> Pyramid::tile(const TileRequest& r) const {
   auto w = static_cast<size_t>(r.width), h = static_cast<size_t>(r.height);
   std::vector<Cell> cells(w * h);
-  auto q = static_cast<size_t>(r.quantity);
-  // The extent of each cell along both axes, as blocks.
-  auto axis = [](double from, double to, int n, int64_t limit, int64_t factor, int levels) {
-    std::vector<std::vector<Piece>> pieces(static_cast<size_t>(n));
-    double step = (to - from) / n;
-    for (int i = 0; i < n; i++) {
-      int64_t a, b;
-      if (step >= 1) {
-        a = static_cast<int64_t>(std::floor(from + i * step));
-        b = i + 1 == n ? static_cast<int64_t>(std::ceil(to)) : static_cast<int64_t>(std::floor(from + (i + 1) * step));
-      } else {
-        a = static_cast<int64_t>(std::floor(from + (i + 0.5) * step));
-        b = a + 1;
-      }
-      a = std::clamp<int64_t>(a, 0, limit - 1);
-      b = std::clamp<int64_t>(b, a + 1, limit);
-      cover(a, b, factor, levels, pieces[static_cast<size_t>(i)]);
-    }
-    return pieces;
-  };
-  auto columns = axis(r.column0, r.column1, r.width, result_.columns, column_factor, column_levels_);
-  auto rows = axis(r.row0, r.row1, r.height, result_.rows, row_factor, row_levels_);
-
+  Axis columns = cut(r.column0, r.column1, r.width, result_.columns, column_factor, column_levels_);
+  Axis rows = cut(r.row0, r.row1, r.height, result_.rows, row_factor, row_levels_);
   WorkerPool::shared().for_chunks(r.height, 8, [&](int64_t first, int64_t last) {
-    for (int64_t cy = first; cy < last; cy++) {
-      Cell* line = cells.data() + static_cast<size_t>(cy) * w;
-      for (size_t cx = 0; cx < w; cx++) line[cx] = {infinite, -infinite, 0, 0};
-      for (const Piece& rp : rows[static_cast<size_t>(cy)])
-        for (size_t cx = 0; cx < w; cx++)
-          for (const Piece& cp : columns[cx]) {
-            Range g;
-            uint8_t flags;
-            if (rp.level == 0 && cp.level == 0) {
-              int64_t e = rp.index * result_.columns + cp.index;
-              g = element_range(r.quantity, e);
-              flags = result_.flags_at(e);
-            } else {
-              const Level& l = level(rp.level, cp.level);
-              int64_t at = rp.index * l.columns + cp.index;
-              g = l.range[q].as<Range>()[at];
-              flags = l.flags.as<uint8_t>()[at];
-            }
-            line[cx].minimum = std::min(line[cx].minimum, g.low);
-            line[cx].maximum = std::max(line[cx].maximum, g.high);
-            line[cx].flags |= flags;
-          }
+    for (auto cy = static_cast<size_t>(first); cy < static_cast<size_t>(last); cy++) {
+      Cell* line = cells.data() + cy * w;
+      std::fill(line, line + w, Cell{infinite, -infinite, 0, 0});
+      for (size_t i = rows.begin[cy]; i < rows.begin[cy + 1]; i++)
+        for (int64_t index = 0; index < rows.runs[i].count; index++)
+          add_row(r.quantity, rows.runs[i].level, rows.runs[i].first + index, columns, line);
       for (size_t cx = 0; cx < w; cx++) {
         Cell& c = line[cx];
-        c.extreme = c.minimum > c.maximum ? std::numeric_limits<float>::quiet_NaN()
-                    : std::fabs(c.minimum) > std::fabs(c.maximum) ? c.minimum : c.maximum;
+        c.extreme = c.minimum > c.maximum                         ? std::numeric_limits<float>::quiet_NaN()
+                    : std::fabs(c.minimum) > std::fabs(c.maximum) ? c.minimum
+                                                                  : c.maximum;
       }
     }
   });
   return cells;
+}
+
+// A row of blocks of level `row_level` into the cells of one line.
+void Pyramid::add_row(Quantity q, int row_level, int64_t index, const Axis& columns, Cell* line) const {
+  struct Blocks {
+    const Range* range;
+    const uint8_t* flags;
+  };
+  std::array<Blocks, most_levels> row{};
+  for (int b = row_level == 0; b < column_levels_; b++) {
+    const Level& l = level(row_level, b);
+    row[static_cast<size_t>(b)] = {l.range[static_cast<size_t>(q)].as<Range>() + index * l.columns,
+                                   l.flags.as<uint8_t>() + index * l.columns};
+  }
+  for (size_t cx = 0; cx + 1 < columns.begin.size(); cx++) {
+    Cell& c = line[cx];
+    for (size_t i = columns.begin[cx]; i < columns.begin[cx + 1]; i++) {
+      const Run& run = columns.runs[i];
+      const Blocks& blocks = row[static_cast<size_t>(run.level)];
+      if (!blocks.range) {
+        add_elements(q, index, run.first, run.count, c);
+        continue;
+      }
+      float low = c.minimum, high = c.maximum;
+      uint32_t flags = c.flags;
+      for (int64_t b = run.first; b < run.first + run.count; b++) {
+        low = std::min(low, blocks.range[b].low);
+        high = std::max(high, blocks.range[b].high);
+        flags |= blocks.flags[b];
+      }
+      c.minimum = low, c.maximum = high, c.flags = flags;
+    }
+  }
+}
+
+void Pyramid::add_elements(Quantity q, int64_t row, int64_t first, int64_t count, Cell& c) const {
+  int64_t at = row * result_.columns + first;
+  auto widen = [&](float v) { c.minimum = std::min(c.minimum, v), c.maximum = std::max(c.maximum, v); };
+  // Blocks without a flag hold ordinary numbers only: then nothing but the quantity itself is read.
+  bool plain = column_levels_ > 1 && result_.dtype == DType::f32;
+  if (plain) {
+    const uint8_t* flags = level(0, 1).flags.as<uint8_t>() + row * level(0, 1).columns;
+    for (int64_t b = first / column_factor; b <= (first + count - 1) / column_factor; b++) plain &= flags[b] == 0;
+  }
+  if (plain) {
+    const float *y = result_.output.as<float>() + at, *d = result_.error.as<float>() + at,
+                *ratio = result_.ratio.as<float>() + at;
+    if (q == Quantity::reference) {
+      for (int64_t e = 0; e < count; e++) widen(shown(static_cast<double>(y[e]) - static_cast<double>(d[e])));
+    } else {
+      const float* v = q == Quantity::output ? y : q == Quantity::error ? d : ratio;
+      for (int64_t e = 0; e < count; e++) widen(v[e]);
+    }
+    return;
+  }
+  for (int64_t e = at; e < at + count; e++) {
+    Range g = element_range(q, e);
+    c.minimum = std::min(c.minimum, g.low), c.maximum = std::max(c.maximum, g.high);
+    c.flags |= result_.flags_at(e);
+  }
 }
 
 uint8_t Pyramid::flags_of(int a, int b, int64_t row, int64_t column) const {
@@ -232,7 +305,8 @@ std::optional<Pyramid::Place> Pyramid::next_failing(Place from, bool forward) co
         continue;
       }
       c = forward ? (block + 1) * size : block * size - 1;
-      while (b < top && (forward ? c % (size * column_factor) == 0 : (c + 1) % (size * column_factor) == 0)) b++, size *= column_factor;
+      while (b < top && (forward ? c % (size * column_factor) == 0 : (c + 1) % (size * column_factor) == 0))
+        b++, size *= column_factor;
     }
     return std::nullopt;
   };

@@ -1,5 +1,5 @@
-// A result of any size as pictures of any size: every cell says the least, the greatest and the state of all elements it
-// covers, so that one wrong element in 500 million is seen at every zoom.
+// A result of any size as pictures of any size: every cell says the least, the greatest and the state of all elements
+// it covers, so that one wrong element in 500 million is seen at every zoom.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -46,8 +46,11 @@ struct Cell {
 };
 static_assert(sizeof(Cell) == 16);
 
-// A window of the result in element coordinates, cut into width × height cells. Where a cell is larger than an element, the
-// cells share the elements out with none left over; where it is smaller, a cell is the element under its centre.
+// A window of the result in element coordinates, cut into width × height cells. Where a cell is larger than an element,
+// the cells share the elements out with none left over; where it is smaller, a cell is the element under its centre.
+// Where a cell is much larger, borders between cells stand on the borders of the pyramid's blocks (the largest that are
+// at most half a cell), so up to a quarter of a cell from where they would be: otherwise the few elements on either
+// side of each border would cost more than all the rest.
 struct TileRequest {
   Quantity quantity = Quantity::output;
   double row0 = 0, row1 = 1, column0 = 0, column1 = 1;
@@ -81,17 +84,24 @@ class Pyramid {
     HostBytes range[4];  // of Range, by quantity
     HostBytes flags;     // of uint8_t
   };
-  // One block's share of a cell's extent along one axis.
-  struct Piece {
+  // Blocks of one level, one after the other: a part of a cell's extent along one axis.
+  struct Run {
     int level;
-    int64_t index;
+    int64_t first, count;
+  };
+  struct Axis {
+    std::vector<Run> runs;
+    std::vector<size_t> begin;  // of each cell's runs; one more than there are cells
   };
 
   const Level& level(int a, int b) const { return levels_[static_cast<size_t>(a * column_levels_ + b)]; }
   Level& level(int a, int b) { return levels_[static_cast<size_t>(a * column_levels_ + b)]; }
   void build_from_elements(Level& to, bool by_rows, Activity* activity);
   void build_from_level(const Level& from, Level& to, bool by_rows);
-  static void cover(int64_t from, int64_t to, int64_t factor, int levels, std::vector<Piece>& out);
+  static void cover(int64_t from, int64_t to, int64_t factor, int levels, std::vector<Run>& out);
+  static Axis cut(double from, double to, int cells, int64_t limit, int64_t factor, int levels);
+  void add_row(Quantity q, int level, int64_t index, const Axis& columns, Cell* line) const;
+  void add_elements(Quantity q, int64_t row, int64_t first, int64_t count, Cell& c) const;
   Range element_range(Quantity q, int64_t e) const;
   uint8_t flags_of(int a, int b, int64_t row, int64_t column) const;
 

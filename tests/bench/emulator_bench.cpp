@@ -71,8 +71,8 @@ void cost(benchmark::State& state, const char* kernel, A... arguments) {
   auto planned = test::planned_launch(kernel);
   for (auto _ : state)
     test::launch_entry(planned, {blocks}, {threads}, 0, {.workers = 1}, static_cast<int>(rounds), arguments...);
-  state.counters["each"] = Counter(static_cast<double>(state.iterations() * rounds * blocks * threads),
-                                   Counter::kIsRate | Counter::kInvert);
+  state.counters["each"] =
+      Counter(static_cast<double>(state.iterations() * rounds * blocks * threads), Counter::kIsRate | Counter::kInvert);
 }
 void barrier(benchmark::State& state) { cost(state, "many_barriers"); }
 void shuffle(benchmark::State& state) {

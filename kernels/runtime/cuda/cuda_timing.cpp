@@ -38,8 +38,10 @@ Timing CudaDevice::time_work(const std::function<void()>& work, bool cold, const
   size_t flush_bytes = std::max<size_t>(2 * info_.l2_bytes, size_t{64} << 20);
   if (cold) flush = allocate(flush_bytes);
 
-  double warm = sample(1);
-  for (auto start = Clock::now(); ms_since(start) < std::min(50.0, options.time_cap_ms / 10);) warm = sample(1);
+  auto warming = Clock::now();
+  double warm;
+  do warm = sample(1);
+  while (ms_since(warming) < std::min(50.0, options.time_cap_ms / 10));
   // A hot sample shorter than 0.2 ms would measure the events: several calls share one pair.
   int calls = cold ? 1 : std::clamp(static_cast<int>(std::ceil(0.2 / std::max(warm, 1e-4))), 1, 200);
 

@@ -18,9 +18,10 @@ constinit thread_local Block* current_block_object = nullptr;
 
 std::string line(const Site& at) { return fmt::format("{}:{}", at.file_name(), at.line()); }
 
+bool same_word(const char* a, const char* b) { return a == b || std::strcmp(a, b) == 0; }
+
 bool same_site(const Site& a, const Site& b) {
-  return a.line() == b.line() && a.column() == b.column() &&
-         (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
+  return a.line() == b.line() && a.column() == b.column() && same_word(a.file_name(), b.file_name());
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ void Block::run(uint64_t index) {
   live_ = threads_;
   arrived_ = 0;
   votes_ = 0;
-  random_ = seed_ ? seed_ ^ static_cast<uint32_t>(index * 0x9e3779b9u) : 0;
+  random_ = seed_ ? static_cast<uint32_t>(scrambled(uint64_t{seed_} << 32 ^ index)) | 1 : 0;  // 0: no shuffling
   for (unsigned i = 0; i < warps_; i++) {
     unsigned lanes = std::min(32u, threads_ - i * 32);
     Warp& w = warp_[i];
@@ -137,12 +138,15 @@ bool Block::next_thread() {
     begin((ended & ~31u) | pick(w.fresh));
     return true;
   }
-  for (unsigned i = 0; i < warps_; i++)
-    if (warp_[i].fresh) {
-      begin(i * 32 + pick(warp_[i].fresh));
-      return true;
-    }
-  return false;
+  uint32_t warps = 0;
+  for (unsigned i = 0; i < warps_; i++) warps |= static_cast<uint32_t>(warp_[i].fresh != 0) << i;
+  if (!warps) return false;
+  // Few bits of 32: the n-th of them, since pick() would nearly always take the lowest.
+  if (random_)
+    for (uint32_t n = (random_ >> 8) % static_cast<uint32_t>(std::popcount(warps)); n; n--) warps &= warps - 1;
+  auto next = static_cast<unsigned>(std::countr_zero(warps));
+  begin(next * 32 + pick(warp_[next].fresh));
+  return true;
 }
 
 // The current lane cannot go on: back to the scheduler.
@@ -204,7 +208,7 @@ bool Block::meet(Warp& w, unsigned self) {
   void* published[32] = {};
   for (uint32_t q = me.mask; q; q &= q - 1) {
     unsigned l = static_cast<unsigned>(std::countr_zero(q));
-    if (w.lane[l].mask != me.mask || w.lane[l].exchange != me.exchange)
+    if (w.lane[l].mask != me.mask || w.lane[l].exchange != me.exchange || !same_word(w.lane[l].what, me.what))
       fault(fmt::format("lanes {} and {} wait for each other in different operations: {} with mask {:#010x}, and {} with "
                         "mask {:#010x} at {}",
                         self, l, me.what, me.mask, w.lane[l].what, w.lane[l].mask, line(w.lane[l].at)),

@@ -10,6 +10,14 @@
 
 namespace convscope::simt {
 
+// Spreads a seed over all bits, so that near seeds give unlike orders (splitmix64: Steele, Lea, Flood 2014).
+constexpr uint64_t scrambled(uint64_t v) {
+  v += 0x9e3779b97f4a7c15u;
+  v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9u;
+  v = (v ^ v >> 27) * 0x94d049bb133111ebu;
+  return v ^ v >> 31;
+}
+
 // The 32 lanes of a warp as bit masks.
 struct Warp {
   uint32_t fresh = 0;       // not started

@@ -5,6 +5,7 @@
 #include <new>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -54,6 +55,9 @@ Fibres::~Fibres() {
 #if defined(__SANITIZE_THREAD__)
   for (auto& f : all_) __tsan_destroy_fiber(f->tsan);
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_unpoison_memory_region(stacks_, all_.size() * spacing);  // for whoever gets these addresses next
+#endif
   munmap(stacks_, most_fibres * spacing);
 }
 
@@ -75,7 +79,8 @@ void Fibres::enter(unsigned number) {
 
 void Fibres::leave([[maybe_unused]] One& f, [[maybe_unused]] bool for_good) {
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(for_good ? nullptr : &f.fake, home_stack_, home_size_);
+  // Also for good the fake stack is kept: the frames of the fibre's function lie on it until it has returned.
+  __sanitizer_start_switch_fiber(&f.fake, home_stack_, home_size_);
 #endif
 #if defined(__SANITIZE_THREAD__)
   __tsan_switch_to_fiber(home_tsan_, 0);
@@ -102,6 +107,12 @@ unsigned Fibres::start() {
     place.size = f->size;
     place.sp = low + guard_bytes + f->size;
     One* self = f.get();
+    // The constructor itself enters the new stack for a moment; AddressSanitizer must know, or the first frame there comes
+    // to lie on the fake stack of the one that called. ThreadSanitizer keeps no stacks.
+#if defined(__SANITIZE_ADDRESS__)
+    __asan_unpoison_memory_region(f->stack, stack_bytes);  // whoever had these addresses before may have left marks
+    __sanitizer_start_switch_fiber(&home_fake_, f->stack, f->size);
+#endif
     f->context = bc::fiber(std::allocator_arg, bc::preallocated(place.sp, place.size, place), NoAllocator{},
                            [this, self, number](bc::fiber&& home) {
 #if defined(__SANITIZE_ADDRESS__)
@@ -116,6 +127,11 @@ unsigned Fibres::start() {
                              leave(*self, true);
                              return std::move(home_);
                            });
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(home_fake_, &home_stack_, &home_size_);  // there …
+    __sanitizer_start_switch_fiber(&home_fake_, home_stack_, home_size_);
+    __sanitizer_finish_switch_fiber(home_fake_, nullptr, nullptr);  // … and back
+#endif
     all_.push_back(std::move(f));
     idle_.push_back(number);
   }

@@ -62,8 +62,9 @@ void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_
   // A shuffled order is a walk with a step that shares no factor with the number of blocks.
   uint64_t step = 1, offset = 0;
   if (options.order_seed && blocks > 2) {
-    offset = options.order_seed % blocks;
-    step = (options.order_seed * uint64_t{2654435761u}) % blocks | 1;
+    uint64_t random = scrambled(options.order_seed);
+    offset = random % blocks;
+    step = scrambled(random) % blocks;
     while (std::gcd(step, blocks) != 1) step++;
   }
 

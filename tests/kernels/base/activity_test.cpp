@@ -1,7 +1,7 @@
 #include "kernels/base/activity.h"
 
+#include <chrono>
 #include <gtest/gtest.h>
-
 #include <thread>
 #include <vector>
 
@@ -37,6 +37,27 @@ TEST(Activity, CancelIsSeenByCheck) {
   EXPECT_THROW(a.check(), Cancelled);
   a.phase("next");
   EXPECT_TRUE(a.cancelled()) << "a new phase does not take it back";
+}
+
+TEST(Activity, KnowsWhereTheTimeWent) {
+  Activity a;
+  EXPECT_TRUE(a.phases().empty());
+  auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+  a.phase("load");
+  pause();
+  a.phase("run");
+  a.phase("load");
+  pause();
+  auto phases = a.phases();
+  ASSERT_EQ(phases.size(), 2u) << "the same name is one phase";
+  EXPECT_EQ(phases[0].name, "load");
+  EXPECT_EQ(phases[1].name, "run");
+  EXPECT_GE(phases[0].seconds, 0.04) << "with the one in hand";
+  EXPECT_LT(phases[1].seconds, phases[0].seconds);
+  pause();
+  auto later = a.phases();
+  EXPECT_GE(later[0].seconds, phases[0].seconds + 0.02);
+  EXPECT_EQ(later[1].seconds, phases[1].seconds);
 }
 
 TEST(Activity, IsReadWhileOthersWrite) {

@@ -1,8 +1,7 @@
 #include "kernels/base/text.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 
 #include "kernels/base/error.h"

@@ -1,8 +1,7 @@
 #include "kernels/base/worker_pool.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
+#include <gtest/gtest.h>
 #include <set>
 #include <stdexcept>
 #include <thread>

@@ -1,7 +1,6 @@
 #include "../../../kernels/ladder/phases.h"
 
 #include <gtest/gtest.h>
-
 #include <numeric>
 
 namespace {

@@ -1,9 +1,8 @@
-// The five specimens against the table of the notes, written down a second time: index, order of loops, output length. Their
-// float sums are the same operations in the same order, so they must agree to the last bit.
-#include <gtest/gtest.h>
-
+// The five specimens against the table of the notes, written down a second time: index, order of loops, output length.
+// Their float sums are the same operations in the same order, so they must agree to the last bit.
 #include <cmath>
 #include <cstring>
+#include <gtest/gtest.h>
 #include <optional>
 
 #include "kernels/problem/inputs.h"
@@ -24,27 +23,39 @@ struct Row {
 
 const Row rows[] = {
     {"S0", false, true, false,
-     [](const ConvProblem& p) { return (p.length - 1) * p.stride - 2 * p.padding + p.dilation * (p.kernel_size - 1) + 1; },
+     [](const ConvProblem& p) {
+       return (p.length - 1) * p.stride - 2 * p.padding + p.dilation * (p.kernel_size - 1) + 1;
+     },
      [](const ConvProblem& p, int64_t j, int64_t k) -> std::optional<int64_t> {
        int64_t t = j - k * p.dilation;
        if (t % p.stride) return std::nullopt;
        return t / p.stride;
      }},
     {"S1", true, false, false,
-     [](const ConvProblem& p) { return (p.length - 1) * p.stride - 2 * p.padding + p.kernel_size - 1 + p.output_padding + 1; },
+     [](const ConvProblem& p) {
+       return (p.length - 1) * p.stride - 2 * p.padding + p.kernel_size - 1 + p.output_padding + 1;
+     },
      [](const ConvProblem& p, int64_t j, int64_t k) -> std::optional<int64_t> {
        return (j + p.padding - k + p.output_padding) / p.stride - p.padding;
      }},
     {"S2", false, false, false,
-     [](const ConvProblem& p) { return (p.length - 1) * p.stride - 2 * p.padding + p.dilation * (p.kernel_size - 1) + 1; },
+     [](const ConvProblem& p) {
+       return (p.length - 1) * p.stride - 2 * p.padding + p.dilation * (p.kernel_size - 1) + 1;
+     },
      [](const ConvProblem& p, int64_t j, int64_t k) -> std::optional<int64_t> {
        return (j - k * p.dilation) / p.stride - p.padding;
      }},
     {"S3", false, false, true,
-     [](const ConvProblem& p) { return (p.length - 1) * p.stride - 2 * p.padding + p.kernel_size - 1 + p.output_padding + 1; },
-     [](const ConvProblem& p, int64_t j, int64_t k) -> std::optional<int64_t> { return (j - k - p.padding) / p.stride; }},
+     [](const ConvProblem& p) {
+       return (p.length - 1) * p.stride - 2 * p.padding + p.kernel_size - 1 + p.output_padding + 1;
+     },
+     [](const ConvProblem& p, int64_t j, int64_t k) -> std::optional<int64_t> {
+       return (j - k - p.padding) / p.stride;
+     }},
     {"S4", false, false, false,
-     [](const ConvProblem& p) { return (p.length - 1) * p.stride - 2 * p.padding + p.dilation * (p.kernel_size - 1) + 1; },
+     [](const ConvProblem& p) {
+       return (p.length - 1) * p.stride - 2 * p.padding + p.dilation * (p.kernel_size - 1) + 1;
+     },
      [](const ConvProblem& p, int64_t j, int64_t k) -> std::optional<int64_t> {
        return (j + p.padding - k * p.dilation) / p.stride;
      }},
@@ -139,15 +150,51 @@ TEST(Specimens, TheirMistakesAreDifferent) {
     }
 }
 
-// The fractions the notes give, by the usual gate and for every even or odd output, at L = 4096 and one channel fewer work.
+// What each says of itself: where its wrong index happens to be right.
+TEST(Specimens, AreRightWhereTheySayTheyAre) {
+  test::Random r(53);
+  int right[5] = {}, wrong[5] = {};
+  for (int i = 0; i < 300; i++) {
+    auto p = test::random_problem(r, {.batch = 1, .kernel_size = 5, .length = 12, .stride = 3, .dilation = 3});
+    // Most of them where there is a chance of it.
+    if (r() % 2) p.stride = 1, p.output_padding = 0;
+    if (r() % 2) p.padding = 0;
+    if (r() % 2) p.dilation = 1, p.output_padding = 0;
+    if (r() % 2) p.bias = false;
+    if (check(p)) continue;
+    for (int s = 0; s < 5; s++) {
+      const auto& kernel = find_kernel(rows[s].name);
+      if (!kernel.unsupported(p).empty()) continue;
+      if (!kernel.known_right(p)) {
+        wrong[s]++;
+        continue;
+      }
+      auto t = test::random_tensors(r, p);
+      EXPECT_EQ(test::first_wrong(p, t, test::expected_result(p, t), test::run_kernel(kernel, p, t)), "")
+          << kernel.name();
+      right[s]++;
+    }
+  }
+  for (int s = 0; s < 5; s++) {
+    EXPECT_GE(right[s], 3) << s;
+    EXPECT_GE(wrong[s], 50) << s;
+  }
+}
+
+// The fractions the notes give, by the usual gate and for every even or odd output, at L = 4096 and one channel fewer
+// work.
 TEST(Specimens, AreWrongAsOftenAsTheNotesSay) {
   auto p = find_preset("kernelbench-79-small").problem;
   p.out_channels = 4;  // the fractions do not depend on it
   auto in = make_inputs(find_preset("kernelbench-79-small").problem, {});
-  test::Tensors t{in.x, make_tensor(DType::f32, {32, 4, 3}, [&](auto* out, int64_t n) {
+  test::Tensors t{
+      in.x,
+      make_tensor(DType::f32, {32, 4, 3},
+                  [&](auto* out, int64_t n) {
                     for (int64_t e = 0; e < n; e++)
                       out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(in.w.at(e / 12 * 64 * 3 + e % 12));
-                  }), make_tensor(DType::f32, {0}, [](auto*, int64_t) {})};
+                  }),
+      make_tensor(DType::f32, {0}, [](auto*, int64_t) {})};
   auto expected = test::expected_result(p, t);
   auto failing = [&](const char* name, double atol, double rtol, int parity) {
     auto got = test::run_kernel(find_kernel(name), p, t);

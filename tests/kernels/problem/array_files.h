@@ -1,12 +1,11 @@
 // Files made by hand, byte by byte, for the tests of npy.h: also such as NumPy would never write.
 #pragma once
-#include <zlib.h>
-
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
+#include <zlib.h>
 
 #include "kernels/problem/npy.h"
 #include "tests/support.h"
@@ -20,7 +19,8 @@ inline std::string little(uint64_t v, int bytes) {
 }
 
 inline std::string npy(const std::string& dict, const std::string& data, int version = 1) {
-  return std::string("\x93NUMPY") + static_cast<char>(version) + '\0' + little(dict.size(), version == 1 ? 2 : 4) + dict + data;
+  return std::string("\x93NUMPY") + static_cast<char>(version) + '\0' + little(dict.size(), version == 1 ? 2 : 4) +
+         dict + data;
 }
 
 inline std::string npy_dict(const std::string& descr, const std::string& shape, const char* fortran = "False") {
@@ -59,10 +59,12 @@ inline std::string deflated(const std::string& content) {
 inline std::string zip(const std::vector<ZipPart>& parts, const std::string& comment = "") {
   std::string file, directory;
   for (const auto& p : parts) {
-    auto or_else = [](int64_t claimed, uint64_t truth) { return claimed >= 0 ? static_cast<uint64_t>(claimed) : truth; };
+    auto or_else = [](int64_t claimed, uint64_t truth) {
+      return claimed >= 0 ? static_cast<uint64_t>(claimed) : truth;
+    };
     std::string packed = p.deflated ? deflated(p.content) : p.content;
-    uint64_t crc = or_else(p.claimed_crc, crc32(0, reinterpret_cast<const Bytef*>(p.content.data()),
-                                                static_cast<uInt>(p.content.size())));
+    uint64_t crc = or_else(
+        p.claimed_crc, crc32(0, reinterpret_cast<const Bytef*>(p.content.data()), static_cast<uInt>(p.content.size())));
     uint64_t size = or_else(p.claimed_size, p.content.size()), length = or_else(p.claimed_packed, packed.size());
     uint64_t method = or_else(p.claimed_method, p.deflated ? 8 : 0), offset = or_else(p.claimed_offset, file.size());
     std::string common = little(20, 2) + little(0, 2) + little(method, 2) + little(0, 4) + little(crc, 4);

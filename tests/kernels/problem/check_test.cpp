@@ -1,6 +1,5 @@
-#include <gtest/gtest.h>
-
 #include <cstring>
+#include <gtest/gtest.h>
 #include <limits>
 
 #include "kernels/problem/conv_problem.h"
@@ -88,7 +87,8 @@ TEST(Check, EveryRuleHasItsSentence) {
 
 TEST(Check, TypesThatAreNotBuiltAreRefused) {
   auto p = ordinary();
-  for (auto [type, legal] : {std::pair{DType::f32, true}, {DType::f64, true}, {DType::f16, false}, {DType::bf16, false}}) {
+  for (auto [type, legal] :
+       {std::pair{DType::f32, true}, {DType::f64, true}, {DType::f16, false}, {DType::bf16, false}}) {
     p.dtype = type;
     EXPECT_EQ(!check(p), legal) << name_of(type);
   }
@@ -148,8 +148,9 @@ TEST(Check, TheLargestTensorsAreExactlyTwoToThe36) {
 
 TEST(Check, NothingOverflows) {
   // Every parameter at each of its ends, and far outside: an answer, and a number that is not wrapped around.
-  const int64_t values[] = {std::numeric_limits<int64_t>::min(), -1, 0, 1, 2, max_kernel_size, max_parameter,
-                            max_parameter + 1, std::numeric_limits<int64_t>::max()};
+  const int64_t values[] = {
+      std::numeric_limits<int64_t>::min(), -1, 0, 1, 2, max_kernel_size, max_parameter, max_parameter + 1,
+      std::numeric_limits<int64_t>::max()};
   int legal = 0;
   test::Random r(1);
   for (int round = 0; round < 20000; round++) {

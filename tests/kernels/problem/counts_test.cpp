@@ -1,8 +1,7 @@
 #include "kernels/problem/counts.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <gtest/gtest.h>
 #include <map>
 #include <numeric>
 
@@ -98,8 +97,7 @@ TEST(Counts, PolyphaseClassesHoldEachTapOnce) {
       want[residue].push_back(k);
     }
     ASSERT_EQ(classes.size(), want.size());
-    ASSERT_LE(static_cast<int64_t>(classes.size()),
-              std::min(p.stride / std::gcd(p.stride, p.dilation), p.kernel_size));
+    ASSERT_LE(static_cast<int64_t>(classes.size()), std::min(p.stride / std::gcd(p.stride, p.dilation), p.kernel_size));
     size_t at = 0;
     for (const auto& [residue, taps] : want) {
       ASSERT_EQ(classes[at].residue, residue);

@@ -1,9 +1,8 @@
 #include "kernels/problem/inputs.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
+#include <gtest/gtest.h>
 #include <limits>
 #include <map>
 
@@ -137,84 +136,92 @@ TEST(Inputs, TheSameSpecGivesTheSameNumbers) {
   }
 }
 
-class KindOfInput : public testing::TestWithParam<DType> {
- protected:
-  HostTensor make(InputKind kind, int64_t channels, int64_t length) {
-    ConvProblem p;
-    p.batch = 2, p.in_channels = channels, p.length = length, p.dtype = GetParam();
-    InputSpec spec;
-    spec.x.kind = kind;
-    return make_inputs(p, spec).x;
-  }
-};
+constexpr DType built_types[] = {DType::f32, DType::f64};
 
-TEST_P(KindOfInput, Patterns) {
-  int64_t length = 7, elements = 2 * 3 * length;
-  auto ones = make(InputKind::ones, 3, length), ramp = make(InputKind::ramp, 3, length);
-  auto impulse = make(InputKind::impulse, 3, length), index = make(InputKind::index, 3, length);
-  for (int64_t e = 0; e < elements; e++) {
-    EXPECT_EQ(ones.at(e), 1);
-    double share = static_cast<double>(e) / static_cast<double>(elements);
-    EXPECT_EQ(ramp.at(e), GetParam() == DType::f64 ? share : static_cast<double>(static_cast<float>(share)));
-    EXPECT_EQ(impulse.at(e), e % length == 3 ? 1 : 0);
-    EXPECT_EQ(index.at(e), static_cast<double>(e % length + 1));
-  }
-  EXPECT_EQ(make(InputKind::impulse, 1, 4).at(2), 1) << "the upper of the two middle positions";
-  EXPECT_EQ(make(InputKind::impulse, 1, 1).at(0), 1);
-}
-
-TEST_P(KindOfInput, PatternsOfWeights) {
+HostTensor make_x(DType type, InputKind kind, int64_t channels, int64_t length) {
   ConvProblem p;
-  p.in_channels = 2, p.out_channels = 3, p.kernel_size = 5, p.dtype = GetParam();
+  p.batch = 2, p.in_channels = channels, p.length = length, p.dtype = type;
   InputSpec spec;
-  spec.w.kind = InputKind::index;
-  auto w = make_inputs(p, spec).w;
-  for (int64_t e = 0; e < w.elements(); e++) EXPECT_EQ(w.at(e), static_cast<double>(e % 5 + 1)) << "the tap + 1";
-  spec.w.kind = InputKind::impulse;
-  w = make_inputs(p, spec).w;
-  for (int64_t e = 0; e < w.elements(); e++) EXPECT_EQ(w.at(e), e % 5 == 2 ? 1 : 0);
+  spec.x.kind = kind;
+  return make_inputs(p, spec).x;
 }
 
-TEST_P(KindOfInput, DrawnKindsKeepTheirRange) {
-  int64_t length = 20000, elements = 2 * length;
-  auto mean = [&](const HostTensor& t) {
-    double sum = 0;
-    for (int64_t e = 0; e < t.elements(); e++) sum += t.at(e);
-    return sum / static_cast<double>(t.elements());
-  };
-  auto random = make(InputKind::random, 1, length), sign = make(InputKind::signed_uniform, 1, length);
-  auto integers = make(InputKind::integers, 1, length), wide = make(InputKind::wide, 1, length);
-  std::map<double, int> counts;
-  std::map<int, int> octaves;
-  int negative = 0;
-  for (int64_t e = 0; e < elements; e++) {
-    ASSERT_TRUE(random.at(e) >= 0 && random.at(e) < 1);
-    ASSERT_TRUE(sign.at(e) >= -1 && sign.at(e) < 1);
-    counts[integers.at(e)]++;
-    double size = std::fabs(wide.at(e));
-    ASSERT_TRUE(size >= 0x1p-20 * (1 - 1e-6) && size <= 0x1p20 * (1 + 1e-6)) << size;
-    octaves[static_cast<int>(std::floor(std::log2(size) / 8))]++;
-    negative += wide.at(e) < 0;
+TEST(KindsOfInput, Patterns) {
+  for (DType type : built_types) {
+    SCOPED_TRACE(name_of(type));
+    int64_t length = 7, elements = 2 * 3 * length;
+    auto ones = make_x(type, InputKind::ones, 3, length), ramp = make_x(type, InputKind::ramp, 3, length);
+    auto impulse = make_x(type, InputKind::impulse, 3, length), index = make_x(type, InputKind::index, 3, length);
+    for (int64_t e = 0; e < elements; e++) {
+      EXPECT_EQ(ones.at(e), 1);
+      double share = static_cast<double>(e) / static_cast<double>(elements);
+      EXPECT_EQ(ramp.at(e), type == DType::f64 ? share : static_cast<double>(static_cast<float>(share)));
+      EXPECT_EQ(impulse.at(e), e % length == 3 ? 1 : 0);
+      EXPECT_EQ(index.at(e), static_cast<double>(e % length + 1));
+    }
+    EXPECT_EQ(make_x(type, InputKind::impulse, 1, 4).at(2), 1) << "the upper of the two middle positions";
+    EXPECT_EQ(make_x(type, InputKind::impulse, 1, 1).at(0), 1);
   }
-  // Five standard deviations of a fair draw.
-  EXPECT_NEAR(mean(random), 0.5, 5 * std::sqrt(1.0 / 12 / static_cast<double>(elements)));
-  EXPECT_NEAR(mean(sign), 0, 5 * std::sqrt(1.0 / 3 / static_cast<double>(elements)));
-  ASSERT_EQ(counts.size(), 7u);
-  EXPECT_EQ(counts.begin()->first, -3);
-  EXPECT_EQ(counts.rbegin()->first, 3);
-  for (auto [value, n] : counts) EXPECT_NEAR(n, static_cast<double>(elements) / 7, 5 * std::sqrt(elements / 7.0)) << value;
-  EXPECT_NEAR(negative, static_cast<double>(elements) / 2, 5 * std::sqrt(elements / 4.0));
-  // The exponent is uniform: as many in each of the five stretches of eight octaves.
-  EXPECT_NEAR(octaves[0], static_cast<double>(elements) / 5, 5 * std::sqrt(elements / 5.0));
-  EXPECT_NEAR(octaves[-3] + octaves[-2] + octaves[-1], static_cast<double>(elements) / 2, 5 * std::sqrt(elements / 4.0));
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, KindOfInput, testing::Values(DType::f32, DType::f64),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+TEST(KindsOfInput, PatternsOfWeights) {
+  for (DType type : built_types) {
+    SCOPED_TRACE(name_of(type));
+    ConvProblem p;
+    p.in_channels = 2, p.out_channels = 3, p.kernel_size = 5, p.dtype = type;
+    InputSpec spec;
+    spec.w.kind = InputKind::index;
+    auto w = make_inputs(p, spec).w;
+    for (int64_t e = 0; e < w.elements(); e++) EXPECT_EQ(w.at(e), static_cast<double>(e % 5 + 1)) << "the tap + 1";
+    spec.w.kind = InputKind::impulse;
+    w = make_inputs(p, spec).w;
+    for (int64_t e = 0; e < w.elements(); e++) EXPECT_EQ(w.at(e), e % 5 == 2 ? 1 : 0);
+  }
+}
+
+TEST(KindsOfInput, DrawnKindsKeepTheirRange) {
+  for (DType type : built_types) {
+    SCOPED_TRACE(name_of(type));
+    int64_t length = 20000, elements = 2 * length;
+    auto mean = [&](const HostTensor& t) {
+      double sum = 0;
+      for (int64_t e = 0; e < t.elements(); e++) sum += t.at(e);
+      return sum / static_cast<double>(t.elements());
+    };
+    auto random = make_x(type, InputKind::random, 1, length), sign = make_x(type, InputKind::signed_uniform, 1, length);
+    auto integers = make_x(type, InputKind::integers, 1, length), wide = make_x(type, InputKind::wide, 1, length);
+    std::map<double, int> counts;
+    std::map<int, int> octaves;
+    int negative = 0;
+    for (int64_t e = 0; e < elements; e++) {
+      ASSERT_TRUE(random.at(e) >= 0 && random.at(e) < 1);
+      ASSERT_TRUE(sign.at(e) >= -1 && sign.at(e) < 1);
+      counts[integers.at(e)]++;
+      double size = std::fabs(wide.at(e));
+      ASSERT_TRUE(size >= 0x1p-20 * (1 - 1e-6) && size <= 0x1p20 * (1 + 1e-6)) << size;
+      octaves[static_cast<int>(std::floor(std::log2(size) / 8))]++;
+      negative += wide.at(e) < 0;
+    }
+    // Five standard deviations of a fair draw.
+    EXPECT_NEAR(mean(random), 0.5, 5 * std::sqrt(1.0 / 12 / static_cast<double>(elements)));
+    EXPECT_NEAR(mean(sign), 0, 5 * std::sqrt(1.0 / 3 / static_cast<double>(elements)));
+    ASSERT_EQ(counts.size(), 7u);
+    EXPECT_EQ(counts.begin()->first, -3);
+    EXPECT_EQ(counts.rbegin()->first, 3);
+    for (auto [value, n] : counts)
+      EXPECT_NEAR(n, static_cast<double>(elements) / 7, 5 * std::sqrt(elements / 7.0)) << value;
+    EXPECT_NEAR(negative, static_cast<double>(elements) / 2, 5 * std::sqrt(elements / 4.0));
+    // The exponent is uniform: as many in each of the five stretches of eight octaves.
+    EXPECT_NEAR(octaves[0], static_cast<double>(elements) / 5, 5 * std::sqrt(elements / 5.0));
+    EXPECT_NEAR(octaves[-3] + octaves[-2] + octaves[-1], static_cast<double>(elements) / 2,
+                5 * std::sqrt(elements / 4.0));
+  }
+}
 
 TEST(Inputs, TheInitialBoundIsOneOverTheRootOfFanIn) {
   ConvProblem p;
-  for (auto [cout, groups, k] : {std::tuple<int64_t, int64_t, int64_t>{6, 1, 3}, {64, 1, 3}, {8, 8, 16}, {128, 2, 25}}) {
+  for (auto [cout, groups, k] :
+       {std::tuple<int64_t, int64_t, int64_t>{6, 1, 3}, {64, 1, 3}, {8, 8, 16}, {128, 2, 25}}) {
     p.in_channels = groups, p.out_channels = cout, p.groups = groups, p.kernel_size = k;
     EXPECT_NEAR(initial_weight_bound(p), 1 / std::sqrt(static_cast<double>(cout / groups * k)), 1e-15);
   }
@@ -249,9 +256,11 @@ TEST(Inputs, FilesThatDoNotFitAreRefused) {
     return error_of<InputError>([&] { make_inputs(p, spec); });
   };
   EXPECT_EQ(said(&InputSpec::x, ones(DType::f32, {1, 2, 3})), "");
-  EXPECT_EQ(said(&InputSpec::x, ones(DType::f32, {1, 3, 2})), "input a.npy has shape [1, 3, 2], the problem needs [1, 2, 3]");
+  EXPECT_EQ(said(&InputSpec::x, ones(DType::f32, {1, 3, 2})),
+            "input a.npy has shape [1, 3, 2], the problem needs [1, 2, 3]");
   EXPECT_EQ(said(&InputSpec::x, ones(DType::f32, {2, 3})), "input a.npy has shape [2, 3], the problem needs [1, 2, 3]");
-  EXPECT_EQ(said(&InputSpec::w, ones(DType::f32, {4, 2, 2})), "weight a.npy has shape [4, 2, 2], the problem needs [2, 4, 2]");
+  EXPECT_EQ(said(&InputSpec::w, ones(DType::f32, {4, 2, 2})),
+            "weight a.npy has shape [4, 2, 2], the problem needs [2, 4, 2]");
   EXPECT_EQ(said(&InputSpec::b, ones(DType::f32, {5})), "bias-values a.npy has shape [5], the problem needs [4]");
   EXPECT_EQ(said(&InputSpec::x, ones(DType::f64, {1, 2, 3})), "input a.npy holds f64, the problem is f32");
   double infinity = std::numeric_limits<double>::infinity();

@@ -1,9 +1,8 @@
 // Arbitrary bytes as array files: they are read, or refused by an InputError. Under AddressSanitizer and
 // UndefinedBehaviorSanitizer this also shows that nothing is read outside the file or written outside the tensor.
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <random>
 
 #include "tests/kernels/problem/array_files.h"
@@ -44,13 +43,27 @@ class Mutator {
   std::string mutate(std::string s) {
     for (uint64_t times = 1 + below(4); times--;) {
       switch (below(8)) {
-        case 0: change(s, [&](char& c) { c = static_cast<char>(random_()); }); break;
-        case 1: change(s, [&](char& c) { c = static_cast<char>(c ^ 1 << below(8)); }); break;
-        case 2: s.resize(below(s.size() + 1)); break;
-        case 3: s.insert(below(s.size() + 1), std::string(below(20), static_cast<char>(random_()))); break;
-        case 4: s.erase(below(s.size() + 1), below(20)); break;
-        case 5: number(s); break;
-        case 6: word(s); break;
+        case 0:
+          change(s, [&](char& c) { c = static_cast<char>(random_()); });
+          break;
+        case 1:
+          change(s, [&](char& c) { c = static_cast<char>(c ^ 1 << below(8)); });
+          break;
+        case 2:
+          s.resize(below(s.size() + 1));
+          break;
+        case 3:
+          s.insert(below(s.size() + 1), std::string(below(20), static_cast<char>(random_())));
+          break;
+        case 4:
+          s.erase(below(s.size() + 1), below(20));
+          break;
+        case 5:
+          number(s);
+          break;
+        case 6:
+          word(s);
+          break;
         default: {  // a part of it once more, somewhere else
           auto part = s.substr(below(s.size() + 1), below(64));
           s.insert(below(s.size() + 1), part);
@@ -72,21 +85,23 @@ class Mutator {
   }
   // A number at an edge, in place of two to eight bytes: sizes, counts and offsets are such.
   void number(std::string& s) {
-    static const uint64_t edges[] = {0, 1, 0x7fff, 0xffff, 0x7fffffff, 0xfffffffe, 0xffffffff, ~uint64_t{0}, uint64_t{1} << 63};
+    static const uint64_t edges[] = {0,          1,          0x7fff,       0xffff,           0x7fffffff,
+                                     0xfffffffe, 0xffffffff, ~uint64_t{0}, uint64_t{1} << 63};
     auto bytes = little(edges[below(std::size(edges))], 2 << below(3));
     if (s.size() >= bytes.size()) s.replace(below(s.size() - bytes.size() + 1), bytes.size(), bytes);
   }
   // Words of a header, where a header may be.
   void word(std::string& s) {
-    static const char* words[] = {"(", ")", ",", "'", "True", "False", "'descr': ", "'shape': ", "<f8", ">f2", "{", "}",
-                                  "9223372036854775807", "0", "-1", "1e9"};
+    static const char* words[] = {
+        "(", ")",  ",",  "'", "True", "False", "'descr': ", "'shape': ", "<f8", ">f2", "{", "}", "9223372036854775807",
+        "0", "-1", "1e9"};
     std::string w = words[below(std::size(words))];
     s.replace(std::min<size_t>(s.size(), 10 + below(80)), below(10), w);
   }
   std::mt19937_64 random_;
 };
 
-constexpr int most_rounds = 60000;
+constexpr int most_rounds = 1000000;
 bool time_left(std::chrono::steady_clock::time_point start, double seconds) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < seconds;
 }
@@ -122,7 +137,8 @@ TEST(ArrayFuzz, ArchivesAreReadOrRefused) {
   auto start = std::chrono::steady_clock::now();
   int round = 0;
   for (; round < most_rounds && time_left(start, 1); round++) {
-    auto file = round % 50 == 0 ? m.noise(m.below(300)) + "PK\5\6" + m.noise(18) : m.mutate(files[m.below(files.size())]);
+    auto file =
+        round % 50 == 0 ? m.noise(m.below(300)) + "PK\5\6" + m.noise(18) : m.mutate(files[m.below(files.size())]);
     attempt(outcome, [&] { return parse_npz(file, round % 2 ? "x" : "w"); });
     if (HasFatalFailure()) return;
   }

@@ -37,8 +37,7 @@ TEST(Npz, AnOnlyEntryNeedsNoName) {
 }
 
 TEST(Npz, AMissingNameListsWhatThereIs) {
-  EXPECT_EQ(said_of_npz(golden_npz("many.npz"), "y"),
-            "input a.npz has no array named y (it has: x.npy, w.npy, b.npy)");
+  EXPECT_EQ(said_of_npz(golden_npz("many.npz"), "y"), "input a.npz has no array named y (it has: x.npy, w.npy, b.npy)");
   EXPECT_EQ(said_of_npz(zip({}), "x"), "input a.npz has no array named x (it has: none)");
 }
 
@@ -69,7 +68,8 @@ TEST(Npz, DamageIsRefused) {
     return said_of_npz(zip({part}));
   };
   auto is = [](const std::string& what) { return "input a.npz " + what; };
-  EXPECT_EQ(changed(good, [](auto& p) { p.claimed_method = 12; }), is("is packed by a method other than stored or deflate"));
+  EXPECT_EQ(changed(good, [](auto& p) { p.claimed_method = 12; }),
+            is("is packed by a method other than stored or deflate"));
   EXPECT_EQ(changed(good, [](auto& p) { p.claimed_offset = 1; }), is("has a damaged entry"));
   EXPECT_EQ(changed(good, [](auto& p) { p.claimed_offset = 0x7fffffff; }), is("has a damaged entry"));
   EXPECT_EQ(changed(good, [](auto& p) { p.claimed_packed = 100000, p.claimed_size = 100000; }),
@@ -78,8 +78,9 @@ TEST(Npz, DamageIsRefused) {
   EXPECT_EQ(changed(packed, [](auto& p) { p.claimed_crc = 12345; }), is("has a damaged or truncated entry"));
   EXPECT_EQ(changed(good, [](auto& p) { p.claimed_size = 3; }), is("has a damaged or truncated entry"));
   EXPECT_EQ(changed(packed, [](auto& p) { p.claimed_packed = 20; }), is("has a damaged or truncated entry"));
-  EXPECT_EQ(changed(packed, [](auto& p) { p.content += 'x', p.claimed_size = static_cast<int64_t>(p.content.size()) - 1; }),
-            is("has a damaged or truncated entry"));
+  EXPECT_EQ(
+      changed(packed, [](auto& p) { p.content += 'x', p.claimed_size = static_cast<int64_t>(p.content.size()) - 1; }),
+      is("has a damaged or truncated entry"));
   // Sizes that lie: a little, and by so much that nothing must be allocated for them.
   EXPECT_EQ(changed(packed, [](auto& p) { p.claimed_size = static_cast<int64_t>(p.content.size()) + 1; }),
             is("has a damaged or truncated entry"));
@@ -88,7 +89,8 @@ TEST(Npz, DamageIsRefused) {
             is("has an entry whose size is impossible"));
   EXPECT_EQ(changed(good, [](auto& p) { p.zip64 = true, p.claimed_packed = int64_t{1} << 62; }),
             is("is truncated inside an entry"));
-  EXPECT_EQ(changed(good, [](auto& p) { p.zip64 = true, p.claimed_offset = int64_t{1} << 62; }), is("has a damaged entry"));
+  EXPECT_EQ(changed(good, [](auto& p) { p.zip64 = true, p.claimed_offset = int64_t{1} << 62; }),
+            is("has a damaged entry"));
   // A stream of deflate that is none: its first block has the forbidden type 3.
   ZipPart nonsense{"x.npy", std::string(60, '\xff')};
   nonsense.claimed_method = 8;
@@ -106,7 +108,8 @@ TEST(Npz, OneChangedBitIsSeen) {
       for (int bit = 0; bit < 8; bit++) {
         auto damaged = file;
         damaged[at] = static_cast<char>(damaged[at] ^ 1 << bit);
-        ASSERT_NE(said_of_npz(damaged), "") << "bit " << bit << " of byte " << at << (deflate ? ", deflated" : ", stored");
+        ASSERT_NE(said_of_npz(damaged), "")
+            << "bit " << bit << " of byte " << at << (deflate ? ", deflated" : ", stored");
       }
   }
 }

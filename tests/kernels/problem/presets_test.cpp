@@ -1,8 +1,7 @@
 #include "kernels/problem/presets.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <set>
 
 #include "kernels/problem/counts.h"

@@ -1,7 +1,6 @@
 #include "kernels/problem/tensor.h"
 
 #include <gtest/gtest.h>
-
 #include <limits>
 
 #include "kernels/base/error.h"
@@ -12,7 +11,8 @@ namespace {
 
 TEST(HostBytes, AreAlignedWritableAndMovable) {
   // On both sides of the size from which the system is asked for pages of its own.
-  for (size_t size : {size_t{1}, size_t{63}, size_t{4096}, (size_t{1} << 20) - 1, size_t{1} << 20, (size_t{3} << 20) + 5}) {
+  for (size_t size :
+       {size_t{1}, size_t{63}, size_t{4096}, (size_t{1} << 20) - 1, size_t{1} << 20, (size_t{3} << 20) + 5}) {
     HostBytes a(size);
     ASSERT_EQ(a.size(), size);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(a.data()) % 64, 0u);

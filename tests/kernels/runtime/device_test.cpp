@@ -1,9 +1,8 @@
 // The emulator as a device.
 #include "kernels/runtime/device.h"
 
-#include <gtest/gtest.h>
-
 #include <cstring>
+#include <gtest/gtest.h>
 #include <limits>
 
 #include "kernels/runtime/registry.h"
@@ -96,11 +95,14 @@ TEST(EmulatorDevice, RunsAPlanAndCountsItsBlocks) {
   EXPECT_EQ(s.phase, "running scatter");
   EXPECT_EQ(s.total, static_cast<uint64_t>((p.y_elements() + 255) / 256 + (p.x_elements() + 255) / 256));
   EXPECT_EQ(s.done, s.total);
-  auto got = make_tensor(DType::f32, {1, 5, p.out_length()}, [&](auto* out, int64_t) { device->read(*y, 0, out, y->size()); });
+  auto got =
+      make_tensor(DType::f32, {1, 5, p.out_length()}, [&](auto* out, int64_t) { device->read(*y, 0, out, y->size()); });
   EXPECT_EQ(test::first_wrong(p, t, test::expected_result(p, t), got), "");
 
   activity.cancel();
-  EXPECT_THROW(device->run(kernel, kernel.plan_for(p), {x->address(), w->address(), 0, y->address(), 0}, {0, &activity}), Cancelled);
+  EXPECT_THROW(
+      device->run(kernel, kernel.plan_for(p), {x->address(), w->address(), 0, y->address(), 0}, {0, &activity}),
+      Cancelled);
 }
 
 TEST(EmulatorDevice, TimesAreEmulatedAndNeverCold) {

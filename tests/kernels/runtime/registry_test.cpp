@@ -1,7 +1,6 @@
 #include "kernels/runtime/registry.h"
 
 #include <gtest/gtest.h>
-
 #include <set>
 
 #include "kernels/base/error.h"
@@ -55,13 +54,16 @@ TEST(Registry, EveryKernelSaysWhatItIs) {
 
 TEST(Registry, SpecimensKnowWhereTheyBelong) {
   // From the notes: home problem, right there or not.
-  const std::tuple<const char*, const char*, bool> table[] = {{"S0", "kernelbench-79", false}, {"S1", "kernelbench-64", true},
-                                                              {"S2", "kernelbench-74", true},  {"S3", "kernelbench-64", true},
+  const std::tuple<const char*, const char*, bool> table[] = {{"S0", "kernelbench-79", false},
+                                                              {"S1", "kernelbench-64", true},
+                                                              {"S2", "kernelbench-74", true},
+                                                              {"S3", "kernelbench-64", true},
                                                               {"S4", "kernelbench-79", false}};
   for (auto [name, home, right] : table) {
     EXPECT_EQ(find_kernel(name).home_preset(), home) << name;
-    EXPECT_EQ(find_kernel(name).right_at_home(), right) << name;
+    EXPECT_EQ(find_kernel(name).known_right(find_preset(home).problem), right) << name;
   }
+  EXPECT_TRUE(find_kernel("direct").known_right(find_preset("kernelbench-79").problem));
   ConvProblem p;
   p.dtype = DType::f64;
   for (const char* name : {"S0", "S3", "S4"}) EXPECT_EQ(find_kernel(name).unsupported(p), "is written for f32 only");

@@ -1,8 +1,7 @@
 #include "kernels/runtime/timing.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <random>
 
 namespace convscope {
@@ -54,12 +53,17 @@ TEST(Timing, KnowsWhenItIsEnough) {
   std::vector<double> wild;
   for (int i = 0; i < 40; i++) wild.push_back(i % 2 ? 1 : 10);
   auto noisy = [&](size_t n) { return of({wild.begin(), wild.begin() + static_cast<long>(n)}); };
-  EXPECT_FALSE(constant(4).enough(o, 1e9)) << "never fewer than the least";
+  EXPECT_FALSE(constant(4).enough(o, 200)) << "never fewer than the least";
+  EXPECT_TRUE(constant(3).enough(o, 301)) << "but of long runs three are enough";
+  EXPECT_FALSE(constant(2).enough(o, 1e9));
   EXPECT_FALSE(constant(9).enough(o, 0)) << "ten at least to trust the error";
   EXPECT_TRUE(constant(10).enough(o, 0));
   EXPECT_FALSE(noisy(20).enough(o, 99));
   EXPECT_TRUE(noisy(20).enough(o, 100)) << "the time is up";
   EXPECT_TRUE(noisy(30).enough(o, 0)) << "never more than the most";
+  o.min_samples = 30;
+  EXPECT_FALSE(constant(29).enough(o, 1e9)) << "a number that was asked for";
+  EXPECT_TRUE(constant(30).enough(o, 0));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ extern "C" __global__ void exchange_all(unsigned* word, unsigned* got) {
 // An addition made of compare-and-swap.
 template <class T>
 __device__ __forceinline__ void swap_all(T* word) {
-  T old = *word, assumed;
+  T old = atomicCAS(word, T(0), T(0)), assumed;  // an atomic read
   do {
     assumed = old;
     old = atomicCAS(word, assumed, assumed + 3);

@@ -1,8 +1,7 @@
 // Many threads on all workers change the same words: nothing is lost.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "tests/kernels/simt/test_entries.h"
 

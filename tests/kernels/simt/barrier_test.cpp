@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-
 #include <numeric>
 
 #include "tests/kernels/simt/test_entries.h"
@@ -19,7 +18,8 @@ TEST(Barrier, HoldsABlockTogether) {
       std::iota(in.begin(), in.end(), 3);
       launch_entry(planned_launch("block_sum"), {9}, block, 0, {.order_seed = seed}, in.data(), out.data());
       for (size_t b = 0; b < 9; b++)
-        ASSERT_EQ(out[b], std::accumulate(in.begin() + static_cast<long>(b * n), in.begin() + static_cast<long>((b + 1) * n), 0))
+        ASSERT_EQ(out[b], std::accumulate(in.begin() + static_cast<long>(b * n),
+                                          in.begin() + static_cast<long>((b + 1) * n), 0))
             << n << " threads, block " << b << ", seed " << seed;
     }
 }

@@ -27,7 +27,8 @@ extern "C" __global__ void reverse_static(const int* in, int* out) {
   line[t] = in[at + t];
   squares[t] = static_cast<double>(in[at + t]) * in[at + t];
   __syncthreads();
-  out[at + t] = line[n - 1 - t] + (squares[n - 1 - t] == static_cast<double>(line[n - 1 - t]) * line[n - 1 - t] ? 0 : 1000000);
+  out[at + t] =
+      line[n - 1 - t] + (squares[n - 1 - t] == static_cast<double>(line[n - 1 - t]) * line[n - 1 - t] ? 0 : 1000000);
 }
 
 // Two static arrays and the dynamic one do not overlap.
@@ -50,7 +51,7 @@ extern "C" __global__ void separate_shared(int* wrong) {
 extern "C" __global__ void reverse_dynamic(const float* in, float* out, unsigned long long* alignment) {
   CONVSCOPE_DYNAMIC_SHARED(float, line);
   int n = blockDim.x, t = threadIdx.x, at = blockIdx.x * n;
-  *alignment = reinterpret_cast<unsigned long long>(line) % 16;
+  if (at + t == 0) *alignment = reinterpret_cast<unsigned long long>(line) % 16;
   line[t] = in[at + t];
   __syncthreads();
   out[at + t] = line[n - 1 - t];

@@ -1,7 +1,6 @@
 // What a thread sees: its indices, its arguments, shared memory, vector types.
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <numeric>
 #include <set>
 
@@ -27,15 +26,27 @@ TEST(Basics, IndicesInThreeDimensions) {
     for (unsigned b = 0; b < blocks; b++)
       for (unsigned t = 0; t < threads; t++) {
         const unsigned* o = &out[12u * (b * threads + t)];
-        const unsigned want[] = {t % d.bx, t / d.bx % d.by, t / d.bx / d.by, b % d.gx, b / d.gx % d.gy, b / d.gx / d.gy,
-                                 d.bx,     d.by,            d.bz,            d.gx,     d.gy,            d.gz};
-        for (int i = 0; i < 12; i++) ASSERT_EQ(o[i], want[i]) << "number " << i << " of block " << b << ", thread " << t;
+        const unsigned want[] = {t % d.bx,
+                                 t / d.bx % d.by,
+                                 t / d.bx / d.by,
+                                 b % d.gx,
+                                 b / d.gx % d.gy,
+                                 b / d.gx / d.gy,
+                                 d.bx,
+                                 d.by,
+                                 d.bz,
+                                 d.gx,
+                                 d.gy,
+                                 d.gz};
+        for (int i = 0; i < 12; i++)
+          ASSERT_EQ(o[i], want[i]) << "number " << i << " of block " << b << ", thread " << t;
       }
   }
 }
 
 TEST(Basics, GridsReachTheirLimits) {
-  for (auto [x, y, z] : {std::tuple<int64_t, int64_t, int64_t>{300000, 1, 1}, {1, 65535, 1}, {1, 1, 65535}, {3, 101, 77}}) {
+  for (auto [x, y, z] :
+       {std::tuple<int64_t, int64_t, int64_t>{300000, 1, 1}, {1, 65535, 1}, {1, 1, 65535}, {3, 101, 77}}) {
     unsigned long long blocks = 0;
     unsigned largest[3] = {};
     launch_test("count_blocks", {x, y, z}, {1}, &blocks, &largest[0]);
@@ -56,7 +67,8 @@ TEST(Basics, ArgumentsArriveByValue) {
 
 TEST(Basics, TheHelperRefusesWrongArguments) {
   std::vector<long long> out(12);
-  EXPECT_THROW(launch_test("arguments", {1}, {1}, ConvArgs{}, 1.0f, static_cast<unsigned char>(0), out.data()), std::logic_error);
+  EXPECT_THROW(launch_test("arguments", {1}, {1}, ConvArgs{}, 1.0f, static_cast<unsigned char>(0), out.data()),
+               std::logic_error);
   EXPECT_THROW(launch_test("arguments", {1}, {1}, out.data()), std::logic_error);
   EXPECT_THROW(launch_test("nothing of this name", {1}, {1}), std::logic_error);
 }
@@ -99,7 +111,8 @@ TEST(Basics, UnwrittenSharedMemoryIsNoNumber) {
   for (int round = 0; round < 3; round++) {
     std::vector<float> in(256, 1), out(256);
     unsigned long long alignment;
-    launch_entry(planned_launch("reverse_dynamic"), {1}, {256}, 1024, {.workers = 1}, in.data(), out.data(), &alignment);
+    launch_entry(planned_launch("reverse_dynamic"), {1}, {256}, 1024, {.workers = 1}, in.data(), out.data(),
+                 &alignment);
     launch_entry(planned_launch("read_unwritten"), {1}, {256}, 1024, {.workers = 1}, out.data());
     for (float v : out) ASSERT_TRUE(std::isnan(v));
   }

@@ -1,7 +1,6 @@
 // The arithmetic of the device language, against its definition.
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 #include <random>
 
@@ -70,9 +69,10 @@ TEST(DeviceFunctions, Bits) {
 }
 
 TEST(DeviceFunctions, RoundedArithmetic) {
-  float a = 1 + 0x1p-12f, b = 1 - 0x1p-12f;
-  EXPECT_EQ(__fmul_rn(a, b), 1.0f) << "the product alone rounds to 1";
-  EXPECT_EQ(__fmaf_rn(a, b, -1.0f), -0x1p-24f) << "fused: one rounding";
+  float a = 1 + 0x1p-12f;
+  EXPECT_EQ(__fmul_rn(a, a), 1 + 0x1p-11f) << "the product alone loses its last bit";
+  EXPECT_EQ(__fmaf_rn(a, a, -(1 + 0x1p-11f)), 0x1p-24f) << "fused: one rounding";
+  EXPECT_EQ(__fadd_rn(__fmul_rn(a, a), -(1 + 0x1p-11f)), 0.0f) << "not fused by the compiler";
   EXPECT_EQ(__fadd_rn(1.0f, 0x1p-24f), 1.0f);
   EXPECT_EQ(__fdividef(1.0f, 4.0f), 0.25f);
   EXPECT_NEAR(rsqrtf(2.0f), 0.70710678f, 1e-7);

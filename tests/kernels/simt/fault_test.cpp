@@ -41,9 +41,11 @@ std::string fault(std::string_view kernel, Shape block, A... arguments) {
 template <class... A>
 void expect_found_in_any_order(std::string_view kernel, Shape block, const std::string& part, A... arguments) {
   for (uint32_t seed = 1; seed <= 25; seed++) {
-    auto said = fault_of([&] { launch_entry(planned_launch(kernel), {4}, block, 0, {.order_seed = seed}, arguments...); });
+    auto said =
+        fault_of([&] { launch_entry(planned_launch(kernel), {4}, block, 0, {.order_seed = seed}, arguments...); });
     ASSERT_NE(said.find(part), std::string::npos) << "seed " << seed << ": " << said;
-    ASSERT_TRUE(said.starts_with("kernel " + std::string(kernel) + ", block (") || said.starts_with("deadlock in kernel "))
+    ASSERT_TRUE(said.starts_with("kernel " + std::string(kernel) + ", block (") ||
+                said.starts_with("deadlock in kernel "))
         << said;
   }
   expect_healthy();
@@ -59,7 +61,8 @@ TEST(Fault, BarrierNotReachedByAll) {
   EXPECT_EQ(fault("warp_exits", {96}),
             "kernel warp_exits, block (0, 0, 0), thread (32, 0, 0), at " + at("warp_exits") +
                 ": the barrier is not reached by all: this thread has ended while 32 of 96 wait there");
-  for (int who : {0, 5, 63}) expect_found_in_any_order("exit_before_barrier", {64}, "the barrier is not reached by all", who);
+  for (int who : {0, 5, 63})
+    expect_found_in_any_order("exit_before_barrier", {64}, "the barrier is not reached by all", who);
   EXPECT_EQ(fault("exit_before_barrier", {64}, 64), "") << "nobody exits: the negative control";
 }
 
@@ -74,7 +77,7 @@ TEST(Fault, DifferentBarriers) {
 }
 
 TEST(Fault, MaskNamesALaneThatEnded) {
-  std::vector<int> out(64);
+  std::vector<int> out(4 * 64);
   EXPECT_EQ(fault("mask_of_ended_lane", {64}, out.data(), 3),
             "kernel mask_of_ended_lane, block (0, 0, 0), thread (3, 0, 0), at " + at("mask_of_ended_lane") +
                 ": __shfl_sync with mask 0xffffffff names lane 3, which has ended");
@@ -86,7 +89,7 @@ TEST(Fault, MaskNamesALaneThatEnded) {
 }
 
 TEST(Fault, MaskNamesALaneThatDoesNotExist) {
-  std::vector<int> out(64);
+  std::vector<int> out(4 * 64);
   EXPECT_EQ(fault("mask_of_missing_lane", {40}, out.data()),
             "kernel mask_of_missing_lane, block (0, 0, 0), thread (32, 0, 0), at " + at("mask_of_missing_lane") +
                 ": __ballot_sync with mask 0xffffffff names lane 8, which does not exist");
@@ -95,7 +98,7 @@ TEST(Fault, MaskNamesALaneThatDoesNotExist) {
 }
 
 TEST(Fault, MaskLeavesOutTheCaller) {
-  std::vector<int> out(32);
+  std::vector<int> out(4 * 32);
   EXPECT_EQ(fault("mask_without_caller", {32}, out.data()),
             "kernel mask_without_caller, block (0, 0, 0), thread (0, 0, 0), at " + at("mask_without_caller") +
                 ": __shfl_xor_sync with mask 0x0000fffe leaves out the calling lane 0");
@@ -103,18 +106,19 @@ TEST(Fault, MaskLeavesOutTheCaller) {
 }
 
 TEST(Fault, DifferentOperationsMeet) {
-  std::vector<int> out(32);
+  std::vector<int> out(4 * 32);
   EXPECT_EQ(fault("different_operations", {32}, out.data()),
             "kernel different_operations, block (0, 0, 0), thread (31, 0, 0), at " + at("shuffle_side") +
                 ": lanes 31 and 0 wait for each other in different operations: __shfl_sync with mask 0xffffffff, and "
                 "__ballot_sync with mask 0xffffffff at " +
                 at("ballot_side"));
   expect_found_in_any_order("different_operations", {32}, "wait for each other in different operations", out.data());
-  EXPECT_EQ(fault("different_shuffles", {32}, out.data()),
-            "kernel different_shuffles, block (0, 0, 0), thread (31, 0, 0), at " + at("up_side") +
-                ": lanes 31 and 0 wait for each other in different operations: __shfl_up_sync with mask 0xffffffff, and "
-                "__shfl_down_sync with mask 0xffffffff at " +
-                at("down_side"));
+  EXPECT_EQ(
+      fault("different_shuffles", {32}, out.data()),
+      "kernel different_shuffles, block (0, 0, 0), thread (31, 0, 0), at " + at("up_side") +
+          ": lanes 31 and 0 wait for each other in different operations: __shfl_up_sync with mask 0xffffffff, and "
+          "__shfl_down_sync with mask 0xffffffff at " +
+          at("down_side"));
   EXPECT_EQ(fault("different_masks", {32}, out.data()),
             "kernel different_masks, block (0, 0, 0), thread (31, 0, 0), at " + at("large_mask") +
                 ": lanes 31 and 0 wait for each other in different operations: __shfl_sync with mask 0xffffffff, and "
@@ -199,7 +203,8 @@ TEST(Fault, LeavesNoObjectAndNoFibreBehind) {
 
 TEST(Fault, TheFirstOneEndsTheGrid) {
   // A million blocks would take long; after the fault in block 0 none is begun.
-  auto said = fault_of([] { launch_entry(planned_launch("trap_at"), {int64_t{1} << 30}, {32}, 0, {.workers = 2}, 0, 0); });
+  auto said =
+      fault_of([] { launch_entry(planned_launch("trap_at"), {int64_t{1} << 30}, {32}, 0, {.workers = 2}, 0, 0); });
   EXPECT_NE(said.find("block (0, 0, 0)"), std::string::npos) << said;
 }
 

@@ -1,5 +1,5 @@
-// Kernels that break a rule of the machine, each in its own way. The marks (FAULT name) are looked up by the tests, which
-// expect the fault to name the line that the mark stands on.
+// Kernels that break a rule of the machine, each in its own way. The marks (FAULT name) are looked up by the tests,
+// which expect the fault to name the line that the mark stands on.
 #include "convscope/kernel.h"
 
 #ifndef __CUDACC__
@@ -13,12 +13,12 @@ struct Counted {
 };
 #endif
 
-extern "C" __global__ void exit_before_barrier(int who) {
+extern "C" __global__ void exit_before_barrier(unsigned who) {
   if (threadIdx.x == who) return;
   __syncthreads();  // FAULT exit_before_barrier
 }
 
-extern "C" __global__ void two_barriers(int border) {
+extern "C" __global__ void two_barriers(unsigned border) {
   if (threadIdx.x < border) {
     __syncthreads();  // FAULT first_barrier
   } else {
@@ -32,26 +32,28 @@ extern "C" __global__ void warp_exits() {
   __syncthreads();  // FAULT warp_exits
 }
 
+__device__ __forceinline__ int* cell(int* out) { return out + blockIdx.x * blockDim.x + threadIdx.x; }
+
 extern "C" __global__ void mask_of_ended_lane(int* out, int who) {
   int t = threadIdx.x;
   if (t == who) return;
-  out[t] = __shfl_sync(0xffffffffu, t, 0);  // FAULT mask_of_ended_lane
+  *cell(out) = __shfl_sync(0xffffffffu, t, 0);  // FAULT mask_of_ended_lane
 }
 
 extern "C" __global__ void mask_of_missing_lane(int* out) {
-  out[threadIdx.x] = __ballot_sync(0xffffffffu, 1);  // FAULT mask_of_missing_lane
+  *cell(out) = __ballot_sync(0xffffffffu, 1);  // FAULT mask_of_missing_lane
 }
 
 extern "C" __global__ void mask_without_caller(int* out) {
-  out[threadIdx.x] = __shfl_xor_sync(0x0000fffeu, 1, 1);  // FAULT mask_without_caller
+  *cell(out) = __shfl_xor_sync(0x0000fffeu, 1, 1);  // FAULT mask_without_caller
 }
 
 extern "C" __global__ void different_operations(int* out) {
   int t = threadIdx.x;
   if (t % 2) {
-    out[t] = __shfl_sync(0xffffffffu, t, 0);  // FAULT shuffle_side
+    *cell(out) = __shfl_sync(0xffffffffu, t, 0);  // FAULT shuffle_side
   } else {
-    out[t] = __ballot_sync(0xffffffffu, t);  // FAULT ballot_side
+    *cell(out) = __ballot_sync(0xffffffffu, t);  // FAULT ballot_side
   }
 }
 
@@ -59,33 +61,34 @@ extern "C" __global__ void different_operations(int* out) {
 extern "C" __global__ void different_shuffles(int* out) {
   int t = threadIdx.x;
   if (t % 2) {
-    out[t] = __shfl_up_sync(0xffffffffu, t, 1);  // FAULT up_side
+    *cell(out) = __shfl_up_sync(0xffffffffu, t, 1);  // FAULT up_side
   } else {
-    out[t] = __shfl_down_sync(0xffffffffu, t, 1);  // FAULT down_side
+    *cell(out) = __shfl_down_sync(0xffffffffu, t, 1);  // FAULT down_side
   }
 }
 
 extern "C" __global__ void different_masks(int* out) {
   int t = threadIdx.x;
   if (t == 0) {
-    out[t] = __shfl_sync(0x00000003u, t, 0);  // FAULT small_mask
+    *cell(out) = __shfl_sync(0x00000003u, t, 0);  // FAULT small_mask
   } else {
-    out[t] = __shfl_sync(0xffffffffu, t, 0);  // FAULT large_mask
+    *cell(out) = __shfl_sync(0xffffffffu, t, 0);  // FAULT large_mask
   }
 }
 
 // Lane 0 waits for lane 1, which waits for the block.
 extern "C" __global__ void circular_wait() {
+  __syncthreads();                        // one that all reach
   if (threadIdx.x == 0) __syncwarp(0x3);  // FAULT waits_for_lane
   __syncthreads();                        // FAULT waits_for_block
 }
 
-extern "C" __global__ void trap_at(int block, int thread) {
+extern "C" __global__ void trap_at(unsigned block, unsigned thread) {
   if (blockIdx.x == block && threadIdx.x == thread) __trap();  // FAULT trap
   __syncthreads();
 }
 
-extern "C" __global__ void throw_at(int thread, int kind) {
+extern "C" __global__ void throw_at(unsigned thread, int kind) {
 #ifndef __CUDACC__
   if (threadIdx.x == thread) {
     if (kind == 0) throw std::runtime_error("planted in a kernel");

@@ -1,8 +1,7 @@
 // Launches as a whole: workers, progress, cancel, and several at the same time.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
+#include <gtest/gtest.h>
 #include <numeric>
 #include <thread>
 
@@ -52,7 +51,8 @@ TEST(Launch, CancelIsLookedAtBetweenBlocks) {
     blocks_run = 0;
     int which = 10;
     void* args[] = {&which};
-    EXPECT_THROW(simt::launch(cancelling, {1000000}, {1}, 0, args, {.workers = workers, .activity = &activity}), Cancelled);
+    EXPECT_THROW(simt::launch(cancelling, {1000000}, {1}, 0, args, {.workers = workers, .activity = &activity}),
+                 Cancelled);
     EXPECT_GE(blocks_run, 1);
     EXPECT_LT(blocks_run, 1000) << "the blocks after it are not begun";
     if (workers == 1) {
@@ -78,7 +78,8 @@ TEST(Launch, CancelFromAnotherThread) {
     activity.cancel();
   });
   auto start = std::chrono::steady_clock::now();
-  EXPECT_THROW(launch_entry(planned_launch("many_barriers"), {int64_t{1} << 30}, {32}, 0, {.activity = &activity}, 10), Cancelled);
+  EXPECT_THROW(launch_entry(planned_launch("many_barriers"), {int64_t{1} << 30}, {32}, 0, {.activity = &activity}, 10),
+               Cancelled);
   person.join();
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
@@ -91,7 +92,8 @@ TEST(Launch, TwoHostThreadsAtTheSameTime) {
       std::iota(in.begin(), in.end(), base + round);
       launch_test("block_sum", {8}, {96}, in.data(), out.data());
       for (size_t b = 0; b < 8; b++)
-        wrong += out[b] != std::accumulate(in.begin() + static_cast<long>(96 * b), in.begin() + static_cast<long>(96 * b + 96), 0);
+        wrong += out[b] != std::accumulate(in.begin() + static_cast<long>(96 * b),
+                                           in.begin() + static_cast<long>(96 * b + 96), 0);
     }
   };
   std::thread a(host, 0), b(host, 100000);
@@ -124,7 +126,8 @@ TEST(Launch, InsideABodyOfThePool) {
     std::vector<int> in(64 * 5), out(5);
     std::iota(in.begin(), in.end(), static_cast<int>(i));
     launch_test("block_sum", {5}, {64}, in.data(), out.data());
-    for (size_t b = 0; b < 5; b++) wrong += out[b] != 64 * (static_cast<int>(i) + 64 * static_cast<int>(b)) + 64 * 63 / 2;
+    for (size_t b = 0; b < 5; b++)
+      wrong += out[b] != 64 * (static_cast<int>(i) + 64 * static_cast<int>(b)) + 64 * 63 / 2;
   });
   EXPECT_EQ(wrong, 0);
 }

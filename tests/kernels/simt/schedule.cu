@@ -1,4 +1,5 @@
-// Kernels whose result depends on the order of threads or blocks: wrong on purpose, to show that seeds change the order.
+// Kernels whose result depends on the order of threads or blocks: wrong on purpose, to show that seeds change the
+// order.
 #include "convscope/kernel.h"
 
 // Each thread reads its neighbour's cell without waiting for it.

@@ -1,7 +1,7 @@
-// A seed shuffles the order of lanes, warps and blocks. A kernel without races must not notice; one with a race must show it.
-#include <gtest/gtest.h>
-
+// A seed shuffles the order of lanes, warps and blocks. A kernel without races must not notice; one with a race must
+// show it.
 #include <algorithm>
+#include <gtest/gtest.h>
 #include <numeric>
 #include <set>
 
@@ -45,7 +45,8 @@ TEST(Schedule, OneSeedIsOneOrder) {
 std::vector<unsigned> turns(uint32_t seed, int blocks, int threads) {
   unsigned counter = 0;
   std::vector<unsigned> turn(static_cast<size_t>(blocks * threads));
-  launch_entry(planned_launch("turns"), {blocks}, {threads}, 0, {.workers = 1, .order_seed = seed}, &counter, turn.data());
+  launch_entry(planned_launch("turns"), {blocks}, {threads}, 0, {.workers = 1, .order_seed = seed}, &counter,
+               turn.data());
   EXPECT_EQ(counter, turn.size());
   return turn;
 }
@@ -59,22 +60,37 @@ TEST(Schedule, EveryThreadRunsOnceInAnyOrder) {
     }
 }
 
+// The order in which groups of `size` threads get their first turn.
+std::vector<size_t> order_of(const std::vector<unsigned>& turn, size_t size) {
+  std::vector<size_t> groups(turn.size() / size);
+  std::iota(groups.begin(), groups.end(), size_t{0});
+  auto first = [&](size_t g) { return *std::min_element(&turn[g * size], &turn[g * size] + size); };
+  std::sort(groups.begin(), groups.end(), [&](size_t a, size_t b) { return first(a) < first(b); });
+  return groups;
+}
+
+bool is_rotation(const std::vector<size_t>& order) {
+  for (size_t i = 1; i < order.size(); i++)
+    if (order[i] != (order[i - 1] + 1) % order.size()) return false;
+  return true;
+}
+
 TEST(Schedule, SeedsShuffleLanesWarpsAndBlocks) {
   auto straight = turns(0, 10, 128);
   EXPECT_TRUE(std::is_sorted(straight.begin(), straight.end())) << "no seed: in order";
-  int lanes = 0, warps = 0, blocks = 0;
-  for (uint32_t seed = 1; seed <= 20; seed++) {
-    auto turn = turns(seed, 10, 128);
-    lanes += !std::is_sorted(turn.begin(), turn.begin() + 32);
-    auto first_of = [&](size_t begin, size_t n) { return *std::min_element(turn.begin() + static_cast<long>(begin), turn.begin() + static_cast<long>(begin + n)); };
-    warps += !(first_of(0, 32) < first_of(32, 32) && first_of(32, 32) < first_of(64, 32) && first_of(64, 32) < first_of(96, 32));
-    bool in_order = true;
-    for (size_t b = 1; b < 10; b++) in_order &= first_of(128 * (b - 1), 128) < first_of(128 * b, 128);
-    blocks += !in_order;
+  std::set<std::vector<size_t>> lanes, warps, blocks;
+  int rotated = 0;
+  for (uint32_t seed = 1; seed <= 30; seed++) {
+    auto turn = turns(seed, 11, 128);
+    lanes.insert(order_of({turn.begin(), turn.begin() + 32}, 1));
+    warps.insert(order_of({turn.begin(), turn.begin() + 128}, 32));
+    blocks.insert(order_of(turn, 128));
+    rotated += is_rotation(order_of(turn, 128));
   }
-  EXPECT_GE(lanes, 18);
-  EXPECT_GE(warps, 12);
-  EXPECT_GE(blocks, 16);
+  EXPECT_GE(lanes.size(), 25u);
+  EXPECT_GE(warps.size(), 10u) << "of 24 orders of four warps";
+  EXPECT_GE(blocks.size(), 20u);
+  EXPECT_LE(rotated, 8) << "blocks are not only begun at another place";
 }
 
 TEST(Schedule, ABusyKernelHasOneResult) {
@@ -105,8 +121,10 @@ TEST(Schedule, LadderKernelsDoNotNotice) {
         auto shuffled = test::run_kernel(*k, p, t, seed);
         bool same = std::equal(straight.data(), straight.data() + straight.size_bytes(), shuffled.data());
         // Scatter says of itself that the order of its additions changes the last bits.
-        if (k->name() == "scatter") order_dependent += !same;
-        else ASSERT_TRUE(same) << k->name() << " under seed " << seed << " on " << describe(p);
+        if (k->name() == "scatter")
+          order_dependent += !same;
+        else
+          ASSERT_TRUE(same) << k->name() << " under seed " << seed << " on " << describe(p);
       }
     }
   }

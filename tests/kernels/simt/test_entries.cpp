@@ -9,7 +9,8 @@ Launch planned_launch(std::string_view function, bool traced) {
     if (k->kind() != KernelKind::test) continue;
     const auto* kernel = traced ? find_traced(k->name()) : k;
     if (!kernel) continue;
-    for (const auto& l : kernel->plan_for({}).launches())
+    Plan plan = kernel->plan_for({});
+    for (const auto& l : plan.launches())
       if (l.entry.name == function) return l;
   }
   throw std::logic_error("no test kernel launches " + std::string(function));

@@ -20,7 +20,8 @@ void launch_entry(const Launch& planned, Shape grid, Shape block, size_t shared_
                   const simt::LaunchOptions& options, A... arguments) {
   // The emulator gets untyped pointers, so a wrong argument must be caught here.
   std::vector<size_t> sizes{sizeof arguments...};
-  if (sizes.size() != planned.arguments.size()) throw std::logic_error("another number of arguments than the kernel has");
+  if (sizes.size() != planned.arguments.size())
+    throw std::logic_error("another number of arguments than the kernel has");
   for (size_t i = 0; i < sizes.size(); i++)
     if (sizes[i] != planned.arguments[i].size) throw std::logic_error("an argument of another size than the kernel's");
   std::array<void*, sizeof...(A)> pointers{&arguments...};

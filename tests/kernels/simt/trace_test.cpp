@@ -1,12 +1,11 @@
 // Tracing: each access of a traced kernel once, with its size, kind, thread and source line; nothing else.
 #include "kernels/runtime/simt/trace.h"
 
-#include <dlfcn.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
+#include <dlfcn.h>
 #include <filesystem>
+#include <gtest/gtest.h>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -27,7 +26,7 @@ using simt::AccessKind;
 using test::launch_entry;
 using test::planned_launch;
 
-std::string test_kernels_missing() {
+[[maybe_unused]] std::string test_kernels_missing() {
   static const std::string why = [] {
     auto module = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libtest_traced.so";
     if (!std::filesystem::exists(module)) return std::string("libtest_traced.so is not built here");
@@ -40,7 +39,7 @@ std::string test_kernels_missing() {
 #if defined(__SANITIZE_THREAD__)
 #define NEEDS_TRACING GTEST_SKIP() << "no traced module in a ThreadSanitizer build"
 #else
-#define NEEDS_TRACING                             \
+#define NEEDS_TRACING                         \
   ASSERT_EQ(simt::load_traced_kernels(), ""); \
   ASSERT_EQ(test_kernels_missing(), "")
 #endif
@@ -81,7 +80,10 @@ TEST(Trace, SizesKindsThreadsAndLines) {
   std::vector<double> d(40);
   std::vector<unsigned char> c(40);
   auto run = [&](bool traced) {
-    return trace([&] { launch_entry(planned_launch("trace_sizes", traced), {2}, {20}, 0, {}, f.data(), v.data(), d.data(), c.data(), out.data()); });
+    return trace([&] {
+      launch_entry(planned_launch("trace_sizes", traced), {2}, {20}, 0, {}, f.data(), v.data(), d.data(), c.data(),
+                   out.data());
+    });
   };
   auto all = run(true);
   struct Want {
@@ -90,9 +92,10 @@ TEST(Trace, SizesKindsThreadsAndLines) {
     unsigned size;
     AccessKind kind;
   };
-  for (const Want& w : {Want{"single", range_of(f), 4, AccessKind::read}, Want{"float4", range_of(v), 16, AccessKind::read},
-                        Want{"double", range_of(d), 8, AccessKind::read}, Want{"byte", range_of(c), 1, AccessKind::read},
-                        Want{"out", range_of(out), 4, AccessKind::write}}) {
+  for (const Want& w :
+       {Want{"single", range_of(f), 4, AccessKind::read}, Want{"float4", range_of(v), 16, AccessKind::read},
+        Want{"double", range_of(d), 8, AccessKind::read}, Want{"byte", range_of(c), 1, AccessKind::read},
+        Want{"out", range_of(out), 4, AccessKind::write}}) {
     SCOPED_TRACE(w.mark);
     int line = test::line_of(source, std::string("// TRACE ") + w.mark);
     int found = 0;
@@ -109,7 +112,7 @@ TEST(Trace, SizesKindsThreadsAndLines) {
     }
     EXPECT_EQ(found, 40);
   }
-  EXPECT_EQ(all.size(), 5u * 40) << "and nothing else: no threadIdx, no stack, no argument";
+  EXPECT_EQ(all.size(), 5u * 40) << "and nothing else: no index, no stack, no argument";
   std::map<uint64_t, int> of_block;
   for (const auto& a : all) of_block[a.block]++;
   EXPECT_EQ(of_block, (std::map<uint64_t, int>{{0, 100}, {1, 100}}));
@@ -152,7 +155,8 @@ TEST(Trace, SharedMemoryAndAtomicsYesStackNo) {
 TEST(Trace, MemcpyIsRecorded) {
   NEEDS_TRACING;
   std::vector<int> in(6 * 32, 1), out(32);
-  auto all = trace([&] { launch_entry(planned_launch("trace_memcpy", true), {1}, {32}, 0, {}, in.data(), out.data()); });
+  auto all =
+      trace([&] { launch_entry(planned_launch("trace_memcpy", true), {1}, {32}, 0, {}, in.data(), out.data()); });
   EXPECT_EQ(out[0], 6);
   EXPECT_EQ(count(all, range_of(in), AccessKind::read), 32);
   int line = test::line_of(source, "// TRACE memcpy");
@@ -242,11 +246,12 @@ TracedRun run_traced(const KernelDefinition& kernel, const ConvProblem& p) {
   device->write(*w, 0, t.w.data(), t.w.size_bytes());
   device->write(*b, 0, t.b.data(), t.b.size_bytes());
   auto all = trace([&] {
-    device->run(kernel, kernel.plan_for(p), {x->address(), w->address(), p.bias ? b->address() : 0, y->address(), 0}, {});
+    device->run(kernel, kernel.plan_for(p), {x->address(), w->address(), p.bias ? b->address() : 0, y->address(), 0},
+                {});
   });
   auto range = [](const DeviceMemory& m) { return Range{m.address(), m.size()}; };
   TracedRun out;
-  out.counts = {count(all, range(*x), AccessKind::read),  count(all, range(*w), AccessKind::read),
+  out.counts = {count(all, range(*x), AccessKind::read), count(all, range(*w), AccessKind::read),
                 p.bias ? count(all, range(*b), AccessKind::read) : 0, count(all, range(*y), AccessKind::write),
                 count(all, range(*y), AccessKind::atomic)};
   EXPECT_EQ(count(all, range(*x), AccessKind::write), 0);
@@ -290,7 +295,8 @@ Counts implied(const std::string& rung, const ConvProblem& p) {
           // The inputs from the last tap's for the first output to the first tap's for the last one.
           int64_t left = m0 + (offset + p.padding - ks[u0 + now - 1] * p.dilation) / s;
           int64_t right = m0 + 255 + (offset + p.padding - ks[u0] * p.dilation) / s;
-          c.x_reads += std::max<int64_t>(0, std::min(right, p.length - 1) - std::max<int64_t>(left, 0) + 1) * cin * p.groups * p.batch;
+          c.x_reads += std::max<int64_t>(0, std::min(right, p.length - 1) - std::max<int64_t>(left, 0) + 1) * cin *
+                       p.groups * p.batch;
         }
       }
   }
@@ -305,9 +311,12 @@ std::vector<ConvProblem> traced_problems() {
   grouped.in_channels = 6, grouped.out_channels = 18, grouped.groups = 2, grouped.kernel_size = 7, grouped.length = 12;
   grouped.stride = 3, grouped.padding = 2, grouped.output_padding = 1, grouped.bias = true;
   ConvProblem wide = grouped;
-  wide.groups = 1, wide.out_channels = 3, wide.in_channels = 10, wide.length = 300, wide.dtype = DType::f64, wide.stride = 1;
+  wide.groups = 1, wide.out_channels = 3, wide.in_channels = 10, wide.length = 300, wide.dtype = DType::f64,
+  wide.stride = 1;
   wide.output_padding = 0;
-  return {kb79, grouped, wide};
+  ConvProblem rounds;  // taps so far apart that they are taken in three rounds
+  rounds.in_channels = 2, rounds.out_channels = 2, rounds.kernel_size = 7, rounds.length = 50, rounds.dilation = 100;
+  return {kb79, grouped, wide, rounds};
 }
 
 TEST(Trace, LadderKernelsTouchExactlyWhatTheirLoopsSay) {
@@ -352,7 +361,8 @@ TEST(Trace, TracedKernelsComputeTheSame) {
       if (k->kind() != KernelKind::ladder || !k->requires_hardware().empty() || !k->unsupported(p).empty()) continue;
       const auto* traced = find_traced(k->name());
       ASSERT_NE(traced, nullptr) << k->name();
-      auto got = trace([&] { EXPECT_EQ(test::first_wrong(p, t, expected, test::run_kernel(*traced, p, t)), "") << k->name(); });
+      auto got = trace(
+          [&] { EXPECT_EQ(test::first_wrong(p, t, expected, test::run_kernel(*traced, p, t)), "") << k->name(); });
       EXPECT_FALSE(got.empty());
     }
   }

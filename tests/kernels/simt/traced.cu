@@ -1,13 +1,14 @@
 // Kernels for the tests of tracing; compiled plain and traced. The marks (TRACE name) are looked up by the tests.
 #include "convscope/kernel.h"
 
-extern "C" __global__ void trace_sizes(const float* f, const float4* v, const double* d, const unsigned char* c, float* out) {
-  int t = threadIdx.x;
-  float a = f[t];     // TRACE single
-  float4 b = v[t];    // TRACE float4
-  double e = d[t];    // TRACE double
-  int g = c[t];       // TRACE byte
-  out[t] = a + b.x + b.y + b.z + b.w + static_cast<float>(e) + g;  // TRACE out
+extern "C" __global__ void trace_sizes(const float* f, const float4* v, const double* d, const unsigned char* c,
+                                       float* out) {
+  int n = blockDim.x * gridDim.x, t = (threadIdx.x + blockIdx.x * n) % n;  // none of these four is recorded
+  float a = f[t];                                                          // TRACE single
+  float4 b = v[t];                                                         // TRACE float4
+  double e = d[t];                                                         // TRACE double
+  int g = c[t];                                                            // TRACE byte
+  out[t] = a + b.x + b.y + b.z + b.w + static_cast<float>(e) + g;          // TRACE out
 }
 
 extern "C" __global__ void trace_copy(const float4* in, float4* out) {
@@ -22,8 +23,8 @@ extern "C" __global__ void trace_places(const int* in, int* out, int* counter) {
   for (int i = 0; i < 4; i++) local[(i + t) % 4] = i;
   cell[t] = in[t] + local[t % 4];  // TRACE shared_write
   __syncthreads();
-  out[t] = cell[63 - t];           // TRACE shared_read
-  atomicAdd(counter, 1);           // TRACE atomic
+  out[t] = cell[63 - t];  // TRACE shared_read
+  atomicAdd(counter, 1);  // TRACE atomic
 }
 
 extern "C" __global__ void trace_memcpy(const int* in, int* out) {

@@ -7,15 +7,19 @@ __device__ __forceinline__ void shuffle_lanes(const T* in, T* out, unsigned mask
   int t = threadIdx.x;
   if (!(mask >> (t % 32) & 1)) return;
   T v = in[t];
-  if (mode == 0) v = __shfl_sync(mask, v, operand, width);
-  else if (mode == 1) v = __shfl_up_sync(mask, v, static_cast<unsigned>(operand), width);
-  else if (mode == 2) v = __shfl_down_sync(mask, v, static_cast<unsigned>(operand), width);
-  else v = __shfl_xor_sync(mask, v, operand, width);
+  if (mode == 0)
+    v = __shfl_sync(mask, v, operand, width);
+  else if (mode == 1)
+    v = __shfl_up_sync(mask, v, static_cast<unsigned>(operand), width);
+  else if (mode == 2)
+    v = __shfl_down_sync(mask, v, static_cast<unsigned>(operand), width);
+  else
+    v = __shfl_xor_sync(mask, v, operand, width);
   out[t] = v;
 }
-#define SHUFFLE_OF(T, name)                                                                                    \
+#define SHUFFLE_OF(T, name)                                                                               \
   extern "C" __global__ void name(const T* in, T* out, unsigned mask, int mode, int operand, int width) { \
-    shuffle_lanes(in, out, mask, mode, operand, width);                                                        \
+    shuffle_lanes(in, out, mask, mode, operand, width);                                                   \
   }
 SHUFFLE_OF(int, shuffle_int)
 SHUFFLE_OF(unsigned, shuffle_unsigned)
@@ -68,13 +72,21 @@ extern "C" __global__ void votes(const int* predicate, unsigned mask, unsigned* 
   all[t] = __all_sync(mask, predicate[t]);
 }
 
-// Who is here? Asked in three branches and in a loop that lanes leave one by one.
-extern "C" __global__ void active_lanes(unsigned* straight, unsigned* branch, unsigned* loop) {
+// Who is here? Asked by all and in three branches.
+extern "C" __global__ void active_lanes(unsigned* straight, unsigned* branch) {
   int t = threadIdx.x;
   straight[t] = __activemask();
-  if (t % 3 == 0) branch[t] = __activemask();
-  else if (t % 3 == 1) branch[t] = __activemask();
-  else branch[t] = __activemask();
+  if (t % 3 == 0)
+    branch[t] = __activemask();
+  else if (t % 3 == 1)
+    branch[t] = __activemask();
+  else
+    branch[t] = __activemask();
+}
+
+// In a loop that lanes leave one by one; the last answer of each.
+extern "C" __global__ void active_in_loop(unsigned* loop) {
+  int t = threadIdx.x;
   for (int r = 0; r <= t % 8; r++) loop[t] = __activemask();
 }
 
@@ -113,7 +125,8 @@ CONVSCOPE_KERNEL(test_warp) {
     plan.launch(ENTRY(two_halves), {1}, {1}).args(plan.y(), 0);
     plan.launch(ENTRY(overlapping_masks), {1}, {1}).args(plan.y());
     plan.launch(ENTRY(votes), {1}, {1}).args(plan.x(), 0, plan.y(), plan.y(), plan.y());
-    plan.launch(ENTRY(active_lanes), {1}, {1}).args(plan.y(), plan.y(), plan.y());
+    plan.launch(ENTRY(active_lanes), {1}, {1}).args(plan.y(), plan.y());
+    plan.launch(ENTRY(active_in_loop), {1}, {1}).args(plan.y());
     plan.launch(ENTRY(warp_memory), {1}, {1}).args(plan.y());
     plan.launch(ENTRY(many_shuffles), {1}, {1}).args(0, plan.y());
   });

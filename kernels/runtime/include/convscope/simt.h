@@ -17,6 +17,8 @@
 #define __host__
 #define __constant__ static
 #define __forceinline__ inline __attribute__((always_inline))
+// Nothing: a macro with content would break the __attribute__((__noinline__)) of system headers that come after it.
+#define __noinline__
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
 #define __grid_constant__
@@ -109,6 +111,7 @@ CONVSCOPE_UNTRACED T shuffle(uint32_t mask, T value, int operand, int width, Shu
                              const Site& at) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "shuffles move 4 or 8 bytes");
   int self = static_cast<int>(lane()), base = self & ~(width - 1), from = self;
+  operand &= 31;  // five bits of it, as shfl.sync of the PTX ISA takes them
   switch (mode) {
     case Shuffle::indexed: from = base + (operand & (width - 1)); break;
     case Shuffle::up: from = self - operand; break;
@@ -297,18 +300,23 @@ inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __dmul_rn(double a, double b) { return a * b; }
 inline float rsqrtf(float v) { return 1 / std::sqrt(v); }
 using std::abs, std::fabs, std::fma, std::fmax, std::fmin, std::sqrt;
-// CUDA's min and max take mixed integer types; the common type decides, as there.
+// CUDA's min and max take mixed types; the common type decides, as there. Of floating types they are fmin and fmax: a
+// number wins over NaN.
 template <class A, class B>
 constexpr std::common_type_t<A, B> min(A a, B b) {
   using C = std::common_type_t<A, B>;
-  return static_cast<C>(b) < static_cast<C>(a) ? static_cast<C>(b) : static_cast<C>(a);
+  const C p = static_cast<C>(a), q = static_cast<C>(b);
+  if constexpr (std::is_floating_point_v<C>) return p != p || q < p ? q : p;
+  else return q < p ? q : p;
 }
 template <class A, class B>
 constexpr std::common_type_t<A, B> max(A a, B b) {
   using C = std::common_type_t<A, B>;
-  return static_cast<C>(a) < static_cast<C>(b) ? static_cast<C>(b) : static_cast<C>(a);
+  const C p = static_cast<C>(a), q = static_cast<C>(b);
+  if constexpr (std::is_floating_point_v<C>) return p != p || p < q ? q : p;
+  else return p < q ? q : p;
 }
 
-#ifdef __SANITIZE_THREAD__
+#ifdef CONVSCOPE_TRACED
 #define memcpy ::convscope::simt::traced_copy
 #endif

@@ -1,0 +1,139 @@
+#include "app/model/document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/problem/presets.h"
+
+namespace convscope {
+namespace {
+
+template <class... F>
+struct Overload : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overload(F...) -> Overload<F...>;
+
+// A file sets the shape of its tensor: with one loaded, these parameters cannot move away from it.
+void check_source(const ConvProblem& p, const char* field, const TensorSource& s, const std::vector<int64_t>& shape) {
+  if (s.kind != InputKind::file) return;
+  if (!s.values) throw InputError(field, s.file, "was not read");
+  if (s.values->dtype != p.dtype) throw InputError(field, s.file, fmt::format("holds {}, the problem is {}", name_of(s.values->dtype), name_of(p.dtype)));
+  if (s.values->shape != shape)
+    throw InputError(field, s.file, fmt::format("has shape [{}], the problem needs [{}]: change the problem back, or take other values", fmt::join(s.values->shape, ", "), fmt::join(shape, ", ")));
+}
+
+void require_whole(const Document& d) {
+  require_legal(d.problem);
+  const auto& p = d.problem;
+  check_source(p, "input", d.inputs.x, {p.batch, p.in_channels, p.length});
+  check_source(p, "weight", d.inputs.w, {p.in_channels, p.out_per_group(), p.kernel_size});
+  if (p.bias) check_source(p, "bias-values", d.inputs.b, {p.out_channels});
+  if (p.dtype == DType::f64 && d.accuracy != Accuracy::strict) throw InputError("accuracy", std::string(name_of(d.accuracy)), "is for f32 problems; f64 is always strict");
+}
+
+}  // namespace
+
+Document::Document() : problem(find_preset("kernelbench-79-small").problem) {}
+
+bool needs_run(const Document& from, const Document& to) {
+  return !(from.problem == to.problem && from.inputs == to.inputs && from.kernel == to.kernel && from.accuracy == to.accuracy && from.device == to.device);
+}
+
+Document apply(const Document& from, const Change& change) {
+  Document d = from;
+  std::visit(Overload{
+                 [&](const SetProblem& c) { d.problem = c.problem; },
+                 [&](const LoadPreset& c) {
+                   d.problem = find_preset(c.name).problem;
+                   // Files fit one shape: with another problem the usual values come back.
+                   for (auto* s : {&d.inputs.x, &d.inputs.w, &d.inputs.b})
+                     if (s->kind == InputKind::file) *s = {s == &d.inputs.x ? InputKind::random : InputKind::initial, {}, {}};
+                   if (d.problem.dtype == DType::f64) d.accuracy = Accuracy::strict;
+                 },
+                 [&](const SetKernel& c) {
+                   if (c.name.empty()) throw InputError("kernel", "''", "must have a name");
+                   d.kernel = c.name;
+                 },
+                 [&](const SetCompareWith& c) { d.compare_with = c.name; },
+                 [&](const SetSource& c) {
+                   TensorSource& s = c.role == Role::input ? d.inputs.x : c.role == Role::weight ? d.inputs.w : d.inputs.b;
+                   s = c.source;
+                   if (!s.values) return;
+                   // Its shape sets the problem, as on the command line.
+                   const auto& shape = s.values->shape;
+                   auto& p = d.problem;
+                   if (shape.size() != (c.role == Role::bias ? 1u : 3u)) throw InputError("input", s.file, fmt::format("has {} dimensions", shape.size()));
+                   if (c.role == Role::input) p.batch = shape[0], p.in_channels = shape[1], p.length = shape[2];
+                   if (c.role == Role::weight) p.in_channels = shape[0], p.out_channels = shape[1] * p.groups, p.kernel_size = shape[2];
+                   if (c.role == Role::bias) p.out_channels = shape[0], p.bias = true;
+                 },
+                 [&](const SetSeed& c) { d.inputs.seed = c.seed; },
+                 [&](const SetTolerance& c) {
+                   if (!(c.atol >= 0) || !(c.rtol >= 0) || !std::isfinite(c.atol) || !std::isfinite(c.rtol))
+                     throw InputError("tolerance", fmt::format("{}, {}", c.atol, c.rtol), "must not be negative");
+                   d.atol = c.atol, d.rtol = c.rtol;
+                 },
+                 [&](const SetAccuracy& c) { d.accuracy = c.accuracy; },
+                 [&](const SetDevice& c) { d.device = c.name; },
+                 [&](const ReplaceDocument& c) { d = c.document; },
+             },
+             change);
+  require_whole(d);
+  return d;
+}
+
+std::string describe_change(const Document& from, const Document& to) {
+  std::vector<std::string> parts;
+  for (const auto& f : problem_fields())
+    if (from.problem.*f.value != to.problem.*f.value) parts.push_back(fmt::format("{} {} → {}", f.name, from.problem.*f.value, to.problem.*f.value));
+  if (from.problem.bias != to.problem.bias) parts.push_back(to.problem.bias ? "bias on" : "bias off");
+  if (from.problem.dtype != to.problem.dtype) parts.push_back(fmt::format("dtype {} → {}", name_of(from.problem.dtype), name_of(to.problem.dtype)));
+  if (parts.size() > 2) {
+    std::string preset = preset_of(to.problem);
+    parts = {preset.empty() ? "problem" : "problem " + preset};
+  }
+  if (from.kernel != to.kernel) parts.push_back(fmt::format("kernel {} → {}", from.kernel, to.kernel));
+  if (from.compare_with != to.compare_with) parts.push_back("compare with " + to.compare_with);
+  if (!(from.inputs.x == to.inputs.x)) parts.push_back("input values");
+  if (!(from.inputs.w == to.inputs.w)) parts.push_back("weight values");
+  if (!(from.inputs.b == to.inputs.b)) parts.push_back("bias values");
+  if (from.inputs.seed != to.inputs.seed) parts.push_back(fmt::format("seed {} → {}", from.inputs.seed, to.inputs.seed));
+  if (from.atol != to.atol || from.rtol != to.rtol) parts.push_back("tolerance");
+  if (from.accuracy != to.accuracy) parts.push_back(fmt::format("accuracy {}", name_of(to.accuracy)));
+  if (from.device != to.device) parts.push_back("device " + to.device);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Span slider_span(const ConvProblem& p, int64_t ConvProblem::*field) {
+  using P = ConvProblem;
+  // As far as the sizes people look at go; a typed number may go further.
+  if (field == &P::stride) return {1, 16};
+  if (field == &P::dilation) return {1, 16};
+  if (field == &P::kernel_size) return {1, 32};
+  if (field == &P::batch) return {1, 64};
+  if (field == &P::output_padding) return {0, std::max(p.stride, p.dilation) - 1};
+  if (field == &P::groups) {
+    int64_t a = p.in_channels, b = p.out_channels;
+    while (b) a %= b, std::swap(a, b);
+    return {1, std::max<int64_t>(1, a)};
+  }
+  if (field == &P::padding) {
+    // The last padding that leaves an output.
+    int64_t most = ((p.length - 1) * p.stride + p.dilation * (p.kernel_size - 1) + p.output_padding) / 2;
+    return {0, std::clamp<int64_t>(most, 0, 32)};
+  }
+  if (field == &P::length) return {1, 8192};
+  return {1, 512};  // channels
+}
+
+std::string preset_of(const ConvProblem& p) {
+  for (const auto& preset : presets())
+    if (preset.problem == p) return preset.name;
+  return "";
+}
+
+}  // namespace convscope

@@ -1,0 +1,91 @@
+// What a person has set: one plain value. The window shows it, commands make a new one of it, the engine computes it.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "kernels/problem/inputs.h"
+#include "kernels/verify/accuracy.h"
+#include "kernels/verify/compare.h"
+
+namespace convscope {
+
+// Always legal: check(problem) passes, and files fit. What a person types may be illegal for a while; that is a Draft.
+struct Document {
+  ConvProblem problem;
+  InputSpec inputs;
+  std::string kernel = "S4";
+  std::string compare_with = "oracle";  // or a reference: whose figures stand beside the kernel's
+  Accuracy accuracy = Accuracy::strict;
+  double atol = 1e-2, rtol = 1e-2;      // the gate that is shown beside the verdict
+  std::string device = "auto";
+
+  Document();  // the first thing a person sees: S4 on kernelbench-79-small
+  bool operator==(const Document&) const = default;
+};
+
+// Does a change between two documents need a new run of the kernel, or only another look at its result?
+bool needs_run(const Document& from, const Document& to);
+
+// ---- commands: everything that changes a Document -------------------------------------------------------------------
+
+struct SetProblem {
+  ConvProblem problem;
+};
+struct LoadPreset {
+  std::string name;
+};
+struct SetKernel {
+  std::string name;
+};
+struct SetCompareWith {
+  std::string name;
+};
+enum class Role { input, weight, bias };
+struct SetSource {
+  Role role;
+  TensorSource source;
+};
+struct SetSeed {
+  uint64_t seed;
+};
+struct SetTolerance {
+  double atol, rtol;
+};
+struct SetAccuracy {
+  Accuracy accuracy;
+};
+struct SetDevice {
+  std::string name;
+};
+struct ReplaceDocument {  // a session was opened
+  Document document;
+  std::string name;
+};
+
+using Change = std::variant<SetProblem, LoadPreset, SetKernel, SetCompareWith, SetSource, SetSeed, SetTolerance, SetAccuracy,
+                            SetDevice, ReplaceDocument>;
+
+// gesture: changes of one drag or one stretch of typing share a number and are one step of undo; 0 stands alone.
+struct Command {
+  Change change;
+  uint64_t gesture = 0;
+};
+
+// The document after a change. Errors: InputError in the words every interface uses; the document stays as it was.
+Document apply(const Document& from, const Change& change);
+
+// "stride 2 → 3", "kernel S4 → tiled": for the undo menu and the log.
+std::string describe_change(const Document& from, const Document& to);
+
+// The values of one parameter that are legal while the others stay as they are, as far as a slider should reach.
+struct Span {
+  int64_t low, high;
+};
+Span slider_span(const ConvProblem& p, int64_t ConvProblem::*field);
+
+// The preset whose problem this is, or "".
+std::string preset_of(const ConvProblem& p);
+
+}  // namespace convscope

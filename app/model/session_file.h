@@ -1,0 +1,25 @@
+// NAME.convscope: a document and a view as JSON (interface.md, "A session file").
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "app/model/document.h"
+#include "app/model/view.h"
+
+namespace convscope {
+
+struct SessionFile {
+  Document document;
+  View view;
+  nlohmann::json unknown;  // fields of other versions and of other programs: kept when it is saved again
+};
+
+// Reads a session; values in .npy files are read beside it (relative paths are relative to the session).
+// Errors: InputError naming the file and what is wrong with it.
+SessionFile load_session(const std::string& path);
+
+// Files of values are written as relative paths where they lie below the session's folder.
+// Errors: std::runtime_error.
+void save_session(const std::string& path, const SessionFile& s);
+
+}  // namespace convscope

@@ -1,0 +1,114 @@
+#include "app/model/settings.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+constexpr int version = 1;
+}
+
+void Settings::remember(const std::string& path) {
+  std::erase(recent, path);
+  recent.insert(recent.begin(), path);
+  if (recent.size() > 10) recent.resize(10);
+}
+
+std::string settings_folder() {
+  namespace fs = std::filesystem;
+  const char *xdg = std::getenv("XDG_CONFIG_HOME"), *home = std::getenv("HOME");
+  fs::path folder;
+  if (xdg && *xdg) folder = fs::path(xdg) / "convscope";
+  else if (home && *home) folder = fs::path(home) / ".config" / "convscope";
+  else return "";
+  std::error_code error;
+  fs::create_directories(folder, error);
+  return fs::is_directory(folder, error) ? folder.string() : "";
+}
+
+Settings load_settings(const std::string& file, std::string& note) {
+  Settings s;
+  std::ifstream in(file);
+  if (!in) return s;
+  std::stringstream text;
+  text << in.rdbuf();
+  json j = json::parse(text.str(), nullptr, false);
+  if (!j.is_object()) {
+    note = file + " cannot be read as settings: the defaults are used";
+    return s;
+  }
+  if (!j.contains("version") || !j["version"].is_number_integer() || j["version"].get<int>() > version) {
+    note = file + " is of a later version: the defaults are used, and it is left alone";
+    return s;
+  }
+  auto text_of = [&](const char* name, std::string& to) {
+    if (j.contains(name) && j[name].is_string()) to = j[name];
+  };
+  auto flag_of = [&](const char* name, bool& to) {
+    if (j.contains(name) && j[name].is_boolean()) to = j[name];
+  };
+  std::string theme;
+  text_of("theme", theme);
+  s.theme = theme == "light" ? Settings::Theme::light : Settings::Theme::dark;
+  if (j.contains("scale") && j["scale"].is_number()) s.scale = std::clamp(j["scale"].get<double>(), 0.75, 2.0);
+  flag_of("presenter", s.presenter);
+  flag_of("live", s.live);
+  text_of("value_colours", s.value_colours);
+  if (s.value_colours != "cividis") s.value_colours = "viridis";
+  text_of("layout", s.layout);
+  if (j.contains("recent") && j["recent"].is_array())
+    for (const auto& r : j["recent"])
+      if (r.is_string() && s.recent.size() < 10) s.recent.push_back(r);
+  return s;
+}
+
+bool save_settings(const std::string& file, const Settings& s) {
+  // What a later version has left there is not overwritten.
+  std::string note;
+  load_settings(file, note);
+  if (note.find("later version") != std::string::npos) return false;
+  json j = {{"version", version}, {"theme", s.theme == Settings::Theme::light ? "light" : "dark"}, {"scale", s.scale}, {"presenter", s.presenter}, {"live", s.live},
+            {"value_colours", s.value_colours}, {"recent", s.recent}, {"layout", s.layout}};
+  try {
+    write_file_safely(file, j.dump(2) + "\n");
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+void write_file_safely(const std::string& file, const std::string& bytes) {
+  std::string beside = file + ".part" + std::to_string(getpid());
+  auto fail = [&] {
+    std::string why = std::strerror(errno);
+    unlink(beside.c_str());
+    throw std::runtime_error(file + " cannot be written: " + why);
+  };
+  int fd = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) fail();
+  for (size_t at = 0; at < bytes.size();) {
+    ssize_t n = write(fd, bytes.data() + at, bytes.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      close(fd);
+      fail();
+    }
+    at += static_cast<size_t>(n);
+  }
+  bool ok = fsync(fd) == 0;
+  ok = close(fd) == 0 && ok;
+  if (!ok || rename(beside.c_str(), file.c_str()) != 0) fail();
+}
+
+}  // namespace convscope

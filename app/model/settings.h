@@ -1,0 +1,34 @@
+// What is kept between starts: theme, scale, recent files. In the user's configuration folder, with a version.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace convscope {
+
+struct Settings {
+  enum class Theme { dark, light };
+  Theme theme = Theme::dark;
+  double scale = 1;          // 0.75 to 2, on top of the display's own
+  bool presenter = false;    // large type
+  bool live = true;
+  std::string value_colours = "viridis";  // or cividis
+  std::vector<std::string> recent;        // newest first, at most 10
+  std::string layout;        // the docking layout, as Dear ImGui writes it
+
+  bool operator==(const Settings&) const = default;
+  void remember(const std::string& path);
+};
+
+// $XDG_CONFIG_HOME/convscope, or ~/.config/convscope. Made when it is not there; "" when that is impossible.
+std::string settings_folder();
+
+// Never fails: what cannot be read is the default, and `note` says why. A file of a later version is left alone.
+Settings load_settings(const std::string& file, std::string& note);
+// Written beside and renamed. False when it cannot be written.
+bool save_settings(const std::string& file, const Settings& s);
+
+// Replaces a file by writing another one beside it and renaming: a crash leaves the old or the new one, never half.
+// Errors: std::runtime_error with the system's reason.
+void write_file_safely(const std::string& file, const std::string& bytes);
+
+}  // namespace convscope

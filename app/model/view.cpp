@@ -1,0 +1,54 @@
+#include "app/model/view.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace convscope {
+namespace {
+
+constexpr double fewest = 2;  // elements along an axis at the closest zoom
+
+// An interval of at least `fewest` and at most `limit` elements that lies within 0…limit.
+void confine(double& low, double& high, double limit) {
+  double size = std::clamp(high - low, std::min(fewest, limit), limit);
+  low = std::clamp(low, 0.0, limit - size);
+  high = low + size;
+}
+
+}  // namespace
+
+View fitted(View v, Extent e) {
+  if (v.whole()) v.row0 = 0, v.row1 = e.rows, v.column0 = 0, v.column1 = e.columns;
+  confine(v.row0, v.row1, e.rows);
+  confine(v.column0, v.column1, e.columns);
+  return v;
+}
+
+View zoomed(const View& view, Extent e, double factor_rows, double factor_columns, double at_row, double at_column) {
+  View v = fitted(view, e);
+  auto axis = [](double& low, double& high, double factor, double at) {
+    double centre = low + (high - low) * at, size = (high - low) / factor;
+    low = centre - size * at;
+    high = low + size;
+  };
+  axis(v.row0, v.row1, factor_rows, at_row);
+  axis(v.column0, v.column1, factor_columns, at_column);
+  return fitted(v, e);
+}
+
+View moved(const View& view, Extent e, double rows, double columns) {
+  View v = fitted(view, e);
+  v.row0 += rows, v.row1 += rows, v.column0 += columns, v.column1 += columns;
+  return fitted(v, e);
+}
+
+View focused(const View& view, Extent e, ElementIndex at, double rows_shown, double columns_shown) {
+  View v = view;
+  auto row = static_cast<double>(at.row) + 0.5, column = static_cast<double>(at.column) + 0.5;
+  v.row0 = row - rows_shown / 2, v.row1 = row + rows_shown / 2;
+  v.column0 = column - columns_shown / 2, v.column1 = column + columns_shown / 2;
+  v.selected = at;
+  return fitted(v, e);
+}
+
+}  // namespace convscope

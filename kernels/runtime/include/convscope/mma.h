@@ -1,0 +1,70 @@
+// Tensor-core products of a warp, for the GPU and the emulator alike. The only place with inline PTX for them.
+//
+// mma.sync m16n8k8, TF32 (PTX ISA, "Matrix Fragments for mma.m16n8k8"): D = A · B + D with A [16, 8] row-major, B [8, 8],
+// D [16, 8] in f32. With g = lane / 4 and t = lane % 4 a lane holds
+//   a[0..3]: A[g][t], A[g + 8][t], A[g][t + 4], A[g + 8][t + 4]      b[0..1]: B[t][g], B[t + 4][g]
+//   d[0..3]: D[g][2t], D[g][2t + 1], D[g + 8][2t], D[g + 8][2t + 1]
+// All 32 lanes must call it. Inputs are f32 bit patterns of which the hardware ignores the low 13 bits: round them with
+// to_tf32() first. Needs sm_80.
+#pragma once
+#include "convscope/kernel.h"
+
+#if defined(__CUDACC__)
+#define CONVSCOPE_MMA __device__ __forceinline__
+#else
+#define CONVSCOPE_MMA CONVSCOPE_UNTRACED inline
+namespace convscope::simt {
+struct MmaSlot {
+  uint32_t a[4], b[2];
+  float d[4];
+};
+CONVSCOPE_SIMT_API void mma_m16n8k8_tf32(MmaSlot* const* lanes);
+}  // namespace convscope::simt
+#endif
+
+// Rounds to TF32: to nearest, ties away from zero (cvt.rna.tf32.f32). Infinities stay; a NaN stays a NaN.
+CONVSCOPE_MMA uint32_t to_tf32(float v) {
+#if defined(__CUDACC__)
+  uint32_t r;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(v));
+  return r;
+#else
+  uint32_t u = __float_as_uint(v);
+  if ((u & 0x7f800000u) == 0x7f800000u) return u & 0x007fffffu ? (u & 0xffffe000u) | 0x00400000u : u;
+  return (u + 0x1000u) & 0xffffe000u;
+#endif
+}
+
+// n products with one A: d[i] += A · b[i]. One exchange between the lanes for all of them in the emulator.
+template <int n>
+CONVSCOPE_MMA void mma_m16n8k8_tf32(float (&d)[n][4], const uint32_t (&a)[4], const uint32_t (&b)[n][2]
+#if !defined(__CUDACC__)
+                                    ,
+                                    const convscope::simt::Site& at = convscope::simt::Site::current()
+#endif
+) {
+#if defined(__CUDACC__)
+#pragma unroll
+  for (int i = 0; i < n; i++)
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[i][0]), "r"(b[i][1]));
+#else
+  convscope::simt::MmaSlot slots[n];
+  for (int i = 0; i < n; i++) slots[i] = {{a[0], a[1], a[2], a[3]}, {b[i][0], b[i][1]}, {d[i][0], d[i][1], d[i][2], d[i][3]}};
+  convscope::simt::collective(
+      ~0u, slots,
+      [](void* const* lanes, uint32_t) CONVSCOPE_UNTRACED {
+        convscope::simt::MmaSlot* product[32];
+        for (int i = 0; i < n; i++) {
+          for (int l = 0; l < 32; l++) product[l] = static_cast<convscope::simt::MmaSlot*>(lanes[l]) + i;
+          convscope::simt::mma_m16n8k8_tf32(product);
+        }
+      },
+      "mma.sync", at);
+  for (int i = 0; i < n; i++)
+    for (int r = 0; r < 4; r++) d[i][r] = slots[i].d[r];
+#endif
+}
+#undef CONVSCOPE_MMA

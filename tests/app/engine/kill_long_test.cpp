@@ -1,0 +1,11 @@
+#include <gtest/gtest.h>
+
+#include "tests/app/engine/kills.h"
+
+namespace convscope {
+namespace {
+
+TEST(Kill, AThousandEngines) { test::kill_engines(1000, 2); }
+
+}  // namespace
+}  // namespace convscope

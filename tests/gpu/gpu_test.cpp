@@ -1,0 +1,251 @@
+// What must be seen on a real GPU. Without one every test is skipped, with the driver's reason.
+//
+// The program is its own engine (with the faulty kernels above): gpu_tests engine.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "app/engine/client.h"
+#include "app/engine/codec.h"
+#include "app/engine/server.h"
+#include "kernels/problem/counts.h"
+#include "kernels/problem/presets.h"
+#include "kernels/runtime/registry.h"
+#include "kernels/verify/explain.h"
+#include "kernels/verify/judge.h"
+#include "tests/convolution.h"
+
+namespace convscope {
+namespace {
+using nlohmann::json;
+
+class Gpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (cuda_devices(why).empty()) GTEST_SKIP() << "no GPU: " << why;
+    device_ = open_cuda(0);
+  }
+  RunReport judge(const std::string& kernel, const ConvProblem& p, bool references = false) {
+    if (!judge_) {
+      references_ = references_for(*device_);
+      judge_ = std::make_unique<Judge>(*device_, references_);
+    }
+    RunSpec spec;
+    spec.kernel = &find_kernel(kernel);
+    spec.problem = p;
+    spec.samples = 5;
+    spec.references = references;
+    Activity activity;
+    return judge_->run(spec, activity);
+  }
+  std::unique_ptr<Device> device_;
+  std::vector<std::unique_ptr<Reference>> references_;
+  std::unique_ptr<Judge> judge_;
+};
+
+const char* const ladder[] = {"direct", "scatter", "polyphase", "tiled"};
+
+TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
+  test::Random random(20261121);
+  for (int i = 0; i < 60; i++) {
+    ConvProblem p = test::random_problem(random);
+    for (const char* kernel : ladder) {
+      auto r = judge(kernel, p);
+      ASSERT_EQ(r.verdict.status, Status::right) << kernel << " on " << describe(p) << ": " << r.verdict.sentence;
+    }
+  }
+}
+
+TEST_F(Gpu, GpuAndEmulatorAgreeBitwiseOnIntegers) {
+  // The exact pass says so for each; here both tensors are held against each other.
+  auto p = find_preset("kernelbench-79-small").problem;
+  InputSpec spec;
+  spec.x.kind = spec.w.kind = InputKind::integers;
+  Inputs in = make_inputs(p, spec);
+  auto emulator = open_emulator();
+  auto run = [&](Device& d, const char* kernel) {
+    auto put = [&](const HostTensor& t) {
+      auto m = d.allocate(t.size_bytes());
+      d.write(*m, 0, t.data(), t.size_bytes());
+      return m;
+    };
+    auto x = put(in.x), w = put(in.w);
+    std::vector<float> y(static_cast<size_t>(p.y_elements()));
+    auto out = d.allocate(y.size() * 4);
+    const auto& k = find_kernel(kernel);
+    d.run(k, k.plan_for(p), {x->address(), w->address(), 0, out->address(), 0}, {});
+    d.read(*out, 0, y.data(), y.size() * 4);
+    return y;
+  };
+  for (const char* kernel : ladder) EXPECT_EQ(run(*device_, kernel), run(*emulator, kernel)) << kernel;
+}
+
+TEST_F(Gpu, SpecimensFailAsDocumentedAtTheirOwnProblem) {
+  struct Case {
+    const char* kernel;
+    const char* preset;
+    double by_bound, by_gate;  // failing fractions; −1: right
+  };
+  for (const Case& c : {Case{"S0", "kernelbench-79", 0.999, 0.965}, {"S1", "kernelbench-64", -1, -1}, {"S2", "kernelbench-74", -1, -1},
+                        {"S3", "kernelbench-64", -1, -1}, {"S4", "kernelbench-79", 0.5, 0.483}}) {
+    // Full width and one sequence: minutes less than the full batch, and the fractions are the same.
+    ConvProblem p = find_preset(c.preset).problem;
+    p.batch = 1;
+    auto r = judge(c.kernel, p);
+    auto elements = static_cast<double>(r.error.elements);
+    if (c.by_bound < 0) {
+      EXPECT_EQ(r.verdict.status, Status::right) << c.kernel << ": " << r.verdict.sentence;
+    } else {
+      EXPECT_EQ(r.verdict.status, Status::wrong) << c.kernel;
+      EXPECT_NEAR(static_cast<double>(r.error.failing) / elements, c.by_bound, 0.0012) << c.kernel;
+      EXPECT_NEAR(static_cast<double>(r.error.gates[0].failing) / elements, c.by_gate, 0.002) << c.kernel;
+    }
+  }
+}
+
+TEST_F(Gpu, DeviceOracleAgreesWithTheCpuOracle) {
+  test::Random random(7);
+  for (int i = 0; i < 40; i++) {
+    ConvProblem p = test::random_problem(random);
+    Inputs in = make_inputs(p, {});
+    auto put = [&](const HostTensor& t) {
+      auto m = device_->allocate(t.size_bytes());
+      device_->write(*m, 0, t.data(), t.size_bytes());
+      return m;
+    };
+    auto x = put(in.x), b = put(in.b);
+    auto cpu = make_cpu_oracle(p, in);
+    auto gpu = make_device_oracle(p, in, *device_, {x->address(), 0, p.bias ? b->address() : 0, 0, 0});
+    // Sums in another order: a few units of 2^-53 · Σ|x·w| a term at most.
+    EXPECT_LE(oracle_disagreement(p, *cpu, *gpu, 64, static_cast<uint64_t>(i)), 2 + static_cast<double>(p.in_per_group() * p.kernel_size)) << describe(p);
+  }
+}
+
+TEST_F(Gpu, CudnnAndOurLaunchesShareOneContext) {
+  auto p = find_preset("kernelbench-79-small").problem;
+  for (int i = 0; i < 3; i++) {
+    auto r = judge("tiled", p, true);
+    EXPECT_EQ(r.verdict.status, Status::right) << r.verdict.sentence;
+    for (const auto& ref : r.references) {
+      if (!ref.reason.empty()) {
+        GTEST_LOG_(INFO) << ref.name << ": " << ref.reason;
+        continue;
+      }
+      ASSERT_TRUE(ref.max_bound_ratio) << ref.name;
+      EXPECT_LE(*ref.max_bound_ratio, 1) << ref.name << " " << ref.what_ran;
+    }
+    judge_.reset();
+    references_.clear();
+  }
+}
+
+TEST_F(Gpu, TimesHaveSpreadAndAFloor) {
+  auto r = judge("polyphase", find_preset("kernelbench-74").problem);
+  ASSERT_FALSE(r.hot.empty());
+  ASSERT_FALSE(r.cold.empty());
+  ASSERT_TRUE(r.floor_ms);
+  EXPECT_GT(r.cold.median_ms(), 0.9 * *r.floor_ms);
+  EXPECT_LT(r.hot.noise_pct(), 20);
+}
+
+TEST_F(Gpu, ExplainReadsWhatTheSpecimenReads) {
+  auto p = find_preset("kernelbench-79-small").problem;
+  Activity activity;
+  auto e = explain(*device_, find_kernel("S4"), p, {}, 0, 3, 10, activity);
+  ASSERT_EQ(e.taps.size(), 3u);
+  for (const auto& t : e.taps) {
+    EXPECT_FALSE(t.expected_i);
+    ASSERT_TRUE(t.read_i);
+    EXPECT_EQ(*t.read_i, (10 + 1 - 2 * t.k) / 2);
+  }
+  ASSERT_TRUE(e.read_total);
+  EXPECT_NEAR(*e.read_total, e.got, 1e-5);
+}
+
+TEST_F(Gpu, TensorCoreFragmentsAreTheEmulators) {
+  constexpr int steps = 4, length = 8 * steps;
+  std::mt19937 random(3);
+  for (bool integers : {true, false}) {
+    std::vector<float> a(16 * length), b(8 * length), on_gpu(128), on_cpu(128);
+    for (auto* v : {&a, &b})
+      for (float& f : *v) f = integers ? static_cast<float>(static_cast<int>(random() % 7) - 3) : static_cast<float>(random()) / 4294967296.0f - 0.5f;
+    ConvProblem p;
+    p.length = length;
+    auto emulator = open_emulator();
+    // The emulator has mma.sync: what it lacks is only the architecture's name.
+    auto run = [&](Device& d, std::vector<float>& y) {
+      auto put = [&](const std::vector<float>& v) {
+        auto m = d.allocate(v.size() * 4);
+        d.write(*m, 0, v.data(), v.size() * 4);
+        return m;
+      };
+      auto x = put(a), w = put(b), out = d.allocate(512);
+      const auto& k = find_kernel("gpu_mma");
+      d.run(k, k.plan_for(p), {x->address(), w->address(), 0, out->address(), 0}, {});
+      d.read(*out, 0, y.data(), 512);
+    };
+    run(*device_, on_gpu);
+    run(*emulator, on_cpu);
+    for (int i = 0; i < 128; i++) EXPECT_NEAR(on_gpu[static_cast<size_t>(i)], on_cpu[static_cast<size_t>(i)], integers ? 0 : 1e-5) << i;
+  }
+}
+
+TEST_F(Gpu, TooMuchMemoryIsRefusedBeforeItIsTaken) {
+  uint64_t before = device_->free_memory();
+  try {
+    device_->allocate(before + (uint64_t{1} << 30));
+    FAIL() << "allocated more than there is";
+  } catch (const InputError& e) {
+    EXPECT_EQ(e.field(), "memory");
+  }
+}
+
+// ---- a kernel that breaks the GPU costs one engine -------------------------------------------------------------------
+
+class GpuEngine : public Gpu {
+ protected:
+  json request(const char* kernel) {
+    RunRequest r;
+    r.kernel = kernel;
+    r.problem = find_preset("kernelbench-64-small").problem;
+    r.device = "cuda";
+    r.references = false;
+    std::vector<std::byte> payload;
+    json j = request_json(r, payload);
+    j["type"] = "run";
+    return j;
+  }
+  EngineClient client_{{.command = "/proc/self/exe engine"}};
+};
+
+TEST_F(GpuEngine, AnIllegalAddressIsReportedAndTheNextRunWorks) {
+  for (const char* kernel : {"gpu_wild", "gpu_trap"}) {
+    Answer a = client_.request(request(kernel).dump());
+    // The engine says what happened and ends, since its context is lost.
+    std::string what = a.kind == Answer::Kind::error ? json::parse(a.header).value("message", "") : a.message;
+    EXPECT_TRUE(a.kind == Answer::Kind::error || a.kind == Answer::Kind::crashed);
+    EXPECT_NE(what.find("gpu_test"), std::string::npos) << what;
+    Answer next = client_.request(request("tiled").dump());
+    ASSERT_EQ(next.kind, Answer::Kind::result) << next.message << next.header;
+    EXPECT_EQ(json::parse(next.header)["verdict"]["status"], "right");
+  }
+}
+
+TEST_F(GpuEngine, AKernelThatNeverEndsIsEnded) {
+  Answer a = client_.request(request("gpu_forever").dump(), {}, {}, 5);
+  EXPECT_EQ(a.kind, Answer::Kind::hung) << a.message << a.header;
+  Answer next = client_.request(request("tiled").dump());
+  ASSERT_EQ(next.kind, Answer::Kind::result) << next.message << next.header;
+  EXPECT_EQ(json::parse(next.header)["verdict"]["status"], "right");
+}
+
+}  // namespace
+}  // namespace convscope
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "engine") return convscope::serve_engine();
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,103 @@
+// Plans as data, and what becomes of their arguments.
+#include "convscope/plan.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+
+#include "kernels/runtime/device.h"
+#include "kernels/runtime/registry.h"
+#include "tests/convolution.h"
+#include "tests/support.h"
+
+namespace convscope {
+namespace {
+
+TEST(Plan, IsPlainData) {
+  ConvProblem p;
+  p.length = 9, p.stride = 3;
+  Plan plan = find_kernel("test_plan").plan_for(p);
+  EXPECT_EQ(plan.out_length(), p.out_length()) << "unless the kernel says otherwise";
+  EXPECT_EQ(plan.workspace_bytes(), 1000u);
+  ASSERT_EQ(plan.launches().size(), 2u);
+  const Launch& l = plan.launches()[1];
+  EXPECT_STREQ(l.entry.name, "see_arguments");
+  EXPECT_EQ(l.grid.count() * l.block.count(), 1);
+  ASSERT_EQ(l.arguments.size(), 8u);
+  const Tensor tensors[] = {Tensor::x, Tensor::w, Tensor::b, Tensor::y, Tensor::workspace};
+  for (size_t i = 0; i < 5; i++) {
+    EXPECT_TRUE(l.arguments[i].is_tensor);
+    EXPECT_EQ(l.arguments[i].tensor.tensor, tensors[i]);
+    EXPECT_EQ(l.arguments[i].size, sizeof(void*));
+  }
+  EXPECT_EQ(l.arguments[4].tensor.offset_bytes, 512);
+  // Values have the type of the kernel's parameter, whatever was given.
+  EXPECT_EQ(l.arguments[5].size, sizeof(int));
+  EXPECT_EQ(l.arguments[6].size, sizeof(double));
+  double real = 0;
+  std::memcpy(&real, l.arguments[6].value.data(), sizeof real);
+  EXPECT_EQ(real, 1.0);
+  EXPECT_EQ(l.arguments[7].size, sizeof(ConvArgs));
+}
+
+TEST(Plan, ArgumentsBecomeAddresses) {
+  auto device = open_emulator();
+  auto x = device->allocate(256), w = device->allocate(256), b = device->allocate(256), y = device->allocate(256),
+       workspace = device->allocate(1000);
+  for (auto [memory, value] : {std::pair{&x, 3.0f}, {&w, 4.0f}, {&b, 5.0f}}) device->write(**memory, 0, &value, 4);
+  const auto& kernel = find_kernel("test_plan");
+  for (bool bias : {false, true}) {
+    ConvProblem p;
+    p.bias = bias;
+    device->run(kernel, kernel.plan_for(p),
+                {x->address(), w->address(), bias ? b->address() : 0, y->address(), workspace->address()}, {});
+    float got[8];
+    device->read(*y, 0, got, sizeof got);
+    const float want[] = {3, 4, bias ? 5.0f : -1.0f, 2, 1, 1, 77, 0};
+    for (int i = 0; i < 8; i++) EXPECT_EQ(got[i], want[i]) << "number " << i;
+    char left = 0;
+    device->read(*workspace, 512, &left, 1);
+    EXPECT_EQ(left, 77) << "at the offset that the plan gave";
+  }
+}
+
+TEST(Plan, UnsupportedProblemsAreNamed) {
+  ConvProblem p;
+  p.in_channels = p.out_channels = p.groups = 2;
+  EXPECT_EQ(find_kernel("test_plan").unsupported(p), "takes one group only");
+  EXPECT_EQ(find_kernel("direct").unsupported(p), "");
+}
+
+TEST(Plan, CeilDiv) {
+  EXPECT_EQ(ceil_div(0, 256), 0);
+  EXPECT_EQ(ceil_div(1, 256), 1);
+  EXPECT_EQ(ceil_div(256, 256), 1);
+  EXPECT_EQ(ceil_div(257, 256), 2);
+  EXPECT_EQ(ceil_div(int64_t{1} << 40, 3), 366503875926);
+}
+
+// The run that the ladder's tests are built on must see a kernel that touches what is not its own.
+TEST(GuardedRun, SeesWhatAKernelTouches) {
+  test::Random r(60);
+  ConvProblem p;
+  p.in_channels = 2, p.kernel_size = 30, p.length = 20;
+  auto run = [&](int64_t mode) {
+    p.padding = mode;
+    auto t = test::random_tensors(r, p);
+    return test::run_kernel(find_kernel("test_touch"), p, t);
+  };
+  auto said = [&](int64_t mode) { return test::error_of<std::runtime_error>([&] { run(mode); }); };
+  auto right = run(0);
+  for (int64_t e = 0; e < right.elements(); e++) EXPECT_EQ(right.at(e), 0);
+  EXPECT_EQ(said(1), "the kernel wrote outside y, at byte -4");
+  EXPECT_EQ(said(2), "the kernel wrote outside y, at byte 180");
+  EXPECT_EQ(said(3), "the kernel changed x");
+  EXPECT_EQ(said(4), "the kernel changed w");
+  EXPECT_TRUE(std::isnan(run(5).at(0))) << "what lies behind x is NaN";
+  auto unwritten = run(6);
+  EXPECT_TRUE(std::isnan(unwritten.at(unwritten.elements() - 1)));
+  EXPECT_EQ(unwritten.at(0), 0);
+}
+
+}  // namespace
+}  // namespace convscope

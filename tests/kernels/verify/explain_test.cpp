@@ -1,0 +1,238 @@
+// What a kernel is said to read is what it reads: the definition for right kernels, its own formula for each specimen,
+// and mistakes of layout, channel, bias and sequence in words.
+#include "kernels/verify/explain.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "kernels/problem/counts.h"
+#include "kernels/runtime/registry.h"
+#include "tests/kernels/verify/judging.h"
+#include "tests/kernels/verify/specimen_model.h"
+#include "tests/support.h"
+
+namespace convscope {
+namespace {
+
+using test::between;
+using test::has;
+
+Explanation explained(const std::string& kernel, const ConvProblem& p, int64_t n, int64_t co, int64_t j) {
+  auto device = open_emulator();
+  Activity activity;
+  InputSpec spec;
+  spec.x.kind = InputKind::signed_uniform;
+  return explain(*device, test::kernel(kernel), p, spec, n, co, j, activity);
+}
+
+// Elements that matter: both borders, next to them, and some between.
+std::vector<int64_t> positions(test::Random& r, int64_t lout) {
+  std::vector<int64_t> list = {0, lout - 1, std::min<int64_t>(1, lout - 1), std::max<int64_t>(0, lout - 2)};
+  for (int i = 0; i < 3; i++) list.push_back(between(r, 0, lout - 1));
+  return list;
+}
+
+void expect_no_notes(const Explanation& e) {
+  EXPECT_EQ(e.channel_note + e.weight_note + e.batch_note + e.bias_note, "");
+}
+
+// The picture is complete: what it reads adds up to what it gives.
+void expect_totals_agree(const Explanation& e, DType dtype) {
+  ASSERT_TRUE(e.read_total);
+  // Inputs and weights are no larger than 1.
+  double size = std::fabs(e.bias) + static_cast<double>(e.taps.size()) * static_cast<double>(e.channels);
+  EXPECT_NEAR(*e.read_total, e.got, 8 * size * traits(dtype).unit_roundoff);
+}
+
+TEST(Explain, RightKernelsReadTheDefinition) {
+  test::Random r(70);
+  int outside = 0, inside = 0;
+  for (int i = 0; i < 40; i++) {
+    auto p = test::random_problem(r, {.kernel_size = 8, .length = 20});
+    for (const auto* k : all_kernels()) {
+      if (k->kind() != KernelKind::ladder || !k->unsupported(p).empty()) continue;
+      for (int64_t j : positions(r, p.out_length())) {
+        int64_t n = between(r, 0, p.batch - 1), co = between(r, 0, p.out_channels - 1);
+        auto e = explained(k->name(), p, n, co, j);
+        SCOPED_TRACE(k->name() + " on " + describe(p) + " at " + std::to_string(co) + ", " + std::to_string(j));
+        expect_no_notes(e);
+        EXPECT_TRUE(e.all_taps);
+        ASSERT_EQ(static_cast<int64_t>(e.taps.size()), p.kernel_size);
+        EXPECT_EQ(e.channels, p.in_per_group());
+        EXPECT_EQ(e.first_channel, co / p.out_per_group() * p.in_per_group());
+        for (const auto& t : e.taps) {
+          EXPECT_EQ(t.expected_i, test::should_read(p, j, t.k));
+          EXPECT_EQ(t.read_i, t.expected_i);
+          EXPECT_EQ(t.count, t.expected_i ? 1 : 0);
+          EXPECT_EQ(t.strange, "");
+          EXPECT_EQ(t.read_sum, t.expected_sum);
+          (t.expected_i ? inside : outside)++;
+        }
+        expect_totals_agree(e, p.dtype);
+        EXPECT_NEAR(e.expected, e.got, 1e-5 * static_cast<double>(e.channels * p.kernel_size + 1));
+        EXPECT_GT(e.launches, 0);
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+  EXPECT_GT(inside, 1000);
+  EXPECT_GT(outside, 1000);
+}
+
+TEST(Explain, SpecimensReadTheirOwnFormula) {
+  test::Random r(71);
+  int differ = 0, short_of = 0;
+  for (int i = 0; i < 60; i++) {
+    auto p = test::random_problem(r, {.groups = 2, .kernel_size = 6, .length = 16, .stride = 4, .dilation = 3});
+    for (const auto& m : test::specimen_models) {
+      auto q = p;
+      if (!m.groups) q.groups = 1;  // without them they read beyond the weights
+      if (!m.doubles) q.dtype = DType::f32;
+      for (int64_t j : positions(r, q.out_length())) {
+        int64_t n = between(r, 0, q.batch - 1), co = between(r, 0, q.out_channels - 1);
+        auto e = explained(m.name, q, n, co, j);
+        SCOPED_TRACE(std::string(m.name) + " on " + describe(q) + " at " + std::to_string(j));
+        if (j >= m.out_length(q)) {
+          EXPECT_TRUE(has(e.channel_note, "output is only " + std::to_string(m.out_length(q)) + " long"));
+          EXPECT_TRUE(std::isnan(e.got));
+          short_of++;
+          continue;
+        }
+        for (const auto& t : e.taps) {
+          EXPECT_EQ(t.read_i, test::reads(m, q, j, t.k)) << "tap " << t.k;
+          EXPECT_EQ(t.expected_i, test::should_read(q, j, t.k)) << "tap " << t.k;
+          differ += t.read_i != t.expected_i;
+        }
+        EXPECT_EQ(e.channel_note + e.weight_note + e.batch_note, "");
+        EXPECT_EQ(e.bias_note, q.bias && !m.bias ? "adds no bias where b[" + std::to_string(co) + "] belongs" : "");
+        expect_totals_agree(e, q.dtype);
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+  EXPECT_GT(differ, 500);
+  EXPECT_GT(short_of, 20);
+}
+
+// ---- mistakes in words ----------------------------------------------------------------------------------------------
+
+const ConvProblem general{.batch = 3,
+                          .in_channels = 4,
+                          .out_channels = 6,
+                          .kernel_size = 3,
+                          .length = 20,
+                          .stride = 2,
+                          .padding = 1,
+                          .output_padding = 1,
+                          .bias = true};
+
+TEST(Explain, NamesTheWrongWeights) {
+  // [Cout, Cin, K]: channel 2 of the output starts at flat filter 2·4.
+  auto e = explained("transposed_weights", general, 1, 2, 10);
+  EXPECT_EQ(e.weight_note, "for input channel 0 it reads w[1, 2, 1] where w[0, 2, 1] belongs");
+  EXPECT_EQ(e.channel_note + e.batch_note + e.bias_note, "");
+  EXPECT_FALSE(e.read_total) << "the table does not add up, and says so";
+  expect_no_notes(explained("transposed_weights", general, 1, 0, 10));
+  e = explained("exchanged_channels", general, 1, 2, 10);
+  EXPECT_EQ(e.weight_note, "for input channel 0 it reads w[0, 3, 1] where w[0, 2, 1] belongs");
+  EXPECT_EQ(e.bias_note, "adds b[3] where b[2] belongs");
+}
+
+TEST(Explain, NamesTheWrongChannels) {
+  auto p = general;
+  p.groups = 2;
+  auto e = explained("first_group_only", p, 1, 4, 10);
+  EXPECT_EQ(e.channel_note, "with the weights of input channel 2 it reads channel 0");
+  expect_no_notes(explained("first_group_only", p, 1, 1, 10));
+  // One product less: the channels it sums are too few at that tap.
+  e = explained("drops_a_tap", general, 0, 2, 10);
+  for (const auto& t : e.taps) EXPECT_EQ(t.count, 0);
+}
+
+TEST(Explain, NamesTheWrongSequence) {
+  EXPECT_EQ(explained("first_sequence_only", general, 2, 1, 10).batch_note, "reads sequence 0 where 2 belongs");
+  expect_no_notes(explained("first_sequence_only", general, 0, 1, 10));
+}
+
+TEST(Explain, NamesTheWrongBias) {
+  EXPECT_EQ(explained("no_bias", general, 0, 3, 10).bias_note, "adds no bias where b[3] belongs");
+  auto e = explained("bias_by_position", general, 0, 3, 10);
+  EXPECT_EQ(e.bias_note, "adds b[4] where b[3] belongs");
+  expect_totals_agree(e, DType::f32);
+  expect_no_notes(explained("bias_by_position", general, 0, 3, 9));
+  for (int64_t co = 0; co < 6; co++)
+    EXPECT_EQ(explained("doubled", general, 0, co, 10).bias_note,
+              "adds no single bias where b[" + std::to_string(co) + "] belongs");
+}
+
+TEST(Explain, ShowsMirroredTaps) {
+  auto e = explained("mirrored_taps", general, 0, 0, 9);
+  ASSERT_EQ(e.taps.size(), 3u);
+  // Taps 0 and 2 land on odd outputs; each weight meets the other one's input.
+  EXPECT_EQ(e.taps[0].expected_i, 5);
+  EXPECT_EQ(e.taps[0].read_i, 4);
+  EXPECT_EQ(e.taps[2].expected_i, 4);
+  EXPECT_EQ(e.taps[2].read_i, 5);
+  EXPECT_FALSE(e.taps[1].read_i);
+  expect_no_notes(e);
+  expect_totals_agree(e, DType::f32);
+}
+
+TEST(Explain, SaysWhatFitsNoReading) {
+  // Ignoring groups it reads beyond the weights.
+  auto p = general;
+  p.groups = 2, p.bias = false;
+  auto e = explained("S4", p, 0, 5, 10);
+  bool said = false;
+  for (const auto& t : e.taps) said |= t.strange == "the count is NaN: it reads what is not its input";
+  EXPECT_TRUE(said);
+  EXPECT_FALSE(e.read_total);
+  e = explained("doubled", general, 0, 0, 10);
+  EXPECT_EQ(e.taps[1].strange, "takes 2 inputs through one tap");
+}
+
+TEST(Explain, LongFiltersAreShownAroundTheirTaps) {
+  ConvProblem p{.in_channels = 2, .out_channels = 2, .kernel_size = 300, .length = 10, .stride = 7, .padding = 50};
+  auto e = explained("direct", p, 0, 1, 100);
+  EXPECT_FALSE(e.all_taps);
+  EXPECT_LE(e.taps.size(), 128u);
+  size_t expected = 0;
+  for (const auto& t : e.taps) {
+    expected += t.expected_i.has_value();
+    EXPECT_EQ(t.read_i, t.expected_i);
+  }
+  EXPECT_EQ(expected, taps_at(p, 100).size());
+  EXPECT_FALSE(e.read_total) << "not all taps were asked";
+}
+
+TEST(Explain, RefusesWhatIsNotThere) {
+  for (auto [n, co, j, field] : {std::tuple{3, 0, 0, "n 3 must be between 0 and 2"},
+                                 {0, 6, 0, "co 6 must be between 0 and 5"},
+                                 {0, 0, 40, "j 40 must be between 0 and 39"},
+                                 {-1, 0, 0, "n -1 must be between 0 and 2"}}) {
+    ASSERT_EQ(general.out_length(), 40);
+    EXPECT_EQ(test::error_of<InputError>([&, n = n, co = co, j = j] { explained("direct", general, n, co, j); }),
+              field);
+  }
+  auto p = general;
+  p.groups = 2;
+  EXPECT_EQ(test::error_of<InputError>([&] { explained("no_groups", p, 0, 0, 0); }),
+            "kernel no_groups takes one group only");
+  EXPECT_THROW(explained("needs_hopper", general, 0, 0, 0), MissingError);
+  // A grid of 6·40 threads has a block with some to spare.
+  p = general;
+  p.batch = 1;
+  EXPECT_THROW(explained("barrier_in_branch", p, 0, 0, 0), KernelFault);
+}
+
+TEST(TapFormula, HasItsNumbers) {
+  ConvProblem p{.kernel_size = 5, .length = 6, .stride = 2, .padding = 1, .dilation = 3};
+  EXPECT_EQ(tap_formula(p, 9, 0), "(9 + 1 − 0·3)/2 = 5");
+  EXPECT_EQ(tap_formula(p, 9, 1), "(9 + 1 − 1·3)/2 = 3.5: no whole number, no tap");
+  EXPECT_EQ(tap_formula(p, 9, 4), "(9 + 1 − 4·3)/2 = -1: outside 0…5, no tap");
+  EXPECT_EQ(tap_formula(p, 11, 0), "(11 + 1 − 0·3)/2 = 6: outside 0…5, no tap");
+  EXPECT_EQ(tap_formula(p, 0, 1), "(0 + 1 − 1·3)/2 = -1: outside 0…5, no tap");
+}
+
+}  // namespace
+}  // namespace convscope

@@ -1,0 +1,416 @@
+// The finder of patterns on outputs made for it: each pattern is found, with its size, and none where there is none.
+#include "kernels/verify/pattern.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "kernels/problem/counts.h"
+#include "tests/kernels/verify/judging.h"
+
+namespace convscope {
+namespace {
+
+using test::has;
+
+// Integers as the exact pass has them: mostly different, not zero where a tap lands.
+struct Signal {
+  ConvProblem p;
+  std::vector<double> biases;
+  test::MadeUpOracle oracle;
+
+  double bias(int64_t row) const { return biases.empty() ? 0 : biases[static_cast<size_t>(row % p.out_channels)]; }
+  double value(int64_t row, int64_t j) const {
+    if (taps_reaching(p, j) == 0) return bias(row);
+    auto h = static_cast<uint64_t>(row * 1000003 + j + 7) * 0x9e3779b97f4a7c15u;
+    h = (h ^ h >> 31) * 0xbf58476d1ce4e5b9u;
+    return static_cast<double>(h >> 40 & 31) - 15.5 + bias(row);
+  }
+  explicit Signal(const ConvProblem& problem)
+      : p(problem),
+        oracle(
+            problem, [this](int64_t r, int64_t j) { return value(r, j); }, [](int64_t, int64_t) { return 100.0; }) {
+    for (int64_t c = 0; c < p.b_elements(); c++)
+      biases.push_back(static_cast<double>(c % 5 + 1) * (c % 2 ? -0.25 : 0.25));
+  }
+
+  // The pattern of an output that is got(row, j).
+  Pattern find(const std::function<double(int64_t, int64_t)>& got) {
+    int64_t lout = p.out_length(), rows = p.batch * p.out_channels;
+    auto y = make_tensor(DType::f32, {p.batch, p.out_channels, lout}, [&](auto* out, int64_t n) {
+      for (int64_t e = 0; e < n; e++)
+        out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(got(e / lout, e % lout));
+    });
+    CompareOptions o;
+    o.exactness = Exactness::bitwise;
+    auto c = compare(p, oracle, {DType::f32, y.data(), lout}, o, nullptr);
+    std::vector<SampleRow> samples;
+    for (int64_t row = 0; row < rows; row++) {
+      SampleRow s{row, 0, {}, {}, bias(row)};
+      for (int64_t j = 0; j < lout; j++) s.got.push_back(y.at(row * lout + j)), s.expected.push_back(value(row, j));
+      samples.push_back(s);
+    }
+    return find_pattern(p, c, samples, biases, nullptr);
+  }
+};
+
+const ConvProblem plain{.batch = 2,
+                        .in_channels = 2,
+                        .out_channels = 6,
+                        .kernel_size = 5,
+                        .length = 150,
+                        .stride = 1,
+                        .padding = 4,
+                        .dilation = 3};
+
+void expect_no_explanation(const Pattern& p) {
+  EXPECT_FALSE(p.shift) << p.where;
+  EXPECT_FALSE(p.factor) << p.where;
+  EXPECT_FALSE(p.bias_missing) << p.where;
+  EXPECT_FALSE(p.bias_of_others) << p.where;
+  EXPECT_FALSE(p.channel_offset) << p.where;
+  EXPECT_TRUE(p.exchanged.empty()) << p.where;
+}
+
+TEST(Pattern, NothingWrongIsNothingToSay) {
+  Signal s(plain);
+  auto p = s.find([&](int64_t r, int64_t j) { return s.value(r, j); });
+  expect_no_explanation(p);
+  EXPECT_EQ(p.where, "");
+}
+
+TEST(Pattern, Shifts) {
+  for (bool bias : {false, true})
+    for (int64_t stride : {1, 2, 3}) {
+      auto q = plain;
+      q.bias = bias, q.stride = stride;
+      Signal s(q);
+      for (int64_t shift : {1, -1, 2, -3, 4, -4, 8, -8, 11}) {
+        auto p = s.find([&](int64_t r, int64_t j) { return s.value(r, j - shift); });
+        ASSERT_EQ(p.shift, shift) << p.where;
+        EXPECT_FALSE(p.factor || p.bias_missing || p.channel_offset);
+        std::string size = std::to_string(std::abs(shift)), sign = shift > 0 ? "+" : "−", other = shift > 0 ? "−" : "+";
+        EXPECT_TRUE(has(p.where, "the right values, shifted by " + sign + size +
+                                     (std::abs(shift) == 1 ? " position" : " positions")));
+        EXPECT_TRUE(has(p.where, "(y[j] holds what belongs at j " + other + " " + size + ")"));
+        EXPECT_EQ(has(p.where, " = padding"), std::abs(shift) == 4);
+        EXPECT_EQ(has(p.where, " = 2 · padding"), std::abs(shift) == 8);
+      }
+    }
+  auto q = plain;
+  q.output_padding = 2;
+  Signal s(q);
+  EXPECT_TRUE(has(s.find([&](int64_t r, int64_t j) { return s.value(r, j + 2); }).where,
+                  "shifted by −2 positions = output_padding"));
+}
+
+TEST(Pattern, ShiftWithoutTheBias) {
+  auto q = plain;
+  q.bias = true;
+  Signal s(q);
+  auto p = s.find([&](int64_t r, int64_t j) { return s.value(r, j - 4) - s.bias(r); });
+  EXPECT_EQ(p.shift, 4);
+  EXPECT_TRUE(p.bias_missing);
+}
+
+TEST(Pattern, NearlyAShiftIsNone) {
+  Signal s(plain);
+  // Every twentieth value is another one.
+  auto p = s.find([&](int64_t r, int64_t j) { return s.value(r, j - 4) + (j % 20 == 0); });
+  EXPECT_FALSE(p.shift) << p.where;
+  // A shift of another size in each row is no shift of the signal.
+  p = s.find([&](int64_t r, int64_t j) { return s.value(r, j - 1 - r); });
+  EXPECT_FALSE(p.shift) << p.where;
+}
+
+// Outputs that no tap reaches hold the bias wherever they stand: they must not pass for a shift.
+TEST(Pattern, BiasIsNoEvidenceOfAShift) {
+  ConvProblem q{.in_channels = 1, .out_channels = 4, .kernel_size = 2, .length = 5, .stride = 200, .bias = true};
+  Signal s(q);
+  ASSERT_LT(q.out_length() - structural_zeros(q) / 4, q.out_length() / 50) << "nearly all outputs are the bias";
+  auto p = s.find([&](int64_t r, int64_t j) { return taps_reaching(q, j) ? s.value(r, j) + 1 : s.bias(r); });
+  expect_no_explanation(p);
+}
+
+TEST(Pattern, Factors) {
+  Signal s(plain);
+  for (double f : {2.0, 0.5, -1.0, 3.0}) {
+    auto p = s.find([&](int64_t r, int64_t j) { return f * s.value(r, j); });
+    EXPECT_EQ(p.factor, f);
+    EXPECT_FALSE(p.shift);
+  }
+  EXPECT_TRUE(
+      has(s.find([&](int64_t r, int64_t j) { return -s.value(r, j); }).where, "every value is -1 times the right one"));
+  auto zeros = s.find([](int64_t, int64_t) { return 0.0; });
+  EXPECT_EQ(zeros.factor, 0.0);
+  EXPECT_TRUE(has(zeros.where, "zeros instead of the result"));
+  auto other = s.find([&](int64_t r, int64_t j) { return (j % 2 ? 2 : 3) * s.value(r, j); });
+  EXPECT_FALSE(other.factor);
+  auto in_one = s.find([&](int64_t r, int64_t j) { return (r % 6 == 4 ? 2 : 1) * s.value(r, j); });
+  EXPECT_EQ(in_one.factor, 2.0);
+  EXPECT_TRUE(has(in_one.where, "; in channel 4"));
+}
+
+TEST(Pattern, Bias) {
+  auto q = plain;
+  q.bias = true;
+  Signal s(q);
+  auto p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) - s.bias(r); });
+  EXPECT_TRUE(p.bias_missing);
+  EXPECT_TRUE(has(p.where, "the bias is missing"));
+  p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) - s.bias(r) + s.bias(j); });
+  EXPECT_TRUE(p.bias_of_others);
+  EXPECT_TRUE(has(p.where, "right but for the bias: that of other channels is added"));
+  p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) + s.bias(r); });
+  EXPECT_FALSE(p.bias_missing || p.bias_of_others) << "added twice is neither: " << p.where;
+  p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) - (r ? s.bias(r) : 0); });
+  EXPECT_TRUE(p.bias_missing);
+  EXPECT_TRUE(has(p.where, "in channels 1–5") || has(p.where, "in all") || has(p.where, "bias is missing"));
+}
+
+TEST(Pattern, Channels) {
+  Signal s(plain);
+  auto in_channel = [&](int64_t c, double other) {
+    return s.find([&, c, other](int64_t r, int64_t j) {
+      return r % 6 == c ? s.value(r, j) + other * static_cast<double>(1 + j % 3) : s.value(r, j);
+    });
+  };
+  EXPECT_TRUE(has(in_channel(0, 1).where, "in channel 0"));
+  EXPECT_TRUE(has(in_channel(5, 1).where, "in channel 5"));
+  auto several = s.find([&](int64_t r, int64_t j) {
+    return r % 6 == 1 || r % 6 >= 4 ? s.value(r, j) + static_cast<double>(1 + j % 3) : s.value(r, j);
+  });
+  EXPECT_TRUE(has(several.where, "in channels 1, 4–5"));
+  expect_no_explanation(several);
+  auto q = plain;
+  q.groups = 2;
+  Signal g(q);
+  auto later = g.find([&](int64_t r, int64_t j) {
+    return r % 6 >= 3 ? g.value(r, j) + static_cast<double>(1 + j % 3) : g.value(r, j);
+  });
+  EXPECT_TRUE(has(later.where, "in channels 3–5 (every group but the first)"));
+  auto part = g.find([&](int64_t r, int64_t j) {
+    return r % 6 >= 4 ? g.value(r, j) + static_cast<double>(1 + j % 3) : g.value(r, j);
+  });
+  EXPECT_FALSE(has(part.where, "every group"));
+}
+
+TEST(Pattern, ExchangedChannels) {
+  Signal s(plain);
+  auto from = [&](auto source) {
+    return s.find([&, source](int64_t r, int64_t j) { return s.value(r / 6 * 6 + source(r % 6), j); });
+  };
+  auto p = from([](int64_t c) { return c ^ 1; });
+  EXPECT_EQ(p.exchanged, (std::vector<std::pair<int64_t, int64_t>>{{0, 1}, {2, 3}, {4, 5}}));
+  EXPECT_TRUE(has(p.where, "channels exchanged: 0 and 1, 2 and 3, 4 and 5"));
+  p = from([](int64_t c) { return c == 1 ? 4 : c == 4 ? 1 : c; });
+  EXPECT_EQ(p.exchanged, (std::vector<std::pair<int64_t, int64_t>>{{1, 4}}));
+  EXPECT_TRUE(has(p.where, "in channels 1, 4"));
+  p = from([](int64_t c) { return (c + 2) % 6; });
+  EXPECT_EQ(p.channel_offset, 2);
+  EXPECT_TRUE(has(p.where, "a channel holds what belongs 2 channels later"));
+  p = from([](int64_t c) { return (c + 5) % 6; });
+  EXPECT_EQ(p.channel_offset, -1);
+  EXPECT_TRUE(has(p.where, "a channel holds what belongs 1 channel earlier"));
+  // Another exchange in each batch is none of channels.
+  p = s.find([&](int64_t r, int64_t j) { return s.value(r / 6 * 6 + (r % 6 + 1 + r / 6) % 6, j); });
+  expect_no_explanation(p);
+  // One row that fits no exchange speaks against it.
+  p = s.find([&](int64_t r, int64_t j) {
+    return r % 6 == 2 ? s.value(r, j) + static_cast<double>(1 + j % 3) : s.value(r / 6 * 6 + (r % 6 + 1) % 6, j);
+  });
+  EXPECT_FALSE(p.channel_offset) << p.where;
+}
+
+TEST(Pattern, Residues) {
+  for (int64_t stride : {2, 3, 8}) {
+    ConvProblem q{.in_channels = 2, .out_channels = 3, .kernel_size = 12, .length = 60, .stride = stride};
+    Signal s(q);
+    auto wrong_in = [&](auto hit) {
+      return s.find([&, hit](int64_t r, int64_t j) {
+        return hit(j % stride, j) ? s.value(r, j) + static_cast<double>(1 + j % 5) : s.value(r, j);
+      });
+    };
+    auto p = wrong_in([](int64_t c, int64_t) { return c == 1; });
+    EXPECT_TRUE(has(p.where, stride == 2
+                                 ? "every odd output (j mod 2 = 1), and no even one"
+                                 : "every output with j mod " + std::to_string(stride) + " in {1}, and no other"));
+    expect_no_explanation(p);
+    p = wrong_in([](int64_t c, int64_t j) { return c == 0 && j % 7 == 0; });
+    EXPECT_TRUE(has(
+        p.where, stride == 2 ? "some of the even outputs (j mod 2 = 0), and no odd one"
+                             : "some of the outputs with j mod " + std::to_string(stride) + " in {0}, and no other"));
+    p = wrong_in([](int64_t, int64_t) { return true; });
+    EXPECT_TRUE(has(p.where, "in all residues of j mod " + std::to_string(stride)));
+  }
+  ConvProblem q{.in_channels = 2, .out_channels = 3, .kernel_size = 12, .length = 60, .stride = 8};
+  Signal s(q);
+  auto p = s.find([&](int64_t r, int64_t j) {
+    return j % 8 >= 2 && j % 8 != 5 ? s.value(r, j) + static_cast<double>(1 + j % 5) : s.value(r, j);
+  });
+  EXPECT_TRUE(has(p.where, "j mod 8 in {2–4, 6–7}, and no other"));
+}
+
+TEST(Pattern, ResiduesThatNoTapReaches) {
+  for (bool bias : {false, true}) {
+    ConvProblem q{
+        .in_channels = 2, .out_channels = 3, .kernel_size = 3, .length = 80, .stride = 4, .dilation = 2, .bias = bias};
+    Signal s(q);
+    auto p = s.find([&](int64_t r, int64_t j) {
+      return taps_reaching(q, j) ? s.value(r, j) : s.value(r, j) + static_cast<double>(1 + j % 5);
+    });
+    EXPECT_TRUE(has(p.where, std::string("every output with j mod 4 in {1, 3}, where no tap lands and ") +
+                                 (bias ? "exactly the bias" : "exactly 0") + " should stand"));
+    p = s.find([&](int64_t r, int64_t j) {
+      return j % 4 == 1 || j % 4 == 2 ? s.value(r, j) + static_cast<double>(1 + j % 5) : s.value(r, j);
+    });
+    EXPECT_FALSE(has(p.where, "no tap lands")) << "of the wrong ones taps reach half";
+  }
+}
+
+TEST(Pattern, Borders) {
+  for (int64_t length : {40, 400, 3000}) {
+    ConvProblem q{.batch = 2, .in_channels = 2, .out_channels = 3, .kernel_size = 3, .length = length};
+    Signal s(q);
+    int64_t last = q.out_length() - 1;
+    auto wrong_at = [&](auto hit) {
+      return s.find([&, hit](int64_t r, int64_t j) { return hit(j) ? s.value(r, j) + 1 : s.value(r, j); }).where;
+    };
+    EXPECT_TRUE(has(wrong_at([](int64_t j) { return j == 0; }), "only at the border: position 0"));
+    EXPECT_TRUE(has(wrong_at([](int64_t j) { return j < 3; }), "only at the border: positions 0–2"));
+    EXPECT_TRUE(has(wrong_at([=](int64_t j) { return j == last; }), "only at the border: the last position"));
+    EXPECT_TRUE(has(wrong_at([=](int64_t j) { return j < 2 || j > last - 4; }),
+                    "only at the border: positions 0–1 and the last 4 positions"));
+    EXPECT_FALSE(has(wrong_at([=](int64_t j) { return j < 2 || j == last / 2; }), "border"));
+    EXPECT_FALSE(has(wrong_at([](int64_t) { return true; }), "border"));
+  }
+}
+
+TEST(Pattern, Stretches) {
+  ConvProblem q{.in_channels = 2, .out_channels = 3, .kernel_size = 3, .length = 600};
+  Signal s(q);
+  auto wrong_at = [&](auto hit) {
+    return s
+        .find([&, hit](int64_t r, int64_t j) {
+          return hit(j) ? s.value(r, j) + static_cast<double>(1 + j % 3) : s.value(r, j);
+        })
+        .where;
+  };
+  EXPECT_TRUE(has(wrong_at([](int64_t j) { return j >= 64; }), "from position 64 on"));
+  EXPECT_TRUE(has(wrong_at([](int64_t j) { return j < 300; }), "up to position 299"));
+  EXPECT_TRUE(
+      has(wrong_at([](int64_t j) { return j >= 64 && j < 300; }), "from position 64 on and up to position 299"));
+  EXPECT_FALSE(has(wrong_at([](int64_t) { return true; }), "position"));
+}
+
+TEST(Pattern, Batches) {
+  ConvProblem q{.batch = 4, .in_channels = 2, .out_channels = 3, .kernel_size = 3, .length = 100};
+  Signal s(q);
+  auto wrong_in = [&](auto hit) {
+    return s
+        .find([&, hit](int64_t r, int64_t j) {
+          return hit(r / 3) ? s.value(r, j) + static_cast<double>(1 + j % 3) : s.value(r, j);
+        })
+        .where;
+  };
+  EXPECT_TRUE(has(wrong_in([](int64_t n) { return n > 0; }), "in batch 1–3 (all but the first)"));
+  EXPECT_TRUE(has(wrong_in([](int64_t n) { return n == 2; }), "in batch 2"));
+  EXPECT_FALSE(has(wrong_in([](int64_t n) { return n == 2; }), "all but"));
+  EXPECT_TRUE(has(wrong_in([](int64_t) { return true; }), "in all channels and batches"));
+}
+
+TEST(Pattern, GhostEnergy) {
+  ConvProblem q{.in_channels = 2, .out_channels = 3, .kernel_size = 12, .length = 100, .stride = 3};
+  Signal s(q);
+  // Three values of about the right one's size where there should be one.
+  auto p =
+      s.find([&](int64_t r, int64_t j) { return s.value(r, j) + s.value(r + 1, j + 40) + s.value(r + 2, j + 80); });
+  ASSERT_TRUE(p.energy);
+  EXPECT_NEAR(*p.energy, 3, 0.6);
+  EXPECT_TRUE(has(p.where, "times the energy that belongs there: taps are added that do not land (stride 3)"));
+  EXPECT_FALSE(s.find([&](int64_t r, int64_t j) { return s.value(r + 1, j + 40); }).energy)
+      << "other values, no more energy";
+  q.stride = 1;
+  Signal one(q);
+  EXPECT_FALSE(one.find([&](int64_t r, int64_t j) { return one.value(r, j) + one.value(r + 1, j + 40); }).energy);
+}
+
+TEST(Pattern, NothingInCommon) {
+  for (int64_t stride : {1, 2}) {
+    ConvProblem q{.batch = 2,
+                  .in_channels = 2,
+                  .out_channels = 6,
+                  .kernel_size = 5,
+                  .length = 200,
+                  .stride = stride,
+                  .padding = 2};
+    Signal s(q);
+    auto p = s.find([&](int64_t r, int64_t j) { return s.value(r * 7 + 3, j * 3 + r); });
+    expect_no_explanation(p);
+    EXPECT_TRUE(has(p.where, "in all channels and batches, and no shift explains it"));
+    EXPECT_EQ(has(p.where, "in all residues of j mod 2"), stride == 2);
+    EXPECT_FALSE(has(p.where, "border"));
+    // A few wrong ones all over.
+    p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) + ((r * 31 + j * 17) % 23 == 0); });
+    expect_no_explanation(p);
+    EXPECT_EQ(p.where, std::string(stride == 2 ? "in all residues of j mod 2, " : "") + "in all channels and batches");
+  }
+}
+
+TEST(Pattern, NaN) {
+  Signal s(plain);
+  EXPECT_EQ(s.find([](int64_t, int64_t) { return NAN; }).where, "NaN everywhere");
+  auto p = s.find([&](int64_t r, int64_t j) { return j == 40 && r == 3 ? NAN : s.value(r, j); });
+  EXPECT_TRUE(has(p.where, "in channel 3; in batch 0; 1 of them NaN"));
+  expect_no_explanation(p);
+}
+
+// Few places are no evidence: a row of two positions fits many shifts.
+TEST(Pattern, FewPlacesProveNothing) {
+  ConvProblem q{.in_channels = 1, .out_channels = 2, .kernel_size = 1, .length = 3, .padding = 0};
+  Signal s(q);
+  expect_no_explanation(s.find([&](int64_t r, int64_t j) { return s.value(r, j - 1); }));
+  expect_no_explanation(s.find([&](int64_t r, int64_t j) { return 2 * s.value(r, j); }));
+}
+
+// Integers may cancel where reals do not: the second comparison has a say in what is clean.
+TEST(Pattern, WhatIsCleanIsCleanInBothComparisons) {
+  ConvProblem q{.in_channels = 2, .out_channels = 3, .kernel_size = 12, .length = 60, .stride = 4};
+  test::MadeUpOracle oracle(
+      q, [](int64_t r, int64_t j) { return static_cast<double>(r * 1000 + j); }, [](int64_t, int64_t) { return 1.0; });
+  auto compared = [&](auto hit) {
+    auto y = make_tensor(DType::f32, {1, 3, q.out_length()}, [&](auto* out, int64_t n) {
+      for (int64_t e = 0; e < n; e++) {
+        int64_t r = e / q.out_length(), j = e % q.out_length();
+        out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(r * 1000 + j + (hit(r, j) ? 1 + j % 5 : 0));
+      }
+    });
+    return compare(q, oracle, {DType::f32, y.data(), q.out_length()}, {}, nullptr);
+  };
+  auto exact = compared([](int64_t, int64_t j) { return j % 4 == 1; });
+  auto requested = compared([](int64_t, int64_t j) { return j % 4 == 1 || j % 4 == 2; });
+  EXPECT_TRUE(has(find_pattern(q, exact, {}, {}, nullptr).where, "j mod 4 in {1}, and no other"));
+  EXPECT_TRUE(has(find_pattern(q, exact, {}, {}, &requested).where, "j mod 4 in {1–2}, and no other"));
+  exact = compared([](int64_t r, int64_t j) { return r == 1 && j < 3; });
+  requested = compared([](int64_t r, int64_t j) { return r > 0 && j < 4; });
+  EXPECT_TRUE(
+      has(find_pattern(q, exact, {}, {}, &requested).where, "only at the border: positions 0–3; in channels 1–2"));
+}
+
+TEST(ExplainLength, NamesTheParameter) {
+  ConvProblem p{.kernel_size = 5, .length = 40, .stride = 3, .padding = 2, .output_padding = 1, .dilation = 2};
+  auto length = [&](auto change) {
+    auto q = p;
+    change(q);
+    return q.out_length();
+  };
+  EXPECT_EQ(explain_length(p, length([](auto& q) { q.output_padding = 0; })), "as if output_padding were 0");
+  EXPECT_EQ(explain_length(p, length([](auto& q) { q.dilation = 1; })), "as if dilation were 1");
+  EXPECT_EQ(explain_length(p, length([](auto& q) { q.stride = 1; })), "as if stride were 1");
+  EXPECT_EQ(explain_length(p, length([](auto& q) { q.stride = 1, q.dilation = 1; })),
+            "as if dilation were 1 and stride were 1");
+  EXPECT_EQ(explain_length(p, 1), "");
+  EXPECT_EQ(explain_length(p, -7), "");
+}
+
+}  // namespace
+}  // namespace convscope

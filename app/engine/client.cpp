@@ -196,7 +196,18 @@ class EngineClient::Impl {
       uint64_t n;
       [[maybe_unused]] auto r = read(wake_, &n, sizeof n);
     }
-    if (engine_ && !engine_->serve(fds + 1, [this](Frame f) { take(std::move(f)); }, log_handler())) bury("");
+    if (!engine_) return;
+    leaving_ = false;
+    bool open = engine_->serve(fds + 1, [this](Frame f) { take(std::move(f)); }, log_handler());
+    if (leaving_) replace();
+    else if (!open) bury("");
+  }
+
+  // The engine answered and said that it goes with that, as one whose GPU context is lost must: nobody is to blame.
+  void replace() {
+    engine_.reset();
+    pid_ = 0;
+    if (!pending_.empty()) start();
   }
 
   std::function<void(const std::string&)> log_handler() {
@@ -209,10 +220,12 @@ class EngineClient::Impl {
     std::string type;
     uint64_t id = 0, beat = 0;
     double patience_s = 0;
+    bool engine_ends = false;
     Progress now;
     try {
       json j = parse_header(frame.header);
       type = j.at("type").get<std::string>();
+      engine_ends = j.value("engine_ends", false);
       if (!j.at("id").is_number_unsigned()) throw FrameError("it sent an answer without an id");
       id = j["id"];
       if (type == "progress") {
@@ -239,6 +252,7 @@ class EngineClient::Impl {
     } else if (type == "partial") {
       if (p.handlers.partial) p.handlers.partial(frame.header);
     } else {
+      leaving_ |= engine_ends;
       finish(it, {type == "result" ? Answer::Kind::result : Answer::Kind::error, std::move(frame.header),
                   std::move(frame.payload), ""});
     }
@@ -330,6 +344,7 @@ class EngineClient::Impl {
 
   // Of the loop's thread alone.
   std::unique_ptr<Connection> engine_;
+  bool leaving_ = false;  // the engine said that it ends
   std::map<uint64_t, Pending> pending_;
   uint64_t cancel_id_ = 0;
 };

@@ -140,16 +140,14 @@ class Server {
     } catch (const std::exception& e) {
       send_error(r.id, e);
     }
-    if (service_.device_lost()) {
-      std::fprintf(stderr, "convscope-crash: the GPU's context is lost\n");
-      _exit(3);
-    }
+    if (service_.device_lost()) _exit(3);  // the answer said so
   }
 
   void send_error(uint64_t id, const std::exception& e) {
     json j = error_json(e);
     j["type"] = "error";
     j["id"] = id;
+    if (service_.device_lost()) j["engine_ends"] = true;
     send(j, {});
   }
 
@@ -182,6 +180,7 @@ class Server {
     json j = json::parse(header);
     j["type"] = type;
     j["id"] = id;
+    if (type == std::string_view("result") && service_.device_lost()) j["engine_ends"] = true;
     send(j, payload);
   }
 

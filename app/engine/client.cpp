@@ -1,8 +1,5 @@
 #include "app/engine/client.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <condition_variable>
 #include <csignal>
 #include <filesystem>
@@ -10,7 +7,9 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sys/eventfd.h>
 #include <thread>
+#include <unistd.h>
 
 #include "app/engine/codec.h"
 #include "app/engine/connection.h"
@@ -43,12 +42,14 @@ std::string short_number(double v) {
 }
 
 Answer cancelled_answer(const std::string& why) {
-  return {Answer::Kind::error, json{{"code", "cancelled"}, {"message", why}, {"exit_code", 130}}.dump(), {}, "cancelled"};
+  return {
+      Answer::Kind::error, json{{"code", "cancelled"}, {"message", why}, {"exit_code", 130}}.dump(), {}, "cancelled"};
 }
 
 }  // namespace
 
-// One thread does all reading, writing and waiting; callers only queue. An engine that does not read cannot block anyone.
+// One thread does all reading, writing and waiting; callers only queue. An engine that does not read cannot block
+// anyone.
 class EngineClient::Impl {
  public:
   explicit Impl(EngineOptions options) : options_(std::move(options)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -82,7 +83,8 @@ class EngineClient::Impl {
     } catch (const FrameError& e) {
       throw InputError("request", "", e.what());
     }
-    Order order{Order::send, 0, std::move(header), std::make_shared<const std::vector<std::byte>>(std::move(payload)),
+    Order order{Order::send,         0,
+                std::move(header),   std::make_shared<const std::vector<std::byte>>(std::move(payload)),
                 std::move(handlers), limit_s};
     std::lock_guard lock(mutex_);
     order.id = ++last_id_;
@@ -154,7 +156,8 @@ class EngineClient::Impl {
       auto it = pending_.find(o.id);
       if (it == pending_.end() || it->second.cancelled) return;
       it->second.cancelled = Clock::now();
-      if (engine_) engine_->send({{"type", "cancel"}, {"id", ++cancel_id_ + (uint64_t{1} << 62)}, {"target", o.id}}, {});
+      if (engine_)
+        engine_->send({{"type", "cancel"}, {"id", ++cancel_id_ + (uint64_t{1} << 62)}, {"target", o.id}}, {});
       return;
     }
     o.header["id"] = o.id;
@@ -163,8 +166,10 @@ class EngineClient::Impl {
     p.payload = std::move(o.payload);
     p.handlers = std::move(o.handlers);
     p.limit_s = o.limit_s;
-    if (engine_) engine_->send(p.header, p.payload);
-    else start();
+    if (engine_)
+      engine_->send(p.header, p.payload);
+    else
+      start();
   }
 
   // Starts an engine and asks it everything that is wanted.
@@ -176,6 +181,7 @@ class EngineClient::Impl {
     }
     starts_++;
     pid_ = engine_->pid();
+    answered_ = false;
     for (auto it = pending_.begin(); it != pending_.end();) {
       auto here = it++;
       if (here->second.cancelled) {
@@ -198,9 +204,12 @@ class EngineClient::Impl {
     }
     if (!engine_) return;
     leaving_ = false;
-    bool open = engine_->serve(fds + 1, [this](Frame f) { take(std::move(f)); }, log_handler());
-    if (leaving_) replace();
-    else if (!open) bury("");
+    bool open = engine_->serve(
+        fds + 1, [this](Frame f) { take(std::move(f)); }, log_handler());
+    if (leaving_)
+      replace();
+    else if (!open)
+      bury("");
   }
 
   // The engine answered and said that it goes with that, as one whose GPU context is lost must: nobody is to blame.
@@ -253,6 +262,7 @@ class EngineClient::Impl {
       if (p.handlers.partial) p.handlers.partial(frame.header);
     } else {
       leaving_ |= engine_ends;
+      answered_ = true;
       finish(it, {type == "result" ? Answer::Kind::result : Answer::Kind::error, std::move(frame.header),
                   std::move(frame.payload), ""});
     }
@@ -269,15 +279,24 @@ class EngineClient::Impl {
       Pending& p = it->second;
       if (!p.begun && (busy || !engine_->greeted())) p.clock = Clock::now();
       if (p.begun && seconds_since(p.last_beat) > p.patience_s)
-        return end_engine(it, {Answer::Kind::hung, "", {}, "nothing has finished for " + short_number(p.patience_s) + " s" + during(p)});
+        return end_engine(
+            it,
+            {Answer::Kind::hung, "", {}, "nothing has finished for " + short_number(p.patience_s) + " s" + during(p)});
       if (p.limit_s > 0 && seconds_since(p.clock) > p.limit_s)
-        return end_engine(it, {Answer::Kind::hung, "", {}, "no answer within the " + short_number(p.limit_s) + " s it was given" + during(p)});
+        return end_engine(it, {Answer::Kind::hung,
+                               "",
+                               {},
+                               "no answer within the " + short_number(p.limit_s) + " s it was given" + during(p)});
       if (p.cancelled && seconds_since(*p.cancelled) > options_.cancel_grace_s) {
         if (p.begun) return end_engine(it, cancelled_answer("cancelled: the engine was ended with it"));
         return finish(it, cancelled_answer("cancelled"));
       }
-      if (engine_->greeted() && engine_->all_sent() && seconds_since(std::max(engine_->last_read(), p.clock)) > options_.silence_s)
-        return end_engine(it, {Answer::Kind::hung, "", {}, "the engine has given no sign of life for " + short_number(options_.silence_s) + " s"});
+      if (engine_->greeted() && engine_->all_sent() &&
+          seconds_since(std::max(engine_->last_read(), p.clock)) > options_.silence_s)
+        return end_engine(it, {Answer::Kind::hung,
+                               "",
+                               {},
+                               "the engine has given no sign of life for " + short_number(options_.silence_s) + " s"});
     }
   }
 
@@ -285,7 +304,8 @@ class EngineClient::Impl {
 
   static std::string subject(const Pending& p) {
     auto it = p.header.find("kernel");
-    return it != p.header.end() && it->is_string() ? it->get<std::string>() : p.header.value("type", json("a request")).dump();
+    return it != p.header.end() && it->is_string() ? it->get<std::string>()
+                                                   : p.header.value("type", json("a request")).dump();
   }
 
   using Place = std::map<uint64_t, Pending>::iterator;
@@ -304,8 +324,9 @@ class EngineClient::Impl {
     if (!pending_.empty()) start();
   }
 
-  // The engine is gone, or has to go (for `why`). What it had begun died with it, and no other: that is asked again. If it
-  // had begun nothing, it would perhaps die of the same thing for ever.
+  // The engine is gone, or has to go (for `why`). What it had begun died with it, and no other: that is asked again. So is
+  // everything when it had begun nothing but answered before: it died idle, and that was not yet known here. One that
+  // never answered would perhaps die of the same thing for ever.
   void bury(const std::string& why) {
     std::string how = engine_->end(why, log_handler());
     engine_.reset();
@@ -317,10 +338,13 @@ class EngineClient::Impl {
       any = true;
       // Last words say more. The phase that was heard of last may be over.
       bool riddle = how.starts_with("the engine ended");
-      finish(here, {Answer::Kind::crashed, "", {}, riddle ? how + " while it worked on " + subject(here->second) : how});
+      finish(here,
+             {Answer::Kind::crashed, "", {}, riddle ? how + " while it worked on " + subject(here->second) : how});
     }
-    if (!any) fail_all({Answer::Kind::crashed, "", {}, how});
-    else if (!pending_.empty()) start();
+    if (!any && !answered_)
+      fail_all({Answer::Kind::crashed, "", {}, how});
+    else if (!pending_.empty())
+      start();
   }
 
   void fail_all(const Answer& answer) {
@@ -344,7 +368,8 @@ class EngineClient::Impl {
 
   // Of the loop's thread alone.
   std::unique_ptr<Connection> engine_;
-  bool leaving_ = false;  // the engine said that it ends
+  bool leaving_ = false;   // the engine said that it ends
+  bool answered_ = false;  // something, since it was started
   std::map<uint64_t, Pending> pending_;
   uint64_t cancel_id_ = 0;
 };
@@ -356,8 +381,8 @@ uint64_t EngineClient::post(const std::string& header, std::vector<std::byte> pa
                             double limit_s) {
   return impl_->post(header, std::move(payload), std::move(handlers), limit_s, "");
 }
-uint64_t EngineClient::post_latest(const std::string& channel, const std::string& header, std::vector<std::byte> payload,
-                                   Handlers handlers, double limit_s) {
+uint64_t EngineClient::post_latest(const std::string& channel, const std::string& header,
+                                   std::vector<std::byte> payload, Handlers handlers, double limit_s) {
   return impl_->post(header, std::move(payload), std::move(handlers), limit_s, channel);
 }
 void EngineClient::cancel(uint64_t id) { impl_->cancel(id); }
@@ -365,8 +390,8 @@ void EngineClient::on_log(std::function<void(const std::string&)> handler) { imp
 int EngineClient::starts() const { return impl_->starts(); }
 int EngineClient::pid() const { return impl_->pid(); }
 
-Answer EngineClient::request(const std::string& header, std::vector<std::byte> payload, Handlers handlers, double limit_s,
-                             const std::function<bool()>& poll) {
+Answer EngineClient::request(const std::string& header, std::vector<std::byte> payload, Handlers handlers,
+                             double limit_s, const std::function<bool()>& poll) {
   std::mutex mutex;
   std::condition_variable ready;
   std::optional<Answer> answer;

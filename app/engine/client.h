@@ -37,9 +37,9 @@ struct Progress {
 };
 
 struct Handlers {
-  std::function<void(Answer)> done;               // exactly once
-  std::function<void(const Progress&)> progress;
-  std::function<void(const std::string&)> partial;  // header of an early result
+  std::function<void(Answer)> done = {};             // exactly once
+  std::function<void(const Progress&)> progress = {};
+  std::function<void(const std::string&)> partial = {};  // header of an early result
 };
 
 class EngineClient {

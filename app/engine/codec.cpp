@@ -16,7 +16,9 @@ template <class T>
 T take(const json& j, const char* field, const T& otherwise) {
   auto it = j.find(field);
   if (it == j.end() || it->is_null()) return otherwise;
-  bool fits = std::is_same_v<T, bool> ? it->is_boolean() : std::is_same_v<T, std::string> ? it->is_string() : it->is_number_integer();
+  bool fits = std::is_same_v<T, bool>          ? it->is_boolean()
+              : std::is_same_v<T, std::string> ? it->is_string()
+                                               : it->is_number_integer();
   if (!fits) throw InputError(field, brief(*it), "has the wrong type");
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
     if (it->is_number_unsigned() && it->template get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<T>::max()))
@@ -34,17 +36,37 @@ constexpr Role roles[] = {{"input", &InputSpec::x}, {"weight", &InputSpec::w}, {
 
 json timing_json(const Timing& t) {
   if (t.empty()) return nullptr;
-  return {{"median_ms", number_json(t.median_ms())}, {"min_ms", number_json(t.min_ms())}, {"samples", t.samples_ms.size()}, {"noise_pct", number_json(t.noise_pct())}};
+  return {{"median_ms", number_json(t.median_ms())},
+          {"min_ms", number_json(t.min_ms())},
+          {"samples", t.samples_ms.size()},
+          {"noise_pct", number_json(t.noise_pct())}};
+}
+
+json launches_json(const RunReport& r) {
+  json all = json::array();
+  if (!r.spec.kernel || !r.spec.kernel->unsupported(r.spec.problem).empty()) return all;
+  const Plan plan = r.spec.kernel->plan_for(r.spec.problem);
+  for (const auto& l : plan.launches())
+    all.push_back({{"entry", l.entry.name},
+                   {"grid", {l.grid.x, l.grid.y, l.grid.z}},
+                   {"block", {l.block.x, l.block.y, l.block.z}},
+                   {"dynamic_shared_bytes", l.dynamic_shared_bytes}});
+  return all;
 }
 
 // What was not compared has no figures: null, never 0.
 json comparison_json(const Comparison& c) {
   const bool any = c.elements > 0;
   auto measured = [&](auto v) { return any ? json(v) : json(nullptr); };
-  auto fraction = [&](int64_t n) { return any ? json(static_cast<double>(n) / static_cast<double>(c.elements)) : json(nullptr); };
+  auto fraction = [&](int64_t n) {
+    return any ? json(static_cast<double>(n) / static_cast<double>(c.elements)) : json(nullptr);
+  };
   json gates = json::array();
   for (const auto& g : c.gates.empty() ? CompareOptions{}.gates : c.gates)
-    gates.push_back({{"atol", g.atol}, {"rtol", g.rtol}, {"failing", measured(g.failing)}, {"failing_fraction", fraction(g.failing)}});
+    gates.push_back({{"atol", g.atol},
+                     {"rtol", g.rtol},
+                     {"failing", measured(g.failing)},
+                     {"failing_fraction", fraction(g.failing)}});
   auto element = [](const std::optional<ElementReport>& e) -> json {
     if (!e) return nullptr;
     return {{"n", e->n},
@@ -110,14 +132,22 @@ ConvProblem problem_from(const json& j) {
 }
 
 json request_json(const RunRequest& r, std::vector<std::byte>& payload) {
-  json j = {{"kernel", r.kernel}, {"problem", problem_json(r.problem)}, {"device", r.device}, {"seed", r.inputs.seed}, {"accuracy", name_of(r.accuracy)},
-            {"samples", r.samples}, {"references", r.references}, {"pictures", r.pictures}, {"files", json::object()}};
+  json j = {{"kernel", r.kernel},
+            {"problem", problem_json(r.problem)},
+            {"device", r.device},
+            {"seed", r.inputs.seed},
+            {"accuracy", name_of(r.accuracy)},
+            {"samples", r.samples},
+            {"references", r.references},
+            {"pictures", r.pictures},
+            {"files", json::object()}};
   j["tolerance"] = r.tolerance ? json{r.tolerance->atol, r.tolerance->rtol} : json(nullptr);
   for (const auto& role : roles) {
     const TensorSource& s = r.inputs.*role.source;
     if (s.kind == InputKind::file) {
       const HostTensor& t = s.values.value();
-      j["files"][role.field] = {{"name", s.file}, {"dtype", name_of(t.dtype)}, {"shape", t.shape}, {"offset", payload.size()}};
+      j["files"][role.field] = {
+          {"name", s.file}, {"dtype", name_of(t.dtype)}, {"shape", t.shape}, {"offset", payload.size()}};
       payload.insert(payload.end(), t.data(), t.data() + t.size_bytes());
     } else {
       for (const auto& k : input_kinds)
@@ -153,20 +183,23 @@ RunRequest request_from(const json& j, std::span<const std::byte> payload) {
       if (!f.is_object()) throw InputError("files", "", "must hold an object for each role");
       s = {InputKind::file, take(f, "name", std::string("file")), {}};
       auto dtype = dtype_from(take(f, "dtype", std::string()));
-      if (!dtype || (*dtype != DType::f32 && *dtype != DType::f64)) throw InputError(role.field, s.file, "must be f32 or f64");
+      if (!dtype || (*dtype != DType::f32 && *dtype != DType::f64))
+        throw InputError(role.field, s.file, "must be f32 or f64");
       HostTensor t{*dtype, {}, nullptr};
       __int128 elements = 1;
       const json shape = f.value("shape", json::array());
       if (!shape.is_array() || shape.size() > 8) throw InputError(role.field, s.file, "has no shape");
       for (const auto& n : shape) {
-        if (!n.is_number_integer() || n.get<int64_t>() < 0) throw InputError(role.field, s.file, "has a shape that is no list of sizes");
+        if (!n.is_number_integer() || n.get<int64_t>() < 0)
+          throw InputError(role.field, s.file, "has a shape that is no list of sizes");
         t.shape.push_back(n);
         elements *= n.get<int64_t>();
         if (elements > max_elements) throw InputError(role.field, s.file, "has too many elements");
       }
       auto offset = static_cast<uint64_t>(take<int64_t>(f, "offset", 0));
       uint64_t size = static_cast<uint64_t>(elements) * size_of(*dtype);
-      if (offset > payload.size() || payload.size() - offset < size) throw InputError(role.field, s.file, "is longer than the bytes that came with it");
+      if (offset > payload.size() || payload.size() - offset < size)
+        throw InputError(role.field, s.file, "is longer than the bytes that came with it");
       auto bytes = std::make_shared<HostBytes>(size);
       if (size) std::memcpy(bytes->data(), payload.data() + offset, size);
       t.bytes = std::move(bytes);
@@ -180,7 +213,10 @@ RunRequest request_from(const json& j, std::span<const std::byte> payload) {
 }
 
 json device_json(const DeviceInfo& d) {
-  json j = {{"kind", d.kind == DeviceInfo::Kind::cuda ? "cuda" : "emulator"}, {"name", d.name}, {"architecture", d.architecture}, {"memory_bytes", d.memory_bytes},
+  json j = {{"kind", d.kind == DeviceInfo::Kind::cuda ? "cuda" : "emulator"},
+            {"name", d.name},
+            {"architecture", d.architecture},
+            {"memory_bytes", d.memory_bytes},
             {"multiprocessors", d.multiprocessors}};
   if (d.kind == DeviceInfo::Kind::cuda) {
     j["index"] = d.index;
@@ -204,17 +240,24 @@ json full_problem_json(const ConvProblem& p) {
 json report_json(const RunReport& r) {
   const ConvProblem& p = r.spec.problem;
   json layers = json::array();
-  for (const auto& l : r.verdict.layers) layers.push_back({{"name", l.name}, {"status", name_of(l.status)}, {"evidence", l.evidence}});
+  for (const auto& l : r.verdict.layers)
+    layers.push_back({{"name", l.name}, {"status", name_of(l.status)}, {"evidence", l.evidence}});
 
   json references = json::array();
   bool judged = r.error.elements > 0;
   // The oracle is exact by definition; it is listed so that every reference of a report stands in one place.
-  references.push_back({{"name", "oracle"}, {"max_abs", judged ? json(0) : json(nullptr)}, {"max_bound_ratio", judged ? json(0) : json(nullptr)},
-                        {"median_ms", nullptr}, {"source", "computed on " + (r.oracle_where.empty() ? "nothing" : r.oracle_where)},
+  references.push_back({{"name", "oracle"},
+                        {"max_abs", judged ? json(0) : json(nullptr)},
+                        {"max_bound_ratio", judged ? json(0) : json(nullptr)},
+                        {"median_ms", nullptr},
+                        {"source", "computed on " + (r.oracle_where.empty() ? "nothing" : r.oracle_where)},
                         {"reason", "the oracle is not timed"}});
   for (const auto& ref : r.references) {
-    json j = {{"name", ref.name}, {"max_abs", optional_number(ref.max_abs)}, {"max_bound_ratio", optional_number(ref.max_bound_ratio)},
-              {"median_ms", ref.hot.empty() ? json(nullptr) : number_json(ref.hot.median_ms())}, {"source", ref.hot.empty() ? json(nullptr) : json("measured")}};
+    json j = {{"name", ref.name},
+              {"max_abs", optional_number(ref.max_abs)},
+              {"max_bound_ratio", optional_number(ref.max_bound_ratio)},
+              {"median_ms", ref.hot.empty() ? json(nullptr) : number_json(ref.hot.median_ms())},
+              {"source", ref.hot.empty() ? json(nullptr) : json("measured")}};
     if (!ref.what_ran.empty()) j["what_ran"] = ref.what_ran;
     if (!ref.reason.empty()) j["reason"] = ref.reason;
     references.push_back(j);
@@ -223,10 +266,13 @@ json report_json(const RunReport& r) {
   const char* no_time = r.verdict.status == Status::crashed ? "the kernel crashed"
                         : r.verdict.status == Status::hung  ? "the kernel did not come to an end"
                                                             : "the kernel did not run";
-  json timing = {{"median_ms", nullptr}, {"min_ms", nullptr}, {"samples", 0}, {"noise_pct", nullptr}, {"cold", timing_json(r.cold)}, {"source", nullptr}};
+  json timing = {{"median_ms", nullptr}, {"min_ms", nullptr},           {"samples", 0},
+                 {"noise_pct", nullptr}, {"cold", timing_json(r.cold)}, {"source", nullptr}};
   if (!r.hot.empty()) {
     timing.update(timing_json(r.hot));
     timing["source"] = r.hot.emulated ? "emulated" : "measured";
+    timing["samples_ms"] = r.hot.samples_ms;
+    if (!r.cold.empty()) timing["cold"]["samples_ms"] = r.cold.samples_ms;
   } else {
     timing["reason"] = r.timing_missing.empty() ? no_time : r.timing_missing;
   }
@@ -236,19 +282,25 @@ json report_json(const RunReport& r) {
   if (!r.floor_ms) timing["floor_reason"] = r.floor_from.empty() ? no_time : r.floor_from;
 
   json kernel;
-  if (const auto* k = r.spec.kernel) kernel = {{"name", k->name()}, {"file", k->file()}, {"requires", k->requires_hardware()}};
+  if (const auto* k = r.spec.kernel)
+    kernel = {{"name", k->name()}, {"file", k->file()}, {"requires", k->requires_hardware()}};
 
   json out = {{"convscope", CONVSCOPE_VERSION},
               {"kernel", kernel},
               {"problem", full_problem_json(p)},
               {"device", device_json(r.device)},
               {"seed", r.spec.inputs.seed},
-              {"verdict", {{"status", name_of(r.verdict.status)}, {"sentence", r.verdict.sentence}, {"layers", layers}, {"exit_code", r.verdict.exit_code}}},
+              {"verdict",
+               {{"status", name_of(r.verdict.status)},
+                {"sentence", r.verdict.sentence},
+                {"layers", layers},
+                {"exit_code", r.verdict.exit_code}}},
               {"accuracy", {{"allowed", name_of(r.spec.accuracy)}, {"ran", r.accuracy_ran}}},
               {"error", comparison_json(r.error)},
               {"references", references},
               {"timing", timing}};
   out["kernel_out_length"] = r.own_length;
+  out["launches"] = launches_json(r);
   if (r.exact) out["exact"] = comparison_json(*r.exact);
   if (r.precision) out["precision"] = comparison_json(*r.precision);
   return out;
@@ -257,8 +309,12 @@ json report_json(const RunReport& r) {
 json explanation_json(const Explanation& e, const ConvProblem& p) {
   json taps = json::array();
   for (const auto& t : e.taps) {
-    json j = {{"k", t.k}, {"formula", tap_formula(p, e.j, t.k)}, {"expected_i", t.expected_i ? json(*t.expected_i) : json(nullptr)},
-              {"count", number_json(t.count)}, {"read_i", t.read_i ? json(*t.read_i) : json(nullptr)}, {"expected_sum", number_json(t.expected_sum)},
+    json j = {{"k", t.k},
+              {"formula", tap_formula(p, e.j, t.k)},
+              {"expected_i", t.expected_i ? json(*t.expected_i) : json(nullptr)},
+              {"count", number_json(t.count)},
+              {"read_i", t.read_i ? json(*t.read_i) : json(nullptr)},
+              {"expected_sum", number_json(t.expected_sum)},
               {"read_sum", optional_number(t.read_sum)}};
     if (!t.strange.empty()) j["note"] = t.strange;
     taps.push_back(j);
@@ -266,19 +322,30 @@ json explanation_json(const Explanation& e, const ConvProblem& p) {
   json notes = json::array();
   for (const auto& n : {e.channel_note, e.weight_note, e.batch_note})
     if (!n.empty()) notes.push_back(n);
-  return {{"at", {e.n, e.co, e.j}}, {"got", number_json(e.got)}, {"expected", number_json(e.expected)}, {"bias", number_json(e.bias)}, {"taps", taps},
-          {"all_taps", e.all_taps}, {"first_channel", e.first_channel}, {"channels", e.channels}, {"notes", notes},
-          {"read_total", optional_number(e.read_total)}, {"launches", e.launches}};
+  return {{"at", {e.n, e.co, e.j}},
+          {"got", number_json(e.got)},
+          {"expected", number_json(e.expected)},
+          {"bias", number_json(e.bias)},
+          {"taps", taps},
+          {"all_taps", e.all_taps},
+          {"first_channel", e.first_channel},
+          {"channels", e.channels},
+          {"notes", notes},
+          {"read_total", optional_number(e.read_total)},
+          {"launches", e.launches}};
 }
 
 json error_json(const std::exception& e) {
   if (auto* i = dynamic_cast<const InputError*>(&e))
     return {{"code", "bad-input"}, {"field", i->field()}, {"value", i->value()}, {"rule", i->rule()}, {"exit_code", 2}};
-  auto plain = [&](const char* code, int exit_code) { return json{{"code", code}, {"message", e.what()}, {"exit_code", exit_code}}; };
+  auto plain = [&](const char* code, int exit_code) {
+    return json{{"code", code}, {"message", e.what()}, {"exit_code", exit_code}};
+  };
   if (dynamic_cast<const MissingError*>(&e)) return plain("missing", 3);
   if (dynamic_cast<const KernelFault*>(&e) || dynamic_cast<const DeviceError*>(&e)) return plain("crashed", 4);
   if (dynamic_cast<const Cancelled*>(&e)) return plain("cancelled", 130);
-  if (dynamic_cast<const std::bad_alloc*>(&e)) return {{"code", "failed"}, {"message", "out of memory"}, {"exit_code", 4}};
+  if (dynamic_cast<const std::bad_alloc*>(&e))
+    return {{"code", "failed"}, {"message", "out of memory"}, {"exit_code", 4}};
   return plain("failed", 1);
 }
 

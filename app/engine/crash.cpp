@@ -21,6 +21,7 @@ namespace convscope {
 namespace {
 
 constexpr size_t signal_stack_bytes = 64 << 10;
+constexpr size_t reserve_bytes = 16 << 20;
 constexpr uint64_t stack_reach = 16 << 10;  // a fault this near to the stack pointer is the stack's end
 
 const char* meaning(int signal, bool in_kernel, bool at_stack_end) {
@@ -74,11 +75,15 @@ uint64_t caller_outside_libraries() {
   return 0;
 }
 
+// Given back when the process dies, since it may die of having no memory, and resolving a line takes some.
+void* reserve = MAP_FAILED;
+
 // Runs on the thread that failed. Formatting into a local buffer and resolving the line are not strictly safe here, but the
 // process is dying: an alarm ends it if either gets stuck.
 void last_words(int signal, siginfo_t* info, void* context) {
   std::signal(SIGALRM, SIG_DFL);
   alarm(3);
+  if (reserve != MAP_FAILED) munmap(reserve, reserve_bytes);
   const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   auto pc = static_cast<uint64_t>(registers[REG_RIP]), sp = static_cast<uint64_t>(registers[REG_RSP]);
   auto address = reinterpret_cast<uint64_t>(info->si_addr);
@@ -135,6 +140,7 @@ void install_crash_handlers() {
   backtrace(&frame, 1);
   note_libraries();
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these report on their own
+  reserve = mmap(nullptr, reserve_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   struct sigaction action {};
   action.sa_sigaction = last_words;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;

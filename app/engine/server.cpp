@@ -19,6 +19,7 @@
 #include "app/engine/frame.h"
 #include "app/engine/process.h"
 #include "app/engine/service.h"
+#include "kernels/base/error.h"
 #include "kernels/base/worker_pool.h"
 
 namespace convscope {
@@ -132,22 +133,26 @@ class Server {
   }
 
   void answer(Request& r) {
+    bool device_lost = false;
     try {
       r.activity.check();
       auto reply = service_.handle(r.header, r.payload, r.activity,
                                    [&](const std::string& early) { send_with(early, "partial", r.id, {}); });
       send_with(reply.header, "result", r.id, reply.payload);
     } catch (const std::exception& e) {
-      send_error(r.id, e);
+      auto* device = dynamic_cast<const DeviceError*>(&e);
+      device_lost = device && device->poisoned();
+      send_error(r.id, e, device_lost);
     }
-    if (service_.device_lost()) _exit(3);  // the answer said so
+    // By the thread whose answer said so: another would end the process before that is written.
+    if (device_lost) _exit(3);
   }
 
-  void send_error(uint64_t id, const std::exception& e) {
+  void send_error(uint64_t id, const std::exception& e, bool engine_ends = false) {
     json j = error_json(e);
     j["type"] = "error";
     j["id"] = id;
-    if (service_.device_lost()) j["engine_ends"] = true;
+    if (engine_ends) j["engine_ends"] = true;
     send(j, {});
   }
 
@@ -180,7 +185,6 @@ class Server {
     json j = json::parse(header);
     j["type"] = type;
     j["id"] = id;
-    if (type == std::string_view("result") && service_.device_lost()) j["engine_ends"] = true;
     send(j, payload);
   }
 

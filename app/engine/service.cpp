@@ -1,19 +1,21 @@
 #include "app/engine/service.h"
 
-#include <sys/resource.h>
-
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 
 #include "app/engine/inventory.h"
 #include "kernels/base/text.h"
 #include "kernels/base/worker_pool.h"
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
+#include "kernels/runtime/sources.h"
+#include "kernels/verify/element_trace.h"
+#include "kernels/verify/statistics.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -61,8 +63,8 @@ std::string key_of(const RunRequest& r, const std::string& device) {
   return kilobytes << 10;
 }
 
-// A kernel on the emulator is ordinary code: it shall run into a limit before the machine runs out of memory. Not with CUDA,
-// which reserves address space freely, nor with the sanitizers.
+// A kernel on the emulator is ordinary code: it shall run into a limit before the machine runs out of memory. Not with
+// CUDA, which reserves address space freely, nor with the sanitizers.
 void limit_memory() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   constexpr uint64_t spare = uint64_t{256} << 20;
@@ -78,7 +80,9 @@ void limit_memory() {
 #endif
 }
 
-[[noreturn]] void bad(const char* field, const std::string& value, const std::string& rule) { throw InputError(field, value, rule); }
+[[noreturn]] void bad(const char* field, const std::string& value, const std::string& rule) {
+  throw InputError(field, value, rule);
+}
 
 std::vector<double> numbers_of(const json& request, const char* field, size_t count) {
   auto it = request.find(field);
@@ -108,6 +112,16 @@ int64_t index_of(double v, int64_t limit, const char* field) {
 }
 
 }  // namespace
+
+// Of all finite elements: what colours shall span.
+static void add_ranges(json& j, const Pyramid* pyramid, const RunReport& report) {
+  if (!pyramid || !report.tensors) return;
+  for (int q = 0; q < 4; q++) {
+    auto rows = static_cast<double>(report.tensors->rows), columns = static_cast<double>(report.tensors->columns);
+    Cell all = pyramid->tile({static_cast<Quantity>(q), 0, rows, 0, columns, 1, 1}).front();
+    j["ranges"][quantity_names[q]] = all.minimum <= all.maximum ? json{number_json(all.minimum), number_json(all.maximum)} : json(nullptr);
+  }
+}
 
 struct Service::State {
   struct Opened {
@@ -146,7 +160,9 @@ struct Service::State {
 Service::Service() : state_(std::make_unique<State>()) {}
 Service::~Service() = default;
 
-bool Service::is_light(const std::string& type) { return type == "tile" || type == "find" || type == "numbers"; }
+bool Service::is_light(const std::string& type) {
+  return type == "tile" || type == "find" || type == "numbers" || type == "source";
+}
 
 double Service::patience_s(const json& request, const std::string& phase) {
   double least = 10;
@@ -161,9 +177,9 @@ double Service::patience_s(const json& request, const std::string& phase) {
     if (check(spec.problem)) return least;
     std::string why;
     bool emulated = text_of(request, "device") == "emulator" || cuda_devices(why).empty();
-    // On the emulator a beat is a finished block. A GPU gives no sign before a launch has ended: twenty times what a slow
-    // kernel would take, by 0.5 TFLOP/s (the slowest exhibit reaches 1.4 on an H200). The kernel's phase includes that its
-    // output is looked through: at 250 MB/s this shows only where there are gigabytes.
+    // On the emulator a beat is a finished block. A GPU gives no sign before a launch has ended: twenty times what a
+    // slow kernel would take, by 0.5 TFLOP/s (the slowest exhibit reaches 1.4 on an H200). The kernel's phase includes
+    // that its output is looked through: at 250 MB/s this shows only where there are gigabytes.
     double launch_s = emulated ? 0 : 20 * flops(spec.problem) / 0.5e12;
     double copies_s = static_cast<double>(Judge::predict(spec, emulated).host) / 250e6;
     return std::max({least, launch_s, copies_s > 10 ? copies_s : 0});
@@ -175,19 +191,17 @@ double Service::patience_s(const json& request, const std::string& phase) {
 Service::Reply Service::handle(const json& request, std::span<const std::byte> payload, Activity& activity,
                                const std::function<void(const std::string&)>& partial) {
   std::string type = text_of(request, "type");
-  try {
-    if (type == "run") return run(request, payload, activity, partial);
-    if (type == "explain") return explain_one(request, payload, activity);
-    if (type == "tile") return tile(request);
-    if (type == "find") return find(request);
-    if (type == "numbers") return numbers(request);
-    if (type == "tensor") return tensor(request);
-    if (type == "list") return list(request);
-    if (type == "info") return info();
-  } catch (const DeviceError& e) {
-    if (e.poisoned()) device_lost_ = true;
-    throw;
-  }
+  if (type == "run") return run(request, payload, activity, partial);
+  if (type == "explain") return explain_one(request, payload, activity);
+  if (type == "tile") return tile(request);
+  if (type == "find") return find(request);
+  if (type == "numbers") return numbers(request);
+  if (type == "tensor") return tensor(request);
+  if (type == "statistics") return statistics(request, activity);
+  if (type == "trace") return trace(request, payload, activity);
+  if (type == "source") return source(request);
+  if (type == "list") return list(request);
+  if (type == "info") return info();
   bad("type", type, "is no request of this protocol");
 }
 
@@ -210,12 +224,18 @@ Service::Reply Service::run(const json& request, std::span<const std::byte> payl
     std::lock_guard lock(state_->mutex);  // one large result at a time: the old one goes first
     state_->kept.reset();
   }
+  std::shared_ptr<ResultTensors> pictured;  // whose pyramid there is
+  std::shared_ptr<Pyramid> pyramid;
   auto keep = [&](const RunReport& report) {
     if (!report.tensors) return;
+    if (spec.pictures && report.tensors != pictured) {
+      pyramid = std::make_shared<Pyramid>(*report.tensors, &activity);
+      pictured = report.tensors;
+    }
     auto k = std::make_shared<KeptResult>();
     k->key = key;
     k->tensors = report.tensors;
-    k->pyramid = report.pyramid;
+    k->pyramid = pyramid;
     k->inputs = report.inputs;
     k->problem = report.spec.problem;
     k->own_length = report.own_length;
@@ -225,22 +245,25 @@ Service::Reply Service::run(const json& request, std::span<const std::byte> payl
   auto header = [&](const RunReport& report) {
     json j = report_json(report);
     j["result"] = report.tensors ? json(key) : json(nullptr);
+    add_ranges(j, pyramid.get(), report);
     j["phases"] = json::array();
-    for (const auto& phase : activity.phases()) j["phases"].push_back({{"name", phase.name}, {"seconds", phase.seconds}});
+    for (const auto& phase : activity.phases())
+      j["phases"].push_back({{"name", phase.name}, {"seconds", phase.seconds}});
     return header_text(j);
   };
-  // Before the end there is no verdict, no time, and nothing that is kept.
+  // Before the end there is no verdict and no time; the pictures can be looked at already.
   auto early_header = [&](const RunReport& report) {
     json j = report_json(report);
-    j["result"] = nullptr;
+    j["result"] = spec.pictures && report.tensors ? json(key) : json(nullptr);
+    add_ranges(j, pyramid.get(), report);
     for (const char* field : {"status", "sentence", "exit_code"}) j["verdict"][field] = nullptr;
     for (const char* field : {"reason", "cold_reason", "floor_reason"}) j["timing"][field] = "not timed yet";
     return header_text(j);
   };
   RunReport report = o.judge->run(spec, activity, [&](const RunReport& early) {
+    if (spec.pictures) keep(early);
     if (partial) partial(early_header(early));
   });
-  if (spec.pictures && report.tensors) report.pyramid = std::make_shared<Pyramid>(*report.tensors, &activity);
   keep(report);
   return {header(report), {}};
 }
@@ -252,9 +275,12 @@ Service::Reply Service::explain_one(const json& request, std::span<const std::by
   auto at = numbers_of(request, "at", 3);
   auto& o = state_->open(r.device);
   auto whole = [&](size_t i, const char* name, int64_t limit) { return index_of(at[i], limit - 1, name); };
-  Explanation e = explain(*o.device, kernel, r.problem, r.inputs, whole(0, "n", r.problem.batch), whole(1, "co", r.problem.out_channels),
-                          whole(2, "j", r.problem.out_length()), activity);
-  json j = {{"kernel", kernel.name()}, {"problem", problem_json(r.problem)}, {"device", device_json(o.device->info())}, {"explanation", explanation_json(e, r.problem)}};
+  Explanation e = explain(*o.device, kernel, r.problem, r.inputs, whole(0, "n", r.problem.batch),
+                          whole(1, "co", r.problem.out_channels), whole(2, "j", r.problem.out_length()), activity);
+  json j = {{"kernel", kernel.name()},
+            {"problem", problem_json(r.problem)},
+            {"device", device_json(o.device->info())},
+            {"explanation", explanation_json(e, r.problem)}};
   return {header_text(j), {}};
 }
 
@@ -269,12 +295,15 @@ Service::Reply Service::tile(const json& request) {
   for (int q = 0; q < 4; q++)
     if (quantity == quantity_names[q]) t.quantity = static_cast<Quantity>(q), known = true;
   if (!known) bad("quantity", quantity, "must be output, reference, error or ratio");
-  t.width = static_cast<int>(index_of(size[0], 4096, "size")), t.height = static_cast<int>(index_of(size[1], 4096, "size"));
+  t.width = static_cast<int>(index_of(size[0], 4096, "size")),
+  t.height = static_cast<int>(index_of(size[1], 4096, "size"));
   if (t.width < 1 || t.height < 1) bad("size", "0", "must be at least 1");
   t.row0 = window[0], t.row1 = window[1], t.column0 = window[2], t.column1 = window[3];
   auto rows = static_cast<double>(kept->tensors->rows), columns = static_cast<double>(kept->tensors->columns);
-  if (!(t.row0 >= 0 && t.row0 < t.row1 && t.row1 <= rows && t.column0 >= 0 && t.column0 < t.column1 && t.column1 <= columns))
-    bad("window", "", "must lie within 0 to " + number_text(rows) + " rows and 0 to " + number_text(columns) + " columns");
+  if (!(t.row0 >= 0 && t.row0 < t.row1 && t.row1 <= rows && t.column0 >= 0 && t.column0 < t.column1 &&
+        t.column1 <= columns))
+    bad("window", "",
+        "must lie within 0 to " + number_text(rows) + " rows and 0 to " + number_text(columns) + " columns");
   auto cells = kept->pyramid->tile(t);
   Reply reply{"{}", std::vector<std::byte>(cells.size() * sizeof(Cell))};
   std::memcpy(reply.payload.data(), cells.data(), reply.payload.size());
@@ -288,9 +317,11 @@ Service::Reply Service::find(const json& request) {
   // One step outside is where a search from the very beginning starts.
   auto place = [&](double v, int64_t limit) { return v == -1 ? int64_t{-1} : index_of(v, limit, "from"); };
   auto direction = request.find("forward");
-  if (direction != request.end() && !direction->is_boolean()) bad("forward", brief(*direction), "must be true or false");
+  if (direction != request.end() && !direction->is_boolean())
+    bad("forward", brief(*direction), "must be true or false");
   bool forward = direction == request.end() || direction->get<bool>();
-  auto found = kept->pyramid->next_failing({std::max<int64_t>(0, place(from[0], kept->tensors->rows - 1)), place(from[1], kept->tensors->columns)}, forward);
+  auto found = kept->pyramid->next_failing(
+      {std::max<int64_t>(0, place(from[0], kept->tensors->rows - 1)), place(from[1], kept->tensors->columns)}, forward);
   json j = {{"place", nullptr}};
   if (found) j["place"] = {found->row, found->column};
   return {j.dump(), {}};
@@ -300,16 +331,18 @@ Service::Reply Service::numbers(const json& request) {
   auto kept = state_->result(request);
   const auto& t = *kept->tensors;
   auto w = numbers_of(request, "window", 4);
-  int64_t row0 = index_of(w[0], t.rows, "window"), row1 = index_of(w[1], t.rows, "window"), column0 = index_of(w[2], t.columns, "window"),
-          column1 = index_of(w[3], t.columns, "window");
-  if (row0 >= row1 || column0 >= column1 || (row1 - row0) * (column1 - column0) > 65536) bad("window", "", "must hold 1 to 65536 elements");
+  int64_t row0 = index_of(w[0], t.rows, "window"), row1 = index_of(w[1], t.rows, "window"),
+          column0 = index_of(w[2], t.columns, "window"), column1 = index_of(w[3], t.columns, "window");
+  if (row0 >= row1 || column0 >= column1 || (row1 - row0) * (column1 - column0) > 65536)
+    bad("window", "", "must hold 1 to 65536 elements");
   Reply reply{"{}", {}};
   reply.payload.resize(static_cast<size_t>((row1 - row0) * (column1 - column0)) * 32);
   auto* out = reinterpret_cast<double*>(reply.payload.data());
   for (int64_t r = row0; r < row1; r++)
     for (int64_t c = column0; c < column1; c++) {
       int64_t e = r * t.columns + c;
-      for (double v : {t.output_at(e), t.reference_at(e), t.error_at(e), static_cast<double>(t.ratio.as<float>()[e])}) *out++ = v;
+      for (double v : {t.output_at(e), t.reference_at(e), t.error_at(e), static_cast<double>(t.ratio.as<float>()[e])})
+        *out++ = v;
     }
   return reply;
 }
@@ -326,8 +359,10 @@ Service::Reply Service::tensor(const json& request) {
     shape = t.shape, data = t.data();
   } else if (what == "y" || what == "oracle") {
     shape = {p.batch, p.out_channels, p.out_length()};
-    if (what == "y") data = kept->tensors->output.data();
-    else dtype = DType::f64;
+    if (what == "y")
+      data = kept->tensors->output.data();
+    else
+      dtype = DType::f64;
   } else {
     bad("what", what, "must be x, w, b, y or oracle");
   }
@@ -360,6 +395,55 @@ Service::Reply Service::tensor(const json& request) {
   }
   reply.header = json{{"dtype", name_of(dtype)}, {"shape", shape}, {"first", first}, {"count", count}}.dump();
   return reply;
+}
+
+Service::Reply Service::statistics(const json& request, Activity& activity) {
+  auto kept = state_->result(request);
+  using S = ErrorStatistics;
+  S s = error_statistics(*kept->tensors, activity);
+  auto bins = [](LogBins b) {
+    return json{{"low_decade", b.low_decade}, {"high_decade", b.high_decade}, {"per_decade", b.per_decade}};
+  };
+  json j = {{"elements", s.elements},
+            {"zero", s.zero},
+            {"not_finite", s.not_finite},
+            {"ratio", s.ratio},
+            {"gate", s.gate},
+            {"joint", s.joint},
+            {"ratio_bins", bins(S::ratio_bins)},
+            {"gate_bins", bins(S::gate_bins)},
+            {"magnitude_bins", bins(S::joint_magnitude)},
+            {"error_bins", bins(S::joint_error)}};
+  return {header_text(j), {}};
+}
+
+Service::Reply Service::trace(const json& request, std::span<const std::byte> payload, Activity& activity) {
+  RunRequest r = request_from(request, payload);
+  require_legal(r.problem);
+  auto at = numbers_of(request, "at", 3);
+  auto whole = [&](size_t i, const char* name, int64_t limit) { return index_of(at[i], limit - 1, name); };
+  ElementTrace t =
+      trace_element(find_kernel(r.kernel), r.problem, r.inputs, whole(0, "n", r.problem.batch),
+                    whole(1, "co", r.problem.out_channels), whole(2, "j", r.problem.out_length()), activity);
+  json writers = json::array(), reads = json::array();
+  for (const auto& w : t.writers)
+    writers.push_back({{"block", w.block}, {"thread", w.thread}, {"file", w.file}, {"line", w.line}});
+  for (const auto& read : t.reads) reads.push_back({std::string(1, read.tensor), read.index, read.line});
+  json j = {{"at", request.at("at")},
+            {"reason", t.reason},
+            {"writers", writers},
+            {"writes", t.writes},
+            {"reads", reads},
+            {"reads_total", t.reads_total},
+            {"through_shared", t.through_shared}};
+  return {header_text(j), {}};
+}
+
+Service::Reply Service::source(const json& request) {
+  const KernelDefinition& kernel = find_kernel(text_of(request, "kernel"));
+  for (const auto& s : kernel_sources())
+    if (s.file == kernel.file()) return {header_text({{"file", s.file}, {"text", s.text}}), {}};
+  bad("kernel", kernel.name(), "was linked in without its text");
 }
 
 Service::Reply Service::list(const json& request) {

@@ -23,7 +23,7 @@ class Service {
     std::vector<std::byte> payload;
   };
 
-  // May it be answered while a run is under way? (tile, find and numbers look at finished results only)
+  // May it be answered while a run is under way? (They look at what is already there.)
   static bool is_light(const std::string& type);
   // Seconds without a beat after which a client may take the engine for hung, for this request in this phase.
   static double patience_s(const nlohmann::json& request, const std::string& phase);
@@ -32,9 +32,6 @@ class Service {
   // headers before the end. Errors: as exceptions, see error_json().
   Reply handle(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity,
                const std::function<void(const std::string& header)>& partial);
-
-  // The GPU's context was lost: the process should end after it has answered.
-  bool device_lost() const { return device_lost_; }
 
  private:
   struct State;
@@ -45,11 +42,13 @@ class Service {
   Reply find(const nlohmann::json& request);
   Reply numbers(const nlohmann::json& request);
   Reply tensor(const nlohmann::json& request);
+  Reply statistics(const nlohmann::json& request, Activity& activity);
+  Reply trace(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
+  Reply source(const nlohmann::json& request);
   Reply list(const nlohmann::json& request);
   Reply info();
 
   std::unique_ptr<State> state_;
-  std::atomic<bool> device_lost_{false};
 };
 
 }  // namespace convscope

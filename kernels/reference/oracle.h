@@ -1,8 +1,8 @@
 // The oracle: what every element should be, in double precision or better, and how large a rounding error is excusable.
 //
-// f32 problems: products of two floats are exact in double, sums round at 2^-53, so the oracle's own error is some 2^-29 of
-// the excusable one. f64 problems: sums are carried in two doubles (algorithm Dot2 of Ogita, Rump & Oishi, Accurate Sum and
-// Dot Product, 2005), as if computed in 106 bits and rounded once.
+// f32 problems: products of two floats are exact in double, sums round at 2^-53, so the oracle's own error is some
+// 2^-29 of the excusable one. f64 problems: sums are carried in two doubles (algorithm Dot2 of Ogita, Rump & Oishi,
+// Accurate Sum and Dot Product, 2005), as if computed in 106 bits and rounded once.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -31,15 +31,15 @@ class Oracle {
   virtual std::string where() const = 0;  // "CPU", "NVIDIA H200"
 };
 
-// The number of terms of an element at position j, for all j of [column, column + columns): taps · Cin/groups, and one more
-// with a bias. The same in every row.
+// The number of terms of an element at position j, for all j of [column, column + columns): taps · Cin/groups, and one
+// more with a bias. The same in every row.
 std::vector<int64_t> term_counts(const ConvProblem& p, int64_t column, int64_t columns);
 
 // On the CPU, on all cores. Keeps the tensors.
 std::unique_ptr<Oracle> make_cpu_oracle(const ConvProblem& p, const Inputs& in);
 
-// On a device that has x and b at the given addresses; w is taken from the host and copied in double precision. Meant for
-// the GPU, where large problems are; runs on the emulator too, which is how it is tested without one.
+// On a device that has x and b at the given addresses; w is taken from the host and copied in double precision. Meant
+// for the GPU, where large problems are; runs on the emulator too, which is how it is tested without one.
 std::unique_ptr<Oracle> make_device_oracle(const ConvProblem& p, const Inputs& in, Device& device, const Bindings& at);
 
 // The two must agree: compares them on `samples` elements spread over the output and returns the largest difference in

@@ -18,7 +18,8 @@ constexpr int64_t strip = 1024;  // positions of one class summed at a time: the
 
 // sum[m] += w·x[m], magnitude[m] += |w·x[m]|.
 template <bool with_magnitude>
-inline __attribute__((always_inline)) void accumulate(double* sum, double* magnitude, const float* x, double w, int64_t n) {
+inline __attribute__((always_inline)) void accumulate(double* sum, double* magnitude, const float* x, double w,
+                                                      int64_t n) {
   double size = std::fabs(w);
   for (int64_t m = 0; m < n; m++) {
     double v = x[m];
@@ -29,8 +30,8 @@ inline __attribute__((always_inline)) void accumulate(double* sum, double* magni
 
 // The same with the sum in two doubles: sum + low (Dot2).
 template <bool with_magnitude>
-inline __attribute__((always_inline)) void accumulate2(double* sum, double* low, double* magnitude, const double* x, double w,
-                                                       int64_t n) {
+inline __attribute__((always_inline)) void accumulate2(double* sum, double* low, double* magnitude, const double* x,
+                                                       double w, int64_t n) {
   double size = std::fabs(w);
   for (int64_t m = 0; m < n; m++) {
     double v = x[m], product = w * v, error = std::fma(w, v, -product);
@@ -42,13 +43,18 @@ inline __attribute__((always_inline)) void accumulate2(double* sum, double* low,
 }
 
 // One copy for every machine and one for those with AVX2 and FMA, chosen once at run time.
-#define CONVSCOPE_BOTH(name, template_name, parameters, arguments)                                    \
-  template <bool with_magnitude>                                                                      \
-  void name##_any parameters { template_name<with_magnitude> arguments; }                             \
-  template <bool with_magnitude>                                                                      \
-  __attribute__((target("avx2,fma"))) void name##_avx2 parameters { template_name<with_magnitude> arguments; }
+#define CONVSCOPE_BOTH(name, template_name, parameters, arguments)  \
+  template <bool with_magnitude>                                    \
+  void name##_any parameters {                                      \
+    template_name<with_magnitude> arguments;                        \
+  }                                                                 \
+  template <bool with_magnitude>                                    \
+  __attribute__((target("avx2,fma"))) void name##_avx2 parameters { \
+    template_name<with_magnitude> arguments;                        \
+  }
 CONVSCOPE_BOTH(add, accumulate, (double* s, double* g, const float* x, double w, int64_t n), (s, g, x, w, n))
-CONVSCOPE_BOTH(add2, accumulate2, (double* s, double* l, double* g, const double* x, double w, int64_t n), (s, l, g, x, w, n))
+CONVSCOPE_BOTH(add2, accumulate2, (double* s, double* l, double* g, const double* x, double w, int64_t n),
+               (s, l, g, x, w, n))
 #undef CONVSCOPE_BOTH
 
 bool has_avx2() {
@@ -57,12 +63,16 @@ bool has_avx2() {
 }
 
 void add_row(double* s, double*, double* g, const float* x, double w, int64_t n) {
-  if (has_avx2()) g ? add_avx2<true>(s, g, x, w, n) : add_avx2<false>(s, g, x, w, n);
-  else g ? add_any<true>(s, g, x, w, n) : add_any<false>(s, g, x, w, n);
+  if (has_avx2())
+    g ? add_avx2<true>(s, g, x, w, n) : add_avx2<false>(s, g, x, w, n);
+  else
+    g ? add_any<true>(s, g, x, w, n) : add_any<false>(s, g, x, w, n);
 }
 void add_row(double* s, double* l, double* g, const double* x, double w, int64_t n) {
-  if (has_avx2()) g ? add2_avx2<true>(s, l, g, x, w, n) : add2_avx2<false>(s, l, g, x, w, n);
-  else g ? add2_any<true>(s, l, g, x, w, n) : add2_any<false>(s, l, g, x, w, n);
+  if (has_avx2())
+    g ? add2_avx2<true>(s, l, g, x, w, n) : add2_avx2<false>(s, l, g, x, w, n);
+  else
+    g ? add2_any<true>(s, l, g, x, w, n) : add2_any<false>(s, l, g, x, w, n);
 }
 
 class CpuOracle final : public Oracle {
@@ -87,7 +97,8 @@ class CpuOracle final : public Oracle {
   // Positions [j0, j0 + n) of one row.
   template <class T>
   void row_part(int64_t row, int64_t j0, int64_t n, double* value, double* magnitude) const {
-    int64_t co = row % p_.out_channels, batch = row / p_.out_channels, cout = p_.out_per_group(), cin = p_.in_per_group();
+    int64_t co = row % p_.out_channels, batch = row / p_.out_channels, cout = p_.out_per_group(),
+            cin = p_.in_per_group();
     double bias = p_.bias ? in_.b.at(co) : 0;
     std::fill(value, value + n, bias);
     if (magnitude) std::fill(magnitude, magnitude + n, std::fabs(bias));
@@ -141,7 +152,9 @@ std::vector<int64_t> term_counts(const ConvProblem& p, int64_t column, int64_t c
   return terms;
 }
 
-std::unique_ptr<Oracle> make_cpu_oracle(const ConvProblem& p, const Inputs& in) { return std::make_unique<CpuOracle>(p, in); }
+std::unique_ptr<Oracle> make_cpu_oracle(const ConvProblem& p, const Inputs& in) {
+  return std::make_unique<CpuOracle>(p, in);
+}
 
 double oracle_disagreement(const ConvProblem& p, Oracle& a, Oracle& b, int samples, uint64_t seed) {
   std::mt19937_64 rng(seed);

@@ -28,8 +28,8 @@ class DeviceOracle final : public Oracle {
     int64_t rows = std::min<int64_t>({block.rows, block_elements / columns, 65535});
     for (int64_t r = 0; r < block.rows; r += rows)
       for (int64_t c = 0; c < block.columns; c += columns)
-        part({block.row + r, std::min(rows, block.rows - r), block.column + c, std::min(columns, block.columns - c)}, block,
-             value, magnitude);
+        part({block.row + r, std::min(rows, block.rows - r), block.column + c, std::min(columns, block.columns - c)},
+             block, value, magnitude);
   }
 
  private:
@@ -42,7 +42,8 @@ class DeviceOracle final : public Oracle {
     auto fetch = [&](const DeviceMemory& from, double* to) {
       size_t row_bytes = static_cast<size_t>(part.columns) * 8;
       double* target = to + (part.row - whole.row) * whole.columns + part.column - whole.column;
-      if (part.columns == whole.columns) return device_.read(from, 0, target, row_bytes * static_cast<size_t>(part.rows));
+      if (part.columns == whole.columns)
+        return device_.read(from, 0, target, row_bytes * static_cast<size_t>(part.rows));
       for (int64_t r = 0; r < part.rows; r++)
         device_.read(from, static_cast<size_t>(r) * row_bytes, target + r * whole.columns, row_bytes);
     };

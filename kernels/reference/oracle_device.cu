@@ -1,8 +1,9 @@
 // The oracle as a kernel, for problems too large for the CPU: one thread an output element, double precision.
 //
-// Idea: polyphase gather with the taps outside and the channels inside, so that the division is done once a tap. The sum of
-// products and the sum of their sizes are carried together. f64 carries the sum in two doubles (Dot2; Ogita, Rump & Oishi
-// 2005), with explicitly rounded operations that the compiler does not fuse.
+// Idea: polyphase gather with the taps outside and the channels inside, so that the division is done once a tap. The
+// sum of products and the sum of their sizes are carried together. f64 carries the sum in two doubles (Dot2; Ogita,
+// Rump & Oishi 2005), with explicitly rounded operations that the compiler does not fuse.
+//
 // Right for: every legal problem. Needs: w in double precision.
 #include "convscope/kernel.h"
 
@@ -32,8 +33,8 @@ struct OracleSum<double> {
 };
 
 template <class T>
-__device__ __forceinline__ void oracle(const ConvArgs& c, const OracleBlock& block, const T* x, const double* w, const T* b,
-                                       double* value, double* magnitude) {
+__device__ __forceinline__ void oracle(const ConvArgs& c, const OracleBlock& block, const T* x, const double* w,
+                                       const T* b, double* value, double* magnitude) {
   int64_t column = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (column >= block.columns) return;
   int64_t row = block.row + blockIdx.y, j = block.column + column;
@@ -61,13 +62,13 @@ __device__ __forceinline__ void oracle(const ConvArgs& c, const OracleBlock& blo
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    oracle_f32(const ConvArgs c, const OracleBlock block, const float* x, const double* w, const float* b, double* value,
-               double* magnitude) {
+    oracle_f32(const ConvArgs c, const OracleBlock block, const float* x, const double* w, const float* b,
+               double* value, double* magnitude) {
   oracle(c, block, x, w, b, value, magnitude);
 }
 extern "C" __global__ void __launch_bounds__(256)
-    oracle_f64(const ConvArgs c, const OracleBlock block, const double* x, const double* w, const double* b, double* value,
-               double* magnitude) {
+    oracle_f64(const ConvArgs c, const OracleBlock block, const double* x, const double* w, const double* b,
+               double* value, double* magnitude) {
   oracle(c, block, x, w, b, value, magnitude);
 }
 

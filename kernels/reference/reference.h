@@ -1,5 +1,5 @@
-// Other people's ConvTranspose1d, to compare with: oneDNN on the CPU, cuDNN on the GPU. Each is judged against the oracle
-// like any kernel; none of them is the truth.
+// Other people's ConvTranspose1d, to compare with: oneDNN on the CPU, cuDNN on the GPU. Each is judged against the
+// oracle like any kernel; none of them is the truth.
 #pragma once
 #include <memory>
 #include <string>

@@ -5,18 +5,18 @@
 //
 // n: terms of the element. u: unit round-off of the arithmetic that was asked for. Σ includes |bias|.
 //
-// Why √n: rounding errors of a sum behave as independent, mean-zero variables, and then the error of an inner product stays
-// below λ·√n·u·Σ|x·w| with probability at least 1 − 2·exp(−λ²/2) for every λ (Higham & Mary, A New Approach to
+// Why √n: rounding errors of a sum behave as independent, mean-zero variables, and then the error of an inner product
+// stays below λ·√n·u·Σ|x·w| with probability at least 1 − 2·exp(−λ²/2) for every λ (Higham & Mary, A New Approach to
 // Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41, 2019, theorem 3.1). The worst-case bound n·u·Σ|x·w|
 // would let a missing tap pass at a few thousand terms.
 //
-// Why λ = 4: the model's worst case, a sequential sum of terms of one sign, has a standard deviation of √n·u·Σ/3 (partial
-// sums grow linearly, so Σ sₖ² = n·Σ²/3, and one rounding has standard deviation u/√3 of its partial sum): λ = 4 is 12 of
-// these, out of reach for any number of elements. Random signs are further away still.
+// Why λ = 4: the model's worst case, a sequential sum of terms of one sign, has a standard deviation of √n·u·Σ/3
+// (partial sums grow linearly, so Σ sₖ² = n·Σ²/3, and one rounding has standard deviation u/√3 of its partial sum).
+// With λ = 4 the bound is 12 of these, out of reach for any number of elements; random signs are further away still.
 //
-// TF32 keeps 10 fraction bits: rounding both factors of a product to nearest costs 2·2^-11 of it, cutting them off, as the
-// hardware does with unrounded inputs, 2·2^-10. That error is of the inputs and not of the sum, so it is taken at its worst;
-// the sum itself is in f32.
+// TF32 keeps 10 fraction bits: rounding both factors of a product to nearest costs 2·2^-11 of it, cutting them off, as
+// the hardware does with unrounded inputs, 2·2^-10. That error is of the inputs and not of the sum, so it is taken at
+// its worst; the sum itself is in f32.
 #pragma once
 #include <cmath>
 #include <optional>

@@ -22,16 +22,16 @@ struct ElementReport {
   double got = 0, expected = 0, bound = 0;
 };
 
-// A kernel's output as it lies in host memory: [N·Cout, own_length]. own_length differs from the problem's Lout when the
-// kernel worked out another one; then only the overlap can be compared.
+// A kernel's output as it lies in host memory: [N·Cout, own_length]. own_length differs from the problem's Lout when
+// the kernel worked out another one; then only the overlap can be compared.
 struct OutputView {
   DType dtype = DType::f32;
   const std::byte* data = nullptr;
   int64_t own_length = 0;
 };
 
-// Where a comparison puts error and error/bound of each element, [N·Cout, Lout]; null where not wanted. An element that is
-// not finite has no error: the expected value stands in its place, so that the reference can always be shown.
+// Where a comparison puts error and error/bound of each element, [N·Cout, Lout]; null where not wanted. An element that
+// is not finite has no error: the expected value stands in its place, so that the reference can always be shown.
 struct ErrorSink {
   float* error = nullptr;
   float* ratio = nullptr;
@@ -41,21 +41,21 @@ struct ErrorSink {
 struct Places {
   static constexpr int64_t most_residues = 4096;
   static constexpr int64_t border = 64;
-  std::vector<int64_t> residue_wrong, residue_total;    // by j mod s; empty when s is 1 or more than most_residues
-  std::vector<int64_t> channel_wrong;                   // by co
-  std::vector<int64_t> batch_wrong;                     // by n
-  std::vector<int64_t> left_wrong, right_wrong;         // by distance from either end, up to `border`
-  int64_t unreached_wrong = 0, unreached_total = 0;     // elements that no tap reaches
-  int64_t first_column = -1, last_column = -1;          // of the wrong ones
+  std::vector<int64_t> residue_wrong, residue_total;  // by j mod s; empty when s is 1 or more than most_residues
+  std::vector<int64_t> channel_wrong;                 // by co
+  std::vector<int64_t> batch_wrong;                   // by n
+  std::vector<int64_t> left_wrong, right_wrong;       // by distance from either end, up to `border`
+  int64_t unreached_wrong = 0, unreached_total = 0;   // elements that no tap reaches
+  int64_t first_column = -1, last_column = -1;        // of the wrong ones
 };
 
 struct Comparison {
   int64_t elements = 0, failing = 0, nan = 0, inf = 0, unwritten = 0;
   std::vector<Gate> gates;
-  double max_abs = 0;        // of finite errors
-  double max_ratio = 0;      // error/bound; infinite for NaN
-  double rms_ratio = 0;      // over finite errors
-  double rms_relative = 0;   // ‖error‖/‖expected‖, finite errors
+  double max_abs = 0;       // of finite errors
+  double max_ratio = 0;     // error/bound; infinite for NaN
+  double rms_ratio = 0;     // over finite errors
+  double rms_relative = 0;  // ‖error‖/‖expected‖, finite errors
   std::optional<ElementReport> first_failing, worst;
   Places places;
 };

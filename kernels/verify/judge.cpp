@@ -20,8 +20,10 @@ Judge::Need Judge::predict(const RunSpec& spec, bool on_emulator) {
   // The shown output with its errors and ratios, the pyramid, a second output to compare with, inputs of two passes.
   n.host = 2 * inputs + 2 * y + 2 * static_cast<uint64_t>(p.y_elements()) * sizeof(float) + (uint64_t{128} << 20);
   if (spec.pictures) n.host += Pyramid::predicted_bytes(rows, p.out_length());
-  if (on_emulator) n.host += n.device, n.device = 0;
-  else n.device += uint64_t{64} << 20;  // the oracle's blocks
+  if (on_emulator)
+    n.host += n.device, n.device = 0;
+  else
+    n.device += uint64_t{64} << 20;  // the oracle's blocks
   return n;
 }
 
@@ -30,7 +32,8 @@ RunReport Judge::run(const RunSpec& spec, Activity& activity, const std::functio
   Need need = predict(spec, device_.is_emulator());
   auto refuse = [](uint64_t needed, uint64_t there, const std::string& where) {
     if (needed > there)
-      throw InputError("memory", bytes_text(needed), "is needed for this problem, but " + where + " has " + bytes_text(there) + " free");
+      throw InputError("memory", bytes_text(needed),
+                       "is needed for this problem, but " + where + " has " + bytes_text(there) + " free");
   };
   refuse(need.host, available_host_memory(), "the host");
   if (need.device) refuse(need.device, device_.free_memory(), device_.info().name);

@@ -219,8 +219,7 @@ void Judge::Run::shown_run() {
   r_.tensors = t;
 }
 
-// ---- what other runs show: never written, dependent on what was there, different from run to run
-// ---------------------
+// ---- what other runs show: never written, dependent on what was there, different from run to run --------------------
 
 // Each run changes one thing, so that a difference has one cause.
 void Judge::Run::second_looks() {
@@ -252,14 +251,12 @@ void Judge::Run::other_poison(std::vector<bool>& differs) {
   HostBytes later = download();
   int64_t unwritten = 0, dependent = 0;
   std::vector<bool> was_nan(differs.size());
-  each_element(later, [&](auto zero, size_t e, auto& first, auto second) {
+  each_element(later, [&](auto zero, size_t e, auto first, auto second) {
     using T = decltype(zero);
     T a = std::bit_cast<T>(first), b = std::bit_cast<T>(second);
     if (first == poison_bits<T>(nan_poison) && second == poison_bits<T>(tiny_poison)) {
       unwritten++;
     } else if (std::isnan(a) && (!std::isnan(b) || first == poison_bits<T>(nan_poison))) {
-      // The poison's NaN went through a sum, and is none that was never written.
-      first = std::bit_cast<BitsOf<T>>(std::numeric_limits<T>::quiet_NaN());
       was_nan[e] = true;
       dependent++;
     } else if (first != second && !std::isnan(a)) {
@@ -272,6 +269,17 @@ void Judge::Run::other_poison(std::vector<bool>& differs) {
   r_.error.unwritten = unwritten;
   if (differing_by_poison_) note_later(later);
   if (!dependent) return;
+  // The poison's NaN went through a sum there, and is none that was never written. What has been shown is not changed.
+  auto shown = std::exchange(r_.tensors, std::make_shared<ResultTensors>());
+  r_.tensors->rows = shown->rows, r_.tensors->columns = shown->columns, r_.tensors->dtype = shown->dtype;
+  for (auto part : {&ResultTensors::output, &ResultTensors::error, &ResultTensors::ratio}) {
+    (*r_.tensors).*part = HostBytes(((*shown).*part).size());
+    std::memcpy(((*r_.tensors).*part).data(), ((*shown).*part).data(), ((*shown).*part).size());
+  }
+  each_element(later, [&](auto zero, size_t e, auto& first, auto) {
+    using T = decltype(zero);
+    if (was_nan[e]) first = std::bit_cast<BitsOf<T>>(std::numeric_limits<T>::quiet_NaN());
+  });
   // Again as at first: the same NaN must come back, or it is not the content of the output that makes it.
   if (!execute({nan_poison, 0})) return;
   int64_t gone = 0;

@@ -90,6 +90,25 @@ TEST_F(Client, PartialComesFirstAndHasNoVerdict) {
   EXPECT_EQ(test::result_of(a)["verdict"]["status"], "wrong");
 }
 
+// With pictures there is something to look at before the verdict.
+TEST_F(Client, PicturesCanBeLookedAtBeforeTheVerdict) {
+  EngineClient client({.command = test::test_engine()});
+  test::Collector tile;
+  Handlers handlers;
+  handlers.partial = [&](const std::string& header) {
+    json ask = {{"type", "tile"}, {"result", json::parse(header)["result"]}, {"quantity", "output"}};
+    ask["window"] = {0, 1, 0, 64}, ask["size"] = {64, 1};
+    client.post(ask.dump(), {}, tile.handlers());
+  };
+  json request = slow(64, 5);
+  request["pictures"] = true;
+  auto a = client.request(request.dump(), {}, std::move(handlers));
+  ASSERT_TRUE(tile.wait(1));
+  EXPECT_EQ(tile.answers()[0].kind, Answer::Kind::result) << test::describe(tile.answers()[0]);
+  EXPECT_EQ(tile.answers()[0].payload.size(), 64u * 16);
+  EXPECT_EQ(test::result_of(a)["verdict"]["status"], "right");
+}
+
 TEST_F(Client, CancelsWhatRuns) {
   EngineClient client({.command = test::test_engine()});
   test::Collector all;

@@ -210,5 +210,15 @@ TEST_F(Crash, WhileIdle) {
   EXPECT_EQ(client_.starts(), 2);
 }
 
+// … or is asked something before its end is known.
+TEST_F(Crash, WhileIdleAndAskedAtOnce) {
+  test::expect_works(client_);
+  for (int i = 0; i < 20; i++) {
+    kill(client_.pid(), SIGKILL);
+    test::expect_works(client_);
+  }
+  EXPECT_EQ(client_.starts(), 21);
+}
+
 }  // namespace
 }  // namespace convscope

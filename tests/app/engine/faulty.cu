@@ -12,6 +12,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "kernels/base/error.h"
+
 namespace {
 
 // What a kernel may not do on a GPU is plain C++ here.
@@ -152,6 +154,13 @@ CONVSCOPE_KERNEL(from_the_future) {
   plan([](const ConvProblem& p, Plan& plan) {
     plan.launch(ENTRY(run_healthy), {p.length}, {16}).args(p.args(), plan.x(), plan.w(), plan.y());
   });
+}
+
+// As when a launch has left a GPU's context unusable.
+CONVSCOPE_KERNEL(lose_device) {
+  test_only();
+  idea("loses the device");
+  plan([](const ConvProblem&, Plan&) { throw convscope::DeviceError("the context is lost: planted", true); });
 }
 
 // Every element in the neighbourhood of the right one: a few are far off.

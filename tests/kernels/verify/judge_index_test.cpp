@@ -1,6 +1,7 @@
 // Kernels with a wrong index: the mathematics fails, nothing else does, and the sentence says what is wrong and where.
 #include <gtest/gtest.h>
 
+#include "kernels/problem/counts.h"
 #include "tests/kernels/verify/judging.h"
 
 namespace convscope {
@@ -73,6 +74,26 @@ TEST(JudgeIndex, OneTapOfOneChannel) {
   EXPECT_TRUE(has(r.pattern.where, "even outputs (j mod 2 = 0)"));
   EXPECT_TRUE(has(r.pattern.where, "no odd one"));
   EXPECT_TRUE(has(r.verdict.sentence, "8.3 % of the elements"));
+}
+
+// One product of 6400 or so, where rounding hides it: the requested inputs need not show it, the integers must.
+TEST(JudgeIndex, OneTapOf6400Terms) {
+  ConvProblem p{.in_channels = 1024,
+                .out_channels = 4,
+                .kernel_size = 25,
+                .length = 16,
+                .stride = 4,
+                .padding = 11,
+                .output_padding = 1};
+  auto r = wrong_sums("drops_a_tap", p);
+  int64_t reached = 0;
+  for (int64_t j = 0; j < p.out_length(); j++)
+    for (const Tap& t : taps_at(p, j)) reached += t.k == 1;
+  EXPECT_GT(reached, 10);
+  EXPECT_EQ(r.exact->failing, reached) << "every element that the dropped product belongs to, and no other";
+  EXPECT_LT(r.error.gates[0].failing, reached / 2) << "the gate of 1e-2 lets most pass";
+  EXPECT_TRUE(has(r.pattern.where, "in channel 2"));
+  EXPECT_EQ(judged("faultless", p).verdict.status, Status::right);
 }
 
 TEST(JudgeIndex, Borders) {

@@ -59,8 +59,7 @@ TEST(Specimens, S1S2S3AreRightOnTheirOwnProblems) {
   }
 }
 
-// ---- on a general one
-// ------------------------------------------------------------------------------------------------
+// ---- on a general one -----------------------------------------------------------------------------------------------
 
 const ConvProblem general{.batch = 2,
                           .in_channels = 4,
@@ -86,8 +85,7 @@ TEST(Specimens, AllAreWrongOnAGeneralProblem) {
     }
 }
 
-// ---- sentences
-// -------------------------------------------------------------------------------------------------------
+// ---- sentences ------------------------------------------------------------------------------------------------------
 
 struct Expectation {
   const char* name;
@@ -235,8 +233,7 @@ TEST(SpecimensControl, LiesAreSeen) {
   }
 }
 
-// ---- what each says of itself
-// ----------------------------------------------------------------------------------------
+// ---- what each says of itself ---------------------------------------------------------------------------------------
 
 TEST(Specimens, KnowWhereTheyAreRight) {
   test::Random r(61);

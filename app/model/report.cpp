@@ -1,0 +1,190 @@
+#include "app/model/report.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "kernels/verify/pyramid.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+// The engine writes what is not finite as a word.
+std::optional<double> number(const json& j) {
+  if (j.is_number()) return j.get<double>();
+  if (!j.is_string()) return {};
+  const auto& word = j.get_ref<const std::string&>();
+  if (word == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (word == "Infinity") return std::numeric_limits<double>::infinity();
+  if (word == "-Infinity") return -std::numeric_limits<double>::infinity();
+  return {};
+}
+std::optional<double> number(const json& j, const char* field) {
+  auto it = j.find(field);
+  return it == j.end() ? std::nullopt : number(*it);
+}
+double number_or_nan(const json& j, const char* field) { return number(j, field).value_or(std::numeric_limits<double>::quiet_NaN()); }
+std::optional<int64_t> whole(const json& j, const char* field) {
+  auto it = j.find(field);
+  return it != j.end() && it->is_number_integer() ? std::optional(it->get<int64_t>()) : std::nullopt;
+}
+std::string text(const json& j, const char* field) {
+  auto it = j.find(field);
+  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
+}
+const json& part(const json& j, const char* field) {
+  static const json nothing = json::object();
+  auto it = j.find(field);
+  return it != j.end() && it->is_structured() ? *it : nothing;
+}
+std::vector<double> numbers(const json& j, const char* field) {
+  std::vector<double> v;
+  for (const auto& n : part(j, field)) v.push_back(number(n).value_or(0));
+  return v;
+}
+
+ReportTiming timing_from(const json& t) {
+  ReportTiming r;
+  r.median_ms = number(t, "median_ms"), r.min_ms = number(t, "min_ms"), r.noise_pct = number(t, "noise_pct");
+  r.floor_ms = number(t, "floor_ms");
+  r.samples_ms = numbers(t, "samples_ms");
+  const json& cold = part(t, "cold");
+  r.cold_median_ms = number(cold, "median_ms"), r.cold_noise_pct = number(cold, "noise_pct");
+  r.cold_samples_ms = numbers(cold, "samples_ms");
+  r.source = text(t, "source"), r.reason = text(t, "reason"), r.cold_reason = text(t, "cold_reason");
+  r.floor_from = text(t, "floor_from"), r.floor_reason = text(t, "floor_reason");
+  return r;
+}
+
+}  // namespace
+
+Report report_from(const json& j, const Document& asked, bool final) {
+  Report r;
+  r.document = asked;
+  r.final = final;
+  r.key = text(j, "result");
+  r.kernel = text(part(j, "kernel"), "name"), r.file = text(part(j, "kernel"), "file");
+  r.device_kind = text(part(j, "device"), "kind"), r.device_name = text(part(j, "device"), "name");
+  const json& p = part(j, "problem");
+  r.out_length = whole(p, "out_length").value_or(asked.problem.out_length());
+  r.own_length = whole(j, "kernel_out_length").value_or(r.out_length);
+  r.structural_zeros = whole(p, "structural_zeros").value_or(0);
+  r.flops = number(p, "flops").value_or(0), r.least_bytes = number(p, "least_bytes").value_or(0);
+  const json& v = part(j, "verdict");
+  r.status = text(v, "status"), r.sentence = text(v, "sentence");
+  for (const auto& l : part(v, "layers")) r.layers.push_back({text(l, "name"), text(l, "status"), text(l, "evidence")});
+  r.accuracy_allowed = text(part(j, "accuracy"), "allowed"), r.accuracy_ran = text(part(j, "accuracy"), "ran");
+
+  const json& e = part(j, "error");
+  r.elements = whole(e, "elements").value_or(0);
+  r.failing = whole(e, "failing"), r.nan = whole(e, "nan"), r.unwritten = whole(e, "unwritten");
+  r.failing_fraction = number(e, "failing_fraction"), r.max_abs = number(e, "max_abs");
+  r.max_bound_ratio = number(e, "max_bound_ratio"), r.rms_rel = number(e, "rms_rel");
+  if (const json& f = part(e, "first_failing"); f.contains("n"))
+    r.first_failing = ReportElement{whole(f, "n").value_or(0), whole(f, "co").value_or(0), whole(f, "j").value_or(0),
+                                    number_or_nan(f, "got"), number_or_nan(f, "expected"), number_or_nan(f, "bound")};
+  for (const auto& g : part(e, "gates"))
+    r.gates.push_back({number(g, "atol").value_or(0), number(g, "rtol").value_or(0), whole(g, "failing"), number(g, "failing_fraction")});
+  for (const auto& ref : part(j, "references"))
+    r.references.push_back({text(ref, "name"), text(ref, "what_ran"), text(ref, "reason"), text(ref, "source"), number(ref, "max_abs"),
+                            number(ref, "max_bound_ratio"), number(ref, "median_ms")});
+  r.timing = timing_from(part(j, "timing"));
+  for (const auto& l : part(j, "launches")) {
+    ReportLaunch launch;
+    launch.entry = text(l, "entry");
+    auto grid = numbers(l, "grid"), block = numbers(l, "block");
+    for (size_t i = 0; i < 3; i++) {
+      launch.grid[i] = i < grid.size() ? static_cast<int64_t>(grid[i]) : 1;
+      launch.block[i] = i < block.size() ? static_cast<int64_t>(block[i]) : 1;
+    }
+    launch.dynamic_shared_bytes = whole(l, "dynamic_shared_bytes").value_or(0);
+    r.launches.push_back(launch);
+  }
+  for (const auto& phase : part(j, "phases")) r.phases.push_back({text(phase, "name"), number(phase, "seconds").value_or(0)});
+  const json& ranges = part(j, "ranges");
+  for (size_t q = 0; q < 4; q++)
+    if (auto range = numbers(ranges, quantity_names[q]); range.size() == 2) r.ranges[q] = ValueRange{range[0], range[1]};
+  return r;
+}
+
+Report failed_report(const Document& asked, const std::string& status, const std::string& sentence) {
+  Report r;
+  r.document = asked;
+  r.final = true;
+  r.kernel = asked.kernel;
+  r.out_length = r.own_length = asked.problem.out_length();
+  r.status = status;
+  r.sentence = sentence;
+  r.timing.reason = "the kernel did not come to an end";
+  return r;
+}
+
+double StatisticsBins::edge(int i) const { return std::pow(10.0, low_decade + static_cast<double>(i) / per_decade); }
+
+Statistics statistics_from(const json& j, const std::string& key) {
+  auto bins = [&](const char* field) {
+    const json& b = part(j, field);
+    return StatisticsBins{static_cast<int>(whole(b, "low_decade").value_or(0)), static_cast<int>(whole(b, "high_decade").value_or(1)),
+                          static_cast<int>(whole(b, "per_decade").value_or(1))};
+  };
+  Statistics s;
+  s.key = key;
+  s.elements = whole(j, "elements").value_or(0), s.zero = whole(j, "zero").value_or(0), s.not_finite = whole(j, "not_finite").value_or(0);
+  s.ratio = numbers(j, "ratio"), s.gate = numbers(j, "gate"), s.joint = numbers(j, "joint");
+  s.ratio_bins = bins("ratio_bins"), s.gate_bins = bins("gate_bins");
+  s.magnitude_bins = bins("magnitude_bins"), s.error_bins = bins("error_bins");
+  return s;
+}
+
+double Statistics::failing_at(double tolerance) const {
+  double sum = static_cast<double>(not_finite);
+  for (int i = 0; i < gate_bins.count() && static_cast<size_t>(i) + 1 < gate.size(); i++)
+    if (gate_bins.edge(i) > tolerance * (1 - 1e-9)) sum += gate[static_cast<size_t>(i) + 1];
+  return sum;
+}
+
+double Statistics::ratio_quantile(double q) const {
+  double wanted = q * static_cast<double>(elements - not_finite), sum = 0;
+  for (size_t i = 0; i < ratio.size(); i++) {
+    sum += ratio[i];
+    if (sum >= wanted) return i == 0 && static_cast<double>(zero) >= wanted ? 0 : ratio_bins.edge(static_cast<int>(i));
+  }
+  return ratio_bins.edge(ratio_bins.count());
+}
+
+Explained explained_from(const json& answer, const Document& asked) {
+  const json& j = part(answer, "explanation");
+  Explained e;
+  e.document = asked;
+  auto at = numbers(j, "at");
+  if (at.size() == 3) e.n = static_cast<int64_t>(at[0]), e.co = static_cast<int64_t>(at[1]), e.j = static_cast<int64_t>(at[2]);
+  e.first_channel = whole(j, "first_channel").value_or(0), e.channels = whole(j, "channels").value_or(0);
+  e.got = number_or_nan(j, "got"), e.expected = number_or_nan(j, "expected"), e.bias = number(j, "bias").value_or(0);
+  e.read_total = number(j, "read_total");
+  e.all_taps = !j.contains("all_taps") || !j["all_taps"].is_boolean() || j["all_taps"].get<bool>();
+  e.launches = static_cast<int>(whole(j, "launches").value_or(0));
+  for (const auto& t : part(j, "taps"))
+    e.taps.push_back({whole(t, "k").value_or(0), text(t, "formula"), text(t, "note"), whole(t, "expected_i"), whole(t, "read_i"),
+                      number(t, "count").value_or(0), number(t, "expected_sum").value_or(0), number(t, "read_sum")});
+  for (const auto& n : part(j, "notes"))
+    if (n.is_string()) e.notes.push_back(n);
+  return e;
+}
+
+Traced traced_from(const json& j) {
+  Traced t;
+  auto at = numbers(j, "at");
+  if (at.size() == 3) t.n = static_cast<int64_t>(at[0]), t.co = static_cast<int64_t>(at[1]), t.j = static_cast<int64_t>(at[2]);
+  t.reason = text(j, "reason");
+  t.writes = whole(j, "writes").value_or(0), t.reads_total = whole(j, "reads_total").value_or(0);
+  t.through_shared = j.value("through_shared", false);
+  for (const auto& w : part(j, "writers"))
+    t.writers.push_back({whole(w, "block").value_or(0), whole(w, "thread").value_or(0), text(w, "file"), static_cast<int>(whole(w, "line").value_or(0))});
+  for (const auto& r : part(j, "reads"))
+    if (r.is_array() && r.size() == 3 && r[0].is_string())
+      t.reads.push_back({r[0].get_ref<const std::string&>().empty() ? '?' : r[0].get_ref<const std::string&>()[0], r[1].get<int64_t>(), r[2].get<int>()});
+  return t;
+}
+
+}  // namespace convscope

@@ -1,0 +1,149 @@
+// A run's answer (interface.md, "JSON of run") as plain values for panels. Immutable once made; absent figures are empty, with
+// the reason beside them.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/model/document.h"
+
+namespace convscope {
+
+struct ReportLayer {
+  std::string name, status, evidence;  // status: pass, fail, skipped
+};
+struct ReportGate {
+  double atol = 0, rtol = 0;
+  std::optional<int64_t> failing;
+  std::optional<double> failing_fraction;
+};
+struct ReportElement {
+  int64_t n = 0, co = 0, j = 0;
+  double got = 0, expected = 0, bound = 0;
+};
+struct ReportReference {
+  std::string name, what_ran, reason, source;
+  std::optional<double> max_abs, max_bound_ratio, median_ms;
+};
+struct ReportTiming {
+  std::optional<double> median_ms, min_ms, noise_pct, cold_median_ms, cold_noise_pct, floor_ms;
+  std::vector<double> samples_ms, cold_samples_ms;
+  std::string source, reason, cold_reason, floor_from, floor_reason;
+};
+struct ReportLaunch {
+  std::string entry;
+  std::array<int64_t, 3> grid{}, block{};
+  int64_t dynamic_shared_bytes = 0;
+};
+struct ReportPhase {
+  std::string name;
+  double seconds = 0;
+};
+struct ValueRange {
+  double low = 0, high = 0;
+};
+
+struct Report {
+  Document document;   // what was asked for
+  uint64_t serial = 0; // counts answers: a later one is larger
+  bool final = false;  // else the first comparison only: no verdict, no time yet
+  std::string key;     // names its tensors in the engine; "" when there are none
+
+  std::string kernel, file, device_kind, device_name;
+  int64_t out_length = 0, own_length = 0, structural_zeros = 0;
+  double flops = 0, least_bytes = 0;
+
+  std::string status;  // right, wrong, crashed, hung, not-run; "" while not final
+  std::string sentence;
+  std::vector<ReportLayer> layers;
+  std::string accuracy_allowed, accuracy_ran;
+
+  int64_t elements = 0;
+  std::optional<int64_t> failing, nan, unwritten;
+  std::optional<double> failing_fraction, max_abs, max_bound_ratio, rms_rel;
+  std::optional<ReportElement> first_failing;
+  std::vector<ReportGate> gates;
+  std::vector<ReportReference> references;
+  ReportTiming timing;
+  std::vector<ReportLaunch> launches;
+  std::vector<ReportPhase> phases;
+  std::array<std::optional<ValueRange>, 4> ranges;  // by Quantity, of all finite elements
+
+  int64_t rows() const { return document.problem.batch * document.problem.out_channels; }
+  int64_t columns() const { return out_length; }
+  bool right() const { return status == "right"; }
+};
+
+// Errors: nlohmann::json::exception when a field has the wrong type.
+Report report_from(const nlohmann::json& j, const Document& asked, bool final);
+
+// A report for a run that gave no answer: `status` is crashed, hung or not-run.
+Report failed_report(const Document& asked, const std::string& status, const std::string& sentence);
+
+// ---- what else the engine tells ---------------------------------------------------------------------------------------
+
+struct KernelEntry {
+  std::string name, kind, idea, file, reason, home_preset;
+  std::vector<std::string> requires_hardware;
+  bool available = true;
+};
+
+struct StatisticsBins {
+  int low_decade = 0, high_decade = 0, per_decade = 1;
+  int count() const { return (high_decade - low_decade) * per_decade; }
+  double edge(int i) const;
+};
+struct Statistics {
+  std::string key;  // of the result
+  int64_t elements = 0, zero = 0, not_finite = 0;
+  std::vector<double> ratio, gate, joint;  // counts: see kernels/verify/statistics.h
+  StatisticsBins ratio_bins, gate_bins, magnitude_bins, error_bins;
+  // Elements with |error| > t·(1 + |reference|), and what is not finite: exact where t is a bin's edge.
+  double failing_at(double tolerance) const;
+  // The least bin edge below which a share q of all finite elements lies; 0 for the exact ones.
+  double ratio_quantile(double q) const;
+};
+Statistics statistics_from(const nlohmann::json& j, const std::string& key);
+
+struct ExplainedTap {
+  int64_t k = 0;
+  std::string formula, note;
+  std::optional<int64_t> expected_i, read_i;
+  double count = 0, expected_sum = 0;
+  std::optional<double> read_sum;
+};
+struct Explained {
+  Document document;
+  int64_t n = 0, co = 0, j = 0, first_channel = 0, channels = 0;
+  double got = 0, expected = 0, bias = 0;
+  std::optional<double> read_total;
+  bool all_taps = true;
+  int launches = 0;
+  std::vector<ExplainedTap> taps;
+  std::vector<std::string> notes;
+};
+Explained explained_from(const nlohmann::json& j, const Document& asked);
+
+struct TracedWriter {
+  int64_t block = 0, thread = 0;
+  std::string file;
+  int line = 0;
+};
+struct TracedRead {
+  char tensor = 'x';
+  int64_t index = 0;
+  int line = 0;
+};
+struct Traced {
+  int64_t n = 0, co = 0, j = 0, writes = 0, reads_total = 0;
+  std::string reason;
+  std::vector<TracedWriter> writers;
+  std::vector<TracedRead> reads;
+  bool through_shared = false;
+};
+Traced traced_from(const nlohmann::json& j);
+
+}  // namespace convscope

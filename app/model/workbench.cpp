@@ -1,0 +1,365 @@
+#include "app/model/workbench.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "app/engine/codec.h"
+
+namespace convscope {
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+namespace {
+
+constexpr size_t most_log_lines = 2000;
+constexpr int64_t most_numbers = 65536;
+
+double ms_since(Clock::time_point t) { return std::chrono::duration<double, std::milli>(Clock::now() - t).count(); }
+
+RunRequest request_of(const Document& d) {
+  RunRequest r;
+  r.kernel = d.kernel;
+  r.problem = d.problem;
+  r.inputs = d.inputs;
+  r.device = d.device;
+  r.accuracy = d.accuracy;
+  r.tolerance = Gate{d.atol, d.rtol};
+  r.pictures = true;
+  return r;
+}
+
+// The sentence of an error answer, and whether it is only a cancel.
+struct Refusal {
+  std::string text;
+  bool cancelled = false;
+  int exit_code = 1;
+};
+Refusal refusal_of(const Answer& a) {
+  json j = json::parse(a.header, nullptr, false);
+  if (!j.is_object()) return {a.message.empty() ? "the engine gave no reason" : a.message, false, 1};
+  std::string code = j.value("code", "");
+  Refusal r{"", code == "cancelled", j.value("exit_code", 1)};
+  if (code == "bad-input") r.text = j.value("field", "") + " " + j.value("value", "") + " " + j.value("rule", "");
+  else r.text = j.value("message", a.message);
+  return r;
+}
+
+}  // namespace
+
+Workbench::Workbench(EngineOptions options, std::function<void()> wake) : wake_(std::move(wake)), info_(std::make_unique<json>(json::object())) {
+  client_ = std::make_unique<EngineClient>(std::move(options));
+  client_->on_log([this](const std::string& line) { deliver([this, line] { note(line, LogLine::Kind::engine); }); });
+  want_info();
+}
+
+Workbench::~Workbench() { client_.reset(); }
+
+void Workbench::deliver(std::function<void()> f) {
+  {
+    std::lock_guard lock(mutex_);
+    inbox_.push_back(std::move(f));
+  }
+  if (wake_) wake_();
+}
+
+void Workbench::drain() {
+  std::vector<std::function<void()>> now;
+  {
+    std::lock_guard lock(mutex_);
+    now.swap(inbox_);
+  }
+  for (auto& f : now) f();
+  engine_.starts = client_->starts();
+}
+
+void Workbench::note(const std::string& text, LogLine::Kind kind) {
+  log_.push_back({text, kind});
+  if (log_.size() > most_log_lines) log_.pop_front();
+}
+
+// `done` runs in drain(). A dead engine is seen at whatever was under way.
+Handlers Workbench::handlers(std::function<void(Answer)> done) {
+  waiting_++;
+  Handlers h;
+  h.done = [this, done = std::move(done)](Answer a) {
+    auto answer = std::make_shared<Answer>(std::move(a));
+    deliver([this, done, answer] {
+      waiting_--;
+      done(std::move(*answer));
+    });
+  };
+  return h;
+}
+
+// ---- the run --------------------------------------------------------------------------------------------------------------
+
+void Workbench::run(const Document& document) {
+  wanted_ = document;
+  running_ = true;
+  restoring_ = false;
+  run_posted_ = Clock::now();
+  engine_.since = run_posted_;
+  engine_.state = EngineStatus::State::working;
+  engine_.phase = "waiting for the engine";
+  engine_.done = engine_.total = 0;
+  std::vector<std::byte> payload;
+  json header = request_json(request_of(document), payload);
+  header["type"] = "run";
+  uint64_t serial = ++run_serial_;
+  Handlers h = handlers([this, serial, document](Answer a) { took_run(serial, std::move(a), document); });
+  h.partial = [this, serial, document](const std::string& text) {
+    auto r = std::make_shared<Report>();
+    try {
+      *r = report_from(json::parse(text), document, false);
+    } catch (const json::exception&) {
+      return;  // the final answer will say what is wrong
+    }
+    deliver([this, serial, r] {
+      if (serial == run_serial_) take_report(*r);
+    });
+  };
+  h.progress = [this, serial](const Progress& p) {
+    deliver([this, serial, p] {
+      if (serial != run_serial_) return;
+      engine_.phase = p.phase, engine_.done = p.done, engine_.total = p.total;
+    });
+  };
+  run_id_ = client_->post_latest("run", header.dump(), std::move(payload), std::move(h));
+}
+
+void Workbench::took_run(uint64_t serial, Answer a, const Document& document) {
+  if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) died(a.message);
+  if (serial != run_serial_) return;
+  running_ = false;
+  engine_.state = EngineStatus::State::idle;
+  engine_.phase.clear();
+  if (a.kind == Answer::Kind::result) {
+    try {
+      take_report(report_from(json::parse(a.header), document, true));
+    } catch (const json::exception& e) {
+      note(std::string("the engine's answer cannot be read: ") + e.what(), LogLine::Kind::trouble);
+    }
+    return;
+  }
+  if (a.kind == Answer::Kind::error) {
+    Refusal refusal = refusal_of(a);
+    if (refusal.cancelled) {
+      note("cancelled");
+      if (report_ && !report_->final) report_ = nullptr;  // its verdict will not come
+      return;
+    }
+    note(refusal.text, LogLine::Kind::trouble);
+    take_report(failed_report(document, refusal.exit_code == 4 ? "crashed" : "not-run", (refusal.exit_code == 4 ? "crashed: " : "not run: ") + refusal.text));
+    return;
+  }
+  bool hung = a.kind == Answer::Kind::hung;
+  take_report(failed_report(document, hung ? "hung" : "crashed", (hung ? "hung: " : "crashed: ") + a.message));
+  // The tensors are gone with the engine. The last good ones are made again, so that what is shown can be moved and zoomed.
+  if (picture_ && needs_run(picture_->document, document) && !restoring_) {
+    Document good = picture_->document;
+    auto verdict = report_;
+    run(good);
+    restoring_ = true;
+    wanted_ = document;
+    report_ = verdict;
+  }
+}
+
+void Workbench::take_report(Report r) {
+  r.serial = ++report_serial_;
+  auto made = std::make_shared<const Report>(std::move(r));
+  if (!made->key.empty()) {
+    bool first = !picture_ || picture_->key != made->key || !picture_->serial || made->document.kernel != picture_->document.kernel;
+    if (first || !made->final) last_picture_ms_ = ms_since(run_posted_);
+    picture_ = made;
+  }
+  if (restoring_) return;  // the verdict that stands is the crash
+  report_ = made;
+}
+
+void Workbench::cancel() {
+  if (running_) client_->cancel(run_id_);
+  if (explaining_) explain_serial_++, explaining_ = false;
+}
+
+void Workbench::died(const std::string& how) {
+  if (engine_.last_death == how && engine_.deaths >= client_->starts()) return;
+  engine_.deaths++;
+  engine_.last_death = how;
+  note("engine: " + how, LogLine::Kind::trouble);
+  // What it kept is gone: wishes are sent again for the next result.
+  for (auto& w : tile_wishes_) w = {};
+  numbers_key_.clear(), hover_key_.clear(), statistics_key_.clear();
+}
+
+std::string Workbench::stale(const Document& document) const {
+  if (!picture_) return "";
+  if (!needs_run(picture_->document, document)) return "";
+  return running_ && !restoring_ ? "computing" : "of " + describe_change(document, picture_->document);
+}
+
+// ---- pictures -------------------------------------------------------------------------------------------------------------
+
+void Workbench::want_tile(Map map, const TileWish& wish) {
+  auto i = static_cast<size_t>(map);
+  if (wish == tile_wishes_[i] || wish.width < 1 || wish.height < 1) return;
+  tile_wishes_[i] = wish;
+  json header = {{"type", "tile"}, {"result", wish.key}, {"quantity", quantity_names[static_cast<int>(wish.quantity)]},
+                 {"window", {wish.row0, wish.row1, wish.column0, wish.column1}}, {"size", {wish.width, wish.height}}};
+  auto posted = Clock::now();
+  waiting_++;
+  Handlers h;
+  h.done = [this, i, wish, posted](Answer a) {
+    std::shared_ptr<MapTile> t;
+    if (a.kind == Answer::Kind::result && a.payload.size() == static_cast<size_t>(wish.width) * static_cast<size_t>(wish.height) * sizeof(Cell)) {
+      t = std::make_shared<MapTile>();
+      t->key = wish.key, t->quantity = wish.quantity;
+      t->row0 = wish.row0, t->row1 = wish.row1, t->column0 = wish.column0, t->column1 = wish.column1;
+      t->width = wish.width, t->height = wish.height;
+      t->paint = wish.paint;
+      t->cells.resize(a.payload.size() / sizeof(Cell));
+      std::memcpy(t->cells.data(), a.payload.data(), a.payload.size());
+      t->pixels = paint_cells(t->cells, t->width, wish.paint);
+      t->latency_ms = ms_since(posted);
+    }
+    auto kind = a.kind;
+    std::string message = a.message;
+    deliver([this, i, t, kind, message, wish] {
+      waiting_--;
+      if (kind == Answer::Kind::crashed || kind == Answer::Kind::hung) died(message);
+      if (!t) {
+        if (tile_wishes_[i] == wish) tile_wishes_[i] = {};
+        return;
+      }
+      t->serial = ++tile_serial_;
+      tiles_[i] = t;
+    });
+  };
+  client_->post_latest("tile" + std::to_string(i), header.dump(), {}, std::move(h));
+}
+
+namespace {
+
+std::shared_ptr<NumberBlock> block_from(const Answer& a, const std::string& key, const std::array<int64_t, 4>& window) {
+  auto b = std::make_shared<NumberBlock>();
+  b->key = key;
+  b->row0 = window[0], b->row1 = window[1], b->column0 = window[2], b->column1 = window[3];
+  auto count = static_cast<size_t>((window[1] - window[0]) * (window[3] - window[2]) * 4);
+  if (a.kind != Answer::Kind::result || a.payload.size() != count * sizeof(double)) return nullptr;
+  b->values.resize(count);
+  std::memcpy(b->values.data(), a.payload.data(), a.payload.size());
+  return b;
+}
+
+}  // namespace
+
+void Workbench::want_numbers(int64_t row0, int64_t row1, int64_t column0, int64_t column1) {
+  if (!picture_ || (row1 - row0) * (column1 - column0) > most_numbers || row1 <= row0 || column1 <= column0) return;
+  std::array<int64_t, 4> window{row0, row1, column0, column1};
+  if (numbers_key_ == picture_->key && window == numbers_wish_) return;
+  numbers_key_ = picture_->key, numbers_wish_ = window;
+  json header = {{"type", "numbers"}, {"result", numbers_key_}, {"window", window}};
+  client_->post_latest("numbers", header.dump(), {}, handlers([this, key = numbers_key_, window](Answer a) {
+                         if (auto b = block_from(a, key, window)) numbers_ = b;
+                       }));
+}
+
+void Workbench::want_hover(ElementIndex at) {
+  if (!picture_) return;
+  std::array<int64_t, 4> window{at.row, at.row + 1, at.column, at.column + 1};
+  if (hover_key_ == picture_->key && window == hover_wish_) return;
+  hover_key_ = picture_->key, hover_wish_ = window;
+  json header = {{"type", "numbers"}, {"result", hover_key_}, {"window", window}};
+  client_->post_latest("hover", header.dump(), {}, handlers([this, key = hover_key_, window](Answer a) {
+                         if (auto b = block_from(a, key, window)) hover_ = b;
+                       }));
+}
+
+void Workbench::find_failing(ElementIndex from, bool forward, std::function<void(std::optional<ElementIndex>)> then) {
+  if (!picture_) return then({});
+  json header = {{"type", "find"}, {"result", picture_->key}, {"from", {from.row, from.column}}, {"forward", forward}};
+  client_->post_latest("find", header.dump(), {}, handlers([then = std::move(then)](Answer a) {
+                         json j = a.kind == Answer::Kind::result ? json::parse(a.header, nullptr, false) : json();
+                         if (!j.is_object() || !j.contains("place") || !j["place"].is_array()) return then({});
+                         then(ElementIndex{j["place"][0].get<int64_t>(), j["place"][1].get<int64_t>()});
+                       }));
+}
+
+void Workbench::want_statistics() {
+  if (!picture_ || !picture_->final || running_ || statistics_key_ == picture_->key) return;
+  statistics_key_ = picture_->key;
+  json header = {{"type", "statistics"}, {"result", statistics_key_}};
+  client_->post_latest("statistics", header.dump(), {}, handlers([this, key = statistics_key_](Answer a) {
+                         if (a.kind != Answer::Kind::result) {
+                           if (statistics_key_ == key) statistics_key_.clear();
+                           return;
+                         }
+                         statistics_ = std::make_shared<Statistics>(statistics_from(json::parse(a.header), key));
+                       }));
+}
+
+// ---- one element, sources, inventory --------------------------------------------------------------------------------------
+
+void Workbench::want_explanation(const Document& document, int64_t n, int64_t co, int64_t j) {
+  std::vector<std::byte> payload;
+  json header = request_json(request_of(document), payload);
+  header["at"] = {n, co, j};
+  uint64_t serial = ++explain_serial_;
+  explaining_ = true;
+  explanation_trouble_.clear();
+  header["type"] = "explain";
+  client_->post_latest("explain", header.dump(), payload, handlers([this, serial, document](Answer a) {
+                         if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) died(a.message);
+                         if (serial != explain_serial_) return;
+                         explaining_ = false;
+                         if (a.kind == Answer::Kind::result) explanation_ = std::make_shared<Explained>(explained_from(json::parse(a.header), document));
+                         else if (Refusal r = refusal_of(a); !r.cancelled) explanation_trouble_ = a.message.empty() ? r.text : a.message;
+                       }));
+  header["type"] = "trace";
+  client_->post_latest("trace", header.dump(), std::move(payload), handlers([this, serial](Answer a) {
+                         if (serial != explain_serial_) return;
+                         if (a.kind == Answer::Kind::result) traced_ = std::make_shared<Traced>(traced_from(json::parse(a.header)));
+                       }));
+}
+
+void Workbench::want_source(const std::string& kernel) {
+  if (kernel.empty() || !sources_.try_emplace(kernel, "").second) return;
+  json header = {{"type", "source"}, {"kernel", kernel}};
+  client_->post(header.dump(), {}, handlers([this, kernel](Answer a) {
+                  if (a.kind == Answer::Kind::result) sources_[kernel] = json::parse(a.header).value("text", "");
+                  else if (a.kind == Answer::Kind::error) sources_[kernel] = "// " + refusal_of(a).text;
+                  else sources_.erase(kernel);
+                }));
+}
+
+const std::string* Workbench::source(const std::string& kernel) const {
+  auto it = sources_.find(kernel);
+  return it == sources_.end() || it->second.empty() ? nullptr : &it->second;
+}
+
+void Workbench::want_info() {
+  client_->post(json{{"type", "list"}, {"what", "kernels"}}.dump(), {}, handlers([this](Answer a) {
+                  if (engine_.state == EngineStatus::State::starting) engine_.state = running_ ? EngineStatus::State::working : EngineStatus::State::idle;
+                  if (a.kind != Answer::Kind::result) {
+                    note("the engine does not start: " + (a.message.empty() ? refusal_of(a).text : a.message), LogLine::Kind::trouble);
+                    return;
+                  }
+                  kernels_.clear();
+                  json all = json::parse(a.header).value("kernels", json::array());
+                  for (const auto& k : all) {
+                    KernelEntry e;
+                    auto text = [&](const char* field) { return k.contains(field) && k[field].is_string() ? k[field].get<std::string>() : ""; };
+                    e.name = text("name"), e.kind = text("kind"), e.idea = text("idea"), e.file = text("file"), e.reason = text("reason");
+                    e.home_preset = text("written_for");
+                    e.available = k.value("available", true);
+                    if (k.contains("requires") && k["requires"].is_array())
+                      for (const auto& r : k["requires"]) e.requires_hardware.push_back(r.get<std::string>());
+                    kernels_.push_back(std::move(e));
+                  }
+                }));
+  client_->post(json{{"type", "info"}}.dump(), {}, handlers([this](Answer a) {
+                  if (a.kind == Answer::Kind::result) *info_ = json::parse(a.header);
+                }));
+}
+
+}  // namespace convscope

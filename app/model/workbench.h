@@ -1,0 +1,160 @@
+// What stands between the window and the engine: asks for what the window wants to see, and holds the answers as values.
+//
+// Used by one thread (the window's). Answers come on the client's thread into an inbox; drain() takes them in at the start of
+// a frame, so nothing is locked while drawing. `wake` is called from the client's thread when there is something to drain.
+#pragma once
+#include <array>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/engine/client.h"
+#include "app/model/document.h"
+#include "app/model/paint.h"
+#include "app/model/report.h"
+#include "app/model/view.h"
+
+namespace convscope {
+
+// A window of a result, cut into cells and painted.
+struct MapTile {
+  std::string key;  // of the result
+  Quantity quantity = Quantity::output;
+  double row0 = 0, row1 = 0, column0 = 0, column1 = 0;
+  int width = 0, height = 0;
+  Paint paint;
+  std::vector<Cell> cells;
+  std::vector<uint32_t> pixels;
+  uint64_t serial = 0;       // a new one for each tile: textures are made anew when it changes
+  double latency_ms = 0;     // from the wish to the picture
+};
+
+// What a tile shall show; two equal wishes need one request.
+struct TileWish {
+  std::string key;
+  Quantity quantity = Quantity::output;
+  double row0 = 0, row1 = 0, column0 = 0, column1 = 0;
+  int width = 0, height = 0;
+  Paint paint;
+  bool operator==(const TileWish&) const = default;
+};
+
+// Every element of a small window: output, reference, error, |error|/bound.
+struct NumberBlock {
+  std::string key;
+  int64_t row0 = 0, row1 = 0, column0 = 0, column1 = 0;
+  std::vector<double> values;  // [row][column][4]
+  const double* at(int64_t row, int64_t column) const {
+    if (row < row0 || row >= row1 || column < column0 || column >= column1) return nullptr;
+    return &values[static_cast<size_t>(((row - row0) * (column1 - column0) + column - column0) * 4)];
+  }
+};
+
+struct EngineStatus {
+  enum class State { starting, idle, working } state = State::starting;
+  std::string phase;
+  uint64_t done = 0, total = 0;
+  std::chrono::steady_clock::time_point since;  // of the work in hand
+  int starts = 0, deaths = 0;
+  std::string last_death;
+};
+
+struct LogLine {
+  std::string text;
+  enum class Kind { note, engine, trouble } kind = Kind::note;
+};
+
+class Workbench {
+ public:
+  Workbench(EngineOptions options, std::function<void()> wake);
+  ~Workbench();
+
+  void drain();  // true work of a frame's start: takes in what has come
+
+  // ---- wishes -----------------------------------------------------------------------------------------------------------
+  void run(const Document& document);  // the newest wins
+  void cancel();                       // what runs, and what waits
+  enum class Map { kernel, reference, difference, minimap, lines_output, lines_reference, lines_error, count };
+  void want_tile(Map map, const TileWish& wish);
+  void want_numbers(int64_t row0, int64_t row1, int64_t column0, int64_t column1);
+  void want_hover(ElementIndex at);
+  void want_statistics();
+  void want_explanation(const Document& document, int64_t n, int64_t co, int64_t j);
+  void find_failing(ElementIndex from, bool forward, std::function<void(std::optional<ElementIndex>)> then);
+  void want_source(const std::string& kernel);
+  void want_info();  // devices, libraries, kernels: asked once at the start, and again with Refresh
+
+  // ---- what is known ----------------------------------------------------------------------------------------------------
+  // The newest report, whatever it says; the newest that has pictures in an engine that lives; never taken back, only replaced.
+  std::shared_ptr<const Report> report() const { return report_; }
+  std::shared_ptr<const Report> picture() const { return picture_; }
+  bool running() const { return running_; }
+  const Document& wanted() const { return wanted_; }
+  // Why the picture is not what the document asks for: "" when it is.
+  std::string stale(const Document& document) const;
+  const MapTile* tile(Map map) const { return tiles_[static_cast<size_t>(map)].get(); }
+  const NumberBlock* numbers() const { return numbers_.get(); }
+  const NumberBlock* hover() const { return hover_.get(); }
+  const Statistics* statistics() const { return statistics_.get(); }
+  const Explained* explanation() const { return explanation_.get(); }
+  const Traced* traced() const { return traced_.get(); }
+  const std::string& explanation_trouble() const { return explanation_trouble_; }
+  bool explaining() const { return explaining_; }
+  const std::string* source(const std::string& kernel) const;
+  const std::vector<KernelEntry>& kernels() const { return kernels_; }
+  const nlohmann::json& info() const { return *info_; }
+  const EngineStatus& engine() const { return engine_; }
+  const std::deque<LogLine>& log() const { return log_; }
+  void note(const std::string& text, LogLine::Kind kind = LogLine::Kind::note);
+  // Milliseconds from the last run's wish to its first picture.
+  double last_picture_ms() const { return last_picture_ms_; }
+  int engine_pid() const { return client_->pid(); }
+  // Pending wishes but for the run itself: 0 when everything asked for has come.
+  int waiting() const { return waiting_; }
+
+ private:
+  void deliver(std::function<void()> f);
+  Handlers handlers(std::function<void(Answer)> done);
+  void took_run(uint64_t serial, Answer answer, const Document& document);
+  void take_report(Report r);
+  void died(const std::string& how);
+
+  std::function<void()> wake_;
+  std::mutex mutex_;  // of inbox_
+  std::vector<std::function<void()>> inbox_;
+
+  Document wanted_;
+  uint64_t run_serial_ = 0, run_id_ = 0, report_serial_ = 0, tile_serial_ = 0;
+  std::chrono::steady_clock::time_point run_posted_;
+  bool running_ = false, restoring_ = false;
+  std::shared_ptr<const Report> report_, picture_;
+  static constexpr size_t maps = static_cast<size_t>(Map::count);
+  std::array<std::shared_ptr<const MapTile>, maps> tiles_;
+  std::array<TileWish, maps> tile_wishes_;
+  std::shared_ptr<const NumberBlock> numbers_, hover_;
+  std::array<int64_t, 4> numbers_wish_{}, hover_wish_{};
+  std::string numbers_key_, hover_key_, statistics_key_;
+  std::shared_ptr<const Statistics> statistics_;
+  std::shared_ptr<const Explained> explanation_;
+  std::shared_ptr<const Traced> traced_;
+  std::string explanation_trouble_;
+  uint64_t explain_serial_ = 0;
+  bool explaining_ = false;
+  std::map<std::string, std::string> sources_;
+  std::vector<KernelEntry> kernels_;
+  std::unique_ptr<nlohmann::json> info_;
+  EngineStatus engine_;
+  std::deque<LogLine> log_;
+  double last_picture_ms_ = 0;
+  int waiting_ = 0;
+  std::unique_ptr<EngineClient> client_;  // last: its thread ends before the rest goes
+};
+
+}  // namespace convscope

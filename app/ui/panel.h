@@ -1,0 +1,98 @@
+// What every panel gets and what it may answer. A panel is a function void(Frame&): it draws from const values and puts what a
+// person wants into frame.out; the App applies that after all panels are drawn, and nothing else changes anything.
+#pragma once
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/model/document.h"
+#include "app/model/settings.h"
+#include "app/model/view.h"
+#include "app/model/workbench.h"
+#include "app/ui/theme.h"
+
+namespace convscope::ui {
+
+class MapTextures;
+
+struct SetView {
+  View view;
+  bool keep = true;  // a new place for back/forward; false while dragging
+};
+struct RunAction {  // a row of the action table, by id
+  std::string id;
+};
+struct Wish {  // something the window wants to see
+  std::function<void(Workbench&)> ask;
+};
+struct SetSettings {
+  Settings settings;
+};
+struct Toast {
+  std::string text;
+};
+struct ShowPanel {
+  std::string title;
+};
+using Event = std::variant<Command, SetView, RunAction, Wish, SetSettings, Toast, ShowPanel>;
+
+// What a person types before it is legal: kept beside the document, shown in the warning colour with its rule.
+struct Draft {
+  std::optional<ConvProblem> problem;  // illegal
+  std::string field, rule;
+};
+
+struct Frame {
+  const Document& document;
+  const Workbench& bench;
+  const View& view;
+  const Settings& settings;
+  const Theme& theme;
+  MapTextures& textures;
+  Draft& draft;
+  uint64_t gesture;  // of what is being dragged now
+  std::vector<Event>& out;
+
+  // The report of what is shown, or null; never another problem's figures without its stale mark.
+  const Report* report() const { return bench.report().get(); }
+  const Report* picture() const { return bench.picture().get(); }
+  Extent extent() const {
+    const Report* r = picture();
+    return r ? Extent{static_cast<double>(r->rows()), static_cast<double>(r->columns())} : Extent{};
+  }
+
+  template <class C>
+  void command(C change, bool continues = false) const {
+    out.push_back(Command{std::move(change), continues ? gesture : 0});
+  }
+  void view_to(const View& v, bool keep = true) const { out.push_back(SetView{v, keep}); }
+  void act(const char* id) const { out.push_back(RunAction{id}); }
+  void wish(std::function<void(Workbench&)> ask) const { out.push_back(Wish{std::move(ask)}); }
+  void toast(std::string text) const { out.push_back(Toast{std::move(text)}); }
+  void show(const char* title) const { out.push_back(ShowPanel{title}); }
+};
+
+// One panel: its window's title (which is also its name for `screenshot --panel`), and how it is drawn.
+struct Panel {
+  const char* title;
+  const char* about;
+  void (*draw)(Frame&);
+  bool open_at_first;
+};
+const std::vector<Panel>& panels();
+
+void draw_problem(Frame&);
+void draw_kernels(Frame&);
+void draw_maps(Frame&);
+void draw_lines(Frame&);
+void draw_statistics(Frame&);
+void draw_explain(Frame&);
+void draw_source(Frame&);
+void draw_verdict(Frame&);
+void draw_timing(Frame&);
+void draw_occupancy(Frame&);
+void draw_log(Frame&);
+void draw_devices(Frame&);
+
+}  // namespace convscope::ui

@@ -1,0 +1,208 @@
+#include "app/ui/widgets.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_internal.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace convscope::ui {
+
+std::string grouped(int64_t v) {
+  std::string digits = std::to_string(v < 0 ? -v : v), out;
+  for (size_t i = 0; i < digits.size(); i++) {
+    if (i && (digits.size() - i) % 3 == 0) out += ' ';
+    out += digits[i];
+  }
+  return v < 0 ? "-" + out : out;
+}
+
+std::string time_text(double ms) {
+  if (!std::isfinite(ms)) return "none";
+  auto digits = [](double v) { return v >= 100 ? fmt::format("{:.0f}", v) : v >= 10 ? fmt::format("{:.1f}", v) : fmt::format("{:.2f}", v); };
+  if (ms >= 1000) return digits(ms / 1000) + " s";
+  if (ms >= 1) return digits(ms) + " ms";
+  return digits(ms * 1000) + " µs";
+}
+
+std::string percent_text(double fraction) {
+  double p = 100 * fraction;
+  if (p == 0) return "0 %";
+  if (p < 0.01) return fmt::format("{:.1e} %", p);
+  if (p > 99.99 && p < 100) return fmt::format("{:.3f} %", p);
+  return fmt::format("{:.2f} %", p);
+}
+
+std::string value_text(double v) {
+  if (std::isnan(v)) return "NaN";
+  if (std::isinf(v)) return v > 0 ? "+Inf" : "-Inf";
+  double a = std::fabs(v);
+  if (v == 0) return "0";
+  return a >= 1e6 || a < 1e-4 ? fmt::format("{:.4e}", v) : fmt::format("{:.5g}", v);
+}
+
+std::string bytes_text(double b) {
+  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t u = 0;
+  while (b >= 1024 && u < 4) b /= 1024, u++;
+  return fmt::format(u && b < 100 ? "{:.1f} {}" : "{:.0f} {}", b, units[u]);
+}
+
+void explain_item(const Theme& t, const About& about) {
+  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip) || !ImGui::BeginTooltip()) return;
+  ImGui::PushTextWrapPos(ImGui::GetFontSize() * 26);
+  ImGui::TextUnformatted(about.what);
+  if (*about.formula) {
+    ImGui::PushFont(t.code_font, 0);
+    ImGui::TextUnformatted(about.formula);
+    ImGui::PopFont();
+  }
+  if (*about.source) ImGui::TextDisabled("source: %s", about.source);
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+}
+
+void tooltip(const Theme&, std::string_view text) {
+  if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip) || !ImGui::BeginTooltip()) return;
+  ImGui::PushTextWrapPos(ImGui::GetFontSize() * 26);
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+}
+
+bool begin_figures(const char* id) {
+  if (!ImGui::BeginTable(id, 2, ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_NoSavedSettings)) return false;
+  ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthStretch);
+  ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthFixed);
+  return true;
+}
+
+void figure(const Theme& t, const char* label, const std::string& value, const About& about, const ImVec4* colour) {
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  ImGui::PushStyleColor(ImGuiCol_Text, t.dim);
+  ImGui::TextUnformatted(label);
+  ImGui::PopStyleColor();
+  explain_item(t, about);
+  ImGui::TableNextColumn();
+  ImGui::PushFont(t.code_font, 0);
+  float width = ImGui::CalcTextSize(value.c_str()).x, room = ImGui::GetContentRegionAvail().x;
+  if (room > width) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
+  if (colour) ImGui::PushStyleColor(ImGuiCol_Text, *colour);
+  ImGui::TextUnformatted(value.c_str());
+  if (colour) ImGui::PopStyleColor();
+  ImGui::PopFont();
+  explain_item(t, about);
+}
+
+void end_figures() { ImGui::EndTable(); }
+
+void heading(const Theme& t, const char* text) {
+  ImGui::Spacing();
+  ImGui::PushFont(t.bold_font, 0);
+  ImGui::PushStyleColor(ImGuiCol_Text, t.dim);
+  ImGui::TextUnformatted(text);
+  ImGui::PopStyleColor();
+  ImGui::PopFont();
+}
+
+void dim_text(const Theme& t, std::string_view text) {
+  ImGui::PushStyleColor(ImGuiCol_Text, t.dim);
+  wrapped(text);
+  ImGui::PopStyleColor();
+}
+
+void wrapped(std::string_view text) {
+  ImGui::PushTextWrapPos(0);
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  ImGui::PopTextWrapPos();
+}
+
+bool empty_state(const Theme& t, const char* what, const char* hint, const char* button) {
+  ImVec2 room = ImGui::GetContentRegionAvail();
+  float width = std::min(room.x, ImGui::GetFontSize() * 24);
+  auto height = [&](const char* s) { return ImGui::CalcTextSize(s, nullptr, false, width).y; };
+  float need = height(what) + height(hint) + ImGui::GetTextLineHeight() + (button ? ImGui::GetFrameHeightWithSpacing() : 0);
+  ImVec2 at = ImGui::GetCursorPos();
+  at.y += std::max(0.0f, (room.y - need) / 2);
+  auto centred = [&](const char* s) {
+    float w = ImGui::CalcTextSize(s, nullptr, false, width).x;
+    ImGui::SetCursorPosX(at.x + std::max(0.0f, (room.x - w) / 2));
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width + 1);
+    ImGui::TextUnformatted(s);
+    ImGui::PopTextWrapPos();
+  };
+  ImGui::SetCursorPosY(at.y);
+  ImGui::PushFont(t.bold_font, 0);
+  centred(what);
+  ImGui::PopFont();
+  ImGui::PushStyleColor(ImGuiCol_Text, t.dim);
+  centred(hint);
+  ImGui::PopStyleColor();
+  if (!button) return false;
+  float w = ImGui::CalcTextSize(button).x + 2 * ImGui::GetStyle().FramePadding.x;
+  ImGui::SetCursorPosX(at.x + std::max(0.0f, (room.x - w) / 2));
+  return ImGui::Button(button);
+}
+
+void status_mark(const Theme& t, std::string_view status) {
+  float size = ImGui::GetFontSize();
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  float top = at.y + (ImGui::GetTextLineHeight() - size) / 2, u = size / 16;
+  auto point = [&](float x, float y) { return ImVec2(at.x + x * u, top + y * u); };
+  float thick = 2 * u;
+  if (status == "pass" || status == "right") {
+    ImVec2 path[] = {point(3, 8.5f), point(6.5f, 12), point(13, 4.5f)};
+    draw->AddPolyline(path, 3, packed(t.right), thick);
+  } else if (status == "fail" || status == "wrong" || status == "crashed" || status == "hung") {
+    draw->AddLine(point(4, 4), point(12, 12), packed(t.wrong), thick);
+    draw->AddLine(point(12, 4), point(4, 12), packed(t.wrong), thick);
+  } else if (status == "not-run") {
+    draw->AddLine(point(4, 8), point(12, 8), packed(t.warning), thick);
+  } else {
+    draw->AddCircle(point(8, 8), 4 * u, packed(t.dim), 0, 1.5f * u);
+  }
+  ImGui::Dummy({size, ImGui::GetTextLineHeight()});
+}
+
+void stale_strip(Frame& f) {
+  std::string why = f.bench.stale(f.document);
+  if (why.empty()) return;
+  ImGui::PushStyleColor(ImGuiCol_Text, f.theme.warning);
+  wrapped(why == "computing" ? "stale: the newest result is being computed" : "stale: this is the picture " + why);
+  ImGui::PopStyleColor();
+}
+
+bool choose(const char* label, const std::vector<Choice>& all, const std::string& now, std::string& chosen, float width) {
+  bool changed = false;
+  ImGui::SetNextItemWidth(width);
+  if (!ImGui::BeginCombo(label, now.c_str(), ImGuiComboFlags_HeightLarge)) return false;
+  static ImGuiTextFilter filter;
+  if (ImGui::IsWindowAppearing()) filter.Clear(), ImGui::SetKeyboardFocusHere();
+  if (all.size() > 8) filter.Draw("##filter", -FLT_MIN);
+  for (const auto& c : all) {
+    if (!filter.PassFilter(c.name.c_str()) && !filter.PassFilter(c.about.c_str())) continue;
+    if (ImGui::Selectable(c.name.c_str(), c.name == now)) chosen = c.name, changed = c.name != now;
+    if (!c.about.empty()) {
+      ImGui::SameLine();
+      ImGui::TextDisabled("%s", c.about.c_str());
+    }
+  }
+  ImGui::EndCombo();
+  return changed;
+}
+
+void copy_menu(Frame& f, const char* id, const std::function<std::string()>& csv) {
+  if (!ImGui::BeginPopupContextItem(id)) return;
+  if (ImGui::MenuItem("Copy values (CSV)")) {
+    ImGui::SetClipboardText(csv().c_str());
+    f.toast("Values copied");
+  }
+  if (ImGui::MenuItem("Save picture of the window…")) f.act("save-picture");
+  ImGui::EndPopup();
+}
+
+}  // namespace convscope::ui

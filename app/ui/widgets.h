@@ -1,0 +1,54 @@
+// Small pieces that every panel uses, so that figures look the same everywhere.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/ui/panel.h"
+
+namespace convscope::ui {
+
+// "1 234 567" with thin spaces; "1.23 ms"; "97.3 %"; three significant digits for times.
+std::string grouped(int64_t v);
+std::string time_text(double ms);
+std::string percent_text(double fraction);
+std::string value_text(double v);  // shortest that shows 5 significant digits
+std::string bytes_text(double bytes);
+
+// What a figure is, for its tooltip: formula, unit, source.
+struct About {
+  const char* what = "";
+  const char* formula = "";
+  const char* source = "";  // measured, counted, computed, emulated, recorded
+};
+// A tooltip for the last item, wrapped; nothing when the item is not hovered.
+void explain_item(const Theme& t, const About& about);
+void tooltip(const Theme& t, std::string_view text);
+
+// A table row: label on the left, figure right-aligned in the code font, with its tooltip. Call inside begin_figures/end_figures.
+bool begin_figures(const char* id);
+void figure(const Theme& t, const char* label, const std::string& value, const About& about, const ImVec4* colour = nullptr);
+void end_figures();
+
+// A heading inside a panel.
+void heading(const Theme& t, const char* text);
+void dim_text(const Theme& t, std::string_view text);
+void wrapped(std::string_view text);
+// The middle of an empty panel: what is missing and what to do. Returns true when its button was pressed.
+bool empty_state(const Theme& t, const char* what, const char* hint, const char* button = nullptr);
+// ✓ ✗ ○ in the colour of right, wrong, dim; shape and word, never colour alone.
+void status_mark(const Theme& t, std::string_view status);
+// A strip that says that the picture is of something else than what the document asks for; nothing when it is not.
+void stale_strip(Frame& f);
+
+// A combo box that filters as one types, for long lists. True when `chosen` was set to another entry.
+struct Choice {
+  std::string name, about;
+};
+bool choose(const char* label, const std::vector<Choice>& all, const std::string& now, std::string& chosen, float width);
+
+// Right click on the last item or window: Copy values (CSV). The text is made only when it is asked for.
+void copy_menu(Frame& f, const char* id, const std::function<std::string()>& csv);
+
+}  // namespace convscope::ui

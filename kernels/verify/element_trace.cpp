@@ -1,0 +1,141 @@
+#include "kernels/verify/element_trace.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <mutex>
+
+#include "kernels/problem/counts.h"
+#include "kernels/runtime/registry.h"
+#include "kernels/runtime/simt/trace.h"
+#include "kernels/verify/guarded.h"
+#include "kernels/verify/pyramid.h"
+
+namespace convscope {
+namespace {
+
+// Lout·K products a pair of channels is what the plainest kernel walks; traced it does some 10^8 of them a second.
+constexpr double most_products = 4e8;
+
+struct Range {
+  char name;
+  uint64_t begin, bytes;
+  bool holds(uint64_t a) const { return a - begin < bytes; }
+};
+
+}  // namespace
+
+ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p, const InputSpec& spec, int64_t n,
+                           int64_t co, int64_t j, Activity& activity) {
+  ElementTrace out;
+  auto within = [](const char* field, int64_t v, int64_t limit) {
+    if (v < 0 || v >= limit)
+      throw InputError(field, std::to_string(v), fmt::format("must be between 0 and {}", limit - 1));
+  };
+  within("n", n, p.batch), within("co", co, p.out_channels), within("j", j, p.out_length());
+  if (auto why = kernel.unsupported(p); !why.empty()) throw InputError("kernel", kernel.name(), why);
+  double products =
+      static_cast<double>(p.y_elements()) * static_cast<double>(p.kernel_size) * static_cast<double>(p.in_per_group());
+  if (products > most_products) {
+    out.reason =
+        fmt::format("{:.2g} products are too many to trace in a few seconds (at most {:.0g}): try a small preset",
+                    products, most_products);
+    return out;
+  }
+  if (out.reason = simt::load_traced_kernels(); !out.reason.empty()) return out;
+  const KernelDefinition* traced = find_traced(kernel.name());
+  if (!traced) {
+    out.reason = "there is no traced build of " + kernel.name();
+    return out;
+  }
+  Plan plan = traced->plan_for(p);
+  if (j >= plan.out_length()) {
+    out.reason = fmt::format("the kernel's own output ends at position {}", plan.out_length() - 1);
+    return out;
+  }
+  activity.phase("tracing who writes the element");
+  auto device = open_emulator();
+  Inputs in = make_inputs(p, spec, &activity);
+  size_t element = size_of(p.dtype);
+  auto bytes = [&](int64_t e) { return static_cast<size_t>(e) * element; };
+  size_t past_w = std::min(bytes(p.w_elements()) * static_cast<size_t>(p.groups - 1), size_t{256} << 20);
+  GuardedTensor x(*device, bytes(p.x_elements())), w(*device, bytes(p.w_elements()), past_w),
+      y(*device, bytes(p.batch * p.out_channels * std::max(plan.out_length(), p.out_length())));
+  std::unique_ptr<GuardedTensor> b, workspace;
+  x.write(in.x.data(), in.x.size_bytes());
+  w.write(in.w.data(), in.w.size_bytes());
+  if (p.bias) {
+    b = std::make_unique<GuardedTensor>(*device, bytes(p.b_elements()));
+    b->write(in.b.data(), in.b.size_bytes());
+  }
+  if (plan.workspace_bytes()) workspace = std::make_unique<GuardedTensor>(*device, plan.workspace_bytes());
+  Bindings at{x.address(), w.address(), b ? b->address() : 0, y.address(), workspace ? workspace->address() : 0};
+  y.fill(unwritten_word);
+  uint64_t target = y.address() + bytes((n * p.out_channels + co) * plan.out_length() + j);
+
+  std::mutex mutex;
+  auto hits = [&](const simt::Access& a) {
+    return a.kind != simt::AccessKind::read && a.address <= target && target < a.address + a.size;
+  };
+  {
+    simt::Tracing tracing([&](std::span<const simt::Access> part) {
+      for (const auto& a : part) {
+        if (!hits(a)) continue;
+        std::lock_guard lock(mutex);
+        out.writes++;
+        if (out.writers.size() < 8) {
+          auto place = simt::source_line(a.pc);
+          out.writers.push_back({0, a.block, a.thread, place.file, place.line});
+        }
+      }
+    });
+    device->run(*traced, plan, at, {.activity = &activity});
+  }
+  if (out.writers.empty()) return out;
+
+  // Again, for what that thread reads. Of a thread that writes several elements, what it read since the write before.
+  activity.check();
+  const auto& first = out.writers.front();
+  std::vector<simt::Access> reads;
+  bool done = false;
+  const Range ranges[] = {{'x', x.address(), x.size()},
+                          {'w', w.address(), w.size() + past_w},
+                          {'b', at.b, b ? b->size() : 0},
+                          {'y', y.address(), y.size()}};
+  {
+    simt::Tracing tracing([&](std::span<const simt::Access> part) {
+      for (const auto& a : part) {
+        if (a.block != first.block || a.thread != first.thread) continue;
+        std::lock_guard lock(mutex);
+        if (done) continue;
+        if (hits(a))
+          done = true;
+        else if (a.kind == simt::AccessKind::read)
+          reads.push_back(a);
+        else if (ranges[3].holds(a.address))
+          reads.clear();
+      }
+    });
+    device->run(*traced, plan, at, {.activity = &activity});
+  }
+  std::map<uint64_t, int> lines;
+  auto line_of = [&](uint64_t pc) {
+    auto [it, isnew] = lines.try_emplace(pc, 0);
+    if (isnew) it->second = simt::source_line(pc).line;
+    return it->second;
+  };
+  for (const auto& a : reads) {
+    const Range* r = std::find_if(std::begin(ranges), std::end(ranges),
+                                  [&](const Range& range) { return range.bytes && range.holds(a.address); });
+    if (r == std::end(ranges)) {
+      out.through_shared = true;
+      continue;
+    }
+    out.reads_total++;
+    if (out.reads.size() < 4096)
+      out.reads.push_back({r->name, static_cast<int64_t>((a.address - r->begin) / element), line_of(a.pc)});
+  }
+  return out;
+}
+
+}  // namespace convscope

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <unistd.h>
 
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
@@ -29,10 +31,13 @@ int refuse(const std::exception& e, bool as_json) {
     error = error_json(e);
     code = error.value("exit_code", 1);
   }
-  error.erase("exit_code");
-  if (as_json) print_json({{"error", error}});
   for (char& c : text)
     if (c == '\n') c = ' ';  // one line
+  // Of one shape, whatever it was.
+  json out = {{"code", error.value("code", "failed")}, {"field", nullptr}, {"value", nullptr}, {"rule", text}, {"message", text}};
+  for (const char* part : {"field", "value", "rule"})
+    if (error.contains(part)) out[part] = error[part];
+  if (as_json) print_json({{"error", out}});
   std::fprintf(stderr, "convscope: %s\n", text.c_str());
   return code;
 }
@@ -54,11 +59,34 @@ InputError unknown_verb(const CLI::App& app, const std::string& verb) {
   return {"verb", verb, near.empty() ? "is not known: see `convscope help`" : "is not known; did you mean " + near + "?"};
 }
 
-int no_window(bool as_json) {
+struct ScreenshotOptions {
+  std::string out, session, panel, size = "1600x1000", theme = "dark", scale = "1", timeout = "120", engine;
+  std::vector<std::string> actions;
+
+  // For convscope-window, which checks them.
+  std::vector<std::string> arguments() const {
+    std::vector<std::string> v{"--screenshot", out, "--size", size, "--theme", theme, "--scale", scale, "--timeout", timeout, "--forget"};
+    for (const auto& [name, value] : {std::pair{"--session", session}, {"--panel", panel}, {"--engine", engine}})
+      if (!value.empty()) v.insert(v.end(), {name, value});
+    for (const auto& a : actions) v.insert(v.end(), {"--action", a});
+    return v;
+  }
+};
+
+// The window is a program of its own beside this one, so that a missing graphics library is a sentence and not a loader error.
+int start_window(std::vector<std::string> arguments, bool needs_display) {
+  std::error_code error;
+  auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "convscope-window";
   bool display = std::getenv("DISPLAY") || std::getenv("WAYLAND_DISPLAY");
-  return refuse(MissingError(display ? "this build has no window" : "there is no display to open a window on",
-                             "`convscope demo` shows everything without one, `convscope help` lists the verbs"),
-                as_json);
+  const char* instead = "`convscope demo` shows everything without one, `convscope help` lists the verbs";
+  if (needs_display && !display) throw MissingError("there is no display to open a window on", instead);
+  if (!std::filesystem::exists(program, error)) throw MissingError("this build has no window", instead);
+  arguments.insert(arguments.begin(), program.string());
+  std::vector<char*> argv;
+  for (auto& a : arguments) argv.push_back(a.data());
+  argv.push_back(nullptr);
+  execv(program.c_str(), argv.data());
+  throw MissingError(program.string() + " cannot be started (" + std::strerror(errno) + ")", instead);
 }
 
 int run(int argc, char** argv) {
@@ -98,19 +126,36 @@ int run(int argc, char** argv) {
   common.add_to(*list);
   auto* info = add("info", "devices, libraries, and for each missing piece what it costs and how to get it");
   common.add_to(*info);
+  ScreenshotOptions shot;
+  auto* screenshot = add("screenshot", "the window, or one of its panels, as a PNG file; needs no display");
+  screenshot->add_option("OUT", shot.out, "the PNG file");
+  screenshot->add_option("--session", shot.session, "a session to show");
+  screenshot->add_option("--panel", shot.panel, "one panel alone, by its title");
+  screenshot->add_option("--size", shot.size, "WIDTHxHEIGHT in pixels")->capture_default_str();
+  screenshot->add_option("--theme", shot.theme, "dark or light")->capture_default_str();
+  screenshot->add_option("--scale", shot.scale, "0.75 to 2")->capture_default_str();
+  screenshot->add_option("--action", shot.actions, "an action to run first, by id (next-failing, …); may be repeated");
+  screenshot->add_option("--timeout", shot.timeout, "seconds to wait for the picture")->capture_default_str();
+  screenshot->add_option("--engine", shot.engine, "command that starts the engine");
+  screenshot->add_flag("--json", common.json, "a refusal as a JSON document");
   auto* engine = add("engine", "the engine on stdin and stdout, which all other verbs use");
   auto* help = add("help", "explain a verb");
   help->add_option("VERB", verb, "a verb");
+  help->add_flag("--json", common.json, "the same text in a JSON document");
 
   // --json decides how even a refused command line is answered.
   for (int i = 1; i < argc; i++) common.json |= std::string(argv[i]) == "--json";
   bool as_json = common.json;
+  auto say = [&](const std::string& text) {
+    if (as_json) print_json({{"help", text}});
+    else std::fputs(text.c_str(), stdout);
+    return 0;
+  };
   try {
     try {
       app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
-      std::fputs(app.help().c_str(), stdout);  // of the verb that was given, if one was
-      return 0;
+      return say(app.help());  // of the verb that was given, if one was
     } catch (const CLI::ParseError& e) {
       throw refusal(e);
     }
@@ -122,7 +167,8 @@ int run(int argc, char** argv) {
     if (app.get_subcommands().empty()) {
       auto left = app.remaining();
       std::erase(left, "--json");
-      if (left.empty()) return no_window(as_json);
+      bool file = !left.empty() && !left[0].starts_with("-") && left.size() == 1 && (left[0].find('.') != std::string::npos || left[0].find('/') != std::string::npos);
+      if (left.empty() || file) return start_window(left, true);
       if (left[0].starts_with("-")) throw InputError("option", left[0], "is not known: see `convscope help`");
       throw unknown_verb(app, left[0]);
     }
@@ -130,16 +176,10 @@ int run(int argc, char** argv) {
     refuse_leftovers(*chosen);
     if (chosen == engine) return serve_engine();
     if (chosen == help) {
-      if (verb.empty()) {
-        // Not app.help(): that is the text of the verb that was given, which is `help`.
-        std::fputs(app.get_formatter()->make_help(&app, "convscope", CLI::AppFormatMode::Normal).c_str(), stdout);
-        return 0;
-      }
+      // Not app.help(): that is the text of the verb that was given, which is `help`.
+      if (verb.empty()) return say(app.get_formatter()->make_help(&app, "convscope", CLI::AppFormatMode::Normal));
       for (auto* s : app.get_subcommands([](CLI::App*) { return true; }))
-        if (s->get_name() == verb) {
-          std::fputs(s->help("convscope").c_str(), stdout);
-          return 0;
-        }
+        if (s->get_name() == verb) return say(s->help("convscope"));
       throw unknown_verb(app, verb);
     }
     catch_interrupts();
@@ -161,6 +201,10 @@ int run(int argc, char** argv) {
       return verb_list(common, what);
     }
     if (chosen == info) return verb_info(common);
+    if (chosen == screenshot) {
+      need(shot.out, "out", "screenshot picture.png");
+      return start_window(shot.arguments(), false);
+    }
     return 2;
   } catch (const std::exception& e) {
     return refuse(e, as_json);

@@ -23,7 +23,7 @@ int64_t whole_number(const std::string& field, const std::string& text) {
   const char* end = text.data() + text.size();
   auto [stop, error] = std::from_chars(text.data(), end, v);
   if (error == std::errc::result_out_of_range) throw InputError(field, text, "does not fit into 64 bits");
-  if (error != std::errc{} || stop != end || text.empty()) throw InputError(field, "'" + text + "'", "must be a whole number");
+  if (error != std::errc{} || stop != end || text.empty()) throw InputError(field, text, "must be a whole number");
   return v;
 }
 
@@ -31,7 +31,7 @@ double real_number(const std::string& field, const std::string& text) {
   double v = 0;
   const char* end = text.data() + text.size();
   auto [stop, error] = std::from_chars(text.data(), end, v);
-  if (error != std::errc{} || stop != end || text.empty() || !std::isfinite(v)) throw InputError(field, "'" + text + "'", "must be a number");
+  if (error != std::errc{} || stop != end || text.empty() || !std::isfinite(v)) throw InputError(field, text, "must be a number");
   return v;
 }
 
@@ -153,7 +153,7 @@ void refuse_leftovers(const CLI::App& app) {
   for (const auto* o : app.get_options())
     for (const auto& name : o->get_lnames()) known.push_back("--" + name);
   const std::string& word = left[0];
-  if (!word.starts_with("-")) throw InputError("argument", "'" + word + "'", "is one too many");
+  if (!word.starts_with("-")) throw InputError("argument", word, "is one too many");
   std::string name = word.substr(0, word.find('=')), near = nearest_name(name, known);
   throw InputError("option", name, near.empty() ? "is not known: see `convscope help " + app.get_name() + "`" : "is not known; did you mean " + near + "?");
 }

@@ -81,7 +81,9 @@ Received Session::ask(json header, std::vector<std::byte> payload, const std::st
     now = p;
     heard = true;
   };
-  Answer a = client_.request(header_text(header), std::move(payload), std::move(handlers), options_.timeout_s(), [&] {
+  // --timeout is for a kernel: what else is asked says what became of it.
+  bool kernel = header.value("type", "") == "run" || header.value("type", "") == "explain";
+  Answer a = client_.request(header_text(header), std::move(payload), std::move(handlers), kernel ? options_.timeout_s() : 0, [&] {
     std::lock_guard lock(mutex);
     if (heard) bar.draw(now);
     return !interrupted();
@@ -118,9 +120,11 @@ json lost_report(Session& session, const RunRequest& r, const json& error) {
   out["kernel"] = {{"name", r.kernel}, {"file", nullptr}, {"requires", json::array()}};
   out["device"] = {{"kind", nullptr}, {"name", nullptr}, {"reason", "the engine is gone"}};
   try {
-    for (const auto& k : session.ask({{"type", "list"}, {"what", "kernels"}, {"device", r.device}}).header.at("kernels"))
+    const json kernels = session.ask({{"type", "list"}, {"what", "kernels"}, {"device", r.device}}).header;
+    for (const auto& k : kernels.at("kernels"))
       if (k.at("name") == r.kernel) out["kernel"] = {{"name", r.kernel}, {"file", k.at("file")}, {"requires", k.at("requires")}};
-    for (const auto& d : session.ask({{"type", "list"}, {"what", "devices"}}).header.at("devices")) {
+    const json devices = session.ask({{"type", "list"}, {"what", "devices"}}).header;
+    for (const auto& d : devices.at("devices")) {
       bool emulator = d.at("kind") == "emulator";
       std::string name = emulator ? "emulator" : "cuda:" + std::to_string(d.value("index", 0));
       // The best comes first, which is what auto means.

@@ -46,6 +46,12 @@ Answer cancelled_answer(const std::string& why) {
       Answer::Kind::error, json{{"code", "cancelled"}, {"message", why}, {"exit_code", 130}}.dump(), {}, "cancelled"};
 }
 
+// There was never an engine to talk to: a matter of its command, and of no request.
+Answer missing_answer(const std::string& what) {
+  std::string text = what + "; its command must start `convscope engine`, here or as `ssh box convscope engine`";
+  return {Answer::Kind::error, json{{"code", "missing"}, {"message", text}, {"exit_code", 3}}.dump(), {}, text};
+}
+
 }  // namespace
 
 // One thread does all reading, writing and waiting; callers only queue. An engine that does not read cannot block
@@ -177,7 +183,7 @@ class EngineClient::Impl {
     try {
       engine_ = std::make_unique<Connection>(command_);
     } catch (const std::exception& e) {
-      return fail_all({Answer::Kind::crashed, "", {}, e.what()});
+      return fail_all(missing_answer(e.what()));
     }
     starts_++;
     pid_ = engine_->pid();
@@ -329,8 +335,11 @@ class EngineClient::Impl {
   // never answered would perhaps die of the same thing for ever.
   void bury(const std::string& why) {
     std::string how = engine_->end(why, log_handler());
+    // What was killed before it greeted, or left last words, is an engine still.
+    bool none = !engine_->said_hello() && how.starts_with("the engine ") && !how.starts_with("the engine ended with signal");
     engine_.reset();
     pid_ = 0;
+    if (none) return fail_all(missing_answer(how));
     bool any = false;
     for (auto it = pending_.begin(); it != pending_.end();) {
       auto here = it++;

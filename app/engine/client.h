@@ -21,7 +21,7 @@ struct EngineOptions {
 struct Answer {
   enum class Kind {
     result,   // header and payload
-    error,    // header has code, …: the engine refused or failed
+    error,    // header has code, …: the engine refused or failed; `missing` also when no engine could be started
     crashed,  // the engine died at it: `message` says of what
     hung,     // it was killed for giving no sign of life in time, or for exceeding the request's limit
   };

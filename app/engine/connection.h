@@ -26,6 +26,7 @@ class Connection {
 
   int pid() const { return process_.pid(); }
   bool greeted() const { return greeted_; }
+  bool said_hello() const { return said_hello_; }  // in this program's protocol
   Clock::time_point started() const { return started_; }
   Clock::time_point last_read() const { return last_read_; }
   bool all_sent() const { return out_.empty(); }

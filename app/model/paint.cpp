@@ -74,6 +74,14 @@ std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const 
   std::vector<uint32_t> table(steps + 1);
   for (int i = 0; i <= steps; i++)
     table[static_cast<size_t>(i)] = colour(paint.map, paint.map == ColourMap::excess && i > steps / 2 ? std::max(0.5 + 1e-9, i / double{steps}) : i / double{steps}, paint.light_theme);
+  // A failing cell is never painted as one within the bound: where the bound is 0 (no tap lands) the ratio is infinite, and not
+  // among the finite ones that a cell's extreme is taken from.
+  auto excess_step = [](const Cell& c) {
+    bool failing = c.flags & flag_failing;
+    if (failing && !(c.extreme > 1)) return steps;
+    int at = static_cast<int>(place_on({ColourMap::excess, 0, 1, false}, static_cast<double>(c.extreme)) * steps);
+    return failing ? std::max(steps / 2 + 1, at) : std::min(steps / 2, at);
+  };
   std::vector<uint32_t> out(cells.size());
   const uint32_t dark = paint.light_theme ? 0xffb8b8b8 : 0xff3c3c3c, pale = paint.light_theme ? 0xffe8e8e8 : 0xff6e6e6e;
   const float low = static_cast<float>(paint.low), scale = paint.high > paint.low ? static_cast<float>(steps / (paint.high - paint.low)) : 0;
@@ -82,10 +90,11 @@ std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const 
     auto x = static_cast<int>(i % static_cast<size_t>(width)), y = static_cast<int>(i / static_cast<size_t>(width));
     if (c.flags & flag_nan) out[i] = nan_colour;
     else if (c.flags & flag_unwritten && c.minimum > c.maximum) out[i] = ((x / 4 + y / 4) & 1) ? pale : dark;
-    else if (c.flags & flag_inf) out[i] = ((x + y) / 3 % 2) ? 0xff30d8ff : 0xff202020;
+    else if (c.flags & flag_inf && paint.map != ColourMap::excess) out[i] = ((x + y) / 3 % 2) ? 0xff30d8ff : 0xff202020;
     else if (c.flags & flag_unwritten) out[i] = ((x / 4 + y / 4) & 1) ? pale : dark;
+    else if (paint.map == ColourMap::excess && c.minimum > c.maximum) out[i] = table[c.flags & flag_failing ? steps : 0];
     else if (c.minimum > c.maximum) out[i] = dark;
-    else if (paint.map == ColourMap::excess) out[i] = table[static_cast<size_t>(c.extreme > 1 ? std::max(steps / 2 + 1, static_cast<int>(place_on(paint, static_cast<double>(c.extreme)) * steps)) : place_on(paint, static_cast<double>(c.extreme)) * steps)];
+    else if (paint.map == ColourMap::excess) out[i] = table[static_cast<size_t>(excess_step(c))];
     else out[i] = table[static_cast<size_t>(scale > 0 ? std::clamp((c.extreme - low) * scale, 0.0f, static_cast<float>(steps)) : steps / 2.0f)];
   }
   return out;

@@ -1,7 +1,9 @@
 // What every panel gets and what it may answer. A panel is a function void(Frame&): it draws from const values and puts what a
 // person wants into frame.out; the App applies that after all panels are drawn, and nothing else changes anything.
 #pragma once
+#include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -53,7 +55,9 @@ struct Frame {
   Draft& draft;
   uint64_t gesture;  // of what is being dragged now
   std::vector<Event>& out;
+  double& next_frame;  // seconds until something moves by itself; a panel that plays lowers it
 
+  void again_in(double seconds) const { next_frame = std::min(next_frame, seconds); }
   // The report of what is shown, or null; never another problem's figures without its stale mark.
   const Report* report() const { return bench.report().get(); }
   const Report* picture() const { return bench.picture().get(); }

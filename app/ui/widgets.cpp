@@ -47,7 +47,7 @@ std::string bytes_text(double b) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   size_t u = 0;
   while (b >= 1024 && u < 4) b /= 1024, u++;
-  return fmt::format(u && b < 100 ? "{:.1f} {}" : "{:.0f} {}", b, units[u]);
+  return u && b < 100 ? fmt::format("{:.1f} {}", b, units[u]) : fmt::format("{:.0f} {}", b, units[u]);
 }
 
 void explain_item(const Theme& t, const About& about) {
@@ -182,7 +182,10 @@ bool choose(const char* label, const std::vector<Choice>& all, const std::string
   if (!ImGui::BeginCombo(label, now.c_str(), ImGuiComboFlags_HeightLarge)) return false;
   static ImGuiTextFilter filter;
   if (ImGui::IsWindowAppearing()) filter.Clear(), ImGui::SetKeyboardFocusHere();
-  if (all.size() > 8) filter.Draw("##filter", -FLT_MIN);
+  if (all.size() > 8) {
+    ImGui::SetNextItemWidth(-FLT_MIN);
+    if (ImGui::InputTextWithHint("##filter", "filter", filter.InputBuf, sizeof filter.InputBuf)) filter.Build();
+  }
   for (const auto& c : all) {
     if (!filter.PassFilter(c.name.c_str()) && !filter.PassFilter(c.about.c_str())) continue;
     if (ImGui::Selectable(c.name.c_str(), c.name == now)) chosen = c.name, changed = c.name != now;

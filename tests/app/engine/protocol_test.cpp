@@ -32,10 +32,23 @@ class StrangeEngine : public testing::Test {
     folder_.write("answer", (hello_marker + bytes).data(), sizeof hello_marker - 1 + bytes.size());
     return ask_shell("cat '" + folder_.path("answer") + "'; exec sleep 100", std::move(options));
   }
-  std::string unusable(const Answer& a) {
-    EXPECT_EQ(a.kind, Answer::Kind::crashed) << test::describe(a);
+  std::string unusable(const Answer& a, bool before_hello = true) {
+    std::string message = before_hello ? missing(a) : a.message;
+    if (!before_hello) {
+      EXPECT_EQ(a.kind, Answer::Kind::crashed) << test::describe(a);
+    }
     const std::string begin = "the engine cannot be used: ";
-    return a.message.starts_with(begin) ? a.message.substr(begin.size()) : "NOT UNUSABLE: " + a.message;
+    return message.starts_with(begin) ? message.substr(begin.size()) : "NOT UNUSABLE: " + message;
+  }
+  // There is no engine at all: what is said of that, without how to get one.
+  std::string missing(const Answer& a) {
+    json e = a.kind == Answer::Kind::error ? json::parse(a.header) : json::object();
+    EXPECT_EQ(e.value("code", ""), "missing") << test::describe(a);
+    EXPECT_EQ(e.value("exit_code", 0), 3);
+    EXPECT_EQ(e.value("message", ""), a.message);
+    auto how = a.message.find("; its command must start `convscope engine`");
+    EXPECT_NE(how, std::string::npos) << a.message;
+    return a.message.substr(0, how);
   }
 
   test::NothingLeft nothing_left_;
@@ -48,25 +61,30 @@ TEST_F(StrangeEngine, PrintsJunk) {
 }
 
 TEST_F(StrangeEngine, PrintsJunkAndEnds) {
-  auto a = ask_shell("echo hello");
-  EXPECT_EQ(a.kind, Answer::Kind::crashed);
-  EXPECT_EQ(a.message, "the engine ended");
+  EXPECT_EQ(missing(ask_shell("echo hello")), "the engine ended");
 }
 
 TEST_F(StrangeEngine, EndsAtOnceWithAMessage) {
-  auto a = ask_shell("echo first >&2; echo no licence for this machine >&2; exit 7");
-  EXPECT_EQ(a.kind, Answer::Kind::crashed);
-  EXPECT_EQ(a.message, "the engine ended with exit code 7: no licence for this machine");
-  EXPECT_EQ(ask_shell("printf 'without a line end' >&2; exit 1").message,
+  EXPECT_EQ(missing(ask_shell("echo first >&2; echo no licence for this machine >&2; exit 7")),
+            "the engine ended with exit code 7: no licence for this machine");
+  EXPECT_EQ(missing(ask_shell("printf 'without a line end' >&2; exit 1")),
             "the engine ended with exit code 1: without a line end");
+  // As from a machine that has no convscope.
+  EXPECT_TRUE(missing(ask_shell("no-such-program engine")).starts_with("the engine ended with exit code 127: "));
+}
+
+// Killed before it greets: that is no matter of its command.
+TEST_F(StrangeEngine, IsKilledBeforeItGreets) {
+  auto a = ask_shell("kill -KILL $$");
+  EXPECT_EQ(a.kind, Answer::Kind::crashed) << test::describe(a);
+  EXPECT_EQ(a.message, "the engine ended with signal 9 (Killed)");
 }
 
 TEST_F(StrangeEngine, DoesNotExist) {
   EngineClient client({.command = "/no/such/engine engine"});
   for (int i = 0; i < 3; i++) {
     auto a = test::ask(client, {{"type", "info"}});
-    EXPECT_EQ(a.kind, Answer::Kind::crashed);
-    EXPECT_EQ(a.message, "cannot start /no/such/engine: No such file or directory");
+    EXPECT_EQ(missing(a), "cannot start /no/such/engine: No such file or directory");
   }
   EXPECT_EQ(client.starts(), 0);
 }
@@ -103,7 +121,7 @@ TEST_F(StrangeEngine, SpeaksAnotherVersion) {
 }
 
 TEST_F(StrangeEngine, GreetsAndThenTalksNonsense) {
-  auto after_hello = [&](const std::string& bytes) { return unusable(ask_bytes(good_hello + bytes)); };
+  auto after_hello = [&](const std::string& bytes) { return unusable(ask_bytes(good_hello + bytes), false); };
   EXPECT_EQ(unusable(ask_bytes("HTTP/1.1 200 OK")), "the stream holds something that is no frame");
   EXPECT_EQ(unusable(ask_bytes(frame("{\"type\":\"result\",\"id\":1}"))), "it does not greet like a convscope engine");
   EXPECT_EQ(unusable(ask_bytes(frame("{}"))), "it does not greet like a convscope engine");

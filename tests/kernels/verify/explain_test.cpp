@@ -47,7 +47,7 @@ void expect_totals_agree(const Explanation& e, DType dtype) {
 TEST(Explain, RightKernelsReadTheDefinition) {
   test::Random r(70);
   int outside = 0, inside = 0;
-  for (int i = 0; i < 40; i++) {
+  for (int i = 0; i < 40 / test::fewer; i++) {
     auto p = test::random_problem(r, {.kernel_size = 8, .length = 20});
     for (const auto* k : all_kernels()) {
       if (k->kind() != KernelKind::ladder || !k->unsupported(p).empty()) continue;
@@ -75,14 +75,14 @@ TEST(Explain, RightKernelsReadTheDefinition) {
       }
     }
   }
-  EXPECT_GT(inside, 1000);
-  EXPECT_GT(outside, 1000);
+  EXPECT_GT(inside, 1000 / test::fewer);
+  EXPECT_GT(outside, 1000 / test::fewer);
 }
 
 TEST(Explain, SpecimensReadTheirOwnFormula) {
   test::Random r(71);
   int differ = 0, short_of = 0;
-  for (int i = 0; i < 60; i++) {
+  for (int i = 0; i < 60 / test::fewer; i++) {
     auto p = test::random_problem(r, {.groups = 2, .kernel_size = 6, .length = 16, .stride = 4, .dilation = 3});
     for (const auto& m : test::specimen_models) {
       auto q = p;
@@ -110,8 +110,8 @@ TEST(Explain, SpecimensReadTheirOwnFormula) {
       }
     }
   }
-  EXPECT_GT(differ, 500);
-  EXPECT_GT(short_of, 20);
+  EXPECT_GT(differ, 500 / test::fewer);
+  EXPECT_GT(short_of, 20 / test::fewer);
 }
 
 // ---- mistakes in words ----------------------------------------------------------------------------------------------

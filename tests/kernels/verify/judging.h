@@ -65,7 +65,12 @@ inline ::testing::AssertionResult has(const std::string& text, const std::string
 std::string evidence(const RunReport& r, const std::string& layer);
 LayerStatus layer_status(const RunReport& r, const std::string& layer);
 
-// How many cases a test tries: more where CONVSCOPE_LONG is set.
+// How many cases a test tries: more where CONVSCOPE_LONG is set, fewer where fibres are slow.
+#ifdef __SANITIZE_THREAD__
+inline constexpr int fewer = 5;
+#else
+inline constexpr int fewer = 1;
+#endif
 int cases(int usually, int long_run);
 
 // Kernels of faults_runs.cu that count their launches begin anew.

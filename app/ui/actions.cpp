@@ -1,0 +1,106 @@
+#include "app/ui/actions.h"
+
+#include "app/ui/app.h"
+
+namespace convscope::ui {
+namespace {
+
+bool always(const App&) { return true; }
+bool has_picture(const App& a) { return a.bench().picture() != nullptr; }
+constexpr ImGuiKeyChord ctrl = ImGuiMod_Ctrl, shift = ImGuiMod_Shift, alt = ImGuiMod_Alt;
+
+template <int N>
+void kernel_number(App& a) {
+  a.choose_kernel(N);
+}
+template <int N>
+void reference_number(App& a) {
+  a.choose_reference(N);
+}
+
+template <int... N>
+void add_numbers(std::vector<Action>& all, std::integer_sequence<int, N...>) {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> v;
+    for (int i = 1; i <= 9; i++) v.push_back("kernel-" + std::to_string(i)), v.push_back("Kernel " + std::to_string(i)), v.push_back("compare-" + std::to_string(i)), v.push_back("Compare with " + std::to_string(i));
+    return v;
+  }();
+  (all.push_back({names[4 * N].c_str(), names[4 * N + 1].c_str(), "", static_cast<ImGuiKeyChord>(ImGuiKey_1 + N), 0, "The kernel of this number in the list",
+                  [](const App& a) { return a.bench().kernels().size() > N; }, kernel_number<N>, nullptr}),
+   ...);
+  (all.push_back({names[4 * N + 2].c_str(), names[4 * N + 3].c_str(), "", static_cast<ImGuiKeyChord>(shift | (ImGuiKey_1 + N)), 0, "What the kernel is compared with", always, reference_number<N>, nullptr}), ...);
+}
+
+std::vector<Action> make() {
+  std::vector<Action> all = {
+      {"open", "Open…", "File", ctrl | ImGuiKey_O, 0, "A session, or a .npy or .npz file as the input", always, [](App& a) { a.ask_path(App::PathFor::open); }, nullptr},
+      {"save", "Save session", "File", ctrl | ImGuiKey_S, 0, "Problem, kernel, inputs and view", always, [](App& a) { a.save(false); }, nullptr},
+      {"save-as", "Save session as…", "File", ctrl | shift | ImGuiKey_S, 0, "Under another name", always, [](App& a) { a.save(true); }, nullptr},
+      {"save-picture", "Save picture…", "File", ctrl | shift | ImGuiKey_E, 0, "The window as a PNG file", always, [](App& a) { a.ask_path(App::PathFor::picture); }, nullptr},
+      {"quit", "Quit", "File", ctrl | ImGuiKey_Q, 0, "Close the window", always, [](App& a) { a.quit(); }, nullptr},
+      {"undo", "Undo", "Edit", ctrl | ImGuiKey_Z, 0, "Take back the last change of problem, kernel, inputs or tolerance", [](const App& a) { return a.history().can_undo(); }, [](App& a) { a.undo(); }, nullptr},
+      {"redo", "Redo", "Edit", ctrl | shift | ImGuiKey_Z, ctrl | ImGuiKey_Y, "Do it again", [](const App& a) { return a.history().can_redo(); }, [](App& a) { a.redo(); }, nullptr},
+      {"copy-window", "Copy values of the view", "Edit", ctrl | shift | ImGuiKey_C, 0, "The elements that the maps show, as CSV", [](const App& a) { return a.bench().numbers() != nullptr; }, [](App& a) { a.copy_window(); }, nullptr},
+      {"copy-verdict", "Copy verdict", "Edit", 0, 0, "The sentence and the evidence as text", [](const App& a) { return a.bench().report() != nullptr; }, [](App& a) { a.copy_verdict(); }, nullptr},
+      {"run", "Run", "Run", ImGuiKey_F5, 0, "Run the kernel and the reference again", always, [](App& a) { a.run(); }, nullptr},
+      {"live", "Live", "Run", ImGuiKey_Space, 0, "Run at every change", always, [](App& a) { a.toggle_live(); }, [](const App& a) { return a.settings().live; }},
+      {"cancel", "Cancel", "Run", ImGuiKey_Escape, 0, "Stop what the engine does", [](const App& a) { return a.bench().running() || a.bench().explaining(); }, [](App& a) { a.cancel(); }, nullptr},
+      {"refresh-devices", "Look for devices again", "Run", 0, 0, "Asks the engine what this machine has", always, [](App& a) { a.refresh(); }, nullptr},
+      {"fit", "Fit", "View", ImGuiKey_F, 0, "Show the whole result", has_picture, [](App& a) { a.fit(); }, nullptr},
+      {"zoom-in", "Zoom in", "View", ImGuiKey_Equal, ImGuiKey_KeypadAdd, "Closer, around the middle or the selected element", has_picture, [](App& a) { a.zoom(1.6); }, nullptr},
+      {"zoom-out", "Zoom out", "View", ImGuiKey_Minus, ImGuiKey_KeypadSubtract, "Further away", has_picture, [](App& a) { a.zoom(1 / 1.6); }, nullptr},
+      {"view-back", "Back", "View", alt | ImGuiKey_LeftArrow, 0, "The view before", [](const App& a) { return a.views().can_back(); }, [](App& a) { a.view_back(); }, nullptr},
+      {"view-forward", "Forward", "View", alt | ImGuiKey_RightArrow, 0, "The view after", [](const App& a) { return a.views().can_forward(); }, [](App& a) { a.view_forward(); }, nullptr},
+      {"next-failing", "Next failing element", "View", ImGuiKey_N, 0, "Select it and zoom to its number", has_picture, [](App& a) { a.find_failing(true); }, nullptr},
+      {"previous-failing", "Previous failing element", "View", shift | ImGuiKey_N, 0, "Select it and zoom to its number", has_picture, [](App& a) { a.find_failing(false); }, nullptr},
+      {"left", "Selection left", "", ImGuiKey_LeftArrow, 0, "The element before", has_picture, [](App& a) { a.move_selection(0, -1); }, nullptr},
+      {"right", "Selection right", "", ImGuiKey_RightArrow, 0, "The element after", has_picture, [](App& a) { a.move_selection(0, 1); }, nullptr},
+      {"up", "Selection up", "", ImGuiKey_UpArrow, 0, "The channel before", has_picture, [](App& a) { a.move_selection(-1, 0); }, nullptr},
+      {"down", "Selection down", "", ImGuiKey_DownArrow, 0, "The channel after", has_picture, [](App& a) { a.move_selection(1, 0); }, nullptr},
+      {"classes", "Polyphase classes", "View", ImGuiKey_C, 0, "Tint positions by (j + p) mod s, hatch structural zeros", has_picture, [](App& a) { a.toggle_classes(); }, [](const App& a) { return a.views().now().show_classes; }},
+      {"presenter", "Presenter layout", "View", ctrl | ImGuiKey_P, 0, "Large type and the essential panels", always, [](App& a) { a.toggle_presenter(); }, [](const App& a) { return a.settings().presenter; }},
+      {"theme", "Light theme", "View", ctrl | ImGuiKey_T, 0, "Dark or light", always, [](App& a) { a.toggle_theme(); }, [](const App& a) { return a.settings().theme == Settings::Theme::light; }},
+      {"colours", "Cividis for values", "View", 0, 0, "Instead of viridis", always, [](App& a) { a.toggle_colours(); }, [](const App& a) { return a.settings().value_colours == "cividis"; }},
+      {"larger", "Larger", "View", ctrl | ImGuiKey_Equal, ctrl | ImGuiKey_KeypadAdd, "Scale of everything, up to 200 %", [](const App& a) { return a.settings().scale < 2; }, [](App& a) { a.scale_by(1.1); }, nullptr},
+      {"smaller", "Smaller", "View", ctrl | ImGuiKey_Minus, ctrl | ImGuiKey_KeypadSubtract, "Scale of everything, down to 75 %", [](const App& a) { return a.settings().scale > 0.75; }, [](App& a) { a.scale_by(1 / 1.1); }, nullptr},
+      {"full-screen", "Full screen", "View", ImGuiKey_F11, 0, "And back", [](const App& a) { return a.has_window(); }, [](App& a) { a.toggle_full_screen(); }, nullptr},
+      {"reset-layout", "Reset layout", "View", 0, 0, "Panels where they were at first", always, [](App& a) { a.reset_layout(); }, nullptr},
+      {"palette", "Command palette…", "Help", ctrl | shift | ImGuiKey_P, ctrl | ImGuiKey_K, "Find an action, a preset, a kernel or a panel by name", always, [](App& a) { a.open_palette(); }, nullptr},
+      {"help", "Keys and mouse", "Help", ImGuiKey_F1, 0, "What can be pressed and dragged", always, [](App& a) { a.open_help(); }, nullptr},
+      {"about", "About convscope", "Help", 0, 0, "Version and licences", always, [](App& a) { a.open_about(); }, nullptr},
+  };
+  add_numbers(all, std::make_integer_sequence<int, 9>());
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Action>& actions() {
+  static const std::vector<Action> all = make();
+  return all;
+}
+
+const Action* find_action(const std::string& id) {
+  for (const auto& a : actions())
+    if (id == a.id) return &a;
+  return nullptr;
+}
+
+std::string chord_text(ImGuiKeyChord chord) {
+  if (!chord) return "";
+  std::string text;
+  if (chord & ImGuiMod_Ctrl) text += "Ctrl+";
+  if (chord & ImGuiMod_Shift) text += "Shift+";
+  if (chord & ImGuiMod_Alt) text += "Alt+";
+  auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
+  if (key == ImGuiKey_Equal) return text + "+";
+  if (key == ImGuiKey_Minus) return text + "-";
+  if (key == ImGuiKey_LeftArrow) return text + "Left";
+  if (key == ImGuiKey_RightArrow) return text + "Right";
+  if (key == ImGuiKey_UpArrow) return text + "Up";
+  if (key == ImGuiKey_DownArrow) return text + "Down";
+  if (key == ImGuiKey_Escape) return text + "Esc";
+  return text + ImGui::GetKeyName(key);
+}
+
+}  // namespace convscope::ui

@@ -1,0 +1,450 @@
+#include "app/ui/app.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_internal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <limits>
+
+#include "app/ui/actions.h"
+#include "app/ui/chrome.h"
+#include "app/ui/widgets.h"
+#include "kernels/base/text.h"
+#include "kernels/problem/npy.h"
+
+namespace convscope::ui {
+
+const std::vector<Panel>& panels() {
+  static const std::vector<Panel> all = {
+      {"Problem", "Parameters of the convolution, and the numbers it runs on", draw_problem, true},
+      {"Kernels", "Which kernel, and what it is compared with", draw_kernels, true},
+      {"Maps", "Kernel, reference and difference as pictures", draw_maps, true},
+      {"Lines", "Channels as curves, error below", draw_lines, true},
+      {"Error statistics", "How errors are spread; tolerance", draw_statistics, true},
+      {"Explain", "One element: its taps, and what the kernel read", draw_explain, true},
+      {"Source", "The kernel's own text", draw_source, true},
+      {"Verdict", "Right or wrong, and by what evidence", draw_verdict, true},
+      {"Timing", "Samples, references and floor", draw_timing, true},
+      {"Occupancy", "Theoretical occupancy and what limits it", draw_occupancy, true},
+      {"Devices", "What this machine has, and what is missing", draw_devices, true},
+      {"Log", "What the engine says", draw_log, true},
+  };
+  return all;
+}
+
+App::App(AppOptions options) : options_(std::move(options)) {
+  std::string trouble;
+  if (!options_.settings_file.empty()) settings_ = load_settings(options_.settings_file, trouble);
+  theme_ = settings_.theme == Settings::Theme::light ? light_theme() : dark_theme();
+  load_fonts(theme_);
+  ImGuiIO& io = ImGui::GetIO();
+  io.IniFilename = nullptr;
+  io.ConfigFlags |= ImGuiConfigFlags_DockingEnable | ImGuiConfigFlags_NavEnableKeyboard;
+  io.ConfigWindowsMoveFromTitleBarOnly = true;
+  if (!settings_.layout.empty()) {
+    ImGui::LoadIniSettingsFromMemory(settings_.layout.c_str(), settings_.layout.size());
+    layout_pending_ = false;
+  }
+  for (const auto& p : panels()) open_.push_back(p.open_at_first);
+  bench_ = std::make_unique<Workbench>(options_.engine, options_.wake);
+  if (!trouble.empty()) bench_->note(trouble, LogLine::Kind::trouble);
+  if (settings_.live) run();
+}
+
+App::~App() {
+  if (!options_.settings_file.empty()) {
+    if (only_panel_.empty()) settings_.layout = ImGui::SaveIniSettingsToMemory();
+    save_settings(options_.settings_file, settings_);
+  }
+  bench_.reset();
+}
+
+Extent App::extent() const {
+  auto r = bench_->picture();
+  return r ? Extent{static_cast<double>(r->rows()), static_cast<double>(r->columns())} : Extent{};
+}
+
+void App::say(const std::string& text) {
+  toasts_.push_back({text, ImGui::GetTime() + 4 + 0.04 * static_cast<double>(text.size())});
+  if (toasts_.size() > 4) toasts_.pop_front();
+}
+
+// ---- changes: the only place where anything becomes different ------------------------------------------------------------
+
+void App::execute(const Command& command) {
+  Document before = document();
+  try {
+    if (history_.apply(command)) document_changed(before);
+  } catch (const InputError& e) {
+    say(e.what());
+  }
+}
+
+void App::document_changed(const Document& before) {
+  const Document& now = document();
+  if (before.problem.y_elements() != now.problem.y_elements() || before.problem.out_channels != now.problem.out_channels) {
+    // Another shape: what was looked at and selected is elsewhere.
+    View v = views_.now();
+    if (v.selected && (v.selected->row >= now.problem.batch * now.problem.out_channels || v.selected->column >= now.problem.out_length())) v.selected.reset();
+    v.row0 = v.row1 = v.column0 = v.column1 = 0;
+    views_.set(v, false);
+  }
+  if (!needs_run(before, now)) return;
+  if (settings_.live) bench_->run(now);
+}
+
+void App::apply(const Event& event) {
+  if (auto* c = std::get_if<Command>(&event)) execute(*c);
+  else if (auto* v = std::get_if<SetView>(&event)) views_.set(v->view, v->keep);
+  else if (auto* w = std::get_if<Wish>(&event)) w->ask(*bench_);
+  else if (auto* s = std::get_if<SetSettings>(&event)) set_settings(s->settings);
+  else if (auto* t = std::get_if<Toast>(&event)) say(t->text);
+  else if (auto* p = std::get_if<ShowPanel>(&event)) show_panel_ = p->title;
+  else if (auto* a = std::get_if<RunAction>(&event)) {
+    const Action* action = find_action(a->id);
+    if (action && action->enabled(*this)) action->run(*this);
+  }
+}
+
+void App::set_settings(const Settings& s) {
+  if (s.theme != settings_.theme) {
+    Theme fresh = s.theme == Settings::Theme::light ? light_theme() : dark_theme();
+    fresh.text_font = theme_.text_font, fresh.bold_font = theme_.bold_font, fresh.code_font = theme_.code_font;
+    theme_ = fresh;
+  }
+  if (s.presenter != settings_.presenter) layout_pending_ = true;
+  bool now_live = s.live && !settings_.live;
+  settings_ = s;
+  if (now_live && (!bench_->picture() || !bench_->stale(document()).empty())) run();
+  if (!options_.settings_file.empty()) save_settings(options_.settings_file, settings_);
+}
+
+void App::undo() {
+  Document before = document();
+  std::string what = history_.undo_text();
+  if (!history_.undo()) return;
+  draft_ = {};
+  document_changed(before);
+  say("Undone: " + what);
+}
+
+void App::redo() {
+  Document before = document();
+  if (!history_.redo()) return;
+  draft_ = {};
+  document_changed(before);
+  say("Done again: " + describe_change(before, document()));
+}
+
+void App::run() { bench_->run(document()); }
+
+void App::cancel() { bench_->cancel(); }
+
+void App::refresh() { bench_->want_info(); }
+
+void App::toggle_live() {
+  Settings s = settings_;
+  s.live = !s.live;
+  set_settings(s);
+}
+
+// ---- view -----------------------------------------------------------------------------------------------------------------
+
+void App::fit() {
+  View v = views_.now();
+  v.row0 = v.row1 = v.column0 = v.column1 = 0;
+  views_.set(v, true);
+}
+
+void App::zoom(double factor) {
+  View v = fitted(views_.now(), extent());
+  double row = 0.5, column = 0.5;
+  if (v.selected) {
+    double r = (static_cast<double>(v.selected->row) + 0.5 - v.row0) / (v.row1 - v.row0), c = (static_cast<double>(v.selected->column) + 0.5 - v.column0) / (v.column1 - v.column0);
+    if (r >= 0 && r <= 1 && c >= 0 && c <= 1) row = r, column = c;
+  }
+  views_.set(zoomed(v, extent(), factor, factor, row, column), true);
+}
+
+void App::view_back() { views_.back(); }
+void App::view_forward() { views_.forward(); }
+
+void App::find_failing(bool forward) {
+  ElementIndex from = views_.now().selected.value_or(forward ? ElementIndex{0, -1} : ElementIndex{static_cast<int64_t>(extent().rows) - 1, static_cast<int64_t>(extent().columns)});
+  focus_pending_ = true;
+  bench_->find_failing(from, forward, [this, forward](std::optional<ElementIndex> at) {
+    focus_pending_ = false;
+    if (!at) {
+      auto r = bench_->picture();
+      say(r && r->failing.value_or(0) == 0 ? "No element fails" : forward ? "No failing element after this one" : "No failing element before this one");
+      return;
+    }
+    // Close enough to read the numbers around it.
+    views_.set(focused(views_.now(), extent(), *at, 12, 8), true);
+  });
+}
+
+void App::move_selection(int rows, int columns) {
+  View v = views_.now();
+  Extent e = extent();
+  ElementIndex at = v.selected.value_or(ElementIndex{0, 0});
+  if (v.selected) {
+    at.row = std::clamp<int64_t>(at.row + rows, 0, static_cast<int64_t>(e.rows) - 1);
+    at.column = std::clamp<int64_t>(at.column + columns, 0, static_cast<int64_t>(e.columns) - 1);
+  }
+  v.selected = at;
+  // It stays in sight.
+  View shown = fitted(v, e);
+  auto row = static_cast<double>(at.row), column = static_cast<double>(at.column);
+  double dr = row < shown.row0 ? row - shown.row0 : row + 1 > shown.row1 ? row + 1 - shown.row1 : 0;
+  double dc = column < shown.column0 ? column - shown.column0 : column + 1 > shown.column1 ? column + 1 - shown.column1 : 0;
+  views_.set(dr != 0 || dc != 0 ? moved(v, e, dr, dc) : v, false);
+}
+
+void App::toggle_classes() {
+  View v = views_.now();
+  v.show_classes = !v.show_classes;
+  views_.set(v, false);
+}
+
+void App::toggle_presenter() {
+  Settings s = settings_;
+  s.presenter = !s.presenter;
+  set_settings(s);
+}
+void App::toggle_theme() {
+  Settings s = settings_;
+  s.theme = s.theme == Settings::Theme::light ? Settings::Theme::dark : Settings::Theme::light;
+  set_settings(s);
+}
+void App::toggle_colours() {
+  Settings s = settings_;
+  s.value_colours = s.value_colours == "viridis" ? "cividis" : "viridis";
+  set_settings(s);
+}
+void App::scale_by(double factor) {
+  Settings s = settings_;
+  s.scale = std::clamp(s.scale * factor, 0.75, 2.0);
+  set_settings(s);
+}
+
+void App::choose_kernel(int number) {
+  const auto& all = bench_->kernels();
+  if (static_cast<size_t>(number) < all.size()) execute({SetKernel{all[static_cast<size_t>(number)].name}, 0});
+}
+
+void App::choose_reference(int number) {
+  auto r = bench_->report();
+  if (r && static_cast<size_t>(number) < r->references.size()) execute({SetCompareWith{r->references[static_cast<size_t>(number)].name}, 0});
+}
+
+void App::copy_window() {
+  const NumberBlock* n = bench_->numbers();
+  auto r = bench_->picture();
+  if (!n || !r) return;
+  std::string csv = "n,co,j,output,reference,error,error_over_bound\n";
+  for (int64_t row = n->row0; row < n->row1; row++)
+    for (int64_t column = n->column0; column < n->column1; column++) {
+      const double* v = n->at(row, column);
+      int64_t cout = r->document.problem.out_channels;
+      csv += fmt::format("{},{},{},{},{},{},{}\n", row / cout, row % cout, column, v[0], v[1], v[2], v[3]);
+    }
+  ImGui::SetClipboardText(csv.c_str());
+  say(grouped((n->row1 - n->row0) * (n->column1 - n->column0)) + " elements copied as CSV");
+}
+
+void App::copy_verdict() {
+  auto r = bench_->report();
+  if (!r) return;
+  std::string text = fmt::format("{} on {}: {}\n", r->kernel, convscope::describe(r->document.problem), r->sentence);
+  for (const auto& l : r->layers) text += fmt::format("{}: {}: {}\n", l.name, l.status, l.evidence);
+  ImGui::SetClipboardText(text.c_str());
+  say("Verdict copied");
+}
+
+// ---- files ----------------------------------------------------------------------------------------------------------------
+
+void App::open(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::string ending = fs::path(path).extension().string();
+  try {
+    if (ending == ".npy" || ending == ".npz") {
+      TensorSource s = parse_source("input", path);
+      s.values = convert(read_array_file(path, "x", "input"), document().problem.dtype);
+      execute({SetSource{Role::input, s}, 0});
+      say("Input: " + fs::path(path).filename().string());
+    } else if (ending == ".cu" || ending == ".py") {
+      throw InputError("file", path, "kernels from outside cannot be compiled in this version; choose one of the list");
+    } else {
+      SessionFile s = load_session(path);
+      execute({ReplaceDocument{s.document, path}, 0});
+      views_.set(s.view, true);
+      session_path_ = path;
+      session_unknown_ = s.unknown;
+      say("Opened " + fs::path(path).filename().string());
+    }
+    Settings kept = settings_;
+    kept.remember(fs::absolute(path).string());
+    set_settings(kept);
+  } catch (const std::exception& e) {
+    say(e.what());
+    bench_->note(e.what(), LogLine::Kind::trouble);
+  }
+}
+
+void App::save(bool as) {
+  if (as || session_path_.empty()) return ask_path(PathFor::save);
+  try {
+    save_session(session_path_, {document(), views_.now(), session_unknown_});
+    say("Saved " + session_path_);
+    Settings kept = settings_;
+    kept.remember(std::filesystem::absolute(session_path_).string());
+    set_settings(kept);
+  } catch (const std::exception& e) {
+    say(e.what());
+  }
+}
+
+void App::ask_path(PathFor what) {
+  path_for_ = what;
+  if (what == PathFor::save) path_text_ = session_path_.empty() ? "experiment.convscope" : session_path_;
+  if (what == PathFor::picture) path_text_ = "convscope.png";
+  if (what == PathFor::open) path_text_.clear();
+}
+
+void App::show_only(const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& p : panels()) {
+    if (name == p.title) {
+      only_panel_ = name;
+      return;
+    }
+    names.push_back(p.title);
+  }
+  throw InputError("panel", name, "is not a panel: " + fmt::format("{}", fmt::join(names, ", ")));
+}
+
+// ---- a frame --------------------------------------------------------------------------------------------------------------
+
+void App::restyle(float display_scale) {
+  float scale = display_scale * static_cast<float>(settings_.scale) * (settings_.presenter ? 1.35f : 1);
+  if (scale == style_scale_ && theme_.light == style_light_) return;
+  style_scale_ = scale, style_light_ = theme_.light;
+  apply_theme(theme_, scale);
+}
+
+void App::shortcuts() {
+  ImGuiIO& io = ImGui::GetIO();
+  if (path_for_ || palette_open_ || help_open_ || about_open_) return;
+  for (const auto& a : actions())
+    for (ImGuiKeyChord chord : {a.chord, a.second}) {
+      if (!chord) continue;
+      // Plain keys belong to a text field while one is edited.
+      if (io.WantTextInput && !(chord & (ImGuiMod_Ctrl | ImGuiMod_Alt)) && (chord & ~ImGuiMod_Mask_) < ImGuiKey_F1) continue;
+      if (io.WantTextInput && !(chord & (ImGuiMod_Ctrl | ImGuiMod_Alt)) && (chord & ~ImGuiMod_Mask_) > ImGuiKey_F24) continue;
+      if (ImGui::IsKeyChordPressed(chord) && a.enabled(*this)) events_.push_back(RunAction{a.id});
+    }
+}
+
+void App::frame(float display_scale) {
+  auto start = std::chrono::steady_clock::now();
+  bench_->drain();
+  restyle(display_scale);
+  theme_.em = ImGui::GetFontSize();
+  textures_.collect();
+  // What is dragged or typed without a pause is one gesture.
+  if (unsigned active = ImGui::GetActiveID(); active != gesture_item_) {
+    if (active) gesture_++;
+    gesture_item_ = active;
+  }
+  std::erase_if(toasts_, [](const Note& n) { return n.until < ImGui::GetTime(); });
+  shortcuts();
+  next_frame_ = std::numeric_limits<double>::infinity();
+  for (const auto& n : toasts_) next_frame_ = std::min(next_frame_, n.until - ImGui::GetTime());
+  if (bench_->running()) next_frame_ = std::min(next_frame_, 0.25);
+  Frame f{document(), *bench_, views_.now(), settings_, theme_, textures_, draft_, gesture_, events_, next_frame_};
+  Chrome chrome(*this, f);
+  if (only_panel_.empty()) chrome.bars();
+  draw_panels(f);
+  if (only_panel_.empty()) chrome.overlays();
+  auto events = std::exchange(events_, {});
+  bool changes = std::any_of(events.begin(), events.end(), [](const Event& e) { return !std::holds_alternative<Wish>(e); });
+  if (changes || layout_pending_ || !show_panel_.empty()) next_frame_ = 0;
+  for (const auto& e : events) apply(e);
+  if (draft_.problem && !check(*draft_.problem)) draft_ = {};
+  frame_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void App::default_layout(ImGuiID space) {
+  ImGui::DockBuilderRemoveNode(space);
+  ImGui::DockBuilderAddNode(space, ImGuiDockNodeFlags_DockSpace);
+  ImGui::DockBuilderSetNodeSize(space, ImGui::GetMainViewport()->WorkSize);
+  ImGuiID centre = space, left = 0, right = 0, low_right = 0, low_left = 0, bottom = 0;
+  ImVec2 size = ImGui::GetMainViewport()->WorkSize;
+  float em = ImGui::GetFontSize();
+  auto share = [&](float ems, float of, float least, float most) { return std::clamp(ems * em / std::max(of, 1.0f), least, most); };
+  float left_share = share(20, size.x, 0.15f, 0.4f);
+  ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, left_share, &left, &centre);
+  // Narrow: the right column becomes tabs of the middle.
+  if (!narrow_) {
+    ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, share(24, size.x * (1 - left_share), 0.2f, 0.42f), &right, &centre);
+    ImGui::DockBuilderSplitNode(right, ImGuiDir_Down, 0.48f, &low_right, &right);
+  } else {
+    right = low_right = centre;
+  }
+  ImGui::DockBuilderSplitNode(left, ImGuiDir_Down, 0.32f, &low_left, &left);
+  if (!settings_.presenter) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.42f, &bottom, &centre);
+  else bottom = centre;
+  auto dock = [](const char* panel, ImGuiID where) { ImGui::DockBuilderDockWindow(panel, where); };
+  dock("Problem", left);
+  dock("Kernels", low_left);
+  dock("Maps", centre);
+  dock("Explain", bottom);
+  dock("Lines", bottom);
+  dock("Error statistics", bottom);
+  dock("Source", bottom);
+  dock("Verdict", right);
+  dock("Timing", low_right);
+  dock("Occupancy", low_right);
+  dock("Devices", low_right);
+  dock("Log", low_right);
+  ImGui::DockBuilderFinish(space);
+  for (size_t i = 0; i < open_.size(); i++) open_[i] = true;
+}
+
+void App::draw_panels(Frame& f) {
+  const ImGuiViewport* viewport = ImGui::GetMainViewport();
+  if (!only_panel_.empty()) {
+    ImGui::SetNextWindowPos(viewport->Pos);
+    ImGui::SetNextWindowSize(viewport->Size);
+    for (const auto& p : panels())
+      if (only_panel_ == p.title) {
+        ImGui::Begin(p.title, nullptr, ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoMove);
+        p.draw(f);
+        ImGui::End();
+      }
+    return;
+  }
+  ImGuiID space = ImGui::DockSpaceOverViewport(0, viewport);
+  bool narrow = viewport->WorkSize.x < 1100 * style_scale_;
+  if (narrow != narrow_) narrow_ = narrow, layout_pending_ = true;
+  if (layout_pending_ && viewport->WorkSize.x > 0) {
+    default_layout(space);
+    layout_pending_ = false;
+    show_panel_ = show_panel_.empty() ? "Maps" : show_panel_;
+  }
+  for (size_t i = 0; i < panels().size(); i++) {
+    if (!open_[i] && show_panel_ != panels()[i].title) continue;
+    if (show_panel_ == panels()[i].title) open_[i] = true;
+    bool open = true;
+    if (ImGui::Begin(panels()[i].title, &open)) panels()[i].draw(f);
+    ImGui::End();
+    open_[i] = open;
+  }
+  if (!show_panel_.empty()) ImGui::SetWindowFocus(show_panel_.c_str()), show_panel_.clear();
+}
+
+}  // namespace convscope::ui

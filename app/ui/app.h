@@ -1,0 +1,135 @@
+// The window's content, whatever it is drawn on: owns what a person has made, draws one frame, applies what the panels answer.
+#pragma once
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/model/history.h"
+#include "app/model/session_file.h"
+#include "app/model/settings.h"
+#include "app/model/view.h"
+#include "app/model/workbench.h"
+#include "app/ui/map_textures.h"
+#include "app/ui/panel.h"
+
+namespace convscope::ui {
+
+struct AppOptions {
+  EngineOptions engine;
+  std::string settings_file;  // "": nothing is kept
+  std::function<void()> wake;  // from any thread: draw a frame soon
+  bool has_window = false;     // full screen and the like make sense
+};
+
+class App {
+ public:
+  explicit App(AppOptions options);  // an ImGui and an ImPlot context are current
+  ~App();                            // keeps the settings
+  App(const App&) = delete;
+
+  // One frame, between ImGui::NewFrame() and ImGui::Render().
+  void frame(float display_scale);
+  // Seconds after which the next frame differs from this one although nobody has touched anything; infinite when idle.
+  double next_frame_in() const { return next_frame_; }
+  bool wants_to_close() const { return closing_; }
+  bool wants_full_screen() const { return full_screen_; }
+  // Everything that was asked for has come.
+  bool settled() const { return !bench_->running() && bench_->waiting() == 0 && !focus_pending_; }
+  // Seconds to build the last frame.
+  double frame_seconds() const { return frame_seconds_; }
+
+  // The one way in for a path: drop, dialog, command line, recent files. What cannot be opened is said in a toast.
+  void open(const std::string& path);
+  // One panel alone fills the window, for pictures. Errors: InputError with the nearest name.
+  void show_only(const std::string& panel);
+  // Saves the picture of the next frame; set by the platform.
+  std::function<void(const std::string& path)> save_picture;
+
+  void apply(const Event& event);
+  void execute(const Command& command);
+
+  const Document& document() const { return history_.now(); }
+  const History& history() const { return history_; }
+  const ViewHistory& views() const { return views_; }
+  const Settings& settings() const { return settings_; }
+  const Workbench& bench() const { return *bench_; }
+  Workbench& bench() { return *bench_; }
+  const Theme& theme() const { return theme_; }
+  bool has_window() const { return options_.has_window; }
+  const std::string& toast() const { return toasts_.empty() ? no_text_ : toasts_.back().text; }
+
+  // What the action table runs.
+  enum class PathFor { open, save, picture };
+  void ask_path(PathFor what);
+  void save(bool as);
+  void quit() { closing_ = true; }
+  void undo();
+  void redo();
+  void run();
+  void cancel();
+  void refresh();
+  void toggle_live();
+  void fit();
+  void zoom(double factor);
+  void view_back();
+  void view_forward();
+  void find_failing(bool forward);
+  void move_selection(int rows, int columns);
+  void toggle_classes();
+  void toggle_presenter();
+  void toggle_theme();
+  void toggle_colours();
+  void scale_by(double factor);
+  void toggle_full_screen() { full_screen_ = !full_screen_; }
+  void reset_layout() { layout_pending_ = true; }
+  void open_palette() { palette_open_ = true; }
+  void open_help() { help_open_ = true; }
+  void open_about() { about_open_ = true; }
+  void choose_kernel(int number);
+  void choose_reference(int number);
+  void copy_window();
+  void copy_verdict();
+
+ private:
+  friend class Chrome;
+  struct Note {
+    std::string text;
+    double until;
+  };
+  void document_changed(const Document& before);
+  void shortcuts();
+  void default_layout(unsigned dockspace);
+  void draw_panels(Frame& f);
+  void say(const std::string& text);
+  void set_settings(const Settings& s);
+  void restyle(float display_scale);
+  Extent extent() const;
+
+  AppOptions options_;
+  Settings settings_;
+  Theme theme_;
+  History history_;
+  ViewHistory views_;
+  Draft draft_;
+  std::unique_ptr<Workbench> bench_;
+  MapTextures textures_;
+  std::vector<Event> events_;
+  std::vector<bool> open_;  // by panel
+  std::string session_path_, only_panel_, no_text_;
+  nlohmann::json session_unknown_;
+  std::deque<Note> toasts_;
+  uint64_t gesture_ = 1;
+  unsigned gesture_item_ = 0;
+  bool closing_ = false, full_screen_ = false, layout_pending_ = true, focus_pending_ = false, narrow_ = false;
+  bool palette_open_ = false, help_open_ = false, about_open_ = false;
+  std::optional<PathFor> path_for_;
+  std::string path_text_, palette_text_, show_panel_;
+  int palette_at_ = 0;
+  float style_scale_ = 0;
+  bool style_light_ = false;
+  double frame_seconds_ = 0, next_frame_ = 0;
+};
+
+}  // namespace convscope::ui

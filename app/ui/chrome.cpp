@@ -1,0 +1,399 @@
+#include "app/ui/chrome.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_internal.h>
+#include <misc/cpp/imgui_stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/ui/actions.h"
+#include "app/ui/widgets.h"
+#include "kernels/problem/presets.h"
+
+namespace convscope::ui {
+namespace {
+
+void menu_item(App& app, const Action& a, std::vector<Event>& out) {
+  std::string label = a.label;
+  if (std::string_view(a.id) == "undo" && app.history().can_undo()) label += ": " + app.history().undo_text();
+  if (std::string_view(a.id) == "redo" && app.history().can_redo()) label += ": " + app.history().redo_text();
+  label += std::string("##") + a.id;
+  if (ImGui::MenuItem(label.c_str(), chord_text(a.chord).c_str(), a.checked && a.checked(app), a.enabled(app))) out.push_back(RunAction{a.id});
+  tooltip(app.theme(), a.about);
+}
+
+// A filled label, as the device badge is.
+void badge(const Theme& t, const std::string& text, const ImVec4& colour, const char* about) {
+  ImVec2 pad{ImGui::GetFontSize() * 0.5f, ImGui::GetFontSize() * 0.1f}, size = ImGui::CalcTextSize(text.c_str());
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  float top = at.y + (ImGui::GetFrameHeight() - size.y) / 2;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  draw->AddRectFilled({at.x, top - pad.y}, {at.x + size.x + 2 * pad.x, top + size.y + pad.y}, packed(colour, 0.2f), ImGui::GetFontSize() * 0.3f);
+  draw->AddText({at.x + pad.x, top}, packed(colour), text.c_str());
+  ImGui::Dummy({size.x + 2 * pad.x, ImGui::GetFrameHeight() - ImGui::GetStyle().ItemSpacing.y});
+  tooltip(t, about);
+}
+
+}  // namespace
+
+void Chrome::bars() {
+  menu_bar();
+  status_bar();
+}
+
+void Chrome::menu_bar() {
+  if (!ImGui::BeginMainMenuBar()) return;
+  float em = ImGui::GetFontSize();
+  for (const char* menu : {"File", "Edit", "Run", "View", "Help"}) {
+    if (!ImGui::BeginMenu(menu)) continue;
+    for (const auto& a : actions()) {
+      if (std::string_view(a.menu) != menu) continue;
+      menu_item(app_, a, f_.out);
+      if (std::string_view(a.id) == "open" && !app_.settings_.recent.empty() && ImGui::BeginMenu("Open recent")) {
+        for (const auto& path : app_.settings_.recent)
+          if (ImGui::MenuItem(path.c_str())) path_open_later_ = path;
+        ImGui::EndMenu();
+      }
+    }
+    if (std::string_view(menu) == "View") {
+      ImGui::Separator();
+      for (size_t i = 0; i < panels().size(); i++) {
+        bool open = app_.open_[i];
+        if (ImGui::MenuItem(panels()[i].title, nullptr, open)) {
+          if (open) app_.open_[i] = false;
+          else f_.show(panels()[i].title);
+        }
+        tooltip(f_.theme, panels()[i].about);
+      }
+    }
+    ImGui::EndMenu();
+  }
+  if (!path_open_later_.empty()) app_.open(std::exchange(path_open_later_, {}));
+
+  ImGui::SameLine(0, em * 1.5f);
+  bool running = f_.bench.running();
+  if (running) {
+    if (ImGui::SmallButton("Cancel")) f_.act("cancel");
+    tooltip(f_.theme, "Stop what the engine does (Esc)");
+  } else {
+    if (ImGui::SmallButton("Run")) f_.act("run");
+    tooltip(f_.theme, "Run the kernel and the reference again (F5)");
+  }
+  bool live = f_.settings.live;
+  if (ImGui::Checkbox("live", &live)) f_.act("live");
+  tooltip(f_.theme, "Run at every change (Space)");
+  ImGui::BeginDisabled(!app_.history().can_undo());
+  if (ImGui::SmallButton("Undo")) f_.act("undo");
+  ImGui::EndDisabled();
+  tooltip(f_.theme, app_.history().can_undo() ? "Undo " + app_.history().undo_text() + " (Ctrl+Z)" : "Nothing to undo");
+  ImGui::BeginDisabled(!app_.history().can_redo());
+  if (ImGui::SmallButton("Redo")) f_.act("redo");
+  ImGui::EndDisabled();
+  tooltip(f_.theme, app_.history().can_redo() ? "Redo " + app_.history().redo_text() + " (Ctrl+Shift+Z)" : "Nothing to redo");
+
+  const Report* r = f_.report() ? f_.report() : f_.picture();
+  std::string device = r && !r->device_name.empty() ? r->device_name : "starting the engine";
+  bool emulated = r && r->device_kind == "emulator";
+  if (emulated) device = "emulator: times are not GPU times";
+  float width = ImGui::CalcTextSize(device.c_str()).x + em * 1.2f, hint = ImGui::CalcTextSize("Ctrl+Shift+P").x + em * 2;
+  float right = ImGui::GetWindowWidth() - width - em * 0.5f;
+  if (right - hint > ImGui::GetCursorPosX()) {
+    ImGui::SetCursorPosX(right - hint);
+    if (ImGui::SmallButton("Ctrl+Shift+P")) f_.act("palette");
+    tooltip(f_.theme, "Command palette: find an action, a preset, a kernel or a panel by name");
+  }
+  if (right > ImGui::GetCursorPosX()) {
+    ImGui::SetCursorPosX(right);
+    badge(f_.theme, device, emulated ? f_.theme.warning : r && !r->device_name.empty() ? f_.theme.right : f_.theme.dim,
+          emulated ? "Kernels run on the CPU emulator: the same sources and the same results as on a GPU. Times are host times and say nothing of a GPU." : "What the kernels run on");
+  }
+  ImGui::EndMainMenuBar();
+}
+
+void Chrome::status_bar() {
+  ImGuiViewport* viewport = ImGui::GetMainViewport();
+  float height = ImGui::GetFrameHeight();
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, f_.theme.background);
+  bool shown = ImGui::BeginViewportSideBar("##status", viewport, ImGuiDir_Down, height, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_MenuBar);
+  ImGui::PopStyleColor();
+  if (shown && ImGui::BeginMenuBar()) {
+    float em = ImGui::GetFontSize();
+    const EngineStatus& e = f_.bench.engine();
+    if (f_.bench.running()) {
+      double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - e.since).count();
+      std::string text = e.phase.empty() ? "working" : e.phase;
+      ImGui::TextUnformatted(text.c_str());
+      if (e.total > 0) {
+        float part = std::min(1.0f, static_cast<float>(e.done) / static_cast<float>(e.total));
+        ImGui::ProgressBar(part, {em * 7, em * 0.8f}, "");
+        // Only worth saying when it is long.
+        if (seconds > 2 && part > 0.05f) ImGui::TextDisabled("about %s left", time_text(1000 * seconds * (1 - static_cast<double>(part)) / static_cast<double>(part)).c_str());
+      }
+      if (seconds > 0.5) ImGui::TextDisabled("%.1f s", seconds);
+      if (ImGui::SmallButton("Cancel (Esc)")) f_.act("cancel");
+    } else {
+      ImGui::TextDisabled("%s", e.state == EngineStatus::State::starting ? "the engine starts" : f_.bench.explaining() ? "explaining" : "idle");
+    }
+    const Report* r = f_.report();
+    if (r && !f_.bench.running()) {
+      ImGui::Separator();
+      status_mark(f_.theme, r->status);
+      std::string text = r->failing ? fmt::format("{} of {} elements fail", grouped(*r->failing), grouped(r->elements)) : r->status;
+      if (r->failing && *r->failing == 0) text = fmt::format("all {} elements within the bound", grouped(r->elements));
+      ImGui::TextUnformatted(text.c_str());
+      if (r->timing.median_ms) {
+        ImGui::Separator();
+        ImGui::TextDisabled("%s %s%s", r->kernel.c_str(), time_text(*r->timing.median_ms).c_str(), r->timing.source == "emulated" ? " emulated" : " measured");
+      }
+    }
+    if (e.deaths > 0) {
+      ImGui::Separator();
+      ImGui::TextColored(f_.theme.warning, "engine restarted %d time%s", e.deaths, e.deaths == 1 ? "" : "s");
+      tooltip(f_.theme, e.last_death);
+    }
+    std::string right = fmt::format("picture {}  frame {}", f_.bench.last_picture_ms() > 0 ? time_text(f_.bench.last_picture_ms()) : "none yet", time_text(1000 * app_.frame_seconds()));
+    float x = ImGui::GetWindowWidth() - ImGui::CalcTextSize(right.c_str()).x - em;
+    if (x > ImGui::GetCursorPosX()) {
+      ImGui::SetCursorPosX(x);
+      ImGui::TextDisabled("%s", right.c_str());
+      tooltip(f_.theme, "From the last change to its first picture, and the CPU time that building the last frame took (both measured here)");
+    }
+    ImGui::EndMenuBar();
+  }
+  ImGui::End();
+}
+
+void Chrome::overlays() {
+  palette();
+  help();
+  about();
+  path_dialog();
+  toasts();
+}
+
+// ---- palette --------------------------------------------------------------------------------------------------------------
+
+void Chrome::palette() {
+  if (app_.palette_open_ && !ImGui::IsPopupOpen("palette")) {
+    ImGui::OpenPopup("palette");
+    app_.palette_text_.clear();
+    app_.palette_at_ = 0;
+  }
+  ImGuiViewport* v = ImGui::GetMainViewport();
+  float em = ImGui::GetFontSize();
+  ImGui::SetNextWindowPos({v->WorkPos.x + v->WorkSize.x / 2, v->WorkPos.y + em * 3}, ImGuiCond_Always, {0.5f, 0});
+  ImGui::SetNextWindowSize({std::min(em * 36, v->WorkSize.x * 0.9f), 0});
+  if (!ImGui::BeginPopup("palette")) {
+    app_.palette_open_ = false;
+    return;
+  }
+  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
+  ImGui::SetNextItemWidth(-FLT_MIN);
+  ImGui::InputTextWithHint("##search", "an action, a preset, a kernel, a panel", &app_.palette_text_);
+  struct Row {
+    std::string label, detail;
+    Event event;
+  };
+  std::vector<Row> rows;
+  auto lower = [](std::string s) {
+    std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return s;
+  };
+  std::string wanted = lower(app_.palette_text_);
+  // Every word of what was typed must occur.
+  auto fits = [&](const std::string& text) {
+    std::string in = lower(text);
+    size_t at = 0;
+    while (at < wanted.size()) {
+      size_t end = wanted.find(' ', at);
+      if (end == std::string::npos) end = wanted.size();
+      if (end > at && in.find(wanted.substr(at, end - at)) == std::string::npos) return false;
+      at = end + 1;
+    }
+    return true;
+  };
+  auto add = [&](std::string label, std::string detail, Event event) {
+    if (fits(label + " " + detail)) rows.push_back({std::move(label), std::move(detail), std::move(event)});
+  };
+  for (const auto& a : actions())
+    if (*a.menu && a.enabled(app_)) add(a.label, chord_text(a.chord), RunAction{a.id});
+  for (const auto& p : panels()) add(std::string("Panel: ") + p.title, p.about, ShowPanel{p.title});
+  for (const auto& k : f_.bench.kernels()) add("Kernel: " + k.name, k.idea, Command{SetKernel{k.name}, 0});
+  for (const auto& p : presets()) add("Preset: " + p.name, p.about, Command{LoadPreset{p.name}, 0});
+  if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) app_.palette_at_++;
+  if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) app_.palette_at_--;
+  app_.palette_at_ = std::clamp(app_.palette_at_, 0, std::max(0, static_cast<int>(rows.size()) - 1));
+  if (ImGui::IsItemEdited()) app_.palette_at_ = 0;
+  bool done = false;
+  if (ImGui::BeginChild("rows", {0, ImGui::GetTextLineHeightWithSpacing() * 14})) {
+    for (size_t i = 0; i < rows.size(); i++) {
+      bool chosen = static_cast<int>(i) == app_.palette_at_;
+      if (ImGui::Selectable(fmt::format("{}##{}", rows[i].label, i).c_str(), chosen) || (chosen && ImGui::IsKeyPressed(ImGuiKey_Enter))) {
+        f_.out.push_back(rows[i].event);
+        done = true;
+      }
+      if (chosen && (ImGui::IsKeyPressed(ImGuiKey_DownArrow) || ImGui::IsKeyPressed(ImGuiKey_UpArrow))) ImGui::SetScrollHereY();
+      ImGui::SameLine(em * 15);
+      ImGui::TextDisabled("%s", rows[i].detail.c_str());
+    }
+    if (rows.empty()) ImGui::TextDisabled("nothing of that name");
+  }
+  ImGui::EndChild();
+  if (done || ImGui::IsKeyPressed(ImGuiKey_Escape)) {
+    app_.palette_open_ = false;
+    ImGui::CloseCurrentPopup();
+  }
+  ImGui::EndPopup();
+}
+
+// ---- help, about ----------------------------------------------------------------------------------------------------------
+
+void Chrome::help() {
+  if (app_.help_open_ && !ImGui::IsPopupOpen("Keys and mouse")) ImGui::OpenPopup("Keys and mouse");
+  ImGuiViewport* v = ImGui::GetMainViewport();
+  float em = ImGui::GetFontSize();
+  ImGui::SetNextWindowPos(v->GetCenter(), ImGuiCond_Always, {0.5f, 0.5f});
+  ImGui::SetNextWindowSize({std::min(em * 48, v->WorkSize.x * 0.95f), std::min(em * 40, v->WorkSize.y * 0.9f)});
+  if (!ImGui::BeginPopupModal("Keys and mouse", &app_.help_open_, ImGuiWindowFlags_NoResize)) {
+    app_.help_open_ = false;
+    return;
+  }
+  heading(f_.theme, "MOUSE ON A MAP");
+  wrapped("Wheel: zoom at the mouse (with Shift only positions, with Ctrl only channels). Drag: move. Click: select an element and explain it. Double click: zoom to its number. Right click: copy, save. On any slider: Ctrl+click types a number.");
+  if (ImGui::BeginTable("keys", 3, ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp)) {
+    ImGui::TableSetupColumn("key", ImGuiTableColumnFlags_WidthFixed, em * 9);
+    ImGui::TableSetupColumn("action", ImGuiTableColumnFlags_WidthFixed, em * 13);
+    ImGui::TableSetupColumn("about", ImGuiTableColumnFlags_WidthStretch);
+    for (const auto& a : actions()) {
+      if (!a.chord) continue;
+      ImGui::TableNextRow();
+      ImGui::TableNextColumn();
+      ImGui::PushFont(f_.theme.code_font, 0);
+      ImGui::TextUnformatted((chord_text(a.chord) + (a.second ? ", " + chord_text(a.second) : "")).c_str());
+      ImGui::PopFont();
+      ImGui::TableNextColumn();
+      ImGui::TextUnformatted(a.label);
+      ImGui::TableNextColumn();
+      dim_text(f_.theme, a.about);
+    }
+    ImGui::EndTable();
+  }
+  if (ImGui::IsKeyPressed(ImGuiKey_Escape)) {
+    app_.help_open_ = false;
+    ImGui::CloseCurrentPopup();
+  }
+  ImGui::EndPopup();
+}
+
+void Chrome::about() {
+  if (app_.about_open_ && !ImGui::IsPopupOpen("About convscope")) ImGui::OpenPopup("About convscope");
+  ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetCenter(), ImGuiCond_Always, {0.5f, 0.5f});
+  ImGui::SetNextWindowSize({ImGui::GetFontSize() * 30, 0});
+  if (!ImGui::BeginPopupModal("About convscope", &app_.about_open_, ImGuiWindowFlags_NoResize)) {
+    app_.about_open_ = false;
+    return;
+  }
+  ImGui::PushFont(f_.theme.bold_font, 0);
+  ImGui::TextUnformatted("convscope " CONVSCOPE_VERSION);
+  ImGui::PopFont();
+  wrapped("A workbench for ConvTranspose1d CUDA kernels: runs a kernel beside a reference, shows where and why it is wrong, and where its time goes. MIT licence.");
+  dim_text(f_.theme, "With Dear ImGui, ImPlot and ImGuiColorTextEdit (MIT), GLFW (zlib), the fonts Inter and JetBrains Mono (SIL Open Font Licence), fmt and nlohmann-json (MIT), libpng, zlib.");
+  if (ImGui::Button("Close") || ImGui::IsKeyPressed(ImGuiKey_Escape)) {
+    app_.about_open_ = false;
+    ImGui::CloseCurrentPopup();
+  }
+  ImGui::EndPopup();
+}
+
+// ---- paths, toasts --------------------------------------------------------------------------------------------------------
+
+void Chrome::path_dialog() {
+  const char* titles[] = {"Open", "Save session", "Save picture"};
+  if (!app_.path_for_) return;
+  const char* title = titles[static_cast<int>(*app_.path_for_)];
+  if (!ImGui::IsPopupOpen(title)) ImGui::OpenPopup(title);
+  float em = ImGui::GetFontSize();
+  ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetCenter(), ImGuiCond_Appearing, {0.5f, 0.5f});
+  ImGui::SetNextWindowSize({std::min(em * 36, ImGui::GetMainViewport()->WorkSize.x * 0.9f), 0});
+  bool open = true;
+  if (!ImGui::BeginPopupModal(title, &open, ImGuiWindowFlags_NoResize)) {
+    app_.path_for_.reset();
+    return;
+  }
+  namespace fs = std::filesystem;
+  bool opening = *app_.path_for_ == App::PathFor::open;
+  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
+  ImGui::SetNextItemWidth(-FLT_MIN);
+  bool enter = ImGui::InputTextWithHint("##path", "path of a file", &app_.path_text_, ImGuiInputTextFlags_EnterReturnsTrue);
+  // The folder that is named so far, so that nobody has to know the path by heart. Read once a text.
+  static std::string listed_for = "\n";
+  static std::vector<std::pair<std::string, bool>> entries;
+  fs::path folder = fs::path(app_.path_text_);
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) folder = folder.parent_path();
+  std::string key = folder.string() + "|" + title;
+  if (listed_for != key) {
+    listed_for = key;
+    entries.clear();
+    for (const auto& e : fs::directory_iterator(folder.empty() ? fs::path(".") : folder, fs::directory_options::skip_permission_denied, error)) {
+      std::string name = e.path().filename().string(), ending = e.path().extension().string();
+      bool is_folder = e.is_directory(error);
+      if (name.starts_with(".")) continue;
+      if (is_folder || ending == ".convscope" || ending == ".npy" || ending == ".npz") entries.push_back({name, is_folder});
+      if (entries.size() > 2000) break;
+    }
+    std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.second != b.second ? a.second : a.first < b.first; });
+  }
+  if (ImGui::BeginChild("entries", {0, em * 12}, ImGuiChildFlags_Borders)) {
+    if (ImGui::Selectable("..")) app_.path_text_ = (folder.empty() ? fs::path("..") : folder / "..").lexically_normal().string();
+    for (const auto& [name, is_folder] : entries)
+      if (ImGui::Selectable((name + (is_folder ? "/" : "")).c_str())) {
+        app_.path_text_ = (folder / name).string() + (is_folder ? "/" : "");
+      }
+  }
+  ImGui::EndChild();
+  bool exists = fs::exists(app_.path_text_, error) && !fs::is_directory(app_.path_text_, error);
+  if (!opening && exists) ImGui::TextColored(f_.theme.warning, "There is such a file: it will be replaced.");
+  bool possible = opening ? exists : !app_.path_text_.empty() && !fs::is_directory(app_.path_text_, error);
+  ImGui::BeginDisabled(!possible);
+  bool go = ImGui::Button(opening ? "Open" : "Save") || (enter && possible);
+  ImGui::EndDisabled();
+  ImGui::SameLine();
+  bool stop = ImGui::Button("Cancel") || ImGui::IsKeyPressed(ImGuiKey_Escape) || !open;
+  if (go || stop) {
+    auto what = *app_.path_for_;
+    app_.path_for_.reset();
+    ImGui::CloseCurrentPopup();
+    std::string path = app_.path_text_;
+    if (go && what == App::PathFor::open) app_.open(path);
+    if (go && what == App::PathFor::save) app_.session_path_ = path, app_.save(false);
+    if (go && what == App::PathFor::picture && app_.save_picture) {
+      app_.save_picture(path);
+      app_.say("Picture saved to " + path);
+    }
+  }
+  ImGui::EndPopup();
+}
+
+void Chrome::toasts() {
+  ImGuiViewport* v = ImGui::GetMainViewport();
+  float em = ImGui::GetFontSize(), y = v->WorkPos.y + v->WorkSize.y - em;
+  for (auto it = app_.toasts_.rbegin(); it != app_.toasts_.rend(); ++it) {
+    ImGui::SetNextWindowPos({v->WorkPos.x + v->WorkSize.x / 2, y}, ImGuiCond_Always, {0.5f, 1});
+    ImGui::SetNextWindowSizeConstraints({0, 0}, {v->WorkSize.x * 0.7f, FLT_MAX});
+    std::string id = fmt::format("##toast{}", static_cast<int>(it - app_.toasts_.rbegin()));
+    ImGui::PushStyleColor(ImGuiCol_WindowBg, f_.theme.raised);
+    ImGui::Begin(id.c_str(), nullptr, ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoSavedSettings);
+    ImGui::BringWindowToDisplayFront(ImGui::GetCurrentWindow());
+    ImGui::PushTextWrapPos(v->WorkSize.x * 0.65f);
+    ImGui::TextUnformatted(it->text.c_str());
+    ImGui::PopTextWrapPos();
+    y -= ImGui::GetWindowHeight() + em * 0.3f;
+    ImGui::End();
+    ImGui::PopStyleColor();
+  }
+}
+
+}  // namespace convscope::ui

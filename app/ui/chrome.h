@@ -1,0 +1,27 @@
+// What surrounds the panels: menu bar, status bar, palette, help, dialogs, toasts.
+#pragma once
+#include "app/ui/app.h"
+
+namespace convscope::ui {
+
+class Chrome {
+ public:
+  Chrome(App& app, Frame& frame) : app_(app), f_(frame) {}
+  void bars();
+  void overlays();
+
+ private:
+  void menu_bar();
+  void status_bar();
+  void palette();
+  void help();
+  void about();
+  void path_dialog();
+  void toasts();
+
+  App& app_;
+  Frame& f_;
+  std::string path_open_later_;
+};
+
+}  // namespace convscope::ui

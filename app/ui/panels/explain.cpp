@@ -1,0 +1,418 @@
+// Why has this element this value: its taps, one by one, and who wrote it.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/ui/panels/explain_words.h"
+#include "app/ui/panels/flow.h"
+#include "app/ui/widgets.h"
+
+namespace convscope::ui {
+namespace {
+
+constexpr double long_wait_seconds = 10;  // beyond it, a person is asked first
+constexpr double step_seconds = 1;
+
+struct State {
+  // What was asked for last.
+  std::optional<Document> asked;
+  ElementIndex at;
+  uint64_t died = 0;
+  const Traced* traced_before = nullptr;
+  // What is shown, and its words.
+  const Explained* explained = nullptr;
+  const Traced* traced = nullptr;
+  ExplainWords words;
+  TraceWords trace;
+  std::vector<float> row_heights;
+  // The walk through the taps.
+  Direction direction = Direction::gather;
+  int64_t input = 0;
+  int step = -1;     // of words.taps, or of all taps k in the scatter direction; −1: all at once
+  int hovered = -1;  // row of the table, of the frame before
+  bool playing = false, follow = false;
+  double next_at = 0;
+};
+
+// Seconds that explaining one element takes: about two runs a tap.
+double expected_seconds(const Report& r) {
+  double runs = 2 * static_cast<double>(std::min<int64_t>(r.document.problem.kernel_size, 128)) + 6;
+  return runs * r.timing.median_ms.value_or(0) / 1000;
+}
+
+void ask(Frame& f, State& s, const Report& r, ElementIndex at) {
+  s.asked = r.document;
+  s.at = at;
+  s.died = static_cast<uint64_t>(f.bench.engine().deaths);
+  s.traced_before = f.bench.traced();
+  int64_t channels = r.document.problem.out_channels;
+  f.wish([d = r.document, n = at.row / channels, co = at.row % channels, j = at.column](Workbench& b) {
+    b.want_explanation(d, n, co, j);
+  });
+}
+
+// ---- the walk
+// -------------------------------------------------------------------------------------------------------------
+
+enum class Icon { first, back, forward, play, pause };
+
+bool icon_button(const Theme& t, const char* id, Icon icon, const char* about, bool enabled = true) {
+  float size = ImGui::GetFrameHeight();
+  ImGui::BeginDisabled(!enabled);
+  bool pressed = ImGui::Button(id, {size * 1.15f, size});
+  ImGui::EndDisabled();
+  ImVec2 a = ImGui::GetItemRectMin(), b = ImGui::GetItemRectMax(), c{(a.x + b.x) / 2, (a.y + b.y) / 2};
+  float r = size * 0.22f;
+  ImU32 ink = ImGui::GetColorU32(enabled ? t.text : t.dim);
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  auto right = [&](float x) {
+    draw->AddTriangleFilled({c.x + x - r * 0.8f, c.y - r}, {c.x + x + r * 0.9f, c.y}, {c.x + x - r * 0.8f, c.y + r},
+                            ink);
+  };
+  auto left = [&](float x) {
+    draw->AddTriangleFilled({c.x + x + r * 0.8f, c.y - r}, {c.x + x + r * 0.8f, c.y + r}, {c.x + x - r * 0.9f, c.y},
+                            ink);
+  };
+  auto bar = [&](float x) { draw->AddRectFilled({c.x + x - r * 0.2f, c.y - r}, {c.x + x + r * 0.2f, c.y + r}, ink); };
+  if (icon == Icon::first) bar(-r), left(r * 0.3f);
+  if (icon == Icon::back) left(0);
+  if (icon == Icon::forward) right(0), bar(r * 1.15f);
+  if (icon == Icon::play) right(0);
+  if (icon == Icon::pause) bar(-r * 0.5f), bar(r * 0.5f);
+  tooltip(t, about);
+  return pressed;
+}
+
+void controls(Frame& f, State& s, int steps) {
+  const Theme& t = f.theme;
+  float tight = ImGui::GetFontSize() * 0.2f;
+  auto choice = [&](const char* label, Direction d, const char* about) {
+    bool on = s.direction == d;
+    if (on) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_HeaderActive));
+    if (ImGui::Button(label)) s.direction = d, s.step = -1, s.playing = false, s.follow = true;
+    if (on) ImGui::PopStyleColor();
+    tooltip(t, about);
+  };
+  choice("Gather", Direction::gather,
+         "All inputs that go into this one output: how most kernels loop. Compare with Scatter: the same sum, the "
+         "other way round.");
+  ImGui::SameLine(0, tight);
+  choice("Scatter", Direction::scatter,
+         "All outputs that one input goes to: j = i·s − p + k·d. Click an input cell to choose which.");
+  beside_if_fits(ImGui::GetFrameHeight() * 1.15f * 4 + 3 * tight);
+  auto go = [&](int step) { s.step = std::clamp(step, -1, steps - 1), s.playing = false, s.follow = true; };
+  if (icon_button(t, "##first", Icon::first, "All terms at once", s.step >= 0)) go(-1);
+  ImGui::SameLine(0, tight);
+  if (icon_button(t, "##back", Icon::back, "The term before", s.step >= 0)) go(s.step - 1);
+  ImGui::SameLine(0, tight);
+  if (icon_button(t, "##play", s.playing ? Icon::pause : Icon::play,
+                  s.playing ? "Stop" : "Walk through the terms, one a second", steps > 0)) {
+    s.playing = !s.playing;
+    if (s.playing && s.step >= steps - 1) s.step = -1;
+    s.next_at = ImGui::GetTime();
+  }
+  ImGui::SameLine(0, tight);
+  if (icon_button(t, "##forward", Icon::forward, "The next term", s.step + 1 < steps)) go(s.step + 1);
+  if (!s.playing) return;
+  if (ImGui::GetTime() >= s.next_at) {
+    s.next_at = ImGui::GetTime() + step_seconds;
+    s.follow = true;
+    if (s.step + 1 < steps)
+      s.step++;
+    else
+      s.playing = false;
+  }
+  if (s.playing) f.again_in(std::max(0.0, s.next_at - ImGui::GetTime()));
+}
+
+void step_line(Frame& f, const State& s, const Explained& e, int steps) {
+  const Theme& t = f.theme;
+  const ConvProblem& p = e.document.problem;
+  if (s.step < 0) {
+    dim_text(t, s.direction == Direction::gather ? s.words.inverse
+                                                 : fmt::format("from i = {}: {}", s.input, s.words.forward));
+    explain_item(t, {"The index of the operator, both ways",
+                     "y[n, co, j] = b[co] + Σ over ci, k of x[n, ci, i] · w[ci, co, k]", "PyTorch's ConvTranspose1d"});
+    return;
+  }
+  std::string count = fmt::format("term {} of {}: ", s.step + 1, steps);
+  if (s.direction == Direction::scatter) {
+    int64_t j = s.input * p.stride - p.padding + s.step * p.dilation;
+    bool inside = j >= 0 && j < p.out_length();
+    wrapped(fmt::format("{}k = {}, j = {}·{} − {} + {}·{} = {}{}", count, s.step, s.input, p.stride, p.padding, s.step,
+                        p.dilation, j,
+                        inside ? (j == e.j ? ", the explained output" : "")
+                               : fmt::format(": outside 0…{}, dropped", p.out_length() - 1)));
+    return;
+  }
+  const TapWords& x = s.words.taps[static_cast<size_t>(s.step)];
+  wrapped(count + x.name);
+  auto sum = [&](const char* name, const ImVec4& colour, const std::string& text) {
+    std::string line = fmt::format("{} so far {}", name, text);
+    beside_if_fits(ImGui::CalcTextSize(line.c_str()).x);
+    ImGui::TextColored(colour, "%s", line.c_str());
+    explain_item(t, {"The bias and all terms up to this one", "Σ over input channels of x[n, ci, i]·w[ci, co, k]",
+                     "computed on the run's own inputs"});
+  };
+  sum("expected", t.reference, value_text(x.expected_so_far));
+  sum("kernel", t.kernel, x.kernel_so_far ? value_text(*x.kernel_so_far) : "not known");
+}
+
+// ---- the table
+// ------------------------------------------------------------------------------------------------------------
+
+void taps_table(Frame& f, State& s, const Explained& e) {
+  const Theme& t = f.theme;
+  const ExplainWords& w = s.words;
+  float em = ImGui::GetFontSize(), column = em * 6.2f;
+  constexpr ImGuiTableFlags flags =
+      ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_NoSavedSettings | ImGuiTableFlags_PadOuterX;
+  if (!ImGui::BeginTable("tap table", 3, flags)) return;
+  ImGui::TableSetupColumn("tap", ImGuiTableColumnFlags_WidthStretch);
+  ImGui::TableSetupColumn("expected", ImGuiTableColumnFlags_WidthFixed, column);
+  ImGui::TableSetupColumn("kernel", ImGuiTableColumnFlags_WidthFixed, column);
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  ImGui::TextColored(t.dim, "tap");
+  ImGui::TableNextColumn();
+  ImGui::TextColored(t.reference, "expected");
+  explain_item(t, {"The input that belongs here, and what it adds",
+                   "i = (j + p − k·d)/s;  Σ over ci of x[n, ci, i]·w[ci, co, k]", "computed in double precision"});
+  ImGui::TableNextColumn();
+  ImGui::TextColored(t.kernel, "kernel");
+  explain_item(t, {"The input that the kernel took, and what that adds",
+                   "w one-hot at tap k, x[i] = i + 1: the output spells out i", "measured on the running kernel"});
+  int hovered = -1;
+  s.row_heights.resize(w.taps.size(), 0);
+  for (size_t i = 0; i < w.taps.size(); i++) {
+    const TapWords& x = w.taps[i];
+    float& height = s.row_heights[i];
+    ImGui::TableNextRow(0, height);
+    ImGui::TableNextColumn();
+    ImVec2 at = ImGui::GetCursorScreenPos();
+    if (height > 0 && !ImGui::IsRectVisible(at, {at.x + 1, at.y + height})) continue;
+    ImGui::PushID(static_cast<int>(i));
+    bool differs = tap_differs(x.state), current = s.direction == Direction::gather && s.step == static_cast<int>(i);
+    if (current) ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, ImGui::GetColorU32(ImGuiCol_Header));
+    constexpr ImGuiSelectableFlags select = ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowOverlap;
+    ImGui::SetNextItemAllowOverlap();
+    if (ImGui::Selectable("##row", false, select, {0, std::max(0.0f, height - 2 * ImGui::GetStyle().CellPadding.y)}))
+      s.direction = Direction::gather, s.step = current ? -1 : static_cast<int>(i), s.playing = false, s.follow = true;
+    if (ImGui::IsItemHovered()) hovered = static_cast<int>(i);
+    ImGui::SetCursorScreenPos(at);
+    status_mark(t, differs ? "fail" : x.state == TapState::idle ? "skipped" : "pass");
+    tooltip(t, differs                     ? "The kernel does something else than it should"
+               : x.state == TapState::idle ? "No input belongs here and none is taken"
+                                           : "The right input");
+    ImGui::SameLine(0, em * 0.3f);
+    ImGui::TextUnformatted(x.name.c_str());
+    ImGui::PushFont(t.code_font, ImGui::GetStyle().FontSizeBase * 0.87f);
+    coloured(t.dim, x.formula);
+    ImGui::PopFont();
+    if (!x.note.empty()) coloured(t.wrong, x.note);
+    float bottom = ImGui::GetItemRectMax().y;
+    for (int c = 0; c < 2; c++) {
+      ImGui::TableNextColumn();
+      const std::string& text = c == 0 ? x.expected : x.kernel;
+      ImGui::PushFont(t.code_font, 0);
+      coloured(text == "nothing" ? t.dim : c == 0 ? t.reference : t.kernel, text);
+      ImGui::PopFont();
+      bottom = std::max(bottom, ImGui::GetItemRectMax().y);
+    }
+    height = bottom - at.y + 2 * ImGui::GetStyle().CellPadding.y;
+    ImGui::PopID();
+  }
+  s.hovered = hovered;
+  auto last = [&](const char* label, const std::string& expected, const std::string& kernel, const About& about) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::TextUnformatted(label);
+    explain_item(t, about);
+    ImGui::PushFont(t.code_font, 0);
+    ImGui::TableNextColumn();
+    coloured(t.reference, expected);
+    ImGui::TableNextColumn();
+    coloured(t.kernel, kernel);
+    ImGui::PopFont();
+  };
+  if (!w.bias.empty())
+    last(w.bias_name.c_str(), w.bias, w.kernel_bias,
+         {"The bias of this output channel", "", "the run's own bias tensor"});
+  last(w.bias.empty() ? "Σ" : "bias + Σ", w.expected_total, w.kernel_total,
+       {"All of it", "b[co] + Σ over ci and k", "computed in double precision"});
+  ImGui::EndTable();
+  copy_menu(f, "copy taps", [&] { return csv_of(e); });
+  if (w.idle) dim_text(t, fmt::format("and {} taps that reach nothing, as they should", w.idle));
+}
+
+void who_wrote(Frame& f, State& s, const Report& r, bool fresh) {
+  const Theme& t = f.theme;
+  heading(t, "Who wrote it");
+  const Traced* now = f.bench.traced();
+  bool mine = fresh && now && now != s.traced_before && now->j == s.at.column &&
+              now->n * r.document.problem.out_channels + now->co == s.at.row;
+  if (!mine) {
+    dim_text(t, f.bench.waiting() || f.bench.explaining() ? "tracing the kernel on the emulator…"
+                                                          : "The trace did not come back: the log says why.");
+    return;
+  }
+  if (s.traced != now) s.traced = now, s.trace = words_of(*now, r);
+  if (!now->reason.empty()) {
+    dim_text(t, "not traced: " + now->reason);
+    return;
+  }
+  if (s.trace.writers.empty()) {
+    coloured(t.wrong, "No thread wrote it.");
+    return;
+  }
+  About about{"Seen by running the traced build of the kernel on the emulator", "", "traced"};
+  if (now->writes > 1) coloured(t.warning, fmt::format("written {} times", grouped(now->writes)));
+  for (const auto& writer : s.trace.writers) wrapped(writer), explain_item(t, about);
+  if (!s.trace.reads.empty()) dim_text(t, s.trace.reads), explain_item(t, about);
+  if (!s.trace.outside.empty()) coloured(t.wrong, s.trace.outside), explain_item(t, about);
+  if (s.trace.line && ImGui::Button(fmt::format("Show line {}", s.trace.line).c_str())) f.show("Source");
+}
+
+void header(Frame& f, const State& s) {
+  const Theme& t = f.theme;
+  const ExplainWords& w = s.words;
+  float em = ImGui::GetFontSize();
+  ImGui::PushFont(t.code_font, ImGui::GetStyle().FontSizeBase * 1.2f);
+  ImGui::TextUnformatted(w.place.c_str());
+  ImGui::PopFont();
+  tooltip(t, "y[sequence n, output channel co, position j]");
+  auto figure = [&](const char* name, const std::string& value, const ImVec4& colour, const About& about) {
+    beside_if_fits(ImGui::CalcTextSize(name).x + ImGui::CalcTextSize(value.c_str()).x * 1.2f + em * 0.3f);
+    ImGui::BeginGroup();
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextColored(t.dim, "%s", name);
+    ImGui::SameLine(0, em * 0.3f);
+    ImGui::PushFont(t.code_font, 0);
+    ImGui::TextColored(colour, "%s", value.c_str());
+    ImGui::PopFont();
+    ImGui::EndGroup();
+    explain_item(t, about);
+  };
+  figure("got", w.got, t.kernel, {"What the kernel wrote", "", "read back from its output"});
+  figure("expected", w.expected, t.reference,
+         {"What it should be", "y = b[co] + Σ x[n, ci, i]·w[ci, co, k]", "computed in double precision"});
+  figure("error", w.error, w.differs ? t.wrong : t.text, {"Kernel minus expected", "got − expected", "computed"});
+  status_mark(t, w.differs ? "fail" : "pass");
+  ImGui::SameLine(0, em * 0.3f);
+  wrapped(w.sentence);
+}
+
+}  // namespace
+
+void draw_explain(Frame& f) {
+  static State s;
+  const Theme& t = f.theme;
+  const Report* r = f.picture();
+  if (!r) {
+    if (f.bench.running())
+      empty_state(t, "Computing", "The explanation needs a result to look at.");
+    else if (empty_state(t, "No result yet", "Run a kernel, then click an element in a map.", "Run (F5)"))
+      f.act("run");
+    return;
+  }
+  if (!f.view.selected) {
+    bool none = r->failing && *r->failing == 0;
+    const char* hint = none ? "No element fails. Click any element in a map to see how its value comes about."
+                            : "Click an element in a map, or press N for the first failing one.";
+    if (empty_state(t, "Why has this element this value?", hint, none ? nullptr : "First failing element"))
+      f.act("next-failing");
+    return;
+  }
+  const ConvProblem& p = r->document.problem;
+  ElementIndex at = *f.view.selected;
+  if (at.row >= r->rows() || at.column >= r->columns()) {
+    empty_state(t, "The selected element is gone",
+                "This result has fewer channels or positions. Click another element in a map.");
+    return;
+  }
+  std::string place = fmt::format("y[{}, {}, {}]", at.row / p.out_channels, at.row % p.out_channels, at.column);
+  bool asked = s.asked && s.at == at && !needs_run(*s.asked, r->document) &&
+               s.died == static_cast<uint64_t>(f.bench.engine().deaths);
+  if (!asked && !f.bench.running()) {
+    double seconds = expected_seconds(*r);
+    if (seconds < long_wait_seconds) {
+      ask(f, s, *r, at);
+    } else {
+      std::string hint = fmt::format("Explaining runs the kernel about {} times on one-hot inputs: some {:.0f} s here.",
+                                     2 * std::min<int64_t>(p.kernel_size, 128) + 6, seconds);
+      if (empty_state(t, fmt::format("Explain {}?", place).c_str(), hint.c_str(), "Explain")) ask(f, s, *r, at);
+      return;
+    }
+  }
+  const Explained* e = f.bench.explanation();
+  bool fresh =
+      e && e->j == at.column && e->n * p.out_channels + e->co == at.row && !needs_run(e->document, r->document);
+  if (!f.bench.explanation_trouble().empty() && asked && !f.bench.explaining()) {
+    coloured(t.warning, fmt::format("{} cannot be explained: {}", place, f.bench.explanation_trouble()));
+    if (ImGui::Button("Try again")) ask(f, s, *r, at);
+    return;
+  }
+  if (asked && !fresh && !f.bench.explaining() && !f.bench.running()) {
+    if (empty_state(t, fmt::format("{} is not explained", place).c_str(), "It was cancelled.", "Explain"))
+      ask(f, s, *r, at);
+    return;
+  }
+  if (!e) {
+    empty_state(t, fmt::format("Explaining {}", place).c_str(),
+                "The kernel is run on one-hot inputs, twice for each tap.");
+    return;
+  }
+  if (s.explained != e || s.words.place.empty()) {
+    s.explained = e;
+    s.words = words_of(*e);
+    s.row_heights.clear();
+    s.step = -1, s.playing = false, s.follow = true;
+    const auto& taps = e->taps;
+    auto any = std::find_if(taps.begin(), taps.end(), [](const auto& x) { return x.expected_i || x.read_i; });
+    s.input = any == taps.end() ? std::clamp<int64_t>((e->j + e->document.problem.padding) / e->document.problem.stride,
+                                                      0, e->document.problem.length - 1)
+                                : any->expected_i.value_or(any->read_i.value_or(0));
+  }
+  stale_strip(f);
+  if (!fresh) {
+    coloured(t.warning, fmt::format("{} is being explained; this is {}", place, s.words.place));
+    ImGui::PushStyleVar(ImGuiStyleVar_Alpha, ImGui::GetStyle().Alpha * 0.55f);
+  }
+  header(f, s);
+  for (const auto& n : e->notes) coloured(t.wrong, "It " + n + ".");
+  ImGui::Spacing();
+  int steps = s.direction == Direction::gather
+                  ? static_cast<int>(s.words.taps.size())
+                  : static_cast<int>(std::min<int64_t>(e->document.problem.kernel_size, 128));
+  s.step = std::min(s.step, steps - 1);
+  controls(f, s, steps);
+  step_line(f, s, *e, steps);
+  TapPicture picture{*e, s.words.serial, s.words.order, s.direction, s.input, {}, s.follow};
+  if (s.direction == Direction::scatter) {
+    if (s.step >= 0) picture.current = s.step;
+  } else if (int row = s.hovered >= 0 ? s.hovered : s.step; row >= 0 && row < steps) {
+    picture.current = s.words.taps[static_cast<size_t>(row)].k;
+  }
+  s.follow = false;
+  TapPictureClick click = draw_tap_picture(f, picture);
+  if (click.input)
+    s.direction = Direction::scatter, s.input = *click.input, s.step = -1, s.playing = false, s.follow = true;
+  if (click.output && *click.output != e->j) {
+    View v = f.view;
+    v.selected = ElementIndex{e->n * e->document.problem.out_channels + e->co, *click.output};
+    f.view_to(v);
+  }
+  draw_tap_legend(f, s.direction);
+  ImGui::Spacing();
+  taps_table(f, s, *e);
+  if (!s.words.check.empty()) dim_text(t, s.words.check);
+  explain_item(t, {"The sum of what was found against what stands in the output: equal when nothing was overlooked", "",
+                   "computed"});
+  dim_text(t, fmt::format("input channels {}…{}; found from outside by {} runs on one-hot inputs", e->first_channel,
+                          e->first_channel + e->channels - 1, e->launches));
+  who_wrote(f, s, *r, fresh);
+  if (!fresh) ImGui::PopStyleVar();
+}
+
+}  // namespace convscope::ui

@@ -1,0 +1,169 @@
+#include "app/ui/panels/explain_words.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+#include "app/ui/widgets.h"
+
+namespace convscope::ui {
+namespace {
+
+constexpr size_t most_idle_shown =
+    16;  // taps; with more, those that neither should nor do bring anything are counted only
+
+const char* plural(size_t n) { return n == 1 ? "" : "s"; }
+const char* verb(size_t n) { return n == 1 ? "s" : ""; }
+
+std::string sentence_of(const Explained& e) {
+  size_t extra = 0, missing = 0, moved = 0, strange = 0, belonging = 0;
+  for (const auto& t : e.taps) {
+    TapState s = tap_state(t);
+    extra += s == TapState::extra, missing += s == TapState::missing, moved += s == TapState::moved,
+        strange += s == TapState::strange;
+    belonging += t.expected_i.has_value();
+  }
+  std::vector<std::string> parts;
+  if (extra)
+    parts.push_back(fmt::format("{} tap{} take{} an input where none belongs", extra, plural(extra), verb(extra)));
+  if (moved) parts.push_back(fmt::format("{} tap{} take{} the wrong input", moved, plural(moved), verb(moved)));
+  if (missing)
+    parts.push_back(
+        fmt::format("{} tap{} take{} nothing where an input belongs", missing, plural(missing), verb(missing)));
+  if (strange) parts.push_back(fmt::format("{} tap{} take{} no single input", strange, plural(strange), verb(strange)));
+  std::string s;
+  for (size_t i = 0; i < parts.size(); i++) s += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  if (s.empty() && e.taps.empty()) return "The kernel does not have this element.";
+  if (s.empty())
+    s = "Every tap shown takes the input it should" + std::string(e.notes.empty() ? "" : ", but not as it should");
+  s += ".";
+  if (belonging == 0 && e.all_taps && extra) s += " No tap reaches this position: it should be exactly the bias.";
+  return s;
+}
+
+}  // namespace
+
+std::string signed_text(double v) { return (v > 0 ? "+" : "") + value_text(v); }
+
+std::string file_name(const std::string& path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+ExplainWords words_of(const Explained& e) {
+  static uint64_t serial = 0;
+  const ConvProblem& p = e.document.problem;
+  ExplainWords w;
+  w.serial = ++serial;
+  w.place = fmt::format("y[{}, {}, {}]", e.n, e.co, e.j);
+  w.got = value_text(e.got), w.expected = value_text(e.expected);
+  w.error = std::isfinite(e.got) ? signed_text(e.got - e.expected) : "not finite";
+  w.forward = fmt::format("j = i·s − p + k·d = i·{} − {} + k·{}", p.stride, p.padding, p.dilation);
+  w.inverse = fmt::format("i = (j + p − k·d)/s = ({} + {} − k·{})/{}", e.j, p.padding, p.dilation, p.stride);
+  w.sentence = sentence_of(e);
+  for (const auto& n : e.notes) w.differs |= !n.empty();
+  std::optional<double> reads = e.read_total;
+  for (const auto& t : e.taps) {
+    w.differs |= tap_differs(tap_state(t));
+    if (reads) reads = t.read_sum ? std::optional(*reads - *t.read_sum) : std::nullopt;
+  }
+  // What is left of the kernel's total is its bias; what rounding leaves of an absent one is none.
+  if (reads && std::fabs(*reads) < 1e-12 * (1 + std::fabs(*e.read_total))) reads = 0;
+  if (p.bias)
+    w.bias_name = fmt::format("bias b[{}]", e.co), w.bias = signed_text(e.bias),
+    w.kernel_bias = reads ? signed_text(*reads) : "not known";
+  double expected = e.bias;
+  std::optional<double> kernel = reads ? reads : std::optional(e.bias);
+  if (!e.read_total && p.bias) kernel.reset();
+  bool collapse = e.taps.size() > most_idle_shown;
+  for (size_t i = 0; i < e.taps.size(); i++) {
+    const ExplainedTap& t = e.taps[i];
+    TapState s = tap_state(t);
+    expected += t.expected_sum;
+    kernel = kernel && t.read_sum ? std::optional(*kernel + *t.read_sum) : std::nullopt;
+    if (s == TapState::idle && collapse) {
+      w.idle++;
+      continue;
+    }
+    TapWords x;
+    x.k = t.k, x.state = s;
+    x.name = fmt::format("k = {}", t.k);
+    x.formula = "i = " + t.formula;
+    x.note = t.note;
+    x.expected = t.expected_i ? fmt::format("i = {}\n{}", *t.expected_i, signed_text(t.expected_sum)) : "nothing";
+    x.kernel = t.read_i         ? fmt::format("i = {}\n{}", *t.read_i, t.read_sum ? signed_text(*t.read_sum) : "")
+               : t.note.empty() ? "nothing"
+                                : fmt::format("{} inputs", value_text(t.count));
+    x.expected_so_far = expected, x.kernel_so_far = kernel;
+    w.order.push_back(static_cast<int>(i));
+    w.taps.push_back(std::move(x));
+  }
+  w.expected_total = value_text(e.expected);
+  w.kernel_total = e.read_total ? value_text(*e.read_total) : "not known";
+  if (e.read_total)
+    w.check = fmt::format("What the kernel reads adds up to {}; it wrote {}.", value_text(*e.read_total), w.got);
+  else if (!e.all_taps)
+    w.check = fmt::format("{} taps near the expected ones were tried, of {}.", e.taps.size(), p.kernel_size);
+  else if (!e.taps.empty())
+    w.check = fmt::format("What the kernel reads is no plain sum over these taps; it wrote {}.", w.got);
+  return w;
+}
+
+std::string csv_of(const Explained& e) {
+  std::string s = "k,formula,expected_i,read_i,inputs_taken,expected_sum,read_sum,note\n";
+  auto index = [](const std::optional<int64_t>& v) { return v ? std::to_string(*v) : ""; };
+  for (const auto& t : e.taps)
+    s += fmt::format("{},\"{}\",{},{},{},{},{},\"{}\"\n", t.k, t.formula, index(t.expected_i), index(t.read_i), t.count,
+                     t.expected_sum, t.read_sum ? fmt::format("{}", *t.read_sum) : "", t.note);
+  return s + fmt::format("# y[{} {} {}] got {} expected {} bias {}\n", e.n, e.co, e.j, e.got, e.expected, e.bias);
+}
+
+TraceWords words_of(const Traced& t, const Report& r) {
+  TraceWords w;
+  for (const auto& writer : t.writers) {
+    std::string block = std::to_string(writer.block);
+    if (r.launches.size() == 1) {
+      auto grid = r.launches[0].grid;
+      if (grid[1] * grid[2] > 1 && grid[0] > 0)
+        block = fmt::format("({}, {}, {})", writer.block % grid[0], writer.block / grid[0] % grid[1],
+                            writer.block / grid[0] / grid[1]);
+    }
+    std::string where = writer.line ? fmt::format("{}:{}", file_name(writer.file), writer.line) : "line not known";
+    w.writers.push_back(fmt::format("block {}, thread {}, {}", block, writer.thread, where));
+    if (!w.line) w.line = writer.line, w.file = writer.file;
+  }
+  const ConvProblem& p = r.document.problem;
+  std::map<char, int64_t> reads;
+  std::map<char, int64_t> outside;
+  auto elements = [&](char tensor) {
+    return tensor == 'x'   ? p.x_elements()
+           : tensor == 'w' ? p.w_elements()
+           : tensor == 'b' ? p.b_elements()
+                           : p.y_elements();
+  };
+  for (const auto& read : t.reads) {
+    reads[read.tensor]++;
+    if (read.index < 0 || read.index >= elements(read.tensor)) outside[read.tensor]++;
+  }
+  auto list = [](const std::map<char, int64_t>& counts) {
+    std::string s;
+    for (const auto& [tensor, count] : counts)
+      s += fmt::format("{}{} of {}", s.empty() ? "" : ", ", grouped(count), tensor);
+    return s;
+  };
+  if (t.reads_total > 0) {
+    bool all = t.reads_total == static_cast<int64_t>(t.reads.size());
+    w.reads = fmt::format("read {} time{} for it", grouped(t.reads_total), t.reads_total == 1 ? "" : "s");
+    w.reads += all ? ": " + list(reads)
+                   : fmt::format("; of the first {}: {}", grouped(static_cast<int64_t>(t.reads.size())), list(reads));
+  }
+  if (t.through_shared)
+    w.reads += w.reads.empty() ? "read through shared memory"
+                               : "; more came through shared memory, fetched by other threads too";
+  if (!outside.empty()) w.outside = "outside the tensor: " + list(outside);
+  return w;
+}
+
+}  // namespace convscope::ui

@@ -1,0 +1,198 @@
+// Which kernel runs, and what stands beside it.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/ui/panel.h"
+#include "app/ui/widgets.h"
+
+namespace convscope::ui {
+namespace {
+
+struct Group {
+  const char *kind, *title, *about;
+};
+constexpr Group groups[] = {
+    {"specimen", "Specimens (wrong on purpose)", "Five kernels with the index errors that are made in practice. Some are right on the problem they were written for."},
+    {"ladder", "Our ladder", "One idea a file, each right for every problem it supports, from the plainest to the fastest."},
+    {"test", "Tests", "Small kernels that the tests use."},
+};
+
+// A filled label at a place; returns its width.
+float chip(ImVec2 at, const std::string& text, const ImVec4& colour) {
+  float em = ImGui::GetFontSize(), width = ImGui::CalcTextSize(text.c_str()).x + em * 0.6f;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  draw->AddRect(at, {at.x + width, at.y + em * 1.25f}, packed(colour, 0.6f), em * 0.25f);
+  draw->AddText({at.x + em * 0.3f, at.y + em * 0.1f}, packed(colour), text.c_str());
+  return width;
+}
+
+void about_kernel(const Theme& t, const KernelEntry& k, size_t index) {
+  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip) || !ImGui::BeginTooltip()) return;
+  ImGui::PushTextWrapPos(ImGui::GetFontSize() * 26);
+  ImGui::PushFont(t.code_font, 0);
+  ImGui::TextUnformatted(k.file.empty() ? k.name.c_str() : k.file.c_str());
+  ImGui::PopFont();
+  ImGui::TextUnformatted(k.idea.c_str());
+  std::string needs;
+  for (const auto& r : k.requires_hardware) needs += (needs.empty() ? "" : ", ") + r;
+  ImGui::TextDisabled("needs %s", needs.empty() ? "nothing beyond plain CUDA" : needs.c_str());
+  if (!k.home_preset.empty()) ImGui::TextDisabled("written for %s", k.home_preset.c_str());
+  if (!k.available) ImGui::TextColored(t.warning, "not here: %s", k.reason.c_str());
+  if (index < 9) ImGui::TextDisabled("key %d", static_cast<int>(index) + 1);
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+}
+
+// The problem a specimen was written for, where it looks right or gives itself away.
+void home_buttons(Frame& f, const KernelEntry& k) {
+  const std::string small = k.home_preset + "-small";
+  const std::string now = preset_of(f.document.problem);
+  ImGui::PushID(k.name.c_str());
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextDisabled("its own problem:");
+  ImGui::SameLine();
+  const float room = ImGui::GetContentRegionAvail().x, need = ImGui::CalcTextSize("small full size").x + ImGui::GetStyle().FramePadding.x * 4;
+  if (room < need) ImGui::NewLine();
+  ImGui::BeginDisabled(now == small);
+  if (ImGui::Button("small")) f.command(LoadPreset{small});
+  ImGui::EndDisabled();
+  tooltip(f.theme, "Load " + small);
+  ImGui::SameLine();
+  ImGui::BeginDisabled(now == k.home_preset);
+  if (ImGui::Button("full size")) f.command(LoadPreset{k.home_preset});
+  ImGui::EndDisabled();
+  tooltip(f.theme, "Load " + k.home_preset + ", the size it is timed at. The emulator takes minutes for it.");
+  ImGui::PopID();
+}
+
+void kernel_row(Frame& f, const KernelEntry& k, size_t index) {
+  const Theme& t = f.theme;
+  const bool chosen = f.document.kernel == k.name;
+  const float em = ImGui::GetFontSize(), pad = em * 0.2f, width = ImGui::GetContentRegionAvail().x, indent = em * 1.9f;
+  const std::string& below = k.available ? k.idea : k.reason;
+  std::string_view idea = below;
+  if (k.kind == "specimen" && idea.starts_with("wrong: ")) idea.remove_prefix(7);  // as its group says
+  const float wrap = std::max(width - indent - pad, em * 4);
+  const float line = em * 1.3f;
+  const float height = pad + line + ImGui::CalcTextSize(idea.data(), idea.data() + idea.size(), false, wrap).y + pad;
+
+  ImGui::PushID(k.name.c_str());
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::BeginDisabled(!k.available && !chosen);
+  if (ImGui::Selectable("##kernel", chosen, 0, {0, height}) && !chosen) f.command(SetKernel{k.name});
+  ImGui::EndDisabled();
+  if (!k.available) {
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled | ImGuiHoveredFlags_ForTooltip)) about_kernel(t, k, index);
+  } else {
+    about_kernel(t, k, index);
+  }
+  if (ImGui::BeginPopupContextItem("kernel-menu")) {
+    if (ImGui::MenuItem("Copy name")) ImGui::SetClipboardText(k.name.c_str()), f.toast("Name copied");
+    if (!k.file.empty() && ImGui::MenuItem("Copy path")) ImGui::SetClipboardText(k.file.c_str()), f.toast("Path copied");
+    if (chosen && ImGui::MenuItem("Show source")) f.show("Source");
+    ImGui::EndPopup();
+  }
+
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  if (chosen) draw->AddRectFilled({at.x, at.y + pad * 0.5f}, {at.x + em * 0.18f, at.y + height - pad * 0.5f}, packed(t.kernel), em * 0.1f);
+  if (index < 9) {
+    const char key[2] = {static_cast<char>('1' + index), 0};
+    draw->AddText({at.x + em * 0.65f, at.y + pad}, packed(t.dim), key);
+  }
+  float x = at.x + indent;
+  draw->AddText(t.code_font, em, {x, at.y + pad}, packed(!k.available ? t.dim : chosen ? t.kernel : t.text), k.name.c_str());
+  x += t.code_font->CalcTextSizeA(em, FLT_MAX, 0, k.name.c_str()).x + em * 0.6f;
+  for (const auto& need : k.requires_hardware) {
+    if (x + ImGui::CalcTextSize(need.c_str()).x + em > at.x + width) break;  // the tooltip has them all
+    x += chip({x, at.y + pad - em * 0.1f}, need, k.available ? t.dim : t.warning) + em * 0.3f;
+  }
+  draw->AddText(ImGui::GetFont(), em, {at.x + indent, at.y + pad + line}, packed(chosen ? t.text : t.dim), idea.data(), idea.data() + idea.size(), wrap);
+  if (chosen && !k.home_preset.empty()) {
+    ImGui::Indent(indent);
+    home_buttons(f, k);
+    ImGui::Unindent(indent);
+  }
+  ImGui::PopID();
+}
+
+// What the kernel's time and error stand beside. Its verdict always rests on the oracle.
+void compare_with(Frame& f) {
+  const Theme& t = f.theme;
+  const Report* r = f.report();
+  heading(t, "Compare with");
+  tooltip(t, "Whose time and error are shown beside the kernel's. The verdict rests on the oracle alone, whatever is chosen here.");
+  auto choice = [&](const std::string& name, const std::string& status, const std::string& reason, int key) {
+    const bool here = reason.empty();
+    ImGui::PushID(name.c_str());
+    ImGui::BeginDisabled(!here);
+    ImGui::PushFont(t.code_font, 0);
+    if (ImGui::RadioButton(name.c_str(), f.document.compare_with == name)) f.command(SetCompareWith{name});
+    ImGui::PopFont();
+    ImGui::EndDisabled();
+    if (key <= 9) {
+      static constexpr const char* keys[] = {"Shift+1", "Shift+2", "Shift+3", "Shift+4", "Shift+5", "Shift+6", "Shift+7", "Shift+8", "Shift+9"};
+      tooltip(t, keys[key - 1]);
+    }
+    ImGui::Indent(ImGui::GetFrameHeight() + ImGui::GetStyle().ItemInnerSpacing.x);
+    dim_text(t, here ? status : reason);
+    if (here) explain_item(t, {"Its own largest error as a multiple of the bound, and its median time on this problem.", "max |y − oracle| / bound", "measured on the same inputs"});
+    ImGui::Unindent(ImGui::GetFrameHeight() + ImGui::GetStyle().ItemInnerSpacing.x);
+    ImGui::PopID();
+  };
+  int key = 1;
+  choice("oracle", "double precision, for every legal problem; not timed", "", key++);
+  bool any = false;
+  if (r)
+    for (const auto& ref : r->references) {
+      if (ref.name == "oracle") continue;
+      any = true;
+      std::string status;
+      if (ref.max_bound_ratio) status = "error " + value_text(*ref.max_bound_ratio) + " of the bound";
+      if (ref.median_ms) status += (status.empty() ? "" : ", ") + time_text(*ref.median_ms) + (r->device_kind == "emulator" ? " on the CPU" : "");
+      if (!ref.what_ran.empty()) status += (status.empty() ? "" : "\n") + ref.what_ran;
+      const bool ran = ref.max_abs || ref.median_ms;
+      choice(ref.name, status, ran ? "" : ref.reason.empty() ? r->final ? "did not run" : "not run yet" : ref.reason, key++);
+    }
+  if (any) return;
+  for (const auto& k : f.bench.kernels())
+    if (k.kind == "reference") choice(k.name, k.idea, k.available ? "" : k.reason, key++);
+}
+
+}  // namespace
+
+void draw_kernels(Frame& f) {
+  const auto& all = f.bench.kernels();
+  if (all.empty()) {
+    empty_state(f.theme, "No kernels yet", "The engine is starting; its list comes in a moment. The log says what goes wrong, if it does not.");
+    return;
+  }
+  bool known = false;
+  for (const auto& k : all) known |= k.name == f.document.kernel;
+  if (!known) {
+    heading(f.theme, "Chosen");
+    ImGui::PushStyleColor(ImGuiCol_Text, f.theme.kernel);
+    ImGui::PushFont(f.theme.code_font, 0);
+    wrapped(f.document.kernel);
+    ImGui::PopFont();
+    ImGui::PopStyleColor();
+    dim_text(f.theme, "not in the engine's list");
+  }
+  for (const auto& g : groups) {
+    bool begun = false;
+    for (size_t i = 0; i < all.size(); i++) {
+      if (all[i].kind != g.kind) continue;
+      if (!begun) {
+        heading(f.theme, g.title);
+        tooltip(f.theme, g.about);
+        begun = true;
+      }
+      kernel_row(f, all[i], i);
+    }
+  }
+  compare_with(f);
+}
+
+}  // namespace convscope::ui

@@ -1,0 +1,452 @@
+// Channels as curves: kernel and reference over each other, their signed error below.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <imgui.h>
+#include <implot.h>
+#include <limits>
+
+#include "app/ui/panels/flow.h"
+#include "app/ui/panels/map_view.h"
+#include "app/ui/panels/plots.h"
+#include "app/ui/widgets.h"
+
+namespace convscope::ui {
+namespace {
+
+constexpr int most_channels = 8, most_cells = 2048;
+constexpr int with_markers = 100;      // points; with more, markers would hide the line
+constexpr double gesture_pause = 0.7;  // seconds: wheel steps closer than this are one place for back and forward
+
+enum Curve { kernel, reference, error, curves };
+constexpr Workbench::Map maps[] = {Workbench::Map::lines_output, Workbench::Map::lines_reference,
+                                   Workbench::Map::lines_error};
+constexpr Quantity quantities[] = {Quantity::output, Quantity::reference, Quantity::error};
+
+struct Span1 {
+  double from, to;
+};
+
+// A tile as curves. Position j stands at x = j.
+struct Series {
+  uint64_t serial = 0;
+  double column0 = 0, step = 1;
+  int64_t row0 = 0;
+  int width = 0, height = 0;
+  std::vector<double> x, low, high;  // low, high: [row][cell]
+  std::vector<std::vector<Span1>> failing, unwritten;
+  bool exact() const { return step <= 1; }
+  size_t at(int row, int cell) const {
+    return static_cast<size_t>(row) * static_cast<size_t>(width) + static_cast<size_t>(cell);
+  }
+  int cell(double position) const { return static_cast<int>(std::floor((position + 0.5 - column0) / step)); }
+};
+
+struct State {
+  int64_t row = 0;
+  int channels = 1;
+  std::optional<ElementIndex> selected;  // when the row was last taken from it
+  Series series[curves];
+  double x0 = 0, x1 = 1;  // of all plots
+  float pixels = 0;       // width of the plots, of the frame before
+  bool shown[2] = {true, true};
+  double hover = std::numeric_limits<double>::quiet_NaN();
+  double changed_at = -1;
+};
+
+void take(Series& s, const MapTile& t) {
+  s.serial = t.serial;
+  s.width = t.width, s.height = t.height;
+  s.step = (t.column1 - t.column0) / t.width;
+  s.column0 = t.column0;
+  s.row0 = static_cast<int64_t>(t.row0);
+  s.x.resize(static_cast<size_t>(t.width));
+  for (size_t i = 0; i < s.x.size(); i++) s.x[i] = t.column0 + (static_cast<double>(i) + 0.5) * s.step - 0.5;
+  s.low.resize(t.cells.size()), s.high.resize(t.cells.size());
+  s.failing.assign(static_cast<size_t>(t.height), {}), s.unwritten = s.failing;
+  for (int r = 0; r < t.height; r++)
+    for (int i = 0; i < t.width; i++) {
+      const Cell& c = t.cells[s.at(r, i)];
+      bool none = c.minimum > c.maximum;
+      s.low[s.at(r, i)] = none ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(c.minimum);
+      s.high[s.at(r, i)] = none ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(c.maximum);
+      double from = s.x[static_cast<size_t>(i)] - s.step / 2, to = from + s.step;
+      auto add = [&](std::vector<Span1>& spans) {
+        if (!spans.empty() && spans.back().to >= from - s.step * 0.01)
+          spans.back().to = to;
+        else
+          spans.push_back({from, to});
+      };
+      if (c.flags & flag_failing) add(s.failing[static_cast<size_t>(r)]);
+      if (c.flags & flag_unwritten) add(s.unwritten[static_cast<size_t>(r)]);
+    }
+}
+
+// ---- one curve
+// ------------------------------------------------------------------------------------------------------------
+
+struct Stroke {
+  ImVec4 colour;
+  float weight;
+  ImPlotMarker marker;
+  float marker_size;
+};
+
+void plot(const Series& s, int row, const char* label, const Stroke& stroke) {
+  if (s.serial == 0 || row >= s.height) return;
+  const double *low = s.low.data() + s.at(row, 0), *high = s.high.data() + s.at(row, 0);
+  ImPlotSpec line = plots::line(stroke.colour, stroke.weight);
+  line.Flags = ImPlotItemFlags_NoLegend;
+  if (s.exact()) {
+    if (s.width < with_markers) {
+      line.Marker = stroke.marker, line.MarkerSize = stroke.marker_size;
+      line.MarkerLineColor = line.MarkerFillColor = stroke.colour;
+    }
+    ImPlot::PlotLine(label, s.x.data(), high, s.width, line);
+    return;
+  }
+  ImPlotSpec fill = plots::fill(stroke.colour, 0.28f);
+  fill.Flags = ImPlotItemFlags_NoLegend;
+  ImPlot::PlotShaded(label, s.x.data(), low, high, s.width, fill);
+  line.LineWeight = std::max(1.0f, stroke.weight * 0.6f);
+  ImPlot::PlotLine(label, s.x.data(), high, s.width, line);
+  ImPlot::PlotLine(label, s.x.data(), low, s.width, line);
+}
+
+int position_label(double value, char* out, int size, void*) {
+  if (value != std::floor(value)) return std::snprintf(out, static_cast<size_t>(size), "%g", value);
+  return std::snprintf(out, static_cast<size_t>(size), "%s", grouped(static_cast<int64_t>(value)).c_str());
+}
+
+void axes(State& s, const Extent& e, const char* y_label, bool last) {
+  ImPlotAxisFlags x = plots::axis | ImPlotAxisFlags_NoInitialFit | (last ? 0 : ImPlotAxisFlags_NoTickLabels);
+  ImPlot::SetupAxes(last ? "position j" : nullptr, y_label, x, plots::axis | ImPlotAxisFlags_AutoFit);
+  ImPlot::SetupAxisLinks(ImAxis_X1, &s.x0, &s.x1);
+  ImPlot::SetupAxisLimitsConstraints(ImAxis_X1, -0.5, e.columns - 0.5);
+  ImPlot::SetupAxisZoomConstraints(ImAxis_X1, std::min(2.0, e.columns), e.columns);
+  ImPlot::SetupAxisFormat(ImAxis_X1, position_label);
+}
+
+// Where elements fail, and above that where nothing was written, along the lower edge.
+void ticks(const Theme& t, const Series& s, int row) {
+  if (s.serial == 0 || row >= s.height) return;
+  float em = ImGui::GetFontSize(), h = em * 0.35f;
+  ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  ImDrawList* draw = ImPlot::GetPlotDrawList();
+  ImPlot::PushPlotClipRect();
+  auto lane = [&](const std::vector<Span1>& spans, float bottom, ImU32 colour, bool hatched) {
+    float done = at.x - 2;  // pixels that are drawn already
+    for (const auto& span : spans) {
+      float a = ImPlot::PlotToPixels(span.from, 0).x, b = std::max(ImPlot::PlotToPixels(span.to, 0).x, a + 1.5f);
+      if (b < at.x || a > at.x + size.x || b <= done) continue;
+      done = b;
+      if (!hatched) {
+        draw->AddRectFilled({a, bottom - h}, {b, bottom}, colour);
+        continue;
+      }
+      draw->AddRect({a, bottom - h}, {b, bottom}, colour);
+      for (float x = a; x < b; x += h) draw->AddLine({x, bottom}, {std::min(x + h, b), bottom - h}, colour);
+    }
+  };
+  lane(s.failing[static_cast<size_t>(row)], at.y + size.y, packed(t.wrong), false);
+  lane(s.unwritten[static_cast<size_t>(row)], at.y + size.y - h * 1.3f, packed(t.warning), true);
+  ImPlot::PopPlotClipRect();
+}
+
+void vertical(const char* id, double x, const ImVec4& colour, float weight) {
+  if (!std::isfinite(x)) return;
+  ImPlotSpec spec = plots::line(colour, weight);
+  spec.Flags = ImPlotItemFlags_NoFit | ImPlotItemFlags_NoLegend;
+  ImPlot::PlotInfLines(id, &x, 1, spec);
+}
+
+// ---- reading values off
+// ---------------------------------------------------------------------------------------------------
+
+std::string range_text(const Series& s, int row, double position) {
+  int cell = s.serial ? s.cell(position) : -1;
+  if (cell < 0 || cell >= s.width || row >= s.height) return "reading values";
+  double low = s.low[s.at(row, cell)], high = s.high[s.at(row, cell)];
+  if (std::isnan(low)) return "not finite, or never written";
+  return low == high ? value_text(low) : value_text(low) + " to " + value_text(high);
+}
+
+void read_out(Frame& f, const State& s, int row, double position, bool errors_only) {
+  const Theme& t = f.theme;
+  const ConvProblem& p = f.picture()->document.problem;
+  const Series& k = s.series[kernel];
+  if (!ImGui::BeginTooltip()) return;
+  auto name = [&](int r) {
+    return fmt::format("n {}, co {}", (s.row + r) / p.out_channels, (s.row + r) % p.out_channels);
+  };
+  double first = std::round(position), last = first;
+  if (k.serial && !k.exact()) {
+    double from = k.column0 + k.cell(position) * k.step;
+    first = std::ceil(from - 1e-9), last = std::max(first, std::ceil(from + k.step - 1e-9) - 1);
+  }
+  std::string where = first == last ? fmt::format("position j = {}", grouped(static_cast<int64_t>(first)))
+                                    : fmt::format("positions j = {} to {}", grouped(static_cast<int64_t>(first)),
+                                                  grouped(static_cast<int64_t>(last)));
+  ImGui::TextUnformatted((errors_only ? where : name(row) + ", " + where).c_str());
+  ImGui::PushFont(t.code_font, 0);
+  if (errors_only && s.channels > 1) {
+    for (int r = 0; r < s.channels; r++)
+      ImGui::Text("%-14s %s", name(r).c_str(), range_text(s.series[error], r, position).c_str());
+  } else {
+    ImGui::TextColored(t.kernel, "kernel     %s", range_text(k, row, position).c_str());
+    ImGui::TextColored(t.reference, "reference  %s", range_text(s.series[reference], row, position).c_str());
+    ImGui::Text("error      %s", range_text(s.series[error], row, position).c_str());
+    auto inside = [&](const std::vector<std::vector<Span1>>& all) {
+      if (!k.serial || row >= k.height) return false;
+      const auto& v = all[static_cast<size_t>(row)];
+      auto it =
+          std::upper_bound(v.begin(), v.end(), position, [](double x, const Span1& span) { return x < span.from; });
+      return it != v.begin() && position <= std::prev(it)->to;
+    };
+    if (inside(k.failing)) ImGui::TextColored(t.wrong, "%s", first == last ? "fails" : "some fail");
+    if (inside(k.unwritten))
+      ImGui::TextColored(t.warning, "%s", first == last ? "never written" : "some never written");
+  }
+  ImGui::PopFont();
+  ImGui::TextDisabled(
+      "click: select   wheel: zoom   drag: move\nright drag: zoom to a range   double click: everything");
+  ImGui::EndTooltip();
+}
+
+std::string csv(const Workbench& bench, int64_t channels) {
+  const MapTile* t[curves];
+  for (int c = 0; c < curves; c++) t[c] = bench.tile(maps[c]);
+  if (!t[kernel]) return "";
+  const MapTile& k = *t[kernel];
+  std::string s =
+      "n,co,first_position,last_position,kernel_min,kernel_max,reference_min,reference_max,error_min,error_max,failing,"
+      "unwritten\n";
+  double step = (k.column1 - k.column0) / k.width;
+  for (int r = 0; r < k.height; r++)
+    for (int i = 0; i < k.width; i++) {
+      auto row = static_cast<int64_t>(k.row0) + r;
+      double from = std::ceil(k.column0 + i * step - 1e-9),
+             to = std::max(from, std::ceil(k.column0 + (i + 1) * step - 1e-9) - 1);
+      size_t at = static_cast<size_t>(r) * static_cast<size_t>(k.width) + static_cast<size_t>(i);
+      s += fmt::format("{},{},{},{}", row / channels, row % channels, from, to);
+      for (const MapTile* x : t) {
+        bool same = x && x->width == k.width && x->height == k.height && x->column0 == k.column0 &&
+                    x->column1 == k.column1 && x->row0 == k.row0;
+        if (!same || x->cells[at].minimum > x->cells[at].maximum)
+          s += ",,";
+        else
+          s += fmt::format(",{},{}", x->cells[at].minimum, x->cells[at].maximum);
+      }
+      s +=
+          fmt::format(",{},{}\n", k.cells[at].flags & flag_failing ? 1 : 0, k.cells[at].flags & flag_unwritten ? 1 : 0);
+    }
+  return s;
+}
+
+// ---- controls
+// -------------------------------------------------------------------------------------------------------------
+
+void controls(Frame& f, State& s, const Report& r) {
+  const ConvProblem& p = r.document.problem;
+  const Theme& t = f.theme;
+  float em = ImGui::GetFontSize();
+  if (f.view.selected != s.selected) {
+    s.selected = f.view.selected;
+    if (s.selected) s.row = s.selected->row;
+  }
+  s.row = std::clamp<int64_t>(s.row, 0, r.rows() - 1);
+  auto n = static_cast<int>(s.row / p.out_channels), co = static_cast<int>(s.row % p.out_channels);
+  auto field = [&](const char* label, int& value, int64_t limit, float width, const char* about) {
+    ImGui::BeginGroup();
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextColored(t.dim, "%s", label);
+    ImGui::SameLine(0, em * 0.3f);
+    ImGui::SetNextItemWidth(width);
+    if (ImGui::InputInt(fmt::format("##{}", label).c_str(), &value, 1, 16))
+      value = static_cast<int>(std::clamp<int64_t>(value, 0, limit - 1));
+    ImGui::EndGroup();
+    tooltip(t, about);
+  };
+  field("n", n, p.batch, em * 6, "Which sequence of the batch. A click in a map or here follows the selected element.");
+  beside_if_fits(em * 8.6f);
+  field("co", co, p.out_channels, em * 6.5f, "The first output channel that is shown");
+  s.row = n * p.out_channels + co;
+  beside_if_fits(em * 10);
+  ImGui::BeginGroup();
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextColored(t.dim, "channels");
+  ImGui::SameLine(0, em * 0.3f);
+  ImGui::SetNextItemWidth(em * 5);
+  ImGui::SliderInt("##channels", &s.channels, 1, most_channels, "%d", ImGuiSliderFlags_AlwaysClamp);
+  ImGui::EndGroup();
+  tooltip(t, "How many channels from there on, one strip each");
+  s.channels = static_cast<int>(std::min<int64_t>(s.channels, r.rows() - s.row));
+}
+
+void legend(Frame& f, State& s) {
+  const Theme& t = f.theme;
+  float em = ImGui::GetFontSize(), line = ImGui::GetTextLineHeight(), sample = em * 1.4f;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  struct Entry {
+    const char *text, *about;
+    const ImVec4& colour;
+    bool* shown;
+  };
+  const Entry all[] = {
+      {"reference", "The oracle, in double precision. Click to hide or show.", t.reference, &s.shown[1]},
+      {"kernel", "What the kernel wrote. Click to hide or show.", t.kernel, &s.shown[0]},
+      {"failing", "Positions whose error is above their bound", t.wrong, nullptr},
+      {"never written", "Positions that the kernel did not write", t.warning, nullptr}};
+  for (const Entry& e : all) {
+    if (&e != all) beside_if_fits(sample + em * 0.4f + ImGui::CalcTextSize(e.text).x);
+    ImVec2 at = ImGui::GetCursorScreenPos();
+    bool on = !e.shown || *e.shown;
+    ImU32 ink = packed(e.colour, on ? 1 : 0.3f);
+    float y = at.y + line / 2, h = em * 0.35f;
+    if (&e == all)
+      draw->AddLine({at.x, y}, {at.x + sample, y}, ink, em * 0.2f),
+          draw->AddCircle({at.x + sample / 2, y}, em * 0.28f, ink, 0, em * 0.1f);
+    else if (&e == all + 1)
+      draw->AddLine({at.x, y}, {at.x + sample, y}, ink, em * 0.1f),
+          draw->AddCircleFilled({at.x + sample / 2, y}, em * 0.17f, ink);
+    else if (&e == all + 2)
+      draw->AddRectFilled({at.x + sample * 0.3f, y - h / 2}, {at.x + sample * 0.7f, y + h / 2}, ink);
+    else
+      draw->AddRect({at.x + sample * 0.3f, y - h / 2}, {at.x + sample * 0.7f, y + h / 2}, ink),
+          draw->AddLine({at.x + sample * 0.3f, y + h / 2}, {at.x + sample * 0.5f, y - h / 2}, ink),
+          draw->AddLine({at.x + sample * 0.5f, y + h / 2}, {at.x + sample * 0.7f, y - h / 2}, ink);
+    ImGui::PushID(e.text);
+    if (ImGui::InvisibleButton("entry", {sample + em * 0.4f + ImGui::CalcTextSize(e.text).x, line}) && e.shown)
+      *e.shown = !*e.shown;
+    ImGui::PopID();
+    draw->AddText({at.x + sample + em * 0.4f, at.y}, packed(on ? t.text : t.dim, on ? 1 : 0.6f), e.text);
+    tooltip(t, e.about);
+  }
+}
+
+// What a person did with the axes becomes the view's columns.
+void change_view(Frame& f, State& s, const Extent& e, double x0, double x1) {
+  double tolerance = 1e-6 * (x1 - x0);
+  if (std::fabs(s.x0 - x0) <= tolerance && std::fabs(s.x1 - x1) <= tolerance) return;
+  View v = fitted(f.view, e);
+  v.column0 = s.x0 + 0.5, v.column1 = s.x1 + 0.5;
+  double now = ImGui::GetTime();
+  bool first = s.changed_at < 0 || (now - s.changed_at > gesture_pause && !ImGui::IsMouseDown(ImGuiMouseButton_Left));
+  s.changed_at = now;
+  f.view_to(fitted(v, e), first);
+}
+
+}  // namespace
+
+void draw_lines(Frame& f) {
+  static State s;
+  const Theme& t = f.theme;
+  const Report* r = f.picture();
+  if (!r) {
+    if (f.bench.running())
+      empty_state(t, "Computing", "Curves appear with the first comparison.");
+    else if (empty_state(t, "No result yet", "Run a kernel to see its output as curves.", "Run (F5)"))
+      f.act("run");
+    return;
+  }
+  Extent e = f.extent();
+  stale_strip(f);
+  controls(f, s, *r);
+  legend(f, s);
+
+  View v = fitted(f.view, e);
+  double x0 = v.column0 - 0.5, x1 = v.column1 - 0.5;
+  s.x0 = x0, s.x1 = x1;
+  float em = ImGui::GetFontSize(), width = s.pixels > 0 ? s.pixels : ImGui::GetContentRegionAvail().x;
+  int cells = std::clamp(static_cast<int>(width) / (s.channels > 2 ? 2 : 1), 64, most_cells);
+  v.row0 = static_cast<double>(s.row), v.row1 = static_cast<double>(s.row + s.channels);
+  for (int c = 0; c < curves; c++) {
+    TileWish wish = tile_wish(r->key, quantities[c], v, e, cells, most_channels, Paint{});
+    f.wish([map = maps[c], wish](Workbench& b) { b.want_tile(map, wish); });
+    const MapTile* tile = f.bench.tile(maps[c]);
+    if (tile && tile->serial != s.series[c].serial) take(s.series[c], *tile);
+  }
+
+  ImVec2 room = ImGui::GetContentRegionAvail();
+  float gap = ImGui::GetStyle().ItemSpacing.y;
+  float below = std::max(em * 7.5f, room.y * (s.channels == 1 ? 0.42f : 0.3f));
+  float strip = std::max(em * 5.5f, (room.y - below) / static_cast<float>(s.channels) - gap);
+  double hover = std::numeric_limits<double>::quiet_NaN();
+  int hover_row = -1;
+  bool whole = false;
+  auto common = [&](int row) {
+    double selected = s.selected ? static_cast<double>(s.selected->column) : std::numeric_limits<double>::quiet_NaN();
+    if (s.selected && (row < 0 || s.selected->row == s.row + row))
+      vertical("##selected", selected, t.accent, em * 0.1f);
+    vertical("##hover", s.hover, t.dim, 1);
+    ImPlotPoint at;
+    if (!plots::pointed(at)) return;
+    hover = at.x, hover_row = row;
+    const ImGuiIO& io = ImGui::GetIO();
+    if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) whole = true;
+    bool still = io.MouseDragMaxDistanceSqr[0] < io.MouseDragThreshold * io.MouseDragThreshold;
+    if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) && still && io.MouseClickedLastCount[0] == 1) {
+      View to = f.view;
+      to.selected = ElementIndex{s.row + std::max(row, 0),
+                                 std::clamp<int64_t>(static_cast<int64_t>(std::round(at.x)), 0, r->columns() - 1)};
+      f.view_to(to, false);
+    }
+  };
+  constexpr ImPlotFlags flags =
+      ImPlotFlags_NoTitle | ImPlotFlags_NoLegend | ImPlotFlags_NoMouseText | ImPlotFlags_NoMenus;
+  ImGui::BeginGroup();
+  if (ImPlot::BeginAlignedPlots("lines")) {
+    for (int row = 0; row < s.channels; row++) {
+      ImGui::PushID(row);
+      if (ImPlot::BeginPlot("##values", {-1, strip}, flags)) {
+        int64_t at = s.row + row, channels = r->document.problem.out_channels;
+        std::string label = s.channels == 1 ? "value" : fmt::format("co {}", at % channels);
+        axes(s, e, label.c_str(), false);
+        if (s.shown[1])
+          plot(s.series[reference], row, "reference", {t.reference, em * 0.2f, ImPlotMarker_Circle, em * 0.3f});
+        if (s.shown[0]) plot(s.series[kernel], row, "kernel", {t.kernel, em * 0.1f, ImPlotMarker_Circle, em * 0.16f});
+        ticks(t, s.series[kernel], row);
+        common(row);
+        s.pixels = ImPlot::GetPlotSize().x;
+        ImPlot::EndPlot();
+      }
+      ImGui::PopID();
+    }
+    if (ImPlot::BeginPlot("##error", {-1, below - gap}, flags)) {
+      axes(s, e, "error", true);
+      ImPlotSpec zero = plots::line(t.dim, 1);
+      zero.Flags = static_cast<int>(ImPlotItemFlags_NoLegend) | static_cast<int>(ImPlotInfLinesFlags_Horizontal);
+      double nothing = 0;
+      ImPlot::PlotInfLines("##zero", &nothing, 1, zero);
+      for (int row = s.channels - 1; row >= 0; row--) {
+        ImVec4 c = t.text;
+        c.w = s.channels == 1 ? 1 : 1 - 0.65f * static_cast<float>(row) / static_cast<float>(s.channels - 1);
+        ImGui::PushID(row);
+        plot(s.series[error], row, fmt::format("error##{}", row).c_str(),
+             {c, em * 0.1f, ImPlotMarker_Circle, em * 0.16f});
+        ImGui::PopID();
+      }
+      if (s.channels == 1) ticks(t, s.series[error], 0);
+      common(-1);
+      ImPlot::EndPlot();
+    }
+    ImPlot::EndAlignedPlots();
+  }
+  ImGui::EndGroup();
+  const ImGuiIO& io = ImGui::GetIO();
+  bool dragged = io.MouseDragMaxDistanceSqr[1] >= io.MouseDragThreshold * io.MouseDragThreshold;
+  if (!(ImGui::IsMouseReleased(ImGuiMouseButton_Right) && dragged))
+    copy_menu(f, "lines menu", [&] { return csv(f.bench, r->document.problem.out_channels); });
+  s.hover = hover;
+  if (std::isfinite(hover) && !ImGui::IsMouseDown(ImGuiMouseButton_Left) && !ImGui::IsMouseDown(ImGuiMouseButton_Right))
+    read_out(f, s, std::max(hover_row, 0), hover, hover_row < 0);
+  if (whole) {
+    View to = fitted(f.view, e);
+    to.column0 = 0, to.column1 = e.columns;
+    f.view_to(to);
+  } else {
+    change_view(f, s, e, x0, x1);
+  }
+}
+
+}  // namespace convscope::ui

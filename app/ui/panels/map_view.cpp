@@ -1,0 +1,302 @@
+#include "app/ui/panels/map_view.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/ui/map_textures.h"
+#include "app/ui/widgets.h"
+#include "kernels/problem/counts.h"
+
+namespace convscope::ui {
+namespace {
+
+constexpr size_t most_markers = 400;
+
+// From elements to pixels of one map.
+struct Mapping {
+  ImVec2 at, size;
+  View v;
+  float x(double column) const { return at.x + static_cast<float>((column - v.column0) / (v.column1 - v.column0)) * size.x; }
+  float y(double row) const { return at.y + static_cast<float>((row - v.row0) / (v.row1 - v.row0)) * size.y; }
+  double column(float px) const { return v.column0 + static_cast<double>((px - at.x) / size.x) * (v.column1 - v.column0); }
+  double row(float py) const { return v.row0 + static_cast<double>((py - at.y) / size.y) * (v.row1 - v.row0); }
+  float cell_w() const { return size.x / static_cast<float>(v.column1 - v.column0); }
+  float cell_h() const { return size.y / static_cast<float>(v.row1 - v.row0); }
+};
+
+void draw_tile(Frame& f, const MapTile& tile, Workbench::Map slot, const Mapping& m, bool faded) {
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  auto& io = ImGui::GetPlatformIO();
+  if (io.DrawCallback_SetSamplerNearest) draw->AddCallback(io.DrawCallback_SetSamplerNearest, nullptr);
+  draw->AddImage(f.textures.texture(slot, tile), {m.x(tile.column0), m.y(tile.row0)}, {m.x(tile.column1), m.y(tile.row1)}, {0, 0}, {1, 1},
+                 faded ? IM_COL32(255, 255, 255, 140) : IM_COL32_WHITE);
+  if (io.DrawCallback_SetSamplerLinear) draw->AddCallback(io.DrawCallback_SetSamplerLinear, nullptr);
+}
+
+// A frame around each failing cell while there are few: one wrong element in millions is found by eye.
+void draw_failing(Frame& f, const MapTile& tile, const Mapping& m) {
+  struct Found {
+    uint64_t serial = 0;
+    std::vector<uint32_t> cells;
+    bool many = false;
+  };
+  static std::array<Found, static_cast<size_t>(Workbench::Map::count)> cache;
+  Found& found = cache[static_cast<size_t>(Workbench::Map::difference)];
+  if (found.serial != tile.serial) {
+    found = {tile.serial, {}, false};
+    for (size_t i = 0; i < tile.cells.size(); i++) {
+      if (!(tile.cells[i].flags & flag_failing)) continue;
+      if (found.cells.size() == most_markers) {
+        found.many = true;
+        break;
+      }
+      found.cells.push_back(static_cast<uint32_t>(i));
+    }
+  }
+  if (found.many) return;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  float em = ImGui::GetFontSize();
+  double dx = (tile.column1 - tile.column0) / tile.width, dy = (tile.row1 - tile.row0) / tile.height;
+  for (uint32_t i : found.cells) {
+    double column = tile.column0 + (i % static_cast<uint32_t>(tile.width)) * dx, row = tile.row0 + (i / static_cast<uint32_t>(tile.width)) * dy;
+    ImVec2 a{m.x(column), m.y(row)}, b{m.x(column + dx), m.y(row + dy)};
+    float grow = std::max(0.0f, (em * 0.6f - std::min(b.x - a.x, b.y - a.y)) / 2);
+    draw->AddRect({a.x - grow, a.y - grow}, {b.x + grow, b.y + grow}, packed(f.theme.wrong), em * 0.12f, std::max(1.0f, em * 0.09f));
+  }
+}
+
+void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, const Mapping& m) {
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  float em = ImGui::GetFontSize(), w = m.cell_w(), h = m.cell_h();
+  auto c0 = static_cast<int64_t>(std::floor(m.v.column0)), c1 = static_cast<int64_t>(std::ceil(m.v.column1));
+  auto r0 = static_cast<int64_t>(std::floor(m.v.row0)), r1 = static_cast<int64_t>(std::ceil(m.v.row1));
+  ImU32 line = packed(f.theme.background, 0.55f);
+  if (w >= em * 0.5f)
+    for (int64_t c = c0; c <= c1; c++) draw->AddLine({m.x(static_cast<double>(c)), m.at.y}, {m.x(static_cast<double>(c)), m.at.y + m.size.y}, line);
+  if (h >= em * 0.5f)
+    for (int64_t r = r0; r <= r1; r++) draw->AddLine({m.at.x, m.y(static_cast<double>(r))}, {m.at.x + m.size.x, m.y(static_cast<double>(r))}, line);
+  if (w < em * 2.9f || h < em * 1.1f) return;
+  f.wish([=](Workbench& b) { b.want_numbers(r0, r1, c0, c1); });
+  const NumberBlock* numbers = f.bench.numbers();
+  if (!numbers || numbers->key != tile.key) return;
+  ImGui::PushFont(f.theme.code_font, ImGui::GetStyle().FontSizeBase * 0.85f);
+  float font_h = ImGui::GetFontSize();
+  for (int64_t r = r0; r < r1; r++)
+    for (int64_t c = c0; c < c1; c++) {
+      const double* v = numbers->at(r, c);
+      if (!v) continue;
+      std::string text = value_text(v[static_cast<size_t>(quantity)]);
+      ImVec2 need = ImGui::CalcTextSize(text.c_str());
+      if (need.x > w - em * 0.2f) text = fmt::format("{:.2g}", v[static_cast<size_t>(quantity)]), need = ImGui::CalcTextSize(text.c_str());
+      if (need.x > w) continue;
+      // Black or white, by the lightness of the cell below.
+      double t = place_on(tile.paint, v[static_cast<size_t>(quantity)]);
+      ImVec4 ground = ImGui::ColorConvertU32ToFloat4(colour(tile.paint.map, t, tile.paint.light_theme));
+      bool dark = 0.2126f * ground.x + 0.7152f * ground.y + 0.0722f * ground.z < 0.45f;
+      draw->AddText({m.x(static_cast<double>(c)) + (w - need.x) / 2, m.y(static_cast<double>(r)) + (h - font_h) / 2}, dark ? IM_COL32(245, 245, 245, 255) : IM_COL32(15, 15, 15, 255), text.c_str());
+    }
+  ImGui::PopFont();
+}
+
+// Residue classes (j + p) mod s as tints, positions that no tap reaches hatched.
+void draw_classes(Frame& f, const Report& r, const Mapping& m) {
+  const ConvProblem& p = r.document.problem;
+  if (m.cell_w() < 2.5f) return;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  auto c0 = static_cast<int64_t>(std::floor(m.v.column0)), c1 = static_cast<int64_t>(std::ceil(m.v.column1));
+  static const ImVec4 tints[] = {{0.30f, 0.65f, 1, 1}, {1, 0.65f, 0.30f, 1}, {0.45f, 0.85f, 0.55f, 1}, {0.80f, 0.50f, 0.95f, 1}, {0.95f, 0.85f, 0.35f, 1}, {0.40f, 0.85f, 0.85f, 1}};
+  for (int64_t j = std::max<int64_t>(0, c0); j < std::min(c1, r.columns()); j++) {
+    float a = m.x(static_cast<double>(j)), b = m.x(static_cast<double>(j + 1));
+    if (taps_reaching(p, j) == 0) {
+      for (float y = m.at.y; y < m.at.y + m.size.y; y += 7) draw->AddLine({a, y + 6}, {b, y}, packed(f.theme.text, 0.5f));
+      continue;
+    }
+    if (p.stride == 1) continue;
+    auto residue = static_cast<size_t>((j + p.padding) % p.stride);
+    draw->AddRectFilled({a, m.at.y}, {b, m.at.y + m.size.y}, packed(tints[residue % std::size(tints)], 0.22f));
+  }
+}
+
+void interact(Frame& f, const Mapping& m, Extent e) {
+  ImGuiIO& io = ImGui::GetIO();
+  bool hovered = ImGui::IsItemHovered(), active = ImGui::IsItemActive();
+  if (hovered && io.MouseWheel != 0) {
+    double factor = std::pow(1.25, static_cast<double>(io.MouseWheel));
+    double at_row = static_cast<double>((io.MousePos.y - m.at.y) / m.size.y), at_column = static_cast<double>((io.MousePos.x - m.at.x) / m.size.x);
+    f.view_to(zoomed(f.view, e, io.KeyShift ? 1 : factor, io.KeyCtrl ? 1 : factor, at_row, at_column), false);
+  }
+  static bool moved_far = false;
+  if (ImGui::IsItemActivated()) moved_far = false;
+  if (active && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
+    moved_far = true;
+    if (io.MouseDelta.x != 0 || io.MouseDelta.y != 0)
+      f.view_to(moved(f.view, e, -static_cast<double>(io.MouseDelta.y / m.cell_h()), -static_cast<double>(io.MouseDelta.x / m.cell_w())), false);
+  }
+  ElementIndex under{static_cast<int64_t>(m.row(io.MousePos.y)), static_cast<int64_t>(m.column(io.MousePos.x))};
+  bool inside = under.row >= 0 && under.column >= 0 && static_cast<double>(under.row) < e.rows && static_cast<double>(under.column) < e.columns;
+  if (!hovered || !inside) return;
+  if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
+    float em = ImGui::GetFontSize();
+    f.view_to(focused(f.view, e, under, static_cast<double>(m.size.y / (em * 1.6f)), static_cast<double>(m.size.x / (em * 4.5f))));
+  } else if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) && !moved_far) {
+    View v = f.view;
+    v.selected = under;
+    f.view_to(v);
+  }
+  if (!ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
+    f.wish([under](Workbench& b) { b.want_hover(under); });
+    element_tooltip(f, under);
+  }
+}
+
+void draw_colour_bar(Frame& f, const MapStyle& s, float width) {
+  float em = ImGui::GetFontSize(), h = em * 0.55f;
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  constexpr int steps = 64;
+  for (int i = 0; i < steps; i++) {
+    float a = at.x + width * static_cast<float>(i) / steps, b = at.x + width * static_cast<float>(i + 1) / steps;
+    draw->AddRectFilled({a, at.y}, {b, at.y + h}, colour(s.paint.map, (i + 0.5) / steps, f.theme.light));
+  }
+  draw->AddRect(at, {at.x + width, at.y + h}, packed(f.theme.border));
+  ImGui::PushFont(f.theme.code_font, ImGui::GetStyle().FontSizeBase * 0.8f);
+  std::string low, middle, high;
+  if (s.paint.map == ColourMap::excess) {
+    low = "1e-4", middle = "1 = bound", high = "1e4";
+    draw->AddLine({at.x + width / 2, at.y - 2}, {at.x + width / 2, at.y + h + 2}, packed(f.theme.text), 1.5f);
+  } else {
+    low = value_text(s.paint.low), high = value_text(s.paint.high);
+    middle = s.paint.map == ColourMap::diverging ? "0" : "";
+  }
+  float y = at.y + h + em * 0.1f;
+  ImU32 dim = packed(f.theme.dim);
+  auto text_width = [](const std::string& t) { return ImGui::CalcTextSize(t.c_str()).x; };
+  draw->AddText({at.x, y}, dim, low.c_str());
+  draw->AddText({at.x + width - text_width(high), y}, dim, high.c_str());
+  if (text_width(low) + text_width(middle) + text_width(high) + em < width) draw->AddText({at.x + (width - text_width(middle)) / 2, y}, dim, middle.c_str());
+  float line = ImGui::GetFontSize();
+  ImGui::PopFont();
+  ImGui::Dummy({width, h + em * 0.1f + line});
+  tooltip(f.theme, fmt::format("{}: {}. Each cell shows the element of largest magnitude that it covers, never an average. Magenta: NaN; stripes: infinite; checkers: never written.", s.title, s.unit));
+}
+
+}  // namespace
+
+TileWish tile_wish(const std::string& key, Quantity quantity, const View& window, Extent extent, int pixels_x, int pixels_y, const Paint& paint) {
+  TileWish w;
+  w.key = key, w.quantity = quantity, w.paint = paint;
+  auto axis = [](double low, double high, double limit, int pixels, double& from, double& to, int& cells) {
+    from = std::max(0.0, std::floor(low)), to = std::min(limit, std::ceil(high));
+    cells = to - from <= pixels ? static_cast<int>(to - from) : pixels;
+    if (cells == pixels && to - from > pixels) from = std::max(0.0, low), to = std::min(limit, high);
+  };
+  axis(window.row0, window.row1, extent.rows, std::clamp(pixels_y, 1, 4096), w.row0, w.row1, w.height);
+  axis(window.column0, window.column1, extent.columns, std::clamp(pixels_x, 1, 4096), w.column0, w.column1, w.width);
+  return w;
+}
+
+void element_tooltip(Frame& f, ElementIndex at) {
+  const Report* r = f.picture();
+  if (!r || !ImGui::BeginTooltip()) return;
+  const ConvProblem& p = r->document.problem;
+  ImGui::PushFont(f.theme.code_font, 0);
+  ImGui::Text("n %lld   co %lld   j %lld", static_cast<long long>(at.row / p.out_channels), static_cast<long long>(at.row % p.out_channels), static_cast<long long>(at.column));
+  const NumberBlock* h = f.bench.hover();
+  const double* v = h && h->key == r->key ? h->at(at.row, at.column) : nullptr;
+  if (v) {
+    ImGui::TextColored(f.theme.kernel, "%-10s %s", r->kernel.c_str(), value_text(v[0]).c_str());
+    ImGui::TextColored(f.theme.reference, "%-10s %s", "oracle", value_text(v[1]).c_str());
+    ImGui::Text("%-10s %s", "error", value_text(v[2]).c_str());
+    bool bad = !(v[3] <= 1);
+    ImGui::TextColored(bad ? f.theme.wrong : f.theme.right, "%-10s %s %s", "|e|/bound", value_text(v[3]).c_str(), bad ? "failing" : "within the bound");
+  } else {
+    ImGui::TextDisabled("reading values");
+  }
+  ImGui::PopFont();
+  int64_t taps = taps_reaching(p, at.column);
+  ImGui::TextDisabled("%s", taps ? fmt::format("class (j + p) mod s = {}; {} tap{} reach it; click to explain", (at.column + p.padding) % p.stride, taps, taps == 1 ? "" : "s").c_str()
+                                 : "structural zero: no tap reaches it, only the bias");
+  ImGui::EndTooltip();
+}
+
+void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
+  const Report* r = f.picture();
+  if (!r) return;
+  ImGui::PushID(static_cast<int>(s.slot));
+  float em = ImGui::GetFontSize();
+  ImGui::BeginGroup();
+  ImGui::PushFont(f.theme.bold_font, 0);
+  ImGui::TextColored(s.title_colour, "%s", s.title);
+  ImGui::PopFont();
+  float bar = em * 1.75f + ImGui::GetStyle().ItemSpacing.y;
+  float head = ImGui::GetTextLineHeightWithSpacing();
+  ImVec2 area{size.x, std::max(em * 3, size.y - head - bar)};
+  Extent e = f.extent();
+  Mapping m{ImGui::GetCursorScreenPos(), area, fitted(f.view, e)};
+  ImGui::InvisibleButton("map", area);
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  draw->PushClipRect(m.at, {m.at.x + area.x, m.at.y + area.y}, true);
+  draw->AddRectFilled(m.at, {m.at.x + area.x, m.at.y + area.y}, packed(f.theme.background));
+  auto wish = tile_wish(r->key, s.quantity, m.v, e, static_cast<int>(area.x), static_cast<int>(area.y), s.paint);
+  f.wish([slot = s.slot, wish](Workbench& b) { b.want_tile(slot, wish); });
+  const MapTile* tile = f.bench.tile(s.slot);
+  if (tile) {
+    draw_tile(f, *tile, s.slot, m, tile->quantity != s.quantity);
+    if (f.view.show_classes) draw_classes(f, *r, m);
+    draw_grid_and_numbers(f, s.quantity, *tile, m);
+    if (s.slot == Workbench::Map::difference) draw_failing(f, *tile, m);
+  }
+  if (f.view.selected) {
+    auto row = static_cast<double>(f.view.selected->row), column = static_cast<double>(f.view.selected->column);
+    ImVec2 a{m.x(column), m.y(row)}, b{m.x(column + 1), m.y(row + 1)};
+    float grow = std::max(1.0f, (em * 0.7f - std::min(b.x - a.x, b.y - a.y)) / 2);
+    draw->AddRect({a.x - grow, a.y - grow}, {b.x + grow, b.y + grow}, packed(f.theme.background), 0, em * 0.25f);
+    draw->AddRect({a.x - grow, a.y - grow}, {b.x + grow, b.y + grow}, packed(f.theme.accent), 0, em * 0.12f);
+  }
+  draw->PopClipRect();
+  draw->AddRect(m.at, {m.at.x + area.x, m.at.y + area.y}, packed(f.theme.border));
+  interact(f, m, e);
+  if (ImGui::BeginPopupContextItem("map menu")) {
+    if (ImGui::MenuItem("Fit everything", "F")) f.act("fit");
+    if (ImGui::MenuItem("Next failing element", "N")) f.act("next-failing");
+    if (ImGui::MenuItem("Explain the selected element", nullptr, false, f.view.selected.has_value())) f.show("Explain");
+    if (ImGui::MenuItem("Copy values of this window (CSV)")) f.act("copy-window");
+    if (ImGui::MenuItem("Save picture of the window…")) f.act("save-picture");
+    ImGui::EndPopup();
+  }
+  draw_colour_bar(f, s, size.x);
+  ImGui::EndGroup();
+  ImGui::PopID();
+}
+
+void draw_minimap(Frame& f, float height) {
+  const Report* r = f.picture();
+  if (!r) return;
+  Extent e = f.extent();
+  ImVec2 size{ImGui::GetContentRegionAvail().x, height};
+  View whole{};
+  Mapping m{ImGui::GetCursorScreenPos(), size, fitted(whole, e)};
+  ImGui::InvisibleButton("minimap", size);
+  Paint paint{ColourMap::excess, 0, 1, f.theme.light};
+  auto wish = tile_wish(r->key, Quantity::ratio, m.v, e, static_cast<int>(size.x), static_cast<int>(size.y), paint);
+  f.wish([wish](Workbench& b) { b.want_tile(Workbench::Map::minimap, wish); });
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  draw->AddRectFilled(m.at, {m.at.x + size.x, m.at.y + size.y}, packed(f.theme.background));
+  if (const MapTile* tile = f.bench.tile(Workbench::Map::minimap)) draw_tile(f, *tile, Workbench::Map::minimap, m, false);
+  View v = fitted(f.view, e);
+  ImVec2 a{m.x(v.column0), m.y(v.row0)}, b{m.x(v.column1), m.y(v.row1)};
+  if (b.x - a.x < 4) a.x -= 2, b.x += 2;
+  if (b.y - a.y < 4) a.y -= 2, b.y += 2;
+  draw->AddRect(m.at, {m.at.x + size.x, m.at.y + size.y}, packed(f.theme.border));
+  draw->AddRect(a, b, packed(f.theme.text), 0, 1.5f);
+  if (ImGui::IsItemActive()) {
+    ImVec2 mouse = ImGui::GetIO().MousePos;
+    f.view_to(moved(v, e, m.row(mouse.y) - (v.row0 + v.row1) / 2, m.column(mouse.x) - (v.column0 + v.column1) / 2), ImGui::IsItemActivated());
+  }
+  tooltip(f.theme, "The whole result, |error| over its bound. The frame is what the maps show: drag it.");
+}
+
+}  // namespace convscope::ui

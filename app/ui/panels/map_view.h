@@ -1,0 +1,27 @@
+// One map of a result: the picture of a tile, with pan, zoom, hover and selection in element coordinates.
+#pragma once
+#include "app/ui/panel.h"
+
+namespace convscope::ui {
+
+struct MapStyle {
+  Workbench::Map slot;
+  Quantity quantity;
+  const char* title;
+  const char* unit;   // of the colour bar's ends
+  Paint paint;
+  ImVec4 title_colour;
+};
+
+// Draws a map with its title and colour bar into the given size.
+void draw_map(Frame& f, const MapStyle& style, ImVec2 size);
+// The whole result as a strip, with the window that the maps show; dragging moves it.
+void draw_minimap(Frame& f, float height);
+
+// What a tile must show of a window on so many pixels: whole elements when they are larger than a pixel.
+TileWish tile_wish(const std::string& key, Quantity quantity, const View& window, Extent extent, int pixels_x, int pixels_y, const Paint& paint);
+
+// The words for an element: indices, values, class.
+void element_tooltip(Frame& f, ElementIndex at);
+
+}  // namespace convscope::ui

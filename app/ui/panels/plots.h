@@ -1,0 +1,57 @@
+// What the plots of several panels share. Their axes are fixed: a wheel over a plot scrolls the panel. Logarithmic axes are plain
+// ones of log10, so that a tick is a decade.
+#pragma once
+#include <implot.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "app/ui/theme.h"
+
+namespace convscope::ui::plots {
+
+inline constexpr ImPlotFlags fixed = ImPlotFlags_CanvasOnly | ImPlotFlags_NoInputs;
+inline constexpr ImPlotAxisFlags axis = ImPlotAxisFlags_NoMenus | ImPlotAxisFlags_NoSideSwitch | ImPlotAxisFlags_NoHighlight;
+inline constexpr ImPlotAxisFlags bare = axis | ImPlotAxisFlags_NoGridLines | ImPlotAxisFlags_NoTickMarks;
+
+inline ImPlotSpec line(const ImVec4& colour, float weight = 1.5f) {
+  ImPlotSpec s;
+  s.LineColor = colour, s.LineWeight = weight;
+  return s;
+}
+inline ImPlotSpec fill(const ImVec4& colour, float alpha = 1) {
+  ImPlotSpec s;
+  s.FillColor = s.LineColor = colour, s.FillAlpha = alpha, s.LineWeight = 0;
+  return s;
+}
+inline void mark_x(const char* id, double x, const ImVec4& colour, float weight = 1) { ImPlot::PlotInfLines(id, &x, 1, line(colour, weight)); }
+
+// Between BeginPlot and EndPlot: where the mouse points in the plot, if it does.
+inline bool pointed(ImPlotPoint& at) {
+  ImVec2 low = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  if (!ImGui::IsWindowHovered() || !ImGui::IsMouseHoveringRect(low, {low.x + size.x, low.y + size.y})) return false;
+  at = ImPlot::GetPlotMousePos();
+  return true;
+}
+
+// Ticks at whole decades, as many as have room.
+inline void decades(ImAxis which, int low, int high, float room) {
+  static const auto names = [] {
+    std::array<std::string, 121> all;
+    for (int d = -60; d <= 60; d++) all[static_cast<size_t>(d + 60)] = d == 0 ? "1" : "1e" + std::to_string(d);
+    return all;
+  }();
+  const float one = ImGui::GetFontSize() * (which < ImAxis_Y1 ? 3.2f : 1.5f);
+  int step = 1;
+  while (room < one * static_cast<float>((high - low) / step) && step < 32) step *= 2;
+  double at[121];
+  const char* labels[121];
+  int n = 0;
+  for (int d = low; d <= high && n < 121; d++)
+    if (d % step == 0 && d >= -60 && d <= 60) at[n] = d, labels[n++] = names[static_cast<size_t>(d + 60)].c_str();
+  ImPlot::SetupAxisTicks(which, at, n, labels);
+}
+
+}  // namespace convscope::ui::plots

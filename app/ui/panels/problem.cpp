@@ -1,0 +1,193 @@
+// Every parameter of the convolution as a control, with its rule.
+#include <fmt/format.h>
+#include <imgui.h>
+#include <misc/cpp/imgui_stdlib.h>
+
+#include <algorithm>
+
+#include "app/ui/widgets.h"
+#include "kernels/problem/counts.h"
+#include "kernels/problem/presets.h"
+
+namespace convscope::ui {
+namespace {
+
+// A number that is being changed may be illegal for a while: then it is a draft, and the last legal problem stays shown.
+void offer(Frame& f, const char* field, ConvProblem p) {
+  // The output padding follows down when stride and dilation leave no room for it.
+  std::string_view changed = field;
+  if (changed == "stride" || changed == "dilation") p.output_padding = std::min(p.output_padding, std::max<int64_t>(0, std::max(p.stride, p.dilation) - 1));
+  if (auto broken = check(p)) {
+    f.draft.problem = p;
+    f.draft.field = broken->field();
+    f.draft.rule = broken->what();
+    return;
+  }
+  f.draft = {};
+  f.command(SetProblem{p}, true);
+}
+
+void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
+  ConvProblem p = shown;
+  int64_t value = p.*field.value;
+  Span span = slider_span(f.document.problem, field.value);
+  span.high = std::max(span.high, value);
+  ImGui::PushID(field.name);
+  bool wrong = f.draft.problem && (f.draft.field == field.name || (*f.draft.problem).*field.value != f.document.problem.*field.value);
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  ImGui::AlignTextToFramePadding();
+  std::string label = field.name;
+  std::replace(label.begin(), label.end(), '_', ' ');
+  ImGui::TextColored(wrong ? f.theme.warning : f.theme.text, "%s", label.c_str());
+  tooltip(f.theme, fmt::format("{}: {}. Drag, or Ctrl+click to type; at least {}.", field.name, field.meaning, field.minimum));
+  ImGui::TableNextColumn();
+  float em = ImGui::GetFontSize(), step = ImGui::GetFrameHeight();
+  if (wrong) ImGui::PushStyleColor(ImGuiCol_FrameBg, ImVec4(f.theme.warning.x, f.theme.warning.y, f.theme.warning.z, 0.3f));
+  ImGui::PushFont(f.theme.code_font, 0);
+  ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - 2 * step - em * 0.5f);
+  bool log = span.high > 64;
+  bool changed = ImGui::SliderScalar("##value", ImGuiDataType_S64, &value, &span.low, &span.high, "%lld", log ? ImGuiSliderFlags_Logarithmic : 0);
+  ImGui::PopFont();
+  if (wrong) ImGui::PopStyleColor();
+  if (wrong && f.draft.problem) tooltip(f.theme, f.draft.rule);
+  ImGui::SameLine(0, em * 0.25f);
+  ImGui::PushItemFlag(ImGuiItemFlags_ButtonRepeat, true);
+  if (ImGui::Button("-", {step, 0})) value--, changed = true;
+  ImGui::SameLine(0, em * 0.25f);
+  if (ImGui::Button("+", {step, 0})) value++, changed = true;
+  ImGui::PopItemFlag();
+  if (changed) {
+    p.*field.value = value;
+    offer(f, field.name, p);
+  }
+  ImGui::PopID();
+}
+
+void presets_row(Frame& f) {
+  std::vector<Choice> all;
+  for (const auto& p : presets()) all.push_back({p.name, p.about});
+  std::string now = preset_of(f.document.problem), chosen;
+  if (choose("##preset", all, now.empty() ? "custom problem" : now, chosen, -FLT_MIN)) {
+    f.draft = {};
+    f.command(LoadPreset{chosen});
+  }
+  tooltip(f.theme, "Named problems: the three KernelBench tasks, full and small, and layers of published models.");
+}
+
+void formula(Frame& f, const ConvProblem& p) {
+  auto n = [](int64_t v) { return static_cast<long long>(v); };
+  ImGui::PushFont(f.theme.code_font, 0);
+  wrapped("Lout = (L−1)·s − 2p + d·(K−1) + op + 1");
+  std::string numbers = fmt::format("= ({}−1)·{} − 2·{} + {}·({}−1) + {} + 1 = {}", n(p.length), n(p.stride), n(p.padding), n(p.dilation), n(p.kernel_size), n(p.output_padding), n(p.out_length()));
+  ImGui::PushStyleColor(ImGuiCol_Text, p.out_length() > 0 ? f.theme.accent : f.theme.warning);
+  wrapped(numbers);
+  ImGui::PopStyleColor();
+  ImGui::PopFont();
+  explain_item(f.theme, {"Output length. Element y[n, co, j] gathers every input i and tap k with", "j = i·s − p + k·d", "torch.nn.ConvTranspose1d"});
+}
+
+void source_row(Frame& f, const char* label, Role role, const TensorSource& now) {
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted(label);
+  ImGui::TableNextColumn();
+  ImGui::PushID(label);
+  std::string name = now.file;
+  for (const auto& k : input_kinds)
+    if (k.kind == now.kind) name = k.name;
+  ImGui::SetNextItemWidth(-FLT_MIN);
+  if (ImGui::BeginCombo("##kind", name.c_str())) {
+    for (const auto& k : input_kinds) {
+      if (ImGui::Selectable(k.name, k.kind == now.kind)) f.command(SetSource{role, {k.kind, {}, {}}});
+      tooltip(f.theme, k.meaning);
+    }
+    ImGui::TextDisabled("or drop a .npy / .npz file on the window");
+    ImGui::EndCombo();
+  }
+  ImGui::PopID();
+}
+
+}  // namespace
+
+void draw_problem(Frame& f) {
+  const ConvProblem& shown = f.draft.problem ? *f.draft.problem : f.document.problem;
+  presets_row(f);
+  if (ImGui::BeginTable("parameters", 2, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_NoSavedSettings)) {
+    ImGui::TableSetupColumn("name");
+    ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
+    for (const auto& field : problem_fields()) parameter(f, field, shown);
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted("bias");
+    ImGui::TableNextColumn();
+    ConvProblem p = shown;
+    if (ImGui::Checkbox("##bias", &p.bias)) offer(f, "bias", p);
+    ImGui::SameLine(0, ImGui::GetFontSize());
+    ImGui::SetNextItemWidth(-FLT_MIN);
+    const char* types[] = {"f32", "f64"};
+    int type = p.dtype == DType::f64 ? 1 : 0;
+    if (ImGui::Combo("##dtype", &type, types, 2)) {
+      p.dtype = type ? DType::f64 : DType::f32;
+      offer(f, "dtype", p);
+    }
+    tooltip(f.theme, "Element type of all tensors: f32 (single) or f64 (double).");
+    ImGui::EndTable();
+  }
+  if (f.draft.problem) {
+    ImGui::PushStyleColor(ImGuiCol_Text, f.theme.warning);
+    wrapped(f.draft.rule);
+    ImGui::PopStyleColor();
+    dim_text(f.theme, "The last legal problem stays shown.");
+    if (ImGui::SmallButton("Take back")) f.draft = {};
+  }
+  formula(f, shown);
+  const ConvProblem& p = f.document.problem;
+  if (begin_figures("sizes")) {
+    static ConvProblem of;
+    static int64_t taps = 0, zeros = 0;
+    if (!(of == p) || !taps) of = p, taps = useful_taps(p), zeros = structural_zeros(p);
+    figure(f.theme, "input", fmt::format("[{}, {}, {}]", p.batch, p.in_channels, p.length), {"Shape of x", "[N, Cin, L]", "given"});
+    figure(f.theme, "output", fmt::format("[{}, {}, {}]", p.batch, p.out_channels, p.out_length()), {"Shape of y", "[N, Cout, Lout]", "computed"});
+    figure(f.theme, "elements", grouped(p.y_elements()), {"Output elements", "N·Cout·Lout", "computed"});
+    figure(f.theme, "work", fmt::format("{:.4g} GFLOP", 2e-9 * static_cast<double>(taps)), {"Multiply-adds that land on the output, two operations each; Lout·K would over-count by about the stride", "2·N·Cin·(Cout/groups)·|{(i, k): 0 ≤ i·s − p + k·d < Lout}|", "computed"});
+    figure(f.theme, "least traffic", bytes_text(static_cast<double>(least_bytes(p))), {"x, w and b read once, y written once", "", "computed"});
+    figure(f.theme, "structural zeros", grouped(zeros), {"Outputs that no tap reaches: exactly the bias", "", "computed"});
+    end_figures();
+  }
+  heading(f.theme, "INPUTS");
+  if (ImGui::BeginTable("inputs", 2, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_NoSavedSettings)) {
+    ImGui::TableSetupColumn("name");
+    ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
+    source_row(f, "input x", Role::input, f.document.inputs.x);
+    source_row(f, "weight w", Role::weight, f.document.inputs.w);
+    if (p.bias) source_row(f, "bias b", Role::bias, f.document.inputs.b);
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted("seed");
+    ImGui::TableNextColumn();
+    uint64_t seed = f.document.inputs.seed, one = 1;
+    ImGui::SetNextItemWidth(-FLT_MIN);
+    if (ImGui::InputScalar("##seed", ImGuiDataType_U64, &seed, &one)) f.command(SetSeed{seed}, true);
+    tooltip(f.theme, "The random generator's seed, as torch.manual_seed: weights and bias are drawn, it is set again, the input is drawn.");
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted("accuracy");
+    ImGui::TableNextColumn();
+    ImGui::SetNextItemWidth(-FLT_MIN);
+    const Accuracy kinds[] = {Accuracy::strict, Accuracy::tf32x3, Accuracy::tf32};
+    if (ImGui::BeginCombo("##accuracy", std::string(name_of(f.document.accuracy)).c_str())) {
+      for (Accuracy a : kinds)
+        if (ImGui::Selectable(std::string(name_of(a)).c_str(), a == f.document.accuracy)) f.command(SetAccuracy{a});
+      ImGui::EndCombo();
+    }
+    tooltip(f.theme, "What a kernel may do with f32 problems; it sets the unit round-off of the bound. A kernel that is less accurate than asked is wrong.");
+    ImGui::EndTable();
+  }
+}
+
+}  // namespace convscope::ui

@@ -1,0 +1,234 @@
+// How long the kernel takes, beside what else could have done it and beside what the bytes and operations allow.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/ui/panel.h"
+#include "app/ui/panels/plots.h"
+#include "app/ui/widgets.h"
+
+namespace convscope::ui {
+namespace {
+
+// Samples as a histogram, made once a report.
+struct Samples {
+  uint64_t serial = 0;
+  std::vector<double> at, hot, cold;
+  double low = 0, high = 1, width = 1, tallest = 1, quarter = 0, three_quarters = 0;
+};
+
+Samples samples_of(const Report& r) {
+  constexpr int bins = 30;
+  Samples s;
+  s.serial = r.serial;
+  const auto &hot = r.timing.samples_ms, &cold = r.timing.cold_samples_ms;
+  if (hot.empty()) return s;
+  s.low = *std::min_element(hot.begin(), hot.end()), s.high = *std::max_element(hot.begin(), hot.end());
+  for (double v : cold) s.low = std::min(s.low, v), s.high = std::max(s.high, v);
+  double margin = std::max((s.high - s.low) * 0.04, s.high * 1e-3);
+  s.low -= margin, s.high += margin;
+  s.width = (s.high - s.low) / bins;
+  s.at.resize(bins), s.hot.resize(bins), s.cold.resize(bins);
+  for (int i = 0; i < bins; i++) s.at[static_cast<size_t>(i)] = s.low + (i + 0.5) * s.width;
+  auto count = [&](const std::vector<double>& from, std::vector<double>& into) {
+    for (double v : from) s.tallest = std::max(s.tallest, ++into[static_cast<size_t>(std::clamp(static_cast<int>((v - s.low) / s.width), 0, bins - 1))]);
+  };
+  count(hot, s.hot), count(cold, s.cold);
+  std::vector<double> sorted = hot;
+  std::sort(sorted.begin(), sorted.end());
+  s.quarter = sorted[sorted.size() / 4], s.three_quarters = sorted[sorted.size() * 3 / 4];
+  return s;
+}
+
+std::string factor_text(double f) { return f >= 100 ? fmt::format("{:.0f}×", f) : f >= 10 ? fmt::format("{:.1f}×", f) : fmt::format("{:.2f}×", f); }
+
+bool emulated(const Report& r) { return r.timing.source == "emulated"; }
+
+std::string source_of(const Report& r) { return emulated(r) ? "emulated: host time of the CPU emulator, says nothing of a GPU" : "measured on " + (r.device_name.empty() ? "the GPU" : r.device_name); }
+
+void head(Frame& f, const Report& r) {
+  const Theme& t = f.theme;
+  const auto& m = r.timing;
+  ImGui::PushFont(t.code_font, ImGui::GetStyle().FontSizeBase * 1.7f);
+  ImGui::TextColored(emulated(r) ? t.dim : t.kernel, "%s", time_text(*m.median_ms).c_str());
+  ImGui::PopFont();
+  explain_item(t, {"Median time of one run of the kernel, launches and nothing else, with its data in the cache from the run before.", "median of the samples", emulated(r) ? "emulated" : "measured with GPU events"});
+  if (emulated(r)) {
+    ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+    wrapped(source_of(r));
+    ImGui::PopStyleColor();
+  } else {
+    dim_text(t, source_of(r));
+  }
+}
+
+void figures(Frame& f, const Report& r) {
+  const Theme& t = f.theme;
+  const auto& m = r.timing;
+  const char* source = emulated(r) ? "emulated" : "measured";
+  if (begin_figures("times")) {
+    if (m.min_ms) figure(t, "shortest", time_text(*m.min_ms), {"The shortest sample.", "min of the samples", source});
+    if (m.noise_pct) figure(t, "noise", fmt::format("± {:.2g} %", *m.noise_pct), {"Half of all samples lie within this of the median.", "(p75 − p25) / 2 / median", source});
+    figure(t, "samples", grouped(static_cast<int64_t>(m.samples_ms.size())), {"Runs that were timed one by one, until the median was known well enough.", "", source});
+    if (m.cold_median_ms) figure(t, "cold median", time_text(*m.cold_median_ms), {"Median with the L2 cache flushed before every sample.", "median of the cold samples", source});
+    if (m.floor_ms)
+      figure(t, m.floor_from == "flops" ? "floor (operations)" : "floor (bytes)", time_text(*m.floor_ms),
+             m.floor_from == "flops" ? About{"No kernel of this accuracy can be faster: the exact operations at the peak rate.", "FLOP / peak FLOP/s", "computed from the problem and the device"}
+                                     : About{"No kernel can be faster, unless the data is in the cache: every tensor moved once at the peak rate.", "least bytes / peak bytes/s", "computed from the problem and the device"},
+             &t.floor);
+    if (!emulated(r)) {
+      double s = *m.median_ms * 1e-3;
+      figure(t, "work", fmt::format("{:.4g} GFLOP/s", r.flops / s * 1e-9), {"Useful operations a second. Taps that fall outside the output or between input elements are not counted.", "2 · exact taps / median", "computed from the measured time"});
+      figure(t, "traffic", fmt::format("{:.4g} GB/s", r.least_bytes / s * 1e-9),
+             {"Least bytes a second: x, w and b read once, y written once. What a kernel really moves may be more.", "least bytes / median", "computed from the measured time"});
+    }
+    end_figures();
+  }
+  auto absent = [&](bool there, const char* what, const std::string& reason) {
+    if (!there) dim_text(t, fmt::format("no {}: {}", what, reason.empty() ? "no reason was given" : reason));
+  };
+  absent(m.cold_median_ms.has_value(), "cold median", m.cold_reason);
+  absent(m.floor_ms.has_value(), "floor", m.floor_reason);
+  if (emulated(r)) dim_text(t, "no GFLOP/s and GB/s: they would be the emulator's");
+}
+
+void bars(Frame& f, const Report& r) {
+  const Theme& t = f.theme;
+  const auto& m = r.timing;
+  struct Bar {
+    const std::string& name;
+    double ms;
+    const ImVec4& colour;
+    bool chosen;
+  };
+  static const std::string floor_name = "floor";
+  std::vector<Bar> all;
+  const bool comparable = !emulated(r);
+  if (comparable) all.push_back({r.kernel, *m.median_ms, t.kernel, true});
+  for (const auto& ref : r.references)
+    if (ref.median_ms) all.push_back({ref.name, *ref.median_ms, t.reference, ref.name == f.document.compare_with});
+  if (m.floor_ms) all.push_back({floor_name, *m.floor_ms, t.floor, false});
+  heading(t, "Beside references and floor");
+  double longest = 0;
+  for (const auto& b : all) longest = std::max(longest, b.ms);
+  const float em = t.em, width = ImGui::GetContentRegionAvail().x;
+  for (const auto& b : all) {
+    ImGui::PushID(b.name.c_str());
+    ImVec2 at = ImGui::GetCursorScreenPos();
+    ImDrawList* draw = ImGui::GetWindowDrawList();
+    std::string time = time_text(b.ms), factor;
+    if (m.floor_ms && &b.name != &floor_name) factor = factor_text(b.ms / *m.floor_ms) + " the floor";
+    ImFont* font = b.chosen ? t.bold_font : t.text_font;
+    draw->AddText(font, em, at, packed(b.colour), b.name.c_str());
+    float right = at.x + width - t.code_font->CalcTextSizeA(em, FLT_MAX, 0, time.c_str()).x;
+    draw->AddText(t.code_font, em, {right, at.y}, packed(t.text), time.c_str());
+    float factor_width = ImGui::CalcTextSize(factor.c_str()).x, name_width = font->CalcTextSizeA(em, FLT_MAX, 0, b.name.c_str()).x;
+    const bool fits = right - em * 1.5f - factor_width > at.x + name_width;
+    if (fits) draw->AddText({right - em - factor_width, at.y}, packed(t.dim), factor.c_str());
+    float top = at.y + em * 1.35f, length = std::max(2.0f, width * static_cast<float>(b.ms / longest));
+    draw->AddRectFilled({at.x, top}, {at.x + width, top + em * 0.45f}, packed(t.raised), em * 0.15f);
+    draw->AddRectFilled({at.x, top}, {at.x + length, top + em * 0.45f}, packed(b.colour), em * 0.15f);
+    ImGui::Dummy({width, em * 2.1f});
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) {
+      std::string words = fmt::format("{}: {}", b.name, time);
+      if (!factor.empty()) words += ", " + factor;
+      if (comparable && &b.name != &floor_name && b.name != r.kernel) words += fmt::format("\n{} takes {} its time", r.kernel, factor_text(*m.median_ms / b.ms));
+      for (const auto& ref : r.references)
+        if (ref.name == b.name && !ref.what_ran.empty()) words += "\n" + ref.what_ran;
+      words += &b.name == &floor_name ? "\nsource: computed from the problem and the device" : comparable ? "\nsource: measured on the same device" : "\nsource: measured on the CPU";
+      tooltip(t, words);
+    }
+    ImGui::PopID();
+  }
+  if (!comparable) {
+    ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+    wrapped(fmt::format("{} has no bar here: its {} are the emulator's, and compare with nothing", r.kernel, time_text(*m.median_ms)));
+    ImGui::PopStyleColor();
+  }
+  for (const auto& ref : r.references)
+    if (!ref.median_ms) dim_text(t, fmt::format("{}: {}", ref.name, ref.reason.empty() ? "not timed" : ref.reason));
+}
+
+std::string timing_csv(const Report& r) {
+  std::string out = "series,index,ms\n";
+  size_t i = 0;
+  for (double v : r.timing.samples_ms) out += fmt::format("{},{},{:.9g}\n", emulated(r) ? "emulated" : "hot", i++, v);
+  i = 0;
+  for (double v : r.timing.cold_samples_ms) out += fmt::format("cold,{},{:.9g}\n", i++, v);
+  for (const auto& ref : r.references)
+    if (ref.median_ms) out += fmt::format("{} median,,{:.9g}\n", ref.name, *ref.median_ms);
+  if (r.timing.floor_ms) out += fmt::format("floor from {},,{:.9g}\n", r.timing.floor_from, *r.timing.floor_ms);
+  return out;
+}
+
+void histogram(Frame& f, const Report& r) {
+  const Theme& t = f.theme;
+  static Samples s;
+  if (s.serial != r.serial) s = samples_of(r);
+  if (s.at.empty()) return;
+  heading(t, "Samples");
+  if (!ImPlot::BeginPlot("##samples", {ImGui::GetContentRegionAvail().x, t.em * 10}, plots::fixed)) return;
+  const bool micro = s.high < 1;
+  ImPlot::SetupAxes(micro ? "µs" : "ms", "samples", plots::axis, plots::axis);
+  ImPlot::SetupAxesLimits(s.low, s.high, 0, s.tallest * 1.15, ImPlotCond_Always);
+  if (micro)
+    ImPlot::SetupAxisFormat(ImAxis_X1, [](double v, char* out, int size, void*) { return static_cast<int>(fmt::format_to_n(out, static_cast<size_t>(size) - 1, "{:.4g}", v * 1000).out - out); });
+  if (s.three_quarters > s.quarter) {
+    double x[2] = {s.quarter, s.three_quarters}, y[2] = {s.tallest * 1.15, s.tallest * 1.15};
+    ImPlot::PlotShaded("half of all", x, y, 2, 0, plots::fill(t.text, 0.08f));
+  }
+  if (!r.timing.cold_samples_ms.empty()) ImPlot::PlotBars("cold", s.at.data(), s.cold.data(), static_cast<int>(s.at.size()), s.width * 0.9, plots::fill(t.dim, 0.55f));
+  ImPlot::PlotBars("hot", s.at.data(), s.hot.data(), static_cast<int>(s.at.size()), s.width * 0.9, plots::fill(t.kernel, emulated(r) ? 0.5f : 0.9f));
+  plots::mark_x("median", *r.timing.median_ms, t.text, 1.5f);
+  ImPlot::Annotation(*r.timing.median_ms, s.tallest * 1.15, t.background, {t.em * 0.3f, t.em * 0.2f}, true, "median");
+  ImPlotPoint p;
+  if (plots::pointed(p) && ImGui::BeginTooltip()) {
+    auto i = static_cast<size_t>(std::clamp(static_cast<int>((p.x - s.low) / s.width), 0, static_cast<int>(s.at.size()) - 1));
+    ImGui::PushTextWrapPos(t.em * 22);
+    ImGui::Text("%s to %s", time_text(s.at[i] - s.width / 2).c_str(), time_text(s.at[i] + s.width / 2).c_str());
+    ImGui::Text("%.0f samples%s", s.hot[i], r.timing.cold_samples_ms.empty() ? "" : fmt::format(", {:.0f} cold", s.cold[i]).c_str());
+    ImGui::TextDisabled("Every timed run. Half of them lie in the shaded band around the median. %s", source_of(r).c_str());
+    ImGui::PopTextWrapPos();
+    ImGui::EndTooltip();
+  }
+  ImPlot::EndPlot();
+  copy_menu(f, "copy-samples", [&] { return timing_csv(r); });
+}
+
+void phases(Frame& f, const Report& r) {
+  const Theme& t = f.theme;
+  if (r.phases.empty()) return;
+  double all = 0;
+  for (const auto& p : r.phases) all += p.seconds;
+  if (!ImGui::CollapsingHeader(fmt::format("Where {} went###phases", time_text(all * 1000)).c_str())) return;
+  tooltip(t, "What the engine did for this verdict, on the clock on the wall.");
+  if (!begin_figures("phase-table")) return;
+  for (const auto& p : r.phases)
+    figure(t, p.name.c_str(), time_text(p.seconds * 1000), {"Time of the engine in this phase.", "", "measured on the engine's host"}, p.seconds < 0.01 * all ? &t.dim : nullptr);
+  end_figures();
+}
+
+}  // namespace
+
+void draw_timing(Frame& f) {
+  const Report* r = f.report();
+  if (!r) {
+    if (empty_state(f.theme, "No times yet", f.bench.running() ? "Times come when the result is judged." : "Run a kernel: it is timed after it is judged.", f.bench.running() ? nullptr : "Run")) f.act("run");
+    return;
+  }
+  stale_strip(f);
+  if (r->timing.median_ms) {
+    head(f, *r);
+    figures(f, *r);
+    bars(f, *r);
+    histogram(f, *r);
+  } else {
+    heading(f.theme, "No time");
+    wrapped(r->timing.reason.empty() ? "not timed yet" : r->timing.reason);
+  }
+  phases(f, *r);
+}
+
+}  // namespace convscope::ui

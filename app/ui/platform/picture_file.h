@@ -1,0 +1,17 @@
+// Pictures as PNG files.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace convscope::ui {
+
+struct Picture {
+  int width = 0, height = 0;
+  std::vector<uint8_t> rgb;  // top row first
+};
+
+// Written beside and renamed. Errors: std::runtime_error with the system's reason.
+void write_png(const std::string& path, const Picture& picture);
+
+}  // namespace convscope::ui

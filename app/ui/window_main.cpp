@@ -1,0 +1,131 @@
+// convscope-window: started by `convscope` for the window and by `convscope screenshot`.
+#include <imgui.h>
+#include <implot.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "app/ui/app.h"
+#include "app/ui/platform/offscreen.h"
+#include "app/ui/platform/window.h"
+
+using namespace convscope;
+
+namespace {
+
+struct ScreenshotOptions {
+  std::string out, session, panel, size = "1600x1000", theme = "dark", engine;
+  std::vector<std::string> actions;
+  double scale = 1, timeout = 120;
+  bool verbose = false;
+};
+
+// Draws until everything that was asked for has come and nothing moves, then keeps the picture.
+int screenshot(const ScreenshotOptions& o) {
+  int width = 0, height = 0;
+  char rest = 0;
+  if (std::sscanf(o.size.c_str(), "%dx%d%c", &width, &height, &rest) != 2 || width < 200 || height < 150 || width > 8192 || height > 8192)
+    throw InputError("size", o.size, "must be WIDTHxHEIGHT in pixels, from 200x150 to 8192x8192");
+  ImGui::CreateContext();
+  ImPlot::CreateContext();
+  {
+    ui::Offscreen screen(width, height);
+    ui::AppOptions options;
+    options.engine.command = o.engine;
+    ui::App app(std::move(options));
+    Settings s = app.settings();
+    s.theme = o.theme == "light" ? Settings::Theme::light : Settings::Theme::dark;
+    s.scale = std::clamp(o.scale, 0.75, 2.0);
+    app.apply(ui::SetSettings{s});
+    if (!o.session.empty()) {
+      SessionFile file = load_session(o.session);  // its errors are this program's
+      app.open(o.session);
+    }
+    if (!o.panel.empty()) app.show_only(o.panel);
+    auto start = std::chrono::steady_clock::now();
+    auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+    size_t next_action = 0;
+    int quiet = 0;
+    // Quiet: eight frames in a row with nothing under way. A tile that comes may make a new wish.
+    while (quiet < 8) {
+      screen.begin_frame(1.0 / 30);
+      app.frame(1);
+      screen.end_frame();
+      bool settled = app.settled() && app.bench().report() && !app.bench().explaining();
+      quiet = settled ? quiet + 1 : 0;
+      if (quiet == 4 && next_action < o.actions.size()) {
+        app.apply(ui::RunAction{o.actions[next_action++]});
+        quiet = 0;
+      }
+      if (seconds() > o.timeout) {
+        std::fprintf(stderr, "convscope: the picture was not complete after %.0f s; it shows what there was\n", o.timeout);
+        break;
+      }
+      if (!settled) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    // Notes of actions are not part of the picture.
+    for (int i = 0; i < 600 && !app.toast().empty(); i++) screen.begin_frame(0.1), app.frame(1), screen.end_frame();
+    for (int i = 0; i < 3; i++) screen.begin_frame(0.1), app.frame(1), screen.end_frame();
+    write_png(o.out, screen.read());
+    if (o.verbose) std::fprintf(stderr, "drawn by %s\n", screen.renderer().c_str());
+  }
+  ImPlot::DestroyContext();
+  ImGui::DestroyContext();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App cli{"The window of convscope"};
+  ScreenshotOptions shot;
+  ui::WindowOptions window;
+  double scale = 1;
+  bool forget = false;
+  cli.add_option("file", window.open, "A session, or a .npy or .npz file as the input");
+  cli.add_option("--engine", window.engine, "Command that starts the engine");
+  cli.add_option("--screenshot", shot.out, "Draw offscreen into this PNG file and end");
+  cli.add_option("--session", shot.session, "Session to show");
+  cli.add_option("--panel", shot.panel, "One panel alone");
+  cli.add_option("--size", shot.size, "WIDTHxHEIGHT in pixels")->capture_default_str();
+  cli.add_option("--theme", shot.theme, "dark or light")->check(CLI::IsMember({"dark", "light"}))->capture_default_str();
+  cli.add_option("--scale", scale, "Scale of everything, 0.75 to 2")->capture_default_str();
+  cli.add_option("--action", shot.actions, "Action to run before the picture, by id (next-failing, fit, …); may be repeated");
+  cli.add_option("--timeout", shot.timeout, "Seconds to wait for the picture")->capture_default_str();
+  cli.add_option("--for", window.for_seconds, "Close by itself after this many seconds");
+  cli.add_flag("--forget", forget, "Neither read nor keep settings");
+  cli.add_flag("--verbose", shot.verbose, "Say what draws");
+  try {
+    cli.parse(argc, argv);
+  } catch (const CLI::CallForHelp& e) {
+    return cli.exit(e);
+  } catch (const CLI::ParseError& e) {
+    std::fprintf(stderr, "convscope: %s\n", e.what());
+    return 2;
+  }
+  // The engine is the program beside this one.
+  if (window.engine.empty()) {
+    std::error_code error;
+    auto beside = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "convscope";
+    window.engine = "'" + beside.string() + "' engine";
+  }
+  shot.engine = window.engine;
+  shot.scale = scale;
+  if (std::string folder = forget ? "" : settings_folder(); !folder.empty()) window.settings_file = folder + "/settings.json";
+  try {
+    if (!shot.out.empty()) return screenshot(shot);
+    return ui::run_window(window);
+  } catch (const InputError& e) {
+    std::fprintf(stderr, "convscope: %s\n", e.what());
+    return 2;
+  } catch (const MissingError& e) {
+    std::fprintf(stderr, "convscope: %s\n", e.what());
+    return 3;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "convscope: %s\n", e.what());
+    return 1;
+  }
+}

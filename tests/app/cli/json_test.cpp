@@ -1,0 +1,217 @@
+// The documents of --json: their stable fields, and that stdout is one of them whatever happens.
+#include <gtest/gtest.h>
+
+#include "tests/app/cli/cli.h"
+
+namespace convscope {
+namespace {
+
+using test::convscope_run;
+using test::json;
+using test::Words;
+
+json run_json(const Words& more, int expected_code) {
+  auto r = convscope_run(test::operator+(Words{"run"}, more) + Words{"--json"});
+  EXPECT_EQ(r.code, expected_code) << r.out.substr(0, 1000) << r.err;
+  return r.document();
+}
+
+// interface.md, "JSON of run", the stable part: these fields, of these types; null only with a reason beside it.
+void expect_stable(const json& j) {
+  auto text = [](const json& v) { return v.is_string() && !v.get<std::string>().empty(); };
+  // Non-finite values are strings.
+  auto number = [](const json& v) { return v.is_number() || v == "NaN" || v == "Infinity" || v == "-Infinity"; };
+  auto reason = [](const json& of, const char* name = "reason") { return of.contains(name) && of[name].is_string(); };
+  EXPECT_EQ(j["convscope"], CONVSCOPE_VERSION);
+  EXPECT_TRUE(text(j["kernel"]["name"]));
+  EXPECT_TRUE(j["kernel"].contains("file"));
+  EXPECT_TRUE(j["kernel"]["requires"].is_array());
+  const json& p = j["problem"];
+  for (const char* field : {"batch", "in_channels", "out_channels", "kernel_size", "length", "stride", "padding", "output_padding", "dilation",
+                            "groups", "out_length", "least_bytes", "structural_zeros"})
+    EXPECT_TRUE(p[field].is_number_integer()) << field << " " << p[field];
+  EXPECT_TRUE(p["flops"].is_number());
+  EXPECT_TRUE(p["bias"].is_boolean());
+  EXPECT_TRUE(text(p["dtype"]));
+  EXPECT_TRUE((text(j["device"]["kind"]) && text(j["device"]["name"])) || reason(j["device"])) << j["device"];
+  EXPECT_TRUE(j["seed"].is_number_integer());
+  const json& v = j["verdict"];
+  EXPECT_TRUE(text(v["sentence"]));
+  bool known = false;
+  for (const char* status : {"right", "wrong", "crashed", "hung", "not-run"}) known |= v["status"] == status;
+  EXPECT_TRUE(known) << v["status"];
+  for (const auto& l : v["layers"]) {
+    EXPECT_TRUE(l["status"] == "pass" || l["status"] == "fail" || l["status"] == "skipped") << l;
+    EXPECT_TRUE(text(l["name"]) && text(l["evidence"])) << l;
+  }
+  EXPECT_TRUE(text(j["accuracy"]["allowed"]) && text(j["accuracy"]["ran"])) << j["accuracy"];
+  const json& e = j["error"];
+  EXPECT_TRUE(e["elements"].is_number_integer());
+  bool compared = e["elements"].get<int64_t>() > 0;
+  EXPECT_TRUE(compared || reason(e)) << e;
+  for (const char* count : {"failing", "nan", "unwritten"}) EXPECT_TRUE(compared ? e[count].is_number_integer() : e[count].is_null()) << count;
+  for (const char* figure : {"failing_fraction", "max_abs", "max_bound_ratio", "rms_rel"})
+    EXPECT_TRUE(compared ? number(e[figure]) : e[figure].is_null()) << figure;
+  ASSERT_GE(e["gates"].size(), 2u);
+  EXPECT_EQ(e["gates"][0]["atol"], 1e-2);
+  EXPECT_EQ(e["gates"][0]["rtol"], 1e-2);
+  EXPECT_EQ(e["gates"][1]["atol"], 1e-4);
+  for (const auto& g : e["gates"]) EXPECT_TRUE(g.contains("failing") && g.contains("failing_fraction"));
+  ASSERT_TRUE(e.contains("first_failing"));
+  if (compared && e["failing"] > 0) {
+    for (const char* field : {"n", "co", "j"}) EXPECT_TRUE(e["first_failing"][field].is_number_integer());
+    for (const char* field : {"got", "expected", "bound"}) EXPECT_TRUE(number(e["first_failing"][field]));
+  }
+  ASSERT_FALSE(j["references"].empty());
+  EXPECT_EQ(j["references"][0]["name"], "oracle");
+  for (const auto& r : j["references"]) {
+    for (const char* field : {"max_abs", "max_bound_ratio", "median_ms", "source"}) EXPECT_TRUE(r.contains(field)) << field;
+    EXPECT_TRUE(r["median_ms"].is_number() || reason(r)) << r;
+  }
+  const json& t = j["timing"];
+  bool timed = t["median_ms"].is_number();
+  EXPECT_TRUE(timed || reason(t)) << t;
+  for (const char* figure : {"median_ms", "min_ms", "noise_pct"}) EXPECT_TRUE(timed ? number(t[figure]) : t[figure].is_null()) << figure;
+  EXPECT_TRUE(t["samples"].is_number_integer());
+  EXPECT_TRUE(timed ? t["source"] == "emulated" : t["source"].is_null());
+  EXPECT_TRUE(t["cold"].is_object() || reason(t, "cold_reason")) << t;
+  EXPECT_TRUE(t["floor_ms"].is_number() || reason(t, "floor_reason")) << t;
+  EXPECT_TRUE(t.contains("floor_from"));
+}
+
+TEST(Json, RunRight) {
+  json j = run_json({"direct", "--batch", "2", "--in-channels", "4", "--out-channels", "6", "--kernel-size", "3", "--length", "20", "--stride", "2",
+                     "--padding", "1", "--output-padding", "1", "--dilation", "2", "--groups", "2", "--bias", "--samples", "3", "--seed", "7"}, 0);
+  expect_stable(j);
+  EXPECT_EQ(j["verdict"]["status"], "right");
+  EXPECT_EQ(j["kernel"]["name"], "direct");
+  EXPECT_EQ(j["kernel"]["file"], "kernels/ladder/direct.cu");
+  EXPECT_EQ(j["seed"], 7);
+  EXPECT_EQ(j["device"]["kind"], "emulator");
+  const json& p = j["problem"];
+  EXPECT_EQ(p["out_length"], 42);  // (20 − 1)·2 − 2 + 2·2 + 1 + 1
+  EXPECT_EQ(p["output_padding"], 1);
+  EXPECT_EQ(p["bias"], true);
+  EXPECT_EQ(p["least_bytes"], 4 * (2 * 4 * 20 + 4 * 3 * 3 + 6 + 2 * 6 * 42));
+  EXPECT_EQ(j["error"]["elements"], 2 * 6 * 42);
+  EXPECT_EQ(j["error"]["failing"], 0);
+  EXPECT_EQ(j["error"]["first_failing"], nullptr);
+  EXPECT_EQ(j["timing"]["samples"], 3);
+  EXPECT_EQ(j["accuracy"], json({{"allowed", "strict"}, {"ran", "strict"}}));
+  for (const auto& l : j["verdict"]["layers"]) EXPECT_NE(l["status"], "fail") << l;
+  // The protocol's own fields stay inside.
+  for (const char* own : {"id", "type", "result"}) EXPECT_FALSE(j.contains(own)) << own;
+}
+
+TEST(Json, RunWrong) {
+  json j = run_json({"S4", "--kernel-size", "3", "--length", "50", "--stride", "2", "--tolerance", "0.5,0"}, 1);
+  expect_stable(j);
+  EXPECT_EQ(j["verdict"]["status"], "wrong");
+  EXPECT_GT(j["error"]["failing"], 0);
+  ASSERT_EQ(j["error"]["gates"].size(), 3u);
+  EXPECT_EQ(j["error"]["gates"][2]["atol"], 0.5);
+  EXPECT_EQ(j["error"]["gates"][2]["rtol"], 0);
+}
+
+// Not a number among the results: text in the JSON, which has no such numbers.
+TEST(Json, RunThatGivesNaN) {
+  json j = run_json(test::with_test_engine({"few_wrong", "--length", "200"}), 1);
+  expect_stable(j);
+  EXPECT_EQ(j["error"]["failing"], 4);
+  EXPECT_EQ(j["error"]["nan"], 2);
+  EXPECT_EQ(j["error"]["first_failing"]["got"], "NaN");
+  EXPECT_EQ(j["error"]["max_bound_ratio"], "Infinity");
+}
+
+TEST(Json, RunNotRun) {
+  json j = run_json(test::with_test_engine({"picky", "--length", "8"}), 2);
+  expect_stable(j);
+  EXPECT_EQ(j["verdict"]["status"], "not-run");
+  EXPECT_EQ(j["verdict"]["sentence"], "not run: picky is for length 7");
+  j = run_json(test::with_test_engine({"from_the_future", "--length", "8"}), 3);
+  expect_stable(j);
+  EXPECT_EQ(j["verdict"]["status"], "not-run");
+  EXPECT_EQ(j["kernel"]["requires"], json({"sm_999x"}));
+  EXPECT_EQ(run_json(test::with_test_engine({"picky", "--length", "7"}), 0)["verdict"]["status"], "right") << "the negative control";
+}
+
+TEST(Json, RunCrashed) {
+  for (const char* kernel : {"wild_write", "leave", "throw_words", "lose_device"}) {
+    json j = run_json(test::with_test_engine({kernel, "--length", "64"}), 4);
+    expect_stable(j);
+    EXPECT_EQ(j["verdict"]["status"], "crashed") << kernel;
+    EXPECT_EQ(j["kernel"]["name"], kernel);
+    EXPECT_EQ(j["device"]["kind"], "emulator") << "another engine says it: " << j["device"];
+    EXPECT_EQ(j["error"]["elements"], 0);
+    EXPECT_EQ(j["timing"]["reason"], "the kernel crashed");
+  }
+}
+
+TEST(Json, RunHung) {
+  test::Stopwatch watch;
+  json j = run_json({"direct", "--preset", "kernelbench-64", "--timeout", "0.3"}, 4);
+  EXPECT_LT(watch.seconds(), 5 * test::slowness);
+  expect_stable(j);
+  EXPECT_EQ(j["verdict"]["status"], "hung");
+  EXPECT_EQ(j["kernel"]["file"], "kernels/ladder/direct.cu") << "what is known without a result is there";
+  EXPECT_EQ(j["device"]["kind"], "emulator");
+  EXPECT_EQ(j["timing"]["reason"], "the kernel did not come to an end");
+}
+
+TEST(Json, ErrorsHaveOneShape) {
+  auto error = [](const Words& words, int code, const char* name) {
+    auto r = convscope_run(words + Words{"--json"});
+    EXPECT_EQ(r.code, code) << r.out << r.err;
+    json e = r.document()["error"];
+    EXPECT_EQ(e["code"], name) << e;
+    for (const char* field : {"field", "value", "rule", "message"}) EXPECT_TRUE(e.contains(field)) << field << " " << e;
+    EXPECT_TRUE(e["rule"].is_string()) << e;
+    EXPECT_TRUE(r.err.ends_with("convscope: " + e["message"].get<std::string>() + "\n")) << r.err;
+    return e;
+  };
+  error({"run", "direct", "--stride", "0"}, 2, "bad-input");
+  error({"run", "nonesuch"}, 2, "bad-input");
+  error({"run", "direct", "--device", "cuda"}, 3, "missing");
+  error({}, 3, "missing");
+  error({"list", "kernels", "--engine", "/no/such/engine"}, 3, "missing");
+  error(test::with_test_engine({"explain", "wild_write", "--at", "0,0,0", "--length", "64"}), 4, "crashed");
+  error({"explain", "direct", "--at", "0,0,0", "--preset", "kernelbench-64", "--timeout", "0.2"}, 4, "hung");
+}
+
+// Words that are no UTF-8, from a kernel or from the command line.
+TEST(Json, IsAlwaysUtf8) {
+  json j = run_json(test::with_test_engine({"throw_bytes", "--length", "64"}), 4);
+  EXPECT_NE(j["verdict"]["sentence"].get<std::string>().find("\xef\xbf\xbd"), std::string::npos);
+  auto r = convscope_run({"run", "\xff\xfe", "--json"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_EQ(r.document()["error"]["field"], "kernel");
+  r = convscope_run({"run", "direct", "--input", "\xff.npy", "--json"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_EQ(r.document()["error"]["field"], "input");
+}
+
+// A kernel that prints does not disturb the document; what it prints goes to stderr.
+TEST(Json, KernelsMayPrint) {
+  auto r = convscope_run(test::with_test_engine({"run", "print_a_lot", "--length", "64", "--json"}));
+  EXPECT_EQ(r.code, 0) << r.err.substr(0, 500);
+  EXPECT_EQ(r.document()["verdict"]["status"], "right");
+  EXPECT_NE(r.err.find("a kernel's own words"), std::string::npos);
+}
+
+// Where the numbers come from makes no difference.
+TEST(Json, TheSameSeedGivesTheSameNumbers) {
+  auto numbers = [](const Words& more) {
+    json j = run_json(Words{"S4", "--kernel-size", "3", "--length", "50", "--stride", "2"} + more, 1);
+    return j["error"];
+  };
+  json base = numbers({});
+  EXPECT_EQ(numbers({}), base);
+  EXPECT_EQ(numbers({"--seed", "42"}), base);
+  EXPECT_EQ(numbers({"--device", "emulator"}), base);
+  EXPECT_EQ(numbers({"--input", "random", "--weight", "default"}), base);
+  EXPECT_NE(numbers({"--seed", "43"}), base);
+  EXPECT_NE(numbers({"--input", "signed"}), base);
+}
+
+}  // namespace
+}  // namespace convscope

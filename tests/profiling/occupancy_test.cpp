@@ -1,0 +1,79 @@
+#include "profiling/occupancy/occupancy.h"
+
+#include <gtest/gtest.h>
+
+namespace convscope {
+namespace {
+
+const GpuArchitecture& hopper() { return *find_architecture("sm_90"); }
+
+TEST(Occupancy, ArchitecturesAreFoundByName) {
+  for (const auto& a : gpu_architectures()) {
+    EXPECT_EQ(find_architecture("sm_" + std::to_string(a.sm)), &a);
+    EXPECT_EQ(find_architecture("sm_" + std::to_string(a.sm) + "a"), &a);
+  }
+  for (const char* unknown : {"", "sm_", "sm_9", "sm_900", "sm_90ab", "sm_35", "x86-64", "90"})
+    EXPECT_EQ(find_architecture(unknown), nullptr) << unknown;
+}
+
+TEST(Occupancy, FullWithFewResources) {
+  Occupancy o = occupancy(hopper(), {256, 32, 0});
+  EXPECT_EQ(o.blocks, 8);
+  EXPECT_EQ(o.warps(), 64);
+  EXPECT_DOUBLE_EQ(o.fraction(hopper()), 1);
+  EXPECT_TRUE(o.limited_by_warps());
+  EXPECT_TRUE(o.limited_by_registers());  // 32 × 2048 is all there are
+  EXPECT_FALSE(o.limited_by_shared());
+  EXPECT_FALSE(o.limited_by_blocks());
+}
+
+TEST(Occupancy, RegistersAreHandedOutInUnitsOfAWarp) {
+  // 33 × 32 = 1056 registers take 1280: 12 warps of a partition's 16384, 48 in all, 6 blocks of 8.
+  Occupancy o = occupancy(hopper(), {256, 33, 0});
+  EXPECT_EQ(o.registers_per_warp, 1280);
+  EXPECT_EQ(o.blocks, 6);
+  EXPECT_TRUE(o.limited_by_registers());
+  EXPECT_EQ(occupancy(hopper(), {256, 40, 0}).blocks, 6);
+  EXPECT_EQ(occupancy(hopper(), {256, 41, 0}).blocks, 5);
+}
+
+TEST(Occupancy, SharedMemoryCountsWhatIsReserved) {
+  // 227 KiB and the reserved one fill the multiprocessor.
+  EXPECT_EQ(occupancy(hopper(), {128, 32, 227 * 1024}).blocks, 1);
+  EXPECT_EQ(occupancy(hopper(), {128, 32, 113 * 1024}).blocks, 2);
+  EXPECT_EQ(occupancy(hopper(), {128, 32, 113 * 1024 + 1}).blocks, 1);
+  const auto& turing = *find_architecture("sm_75");
+  EXPECT_EQ(occupancy(turing, {128, 32, 32 * 1024}).blocks, 2);
+  EXPECT_EQ(occupancy(turing, {128, 32, 0}).by_shared, Occupancy::no_limit);
+}
+
+TEST(Occupancy, WhatCannotBeLaunchedSaysWhy) {
+  auto words = [](BlockShape b) { return limiter_in_words(hopper(), b, occupancy(hopper(), b)); };
+  EXPECT_EQ(words({1056, 32, 0}), "cannot be launched: 1056 threads, a block has at most 1024");
+  EXPECT_EQ(words({256, 256, 0}), "cannot be launched: 256 registers a thread, the most is 255");
+  EXPECT_EQ(words({1024, 65, 0}), "cannot be launched: 65 registers × 1024 threads need 73 728 of 65 536");
+  EXPECT_EQ(words({256, 32, 227 * 1024 + 1}), "cannot be launched: 232 449 bytes of shared memory, a block gets at most 232 448");
+}
+
+TEST(Occupancy, LimitersInWords) {
+  auto words = [](BlockShape b) { return limiter_in_words(hopper(), b, occupancy(hopper(), b)); };
+  EXPECT_EQ(words({256, 64, 0}), "limited by registers: 64 × 256 threads take 16 384 of 65 536, room for 4 blocks");
+  EXPECT_EQ(words({32, 16, 0}), "limited by blocks: a multiprocessor holds at most 32");
+  EXPECT_EQ(words({256, 24, 0}), "limited by warps: 8 a block of 64, room for 8 blocks");
+  EXPECT_EQ(words({128, 16, 100 * 1024}),
+            "limited by shared memory: 103 424 bytes a block (1 024 reserved) of 233 472, room for 2 blocks");
+  EXPECT_EQ(words({256, 32, 0}),
+            "limited by registers: 32 × 256 threads take 8 192 of 65 536, room for 8 blocks; and by warps: 8 a block of 64, room for 8 blocks");
+}
+
+TEST(Occupancy, MoreOfAnyResourceNeverHelps) {
+  for (const auto& a : gpu_architectures()) {
+    for (int registers = 1; registers <= 255; registers++)
+      EXPECT_LE(occupancy(a, {256, registers, 4096}).blocks, occupancy(a, {256, registers - 1, 4096}).blocks);
+    for (int kib = 1; kib <= 227; kib++)
+      EXPECT_LE(occupancy(a, {256, 32, kib * 1024}).blocks, occupancy(a, {256, 32, kib * 1024 - 1024}).blocks);
+  }
+}
+
+}  // namespace
+}  // namespace convscope

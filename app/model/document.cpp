@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "kernels/problem/presets.h"
 
@@ -17,8 +18,11 @@ struct Overload : F... {
 template <class... F>
 Overload(F...) -> Overload<F...>;
 
+const char* field_of(Role r) { return r == Role::input ? "input" : r == Role::weight ? "weight" : "bias-values"; }
+
 // A file sets the shape of its tensor: with one loaded, these parameters cannot move away from it.
-void check_source(const ConvProblem& p, const char* field, const TensorSource& s, const std::vector<int64_t>& shape) {
+void check_source(const ConvProblem& p, Role role, const TensorSource& s, const std::vector<int64_t>& shape) {
+  const char* field = field_of(role);
   if (s.kind != InputKind::file) return;
   if (!s.values) throw InputError(field, s.file, "was not read");
   if (s.values->dtype != p.dtype) throw InputError(field, s.file, fmt::format("holds {}, the problem is {}", name_of(s.values->dtype), name_of(p.dtype)));
@@ -28,10 +32,14 @@ void check_source(const ConvProblem& p, const char* field, const TensorSource& s
 
 void require_whole(const Document& d) {
   require_legal(d.problem);
+  if (d.kernel.empty()) throw InputError("kernel", "''", "must have a name");
+  if (d.compare_with.empty()) throw InputError("compare-with", "''", "must have a name");
+  for (double t : {d.atol, d.rtol})
+    if (!(t >= 0) || !std::isfinite(t)) throw InputError("tolerance", fmt::format("{}", t), "must be a number that is not negative");
   const auto& p = d.problem;
-  check_source(p, "input", d.inputs.x, {p.batch, p.in_channels, p.length});
-  check_source(p, "weight", d.inputs.w, {p.in_channels, p.out_per_group(), p.kernel_size});
-  if (p.bias) check_source(p, "bias-values", d.inputs.b, {p.out_channels});
+  check_source(p, Role::input, d.inputs.x, {p.batch, p.in_channels, p.length});
+  check_source(p, Role::weight, d.inputs.w, {p.in_channels, p.out_per_group(), p.kernel_size});
+  if (p.bias) check_source(p, Role::bias, d.inputs.b, {p.out_channels});
   if (p.dtype == DType::f64 && d.accuracy != Accuracy::strict) throw InputError("accuracy", std::string(name_of(d.accuracy)), "is for f32 problems; f64 is always strict");
 }
 
@@ -54,10 +62,7 @@ Document apply(const Document& from, const Change& change) {
                      if (s->kind == InputKind::file) *s = {s == &d.inputs.x ? InputKind::random : InputKind::initial, {}, {}};
                    if (d.problem.dtype == DType::f64) d.accuracy = Accuracy::strict;
                  },
-                 [&](const SetKernel& c) {
-                   if (c.name.empty()) throw InputError("kernel", "''", "must have a name");
-                   d.kernel = c.name;
-                 },
+                 [&](const SetKernel& c) { d.kernel = c.name; },
                  [&](const SetCompareWith& c) { d.compare_with = c.name; },
                  [&](const SetSource& c) {
                    TensorSource& s = c.role == Role::input ? d.inputs.x : c.role == Role::weight ? d.inputs.w : d.inputs.b;
@@ -66,17 +71,14 @@ Document apply(const Document& from, const Change& change) {
                    // Its shape sets the problem, as on the command line.
                    const auto& shape = s.values->shape;
                    auto& p = d.problem;
-                   if (shape.size() != (c.role == Role::bias ? 1u : 3u)) throw InputError("input", s.file, fmt::format("has {} dimensions", shape.size()));
+                   size_t dimensions = c.role == Role::bias ? 1 : 3;
+                   if (shape.size() != dimensions) throw InputError(field_of(c.role), s.file, fmt::format("has {} dimensions and must have {}", shape.size(), dimensions));
                    if (c.role == Role::input) p.batch = shape[0], p.in_channels = shape[1], p.length = shape[2];
                    if (c.role == Role::weight) p.in_channels = shape[0], p.out_channels = shape[1] * p.groups, p.kernel_size = shape[2];
                    if (c.role == Role::bias) p.out_channels = shape[0], p.bias = true;
                  },
                  [&](const SetSeed& c) { d.inputs.seed = c.seed; },
-                 [&](const SetTolerance& c) {
-                   if (!(c.atol >= 0) || !(c.rtol >= 0) || !std::isfinite(c.atol) || !std::isfinite(c.rtol))
-                     throw InputError("tolerance", fmt::format("{}, {}", c.atol, c.rtol), "must not be negative");
-                   d.atol = c.atol, d.rtol = c.rtol;
-                 },
+                 [&](const SetTolerance& c) { d.atol = c.atol, d.rtol = c.rtol; },
                  [&](const SetAccuracy& c) { d.accuracy = c.accuracy; },
                  [&](const SetDevice& c) { d.device = c.name; },
                  [&](const ReplaceDocument& c) { d = c.document; },
@@ -108,26 +110,40 @@ std::string describe_change(const Document& from, const Document& to) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+ConvProblem with(ConvProblem p, int64_t ConvProblem::*field, int64_t value) {
+  using P = ConvProblem;
+  p.*field = value;
+  if (field == &P::stride || field == &P::dilation) p.output_padding = std::min(p.output_padding, std::max<int64_t>(0, std::max(p.stride, p.dilation) - 1));
+  return p;
+}
+
 Span slider_span(const ConvProblem& p, int64_t ConvProblem::*field) {
   using P = ConvProblem;
-  // As far as the sizes people look at go; a typed number may go further.
-  if (field == &P::stride) return {1, 16};
-  if (field == &P::dilation) return {1, 16};
-  if (field == &P::kernel_size) return {1, 32};
-  if (field == &P::batch) return {1, 64};
-  if (field == &P::output_padding) return {0, std::max(p.stride, p.dilation) - 1};
+  auto legal = [&](int64_t v) { return !check(with(p, field, v)); };
+  const int64_t value = p.*field;
   if (field == &P::groups) {
-    int64_t a = p.in_channels, b = p.out_channels;
-    while (b) a %= b, std::swap(a, b);
-    return {1, std::max<int64_t>(1, a)};
+    int64_t most = std::gcd(p.in_channels, p.out_channels);
+    return {legal(1) ? 1 : value, legal(most) ? most : value};
   }
-  if (field == &P::padding) {
-    // The last padding that leaves an output.
-    int64_t most = ((p.length - 1) * p.stride + p.dilation * (p.kernel_size - 1) + p.output_padding) / 2;
-    return {0, std::clamp<int64_t>(most, 0, 32)};
-  }
-  if (field == &P::length) return {1, 8192};
-  return {1, 512};  // channels
+  // As far as the sizes people look at go; a typed number may go further.
+  Span span{1, 512};  // channels
+  if (field == &P::stride || field == &P::dilation) span = {1, 16};
+  if (field == &P::kernel_size) span = {1, 32};
+  if (field == &P::batch) span = {1, 64};
+  if (field == &P::length) span = {1, 8192};
+  if (field == &P::padding) span = {0, 32};
+  if (field == &P::output_padding) span = {0, std::max(p.stride, p.dilation) - 1};
+  // Legal values are the whole steps of one interval around the present one: bisect for either end.
+  int64_t step = field == &P::in_channels || field == &P::out_channels ? p.groups : 1;
+  auto reach = [&](int64_t end) {
+    int64_t way = end < value ? -step : step, good = 0, bad = std::abs(end - value) / step + 1;
+    while (bad - good > 1) {
+      int64_t middle = good + (bad - good) / 2;
+      (legal(value + way * middle) ? good : bad) = middle;
+    }
+    return value + way * good;
+  };
+  return {reach(std::min(span.low, value)), reach(std::max(span.high, value))};
 }
 
 std::string preset_of(const ConvProblem& p) {

@@ -79,7 +79,10 @@ Document apply(const Document& from, const Change& change);
 // "stride 2 → 3", "kernel S4 → tiled": for the undo menu and the log.
 std::string describe_change(const Document& from, const Document& to);
 
-// The values of one parameter that are legal while the others stay as they are, as far as a slider should reach.
+// The problem with one parameter changed. The output padding follows down when stride and dilation leave no room for it.
+ConvProblem with(ConvProblem p, int64_t ConvProblem::*field, int64_t value);
+
+// How far a slider goes from a legal problem: both ends are legal (by with()), and the present value lies between them.
 struct Span {
   int64_t low, high;
 };

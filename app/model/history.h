@@ -25,6 +25,8 @@ class History {
     gesture_ = command.gesture;
     now_ = std::move(next);
     future_.clear();
+    // A gesture that is back where it began is no step.
+    if (same_gesture && past_.back() == now_) past_.pop_back(), gesture_ = 0;
     return true;
   }
 

@@ -18,7 +18,7 @@ uint32_t pack(Rgb c) {
 Rgb mix(Rgb a, Rgb b, double t) { return {a.r + (b.r - a.r) * t, a.g + (b.g - a.g) * t, a.b + (b.b - a.b) * t}; }
 
 Rgb along(std::span<const Rgb> stops, double t) {
-  double at = std::clamp(t, 0.0, 1.0) * static_cast<double>(stops.size() - 1);
+  double at = (t > 0 ? std::min(t, 1.0) : 0.0) * static_cast<double>(stops.size() - 1);
   auto i = std::min(static_cast<size_t>(at), stops.size() - 2);
   return mix(stops[i], stops[i + 1], at - static_cast<double>(i));
 }
@@ -84,7 +84,7 @@ std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const 
   };
   std::vector<uint32_t> out(cells.size());
   const uint32_t dark = paint.light_theme ? 0xffb8b8b8 : 0xff3c3c3c, pale = paint.light_theme ? 0xffe8e8e8 : 0xff6e6e6e;
-  const float low = static_cast<float>(paint.low), scale = paint.high > paint.low ? static_cast<float>(steps / (paint.high - paint.low)) : 0;
+  const float low = static_cast<float>(paint.low), scale = paint.high > paint.low ? static_cast<float>(std::min(steps / (paint.high - paint.low), 1e38)) : 0;
   for (size_t i = 0; i < cells.size(); i++) {
     const Cell& c = cells[i];
     auto x = static_cast<int>(i % static_cast<size_t>(width)), y = static_cast<int>(i / static_cast<size_t>(width));

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
+#include <tuple>
 
 #include "app/engine/codec.h"
 #include "app/model/settings.h"
@@ -27,11 +29,15 @@ template <class T>
 T take(const json& j, const char* field, const T& otherwise, const std::string& path) {
   auto it = j.find(field);
   if (it == j.end() || it->is_null()) return otherwise;
-  try {
-    return it->get<T>();
-  } catch (const json::exception&) {
-    throw InputError("session", path, std::string("has a field ") + field + " of the wrong type");
-  }
+  bool fits = std::is_same_v<T, bool>              ? it->is_boolean()
+              : std::is_same_v<T, std::string>     ? it->is_string()
+              : std::is_floating_point_v<T>        ? it->is_number()
+              : std::is_unsigned_v<T>              ? it->is_number_unsigned()
+              : std::is_same_v<T, ElementIndex>    ? it->is_array() && it->size() == 2 && (*it)[0].is_number_integer() && (*it)[1].is_number_integer()
+                                                   : it->is_array() && it->size() == 2 && (*it)[0].is_number() && (*it)[1].is_number();
+  if (!fits) throw InputError("session", path, std::string("has a field ") + field + " of the wrong type");
+  if constexpr (std::is_same_v<T, ElementIndex>) return {(*it)[0].get<int64_t>(), (*it)[1].get<int64_t>()};
+  else return it->template get<T>();
 }
 
 }  // namespace
@@ -43,12 +49,13 @@ SessionFile load_session(const std::string& path) {
   text << in.rdbuf();
   json j = json::parse(text.str(), nullptr, false);
   if (!j.is_object() || j.value("type", json()) != "convscope-session") throw InputError("session", path, "is no convscope session");
-  int v = take(j, "version", 0, path);
+  auto v = take(j, "version", uint64_t{0}, path);
   if (v < 1 || v > version) throw InputError("session", path, "is of version " + std::to_string(v) + ": this program reads up to " + std::to_string(version));
 
   SessionFile s;
   Document& d = s.document;
   d.problem = problem_from(j.value("problem", json::object()));
+  require_legal(d.problem);
   d.kernel = take(j, "kernel", d.kernel, path);
   d.compare_with = take(j, "compare_with", d.compare_with, path);
   d.device = take(j, "device", d.device, path);
@@ -57,8 +64,7 @@ SessionFile load_session(const std::string& path) {
   auto a = accuracy_from(accuracy);
   if (!a) throw InputError("accuracy", accuracy, "must be strict, 3xtf32 or tf32");
   d.accuracy = *a;
-  if (j.contains("tolerance") && j["tolerance"].is_array() && j["tolerance"].size() == 2 && j["tolerance"][0].is_number() && j["tolerance"][1].is_number())
-    d.atol = j["tolerance"][0], d.rtol = j["tolerance"][1];
+  std::tie(d.atol, d.rtol) = take(j, "tolerance", std::pair(d.atol, d.rtol), path);
   for (const auto& r : roles) {
     std::string name = take(j, r.field, std::string(), path);
     if (name.empty()) continue;
@@ -70,18 +76,18 @@ SessionFile load_session(const std::string& path) {
     source.file = file.lexically_normal().string();
     source.values = convert(read_array_file(source.file, r.array, r.field), d.problem.dtype);
   }
-  const json view = j.value("view", json::object());
-  if (view.is_object()) {
-    auto number = [&](const char* field, double& to) {
-      if (view.contains(field) && view[field].is_number()) to = view[field];
-    };
-    number("row0", s.view.row0), number("row1", s.view.row1), number("column0", s.view.column0), number("column1", s.view.column1);
-    if (view.contains("selected") && view["selected"].is_array() && view["selected"].size() == 2 && view["selected"][0].is_number_integer() && view["selected"][1].is_number_integer())
-      s.view.selected = ElementIndex{view["selected"][0], view["selected"][1]};
-    s.view.show_classes = take(view, "show_classes", false, path);
-    s.view.difference_is_ratio = take(view, "difference_is_ratio", true, path);
-  }
   d = apply(d, ReplaceDocument{d, path});  // the rules hold for files too
+  if (auto it = j.find("view"); it != j.end() && !it->is_null()) {
+    if (!it->is_object()) throw InputError("session", path, "has a field view of the wrong type");
+    View& v = s.view;
+    v.row0 = take(*it, "row0", v.row0, path), v.row1 = take(*it, "row1", v.row1, path);
+    v.column0 = take(*it, "column0", v.column0, path), v.column1 = take(*it, "column1", v.column1, path);
+    v.show_classes = take(*it, "show_classes", v.show_classes, path);
+    v.difference_is_ratio = take(*it, "difference_is_ratio", v.difference_is_ratio, path);
+    ElementIndex at = take(*it, "selected", ElementIndex{-1, -1}, path);
+    const auto& p = d.problem;
+    if (at.row >= 0 && at.row < p.batch * p.out_channels && at.column >= 0 && at.column < p.out_length()) v.selected = at;
+  }
   s.unknown = std::move(j);
   for (const char* field : known) s.unknown.erase(field);
   return s;
@@ -103,7 +109,7 @@ void save_session(const std::string& path, const SessionFile& s) {
     const TensorSource& source = d.inputs.*r.source;
     if (source.kind == InputKind::file) {
       std::error_code error;
-      fs::path folder = fs::absolute(fs::path(path).parent_path(), error), file = fs::absolute(source.file, error);
+      fs::path folder = fs::absolute(path, error).parent_path(), file = fs::absolute(source.file, error);
       fs::path relative = file.lexically_relative(folder);
       j[r.field] = relative.empty() || *relative.begin() == ".." ? file.string() : relative.string();
     } else {
@@ -114,7 +120,13 @@ void save_session(const std::string& path, const SessionFile& s) {
   j["view"] = {{"row0", s.view.row0}, {"row1", s.view.row1}, {"column0", s.view.column0}, {"column1", s.view.column1}, {"show_classes", s.view.show_classes},
                {"difference_is_ratio", s.view.difference_is_ratio}};
   if (s.view.selected) j["view"]["selected"] = {s.view.selected->row, s.view.selected->column};
-  write_file_safely(path, j.dump(2) + "\n");
+  std::string text;
+  try {
+    text = j.dump(2) + "\n";
+  } catch (const json::exception&) {  // of bytes that are no UTF-8
+    throw std::runtime_error(path + " cannot be written: the path of a file of values is no text");
+  }
+  write_file_safely(path, text);
 }
 
 }  // namespace convscope

@@ -48,7 +48,7 @@ Settings load_settings(const std::string& file, std::string& note) {
     note = file + " cannot be read as settings: the defaults are used";
     return s;
   }
-  if (!j.contains("version") || !j["version"].is_number_integer() || j["version"].get<int>() > version) {
+  if (!j.contains("version") || !j["version"].is_number_integer() || j["version"] > version) {
     note = file + " is of a later version: the defaults are used, and it is left alone";
     return s;
   }
@@ -81,7 +81,8 @@ bool save_settings(const std::string& file, const Settings& s) {
   json j = {{"version", version}, {"theme", s.theme == Settings::Theme::light ? "light" : "dark"}, {"scale", s.scale}, {"presenter", s.presenter}, {"live", s.live},
             {"value_colours", s.value_colours}, {"recent", s.recent}, {"layout", s.layout}};
   try {
-    write_file_safely(file, j.dump(2) + "\n");
+    // The name of a recent file may be no text.
+    write_file_safely(file, j.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
     return true;
   } catch (const std::exception&) {
     return false;

@@ -10,6 +10,7 @@ constexpr double fewest = 2;  // elements along an axis at the closest zoom
 
 // An interval of at least `fewest` and at most `limit` elements that lies within 0…limit.
 void confine(double& low, double& high, double limit) {
+  if (std::isnan(low) || std::isnan(high)) low = 0, high = limit;
   double size = std::clamp(high - low, std::min(fewest, limit), limit);
   low = std::clamp(low, 0.0, limit - size);
   high = low + size;

@@ -183,7 +183,8 @@ void App::find_failing(bool forward) {
       return;
     }
     // Close enough to read the numbers around it.
-    views_.set(focused(views_.now(), extent(), *at, 12, 8), true);
+    views_.set(focused(views_.now(), extent(), *at, 12, 5), true);
+    show_panel_ = "Explain";
   });
 }
 

@@ -19,7 +19,7 @@ void menu_item(App& app, const Action& a, std::vector<Event>& out) {
   std::string label = a.label;
   if (std::string_view(a.id) == "undo" && app.history().can_undo()) label += ": " + app.history().undo_text();
   if (std::string_view(a.id) == "redo" && app.history().can_redo()) label += ": " + app.history().redo_text();
-  label += std::string("##") + a.id;
+  label += std::string("###") + a.id;
   if (ImGui::MenuItem(label.c_str(), chord_text(a.chord).c_str(), a.checked && a.checked(app), a.enabled(app))) out.push_back(RunAction{a.id});
   tooltip(app.theme(), a.about);
 }

@@ -93,11 +93,11 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
   }
   if (out.writers.empty()) return out;
 
-  // Again, for what that thread reads. Of a thread that writes several elements, what it read since the write before.
+  // Again, for what that thread reads. Of a thread that writes several elements in a row, what it read before all of them.
   activity.check();
   const auto& first = out.writers.front();
   std::vector<simt::Access> reads;
-  bool done = false;
+  bool done = false, wrote = false;
   const Range ranges[] = {{'x', x.address(), x.size()},
                           {'w', w.address(), w.size() + past_w},
                           {'b', at.b, b ? b->size() : 0},
@@ -108,12 +108,15 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
         if (a.block != first.block || a.thread != first.thread) continue;
         std::lock_guard lock(mutex);
         if (done) continue;
-        if (hits(a))
+        if (hits(a)) {
           done = true;
-        else if (a.kind == simt::AccessKind::read)
+        } else if (a.kind != simt::AccessKind::read) {
+          wrote |= ranges[3].holds(a.address);
+        } else {
+          if (wrote) reads.clear();
+          wrote = false;
           reads.push_back(a);
-        else if (ranges[3].holds(a.address))
-          reads.clear();
+        }
       }
     });
     device->run(*traced, plan, at, {.activity = &activity});

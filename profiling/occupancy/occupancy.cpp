@@ -1,8 +1,7 @@
 #include "profiling/occupancy/occupancy.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <vector>
 
 namespace convscope {
@@ -10,9 +9,9 @@ namespace {
 
 constexpr int kib = 1024;
 
-// CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability". Rows: resident threads and blocks of a
-// multiprocessor; shared memory of a multiprocessor and of a block; 1 KiB of each block is the system's from 8.0 on (ibid.,
-// "Shared Memory" of each capability).
+// CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability". Rows: resident threads and blocks
+// of a multiprocessor; shared memory of a multiprocessor and of a block; 1 KiB of each block is the system's from 8.0
+// on (ibid., "Shared Memory" of each capability).
 constexpr GpuArchitecture table[] = {
     {75, "sm_75 (Turing)", 1024, 16, 64 * kib, 64 * kib, 0, 256},
     {80, "sm_80 (A100)", 2048, 32, 164 * kib, 163 * kib, 1 * kib, 128},
@@ -24,16 +23,6 @@ constexpr GpuArchitecture table[] = {
 };
 
 constexpr int64_t rounded_up(int64_t v, int64_t unit) { return (v + unit - 1) / unit * unit; }
-
-// "16 384"
-std::string grouped(int64_t v) {
-  std::string digits = std::to_string(v), out;
-  for (size_t i = 0; i < digits.size(); i++) {
-    if (i && (digits.size() - i) % 3 == 0) out += ' ';
-    out += digits[i];
-  }
-  return out;
-}
 
 std::string room(int blocks) { return fmt::format("room for {} block{}", blocks, blocks == 1 ? "" : "s"); }
 
@@ -75,9 +64,12 @@ Occupancy occupancy(const GpuArchitecture& a, const BlockShape& block) {
   }
 
   o.shared_bytes_per_block = rounded_up(block.shared_bytes + a.reserved_bytes_per_block, a.shared_granularity);
-  if (o.shared_bytes_per_block > a.shared_bytes_per_block + a.reserved_bytes_per_block) o.by_shared = 0;
-  else if (o.shared_bytes_per_block == 0) o.by_shared = Occupancy::no_limit;
-  else o.by_shared = static_cast<int>(a.shared_bytes_per_sm / o.shared_bytes_per_block);
+  if (o.shared_bytes_per_block > a.shared_bytes_per_block + a.reserved_bytes_per_block)
+    o.by_shared = 0;
+  else if (o.shared_bytes_per_block == 0)
+    o.by_shared = Occupancy::no_limit;
+  else
+    o.by_shared = static_cast<int>(a.shared_bytes_per_sm / o.shared_bytes_per_block);
 
   o.blocks = std::min({o.by_warps, o.by_blocks, o.by_registers, o.by_shared});
   return o;
@@ -86,24 +78,29 @@ Occupancy occupancy(const GpuArchitecture& a, const BlockShape& block) {
 std::string limiter_in_words(const GpuArchitecture& a, const BlockShape& block, const Occupancy& o) {
   using A = GpuArchitecture;
   if (o.blocks == 0) {
-    if (block.threads > A::threads_per_block) return fmt::format("cannot be launched: {} threads, a block has at most {}", block.threads, A::threads_per_block);
+    if (block.threads > A::threads_per_block)
+      return fmt::format("cannot be launched: {} threads, a block has at most {}", block.threads, A::threads_per_block);
     if (block.registers > A::registers_per_thread)
-      return fmt::format("cannot be launched: {} registers a thread, the most is {}", block.registers, A::registers_per_thread);
+      return fmt::format("cannot be launched: {} registers a thread, the most is {}", block.registers,
+                         A::registers_per_thread);
     if (o.by_registers == 0)
       return fmt::format("cannot be launched: {} registers × {} threads need {} of {}", block.registers, block.threads,
-                         grouped(o.registers_per_warp * rounded_up(o.warps_per_block, A::partitions)), grouped(A::registers_per_block));
-    return fmt::format("cannot be launched: {} bytes of shared memory, a block gets at most {}", grouped(block.shared_bytes), grouped(a.shared_bytes_per_block));
+                         o.registers_per_warp * rounded_up(o.warps_per_block, A::partitions), A::registers_per_block);
+    return fmt::format("cannot be launched: {} bytes of shared memory, a block gets at most {}", block.shared_bytes,
+                       a.shared_bytes_per_block);
   }
   std::vector<std::string> limits;
   if (o.limited_by_registers())
-    limits.push_back(fmt::format("registers: {} × {} threads take {} of {}, {}", block.registers, block.threads, grouped(o.registers_per_block),
-                                 grouped(A::registers_per_sm), room(o.by_registers)));
+    limits.push_back(fmt::format("registers: {} × {} threads take {} of {}, {}", block.registers, block.threads,
+                                 o.registers_per_block, A::registers_per_sm, room(o.by_registers)));
   if (o.limited_by_shared())
-    limits.push_back(fmt::format("shared memory: {} bytes a block{} of {}, {}", grouped(o.shared_bytes_per_block), a.reserved_bytes_per_block ? " (1 024 reserved)" : "",
-                                 grouped(a.shared_bytes_per_sm), room(o.by_shared)));
+    limits.push_back(fmt::format("shared memory: {} bytes a block{} of {}, {}", o.shared_bytes_per_block,
+                                 a.reserved_bytes_per_block ? " (1024 reserved)" : "", a.shared_bytes_per_sm,
+                                 room(o.by_shared)));
   if (o.limited_by_warps())
     limits.push_back(fmt::format("warps: {} a block of {}, {}", o.warps_per_block, a.warps_per_sm(), room(o.by_warps)));
-  if (o.limited_by_blocks()) limits.push_back(fmt::format("blocks: a multiprocessor holds at most {}", a.blocks_per_sm));
+  if (o.limited_by_blocks())
+    limits.push_back(fmt::format("blocks: a multiprocessor holds at most {}", a.blocks_per_sm));
   return fmt::format("limited by {}", fmt::join(limits, "; and by "));
 }
 

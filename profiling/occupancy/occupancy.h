@@ -1,8 +1,8 @@
 // How many warps of a kernel stay on a multiprocessor at once, from its block size, registers and shared memory alone.
 //
-// Theoretical occupancy: what the hardware can hold, not what a run reaches. The limits are those of the CUDA C++ Programming
-// Guide, "Technical Specifications per Compute Capability"; the way resources are handed out is that of the toolkit's
-// cuda_occupancy.h, which the tests compare with.
+// Theoretical occupancy: what the hardware can hold, not what a run reaches. The limits are those of the CUDA C++
+// Programming Guide, "Technical Specifications per Compute Capability"; the way resources are handed out is that of the
+// toolkit's cuda_occupancy.h, which the tests compare with.
 #pragma once
 #include <climits>
 #include <cstdint>
@@ -24,7 +24,8 @@ struct GpuArchitecture {
   static constexpr int warp_size = 32, threads_per_block = 1024, registers_per_sm = 65536, registers_per_block = 65536;
   static constexpr int registers_per_thread = 255;
   static constexpr int register_unit = 256;  // a warp's registers are a multiple of it
-  static constexpr int partitions = 4;       // warps of a multiprocessor are spread over them, with a quarter of its registers each
+  static constexpr int partitions =
+      4;  // warps of a multiprocessor are spread over them, with a quarter of its registers each
 
   constexpr int warps_per_sm() const { return threads_per_sm / warp_size; }
 };
@@ -57,11 +58,12 @@ struct Occupancy {
   bool limited_by_shared() const { return by_shared == blocks; }
 };
 
-// threads ≥ 1; registers and shared_bytes ≥ 0. Shared memory is taken to be split for the most shared memory, as the driver does
-// when a kernel has no preference.
+// threads ≥ 1; registers and shared_bytes ≥ 0. Shared memory is taken to be split for the most shared memory, as the
+// driver does when a kernel has no preference.
 Occupancy occupancy(const GpuArchitecture& a, const BlockShape& block);
 
-// "limited by registers: 64 × 256 threads = 16 384 of 65 536 a block, room for 4 blocks". Several limits that meet are all named.
+// "limited by registers: 64 × 256 threads take 16384 of 65536, room for 4 blocks". Several limits that meet are all
+// named.
 std::string limiter_in_words(const GpuArchitecture& a, const BlockShape& block, const Occupancy& o);
 
 }  // namespace convscope

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What the core must show on a GPU, in one call: gpu_core.sh TREE OUT [quick]
+# What the core must show on a GPU, in one call: gpu_core.sh TREE OUT [quick|rest]
 # TREE is an installed tree with its tests (cmake --install build/cuda --prefix TREE, and again with --component tests).
+# quick: without the demo and the sanitizer; rest: only those.
 # Writes OUT/core.jsonl (one report of `run --json` a line), OUT/demo, OUT/sanitizer.txt and OUT/log.txt.
 set -uo pipefail
 tree=$1 out=$2 quick=${3:-}
@@ -13,6 +14,7 @@ convscope="$tree/bin/convscope"
   "$convscope" info
 } | tee "$log"
 
+if [ "$quick" != rest ]; then
 echo "== gpu tests" | tee -a "$log"
 timeout 300 "$tree/bin/gpu_tests" 2>&1 | tee "$out/gpu_tests.txt" | grep -E '^\[  (FAILED|PASSED|SKIPPED)|^\[==|Failure|rror' | tail -40 | tee -a "$log"
 
@@ -31,6 +33,7 @@ e, t = r["error"], r["timing"]
 f = lambda v: "-" if v is None else f"{v:.4g}" if not isinstance(v, str) else v
 print(f'{sys.argv[2]:15} {r["kernel"]["name"]:10} exit {sys.argv[3]} {float(sys.argv[4])-float(sys.argv[5]):5.1f} s  hot {f(t and t["median_ms"])} ms cold {f(t and t["cold"] and t["cold"]["median_ms"])} floor {f(t and t["floor_ms"])}'
       f'  fail {f(e and e["failing_fraction"])} gate {f(e and e["gates"][0]["failing_fraction"])}  ' + r["verdict"]["sentence"][:150])
+print("      where the time went: " + ", ".join(f'{p["name"]} {p["seconds"]:.1f} s' for p in sorted(r.get("phases", []), key=lambda p: -p["seconds"])[:5]))
 if r["kernel"]["name"] in ("S0", "tiled"):
     for q in r["references"]: print("     ", q["name"], f(q["median_ms"]), "ms, worst of bound", f(q["max_bound_ratio"]), "max abs", f(q["max_abs"]), q.get("what_ran", ""), q.get("reason", ""))
 PY
@@ -38,7 +41,8 @@ PY
   done
 done
 rm -f "$out/one.json"
-[ -n "$quick" ] && exit 0
+fi
+[ "$quick" = quick ] && exit 0
 
 echo "== demo" | tee -a "$log"
 (time timeout 300 "$convscope" demo --out "$out/demo") 2>&1 | tee -a "$log" | tail -40

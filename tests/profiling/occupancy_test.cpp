@@ -51,19 +51,21 @@ TEST(Occupancy, WhatCannotBeLaunchedSaysWhy) {
   auto words = [](BlockShape b) { return limiter_in_words(hopper(), b, occupancy(hopper(), b)); };
   EXPECT_EQ(words({1056, 32, 0}), "cannot be launched: 1056 threads, a block has at most 1024");
   EXPECT_EQ(words({256, 256, 0}), "cannot be launched: 256 registers a thread, the most is 255");
-  EXPECT_EQ(words({1024, 65, 0}), "cannot be launched: 65 registers × 1024 threads need 73 728 of 65 536");
-  EXPECT_EQ(words({256, 32, 227 * 1024 + 1}), "cannot be launched: 232 449 bytes of shared memory, a block gets at most 232 448");
+  EXPECT_EQ(words({1024, 65, 0}), "cannot be launched: 65 registers × 1024 threads need 73728 of 65536");
+  EXPECT_EQ(words({256, 32, 227 * 1024 + 1}),
+            "cannot be launched: 232449 bytes of shared memory, a block gets at most 232448");
 }
 
 TEST(Occupancy, LimitersInWords) {
   auto words = [](BlockShape b) { return limiter_in_words(hopper(), b, occupancy(hopper(), b)); };
-  EXPECT_EQ(words({256, 64, 0}), "limited by registers: 64 × 256 threads take 16 384 of 65 536, room for 4 blocks");
+  EXPECT_EQ(words({256, 64, 0}), "limited by registers: 64 × 256 threads take 16384 of 65536, room for 4 blocks");
   EXPECT_EQ(words({32, 16, 0}), "limited by blocks: a multiprocessor holds at most 32");
   EXPECT_EQ(words({256, 24, 0}), "limited by warps: 8 a block of 64, room for 8 blocks");
   EXPECT_EQ(words({128, 16, 100 * 1024}),
-            "limited by shared memory: 103 424 bytes a block (1 024 reserved) of 233 472, room for 2 blocks");
+            "limited by shared memory: 103424 bytes a block (1024 reserved) of 233472, room for 2 blocks");
   EXPECT_EQ(words({256, 32, 0}),
-            "limited by registers: 32 × 256 threads take 8 192 of 65 536, room for 8 blocks; and by warps: 8 a block of 64, room for 8 blocks");
+            "limited by registers: 32 × 256 threads take 8192 of 65536, room for 8 blocks; and by warps: 8 a block of "
+            "64, room for 8 blocks");
 }
 
 TEST(Occupancy, MoreOfAnyResourceNeverHelps) {

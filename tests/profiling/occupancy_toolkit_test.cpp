@@ -1,7 +1,6 @@
 // Against the toolkit's own calculation, over random configurations of every architecture of the table.
 #include <cuda_occupancy.h>
 #include <gtest/gtest.h>
-
 #include <random>
 
 #include "profiling/occupancy/occupancy.h"
@@ -35,7 +34,8 @@ TEST_P(AgainstTheToolkit, EveryLimitIsTheSame) {
   int launched = 0;
   for (int i = 0; i < 20000; i++) {
     BlockShape block{between(1, 10) == 1 ? between(1025, 1100) : between(1, 1024), between(0, 255), 0};
-    if (between(0, 3)) block.shared_bytes = between(0, 1) ? between(0, 16 * 1024) : between(0, a.shared_bytes_per_block + 4096);
+    if (between(0, 3))
+      block.shared_bytes = between(0, 1) ? between(0, 16 * 1024) : between(0, a.shared_bytes_per_block + 4096);
     int statics = between(0, static_cast<int>(std::min<int64_t>(block.shared_bytes, 48 * 1024)));
     auto dynamic = static_cast<size_t>(block.shared_bytes - statics);
 
@@ -47,10 +47,12 @@ TEST_P(AgainstTheToolkit, EveryLimitIsTheSame) {
     function.maxDynamicSharedSizeBytes = dynamic;
     function.numBlockBarriers = 1;
     cudaOccResult theirs{};
-    ASSERT_EQ(cudaOccMaxActiveBlocksPerMultiprocessor(&theirs, &properties, &function, &state, block.threads, dynamic), CUDA_OCC_SUCCESS);
+    ASSERT_EQ(cudaOccMaxActiveBlocksPerMultiprocessor(&theirs, &properties, &function, &state, block.threads, dynamic),
+              CUDA_OCC_SUCCESS);
 
     Occupancy ours = occupancy(a, block);
-    SCOPED_TRACE(testing::Message() << a.name << ": " << block.threads << " threads, " << block.registers << " registers, " << block.shared_bytes << " bytes");
+    SCOPED_TRACE(testing::Message() << a.name << ": " << block.threads << " threads, " << block.registers
+                                    << " registers, " << block.shared_bytes << " bytes");
     ASSERT_EQ(ours.blocks, theirs.activeBlocksPerMultiprocessor);
     ASSERT_EQ(ours.by_warps, theirs.blockLimitWarps);
     ASSERT_EQ(ours.by_blocks, theirs.blockLimitBlocks);
@@ -81,7 +83,8 @@ TEST(AgainstTheToolkitControl, AnotherArchitectureDiffers) {
   EXPECT_NE(occupancy(*find_architecture("sm_90"), {256, 32, 0}).blocks, theirs.activeBlocksPerMultiprocessor);
 }
 
-INSTANTIATE_TEST_SUITE_P(Architectures, AgainstTheToolkit, testing::ValuesIn(gpu_architectures().begin(), gpu_architectures().end()),
+INSTANTIATE_TEST_SUITE_P(Architectures, AgainstTheToolkit,
+                         testing::ValuesIn(gpu_architectures().begin(), gpu_architectures().end()),
                          [](const auto& info) { return "sm_" + std::to_string(info.param.sm); });
 
 }  // namespace

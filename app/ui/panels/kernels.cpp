@@ -1,9 +1,8 @@
 // Which kernel runs, and what stands beside it.
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
+#include <imgui.h>
 
 #include "app/ui/panel.h"
 #include "app/ui/widgets.h"
@@ -15,8 +14,11 @@ struct Group {
   const char *kind, *title, *about;
 };
 constexpr Group groups[] = {
-    {"specimen", "Specimens (wrong on purpose)", "Five kernels with the index errors that are made in practice. Some are right on the problem they were written for."},
-    {"ladder", "Our ladder", "One idea a file, each right for every problem it supports, from the plainest to the fastest."},
+    {"specimen", "Specimens (wrong on purpose)",
+     "Five kernels with the index errors that are made in practice. Some are right on the problem they were written "
+     "for."},
+    {"ladder", "Our ladder",
+     "One idea a file, each right for every problem it supports, from the plainest to the fastest."},
     {"test", "Tests", "Small kernels that the tests use."},
 };
 
@@ -54,7 +56,8 @@ void home_buttons(Frame& f, const KernelEntry& k) {
   ImGui::AlignTextToFramePadding();
   ImGui::TextDisabled("its own problem:");
   ImGui::SameLine();
-  const float room = ImGui::GetContentRegionAvail().x, need = ImGui::CalcTextSize("small full size").x + ImGui::GetStyle().FramePadding.x * 4;
+  const float room = ImGui::GetContentRegionAvail().x,
+              need = ImGui::CalcTextSize("small full size").x + ImGui::GetStyle().FramePadding.x * 4;
   if (room < need) ImGui::NewLine();
   ImGui::BeginDisabled(now == small);
   if (ImGui::Button("small")) f.command(LoadPreset{small});
@@ -85,31 +88,40 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index) {
   if (ImGui::Selectable("##kernel", chosen, 0, {0, height}) && !chosen) f.command(SetKernel{k.name});
   ImGui::EndDisabled();
   if (!k.available) {
-    if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled | ImGuiHoveredFlags_ForTooltip)) about_kernel(t, k, index);
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled | ImGuiHoveredFlags_ForTooltip))
+      about_kernel(t, k, index);
   } else {
     about_kernel(t, k, index);
   }
   if (ImGui::BeginPopupContextItem("kernel-menu")) {
     if (ImGui::MenuItem("Copy name")) ImGui::SetClipboardText(k.name.c_str()), f.toast("Name copied");
-    if (!k.file.empty() && ImGui::MenuItem("Copy path")) ImGui::SetClipboardText(k.file.c_str()), f.toast("Path copied");
+    if (!k.file.empty() && ImGui::MenuItem("Copy path"))
+      ImGui::SetClipboardText(k.file.c_str()), f.toast("Path copied");
     if (chosen && ImGui::MenuItem("Show source")) f.show("Source");
     ImGui::EndPopup();
   }
 
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  if (chosen) draw->AddRectFilled({at.x, at.y + pad * 0.5f}, {at.x + em * 0.18f, at.y + height - pad * 0.5f}, packed(t.kernel), em * 0.1f);
+  if (chosen)
+    draw->AddRectFilled({at.x, at.y + pad * 0.5f}, {at.x + em * 0.18f, at.y + height - pad * 0.5f}, packed(t.kernel),
+                        em * 0.1f);
   if (index < 9) {
     const char key[2] = {static_cast<char>('1' + index), 0};
     draw->AddText({at.x + em * 0.65f, at.y + pad}, packed(t.dim), key);
   }
   float x = at.x + indent;
-  draw->AddText(t.code_font, em, {x, at.y + pad}, packed(!k.available ? t.dim : chosen ? t.kernel : t.text), k.name.c_str());
+  draw->AddText(t.code_font, em, {x, at.y + pad},
+                packed(!k.available ? t.dim
+                       : chosen     ? t.kernel
+                                    : t.text),
+                k.name.c_str());
   x += t.code_font->CalcTextSizeA(em, FLT_MAX, 0, k.name.c_str()).x + em * 0.6f;
   for (const auto& need : k.requires_hardware) {
     if (x + ImGui::CalcTextSize(need.c_str()).x + em > at.x + width) break;  // the tooltip has them all
     x += chip({x, at.y + pad - em * 0.1f}, need, k.available ? t.dim : t.warning) + em * 0.3f;
   }
-  draw->AddText(ImGui::GetFont(), em, {at.x + indent, at.y + pad + line}, packed(chosen ? t.text : t.dim), idea.data(), idea.data() + idea.size(), wrap);
+  draw->AddText(ImGui::GetFont(), em, {at.x + indent, at.y + pad + line}, packed(chosen ? t.text : t.dim), idea.data(),
+                idea.data() + idea.size(), wrap);
   if (chosen && !k.home_preset.empty()) {
     ImGui::Indent(indent);
     home_buttons(f, k);
@@ -123,7 +135,9 @@ void compare_with(Frame& f) {
   const Theme& t = f.theme;
   const Report* r = f.report();
   heading(t, "Compare with");
-  tooltip(t, "Whose time and error are shown beside the kernel's. The verdict rests on the oracle alone, whatever is chosen here.");
+  tooltip(t,
+          "Whose time and error are shown beside the kernel's. The verdict rests on the oracle alone, whatever is "
+          "chosen here.");
   auto choice = [&](const std::string& name, const std::string& status, const std::string& reason, int key) {
     const bool here = reason.empty();
     ImGui::PushID(name.c_str());
@@ -133,12 +147,15 @@ void compare_with(Frame& f) {
     ImGui::PopFont();
     ImGui::EndDisabled();
     if (key <= 9) {
-      static constexpr const char* keys[] = {"Shift+1", "Shift+2", "Shift+3", "Shift+4", "Shift+5", "Shift+6", "Shift+7", "Shift+8", "Shift+9"};
+      static constexpr const char* keys[] = {"Shift+1", "Shift+2", "Shift+3", "Shift+4", "Shift+5",
+                                             "Shift+6", "Shift+7", "Shift+8", "Shift+9"};
       tooltip(t, keys[key - 1]);
     }
     ImGui::Indent(ImGui::GetFrameHeight() + ImGui::GetStyle().ItemInnerSpacing.x);
     dim_text(t, here ? status : reason);
-    if (here) explain_item(t, {"Its own largest error as a multiple of the bound, and its median time on this problem.", "max |y − oracle| / bound", "measured on the same inputs"});
+    if (here)
+      explain_item(t, {"Its own largest error as a multiple of the bound, and its median time on this problem.",
+                       "max |y − oracle| / bound", "measured on the same inputs"});
     ImGui::Unindent(ImGui::GetFrameHeight() + ImGui::GetStyle().ItemInnerSpacing.x);
     ImGui::PopID();
   };
@@ -151,10 +168,16 @@ void compare_with(Frame& f) {
       any = true;
       std::string status;
       if (ref.max_bound_ratio) status = "error " + value_text(*ref.max_bound_ratio) + " of the bound";
-      if (ref.median_ms) status += (status.empty() ? "" : ", ") + time_text(*ref.median_ms) + (r->device_kind == "emulator" ? " on the CPU" : "");
+      if (ref.median_ms)
+        status += (status.empty() ? "" : ", ") + time_text(*ref.median_ms) +
+                  (r->device_kind == "emulator" ? " on the CPU" : "");
       if (!ref.what_ran.empty()) status += (status.empty() ? "" : "\n") + ref.what_ran;
       const bool ran = ref.max_abs || ref.median_ms;
-      choice(ref.name, status, ran ? "" : ref.reason.empty() ? r->final ? "did not run" : "not run yet" : ref.reason, key++);
+      choice(ref.name, status,
+             ran                  ? ""
+             : ref.reason.empty() ? r->final ? "did not run" : "not run yet"
+                                  : ref.reason,
+             key++);
     }
   if (any) return;
   for (const auto& k : f.bench.kernels())
@@ -166,7 +189,8 @@ void compare_with(Frame& f) {
 void draw_kernels(Frame& f) {
   const auto& all = f.bench.kernels();
   if (all.empty()) {
-    empty_state(f.theme, "No kernels yet", "The engine is starting; its list comes in a moment. The log says what goes wrong, if it does not.");
+    empty_state(f.theme, "No kernels yet",
+                "The engine is starting; its list comes in a moment. The log says what goes wrong, if it does not.");
     return;
   }
   bool known = false;

@@ -84,13 +84,14 @@ void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, con
   if (!numbers || numbers->key != tile.key) return;
   ImGui::PushFont(f.theme.code_font, ImGui::GetStyle().FontSizeBase * 0.85f);
   float font_h = ImGui::GetFontSize();
+  // As many digits as fit with sign, point and leading zeros; the same in all cells.
+  int digits = std::clamp(static_cast<int>(w / ImGui::CalcTextSize("0").x) - 5, 1, 7);
   for (int64_t r = r0; r < r1; r++)
     for (int64_t c = c0; c < c1; c++) {
       const double* v = numbers->at(r, c);
       if (!v) continue;
-      std::string text = value_text(v[static_cast<size_t>(quantity)]);
+      std::string text = fmt::format("{:.{}g}", v[static_cast<size_t>(quantity)], digits);
       ImVec2 need = ImGui::CalcTextSize(text.c_str());
-      if (need.x > w - em * 0.2f) text = fmt::format("{:.2g}", v[static_cast<size_t>(quantity)]), need = ImGui::CalcTextSize(text.c_str());
       if (need.x > w) continue;
       // Black or white, by the lightness of the cell below.
       double t = place_on(tile.paint, v[static_cast<size_t>(quantity)]);
@@ -145,6 +146,7 @@ void interact(Frame& f, const Mapping& m, Extent e) {
     View v = f.view;
     v.selected = under;
     f.view_to(v);
+    f.show("Explain");
   }
   if (!ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
     f.wish([under](Workbench& b) { b.want_hover(under); });

@@ -36,9 +36,11 @@ void toolbar(Frame& f, const Report& r) {
   View v = f.view;
   const char* classes = "classes";
   float need = em * 16;
-  if (ImGui::GetContentRegionAvail().x > 0) ImGui::SameLine();
-  float right = ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - need;
-  if (right > ImGui::GetCursorPosX()) ImGui::SetCursorPosX(right);
+  // On the same line at its right end, or on one of its own.
+  ImGui::SameLine();
+  float room = ImGui::GetContentRegionAvail().x;
+  if (room >= need) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - need);
+  else ImGui::NewLine();
   if (ImGui::Checkbox(classes, &v.show_classes)) f.view_to(v);
   tooltip(f.theme, "Tint positions by their polyphase class (j + p) mod s, and hatch those that no tap reaches (structural zeros). Seen when positions are at least 3 pixels wide.");
   ImGui::SameLine();

@@ -1,10 +1,9 @@
-// What the plots of several panels share. Their axes are fixed: a wheel over a plot scrolls the panel. Logarithmic axes are plain
-// ones of log10, so that a tick is a decade.
+// What the plots of several panels share. Their axes are fixed: a wheel over a plot scrolls the panel. Logarithmic axes
+// are plain ones of log10, so that a tick is a decade.
 #pragma once
-#include <implot.h>
-
 #include <array>
 #include <cmath>
+#include <implot.h>
 #include <string>
 #include <vector>
 
@@ -12,8 +11,9 @@
 
 namespace convscope::ui::plots {
 
-inline constexpr ImPlotFlags fixed = ImPlotFlags_CanvasOnly | ImPlotFlags_NoInputs;
-inline constexpr ImPlotAxisFlags axis = ImPlotAxisFlags_NoMenus | ImPlotAxisFlags_NoSideSwitch | ImPlotAxisFlags_NoHighlight;
+inline constexpr ImPlotFlags fixed = ImPlotFlags_CanvasOnly | ImPlotFlags_NoInputs | ImPlotFlags_NoFrame;
+inline constexpr ImPlotAxisFlags axis =
+    ImPlotAxisFlags_NoMenus | ImPlotAxisFlags_NoSideSwitch | ImPlotAxisFlags_NoHighlight;
 inline constexpr ImPlotAxisFlags bare = axis | ImPlotAxisFlags_NoGridLines | ImPlotAxisFlags_NoTickMarks;
 
 inline ImPlotSpec line(const ImVec4& colour, float weight = 1.5f) {
@@ -26,7 +26,9 @@ inline ImPlotSpec fill(const ImVec4& colour, float alpha = 1) {
   s.FillColor = s.LineColor = colour, s.FillAlpha = alpha, s.LineWeight = 0;
   return s;
 }
-inline void mark_x(const char* id, double x, const ImVec4& colour, float weight = 1) { ImPlot::PlotInfLines(id, &x, 1, line(colour, weight)); }
+inline void mark_x(const char* id, double x, const ImVec4& colour, float weight = 1) {
+  ImPlot::PlotInfLines(id, &x, 1, line(colour, weight));
+}
 
 // Between BeginPlot and EndPlot: where the mouse points in the plot, if it does.
 inline bool pointed(ImPlotPoint& at) {

@@ -13,10 +13,7 @@ namespace convscope::ui {
 namespace {
 
 // A number that is being changed may be illegal for a while: then it is a draft, and the last legal problem stays shown.
-void offer(Frame& f, const char* field, ConvProblem p) {
-  // The output padding follows down when stride and dilation leave no room for it.
-  std::string_view changed = field;
-  if (changed == "stride" || changed == "dilation") p.output_padding = std::min(p.output_padding, std::max<int64_t>(0, std::max(p.stride, p.dilation) - 1));
+void offer(Frame& f, const ConvProblem& p) {
   if (auto broken = check(p)) {
     f.draft.problem = p;
     f.draft.field = broken->field();
@@ -28,8 +25,7 @@ void offer(Frame& f, const char* field, ConvProblem p) {
 }
 
 void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
-  ConvProblem p = shown;
-  int64_t value = p.*field.value;
+  int64_t value = shown.*field.value;
   Span span = slider_span(f.document.problem, field.value);
   span.high = std::max(span.high, value);
   ImGui::PushID(field.name);
@@ -57,10 +53,7 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   ImGui::SameLine(0, em * 0.25f);
   if (ImGui::Button("+", {step, 0})) value++, changed = true;
   ImGui::PopItemFlag();
-  if (changed) {
-    p.*field.value = value;
-    offer(f, field.name, p);
-  }
+  if (changed) offer(f, with(shown, field.value, value));
   ImGui::PopID();
 }
 
@@ -124,14 +117,14 @@ void draw_problem(Frame& f) {
     ImGui::TextUnformatted("bias");
     ImGui::TableNextColumn();
     ConvProblem p = shown;
-    if (ImGui::Checkbox("##bias", &p.bias)) offer(f, "bias", p);
+    if (ImGui::Checkbox("##bias", &p.bias)) offer(f, p);
     ImGui::SameLine(0, ImGui::GetFontSize());
     ImGui::SetNextItemWidth(-FLT_MIN);
     const char* types[] = {"f32", "f64"};
     int type = p.dtype == DType::f64 ? 1 : 0;
     if (ImGui::Combo("##dtype", &type, types, 2)) {
       p.dtype = type ? DType::f64 : DType::f32;
-      offer(f, "dtype", p);
+      offer(f, p);
     }
     tooltip(f.theme, "Element type of all tensors: f32 (single) or f64 (double).");
     ImGui::EndTable();

@@ -1,14 +1,12 @@
 // How the errors are spread: against each element's bound, against any tolerance, against the size of the value.
-#include "kernels/verify/statistics.h"
-
+#include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "app/model/paint.h"
 #include "app/ui/panel.h"
+#include "app/ui/panels/error_spread.h"
 #include "app/ui/panels/plots.h"
 #include "app/ui/widgets.h"
 #include "kernels/problem/dtype.h"
@@ -16,81 +14,10 @@
 namespace convscope::ui {
 namespace {
 
-// What is drawn, made once for each result.
-struct Spread {
-  std::string key;
-  // |error|/bound in fifths of a decade: places, log10 of counts
-  std::vector<double> within_at, within, above_at, above;
-  int low = -4, high = 2;  // decades with elements, at least these
-  double tallest = 1, below = 0;
-  double quantiles[5] = {};
-  std::vector<double> tolerance, share;  // log10 t, share that fails
-  int share_low = -8, share_high = 1;
-  int magnitude_low = 0, magnitude_high = 0, error_low = 0, error_high = 0;  // bins of the joint counts that hold something
-  double densest = 0, joint_sum = 0;
-};
-constexpr double quantile_at[5] = {0.5, 0.9, 0.99, 0.999, 1};
-constexpr const char* quantile_name[5] = {"p50", "p90", "p99", "p99.9", "max"};
-constexpr int merged = 4;  // bins a bar
-
-Spread spread_of(const Statistics& s) {
-  Spread d;
-  d.key = s.key;
-  const auto& b = s.ratio_bins;
-  const double width = static_cast<double>(merged) / b.per_decade;
-  d.below = s.ratio.empty() ? 0 : s.ratio[0] - static_cast<double>(s.zero);
-  int least = b.high_decade, most = b.low_decade;
-  for (int i = 0; i + merged <= b.count(); i += merged) {
-    double n = 0;
-    for (int k = 0; k < merged; k++) n += s.ratio[static_cast<size_t>(i + k) + 1];
-    if (n == 0) continue;
-    double at = b.low_decade + (i + merged / 2.0) / b.per_decade;
-    (at < 0 ? d.within_at : d.above_at).push_back(at);
-    (at < 0 ? d.within : d.above).push_back(std::log10(n) + 0.3);  // so that one element is a bar, too
-    d.tallest = std::max(d.tallest, n);
-    least = std::min(least, static_cast<int>(std::floor(at - width / 2))), most = std::max(most, static_cast<int>(std::ceil(at + width / 2)));
-  }
-  d.low = std::max(b.low_decade, std::min(d.low, least)), d.high = std::min(b.high_decade, std::max(d.high, most));
-  for (size_t q = 0; q < 5; q++) d.quantiles[q] = s.ratio_quantile(quantile_at[q]);
-
-  const auto& g = s.gate_bins;
-  double failing = static_cast<double>(s.not_finite), all = std::max<double>(1, static_cast<double>(s.elements));
-  d.tolerance.resize(static_cast<size_t>(g.count()) + 1), d.share.resize(d.tolerance.size());
-  for (int i = g.count(); i >= 0; i--) {
-    if (i < g.count()) failing += s.gate[static_cast<size_t>(i) + 1];
-    d.tolerance[static_cast<size_t>(i)] = g.low_decade + static_cast<double>(i) / g.per_decade;
-    d.share[static_cast<size_t>(i)] = 100 * failing / all;
-    if (i < g.count() && s.gate[static_cast<size_t>(i) + 1] > 0) {
-      d.share_low = std::min(d.share_low, g.low_decade + i / g.per_decade);
-      d.share_high = std::max(d.share_high, g.low_decade + (i + g.per_decade) / g.per_decade);
-    }
-  }
-
-  const int m = s.magnitude_bins.count(), e = s.error_bins.count();
-  d.magnitude_low = m, d.error_low = e;
-  for (int i = 0; i < m; i++)
-    for (int k = 0; k < e; k++) {
-      double n = s.joint[static_cast<size_t>(i * e + k)];
-      if (n <= 0) continue;
-      d.densest = std::max(d.densest, n), d.joint_sum += n;
-      d.magnitude_low = std::min(d.magnitude_low, i), d.magnitude_high = std::max(d.magnitude_high, i + 1);
-      d.error_low = std::min(d.error_low, k), d.error_high = std::max(d.error_high, k + 1);
-    }
-  return d;
-}
-
 const Spread& spread(const Statistics& s) {
   static Spread made;
   if (made.key != s.key) made = spread_of(s);
   return made;
-}
-
-std::string bins_csv(const char* what, const std::vector<double>& counts, const StatisticsBins& b) {
-  std::string out = fmt::format("{}_above,{}_to,elements\n", what, what);
-  for (size_t i = 0; i < counts.size(); i++)
-    if (counts[i] > 0)
-      out += fmt::format("{:g},{:g},{:.0f}\n", i ? b.edge(static_cast<int>(i) - 1) : 0.0, b.edge(static_cast<int>(i)), counts[i]);
-  return out;
 }
 
 // What is under the mouse, then what the plot is.
@@ -115,11 +42,16 @@ void ratio_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   static constexpr double at[] = {0.3, 1.3, 2.3, 3.3, 4.3, 5.3, 6.3, 7.3, 8.3, 9.3};
   static constexpr const char* names[] = {"1", "10", "100", "1e3", "1e4", "1e5", "1e6", "1e7", "1e8", "1e9"};
   ImPlot::SetupAxisTicks(ImAxis_Y1, at, std::min(10, static_cast<int>(top - 0.3) + 1), names);
-  if (!d.within.empty()) ImPlot::PlotBars("within", d.within_at.data(), d.within.data(), static_cast<int>(d.within.size()), width, plots::fill(t.right, 0.85f));
-  if (!d.above.empty()) ImPlot::PlotBars("above", d.above_at.data(), d.above.data(), static_cast<int>(d.above.size()), width, plots::fill(t.wrong, 0.85f));
+  if (!d.within.empty())
+    ImPlot::PlotBars("within", d.within_at.data(), d.within.data(), static_cast<int>(d.within.size()), width,
+                     plots::fill(t.right, 0.85f));
+  if (!d.above.empty())
+    ImPlot::PlotBars("above", d.above_at.data(), d.above.data(), static_cast<int>(d.above.size()), width,
+                     plots::fill(t.wrong, 0.85f));
   plots::mark_x("bound", 0, t.text, 1.5f);
   ImPlot::Annotation(0, top, t.background, {t.em * 0.3f, t.em * 0.2f}, true, "at the bound");
-  if (d.high == s.ratio_bins.high_decade && s.ratio.back() > 0) ImPlot::Annotation(d.high, top / 2, t.background, {-t.em * 0.6f, 0}, true, "and beyond");
+  if (d.high == s.ratio_bins.high_decade && s.ratio.back() > 0)
+    ImPlot::Annotation(d.high, top / 2, t.background, {-t.em * 0.6f, 0}, true, "and beyond");
   ImPlotPoint p;
   if (plots::pointed(p)) {
     int bar = static_cast<int>(std::floor((p.x - s.ratio_bins.low_decade) * s.ratio_bins.per_decade / merged)) * merged;
@@ -127,10 +59,13 @@ void ratio_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
       double n = 0;
       for (int k = 0; k < merged; k++) n += s.ratio[static_cast<size_t>(bar + k) + 1];
       const bool last = bar + merged == s.ratio_bins.count();
-      read_out(t,
-               fmt::format("{} elements ({})\nabove {:.2g}{}", grouped(static_cast<int64_t>(n)), percent_text(n / std::max<double>(1, static_cast<double>(s.elements))),
-                           s.ratio_bins.edge(bar), last ? ", and all beyond" : fmt::format(", to {:.2g}", s.ratio_bins.edge(bar + merged))),
-               "Error of each element as a multiple of its own rounding bound, on logarithmic axes. Above 1 an element fails. Counted over all elements.");
+      read_out(
+          t,
+          fmt::format("{} elements ({})\nabove {:.2g}{}", grouped(static_cast<int64_t>(n)),
+                      percent_text(n / std::max<double>(1, static_cast<double>(s.elements))), s.ratio_bins.edge(bar),
+                      last ? ", and all beyond" : fmt::format(", to {:.2g}", s.ratio_bins.edge(bar + merged))),
+          "Error of each element as a multiple of its own rounding bound, on logarithmic axes. Above 1 an element "
+          "fails. Counted over all elements.");
     }
   }
   ImPlot::EndPlot();
@@ -143,14 +78,25 @@ void ratio_figures(Frame& f, const Statistics& s, const Spread& d) {
   const char* counted = "counted over all elements, in bins of 1/20 decade";
   for (size_t q = 0; q < 5; q++) {
     const double v = d.quantiles[q], most = s.ratio_bins.edge(s.ratio_bins.count());
-    const About about{q < 4 ? "This share of all finite elements has an error of at most so many bounds." : "No finite element has an error of more bounds than this.", "|y − ref| / bound", counted};
-    figure(t, quantile_name[q], v == 0 ? "exact" : v >= most ? fmt::format("> {:.0e}", most) : fmt::format("{:.2g}", v), about, v > 1 ? &t.wrong : &t.right);
+    const About about{q < 4 ? "This share of all finite elements has an error of at most so many bounds."
+                            : "No finite element has an error of more bounds than this.",
+                      "|y − ref| / bound", counted};
+    figure(t, quantile_name[q],
+           v == 0      ? "exact"
+           : v >= most ? fmt::format("> 1e{}", s.ratio_bins.high_decade)
+                       : fmt::format("{:.2g}", v),
+           about, v > 1 ? &t.wrong : &t.right);
   }
-  figure(t, "exact", fmt::format("{} ({})", grouped(s.zero), percent_text(static_cast<double>(s.zero) / std::max<double>(1, static_cast<double>(s.elements)))),
-         {"Elements that equal the oracle rounded to the output's type. They have no place on a logarithmic axis.", "y = ref", counted});
+  figure(t, "exact",
+         fmt::format("{} ({})", grouped(s.zero),
+                     percent_text(static_cast<double>(s.zero) / std::max<double>(1, static_cast<double>(s.elements)))),
+         {"Elements that equal the oracle rounded to the output's type. They have no place on a logarithmic axis.",
+          "y = ref", counted});
   if (d.below > 0)
-    figure(t, "at most 1e-8", grouped(static_cast<int64_t>(d.below)), {"Elements whose error is not zero, but left of the plot.", "0 < |y − ref| / bound ≤ 1e-8", counted});
-  figure(t, "not finite", grouped(s.not_finite), {"NaN, infinite or never written. They fail every gate.", "", counted}, s.not_finite ? &t.wrong : nullptr);
+    figure(t, "at most 1e-8", grouped(static_cast<int64_t>(d.below)),
+           {"Elements whose error is not zero, but left of the plot.", "0 < |y − ref| / bound ≤ 1e-8", counted});
+  figure(t, "not finite", grouped(s.not_finite), {"NaN, infinite or never written. They fail every gate.", "", counted},
+         s.not_finite ? &t.wrong : nullptr);
   end_figures();
 }
 
@@ -163,43 +109,54 @@ void gate_part(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   const Theme& t = f.theme;
   const auto& b = s.gate_bins;
   const double tolerance = f.document.atol > 0 ? f.document.atol : b.edge(0);
-  int step = std::clamp(static_cast<int>(std::lround((std::log10(tolerance) - b.low_decade) * b.per_decade)), 0, b.count());
+  int step =
+      std::clamp(static_cast<int>(std::lround((std::log10(tolerance) - b.low_decade) * b.per_decade)), 0, b.count());
   const double fails = s.failing_at(tolerance), all = std::max<double>(1, static_cast<double>(s.elements));
   ImGui::PushStyleColor(ImGuiCol_Text, fails > 0 ? t.wrong : t.right);
-  wrapped(fails > 0 ? fmt::format("t = {}: {} elements ({}) fail", value_text(tolerance), grouped(static_cast<int64_t>(fails)), percent_text(fails / all))
-                    : fmt::format("t = {}: no element of {} fails", value_text(tolerance), grouped(s.elements)));
+  wrapped(fails > 0 ? fmt::format("t = {:.3g}: {} elements ({}) fail", tolerance, grouped(static_cast<int64_t>(fails)),
+                                  percent_text(fails / all))
+                    : fmt::format("t = {:.3g}: no element of {} fails", tolerance, grouped(s.elements)));
   ImGui::PopStyleColor();
   ImGui::SetNextItemWidth(-FLT_MIN);
   if (ImGui::SliderInt("##tolerance", &step, 0, b.count(), "", ImGuiSliderFlags_NoInput)) set_tolerance(f, s, step);
-  explain_item(t, {"Tolerance of the gate that stands beside the verdict; it never replaces it. Twenty steps a decade, at which counts are exact.", "|y − ref| > t·(1 + |ref|)",
-                   "set by hand; one step of undo a drag"});
-  if (f.document.atol != f.document.rtol) dim_text(t, fmt::format("Your gate has atol {} and rtol {}; the slider sets both.", value_text(f.document.atol), value_text(f.document.rtol)));
+  explain_item(t, {"Tolerance of the gate that stands beside the verdict; it never replaces it. Twenty steps a decade, "
+                   "at which counts are exact.",
+                   "|y − ref| > t·(1 + |ref|)", "set by hand; one step of undo a drag"});
+  if (f.document.atol != f.document.rtol)
+    dim_text(t, fmt::format("Your gate has atol {} and rtol {}; the slider sets both.", value_text(f.document.atol),
+                            value_text(f.document.rtol)));
 
   size.y = std::max(size.y - ImGui::GetFrameHeightWithSpacing() - ImGui::GetTextLineHeightWithSpacing(), t.em * 8);
   if (!ImPlot::BeginPlot("##gate", size, plots::fixed)) return;
   double at = std::log10(tolerance);
-  const int low = std::min(d.share_low, static_cast<int>(std::floor(at))), high = std::max(d.share_high, static_cast<int>(std::ceil(at)));
+  const int low = std::min(d.share_low, static_cast<int>(std::floor(at))),
+            high = std::max(d.share_high, static_cast<int>(std::ceil(at)));
   ImPlot::SetupAxes("tolerance t", "fail, %", plots::axis, plots::axis);
   ImPlot::SetupAxesLimits(low - 0.1, high + 0.1, 0, 105, ImPlotCond_Always);
   plots::decades(ImAxis_X1, low, high, size.x - t.em * 4);
   const int first = std::clamp(step, 0, b.count());
-  ImPlot::PlotShaded("fails at t", d.tolerance.data() + first, d.share.data() + first, b.count() - first + 1, 0, plots::fill(t.wrong, 0.3f));
-  ImPlot::PlotLine("fails", d.tolerance.data(), d.share.data(), static_cast<int>(d.share.size()), plots::line(t.kernel, 2));
+  ImPlot::PlotShaded("fails at t", d.tolerance.data() + first, d.share.data() + first, b.count() - first + 1, 0,
+                     plots::fill(t.wrong, 0.3f));
+  ImPlot::PlotLine("fails", d.tolerance.data(), d.share.data(), static_cast<int>(d.share.size()),
+                   plots::line(t.kernel, 2));
   plots::mark_x("##2", -2, t.dim);
   plots::mark_x("##4", -4, t.dim);
   ImPlot::Annotation(-2, 105, t.background, {t.em * 0.2f, t.em * 1.6f}, true, "1e-2");
   ImPlot::Annotation(-4, 105, t.background, {t.em * 0.2f, t.em * 0.2f}, true, "1e-4");
-  if (ImPlot::DragLineX(0, &at, t.accent, 2, ImPlotDragToolFlags_NoFit)) set_tolerance(f, s, static_cast<int>(std::lround((at - b.low_decade) * b.per_decade)));
+  if (ImPlot::DragLineX(0, &at, t.accent, 2, ImPlotDragToolFlags_NoFit))
+    set_tolerance(f, s, static_cast<int>(std::lround((at - b.low_decade) * b.per_decade)));
   ImPlotPoint p;
   if (plots::pointed(p)) {
     int i = std::clamp(static_cast<int>(std::lround((p.x - b.low_decade) * b.per_decade)), 0, b.count());
     read_out(t, fmt::format("t = {:.3g}: {} fail", b.edge(i), percent_text(d.share[static_cast<size_t>(i)] / 100)),
-             "Share of all elements that a gate atol = rtol = t rejects, and what is not finite. Drag the line to set t. The usual gates are marked.");
+             "Share of all elements that a gate atol = rtol = t rejects, and what is not finite. Drag the line to set "
+             "t. The usual gates are marked.");
   }
   ImPlot::EndPlot();
   copy_menu(f, "copy-gate", [&] {
     std::string out = "tolerance,failing,failing_percent\n";
-    for (int i = 0; i <= b.count(); i++) out += fmt::format("{:g},{:.0f},{:g}\n", b.edge(i), s.failing_at(b.edge(i)), d.share[static_cast<size_t>(i)]);
+    for (int i = 0; i <= b.count(); i++)
+      out += fmt::format("{:g},{:.0f},{:g}\n", b.edge(i), s.failing_at(b.edge(i)), d.share[static_cast<size_t>(i)]);
     return out;
   });
 }
@@ -207,7 +164,9 @@ void gate_part(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
 void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   const Theme& t = f.theme;
   if (d.densest <= 0) {
-    dim_text(t, "No element has both an error and a reference between 1e-6 and 1e6: nothing to plot error against magnitude.");
+    dim_text(
+        t,
+        "No element has both an error and a reference between 1e-6 and 1e6: nothing to plot error against magnitude.");
     return;
   }
   if (!ImPlot::BeginPlot("##joint", size, plots::fixed)) return;
@@ -228,8 +187,10 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
     for (int e = d.error_low; e < d.error_high; e++) {
       double n = s.joint[static_cast<size_t>(m * eb.count() + e)];
       if (n <= 0) continue;
-      ImVec2 a = ImPlot::PlotToPixels(place(mb, m), place(eb, e + 1)), z = ImPlot::PlotToPixels(place(mb, m + 1), place(eb, e));
-      draw->AddRectFilled({std::floor(a.x), std::floor(a.y)}, {std::floor(z.x), std::floor(z.y)}, colour(map, (std::log10(n) + 0.3) * scale, t.light));
+      ImVec2 a = ImPlot::PlotToPixels(place(mb, m), place(eb, e + 1)),
+             z = ImPlot::PlotToPixels(place(mb, m + 1), place(eb, e));
+      draw->AddRectFilled({std::floor(a.x), std::floor(a.y)}, {std::floor(z.x), std::floor(z.y)},
+                          colour(map, (std::log10(n) + 0.3) * scale, t.light));
     }
   ImPlot::PopPlotClipRect();
   // The gate t·(1 + |ref|), and half a unit in the last place of the reference.
@@ -245,26 +206,33 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   ImPlot::PlotLine("roundoff", ux, uy, 2, plots::line(t.dim, 1));
   ImPlot::PushStyleColor(ImPlotCol_InlayText, t.dim);
   const double name_at = std::max(y0 - u, x0) + 0.5;
-  if (name_at < x1 && name_at + u < y1) ImPlot::PlotText("u·|reference|", name_at, name_at + u, {t.em * 3.6f, t.em * 0.3f});
+  if (name_at < x1 && name_at + u < y1)
+    ImPlot::PlotText("u·|reference|", name_at, name_at + u, {t.em * 3.6f, t.em * 0.3f});
   ImPlot::PopStyleColor();
   ImPlotPoint p;
   if (plots::pointed(p)) {
-    int m = static_cast<int>(std::floor((p.x - mb.low_decade) * mb.per_decade)), e = static_cast<int>(std::floor((p.y - eb.low_decade) * eb.per_decade));
-    double n = m >= 0 && m < mb.count() && e >= 0 && e < eb.count() ? s.joint[static_cast<size_t>(m * eb.count() + e)] : 0;
+    int m = static_cast<int>(std::floor((p.x - mb.low_decade) * mb.per_decade)),
+        e = static_cast<int>(std::floor((p.y - eb.low_decade) * eb.per_decade));
+    double n =
+        m >= 0 && m < mb.count() && e >= 0 && e < eb.count() ? s.joint[static_cast<size_t>(m * eb.count() + e)] : 0;
     read_out(t,
-             fmt::format("{} elements\n|reference| {:.2g} to {:.2g}\n|error| {:.2g} to {:.2g}", grouped(static_cast<int64_t>(n)), mb.edge(m), mb.edge(m + 1), eb.edge(e), eb.edge(e + 1)),
-             "Finite elements with an error, by the size of the reference; colour is the logarithm of their number. Blue line: your gate. Grey line: u·|reference|, half a unit in the last place.");
+             fmt::format("{} elements\n|reference| {:.2g} to {:.2g}\n|error| {:.2g} to {:.2g}",
+                         grouped(static_cast<int64_t>(n)), mb.edge(m), mb.edge(m + 1), eb.edge(e), eb.edge(e + 1)),
+             "Finite elements with an error, by the size of the reference; colour is the logarithm of their number. "
+             "Blue line: your gate. Grey line: u·|reference|, half a unit in the last place.");
   }
   ImPlot::EndPlot();
   copy_menu(f, "copy-joint", [&] {
     std::string out = "reference_above,error_above,elements\n";
     for (int m = 0; m < mb.count(); m++)
       for (int e = 0; e < eb.count(); e++)
-        if (double n = s.joint[static_cast<size_t>(m * eb.count() + e)]; n > 0) out += fmt::format("{:g},{:g},{:.0f}\n", mb.edge(m), eb.edge(e), n);
+        if (double n = s.joint[static_cast<size_t>(m * eb.count() + e)]; n > 0)
+          out += fmt::format("{:g},{:g},{:.0f}\n", mb.edge(m), eb.edge(e), n);
     return out;
   });
   if (double apart = static_cast<double>(s.elements - s.zero - s.not_finite) - d.joint_sum; apart > 0)
-    dim_text(t, fmt::format("{} elements with an error are not in the plot: reference 0, or beyond its ends.", grouped(static_cast<int64_t>(apart))));
+    dim_text(t, fmt::format("{} elements with an error are not in the plot: reference 0, or beyond its ends.",
+                            grouped(static_cast<int64_t>(apart))));
 }
 
 }  // namespace
@@ -274,15 +242,20 @@ void draw_statistics(Frame& f) {
   const Report* r = f.picture();
   const Statistics* s = f.bench.statistics();
   if (!r) {
-    if (empty_state(t, "No errors to count yet", f.bench.running() ? "The first comparison is on its way." : "Run a kernel to see how its errors are spread.", f.bench.running() ? nullptr : "Run")) f.act("run");
+    if (empty_state(t, "No errors to count yet",
+                    f.bench.running() ? "The first comparison is on its way."
+                                      : "Run a kernel to see how its errors are spread.",
+                    f.bench.running() ? nullptr : "Run"))
+      f.act("run");
     return;
   }
   if (r->final && (!s || s->key != r->key)) f.wish([](Workbench& b) { b.want_statistics(); });
   if (!s) {
-    empty_state(t, "Counting errors", "Every element of the result is counted once; then any tolerance can be read off at once.");
+    empty_state(t, "Counting errors",
+                "Every element of the result is counted once; then any tolerance can be read off at once.");
     return;
   }
-  if (s->gate.empty() || s->ratio.empty()) {
+  if (!whole(*s)) {
     empty_state(t, "Nothing was counted", "The engine gave no counts for this result.");
     return;
   }

@@ -1,9 +1,8 @@
 // How long the kernel takes, beside what else could have done it and beside what the bytes and operations allow.
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
+#include <imgui.h>
 
 #include "app/ui/panel.h"
 #include "app/ui/panels/plots.h"
@@ -33,7 +32,9 @@ Samples samples_of(const Report& r) {
   s.at.resize(bins), s.hot.resize(bins), s.cold.resize(bins);
   for (int i = 0; i < bins; i++) s.at[static_cast<size_t>(i)] = s.low + (i + 0.5) * s.width;
   auto count = [&](const std::vector<double>& from, std::vector<double>& into) {
-    for (double v : from) s.tallest = std::max(s.tallest, ++into[static_cast<size_t>(std::clamp(static_cast<int>((v - s.low) / s.width), 0, bins - 1))]);
+    for (double v : from)
+      s.tallest = std::max(
+          s.tallest, ++into[static_cast<size_t>(std::clamp(static_cast<int>((v - s.low) / s.width), 0, bins - 1))]);
   };
   count(hot, s.hot), count(cold, s.cold);
   std::vector<double> sorted = hot;
@@ -42,11 +43,16 @@ Samples samples_of(const Report& r) {
   return s;
 }
 
-std::string factor_text(double f) { return f >= 100 ? fmt::format("{:.0f}×", f) : f >= 10 ? fmt::format("{:.1f}×", f) : fmt::format("{:.2f}×", f); }
+std::string factor_text(double f) {
+  return f >= 100 ? fmt::format("{:.0f}×", f) : f >= 10 ? fmt::format("{:.1f}×", f) : fmt::format("{:.2f}×", f);
+}
 
 bool emulated(const Report& r) { return r.timing.source == "emulated"; }
 
-std::string source_of(const Report& r) { return emulated(r) ? "emulated: host time of the CPU emulator, says nothing of a GPU" : "measured on " + (r.device_name.empty() ? "the GPU" : r.device_name); }
+std::string source_of(const Report& r) {
+  return emulated(r) ? "emulated: host time of the CPU emulator, says nothing of a GPU"
+                     : "measured on " + (r.device_name.empty() ? "the GPU" : r.device_name);
+}
 
 void head(Frame& f, const Report& r) {
   const Theme& t = f.theme;
@@ -54,7 +60,15 @@ void head(Frame& f, const Report& r) {
   ImGui::PushFont(t.code_font, ImGui::GetStyle().FontSizeBase * 1.7f);
   ImGui::TextColored(emulated(r) ? t.dim : t.kernel, "%s", time_text(*m.median_ms).c_str());
   ImGui::PopFont();
-  explain_item(t, {"Median time of one run of the kernel, launches and nothing else, with its data in the cache from the run before.", "median of the samples", emulated(r) ? "emulated" : "measured with GPU events"});
+  const About about{
+      "Median time of one run of the kernel, launches and nothing else, with its data in the cache from the run "
+      "before.",
+      "median of the samples", emulated(r) ? "emulated" : "measured with GPU events"};
+  explain_item(t, about);
+  ImGui::SameLine(0, t.em * 0.5f);
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + t.em * 0.75f);
+  ImGui::TextDisabled("median");
+  explain_item(t, about);
   if (emulated(r)) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
     wrapped(source_of(r));
@@ -70,19 +84,34 @@ void figures(Frame& f, const Report& r) {
   const char* source = emulated(r) ? "emulated" : "measured";
   if (begin_figures("times")) {
     if (m.min_ms) figure(t, "shortest", time_text(*m.min_ms), {"The shortest sample.", "min of the samples", source});
-    if (m.noise_pct) figure(t, "noise", fmt::format("± {:.2g} %", *m.noise_pct), {"Half of all samples lie within this of the median.", "(p75 − p25) / 2 / median", source});
-    figure(t, "samples", grouped(static_cast<int64_t>(m.samples_ms.size())), {"Runs that were timed one by one, until the median was known well enough.", "", source});
-    if (m.cold_median_ms) figure(t, "cold median", time_text(*m.cold_median_ms), {"Median with the L2 cache flushed before every sample.", "median of the cold samples", source});
+    if (m.noise_pct)
+      figure(t, "noise", fmt::format("± {:.2g} %", *m.noise_pct),
+             {"Half of all samples lie within this of the median.", "(p75 − p25) / 2 / median", source});
+    figure(t, "samples", grouped(static_cast<int64_t>(m.samples_ms.size())),
+           {"Runs that were timed one by one, until the median was known well enough.", "", source});
+    if (m.cold_median_ms)
+      figure(t, "cold median", time_text(*m.cold_median_ms),
+             {"Median with the L2 cache flushed before every sample.", "median of the cold samples", source});
     if (m.floor_ms)
       figure(t, m.floor_from == "flops" ? "floor (operations)" : "floor (bytes)", time_text(*m.floor_ms),
-             m.floor_from == "flops" ? About{"No kernel of this accuracy can be faster: the exact operations at the peak rate.", "FLOP / peak FLOP/s", "computed from the problem and the device"}
-                                     : About{"No kernel can be faster, unless the data is in the cache: every tensor moved once at the peak rate.", "least bytes / peak bytes/s", "computed from the problem and the device"},
+             m.floor_from == "flops"
+                 ? About{"No kernel of this accuracy can be faster: the exact operations at the peak rate.",
+                         "FLOP / peak FLOP/s", "computed from the problem and the device"}
+                 : About{"No kernel can be faster, unless the data is in the cache: every tensor moved once at the "
+                         "peak rate.",
+                         "least bytes / peak bytes/s", "computed from the problem and the device"},
              &t.floor);
     if (!emulated(r)) {
       double s = *m.median_ms * 1e-3;
-      figure(t, "work", fmt::format("{:.4g} GFLOP/s", r.flops / s * 1e-9), {"Useful operations a second. Taps that fall outside the output or between input elements are not counted.", "2 · exact taps / median", "computed from the measured time"});
+      figure(
+          t, "work",
+          r.flops / s < 1e13 ? fmt::format("{:.4g} GFLOP/s", r.flops / s * 1e-9)
+                             : fmt::format("{:.3g} TFLOP/s", r.flops / s * 1e-12),
+          {"Useful operations a second. Taps that fall outside the output or between input elements are not counted.",
+           "2 · exact taps / median", "computed from the measured time"});
       figure(t, "traffic", fmt::format("{:.4g} GB/s", r.least_bytes / s * 1e-9),
-             {"Least bytes a second: x, w and b read once, y written once. What a kernel really moves may be more.", "least bytes / median", "computed from the measured time"});
+             {"Least bytes a second: x, w and b read once, y written once. What a kernel really moves may be more.",
+              "least bytes / median", "computed from the measured time"});
     }
     end_figures();
   }
@@ -124,7 +153,8 @@ void bars(Frame& f, const Report& r) {
     draw->AddText(font, em, at, packed(b.colour), b.name.c_str());
     float right = at.x + width - t.code_font->CalcTextSizeA(em, FLT_MAX, 0, time.c_str()).x;
     draw->AddText(t.code_font, em, {right, at.y}, packed(t.text), time.c_str());
-    float factor_width = ImGui::CalcTextSize(factor.c_str()).x, name_width = font->CalcTextSizeA(em, FLT_MAX, 0, b.name.c_str()).x;
+    float factor_width = ImGui::CalcTextSize(factor.c_str()).x,
+          name_width = font->CalcTextSizeA(em, FLT_MAX, 0, b.name.c_str()).x;
     const bool fits = right - em * 1.5f - factor_width > at.x + name_width;
     if (fits) draw->AddText({right - em - factor_width, at.y}, packed(t.dim), factor.c_str());
     float top = at.y + em * 1.35f, length = std::max(2.0f, width * static_cast<float>(b.ms / longest));
@@ -134,21 +164,30 @@ void bars(Frame& f, const Report& r) {
     if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) {
       std::string words = fmt::format("{}: {}", b.name, time);
       if (!factor.empty()) words += ", " + factor;
-      if (comparable && &b.name != &floor_name && b.name != r.kernel) words += fmt::format("\n{} takes {} its time", r.kernel, factor_text(*m.median_ms / b.ms));
+      if (comparable && &b.name != &floor_name && b.name != r.kernel)
+        words += fmt::format("\n{} takes {} its time", r.kernel, factor_text(*m.median_ms / b.ms));
       for (const auto& ref : r.references)
         if (ref.name == b.name && !ref.what_ran.empty()) words += "\n" + ref.what_ran;
-      words += &b.name == &floor_name ? "\nsource: computed from the problem and the device" : comparable ? "\nsource: measured on the same device" : "\nsource: measured on the CPU";
+      words += &b.name == &floor_name ? "\nsource: computed from the problem and the device"
+               : comparable           ? "\nsource: measured on the same device"
+                                      : "\nsource: measured on the CPU";
       tooltip(t, words);
     }
     ImGui::PopID();
   }
   if (!comparable) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
-    wrapped(fmt::format("{} has no bar here: its {} are the emulator's, and compare with nothing", r.kernel, time_text(*m.median_ms)));
+    wrapped(fmt::format("{} has no bar: its {} are the emulator's and cannot be compared", r.kernel,
+                        time_text(*m.median_ms)));
     ImGui::PopStyleColor();
   }
-  for (const auto& ref : r.references)
-    if (!ref.median_ms) dim_text(t, fmt::format("{}: {}", ref.name, ref.reason.empty() ? "not timed" : ref.reason));
+  for (const auto& ref : r.references) {
+    if (comparable && ref.median_ms && ref.name == f.document.compare_with)
+      wrapped(
+          fmt::format("{} takes {} the time of {}", r.kernel, factor_text(*m.median_ms / *ref.median_ms), ref.name));
+    if (!ref.median_ms && ref.name != "oracle")
+      dim_text(t, fmt::format("{}: {}", ref.name, ref.reason.empty() ? "not timed" : ref.reason));
+  }
 }
 
 std::string timing_csv(const Report& r) {
@@ -174,22 +213,31 @@ void histogram(Frame& f, const Report& r) {
   ImPlot::SetupAxes(micro ? "µs" : "ms", "samples", plots::axis, plots::axis);
   ImPlot::SetupAxesLimits(s.low, s.high, 0, s.tallest * 1.15, ImPlotCond_Always);
   if (micro)
-    ImPlot::SetupAxisFormat(ImAxis_X1, [](double v, char* out, int size, void*) { return static_cast<int>(fmt::format_to_n(out, static_cast<size_t>(size) - 1, "{:.4g}", v * 1000).out - out); });
+    ImPlot::SetupAxisFormat(ImAxis_X1, [](double v, char* out, int size, void*) {
+      return static_cast<int>(fmt::format_to_n(out, static_cast<size_t>(size) - 1, "{:.4g}", v * 1000).out - out);
+    });
+  if (s.tallest < 5) ImPlot::SetupAxisTicks(ImAxis_Y1, 0, s.tallest, static_cast<int>(s.tallest) + 1);
   if (s.three_quarters > s.quarter) {
     double x[2] = {s.quarter, s.three_quarters}, y[2] = {s.tallest * 1.15, s.tallest * 1.15};
     ImPlot::PlotShaded("half of all", x, y, 2, 0, plots::fill(t.text, 0.08f));
   }
-  if (!r.timing.cold_samples_ms.empty()) ImPlot::PlotBars("cold", s.at.data(), s.cold.data(), static_cast<int>(s.at.size()), s.width * 0.9, plots::fill(t.dim, 0.55f));
-  ImPlot::PlotBars("hot", s.at.data(), s.hot.data(), static_cast<int>(s.at.size()), s.width * 0.9, plots::fill(t.kernel, emulated(r) ? 0.5f : 0.9f));
+  if (!r.timing.cold_samples_ms.empty())
+    ImPlot::PlotBars("cold", s.at.data(), s.cold.data(), static_cast<int>(s.at.size()), s.width * 0.9,
+                     plots::fill(t.dim, 0.55f));
+  ImPlot::PlotBars("hot", s.at.data(), s.hot.data(), static_cast<int>(s.at.size()), s.width * 0.9,
+                   plots::fill(t.kernel, emulated(r) ? 0.5f : 0.9f));
   plots::mark_x("median", *r.timing.median_ms, t.text, 1.5f);
   ImPlot::Annotation(*r.timing.median_ms, s.tallest * 1.15, t.background, {t.em * 0.3f, t.em * 0.2f}, true, "median");
   ImPlotPoint p;
   if (plots::pointed(p) && ImGui::BeginTooltip()) {
-    auto i = static_cast<size_t>(std::clamp(static_cast<int>((p.x - s.low) / s.width), 0, static_cast<int>(s.at.size()) - 1));
+    auto i = static_cast<size_t>(
+        std::clamp(static_cast<int>((p.x - s.low) / s.width), 0, static_cast<int>(s.at.size()) - 1));
     ImGui::PushTextWrapPos(t.em * 22);
     ImGui::Text("%s to %s", time_text(s.at[i] - s.width / 2).c_str(), time_text(s.at[i] + s.width / 2).c_str());
-    ImGui::Text("%.0f samples%s", s.hot[i], r.timing.cold_samples_ms.empty() ? "" : fmt::format(", {:.0f} cold", s.cold[i]).c_str());
-    ImGui::TextDisabled("Every timed run. Half of them lie in the shaded band around the median. %s", source_of(r).c_str());
+    ImGui::Text("%.0f samples%s", s.hot[i],
+                r.timing.cold_samples_ms.empty() ? "" : fmt::format(", {:.0f} cold", s.cold[i]).c_str());
+    ImGui::TextDisabled("Every timed run. Half of them lie in the shaded band around the median. %s",
+                        source_of(r).c_str());
     ImGui::PopTextWrapPos();
     ImGui::EndTooltip();
   }
@@ -206,7 +254,9 @@ void phases(Frame& f, const Report& r) {
   tooltip(t, "What the engine did for this verdict, on the clock on the wall.");
   if (!begin_figures("phase-table")) return;
   for (const auto& p : r.phases)
-    figure(t, p.name.c_str(), time_text(p.seconds * 1000), {"Time of the engine in this phase.", "", "measured on the engine's host"}, p.seconds < 0.01 * all ? &t.dim : nullptr);
+    figure(t, p.name.c_str(), time_text(p.seconds * 1000),
+           {"Time of the engine in this phase.", "", "measured on the engine's host"},
+           p.seconds < 0.01 * all ? &t.dim : nullptr);
   end_figures();
 }
 
@@ -215,7 +265,11 @@ void phases(Frame& f, const Report& r) {
 void draw_timing(Frame& f) {
   const Report* r = f.report();
   if (!r) {
-    if (empty_state(f.theme, "No times yet", f.bench.running() ? "Times come when the result is judged." : "Run a kernel: it is timed after it is judged.", f.bench.running() ? nullptr : "Run")) f.act("run");
+    if (empty_state(f.theme, "No times yet",
+                    f.bench.running() ? "Times come when the result is judged."
+                                      : "Run a kernel: it is timed after it is judged.",
+                    f.bench.running() ? nullptr : "Run"))
+      f.act("run");
     return;
   }
   stale_strip(f);

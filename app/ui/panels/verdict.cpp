@@ -1,9 +1,8 @@
 // The verdict, the layers it rests on, and the figures of the error.
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
+#include <imgui.h>
 
 #include "app/ui/panel.h"
 #include "app/ui/widgets.h"
@@ -12,7 +11,12 @@ namespace convscope::ui {
 namespace {
 
 const char* word_of(const std::string& status) {
-  return status == "right" ? "Right" : status == "wrong" ? "Wrong" : status == "crashed" ? "Crashed" : status == "hung" ? "Hung" : status == "not-run" ? "Not run" : "Being judged";
+  return status == "right"     ? "Right"
+         : status == "wrong"   ? "Wrong"
+         : status == "crashed" ? "Crashed"
+         : status == "hung"    ? "Hung"
+         : status == "not-run" ? "Not run"
+                               : "Being judged";
 }
 
 const ImVec4& colour_of(const Theme& t, const std::string& status) {
@@ -24,12 +28,20 @@ const ImVec4& colour_of(const Theme& t, const std::string& status) {
 const char* about_layer(const std::string& name) {
   if (name == "compile") return "The kernel file is turned into code that this device runs.";
   if (name == "binding") return "Every launch of the plan finds its kernel, and its arguments fit the parameters.";
-  if (name == "shape") return "The output has the problem's length. A kernel that works out another one fails here, and its mathematics is judged on the overlap.";
-  if (name == "memory") return "Run twice over two poisons, between red zones: every output element is written, nothing else is, and the inputs stay as they were.";
+  if (name == "shape")
+    return "The output has the problem's length. A kernel that works out another one fails here, and its mathematics "
+           "is judged on the overlap.";
+  if (name == "memory")
+    return "Run twice over two poisons, between red zones: every output element is written, nothing else is, and the "
+           "inputs stay as they were.";
   if (name == "mathematics")
-    return "Two passes against the double-precision oracle. Exact: small integers, which must come out bit for bit. Rounding: random values, each element within its own bound.";
-  if (name == "determinism") return "Two runs of the same inputs are compared bit for bit; a difference within the bound is order of summation, and is said.";
-  if (name == "speed") return "Says how fast it is. It never changes the verdict, except when a time is less than physics allows.";
+    return "Two passes against the double-precision oracle. Exact: small integers, which must come out bit for bit. "
+           "Rounding: random values, each element within its own bound.";
+  if (name == "determinism")
+    return "Two runs of the same inputs are compared bit for bit; a difference within the bound is order of summation, "
+           "and is said.";
+  if (name == "speed")
+    return "Says how fast it is. It never changes the verdict, except when a time is less than physics allows.";
   return "";
 }
 
@@ -44,9 +56,11 @@ void head(Frame& f, const Report& r) {
                    "judged against the double-precision oracle"});
   if (!r.final) {
     const auto& e = f.bench.engine();
-    wrapped(f.bench.running() ? "being judged: " + (e.phase.empty() ? std::string("…") : e.phase) : "the run was not finished: there is no verdict");
+    wrapped(f.bench.running() ? "being judged: " + (e.phase.empty() ? std::string("…") : e.phase)
+                              : "the run was not finished: there is no verdict");
     if (r.failing)
-      wrapped(*r.failing ? fmt::format("{} of {} elements fail in the first comparison", grouped(*r.failing), grouped(r.elements))
+      wrapped(*r.failing ? fmt::format("{} of {} elements fail in the first comparison", grouped(*r.failing),
+                                       grouped(r.elements))
                          : fmt::format("none of {} elements fails in the first comparison", grouped(r.elements)));
   } else if (!r.sentence.empty()) {
     // The word stands above it already.
@@ -55,16 +69,21 @@ void head(Frame& f, const Report& r) {
       if (s.starts_with(word)) s.remove_prefix(word.size());
     wrapped(s);
   }
-  dim_text(t, fmt::format("{} on {}", r.kernel.empty() ? f.document.kernel : r.kernel, r.device_name.empty() ? "no device" : r.device_name));
+  dim_text(t, fmt::format("{} on {}", r.kernel.empty() ? f.document.kernel : r.kernel,
+                          r.device_name.empty() ? "no device" : r.device_name));
 }
 
 void layers(Frame& f, const Report& r) {
   const Theme& t = f.theme;
   if (r.layers.empty()) return;
   heading(t, "Layers");
-  if (!ImGui::BeginTable("layers", 3, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_NoSavedSettings)) return;
-  ImGui::TableSetupColumn("mark");
-  ImGui::TableSetupColumn("name");
+  // Where there is little room, the evidence stands under the name.
+  const bool narrow = ImGui::GetContentRegionAvail().x < t.em * 24;
+  if (!ImGui::BeginTable(narrow ? "layers-narrow" : "layers", narrow ? 2 : 3,
+                         ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_NoSavedSettings))
+    return;
+  ImGui::TableSetupColumn("mark", ImGuiTableColumnFlags_WidthFixed);
+  if (!narrow) ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthFixed);
   ImGui::TableSetupColumn("evidence", ImGuiTableColumnFlags_WidthStretch);
   for (const auto& l : r.layers) {
     const bool skipped = l.status == "skipped";
@@ -75,9 +94,14 @@ void layers(Frame& f, const Report& r) {
     ImGui::TableNextColumn();
     ImGui::TextColored(skipped ? t.dim : l.status == "fail" ? t.wrong : t.text, "%s", l.name.c_str());
     tooltip(t, about_layer(l.name));
-    ImGui::TableNextColumn();
-    if (l.status == "fail") wrapped(l.evidence);
-    else dim_text(t, skipped && !l.evidence.starts_with("skipped") ? "skipped: " + l.evidence : l.evidence);
+    if (narrow)
+      ImGui::SetCursorPosY(ImGui::GetCursorPosY() - ImGui::GetStyle().ItemSpacing.y);
+    else
+      ImGui::TableNextColumn();
+    if (l.status == "fail")
+      wrapped(l.evidence);
+    else
+      dim_text(t, skipped && !l.evidence.starts_with("skipped") ? "skipped: " + l.evidence : l.evidence);
     tooltip(t, about_layer(l.name));
   }
   ImGui::EndTable();
@@ -94,7 +118,8 @@ std::string layers_csv(const Report& r) {
     if (v) out += fmt::format("{},{},\n", what, *v);
   };
   out += fmt::format("elements,{},\n", r.elements);
-  add("failing", r.failing), add("max_abs", r.max_abs), add("max_bound_ratio", r.max_bound_ratio), add("rms_rel", r.rms_rel);
+  add("failing", r.failing), add("max_abs", r.max_abs), add("max_bound_ratio", r.max_bound_ratio),
+      add("rms_rel", r.rms_rel);
   add("nan", r.nan), add("unwritten", r.unwritten);
   for (const auto& g : r.gates)
     if (g.failing) out += fmt::format("failing at atol {:g} rtol {:g},{},\n", g.atol, g.rtol, *g.failing);
@@ -106,17 +131,28 @@ void gates(Frame& f, const Report& r) {
   const Theme& t = f.theme;
   heading(t, "Usual gates, for comparison");
   if (!begin_figures("gates")) return;
-  const About about{"What allclose with this tolerance would have said. The verdict does not rest on it: a loose gate lets wrong kernels pass.",
-                    "|y − ref| > atol + rtol·|ref|, or not finite", "counted over all elements"};
+  const About about{
+      "What allclose with this tolerance would have said. The verdict does not rest on it: a loose gate lets wrong "
+      "kernels pass.",
+      "|y − ref| > atol + rtol·|ref|, or not finite", "counted over all elements"};
   auto row = [&](const std::string& label, std::optional<double> fraction) {
     if (!fraction) return figure(t, label.c_str(), "not compared", about, &t.dim);
-    figure(t, label.c_str(), *fraction == 0 ? "lets it pass" : "fails " + percent_text(*fraction), about, *fraction == 0 ? &t.right : &t.wrong);
+    const bool fooled = *fraction == 0 && r.failing.value_or(0) > 0;
+    figure(t, label.c_str(),
+           fooled           ? "would let it pass"
+           : *fraction == 0 ? "passes"
+                            : "fails " + percent_text(*fraction),
+           about,
+           fooled           ? &t.warning
+           : *fraction == 0 ? &t.right
+                            : &t.wrong);
   };
   const auto& d = f.document;
   std::optional<double> own;
   bool own_shown = false;
   for (double usual : {1e-2, 1e-4}) {
-    auto g = std::find_if(r.gates.begin(), r.gates.end(), [&](const ReportGate& one) { return one.atol == usual && one.rtol == usual; });
+    auto g = std::find_if(r.gates.begin(), r.gates.end(),
+                          [&](const ReportGate& one) { return one.atol == usual && one.rtol == usual; });
     row(usual == 1e-2 ? "gate 1e-2" : "gate 1e-4", g == r.gates.end() ? std::nullopt : g->failing_fraction);
     own_shown |= d.atol == usual && d.rtol == usual;
   }
@@ -124,10 +160,16 @@ void gates(Frame& f, const Report& r) {
     for (const auto& g : r.gates)
       if (g.atol == d.atol && g.rtol == d.rtol) own = g.failing_fraction;
     const Statistics* s = f.bench.statistics();
-    if (!own && d.atol == d.rtol && s && s->key == r.key && s->elements) own = s->failing_at(d.atol) / static_cast<double>(s->elements);
-    std::string label = d.atol == d.rtol ? "your gate " + value_text(d.atol) : fmt::format("your gate {}, {}", value_text(d.atol), value_text(d.rtol));
-    if (own) row(label, own);
-    else figure(t, label.c_str(), "not counted yet", {"Your own gate. It is counted by the next run, or when Error statistics is shown.", "", "counted"}, &t.dim);
+    if (!own && d.atol == d.rtol && s && s->key == r.key && s->elements)
+      own = s->failing_at(d.atol) / static_cast<double>(s->elements);
+    std::string label = d.atol == d.rtol ? fmt::format("your gate {:.3g}", d.atol)
+                                         : fmt::format("your gate {:.3g}, {:.3g}", d.atol, d.rtol);
+    if (own)
+      row(label, own);
+    else
+      figure(t, label.c_str(), "not counted yet",
+             {"Your own gate. It is counted by the next run, or when Error statistics is shown.", "", "counted"},
+             &t.dim);
   }
   end_figures();
 }
@@ -136,29 +178,37 @@ void errors(Frame& f, const Report& r) {
   const Theme& t = f.theme;
   heading(t, "Error against the oracle");
   if (!r.failing) {
-    dim_text(t, r.layers.empty() ? "No figures: the run gave no output to compare." : "No figures: the output was not compared. The first layer that fails says why.");
+    dim_text(t, r.layers.empty() ? "No figures: the run gave no output to compare."
+                                 : "No figures: the output was not compared. The first layer that fails says why.");
     return;
   }
   if (!begin_figures("errors")) return;
   const char* counted = "counted over all elements";
-  auto maybe = [&](const char* label, const std::optional<double>& v, const About& about, const ImVec4* colour = nullptr) {
+  auto maybe = [&](const char* label, const std::optional<double>& v, const About& about,
+                   const ImVec4* colour = nullptr) {
     figure(t, label, v ? value_text(*v) : "none is finite", about, v ? colour : &t.dim);
   };
   const ImVec4* bad = *r.failing ? &t.wrong : &t.right;
-  figure(t, "elements", grouped(r.elements), {"Elements of the output that were compared.", "N · Cout · Lout", counted});
+  figure(t, "elements", grouped(r.elements),
+         {"Elements of the output that were compared.", "N · Cout · Lout", counted});
   figure(t, "failing", fmt::format("{} ({})", grouped(*r.failing), percent_text(r.failing_fraction.value_or(0))),
-         {"Elements whose error is beyond their own rounding bound, or that are not finite.", "|y − ref| > λ·√n·u·Σ|x·w| + rounding of y", counted}, bad);
+         {"Elements whose error is beyond their own rounding bound, or that are not finite.",
+          "|y − ref| > λ·√n·u·Σ|x·w| + rounding of y", counted},
+         bad);
   maybe("max |error|", r.max_abs, {"The largest absolute error of all finite elements.", "max |y − ref|", counted});
   maybe("max |error| / bound", r.max_bound_ratio,
-        {"The largest error as a multiple of its element's bound; above 1 fails. Where exactly 0 should stand the bound is the smallest number there is, so any error there is a huge multiple.",
+        {"The largest error as a multiple of its element's bound; above 1 fails. Where exactly 0 should stand the "
+         "bound is the smallest number there is, so any error there is a huge multiple.",
          "max |y − ref| / bound", counted},
         r.max_bound_ratio.value_or(0) > 1 ? &t.wrong : nullptr);
-  maybe("RMS relative", r.rms_rel, {"Size of the whole error against the size of the whole output.", "√(Σ(y − ref)² / Σref²)", counted});
+  maybe("RMS relative", r.rms_rel,
+        {"Size of the whole error against the size of the whole output.", "√(Σ(y − ref)² / Σref²)", counted});
   auto count = [&](const char* label, const std::optional<int64_t>& v, const About& about) {
     figure(t, label, v ? grouped(*v) : "not counted", about, v && *v ? &t.wrong : v ? nullptr : &t.dim);
   };
   count("NaN", r.nan, {"Elements that are not a number. NaN never passes.", "", counted});
-  count("never written", r.unwritten, {"Elements that still hold the poison the output was filled with before the run.", "", counted});
+  count("never written", r.unwritten,
+        {"Elements that still hold the poison the output was filled with before the run.", "", counted});
   end_figures();
   copy_menu(f, "copy-errors", [&] { return layers_csv(r); });
 }
@@ -176,9 +226,11 @@ void first_failing(Frame& f, const Report& r) {
     std::string words;
   } about;
   if (about.serial != r.serial)
-    about = {r.serial, fmt::format("The first failing element in memory order, y[n, co, j]: what the kernel wrote, and what the oracle has.\nerror {}, bound {}",
+    about = {r.serial, fmt::format("The first failing element in memory order, y[n, co, j]: what the kernel wrote, and "
+                                   "what the oracle has.\nerror {}, bound {}",
                                    value_text(e.got - e.expected), value_text(e.bound))};
-  explain_item(t, {about.words.c_str(), "bound = λ·√n·u·Σ|x·w| + rounding of y", "the run that is judged; oracle and bound in double precision"});
+  explain_item(t, {about.words.c_str(), "bound = λ·√n·u·Σ|x·w| + rounding of y",
+                   "the run that is judged; oracle and bound in double precision"});
   const bool here = f.picture() && f.picture()->key == r.key && !r.key.empty();
   ImGui::BeginDisabled(!here);
   if (ImGui::Button("Explain this element")) {
@@ -187,7 +239,8 @@ void first_failing(Frame& f, const Report& r) {
     f.show("Explain");
   }
   ImGui::EndDisabled();
-  tooltip(t, here ? "Selects it in the maps and shows its taps: which were read, and which should have been." : "The maps show another result now.");
+  tooltip(t, here ? "Selects it in the maps and shows its taps: which were read, and which should have been."
+                  : "The maps show another result now.");
 }
 
 }  // namespace
@@ -195,8 +248,12 @@ void first_failing(Frame& f, const Report& r) {
 void draw_verdict(Frame& f) {
   const Report* r = f.report();
   if (!r) {
-    if (f.bench.running()) empty_state(f.theme, "Being judged", f.bench.engine().phase.empty() ? "the first comparison is on its way" : f.bench.engine().phase.c_str());
-    else if (empty_state(f.theme, "No verdict yet", "Choose a kernel and a problem, and run it (F5).", "Run")) f.act("run");
+    if (f.bench.running())
+      empty_state(
+          f.theme, "Being judged",
+          f.bench.engine().phase.empty() ? "the first comparison is on its way" : f.bench.engine().phase.c_str());
+    else if (empty_state(f.theme, "No verdict yet", "Choose a kernel and a problem, and run it (F5).", "Run"))
+      f.act("run");
     return;
   }
   stale_strip(f);
@@ -208,9 +265,12 @@ void draw_verdict(Frame& f) {
   if (!r->accuracy_allowed.empty()) heading(f.theme, "Accuracy");
   if (!r->accuracy_allowed.empty() && begin_figures("accuracy")) {
     figure(f.theme, "asked", r->accuracy_allowed,
-           {"What the kernel's arithmetic may do with f32 values. It sets u, the unit round-off of the bound.", "strict 2^-24 · 3xtf32 · tf32 2^-11", "asked for"});
+           {"What the kernel's arithmetic may do with f32 values. It sets u, the unit round-off of the bound.",
+            "strict 2^-24 · 3xtf32 · tf32 2^-11", "asked for"});
     figure(f.theme, "ran", r->accuracy_ran.empty() ? "unknown" : r->accuracy_ran,
-           {"What a probe found the kernel to do. Less accurate than asked is wrong. Unknown: a kernel with wrong indices cannot be probed.", "", "a probe run"});
+           {"What a probe found the kernel to do. Less accurate than asked is wrong. Unknown: a kernel with wrong "
+            "indices cannot be probed.",
+            "", "a probe run"});
     end_figures();
   }
 }

@@ -1,6 +1,7 @@
 // Program counter → source line, by libbacktrace (part of GCC) from the program's own debug information.
 #include <backtrace.h>
 
+#include <atomic>
 #include <string_view>
 
 #include "kernels/runtime/simt/trace.h"
@@ -10,12 +11,18 @@ namespace {
 
 void ignore_error(void*, const char*, int) {}
 
+// A state knows the modules that were open when it was first asked, so a new one is made when another is opened. The old one
+// stays: a crash handler may be reading it, and libbacktrace frees none.
+std::atomic<backtrace_state*> current{nullptr};
+
 backtrace_state* state() {
-  static backtrace_state* s = backtrace_create_state(nullptr, 1, ignore_error, nullptr);
-  return s;
+  if (!current) look_for_lines_again();
+  return current;
 }
 
 }  // namespace
+
+void look_for_lines_again() { current = backtrace_create_state(nullptr, 1, ignore_error, nullptr); }
 
 SourceLine source_line(uint64_t pc) {
   SourceLine out;

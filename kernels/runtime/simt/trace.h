@@ -46,5 +46,7 @@ struct SourceLine {
 };
 // The source line of a program counter of this process (innermost inlined frame); file is empty when unknown.
 SourceLine source_line(uint64_t pc);
+// To be called when a module was opened: otherwise its lines are unknown.
+void look_for_lines_again();
 
 }  // namespace convscope::simt

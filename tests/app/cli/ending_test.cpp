@@ -8,6 +8,7 @@
 namespace convscope {
 namespace {
 
+using test::operator+;
 using test::Cli;
 using test::convscope_run;
 using test::convscope_shell;

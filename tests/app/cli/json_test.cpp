@@ -6,12 +6,13 @@
 namespace convscope {
 namespace {
 
+using test::operator+;
 using test::convscope_run;
 using test::json;
 using test::Words;
 
 json run_json(const Words& more, int expected_code) {
-  auto r = convscope_run(test::operator+(Words{"run"}, more) + Words{"--json"});
+  auto r = convscope_run(Words{"run"} + more + Words{"--json"});
   EXPECT_EQ(r.code, expected_code) << r.out.substr(0, 1000) << r.err;
   return r.document();
 }

@@ -10,10 +10,11 @@
 namespace convscope {
 namespace {
 
+using test::operator+;
 using test::expect_refused;
 using test::Words;
 
-Words run_with(const Words& more) { return test::operator+(Words{"run", "direct"}, more); }
+Words run_with(const Words& more) { return Words{"run", "direct"} + more; }
 
 TEST(Refusals, Problems) {
   struct Case {
@@ -149,7 +150,7 @@ class Files : public testing::Test {
   }
   // The whole line after "convscope: field path ".
   std::string rule(const std::string& field, const std::string& path, const Words& more = {}) {
-    auto r = test::convscope_run(test::operator+(run_with({"--" + field, path}), more));
+    auto r = test::convscope_run(run_with({"--" + field, path}) + more);
     EXPECT_EQ(r.code, 2) << path;
     EXPECT_EQ(r.out, "");
     std::string begin = "convscope: " + field + " " + path + " ";

@@ -11,6 +11,7 @@
 namespace convscope {
 namespace {
 
+using test::operator+;
 using test::convscope_run;
 using test::json;
 using test::Words;

@@ -8,6 +8,7 @@
 namespace convscope {
 namespace {
 
+using test::operator+;
 using test::convscope_run;
 using test::json;
 
@@ -154,7 +155,7 @@ TEST(Verbs, Explain) {
   EXPECT_EQ(r.err, "");
   EXPECT_TRUE(r.out.starts_with("y[0, 1, 2] of S4 on 1 × 1→2, K 3, L 5, s 2, p 0, d 1\n")) << r.out;
   EXPECT_TRUE(has(r.out, "but it takes one")) << r.out;
-  auto j = convscope_run(test::operator+(words, {"--json"})).document();
+  auto j = convscope_run(words + test::Words{"--json"}).document();
   EXPECT_EQ(j["kernel"], "S4");
   const auto& e = j["explanation"];
   EXPECT_EQ(e["at"], json({0, 1, 2}));

@@ -1,0 +1,338 @@
+// Menus, palette, help, theme, layout: what surrounds the panels.
+#include <imgui_internal.h>
+
+#include "app/ui/actions.h"
+#include "kernels/problem/presets.h"
+#include "tests/gui/gui.h"
+
+using namespace convscope;
+using namespace convscope::test;
+
+namespace {
+
+bool popup_open(Gui&, const char* title) { return ImGui::IsPopupOpen(title, ImGuiPopupFlags_None) || ImGui::GetTopMostPopupModal() != nullptr; }
+
+void find_in_palette(Gui& g, const char* text) {
+  g.press("palette");
+  g.frames(3);
+  g.ctx->KeyChars(text);
+  g.frames(2);
+  g.key(ImGuiKey_Enter);
+  g.frames(3);
+}
+
+bool shown(Gui& g, const char* panel) {
+  ImGuiWindow* w = g.ctx->GetWindowByRef(fmt::format("//{}", panel).c_str());
+  return w && w->WasActive && !w->Hidden;
+}
+
+bool there(Gui& g, const char* panel) {  // perhaps behind another tab
+  ImGuiWindow* w = g.ctx->GetWindowByRef(fmt::format("//{}", panel).c_str());
+  return w && w->WasActive;
+}
+
+}  // namespace
+
+SCENARIO(every_action_with_a_menu_is_in_it) {
+  for (const char* menu : {"File", "Edit", "Run", "View", "Help"}) {
+    g.ctx->SetRef("##MainMenuBar");
+    g.ctx->ItemClick(fmt::format("##menubar/{}", menu).c_str());
+    g.frames(3);
+    int seen = 0;
+    for (const auto& a : ui::actions()) {
+      if (std::string_view(a.menu) != menu) continue;
+      std::string ref = fmt::format("//$FOCUSED/###{}", a.id);
+      CHECK(g.exists(ref));
+      CHECK_EQ(g.enabled(ref), a.enabled(g.app));
+      seen++;
+    }
+    CHECK(seen >= 3);
+    g.ctx->PopupCloseAll();
+    g.frames(2);
+  }
+}
+
+SCENARIO(every_action_can_be_run) {
+  // What each does is checked elsewhere: here none may break the window, in this order or any other.
+  for (const auto& a : ui::actions()) {
+    if (std::string_view(a.id) == "quit") continue;
+    g.app.apply(ui::RunAction{a.id});
+    g.frames(3);
+    g.ctx->PopupCloseAll();
+    while (ImGui::GetTopMostPopupModal()) g.key(ImGuiKey_Escape);
+  }
+  g.settle();
+  g.app.execute({ReplaceDocument{small_document(), "again"}, 0});
+  g.app.apply(ui::SetSettings{Settings{}});
+  g.frames(5);
+  g.settle();
+  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+}
+
+SCENARIO(undo_and_redo_by_menu_button_and_key) {
+  Document first = g.document();
+  g.app.execute({SetKernel{"tiled"}, 0});
+  g.app.execute({SetSeed{5}, 0});
+  Document last = g.document();
+  g.frames();
+  g.menu("undo");
+  CHECK_EQ(g.document().inputs.seed, first.inputs.seed);
+  CHECK_EQ(g.app.toast(), std::string("Undone: seed 0 → 5"));
+  g.click("//##MainMenuBar/##menubar/Undo");
+  CHECK_EQ(g.document().kernel, std::string("S4"));
+  g.click("//##MainMenuBar/##menubar/Redo");
+  g.key(ImGuiMod_Ctrl | ImGuiKey_Y);
+  CHECK(g.document() == last);
+  CHECK(!g.app.history().can_redo());
+  CHECK(!g.enabled("//##MainMenuBar/##menubar/Redo"));
+  g.settle();
+}
+
+SCENARIO(palette_runs_an_action) {
+  find_in_palette(g, "light");
+  CHECK(g.app.settings().theme == Settings::Theme::light);
+  CHECK(g.app.theme().light);
+}
+
+SCENARIO(palette_loads_a_preset) {
+  find_in_palette(g, "preset 74-small");
+  CHECK(g.problem() == find_preset("kernelbench-74-small").problem);
+}
+
+SCENARIO(palette_chooses_a_kernel) {
+  find_in_palette(g, "kernel: tiled");
+  CHECK_EQ(g.document().kernel, std::string("tiled"));
+  g.settle();
+}
+
+SCENARIO(palette_shows_a_panel) {
+  CHECK(!shown(g, "Devices"));
+  find_in_palette(g, "panel: devices");
+  CHECK(shown(g, "Devices"));
+}
+
+SCENARIO(palette_is_walked_with_arrows_and_left_with_escape) {
+  Document before = g.document();
+  g.press("palette");
+  g.frames(3);
+  g.ctx->KeyChars("no such thing at all");
+  g.frames(2);
+  CHECK(g.says("nothing of that name"));
+  g.key(ImGuiKey_Escape);
+  g.frames(3);
+  CHECK(g.document() == before);
+  g.press("palette");
+  g.frames(3);
+  g.ctx->KeyChars("kernel: S");
+  g.frames(2);
+  g.key(ImGuiKey_DownArrow, 2);
+  g.key(ImGuiKey_UpArrow);
+  g.key(ImGuiKey_Enter);
+  g.frames(3);
+  CHECK_EQ(g.document().kernel, std::string("S2"));
+  g.settle();
+}
+
+SCENARIO(help_opens_and_closes) {
+  g.press("help");
+  g.popup("Keys and mouse");
+  std::string words = g.words();
+  for (const auto& a : ui::actions())
+    if (*a.menu && a.chord) CHECK(words.find(a.label) != std::string::npos && words.find(ui::chord_text(a.chord)) != std::string::npos);
+  g.key(ImGuiKey_Escape);
+  g.until([&] { return !popup_open(g, "Keys and mouse"); }, "help is closed");
+  g.menu("help");
+  g.popup("Keys and mouse");
+  g.ctx->WindowClose("//Keys and mouse");
+  g.until([&] { return !popup_open(g, "Keys and mouse"); }, "help is closed");
+}
+
+SCENARIO(about_opens_and_closes) {
+  g.menu("about");
+  g.popup("About convscope");
+  CHECK(g.says("convscope " CONVSCOPE_VERSION));
+  CHECK(g.says("MIT licence"));
+  g.click("//About convscope/Close");
+  g.until([&] { return !popup_open(g, "About convscope"); }, "it is closed");
+  g.menu("about");
+  g.popup("About convscope");
+  g.key(ImGuiKey_Escape);
+  g.until([&] { return !popup_open(g, "About convscope"); }, "it is closed");
+}
+
+SCENARIO(light_theme_and_back) {
+  ImVec4 dark = ImGui::GetStyleColorVec4(ImGuiCol_WindowBg);
+  g.press("theme");
+  g.frames(3);
+  g.settle();
+  CHECK(g.app.settings().theme == Settings::Theme::light);
+  ImVec4 light = ImGui::GetStyleColorVec4(ImGuiCol_WindowBg);
+  CHECK(light.x > dark.x + 0.4f);
+  CHECK(g.bench().tile(Workbench::Map::difference)->paint.light_theme);
+  g.press("theme");
+  g.frames(3);
+  CHECK(!g.app.theme().light);
+}
+
+SCENARIO(cividis_instead_of_viridis) {
+  g.menu("colours");
+  g.settle();
+  CHECK_EQ(g.app.settings().value_colours, std::string("cividis"));
+  CHECK(g.bench().tile(Workbench::Map::kernel)->paint.map == ColourMap::cividis);
+  g.menu("colours");
+  g.settle();
+  CHECK(g.bench().tile(Workbench::Map::kernel)->paint.map == ColourMap::viridis);
+}
+
+SCENARIO(larger_and_smaller_stop_at_their_ends) {
+  float em = g.app.theme().em;
+  g.press("larger");
+  g.frames(2);
+  CHECK(g.app.theme().em > em * 1.05f);
+  for (int i = 0; i < 12; i++) g.press("larger");
+  CHECK_EQ(g.app.settings().scale, 2.0);
+  g.frames(3);
+  CHECK(shown(g, "Maps"));
+  for (int i = 0; i < 24; i++) g.press("smaller");
+  CHECK_EQ(g.app.settings().scale, 0.75);
+  g.frames(2);
+  CHECK(g.app.theme().em < em);
+  g.settle();
+}
+
+SCENARIO(presenter_layout_is_large_and_goes_back) {
+  float em = g.app.theme().em;
+  g.press("presenter");
+  g.frames(5);
+  CHECK(g.app.settings().presenter);
+  CHECK(g.app.theme().em > em * 1.3f);
+  CHECK(shown(g, "Maps") && shown(g, "Verdict"));
+  g.settle();
+  g.press("presenter");
+  g.frames(5);
+  CHECK_EQ(g.app.theme().em, em);
+  g.settle();
+}
+
+SCENARIO(a_panel_is_closed_and_opened_again) {
+  g.ctx->WindowClose("//Verdict");
+  g.frames(3);
+  CHECK(!there(g, "Verdict"));
+  g.ctx->MenuClick("//##MainMenuBar/View/Verdict");
+  g.frames(4);
+  CHECK(shown(g, "Verdict"));
+  g.ctx->MenuClick("//##MainMenuBar/View/Verdict");
+  g.frames(4);
+  CHECK(!there(g, "Verdict"));
+  g.menu("reset-layout");
+  g.frames(5);
+  CHECK(shown(g, "Verdict"));
+}
+
+SCENARIO(every_panel_is_shown_by_the_view_menu) {
+  for (const auto& p : ui::panels()) {
+    g.ctx->WindowClose(fmt::format("//{}", p.title).c_str());
+    g.frames(3);
+    CHECK(!there(g, p.title));
+    g.ctx->MenuClick(fmt::format("//##MainMenuBar/View/{}", p.title).c_str());
+    g.frames(4);
+    CHECK(shown(g, p.title));
+  }
+  g.settle();
+}
+
+SCENARIO(a_panel_can_be_moved_and_reset) {
+  g.ctx->UndockWindow("//Verdict");
+  g.frames(4);
+  ImGuiWindow* w = g.ctx->GetWindowByRef("//Verdict");
+  CHECK(w && w->DockNode == nullptr);
+  g.menu("reset-layout");
+  g.frames(5);
+  w = g.ctx->GetWindowByRef("//Verdict");
+  CHECK(w && w->DockNode != nullptr);
+}
+
+SCENARIO(a_narrow_window_turns_the_right_column_into_tabs) {
+  auto node = [&](const char* panel) { return g.ctx->GetWindowByRef(fmt::format("//{}", panel).c_str())->DockNode; };
+  CHECK(node("Verdict") != node("Maps"));
+  g.stage.size = {1000, 700};
+  g.frames(6);
+  CHECK(node("Verdict") && node("Verdict") == node("Maps"));
+  CHECK(shown(g, "Maps"));
+  g.settle();
+  g.panel("Verdict");
+  CHECK(g.says("Wrong"));
+  g.panel("Maps");
+  g.press("next-failing");
+  g.settle();
+  CHECK(g.view().selected.has_value());
+  g.stage.size = {1600, 1000};
+  g.frames(6);
+  g.settle();
+  CHECK(node("Verdict") != node("Maps"));
+}
+
+SCENARIO(a_tiny_window_does_no_harm) {
+  for (ImVec2 size : {ImVec2{320, 200}, ImVec2{200, 700}, ImVec2{1600, 120}, ImVec2{1, 1}, ImVec2{1600, 1000}}) {
+    g.stage.size = size;
+    g.frames(8);
+    g.settle();
+  }
+  g.panel("Maps");
+  g.press("next-failing");
+  g.settle();
+  CHECK(g.view().selected.has_value());
+}
+
+SCENARIO(ctrl_q_closes) {
+  CHECK(!g.app.wants_to_close());
+  g.press("quit");
+  CHECK(g.app.wants_to_close());
+}
+
+SCENARIO(full_screen_is_for_a_real_window) {
+  g.press("full-screen");
+  CHECK(!g.app.wants_full_screen());
+}
+
+SCENARIO(tooltips_say_what_figures_mean) {
+  g.ctx->MouseMove("//Problem/##preset");
+  g.until([&] { return g.says("Named problems"); }, "the tooltip of the presets", 10);
+  g.ctx->MouseMove("//##MainMenuBar/##menubar/Run");
+  g.until([&] { return g.says("Run the kernel and the reference again (F5)"); }, "the tooltip of Run", 10);
+}
+
+// ---- kept between two starts ----------------------------------------------------------------------------------------------
+
+static void settings_are_there_again(Gui& g) {
+  g.frames(5);
+  CHECK(g.app.settings().theme == Settings::Theme::light);
+  CHECK(g.app.theme().light);
+  CHECK_EQ(g.app.settings().value_colours, std::string("cividis"));
+  CHECK(g.app.settings().scale > 1.05);
+  CHECK(!g.app.settings().live);
+  CHECK_EQ(g.app.settings().recent.size(), 1u);
+  g.settle();
+  CHECK(g.bench().report() == nullptr);  // not live: nothing runs by itself
+  ImGuiWindow* verdict = g.ctx->GetWindowByRef("//Verdict");
+  CHECK(verdict && verdict->DockNode == nullptr);
+  ImGuiWindow* maps = g.ctx->GetWindowByRef("//Maps");
+  CHECK(maps && maps->DockNode != nullptr);
+  g.panel("Maps");
+  CHECK(g.says("Run the kernel to see its output beside the oracle's."));
+  g.click("//Maps/Run (F5)");
+  g.settle();
+  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+}
+
+SCENARIO_TWICE(settings_and_layout_are_kept_between_starts, settings_are_there_again) {
+  g.press("theme");
+  g.menu("colours");
+  g.press("larger");
+  g.press("live");
+  g.write("x.convscope", R"({"type": "convscope-session", "version": 1, "problem": {"in_channels": 1, "out_channels": 1, "kernel_size": 1, "length": 4}})");
+  g.app.open(g.path("x.convscope"));
+  g.ctx->UndockWindow("//Verdict");
+  g.frames(5);
+  CHECK(g.ctx->GetWindowByRef("//Verdict")->DockNode == nullptr);
+}

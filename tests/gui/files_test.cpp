@@ -1,0 +1,186 @@
+// Sessions, arrays, pictures: one way in, and what is wrong is said.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "kernels/problem/npy.h"
+#include "tests/gui/gui.h"
+
+using namespace convscope;
+using namespace convscope::test;
+
+SCENARIO(a_session_brings_problem_and_view_back) {
+  Document d = small_document("S2");
+  d.inputs.seed = 42;
+  d.problem.bias = true;
+  d.atol = 1e-3;
+  g.load(d);
+  g.click_element(Workbench::Map::kernel, 2, 40);
+  g.press("zoom-in");
+  g.press("classes");
+  View view = g.app.views().now();
+  g.press("save");
+  g.popup("Save session");
+  g.type("//Save session/##path", g.path("one.convscope"), false);
+  g.click("//Save session/Save");
+  CHECK_EQ(g.app.toast(), "Saved " + g.path("one.convscope"));
+  g.load(small_document("tiled"));
+  g.press("fit");
+  g.press("classes");
+  g.press("open");
+  g.popup("Open");
+  g.type("//Open/##path", g.path("one.convscope"), false);
+  g.click("//Open/Open");
+  g.settle();
+  CHECK(g.document() == d);
+  CHECK(g.app.views().now() == view);
+  CHECK_EQ(g.bench().report()->document.kernel, std::string("S2"));
+  CHECK_EQ(g.app.settings().recent.front(), g.path("one.convscope"));
+  g.press("undo");  // opening is a step like any other
+  CHECK_EQ(g.document().kernel, std::string("tiled"));
+  g.settle();
+}
+
+SCENARIO(saving_again_asks_nothing_and_keeps_what_it_does_not_know) {
+  g.press("save");
+  g.popup("Save session");
+  g.type("//Save session/##path", g.path("two.convscope"), false);
+  g.click("//Save session/Save");
+  auto j = nlohmann::json::parse(g.read("two.convscope"));
+  j["of_another_version"] = {1, 2};
+  g.write("two.convscope", j.dump());
+  g.app.open(g.path("two.convscope"));
+  g.frames();
+  g.app.execute({SetKernel{"tiled"}, 0});
+  g.press("save");
+  g.frames(3);
+  j = nlohmann::json::parse(g.read("two.convscope"));
+  CHECK_EQ(j["kernel"].get<std::string>(), std::string("tiled"));
+  CHECK(j["of_another_version"] == nlohmann::json({1, 2}));
+  // Save as goes elsewhere.
+  g.menu("save-as");
+  g.popup("Save session");
+  g.type("//Save session/##path", g.path("three.convscope"), false);
+  g.key(ImGuiKey_Enter);
+  g.frames(3);
+  CHECK(std::filesystem::exists(g.path("three.convscope")));
+  g.settle();
+}
+
+SCENARIO(a_broken_session_is_said_with_its_rule) {
+  Document before = g.document();
+  auto refused = [&](const std::string& text, const std::string& says) {
+    g.write("broken.convscope", text);
+    g.app.open(g.path("broken.convscope"));
+    g.frames();
+    CHECK(g.app.toast().find(says) != std::string::npos);
+    CHECK(g.document() == before);
+  };
+  refused("not json", "is no convscope session");
+  refused(R"({"type": "convscope-session", "version": 9, "problem": {}})", "is of version 9");
+  refused(R"({"type": "convscope-session", "version": 1, "problem": {"in_channels": 1, "out_channels": 1, "kernel_size": 1, "length": 0}})", "length");
+  refused(R"({"type": "convscope-session", "version": 1, "seed": "many", "problem": {"in_channels": 1, "out_channels": 1, "kernel_size": 1, "length": 4}})", "seed");
+  g.app.open(g.path("not-there.convscope"));
+  g.frames();
+  CHECK(g.app.toast().find("cannot be opened") != std::string::npos);
+  CHECK(g.app.settings().recent.empty());
+  CHECK(!g.bench().log().empty() && g.bench().log().back().kind == LogLine::Kind::trouble);
+}
+
+SCENARIO(a_dropped_array_becomes_the_input) {
+  g.write("x.npy", npy_header(DType::f32, {2, 4, 10}) + std::string(2 * 4 * 10 * sizeof(float), '\0'));
+  g.app.open(g.path("x.npy"));
+  g.frames();
+  CHECK_EQ(g.problem().batch, 2);
+  CHECK_EQ(g.problem().in_channels, 4);
+  CHECK_EQ(g.problem().length, 10);
+  CHECK_EQ(g.app.toast(), std::string("Input: x.npy"));
+  g.settle();
+  CHECK_EQ(g.bench().report()->document.problem.length, 10);
+  // Its shape stands against the sliders, in words.
+  Document with_file = g.document();
+  g.click("//Problem/parameters/length/+");
+  CHECK(g.document() == with_file);
+  CHECK(g.app.toast().find("has shape [2, 4, 10]") != std::string::npos);
+  g.press("undo");
+  CHECK(g.document() == small_document());
+  g.settle();
+}
+
+SCENARIO(what_cannot_be_opened_is_said) {
+  Document before = g.document();
+  g.write("kernel.cu", "__global__ void k() {}");
+  g.app.open(g.path("kernel.cu"));
+  g.frames();
+  CHECK(g.app.toast().find("kernels from outside cannot be compiled") != std::string::npos);
+  g.write("x.npy", "no array");
+  g.app.open(g.path("x.npy"));
+  g.frames();
+  CHECK(g.app.toast().find("x.npy") != std::string::npos);
+  CHECK(g.document() == before);
+}
+
+SCENARIO(recent_files_are_in_the_menu) {
+  g.app.execute({SetKernel{"tiled"}, 0});
+  g.press("save");
+  g.popup("Save session");
+  g.type("//Save session/##path", g.path("recent.convscope"), false);
+  g.click("//Save session/Save");
+  g.app.execute({SetKernel{"S1"}, 0});
+  g.settle();
+  g.ctx->MenuClick("//##MainMenuBar/File/Open recent");
+  g.frames(3);
+  std::string escaped;
+  for (char c : g.path("recent.convscope")) escaped += c == '/' ? "\\/" : std::string(1, c);
+  g.ctx->ItemClick(("//$FOCUSED/" + escaped).c_str());
+  g.frames();
+  g.settle();
+  CHECK_EQ(g.document().kernel, std::string("tiled"));
+}
+
+SCENARIO(the_open_dialog_lists_the_folder_and_escape_closes_it) {
+  g.write("a.convscope", "{}");
+  g.write("b.txt", "");
+  g.press("open");
+  g.popup("Open");
+  g.type("//Open/##path", g.stage.home + "/", false);
+  g.frames(2);
+  CHECK(g.exists("//Open/**/a.convscope"));
+  CHECK(!g.exists("//Open/**/b.txt"));
+  CHECK(!g.enabled("//Open/Open"));  // a folder is not opened
+  g.click("//Open/**/a.convscope");
+  CHECK(g.enabled("//Open/Open"));
+  Document before = g.document();
+  g.key(ImGuiKey_Escape);
+  g.until([&] { return ImGui::GetTopMostPopupModal() == nullptr; }, "the dialog is closed");
+  CHECK(g.document() == before);
+}
+
+SCENARIO(plain_keys_belong_to_the_field_that_is_typed_into) {
+  g.press("open");
+  g.popup("Open");
+  g.frames(2);
+  g.ctx->KeyChars("n1f tiled");
+  g.frames(3);
+  g.key(ImGuiKey_Escape);
+  g.frames(3);
+  CHECK_EQ(g.document().kernel, std::string("S4"));
+  CHECK(!g.view().selected.has_value());
+  CHECK(g.app.settings().live);
+  // Nor do they in a panel's own field.
+  g.ctx->ItemInput("//Problem/inputs/##seed");
+  g.ctx->KeyChars("12");
+  g.frames(2);
+  g.key(ImGuiKey_Enter);
+  CHECK_EQ(g.document().kernel, std::string("S4"));
+  g.settle();
+}
+
+SCENARIO(the_window_is_saved_as_a_picture) {
+  g.menu("save-picture");
+  g.popup("Save picture");
+  g.type("//Save picture/##path", g.path("window.png"), false);
+  g.click("//Save picture/Save");
+  g.until([&] { return std::filesystem::exists(g.path("window.png")); }, "the file is there");
+  CHECK(g.read("window.png").starts_with("\x89PNG"));
+  CHECK_EQ(g.app.toast(), "Picture saved to " + g.path("window.png"));
+}

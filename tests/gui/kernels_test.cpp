@@ -1,0 +1,96 @@
+// Choosing a kernel, and what it is compared with.
+#include "app/ui/actions.h"
+#include "tests/gui/gui.h"
+
+using namespace convscope;
+using namespace convscope::test;
+
+SCENARIO(keys_1_to_9_choose_kernels) {
+  g.until([&] { return !g.bench().kernels().empty(); }, "the engine's list");
+  for (int n = 1; n <= 9 && static_cast<size_t>(n) <= g.bench().kernels().size(); n++) {
+    const KernelEntry& k = g.bench().kernels()[static_cast<size_t>(n - 1)];
+    g.key(static_cast<ImGuiKey>(ImGuiKey_0 + n));
+    CHECK_EQ(g.document().kernel, k.name);
+    g.settle();
+    CHECK_EQ(g.bench().report()->document.kernel, k.name);
+  }
+}
+
+SCENARIO(kernels_are_chosen_by_click) {
+  g.panel("Kernels");
+  g.click("//Kernels/tiled/##kernel");
+  CHECK_EQ(g.document().kernel, std::string("tiled"));
+  g.settle();
+  CHECK_EQ(g.bench().report()->status, std::string("right"));
+  CHECK(g.says("no element") || g.says("all 774 elements within the bound"));
+  g.click("//Kernels/S4/##kernel");
+  g.settle();
+  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+  g.press("undo");
+  CHECK_EQ(g.document().kernel, std::string("tiled"));
+  g.press("undo");
+  CHECK_EQ(g.document().kernel, std::string("S4"));
+  g.settle();
+}
+
+SCENARIO(every_kernel_that_is_there_gives_a_verdict) {
+  auto all = g.bench().kernels();
+  CHECK(all.size() >= 9);
+  for (const auto& k : all) {
+    if (k.kind == "reference" || !k.available) continue;
+    g.load(small_document(k.name));
+    auto r = g.bench().report();
+    CHECK(r && r->final);
+    CHECK_EQ(r->document.kernel, k.name);
+    if (k.kind == "ladder") CHECK_EQ(r->status, std::string("right"));
+    if (k.kind == "specimen") CHECK(r->status == "right" || r->status == "wrong" || r->status == "crashed");
+  }
+}
+
+SCENARIO(a_specimens_own_problem_is_one_click_away) {
+  g.panel("Kernels");
+  auto all = g.bench().kernels();
+  const KernelEntry* s1 = nullptr;
+  for (const auto& k : all)
+    if (k.name == "S1") s1 = &k;
+  CHECK(s1 && !s1->home_preset.empty());
+  g.click("//Kernels/S1/##kernel");
+  g.settle();
+  g.click("//Kernels/S1/small");
+  CHECK_EQ(preset_of(g.problem()), s1->home_preset + "-small");
+  CHECK_EQ(g.document().kernel, std::string("S1"));
+  g.settle();
+  g.frames(3);
+  CHECK(!g.enabled("//Kernels/S1/small"));
+}
+
+SCENARIO(comparison_is_chosen_without_a_new_run) {
+  CHECK_EQ(g.document().compare_with, std::string("oracle"));
+  const auto& references = g.bench().report()->references;
+  if (references.size() < 2) throw Skipped{"no reference beside the oracle in this build"};
+  std::string second = references[1].name;
+  uint64_t before = g.serial();
+  g.press("compare-2");
+  CHECK_EQ(g.document().compare_with, second);
+  g.press("compare-1");
+  CHECK_EQ(g.document().compare_with, references[0].name);
+  g.settle();
+  CHECK_EQ(g.serial(), before);
+  g.press("undo");
+  CHECK_EQ(g.document().compare_with, second);
+}
+
+SCENARIO(a_kernels_menu_copies_its_name_and_shows_its_source) {
+  g.panel("Kernels");
+  g.ctx->ItemClick("//Kernels/S4/##kernel", ImGuiMouseButton_Right);
+  g.frames(2);
+  g.ctx->ItemClick("//$FOCUSED/Copy name");
+  g.frames();
+  CHECK_EQ(std::string(g.clipboard()), std::string("S4"));
+  g.ctx->ItemClick("//Kernels/S4/##kernel", ImGuiMouseButton_Right);
+  g.frames(2);
+  g.ctx->ItemClick("//$FOCUSED/Show source");
+  g.frames(4);
+  g.settle();
+  CHECK(g.ctx->GetWindowByRef("//Source")->WasActive && !g.ctx->GetWindowByRef("//Source")->Hidden);
+}

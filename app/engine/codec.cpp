@@ -135,7 +135,7 @@ json request_json(const RunRequest& r, std::vector<std::byte>& payload) {
   json j = {{"kernel", r.kernel},
             {"problem", problem_json(r.problem)},
             {"device", r.device},
-            {"seed", r.inputs.seed},
+            {"seed", static_cast<int64_t>(r.inputs.seed)},  // all 64 bits: it is read as a signed number, as in torch
             {"accuracy", name_of(r.accuracy)},
             {"samples", r.samples},
             {"references", r.references},

@@ -93,16 +93,24 @@ bool Connection::read_answers(const std::function<void(Frame)>& on_frame) {
     last_read_ = Clock::now();
     std::span<const std::byte> bytes(buffer_.data(), static_cast<size_t>(n));
     try {
-      if (greeted_) parser_.feed(bytes);
-      else greet(bytes);
+      if (greeted_)
+        parser_.feed(bytes);
+      else
+        greet(bytes);
+    } catch (const FrameError& e) {
+      fault_ = e.what();  // what was whole before it counts
+    }
+    try {
       while (auto frame = parser_.next()) {
-        if (!said_hello_) check_hello(*frame), said_hello_ = true;
-        else on_frame(std::move(*frame));
+        if (!said_hello_)
+          check_hello(*frame), said_hello_ = true;
+        else
+          on_frame(std::move(*frame));
       }
     } catch (const FrameError& e) {
       fault_ = e.what();
-      return false;
     }
+    if (!fault_.empty()) return false;
   }
   return true;
 }

@@ -1,5 +1,6 @@
 #include "app/model/report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -25,9 +26,10 @@ std::optional<double> number(const json& j, const char* field) {
   return it == j.end() ? std::nullopt : number(*it);
 }
 double number_or_nan(const json& j, const char* field) { return number(j, field).value_or(std::numeric_limits<double>::quiet_NaN()); }
+std::optional<int64_t> whole(const json& j) { return j.is_number_integer() ? std::optional(j.get<int64_t>()) : std::nullopt; }
 std::optional<int64_t> whole(const json& j, const char* field) {
   auto it = j.find(field);
-  return it != j.end() && it->is_number_integer() ? std::optional(it->get<int64_t>()) : std::nullopt;
+  return it == j.end() ? std::nullopt : whole(*it);
 }
 std::string text(const json& j, const char* field) {
   auto it = j.find(field);
@@ -41,6 +43,11 @@ const json& part(const json& j, const char* field) {
 std::vector<double> numbers(const json& j, const char* field) {
   std::vector<double> v;
   for (const auto& n : part(j, field)) v.push_back(number(n).value_or(0));
+  return v;
+}
+std::vector<int64_t> wholes(const json& j, const char* field) {
+  std::vector<int64_t> v;
+  for (const auto& n : part(j, field)) v.push_back(whole(n).value_or(0));
   return v;
 }
 
@@ -93,10 +100,10 @@ Report report_from(const json& j, const Document& asked, bool final) {
   for (const auto& l : part(j, "launches")) {
     ReportLaunch launch;
     launch.entry = text(l, "entry");
-    auto grid = numbers(l, "grid"), block = numbers(l, "block");
+    auto grid = wholes(l, "grid"), block = wholes(l, "block");
     for (size_t i = 0; i < 3; i++) {
-      launch.grid[i] = i < grid.size() ? static_cast<int64_t>(grid[i]) : 1;
-      launch.block[i] = i < block.size() ? static_cast<int64_t>(block[i]) : 1;
+      launch.grid[i] = i < grid.size() ? grid[i] : 1;
+      launch.block[i] = i < block.size() ? block[i] : 1;
     }
     launch.dynamic_shared_bytes = whole(l, "dynamic_shared_bytes").value_or(0);
     r.launches.push_back(launch);
@@ -123,17 +130,25 @@ Report failed_report(const Document& asked, const std::string& status, const std
 double StatisticsBins::edge(int i) const { return std::pow(10.0, low_decade + static_cast<double>(i) / per_decade); }
 
 Statistics statistics_from(const json& j, const std::string& key) {
+  // Counts that do not fit their bins are none: who draws them goes by the bins.
   auto bins = [&](const char* field) {
     const json& b = part(j, field);
-    return StatisticsBins{static_cast<int>(whole(b, "low_decade").value_or(0)), static_cast<int>(whole(b, "high_decade").value_or(1)),
-                          static_cast<int>(whole(b, "per_decade").value_or(1))};
+    auto between = [&](const char* name, int64_t otherwise, int64_t low, int64_t high) { return static_cast<int>(std::clamp(whole(b, name).value_or(otherwise), low, high)); };
+    int low = between("low_decade", 0, -300, 299);
+    return StatisticsBins{low, between("high_decade", low + 1, low + 1, 300), between("per_decade", 1, 1, 100)};
+  };
+  auto counts = [&](const char* field, int bins) {
+    auto v = numbers(j, field);
+    v.resize(static_cast<size_t>(bins));
+    return v;
   };
   Statistics s;
   s.key = key;
   s.elements = whole(j, "elements").value_or(0), s.zero = whole(j, "zero").value_or(0), s.not_finite = whole(j, "not_finite").value_or(0);
-  s.ratio = numbers(j, "ratio"), s.gate = numbers(j, "gate"), s.joint = numbers(j, "joint");
   s.ratio_bins = bins("ratio_bins"), s.gate_bins = bins("gate_bins");
   s.magnitude_bins = bins("magnitude_bins"), s.error_bins = bins("error_bins");
+  s.ratio = counts("ratio", s.ratio_bins.count() + 1), s.gate = counts("gate", s.gate_bins.count() + 1);
+  s.joint = counts("joint", s.magnitude_bins.count() * s.error_bins.count());
   return s;
 }
 
@@ -157,8 +172,8 @@ Explained explained_from(const json& answer, const Document& asked) {
   const json& j = part(answer, "explanation");
   Explained e;
   e.document = asked;
-  auto at = numbers(j, "at");
-  if (at.size() == 3) e.n = static_cast<int64_t>(at[0]), e.co = static_cast<int64_t>(at[1]), e.j = static_cast<int64_t>(at[2]);
+  auto at = wholes(j, "at");
+  if (at.size() == 3) e.n = at[0], e.co = at[1], e.j = at[2];
   e.first_channel = whole(j, "first_channel").value_or(0), e.channels = whole(j, "channels").value_or(0);
   e.got = number_or_nan(j, "got"), e.expected = number_or_nan(j, "expected"), e.bias = number(j, "bias").value_or(0);
   e.read_total = number(j, "read_total");
@@ -174,16 +189,17 @@ Explained explained_from(const json& answer, const Document& asked) {
 
 Traced traced_from(const json& j) {
   Traced t;
-  auto at = numbers(j, "at");
-  if (at.size() == 3) t.n = static_cast<int64_t>(at[0]), t.co = static_cast<int64_t>(at[1]), t.j = static_cast<int64_t>(at[2]);
+  auto at = wholes(j, "at");
+  if (at.size() == 3) t.n = at[0], t.co = at[1], t.j = at[2];
   t.reason = text(j, "reason");
   t.writes = whole(j, "writes").value_or(0), t.reads_total = whole(j, "reads_total").value_or(0);
-  t.through_shared = j.value("through_shared", false);
+  t.through_shared = j.contains("through_shared") && j["through_shared"] == true;
   for (const auto& w : part(j, "writers"))
     t.writers.push_back({whole(w, "block").value_or(0), whole(w, "thread").value_or(0), text(w, "file"), static_cast<int>(whole(w, "line").value_or(0))});
   for (const auto& r : part(j, "reads"))
     if (r.is_array() && r.size() == 3 && r[0].is_string())
-      t.reads.push_back({r[0].get_ref<const std::string&>().empty() ? '?' : r[0].get_ref<const std::string&>()[0], r[1].get<int64_t>(), r[2].get<int>()});
+      t.reads.push_back({r[0].get_ref<const std::string&>().empty() ? '?' : r[0].get_ref<const std::string&>()[0], whole(r[1]).value_or(-1),
+                         static_cast<int>(whole(r[2]).value_or(0))});
   return t;
 }
 

@@ -103,7 +103,7 @@ struct Statistics {
   StatisticsBins ratio_bins, gate_bins, magnitude_bins, error_bins;
   // Elements with |error| > t·(1 + |reference|), and what is not finite: exact where t is a bin's edge.
   double failing_at(double tolerance) const;
-  // The least bin edge below which a share q of all finite elements lies; 0 for the exact ones.
+  // The least bin edge below which a share q of all finite elements lies, the highest one when it is beyond; 0 for the exact ones.
   double ratio_quantile(double q) const;
 };
 Statistics statistics_from(const nlohmann::json& j, const std::string& key);

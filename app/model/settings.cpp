@@ -48,7 +48,7 @@ Settings load_settings(const std::string& file, std::string& note) {
     note = file + " cannot be read as settings: the defaults are used";
     return s;
   }
-  if (!j.contains("version") || !j["version"].is_number_integer() || j["version"] > version) {
+  if (!j.contains("version") || !j["version"].is_number_unsigned() || j["version"].get<uint64_t>() > version) {
     note = file + " is of a later version: the defaults are used, and it is left alone";
     return s;
   }

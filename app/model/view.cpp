@@ -45,6 +45,7 @@ View moved(const View& view, Extent e, double rows, double columns) {
 
 View focused(const View& view, Extent e, ElementIndex at, double rows_shown, double columns_shown) {
   View v = view;
+  rows_shown = std::max(rows_shown, fewest), columns_shown = std::max(columns_shown, fewest);
   auto row = static_cast<double>(at.row) + 0.5, column = static_cast<double>(at.column) + 0.5;
   v.row0 = row - rows_shown / 2, v.row1 = row + rows_shown / 2;
   v.column0 = column - columns_shown / 2, v.column1 = column + columns_shown / 2;

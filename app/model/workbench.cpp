@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/engine/codec.h"
+#include "app/engine/frame.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -44,6 +45,13 @@ Refusal refusal_of(const Answer& a) {
   return r;
 }
 
+// The engine has not the result that was asked about: it ended, and another one has taken its place.
+bool is_gone(const Answer& a) {
+  if (a.kind != Answer::Kind::error) return a.kind != Answer::Kind::result;
+  json j = json::parse(a.header, nullptr, false);
+  return j.is_object() && j.value("field", json()) == "result";
+}
+
 }  // namespace
 
 Workbench::Workbench(EngineOptions options, std::function<void()> wake) : wake_(std::move(wake)), info_(std::make_unique<json>(json::object())) {
@@ -68,7 +76,11 @@ void Workbench::drain() {
     std::lock_guard lock(mutex_);
     now.swap(inbox_);
   }
-  for (auto& f : now) f();
+  for (auto& f : now) try {
+      f();
+    } catch (const json::exception& e) {  // an engine of another version, or none at all
+      note(std::string("the engine's answer cannot be read: ") + e.what(), LogLine::Kind::trouble);
+    }
   engine_.starts = client_->starts();
 }
 
@@ -95,8 +107,21 @@ Handlers Workbench::handlers(std::function<void(Answer)> done) {
 
 void Workbench::run(const Document& document) {
   wanted_ = document;
-  running_ = true;
   restoring_ = false;
+  post_run(document);
+}
+
+// The tensors of the last good run are gone with their engine. They are made again, so that what is shown can be moved and
+// zoomed; what is said stays. Once, until a run has come to its end: it may be this one that ends engines.
+void Workbench::restore() {
+  if (!picture_ || running_ || !may_restore_) return;
+  may_restore_ = false;
+  restoring_ = true;
+  post_run(picture_->document);
+}
+
+void Workbench::post_run(const Document& document) {
+  running_ = true;
   run_posted_ = Clock::now();
   engine_.since = run_posted_;
   engine_.state = EngineStatus::State::working;
@@ -124,7 +149,7 @@ void Workbench::run(const Document& document) {
       engine_.phase = p.phase, engine_.done = p.done, engine_.total = p.total;
     });
   };
-  run_id_ = client_->post_latest("run", header.dump(), std::move(payload), std::move(h));
+  run_id_ = client_->post_latest("run", header_text(header), std::move(payload), std::move(h));
 }
 
 void Workbench::took_run(uint64_t serial, Answer a, const Document& document) {
@@ -154,15 +179,7 @@ void Workbench::took_run(uint64_t serial, Answer a, const Document& document) {
   }
   bool hung = a.kind == Answer::Kind::hung;
   take_report(failed_report(document, hung ? "hung" : "crashed", (hung ? "hung: " : "crashed: ") + a.message));
-  // The tensors are gone with the engine. The last good ones are made again, so that what is shown can be moved and zoomed.
-  if (picture_ && needs_run(picture_->document, document) && !restoring_) {
-    Document good = picture_->document;
-    auto verdict = report_;
-    run(good);
-    restoring_ = true;
-    wanted_ = document;
-    report_ = verdict;
-  }
+  if (!restoring_) restore();
 }
 
 void Workbench::take_report(Report r) {
@@ -172,6 +189,8 @@ void Workbench::take_report(Report r) {
     bool first = !picture_ || picture_->key != made->key || !picture_->serial || made->document.kernel != picture_->document.kernel;
     if (first || !made->final) last_picture_ms_ = ms_since(run_posted_);
     picture_ = made;
+    may_restore_ |= made->final;
+    for (const auto& forget : std::exchange(refused_, {})) forget();
   }
   if (restoring_) return;  // the verdict that stands is the crash
   report_ = made;
@@ -179,7 +198,17 @@ void Workbench::take_report(Report r) {
 
 void Workbench::cancel() {
   if (running_) client_->cancel(run_id_);
-  if (explaining_) explain_serial_++, explaining_ = false;
+  if (!explaining_) return;
+  client_->cancel(explain_id_), client_->cancel(trace_id_);
+  explain_serial_++, explaining_ = false;
+}
+
+// What was asked about a result and not answered is asked again when there is a next one: `forget` makes the window wish it
+// anew. asked_at: how many reports there were when it was asked. gone: the engine has not the result any more.
+void Workbench::refused(uint64_t asked_at, bool gone, std::function<void()> forget) {
+  if (asked_at != report_serial_) return forget();
+  refused_.push_back(std::move(forget));
+  if (gone) restore();
 }
 
 void Workbench::died(const std::string& how) {
@@ -209,7 +238,7 @@ void Workbench::want_tile(Map map, const TileWish& wish) {
   auto posted = Clock::now();
   waiting_++;
   Handlers h;
-  h.done = [this, i, wish, posted](Answer a) {
+  h.done = [this, i, wish, posted, asked_at = report_serial_](Answer a) {
     std::shared_ptr<MapTile> t;
     if (a.kind == Answer::Kind::result && a.payload.size() == static_cast<size_t>(wish.width) * static_cast<size_t>(wish.height) * sizeof(Cell)) {
       t = std::make_shared<MapTile>();
@@ -223,12 +252,16 @@ void Workbench::want_tile(Map map, const TileWish& wish) {
       t->latency_ms = ms_since(posted);
     }
     auto kind = a.kind;
+    bool gone = is_gone(a);
     std::string message = a.message;
-    deliver([this, i, t, kind, message, wish] {
+    deliver([this, i, t, kind, gone, message, wish, asked_at] {
       waiting_--;
       if (kind == Answer::Kind::crashed || kind == Answer::Kind::hung) died(message);
       if (!t) {
-        if (tile_wishes_[i] == wish) tile_wishes_[i] = {};
+        if (tile_wishes_[i] == wish)
+          refused(asked_at, gone, [this, i, wish] {
+            if (tile_wishes_[i] == wish) tile_wishes_[i] = {};
+          });
         return;
       }
       t->serial = ++tile_serial_;
@@ -259,8 +292,9 @@ void Workbench::want_numbers(int64_t row0, int64_t row1, int64_t column0, int64_
   if (numbers_key_ == picture_->key && window == numbers_wish_) return;
   numbers_key_ = picture_->key, numbers_wish_ = window;
   json header = {{"type", "numbers"}, {"result", numbers_key_}, {"window", window}};
-  client_->post_latest("numbers", header.dump(), {}, handlers([this, key = numbers_key_, window](Answer a) {
+  client_->post_latest("numbers", header.dump(), {}, handlers([this, key = numbers_key_, window, asked_at = report_serial_](Answer a) {
                          if (auto b = block_from(a, key, window)) numbers_ = b;
+                         else if (numbers_key_ == key && numbers_wish_ == window) refused(asked_at, is_gone(a), [this] { numbers_key_.clear(); });
                        }));
 }
 
@@ -270,17 +304,23 @@ void Workbench::want_hover(ElementIndex at) {
   if (hover_key_ == picture_->key && window == hover_wish_) return;
   hover_key_ = picture_->key, hover_wish_ = window;
   json header = {{"type", "numbers"}, {"result", hover_key_}, {"window", window}};
-  client_->post_latest("hover", header.dump(), {}, handlers([this, key = hover_key_, window](Answer a) {
+  client_->post_latest("hover", header.dump(), {}, handlers([this, key = hover_key_, window, asked_at = report_serial_](Answer a) {
                          if (auto b = block_from(a, key, window)) hover_ = b;
+                         else if (hover_key_ == key && hover_wish_ == window) refused(asked_at, is_gone(a), [this] { hover_key_.clear(); });
                        }));
 }
 
 void Workbench::find_failing(ElementIndex from, bool forward, std::function<void(std::optional<ElementIndex>)> then) {
   if (!picture_) return then({});
   json header = {{"type", "find"}, {"result", picture_->key}, {"from", {from.row, from.column}}, {"forward", forward}};
-  client_->post_latest("find", header.dump(), {}, handlers([then = std::move(then)](Answer a) {
-                         json j = a.kind == Answer::Kind::result ? json::parse(a.header, nullptr, false) : json();
-                         if (!j.is_object() || !j.contains("place") || !j["place"].is_array()) return then({});
+  client_->post_latest("find", header.dump(), {}, handlers([this, then = std::move(then), asked_at = report_serial_](Answer a) {
+                         // No answer is not "none fails": another question has taken its place, or the result is gone.
+                         if (a.kind != Answer::Kind::result) {
+                           if (is_gone(a)) refused(asked_at, true, [] {});
+                           return;
+                         }
+                         json j = json::parse(a.header);
+                         if (!j.contains("place") || !j["place"].is_array() || j["place"].size() != 2) return then({});
                          then(ElementIndex{j["place"][0].get<int64_t>(), j["place"][1].get<int64_t>()});
                        }));
 }
@@ -289,9 +329,9 @@ void Workbench::want_statistics() {
   if (!picture_ || !picture_->final || running_ || statistics_key_ == picture_->key) return;
   statistics_key_ = picture_->key;
   json header = {{"type", "statistics"}, {"result", statistics_key_}};
-  client_->post_latest("statistics", header.dump(), {}, handlers([this, key = statistics_key_](Answer a) {
+  client_->post_latest("statistics", header.dump(), {}, handlers([this, key = statistics_key_, asked_at = report_serial_](Answer a) {
                          if (a.kind != Answer::Kind::result) {
-                           if (statistics_key_ == key) statistics_key_.clear();
+                           if (statistics_key_ == key) refused(asked_at, is_gone(a), [this] { statistics_key_.clear(); });
                            return;
                          }
                          statistics_ = std::make_shared<Statistics>(statistics_from(json::parse(a.header), key));
@@ -308,7 +348,7 @@ void Workbench::want_explanation(const Document& document, int64_t n, int64_t co
   explaining_ = true;
   explanation_trouble_.clear();
   header["type"] = "explain";
-  client_->post_latest("explain", header.dump(), payload, handlers([this, serial, document](Answer a) {
+  explain_id_ = client_->post_latest("explain", header_text(header), payload, handlers([this, serial, document](Answer a) {
                          if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) died(a.message);
                          if (serial != explain_serial_) return;
                          explaining_ = false;
@@ -316,7 +356,7 @@ void Workbench::want_explanation(const Document& document, int64_t n, int64_t co
                          else if (Refusal r = refusal_of(a); !r.cancelled) explanation_trouble_ = a.message.empty() ? r.text : a.message;
                        }));
   header["type"] = "trace";
-  client_->post_latest("trace", header.dump(), std::move(payload), handlers([this, serial](Answer a) {
+  trace_id_ = client_->post_latest("trace", header_text(header), std::move(payload), handlers([this, serial](Answer a) {
                          if (serial != explain_serial_) return;
                          if (a.kind == Answer::Kind::result) traced_ = std::make_shared<Traced>(traced_from(json::parse(a.header)));
                        }));
@@ -325,7 +365,7 @@ void Workbench::want_explanation(const Document& document, int64_t n, int64_t co
 void Workbench::want_source(const std::string& kernel) {
   if (kernel.empty() || !sources_.try_emplace(kernel, "").second) return;
   json header = {{"type", "source"}, {"kernel", kernel}};
-  client_->post(header.dump(), {}, handlers([this, kernel](Answer a) {
+  client_->post(header_text(header), {}, handlers([this, kernel](Answer a) {
                   if (a.kind == Answer::Kind::result) sources_[kernel] = json::parse(a.header).value("text", "");
                   else if (a.kind == Answer::Kind::error) sources_[kernel] = "// " + refusal_of(a).text;
                   else sources_.erase(kernel);

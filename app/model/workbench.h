@@ -87,6 +87,7 @@ class Workbench {
   void want_hover(ElementIndex at);
   void want_statistics();
   void want_explanation(const Document& document, int64_t n, int64_t co, int64_t j);
+  // `then` is called when the engine knows: not when a newer question or the engine's end came between.
   void find_failing(ElementIndex from, bool forward, std::function<void(std::optional<ElementIndex>)> then);
   void want_source(const std::string& kernel);
   void want_info();  // devices, libraries, kernels: asked once at the start, and again with Refresh
@@ -122,6 +123,9 @@ class Workbench {
  private:
   void deliver(std::function<void()> f);
   Handlers handlers(std::function<void(Answer)> done);
+  void post_run(const Document& document);
+  void restore();
+  void refused(uint64_t asked_at, bool gone, std::function<void()> forget);
   void took_run(uint64_t serial, Answer answer, const Document& document);
   void take_report(Report r);
   void died(const std::string& how);
@@ -133,7 +137,8 @@ class Workbench {
   Document wanted_;
   uint64_t run_serial_ = 0, run_id_ = 0, report_serial_ = 0, tile_serial_ = 0;
   std::chrono::steady_clock::time_point run_posted_;
-  bool running_ = false, restoring_ = false;
+  bool running_ = false, restoring_ = false, may_restore_ = true;
+  std::vector<std::function<void()>> refused_;  // what to forget when the next result comes
   std::shared_ptr<const Report> report_, picture_;
   static constexpr size_t maps = static_cast<size_t>(Map::count);
   std::array<std::shared_ptr<const MapTile>, maps> tiles_;
@@ -145,7 +150,7 @@ class Workbench {
   std::shared_ptr<const Explained> explanation_;
   std::shared_ptr<const Traced> traced_;
   std::string explanation_trouble_;
-  uint64_t explain_serial_ = 0;
+  uint64_t explain_serial_ = 0, explain_id_ = 0, trace_id_ = 0;
   bool explaining_ = false;
   std::map<std::string, std::string> sources_;
   std::vector<KernelEntry> kernels_;

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
-#include "app/ui/panels/explain_words.h"
+#include "app/ui/panels/explain_table.h"
 #include "app/ui/panels/flow.h"
 #include "app/ui/widgets.h"
 
@@ -25,12 +25,11 @@ struct State {
   const Traced* traced = nullptr;
   ExplainWords words;
   TraceWords trace;
-  std::vector<float> row_heights;
+  TapTable table;
   // The walk through the taps.
   Direction direction = Direction::gather;
   int64_t input = 0;
-  int step = -1;     // of words.taps, or of all taps k in the scatter direction; −1: all at once
-  int hovered = -1;  // row of the table, of the frame before
+  int step = -1;  // of words.taps, or of all taps k in the scatter direction; −1: all at once
   bool playing = false, follow = false;
   double next_at = 0;
 };
@@ -52,8 +51,7 @@ void ask(Frame& f, State& s, const Report& r, ElementIndex at) {
   });
 }
 
-// ---- the walk
-// -------------------------------------------------------------------------------------------------------------
+// ---- the walk ------------------------------------------------------------------------------------------------------
 
 enum class Icon { first, back, forward, play, pause };
 
@@ -159,93 +157,6 @@ void step_line(Frame& f, const State& s, const Explained& e, int steps) {
   sum("kernel", t.kernel, x.kernel_so_far ? value_text(*x.kernel_so_far) : "not known");
 }
 
-// ---- the table
-// ------------------------------------------------------------------------------------------------------------
-
-void taps_table(Frame& f, State& s, const Explained& e) {
-  const Theme& t = f.theme;
-  const ExplainWords& w = s.words;
-  float em = ImGui::GetFontSize(), column = em * 6.2f;
-  constexpr ImGuiTableFlags flags =
-      ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_NoSavedSettings | ImGuiTableFlags_PadOuterX;
-  if (!ImGui::BeginTable("tap table", 3, flags)) return;
-  ImGui::TableSetupColumn("tap", ImGuiTableColumnFlags_WidthStretch);
-  ImGui::TableSetupColumn("expected", ImGuiTableColumnFlags_WidthFixed, column);
-  ImGui::TableSetupColumn("kernel", ImGuiTableColumnFlags_WidthFixed, column);
-  ImGui::TableNextRow();
-  ImGui::TableNextColumn();
-  ImGui::TextColored(t.dim, "tap");
-  ImGui::TableNextColumn();
-  ImGui::TextColored(t.reference, "expected");
-  explain_item(t, {"The input that belongs here, and what it adds",
-                   "i = (j + p − k·d)/s;  Σ over ci of x[n, ci, i]·w[ci, co, k]", "computed in double precision"});
-  ImGui::TableNextColumn();
-  ImGui::TextColored(t.kernel, "kernel");
-  explain_item(t, {"The input that the kernel took, and what that adds",
-                   "w one-hot at tap k, x[i] = i + 1: the output spells out i", "measured on the running kernel"});
-  int hovered = -1;
-  s.row_heights.resize(w.taps.size(), 0);
-  for (size_t i = 0; i < w.taps.size(); i++) {
-    const TapWords& x = w.taps[i];
-    float& height = s.row_heights[i];
-    ImGui::TableNextRow(0, height);
-    ImGui::TableNextColumn();
-    ImVec2 at = ImGui::GetCursorScreenPos();
-    if (height > 0 && !ImGui::IsRectVisible(at, {at.x + 1, at.y + height})) continue;
-    ImGui::PushID(static_cast<int>(i));
-    bool differs = tap_differs(x.state), current = s.direction == Direction::gather && s.step == static_cast<int>(i);
-    if (current) ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, ImGui::GetColorU32(ImGuiCol_Header));
-    constexpr ImGuiSelectableFlags select = ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowOverlap;
-    ImGui::SetNextItemAllowOverlap();
-    if (ImGui::Selectable("##row", false, select, {0, std::max(0.0f, height - 2 * ImGui::GetStyle().CellPadding.y)}))
-      s.direction = Direction::gather, s.step = current ? -1 : static_cast<int>(i), s.playing = false, s.follow = true;
-    if (ImGui::IsItemHovered()) hovered = static_cast<int>(i);
-    ImGui::SetCursorScreenPos(at);
-    status_mark(t, differs ? "fail" : x.state == TapState::idle ? "skipped" : "pass");
-    tooltip(t, differs                     ? "The kernel does something else than it should"
-               : x.state == TapState::idle ? "No input belongs here and none is taken"
-                                           : "The right input");
-    ImGui::SameLine(0, em * 0.3f);
-    ImGui::TextUnformatted(x.name.c_str());
-    ImGui::PushFont(t.code_font, ImGui::GetStyle().FontSizeBase * 0.87f);
-    coloured(t.dim, x.formula);
-    ImGui::PopFont();
-    if (!x.note.empty()) coloured(t.wrong, x.note);
-    float bottom = ImGui::GetItemRectMax().y;
-    for (int c = 0; c < 2; c++) {
-      ImGui::TableNextColumn();
-      const std::string& text = c == 0 ? x.expected : x.kernel;
-      ImGui::PushFont(t.code_font, 0);
-      coloured(text == "nothing" ? t.dim : c == 0 ? t.reference : t.kernel, text);
-      ImGui::PopFont();
-      bottom = std::max(bottom, ImGui::GetItemRectMax().y);
-    }
-    height = bottom - at.y + 2 * ImGui::GetStyle().CellPadding.y;
-    ImGui::PopID();
-  }
-  s.hovered = hovered;
-  auto last = [&](const char* label, const std::string& expected, const std::string& kernel, const About& about) {
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    ImGui::TextUnformatted(label);
-    explain_item(t, about);
-    ImGui::PushFont(t.code_font, 0);
-    ImGui::TableNextColumn();
-    coloured(t.reference, expected);
-    ImGui::TableNextColumn();
-    coloured(t.kernel, kernel);
-    ImGui::PopFont();
-  };
-  if (!w.bias.empty())
-    last(w.bias_name.c_str(), w.bias, w.kernel_bias,
-         {"The bias of this output channel", "", "the run's own bias tensor"});
-  last(w.bias.empty() ? "Σ" : "bias + Σ", w.expected_total, w.kernel_total,
-       {"All of it", "b[co] + Σ over ci and k", "computed in double precision"});
-  ImGui::EndTable();
-  copy_menu(f, "copy taps", [&] { return csv_of(e); });
-  if (w.idle) dim_text(t, fmt::format("and {} taps that reach nothing, as they should", w.idle));
-}
-
 void who_wrote(Frame& f, State& s, const Report& r, bool fresh) {
   const Theme& t = f.theme;
   heading(t, "Who wrote it");
@@ -279,6 +190,7 @@ void header(Frame& f, const State& s) {
   const ExplainWords& w = s.words;
   float em = ImGui::GetFontSize();
   ImGui::PushFont(t.code_font, ImGui::GetStyle().FontSizeBase * 1.2f);
+  ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted(w.place.c_str());
   ImGui::PopFont();
   tooltip(t, "y[sequence n, output channel co, position j]");
@@ -366,7 +278,7 @@ void draw_explain(Frame& f) {
   if (s.explained != e || s.words.place.empty()) {
     s.explained = e;
     s.words = words_of(*e);
-    s.row_heights.clear();
+    s.table = {};
     s.step = -1, s.playing = false, s.follow = true;
     const auto& taps = e->taps;
     auto any = std::find_if(taps.begin(), taps.end(), [](const auto& x) { return x.expected_i || x.read_i; });
@@ -391,7 +303,7 @@ void draw_explain(Frame& f) {
   TapPicture picture{*e, s.words.serial, s.words.order, s.direction, s.input, {}, s.follow};
   if (s.direction == Direction::scatter) {
     if (s.step >= 0) picture.current = s.step;
-  } else if (int row = s.hovered >= 0 ? s.hovered : s.step; row >= 0 && row < steps) {
+  } else if (int row = s.table.hovered >= 0 ? s.table.hovered : s.step; row >= 0 && row < steps) {
     picture.current = s.words.taps[static_cast<size_t>(row)].k;
   }
   s.follow = false;
@@ -405,7 +317,9 @@ void draw_explain(Frame& f) {
   }
   draw_tap_legend(f, s.direction);
   ImGui::Spacing();
-  taps_table(f, s, *e);
+  bool walking = s.direction == Direction::gather;
+  if (auto row = draw_tap_table(f, *e, s.words, s.table, walking ? s.step : -1))
+    s.direction = Direction::gather, s.step = *row, s.playing = false, s.follow = true;
   if (!s.words.check.empty()) dim_text(t, s.words.check);
   explain_item(t, {"The sum of what was found against what stands in the output: equal when nothing was overlooked", "",
                    "computed"});

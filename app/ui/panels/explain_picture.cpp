@@ -5,172 +5,23 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/ui/panels/explain_layout.h"
+#include "app/ui/panels/explain_strokes.h"
+#include "app/ui/panels/flow.h"
 #include "app/ui/widgets.h"
 #include "kernels/problem/counts.h"
 
 namespace convscope::ui {
 namespace {
 
-constexpr int64_t most_outputs = 128;  // of one input, in the scatter direction
-constexpr size_t few = 10;             // arrows that can all carry a label
+constexpr size_t few = 10;  // arrows that can all carry a label
 
-// Positions side by side; where some are left out, a gap.
-struct Strip {
-  std::vector<int64_t> positions;
-  std::vector<float> left;
-  float cell = 0, width = 0;
-
-  void set(std::vector<int64_t> wanted, float cell_width, float gap) {
-    std::sort(wanted.begin(), wanted.end());
-    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-    positions = std::move(wanted);
-    cell = cell_width;
-    left.clear();
-    width = gap;
-    for (size_t i = 0; i < positions.size(); i++) {
-      if (i && positions[i] != positions[i - 1] + 1) width += gap;
-      left.push_back(width);
-      width += cell;
-    }
-    width += gap;
-  }
-  std::optional<float> centre(double at) const {
-    auto low = static_cast<int64_t>(std::floor(at));
-    auto it = std::lower_bound(positions.begin(), positions.end(), low);
-    if (it == positions.end() || *it != low) return {};
-    auto i = static_cast<size_t>(it - positions.begin());
-    float c = left[i] + cell / 2;
-    if (at == std::floor(at)) return c;
-    if (i + 1 == positions.size()) return {};
-    return c + (left[i + 1] - left[i]) * static_cast<float>(at - std::floor(at));
-  }
-};
-
-struct Layout {
-  uint64_t serial = 0;
-  Direction direction = Direction::gather;
-  int64_t input = -1;
-  float em = 0;
-  Strip top, bottom;
-  std::vector<int64_t> taps;      // k of every arrow, ascending
-  std::vector<int64_t> untapped;  // outputs of the bottom row that no tap reaches
-};
-
-void add_around(std::vector<int64_t>& to, int64_t at, int64_t reach, int64_t limit) {
-  for (int64_t i = at - reach; i <= at + reach; i++)
-    if (i >= 0 && i < limit) to.push_back(i);
-}
-
-void make_layout(Layout& l, const TapPicture& picture, float em) {
-  const Explained& e = picture.of;
-  const ConvProblem& p = e.document.problem;
-  l.serial = picture.serial, l.direction = picture.direction, l.input = picture.input, l.em = em;
-  l.taps.clear(), l.untapped.clear();
-  std::vector<int64_t> inputs, outputs;
-  if (picture.direction == Direction::gather) {
-    for (int t : picture.order) {
-      const ExplainedTap& tap = e.taps[static_cast<size_t>(t)];
-      l.taps.push_back(tap.k);
-      if (tap.expected_i) add_around(inputs, *tap.expected_i, 1, p.length);
-      if (tap.read_i) add_around(inputs, *tap.read_i, 1, p.length);
-      double place = tap_place(p, e.j, tap.k);
-      bool near = place > -3 && place < static_cast<double>(p.length + 2);
-      if (near) {
-        inputs.push_back(static_cast<int64_t>(std::floor(place)));
-        inputs.push_back(static_cast<int64_t>(std::ceil(place)));
-      }
-    }
-    if (inputs.empty())
-      add_around(inputs, std::clamp<int64_t>((e.j + p.padding) / p.stride, 0, p.length - 1), 2, p.length);
-    add_around(outputs, e.j, 3, p.out_length());
-  } else {
-    add_around(inputs, picture.input, 2, p.length);
-    add_around(outputs, e.j, 1, p.out_length());
-    for (int64_t k = 0; k < std::min(p.kernel_size, most_outputs); k++) l.taps.push_back(k);
-    for (int64_t k : l.taps) outputs.push_back(picture.input * p.stride - p.padding + k * p.dilation);
-  }
-  int64_t longest = 0;
-  for (const auto* v : {&inputs, &outputs})
-    for (int64_t i : *v) longest = std::max(longest, i < 0 ? -i * 10 : i);
-  float cell = std::max(em * 2.1f, static_cast<float>(std::to_string(longest).size()) * em * 0.55f + em * 0.7f);
-  l.top.set(std::move(inputs), cell, em * 1.4f);
-  l.bottom.set(std::move(outputs), cell, em * 1.4f);
-  if (p.kernel_size <= most_outputs)
-    for (int64_t j : l.bottom.positions)
-      if (j >= 0 && j < p.out_length() && taps_reaching(p, j) == 0) l.untapped.push_back(j);
-}
-
-// ---- strokes
-// --------------------------------------------------------------------------------------------------------------
-
-constexpr int curve_points = 25;
-struct Curve {
-  ImVec2 at[curve_points];
-  Curve(ImVec2 a, ImVec2 b) {
-    float bend = (b.y - a.y) * 0.45f;
-    for (int i = 0; i < curve_points; i++) {
-      float t = static_cast<float>(i) / (curve_points - 1), u = 1 - t;
-      float c0 = u * u * u, c1 = 3 * u * u * t, c2 = 3 * u * t * t, c3 = t * t * t;
-      at[i] = {(c0 + c1) * a.x + (c2 + c3) * b.x, c0 * a.y + c1 * (a.y + bend) + c2 * (b.y - bend) + c3 * b.y};
-    }
-  }
-  ImVec2 point(float t) const { return at[static_cast<int>(t * (curve_points - 1))]; }
-};
-
-void dashes(ImDrawList* draw, const Curve& c, ImU32 colour, float thick, float on, float off) {
-  float walked = 0, period = on + off;
-  for (int i = 1; i < curve_points; i++) {
-    ImVec2 a = c.at[i - 1], b = c.at[i];
-    float length = std::hypot(b.x - a.x, b.y - a.y), from = 0;
-    while (from < length) {
-      float phase = std::fmod(walked + from, period), left = phase < on ? on - phase : period - phase;
-      float to = std::min(length, from + std::max(left, 0.1f));
-      auto mix = [&](float s) { return ImVec2(a.x + (b.x - a.x) * s / length, a.y + (b.y - a.y) * s / length); };
-      if (phase < on) draw->AddLine(mix(from), mix(to), colour, thick);
-      from = to;
-    }
-    walked += length;
-  }
-}
-
-void head(ImDrawList* draw, const Curve& c, ImU32 colour, float size) {
-  ImVec2 tip = c.at[curve_points - 1], back = c.at[curve_points - 3];
-  float length = std::max(0.001f, std::hypot(tip.x - back.x, tip.y - back.y));
-  float x = (tip.x - back.x) / length, y = (tip.y - back.y) / length;
-  ImVec2 base{tip.x - x * size, tip.y - y * size};
-  draw->AddTriangleFilled(tip, {base.x - y * size * 0.5f, base.y + x * size * 0.5f},
-                          {base.x + y * size * 0.5f, base.y - x * size * 0.5f}, colour);
-}
-
-// A cross: what does not belong; a struck circle: what is missing.
-void mark(ImDrawList* draw, const Theme& t, ImVec2 at, float r, bool missing, float alpha) {
-  ImU32 wrong = ImGui::GetColorU32({t.wrong.x, t.wrong.y, t.wrong.z, alpha});
-  draw->AddCircleFilled(at, r * 1.35f, ImGui::GetColorU32(t.panel));
-  float d = r * 0.7f, thick = std::max(1.5f, r * 0.28f);
-  if (missing) {
-    draw->AddCircle(at, r, wrong, 0, thick);
-    draw->AddLine({at.x - d, at.y + d}, {at.x + d, at.y - d}, wrong, thick);
-  } else {
-    draw->AddLine({at.x - d, at.y - d}, {at.x + d, at.y + d}, wrong, thick);
-    draw->AddLine({at.x - d, at.y + d}, {at.x + d, at.y - d}, wrong, thick);
-  }
-}
-
-void pill(ImDrawList* draw, const Theme& t, ImVec2 at, const char* text, ImU32 colour) {
-  ImVec2 size = ImGui::CalcTextSize(text);
-  float pad = size.y * 0.18f;
-  ImVec2 a{at.x - size.x / 2 - pad, at.y - size.y / 2}, b{at.x + size.x / 2 + pad, at.y + size.y / 2};
-  draw->AddRectFilled(a, b, ImGui::GetColorU32(t.panel), size.y * 0.3f);
-  draw->AddText({at.x - size.x / 2, a.y}, colour, text);
-}
-
-// ---- the two rows
-// ---------------------------------------------------------------------------------------------------------
+// ---- the two rows --------------------------------------------------------------------------------------------------
 
 struct Canvas {
   Frame& f;
   const TapPicture& picture;
-  const Layout& layout;
+  const TapLayout& layout;
   ImDrawList* draw;
   ImVec2 at;  // top left of the content
   float width, em, top_y, bottom_y, cell_h;
@@ -182,7 +33,7 @@ struct Canvas {
 };
 
 std::string taps_words(const ConvProblem& p, int64_t j) {
-  if (p.kernel_size > most_outputs) return "";
+  if (p.kernel_size > most_scatter_taps) return "";
   auto taps = taps_at(p, j);
   if (taps.empty()) return "no tap reaches it: it is exactly the bias";
   std::string s = "reached by ";
@@ -198,7 +49,8 @@ std::optional<int64_t> row(const Canvas& c, bool inputs) {
   const ConvProblem& p = c.picture.of.document.problem;
   int64_t limit = inputs ? p.length : p.out_length();
   float y = inputs ? c.top_y : c.bottom_y, line = std::max(1.0f, c.em * 0.07f);
-  int64_t special = inputs ? (c.picture.direction == Direction::scatter ? c.picture.input : -1) : c.picture.of.j;
+  std::optional<int64_t> special = c.picture.of.j;
+  if (inputs) special = c.picture.direction == Direction::scatter ? std::optional(c.picture.input) : std::nullopt;
   std::optional<int64_t> under;
   float text_y = y + (c.cell_h - ImGui::GetFontSize()) / 2;
   auto dots = [&](float x) { c.draw->AddText({x, text_y}, Canvas::ink(t.dim, 1), "…"); };
@@ -273,10 +125,10 @@ void gather_tap(const Canvas& c, const ExplainedTap& tap, size_t rank, size_t co
   float spread =
       c.layout.bottom.cell * 0.8f * ((static_cast<float>(count - 1 - rank) + 0.5f) / static_cast<float>(count) - 0.5f);
   ImVec2 end{c.bottom_x(*out) + spread, c.bottom_y};
-  float from_y = c.top_y + c.cell_h, stagger = 0.12f * static_cast<float>(rank % 3);
+  float from_y = c.top_y + c.cell_h, stagger = 0.08f * static_cast<float>(rank % 3);
   auto start = [&](int64_t i) -> std::optional<ImVec2> {
     auto x = c.layout.top.centre(static_cast<double>(i));
-    return x ? std::optional(ImVec2(c.top_x(*x), from_y)) : std::nullopt;
+    return x ? std::optional(ImVec2(c.top_x(*x) + spread * 0.5f, from_y)) : std::nullopt;
   };
   std::string name = fmt::format("k {}", tap.k);
   double place = tap_place(p, c.picture.of.j, tap.k);
@@ -291,7 +143,7 @@ void gather_tap(const Canvas& c, const ExplainedTap& tap, size_t rank, size_t co
       if (current && between)
         pill(c.draw, t, {a.x, a.y + c.em * 0.85f}, fmt::format("{:.4g}", place).c_str(), Canvas::ink(t.text, alpha));
       else if (label && state == TapState::idle)
-        pill(c.draw, t, curve.point(0.24f + stagger), name.c_str(), Canvas::ink(t.dim, alpha));
+        pill(c.draw, t, curve.point(0.16f + stagger), name.c_str(), Canvas::ink(t.dim, alpha));
     }
   }
   if (tap.expected_i)
@@ -301,8 +153,8 @@ void gather_tap(const Canvas& c, const ExplainedTap& tap, size_t rank, size_t co
       c.draw->AddPolyline(curve.at, curve_points, ink, thin * (current ? 2.6f : 2.0f));
       head(c.draw, curve, ink, size);
       if (state == TapState::moved || state == TapState::missing || state == TapState::strange)
-        mark(c.draw, t, curve.point(0.58f - stagger), c.em * 0.36f, true, alpha);
-      if (label) pill(c.draw, t, curve.point(0.2f + stagger), name.c_str(), ink);
+        mark(c.draw, t, curve.point(0.46f + stagger), c.em * 0.36f, true, alpha);
+      if (label) pill(c.draw, t, curve.point(0.16f + stagger), name.c_str(), ink);
     }
   if (tap.read_i)
     if (auto a = start(*tap.read_i)) {
@@ -311,8 +163,8 @@ void gather_tap(const Canvas& c, const ExplainedTap& tap, size_t rank, size_t co
       dashes(c.draw, curve, ink, thin * (current ? 1.7f : 1.2f), c.em * 0.42f, c.em * 0.3f);
       head(c.draw, curve, ink, size * (state == TapState::right ? 0.7f : 1));
       if (state != TapState::right) {
-        mark(c.draw, t, curve.point(0.62f - stagger), c.em * 0.36f, false, alpha);
-        if (label) pill(c.draw, t, curve.point(0.2f + stagger), name.c_str(), ink);
+        mark(c.draw, t, curve.point(0.5f + stagger), c.em * 0.36f, false, alpha);
+        if (label) pill(c.draw, t, curve.point(0.16f + stagger), name.c_str(), ink);
       }
     }
 }
@@ -367,20 +219,19 @@ double tap_place(const ConvProblem& p, int64_t j, int64_t k) {
 }
 
 TapPictureClick draw_tap_picture(Frame& f, const TapPicture& picture) {
-  static Layout layout;
-  float em = ImGui::GetFontSize();
-  if (layout.serial != picture.serial || layout.direction != picture.direction || layout.em != em ||
+  static TapLayout layout;
+  float em = ImGui::GetFontSize(), room = ImGui::GetContentRegionAvail().x;
+  if (layout.room != room || layout.serial != picture.serial || layout.direction != picture.direction || layout.em != em ||
       (picture.direction == Direction::scatter && layout.input != picture.input))
-    make_layout(layout, picture, em);
-  float cell_h = em * 1.7f, arrows = em * 6.2f, label = em * 1.25f,
+    make_layout(layout, picture, em, room);
+  float cell_h = em * 1.7f, arrows = std::clamp(ImGui::GetContentRegionAvail().y * 0.24f, em * 5.2f, em * 9), label = em * 1.25f,
         need = std::max(layout.top.width, layout.bottom.width);
-  float room = ImGui::GetContentRegionAvail().x;
   float height = 2 * label + 2 * cell_h + arrows + (need > room ? ImGui::GetStyle().ScrollbarSize : 0);
   TapPictureClick click;
   ImGui::SetNextWindowContentSize({std::max(need, 1.0f), 0});
   if (ImGui::BeginChild("taps", {0, height}, ImGuiChildFlags_None,
                         ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollWithMouse)) {
-    float width = std::max(need, ImGui::GetContentRegionAvail().x);
+    float width = std::max(need, room);
     ImVec2 at = ImGui::GetCursorScreenPos();
     Canvas c{f,     picture, layout,       ImGui::GetWindowDrawList(),     at,
              width, em,      at.y + label, at.y + label + cell_h + arrows, cell_h};
@@ -439,22 +290,21 @@ void draw_tap_legend(Frame& f, Direction direction) {
       {"expected", "Where the value must come from: i = (j + p − k·d)/s, when that is whole and inside the input"},
       {"kernel", "Which input the kernel took through this tap: found by running it on one-hot inputs"},
       {"no tap", "(j + p − k·d)/s is not whole or lies outside: nothing may come through this tap"},
-      {"not belonging", "The kernel takes an input that does not belong to this output"},
+      {"does not belong", "The kernel takes an input that does not belong to this output"},
       {"missing", "The kernel does not take the input that belongs"}};
   static const Entry scatter[] = {{"expected", "Where the product must land: j = i·s − p + k·d"},
                                   {"kernel", "Where the kernel used this input; known for the explained output only"},
                                   {"outside", "j lies outside the output: the product is dropped"},
-                                  {"not belonging", "The kernel uses this input for an output it does not belong to"}};
+                                  {"does not belong", "The kernel uses this input for an output it does not belong to"}};
   const Theme& t = f.theme;
   float em = ImGui::GetFontSize(), line = ImGui::GetTextLineHeight(), sample = em * 1.8f,
         thin = std::max(1.2f, em * 0.1f);
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const Entry* all = direction == Direction::gather ? gather : scatter;
   int count = direction == Direction::gather ? 5 : 4;
-  float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
   for (int i = 0; i < count; i++) {
     float need = sample + em * 0.4f + ImGui::CalcTextSize(all[i].text).x;
-    if (i && ImGui::GetItemRectMax().x + em + need <= right) ImGui::SameLine(0, em);
+    if (i) beside_if_fits(need);
     ImVec2 at = ImGui::GetCursorScreenPos();
     float y = at.y + line / 2;
     auto straight = [&](ImU32 colour, float thick, float on, float off) {

@@ -39,13 +39,21 @@ std::string sentence_of(const Explained& e) {
   if (s.empty())
     s = "Every tap shown takes the input it should" + std::string(e.notes.empty() ? "" : ", but not as it should");
   s += ".";
-  if (belonging == 0 && e.all_taps && extra) s += " No tap reaches this position: it should be exactly the bias.";
+  if (belonging == 0 && e.all_taps) {
+    const ConvProblem& p = e.document.problem;
+    bool divides = std::any_of(e.taps.begin(), e.taps.end(),
+                               [&](const auto& t) { return (e.j + p.padding - t.k * p.dilation) % p.stride == 0; });
+    s += fmt::format(" No tap belongs here: {}, so it should be exactly {}.",
+                     divides ? "all point outside the input"
+                             : fmt::format("s = {} divides {} + {} − k·{} for no k", p.stride, e.j, p.padding, p.dilation),
+                     p.bias ? "the bias" : "0");
+  }
   return s;
 }
 
 }  // namespace
 
-std::string signed_text(double v) { return (v > 0 ? "+" : "") + value_text(v); }
+std::string signed_text(double v) { return fmt::format("{}{}", v > 0 ? "+" : "", value_text(v)); }
 
 std::string file_name(const std::string& path) {
   size_t slash = path.rfind('/');

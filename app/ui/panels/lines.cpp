@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "app/ui/panels/flow.h"
+#include "app/ui/panels/lines_series.h"
 #include "app/ui/panels/map_view.h"
 #include "app/ui/panels/plots.h"
 #include "app/ui/widgets.h"
@@ -23,25 +24,6 @@ constexpr Workbench::Map maps[] = {Workbench::Map::lines_output, Workbench::Map:
                                    Workbench::Map::lines_error};
 constexpr Quantity quantities[] = {Quantity::output, Quantity::reference, Quantity::error};
 
-struct Span1 {
-  double from, to;
-};
-
-// A tile as curves. Position j stands at x = j.
-struct Series {
-  uint64_t serial = 0;
-  double column0 = 0, step = 1;
-  int64_t row0 = 0;
-  int width = 0, height = 0;
-  std::vector<double> x, low, high;  // low, high: [row][cell]
-  std::vector<std::vector<Span1>> failing, unwritten;
-  bool exact() const { return step <= 1; }
-  size_t at(int row, int cell) const {
-    return static_cast<size_t>(row) * static_cast<size_t>(width) + static_cast<size_t>(cell);
-  }
-  int cell(double position) const { return static_cast<int>(std::floor((position + 0.5 - column0) / step)); }
-};
-
 struct State {
   int64_t row = 0;
   int channels = 1;
@@ -54,36 +36,7 @@ struct State {
   double changed_at = -1;
 };
 
-void take(Series& s, const MapTile& t) {
-  s.serial = t.serial;
-  s.width = t.width, s.height = t.height;
-  s.step = (t.column1 - t.column0) / t.width;
-  s.column0 = t.column0;
-  s.row0 = static_cast<int64_t>(t.row0);
-  s.x.resize(static_cast<size_t>(t.width));
-  for (size_t i = 0; i < s.x.size(); i++) s.x[i] = t.column0 + (static_cast<double>(i) + 0.5) * s.step - 0.5;
-  s.low.resize(t.cells.size()), s.high.resize(t.cells.size());
-  s.failing.assign(static_cast<size_t>(t.height), {}), s.unwritten = s.failing;
-  for (int r = 0; r < t.height; r++)
-    for (int i = 0; i < t.width; i++) {
-      const Cell& c = t.cells[s.at(r, i)];
-      bool none = c.minimum > c.maximum;
-      s.low[s.at(r, i)] = none ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(c.minimum);
-      s.high[s.at(r, i)] = none ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(c.maximum);
-      double from = s.x[static_cast<size_t>(i)] - s.step / 2, to = from + s.step;
-      auto add = [&](std::vector<Span1>& spans) {
-        if (!spans.empty() && spans.back().to >= from - s.step * 0.01)
-          spans.back().to = to;
-        else
-          spans.push_back({from, to});
-      };
-      if (c.flags & flag_failing) add(s.failing[static_cast<size_t>(r)]);
-      if (c.flags & flag_unwritten) add(s.unwritten[static_cast<size_t>(r)]);
-    }
-}
-
-// ---- one curve
-// ------------------------------------------------------------------------------------------------------------
+// ---- one curve -----------------------------------------------------------------------------------------------------
 
 struct Stroke {
   ImVec4 colour;
@@ -134,7 +87,7 @@ void ticks(const Theme& t, const Series& s, int row) {
   ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   ImDrawList* draw = ImPlot::GetPlotDrawList();
   ImPlot::PushPlotClipRect();
-  auto lane = [&](const std::vector<Span1>& spans, float bottom, ImU32 colour, bool hatched) {
+  auto lane = [&](const std::vector<Stretch>& spans, float bottom, ImU32 colour, bool hatched) {
     float done = at.x - 2;  // pixels that are drawn already
     for (const auto& span : spans) {
       float a = ImPlot::PlotToPixels(span.from, 0).x, b = std::max(ImPlot::PlotToPixels(span.to, 0).x, a + 1.5f);
@@ -160,16 +113,7 @@ void vertical(const char* id, double x, const ImVec4& colour, float weight) {
   ImPlot::PlotInfLines(id, &x, 1, spec);
 }
 
-// ---- reading values off
-// ---------------------------------------------------------------------------------------------------
-
-std::string range_text(const Series& s, int row, double position) {
-  int cell = s.serial ? s.cell(position) : -1;
-  if (cell < 0 || cell >= s.width || row >= s.height) return "reading values";
-  double low = s.low[s.at(row, cell)], high = s.high[s.at(row, cell)];
-  if (std::isnan(low)) return "not finite, or never written";
-  return low == high ? value_text(low) : value_text(low) + " to " + value_text(high);
-}
+// ---- reading values off --------------------------------------------------------------------------------------------
 
 void read_out(Frame& f, const State& s, int row, double position, bool errors_only) {
   const Theme& t = f.theme;
@@ -196,11 +140,11 @@ void read_out(Frame& f, const State& s, int row, double position, bool errors_on
     ImGui::TextColored(t.kernel, "kernel     %s", range_text(k, row, position).c_str());
     ImGui::TextColored(t.reference, "reference  %s", range_text(s.series[reference], row, position).c_str());
     ImGui::Text("error      %s", range_text(s.series[error], row, position).c_str());
-    auto inside = [&](const std::vector<std::vector<Span1>>& all) {
+    auto inside = [&](const std::vector<std::vector<Stretch>>& all) {
       if (!k.serial || row >= k.height) return false;
       const auto& v = all[static_cast<size_t>(row)];
       auto it =
-          std::upper_bound(v.begin(), v.end(), position, [](double x, const Span1& span) { return x < span.from; });
+          std::upper_bound(v.begin(), v.end(), position, [](double x, const Stretch& span) { return x < span.from; });
       return it != v.begin() && position <= std::prev(it)->to;
     };
     if (inside(k.failing)) ImGui::TextColored(t.wrong, "%s", first == last ? "fails" : "some fail");
@@ -213,38 +157,7 @@ void read_out(Frame& f, const State& s, int row, double position, bool errors_on
   ImGui::EndTooltip();
 }
 
-std::string csv(const Workbench& bench, int64_t channels) {
-  const MapTile* t[curves];
-  for (int c = 0; c < curves; c++) t[c] = bench.tile(maps[c]);
-  if (!t[kernel]) return "";
-  const MapTile& k = *t[kernel];
-  std::string s =
-      "n,co,first_position,last_position,kernel_min,kernel_max,reference_min,reference_max,error_min,error_max,failing,"
-      "unwritten\n";
-  double step = (k.column1 - k.column0) / k.width;
-  for (int r = 0; r < k.height; r++)
-    for (int i = 0; i < k.width; i++) {
-      auto row = static_cast<int64_t>(k.row0) + r;
-      double from = std::ceil(k.column0 + i * step - 1e-9),
-             to = std::max(from, std::ceil(k.column0 + (i + 1) * step - 1e-9) - 1);
-      size_t at = static_cast<size_t>(r) * static_cast<size_t>(k.width) + static_cast<size_t>(i);
-      s += fmt::format("{},{},{},{}", row / channels, row % channels, from, to);
-      for (const MapTile* x : t) {
-        bool same = x && x->width == k.width && x->height == k.height && x->column0 == k.column0 &&
-                    x->column1 == k.column1 && x->row0 == k.row0;
-        if (!same || x->cells[at].minimum > x->cells[at].maximum)
-          s += ",,";
-        else
-          s += fmt::format(",{},{}", x->cells[at].minimum, x->cells[at].maximum);
-      }
-      s +=
-          fmt::format(",{},{}\n", k.cells[at].flags & flag_failing ? 1 : 0, k.cells[at].flags & flag_unwritten ? 1 : 0);
-    }
-  return s;
-}
-
-// ---- controls
-// -------------------------------------------------------------------------------------------------------------
+// ---- controls ------------------------------------------------------------------------------------------------------
 
 void controls(Frame& f, State& s, const Report& r) {
   const ConvProblem& p = r.document.problem;
@@ -436,7 +349,12 @@ void draw_lines(Frame& f) {
   const ImGuiIO& io = ImGui::GetIO();
   bool dragged = io.MouseDragMaxDistanceSqr[1] >= io.MouseDragThreshold * io.MouseDragThreshold;
   if (!(ImGui::IsMouseReleased(ImGuiMouseButton_Right) && dragged))
-    copy_menu(f, "lines menu", [&] { return csv(f.bench, r->document.problem.out_channels); });
+    copy_menu(f, "lines menu", [&] {
+      const MapTile* k = f.bench.tile(maps[kernel]);
+      return k ? lines_csv(*k, f.bench.tile(maps[reference]), f.bench.tile(maps[error]),
+                           r->document.problem.out_channels)
+               : "";
+    });
   s.hover = hover;
   if (std::isfinite(hover) && !ImGui::IsMouseDown(ImGuiMouseButton_Left) && !ImGui::IsMouseDown(ImGuiMouseButton_Right))
     read_out(f, s, std::max(hover_row, 0), hover, hover_row < 0);

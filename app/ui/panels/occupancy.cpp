@@ -69,11 +69,11 @@ void make_curves(State& s) {
     s.shared_at.push_back(kib), s.shared.push_back(percent({s.now.threads, s.now.registers, int64_t{kib} * 1024}));
 }
 
-void curve(Frame& f, const State& s, const char* id, const char* axis, const std::vector<double>& x,
+void curve(Frame& f, const State& s, const char* id, const char* axis, const char* unit, const std::vector<double>& x,
            const std::vector<double>& y, double at, double now, ImVec2 size, const char* about) {
   const Theme& t = f.theme;
   if (!ImPlot::BeginPlot(id, size, plots::fixed)) return;
-  ImPlot::SetupAxes(axis, nullptr, plots::axis, plots::axis);
+  ImPlot::SetupAxes(unit, nullptr, plots::axis, plots::axis);
   ImPlot::SetupAxesLimits(-0.02 * x.back(), x.back() * 1.02, 0, 108, ImPlotCond_Always);
   static constexpr double ticks[] = {0, 50, 100};
   static constexpr const char* names[] = {"0 %", "50 %", "100 %"};
@@ -143,7 +143,7 @@ void draw_occupancy(Frame& f) {
   const Report* r = f.report();
   if (!r || r->launches.empty()) {
     empty_state(t, "No launch to look at",
-                r ? "The kernel launched nothing for this problem."
+                r ? "This run told nothing of its launches: the verdict says why."
                   : "Run a kernel: its block and shared memory are taken from its launches.");
     return;
   }
@@ -184,6 +184,7 @@ void draw_occupancy(Frame& f) {
   ImGui::TextDisabled(changed ? "what if" : "theoretical");
   explain_item(t, about);
   wrapped(limiter_in_words(a, s.now, o));
+  ImGui::BeginGroup();
   if (begin_figures("occupancy")) {
     auto room = [&](const char* label, int blocks, const About& what) {
       figure(t, label,
@@ -213,39 +214,51 @@ void draw_occupancy(Frame& f) {
            "blocks of the grid / (multiprocessors × resident blocks)", "computed"});
     end_figures();
   }
+  ImGui::EndGroup();
+  copy_menu(f, "copy-occupancy", [&] {
+    return fmt::format(
+        "architecture,threads,registers,shared_bytes,blocks,warps,by_warps,by_registers,by_shared,by_blocks\n{},{},{},{"
+        "},{},{},{},{},{},{}\n",
+        a.name, s.now.threads, s.now.registers, s.now.shared_bytes, o.blocks, o.warps(), o.by_warps, o.by_registers,
+        o.by_shared, o.by_blocks);
+  });
 
   heading(t, "What if");
-  int shared = static_cast<int>(s.now.shared_bytes);
+  const float em = t.em;
+  const bool beside = ImGui::GetContentRegionAvail().x > em * 44;
+  if (!ImGui::BeginTable("what-if", beside ? 3 : 1,
+                         ImGuiTableFlags_SizingStretchSame | ImGuiTableFlags_NoSavedSettings))
+    return;
+  const double now = 100 * o.fraction(a);
+  const auto size = [&] { return ImVec2{ImGui::GetContentRegionAvail().x, em * 7}; };
+  ImGui::TableNextColumn();
   slider(f, "threads a block", nullptr, s.now.threads, 1, std::max(a.threads_per_block, s.begun.threads), "%d",
          {"Threads of a block.", "x · y · z", changed ? "set by hand" : "the launch"});
+  curve(f, s, "##by-block", "threads a block", nullptr, s.block_at, s.block, s.drawn.threads, now, size(),
+        "Occupancy against the block's size.");
+  ImGui::TableNextColumn();
   slider(
       f, "registers a thread", s.now.registers == assumed_registers ? "assumed" : nullptr, s.now.registers, 1,
       a.registers_per_thread, "%d",
       {"Registers of a thread. The compiler decides them; without a GPU build they are not known, and 32 are assumed.",
        "", s.now.registers == assumed_registers ? "assumed" : "set by hand"});
+  curve(f, s, "##by-registers", "registers a thread", nullptr, s.register_at, s.registers, s.drawn.registers, now,
+        size(), "Occupancy against registers.");
+  ImGui::TableNextColumn();
+  int shared = static_cast<int>(s.now.shared_bytes);
   slider(f, "shared memory a block", nullptr, shared, 0, std::max(a.shared_bytes_per_block, shared),
          shared >= 1024 ? fmt::format("%d B = {}", bytes_text(shared)).c_str() : "%d B",
          {"Shared memory of a block: what the launch asks for. What the kernel declares itself comes on top, and is "
           "not known here.",
           "", changed ? "set by hand" : "the launch"});
+  curve(f, s, "##by-shared", "shared memory, KiB", "KiB", s.shared_at, s.shared,
+        static_cast<double>(s.drawn.shared_bytes) / 1024, now, size(), "Occupancy against shared memory.");
   s.now.shared_bytes = shared;
+  ImGui::EndTable();
   ImGui::BeginDisabled(!changed);
   if (ImGui::Button("Back to the launch")) s.now = s.begun;
   ImGui::EndDisabled();
   tooltip(t, "The block and shared memory that the kernel is launched with, and 32 registers");
-
-  const float width = ImGui::GetContentRegionAvail().x, em = t.em;
-  const bool beside = width > em * 44;
-  const ImVec2 size{beside ? (width - 2 * ImGui::GetStyle().ItemSpacing.x) / 3 : width, em * 8};
-  const double now = 100 * o.fraction(a);
-  curve(f, s, "##by-block", "threads a block", s.block_at, s.block, s.now.threads, now, size,
-        "Occupancy against the block's size.");
-  if (beside) ImGui::SameLine();
-  curve(f, s, "##by-registers", "registers a thread", s.register_at, s.registers, s.now.registers, now, size,
-        "Occupancy against registers.");
-  if (beside) ImGui::SameLine();
-  curve(f, s, "##by-shared", "shared memory, KiB", s.shared_at, s.shared,
-        static_cast<double>(s.now.shared_bytes) / 1024, now, size, "Occupancy against shared memory.");
 }
 
 }  // namespace convscope::ui

@@ -20,6 +20,9 @@ const Spread& spread(const Statistics& s) {
   return made;
 }
 
+std::string elements(double n) { return grouped(static_cast<int64_t>(n)) + (n == 1 ? " element" : " elements"); }
+double share_of(double n, const Statistics& s) { return n / std::max<double>(1, static_cast<double>(s.elements)); }
+
 // What is under the mouse, then what the plot is.
 void read_out(const Theme& t, const std::string& here, const char* about) {
   if (!ImGui::BeginTooltip()) return;
@@ -59,13 +62,11 @@ void ratio_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
       double n = 0;
       for (int k = 0; k < merged; k++) n += s.ratio[static_cast<size_t>(bar + k) + 1];
       const bool last = bar + merged == s.ratio_bins.count();
-      read_out(
-          t,
-          fmt::format("{} elements ({})\nabove {:.2g}{}", grouped(static_cast<int64_t>(n)),
-                      percent_text(n / std::max<double>(1, static_cast<double>(s.elements))), s.ratio_bins.edge(bar),
-                      last ? ", and all beyond" : fmt::format(", to {:.2g}", s.ratio_bins.edge(bar + merged))),
-          "Error of each element as a multiple of its own rounding bound, on logarithmic axes. Above 1 an element "
-          "fails. Counted over all elements.");
+      read_out(t,
+               fmt::format("{} ({})\nabove {:.2g}{}", elements(n), percent_text(share_of(n, s)), s.ratio_bins.edge(bar),
+                           last ? ", and all beyond" : fmt::format(", to {:.2g}", s.ratio_bins.edge(bar + merged))),
+               "Error of each element as a multiple of its own rounding bound, on logarithmic axes. Above 1 an element "
+               "fails. Counted over all elements.");
     }
   }
   ImPlot::EndPlot();
@@ -74,7 +75,8 @@ void ratio_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
 
 void ratio_figures(Frame& f, const Statistics& s, const Spread& d) {
   const Theme& t = f.theme;
-  if (!begin_figures("spread")) return;
+  ImGui::BeginGroup();
+  if (!begin_figures("spread")) return ImGui::EndGroup();
   const char* counted = "counted over all elements, in bins of 1/20 decade";
   for (size_t q = 0; q < 5; q++) {
     const double v = d.quantiles[q], most = s.ratio_bins.edge(s.ratio_bins.count());
@@ -87,9 +89,7 @@ void ratio_figures(Frame& f, const Statistics& s, const Spread& d) {
                        : fmt::format("{:.2g}", v),
            about, v > 1 ? &t.wrong : &t.right);
   }
-  figure(t, "exact",
-         fmt::format("{} ({})", grouped(s.zero),
-                     percent_text(static_cast<double>(s.zero) / std::max<double>(1, static_cast<double>(s.elements)))),
+  figure(t, "exact", fmt::format("{} ({})", grouped(s.zero), percent_text(share_of(static_cast<double>(s.zero), s))),
          {"Elements that equal the oracle rounded to the output's type. They have no place on a logarithmic axis.",
           "y = ref", counted});
   if (d.below > 0)
@@ -98,6 +98,12 @@ void ratio_figures(Frame& f, const Statistics& s, const Spread& d) {
   figure(t, "not finite", grouped(s.not_finite), {"NaN, infinite or never written. They fail every gate.", "", counted},
          s.not_finite ? &t.wrong : nullptr);
   end_figures();
+  ImGui::EndGroup();
+  copy_menu(f, "copy-figures", [&] {
+    std::string out = "what,value\n";
+    for (size_t q = 0; q < 5; q++) out += fmt::format("{},{:g}\n", quantile_name[q], d.quantiles[q]);
+    return out + fmt::format("exact,{}\nnot finite,{}\nelements,{}\n", s.zero, s.not_finite, s.elements);
+  });
 }
 
 void set_tolerance(Frame& f, const Statistics& s, int step) {
@@ -111,10 +117,10 @@ void gate_part(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   const double tolerance = f.document.atol > 0 ? f.document.atol : b.edge(0);
   int step =
       std::clamp(static_cast<int>(std::lround((std::log10(tolerance) - b.low_decade) * b.per_decade)), 0, b.count());
-  const double fails = s.failing_at(tolerance), all = std::max<double>(1, static_cast<double>(s.elements));
+  const double fails = s.failing_at(tolerance);
   ImGui::PushStyleColor(ImGuiCol_Text, fails > 0 ? t.wrong : t.right);
-  wrapped(fails > 0 ? fmt::format("t = {:.3g}: {} elements ({}) fail", tolerance, grouped(static_cast<int64_t>(fails)),
-                                  percent_text(fails / all))
+  wrapped(fails > 0 ? fmt::format("t = {:.3g}: {} ({}) {}", tolerance, elements(fails),
+                                  percent_text(share_of(fails, s)), fails == 1 ? "fails" : "fail")
                     : fmt::format("t = {:.3g}: no element of {} fails", tolerance, grouped(s.elements)));
   ImGui::PopStyleColor();
   ImGui::SetNextItemWidth(-FLT_MIN);
@@ -204,6 +210,11 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   uy[0] = ux[0] + u, uy[1] = ux[1] + u;
   ImPlot::PlotLine("gate", gx, gy, 25, plots::line(t.accent, 1.5f));
   ImPlot::PlotLine("roundoff", ux, uy, 2, plots::line(t.dim, 1));
+  if (gy[1] > y0 && gy[1] < y1) {
+    ImPlot::PushStyleColor(ImPlotCol_InlayText, t.accent);
+    ImPlot::PlotText("your gate", x0, gy[1], {t.em * 2.4f, -t.em * 0.7f});
+    ImPlot::PopStyleColor();
+  }
   ImPlot::PushStyleColor(ImPlotCol_InlayText, t.dim);
   const double name_at = std::max(y0 - u, x0) + 0.5;
   if (name_at < x1 && name_at + u < y1)
@@ -216,8 +227,8 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
     double n =
         m >= 0 && m < mb.count() && e >= 0 && e < eb.count() ? s.joint[static_cast<size_t>(m * eb.count() + e)] : 0;
     read_out(t,
-             fmt::format("{} elements\n|reference| {:.2g} to {:.2g}\n|error| {:.2g} to {:.2g}",
-                         grouped(static_cast<int64_t>(n)), mb.edge(m), mb.edge(m + 1), eb.edge(e), eb.edge(e + 1)),
+             fmt::format("{}\n|reference| {:.2g} to {:.2g}\n|error| {:.2g} to {:.2g}", elements(n), mb.edge(m),
+                         mb.edge(m + 1), eb.edge(e), eb.edge(e + 1)),
              "Finite elements with an error, by the size of the reference; colour is the logarithm of their number. "
              "Blue line: your gate. Grey line: u·|reference|, half a unit in the last place.");
   }
@@ -231,8 +242,7 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
     return out;
   });
   if (double apart = static_cast<double>(s.elements - s.zero - s.not_finite) - d.joint_sum; apart > 0)
-    dim_text(t, fmt::format("{} elements with an error are not in the plot: reference 0, or beyond its ends.",
-                            grouped(static_cast<int64_t>(apart))));
+    dim_text(t, fmt::format("{} with an error not in the plot: reference 0, or beyond its ends.", elements(apart)));
 }
 
 }  // namespace
@@ -255,7 +265,7 @@ void draw_statistics(Frame& f) {
                 "Every element of the result is counted once; then any tolerance can be read off at once.");
     return;
   }
-  if (!whole(*s)) {
+  if (!whole(*s) || s->elements == 0) {
     empty_state(t, "Nothing was counted", "The engine gave no counts for this result.");
     return;
   }

@@ -192,6 +192,9 @@ void bars(Frame& f, const Report& r) {
 
 std::string timing_csv(const Report& r) {
   std::string out = "series,index,ms\n";
+  if (r.timing.median_ms)
+    out += fmt::format("{} median,,{:.9g}\n", emulated(r) ? "emulated" : "hot", *r.timing.median_ms);
+  if (r.timing.cold_median_ms) out += fmt::format("cold median,,{:.9g}\n", *r.timing.cold_median_ms);
   size_t i = 0;
   for (double v : r.timing.samples_ms) out += fmt::format("{},{},{:.9g}\n", emulated(r) ? "emulated" : "hot", i++, v);
   i = 0;
@@ -252,12 +255,19 @@ void phases(Frame& f, const Report& r) {
   for (const auto& p : r.phases) all += p.seconds;
   if (!ImGui::CollapsingHeader(fmt::format("Where {} went###phases", time_text(all * 1000)).c_str())) return;
   tooltip(t, "What the engine did for this verdict, on the clock on the wall.");
-  if (!begin_figures("phase-table")) return;
+  ImGui::BeginGroup();
+  if (!begin_figures("phase-table")) return ImGui::EndGroup();
   for (const auto& p : r.phases)
     figure(t, p.name.c_str(), time_text(p.seconds * 1000),
            {"Time of the engine in this phase.", "", "measured on the engine's host"},
            p.seconds < 0.01 * all ? &t.dim : nullptr);
   end_figures();
+  ImGui::EndGroup();
+  copy_menu(f, "copy-phases", [&] {
+    std::string out = "phase,seconds\n";
+    for (const auto& p : r.phases) out += fmt::format("\"{}\",{:.6g}\n", p.name, p.seconds);
+    return out;
+  });
 }
 
 }  // namespace
@@ -275,8 +285,11 @@ void draw_timing(Frame& f) {
   stale_strip(f);
   if (r->timing.median_ms) {
     head(f, *r);
+    ImGui::BeginGroup();  // one place to copy from
     figures(f, *r);
     bars(f, *r);
+    ImGui::EndGroup();
+    copy_menu(f, "copy-times", [&] { return timing_csv(*r); });
     histogram(f, *r);
   } else {
     heading(f.theme, "No time");

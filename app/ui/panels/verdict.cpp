@@ -50,14 +50,14 @@ void head(Frame& f, const Report& r) {
   ImGui::PushFont(t.bold_font, ImGui::GetStyle().FontSizeBase * 1.7f);
   status_mark(t, r.final ? r.status : "");
   ImGui::SameLine(0, ImGui::GetFontSize() * 0.3f);
-  ImGui::TextColored(colour_of(t, r.status), "%s", word_of(r.final ? r.status : ""));
+  const bool unfinished = !r.final && !f.bench.running();
+  ImGui::TextColored(colour_of(t, r.status), "%s", unfinished ? "No verdict" : word_of(r.final ? r.status : ""));
   ImGui::PopFont();
   explain_item(t, {"The verdict on the kernel for this problem: right when every layer below passes.", "",
                    "judged against the double-precision oracle"});
   if (!r.final) {
     const auto& e = f.bench.engine();
-    wrapped(f.bench.running() ? "being judged: " + (e.phase.empty() ? std::string("…") : e.phase)
-                              : "the run was not finished: there is no verdict");
+    wrapped(unfinished ? "the run was not finished" : e.phase.empty() ? "the layers come one by one" : e.phase);
     if (r.failing)
       wrapped(*r.failing ? fmt::format("{} of {} elements fail in the first comparison", grouped(*r.failing),
                                        grouped(r.elements))
@@ -69,8 +69,12 @@ void head(Frame& f, const Report& r) {
       if (s.starts_with(word)) s.remove_prefix(word.size());
     wrapped(s);
   }
-  dim_text(t, fmt::format("{} on {}", r.kernel.empty() ? f.document.kernel : r.kernel,
-                          r.device_name.empty() ? "no device" : r.device_name));
+  const std::string& kernel = r.kernel.empty() ? f.document.kernel : r.kernel;
+  dim_text(t, r.device_name.empty() ? kernel : kernel + " on " + r.device_name);
+  if (r.final && r.layers.empty()) {
+    if (ImGui::Button("Show the log")) f.show("Log");
+    tooltip(t, "What the engine said before it ended");
+  }
 }
 
 void layers(Frame& f, const Report& r) {
@@ -107,7 +111,7 @@ void layers(Frame& f, const Report& r) {
   ImGui::EndTable();
 }
 
-std::string layers_csv(const Report& r) {
+std::string verdict_csv(const Report& r) {
   auto quoted = [](std::string s) {
     for (size_t at = 0; (at = s.find('"', at)) != std::string::npos; at += 2) s.insert(at, 1, '"');
     return '"' + s + '"';
@@ -210,7 +214,6 @@ void errors(Frame& f, const Report& r) {
   count("never written", r.unwritten,
         {"Elements that still hold the poison the output was filled with before the run.", "", counted});
   end_figures();
-  copy_menu(f, "copy-errors", [&] { return layers_csv(r); });
 }
 
 void first_failing(Frame& f, const Report& r) {
@@ -259,9 +262,12 @@ void draw_verdict(Frame& f) {
   stale_strip(f);
   head(f, *r);
   first_failing(f, *r);
+  ImGui::BeginGroup();  // one place to copy from
   layers(f, *r);
   errors(f, *r);
   if (r->failing) gates(f, *r);
+  ImGui::EndGroup();
+  copy_menu(f, "copy-verdict", [&] { return verdict_csv(*r); });
   if (!r->accuracy_allowed.empty()) heading(f.theme, "Accuracy");
   if (!r->accuracy_allowed.empty() && begin_figures("accuracy")) {
     figure(f.theme, "asked", r->accuracy_allowed,

@@ -6,11 +6,16 @@
 #include <imgui_impl_glfw.h>
 #include <imgui_impl_opengl3.h>
 #include <implot.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "app/ui/app.h"
 #include "app/ui/platform/picture_file.h"
@@ -26,6 +31,41 @@ struct Loop {
   App* app = nullptr;
   int fresh_frames = settle_frames;
   double last_input = 0;
+};
+
+// SIGTERM, SIGINT and SIGHUP close the window as its button does, so that the layout is kept: logging out sends them. The
+// handler only writes to a pipe; a thread that waits there wakes the loop.
+class Termination {
+ public:
+  Termination() {
+    if (pipe(ends_) != 0) return;
+    waiter_ = std::thread([this] {
+      char c = 0;
+      while (read(ends_[0], &c, 1) < 0 && errno == EINTR) {
+      }
+      asked_ = true;
+      if (c == 't') glfwPostEmptyEvent();
+    });
+    struct sigaction on {};
+    on.sa_handler = [](int) { [[maybe_unused]] auto n = write(ends_[1], "t", 1); };
+    on.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);  // the second one ends the program at once
+    for (size_t i = 0; i < 3; i++) sigaction(signals[i], &on, &before_[i]);
+  }
+  ~Termination() {
+    if (!waiter_.joinable()) return;
+    for (size_t i = 0; i < 3; i++) sigaction(signals[i], &before_[i], nullptr);
+    [[maybe_unused]] auto n = write(ends_[1], "e", 1);
+    waiter_.join();
+    for (int end : ends_) close(end);
+  }
+  bool asked() const { return asked_; }
+
+ private:
+  static constexpr int signals[] = {SIGTERM, SIGINT, SIGHUP};
+  static inline int ends_[2] = {-1, -1};
+  struct sigaction before_[3] {};
+  std::atomic<bool> asked_ = false;
+  std::thread waiter_;
 };
 
 Picture read_window(int width, int height) {
@@ -103,7 +143,8 @@ int run_window(const WindowOptions& options) {
     bool full_screen = false, first = true;
     int place[4] = {};
     double last_input_seen = -1;
-    while (!glfwWindowShouldClose(window) && !app.wants_to_close()) {
+    Termination termination;
+    while (!glfwWindowShouldClose(window) && !app.wants_to_close() && !termination.asked()) {
       ImGui_ImplOpenGL3_NewFrame();
       ImGui_ImplGlfw_NewFrame();
       float scale_x = 1, scale_y = 1;

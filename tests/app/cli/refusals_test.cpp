@@ -44,7 +44,7 @@ TEST(Refusals, Problems) {
       {{"--length", "3", "--padding", "2"}, "out_length", "-1", length + "L 3, s 1, p 2, d 1, K 1, op 0"},
       {{"--length", "1", "--kernel-size", "3", "--padding", "1", "--stride", "4"}, "", "", ""},  // Lout 1: the smallest
       {{"--length", "1099511627776"}, "length", "1099511627776", most},  // 2^40
-      {{"--batch", "1048576", "--length", "1048576"}, "input", "1.1e+12 elements (N*Cin*L)", "must be at most 68719476736"},
+      {{"--batch", "1048576", "--length", "1048576"}, "input", "1.1e+12", "elements (N*Cin*L) must be at most 68719476736"},
   };
   for (const auto& c : cases) {
     if (c.field.empty()) {
@@ -168,7 +168,7 @@ TEST_F(Files, ThatAreNone) {
   EXPECT_EQ(rule("input", folder_.path("")).substr(0, 14), "must be one of") << "a folder without an ending";
   std::string folder = folder_.path("folder.npy");
   ASSERT_EQ(test::convscope_shell("mkdir '" + folder + "'").code, 0);
-  EXPECT_EQ(rule("input", folder), "is a folder, not a file");
+  EXPECT_EQ(rule("input", folder), "is a directory: a .npy or .npz file is needed");
 }
 
 TEST_F(Files, ThatAreDamaged) {

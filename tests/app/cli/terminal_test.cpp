@@ -11,7 +11,7 @@ namespace {
 
 using test::Words;
 
-// `blocks` blocks of 20 ms, on four workers, several times over.
+// `blocks` blocks of 20 ms, on a few workers, several times over.
 Words work(int blocks) {
   return test::with_test_engine({"run", "slow", "--length", std::to_string(blocks), "--dilation", "20", "--samples", "1"});
 }
@@ -43,7 +43,7 @@ class Terminal {
 TEST(ProgressBar, IsDrawnOnATerminal) {
   Terminal terminal;
   if (terminal.name.empty()) GTEST_SKIP() << "no pseudo-terminals here";
-  Words words = work(400);
+  Words words = work(24);
   std::string script = "convscope";
   for (const auto& w : words) script += w.find(' ') == std::string::npos && w.find('\'') == std::string::npos ? " " + w : " \"" + w + "\"";
   auto r = test::convscope_shell(script + " 2> '" + terminal.name + "'");
@@ -56,7 +56,7 @@ TEST(ProgressBar, IsDrawnOnATerminal) {
 }
 
 TEST(ProgressBar, IsNotDrawnInAPipe) {
-  auto r = test::convscope_run(work(400));
+  auto r = test::convscope_run(work(24));
   EXPECT_EQ(r.code, 0);
   EXPECT_GT(r.seconds, 0.5) << "long enough for a bar";
   EXPECT_EQ(r.err, "");

@@ -14,6 +14,11 @@ using test::json;
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+// A line that begins with the name.
+bool lists(const std::string& text, const std::string& name) {
+  return has(std::string("\n").append(text), std::string("\n").append(name).append(" "));
+}
+
 TEST(Verbs, Version) {
   auto r = convscope_run({"--version"});
   EXPECT_EQ(r.code, 0);
@@ -65,7 +70,7 @@ TEST(Verbs, ListKernels) {
   std::set<std::string> names;
   for (const auto& k : j) {
     names.insert(k["name"]);
-    EXPECT_TRUE(has("\n" + r.out, "\n" + k["name"].get<std::string>() + " ")) << k;
+    EXPECT_TRUE(lists(r.out, k["name"])) << k;
     std::string kind = k["kind"];
     EXPECT_TRUE(kind == "specimen" || kind == "ladder" || kind == "reference") << kind;
     EXPECT_FALSE(k["idea"].get<std::string>().empty());
@@ -83,7 +88,7 @@ TEST(Verbs, ListPresets) {
   auto j = convscope_run({"list", "presets", "--json"}).document()["presets"];
   std::map<std::string, json> by_name;
   for (const auto& p : j) {
-    EXPECT_TRUE(has("\n" + r.out, "\n" + p["name"].get<std::string>() + " ")) << p;
+    EXPECT_TRUE(lists(r.out, p["name"])) << p;
     by_name[p["name"]] = p["problem"];
   }
   for (const char* name : {"kernelbench-64", "kernelbench-74", "kernelbench-79"}) {

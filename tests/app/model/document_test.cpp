@@ -145,7 +145,7 @@ TEST_P(IllegalChange, SaysFieldValueAndRuleAndChangesNothing) {
   Document before;
   const Document kept = before;
   try {
-    apply(before, c.change);
+    convscope::apply(before, c.change);
     FAIL() << "it was taken";
   } catch (const InputError& e) {
     EXPECT_EQ(e.field(), c.field);
@@ -183,7 +183,7 @@ TEST(Document, F64IsAlwaysStrict) {
 
 TEST(Document, WhatNeedsARun) {
   Document d;
-  auto after = [&](const Change& c) { return needs_run(d, apply(d, c)); };
+  auto after = [&](const Change& c) { return needs_run(d, convscope::apply(d, c)); };
   ConvProblem p = d.problem;
   p.bias = !p.bias;
   EXPECT_TRUE(after(SetProblem{p}));
@@ -199,7 +199,7 @@ TEST(Document, WhatNeedsARun) {
 
 TEST(Document, AChangeInWords) {
   Document d;
-  auto words = [&](const Change& c) { return describe_change(d, apply(d, c)); };
+  auto words = [&](const Change& c) { return describe_change(d, convscope::apply(d, c)); };
   EXPECT_EQ(words(SetProblem{problem(&P::stride, 3)}), "stride 2 → 3");
   EXPECT_EQ(words(SetKernel{"tiled"}), "kernel S4 → tiled");
   EXPECT_EQ(words(LoadPreset{"kernelbench-74-small"}), "problem kernelbench-74-small");
@@ -214,7 +214,7 @@ TEST(Document, EveryChangeHasWords) {
   Document d;
   for (int i = 0; i < 3000; i++) {
     try {
-      Document next = apply(d, test::random_change(r, d));
+      Document next = convscope::apply(d, test::random_change(r, d));
       EXPECT_EQ(describe_change(d, next).empty(), next == d);
       d = next;
     } catch (const InputError&) {

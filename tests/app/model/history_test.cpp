@@ -107,7 +107,7 @@ TEST(History, AGestureThatEndsWhereItBeganIsNoStep) {
   History h;
   h.apply(length(9));
   for (int64_t v : {10, 11, 10, 9}) h.apply(length(v, 5));
-  EXPECT_EQ(h.undo_text(), "length 8192 → 9");
+  EXPECT_EQ(h.undo_text(), "length 4096 → 9");
   h.undo();
   EXPECT_EQ(h.now(), Document());
   // It may go on after that.

@@ -33,7 +33,7 @@ Cell cell(double v, uint32_t flags = 0) {
   return {f, f, f, flags};
 }
 // With no finite element.
-Cell empty_cell(uint32_t flags) { return {inf, -inf, 0, flags}; }
+Cell empty_cell(uint32_t flags) { return {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(), 0, flags}; }
 
 uint32_t painted(const Cell& c, const Paint& paint) { return paint_cells(std::span(&c, 1), 1, paint)[0]; }
 

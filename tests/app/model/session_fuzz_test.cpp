@@ -14,7 +14,8 @@ class SessionFuzz : public testing::Test {
     valid_ = test::text_of(folder_.path("s.convscope"));
   }
   void try_text(const std::string& text) {
-    std::string file = folder_.write("s.convscope", text.data(), text.size());
+    // Another file each time: replacing one waits for the disk.
+    std::string file = folder_.write(std::to_string(taken_ + refused_) + ".convscope", text.data(), text.size());
     try {
       SessionFile s = load_session(file);
       ASSERT_EQ(test::why_illegal(s.document), "") << text;
@@ -23,6 +24,7 @@ class SessionFuzz : public testing::Test {
       Extent e{static_cast<double>(s.document.problem.batch * s.document.problem.out_channels), static_cast<double>(s.document.problem.out_length())};
       View v = fitted(s.view, e);
       ASSERT_TRUE(v.row0 >= 0 && v.row1 > v.row0 && v.row1 <= e.rows + 1e-6) << text;
+      if (taken_ % 50 != 1) return;  // this does, too
       save_session(folder_.path("t.convscope"), s);
       ASSERT_EQ(load_session(folder_.path("t.convscope")).document.problem, s.document.problem);
     } catch (const InputError& e) {
@@ -66,8 +68,8 @@ TEST_F(SessionFuzz, ShuffledParts) {
       size_t from = r() % text.size(), length = r() % 40;
       std::string part = text.substr(from, length);
       if (r() % 2) text.erase(from, length);
-      if (!text.empty()) text.insert(r() % text.size(), part);
-      if (text.empty()) text = "{";
+      text.insert(r() % (text.size() + 1), part);
+      if (text.empty()) break;
     }
     ASSERT_NO_FATAL_FAILURE(try_text(text));
   }

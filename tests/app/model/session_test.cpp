@@ -66,7 +66,7 @@ TEST_F(Session, EverythingComesBack) {
 TEST_F(Session, EveryLegalDocumentComesBack) {
   test::Random r(5);
   std::string file = folder_.path("s.convscope");
-  for (int i = 0; i < 300; i++) {
+  for (int i = 0; i < 50; i++) {
     SessionFile s;
     s.unknown = json::object();
     s.document.problem = test::random_problem(r);

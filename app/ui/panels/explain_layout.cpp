@@ -1,0 +1,95 @@
+#include "app/ui/panels/explain_layout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "kernels/problem/counts.h"
+
+namespace convscope::ui {
+namespace {
+
+void add_around(std::vector<int64_t>& to, int64_t at, int64_t reach, int64_t limit) {
+  for (int64_t i = at - reach; i <= at + reach; i++)
+    if (i >= 0 && i < limit) to.push_back(i);
+}
+
+}  // namespace
+
+void Strip::set(std::vector<int64_t> wanted, float cell_width, float gap) {
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  // A gap is as wide as one or two cells: those are shown instead.
+  positions.clear();
+  for (int64_t i : wanted) {
+    if (!positions.empty() && i - positions.back() <= 3)
+      while (positions.back() + 1 < i) positions.push_back(positions.back() + 1);
+    positions.push_back(i);
+  }
+  cell = cell_width;
+  left.clear();
+  width = gap;
+  for (size_t i = 0; i < positions.size(); i++) {
+    if (i && positions[i] != positions[i - 1] + 1) width += gap;
+    left.push_back(width);
+    width += cell;
+  }
+  width += gap;
+}
+
+std::optional<float> Strip::centre(double at) const {
+  auto low = static_cast<int64_t>(std::floor(at));
+  auto it = std::lower_bound(positions.begin(), positions.end(), low);
+  if (it == positions.end() || *it != low) return {};
+  auto i = static_cast<size_t>(it - positions.begin());
+  float c = left[i] + cell / 2;
+  if (at == std::floor(at)) return c;
+  if (i + 1 == positions.size()) return {};
+  return c + (left[i + 1] - left[i]) * static_cast<float>(at - std::floor(at));
+}
+
+void make_layout(TapLayout& l, const TapPicture& picture, float em, float room) {
+  const Explained& e = picture.of;
+  const ConvProblem& p = e.document.problem;
+  l.serial = picture.serial, l.direction = picture.direction, l.input = picture.input;
+  l.em = em, l.room = room;
+  l.taps.clear(), l.untapped.clear();
+  std::vector<int64_t> inputs, outputs;
+  if (picture.direction == Direction::gather) {
+    for (int t : picture.order) {
+      const ExplainedTap& tap = e.taps[static_cast<size_t>(t)];
+      l.taps.push_back(tap.k);
+      if (tap.expected_i) add_around(inputs, *tap.expected_i, 1, p.length);
+      if (tap.read_i) add_around(inputs, *tap.read_i, 1, p.length);
+      double place = tap_place(p, e.j, tap.k);
+      bool near = place > -3 && place < static_cast<double>(p.length + 2);
+      if (near) {
+        inputs.push_back(static_cast<int64_t>(std::floor(place)));
+        inputs.push_back(static_cast<int64_t>(std::ceil(place)));
+      }
+    }
+    if (inputs.empty())
+      add_around(inputs, std::clamp<int64_t>((e.j + p.padding) / p.stride, 0, p.length - 1), 2, p.length);
+    add_around(outputs, e.j, 3, p.out_length());
+  } else {
+    add_around(inputs, picture.input, 2, p.length);
+    add_around(outputs, e.j, 1, p.out_length());
+    for (int64_t k = 0; k < std::min(p.kernel_size, most_scatter_taps); k++) l.taps.push_back(k);
+    for (int64_t k : l.taps) outputs.push_back(picture.input * p.stride - p.padding + k * p.dilation);
+  }
+  int64_t longest = 0;
+  for (const auto* v : {&inputs, &outputs})
+    for (int64_t i : *v) longest = std::max(longest, i < 0 ? -i * 10 : i);
+  // Cells hold their number, and grow into what room there is.
+  auto place = [&](float cell) { l.top.set(inputs, cell, em * 1.4f), l.bottom.set(outputs, cell, em * 1.4f); };
+  float least = std::max(em * 2.1f, static_cast<float>(std::to_string(longest).size()) * em * 0.55f + em * 0.7f);
+  place(least);
+  auto most = static_cast<float>(std::max(l.top.positions.size(), l.bottom.positions.size()));
+  float spare = room - std::max(l.top.width, l.bottom.width);
+  if (spare > 0) place(std::max(least, std::min(em * 3.2f, least + std::floor(spare / most))));
+  if (p.kernel_size <= most_scatter_taps)
+    for (int64_t j : l.bottom.positions)
+      if (j >= 0 && j < p.out_length() && taps_reaching(p, j) == 0) l.untapped.push_back(j);
+}
+
+}  // namespace convscope::ui

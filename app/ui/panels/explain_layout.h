@@ -1,0 +1,36 @@
+// Which positions the picture of a tap shows, and where they stand.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "app/ui/panels/explain_picture.h"
+
+namespace convscope::ui {
+
+inline constexpr int64_t most_scatter_taps = 128;  // arrows out of one input
+
+// Positions side by side; where some are left out, a gap.
+struct Strip {
+  std::vector<int64_t> positions;
+  std::vector<float> left;  // of each, in pixels
+  float cell = 0, width = 0;
+
+  void set(std::vector<int64_t> wanted, float cell_width, float gap);
+  // The middle of a position, or of a place between two that stand beside each other.
+  std::optional<float> centre(double at) const;
+};
+
+struct TapLayout {
+  uint64_t serial = 0;
+  Direction direction = Direction::gather;
+  int64_t input = -1;
+  float em = 0, room = 0;
+  Strip top, bottom;
+  std::vector<int64_t> taps;      // k of every arrow, ascending
+  std::vector<int64_t> untapped;  // outputs of the bottom row that no tap reaches
+};
+
+void make_layout(TapLayout& l, const TapPicture& picture, float em, float room);
+
+}  // namespace convscope::ui

@@ -1,0 +1,318 @@
+// The workbench with the real engine: runs, pictures, numbers, statistics, explanations, sources.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "kernels/problem/counts.h"
+#include "tests/app/model/benches.h"
+
+namespace convscope {
+namespace {
+
+using Map = Workbench::Map;
+
+TEST(Workbench, PartialThenFinal) {
+  test::Bench b(test::full_engine());
+  Document d = test::quick_document(4000, "direct");
+  b->run(d);
+  EXPECT_TRUE(b->running());
+  EXPECT_EQ(b->wanted(), d);
+  bool partial = false;
+  ASSERT_TRUE(b.until([&] {
+    auto r = b->report();
+    if (r && !r->final) {
+      partial = true;
+      EXPECT_EQ(r->status, "") << "no verdict yet";
+      EXPECT_FALSE(r->timing.median_ms);
+      EXPECT_NE(r->key, "");
+      EXPECT_EQ(b->picture(), r) << "but pictures";
+      EXPECT_TRUE(b->running());
+    }
+    return r && r->final;
+  }));
+  EXPECT_TRUE(partial);
+  auto r = b->report();
+  EXPECT_TRUE(r->right()) << r->sentence;
+  EXPECT_EQ(r->document, d);
+  EXPECT_EQ(b->picture(), r);
+  EXPECT_EQ(r->failing, 0);
+  EXPECT_FALSE(b->running());
+  EXPECT_GT(b->last_picture_ms(), 0);
+  EXPECT_EQ(b->stale(d), "");
+  EXPECT_EQ(b->engine().state, EngineStatus::State::idle);
+}
+
+TEST(Workbench, ListsKernelsAndDevices) {
+  test::Bench b;
+  ASSERT_TRUE(b.settle());
+  std::set<std::string> names;
+  for (const auto& k : b->kernels()) names.insert(k.name);
+  for (const char* name : {"S0", "S4", "direct", "tiled"}) EXPECT_TRUE(names.count(name)) << name;
+  EXPECT_TRUE(b->info().is_object());
+  EXPECT_FALSE(b->info().empty());
+  EXPECT_EQ(b->engine().state, EngineStatus::State::idle);
+}
+
+TEST(Workbench, TheNewestOfFiftyWins) {
+  test::Bench b;
+  test::Random r(1);
+  std::vector<Document> posted;
+  uint64_t seen = 0;
+  for (int i = 0; i < 50; i++) {
+    posted.push_back(test::quick_document(20 + i));
+    b->run(posted.back());
+    if (r() % 3 == 0) b->drain();
+    if (r() % 5 == 0) b.until([] { return false; }, 0.003);
+    auto report = b->report();
+    if (!report) continue;
+    EXPECT_GE(report->serial, seen) << "never an older one again";
+    seen = report->serial;
+    EXPECT_NE(std::find(posted.begin(), posted.end(), report->document), posted.end());
+  }
+  ASSERT_TRUE(b.settle());
+  ASSERT_TRUE(b->report());
+  EXPECT_EQ(b->report()->document, posted.back());
+  EXPECT_TRUE(b->report()->final && b->report()->right());
+  EXPECT_EQ(b->picture(), b->report());
+  EXPECT_EQ(b->engine().deaths, 0);
+}
+
+TEST(Workbench, WhatIsStaleSaysSo) {
+  test::Bench b;
+  Document d = test::quick_document();
+  ASSERT_TRUE(b.run(d));
+  Document other = d;
+  other.kernel = "tiled";
+  EXPECT_EQ(b->stale(other), "of kernel tiled → direct");
+  b->run(other);
+  EXPECT_EQ(b->stale(other), "computing");
+  EXPECT_EQ(b->stale(d), "") << "the picture is still of this one";
+  ASSERT_TRUE(b.settle());
+  EXPECT_EQ(b->stale(other), "");
+  // Another tolerance is only another look.
+  other.atol = 7;
+  EXPECT_EQ(b->stale(other), "");
+}
+
+// ---- pictures and numbers of a result -------------------------------------------------------------------------------
+
+class WorkbenchPictures : public testing::Test {
+ protected:
+  void SetUp() override {
+    document_ = test::quick_document(60, "S4");
+    document_.problem.dilation = 2;
+    report_ = b_.run(document_);
+    ASSERT_TRUE(report_);
+    ASSERT_EQ(report_->status, "wrong") << report_->sentence;
+  }
+  test::Bench b_;
+  Document document_;
+  std::shared_ptr<const Report> report_;
+};
+
+TEST_F(WorkbenchPictures, TilesAndNumbersAreTheSameElements) {
+  b_->want_numbers(0, report_->rows(), 0, report_->columns());
+  ASSERT_TRUE(b_.settle());
+  const NumberBlock* numbers = b_->numbers();
+  ASSERT_TRUE(numbers);
+  EXPECT_EQ(numbers->key, report_->key);
+  int64_t failing = 0;
+  for (int64_t row = 0; row < report_->rows(); row++)
+    for (int64_t column = 0; column < report_->columns(); column++) failing += !(numbers->at(row, column)[3] <= 1);
+  EXPECT_EQ(failing, report_->failing);
+  EXPECT_EQ(numbers->at(report_->rows(), 0), nullptr);
+  const Quantity quantities[] = {Quantity::output, Quantity::reference, Quantity::error, Quantity::ratio};
+  for (Quantity q : quantities) {
+    const MapTile* t = b_.whole_tile(Map::kernel, q);
+    ASSERT_TRUE(t);
+    ASSERT_EQ(t->cells.size(), static_cast<size_t>(report_->elements));
+    ASSERT_EQ(t->pixels.size(), t->cells.size());
+    for (int64_t row = 0; row < report_->rows(); row++)
+      for (int64_t column = 0; column < report_->columns(); column++) {
+        const Cell& c = t->cells[static_cast<size_t>(row * report_->columns() + column)];
+        double v = numbers->at(row, column)[static_cast<size_t>(q)];
+        EXPECT_EQ(c.flags & flag_failing ? 1 : 0, numbers->at(row, column)[3] <= 1 ? 0 : 1);
+        if (!std::isfinite(v)) continue;
+        ASSERT_EQ(c.minimum, static_cast<float>(v)) << row << " " << column;
+        ASSERT_EQ(c.maximum, static_cast<float>(v));
+      }
+    EXPECT_GT(t->serial, 0u);
+    EXPECT_GT(t->latency_ms, 0);
+  }
+}
+
+TEST_F(WorkbenchPictures, EqualWishesAreOneRequest) {
+  TileWish w{report_->key, Quantity::ratio, 0, 3, 0, 10, 10, 3, {}};
+  b_->want_tile(Map::difference, w);
+  EXPECT_EQ(b_->waiting(), 1);
+  for (int i = 0; i < 10; i++) b_->want_tile(Map::difference, w);
+  EXPECT_EQ(b_->waiting(), 1);
+  ASSERT_TRUE(b_.settle());
+  uint64_t serial = b_->tile(Map::difference)->serial;
+  b_->want_tile(Map::difference, w);
+  b_.settle();
+  EXPECT_EQ(b_->tile(Map::difference)->serial, serial);
+  // Nothing is asked for that cannot be.
+  w.width = 0;
+  b_->want_tile(Map::difference, w);
+  b_->want_numbers(5, 5, 0, 9);
+  b_->want_numbers(0, 1000, 0, 1000);
+  EXPECT_EQ(b_->waiting(), 0);
+}
+
+// What the engine refuses is not asked again at every frame.
+TEST_F(WorkbenchPictures, ARefusedWishIsNotRepeated) {
+  TileWish w{report_->key, Quantity::ratio, -5, 3, 0, 10, 10, 3, {}};
+  int starts = b_->engine().starts, asked = 0;
+  for (int i = 0; i < 50; i++) {
+    b_->want_tile(Map::difference, w);
+    asked += b_->waiting();
+    ASSERT_TRUE(b_.settle());
+  }
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(b_->engine().starts, starts);
+  EXPECT_EQ(b_->report(), report_) << "nor is anything run again for it";
+}
+
+TEST_F(WorkbenchPictures, Hover) {
+  b_->want_hover({2, 17});
+  ASSERT_TRUE(b_.settle());
+  ASSERT_TRUE(b_->hover() && b_->hover()->at(2, 17));
+  const double* v = b_->hover()->at(2, 17);
+  EXPECT_NEAR(v[0] - v[1], v[2], 1e-6);
+  EXPECT_EQ(b_->hover()->at(2, 18), nullptr);
+}
+
+TEST_F(WorkbenchPictures, Statistics) {
+  b_->want_statistics();
+  ASSERT_TRUE(b_.settle());
+  const Statistics* s = b_->statistics();
+  ASSERT_TRUE(s);
+  EXPECT_EQ(s->key, report_->key);
+  EXPECT_EQ(s->elements, report_->elements);
+  for (const auto& g : report_->gates) {
+    if (g.atol == g.rtol) {
+      EXPECT_EQ(s->failing_at(g.atol), static_cast<double>(*g.failing)) << "two ways to count the same elements";
+    }
+  }
+  // Not twice for one result.
+  b_->want_statistics();
+  EXPECT_EQ(b_->waiting(), 0);
+}
+
+TEST_F(WorkbenchPictures, FindsEveryFailingElementBothWays) {
+  auto walk = [&](bool forward) {
+    std::vector<ElementIndex> found;
+    ElementIndex from{forward ? 0 : report_->rows() - 1, forward ? -1 : report_->columns()};
+    for (bool more = true; more;) {
+      bool answered = false;
+      b_->find_failing(from, forward, [&](std::optional<ElementIndex> at) {
+        answered = true;
+        more = at.has_value();
+        if (at) found.push_back(from = *at);
+      });
+      if (!b_.until([&] { return answered; })) break;
+    }
+    return found;
+  };
+  auto forward = walk(true), backward = walk(false);
+  ASSERT_EQ(static_cast<int64_t>(forward.size()), *report_->failing);
+  EXPECT_EQ(forward.front(), (ElementIndex{report_->first_failing->n * 3 + report_->first_failing->co, report_->first_failing->j}));
+  std::reverse(backward.begin(), backward.end());
+  EXPECT_EQ(forward, backward);
+}
+
+// Two questions at once: the older one has no answer, and that is not "none fails".
+TEST_F(WorkbenchPictures, AnOvertakenSearchSaysNothing) {
+  int answers = 0, none = 0;
+  for (int i = 0; i < 20; i++)
+    b_->find_failing({0, -1}, true, [&](std::optional<ElementIndex> at) { answers++, none += !at; });
+  ASSERT_TRUE(b_.settle());
+  EXPECT_GE(answers, 1);
+  EXPECT_EQ(none, 0);
+}
+
+TEST_F(WorkbenchPictures, ExplanationAndTrace) {
+  const auto& first = *report_->first_failing;
+  b_->want_explanation(document_, first.n, first.co, first.j);
+  EXPECT_TRUE(b_->explaining());
+  ASSERT_TRUE(b_.settle(60 * test::slowness));
+  EXPECT_FALSE(b_->explaining());
+  const Explained* e = b_->explanation();
+  ASSERT_TRUE(e) << b_->explanation_trouble();
+  EXPECT_EQ(e->document, document_);
+  EXPECT_EQ(e->j, first.j);
+  EXPECT_EQ(e->got, first.got);
+  EXPECT_NEAR(e->expected, first.expected, 1e-6);
+  double sum = e->bias;
+  for (const auto& t : e->taps) sum += t.expected_sum;
+  EXPECT_NEAR(sum, e->expected, 1e-5);
+  const Traced* t = b_->traced();
+  ASSERT_TRUE(t);
+  EXPECT_EQ(t->j, first.j);
+  if (!t->reason.empty()) return;  // a build without tracing
+  ASSERT_EQ(t->writers.size(), 1u);
+  EXPECT_TRUE(t->writers[0].file.ends_with("s4.cu"));
+}
+
+TEST_F(WorkbenchPictures, AnExplanationThatCannotBeSaysWhy) {
+  b_->want_explanation(document_, 0, 0, report_->columns());
+  ASSERT_TRUE(b_.settle());
+  EXPECT_NE(b_->explanation_trouble().find("j"), std::string::npos);
+  EXPECT_EQ(b_->explanation(), nullptr);
+  EXPECT_FALSE(b_->explaining());
+}
+
+TEST_F(WorkbenchPictures, Sources) {
+  EXPECT_EQ(b_->source("direct"), nullptr);
+  b_->want_source("direct");
+  b_->want_source("no such kernel");
+  b_->want_source("");
+  ASSERT_TRUE(b_.settle());
+  ASSERT_TRUE(b_->source("direct"));
+  EXPECT_NE(b_->source("direct")->find("CONVSCOPE_KERNEL(direct)"), std::string::npos);
+  ASSERT_TRUE(b_->source("no such kernel"));
+  EXPECT_TRUE(b_->source("no such kernel")->starts_with("// ")) << "the reason, as a comment";
+  b_->want_source("direct");
+  EXPECT_EQ(b_->waiting(), 0);
+}
+
+// ---- what a document may be -----------------------------------------------------------------------------------------
+
+TEST(Workbench, AnySeedAndAnyFileName) {
+  test::Bench b;
+  Document d = test::quick_document();
+  d.inputs.seed = ~uint64_t{0};
+  auto r = b.run(d);
+  ASSERT_TRUE(r);
+  EXPECT_TRUE(r->right()) << r->sentence;
+  // A file's name is bytes, not text.
+  d.inputs.x = test::file_source("\xff\xfe.npy", {1, 2, 40});
+  r = b.run(d);
+  ASSERT_TRUE(r);
+  EXPECT_TRUE(r->right()) << r->sentence;
+}
+
+TEST(Workbench, AKernelThatDoesNotSupportIt) {
+  test::Bench b;
+  Document d = test::quick_document();
+  ASSERT_TRUE(b.run(d));
+  auto good = b->picture();
+  d.kernel = "S4";
+  d.problem.dtype = DType::f64;
+  auto r = b.run(d);
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->status, "not-run");
+  EXPECT_NE(r->sentence.find("f32"), std::string::npos) << r->sentence;
+  EXPECT_EQ(b->picture(), good) << "the last picture stays";
+  d.kernel = "no such kernel";
+  r = b.run(d);
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->status, "not-run");
+  EXPECT_NE(r->sentence.find("no such kernel"), std::string::npos) << r->sentence;
+}
+
+}  // namespace
+}  // namespace convscope

@@ -1,12 +1,11 @@
 #include "app/cli/demo.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 
 #include "app/cli/pictures.h"
@@ -33,7 +32,8 @@ constexpr MapKind maps[] = {{"output", "what the kernel wrote", MapStyle::Colour
 
 class Demo {
  public:
-  Demo(const CommonOptions& common, std::filesystem::path folder) : common_(common), session_(common), folder_(std::move(folder)) {}
+  Demo(const CommonOptions& common, std::filesystem::path folder)
+      : common_(common), session_(common), folder_(std::move(folder)) {}
 
   int run() {
     auto start = std::chrono::steady_clock::now();
@@ -100,8 +100,13 @@ class Demo {
     cases_.push_back(std::move(c));
   }
 
-  std::vector<Cell> tile(const std::string& result, const char* quantity, double row1, double column0, double column1, int width, int height) {
-    auto r = session_.ask({{"type", "tile"}, {"result", result}, {"quantity", quantity}, {"window", {0.0, row1, column0, column1}}, {"size", {width, height}}});
+  std::vector<Cell> tile(const std::string& result, const char* quantity, double row1, double column0, double column1,
+                         int width, int height) {
+    auto r = session_.ask({{"type", "tile"},
+                           {"result", result},
+                           {"quantity", quantity},
+                           {"window", {0.0, row1, column0, column1}},
+                           {"size", {width, height}}});
     std::vector<Cell> cells(r.payload.size() / sizeof(Cell));
     std::memcpy(cells.data(), r.payload.data(), cells.size() * sizeof(Cell));
     return cells;
@@ -110,14 +115,17 @@ class Demo {
   void draw(DemoCase& c, const ConvProblem& p) {
     std::string result = c.report["result"];
     auto rows = static_cast<double>(p.batch * p.out_channels), columns = static_cast<double>(p.out_length());
-    int width = static_cast<int>(std::min<double>(map_width, columns)), height = static_cast<int>(std::min(rows, 128.0));
-    int near_columns = static_cast<int>(std::min<double>(zoom_columns, columns)), near_rows = static_cast<int>(std::min<double>(zoom_rows, rows));
+    int width = static_cast<int>(std::min<double>(map_width, columns)),
+        height = static_cast<int>(std::min(rows, 128.0));
+    int near_columns = static_cast<int>(std::min<double>(zoom_columns, columns)),
+        near_rows = static_cast<int>(std::min<double>(zoom_rows, rows));
     // Kernel and oracle share one scale, the oracle's, so that they can be compared by eye.
     double low = 0, high = 1;
     auto reference = tile(result, "reference", rows, 0, columns, width, height);
     low = 1e300, high = -1e300;
     for (const Cell& cell : reference)
-      if (cell.minimum <= cell.maximum) low = std::min<double>(low, cell.minimum), high = std::max<double>(high, cell.maximum);
+      if (cell.minimum <= cell.maximum)
+        low = std::min<double>(low, cell.minimum), high = std::max<double>(high, cell.maximum);
     if (!(low <= high)) low = 0, high = 1;
     for (const auto& m : maps) {
       MapStyle style{m.colours, low, high, 1};
@@ -133,11 +141,16 @@ class Demo {
         write(picture.file, picture.png);
         c.pictures.push_back(std::move(picture));
       };
-      auto whole = m.colours == MapStyle::Colours::values && std::string(m.quantity) == "reference" ? reference : tile(result, m.quantity, rows, 0, columns, width, height);
-      add(fmt::format("{}; all {} rows × {} positions", m.caption, grouped(static_cast<int64_t>(rows)), grouped(static_cast<int64_t>(columns))), "", draw_map(whole, width, height, style));
+      auto whole = m.colours == MapStyle::Colours::values && std::string(m.quantity) == "reference"
+                       ? reference
+                       : tile(result, m.quantity, rows, 0, columns, width, height);
+      add(fmt::format("{}; all {} rows × {} positions", m.caption, grouped(static_cast<int64_t>(rows)),
+                      grouped(static_cast<int64_t>(columns))),
+          "", draw_map(whole, width, height, style));
       style.zoom = zoom_pixels;
       add(fmt::format("close up: channels 0–{}, positions 0–{}", near_rows - 1, near_columns - 1), "-zoom",
-          draw_map(tile(result, m.quantity, near_rows, 0, near_columns, near_columns, near_rows), near_columns, near_rows, style));
+          draw_map(tile(result, m.quantity, near_rows, 0, near_columns, near_columns, near_rows), near_columns,
+                   near_rows, style));
     }
     plot(c, p, result);
   }
@@ -150,25 +163,34 @@ class Demo {
       row = first["n"].get<int64_t>() * p.out_channels + first["co"].get<int64_t>();
       at = first["j"];
     }
-    int64_t n = std::min<int64_t>(plot_positions, p.out_length()), from = std::clamp<int64_t>(at - n / 4, 0, p.out_length() - n);
+    int64_t n = std::min<int64_t>(plot_positions, p.out_length()),
+            from = std::clamp<int64_t>(at - n / 4, 0, p.out_length() - n);
     auto r = session_.ask({{"type", "numbers"}, {"result", result}, {"window", {row, row + 1, from, from + n}}});
     std::vector<double> v(r.payload.size() / sizeof(double));
     std::memcpy(v.data(), r.payload.data(), v.size() * sizeof(double));
     Line kernel{"kernel", "kernel", {}}, oracle{"oracle", "oracle", {}}, error{"error", "error", {}};
-    for (size_t i = 0; i + 3 < v.size(); i += 4) kernel.values.push_back(v[i]), oracle.values.push_back(v[i + 1]), error.values.push_back(v[i + 2]);
-    c.plot_caption = fmt::format("channel {}, sequence {}, positions {}–{}", row % p.out_channels, row / p.out_channels, from, from + n - 1);
+    for (size_t i = 0; i + 3 < v.size(); i += 4)
+      kernel.values.push_back(v[i]), oracle.values.push_back(v[i + 1]), error.values.push_back(v[i + 2]);
+    c.plot_caption = fmt::format("channel {}, sequence {}, positions {}–{}", row % p.out_channels, row / p.out_channels,
+                                 from, from + n - 1);
     c.plot = plot_lines({oracle, kernel}, from, "value", 720, 200);
     c.error_plot = plot_lines({error}, from, "error", 720, 120);
   }
 
   void print(const DemoCase& c) {
     const json& t = c.report["timing"];
-    std::string time = t.is_object() && t["median_ms"].is_number() ? fmt::format("{} {}", time_text(t["median_ms"].get<double>()), t["source"].get<std::string>()) : "no time";
+    std::string time =
+        t.is_object() && t["median_ms"].is_number()
+            ? fmt::format("{} {}", time_text(t["median_ms"].get<double>()), t["source"].get<std::string>())
+            : "no time";
     const json& e = c.report["error"];
     std::string worst = e["max_abs"].is_number() ? fmt::format("{:.2g}", e["max_abs"].get<double>()) : "-";
     bool right = c.report["verdict"]["status"] == "right";
-    fmt::print("  {} {:<10} {:>18}  max error {:<8} {}{}\n", right ? "✓" : "✗", c.kernel, time, worst, c.report["verdict"]["sentence"].get<std::string>(),
-               c.as_expected ? "" : c.expected_right ? "  [UNEXPECTED: should be right]" : "  [UNEXPECTED: should be wrong]");
+    fmt::print("  {} {:<10} {:>18}  max error {:<8} {}{}\n", right ? "✓" : "✗", c.kernel, time, worst,
+               c.report["verdict"]["sentence"].get<std::string>(),
+               c.as_expected      ? ""
+               : c.expected_right ? "  [UNEXPECTED: should be right]"
+                                  : "  [UNEXPECTED: should be wrong]");
     std::fflush(stdout);
   }
 
@@ -183,7 +205,9 @@ class Demo {
     int unexpected = 0;
     for (const auto& c : cases_) unexpected += !c.as_expected;
     bool emulated = cases_.empty() || cases_[0].report["device"].value("kind", json()) == "emulator";
-    std::string device = cases_.empty() || !cases_[0].report["device"].value("name", json()).is_string() ? "unknown device" : cases_[0].report["device"]["name"].get<std::string>();
+    std::string device = cases_.empty() || !cases_[0].report["device"].value("name", json()).is_string()
+                             ? "unknown device"
+                             : cases_[0].report["device"]["name"].get<std::string>();
     write("report.html", demo_html(cases_, device, emulated, seconds));
     auto report = (folder_ / "report.html").string();
     if (common_.json) {
@@ -196,8 +220,11 @@ class Demo {
       }
       print_json(json{{"cases", list}, {"unexpected", unexpected}, {"report", report}, {"seconds", seconds}});
     } else {
-      fmt::print("\n{} runs on {}{} in {:.0f} s; {}.\nReport with pictures: {}\n", cases_.size(), device, emulated ? " (times are not GPU times)" : "", seconds,
-                 unexpected ? fmt::format("{} verdicts are not the expected ones", unexpected) : "every verdict is the expected one", report);
+      fmt::print("\n{} runs on {}{} in {:.0f} s; {}.\nReport with pictures: {}\n", cases_.size(), device,
+                 emulated ? " (times are not GPU times)" : "", seconds,
+                 unexpected ? fmt::format("{} verdicts are not the expected ones", unexpected)
+                            : "every verdict is the expected one",
+                 report);
     }
     return code ? code : unexpected ? 1 : 0;
   }
@@ -213,7 +240,8 @@ class Demo {
 int verb_demo(const CommonOptions& common, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (!std::filesystem::is_directory(folder, error)) throw InputError("out", folder, "is no folder and cannot be made one");
+  if (!std::filesystem::is_directory(folder, error))
+    throw InputError("out", folder, "is no folder and cannot be made one");
   return Demo(common, folder).run();
 }
 

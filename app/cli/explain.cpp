@@ -1,6 +1,5 @@
-#include <fmt/format.h>
-
 #include <cstdio>
+#include <fmt/format.h>
 
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
@@ -10,7 +9,9 @@ namespace convscope {
 using nlohmann::json;
 namespace {
 
-std::string number(const json& v) { return v.is_string() ? v.get<std::string>() : v.is_number() ? number_text(v.get<double>()) : "–"; }
+std::string number(const json& v) {
+  return v.is_string() ? v.get<std::string>() : v.is_number() ? number_text(v.get<double>()) : "–";
+}
 std::string index(const json& v) { return v.is_number() ? std::to_string(v.get<int64_t>()) : "–"; }
 
 void print(const json& r, const ConvProblem& p) {
@@ -18,8 +19,11 @@ void print(const json& r, const ConvProblem& p) {
   auto n = e["at"][0].get<int64_t>(), co = e["at"][1].get<int64_t>(), j = e["at"][2].get<int64_t>();
   fmt::print("y[{}, {}, {}] of {} on {}\n\n", n, co, j, r["kernel"].get<std::string>(), describe(p));
   fmt::print("  it should be  {}\n  the kernel    {}\n\n", number(e["expected"]), number(e["got"]));
-  fmt::print("  A tap k reaches it from i = (j + p − k·d)/s when that is whole and inside 0…{}. Summed over input channels {}–{}:\n\n", p.length - 1, e["first_channel"].get<int64_t>(),
-             e["first_channel"].get<int64_t>() + e["channels"].get<int64_t>() - 1);
+  fmt::print(
+      "  A tap k reaches it from i = (j + p − k·d)/s when that is whole and inside 0…{}. Summed over input channels "
+      "{}–{}:\n\n",
+      p.length - 1, e["first_channel"].get<int64_t>(),
+      e["first_channel"].get<int64_t>() + e["channels"].get<int64_t>() - 1);
   fmt::print("    {:>4}  {:>8}  {:>8}  {:>13}  {:>13}  {}\n", "k", "should i", "reads i", "should add", "adds", "");
   int idle = 0;
   for (const auto& t : e["taps"]) {
@@ -29,8 +33,12 @@ void print(const json& r, const ConvProblem& p) {
       continue;
     }
     bool same = t["expected_i"] == t["read_i"] && !t.contains("note");
-    std::string note = t.value("note", same ? "" : t["expected_i"].is_null() ? t["formula"].get<std::string>() + ", but it takes one" : t["formula"].get<std::string>());
-    fmt::print("  {} {:>4}  {:>8}  {:>8}  {:>13}  {:>13}  {}\n", same ? " " : "✗", t["k"].get<int64_t>(), index(t["expected_i"]), index(t["read_i"]), number(t["expected_sum"]), number(t["read_sum"]), note);
+    std::string note =
+        t.value("note", same                        ? ""
+                        : t["expected_i"].is_null() ? t["formula"].get<std::string>() + ", but it takes one"
+                                                    : t["formula"].get<std::string>());
+    fmt::print("  {} {:>4}  {:>8}  {:>8}  {:>13}  {:>13}  {}\n", same ? " " : "✗", t["k"].get<int64_t>(),
+               index(t["expected_i"]), index(t["read_i"]), number(t["expected_sum"]), number(t["read_sum"]), note);
   }
   if (idle) fmt::print("    and {} taps that reach nothing, as they should\n", idle);
   if (p.bias) fmt::print("    bias {}\n", number(e["bias"]));
@@ -43,7 +51,8 @@ void print(const json& r, const ConvProblem& p) {
 
 }  // namespace
 
-int verb_explain(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel, const std::string& at) {
+int verb_explain(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel,
+                 const std::string& at) {
   RunRequest r = problem.request(kernel, common.device);
   std::vector<int64_t> place;
   for (size_t from = 0; from <= at.size();) {
@@ -59,8 +68,10 @@ int verb_explain(const CommonOptions& common, const ProblemOptions& problem, con
   header["at"] = place;
   json answer = session.ask(header, std::move(payload), "explain " + kernel).header;
   for (const char* own : {"id", "type"}) answer.erase(own);
-  if (common.json) print_json(answer);
-  else print(answer, r.problem);
+  if (common.json)
+    print_json(answer);
+  else
+    print(answer, r.problem);
   return 0;
 }
 

@@ -1,6 +1,5 @@
-#include <fmt/format.h>
-
 #include <cstdio>
+#include <fmt/format.h>
 
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
@@ -10,7 +9,9 @@ namespace convscope {
 using nlohmann::json;
 namespace {
 
-std::string text(const json& j, const char* field) { return j.contains(field) && j[field].is_string() ? j[field].get<std::string>() : ""; }
+std::string text(const json& j, const char* field) {
+  return j.contains(field) && j[field].is_string() ? j[field].get<std::string>() : "";
+}
 
 }  // namespace
 
@@ -24,14 +25,20 @@ int verb_list(const CommonOptions& common, const std::string& what) {
   }
   for (const auto& j : r.front()) {
     if (what == "kernels") {
-      fmt::print("{:<11} {:<9} {}{}\n", text(j, "name"), text(j, "kind"), text(j, "idea"), j["available"].get<bool>() ? "" : " [not here: " + text(j, "reason") + "]");
+      fmt::print("{:<11} {:<9} {}{}\n", text(j, "name"), text(j, "kind"), text(j, "idea"),
+                 j["available"].get<bool>() ? "" : " [not here: " + text(j, "reason") + "]");
     } else if (what == "presets") {
       ConvProblem p = problem_from(j["problem"]);
-      fmt::print("{:<21} {:<52} {:>8.2f} GFLOP {:>9}\n", text(j, "name"), describe(p), j["flops"].get<double>() / 1e9, bytes_text(j["least_bytes"].get<uint64_t>()));
+      fmt::print("{:<21} {:<52} {:>8.2f} GFLOP {:>9}\n", text(j, "name"), describe(p), j["flops"].get<double>() / 1e9,
+                 bytes_text(j["least_bytes"].get<uint64_t>()));
     } else if (what == "references") {
-      fmt::print("{:<11} {}{}\n", text(j, "name"), text(j, "idea"), j["available"].get<bool>() ? (text(j, "version").empty() ? "" : " (" + text(j, "version") + ")") : " [not here: " + text(j, "reason") + "]");
+      fmt::print("{:<11} {}{}\n", text(j, "name"), text(j, "idea"),
+                 j["available"].get<bool>() ? (text(j, "version").empty() ? "" : " (" + text(j, "version") + ")")
+                                            : " [not here: " + text(j, "reason") + "]");
     } else {
-      fmt::print("{:<9} {} ({}), {}\n", j["kind"] == "cuda" ? fmt::format("cuda:{}", j["index"].get<int>()) : "emulator", text(j, "name"), text(j, "architecture"), bytes_text(j["memory_bytes"].get<uint64_t>()));
+      fmt::print("{:<9} {} ({}), {}\n",
+                 j["kind"] == "cuda" ? fmt::format("cuda:{}", j["index"].get<int>()) : "emulator", text(j, "name"),
+                 text(j, "architecture"), bytes_text(j["memory_bytes"].get<uint64_t>()));
     }
   }
   return 0;
@@ -47,12 +54,16 @@ int verb_info(const CommonOptions& common) {
   }
   fmt::print("convscope {}\n\nDevices\n", text(r, "convscope"));
   for (const auto& d : r["devices"])
-    fmt::print("  {:<9} {} ({}), {}{}\n", d["kind"] == "cuda" ? fmt::format("cuda:{}", d["index"].get<int>()) : "emulator", text(d, "name"), text(d, "architecture"), bytes_text(d["memory_bytes"].get<uint64_t>()),
+    fmt::print("  {:<9} {} ({}), {}{}\n",
+               d["kind"] == "cuda" ? fmt::format("cuda:{}", d["index"].get<int>()) : "emulator", text(d, "name"),
+               text(d, "architecture"), bytes_text(d["memory_bytes"].get<uint64_t>()),
                text(d, "driver").empty() ? "" : ", driver " + text(d, "driver"));
   fmt::print("\nPieces\n");
   for (const auto& p : r["pieces"]) {
     fmt::print("  {} {:<22} {}\n", p["available"].get<bool>() ? "✓" : "✗", text(p, "name"), text(p, "detail"));
-    if (!p["available"].get<bool>()) fmt::print("    {:<22} without it: {}\n    {:<22} to get it: {}\n", "", text(p, "without_it"), "", text(p, "how_to_get_it"));
+    if (!p["available"].get<bool>())
+      fmt::print("    {:<22} without it: {}\n    {:<22} to get it: {}\n", "", text(p, "without_it"), "",
+                 text(p, "how_to_get_it"));
   }
   return 0;
 }

@@ -1,11 +1,10 @@
 // convscope: the command line. Verbs and exit codes: interface.md; each verb is a function in verbs.h.
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "app/cli/session.h"
@@ -34,7 +33,11 @@ int refuse(const std::exception& e, bool as_json) {
   for (char& c : text)
     if (c == '\n') c = ' ';  // one line
   // Of one shape, whatever it was.
-  json out = {{"code", error.value("code", "failed")}, {"field", nullptr}, {"value", nullptr}, {"rule", text}, {"message", text}};
+  json out = {{"code", error.value("code", "failed")},
+              {"field", nullptr},
+              {"value", nullptr},
+              {"rule", text},
+              {"message", text}};
   for (const char* part : {"field", "value", "rule"})
     if (error.contains(part)) out[part] = error[part];
   if (as_json) print_json({{"error", out}});
@@ -56,7 +59,8 @@ InputError unknown_verb(const CLI::App& app, const std::string& verb) {
   std::vector<std::string> verbs;
   for (auto* s : app.get_subcommands([](const CLI::App*) { return true; })) verbs.push_back(s->get_name());
   std::string near = nearest_name(verb, verbs);
-  return {"verb", verb, near.empty() ? "is not known: see `convscope help`" : "is not known; did you mean " + near + "?"};
+  return {"verb", verb,
+          near.empty() ? "is not known: see `convscope help`" : "is not known; did you mean " + near + "?"};
 }
 
 struct ScreenshotOptions {
@@ -65,7 +69,8 @@ struct ScreenshotOptions {
 
   // For convscope-window, which checks them.
   std::vector<std::string> arguments() const {
-    std::vector<std::string> v{"--screenshot", out, "--size", size, "--theme", theme, "--scale", scale, "--timeout", timeout, "--forget"};
+    std::vector<std::string> v{"--screenshot", out,   "--size",    size,    "--theme", theme,
+                               "--scale",      scale, "--timeout", timeout, "--forget"};
     for (const auto& [name, value] : {std::pair{"--session", session}, {"--panel", panel}, {"--engine", engine}})
       if (!value.empty()) v.insert(v.end(), {name, value});
     for (const auto& a : actions) v.insert(v.end(), {"--action", a});
@@ -73,7 +78,8 @@ struct ScreenshotOptions {
   }
 };
 
-// The window is a program of its own beside this one, so that a missing graphics library is a sentence and not a loader error.
+// The window is a program of its own beside this one, so that a missing graphics library is a sentence and not a loader
+// error.
 int start_window(std::vector<std::string> arguments, bool needs_display) {
   std::error_code error;
   auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "convscope-window";
@@ -90,7 +96,10 @@ int start_window(std::vector<std::string> arguments, bool needs_display) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"A workbench for ConvTranspose1d CUDA kernels: runs a kernel beside a reference and says where and why it is wrong.", "convscope"};
+  CLI::App app{
+      "A workbench for ConvTranspose1d CUDA kernels: runs a kernel beside a reference and says where and why it is "
+      "wrong.",
+      "convscope"};
   app.set_help_flag("--help,-h", "what the verbs and options mean");
   bool version = false;
   app.add_flag("--version", version, "print the version");
@@ -147,8 +156,10 @@ int run(int argc, char** argv) {
   for (int i = 1; i < argc; i++) common.json |= std::string(argv[i]) == "--json";
   bool as_json = common.json;
   auto say = [&](const std::string& text) {
-    if (as_json) print_json({{"help", text}});
-    else std::fputs(text.c_str(), stdout);
+    if (as_json)
+      print_json({{"help", text}});
+    else
+      std::fputs(text.c_str(), stdout);
     return 0;
   };
   try {
@@ -160,14 +171,17 @@ int run(int argc, char** argv) {
       throw refusal(e);
     }
     if (version) {
-      if (as_json) print_json({{"convscope", CONVSCOPE_VERSION}});
-      else fmt::print("convscope {}\n", CONVSCOPE_VERSION);
+      if (as_json)
+        print_json({{"convscope", CONVSCOPE_VERSION}});
+      else
+        fmt::print("convscope {}\n", CONVSCOPE_VERSION);
       return 0;
     }
     if (app.get_subcommands().empty()) {
       auto left = app.remaining();
       std::erase(left, "--json");
-      bool file = !left.empty() && !left[0].starts_with("-") && left.size() == 1 && (left[0].find('.') != std::string::npos || left[0].find('/') != std::string::npos);
+      bool file = !left.empty() && !left[0].starts_with("-") && left.size() == 1 &&
+                  (left[0].find('.') != std::string::npos || left[0].find('/') != std::string::npos);
       if (left.empty() || file) return start_window(left, true);
       if (left[0].starts_with("-")) throw InputError("option", left[0], "is not known: see `convscope help`");
       throw unknown_verb(app, left[0]);

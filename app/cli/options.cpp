@@ -31,7 +31,8 @@ double real_number(const std::string& field, const std::string& text) {
   double v = 0;
   const char* end = text.data() + text.size();
   auto [stop, error] = std::from_chars(text.data(), end, v);
-  if (error != std::errc{} || stop != end || text.empty() || !std::isfinite(v)) throw InputError(field, text, "must be a number");
+  if (error != std::errc{} || stop != end || text.empty() || !std::isfinite(v))
+    throw InputError(field, text, "must be a number");
   return v;
 }
 
@@ -93,7 +94,8 @@ RunRequest ProblemOptions::request(const std::string& kernel, const std::string&
     if (!a) throw InputError("accuracy", accuracy, "must be strict, 3xtf32 or tf32");
     r.accuracy = *a;
   }
-  if (r.problem.dtype == DType::f64 && r.accuracy != Accuracy::strict) throw InputError("accuracy", accuracy, "is for f32 problems; f64 is always strict");
+  if (r.problem.dtype == DType::f64 && r.accuracy != Accuracy::strict)
+    throw InputError("accuracy", accuracy, "is for f32 problems; f64 is always strict");
   if (!tolerance.empty()) {
     auto comma = tolerance.find(',');
     double atol = real_number("tolerance", tolerance.substr(0, comma));
@@ -115,29 +117,37 @@ RunRequest ProblemOptions::request(const std::string& kernel, const std::string&
     const char* array;
     size_t rank;
   };
-  const FileRole roles[] = {{"input", input, r.inputs.x, "x", 3}, {"weight", weight, r.inputs.w, "w", 3}, {"bias-values", bias_values, r.inputs.b, "b", 1}};
+  const FileRole roles[] = {{"input", input, r.inputs.x, "x", 3},
+                            {"weight", weight, r.inputs.w, "w", 3},
+                            {"bias-values", bias_values, r.inputs.b, "b", 1}};
   for (const auto& role : roles) {
     if (role.text.empty()) continue;
     role.source = parse_source(role.field, role.text);
     if (role.source.kind != InputKind::file) continue;
     HostTensor t = read_array_file(role.text, role.array, role.field);
     if (t.shape.size() != role.rank)
-      throw InputError(role.field, role.text, "has " + std::to_string(t.shape.size()) + " dimensions: " + std::to_string(role.rank) + " are needed");
+      throw InputError(
+          role.field, role.text,
+          "has " + std::to_string(t.shape.size()) + " dimensions: " + std::to_string(role.rank) + " are needed");
     role.source.values = convert(t, r.problem.dtype);
   }
   auto set = [&](const char* field, int64_t ConvProblem::*member, int64_t v, const std::string& file) {
     if ((was_given(field) || !preset.empty()) && r.problem.*member != v)
-      throw InputError(field, std::to_string(r.problem.*member), "does not agree with " + std::to_string(v) + " in " + file);
+      throw InputError(field, std::to_string(r.problem.*member),
+                       "does not agree with " + std::to_string(v) + " in " + file);
     r.problem.*member = v;
   };
   if (r.inputs.x.values) {
     const auto& s = r.inputs.x.values->shape;
-    set("batch", &ConvProblem::batch, s[0], input), set("in_channels", &ConvProblem::in_channels, s[1], input), set("length", &ConvProblem::length, s[2], input);
+    set("batch", &ConvProblem::batch, s[0], input), set("in_channels", &ConvProblem::in_channels, s[1], input),
+        set("length", &ConvProblem::length, s[2], input);
   }
   if (r.inputs.w.values) {
     const auto& s = r.inputs.w.values->shape;
     if (r.inputs.x.values && r.problem.in_channels != s[0])
-      throw InputError("weight", weight, "has " + std::to_string(s[0]) + " input channels, the input has " + std::to_string(r.problem.in_channels));
+      throw InputError(
+          "weight", weight,
+          "has " + std::to_string(s[0]) + " input channels, the input has " + std::to_string(r.problem.in_channels));
     set("in_channels", &ConvProblem::in_channels, s[0], weight);
     set("out_channels", &ConvProblem::out_channels, s[1] * r.problem.groups, weight);
     set("kernel_size", &ConvProblem::kernel_size, s[2], weight);
@@ -155,7 +165,9 @@ void refuse_leftovers(const CLI::App& app) {
   const std::string& word = left[0];
   if (!word.starts_with("-")) throw InputError("argument", word, "is one too many");
   std::string name = word.substr(0, word.find('=')), near = nearest_name(name, known);
-  throw InputError("option", name, near.empty() ? "is not known: see `convscope help " + app.get_name() + "`" : "is not known; did you mean " + near + "?");
+  throw InputError("option", name,
+                   near.empty() ? "is not known: see `convscope help " + app.get_name() + "`"
+                                : "is not known; did you mean " + near + "?");
 }
 
 }  // namespace convscope

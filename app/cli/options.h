@@ -24,7 +24,8 @@ struct ProblemOptions {
   bool bias = false;
 
   void add_to(CLI::App& app);
-  // Reads files, lets their shapes set the problem, and checks everything. `kernel` and `device` are put in as they are.
+  // Reads files, lets their shapes set the problem, and checks everything. `kernel` and `device` are put in as they
+  // are.
   RunRequest request(const std::string& kernel, const std::string& device) const;
 
  private:

@@ -1,12 +1,11 @@
 #include "app/cli/pictures.h"
 
-#include <fmt/format.h>
-#include <png.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
+#include <png.h>
 #include <stdexcept>
 
 #include "kernels/base/text.h"
@@ -16,10 +15,12 @@ namespace {
 
 using Rgb = std::array<double, 3>;
 
-// viridis (Smith & van der Walt, matplotlib, CC0) at eighths; RdBu (Brewer, ColorBrewer 2.0) with white in the middle; and a
-// pair of ramps that meet at the bound.
-constexpr Rgb viridis[] = {{68, 1, 84}, {71, 44, 122}, {59, 81, 139}, {44, 113, 142}, {33, 144, 141}, {39, 173, 129}, {92, 200, 99}, {170, 220, 50}, {253, 231, 37}};
-constexpr Rgb diverging[] = {{5, 48, 97}, {67, 147, 195}, {209, 229, 240}, {247, 247, 247}, {253, 219, 199}, {214, 96, 77}, {103, 0, 31}};
+// viridis (Smith & van der Walt, matplotlib, CC0) at eighths; RdBu (Brewer, ColorBrewer 2.0) with white in the middle;
+// and a pair of ramps that meet at the bound.
+constexpr Rgb viridis[] = {{68, 1, 84},    {71, 44, 122}, {59, 81, 139},  {44, 113, 142}, {33, 144, 141},
+                           {39, 173, 129}, {92, 200, 99}, {170, 220, 50}, {253, 231, 37}};
+constexpr Rgb diverging[] = {{5, 48, 97},     {67, 147, 195}, {209, 229, 240}, {247, 247, 247},
+                             {253, 219, 199}, {214, 96, 77},  {103, 0, 31}};
 constexpr Rgb within[] = {{240, 245, 250}, {163, 190, 214}};
 constexpr Rgb beyond[] = {{253, 174, 97}, {215, 48, 39}, {110, 0, 20}};
 
@@ -40,9 +41,12 @@ Rgb ratio_colour(double ratio) {
 
 Rgb cell_colour(const Cell& c, const MapStyle& s) {
   switch (s.colours) {
-    case MapStyle::Colours::values: return ramp(viridis, s.high > s.low ? (c.extreme - s.low) / (s.high - s.low) : 0.5);
-    case MapStyle::Colours::signed_error: return ramp(diverging, s.high > 0 ? 0.5 + 0.5 * c.extreme / s.high : 0.5);
-    case MapStyle::Colours::bound_ratio: return ratio_colour(c.flags & flag_failing && !(c.maximum > 1) ? 1e12 : c.maximum);
+    case MapStyle::Colours::values:
+      return ramp(viridis, s.high > s.low ? (c.extreme - s.low) / (s.high - s.low) : 0.5);
+    case MapStyle::Colours::signed_error:
+      return ramp(diverging, s.high > 0 ? 0.5 + 0.5 * c.extreme / s.high : 0.5);
+    case MapStyle::Colours::bound_ratio:
+      return ratio_colour(c.flags & flag_failing && !(c.maximum > 1) ? 1e12 : c.maximum);
   }
   return {};
 }
@@ -62,16 +66,23 @@ Image draw_map(std::span<const Cell> cells, int width, int height, const MapStyl
   Image image(width * style.zoom, height * style.zoom);
   for (int y = 0; y < image.height; y++)
     for (int x = 0; x < image.width; x++) {
-      const Cell& c = cells[static_cast<size_t>(y / style.zoom) * static_cast<size_t>(width) + static_cast<size_t>(x / style.zoom)];
+      const Cell& c =
+          cells[static_cast<size_t>(y / style.zoom) * static_cast<size_t>(width) + static_cast<size_t>(x / style.zoom)];
       Rgb colour;
       bool empty = c.minimum > c.maximum;
-      if (c.flags & flag_unwritten && style.colours != MapStyle::Colours::bound_ratio) colour = (x / 3 + y / 3) % 2 ? Rgb{120, 120, 120} : Rgb{190, 190, 190};
-      else if (c.flags & flag_nan && style.colours != MapStyle::Colours::bound_ratio) colour = {255, 0, 255};
-      else if (c.flags & flag_inf && style.colours != MapStyle::Colours::bound_ratio) colour = (x + y) % 4 < 2 ? Rgb{0, 0, 0} : Rgb{255, 200, 0};
-      else if (empty && !(c.flags & flag_failing)) colour = {200, 200, 200};
-      else colour = cell_colour(c, style);
+      if (c.flags & flag_unwritten && style.colours != MapStyle::Colours::bound_ratio)
+        colour = (x / 3 + y / 3) % 2 ? Rgb{120, 120, 120} : Rgb{190, 190, 190};
+      else if (c.flags & flag_nan && style.colours != MapStyle::Colours::bound_ratio)
+        colour = {255, 0, 255};
+      else if (c.flags & flag_inf && style.colours != MapStyle::Colours::bound_ratio)
+        colour = (x + y) % 4 < 2 ? Rgb{0, 0, 0} : Rgb{255, 200, 0};
+      else if (empty && !(c.flags & flag_failing))
+        colour = {200, 200, 200};
+      else
+        colour = cell_colour(c, style);
       size_t at = (static_cast<size_t>(y) * static_cast<size_t>(image.width) + static_cast<size_t>(x)) * 3;
-      for (size_t k = 0; k < 3; k++) image.rgb[at + k] = static_cast<uint8_t>(std::lround(std::clamp(colour[k], 0.0, 255.0)));
+      for (size_t k = 0; k < 3; k++)
+        image.rgb[at + k] = static_cast<uint8_t>(std::lround(std::clamp(colour[k], 0.0, 255.0)));
     }
   return image;
 }
@@ -83,23 +94,29 @@ std::string png_bytes(const Image& image) {
   png.height = static_cast<png_uint_32>(image.height);
   png.format = PNG_FORMAT_RGB;
   png_alloc_size_t size = 0;
-  if (!png_image_write_to_memory(&png, nullptr, &size, 0, image.rgb.data(), 0, nullptr)) throw std::runtime_error(std::string("PNG: ") + png.message);
+  if (!png_image_write_to_memory(&png, nullptr, &size, 0, image.rgb.data(), 0, nullptr))
+    throw std::runtime_error(std::string("PNG: ") + png.message);
   std::string out(size, '\0');
-  if (!png_image_write_to_memory(&png, out.data(), &size, 0, image.rgb.data(), 0, nullptr)) throw std::runtime_error(std::string("PNG: ") + png.message);
+  if (!png_image_write_to_memory(&png, out.data(), &size, 0, image.rgb.data(), 0, nullptr))
+    throw std::runtime_error(std::string("PNG: ") + png.message);
   out.resize(size);
   return out;
 }
 
 std::string css_gradient(MapStyle::Colours colours) {
   switch (colours) {
-    case MapStyle::Colours::values: return "linear-gradient(to right, " + gradient(viridis, 0, 100) + ")";
-    case MapStyle::Colours::signed_error: return "linear-gradient(to right, " + gradient(diverging, 0, 100) + ")";
-    case MapStyle::Colours::bound_ratio: return "linear-gradient(to right, " + gradient(within, 0, 33) + ", " + gradient(beyond, 33, 100) + ")";
+    case MapStyle::Colours::values:
+      return "linear-gradient(to right, " + gradient(viridis, 0, 100) + ")";
+    case MapStyle::Colours::signed_error:
+      return "linear-gradient(to right, " + gradient(diverging, 0, 100) + ")";
+    case MapStyle::Colours::bound_ratio:
+      return "linear-gradient(to right, " + gradient(within, 0, 33) + ", " + gradient(beyond, 33, 100) + ")";
   }
   return "";
 }
 
-std::string plot_lines(const std::vector<Line>& lines, int64_t first, const std::string& y_label, int width, int height) {
+std::string plot_lines(const std::vector<Line>& lines, int64_t first, const std::string& y_label, int width,
+                       int height) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   size_t n = 0;
   for (const auto& l : lines) {
@@ -115,7 +132,8 @@ std::string plot_lines(const std::vector<Line>& lines, int64_t first, const std:
   auto px = [&](double i) { return left + w * (n > 1 ? i / static_cast<double>(n - 1) : 0.5); };
   auto py = [&](double v) { return top + h * (high - v) / (high - low); };
 
-  std::string s = fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" aria-label="{} over position">)", width, height, y_label);
+  std::string s =
+      fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" aria-label="{} over position">)", width, height, y_label);
   // Ticks at round numbers: 1, 2 or 5 times a power of ten.
   auto step_for = [](double span, int count) {
     double raw = span / count, power = std::pow(10, std::floor(std::log10(raw))), m = raw / power;
@@ -123,13 +141,17 @@ std::string plot_lines(const std::vector<Line>& lines, int64_t first, const std:
   };
   double dy = step_for(high - low, 4);
   for (double v = std::ceil(low / dy) * dy; v <= high; v += dy)
-    s += fmt::format(R"(<line class="grid" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/><text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", left,
-                     left + w, py(v), py(v), left - 6, py(v) + 4, number_text(std::fabs(v) < dy / 1e6 ? 0 : v));
+    s += fmt::format(
+        R"(<line class="grid" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/><text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)",
+        left, left + w, py(v), py(v), left - 6, py(v) + 4, number_text(std::fabs(v) < dy / 1e6 ? 0 : v));
   auto dx = static_cast<int64_t>(std::max(1.0, step_for(static_cast<double>(n), 8)));
   for (int64_t j = (first + dx - 1) / dx * dx; j < first + static_cast<int64_t>(n); j += dx)
-    s += fmt::format(R"(<text class="tick" x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", px(static_cast<double>(j - first)), height - 14, j);
+    s += fmt::format(R"(<text class="tick" x="{:.1f}" y="{}" text-anchor="middle">{}</text>)",
+                     px(static_cast<double>(j - first)), height - 14, j);
   s += fmt::format(R"(<text class="tick" x="{:.1f}" y="{}" text-anchor="end">position j</text>)", left + w, height - 2);
-  s += fmt::format(R"x(<text class="tick" x="10" y="{:.1f}" transform="rotate(-90 10 {:.1f})" text-anchor="middle">{}</text>)x", top + h / 2, top + h / 2, y_label);
+  s += fmt::format(
+      R"x(<text class="tick" x="10" y="{:.1f}" transform="rotate(-90 10 {:.1f})" text-anchor="middle">{}</text>)x",
+      top + h / 2, top + h / 2, y_label);
   for (const auto& l : lines) {
     std::string path;
     bool pen = false;
@@ -144,7 +166,9 @@ std::string plot_lines(const std::vector<Line>& lines, int64_t first, const std:
     s += fmt::format(R"(<path class="line {}" d="{}"/>)", l.css_class, path);
     if (n <= 128)
       for (size_t i = 0; i < l.values.size(); i++)
-        if (std::isfinite(l.values[i])) s += fmt::format(R"(<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="2"/>)", l.css_class, px(static_cast<double>(i)), py(l.values[i]));
+        if (std::isfinite(l.values[i]))
+          s += fmt::format(R"(<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="2"/>)", l.css_class,
+                           px(static_cast<double>(i)), py(l.values[i]));
   }
   return s + "</svg>";
 }

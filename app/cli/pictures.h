@@ -25,8 +25,8 @@ struct MapStyle {
 };
 
 // One cell a square of zoom × zoom pixels. values: viridis from low to high. signed_error: blue, white, red around 0.
-// bound_ratio: what is within the bound in pale blue, what is beyond it from orange to dark red, by logarithm. NaN is magenta,
-// infinite striped, never written a chequered grey.
+// bound_ratio: what is within the bound in pale blue, what is beyond it from orange to dark red, by logarithm. NaN is
+// magenta, infinite striped, never written a chequered grey.
 Image draw_map(std::span<const Cell> cells, int width, int height, const MapStyle& style);
 
 // The colours from left to right as a CSS gradient, for the legend.
@@ -37,7 +37,8 @@ struct Line {
   std::vector<double> values;  // non-finite ones leave a gap
 };
 // Lines over positions first, first + 1, …, with axes, as a stand-alone <svg>.
-std::string plot_lines(const std::vector<Line>& lines, int64_t first, const std::string& y_label, int width, int height);
+std::string plot_lines(const std::vector<Line>& lines, int64_t first, const std::string& y_label, int width,
+                       int height);
 
 std::string base64(std::string_view bytes);
 

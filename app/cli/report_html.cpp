@@ -12,11 +12,16 @@ namespace {
 std::string escape(const std::string& s) {
   std::string out;
   for (char c : s) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '"') out += "&quot;";
-    else out += c;
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
   }
   return out;
 }
@@ -38,9 +43,13 @@ svg { width:100%; height:auto; display:block } .grid { stroke:var(--line); strok
 .key { font-size:13px } .key b { display:inline-block; width:22px; height:3px; vertical-align:middle; margin:0 4px 0 12px } dl { display:grid; grid-template-columns:max-content 1fr; gap:2px 14px; font-size:14px; margin:10px 0 } dt { color:var(--dim) } dd { margin:0 }
 )";
 
-std::string number(const json& v) { return v.is_number() ? number_text(v.get<double>()) : v.is_string() ? v.get<std::string>() : "unknown"; }
+std::string number(const json& v) {
+  return v.is_number() ? number_text(v.get<double>()) : v.is_string() ? v.get<std::string>() : "unknown";
+}
 
-std::string ratio(const json& v) { return v.is_number() ? ratio_text(v.get<double>()) : v.is_string() ? "infinitely" : "unknown"; }
+std::string ratio(const json& v) {
+  return v.is_number() ? ratio_text(v.get<double>()) : v.is_string() ? "infinitely" : "unknown";
+}
 
 std::string time_cell(const json& t) {
   if (!t.is_object() || !t["median_ms"].is_number()) return "–";
@@ -49,52 +58,77 @@ std::string time_cell(const json& t) {
 
 std::string numbers(const json& r) {
   std::string out = "<dl>";
-  auto row = [&](const std::string& name, const std::string& value) { out += "<dt>" + name + "</dt><dd>" + escape(value) + "</dd>"; };
+  auto row = [&](const std::string& name, const std::string& value) {
+    out += "<dt>" + name + "</dt><dd>" + escape(value) + "</dd>";
+  };
   const json& e = r["error"];
   if (e.is_object() && e["elements"].get<int64_t>() > 0) {
     auto elements = e["elements"].get<double>();
-    row("elements", grouped(e["elements"]) + ", beyond their bound " + grouped(e["failing"]) + " (" + percent_text(e["failing"].get<double>(), elements) + ")");
+    row("elements", grouped(e["elements"]) + ", beyond their bound " + grouped(e["failing"]) + " (" +
+                        percent_text(e["failing"].get<double>(), elements) + ")");
     std::string gates;
-    for (const auto& g : e["gates"]) gates += fmt::format("{}atol = rtol = {:g}: {} failing", gates.empty() ? "" : " · ", g["atol"].get<double>(), percent_text(g["failing"].get<double>(), elements));
+    for (const auto& g : e["gates"])
+      gates += fmt::format("{}atol = rtol = {:g}: {} failing", gates.empty() ? "" : " · ", g["atol"].get<double>(),
+                           percent_text(g["failing"].get<double>(), elements));
     row("usual gates", gates);
     row("largest error", number(e["max_abs"]) + ", worst " + ratio(e["max_bound_ratio"]) + " its bound");
   }
   const json& t = r["timing"];
   if (t.is_object() && t["median_ms"].is_number()) {
-    std::string s = fmt::format("{} (median of {} hot runs, noise {:.1f} %, {})", time_text(t["median_ms"].get<double>()), t["samples"].get<int>(), t["noise_pct"].get<double>(), t["source"].get<std::string>());
+    std::string s =
+        fmt::format("{} (median of {} hot runs, noise {:.1f} %, {})", time_text(t["median_ms"].get<double>()),
+                    t["samples"].get<int>(), t["noise_pct"].get<double>(), t["source"].get<std::string>());
     if (t["cold"].is_object()) s += "; cold " + time_text(t["cold"]["median_ms"].get<double>());
-    if (t["floor_ms"].is_number()) s += "; floor " + time_text(t["floor_ms"].get<double>()) + " by " + t["floor_from"].get<std::string>() + " (computed)";
+    if (t["floor_ms"].is_number())
+      s += "; floor " + time_text(t["floor_ms"].get<double>()) + " by " + t["floor_from"].get<std::string>() +
+           " (computed)";
     row("time", s);
   }
   for (const auto& ref : r["references"])
     if (ref["name"] != "oracle")
-      row(ref["name"].get<std::string>(), ref["median_ms"].is_number() ? time_text(ref["median_ms"].get<double>()) + " measured, largest error " + number(ref["max_abs"]) + ", worst " + ratio(ref["max_bound_ratio"]) + " its bound"
-                                                                        : ref.value("reason", "no figure"));
-  for (const auto& l : r["verdict"]["layers"]) row(l["name"].get<std::string>(), l["status"].get<std::string>() + ": " + l["evidence"].get<std::string>());
+      row(ref["name"].get<std::string>(), ref["median_ms"].is_number()
+                                              ? time_text(ref["median_ms"].get<double>()) +
+                                                    " measured, largest error " + number(ref["max_abs"]) + ", worst " +
+                                                    ratio(ref["max_bound_ratio"]) + " its bound"
+                                              : ref.value("reason", "no figure"));
+  for (const auto& l : r["verdict"]["layers"])
+    row(l["name"].get<std::string>(), l["status"].get<std::string>() + ": " + l["evidence"].get<std::string>());
   return out + "</dl>";
 }
 
 }  // namespace
 
 std::string demo_html(const std::vector<DemoCase>& cases, const std::string& device, bool emulated, double seconds) {
-  std::string h = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>convscope demo</title><style>";
+  std::string h =
+      "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width,initial-scale=1\"><title>convscope demo</title><style>";
   h += style;
   h += "</style></head><body><h1>Which of these kernels are right?</h1>";
-  h += fmt::format("<p>Five exhibits, each wrong in its index arithmetic, and the ladder of correct kernels, beside a double-precision oracle. Run on {}{}; {} runs in {:.0f} s.</p>", escape(device),
-                   emulated ? ", where times are not GPU times" : "", cases.size(), seconds);
-  h += "<p class=\"dim\">A verdict does not rest on a tolerance: every element has its own rounding bound, and integer inputs must come out bit for bit. The usual gates are shown beside it.</p>";
+  h += fmt::format(
+      "<p>Five exhibits, each wrong in its index arithmetic, and the ladder of correct kernels, beside a "
+      "double-precision oracle. Run on {}{}; {} runs in {:.0f} s.</p>",
+      escape(device), emulated ? ", where times are not GPU times" : "", cases.size(), seconds);
+  h += "<p class=\"dim\">A verdict does not rest on a tolerance: every element has its own rounding bound, and integer "
+       "inputs must come out bit for bit. The usual gates are shown beside it.</p>";
   std::string preset;
   for (size_t i = 0; i < cases.size(); i++) {
     const auto& c = cases[i];
     if (c.preset != preset) {
       if (!preset.empty()) h += "</table>";
       preset = c.preset;
-      h += "<h2>" + escape(preset) + "</h2><table><tr><th></th><th>kernel</th><th>verdict</th><th style=\"text-align:right\">max error</th><th style=\"text-align:right\">time</th></tr>";
+      h += "<h2>" + escape(preset) +
+           "</h2><table><tr><th></th><th>kernel</th><th>verdict</th><th style=\"text-align:right\">max error</th><th "
+           "style=\"text-align:right\">time</th></tr>";
     }
     bool right = c.report["verdict"]["status"] == "right";
     const json& e = c.report["error"];
-    h += fmt::format("<tr><td class=\"{}\">{}</td><td><a href=\"#case{}\">{}</a></td><td>{}{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>", right ? "right" : "wrong", right ? "✓" : "✗", i, escape(c.kernel),
-                     escape(c.report["verdict"]["sentence"].get<std::string>()), c.as_expected ? "" : " <b class=\"wrong\">(not expected)</b>", e.is_object() ? number(e["max_abs"]) : "–", time_cell(c.report["timing"]));
+    h += fmt::format(
+        "<tr><td class=\"{}\">{}</td><td><a href=\"#case{}\">{}</a></td><td>{}{}</td><td class=\"number\">{}</td><td "
+        "class=\"number\">{}</td></tr>",
+        right ? "right" : "wrong", right ? "✓" : "✗", i, escape(c.kernel),
+        escape(c.report["verdict"]["sentence"].get<std::string>()),
+        c.as_expected ? "" : " <b class=\"wrong\">(not expected)</b>", e.is_object() ? number(e["max_abs"]) : "–",
+        time_cell(c.report["timing"]));
   }
   if (!preset.empty()) h += "</table>";
   h += "<h2>Case by case</h2>";
@@ -104,22 +138,32 @@ std::string demo_html(const std::vector<DemoCase>& cases, const std::string& dev
     bool right = c.report["verdict"]["status"] == "right";
     bool open = !opened && c.kernel == "S4" && !right;
     opened |= open;
-    h += fmt::format("<details id=\"case{}\"{}><summary><b>{}</b> on {} — <span class=\"{}\">{}</span></summary><p class=\"dim\">{}</p>", i, open ? " open" : "", escape(c.kernel), escape(c.preset), right ? "right" : "wrong",
-                     escape(c.report["verdict"]["sentence"].get<std::string>()), escape(c.idea));
+    h += fmt::format(
+        "<details id=\"case{}\"{}><summary><b>{}</b> on {} — <span class=\"{}\">{}</span></summary><p "
+        "class=\"dim\">{}</p>",
+        i, open ? " open" : "", escape(c.kernel), escape(c.preset), right ? "right" : "wrong",
+        escape(c.report["verdict"]["sentence"].get<std::string>()), escape(c.idea));
     // In pairs: the whole result, and its first positions close up.
     for (size_t k = 0; k < c.pictures.size(); k++) {
       const auto& p = c.pictures[k];
       if (k % 2 == 0) h += "<div class=\"pair\">";
-      h += fmt::format("<figure><figcaption>{}</figcaption><img alt=\"{}\" src=\"data:image/png;base64,{}\"><div class=\"legend\">{}<i style=\"background:{}\"></i>{}</div></figure>", escape(p.caption), escape(p.caption), base64(p.png),
-                       escape(p.low), p.gradient, escape(p.high));
+      h += fmt::format(
+          "<figure><figcaption>{}</figcaption><img alt=\"{}\" src=\"data:image/png;base64,{}\"><div "
+          "class=\"legend\">{}<i style=\"background:{}\"></i>{}</div></figure>",
+          escape(p.caption), escape(p.caption), base64(p.png), escape(p.low), p.gradient, escape(p.high));
       if (k % 2 == 1) h += "</div>";
     }
     if (!c.plot.empty())
-      h += "<figure><figcaption>" + escape(c.plot_caption) + " <span class=\"key\"><b style=\"background:var(--oracle)\"></b>oracle<b style=\"background:var(--kernel)\"></b>kernel</span></figcaption>" + c.plot + c.error_plot + "</figure>";
+      h += "<figure><figcaption>" + escape(c.plot_caption) +
+           " <span class=\"key\"><b style=\"background:var(--oracle)\"></b>oracle<b "
+           "style=\"background:var(--kernel)\"></b>kernel</span></figcaption>" +
+           c.plot + c.error_plot + "</figure>";
     h += numbers(c.report) + "</details>";
   }
   // A link into a closed case opens it.
-  h += "<script>function o(){const d=document.getElementById(location.hash.slice(1));if(d&&d.tagName==='DETAILS'){d.open=true;d.scrollIntoView()}}addEventListener('hashchange',o);o()</script></body></html>\n";
+  h += "<script>function o(){const "
+       "d=document.getElementById(location.hash.slice(1));if(d&&d.tagName==='DETAILS'){d.open=true;d.scrollIntoView()}}"
+       "addEventListener('hashchange',o);o()</script></body></html>\n";
   return h;
 }
 

@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 
 #include "app/cli/session.h"
@@ -15,7 +14,8 @@ namespace {
 // A file under another name until it is whole.
 class Unfinished {
  public:
-  explicit Unfinished(const std::filesystem::path& file) : file_(file), part_(file.string() + ".part"), out(part_, std::ios::binary) {
+  explicit Unfinished(const std::filesystem::path& file)
+      : file_(file), part_(file.string() + ".part"), out(part_, std::ios::binary) {
     if (!out) refuse();
   }
   ~Unfinished() {
@@ -38,18 +38,21 @@ class Unfinished {
 };
 
 // Streams one tensor of a kept result into a .npy file.
-void save_tensor(Session& session, const std::string& result, const std::string& what, const std::filesystem::path& file) {
+void save_tensor(Session& session, const std::string& result, const std::string& what,
+                 const std::filesystem::path& file) {
   Unfinished unfinished(file);
   int64_t at = 0, total = 1;
   while (at < total) {
-    auto r = session.ask({{"type", "tensor"}, {"result", result}, {"what", what}, {"first", at}}, {}, "saving " + file.filename().string());
+    auto r = session.ask({{"type", "tensor"}, {"result", result}, {"what", what}, {"first", at}}, {},
+                         "saving " + file.filename().string());
     auto shape = r.header["shape"].get<std::vector<int64_t>>();
     if (at == 0) {
       total = 1;
       for (int64_t n : shape) total *= n;
       unfinished.out << npy_header(*dtype_from(r.header["dtype"].get<std::string>()), shape);
     }
-    unfinished.out.write(reinterpret_cast<const char*>(r.payload.data()), static_cast<std::streamsize>(r.payload.size()));
+    unfinished.out.write(reinterpret_cast<const char*>(r.payload.data()),
+                         static_cast<std::streamsize>(r.payload.size()));
     auto got = r.header["count"].get<int64_t>();
     if (got == 0 || !unfinished.out) unfinished.refuse();
     at += got;
@@ -64,7 +67,8 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
   if (!options.save.empty()) {
     std::error_code error;
     std::filesystem::create_directories(options.save, error);
-    if (!std::filesystem::is_directory(options.save, error)) throw InputError("save", options.save, "is no folder and cannot be made one");
+    if (!std::filesystem::is_directory(options.save, error))
+      throw InputError("save", options.save, "is no folder and cannot be made one");
     Unfinished probe(std::filesystem::path(options.save) / "y.npy");  // said before the run, not after it
   }
   Session session(common);
@@ -86,11 +90,14 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
     std::fprintf(stderr, "convscope: nothing is saved in %s: the kernel gave no output\n", options.save.c_str());
   } else if (!options.save.empty()) {
     std::filesystem::path folder = options.save;
-    for (const char* what : {"x", "w", "y", "oracle"}) save_tensor(session, result, what, folder / (std::string(what) + ".npy"));
+    for (const char* what : {"x", "w", "y", "oracle"})
+      save_tensor(session, result, what, folder / (std::string(what) + ".npy"));
     if (r.problem.bias) save_tensor(session, result, "b", folder / "b.npy");
   }
-  if (common.json) print_json(report);
-  else std::fputs(report_text(report).c_str(), stdout);
+  if (common.json)
+    print_json(report);
+  else
+    std::fputs(report_text(report).c_str(), stdout);
   return exit_code;
 }
 

@@ -1,13 +1,12 @@
 #include "app/cli/session.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <fmt/format.h>
 #include <mutex>
+#include <unistd.h>
 
 #include "app/engine/frame.h"
 #include "kernels/base/text.h"
@@ -37,7 +36,8 @@ class ProgressBar {
     if (p.total) {
       double part = std::min(1.0, static_cast<double>(p.done) / static_cast<double>(p.total));
       int full = static_cast<int>(part * 20);
-      text += fmt::format(" [{}{}] {:.0f} %", std::string(static_cast<size_t>(full), '#'), std::string(static_cast<size_t>(20 - full), '.'), 100 * part);
+      text += fmt::format(" [{}{}] {:.0f} %", std::string(static_cast<size_t>(full), '#'),
+                          std::string(static_cast<size_t>(20 - full), '.'), 100 * part);
     }
     text += fmt::format("  {:.0f} s, Ctrl-C stops", seconds);
     std::fputs(text.c_str(), stderr);
@@ -83,22 +83,27 @@ Received Session::ask(json header, std::vector<std::byte> payload, const std::st
   };
   // --timeout is for a kernel: what else is asked says what became of it.
   bool kernel = header.value("type", "") == "run" || header.value("type", "") == "explain";
-  Answer a = client_.request(header_text(header), std::move(payload), std::move(handlers), kernel ? options_.timeout_s() : 0, [&] {
-    std::lock_guard lock(mutex);
-    if (heard) bar.draw(now);
-    return !interrupted();
-  });
+  Answer a = client_.request(header_text(header), std::move(payload), std::move(handlers),
+                             kernel ? options_.timeout_s() : 0, [&] {
+                               std::lock_guard lock(mutex);
+                               if (heard) bar.draw(now);
+                               return !interrupted();
+                             });
   switch (a.kind) {
-    case Answer::Kind::result: return {json::parse(a.header), std::move(a.payload)};
+    case Answer::Kind::result:
+      return {json::parse(a.header), std::move(a.payload)};
     case Answer::Kind::error: {
       json e = json::parse(a.header);
       e.erase("id"), e.erase("type");
       std::string text = e.value("message", "");
-      if (e.value("code", "") == "bad-input") text = InputError(e.value("field", ""), e.value("value", ""), e.value("rule", "")).what();
+      if (e.value("code", "") == "bad-input")
+        text = InputError(e.value("field", ""), e.value("value", ""), e.value("rule", "")).what();
       throw EngineError(e, text);
     }
-    case Answer::Kind::crashed: throw EngineError({{"code", "crashed"}, {"message", a.message}, {"exit_code", 4}}, a.message);
-    case Answer::Kind::hung: throw EngineError({{"code", "hung"}, {"message", a.message}, {"exit_code", 4}}, a.message);
+    case Answer::Kind::crashed:
+      throw EngineError({{"code", "crashed"}, {"message", a.message}, {"exit_code", 4}}, a.message);
+    case Answer::Kind::hung:
+      throw EngineError({{"code", "hung"}, {"message", a.message}, {"exit_code", 4}}, a.message);
   }
   throw std::logic_error("unreachable");
 }
@@ -122,7 +127,8 @@ json lost_report(Session& session, const RunRequest& r, const json& error) {
   try {
     const json kernels = session.ask({{"type", "list"}, {"what", "kernels"}, {"device", r.device}}).header;
     for (const auto& k : kernels.at("kernels"))
-      if (k.at("name") == r.kernel) out["kernel"] = {{"name", r.kernel}, {"file", k.at("file")}, {"requires", k.at("requires")}};
+      if (k.at("name") == r.kernel)
+        out["kernel"] = {{"name", r.kernel}, {"file", k.at("file")}, {"requires", k.at("requires")}};
     const json devices = session.ask({{"type", "list"}, {"what", "devices"}}).header;
     for (const auto& d : devices.at("devices")) {
       bool emulator = d.at("kind") == "emulator";

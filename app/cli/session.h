@@ -47,8 +47,8 @@ void print_json(const nlohmann::json& document);
 // From now on Ctrl-C is remembered instead of ending the program; a second one ends it.
 void catch_interrupts();
 
-// The report of a run whose engine died or hung, in the shape of a report: what is known, or what another engine says of
-// kernel and device, is filled in.
+// The report of a run whose engine died or hung, in the shape of a report: what is known, or what another engine says
+// of kernel and device, is filled in.
 nlohmann::json lost_report(Session& session, const RunRequest& r, const nlohmann::json& error);
 
 }  // namespace convscope

@@ -330,13 +330,14 @@ class EngineClient::Impl {
     if (!pending_.empty()) start();
   }
 
-  // The engine is gone, or has to go (for `why`). What it had begun died with it, and no other: that is asked again. So is
-  // everything when it had begun nothing but answered before: it died idle, and that was not yet known here. One that
-  // never answered would perhaps die of the same thing for ever.
+  // The engine is gone, or has to go (for `why`). What it had begun died with it, and no other: that is asked again. So
+  // is everything when it had begun nothing but answered before: it died idle, and that was not yet known here. One
+  // that never answered would perhaps die of the same thing for ever.
   void bury(const std::string& why) {
     std::string how = engine_->end(why, log_handler());
     // What was killed before it greeted, or left last words, is an engine still.
-    bool none = !engine_->said_hello() && how.starts_with("the engine ") && !how.starts_with("the engine ended with signal");
+    bool none =
+        !engine_->said_hello() && how.starts_with("the engine ") && !how.starts_with("the engine ended with signal");
     engine_.reset();
     pid_ = 0;
     if (none) return fail_all(missing_answer(how));

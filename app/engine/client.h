@@ -37,7 +37,7 @@ struct Progress {
 };
 
 struct Handlers {
-  std::function<void(Answer)> done = {};             // exactly once
+  std::function<void(Answer)> done = {};  // exactly once
   std::function<void(const Progress&)> progress = {};
   std::function<void(const std::string&)> partial = {};  // header of an early result
 };
@@ -48,22 +48,22 @@ class EngineClient {
   ~EngineClient();  // ends the engine; requests under way are answered as cancelled
   EngineClient(const EngineClient&) = delete;
 
-  // Sends a request and returns its id. Starts an engine if none runs. `limit_s` > 0: the engine is killed when the answer
-  // has not come by then; waiting behind other requests does not count. Never blocks on the engine's work.
-  // When an engine dies at one request, those it had not begun are asked of the next one; the results that a tile, say,
-  // asks about are gone with it, and the answer says so.
-  // Errors: InputError when the header is no JSON object, or too large for the protocol.
+  // Sends a request and returns its id. Starts an engine if none runs. `limit_s` > 0: the engine is killed when the
+  // answer has not come by then; waiting behind other requests does not count. Never blocks on the engine's work. When
+  // an engine dies at one request, those it had not begun are asked of the next one; the results that a tile, say, asks
+  // about are gone with it, and the answer says so. Errors: InputError when the header is no JSON object, or too large
+  // for the protocol.
   uint64_t post(const std::string& header, std::vector<std::byte> payload, Handlers handlers, double limit_s = 0);
   // The same, and cancels what was posted last under the same channel: the newest wins.
   uint64_t post_latest(const std::string& channel, const std::string& header, std::vector<std::byte> payload,
                        Handlers handlers, double limit_s = 0);
-  // The request is answered as cancelled, or with its result if that was quicker. A launch that cannot be stopped is ended
-  // with its engine.
+  // The request is answered as cancelled, or with its result if that was quicker. A launch that cannot be stopped is
+  // ended with its engine.
   void cancel(uint64_t id);
 
   // Waits for the answer. `poll` is called about every 50 ms; when it returns false, the request is cancelled.
-  Answer request(const std::string& header, std::vector<std::byte> payload = {}, Handlers handlers = {}, double limit_s = 0,
-                 const std::function<bool()>& poll = {});
+  Answer request(const std::string& header, std::vector<std::byte> payload = {}, Handlers handlers = {},
+                 double limit_s = 0, const std::function<bool()>& poll = {});
 
   // Lines of the engine's log as they come, on the client's thread.
   void on_log(std::function<void(const std::string&)> handler);

@@ -1,17 +1,16 @@
 #include "app/engine/connection.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 namespace convscope {
 using nlohmann::json;
 namespace {
 
-// What is read at one go. An engine that talks without end (a kernel that prints in a loop) must not keep the client from
-// everything else.
+// What is read at one go. An engine that talks without end (a kernel that prints in a loop) must not keep the client
+// from everything else.
 constexpr int most_reads = 16;
 constexpr size_t read_bytes = size_t{1} << 18;
 constexpr size_t most_log_lines = 50, most_log_line = 4096;
@@ -71,8 +70,10 @@ void Connection::read_log(const std::function<void(const std::string&)>& on_log)
     if (n <= 0) return;
     for (ssize_t k = 0; k < n; k++) {
       auto c = static_cast<char>(buffer_[static_cast<size_t>(k)]);
-      if (c == '\n') log_line_ended(on_log);
-      else if (log_line_.size() < most_log_line) log_line_ += c;
+      if (c == '\n')
+        log_line_ended(on_log);
+      else if (log_line_.size() < most_log_line)
+        log_line_ += c;
     }
   }
 }

@@ -1,12 +1,11 @@
 // One engine that runs, and the stream of frames to and from it.
 #pragma once
-#include <poll.h>
-
 #include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <poll.h>
 #include <string>
 #include <vector>
 

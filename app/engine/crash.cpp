@@ -5,13 +5,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
 #include <execinfo.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
-
 #include <vector>
 
 #include "kernels/runtime/simt/executor.h"
@@ -26,12 +24,18 @@ constexpr uint64_t stack_reach = 16 << 10;  // a fault this near to the stack po
 
 const char* meaning(int signal, bool in_kernel, bool at_stack_end) {
   switch (signal) {
-    case SIGSEGV: return at_stack_end ? "the stack overflowed" : "an address that is not there was used";
-    case SIGBUS: return "an address that cannot be used was used";
-    case SIGFPE: return "a division by zero, or one whose result does not fit";
-    case SIGILL: return "an illegal instruction";
-    case SIGABRT: return in_kernel ? "the kernel called abort" : "the engine called abort";
-    default: return "a fatal signal";
+    case SIGSEGV:
+      return at_stack_end ? "the stack overflowed" : "an address that is not there was used";
+    case SIGBUS:
+      return "an address that cannot be used was used";
+    case SIGFPE:
+      return "a division by zero, or one whose result does not fit";
+    case SIGILL:
+      return "an illegal instruction";
+    case SIGABRT:
+      return in_kernel ? "the kernel called abort" : "the engine called abort";
+    default:
+      return "a fatal signal";
   }
 }
 
@@ -69,8 +73,10 @@ uint64_t caller_outside_libraries() {
   bool past_signal = false;  // first come this file's functions, then the signal's frame in libc
   for (int i = 0; i < n; i++) {
     auto pc = reinterpret_cast<uint64_t>(frames[i]);
-    if (in_library(pc)) past_signal = true;
-    else if (past_signal) return pc;
+    if (in_library(pc))
+      past_signal = true;
+    else if (past_signal)
+      return pc;
   }
   return 0;
 }
@@ -78,8 +84,8 @@ uint64_t caller_outside_libraries() {
 // Given back when the process dies, since it may die of having no memory, and resolving a line takes some.
 void* reserve = MAP_FAILED;
 
-// Runs on the thread that failed. Formatting into a local buffer and resolving the line are not strictly safe here, but the
-// process is dying: an alarm ends it if either gets stuck.
+// Runs on the thread that failed. Formatting into a local buffer and resolving the line are not strictly safe here, but
+// the process is dying: an alarm ends it if either gets stuck.
 void last_words(int signal, siginfo_t* info, void* context) {
   std::signal(SIGALRM, SIG_DFL);
   alarm(3);
@@ -91,12 +97,13 @@ void last_words(int signal, siginfo_t* info, void* context) {
   bool named = (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0 && info->si_code != SI_KERNEL;
   bool at_stack_end = named && address - (sp - stack_reach) < 2 * stack_reach;
   char where[64] = "", text[1024], line_text[512] = "";
-  if (named && !at_stack_end) std::snprintf(where, sizeof where, ", address 0x%lx", static_cast<unsigned long>(address));
+  if (named && !at_stack_end)
+    std::snprintf(where, sizeof where, ", address 0x%lx", static_cast<unsigned long>(address));
   simt::Position at{};
   bool in_kernel = simt::current_position(at);
   auto say = [&] {
-    int n = std::snprintf(text, sizeof text, "convscope-crash: %s (signal %d%s)", meaning(signal, in_kernel, at_stack_end),
-                          signal, where);
+    int n = std::snprintf(text, sizeof text, "convscope-crash: %s (signal %d%s)",
+                          meaning(signal, in_kernel, at_stack_end), signal, where);
     if (in_kernel)
       n += std::snprintf(text + n, sizeof text - static_cast<size_t>(n),
                          ", kernel %s, block (%u, %u, %u), thread (%u, %u, %u)%s\n", at.kernel, at.block.x, at.block.y,

@@ -3,8 +3,8 @@
 
 namespace convscope {
 
-// Handlers for fatal signals that write one line, "convscope-crash: …", with the kernel, block, thread and line that ran,
-// to stderr, and then let the process die of the signal. Call once, before other threads start.
+// Handlers for fatal signals that write one line, "convscope-crash: …", with the kernel, block, thread and line that
+// ran, to stderr, and then let the process die of the signal. Call once, before other threads start.
 void install_crash_handlers();
 
 // A stack for the calling thread's signal handlers: a fibre's own may be what overflowed.

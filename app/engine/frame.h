@@ -24,7 +24,7 @@ inline constexpr uint64_t most_payload_bytes = uint64_t{1} << 38;
 inline constexpr int most_header_depth = 32;  // of objects and lists in each other: code that walks them recurses
 
 struct Frame {
-  std::string header;              // a JSON object
+  std::string header;  // a JSON object
   std::vector<std::byte> payload;
 };
 

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-
 #include <nlohmann/json.hpp>
 
 #include "app/engine/codec.h"
@@ -21,14 +20,26 @@ json kernels_json(const std::string& device_name) {
   json list = json::array();
   for (const auto* k : all_kernels()) {
     std::string why = device->unavailable(*k);
-    json j = {{"name", k->name()}, {"kind", k->kind() == KernelKind::specimen ? "specimen" : k->kind() == KernelKind::ladder ? "ladder" : "test"},
-              {"idea", k->idea()}, {"file", k->file()}, {"requires", k->requires_hardware()}, {"available", why.empty()}, {"reason", why.empty() ? json(nullptr) : json(why)}};
+    json j = {{"name", k->name()},
+              {"kind", k->kind() == KernelKind::specimen ? "specimen"
+                       : k->kind() == KernelKind::ladder ? "ladder"
+                                                         : "test"},
+              {"idea", k->idea()},
+              {"file", k->file()},
+              {"requires", k->requires_hardware()},
+              {"available", why.empty()},
+              {"reason", why.empty() ? json(nullptr) : json(why)}};
     if (k->kind() == KernelKind::specimen) j["written_for"] = k->home_preset();
     list.push_back(j);
   }
   for (const auto& r : references_for(*device)) {
     std::string why = r->unavailable();
-    list.push_back({{"name", r->name()}, {"kind", "reference"}, {"idea", r->idea()}, {"file", nullptr}, {"requires", json::array()}, {"available", why.empty()},
+    list.push_back({{"name", r->name()},
+                    {"kind", "reference"},
+                    {"idea", r->idea()},
+                    {"file", nullptr},
+                    {"requires", json::array()},
+                    {"available", why.empty()},
                     {"reason", why.empty() ? json(nullptr) : json(why)}});
   }
   return list;
@@ -39,7 +50,11 @@ json presets_json() {
   for (const auto& p : presets()) {
     json problem = problem_json(p.problem);
     problem["out_length"] = p.problem.out_length();
-    list.push_back({{"name", p.name}, {"about", p.about}, {"problem", problem}, {"flops", flops(p.problem)}, {"least_bytes", least_bytes(p.problem)}});
+    list.push_back({{"name", p.name},
+                    {"about", p.about},
+                    {"problem", problem},
+                    {"flops", flops(p.problem)},
+                    {"least_bytes", least_bytes(p.problem)}});
   }
   return list;
 }
@@ -47,10 +62,18 @@ json presets_json() {
 json references_json(const std::string& device_name) {
   auto device = open_device(device_name);
   json list = json::array();
-  list.push_back({{"name", "oracle"}, {"idea", "double precision (f64 problems: as if in 106 bits), for every legal problem"}, {"available", true}, {"version", nullptr}, {"reason", nullptr}});
+  list.push_back({{"name", "oracle"},
+                  {"idea", "double precision (f64 problems: as if in 106 bits), for every legal problem"},
+                  {"available", true},
+                  {"version", nullptr},
+                  {"reason", nullptr}});
   for (const auto& r : references_for(*device)) {
     std::string why = r->unavailable();
-    list.push_back({{"name", r->name()}, {"idea", r->idea()}, {"available", why.empty()}, {"version", r->version()}, {"reason", why.empty() ? json(nullptr) : json(why)}});
+    list.push_back({{"name", r->name()},
+                    {"idea", r->idea()},
+                    {"available", why.empty()},
+                    {"version", r->version()},
+                    {"reason", why.empty() ? json(nullptr) : json(why)}});
   }
   return list;
 }
@@ -84,29 +107,36 @@ json inventory_list(const std::string& what, const std::string& device) {
 
 json inventory_info() {
   json out = {{"convscope", CONVSCOPE_VERSION}, {"devices", devices_json()}, {"pieces", json::array()}};
-  auto piece = [&](const std::string& name, bool there, const std::string& detail, const std::string& costs, const std::string& how) {
+  auto piece = [&](const std::string& name, bool there, const std::string& detail, const std::string& costs,
+                   const std::string& how) {
     json j = {{"name", name}, {"available", there}, {"detail", detail}};
     if (!there) j["without_it"] = costs, j["how_to_get_it"] = how;
     out["pieces"].push_back(j);
   };
   piece("CPU emulator", true, std::to_string(WorkerPool::shared().size()) + " workers", "", "");
   std::string why = simt::load_traced_kernels();
-  piece("traced kernels", why.empty(), why.empty() ? "libconvscope_traced.so" : why, "no memory picture of a kernel on the emulator", "install the whole tree, with libconvscope_traced.so beside the program");
+  piece("traced kernels", why.empty(), why.empty() ? "libconvscope_traced.so" : why,
+        "no memory picture of a kernel on the emulator",
+        "install the whole tree, with libconvscope_traced.so beside the program");
   std::string why_no_gpu;
   auto gpus = cuda_devices(why_no_gpu);
   std::string driver = path_of("libcuda.so.1");
-  piece("NVIDIA driver and GPU", !gpus.empty(), gpus.empty() ? why_no_gpu : gpus[0].driver + ", " + driver, "kernels run on the emulator: the same results, but times are not a GPU's",
+  piece("NVIDIA driver and GPU", !gpus.empty(), gpus.empty() ? why_no_gpu : gpus[0].driver + ", " + driver,
+        "kernels run on the emulator: the same results, but times are not a GPU's",
         "a GPU of compute capability 7.5 or later, and driver 580 or later");
   for (const char* device : {"emulator", "cuda"}) {
     if (std::string(device) == "cuda" && gpus.empty()) {
       std::string cudnn = path_of("libcudnn.so.9");
-      piece("cuDNN", false, cudnn.empty() ? "libcudnn.so.9 cannot be opened" : cudnn + " is there, but no GPU to use it", "no comparison with cuDNN", "cuDNN 9 for CUDA 13, beside a GPU");
+      piece("cuDNN", false,
+            cudnn.empty() ? "libcudnn.so.9 cannot be opened" : cudnn + " is there, but no GPU to use it",
+            "no comparison with cuDNN", "cuDNN 9 for CUDA 13, beside a GPU");
       continue;
     }
     auto d = open_device(device);
     for (const auto& r : references_for(*d)) {
       std::string lacks = r->unavailable();
-      piece(r->name(), lacks.empty(), lacks.empty() ? r->version() : lacks, "no comparison with it", r->name() == "onednn" ? "the package libdnnl2" : "cuDNN 9 for CUDA 13");
+      piece(r->name(), lacks.empty(), lacks.empty() ? r->version() : lacks, "no comparison with it",
+            r->name() == "onednn" ? "the package libdnnl2" : "cuDNN 9 for CUDA 13");
     }
   }
   return out;

@@ -1,14 +1,13 @@
 #include "app/engine/process.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdexcept>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "kernels/base/error.h"
 
@@ -104,8 +103,10 @@ std::vector<std::string> split_command(const std::string& text) {
   bool any = false;
   for (char c : text) {
     if (quote) {
-      if (c == quote) quote = 0;
-      else word += c;
+      if (c == quote)
+        quote = 0;
+      else
+        word += c;
     } else if (c == '\'' || c == '"') {
       quote = c, any = true;
     } else if (c == ' ' || c == '\t') {

@@ -1,8 +1,7 @@
 // A child process with pipes to its three descriptors.
 #pragma once
-#include <sys/types.h>
-
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace convscope {

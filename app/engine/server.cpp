@@ -1,19 +1,18 @@
 #include "app/engine/server.h"
 
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <deque>
+#include <fcntl.h>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 
 #include "app/engine/crash.h"
 #include "app/engine/frame.h"
@@ -41,7 +40,11 @@ class Server {
   int run() {
     // Raw marker first: what a login shell printed before it is skipped by the client.
     write_all(hello_marker, sizeof hello_marker - 1);
-    send({{"type", "hello"}, {"protocol", protocol_version}, {"version", CONVSCOPE_VERSION}, {"pid", static_cast<int>(getpid())}}, {});
+    send({{"type", "hello"},
+          {"protocol", protocol_version},
+          {"version", CONVSCOPE_VERSION},
+          {"pid", static_cast<int>(getpid())}},
+         {});
     // Detached: they end with the process, at the latest when stdin ends.
     std::thread([this] { give_thread_a_signal_stack(), work(heavy_); }).detach();
     std::thread([this] { give_thread_a_signal_stack(), work(light_); }).detach();

@@ -119,7 +119,8 @@ static void add_ranges(json& j, const Pyramid* pyramid, const RunReport& report)
   for (int q = 0; q < 4; q++) {
     auto rows = static_cast<double>(report.tensors->rows), columns = static_cast<double>(report.tensors->columns);
     Cell all = pyramid->tile({static_cast<Quantity>(q), 0, rows, 0, columns, 1, 1}).front();
-    j["ranges"][quantity_names[q]] = all.minimum <= all.maximum ? json{number_json(all.minimum), number_json(all.maximum)} : json(nullptr);
+    j["ranges"][quantity_names[q]] =
+        all.minimum <= all.maximum ? json{number_json(all.minimum), number_json(all.maximum)} : json(nullptr);
   }
 }
 

@@ -28,8 +28,8 @@ class Service {
   // Seconds without a beat after which a client may take the engine for hung, for this request in this phase.
   static double patience_s(const nlohmann::json& request, const std::string& phase);
 
-  // Answers one request. Heavy requests one at a time; light ones from any thread beside them. `partial` may be called with
-  // headers before the end. Errors: as exceptions, see error_json().
+  // Answers one request. Heavy requests one at a time; light ones from any thread beside them. `partial` may be called
+  // with headers before the end. Errors: as exceptions, see error_json().
   Reply handle(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity,
                const std::function<void(const std::string& header)>& partial);
 

@@ -174,9 +174,7 @@ void App::view_forward() { views_.forward(); }
 
 void App::find_failing(bool forward) {
   ElementIndex from = views_.now().selected.value_or(forward ? ElementIndex{0, -1} : ElementIndex{static_cast<int64_t>(extent().rows) - 1, static_cast<int64_t>(extent().columns)});
-  focus_pending_ = true;
   bench_->find_failing(from, forward, [this, forward](std::optional<ElementIndex> at) {
-    focus_pending_ = false;
     if (!at) {
       auto r = bench_->picture();
       say(r && r->failing.value_or(0) == 0 ? "No element fails" : forward ? "No failing element after this one" : "No failing element before this one");
@@ -340,9 +338,19 @@ void App::restyle(float display_scale) {
 void App::shortcuts() {
   ImGuiIO& io = ImGui::GetIO();
   if (path_for_ || palette_open_ || help_open_ || about_open_) return;
+  // Arrows and Space also walk through menus and controls: they do that while a menu is open or a walk has begun (Tab).
+  bool walking = io.NavVisible || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
   for (const auto& a : actions())
     for (ImGuiKeyChord chord : {a.chord, a.second}) {
       if (!chord) continue;
+      if (chord == ImGuiKey_Space || (chord >= ImGuiKey_LeftArrow && chord <= ImGuiKey_DownArrow)) {
+        // A route keeps the key from starting a walk.
+        ImGuiInputFlags how = ImGuiInputFlags_RouteGlobal | (chord == ImGuiKey_Space ? 0 : ImGuiInputFlags_Repeat);
+        if (!walking && a.enabled(*this) && ImGui::Shortcut(chord, how)) events_.push_back(RunAction{a.id});
+        continue;
+      }
+      // A text field has its own undo.
+      if (ImGuiKeyChord key = chord & ~ImGuiMod_Mask_; io.WantTextInput && (key == ImGuiKey_Z || key == ImGuiKey_Y)) continue;
       // Plain keys belong to a text field while one is edited.
       if (io.WantTextInput && !(chord & (ImGuiMod_Ctrl | ImGuiMod_Alt)) && (chord & ~ImGuiMod_Mask_) < ImGuiKey_F1) continue;
       if (io.WantTextInput && !(chord & (ImGuiMod_Ctrl | ImGuiMod_Alt)) && (chord & ~ImGuiMod_Mask_) > ImGuiKey_F24) continue;
@@ -356,11 +364,6 @@ void App::frame(float display_scale) {
   restyle(display_scale);
   theme_.em = ImGui::GetFontSize();
   textures_.collect();
-  // What is dragged or typed without a pause is one gesture.
-  if (unsigned active = ImGui::GetActiveID(); active != gesture_item_) {
-    if (active) gesture_++;
-    gesture_item_ = active;
-  }
   std::erase_if(toasts_, [](const Note& n) { return n.until < ImGui::GetTime(); });
   shortcuts();
   next_frame_ = std::numeric_limits<double>::infinity();
@@ -372,6 +375,14 @@ void App::frame(float display_scale) {
   draw_panels(f);
   if (only_panel_.empty()) chrome.overlays();
   auto events = std::exchange(events_, {});
+  // What is dragged or typed without a pause is one gesture. It begins in the frame in which its control becomes active,
+  // which may already change the value.
+  if (unsigned active = ImGui::GetActiveID(); active != gesture_item_) {
+    if (active) gesture_++;
+    gesture_item_ = active;
+  }
+  for (auto& e : events)
+    if (auto* c = std::get_if<Command>(&e); c && c->gesture) c->gesture = gesture_;
   bool changes = std::any_of(events.begin(), events.end(), [](const Event& e) { return !std::holds_alternative<Wish>(e); });
   if (changes || layout_pending_ || !show_panel_.empty()) next_frame_ = 0;
   for (const auto& e : events) apply(e);

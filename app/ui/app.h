@@ -36,7 +36,7 @@ class App {
   bool wants_to_close() const { return closing_; }
   bool wants_full_screen() const { return full_screen_; }
   // Everything that was asked for has come.
-  bool settled() const { return !bench_->running() && bench_->waiting() == 0 && !focus_pending_; }
+  bool settled() const { return !bench_->running() && bench_->waiting() == 0; }
   // Seconds to build the last frame.
   double frame_seconds() const { return frame_seconds_; }
 
@@ -122,7 +122,7 @@ class App {
   std::deque<Note> toasts_;
   uint64_t gesture_ = 1;
   unsigned gesture_item_ = 0;
-  bool closing_ = false, full_screen_ = false, layout_pending_ = true, focus_pending_ = false, narrow_ = false;
+  bool closing_ = false, full_screen_ = false, layout_pending_ = true, narrow_ = false;
   bool palette_open_ = false, help_open_ = false, about_open_ = false;
   std::optional<PathFor> path_for_;
   std::string path_text_, palette_text_, show_panel_;

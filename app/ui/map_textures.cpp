@@ -38,7 +38,10 @@ void MapTextures::release_all() {
   for (auto& slot : slots_)
     if (slot.data) retired_.push_back(std::move(slot.data));
   if (ImGui::GetCurrentContext())
-    for (auto& t : retired_) ImGui::UnregisterUserTexture(t.get());
+    for (auto& t : retired_) {
+      ImGui::UnregisterUserTexture(t.get());
+      ImGui::GetPlatformIO().Textures.find_erase(t.get());  // a backend that ends looks through them
+    }
   retired_.clear();
 }
 

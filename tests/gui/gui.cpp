@@ -94,11 +94,10 @@ void Gui::type(const std::string& ref, const std::string& text, bool enter) {
 void Gui::choose(const std::string& combo, const std::string& entry) {
   click(combo);
   frames(2);
-  ctx->SetRef("//$FOCUSED");
-  ctx->ItemClick(entry.c_str());
-  ctx->SetRef("");
-  if (ctx->IsError()) throw Failed{};
-  frames();
+  // ImGui::Combo numbers its entries.
+  std::string ref = "//$FOCUSED/" + entry;
+  for (int i = 0; i < 30 && !exists(ref); i++) ref = fmt::format("//$FOCUSED/$${}/{}", i, entry);
+  click(ref);
 }
 
 void Gui::key(ImGuiKeyChord chord, int count) {
@@ -115,12 +114,7 @@ void Gui::press(const char* id) {
 void Gui::menu(const char* id) {
   const ui::Action* a = ui::find_action(id);
   if (!a || !*a->menu) fail(fmt::format("no action {} with a menu", id), "", 0);
-  ctx->SetRef("##MainMenuBar");
-  ctx->ItemClick(fmt::format("##menubar/{}", a->menu).c_str());
-  frames(2);
-  ctx->SetRef("//$FOCUSED");
-  ctx->ItemClick(fmt::format("**/###{}", id).c_str());
-  ctx->SetRef("");
+  ctx->MenuClick(fmt::format("//##MainMenuBar/{}/###{}", a->menu, id).c_str());
   if (ctx->IsError()) throw Failed{};
   frames();
 }

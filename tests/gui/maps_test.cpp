@@ -212,6 +212,30 @@ SCENARIO(arrow_keys_and_space_do_one_thing) {
   CHECK_EQ(g.app.settings().live, !live);
   CHECK(std::fabs(columns(g.view()) - columns(before)) < 1e-6);  // no button was pressed by it
   g.settle();
+  // In a menu they are the menu's.
+  auto selected = g.view().selected;
+  g.click("//##MainMenuBar/##MenuBar/View");
+  g.key(ImGuiKey_DownArrow, 2);
+  g.key(ImGuiKey_Enter);
+  CHECK(columns(g.view()) != columns(before));
+  CHECK(g.view().selected == selected);
+  g.settle();
+}
+
+SCENARIO(tab_walks_through_the_controls) {
+  g.click("//Problem/parameters/stride/+");
+  CHECK_EQ(g.problem().stride, 3);
+  auto selected = g.view().selected;
+  bool live = g.app.settings().live;
+  g.ctx->KeyDown(ImGuiMod_Shift);
+  g.key(ImGuiKey_Tab);
+  g.ctx->KeyUp(ImGuiMod_Shift);
+  g.key(ImGuiKey_Space);  // presses the − before it
+  CHECK_EQ(g.problem().stride, 2);
+  CHECK_EQ(g.app.settings().live, live);
+  g.key(ImGuiKey_DownArrow);
+  CHECK(g.view().selected == selected);
+  g.settle();
 }
 
 SCENARIO(selection_stays_in_sight_when_it_moves) {

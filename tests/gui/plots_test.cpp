@@ -43,7 +43,7 @@ SCENARIO(lines_show_as_many_channels_as_asked) {
 
 SCENARIO(lines_begin_at_the_channel_asked_for) {
   g.panel("Lines");
-  g.type("//Lines/##co/$$0", "4");
+  g.type("//Lines/##co", "4");
   g.settle();
   CHECK_EQ(g.bench().tile(Workbench::Map::lines_output)->row0, 4.0);
   // A selected element brings its own channel.

@@ -10,7 +10,7 @@ namespace {
 
 // Minutes on the emulator.
 Document long_document() {
-  Document d = small_document("naive");
+  Document d = small_document("direct");
   d.problem.in_channels = d.problem.out_channels = 256;
   d.problem.length = 16384;
   return d;
@@ -53,19 +53,19 @@ SCENARIO(live_off_waits_for_f5) {
 }
 
 SCENARIO(live_on_again_runs_what_was_missed) {
-  g.click("//##MainMenuBar/##menubar/live");
+  g.click("//##MainMenuBar/##MenuBar/live");
   CHECK(!g.app.settings().live);
   g.click("//Problem/parameters/stride/+");
   g.settle();
   CHECK_EQ(g.bench().report()->document.problem.stride, 2);
-  g.click("//##MainMenuBar/##menubar/live");
+  g.click("//##MainMenuBar/##MenuBar/live");
   g.settle();
   CHECK_EQ(g.bench().report()->document.problem.stride, 3);
 }
 
 SCENARIO(run_runs_again_though_nothing_has_changed) {
   uint64_t before = g.serial();
-  g.click("//##MainMenuBar/##menubar/Run");
+  g.click("//##MainMenuBar/##MenuBar/Run");
   g.settle();
   CHECK(g.serial() > before);
   before = g.serial();
@@ -77,7 +77,7 @@ SCENARIO(run_runs_again_though_nothing_has_changed) {
 SCENARIO(escape_cancels_a_long_run) {
   auto picture = g.bench().picture();
   start_long_run(g);
-  CHECK(g.exists("//##status/##menubar/Cancel (Esc)"));
+  CHECK(g.exists("//##status/##MenuBar/Cancel (Esc)"));
   CHECK(g.bench().picture() == picture);  // kept, and said to be old
   CHECK(g.says("stale: the newest result is being computed"));
   g.press("cancel");
@@ -93,7 +93,7 @@ SCENARIO(escape_cancels_a_long_run) {
 
 SCENARIO(cancel_button_of_the_menu_bar) {
   start_long_run(g);
-  g.click("//##MainMenuBar/##menubar/Cancel");
+  g.click("//##MainMenuBar/##MenuBar/Cancel");
   g.until([&] { return !g.bench().running(); }, "the run has ended", 10);
   g.settle();
 }

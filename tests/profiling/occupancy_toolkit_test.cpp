@@ -6,6 +6,9 @@
 #include "profiling/occupancy/occupancy.h"
 
 namespace convscope {
+
+static void PrintTo(const GpuArchitecture& a, std::ostream* out) { *out << a.name; }
+
 namespace {
 
 cudaOccDeviceProp properties_of(const GpuArchitecture& a) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/ui/panels/explain_ask.h"
 #include "app/ui/panels/explain_table.h"
 #include "app/ui/panels/flow.h"
 #include "app/ui/widgets.h"
@@ -11,15 +12,9 @@
 namespace convscope::ui {
 namespace {
 
-constexpr double long_wait_seconds = 10;  // beyond it, a person is asked first
 constexpr double step_seconds = 1;
 
 struct State {
-  // What was asked for last.
-  std::optional<Document> asked;
-  ElementIndex at;
-  uint64_t died = 0;
-  const Traced* traced_before = nullptr;
   // What is shown, and its words.
   const Explained* explained = nullptr;
   const Traced* traced = nullptr;
@@ -33,23 +28,6 @@ struct State {
   bool playing = false, follow = false;
   double next_at = 0;
 };
-
-// Seconds that explaining one element takes: about two runs a tap.
-double expected_seconds(const Report& r) {
-  double runs = 2 * static_cast<double>(std::min<int64_t>(r.document.problem.kernel_size, 128)) + 6;
-  return runs * r.timing.median_ms.value_or(0) / 1000;
-}
-
-void ask(Frame& f, State& s, const Report& r, ElementIndex at) {
-  s.asked = r.document;
-  s.at = at;
-  s.died = static_cast<uint64_t>(f.bench.engine().deaths);
-  s.traced_before = f.bench.traced();
-  int64_t channels = r.document.problem.out_channels;
-  f.wish([d = r.document, n = at.row / channels, co = at.row % channels, j = at.column](Workbench& b) {
-    b.want_explanation(d, n, co, j);
-  });
-}
 
 // ---- the walk ------------------------------------------------------------------------------------------------------
 
@@ -157,13 +135,10 @@ void step_line(Frame& f, const State& s, const Explained& e, int steps) {
   sum("kernel", t.kernel, x.kernel_so_far ? value_text(*x.kernel_so_far) : "not known");
 }
 
-void who_wrote(Frame& f, State& s, const Report& r, bool fresh) {
+void who_wrote(Frame& f, State& s, const Report& r, const Traced* now) {
   const Theme& t = f.theme;
   heading(t, "Who wrote it");
-  const Traced* now = f.bench.traced();
-  bool mine = fresh && now && now != s.traced_before && now->j == s.at.column &&
-              now->n * r.document.problem.out_channels + now->co == s.at.row;
-  if (!mine) {
+  if (!now) {
     dim_text(t, f.bench.waiting() || f.bench.explaining() ? "tracing the kernel on the emulator…"
                                                           : "The trace did not come back: the log says why.");
     return;
@@ -244,30 +219,23 @@ void draw_explain(Frame& f) {
     return;
   }
   std::string place = fmt::format("y[{}, {}, {}]", at.row / p.out_channels, at.row % p.out_channels, at.column);
-  bool asked = s.asked && s.at == at && !needs_run(*s.asked, r->document) &&
-               s.died == static_cast<uint64_t>(f.bench.engine().deaths);
-  if (!asked && !f.bench.running()) {
-    double seconds = expected_seconds(*r);
-    if (seconds < long_wait_seconds) {
-      ask(f, s, *r, at);
-    } else {
-      std::string hint = fmt::format("Explaining runs the kernel about {} times on one-hot inputs: some {:.0f} s here.",
-                                     2 * std::min<int64_t>(p.kernel_size, 128) + 6, seconds);
-      if (empty_state(t, fmt::format("Explain {}?", place).c_str(), hint.c_str(), "Explain")) ask(f, s, *r, at);
-      return;
-    }
+  ExplainAsked state = keep_explained(f, *r, at);
+  if (state.seconds) {
+    std::string hint = fmt::format("Explaining runs the kernel about {} times on one-hot inputs: some {:.0f} s here.",
+                                   state.runs, *state.seconds);
+    if (empty_state(t, fmt::format("Explain {}?", place).c_str(), hint.c_str(), "Explain")) ask_explanation(f, *r, at);
+    return;
   }
   const Explained* e = f.bench.explanation();
-  bool fresh =
-      e && e->j == at.column && e->n * p.out_channels + e->co == at.row && !needs_run(e->document, r->document);
+  bool asked = state.asked, fresh = state.explained;
   if (!f.bench.explanation_trouble().empty() && asked && !f.bench.explaining()) {
     coloured(t.warning, fmt::format("{} cannot be explained: {}", place, f.bench.explanation_trouble()));
-    if (ImGui::Button("Try again")) ask(f, s, *r, at);
+    if (ImGui::Button("Try again")) ask_explanation(f, *r, at);
     return;
   }
   if (asked && !fresh && !f.bench.explaining() && !f.bench.running()) {
     if (empty_state(t, fmt::format("{} is not explained", place).c_str(), "It was cancelled.", "Explain"))
-      ask(f, s, *r, at);
+      ask_explanation(f, *r, at);
     return;
   }
   if (!e) {
@@ -325,7 +293,7 @@ void draw_explain(Frame& f) {
                    "computed"});
   dim_text(t, fmt::format("input channels {}…{}; found from outside by {} runs on one-hot inputs", e->first_channel,
                           e->first_channel + e->channels - 1, e->launches));
-  who_wrote(f, s, *r, fresh);
+  who_wrote(f, s, *r, state.traced);
   if (!fresh) ImGui::PopStyleVar();
 }
 

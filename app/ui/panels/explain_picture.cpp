@@ -120,6 +120,7 @@ void gather_tap(const Canvas& c, const ExplainedTap& tap, size_t rank, size_t co
   TapState state = tap_state(tap);
   float alpha = c.alpha(tap.k), thin = std::max(1.2f, c.em * 0.1f), size = c.em * 0.5f;
   bool current = c.picture.current == tap.k, label = current || count <= few;
+  if (!label) thin *= 0.7f, size *= 0.7f;
   auto out = c.layout.bottom.centre(static_cast<double>(c.picture.of.j));
   if (!out) return;
   float spread =
@@ -152,19 +153,22 @@ void gather_tap(const Canvas& c, const ExplainedTap& tap, size_t rank, size_t co
       ImU32 ink = Canvas::ink(t.reference, alpha);
       c.draw->AddPolyline(curve.at, curve_points, ink, thin * (current ? 2.6f : 2.0f));
       head(c.draw, curve, ink, size);
-      if (state == TapState::moved || state == TapState::missing || state == TapState::strange)
+      if (label && (state == TapState::missing || state == TapState::strange))
         mark(c.draw, t, curve.point(0.46f + stagger), c.em * 0.36f, true, alpha);
-      if (label) pill(c.draw, t, curve.point(0.16f + stagger), name.c_str(), ink);
+      if (label) pill(c.draw, t, curve.point(0.14f + stagger), name.c_str(), ink);
     }
   if (tap.read_i)
     if (auto a = start(*tap.read_i)) {
       Curve curve(*a, end);
       ImU32 ink = Canvas::ink(t.kernel, alpha);
-      dashes(c.draw, curve, ink, thin * (current ? 1.7f : 1.2f), c.em * 0.42f, c.em * 0.3f);
+      dashes(c.draw, curve, ink, thin * (current ? 1.7f : 1.2f), c.em * 0.42f, c.em * 0.3f,
+             static_cast<float>(rank) * c.em * 0.27f);
       head(c.draw, curve, ink, size * (state == TapState::right ? 0.7f : 1));
       if (state != TapState::right) {
-        mark(c.draw, t, curve.point(0.5f + stagger), c.em * 0.36f, false, alpha);
-        if (label) pill(c.draw, t, curve.point(0.16f + stagger), name.c_str(), ink);
+        // Below the labels of what is expected from the same inputs.
+        bool moved = state == TapState::moved;
+        if (label) mark(c.draw, t, curve.point((moved ? 0.62f : 0.5f) + stagger), c.em * 0.36f, false, alpha);
+        if (label) pill(c.draw, t, curve.point((moved ? 0.38f : 0.16f) + stagger), name.c_str(), ink);
       }
     }
 }
@@ -180,7 +184,7 @@ void scatter_tap(const Canvas& c, int64_t k, size_t rank, size_t count) {
   if (!in) return;
   float alpha = c.alpha(k), thin = std::max(1.2f, c.em * 0.1f);
   bool current = c.picture.current == k, label = current || count <= few, inside = j >= 0 && j < p.out_length();
-  float spread = c.layout.top.cell * 0.8f * ((static_cast<float>(rank) + 0.5f) / static_cast<float>(count) - 0.5f);
+  float spread = c.layout.top.cell * 0.9f * ((static_cast<float>(rank) + 0.5f) / static_cast<float>(count) - 0.5f);
   ImVec2 a{c.top_x(*in) + spread, c.top_y + c.cell_h};
   std::string name = fmt::format("k {}", k);
   if (out) {
@@ -221,11 +225,11 @@ double tap_place(const ConvProblem& p, int64_t j, int64_t k) {
 TapPictureClick draw_tap_picture(Frame& f, const TapPicture& picture) {
   static TapLayout layout;
   float em = ImGui::GetFontSize(), room = ImGui::GetContentRegionAvail().x;
-  if (layout.room != room || layout.serial != picture.serial || layout.direction != picture.direction || layout.em != em ||
-      (picture.direction == Direction::scatter && layout.input != picture.input))
+  if (layout.room != room || layout.serial != picture.serial || layout.direction != picture.direction ||
+      layout.em != em || (picture.direction == Direction::scatter && layout.input != picture.input))
     make_layout(layout, picture, em, room);
-  float cell_h = em * 1.7f, arrows = std::clamp(ImGui::GetContentRegionAvail().y * 0.24f, em * 5.2f, em * 9), label = em * 1.25f,
-        need = std::max(layout.top.width, layout.bottom.width);
+  float cell_h = em * 1.7f, arrows = std::clamp(ImGui::GetContentRegionAvail().y * 0.24f, em * 5.2f, em * 9),
+        label = em * 1.25f, need = std::max(layout.top.width, layout.bottom.width);
   float height = 2 * label + 2 * cell_h + arrows + (need > room ? ImGui::GetStyle().ScrollbarSize : 0);
   TapPictureClick click;
   ImGui::SetNextWindowContentSize({std::max(need, 1.0f), 0});
@@ -292,10 +296,11 @@ void draw_tap_legend(Frame& f, Direction direction) {
       {"no tap", "(j + p − k·d)/s is not whole or lies outside: nothing may come through this tap"},
       {"does not belong", "The kernel takes an input that does not belong to this output"},
       {"missing", "The kernel does not take the input that belongs"}};
-  static const Entry scatter[] = {{"expected", "Where the product must land: j = i·s − p + k·d"},
-                                  {"kernel", "Where the kernel used this input; known for the explained output only"},
-                                  {"outside", "j lies outside the output: the product is dropped"},
-                                  {"does not belong", "The kernel uses this input for an output it does not belong to"}};
+  static const Entry scatter[] = {
+      {"expected", "Where the product must land: j = i·s − p + k·d"},
+      {"kernel", "Where the kernel used this input; known for the explained output only"},
+      {"outside", "j lies outside the output: the product is dropped"},
+      {"does not belong", "The kernel uses this input for an output it does not belong to"}};
   const Theme& t = f.theme;
   float em = ImGui::GetFontSize(), line = ImGui::GetTextLineHeight(), sample = em * 1.8f,
         thin = std::max(1.2f, em * 0.1f);

@@ -22,8 +22,8 @@ struct Curve {
   ImVec2 point(float t) const { return at[static_cast<int>(t * (curve_points - 1))]; }
 };
 
-inline void dashes(ImDrawList* draw, const Curve& c, ImU32 colour, float thick, float on, float off) {
-  float walked = 0, period = on + off;
+inline void dashes(ImDrawList* draw, const Curve& c, ImU32 colour, float thick, float on, float off, float walked = 0) {
+  float period = on + off;
   for (int i = 1; i < curve_points; i++) {
     ImVec2 a = c.at[i - 1], b = c.at[i];
     float length = std::hypot(b.x - a.x, b.y - a.y), from = 0;

@@ -11,24 +11,30 @@ namespace convscope::ui {
 std::optional<int> draw_tap_table(Frame& f, const Explained& e, const ExplainWords& w, TapTable& table,
                                   int current_row) {
   const Theme& t = f.theme;
-  float em = ImGui::GetFontSize(), column = em * 6.2f;
+  float em = ImGui::GetFontSize();
   constexpr ImGuiTableFlags flags =
       ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_NoSavedSettings | ImGuiTableFlags_PadOuterX;
-  if (!ImGui::BeginTable("tap table", 3, flags)) return {};
+  float avail = ImGui::GetContentRegionAvail().x;
+  bool narrow = avail < em * 24;
+  bool wide = avail > em * 42;
+  float column = em * (wide ? 11.5f : 6.2f);
+  if (!ImGui::BeginTable(narrow ? "narrow tap table" : "tap table", narrow ? 1 : 3, flags)) return {};
   ImGui::TableSetupColumn("tap", ImGuiTableColumnFlags_WidthStretch);
-  ImGui::TableSetupColumn("expected", ImGuiTableColumnFlags_WidthFixed, column);
-  ImGui::TableSetupColumn("kernel", ImGuiTableColumnFlags_WidthFixed, column);
-  ImGui::TableNextRow();
-  ImGui::TableNextColumn();
-  ImGui::TextColored(t.dim, "tap");
-  ImGui::TableNextColumn();
-  ImGui::TextColored(t.reference, "expected");
-  explain_item(t, {"The input that belongs here, and what it adds",
-                   "i = (j + p − k·d)/s;  Σ over ci of x[n, ci, i]·w[ci, co, k]", "computed in double precision"});
-  ImGui::TableNextColumn();
-  ImGui::TextColored(t.kernel, "kernel");
-  explain_item(t, {"The input that the kernel took, and what that adds",
-                   "w one-hot at tap k, x[i] = i + 1: the output spells out i", "measured on the running kernel"});
+  if (!narrow) {
+    ImGui::TableSetupColumn("expected", ImGuiTableColumnFlags_WidthFixed, column);
+    ImGui::TableSetupColumn("kernel", ImGuiTableColumnFlags_WidthFixed, column);
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::TextColored(t.dim, "tap");
+    ImGui::TableNextColumn();
+    ImGui::TextColored(t.reference, "expected");
+    explain_item(t, {"The input that belongs here, and what it adds",
+                     "i = (j + p − k·d)/s;  Σ over ci of x[n, ci, i]·w[ci, co, k]", "computed in double precision"});
+    ImGui::TableNextColumn();
+    ImGui::TextColored(t.kernel, "kernel");
+    explain_item(t, {"The input that the kernel took, and what that adds",
+                     "w one-hot at tap k, x[i] = i + 1: the output spells out i", "measured on the running kernel"});
+  }
   int hovered = -1;
   std::optional<int> clicked;
   table.heights.resize(w.taps.size(), 0);
@@ -61,10 +67,18 @@ std::optional<int> draw_tap_table(Frame& f, const Explained& e, const ExplainWor
     if (!x.note.empty()) coloured(t.wrong, x.note);
     float bottom = ImGui::GetItemRectMax().y;
     for (int c = 0; c < 2; c++) {
-      ImGui::TableNextColumn();
-      const std::string& text = c == 0 ? x.expected : x.kernel;
+      const std::string &which = c == 0 ? x.expected : x.kernel, &sum = c == 0 ? x.expected_sum : x.kernel_sum;
+      const ImVec4& ink = which == "nothing" ? t.dim : c == 0 ? t.reference : t.kernel;
+      if (narrow) {
+        ImGui::TextColored(t.dim, "%s", c == 0 ? "expected" : "kernel");
+        ImGui::SameLine(em * 5);
+      } else {
+        ImGui::TableNextColumn();
+      }
       ImGui::PushFont(t.code_font, 0);
-      coloured(text == "nothing" ? t.dim : c == 0 ? t.reference : t.kernel, text);
+      coloured(ink, which);
+      if ((narrow || wide) && !sum.empty()) ImGui::SameLine(0, em * 0.7f);
+      if (!sum.empty()) coloured(ink, sum);
       ImGui::PopFont();
       bottom = std::max(bottom, ImGui::GetItemRectMax().y);
     }
@@ -80,9 +94,15 @@ std::optional<int> draw_tap_table(Frame& f, const Explained& e, const ExplainWor
     ImGui::Unindent(em * 1.3f);
     explain_item(t, about);
     ImGui::PushFont(t.code_font, 0);
-    ImGui::TableNextColumn();
+    if (narrow)
+      ImGui::SameLine(em * 5);
+    else
+      ImGui::TableNextColumn();
     coloured(t.reference, expected);
-    ImGui::TableNextColumn();
+    if (narrow)
+      beside_if_fits(ImGui::CalcTextSize(kernel.c_str()).x);
+    else
+      ImGui::TableNextColumn();
     coloured(t.kernel, kernel);
     ImGui::PopFont();
   };

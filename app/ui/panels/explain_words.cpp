@@ -37,15 +37,17 @@ std::string sentence_of(const Explained& e) {
   for (size_t i = 0; i < parts.size(); i++) s += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
   if (s.empty() && e.taps.empty()) return "The kernel does not have this element.";
   if (s.empty())
-    s = "Every tap shown takes the input it should" + std::string(e.notes.empty() ? "" : ", but not as it should");
-  s += ".";
+    s = fmt::format("Every tap {}takes the input it should{}", e.all_taps ? "" : "that was tried ",
+                    e.notes.empty() ? "" : ", but:");
+  if (s.back() != ':') s += ".";
   if (belonging == 0 && e.all_taps) {
     const ConvProblem& p = e.document.problem;
     bool divides = std::any_of(e.taps.begin(), e.taps.end(),
                                [&](const auto& t) { return (e.j + p.padding - t.k * p.dilation) % p.stride == 0; });
     s += fmt::format(" No tap belongs here: {}, so it should be exactly {}.",
-                     divides ? "all point outside the input"
-                             : fmt::format("s = {} divides {} + {} − k·{} for no k", p.stride, e.j, p.padding, p.dilation),
+                     divides
+                         ? "all point outside the input"
+                         : fmt::format("s = {} divides {} + {} − k·{} for no k", p.stride, e.j, p.padding, p.dilation),
                      p.bias ? "the bias" : "0");
   }
   return s;
@@ -100,10 +102,12 @@ ExplainWords words_of(const Explained& e) {
     x.name = fmt::format("k = {}", t.k);
     x.formula = "i = " + t.formula;
     x.note = t.note;
-    x.expected = t.expected_i ? fmt::format("i = {}\n{}", *t.expected_i, signed_text(t.expected_sum)) : "nothing";
-    x.kernel = t.read_i         ? fmt::format("i = {}\n{}", *t.read_i, t.read_sum ? signed_text(*t.read_sum) : "")
+    x.expected = t.expected_i ? fmt::format("i = {}", *t.expected_i) : "nothing";
+    if (t.expected_i) x.expected_sum = signed_text(t.expected_sum);
+    x.kernel = t.read_i         ? fmt::format("i = {}", *t.read_i)
                : t.note.empty() ? "nothing"
                                 : fmt::format("{} inputs", value_text(t.count));
+    if (t.read_i && t.read_sum) x.kernel_sum = signed_text(*t.read_sum);
     x.expected_so_far = expected, x.kernel_so_far = kernel;
     w.order.push_back(static_cast<int>(i));
     w.taps.push_back(std::move(x));

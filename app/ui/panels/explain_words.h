@@ -11,9 +11,10 @@ namespace convscope::ui {
 struct TapWords {
   int64_t k = 0;
   TapState state = TapState::idle;
-  std::string name, formula, expected, kernel, note;
-  double expected_so_far = 0;           // bias and all taps up to this one
-  std::optional<double> kernel_so_far;  // the same of what the kernel reads, while that is known
+  std::string name, formula, note;
+  std::string expected, expected_sum, kernel, kernel_sum;  // which input, and what it adds
+  double expected_so_far = 0;                              // bias and all taps up to this one
+  std::optional<double> kernel_so_far;                     // the same of what the kernel reads, while that is known
 };
 
 struct ExplainWords {

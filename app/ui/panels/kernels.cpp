@@ -32,7 +32,9 @@ float chip(ImVec2 at, const std::string& text, const ImVec4& colour) {
 }
 
 void about_kernel(const Theme& t, const KernelEntry& k, size_t index) {
-  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip) || !ImGui::BeginTooltip()) return;
+  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip | ImGuiHoveredFlags_AllowWhenDisabled) ||
+      !ImGui::BeginTooltip())
+    return;
   ImGui::PushTextWrapPos(ImGui::GetFontSize() * 26);
   ImGui::PushFont(t.code_font, 0);
   ImGui::TextUnformatted(k.file.empty() ? k.name.c_str() : k.file.c_str());
@@ -71,28 +73,30 @@ void home_buttons(Frame& f, const KernelEntry& k) {
   ImGui::PopID();
 }
 
-void kernel_row(Frame& f, const KernelEntry& k, size_t index) {
+// Number key, name, and the idea beside it; what it needs and why it cannot run here below.
+void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names) {
   const Theme& t = f.theme;
   const bool chosen = f.document.kernel == k.name;
   const float em = ImGui::GetFontSize(), pad = em * 0.2f, width = ImGui::GetContentRegionAvail().x, indent = em * 1.9f;
-  const std::string& below = k.available ? k.idea : k.reason;
-  std::string_view idea = below;
+  std::string_view idea = k.idea;
   if (k.kind == "specimen" && idea.starts_with("wrong: ")) idea.remove_prefix(7);  // as its group says
-  const float wrap = std::max(width - indent - pad, em * 4);
-  const float line = em * 1.3f;
-  const float height = pad + line + ImGui::CalcTextSize(idea.data(), idea.data() + idea.size(), false, wrap).y + pad;
+  const bool beside = width - indent - names > em * 9;
+  const float text_at = beside ? indent + names : indent, wrap = std::max(width - text_at - pad, em * 4);
+  auto height_of = [&](std::string_view text) {
+    return text.empty() ? 0 : ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, wrap).y;
+  };
+  const float idea_at = beside ? pad : pad + em * 1.3f, needs_at = idea_at + height_of(idea) + em * 0.15f;
+  const float reason_at = needs_at + (k.requires_hardware.empty() ? 0 : em * 1.5f);
+  const float height = reason_at + height_of(k.available ? "" : std::string_view(k.reason)) + pad;
 
   ImGui::PushID(k.name.c_str());
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::BeginDisabled(!k.available && !chosen);
   if (ImGui::Selectable("##kernel", chosen, 0, {0, height}) && !chosen) f.command(SetKernel{k.name});
   ImGui::EndDisabled();
-  if (!k.available) {
-    if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled | ImGuiHoveredFlags_ForTooltip))
-      about_kernel(t, k, index);
-  } else {
-    about_kernel(t, k, index);
-  }
+  about_kernel(t, k, index);
+  static std::string in_sight;
+  if (chosen && in_sight != k.name) ImGui::SetScrollHereY(0.5f), in_sight = k.name;
   if (ImGui::BeginPopupContextItem("kernel-menu")) {
     if (ImGui::MenuItem("Copy name")) ImGui::SetClipboardText(k.name.c_str()), f.toast("Name copied");
     if (!k.file.empty() && ImGui::MenuItem("Copy path"))
@@ -109,19 +113,22 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index) {
     const char key[2] = {static_cast<char>('1' + index), 0};
     draw->AddText({at.x + em * 0.65f, at.y + pad}, packed(t.dim), key);
   }
-  float x = at.x + indent;
-  draw->AddText(t.code_font, em, {x, at.y + pad},
+  draw->AddText(t.code_font, em, {at.x + indent, at.y + pad},
                 packed(!k.available ? t.dim
                        : chosen     ? t.kernel
                                     : t.text),
                 k.name.c_str());
-  x += t.code_font->CalcTextSizeA(em, FLT_MAX, 0, k.name.c_str()).x + em * 0.6f;
+  auto words = [&](float y, std::string_view text, const ImVec4& colour) {
+    draw->AddText(ImGui::GetFont(), em, {at.x + text_at, at.y + y}, packed(colour), text.data(),
+                  text.data() + text.size(), wrap);
+  };
+  words(idea_at, idea, chosen ? t.text : t.dim);
+  float x = at.x + text_at;
   for (const auto& need : k.requires_hardware) {
     if (x + ImGui::CalcTextSize(need.c_str()).x + em > at.x + width) break;  // the tooltip has them all
-    x += chip({x, at.y + pad - em * 0.1f}, need, k.available ? t.dim : t.warning) + em * 0.3f;
+    x += chip({x, at.y + needs_at}, need, k.available ? t.dim : t.warning) + em * 0.3f;
   }
-  draw->AddText(ImGui::GetFont(), em, {at.x + indent, at.y + pad + line}, packed(chosen ? t.text : t.dim), idea.data(),
-                idea.data() + idea.size(), wrap);
+  if (!k.available) words(reason_at, k.reason, t.warning);
   if (chosen && !k.home_preset.empty()) {
     ImGui::Indent(indent);
     home_buttons(f, k);
@@ -202,10 +209,15 @@ void draw_kernels(Frame& f) {
     wrapped(f.document.kernel);
     ImGui::PopFont();
     ImGui::PopStyleColor();
-    dim_text(f.theme, "not in the engine's list");
+    dim_text(f.theme, "not a kernel of the engine's list");
   }
   for (const auto& g : groups) {
     bool begun = false;
+    float names = 0;  // the column of this group's names
+    for (const auto& k : all)
+      if (k.kind == g.kind)
+        names = std::max(names, f.theme.code_font->CalcTextSizeA(f.theme.em, FLT_MAX, 0, k.name.c_str()).x);
+    names = std::min(names, f.theme.em * 8) + f.theme.em * 0.8f;
     for (size_t i = 0; i < all.size(); i++) {
       if (all[i].kind != g.kind) continue;
       if (!begun) {
@@ -213,7 +225,7 @@ void draw_kernels(Frame& f) {
         tooltip(f.theme, g.about);
         begun = true;
       }
-      kernel_row(f, all[i], i);
+      kernel_row(f, all[i], i, names);
     }
   }
   compare_with(f);

@@ -4,6 +4,7 @@
 #include <imgui.h>
 #include <map>
 
+#include "app/ui/panels/explain_ask.h"
 #include "app/ui/panels/explain_words.h"
 #include "app/ui/widgets.h"
 
@@ -41,13 +42,14 @@ TextEditor::Palette palette(const Theme& t) {
   return p;
 }
 
-// The trace of the element that is explained, when it is of this file.
-const Traced* trace_here(const Frame& f, const std::string& file) {
-  const Traced* t = f.bench.traced();
-  const Explained* e = f.bench.explanation();
-  if (!t || t->writers.empty() || !e || e->document.kernel != f.document.kernel || needs_run(e->document, f.document))
-    return nullptr;
-  if (e->n != t->n || e->co != t->co || e->j != t->j || t->writers[0].line <= 0) return nullptr;
+// The trace of the selected element, when it is of this file. Asks for it as the panel that explains does.
+const Traced* trace_here(Frame& f, const std::string& file) {
+  const Report* r = f.picture();
+  if (!r || !f.view.selected || r->kernel != f.document.kernel) return nullptr;
+  ElementIndex at = *f.view.selected;
+  if (at.row >= r->rows() || at.column >= r->columns()) return nullptr;
+  const Traced* t = keep_explained(f, *r, at).traced;
+  if (!t || t->writers.empty() || t->writers[0].line <= 0) return nullptr;
   return file_name(t->writers[0].file) == file_name(file) ? t : nullptr;
 }
 

@@ -1,14 +1,13 @@
 #include "tests/app/cli/cli.h"
 
+#include <algorithm>
+#include <atomic>
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
-#include <filesystem>
-#include <fstream>
 
 namespace convscope::test {
 namespace fs = std::filesystem;
@@ -19,7 +18,8 @@ constexpr double patience_s = 100 * slowness;  // of a machine that does other t
 std::string built(const std::string& name) { return split_command(program(name)).front(); }
 
 Words command_line(const std::string& mark, const Words& variables, const Words& program_and_arguments) {
-  Words words = {"env", "-u", "DISPLAY", "-u", "WAYLAND_DISPLAY", "-u", "CONVSCOPE_PATIENCE_S", "CUDA_VISIBLE_DEVICES=", mark};
+  Words words = {
+      "env", "-u", "DISPLAY", "-u", "WAYLAND_DISPLAY", "-u", "CONVSCOPE_PATIENCE_S", "CUDA_VISIBLE_DEVICES=", mark};
   return words + variables + program_and_arguments;
 }
 
@@ -105,8 +105,11 @@ const Finished& Cli::finish() {
   }
   std::string how = process_->wait();
   result_.by_signal = how.starts_with("signal ");
-  if (how.empty()) result_.code = 0;
-  else result_.code = result_.by_signal ? 128 + std::stoi(how.substr(7)) : std::stoi(how.substr(std::string("exit code ").size()));
+  if (how.empty())
+    result_.code = 0;
+  else
+    result_.code =
+        result_.by_signal ? 128 + std::stoi(how.substr(7)) : std::stoi(how.substr(std::string("exit code ").size()));
   return result_;
 }
 
@@ -118,7 +121,8 @@ Finished convscope_shell(const std::string& script, const Words& variables) {
 
 Words with_test_engine(Words arguments) { return std::move(arguments) + Words{"--engine", test_engine()}; }
 
-void expect_refused(const Words& arguments, const std::string& field, const std::string& value, const std::string& rule) {
+void expect_refused(const Words& arguments, const std::string& field, const std::string& value,
+                    const std::string& rule) {
   std::string line = "convscope: " + field + (value.empty() ? "" : " " + value) + " " + rule + "\n", what;
   for (const auto& word : arguments) what += word + " ";
   SCOPED_TRACE(what);

@@ -14,7 +14,7 @@ namespace convscope::test {
 using Words = std::vector<std::string>;
 
 struct Finished {
-  int code = -1;       // as a shell gives it: 128 + n for signal n
+  int code = -1;  // as a shell gives it: 128 + n for signal n
   bool by_signal = false;
   std::string out, err;
   double seconds = 0;
@@ -54,7 +54,8 @@ Finished convscope_run(const Words& arguments, const Words& variables = {});
 Finished convscope_shell(const std::string& script, const Words& variables = {});
 
 // Expects exit code 2, nothing on stdout, this one line on stderr, and the same with --json as a document.
-void expect_refused(const Words& arguments, const std::string& field, const std::string& value, const std::string& rule);
+void expect_refused(const Words& arguments, const std::string& field, const std::string& value,
+                    const std::string& rule);
 
 // "--engine" and the engine with the faulty kernels.
 Words with_test_engine(Words arguments);

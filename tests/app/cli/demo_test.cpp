@@ -1,9 +1,8 @@
 // convscope demo: the whole tour, its report and pictures; and what is kept of one that was stopped.
-#include <gtest/gtest.h>
-#include <png.h>
-
 #include <filesystem>
+#include <gtest/gtest.h>
 #include <map>
+#include <png.h>
 #include <set>
 #include <thread>
 
@@ -44,9 +43,11 @@ std::pair<unsigned, unsigned> decoded(const std::string& path, size_t* colours =
 
 // One file: nothing in it is fetched from anywhere, and nothing of this machine is in it.
 void expect_self_contained(const std::string& html) {
-  for (const char* part : {"http:", "https:", "src=\"/", "file:", "url(", "@import", "<link", "<iframe"}) EXPECT_EQ(count(html, part), 0u) << part;
+  for (const char* part : {"http:", "https:", "src=\"/", "file:", "url(", "@import", "<link", "<iframe"})
+    EXPECT_EQ(count(html, part), 0u) << part;
   EXPECT_EQ(count(html, "src="), count(html, "src=\"data:image/png;base64,"));
-  for (size_t at = html.find("href=\""); at != std::string::npos; at = html.find("href=\"", at + 1)) EXPECT_EQ(html[at + 6], '#');
+  for (size_t at = html.find("href=\""); at != std::string::npos; at = html.find("href=\"", at + 1))
+    EXPECT_EQ(html[at + 6], '#');
   EXPECT_TRUE(html.starts_with("<!doctype html>"));
   EXPECT_TRUE(html.ends_with("</html>\n"));
   EXPECT_EQ(count(html, "<details"), count(html, "</details>"));
@@ -78,7 +79,8 @@ TEST(Demo, ShowsEveryKernel) {
   std::string html = text_of(out + "/report.html");
   expect_self_contained(html);
   EXPECT_EQ(count(html, "<details"), j["cases"].size());
-  for (const auto& c : j["cases"]) EXPECT_NE(html.find("<b>" + c["kernel"]["name"].get<std::string>() + "</b>"), std::string::npos);
+  for (const auto& c : j["cases"])
+    EXPECT_NE(html.find("<b>" + c["kernel"]["name"].get<std::string>() + "</b>"), std::string::npos);
   EXPECT_GT(count(html, "<svg"), j["cases"].size());
 
   // Six pictures a case, each whole, and each in the report.
@@ -104,7 +106,8 @@ TEST(Demo, KeepsWhatIsDoneWhenItIsStopped) {
   std::string out = folder.path("demo");
   test::Cli cli({"demo", "--out", out});
   // After the first case or two.
-  ASSERT_TRUE(test::wait_until([&] { return fs::exists(out + "/S0-kernelbench-79-small-error-zoom.png"); }, 30 * test::slowness));
+  ASSERT_TRUE(test::wait_until([&] { return fs::exists(out + "/S0-kernelbench-79-small-error-zoom.png"); },
+                               30 * test::slowness));
   test::Stopwatch watch;
   cli.signal(SIGINT);
   const auto& r = cli.finish();

@@ -1,6 +1,5 @@
 // How convscope ends: its exit codes, Ctrl-C, and that no engine outlives it.
 #include <gtest/gtest.h>
-
 #include <thread>
 
 #include "tests/app/cli/cli.h"
@@ -20,12 +19,13 @@ void sleep_s(double s) { std::this_thread::sleep_for(std::chrono::duration<doubl
 // Minutes of work, in blocks that end.
 const Words long_run = {"run", "direct", "--preset", "kernelbench-64"};
 
-// ---- what is missing: exit code 3, and how to get it ----------------------------------------------------------------------
+// ---- what is missing: exit code 3, and how to get it
+// ----------------------------------------------------------------------
 
 TEST(Missing, TheGpu) {
   for (const char* device : {"cuda", "cuda:0", "cuda:7"})
-    for (const Words& verb : {Words{"run", "direct"}, Words{"explain", "direct", "--at", "0,0,0"}, Words{"demo", "--out", "/nonexistent/x"},
-                              Words{"list", "kernels"}}) {
+    for (const Words& verb : {Words{"run", "direct"}, Words{"explain", "direct", "--at", "0,0,0"},
+                              Words{"demo", "--out", "/nonexistent/x"}, Words{"list", "kernels"}}) {
       if (verb[0] == "demo") continue;  // needs a folder: below
       auto r = convscope_run(verb + Words{"--device", device});
       EXPECT_EQ(r.code, 3) << r.err;
@@ -39,7 +39,8 @@ TEST(Missing, TheGpu) {
 
 TEST(Missing, TheEngine) {
   const std::string how = "; its command must start `convscope engine`, here or as `ssh box convscope engine`\n";
-  for (const Words& verb : {Words{"run", "direct"}, Words{"info"}, Words{"list", "presets"}, Words{"explain", "direct", "--at", "0,0,0"}}) {
+  for (const Words& verb :
+       {Words{"run", "direct"}, Words{"info"}, Words{"list", "presets"}, Words{"explain", "direct", "--at", "0,0,0"}}) {
     auto r = convscope_run(verb + Words{"--engine", "/no/such/engine"});
     EXPECT_EQ(r.code, 3);
     EXPECT_EQ(r.out, "");
@@ -56,13 +57,16 @@ TEST(Missing, TheEngine) {
 
 // What stands before the greeting, as from a login shell, does no harm.
 TEST(Engine, ByACommand) {
-  auto r = convscope_shell("convscope list devices --json --engine \"sh -c 'echo Welcome; echo; exec env $(command -v env >/dev/null && echo A=1) " +
-                           test::test_engine().substr(1, test::test_engine().size() - 2) + "'\"");
+  auto r = convscope_shell(
+      "convscope list devices --json --engine \"sh -c 'echo Welcome; echo; exec env $(command -v env >/dev/null && "
+      "echo A=1) " +
+      test::test_engine().substr(1, test::test_engine().size() - 2) + "'\"");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.document()["devices"][0]["kind"], "emulator");
 }
 
-// ---- Ctrl-C ---------------------------------------------------------------------------------------------------------------
+// ---- Ctrl-C
+// ---------------------------------------------------------------------------------------------------------------
 
 TEST(Interrupt, ALongRun) {
   for (bool as_json : {false, true}) {
@@ -119,7 +123,8 @@ TEST(Interrupt, OtherVerbs) {
   }
 }
 
-// ---- other ends -----------------------------------------------------------------------------------------------------------
+// ---- other ends
+// -----------------------------------------------------------------------------------------------------------
 
 // However it goes, its engine goes with it, even from the middle of a block.
 TEST(Ending, TakesTheEngineAlong) {
@@ -165,8 +170,10 @@ TEST(Ending, CrashedSaysWhere) {
   if (test::under_sanitizer) GTEST_SKIP() << "a sanitizer reports in its own words";
   auto r = convscope_run(test::with_test_engine({"run", "wild_write", "--length", "64"}));
   EXPECT_EQ(r.code, 4);
-  const std::string where = "an address that is not there was used (signal 11, address 0x10), kernel run_wild_write, block (2, 0, 0), thread (5, 0, 0), at "
-                            "tests/app/engine/faulty.cu:";
+  const std::string where =
+      "an address that is not there was used (signal 11, address 0x10), kernel run_wild_write, block (2, 0, 0), thread "
+      "(5, 0, 0), at "
+      "tests/app/engine/faulty.cu:";
   EXPECT_NE(r.out.find("\n  crashed: " + where), std::string::npos) << r.out;
   EXPECT_NE(r.err.find("convscope-crash: " + where), std::string::npos) << r.err;
 }

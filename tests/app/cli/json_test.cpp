@@ -28,8 +28,8 @@ void expect_stable(const json& j) {
   EXPECT_TRUE(j["kernel"].contains("file"));
   EXPECT_TRUE(j["kernel"]["requires"].is_array());
   const json& p = j["problem"];
-  for (const char* field : {"batch", "in_channels", "out_channels", "kernel_size", "length", "stride", "padding", "output_padding", "dilation",
-                            "groups", "out_length", "least_bytes", "structural_zeros"})
+  for (const char* field : {"batch", "in_channels", "out_channels", "kernel_size", "length", "stride", "padding",
+                            "output_padding", "dilation", "groups", "out_length", "least_bytes", "structural_zeros"})
     EXPECT_TRUE(p[field].is_number_integer()) << field << " " << p[field];
   EXPECT_TRUE(p["flops"].is_number());
   EXPECT_TRUE(p["bias"].is_boolean());
@@ -50,7 +50,8 @@ void expect_stable(const json& j) {
   EXPECT_TRUE(e["elements"].is_number_integer());
   bool compared = e["elements"].get<int64_t>() > 0;
   EXPECT_TRUE(compared || reason(e)) << e;
-  for (const char* count : {"failing", "nan", "unwritten"}) EXPECT_TRUE(compared ? e[count].is_number_integer() : e[count].is_null()) << count;
+  for (const char* count : {"failing", "nan", "unwritten"})
+    EXPECT_TRUE(compared ? e[count].is_number_integer() : e[count].is_null()) << count;
   for (const char* figure : {"failing_fraction", "max_abs", "max_bound_ratio", "rms_rel"})
     EXPECT_TRUE(compared ? number(e[figure]) : e[figure].is_null()) << figure;
   ASSERT_GE(e["gates"].size(), 2u);
@@ -66,13 +67,15 @@ void expect_stable(const json& j) {
   ASSERT_FALSE(j["references"].empty());
   EXPECT_EQ(j["references"][0]["name"], "oracle");
   for (const auto& r : j["references"]) {
-    for (const char* field : {"max_abs", "max_bound_ratio", "median_ms", "source"}) EXPECT_TRUE(r.contains(field)) << field;
+    for (const char* field : {"max_abs", "max_bound_ratio", "median_ms", "source"})
+      EXPECT_TRUE(r.contains(field)) << field;
     EXPECT_TRUE(r["median_ms"].is_number() || reason(r)) << r;
   }
   const json& t = j["timing"];
   bool timed = t["median_ms"].is_number();
   EXPECT_TRUE(timed || reason(t)) << t;
-  for (const char* figure : {"median_ms", "min_ms", "noise_pct"}) EXPECT_TRUE(timed ? number(t[figure]) : t[figure].is_null()) << figure;
+  for (const char* figure : {"median_ms", "min_ms", "noise_pct"})
+    EXPECT_TRUE(timed ? number(t[figure]) : t[figure].is_null()) << figure;
   EXPECT_TRUE(t["samples"].is_number_integer());
   EXPECT_TRUE(timed ? t["source"] == "emulated" : t["source"].is_null());
   EXPECT_TRUE(t["cold"].is_object() || reason(t, "cold_reason")) << t;
@@ -81,8 +84,12 @@ void expect_stable(const json& j) {
 }
 
 TEST(Json, RunRight) {
-  json j = run_json({"direct", "--batch", "2", "--in-channels", "4", "--out-channels", "6", "--kernel-size", "3", "--length", "20", "--stride", "2",
-                     "--padding", "1", "--output-padding", "1", "--dilation", "2", "--groups", "2", "--bias", "--samples", "3", "--seed", "7"}, 0);
+  json j =
+      run_json({"direct", "--batch",    "2",  "--in-channels", "4", "--out-channels", "6",         "--kernel-size",
+                "3",      "--length",   "20", "--stride",      "2", "--padding",      "1",         "--output-padding",
+                "1",      "--dilation", "2",  "--groups",      "2", "--bias",         "--samples", "3",
+                "--seed", "7"},
+               0);
   expect_stable(j);
   EXPECT_EQ(j["verdict"]["status"], "right");
   EXPECT_EQ(j["kernel"]["name"], "direct");
@@ -133,7 +140,8 @@ TEST(Json, RunNotRun) {
   expect_stable(j);
   EXPECT_EQ(j["verdict"]["status"], "not-run");
   EXPECT_EQ(j["kernel"]["requires"], json({"sm_999x"}));
-  EXPECT_EQ(run_json(test::with_test_engine({"picky", "--length", "7"}), 0)["verdict"]["status"], "right") << "the negative control";
+  EXPECT_EQ(run_json(test::with_test_engine({"picky", "--length", "7"}), 0)["verdict"]["status"], "right")
+      << "the negative control";
 }
 
 TEST(Json, RunCrashed) {

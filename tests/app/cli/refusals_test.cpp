@@ -1,8 +1,7 @@
 // Bad input: exit code 2, one line on stderr that names field, value and rule, nothing computed and nothing lost.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
+#include <gtest/gtest.h>
 
 #include "kernels/problem/npy.h"
 #include "tests/app/cli/cli.h"
@@ -21,7 +20,8 @@ TEST(Refusals, Problems) {
     Words options;
     std::string field, value, rule;
   };
-  const std::string most = "must be at most 2147483647", length = "must be at least 1: (L - 1)*s - 2p + d*(K - 1) + op + 1 with ";
+  const std::string most = "must be at most 2147483647",
+                    length = "must be at least 1: (L - 1)*s - 2p + d*(K - 1) + op + 1 with ";
   const Case cases[] = {
       {{"--stride", "0"}, "stride", "0", "must be at least 1"},
       {{"--stride", "-1"}, "stride", "-1", "must be at least 1"},
@@ -36,15 +36,23 @@ TEST(Refusals, Problems) {
       {{"--groups", "0"}, "groups", "0", "must be at least 1"},
       {{"--padding", "-1"}, "padding", "-1", "must be at least 0"},
       {{"--output-padding", "-1"}, "output_padding", "-1", "must be at least 0"},
-      {{"--stride", "2", "--output-padding", "2"}, "output_padding", "2", "must be smaller than max(stride, dilation) = 2"},
-      {{"--stride", "2", "--dilation", "5", "--output-padding", "5"}, "output_padding", "5",
+      {{"--stride", "2", "--output-padding", "2"},
+       "output_padding",
+       "2",
+       "must be smaller than max(stride, dilation) = 2"},
+      {{"--stride", "2", "--dilation", "5", "--output-padding", "5"},
+       "output_padding",
+       "5",
        "must be smaller than max(stride, dilation) = 5"},
       {{"--groups", "3", "--in-channels", "4", "--out-channels", "6"}, "groups", "3", "must divide in_channels = 4"},
       {{"--groups", "2", "--in-channels", "4", "--out-channels", "3"}, "groups", "2", "must divide out_channels = 3"},
       {{"--length", "3", "--padding", "2"}, "out_length", "-1", length + "L 3, s 1, p 2, d 1, K 1, op 0"},
       {{"--length", "1", "--kernel-size", "3", "--padding", "1", "--stride", "4"}, "", "", ""},  // Lout 1: the smallest
-      {{"--length", "1099511627776"}, "length", "1099511627776", most},  // 2^40
-      {{"--batch", "1048576", "--length", "1048576"}, "input", "1.1e+12", "elements (N*Cin*L) must be at most 68719476736"},
+      {{"--length", "1099511627776"}, "length", "1099511627776", most},                          // 2^40
+      {{"--batch", "1048576", "--length", "1048576"},
+       "input",
+       "1.1e+12",
+       "elements (N*Cin*L) must be at most 68719476736"},
   };
   for (const auto& c : cases) {
     if (c.field.empty()) {
@@ -118,7 +126,8 @@ TEST(Refusals, Verbs) {
   expect_refused({"list"}, "list", "", "is missing: for example `convscope list kernels`");
   expect_refused({"list", "kernel"}, "list", "kernel", "must be kernels, presets, references or devices");
   expect_refused({"list", "kernels", "presets"}, "argument", "presets", "is one too many");
-  const std::string example = "is missing: for example `convscope explain S4 --at 0,0,10 --preset kernelbench-79-small`";
+  const std::string example =
+      "is missing: for example `convscope explain S4 --at 0,0,10 --preset kernelbench-79-small`";
   expect_refused({"explain"}, "kernel", "", example);
   expect_refused({"explain", "S4"}, "at", "", example);
   expect_refused({"explain", "S4", "--at", "1,2"}, "at", "1,2", "must be three whole numbers: n,co,j");
@@ -182,13 +191,15 @@ TEST_F(Files, ThatAreDamaged) {
 
 TEST_F(Files, ThatDoNotAgree) {
   std::string x = npy("x.npy", {2, 3, 10}), w = npy("w.npy", {3, 4, 5}), b = npy("b.npy", {4});
-  EXPECT_EQ(test::convscope_run(run_with({"--input", x, "--weight", w, "--bias-values", b})).code, 0) << "the negative control";
+  EXPECT_EQ(test::convscope_run(run_with({"--input", x, "--weight", w, "--bias-values", b})).code, 0)
+      << "the negative control";
   EXPECT_EQ(rule("input", npy("flat.npy", {30})), "has 1 dimensions: 3 are needed");
   EXPECT_EQ(rule("bias-values", npy("deep.npy", {1, 4})), "has 2 dimensions: 1 are needed");
   expect_refused(run_with({"--input", x, "--length", "11"}), "length", "11", "does not agree with 10 in " + x);
   expect_refused(run_with({"--input", x, "--batch", "1"}), "batch", "1", "does not agree with 2 in " + x);
   expect_refused(run_with({"--weight", w, "--kernel-size", "4"}), "kernel_size", "4", "does not agree with 5 in " + w);
-  expect_refused(run_with({"--input", x, "--preset", "kernelbench-79-small"}), "batch", "1", "does not agree with 2 in " + x);
+  expect_refused(run_with({"--input", x, "--preset", "kernelbench-79-small"}), "batch", "1",
+                 "does not agree with 2 in " + x);
   std::string other = npy("other.npy", {2, 4, 5});
   expect_refused(run_with({"--input", x, "--weight", other}), "weight", other, "has 2 input channels, the input has 3");
   std::string short_bias = npy("short.npy", {3});

@@ -1,9 +1,8 @@
 // run --save, and what is saved as the input of another run.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <gtest/gtest.h>
 
 #include "kernels/problem/npy.h"
 #include "tests/app/cli/cli.h"
@@ -23,7 +22,9 @@ class Save : public testing::Test {
     EXPECT_EQ(r.code, code) << r.err;
     return r.document();
   }
-  static HostTensor load(const std::string& folder, const std::string& name) { return read_array_file(folder + "/" + name + ".npy", name, name); }
+  static HostTensor load(const std::string& folder, const std::string& name) {
+    return read_array_file(folder + "/" + name + ".npy", name, name);
+  }
   static bool same(const HostTensor& a, const HostTensor& b) {
     return a.dtype == b.dtype && a.shape == b.shape && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
   }
@@ -39,14 +40,16 @@ class Save : public testing::Test {
   }
 
   test::ScratchFolder folder_;
-  const Words shape_ = {"--batch", "2", "--in-channels", "4", "--out-channels", "6", "--kernel-size", "3", "--length", "33", "--groups", "2"};
+  const Words shape_ = {"--batch",       "2", "--in-channels", "4",  "--out-channels", "6",
+                        "--kernel-size", "3", "--length",      "33", "--groups",       "2"};
   const Words rest_ = {"--stride", "3", "--padding", "1", "--output-padding", "2", "--dilation", "2", "--groups", "2"};
   const Words moves_ = {"--stride", "3", "--padding", "1", "--output-padding", "2", "--dilation", "2"};
 };
 
 TEST_F(Save, RoundTrip) {
   for (const Words& dtype : {Words{}, Words{"--dtype", "f64"}}) {
-    std::string first = folder_.path("first" + std::to_string(dtype.size())) + "/deeper", second = folder_.path("second" + std::to_string(dtype.size()));
+    std::string first = folder_.path("first" + std::to_string(dtype.size())) + "/deeper",
+                second = folder_.path("second" + std::to_string(dtype.size()));
     json a = run(Words{"tiled"} + shape_ + moves_ + dtype + Words{"--bias", "--input", "signed", "--save", first});
     EXPECT_EQ(names(first), (Words{"b.npy", "oracle.npy", "w.npy", "x.npy", "y.npy"})) << "and no unfinished ones";
     auto x = load(first, "x"), y = load(first, "y"), oracle = load(first, "oracle");
@@ -68,14 +71,17 @@ TEST_F(Save, RoundTrip) {
     EXPECT_EQ(b["problem"], a["problem"]) << "the files' shapes set the rest";
     EXPECT_EQ(b["error"], a["error"]);
     EXPECT_EQ(b["verdict"], a["verdict"]);
-    for (const char* name : {"x", "w", "b", "y", "oracle"}) EXPECT_TRUE(same(load(first, name), load(second, name))) << name;
+    for (const char* name : {"x", "w", "b", "y", "oracle"})
+      EXPECT_TRUE(same(load(first, name), load(second, name))) << name;
   }
 }
 
 TEST_F(Save, OfAWrongKernelToo) {
   // S1 works out another length: what it did not write is NaN.
   std::string folder = folder_.path("s1");
-  json r = run({"S1", "--kernel-size", "3", "--length", "20", "--stride", "2", "--padding", "1", "--dilation", "2", "--save", folder}, 1);
+  json r = run({"S1", "--kernel-size", "3", "--length", "20", "--stride", "2", "--padding", "1", "--dilation", "2",
+                "--save", folder},
+               1);
   ASSERT_NE(r["kernel_out_length"], r["problem"]["out_length"]);
   auto y = load(folder, "y");
   EXPECT_EQ(y.shape[2], r["problem"]["out_length"]);
@@ -112,7 +118,8 @@ TEST_F(Save, LargeTensors) {
 // Archives that PyTorch's own results came in: x, w and b are taken from one file, and y comes out.
 TEST_F(Save, AgreesWithPyTorch) {
   for (const std::string name : {"output_padding", "groups", "depthwise", "kb79", "double"}) {
-    std::string archive = "golden_conv_" + name + ".npz", folder = folder_.path(name), file = test::project_file("tests/data/" + archive);
+    std::string archive = "golden_conv_" + name + ".npz", folder = folder_.path(name),
+                file = test::project_file("tests/data/" + archive);
     auto params = test::golden_params(archive);  // stride, padding, output_padding, dilation, groups
     auto expected = test::golden(archive, "y");
     Words words = {"direct", "--input", file, "--weight", file, "--save", folder};

@@ -13,7 +13,8 @@ using test::Words;
 
 // `blocks` blocks of 20 ms, on a few workers, several times over.
 Words work(int blocks) {
-  return test::with_test_engine({"run", "slow", "--length", std::to_string(blocks), "--dilation", "20", "--samples", "1"});
+  return test::with_test_engine(
+      {"run", "slow", "--length", std::to_string(blocks), "--dilation", "20", "--samples", "1"});
 }
 
 // A terminal: what is written to `name` is read from it.
@@ -45,7 +46,8 @@ TEST(ProgressBar, IsDrawnOnATerminal) {
   if (terminal.name.empty()) GTEST_SKIP() << "no pseudo-terminals here";
   Words words = work(24);
   std::string script = "convscope";
-  for (const auto& w : words) script += w.find(' ') == std::string::npos && w.find('\'') == std::string::npos ? " " + w : " \"" + w + "\"";
+  for (const auto& w : words)
+    script += w.find(' ') == std::string::npos && w.find('\'') == std::string::npos ? " " + w : " \"" + w + "\"";
   auto r = test::convscope_shell(script + " 2> '" + terminal.name + "'");
   EXPECT_EQ(r.code, 0);
   std::string text = terminal.text();

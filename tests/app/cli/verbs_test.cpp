@@ -1,6 +1,5 @@
 // What each verb prints, for people.
 #include <gtest/gtest.h>
-
 #include <set>
 
 #include "tests/app/cli/cli.h"
@@ -48,9 +47,10 @@ TEST(Verbs, Help) {
 // Every option of interface.md that belongs to the verb.
 TEST(Verbs, HelpNamesEveryOption) {
   const std::set<std::string> everywhere = {"--device", "--json", "--engine", "--timeout"};
-  const std::set<std::string> problem = {"--preset", "--batch", "--in-channels", "--out-channels", "--kernel-size", "--length", "--stride",
-                                         "--padding", "--output-padding", "--dilation", "--groups", "--bias", "--dtype", "--input",
-                                         "--weight", "--bias-values", "--seed"};
+  const std::set<std::string> problem = {
+      "--preset", "--batch",   "--in-channels",    "--out-channels", "--kernel-size", "--length",
+      "--stride", "--padding", "--output-padding", "--dilation",     "--groups",      "--bias",
+      "--dtype",  "--input",   "--weight",         "--bias-values",  "--seed"};
   auto expect = [](const std::string& verb, const std::set<std::string>& options) {
     auto text = convscope_run({"help", verb}).out;
     for (const auto& o : options) EXPECT_TRUE(has(text, "  " + o + " ")) << verb << " " << o;
@@ -78,7 +78,8 @@ TEST(Verbs, ListKernels) {
     EXPECT_TRUE(k["requires"].is_array());
     EXPECT_EQ(k["available"].get<bool>(), k["reason"].is_null()) << k;
   }
-  for (const char* name : {"S0", "S1", "S2", "S3", "S4", "direct", "scatter", "polyphase", "tiled"}) EXPECT_TRUE(names.count(name)) << name;
+  for (const char* name : {"S0", "S1", "S2", "S3", "S4", "direct", "scatter", "polyphase", "tiled"})
+    EXPECT_TRUE(names.count(name)) << name;
   EXPECT_EQ(names.size(), j.size()) << "each once";
 }
 
@@ -138,9 +139,11 @@ TEST(Verbs, RunOfAWrongKernel) {
   EXPECT_TRUE(r.out.starts_with("S4 on 1 × 1→2, K 3, L 50, s 2, p 0, d 1 → Lout 101\n")) << r.out;
   EXPECT_TRUE(has(r.out, "(times are not GPU times)")) << r.out;
   EXPECT_TRUE(has(r.out, "\n  wrong: ")) << r.out;
-  for (const char* layer : {"✓ compile", "✓ binding", "✓ shape", "✓ memory", "✗ mathematics", "✓ determinism", "· speed"})
+  for (const char* layer :
+       {"✓ compile", "✓ binding", "✓ shape", "✓ memory", "✗ mathematics", "✓ determinism", "· speed"})
     EXPECT_TRUE(has(r.out, layer)) << layer << "\n" << r.out;
-  for (const char* part : {"  error       202 elements, ", "  usual gates ", "  first       n 0, co ", "  time        "})
+  for (const char* part :
+       {"  error       202 elements, ", "  usual gates ", "  first       n 0, co ", "  time        "})
     EXPECT_TRUE(has(r.out, part)) << part << "\n" << r.out;
 }
 
@@ -148,13 +151,15 @@ TEST(Verbs, RunOfARightKernel) {
   auto r = convscope_run({"run", "polyphase", "--preset", "kernelbench-79-small", "--length", "40", "--samples", "2"});
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(r.err, "");
-  EXPECT_TRUE(has(r.out, "polyphase on 1 × 32→64, K 3, L 40, s 2, p 1, d 2 → Lout 81\n")) << "--preset first, then the rest: " << r.out;
+  EXPECT_TRUE(has(r.out, "polyphase on 1 × 32→64, K 3, L 40, s 2, p 1, d 2 → Lout 81\n"))
+      << "--preset first, then the rest: " << r.out;
   EXPECT_TRUE(has(r.out, "\n  right: all 5,184 elements ")) << r.out;
   EXPECT_FALSE(has(r.out, "✗")) << r.out;
 }
 
 TEST(Verbs, Explain) {
-  const test::Words words = {"explain", "S4", "--at", "0,1,2", "--stride", "2", "--length", "5", "--kernel-size", "3", "--out-channels", "2"};
+  const test::Words words = {"explain",  "S4", "--at",          "0,1,2", "--stride",       "2",
+                             "--length", "5",  "--kernel-size", "3",     "--out-channels", "2"};
   auto r = convscope_run(words);
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(r.err, "");
@@ -170,7 +175,8 @@ TEST(Verbs, Explain) {
   EXPECT_EQ(e["taps"][1]["expected_i"], nullptr);
   EXPECT_EQ(e["taps"][1]["read_i"], 0);
   EXPECT_EQ(e["taps"][2]["expected_i"], 0);
-  auto right = convscope_run({"explain", "direct", "--at", "0,1,2", "--stride", "2", "--length", "5", "--kernel-size", "3", "--out-channels", "2", "--bias"});
+  auto right = convscope_run({"explain", "direct", "--at", "0,1,2", "--stride", "2", "--length", "5", "--kernel-size",
+                              "3", "--out-channels", "2", "--bias"});
   EXPECT_EQ(right.code, 0);
   EXPECT_FALSE(has(right.out, "✗")) << right.out;
   EXPECT_TRUE(has(right.out, "\n    bias ")) << right.out;

@@ -1,11 +1,10 @@
 // The client with a healthy engine: order, cancelling, newest wins, many at once, and its own end.
 #include "app/engine/client.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <csignal>
 #include <cstring>
+#include <gtest/gtest.h>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -65,7 +64,8 @@ TEST_F(Client, SaysWhatTheEngineRefuses) {
   EXPECT_EQ(refused(test::run_request("healthy", {{"stride", 0}})), "stride|0|must be at least 1");
   EXPECT_EQ(refused(test::run_request("healthy", {{"stride", "2"}})), "stride|2|has the wrong type");
   EXPECT_EQ(refused(test::run_request("healthy", {{"stride", json::array({1})}})), "stride|[…]|has the wrong type");
-  EXPECT_EQ(refused(test::run_request("healthy", {{"stride", ~uint64_t{0}}})), "stride|18446744073709551615|is too large");
+  EXPECT_EQ(refused(test::run_request("healthy", {{"stride", ~uint64_t{0}}})),
+            "stride|18446744073709551615|is too large");
   EXPECT_EQ(refused(test::explain_request("healthy", {}, {0, 0, 64})), "j|64|must be a whole number between 0 and 63");
   EXPECT_EQ(refused(test::explain_request("healthy", {}, {0, 0})), "at||must be a list of 3 numbers");
   json with = test::run_request("healthy");
@@ -191,10 +191,12 @@ TEST_F(Client, NewestWins) {
     };
     client.post_latest("slider", slow(40 + i, 5).dump(), {}, std::move(h));
   }
-  ASSERT_TRUE(test::wait_until([&] {
-    std::lock_guard lock(mutex);
-    return got.size() == burst;
-  }, 30 * test::slowness));
+  ASSERT_TRUE(test::wait_until(
+      [&] {
+        std::lock_guard lock(mutex);
+        return got.size() == burst;
+      },
+      30 * test::slowness));
   std::map<int, int> answers;
   int results = 0;
   for (const auto& g : got) {
@@ -267,7 +269,9 @@ TEST_F(Client, LightRequestsAreAnsweredBesideARun) {
   test::Stopwatch watch;
   int answered = 0;
   while (run.count() == 0 && answered < 200) {
-    auto tile = test::ask(client, {{"type", "tile"}, {"result", key}, {"quantity", "output"}, {"window", {0, 1, 0, 200}}, {"size", {20, 1}}});
+    auto tile = test::ask(
+        client,
+        {{"type", "tile"}, {"result", key}, {"quantity", "output"}, {"window", {0, 1, 0, 200}}, {"size", {20, 1}}});
     EXPECT_EQ(tile.kind, Answer::Kind::result) << test::describe(tile);
     EXPECT_EQ(tile.payload.size(), 20u * 16);
     auto find = test::result_of(client, {{"type", "find"}, {"result", key}, {"from", {0, -1}}, {"forward", true}});

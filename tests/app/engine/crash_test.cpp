@@ -1,7 +1,6 @@
 // Kernels that kill their engine (faulty.cu): the client says of what, and the next request works.
-#include <gtest/gtest.h>
-
 #include <csignal>
+#include <gtest/gtest.h>
 
 #include "tests/app/engine/harness.h"
 
@@ -11,7 +10,8 @@ namespace {
 using nlohmann::json;
 
 std::string line_of(const std::string& mark) {
-  return "tests/app/engine/faulty.cu:" + std::to_string(test::line_of("tests/app/engine/faulty.cu", "// FAULT " + mark));
+  return "tests/app/engine/faulty.cu:" +
+         std::to_string(test::line_of("tests/app/engine/faulty.cu", "// FAULT " + mark));
 }
 
 // Where the faulty kernels fail, and where in the source.
@@ -35,24 +35,28 @@ class Crash : public testing::Test {
   EngineClient client_{EngineOptions{.command = test::test_engine()}};
 };
 
-// Under a sanitizer it is the sanitizer's report that ends the engine, in its own words: the client still names the phase.
-#define EXPECT_CRASH(kernel, words)                                                                    \
-  if (test::under_sanitizer) {                                                                         \
-    EXPECT_NE(crash(kernel).find("the engine ended with"), std::string::npos);                         \
-  } else {                                                                                             \
-    EXPECT_EQ(crash(kernel), words);                                                                   \
+// Under a sanitizer it is the sanitizer's report that ends the engine, in its own words: the client still names the
+// phase.
+#define EXPECT_CRASH(kernel, words)                                            \
+  if (test::under_sanitizer) {                                                 \
+    EXPECT_NE(crash(kernel).find("the engine ended with"), std::string::npos); \
+  } else {                                                                     \
+    EXPECT_EQ(crash(kernel), words);                                           \
   }
 
 TEST_F(Crash, WildWrite) {
-  EXPECT_CRASH("wild_write", "an address that is not there was used (signal 11, address 0x10), " + place("wild_write", "wild_write"));
+  EXPECT_CRASH("wild_write",
+               "an address that is not there was used (signal 11, address 0x10), " + place("wild_write", "wild_write"));
 }
 
 TEST_F(Crash, WildRead) {
-  EXPECT_CRASH("wild_read", "an address that is not there was used (signal 11, address 0x123450), " + place("wild_read", "wild_read"));
+  EXPECT_CRASH("wild_read", "an address that is not there was used (signal 11, address 0x123450), " +
+                                place("wild_read", "wild_read"));
 }
 
 TEST_F(Crash, AddressThatCannotBe) {
-  EXPECT_CRASH("wild_nowhere", "an address that is not there was used (signal 11), " + place("wild_nowhere", "wild_nowhere"));
+  EXPECT_CRASH("wild_nowhere",
+               "an address that is not there was used (signal 11), " + place("wild_nowhere", "wild_nowhere"));
 }
 
 TEST_F(Crash, StackOverflow) {
@@ -60,19 +64,22 @@ TEST_F(Crash, StackOverflow) {
 }
 
 TEST_F(Crash, DivisionByZero) {
-  EXPECT_CRASH("divide_by_zero",
-               "a division by zero, or one whose result does not fit (signal 8), " + place("divide_by_zero", "divide_by_zero"));
+  EXPECT_CRASH("divide_by_zero", "a division by zero, or one whose result does not fit (signal 8), " +
+                                     place("divide_by_zero", "divide_by_zero"));
 }
 
 TEST_F(Crash, IllegalInstruction) {
   EXPECT_CRASH("illegal", "an illegal instruction (signal 4), " + place("illegal", "illegal"));
 }
 
-TEST_F(Crash, Abort) { EXPECT_CRASH("call_abort", "the kernel called abort (signal 6), " + place("call_abort", "call_abort")); }
+TEST_F(Crash, Abort) {
+  EXPECT_CRASH("call_abort", "the kernel called abort (signal 6), " + place("call_abort", "call_abort"));
+}
 
 // The fault is the library's instruction, and the caller's line.
 TEST_F(Crash, InALibrary) {
-  EXPECT_CRASH("wild_copy", "an address that is not there was used (signal 11, address 0x30), " + place("wild_copy", "wild_copy"));
+  EXPECT_CRASH("wild_copy",
+               "an address that is not there was used (signal 11, address 0x30), " + place("wild_copy", "wild_copy"));
 }
 
 TEST_F(Crash, LeavesTheProcess) {
@@ -98,10 +105,12 @@ TEST_F(Crash, Throws) {
     return r["verdict"]["sentence"].get<std::string>();
   };
   const std::string where = "block (2, 0, 0), thread (5, 0, 0)";
-  EXPECT_EQ(sentence("throw_words"), "crashed: kernel run_throw_words threw an exception in " + where + ": planted in a kernel");
-  EXPECT_EQ(sentence("throw_bytes"),
-            "crashed: kernel run_throw_bytes threw an exception in " + where + ": not UTF-8: \xef\xbf\xbd\xef\xbf\xbd.");
-  EXPECT_EQ(sentence("throw_number"), "crashed: kernel run_throw_number threw something that is no exception in " + where);
+  EXPECT_EQ(sentence("throw_words"),
+            "crashed: kernel run_throw_words threw an exception in " + where + ": planted in a kernel");
+  EXPECT_EQ(sentence("throw_bytes"), "crashed: kernel run_throw_bytes threw an exception in " + where +
+                                         ": not UTF-8: \xef\xbf\xbd\xef\xbf\xbd.");
+  EXPECT_EQ(sentence("throw_number"),
+            "crashed: kernel run_throw_number threw something that is no exception in " + where);
   test::expect_works(client_);
   EXPECT_EQ(client_.starts(), 1);
 }
@@ -130,7 +139,8 @@ TEST_F(Crash, ClosesDescriptors) {
   test::expect_works(client_);
 }
 
-// ---- memory without end: the engine runs into a limit, and the machine does not notice --------------------------------
+// ---- memory without end: the engine runs into a limit, and the machine does not notice
+// --------------------------------
 
 class OutOfMemory : public testing::Test {
  protected:
@@ -146,8 +156,10 @@ TEST_F(OutOfMemory, NewThrows) {
   json r = test::result_of(client_, test::run_request("allocate_without_end"));
   EXPECT_EQ(r["verdict"]["status"], "crashed");
   EXPECT_EQ(r["verdict"]["sentence"],
-            "crashed: kernel run_allocate_without_end threw an exception in block (2, 0, 0), thread (5, 0, 0): std::bad_alloc");
-  // What it took is not given back: the next run may find too little, which is said, or enough. Its end is not a riddle.
+            "crashed: kernel run_allocate_without_end threw an exception in block (2, 0, 0), thread (5, 0, 0): "
+            "std::bad_alloc");
+  // What it took is not given back: the next run may find too little, which is said, or enough. Its end is not a
+  // riddle.
   auto a = test::ask(client_, test::run_request("wild_write"));
   EXPECT_NE(test::describe(a).find("address"), std::string::npos) << test::describe(a);
   test::expect_works(client_);
@@ -156,17 +168,20 @@ TEST_F(OutOfMemory, NewThrows) {
 TEST_F(OutOfMemory, MallocIsNotChecked) {
   auto a = test::ask(client_, test::run_request("malloc_without_end"));
   EXPECT_EQ(a.kind, Answer::Kind::crashed);
-  EXPECT_EQ(a.message, "an address that is not there was used (signal 11, address 0x0), " + place("malloc_without_end", "use"));
+  EXPECT_EQ(a.message,
+            "an address that is not there was used (signal 11, address 0x0), " + place("malloc_without_end", "use"));
   test::expect_works(client_);
 }
 
-// ---- others beside the one that crashes ------------------------------------------------------------------------------
+// ---- others beside the one that crashes
+// ------------------------------------------------------------------------------
 
 TEST_F(Crash, OthersAreAskedOfTheNextEngine) {
   test::Collector before, culprit, after, light;
   client_.post(test::run_request("slow", {{"length", 20}, {"dilation", 5}}).dump(), {}, before.handlers());
   client_.post(test::run_request("wild_write").dump(), {}, culprit.handlers());
-  for (int i = 0; i < 5; i++) client_.post(test::run_request("healthy", {{"length", 30 + i}}).dump(), {}, after.handlers());
+  for (int i = 0; i < 5; i++)
+    client_.post(test::run_request("healthy", {{"length", 30 + i}}).dump(), {}, after.handlers());
   ASSERT_TRUE(before.wait(1) && culprit.wait(1) && after.wait(5));
   test::result_of(before.answers()[0]);
   EXPECT_EQ(culprit.answers()[0].kind, Answer::Kind::crashed);

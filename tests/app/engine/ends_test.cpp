@@ -1,7 +1,6 @@
 // An engine whose answer says that it ends with it: nobody is to blame, and the next request meets a fresh one.
-#include <gtest/gtest.h>
-
 #include <atomic>
+#include <gtest/gtest.h>
 #include <map>
 #include <set>
 #include <thread>
@@ -16,7 +15,9 @@ using nlohmann::json;
 
 class EngineEnds : public testing::Test {
  protected:
-  static std::string fake(const std::string& arguments) { return test::program("fake_engine").append(" ").append(arguments); }
+  static std::string fake(const std::string& arguments) {
+    return test::program("fake_engine").append(" ").append(arguments);
+  }
   // The first engine of a client is a fake, those after it are real.
   std::string fake_first(const std::string& arguments) {
     return test::shell("if mkdir '" + folder_.path("started") + "' 2>/dev/null; then exec " + fake(arguments) +
@@ -80,7 +81,8 @@ TEST_F(EngineEnds, TheNextOneComputesRight) {
   EngineClient client({.command = fake_first("slow 1 error")});
   test::Collector first, others;
   client.post("{\"type\":\"info\"}", {}, first.handlers());
-  for (int i = 0; i < 3; i++) client.post(test::run_request("healthy", {{"length", 50 + i}}).dump(), {}, others.handlers());
+  for (int i = 0; i < 3; i++)
+    client.post(test::run_request("healthy", {{"length", 50 + i}}).dump(), {}, others.handlers());
   ASSERT_TRUE(first.wait(1) && others.wait(3));
   EXPECT_EQ(first.answers()[0].kind, Answer::Kind::error);
   for (const auto& a : others.answers()) EXPECT_EQ(test::result_of(a)["verdict"]["status"], "right");

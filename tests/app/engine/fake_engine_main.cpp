@@ -1,13 +1,13 @@
-// An engine that computes nothing and ends with an answer that says so. usage: fake_engine leave|linger|slow FRAMES [KIND]
+// An engine that computes nothing and ends with an answer that says so. usage: fake_engine leave|linger|slow FRAMES
+// [KIND]
 //   leave   ends once the answer is written, as the real one does
 //   linger  stays, and takes requests that it will never answer
 //   slow    takes requests for some time more, and then ends
 // FRAMES: which of its answers is the last; those before it are plain ones. KIND: result (the default) or error.
-#include <unistd.h>
-
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <unistd.h>
 
 #include "app/engine/frame.h"
 
@@ -49,8 +49,7 @@ int main(int argc, char** argv) {
       if (answer["type"] == "error") answer["code"] = "crashed", answer["message"] = "planted", answer["exit_code"] = 4;
       send(answer);
       if (left == 0 && mode == "leave") _exit(3);
-      if (left == 0 && mode == "slow")
-        std::thread([] { usleep(20'000), _exit(3); }).detach();
+      if (left == 0 && mode == "slow") std::thread([] { usleep(20'000), _exit(3); }).detach();
     }
   }
 }

@@ -43,16 +43,19 @@ volatile int sink;
 using Int = volatile int;
 
 void healthy_does() {}
-void wild_write_does() { *unknown(reinterpret_cast<Int*>(0x10)) = 1; }                   // FAULT wild_write
-void wild_read_does() { sink = *unknown(reinterpret_cast<Int*>(0x123450)); }             // FAULT wild_read
-void wild_nowhere_does() { *unknown(reinterpret_cast<Int*>(0xdead000000000000)) = 1; }   // FAULT wild_nowhere
+void wild_write_does() { *unknown(reinterpret_cast<Int*>(0x10)) = 1; }                  // FAULT wild_write
+void wild_read_does() { sink = *unknown(reinterpret_cast<Int*>(0x123450)); }            // FAULT wild_read
+void wild_nowhere_does() { *unknown(reinterpret_cast<Int*>(0xdead000000000000)) = 1; }  // FAULT wild_nowhere
 void stack_overflow_does() { sink = dig(1); }
-void divide_by_zero_does() { sink = 7 / unknown(0); }                                    // FAULT divide_by_zero
-void illegal_does() { __builtin_trap(); }                                                // FAULT illegal
-void call_abort_does() { std::abort(); }                                                 // FAULT call_abort
+void divide_by_zero_does() { sink = 7 / unknown(0); }  // FAULT divide_by_zero
+void illegal_does() { __builtin_trap(); }              // FAULT illegal
+void call_abort_does() { std::abort(); }               // FAULT call_abort
 void leave_does() { _exit(9); }
 void killed_does() { raise(SIGKILL); }
-void wild_copy_does() { std::memcpy(unknown(reinterpret_cast<char*>(0x30)), "12345678", unknown(8)); }  // FAULT wild_copy
+void wild_copy_does() {
+  char* to = unknown(reinterpret_cast<char*>(0x30));
+  std::memcpy(to, "12345678", unknown(8));  // FAULT wild_copy
+}
 void loop_for_ever_does() {
   while (unknown(1)) {
   }
@@ -89,18 +92,18 @@ void close_descriptors_does() {
 
 }  // namespace
 
-#define PLAIN(name, who)                                                                                \
-  extern "C" __global__ void run_##name(ConvArgs c, const float* x, const float* w, float* y) {         \
-    if (who) name##_does();                                                                             \
-    compute(x, w, y, c);                                                                                \
-  }                                                                                                     \
-  CONVSCOPE_KERNEL(name) {                                                                              \
-    test_only();                                                                                        \
-    idea("breaks the process");                                                                         \
-    plan([](const ConvProblem& p, Plan& plan) {                                                         \
-      plan.launch(ENTRY(run_##name), {std::max<int64_t>(4, ceil_div(p.length, 16))}, {16})              \
-          .args(p.args(), plan.x(), plan.w(), plan.y());                                                \
-    });                                                                                                 \
+#define PLAIN(name, who)                                                                        \
+  extern "C" __global__ void run_##name(ConvArgs c, const float* x, const float* w, float* y) { \
+    if (who) name##_does();                                                                     \
+    compute(x, w, y, c);                                                                        \
+  }                                                                                             \
+  CONVSCOPE_KERNEL(name) {                                                                      \
+    test_only();                                                                                \
+    idea("breaks the process");                                                                 \
+    plan([](const ConvProblem& p, Plan& plan) {                                                 \
+      plan.launch(ENTRY(run_##name), {std::max<int64_t>(4, ceil_div(p.length, 16))}, {16})      \
+          .args(p.args(), plan.x(), plan.w(), plan.y());                                        \
+    });                                                                                         \
   }
 
 PLAIN(healthy, true)

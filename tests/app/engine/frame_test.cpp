@@ -2,7 +2,6 @@
 #include "app/engine/frame.h"
 
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -57,7 +56,8 @@ TEST(Frame, RoundTrip) {
 }
 
 TEST(Frame, BytesMayComeOneByOne) {
-  std::string stream = encoded("{\"a\":1}", "payload") + encoded("{}", "") + encoded("{\"b\":2}", std::string(300, 'x'));
+  std::string stream =
+      encoded("{\"a\":1}", "payload") + encoded("{}", "") + encoded("{\"b\":2}", std::string(300, 'x'));
   FrameParser parser;
   std::vector<std::pair<size_t, Frame>> got;
   for (size_t i = 0; i < stream.size(); i++) {
@@ -89,7 +89,8 @@ TEST(Frame, CutAnywhere) {
 
 TEST(Frame, ManyInOneFeed) {
   std::string stream;
-  for (int i = 0; i < 5000; i++) stream += encoded("{\"i\":" + std::to_string(i) + "}", std::string(static_cast<size_t>(i % 7), 'p'));
+  for (int i = 0; i < 5000; i++)
+    stream += encoded("{\"i\":" + std::to_string(i) + "}", std::string(static_cast<size_t>(i % 7), 'p'));
   FrameParser parser;
   parser.feed(bytes(stream + "CVS"));  // and the start of one more
   auto frames = drain(parser);
@@ -118,7 +119,8 @@ TEST(Frame, EveryWrongBytePutInTheMagicIsSeenAtOnce) {
 
 TEST(Frame, ImpossibleHeaderLengths) {
   const std::string impossible = "a frame's header length is impossible";
-  for (uint64_t n : {uint64_t{0}, most_header_bytes + 1, uint64_t{0x7fffffff}, uint64_t{0x80000000}, uint64_t{0xffffffff}})
+  for (uint64_t n :
+       {uint64_t{0}, most_header_bytes + 1, uint64_t{0x7fffffff}, uint64_t{0x80000000}, uint64_t{0xffffffff}})
     EXPECT_EQ(refusal(frame_prefix(n, 0)), impossible) << n;
   EXPECT_EQ(refusal(frame_prefix(most_header_bytes, 0)), "");
   EXPECT_EQ(refusal(frame_prefix(1, 0)), "");
@@ -166,7 +168,8 @@ TEST(Header, MustBeAnObjectOfLittleDepth) {
   auto said = [](const std::string& s) { return test::error_of<FrameError>([&] { parse_header(s); }); };
   EXPECT_EQ(parse_header("{\"a\":[1,{\"b\":null}]}")["a"][0], 1);
   const std::string no_object = "a frame's header is no JSON object";
-  for (const char* s : {"", "[]", "1", "null", "\"x\"", "{", "{}}", "{\"a\":}", "{'a':1}", "{\"a\":1,}", "\xff{}", "{\"\xff\":1}"})
+  for (const char* s :
+       {"", "[]", "1", "null", "\"x\"", "{", "{}}", "{\"a\":}", "{'a':1}", "{\"a\":1,}", "\xff{}", "{\"\xff\":1}"})
     EXPECT_EQ(said(s), no_object) << s;
   auto nested = [](int depth) {  // an object counts as one
     std::string s = "{\"a\":";

@@ -1,7 +1,6 @@
 // Kernels that never come to an end: the engine is taken for hung, and ended, in time and not before.
-#include <gtest/gtest.h>
-
 #include <csignal>
+#include <gtest/gtest.h>
 #include <thread>
 
 #include "tests/app/engine/harness.h"
@@ -55,7 +54,8 @@ TEST_F(Hang, PrintingIsNoSignOfLife) {
 TEST_F(Hang, SlowIsNotHung) {
   EngineClient client(impatient());
   test::Stopwatch watch;
-  json r = test::result_of(client, test::run_request("slow", {{"length", 16}, {"dilation", 60 * static_cast<int>(patience)}}));
+  json r = test::result_of(client,
+                           test::run_request("slow", {{"length", 16}, {"dilation", 60 * static_cast<int>(patience)}}));
   EXPECT_GT(watch.seconds(), 1.5 * patience);
   EXPECT_EQ(r["verdict"]["status"], "right");
   EXPECT_EQ(client.starts(), 1);

@@ -1,18 +1,17 @@
 #include "tests/app/engine/harness.h"
 
-#include <dirent.h>
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
+#include <dirent.h>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <mutex>
+#include <signal.h>
 #include <sstream>
 #include <thread>
+#include <unistd.h>
 
 namespace convscope::test {
 namespace fs = std::filesystem;
@@ -29,7 +28,8 @@ std::string test_engine_with(const std::string& variables) { return "env " + var
 json run_request(const std::string& kernel, const json& problem) {
   json p = {{"length", 64}};
   if (problem.is_object()) p.update(problem);
-  return {{"type", "run"}, {"kernel", kernel}, {"problem", p}, {"device", "emulator"}, {"references", false}, {"samples", 1}};
+  return {{"type", "run"},        {"kernel", kernel},    {"problem", p},
+          {"device", "emulator"}, {"references", false}, {"samples", 1}};
 }
 
 json explain_request(const std::string& kernel, const json& problem, const json& at) {
@@ -81,7 +81,8 @@ Handlers Collector::handlers() {
 
 bool Collector::wait(size_t n, double seconds) {
   std::unique_lock lock(state_->mutex);
-  return state_->came.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return state_->answers.size() >= n; });
+  return state_->came.wait_for(lock, std::chrono::duration<double>(seconds),
+                               [&] { return state_->answers.size() >= n; });
 }
 
 std::vector<Answer> Collector::answers() {

@@ -1,11 +1,10 @@
 // What the tests of engine, client and command line share: the programs beside them, requests, and what is left behind.
 #pragma once
-#include <sys/types.h>
-
 #include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 #include "app/engine/client.h"

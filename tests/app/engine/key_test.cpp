@@ -1,7 +1,6 @@
 // The key of a result changes with all that can change the result, and with nothing else.
-#include <gtest/gtest.h>
-
 #include <cstring>
+#include <gtest/gtest.h>
 #include <map>
 
 #include "app/engine/service.h"
@@ -15,9 +14,25 @@ using nlohmann::json;
 class Key : public testing::Test {
  protected:
   Key() {
-    base_ = {{"type", "run"}, {"kernel", "direct"}, {"device", "emulator"}, {"seed", 5}, {"samples", 1}, {"references", false},
-             {"problem", {{"batch", 1}, {"in_channels", 2}, {"out_channels", 2}, {"kernel_size", 2}, {"length", 5}, {"stride", 2},
-                          {"padding", 0}, {"output_padding", 0}, {"dilation", 1}, {"groups", 1}, {"bias", true}, {"dtype", "f32"}}}};
+    base_ = {{"type", "run"},
+             {"kernel", "direct"},
+             {"device", "emulator"},
+             {"seed", 5},
+             {"samples", 1},
+             {"references", false},
+             {"problem",
+              {{"batch", 1},
+               {"in_channels", 2},
+               {"out_channels", 2},
+               {"kernel_size", 2},
+               {"length", 5},
+               {"stride", 2},
+               {"padding", 0},
+               {"output_padding", 0},
+               {"dilation", 1},
+               {"groups", 1},
+               {"bias", true},
+               {"dtype", "f32"}}}};
   }
   std::string key(const json& request, const std::vector<float>& files = {}) {
     Activity activity;
@@ -30,7 +45,8 @@ class Key : public testing::Test {
     (r["problem"].contains(field) ? r["problem"] : r)[field] = value;
     return key(r);
   }
-  std::string with_file(const std::string& role, const std::vector<float>& values, const json& shape, const std::string& name = "a.npy") {
+  std::string with_file(const std::string& role, const std::vector<float>& values, const json& shape,
+                        const std::string& name = "a.npy") {
     json r = base_;
     r["files"] = {{role, {{"name", name}, {"dtype", "f32"}, {"shape", shape}, {"offset", 0}}}};
     return key(r, values);
@@ -53,9 +69,10 @@ TEST_F(Key, IsTheSameForTheSameRequest) {
 TEST_F(Key, ChangesWithEachFieldThatCounts) {
   std::map<std::string, std::string> seen = {{key(base_), "base"}};
   const std::pair<const char*, json> fields[] = {
-      {"kernel", "polyphase"}, {"seed", 6}, {"input", "signed"}, {"weight", "ones"}, {"bias_values", "ones"}, {"accuracy", "tf32"},
-      {"batch", 2}, {"in_channels", 4}, {"out_channels", 4}, {"kernel_size", 3}, {"length", 6}, {"stride", 3}, {"padding", 1},
-      {"output_padding", 1}, {"dilation", 2}, {"groups", 2}, {"bias", false}, {"dtype", "f64"}};
+      {"kernel", "polyphase"}, {"seed", 6},     {"input", "signed"}, {"weight", "ones"},    {"bias_values", "ones"},
+      {"accuracy", "tf32"},    {"batch", 2},    {"in_channels", 4},  {"out_channels", 4},   {"kernel_size", 3},
+      {"length", 6},           {"stride", 3},   {"padding", 1},      {"output_padding", 1}, {"dilation", 2},
+      {"groups", 2},           {"bias", false}, {"dtype", "f64"}};
   for (const auto& [field, value] : fields) {
     auto [it, fresh] = seen.emplace(with(field, value), field);
     EXPECT_TRUE(fresh) << field << " gives the key of " << it->second;

@@ -5,7 +5,7 @@
 namespace convscope {
 namespace {
 
-TEST(Kill, AThousandEngines) { test::kill_engines(1000, 2); }
+TEST(Kill, AThousandEngines) { test::kill_engines(1000, 2, 500); }
 
 }  // namespace
 }  // namespace convscope

@@ -1,12 +1,11 @@
 // Child processes: how they start, end, and are ended; and how a command line is split.
 #include "app/engine/process.h"
 
+#include <csignal>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <csignal>
 
 #include "kernels/base/error.h"
 #include "tests/app/engine/harness.h"
@@ -63,7 +62,8 @@ TEST(ChildProcess, CannotBeStarted) {
   test::NothingLeft nothing_left;
   EXPECT_EQ(test::error_of<std::runtime_error>([] { ChildProcess p({"/no/such/program"}); }),
             "cannot start /no/such/program: No such file or directory");
-  EXPECT_EQ(test::error_of<std::runtime_error>([] { ChildProcess p({"/tmp"}); }), "cannot start /tmp: Permission denied");
+  EXPECT_EQ(test::error_of<std::runtime_error>([] { ChildProcess p({"/tmp"}); }),
+            "cannot start /tmp: Permission denied");
 }
 
 TEST(ChildProcess, EndsWithTheObject) {
@@ -111,7 +111,9 @@ TEST(ChildProcess, StartsWithDefaultSignals) {
   std::string status = all_of(p.from());
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   std::signal(SIGINT, old);
-  auto set = [&](const std::string& name) { return std::stoull(status.substr(status.find(name) + name.size()), nullptr, 16); };
+  auto set = [&](const std::string& name) {
+    return std::stoull(status.substr(status.find(name) + name.size()), nullptr, 16);
+  };
   EXPECT_EQ(set("SigBlk:"), 0u) << status;
   EXPECT_EQ(set("SigIgn:") & (1u << (SIGPIPE - 1) | 1u << (SIGINT - 1)), 0u) << status;
 }

@@ -1,7 +1,7 @@
 // Engines that are none: what the client says of them, and that nothing of them is left.
-#include <gtest/gtest.h>
-
 #include <ctime>
+#include <filesystem>
+#include <gtest/gtest.h>
 #include <mutex>
 #include <thread>
 
@@ -57,12 +57,11 @@ class StrangeEngine : public testing::Test {
 
 TEST_F(StrangeEngine, PrintsJunk) {
   EXPECT_EQ(unusable(ask_shell("yes junk")), "it does not greet like a convscope engine");
-  EXPECT_EQ(unusable(ask_shell("head -c 300000 /dev/urandom; exec sleep 100")), "it does not greet like a convscope engine");
+  EXPECT_EQ(unusable(ask_shell("head -c 300000 /dev/urandom; exec sleep 100")),
+            "it does not greet like a convscope engine");
 }
 
-TEST_F(StrangeEngine, PrintsJunkAndEnds) {
-  EXPECT_EQ(missing(ask_shell("echo hello")), "the engine ended");
-}
+TEST_F(StrangeEngine, PrintsJunkAndEnds) { EXPECT_EQ(missing(ask_shell("echo hello")), "the engine ended"); }
 
 TEST_F(StrangeEngine, EndsAtOnceWithAMessage) {
   EXPECT_EQ(missing(ask_shell("echo first >&2; echo no licence for this machine >&2; exit 7")),
@@ -95,12 +94,14 @@ TEST_F(StrangeEngine, PrintsABannerFirst) {
   test::expect_works(client);
   EXPECT_EQ(client.starts(), 1);
   // As much as a login may print, in small pieces, with the engine as a child of the shell.
-  EngineClient long_winded({.command = test::shell("for i in 1 2 3 4 5 6 7 8 9; do head -c 7000 /dev/zero; done; " + test::test_engine())});
+  EngineClient long_winded(
+      {.command = test::shell("for i in 1 2 3 4 5 6 7 8 9; do head -c 7000 /dev/zero; done; " + test::test_engine())});
   test::expect_works(long_winded);
 }
 
 TEST_F(StrangeEngine, ABannerHasALimit) {
-  EXPECT_EQ(unusable(ask_shell("head -c 70000 /dev/zero; exec " + test::test_engine())), "it does not greet like a convscope engine");
+  EXPECT_EQ(unusable(ask_shell("head -c 70000 /dev/zero; exec " + test::test_engine())),
+            "it does not greet like a convscope engine");
 }
 
 TEST_F(StrangeEngine, NeverGreets) {
@@ -158,6 +159,64 @@ TEST_F(StrangeEngine, GreetsAndFallsSilent) {
   EXPECT_LT(watch.seconds(), 5 * test::slowness);
 }
 
+TEST_F(StrangeEngine, HalfAFrame) {
+  std::string answer = frame("{\"type\":\"result\",\"id\":1}", "payload");
+  for (size_t cut : {size_t{1}, size_t{10}, frame_prefix_bytes, frame_prefix_bytes + 5, answer.size() - 1}) {
+    std::string half = hello_marker + good_hello + answer.substr(0, cut);
+    folder_.write("half", half.data(), half.size());
+    auto a = ask_shell("cat '" + folder_.path("half") + "'");
+    EXPECT_EQ(a.kind, Answer::Kind::crashed) << cut;
+    EXPECT_EQ(a.message, "the engine ended") << cut;
+    a = ask_bytes(good_hello + answer.substr(0, cut), {.silence_s = 0.3});
+    EXPECT_EQ(a.kind, Answer::Kind::hung) << cut << test::describe(a);
+  }
+}
+
+// Whatever the first engine did, the next request meets one that works.
+TEST_F(StrangeEngine, TheNextRequestIsRight) {
+  const std::string begun = frame("{\"type\":\"progress\",\"id\":1,\"beat\":1,\"patience_s\":60}");
+  const std::string bytes[] = {
+      "garbage",
+      hello_marker + std::string("garbage"),
+      hello_marker + frame("{\"type\":\"hello\",\"protocol\":2}"),
+      hello_marker + good_hello + "garbage",
+      hello_marker + good_hello + begun + "garbage",
+      hello_marker + good_hello + frame_prefix(2, most_payload_bytes + 1),
+      hello_marker + good_hello + begun + frame_prefix(2, most_payload_bytes),
+      hello_marker + good_hello + frame("{}"),
+      hello_marker + good_hello + begun,
+      hello_marker + good_hello + begun + frame("{\"type\":\"result\",\"id\":1}", "payload").substr(0, 30),
+      "",
+  };
+  const std::string ends[] = {"exit 0", "exit 3", "kill -KILL $$", "exec sleep 100"};
+  int n = 0;
+  for (const auto& b : bytes)
+    for (const auto& then : {ends[3], ends[static_cast<size_t>(n / 2 % 3)]}) {
+      std::string number = std::to_string(n++), mark = folder_.path("started" + number);
+      folder_.write("bytes" + number, b.data(), b.size());
+      std::string first = "cat '" + folder_.path("bytes" + number) + "'; " + then;
+      EngineClient client({.command = test::shell("if mkdir '" + mark + "' 2>/dev/null; then " + first +
+                                                  "; else exec " + test::test_engine() + "; fi"),
+                           .start_timeout_s = test::under_sanitizer ? 5 : 2});
+      auto a = test::ask(client, {{"type", "info"}}, {}, 0.5);
+      EXPECT_NE(a.kind, Answer::Kind::result) << number;
+      EXPECT_EQ(client.starts(), 1) << number;
+      test::expect_works(client);
+      EXPECT_EQ(client.starts(), 2) << number;
+    }
+}
+
+TEST_F(StrangeEngine, ItComesIntoBeingLater) {
+  std::string place = folder_.path("engine");
+  EngineClient client({.command = "'" + place + "'"});
+  missing(test::ask(client, {{"type", "info"}}));
+  std::string script = "#!/bin/sh\nexec " + test::test_engine() + "\n";
+  folder_.write("engine", script.data(), script.size());
+  missing(test::ask(client, {{"type", "info"}}));  // it may not be started
+  std::filesystem::permissions(place, std::filesystem::perms::owner_all);
+  test::expect_works(client);
+}
+
 TEST_F(StrangeEngine, ClosesItsOutputAndLingers) {
   auto a = ask_shell("exec 1>&-; exec sleep 100");
   EXPECT_EQ(a.kind, Answer::Kind::crashed);
@@ -184,7 +243,8 @@ TEST_F(StrangeEngine, LogsWithoutEnd) {
 }
 
 TEST_F(StrangeEngine, LogIsPassedOnLineByLine) {
-  EngineClient client({.command = test::shell("echo one >&2; printf 'two\\n\\nfour' >&2; exec " + test::test_engine() + " 2>&-")});
+  EngineClient client(
+      {.command = test::shell("echo one >&2; printf 'two\\n\\nfour' >&2; exec " + test::test_engine() + " 2>&-")});
   std::mutex mutex;
   std::vector<std::string> lines;
   client.on_log([&](const std::string& line) {
@@ -201,10 +261,13 @@ TEST_F(StrangeEngine, LogIsPassedOnLineByLine) {
 
 TEST_F(StrangeEngine, RequestsThatAreNoneAreRefusedBeforeTheyAreSent) {
   EngineClient client({.command = test::test_engine()});
-  auto said = [&](const std::string& header) { return test::error_of<InputError>([&] { client.post(header, {}, {}); }); };
+  auto said = [&](const std::string& header) {
+    return test::error_of<InputError>([&] { client.post(header, {}, {}); });
+  };
   EXPECT_EQ(said(""), "request a frame's header is no JSON object");
   EXPECT_EQ(said("[1]"), "request a frame's header is no JSON object");
-  EXPECT_EQ(said("{\"a\":" + std::string(100, '[') + std::string(100, ']') + "}"), "request a frame's header is nested too deep");
+  EXPECT_EQ(said("{\"a\":" + std::string(100, '[') + std::string(100, ']') + "}"),
+            "request a frame's header is nested too deep");
   EXPECT_EQ(said("{\"a\":\"" + std::string(most_header_bytes, 'x') + "\"}").substr(0, 8), "request ");
   EXPECT_EQ(client.starts(), 0);
 }

@@ -1,11 +1,10 @@
 // The engine by its protocol alone, byte for byte: greeting, answers, refusals, and its end.
-#include <gtest/gtest.h>
-#include <poll.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <cstring>
+#include <gtest/gtest.h>
 #include <optional>
+#include <poll.h>
+#include <unistd.h>
 
 #include "app/engine/frame.h"
 #include "app/engine/process.h"
@@ -75,7 +74,8 @@ class RawEngine {
   }
   std::string log() {
     std::string all, part(4096, '\0');
-    for (ssize_t n; (n = ::read(process_.log(), part.data(), part.size())) > 0;) all.append(part, 0, static_cast<size_t>(n));
+    for (ssize_t n; (n = ::read(process_.log(), part.data(), part.size())) > 0;)
+      all.append(part, 0, static_cast<size_t>(n));
     return all;
   }
   bool ends(double seconds = 10 * test::slowness) {

@@ -1,9 +1,8 @@
 // Requests damaged in every way: a reply, or one of the errors that are documented; no crash, no hang, no hoarding.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
+#include <gtest/gtest.h>
 #include <limits>
 #include <random>
 #include <thread>
@@ -19,6 +18,11 @@ using nlohmann::json;
 using Random = std::mt19937_64;
 
 constexpr double fuzz_seconds = 4;
+
+// As long as that, and on a busy machine until enough was seen.
+bool more(const test::Stopwatch& watch, double seconds, bool enough) {
+  return watch.seconds() < seconds || (!enough && watch.seconds() < 30 * test::slowness);
+}
 
 // Cancels what takes long, so that a request for a million samples is no hang.
 class Watchdog {
@@ -58,13 +62,55 @@ class Watchdog {
 };
 
 json nasty(Random& random) {
-  static const std::vector<json> pool = {
-      nullptr, true, false, 0, 1, -1, 2, 3, 5, 0.5, -0.0, 1e308, -1e308, 1e-320, 64, 4096, 4097, 65536, 65537,
-      std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(), std::numeric_limits<uint64_t>::max(),
-      (int64_t{1} << 31) - 1, int64_t{1} << 31, int64_t{1} << 36, int64_t{1} << 53, "", "x", "direct", "emulator", "f64", "f16",
-      "random", "file.npy", "output", "oracle", "y", "tf32", "\xc3\xa9", std::string(3000, 'a'), json::array(), json::object(),
-      json::array({1}), json::array({0, 0, 0}), json::array({0, 1, 0, 1}), json::array({-1, 1, 0, 1}),
-      json::array({0.5, 1, 0, 1e300}), json::array({json::array({json::array()})}), json::object({{"a", 1}})};
+  static const std::vector<json> pool = {nullptr,
+                                         true,
+                                         false,
+                                         0,
+                                         1,
+                                         -1,
+                                         2,
+                                         3,
+                                         5,
+                                         0.5,
+                                         -0.0,
+                                         1e308,
+                                         -1e308,
+                                         1e-320,
+                                         64,
+                                         4096,
+                                         4097,
+                                         65536,
+                                         65537,
+                                         std::numeric_limits<int64_t>::max(),
+                                         std::numeric_limits<int64_t>::min(),
+                                         std::numeric_limits<uint64_t>::max(),
+                                         (int64_t{1} << 31) - 1,
+                                         int64_t{1} << 31,
+                                         int64_t{1} << 36,
+                                         int64_t{1} << 53,
+                                         "",
+                                         "x",
+                                         "direct",
+                                         "emulator",
+                                         "f64",
+                                         "f16",
+                                         "random",
+                                         "file.npy",
+                                         "output",
+                                         "oracle",
+                                         "y",
+                                         "tf32",
+                                         "\xc3\xa9",
+                                         std::string(3000, 'a'),
+                                         json::array(),
+                                         json::object(),
+                                         json::array({1}),
+                                         json::array({0, 0, 0}),
+                                         json::array({0, 1, 0, 1}),
+                                         json::array({-1, 1, 0, 1}),
+                                         json::array({0.5, 1, 0, 1e300}),
+                                         json::array({json::array({json::array()})}),
+                                         json::object({{"a", 1}})};
   return pool[random() % pool.size()];
 }
 
@@ -83,14 +129,21 @@ void damage(json& request, Random& random) {
     if (places.empty()) return;
     json& chosen = *places[random() % places.size()];
     switch (random() % 5) {
-      case 0: case 1: chosen = nasty(random); break;
+      case 0:
+      case 1:
+        chosen = nasty(random);
+        break;
       case 2:
-        if (chosen.is_number_integer()) chosen = static_cast<int64_t>(chosen.get<uint64_t>() + random() % 5 - 2);  // may wrap
-        else chosen = nasty(random);
+        if (chosen.is_number_integer())
+          chosen = static_cast<int64_t>(chosen.get<uint64_t>() + random() % 5 - 2);  // may wrap
+        else
+          chosen = nasty(random);
         break;
       case 3:
-        if (chosen.is_array()) chosen.push_back(nasty(random));
-        else if (chosen.is_object()) chosen["dtype"] = nasty(random);
+        if (chosen.is_array())
+          chosen.push_back(nasty(random));
+        else if (chosen.is_object())
+          chosen["dtype"] = nasty(random);
         break;
       case 4: {
         auto it = request.begin();
@@ -119,19 +172,41 @@ bool would_take_long(const json& request) {
 }
 
 std::vector<json> seeds(const std::string& key) {
-  json problem = {{"batch", 2}, {"in_channels", 2}, {"out_channels", 4}, {"kernel_size", 3}, {"length", 9}, {"stride", 2},
-                  {"padding", 1}, {"output_padding", 1}, {"dilation", 2}, {"groups", 2}, {"bias", true}, {"dtype", "f32"}};
+  json problem = {{"batch", 2},    {"in_channels", 2}, {"out_channels", 4}, {"kernel_size", 3},
+                  {"length", 9},   {"stride", 2},      {"padding", 1},      {"output_padding", 1},
+                  {"dilation", 2}, {"groups", 2},      {"bias", true},      {"dtype", "f32"}};
   json files = {{"input", {{"name", "x.npy"}, {"dtype", "f32"}, {"shape", {2, 2, 9}}, {"offset", 0}}},
                 {"bias_values", {{"name", "b.npy"}, {"dtype", "f32"}, {"shape", {4}}, {"offset", 144}}}};
   return {
-      {{"type", "run"}, {"kernel", "direct"}, {"problem", problem}, {"device", "emulator"}, {"seed", 3}, {"input", "signed"},
-       {"weight", "integers"}, {"bias_values", "ramp"}, {"accuracy", "tf32"}, {"tolerance", {1e-3, 1e-4}}, {"samples", 2},
-       {"references", true}, {"pictures", true}, {"files", json::object()}},
-      {{"type", "run"}, {"kernel", "tiled"}, {"problem", problem}, {"device", "auto"}, {"files", files}, {"samples", 1},
-       {"references", false}, {"pictures", true}},
+      {{"type", "run"},
+       {"kernel", "direct"},
+       {"problem", problem},
+       {"device", "emulator"},
+       {"seed", 3},
+       {"input", "signed"},
+       {"weight", "integers"},
+       {"bias_values", "ramp"},
+       {"accuracy", "tf32"},
+       {"tolerance", {1e-3, 1e-4}},
+       {"samples", 2},
+       {"references", true},
+       {"pictures", true},
+       {"files", json::object()}},
+      {{"type", "run"},
+       {"kernel", "tiled"},
+       {"problem", problem},
+       {"device", "auto"},
+       {"files", files},
+       {"samples", 1},
+       {"references", false},
+       {"pictures", true}},
       {{"type", "explain"}, {"kernel", "scatter"}, {"problem", problem}, {"device", "emulator"}, {"at", {1, 3, 7}}},
       {{"type", "tile"}, {"result", key}, {"quantity", "ratio"}, {"window", {0.0, 8.0, 0.0, 18.0}}, {"size", {7, 5}}},
-      {{"type", "tile"}, {"result", key}, {"quantity", "output"}, {"window", {1.25, 1.5, 17.0, 18.0}}, {"size", {40, 30}}},
+      {{"type", "tile"},
+       {"result", key},
+       {"quantity", "output"},
+       {"window", {1.25, 1.5, 17.0, 18.0}},
+       {"size", {40, 30}}},
       {{"type", "find"}, {"result", key}, {"from", {0, -1}}, {"forward", true}},
       {{"type", "find"}, {"result", key}, {"from", {7, 18}}, {"forward", false}},
       {{"type", "numbers"}, {"result", key}, {"window", {0, 3, 2, 18}}},
@@ -167,7 +242,8 @@ class ServiceFuzz : public testing::Test {
     test::Stopwatch watch;
     std::string came;
     try {
-      auto reply = service_.handle(request, payload, activity, [](const std::string& early) { EXPECT_TRUE(json::accept(early)); });
+      auto reply = service_.handle(request, payload, activity,
+                                   [](const std::string& early) { EXPECT_TRUE(json::accept(early)); });
       EXPECT_TRUE(json::parse(reply.header).is_object());
       EXPECT_LE(reply.payload.size(), size_t{256} << 20);
       came = "reply";
@@ -209,7 +285,8 @@ TEST_F(ServiceFuzz, DamagedRequests) {
   std::map<std::string, int> seen;
   std::string key = keep();
   int n = 0;
-  for (test::Stopwatch watch; watch.seconds() < fuzz_seconds && !HasFailure(); n++) {
+  for (test::Stopwatch watch; more(watch, fuzz_seconds, seen["reply"] > 20 && seen["bad-input"] > 20) && !HasFailure();
+       n++) {
     auto all = seeds(key);
     json request = all[random() % all.size()];
     damage(request, random);
@@ -235,17 +312,23 @@ TEST_F(ServiceFuzz, LightRequestsOnAnyWindow) {
   std::string key = keep();
   auto number = [&]() -> double {
     switch (random() % 6) {
-      case 0: return static_cast<double>(random() % 20);
-      case 1: return static_cast<double>(random() % 20000) / 1000;
-      case 2: return 18 - 1e-9 * static_cast<double>(random() % 100);
-      case 3: return 8 - 1e-13 * static_cast<double>(random() % 100);
-      case 4: return 1e-300;
-      default: return static_cast<double>(random() % 19) + 1e-15;
+      case 0:
+        return static_cast<double>(random() % 20);
+      case 1:
+        return static_cast<double>(random() % 20000) / 1000;
+      case 2:
+        return 18 - 1e-9 * static_cast<double>(random() % 100);
+      case 3:
+        return 8 - 1e-13 * static_cast<double>(random() % 100);
+      case 4:
+        return 1e-300;
+      default:
+        return static_cast<double>(random() % 19) + 1e-15;
     }
   };
   const char* quantities[] = {"output", "reference", "error", "ratio"};
   int replies = 0;
-  for (test::Stopwatch watch; watch.seconds() < fuzz_seconds / 4 && !HasFailure();) {
+  for (test::Stopwatch watch; more(watch, fuzz_seconds / 4, replies > 200) && !HasFailure();) {
     json request;
     double a = number(), b = number(), c = number(), d = number();
     auto [row0, row1] = std::minmax(a, b);
@@ -253,12 +336,20 @@ TEST_F(ServiceFuzz, LightRequestsOnAnyWindow) {
     auto whole = [](double v) { return static_cast<int64_t>(v); };
     switch (random() % 3) {
       case 0:
-        request = {{"type", "tile"}, {"result", key}, {"quantity", quantities[random() % 4]},
-                   {"window", {row0, row1, column0, column1}}, {"size", {1 + random() % 90, 1 + random() % 90}}};
+        request = {{"type", "tile"},
+                   {"result", key},
+                   {"quantity", quantities[random() % 4]},
+                   {"window", {row0, row1, column0, column1}},
+                   {"size", {1 + random() % 90, 1 + random() % 90}}};
         break;
-      case 1: request = {{"type", "find"}, {"result", key}, {"from", {whole(a) - 1, whole(c) - 1}}, {"forward", random() % 2 == 0}}; break;
+      case 1:
+        request = {
+            {"type", "find"}, {"result", key}, {"from", {whole(a) - 1, whole(c) - 1}}, {"forward", random() % 2 == 0}};
+        break;
       case 2:
-        request = {{"type", "numbers"}, {"result", key}, {"window", {whole(row0), whole(row1), whole(column0), whole(column1)}}};
+        request = {{"type", "numbers"},
+                   {"result", key},
+                   {"window", {whole(row0), whole(row1), whole(column0), whole(column1)}}};
         break;
     }
     replies += send(request, {}) == "reply";
@@ -271,7 +362,7 @@ TEST_F(ServiceFuzz, DamagedText) {
   Random random(44);
   std::string key = keep();
   int parsed = 0;
-  for (test::Stopwatch watch; watch.seconds() < fuzz_seconds / 4 && !HasFailure();) {
+  for (test::Stopwatch watch; more(watch, fuzz_seconds / 4, parsed > 100) && !HasFailure();) {
     auto all = seeds(key);
     std::string text = header_text(all[random() % all.size()]);
     for (uint64_t n = 1 + random() % 3; n > 0; n--) text[random() % text.size()] = "0123456789,:\"-.eE "[random() % 18];

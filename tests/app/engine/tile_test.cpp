@@ -1,7 +1,6 @@
 // Tiles, failing places, numbers and tensors through the protocol: the same as asked of the result directly.
-#include <gtest/gtest.h>
-
 #include <cstring>
+#include <gtest/gtest.h>
 
 #include "app/engine/codec.h"
 #include "kernels/reference/reference.h"
@@ -20,7 +19,13 @@ class Tile : public testing::Test {
   static RunSpec spec() {
     RunSpec s;
     s.kernel = &find_kernel("S4");
-    s.problem = {.batch = 2, .in_channels = 3, .out_channels = 5, .kernel_size = 3, .length = 300, .stride = 2, .padding = 1,
+    s.problem = {.batch = 2,
+                 .in_channels = 3,
+                 .out_channels = 5,
+                 .kernel_size = 3,
+                 .length = 300,
+                 .stride = 2,
+                 .padding = 1,
                  .dilation = 2};
     s.problem.bias = true;
     s.inputs.seed = 9;
@@ -49,7 +54,8 @@ class Tile : public testing::Test {
   static json request() {
     RunSpec s = spec();
     RunRequest r;
-    r.kernel = "S4", r.problem = s.problem, r.inputs = s.inputs, r.device = "emulator", r.references = false, r.pictures = true;
+    r.kernel = "S4", r.problem = s.problem, r.inputs = s.inputs, r.device = "emulator", r.references = false,
+    r.pictures = true;
     std::vector<std::byte> none;
     json j = request_json(r, none);
     j["type"] = "run";
@@ -62,7 +68,9 @@ class Tile : public testing::Test {
     return test::ask(*client_, fields);
   }
   static std::string rule_of(const Answer& a) {
-    return a.kind == Answer::Kind::error ? json::parse(a.header).value("field", "") + " " + json::parse(a.header).value("rule", "") : test::describe(a);
+    return a.kind == Answer::Kind::error
+               ? json::parse(a.header).value("field", "") + " " + json::parse(a.header).value("rule", "")
+               : test::describe(a);
   }
 
   static inline RunReport* direct_ = nullptr;
@@ -80,17 +88,21 @@ TEST_F(Tile, AreThoseOfThePyramid) {
     double row0, row1, column0, column1;
     int width, height;
   };
-  const Window windows[] = {{0, rows, 0, columns, 601, 10}, {0, rows, 0, columns, 64, 4},  {0, rows, 0, columns, 1, 1},
-                            {2, 5, 17, 300, 100, 3},        {1.5, 3.25, 10.5, 20.75, 80, 40}, {9, 10, 600, 601, 5, 5},
+  const Window windows[] = {{0, rows, 0, columns, 601, 10},   {0, rows, 0, columns, 64, 4},
+                            {0, rows, 0, columns, 1, 1},      {2, 5, 17, 300, 100, 3},
+                            {1.5, 3.25, 10.5, 20.75, 80, 40}, {9, 10, 600, 601, 5, 5},
                             {0, rows, 0, columns, 1300, 33}};
   for (const auto& w : windows)
     for (int q = 0; q < 4; q++) {
-      auto a = ask("tile", {{"quantity", quantity_names[q]}, {"window", {w.row0, w.row1, w.column0, w.column1}}, {"size", {w.width, w.height}}});
+      auto a = ask("tile", {{"quantity", quantity_names[q]},
+                            {"window", {w.row0, w.row1, w.column0, w.column1}},
+                            {"size", {w.width, w.height}}});
       ASSERT_EQ(a.kind, Answer::Kind::result) << test::describe(a);
       TileRequest t{static_cast<Quantity>(q), w.row0, w.row1, w.column0, w.column1, w.width, w.height};
       auto cells = pyramid_->tile(t);
       ASSERT_EQ(a.payload.size(), cells.size() * sizeof(Cell));
-      EXPECT_EQ(std::memcmp(a.payload.data(), cells.data(), a.payload.size()), 0) << q << " " << w.width << "x" << w.height;
+      EXPECT_EQ(std::memcmp(a.payload.data(), cells.data(), a.payload.size()), 0)
+          << q << " " << w.width << "x" << w.height;
     }
   // The negative control: another quantity gives other cells.
   auto output = ask("tile", {{"quantity", "output"}, {"window", {0, 10, 0, 601}}, {"size", {64, 4}}});
@@ -115,7 +127,8 @@ TEST_F(Tile, FailingPlacesAreThoseOfThePyramid) {
   EXPECT_GT(found, 100);
   auto last = pyramid_->next_failing({9, 601}, false);
   ASSERT_TRUE(last);
-  EXPECT_EQ(test::result_of(ask("find", {{"from", {9, 601}}, {"forward", false}}))["place"], json({last->row, last->column}));
+  EXPECT_EQ(test::result_of(ask("find", {{"from", {9, 601}}, {"forward", false}}))["place"],
+            json({last->row, last->column}));
 }
 
 TEST_F(Tile, NumbersAreTheElements) {
@@ -192,8 +205,10 @@ TEST_F(Tile, RefusalsNameTheRule) {
   EXPECT_EQ(rule_of(ask("tensor", {{"what", "z"}})), "what must be x, w, b, y or oracle");
   EXPECT_EQ(rule_of(ask("tensor", {{"what", 5}})), "what must be text");
   EXPECT_EQ(rule_of(ask("tensor", {{"what", "x"}, {"first", "0"}})), "first must be a number");
-  EXPECT_EQ(rule_of(ask("tensor", {{"what", "x"}, {"first", 1801}})), "first must be a whole number between 0 and 1800");
-  EXPECT_EQ(rule_of(ask("tile", {{"result", "0123456789abcdef"}, {"quantity", "output"}, {"window", window}, {"size", size}})),
+  EXPECT_EQ(rule_of(ask("tensor", {{"what", "x"}, {"first", 1801}})),
+            "first must be a whole number between 0 and 1800");
+  EXPECT_EQ(rule_of(ask("tile",
+                        {{"result", "0123456789abcdef"}, {"quantity", "output"}, {"window", window}, {"size", size}})),
             "result is not kept any more: run it again");
   EXPECT_EQ(rule_of(ask("tile", {{"result", 5}})), "result is not kept any more: run it again");
 }
@@ -216,7 +231,8 @@ TEST_F(Tile, ZTheNextRunTakesTheKeptResultsPlace) {
   // A run that gives no output leaves nothing, but does take the place.
   json none = test::run_request("picky", {{"length", 8}});
   EXPECT_EQ(test::result_of(*client_, none)["result"], nullptr);
-  EXPECT_EQ(rule_of(ask("numbers", {{"result", next}, {"window", {0, 1, 0, 1}}})), "result is not kept any more: run it again");
+  EXPECT_EQ(rule_of(ask("numbers", {{"result", next}, {"window", {0, 1, 0, 1}}})),
+            "result is not kept any more: run it again");
 }
 
 }  // namespace

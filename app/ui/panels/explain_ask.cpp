@@ -1,0 +1,56 @@
+#include "app/ui/panels/explain_ask.h"
+
+#include <algorithm>
+
+namespace convscope::ui {
+namespace {
+
+constexpr double long_wait_seconds = 30;
+constexpr int64_t most_taps_tried = 128;  // kernels/verify/explain.h
+
+struct Asked {
+  std::optional<Document> document;
+  ElementIndex at;
+  int deaths = 0;
+  const Traced* traced_before = nullptr;  // what there was then: another element's
+};
+Asked& last() {
+  static Asked a;
+  return a;
+}
+
+template <class T>
+bool same_place(const T& t, const Report& r, ElementIndex at) {
+  return t.j == at.column && t.n * r.document.problem.out_channels + t.co == at.row;
+}
+
+}  // namespace
+
+void ask_explanation(Frame& f, const Report& r, ElementIndex at) {
+  last() = {r.document, at, f.bench.engine().deaths, f.bench.traced()};
+  int64_t channels = r.document.problem.out_channels;
+  f.wish([d = r.document, n = at.row / channels, co = at.row % channels, j = at.column](Workbench& b) {
+    b.want_explanation(d, n, co, j);
+  });
+}
+
+ExplainAsked keep_explained(Frame& f, const Report& r, ElementIndex at) {
+  ExplainAsked out;
+  const Asked& a = last();
+  out.asked = a.document && a.at == at && a.deaths == f.bench.engine().deaths && !needs_run(*a.document, r.document);
+  const Explained* e = f.bench.explanation();
+  if (e && same_place(*e, r, at) && !needs_run(e->document, r.document)) out.explained = e;
+  const Traced* t = f.bench.traced();
+  if (out.asked && t && t != a.traced_before && same_place(*t, r, at)) out.traced = t;
+  // About two runs a tap, and some for bias, channels, weights and batch.
+  out.runs = 2 * static_cast<int>(std::min(r.document.problem.kernel_size, most_taps_tried)) + 6;
+  if (out.asked || f.bench.running()) return out;
+  double seconds = out.runs * r.timing.median_ms.value_or(0) / 1000;
+  if (seconds < long_wait_seconds)
+    ask_explanation(f, r, at);
+  else
+    out.seconds = seconds;
+  return out;
+}
+
+}  // namespace convscope::ui

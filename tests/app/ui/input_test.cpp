@@ -1,0 +1,256 @@
+// Mouse and keys on the real widgets: sliders, numbers that are typed, maps.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/problem/presets.h"
+#include "tests/app/ui/screen.h"
+
+namespace convscope::ui {
+namespace {
+
+// ---- parameters -----------------------------------------------------------------------------------------------------
+
+class Parameters : public testing::Test {
+ protected:
+  Parameters() : a_(test::silent_engine, test::quick_document(), false) {
+    a_->show_only("Problem");
+    a_.screen.frames(*a_, 3);
+    steps_ = undo_steps();
+  }
+  static ImGuiID slider(const char* field) { return test::Screen::id("Problem", {"parameters", field, "##value"}); }
+  ImRect find(ImGuiID id) { return a_.screen.find(*a_, "Problem", id); }
+  // How many undo steps there are; nothing is different afterwards.
+  int undo_steps() {
+    History h = a_->history();
+    int n = 0;
+    while (h.undo()) n++;
+    return n;
+  }
+  test::AppOnScreen a_;
+  int steps_ = 0;
+};
+
+TEST_F(Parameters, ADragIsOneStepOfUndo) {
+  for (const char* field : {"stride", "dilation", "kernel_size", "batch", "length", "padding"}) {
+    ImRect at = find(slider(field));
+    ASSERT_GT(at.GetWidth(), 50) << field;
+    Document before = a_->document();
+    float y = at.GetCenter().y;
+    a_.screen.drag(*a_, {at.Min.x + 8, y}, {at.Max.x - 30, y}, 25);
+    EXPECT_NE(a_->document(), before) << field;
+    EXPECT_EQ(undo_steps(), ++steps_) << field;
+    EXPECT_EQ(test::why_illegal(a_->document()), "");
+    a_->undo();
+    EXPECT_EQ(a_->document(), before) << field;
+    a_->redo();
+  }
+}
+
+TEST_F(Parameters, TwoDragsAreTwoSteps) {
+  ImRect at = find(slider("stride"));
+  float y = at.GetCenter().y;
+  a_.screen.drag(*a_, {at.Min.x + 8, y}, {at.GetCenter().x, y}, 10);
+  int64_t between = a_->document().problem.stride;
+  a_.screen.drag(*a_, {at.GetCenter().x, y}, {at.Max.x - 4, y}, 10);
+  EXPECT_EQ(undo_steps(), steps_ + 2);
+  a_->undo();
+  EXPECT_EQ(a_->document().problem.stride, between);
+}
+
+// A slider never leaves what is legal: its range follows the rules.
+TEST_F(Parameters, SlidersStayLegal) {
+  for (const char* field : {"output_padding", "padding", "stride", "dilation", "kernel_size", "length", "batch"}) {
+    ImRect at = find(slider(field));
+    float y = at.GetCenter().y;
+    for (float to : {at.Max.x + 200, at.Min.x - 200}) {
+      a_.screen.drag(*a_, at.GetCenter(), {to, y}, 12);
+      std::string text = a_.screen.text(*a_);
+      EXPECT_EQ(text.find("The last legal problem stays shown"), std::string::npos) << field;
+      EXPECT_EQ(test::why_illegal(a_->document()), "");
+    }
+  }
+}
+
+TEST_F(Parameters, WhatIsTypedAndIllegalSaysItsRule) {
+  Document before = a_->document();
+  const std::pair<const char*, const char*> typed[] = {{"0", "must be at least 1"}, {"-3", "must be at least 1"}, {"99999999999", "must be at most 2147483647"}, {"9223372036854775807", "must be at most"}};
+  for (auto [number, rule] : typed) {
+    ImRect at = find(slider("stride"));
+    a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, true);
+    a_.screen.click(*a_, at.GetCenter().x, at.GetCenter().y);
+    a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, false);
+    a_.screen.frame(*a_);
+    ASSERT_TRUE(a_.screen.io().WantTextInput);
+    a_.screen.press(*a_, ImGuiMod_Ctrl | ImGuiKey_A);
+    a_.screen.type(*a_, number);
+    a_.screen.press(*a_, ImGuiKey_Enter);
+    std::string text = a_.screen.text(*a_);
+    EXPECT_NE(text.find(rule), std::string::npos) << number;
+    EXPECT_NE(text.find("The last legal problem stays shown"), std::string::npos) << number;
+    EXPECT_EQ(a_->document(), before) << "the last legal one stays";
+  }
+  EXPECT_EQ(undo_steps(), steps_);
+  // Undo takes the draft away.
+  a_->execute({SetSeed{5}});
+  a_->undo();
+  EXPECT_EQ(a_.screen.text(*a_).find("The last legal problem stays shown"), std::string::npos);
+}
+
+TEST_F(Parameters, TypingIsOneStep) {
+  ImGuiID seed = test::Screen::id("Problem", {"inputs", "##seed"});
+  ImGui::ActivateItemByID(seed);
+  a_.screen.frames(*a_, 3);
+  ASSERT_TRUE(a_.screen.io().WantTextInput);
+  a_.screen.press(*a_, ImGuiMod_Ctrl | ImGuiKey_A);
+  a_.screen.type(*a_, "12345");
+  a_.screen.press(*a_, ImGuiKey_Enter);
+  a_.screen.frames(*a_, 2);
+  EXPECT_EQ(a_->document().inputs.seed, 12345u);
+  EXPECT_EQ(undo_steps(), steps_ + 1);
+}
+
+// ---- maps -----------------------------------------------------------------------------------------------------------
+
+class MapInput : public testing::Test {
+ protected:
+  MapInput() : a_("", wrong()) {}
+  void SetUp() override {
+    ASSERT_TRUE(a_.screen.settle(*a_));
+    a_.screen.frames(*a_, 5);
+    map_ = a_.screen.find(*a_, "Maps", test::Screen::id("Maps", {"#0", "map"}), 0.15f);
+    ASSERT_GT(map_.GetWidth(), 100);
+    ASSERT_GT(map_.GetHeight(), 100);
+    e_ = {static_cast<double>(a_->bench().picture()->rows()), static_cast<double>(a_->bench().picture()->columns())};
+  }
+  static Document wrong() {
+    Document d = test::quick_document(200, "S4");
+    d.problem.dilation = 2, d.problem.out_channels = 40;
+    return d;
+  }
+  View now() { return fitted(a_->views().now(), e_); }
+  void expect_inside() {
+    View v = now();
+    EXPECT_TRUE(v.row0 >= 0 && v.column0 >= 0 && v.row1 <= e_.rows + 1e-6 && v.column1 <= e_.columns + 1e-6);
+  }
+  test::AppOnScreen a_;
+  ImRect map_;
+  Extent e_;
+};
+
+TEST_F(MapInput, WheelZoomsAtTheMouse) {
+  ImVec2 at = map_.GetCenter();
+  a_.screen.mouse(at.x, at.y);
+  a_.screen.frames(*a_, 2);
+  View before = now();
+  for (int i = 0; i < 5; i++) a_.screen.wheel(*a_, 1);
+  View after = now();
+  EXPECT_NEAR((before.column1 - before.column0) / (after.column1 - after.column0), std::pow(1.25, 5), 0.01);
+  EXPECT_NEAR((before.row1 - before.row0) / (after.row1 - after.row0), std::pow(1.25, 5), 0.01);
+  EXPECT_NEAR((after.column0 + after.column1) / 2, (before.column0 + before.column1) / 2, 0.02 * e_.columns) << "around the mouse";
+  expect_inside();
+  for (int i = 0; i < 40; i++) a_.screen.wheel(*a_, -1);
+  EXPECT_EQ(now().column1 - now().column0, e_.columns);
+  for (int i = 0; i < 200; i++) a_.screen.wheel(*a_, 1);
+  expect_inside();
+  EXPECT_GE(now().column1 - now().column0, 2 - 1e-9);
+}
+
+TEST_F(MapInput, ShiftZoomsPositionsAndCtrlChannels) {
+  ImVec2 at = map_.GetCenter();
+  a_.screen.mouse(at.x, at.y);
+  a_.screen.frames(*a_, 2);
+  for (auto [modifier, rows] : {std::pair{ImGuiMod_Shift, false}, std::pair{ImGuiMod_Ctrl, true}}) {
+    View before = now();
+    a_.screen.io().AddKeyEvent(modifier, true);
+    a_.screen.wheel(*a_, 1);
+    a_.screen.io().AddKeyEvent(modifier, false);
+    a_.screen.frame(*a_);
+    View after = now();
+    EXPECT_EQ(after.row1 - after.row0 < before.row1 - before.row0 - 1e-9, rows);
+    EXPECT_EQ(after.column1 - after.column0 < before.column1 - before.column0 - 1e-9, !rows);
+  }
+}
+
+TEST_F(MapInput, DragMoves) {
+  ImVec2 at = map_.GetCenter();
+  a_.screen.mouse(at.x, at.y);
+  a_.screen.frames(*a_, 2);
+  for (int i = 0; i < 6; i++) a_.screen.wheel(*a_, 1);
+  View before = now();
+  double per_pixel = (before.column1 - before.column0) / static_cast<double>(map_.GetWidth());
+  a_.screen.drag(*a_, at, {at.x - 40, at.y - 20}, 8);
+  View after = now();
+  EXPECT_NEAR(after.column0 - before.column0, 40 * per_pixel, 0.15 * 40 * per_pixel) << "what is under the mouse stays under it";
+  EXPECT_GT(after.row0, before.row0);
+  EXPECT_NEAR(after.column1 - after.column0, before.column1 - before.column0, 1e-6);
+  EXPECT_FALSE(a_->views().now().selected) << "a drag is no click";
+  expect_inside();
+  a_.screen.drag(*a_, at, {at.x + 5000, at.y + 5000}, 8);
+  EXPECT_EQ(now().column0, 0);
+  expect_inside();
+}
+
+TEST_F(MapInput, ClickSelects) {
+  ImVec2 at{map_.Min.x + map_.GetWidth() * 0.25f, map_.Min.y + map_.GetHeight() * 0.75f};
+  a_.screen.click(*a_, at.x, at.y);
+  a_.screen.frame(*a_);
+  auto selected = a_->views().now().selected;
+  ASSERT_TRUE(selected);
+  EXPECT_NEAR(static_cast<double>(selected->column), 0.25 * e_.columns, 0.03 * e_.columns);
+  EXPECT_NEAR(static_cast<double>(selected->row), 0.75 * e_.rows, 0.05 * e_.rows);
+  // … and is explained.
+  ASSERT_TRUE(a_.screen.settle(*a_));
+  ASSERT_TRUE(a_->bench().explanation());
+  EXPECT_EQ(a_->bench().explanation()->j, selected->column);
+  EXPECT_EQ(a_->bench().explanation()->co, selected->row);
+}
+
+TEST_F(MapInput, DoubleClickZoomsToTheNumber) {
+  ImVec2 at = map_.GetCenter();
+  a_.screen.click(*a_, at.x, at.y);
+  a_.screen.button(true);
+  a_.screen.frame(*a_);
+  a_.screen.button(false);
+  a_.screen.frames(*a_, 2);
+  EXPECT_LT(now().column1 - now().column0, 0.2 * e_.columns);
+  ASSERT_TRUE(a_.screen.settle(*a_));
+  EXPECT_TRUE(a_->bench().numbers()) << "the numbers in the cells are there";
+  a_->view_back();
+  a_->view_back();
+  EXPECT_EQ(now().column1 - now().column0, e_.columns);
+}
+
+TEST_F(MapInput, HoverReadsTheElement) {
+  ImVec2 at = map_.GetCenter();
+  a_.screen.mouse(at.x, at.y);
+  ASSERT_TRUE(a_.screen.settle(*a_));
+  ASSERT_TRUE(a_->bench().hover());
+  std::string text = a_.screen.text(*a_);
+  EXPECT_NE(text.find("|e|/bound"), std::string::npos);
+}
+
+// A problem of another shape: what was looked at is elsewhere.
+TEST_F(MapInput, AnotherShapeShowsEverything) {
+  a_->apply(SetView{focused({}, e_, {30, 300}, 4, 4), true});
+  Document d = wrong();
+  d.problem.length = 20, d.problem.out_channels = 3;
+  a_->execute({ReplaceDocument{d, ""}});
+  EXPECT_TRUE(a_->views().now().whole());
+  EXPECT_FALSE(a_->views().now().selected);
+  ASSERT_TRUE(a_.screen.settle(*a_));
+  a_->undo();
+  ASSERT_TRUE(a_.screen.settle(*a_));
+  EXPECT_EQ(a_->bench().picture()->rows(), 40);
+}
+
+TEST_F(MapInput, CopiesWhatIsShown) {
+  a_->apply(SetView{focused({}, e_, {5, 60}, 4, 4), true});
+  ASSERT_TRUE(a_.screen.settle(*a_));
+  a_.screen.press(*a_, ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_C);
+  EXPECT_TRUE(a_.screen.clipboard.starts_with("n,co,j,output,reference,error,error_over_bound\n")) << a_.screen.clipboard.substr(0, 200);
+  EXPECT_NE(a_.screen.clipboard.find("\n0,5,60,"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace convscope::ui

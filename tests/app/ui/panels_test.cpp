@@ -1,0 +1,286 @@
+// Every panel alone, in every size, scale and theme, whatever there is to show.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "app/ui/actions.h"
+#include "app/ui/widgets.h"
+#include "tests/app/model/benches.h"
+#include "tests/app/ui/screen.h"
+
+namespace convscope::ui {
+namespace {
+
+struct Size {
+  float width, height;
+};
+constexpr Size sizes[] = {{1600, 1000}, {1366, 768}, {300, 400}};
+
+// Draws all panels in all sizes, scales and themes; Screen looks at what is drawn.
+void draw_all(test::AppOnScreen& a) {
+  for (bool light : {false, true}) {
+    Settings s = a->settings();
+    s.theme = light ? Settings::Theme::light : Settings::Theme::dark;
+    a->apply(SetSettings{s});
+    for (float scale : {0.75f, 1.0f, 2.0f}) {
+      a.screen.scale = scale;
+      for (Size size : sizes) {
+        a.screen.resize(size.width, size.height);
+        for (const auto& p : panels()) {
+          a->show_only(p.title);
+          for (int i = 0; i < 5; i++) {
+            // Somewhere over it, where its tooltips are.
+            a.screen.mouse(size.width * (0.15f + 0.17f * static_cast<float>(i)), size.height * (0.2f + 0.15f * static_cast<float>(i)));
+            a.screen.frame(*a, 0.2);
+          }
+          ASSERT_GT(ImGui::GetDrawData()->TotalVtxCount, 0) << p.title;
+          ASSERT_TRUE(a.screen.errors.empty()) << p.title << ": " << a.screen.errors.front();
+        }
+      }
+    }
+  }
+  a.screen.scale = 1;
+  a.screen.resize(1600, 1000);
+}
+
+std::string text_of(test::AppOnScreen& a, const char* panel) {
+  a->show_only(panel);
+  a.screen.frames(*a, 3);
+  return a.screen.text(*a);
+}
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+Document wrong() {
+  Document d = test::quick_document(60, "S4");
+  d.problem.dilation = 2;
+  return d;
+}
+
+TEST(Panels, TitlesAreUnique) {
+  std::set<std::string> titles;
+  for (const auto& p : panels()) {
+    EXPECT_TRUE(titles.insert(p.title).second);
+    EXPECT_STRNE(p.about, "");
+  }
+}
+
+TEST(Panels, OneThatIsNotThere) {
+  test::AppOnScreen a(test::silent_engine);
+  EXPECT_NE(test::error_of<InputError>([&] { a->show_only("Map"); }).find("panel Map is not a panel: Problem, Kernels, Maps"), std::string::npos);
+}
+
+TEST(Panels, WithNoResult) {
+  test::AppOnScreen a(test::silent_engine);
+  draw_all(a);
+  EXPECT_EQ(a->bench().report(), nullptr);
+  // What is empty says what to wait for.
+  EXPECT_TRUE(holds(text_of(a, "Maps"), "Computing the first picture"));
+  EXPECT_TRUE(holds(text_of(a, "Kernels"), "No kernels yet"));
+}
+
+TEST(Panels, WithNoEngine) {
+  test::AppOnScreen a("/nothing/here");
+  ASSERT_TRUE(a.screen.settle(*a));
+  draw_all(a);
+  EXPECT_TRUE(holds(text_of(a, "Verdict"), "its command must start `convscope engine`"));
+  EXPECT_TRUE(holds(text_of(a, "Log"), "the engine does not start"));
+}
+
+// The engine is stopped when its first pictures have come and its verdict has not.
+TEST(Panels, WithAPartialResult) {
+  Document d = wrong();
+  d.problem.length = 20000;
+  test::AppOnScreen a(test::full_engine(), d);
+  bool partial = false;
+  for (int i = 0; i < 20 && !partial; i++) {
+    a->run();
+    partial = a.screen.until(*a, [&] {
+      auto r = a->bench().report();
+      return r && !r->final && r->document == d;
+    }, 3);
+  }
+  ASSERT_TRUE(partial);
+  pid_t engine = a->bench().engine_pid();
+  kill(engine, SIGSTOP);
+  draw_all(a);
+  if (auto r = a->bench().report(); r && !r->final) {
+    EXPECT_TRUE(a->bench().running());
+    EXPECT_TRUE(holds(text_of(a, "Maps"), "S4 (kernel)"));
+  }
+  kill(engine, SIGCONT);
+  ASSERT_TRUE(a.screen.settle(*a));
+}
+
+TEST(Panels, WithAFinalResult) {
+  test::AppOnScreen a("", wrong());
+  ASSERT_TRUE(a.screen.settle(*a));
+  View v = a->views().now();
+  auto first = a->bench().report()->first_failing;
+  ASSERT_TRUE(first);
+  v.selected = ElementIndex{first->co, first->j};
+  v.show_classes = true;
+  a->apply(SetView{v, true});
+  for (const char* panel : {"Explain", "Error statistics", "Source", "Lines", "Maps"}) {
+    a->show_only(panel);
+    ASSERT_TRUE(a.screen.settle(*a)) << panel;
+  }
+  draw_all(a);
+  EXPECT_TRUE(holds(text_of(a, "Verdict"), a->bench().report()->sentence));
+  EXPECT_TRUE(holds(text_of(a, "Source"), "kernels/specimens/s4.cu"));
+  EXPECT_TRUE(holds(text_of(a, "Maps"), grouped(*a->bench().report()->failing)));
+  EXPECT_TRUE(holds(text_of(a, "Kernels"), "polyphase"));
+  EXPECT_TRUE(holds(text_of(a, "Problem"), "Lout"));
+}
+
+TEST(Panels, WithACrashedOne) {
+  Document healthy = test::quick_document(64, "healthy");
+  healthy.problem = {};
+  healthy.problem.length = 64;
+  test::AppOnScreen a(test::test_engine_with("CONVSCOPE_LIBDNNL=none"), healthy);
+  ASSERT_TRUE(a.screen.settle(*a));
+  a->execute({SetKernel{"wild_write"}});
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().report()->status == "crashed"; }));
+  ASSERT_TRUE(a.screen.settle(*a));
+  draw_all(a);
+  EXPECT_TRUE(holds(text_of(a, "Verdict"), "crashed"));
+  EXPECT_TRUE(holds(text_of(a, "Maps"), "healthy (kernel)")) << "the last good picture stays";
+  EXPECT_TRUE(holds(text_of(a, "Maps"), "stale: this is the picture of kernel wild_write → healthy"));
+}
+
+// A result that is all NaN, one that was never written, and one of a single element.
+TEST(Panels, WithOddResults) {
+  test::AppOnScreen a("", test::quick_document());
+  Document one = test::quick_document(1);
+  one.problem = {};
+  one.problem.length = 1;
+  Document zeros = test::quick_document(9);
+  zeros.problem.stride = 7;
+  Document wide = test::quick_document(12);
+  wide.inputs.x = {InputKind::wide, {}, {}};
+  Document f64 = test::quick_document(12);
+  f64.problem.dtype = DType::f64;
+  for (const Document& d : {one, zeros, wide, f64}) {
+    a->execute({ReplaceDocument{d, ""}});
+    ASSERT_TRUE(a.screen.settle(*a));
+    ASSERT_EQ(a->bench().report()->status, "right") << a->bench().report()->sentence;
+    for (Size size : sizes) {
+      a.screen.resize(size.width, size.height);
+      for (const auto& p : panels()) {
+        a->show_only(p.title);
+        a.screen.frames(*a, 3);
+      }
+    }
+  }
+}
+
+// ---- the whole window -----------------------------------------------------------------------------------------------
+
+TEST(Window, DrawsInEverySize) {
+  test::AppOnScreen a("", wrong());
+  ASSERT_TRUE(a.screen.settle(*a));
+  for (Size size : {Size{1600, 1000}, Size{1366, 768}, Size{1000, 700}, Size{300, 400}, Size{200, 150}, Size{3840, 2160}, Size{1600, 1000}})
+    for (float scale : {0.75f, 1.0f, 2.0f}) {
+      a.screen.scale = scale;
+      a.screen.resize(size.width, size.height);
+      a.screen.frames(*a, 4);
+      ASSERT_TRUE(a.screen.errors.empty()) << a.screen.errors.front();
+    }
+}
+
+TEST(Window, EveryActionThatIsEnabledCanBeRun) {
+  test::AppOnScreen a("", wrong());
+  ASSERT_TRUE(a.screen.settle(*a));
+  for (const auto& action : actions()) {
+    if (std::string(action.id) == "quit" || !action.enabled(*a)) continue;
+    a->apply(RunAction{action.id});
+    a.screen.frames(*a, 3);
+    // What it has opened is closed again.
+    for (int i = 0; i < 2; i++) a.screen.press(*a, ImGuiKey_Escape);
+    ASSERT_EQ(test::why_illegal(a->document()), "") << action.id;
+    ASSERT_TRUE(a.screen.errors.empty()) << action.id << ": " << a.screen.errors.front();
+  }
+  EXPECT_TRUE(a.screen.settle(*a));
+}
+
+TEST(Window, NothingMovesWhenNothingChanges) {
+  test::AppOnScreen a("", wrong());
+  ASSERT_TRUE(a.screen.settle(*a));
+  a.screen.mouse(-100, -100);
+  a.screen.frames(*a, 20);
+  ASSERT_TRUE(a.screen.settle(*a));
+  EXPECT_EQ(a->toast(), "");
+  EXPECT_TRUE(std::isinf(a->next_frame_in())) << a->next_frame_in();
+  // No wish is sent again, either.
+  int busy = 0;
+  for (int i = 0; i < 50; i++) {
+    a.screen.frame(*a);
+    busy += a->bench().waiting();
+  }
+  EXPECT_EQ(busy, 0);
+}
+
+// What a dead engine cannot answer is not asked at every frame.
+TEST(Window, IsCalmBehindADeadEngine) {
+  test::AppOnScreen a(test::silent_engine);
+  a.screen.frames(*a, 10);
+  int before = a->bench().waiting();
+  a.screen.frames(*a, 30);
+  EXPECT_EQ(a->bench().waiting(), before);
+}
+
+TEST(Window, SettingsComeBack) {
+  test::ScratchFolder folder;
+  std::string layout;
+  for (int round = 0; round < 2; round++) {
+    test::Screen screen;
+    AppOptions options;
+    options.engine.command = test::silent_engine;
+    options.settings_file = folder.path("settings.json");
+    App app(std::move(options));
+    screen.frames(app, 5);
+    if (round == 0) {
+      app.apply(RunAction{"theme"});
+      app.apply(RunAction{"larger"});
+      screen.frames(app, 2);
+    } else {
+      EXPECT_EQ(app.settings().theme, Settings::Theme::light);
+      EXPECT_NEAR(app.settings().scale, 1.1, 1e-9);
+      EXPECT_NE(app.settings().layout, "");
+    }
+  }
+}
+
+// A file of settings that somebody has spoilt does not keep the window from drawing.
+TEST(Window, AnySettingsFile) {
+  test::ScratchFolder folder;
+  std::string good;
+  {
+    test::Screen screen;
+    AppOptions options;
+    options.engine.command = test::silent_engine;
+    options.settings_file = folder.path("settings.json");
+    App app(std::move(options));
+    screen.frames(app, 5);
+  }
+  good = [&] {
+    auto bytes = test::file_bytes(folder.path("settings.json"));
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }();
+  test::Random r(4);
+  for (int i = 0; i < 20; i++) {
+    std::string text = good;
+    for (int64_t n = test::between(r, 0, 12); n > 0; n--) text[r() % text.size()] = static_cast<char>(' ' + r() % 95);
+    std::string file = folder.write("spoilt" + std::to_string(i) + ".json", text.data(), text.size());
+    test::Screen screen;
+    AppOptions options;
+    options.engine.command = test::silent_engine;
+    options.settings_file = file;
+    App app(std::move(options));
+    screen.frames(app, 4);
+    EXPECT_TRUE(screen.errors.empty()) << screen.errors.front() << text;
+  }
+}
+
+}  // namespace
+}  // namespace convscope::ui

@@ -211,6 +211,7 @@ void draw_kernels(Frame& f) {
     ImGui::PopStyleColor();
     dim_text(f.theme, "not a kernel of the engine's list");
   }
+  ImGui::PushStyleVarY(ImGuiStyleVar_ItemSpacing, f.theme.em * 0.2f);
   for (const auto& g : groups) {
     bool begun = false;
     float names = 0;  // the column of this group's names
@@ -228,6 +229,7 @@ void draw_kernels(Frame& f) {
       kernel_row(f, all[i], i, names);
     }
   }
+  ImGui::PopStyleVar();
   compare_with(f);
 }
 

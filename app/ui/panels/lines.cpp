@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "app/ui/panels/flow.h"
-#include "app/ui/panels/lines_series.h"
+#include "app/ui/panels/lines_strokes.h"
 #include "app/ui/panels/map_view.h"
 #include "app/ui/panels/plots.h"
 #include "app/ui/widgets.h"
@@ -16,7 +16,6 @@ namespace convscope::ui {
 namespace {
 
 constexpr int most_channels = 8, most_cells = 2048;
-constexpr int with_markers = 100;      // points; with more, markers would hide the line
 constexpr double gesture_pause = 0.7;  // seconds: wheel steps closer than this are one place for back and forward
 
 enum Curve { kernel, reference, error, curves };
@@ -36,41 +35,6 @@ struct State {
   double changed_at = -1;
 };
 
-// ---- one curve -----------------------------------------------------------------------------------------------------
-
-struct Stroke {
-  ImVec4 colour;
-  float weight;
-  ImPlotMarker marker;
-  float marker_size;
-};
-
-void plot(const Series& s, int row, const char* label, const Stroke& stroke) {
-  if (s.serial == 0 || row >= s.height) return;
-  const double *low = s.low.data() + s.at(row, 0), *high = s.high.data() + s.at(row, 0);
-  ImPlotSpec line = plots::line(stroke.colour, stroke.weight);
-  line.Flags = ImPlotItemFlags_NoLegend;
-  if (s.exact()) {
-    if (s.width < with_markers) {
-      line.Marker = stroke.marker, line.MarkerSize = stroke.marker_size;
-      line.MarkerLineColor = line.MarkerFillColor = stroke.colour;
-    }
-    ImPlot::PlotLine(label, s.x.data(), high, s.width, line);
-    return;
-  }
-  ImPlotSpec fill = plots::fill(stroke.colour, 0.28f);
-  fill.Flags = ImPlotItemFlags_NoLegend;
-  ImPlot::PlotShaded(label, s.x.data(), low, high, s.width, fill);
-  line.LineWeight = std::max(1.0f, stroke.weight * 0.6f);
-  ImPlot::PlotLine(label, s.x.data(), high, s.width, line);
-  ImPlot::PlotLine(label, s.x.data(), low, s.width, line);
-}
-
-int position_label(double value, char* out, int size, void*) {
-  if (value != std::floor(value)) return std::snprintf(out, static_cast<size_t>(size), "%g", value);
-  return std::snprintf(out, static_cast<size_t>(size), "%s", grouped(static_cast<int64_t>(value)).c_str());
-}
-
 void axes(State& s, const Extent& e, const char* y_label, bool last) {
   ImPlotAxisFlags x = plots::axis | ImPlotAxisFlags_NoInitialFit | (last ? 0 : ImPlotAxisFlags_NoTickLabels);
   ImPlot::SetupAxes(last ? "position j" : nullptr, y_label, x, plots::axis | ImPlotAxisFlags_AutoFit);
@@ -78,39 +42,6 @@ void axes(State& s, const Extent& e, const char* y_label, bool last) {
   ImPlot::SetupAxisLimitsConstraints(ImAxis_X1, -0.5, e.columns - 0.5);
   ImPlot::SetupAxisZoomConstraints(ImAxis_X1, std::min(2.0, e.columns), e.columns);
   ImPlot::SetupAxisFormat(ImAxis_X1, position_label);
-}
-
-// Where elements fail, and above that where nothing was written, along the lower edge.
-void ticks(const Theme& t, const Series& s, int row) {
-  if (s.serial == 0 || row >= s.height) return;
-  float em = ImGui::GetFontSize(), h = em * 0.35f;
-  ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
-  ImDrawList* draw = ImPlot::GetPlotDrawList();
-  ImPlot::PushPlotClipRect();
-  auto lane = [&](const std::vector<Stretch>& spans, float bottom, ImU32 colour, bool hatched) {
-    float done = at.x - 2;  // pixels that are drawn already
-    for (const auto& span : spans) {
-      float a = ImPlot::PlotToPixels(span.from, 0).x, b = std::max(ImPlot::PlotToPixels(span.to, 0).x, a + 1.5f);
-      if (b < at.x || a > at.x + size.x || b <= done) continue;
-      done = b;
-      if (!hatched) {
-        draw->AddRectFilled({a, bottom - h}, {b, bottom}, colour);
-        continue;
-      }
-      draw->AddRect({a, bottom - h}, {b, bottom}, colour);
-      for (float x = a; x < b; x += h) draw->AddLine({x, bottom}, {std::min(x + h, b), bottom - h}, colour);
-    }
-  };
-  lane(s.failing[static_cast<size_t>(row)], at.y + size.y, packed(t.wrong), false);
-  lane(s.unwritten[static_cast<size_t>(row)], at.y + size.y - h * 1.3f, packed(t.warning), true);
-  ImPlot::PopPlotClipRect();
-}
-
-void vertical(const char* id, double x, const ImVec4& colour, float weight) {
-  if (!std::isfinite(x)) return;
-  ImPlotSpec spec = plots::line(colour, weight);
-  spec.Flags = ImPlotItemFlags_NoFit | ImPlotItemFlags_NoLegend;
-  ImPlot::PlotInfLines(id, &x, 1, spec);
 }
 
 // ---- reading values off --------------------------------------------------------------------------------------------
@@ -152,8 +83,6 @@ void read_out(Frame& f, const State& s, int row, double position, bool errors_on
       ImGui::TextColored(t.warning, "%s", first == last ? "never written" : "some never written");
   }
   ImGui::PopFont();
-  ImGui::TextDisabled(
-      "click: select   wheel: zoom   drag: move\nright drag: zoom to a range   double click: everything");
   ImGui::EndTooltip();
 }
 
@@ -235,6 +164,12 @@ void legend(Frame& f, State& s) {
     draw->AddText({at.x + sample + em * 0.4f, at.y}, packed(on ? t.text : t.dim, on ? 1 : 0.6f), e.text);
     tooltip(t, e.about);
   }
+  beside_if_fits(em * 4);
+  ImGui::TextColored(t.dim, "mouse");
+  tooltip(
+      t,
+      "click: select an element\nwheel: zoom\ndrag: move\nright drag: zoom to a range\ndouble click: all positions\n"
+      "right click: copy values");
 }
 
 // What a person did with the axes becomes the view's columns.
@@ -288,13 +223,20 @@ void draw_lines(Frame& f) {
   int hover_row = -1;
   bool whole = false;
   auto common = [&](int row) {
-    double selected = s.selected ? static_cast<double>(s.selected->column) : std::numeric_limits<double>::quiet_NaN();
-    if (s.selected && (row < 0 || s.selected->row == s.row + row))
-      vertical("##selected", selected, t.accent, em * 0.1f);
-    vertical("##hover", s.hover, t.dim, 1);
+    if (s.selected && (row < 0 || s.selected->row == s.row + row)) {
+      auto j = static_cast<double>(s.selected->column);
+      plot_vertical("##selected", j, {t.text.x, t.text.y, t.text.z, 0.5f}, em * 0.08f);
+      ImVec2 tip = ImPlot::PlotToPixels(j, 0);
+      tip.y = ImPlot::GetPlotPos().y + em * 0.55f;
+      ImPlot::PushPlotClipRect();
+      ImPlot::GetPlotDrawList()->AddTriangleFilled({tip.x - em * 0.35f, tip.y - em * 0.55f},
+                                                   {tip.x + em * 0.35f, tip.y - em * 0.55f}, tip, packed(t.accent));
+      ImPlot::PopPlotClipRect();
+    }
+    plot_vertical("##hover", s.hover, t.dim, 1);
     ImPlotPoint at;
     if (!plots::pointed(at)) return;
-    hover = at.x, hover_row = row;
+    hover = s.series[kernel].exact() ? std::round(at.x) : at.x, hover_row = row;
     const ImGuiIO& io = ImGui::GetIO();
     if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) whole = true;
     bool still = io.MouseDragMaxDistanceSqr[0] < io.MouseDragThreshold * io.MouseDragThreshold;
@@ -307,6 +249,7 @@ void draw_lines(Frame& f) {
   };
   constexpr ImPlotFlags flags =
       ImPlotFlags_NoTitle | ImPlotFlags_NoLegend | ImPlotFlags_NoMouseText | ImPlotFlags_NoMenus;
+  ImPlot::PushStyleVar(ImPlotStyleVar_FitPadding, ImVec2(0, 0.12f));
   ImGui::BeginGroup();
   if (ImPlot::BeginAlignedPlots("lines")) {
     for (int row = 0; row < s.channels; row++) {
@@ -316,9 +259,9 @@ void draw_lines(Frame& f) {
         std::string label = s.channels == 1 ? "value" : fmt::format("co {}", at % channels);
         axes(s, e, label.c_str(), false);
         if (s.shown[1])
-          plot(s.series[reference], row, "reference", {t.reference, em * 0.2f, ImPlotMarker_Circle, em * 0.3f});
-        if (s.shown[0]) plot(s.series[kernel], row, "kernel", {t.kernel, em * 0.1f, ImPlotMarker_Circle, em * 0.16f});
-        ticks(t, s.series[kernel], row);
+          plot_series(s.series[reference], row, "reference", {t.reference, em * 0.2f, -em * 0.3f, 0.5f, 0.7f});
+        if (s.shown[0]) plot_series(s.series[kernel], row, "kernel", {t.kernel, em * 0.1f, em * 0.16f, 0.25f, 1});
+        plot_marks(t, s.series[kernel], row);
         common(row);
         s.pixels = ImPlot::GetPlotSize().x;
         ImPlot::EndPlot();
@@ -335,17 +278,17 @@ void draw_lines(Frame& f) {
         ImVec4 c = t.text;
         c.w = s.channels == 1 ? 1 : 1 - 0.65f * static_cast<float>(row) / static_cast<float>(s.channels - 1);
         ImGui::PushID(row);
-        plot(s.series[error], row, fmt::format("error##{}", row).c_str(),
-             {c, em * 0.1f, ImPlotMarker_Circle, em * 0.16f});
+        plot_series(s.series[error], row, "error", {c, em * 0.1f, em * 0.16f, 0.25f, 0.8f});
         ImGui::PopID();
       }
-      if (s.channels == 1) ticks(t, s.series[error], 0);
+      if (s.channels == 1) plot_marks(t, s.series[error], 0);
       common(-1);
       ImPlot::EndPlot();
     }
     ImPlot::EndAlignedPlots();
   }
   ImGui::EndGroup();
+  ImPlot::PopStyleVar();
   const ImGuiIO& io = ImGui::GetIO();
   bool dragged = io.MouseDragMaxDistanceSqr[1] >= io.MouseDragThreshold * io.MouseDragThreshold;
   if (!(ImGui::IsMouseReleased(ImGuiMouseButton_Right) && dragged))

@@ -133,6 +133,12 @@ FAULTY_ENTRY(ghost_taps) {
   y[e.id] = sum;
 }
 
+// Right where the sum is positive.
+FAULTY_ENTRY(cuts_negatives) {
+  auto e = element_of_thread(c);
+  if (e.inside) y[e.id] = fmax(right_sum(c, e, x, w, b), 0.0f);
+}
+
 #ifndef __CUDACC__
 FAULTY_KERNEL(faultless, "right")
 FAULTY_KERNEL(drops_a_tap, "wrong: channel 2 lacks a product")
@@ -151,4 +157,5 @@ FAULTY_KERNEL(transposed_weights, "wrong: weights as [Cout, Cin, K]")
 FAULTY_KERNEL(first_group_only, "wrong: every group reads the first one's inputs")
 FAULTY_KERNEL(first_sequence_only, "wrong: every sequence reads the first one's inputs")
 FAULTY_KERNEL(ghost_taps, "wrong: no divisibility test")
+FAULTY_KERNEL(cuts_negatives, "wrong: nothing below zero")
 #endif

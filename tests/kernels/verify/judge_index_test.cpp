@@ -207,6 +207,21 @@ TEST(JudgeIndex, InputsThatHideTheFault) {
   EXPECT_EQ(judged("faultless", general, spec).verdict.status, Status::right);
 }
 
+// A single element is right by accident half of the time: few elements are looked at several times.
+TEST(JudgeIndex, FewElementsAreNotRightByAccident) {
+  auto spec = test::quick();
+  spec.inputs.x.kind = InputKind::ones, spec.inputs.w.kind = InputKind::ones;
+  int found = 0, problems = 24;
+  for (int64_t channels = 1; channels <= problems; channels++) {
+    ConvProblem p{.in_channels = channels, .out_channels = 1, .kernel_size = 1, .length = 1};
+    auto r = judged("cuts_negatives", p, spec);
+    EXPECT_EQ(r.error.failing, 0) << "nothing shows on ones";
+    found += r.exact->failing > 0;
+    EXPECT_EQ(judged("faultless", p, spec).verdict.status, Status::right);
+  }
+  EXPECT_GE(found, problems * 5 / 6) << "one look finds a half, four find 15 of 16";
+}
+
 // A gate is shown and does not decide, in either direction.
 TEST(JudgeIndex, GatesDoNotDecide) {
   auto spec = test::quick();

@@ -243,8 +243,9 @@ void draw_explain(Frame& f) {
                 "The kernel is run on one-hot inputs, twice for each tap.");
     return;
   }
-  if (s.explained != e || s.words.place.empty()) {
+  if (s.explained != e || s.words.place.empty() || s.words.got != value_text(e->got)) {
     s.explained = e;
+    s.traced = nullptr;
     s.words = words_of(*e);
     s.table = {};
     s.step = -1, s.playing = false, s.follow = true;
@@ -260,7 +261,7 @@ void draw_explain(Frame& f) {
     ImGui::PushStyleVar(ImGuiStyleVar_Alpha, ImGui::GetStyle().Alpha * 0.55f);
   }
   header(f, s);
-  for (const auto& n : e->notes) coloured(t.wrong, "It " + n + ".");
+  for (const auto& n : s.words.notes) coloured(t.wrong, n);
   ImGui::Spacing();
   int steps = s.direction == Direction::gather
                   ? static_cast<int>(s.words.taps.size())

@@ -11,7 +11,8 @@ constexpr int64_t most_taps_tried = 128;  // kernels/verify/explain.h
 struct Asked {
   std::optional<Document> document;
   ElementIndex at;
-  int deaths = 0;
+  const Workbench* bench = nullptr;
+  uint64_t serial = 0;                    // of the picture
   const Traced* traced_before = nullptr;  // what there was then: another element's
 };
 Asked& last() {
@@ -27,7 +28,7 @@ bool same_place(const T& t, const Report& r, ElementIndex at) {
 }  // namespace
 
 void ask_explanation(Frame& f, const Report& r, ElementIndex at) {
-  last() = {r.document, at, f.bench.engine().deaths, f.bench.traced()};
+  last() = {r.document, at, &f.bench, r.serial, f.bench.traced()};
   int64_t channels = r.document.problem.out_channels;
   f.wish([d = r.document, n = at.row / channels, co = at.row % channels, j = at.column](Workbench& b) {
     b.want_explanation(d, n, co, j);
@@ -37,7 +38,9 @@ void ask_explanation(Frame& f, const Report& r, ElementIndex at) {
 ExplainAsked keep_explained(Frame& f, const Report& r, ElementIndex at) {
   ExplainAsked out;
   const Asked& a = last();
-  out.asked = a.document && a.at == at && a.deaths == f.bench.engine().deaths && !needs_run(*a.document, r.document);
+  // A crash does not ask again by itself: it would crash again.
+  out.asked =
+      a.document && a.at == at && a.bench == &f.bench && r.serial >= a.serial && !needs_run(*a.document, r.document);
   const Explained* e = f.bench.explanation();
   if (e && same_place(*e, r, at) && !needs_run(e->document, r.document)) out.explained = e;
   const Traced* t = f.bench.traced();

@@ -1,7 +1,7 @@
 #include "app/ui/panels/explain_words.h"
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -73,7 +73,12 @@ ExplainWords words_of(const Explained& e) {
   w.forward = fmt::format("j = i·s − p + k·d = i·{} − {} + k·{}", p.stride, p.padding, p.dilation);
   w.inverse = fmt::format("i = (j + p − k·d)/s = ({} + {} − k·{})/{}", e.j, p.padding, p.dilation, p.stride);
   w.sentence = sentence_of(e);
-  for (const auto& n : e.notes) w.differs |= !n.empty();
+  for (const auto& n : e.notes) {
+    if (n.empty()) continue;
+    w.differs = true;
+    w.notes.push_back(
+        fmt::format("{}{}.", static_cast<char>(std::toupper(static_cast<unsigned char>(n[0]))), n.substr(1)));
+  }
   std::optional<double> reads = e.read_total;
   for (const auto& t : e.taps) {
     w.differs |= tap_differs(tap_state(t));

@@ -21,6 +21,7 @@ struct ExplainWords {
   uint64_t serial = 0;  // a new one for each explanation
   std::string place, got, expected, error, sentence, forward, inverse, expected_total, kernel_total, check;
   std::string bias_name, bias, kernel_bias;  // bias: "" when there is none
+  std::vector<std::string> notes;            // as sentences
   std::vector<int> order;                    // of taps: those worth showing
   std::vector<TapWords> taps;                // in that order
   size_t idle = 0;                           // how many were left out: no tap, and none taken

@@ -5,6 +5,7 @@
 #include <imgui.h>
 #include <implot.h>
 #include <limits>
+#include <utility>
 
 #include "app/ui/panels/flow.h"
 #include "app/ui/panels/lines_strokes.h"
@@ -212,7 +213,7 @@ void draw_lines(Frame& f) {
     TileWish wish = tile_wish(r->key, quantities[c], v, e, cells, most_channels, Paint{});
     f.wish([map = maps[c], wish](Workbench& b) { b.want_tile(map, wish); });
     const MapTile* tile = f.bench.tile(maps[c]);
-    if (tile && tile->serial != s.series[c].serial) take(s.series[c], *tile);
+    if (tile && !s.series[c].of(*tile)) take(s.series[c], *tile);
   }
 
   ImVec2 room = ImGui::GetContentRegionAvail();
@@ -250,6 +251,8 @@ void draw_lines(Frame& f) {
   constexpr ImPlotFlags flags =
       ImPlotFlags_NoTitle | ImPlotFlags_NoLegend | ImPlotFlags_NoMouseText | ImPlotFlags_NoMenus;
   ImPlot::PushStyleVar(ImPlotStyleVar_FitPadding, ImVec2(0, 0.12f));
+  // A double click shows all positions; ImPlot's own would fit the axis to what is loaded.
+  ImGuiMouseButton fit = std::exchange(ImPlot::GetInputMap().Fit, ImGuiMouseButton_COUNT - 1);
   ImGui::BeginGroup();
   if (ImPlot::BeginAlignedPlots("lines")) {
     for (int row = 0; row < s.channels; row++) {
@@ -289,6 +292,7 @@ void draw_lines(Frame& f) {
   }
   ImGui::EndGroup();
   ImPlot::PopStyleVar();
+  ImPlot::GetInputMap().Fit = fit;
   const ImGuiIO& io = ImGui::GetIO();
   bool dragged = io.MouseDragMaxDistanceSqr[1] >= io.MouseDragThreshold * io.MouseDragThreshold;
   if (!(ImGui::IsMouseReleased(ImGuiMouseButton_Right) && dragged))

@@ -9,7 +9,7 @@
 namespace convscope::ui {
 
 void take(Series& s, const MapTile& t) {
-  s.serial = t.serial;
+  s.serial = t.serial, s.latency = t.latency_ms;
   s.width = t.width, s.height = t.height;
   s.step = (t.column1 - t.column0) / t.width;
   s.column0 = t.column0;

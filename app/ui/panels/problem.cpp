@@ -4,6 +4,7 @@
 #include <misc/cpp/imgui_stdlib.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "app/ui/widgets.h"
 #include "kernels/problem/counts.h"
@@ -49,9 +50,10 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   if (wrong && f.draft.problem) tooltip(f.theme, f.draft.rule);
   ImGui::SameLine(0, em * 0.25f);
   ImGui::PushItemFlag(ImGuiItemFlags_ButtonRepeat, true);
-  if (ImGui::Button("-", {step, 0})) value--, changed = true;
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();  // of what can be typed
+  if (ImGui::Button("-", {step, 0})) value = std::max(value, -most) - 1, changed = true;
   ImGui::SameLine(0, em * 0.25f);
-  if (ImGui::Button("+", {step, 0})) value++, changed = true;
+  if (ImGui::Button("+", {step, 0})) value = std::min(value, most - 1) + 1, changed = true;
   ImGui::PopItemFlag();
   if (changed) offer(f, with(shown, field.value, value));
   ImGui::PopID();
@@ -72,8 +74,10 @@ void formula(Frame& f, const ConvProblem& p) {
   auto n = [](int64_t v) { return static_cast<long long>(v); };
   ImGui::PushFont(f.theme.code_font, 0);
   wrapped("Lout = (L−1)·s − 2p + d·(K−1) + op + 1");
-  std::string numbers = fmt::format("= ({}−1)·{} − 2·{} + {}·({}−1) + {} + 1 = {}", n(p.length), n(p.stride), n(p.padding), n(p.dilation), n(p.kernel_size), n(p.output_padding), n(p.out_length()));
-  ImGui::PushStyleColor(ImGuiCol_Text, p.out_length() > 0 ? f.theme.accent : f.theme.warning);
+  // A draft may hold any numbers.
+  __int128 length = (p.length - __int128{1}) * p.stride - __int128{2} * p.padding + p.dilation * (p.kernel_size - __int128{1}) + p.output_padding + 1;
+  std::string numbers = fmt::format("= ({}−1)·{} − 2·{} + {}·({}−1) + {} + 1 = {}", n(p.length), n(p.stride), n(p.padding), n(p.dilation), n(p.kernel_size), n(p.output_padding), length);
+  ImGui::PushStyleColor(ImGuiCol_Text, length > 0 ? f.theme.accent : f.theme.warning);
   wrapped(numbers);
   ImGui::PopStyleColor();
   ImGui::PopFont();

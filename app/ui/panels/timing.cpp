@@ -123,6 +123,11 @@ void figures(Frame& f, const Report& r) {
   if (emulated(r)) dim_text(t, "no GFLOP/s and GB/s: they would be the emulator's");
 }
 
+// A reference that may use TF32 beside a kernel that may not: the floor of strict arithmetic is not its floor.
+bool looser(const Report& r, const std::string& reference) {
+  return r.accuracy_allowed == "strict" && reference.ends_with("tf32");
+}
+
 void bars(Frame& f, const Report& r) {
   const Theme& t = f.theme;
   const auto& m = r.timing;
@@ -148,7 +153,9 @@ void bars(Frame& f, const Report& r) {
     ImVec2 at = ImGui::GetCursorScreenPos();
     ImDrawList* draw = ImGui::GetWindowDrawList();
     std::string time = time_text(b.ms), factor;
-    if (m.floor_ms && &b.name != &floor_name) factor = factor_text(b.ms / *m.floor_ms) + " the floor";
+    if (m.floor_ms && &b.name != &floor_name)
+      factor =
+          b.name != r.kernel && looser(r, b.name) ? "TF32, not strict" : factor_text(b.ms / *m.floor_ms) + " the floor";
     ImFont* font = b.chosen ? t.bold_font : t.text_font;
     draw->AddText(font, em, at, packed(b.colour), b.name.c_str());
     float right = at.x + width - t.code_font->CalcTextSizeA(em, FLT_MAX, 0, time.c_str()).x;
@@ -183,8 +190,8 @@ void bars(Frame& f, const Report& r) {
   }
   for (const auto& ref : r.references) {
     if (comparable && ref.median_ms && ref.name == f.document.compare_with)
-      wrapped(
-          fmt::format("{} takes {} the time of {}", r.kernel, factor_text(*m.median_ms / *ref.median_ms), ref.name));
+      wrapped(fmt::format("{} takes {} the time of {}{}", r.kernel, factor_text(*m.median_ms / *ref.median_ms),
+                          ref.name, looser(r, ref.name) ? ", which is not strict" : ""));
     if (!ref.median_ms && ref.name != "oracle")
       dim_text(t, fmt::format("{}: {}", ref.name, ref.reason.empty() ? "not timed" : ref.reason));
   }

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "kernels/problem/presets.h"
 #include "tests/app/ui/screen.h"
 
 namespace convscope::ui {
@@ -179,9 +178,9 @@ TEST_F(MapInput, DragMoves) {
   for (int i = 0; i < 6; i++) a_.screen.wheel(*a_, 1);
   View before = now();
   double per_pixel = (before.column1 - before.column0) / static_cast<double>(map_.GetWidth());
-  a_.screen.drag(*a_, at, {at.x - 40, at.y - 20}, 8);
+  a_.screen.drag(*a_, at, {at.x - 80, at.y - 40}, 16);
   View after = now();
-  EXPECT_NEAR(after.column0 - before.column0, 40 * per_pixel, 0.15 * 40 * per_pixel) << "what is under the mouse stays under it";
+  EXPECT_NEAR(after.column0 - before.column0, 80 * per_pixel, 0.1 * 80 * per_pixel) << "what is under the mouse stays under it";
   EXPECT_GT(after.row0, before.row0);
   EXPECT_NEAR(after.column1 - after.column0, before.column1 - before.column0, 1e-6);
   EXPECT_FALSE(a_->views().now().selected) << "a drag is no click";
@@ -200,6 +199,8 @@ TEST_F(MapInput, ClickSelects) {
   EXPECT_NEAR(static_cast<double>(selected->column), 0.25 * e_.columns, 0.03 * e_.columns);
   EXPECT_NEAR(static_cast<double>(selected->row), 0.75 * e_.rows, 0.05 * e_.rows);
   // … and is explained.
+  a_->apply(ShowPanel{"Explain"});
+  a_.screen.frames(*a_, 3);
   ASSERT_TRUE(a_.screen.settle(*a_));
   ASSERT_TRUE(a_->bench().explanation());
   EXPECT_EQ(a_->bench().explanation()->j, selected->column);

@@ -11,6 +11,10 @@
 namespace convscope::test {
 namespace fs = std::filesystem;
 
+// oneDNN's threads sleep while they wait: spinning, they take ten times as long where other programs have the cores.
+// Before the library is opened, and for the engines that tests start.
+[[maybe_unused]] static const int sleeping_threads = ::setenv("OMP_WAIT_POLICY", "passive", 0);
+
 std::string project_file(std::string_view place) {
   static const fs::path root =
       (fs::read_symlink("/proc/self/exe").parent_path() / CONVSCOPE_TO_PROJECT).lexically_normal();

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -17,6 +19,15 @@ namespace convscope {
 using nlohmann::json;
 namespace {
 constexpr int version = 1;
+
+// FNV-1a (Fowler, Noll & Vo).
+std::string fingerprint(const std::string& text) {
+  uint64_t h = 0xcbf29ce484222325u;
+  for (char c : text) h = (h ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+  char out[17];
+  std::snprintf(out, sizeof out, "%016llx", static_cast<unsigned long long>(h));
+  return out;
+}
 }
 
 void Settings::remember(const std::string& path) {
@@ -66,7 +77,11 @@ Settings load_settings(const std::string& file, std::string& note) {
   flag_of("live", s.live);
   text_of("value_colours", s.value_colours);
   if (s.value_colours != "cividis") s.value_colours = "viridis";
+  // Dear ImGui trusts a layout it is given; one that is not as it was written is left out.
   text_of("layout", s.layout);
+  std::string check;
+  text_of("layout_check", check);
+  if (check != fingerprint(s.layout)) s.layout.clear();
   if (j.contains("recent") && j["recent"].is_array())
     for (const auto& r : j["recent"])
       if (r.is_string() && s.recent.size() < 10) s.recent.push_back(r);
@@ -79,7 +94,7 @@ bool save_settings(const std::string& file, const Settings& s) {
   load_settings(file, note);
   if (note.find("later version") != std::string::npos) return false;
   json j = {{"version", version}, {"theme", s.theme == Settings::Theme::light ? "light" : "dark"}, {"scale", s.scale}, {"presenter", s.presenter}, {"live", s.live},
-            {"value_colours", s.value_colours}, {"recent", s.recent}, {"layout", s.layout}};
+            {"value_colours", s.value_colours}, {"recent", s.recent}, {"layout", s.layout}, {"layout_check", fingerprint(s.layout)}};
   try {
     // The name of a recent file may be no text.
     write_file_safely(file, j.dump(2, ' ', false, json::error_handler_t::replace) + "\n");

@@ -28,7 +28,7 @@ void offer(Frame& f, const ConvProblem& p) {
 void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   int64_t value = shown.*field.value;
   Span span = slider_span(f.document.problem, field.value);
-  span.high = std::clamp(value, span.high, int64_t{1} << 62);  // a slider's range has one bit less than its value
+  span.high = std::clamp(value, span.high, int64_t{1} << 61);  // a slider's range has one bit less than its value
   ImGui::PushID(field.name);
   bool wrong = f.draft.problem && (f.draft.field == field.name || (*f.draft.problem).*field.value != f.document.problem.*field.value);
   ImGui::TableNextRow();

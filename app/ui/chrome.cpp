@@ -78,7 +78,7 @@ void Chrome::menu_bar() {
     if (ImGui::SmallButton("Cancel")) f_.act("cancel");
     tooltip(f_.theme, "Stop what the engine does (Esc)");
   } else {
-    if (ImGui::SmallButton("Run")) f_.act("run");
+    if (ImGui::SmallButton("Run##now")) f_.act("run");
     tooltip(f_.theme, "Run the kernel and the reference again (F5)");
   }
   bool live = f_.settings.live;

@@ -43,7 +43,7 @@ FRESH_SCENARIO(three_steps_to_why_s4_is_wrong) {
   CHECK_EQ(std::count_if(e->taps.begin(), e->taps.end(), [](const auto& t) { return t.read_i.has_value(); }), 2);
   CHECK_EQ(e->expected, 0.0);
   CHECK(e->got != 0);
-  CHECK(g.says("2 taps take an input where none belongs. No tap reaches this position: it should be exactly the bias."));
+  CHECK(g.says("2 taps take an input where none belongs."));
   // And who wrote it, down to the line.
   const Traced* t = g.bench().traced();
   CHECK(t != nullptr);
@@ -63,7 +63,7 @@ SCENARIO(click_on_a_map_explains_the_taps) {
   CHECK_EQ(odd.taps[1].expected_i.value_or(-1), 32);
   CHECK_EQ(odd.taps[2].expected_i.value_or(-1), 31);
   for (const auto& t : odd.taps) CHECK(t.read_i == t.expected_i);
-  CHECK(g.says("Every tap shown takes the input it should."));
+  CHECK(g.says("Every tap takes the input it should"));
 }
 
 SCENARIO(gather_and_scatter_are_two_sides_of_one_sum) {
@@ -103,10 +103,10 @@ SCENARIO(walk_through_the_taps_plays_by_itself) {
 
 SCENARIO(a_tap_is_chosen_in_the_table) {
   explained(g, 0, 65);
-  g.click("//Explain/tap table/$$1/##row");
-  CHECK(g.says("term 2 of 3"));
-  g.click("//Explain/tap table/$$1/##row");
-  CHECK(!g.says("term 2 of 3"));
+  g.click("//Explain/tap table/$$0/##row");
+  CHECK(g.says("term 1 of 3"));
+  g.click("//Explain/tap table/$$0/##row");
+  CHECK(!g.says("term 1 of 3"));
 }
 
 SCENARIO(taps_are_copied_as_values) {

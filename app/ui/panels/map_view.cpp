@@ -193,6 +193,9 @@ TileWish tile_wish(const std::string& key, Quantity quantity, const View& window
   auto axis = [](double low, double high, double limit, int pixels, double& from, double& to, int& cells) {
     from = std::max(0.0, std::floor(low)), to = std::min(limit, std::ceil(high));
     cells = to - from <= pixels ? static_cast<int>(to - from) : pixels;
+    // One cell a pixel, but never less than an element a cell.
+    low = std::max(0.0, low), high = std::min(limit, high);
+    if (high - low > pixels) from = low, to = high;
   };
   axis(window.row0, window.row1, extent.rows, std::clamp(pixels_y, 1, 4096), w.row0, w.row1, w.height);
   axis(window.column0, window.column1, extent.columns, std::clamp(pixels_x, 1, 4096), w.column0, w.column1, w.width);

@@ -48,7 +48,8 @@ SCENARIO(every_kernel_that_is_there_gives_a_verdict) {
 }
 
 SCENARIO(a_specimens_own_problem_is_one_click_away) {
-  g.panel("Kernels");
+  g.app.show_only("Kernels");
+  g.frames(3);
   auto all = g.bench().kernels();
   const KernelEntry* s1 = nullptr;
   for (const auto& k : all)

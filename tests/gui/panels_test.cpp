@@ -54,7 +54,8 @@ SCENARIO(timing_shows_where_the_engine_spent_its_time) {
 
 SCENARIO(occupancy_follows_the_sliders) {
   g.load(small_document("tiled"));
-  g.panel("Occupancy");
+  g.app.show_only("Occupancy");
+  g.frames(3);
   CHECK(!g.bench().report()->launches.empty());
   std::string before = g.words();
   CHECK(before.find("theoretical") != std::string::npos);

@@ -86,9 +86,10 @@ void kill_engines(int kills, unsigned seed, double most_seconds) {
   malloc_trim(0);
   EXPECT_EQ(open_descriptors(), descriptors);
   EXPECT_EQ(children().size(), 1u) << "one engine, and no zombies";
+  // Flat: within 5 %, and a megabyte of pages that the allocator has not given back (a kill that leaked 5 KiB would show).
   // The sanitizers keep what is freed for a while.
   if (!under_sanitizer) {
-    EXPECT_LT(resident_mib(), before * 1.05) << "it was " << before << " MiB";
+    EXPECT_LT(resident_mib(), before * 1.05 + 1) << "it was " << before << " MiB";
   }
   // Both ends were seen: requests that died with their engine, and others that were quicker or came through.
   EXPECT_GT(killer.crashes(), kills / 10);

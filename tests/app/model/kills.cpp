@@ -88,9 +88,10 @@ void kill_behind_a_workbench(int kills, unsigned seed) {
     if (killer.round(); testing::Test::HasFatalFailure()) return;
   EXPECT_EQ(open_descriptors(), descriptors);
   EXPECT_EQ(children().size(), 1u) << "one engine, and no zombies";
+  // Flat: within 5 %, and a megabyte of pages that the allocator has not given back (a kill that leaked 5 KiB would show).
   // The sanitizers keep what is freed for a while.
   if (!under_sanitizer) {
-    EXPECT_LT(resident_mib(), before * 1.05) << "it was " << before << " MiB";
+    EXPECT_LT(resident_mib(), before * 1.05 + 1) << "it was " << before << " MiB";
   }
   // Both ends were seen.
   EXPECT_GT(killer.crashes(), kills / 20);

@@ -90,7 +90,13 @@ class RealWindow : public testing::Test {
     id = tool({"search", "--sync", "--onlyvisible", "--name", "^convscope$"});
     while (!id.empty() && id.back() == '\n') id.pop_back();
     ASSERT_FALSE(id.empty());
-    tool({"windowfocus", "--sync", id});
+    // There is no window manager: the focus is ours to give, and the window may still be settling when it gets it first.
+    ASSERT_TRUE(wait_until([&] {
+      tool({"mousemove", "--window", id, "5", "400"});
+      tool({"windowfocus", id});
+      sleep_for(0.5);
+      return tool({"getwindowfocus", "-f"}).starts_with(id);
+    }, 20));
     sleep_for(0.5);
   }
   std::string tool(std::vector<std::string> words) {

@@ -1,6 +1,7 @@
 #include "app/ui/panels/explain_ask.h"
 
 #include <algorithm>
+#include <imgui.h>
 
 namespace convscope::ui {
 namespace {
@@ -8,12 +9,20 @@ namespace {
 constexpr double long_wait_seconds = 30;
 constexpr int64_t most_taps_tried = 128;  // kernels/verify/explain.h
 
+constexpr double calm_seconds = 0.2;  // a slider that moves or a key that repeats shall not fill the engine's queue
+
 struct Asked {
   std::optional<Document> document;
   ElementIndex at;
   const Workbench* bench = nullptr;
   uint64_t serial = 0;                    // of the picture
   const Traced* traced_before = nullptr;  // what there was then: another element's
+};
+// What would be asked for next, and since when.
+struct Next {
+  ElementIndex at;
+  uint64_t serial = 0;
+  double since = 0;
 };
 Asked& last() {
   static Asked a;
@@ -48,6 +57,13 @@ ExplainAsked keep_explained(Frame& f, const Report& r, ElementIndex at) {
   // About two runs a tap, and some for bias, channels, weights and batch.
   out.runs = 2 * static_cast<int>(std::min(r.document.problem.kernel_size, most_taps_tried)) + 6;
   if (out.asked || f.bench.running()) return out;
+  static Next next;
+  double now = ImGui::GetTime();
+  if (!(next.at == at) || next.serial != r.serial || next.since > now) next = {at, r.serial, now};
+  if (double left = next.since + calm_seconds - now; left > 0 || ImGui::IsMouseDown(ImGuiMouseButton_Left)) {
+    if (left > 0) f.again_in(left);
+    return out;
+  }
   double seconds = out.runs * r.timing.median_ms.value_or(0) / 1000;
   if (seconds < long_wait_seconds)
     ask_explanation(f, r, at);

@@ -297,7 +297,7 @@ SCENARIO(full_screen_is_for_a_real_window) {
 SCENARIO(tooltips_say_what_figures_mean) {
   g.ctx->MouseMove("//Problem/##preset");
   g.until([&] { return g.says("Named problems"); }, "the tooltip of the presets", 10);
-  g.ctx->MouseMove("//##MainMenuBar/##MenuBar/Run");
+  g.ctx->MouseMove("//##MainMenuBar/##MenuBar/Run##now");
   g.until([&] { return g.says("Run the kernel and the reference again (F5)"); }, "the tooltip of Run", 10);
 }
 

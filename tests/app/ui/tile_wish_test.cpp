@@ -63,9 +63,11 @@ TEST(TileWish, RandomWindows) {
     ASSERT_GE(w.row1, v.row1 - 1e-6 * e.rows);
     ASSERT_LE(w.column0, v.column0 + 1e-6 * e.columns);
     ASSERT_GE(w.column1, v.column1 - 1e-6 * e.columns);
-    // One cell an element, or fewer: never a part of an element that has pixels enough to be whole.
-    if (w.column1 - w.column0 <= w.width) {
-      ASSERT_EQ(w.column1 - w.column0, w.width);
+    // One cell an element where the whole elements of the window have a pixel each, else one a pixel.
+    double whole = std::min(e.columns, std::ceil(v.column1)) - std::max(0.0, std::floor(v.column0));
+    if (whole <= std::clamp(px, 1, 4096)) {
+      ASSERT_EQ(w.width, whole);
+      ASSERT_EQ(w.column1 - w.column0, whole);
       ASSERT_EQ(w.column0, std::floor(w.column0));
     } else {
       ASSERT_EQ(w.width, std::clamp(px, 1, 4096));

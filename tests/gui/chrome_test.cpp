@@ -301,6 +301,28 @@ SCENARIO(tooltips_say_what_figures_mean) {
   g.until([&] { return g.says("Run the kernel and the reference again (F5)"); }, "the tooltip of Run", 10);
 }
 
+// Dear ImGui would draw a warning over both. Hovering everything also draws every tooltip once.
+SCENARIO(no_two_controls_share_an_id) {
+  g.press("next-failing");
+  g.settle();
+  auto hover_all = [&](const std::string& window) {
+    ImGuiTestItemList list;
+    g.ctx->GatherItems(&list, window.c_str(), -1);
+    for (const auto& i : list) {
+      if (i.RectClipped.GetWidth() < 2 || i.RectClipped.GetHeight() < 2) continue;
+      g.ctx->MouseMoveToPos(i.RectClipped.GetCenter());
+      g.frames(2);
+      if (g.ctx->UiContext->DebugDrawIdConflictsId != 0) g.fail(fmt::format("two controls {} in {}", i.DebugLabel, window), __FILE__, __LINE__);
+    }
+    return list.size();
+  };
+  CHECK(hover_all("//##MainMenuBar") >= 8);
+  for (const auto& p : ui::panels()) {
+    g.panel(p.title);
+    CHECK(hover_all(fmt::format("//{}", p.title)) >= 1);
+  }
+}
+
 // ---- kept between two starts ----------------------------------------------------------------------------------------------
 
 static void settings_are_there_again(Gui& g) {

@@ -59,7 +59,6 @@ SCENARIO(occupancy_follows_the_sliders) {
   CHECK(!g.bench().report()->launches.empty());
   std::string before = g.words();
   CHECK(before.find("theoretical") != std::string::npos);
-  CHECK(g.exists("//Occupancy/**/##architecture"));
   CHECK(!g.enabled("//Occupancy/**/Back to the launch"));
   g.type("//Occupancy/**/##registers a thread", "255");
   g.frames(2);

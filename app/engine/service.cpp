@@ -379,7 +379,9 @@ Service::Reply Service::tensor(const json& request) {
   int64_t first = range("first", 0), count = std::min({range("count", elements), elements - first, most});
   Reply reply;
   reply.payload.resize(static_cast<size_t>(count) * size_of(dtype));
-  if (data && count > 0) {
+  if (count == 0) {
+    // nothing to copy
+  } else if (data) {
     std::memcpy(reply.payload.data(), data + static_cast<size_t>(first) * size_of(dtype), reply.payload.size());
   } else {
     // The oracle is not kept: it is worked out again, row by row.

@@ -160,7 +160,7 @@ double Statistics::failing_at(double tolerance) const {
 }
 
 double Statistics::ratio_quantile(double q) const {
-  double wanted = q * static_cast<double>(elements - not_finite), sum = 0;
+  double wanted = q * (static_cast<double>(elements) - static_cast<double>(not_finite)), sum = 0;
   for (size_t i = 0; i < ratio.size(); i++) {
     sum += ratio[i];
     if (sum >= wanted) return i == 0 && static_cast<double>(zero) >= wanted ? 0 : ratio_bins.edge(static_cast<int>(i));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include "tests/app/model/documents.h"
 
 #include <cmath>
@@ -42,7 +43,8 @@ TensorSource random_source(Random& r, const ConvProblem& p, Role role) {
     for (int64_t v : shape) n *= static_cast<double>(v);
     return n;
   };
-  if (elements() > 4096) shape = role == Role::bias ? std::vector<int64_t>{4} : std::vector<int64_t>{1, 4, 8};
+  // Of a problem that is not legal, too.
+  if (std::any_of(shape.begin(), shape.end(), [](int64_t v) { return v < 1; }) || elements() > 4096) shape = role == Role::bias ? std::vector<int64_t>{4} : std::vector<int64_t>{1, 4, 8};
   if (r() % 4 == 0) shape[r() % shape.size()] += between(r, -1, 2);
   if (r() % 16 == 0) shape.push_back(1);
   return file_source("values.npy", shape, r() % 6 ? p.dtype : DType::f64);

@@ -1,9 +1,8 @@
 #include "app/model/document.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <numeric>
 
 #include "kernels/problem/presets.h"
@@ -25,9 +24,14 @@ void check_source(const ConvProblem& p, Role role, const TensorSource& s, const 
   const char* field = field_of(role);
   if (s.kind != InputKind::file) return;
   if (!s.values) throw InputError(field, s.file, "was not read");
-  if (s.values->dtype != p.dtype) throw InputError(field, s.file, fmt::format("holds {}, the problem is {}", name_of(s.values->dtype), name_of(p.dtype)));
+  if (s.values->dtype != p.dtype)
+    throw InputError(field, s.file,
+                     fmt::format("holds {}, the problem is {}", name_of(s.values->dtype), name_of(p.dtype)));
   if (s.values->shape != shape)
-    throw InputError(field, s.file, fmt::format("has shape [{}], the problem needs [{}]: change the problem back, or take other values", fmt::join(s.values->shape, ", "), fmt::join(shape, ", ")));
+    throw InputError(
+        field, s.file,
+        fmt::format("has shape [{}], the problem needs [{}]: change the problem back, or take other values",
+                    fmt::join(s.values->shape, ", "), fmt::join(shape, ", ")));
 }
 
 void require_whole(const Document& d) {
@@ -35,12 +39,14 @@ void require_whole(const Document& d) {
   if (d.kernel.empty()) throw InputError("kernel", "''", "must have a name");
   if (d.compare_with.empty()) throw InputError("compare-with", "''", "must have a name");
   for (double t : {d.atol, d.rtol})
-    if (!(t >= 0) || !std::isfinite(t)) throw InputError("tolerance", fmt::format("{}", t), "must be a number that is not negative");
+    if (!(t >= 0) || !std::isfinite(t))
+      throw InputError("tolerance", fmt::format("{}", t), "must be a number that is not negative");
   const auto& p = d.problem;
   check_source(p, Role::input, d.inputs.x, {p.batch, p.in_channels, p.length});
   check_source(p, Role::weight, d.inputs.w, {p.in_channels, p.out_per_group(), p.kernel_size});
   if (p.bias) check_source(p, Role::bias, d.inputs.b, {p.out_channels});
-  if (p.dtype == DType::f64 && d.accuracy != Accuracy::strict) throw InputError("accuracy", std::string(name_of(d.accuracy)), "is for f32 problems; f64 is always strict");
+  if (p.dtype == DType::f64 && d.accuracy != Accuracy::strict)
+    throw InputError("accuracy", std::string(name_of(d.accuracy)), "is for f32 problems; f64 is always strict");
 }
 
 }  // namespace
@@ -48,42 +54,47 @@ void require_whole(const Document& d) {
 Document::Document() : problem(find_preset("kernelbench-79-small").problem) {}
 
 bool needs_run(const Document& from, const Document& to) {
-  return !(from.problem == to.problem && from.inputs == to.inputs && from.kernel == to.kernel && from.accuracy == to.accuracy && from.device == to.device);
+  return !(from.problem == to.problem && from.inputs == to.inputs && from.kernel == to.kernel &&
+           from.accuracy == to.accuracy && from.device == to.device);
 }
 
 Document apply(const Document& from, const Change& change) {
   Document d = from;
-  std::visit(Overload{
-                 [&](const SetProblem& c) { d.problem = c.problem; },
-                 [&](const LoadPreset& c) {
-                   d.problem = find_preset(c.name).problem;
-                   // Files fit one shape: with another problem the usual values come back.
-                   for (auto* s : {&d.inputs.x, &d.inputs.w, &d.inputs.b})
-                     if (s->kind == InputKind::file) *s = {s == &d.inputs.x ? InputKind::random : InputKind::initial, {}, {}};
-                   if (d.problem.dtype == DType::f64) d.accuracy = Accuracy::strict;
-                 },
-                 [&](const SetKernel& c) { d.kernel = c.name; },
-                 [&](const SetCompareWith& c) { d.compare_with = c.name; },
-                 [&](const SetSource& c) {
-                   TensorSource& s = c.role == Role::input ? d.inputs.x : c.role == Role::weight ? d.inputs.w : d.inputs.b;
-                   s = c.source;
-                   if (!s.values) return;
-                   // Its shape sets the problem, as on the command line.
-                   const auto& shape = s.values->shape;
-                   auto& p = d.problem;
-                   size_t dimensions = c.role == Role::bias ? 1 : 3;
-                   if (shape.size() != dimensions) throw InputError(field_of(c.role), s.file, fmt::format("has {} dimensions and must have {}", shape.size(), dimensions));
-                   if (c.role == Role::input) p.batch = shape[0], p.in_channels = shape[1], p.length = shape[2];
-                   if (c.role == Role::weight) p.in_channels = shape[0], p.out_channels = shape[1] * p.groups, p.kernel_size = shape[2];
-                   if (c.role == Role::bias) p.out_channels = shape[0], p.bias = true;
-                 },
-                 [&](const SetSeed& c) { d.inputs.seed = c.seed; },
-                 [&](const SetTolerance& c) { d.atol = c.atol, d.rtol = c.rtol; },
-                 [&](const SetAccuracy& c) { d.accuracy = c.accuracy; },
-                 [&](const SetDevice& c) { d.device = c.name; },
-                 [&](const ReplaceDocument& c) { d = c.document; },
-             },
-             change);
+  std::visit(
+      Overload{
+          [&](const SetProblem& c) { d.problem = c.problem; },
+          [&](const LoadPreset& c) {
+            d.problem = find_preset(c.name).problem;
+            // Files fit one shape: with another problem the usual values come back.
+            for (auto* s : {&d.inputs.x, &d.inputs.w, &d.inputs.b})
+              if (s->kind == InputKind::file) *s = {s == &d.inputs.x ? InputKind::random : InputKind::initial, {}, {}};
+            if (d.problem.dtype == DType::f64) d.accuracy = Accuracy::strict;
+          },
+          [&](const SetKernel& c) { d.kernel = c.name; },
+          [&](const SetCompareWith& c) { d.compare_with = c.name; },
+          [&](const SetSource& c) {
+            TensorSource& s = c.role == Role::input ? d.inputs.x : c.role == Role::weight ? d.inputs.w : d.inputs.b;
+            s = c.source;
+            if (!s.values) return;
+            // Its shape sets the problem, as on the command line.
+            const auto& shape = s.values->shape;
+            auto& p = d.problem;
+            size_t dimensions = c.role == Role::bias ? 1 : 3;
+            if (shape.size() != dimensions)
+              throw InputError(field_of(c.role), s.file,
+                               fmt::format("has {} dimensions and must have {}", shape.size(), dimensions));
+            if (c.role == Role::input) p.batch = shape[0], p.in_channels = shape[1], p.length = shape[2];
+            if (c.role == Role::weight)
+              p.in_channels = shape[0], p.out_channels = shape[1] * p.groups, p.kernel_size = shape[2];
+            if (c.role == Role::bias) p.out_channels = shape[0], p.bias = true;
+          },
+          [&](const SetSeed& c) { d.inputs.seed = c.seed; },
+          [&](const SetTolerance& c) { d.atol = c.atol, d.rtol = c.rtol; },
+          [&](const SetAccuracy& c) { d.accuracy = c.accuracy; },
+          [&](const SetDevice& c) { d.device = c.name; },
+          [&](const ReplaceDocument& c) { d = c.document; },
+      },
+      change);
   require_whole(d);
   return d;
 }
@@ -91,9 +102,11 @@ Document apply(const Document& from, const Change& change) {
 std::string describe_change(const Document& from, const Document& to) {
   std::vector<std::string> parts;
   for (const auto& f : problem_fields())
-    if (from.problem.*f.value != to.problem.*f.value) parts.push_back(fmt::format("{} {} → {}", f.name, from.problem.*f.value, to.problem.*f.value));
+    if (from.problem.*f.value != to.problem.*f.value)
+      parts.push_back(fmt::format("{} {} → {}", f.name, from.problem.*f.value, to.problem.*f.value));
   if (from.problem.bias != to.problem.bias) parts.push_back(to.problem.bias ? "bias on" : "bias off");
-  if (from.problem.dtype != to.problem.dtype) parts.push_back(fmt::format("dtype {} → {}", name_of(from.problem.dtype), name_of(to.problem.dtype)));
+  if (from.problem.dtype != to.problem.dtype)
+    parts.push_back(fmt::format("dtype {} → {}", name_of(from.problem.dtype), name_of(to.problem.dtype)));
   if (parts.size() > 2) {
     std::string preset = preset_of(to.problem);
     parts = {preset.empty() ? "problem" : "problem " + preset};
@@ -103,7 +116,8 @@ std::string describe_change(const Document& from, const Document& to) {
   if (!(from.inputs.x == to.inputs.x)) parts.push_back("input values");
   if (!(from.inputs.w == to.inputs.w)) parts.push_back("weight values");
   if (!(from.inputs.b == to.inputs.b)) parts.push_back("bias values");
-  if (from.inputs.seed != to.inputs.seed) parts.push_back(fmt::format("seed {} → {}", from.inputs.seed, to.inputs.seed));
+  if (from.inputs.seed != to.inputs.seed)
+    parts.push_back(fmt::format("seed {} → {}", from.inputs.seed, to.inputs.seed));
   if (from.atol != to.atol || from.rtol != to.rtol) parts.push_back("tolerance");
   if (from.accuracy != to.accuracy) parts.push_back(fmt::format("accuracy {}", name_of(to.accuracy)));
   if (from.device != to.device) parts.push_back("device " + to.device);
@@ -113,7 +127,8 @@ std::string describe_change(const Document& from, const Document& to) {
 ConvProblem with(ConvProblem p, int64_t ConvProblem::*field, int64_t value) {
   using P = ConvProblem;
   p.*field = value;
-  if (field == &P::stride || field == &P::dilation) p.output_padding = std::min(p.output_padding, std::max<int64_t>(0, std::max(p.stride, p.dilation) - 1));
+  if (field == &P::stride || field == &P::dilation)
+    p.output_padding = std::min(p.output_padding, std::max<int64_t>(0, std::max(p.stride, p.dilation) - 1));
   return p;
 }
 

@@ -18,7 +18,7 @@ struct Document {
   std::string kernel = "S4";
   std::string compare_with = "oracle";  // or a reference: whose figures stand beside the kernel's
   Accuracy accuracy = Accuracy::strict;
-  double atol = 1e-2, rtol = 1e-2;      // the gate that is shown beside the verdict
+  double atol = 1e-2, rtol = 1e-2;  // the gate that is shown beside the verdict
   std::string device = "auto";
 
   Document();  // the first thing a person sees: S4 on kernelbench-79-small
@@ -64,8 +64,8 @@ struct ReplaceDocument {  // a session was opened
   std::string name;
 };
 
-using Change = std::variant<SetProblem, LoadPreset, SetKernel, SetCompareWith, SetSource, SetSeed, SetTolerance, SetAccuracy,
-                            SetDevice, ReplaceDocument>;
+using Change = std::variant<SetProblem, LoadPreset, SetKernel, SetCompareWith, SetSource, SetSeed, SetTolerance,
+                            SetAccuracy, SetDevice, ReplaceDocument>;
 
 // gesture: changes of one drag or one stretch of typing share a number and are one step of undo; 0 stands alone.
 struct Command {
@@ -79,7 +79,8 @@ Document apply(const Document& from, const Change& change);
 // "stride 2 → 3", "kernel S4 → tiled": for the undo menu and the log.
 std::string describe_change(const Document& from, const Document& to);
 
-// The problem with one parameter changed. The output padding follows down when stride and dilation leave no room for it.
+// The problem with one parameter changed. The output padding follows down when stride and dilation leave no room for
+// it.
 ConvProblem with(ConvProblem p, int64_t ConvProblem::*field, int64_t value);
 
 // How far a slider goes from a legal problem: both ends are legal (by with()), and the present value lies between them.

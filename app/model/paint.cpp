@@ -24,10 +24,12 @@ Rgb along(std::span<const Rgb> stops, double t) {
 }
 
 // Nine and more points of the published tables, evenly spaced; between them linear, at most 2/255 off.
-constexpr Rgb viridis[] = {{0.267, 0.005, 0.329}, {0.283, 0.141, 0.458}, {0.254, 0.265, 0.530}, {0.207, 0.372, 0.553}, {0.164, 0.471, 0.558},
-                           {0.128, 0.567, 0.551}, {0.135, 0.659, 0.518}, {0.267, 0.749, 0.441}, {0.478, 0.821, 0.318}, {0.741, 0.873, 0.150}, {0.993, 0.906, 0.144}};
-constexpr Rgb cividis[] = {{0.000, 0.135, 0.305}, {0.000, 0.189, 0.423}, {0.189, 0.252, 0.424}, {0.282, 0.312, 0.419}, {0.363, 0.372, 0.432},
-                           {0.442, 0.434, 0.456}, {0.521, 0.496, 0.473}, {0.607, 0.561, 0.462}, {0.698, 0.631, 0.438}, {0.795, 0.706, 0.396}, {0.995, 0.909, 0.217}};
+constexpr Rgb viridis[] = {{0.267, 0.005, 0.329}, {0.283, 0.141, 0.458}, {0.254, 0.265, 0.530}, {0.207, 0.372, 0.553},
+                           {0.164, 0.471, 0.558}, {0.128, 0.567, 0.551}, {0.135, 0.659, 0.518}, {0.267, 0.749, 0.441},
+                           {0.478, 0.821, 0.318}, {0.741, 0.873, 0.150}, {0.993, 0.906, 0.144}};
+constexpr Rgb cividis[] = {{0.000, 0.135, 0.305}, {0.000, 0.189, 0.423}, {0.189, 0.252, 0.424}, {0.282, 0.312, 0.419},
+                           {0.363, 0.372, 0.432}, {0.442, 0.434, 0.456}, {0.521, 0.496, 0.473}, {0.607, 0.561, 0.462},
+                           {0.698, 0.631, 0.438}, {0.795, 0.706, 0.396}, {0.995, 0.909, 0.217}};
 // Blue: too low. Orange: too high. The middle is the panel's own ground, so that nothing wrong shows as nothing.
 constexpr Rgb below_dark[] = {{0.60, 0.82, 1.00}, {0.25, 0.55, 0.90}, {0.11, 0.28, 0.52}, {0.10, 0.12, 0.15}};
 constexpr Rgb above_dark[] = {{0.10, 0.12, 0.15}, {0.52, 0.25, 0.09}, {0.92, 0.49, 0.15}, {1.00, 0.83, 0.52}};
@@ -41,8 +43,10 @@ constexpr Rgb beyond_light[] = {{0.95, 0.55, 0.42}, {0.85, 0.25, 0.22}, {0.62, 0
 
 Rgb raw(ColourMap map, double t, bool light) {
   switch (map) {
-    case ColourMap::viridis: return along(viridis, t);
-    case ColourMap::cividis: return along(cividis, t);
+    case ColourMap::viridis:
+      return along(viridis, t);
+    case ColourMap::cividis:
+      return along(cividis, t);
     case ColourMap::diverging:
       if (t < 0.5) return along(light ? below_light : below_dark, 2 * t);
       return along(light ? above_light : above_dark, 2 * t - 1);
@@ -73,9 +77,12 @@ std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const 
   constexpr int steps = 1024;  // of the table; excess: an odd split would blur its jump
   std::vector<uint32_t> table(steps + 1);
   for (int i = 0; i <= steps; i++)
-    table[static_cast<size_t>(i)] = colour(paint.map, paint.map == ColourMap::excess && i > steps / 2 ? std::max(0.5 + 1e-9, i / double{steps}) : i / double{steps}, paint.light_theme);
-  // A failing cell is never painted as one within the bound: where the bound is 0 (no tap lands) the ratio is infinite, and not
-  // among the finite ones that a cell's extreme is taken from.
+    table[static_cast<size_t>(i)] = colour(
+        paint.map,
+        paint.map == ColourMap::excess && i > steps / 2 ? std::max(0.5 + 1e-9, i / double{steps}) : i / double{steps},
+        paint.light_theme);
+  // A failing cell is never painted as one within the bound: where the bound is 0 (no tap lands) the ratio is infinite,
+  // and not among the finite ones that a cell's extreme is taken from.
   auto excess_step = [](const Cell& c) {
     bool failing = c.flags & flag_failing;
     if (failing && !(c.extreme > 1)) return steps;
@@ -84,18 +91,28 @@ std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const 
   };
   std::vector<uint32_t> out(cells.size());
   const uint32_t dark = paint.light_theme ? 0xffb8b8b8 : 0xff3c3c3c, pale = paint.light_theme ? 0xffe8e8e8 : 0xff6e6e6e;
-  const float low = static_cast<float>(paint.low), scale = paint.high > paint.low ? static_cast<float>(std::min(steps / (paint.high - paint.low), 1e38)) : 0;
+  const float low = static_cast<float>(paint.low),
+              scale = paint.high > paint.low ? static_cast<float>(std::min(steps / (paint.high - paint.low), 1e38)) : 0;
   for (size_t i = 0; i < cells.size(); i++) {
     const Cell& c = cells[i];
     auto x = static_cast<int>(i % static_cast<size_t>(width)), y = static_cast<int>(i / static_cast<size_t>(width));
-    if (c.flags & flag_nan) out[i] = nan_colour;
-    else if (c.flags & flag_unwritten && c.minimum > c.maximum) out[i] = ((x / 4 + y / 4) & 1) ? pale : dark;
-    else if (c.flags & flag_inf && paint.map != ColourMap::excess) out[i] = ((x + y) / 3 % 2) ? 0xff30d8ff : 0xff202020;
-    else if (c.flags & flag_unwritten) out[i] = ((x / 4 + y / 4) & 1) ? pale : dark;
-    else if (paint.map == ColourMap::excess && c.minimum > c.maximum) out[i] = table[c.flags & flag_failing ? steps : 0];
-    else if (c.minimum > c.maximum) out[i] = dark;
-    else if (paint.map == ColourMap::excess) out[i] = table[static_cast<size_t>(excess_step(c))];
-    else out[i] = table[static_cast<size_t>(scale > 0 ? std::clamp((c.extreme - low) * scale, 0.0f, static_cast<float>(steps)) : steps / 2.0f)];
+    if (c.flags & flag_nan)
+      out[i] = nan_colour;
+    else if (c.flags & flag_unwritten && c.minimum > c.maximum)
+      out[i] = ((x / 4 + y / 4) & 1) ? pale : dark;
+    else if (c.flags & flag_inf && paint.map != ColourMap::excess)
+      out[i] = ((x + y) / 3 % 2) ? 0xff30d8ff : 0xff202020;
+    else if (c.flags & flag_unwritten)
+      out[i] = ((x / 4 + y / 4) & 1) ? pale : dark;
+    else if (paint.map == ColourMap::excess && c.minimum > c.maximum)
+      out[i] = table[c.flags & flag_failing ? steps : 0];
+    else if (c.minimum > c.maximum)
+      out[i] = dark;
+    else if (paint.map == ColourMap::excess)
+      out[i] = table[static_cast<size_t>(excess_step(c))];
+    else
+      out[i] = table[static_cast<size_t>(
+          scale > 0 ? std::clamp((c.extreme - low) * scale, 0.0f, static_cast<float>(steps)) : steps / 2.0f)];
   }
   return out;
 }

@@ -12,9 +12,9 @@ namespace convscope {
 
 enum class ColourMap : uint8_t { viridis, cividis, diverging, excess };
 
-// t in 0…1. diverging: 0.5 is zero. excess: |error|/bound on a logarithmic scale whose middle, 0.5, is the bound itself.
-// 0xAABBGGRR, opaque. viridis and cividis: polynomial fits of the published tables (van der Walt & Smith 2015; Nuñez et al.
-// 2018); diverging and excess are our own, of even lightness on both sides.
+// t in 0…1. diverging: 0.5 is zero. excess: |error|/bound on a logarithmic scale whose middle, 0.5, is the bound
+// itself. 0xAABBGGRR, opaque. viridis and cividis: polynomial fits of the published tables (van der Walt & Smith 2015;
+// Nuñez et al. 2018); diverging and excess are our own, of even lightness on both sides.
 uint32_t colour(ColourMap map, double t, bool light_theme);
 
 inline constexpr double excess_decades = 8;  // |error|/bound is shown from 1e-4 to 1e4
@@ -29,8 +29,8 @@ struct Paint {
 // The place of a value on the map, 0…1.
 double place_on(const Paint& paint, double value);
 
-// One colour a cell, row-major: the extreme of the cell; NaN magenta; infinite hatched; never written a checker pattern; failing
-// cells keep their colour (the map marks them).
+// One colour a cell, row-major: the extreme of the cell; NaN magenta; infinite hatched; never written a checker
+// pattern; failing cells keep their colour (the map marks them).
 std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const Paint& paint);
 
 inline constexpr uint32_t nan_colour = 0xffff00ff;

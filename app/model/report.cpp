@@ -25,8 +25,12 @@ std::optional<double> number(const json& j, const char* field) {
   auto it = j.find(field);
   return it == j.end() ? std::nullopt : number(*it);
 }
-double number_or_nan(const json& j, const char* field) { return number(j, field).value_or(std::numeric_limits<double>::quiet_NaN()); }
-std::optional<int64_t> whole(const json& j) { return j.is_number_integer() ? std::optional(j.get<int64_t>()) : std::nullopt; }
+double number_or_nan(const json& j, const char* field) {
+  return number(j, field).value_or(std::numeric_limits<double>::quiet_NaN());
+}
+std::optional<int64_t> whole(const json& j) {
+  return j.is_number_integer() ? std::optional(j.get<int64_t>()) : std::nullopt;
+}
 std::optional<int64_t> whole(const json& j, const char* field) {
   auto it = j.find(field);
   return it == j.end() ? std::nullopt : whole(*it);
@@ -89,13 +93,14 @@ Report report_from(const json& j, const Document& asked, bool final) {
   r.failing_fraction = number(e, "failing_fraction"), r.max_abs = number(e, "max_abs");
   r.max_bound_ratio = number(e, "max_bound_ratio"), r.rms_rel = number(e, "rms_rel");
   if (const json& f = part(e, "first_failing"); f.contains("n"))
-    r.first_failing = ReportElement{whole(f, "n").value_or(0), whole(f, "co").value_or(0), whole(f, "j").value_or(0),
-                                    number_or_nan(f, "got"), number_or_nan(f, "expected"), number_or_nan(f, "bound")};
+    r.first_failing = ReportElement{whole(f, "n").value_or(0), whole(f, "co").value_or(0),   whole(f, "j").value_or(0),
+                                    number_or_nan(f, "got"),   number_or_nan(f, "expected"), number_or_nan(f, "bound")};
   for (const auto& g : part(e, "gates"))
-    r.gates.push_back({number(g, "atol").value_or(0), number(g, "rtol").value_or(0), whole(g, "failing"), number(g, "failing_fraction")});
+    r.gates.push_back({number(g, "atol").value_or(0), number(g, "rtol").value_or(0), whole(g, "failing"),
+                       number(g, "failing_fraction")});
   for (const auto& ref : part(j, "references"))
-    r.references.push_back({text(ref, "name"), text(ref, "what_ran"), text(ref, "reason"), text(ref, "source"), number(ref, "max_abs"),
-                            number(ref, "max_bound_ratio"), number(ref, "median_ms")});
+    r.references.push_back({text(ref, "name"), text(ref, "what_ran"), text(ref, "reason"), text(ref, "source"),
+                            number(ref, "max_abs"), number(ref, "max_bound_ratio"), number(ref, "median_ms")});
   r.timing = timing_from(part(j, "timing"));
   for (const auto& l : part(j, "launches")) {
     ReportLaunch launch;
@@ -108,10 +113,12 @@ Report report_from(const json& j, const Document& asked, bool final) {
     launch.dynamic_shared_bytes = whole(l, "dynamic_shared_bytes").value_or(0);
     r.launches.push_back(launch);
   }
-  for (const auto& phase : part(j, "phases")) r.phases.push_back({text(phase, "name"), number(phase, "seconds").value_or(0)});
+  for (const auto& phase : part(j, "phases"))
+    r.phases.push_back({text(phase, "name"), number(phase, "seconds").value_or(0)});
   const json& ranges = part(j, "ranges");
   for (size_t q = 0; q < 4; q++)
-    if (auto range = numbers(ranges, quantity_names[q]); range.size() == 2) r.ranges[q] = ValueRange{range[0], range[1]};
+    if (auto range = numbers(ranges, quantity_names[q]); range.size() == 2)
+      r.ranges[q] = ValueRange{range[0], range[1]};
   return r;
 }
 
@@ -133,7 +140,9 @@ Statistics statistics_from(const json& j, const std::string& key) {
   // Counts that do not fit their bins are none: who draws them goes by the bins.
   auto bins = [&](const char* field) {
     const json& b = part(j, field);
-    auto between = [&](const char* name, int64_t otherwise, int64_t low, int64_t high) { return static_cast<int>(std::clamp(whole(b, name).value_or(otherwise), low, high)); };
+    auto between = [&](const char* name, int64_t otherwise, int64_t low, int64_t high) {
+      return static_cast<int>(std::clamp(whole(b, name).value_or(otherwise), low, high));
+    };
     int low = between("low_decade", 0, -300, 299);
     return StatisticsBins{low, between("high_decade", low + 1, low + 1, 300), between("per_decade", 1, 1, 100)};
   };
@@ -144,7 +153,8 @@ Statistics statistics_from(const json& j, const std::string& key) {
   };
   Statistics s;
   s.key = key;
-  s.elements = whole(j, "elements").value_or(0), s.zero = whole(j, "zero").value_or(0), s.not_finite = whole(j, "not_finite").value_or(0);
+  s.elements = whole(j, "elements").value_or(0), s.zero = whole(j, "zero").value_or(0),
+  s.not_finite = whole(j, "not_finite").value_or(0);
   s.ratio_bins = bins("ratio_bins"), s.gate_bins = bins("gate_bins");
   s.magnitude_bins = bins("magnitude_bins"), s.error_bins = bins("error_bins");
   s.ratio = counts("ratio", s.ratio_bins.count() + 1), s.gate = counts("gate", s.gate_bins.count() + 1);
@@ -180,8 +190,9 @@ Explained explained_from(const json& answer, const Document& asked) {
   e.all_taps = !j.contains("all_taps") || !j["all_taps"].is_boolean() || j["all_taps"].get<bool>();
   e.launches = static_cast<int>(whole(j, "launches").value_or(0));
   for (const auto& t : part(j, "taps"))
-    e.taps.push_back({whole(t, "k").value_or(0), text(t, "formula"), text(t, "note"), whole(t, "expected_i"), whole(t, "read_i"),
-                      number(t, "count").value_or(0), number(t, "expected_sum").value_or(0), number(t, "read_sum")});
+    e.taps.push_back({whole(t, "k").value_or(0), text(t, "formula"), text(t, "note"), whole(t, "expected_i"),
+                      whole(t, "read_i"), number(t, "count").value_or(0), number(t, "expected_sum").value_or(0),
+                      number(t, "read_sum")});
   for (const auto& n : part(j, "notes"))
     if (n.is_string()) e.notes.push_back(n);
   return e;
@@ -195,11 +206,12 @@ Traced traced_from(const json& j) {
   t.writes = whole(j, "writes").value_or(0), t.reads_total = whole(j, "reads_total").value_or(0);
   t.through_shared = j.contains("through_shared") && j["through_shared"] == true;
   for (const auto& w : part(j, "writers"))
-    t.writers.push_back({whole(w, "block").value_or(0), whole(w, "thread").value_or(0), text(w, "file"), static_cast<int>(whole(w, "line").value_or(0))});
+    t.writers.push_back({whole(w, "block").value_or(0), whole(w, "thread").value_or(0), text(w, "file"),
+                         static_cast<int>(whole(w, "line").value_or(0))});
   for (const auto& r : part(j, "reads"))
     if (r.is_array() && r.size() == 3 && r[0].is_string())
-      t.reads.push_back({r[0].get_ref<const std::string&>().empty() ? '?' : r[0].get_ref<const std::string&>()[0], whole(r[1]).value_or(-1),
-                         static_cast<int>(whole(r[2]).value_or(0))});
+      t.reads.push_back({r[0].get_ref<const std::string&>().empty() ? '?' : r[0].get_ref<const std::string&>()[0],
+                         whole(r[1]).value_or(-1), static_cast<int>(whole(r[2]).value_or(0))});
   return t;
 }
 

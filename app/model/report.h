@@ -1,5 +1,5 @@
-// A run's answer (interface.md, "JSON of run") as plain values for panels. Immutable once made; absent figures are empty, with
-// the reason beside them.
+// A run's answer (interface.md, "JSON of run") as plain values for panels. Immutable once made; absent figures are
+// empty, with the reason beside them.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -47,10 +47,10 @@ struct ValueRange {
 };
 
 struct Report {
-  Document document;   // what was asked for
-  uint64_t serial = 0; // counts answers: a later one is larger
-  bool final = false;  // else the first comparison only: no verdict, no time yet
-  std::string key;     // names its tensors in the engine; "" when there are none
+  Document document;    // what was asked for
+  uint64_t serial = 0;  // counts answers: a later one is larger
+  bool final = false;   // else the first comparison only: no verdict, no time yet
+  std::string key;      // names its tensors in the engine; "" when there are none
 
   std::string kernel, file, device_kind, device_name;
   int64_t out_length = 0, own_length = 0, structural_zeros = 0;
@@ -83,7 +83,8 @@ Report report_from(const nlohmann::json& j, const Document& asked, bool final);
 // A report for a run that gave no answer: `status` is crashed, hung or not-run.
 Report failed_report(const Document& asked, const std::string& status, const std::string& sentence);
 
-// ---- what else the engine tells ---------------------------------------------------------------------------------------
+// ---- what else the engine tells
+// ---------------------------------------------------------------------------------------
 
 struct KernelEntry {
   std::string name, kind, idea, file, reason, home_preset;
@@ -103,7 +104,8 @@ struct Statistics {
   StatisticsBins ratio_bins, gate_bins, magnitude_bins, error_bins;
   // Elements with |error| > t·(1 + |reference|), and what is not finite: exact where t is a bin's edge.
   double failing_at(double tolerance) const;
-  // The least bin edge below which a share q of all finite elements lies, the highest one when it is beyond; 0 for the exact ones.
+  // The least bin edge below which a share q of all finite elements lies, the highest one when it is beyond; 0 for the
+  // exact ones.
   double ratio_quantile(double q) const;
 };
 Statistics statistics_from(const nlohmann::json& j, const std::string& key);

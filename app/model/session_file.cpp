@@ -16,28 +16,33 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int version = 1;
-constexpr const char* known[] = {"type", "version", "problem", "kernel", "compare_with", "seed", "input", "weight", "bias_values", "accuracy", "tolerance", "device", "view"};
+constexpr const char* known[] = {"type",   "version",     "problem",  "kernel",    "compare_with", "seed", "input",
+                                 "weight", "bias_values", "accuracy", "tolerance", "device",       "view"};
 
 struct RoleName {
   const char* field;
   const char* array;
   TensorSource InputSpec::*source;
 };
-constexpr RoleName roles[] = {{"input", "x", &InputSpec::x}, {"weight", "w", &InputSpec::w}, {"bias_values", "b", &InputSpec::b}};
+constexpr RoleName roles[] = {
+    {"input", "x", &InputSpec::x}, {"weight", "w", &InputSpec::w}, {"bias_values", "b", &InputSpec::b}};
 
 template <class T>
 T take(const json& j, const char* field, const T& otherwise, const std::string& path) {
   auto it = j.find(field);
   if (it == j.end() || it->is_null()) return otherwise;
-  bool fits = std::is_same_v<T, bool>              ? it->is_boolean()
-              : std::is_same_v<T, std::string>     ? it->is_string()
-              : std::is_floating_point_v<T>        ? it->is_number()
-              : std::is_unsigned_v<T>              ? it->is_number_unsigned()
-              : std::is_same_v<T, ElementIndex>    ? it->is_array() && it->size() == 2 && (*it)[0].is_number_integer() && (*it)[1].is_number_integer()
-                                                   : it->is_array() && it->size() == 2 && (*it)[0].is_number() && (*it)[1].is_number();
+  bool fits = std::is_same_v<T, bool>          ? it->is_boolean()
+              : std::is_same_v<T, std::string> ? it->is_string()
+              : std::is_floating_point_v<T>    ? it->is_number()
+              : std::is_unsigned_v<T>          ? it->is_number_unsigned()
+              : std::is_same_v<T, ElementIndex>
+                  ? it->is_array() && it->size() == 2 && (*it)[0].is_number_integer() && (*it)[1].is_number_integer()
+                  : it->is_array() && it->size() == 2 && (*it)[0].is_number() && (*it)[1].is_number();
   if (!fits) throw InputError("session", path, std::string("has a field ") + field + " of the wrong type");
-  if constexpr (std::is_same_v<T, ElementIndex>) return {(*it)[0].get<int64_t>(), (*it)[1].get<int64_t>()};
-  else return it->template get<T>();
+  if constexpr (std::is_same_v<T, ElementIndex>)
+    return {(*it)[0].get<int64_t>(), (*it)[1].get<int64_t>()};
+  else
+    return it->template get<T>();
 }
 
 }  // namespace
@@ -48,9 +53,12 @@ SessionFile load_session(const std::string& path) {
   std::stringstream text;
   text << in.rdbuf();
   json j = json::parse(text.str(), nullptr, false);
-  if (!j.is_object() || j.value("type", json()) != "convscope-session") throw InputError("session", path, "is no convscope session");
+  if (!j.is_object() || j.value("type", json()) != "convscope-session")
+    throw InputError("session", path, "is no convscope session");
   auto v = take(j, "version", uint64_t{0}, path);
-  if (v < 1 || v > version) throw InputError("session", path, "is of version " + std::to_string(v) + ": this program reads up to " + std::to_string(version));
+  if (v < 1 || v > version)
+    throw InputError("session", path,
+                     "is of version " + std::to_string(v) + ": this program reads up to " + std::to_string(version));
 
   SessionFile s;
   Document& d = s.document;
@@ -86,7 +94,8 @@ SessionFile load_session(const std::string& path) {
     v.difference_is_ratio = take(*it, "difference_is_ratio", v.difference_is_ratio, path);
     ElementIndex at = take(*it, "selected", ElementIndex{-1, -1}, path);
     const auto& p = d.problem;
-    if (at.row >= 0 && at.row < p.batch * p.out_channels && at.column >= 0 && at.column < p.out_length()) v.selected = at;
+    if (at.row >= 0 && at.row < p.batch * p.out_channels && at.column >= 0 && at.column < p.out_length())
+      v.selected = at;
   }
   s.unknown = std::move(j);
   for (const char* field : known) s.unknown.erase(field);
@@ -117,7 +126,11 @@ void save_session(const std::string& path, const SessionFile& s) {
         if (k.kind == source.kind) j[r.field] = k.name;
     }
   }
-  j["view"] = {{"row0", s.view.row0}, {"row1", s.view.row1}, {"column0", s.view.column0}, {"column1", s.view.column1}, {"show_classes", s.view.show_classes},
+  j["view"] = {{"row0", s.view.row0},
+               {"row1", s.view.row1},
+               {"column0", s.view.column0},
+               {"column1", s.view.column1},
+               {"show_classes", s.view.show_classes},
                {"difference_is_ratio", s.view.difference_is_ratio}};
   if (s.view.selected) j["view"]["selected"] = {s.view.selected->row, s.view.selected->column};
   std::string text;

@@ -1,19 +1,18 @@
 #include "app/model/settings.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <unistd.h>
 
 namespace convscope {
 using nlohmann::json;
@@ -28,7 +27,7 @@ std::string fingerprint(const std::string& text) {
   std::snprintf(out, sizeof out, "%016llx", static_cast<unsigned long long>(h));
   return out;
 }
-}
+}  // namespace
 
 void Settings::remember(const std::string& path) {
   std::erase(recent, path);
@@ -40,9 +39,12 @@ std::string settings_folder() {
   namespace fs = std::filesystem;
   const char *xdg = std::getenv("XDG_CONFIG_HOME"), *home = std::getenv("HOME");
   fs::path folder;
-  if (xdg && *xdg) folder = fs::path(xdg) / "convscope";
-  else if (home && *home) folder = fs::path(home) / ".config" / "convscope";
-  else return "";
+  if (xdg && *xdg)
+    folder = fs::path(xdg) / "convscope";
+  else if (home && *home)
+    folder = fs::path(home) / ".config" / "convscope";
+  else
+    return "";
   std::error_code error;
   fs::create_directories(folder, error);
   return fs::is_directory(folder, error) ? folder.string() : "";
@@ -93,8 +95,15 @@ bool save_settings(const std::string& file, const Settings& s) {
   std::string note;
   load_settings(file, note);
   if (note.find("later version") != std::string::npos) return false;
-  json j = {{"version", version}, {"theme", s.theme == Settings::Theme::light ? "light" : "dark"}, {"scale", s.scale}, {"presenter", s.presenter}, {"live", s.live},
-            {"value_colours", s.value_colours}, {"recent", s.recent}, {"layout", s.layout}, {"layout_check", fingerprint(s.layout)}};
+  json j = {{"version", version},
+            {"theme", s.theme == Settings::Theme::light ? "light" : "dark"},
+            {"scale", s.scale},
+            {"presenter", s.presenter},
+            {"live", s.live},
+            {"value_colours", s.value_colours},
+            {"recent", s.recent},
+            {"layout", s.layout},
+            {"layout_check", fingerprint(s.layout)}};
   try {
     // The name of a recent file may be no text.
     write_file_safely(file, j.dump(2, ' ', false, json::error_handler_t::replace) + "\n");

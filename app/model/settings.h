@@ -8,12 +8,12 @@ namespace convscope {
 struct Settings {
   enum class Theme { dark, light };
   Theme theme = Theme::dark;
-  double scale = 1;          // 0.75 to 2, on top of the display's own
-  bool presenter = false;    // large type
+  double scale = 1;        // 0.75 to 2, on top of the display's own
+  bool presenter = false;  // large type
   bool live = true;
   std::string value_colours = "viridis";  // or cividis
   std::vector<std::string> recent;        // newest first, at most 10
-  std::string layout;        // the docking layout, as Dear ImGui writes it
+  std::string layout;                     // the docking layout, as Dear ImGui writes it
 
   bool operator==(const Settings&) const = default;
   void remember(const std::string& path);

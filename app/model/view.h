@@ -15,7 +15,7 @@ struct View {
   // The window of all maps, in elements; empty (0, 0): everything.
   double row0 = 0, row1 = 0, column0 = 0, column1 = 0;
   std::optional<ElementIndex> selected;
-  bool show_classes = false;      // polyphase classes and structural zeros over the maps
+  bool show_classes = false;        // polyphase classes and structural zeros over the maps
   bool difference_is_ratio = true;  // third map: error/bound, or signed error
   bool operator==(const View&) const = default;
   bool whole() const { return row1 <= row0 || column1 <= column0; }

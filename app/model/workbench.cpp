@@ -40,8 +40,10 @@ Refusal refusal_of(const Answer& a) {
   if (!j.is_object()) return {a.message.empty() ? "the engine gave no reason" : a.message, false, 1};
   std::string code = j.value("code", "");
   Refusal r{"", code == "cancelled", j.value("exit_code", 1)};
-  if (code == "bad-input") r.text = j.value("field", "") + " " + j.value("value", "") + " " + j.value("rule", "");
-  else r.text = j.value("message", a.message);
+  if (code == "bad-input")
+    r.text = j.value("field", "") + " " + j.value("value", "") + " " + j.value("rule", "");
+  else
+    r.text = j.value("message", a.message);
   return r;
 }
 
@@ -54,7 +56,8 @@ bool is_gone(const Answer& a) {
 
 }  // namespace
 
-Workbench::Workbench(EngineOptions options, std::function<void()> wake) : wake_(std::move(wake)), info_(std::make_unique<json>(json::object())) {
+Workbench::Workbench(EngineOptions options, std::function<void()> wake)
+    : wake_(std::move(wake)), info_(std::make_unique<json>(json::object())) {
   client_ = std::make_unique<EngineClient>(std::move(options));
   client_->on_log([this](const std::string& line) { deliver([this, line] { note(line, LogLine::Kind::engine); }); });
   want_info();
@@ -103,7 +106,8 @@ Handlers Workbench::handlers(std::function<void(Answer)> done) {
   return h;
 }
 
-// ---- the run --------------------------------------------------------------------------------------------------------------
+// ---- the run
+// --------------------------------------------------------------------------------------------------------------
 
 void Workbench::run(const Document& document) {
   wanted_ = document;
@@ -111,8 +115,8 @@ void Workbench::run(const Document& document) {
   post_run(document);
 }
 
-// The tensors of the last good run are gone with their engine. They are made again, so that what is shown can be moved and
-// zoomed; what is said stays. Once, until a run has come to its end: it may be this one that ends engines.
+// The tensors of the last good run are gone with their engine. They are made again, so that what is shown can be moved
+// and zoomed; what is said stays. Once, until a run has come to its end: it may be this one that ends engines.
 void Workbench::restore() {
   if (!picture_ || running_ || !may_restore_) return;
   may_restore_ = false;
@@ -174,7 +178,8 @@ void Workbench::took_run(uint64_t serial, Answer a, const Document& document) {
       return;
     }
     note(refusal.text, LogLine::Kind::trouble);
-    take_report(failed_report(document, refusal.exit_code == 4 ? "crashed" : "not-run", (refusal.exit_code == 4 ? "crashed: " : "not run: ") + refusal.text));
+    take_report(failed_report(document, refusal.exit_code == 4 ? "crashed" : "not-run",
+                              (refusal.exit_code == 4 ? "crashed: " : "not run: ") + refusal.text));
     return;
   }
   bool hung = a.kind == Answer::Kind::hung;
@@ -186,7 +191,8 @@ void Workbench::take_report(Report r) {
   r.serial = ++report_serial_;
   auto made = std::make_shared<const Report>(std::move(r));
   if (!made->key.empty()) {
-    bool first = !picture_ || picture_->key != made->key || !picture_->serial || made->document.kernel != picture_->document.kernel;
+    bool first = !picture_ || picture_->key != made->key || !picture_->serial ||
+                 made->document.kernel != picture_->document.kernel;
     if (first || !made->final) last_picture_ms_ = ms_since(run_posted_);
     picture_ = made;
     may_restore_ |= made->final;
@@ -203,8 +209,8 @@ void Workbench::cancel() {
   explain_serial_++, explaining_ = false;
 }
 
-// What was asked about a result and not answered is asked again when there is a next one: `forget` makes the window wish it
-// anew. asked_at: how many reports there were when it was asked. gone: the engine has not the result any more.
+// What was asked about a result and not answered is asked again when there is a next one: `forget` makes the window
+// wish it anew. asked_at: how many reports there were when it was asked. gone: the engine has not the result any more.
 void Workbench::refused(uint64_t asked_at, bool gone, std::function<void()> forget) {
   if (asked_at != report_serial_) return forget();
   refused_.push_back(std::move(forget));
@@ -227,20 +233,25 @@ std::string Workbench::stale(const Document& document) const {
   return running_ && !restoring_ ? "computing" : "of " + describe_change(document, picture_->document);
 }
 
-// ---- pictures -------------------------------------------------------------------------------------------------------------
+// ---- pictures
+// -------------------------------------------------------------------------------------------------------------
 
 void Workbench::want_tile(Map map, const TileWish& wish) {
   auto i = static_cast<size_t>(map);
   if (wish == tile_wishes_[i] || wish.width < 1 || wish.height < 1) return;
   tile_wishes_[i] = wish;
-  json header = {{"type", "tile"}, {"result", wish.key}, {"quantity", quantity_names[static_cast<int>(wish.quantity)]},
-                 {"window", {wish.row0, wish.row1, wish.column0, wish.column1}}, {"size", {wish.width, wish.height}}};
+  json header = {{"type", "tile"},
+                 {"result", wish.key},
+                 {"quantity", quantity_names[static_cast<int>(wish.quantity)]},
+                 {"window", {wish.row0, wish.row1, wish.column0, wish.column1}},
+                 {"size", {wish.width, wish.height}}};
   auto posted = Clock::now();
   waiting_++;
   Handlers h;
   h.done = [this, i, wish, posted, asked_at = report_serial_](Answer a) {
     std::shared_ptr<MapTile> t;
-    if (a.kind == Answer::Kind::result && a.payload.size() == static_cast<size_t>(wish.width) * static_cast<size_t>(wish.height) * sizeof(Cell)) {
+    if (a.kind == Answer::Kind::result &&
+        a.payload.size() == static_cast<size_t>(wish.width) * static_cast<size_t>(wish.height) * sizeof(Cell)) {
       t = std::make_shared<MapTile>();
       t->key = wish.key, t->quantity = wish.quantity;
       t->row0 = wish.row0, t->row1 = wish.row1, t->column0 = wish.column0, t->column1 = wish.column1;
@@ -292,9 +303,12 @@ void Workbench::want_numbers(int64_t row0, int64_t row1, int64_t column0, int64_
   if (numbers_key_ == picture_->key && window == numbers_wish_) return;
   numbers_key_ = picture_->key, numbers_wish_ = window;
   json header = {{"type", "numbers"}, {"result", numbers_key_}, {"window", window}};
-  client_->post_latest("numbers", header.dump(), {}, handlers([this, key = numbers_key_, window, asked_at = report_serial_](Answer a) {
-                         if (auto b = block_from(a, key, window)) numbers_ = b;
-                         else if (numbers_key_ == key && numbers_wish_ == window) refused(asked_at, is_gone(a), [this] { numbers_key_.clear(); });
+  client_->post_latest("numbers", header.dump(), {},
+                       handlers([this, key = numbers_key_, window, asked_at = report_serial_](Answer a) {
+                         if (auto b = block_from(a, key, window))
+                           numbers_ = b;
+                         else if (numbers_key_ == key && numbers_wish_ == window)
+                           refused(asked_at, is_gone(a), [this] { numbers_key_.clear(); });
                        }));
 }
 
@@ -304,16 +318,20 @@ void Workbench::want_hover(ElementIndex at) {
   if (hover_key_ == picture_->key && window == hover_wish_) return;
   hover_key_ = picture_->key, hover_wish_ = window;
   json header = {{"type", "numbers"}, {"result", hover_key_}, {"window", window}};
-  client_->post_latest("hover", header.dump(), {}, handlers([this, key = hover_key_, window, asked_at = report_serial_](Answer a) {
-                         if (auto b = block_from(a, key, window)) hover_ = b;
-                         else if (hover_key_ == key && hover_wish_ == window) refused(asked_at, is_gone(a), [this] { hover_key_.clear(); });
+  client_->post_latest("hover", header.dump(), {},
+                       handlers([this, key = hover_key_, window, asked_at = report_serial_](Answer a) {
+                         if (auto b = block_from(a, key, window))
+                           hover_ = b;
+                         else if (hover_key_ == key && hover_wish_ == window)
+                           refused(asked_at, is_gone(a), [this] { hover_key_.clear(); });
                        }));
 }
 
 void Workbench::find_failing(ElementIndex from, bool forward, std::function<void(std::optional<ElementIndex>)> then) {
   if (!picture_) return then({});
   json header = {{"type", "find"}, {"result", picture_->key}, {"from", {from.row, from.column}}, {"forward", forward}};
-  client_->post_latest("find", header.dump(), {}, handlers([this, then = std::move(then), asked_at = report_serial_](Answer a) {
+  client_->post_latest("find", header.dump(), {},
+                       handlers([this, then = std::move(then), asked_at = report_serial_](Answer a) {
                          // No answer is not "none fails": another question has taken its place, or the result is gone.
                          if (a.kind != Answer::Kind::result) {
                            if (is_gone(a)) refused(asked_at, true, [] {});
@@ -329,16 +347,19 @@ void Workbench::want_statistics() {
   if (!picture_ || !picture_->final || running_ || statistics_key_ == picture_->key) return;
   statistics_key_ = picture_->key;
   json header = {{"type", "statistics"}, {"result", statistics_key_}};
-  client_->post_latest("statistics", header.dump(), {}, handlers([this, key = statistics_key_, asked_at = report_serial_](Answer a) {
+  client_->post_latest("statistics", header.dump(), {},
+                       handlers([this, key = statistics_key_, asked_at = report_serial_](Answer a) {
                          if (a.kind != Answer::Kind::result) {
-                           if (statistics_key_ == key) refused(asked_at, is_gone(a), [this] { statistics_key_.clear(); });
+                           if (statistics_key_ == key)
+                             refused(asked_at, is_gone(a), [this] { statistics_key_.clear(); });
                            return;
                          }
                          statistics_ = std::make_shared<Statistics>(statistics_from(json::parse(a.header), key));
                        }));
 }
 
-// ---- one element, sources, inventory --------------------------------------------------------------------------------------
+// ---- one element, sources, inventory
+// --------------------------------------------------------------------------------------
 
 void Workbench::want_explanation(const Document& document, int64_t n, int64_t co, int64_t j) {
   std::vector<std::byte> payload;
@@ -348,27 +369,34 @@ void Workbench::want_explanation(const Document& document, int64_t n, int64_t co
   explaining_ = true;
   explanation_trouble_.clear();
   header["type"] = "explain";
-  explain_id_ = client_->post_latest("explain", header_text(header), payload, handlers([this, serial, document](Answer a) {
-                         if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) died(a.message);
-                         if (serial != explain_serial_) return;
-                         explaining_ = false;
-                         if (a.kind == Answer::Kind::result) explanation_ = std::make_shared<Explained>(explained_from(json::parse(a.header), document));
-                         else if (Refusal r = refusal_of(a); !r.cancelled) explanation_trouble_ = a.message.empty() ? r.text : a.message;
-                       }));
+  explain_id_ = client_->post_latest(
+      "explain", header_text(header), payload, handlers([this, serial, document](Answer a) {
+        if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) died(a.message);
+        if (serial != explain_serial_) return;
+        explaining_ = false;
+        if (a.kind == Answer::Kind::result)
+          explanation_ = std::make_shared<Explained>(explained_from(json::parse(a.header), document));
+        else if (Refusal r = refusal_of(a); !r.cancelled)
+          explanation_trouble_ = a.message.empty() ? r.text : a.message;
+      }));
   header["type"] = "trace";
   trace_id_ = client_->post_latest("trace", header_text(header), std::move(payload), handlers([this, serial](Answer a) {
-                         if (serial != explain_serial_) return;
-                         if (a.kind == Answer::Kind::result) traced_ = std::make_shared<Traced>(traced_from(json::parse(a.header)));
-                       }));
+                                     if (serial != explain_serial_) return;
+                                     if (a.kind == Answer::Kind::result)
+                                       traced_ = std::make_shared<Traced>(traced_from(json::parse(a.header)));
+                                   }));
 }
 
 void Workbench::want_source(const std::string& kernel) {
   if (kernel.empty() || !sources_.try_emplace(kernel, "").second) return;
   json header = {{"type", "source"}, {"kernel", kernel}};
   client_->post(header_text(header), {}, handlers([this, kernel](Answer a) {
-                  if (a.kind == Answer::Kind::result) sources_[kernel] = json::parse(a.header).value("text", "");
-                  else if (a.kind == Answer::Kind::error) sources_[kernel] = "// " + refusal_of(a).text;
-                  else sources_.erase(kernel);
+                  if (a.kind == Answer::Kind::result)
+                    sources_[kernel] = json::parse(a.header).value("text", "");
+                  else if (a.kind == Answer::Kind::error)
+                    sources_[kernel] = "// " + refusal_of(a).text;
+                  else
+                    sources_.erase(kernel);
                 }));
 }
 
@@ -379,17 +407,22 @@ const std::string* Workbench::source(const std::string& kernel) const {
 
 void Workbench::want_info() {
   client_->post(json{{"type", "list"}, {"what", "kernels"}}.dump(), {}, handlers([this](Answer a) {
-                  if (engine_.state == EngineStatus::State::starting) engine_.state = running_ ? EngineStatus::State::working : EngineStatus::State::idle;
+                  if (engine_.state == EngineStatus::State::starting)
+                    engine_.state = running_ ? EngineStatus::State::working : EngineStatus::State::idle;
                   if (a.kind != Answer::Kind::result) {
-                    note("the engine does not start: " + (a.message.empty() ? refusal_of(a).text : a.message), LogLine::Kind::trouble);
+                    note("the engine does not start: " + (a.message.empty() ? refusal_of(a).text : a.message),
+                         LogLine::Kind::trouble);
                     return;
                   }
                   kernels_.clear();
                   json all = json::parse(a.header).value("kernels", json::array());
                   for (const auto& k : all) {
                     KernelEntry e;
-                    auto text = [&](const char* field) { return k.contains(field) && k[field].is_string() ? k[field].get<std::string>() : ""; };
-                    e.name = text("name"), e.kind = text("kind"), e.idea = text("idea"), e.file = text("file"), e.reason = text("reason");
+                    auto text = [&](const char* field) {
+                      return k.contains(field) && k[field].is_string() ? k[field].get<std::string>() : "";
+                    };
+                    e.name = text("name"), e.kind = text("kind"), e.idea = text("idea"), e.file = text("file"),
+                    e.reason = text("reason");
                     e.home_preset = text("written_for");
                     e.available = k.value("available", true);
                     if (k.contains("requires") && k["requires"].is_array())

@@ -1,7 +1,9 @@
-// What stands between the window and the engine: asks for what the window wants to see, and holds the answers as values.
+// What stands between the window and the engine: asks for what the window wants to see, and holds the answers as
+// values.
 //
-// Used by one thread (the window's). Answers come on the client's thread into an inbox; drain() takes them in at the start of
-// a frame, so nothing is locked while drawing. `wake` is called from the client's thread when there is something to drain.
+// Used by one thread (the window's). Answers come on the client's thread into an inbox; drain() takes them in at the
+// start of a frame, so nothing is locked while drawing. `wake` is called from the client's thread when there is
+// something to drain.
 #pragma once
 #include <array>
 #include <chrono>
@@ -32,8 +34,8 @@ struct MapTile {
   Paint paint;
   std::vector<Cell> cells;
   std::vector<uint32_t> pixels;
-  uint64_t serial = 0;       // a new one for each tile: textures are made anew when it changes
-  double latency_ms = 0;     // from the wish to the picture
+  uint64_t serial = 0;    // a new one for each tile: textures are made anew when it changes
+  double latency_ms = 0;  // from the wish to the picture
 };
 
 // What a tile shall show; two equal wishes need one request.
@@ -78,7 +80,8 @@ class Workbench {
 
   void drain();  // true work of a frame's start: takes in what has come
 
-  // ---- wishes -----------------------------------------------------------------------------------------------------------
+  // ---- wishes
+  // -----------------------------------------------------------------------------------------------------------
   void run(const Document& document);  // the newest wins
   void cancel();                       // what runs, and what waits
   enum class Map { kernel, reference, difference, minimap, lines_output, lines_reference, lines_error, count };
@@ -92,8 +95,9 @@ class Workbench {
   void want_source(const std::string& kernel);
   void want_info();  // devices, libraries, kernels: asked once at the start, and again with Refresh
 
-  // ---- what is known ----------------------------------------------------------------------------------------------------
-  // The newest report, whatever it says; the newest that has pictures in an engine that lives; never taken back, only replaced.
+  // ---- what is known
+  // ---------------------------------------------------------------------------------------------------- The newest
+  // report, whatever it says; the newest that has pictures in an engine that lives; never taken back, only replaced.
   std::shared_ptr<const Report> report() const { return report_; }
   std::shared_ptr<const Report> picture() const { return picture_; }
   bool running() const { return running_; }

@@ -1,7 +1,6 @@
 // Every action is one row of one table: menu, toolbar, palette, shortcuts and the help page are drawn from it.
 #pragma once
 #include <imgui.h>
-
 #include <string>
 #include <vector>
 

@@ -1,12 +1,11 @@
 #include "app/ui/app.h"
 
-#include <fmt/format.h>
-#include <imgui.h>
-#include <imgui_internal.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_internal.h>
 #include <limits>
 
 #include "app/ui/actions.h"
@@ -72,7 +71,8 @@ void App::say(const std::string& text) {
   if (toasts_.size() > 4) toasts_.pop_front();
 }
 
-// ---- changes: the only place where anything becomes different ------------------------------------------------------------
+// ---- changes: the only place where anything becomes different
+// ------------------------------------------------------------
 
 void App::execute(const Command& command) {
   Document before = document();
@@ -85,10 +85,13 @@ void App::execute(const Command& command) {
 
 void App::document_changed(const Document& before) {
   const Document& now = document();
-  if (before.problem.y_elements() != now.problem.y_elements() || before.problem.out_channels != now.problem.out_channels) {
+  if (before.problem.y_elements() != now.problem.y_elements() ||
+      before.problem.out_channels != now.problem.out_channels) {
     // Another shape: what was looked at and selected is elsewhere.
     View v = views_.now();
-    if (v.selected && (v.selected->row >= now.problem.batch * now.problem.out_channels || v.selected->column >= now.problem.out_length())) v.selected.reset();
+    if (v.selected && (v.selected->row >= now.problem.batch * now.problem.out_channels ||
+                       v.selected->column >= now.problem.out_length()))
+      v.selected.reset();
     v.row0 = v.row1 = v.column0 = v.column1 = 0;
     views_.set(v, false);
   }
@@ -97,12 +100,18 @@ void App::document_changed(const Document& before) {
 }
 
 void App::apply(const Event& event) {
-  if (auto* c = std::get_if<Command>(&event)) execute(*c);
-  else if (auto* v = std::get_if<SetView>(&event)) views_.set(v->view, v->keep);
-  else if (auto* w = std::get_if<Wish>(&event)) w->ask(*bench_);
-  else if (auto* s = std::get_if<SetSettings>(&event)) set_settings(s->settings);
-  else if (auto* t = std::get_if<Toast>(&event)) say(t->text);
-  else if (auto* p = std::get_if<ShowPanel>(&event)) show_panel_ = p->title;
+  if (auto* c = std::get_if<Command>(&event))
+    execute(*c);
+  else if (auto* v = std::get_if<SetView>(&event))
+    views_.set(v->view, v->keep);
+  else if (auto* w = std::get_if<Wish>(&event))
+    w->ask(*bench_);
+  else if (auto* s = std::get_if<SetSettings>(&event))
+    set_settings(s->settings);
+  else if (auto* t = std::get_if<Toast>(&event))
+    say(t->text);
+  else if (auto* p = std::get_if<ShowPanel>(&event))
+    show_panel_ = p->title;
   else if (auto* a = std::get_if<RunAction>(&event)) {
     const Action* action = find_action(a->id);
     if (action && action->enabled(*this)) action->run(*this);
@@ -151,7 +160,8 @@ void App::toggle_live() {
   set_settings(s);
 }
 
-// ---- view -----------------------------------------------------------------------------------------------------------------
+// ---- view
+// -----------------------------------------------------------------------------------------------------------------
 
 void App::fit() {
   View v = views_.now();
@@ -163,7 +173,8 @@ void App::zoom(double factor) {
   View v = fitted(views_.now(), extent());
   double row = 0.5, column = 0.5;
   if (v.selected) {
-    double r = (static_cast<double>(v.selected->row) + 0.5 - v.row0) / (v.row1 - v.row0), c = (static_cast<double>(v.selected->column) + 0.5 - v.column0) / (v.column1 - v.column0);
+    double r = (static_cast<double>(v.selected->row) + 0.5 - v.row0) / (v.row1 - v.row0),
+           c = (static_cast<double>(v.selected->column) + 0.5 - v.column0) / (v.column1 - v.column0);
     if (r >= 0 && r <= 1 && c >= 0 && c <= 1) row = r, column = c;
   }
   views_.set(zoomed(v, extent(), factor, factor, row, column), true);
@@ -173,11 +184,15 @@ void App::view_back() { views_.back(); }
 void App::view_forward() { views_.forward(); }
 
 void App::find_failing(bool forward) {
-  ElementIndex from = views_.now().selected.value_or(forward ? ElementIndex{0, -1} : ElementIndex{static_cast<int64_t>(extent().rows) - 1, static_cast<int64_t>(extent().columns)});
+  ElementIndex from = views_.now().selected.value_or(
+      forward ? ElementIndex{0, -1}
+              : ElementIndex{static_cast<int64_t>(extent().rows) - 1, static_cast<int64_t>(extent().columns)});
   bench_->find_failing(from, forward, [this, forward](std::optional<ElementIndex> at) {
     if (!at) {
       auto r = bench_->picture();
-      say(r && r->failing.value_or(0) == 0 ? "No element fails" : forward ? "No failing element after this one" : "No failing element before this one");
+      say(r && r->failing.value_or(0) == 0 ? "No element fails"
+          : forward                        ? "No failing element after this one"
+                                           : "No failing element before this one");
       return;
     }
     // Close enough to read the numbers around it.
@@ -199,7 +214,9 @@ void App::move_selection(int rows, int columns) {
   View shown = fitted(v, e);
   auto row = static_cast<double>(at.row), column = static_cast<double>(at.column);
   double dr = row < shown.row0 ? row - shown.row0 : row + 1 > shown.row1 ? row + 1 - shown.row1 : 0;
-  double dc = column < shown.column0 ? column - shown.column0 : column + 1 > shown.column1 ? column + 1 - shown.column1 : 0;
+  double dc = column < shown.column0       ? column - shown.column0
+              : column + 1 > shown.column1 ? column + 1 - shown.column1
+                                           : 0;
   views_.set(dr != 0 || dc != 0 ? moved(v, e, dr, dc) : v, false);
 }
 
@@ -237,7 +254,8 @@ void App::choose_kernel(int number) {
 
 void App::choose_reference(int number) {
   auto r = bench_->report();
-  if (r && static_cast<size_t>(number) < r->references.size()) execute({SetCompareWith{r->references[static_cast<size_t>(number)].name}, 0});
+  if (r && static_cast<size_t>(number) < r->references.size())
+    execute({SetCompareWith{r->references[static_cast<size_t>(number)].name}, 0});
 }
 
 void App::copy_window() {
@@ -264,7 +282,8 @@ void App::copy_verdict() {
   say("Verdict copied");
 }
 
-// ---- files ----------------------------------------------------------------------------------------------------------------
+// ---- files
+// ----------------------------------------------------------------------------------------------------------------
 
 void App::open(const std::string& path) {
   namespace fs = std::filesystem;
@@ -326,7 +345,8 @@ void App::show_only(const std::string& name) {
   throw InputError("panel", name, "is not a panel: " + fmt::format("{}", fmt::join(names, ", ")));
 }
 
-// ---- a frame --------------------------------------------------------------------------------------------------------------
+// ---- a frame
+// --------------------------------------------------------------------------------------------------------------
 
 void App::restyle(float display_scale) {
   float scale = display_scale * static_cast<float>(settings_.scale) * (settings_.presenter ? 1.35f : 1);
@@ -339,7 +359,8 @@ void App::shortcuts() {
   ImGuiIO& io = ImGui::GetIO();
   if (path_for_ || palette_open_ || help_open_ || about_open_) return;
   // Arrows and Space also walk through menus and controls: they do that while a menu is open or a walk has begun (Tab).
-  bool walking = io.NavVisible || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
+  bool walking =
+      io.NavVisible || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
   for (const auto& a : actions())
     for (ImGuiKeyChord chord : {a.chord, a.second}) {
       if (!chord) continue;
@@ -350,10 +371,13 @@ void App::shortcuts() {
         continue;
       }
       // A text field has its own undo.
-      if (ImGuiKeyChord key = chord & ~ImGuiMod_Mask_; io.WantTextInput && (key == ImGuiKey_Z || key == ImGuiKey_Y)) continue;
+      if (ImGuiKeyChord key = chord & ~ImGuiMod_Mask_; io.WantTextInput && (key == ImGuiKey_Z || key == ImGuiKey_Y))
+        continue;
       // Plain keys belong to a text field while one is edited.
-      if (io.WantTextInput && !(chord & (ImGuiMod_Ctrl | ImGuiMod_Alt)) && (chord & ~ImGuiMod_Mask_) < ImGuiKey_F1) continue;
-      if (io.WantTextInput && !(chord & (ImGuiMod_Ctrl | ImGuiMod_Alt)) && (chord & ~ImGuiMod_Mask_) > ImGuiKey_F24) continue;
+      if (io.WantTextInput && !(chord & (ImGuiMod_Ctrl | ImGuiMod_Alt)) && (chord & ~ImGuiMod_Mask_) < ImGuiKey_F1)
+        continue;
+      if (io.WantTextInput && !(chord & (ImGuiMod_Ctrl | ImGuiMod_Alt)) && (chord & ~ImGuiMod_Mask_) > ImGuiKey_F24)
+        continue;
       if (ImGui::IsKeyChordPressed(chord) && a.enabled(*this)) events_.push_back(RunAction{a.id});
     }
 }
@@ -375,15 +399,16 @@ void App::frame(float display_scale) {
   draw_panels(f);
   if (only_panel_.empty()) chrome.overlays();
   auto events = std::exchange(events_, {});
-  // What is dragged or typed without a pause is one gesture. It begins in the frame in which its control becomes active,
-  // which may already change the value.
+  // What is dragged or typed without a pause is one gesture. It begins in the frame in which its control becomes
+  // active, which may already change the value.
   if (unsigned active = ImGui::GetActiveID(); active != gesture_item_) {
     if (active) gesture_++;
     gesture_item_ = active;
   }
   for (auto& e : events)
     if (auto* c = std::get_if<Command>(&e); c && c->gesture) c->gesture = gesture_;
-  bool changes = std::any_of(events.begin(), events.end(), [](const Event& e) { return !std::holds_alternative<Wish>(e); });
+  bool changes =
+      std::any_of(events.begin(), events.end(), [](const Event& e) { return !std::holds_alternative<Wish>(e); });
   if (changes || layout_pending_ || !show_panel_.empty()) next_frame_ = 0;
   for (const auto& e : events) apply(e);
   if (draft_.problem && !check(*draft_.problem)) draft_ = {};
@@ -397,19 +422,24 @@ void App::default_layout(ImGuiID space) {
   ImGuiID centre = space, left = 0, right = 0, low_right = 0, low_left = 0, bottom = 0;
   ImVec2 size = ImGui::GetMainViewport()->WorkSize;
   float em = ImGui::GetFontSize();
-  auto share = [&](float ems, float of, float least, float most) { return std::clamp(ems * em / std::max(of, 1.0f), least, most); };
+  auto share = [&](float ems, float of, float least, float most) {
+    return std::clamp(ems * em / std::max(of, 1.0f), least, most);
+  };
   float left_share = share(20, size.x, 0.15f, 0.4f);
   ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, left_share, &left, &centre);
   // Narrow: the right column becomes tabs of the middle.
   if (!narrow_) {
-    ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, share(24, size.x * (1 - left_share), 0.2f, 0.42f), &right, &centre);
+    ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, share(24, size.x * (1 - left_share), 0.2f, 0.42f), &right,
+                                &centre);
     ImGui::DockBuilderSplitNode(right, ImGuiDir_Down, 0.48f, &low_right, &right);
   } else {
     right = low_right = centre;
   }
   ImGui::DockBuilderSplitNode(left, ImGuiDir_Down, 0.32f, &low_left, &left);
-  if (!settings_.presenter) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.42f, &bottom, &centre);
-  else bottom = centre;
+  if (!settings_.presenter)
+    ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.42f, &bottom, &centre);
+  else
+    bottom = centre;
   auto dock = [](const char* panel, ImGuiID where) { ImGui::DockBuilderDockWindow(panel, where); };
   dock("Problem", left);
   dock("Kernels", low_left);
@@ -434,7 +464,9 @@ void App::draw_panels(Frame& f) {
     ImGui::SetNextWindowSize(viewport->Size);
     for (const auto& p : panels())
       if (only_panel_ == p.title) {
-        ImGui::Begin(p.title, nullptr, ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoMove);
+        ImGui::Begin(p.title, nullptr,
+                     ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoSavedSettings |
+                         ImGuiWindowFlags_NoMove);
         p.draw(f);
         ImGui::End();
       }

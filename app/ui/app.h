@@ -1,4 +1,5 @@
-// The window's content, whatever it is drawn on: owns what a person has made, draws one frame, applies what the panels answer.
+// The window's content, whatever it is drawn on: owns what a person has made, draws one frame, applies what the panels
+// answer.
 #pragma once
 #include <deque>
 #include <functional>
@@ -18,7 +19,7 @@ namespace convscope::ui {
 
 struct AppOptions {
   EngineOptions engine;
-  std::string settings_file;  // "": nothing is kept
+  std::string settings_file;   // "": nothing is kept
   std::function<void()> wake;  // from any thread: draw a frame soon
   bool has_window = false;     // full screen and the like make sense
 };

@@ -1,12 +1,11 @@
 #include "app/ui/chrome.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_internal.h>
 #include <misc/cpp/imgui_stdlib.h>
-
-#include <algorithm>
-#include <filesystem>
 
 #include "app/ui/actions.h"
 #include "app/ui/widgets.h"
@@ -20,7 +19,8 @@ void menu_item(App& app, const Action& a, std::vector<Event>& out) {
   if (std::string_view(a.id) == "undo" && app.history().can_undo()) label += ": " + app.history().undo_text();
   if (std::string_view(a.id) == "redo" && app.history().can_redo()) label += ": " + app.history().redo_text();
   label += std::string("###") + a.id;
-  if (ImGui::MenuItem(label.c_str(), chord_text(a.chord).c_str(), a.checked && a.checked(app), a.enabled(app))) out.push_back(RunAction{a.id});
+  if (ImGui::MenuItem(label.c_str(), chord_text(a.chord).c_str(), a.checked && a.checked(app), a.enabled(app)))
+    out.push_back(RunAction{a.id});
   tooltip(app.theme(), a.about);
 }
 
@@ -30,7 +30,8 @@ void badge(const Theme& t, const std::string& text, const ImVec4& colour, const 
   ImVec2 at = ImGui::GetCursorScreenPos();
   float top = at.y + (ImGui::GetFrameHeight() - size.y) / 2;
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  draw->AddRectFilled({at.x, top - pad.y}, {at.x + size.x + 2 * pad.x, top + size.y + pad.y}, packed(colour, 0.2f), ImGui::GetFontSize() * 0.3f);
+  draw->AddRectFilled({at.x, top - pad.y}, {at.x + size.x + 2 * pad.x, top + size.y + pad.y}, packed(colour, 0.2f),
+                      ImGui::GetFontSize() * 0.3f);
   draw->AddText({at.x + pad.x, top}, packed(colour), text.c_str());
   ImGui::Dummy({size.x + 2 * pad.x, ImGui::GetFrameHeight() - ImGui::GetStyle().ItemSpacing.y});
   tooltip(t, about);
@@ -62,8 +63,10 @@ void Chrome::menu_bar() {
       for (size_t i = 0; i < panels().size(); i++) {
         bool open = app_.open_[i];
         if (ImGui::MenuItem(panels()[i].title, nullptr, open)) {
-          if (open) app_.open_[i] = false;
-          else f_.show(panels()[i].title);
+          if (open)
+            app_.open_[i] = false;
+          else
+            f_.show(panels()[i].title);
         }
         tooltip(f_.theme, panels()[i].about);
       }
@@ -91,13 +94,15 @@ void Chrome::menu_bar() {
   ImGui::BeginDisabled(!app_.history().can_redo());
   if (ImGui::SmallButton("Redo")) f_.act("redo");
   ImGui::EndDisabled();
-  tooltip(f_.theme, app_.history().can_redo() ? "Redo " + app_.history().redo_text() + " (Ctrl+Shift+Z)" : "Nothing to redo");
+  tooltip(f_.theme,
+          app_.history().can_redo() ? "Redo " + app_.history().redo_text() + " (Ctrl+Shift+Z)" : "Nothing to redo");
 
   const Report* r = f_.report() ? f_.report() : f_.picture();
   std::string device = r && !r->device_name.empty() ? r->device_name : "starting the engine";
   bool emulated = r && r->device_kind == "emulator";
   if (emulated) device = "emulator: times are not GPU times";
-  float width = ImGui::CalcTextSize(device.c_str()).x + em * 1.2f, hint = ImGui::CalcTextSize("Ctrl+Shift+P").x + em * 2;
+  float width = ImGui::CalcTextSize(device.c_str()).x + em * 1.2f,
+        hint = ImGui::CalcTextSize("Ctrl+Shift+P").x + em * 2;
   float right = ImGui::GetWindowWidth() - width - em * 0.5f;
   if (right - hint > ImGui::GetCursorPosX()) {
     ImGui::SetCursorPosX(right - hint);
@@ -106,8 +111,13 @@ void Chrome::menu_bar() {
   }
   if (right > ImGui::GetCursorPosX()) {
     ImGui::SetCursorPosX(right);
-    badge(f_.theme, device, emulated ? f_.theme.warning : r && !r->device_name.empty() ? f_.theme.right : f_.theme.dim,
-          emulated ? "Kernels run on the CPU emulator: the same sources and the same results as on a GPU. Times are host times and say nothing of a GPU." : "What the kernels run on");
+    badge(f_.theme, device,
+          emulated                       ? f_.theme.warning
+          : r && !r->device_name.empty() ? f_.theme.right
+                                         : f_.theme.dim,
+          emulated ? "Kernels run on the CPU emulator: the same sources and the same results as on a GPU. Times are "
+                     "host times and say nothing of a GPU."
+                   : "What the kernels run on");
   }
   ImGui::EndMainMenuBar();
 }
@@ -116,7 +126,9 @@ void Chrome::status_bar() {
   ImGuiViewport* viewport = ImGui::GetMainViewport();
   float height = ImGui::GetFrameHeight();
   ImGui::PushStyleColor(ImGuiCol_WindowBg, f_.theme.background);
-  bool shown = ImGui::BeginViewportSideBar("##status", viewport, ImGuiDir_Down, height, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_MenuBar);
+  bool shown = ImGui::BeginViewportSideBar(
+      "##status", viewport, ImGuiDir_Down, height,
+      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_MenuBar);
   ImGui::PopStyleColor();
   if (shown && ImGui::BeginMenuBar()) {
     float em = ImGui::GetFontSize();
@@ -129,23 +141,30 @@ void Chrome::status_bar() {
         float part = std::min(1.0f, static_cast<float>(e.done) / static_cast<float>(e.total));
         ImGui::ProgressBar(part, {em * 7, em * 0.8f}, "");
         // Only worth saying when it is long.
-        if (seconds > 2 && part > 0.05f) ImGui::TextDisabled("about %s left", time_text(1000 * seconds * (1 - static_cast<double>(part)) / static_cast<double>(part)).c_str());
+        if (seconds > 2 && part > 0.05f)
+          ImGui::TextDisabled(
+              "about %s left",
+              time_text(1000 * seconds * (1 - static_cast<double>(part)) / static_cast<double>(part)).c_str());
       }
       if (seconds > 0.5) ImGui::TextDisabled("%.1f s", seconds);
       if (ImGui::SmallButton("Cancel (Esc)")) f_.act("cancel");
     } else {
-      ImGui::TextDisabled("%s", e.state == EngineStatus::State::starting ? "the engine starts" : f_.bench.explaining() ? "explaining" : "idle");
+      ImGui::TextDisabled("%s", e.state == EngineStatus::State::starting ? "the engine starts"
+                                : f_.bench.explaining()                  ? "explaining"
+                                                                         : "idle");
     }
     const Report* r = f_.report();
     if (r && !f_.bench.running()) {
       ImGui::Separator();
       status_mark(f_.theme, r->status);
-      std::string text = r->failing ? fmt::format("{} of {} elements fail", grouped(*r->failing), grouped(r->elements)) : r->status;
+      std::string text =
+          r->failing ? fmt::format("{} of {} elements fail", grouped(*r->failing), grouped(r->elements)) : r->status;
       if (r->failing && *r->failing == 0) text = fmt::format("all {} elements within the bound", grouped(r->elements));
       ImGui::TextUnformatted(text.c_str());
       if (r->timing.median_ms) {
         ImGui::Separator();
-        ImGui::TextDisabled("%s %s%s", r->kernel.c_str(), time_text(*r->timing.median_ms).c_str(), r->timing.source == "emulated" ? " emulated" : " measured");
+        ImGui::TextDisabled("%s %s%s", r->kernel.c_str(), time_text(*r->timing.median_ms).c_str(),
+                            r->timing.source == "emulated" ? " emulated" : " measured");
       }
     }
     if (e.deaths > 0) {
@@ -153,12 +172,16 @@ void Chrome::status_bar() {
       ImGui::TextColored(f_.theme.warning, "engine restarted %d time%s", e.deaths, e.deaths == 1 ? "" : "s");
       tooltip(f_.theme, e.last_death);
     }
-    std::string right = fmt::format("picture {}  frame {}", f_.bench.last_picture_ms() > 0 ? time_text(f_.bench.last_picture_ms()) : "none yet", time_text(1000 * app_.frame_seconds()));
+    std::string right = fmt::format("picture {}  frame {}",
+                                    f_.bench.last_picture_ms() > 0 ? time_text(f_.bench.last_picture_ms()) : "none yet",
+                                    time_text(1000 * app_.frame_seconds()));
     float x = ImGui::GetWindowWidth() - ImGui::CalcTextSize(right.c_str()).x - em;
     if (x > ImGui::GetCursorPosX()) {
       ImGui::SetCursorPosX(x);
       ImGui::TextDisabled("%s", right.c_str());
-      tooltip(f_.theme, "From the last change to its first picture, and the CPU time that building the last frame took (both measured here)");
+      tooltip(f_.theme,
+              "From the last change to its first picture, and the CPU time that building the last frame took (both "
+              "measured here)");
     }
     ImGui::EndMenuBar();
   }
@@ -173,7 +196,8 @@ void Chrome::overlays() {
   toasts();
 }
 
-// ---- palette --------------------------------------------------------------------------------------------------------------
+// ---- palette
+// --------------------------------------------------------------------------------------------------------------
 
 void Chrome::palette() {
   if (app_.palette_open_ && !ImGui::IsPopupOpen("palette")) {
@@ -230,11 +254,13 @@ void Chrome::palette() {
   if (ImGui::BeginChild("rows", {0, ImGui::GetTextLineHeightWithSpacing() * 14})) {
     for (size_t i = 0; i < rows.size(); i++) {
       bool chosen = static_cast<int>(i) == app_.palette_at_;
-      if (ImGui::Selectable(fmt::format("{}##{}", rows[i].label, i).c_str(), chosen) || (chosen && ImGui::IsKeyPressed(ImGuiKey_Enter))) {
+      if (ImGui::Selectable(fmt::format("{}##{}", rows[i].label, i).c_str(), chosen) ||
+          (chosen && ImGui::IsKeyPressed(ImGuiKey_Enter))) {
         f_.out.push_back(rows[i].event);
         done = true;
       }
-      if (chosen && (ImGui::IsKeyPressed(ImGuiKey_DownArrow) || ImGui::IsKeyPressed(ImGuiKey_UpArrow))) ImGui::SetScrollHereY();
+      if (chosen && (ImGui::IsKeyPressed(ImGuiKey_DownArrow) || ImGui::IsKeyPressed(ImGuiKey_UpArrow)))
+        ImGui::SetScrollHereY();
       ImGui::SameLine(em * 15);
       ImGui::TextDisabled("%s", rows[i].detail.c_str());
     }
@@ -248,7 +274,8 @@ void Chrome::palette() {
   ImGui::EndPopup();
 }
 
-// ---- help, about ----------------------------------------------------------------------------------------------------------
+// ---- help, about
+// ----------------------------------------------------------------------------------------------------------
 
 void Chrome::help() {
   if (app_.help_open_ && !ImGui::IsPopupOpen("Keys and mouse")) ImGui::OpenPopup("Keys and mouse");
@@ -261,7 +288,10 @@ void Chrome::help() {
     return;
   }
   heading(f_.theme, "MOUSE ON A MAP");
-  wrapped("Wheel: zoom at the mouse (with Shift only positions, with Ctrl only channels). Drag: move. Click: select an element and explain it. Double click: zoom to its number. Right click: copy, save. On any slider: Ctrl+click types a number.");
+  wrapped(
+      "Wheel: zoom at the mouse (with Shift only positions, with Ctrl only channels). Drag: move. Click: select an "
+      "element and explain it. Double click: zoom to its number. Right click: copy, save. On any slider: Ctrl+click "
+      "types a number.");
   if (ImGui::BeginTable("keys", 3, ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp)) {
     ImGui::TableSetupColumn("key", ImGuiTableColumnFlags_WidthFixed, em * 9);
     ImGui::TableSetupColumn("action", ImGuiTableColumnFlags_WidthFixed, em * 13);
@@ -298,8 +328,12 @@ void Chrome::about() {
   ImGui::PushFont(f_.theme.bold_font, 0);
   ImGui::TextUnformatted("convscope " CONVSCOPE_VERSION);
   ImGui::PopFont();
-  wrapped("A workbench for ConvTranspose1d CUDA kernels: runs a kernel beside a reference, shows where and why it is wrong, and where its time goes. MIT licence.");
-  dim_text(f_.theme, "With Dear ImGui, ImPlot and ImGuiColorTextEdit (MIT), GLFW (zlib), the fonts Inter and JetBrains Mono (SIL Open Font Licence), fmt and nlohmann-json (MIT), libpng, zlib.");
+  wrapped(
+      "A workbench for ConvTranspose1d CUDA kernels: runs a kernel beside a reference, shows where and why it is "
+      "wrong, and where its time goes. MIT licence.");
+  dim_text(f_.theme,
+           "With Dear ImGui, ImPlot and ImGuiColorTextEdit (MIT), GLFW (zlib), the fonts Inter and JetBrains Mono (SIL "
+           "Open Font Licence), fmt and nlohmann-json (MIT), libpng, zlib.");
   if (ImGui::Button("Close") || ImGui::IsKeyPressed(ImGuiKey_Escape)) {
     app_.about_open_ = false;
     ImGui::CloseCurrentPopup();
@@ -307,7 +341,8 @@ void Chrome::about() {
   ImGui::EndPopup();
 }
 
-// ---- paths, toasts --------------------------------------------------------------------------------------------------------
+// ---- paths, toasts
+// --------------------------------------------------------------------------------------------------------
 
 void Chrome::path_dialog() {
   const char* titles[] = {"Open", "Save session", "Save picture"};
@@ -326,7 +361,8 @@ void Chrome::path_dialog() {
   bool opening = *app_.path_for_ == App::PathFor::open;
   if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
   ImGui::SetNextItemWidth(-FLT_MIN);
-  bool enter = ImGui::InputTextWithHint("##path", "path of a file", &app_.path_text_, ImGuiInputTextFlags_EnterReturnsTrue);
+  bool enter =
+      ImGui::InputTextWithHint("##path", "path of a file", &app_.path_text_, ImGuiInputTextFlags_EnterReturnsTrue);
   // The folder that is named so far, so that nobody has to know the path by heart. Read once a text.
   static std::string listed_for = "\n";
   static std::vector<std::pair<std::string, bool>> entries;
@@ -337,17 +373,21 @@ void Chrome::path_dialog() {
   if (listed_for != key) {
     listed_for = key;
     entries.clear();
-    for (const auto& e : fs::directory_iterator(folder.empty() ? fs::path(".") : folder, fs::directory_options::skip_permission_denied, error)) {
+    for (const auto& e : fs::directory_iterator(folder.empty() ? fs::path(".") : folder,
+                                                fs::directory_options::skip_permission_denied, error)) {
       std::string name = e.path().filename().string(), ending = e.path().extension().string();
       bool is_folder = e.is_directory(error);
       if (name.starts_with(".")) continue;
-      if (is_folder || ending == ".convscope" || ending == ".npy" || ending == ".npz") entries.push_back({name, is_folder});
+      if (is_folder || ending == ".convscope" || ending == ".npy" || ending == ".npz")
+        entries.push_back({name, is_folder});
       if (entries.size() > 2000) break;
     }
-    std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.second != b.second ? a.second : a.first < b.first; });
+    std::sort(entries.begin(), entries.end(),
+              [](const auto& a, const auto& b) { return a.second != b.second ? a.second : a.first < b.first; });
   }
   if (ImGui::BeginChild("entries", {0, em * 12}, ImGuiChildFlags_Borders)) {
-    if (ImGui::Selectable("..")) app_.path_text_ = (folder.empty() ? fs::path("..") : folder / "..").lexically_normal().string();
+    if (ImGui::Selectable(".."))
+      app_.path_text_ = (folder.empty() ? fs::path("..") : folder / "..").lexically_normal().string();
     for (const auto& [name, is_folder] : entries)
       if (ImGui::Selectable((name + (is_folder ? "/" : "")).c_str())) {
         app_.path_text_ = (folder / name).string() + (is_folder ? "/" : "");
@@ -385,7 +425,10 @@ void Chrome::toasts() {
     ImGui::SetNextWindowSizeConstraints({0, 0}, {v->WorkSize.x * 0.7f, FLT_MAX});
     std::string id = fmt::format("##toast{}", static_cast<int>(it - app_.toasts_.rbegin()));
     ImGui::PushStyleColor(ImGuiCol_WindowBg, f_.theme.raised);
-    ImGui::Begin(id.c_str(), nullptr, ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoSavedSettings);
+    ImGui::Begin(id.c_str(), nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize |
+                     ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoDocking |
+                     ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoSavedSettings);
     ImGui::BringWindowToDisplayFront(ImGui::GetCurrentWindow());
     ImGui::PushTextWrapPos(v->WorkSize.x * 0.65f);
     ImGui::TextUnformatted(it->text.c_str());

@@ -1,8 +1,7 @@
 #include "app/ui/map_textures.h"
 
-#include <imgui_internal.h>
-
 #include <cstring>
+#include <imgui_internal.h>
 
 namespace convscope::ui {
 

@@ -1,8 +1,8 @@
-// Tiles as textures, through Dear ImGui's own texture protocol: no graphics call here, so panels also draw with no backend.
+// Tiles as textures, through Dear ImGui's own texture protocol: no graphics call here, so panels also draw with no
+// backend.
 #pragma once
-#include <imgui.h>
-
 #include <array>
+#include <imgui.h>
 #include <memory>
 #include <vector>
 

@@ -1,5 +1,6 @@
-// What every panel gets and what it may answer. A panel is a function void(Frame&): it draws from const values and puts what a
-// person wants into frame.out; the App applies that after all panels are drawn, and nothing else changes anything.
+// What every panel gets and what it may answer. A panel is a function void(Frame&): it draws from const values and puts
+// what a person wants into frame.out; the App applies that after all panels are drawn, and nothing else changes
+// anything.
 #pragma once
 #include <algorithm>
 #include <functional>

@@ -1,8 +1,7 @@
 #include "app/ui/theme.h"
 
-#include <implot.h>
-
 #include <cmath>
+#include <implot.h>
 
 #include "app/ui/fonts.h"
 
@@ -10,10 +9,13 @@ namespace convscope::ui {
 namespace {
 
 ImVec4 hex(unsigned rgb) {
-  return {static_cast<float>(rgb >> 16 & 255) / 255, static_cast<float>(rgb >> 8 & 255) / 255, static_cast<float>(rgb & 255) / 255, 1};
+  return {static_cast<float>(rgb >> 16 & 255) / 255, static_cast<float>(rgb >> 8 & 255) / 255,
+          static_cast<float>(rgb & 255) / 255, 1};
 }
 ImVec4 faded(ImVec4 c, float alpha) { return {c.x, c.y, c.z, alpha}; }
-ImVec4 mixed(const ImVec4& a, const ImVec4& b, float t) { return {a.x + (b.x - a.x) * t, a.y + (b.y - a.y) * t, a.z + (b.z - a.z) * t, 1}; }
+ImVec4 mixed(const ImVec4& a, const ImVec4& b, float t) {
+  return {a.x + (b.x - a.x) * t, a.y + (b.y - a.y) * t, a.z + (b.z - a.z) * t, 1};
+}
 
 }  // namespace
 
@@ -50,7 +52,8 @@ void load_fonts(Theme& theme) {
   auto add = [&](const FontFile& file, float size) {
     ImFontConfig config;
     config.FontDataOwnedByAtlas = false;
-    return fonts.AddFontFromMemoryTTF(const_cast<unsigned char*>(file.data), static_cast<int>(file.size), size, &config);
+    return fonts.AddFontFromMemoryTTF(const_cast<unsigned char*>(file.data), static_cast<int>(file.size), size,
+                                      &config);
   };
   theme.text_font = add(font_text, 16);
   theme.bold_font = add(font_bold, 16);
@@ -81,18 +84,25 @@ void apply_theme(const Theme& t, float scale) {
 
   auto& c = s.Colors;
   c[ImGuiCol_Text] = t.text, c[ImGuiCol_TextDisabled] = t.dim;
-  c[ImGuiCol_WindowBg] = t.panel, c[ImGuiCol_ChildBg] = faded(t.panel, 0), c[ImGuiCol_PopupBg] = t.light ? t.panel : t.raised;
+  c[ImGuiCol_WindowBg] = t.panel, c[ImGuiCol_ChildBg] = faded(t.panel, 0),
+  c[ImGuiCol_PopupBg] = t.light ? t.panel : t.raised;
   c[ImGuiCol_Border] = t.border;
-  c[ImGuiCol_FrameBg] = t.raised, c[ImGuiCol_FrameBgHovered] = mixed(t.raised, t.accent, 0.18f), c[ImGuiCol_FrameBgActive] = mixed(t.raised, t.accent, 0.3f);
+  c[ImGuiCol_FrameBg] = t.raised, c[ImGuiCol_FrameBgHovered] = mixed(t.raised, t.accent, 0.18f),
+  c[ImGuiCol_FrameBgActive] = mixed(t.raised, t.accent, 0.3f);
   c[ImGuiCol_TitleBg] = c[ImGuiCol_TitleBgActive] = c[ImGuiCol_TitleBgCollapsed] = t.background;
   c[ImGuiCol_MenuBarBg] = t.background;
-  c[ImGuiCol_ScrollbarBg] = faded(t.panel, 0), c[ImGuiCol_ScrollbarGrab] = t.border, c[ImGuiCol_ScrollbarGrabHovered] = c[ImGuiCol_ScrollbarGrabActive] = t.dim;
-  c[ImGuiCol_CheckMark] = c[ImGuiCol_SliderGrab] = t.accent, c[ImGuiCol_SliderGrabActive] = mixed(t.accent, t.text, 0.3f);
-  c[ImGuiCol_Button] = t.raised, c[ImGuiCol_ButtonHovered] = mixed(t.raised, t.accent, 0.25f), c[ImGuiCol_ButtonActive] = mixed(t.raised, t.accent, 0.45f);
-  c[ImGuiCol_Header] = mixed(t.panel, t.accent, 0.22f), c[ImGuiCol_HeaderHovered] = mixed(t.panel, t.accent, 0.3f), c[ImGuiCol_HeaderActive] = mixed(t.panel, t.accent, 0.4f);
+  c[ImGuiCol_ScrollbarBg] = faded(t.panel, 0), c[ImGuiCol_ScrollbarGrab] = t.border,
+  c[ImGuiCol_ScrollbarGrabHovered] = c[ImGuiCol_ScrollbarGrabActive] = t.dim;
+  c[ImGuiCol_CheckMark] = c[ImGuiCol_SliderGrab] = t.accent,
+  c[ImGuiCol_SliderGrabActive] = mixed(t.accent, t.text, 0.3f);
+  c[ImGuiCol_Button] = t.raised, c[ImGuiCol_ButtonHovered] = mixed(t.raised, t.accent, 0.25f),
+  c[ImGuiCol_ButtonActive] = mixed(t.raised, t.accent, 0.45f);
+  c[ImGuiCol_Header] = mixed(t.panel, t.accent, 0.22f), c[ImGuiCol_HeaderHovered] = mixed(t.panel, t.accent, 0.3f),
+  c[ImGuiCol_HeaderActive] = mixed(t.panel, t.accent, 0.4f);
   c[ImGuiCol_Separator] = t.border, c[ImGuiCol_SeparatorHovered] = c[ImGuiCol_SeparatorActive] = t.accent;
   c[ImGuiCol_ResizeGrip] = faded(t.border, 0), c[ImGuiCol_ResizeGripHovered] = c[ImGuiCol_ResizeGripActive] = t.accent;
-  c[ImGuiCol_Tab] = c[ImGuiCol_TabDimmed] = t.background, c[ImGuiCol_TabSelected] = c[ImGuiCol_TabDimmedSelected] = t.panel;
+  c[ImGuiCol_Tab] = c[ImGuiCol_TabDimmed] = t.background,
+  c[ImGuiCol_TabSelected] = c[ImGuiCol_TabDimmedSelected] = t.panel;
   c[ImGuiCol_TabHovered] = mixed(t.panel, t.accent, 0.25f);
   c[ImGuiCol_TabSelectedOverline] = t.accent, c[ImGuiCol_TabDimmedSelectedOverline] = faded(t.accent, 0.4f);
   c[ImGuiCol_DockingPreview] = faded(t.accent, 0.4f), c[ImGuiCol_DockingEmptyBg] = t.background;
@@ -107,7 +117,8 @@ void apply_theme(const Theme& t, float scale) {
   auto& pc = p.Colors;
   pc[ImPlotCol_FrameBg] = faded(t.panel, 0), pc[ImPlotCol_PlotBg] = t.background, pc[ImPlotCol_PlotBorder] = t.border;
   pc[ImPlotCol_AxisGrid] = faded(t.text, 0.12f), pc[ImPlotCol_AxisText] = t.dim, pc[ImPlotCol_AxisTick] = t.border;
-  pc[ImPlotCol_LegendBg] = faded(t.panel, 0.85f), pc[ImPlotCol_LegendBorder] = t.border, pc[ImPlotCol_LegendText] = t.text;
+  pc[ImPlotCol_LegendBg] = faded(t.panel, 0.85f), pc[ImPlotCol_LegendBorder] = t.border,
+  pc[ImPlotCol_LegendText] = t.text;
   pc[ImPlotCol_TitleText] = pc[ImPlotCol_InlayText] = t.text;
   pc[ImPlotCol_Crosshairs] = t.dim, pc[ImPlotCol_Selection] = t.accent;
   p.PlotPadding = {8 * scale, 6 * scale};

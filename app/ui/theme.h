@@ -1,7 +1,6 @@
 // Semantic colours, fonts and sizes: the only place where a colour is chosen.
 #pragma once
 #include <imgui.h>
-
 #include <string>
 #include <vector>
 
@@ -24,6 +23,8 @@ void load_fonts(Theme& theme);
 // Colours and sizes of Dear ImGui and ImPlot. scale: the display's times the user's.
 void apply_theme(const Theme& theme, float scale);
 
-inline ImU32 packed(const ImVec4& c, float alpha = 1) { return ImGui::ColorConvertFloat4ToU32({c.x, c.y, c.z, c.w * alpha}); }
+inline ImU32 packed(const ImVec4& c, float alpha = 1) {
+  return ImGui::ColorConvertFloat4ToU32({c.x, c.y, c.z, c.w * alpha});
+}
 
 }  // namespace convscope::ui

@@ -1,12 +1,11 @@
 #include "app/ui/widgets.h"
 
-#include <fmt/format.h>
-#include <imgui.h>
-#include <imgui_internal.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_internal.h>
 
 namespace convscope::ui {
 
@@ -21,7 +20,9 @@ std::string grouped(int64_t v) {
 
 std::string time_text(double ms) {
   if (!std::isfinite(ms)) return "none";
-  auto digits = [](double v) { return v >= 100 ? fmt::format("{:.0f}", v) : v >= 10 ? fmt::format("{:.1f}", v) : fmt::format("{:.2f}", v); };
+  auto digits = [](double v) {
+    return v >= 100 ? fmt::format("{:.0f}", v) : v >= 10 ? fmt::format("{:.1f}", v) : fmt::format("{:.2f}", v);
+  };
   if (ms >= 1000) return digits(ms / 1000) + " s";
   if (ms >= 1) return digits(ms) + " ms";
   return digits(ms * 1000) + " µs";
@@ -124,7 +125,8 @@ bool empty_state(const Theme& t, const char* what, const char* hint, const char*
   ImVec2 room = ImGui::GetContentRegionAvail();
   float width = std::min(room.x, ImGui::GetFontSize() * 24);
   auto height = [&](const char* s) { return ImGui::CalcTextSize(s, nullptr, false, width).y; };
-  float need = height(what) + height(hint) + ImGui::GetTextLineHeight() + (button ? ImGui::GetFrameHeightWithSpacing() : 0);
+  float need =
+      height(what) + height(hint) + ImGui::GetTextLineHeight() + (button ? ImGui::GetFrameHeightWithSpacing() : 0);
   ImVec2 at = ImGui::GetCursorPos();
   at.y += std::max(0.0f, (room.y - need) / 2);
   auto centred = [&](const char* s) {
@@ -176,7 +178,8 @@ void stale_strip(Frame& f) {
   ImGui::PopStyleColor();
 }
 
-bool choose(const char* label, const std::vector<Choice>& all, const std::string& now, std::string& chosen, float width) {
+bool choose(const char* label, const std::vector<Choice>& all, const std::string& now, std::string& chosen,
+            float width) {
   bool changed = false;
   ImGui::SetNextItemWidth(width);
   if (!ImGui::BeginCombo(label, now.c_str(), ImGuiComboFlags_HeightLarge)) return false;

@@ -26,9 +26,11 @@ struct About {
 void explain_item(const Theme& t, const About& about);
 void tooltip(const Theme& t, std::string_view text);
 
-// A table row: label on the left, figure right-aligned in the code font, with its tooltip. Call inside begin_figures/end_figures.
+// A table row: label on the left, figure right-aligned in the code font, with its tooltip. Call inside
+// begin_figures/end_figures.
 bool begin_figures(const char* id);
-void figure(const Theme& t, const char* label, const std::string& value, const About& about, const ImVec4* colour = nullptr);
+void figure(const Theme& t, const char* label, const std::string& value, const About& about,
+            const ImVec4* colour = nullptr);
 void end_figures();
 
 // A heading inside a panel.
@@ -46,7 +48,8 @@ void stale_strip(Frame& f);
 struct Choice {
   std::string name, about;
 };
-bool choose(const char* label, const std::vector<Choice>& all, const std::string& now, std::string& chosen, float width);
+bool choose(const char* label, const std::vector<Choice>& all, const std::string& now, std::string& chosen,
+            float width);
 
 // Right click on the last item or window: Copy values (CSV). The text is made only when it is asked for.
 void copy_menu(Frame& f, const char* id, const std::function<std::string()>& csv);

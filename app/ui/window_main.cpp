@@ -1,11 +1,10 @@
 // convscope-window: started by `convscope` for the window and by `convscope screenshot`.
-#include <imgui.h>
-#include <implot.h>
-
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <imgui.h>
+#include <implot.h>
 #include <thread>
 
 #include "app/ui/app.h"
@@ -27,7 +26,8 @@ struct ScreenshotOptions {
 int screenshot(const ScreenshotOptions& o) {
   int width = 0, height = 0;
   char rest = 0;
-  if (std::sscanf(o.size.c_str(), "%dx%d%c", &width, &height, &rest) != 2 || width < 200 || height < 150 || width > 8192 || height > 8192)
+  if (std::sscanf(o.size.c_str(), "%dx%d%c", &width, &height, &rest) != 2 || width < 200 || height < 150 ||
+      width > 8192 || height > 8192)
     throw InputError("size", o.size, "must be WIDTHxHEIGHT in pixels, from 200x150 to 8192x8192");
   ImGui::CreateContext();
   ImPlot::CreateContext();
@@ -61,7 +61,8 @@ int screenshot(const ScreenshotOptions& o) {
         quiet = 0;
       }
       if (seconds() > o.timeout) {
-        std::fprintf(stderr, "convscope: the picture was not complete after %.0f s; it shows what there was\n", o.timeout);
+        std::fprintf(stderr, "convscope: the picture was not complete after %.0f s; it shows what there was\n",
+                     o.timeout);
         break;
       }
       if (!settled) std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -91,9 +92,12 @@ int main(int argc, char** argv) {
   cli.add_option("--session", shot.session, "Session to show");
   cli.add_option("--panel", shot.panel, "One panel alone");
   cli.add_option("--size", shot.size, "WIDTHxHEIGHT in pixels")->capture_default_str();
-  cli.add_option("--theme", shot.theme, "dark or light")->check(CLI::IsMember({"dark", "light"}))->capture_default_str();
+  cli.add_option("--theme", shot.theme, "dark or light")
+      ->check(CLI::IsMember({"dark", "light"}))
+      ->capture_default_str();
   cli.add_option("--scale", scale, "Scale of everything, 0.75 to 2")->capture_default_str();
-  cli.add_option("--action", shot.actions, "Action to run before the picture, by id (next-failing, fit, …); may be repeated");
+  cli.add_option("--action", shot.actions,
+                 "Action to run before the picture, by id (next-failing, fit, …); may be repeated");
   cli.add_option("--timeout", shot.timeout, "Seconds to wait for the picture")->capture_default_str();
   cli.add_option("--for", window.for_seconds, "Close by itself after this many seconds");
   cli.add_flag("--forget", forget, "Neither read nor keep settings");
@@ -114,7 +118,8 @@ int main(int argc, char** argv) {
   }
   shot.engine = window.engine;
   shot.scale = scale;
-  if (std::string folder = forget ? "" : settings_folder(); !folder.empty()) window.settings_file = folder + "/settings.json";
+  if (std::string folder = forget ? "" : settings_folder(); !folder.empty())
+    window.settings_file = folder + "/settings.json";
   try {
     if (!shot.out.empty()) return screenshot(shot);
     return ui::run_window(window);

@@ -1,10 +1,9 @@
 #include "kernels/base/text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <fmt/format.h>
 #include <iterator>
 #include <numeric>
 

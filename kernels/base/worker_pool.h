@@ -1,7 +1,7 @@
 // One pool of worker threads for everything that computes on the CPU.
 //
-// Why not a library's pool: the emulator's fibres must never change their OS thread, so the threads must live as long as
-// the process and be known by number; and ThreadSanitizer has to see every hand-over (tests run under it).
+// Why not a library's pool: the emulator's fibres must never change their OS thread, so the threads must live as long
+// as the process and be known by number; and ThreadSanitizer has to see every hand-over (tests run under it).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -27,8 +27,8 @@ class WorkerPool {
   // is thrown again here. A call from inside a body runs body(0) alone, on the calling thread.
   void run(int workers, const std::function<void(int)>& body);
 
-  // Calls body(begin, end) for chunks of at most `grain` of [0, count), on all workers; chunks are taken in order. While the
-  // pool is busy with another caller's work, the calling thread does it alone rather than wait.
+  // Calls body(begin, end) for chunks of at most `grain` of [0, count), on all workers; chunks are taken in order.
+  // While the pool is busy with another caller's work, the calling thread does it alone rather than wait.
   void for_chunks(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
 
  private:

@@ -1,11 +1,10 @@
 // Rung 1, direct: one thread an output element, every tap tested.
 //
-// Idea: write the definition down. Output (n, co, j) asks each tap k of each input channel ci whether an input lands on it:
-// i = (j + p − k·d)/s, taken only if s divides the numerator exactly and 0 ≤ i < L. The divisibility test is what wrong
-// kernels leave out: without it every output gets about s times too many taps.
-// Right for: every legal problem (64-bit indices). Needs: nothing.
-// Cost: (s − 1)/s of the tests fail, and a 64-bit remainder is dozens of instructions. The next rungs remove that.
-// Source: the definition of ConvTranspose1d (PyTorch documentation).
+// Idea: write the definition down. Output (n, co, j) asks each tap k of each input channel ci whether an input lands on
+// it: i = (j + p − k·d)/s, taken only if s divides the numerator exactly and 0 ≤ i < L. The divisibility test is what
+// wrong kernels leave out: without it every output gets about s times too many taps. Right for: every legal problem
+// (64-bit indices). Needs: nothing. Cost: (s − 1)/s of the tests fail, and a 64-bit remainder is dozens of
+// instructions. The next rungs remove that. Source: the definition of ConvTranspose1d (PyTorch documentation).
 #include "convscope/kernel.h"
 
 template <class T>

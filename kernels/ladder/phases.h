@@ -3,8 +3,8 @@
 #include "convscope/kernel.h"
 
 // With g = gcd(s, d): outputs of class r = (j + p) mod s are reached only if g divides r; then by the taps
-// k0, k0 + period, k0 + 2·period, … with k0 = (r/g)·inverse mod period, and each next tap reads the input `back` positions
-// further left.
+// k0, k0 + period, k0 + 2·period, … with k0 = (r/g)·inverse mod period, and each next tap reads the input `back`
+// positions further left.
 struct Phases {
   int64_t gcd;      // g
   int64_t period;   // s/g: distance of two taps of one class

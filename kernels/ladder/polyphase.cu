@@ -1,14 +1,15 @@
 // Rung 3, polyphase: one thread an output element, only the taps that land.
 //
-// Idea: whether a tap lands depends only on the residue r = (j + p) mod s. So each output finds its first tap once, by a
-// modular inverse, and then steps from landing tap to landing tap: no test and no division inside the loops, and no
+// Idea: whether a tap lands depends only on the residue r = (j + p) mod s. So each output finds its first tap once, by
+// a modular inverse, and then steps from landing tap to landing tap: no test and no division inside the loops, and no
 // tap is looked at in vain. The ends of the walk (0 ≤ i < L) are worked out before it starts as well.
 // Right for: every legal problem. Needs: nothing.
 // Source: polyphase decomposition of interpolators (Crochiere & Rabiner, Multirate Digital Signal Processing, 3.3).
 #include "phases.h"
 
 template <class T>
-__device__ __forceinline__ void polyphase(const ConvArgs& c, const Phases& f, const T* x, const T* w, const T* b, T* y) {
+__device__ __forceinline__ void polyphase(const ConvArgs& c, const Phases& f, const T* x, const T* w, const T* b,
+                                          T* y) {
   int64_t id = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (id >= c.batch * c.out_channels * c.out_length) return;
   int64_t j = id % c.out_length, co = id / c.out_length % c.out_channels, n = id / (c.out_length * c.out_channels);
@@ -18,7 +19,8 @@ __device__ __forceinline__ void polyphase(const ConvArgs& c, const Phases& f, co
   int64_t r = (j + c.padding) % c.stride;
   if (r % f.gcd == 0) {
     int64_t k0 = (r / f.gcd) * f.inverse % f.period;
-    int64_t start = j + c.padding - k0 * c.dilation;  // a multiple of s; below 0 when even the first tap is too far left
+    int64_t start =
+        j + c.padding - k0 * c.dilation;  // a multiple of s; below 0 when even the first tap is too far left
     if (start >= 0 && k0 < c.kernel_size) {
       int64_t i0 = start / c.stride;
       // Tap number m of the class reads i0 − m·back: from the first one inside the input to the last one.

@@ -26,7 +26,8 @@ __device__ __forceinline__ void scatter(const ConvArgs& c, const T* x, const T* 
     for (int64_t k = 0; k < c.kernel_size; k++) {
       int64_t j = i * c.stride - c.padding + k * c.dilation;
       if (j >= 0 && j < c.out_length)
-        atomicAdd(&y[(n * c.out_channels + first + co) * c.out_length + j], v * w[(ci * cout + co) * c.kernel_size + k]);
+        atomicAdd(&y[(n * c.out_channels + first + co) * c.out_length + j],
+                  v * w[(ci * cout + co) * c.kernel_size + k]);
     }
 }
 

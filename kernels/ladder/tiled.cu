@@ -1,10 +1,12 @@
-// Rung 4, tiled: a block keeps a stretch of x and the weights it needs in shared memory; a thread computes eight channels.
+// Rung 4, tiled: a block keeps a stretch of x and the weights it needs in shared memory; a thread computes eight
+// channels.
 //
-// Idea: outputs of one residue class are an ordinary convolution of x: its m-th output reads x[m + base − u·back] for its
-// taps u. A block takes 256 consecutive m of one class and 8 output channels; it loads x (with its halo) and w once for 8
-// input channels at a time, and every loaded x is used for 8 channels and all taps. Device memory is read about 1/8 as often.
-// Right for: every legal problem (taps that lie too far apart for one halo are taken in several rounds). Needs: nothing.
-// Source: shared-memory tiling with halo (Kirk & Hwu, Programming Massively Parallel Processors, ch. 7).
+// Idea: outputs of one residue class are an ordinary convolution of x: its m-th output reads x[m + base − u·back] for
+// its taps u. A block takes 256 consecutive m of one class and 8 output channels; it loads x (with its halo) and w once
+// for 8 input channels at a time, and every loaded x is used for 8 channels and all taps. Device memory is read about
+// 1/8 as often. Right for: every legal problem (taps that lie too far apart for one halo are taken in several rounds).
+// Needs: nothing. Source: shared-memory tiling with halo (Kirk & Hwu, Programming Massively Parallel Processors, ch.
+// 7).
 #include "phases.h"
 
 constexpr int tile_positions = 256;  // threads of a block
@@ -26,8 +28,8 @@ template <class T>
 __device__ __forceinline__ void tiled(const ConvArgs& c, const Phases& f, const Tiles& tiles, const T* x, const T* w,
                                       const T* b, T* y) {
   CONVSCOPE_DYNAMIC_SHARED(T, shared);
-  T* xs = shared;                                  // [tile_in][round_width]
-  T* ws = shared + tile_in * tiles.round_width;    // [tile_in][round_taps][tile_out]
+  T* xs = shared;                                // [tile_in][round_width]
+  T* ws = shared + tile_in * tiles.round_width;  // [tile_in][round_taps][tile_out]
   int64_t cin = c.in_channels / c.groups, cout = c.out_channels / c.groups;
   int t = threadIdx.x;
 
@@ -92,7 +94,8 @@ __device__ __forceinline__ void tiled(const ConvArgs& c, const Phases& f, const 
 }
 
 extern "C" __global__ void __launch_bounds__(tile_positions)
-    tiled_f32(const ConvArgs c, const Phases f, const Tiles tiles, const float* x, const float* w, const float* b, float* y) {
+    tiled_f32(const ConvArgs c, const Phases f, const Tiles tiles, const float* x, const float* w, const float* b,
+              float* y) {
   tiled(c, f, tiles, x, w, b, y);
 }
 extern "C" __global__ void __launch_bounds__(tile_positions)

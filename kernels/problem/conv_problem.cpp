@@ -1,8 +1,7 @@
 #include "kernels/problem/conv_problem.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace convscope {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "convscope/conv_args.h"
 #include "kernels/base/error.h"
 #include "kernels/problem/dtype.h"
-#include "convscope/conv_args.h"
 
 namespace convscope {
 
@@ -29,10 +29,10 @@ struct ConvProblem {
   int64_t in_per_group() const { return in_channels / groups; }
   int64_t out_per_group() const { return out_channels / groups; }
 
-  int64_t x_elements() const { return batch * in_channels * length; }                // x [N, Cin, L]
+  int64_t x_elements() const { return batch * in_channels * length; }                 // x [N, Cin, L]
   int64_t w_elements() const { return in_channels * out_per_group() * kernel_size; }  // w [Cin, Cout/groups, K]
-  int64_t b_elements() const { return bias ? out_channels : 0; }                     // b [Cout]
-  int64_t y_elements() const { return batch * out_channels * out_length(); }         // y [N, Cout, Lout]
+  int64_t b_elements() const { return bias ? out_channels : 0; }                      // b [Cout]
+  int64_t y_elements() const { return batch * out_channels * out_length(); }          // y [N, Cout, Lout]
 
   // What a kernel gets, by value (interface.md, "A kernel file").
   ConvArgs args() const {
@@ -43,7 +43,7 @@ struct ConvProblem {
 
 // One parameter, for tables, command lines and messages.
 struct ProblemField {
-  const char* name;                // in_channels
+  const char* name;  // in_channels
   int64_t ConvProblem::*value;
   int64_t minimum, maximum;
   const char* meaning;

@@ -1,9 +1,8 @@
 #include "kernels/problem/inputs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 
 #include "kernels/base/text.h"
 #include "kernels/base/worker_pool.h"
@@ -33,19 +32,29 @@ void fill(T* out, int64_t count, int64_t row, InputKind kind, double bound, Torc
     });
   };
   switch (kind) {
-    case InputKind::random: return draw([&] { return rng.unit(T{}); });
-    case InputKind::initial: return draw([&] { return rng.uniform(static_cast<T>(-bound), static_cast<T>(bound)); });
-    case InputKind::signed_uniform: return draw([&] { return rng.uniform(T{-1}, T{1}); });
-    case InputKind::integers: return draw([&] { return rng.integer(-3, 4); });
-    case InputKind::wide: return draw([&] {
-      double u = rng.uniform(-20.0, 20.0);
-      return (rng.bits32() & 1 ? -1 : 1) * std::exp2(u);
-    });
-    case InputKind::ones: return pattern([](int64_t) { return 1; });
-    case InputKind::ramp: return pattern([&](int64_t e) { return static_cast<double>(e) / static_cast<double>(count); });
-    case InputKind::impulse: return pattern([&](int64_t e) { return e % row == row / 2 ? 1 : 0; });
-    case InputKind::index: return pattern([&](int64_t e) { return e % row + 1; });
-    case InputKind::file: return;
+    case InputKind::random:
+      return draw([&] { return rng.unit(T{}); });
+    case InputKind::initial:
+      return draw([&] { return rng.uniform(static_cast<T>(-bound), static_cast<T>(bound)); });
+    case InputKind::signed_uniform:
+      return draw([&] { return rng.uniform(T{-1}, T{1}); });
+    case InputKind::integers:
+      return draw([&] { return rng.integer(-3, 4); });
+    case InputKind::wide:
+      return draw([&] {
+        double u = rng.uniform(-20.0, 20.0);
+        return (rng.bits32() & 1 ? -1 : 1) * std::exp2(u);
+      });
+    case InputKind::ones:
+      return pattern([](int64_t) { return 1; });
+    case InputKind::ramp:
+      return pattern([&](int64_t e) { return static_cast<double>(e) / static_cast<double>(count); });
+    case InputKind::impulse:
+      return pattern([&](int64_t e) { return e % row == row / 2 ? 1 : 0; });
+    case InputKind::index:
+      return pattern([&](int64_t e) { return e % row + 1; });
+    case InputKind::file:
+      return;
   }
 }
 
@@ -57,9 +66,9 @@ HostTensor make_one(const Role& role, const TensorSource& source, DType dtype, T
     });
   const HostTensor& t = source.values.value();
   if (t.shape != role.shape)
-    throw InputError(role.field, source.file,
-                     fmt::format("has shape [{}], the problem needs [{}]", fmt::join(t.shape, ", "),
-                                 fmt::join(role.shape, ", ")));
+    throw InputError(
+        role.field, source.file,
+        fmt::format("has shape [{}], the problem needs [{}]", fmt::join(t.shape, ", "), fmt::join(role.shape, ", ")));
   if (t.dtype != dtype)
     throw InputError(role.field, source.file,
                      fmt::format("holds {}, the problem is {}", name_of(t.dtype), name_of(dtype)));
@@ -102,8 +111,8 @@ Inputs make_inputs(const ConvProblem& p, const InputSpec& spec, const Activity* 
   in.b = p.bias ? make_one({"bias-values", {p.out_channels}, bias_bound}, spec.b, p.dtype, model, activity)
                 : HostTensor{p.dtype, {0}, std::make_shared<HostBytes>()};
   TorchRandom data(spec.seed);
-  in.x = make_one({"input", {p.batch, p.in_channels, p.length}, initial_weight_bound(p)}, spec.x, p.dtype, data,
-                  activity);
+  in.x =
+      make_one({"input", {p.batch, p.in_channels, p.length}, initial_weight_bound(p)}, spec.x, p.dtype, data, activity);
   return in;
 }
 

@@ -1,16 +1,15 @@
 #include "kernels/problem/npy.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <sys/stat.h>
-#include <zlib.h>
-
 #include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
 #include <optional>
+#include <sys/stat.h>
+#include <zlib.h>
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
@@ -297,7 +296,8 @@ HostTensor read_npz(Bytes file, std::string_view wanted, const std::string& fiel
   if (!chosen) {
     std::vector<std::string> names;
     for (const auto& e : entries) names.push_back(e.name.substr(0, 40));
-    refuse(fmt::format("has no array named {} (it has: {})", wanted, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+    refuse(fmt::format("has no array named {} (it has: {})", wanted,
+                       names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
   }
   uint64_t at = chosen->header_at;
   if (at > file.size() || file.size() - at < 30 || little(file, at, 4) != 0x04034b50) refuse("has a damaged entry");
@@ -332,8 +332,10 @@ HostTensor read_array_file(const std::string& path, std::string_view wanted, con
 std::string npy_header(DType dtype, const std::vector<int64_t>& shape) {
   std::string dims;
   for (int64_t n : shape) dims += fmt::format("{}, ", n);
-  if (shape.size() > 1) dims.resize(dims.size() - 2);  // (3,) keeps its comma, (3, 4) has none at the end
-  else if (shape.size() == 1) dims.pop_back();
+  if (shape.size() > 1)
+    dims.resize(dims.size() - 2);  // (3,) keeps its comma, (3, 4) has none at the end
+  else if (shape.size() == 1)
+    dims.pop_back();
   std::string dict = fmt::format("{{'descr': '<f{}', 'fortran_order': False, 'shape': ({}), }}", size_of(dtype), dims);
   size_t total = (10 + dict.size() + 1 + 63) / 64 * 64;
   dict.append(total - 10 - dict.size() - 1, ' ');

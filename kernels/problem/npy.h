@@ -1,6 +1,6 @@
 // NumPy's .npy and .npz files, as the input of a problem and as the output of `run --save`.
-// Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html (versions 1 to 3); .npz is a zip archive
-// of .npy files, stored or deflated (PKWARE APPNOTE 6.3.9, RFC 1951).
+// Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html (versions 1 to 3); .npz is a zip
+// archive of .npy files, stored or deflated (PKWARE APPNOTE 6.3.9, RFC 1951).
 #pragma once
 #include <cstddef>
 #include <span>

@@ -81,8 +81,9 @@ const Preset& find_preset(std::string_view name) {
     names.push_back(p.name);
   }
   std::string near = nearest_name(name, names);
-  throw InputError("preset", std::string(name),
-                   near.empty() ? "is not known: see `convscope list presets`" : "is not known; did you mean " + near + "?");
+  throw InputError(
+      "preset", std::string(name),
+      near.empty() ? "is not known: see `convscope list presets`" : "is not known; did you mean " + near + "?");
 }
 
 }  // namespace convscope

@@ -1,4 +1,5 @@
-// Named problems: the three KernelBench tasks this tool grew from, each also small, and real layers of published models.
+// Named problems: the three KernelBench tasks this tool grew from, each also small, and real layers of published
+// models.
 #pragma once
 #include <string>
 #include <string_view>

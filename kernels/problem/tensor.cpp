@@ -1,11 +1,10 @@
 #include "kernels/problem/tensor.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <sys/mman.h>
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
@@ -21,8 +20,10 @@ HostBytes::HostBytes(size_t size) : size_(size) {
   if (size >= mapped_from) {
     if (size <= available_host_memory()) {
       p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (p == MAP_FAILED) p = nullptr;
-      else madvise(p, size, MADV_HUGEPAGE);  // first touch of gigabytes is otherwise dominated by page faults
+      if (p == MAP_FAILED)
+        p = nullptr;
+      else
+        madvise(p, size, MADV_HUGEPAGE);  // first touch of gigabytes is otherwise dominated by page faults
     }
   } else {
     p = std::aligned_alloc(64, (size + 63) / 64 * 64);
@@ -37,8 +38,10 @@ HostBytes::HostBytes(size_t size) : size_(size) {
 
 HostBytes::~HostBytes() {
   if (!data_) return;
-  if (size_ >= mapped_from) munmap(data_, size_);
-  else std::free(data_);
+  if (size_ >= mapped_from)
+    munmap(data_, size_);
+  else
+    std::free(data_);
 }
 
 HostTensor convert(const HostTensor& t, DType to) {

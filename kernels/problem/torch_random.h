@@ -26,7 +26,9 @@ class TorchRandom {
     return std::fma(unit(T{}), to - from, from);
   }
   // torch.randint(low, high): one 32-bit draw (ranges below 2^32).
-  int64_t integer(int64_t low, int64_t high) { return static_cast<int64_t>(bits32() % static_cast<uint64_t>(high - low)) + low; }
+  int64_t integer(int64_t low, int64_t high) {
+    return static_cast<int64_t>(bits32() % static_cast<uint64_t>(high - low)) + low;
+  }
 
  private:
   std::mt19937 engine_;

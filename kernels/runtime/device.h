@@ -14,13 +14,13 @@ namespace convscope {
 struct DeviceInfo {
   enum class Kind { emulator, cuda };
   Kind kind = Kind::emulator;
-  int index = 0;                   // cuda:N
-  std::string name;                // "NVIDIA H200", "CPU emulator, 2 workers"
-  std::string architecture;        // "sm_90", "x86-64"
-  std::string driver;              // version, or ""
-  uint64_t memory_bytes = 0;       // all there is
+  int index = 0;              // cuda:N
+  std::string name;           // "NVIDIA H200", "CPU emulator, 2 workers"
+  std::string architecture;   // "sm_90", "x86-64"
+  std::string driver;         // version, or ""
+  uint64_t memory_bytes = 0;  // all there is
   uint64_t l2_bytes = 0;
-  int multiprocessors = 0;         // emulator: workers
+  int multiprocessors = 0;  // emulator: workers
   // Theoretical peaks, computed from what the driver says of clocks and widths; 0: unknown.
   double memory_bandwidth_gbs = 0;  // GB/s
   double fma_gflops = 0;            // f32 multiply-adds outside the tensor cores, two operations each
@@ -44,7 +44,7 @@ struct Bindings {
 };
 
 struct RunOptions {
-  uint32_t order_seed = 0;       // emulator: shuffles lanes, warps and blocks
+  uint32_t order_seed = 0;  // emulator: shuffles lanes, warps and blocks
   Activity* activity = nullptr;
 };
 
@@ -68,7 +68,8 @@ class Device {
 
   // Runs all launches of the plan in order and waits for the end.
   // Errors: KernelFault; DeviceError (poisoned when the device cannot be used again); Cancelled.
-  virtual void run(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings, const RunOptions& options) = 0;
+  virtual void run(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings,
+                   const RunOptions& options) = 0;
 
   // Times whole plans. cold: the L2 cache is flushed before each sample. On the emulator only hot, in host time.
   virtual Timing time(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings, bool cold,

@@ -1,9 +1,8 @@
 // The emulator as a device: memory of the host between guard pages, launches through simt/.
-#include <fmt/format.h>
-#include <sys/mman.h>
-
 #include <chrono>
 #include <cstring>
+#include <fmt/format.h>
+#include <sys/mman.h>
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
@@ -130,11 +129,16 @@ class EmulatorDevice final : public Device {
  private:
   static uint64_t address(const Bindings& at, Tensor t) {
     switch (t) {
-      case Tensor::x: return at.x;
-      case Tensor::w: return at.w;
-      case Tensor::b: return at.b;
-      case Tensor::y: return at.y;
-      case Tensor::workspace: return at.workspace;
+      case Tensor::x:
+        return at.x;
+      case Tensor::w:
+        return at.w;
+      case Tensor::b:
+        return at.b;
+      case Tensor::y:
+        return at.y;
+      case Tensor::workspace:
+        return at.workspace;
     }
     return 0;
   }

@@ -53,8 +53,9 @@ const KernelDefinition& find_kernel(std::string_view name) {
     names.push_back(k->name());
   }
   std::string near = nearest_name(name, names);
-  throw InputError("kernel", std::string(name),
-                   near.empty() ? "is not known: see `convscope list kernels`" : "is not known; did you mean " + near + "?");
+  throw InputError(
+      "kernel", std::string(name),
+      near.empty() ? "is not known: see `convscope list kernels`" : "is not known; did you mean " + near + "?");
 }
 
 const KernelDefinition& find_internal_kernel(std::string_view name) {

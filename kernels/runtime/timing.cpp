@@ -29,7 +29,8 @@ double Timing::median_error() const {
   auto n = static_cast<double>(samples_ms.size());
   double reach = 0.98 * std::sqrt(n) / n, m = median_ms();
   if (n < 5 || m <= 0) return std::numeric_limits<double>::infinity();
-  return (at_fraction(samples_ms, std::min(1.0, 0.5 + reach)) - at_fraction(samples_ms, std::max(0.0, 0.5 - reach))) / 2 / m;
+  return (at_fraction(samples_ms, std::min(1.0, 0.5 + reach)) - at_fraction(samples_ms, std::max(0.0, 0.5 - reach))) /
+         2 / m;
 }
 
 bool Timing::enough(const TimingOptions& o, double spent_ms) const {

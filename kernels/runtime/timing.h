@@ -7,8 +7,8 @@ namespace convscope {
 
 struct TimingOptions {
   int min_samples = 5, max_samples = 200;  // no more than 3 are waited for once they have taken 0.3 s
-  double time_cap_ms = 1000;     // stop after this long, once min_samples are there
-  double target_error = 0.005;   // stop when the median is known this well (relative half-width, 95 %)
+  double time_cap_ms = 1000;               // stop after this long, once min_samples are there
+  double target_error = 0.005;             // stop when the median is known this well (relative half-width, 95 %)
 };
 
 struct Timing {

@@ -1,9 +1,9 @@
-// Specimen S2: the padding stands outside the division and has the wrong sign, and nothing asks whether the stride divides.
-// Wrong on purpose; kept as an exhibit.
+// Specimen S2: the padding stands outside the division and has the wrong sign, and nothing asks whether the stride
+// divides. Wrong on purpose; kept as an exhibit.
 //
-// Written for KernelBench #74 (stride 1, no padding, dilation 3). It computes i = (j − k·d)/s − p where (j + p − k·d)/s is
-// right, and takes every quotient whether it is exact or not. It ignores bias, output_padding and groups.
-// Why the usual gate passes it: at s = 1 every quotient is exact and at p = 0 its place does not matter; dilation, the one
+// Written for KernelBench #74 (stride 1, no padding, dilation 3). It computes i = (j − k·d)/s − p where (j + p − k·d)/s
+// is right, and takes every quotient whether it is exact or not. It ignores bias, output_padding and groups. Why the
+// usual gate passes it: at s = 1 every quotient is exact and at p = 0 its place does not matter; dilation, the one
 // thing #74 has, is right.
 #include "convscope/kernel.h"
 
@@ -18,13 +18,14 @@ __device__ __forceinline__ void s2(const ConvArgs& c, const T* x, const T* w, T*
   for (int ci = 0; ci < Cin; ci++)
     for (int k = 0; k < K; k++) {
       int i = (j - k * d) / s - p;
-      if (i >= 0 && i < L)
-        sum += x[(n * Cin + ci) * L + i] * w[(ci * Cout + co) * K + k];
+      if (i >= 0 && i < L) sum += x[(n * Cin + ci) * L + i] * w[(ci * Cout + co) * K + k];
     }
   y[(n * Cout + co) * Lout + j] = sum;
 }
 
-extern "C" __global__ void specimen_s2_f32(const ConvArgs c, const float* x, const float* w, float* y) { s2(c, x, w, y); }
+extern "C" __global__ void specimen_s2_f32(const ConvArgs c, const float* x, const float* w, float* y) {
+  s2(c, x, w, y);
+}
 extern "C" __global__ void specimen_s2_f64(const ConvArgs c, const double* x, const double* w, double* y) {
   s2(c, x, w, y);
 }
@@ -40,7 +41,8 @@ CONVSCOPE_KERNEL(S2) {
   specimen("kernelbench-74", [](const ConvProblem& p) {
     if (p.bias || s2_length(p) != p.out_length()) return false;
     if (p.stride == 1 && p.padding == 0 && p.groups == 1) return true;  // in general
-    return convscope::same_taps(p, false, [&](int64_t j, int64_t k) { return (j - k * p.dilation) / p.stride - p.padding; });
+    return convscope::same_taps(p, false,
+                                [&](int64_t j, int64_t k) { return (j - k * p.dilation) / p.stride - p.padding; });
   });
   idea("wrong: padding outside the division with the wrong sign, no divisibility test");
   plan([](const ConvProblem& p, Plan& plan) {

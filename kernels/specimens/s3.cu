@@ -2,14 +2,16 @@
 // Wrong on purpose; kept as an exhibit.
 //
 // Written for KernelBench #64 (stride 1, no padding). It computes i = (j − k − p)/s where (j + p − k·d)/s is right, and
-// takes every quotient whether it is exact or not. Its output length knows output_padding but no dilation. It is the only
-// one of the five that handles groups. It ignores the bias.
-// Why the usual gate passes it: at s = 1, p = 0, d = 1 the index is right, and the gate tries nothing else.
+// takes every quotient whether it is exact or not. Its output length knows output_padding but no dilation. It is the
+// only one of the five that handles groups. It ignores the bias. Why the usual gate passes it: at s = 1, p = 0, d = 1
+// the index is right, and the gate tries nothing else.
 #include "convscope/kernel.h"
 
 extern "C" __global__ void specimen_s3(const ConvArgs c, const float* x, const float* w, float* y) {
-  const int N = c.batch, Cin = c.in_channels, Cout = c.out_channels, K = c.kernel_size, L = c.length, Lout = c.out_length;
-  const int s = c.stride, p = c.padding, in_group = Cin / static_cast<int>(c.groups), out_group = Cout / static_cast<int>(c.groups);
+  const int N = c.batch, Cin = c.in_channels, Cout = c.out_channels, K = c.kernel_size, L = c.length,
+            Lout = c.out_length;
+  const int s = c.stride, p = c.padding, in_group = Cin / static_cast<int>(c.groups),
+            out_group = Cout / static_cast<int>(c.groups);
   long long id = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (id >= static_cast<long long>(N) * Cout * Lout) return;
   int j = id % Lout, co = id / Lout % Cout, n = id / Lout / Cout;
@@ -19,9 +21,7 @@ extern "C" __global__ void specimen_s3(const ConvArgs c, const float* x, const f
   for (int ci = first; ci < first + in_group; ci++)
     for (int k = 0; k < K; k++) {
       int i = (j - k - p) / s;
-      if (i >= 0 && i < L)
-        sum += x[(n * Cin + ci) * L + i] *
-               w[(ci * out_group + co % out_group) * K + k];
+      if (i >= 0 && i < L) sum += x[(n * Cin + ci) * L + i] * w[(ci * out_group + co % out_group) * K + k];
     }
   y[id] = sum;
 }

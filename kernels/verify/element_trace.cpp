@@ -93,7 +93,8 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
   }
   if (out.writers.empty()) return out;
 
-  // Again, for what that thread reads. Of a thread that writes several elements in a row, what it read before all of them.
+  // Again, for what that thread reads. Of a thread that writes several elements in a row, what it read before all of
+  // them.
   activity.check();
   const auto& first = out.writers.front();
   std::vector<simt::Access> reads;

@@ -1,11 +1,6 @@
-// How quick the window is: building a frame, from a slider's step to a new picture, tiles while panning, the first frame.
-// window_bench [--frames N] [--steps N] [--starts N] [--big] prints one table; what it prints was measured in this run.
-#include <imgui.h>
-#include <imgui_impl_opengl3.h>
-#include <implot.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+// How quick the window is: building a frame, from a slider's step to a new picture, tiles while panning, the first
+// frame. window_bench [--frames N] [--steps N] [--starts N] [--big] prints one table; what it prints was measured in
+// this run.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -16,10 +11,15 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <imgui.h>
+#include <imgui_impl_opengl3.h>
+#include <implot.h>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "app/ui/app.h"
@@ -44,15 +44,19 @@ double quantile(std::vector<double> v, double q) {
 }
 
 void row(const char* what, const std::vector<double>& ms) {
-  if (ms.empty()) std::printf("%-66s %8s\n", what, "none");
-  else std::printf("%-66s %8zu %9.3f %9.3f %9.3f\n", what, ms.size(), quantile(ms, 0.5), quantile(ms, 0.9), quantile(ms, 0.99));
+  if (ms.empty())
+    std::printf("%-66s %8s\n", what, "none");
+  else
+    std::printf("%-66s %8zu %9.3f %9.3f %9.3f\n", what, ms.size(), quantile(ms, 0.5), quantile(ms, 0.9),
+                quantile(ms, 0.99));
   std::fflush(stdout);
 }
 
 // The loop of the real window without the window: a frame when the engine has something, or when one is due.
 class Stage {
  public:
-  Stage(int width, int height, const std::string& settings_file, const Document& document) : width_(width), height_(height) {
+  Stage(int width, int height, const std::string& settings_file, const Document& document)
+      : width_(width), height_(height) {
     ImGui::CreateContext();
     ImPlot::CreateContext();
     screen_ = std::make_unique<ui::Offscreen>(width, height);
@@ -111,11 +115,13 @@ class Stage {
   }
   bool settle(double seconds) {
     int quiet = 0;
-    return frames_until([&] { return (quiet = app_->settled() && !app_->bench().explaining() ? quiet + 1 : 0) > 8; }, seconds);
+    return frames_until([&] { return (quiet = app_->settled() && !app_->bench().explaining() ? quiet + 1 : 0) > 8; },
+                        seconds);
   }
   void mouse(int n) {
     double t = n * 0.05;
-    ImGui::GetIO().AddMousePosEvent(static_cast<float>(width_ * (0.5 + 0.47 * std::sin(t))), static_cast<float>(height_ * (0.5 + 0.46 * std::sin(1.37 * t))));
+    ImGui::GetIO().AddMousePosEvent(static_cast<float>(width_ * (0.5 + 0.47 * std::sin(t))),
+                                    static_cast<float>(height_ * (0.5 + 0.46 * std::sin(1.37 * t))));
   }
 
  private:
@@ -135,7 +141,9 @@ std::string every_panel(const std::string& folder, int width, int height) {
   constexpr int columns = 4, rows = 3;
   int w = width / columns, h = (height - 60) / rows;
   for (const auto& p : ui::panels()) {
-    s.layout += "[Window][" + std::string(p.title) + "]\nPos=" + std::to_string(n % columns * w) + "," + std::to_string(30 + n / columns * h) + "\nSize=" + std::to_string(w) + "," + std::to_string(h) + "\nCollapsed=0\n\n";
+    s.layout += "[Window][" + std::string(p.title) + "]\nPos=" + std::to_string(n % columns * w) + "," +
+                std::to_string(30 + n / columns * h) + "\nSize=" + std::to_string(w) + "," + std::to_string(h) +
+                "\nCollapsed=0\n\n";
     n++;
   }
   std::string file = folder + "/settings.json";
@@ -143,7 +151,8 @@ std::string every_panel(const std::string& folder, int width, int height) {
   return file;
 }
 
-void frames_of(const char* name, const std::string& folder, const Document& document, int count, bool final, double patience) {
+void frames_of(const char* name, const std::string& folder, const Document& document, int count, bool final,
+               double patience) {
   constexpr int width = 2560, height = 1600;
   Stage stage(width, height, every_panel(folder, width, height), document);
   auto picture = [&] { return stage.app().bench().picture() && stage.app().bench().picture()->document == document; };
@@ -154,7 +163,8 @@ void frames_of(const char* name, const std::string& folder, const Document& docu
   if (!final) stage.app().cancel();  // its verdict takes many times as long as its picture
   stage.settle(patience);
   if (final) stage.app().find_failing(true), stage.settle(patience);
-  std::printf("%s: %s, %lld elements, %dx%d pixels, every panel visible, %s\n", name, describe(document.problem).c_str(), static_cast<long long>(document.problem.y_elements()), width, height,
+  std::printf("%s: %s, %lld elements, %dx%d pixels, every panel visible, %s\n", name,
+              describe(document.problem).c_str(), static_cast<long long>(document.problem.y_elements()), width, height,
               stage.screen().renderer().c_str());
   std::vector<double> build, whole;
   for (int i = 0; i < count; i++) {
@@ -182,9 +192,15 @@ void frames_of(const char* name, const std::string& folder, const Document& docu
   stage.settle(patience);
   uint64_t seen = 0;
   for (int i = 0; i < 150; i++) {
-    View v = fitted(stage.app().views().now(), {static_cast<double>(document.problem.batch * document.problem.out_channels), static_cast<double>(document.problem.out_length())});
+    View v =
+        fitted(stage.app().views().now(), {static_cast<double>(document.problem.batch * document.problem.out_channels),
+                                           static_cast<double>(document.problem.out_length())});
     double step = (v.column1 - v.column0) * 0.02 * (i / 25 % 2 ? -1 : 1);
-    stage.app().apply(ui::SetView{moved(v, {static_cast<double>(document.problem.batch * document.problem.out_channels), static_cast<double>(document.problem.out_length())}, 0, step), false});
+    stage.app().apply(ui::SetView{moved(v,
+                                        {static_cast<double>(document.problem.batch * document.problem.out_channels),
+                                         static_cast<double>(document.problem.out_length())},
+                                        0, step),
+                                  false});
     auto start = Clock::now();
     stage.frame(false);
     while (ms_since(start) < 16) {
@@ -236,14 +252,17 @@ void first_frames(const std::string& folder, int starts) {
   }
   test::Started server(folder, {"Xvfb", "-displayfd", "1", "-screen", "0", "1600x1000x24"});
   auto begun = Clock::now();
-  while (server.out().find('\n') == std::string::npos && ms_since(begun) < 20000) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  while (server.out().find('\n') == std::string::npos && ms_since(begun) < 20000)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   std::string number = server.out().substr(0, server.out().find('\n'));
   std::vector<double> inside, outside;
   for (int i = 0; i < starts; i++) {
     auto start = Clock::now();
-    test::Started window(folder, {"DISPLAY=:" + number, "WAYLAND_DISPLAY=", "CONVSCOPE_TRACE_START=1", test::built("convscope-window"), "--forget", "--for", "1.5"});
+    test::Started window(folder, {"DISPLAY=:" + number, "WAYLAND_DISPLAY=", "CONVSCOPE_TRACE_START=1",
+                                  test::built("convscope-window"), "--forget", "--for", "1.5"});
     std::string said;
-    while (ms_since(start) < 30000 && (said = window.err()).find(" ms") == std::string::npos) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    while (ms_since(start) < 30000 && (said = window.err()).find(" ms") == std::string::npos)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
     outside.push_back(ms_since(start));
     if (size_t at = said.find("after "); at != std::string::npos) inside.push_back(std::atof(said.c_str() + at + 6));
     window.wait(20);
@@ -290,10 +309,14 @@ int main(int argc, char** argv) {
     auto number = [&](int& to) {
       if (i + 1 < argc) to = std::atoi(argv[++i]);
     };
-    if (word == "--frames") number(frames);
-    else if (word == "--steps") number(steps);
-    else if (word == "--starts") number(starts);
-    else if (word == "--big") big = true;
+    if (word == "--frames")
+      number(frames);
+    else if (word == "--steps")
+      number(steps);
+    else if (word == "--starts")
+      number(starts);
+    else if (word == "--big")
+      big = true;
     else {
       std::fprintf(stderr, "window_bench [--frames N] [--steps N] [--starts N] [--big]\n");
       return 2;
@@ -304,7 +327,8 @@ int main(int argc, char** argv) {
   std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
   double load[3] = {};
   getloadavg(load, 3);
-  std::printf("%s, %u processors, load %.1f before, %s\n", processor().c_str(), std::thread::hardware_concurrency(), load[0], date);
+  std::printf("%s, %u processors, load %.1f before, %s\n", processor().c_str(), std::thread::hardware_concurrency(),
+              load[0], date);
   std::string command = "window_bench";
   for (int i = 1; i < argc; i++) command += std::string(" ") + argv[i];
   std::printf("%s\n\n%-66s %8s %9s %9s %9s\n", command.c_str(), "milliseconds", "n", "median", "p90", "p99");

@@ -2,7 +2,6 @@
 //
 // The program is its own engine (with the faulty kernels above): gpu_tests engine.
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -88,8 +87,11 @@ TEST_F(Gpu, SpecimensFailAsDocumentedAtTheirOwnProblem) {
     const char* preset;
     double by_bound, by_gate;  // failing fractions; −1: right
   };
-  for (const Case& c : {Case{"S0", "kernelbench-79", 0.999, 0.965}, {"S1", "kernelbench-64", -1, -1}, {"S2", "kernelbench-74", -1, -1},
-                        {"S3", "kernelbench-64", -1, -1}, {"S4", "kernelbench-79", 0.5, 0.483}}) {
+  for (const Case& c : {Case{"S0", "kernelbench-79", 0.999, 0.965},
+                        {"S1", "kernelbench-64", -1, -1},
+                        {"S2", "kernelbench-74", -1, -1},
+                        {"S3", "kernelbench-64", -1, -1},
+                        {"S4", "kernelbench-79", 0.5, 0.483}}) {
     // Full width and one sequence: minutes less than the full batch, and the fractions are the same.
     ConvProblem p = find_preset(c.preset).problem;
     p.batch = 1;
@@ -119,7 +121,9 @@ TEST_F(Gpu, DeviceOracleAgreesWithTheCpuOracle) {
     auto cpu = make_cpu_oracle(p, in);
     auto gpu = make_device_oracle(p, in, *device_, {x->address(), 0, p.bias ? b->address() : 0, 0, 0});
     // Sums in another order: a few units of 2^-53 · Σ|x·w| a term at most.
-    EXPECT_LE(oracle_disagreement(p, *cpu, *gpu, 64, static_cast<uint64_t>(i)), 2 + static_cast<double>(p.in_per_group() * p.kernel_size)) << describe(p);
+    EXPECT_LE(oracle_disagreement(p, *cpu, *gpu, 64, static_cast<uint64_t>(i)),
+              2 + static_cast<double>(p.in_per_group() * p.kernel_size))
+        << describe(p);
   }
 }
 
@@ -170,7 +174,9 @@ TEST_F(Gpu, TensorCoreFragmentsAreTheEmulators) {
   for (bool integers : {true, false}) {
     std::vector<float> a(16 * length), b(8 * length), on_gpu(128), on_cpu(128);
     for (auto* v : {&a, &b})
-      for (float& f : *v) f = integers ? static_cast<float>(static_cast<int>(random() % 7) - 3) : static_cast<float>(random()) / 4294967296.0f - 0.5f;
+      for (float& f : *v)
+        f = integers ? static_cast<float>(static_cast<int>(random() % 7) - 3)
+                     : static_cast<float>(random()) / 4294967296.0f - 0.5f;
     ConvProblem p;
     p.length = length;
     auto emulator = open_emulator();
@@ -188,7 +194,8 @@ TEST_F(Gpu, TensorCoreFragmentsAreTheEmulators) {
     };
     run(*device_, on_gpu);
     run(*emulator, on_cpu);
-    for (int i = 0; i < 128; i++) EXPECT_NEAR(on_gpu[static_cast<size_t>(i)], on_cpu[static_cast<size_t>(i)], integers ? 0 : 1e-5) << i;
+    for (int i = 0; i < 128; i++)
+      EXPECT_NEAR(on_gpu[static_cast<size_t>(i)], on_cpu[static_cast<size_t>(i)], integers ? 0 : 1e-5) << i;
   }
 }
 
@@ -202,7 +209,8 @@ TEST_F(Gpu, TooMuchMemoryIsRefusedBeforeItIsTaken) {
   }
 }
 
-// ---- a kernel that breaks the GPU costs one engine -------------------------------------------------------------------
+// ---- a kernel that breaks the GPU costs one engine
+// -------------------------------------------------------------------
 
 class GpuEngine : public Gpu {
  protected:

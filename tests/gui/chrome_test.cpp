@@ -10,7 +10,9 @@ using namespace convscope::test;
 
 namespace {
 
-bool popup_open(Gui&, const char* title) { return ImGui::IsPopupOpen(title, ImGuiPopupFlags_None) || ImGui::GetTopMostPopupModal() != nullptr; }
+bool popup_open(Gui&, const char* title) {
+  return ImGui::IsPopupOpen(title, ImGuiPopupFlags_None) || ImGui::GetTopMostPopupModal() != nullptr;
+}
 
 void find_in_palette(Gui& g, const char* text) {
   g.press("palette");
@@ -137,7 +139,8 @@ SCENARIO(help_opens_and_closes) {
   g.popup("Keys and mouse");
   std::string words = g.words();
   for (const auto& a : ui::actions())
-    if (*a.menu && a.chord) CHECK(words.find(a.label) != std::string::npos && words.find(ui::chord_text(a.chord)) != std::string::npos);
+    if (*a.menu && a.chord)
+      CHECK(words.find(a.label) != std::string::npos && words.find(ui::chord_text(a.chord)) != std::string::npos);
   g.key(ImGuiKey_Escape);
   g.until([&] { return !popup_open(g, "Keys and mouse"); }, "help is closed");
   g.menu("help");
@@ -312,7 +315,8 @@ SCENARIO(no_two_controls_share_an_id) {
       if (i.RectClipped.GetWidth() < 2 || i.RectClipped.GetHeight() < 2) continue;
       g.ctx->MouseMoveToPos(i.RectClipped.GetCenter());
       g.frames(2);
-      if (g.ctx->UiContext->DebugDrawIdConflictsId != 0) g.fail(fmt::format("two controls {} in {}", i.DebugLabel, window), __FILE__, __LINE__);
+      if (g.ctx->UiContext->DebugDrawIdConflictsId != 0)
+        g.fail(fmt::format("two controls {} in {}", i.DebugLabel, window), __FILE__, __LINE__);
     }
     return list.size();
   };
@@ -323,7 +327,8 @@ SCENARIO(no_two_controls_share_an_id) {
   }
 }
 
-// ---- kept between two starts ----------------------------------------------------------------------------------------------
+// ---- kept between two starts
+// ----------------------------------------------------------------------------------------------
 
 static void settings_are_there_again(Gui& g) {
   g.frames(5);
@@ -351,7 +356,9 @@ SCENARIO_TWICE(settings_and_layout_are_kept_between_starts, settings_are_there_a
   g.menu("colours");
   g.press("larger");
   g.press("live");
-  g.write("x.convscope", R"({"type": "convscope-session", "version": 1, "problem": {"in_channels": 1, "out_channels": 1, "kernel_size": 1, "length": 4}})");
+  g.write(
+      "x.convscope",
+      R"({"type": "convscope-session", "version": 1, "problem": {"in_channels": 1, "out_channels": 1, "kernel_size": 1, "length": 4}})");
   g.app.open(g.path("x.convscope"));
   g.ctx->UndockWindow("//Verdict");
   g.frames(5);

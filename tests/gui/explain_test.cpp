@@ -1,7 +1,6 @@
 // Why an element has its value; the line of the source that wrote it.
-#include <imgui_internal.h>
-
 #include <algorithm>
+#include <imgui_internal.h>
 
 #include "tests/gui/gui.h"
 

@@ -77,8 +77,12 @@ SCENARIO(a_broken_session_is_said_with_its_rule) {
   };
   refused("not json", "is no convscope session");
   refused(R"({"type": "convscope-session", "version": 9, "problem": {}})", "is of version 9");
-  refused(R"({"type": "convscope-session", "version": 1, "problem": {"in_channels": 1, "out_channels": 1, "kernel_size": 1, "length": 0}})", "length");
-  refused(R"({"type": "convscope-session", "version": 1, "seed": "many", "problem": {"in_channels": 1, "out_channels": 1, "kernel_size": 1, "length": 4}})", "seed");
+  refused(
+      R"({"type": "convscope-session", "version": 1, "problem": {"in_channels": 1, "out_channels": 1, "kernel_size": 1, "length": 0}})",
+      "length");
+  refused(
+      R"({"type": "convscope-session", "version": 1, "seed": "many", "problem": {"in_channels": 1, "out_channels": 1, "kernel_size": 1, "length": 4}})",
+      "seed");
   g.app.open(g.path("not-there.convscope"));
   g.frames();
   CHECK(g.app.toast().find("cannot be opened") != std::string::npos);

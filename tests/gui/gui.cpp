@@ -1,10 +1,9 @@
 #include "tests/gui/gui.h"
 
-#include <imgui_internal.h>
-
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <imgui_internal.h>
 #include <sstream>
 
 #include "app/ui/actions.h"
@@ -25,7 +24,8 @@ Document small_document(const std::string& kernel) {
   return d;
 }
 
-// ---- waiting --------------------------------------------------------------------------------------------------------------
+// ---- waiting
+// --------------------------------------------------------------------------------------------------------------
 
 void Gui::until(const std::function<bool()>& holds, const char* what, double seconds) {
   auto start = std::chrono::steady_clock::now();
@@ -33,7 +33,8 @@ void Gui::until(const std::function<bool()>& holds, const char* what, double sec
     ctx->Yield();
     double waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (waited < seconds * slowness && !ctx->Abort) continue;
-    std::string state = fmt::format("running {}, waiting {}, explaining {}, phase '{}', toast '{}'", bench().running(), bench().waiting(), bench().explaining(), bench().engine().phase, app.toast());
+    std::string state = fmt::format("running {}, waiting {}, explaining {}, phase '{}', toast '{}'", bench().running(),
+                                    bench().waiting(), bench().explaining(), bench().engine().phase, app.toast());
     fail(fmt::format("not after {:.0f} s: {} ({})", waited, what, state), "", 0);
   }
 }
@@ -48,7 +49,8 @@ void Gui::settle(double seconds) {
       "everything that was asked for has come", seconds);
 }
 
-// ---- what stands on the screen --------------------------------------------------------------------------------------------
+// ---- what stands on the screen
+// --------------------------------------------------------------------------------------------
 
 std::string Gui::words() {
   stage.capture = true;
@@ -68,13 +70,16 @@ void Gui::panel(const char* title) {
 
 void Gui::popup(const char* title) {
   std::string ref = fmt::format("//{}", title);
-  until([&] {
-    ImGuiWindow* w = ctx->GetWindowByRef(ref.c_str());
-    return w && w->WasActive && ImGui::GetTopMostPopupModal() == w;
-  }, title);
+  until(
+      [&] {
+        ImGuiWindow* w = ctx->GetWindowByRef(ref.c_str());
+        return w && w->WasActive && ImGui::GetTopMostPopupModal() == w;
+      },
+      title);
 }
 
-// ---- hands ----------------------------------------------------------------------------------------------------------------
+// ---- hands
+// ----------------------------------------------------------------------------------------------------------------
 
 void Gui::act(ImGuiTestAction action, const std::string& ref) {
   ctx->ItemAction(action, ref.c_str());
@@ -86,8 +91,10 @@ void Gui::type(const std::string& ref, const std::string& text, bool enter) {
   ctx->ItemInput(ref.c_str());
   if (ctx->IsError()) throw Failed{};
   ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_A);
-  if (enter) ctx->KeyCharsReplaceEnter(text.c_str());
-  else ctx->KeyCharsReplace(text.c_str());
+  if (enter)
+    ctx->KeyCharsReplaceEnter(text.c_str());
+  else
+    ctx->KeyCharsReplace(text.c_str());
   frames();
 }
 
@@ -152,7 +159,8 @@ void Gui::drag(ImVec2 from, ImVec2 to, ImGuiMouseButton button) {
   frames();
 }
 
-// ---- the model ------------------------------------------------------------------------------------------------------------
+// ---- the model
+// ------------------------------------------------------------------------------------------------------------
 
 void Gui::load(const Document& document) {
   app.execute({ReplaceDocument{document, "test"}, 0});
@@ -169,7 +177,8 @@ std::string Gui::read(const std::string& name) const {
   return text.str();
 }
 
-// ---- checks ---------------------------------------------------------------------------------------------------------------
+// ---- checks
+// ---------------------------------------------------------------------------------------------------------------
 
 void Gui::fail(const std::string& why, const char* file, int line) {
   ImGuiTestEngine_Error(*file ? file : nullptr, "scenario", line, ImGuiTestCheckFlags_None, "%s", why.c_str());

@@ -1,12 +1,11 @@
-// Scenarios: a person's steps in the window, drawn offscreen, and what the model must hold afterwards. One program runs one
-// of them (main.cpp); each is a row of ctest, found by its SCENARIO line.
+// Scenarios: a person's steps in the window, drawn offscreen, and what the model must hold afterwards. One program runs
+// one of them (main.cpp); each is a row of ctest, found by its SCENARIO line.
 #pragma once
 #include <fmt/format.h>
+#include <functional>
 #include <imgui.h>
 #include <imgui_test_engine/imgui_te_context.h>
 #include <imgui_test_engine/imgui_te_engine.h>
-
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -32,12 +31,12 @@ struct Skipped {
 
 // What a scenario may ask of the loop that draws; done between two frames.
 struct Stage {
-  ImVec2 size{1600, 1000};       // of the window
-  bool capture = false;          // keep all text of the next frame
+  ImVec2 size{1600, 1000};  // of the window
+  bool capture = false;     // keep all text of the next frame
   std::string words;
   std::vector<std::string> saved_pictures;
-  std::string home;              // a folder of the scenario's own; its settings are home + "/settings.json"
-  std::string engine;            // command of the engine
+  std::string home;    // a folder of the scenario's own; its settings are home + "/settings.json"
+  std::string engine;  // command of the engine
 };
 
 class Gui {
@@ -48,14 +47,16 @@ class Gui {
   ui::App& app;
   Stage& stage;
 
-  // ---- waiting ----------------------------------------------------------------------------------------------------------
+  // ---- waiting
+  // ----------------------------------------------------------------------------------------------------------
   void frames(int n = 2) { ctx->Yield(n); }
   void until(const std::function<bool()>& holds, const char* what, double seconds = 20);
   // Nothing is under way any more: no run, no tile, no explanation, for some frames.
   void settle(double seconds = 60);
 
-  // ---- what stands on the screen ----------------------------------------------------------------------------------------
-  // All text of one frame, also what is scrolled out of sight. Text that is painted as part of a picture is not among it.
+  // ---- what stands on the screen
+  // ---------------------------------------------------------------------------------------- All text of one frame,
+  // also what is scrolled out of sight. Text that is painted as part of a picture is not among it.
   std::string words();
   bool says(const std::string& text) { return words().find(text) != std::string::npos; }
   ImGuiTestItemInfo item(const std::string& ref) { return ctx->ItemInfo(ref.c_str(), ImGuiTestOpFlags_NoError); }
@@ -65,7 +66,8 @@ class Gui {
   void panel(const char* title);
   void popup(const char* title);  // a modal window is open and in front
 
-  // ---- hands ------------------------------------------------------------------------------------------------------------
+  // ---- hands
+  // ------------------------------------------------------------------------------------------------------------
   void click(const std::string& ref) { act(ImGuiTestAction_Click, ref); }
   void type(const std::string& ref, const std::string& text, bool enter = true);
   void choose(const std::string& combo, const std::string& entry);
@@ -79,7 +81,8 @@ class Gui {
   void drag(ImVec2 from, ImVec2 to, ImGuiMouseButton button = 0);
   const char* clipboard() { return ctx->Clipboard.empty() ? "" : ctx->Clipboard.Data; }
 
-  // ---- the model --------------------------------------------------------------------------------------------------------
+  // ---- the model
+  // --------------------------------------------------------------------------------------------------------
   const Document& document() const { return app.document(); }
   const ConvProblem& problem() const { return app.document().problem; }
   const Workbench& bench() const { return std::as_const(app).bench(); }
@@ -91,22 +94,27 @@ class Gui {
   void write(const std::string& name, const std::string& text) const;
   std::string read(const std::string& name) const;
 
-  // ---- checks -----------------------------------------------------------------------------------------------------------
+  // ---- checks
+  // -----------------------------------------------------------------------------------------------------------
   [[noreturn]] void fail(const std::string& why, const char* file, int line);
   void check(bool holds, const char* text, const char* file, int line);
   template <class A, class B>
   void check_equal(const A& a, const B& b, const char* text, const char* file, int line) {
     bool same;
-    if constexpr (std::is_integral_v<A> && std::is_integral_v<B> && !std::is_same_v<A, bool>) same = std::cmp_equal(a, b);
-    else same = a == b;
+    if constexpr (std::is_integral_v<A> && std::is_integral_v<B> && !std::is_same_v<A, bool>)
+      same = std::cmp_equal(a, b);
+    else
+      same = a == b;
     if (!same) fail(fmt::format("{}: {} and {}", text, shown(a), shown(b)), file, line);
   }
 
  private:
   template <class T>
   static std::string shown(const T& v) {
-    if constexpr (fmt::is_formattable<T>::value) return fmt::format("{}", v);
-    else return "a value";
+    if constexpr (fmt::is_formattable<T>::value)
+      return fmt::format("{}", v);
+    else
+      return "a value";
   }
 };
 
@@ -121,18 +129,20 @@ struct Scenario {
 };
 std::vector<Scenario>& scenarios();
 struct AddScenario {
-  AddScenario(const char* name, void (*run)(Gui&), bool fresh, void (*second)(Gui&) = nullptr) { scenarios().push_back({name, run, fresh, second}); }
+  AddScenario(const char* name, void (*run)(Gui&), bool fresh, void (*second)(Gui&) = nullptr) {
+    scenarios().push_back({name, run, fresh, second});
+  }
 };
 
 // CMakeLists.txt finds them by these words at the start of a line.
-#define SCENARIO_OF(name, fresh)                                                        \
-  static void scenario_##name(::convscope::test::Gui& g);                               \
+#define SCENARIO_OF(name, fresh)                                                         \
+  static void scenario_##name(::convscope::test::Gui& g);                                \
   static const ::convscope::test::AddScenario add_##name(#name, scenario_##name, fresh); \
   static void scenario_##name([[maybe_unused]] ::convscope::test::Gui& g)
 #define SCENARIO(name) SCENARIO_OF(name, false)
 #define FRESH_SCENARIO(name) SCENARIO_OF(name, true)
-#define SCENARIO_TWICE(name, second)                                                            \
-  static void scenario_##name(::convscope::test::Gui& g);                                       \
+#define SCENARIO_TWICE(name, second)                                                             \
+  static void scenario_##name(::convscope::test::Gui& g);                                        \
   static const ::convscope::test::AddScenario add_##name(#name, scenario_##name, false, second); \
   static void scenario_##name([[maybe_unused]] ::convscope::test::Gui& g)
 

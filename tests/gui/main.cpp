@@ -1,17 +1,16 @@
 // gui_tests NAME [--picture FILE]: runs one scenario; gui_tests --list: their names.
 // Exit code: 0 passed, 1 failed with the words of the check, 2 no such scenario, 77 skipped.
-#include <imgui.h>
-#include <imgui_impl_opengl3.h>
-#include <imgui_internal.h>
-#include <implot.h>
-#include <spawn.h>
-#include <sys/wait.h>
-
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <imgui.h>
+#include <imgui_impl_opengl3.h>
+#include <imgui_internal.h>
+#include <implot.h>
 #include <memory>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <thread>
 
 #include "app/ui/platform/offscreen.h"
@@ -62,8 +61,10 @@ void draw(ui::Offscreen& screen, ui::App& app, Stage& stage, bool visible) {
     stage.capture = false;
   }
   // Pixels are looked at only now and then: they take most of a frame on a CPU.
-  if (visible) screen.end_frame();
-  else ImGui::Render();
+  if (visible)
+    screen.end_frame();
+  else
+    ImGui::Render();
 }
 
 Result play(const Run& run) {
@@ -76,7 +77,8 @@ Result play(const Run& run) {
     Stage stage;
     stage.home = run.home;
     std::error_code error;
-    stage.engine = "'" + (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "convscope").string() + "' engine";
+    stage.engine = "'" + (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "convscope").string() +
+                   "' engine";
     std::string settings_file = run.home + "/settings.json";
     if (!run.scenario->fresh && !run.second) {
       Settings quiet;  // the small document comes before the first run
@@ -163,8 +165,10 @@ int main(int argc, char** argv) {
       for (const auto& s : scenarios()) std::puts(s.name);
       return 0;
     }
-    if (word == "--picture" && i + 1 < argc) run.picture = argv[++i];
-    else if (word == "--second" && i + 1 < argc) run.home = argv[++i], run.second = true;
+    if (word == "--picture" && i + 1 < argc)
+      run.picture = argv[++i];
+    else if (word == "--second" && i + 1 < argc)
+      run.home = argv[++i], run.second = true;
     else
       for (const auto& s : scenarios())
         if (word == s.name) run.scenario = &s;

@@ -8,7 +8,8 @@ using namespace convscope;
 using namespace convscope::test;
 
 namespace {
-constexpr auto kernel = Workbench::Map::kernel, reference = Workbench::Map::reference, difference = Workbench::Map::difference;
+constexpr auto kernel = Workbench::Map::kernel, reference = Workbench::Map::reference,
+               difference = Workbench::Map::difference;
 
 double columns(const View& v) { return v.column1 - v.column0; }
 double rows(const View& v) { return v.row1 - v.row0; }

@@ -1,6 +1,5 @@
 // Verdict, timing, occupancy, devices, log.
 #include <imgui_internal.h>
-
 #include <nlohmann/json.hpp>
 
 #include "tests/gui/gui.h"

@@ -1,8 +1,7 @@
 #include "tests/gui/picture.h"
 
-#include <png.h>
-
 #include <algorithm>
+#include <png.h>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -40,9 +39,11 @@ PngPicture read_png(const std::string& path) {
   if (!png_image_begin_read_from_file(&image, path.c_str())) throw std::runtime_error(path + ": " + image.message);
   image.format = PNG_FORMAT_RGB;
   std::vector<uint8_t> rgb(PNG_IMAGE_SIZE(image));
-  if (!png_image_finish_read(&image, nullptr, rgb.data(), 0, nullptr)) throw std::runtime_error(path + ": " + image.message);
+  if (!png_image_finish_read(&image, nullptr, rgb.data(), 0, nullptr))
+    throw std::runtime_error(path + ": " + image.message);
   PngPicture p{static_cast<int>(image.width), static_cast<int>(image.height), std::vector<uint32_t>(rgb.size() / 3)};
-  for (size_t i = 0; i < p.pixels.size(); i++) p.pixels[i] = static_cast<uint32_t>(rgb[3 * i] << 16 | rgb[3 * i + 1] << 8 | rgb[3 * i + 2]);
+  for (size_t i = 0; i < p.pixels.size(); i++)
+    p.pixels[i] = static_cast<uint32_t>(rgb[3 * i] << 16 | rgb[3 * i + 1] << 8 | rgb[3 * i + 2]);
   return p;
 }
 
@@ -54,7 +55,8 @@ void write_png(const std::string& path, const PngPicture& picture) {
   std::vector<uint8_t> rgb;
   for (uint32_t p : picture.pixels)
     for (int shift : {16, 8, 0}) rgb.push_back(static_cast<uint8_t>(p >> shift));
-  if (!png_image_write_to_file(&image, path.c_str(), 0, rgb.data(), 0, nullptr)) throw std::runtime_error(path + ": " + image.message);
+  if (!png_image_write_to_file(&image, path.c_str(), 0, rgb.data(), 0, nullptr))
+    throw std::runtime_error(path + ": " + image.message);
 }
 
 }  // namespace convscope::test

@@ -1,7 +1,6 @@
 // Lines and error statistics.
-#include <imgui_internal.h>
-
 #include <cmath>
+#include <imgui_internal.h>
 
 #include "tests/gui/gui.h"
 

@@ -1,21 +1,20 @@
 #include "tests/gui/programs.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <spawn.h>
 #include <sstream>
 #include <stdexcept>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 extern char** environ;
 
@@ -31,7 +30,9 @@ std::string text_of(const std::string& path) {
 
 bool is_variable(const std::string& word) {
   size_t equals = word.find('=');
-  return equals != std::string::npos && equals > 0 && std::all_of(word.begin(), word.begin() + static_cast<long>(equals), [](char c) { return std::isupper(static_cast<unsigned char>(c)) || c == '_'; });
+  return equals != std::string::npos && equals > 0 &&
+         std::all_of(word.begin(), word.begin() + static_cast<long>(equals),
+                     [](char c) { return std::isupper(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
 }  // namespace
@@ -91,7 +92,8 @@ bool Started::ended() {
 int Started::wait(double seconds) {
   auto start = std::chrono::steady_clock::now();
   while (!ended()) {
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > seconds * program_slowness) return -1;
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > seconds * program_slowness)
+      return -1;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return code_;
@@ -104,6 +106,8 @@ void Started::signal(int number) const {
 std::string Started::out() const { return text_of(out_); }
 std::string Started::err() const { return text_of(err_); }
 
-size_t lines_of(const std::string& text) { return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + (!text.empty() && text.back() != '\n'); }
+size_t lines_of(const std::string& text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + (!text.empty() && text.back() != '\n');
+}
 
 }  // namespace convscope::test

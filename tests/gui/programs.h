@@ -1,8 +1,7 @@
 // The built programs, started as a person starts them.
 #pragma once
-#include <sys/types.h>
-
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace convscope::test {

@@ -18,12 +18,15 @@ class Readme : public testing::Test {
 
   PngPicture shoot(std::vector<std::string> options) {
     std::string file = scratch.path("window.png");
-    std::vector<std::string> words = {"DISPLAY=", "WAYLAND_DISPLAY=", "CUDA_VISIBLE_DEVICES=", built("convscope"), "screenshot", file};
+    std::vector<std::string> words = {
+        "DISPLAY=", "WAYLAND_DISPLAY=", "CUDA_VISIBLE_DEVICES=", built("convscope"), "screenshot", file};
     words.insert(words.end(), options.begin(), options.end());
     Started s(scratch.path("."), words);
     int code = s.wait(110);
-    if (code == 3) no_egl = s.err();
-    else EXPECT_EQ(code, 0) << s.err();
+    if (code == 3)
+      no_egl = s.err();
+    else
+      EXPECT_EQ(code, 0) << s.err();
     return code == 0 ? read_png(file) : PngPicture{};
   }
 };

@@ -18,7 +18,12 @@ Document long_document() {
 
 void start_long_run(Gui& g) {
   g.app.execute({ReplaceDocument{long_document(), "long"}, 0});
-  g.until([&] { return g.bench().running() && g.bench().engine().phase != "waiting for the engine" && !g.bench().engine().phase.empty(); }, "the long run has begun");
+  g.until(
+      [&] {
+        return g.bench().running() && g.bench().engine().phase != "waiting for the engine" &&
+               !g.bench().engine().phase.empty();
+      },
+      "the long run has begun");
 }
 
 }  // namespace
@@ -29,7 +34,8 @@ FRESH_SCENARIO(first_start_shows_a_wrong_kernel_by_itself) {
   CHECK_EQ(g.document().kernel, std::string("S4"));
   CHECK_EQ(g.bench().report()->status, std::string("wrong"));
   CHECK_EQ(g.bench().report()->document.problem.length, 4096);
-  for (auto map : {Workbench::Map::kernel, Workbench::Map::reference, Workbench::Map::difference, Workbench::Map::minimap})
+  for (auto map :
+       {Workbench::Map::kernel, Workbench::Map::reference, Workbench::Map::difference, Workbench::Map::minimap})
     CHECK(g.bench().tile(map) && g.bench().tile(map)->key == g.bench().picture()->key);
   CHECK_EQ(g.app.toast(), std::string());
 }

@@ -1,8 +1,7 @@
 // What `convscope screenshot` leaves behind and answers, with no display.
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 
 #include "tests/gui/picture.h"
 #include "tests/gui/programs.h"
@@ -11,7 +10,8 @@
 namespace convscope::test {
 namespace {
 
-constexpr const char* panels[] = {"Problem", "Kernels", "Maps", "Lines", "Error statistics", "Explain", "Source", "Verdict", "Timing", "Occupancy", "Devices", "Log"};
+constexpr const char* panels[] = {"Problem", "Kernels", "Maps",   "Lines",     "Error statistics", "Explain",
+                                  "Source",  "Verdict", "Timing", "Occupancy", "Devices",          "Log"};
 
 class Smoke : public testing::Test {
  protected:
@@ -20,7 +20,9 @@ class Smoke : public testing::Test {
     "problem": {"in_channels": 4, "out_channels": 6, "kernel_size": 3, "length": 64, "stride": 2, "padding": 1, "dilation": 2},
     "view": {"selected": [2, 64]}})");
 
-  std::string write(const std::string& name, const std::string& text) { return scratch.write(name, text.data(), text.size()); }
+  std::string write(const std::string& name, const std::string& text) {
+    return scratch.write(name, text.data(), text.size());
+  }
 
   struct Outcome {
     int code;
@@ -95,7 +97,8 @@ TEST_F(Smoke, SizeThemeAndScale) {
 TEST_F(Smoke, AnActionChangesThePicture) {
   PngPicture before = shoot({"--session", session, "--panel", "Maps", "--size", "900x600"}, "before.png");
   SKIP_WITHOUT_EGL();
-  PngPicture after = shoot({"--session", session, "--panel", "Maps", "--size", "900x600", "--action", "next-failing"}, "after.png");
+  PngPicture after =
+      shoot({"--session", session, "--panel", "Maps", "--size", "900x600", "--action", "next-failing"}, "after.png");
   EXPECT_GT(after.differing(before), 0.05);
 }
 
@@ -119,7 +122,8 @@ TEST_F(Smoke, ABlankPictureIsSeenAsBlank) {
   PngPicture p{800, 600, std::vector<uint32_t>(800 * 600, 0x202428)};
   write_png(scratch.path("blank.png"), p);
   EXPECT_TRUE(read_png(scratch.path("blank.png")).blank());
-  for (int x = 0; x < 800; x++) p.pixels[static_cast<size_t>(x)] = 0xffffff, p.pixels[static_cast<size_t>(599 * 800 + x)] = 0x808080;
+  for (int x = 0; x < 800; x++)
+    p.pixels[static_cast<size_t>(x)] = 0xffffff, p.pixels[static_cast<size_t>(599 * 800 + x)] = 0x808080;
   write_png(scratch.path("frame.png"), p);
   EXPECT_TRUE(read_png(scratch.path("frame.png")).blank());
   for (size_t i = 0; i < 800 * 100; i++) p.pixels[i] = static_cast<uint32_t>(i * 7);
@@ -176,7 +180,8 @@ TEST_F(Smoke, AnEngineThatDoesNotStartStillGivesAPicture) {
 // Without a graphics library, or with one that offers no context: one sentence that says what to install.
 TEST_F(Smoke, WithoutEglItSaysWhatIsMissing) {
   write("libEGL.so.1", "this is no library");
-  for (const std::string& variable : {"LD_LIBRARY_PATH=" + scratch.path(""), std::string("__EGL_VENDOR_LIBRARY_FILENAMES=/nowhere")}) {
+  for (const std::string& variable :
+       {"LD_LIBRARY_PATH=" + scratch.path(""), std::string("__EGL_VENDOR_LIBRARY_FILENAMES=/nowhere")}) {
     Outcome o = run({"screenshot", scratch.path("never.png"), "--session", session}, {variable});
     EXPECT_EQ(o.code, 3) << variable << ": " << o.err;
     EXPECT_EQ(lines_of(o.err), 1u) << o.err;

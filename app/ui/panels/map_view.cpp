@@ -1,10 +1,9 @@
 #include "app/ui/panels/map_view.h"
 
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
+#include <imgui.h>
 
 #include "app/ui/map_textures.h"
 #include "app/ui/widgets.h"
@@ -19,9 +18,13 @@ constexpr size_t most_markers = 400;
 struct Mapping {
   ImVec2 at, size;
   View v;
-  float x(double column) const { return at.x + static_cast<float>((column - v.column0) / (v.column1 - v.column0)) * size.x; }
+  float x(double column) const {
+    return at.x + static_cast<float>((column - v.column0) / (v.column1 - v.column0)) * size.x;
+  }
   float y(double row) const { return at.y + static_cast<float>((row - v.row0) / (v.row1 - v.row0)) * size.y; }
-  double column(float px) const { return v.column0 + static_cast<double>((px - at.x) / size.x) * (v.column1 - v.column0); }
+  double column(float px) const {
+    return v.column0 + static_cast<double>((px - at.x) / size.x) * (v.column1 - v.column0);
+  }
   double row(float py) const { return v.row0 + static_cast<double>((py - at.y) / size.y) * (v.row1 - v.row0); }
   float cell_w() const { return size.x / static_cast<float>(v.column1 - v.column0); }
   float cell_h() const { return size.y / static_cast<float>(v.row1 - v.row0); }
@@ -31,7 +34,8 @@ void draw_tile(Frame& f, const MapTile& tile, Workbench::Map slot, const Mapping
   ImDrawList* draw = ImGui::GetWindowDrawList();
   auto& io = ImGui::GetPlatformIO();
   if (io.DrawCallback_SetSamplerNearest) draw->AddCallback(io.DrawCallback_SetSamplerNearest, nullptr);
-  draw->AddImage(f.textures.texture(slot, tile), {m.x(tile.column0), m.y(tile.row0)}, {m.x(tile.column1), m.y(tile.row1)}, {0, 0}, {1, 1},
+  draw->AddImage(f.textures.texture(slot, tile), {m.x(tile.column0), m.y(tile.row0)},
+                 {m.x(tile.column1), m.y(tile.row1)}, {0, 0}, {1, 1},
                  faded ? IM_COL32(255, 255, 255, 140) : IM_COL32_WHITE);
   if (io.DrawCallback_SetSamplerLinear) draw->AddCallback(io.DrawCallback_SetSamplerLinear, nullptr);
 }
@@ -61,10 +65,12 @@ void draw_failing(Frame& f, const MapTile& tile, const Mapping& m) {
   float em = ImGui::GetFontSize();
   double dx = (tile.column1 - tile.column0) / tile.width, dy = (tile.row1 - tile.row0) / tile.height;
   for (uint32_t i : found.cells) {
-    double column = tile.column0 + (i % static_cast<uint32_t>(tile.width)) * dx, row = tile.row0 + (i / static_cast<uint32_t>(tile.width)) * dy;
+    double column = tile.column0 + (i % static_cast<uint32_t>(tile.width)) * dx,
+           row = tile.row0 + (i / static_cast<uint32_t>(tile.width)) * dy;
     ImVec2 a{m.x(column), m.y(row)}, b{m.x(column + dx), m.y(row + dy)};
     float grow = std::max(0.0f, (em * 0.6f - std::min(b.x - a.x, b.y - a.y)) / 2);
-    draw->AddRect({a.x - grow, a.y - grow}, {b.x + grow, b.y + grow}, packed(f.theme.wrong), em * 0.12f, std::max(1.0f, em * 0.09f));
+    draw->AddRect({a.x - grow, a.y - grow}, {b.x + grow, b.y + grow}, packed(f.theme.wrong), em * 0.12f,
+                  std::max(1.0f, em * 0.09f));
   }
 }
 
@@ -75,9 +81,11 @@ void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, con
   auto r0 = static_cast<int64_t>(std::floor(m.v.row0)), r1 = static_cast<int64_t>(std::ceil(m.v.row1));
   ImU32 line = packed(f.theme.background, 0.55f);
   if (w >= em * 0.5f)
-    for (int64_t c = c0; c <= c1; c++) draw->AddLine({m.x(static_cast<double>(c)), m.at.y}, {m.x(static_cast<double>(c)), m.at.y + m.size.y}, line);
+    for (int64_t c = c0; c <= c1; c++)
+      draw->AddLine({m.x(static_cast<double>(c)), m.at.y}, {m.x(static_cast<double>(c)), m.at.y + m.size.y}, line);
   if (h >= em * 0.5f)
-    for (int64_t r = r0; r <= r1; r++) draw->AddLine({m.at.x, m.y(static_cast<double>(r))}, {m.at.x + m.size.x, m.y(static_cast<double>(r))}, line);
+    for (int64_t r = r0; r <= r1; r++)
+      draw->AddLine({m.at.x, m.y(static_cast<double>(r))}, {m.at.x + m.size.x, m.y(static_cast<double>(r))}, line);
   if (w < em * 2.9f || h < em * 1.1f) return;
   f.wish([=](Workbench& b) { b.want_numbers(r0, r1, c0, c1); });
   const NumberBlock* numbers = f.bench.numbers();
@@ -97,7 +105,8 @@ void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, con
       double t = place_on(tile.paint, v[static_cast<size_t>(quantity)]);
       ImVec4 ground = ImGui::ColorConvertU32ToFloat4(colour(tile.paint.map, t, tile.paint.light_theme));
       bool dark = 0.2126f * ground.x + 0.7152f * ground.y + 0.0722f * ground.z < 0.45f;
-      draw->AddText({m.x(static_cast<double>(c)) + (w - need.x) / 2, m.y(static_cast<double>(r)) + (h - font_h) / 2}, dark ? IM_COL32(245, 245, 245, 255) : IM_COL32(15, 15, 15, 255), text.c_str());
+      draw->AddText({m.x(static_cast<double>(c)) + (w - need.x) / 2, m.y(static_cast<double>(r)) + (h - font_h) / 2},
+                    dark ? IM_COL32(245, 245, 245, 255) : IM_COL32(15, 15, 15, 255), text.c_str());
     }
   ImGui::PopFont();
 }
@@ -108,11 +117,13 @@ void draw_classes(Frame& f, const Report& r, const Mapping& m) {
   if (m.cell_w() < 2.5f) return;
   ImDrawList* draw = ImGui::GetWindowDrawList();
   auto c0 = static_cast<int64_t>(std::floor(m.v.column0)), c1 = static_cast<int64_t>(std::ceil(m.v.column1));
-  static const ImVec4 tints[] = {{0.30f, 0.65f, 1, 1}, {1, 0.65f, 0.30f, 1}, {0.45f, 0.85f, 0.55f, 1}, {0.80f, 0.50f, 0.95f, 1}, {0.95f, 0.85f, 0.35f, 1}, {0.40f, 0.85f, 0.85f, 1}};
+  static const ImVec4 tints[] = {{0.30f, 0.65f, 1, 1},     {1, 0.65f, 0.30f, 1},     {0.45f, 0.85f, 0.55f, 1},
+                                 {0.80f, 0.50f, 0.95f, 1}, {0.95f, 0.85f, 0.35f, 1}, {0.40f, 0.85f, 0.85f, 1}};
   for (int64_t j = std::max<int64_t>(0, c0); j < std::min(c1, r.columns()); j++) {
     float a = m.x(static_cast<double>(j)), b = m.x(static_cast<double>(j + 1));
     if (taps_reaching(p, j) == 0) {
-      for (float y = m.at.y; y < m.at.y + m.size.y; y += 7) draw->AddLine({a, y + 6}, {b, y}, packed(f.theme.text, 0.5f));
+      for (float y = m.at.y; y < m.at.y + m.size.y; y += 7)
+        draw->AddLine({a, y + 6}, {b, y}, packed(f.theme.text, 0.5f));
       continue;
     }
     if (p.stride == 1) continue;
@@ -126,7 +137,8 @@ void interact(Frame& f, const Mapping& m, Extent e) {
   bool hovered = ImGui::IsItemHovered(), active = ImGui::IsItemActive();
   if (hovered && io.MouseWheel != 0) {
     double factor = std::pow(1.25, static_cast<double>(io.MouseWheel));
-    double at_row = static_cast<double>((io.MousePos.y - m.at.y) / m.size.y), at_column = static_cast<double>((io.MousePos.x - m.at.x) / m.size.x);
+    double at_row = static_cast<double>((io.MousePos.y - m.at.y) / m.size.y),
+           at_column = static_cast<double>((io.MousePos.x - m.at.x) / m.size.x);
     f.view_to(zoomed(f.view, e, io.KeyShift ? 1 : factor, io.KeyCtrl ? 1 : factor, at_row, at_column), false);
   }
   static bool moved_far = false;
@@ -134,14 +146,18 @@ void interact(Frame& f, const Mapping& m, Extent e) {
   if (active && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
     moved_far = true;
     if (io.MouseDelta.x != 0 || io.MouseDelta.y != 0)
-      f.view_to(moved(f.view, e, -static_cast<double>(io.MouseDelta.y / m.cell_h()), -static_cast<double>(io.MouseDelta.x / m.cell_w())), false);
+      f.view_to(moved(f.view, e, -static_cast<double>(io.MouseDelta.y / m.cell_h()),
+                      -static_cast<double>(io.MouseDelta.x / m.cell_w())),
+                false);
   }
   ElementIndex under{static_cast<int64_t>(m.row(io.MousePos.y)), static_cast<int64_t>(m.column(io.MousePos.x))};
-  bool inside = under.row >= 0 && under.column >= 0 && static_cast<double>(under.row) < e.rows && static_cast<double>(under.column) < e.columns;
+  bool inside = under.row >= 0 && under.column >= 0 && static_cast<double>(under.row) < e.rows &&
+                static_cast<double>(under.column) < e.columns;
   if (!hovered || !inside) return;
   if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
     float em = ImGui::GetFontSize();
-    f.view_to(focused(f.view, e, under, static_cast<double>(m.size.y / (em * 1.6f)), static_cast<double>(m.size.x / (em * 4.5f))));
+    f.view_to(focused(f.view, e, under, static_cast<double>(m.size.y / (em * 1.6f)),
+                      static_cast<double>(m.size.x / (em * 4.5f))));
   } else if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) && !moved_far) {
     View v = f.view;
     v.selected = under;
@@ -178,16 +194,20 @@ void draw_colour_bar(Frame& f, const MapStyle& s, float width) {
   auto text_width = [](const std::string& t) { return ImGui::CalcTextSize(t.c_str()).x; };
   draw->AddText({at.x, y}, dim, low.c_str());
   draw->AddText({at.x + width - text_width(high), y}, dim, high.c_str());
-  if (text_width(low) + text_width(middle) + text_width(high) + em < width) draw->AddText({at.x + (width - text_width(middle)) / 2, y}, dim, middle.c_str());
+  if (text_width(low) + text_width(middle) + text_width(high) + em < width)
+    draw->AddText({at.x + (width - text_width(middle)) / 2, y}, dim, middle.c_str());
   float line = ImGui::GetFontSize();
   ImGui::PopFont();
   ImGui::Dummy({width, h + em * 0.1f + line});
-  tooltip(f.theme, fmt::format("{}: {}. Each cell shows the element of largest magnitude that it covers, never an average. Magenta: NaN; stripes: infinite; checkers: never written.", s.title, s.unit));
+  tooltip(f.theme, fmt::format("{}: {}. Each cell shows the element of largest magnitude that it covers, never an "
+                               "average. Magenta: NaN; stripes: infinite; checkers: never written.",
+                               s.title, s.unit));
 }
 
 }  // namespace
 
-TileWish tile_wish(const std::string& key, Quantity quantity, const View& window, Extent extent, int pixels_x, int pixels_y, const Paint& paint) {
+TileWish tile_wish(const std::string& key, Quantity quantity, const View& window, Extent extent, int pixels_x,
+                   int pixels_y, const Paint& paint) {
   TileWish w;
   w.key = key, w.quantity = quantity, w.paint = paint;
   auto axis = [](double low, double high, double limit, int pixels, double& from, double& to, int& cells) {
@@ -207,7 +227,8 @@ void element_tooltip(Frame& f, ElementIndex at) {
   if (!r || !ImGui::BeginTooltip()) return;
   const ConvProblem& p = r->document.problem;
   ImGui::PushFont(f.theme.code_font, 0);
-  ImGui::Text("n %lld   co %lld   j %lld", static_cast<long long>(at.row / p.out_channels), static_cast<long long>(at.row % p.out_channels), static_cast<long long>(at.column));
+  ImGui::Text("n %lld   co %lld   j %lld", static_cast<long long>(at.row / p.out_channels),
+              static_cast<long long>(at.row % p.out_channels), static_cast<long long>(at.column));
   const NumberBlock* h = f.bench.hover();
   const double* v = h && h->key == r->key ? h->at(at.row, at.column) : nullptr;
   if (v) {
@@ -215,13 +236,16 @@ void element_tooltip(Frame& f, ElementIndex at) {
     ImGui::TextColored(f.theme.reference, "%-10s %s", "oracle", value_text(v[1]).c_str());
     ImGui::Text("%-10s %s", "error", value_text(v[2]).c_str());
     bool bad = !(v[3] <= 1);
-    ImGui::TextColored(bad ? f.theme.wrong : f.theme.right, "%-10s %s %s", "|e|/bound", value_text(v[3]).c_str(), bad ? "failing" : "within the bound");
+    ImGui::TextColored(bad ? f.theme.wrong : f.theme.right, "%-10s %s %s", "|e|/bound", value_text(v[3]).c_str(),
+                       bad ? "failing" : "within the bound");
   } else {
     ImGui::TextDisabled("reading values");
   }
   ImGui::PopFont();
   int64_t taps = taps_reaching(p, at.column);
-  ImGui::TextDisabled("%s", taps ? fmt::format("class (j + p) mod s = {}; {} tap{} reach it; click to explain", (at.column + p.padding) % p.stride, taps, taps == 1 ? "" : "s").c_str()
+  ImGui::TextDisabled("%s", taps ? fmt::format("class (j + p) mod s = {}; {} tap{} reach it; click to explain",
+                                               (at.column + p.padding) % p.stride, taps, taps == 1 ? "" : "s")
+                                       .c_str()
                                  : "structural zero: no tap reaches it, only the bias");
   ImGui::EndTooltip();
 }
@@ -289,7 +313,8 @@ void draw_minimap(Frame& f, float height) {
   f.wish([wish](Workbench& b) { b.want_tile(Workbench::Map::minimap, wish); });
   ImDrawList* draw = ImGui::GetWindowDrawList();
   draw->AddRectFilled(m.at, {m.at.x + size.x, m.at.y + size.y}, packed(f.theme.background));
-  if (const MapTile* tile = f.bench.tile(Workbench::Map::minimap)) draw_tile(f, *tile, Workbench::Map::minimap, m, false);
+  if (const MapTile* tile = f.bench.tile(Workbench::Map::minimap))
+    draw_tile(f, *tile, Workbench::Map::minimap, m, false);
   View v = fitted(f.view, e);
   ImVec2 a{m.x(v.column0), m.y(v.row0)}, b{m.x(v.column1), m.y(v.row1)};
   if (b.x - a.x < 4) a.x -= 2, b.x += 2;
@@ -298,7 +323,8 @@ void draw_minimap(Frame& f, float height) {
   draw->AddRect(a, b, packed(f.theme.text), 0, 1.5f);
   if (ImGui::IsItemActive()) {
     ImVec2 mouse = ImGui::GetIO().MousePos;
-    f.view_to(moved(v, e, m.row(mouse.y) - (v.row0 + v.row1) / 2, m.column(mouse.x) - (v.column0 + v.column1) / 2), ImGui::IsItemActivated());
+    f.view_to(moved(v, e, m.row(mouse.y) - (v.row0 + v.row1) / 2, m.column(mouse.x) - (v.column0 + v.column1) / 2),
+              ImGui::IsItemActivated());
   }
   tooltip(f.theme, "The whole result, |error| over its bound. The frame is what the maps show: drag it.");
 }

@@ -8,7 +8,7 @@ struct MapStyle {
   Workbench::Map slot;
   Quantity quantity;
   const char* title;
-  const char* unit;   // of the colour bar's ends
+  const char* unit;  // of the colour bar's ends
   Paint paint;
   ImVec4 title_colour;
 };
@@ -19,7 +19,8 @@ void draw_map(Frame& f, const MapStyle& style, ImVec2 size);
 void draw_minimap(Frame& f, float height);
 
 // What a tile must show of a window on so many pixels: whole elements when they are larger than a pixel.
-TileWish tile_wish(const std::string& key, Quantity quantity, const View& window, Extent extent, int pixels_x, int pixels_y, const Paint& paint);
+TileWish tile_wish(const std::string& key, Quantity quantity, const View& window, Extent extent, int pixels_x,
+                   int pixels_y, const Paint& paint);
 
 // The words for an element: indices, values, class.
 void element_tooltip(Frame& f, ElementIndex at);

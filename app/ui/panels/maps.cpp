@@ -1,9 +1,8 @@
 // Kernel, reference and difference, with one window for all three.
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
+#include <imgui.h>
 
 #include "app/ui/panels/map_view.h"
 #include "app/ui/widgets.h"
@@ -19,7 +18,8 @@ void toolbar(Frame& f, const Report& r) {
     ImGui::SameLine(0, em * 0.25f);
   };
   button("Fit", "fit", "Show everything (F)");
-  button("+", "zoom-in", "Closer (+). The wheel zooms at the mouse; with Shift only positions, with Ctrl only channels.");
+  button("+", "zoom-in",
+         "Closer (+). The wheel zooms at the mouse; with Shift only positions, with Ctrl only channels.");
   button("-", "zoom-out", "Further away (-)");
   button("<", "view-back", "The view before (Alt+Left)");
   button(">", "view-forward", "The view after (Alt+Right)");
@@ -29,9 +29,15 @@ void toolbar(Frame& f, const Report& r) {
   if (r.failing) {
     ImVec4 c = *r.failing ? f.theme.wrong : f.theme.right;
     ImGui::AlignTextToFramePadding();
-    ImGui::TextColored(c, "%s", *r.failing ? fmt::format("{} of {} fail ({})", grouped(*r.failing), grouped(r.elements), percent_text(r.failing_fraction.value_or(0))).c_str()
-                                           : fmt::format("none of {} fails", grouped(r.elements)).c_str());
-    explain_item(f.theme, {"Elements whose error is above their bound", "|y − oracle| > λ·√n·u·Σ|x·w| + one rounding of the output", r.device_kind == "emulator" ? "computed from the emulated output" : "computed from the measured output"});
+    ImGui::TextColored(c, "%s",
+                       *r.failing ? fmt::format("{} of {} fail ({})", grouped(*r.failing), grouped(r.elements),
+                                                percent_text(r.failing_fraction.value_or(0)))
+                                        .c_str()
+                                  : fmt::format("none of {} fails", grouped(r.elements)).c_str());
+    explain_item(
+        f.theme,
+        {"Elements whose error is above their bound", "|y − oracle| > λ·√n·u·Σ|x·w| + one rounding of the output",
+         r.device_kind == "emulator" ? "computed from the emulated output" : "computed from the measured output"});
   }
   View v = f.view;
   const char* classes = "classes";
@@ -39,10 +45,14 @@ void toolbar(Frame& f, const Report& r) {
   // On the same line at its right end, or on one of its own.
   ImGui::SameLine();
   float room = ImGui::GetContentRegionAvail().x;
-  if (room >= need) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - need);
-  else ImGui::NewLine();
+  if (room >= need)
+    ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - need);
+  else
+    ImGui::NewLine();
   if (ImGui::Checkbox(classes, &v.show_classes)) f.view_to(v);
-  tooltip(f.theme, "Tint positions by their polyphase class (j + p) mod s, and hatch those that no tap reaches (structural zeros). Seen when positions are at least 3 pixels wide.");
+  tooltip(f.theme,
+          "Tint positions by their polyphase class (j + p) mod s, and hatch those that no tap reaches (structural "
+          "zeros). Seen when positions are at least 3 pixels wide.");
   ImGui::SameLine();
   ImGui::SetNextItemWidth(em * 9);
   const char* kinds[] = {"error / bound", "signed error"};
@@ -51,7 +61,9 @@ void toolbar(Frame& f, const Report& r) {
     v.difference_is_ratio = kind == 0;
     f.view_to(v);
   }
-  tooltip(f.theme, "What the third map shows: |error| over its bound (logarithmic, red beyond 1), or the signed error (blue too low, orange too high).");
+  tooltip(f.theme,
+          "What the third map shows: |error| over its bound (logarithmic, red beyond 1), or the signed error (blue too "
+          "low, orange too high).");
 }
 
 }  // namespace
@@ -61,9 +73,13 @@ void draw_maps(Frame& f) {
   if (!r) {
     bool starting = f.bench.engine().state == EngineStatus::State::starting || f.bench.running();
     const Report* last = f.report();
-    if (starting) empty_state(f.theme, "Computing the first picture", "The kernel runs beside the oracle.");
-    else if (last && !last->sentence.empty()) empty_state(f.theme, "No picture", last->sentence.c_str());
-    else if (empty_state(f.theme, "Nothing has run yet", "Run the kernel to see its output beside the oracle's.", "Run (F5)")) f.act("run");
+    if (starting)
+      empty_state(f.theme, "Computing the first picture", "The kernel runs beside the oracle.");
+    else if (last && !last->sentence.empty())
+      empty_state(f.theme, "No picture", last->sentence.c_str());
+    else if (empty_state(f.theme, "Nothing has run yet", "Run the kernel to see its output beside the oracle's.",
+                         "Run (F5)"))
+      f.act("run");
     return;
   }
   toolbar(f, *r);
@@ -71,8 +87,8 @@ void draw_maps(Frame& f) {
   float em = ImGui::GetFontSize(), gap = ImGui::GetStyle().ItemSpacing.x, mini = em * 2.2f;
   ImVec2 room = ImGui::GetContentRegionAvail();
   room.y -= mini + ImGui::GetStyle().ItemSpacing.y;
-  // One scale for kernel and reference, or their difference would not be one of colours. The reference sets it: a wild output
-  // must not make the right one flat.
+  // One scale for kernel and reference, or their difference would not be one of colours. The reference sets it: a wild
+  // output must not make the right one flat.
   auto values = r->ranges[static_cast<size_t>(Quantity::reference)].value_or(r->ranges[0].value_or(ValueRange{0, 1}));
   if (!(values.high > values.low)) values.high = values.low + 1;
   auto errors = r->ranges[static_cast<size_t>(Quantity::error)].value_or(ValueRange{0, 0});
@@ -81,12 +97,17 @@ void draw_maps(Frame& f) {
   Paint value_paint{map, values.low, values.high, f.theme.light};
   std::string kernel_title = fmt::format("{} (kernel)", r->kernel);
   bool ratio = f.view.difference_is_ratio;
-  MapStyle styles[] = {
-      {Workbench::Map::kernel, Quantity::output, kernel_title.c_str(), "output of the kernel, same scale as the oracle", value_paint, f.theme.kernel},
-      {Workbench::Map::reference, Quantity::reference, "oracle (double precision)", "output as it should be", value_paint, f.theme.reference},
-      {Workbench::Map::difference, ratio ? Quantity::ratio : Quantity::error, ratio ? "|error| / bound" : "error = kernel − oracle",
-       ratio ? "|error| over its bound: up to 1 is rounding, beyond is wrong" : "signed error, range symmetric around 0",
-       ratio ? Paint{ColourMap::excess, 0, 1, f.theme.light} : Paint{ColourMap::diverging, -reach, reach, f.theme.light}, f.theme.text}};
+  MapStyle styles[] = {{Workbench::Map::kernel, Quantity::output, kernel_title.c_str(),
+                        "output of the kernel, same scale as the oracle", value_paint, f.theme.kernel},
+                       {Workbench::Map::reference, Quantity::reference, "oracle (double precision)",
+                        "output as it should be", value_paint, f.theme.reference},
+                       {Workbench::Map::difference, ratio ? Quantity::ratio : Quantity::error,
+                        ratio ? "|error| / bound" : "error = kernel − oracle",
+                        ratio ? "|error| over its bound: up to 1 is rounding, beyond is wrong"
+                              : "signed error, range symmetric around 0",
+                        ratio ? Paint{ColourMap::excess, 0, 1, f.theme.light}
+                              : Paint{ColourMap::diverging, -reach, reach, f.theme.light},
+                        f.theme.text}};
   bool beside = room.x >= em * 36;
   for (int i = 0; i < 3; i++) {
     if (beside) {

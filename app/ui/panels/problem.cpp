@@ -1,10 +1,9 @@
 // Every parameter of the convolution as a control, with its rule.
+#include <algorithm>
 #include <fmt/format.h>
 #include <imgui.h>
-#include <misc/cpp/imgui_stdlib.h>
-
-#include <algorithm>
 #include <limits>
+#include <misc/cpp/imgui_stdlib.h>
 
 #include "app/ui/widgets.h"
 #include "kernels/problem/counts.h"
@@ -13,7 +12,8 @@
 namespace convscope::ui {
 namespace {
 
-// A number that is being changed may be illegal for a while: then it is a draft, and the last legal problem stays shown.
+// A number that is being changed may be illegal for a while: then it is a draft, and the last legal problem stays
+// shown.
 void offer(Frame& f, const ConvProblem& p) {
   if (auto broken = check(p)) {
     f.draft.problem = p;
@@ -30,21 +30,25 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   Span span = slider_span(f.document.problem, field.value);
   span.high = std::clamp(value, span.high, int64_t{1} << 61);  // a slider's range has one bit less than its value
   ImGui::PushID(field.name);
-  bool wrong = f.draft.problem && (f.draft.field == field.name || (*f.draft.problem).*field.value != f.document.problem.*field.value);
+  bool wrong = f.draft.problem &&
+               (f.draft.field == field.name || (*f.draft.problem).*field.value != f.document.problem.*field.value);
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   ImGui::AlignTextToFramePadding();
   std::string label = field.name;
   std::replace(label.begin(), label.end(), '_', ' ');
   ImGui::TextColored(wrong ? f.theme.warning : f.theme.text, "%s", label.c_str());
-  tooltip(f.theme, fmt::format("{}: {}. Drag, or Ctrl+click to type; at least {}.", field.name, field.meaning, field.minimum));
+  tooltip(f.theme,
+          fmt::format("{}: {}. Drag, or Ctrl+click to type; at least {}.", field.name, field.meaning, field.minimum));
   ImGui::TableNextColumn();
   float em = ImGui::GetFontSize(), step = ImGui::GetFrameHeight();
-  if (wrong) ImGui::PushStyleColor(ImGuiCol_FrameBg, ImVec4(f.theme.warning.x, f.theme.warning.y, f.theme.warning.z, 0.3f));
+  if (wrong)
+    ImGui::PushStyleColor(ImGuiCol_FrameBg, ImVec4(f.theme.warning.x, f.theme.warning.y, f.theme.warning.z, 0.3f));
   ImGui::PushFont(f.theme.code_font, 0);
   ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - 2 * step - em * 0.5f);
   bool log = span.high > 64;
-  bool changed = ImGui::SliderScalar("##value", ImGuiDataType_S64, &value, &span.low, &span.high, "%lld", log ? ImGuiSliderFlags_Logarithmic : 0);
+  bool changed = ImGui::SliderScalar("##value", ImGuiDataType_S64, &value, &span.low, &span.high, "%lld",
+                                     log ? ImGuiSliderFlags_Logarithmic : 0);
   ImGui::PopFont();
   if (wrong) ImGui::PopStyleColor();
   if (wrong && f.draft.problem) tooltip(f.theme, f.draft.rule);
@@ -75,13 +79,16 @@ void formula(Frame& f, const ConvProblem& p) {
   ImGui::PushFont(f.theme.code_font, 0);
   wrapped("Lout = (L−1)·s − 2p + d·(K−1) + op + 1");
   // A draft may hold any numbers.
-  __int128 length = (p.length - __int128{1}) * p.stride - __int128{2} * p.padding + p.dilation * (p.kernel_size - __int128{1}) + p.output_padding + 1;
-  std::string numbers = fmt::format("= ({}−1)·{} − 2·{} + {}·({}−1) + {} + 1 = {}", n(p.length), n(p.stride), n(p.padding), n(p.dilation), n(p.kernel_size), n(p.output_padding), length);
+  __int128 length = (p.length - __int128{1}) * p.stride - __int128{2} * p.padding +
+                    p.dilation * (p.kernel_size - __int128{1}) + p.output_padding + 1;
+  std::string numbers = fmt::format("= ({}−1)·{} − 2·{} + {}·({}−1) + {} + 1 = {}", n(p.length), n(p.stride),
+                                    n(p.padding), n(p.dilation), n(p.kernel_size), n(p.output_padding), length);
   ImGui::PushStyleColor(ImGuiCol_Text, length > 0 ? f.theme.accent : f.theme.warning);
   wrapped(numbers);
   ImGui::PopStyleColor();
   ImGui::PopFont();
-  explain_item(f.theme, {"Output length. Element y[n, co, j] gathers every input i and tap k with", "j = i·s − p + k·d", "torch.nn.ConvTranspose1d"});
+  explain_item(f.theme, {"Output length. Element y[n, co, j] gathers every input i and tap k with", "j = i·s − p + k·d",
+                         "torch.nn.ConvTranspose1d"});
 }
 
 void source_row(Frame& f, const char* label, Role role, const TensorSource& now) {
@@ -146,12 +153,18 @@ void draw_problem(Frame& f) {
     static ConvProblem of;
     static int64_t taps = 0, zeros = 0;
     if (!(of == p) || !taps) of = p, taps = useful_taps(p), zeros = structural_zeros(p);
-    figure(f.theme, "input", fmt::format("[{}, {}, {}]", p.batch, p.in_channels, p.length), {"Shape of x", "[N, Cin, L]", "given"});
-    figure(f.theme, "output", fmt::format("[{}, {}, {}]", p.batch, p.out_channels, p.out_length()), {"Shape of y", "[N, Cout, Lout]", "computed"});
+    figure(f.theme, "input", fmt::format("[{}, {}, {}]", p.batch, p.in_channels, p.length),
+           {"Shape of x", "[N, Cin, L]", "given"});
+    figure(f.theme, "output", fmt::format("[{}, {}, {}]", p.batch, p.out_channels, p.out_length()),
+           {"Shape of y", "[N, Cout, Lout]", "computed"});
     figure(f.theme, "elements", grouped(p.y_elements()), {"Output elements", "N·Cout·Lout", "computed"});
-    figure(f.theme, "work", fmt::format("{:.4g} GFLOP", 2e-9 * static_cast<double>(taps)), {"Multiply-adds that land on the output, two operations each; Lout·K would over-count by about the stride", "2·N·Cin·(Cout/groups)·|{(i, k): 0 ≤ i·s − p + k·d < Lout}|", "computed"});
-    figure(f.theme, "least traffic", bytes_text(static_cast<double>(least_bytes(p))), {"x, w and b read once, y written once", "", "computed"});
-    figure(f.theme, "structural zeros", grouped(zeros), {"Outputs that no tap reaches: exactly the bias", "", "computed"});
+    figure(f.theme, "work", fmt::format("{:.4g} GFLOP", 2e-9 * static_cast<double>(taps)),
+           {"Multiply-adds that land on the output, two operations each; Lout·K would over-count by about the stride",
+            "2·N·Cin·(Cout/groups)·|{(i, k): 0 ≤ i·s − p + k·d < Lout}|", "computed"});
+    figure(f.theme, "least traffic", bytes_text(static_cast<double>(least_bytes(p))),
+           {"x, w and b read once, y written once", "", "computed"});
+    figure(f.theme, "structural zeros", grouped(zeros),
+           {"Outputs that no tap reaches: exactly the bias", "", "computed"});
     end_figures();
   }
   heading(f.theme, "INPUTS");
@@ -169,7 +182,9 @@ void draw_problem(Frame& f) {
     uint64_t seed = f.document.inputs.seed, one = 1;
     ImGui::SetNextItemWidth(-FLT_MIN);
     if (ImGui::InputScalar("##seed", ImGuiDataType_U64, &seed, &one)) f.command(SetSeed{seed}, true);
-    tooltip(f.theme, "The random generator's seed, as torch.manual_seed: weights and bias are drawn, it is set again, the input is drawn.");
+    tooltip(f.theme,
+            "The random generator's seed, as torch.manual_seed: weights and bias are drawn, it is set again, the input "
+            "is drawn.");
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::AlignTextToFramePadding();
@@ -182,7 +197,9 @@ void draw_problem(Frame& f) {
         if (ImGui::Selectable(std::string(name_of(a)).c_str(), a == f.document.accuracy)) f.command(SetAccuracy{a});
       ImGui::EndCombo();
     }
-    tooltip(f.theme, "What a kernel may do with f32 problems; it sets the unit round-off of the bound. A kernel that is less accurate than asked is wrong.");
+    tooltip(f.theme,
+            "What a kernel may do with f32 problems; it sets the unit round-off of the bound. A kernel that is less "
+            "accurate than asked is wrong.");
     ImGui::EndTable();
   }
 }

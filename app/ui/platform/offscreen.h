@@ -15,8 +15,8 @@ class Offscreen {
   Offscreen(const Offscreen&) = delete;
 
   const std::string& renderer() const;  // "llvmpipe (LLVM 15.0.6, 256 bits)", "NVIDIA H200/PCIe/SSE2"
-  void begin_frame(double seconds);  // starts an ImGui frame of this size
-  void end_frame();                  // draws it
+  void begin_frame(double seconds);     // starts an ImGui frame of this size
+  void end_frame();                     // draws it
   Picture read() const;
 
  private:

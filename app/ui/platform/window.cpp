@@ -2,20 +2,19 @@
 
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <imgui.h>
 #include <imgui_impl_glfw.h>
 #include <imgui_impl_opengl3.h>
 #include <implot.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <thread>
+#include <unistd.h>
 
 #include "app/ui/app.h"
 #include "app/ui/platform/picture_file.h"
@@ -33,8 +32,8 @@ struct Loop {
   double last_input = 0;
 };
 
-// SIGTERM, SIGINT and SIGHUP close the window as its button does, so that the layout is kept: logging out sends them. The
-// handler only writes to a pipe; a thread that waits there wakes the loop.
+// SIGTERM, SIGINT and SIGHUP close the window as its button does, so that the layout is kept: logging out sends them.
+// The handler only writes to a pipe; a thread that waits there wakes the loop.
 class Termination {
  public:
   Termination() {
@@ -63,13 +62,14 @@ class Termination {
  private:
   static constexpr int signals[] = {SIGTERM, SIGINT, SIGHUP};
   static inline int ends_[2] = {-1, -1};
-  struct sigaction before_[3] {};
+  struct sigaction before_[3]{};
   std::atomic<bool> asked_ = false;
   std::thread waiter_;
 };
 
 Picture read_window(int width, int height) {
-  auto read = reinterpret_cast<void (*)(int, int, int, int, unsigned, unsigned, void*)>(glfwGetProcAddress("glReadPixels"));
+  auto read =
+      reinterpret_cast<void (*)(int, int, int, int, unsigned, unsigned, void*)>(glfwGetProcAddress("glReadPixels"));
   auto pack = reinterpret_cast<void (*)(unsigned, int)>(glfwGetProcAddress("glPixelStorei"));
   Picture p{width, height, std::vector<uint8_t>(static_cast<size_t>(width) * static_cast<size_t>(height) * 3)};
   pack(0x0D05, 1);
@@ -77,7 +77,8 @@ Picture read_window(int width, int height) {
   read(0, 0, width, height, 0x1907, 0x1401, up.data());
   size_t row = static_cast<size_t>(width) * 3;
   for (size_t y = 0; y < static_cast<size_t>(height); y++)
-    std::copy_n(up.begin() + static_cast<long>((static_cast<size_t>(height) - 1 - y) * row), row, p.rgb.begin() + static_cast<long>(y * row));
+    std::copy_n(up.begin() + static_cast<long>((static_cast<size_t>(height) - 1 - y) * row), row,
+                p.rgb.begin() + static_cast<long>(y * row));
   return p;
 }
 
@@ -100,7 +101,8 @@ int run_window(const WindowOptions& options) {
   auto start = std::chrono::steady_clock::now();
   static std::string glfw_said;
   glfwSetErrorCallback([](int, const char* text) { glfw_said = text; });
-  if (!glfwInit()) throw MissingError("a display", "no window can be opened (" + glfw_said + "); `convscope demo` needs none");
+  if (!glfwInit())
+    throw MissingError("a display", "no window can be opened (" + glfw_said + "); `convscope demo` needs none");
   glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
   glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
   glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
@@ -165,28 +167,37 @@ int run_window(const WindowOptions& options) {
       }
       glfwSwapBuffers(window);
       if (first && std::getenv("CONVSCOPE_TRACE_START"))
-        std::fprintf(stderr, "first frame after %.0f ms\n", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+        std::fprintf(stderr, "first frame after %.0f ms\n",
+                     std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
       first = false;
-      if (full_screen != app.wants_full_screen()) toggle_full_screen(window, full_screen = app.wants_full_screen(), place);
+      if (full_screen != app.wants_full_screen())
+        toggle_full_screen(window, full_screen = app.wants_full_screen(), place);
 
       // How long may it sleep?
       ImGuiIO& io = ImGui::GetIO();
-      bool touched = io.MouseDelta.x != 0 || io.MouseDelta.y != 0 || io.MouseWheel != 0 || ImGui::IsAnyMouseDown() || io.InputQueueCharacters.Size > 0;
-      for (ImGuiKey k = ImGuiKey_NamedKey_BEGIN; k < ImGuiKey_NamedKey_END && !touched; k = static_cast<ImGuiKey>(k + 1)) touched = ImGui::IsKeyDown(k);
+      bool touched = io.MouseDelta.x != 0 || io.MouseDelta.y != 0 || io.MouseWheel != 0 || ImGui::IsAnyMouseDown() ||
+                     io.InputQueueCharacters.Size > 0;
+      for (ImGuiKey k = ImGuiKey_NamedKey_BEGIN; k < ImGuiKey_NamedKey_END && !touched;
+           k = static_cast<ImGuiKey>(k + 1))
+        touched = ImGui::IsKeyDown(k);
       if (touched) last_input_seen = ImGui::GetTime(), loop.fresh_frames = settle_frames;
       double wait = app.next_frame_in();
       if (ImGui::GetTime() - last_input_seen < settle_seconds) wait = std::min(wait, 0.05);
       if (io.WantTextInput) wait = std::min(wait, 0.4);  // the cursor blinks
       if (loop.fresh_frames > 0) wait = 0, loop.fresh_frames--;
       if (options.for_seconds > 0) {
-        double left = options.for_seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        double left =
+            options.for_seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         if (left <= 0) break;
         wait = std::min(wait, left);
       }
       if (glfwGetWindowAttrib(window, GLFW_ICONIFIED)) wait = std::max(wait, 0.2);
-      if (wait <= 0) glfwPollEvents();
-      else if (wait > 1e6) glfwWaitEvents(), loop.fresh_frames = std::max(loop.fresh_frames, 1);
-      else glfwWaitEventsTimeout(wait);
+      if (wait <= 0)
+        glfwPollEvents();
+      else if (wait > 1e6)
+        glfwWaitEvents(), loop.fresh_frames = std::max(loop.fresh_frames, 1);
+      else
+        glfwWaitEventsTimeout(wait);
     }
   }
   ImGui_ImplOpenGL3_Shutdown();

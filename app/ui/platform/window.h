@@ -9,7 +9,7 @@ struct WindowOptions {
   std::string open;           // a session or an input file
   std::string settings_file;  // "": nothing is kept
   int width = 1600, height = 1000;
-  double for_seconds = 0;     // > 0: closes by itself (measurements)
+  double for_seconds = 0;  // > 0: closes by itself (measurements)
 };
 
 // Returns the exit code. Errors: MissingError when no window can be opened.

@@ -1,9 +1,8 @@
 #include "kernels/runtime/cuda/cuda_device.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
@@ -19,7 +18,8 @@ constexpr size_t staging_bytes = size_t{32} << 20;
 class CudaMemory final : public DeviceMemory {
  public:
   CudaMemory(const CudaDevice& device, size_t bytes) : device_(device) {
-    check(driver().cuMemAlloc(&pointer_, std::max<size_t>(bytes, 256)), "taking " + bytes_text(bytes) + " of GPU memory");
+    check(driver().cuMemAlloc(&pointer_, std::max<size_t>(bytes, 256)),
+          "taking " + bytes_text(bytes) + " of GPU memory");
     address_ = pointer_;
     size_ = bytes;
   }
@@ -57,7 +57,8 @@ DeviceInfo describe_device(CUdevice d, int index) {
   info.memory_bandwidth_gbs = 2.0 * attribute(d, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
                               attribute(d, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8 / 1e6;
   // FP32 lanes of a multiprocessor (CUDA C++ Programming Guide, table "Throughput of Native Arithmetic Instructions").
-  int major = attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR), minor = attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  int major = attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+      minor = attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   int lanes = major == 7 || (major == 8 && minor == 0) ? 64 : 128;
   info.fma_gflops = 2.0 * lanes * info.multiprocessors * attribute(d, CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1e6;
   return info;
@@ -65,11 +66,16 @@ DeviceInfo describe_device(CUdevice d, int index) {
 
 uint64_t address_of(const Bindings& at, Tensor t) {
   switch (t) {
-    case Tensor::x: return at.x;
-    case Tensor::w: return at.w;
-    case Tensor::b: return at.b;
-    case Tensor::y: return at.y;
-    case Tensor::workspace: return at.workspace;
+    case Tensor::x:
+      return at.x;
+    case Tensor::w:
+      return at.w;
+    case Tensor::b:
+      return at.b;
+    case Tensor::y:
+      return at.y;
+    case Tensor::workspace:
+      return at.workspace;
   }
   return 0;
 }
@@ -116,10 +122,11 @@ std::string CudaDevice::unavailable(const KernelDefinition& kernel) const {
   for (const auto& need : kernel.requires_hardware()) {
     int capability = 0;
     bool exact = need == "sm_90a" || need == "wgmma";  // architecture-specific: no later GPU has it
-    bool have = exact                                                                  ? major_ == 9
-                : need == "tma"                                                        ? major_ >= 9
-                : std::sscanf(need.c_str(), "sm_%d", &capability) == 1 && capability   ? major_ * 10 + minor_ >= capability
-                                                                                       : false;
+    bool have = exact           ? major_ == 9
+                : need == "tma" ? major_ >= 9
+                : std::sscanf(need.c_str(), "sm_%d", &capability) == 1 && capability
+                    ? major_ * 10 + minor_ >= capability
+                    : false;
     if (!have) lacking += (lacking.empty() ? "" : ", ") + need;
   }
   return lacking.empty() ? "" : fmt::format("needs {}, this GPU is {}", lacking, info_.architecture);
@@ -134,7 +141,8 @@ uint64_t CudaDevice::free_memory() const {
 std::unique_ptr<DeviceMemory> CudaDevice::allocate(size_t bytes) {
   uint64_t free = free_memory();
   if (bytes > free)
-    throw InputError("memory", bytes_text(bytes), fmt::format("needed at once, but {} has {} free", info_.name, bytes_text(free)));
+    throw InputError("memory", bytes_text(bytes),
+                     fmt::format("needed at once, but {} has {} free", info_.name, bytes_text(free)));
   return std::make_unique<CudaMemory>(*this, bytes);
 }
 
@@ -186,7 +194,8 @@ void CudaDevice::fill(DeviceMemory& to, size_t offset, uint32_t word, size_t byt
 
 void CudaDevice::launch(const KernelDefinition& kernel, const Launch& l, const Bindings& at) {
   const Driver& d = driver();
-  if (auto why = simt::launch_shape_fault(l.entry, l.grid, l.block, l.dynamic_shared_bytes); !why.empty()) throw KernelFault(why);
+  if (auto why = simt::launch_shape_fault(l.entry, l.grid, l.block, l.dynamic_shared_bytes); !why.empty())
+    throw KernelFault(why);
   CUfunction f = modules_->function(kernel.file(), l.entry.name);
   auto shared = static_cast<int>(l.dynamic_shared_bytes);
   if (shared > 48 * 1024)

@@ -1,7 +1,6 @@
 // One GPU through the driver API and its primary context (which cuDNN shares).
 #pragma once
 #include <cuda.h>
-
 #include <memory>
 #include <mutex>
 
@@ -22,7 +21,8 @@ class CudaDevice final : public Device {
   void write(DeviceMemory& to, size_t offset, const void* from, size_t bytes) override;
   void read(const DeviceMemory& from, size_t offset, void* to, size_t bytes) override;
   void fill(DeviceMemory& to, size_t offset, uint32_t word, size_t bytes) override;
-  void run(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings, const RunOptions& options) override;
+  void run(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings,
+           const RunOptions& options) override;
   Timing time(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings, bool cold,
               const TimingOptions& options, Activity* activity) override;
 

@@ -18,10 +18,13 @@ struct Event {
 
 }  // namespace
 
-Timing CudaDevice::time_work(const std::function<void()>& work, bool cold, const TimingOptions& options, Activity* activity) {
+Timing CudaDevice::time_work(const std::function<void()>& work, bool cold, const TimingOptions& options,
+                             Activity* activity) {
   const Driver& d = driver();
   using Clock = std::chrono::steady_clock;
-  auto ms_since = [](Clock::time_point t) { return std::chrono::duration<double, std::milli>(Clock::now() - t).count(); };
+  auto ms_since = [](Clock::time_point t) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
+  };
   Event begin, end;
   auto sample = [&](int calls) {
     begin.record(stream_);
@@ -32,8 +35,8 @@ Timing CudaDevice::time_work(const std::function<void()>& work, bool cold, const
     check(d.cuEventElapsedTime(&ms, begin.event, end.event), "timing");
     return static_cast<double>(ms) / calls;
   };
-  // Twice the L2, written: everything the kernel could find there is gone. The flush also keeps the GPU busy while the host
-  // issues the next sample, so that launch gaps stay out of it.
+  // Twice the L2, written: everything the kernel could find there is gone. The flush also keeps the GPU busy while the
+  // host issues the next sample, so that launch gaps stay out of it.
   std::unique_ptr<DeviceMemory> flush;
   size_t flush_bytes = std::max<size_t>(2 * info_.l2_bytes, size_t{64} << 20);
   if (cold) flush = allocate(flush_bytes);
@@ -52,7 +55,9 @@ Timing CudaDevice::time_work(const std::function<void()>& work, bool cold, const
       activity->check();
       activity->advance();
     }
-    if (cold) check(d.cuMemsetD32Async(flush->address(), static_cast<uint32_t>(t.samples_ms.size()), flush_bytes / 4, stream_), "flushing L2");
+    if (cold)
+      check(d.cuMemsetD32Async(flush->address(), static_cast<uint32_t>(t.samples_ms.size()), flush_bytes / 4, stream_),
+            "flushing L2");
     t.samples_ms.push_back(sample(calls));
   } while (!t.enough(options, ms_since(start)));
   return t;

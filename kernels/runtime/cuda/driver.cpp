@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-
 #include <mutex>
 #include <optional>
 
@@ -11,7 +10,8 @@
 namespace convscope::cuda {
 namespace {
 
-// cuda.h renames functions to their current version (cuMemAlloc is cuMemAlloc_v2): the text after expansion is the symbol.
+// cuda.h renames functions to their current version (cuMemAlloc is cuMemAlloc_v2): the text after expansion is the
+// symbol.
 #define CONVSCOPE_TEXT_(x) #x
 #define CONVSCOPE_TEXT(x) CONVSCOPE_TEXT_(x)
 
@@ -29,11 +29,11 @@ Opened open() {
     o.how = "install the driver for your GPU, or use --device emulator";
     return o;
   }
-#define CONVSCOPE_LOAD(function)                                                                                  \
-  o.functions.function = reinterpret_cast<decltype(&::function)>(dlsym(library, CONVSCOPE_TEXT(function)));       \
-  if (!o.functions.function && o.missing.empty()) {                                                               \
-    o.missing = std::string("the NVIDIA driver is too old: it lacks ") + CONVSCOPE_TEXT(function);                \
-    o.how = "install driver 580 or later";                                                                        \
+#define CONVSCOPE_LOAD(function)                                                                            \
+  o.functions.function = reinterpret_cast<decltype(&::function)>(dlsym(library, CONVSCOPE_TEXT(function))); \
+  if (!o.functions.function && o.missing.empty()) {                                                         \
+    o.missing = std::string("the NVIDIA driver is too old: it lacks ") + CONVSCOPE_TEXT(function);          \
+    o.how = "install driver 580 or later";                                                                  \
   }
   CONVSCOPE_DRIVER_FUNCTIONS(CONVSCOPE_LOAD)
 #undef CONVSCOPE_LOAD
@@ -42,8 +42,9 @@ Opened open() {
     const char* text = nullptr;
     o.functions.cuGetErrorString(r, &text);
     o.missing = fmt::format("the NVIDIA driver does not start: {}", text ? text : "unknown error");
-    o.how = r == CUDA_ERROR_NO_DEVICE ? "no GPU is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES, or use --device emulator"
-                                      : "check nvidia-smi, or use --device emulator";
+    o.how = r == CUDA_ERROR_NO_DEVICE
+                ? "no GPU is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES, or use --device emulator"
+                : "check nvidia-smi, or use --device emulator";
   }
   return o;
 }
@@ -66,8 +67,10 @@ bool poisons(CUresult r) {
     case CUDA_ERROR_INVALID_PC:
     case CUDA_ERROR_LAUNCH_FAILED:
     case CUDA_ERROR_ECC_UNCORRECTABLE:
-    case CUDA_ERROR_CONTEXT_IS_DESTROYED: return true;
-    default: return false;
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -36,7 +36,8 @@ CUfunction Modules::function(const std::string& file, const std::string& functio
   if (!module) {
     auto image = embedded_fatbin(name);
     if (image.empty())
-      throw MissingError("no device code of " + file + " is in this build", "build with the CUDA Toolkit, or use --device emulator");
+      throw MissingError("no device code of " + file + " is in this build",
+                         "build with the CUDA Toolkit, or use --device emulator");
     CUresult r = driver().cuModuleLoadData(&module, image.data());
     if (r == CUDA_ERROR_NO_BINARY_FOR_GPU)
       throw MissingError("the device code of " + file + " in this build is not for this GPU",

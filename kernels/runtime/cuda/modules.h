@@ -1,7 +1,6 @@
 // The device code that is embedded in the program, by kernel file.
 #pragma once
 #include <cuda.h>
-
 #include <map>
 #include <string>
 #include <string_view>

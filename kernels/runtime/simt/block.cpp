@@ -1,10 +1,9 @@
 #include "kernels/runtime/simt/block.h"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <cstring>
 #include <exception>
+#include <fmt/format.h>
 
 #include "kernels/base/error.h"
 
@@ -106,7 +105,8 @@ void Block::on_fibre() {
     if (!abandoned_) fault_ = fmt::format("kernel {} threw an exception in {}: {}", kernel_.name, place(), e.what());
     abandoned_ = true;
   } catch (...) {
-    if (!abandoned_) fault_ = fmt::format("kernel {} threw something that is no exception in {}", kernel_.name, place());
+    if (!abandoned_)
+      fault_ = fmt::format("kernel {} threw something that is no exception in {}", kernel_.name, place());
     abandoned_ = true;
   }
 }
@@ -163,7 +163,8 @@ void Block::wait() {
 
 int Block::barrier(const Site& at, int predicate) {
   if (live_ != threads_)
-    fault(fmt::format("the barrier is not reached by all: {} of {} threads have already ended", threads_ - live_, threads_),
+    fault(fmt::format("the barrier is not reached by all: {} of {} threads have already ended", threads_ - live_,
+                      threads_),
           at);
   if (arrived_ && !same_site(barrier_at_, at))
     fault(fmt::format("threads of one block wait at different barriers: {} of {} wait at {}", arrived_, threads_,
@@ -195,13 +196,15 @@ void Block::collective(uint32_t mask, void* mine, Exchange exchange, const char*
     fault(fmt::format("{} with mask {:#010x} names lane {}, which {}", what, mask, std::countr_zero(mask & ~w.live),
                       (current_ & ~31u) + std::countr_zero(mask & ~w.live) < threads_ ? "has ended" : "does not exist"),
           at);
-  if (!(mask >> self & 1)) fault(fmt::format("{} with mask {:#010x} leaves out the calling lane {}", what, mask, self), at);
+  if (!(mask >> self & 1))
+    fault(fmt::format("{} with mask {:#010x} leaves out the calling lane {}", what, mask, self), at);
   w.lane[self] = {mask, mine, exchange, 0, what, at};
   w.waiting |= 1u << self;
   if (!meet(w, self)) wait();
 }
 
-// Are all the lanes there that `self` waits for, and wait for it in the same operation? Then it is done, for all of them.
+// Are all the lanes there that `self` waits for, and wait for it in the same operation? Then it is done, for all of
+// them.
 bool Block::meet(Warp& w, unsigned self) {
   const Warp::Lane& me = w.lane[self];
   if ((w.waiting & me.mask) != me.mask) return false;
@@ -209,10 +212,11 @@ bool Block::meet(Warp& w, unsigned self) {
   for (uint32_t q = me.mask; q; q &= q - 1) {
     unsigned l = static_cast<unsigned>(std::countr_zero(q));
     if (w.lane[l].mask != me.mask || w.lane[l].exchange != me.exchange || !same_word(w.lane[l].what, me.what))
-      fault(fmt::format("lanes {} and {} wait for each other in different operations: {} with mask {:#010x}, and {} with "
-                        "mask {:#010x} at {}",
-                        self, l, me.what, me.mask, w.lane[l].what, w.lane[l].mask, line(w.lane[l].at)),
-            me.at);
+      fault(
+          fmt::format("lanes {} and {} wait for each other in different operations: {} with mask {:#010x}, and {} with "
+                      "mask {:#010x} at {}",
+                      self, l, me.what, me.mask, w.lane[l].what, w.lane[l].mask, line(w.lane[l].at)),
+          me.at);
     published[l] = w.lane[l].mine;
   }
   if (me.exchange) me.exchange(published, me.mask);
@@ -221,7 +225,8 @@ bool Block::meet(Warp& w, unsigned self) {
   return true;
 }
 
-// __activemask waits until no lane of the warp can run; then those at one place are together, which is a legal schedule.
+// __activemask waits until no lane of the warp can run; then those at one place are together, which is a legal
+// schedule.
 uint32_t Block::active_mask(const Site& at) {
   Warp& w = warp_[current_ >> 5];
   unsigned self = lane();
@@ -268,7 +273,8 @@ std::string Block::who_waits() const {
       uint32_t same = 0;
       for (uint32_t r = q; r; r &= r - 1) {
         unsigned m = static_cast<unsigned>(std::countr_zero(r));
-        if (same_site(w.lane[m].at, w.lane[l].at) && (w.at_barrier >> m & 1) == (w.at_barrier >> l & 1)) same |= 1u << m;
+        if (same_site(w.lane[m].at, w.lane[l].at) && (w.at_barrier >> m & 1) == (w.at_barrier >> l & 1))
+          same |= 1u << m;
       }
       out += fmt::format("{}{} threads of warp {} wait at {} {}", out.empty() ? "" : ", ", std::popcount(same), i,
                          w.at_barrier >> l & 1 ? "__syncthreads" : w.lane[l].what, line(w.lane[l].at));

@@ -1,8 +1,7 @@
 #include "kernels/runtime/simt/fibres.h"
 
-#include <sys/mman.h>
-
 #include <new>
+#include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -41,7 +40,8 @@ struct Fibres::One {
 };
 
 Fibres::Fibres(std::function<void()> body) : body_(std::move(body)) {
-  void* p = mmap(nullptr, most_fibres * spacing, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p =
+      mmap(nullptr, most_fibres * spacing, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
   stacks_ = static_cast<char*>(p);
 #if defined(__SANITIZE_THREAD__)
@@ -107,8 +107,8 @@ unsigned Fibres::start() {
     place.size = f->size;
     place.sp = low + guard_bytes + f->size;
     One* self = f.get();
-    // The constructor itself enters the new stack for a moment; AddressSanitizer must know, or the first frame there comes
-    // to lie on the fake stack of the one that called. ThreadSanitizer keeps no stacks.
+    // The constructor itself enters the new stack for a moment; AddressSanitizer must know, or the first frame there
+    // comes to lie on the fake stack of the one that called. ThreadSanitizer keeps no stacks.
 #if defined(__SANITIZE_ADDRESS__)
     __asan_unpoison_memory_region(f->stack, stack_bytes);  // whoever had these addresses before may have left marks
     __sanitizer_start_switch_fiber(&home_fake_, f->stack, f->size);

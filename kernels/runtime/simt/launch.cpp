@@ -1,7 +1,6 @@
 // A grid over the worker pool: blocks are handed out in order (or shuffled), each runs whole on one OS thread.
-#include <fmt/format.h>
-
 #include <atomic>
+#include <fmt/format.h>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -49,7 +48,9 @@ std::string launch_shape_fault(const Entry& kernel, Shape grid, Shape block, siz
 void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_bytes, void* const* args,
             const LaunchOptions& options) {
   if (auto why = launch_shape_fault(kernel, grid, block, dynamic_shared_bytes); !why.empty()) throw KernelFault(why);
-  auto narrow = [](Shape s) { return dim3{static_cast<unsigned>(s.x), static_cast<unsigned>(s.y), static_cast<unsigned>(s.z)}; };
+  auto narrow = [](Shape s) {
+    return dim3{static_cast<unsigned>(s.x), static_cast<unsigned>(s.y), static_cast<unsigned>(s.z)};
+  };
   dim3 g = narrow(grid), b = narrow(block);
   auto blocks = static_cast<uint64_t>(grid.count());
 

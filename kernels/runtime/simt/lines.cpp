@@ -1,7 +1,6 @@
 // Program counter → source line, by libbacktrace (part of GCC) from the program's own debug information.
-#include <backtrace.h>
-
 #include <atomic>
+#include <backtrace.h>
 #include <string_view>
 
 #include "kernels/runtime/simt/trace.h"
@@ -11,8 +10,8 @@ namespace {
 
 void ignore_error(void*, const char*, int) {}
 
-// A state knows the modules that were open when it was first asked, so a new one is made when another is opened. The old one
-// stays: a crash handler may be reading it, and libbacktrace frees none.
+// A state knows the modules that were open when it was first asked, so a new one is made when another is opened. The
+// old one stays: a crash handler may be reading it, and libbacktrace frees none.
 std::atomic<backtrace_state*> current{nullptr};
 
 backtrace_state* state() {

@@ -3,8 +3,8 @@
 
 namespace convscope::simt {
 
-// Products of TF32 values are exact in f32's 24 bits; sums are sequential in f32. The hardware sums in another order and cuts
-// instead of rounding, so results agree on integers and to the last bits otherwise.
+// Products of TF32 values are exact in f32's 24 bits; sums are sequential in f32. The hardware sums in another order
+// and cuts instead of rounding, so results agree on integers and to the last bits otherwise.
 void mma_m16n8k8_tf32(MmaSlot* const* lanes) {
   float a[16][8], b[8][8], d[16][8];
   auto value = [](uint32_t u) { return std::bit_cast<float>(u & 0xffffe000u); };

@@ -1,13 +1,12 @@
 #include "kernels/runtime/simt/trace.h"
 
-#include <dlfcn.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <atomic>
+#include <dlfcn.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <memory>
 #include <mutex>
+#include <unistd.h>
 #include <vector>
 
 #include "kernels/runtime/simt/block.h"
@@ -95,7 +94,8 @@ std::string load_traced_kernels() {
                                                  folder.parent_path() / "lib" / "libconvscope_traced.so"};
     for (const auto& path : places) {
       if (!std::filesystem::exists(path, error)) continue;
-      if (!dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) why = fmt::format("traced kernels cannot be opened: {}", dlerror());
+      if (!dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
+        why = fmt::format("traced kernels cannot be opened: {}", dlerror());
       look_for_lines_again();
       return;
     }

@@ -1,5 +1,5 @@
-// The functions that g++ -fsanitize=thread calls before each access. Compiled without that flag, into the module of traced
-// kernels only. An atomic operation that the instrumentation takes over must be carried out here.
+// The functions that g++ -fsanitize=thread calls before each access. Compiled without that flag, into the module of
+// traced kernels only. An atomic operation that the instrumentation takes over must be carried out here.
 #include "kernels/runtime/simt/trace_hooks.h"
 
 using convscope::simt::record_access;
@@ -7,9 +7,10 @@ using convscope::simt::record_access;
 #define PC __builtin_return_address(0)
 #define HOOK(name, bytes, kind) \
   extern "C" void __tsan_##name##bytes(void* p) { record_access(p, bytes, kind, PC); }
-#define HOOKS(bytes)                                                                                          \
-  HOOK(read, bytes, 0)                                                                                        \
-  HOOK(write, bytes, 1) HOOK(unaligned_read, bytes, 0) HOOK(unaligned_write, bytes, 1) HOOK(volatile_read, bytes, 0) \
+#define HOOKS(bytes)                                                                           \
+  HOOK(read, bytes, 0)                                                                         \
+  HOOK(write, bytes, 1)                                                                        \
+  HOOK(unaligned_read, bytes, 0) HOOK(unaligned_write, bytes, 1) HOOK(volatile_read, bytes, 0) \
       HOOK(volatile_write, bytes, 1) HOOK(unaligned_volatile_read, bytes, 0) HOOK(unaligned_volatile_write, bytes, 1)
 HOOKS(1)
 HOOKS(2)

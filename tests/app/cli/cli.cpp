@@ -13,7 +13,7 @@ namespace convscope::test {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr double patience_s = 100 * slowness;  // of a machine that does other things too
+double patience_s() { return 60 * slowness; }
 
 std::string built(const std::string& name) { return split_command(program(name)).front(); }
 
@@ -82,7 +82,7 @@ bool Cli::read_some(int wait_ms) {
 
 bool Cli::says(const std::string& text) {
   while (result_.err.find(text) == std::string::npos) {
-    if (watch_.seconds() > patience_s || !read_some(50)) break;
+    if (watch_.seconds() > patience_s() || !read_some(50)) break;
   }
   return result_.err.find(text) != std::string::npos;
 }
@@ -94,7 +94,7 @@ const Finished& Cli::finish() {
   bool late = false;
   while (!process_->ended()) {
     if (!read_some(20)) usleep(1000);
-    if (!late && watch_.seconds() > patience_s) {
+    if (!late && watch_.seconds() > patience_s()) {
       late = true;
       ADD_FAILURE() << "it takes for ever; so far: " << result_.out << result_.err;
       process_->kill();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <dirent.h>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,13 @@
 
 namespace convscope::test {
 namespace fs = std::filesystem;
+
+const double slowness = [] {
+  double load = 0;
+  if (getloadavg(&load, 1) != 1) load = 0;
+  return (under_sanitizer ? 10 : 1) *
+         std::clamp(1.5 * load / std::max(1u, std::thread::hardware_concurrency()), 1.0, 15.0);
+}();
 
 std::string program(const std::string& name) {
   static const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();

@@ -16,11 +16,12 @@ using nlohmann::json;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool under_sanitizer = true;
-inline constexpr double slowness = 10;
 #else
 inline constexpr bool under_sanitizer = false;
-inline constexpr double slowness = 1;
 #endif
+// What upper bounds of time are multiplied by: for a sanitizer, and for a machine that has more to do than it has
+// cores.
+extern const double slowness;
 
 // A program of the build, beside the running test; quoted, as a word of a command.
 std::string program(const std::string& name);

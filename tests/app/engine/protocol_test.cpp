@@ -188,22 +188,25 @@ TEST_F(StrangeEngine, TheNextRequestIsRight) {
       hello_marker + good_hello + begun + frame("{\"type\":\"result\",\"id\":1}", "payload").substr(0, 30),
       "",
   };
-  const std::string ends[] = {"exit 0", "exit 3", "kill -KILL $$", "exec sleep 100"};
+  const std::string ends[] = {"exit 0", "exit 3", "kill -KILL $$"};
   int n = 0;
-  for (const auto& b : bytes)
-    for (const auto& then : {ends[3], ends[static_cast<size_t>(n / 2 % 3)]}) {
-      std::string number = std::to_string(n++), mark = folder_.path("started" + number);
-      folder_.write("bytes" + number, b.data(), b.size());
-      std::string first = "cat '" + folder_.path("bytes" + number) + "'; " + then;
-      EngineClient client({.command = test::shell("if mkdir '" + mark + "' 2>/dev/null; then " + first +
-                                                  "; else exec " + test::test_engine() + "; fi"),
-                           .start_timeout_s = test::under_sanitizer ? 5 : 2});
-      auto a = test::ask(client, {{"type", "info"}}, {}, 0.5);
-      EXPECT_NE(a.kind, Answer::Kind::result) << number;
-      EXPECT_EQ(client.starts(), 1) << number;
-      test::expect_works(client);
-      EXPECT_EQ(client.starts(), 2) << number;
-    }
+  auto next_is_right = [&](const std::string& b, const std::string& then) {
+    std::string number = std::to_string(n++), mark = folder_.path("started" + number);
+    folder_.write("bytes" + number, b.data(), b.size());
+    std::string first = "cat '" + folder_.path("bytes" + number) + "'; " + then;
+    EngineClient client({.command = test::shell("if mkdir '" + mark + "' 2>/dev/null; then " + first + "; else exec " +
+                                                test::test_engine() + "; fi")});
+    auto a = test::ask(client, {{"type", "info"}}, {}, 0.5);  // counted from its greeting
+    EXPECT_NE(a.kind, Answer::Kind::result) << number;
+    EXPECT_EQ(client.starts(), 1) << number;
+    test::expect_works(client);
+    EXPECT_EQ(client.starts(), 2) << number;
+  };
+  for (const auto& b : bytes) {
+    next_is_right(b, ends[static_cast<size_t>(n % 3)]);
+    // One that never greets is another test's, since it takes as long as that is waited for.
+    if (b.starts_with(hello_marker)) next_is_right(b, "exec sleep 100");
+  }
 }
 
 TEST_F(StrangeEngine, ItComesIntoBeingLater) {

@@ -1,7 +1,6 @@
 #include "tests/app/model/benches.h"
 
 #include <gtest/gtest.h>
-
 #include <thread>
 
 namespace convscope::test {
@@ -32,11 +31,19 @@ const MapTile* Bench::whole_tile(Workbench::Map map, Quantity quantity) {
   if (!picture) return nullptr;
   bool came = until([&] {
     picture = bench_.picture();
-    TileWish w{picture->key, quantity, 0, static_cast<double>(picture->rows()), 0, static_cast<double>(picture->columns()),
-               static_cast<int>(picture->columns()), static_cast<int>(picture->rows()), {}};
+    TileWish w{picture->key,
+               quantity,
+               0,
+               static_cast<double>(picture->rows()),
+               0,
+               static_cast<double>(picture->columns()),
+               static_cast<int>(picture->columns()),
+               static_cast<int>(picture->rows()),
+               {}};
     bench_.want_tile(map, w);
     const MapTile* t = bench_.tile(map);
-    return t && t->key == picture->key && t->quantity == quantity && t->width == w.width && t->height == w.height && bench_.waiting() == 0;
+    return t && t->key == picture->key && t->quantity == quantity && t->width == w.width && t->height == w.height &&
+           bench_.waiting() == 0;
   });
   return came ? bench_.tile(map) : nullptr;
 }

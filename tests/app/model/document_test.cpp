@@ -1,7 +1,6 @@
 // Every change of a document: what it does, and what it refuses in which words.
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 
 #include "kernels/problem/presets.h"
@@ -115,18 +114,24 @@ std::vector<Refused> refused() {
       {"Stride", SetProblem{problem(&P::stride, 0)}, "stride", "0", "must be at least 1"},
       {"Batch", SetProblem{problem(&P::batch, -4)}, "batch", "-4", "must be at least 1"},
       {"Length", SetProblem{problem(&P::length, max_parameter + 1)}, "length", "2147483648", "must be at most"},
-      {"OutputPadding", SetProblem{problem(&P::output_padding, 2)}, "output_padding", "2", "must be smaller than max(stride, dilation) = 2"},
+      {"OutputPadding", SetProblem{problem(&P::output_padding, 2)}, "output_padding", "2",
+       "must be smaller than max(stride, dilation) = 2"},
       {"Groups", SetProblem{problem(&P::groups, 3)}, "groups", "3", "must divide in_channels"},
       {"Padding", SetProblem{problem(&P::padding, 100000)}, "out_length", "-", "must be at least 1"},
       {"Dtype", SetProblem{half}, "dtype", "f16", "is not available"},
       {"Preset", LoadPreset{"kernelbench-79-smal"}, "preset", "kernelbench-79-smal", "kernelbench-79-small"},
       {"NoKernel", SetKernel{""}, "kernel", "''", "must have a name"},
       {"NoReference", SetCompareWith{""}, "compare-with", "''", "must have a name"},
-      {"InputDimensions", SetSource{Role::input, test::file_source("x.npy", {3, 4})}, "input", "x.npy", "has 2 dimensions and must have 3"},
-      {"WeightDimensions", SetSource{Role::weight, test::file_source("w.npy", {3})}, "weight", "w.npy", "has 1 dimensions and must have 3"},
-      {"BiasDimensions", SetSource{Role::bias, test::file_source("b.npy", {1, 2, 3})}, "bias-values", "b.npy", "has 3 dimensions and must have 1"},
-      {"EmptyInput", SetSource{Role::input, test::file_source("x.npy", {1, 32, 0})}, "length", "0", "must be at least 1"},
-      {"InputType", SetSource{Role::input, test::file_source("x.npy", {1, 32, 9}, DType::f64)}, "input", "x.npy", "holds f64, the problem is f32"},
+      {"InputDimensions", SetSource{Role::input, test::file_source("x.npy", {3, 4})}, "input", "x.npy",
+       "has 2 dimensions and must have 3"},
+      {"WeightDimensions", SetSource{Role::weight, test::file_source("w.npy", {3})}, "weight", "w.npy",
+       "has 1 dimensions and must have 3"},
+      {"BiasDimensions", SetSource{Role::bias, test::file_source("b.npy", {1, 2, 3})}, "bias-values", "b.npy",
+       "has 3 dimensions and must have 1"},
+      {"EmptyInput", SetSource{Role::input, test::file_source("x.npy", {1, 32, 0})}, "length", "0",
+       "must be at least 1"},
+      {"InputType", SetSource{Role::input, test::file_source("x.npy", {1, 32, 9}, DType::f64)}, "input", "x.npy",
+       "holds f64, the problem is f32"},
       {"InputNotRead", SetSource{Role::input, {InputKind::file, "x.npy", {}}}, "input", "x.npy", "was not read"},
       {"WeightNotRead", ReplaceDocument{unread, "s.convscope"}, "weight", "w.npy", "was not read"},
       {"ToleranceNegative", SetTolerance{-1e-9, 1}, "tolerance", "-1e-09", "not negative"},
@@ -156,7 +161,8 @@ TEST_P(IllegalChange, SaysFieldValueAndRuleAndChangesNothing) {
   EXPECT_EQ(before, kept);
 }
 
-INSTANTIATE_TEST_SUITE_P(Document, IllegalChange, testing::ValuesIn(refused()), [](const auto& i) { return std::string(i.param.name); });
+INSTANTIATE_TEST_SUITE_P(Document, IllegalChange, testing::ValuesIn(refused()),
+                         [](const auto& i) { return std::string(i.param.name); });
 
 // A file that is loaded holds the shape: whoever moves away from it is told so.
 TEST(Document, AFileHoldsTheShape) {
@@ -164,11 +170,13 @@ TEST(Document, AFileHoldsTheShape) {
   for (auto field : {&P::batch, &P::in_channels, &P::length}) {
     ConvProblem p = d.problem;
     p.*field += 1;
-    EXPECT_NE(test::error_of<InputError>([&] { apply(d, SetProblem{p}); }).find("change the problem back"), std::string::npos);
+    EXPECT_NE(test::error_of<InputError>([&] { apply(d, SetProblem{p}); }).find("change the problem back"),
+              std::string::npos);
   }
   ConvProblem wide = d.problem;
   wide.dtype = DType::f64;
-  EXPECT_EQ(test::error_of<InputError>([&] { apply(d, SetProblem{wide}); }), "input x.npy holds f32, the problem is f64");
+  EXPECT_EQ(test::error_of<InputError>([&] { apply(d, SetProblem{wide}); }),
+            "input x.npy holds f32, the problem is f64");
 }
 
 TEST(Document, F64IsAlwaysStrict) {
@@ -234,7 +242,8 @@ TEST(SliderSpan, EndsAreLegalAndThePresentValueLiesBetween) {
       Span s = slider_span(p, f.value);
       EXPECT_LE(s.low, p.*f.value) << f.name << " of " << describe(p);
       EXPECT_GE(s.high, p.*f.value) << f.name << " of " << describe(p);
-      for (int64_t end : {s.low, s.high}) EXPECT_EQ(check(with(p, f.value, end)), std::nullopt) << f.name << " " << end << " of " << describe(p);
+      for (int64_t end : {s.low, s.high})
+        EXPECT_EQ(check(with(p, f.value, end)), std::nullopt) << f.name << " " << end << " of " << describe(p);
       // Between the ends everything that divides is legal, too.
       bool channels = f.value == &P::in_channels || f.value == &P::out_channels;
       int64_t between = test::between(r, s.low, s.high);

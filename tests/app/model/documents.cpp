@@ -1,6 +1,6 @@
-#include <algorithm>
 #include "tests/app/model/documents.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -44,7 +44,8 @@ TensorSource random_source(Random& r, const ConvProblem& p, Role role) {
     return n;
   };
   // Of a problem that is not legal, too.
-  if (std::any_of(shape.begin(), shape.end(), [](int64_t v) { return v < 1; }) || elements() > 4096) shape = role == Role::bias ? std::vector<int64_t>{4} : std::vector<int64_t>{1, 4, 8};
+  if (std::any_of(shape.begin(), shape.end(), [](int64_t v) { return v < 1; }) || elements() > 4096)
+    shape = role == Role::bias ? std::vector<int64_t>{4} : std::vector<int64_t>{1, 4, 8};
   if (r() % 4 == 0) shape[r() % shape.size()] += between(r, -1, 2);
   if (r() % 16 == 0) shape.push_back(1);
   return file_source("values.npy", shape, r() % 6 ? p.dtype : DType::f64);
@@ -52,13 +53,25 @@ TensorSource random_source(Random& r, const ConvProblem& p, Role role) {
 
 ConvProblem random_step(Random& r, ConvProblem p) {
   const auto& f = problem_fields()[r() % problem_fields().size()];
-  const int64_t odd[] = {0, -1, max_parameter, max_parameter + 1, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+  const int64_t odd[] = {0,
+                         -1,
+                         max_parameter,
+                         max_parameter + 1,
+                         std::numeric_limits<int64_t>::max(),
+                         std::numeric_limits<int64_t>::min()};
   Span span = slider_span(p, f.value);
   switch (r() % 6) {
-    case 0: p.*f.value = odd[r() % std::size(odd)]; break;
-    case 1: p.*f.value = span.low; break;
-    case 2: p.*f.value = span.high; break;
-    default: p.*f.value = between(r, span.low - 1, span.high + 1);
+    case 0:
+      p.*f.value = odd[r() % std::size(odd)];
+      break;
+    case 1:
+      p.*f.value = span.low;
+      break;
+    case 2:
+      p.*f.value = span.high;
+      break;
+    default:
+      p.*f.value = between(r, span.low - 1, span.high + 1);
   }
   if (r() % 8 == 0) p.bias = !p.bias;
   if (r() % 8 == 0) p.dtype = r() % 4 ? DType::f32 : DType::f64;
@@ -69,21 +82,32 @@ ConvProblem random_step(Random& r, ConvProblem p) {
 
 Change random_change(Random& r, const Document& now) {
   const char* kernels[] = {"S0", "S1", "S2", "S3", "S4", "direct", "scatter", "polyphase", "tiled", ""};
-  const double tolerances[] = {0, 1e-2, 1e-4, 1, -1e-9, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
+  const double tolerances[] = {
+      0, 1e-2, 1e-4, 1, -1e-9, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
   const Accuracy accuracies[] = {Accuracy::strict, Accuracy::tf32x3, Accuracy::tf32};
   auto preset = [&] { return presets()[r() % presets().size()].name; };
   auto role = static_cast<Role>(r() % 3);
   switch (r() % 11) {
-    case 0: return SetProblem{random_problem(r)};
-    case 1: return SetProblem{random_step(r, now.problem)};
-    case 2: return LoadPreset{r() % 4 ? preset() : preset() + "-not"};
-    case 3: return SetKernel{kernels[r() % std::size(kernels)]};
-    case 4: return SetCompareWith{r() % 4 ? "onednn" : ""};
-    case 5: return SetSource{role, random_source(r, now.problem, role)};
-    case 6: return SetSeed{r()};
-    case 7: return SetTolerance{tolerances[r() % std::size(tolerances)], tolerances[r() % std::size(tolerances)]};
-    case 8: return SetAccuracy{accuracies[r() % 3]};
-    case 9: return SetDevice{r() % 2 ? "emulator" : "auto"};
+    case 0:
+      return SetProblem{random_problem(r)};
+    case 1:
+      return SetProblem{random_step(r, now.problem)};
+    case 2:
+      return LoadPreset{r() % 4 ? preset() : preset() + "-not"};
+    case 3:
+      return SetKernel{kernels[r() % std::size(kernels)]};
+    case 4:
+      return SetCompareWith{r() % 4 ? "onednn" : ""};
+    case 5:
+      return SetSource{role, random_source(r, now.problem, role)};
+    case 6:
+      return SetSeed{r()};
+    case 7:
+      return SetTolerance{tolerances[r() % std::size(tolerances)], tolerances[r() % std::size(tolerances)]};
+    case 8:
+      return SetAccuracy{accuracies[r() % 3]};
+    case 9:
+      return SetDevice{r() % 2 ? "emulator" : "auto"};
     default: {
       Document d;
       d.problem = r() % 3 ? random_problem(r) : random_step(r, now.problem);
@@ -112,7 +136,8 @@ Document small_document(Random& r) {
 Document quick_document(int64_t length, const std::string& kernel) {
   Document d;
   d.problem = {};
-  d.problem.in_channels = 2, d.problem.out_channels = 3, d.problem.kernel_size = 3, d.problem.length = length, d.problem.stride = 2, d.problem.padding = 1;
+  d.problem.in_channels = 2, d.problem.out_channels = 3, d.problem.kernel_size = 3, d.problem.length = length,
+  d.problem.stride = 2, d.problem.padding = 1;
   d.kernel = kernel;
   d.device = "emulator";
   return d;

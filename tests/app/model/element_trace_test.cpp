@@ -1,12 +1,12 @@
 // Who writes an element and what it reads for it, against the index of the operator.
-#include <gtest/gtest.h>
+#include "kernels/verify/element_trace.h"
 
 #include <algorithm>
+#include <gtest/gtest.h>
 
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/simt/trace.h"
-#include "kernels/verify/element_trace.h"
 #include "tests/app/model/documents.h"
 #include "tests/support.h"
 
@@ -26,7 +26,8 @@ class ElementTracing : public testing::Test {
 
 ConvProblem tiny() {
   ConvProblem p;
-  p.batch = 2, p.in_channels = 3, p.out_channels = 4, p.kernel_size = 4, p.length = 7, p.stride = 2, p.padding = 1, p.dilation = 3, p.bias = true;
+  p.batch = 2, p.in_channels = 3, p.out_channels = 4, p.kernel_size = 4, p.length = 7, p.stride = 2, p.padding = 1,
+  p.dilation = 3, p.bias = true;
   return p;
 }
 
@@ -46,7 +47,8 @@ std::vector<int64_t> landing(const ConvProblem& p, char tensor, int64_t n, int64
   int64_t first = co / p.out_per_group() * p.in_per_group();
   for (int64_t ci = first; ci < first + p.in_per_group(); ci++)
     for (const Tap& tap : taps_at(p, j))
-      v.push_back(tensor == 'x' ? (n * p.in_channels + ci) * p.length + tap.i : (ci * p.out_per_group() + co % p.out_per_group()) * p.kernel_size + tap.k);
+      v.push_back(tensor == 'x' ? (n * p.in_channels + ci) * p.length + tap.i
+                                : (ci * p.out_per_group() + co % p.out_per_group()) * p.kernel_size + tap.k);
   return sorted(v);
 }
 
@@ -97,7 +99,8 @@ TEST_F(ElementTracing, SpecimenReadsItsGhostTaps) {
       }
     auto reads = reads_of(t, 'x'), right = landing(p, 'x', n, co, j);
     EXPECT_EQ(reads, sorted(expected)) << "j " << j;
-    EXPECT_TRUE(std::includes(reads.begin(), reads.end(), right.begin(), right.end())) << "all that lands is read as well";
+    EXPECT_TRUE(std::includes(reads.begin(), reads.end(), right.begin(), right.end()))
+        << "all that lands is read as well";
     ghosts |= reads != right;
   }
   EXPECT_TRUE(ghosts) << "it reads what it should not";
@@ -121,7 +124,10 @@ TEST_F(ElementTracing, TiledReadsThroughSharedMemory) {
   EXPECT_TRUE(t.through_shared) << "others fetched what it used";
   // What it fetched itself lies in the tensors.
   for (const auto& r : t.reads) {
-    int64_t limit = r.tensor == 'x' ? p.x_elements() : r.tensor == 'w' ? p.w_elements() : r.tensor == 'b' ? p.b_elements() : 0;
+    int64_t limit = r.tensor == 'x'   ? p.x_elements()
+                    : r.tensor == 'w' ? p.w_elements()
+                    : r.tensor == 'b' ? p.b_elements()
+                                      : 0;
     EXPECT_TRUE(r.index >= 0 && r.index < limit) << r.tensor << r.index;
   }
   EXPECT_FALSE(reads_of(t, 'x').empty());
@@ -143,7 +149,9 @@ TEST_F(ElementTracing, TooMuchIsAReason) {
 
 TEST_F(ElementTracing, OutsideIsRefused) {
   ConvProblem p = tiny();
-  auto refusal = [&](int64_t n, int64_t co, int64_t j) { return test::error_of<InputError>([&] { trace("direct", p, n, co, j); }); };
+  auto refusal = [&](int64_t n, int64_t co, int64_t j) {
+    return test::error_of<InputError>([&] { trace("direct", p, n, co, j); });
+  };
   EXPECT_EQ(refusal(2, 0, 0), "n 2 must be between 0 and 1");
   EXPECT_EQ(refusal(0, -1, 0), "co -1 must be between 0 and 3");
   EXPECT_NE(refusal(0, 0, p.out_length()), "");

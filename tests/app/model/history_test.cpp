@@ -1,7 +1,8 @@
 // Undo and redo: one step a gesture, the same values back, and ten thousand random commands.
+#include "app/model/history.h"
+
 #include <gtest/gtest.h>
 
-#include "app/model/history.h"
 #include "tests/app/model/documents.h"
 #include "tests/support.h"
 
@@ -20,7 +21,8 @@ TEST(History, UndoAndRedoGiveTheSameValues) {
   EXPECT_FALSE(h.undo());
   EXPECT_EQ(h.undo_text(), "");
   std::vector<Document> was{h.now()};
-  for (const Command& c : {length(10), Command{SetKernel{"tiled"}}, Command{SetSeed{7}}, Command{SetSource{Role::input, test::file_source("x.npy", {1, 32, 10})}}}) {
+  for (const Command& c : {length(10), Command{SetKernel{"tiled"}}, Command{SetSeed{7}},
+                           Command{SetSource{Role::input, test::file_source("x.npy", {1, 32, 10})}}}) {
     ASSERT_TRUE(h.apply(c));
     was.push_back(h.now());
   }
@@ -176,8 +178,10 @@ TEST(History, TenThousandRandomCommands) {
     Command c{test::random_change(r, h.now()), r() % 2 ? gesture : 0};
     const Document before = h.now();
     try {
-      if (h.apply(c)) taken++, m.applied(h.now(), c.gesture);
-      else EXPECT_EQ(h.now(), before);
+      if (h.apply(c))
+        taken++, m.applied(h.now(), c.gesture);
+      else
+        EXPECT_EQ(h.now(), before);
     } catch (const InputError& e) {
       refused++;
       EXPECT_FALSE(e.field().empty());
@@ -200,7 +204,8 @@ TEST(History, TenThousandRandomCommands) {
   EXPECT_GT(undone, 3000);
 }
 
-// With every command a step of its own, the first value is the very first, as long as there are no more steps than are kept.
+// With every command a step of its own, the first value is the very first, as long as there are no more steps than are
+// kept.
 TEST(History, AllTheWayBackIsTheBeginning) {
   for (uint64_t seed = 0; seed < 20; seed++) {
     test::Random r(seed);

@@ -1,8 +1,7 @@
 #include "tests/app/model/kills.h"
 
-#include <gtest/gtest.h>
-
 #include <csignal>
+#include <gtest/gtest.h>
 
 #include "tests/app/model/benches.h"
 
@@ -63,7 +62,9 @@ class Killer {
     w.drain();
     auto p = w.picture();
     if (!p) return;
-    w.want_tile(Workbench::Map::kernel, {p->key, Quantity::output, 0, static_cast<double>(p->rows()), 0, static_cast<double>(p->columns()), 8, 1, {}});
+    w.want_tile(
+        Workbench::Map::kernel,
+        {p->key, Quantity::output, 0, static_cast<double>(p->rows()), 0, static_cast<double>(p->columns()), 8, 1, {}});
     w.want_numbers(0, 1, 0, 1 + static_cast<int64_t>(random_() % 3));
     w.want_hover({0, 0});
     w.want_statistics();
@@ -88,8 +89,8 @@ void kill_behind_a_workbench(int kills, unsigned seed) {
     if (killer.round(); testing::Test::HasFatalFailure()) return;
   EXPECT_EQ(open_descriptors(), descriptors);
   EXPECT_EQ(children().size(), 1u) << "one engine, and no zombies";
-  // Flat: within 5 %, and a megabyte of pages that the allocator has not given back (a kill that leaked 5 KiB would show).
-  // The sanitizers keep what is freed for a while.
+  // Flat: within 5 %, and a megabyte of pages that the allocator has not given back (a kill that leaked 5 KiB would
+  // show). The sanitizers keep what is freed for a while.
   if (!under_sanitizer) {
     EXPECT_LT(resident_mib(), before * 1.05 + 1) << "it was " << before << " MiB";
   }

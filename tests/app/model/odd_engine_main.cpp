@@ -1,10 +1,10 @@
-// An engine that greets and frames as it should, and answers with values of the wrong types. usage: odd_engine MODE [SEED]
+// An engine that greets and frames as it should, and answers with values of the wrong types. usage: odd_engine MODE
+// [SEED]
 //   null|numbers|text|lists|objects: every field that an answer may have is of this kind
 //   random: of any
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 #include <random>
+#include <unistd.h>
 
 #include "app/engine/frame.h"
 
@@ -34,8 +34,10 @@ json odd(const std::string& mode) {
   if (kind == "null") return nullptr;
   if (kind == "numbers") return std::vector<json>{-1, 0.5, 1e300, 18446744073709551615u}[generator() % 4];
   if (kind == "text") return std::vector<json>{"", "x", "NaN", "right"}[generator() % 4];
-  if (kind == "lists") return std::vector<json>{json::array(), {1, "x", nullptr}, {{{"name", 3}}}, {"a", "b", "c"}}[generator() % 4];
-  return std::vector<json>{json::object(), {{"name", 7}, {"status", json::array()}, {"first_failing", {{"n", "x"}}}}}[generator() % 2];
+  if (kind == "lists")
+    return std::vector<json>{json::array(), {1, "x", nullptr}, {{{"name", 3}}}, {"a", "b", "c"}}[generator() % 4];
+  return std::vector<json>{json::object(),
+                           {{"name", 7}, {"status", json::array()}, {"first_failing", {{"n", "x"}}}}}[generator() % 2];
 }
 
 }  // namespace
@@ -43,10 +45,13 @@ json odd(const std::string& mode) {
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "random";
   generator.seed(argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 0);
-  const char* fields[] = {"result",     "kernel",     "problem", "verdict", "error",   "references", "timing",    "launches", "phases",         "ranges",   "device",   "kernels",
-                          "place",      "text",       "file",    "at",      "reason",  "writers",    "reads",     "writes",   "through_shared", "elements", "zero",     "not_finite",
-                          "ratio",      "gate",       "joint",   "explanation", "code", "message",   "exit_code", "field",    "value",          "rule",     "ratio_bins", "gate_bins",
-                          "accuracy",   "kernel_out_length"};
+  const char* fields[] = {
+      "result",    "kernel",   "problem",          "verdict", "error",   "references", "timing",
+      "launches",  "phases",   "ranges",           "device",  "kernels", "place",      "text",
+      "file",      "at",       "reason",           "writers", "reads",   "writes",     "through_shared",
+      "elements",  "zero",     "not_finite",       "ratio",   "gate",    "joint",      "explanation",
+      "code",      "message",  "exit_code",        "field",   "value",   "rule",       "ratio_bins",
+      "gate_bins", "accuracy", "kernel_out_length"};
   write_all(hello_marker);
   send({{"type", "hello"}, {"protocol", protocol_version}, {"pid", static_cast<int>(getpid())}});
   FrameParser parser;

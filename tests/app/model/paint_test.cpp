@@ -1,12 +1,11 @@
 // Cells as colours: the ends of each map, the jump at the bound, and what is no number.
-#include <gtest/gtest.h>
+#include "app/model/paint.h"
 
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 #include <set>
-
-#include "app/model/paint.h"
 
 namespace convscope {
 namespace {
@@ -17,7 +16,9 @@ constexpr ColourMap maps[] = {ColourMap::viridis, ColourMap::cividis, ColourMap:
 struct Rgb {
   int r, g, b;
 };
-Rgb rgb(uint32_t c) { return {static_cast<int>(c & 255), static_cast<int>(c >> 8 & 255), static_cast<int>(c >> 16 & 255)}; }
+Rgb rgb(uint32_t c) {
+  return {static_cast<int>(c & 255), static_cast<int>(c >> 8 & 255), static_cast<int>(c >> 16 & 255)};
+}
 // Of what the eye sees, 0…255.
 double lightness(uint32_t c) {
   Rgb v = rgb(c);
@@ -33,7 +34,9 @@ Cell cell(double v, uint32_t flags = 0) {
   return {f, f, f, flags};
 }
 // With no finite element.
-Cell empty_cell(uint32_t flags) { return {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(), 0, flags}; }
+Cell empty_cell(uint32_t flags) {
+  return {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(), 0, flags};
+}
 
 uint32_t painted(const Cell& c, const Paint& paint) { return paint_cells(std::span(&c, 1), 1, paint)[0]; }
 
@@ -43,7 +46,9 @@ constexpr Paint excess{ColourMap::excess, 0, 1, false};
 
 TEST(Colour, EndsOfThePublishedMaps) {
   // The first and last entries of matplotlib's tables.
-  auto near = [](uint32_t c, Rgb e) { return std::abs(rgb(c).r - e.r) <= 2 && std::abs(rgb(c).g - e.g) <= 2 && std::abs(rgb(c).b - e.b) <= 2; };
+  auto near = [](uint32_t c, Rgb e) {
+    return std::abs(rgb(c).r - e.r) <= 2 && std::abs(rgb(c).g - e.g) <= 2 && std::abs(rgb(c).b - e.b) <= 2;
+  };
   EXPECT_TRUE(near(colour(ColourMap::viridis, 0, false), {68, 1, 84}));
   EXPECT_TRUE(near(colour(ColourMap::viridis, 1, false), {253, 231, 37}));
   EXPECT_TRUE(near(colour(ColourMap::cividis, 0, false), {0, 34, 78}));
@@ -53,7 +58,8 @@ TEST(Colour, EndsOfThePublishedMaps) {
 TEST(Colour, OpaqueAndWithinForAnyNumber) {
   for (ColourMap m : maps)
     for (bool light : {false, true})
-      for (double t : {-inf, -1.0, 0.0, 0.25, 0.5, 1.0, 2.0, 1e300, inf, nan}) EXPECT_EQ(colour(m, t, light) >> 24, 255u);
+      for (double t : {-inf, -1.0, 0.0, 0.25, 0.5, 1.0, 2.0, 1e300, inf, nan})
+        EXPECT_EQ(colour(m, t, light) >> 24, 255u);
   for (ColourMap m : maps) {
     EXPECT_EQ(colour(m, -3, false), colour(m, 0, false));
     EXPECT_EQ(colour(m, 7, false), colour(m, 1, false));
@@ -62,7 +68,8 @@ TEST(Colour, OpaqueAndWithinForAnyNumber) {
 
 TEST(Colour, ValuesRiseInLightness) {
   for (ColourMap m : {ColourMap::viridis, ColourMap::cividis})
-    for (int i = 0; i < 100; i++) EXPECT_LE(lightness(colour(m, i / 100.0, false)), lightness(colour(m, (i + 1) / 100.0, false)) + 1) << i;
+    for (int i = 0; i < 100; i++)
+      EXPECT_LE(lightness(colour(m, i / 100.0, false)), lightness(colour(m, (i + 1) / 100.0, false)) + 1) << i;
 }
 
 TEST(Colour, NoJumpBesideTheBound) {
@@ -77,7 +84,8 @@ TEST(Colour, NoJumpBesideTheBound) {
 TEST(Colour, DivergingIsEvenOnBothSides) {
   for (bool light : {false, true}) {
     for (double d : {0.1, 0.25, 0.4, 0.5})
-      EXPECT_NEAR(lightness(colour(ColourMap::diverging, 0.5 - d, light)), lightness(colour(ColourMap::diverging, 0.5 + d, light)), 30);
+      EXPECT_NEAR(lightness(colour(ColourMap::diverging, 0.5 - d, light)),
+                  lightness(colour(ColourMap::diverging, 0.5 + d, light)), 30);
     // Blue below, orange above.
     Rgb low = rgb(colour(ColourMap::diverging, 0.2, light)), high = rgb(colour(ColourMap::diverging, 0.8, light));
     EXPECT_GT(low.b, low.r);
@@ -131,7 +139,8 @@ TEST(PaintCells, FollowsTheMap) {
   std::vector<Cell> cells;
   for (int i = 0; i <= 100; i++) cells.push_back(cell(i / 10.0));
   auto pixels = paint_cells(cells, 101, p);
-  for (size_t i = 0; i <= 100; i++) EXPECT_LE(distance(pixels[i], colour(p.map, static_cast<double>(i) / 100, false)), 3);
+  for (size_t i = 0; i <= 100; i++)
+    EXPECT_LE(distance(pixels[i], colour(p.map, static_cast<double>(i) / 100, false)), 3);
   EXPECT_EQ(painted(cell(-5), p), colour(p.map, 0, false));
   EXPECT_EQ(painted(cell(1e30), p), colour(p.map, 1, false));
 }
@@ -159,8 +168,8 @@ TEST(PaintCells, TheFlagDecidesTheSide) {
   }
 }
 
-// Where no tap lands the bound is 0, and the ratio of what is wrong there infinite: not among the finite ones that a cell's
-// extreme is taken from.
+// Where no tap lands the bound is 0, and the ratio of what is wrong there infinite: not among the finite ones that a
+// cell's extreme is taken from.
 TEST(PaintCells, AnInfiniteRatioIsBeyondTheBound) {
   uint32_t most = colour(ColourMap::excess, 1, false);
   EXPECT_EQ(painted(cell(0, flag_failing | flag_inf), excess), most) << "among elements that are exact";
@@ -178,7 +187,8 @@ TEST(PaintCells, NanIsMagenta) {
     Paint p{m, 0, 1, false};
     EXPECT_EQ(painted(cell(0.5, flag_nan | flag_failing), p), nan_colour);
     EXPECT_EQ(painted(empty_cell(flag_nan | flag_failing), p), nan_colour);
-    EXPECT_EQ(painted(cell(0.5, flag_nan | flag_inf | flag_unwritten | flag_failing), p), nan_colour) << "it is the worst";
+    EXPECT_EQ(painted(cell(0.5, flag_nan | flag_inf | flag_unwritten | flag_failing), p), nan_colour)
+        << "it is the worst";
     for (int i = 0; i <= 1000; i++) EXPECT_NE(colour(m, i / 1000.0, false), nan_colour);
   }
 }
@@ -192,7 +202,8 @@ std::set<uint32_t> colours_of(const Cell& c, const Paint& p) {
 
 TEST(PaintCells, InfiniteIsHatchedAndUnwrittenChecked) {
   Paint p{ColourMap::viridis, 0, 1, false};
-  auto infinite = colours_of(empty_cell(flag_inf | flag_failing), p), unwritten = colours_of(empty_cell(flag_unwritten | flag_failing), p);
+  auto infinite = colours_of(empty_cell(flag_inf | flag_failing), p),
+       unwritten = colours_of(empty_cell(flag_unwritten | flag_failing), p);
   EXPECT_EQ(infinite.size(), 2u);
   EXPECT_EQ(unwritten.size(), 2u);
   EXPECT_NE(infinite, unwritten);
@@ -202,7 +213,8 @@ TEST(PaintCells, InfiniteIsHatchedAndUnwrittenChecked) {
   EXPECT_EQ(colours_of(empty_cell(flag_unwritten), excess).size(), 2u);
   // A control: what is finite has one colour.
   EXPECT_EQ(colours_of(cell(0.5), p).size(), 1u);
-  EXPECT_EQ(colours_of(cell(0.5, flag_failing), p), colours_of(cell(0.5), p)) << "failing cells keep their value's colour";
+  EXPECT_EQ(colours_of(cell(0.5, flag_failing), p), colours_of(cell(0.5), p))
+      << "failing cells keep their value's colour";
 }
 
 TEST(PaintCells, NoRangeIsTheMiddle) {

@@ -1,10 +1,10 @@
 // An engine's answers as values: a real one, each field, and whatever else may stand in their place.
-#include <gtest/gtest.h>
+#include "app/model/report.h"
 
 #include <cmath>
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "app/model/report.h"
 #include "tests/app/engine/harness.h"
 #include "tests/app/model/documents.h"
 
@@ -15,7 +15,8 @@ using nlohmann::json;
 
 // What `convscope run … --json` prints.
 json real_document(const std::string& arguments) {
-  std::string text, command = test::program("convscope") + " run " + arguments + " --device emulator --json 2>/dev/null";
+  std::string text,
+      command = test::program("convscope") + " run " + arguments + " --device emulator --json 2>/dev/null";
   FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) return {};
   char buffer[4096];
@@ -25,7 +26,8 @@ json real_document(const std::string& arguments) {
 }
 
 TEST(Report, OfARealRun) {
-  json j = real_document("S4 --length 100 --in-channels 2 --out-channels 3 --kernel-size 3 --stride 2 --padding 1 --dilation 2");
+  json j = real_document(
+      "S4 --length 100 --in-channels 2 --out-channels 3 --kernel-size 3 --stride 2 --padding 1 --dilation 2");
   ASSERT_TRUE(j.is_object());
   Document asked = test::quick_document(100, "S4");
   asked.problem.dilation = 2;
@@ -154,7 +156,9 @@ TEST(Report, OfARunWithoutAnAnswer) {
 
 // Calls `take` with the document in which each value, one after the other, is missing or something else.
 void with_odd_fields(const json& good, const std::function<void(const json&)>& take) {
-  const json odd[] = {nullptr, true, -1, 0, 1.5, 1e300, 18446744073709551615u, INT64_MIN, "", "x", "NaN", json::array(), {1, 2, 3}, {"NaN", "Infinity", 1e300}, json::object(), {{"n", "x"}}};
+  const json odd[] = {nullptr,        true,        -1,  0,     1.5,           1e300,     18446744073709551615u,
+                      INT64_MIN,      "",          "x", "NaN", json::array(), {1, 2, 3}, {"NaN", "Infinity", 1e300},
+                      json::object(), {{"n", "x"}}};
   std::vector<json::json_pointer> places;
   std::function<void(const json&, const json::json_pointer&)> walk = [&](const json& j, const json::json_pointer& at) {
     if (!at.empty()) places.push_back(at);
@@ -175,8 +179,10 @@ void with_odd_fields(const json& good, const std::function<void(const json&)>& t
     }
     json j = good;
     json& parent = j[at.parent_pointer()];
-    if (parent.is_object()) parent.erase(at.back());
-    else parent.erase(static_cast<size_t>(std::stoul(at.back())));
+    if (parent.is_object())
+      parent.erase(at.back());
+    else
+      parent.erase(static_cast<size_t>(std::stoul(at.back())));
     take(j);
   }
   EXPECT_GT(places.size(), 5u);
@@ -191,8 +197,16 @@ TEST(Report, OddFields) {
 
 json statistics_document() {
   json bins = {{"low_decade", -2}, {"high_decade", 1}, {"per_decade", 2}};
-  return {{"elements", 21}, {"zero", 1}, {"not_finite", 2}, {"ratio", {1, 2, 3, 4, 5, 6, 0}}, {"gate", {6, 5, 4, 3, 2, 1, 0}}, {"joint", std::vector<int>(36, 1)},
-          {"ratio_bins", bins}, {"gate_bins", bins}, {"magnitude_bins", bins}, {"error_bins", bins}};
+  return {{"elements", 21},
+          {"zero", 1},
+          {"not_finite", 2},
+          {"ratio", {1, 2, 3, 4, 5, 6, 0}},
+          {"gate", {6, 5, 4, 3, 2, 1, 0}},
+          {"joint", std::vector<int>(36, 1)},
+          {"ratio_bins", bins},
+          {"gate_bins", bins},
+          {"magnitude_bins", bins},
+          {"error_bins", bins}};
 }
 
 // Whoever draws counts goes by the bins: there are always as many.
@@ -201,7 +215,8 @@ TEST(Report, OddStatistics) {
     Statistics s = statistics_from(j, "key");
     EXPECT_EQ(s.ratio.size(), static_cast<size_t>(s.ratio_bins.count()) + 1);
     EXPECT_EQ(s.gate.size(), static_cast<size_t>(s.gate_bins.count()) + 1);
-    EXPECT_EQ(s.joint.size(), static_cast<size_t>(s.magnitude_bins.count()) * static_cast<size_t>(s.error_bins.count()));
+    EXPECT_EQ(s.joint.size(),
+              static_cast<size_t>(s.magnitude_bins.count()) * static_cast<size_t>(s.error_bins.count()));
     for (double t : {0.0, 1e-2, 1e300}) s.failing_at(t);
     for (double q : {0.0, 0.5, 1.0}) s.ratio_quantile(q);
   });
@@ -209,8 +224,25 @@ TEST(Report, OddStatistics) {
 
 TEST(Report, OddExplanationsAndTraces) {
   json explanation = {{"explanation",
-                       {{"at", {0, 1, 2}}, {"got", 1.5}, {"expected", "NaN"}, {"bias", 0}, {"all_taps", true}, {"first_channel", 0}, {"channels", 2}, {"notes", {"a", "b"}},
-                        {"read_total", 1}, {"launches", 3}, {"taps", {{{"k", 1}, {"formula", "f"}, {"note", "n"}, {"expected_i", 3}, {"read_i", nullptr}, {"count", 2}, {"expected_sum", 1}, {"read_sum", 1}}}}}}};
+                       {{"at", {0, 1, 2}},
+                        {"got", 1.5},
+                        {"expected", "NaN"},
+                        {"bias", 0},
+                        {"all_taps", true},
+                        {"first_channel", 0},
+                        {"channels", 2},
+                        {"notes", {"a", "b"}},
+                        {"read_total", 1},
+                        {"launches", 3},
+                        {"taps",
+                         {{{"k", 1},
+                           {"formula", "f"},
+                           {"note", "n"},
+                           {"expected_i", 3},
+                           {"read_i", nullptr},
+                           {"count", 2},
+                           {"expected_sum", 1},
+                           {"read_sum", 1}}}}}}};
   Explained e = explained_from(explanation, {});
   EXPECT_EQ(e.j, 2);
   EXPECT_TRUE(std::isnan(e.expected));
@@ -219,7 +251,12 @@ TEST(Report, OddExplanationsAndTraces) {
   EXPECT_EQ(e.notes.size(), 2u);
   with_odd_fields(explanation, [](const json& j) { explained_from(j, {}); });
 
-  json trace = {{"at", {0, 1, 2}}, {"reason", ""}, {"writes", 1}, {"reads_total", 2}, {"through_shared", true}, {"reads", {{"x", 5, 30}, {"w", 6, 31}}},
+  json trace = {{"at", {0, 1, 2}},
+                {"reason", ""},
+                {"writes", 1},
+                {"reads_total", 2},
+                {"through_shared", true},
+                {"reads", {{"x", 5, 30}, {"w", 6, 31}}},
                 {"writers", {{{"block", 4}, {"thread", 7}, {"file", "f.cu"}, {"line", 12}}}}};
   Traced t = traced_from(trace);
   EXPECT_TRUE(t.through_shared);

@@ -21,7 +21,8 @@ class SessionFuzz : public testing::Test {
       ASSERT_EQ(test::why_illegal(s.document), "") << text;
       taken_++;
       // What was taken can be shown and saved.
-      Extent e{static_cast<double>(s.document.problem.batch * s.document.problem.out_channels), static_cast<double>(s.document.problem.out_length())};
+      Extent e{static_cast<double>(s.document.problem.batch * s.document.problem.out_channels),
+               static_cast<double>(s.document.problem.out_length())};
       View v = fitted(s.view, e);
       ASSERT_TRUE(v.row0 >= 0 && v.row1 > v.row0 && v.row1 <= e.rows + 1e-6) << text;
       if (taken_ % 50 != 1) return;  // this does, too
@@ -50,8 +51,10 @@ TEST_F(SessionFuzz, TwoThousandFlippedBytes) {
     for (int64_t n = test::between(r, 1, 3); n > 0; n--) {
       char& c = text[r() % text.size()];
       // Digits become other digits, too: then it is often still a session.
-      if (r() % 2 && std::isdigit(static_cast<unsigned char>(c))) c = static_cast<char>('0' + r() % 10);
-      else c = static_cast<char>(c ^ (1 << r() % 8));
+      if (r() % 2 && std::isdigit(static_cast<unsigned char>(c)))
+        c = static_cast<char>('0' + r() % 10);
+      else
+        c = static_cast<char>(c ^ (1 << r() % 8));
     }
     ASSERT_NO_FATAL_FAILURE(try_text(text));
   }

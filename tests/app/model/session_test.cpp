@@ -1,7 +1,6 @@
 // Session files: everything comes back, and what is no session says why.
-#include <gtest/gtest.h>
-
 #include <filesystem>
+#include <gtest/gtest.h>
 
 #include "tests/app/model/documents.h"
 #include "tests/app/model/sessions.h"
@@ -71,7 +70,8 @@ TEST_F(Session, EveryLegalDocumentComesBack) {
     s.unknown = json::object();
     s.document.problem = test::random_problem(r);
     s.document.inputs.seed = r();
-    for (auto source : {&InputSpec::x, &InputSpec::w, &InputSpec::b}) s.document.inputs.*source = {input_kinds[r() % input_kinds.size()].kind, {}, {}};
+    for (auto source : {&InputSpec::x, &InputSpec::w, &InputSpec::b})
+      s.document.inputs.*source = {input_kinds[r() % input_kinds.size()].kind, {}, {}};
     s.document.atol = static_cast<double>(r()) * 1e-25;
     s.view.row1 = static_cast<double>(r()) * 1e-19, s.view.column1 = 1 / 3.0;
     save_session(file, s);
@@ -119,7 +119,11 @@ TEST_F(Session, AFileInTheWorkingFolder) {
 }
 
 TEST_F(Session, WhatIsUnknownIsKept) {
-  json j = {{"type", "convscope-session"}, {"version", 1}, {"problem", {{"length", 9}}}, {"plugin", {{"a", {1, nullptr, "x"}}}}, {"colour", "red"}};
+  json j = {{"type", "convscope-session"},
+            {"version", 1},
+            {"problem", {{"length", 9}}},
+            {"plugin", {{"a", {1, nullptr, "x"}}}},
+            {"colour", "red"}};
   SessionFile s = load_session(write(j));
   EXPECT_EQ(s.unknown, (json{{"plugin", {{"a", {1, nullptr, "x"}}}}, {"colour", "red"}}));
   s.document.kernel = "tiled";
@@ -138,7 +142,8 @@ TEST_F(Session, LittleIsEnough) {
 
 TEST_F(Session, WhatIsNoSession) {
   auto text = [&](const std::string& t) { return folder_.write("s.convscope", t.data(), t.size()); };
-  for (const char* t : {"", "{}", "[]", "null", "\"convscope-session\"", "{\"type\":", "\xff\xfe\x01", R"({"type": "something"})", R"({"type": 3})"})
+  for (const char* t : {"", "{}", "[]", "null", "\"convscope-session\"", "{\"type\":", "\xff\xfe\x01",
+                        R"({"type": "something"})", R"({"type": 3})"})
     EXPECT_NE(refusal(text(t)).find("is no convscope session"), std::string::npos) << t;
   EXPECT_NE(refusal(folder_.path("not there")).find("cannot be opened"), std::string::npos);
   EXPECT_NE(refusal(folder_.path("")).find("cannot be opened"), std::string::npos);
@@ -146,7 +151,9 @@ TEST_F(Session, WhatIsNoSession) {
 
 TEST_F(Session, OtherVersions) {
   EXPECT_NE(refusal(with_field("version", 2)).find("is of version 2: this program reads up to 1"), std::string::npos);
-  for (const json& v : {json(0), json(-1), json("1"), json(1.5), json(nullptr), json(18446744073709551615u), json(1e300)}) EXPECT_NE(refusal(with_field("version", v)), "") << v;
+  for (const json& v :
+       {json(0), json(-1), json("1"), json(1.5), json(nullptr), json(18446744073709551615u), json(1e300)})
+    EXPECT_NE(refusal(with_field("version", v)), "") << v;
 }
 
 TEST_F(Session, WrongTypesAndIllegalValuesAreNamed) {
@@ -199,7 +206,8 @@ TEST_F(Session, WrongTypesAndIllegalValuesAreNamed) {
 
 TEST_F(Session, AFileOfAnotherShapeIsNamed) {
   test::write_npy(folder_, "x.npy", {1, 1, 8});
-  EXPECT_NE(refusal(with_field("input", "x.npy")).find("has shape [1, 1, 8], the problem needs [1, 1, 9]"), std::string::npos);
+  EXPECT_NE(refusal(with_field("input", "x.npy")).find("has shape [1, 1, 8], the problem needs [1, 1, 9]"),
+            std::string::npos);
   test::write_npy(folder_, "x.npy", {1, 1, 9});
   EXPECT_EQ(refusal(with_field("input", "x.npy")), "");
 }

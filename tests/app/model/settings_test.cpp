@@ -1,15 +1,15 @@
 // What is kept between starts, and what becomes of it when something goes wrong.
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "app/model/settings.h"
 
 #include <csignal>
 #include <filesystem>
+#include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
-#include "app/model/settings.h"
 #include "tests/app/model/sessions.h"
 
 namespace convscope {
@@ -22,7 +22,9 @@ class SettingsFile : public testing::Test {
  protected:
   std::string write(const std::string& text) { return folder_.write("settings.json", text.data(), text.size()); }
   Settings load(std::string& note) { return load_settings(folder_.path("settings.json"), note); }
-  size_t files() { return static_cast<size_t>(std::distance(fs::directory_iterator(folder_.path("")), fs::directory_iterator())); }
+  size_t files() {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_.path("")), fs::directory_iterator()));
+  }
 
   test::ScratchFolder folder_;
 };
@@ -69,7 +71,8 @@ TEST_F(SettingsFile, ACorruptOneIsTheDefaultAndSaysSo) {
 
 TEST_F(SettingsFile, FieldsOfTheWrongTypeAreTheDefault) {
   std::string note;
-  write(R"({"version": 1, "theme": 3, "scale": "large", "presenter": "yes", "live": 0, "value_colours": "jet", "recent": [1, "a", null], "layout": {}})");
+  write(
+      R"({"version": 1, "theme": 3, "scale": "large", "presenter": "yes", "live": 0, "value_colours": "jet", "recent": [1, "a", null], "layout": {}})");
   Settings expected;
   expected.recent = {"a"};
   EXPECT_EQ(load(note), expected);
@@ -81,7 +84,8 @@ TEST_F(SettingsFile, FieldsOfTheWrongTypeAreTheDefault) {
 }
 
 TEST_F(SettingsFile, ALaterVersionIsLeftAlone) {
-  for (const std::string text : {R"({"version": 2, "theme": "light", "more": true})", R"({"version": 18446744073709551615})", R"({"version": "next"})"}) {
+  for (const std::string text : {R"({"version": 2, "theme": "light", "more": true})",
+                                 R"({"version": 18446744073709551615})", R"({"version": "next"})"}) {
     std::string file = write(text), note;
     EXPECT_EQ(load(note), Settings{});
     EXPECT_NE(note.find("later version"), std::string::npos);
@@ -190,7 +194,8 @@ TEST_F(SettingsFile, AWriteThatFailsHalfwayLeavesTheOld) {
 }
 
 TEST_F(SettingsFile, WhatAnotherLeftHalfWrittenDoesNoHarm) {
-  std::string file = write("old"), beside = folder_.write("settings.json.part" + std::to_string(getpid()), std::string(9000, 'x').data(), 9000);
+  std::string file = write("old"), beside = folder_.write("settings.json.part" + std::to_string(getpid()),
+                                                          std::string(9000, 'x').data(), 9000);
   write_file_safely(file, "new");
   EXPECT_EQ(text_of(file), "new");
   EXPECT_FALSE(fs::exists(beside));

@@ -1,13 +1,13 @@
 // What is read off the counts of a result, against counting its elements one by one.
-#include <gtest/gtest.h>
+#include "kernels/verify/statistics.h"
 
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "app/model/report.h"
-#include "kernels/verify/statistics.h"
 #include "tests/convolution.h"
 
 namespace convscope {
@@ -27,8 +27,12 @@ struct Result {
     t.rows = rows, t.columns = columns;
     t.output = HostBytes(elements * 4), t.error = HostBytes(elements * 4), t.ratio = HostBytes(elements * 4);
     const LogBins gates = ErrorStatistics::gate_bins, ratios = ErrorStatistics::ratio_bins;
-    auto pick = [&](LogBins b) { return static_cast<float>(b.edge(static_cast<int>(r() % static_cast<uint64_t>(b.count() + 1)))); };
-    auto any = [&](double low, double high) { return static_cast<float>(std::pow(10, low + (high - low) * static_cast<double>(r() % 1000001) / 1e6)); };
+    auto pick = [&](LogBins b) {
+      return static_cast<float>(b.edge(static_cast<int>(r() % static_cast<uint64_t>(b.count() + 1))));
+    };
+    auto any = [&](double low, double high) {
+      return static_cast<float>(std::pow(10, low + (high - low) * static_cast<double>(r() % 1000001) / 1e6));
+    };
     for (size_t e = 0; e < elements; e++) {
       float &output = t.output.as<float>()[e], &error = t.error.as<float>()[e], &ratio = t.ratio.as<float>()[e];
       // On an edge: the reference is 0, so that nothing is rounded.
@@ -53,10 +57,20 @@ struct Result {
   Statistics statistics() const {
     Activity activity;
     ErrorStatistics s = error_statistics(t, activity);
-    auto bins = [](LogBins b) { return json{{"low_decade", b.low_decade}, {"high_decade", b.high_decade}, {"per_decade", b.per_decade}}; };
+    auto bins = [](LogBins b) {
+      return json{{"low_decade", b.low_decade}, {"high_decade", b.high_decade}, {"per_decade", b.per_decade}};
+    };
     using S = ErrorStatistics;
-    return statistics_from({{"elements", s.elements}, {"zero", s.zero}, {"not_finite", s.not_finite}, {"ratio", s.ratio}, {"gate", s.gate}, {"joint", s.joint},
-                            {"ratio_bins", bins(S::ratio_bins)}, {"gate_bins", bins(S::gate_bins)}, {"magnitude_bins", bins(S::joint_magnitude)}, {"error_bins", bins(S::joint_error)}},
+    return statistics_from({{"elements", s.elements},
+                            {"zero", s.zero},
+                            {"not_finite", s.not_finite},
+                            {"ratio", s.ratio},
+                            {"gate", s.gate},
+                            {"joint", s.joint},
+                            {"ratio_bins", bins(S::ratio_bins)},
+                            {"gate_bins", bins(S::gate_bins)},
+                            {"magnitude_bins", bins(S::joint_magnitude)},
+                            {"error_bins", bins(S::joint_error)}},
                            "key");
   }
 };
@@ -81,12 +95,16 @@ TEST(Statistics, FailingIsExactAtEveryEdge) {
     Statistics s = result.statistics();
     for (int i = 0; i < s.gate_bins.count(); i++) {
       double t = s.gate_bins.edge(i);
-      auto expected = std::count_if(result.gate.begin(), result.gate.end(), [&](float v) { return v > static_cast<float>(t); }) + result.not_finite;
+      auto expected =
+          std::count_if(result.gate.begin(), result.gate.end(), [&](float v) { return v > static_cast<float>(t); }) +
+          result.not_finite;
       ASSERT_EQ(s.failing_at(t), static_cast<double>(expected)) << "tolerance " << t;
     }
     // The usual ones, as a person writes them.
     for (double t : {1e-2, 1e-4, 1e-6, 1.0}) {
-      auto expected = std::count_if(result.gate.begin(), result.gate.end(), [&](float v) { return v > static_cast<float>(t); }) + result.not_finite;
+      auto expected =
+          std::count_if(result.gate.begin(), result.gate.end(), [&](float v) { return v > static_cast<float>(t); }) +
+          result.not_finite;
       EXPECT_EQ(s.failing_at(t), static_cast<double>(expected)) << "tolerance " << t;
     }
   }
@@ -107,7 +125,10 @@ TEST(Statistics, Quantiles) {
   for (uint64_t seed : {5, 6, 7}) {
     Result result(seed);
     Statistics s = result.statistics();
-    auto below = [&](double edge) { return std::count_if(result.ratio.begin(), result.ratio.end(), [&](float v) { return v <= static_cast<float>(edge); }); };
+    auto below = [&](double edge) {
+      return std::count_if(result.ratio.begin(), result.ratio.end(),
+                           [&](float v) { return v <= static_cast<float>(edge); });
+    };
     auto all = static_cast<double>(result.ratio.size());
     for (double q : {0.001, 0.1, 0.25, 0.5, 0.9, 0.99}) {
       double at = s.ratio_quantile(q);
@@ -126,7 +147,8 @@ TEST(Statistics, Quantiles) {
 
 TEST(Statistics, OfAnExactResult) {
   Result result(8, 1, 100);
-  for (int i = 0; i < 100; i++) result.t.output.as<float>()[i] = 1, result.t.error.as<float>()[i] = 0, result.t.ratio.as<float>()[i] = 0;
+  for (int i = 0; i < 100; i++)
+    result.t.output.as<float>()[i] = 1, result.t.error.as<float>()[i] = 0, result.t.ratio.as<float>()[i] = 0;
   Statistics s = result.statistics();
   EXPECT_EQ(s.zero, 100);
   for (double q : {0.0, 0.5, 1.0}) EXPECT_EQ(s.ratio_quantile(q), 0);

@@ -1,15 +1,17 @@
 // Views stay inside the result, whatever is asked of them.
-#include <gtest/gtest.h>
+#include "app/model/view.h"
 
 #include <cmath>
+#include <gtest/gtest.h>
 
-#include "app/model/view.h"
 #include "tests/convolution.h"
 
 namespace convscope {
 namespace {
 
-double uniform(test::Random& r, double low, double high) { return low + (high - low) * static_cast<double>(r() % 1000001) / 1e6; }
+double uniform(test::Random& r, double low, double high) {
+  return low + (high - low) * static_cast<double>(r() % 1000001) / 1e6;
+}
 
 void expect_inside(const View& v, Extent e) {
   // Sums of large and small numbers round.
@@ -51,11 +53,13 @@ TEST(View, StaysInside) {
     Extent e = random_extent(r);
     View v = fitted(random_view(r, e), e);
     expect_inside(v, e);
-    v = zoomed(v, e, std::pow(10, uniform(r, -3, 3)), std::pow(10, uniform(r, -3, 3)), uniform(r, 0, 1), uniform(r, 0, 1));
+    v = zoomed(v, e, std::pow(10, uniform(r, -3, 3)), std::pow(10, uniform(r, -3, 3)), uniform(r, 0, 1),
+               uniform(r, 0, 1));
     expect_inside(v, e);
     v = moved(v, e, uniform(r, -2, 2) * e.rows, uniform(r, -2, 2) * e.columns);
     expect_inside(v, e);
-    ElementIndex at{static_cast<int64_t>(uniform(r, 0, e.rows - 1)), static_cast<int64_t>(uniform(r, 0, e.columns - 1))};
+    ElementIndex at{static_cast<int64_t>(uniform(r, 0, e.rows - 1)),
+                    static_cast<int64_t>(uniform(r, 0, e.columns - 1))};
     v = focused(v, e, at, uniform(r, 0.1, 40), uniform(r, 0.1, 40));
     expect_inside(v, e);
     EXPECT_EQ(v.selected, at);
@@ -68,7 +72,8 @@ TEST(View, StaysInside) {
 
 TEST(View, NumbersThatAreNoWindowShowEverything) {
   Extent e{4, 9};
-  for (double odd : {1e308, -1e308, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+  for (double odd :
+       {1e308, -1e308, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     View v;
     v.row0 = -odd, v.row1 = odd, v.column0 = odd, v.column1 = 5;
     expect_inside(fitted(v, e), e);
@@ -85,7 +90,8 @@ TEST(View, ZoomKeepsThePointUnderTheMouse) {
     View v;
     v.row0 = uniform(r, 0, 9e4), v.row1 = v.row0 + uniform(r, 100, 9e3);
     v.column0 = uniform(r, 0, 9e5), v.column1 = v.column0 + uniform(r, 100, 9e4);
-    double at_row = uniform(r, 0, 1), at_column = uniform(r, 0, 1), fr = std::pow(2, uniform(r, -2, 3)), fc = std::pow(2, uniform(r, -2, 3));
+    double at_row = uniform(r, 0, 1), at_column = uniform(r, 0, 1), fr = std::pow(2, uniform(r, -2, 3)),
+           fc = std::pow(2, uniform(r, -2, 3));
     View z = zoomed(v, e, fr, fc, at_row, at_column);
     // At the border the window is pushed back: no point stays then.
     if (z.row0 <= 0 || z.row1 >= e.rows || z.column0 <= 0 || z.column1 >= e.columns) continue;

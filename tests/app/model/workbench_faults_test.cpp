@@ -1,7 +1,7 @@
-// Engines that crash, hang, are killed, talk nonsense or are not there: the workbench says so, keeps its pictures, goes on.
-#include <gtest/gtest.h>
-
+// Engines that crash, hang, are killed, talk nonsense or are not there: the workbench says so, keeps its pictures, goes
+// on.
 #include <csignal>
+#include <gtest/gtest.h>
 #include <thread>
 
 #include "tests/app/model/benches.h"
@@ -78,7 +78,8 @@ TEST(WorkbenchFaults, TheSentenceNamesTheLine) {
   b->run(fault("wild_write"));
   ASSERT_TRUE(b.settle());
   int line = test::line_of("tests/app/engine/faulty.cu", "// FAULT wild_write");
-  EXPECT_NE(b->report()->sentence.find("faulty.cu:" + std::to_string(line)), std::string::npos) << b->report()->sentence;
+  EXPECT_NE(b->report()->sentence.find("faulty.cu:" + std::to_string(line)), std::string::npos)
+      << b->report()->sentence;
 }
 
 TEST(WorkbenchFaults, AKernelThatHangs) {

@@ -1,7 +1,6 @@
 // The workbench with the real engine: runs, pictures, numbers, statistics, explanations, sources.
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -219,7 +218,8 @@ TEST_F(WorkbenchPictures, FindsEveryFailingElementBothWays) {
   };
   auto forward = walk(true), backward = walk(false);
   ASSERT_EQ(static_cast<int64_t>(forward.size()), *report_->failing);
-  EXPECT_EQ(forward.front(), (ElementIndex{report_->first_failing->n * 3 + report_->first_failing->co, report_->first_failing->j}));
+  EXPECT_EQ(forward.front(),
+            (ElementIndex{report_->first_failing->n * 3 + report_->first_failing->co, report_->first_failing->j}));
   std::reverse(backward.begin(), backward.end());
   EXPECT_EQ(forward, backward);
 }

@@ -2,7 +2,6 @@
 #include "app/ui/actions.h"
 
 #include <gtest/gtest.h>
-
 #include <map>
 
 #include "tests/app/model/benches.h"
@@ -50,10 +49,27 @@ TEST(Actions, EachIsWhole) {
 
 // The keys that the design names.
 TEST(Actions, Keys) {
-  const std::map<std::string, std::string> expected = {
-      {"open", "Ctrl+O"}, {"save", "Ctrl+S"}, {"undo", "Ctrl+Z"}, {"redo", "Ctrl+Shift+Z"}, {"quit", "Ctrl+Q"}, {"run", "F5"}, {"live", "Space"}, {"cancel", "Esc"}, {"fit", "F"},
-      {"zoom-in", "+"}, {"zoom-out", "-"}, {"next-failing", "N"}, {"previous-failing", "Shift+N"}, {"kernel-1", "1"}, {"kernel-9", "9"}, {"compare-1", "Shift+1"}, {"compare-9", "Shift+9"},
-      {"help", "F1"}, {"full-screen", "F11"}, {"palette", "Ctrl+Shift+P"}, {"view-back", "Alt+Left"}};
+  const std::map<std::string, std::string> expected = {{"open", "Ctrl+O"},
+                                                       {"save", "Ctrl+S"},
+                                                       {"undo", "Ctrl+Z"},
+                                                       {"redo", "Ctrl+Shift+Z"},
+                                                       {"quit", "Ctrl+Q"},
+                                                       {"run", "F5"},
+                                                       {"live", "Space"},
+                                                       {"cancel", "Esc"},
+                                                       {"fit", "F"},
+                                                       {"zoom-in", "+"},
+                                                       {"zoom-out", "-"},
+                                                       {"next-failing", "N"},
+                                                       {"previous-failing", "Shift+N"},
+                                                       {"kernel-1", "1"},
+                                                       {"kernel-9", "9"},
+                                                       {"compare-1", "Shift+1"},
+                                                       {"compare-9", "Shift+9"},
+                                                       {"help", "F1"},
+                                                       {"full-screen", "F11"},
+                                                       {"palette", "Ctrl+Shift+P"},
+                                                       {"view-back", "Alt+Left"}};
   for (const auto& [id, chord] : expected) {
     const Action* a = find_action(id);
     ASSERT_TRUE(a) << id;
@@ -270,7 +286,8 @@ TEST(ShortcutCancel, EscapeStopsWhatRuns) {
   test::AppOnScreen a(test::test_engine_with("CONVSCOPE_LIBDNNL=none"), slow);
   ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().engine().phase == "running slow"; }));
   a.screen.press(*a, ImGuiKey_Escape);
-  ASSERT_TRUE(a.screen.until(*a, [&] { return !a->bench().running(); }, 5));
+  ASSERT_TRUE(a.screen.until(
+      *a, [&] { return !a->bench().running(); }, 5));
   EXPECT_EQ(a->document().kernel, "slow") << "the document stays";
 }
 
@@ -303,8 +320,10 @@ TEST_F(Shortcuts, PlainKeysBelongToATextField) {
   Document before = a_->document();
   View view = a_->views().now();
   Settings settings = a_->settings();
-  for (ImGuiKeyChord c : {ImGuiKeyChord{ImGuiKey_N}, ImGuiKeyChord{ImGuiKey_F}, ImGuiKeyChord{ImGuiKey_C}, ImGuiKeyChord{ImGuiKey_3}, ImGuiKeyChord{ImGuiKey_Space},
-                          ImGuiKeyChord{ImGuiKey_Equal}, ImGuiKeyChord{ImGuiKey_Minus}, ImGuiKeyChord{ImGuiKey_LeftArrow}, ImGuiMod_Shift | ImGuiKey_2})
+  for (ImGuiKeyChord c :
+       {ImGuiKeyChord{ImGuiKey_N}, ImGuiKeyChord{ImGuiKey_F}, ImGuiKeyChord{ImGuiKey_C}, ImGuiKeyChord{ImGuiKey_3},
+        ImGuiKeyChord{ImGuiKey_Space}, ImGuiKeyChord{ImGuiKey_Equal}, ImGuiKeyChord{ImGuiKey_Minus},
+        ImGuiKeyChord{ImGuiKey_LeftArrow}, ImGuiMod_Shift | ImGuiKey_2})
     press(c);
   EXPECT_TRUE(a_.screen.io().WantTextInput);
   EXPECT_EQ(a_->document(), before);

@@ -1,7 +1,6 @@
 // Mouse and keys on the real widgets: sliders, numbers that are typed, maps.
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "tests/app/ui/screen.h"
 
@@ -73,7 +72,10 @@ TEST_F(Parameters, SlidersStayLegal) {
 
 TEST_F(Parameters, WhatIsTypedAndIllegalSaysItsRule) {
   Document before = a_->document();
-  const std::pair<const char*, const char*> typed[] = {{"0", "must be at least 1"}, {"-3", "must be at least 1"}, {"99999999999", "must be at most 2147483647"}, {"9223372036854775807", "must be at most"}};
+  const std::pair<const char*, const char*> typed[] = {{"0", "must be at least 1"},
+                                                       {"-3", "must be at least 1"},
+                                                       {"99999999999", "must be at most 2147483647"},
+                                                       {"9223372036854775807", "must be at most"}};
   for (auto [number, rule] : typed) {
     ImRect at = find(slider("stride"));
     a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, true);
@@ -146,7 +148,8 @@ TEST_F(MapInput, WheelZoomsAtTheMouse) {
   View after = now();
   EXPECT_NEAR((before.column1 - before.column0) / (after.column1 - after.column0), std::pow(1.25, 5), 0.01);
   EXPECT_NEAR((before.row1 - before.row0) / (after.row1 - after.row0), std::pow(1.25, 5), 0.01);
-  EXPECT_NEAR((after.column0 + after.column1) / 2, (before.column0 + before.column1) / 2, 0.02 * e_.columns) << "around the mouse";
+  EXPECT_NEAR((after.column0 + after.column1) / 2, (before.column0 + before.column1) / 2, 0.02 * e_.columns)
+      << "around the mouse";
   expect_inside();
   for (int i = 0; i < 40; i++) a_.screen.wheel(*a_, -1);
   EXPECT_EQ(now().column1 - now().column0, e_.columns);
@@ -180,7 +183,8 @@ TEST_F(MapInput, DragMoves) {
   double per_pixel = (before.column1 - before.column0) / static_cast<double>(map_.GetWidth());
   a_.screen.drag(*a_, at, {at.x - 80, at.y - 40}, 16);
   View after = now();
-  EXPECT_NEAR(after.column0 - before.column0, 80 * per_pixel, 0.1 * 80 * per_pixel) << "what is under the mouse stays under it";
+  EXPECT_NEAR(after.column0 - before.column0, 80 * per_pixel, 0.1 * 80 * per_pixel)
+      << "what is under the mouse stays under it";
   EXPECT_GT(after.row0, before.row0);
   EXPECT_NEAR(after.column1 - after.column0, before.column1 - before.column0, 1e-6);
   EXPECT_FALSE(a_->views().now().selected) << "a drag is no click";
@@ -200,9 +204,7 @@ TEST_F(MapInput, ClickSelects) {
   EXPECT_NEAR(static_cast<double>(selected->row), 0.75 * e_.rows, 0.05 * e_.rows);
   // … and is explained.
   a_->apply(ShowPanel{"Explain"});
-  a_.screen.frames(*a_, 3);
-  ASSERT_TRUE(a_.screen.settle(*a_));
-  ASSERT_TRUE(a_->bench().explanation());
+  ASSERT_TRUE(a_.screen.until(*a_, [&] { return a_->bench().explanation() != nullptr; }));
   EXPECT_EQ(a_->bench().explanation()->j, selected->column);
   EXPECT_EQ(a_->bench().explanation()->co, selected->row);
 }
@@ -249,7 +251,8 @@ TEST_F(MapInput, CopiesWhatIsShown) {
   a_->apply(SetView{focused({}, e_, {5, 60}, 4, 4), true});
   ASSERT_TRUE(a_.screen.settle(*a_));
   a_.screen.press(*a_, ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_C);
-  EXPECT_TRUE(a_.screen.clipboard.starts_with("n,co,j,output,reference,error,error_over_bound\n")) << a_.screen.clipboard.substr(0, 200);
+  EXPECT_TRUE(a_.screen.clipboard.starts_with("n,co,j,output,reference,error,error_over_bound\n"))
+      << a_.screen.clipboard.substr(0, 200);
   EXPECT_NE(a_.screen.clipboard.find("\n0,5,60,"), std::string::npos);
 }
 

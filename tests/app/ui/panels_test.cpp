@@ -1,8 +1,7 @@
 // Every panel alone, in every size, scale and theme, whatever there is to show.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <csignal>
+#include <gtest/gtest.h>
 
 #include "app/ui/actions.h"
 #include "app/ui/widgets.h"
@@ -19,6 +18,7 @@ constexpr Size sizes[] = {{1600, 1000}, {1366, 768}, {300, 400}};
 
 // Draws all panels in all sizes, scales and themes; Screen looks at what is drawn.
 void draw_all(test::AppOnScreen& a) {
+  int before = ImGui::GetFrameCount();
   for (bool light : {false, true}) {
     Settings s = a->settings();
     s.theme = light ? Settings::Theme::light : Settings::Theme::dark;
@@ -31,7 +31,8 @@ void draw_all(test::AppOnScreen& a) {
           a->show_only(p.title);
           for (int i = 0; i < 5; i++) {
             // Somewhere over it, where its tooltips are.
-            a.screen.mouse(size.width * (0.15f + 0.17f * static_cast<float>(i)), size.height * (0.2f + 0.15f * static_cast<float>(i)));
+            a.screen.mouse(size.width * (0.15f + 0.17f * static_cast<float>(i)),
+                           size.height * (0.2f + 0.15f * static_cast<float>(i)));
             a.screen.frame(*a, 0.2);
           }
           ASSERT_GT(ImGui::GetDrawData()->TotalVtxCount, 0) << p.title;
@@ -42,9 +43,11 @@ void draw_all(test::AppOnScreen& a) {
   }
   a.screen.scale = 1;
   a.screen.resize(1600, 1000);
+  EXPECT_EQ(ImGui::GetFrameCount() - before, 2 * 3 * 3 * 5 * static_cast<int>(panels().size()));
 }
 
-// What a panel says from its top, with every run of blanks and line breaks as one blank: where lines break is up to its width.
+// What a panel says from its top, with every run of blanks and line breaks as one blank: where lines break is up to its
+// width.
 std::string text_of(test::AppOnScreen& a, const char* panel) {
   a->show_only(panel);
   a.screen.frames(*a, 3);
@@ -74,7 +77,9 @@ TEST(Panels, TitlesAreUnique) {
 
 TEST(Panels, OneThatIsNotThere) {
   test::AppOnScreen a(test::silent_engine);
-  EXPECT_NE(test::error_of<InputError>([&] { a->show_only("Map"); }).find("panel Map is not a panel: Problem, Kernels, Maps"), std::string::npos);
+  EXPECT_NE(
+      test::error_of<InputError>([&] { a->show_only("Map"); }).find("panel Map is not a panel: Problem, Kernels, Maps"),
+      std::string::npos);
 }
 
 TEST(Panels, WithNoResult) {
@@ -92,7 +97,8 @@ TEST(Panels, WithNoEngine) {
   draw_all(a);
   EXPECT_TRUE(holds(text_of(a, "Verdict"), "its command must start `convscope engine`")) << text_of(a, "Verdict");
   const auto& log = a->bench().log();
-  EXPECT_TRUE(std::any_of(log.begin(), log.end(), [](const LogLine& l) { return holds(l.text, "the engine does not start"); }));
+  EXPECT_TRUE(
+      std::any_of(log.begin(), log.end(), [](const LogLine& l) { return holds(l.text, "the engine does not start"); }));
 }
 
 // The engine is stopped when its first pictures have come and its verdict has not.
@@ -103,10 +109,13 @@ TEST(Panels, WithAPartialResult) {
   bool partial = false;
   for (int i = 0; i < 20 && !partial; i++) {
     a->run();
-    partial = a.screen.until(*a, [&] {
-      auto r = a->bench().report();
-      return r && !r->final && r->document == d;
-    }, 3);
+    partial = a.screen.until(
+        *a,
+        [&] {
+          auto r = a->bench().report();
+          return r && !r->final && r->document == d;
+        },
+        3);
   }
   ASSERT_TRUE(partial);
   pid_t engine = a->bench().engine_pid();
@@ -155,7 +164,8 @@ TEST(Panels, WithACrashedOne) {
   draw_all(a);
   EXPECT_TRUE(holds(text_of(a, "Verdict"), "Crashed")) << text_of(a, "Verdict");
   EXPECT_TRUE(holds(text_of(a, "Maps"), "healthy (kernel)")) << "the last good picture stays";
-  EXPECT_TRUE(holds(text_of(a, "Maps"), "stale: this is the picture of kernel wild_write → healthy")) << text_of(a, "Maps");
+  EXPECT_TRUE(holds(text_of(a, "Maps"), "stale: this is the picture of kernel wild_write → healthy"))
+      << text_of(a, "Maps");
 }
 
 // A result that is all NaN, one that was never written, and one of a single element.
@@ -189,7 +199,8 @@ TEST(Panels, WithOddResults) {
 TEST(Window, DrawsInEverySize) {
   test::AppOnScreen a("", wrong());
   ASSERT_TRUE(a.screen.settle(*a));
-  for (Size size : {Size{1600, 1000}, Size{1366, 768}, Size{1000, 700}, Size{300, 400}, Size{200, 150}, Size{3840, 2160}, Size{1600, 1000}})
+  for (Size size : {Size{1600, 1000}, Size{1366, 768}, Size{1000, 700}, Size{300, 400}, Size{200, 150},
+                    Size{3840, 2160}, Size{1600, 1000}})
     for (float scale : {0.75f, 1.0f, 2.0f}) {
       a.screen.scale = scale;
       a.screen.resize(size.width, size.height);

@@ -1,7 +1,6 @@
 // A thousand random events over the whole window with an engine behind it: whatever is pressed, it stands.
-#include <gtest/gtest.h>
-
 #include <filesystem>
+#include <gtest/gtest.h>
 
 #include "app/ui/actions.h"
 #include "tests/app/model/benches.h"
@@ -21,22 +20,31 @@ class Hand {
     switch (random_() % 12) {
       case 0:
       case 1:
-      case 2: s.mouse(any(display.x), any(display.y)); break;
+      case 2:
+        s.mouse(any(display.x), any(display.y));
+        break;
       case 3:
-      case 4: s.click(*a_, any(display.x), any(display.y), random_() % 5 == 0 ? 1 : 0); break;
+      case 4:
+        s.click(*a_, any(display.x), any(display.y), random_() % 5 == 0 ? 1 : 0);
+        break;
       case 5: {
         ImVec2 from{any(display.x), any(display.y)}, by{any(400) - 200, any(300) - 150};
         s.drag(*a_, from, {from.x + by.x, from.y + by.y}, 4);
         break;
       }
-      case 6: s.io().AddMouseWheelEvent(0, any(6) - 3); break;
+      case 6:
+        s.io().AddMouseWheelEvent(0, any(6) - 3);
+        break;
       case 7: {
         const auto& action = actions()[random_() % actions().size()];
         if (action.chord && std::string(action.id) != "quit") s.press(*a_, action.chord);
         break;
       }
       case 8: {
-        const ImGuiKey keys[] = {ImGuiKey_Tab, ImGuiKey_Enter, ImGuiKey_Escape, ImGuiKey_UpArrow, ImGuiKey_DownArrow, ImGuiKey_LeftArrow, ImGuiKey_RightArrow, ImGuiKey_Backspace, ImGuiKey_Delete, ImGuiKey_Space, ImGuiKey_Home, ImGuiKey_End, ImGuiKey_PageDown};
+        const ImGuiKey keys[] = {ImGuiKey_Tab,       ImGuiKey_Enter,     ImGuiKey_Escape,     ImGuiKey_UpArrow,
+                                 ImGuiKey_DownArrow, ImGuiKey_LeftArrow, ImGuiKey_RightArrow, ImGuiKey_Backspace,
+                                 ImGuiKey_Delete,    ImGuiKey_Space,     ImGuiKey_Home,       ImGuiKey_End,
+                                 ImGuiKey_PageDown};
         s.press(*a_, keys[random_() % std::size(keys)] | (random_() % 4 ? 0 : ImGuiMod_Shift));
         break;
       }
@@ -55,8 +63,10 @@ class Hand {
         s.press(*a_, ImGuiKey_Enter);
         break;
       default:
-        if (random_() % 6 == 0) s.resize(300 + any(1500), 200 + any(1000));
-        else s.frames(*a_, 2);
+        if (random_() % 6 == 0)
+          s.resize(300 + any(1500), 200 + any(1000));
+        else
+          s.frames(*a_, 2);
     }
     s.frame(*a_);
     keep_small();
@@ -66,8 +76,10 @@ class Hand {
   // Large problems are right to choose, and not to compute in a test.
   void keep_small() {
     const ConvProblem& p = a_->document().problem;
-    double work = static_cast<double>(p.y_elements()) * static_cast<double>(p.kernel_size) * static_cast<double>(p.in_per_group());
-    if (work > 2e6 || p.x_elements() > 100000 || p.w_elements() > 100000) a_->execute({ReplaceDocument{test::quick_document(static_cast<int64_t>(20 + random_() % 40), "S4"), ""}});
+    double work = static_cast<double>(p.y_elements()) * static_cast<double>(p.kernel_size) *
+                  static_cast<double>(p.in_per_group());
+    if (work > 2e6 || p.x_elements() > 100000 || p.w_elements() > 100000)
+      a_->execute({ReplaceDocument{test::quick_document(static_cast<int64_t>(20 + random_() % 40), "S4"), ""}});
   }
   test::AppOnScreen& a_;
   test::Random random_;

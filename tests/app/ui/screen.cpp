@@ -1,9 +1,8 @@
 #include "tests/app/ui/screen.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <implot.h>
-
-#include <cmath>
 #include <thread>
 
 #include "tests/app/model/benches.h"
@@ -20,11 +19,17 @@ Screen::Screen(float width, float height) {
   io().ConfigInputTrickleEventQueue = false;  // an event is seen by the next frame
   auto& platform = ImGui::GetPlatformIO();
   platform.Platform_ClipboardUserData = this;
-  platform.Platform_SetClipboardTextFn = [](ImGuiContext*, const char* text) { static_cast<Screen*>(ImGui::GetPlatformIO().Platform_ClipboardUserData)->clipboard = text; };
-  platform.Platform_GetClipboardTextFn = [](ImGuiContext*) { return static_cast<Screen*>(ImGui::GetPlatformIO().Platform_ClipboardUserData)->clipboard.c_str(); };
+  platform.Platform_SetClipboardTextFn = [](ImGuiContext*, const char* text) {
+    static_cast<Screen*>(ImGui::GetPlatformIO().Platform_ClipboardUserData)->clipboard = text;
+  };
+  platform.Platform_GetClipboardTextFn = [](ImGuiContext*) {
+    return static_cast<Screen*>(ImGui::GetPlatformIO().Platform_ClipboardUserData)->clipboard.c_str();
+  };
   auto& g = *ImGui::GetCurrentContext();
   g.ErrorCallbackUserData = this;
-  g.ErrorCallback = [](ImGuiContext*, void* self, const char* message) { static_cast<Screen*>(self)->errors.push_back(message); };
+  g.ErrorCallback = [](ImGuiContext*, void* self, const char* message) {
+    static_cast<Screen*>(self)->errors.push_back(message);
+  };
 }
 
 Screen::~Screen() {
@@ -73,11 +78,13 @@ void Screen::check_drawing() {
   const ImDrawData* data = ImGui::GetDrawData();
   ASSERT_TRUE(data && data->Valid);
   for (const ImDrawList* list : data->CmdLists) {
-    for (const ImDrawVert& v : list->VtxBuffer) ASSERT_TRUE(std::isfinite(v.pos.x) && std::isfinite(v.pos.y)) << list->_OwnerName;
+    for (const ImDrawVert& v : list->VtxBuffer)
+      ASSERT_TRUE(std::isfinite(v.pos.x) && std::isfinite(v.pos.y)) << list->_OwnerName;
     for (const ImDrawCmd& c : list->CmdBuffer) {
       if (c.UserCallback) continue;
       ASSERT_LE(c.IdxOffset + c.ElemCount, static_cast<unsigned>(list->IdxBuffer.Size));
-      for (unsigned i = c.IdxOffset; i < c.IdxOffset + c.ElemCount; i++) ASSERT_LT(c.VtxOffset + list->IdxBuffer[static_cast<int>(i)], static_cast<unsigned>(list->VtxBuffer.Size));
+      for (unsigned i = c.IdxOffset; i < c.IdxOffset + c.ElemCount; i++)
+        ASSERT_LT(c.VtxOffset + list->IdxBuffer[static_cast<int>(i)], static_cast<unsigned>(list->VtxBuffer.Size));
       if (c.ElemCount) {
         ASSERT_TRUE(made_.count(c.GetTexID())) << "a texture that is not there, in " << list->_OwnerName;
       }
@@ -96,7 +103,13 @@ bool Screen::until(ui::App& app, const std::function<bool()>& condition, double 
 
 bool Screen::settle(ui::App& app) {
   int quiet = 0;
-  return until(app, [&] { return quiet = app.settled() && !app.bench().explaining() ? quiet + 1 : 0, quiet > 4; });
+  if (until(app, [&] { return quiet = app.settled() && !app.bench().explaining() ? quiet + 1 : 0, quiet > 4; }))
+    return true;
+  const Workbench& b = app.bench();
+  ADD_FAILURE() << "running " << b.running() << ", waiting for " << b.waiting() << ", phase '" << b.engine().phase
+                << "', starts " << b.engine().starts << ", the log ends '"
+                << (b.log().empty() ? "" : b.log().back().text) << "'";
+  return false;
 }
 
 std::string Screen::text(ui::App& app) {
@@ -170,12 +183,15 @@ ImRect Screen::find(ui::App& app, const std::string& window, ImGuiID item, float
   ImRect found(FLT_MAX, FLT_MAX, -FLT_MAX, -FLT_MAX);
   float x = w->Pos.x + w->Size.x * across;
   for (float y = w->Pos.y + 2; y < w->Pos.y + w->Size.y; y += 4)
-    if (hovers(x, y)) found.Add(ImVec2(x, y));
-    else if (found.Max.x > 0) break;
+    if (hovers(x, y))
+      found.Add(ImVec2(x, y));
+    else if (found.Max.x > 0)
+      break;
   if (found.Max.x < 0) return {};
   float y = found.GetCenter().y;
   for (float step : {-6.0f, 6.0f})
-    for (float at = x + step; at > w->Pos.x && at < w->Pos.x + w->Size.x && hovers(at, y); at += step) found.Add(ImVec2(at, y));
+    for (float at = x + step; at > w->Pos.x && at < w->Pos.x + w->Size.x && hovers(at, y); at += step)
+      found.Add(ImVec2(at, y));
   return found;
 }
 

@@ -1,10 +1,9 @@
-// Dear ImGui with no backend: frames, input events, and what was drawn as text. Texture requests are answered as a backend
-// does, so that nothing waits for a GPU.
+// Dear ImGui with no backend: frames, input events, and what was drawn as text. Texture requests are answered as a
+// backend does, so that nothing waits for a GPU.
 #pragma once
+#include <functional>
 #include <imgui.h>
 #include <imgui_internal.h>
-
-#include <functional>
 #include <set>
 #include <string>
 
@@ -43,8 +42,8 @@ class Screen {
   void press(ui::App& app, ImGuiKeyChord chord);
   void type(ui::App& app, const std::string& text);
 
-  // The rectangle in which the mouse hovers an item, found by trying down a line at this part of the window's width; empty
-  // when it is not met there.
+  // The rectangle in which the mouse hovers an item, found by trying down a line at this part of the window's width;
+  // empty when it is not met there.
   ImRect find(ui::App& app, const std::string& window, ImGuiID item, float across = 0.5f);
   // The id of an item by the ids on the way to it, from its window on.
   static ImGuiID id(const std::string& window, const std::vector<std::string>& path);

@@ -1,7 +1,7 @@
 // Every colour of text can be read on every ground, in both themes.
-#include <gtest/gtest.h>
-
 #include "app/ui/theme.h"
+
+#include <gtest/gtest.h>
 
 namespace convscope::ui {
 namespace {
@@ -10,8 +10,11 @@ struct Named {
   const char* name;
   ImVec4 Theme::*colour;
 };
-constexpr Named inks[] = {{"text", &Theme::text},       {"dim", &Theme::dim},       {"right", &Theme::right},         {"wrong", &Theme::wrong},  {"warning", &Theme::warning},
-                          {"kernel", &Theme::kernel},   {"accent", &Theme::accent}, {"reference", &Theme::reference}, {"floor", &Theme::floor}};
+constexpr Named inks[] = {{"text", &Theme::text},       {"dim", &Theme::dim},
+                          {"right", &Theme::right},     {"wrong", &Theme::wrong},
+                          {"warning", &Theme::warning}, {"kernel", &Theme::kernel},
+                          {"accent", &Theme::accent},   {"reference", &Theme::reference},
+                          {"floor", &Theme::floor}};
 constexpr Named grounds[] = {{"background", &Theme::background}, {"panel", &Theme::panel}, {"raised", &Theme::raised}};
 
 TEST(Theme, ContrastIsThatOfWcag) {
@@ -25,7 +28,9 @@ TEST(Theme, ContrastIsThatOfWcag) {
 TEST(Theme, EveryInkOnEveryGround) {
   for (const Theme& t : {dark_theme(), light_theme()})
     for (const auto& ink : inks)
-      for (const auto& ground : grounds) EXPECT_GE(contrast(t.*ink.colour, t.*ground.colour), 4.5) << ink.name << " on " << ground.name << (t.light ? ", light" : ", dark");
+      for (const auto& ground : grounds)
+        EXPECT_GE(contrast(t.*ink.colour, t.*ground.colour), 4.5)
+            << ink.name << " on " << ground.name << (t.light ? ", light" : ", dark");
 }
 
 // The control: the same inks of one theme do fail on the grounds of the other.
@@ -36,7 +41,9 @@ TEST(Theme, InksOfTheOtherThemeFail) {
 
 TEST(Theme, KernelReferenceAndVerdictsAreToldApart) {
   for (const Theme& t : {dark_theme(), light_theme()}) {
-    auto far = [](const ImVec4& a, const ImVec4& b) { return std::abs(a.x - b.x) + std::abs(a.y - b.y) + std::abs(a.z - b.z) > 0.3f; };
+    auto far = [](const ImVec4& a, const ImVec4& b) {
+      return std::abs(a.x - b.x) + std::abs(a.y - b.y) + std::abs(a.z - b.z) > 0.3f;
+    };
     EXPECT_TRUE(far(t.kernel, t.reference));
     EXPECT_TRUE(far(t.kernel, t.floor));
     EXPECT_TRUE(far(t.reference, t.floor));

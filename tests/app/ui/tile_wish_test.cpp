@@ -1,7 +1,6 @@
 // What a map asks for: whole elements when they are larger than a pixel, and never what is not there.
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "app/ui/panels/map_view.h"
 #include "tests/convolution.h"
@@ -45,7 +44,10 @@ TEST(TileWish, RandomWindows) {
   auto uniform = [&](double low, double high) { return low + (high - low) * static_cast<double>(r() % 1000001) / 1e6; };
   for (int i = 0; i < 50000; i++) {
     Extent e{std::floor(std::pow(10, uniform(0, 5))), std::floor(std::pow(10, uniform(0, 7)))};
-    View v = r() % 8 ? fitted(window(uniform(-10, e.rows), uniform(-10, e.rows + 10), uniform(-10, e.columns), uniform(-10, e.columns + 10)), e) : fitted({}, e);
+    View v = r() % 8 ? fitted(window(uniform(-10, e.rows), uniform(-10, e.rows + 10), uniform(-10, e.columns),
+                                     uniform(-10, e.columns + 10)),
+                              e)
+                     : fitted({}, e);
     auto px = static_cast<int>(test::between(r, -5, 5000)), py = static_cast<int>(test::between(r, -5, 5000));
     TileWish w = tile_wish("k", Quantity::error, v, e, px, py, {});
     ASSERT_GE(w.row0, 0);

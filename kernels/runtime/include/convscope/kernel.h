@@ -1,12 +1,13 @@
-// First include of every kernel file. One source, three lives: nvcc and NVRTC see CUDA and next to nothing from here; the
-// host compiler sees the same names implemented by the emulator (simt.h) and the registration of the kernel (plan.h).
+// First include of every kernel file. One source, three lives: nvcc and NVRTC see CUDA and next to nothing from here;
+// the host compiler sees the same names implemented by the emulator (simt.h) and the registration of the kernel
+// (plan.h).
 #pragma once
 #include "convscope/conv_args.h"
 
 #if defined(__CUDACC__)
 
 // Dynamic shared memory, 16-byte aligned: T* name, as many elements as the launch gave bytes for.
-#define CONVSCOPE_DYNAMIC_SHARED(T, name)                            \
+#define CONVSCOPE_DYNAMIC_SHARED(T, name)                             \
   extern __shared__ __align__(16) unsigned char convscope_dynamic_[]; \
   T* name = reinterpret_cast<T*>(convscope_dynamic_)
 

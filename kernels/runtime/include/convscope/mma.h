@@ -1,7 +1,7 @@
 // Tensor-core products of a warp, for the GPU and the emulator alike. The only place with inline PTX for them.
 //
-// mma.sync m16n8k8, TF32 (PTX ISA, "Matrix Fragments for mma.m16n8k8"): D = A · B + D with A [16, 8] row-major, B [8, 8],
-// D [16, 8] in f32. With g = lane / 4 and t = lane % 4 a lane holds
+// mma.sync m16n8k8, TF32 (PTX ISA, "Matrix Fragments for mma.m16n8k8"): D = A · B + D with A [16, 8] row-major, B [8,
+// 8], D [16, 8] in f32. With g = lane / 4 and t = lane % 4 a lane holds
 //   a[0..3]: A[g][t], A[g + 8][t], A[g][t + 4], A[g + 8][t + 4]      b[0..1]: B[t][g], B[t + 4][g]
 //   d[0..3]: D[g][2t], D[g][2t + 1], D[g + 8][2t], D[g + 8][2t + 1]
 // All 32 lanes must call it. Inputs are f32 bit patterns of which the hardware ignores the low 13 bits: round them with
@@ -47,12 +47,14 @@ CONVSCOPE_MMA void mma_m16n8k8_tf32(float (&d)[n][4], const uint32_t (&a)[4], co
 #pragma unroll
   for (int i = 0; i < n; i++)
     asm volatile(
-        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
         : "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[i][0]), "r"(b[i][1]));
 #else
   convscope::simt::MmaSlot slots[n];
-  for (int i = 0; i < n; i++) slots[i] = {{a[0], a[1], a[2], a[3]}, {b[i][0], b[i][1]}, {d[i][0], d[i][1], d[i][2], d[i][3]}};
+  for (int i = 0; i < n; i++)
+    slots[i] = {{a[0], a[1], a[2], a[3]}, {b[i][0], b[i][1]}, {d[i][0], d[i][1], d[i][2], d[i][3]}};
   convscope::simt::collective(
       ~0u, slots,
       [](void* const* lanes, uint32_t) CONVSCOPE_UNTRACED {

@@ -17,7 +17,8 @@ namespace convscope {
 
 namespace simt {
 
-// A __global__ function as the emulator runs it: loop(args) runs threads of the current block until none is left to start.
+// A __global__ function as the emulator runs it: loop(args) runs threads of the current block until none is left to
+// start.
 struct Entry {
   const char* name;
   void (*loop)(void* const* args);
@@ -179,7 +180,8 @@ class KernelDefinition {
   }
   void test_only() { kind_ = KernelKind::test; }
   void internal() { kind_ = KernelKind::internal; }  // the program's own, in no list
-  // Hardware features beyond the emulator's (sm_90a, wgmma, tma): then it is shown as unavailable there, with the reason.
+  // Hardware features beyond the emulator's (sm_90a, wgmma, tma): then it is shown as unavailable there, with the
+  // reason.
   template <class... S>
   void requires_(S... features) {
     (hardware_.emplace_back(features), ...);
@@ -214,19 +216,17 @@ inline constexpr bool compiled_traced = true;
 inline constexpr bool compiled_traced = false;
 #endif
 
-#define CONVSCOPE_KERNEL(kernel_name)                                                             \
-  namespace {                                                                                     \
-  struct Define_##kernel_name final : ::convscope::KernelDefinition {                             \
-    Define_##kernel_name() : KernelDefinition(#kernel_name, __FILE__) {                           \
-      define();                                                                                   \
-      ::convscope::register_kernel(this, ::convscope::compiled_traced);                           \
-    }                                                                                             \
-    ~Define_##kernel_name() override {                                                            \
-      ::convscope::unregister_kernel(this, ::convscope::compiled_traced);                         \
-    }                                                                                             \
-    void define();                                                                                \
-  } define_##kernel_name;                                                                         \
-  }                                                                                               \
+#define CONVSCOPE_KERNEL(kernel_name)                                                                        \
+  namespace {                                                                                                \
+  struct Define_##kernel_name final : ::convscope::KernelDefinition {                                        \
+    Define_##kernel_name() : KernelDefinition(#kernel_name, __FILE__) {                                      \
+      define();                                                                                              \
+      ::convscope::register_kernel(this, ::convscope::compiled_traced);                                      \
+    }                                                                                                        \
+    ~Define_##kernel_name() override { ::convscope::unregister_kernel(this, ::convscope::compiled_traced); } \
+    void define();                                                                                           \
+  } define_##kernel_name;                                                                                    \
+  }                                                                                                          \
   void Define_##kernel_name::define()
 
 }  // namespace convscope

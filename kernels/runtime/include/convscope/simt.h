@@ -42,31 +42,30 @@ extern constinit thread_local CONVSCOPE_SIMT_API dim3 blockDim, gridDim;
 constexpr int warpSize = 32;
 
 // A copy of a vector type is one access of its full width in the trace, as on the GPU; a plain struct would be several.
-#define CONVSCOPE_VECTOR(name, T, n, alignment, members, parameters, initialisers, names)   \
-  struct alignas(alignment) name {                                                            \
-    typedef T Whole __attribute__((vector_size(n * sizeof(T)), may_alias));                   \
-    union {                                                                                   \
-      struct {                                                                                \
-        T members;                                                                            \
-      };                                                                                      \
-      Whole whole;                                                                            \
-    };                                                                                        \
-    name() = default;                                                                         \
-    constexpr name parameters : initialisers {}                                               \
-    name(const name& o) : whole(o.whole) {}                                                   \
-    name& operator=(const name& o) {                                                          \
-      whole = o.whole;                                                                        \
-      return *this;                                                                           \
-    }                                                                                         \
-  };                                                                                          \
+#define CONVSCOPE_VECTOR(name, T, n, alignment, members, parameters, initialisers, names) \
+  struct alignas(alignment) name {                                                        \
+    typedef T Whole __attribute__((vector_size(n * sizeof(T)), may_alias));               \
+    union {                                                                               \
+      struct {                                                                            \
+        T members;                                                                        \
+      };                                                                                  \
+      Whole whole;                                                                        \
+    };                                                                                    \
+    name() = default;                                                                     \
+    constexpr name parameters : initialisers {}                                           \
+    name(const name& o) : whole(o.whole) {}                                               \
+    name& operator=(const name& o) {                                                      \
+      whole = o.whole;                                                                    \
+      return *this;                                                                       \
+    }                                                                                     \
+  };                                                                                      \
   inline name make_##name parameters { return name names; }
 #define CONVSCOPE_COMMA ,
-#define CONVSCOPE_VECTOR2(name, T)                                                                        \
-  CONVSCOPE_VECTOR(name, T, 2, 2 * sizeof(T), x CONVSCOPE_COMMA y, (T a, T b), x(a) CONVSCOPE_COMMA y(b), \
-                   (a, b))
-#define CONVSCOPE_VECTOR4(name, T)                                                                               \
-  CONVSCOPE_VECTOR(name, T, 4, (4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16),                                        \
-                   x CONVSCOPE_COMMA y CONVSCOPE_COMMA z CONVSCOPE_COMMA w, (T a, T b, T c, T d),                \
+#define CONVSCOPE_VECTOR2(name, T) \
+  CONVSCOPE_VECTOR(name, T, 2, 2 * sizeof(T), x CONVSCOPE_COMMA y, (T a, T b), x(a) CONVSCOPE_COMMA y(b), (a, b))
+#define CONVSCOPE_VECTOR4(name, T)                                                                \
+  CONVSCOPE_VECTOR(name, T, 4, (4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16),                         \
+                   x CONVSCOPE_COMMA y CONVSCOPE_COMMA z CONVSCOPE_COMMA w, (T a, T b, T c, T d), \
                    x(a) CONVSCOPE_COMMA y(b) CONVSCOPE_COMMA z(c) CONVSCOPE_COMMA w(d), (a, b, c, d))
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
@@ -88,8 +87,8 @@ namespace convscope::simt {
 using Site = std::source_location;  // where in the kernel a call stands, for messages
 
 CONVSCOPE_SIMT_API unsigned char* dynamic_shared();
-CONVSCOPE_SIMT_API unsigned lane();                               // 0..31
-CONVSCOPE_SIMT_API int barrier(const Site& at, int predicate);    // returns how many threads gave a non-zero predicate
+CONVSCOPE_SIMT_API unsigned lane();                             // 0..31
+CONVSCOPE_SIMT_API int barrier(const Site& at, int predicate);  // returns how many threads gave a non-zero predicate
 CONVSCOPE_SIMT_API uint32_t active_mask(const Site& at);
 [[noreturn]] CONVSCOPE_SIMT_API void trap(const Site& at, const char* why);
 
@@ -113,10 +112,18 @@ CONVSCOPE_UNTRACED T shuffle(uint32_t mask, T value, int operand, int width, Shu
   int self = static_cast<int>(lane()), base = self & ~(width - 1), from = self;
   operand &= 31;  // five bits of it, as shfl.sync of the PTX ISA takes them
   switch (mode) {
-    case Shuffle::indexed: from = base + (operand & (width - 1)); break;
-    case Shuffle::up: from = self - operand; break;
-    case Shuffle::down: from = self + operand; break;
-    case Shuffle::butterfly: from = self ^ operand; break;
+    case Shuffle::indexed:
+      from = base + (operand & (width - 1));
+      break;
+    case Shuffle::up:
+      from = self - operand;
+      break;
+    case Shuffle::down:
+      from = self + operand;
+      break;
+    case Shuffle::butterfly:
+      from = self ^ operand;
+      break;
   }
   // Out of the segment: a lane keeps its own value (for butterfly only towards later segments).
   if (mode == Shuffle::up && from < base) from = self;
@@ -143,7 +150,7 @@ CONVSCOPE_SIMT_API uint32_t ballot(uint32_t mask, int predicate, const char* wha
 // The atomics are inlined, so that the trace names the kernel's line; the hooks record the exchange as atomic.
 template <class T>
 concept AtomicWord = std::is_same_v<T, int> || std::is_same_v<T, unsigned> || std::is_same_v<T, unsigned long long> ||
-                     std::is_same_v<T, long long> || std::is_same_v<T, float> || std::is_same_v<T, double>;
+    std::is_same_v<T, long long> || std::is_same_v<T, float> || std::is_same_v<T, double>;
 
 // Applies f to the old value atomically and returns the old value.
 template <AtomicWord T, class F>
@@ -151,8 +158,8 @@ __forceinline__ T atomic_update(T* p, F f) {
   using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
   auto* word = reinterpret_cast<Bits*>(p);
   Bits old = __atomic_load_n(word, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(word, &old, std::bit_cast<Bits>(f(std::bit_cast<T>(old))), true,
-                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  while (!__atomic_compare_exchange_n(word, &old, std::bit_cast<Bits>(f(std::bit_cast<T>(old))), true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED)) {
   }
   return std::bit_cast<T>(old);
 }
@@ -167,24 +174,23 @@ CONVSCOPE_SIMT_API void* traced_copy(void* to, const void* from, size_t bytes);
 CONVSCOPE_UNTRACED inline void __syncthreads(const convscope::simt::Site& at = convscope::simt::Site::current()) {
   convscope::simt::barrier(at, 0);
 }
-CONVSCOPE_UNTRACED inline int __syncthreads_count(
-    int p, const convscope::simt::Site& at = convscope::simt::Site::current()) {
+CONVSCOPE_UNTRACED inline int __syncthreads_count(int p,
+                                                  const convscope::simt::Site& at = convscope::simt::Site::current()) {
   return convscope::simt::barrier(at, p);
 }
-CONVSCOPE_UNTRACED inline int __syncthreads_or(
-    int p, const convscope::simt::Site& at = convscope::simt::Site::current()) {
+CONVSCOPE_UNTRACED inline int __syncthreads_or(int p,
+                                               const convscope::simt::Site& at = convscope::simt::Site::current()) {
   return convscope::simt::barrier(at, p) != 0;
 }
-CONVSCOPE_UNTRACED inline int __syncthreads_and(
-    int p, const convscope::simt::Site& at = convscope::simt::Site::current()) {
+CONVSCOPE_UNTRACED inline int __syncthreads_and(int p,
+                                                const convscope::simt::Site& at = convscope::simt::Site::current()) {
   return convscope::simt::barrier(at, !p) == 0;
 }
-CONVSCOPE_UNTRACED inline void __syncwarp(
-    unsigned mask = ~0u, const convscope::simt::Site& at = convscope::simt::Site::current()) {
+CONVSCOPE_UNTRACED inline void __syncwarp(unsigned mask = ~0u,
+                                          const convscope::simt::Site& at = convscope::simt::Site::current()) {
   convscope::simt::collective(mask, nullptr, nullptr, "__syncwarp", at);
 }
-CONVSCOPE_UNTRACED inline unsigned __activemask(
-    const convscope::simt::Site& at = convscope::simt::Site::current()) {
+CONVSCOPE_UNTRACED inline unsigned __activemask(const convscope::simt::Site& at = convscope::simt::Site::current()) {
   return convscope::simt::active_mask(at);
 }
 inline void __threadfence() {}
@@ -197,12 +203,12 @@ inline void __nanosleep(unsigned) {}
 
 // ---- warp shuffles and votes ----------------------------------------------------------------------------------------
 
-#define CONVSCOPE_SHUFFLE(name, operand_type, mode)                                                          \
-  template <class T>                                                                                         \
-  CONVSCOPE_UNTRACED T name(unsigned mask, T value, operand_type operand, int width = 32,                    \
-                            const convscope::simt::Site& at = convscope::simt::Site::current()) {            \
-    return convscope::simt::shuffle(mask, value, static_cast<int>(operand), width,                           \
-                                    convscope::simt::Shuffle::mode, #name, at);                              \
+#define CONVSCOPE_SHUFFLE(name, operand_type, mode)                                                                \
+  template <class T>                                                                                               \
+  CONVSCOPE_UNTRACED T name(unsigned mask, T value, operand_type operand, int width = 32,                          \
+                            const convscope::simt::Site& at = convscope::simt::Site::current()) {                  \
+    return convscope::simt::shuffle(mask, value, static_cast<int>(operand), width, convscope::simt::Shuffle::mode, \
+                                    #name, at);                                                                    \
   }
 CONVSCOPE_SHUFFLE(__shfl_sync, int, indexed)
 CONVSCOPE_SHUFFLE(__shfl_up_sync, unsigned, up)
@@ -210,8 +216,8 @@ CONVSCOPE_SHUFFLE(__shfl_down_sync, unsigned, down)
 CONVSCOPE_SHUFFLE(__shfl_xor_sync, int, butterfly)
 #undef CONVSCOPE_SHUFFLE
 
-CONVSCOPE_UNTRACED inline unsigned __ballot_sync(
-    unsigned mask, int p, const convscope::simt::Site& at = convscope::simt::Site::current()) {
+CONVSCOPE_UNTRACED inline unsigned __ballot_sync(unsigned mask, int p,
+                                                 const convscope::simt::Site& at = convscope::simt::Site::current()) {
   return convscope::simt::ballot(mask, p, "__ballot_sync", at);
 }
 CONVSCOPE_UNTRACED inline int __any_sync(unsigned mask, int p,
@@ -306,15 +312,19 @@ template <class A, class B>
 constexpr std::common_type_t<A, B> min(A a, B b) {
   using C = std::common_type_t<A, B>;
   const C p = static_cast<C>(a), q = static_cast<C>(b);
-  if constexpr (std::is_floating_point_v<C>) return p != p || q < p ? q : p;
-  else return q < p ? q : p;
+  if constexpr (std::is_floating_point_v<C>)
+    return p != p || q < p ? q : p;
+  else
+    return q < p ? q : p;
 }
 template <class A, class B>
 constexpr std::common_type_t<A, B> max(A a, B b) {
   using C = std::common_type_t<A, B>;
   const C p = static_cast<C>(a), q = static_cast<C>(b);
-  if constexpr (std::is_floating_point_v<C>) return p != p || p < q ? q : p;
-  else return p < q ? q : p;
+  if constexpr (std::is_floating_point_v<C>)
+    return p != p || p < q ? q : p;
+  else
+    return p < q ? q : p;
 }
 
 #ifdef CONVSCOPE_TRACED

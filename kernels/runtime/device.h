@@ -18,6 +18,7 @@ struct DeviceInfo {
   std::string name;           // "NVIDIA H200", "CPU emulator, 2 workers"
   std::string architecture;   // "sm_90", "x86-64"
   std::string driver;         // version, or ""
+  std::string pci_bus;        // "0000:17:00.0": the GPU's name for the system's management; "" on the emulator
   uint64_t memory_bytes = 0;  // all there is
   uint64_t l2_bytes = 0;
   int multiprocessors = 0;  // emulator: workers
@@ -48,6 +49,15 @@ struct RunOptions {
   Activity* activity = nullptr;
 };
 
+// What the compiler gave one launch of a plan, as the driver knows it.
+struct LaunchFacts {
+  std::string entry;
+  Shape grid, block;
+  int registers = 0;  // of a thread
+  int64_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
+  int64_t local_bytes = 0;  // of a thread: its stack, and registers that were spilled
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -70,6 +80,17 @@ class Device {
   // Errors: KernelFault; DeviceError (poisoned when the device cannot be used again); Cancelled.
   virtual void run(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings,
                    const RunOptions& options) = 0;
+
+  // The same with all launches issued at once and one wait at the end: what a profiler puts between two marks.
+  virtual void run_together(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings) {
+    run(kernel, plan, bindings, {});
+  }
+
+  // For each launch of the plan; empty on the emulator, whose kernels the host compiler made.
+  virtual std::vector<LaunchFacts> launch_facts(const KernelDefinition&, const Plan&) { return {}; }
+
+  // The CUcontext that profilers ask for, made current on this thread; null on the emulator.
+  virtual void* native_context() { return nullptr; }
 
   // Times whole plans. cold: the L2 cache is flushed before each sample. On the emulator only hot, in host time.
   virtual Timing time(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings, bool cold,

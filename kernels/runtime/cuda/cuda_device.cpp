@@ -43,6 +43,8 @@ DeviceInfo describe_device(CUdevice d, int index) {
   char name[256] = {};
   check(driver().cuDeviceGetName(name, sizeof name, d), "asking the GPU for its name");
   info.name = name;
+  char bus[32] = {};
+  if (driver().cuDeviceGetPCIBusId(bus, sizeof bus, d) == CUDA_SUCCESS) info.pci_bus = bus;
   info.architecture = fmt::format("sm_{}{}", attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
                                   attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
   int version = 0;
@@ -235,6 +237,35 @@ void CudaDevice::run(const KernelDefinition& kernel, const Plan& plan, const Bin
       options.activity->check();
     }
   }
+}
+
+void CudaDevice::run_together(const KernelDefinition& kernel, const Plan& plan, const Bindings& at) {
+  if (auto why = unavailable(kernel); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
+  make_current();
+  issue(kernel, plan, at);
+  check(driver().cuStreamSynchronize(stream_), "kernel " + kernel.name());
+}
+
+std::vector<LaunchFacts> CudaDevice::launch_facts(const KernelDefinition& kernel, const Plan& plan) {
+  make_current();
+  std::vector<LaunchFacts> list;
+  for (const auto& l : plan.launches()) {
+    CUfunction f = modules_->function(kernel.file(), l.entry.name);
+    auto ask = [&](CUfunction_attribute a) {
+      int v = 0;
+      check(driver().cuFuncGetAttribute(&v, a, f), "asking what the compiler gave " + std::string(l.entry.name));
+      return v;
+    };
+    list.push_back({l.entry.name, l.grid, l.block, ask(CU_FUNC_ATTRIBUTE_NUM_REGS),
+                    ask(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), static_cast<int64_t>(l.dynamic_shared_bytes),
+                    ask(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)});
+  }
+  return list;
+}
+
+void* CudaDevice::native_context() {
+  make_current();
+  return context_;
 }
 
 Timing CudaDevice::time(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, bool cold,

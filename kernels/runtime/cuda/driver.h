@@ -9,7 +9,7 @@ namespace convscope::cuda {
 #define CONVSCOPE_DRIVER_FUNCTIONS(F)                                                                               \
   F(cuInit)                                                                                                         \
   F(cuDriverGetVersion) F(cuGetErrorName) F(cuGetErrorString) F(cuDeviceGet) F(cuDeviceGetCount) F(cuDeviceGetName) \
-      F(cuDeviceGetAttribute) F(cuDeviceTotalMem) F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease)          \
+      F(cuDeviceGetAttribute) F(cuDeviceGetPCIBusId) F(cuDeviceTotalMem) F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease)          \
           F(cuCtxSetCurrent) F(cuCtxSynchronize) F(cuMemGetInfo) F(cuMemAlloc) F(cuMemFree) F(cuMemAllocHost)       \
               F(cuMemFreeHost) F(cuMemcpyHtoDAsync) F(cuMemcpyDtoHAsync) F(cuMemsetD32Async) F(cuStreamCreate)      \
                   F(cuStreamDestroy) F(cuStreamSynchronize) F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord)     \

@@ -1,0 +1,278 @@
+#include "profiling/bottleneck/bottleneck.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace convscope {
+namespace {
+
+using Facts = BottleneckFacts;
+using Found = std::optional<Bottleneck>;
+
+std::optional<double> get(const Facts& f, std::string_view name) {
+  auto it = f.counters.find(name);
+  if (it == f.counters.end() || !std::isfinite(it->second)) return std::nullopt;
+  return it->second;
+}
+double or_zero(const Facts& f, std::string_view name) { return get(f, name).value_or(0); }
+
+std::string in_ms(double ms) { return ms < 1 ? fmt::format("{:.3g} µs", ms * 1e3) : fmt::format("{:.3g} ms", ms); }
+
+std::optional<double> dram_bytes(const Facts& f) {
+  auto read = get(f, "dram_read_bytes"), write = get(f, "dram_write_bytes");
+  if (!read || !write) return std::nullopt;
+  return *read + *write;
+}
+
+// The stall that warps spend most of their waiting in, and its share of it.
+struct TopStall {
+  const Stall* stall = nullptr;
+  double share = 0;
+};
+TopStall top_stall(const Facts& f) {
+  TopStall top;
+  double all = 0, most = 0;
+  for (const auto& s : stalls()) {
+    if (!s.waiting) continue;
+    double v = or_zero(f, s.name);
+    all += v;
+    if (v > most) most = v, top.stall = &s;
+  }
+  top.share = all > 0 ? most / all : 0;
+  return top;
+}
+bool waits_for(const Facts& f, std::string_view name, double share) {
+  auto top = top_stall(f);
+  return top.stall && top.stall->name == name && top.share >= share;
+}
+
+// ---- the rules, in the order in which they are asked
+// -------------------------------------------------------------------
+
+Found launch_bound(const Facts& f) {
+  if (!f.ms || f.emulated || *f.ms >= 0.008) return {};
+  if (!f.floor_ms || *f.floor_ms > 0.25 * *f.ms) return {};
+  return Bottleneck{"launch-bound",
+                    fmt::format("it is over before the GPU is full: {} a call, of which the work itself needs {}",
+                                in_ms(*f.ms), in_ms(*f.floor_ms)),
+                    "a larger batch, or several layers in one launch", ""};
+}
+
+Found few_blocks(const Facts& f) {
+  if (!f.blocks || !f.multiprocessors || *f.blocks >= *f.multiprocessors) return {};
+  return Bottleneck{"few-blocks",
+                    fmt::format("{} block{} for {} multiprocessors: {:.0f} % of the GPU has nothing to do", *f.blocks,
+                                *f.blocks == 1 ? "" : "s", *f.multiprocessors,
+                                100.0 * (1 - static_cast<double>(*f.blocks) / *f.multiprocessors)),
+                    "smaller tiles, or the sum over channels split between blocks", ""};
+}
+
+Found spills(const Facts& f) {
+  if (f.local_bytes.value_or(0) < 64) return {};
+  return Bottleneck{"spills",
+                    fmt::format("{} bytes a thread do not fit into its {} registers and live in memory", *f.local_bytes,
+                                f.registers.value_or(0)),
+                    "a smaller tile for each thread, or fewer threads a block (launch bounds)", ""};
+}
+
+Found refetching(const Facts& f) {
+  auto bytes = dram_bytes(f);
+  if (or_zero(f, "dram_busy") < 60 || !bytes || f.least_bytes <= 0 || *bytes < 2 * f.least_bytes) return {};
+  return Bottleneck{"refetching",
+                    fmt::format("the memory is {:.0f} % busy, and carries {:.1f} times the bytes that must move",
+                                or_zero(f, "dram_busy"), *bytes / f.least_bytes),
+                    "keep a tile of the input and the weights in shared memory and use it for all outputs it reaches",
+                    "tiled"};
+}
+
+Found memory_bound(const Facts& f) {
+  if (or_zero(f, "dram_busy") < 60) return {};
+  auto bytes = dram_bytes(f);
+  return Bottleneck{
+      "memory-bound",
+      fmt::format(
+          "the memory is {:.0f} % busy{}: it is at its limit", or_zero(f, "dram_busy"),
+          bytes && f.least_bytes > 0 ? fmt::format(" with {:.2f} times the least bytes", *bytes / f.least_bytes) : ""),
+      "nothing in the kernel: fewer bytes only come from joining it with its neighbours, or a smaller type", ""};
+}
+
+Found tensor_bound(const Facts& f) {
+  if (or_zero(f, "tensor_pipe_busy") < 50) return {};
+  return Bottleneck{
+      "tensor-bound",
+      fmt::format("the tensor cores are {:.0f} % busy: it is near their limit", or_zero(f, "tensor_pipe_busy")),
+      "nothing but less work: a type the tensor cores take faster", ""};
+}
+
+double arithmetic_done(const Facts& f) {
+  return 2 * or_zero(f, "ffma_threads") + or_zero(f, "fadd_threads") + or_zero(f, "fmul_threads");
+}
+
+Found wasted_arithmetic(const Facts& f) {
+  double done = arithmetic_done(f);
+  if (or_zero(f, "fma_pipe_busy") < 50 || done <= 0 || f.flops <= 0 || f.flops > 0.6 * done) return {};
+  return Bottleneck{"wasted-arithmetic",
+                    fmt::format("the multiply-add units are {:.0f} % busy, and {:.0f} % of what they do is not needed",
+                                or_zero(f, "fma_pipe_busy"), 100 * (1 - f.flops / done)),
+                    "go through the taps that land only, one class of output positions at a time", "polyphase"};
+}
+
+Found compute_bound(const Facts& f) {
+  if (or_zero(f, "fma_pipe_busy") < 60) return {};
+  return Bottleneck{
+      "compute-bound",
+      fmt::format("the multiply-add units are {:.0f} % busy: it is near their limit", or_zero(f, "fma_pipe_busy")),
+      "tensor cores, where the accuracy that was asked for allows TF32 or three TF32 products", ""};
+}
+
+Found bank_conflicts(const Facts& f) {
+  double all = or_zero(f, "shared_wavefronts"), again = or_zero(f, "shared_conflicts");
+  bool shared_matters = waits_for(f, "stall_short_scoreboard", 0.25) || waits_for(f, "stall_mio_throttle", 0.25) ||
+                        f.counters.find("stall_mio_throttle") == f.counters.end();
+  if (all <= 0 || again / all < 0.3 || !shared_matters) return {};
+  return Bottleneck{"bank-conflicts",
+                    fmt::format("{:.0f} % of the shared memory cycles are repeats: threads of a warp meet in its banks",
+                                100 * again / all),
+                    "pad the rows of the tile by one element, or let neighbouring threads read neighbouring words", ""};
+}
+
+Found uncoalesced(const Facts& f) {
+  double sectors = or_zero(f, "load_sectors"), requests = or_zero(f, "load_requests");
+  if (requests <= 0 || sectors / requests < 10) return {};
+  // 16-byte loads side by side take 16 sectors, and are no fault.
+  bool waits = waits_for(f, "stall_long_scoreboard", 0.25) || waits_for(f, "stall_lg_throttle", 0.25) ||
+               or_zero(f, "l1_busy") > 50 || or_zero(f, "l2_busy") > 50;
+  if (!waits) return {};
+  return Bottleneck{
+      "uncoalesced",
+      fmt::format("a load of a warp touches {:.1f} sectors where 4 would do: neighbouring threads read far "
+                  "from each other",
+                  sectors / requests),
+      "let neighbouring threads take neighbouring positions, or bring the data in rows into shared memory", "tiled"};
+}
+
+Found cache_bound(const Facts& f) {
+  double l1 = or_zero(f, "l1_busy"), l2 = or_zero(f, "l2_busy");
+  bool queue = waits_for(f, "stall_lg_throttle", 0.3) || waits_for(f, "stall_mio_throttle", 0.3);
+  if (std::max(l1, l2) < 70 && !(queue && std::max(l1, l2) > 40)) return {};
+  return Bottleneck{
+      "cache-bound",
+      fmt::format("the {} cache is {:.0f} % busy, while the multiply-add units are {}: each value that is "
+                  "loaded is used too few times",
+                  l2 > l1 ? "L2" : "L1", std::max(l1, l2),
+                  get(f, "fma_pipe_busy") ? fmt::format("{:.0f} % busy", or_zero(f, "fma_pipe_busy")) : "waiting"),
+      "a tile of outputs in each thread's registers, so that one load serves many multiply-adds", "tiled"};
+}
+
+Found index_arithmetic(const Facts& f) {
+  auto fma = get(f, "fma_pipe_busy");
+  if (or_zero(f, "issue_busy") < 60 || !fma || *fma > 35 || or_zero(f, "tensor_pipe_busy") > 20) return {};
+  return Bottleneck{
+      "index-arithmetic",
+      fmt::format("{:.0f} % of the issue slots are used, but the multiply-add units are {:.0f} % busy: most "
+                  "instructions work out indices",
+                  or_zero(f, "issue_busy"), *fma),
+      "take divisions and tests out of the inner loop: one class of output positions at a time", "polyphase"};
+}
+
+Found barriers(const Facts& f) {
+  if (!waits_for(f, "stall_barrier", 0.3) || or_zero(f, "issue_busy") > 60) return {};
+  return Bottleneck{"barriers",
+                    fmt::format("warps spend {:.0f} % of their waiting at barriers", 100 * top_stall(f).share),
+                    "two buffers in turn, so that loading the next tile does not stop the work on this one", ""};
+}
+
+Found unbalanced(const Facts& f) {
+  double active = or_zero(f, "sm_cycles_active"), all = or_zero(f, "sm_cycles_elapsed");
+  if (active <= 0 || all <= 0 || active / all > 0.75) return {};
+  return Bottleneck{
+      "unbalanced",
+      fmt::format(
+          "the average multiprocessor has work {:.0f} % of the time{}", 100 * active / all,
+          f.blocks && f.multiprocessors ? fmt::format(": {} blocks on {} of them", *f.blocks, *f.multiprocessors) : ""),
+      "smaller or more even blocks, so that none is left alone at the end", ""};
+}
+
+Found latency(const Facts& f) {
+  auto issue = get(f, "issue_busy");
+  if (!issue || *issue > 50) return {};
+  auto top = top_stall(f);
+  double occupancy = or_zero(f, "occupancy");
+  std::string waiting =
+      top.stall ? fmt::format(", {:.0f} % of the waiting is {}", 100 * top.share, top.stall->words) : "";
+  bool few_warps = get(f, "occupancy") && occupancy < 25;
+  return Bottleneck{
+      "latency-bound",
+      fmt::format(
+          "nothing is busy: {:.0f} % of the issue slots are used with {:.0f} % of the warps there is room for{}",
+          *issue, occupancy, waiting),
+      few_warps && !f.occupancy_limit.empty()
+          ? "more warps at once (" + f.occupancy_limit + ")"
+          : "more independent work in each thread: several outputs, and loads issued before their values are needed",
+      few_warps ? "" : "tiled"};
+}
+
+// Without counters: how far from the floor, and what would tell more.
+Found far_from_floor(const Facts& f) {
+  if (!f.ms || !f.floor_ms || *f.floor_ms <= 0 || f.emulated) return {};
+  double times = *f.ms / *f.floor_ms;
+  if (times < 1.5)
+    return Bottleneck{"near-floor",
+                      fmt::format("{} is {:.2f} times the floor of {} by {}: little is left", in_ms(*f.ms), times,
+                                  in_ms(*f.floor_ms), f.floor_by_bytes ? "bytes" : "arithmetic"),
+                      "", ""};
+  std::string why = f.counters_missing.empty() ? f.counters.empty() ? "counters would tell: --set full"
+                                                                    : "more counters would tell: --set full"
+                                               : "why, counters would tell (" + f.counters_missing + ")";
+  return Bottleneck{"far-from-floor",
+                    fmt::format("{} is {:.1f} times the floor of {} by {}", in_ms(*f.ms), times, in_ms(*f.floor_ms),
+                                f.floor_by_bytes ? "bytes" : "arithmetic"),
+                    why, ""};
+}
+
+struct Rule {
+  const char* name;
+  Found (*look)(const Facts&);
+};
+constexpr Rule rules[] = {
+    {"launch-bound", launch_bound},
+    {"few-blocks", few_blocks},
+    {"spills", spills},
+    {"refetching", refetching},
+    {"memory-bound", memory_bound},
+    {"tensor-bound", tensor_bound},
+    {"wasted-arithmetic", wasted_arithmetic},
+    {"compute-bound", compute_bound},
+    {"bank-conflicts", bank_conflicts},
+    {"uncoalesced", uncoalesced},
+    {"cache-bound", cache_bound},
+    {"index-arithmetic", index_arithmetic},
+    {"barriers", barriers},
+    {"unbalanced", unbalanced},
+    {"latency-bound", latency},
+    {"far-from-floor", far_from_floor},
+};
+
+}  // namespace
+
+std::vector<std::string> bottleneck_rules() {
+  std::vector<std::string> names;
+  for (const auto& r : rules) names.emplace_back(r.name);
+  names.insert(names.end(), {"near-floor", "unknown"});
+  return names;
+}
+
+Bottleneck find_bottleneck(const Facts& f) {
+  for (const auto& r : rules)
+    if (auto found = r.look(f)) return *found;
+  Bottleneck none;
+  none.rule = "unknown";
+  none.sentence = f.emulated ? "what limits it cannot be seen from emulated time"
+                  : f.ms     ? "no figure that was measured is at its limit"
+                             : "nothing was measured";
+  none.next = f.emulated ? "run it on a GPU (--device cuda); the emulated counters below hold for every GPU" : "";
+  return none;
+}
+
+}  // namespace convscope

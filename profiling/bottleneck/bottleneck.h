@@ -1,0 +1,46 @@
+// One sentence that says what limits a kernel on a problem, with the numbers it rests on and what to try next.
+//
+// Rules look at figures that are there; a rule whose figures are missing does not fire. The first that fires is the
+// sentence, in the order of bottleneck.cpp: what explains other symptoms comes before them.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiling/metrics/metrics.h"
+
+namespace convscope {
+
+struct BottleneckFacts {
+  std::optional<double> ms;           // of one call, measured on a GPU
+  std::optional<double> host_ms;      // of one call, seen from the host
+  double flops = 0, least_bytes = 0;  // exact
+  std::optional<double> floor_ms;
+  bool floor_by_bytes = false;
+  std::optional<int> multiprocessors;
+  std::optional<int64_t> blocks;                 // of the launch that takes longest
+  std::optional<int> blocks_per_multiprocessor;  // theoretical occupancy
+  std::optional<double> theoretical_occupancy;   // %
+  std::string occupancy_limit;                   // in words
+  std::optional<int64_t> local_bytes;            // of a thread
+  std::optional<int> registers;
+  std::string counters_missing;  // why there are none
+  Counters counters;
+  bool emulated = false;
+};
+
+struct Bottleneck {
+  std::string rule;      // "memory-bound", …; "unknown" when none fired
+  std::string sentence;  // what, with its numbers
+  std::string next;      // what to try
+  std::string rung;      // the kernel of the ladder that does it; "" when none does
+  std::string text() const { return next.empty() ? sentence : sentence + "; next: " + next; }
+};
+
+Bottleneck find_bottleneck(const BottleneckFacts& facts);
+
+// Every rule's name, in their order: for tests and for the documentation.
+std::vector<std::string> bottleneck_rules();
+
+}  // namespace convscope

@@ -1,0 +1,60 @@
+// How fast a GPU could be, and where a kernel stands below that (Williams, Waterman & Patterson, "Roofline", 2009).
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convscope {
+
+// What a kernel's arithmetic may use.
+enum class Arithmetic { f32, tf32, f16, f64 };
+const char* name_of(Arithmetic a);
+
+// The most a GPU can do. Zero: unknown.
+struct Ceilings {
+  std::string gpu;     // whose they are
+  std::string source;  // "datasheet", "computed from the driver's clocks and widths", "measured"
+  double memory_gbs = 0;
+  double f32_gflops = 0, tf32_gflops = 0, f16_gflops = 0, f64_gflops = 0;  // dense; tf32 and f16 on tensor cores
+  double l2_gbs = 0, shared_gbs = 0;                                       // measured only
+  double gflops(Arithmetic a) const;
+  // Operations a byte where the two limits meet.
+  double ridge(Arithmetic a) const;
+};
+
+// From the vendor's datasheets, for GPUs that are at hand in no other way.
+std::span<const Ceilings> datasheets();
+// By the driver's name of a GPU ("NVIDIA H200"), or null. The longest entry that is in the name counts.
+const Ceilings* find_datasheet(std::string_view gpu);
+
+// One kernel on one problem.
+struct RooflinePoint {
+  std::string name;           // "least bytes", "measured bytes"
+  double intensity = 0;       // operations a byte
+  double gflops = 0;          // reached
+  double ceiling = 0;         // GFLOP/s that the roof allows at this intensity
+  bool memory_bound = false;  // the slanted part is the lower one here
+  double fraction() const { return ceiling > 0 ? gflops / ceiling : 0; }
+};
+
+struct RooflineWork {
+  double flops = 0;                  // exact, of taps that land
+  double least_bytes = 0;            // that must move
+  std::optional<double> dram_bytes;  // that did move, counted
+  double ms = 0;
+};
+
+// The floor: the least time that bytes and operations leave.
+struct Floor {
+  double ms = 0;
+  bool by_bytes = false;
+};
+std::optional<Floor> floor_of(const Ceilings& c, Arithmetic a, double flops, double least_bytes);
+
+// A point for the least bytes and, where they were counted, one for the bytes that moved. None without a time or
+// ceilings.
+std::vector<RooflinePoint> roofline_points(const Ceilings& c, Arithmetic a, const RooflineWork& work);
+
+}  // namespace convscope

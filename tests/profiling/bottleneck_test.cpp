@@ -1,0 +1,149 @@
+// Each rule has figures on which it must fire, and figures that only differ in what the rule rests on, on which it must
+// not.
+#include "profiling/bottleneck/bottleneck.h"
+
+#include <gtest/gtest.h>
+#include <set>
+
+namespace convscope {
+namespace {
+
+using Facts = BottleneckFacts;
+
+// Nothing stands out: 1 ms, 0.3 ms of floor, enough blocks, everything half busy.
+Facts plain() {
+  Facts f;
+  f.ms = 1, f.floor_ms = 0.3, f.flops = 1e10, f.least_bytes = 1e8;
+  f.multiprocessors = 132, f.blocks = 10000, f.local_bytes = 0, f.registers = 64;
+  f.counters = {{"dram_busy", 30},
+                {"dram_read_bytes", 8e7},
+                {"dram_write_bytes", 3e7},
+                {"issue_busy", 55},
+                {"occupancy", 60},
+                {"sm_cycles_active", 95},
+                {"sm_cycles_elapsed", 100},
+                {"fma_pipe_busy", 45},
+                {"tensor_pipe_busy", 0},
+                {"ffma_threads", 6e9},
+                {"fadd_threads", 0},
+                {"fmul_threads", 0},
+                {"load_sectors", 400},
+                {"load_requests", 100},
+                {"shared_wavefronts", 1000},
+                {"shared_conflicts", 50},
+                {"l1_busy", 40},
+                {"l2_busy", 30},
+                {"stall_long_scoreboard", 1},
+                {"stall_wait", 1},
+                {"stall_barrier", 0.5},
+                {"stall_mio_throttle", 0.5},
+                {"stall_lg_throttle", 0.5},
+                {"stall_short_scoreboard", 0.5}};
+  return f;
+}
+
+struct Case {
+  const char* rule;
+  void (*fires)(Facts&);      // changes plain() so that the rule fires
+  void (*not_quite)(Facts&);  // the same, but for what the rule rests on
+  const char* says;           // in the sentence
+};
+
+const Case cases[] = {
+    {"launch-bound", [](Facts& f) { f.ms = 0.004, f.floor_ms = 0.0001; },
+     [](Facts& f) { f.ms = 0.004, f.floor_ms = 0.003; }, "4 µs a call, of which the work itself needs 0.1 µs"},
+    {"few-blocks", [](Facts& f) { f.blocks = 33; }, [](Facts& f) { f.blocks = 132; },
+     "33 blocks for 132 multiprocessors: 75 % of the GPU"},
+    {"spills", [](Facts& f) { f.local_bytes = 400, f.registers = 255; }, [](Facts& f) { f.local_bytes = 16; },
+     "400 bytes a thread do not fit into its 255 registers"},
+    {"refetching", [](Facts& f) { f.counters["dram_busy"] = 85, f.counters["dram_read_bytes"] = 4e8; },
+     [](Facts& f) { f.counters["dram_read_bytes"] = 4e8; }, "85 % busy, and carries 4.3 times the bytes"},
+    {"memory-bound", [](Facts& f) { f.counters["dram_busy"] = 92; }, [](Facts& f) { f.counters["dram_busy"] = 50; },
+     "the memory is 92 % busy with 1.10 times the least bytes"},
+    {"tensor-bound", [](Facts& f) { f.counters["tensor_pipe_busy"] = 71; },
+     [](Facts& f) { f.counters["tensor_pipe_busy"] = 30; }, "the tensor cores are 71 % busy"},
+    {"wasted-arithmetic", [](Facts& f) { f.counters["fma_pipe_busy"] = 75, f.counters["ffma_threads"] = 1e10; },
+     [](Facts& f) { f.counters["fma_pipe_busy"] = 45, f.counters["ffma_threads"] = 1e10; },
+     "75 % busy, and 50 % of what they do is not needed"},
+    {"compute-bound", [](Facts& f) { f.counters["fma_pipe_busy"] = 80; },
+     [](Facts& f) { f.counters["fma_pipe_busy"] = 55; }, "the multiply-add units are 80 % busy"},
+    {"bank-conflicts", [](Facts& f) { f.counters["shared_conflicts"] = 600, f.counters["stall_mio_throttle"] = 5; },
+     [](Facts& f) { f.counters["shared_conflicts"] = 600; }, "60 % of the shared memory cycles are repeats"},
+    {"uncoalesced", [](Facts& f) { f.counters["load_sectors"] = 3200, f.counters["stall_long_scoreboard"] = 5; },
+     [](Facts& f) { f.counters["load_sectors"] = 900, f.counters["stall_long_scoreboard"] = 5; },
+     "touches 32.0 sectors where 4 would do"},
+    {"cache-bound", [](Facts& f) { f.counters["l1_busy"] = 85; }, [](Facts& f) { f.counters["l1_busy"] = 65; },
+     "the L1 cache is 85 % busy, while the multiply-add units are 45 % busy"},
+    {"index-arithmetic", [](Facts& f) { f.counters["issue_busy"] = 80, f.counters["fma_pipe_busy"] = 12; },
+     [](Facts& f) { f.counters["issue_busy"] = 80; },
+     "80 % of the issue slots are used, but the multiply-add units are 12 %"},
+    {"barriers", [](Facts& f) { f.counters["stall_barrier"] = 6; }, [](Facts& f) { f.counters["stall_barrier"] = 1; },
+     "of their waiting at barriers"},
+    {"unbalanced", [](Facts& f) { f.counters["sm_cycles_active"] = 60; },
+     [](Facts& f) { f.counters["sm_cycles_active"] = 85; }, "has work 60 % of the time: 10000 blocks on 132 of them"},
+    {"latency-bound", [](Facts& f) { f.counters["issue_busy"] = 20, f.counters["occupancy"] = 12; },
+     [](Facts& f) { f.counters["issue_busy"] = 52; }, "20 % of the issue slots are used with 12 % of the warps"},
+    {"far-from-floor", [](Facts& f) { f.counters.clear(), f.ms = 3; },
+     [](Facts& f) { f.counters.clear(), f.ms = 0.33; }, "3 ms is 10.0 times the floor of 300 µs by arithmetic"},
+    {"near-floor", [](Facts& f) { f.counters.clear(), f.ms = 0.33; }, [](Facts& f) { f.counters.clear(), f.ms = 0.6; },
+     "330 µs is 1.10 times the floor"},
+    {"unknown", [](Facts& f) { f = {}, f.emulated = true, f.ms = 5; }, [](Facts& f) { f.counters.clear(); },
+     "cannot be seen from emulated time"},
+};
+
+TEST(Bottleneck, EachRuleFiresWhereItMust) {
+  for (const auto& c : cases) {
+    Facts f = plain();
+    c.fires(f);
+    auto b = find_bottleneck(f);
+    EXPECT_EQ(b.rule, c.rule) << b.sentence;
+    EXPECT_NE(b.sentence.find(c.says), std::string::npos) << c.rule << ": " << b.sentence;
+  }
+}
+
+TEST(Bottleneck, AndNotWhereItMustNot) {
+  for (const auto& c : cases) {
+    Facts f = plain();
+    c.not_quite(f);
+    auto b = find_bottleneck(f);
+    EXPECT_NE(b.rule, c.rule) << b.sentence;
+  }
+  EXPECT_EQ(find_bottleneck(plain()).rule, "far-from-floor") << "nothing stands out";
+}
+
+TEST(Bottleneck, NoRuleIsLeftUntested) {
+  std::set<std::string> tested, all;
+  for (const auto& c : cases) tested.insert(c.rule);
+  for (const auto& r : bottleneck_rules()) all.insert(r);
+  EXPECT_EQ(tested, all);
+}
+
+// A rule rests on figures: without them it says nothing.
+TEST(Bottleneck, NothingIsMadeUp) {
+  Facts nothing;
+  auto b = find_bottleneck(nothing);
+  EXPECT_EQ(b.rule, "unknown");
+  EXPECT_EQ(b.sentence, "nothing was measured");
+  Facts only_time = plain();
+  only_time.counters.clear();
+  only_time.counters_missing = "hardware counters are not permitted to this user";
+  b = find_bottleneck(only_time);
+  EXPECT_EQ(b.rule, "far-from-floor");
+  EXPECT_NE(b.next.find("hardware counters are not permitted to this user"), std::string::npos) << b.next;
+  // From the live set alone, latency is told without the reasons for waiting.
+  Facts live = plain();
+  live.counters = {{"issue_busy", 20}, {"occupancy", 50}, {"dram_busy", 10}};
+  b = find_bottleneck(live);
+  EXPECT_EQ(b.rule, "latency-bound");
+  EXPECT_EQ(b.sentence.find("waiting"), std::string::npos) << b.sentence;
+}
+
+TEST(Bottleneck, EmulatedTimeIsNotATime) {
+  Facts f = plain();
+  f.emulated = true;
+  f.counters.clear();
+  EXPECT_EQ(find_bottleneck(f).rule, "unknown");
+}
+
+}  // namespace
+}  // namespace convscope

@@ -71,8 +71,7 @@ void App::say(const std::string& text) {
   if (toasts_.size() > 4) toasts_.pop_front();
 }
 
-// ---- changes: the only place where anything becomes different
-// ------------------------------------------------------------
+// ---- changes: the only place where anything becomes different -----------------------------------------------------
 
 void App::execute(const Command& command) {
   Document before = document();
@@ -112,6 +111,8 @@ void App::apply(const Event& event) {
     say(t->text);
   else if (auto* p = std::get_if<ShowPanel>(&event))
     show_panel_ = p->title;
+  else if (auto* q = std::get_if<AskPicture>(&event))
+    ask_picture(q->area, q->file);
   else if (auto* a = std::get_if<RunAction>(&event)) {
     const Action* action = find_action(a->id);
     if (action && action->enabled(*this)) action->run(*this);
@@ -160,8 +161,7 @@ void App::toggle_live() {
   set_settings(s);
 }
 
-// ---- view
-// -----------------------------------------------------------------------------------------------------------------
+// ---- view ---------------------------------------------------------------------------------------------------------
 
 void App::fit() {
   View v = views_.now();
@@ -282,8 +282,7 @@ void App::copy_verdict() {
   say("Verdict copied");
 }
 
-// ---- files
-// ----------------------------------------------------------------------------------------------------------------
+// ---- files --------------------------------------------------------------------------------------------------------
 
 void App::open(const std::string& path) {
   namespace fs = std::filesystem;
@@ -329,8 +328,32 @@ void App::save(bool as) {
 void App::ask_path(PathFor what) {
   path_for_ = what;
   if (what == PathFor::save) path_text_ = session_path_.empty() ? "experiment.convscope" : session_path_;
-  if (what == PathFor::picture) path_text_ = "convscope.png";
+  if (what == PathFor::picture) path_text_ = "convscope.png", picture_area_ = {};
   if (what == PathFor::open) path_text_.clear();
+}
+
+void App::ask_picture(const PictureArea& area, const std::string& file) {
+  ask_path(PathFor::picture);
+  path_text_ = file;
+  picture_area_ = area;
+}
+
+void App::after_drawing(const std::function<Picture()>& read) {
+  if (!shot_ || shot_->frames-- > 0) return;
+  std::string path = std::exchange(shot_, {})->path;
+  try {
+    Picture p = read();
+    if (!picture_area_.empty()) {
+      ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
+      auto pixel = [](float v) { return static_cast<int>(std::lround(v)); };
+      p = cropped(p, pixel(picture_area_.x0 * scale.x), pixel(picture_area_.y0 * scale.y),
+                  pixel(picture_area_.x1 * scale.x), pixel(picture_area_.y1 * scale.y));
+    }
+    write_png(path, p);
+    say("Picture saved to " + path);
+  } catch (const std::exception& e) {
+    say(e.what());
+  }
 }
 
 void App::show_only(const std::string& name) {
@@ -345,8 +368,7 @@ void App::show_only(const std::string& name) {
   throw InputError("panel", name, "is not a panel: " + fmt::format("{}", fmt::join(names, ", ")));
 }
 
-// ---- a frame
-// --------------------------------------------------------------------------------------------------------------
+// ---- a frame ------------------------------------------------------------------------------------------------------
 
 void App::restyle(float display_scale) {
   float scale = display_scale * static_cast<float>(settings_.scale) * (settings_.presenter ? 1.35f : 1);
@@ -409,7 +431,7 @@ void App::frame(float display_scale) {
     if (auto* c = std::get_if<Command>(&e); c && c->gesture) c->gesture = gesture_;
   bool changes =
       std::any_of(events.begin(), events.end(), [](const Event& e) { return !std::holds_alternative<Wish>(e); });
-  if (changes || layout_pending_ || !show_panel_.empty()) next_frame_ = 0;
+  if (changes || layout_pending_ || shot_ || !show_panel_.empty()) next_frame_ = 0;
   for (const auto& e : events) apply(e);
   if (draft_.problem && !check(*draft_.problem)) draft_ = {};
   frame_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

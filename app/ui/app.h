@@ -14,6 +14,7 @@
 #include "app/model/workbench.h"
 #include "app/ui/map_textures.h"
 #include "app/ui/panel.h"
+#include "app/ui/picture_file.h"
 
 namespace convscope::ui {
 
@@ -45,8 +46,9 @@ class App {
   void open(const std::string& path);
   // One panel alone fills the window, for pictures. Errors: InputError with the nearest name.
   void show_only(const std::string& panel);
-  // Saves the picture of the next frame; set by the platform.
-  std::function<void(const std::string& path)> save_picture;
+  // After a frame is on the screen: saves the picture that somebody asked for. `read` gives the frame's pixels.
+  void after_drawing(const std::function<Picture()>& read);
+  bool picture_pending() const { return shot_.has_value(); }
 
   void apply(const Event& event);
   void execute(const Command& command);
@@ -64,6 +66,7 @@ class App {
   // What the action table runs.
   enum class PathFor { open, save, picture };
   void ask_path(PathFor what);
+  void ask_picture(const PictureArea& area, const std::string& file);
   void save(bool as);
   void quit() { closing_ = true; }
   void undo();
@@ -128,6 +131,12 @@ class App {
   std::optional<PathFor> path_for_;
   std::string path_text_, palette_text_, show_panel_;
   int palette_at_ = 0;
+  struct Shot {
+    std::string path;
+    int frames = 3;  // until the dialog has gone
+  };
+  std::optional<Shot> shot_;
+  PictureArea picture_area_;
   float style_scale_ = 0;
   bool style_light_ = false;
   double frame_seconds_ = 0, next_frame_ = 0;

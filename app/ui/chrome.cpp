@@ -196,8 +196,7 @@ void Chrome::overlays() {
   toasts();
 }
 
-// ---- palette
-// --------------------------------------------------------------------------------------------------------------
+// ---- palette ------------------------------------------------------------------------------------------------------
 
 void Chrome::palette() {
   if (app_.palette_open_ && !ImGui::IsPopupOpen("palette")) {
@@ -274,8 +273,7 @@ void Chrome::palette() {
   ImGui::EndPopup();
 }
 
-// ---- help, about
-// ----------------------------------------------------------------------------------------------------------
+// ---- help, about --------------------------------------------------------------------------------------------------
 
 void Chrome::help() {
   if (app_.help_open_ && !ImGui::IsPopupOpen("Keys and mouse")) ImGui::OpenPopup("Keys and mouse");
@@ -341,8 +339,7 @@ void Chrome::about() {
   ImGui::EndPopup();
 }
 
-// ---- paths, toasts
-// --------------------------------------------------------------------------------------------------------
+// ---- paths, toasts ------------------------------------------------------------------------------------------------
 
 void Chrome::path_dialog() {
   const char* titles[] = {"Open", "Save session", "Save picture"};
@@ -409,15 +406,13 @@ void Chrome::path_dialog() {
     std::string path = app_.path_text_;
     if (go && what == App::PathFor::open) app_.open(path);
     if (go && what == App::PathFor::save) app_.session_path_ = path, app_.save(false);
-    if (go && what == App::PathFor::picture && app_.save_picture) {
-      app_.save_picture(path);
-      app_.say("Picture saved to " + path);
-    }
+    if (go && what == App::PathFor::picture) app_.shot_ = {path};
   }
   ImGui::EndPopup();
 }
 
 void Chrome::toasts() {
+  if (app_.shot_) return;  // notes of actions are not part of a picture
   ImGuiViewport* v = ImGui::GetMainViewport();
   float em = ImGui::GetFontSize(), y = v->WorkPos.y + v->WorkSize.y - em;
   for (auto it = app_.toasts_.rbegin(); it != app_.toasts_.rend(); ++it) {

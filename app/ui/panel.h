@@ -38,7 +38,15 @@ struct Toast {
 struct ShowPanel {
   std::string title;
 };
-using Event = std::variant<Command, SetView, RunAction, Wish, SetSettings, Toast, ShowPanel>;
+struct PictureArea {  // in the window's coordinates; empty: all of it
+  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+  bool empty() const { return x1 <= x0 || y1 <= y0; }
+};
+struct AskPicture {  // asks for a file and saves what the area shows
+  PictureArea area;
+  std::string file;  // a first guess at its name
+};
+using Event = std::variant<Command, SetView, RunAction, Wish, SetSettings, Toast, ShowPanel, AskPicture>;
 
 // What a person types before it is legal: kept beside the document, shown in the warning colour with its rule.
 struct Draft {

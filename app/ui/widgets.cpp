@@ -9,15 +9,6 @@
 
 namespace convscope::ui {
 
-std::string grouped(int64_t v) {
-  std::string digits = std::to_string(v < 0 ? -v : v), out;
-  for (size_t i = 0; i < digits.size(); i++) {
-    if (i && (digits.size() - i) % 3 == 0) out += ' ';
-    out += digits[i];
-  }
-  return v < 0 ? "-" + out : out;
-}
-
 std::string time_text(double ms) {
   if (!std::isfinite(ms)) return "none";
   auto digits = [](double v) {
@@ -201,13 +192,33 @@ bool choose(const char* label, const std::vector<Choice>& all, const std::string
   return changed;
 }
 
+void picture_entries(Frame& f, ImVec2 low, ImVec2 high) {
+  // The menu is a window of its own; its panel is the window below it.
+  const ImGuiWindow* below = ImGui::GetCurrentWindow()->ParentWindow;
+  while (below && below->ParentWindow && (below->Flags & ImGuiWindowFlags_ChildWindow) && !below->DockIsActive)
+    below = below->ParentWindow;
+  std::string name = below ? below->Name : "window";
+  name = name.substr(0, name.find("##"));
+  std::string file;
+  for (char c : name)
+    file += c == ' ' || c == '/' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  float least = ImGui::GetFontSize() * 4;
+  if (high.x - low.x >= least && high.y - low.y >= least && ImGui::MenuItem("Save this as PNG…"))
+    f.out.push_back(AskPicture{{low.x, low.y, high.x, high.y}, file + ".png"});
+  if (below && ImGui::MenuItem(("Save the panel " + name + " as PNG…").c_str()))
+    f.out.push_back(AskPicture{{below->Pos.x, below->Pos.y, below->Pos.x + below->Size.x, below->Pos.y + below->Size.y},
+                               file + "-panel.png"});
+  if (ImGui::MenuItem("Save the window as PNG…")) f.act("save-picture");
+}
+
 void copy_menu(Frame& f, const char* id, const std::function<std::string()>& csv) {
+  ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
   if (!ImGui::BeginPopupContextItem(id)) return;
   if (ImGui::MenuItem("Copy values (CSV)")) {
     ImGui::SetClipboardText(csv().c_str());
     f.toast("Values copied");
   }
-  if (ImGui::MenuItem("Save picture of the window…")) f.act("save-picture");
+  picture_entries(f, low, high);
   ImGui::EndPopup();
 }
 

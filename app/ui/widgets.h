@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "app/ui/panel.h"
+#include "kernels/base/text.h"
 
 namespace convscope::ui {
 
-// "1 234 567" with thin spaces; "1.23 ms"; "97.3 %"; three significant digits for times.
-std::string grouped(int64_t v);
+// "1.23 ms"; "97.3 %"; three significant digits for times. Counts are grouped() as everywhere: 1,234,567.
 std::string time_text(double ms);
 std::string percent_text(double fraction);
 std::string value_text(double v);  // shortest that shows 5 significant digits
@@ -51,7 +51,11 @@ struct Choice {
 bool choose(const char* label, const std::vector<Choice>& all, const std::string& now, std::string& chosen,
             float width);
 
-// Right click on the last item or window: Copy values (CSV). The text is made only when it is asked for.
+// Right click on the last item or window: Copy values (CSV), save it or its panel as a picture. The text is made only
+// when it is asked for.
 void copy_menu(Frame& f, const char* id, const std::function<std::string()>& csv);
+
+// The entries of a menu that save pictures: of an item (its corners), of the panel it is in, of the window.
+void picture_entries(Frame& f, ImVec2 low, ImVec2 high);
 
 }  // namespace convscope::ui

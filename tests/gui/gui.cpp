@@ -24,8 +24,7 @@ Document small_document(const std::string& kernel) {
   return d;
 }
 
-// ---- waiting
-// --------------------------------------------------------------------------------------------------------------
+// ---- waiting ------------------------------------------------------------------------------------------------------
 
 void Gui::until(const std::function<bool()>& holds, const char* what, double seconds) {
   auto start = std::chrono::steady_clock::now();
@@ -40,17 +39,20 @@ void Gui::until(const std::function<bool()>& holds, const char* what, double sec
 }
 
 void Gui::settle(double seconds) {
-  int quiet = 0;
+  // Something that is due soon (what a panel asks when it has been calm for a moment) comes first; what moves for ever
+  // does not count.
+  int quiet = 0, due = 0;
   until(
       [&] {
-        quiet = app.settled() && !bench().explaining() ? quiet + 1 : 0;
+        bool rest = app.settled() && !bench().explaining();
+        if (rest && app.next_frame_in() < 0.25 && due++ < 60) rest = false;
+        quiet = rest ? quiet + 1 : 0;
         return quiet > 5;
       },
       "everything that was asked for has come", seconds);
 }
 
-// ---- what stands on the screen
-// --------------------------------------------------------------------------------------------
+// ---- what stands on the screen ------------------------------------------------------------------------------------
 
 std::string Gui::words() {
   stage.capture = true;
@@ -78,8 +80,7 @@ void Gui::popup(const char* title) {
       title);
 }
 
-// ---- hands
-// ----------------------------------------------------------------------------------------------------------------
+// ---- hands --------------------------------------------------------------------------------------------------------
 
 void Gui::act(ImGuiTestAction action, const std::string& ref) {
   ctx->ItemAction(action, ref.c_str());
@@ -159,8 +160,7 @@ void Gui::drag(ImVec2 from, ImVec2 to, ImGuiMouseButton button) {
   frames();
 }
 
-// ---- the model
-// ------------------------------------------------------------------------------------------------------------
+// ---- the model ----------------------------------------------------------------------------------------------------
 
 void Gui::load(const Document& document) {
   app.execute({ReplaceDocument{document, "test"}, 0});
@@ -177,8 +177,7 @@ std::string Gui::read(const std::string& name) const {
   return text.str();
 }
 
-// ---- checks
-// ---------------------------------------------------------------------------------------------------------------
+// ---- checks -------------------------------------------------------------------------------------------------------
 
 void Gui::fail(const std::string& why, const char* file, int line) {
   ImGuiTestEngine_Error(*file ? file : nullptr, "scenario", line, ImGuiTestCheckFlags_None, "%s", why.c_str());

@@ -34,7 +34,6 @@ struct Stage {
   ImVec2 size{1600, 1000};  // of the window
   bool capture = false;     // keep all text of the next frame
   std::string words;
-  std::vector<std::string> saved_pictures;
   std::string home;    // a folder of the scenario's own; its settings are home + "/settings.json"
   std::string engine;  // command of the engine
 };
@@ -47,8 +46,7 @@ class Gui {
   ui::App& app;
   Stage& stage;
 
-  // ---- waiting
-  // ----------------------------------------------------------------------------------------------------------
+  // ---- waiting ----------------------------------------------------------------------------------------------------
   void frames(int n = 2) { ctx->Yield(n); }
   void until(const std::function<bool()>& holds, const char* what, double seconds = 20);
   // Nothing is under way any more: no run, no tile, no explanation, for some frames.
@@ -66,8 +64,7 @@ class Gui {
   void panel(const char* title);
   void popup(const char* title);  // a modal window is open and in front
 
-  // ---- hands
-  // ------------------------------------------------------------------------------------------------------------
+  // ---- hands ------------------------------------------------------------------------------------------------------
   void click(const std::string& ref) { act(ImGuiTestAction_Click, ref); }
   void type(const std::string& ref, const std::string& text, bool enter = true);
   void choose(const std::string& combo, const std::string& entry);
@@ -81,8 +78,7 @@ class Gui {
   void drag(ImVec2 from, ImVec2 to, ImGuiMouseButton button = 0);
   const char* clipboard() { return ctx->Clipboard.empty() ? "" : ctx->Clipboard.Data; }
 
-  // ---- the model
-  // --------------------------------------------------------------------------------------------------------
+  // ---- the model --------------------------------------------------------------------------------------------------
   const Document& document() const { return app.document(); }
   const ConvProblem& problem() const { return app.document().problem; }
   const Workbench& bench() const { return std::as_const(app).bench(); }
@@ -94,8 +90,7 @@ class Gui {
   void write(const std::string& name, const std::string& text) const;
   std::string read(const std::string& name) const;
 
-  // ---- checks
-  // -----------------------------------------------------------------------------------------------------------
+  // ---- checks -----------------------------------------------------------------------------------------------------
   [[noreturn]] void fail(const std::string& why, const char* file, int line);
   void check(bool holds, const char* text, const char* file, int line);
   template <class A, class B>

@@ -90,7 +90,6 @@ Result play(const Run& run) {
     options.settings_file = settings_file;
     ui::App app(std::move(options));
     if (!run.scenario->fresh && !run.second) app.execute({ReplaceDocument{small_document(), "small"}, 0});
-    app.save_picture = [&](const std::string& path) { stage.saved_pictures.push_back(path); };
 
     ImGuiTestEngineIO& io = ImGuiTestEngine_GetIO(engine);
     io.ConfigSavedSettings = false;
@@ -118,8 +117,8 @@ Result play(const Run& run) {
     };
     ImGuiTestEngine_QueueTest(engine, test, ImGuiTestRunFlags_RunFromCommandLine);
     for (int n = 0; !ImGuiTestEngine_IsTestQueueEmpty(engine); n++) {
-      draw(screen, app, stage, n % 16 == 0 || !stage.saved_pictures.empty());
-      for (const auto& path : std::exchange(stage.saved_pictures, {})) ui::write_png(path, screen.read());
+      draw(screen, app, stage, n % 16 == 0 || app.picture_pending());
+      app.after_drawing([&] { return screen.read(); });
       ImGuiTestEngine_PreSwap(engine);
       ImGuiTestEngine_PostSwap(engine);
       // The engine needs the processor more than frames that wait for it.

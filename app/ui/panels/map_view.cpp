@@ -292,7 +292,7 @@ void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
     if (ImGui::MenuItem("Next failing element", "N")) f.act("next-failing");
     if (ImGui::MenuItem("Explain the selected element", nullptr, false, f.view.selected.has_value())) f.show("Explain");
     if (ImGui::MenuItem("Copy values of this window (CSV)")) f.act("copy-window");
-    if (ImGui::MenuItem("Save picture of the window…")) f.act("save-picture");
+    picture_entries(f, m.at, {m.at.x + area.x, m.at.y + area.y});
     ImGui::EndPopup();
   }
   draw_colour_bar(f, s, size.x);

@@ -17,10 +17,10 @@ namespace {
 // EGL is opened at run time: without it everything but pictures still works.
 struct Egl {
   void* library = nullptr;
-#define EGL_FUNCTIONS(X)                                                                                  \
-  X(GetProcAddress)                                                                                       \
-  X(QueryString) X(Initialize) X(Terminate) X(BindAPI) X(ChooseConfig) X(CreateContext) X(DestroyContext) \
-      X(MakeCurrent) X(GetError)
+#define EGL_FUNCTIONS(X) \
+  X(GetProcAddress)      \
+  X(QueryString)         \
+  X(Initialize) X(Terminate) X(BindAPI) X(ChooseConfig) X(CreateContext) X(DestroyContext) X(MakeCurrent) X(GetError)
 #define X(name) decltype(&egl##name) name = nullptr;
   EGL_FUNCTIONS(X)
 #undef X
@@ -50,15 +50,16 @@ constexpr GLenum gl_framebuffer = 0x8D40, gl_renderbuffer = 0x8D41, gl_colour = 
                  gl_colour_bit = 0x4000, gl_pack_alignment = 0x0D05;
 
 struct Gl {
-#define GL_FUNCTIONS(X)                                                                                              \
-  X(GenFramebuffers, void, GLsizei, GLuint*)                                                                         \
-  X(BindFramebuffer, void, GLenum, GLuint) X(GenRenderbuffers, void, GLsizei, GLuint*)                               \
-      X(BindRenderbuffer, void, GLenum, GLuint) X(RenderbufferStorage, void, GLenum, GLenum, GLsizei, GLsizei)       \
-          X(FramebufferRenderbuffer, void, GLenum, GLenum, GLenum, GLuint) X(CheckFramebufferStatus, GLenum, GLenum) \
-              X(ReadPixels, void, GLint, GLint, GLsizei, GLsizei, GLenum, GLenum, void*)                             \
-                  X(ClearColor, void, float, float, float, float) X(Clear, void, unsigned)                           \
-                      X(Viewport, void, GLint, GLint, GLsizei, GLsizei) X(GetString, const unsigned char*, GLenum)   \
-                          X(PixelStorei, void, GLenum, GLint) X(Finish, void)
+#define GL_FUNCTIONS(X)                                                                                          \
+  X(GenFramebuffers, void, GLsizei, GLuint*)                                                                     \
+  X(BindFramebuffer, void, GLenum, GLuint)                                                                       \
+  X(GenRenderbuffers, void, GLsizei, GLuint*)                                                                    \
+  X(BindRenderbuffer, void, GLenum, GLuint) X(RenderbufferStorage, void, GLenum, GLenum, GLsizei, GLsizei)       \
+      X(FramebufferRenderbuffer, void, GLenum, GLenum, GLenum, GLuint) X(CheckFramebufferStatus, GLenum, GLenum) \
+          X(ReadPixels, void, GLint, GLint, GLsizei, GLsizei, GLenum, GLenum, void*)                             \
+              X(ClearColor, void, float, float, float, float) X(Clear, void, unsigned)                           \
+                  X(Viewport, void, GLint, GLint, GLsizei, GLsizei) X(GetString, const unsigned char*, GLenum)   \
+                      X(PixelStorei, void, GLenum, GLint) X(Finish, void)
 #define X(name, result, ...) result (*name)(__VA_ARGS__) = nullptr;
   GL_FUNCTIONS(X)
 #undef X

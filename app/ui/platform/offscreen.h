@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "app/ui/platform/picture_file.h"
+#include "app/ui/picture_file.h"
 
 namespace convscope::ui {
 

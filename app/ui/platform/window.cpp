@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "app/ui/app.h"
-#include "app/ui/platform/picture_file.h"
+#include "app/ui/picture_file.h"
 
 namespace convscope::ui {
 namespace {
@@ -139,8 +139,6 @@ int run_window(const WindowOptions& options) {
     });
     ImGui_ImplGlfw_InitForOpenGL(window, true);
     ImGui_ImplOpenGL3_Init("#version 330");
-    std::string picture_path;
-    app.save_picture = [&](const std::string& path) { picture_path = path; };
     if (!options.open.empty()) app.open(options.open);
     bool full_screen = false, first = true;
     int place[4] = {};
@@ -157,14 +155,7 @@ int run_window(const WindowOptions& options) {
       int fw, fh;
       glfwGetFramebufferSize(window, &fw, &fh);
       ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
-      if (!picture_path.empty()) {
-        try {
-          write_png(picture_path, read_window(fw, fh));
-        } catch (const std::exception& e) {
-          app.apply(Toast{e.what()});
-        }
-        picture_path.clear();
-      }
+      app.after_drawing([&] { return read_window(fw, fh); });
       glfwSwapBuffers(window);
       if (first && std::getenv("CONVSCOPE_TRACE_START"))
         std::fprintf(stderr, "first frame after %.0f ms\n",

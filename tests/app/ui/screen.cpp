@@ -102,9 +102,15 @@ bool Screen::until(ui::App& app, const std::function<bool()>& condition, double 
 }
 
 bool Screen::settle(ui::App& app) {
-  int quiet = 0;
-  if (until(app, [&] { return quiet = app.settled() && !app.bench().explaining() ? quiet + 1 : 0, quiet > 4; }))
-    return true;
+  // What is due soon (a panel asks when it has been calm for a moment) comes first; what moves for ever does not count.
+  int quiet = 0, due = 0;
+  bool done = until(app, [&] {
+    bool rest = app.settled() && !app.bench().explaining();
+    if (rest && app.next_frame_in() < 0.25 && due++ < 60) rest = false;
+    quiet = rest ? quiet + 1 : 0;
+    return quiet > 4;
+  });
+  if (done) return true;
   const Workbench& b = app.bench();
   ADD_FAILURE() << "running " << b.running() << ", waiting for " << b.waiting() << ", phase '" << b.engine().phase
                 << "', starts " << b.engine().starts << ", the log ends '"

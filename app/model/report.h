@@ -83,8 +83,7 @@ Report report_from(const nlohmann::json& j, const Document& asked, bool final);
 // A report for a run that gave no answer: `status` is crashed, hung or not-run.
 Report failed_report(const Document& asked, const std::string& status, const std::string& sentence);
 
-// ---- what else the engine tells
-// ---------------------------------------------------------------------------------------
+// ---- what else the engine tells -----------------------------------------------------------------------------------
 
 struct KernelEntry {
   std::string name, kind, idea, file, reason, home_preset;

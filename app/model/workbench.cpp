@@ -106,8 +106,7 @@ Handlers Workbench::handlers(std::function<void(Answer)> done) {
   return h;
 }
 
-// ---- the run
-// --------------------------------------------------------------------------------------------------------------
+// ---- the run ------------------------------------------------------------------------------------------------------
 
 void Workbench::run(const Document& document) {
   wanted_ = document;
@@ -233,8 +232,7 @@ std::string Workbench::stale(const Document& document) const {
   return running_ && !restoring_ ? "computing" : "of " + describe_change(document, picture_->document);
 }
 
-// ---- pictures
-// -------------------------------------------------------------------------------------------------------------
+// ---- pictures -----------------------------------------------------------------------------------------------------
 
 void Workbench::want_tile(Map map, const TileWish& wish) {
   auto i = static_cast<size_t>(map);
@@ -358,8 +356,7 @@ void Workbench::want_statistics() {
                        }));
 }
 
-// ---- one element, sources, inventory
-// --------------------------------------------------------------------------------------
+// ---- one element, sources, inventory ------------------------------------------------------------------------------
 
 void Workbench::want_explanation(const Document& document, int64_t n, int64_t co, int64_t j) {
   std::vector<std::byte> payload;

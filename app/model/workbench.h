@@ -80,8 +80,7 @@ class Workbench {
 
   void drain();  // true work of a frame's start: takes in what has come
 
-  // ---- wishes
-  // -----------------------------------------------------------------------------------------------------------
+  // ---- wishes -----------------------------------------------------------------------------------------------------
   void run(const Document& document);  // the newest wins
   void cancel();                       // what runs, and what waits
   enum class Map { kernel, reference, difference, minimap, lines_output, lines_reference, lines_error, count };

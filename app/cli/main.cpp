@@ -130,6 +130,28 @@ int run(int argc, char** argv) {
   problem.add_to(*run_verb);
   ProblemOptions explain_problem;
   explain_problem.add_to(*explain_verb);
+  ProfileOptionsCli profile_options;
+  ProblemOptions profile_problem, bench_problem;
+  auto* profile_verb =
+      add("profile", "where a kernel's time goes: times, clocks, counters, occupancy, roofline, and what to try");
+  profile_verb->add_option("KERNEL", profile_options.kernel, "a kernel or a reference (see `convscope list`)");
+  profile_verb->add_option("--set", profile_options.set, "counters: live (one pass) or full (all sets)")
+      ->capture_default_str();
+  profile_verb->add_option("--format", profile_options.format, "table, json, csv or chrome-trace [table]");
+  profile_verb->add_option("--out", profile_options.out, "a file for it, instead of the terminal");
+  common.add_to(*profile_verb);
+  profile_problem.add_to(*profile_verb);
+  BenchOptionsCli bench_options;
+  auto* bench_verb =
+      add("bench", "kernels against each other, samples taken in turn: SAME, FASTER, SLOWER or AMBIGUOUS");
+  bench_verb->add_option("KERNEL", bench_options.kernels,
+                         "kernels or references [every kernel that takes the problem]");
+  bench_verb->add_option("--against", bench_options.against,
+                         "what they are compared with [the strictest reference there is, else the first kernel]");
+  bench_verb->add_option("--format", bench_options.format, "table, json or csv [table]");
+  bench_verb->add_option("--out", bench_options.out, "a file for it, instead of the terminal");
+  common.add_to(*bench_verb);
+  bench_problem.add_to(*bench_verb);
   auto* list = add("list", "kernels, presets, references or devices");
   list->add_option("WHAT", what, "kernels, presets, references or devices");
   common.add_to(*list);
@@ -210,6 +232,11 @@ int run(int argc, char** argv) {
       need(at, "at", "explain S4 --at 0,0,10 --preset kernelbench-79-small");
       return verb_explain(common, explain_problem, kernel, at);
     }
+    if (chosen == profile_verb) {
+      need(profile_options.kernel, "kernel", "profile tiled --preset kernelbench-79-small");
+      return verb_profile(common, profile_problem, profile_options);
+    }
+    if (chosen == bench_verb) return verb_bench(common, bench_problem, bench_options);
     if (chosen == list) {
       need(what, "list", "list kernels");
       return verb_list(common, what);

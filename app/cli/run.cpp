@@ -1,8 +1,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 
+#include "app/cli/out_file.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
 #include "kernels/problem/npy.h"
@@ -11,36 +11,10 @@ namespace convscope {
 using nlohmann::json;
 namespace {
 
-// A file under another name until it is whole.
-class Unfinished {
- public:
-  explicit Unfinished(const std::filesystem::path& file)
-      : file_(file), part_(file.string() + ".part"), out(part_, std::ios::binary) {
-    if (!out) refuse();
-  }
-  ~Unfinished() {
-    std::error_code ignored;
-    std::filesystem::remove(part_, ignored);
-  }
-  void finish() {
-    out.close();
-    std::error_code error;
-    if (out) std::filesystem::rename(part_, file_, error);
-    if (!out || error) refuse();
-  }
-  [[noreturn]] void refuse() const { throw InputError("save", file_.string(), "cannot be written"); }
-
- private:
-  std::filesystem::path file_, part_;
-
- public:
-  std::ofstream out;
-};
-
 // Streams one tensor of a kept result into a .npy file.
 void save_tensor(Session& session, const std::string& result, const std::string& what,
                  const std::filesystem::path& file) {
-  Unfinished unfinished(file);
+  OutFile unfinished("save", file);
   int64_t at = 0, total = 1;
   while (at < total) {
     auto r = session.ask({{"type", "tensor"}, {"result", result}, {"what", what}, {"first", at}}, {},
@@ -69,7 +43,7 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
     std::filesystem::create_directories(options.save, error);
     if (!std::filesystem::is_directory(options.save, error))
       throw InputError("save", options.save, "is no folder and cannot be made one");
-    Unfinished probe(std::filesystem::path(options.save) / "y.npy");  // said before the run, not after it
+    OutFile probe("save", std::filesystem::path(options.save) / "y.npy");  // said before the run, not after it
   }
   Session session(common);
   std::vector<std::byte> payload;

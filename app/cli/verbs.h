@@ -1,6 +1,7 @@
 // The verbs of the command line. Each returns the program's exit code (interface.md).
 #pragma once
 #include <string>
+#include <vector>
 
 #include "app/cli/options.h"
 
@@ -12,11 +13,28 @@ struct RunOptionsCli {
 int verb_run(const CommonOptions& common, const ProblemOptions& problem, const RunOptionsCli& options);
 int verb_explain(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel,
                  const std::string& at);
+struct ProfileOptionsCli {
+  std::string kernel, set = "live", format, out;
+};
+int verb_profile(const CommonOptions& common, const ProblemOptions& problem, const ProfileOptionsCli& options);
+struct BenchOptionsCli {
+  std::vector<std::string> kernels;
+  std::string against, format, out;
+};
+int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const BenchOptionsCli& options);
 int verb_demo(const CommonOptions& common, const std::string& folder);
 int verb_list(const CommonOptions& common, const std::string& what);
 int verb_info(const CommonOptions& common);
 
 // A report of `run` as a person reads it.
 std::string report_text(const nlohmann::json& report);
+
+// Answers to `profile` and `bench`: as a person reads them, as lines of comma-separated values, and (profile) as a
+// trace that Perfetto and chrome://tracing open.
+std::string profile_text(const nlohmann::json& profile);
+std::string profile_csv(const nlohmann::json& profile);
+nlohmann::json profile_trace(const nlohmann::json& profile);
+std::string bench_text(const nlohmann::json& bench);
+std::string bench_csv(const nlohmann::json& bench);
 
 }  // namespace convscope

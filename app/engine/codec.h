@@ -17,7 +17,8 @@ std::string brief(const nlohmann::json& value);
 // Non-finite numbers become the strings "NaN", "Infinity", "-Infinity".
 nlohmann::json number_json(double v);
 
-nlohmann::json problem_json(const ConvProblem& p);  // parameters only
+nlohmann::json problem_json(const ConvProblem& p);       // parameters only
+nlohmann::json full_problem_json(const ConvProblem& p);  // and what follows from them: out_length, flops, …
 // Errors: InputError for a missing or mistyped field; the rules are check()'s.
 ConvProblem problem_from(const nlohmann::json& j);
 

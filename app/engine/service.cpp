@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "app/engine/inventory.h"
+#include "app/engine/service_state.h"
 #include "kernels/base/text.h"
 #include "kernels/base/worker_pool.h"
 #include "kernels/problem/counts.h"
@@ -20,16 +21,6 @@
 namespace convscope {
 using nlohmann::json;
 namespace {
-
-// The result a client can ask tiles of: everything here is immutable.
-struct KeptResult {
-  std::string key;
-  std::shared_ptr<const ResultTensors> tensors;
-  std::shared_ptr<const Pyramid> pyramid;
-  std::shared_ptr<const Inputs> inputs;
-  ConvProblem problem;
-  int64_t own_length = 0;
-};
 
 // FNV-1a (Fowler, Noll & Vo) over all that decides a result.
 std::string key_of(const RunRequest& r, const std::string& device) {
@@ -96,14 +87,6 @@ std::vector<double> numbers_of(const json& request, const char* field, size_t co
   return v;
 }
 
-// A word, or "" when it is not given.
-std::string text_of(const json& request, const char* field) {
-  auto it = request.find(field);
-  if (it == request.end()) return "";
-  if (!it->is_string()) bad(field, brief(*it), "must be text");
-  return *it;
-}
-
 // Whole numbers within a size; anything else is refused before it is converted.
 int64_t index_of(double v, int64_t limit, const char* field) {
   if (!(v >= 0) || v > static_cast<double>(limit) || v != std::floor(v))
@@ -112,6 +95,13 @@ int64_t index_of(double v, int64_t limit, const char* field) {
 }
 
 }  // namespace
+
+std::string text_of(const json& request, const char* field) {
+  auto it = request.find(field);
+  if (it == request.end()) return "";
+  if (!it->is_string()) bad(field, brief(*it), "must be text");
+  return *it;
+}
 
 // Of all finite elements: what colours shall span.
 static void add_ranges(json& j, const Pyramid* pyramid, const RunReport& report) {
@@ -124,39 +114,29 @@ static void add_ranges(json& j, const Pyramid* pyramid, const RunReport& report)
   }
 }
 
-struct Service::State {
-  struct Opened {
-    std::unique_ptr<Device> device;
-    std::vector<std::unique_ptr<Reference>> references;
-    std::unique_ptr<Judge> judge;
-  };
-  std::map<std::string, Opened> devices;  // used by heavy requests only
-  std::mutex mutex;                       // of `kept`
-  std::shared_ptr<const KeptResult> kept;
+Service::State::Opened& Service::State::open(const std::string& name) {
+  // One device under all its names, and no entry for what cannot be opened.
+  std::string why, key = name;
+  if (name.empty() || name == "auto") key = cuda_devices(why).empty() ? "emulator" : "cuda:0";
+  if (name == "cuda") key = "cuda:0";
+  if (auto it = devices.find(key); it != devices.end()) return it->second;
+  auto device = open_device(key);
+  if (device->is_emulator() && devices.empty()) limit_memory();
+  auto references = references_for(*device);
+  Opened& o = devices[key];
+  o.device = std::move(device);
+  o.references = std::move(references);
+  o.judge = std::make_unique<Judge>(*o.device, o.references);  // it keeps references to both
+  return o;
+}
 
-  Opened& open(const std::string& name) {
-    // One device under all its names, and no entry for what cannot be opened.
-    std::string why, key = name;
-    if (name.empty() || name == "auto") key = cuda_devices(why).empty() ? "emulator" : "cuda:0";
-    if (name == "cuda") key = "cuda:0";
-    if (auto it = devices.find(key); it != devices.end()) return it->second;
-    auto device = open_device(key);
-    if (device->is_emulator() && devices.empty()) limit_memory();
-    auto references = references_for(*device);
-    Opened& o = devices[key];
-    o.device = std::move(device);
-    o.references = std::move(references);
-    o.judge = std::make_unique<Judge>(*o.device, o.references);  // it keeps references to both
-    return o;
-  }
-  std::shared_ptr<const KeptResult> result(const json& request) {
-    std::lock_guard lock(mutex);
-    auto it = request.find("result");
-    std::string key = it != request.end() && it->is_string() ? it->get<std::string>() : "";
-    if (!kept || kept->key != key) bad("result", key, "is not kept any more: run it again");
-    return kept;
-  }
-};
+std::shared_ptr<const KeptResult> Service::State::result(const json& request) {
+  std::lock_guard lock(mutex);
+  auto it = request.find("result");
+  std::string key = it != request.end() && it->is_string() ? it->get<std::string>() : "";
+  if (!kept || kept->key != key) bad("result", key, "is not kept any more: run it again");
+  return kept;
+}
 
 Service::Service() : state_(std::make_unique<State>()) {}
 Service::~Service() = default;
@@ -193,6 +173,8 @@ Service::Reply Service::handle(const json& request, std::span<const std::byte> p
                                const std::function<void(const std::string&)>& partial) {
   std::string type = text_of(request, "type");
   if (type == "run") return run(request, payload, activity, partial);
+  if (type == "profile") return profile_one(request, payload, activity);
+  if (type == "bench") return bench_several(request, payload, activity);
   if (type == "explain") return explain_one(request, payload, activity);
   if (type == "tile") return tile(request);
   if (type == "find") return find(request);

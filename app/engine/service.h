@@ -38,6 +38,8 @@ class Service {
   Reply run(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity,
             const std::function<void(const std::string& header)>& partial);
   Reply explain_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
+  Reply profile_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
+  Reply bench_several(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply tile(const nlohmann::json& request);
   Reply find(const nlohmann::json& request);
   Reply numbers(const nlohmann::json& request);

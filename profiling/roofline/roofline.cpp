@@ -28,6 +28,8 @@ const char* name_of(Arithmetic a) {
       return "f32";
     case Arithmetic::tf32:
       return "tf32";
+    case Arithmetic::tf32x3:
+      return "3xtf32";
     case Arithmetic::f16:
       return "f16";
     case Arithmetic::f64:
@@ -42,6 +44,8 @@ double Ceilings::gflops(Arithmetic a) const {
       return f32_gflops;
     case Arithmetic::tf32:
       return tf32_gflops;
+    case Arithmetic::tf32x3:
+      return tf32_gflops / 3;
     case Arithmetic::f16:
       return f16_gflops;
     case Arithmetic::f64:

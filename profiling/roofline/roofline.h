@@ -9,7 +9,7 @@
 namespace convscope {
 
 // What a kernel's arithmetic may use.
-enum class Arithmetic { f32, tf32, f16, f64 };
+enum class Arithmetic { f32, tf32, tf32x3, f16, f64 };  // tf32x3: three TF32 products for one of f32
 const char* name_of(Arithmetic a);
 
 // The most a GPU can do. Zero: unknown.

@@ -1,12 +1,12 @@
 // CUPTI as a fake plays it: the steps down when it, or a part of it, is not to be had, and the bookkeeping of a
-// collection. The fake is built from CUPTI's own headers (fakes/fake_cupti.cpp).
+// collection. The fake is built from CUPTI's own headers (tests/fakes/fake_cupti.cpp).
 #include "profiling/cupti/cupti.h"
 
 #include <cmath>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include "tests/profiling/fakes/setting.h"
+#include "tests/fakes/setting.h"
 
 namespace convscope {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "profiling/nvml/conditions.h"
-#include "tests/profiling/fakes/setting.h"
+#include "tests/fakes/setting.h"
 
 namespace convscope {
 

@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "app/cli/out_file.h"
+#include "app/cli/session.h"
+#include "app/cli/verbs.h"
+
+namespace convscope {
+using nlohmann::json;
+
+// Where a verb's answer goes, and in what form.
+class Delivery {
+ public:
+  // `formats`: what --format may be. Errors: InputError, before anything is computed.
+  Delivery(const CommonOptions& common, const std::string& format, const std::string& out,
+           const std::vector<std::string>& formats);
+  const std::string& format() const { return format_; }
+  void deliver(const std::string& text, const json& document);
+
+ private:
+  bool as_json_;
+  std::string format_;
+  std::optional<OutFile> file_;
+};
+
+Delivery::Delivery(const CommonOptions& common, const std::string& format, const std::string& out,
+                   const std::vector<std::string>& formats)
+    : as_json_(common.json), format_(format) {
+  if (format_.empty()) format_ = as_json_ ? "json" : "table";
+  std::string list;
+  for (size_t i = 0; i < formats.size(); i++)
+    list += (i == 0 ? "" : i + 1 == formats.size() ? " or " : ", ") + formats[i];
+  if (std::find(formats.begin(), formats.end(), format_) == formats.end())
+    throw InputError("format", format_, "must be " + list);
+  // Into a file any form may go; stdout then still is one document.
+  if (as_json_ && format_ != "json" && out.empty())
+    throw InputError("format", format_, "cannot be on stdout together with --json: name a file with --out");
+  if (!out.empty()) file_.emplace("out", out);
+}
+
+void Delivery::deliver(const std::string& text, const json& document) {
+  if (file_) {
+    file_->out << text;
+    file_->finish();
+  } else if (format_ != "json") {
+    std::fputs(text.c_str(), stdout);
+  }
+  if (as_json_ || (!file_ && format_ == "json")) print_json(document);
+}
+
+namespace {
+
+std::string json_text(const json& j) { return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
+
+json asked(const CommonOptions& common, RunRequest r, const char* type, json more, const std::string& title) {
+  Session session(common);
+  std::vector<std::byte> payload;
+  json header = request_json(r, payload);
+  header["type"] = type;
+  header.update(more);
+  json answer = session.ask(header, std::move(payload), title).header;
+  for (const char* own : {"id", "type"}) answer.erase(own);
+  return answer;
+}
+
+}  // namespace
+
+int verb_profile(const CommonOptions& common, const ProblemOptions& problem, const ProfileOptionsCli& options) {
+  RunRequest r = problem.request(options.kernel, common.device);
+  if (options.set != "live" && options.set != "full") throw InputError("set", options.set, "must be live or full");
+  Delivery delivery(common, options.format, options.out, {"table", "json", "csv", "chrome-trace"});
+  json answer = asked(common, r, "profile", {{"set", options.set}}, "profile " + r.kernel);
+  const std::string& format = delivery.format();
+  delivery.deliver(format == "table"          ? profile_text(answer)
+                   : format == "csv"          ? profile_csv(answer)
+                   : format == "chrome-trace" ? json_text(profile_trace(answer))
+                                              : json_text(answer),
+                   answer);
+  return 0;
+}
+
+int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const BenchOptionsCli& options) {
+  RunRequest r = problem.request("", common.device);
+  Delivery delivery(common, options.format, options.out, {"table", "json", "csv"});
+  json answer = asked(common, r, "bench", {{"kernels", options.kernels}, {"against", options.against}}, "bench");
+  const std::string& format = delivery.format();
+  delivery.deliver(format == "table" ? bench_text(answer)
+                   : format == "csv" ? bench_csv(answer)
+                                     : json_text(answer),
+                   answer);
+  return 0;
+}
+
+}  // namespace convscope

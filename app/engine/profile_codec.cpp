@@ -1,0 +1,266 @@
+#include "app/engine/profile_codec.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/engine/codec.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+json optional_number(const std::optional<double>& v) { return v ? number_json(*v) : json(nullptr); }
+
+json gap_json(const Gap& g) { return g ? json{{"code", g.code}, {"what", g.what}, {"how", g.how}} : json(nullptr); }
+
+json time_json(const Timing& t) {
+  if (t.empty()) return nullptr;
+  Interval i = median_interval(t.samples_ms);
+  return {{"median_ms", number_json(t.median_ms())}, {"interval_ms", {number_json(i.low), number_json(i.high)}},
+          {"min_ms", number_json(t.min_ms())},       {"noise_pct", number_json(t.noise_pct())},
+          {"samples", t.samples_ms.size()},          {"samples_ms", t.samples_ms}};
+}
+
+json range_json(const std::optional<Range>& r) {
+  if (!r) return nullptr;
+  return {{"least", r->least}, {"median", r->median}, {"most", r->most}};
+}
+
+json conditions_json(const Conditions& c) {
+  auto limit = [](auto v) { return v ? json(*v) : json(nullptr); };
+  json j = {{"readings", c.readings},
+            {"sm_mhz", range_json(c.sm_mhz)},
+            {"memory_mhz", range_json(c.memory_mhz)},
+            {"temperature_c", range_json(c.temperature_c)},
+            {"power_w", range_json(c.power_w)},
+            {"max_sm_mhz", limit(c.limits.max_sm_mhz)},
+            {"max_memory_mhz", limit(c.limits.max_memory_mhz)},
+            {"power_limit_w", limit(c.limits.power_limit_w)},
+            {"driver", c.driver_version.empty() ? json(nullptr) : json(c.driver_version)},
+            {"throttled_fraction", optional_number(c.throttled)},
+            {"slower_because", slower_because_words(c.slower_because)}};
+  if (c.missing) j["reason"] = c.missing.sentence();
+  return j;
+}
+
+json launch_json(const LaunchProfile& l) {
+  const LaunchFacts& f = l.facts;
+  json j = {{"entry", f.entry},
+            {"grid", {f.grid.x, f.grid.y, f.grid.z}},
+            {"block", {f.block.x, f.block.y, f.block.z}},
+            {"registers", f.registers},
+            {"static_shared_bytes", f.static_shared_bytes},
+            {"dynamic_shared_bytes", f.dynamic_shared_bytes},
+            {"local_bytes", f.local_bytes}};
+  if (l.occupancy)
+    j["occupancy"] = {{"blocks", l.occupancy->blocks},
+                      {"warps", l.occupancy->warps()},
+                      {"percent", l.occupancy_pct},
+                      {"limit", l.limit},
+                      {"source", "computed"}};
+  else
+    j["occupancy"] = nullptr, j["occupancy_reason"] = l.no_occupancy;
+  return j;
+}
+
+json kernel_record_json(const KernelRecord& k) {
+  return {{"name", k.name},
+          {"start_ns", k.start_ns},
+          {"duration_ms", k.ms()},
+          {"grid", k.grid},
+          {"block", k.block},
+          {"registers", k.registers},
+          {"static_shared_bytes", k.static_shared_bytes},
+          {"dynamic_shared_bytes", k.dynamic_shared_bytes},
+          {"local_bytes", k.local_bytes},
+          {"stream", k.stream}};
+}
+
+json counters_json(const ProfileReport& r) {
+  json sets = json::array();
+  for (const auto& c : r.counters) {
+    json values = json::object();
+    for (const auto& [name, value] : c.values) {
+      const Metric* m = find_metric(name);
+      values[name] = {{"value", number_json(value)}, {"unit", m ? m->unit : ""}};
+    }
+    json set = {{"set", name_of(c.set)}, {"about", about(c.set)},
+                {"passes", c.passes},    {"spent_ms", number_json(c.spent_ms)},
+                {"values", values},      {"not_on_this_chip", c.not_here}};
+    if (c.gap) set["reason"] = c.gap.sentence();
+    sets.push_back(set);
+  }
+  json j = {{"sets", sets},
+            {"source", r.counters_missing ? json(nullptr) : json(r.counters_source)},
+            {"gap", gap_json(r.counters_missing)}};
+  if (r.counters_missing) j["reason"] = r.counters_missing.sentence();
+  return j;
+}
+
+json headlines_json(const ProfileReport& r) {
+  json list = json::array();
+  for (const auto& v : r.headlines) {
+    json j = {{"name", v.headline->name},       {"title", v.headline->title},     {"value", optional_number(v.value)},
+              {"unit", v.headline->unit},       {"formula", v.headline->formula}, {"good", v.headline->good},
+              {"meaning", v.headline->meaning}, {"shade", name_of(v.shade)}};
+    if (!v.value) j["reason"] = r.counters_missing ? r.counters_missing.what : v.missing;
+    list.push_back(j);
+  }
+  return list;
+}
+
+// What warps waited for, the longest first: shares of all waiting.
+json waiting_json(const ProfileReport& r) {
+  Counters counters = r.all_counters();
+  struct Wait {
+    double value;
+    const Stall* stall;
+  };
+  std::vector<Wait> waits;
+  double all = 0;
+  for (const auto& s : stalls())
+    if (auto it = counters.find(s.name); it != counters.end() && s.waiting && it->second > 0) {
+      waits.push_back({it->second, &s});
+      all += it->second;
+    }
+  std::sort(waits.begin(), waits.end(), [](const Wait& a, const Wait& b) { return a.value > b.value; });
+  json list = json::array();
+  for (const auto& w : waits)
+    list.push_back({{"name", w.stall->name}, {"words", w.stall->words}, {"share", w.value / all}});
+  return list;
+}
+
+json ceilings_json(const Ceilings& c) {
+  auto known = [](double v) { return v > 0 ? json(v) : json(nullptr); };
+  return {{"gpu", c.gpu},
+          {"source", c.source},
+          {"memory_gbs", known(c.memory_gbs)},
+          {"f32_gflops", known(c.f32_gflops)},
+          {"tf32_gflops", known(c.tf32_gflops)},
+          {"f16_gflops", known(c.f16_gflops)},
+          {"f64_gflops", known(c.f64_gflops)},
+          {"l2_gbs", known(c.l2_gbs)},
+          {"shared_gbs", known(c.shared_gbs)}};
+}
+
+json roofline_json(const ProfileReport& r) {
+  json points = json::array();
+  for (const auto& p : r.roofline)
+    points.push_back({{"name", p.name},
+                      {"intensity", p.intensity},
+                      {"gflops", p.gflops},
+                      {"ceiling_gflops", p.ceiling},
+                      {"fraction", p.fraction()},
+                      {"bound_by", p.memory_bound ? "memory" : "arithmetic"}});
+  json j = {{"ceilings", ceilings_json(r.ceilings)},
+            {"arithmetic", name_of(r.arithmetic)},
+            {"ridge", r.ceilings.memory_gbs > 0 ? json(r.ceilings.ridge(r.arithmetic)) : json(nullptr)},
+            {"points", points}};
+  if (points.empty()) j["reason"] = r.roofline_missing;
+  return j;
+}
+
+void put_floor(json& j, const std::optional<Floor>& floor, const Ceilings& c) {
+  j["floor_ms"] = floor ? json(floor->ms) : json(nullptr);
+  j["floor_from"] = floor ? json(floor->by_bytes ? "bytes" : "flops") : json(nullptr);
+  j["floor_source"] = floor ? json(c.gpu + ", " + c.source) : json(nullptr);
+  if (!floor) j["floor_reason"] = "the ceilings of this GPU are not known";
+}
+
+}  // namespace
+
+json profile_json(const ProfileReport& r) {
+  json timing = {{"hot", time_json(r.hot)},
+                 {"cold", time_json(r.cold)},
+                 {"host_ms", optional_number(r.host_ms)},
+                 {"kernel_ms", optional_number(r.kernel_ms)},
+                 {"source", r.hot.empty() ? json(nullptr) : json(r.emulated ? "emulated" : "measured")}};
+  if (r.emulated) timing["reason"] = "emulated time: it says nothing of a GPU";
+  if (r.cold.empty()) timing["cold_reason"] = "the emulator has no cache to be cold";
+  if (!r.host_ms) timing["host_reason"] = "emulated time is the host's own";
+  if (!r.kernel_ms)
+    timing["kernel_reason"] = r.kernels_missing ? r.kernels_missing.sentence() : "no kernel was recorded in a call";
+  put_floor(timing, r.floor, r.ceilings);
+
+  json launches = json::array(), kernels = json::array();
+  for (const auto& l : r.launches) launches.push_back(launch_json(l));
+  for (const auto& k : r.kernels) kernels.push_back(kernel_record_json(k));
+  json j = {{"convscope", CONVSCOPE_VERSION},
+            {"kernel",
+             {{"name", r.name},
+              {"kind", r.is_reference ? "reference" : "kernel"},
+              {"file", r.file.empty() ? json(nullptr) : json(r.file)},
+              {"requires", r.requires_hardware},
+              {"what_ran", r.what_ran.empty() ? json(nullptr) : json(r.what_ran)}}},
+            {"problem", full_problem_json(r.spec.problem)},
+            {"device", device_json(r.device)},
+            {"seed", r.spec.inputs.seed},
+            {"set", r.spec.full ? "full" : "live"},
+            {"timing", timing},
+            {"conditions", conditions_json(r.conditions)},
+            {"launches", launches},
+            {"kernels", kernels},
+            {"counters", counters_json(r)},
+            {"headlines", headlines_json(r)},
+            {"waiting", waiting_json(r)},
+            {"roofline", roofline_json(r)},
+            {"bottleneck",
+             {{"rule", r.bottleneck.rule},
+              {"sentence", r.bottleneck.sentence},
+              {"next", r.bottleneck.next.empty() ? json(nullptr) : json(r.bottleneck.next)},
+              {"rung", r.bottleneck.rung.empty() ? json(nullptr) : json(r.bottleneck.rung)}}},
+            {"warnings", r.warnings}};
+  if (launches.empty())
+    j["launches_reason"] = r.emulated ? "registers and shared memory are known once a kernel is compiled for a GPU and "
+                                        "loaded: run it with --device cuda"
+                                      : "the reference's kernels are known from records only";
+  if (kernels.empty()) j["kernels_reason"] = timing.value("kernel_reason", "no kernel was recorded in a call");
+  return j;
+}
+
+json bench_json(const BenchReport& r) {
+  auto verdict = [](const std::optional<ComparisonOfTimes>& c, const std::string& why) -> json {
+    if (!c) return {{"verdict", nullptr}, {"reason", why}};
+    return {{"verdict", name_of(c->verdict)},
+            {"speedup", number_json(c->speedup)},
+            {"p", number_json(c->p)},
+            {"evidence", c->evidence}};
+  };
+  json entries = json::array();
+  bool emulated = false;
+  for (const auto& e : r.entries) {
+    emulated |= e.emulated;
+    json j = {
+        {"name", e.name},
+        {"kind", e.is_reference ? "reference" : "kernel"},
+        {"what_ran", e.what_ran.empty() ? json(nullptr) : json(e.what_ran)},
+        {"hot", time_json(e.hot)},
+        {"cold", time_json(e.cold)},
+        {"source", e.hot.empty() ? json(nullptr) : json(e.emulated ? "emulated" : "measured")},
+        {"times_floor",
+         r.floor && !e.emulated && !e.hot.empty() ? json(e.hot.median_ms() / r.floor->ms) : json(nullptr)},
+        {"against",
+         {{"hot", verdict(e.hot_verdict, e.no_verdict)},
+          {"cold", verdict(e.cold_verdict, e.cold.empty() && !e.hot.empty() ? "the emulator has no cache to be cold"
+                                                                            : e.no_verdict)}}}};
+    if (!e.missing.empty()) j["reason"] = e.missing;
+    if (e.cold.empty()) j["cold_reason"] = e.hot.empty() ? e.missing : "the emulator has no cache to be cold";
+    if (!e.doubt.empty()) j["doubt"] = e.doubt;
+    entries.push_back(j);
+  }
+  json j = {{"convscope", CONVSCOPE_VERSION},
+            {"problem", full_problem_json(r.spec.problem)},
+            {"device", device_json(r.device)},
+            {"seed", r.spec.inputs.seed},
+            {"against", r.against.empty() ? json(nullptr) : json(r.against)},
+            {"rounds", r.rounds},
+            {"source", emulated ? "emulated" : "measured"},
+            {"entries", entries},
+            {"conditions", conditions_json(r.conditions)},
+            {"warnings", r.warnings}};
+  if (emulated) j["reason"] = "emulated time: who is faster here says nothing of a GPU";
+  put_floor(j, r.floor, r.ceilings);
+  return j;
+}
+
+}  // namespace convscope

@@ -1,0 +1,61 @@
+// The requests `profile` and `bench`.
+#include <nlohmann/json.hpp>
+
+#include "app/engine/profile_codec.h"
+#include "app/engine/service.h"
+#include "app/engine/service_state.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+std::vector<std::string> names_of(const json& request, const char* field) {
+  auto it = request.find(field);
+  if (it == request.end() || it->is_null()) return {};
+  if (!it->is_array()) throw InputError(field, brief(*it), "must be a list of names");
+  if (it->size() > 64) throw InputError(field, std::to_string(it->size()), "names are too many: at most 64");
+  std::vector<std::string> names;
+  for (const auto& n : *it) {
+    if (!n.is_string()) throw InputError(field, brief(n), "must be text");
+    names.push_back(n);
+  }
+  return names;
+}
+
+}  // namespace
+
+Service::Reply Service::profile_one(const json& request, std::span<const std::byte> payload, Activity& activity) {
+  RunRequest r = request_from(request, payload);
+  std::string set = text_of(request, "set");
+  if (!set.empty() && set != "live" && set != "full") throw InputError("set", set, "must be live or full");
+  require_legal(r.problem);
+  auto& o = state_->open(r.device);
+  ProfileSpec spec;
+  spec.kernel = r.kernel;
+  spec.problem = r.problem;
+  spec.inputs = r.inputs;
+  spec.accuracy = r.accuracy;
+  spec.samples = r.samples;
+  spec.full = set == "full";
+  json j = profile_json(profile({*o.device, o.references, Cupti::shared(), Nvml::shared()}, spec, activity));
+  j["phases"] = json::array();
+  for (const auto& phase : activity.phases()) j["phases"].push_back({{"name", phase.name}, {"seconds", phase.seconds}});
+  return {header_text(j), {}};
+}
+
+Service::Reply Service::bench_several(const json& request, std::span<const std::byte> payload, Activity& activity) {
+  RunRequest r = request_from(request, payload);
+  BenchSpec spec;
+  spec.kernels = names_of(request, "kernels");
+  spec.against = text_of(request, "against");
+  require_legal(r.problem);
+  auto& o = state_->open(r.device);
+  spec.problem = r.problem;
+  spec.inputs = r.inputs;
+  spec.accuracy = r.accuracy;
+  spec.samples = r.samples;
+  json j = bench_json(bench({*o.device, o.references, Cupti::shared(), Nvml::shared()}, spec, activity));
+  return {header_text(j), {}};
+}
+
+}  // namespace convscope

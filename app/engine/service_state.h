@@ -1,0 +1,42 @@
+// What a Service holds between requests. Only for the files of Service.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/engine/service.h"
+#include "kernels/verify/judge.h"
+
+namespace convscope {
+
+// A word, or "" when it is not given. Errors: InputError.
+std::string text_of(const nlohmann::json& request, const char* field);
+
+// The result a client can ask tiles of: everything here is immutable.
+struct KeptResult {
+  std::string key;
+  std::shared_ptr<const ResultTensors> tensors;
+  std::shared_ptr<const Pyramid> pyramid;
+  std::shared_ptr<const Inputs> inputs;
+  ConvProblem problem;
+  int64_t own_length = 0;
+};
+
+struct Service::State {
+  struct Opened {
+    std::unique_ptr<Device> device;
+    std::vector<std::unique_ptr<Reference>> references;
+    std::unique_ptr<Judge> judge;
+  };
+  std::map<std::string, Opened> devices;  // used by heavy requests only
+  std::mutex mutex;                       // of `kept`
+  std::shared_ptr<const KeptResult> kept;
+
+  Opened& open(const std::string& name);
+  std::shared_ptr<const KeptResult> result(const nlohmann::json& request);
+};
+
+}  // namespace convscope

@@ -1,0 +1,181 @@
+#include "profiling/profile/bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <random>
+
+#include "kernels/base/error.h"
+#include "kernels/problem/counts.h"
+#include "kernels/runtime/registry.h"
+
+namespace convscope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Contender {
+  BenchEntry entry;
+  std::unique_ptr<Subject> subject;  // null: cannot run here
+};
+
+Contender contender(const std::string& name, const ProfileTools& tools, const ConvProblem& p) {
+  Contender c;
+  c.entry.name = name;
+  c.subject = make_subject(name, tools.device, tools.references, p);
+  c.entry.is_reference = c.subject->is_reference();
+  return c;
+}
+
+// Everything that was asked for; what cannot run is an entry with its reason, what is not known an error.
+std::vector<Contender> contenders(BenchReport& r, const ProfileTools& tools) {
+  const BenchSpec& spec = r.spec;
+  std::vector<std::string> names = spec.kernels;
+  bool all = names.empty();
+  if (all)
+    for (const auto* k : all_kernels())
+      if (k->kind() == KernelKind::ladder && k->unsupported(spec.problem).empty() &&
+          tools.device.unavailable(*k).empty())
+        names.push_back(k->name());
+  r.against = spec.against;
+  if (r.against.empty() && !tools.device.is_emulator())
+    for (auto& ref : tools.references) {  // the first is the strict one, as kernels are
+      if (ref->unavailable().empty() && ref->unsupported(spec.problem).empty()) {
+        r.against = ref->name();
+        break;
+      }
+      if (r.why_not_other.empty())
+        r.why_not_other = "not against " + ref->name() + ": " +
+                          (ref->unavailable().empty() ? ref->unsupported(spec.problem) : ref->unavailable());
+    }
+  if (r.against.empty() && names.size() > 1) r.against = names.front();
+  if (!r.against.empty() && std::find(names.begin(), names.end(), r.against) == names.end()) names.push_back(r.against);
+  if (names.empty()) throw InputError("kernel", "", "is missing: no kernel here takes this problem");
+
+  std::vector<Contender> list;
+  std::string first_missing;
+  int can_run = 0;
+  for (const auto& name : names) {
+    for (const auto& have : list)
+      if (have.entry.name == name) throw InputError("kernel", name, "is given more than once");
+    try {
+      list.push_back(contender(name, tools, spec.problem));
+      can_run++;
+    } catch (const MissingError& e) {
+      // The one that all are to be held against must be there when a person asked for it.
+      if (name == spec.against) throw;
+      Contender c;
+      c.entry.name = name;
+      c.entry.missing = e.what();
+      if (first_missing.empty()) first_missing = e.what();
+      list.push_back(std::move(c));
+    }
+  }
+  if (!can_run) throw MissingError(first_missing, "name a kernel that runs on " + tools.device.info().name);
+  return list;
+}
+
+bool all_known(const std::vector<Contender>& list, bool cold) {
+  for (const auto& c : list) {
+    if (!c.subject) continue;
+    const Timing& t = cold ? c.entry.cold : c.entry.hot;
+    if (!t.empty() && t.median_error() > 0.005) return false;
+  }
+  return true;
+}
+
+void compare_all(BenchReport& r) {
+  const BenchEntry* other = nullptr;
+  for (const auto& e : r.entries)
+    if (e.name == r.against) other = &e;
+  for (auto& e : r.entries) {
+    if (!other || &e == other) {
+      e.no_verdict = other ? "the others are compared with this one" : "there is nothing to compare with";
+    } else if (e.hot.empty() || other->hot.empty()) {
+      e.no_verdict = e.hot.empty() ? e.missing : other->missing;
+    } else if (e.hot.emulated != other->hot.emulated) {
+      e.no_verdict = "emulated time and the time of a library on this CPU say nothing of each other";
+    } else {
+      std::string doubt = r.conditions.throttled.value_or(0) > 0.1 ? r.conditions.warning() : "";
+      for (const BenchEntry* side : {static_cast<const BenchEntry*>(&e), other})
+        if (!side->doubt.empty()) doubt += (doubt.empty() ? "" : "; ") + side->name + ": " + side->doubt;
+      e.hot_verdict = compare_times(e.hot.samples_ms, other->hot.samples_ms, doubt);
+      if (!e.cold.empty() && !other->cold.empty())
+        e.cold_verdict = compare_times(e.cold.samples_ms, other->cold.samples_ms, doubt);
+    }
+  }
+}
+
+}  // namespace
+
+BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& activity) {
+  require_legal(spec.problem);
+  BenchReport r;
+  r.spec = spec;
+  r.device = tools.device.info();
+  auto list = contenders(r, tools);
+  r.work = {flops(spec.problem), static_cast<double>(least_bytes(spec.problem))};
+  r.ceilings = ceilings_for(r.device);
+  r.floor = floor_of(r.ceilings, spec.problem.dtype == DType::f64 ? Arithmetic::f64 : Arithmetic::f32, r.work.flops,
+                     r.work.least_bytes);
+  activity.phase("drawing inputs");
+  Inputs inputs = make_inputs(spec.problem, spec.inputs, &activity);
+  int64_t longest = 0;
+  size_t workspace = 0;
+  for (const auto& c : list)
+    if (c.subject) {
+      longest = std::max(longest, c.subject->out_length());
+      workspace = std::max(workspace, c.subject->workspace_bytes());
+    }
+  activity.phase("taking memory");
+  ProblemMemory memory(tools.device, spec.problem, inputs, longest, workspace);
+  for (auto& c : list) {
+    if (!c.subject) continue;
+    activity.phase("running " + c.entry.name);
+    c.subject->run(memory.at(), &activity);
+    c.entry.what_ran = c.subject->what_ran();
+    activity.check();
+  }
+
+  const bool emulator = tools.device.is_emulator();
+  const int least = spec.samples > 0 ? spec.samples : emulator ? 8 : 15, most = spec.samples > 0 ? spec.samples : 100;
+  const double cap_ms = emulator ? 3000 : 6000, hard_cap_ms = emulator ? 20000 : 40000;
+  const TimingOptions once{.min_samples = 1, .max_samples = 1, .time_cap_ms = 0, .target_error = 1};
+  std::mt19937 order(1);  // who comes first must not depend on who is better
+  auto begin = Clock::now();
+  ConditionsWatch watch(r.device.pci_bus, tools.nvml);
+  for (r.rounds = 0; r.rounds < most; r.rounds++) {
+    double spent = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    if (spec.samples <= 0) {
+      // Slow kernels are steady: eight samples of them are enough for a verdict, and nobody waits for more.
+      if (r.rounds >= 8 && spent > hard_cap_ms) break;
+      if (r.rounds >= least && (spent > cap_ms || (all_known(list, false) && all_known(list, true)))) break;
+    }
+    std::vector<Contender*> turn;
+    for (auto& c : list)
+      if (c.subject) turn.push_back(&c);
+    std::shuffle(turn.begin(), turn.end(), order);
+    for (auto* c : turn) {
+      activity.phase("timing " + c->entry.name);
+      for (bool cold : {false, true}) {
+        if (cold && emulator) continue;
+        Timing t = c->subject->time(memory.at(), cold, once, &activity);
+        Timing& into = cold ? c->entry.cold : c->entry.hot;
+        into.emulated = c->entry.emulated = t.emulated;
+        into.samples_ms.insert(into.samples_ms.end(), t.samples_ms.begin(), t.samples_ms.end());
+        activity.check();
+      }
+    }
+  }
+  r.conditions = watch.finish();
+  for (auto& c : list) {
+    if (c.subject && !emulator) c.entry.doubt = timed_calls_look_honest(*c.subject, memory, &activity);
+    r.entries.push_back(std::move(c.entry));
+  }
+  compare_all(r);
+  if (auto w = r.conditions.warning(); !w.empty()) r.warnings.push_back(w);
+  if (!r.why_not_other.empty()) r.warnings.push_back(r.why_not_other);
+  return r;
+}
+
+}  // namespace convscope

@@ -1,0 +1,49 @@
+// Kernels against each other on one problem: samples taken in turn, so that what drifts drifts for all of them.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiling/nvml/conditions.h"
+#include "profiling/profile/profile.h"
+#include "profiling/statistics/compare.h"
+
+namespace convscope {
+
+struct BenchSpec {
+  std::vector<std::string> kernels;  // or references; empty: every kernel that takes the problem here
+  ConvProblem problem;
+  InputSpec inputs;
+  Accuracy accuracy = Accuracy::strict;
+  std::string against;  // a kernel or a reference; "": the best reference there is, else the first of the kernels
+  int samples = 0;      // of each; 0: as many as it takes
+};
+
+struct BenchEntry {
+  std::string name, what_ran;
+  bool is_reference = false, emulated = false;
+  std::string missing;  // why it was not measured
+  Timing hot, cold;
+  std::optional<ComparisonOfTimes> hot_verdict, cold_verdict;  // of this one against the other
+  std::string no_verdict;                                      // why there is none
+  std::string doubt;                                           // of its timed calls
+};
+
+struct BenchReport {
+  BenchSpec spec;
+  DeviceInfo device;
+  std::string against;        // "" when there is nothing to compare with
+  std::string why_not_other;  // why a better reference is not the one compared with
+  std::vector<BenchEntry> entries;
+  Conditions conditions;
+  int rounds = 0;
+  Workload work;
+  Ceilings ceilings;
+  std::optional<Floor> floor;
+  std::vector<std::string> warnings;
+};
+
+// Errors: InputError for names that are not known; MissingError when none of what was named can run here; Cancelled.
+BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& activity);
+
+}  // namespace convscope

@@ -1,0 +1,282 @@
+#include "profiling/profile/profile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "kernels/base/text.h"
+#include "kernels/problem/counts.h"
+
+namespace convscope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point t) { return std::chrono::duration<double, std::milli>(Clock::now() - t).count(); }
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+TimingOptions options_for(const Device& device, int samples) {
+  TimingOptions o;
+  if (device.is_emulator()) o = {.min_samples = 3, .max_samples = 25, .time_cap_ms = 150, .target_error = 0.02};
+  if (samples > 0) o.min_samples = o.max_samples = samples;
+  return o;
+}
+
+void take_times(ProfileReport& r, const ProfileTools& tools, Subject& subject, const ProblemMemory& memory,
+                Activity& activity) {
+  TimingOptions o = options_for(tools.device, r.spec.samples);
+  ConditionsWatch watch(tools.device.info().pci_bus, tools.nvml);
+  activity.phase("timing " + r.name);
+  r.hot = subject.time(memory.at(), false, o, &activity);
+  r.emulated = r.hot.emulated;
+  if (!tools.device.is_emulator()) r.cold = subject.time(memory.at(), true, o, &activity);
+  r.conditions = watch.finish();
+  if (r.emulated) return;
+  std::vector<double> host;
+  auto begin = Clock::now();
+  do {
+    auto start = Clock::now();
+    subject.run(memory.at(), nullptr);
+    host.push_back(ms_since(start));
+    activity.check();
+  } while (host.size() < 21 && ms_since(begin) < 100);
+  r.host_ms = median(host);
+}
+
+// Kernels of a few calls. What runs in a call is the same every time but for a first one that loads something.
+void record_kernels(ProfileReport& r, const ProfileTools& tools, Subject& subject, const ProblemMemory& memory,
+                    Activity& activity) {
+  if (tools.device.is_emulator()) {
+    r.kernels_missing = {"no-gpu", "kernels are recorded on a GPU only", "run with --device cuda"};
+    return;
+  }
+  activity.phase("recording kernels");
+  std::vector<double> sums;
+  for (int call = 0; call < 5; call++) {
+    auto records = tools.cupti.trace([&] { subject.run(memory.at(), nullptr); }, r.kernels_missing);
+    if (r.kernels_missing) return;
+    double sum = 0;
+    for (const auto& k : records) sum += k.ms();
+    sums.push_back(sum);
+    r.kernels = std::move(records);
+    activity.check();
+  }
+  r.kernels_a_call = static_cast<int>(r.kernels.size());
+  if (r.kernels_a_call) r.kernel_ms = median(sums);
+}
+
+void describe_launches(ProfileReport& r, Subject& subject) {
+  std::vector<LaunchFacts> all = subject.launch_facts();
+  if (all.empty())  // a reference: what was recorded says the same
+    for (const auto& k : r.kernels)
+      all.push_back({k.name,
+                     {k.grid[0], k.grid[1], k.grid[2]},
+                     {k.block[0], k.block[1], k.block[2]},
+                     k.registers,
+                     k.static_shared_bytes,
+                     k.dynamic_shared_bytes,
+                     k.local_bytes});
+  const GpuArchitecture* architecture = find_architecture(r.device.architecture);
+  for (const auto& f : all) {
+    LaunchProfile l{f, {}, 0, "", ""};
+    if (!architecture) {
+      l.no_occupancy = "the limits of " + r.device.architecture + " are not known";
+    } else {
+      BlockShape shape{static_cast<int>(f.block.count()), f.registers, f.static_shared_bytes + f.dynamic_shared_bytes};
+      l.occupancy = occupancy(*architecture, shape);
+      l.occupancy_pct = 100 * l.occupancy->fraction(*architecture);
+      l.limit = limiter_in_words(*architecture, shape, *l.occupancy);
+    }
+    r.launches.push_back(l);
+  }
+}
+
+void count(ProfileReport& r, const ProfileTools& tools, Subject& subject, const ProblemMemory& memory,
+           Activity& activity) {
+  void* context = tools.device.native_context();
+  r.counters_missing = tools.cupti.counters_gap(context, r.device.index);
+  if (r.counters_missing) return;
+  for (auto set : all_counter_sets) {
+    if (!r.spec.full && set != CounterSet::live) continue;
+    r.counters.push_back(tools.cupti.count(
+        context, r.device.index, set, [&] { subject.run(memory.at(), nullptr); }, &activity));
+    activity.check();
+  }
+  // When nothing came, the first reason is everyone's.
+  bool any = false;
+  for (const auto& c : r.counters) any |= !c.values.empty();
+  if (!any && !r.counters.empty()) r.counters_missing = r.counters.front().gap;
+}
+
+Arithmetic arithmetic_of(const ProfileSpec& spec, const Subject& subject) {
+  if (spec.problem.dtype == DType::f64) return Arithmetic::f64;
+  if (subject.tensor_arithmetic() || spec.accuracy == Accuracy::tf32) return Arithmetic::tf32;
+  return spec.accuracy == Accuracy::tf32x3 ? Arithmetic::tf32x3 : Arithmetic::f32;
+}
+
+void conclude(ProfileReport& r) {
+  Counters counters = r.all_counters();
+  r.headlines = headline_values(counters, r.work);
+  r.ceilings = ceilings_for(r.device);
+  r.floor = floor_of(r.ceilings, r.arithmetic, r.work.flops, r.work.least_bytes);
+  auto counted = [&](const char* name) {
+    auto it = counters.find(name);
+    return it == counters.end() ? std::nullopt : std::optional(it->second);
+  };
+  auto read = counted("dram_read_bytes"), written = counted("dram_write_bytes");
+  RooflineWork work{r.work.flops, r.work.least_bytes, read && written ? std::optional(*read + *written) : std::nullopt,
+                    0};
+  if (r.emulated)
+    r.roofline_missing = "emulated time is no point under a GPU's roof: run it with --device cuda";
+  else if (!r.hot.empty())
+    work.ms = r.hot.median_ms();
+  r.roofline = roofline_points(r.ceilings, r.arithmetic, work);
+  if (r.roofline.empty() && r.roofline_missing.empty())
+    r.roofline_missing =
+        r.ceilings.memory_gbs > 0 ? "there is no time to place" : "the ceilings of this GPU are not known";
+
+  BottleneckFacts f;
+  if (!r.hot.empty()) f.ms = r.hot.median_ms();
+  f.host_ms = r.host_ms;
+  f.flops = r.work.flops, f.least_bytes = r.work.least_bytes;
+  f.emulated = r.emulated;
+  if (r.floor) f.floor_ms = r.floor->ms, f.floor_by_bytes = r.floor->by_bytes;
+  if (!r.emulated) f.multiprocessors = r.device.multiprocessors;
+  // The launch that counts: the one with the most threads.
+  const LaunchProfile* main = nullptr;
+  for (const auto& l : r.launches)
+    if (!main || l.facts.grid.count() * l.facts.block.count() > main->facts.grid.count() * main->facts.block.count())
+      main = &l;
+  if (main) {
+    f.blocks = main->facts.grid.count();
+    f.local_bytes = main->facts.local_bytes, f.registers = main->facts.registers;
+    if (main->occupancy) {
+      f.theoretical_occupancy = main->occupancy_pct;
+      f.blocks_per_multiprocessor = main->occupancy->blocks;
+      f.occupancy_limit = main->limit;
+    }
+  }
+  f.counters = counters;
+  f.counters_missing = r.counters_missing.what;
+  r.bottleneck = find_bottleneck(f);
+}
+
+}  // namespace
+
+Counters ProfileReport::all_counters() const {
+  Counters all;
+  for (const auto& c : counters)
+    for (const auto& [name, value] : c.values) all.emplace(name, value);  // the first set that has it counts
+  return all;
+}
+
+Ceilings ceilings_for(const DeviceInfo& d) {
+  if (d.kind == DeviceInfo::Kind::emulator) {
+    Ceilings c = *find_datasheet("NVIDIA H200");
+    c.source = "datasheet of another machine: this one has no GPU";
+    return c;
+  }
+  if (const Ceilings* c = find_datasheet(d.name)) return *c;
+  Ceilings c;
+  c.gpu = d.name;
+  c.source = "computed from the driver's clocks and widths";
+  c.memory_gbs = d.memory_bandwidth_gbs;
+  c.f32_gflops = d.fma_gflops;
+  return c;
+}
+
+std::vector<std::string> timing_warnings(const ProfileReport& r) {
+  std::vector<std::string> list;
+  if (auto w = r.conditions.warning(); !w.empty()) list.push_back(w);
+  if (r.hot.empty() || r.emulated) return list;
+  double hot = r.hot.median_ms();
+  if (r.hot.samples_ms.size() < 5)
+    list.push_back(fmt::format("{} samples say little", r.hot.samples_ms.size()));
+  else if (r.hot.noise_pct() > 5)
+    list.push_back(
+        fmt::format("times are noisy: half of them are more than {:.0f} % from the middle", r.hot.noise_pct()));
+  // A kernel that lets a library do its work, say.
+  std::string strangers;
+  if (!r.is_reference)
+    for (const auto& k : r.kernels) {
+      bool own = false;
+      for (const auto& l : r.launches) own |= k.name == l.facts.entry;
+      if (!own && strangers.find(k.name) == std::string::npos) strangers += (strangers.empty() ? "" : ", ") + k.name;
+    }
+  if (!strangers.empty()) list.push_back("kernels ran that are not its own: " + strangers);
+  if (r.kernel_ms) {
+    constexpr double launch_ms = 0.003;  // issuing a kernel takes the GPU this long
+    double gap = hot - *r.kernel_ms;
+    if (-gap > 0.05 * hot + launch_ms)
+      list.push_back(fmt::format("kernels ran for {} a call, and the timed section for {}: work was left outside of it",
+                                 time_text(*r.kernel_ms), time_text(hot)));
+    else if (gap > 0.1 * hot + launch_ms * std::max(1, r.kernels_a_call))
+      list.push_back(fmt::format("kernels ran for {} of the {} of a call: the rest is waiting between them",
+                                 time_text(*r.kernel_ms), time_text(hot)));
+  }
+  // The work does not need the memory when everything is in the cache: only arithmetic is a floor then.
+  double cold = r.cold.empty() ? hot : r.cold.median_ms();
+  bool beyond_cache = r.work.least_bytes > 2.0 * static_cast<double>(r.device.l2_bytes);
+  if (r.floor && ((r.floor->by_bytes && beyond_cache && cold < 0.9 * r.floor->ms) ||
+                  (!r.floor->by_bytes && hot < 0.9 * r.floor->ms)))
+    list.push_back(fmt::format("{} is faster than the floor of {} by {}: the work cannot all have been done",
+                               time_text(r.floor->by_bytes ? cold : hot), time_text(r.floor->ms),
+                               r.floor->by_bytes ? "bytes" : "arithmetic"));
+  if (!r.cold.empty() && cold > 1.2 * hot)
+    list.push_back(
+        fmt::format("{} with its data in the L2 cache, {} without: which of the two a layer sees depends on "
+                    "what ran before it",
+                    time_text(hot), time_text(cold)));
+  return list;
+}
+
+std::string timed_calls_look_honest(Subject& subject, ProblemMemory& memory, Activity* activity) {
+  TimingOptions once{.min_samples = 1, .max_samples = 1, .time_cap_ms = 0, .target_error = 1};
+  memory.poison_output();
+  uint64_t poisoned = memory.output_checksum();
+  subject.time(memory.at(), false, once, activity);
+  uint64_t first = memory.output_checksum();
+  if (first == poisoned) return "its timed calls write nothing";
+  memory.change_input();
+  memory.poison_output();
+  subject.time(memory.at(), false, once, activity);
+  uint64_t second = memory.output_checksum();
+  memory.restore_input();
+  return first == second ? "its timed calls give the same answer whatever the input is" : "";
+}
+
+ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activity& activity) {
+  require_legal(spec.problem);
+  ProfileReport r;
+  r.spec = spec;
+  r.device = tools.device.info();
+  auto subject = make_subject(spec.kernel, tools.device, tools.references, spec.problem);
+  r.name = subject->name(), r.file = subject->file();
+  r.is_reference = subject->is_reference();
+  r.requires_hardware = subject->requires_hardware();
+  r.work = {flops(spec.problem), static_cast<double>(least_bytes(spec.problem))};
+  activity.phase("drawing inputs");
+  Inputs inputs = make_inputs(spec.problem, spec.inputs, &activity);
+  activity.phase("taking memory");
+  ProblemMemory memory(tools.device, spec.problem, inputs, subject->out_length(), subject->workspace_bytes());
+  activity.phase("running " + r.name);
+  subject->run(memory.at(), &activity);  // loads code, chooses algorithms
+  r.what_ran = subject->what_ran();
+  r.arithmetic = arithmetic_of(spec, *subject);
+  take_times(r, tools, *subject, memory, activity);
+  record_kernels(r, tools, *subject, memory, activity);
+  describe_launches(r, *subject);
+  count(r, tools, *subject, memory, activity);
+  conclude(r);
+  r.warnings = timing_warnings(r);
+  if (!tools.device.is_emulator())
+    if (auto odd = timed_calls_look_honest(*subject, memory, &activity); !odd.empty()) r.warnings.push_back(odd);
+  return r;
+}
+
+}  // namespace convscope

@@ -1,0 +1,90 @@
+// Everything that can be said of one kernel's time on one problem, and why it is what it is.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/verify/accuracy.h"
+#include "profiling/bottleneck/bottleneck.h"
+#include "profiling/cupti/cupti.h"
+#include "profiling/metrics/metrics.h"
+#include "profiling/nvml/conditions.h"
+#include "profiling/occupancy/occupancy.h"
+#include "profiling/profile/subject.h"
+#include "profiling/roofline/roofline.h"
+
+namespace convscope {
+
+struct ProfileSpec {
+  std::string kernel;  // or a reference
+  ConvProblem problem;
+  InputSpec inputs;
+  Accuracy accuracy = Accuracy::strict;
+  bool full = false;  // all counter sets, not the live one alone
+  int samples = 0;    // of each time; 0: as many as it takes
+};
+
+struct LaunchProfile {
+  LaunchFacts facts;
+  std::optional<Occupancy> occupancy;  // theoretical
+  double occupancy_pct = 0;
+  std::string limit;         // in words
+  std::string no_occupancy;  // why there is none
+};
+
+struct ProfileReport {
+  ProfileSpec spec;
+  DeviceInfo device;
+  std::string name, file, what_ran;
+  bool is_reference = false;
+  std::vector<std::string> requires_hardware;
+
+  Timing hot, cold;
+  bool emulated = false;
+  std::optional<double> host_ms;    // of a call, from outside: issue to end
+  std::optional<double> kernel_ms;  // of a call, kernels alone, by CUPTI's records
+  Conditions conditions;
+
+  std::vector<KernelRecord> kernels;  // of one call
+  int kernels_a_call = 0;
+  Gap kernels_missing;
+  std::vector<LaunchProfile> launches;
+
+  std::vector<CounterReading> counters;
+  std::string counters_source = "counted by hardware";
+  Gap counters_missing;
+  Counters all_counters() const;
+
+  Workload work;
+  std::vector<HeadlineValue> headlines;
+  Ceilings ceilings;
+  Arithmetic arithmetic = Arithmetic::f32;
+  std::optional<Floor> floor;
+  std::vector<RooflinePoint> roofline;
+  std::string roofline_missing;
+  Bottleneck bottleneck;
+  std::vector<std::string> warnings;  // why a time is not to be believed as it stands
+};
+
+// What is profiled with: the device's own, and the libraries that are there.
+struct ProfileTools {
+  Device& device;
+  std::vector<std::unique_ptr<Reference>>& references;
+  Cupti& cupti;
+  const Nvml& nvml;
+};
+
+// Errors: those of make_subject and of running it; Cancelled.
+ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activity& activity);
+
+// The ceilings of a device: its datasheet, else what the driver's clocks and widths give. The emulator gets those of
+// the H200, named as such.
+Ceilings ceilings_for(const DeviceInfo& device);
+
+// What must be said beside times: more than one clock saw them, and they should agree. Milliseconds of a call.
+std::vector<std::string> timing_warnings(const ProfileReport& r);
+
+// Do timed calls do the work? Runs them on a poisoned output and on other input values. "" or what is odd.
+std::string timed_calls_look_honest(Subject& subject, ProblemMemory& memory, Activity* activity);
+
+}  // namespace convscope

@@ -1,0 +1,317 @@
+// `profile` and `bench`: their documents, their forms, their exit codes, on the emulator and on a GPU of fakes.
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+
+#include "tests/app/cli/cli.h"
+
+namespace convscope {
+namespace {
+
+using test::operator+;
+using test::convscope_run;
+using test::expect_refused;
+using test::json;
+using test::Words;
+
+const Words small = {"--preset", "kernelbench-79-small"};
+
+// The variables that make a GPU of the fakes.
+Words fake_gpu(const Words& more = {}) {
+  auto fakes = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fakes").string();
+  return Words{"CONVSCOPE_LIBCUDA=" + fakes + "/libfake_cuda.so",
+               "CONVSCOPE_LIBCUPTI=" + fakes + "/whole/libcupti.so.13",
+               "CONVSCOPE_LIBNVML=" + fakes + "/libfake_nvml.so",
+               "CONVSCOPE_LIBCUDNN=/nowhere/libcudnn.so.9",
+               "FAKE_CUDA_KERNEL_US=50",
+               "FAKE_CUPTI_KERNELS=direct_f32"} +
+         more;
+}
+bool has_fake_gpu() {
+  auto r = convscope_run({"list", "devices", "--json"}, fake_gpu());
+  return r.document()["devices"][0]["kind"] == "cuda";
+}
+
+bool text(const json& v) { return v.is_string() && !v.get<std::string>().empty(); }
+
+// A number, or null with a reason beside it.
+void expect_number_or_reason(const json& of, const char* field, const char* reason) {
+  EXPECT_TRUE(of[field].is_number() || (of[field].is_null() && text(of[reason]))) << field << " " << of;
+}
+
+void expect_times(const json& t) {
+  for (const char* field : {"median_ms", "min_ms", "noise_pct"}) EXPECT_TRUE(t[field].is_number()) << field;
+  EXPECT_TRUE(t["samples"].is_number_integer());
+  EXPECT_EQ(t["samples_ms"].size(), t["samples"].get<size_t>());
+  ASSERT_EQ(t["interval_ms"].size(), 2u);
+  EXPECT_LE(t["interval_ms"][0], t["median_ms"]);
+  EXPECT_GE(t["interval_ms"][1], t["median_ms"]);
+}
+
+// The stable part of an answer to `profile`: these fields, of these types, and null only with a reason.
+void expect_profile(const json& j) {
+  EXPECT_EQ(j["convscope"], CONVSCOPE_VERSION);
+  EXPECT_TRUE(text(j["kernel"]["name"]));
+  EXPECT_TRUE(j["kernel"]["kind"] == "kernel" || j["kernel"]["kind"] == "reference");
+  EXPECT_TRUE(j["problem"]["flops"].is_number());
+  EXPECT_TRUE(text(j["device"]["name"]));
+  EXPECT_TRUE(j["set"] == "live" || j["set"] == "full");
+  const json& t = j["timing"];
+  expect_times(t["hot"]);
+  if (t["cold"].is_object())
+    expect_times(t["cold"]);
+  else
+    EXPECT_TRUE(text(t["cold_reason"]));
+  EXPECT_TRUE(t["source"] == "measured" || t["source"] == "emulated");
+  expect_number_or_reason(t, "host_ms", "host_reason");
+  expect_number_or_reason(t, "kernel_ms", "kernel_reason");
+  expect_number_or_reason(t, "floor_ms", "floor_reason");
+  const json& c = j["conditions"];
+  EXPECT_TRUE(c["sm_mhz"].is_object() || text(c["reason"])) << c;
+  EXPECT_TRUE(!j["launches"].empty() || text(j["launches_reason"]));
+  EXPECT_TRUE(!j["kernels"].empty() || text(j["kernels_reason"]));
+  for (const auto& l : j["launches"]) {
+    EXPECT_TRUE(text(l["entry"]) && l["registers"].is_number_integer()) << l;
+    EXPECT_TRUE(l["occupancy"].is_object() ? text(l["occupancy"]["limit"]) : text(l["occupancy_reason"])) << l;
+  }
+  const json& counters = j["counters"];
+  EXPECT_TRUE(counters["sets"].is_array());
+  if (counters["source"].is_null()) {
+    EXPECT_TRUE(text(counters["reason"]) && text(counters["gap"]["code"])) << counters;
+  }
+  for (const auto& set : counters["sets"]) {
+    EXPECT_TRUE(text(set["set"]) && set["passes"].is_number_integer()) << set;
+    EXPECT_TRUE(!set["values"].empty() || text(set["reason"])) << set;
+  }
+  ASSERT_EQ(j["headlines"].size(), 12u);
+  for (const auto& h : j["headlines"]) {
+    for (const char* field : {"name", "title", "unit", "formula", "good", "meaning", "shade"})
+      EXPECT_TRUE(text(h[field])) << h;
+    expect_number_or_reason(h, "value", "reason");
+  }
+  EXPECT_TRUE(text(j["roofline"]["ceilings"]["source"]));
+  EXPECT_TRUE(!j["roofline"]["points"].empty() || text(j["roofline"]["reason"]));
+  EXPECT_TRUE(text(j["bottleneck"]["rule"]) && text(j["bottleneck"]["sentence"]));
+  EXPECT_TRUE(j["warnings"].is_array());
+  for (const char* own : {"id", "type"}) EXPECT_FALSE(j.contains(own));
+}
+
+TEST(ProfileCli, EmulatedTimeIsNamedSo) {
+  auto r = convscope_run(Words{"profile", "tiled", "--samples", "3", "--json"} + small);
+  EXPECT_EQ(r.code, 0) << r.err;
+  json j = r.document();
+  expect_profile(j);
+  EXPECT_EQ(j["timing"]["source"], "emulated");
+  EXPECT_TRUE(text(j["timing"]["reason"]));
+  EXPECT_EQ(j["conditions"]["sm_mhz"], nullptr);
+  EXPECT_EQ(j["bottleneck"]["rule"], "unknown");
+  EXPECT_NE(j["roofline"]["ceilings"]["source"].get<std::string>().find("another machine"), std::string::npos);
+  // What would have to be there, and how to get it.
+  auto plain = convscope_run(Words{"profile", "tiled", "--samples", "3"} + small);
+  EXPECT_EQ(plain.code, 0);
+  EXPECT_NE(plain.out.find("says nothing of a GPU"), std::string::npos) << plain.out;
+  EXPECT_NE(plain.out.find("run it with --device cuda"), std::string::npos) << plain.out;
+  EXPECT_EQ(plain.out.find("N/A"), std::string::npos);
+}
+
+TEST(ProfileCli, OnAGpu) {
+  if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  auto r = convscope_run(Words{"profile", "direct", "--set", "full", "--json"} + small,
+                         fake_gpu({"FAKE_CUPTI_VALUES=dram__throughput.avg.pct_of_peak_sustained_elapsed:91"}));
+  EXPECT_EQ(r.code, 0) << r.err;
+  json j = r.document();
+  expect_profile(j);
+  EXPECT_EQ(j["timing"]["source"], "measured");
+  EXPECT_EQ(j["set"], "full");
+  EXPECT_EQ(j["counters"]["source"], "counted by hardware");
+  EXPECT_EQ(j["counters"]["sets"].size(), 5u);
+  EXPECT_EQ(j["kernels"][0]["name"], "direct_f32");
+  EXPECT_EQ(j["conditions"]["driver"], "580.1.2");
+  EXPECT_EQ(j["launches"][0]["registers"], 40);
+  EXPECT_EQ(j["bottleneck"]["rule"], "memory-bound");
+  EXPECT_FALSE(j["waiting"].empty());
+}
+
+// Each step down: a sentence with what to do, exit code 0, and the rest is there.
+TEST(ProfileCli, WhatIsMissingIsSaid) {
+  if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  struct Step {
+    Words set;
+    const char* code;
+    const char* how;
+  };
+  const Step steps[] = {
+      {{"CONVSCOPE_LIBCUPTI=/nowhere/libcupti.so.13"}, "no-cupti", "CONVSCOPE_LIBCUPTI"},
+      {{"FAKE_CUPTI_VERSION=120400"}, "cupti-version", "install CUPTI"},
+      {{"FAKE_CUPTI_HOLDER=Nsight Systems"}, "taken", "start convscope without it"},
+      {{"FAKE_CUPTI_FAIL=cuptiProfilerGetCounterAvailability:35"},
+       "not-permitted",
+       "NVreg_RestrictProfilingToAdminUsers"},
+      {{"FAKE_CUPTI_FAIL=cuptiProfilerGetCounterAvailability:26"}, "busy", "try again"},
+      {{"FAKE_CUPTI_FAIL=cuptiProfilerDeviceSupported:43"}, "mig", "whole GPU"},
+      {{"FAKE_CUPTI_UNSUPPORTED=vgpu"}, "vgpu", "passed through"},
+      {{"FAKE_CUPTI_LACKS=_"}, "not-on-this-chip", ""},
+  };
+  for (const auto& s : steps) {
+    SCOPED_TRACE(s.code);
+    auto r = convscope_run(Words{"profile", "direct", "--samples", "5", "--json"} + small, fake_gpu(s.set));
+    EXPECT_EQ(r.code, 0) << r.err;
+    json j = r.document();
+    expect_profile(j);
+    EXPECT_EQ(j["counters"]["gap"]["code"], s.code);
+    EXPECT_NE(j["counters"]["reason"].get<std::string>().find(s.how), std::string::npos) << j["counters"];
+    EXPECT_EQ(j["timing"]["source"], "measured");
+  }
+  auto r = convscope_run(Words{"profile", "direct", "--samples", "5", "--json"} + small,
+                         fake_gpu({"CONVSCOPE_LIBNVML=/nowhere/libnvidia-ml.so.1"}));
+  EXPECT_NE(r.document()["conditions"]["reason"].get<std::string>().find("comes with the NVIDIA driver"),
+            std::string::npos);
+}
+
+TEST(ProfileCli, NoDriverIsExitCode3) {
+  auto r = convscope_run(Words{"profile", "direct", "--device", "cuda", "--json"} + small,
+                         {"CONVSCOPE_LIBCUDA=/nowhere/libcuda.so.1"});
+  EXPECT_EQ(r.code, 3);
+  EXPECT_EQ(r.document()["error"]["code"], "missing");
+  EXPECT_EQ(convscope_run(Words{"profile", "cudnn"} + small).code, 3);
+  EXPECT_EQ(convscope_run(Words{"bench", "direct", "--against", "cudnn"} + small).code, 3);
+}
+
+TEST(ProfileCli, OtherForms) {
+  auto csv = convscope_run(Words{"profile", "tiled", "--samples", "3", "--format", "csv"} + small);
+  EXPECT_EQ(csv.code, 0);
+  std::istringstream lines(csv.out);
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "section,name,value,unit,source");
+  int count = 0;
+  while (std::getline(lines, line)) count++;
+  EXPECT_GE(count, 15);
+
+  test::ScratchFolder folder;
+  std::string file = folder.path("trace.json");
+  auto trace =
+      convscope_run(Words{"profile", "tiled", "--samples", "3", "--format", "chrome-trace", "--out", file} + small);
+  EXPECT_EQ(trace.code, 0) << trace.err;
+  EXPECT_EQ(trace.out, "");
+  std::ifstream in(file);
+  json j = json::parse(in);
+  // Times nest: what begins within an event on its line also ends there.
+  std::map<int64_t, std::vector<std::pair<double, double>>> per_line;
+  int calls = 0;
+  for (const auto& e : j["traceEvents"]) {
+    if (e["ph"] != "X") continue;
+    per_line[e["tid"]].emplace_back(e["ts"], e["ts"].get<double>() + e["dur"].get<double>());
+    calls += e["name"].get<std::string>().find("emulated call") == 0;
+  }
+  EXPECT_EQ(calls, 3);
+  for (const auto& [tid, events] : per_line)
+    for (const auto& a : events)
+      for (const auto& b : events) {
+        constexpr double rounding = 1e-6;
+        bool apart = a.second <= b.first + rounding || b.second <= a.first + rounding;
+        bool inside = (a.first <= b.first + rounding && b.second <= a.second + rounding) ||
+                      (b.first <= a.first + rounding && a.second <= b.second + rounding);
+        EXPECT_TRUE(apart || inside) << a.first << " " << a.second << " against " << b.first << " " << b.second;
+      }
+  // With --json stdout is the document, and the file has its own form.
+  auto both =
+      convscope_run(Words{"profile", "tiled", "--samples", "3", "--format", "csv", "--out", file, "--json"} + small);
+  expect_profile(both.document());
+  std::ifstream again(file);
+  std::getline(again, line);
+  EXPECT_EQ(line, "section,name,value,unit,source");
+}
+
+TEST(ProfileCli, TracesOfAGpuHaveItsKernels) {
+  if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  auto r = convscope_run(Words{"profile", "direct", "--samples", "5", "--format", "chrome-trace"} + small,
+                         fake_gpu({"FAKE_CUPTI_KERNELS=direct_f32,other"}));
+  json j = json::parse(r.out);
+  int kernels = 0;
+  for (const auto& e : j["traceEvents"])
+    if (e["ph"] == "X" && e["args"].value("source", "") == "recorded by CUPTI") {
+      kernels++;
+      EXPECT_GE(e["ts"], 0);
+      EXPECT_NEAR(e["dur"].get<double>(), 50, 1e-6);
+    }
+  EXPECT_EQ(kernels, 2);
+}
+
+TEST(ProfileCli, BenchOnTheEmulator) {
+  auto r = convscope_run(Words{"bench", "direct", "tiled", "--json"} + small);
+  EXPECT_EQ(r.code, 0) << r.err;
+  json j = r.document();
+  EXPECT_EQ(j["against"], "direct");
+  EXPECT_EQ(j["source"], "emulated");
+  EXPECT_TRUE(text(j["reason"]));
+  ASSERT_EQ(j["entries"].size(), 2u);
+  for (const auto& e : j["entries"]) {
+    expect_times(e["hot"]);
+    EXPECT_EQ(e["cold"], nullptr);
+    EXPECT_TRUE(text(e["cold_reason"]));
+    EXPECT_EQ(e["times_floor"], nullptr) << "emulated time has no floor";
+  }
+  EXPECT_EQ(j["entries"][0]["against"]["hot"]["verdict"], nullptr);
+  EXPECT_TRUE(text(j["entries"][0]["against"]["hot"]["reason"]));
+  // Six times as fast or more, whatever else this machine does.
+  EXPECT_NE(j["entries"][1]["against"]["hot"]["verdict"], "SLOWER");
+  EXPECT_TRUE(text(j["entries"][1]["against"]["hot"]["evidence"]));
+  auto csv = convscope_run(Words{"bench", "direct", "tiled", "--samples", "3", "--format", "csv"} + small);
+  EXPECT_TRUE(csv.out.starts_with("name,kind,cache,median_ms")) << csv.out;
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 5);
+  auto table = convscope_run(Words{"bench", "direct", "tiled", "--samples", "3"} + small);
+  EXPECT_NE(table.out.find("AMBIGUOUS"), std::string::npos) << "three samples are too few\n" << table.out;
+  EXPECT_NE(table.out.find("says nothing of a GPU"), std::string::npos);
+}
+
+TEST(ProfileCli, BenchOnAGpu) {
+  if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  auto r = convscope_run(
+      Words{"bench", "direct", "polyphase", "cudnn", "--against", "direct", "--samples", "12", "--json"} + small,
+      fake_gpu());
+  EXPECT_EQ(r.code, 0) << r.err;
+  json j = r.document();
+  EXPECT_EQ(j["source"], "measured");
+  EXPECT_EQ(j["entries"][1]["against"]["hot"]["verdict"], "SAME") << j["entries"][1];
+  EXPECT_EQ(j["entries"][1]["against"]["cold"]["verdict"], "SAME");
+  EXPECT_TRUE(j["entries"][1]["times_floor"].is_number());
+  EXPECT_TRUE(text(j["entries"][2]["reason"])) << "cuDNN is not here, and says so";
+  EXPECT_EQ(j["entries"][2]["hot"], nullptr);
+  EXPECT_EQ(j["conditions"]["sm_mhz"]["median"], 1980);
+}
+
+TEST(ProfileCli, Refusals) {
+  expect_refused({"profile"}, "kernel", "",
+                 "is missing: for example `convscope profile tiled --preset kernelbench-79-small`");
+  expect_refused({"profile", "direkt"}, "kernel", "direkt", "is not known; did you mean direct?");
+  expect_refused({"profile", "direct", "--set", "some"}, "set", "some", "must be live or full");
+  expect_refused({"profile", "direct", "--format", "xml"}, "format", "xml", "must be table, json, csv or chrome-trace");
+  expect_refused({"profile", "direct", "--out", "/nowhere/x"}, "out", "/nowhere/x", "cannot be written");
+  expect_refused({"profile", "direct", "--stride", "0"}, "stride", "0", "must be at least 1");
+  expect_refused({"bench", "direct", "--format", "chrome-trace"}, "format", "chrome-trace",
+                 "must be table, json or csv");
+  expect_refused({"bench", "direct", "direct"}, "kernel", "direct", "is given more than once");
+  expect_refused({"bench", "direct", "direkt"}, "kernel", "direkt", "is not known; did you mean direct?");
+  expect_refused({"bench", "--against", "direkt"}, "kernel", "direkt", "is not known; did you mean direct?");
+  auto r = convscope_run({"profile", "direct", "--format", "csv", "--json"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_EQ(r.document()["error"]["field"], "format");
+}
+
+TEST(ProfileCli, AKernelThatCrashesIsExitCode4) {
+  auto r = convscope_run(test::with_test_engine({"profile", "wild_write", "--length", "64", "--json"}));
+  EXPECT_EQ(r.code, 4);
+  EXPECT_EQ(r.document()["error"]["code"], "crashed");
+}
+
+TEST(ProfileCli, CtrlCStops) {
+  test::Cli cli(Words{"profile", "direct", "--preset", "kernelbench-79", "--json"});
+  usleep(1500000);
+  cli.signal(SIGINT);
+  EXPECT_EQ(cli.finish().code, 130);
+}
+
+}  // namespace
+}  // namespace convscope

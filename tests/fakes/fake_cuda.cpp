@@ -1,0 +1,149 @@
+// A CUDA driver with one GPU whose memory is the host's and whose clock is a counter:
+//   FAKE_CUDA_NAME, FAKE_CUDA_KERNEL_US (how long a launch takes), FAKE_CUDA_LOCAL (local bytes of a thread),
+//   FAKE_CUDA_WORK=nothing|cached (what a launch leaves undone).
+// A launch of the kernels direct and polyphase copies the first input element, doubled, to the first output; others do
+// nothing.
+#include <cstdlib>
+#include <cstring>
+#include <cuda.h>
+#include <string>
+
+#define FAKE extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI
+
+namespace {
+
+double clock_us = 0;
+int here;  // for handles
+
+double number(const char* name, double otherwise) {
+  const char* set = std::getenv(name);
+  return set ? std::atof(set) : otherwise;
+}
+
+}  // namespace
+
+FAKE cuInit(unsigned) { return CUDA_SUCCESS; }
+FAKE cuDriverGetVersion(int* version) { return *version = 13000, CUDA_SUCCESS; }
+FAKE cuGetErrorName(CUresult, const char** text) { return *text = "FAKE", CUDA_SUCCESS; }
+FAKE cuGetErrorString(CUresult, const char** text) { return *text = "an error of the fake", CUDA_SUCCESS; }
+FAKE cuDeviceGet(CUdevice* device, int) { return *device = 0, CUDA_SUCCESS; }
+FAKE cuDeviceGetCount(int* count) { return *count = 1, CUDA_SUCCESS; }
+FAKE cuDeviceGetName(char* name, int size, CUdevice) {
+  const char* set = std::getenv("FAKE_CUDA_NAME");
+  std::strncpy(name, set ? set : "NVIDIA H200", static_cast<size_t>(size));
+  return CUDA_SUCCESS;
+}
+FAKE cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
+  switch (which) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      *value = 9;
+      break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      *value = 0;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      *value = 132;
+      break;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+      *value = 1 << 20;
+      break;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+      *value = 1980000;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+      *value = 3201000;
+      break;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+      *value = 6144;
+      break;
+    default:
+      *value = 1;
+  }
+  return CUDA_SUCCESS;
+}
+FAKE cuDeviceGetPCIBusId(char* bus, int size, CUdevice) {
+  std::strncpy(bus, "0000:17:00.0", static_cast<size_t>(size));
+  return CUDA_SUCCESS;
+}
+FAKE cuDeviceTotalMem(size_t* bytes, CUdevice) { return *bytes = size_t{8} << 30, CUDA_SUCCESS; }
+FAKE cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+  return *context = reinterpret_cast<CUcontext>(&here), CUDA_SUCCESS;
+}
+FAKE cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
+FAKE cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
+FAKE cuCtxSynchronize() { return CUDA_SUCCESS; }
+FAKE cuMemGetInfo(size_t* free, size_t* total) { return *free = *total = size_t{1} << 30, CUDA_SUCCESS; }
+FAKE cuMemAlloc(CUdeviceptr* pointer, size_t bytes) {
+  *pointer = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  return *pointer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+FAKE cuMemFree(CUdeviceptr pointer) {
+  std::free(reinterpret_cast<void*>(pointer));
+  return CUDA_SUCCESS;
+}
+FAKE cuMemAllocHost(void** pointer, size_t bytes) {
+  *pointer = std::malloc(bytes);
+  return *pointer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+FAKE cuMemFreeHost(void* pointer) {
+  std::free(pointer);
+  return CUDA_SUCCESS;
+}
+FAKE cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream) {
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return CUDA_SUCCESS;
+}
+FAKE cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream) {
+  std::memcpy(to, reinterpret_cast<void*>(from), bytes);
+  return CUDA_SUCCESS;
+}
+FAKE cuMemsetD32Async(CUdeviceptr to, unsigned word, size_t words, CUstream) {
+  if (words >= (size_t{32} << 20) / 4) return CUDA_SUCCESS;  // a flush of the cache: there is none
+  for (size_t i = 0; i < words; i++) reinterpret_cast<unsigned*>(to)[i] = word;
+  return CUDA_SUCCESS;
+}
+FAKE cuStreamCreate(CUstream* stream, unsigned) { return *stream = reinterpret_cast<CUstream>(&here), CUDA_SUCCESS; }
+FAKE cuStreamDestroy(CUstream) { return CUDA_SUCCESS; }
+FAKE cuStreamSynchronize(CUstream) { return CUDA_SUCCESS; }
+FAKE cuEventCreate(CUevent* event, unsigned) { return *event = reinterpret_cast<CUevent>(new double), CUDA_SUCCESS; }
+FAKE cuEventDestroy(CUevent event) {
+  delete reinterpret_cast<double*>(event);
+  return CUDA_SUCCESS;
+}
+FAKE cuEventRecord(CUevent event, CUstream) { return *reinterpret_cast<double*>(event) = clock_us, CUDA_SUCCESS; }
+FAKE cuEventSynchronize(CUevent) { return CUDA_SUCCESS; }
+FAKE cuEventElapsedTime(float* ms, CUevent from, CUevent to) {
+  *ms = static_cast<float>((*reinterpret_cast<double*>(to) - *reinterpret_cast<double*>(from)) / 1e3);
+  return CUDA_SUCCESS;
+}
+FAKE cuModuleLoadData(CUmodule* module, const void*) {
+  return *module = reinterpret_cast<CUmodule>(&here), CUDA_SUCCESS;
+}
+FAKE cuModuleUnload(CUmodule) { return CUDA_SUCCESS; }
+FAKE cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
+  return *function = reinterpret_cast<CUfunction>(new std::string(name)), CUDA_SUCCESS;  // kept: there are few
+}
+FAKE cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
+FAKE cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction) {
+  *value = which == CU_FUNC_ATTRIBUTE_NUM_REGS            ? 40
+           : which == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? 1024
+                                                          : static_cast<int>(number("FAKE_CUDA_LOCAL", 0));
+  return CUDA_SUCCESS;
+}
+FAKE cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                    void** args, void**) {
+  static unsigned count = 0;
+  clock_us += number("FAKE_CUDA_KERNEL_US", 100) * (1 + 1e-4 * (++count % 7));
+  const auto& name = *reinterpret_cast<std::string*>(function);
+  // Where their arguments have x and y.
+  int x = name == "direct_f32" ? 1 : name == "polyphase_f32" ? 2 : 0, y = x + 3;
+  const char* work = std::getenv("FAKE_CUDA_WORK");
+  if (x && !work) **static_cast<float**>(args[y]) = 2 * **static_cast<float**>(args[x]);
+  if (x && work && std::strcmp(work, "cached") == 0) **static_cast<float**>(args[y]) = 1;
+  return CUDA_SUCCESS;
+}
+FAKE cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*,
+                            const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                            CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  return CUDA_SUCCESS;
+}

@@ -1,0 +1,273 @@
+// The profiler on a real GPU: records against events, counters against what a kernel must do, rates and costs. Figures
+// are printed as name=value, for tests/bench/results. Skipped with the driver's reason where there is none.
+#include <chrono>
+#include <cstdio>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "kernels/problem/presets.h"
+#include "kernels/runtime/registry.h"
+#include "profiling/profile/bench.h"
+#include "profiling/profile/profile.h"
+
+namespace convscope {
+namespace {
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+class ProfilingGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (cuda_devices(why).empty()) GTEST_SKIP() << "no GPU: " << why;
+    device_ = open_cuda(0);
+    references_ = references_for(*device_);
+  }
+  // A subject on a problem, with memory and inputs.
+  struct Ready {
+    ConvProblem problem;
+    std::unique_ptr<Subject> subject;
+    Inputs inputs;
+    std::unique_ptr<ProblemMemory> memory;
+    void run() { subject->run(memory->at(), nullptr); }
+  };
+  Ready ready(const std::string& kernel, const ConvProblem& p) {
+    Ready r;
+    r.problem = p;
+    r.subject = make_subject(kernel, *device_, references_, p);
+    r.inputs = make_inputs(p, {});
+    r.memory =
+        std::make_unique<ProblemMemory>(*device_, p, r.inputs, r.subject->out_length(), r.subject->workspace_bytes());
+    r.run();
+    return r;
+  }
+  CounterReading count(Ready& r, CounterSet set) {
+    return Cupti::shared().count(
+        device_->native_context(), 0, set, [&] { r.run(); }, nullptr);
+  }
+  ConvProblem line(int64_t length) {
+    ConvProblem p;
+    p.length = length;
+    return p;
+  }
+  std::unique_ptr<Device> device_;
+  std::vector<std::unique_ptr<Reference>> references_;
+};
+
+#define NEEDS_COUNTERS \
+  if (auto gap = Cupti::shared().counters_gap(device_->native_context(), 0)) GTEST_SKIP() << gap.sentence()
+
+TEST_F(ProfilingGpu, CuptiAndNvmlAreThere) {
+  auto& cupti = Cupti::shared();
+  fmt::print("cupti={} path={} chip={}\n", cupti.version(), cupti.path(), cupti.chip(device_->native_context(), 0));
+  EXPECT_FALSE(cupti.missing()) << cupti.missing().sentence();
+  auto gap = cupti.counters_gap(device_->native_context(), 0);
+  fmt::print("counters={}\n", gap ? gap.sentence() : "permitted");
+  Gap why;
+  uint64_t gpu = Nvml::shared().find(device_->info().pci_bus, why);
+  ASSERT_TRUE(gpu) << why.sentence();
+  auto reading = Nvml::shared().read(gpu);
+  ASSERT_TRUE(reading.sm_mhz && reading.memory_mhz && reading.temperature_c && reading.power_w);
+  fmt::print("driver={} sm_mhz={} memory_mhz={} temperature_c={} power_w={}\n", Nvml::shared().driver_version(),
+             *reading.sm_mhz, *reading.memory_mhz, *reading.temperature_c, *reading.power_w);
+  EXPECT_GT(*reading.memory_mhz, 100);
+}
+
+// Events see what CUPTI records, but for the gaps between launches.
+TEST_F(ProfilingGpu, RecordsAgreeWithEvents) {
+  auto p = find_preset("kernelbench-79").problem;
+  p.batch = 4;
+  for (const auto* k : all_kernels()) {
+    if (k->kind() == KernelKind::test || !k->unsupported(p).empty() || !device_->unavailable(*k).empty()) continue;
+    auto r = ready(k->name(), p);
+    Timing hot =
+        r.subject->time(r.memory->at(), false, {.min_samples = 5, .max_samples = 30, .time_cap_ms = 100}, nullptr);
+    std::vector<double> sums;
+    Gap gap;
+    for (int i = 0; i < 5; i++) {
+      double sum = 0;
+      for (const auto& record : Cupti::shared().trace([&] { r.run(); }, gap)) sum += record.ms();
+      ASSERT_FALSE(gap) << gap.sentence();
+      sums.push_back(sum);
+    }
+    std::sort(sums.begin(), sums.end());
+    fmt::print("records {} events_ms={:.5f} records_ms={:.5f} ratio={:.4f}\n", k->name(), hot.median_ms(), sums[2],
+               hot.median_ms() / sums[2]);
+    auto launches = static_cast<double>(r.subject->launch_facts().size());
+    EXPECT_NEAR(hot.median_ms(), sums[2], 0.02 * sums[2] + 0.004 * launches) << k->name();
+  }
+}
+
+TEST_F(ProfilingGpu, ACopyMovesItsBytes) {
+  NEEDS_COUNTERS;
+  auto r = ready("profiled_copy", line(int64_t{1} << 28));  // 1 GiB each way
+  auto c = count(r, CounterSet::memory);
+  ASSERT_FALSE(c.gap) << c.gap.sentence();
+  double bytes = 4.0 * static_cast<double>(int64_t{1} << 28), read = c.values.at("dram_read_bytes"),
+         written = c.values.at("dram_write_bytes");
+  fmt::print("copy must={:.0f} read={:.0f} written={:.0f} passes={}\n", bytes, read, written, c.passes);
+  EXPECT_NEAR(read / bytes, 1, 0.01);
+  EXPECT_NEAR(written / bytes, 1, 0.01);
+  // 16 bytes a thread: 16 sectors a request, exactly.
+  EXPECT_EQ(c.values.at("load_requests"), bytes / 16 / 32);
+  EXPECT_EQ(c.values.at("load_sectors"), bytes / 32);
+  EXPECT_EQ(c.values.at("store_sectors"), bytes / 32);
+}
+
+TEST_F(ProfilingGpu, KnownCounts) {
+  NEEDS_COUNTERS;
+  auto strided = ready("profiled_strided", line(int64_t{1} << 24));
+  auto c = count(strided, CounterSet::memory);
+  ASSERT_FALSE(c.gap) << c.gap.sentence();
+  EXPECT_EQ(c.values.at("load_sectors") / c.values.at("load_requests"), 32);
+  EXPECT_EQ(c.values.at("store_sectors") / c.values.at("store_requests"), 4);
+  auto arithmetic = ready("profiled_arithmetic", line(1 << 20));
+  c = count(arithmetic, CounterSet::arithmetic);
+  ASSERT_FALSE(c.gap) << c.gap.sentence();
+  fmt::print("arithmetic ffma={:.0f} fma_pipe_busy={:.1f} issue: passes={}\n", c.values.at("ffma_threads"),
+             c.values.at("fma_pipe_busy"), c.passes);
+  EXPECT_EQ(c.values.at("ffma_threads"), 4.0 * 4096 * 2112 * 256);
+  // One after another, each chain waits for itself: three quarters busy is what four chains a thread reach, or more.
+  EXPECT_GT(c.values.at("fma_pipe_busy"), 60);
+}
+
+TEST_F(ProfilingGpu, LiveSetAndFullSetTakeTheirTime) {
+  NEEDS_COUNTERS;
+  auto p = find_preset("kernelbench-79").problem;
+  p.batch = 4;
+  auto r = ready("tiled", p);
+  double start = now_ms();
+  auto first = count(r, CounterSet::live);
+  ASSERT_FALSE(first.gap) << first.gap.sentence();
+  EXPECT_EQ(first.passes, 1u);
+  fmt::print("live first_ms={:.1f} kernel_ms={:.3f}\n", now_ms() - start, first.values.at("duration") / 1e6);
+  start = now_ms();
+  int times = 0;
+  for (; times < 60 && now_ms() - start < 3000; times++) ASSERT_FALSE(count(r, CounterSet::live).gap);
+  double rate = 1000 * times / (now_ms() - start);
+  fmt::print("live collections_per_s={:.1f}\n", rate);
+  EXPECT_GE(rate, 5);
+  for (int round = 0; round < 2; round++) {
+    start = now_ms();
+    for (auto set : all_counter_sets) {
+      auto c = count(r, set);
+      EXPECT_FALSE(c.gap) << c.gap.sentence();
+      fmt::print("full round={} set={} passes={} ms={:.1f}\n", round, name_of(set), c.passes, c.spent_ms);
+    }
+    double all = now_ms() - start;
+    fmt::print("full round={} all_ms={:.1f}\n", round, all);
+    EXPECT_LT(all, 3000);
+  }
+}
+
+TEST_F(ProfilingGpu, TracingCostsLittle) {
+  auto r = ready("profiled_short", line(1 << 20));
+  TimingOptions o{.min_samples = 100, .max_samples = 100, .time_cap_ms = 1000, .target_error = 0};
+  double off = 0, on = 0;
+  Gap gap;
+  size_t records = 0;
+  std::vector<double> ratios;
+  for (int i = 0; i < 5; i++) {
+    off = r.subject->time(r.memory->at(), false, o, nullptr).median_ms();
+    records =
+        Cupti::shared().trace([&] { on = r.subject->time(r.memory->at(), false, o, nullptr).median_ms(); }, gap).size();
+    ASSERT_FALSE(gap) << gap.sentence();
+    ratios.push_back(on / off);
+  }
+  std::sort(ratios.begin(), ratios.end());
+  fmt::print("tracing off_ms={:.5f} on_ms={:.5f} median_ratio={:.4f} records={}\n", off, on, ratios[2], records);
+  EXPECT_GE(records, 1000u);
+  EXPECT_LT(ratios[2], 1.03);
+}
+
+TEST_F(ProfilingGpu, ACancelledCountLeavesTheGpuUsable) {
+  NEEDS_COUNTERS;
+  auto r = ready("tiled", find_preset("kernelbench-79-small").problem);
+  Activity activity;
+  int runs = 0;
+  auto work = [&] {
+    r.run();
+    if (++runs == 2) activity.cancel();
+  };
+  EXPECT_THROW(Cupti::shared().count(device_->native_context(), 0, CounterSet::speed_of_light, work, &activity),
+               Cancelled);
+  auto again = count(r, CounterSet::memory);
+  EXPECT_FALSE(again.gap) << again.gap.sentence();
+  Cupti::shared().release();
+  EXPECT_FALSE(count(r, CounterSet::live).gap);
+}
+
+TEST_F(ProfilingGpu, AProfileIsWholeAndHonest) {
+  ProfileSpec spec;
+  spec.kernel = "tiled";
+  spec.problem = find_preset("kernelbench-79").problem;
+  spec.problem.batch = 4;
+  spec.full = true;
+  Activity activity;
+  double start = now_ms();
+  auto r = profile({*device_, references_, Cupti::shared(), Nvml::shared()}, spec, activity);
+  fmt::print("profile tiled ms={:.0f} hot_ms={:.4f} rule={} \"{}\"\n", now_ms() - start, r.hot.median_ms(),
+             r.bottleneck.rule, r.bottleneck.text());
+  for (const auto& w : r.warnings) fmt::print("  warning: {}\n", w);
+  EXPECT_FALSE(r.kernels.empty());
+  EXPECT_GT(r.conditions.readings, 0);
+  EXPECT_FALSE(r.launches.empty());
+  for (const auto& w : r.warnings) EXPECT_EQ(w.find("cannot all have been done"), std::string::npos) << w;
+}
+
+// For ncu: each kernel of the ladder twice, and nothing of ours around it.
+TEST_F(ProfilingGpu, RunsEachKernelTwice) {
+  auto p = find_preset("kernelbench-79").problem;
+  p.batch = 1;
+  for (const auto* k : all_kernels()) {
+    if (k->kind() == KernelKind::test || !k->unsupported(p).empty() || !device_->unavailable(*k).empty()) continue;
+    ready(k->name(), p).run();
+  }
+}
+
+// The same with our own counters and records, as lines that the script holds against ncu's.
+TEST_F(ProfilingGpu, CountsEachKernel) {
+  NEEDS_COUNTERS;
+  auto p = find_preset("kernelbench-79").problem;
+  p.batch = 1;
+  for (const auto* k : all_kernels()) {
+    if (k->kind() == KernelKind::test || !k->unsupported(p).empty() || !device_->unavailable(*k).empty()) continue;
+    auto r = ready(k->name(), p);
+    Gap gap;
+    r.run();
+    std::vector<std::vector<KernelRecord>> all;
+    for (int i = 0; i < 5; i++) all.push_back(Cupti::shared().trace([&] { r.run(); }, gap));
+    for (size_t i = 0; i < all[0].size(); i++) {
+      std::vector<double> ms;
+      for (const auto& call : all)
+        if (i < call.size()) ms.push_back(call[i].ms());
+      std::sort(ms.begin(), ms.end());
+      fmt::print("ours kernel={} entry={} records_ms={:.6f}\n", k->name(), all[0][i].name, ms[ms.size() / 2]);
+    }
+    if (all[0].size() != 1) continue;  // a range holds all launches, ncu's figures are of one
+    for (auto set : {CounterSet::live, CounterSet::memory})
+      for (const auto& [name, value] : count(r, set).values)
+        fmt::print("ours kernel={} entry={} counter={} value={:.6g}\n", k->name(), all[0][0].name, name, value);
+  }
+}
+
+// What the emulator's counters are held against.
+TEST_F(ProfilingGpu, CountsOnSmallProblems) {
+  NEEDS_COUNTERS;
+  for (const char* preset : {"kernelbench-64-small", "kernelbench-74-small", "kernelbench-79-small"}) {
+    auto p = find_preset(preset).problem;
+    for (const auto* k : all_kernels()) {
+      if (k->kind() == KernelKind::test || !k->unsupported(p).empty() || !device_->unavailable(*k).empty()) continue;
+      auto r = ready(k->name(), p);
+      fmt::print("small preset={} kernel={}", preset, k->name());
+      for (const auto& [name, value] : count(r, CounterSet::memory).values) fmt::print(" {}={:.6g}", name, value);
+      for (const auto& [name, value] : count(r, CounterSet::arithmetic).values) fmt::print(" {}={:.6g}", name, value);
+      fmt::print("\n");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace convscope

@@ -1,0 +1,272 @@
+// Whole profiles and benchmarks, on the emulator and on a GPU whose libraries are fakes: what is said when a part is
+// missing, and the ways in which a time can lie.
+#include "profiling/profile/profile.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "kernels/base/error.h"
+#include "kernels/problem/presets.h"
+#include "profiling/profile/bench.h"
+#include "tests/fakes/setting.h"
+
+namespace convscope {
+namespace {
+
+using test::Setting;
+
+Cupti::Places places(const std::string& folder) {
+  Cupti::Places p;
+  p.folders = {test::fakes_folder() + "/" + folder};
+  p.by_name = false;
+  return p;
+}
+
+bool says(const std::vector<std::string>& list, const std::string& words) {
+  for (const auto& line : list)
+    if (line.find(words) != std::string::npos) return true;
+  return false;
+}
+
+std::string all_of(const std::vector<std::string>& list) {
+  std::string out;
+  for (const auto& line : list) out += line + "\n";
+  return out;
+}
+
+ConvProblem small_problem() { return find_preset("kernelbench-79-small").problem; }
+
+class FakeGpu : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    setenv("CONVSCOPE_LIBCUDA", (test::fakes_folder() + "/libfake_cuda.so").c_str(), 1);
+    setenv("CONVSCOPE_LIBCUDNN", "/nowhere/libcudnn.so.9", 1);
+  }
+  void SetUp() override {
+    try {
+      device_ = open_cuda(0);
+    } catch (const MissingError& e) {
+      GTEST_SKIP() << e.what();  // a build without the toolkit
+    }
+    references_ = references_for(*device_);
+  }
+  ProfileReport run(ProfileSpec spec, const std::string& cupti_folder = "whole",
+                    const std::string& nvml = test::fakes_folder() + "/libfake_nvml.so") {
+    Cupti cupti(places(cupti_folder));
+    Nvml clocks(nvml);
+    Activity activity;
+    if (spec.kernel.empty()) spec.kernel = "direct";
+    if (spec.problem == ConvProblem{}) spec.problem = small_problem();
+    return profile({*device_, references_, cupti, clocks}, spec, activity);
+  }
+  BenchReport race(BenchSpec spec) {
+    Cupti cupti(places("whole"));
+    Nvml clocks(test::fakes_folder() + "/libfake_nvml.so");
+    Activity activity;
+    spec.problem = small_problem();
+    return bench({*device_, references_, cupti, clocks}, spec, activity);
+  }
+  Setting kernel_time_{"FAKE_CUDA_KERNEL_US", "50"};
+  Setting kernels_{"FAKE_CUPTI_KERNELS", "direct_f32"};
+  std::unique_ptr<Device> device_;
+  std::vector<std::unique_ptr<Reference>> references_;
+};
+
+TEST_F(FakeGpu, AWholeProfile) {
+  Setting values("FAKE_CUPTI_VALUES",
+                 "dram__throughput.avg.pct_of_peak_sustained_elapsed:88,gpu__time_duration.sum:50000,"
+                 "dram__bytes_read.sum:1600000,dram__bytes_write.sum:1600000");
+  ProfileSpec spec;
+  spec.full = true;
+  auto r = run(spec);
+  EXPECT_NEAR(r.hot.median_ms(), 0.05, 0.001);
+  EXPECT_NEAR(r.cold.median_ms(), 0.05, 0.001);
+  EXPECT_FALSE(r.emulated);
+  EXPECT_TRUE(r.host_ms);
+  ASSERT_EQ(r.kernels.size(), 1u);
+  EXPECT_NEAR(r.kernel_ms.value(), 0.05, 1e-9);
+  EXPECT_EQ(r.conditions.warning(), "");
+  EXPECT_EQ(r.conditions.driver_version, "580.1.2");
+  ASSERT_EQ(r.launches.size(), 1u);
+  EXPECT_EQ(r.launches[0].facts.registers, 40);
+  EXPECT_GT(r.launches[0].occupancy_pct, 50);
+  EXPECT_NE(r.launches[0].limit.find("limited by"), std::string::npos);
+  EXPECT_FALSE(r.counters_missing);
+  EXPECT_EQ(r.counters.size(), 5u);
+  EXPECT_EQ(r.all_counters().at("dram_busy"), 88);
+  EXPECT_EQ(r.ceilings.source, "datasheet");
+  ASSERT_EQ(r.roofline.size(), 2u);
+  EXPECT_EQ(r.roofline[1].name, "measured bytes");
+  EXPECT_EQ(r.bottleneck.rule, "memory-bound") << r.bottleneck.text();
+  EXPECT_TRUE(r.warnings.empty()) << all_of(r.warnings);
+}
+
+TEST_F(FakeGpu, TheLiveSetAlone) {
+  auto r = run({});
+  ASSERT_EQ(r.counters.size(), 1u);
+  EXPECT_EQ(r.counters[0].set, CounterSet::live);
+  EXPECT_EQ(r.counters[0].passes, 1u);
+}
+
+TEST_F(FakeGpu, EachMissingPartLeavesTheRest) {
+  auto rest = [](const ProfileReport& r) {
+    EXPECT_FALSE(r.hot.empty());
+    EXPECT_EQ(r.launches.size(), 1u);
+    EXPECT_EQ(r.headlines.size(), 12u);
+    EXPECT_FALSE(r.roofline.empty());
+    EXPECT_FALSE(r.bottleneck.sentence.empty());
+  };
+  auto r = run({}, "no-such-folder");
+  rest(r);
+  EXPECT_EQ(r.kernels_missing.code, "no-cupti");
+  EXPECT_EQ(r.counters_missing.code, "no-cupti");
+  EXPECT_EQ(r.bottleneck.rule, "far-from-floor");
+  r = run({}, "alone");
+  rest(r);
+  EXPECT_FALSE(r.kernels_missing) << "records need no libnvperf";
+  EXPECT_EQ(r.counters_missing.code, "no-nvperf");
+  EXPECT_NE(r.bottleneck.next.find("libnvperf_host.so"), std::string::npos) << r.bottleneck.next;
+  r = run({}, "whole", "/nowhere");
+  rest(r);
+  EXPECT_EQ(r.conditions.missing.code, "no-nvml");
+  EXPECT_FALSE(r.counters_missing);
+  Setting forbidden("FAKE_CUPTI_FAIL", "cuptiProfilerGetCounterAvailability:35");
+  r = run({});
+  rest(r);
+  EXPECT_EQ(r.counters_missing.code, "not-permitted");
+  EXPECT_EQ(r.kernels.size(), 1u);
+}
+
+// ---- the ways in which a time can lie ------------------------------------------------------------------------------
+
+TEST_F(FakeGpu, WorkLeftOutsideOfTheTimedSection) {
+  Setting quick("FAKE_CUDA_KERNEL_US", "20");  // as events see it, while the records say 50
+  EXPECT_TRUE(says(run({}).warnings, "work was left outside of it"));
+}
+
+TEST_F(FakeGpu, WaitingBetweenKernels) {
+  Setting slow("FAKE_CUDA_KERNEL_US", "90");
+  EXPECT_TRUE(says(run({}).warnings, "the rest is waiting between them"));
+}
+
+TEST_F(FakeGpu, AKernelThatLetsALibraryWork) {
+  Setting kernels("FAKE_CUPTI_KERNELS", "direct_f32,cudnn::ops::dgrad");
+  Setting time("FAKE_CUDA_KERNEL_US", "100");
+  auto r = run({});
+  EXPECT_EQ(r.kernels_a_call, 2);
+  EXPECT_TRUE(says(r.warnings, "kernels ran that are not its own: cudnn::ops::dgrad")) << all_of(r.warnings);
+}
+
+TEST_F(FakeGpu, AnAnswerFromBefore) {
+  Setting cached("FAKE_CUDA_WORK", "cached");
+  EXPECT_TRUE(says(run({}).warnings, "the same answer whatever the input is"));
+  Setting nothing("FAKE_CUDA_WORK", "nothing");
+  EXPECT_TRUE(says(run({}).warnings, "write nothing"));
+}
+
+TEST_F(FakeGpu, FasterThanPhysics) {
+  Setting quick("FAKE_CUDA_KERNEL_US", "0.2");
+  Setting none("FAKE_CUPTI_KERNELS", "");
+  auto r = run({});
+  EXPECT_TRUE(says(r.warnings, "the work cannot all have been done")) << all_of(r.warnings);
+}
+
+TEST_F(FakeGpu, AThrottledClock) {
+  Setting hot("FAKE_NVML_THROTTLE", "0x40");
+  EXPECT_TRUE(says(run({}).warnings, "slowed itself down"));
+  auto r = race({{"direct", "polyphase"}, {}, {}, Accuracy::strict, "direct", 10});
+  ASSERT_EQ(r.entries.size(), 2u);
+  ASSERT_TRUE(r.entries[1].hot_verdict);
+  EXPECT_EQ(r.entries[1].hot_verdict->verdict, Comparative::ambiguous);
+  EXPECT_NE(r.entries[1].hot_verdict->evidence.find("measure again"), std::string::npos);
+}
+
+TEST_F(FakeGpu, TooFewSamples) {
+  ProfileSpec spec;
+  spec.samples = 2;
+  EXPECT_TRUE(says(run(spec).warnings, "2 samples say little"));
+  auto r = race({{"direct", "polyphase"}, {}, {}, Accuracy::strict, "direct", 3});
+  EXPECT_EQ(r.entries[1].hot_verdict->verdict, Comparative::ambiguous);
+  EXPECT_NE(r.entries[1].hot_verdict->evidence.find("too few samples"), std::string::npos);
+}
+
+// ---- against each other
+// ----------------------------------------------------------------------------------------------
+
+TEST_F(FakeGpu, OneTimeIsSame) {
+  auto r = race({{"direct", "polyphase"}, {}, {}, Accuracy::strict, "", 20});
+  EXPECT_EQ(r.against, "direct") << "no reference is here";
+  EXPECT_TRUE(says(r.warnings, "not against cudnn: ")) << all_of(r.warnings);
+  EXPECT_FALSE(r.entries[0].hot_verdict);
+  EXPECT_FALSE(r.entries[0].no_verdict.empty());
+  ASSERT_TRUE(r.entries[1].hot_verdict && r.entries[1].cold_verdict);
+  EXPECT_EQ(r.entries[1].hot_verdict->verdict, Comparative::same) << r.entries[1].hot_verdict->evidence;
+  EXPECT_EQ(r.entries[1].hot.samples_ms.size(), 20u);
+  EXPECT_EQ(r.rounds, 20);
+}
+
+TEST_F(FakeGpu, ATimedCallThatDoesNothingWinsNothing) {
+  Setting nothing("FAKE_CUDA_WORK", "nothing");
+  auto r = race({{"direct", "polyphase"}, {}, {}, Accuracy::strict, "direct", 10});
+  EXPECT_EQ(r.entries[1].hot_verdict->verdict, Comparative::ambiguous);
+  EXPECT_EQ(r.entries[1].doubt, "its timed calls write nothing");
+}
+
+TEST_F(FakeGpu, NamesThatCannotBe) {
+  EXPECT_THROW(race({{"nonesuch"}, {}, {}, Accuracy::strict, "", 5}), InputError);
+  EXPECT_THROW(race({{"direct", "direct"}, {}, {}, Accuracy::strict, "", 5}), InputError);
+  EXPECT_THROW(race({{"direct"}, {}, {}, Accuracy::strict, "cudnn", 5}), MissingError) << "asked for, and not here";
+  auto r = race({{"direct", "cudnn"}, {}, {}, Accuracy::strict, "direct", 8});
+  EXPECT_NE(r.entries[1].missing.find("libcudnn.so.9"), std::string::npos) << "an entry with its reason";
+  EXPECT_EQ(r.entries[1].no_verdict, r.entries[1].missing);
+}
+
+TEST_F(FakeGpu, CancelStopsBoth) {
+  Cupti cupti(places("whole"));
+  Nvml clocks(test::fakes_folder() + "/libfake_nvml.so");
+  Activity activity;
+  activity.cancel();
+  ProfileSpec spec;
+  spec.kernel = "direct", spec.problem = small_problem();
+  EXPECT_THROW(profile({*device_, references_, cupti, clocks}, spec, activity), Cancelled);
+  BenchSpec both;
+  both.kernels = {"direct", "polyphase"}, both.problem = small_problem();
+  EXPECT_THROW(bench({*device_, references_, cupti, clocks}, both, activity), Cancelled);
+}
+
+TEST_F(FakeGpu, AnUnknownGpuHasCeilingsByItsClocks) {
+  DeviceInfo d = device_->info();
+  d.name = "Some GPU";
+  EXPECT_EQ(ceilings_for(d).source, "computed from the driver's clocks and widths");
+  EXPECT_NEAR(ceilings_for(d).memory_gbs, 4917, 1);
+  EXPECT_EQ(ceilings_for(device_->info()).source, "datasheet");
+  EXPECT_NE(ceilings_for(open_emulator()->info()).source.find("another machine"), std::string::npos);
+}
+
+// ---- the emulator
+// ------------------------------------------------------------------------------------------------------
+
+TEST(EmulatedProfile, SaysWhatItIs) {
+  auto device = open_emulator();
+  auto references = references_for(*device);
+  Cupti cupti(places("whole"));
+  Nvml clocks(test::fakes_folder() + "/libfake_nvml.so");
+  Activity activity;
+  ProfileSpec spec;
+  spec.kernel = "tiled", spec.problem = small_problem(), spec.full = true, spec.samples = 3;
+  auto r = profile({*device, references, cupti, clocks}, spec, activity);
+  EXPECT_TRUE(r.emulated);
+  EXPECT_EQ(r.hot.samples_ms.size(), 3u);
+  EXPECT_TRUE(r.cold.empty());
+  EXPECT_FALSE(r.host_ms);
+  EXPECT_FALSE(r.kernel_ms);
+  EXPECT_EQ(r.kernels_missing.code, "no-gpu");
+  EXPECT_EQ(r.conditions.missing.code, "no-gpu");
+  EXPECT_TRUE(r.roofline.empty());
+  EXPECT_FALSE(r.roofline_missing.empty());
+  EXPECT_EQ(r.bottleneck.rule, "unknown");
+  EXPECT_TRUE(r.floor);
+}
+
+}  // namespace
+}  // namespace convscope

@@ -200,7 +200,7 @@ Found latency(const Facts& f) {
   auto top = top_stall(f);
   double occupancy = or_zero(f, "occupancy");
   std::string waiting =
-      top.stall ? fmt::format(", {:.0f} % of the waiting is {}", 100 * top.share, top.stall->words) : "";
+      top.stall ? fmt::format("; they are mostly {} ({:.0f} % of all waiting)", top.stall->words, 100 * top.share) : "";
   bool few_warps = get(f, "occupancy") && occupancy < 25;
   return Bottleneck{
       "latency-bound",

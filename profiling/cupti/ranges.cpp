@@ -318,6 +318,8 @@ CounterReading Cupti::count(void* native, int device, CounterSet set, const std:
   if (!host) {
     host = std::make_unique<Host>(s.library, c.chip, c.availability);
     if (host->result == CUPTI_SUCCESS) host->result = host->add(prepared->theirs);
+    std::vector<uint8_t> same_config;  // what it evaluates must be what it configured
+    if (host->result == CUPTI_SUCCESS) host->result = host->config(same_config);
   }
   if (host->result != CUPTI_SUCCESS) {
     out.gap = gap_of(s.library, host->result, "preparing counters");

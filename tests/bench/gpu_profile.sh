@@ -29,7 +29,7 @@ metrics+=,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,l1tex__t_requests_pipe_
 metrics+=,l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum,l1tex__t_requests_pipe_lsu_mem_global_op_st.sum
 metrics+=,lts__t_sector_hit_rate.pct,l1tex__t_sector_hit_rate.pct,l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
 metrics+=,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum
-timeout 60 ncu --clock-control none --cache-control none --csv --page raw --print-units base --metrics "$metrics" \
+timeout 35 ncu --clock-control none --cache-control none --csv --page raw --print-units base --metrics "$metrics" \
   "$tests" --gtest_filter='*RunsEachKernelTwice' >"$out/ncu.csv" 2>"$out/ncu.err"
 tail -2 "$out/ncu.err" | tee -a "$log"
 python3 - "$out/ours.txt" "$out/ncu.csv" <<'PY' 2>&1 | tee -a "$log"
@@ -69,10 +69,10 @@ for entry, o in ours.items():
 PY
 
 step "profile and bench"
-timeout 40 "$convscope" profile tiled --preset kernelbench-79 --set full --device cuda 2>>"$log" | tee -a "$log"
-timeout 40 "$convscope" profile cudnn --preset kernelbench-79 --set full --device cuda --json >"$out/profile.json" 2>>"$log"
-timeout 40 "$convscope" profile registers --preset kernelbench-79 --set full --device cuda --format chrome-trace --out "$out/trace.json" 2>>"$log"
-timeout 60 "$convscope" bench tiled registers --against cudnn --preset kernelbench-79 --device cuda --out "$out/bench.json" --format json 2>>"$log"
+timeout 40 "$convscope" profile tiled --preset kernelbench-79 --set full --samples 20 --device cuda 2>>"$log" | tee -a "$log"
+timeout 40 "$convscope" profile cudnn --preset kernelbench-79 --set full --samples 20 --device cuda --json >"$out/profile.json" 2>>"$log"
+timeout 40 "$convscope" profile registers --preset kernelbench-79 --set full --samples 20 --device cuda --format chrome-trace --out "$out/trace.json" 2>>"$log"
+timeout 60 "$convscope" bench tiled registers --against cudnn --preset kernelbench-79 --samples 40 --device cuda --out "$out/bench.json" --format json 2>>"$log"
 python3 - "$out/profile.json" "$out/bench.json" <<'PY' 2>&1 | tee -a "$log"
 import json, sys
 p = json.load(open(sys.argv[1]))

@@ -135,7 +135,7 @@ TEST(Bottleneck, NothingIsMadeUp) {
   live.counters = {{"issue_busy", 20}, {"occupancy", 50}, {"dram_busy", 10}};
   b = find_bottleneck(live);
   EXPECT_EQ(b.rule, "latency-bound");
-  EXPECT_EQ(b.sentence.find("waiting"), std::string::npos) << b.sentence;
+  EXPECT_EQ(b.sentence.find("mostly"), std::string::npos) << b.sentence;
 }
 
 TEST(Bottleneck, EmulatedTimeIsNotATime) {

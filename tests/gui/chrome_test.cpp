@@ -334,7 +334,9 @@ SCENARIO(no_two_controls_share_an_id) {
   CHECK(hovered.size() >= 8);
   for (const auto& p : ui::panels()) {
     g.panel(p.title);
-    CHECK(hover_all(fmt::format("//{}", p.title)) >= 1);
+    // (The log may have nothing to say.)
+    if (hover_all(fmt::format("//{}", p.title)) == 0 && p.title != std::string_view("Log"))
+      g.fail(fmt::format("nothing in {}", p.title), __FILE__, __LINE__);
   }
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "app/ui/app.h"
+#include "app/ui/key_order.h"
 #include "app/ui/picture_file.h"
 
 namespace convscope::ui {
@@ -144,12 +145,15 @@ int run_window(const WindowOptions& options) {
     int place[4] = {};
     double last_input_seen = -1;
     Termination termination;
+    KeyOrder keys;
     while (!glfwWindowShouldClose(window) && !app.wants_to_close() && !termination.asked()) {
       ImGui_ImplOpenGL3_NewFrame();
       ImGui_ImplGlfw_NewFrame();
       float scale_x = 1, scale_y = 1;
       glfwGetWindowContentScale(window, &scale_x, &scale_y);
+      keys.before_frame();
       ImGui::NewFrame();
+      keys.after_frame_has_begun();
       app.frame(std::max(1.0f, scale_x));
       ImGui::Render();
       int fw, fh;
@@ -175,6 +179,7 @@ int run_window(const WindowOptions& options) {
       double wait = app.next_frame_in();
       if (ImGui::GetTime() - last_input_seen < settle_seconds) wait = std::min(wait, 0.05);
       if (io.WantTextInput) wait = std::min(wait, 0.4);  // the cursor blinks
+      if (keys.waiting()) wait = 0;
       if (loop.fresh_frames > 0) wait = 0, loop.fresh_frames--;
       if (options.for_seconds > 0) {
         double left =

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "app/ui/key_order.h"
 #include "tests/app/ui/screen.h"
 
 namespace convscope::ui {
@@ -255,6 +256,42 @@ TEST_F(MapInput, CopiesWhatIsShown) {
       << a_.screen.clipboard.substr(0, 200);
   EXPECT_NE(a_.screen.clipboard.find("\n0,5,60,"), std::string::npos);
 }
+
+// ---- keys that come faster than frames -----------------------------------------------------------------------------
+
+class FastKeys : public testing::Test {
+ protected:
+  FastKeys() : a_(test::silent_engine, test::quick_document(), false) {
+    ImGui::GetIO().ConfigInputTrickleEventQueue = true;  // as in the window
+  }
+  // Ctrl is down; T is pressed, Ctrl let go and then T, all between two frames. How often the chord is seen in the next
+  // ones.
+  int seen(bool in_order) {
+    ImGuiIO& io = ImGui::GetIO();
+    io.AddKeyEvent(ImGuiMod_Ctrl, true), io.AddKeyEvent(ImGuiKey_LeftCtrl, true);
+    for (int i = 0; i < 3; i++) a_.screen.frame(*a_);
+    KeyOrder keys;
+    io.AddKeyEvent(ImGuiKey_T, true);
+    io.AddKeyEvent(ImGuiMod_Ctrl, false), io.AddKeyEvent(ImGuiKey_LeftCtrl, false);
+    io.AddKeyEvent(ImGuiKey_T, false);
+    int n = 0;
+    for (int i = 0; i < 8; i++) {
+      if (in_order) keys.before_frame();
+      ImGui::NewFrame();
+      if (in_order) keys.after_frame_has_begun();
+      n += ImGui::IsKeyChordPressed(ImGuiMod_Ctrl | ImGuiKey_T);
+      ImGui::EndFrame();
+    }
+    EXPECT_FALSE(keys.waiting());
+    EXPECT_FALSE(ImGui::IsKeyDown(ImGuiKey_T));
+    EXPECT_EQ(io.KeyMods, ImGuiMod_None);
+    return n;
+  }
+  test::AppOnScreen a_;
+};
+
+TEST_F(FastKeys, AChordIsSeenOnce) { EXPECT_EQ(seen(true), 1); }
+TEST_F(FastKeys, WithoutOrderItIsLost) { EXPECT_EQ(seen(false), 0); }
 
 }  // namespace
 }  // namespace convscope::ui

@@ -46,12 +46,12 @@ std::string conditions_text(const json& c) {
   auto add = [&](const char* name, const char* unit, const json& range, const json& limit) {
     if (!range.is_object()) return;
     double low = range["least"], high = range["most"];
-    out += fmt::format("{}{} {}{} {}", out.empty() ? "" : ", ", name, low < high ? figure(low) + " to " : "",
+    out += fmt::format("{}{}{}{} {}", out.empty() ? "" : ", ", name, low < high ? figure(low) + " to " : "",
                        figure(high), unit);
     if (limit.is_number()) out += fmt::format(" (limit {})", figure(limit.get<double>()));
   };
-  add("SM", "MHz", c["sm_mhz"], c["max_sm_mhz"]);
-  add("memory", "MHz", c["memory_mhz"], c["max_memory_mhz"]);
+  add("SM ", "MHz", c["sm_mhz"], c["max_sm_mhz"]);
+  add("memory ", "MHz", c["memory_mhz"], c["max_memory_mhz"]);
   add("", "°C", c["temperature_c"], nullptr);
   add("", "W", c["power_w"], c["power_limit_w"]);
   for (const auto& why : c["slower_because"]) out += fmt::format(", {}", why.get<std::string>());

@@ -17,6 +17,7 @@
 #include "kernels/runtime/sources.h"
 #include "kernels/verify/element_trace.h"
 #include "kernels/verify/statistics.h"
+#include "profiling/cupti/cupti.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -139,7 +140,9 @@ std::shared_ptr<const KeptResult> Service::State::result(const json& request) {
 }
 
 Service::Service() : state_(std::make_unique<State>()) {}
-Service::~Service() = default;
+Service::~Service() {
+  if (state_->profiled) Cupti::shared().release();  // before the contexts go
+}
 
 bool Service::is_light(const std::string& type) {
   return type == "tile" || type == "find" || type == "numbers" || type == "source";

@@ -37,6 +37,7 @@ Service::Reply Service::profile_one(const json& request, std::span<const std::by
   spec.accuracy = r.accuracy;
   spec.samples = r.samples;
   spec.full = set == "full";
+  state_->profiled = true;
   json j = profile_json(profile({*o.device, o.references, Cupti::shared(), Nvml::shared()}, spec, activity));
   j["phases"] = json::array();
   for (const auto& phase : activity.phases()) j["phases"].push_back({{"name", phase.name}, {"seconds", phase.seconds}});

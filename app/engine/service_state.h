@@ -32,6 +32,7 @@ struct Service::State {
     std::unique_ptr<Judge> judge;
   };
   std::map<std::string, Opened> devices;  // used by heavy requests only
+  bool profiled = false;                  // CUPTI may hold counters of their contexts
   std::mutex mutex;                       // of `kept`
   std::shared_ptr<const KeptResult> kept;
 

@@ -111,11 +111,13 @@ double arithmetic_done(const Facts& f) {
 
 Found wasted_arithmetic(const Facts& f) {
   double done = arithmetic_done(f);
-  if (or_zero(f, "fma_pipe_busy") < 50 || done <= 0 || f.flops <= 0 || f.flops > 0.6 * done) return {};
-  return Bottleneck{"wasted-arithmetic",
-                    fmt::format("the multiply-add units are {:.0f} % busy, and {:.0f} % of what they do is not needed",
-                                or_zero(f, "fma_pipe_busy"), 100 * (1 - f.flops / done)),
-                    "go through the taps that land only, one class of output positions at a time", "polyphase"};
+  bool busy = or_zero(f, "fma_pipe_busy") >= 50 || or_zero(f, "issue_busy") >= 70;
+  if (!busy || done <= 0 || f.flops <= 0 || f.flops > 0.6 * done) return {};
+  return Bottleneck{
+      "wasted-arithmetic",
+      fmt::format("{:.0f} % of the issue slots are used, and {:.0f} % of the multiply-adds are not needed",
+                  or_zero(f, "issue_busy"), 100 * (1 - f.flops / done)),
+      "go through the taps that land only, one class of output positions at a time", "polyphase"};
 }
 
 Found compute_bound(const Facts& f) {
@@ -141,7 +143,7 @@ Found uncoalesced(const Facts& f) {
   double sectors = or_zero(f, "load_sectors"), requests = or_zero(f, "load_requests");
   if (requests <= 0 || sectors / requests < 10) return {};
   // 16-byte loads side by side take 16 sectors, and are no fault.
-  bool waits = waits_for(f, "stall_long_scoreboard", 0.25) || waits_for(f, "stall_lg_throttle", 0.25) ||
+  bool waits = f.emulated || waits_for(f, "stall_long_scoreboard", 0.25) || waits_for(f, "stall_lg_throttle", 0.25) ||
                or_zero(f, "l1_busy") > 50 || or_zero(f, "l2_busy") > 50;
   if (!waits) return {};
   return Bottleneck{
@@ -165,15 +167,25 @@ Found cache_bound(const Facts& f) {
       "a tile of outputs in each thread's registers, so that one load serves many multiply-adds", "tiled"};
 }
 
-Found index_arithmetic(const Facts& f) {
-  auto fma = get(f, "fma_pipe_busy");
-  if (or_zero(f, "issue_busy") < 60 || !fma || *fma > 35 || or_zero(f, "tensor_pipe_busy") > 20) return {};
+// Of all instructions, those that multiply and add; nothing when they were not counted.
+std::optional<double> arithmetic_share(const Facts& f) {
+  auto all = get(f, "instructions"), fma = get(f, "ffma_threads");
+  if (!all || !fma || *all <= 0) return std::nullopt;
+  constexpr double warp = 32;
+  return (*fma + or_zero(f, "fadd_threads") + or_zero(f, "fmul_threads")) / warp / *all;
+}
+
+Found instruction_overhead(const Facts& f) {
+  auto share = arithmetic_share(f);
+  if (or_zero(f, "issue_busy") < 50 || !share || *share > 0.4 || or_zero(f, "tensor_pipe_busy") > 20) return {};
   return Bottleneck{
-      "index-arithmetic",
-      fmt::format("{:.0f} % of the issue slots are used, but the multiply-add units are {:.0f} % busy: most "
-                  "instructions work out indices",
-                  or_zero(f, "issue_busy"), *fma),
-      "take divisions and tests out of the inner loop: one class of output positions at a time", "polyphase"};
+      "instruction-overhead",
+      fmt::format("{:.0f} % of the issue slots are used, but only {:.0f} % of the instructions multiply and "
+                  "add: the rest works out indices and moves data",
+                  or_zero(f, "issue_busy"), 100 * *share),
+      "more outputs a thread, so that one index and one load serve many multiply-adds, and no division in "
+      "the inner loop",
+      *share < 0.1 ? "polyphase" : "registers"};
 }
 
 Found barriers(const Facts& f) {
@@ -247,7 +259,7 @@ constexpr Rule rules[] = {
     {"bank-conflicts", bank_conflicts},
     {"uncoalesced", uncoalesced},
     {"cache-bound", cache_bound},
-    {"index-arithmetic", index_arithmetic},
+    {"instruction-overhead", instruction_overhead},
     {"barriers", barriers},
     {"unbalanced", unbalanced},
     {"latency-bound", latency},
@@ -271,7 +283,7 @@ Bottleneck find_bottleneck(const Facts& f) {
   none.sentence = f.emulated ? "what limits it cannot be seen from emulated time"
                   : f.ms     ? "no figure that was measured is at its limit"
                              : "nothing was measured";
-  none.next = f.emulated ? "run it on a GPU (--device cuda); the emulated counters below hold for every GPU" : "";
+  none.next = f.emulated ? "run it on a GPU (--device cuda); what is counted from addresses holds for every GPU" : "";
   return none;
 }
 

@@ -72,6 +72,8 @@ class Cupti {
                        Activity* activity);
   // Lets go of the hardware's counters, for other tools; the next count() takes them again.
   void release();
+  // Must be called before a context that was given to count() is destroyed.
+  void forget(void* context);
 
   // Without a GPU, for the tests: which chips there are, and how many passes a set takes on one (0 with the names that
   // it does not have in `unknown`).

@@ -348,6 +348,11 @@ CounterReading Cupti::count(void* native, int device, CounterSet set, const std:
 
 void Cupti::release() { state_->session.reset(); }
 
+void Cupti::forget(void* context) {
+  if (state_->session_of.first == context) state_->session.reset();
+  state_->contexts.erase(context);
+}
+
 std::vector<std::string> Cupti::chips() {
   const Library& l = state_->library;
   if (l.missing || l.no_host) return {};

@@ -7,6 +7,8 @@
 
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
+#include "kernels/runtime/registry.h"
+#include "profiling/emulated/count.h"
 
 namespace convscope {
 namespace {
@@ -96,8 +98,33 @@ void describe_launches(ProfileReport& r, Subject& subject) {
   }
 }
 
+// Requests and sectors follow from the addresses alone, which the emulator has as well.
+void count_on_emulator(ProfileReport& r, const Inputs& inputs, Activity& activity) {
+  r.counters_missing = {"no-gpu", "hardware counters are a GPU's, and none is used", "run with --device cuda"};
+  if (r.is_reference) return;
+  auto begin = Clock::now();
+  EmulatedCounters e = count_emulated(find_kernel(r.name), r.spec.problem, inputs, activity);
+  if (!e.missing.empty()) {
+    r.counters_missing.what += "; nor are there emulated ones: " + e.missing;
+    return;
+  }
+  CounterReading c;
+  c.set = CounterSet::memory;
+  c.values = e.values;
+  c.passes = 1;
+  c.spent_ms = ms_since(begin);
+  for (const auto& m : metrics_of(c.set))
+    if (!c.values.contains(m.name)) c.not_here.emplace_back(m.name);
+  r.counters.push_back(c);
+  r.counters_source = e.blocks == e.all_blocks
+                          ? "emulated, by tracing every access"
+                          : fmt::format("emulated, by tracing {} of {} blocks", e.blocks, e.all_blocks);
+  r.counters_missing = {};
+}
+
 void count(ProfileReport& r, const ProfileTools& tools, Subject& subject, const ProblemMemory& memory,
-           Activity& activity) {
+           const Inputs& memory_inputs, Activity& activity) {
+  if (tools.device.is_emulator()) return count_on_emulator(r, memory_inputs, activity);
   void* context = tools.device.native_context();
   r.counters_missing = tools.cupti.counters_gap(context, r.device.index);
   if (r.counters_missing) return;
@@ -120,8 +147,11 @@ Arithmetic arithmetic_of(const ProfileSpec& spec, const Subject& subject) {
 }
 
 void conclude(ProfileReport& r) {
-  Counters counters = r.all_counters();
+  Counters counters = r.counters_of_kernels();
   r.headlines = headline_values(counters, r.work);
+  if (r.emulated)
+    for (auto& h : r.headlines)
+      if (!h.value && h.missing.starts_with("not counted")) h.missing = "only a GPU counts it: run with --device cuda";
   r.ceilings = ceilings_for(r.device);
   r.floor = floor_of(r.ceilings, r.arithmetic, r.work.flops, r.work.least_bytes);
   auto counted = [&](const char* name) {
@@ -173,6 +203,22 @@ Counters ProfileReport::all_counters() const {
   for (const auto& c : counters)
     for (const auto& [name, value] : c.values) all.emplace(name, value);  // the first set that has it counts
   return all;
+}
+
+Counters ProfileReport::counters_of_kernels() const {
+  Counters c = all_counters();
+  auto range = c.find("duration");
+  if (!kernel_ms || range == c.end()) return c;
+  double longer = range->second / (*kernel_ms * 1e6);
+  range->second = *kernel_ms * 1e6;
+  if (longer <= 1) return c;
+  for (const char* share : {"dram_busy", "sm_busy", "l2_busy"})
+    if (auto it = c.find(share); it != c.end()) it->second = std::min(100.0, it->second * longer);
+  if (auto it = c.find("sm_cycles_elapsed"); it != c.end()) {
+    auto active = c.find("sm_cycles_active");
+    it->second = std::max(it->second / longer, active == c.end() ? 0 : active->second);
+  }
+  return c;
 }
 
 Ceilings ceilings_for(const DeviceInfo& d) {
@@ -271,7 +317,7 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
   take_times(r, tools, *subject, memory, activity);
   record_kernels(r, tools, *subject, memory, activity);
   describe_launches(r, *subject);
-  count(r, tools, *subject, memory, activity);
+  count(r, tools, *subject, memory, inputs, activity);
   conclude(r);
   r.warnings = timing_warnings(r);
   if (!tools.device.is_emulator())

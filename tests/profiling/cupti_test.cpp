@@ -212,6 +212,22 @@ TEST(CuptiCount, KeepsASetAndChangesIt) {
   EXPECT_EQ(ask_fake(cupti, "fake_cupti_sessions"), 0);
 }
 
+TEST(CuptiCount, ForgetsAContextThatGoes) {
+  Cupti cupti(fake_places());
+  EXPECT_FALSE(cupti
+                   .count(
+                       context, 0, CounterSet::live, [] {}, nullptr)
+                   .gap);
+  Setting forbidden("FAKE_CUPTI_FAIL", "cuptiProfilerGetCounterAvailability:43");
+  EXPECT_FALSE(cupti.counters_gap(context, 0)) << "asked once";
+  int other = 0;
+  cupti.forget(&other);
+  EXPECT_EQ(ask_fake(cupti, "fake_cupti_sessions"), 1) << "another context's counters stay";
+  cupti.forget(context);
+  EXPECT_EQ(ask_fake(cupti, "fake_cupti_sessions"), 0);
+  EXPECT_EQ(cupti.counters_gap(context, 0).code, "mig") << "a new context at the same address is asked anew";
+}
+
 TEST(CuptiCount, OtherSpellingsAndMetricsThatAreNotThere) {
   Setting lacks("FAKE_CUPTI_LACKS", "dram__bytes_read");
   Setting values("FAKE_CUPTI_VALUES", "dram__bytes_op_read.sum:77");

@@ -101,6 +101,26 @@ TEST_F(FakeGpu, AWholeProfile) {
   EXPECT_TRUE(r.warnings.empty()) << all_of(r.warnings);
 }
 
+// The range of the counters is longer than the kernel: shares of its time are those of the kernel's.
+TEST_F(FakeGpu, SharesOfTheKernelsOwnTime) {
+  Setting values(
+      "FAKE_CUPTI_VALUES",
+      "dram__throughput.avg.pct_of_peak_sustained_elapsed:30,gpu__time_duration.sum:100000,"
+      "sm__cycles_active.avg:900,sm__cycles_elapsed.max:2000,smsp__issue_active.avg.pct_of_peak_sustained_active:44");
+  auto r = run({});
+  EXPECT_EQ(r.all_counters().at("dram_busy"), 30) << "as it was counted";
+  auto c = r.counters_of_kernels();
+  EXPECT_NEAR(c.at("dram_busy"), 60, 1e-6);
+  EXPECT_NEAR(c.at("duration"), 50000, 1e-3);
+  EXPECT_NEAR(c.at("sm_cycles_elapsed"), 1000, 1e-6);
+  EXPECT_EQ(c.at("issue_busy"), 44) << "a share of active cycles is right as it is";
+  for (const auto& h : r.headlines) {
+    if (std::string(h.headline->name) == "memory-busy") {
+      EXPECT_NEAR(h.value.value(), 60, 1e-6);
+    }
+  }
+}
+
 TEST_F(FakeGpu, TheLiveSetAlone) {
   auto r = run({});
   ASSERT_EQ(r.counters.size(), 1u);
@@ -266,6 +286,13 @@ TEST(EmulatedProfile, SaysWhatItIs) {
   EXPECT_FALSE(r.roofline_missing.empty());
   EXPECT_EQ(r.bottleneck.rule, "unknown");
   EXPECT_TRUE(r.floor);
+  // Counted from the traces, where there is a traced build.
+  if (r.counters_missing) {
+    EXPECT_NE(r.counters_missing.what.find("nor are there emulated ones"), std::string::npos);
+  } else {
+    EXPECT_TRUE(r.counters_source.starts_with("emulated, by tracing")) << r.counters_source;
+    EXPECT_GT(r.all_counters().at("load_requests"), 0);
+  }
 }
 
 }  // namespace

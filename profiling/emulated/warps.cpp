@@ -1,0 +1,128 @@
+#include "profiling/emulated/warps.h"
+
+#include <algorithm>
+
+namespace convscope {
+namespace {
+
+constexpr uint64_t sector_bytes = 32, bank_bytes = 4, banks = 32;
+
+// Different values of a short list.
+template <size_t N>
+int different(std::array<uint64_t, N>& list, size_t n) {
+  std::sort(list.begin(), list.begin() + static_cast<ptrdiff_t>(n));
+  return static_cast<int>(std::unique(list.begin(), list.begin() + static_cast<ptrdiff_t>(n)) - list.begin());
+}
+
+}  // namespace
+
+int sectors_of(const WarpInstruction& w) {
+  std::array<uint64_t, 256> list;
+  size_t n = 0;
+  for (size_t lane = 0; lane < 32; lane++) {
+    if (!(w.lanes >> lane & 1)) continue;
+    uint64_t first = w.address[lane] / sector_bytes, last = (w.address[lane] + std::max(w.size, 1u) - 1) / sector_bytes;
+    for (uint64_t s = first; s <= last && n < list.size(); s++) list[n++] = s;
+  }
+  return different(list, n);
+}
+
+// A cycle serves 32 words of 4 bytes: 8-byte accesses go half a warp at a time, 16-byte ones a quarter (CUDA C++
+// Programming Guide, "Shared Memory"). Threads that want the same word share it.
+Wavefronts wavefronts_of(const WarpInstruction& w) {
+  size_t words = std::max<size_t>(1, w.size / bank_bytes), together = std::max<size_t>(1, 32 / words);
+  Wavefronts out;
+  for (size_t first = 0; first < 32; first += together) {
+    std::array<std::array<uint64_t, 128>, 1> store;
+    auto& list = store[0];
+    size_t n = 0;
+    for (size_t lane = first; lane < std::min<size_t>(32, first + together); lane++)
+      if (w.lanes >> lane & 1)
+        for (size_t word = 0; word < words && n < list.size(); word++) list[n++] = w.address[lane] / bank_bytes + word;
+    if (n == 0) continue;
+    auto unique = static_cast<size_t>(different(list, n));
+    std::array<int, banks> load{};
+    int most = 0;
+    for (size_t i = 0; i < unique; i++) most = std::max(most, ++load[list[i] % banks]);
+    out.all += most;
+    out.conflicts += most - 1;
+  }
+  return out;
+}
+
+void WarpCounts::add(const WarpCounts& o) {
+  load_requests += o.load_requests, load_sectors += o.load_sectors;
+  store_requests += o.store_requests, store_sectors += o.store_sectors;
+  load_bytes += o.load_bytes, store_bytes += o.store_bytes;
+  shared_wavefronts += o.shared_wavefronts, shared_conflicts += o.shared_conflicts;
+  accesses += o.accesses;
+}
+
+WarpAssembler::Site& WarpAssembler::site(Open& open, const simt::Access& a) {
+  bool global = is_global_(a.address);
+  auto is = [&](const Site& s) { return s.pc == a.pc && s.kind == a.kind && s.global == global; };
+  if (last_site_ < open.sites.size() && is(open.sites[last_site_])) return open.sites[last_site_];
+  for (last_site_ = 0; last_site_ < open.sites.size(); last_site_++)
+    if (is(open.sites[last_site_])) return open.sites[last_site_];
+  Site s;
+  s.pc = a.pc, s.kind = a.kind, s.global = global;
+  open.sites.push_back(std::move(s));
+  return open.sites.back();
+}
+
+void WarpAssembler::take(const simt::Access& a) {
+  if (!last_ || last_->block != a.block) {
+    // A block's accesses come one after another: the one before is over.
+    if (last_) {
+      close(*last_);
+      open_.erase(last_->block);
+    }
+    Open& o = open_[a.block];
+    o.block = a.block;
+    last_ = &o;
+    in_hand_.store(a.block, std::memory_order_relaxed);
+    last_site_ = 0;
+  }
+  Site& s = site(*last_, a);
+  size_t thread = a.thread, warp = thread / 32, lane = thread % 32;
+  if (s.rounds.size() <= thread) s.rounds.resize(thread + 1);
+  if (s.warps.size() <= warp) s.warps.resize(warp + 1);
+  size_t round = s.rounds[thread]++;
+  auto& list = s.warps[warp];
+  if (list.size() <= round) list.resize(round + 1);
+  WarpInstruction& w = list[round];
+  w.lanes |= uint32_t{1} << lane;
+  w.address[lane] = a.address;
+  w.size = std::max<uint32_t>(w.size, a.size);
+  counts_.accesses++;
+}
+
+void WarpAssembler::close(Open& open) {
+  for (const auto& s : open.sites)
+    for (const auto& warp : s.warps)
+      for (const auto& w : warp) {
+        auto lanes = static_cast<uint64_t>(__builtin_popcount(w.lanes));
+        if (!s.global) {
+          Wavefronts f = wavefronts_of(w);
+          counts_.shared_wavefronts += static_cast<uint64_t>(f.all);
+          counts_.shared_conflicts += static_cast<uint64_t>(f.conflicts);
+        } else if (s.kind == simt::AccessKind::read) {
+          counts_.load_requests++;
+          counts_.load_sectors += static_cast<uint64_t>(sectors_of(w));
+          counts_.load_bytes += lanes * w.size;
+        } else if (s.kind == simt::AccessKind::write) {
+          counts_.store_requests++;
+          counts_.store_sectors += static_cast<uint64_t>(sectors_of(w));
+          counts_.store_bytes += lanes * w.size;
+        }
+      }
+}
+
+WarpCounts WarpAssembler::finish() {
+  for (auto& [block, open] : open_) close(open);
+  open_.clear();
+  last_ = nullptr;
+  return counts_;
+}
+
+}  // namespace convscope

@@ -1,0 +1,131 @@
+// Warps put together from traces: hand-made instructions whose sectors and bank cycles are known, and kernels whose
+// requests follow from their shape.
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "kernels/problem/presets.h"
+#include "kernels/runtime/registry.h"
+#include "profiling/emulated/count.h"
+
+namespace convscope {
+namespace {
+
+WarpInstruction warp(uint64_t base, uint64_t step, uint32_t size = 4, uint32_t lanes = ~0u) {
+  WarpInstruction w;
+  w.lanes = lanes, w.size = size;
+  for (uint64_t lane = 0; lane < 32; lane++) w.address[lane] = base + lane * step;
+  return w;
+}
+
+TEST(Warps, Sectors) {
+  EXPECT_EQ(sectors_of(warp(0, 4)), 4) << "32 floats side by side";
+  EXPECT_EQ(sectors_of(warp(16, 4)), 5) << "not aligned";
+  EXPECT_EQ(sectors_of(warp(0, 0)), 1) << "all the same";
+  EXPECT_EQ(sectors_of(warp(0, 8)), 8);
+  EXPECT_EQ(sectors_of(warp(0, 32)), 32);
+  EXPECT_EQ(sectors_of(warp(0, 1024)), 32);
+  EXPECT_EQ(sectors_of(warp(0, 16, 16)), 16) << "16 bytes a thread";
+  EXPECT_EQ(sectors_of(warp(0, 8, 8)), 8);
+  EXPECT_EQ(sectors_of(warp(0, 4, 4, 0x1)), 1);
+  EXPECT_EQ(sectors_of(warp(0, 4, 4, 0xff)), 1);
+  EXPECT_EQ(sectors_of(warp(30, 0, 4)), 2) << "across a border";
+}
+
+TEST(Warps, Wavefronts) {
+  auto is = [](const WarpInstruction& w, int all, int conflicts) {
+    Wavefronts f = wavefronts_of(w);
+    EXPECT_EQ(f.all, all);
+    EXPECT_EQ(f.conflicts, conflicts);
+  };
+  is(warp(0, 4), 1, 0);
+  is(warp(0, 0), 1, 0);       // one word for all
+  is(warp(0, 8), 2, 1);       // two threads a bank
+  is(warp(0, 128), 32, 31);   // all in one bank
+  is(warp(0, 132), 1, 0);     // padded by a word
+  is(warp(0, 12), 1, 0);      // an odd step meets nobody
+  is(warp(0, 8, 8), 2, 0);    // half a warp at a time
+  is(warp(0, 16, 16), 4, 0);  // a quarter
+  is(warp(0, 128, 4, 0x3), 2, 1);
+  is(warp(0, 4, 4, 0), 0, 0);
+}
+
+simt::Access access(uint64_t address, uint64_t pc, uint64_t block, uint16_t thread,
+                    simt::AccessKind kind = simt::AccessKind::read) {
+  return {address, pc, block, thread, 4, kind};
+}
+
+TEST(Warps, AreAssembledThreadByThread) {
+  WarpAssembler assembler([](uint64_t a) { return a < 1 << 20; });
+  // Two blocks of 64 threads; each thread reads twice at one place and writes once, and touches shared memory once.
+  for (uint64_t block = 0; block < 2; block++)
+    for (uint16_t t = 0; t < 64; t++) {
+      for (uint64_t round = 0; round < 2; round++) assembler.take(access(4096 * round + 4u * t, 1, block, t));
+      assembler.take(access((1 << 20) + 8u * t, 2, block, t));
+      assembler.take(access(8192 + 4u * t, 3, block, t, simt::AccessKind::write));
+    }
+  auto c = assembler.finish();
+  EXPECT_EQ(c.load_requests, 2u * 2 * 2);  // blocks, warps, rounds
+  EXPECT_EQ(c.load_sectors, 4u * c.load_requests);
+  EXPECT_EQ(c.store_requests, 2u * 2);
+  EXPECT_EQ(c.store_sectors, 16u);
+  EXPECT_EQ(c.shared_wavefronts, 2u * 2 * 2);
+  EXPECT_EQ(c.shared_conflicts, 2u * 2);
+  EXPECT_EQ(c.load_bytes, 2u * 64 * 2 * 4);
+  EXPECT_EQ(c.accesses, 2u * 64 * 4);
+}
+
+class Emulated : public ::testing::Test {
+ protected:
+  EmulatedCounters count(const std::string& kernel, const ConvProblem& p) {
+    Activity activity;
+    return count_emulated(find_kernel(kernel), p, make_inputs(p, {}), activity);
+  }
+  void SetUp() override {
+    auto c = count("direct", find_preset("kernelbench-79-small").problem);
+    if (!c.missing.empty()) GTEST_SKIP() << c.missing;
+  }
+};
+
+// `direct` stores each output once, side by side, and its threads walk all taps: what it stores is exact.
+TEST_F(Emulated, StoresOfDirect) {
+  ConvProblem p;
+  p.batch = 2, p.in_channels = 3, p.out_channels = 4, p.kernel_size = 3, p.length = 64;
+  auto c = count("direct", p);
+  ASSERT_EQ(c.missing, "");
+  EXPECT_EQ(c.blocks, c.all_blocks);
+  double outputs = static_cast<double>(p.y_elements());
+  EXPECT_EQ(c.values.at("store_requests"), std::ceil(outputs / 32));
+  EXPECT_EQ(c.values.at("store_sectors"), std::ceil(outputs / 8));
+  EXPECT_EQ(c.values.at("shared_wavefronts"), 0);
+  EXPECT_GE(c.values.at("load_sectors"), c.values.at("load_requests"));
+}
+
+// Tiles bring their data through shared memory: far fewer loads for the same products.
+TEST_F(Emulated, TilesLoadLess) {
+  auto p = find_preset("kernelbench-79-small").problem;
+  auto direct = count("direct", p), tiled = count("tiled", p);
+  EXPECT_LT(5 * tiled.values.at("load_sectors"), direct.values.at("load_sectors"));
+  EXPECT_GT(tiled.values.at("shared_wavefronts"), 0);
+}
+
+// Counting some blocks says nearly what counting all says: on a problem where both can be had.
+TEST_F(Emulated, SomeBlocksStandForAll) {
+  ConvProblem p = find_preset("kernelbench-79-small").problem;
+  p.in_channels = 8, p.out_channels = 16;
+  auto all = count("polyphase", p);
+  p.batch = 30;
+  auto some = count("polyphase", p);
+  ASSERT_EQ(all.blocks, all.all_blocks);
+  ASSERT_LT(some.blocks, some.all_blocks);
+  for (const char* name : {"load_requests", "load_sectors", "store_sectors"})
+    EXPECT_NEAR(some.values.at(name) / (30 * all.values.at(name)), 1, 0.03) << name;
+}
+
+TEST_F(Emulated, WhatCannotBeCountedSaysWhy) {
+  auto c = count("direct", find_preset("kernelbench-79").problem);
+  EXPECT_NE(c.missing.find("too many to trace"), std::string::npos) << c.missing;
+  EXPECT_TRUE(c.values.empty());
+}
+
+}  // namespace
+}  // namespace convscope

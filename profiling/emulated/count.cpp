@@ -14,7 +14,7 @@ namespace convscope {
 namespace {
 
 // What the plainest kernel walks; traced, some 10^7 a second are put together.
-constexpr double most_products = 2e8, counted_products = 1e7;
+constexpr double most_products = 2e8, counted_products = 1e7, least_blocks = 512;
 
 struct Zone {
   uint64_t begin, bytes;
@@ -67,13 +67,14 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
   activity.phase("counting on the emulator");
   // Blocks are alike but for those at borders: of many, every n-th is counted, n odd so that no pattern of two hides.
   for (const auto& launch : plan.launches()) out.all_blocks += launch.grid.count();
-  auto every = static_cast<uint64_t>(
-      std::clamp(std::ceil(products / counted_products), 1.0, std::max(1.0, static_cast<double>(out.all_blocks) / 32)));
-  every |= 1;
+  auto every = static_cast<uint64_t>(std::clamp(std::ceil(products / counted_products), 1.0,
+                                                std::max(1.0, static_cast<double>(out.all_blocks) / least_blocks)));
+  if (every > 1) every |= 1;
   for (const auto& launch : plan.launches())
     out.blocks += (launch.grid.count() + static_cast<int64_t>(every) - 1) / static_cast<int64_t>(every);
   std::mutex mutex;
   std::map<std::thread::id, std::unique_ptr<WarpAssembler>> assemblers;
+  bool over = false;  // from then on one thread alone delivers what all had left
   {
     simt::Tracing tracing([&](std::span<const simt::Access> part) {
       auto counted = [every](const simt::Access& a) { return a.block % every == 0; };
@@ -82,9 +83,10 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
       WarpAssembler* mine = nullptr;
       {
         std::lock_guard lock(mutex);
-        // Whoever has this block open goes on with it: at the end the rest comes from another thread.
-        for (auto& [id, assembler] : assemblers)
-          if (assembler->in_hand() == first->block) mine = assembler.get();
+        // At the end, whoever has this block open goes on with it.
+        if (over)
+          for (auto& [id, assembler] : assemblers)
+            if (assembler->in_hand() == first->block) mine = assembler.get();
         if (!mine) {
           auto& slot = assemblers[std::this_thread::get_id()];
           if (!slot) slot = std::make_unique<WarpAssembler>(is_global);
@@ -95,6 +97,7 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
         if (counted(*a)) mine->take(*a);
     });
     device->run(*traced, plan, at, {.order_seed = 0, .activity = &activity});
+    over = true;
   }
   WarpCounts sum;
   for (auto& [id, assembler] : assemblers) sum.add(assembler->finish());

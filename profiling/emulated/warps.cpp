@@ -80,7 +80,6 @@ void WarpAssembler::take(const simt::Access& a) {
     Open& o = open_[a.block];
     o.block = a.block;
     last_ = &o;
-    in_hand_.store(a.block, std::memory_order_relaxed);
     last_site_ = 0;
   }
   Site& s = site(*last_, a);

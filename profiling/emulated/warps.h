@@ -6,7 +6,6 @@
 // counted here, each with fewer threads.
 #pragma once
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
@@ -43,9 +42,8 @@ class WarpAssembler {
   // `is_global`: is this address in one of the problem's tensors? Everything else is shared memory.
   explicit WarpAssembler(std::function<bool(uint64_t)> is_global) : is_global_(std::move(is_global)) {}
   void take(const simt::Access& a);
-  // The block whose accesses came last; none at the beginning. For whoever holds several assemblers, on any thread
-  // while no block changes hands.
-  uint64_t in_hand() const { return in_hand_.load(std::memory_order_relaxed); }
+  // The block whose accesses came last; ~0 at the beginning.
+  uint64_t in_hand() const { return last_ ? last_->block : ~uint64_t{0}; }
   // Everything that is still open is over.
   WarpCounts finish();
 
@@ -68,7 +66,6 @@ class WarpAssembler {
   std::unordered_map<uint64_t, Open> open_;
   Open* last_ = nullptr;
   size_t last_site_ = 0;
-  std::atomic<uint64_t> in_hand_{~uint64_t{0}};
   WarpCounts counts_;
 };
 

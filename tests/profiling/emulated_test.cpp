@@ -121,6 +121,14 @@ TEST_F(Emulated, SomeBlocksStandForAll) {
     EXPECT_NEAR(some.values.at(name) / (30 * all.values.at(name)), 1, 0.03) << name;
 }
 
+// Blocks of one launch after those of another, on several threads: the same figures every time.
+TEST_F(Emulated, IsTheSameEveryTime) {
+  auto p = find_preset("kernelbench-79-small").problem;
+  p.in_channels = 8, p.out_channels = 16;
+  auto first = count("scatter", p);
+  for (int i = 0; i < 10; i++) EXPECT_EQ(count("scatter", p).values, first.values);
+}
+
 TEST_F(Emulated, WhatCannotBeCountedSaysWhy) {
   auto c = count("direct", find_preset("kernelbench-79").problem);
   EXPECT_NE(c.missing.find("too many to trace"), std::string::npos) << c.missing;

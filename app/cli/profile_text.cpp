@@ -269,7 +269,8 @@ std::string bench_text(const json& r) {
                        verdict.empty() ? "–" : verdict, more);
     if (!text(e, "doubt").empty()) out += fmt::format("                 ! {}\n", text(e, "doubt"));
   }
-  out += fmt::format("\n  {} rounds, samples taken in turn", r["rounds"].get<int>());
+  out += fmt::format("\n  {} rounds, samples taken in turn; nothing here is judged, `convscope run` says what is right",
+                     r["rounds"].get<int>());
   if (r["floor_ms"].is_number())
     out += fmt::format("; floor {} by {} ({})", time_of(r["floor_ms"]), text(r, "floor_from"), text(r, "floor_source"));
   out += fmt::format("\n  clocks: {}\n", conditions_text(r["conditions"]));

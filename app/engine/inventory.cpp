@@ -10,6 +10,8 @@
 #include "kernels/problem/presets.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/simt/trace.h"
+#include "profiling/cupti/cupti.h"
+#include "profiling/nvml/nvml.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -27,6 +29,7 @@ json kernels_json(const std::string& device_name) {
               {"idea", k->idea()},
               {"file", k->file()},
               {"requires", k->requires_hardware()},
+              {"accuracy", k->accuracy()},
               {"available", why.empty()},
               {"reason", why.empty() ? json(nullptr) : json(why)}};
     if (k->kind() == KernelKind::specimen) j["written_for"] = k->home_preset();
@@ -139,6 +142,22 @@ json inventory_info() {
             r->name() == "onednn" ? "the package libdnnl2" : "cuDNN 9 for CUDA 13");
     }
   }
+  Cupti& cupti = Cupti::shared();
+  Gap tracing = cupti.missing();
+  piece("CUPTI", !tracing, tracing ? tracing.what : cupti.version() + ", " + cupti.path(),
+        "profiles have times, and neither kernel records nor hardware counters", tracing.how);
+  Gap counters{"no-gpu", "no GPU whose counters could be asked for", "a GPU and its driver"},
+      clocks = Nvml::shared().missing();
+  if (!gpus.empty()) {
+    auto d = open_device("cuda");
+    counters = cupti.counters_gap(d->native_context(), d->info().index);
+    if (!clocks) Nvml::shared().find(d->info().pci_bus, clocks);
+    cupti.forget(d->native_context());
+  }
+  piece("hardware counters", !counters, counters ? counters.what : "permitted",
+        "profiles say how long a kernel takes, and less of why", counters.how);
+  piece("NVML", !clocks, clocks ? clocks.what : "driver " + Nvml::shared().driver_version(),
+        "clocks, temperature and power are not known while something is timed", clocks.how);
   return out;
 }
 

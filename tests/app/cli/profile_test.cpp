@@ -169,6 +169,28 @@ TEST(ProfileCli, WhatIsMissingIsSaid) {
             std::string::npos);
 }
 
+TEST(ProfileCli, InfoSaysWhatProfilesNeed) {
+  auto piece = [](const json& j, const std::string& name) {
+    for (const auto& p : j["pieces"])
+      if (p["name"] == name) return p;
+    ADD_FAILURE() << "no piece " << name;
+    return json();
+  };
+  json j = convscope_run({"info", "--json"}, {"CONVSCOPE_LIBCUPTI=/nowhere/libcupti.so.13"}).document();
+  for (const char* name : {"CUPTI", "hardware counters", "NVML"}) {
+    json p = piece(j, name);
+    EXPECT_EQ(p["available"], false) << p;
+    EXPECT_TRUE(text(p["detail"]) && text(p["without_it"]) && text(p["how_to_get_it"])) << p;
+  }
+  if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  j = convscope_run({"info", "--json"}, fake_gpu()).document();
+  for (const char* name : {"CUPTI", "hardware counters", "NVML"}) EXPECT_EQ(piece(j, name)["available"], true) << name;
+  j = convscope_run({"info", "--json"}, fake_gpu({"FAKE_CUPTI_FAIL=cuptiProfilerGetCounterAvailability:35"}))
+          .document();
+  EXPECT_EQ(piece(j, "CUPTI")["available"], true);
+  EXPECT_NE(piece(j, "hardware counters")["how_to_get_it"].get<std::string>().find("NVreg_"), std::string::npos);
+}
+
 TEST(ProfileCli, NoDriverIsExitCode3) {
   auto r = convscope_run(Words{"profile", "direct", "--device", "cuda", "--json"} + small,
                          {"CONVSCOPE_LIBCUDA=/nowhere/libcuda.so.1"});

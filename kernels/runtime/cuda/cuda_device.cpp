@@ -82,6 +82,24 @@ uint64_t address_of(const Bindings& at, Tensor t) {
   return 0;
 }
 
+CUtensorMap encoded(const TensorView& v, uint64_t address) {
+  cuuint64_t sizes[5], strides[5];
+  cuuint32_t box[5], steps[5];
+  for (size_t i = 0; i < static_cast<size_t>(v.rank); i++) {
+    sizes[i] = static_cast<cuuint64_t>(v.sizes[i]);
+    if (i) strides[i - 1] = static_cast<cuuint64_t>(v.stride_bytes[i]);
+    box[i] = static_cast<cuuint32_t>(v.box[i]);
+    steps[i] = 1;
+  }
+  CUtensorMap map;
+  check(driver().cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, static_cast<cuuint32_t>(v.rank),
+                                        reinterpret_cast<void*>(address), sizes, strides, box, steps,
+                                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                                        CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+        "describing a tensor to the copy engine");
+  return map;
+}
+
 }  // namespace
 
 CudaDevice::CudaDevice(int index) {
@@ -204,10 +222,16 @@ void CudaDevice::launch(const KernelDefinition& kernel, const Launch& l, const B
     check(d.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared),
           fmt::format("giving kernel {} {} bytes of shared memory", l.entry.name, shared));
   std::vector<uint64_t> pointers(l.arguments.size());
+  std::vector<CUtensorMap> maps;
+  maps.reserve(l.arguments.size());
   std::vector<void*> args;
   for (size_t i = 0; i < l.arguments.size(); i++) {
     const Argument& a = l.arguments[i];
-    if (a.is_tensor) {
+    if (a.is_view) {
+      maps.push_back(
+          encoded(a.view, address_of(at, a.view.tensor.tensor) + static_cast<uint64_t>(a.view.tensor.offset_bytes)));
+      args.push_back(&maps.back());
+    } else if (a.is_tensor) {
       uint64_t base = address_of(at, a.tensor.tensor);
       pointers[i] = base ? base + static_cast<uint64_t>(a.tensor.offset_bytes) : 0;
       args.push_back(&pointers[i]);

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "kernels/problem/counts.h"
+#include "kernels/runtime/registry.h"
 #include "kernels/verify/probe_inputs.h"
 #include "tests/kernels/verify/judging.h"
 
@@ -293,6 +294,13 @@ TEST(Gates, DoNotDecide) {
   c = test::compared(wavegan, reals, with_rounded(wavegan, reals, test::rounded_to_tf32, test::rounded_to_tf32), o);
   EXPECT_GT(c.gates[0].failing, c.elements / 2);
   EXPECT_EQ(c.failing, 0);
+}
+
+TEST(Accuracy, EveryKernelPromisesOneThatIsKnown) {
+  for (const auto* k : all_kernels()) EXPECT_TRUE(accuracy_from(k->accuracy())) << k->name() << " " << k->accuracy();
+  EXPECT_EQ(find_kernel("mma_tf32").accuracy(), "tf32");
+  EXPECT_EQ(find_kernel("mma_3xtf32").accuracy(), "3xtf32");
+  EXPECT_EQ(find_kernel("registers").accuracy(), "strict");
 }
 
 }  // namespace

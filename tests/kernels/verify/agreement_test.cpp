@@ -41,13 +41,15 @@ struct OnEmulator {
     return {x.address(), w.address(), p.bias ? b.address() : 0, y.address(), 0};
   }
 
-  std::string verdict(const ConvProblem& p) const {
+  std::string verdict(const ConvProblem& p, Accuracy accuracy = Accuracy::strict) const {
     for (auto [name, t] : {std::pair{"x", &x}, {"w", &w}, {"b", &b}, {"y", &y}})
       if (auto damage = t->damage(); !damage.empty()) return fmt::format("writes outside {}: {}", name, damage);
     HostBytes out(bytes(p.dtype, p.y_elements()));
     y.read(0, out.data(), out.size());
     auto oracle = make_cpu_oracle(p, test::inputs_of(tensors));
-    auto c = compare(p, *oracle, {p.dtype, out.data(), p.out_length()}, {}, nullptr);
+    CompareOptions options;
+    options.accuracy = accuracy;
+    auto c = compare(p, *oracle, {p.dtype, out.data(), p.out_length()}, options, nullptr);
     if (!c.failing) return "";
     const auto& e = *c.first_failing;
     return fmt::format("{} of {} elements wrong, first y[{}, {}, {}] = {:.9g} instead of {:.9g}, bound {:.3g}",
@@ -68,7 +70,7 @@ Trial trial_of(Device& device, const KernelDefinition& kernel) {
     }
     device.run(kernel, plan, at, {.order_seed = static_cast<uint32_t>(seed % 3 ? seed : 0), .activity = nullptr});
     if (workspace && !workspace->damage().empty()) return "writes outside the workspace: " + workspace->damage();
-    return t.verdict(p);
+    return t.verdict(p, *accuracy_from(kernel.accuracy()));
   };
 }
 

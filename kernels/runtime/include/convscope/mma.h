@@ -24,7 +24,7 @@ CONVSCOPE_SIMT_API void mma_m16n8k8_tf32(MmaSlot* const* lanes);
 
 // Rounds to TF32: to nearest, ties away from zero (cvt.rna.tf32.f32). Infinities stay; a NaN stays a NaN.
 CONVSCOPE_MMA uint32_t to_tf32(float v) {
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   uint32_t r;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(v));
   return r;
@@ -43,7 +43,9 @@ CONVSCOPE_MMA void mma_m16n8k8_tf32(float (&d)[n][4], const uint32_t (&a)[4], co
                                     const convscope::simt::Site& at = convscope::simt::Site::current()
 #endif
 ) {
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  __trap();  // for this architecture the code is there to be compiled, not to be run
+#elif defined(__CUDACC__)
 #pragma unroll
   for (int i = 0; i < n; i++)
     asm volatile(

@@ -49,11 +49,21 @@ struct TensorRef {
   int64_t offset_bytes = 0;
 };
 
-// One argument of a launch: a tensor's address, or a plain value.
+// A float tensor as the bulk-copy engine reads it: a parameter of type TensorMap takes one, and the runtime encodes it
+// when it has the address (cuTensorMapEncodeTiled). Innermost dimension first; what lies outside reads as zero.
+struct TensorView {
+  TensorRef tensor;
+  int rank = 0;
+  std::array<int64_t, 5> sizes{}, stride_bytes{};  // stride_bytes[0] is the element's own size
+  std::array<int32_t, 5> box{};                    // what one copy moves
+};
+
+// One argument of a launch: a tensor's address, a view of a tensor, or a plain value.
 struct Argument {
   static constexpr size_t max_value = 128;
-  bool is_tensor = false;
+  bool is_tensor = false, is_view = false;
   TensorRef tensor{};
+  TensorView view{};
   size_t size = 0;
   alignas(64) std::array<std::byte, max_value> value{};
 };
@@ -111,6 +121,11 @@ class Plan {
         out.is_tensor = true;
         out.tensor = a;
         out.size = sizeof(void*);
+      } else if constexpr (std::same_as<A, TensorView>) {
+        static_assert(std::same_as<std::remove_const_t<Parameter>, TensorMap>, "a view goes to a TensorMap parameter");
+        out.is_view = true;
+        out.view = a;
+        out.size = sizeof(TensorMap);
       } else {
         static_assert(!std::is_pointer_v<Parameter>, "a pointer parameter takes a tensor of the plan");
         static_assert(sizeof(Parameter) <= Argument::max_value && std::is_trivially_copyable_v<Parameter>);
@@ -157,6 +172,8 @@ class KernelDefinition {
   int rung() const { return rung_; }
   const std::string& idea() const { return idea_; }
   const std::vector<std::string>& requires_hardware() const { return hardware_; }
+  // What it promises on f32 problems: strict, 3xtf32 or tf32. f64 is always strict.
+  const std::string& accuracy() const { return accuracy_; }
   const std::string& home_preset() const { return home_preset_; }  // specimens: the problem it was written for
   // What is known of a specimen: for which problems its wrong index happens to be right. True for every other kernel.
   bool known_right(const ConvProblem& p) const { return !right_for_ || right_for_(p); }
@@ -186,12 +203,13 @@ class KernelDefinition {
   void requires_(S... features) {
     (hardware_.emplace_back(features), ...);
   }
+  void accuracy(std::string promised) { accuracy_ = std::move(promised); }  // left out: strict
   // The rule for the problems it takes: supports([](const ConvProblem& p) -> std::string { …why not, or "" });
   void supports(std::function<std::string(const ConvProblem&)> why_not) { supports_ = std::move(why_not); }
   void plan(std::function<void(const ConvProblem&, Plan&)> make) { plan_ = std::move(make); }
 
  private:
-  std::string name_, file_, idea_, home_preset_;
+  std::string name_, file_, idea_, home_preset_, accuracy_ = "strict";
   KernelKind kind_ = KernelKind::ladder;
   int rung_ = 0;
   std::vector<std::string> hardware_;
@@ -236,3 +254,4 @@ using convscope::ConvProblem;
 using convscope::DType;
 using convscope::Plan;
 using convscope::Shape;
+using convscope::TensorView;

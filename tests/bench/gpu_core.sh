@@ -21,9 +21,11 @@ timeout 300 "$tree/bin/gpu_tests" 2>&1 | tee "$out/gpu_tests.txt" | grep -E '^\[
 echo "== every kernel at full shape" | tee -a "$log"
 : >"$out/core.jsonl"
 for preset in kernelbench-79 kernelbench-74 kernelbench-64; do
-  for kernel in S0 S1 S2 S3 S4 direct scatter polyphase tiled; do
+  for kernel in S0 S1 S2 S3 S4 direct scatter polyphase tiled registers mma_tf32 mma_3xtf32 hopper_tf32; do
     start=$(date +%s.%N)
-    timeout 120 "$convscope" run $kernel --preset $preset --device cuda --json >"$out/one.json" 2>>"$log"
+    accuracy=strict # each is held to what it promises
+    case $kernel in *_3xtf32) accuracy=3xtf32 ;; *_tf32) accuracy=tf32 ;; esac
+    timeout 120 "$convscope" run $kernel --accuracy $accuracy --preset $preset --device cuda --json >"$out/one.json" 2>>"$log"
     code=$?
     python3 - "$out/one.json" "$preset" "$code" "$(date +%s.%N)" "$start" <<'PY' | tee -a "$log"
 import json, sys
@@ -49,6 +51,6 @@ echo "== demo" | tee -a "$log"
 
 echo "== compute-sanitizer" | tee -a "$log"
 for tool in memcheck racecheck initcheck synccheck; do
-  timeout 200 compute-sanitizer --tool $tool "$tree/bin/gpu_tests" --gtest_filter='Gpu.EveryRungIsRightOnRandomProblems:Gpu.GpuAndEmulatorAgreeBitwiseOnIntegers:Gpu.DeviceOracleAgreesWithTheCpuOracle' >"$out/sanitizer-$tool.txt" 2>&1
+  timeout 200 compute-sanitizer --tool $tool "$tree/bin/gpu_tests" --gtest_filter='Gpu.EveryRungIsRightOnRandomProblems:Gpu.HopperIsRightInAllItsForms:Gpu.GpuAndEmulatorAgreeBitwiseOnIntegers:Gpu.DeviceOracleAgreesWithTheCpuOracle' >"$out/sanitizer-$tool.txt" 2>&1
   echo "$tool: exit $?, $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$out/sanitizer-$tool.txt" | tail -1), $(grep -E '^\[  (PASSED|FAILED)' "$out/sanitizer-$tool.txt" | head -2 | tr '\n' ' ')" | tee -a "$log" | tee -a "$out/sanitizer.txt"
 done

@@ -40,6 +40,34 @@ TEST(Plan, IsPlainData) {
   EXPECT_EQ(l.arguments[7].size, sizeof(ConvArgs));
 }
 
+TEST(Plan, AViewOfATensorIsAnArgument) {
+  ConvProblem p;
+  p.batch = 3, p.in_channels = 24, p.out_channels = 10, p.kernel_size = 3, p.length = 1000, p.groups = 2;
+  const auto& kernel = find_kernel("hopper_tf32");
+  ASSERT_EQ(kernel.unsupported(p), "");
+  Plan plan = kernel.plan_for(p);
+  ASSERT_EQ(plan.launches().size(), 2u) << "weights are packed by a launch of their own";
+  EXPECT_GT(plan.workspace_bytes(), 0u);
+  const Launch& l = plan.launches()[1];
+  EXPECT_LE(l.dynamic_shared_bytes, 227u * 1024);
+  const Argument& a = l.arguments[3];
+  ASSERT_TRUE(a.is_view);
+  EXPECT_EQ(a.size, sizeof(TensorMap));
+  EXPECT_EQ(a.view.tensor.tensor, Tensor::x);
+  ASSERT_EQ(a.view.rank, 4);
+  for (auto [i, size, stride] : {std::tuple{0, 1000, 4}, {1, 12, 4000}, {2, 2, 48000}, {3, 3, 96000}}) {
+    EXPECT_EQ(a.view.sizes[static_cast<size_t>(i)], size);
+    EXPECT_EQ(a.view.stride_bytes[static_cast<size_t>(i)], stride);
+  }
+  // What it does not take it says.
+  p.length = 1002;
+  EXPECT_NE(kernel.unsupported(p).find("multiple of 4"), std::string::npos);
+  p.length = 1000, p.in_channels = 2 * 4096;
+  EXPECT_NE(kernel.unsupported(p).find("shared memory"), std::string::npos);
+  p.in_channels = 24, p.dtype = DType::f64;
+  EXPECT_NE(kernel.unsupported(p), "");
+}
+
 TEST(Plan, ArgumentsBecomeAddresses) {
   auto device = open_emulator();
   auto x = device->allocate(256), w = device->allocate(256), b = device->allocate(256), y = device->allocate(256),

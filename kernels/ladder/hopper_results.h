@@ -1,0 +1,234 @@
+// How hopper_tf32's sums leave a warpgroup: in whole sectors, classes interleaved, outputs no tap reaches included.
+//
+// A warpgroup has 128 neighbouring positions m and a tile of channels; lane (g, t) = (lane / 4, lane % 4) of warp w has
+// the channels t, t + 4, … and four positions h: 32w + 8·near·(h / near) + near·g + h % near, so that the outputs of
+// `near` positions are four neighbours, and those of the lanes g follow them. Runs in the emulator as well.
+#pragma once
+#include "convscope/kernel.h"
+
+constexpr int hopper_positions = 128;  // of a tile
+
+// The value of lane column q at the lane's position h (of 4): wgmma gives a lane rows g and g + 8 and two columns of 8.
+template <int columns>
+__device__ __forceinline__ float result_of(const float (&d)[2][columns], int q, int h) {
+  return d[h / 2][q / 2 * 4 + h % 2 * 2 + q % 2];
+}
+
+// Four neighbouring outputs of channel number `channel` of a lane: of its positions near·run …, all classes, and after
+// each class's output the gcd − 1 that no tap reaches.
+template <int period, int gcd, int columns>
+__device__ __forceinline__ void quad_of(float (&v)[4], const float (&d)[2][columns], int channel, int run,
+                                        const float* bias, int channels) {
+  constexpr int stride = period * gcd, near = 4 / stride;
+  float untouched = gcd > 1 && bias && channel * 4 < channels ? bias[channel * 4] : 0.0f;
+#pragma unroll
+  for (int o = 0; o < 4; o++)
+    v[o] = o % gcd ? untouched : result_of(d, channel * period + o % stride / gcd, run * near + o / stride);
+}
+
+// Stores to y. They say nothing of memory to the compiler: loads from shared memory may pass them.
+__device__ __forceinline__ void store_16(float* to, float a, float b, float c, float d) {
+#if defined(__CUDACC__)
+  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(a), "f"(b), "f"(c), "f"(d));
+#else
+  *reinterpret_cast<float4*>(to) = make_float4(a, b, c, d);
+#endif
+}
+__device__ __forceinline__ void store_8(float* to, float a, float b) {
+#if defined(__CUDACC__)
+  asm volatile("st.global.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(a), "f"(b));
+#else
+  *reinterpret_cast<float2*>(to) = make_float2(a, b);
+#endif
+}
+__device__ __forceinline__ void store_4(float* to, float a) {
+#if defined(__CUDACC__)
+  asm volatile("st.global.f32 [%0], %1;" ::"l"(to), "f"(a));
+#else
+  *to = a;
+#endif
+}
+__device__ __forceinline__ void warpgroup_barrier() {  // in the emulator a block is one warpgroup
+#if defined(__CUDACC__)
+  asm volatile("bar.sync %0, 128;" ::"r"(1 + threadIdx.x / 128) : "memory");
+#else
+  __syncthreads();
+#endif
+}
+__device__ __forceinline__ int words_after_boundary(const float* p) {  // of 32 bytes
+  return static_cast<int>(reinterpret_cast<uintptr_t>(p) >> 2 & 7);
+}
+
+// How far a lane's rows are from a 16-byte boundary decides how its results leave. One way for a whole warp.
+enum class Way { ends, whole, pairs, words };
+
+// One channel of a warp's results, straight from registers: 32·runs neighbours from row[0], quad g + 8·run of them in
+// lane g. Lanes hand each other what lies before the next 16-byte boundary of the row, `skip` words away.
+template <Way way, int runs>
+__device__ __forceinline__ void store_row(const float (&v)[runs][4], float* row, int skip, int g, int t, int low,
+                                          int high) {
+  constexpr int last = runs - 1;
+  int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int run = 0; run < runs; run++) {
+    float* to = row + 32 * run + 4 * g;
+    const float(&u)[4] = v[run];
+    float next[3] = {};
+    if constexpr (way == Way::whole) store_16(to, u[0], u[1], u[2], u[3]);
+    if constexpr (way == Way::ends)  // the row ends or begins here: word by word
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        if (int at = 32 * run + 4 * g + i; at >= low && at < high) store_4(row + at, u[i]);
+    if constexpr (way == Way::pairs || way == Way::words) {
+#pragma unroll
+      for (int i = 0; i < (way == Way::pairs ? 2 : 3); i++)
+        next[i] = __shfl_sync(~0u, g == 0 && run < last ? v[run < last ? run + 1 : 0][i] : u[i], (lane + 4) % 32);
+      bool mine = g < 7 || run < last || skip == 0;
+      float x[7] = {u[0], u[1], u[2], u[3], next[0], next[1], next[2]};
+      if constexpr (way == Way::words)
+#pragma unroll
+        for (int i = 0; i < 6; i++) x[i] = skip & 1 ? x[i + 1] : x[i];
+#pragma unroll
+      for (int i = 0; i < 4; i++) x[i] = skip & 2 ? x[i + 2] : x[i];
+      if (mine) store_16(to + skip, x[0], x[1], x[2], x[3]);
+    }
+  }
+  if constexpr (way == Way::pairs) {
+    float a = g == 0 ? v[0][0] : v[last][2], b = g == 0 ? v[0][1] : v[last][3];
+    if (skip && (g == 0 || g == 7)) store_8(row + (g == 0 ? 0 : 32 * runs - 2), a, b);
+  } else if constexpr (way == Way::words) {  // the ends, lane g word g: the first `skip` words, and the last 4 − skip
+    float end = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      float got = __shfl_sync(~0u, g == 0 ? v[0][i] : v[last][i], t + (i < skip ? 0 : 28));
+      if (g == i) end = got;
+    }
+    if (skip && g < 4) store_4(row + g + (g < skip ? 0 : 32 * runs - 4), end);
+  }
+}
+
+template <Way way, int period, int gcd, int columns>
+__device__ __forceinline__ void store_rows(const float (&d)[2][columns], const float* bias, float* row, int64_t length,
+                                           int skip, int g, int t, int channels, int low, int high) {
+  constexpr int runs = period * gcd;
+#pragma unroll
+  for (int channel = 0; channel < columns / 2 / period; channel++, row += 4 * length) {
+    if (way == Way::ends && channel * 4 + t >= channels) break;
+    float v[runs][4];
+#pragma unroll
+    for (int run = 0; run < runs; run++) quad_of<period, gcd>(v[run], d, channel, run, bias, channels - t);
+    store_row<way>(v, row, skip, g, t, low, high);
+  }
+}
+
+template <int period, int gcd, int columns>
+__device__ __forceinline__ void results_direct(const float (&d)[2][columns], const float* bias, float* y,
+                                               int64_t length, int64_t j, int channels, int g, int t) {
+  constexpr int stretch = 32 * period * gcd;
+  float* row = y + t * length + j;
+  int skip = -words_after_boundary(row) & 3;  // the same in all rows of a lane: they are 4 apart
+  int low = static_cast<int>(max(int64_t{0}, -j)), high = static_cast<int>(min(int64_t{stretch}, length - j));
+  if (bias) bias += t;
+  if (low > 0 || high < stretch || channels < columns / 2 / period * 4)
+    store_rows<Way::ends, period, gcd>(d, bias, row, length, skip, g, t, channels, low, high);
+  else if (!__any_sync(~0u, skip))
+    store_rows<Way::whole, period, gcd>(d, bias, row, length, skip, g, t, channels, low, high);
+  else if (!__any_sync(~0u, skip & 1))
+    store_rows<Way::pairs, period, gcd>(d, bias, row, length, skip, g, t, channels, low, high);
+  else
+    store_rows<Way::words, period, gcd>(d, bias, row, length, skip, g, t, channels, low, high);
+}
+
+// Results into shared memory, a row a channel. In which bank a lane begins: rows on 16 bytes are stored by 16; rows of
+// odd length begin in different banks by themselves; else each t begins with another word.
+template <int period, int gcd, int columns>
+__device__ __forceinline__ void stage_rows(Way way, const float (&d)[2][columns], const float* bias, int channels,
+                                           float* to, int after, int further, int turn) {
+  constexpr int stride = period * gcd, pitch = hopper_positions * stride + 8;
+#pragma unroll
+  for (int channel = 0; channel < columns / 2 / period; channel++, to += 4 * pitch, after = (after + 4 * further) & 7)
+#pragma unroll
+    for (int run = 0; run < stride; run++) {
+      float v[4], turned[4];
+      float* at = to + after + 32 * run;
+      quad_of<period, gcd>(v, d, channel, run, bias, channels);
+      if (way == Way::whole) {
+        *reinterpret_cast<float4*>(at) = make_float4(v[0], v[1], v[2], v[3]);
+      } else if (way == Way::words) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) at[i] = v[i];
+      } else {
+#pragma unroll
+        for (int i = 0; i < 4; i++) turned[i] = turn & 1 ? v[(i + 1) % 4] : v[i];
+#pragma unroll
+        for (int i = 0; i < 4; i++) at[(i + turn) & 3] = turn & 2 ? turned[(i + 2) % 4] : turned[i];
+      }
+    }
+}
+
+// A tile's results by way of shared memory, each row as far from a 32-byte boundary as it is in y: a warp then writes
+// whole sectors of a row, 512 bytes at a time, and the few words at its ends.
+template <int period, int gcd, int columns>
+__device__ __forceinline__ void results_staged(const float (&d)[2][columns], const float* bias, float* y,
+                                               float* staging, int64_t length, int64_t j, int channels, int g, int t) {
+  constexpr int stride = period * gcd, all = columns / 2 / period, tile = hopper_positions * stride, pitch = tile + 8;
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+  int further = static_cast<int>(length) & 7, begin = words_after_boundary(y + j);  // of row 0, and how much more a row
+  int after = (begin + t * further) & 7, turn = (t - after) & 3;
+  float* to = staging + t * pitch + warp * 32 * stride + 4 * g;
+  warpgroup_barrier();  // all have written what was there
+  Way way = !__any_sync(~0u, after & 3) ? Way::whole : length & 1 ? Way::words : Way::pairs;
+  stage_rows<period, gcd>(way, d, bias ? bias + t : nullptr, channels - t, to, after, further, turn);
+  warpgroup_barrier();
+  int low = static_cast<int>(max(int64_t{0}, -j)), high = static_cast<int>(min(int64_t{tile}, length - j));
+  int rows = min(channels, all * 4);
+  float* row = y + warp * length + j;
+  const float* from = staging + warp * pitch;
+  after = (begin + warp * further) & 7;
+  constexpr int parts = tile / 128, together = parts > 1 ? 2 : 4;  // rows that are loaded before they are stored
+  for (int r0 = warp; r0 < rows; r0 += 4 * together) {
+    float4 v[together][parts];
+    float end[together];
+    int first[together], next[together];
+#pragma unroll
+    for (int k = 0; k < together; k++) {
+      int now = (after + 4 * k * further) & 7;
+      int start = low + (-(now + low) & 7);
+      first[k] = start, next[k] = high - ((now + high) & 7);  // whole sectors
+      if (next[k] < first[k]) first[k] = next[k] = min(first[k], high);
+#pragma unroll
+      for (int i = 0; i < parts; i++) {
+        // Beyond the sectors of a short row there is still shared memory to read.
+        int at = min(start + 128 * i + 4 * lane, tile + 4 - now);
+        v[k][i] = *reinterpret_cast<const float4*>(from + 4 * k * pitch + now + at);
+      }
+      int at = lane < 8 ? low + lane : next[k] + lane - 8;
+      end[k] = from[4 * k * pitch + now + min(at, tile - 1)];
+    }
+#pragma unroll
+    for (int k = 0; k < together; k++) {
+      if (r0 + 4 * k >= rows) break;
+      float* to_row = row + 4 * k * length;
+#pragma unroll
+      for (int i = 0; i < parts; i++)
+        if (int at = first[k] + 128 * i + 4 * lane; at < next[k])
+          store_16(to_row + at, v[k][i].x, v[k][i].y, v[k][i].z, v[k][i].w);
+      int at = lane < 8 ? low + lane : next[k] + lane - 8;
+      if (lane < 16 && at < (lane < 8 ? first[k] : high)) store_4(to_row + at, end[k]);
+    }
+    row += 4 * together * length, from += 4 * together * pitch, after = (after + 4 * together * further) & 7;
+  }
+}
+
+// Adds the bias to the sums.
+template <int period, int columns>
+__device__ __forceinline__ void add_bias(float (&d)[2][columns], const float* bias, int channels, int t) {
+#pragma unroll
+  for (int channel = 0; channel < columns / 2 / period; channel++) {
+    if (channel * 4 + t >= channels) break;
+#pragma unroll
+    for (int q = channel * period; q < (channel + 1) * period; q++)
+#pragma unroll
+      for (int h = 0; h < 4; h++) d[h / 2][q / 2 * 4 + h % 2 * 2 + q % 2] += bias[channel * 4 + t];
+  }
+}

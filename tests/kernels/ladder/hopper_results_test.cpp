@@ -1,0 +1,68 @@
+// Every way in which results leave a warpgroup: rows of any alignment, tiles that cross an end of a row, channels that
+// are fewer than a tile's.
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+#include "tests/kernels/simt/test_entries.h"
+
+namespace convscope {
+namespace {
+
+struct Form {
+  const char* name;
+  int period, gcd, channels;  // of a tile
+};
+
+TEST(HopperResults, EveryWordIsWhereItBelongs) {
+  constexpr int zone = 64;
+  for (const Form& f :
+       {Form{"results_s1", 1, 1, 64}, {"results_s2_d2", 1, 2, 64}, {"results_s2", 2, 1, 32}, {"results_s4", 4, 1, 32}})
+    for (bool staged : {false, true}) {
+      std::string name = f.name + std::string(staged ? "_staged" : "");
+      int stride = f.period * f.gcd, tile = 128 * stride;
+      int cases = 0;
+      for (int64_t length : {3 * tile, 3 * tile + 1, 3 * tile + 2, 3 * tile + 4, tile / 2 + 3, 5})
+        for (int64_t j :
+             {0, 1, -1, 2, -3, tile, tile + 4, 2 * tile + 1, 2 * tile + 5, 2 * tile + 7, -tile + 3, -tile / 2})
+          for (int channels : {f.channels, f.channels + 9, f.channels - 3, 1})
+            for (int shift : {0, 1, 2, 4, 7}) {
+              if (j >= length || j + tile <= 0 || (cases++ + shift) % 3) continue;  // a third of them
+              bool with_bias = cases % 2;
+              int rows = std::min(channels, f.channels);
+              std::vector<float> memory(static_cast<size_t>(zone * 2 + 8 + rows * length),
+                                        std::numeric_limits<float>::quiet_NaN());
+              // On a 32-byte boundary, and from there `shift` words on.
+              auto at = reinterpret_cast<uintptr_t>(memory.data()) / 4;
+              float* y = memory.data() + zone + (8 - at % 8) % 8 + shift - zone % 8;
+              std::vector<float> bias(static_cast<size_t>(channels));
+              for (int r = 0; r < channels; r++) bias[static_cast<size_t>(r)] = 0.5f - static_cast<float>(r) / 16;
+              test::launch_entry(test::planned_launch(name), {1}, {128},
+                                 static_cast<size_t>(f.channels * (tile + 8)) * sizeof(float), {},
+                                 static_cast<const float*>(with_bias ? bias.data() : nullptr), y, length, j, channels);
+              auto where = [&](int r, int64_t i) {
+                return name + " length " + std::to_string(length) + " j " + std::to_string(j) + " channels " +
+                       std::to_string(channels) + " shift " + std::to_string(shift) + ": row " + std::to_string(r) +
+                       " word " + std::to_string(i);
+              };
+              for (int r = 0; r < rows; r++)
+                for (int64_t i = 0; i < length; i++) {
+                  float got = y[r * length + i];
+                  int64_t o = i - j;
+                  if (o < 0 || o >= tile) {
+                    ASSERT_TRUE(std::isnan(got)) << where(r, i);
+                    continue;
+                  }
+                  float expected = with_bias ? bias[static_cast<size_t>(r)] : 0.0f;
+                  if (o % f.gcd == 0) expected += static_cast<float>(r * 2048 + o / f.gcd);
+                  ASSERT_EQ(got, expected) << where(r, i);
+                }
+              for (float* p = memory.data(); p < memory.data() + memory.size(); p++)
+                if (p < y || p >= y + rows * length) ASSERT_TRUE(std::isnan(*p)) << where(-1, p - y);
+            }
+      EXPECT_GT(cases, 100);
+    }
+}
+
+}  // namespace
+}  // namespace convscope

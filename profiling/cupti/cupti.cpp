@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cxxabi.h>
+#include <dlfcn.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <mutex>
@@ -41,6 +42,9 @@ Gap subscribe(const cupti::Library& l, CUpti_SubscriberHandle& subscriber) {
         fmt::format("no kernel records and no hardware counters: {} holds CUPTI in this process",
                     *holder ? holder : "another tool (ncu, nsys, cuda-gdb, compute-sanitizer, a framework's profiler)"),
         "start convscope without it; times are still measured with CUDA events"};
+  if (!dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL))
+    return {"no-driver", "no kernel records and no hardware counters: there is no NVIDIA driver for CUPTI to work with",
+            "install the driver for your GPU"};
   return cupti::gap_of(l, r, "taking CUPTI's place for a tool");
 }
 

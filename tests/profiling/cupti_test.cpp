@@ -88,6 +88,15 @@ TEST(CuptiLadder, AnotherToolIsNamed) {
   EXPECT_EQ(cupti.counters_gap(context, 0).code, "taken");
 }
 
+TEST(CuptiLadder, NoDriver) {
+  Setting fails("FAKE_CUPTI_FAIL", "cuptiSubscribe_v2:999");
+  Cupti cupti(fake_places());
+  if (dlopen("libcuda.so.1", RTLD_LAZY))
+    expect_gap(cupti.missing(), "cupti-fails", "CUPTI_ERROR_OF_THE_FAKE (999)", "try again");
+  else
+    expect_gap(cupti.missing(), "no-driver", "no NVIDIA driver", "install the driver");
+}
+
 TEST(CuptiLadder, NoNvperf) {
   Cupti cupti(fake_places("alone"));
   EXPECT_FALSE(cupti.missing()) << "records still work: " << cupti.missing().sentence();

@@ -76,37 +76,44 @@ json kernel_record_json(const KernelRecord& k) {
           {"stream", k.stream}};
 }
 
-json counters_json(const ProfileReport& r) {
-  json sets = json::array();
-  for (const auto& c : r.counters) {
-    json values = json::object();
-    for (const auto& [name, value] : c.values) {
-      const Metric* m = find_metric(name);
-      values[name] = {{"value", number_json(value)}, {"unit", m ? m->unit : ""}};
-    }
-    json set = {{"set", name_of(c.set)}, {"about", about(c.set)},
-                {"passes", c.passes},    {"spent_ms", number_json(c.spent_ms)},
-                {"values", values},      {"not_on_this_chip", c.not_here}};
-    if (c.gap) set["reason"] = c.gap.sentence();
-    sets.push_back(set);
+json reading_json(const CounterReading& c) {
+  json values = json::object();
+  for (const auto& [name, value] : c.values) {
+    const Metric* m = find_metric(name);
+    values[name] = {{"value", number_json(value)}, {"unit", m ? m->unit : ""}};
   }
-  json j = {{"sets", sets},
-            {"source", r.counters_missing ? json(nullptr) : json(r.counters_source)},
-            {"gap", gap_json(r.counters_missing)}};
-  if (r.counters_missing) j["reason"] = r.counters_missing.sentence();
+  json set = {{"set", name_of(c.set)}, {"about", about(c.set)},
+              {"passes", c.passes},    {"spent_ms", number_json(c.spent_ms)},
+              {"values", values},      {"not_on_this_chip", c.not_here}};
+  if (c.gap) set["reason"] = c.gap.sentence();
+  return set;
+}
+
+json counters_json(const std::vector<CounterReading>& list, const Gap& missing, const std::string& source) {
+  json sets = json::array();
+  for (const auto& c : list) sets.push_back(reading_json(c));
+  json j = {{"sets", sets}, {"source", missing ? json(nullptr) : json(source)}, {"gap", gap_json(missing)}};
+  if (missing) j["reason"] = missing.sentence();
   return j;
 }
 
-json headlines_json(const ProfileReport& r) {
+json headlines_json(const std::vector<HeadlineValue>& headlines, const Gap& missing) {
   json list = json::array();
-  for (const auto& v : r.headlines) {
+  for (const auto& v : headlines) {
     json j = {{"name", v.headline->name},       {"title", v.headline->title},     {"value", optional_number(v.value)},
               {"unit", v.headline->unit},       {"formula", v.headline->formula}, {"good", v.headline->good},
               {"meaning", v.headline->meaning}, {"shade", name_of(v.shade)}};
-    if (!v.value) j["reason"] = r.counters_missing ? r.counters_missing.what : v.missing;
+    if (!v.value) j["reason"] = missing ? missing.what : v.missing;
     list.push_back(j);
   }
   return list;
+}
+
+json bottleneck_json(const Bottleneck& b) {
+  return {{"rule", b.rule},
+          {"sentence", b.sentence},
+          {"next", b.next.empty() ? json(nullptr) : json(b.next)},
+          {"rung", b.rung.empty() ? json(nullptr) : json(b.rung)}};
 }
 
 // What warps waited for, the longest first: shares of all waiting.
@@ -200,21 +207,29 @@ json profile_json(const ProfileReport& r) {
             {"conditions", conditions_json(r.conditions)},
             {"launches", launches},
             {"kernels", kernels},
-            {"counters", counters_json(r)},
-            {"headlines", headlines_json(r)},
+            {"counters", counters_json(r.counters, r.counters_missing, r.counters_source)},
+            {"headlines", headlines_json(r.headlines, r.counters_missing)},
             {"waiting", waiting_json(r)},
             {"roofline", roofline_json(r)},
-            {"bottleneck",
-             {{"rule", r.bottleneck.rule},
-              {"sentence", r.bottleneck.sentence},
-              {"next", r.bottleneck.next.empty() ? json(nullptr) : json(r.bottleneck.next)},
-              {"rung", r.bottleneck.rung.empty() ? json(nullptr) : json(r.bottleneck.rung)}}},
+            {"bottleneck", bottleneck_json(r.bottleneck)},
             {"warnings", r.warnings}};
   if (launches.empty())
     j["launches_reason"] = r.emulated ? "registers and shared memory are known once a kernel is compiled for a GPU and "
                                         "loaded: run it with --device cuda"
                                       : "the reference's kernels are known from records only";
   if (kernels.empty()) j["kernels_reason"] = timing.value("kernel_reason", "no kernel was recorded in a call");
+  return j;
+}
+
+json live_json(const LiveReading& r) {
+  std::vector<CounterReading> list;
+  if (r.counters) list.push_back(*r.counters);
+  json j = {{"ms", number_json(r.ms)},
+            {"source", r.source},
+            {"counters", counters_json(list, r.counters_missing, "counted by hardware")},
+            {"headlines", headlines_json(r.headlines, r.counters_missing)},
+            {"bottleneck", bottleneck_json(r.bottleneck)}};
+  if (r.source == "emulated") j["reason"] = "emulated time: it says nothing of a GPU";
   return j;
 }
 

@@ -3,11 +3,13 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "profiling/profile/bench.h"
+#include "profiling/profile/live.h"
 #include "profiling/profile/profile.h"
 
 namespace convscope {
 
 nlohmann::json profile_json(const ProfileReport& r);
+nlohmann::json live_json(const LiveReading& r);
 nlohmann::json bench_json(const BenchReport& r);
 
 }  // namespace convscope

@@ -177,6 +177,7 @@ Service::Reply Service::handle(const json& request, std::span<const std::byte> p
   std::string type = text_of(request, "type");
   if (type == "run") return run(request, payload, activity, partial);
   if (type == "profile") return profile_one(request, payload, activity);
+  if (type == "live") return live(request, payload, activity);
   if (type == "bench") return bench_several(request, payload, activity);
   if (type == "explain") return explain_one(request, payload, activity);
   if (type == "tile") return tile(request);
@@ -206,6 +207,7 @@ Service::Reply Service::run(const json& request, std::span<const std::byte> payl
   require_legal(spec.problem);
   auto& o = state_->open(r.device);
   std::string key = key_of(r, o.device->info().name);
+  state_->live.reset();
   {
     std::lock_guard lock(state_->mutex);  // one large result at a time: the old one goes first
     state_->kept.reset();

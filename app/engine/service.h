@@ -39,6 +39,7 @@ class Service {
             const std::function<void(const std::string& header)>& partial);
   Reply explain_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply profile_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
+  Reply live(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply bench_several(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply tile(const nlohmann::json& request);
   Reply find(const nlohmann::json& request);

@@ -38,10 +38,34 @@ Service::Reply Service::profile_one(const json& request, std::span<const std::by
   spec.samples = r.samples;
   spec.full = set == "full";
   state_->profiled = true;
+  state_->live.reset();  // one set of tensors at a time
   json j = profile_json(profile({*o.device, o.references, Cupti::shared(), Nvml::shared()}, spec, activity));
   j["phases"] = json::array();
   for (const auto& phase : activity.phases()) j["phases"].push_back({{"name", phase.name}, {"seconds", phase.seconds}});
   return {header_text(j), {}};
+}
+
+// One call, its time and the live set. What was prepared for a request is kept for the next one like it.
+Service::Reply Service::live(const json& request, std::span<const std::byte> payload, Activity& activity) {
+  RunRequest r = request_from(request, payload);
+  require_legal(r.problem);
+  auto& o = state_->open(r.device);
+  ProfileTools tools{*o.device, o.references, Cupti::shared(), Nvml::shared()};
+  state_->profiled = true;
+  std::vector<std::byte> files;
+  std::string key = request_json(r, files).dump();
+  key.append(reinterpret_cast<const char*>(files.data()), files.size());
+  if (!state_->live || state_->live_key != key) {
+    state_->live.reset();  // its memory goes first
+    ProfileSpec spec;
+    spec.kernel = r.kernel;
+    spec.problem = r.problem;
+    spec.inputs = r.inputs;
+    spec.accuracy = r.accuracy;
+    state_->live = std::make_unique<LiveProfile>(tools, spec, activity);
+    state_->live_key = key;
+  }
+  return {header_text(live_json(state_->live->read(tools, activity))), {}};
 }
 
 Service::Reply Service::bench_several(const json& request, std::span<const std::byte> payload, Activity& activity) {
@@ -55,6 +79,7 @@ Service::Reply Service::bench_several(const json& request, std::span<const std::
   spec.inputs = r.inputs;
   spec.accuracy = r.accuracy;
   spec.samples = r.samples;
+  state_->live.reset();
   json j = bench_json(bench({*o.device, o.references, Cupti::shared(), Nvml::shared()}, spec, activity));
   return {header_text(j), {}};
 }

@@ -9,6 +9,7 @@
 
 #include "app/engine/service.h"
 #include "kernels/verify/judge.h"
+#include "profiling/profile/live.h"
 
 namespace convscope {
 
@@ -32,8 +33,10 @@ struct Service::State {
     std::unique_ptr<Judge> judge;
   };
   std::map<std::string, Opened> devices;  // used by heavy requests only
-  bool profiled = false;                  // CUPTI may hold counters of their contexts
-  std::mutex mutex;                       // of `kept`
+  std::unique_ptr<LiveProfile> live;      // of the last `live` request, and what it was asked for; goes before devices
+  std::string live_key;
+  bool profiled = false;  // CUPTI may hold counters of their contexts
+  std::mutex mutex;       // of `kept`
   std::shared_ptr<const KeptResult> kept;
 
   Opened& open(const std::string& name);

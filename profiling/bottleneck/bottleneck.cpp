@@ -47,8 +47,7 @@ bool waits_for(const Facts& f, std::string_view name, double share) {
   return top.stall && top.stall->name == name && top.share >= share;
 }
 
-// ---- the rules, in the order in which they are asked
-// -------------------------------------------------------------------
+// ---- the rules, in the order in which they are asked ---------------------------------------------------------------
 
 Found launch_bound(const Facts& f) {
   if (!f.ms || f.emulated || *f.ms >= 0.008) return {};

@@ -48,8 +48,7 @@ Gap subscribe(const cupti::Library& l, CUpti_SubscriberHandle& subscriber) {
   return cupti::gap_of(l, r, "taking CUPTI's place for a tool");
 }
 
-// ---- kernel records: CUPTI hands buffers to two functions that know of no object
-// --------------------------------------
+// ---- kernel records: CUPTI hands buffers to two functions that know of no object -----------------------------------
 
 struct Recording {
   std::mutex mutex;

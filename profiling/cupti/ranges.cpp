@@ -236,8 +236,7 @@ Gap RangeSession::collect(const std::function<void()>& work, Activity* activity,
 
 using namespace cupti;
 
-// ---- what may be counted in a context
-// -----------------------------------------------------------------------------------
+// ---- what may be counted in a context ------------------------------------------------------------------------------
 
 namespace {
 

@@ -72,32 +72,6 @@ void record_kernels(ProfileReport& r, const ProfileTools& tools, Subject& subjec
   if (r.kernels_a_call) r.kernel_ms = median(sums);
 }
 
-void describe_launches(ProfileReport& r, Subject& subject) {
-  std::vector<LaunchFacts> all = subject.launch_facts();
-  if (all.empty())  // a reference: what was recorded says the same
-    for (const auto& k : r.kernels)
-      all.push_back({k.name,
-                     {k.grid[0], k.grid[1], k.grid[2]},
-                     {k.block[0], k.block[1], k.block[2]},
-                     k.registers,
-                     k.static_shared_bytes,
-                     k.dynamic_shared_bytes,
-                     k.local_bytes});
-  const GpuArchitecture* architecture = find_architecture(r.device.architecture);
-  for (const auto& f : all) {
-    LaunchProfile l{f, {}, 0, "", ""};
-    if (!architecture) {
-      l.no_occupancy = "the limits of " + r.device.architecture + " are not known";
-    } else {
-      BlockShape shape{static_cast<int>(f.block.count()), f.registers, f.static_shared_bytes + f.dynamic_shared_bytes};
-      l.occupancy = occupancy(*architecture, shape);
-      l.occupancy_pct = 100 * l.occupancy->fraction(*architecture);
-      l.limit = limiter_in_words(*architecture, shape, *l.occupancy);
-    }
-    r.launches.push_back(l);
-  }
-}
-
 // Requests and sectors follow from the addresses alone, which the emulator has as well.
 void count_on_emulator(ProfileReport& r, const Inputs& inputs, Activity& activity) {
   r.counters_missing = {"no-gpu", "hardware counters are a GPU's, and none is used", "run with --device cuda"};
@@ -146,13 +120,41 @@ Arithmetic arithmetic_of(const ProfileSpec& spec, const Subject& subject) {
   return spec.accuracy == Accuracy::tf32x3 ? Arithmetic::tf32x3 : Arithmetic::f32;
 }
 
+}  // namespace
+
+void describe_launches(ProfileReport& r, Subject& subject) {
+  std::vector<LaunchFacts> all = subject.launch_facts();
+  if (all.empty())  // a reference: what was recorded says the same
+    for (const auto& k : r.kernels)
+      all.push_back({k.name,
+                     {k.grid[0], k.grid[1], k.grid[2]},
+                     {k.block[0], k.block[1], k.block[2]},
+                     k.registers,
+                     k.static_shared_bytes,
+                     k.dynamic_shared_bytes,
+                     k.local_bytes});
+  const GpuArchitecture* architecture = find_architecture(r.device.architecture);
+  for (const auto& f : all) {
+    LaunchProfile l{f, {}, 0, "", ""};
+    if (!architecture) {
+      l.no_occupancy = "the limits of " + r.device.architecture + " are not known";
+    } else {
+      BlockShape shape{static_cast<int>(f.block.count()), f.registers, f.static_shared_bytes + f.dynamic_shared_bytes};
+      l.occupancy = occupancy(*architecture, shape);
+      l.occupancy_pct = 100 * l.occupancy->fraction(*architecture);
+      l.limit = limiter_in_words(*architecture, shape, *l.occupancy);
+    }
+    r.launches.push_back(l);
+  }
+}
+
 void conclude(ProfileReport& r) {
   Counters counters = r.counters_of_kernels();
   r.headlines = headline_values(counters, r.work);
   if (r.emulated)
     for (auto& h : r.headlines)
       if (!h.value && h.missing.starts_with("not counted")) h.missing = "only a GPU counts it: run with --device cuda";
-  r.ceilings = ceilings_for(r.device);
+  r.ceilings = r.spec.ceilings ? *r.spec.ceilings : ceilings_for(r.device);
   r.floor = floor_of(r.ceilings, r.arithmetic, r.work.flops, r.work.least_bytes);
   auto counted = [&](const char* name) {
     auto it = counters.find(name);
@@ -195,8 +197,6 @@ void conclude(ProfileReport& r) {
   f.counters_missing = r.counters_missing.what;
   r.bottleneck = find_bottleneck(f);
 }
-
-}  // namespace
 
 Counters ProfileReport::all_counters() const {
   Counters all;

@@ -20,8 +20,9 @@ struct ProfileSpec {
   ConvProblem problem;
   InputSpec inputs;
   Accuracy accuracy = Accuracy::strict;
-  bool full = false;  // all counter sets, not the live one alone
-  int samples = 0;    // of each time; 0: as many as it takes
+  bool full = false;                 // all counter sets, not the live one alone
+  int samples = 0;                   // of each time; 0: as many as it takes
+  std::optional<Ceilings> ceilings;  // measured ones, if they were; else ceilings_for()
 };
 
 struct LaunchProfile {
@@ -79,6 +80,11 @@ struct ProfileTools {
 
 // Errors: those of make_subject and of running it; Cancelled.
 ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activity& activity);
+
+// Its parts, for whoever measures in another way (live.cpp): fills in launches, and all that follows from what was
+// measured.
+void describe_launches(ProfileReport& r, Subject& subject);
+void conclude(ProfileReport& r);
 
 // The ceilings of a device: its datasheet, else what the driver's clocks and widths give. The emulator gets those of
 // the H200, named as such.

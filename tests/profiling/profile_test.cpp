@@ -8,6 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/problem/presets.h"
 #include "profiling/profile/bench.h"
+#include "profiling/profile/live.h"
 #include "tests/fakes/setting.h"
 
 namespace convscope {
@@ -210,8 +211,7 @@ TEST_F(FakeGpu, TooFewSamples) {
   EXPECT_NE(r.entries[1].hot_verdict->evidence.find("too few samples"), std::string::npos);
 }
 
-// ---- against each other
-// ----------------------------------------------------------------------------------------------
+// ---- against each other --------------------------------------------------------------------------------------------
 
 TEST_F(FakeGpu, OneTimeIsSame) {
   auto r = race({{"direct", "polyphase"}, {}, {}, Accuracy::strict, "", 20});
@@ -263,8 +263,70 @@ TEST_F(FakeGpu, AnUnknownGpuHasCeilingsByItsClocks) {
   EXPECT_NE(ceilings_for(open_emulator()->info()).source.find("another machine"), std::string::npos);
 }
 
-// ---- the emulator
-// ------------------------------------------------------------------------------------------------------
+// Times alone, without a GPU: what the warnings rest on.
+TEST(TimingWarnings, WhatTheCacheHides) {
+  ProfileReport r;
+  r.hot.samples_ms = std::vector<double>(10, 1.0);
+  r.cold.samples_ms = std::vector<double>(10, 1.1);
+  EXPECT_TRUE(timing_warnings(r).empty()) << all_of(timing_warnings(r));
+  r.cold.samples_ms = std::vector<double>(10, 2.0);
+  EXPECT_TRUE(says(timing_warnings(r), "with its data in the L2 cache")) << all_of(timing_warnings(r));
+}
+
+TEST(TimingWarnings, Noise) {
+  ProfileReport r;
+  for (int i = 0; i < 20; i++) r.hot.samples_ms.push_back(1 + 0.3 * (i % 2));
+  EXPECT_TRUE(says(timing_warnings(r), "noisy")) << all_of(timing_warnings(r));
+}
+
+// The floor by bytes is one for data that is not in the cache.
+TEST(TimingWarnings, FasterThanTheMemory) {
+  ProfileReport r;
+  r.hot.samples_ms = r.cold.samples_ms = std::vector<double>(10, 0.5);
+  r.floor = Floor{1, true};
+  r.work.least_bytes = 1e9;
+  r.device.l2_bytes = 50 << 20;
+  EXPECT_TRUE(says(timing_warnings(r), "faster than the floor of 1.00 ms by bytes")) << all_of(timing_warnings(r));
+  r.work.least_bytes = 1e6;
+  EXPECT_TRUE(timing_warnings(r).empty()) << "it may all be in the cache: " << all_of(timing_warnings(r));
+}
+
+TEST_F(FakeGpu, LiveReadings) {
+  Cupti cupti(places("whole"));
+  Nvml clocks(test::fakes_folder() + "/libfake_nvml.so");
+  Activity activity;
+  ProfileTools tools{*device_, references_, cupti, clocks};
+  ProfileSpec spec;
+  spec.kernel = "direct", spec.problem = small_problem();
+  LiveProfile live(tools, spec, activity);
+  for (int i = 0; i < 5; i++) {
+    auto r = live.read(tools, activity);
+    EXPECT_EQ(r.source, "recorded");
+    EXPECT_NEAR(r.ms, 0.05, 1e-9);
+    ASSERT_TRUE(r.counters);
+    EXPECT_EQ(r.counters->passes, 1u);
+    EXPECT_EQ(r.headlines.size(), 12u);
+    EXPECT_FALSE(r.bottleneck.sentence.empty());
+  }
+  // A change of the hardware's figures is in the next reading.
+  Setting values("FAKE_CUPTI_VALUES", "dram__throughput.avg.pct_of_peak_sustained_elapsed:97");
+  EXPECT_EQ(live.read(tools, activity).bottleneck.rule, "memory-bound");
+  Cupti none(places("no-such-folder"));
+  ProfileTools without{*device_, references_, none, clocks};
+  auto r = live.read(without, activity);
+  EXPECT_EQ(r.source, "measured") << "events still tell the time";
+  EXPECT_EQ(r.counters_missing.code, "no-cupti");
+}
+
+TEST_F(FakeGpu, MeasuredCeilingsTakeTheirPlace) {
+  ProfileSpec spec;
+  spec.ceilings = Ceilings{"this one", "measured", 4000, 50000};
+  auto r = run(spec);
+  EXPECT_EQ(r.ceilings.source, "measured");
+  EXPECT_EQ(r.roofline[0].ceiling, std::min(50000.0, 4000 * r.roofline[0].intensity));
+}
+
+// ---- the emulator --------------------------------------------------------------------------------------------------
 
 TEST(EmulatedProfile, SaysWhatItIs) {
   auto device = open_emulator();

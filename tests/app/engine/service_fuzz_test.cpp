@@ -206,6 +206,7 @@ std::vector<json> seeds(const std::string& key) {
        {"device", "emulator"},
        {"set", "full"},
        {"samples", 2}},
+      {{"type", "live"}, {"kernel", "polyphase"}, {"problem", problem}, {"device", "emulator"}},
       {{"type", "bench"},
        {"kernels", {"direct", "tiled"}},
        {"against", "direct"},

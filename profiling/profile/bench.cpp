@@ -27,6 +27,12 @@ Contender contender(const std::string& name, const ProfileTools& tools, const Co
   return c;
 }
 
+// May it be used where this accuracy is asked for? What is named by a person is taken as it is.
+bool accurate_enough(const KernelDefinition& k, const BenchSpec& spec) {
+  auto promised = accuracy_from(k.accuracy());
+  return spec.problem.dtype == DType::f64 || !promised || *promised <= spec.accuracy;
+}
+
 // Everything that was asked for; what cannot run is an entry with its reason, what is not known an error.
 std::vector<Contender> contenders(BenchReport& r, const ProfileTools& tools) {
   const BenchSpec& spec = r.spec;
@@ -34,7 +40,7 @@ std::vector<Contender> contenders(BenchReport& r, const ProfileTools& tools) {
   bool all = names.empty();
   if (all)
     for (const auto* k : all_kernels())
-      if (k->kind() == KernelKind::ladder && k->unsupported(spec.problem).empty() &&
+      if (k->kind() == KernelKind::ladder && accurate_enough(*k, spec) && k->unsupported(spec.problem).empty() &&
           tools.device.unavailable(*k).empty())
         names.push_back(k->name());
   r.against = spec.against;

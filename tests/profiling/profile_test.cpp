@@ -232,6 +232,19 @@ TEST_F(FakeGpu, ATimedCallThatDoesNothingWinsNothing) {
   EXPECT_EQ(r.entries[1].doubt, "its timed calls write nothing");
 }
 
+// Without names, every kernel that is as accurate as asked.
+TEST_F(FakeGpu, AllThatAreAccurateEnough) {
+  auto names = [&](Accuracy accuracy) {
+    std::string all;
+    for (const auto& e : race({{}, {}, {}, accuracy, "direct", 3}).entries) all += e.name + " ";
+    return all;
+  };
+  std::string strict = names(Accuracy::strict), tf32 = names(Accuracy::tf32);
+  EXPECT_NE(strict.find("tiled "), std::string::npos) << strict;
+  EXPECT_EQ(strict.find("mma_tf32 "), std::string::npos) << strict;
+  EXPECT_NE(tf32.find("mma_tf32 "), std::string::npos) << tf32;
+}
+
 TEST_F(FakeGpu, NamesThatCannotBe) {
   EXPECT_THROW(race({{"nonesuch"}, {}, {}, Accuracy::strict, "", 5}), InputError);
   EXPECT_THROW(race({{"direct", "direct"}, {}, {}, Accuracy::strict, "", 5}), InputError);

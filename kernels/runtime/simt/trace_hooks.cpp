@@ -10,8 +10,9 @@ using convscope::simt::record_access;
 #define HOOKS(bytes)                                                                           \
   HOOK(read, bytes, 0)                                                                         \
   HOOK(write, bytes, 1)                                                                        \
-  HOOK(unaligned_read, bytes, 0) HOOK(unaligned_write, bytes, 1) HOOK(volatile_read, bytes, 0) \
-      HOOK(volatile_write, bytes, 1) HOOK(unaligned_volatile_read, bytes, 0) HOOK(unaligned_volatile_write, bytes, 1)
+  HOOK(unaligned_read, bytes, 0)                                                               \
+  HOOK(unaligned_write, bytes, 1) HOOK(volatile_read, bytes, 0) HOOK(volatile_write, bytes, 1) \
+      HOOK(unaligned_volatile_read, bytes, 0) HOOK(unaligned_volatile_write, bytes, 1)
 HOOKS(1)
 HOOKS(2)
 HOOKS(4)

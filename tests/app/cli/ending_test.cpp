@@ -19,8 +19,7 @@ void sleep_s(double s) { std::this_thread::sleep_for(std::chrono::duration<doubl
 // Minutes of work, in blocks that end.
 const Words long_run = {"run", "direct", "--preset", "kernelbench-64"};
 
-// ---- what is missing: exit code 3, and how to get it
-// ----------------------------------------------------------------------
+// ---- what is missing: exit code 3, and how to get it --------------------------------------------------------------
 
 TEST(Missing, TheGpu) {
   for (const char* device : {"cuda", "cuda:0", "cuda:7"})
@@ -65,8 +64,7 @@ TEST(Engine, ByACommand) {
   EXPECT_EQ(r.document()["devices"][0]["kind"], "emulator");
 }
 
-// ---- Ctrl-C
-// ---------------------------------------------------------------------------------------------------------------
+// ---- Ctrl-C -------------------------------------------------------------------------------------------------------
 
 TEST(Interrupt, ALongRun) {
   for (bool as_json : {false, true}) {
@@ -123,8 +121,7 @@ TEST(Interrupt, OtherVerbs) {
   }
 }
 
-// ---- other ends
-// -----------------------------------------------------------------------------------------------------------
+// ---- other ends ---------------------------------------------------------------------------------------------------
 
 // However it goes, its engine goes with it, even from the middle of a block.
 TEST(Ending, TakesTheEngineAlong) {

@@ -139,8 +139,7 @@ TEST_F(Crash, ClosesDescriptors) {
   test::expect_works(client_);
 }
 
-// ---- memory without end: the engine runs into a limit, and the machine does not notice
-// --------------------------------
+// ---- memory without end: the engine runs into a limit, and the machine does not notice ----------------------------
 
 class OutOfMemory : public testing::Test {
  protected:
@@ -173,8 +172,7 @@ TEST_F(OutOfMemory, MallocIsNotChecked) {
   test::expect_works(client_);
 }
 
-// ---- others beside the one that crashes
-// ------------------------------------------------------------------------------
+// ---- others beside the one that crashes ---------------------------------------------------------------------------
 
 TEST_F(Crash, OthersAreAskedOfTheNextEngine) {
   test::Collector before, culprit, after, light;

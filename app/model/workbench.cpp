@@ -124,6 +124,7 @@ void Workbench::restore() {
 }
 
 void Workbench::post_run(const Document& document) {
+  if (profiling_) client_->cancel(profile_id_), profile_serial_++, profiling_ = false;
   running_ = true;
   run_posted_ = Clock::now();
   engine_.since = run_posted_;
@@ -203,6 +204,7 @@ void Workbench::take_report(Report r) {
 
 void Workbench::cancel() {
   if (running_) client_->cancel(run_id_);
+  if (profiling_) client_->cancel(profile_id_), profile_serial_++, profiling_ = false;
   if (!explaining_) return;
   client_->cancel(explain_id_), client_->cancel(trace_id_);
   explain_serial_++, explaining_ = false;
@@ -382,6 +384,38 @@ void Workbench::want_explanation(const Document& document, int64_t n, int64_t co
                                      if (a.kind == Answer::Kind::result)
                                        traced_ = std::make_shared<Traced>(traced_from(json::parse(a.header)));
                                    }));
+}
+
+void Workbench::want_profile(const Document& document, bool full) {
+  constexpr size_t most_in_trail = 12;
+  if (running_) return;
+  std::vector<std::byte> payload;
+  json header = request_json(request_of(document), payload);
+  header["type"] = "profile";
+  header["set"] = full ? "full" : "live";
+  uint64_t serial = ++profile_serial_;
+  profiling_ = true;
+  profile_trouble_.clear();
+  engine_.since = Clock::now();
+  Handlers h = handlers([this, serial, document, full](Answer a) {
+    if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) died(a.message);
+    if (serial != profile_serial_) return;
+    profiling_ = false;
+    if (!running_) engine_.phase.clear();
+    if (a.kind == Answer::Kind::result) {
+      trail_.push_back(std::make_shared<Profile>(profile_from(json::parse(a.header), document, full)));
+      if (trail_.size() > most_in_trail) trail_.erase(trail_.begin());
+    } else if (Refusal r = refusal_of(a); !r.cancelled) {
+      profile_trouble_ = a.message.empty() ? r.text : a.message;
+    }
+  });
+  h.progress = [this, serial](const Progress& p) {
+    deliver([this, serial, p] {
+      if (serial != profile_serial_ || running_) return;
+      engine_.phase = p.phase, engine_.done = p.done, engine_.total = p.total;
+    });
+  };
+  profile_id_ = client_->post_latest("profile", header_text(header), std::move(payload), std::move(h));
 }
 
 void Workbench::want_source(const std::string& kernel) {

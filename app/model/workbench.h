@@ -20,6 +20,7 @@
 #include "app/engine/client.h"
 #include "app/model/document.h"
 #include "app/model/paint.h"
+#include "app/model/profile.h"
 #include "app/model/report.h"
 #include "app/model/view.h"
 
@@ -91,12 +92,15 @@ class Workbench {
   void want_explanation(const Document& document, int64_t n, int64_t co, int64_t j);
   // `then` is called when the engine knows: not when a newer question or the engine's end came between.
   void find_failing(ElementIndex from, bool forward, std::function<void(std::optional<ElementIndex>)> then);
+  // Counters and what limits it; a run that is asked for meanwhile goes first, and the wish is forgotten. full: all
+  // sets.
+  void want_profile(const Document& document, bool full);
   void want_source(const std::string& kernel);
   void want_info();  // devices, libraries, kernels: asked once at the start, and again with Refresh
 
-  // ---- what is known
-  // ---------------------------------------------------------------------------------------------------- The newest
-  // report, whatever it says; the newest that has pictures in an engine that lives; never taken back, only replaced.
+  // ---- what is known ----------------------------------------------------------------------------------------------
+  // The newest report, whatever it says; the newest that has pictures in an engine that lives; never taken back, only
+  // replaced.
   std::shared_ptr<const Report> report() const { return report_; }
   std::shared_ptr<const Report> picture() const { return picture_; }
   bool running() const { return running_; }
@@ -111,6 +115,11 @@ class Workbench {
   const Traced* traced() const { return traced_.get(); }
   const std::string& explanation_trouble() const { return explanation_trouble_; }
   bool explaining() const { return explaining_; }
+  // The newest profile, and those before it (the newest last, at most 12): the trail of the roofline.
+  const Profile* profile() const { return trail_.empty() ? nullptr : trail_.back().get(); }
+  const std::vector<std::shared_ptr<const Profile>>& trail() const { return trail_; }
+  bool profiling() const { return profiling_; }
+  const std::string& profile_trouble() const { return profile_trouble_; }
   const std::string* source(const std::string& kernel) const;
   const std::vector<KernelEntry>& kernels() const { return kernels_; }
   const nlohmann::json& info() const { return *info_; }
@@ -155,6 +164,10 @@ class Workbench {
   std::string explanation_trouble_;
   uint64_t explain_serial_ = 0, explain_id_ = 0, trace_id_ = 0;
   bool explaining_ = false;
+  std::vector<std::shared_ptr<const Profile>> trail_;
+  std::string profile_trouble_;
+  uint64_t profile_serial_ = 0, profile_id_ = 0;
+  bool profiling_ = false;
   std::map<std::string, std::string> sources_;
   std::vector<KernelEntry> kernels_;
   std::unique_ptr<nlohmann::json> info_;

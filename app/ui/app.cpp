@@ -27,6 +27,8 @@ const std::vector<Panel>& panels() {
       {"Source", "The kernel's own text", draw_source, true},
       {"Verdict", "Right or wrong, and by what evidence", draw_verdict, true},
       {"Timing", "Samples, references and floor", draw_timing, true},
+      {"Counters", "What was counted while it ran, and what limits it", draw_counters, true},
+      {"Roofline", "What the GPU allows, and where the kernel stands below it", draw_roofline, true},
       {"Occupancy", "Theoretical occupancy and what limits it", draw_occupancy, true},
       {"Devices", "What this machine has, and what is missing", draw_devices, true},
       {"Log", "What the engine says", draw_log, true},
@@ -150,6 +152,11 @@ void App::redo() {
 }
 
 void App::run() { bench_->run(document()); }
+
+void App::profile(bool full) {
+  bench_->want_profile(document(), full);
+  show_panel_ = "Counters";
+}
 
 void App::cancel() { bench_->cancel(); }
 
@@ -472,9 +479,11 @@ void App::default_layout(ImGuiID space) {
   dock("Source", bottom);
   dock("Verdict", right);
   dock("Timing", low_right);
+  dock("Counters", low_right);
+  dock("Roofline", low_right);
   dock("Occupancy", low_right);
-  dock("Devices", low_right);
-  dock("Log", low_right);
+  dock("Devices", right);
+  dock("Log", right);
   ImGui::DockBuilderFinish(space);
   for (size_t i = 0; i < open_.size(); i++) open_[i] = true;
 }

@@ -72,6 +72,7 @@ class App {
   void undo();
   void redo();
   void run();
+  void profile(bool full);
   void cancel();
   void refresh();
   void toggle_live();

@@ -133,7 +133,7 @@ void Chrome::status_bar() {
   if (shown && ImGui::BeginMenuBar()) {
     float em = ImGui::GetFontSize();
     const EngineStatus& e = f_.bench.engine();
-    if (f_.bench.running()) {
+    if (f_.bench.running() || f_.bench.profiling()) {
       double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - e.since).count();
       std::string text = e.phase.empty() ? "working" : e.phase;
       ImGui::TextUnformatted(text.c_str());

@@ -105,6 +105,8 @@ void draw_source(Frame&);
 void draw_verdict(Frame&);
 void draw_timing(Frame&);
 void draw_occupancy(Frame&);
+void draw_counters(Frame&);
+void draw_roofline(Frame&);
 void draw_log(Frame&);
 void draw_devices(Frame&);
 

@@ -20,7 +20,7 @@ constexpr int assumed_registers = 32;
 // One what-if: where it began and where it is.
 struct State {
   const GpuArchitecture* architecture = nullptr;
-  bool of_this_gpu = false;
+  bool of_this_gpu = false, registers_known = false;
   int multiprocessors = 0;
   const void* info_seen = nullptr;
   int launch = 0;
@@ -163,8 +163,17 @@ void draw_occupancy(Frame& f) {
   const auto& launch = r->launches[static_cast<size_t>(s.launch)];
   const int threads =
       static_cast<int>(std::clamp<int64_t>(launch.block[0] * launch.block[1] * launch.block[2], 1, 4096));
-  if (BlockShape from{threads, assumed_registers, launch.dynamic_shared_bytes}; !same(from, s.begun))
-    s.begun = s.now = from;
+  // What the compiler decided is known once a profile has looked at the loaded binary.
+  s.registers_known = false;
+  BlockShape from{threads, assumed_registers, launch.dynamic_shared_bytes};
+  if (const Profile* p = f.bench.profile(); p && p->kernel == r->kernel)
+    for (const auto& l : p->launches)
+      if (l.entry == launch.entry && l.registers) {
+        s.registers_known = true;
+        from.registers = static_cast<int>(*l.registers);
+        from.shared_bytes += l.static_shared_bytes.value_or(0);
+      }
+  if (!same(from, s.begun)) s.begun = s.now = from;
   choose_architecture(f, s);
 
   const auto& a = *s.architecture;
@@ -225,6 +234,7 @@ void draw_occupancy(Frame& f) {
 
   heading(t, "What if");
   const float em = t.em;
+  const bool assumed = !s.registers_known && s.now.registers == assumed_registers;
   const bool beside = ImGui::GetContentRegionAvail().x > em * 44;
   if (!ImGui::BeginTable("what-if", beside ? 3 : 1,
                          ImGuiTableFlags_SizingStretchSame | ImGuiTableFlags_NoSavedSettings))
@@ -238,10 +248,12 @@ void draw_occupancy(Frame& f) {
         "Occupancy against the block's size.");
   ImGui::TableNextColumn();
   slider(
-      f, "registers a thread", s.now.registers == assumed_registers ? "assumed" : nullptr, s.now.registers, 1,
-      a.registers_per_thread, "%d",
+      f, "registers a thread", assumed ? "assumed" : nullptr, s.now.registers, 1, a.registers_per_thread, "%d",
       {"Registers of a thread. The compiler decides them; without a GPU build they are not known, and 32 are assumed.",
-       "", s.now.registers == assumed_registers ? "assumed" : "set by hand"});
+       "",
+       assumed   ? "assumed"
+       : changed ? "set by hand"
+                 : "the loaded binary"});
   curve(f, s, "##by-registers", "registers a thread", nullptr, s.register_at, s.registers, s.drawn.registers, now,
         size(), "Occupancy against registers.");
   ImGui::TableNextColumn();
@@ -258,7 +270,8 @@ void draw_occupancy(Frame& f) {
   ImGui::BeginDisabled(!changed);
   if (ImGui::Button("Back to the launch")) s.now = s.begun;
   ImGui::EndDisabled();
-  tooltip(t, "The block and shared memory that the kernel is launched with, and 32 registers");
+  tooltip(t, s.registers_known ? "The block, registers and shared memory that the kernel is launched with"
+                               : "The block and shared memory that the kernel is launched with, and 32 registers");
 }
 
 }  // namespace convscope::ui

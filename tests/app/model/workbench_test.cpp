@@ -314,5 +314,61 @@ TEST(Workbench, AKernelThatDoesNotSupportIt) {
   EXPECT_NE(r->sentence.find("no such kernel"), std::string::npos) << r->sentence;
 }
 
+// ---- profiles -----------------------------------------------------------------------------------------------------
+
+TEST(Workbench, ProfilesOnTheEmulator) {
+  test::Bench b;
+  Document d = test::quick_document(40, "tiled");
+  ASSERT_TRUE(b.run(d));
+  b->want_profile(d, false);
+  EXPECT_TRUE(b->profiling());
+  ASSERT_TRUE(b.until([&] { return !b->profiling(); }));
+  ASSERT_TRUE(b->profile()) << b->profile_trouble();
+  const Profile& p = *b->profile();
+  EXPECT_EQ(p.document, d);
+  EXPECT_EQ(p.kernel, "tiled");
+  EXPECT_EQ(p.device_kind, "emulator");
+  EXPECT_FALSE(p.sentence.empty());
+  EXPECT_TRUE(p.counted_by.starts_with("emulated")) << p.counted_by;
+  EXPECT_EQ(p.headlines.size(), 12u);
+  EXPECT_FALSE(p.values.empty());
+  for (const auto& h : p.headlines) EXPECT_NE(h.value.has_value(), !h.reason.empty()) << h.name;
+  EXPECT_GT(p.ceilings.memory_gbs, 0);
+  EXPECT_TRUE(p.points.empty());
+  EXPECT_FALSE(p.roofline_reason.empty());
+  EXPECT_FALSE(p.launches_reason.empty());
+  // Another one is the next of the trail; the trail has an end.
+  for (int i = 0; i < 13; i++) {
+    b->want_profile(d, false);
+    ASSERT_TRUE(b.until([&] { return !b->profiling(); }));
+  }
+  EXPECT_EQ(b->trail().size(), 12u);
+}
+
+TEST(Workbench, ARunGoesBeforeAProfile) {
+  test::Bench b;
+  Document large = test::quick_document(200000, "tiled"), small = test::quick_document(40, "direct");
+  large.problem.in_channels = large.problem.out_channels = 16;
+  ASSERT_TRUE(b.run(small));
+  b->want_profile(large, false);
+  EXPECT_TRUE(b->profiling());
+  ASSERT_TRUE(b.run(small));
+  EXPECT_FALSE(b->profiling());
+  ASSERT_TRUE(b.settle());
+  EXPECT_FALSE(b->profile()) << "it was not waited for";
+  EXPECT_EQ(b->profile_trouble(), "");
+}
+
+TEST(Workbench, AProfileThatCannotBeSaysWhy) {
+  test::Bench b;
+  Document d = test::quick_document();
+  ASSERT_TRUE(b.run(d));
+  d.kernel = "no_such_kernel";
+  b->want_profile(d, true);
+  ASSERT_TRUE(b.until([&] { return !b->profiling(); }));
+  EXPECT_FALSE(b->profile());
+  EXPECT_NE(b->profile_trouble().find("no_such_kernel"), std::string::npos) << b->profile_trouble();
+}
+
 }  // namespace
 }  // namespace convscope

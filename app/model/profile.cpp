@@ -1,0 +1,85 @@
+#include "app/model/profile.h"
+
+#include "app/model/json_fields.h"
+
+namespace convscope {
+using nlohmann::json;
+using namespace json_fields;
+
+namespace {
+
+std::vector<std::string> words(const json& j, const char* field) {
+  std::vector<std::string> all;
+  for (const auto& w : part(j, field))
+    if (w.is_string()) all.push_back(w.get<std::string>());
+  return all;
+}
+
+ProfileLaunch launch_from(const json& l) {
+  ProfileLaunch out;
+  out.entry = text(l, "entry");
+  out.registers = whole(l, "registers");
+  out.static_shared_bytes = whole(l, "static_shared_bytes");
+  out.dynamic_shared_bytes = whole(l, "dynamic_shared_bytes");
+  out.local_bytes = whole(l, "local_bytes");
+  const json& o = part(l, "occupancy");
+  out.occupancy_pct = number(o, "percent");
+  out.limit = text(o, "limit");
+  for (const char* shape : {"grid", "block"}) {
+    std::vector<int64_t> v = wholes(l, shape);
+    v.resize(3, 1);
+    std::copy_n(v.begin(), 3, (shape[0] == 'g' ? out.grid : out.block).begin());
+  }
+  return out;
+}
+
+}  // namespace
+
+Profile profile_from(const json& j, const Document& asked, bool full) {
+  Profile p;
+  p.document = asked;
+  p.full = full;
+  p.kernel = text(part(j, "kernel"), "name");
+  p.device_kind = text(part(j, "device"), "kind");
+  p.device_name = text(part(j, "device"), "name");
+  const json& limits = part(j, "bottleneck");
+  p.sentence = text(limits, "sentence"), p.next = text(limits, "next"), p.rung = text(limits, "rung");
+  const json& counters = part(j, "counters");
+  p.counted_by = text(counters, "source");
+  p.gap = text(part(counters, "gap"), "what"), p.how = text(part(counters, "gap"), "how");
+  for (const auto& set : part(counters, "sets"))
+    for (const auto& [name, value] : part(set, "values").items())
+      if (auto v = number(value, "value")) p.values.push_back({text(set, "set"), name, text(value, "unit"), *v});
+  for (const auto& h : part(j, "headlines"))
+    p.headlines.push_back({text(h, "name"), text(h, "title"), text(h, "unit"), text(h, "formula"), text(h, "good"),
+                           text(h, "meaning"), text(h, "shade"), text(h, "reason"), number(h, "value")});
+  for (const auto& l : part(j, "launches")) p.launches.push_back(launch_from(l));
+  p.launches_reason = text(j, "launches_reason");
+  for (const auto& w : part(j, "waiting"))
+    p.waiting.push_back({text(w, "name"), text(w, "words"), number(w, "share").value_or(0)});
+  for (const auto& k : part(j, "kernels")) p.kernels.push_back({text(k, "name"), number(k, "duration_ms").value_or(0)});
+  p.warnings = words(j, "warnings");
+  const json& timing = part(j, "timing");
+  p.hot_ms = number(part(timing, "hot"), "median_ms"), p.cold_ms = number(part(timing, "cold"), "median_ms");
+  p.kernel_ms = number(timing, "kernel_ms");
+  p.time_source = text(timing, "source");
+  const json& conditions = part(j, "conditions");
+  p.conditions_reason = text(conditions, "reason");
+  p.slower_because = words(conditions, "slower_because");
+  p.sm_mhz = number(part(conditions, "sm_mhz"), "median");
+  p.memory_mhz = number(part(conditions, "memory_mhz"), "median");
+  p.temperature_c = number(part(conditions, "temperature_c"), "median");
+  p.power_w = number(part(conditions, "power_w"), "median");
+  const json& roof = part(j, "roofline");
+  const json& c = part(roof, "ceilings");
+  auto rate = [&](const char* field) { return number(c, field).value_or(0); };
+  p.ceilings = {text(c, "gpu"),      text(c, "source"),  rate("memory_gbs"), rate("f32_gflops"),
+                rate("tf32_gflops"), rate("f16_gflops"), rate("f64_gflops")};
+  for (const auto& at : part(roof, "points"))
+    p.points.push_back({text(at, "name"), number(at, "intensity").value_or(0), number(at, "gflops").value_or(0),
+                        number(at, "fraction").value_or(0)});
+  p.roofline_reason = text(roof, "reason");
+  return p;
+}
+
+}  // namespace convscope

@@ -1,0 +1,67 @@
+// A profile's answer (app/engine/PROTOCOL.md) as plain values for panels. What is absent is empty, with its reason.
+#pragma once
+#include <array>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/model/document.h"
+
+namespace convscope {
+
+struct ProfileHeadline {
+  std::string name, title, unit, formula, good, meaning, shade, reason;  // shade: good, fair, poor, unknown
+  std::optional<double> value;
+};
+struct ProfileLaunch {
+  std::string entry, limit;  // what limits its theoretical occupancy
+  std::array<int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  std::optional<int64_t> registers, static_shared_bytes, dynamic_shared_bytes, local_bytes;
+  std::optional<double> occupancy_pct;  // theoretical
+};
+struct ProfileWait {
+  std::string name, words;
+  double share = 0;  // of all waiting
+};
+struct ProfileValue {
+  std::string set, name, unit;
+  double value = 0;
+};
+struct ProfileKernel {
+  std::string name;
+  double ms = 0;
+};
+struct ProfilePoint {
+  std::string name;
+  double intensity = 0, gflops = 0, fraction = 0;
+};
+struct ProfileCeilings {
+  std::string gpu, source;
+  double memory_gbs = 0, f32_gflops = 0, tf32_gflops = 0, f16_gflops = 0, f64_gflops = 0;  // 0: unknown
+};
+
+struct Profile {
+  Document document;  // what was asked for
+  bool full = false;
+  std::string kernel, device_kind, device_name;
+  std::string sentence, next, rung;  // what limits it; what to try; the kernel of the ladder that does so
+  std::string counted_by, gap, how;  // where counters come from, or what is missing and how to get it
+  std::vector<ProfileHeadline> headlines;
+  std::vector<ProfileValue> values;  // all that was counted
+  std::vector<ProfileLaunch> launches;
+  std::string launches_reason;
+  std::vector<ProfileWait> waiting;
+  std::vector<ProfileKernel> kernels;  // all that ran in one call
+  std::vector<std::string> warnings, slower_because;
+  std::optional<double> hot_ms, cold_ms, kernel_ms, sm_mhz, memory_mhz, temperature_c, power_w;
+  std::string time_source, conditions_reason;
+  ProfileCeilings ceilings;
+  std::vector<ProfilePoint> points;
+  std::string roofline_reason;
+};
+
+// Errors: nlohmann::json::exception when a field has the wrong type.
+Profile profile_from(const nlohmann::json& j, const Document& asked, bool full);
+
+}  // namespace convscope

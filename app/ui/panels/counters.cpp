@@ -1,0 +1,267 @@
+// What the hardware (or the emulator's trace) counted while the kernel ran, and what limits it, in one sentence.
+#include <algorithm>
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/ui/panel.h"
+#include "app/ui/widgets.h"
+
+namespace convscope::ui {
+namespace {
+
+// A profile of this document, or null.
+const Profile* profile_of(Frame& f) {
+  const Profile* p = f.bench.profile();
+  return p && !needs_run(p->document, f.document) ? p : nullptr;
+}
+
+// On a GPU a profile takes well under a second, so it follows every verdict; on the emulator only where tracing is
+// short.
+bool follows_by_itself(const Report& r) {
+  constexpr double longest_ms = 400;
+  return r.device_kind == "cuda" || (r.timing.median_ms && *r.timing.median_ms < longest_ms);
+}
+
+// Asks once for each report, when nobody is changing anything.
+void ask(Frame& f, const Report& r) {
+  static uint64_t asked = 0;
+  static const Workbench* of = nullptr;
+  if (of != &f.bench) of = &f.bench, asked = 0;
+  if (!f.settings.live || asked == r.serial || !r.final || f.bench.running() || f.bench.profiling() || profile_of(f) ||
+      needs_run(r.document, f.document) || r.status == "not-run" || r.status == "crashed" || r.status == "hung" ||
+      !follows_by_itself(r) || ImGui::IsAnyMouseDown())
+    return;
+  asked = r.serial;
+  f.wish([d = r.document](Workbench& b) { b.want_profile(d, false); });
+}
+
+ImVec4 shade_colour(const Theme& t, const std::string& shade) {
+  return shade == "good" ? t.right : shade == "poor" ? t.wrong : shade == "fair" ? t.warning : t.text;
+}
+
+std::string value_of(const ProfileHeadline& h) {
+  if (!h.value) return "–";
+  std::string unit = h.unit == "1" ? "×" : h.unit == "sector" ? "" : h.unit;
+  if (h.unit == "ms") return time_text(*h.value);
+  return fmt::format("{:.3g}{}{}", *h.value, unit.empty() || unit == "×" ? "" : " ", unit);
+}
+
+void headline_rows(Frame& f, const Profile& p) {
+  const Theme& t = f.theme;
+  ImGui::BeginGroup();
+  if (ImGui::BeginTable("headlines", 3, ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_NoSavedSettings)) {
+    ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthStretch);
+    ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthFixed);
+    ImGui::TableSetupColumn("shade", ImGuiTableColumnFlags_WidthFixed, t.em * 3.2f);
+    // What is there comes first.
+    std::vector<const ProfileHeadline*> order;
+    for (bool there : {true, false})
+      for (const auto& h : p.headlines)
+        if (h.value.has_value() == there) order.push_back(&h);
+    for (const auto* each : order) {
+      const ProfileHeadline& h = *each;
+      ImGui::TableNextRow();
+      ImGui::TableNextColumn();
+      if (h.value)
+        ImGui::TextUnformatted(h.title.c_str());
+      else
+        ImGui::TextColored(t.dim, "%s", h.title.c_str());
+      std::string about = fmt::format("{}\n\n{}\nGood: {}.\nsource: {}", h.meaning, h.formula, h.good,
+                                      h.value ? p.counted_by : "none: " + h.reason);
+      tooltip(t, about);
+      ImGui::TableNextColumn();
+      std::string value = value_of(h);
+      ImGui::PushFont(t.code_font, 0);
+      float room = ImGui::GetContentRegionAvail().x, width = ImGui::CalcTextSize(value.c_str()).x;
+      if (room > width) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
+      ImGui::TextColored(h.value ? t.text : t.dim, "%s", value.c_str());
+      ImGui::PopFont();
+      tooltip(t, about);
+      ImGui::TableNextColumn();
+      if (h.value && h.shade != "unknown") {
+        // A bar of one, two or three parts beside the word: never by colour alone.
+        int parts = h.shade == "good" ? 3 : h.shade == "fair" ? 2 : 1;
+        ImVec2 at = ImGui::GetCursorScreenPos();
+        ImDrawList* draw = ImGui::GetWindowDrawList();
+        float em = t.em, high = em * 0.7f, top = at.y + (ImGui::GetTextLineHeight() - high) / 2;
+        for (int i = 0; i < 3; i++) {
+          float x = at.x + em * 0.28f * static_cast<float>(i);
+          draw->AddRectFilled({x, top}, {x + em * 0.2f, top + high},
+                              packed(i < parts ? shade_colour(t, h.shade) : t.raised));
+        }
+        ImGui::SetCursorPosX(ImGui::GetCursorPosX() + em);
+        ImGui::TextColored(shade_colour(t, h.shade), "%s", h.shade.c_str());
+        tooltip(t, about);
+      }
+    }
+    ImGui::EndTable();
+  }
+  ImGui::EndGroup();
+  copy_menu(f, "copy-headlines", [&] {
+    std::string out = "name,value,unit,shade,formula\n";
+    for (const auto& h : p.headlines)
+      out += fmt::format("{},{},{},{},\"{}\"\n", h.name, h.value ? fmt::format("{:.9g}", *h.value) : "", h.unit,
+                         h.shade, h.formula);
+    return out;
+  });
+  // The reasons of what is missing, each once.
+  std::vector<std::string> reasons;
+  for (const auto& h : p.headlines)
+    if (!h.value && !h.reason.empty() && std::find(reasons.begin(), reasons.end(), h.reason) == reasons.end())
+      reasons.push_back(h.reason);
+  for (const auto& r : reasons) dim_text(t, "–: " + r);
+  if (!p.how.empty()) dim_text(t, p.how);
+}
+
+void waits(Frame& f, const Profile& p) {
+  const Theme& t = f.theme;
+  if (p.waiting.empty()) return;
+  heading(t, "What warps waited for");
+  ImGui::BeginGroup();
+  float em = t.em, width = ImGui::GetContentRegionAvail().x;
+  for (size_t i = 0; i < std::min<size_t>(p.waiting.size(), 6); i++) {
+    const auto& w = p.waiting[i];
+    ImVec2 at = ImGui::GetCursorScreenPos();
+    ImDrawList* draw = ImGui::GetWindowDrawList();
+    draw->AddRectFilled(at, {at.x + width * static_cast<float>(w.share), at.y + em * 1.3f}, packed(t.accent, 0.3f));
+    ImGui::Text(" %.0f %%  %s", 100 * w.share, w.words.c_str());
+    tooltip(t, fmt::format("{}: {:.1f} % of all waiting\nsource: counted by hardware", w.name, 100 * w.share));
+  }
+  ImGui::EndGroup();
+  copy_menu(f, "copy-waits", [&] {
+    std::string out = "reason,share\n";
+    for (const auto& w : p.waiting) out += fmt::format("{},{:.6g}\n", w.name, w.share);
+    return out;
+  });
+}
+
+void every_value(Frame& f, const Profile& p) {
+  if (p.values.empty()) return;
+  if (!ImGui::CollapsingHeader(fmt::format("All {} values###values", p.values.size()).c_str())) return;
+  ImGui::BeginGroup();
+  if (begin_figures("all values")) {
+    for (const auto& v : p.values)
+      figure(f.theme, v.name.c_str(), fmt::format("{:.6g} {}", v.value, v.unit == "1" ? "" : v.unit),
+             {v.set.c_str(), "", p.counted_by.c_str()});
+    end_figures();
+  }
+  ImGui::EndGroup();
+  copy_menu(f, "copy-values", [&] {
+    std::string out = "set,name,value,unit\n";
+    for (const auto& v : p.values) out += fmt::format("{},{},{:.9g},{}\n", v.set, v.name, v.value, v.unit);
+    return out;
+  });
+}
+
+void launches(Frame& f, const Profile& p) {
+  const Theme& t = f.theme;
+  for (const auto& l : p.launches) {
+    heading(t, l.entry.c_str());
+    if (!begin_figures(l.entry.c_str())) continue;
+    auto count = [&](const char* label, const std::optional<int64_t>& v, const char* about, bool bytes) {
+      if (v)
+        figure(t, label, bytes ? bytes_text(static_cast<double>(*v)) : grouped(*v), {about, "", "the loaded binary"});
+    };
+    figure(t, "grid × block",
+           fmt::format("{}×{}×{} × {}", grouped(l.grid[0]), grouped(l.grid[1]), grouped(l.grid[2]),
+                       l.block[0] * l.block[1] * l.block[2]),
+           {"Blocks in x, y and z, and threads a block.", "", "the launch"});
+    count("registers a thread", l.registers, "Registers that the compiler gave each thread.", false);
+    count("shared memory, static", l.static_shared_bytes, "Shared memory that the kernel declares.", true);
+    count("shared memory, dynamic", l.dynamic_shared_bytes, "Shared memory that the launch asks for.", true);
+    count("local memory a thread", l.local_bytes, "Spilled registers and arrays: more than 0 costs memory traffic.",
+          true);
+    if (l.occupancy_pct)
+      figure(t, "theoretical occupancy", fmt::format("{:.4g} %", *l.occupancy_pct),
+             {l.limit.c_str(), "resident warps / warps a multiprocessor holds", "computed"});
+    end_figures();
+  }
+}
+
+void conditions(Frame& f, const Profile& p) {
+  const Theme& t = f.theme;
+  if (p.sm_mhz) {
+    std::string words = fmt::format("{:.0f} MHz", *p.sm_mhz);
+    if (p.memory_mhz) words += fmt::format(" · memory {:.0f} MHz", *p.memory_mhz);
+    if (p.temperature_c) words += fmt::format(" · {:.0f} °C", *p.temperature_c);
+    if (p.power_w) words += fmt::format(" · {:.0f} W", *p.power_w);
+    dim_text(t, words);
+    tooltip(t, "Medians while it was timed.\nsource: NVML");
+  }
+  ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+  for (const auto& w : p.slower_because) wrapped("clocks held back: " + w);
+  for (const auto& w : p.warnings) wrapped(w);
+  ImGui::PopStyleColor();
+}
+
+void kernels_seen(Frame& f, const Profile& p) {
+  if (p.kernels.empty()) return;
+  heading(f.theme, "Kernels that ran");
+  if (!begin_figures("kernels seen")) return;
+  for (const auto& k : p.kernels)
+    figure(f.theme, k.name.c_str(), time_text(k.ms),
+           {"One kernel of one call, whoever launched it.", "", "measured: CUPTI's records"});
+  end_figures();
+}
+
+}  // namespace
+
+void draw_counters(Frame& f) {
+  const Theme& t = f.theme;
+  const Report* r = f.report();
+  if (!r) {
+    if (empty_state(t, "Nothing counted yet", "Run a kernel: it is profiled after it is judged.", "Run")) f.act("run");
+    return;
+  }
+  ask(f, *r);
+  const Profile* p = f.bench.profile();
+  bool now = p && profile_of(f) == p;
+  if (f.bench.profiling()) {
+    ImGui::TextColored(t.accent, "counting…");
+    tooltip(t, "Esc cancels it");
+    f.again_in(0.25);
+  } else {
+    if (ImGui::Button("Profile")) f.act("profile");
+    tooltip(t, "Time and the counters of one pass (F6)");
+    ImGui::SameLine();
+    if (ImGui::Button("All counters")) f.act("profile-full");
+    tooltip(t, "Every set, in several passes: what warps waited for, what the memory moved (Shift+F6)");
+  }
+  if (!f.bench.profile_trouble().empty()) {
+    ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+    wrapped("not profiled: " + f.bench.profile_trouble());
+    ImGui::PopStyleColor();
+  }
+  if (!p) {
+    if (!f.bench.profiling())
+      empty_state(t, "Nothing counted yet",
+                  follows_by_itself(*r) ? "Counters follow the verdict while the window is live."
+                                        : "Tracing this problem on the emulator takes long: press Profile to do it.");
+    return;
+  }
+  if (!now) {
+    ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+    wrapped("of " + describe_change(f.document, p->document));
+    ImGui::PopStyleColor();
+  }
+  ImGui::PushFont(t.bold_font, 0);
+  std::string sentence = p->sentence;
+  if (!sentence.empty()) sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
+  wrapped(sentence);
+  ImGui::PopFont();
+  if (!p->next.empty()) {
+    dim_text(t, "Next: " + p->next);
+    if (!p->rung.empty() && p->rung != f.document.kernel && ImGui::SmallButton(fmt::format("Take {}", p->rung).c_str()))
+      f.command(SetKernel{p->rung});
+  }
+  conditions(f, *p);
+  heading(t, fmt::format("Counters of {}", p->kernel).c_str());
+  if (!p->counted_by.empty()) dim_text(t, p->counted_by);
+  headline_rows(f, *p);
+  waits(f, *p);
+  every_value(f, *p);
+  launches(f, *p);
+  kernels_seen(f, *p);
+}
+
+}  // namespace convscope::ui

@@ -1,0 +1,121 @@
+// What is counted and what the GPU allows: the panels Counters and Roofline.
+#include <filesystem>
+#include <imgui_internal.h>
+
+#include "tests/gui/gui.h"
+#include "tests/gui/picture.h"
+
+using namespace convscope;
+using namespace convscope::test;
+
+namespace {
+
+const Profile* profiled(Gui& g, const char* kernel) {
+  g.app.execute({SetKernel{kernel}, 0});
+  g.panel("Counters");
+  g.click("//Counters/Profile");
+  g.until([&] { return g.bench().profile() && g.bench().profile()->kernel == kernel && !g.bench().profiling(); },
+          "the profile", 120);
+  return g.bench().profile();
+}
+
+const ProfileHeadline& headline(const Profile& p, const std::string& name) {
+  for (const auto& h : p.headlines)
+    if (h.name == name) return h;
+  static const ProfileHeadline none{};
+  return none;
+}
+
+void right_click_plot(Gui& g) {
+  ImRect at = g.item("//Roofline/##roofline").RectFull;
+  g.ctx->MouseMoveToPos({at.Min.x + at.GetWidth() * 0.3f, at.Min.y + at.GetHeight() * 0.7f});
+  g.frames(2);
+  g.ctx->MouseClick(ImGuiMouseButton_Right);
+}
+
+}  // namespace
+
+SCENARIO(counters_come_when_they_are_asked_for) {
+  g.settle();
+  const Profile* p = profiled(g, "tiled");
+  CHECK_EQ(p->headlines.size(), 12u);
+  CHECK(p->counted_by.starts_with("emulated"));
+  CHECK(headline(*p, "sectors-per-load").value.has_value());
+  CHECK(headline(*p, "bank-conflicts").value.has_value());
+  CHECK(!headline(*p, "l2-hits").value.has_value());
+  CHECK(!headline(*p, "l2-hits").reason.empty());
+  g.panel("Counters");
+  std::string words = g.words();
+  for (const char* said : {"Sectors per load", "Counters of tiled", "only a GPU counts it"})
+    CHECK(words.find(said) != std::string::npos);
+  // A kernel without shared memory says why there are no conflicts.
+  const Profile* q = profiled(g, "direct");
+  CHECK(!headline(*q, "bank-conflicts").value.has_value());
+  CHECK(g.bench().trail().size() >= 2);
+}
+
+SCENARIO(a_profile_of_another_problem_is_marked) {
+  g.settle();
+  if (g.app.settings().live) g.press("live");  // else the next one follows by itself
+  profiled(g, "direct");
+  CHECK(!g.says("of stride"));
+  ConvProblem p = g.problem();
+  p.stride += 1;
+  g.app.execute({SetProblem{p}, 0});
+  g.frames(3);
+  g.panel("Counters");
+  CHECK(g.says("of stride"));
+}
+
+SCENARIO(profile_by_key_and_cancel) {
+  g.settle();
+  g.key(ImGuiKey_F6);
+  g.until([&] { return g.bench().profiling() || g.bench().profile(); }, "the profile has begun");
+  g.key(ImGuiKey_Escape);
+  g.until([&] { return !g.bench().profiling(); }, "it is cancelled or done");
+  g.settle();
+  // The engine is whole afterwards.
+  g.press("run");
+  g.settle();
+  CHECK(g.bench().report() && g.bench().report()->final);
+}
+
+SCENARIO(the_roof_is_there_without_a_gpu) {
+  g.settle();
+  g.panel("Roofline");
+  g.frames(3);
+  std::string words = g.words();
+  for (const char* said : {"FLOP a byte: at most", "datasheet of another machine", "emulated time is no point"})
+    CHECK(words.find(said) != std::string::npos);
+  CHECK(words.find("roof: H200") != std::string::npos);
+  // The same through the menu, and its values as text.
+  right_click_plot(g);
+  g.frames(3);
+  g.ctx->ItemClick("//$FOCUSED/Copy values (CSV)");
+  g.frames();
+  std::string csv = g.clipboard();
+  CHECK(csv.starts_with("name,flop_per_byte,gflops,source"));
+  CHECK(csv.find("roof memory GB/s") != std::string::npos);
+}
+
+// A part of the window as a picture: the plot alone, and its panel.
+SCENARIO(a_plot_is_saved_as_a_picture) {
+  g.settle();
+  g.panel("Roofline");
+  g.frames(3);
+  for (const char* entry : {"Save this as PNG…", "Save the panel Roofline as PNG…"}) {
+    right_click_plot(g);
+    g.frames(3);
+    g.ctx->ItemClick(fmt::format("//$FOCUSED/{}", entry).c_str());
+    g.popup("Save picture");
+    std::string file = g.path(entry[5] == 't' && entry[8] == 's' ? "plot.png" : "panel.png");
+    g.type("//Save picture/##path", file, false);
+    g.click("//Save picture/Save");
+    g.until([&] { return std::filesystem::exists(file); }, "the file is there");
+    g.frames(2);
+  }
+  PngPicture plot = read_png(g.path("plot.png")), panel = read_png(g.path("panel.png"));
+  CHECK(plot.width > 100 && plot.width < 1000 && plot.height > 100);
+  CHECK(panel.width >= plot.width && panel.height > plot.height);
+  CHECK(!plot.blank() && !panel.blank());
+}

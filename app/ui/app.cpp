@@ -461,14 +461,13 @@ void App::default_layout(ImGuiID space) {
     ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, share(24, size.x * (1 - left_share), 0.2f, 0.42f), &right,
                                 &centre);
     ImGui::DockBuilderSplitNode(right, ImGuiDir_Down, 0.48f, &low_right, &right);
-  } else {
-    right = low_right = centre;
   }
   ImGui::DockBuilderSplitNode(left, ImGuiDir_Down, 0.32f, &low_left, &left);
   if (!settings_.presenter)
     ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.42f, &bottom, &centre);
   else
     bottom = centre;
+  if (narrow_) right = low_right = centre;  // what the splits have left of it
   auto dock = [](const char* panel, ImGuiID where) { ImGui::DockBuilderDockWindow(panel, where); };
   dock("Problem", left);
   dock("Kernels", low_left);

@@ -93,6 +93,7 @@ void apply_theme(const Theme& t, float scale) {
   c[ImGuiCol_MenuBarBg] = t.background;
   c[ImGuiCol_ScrollbarBg] = faded(t.panel, 0), c[ImGuiCol_ScrollbarGrab] = t.border,
   c[ImGuiCol_ScrollbarGrabHovered] = c[ImGuiCol_ScrollbarGrabActive] = t.dim;
+  c[ImGuiCol_CheckboxSelectedBg] = t.raised;
   c[ImGuiCol_CheckMark] = c[ImGuiCol_SliderGrab] = t.accent,
   c[ImGuiCol_SliderGrabActive] = mixed(t.accent, t.text, 0.3f);
   c[ImGuiCol_Button] = t.raised, c[ImGuiCol_ButtonHovered] = mixed(t.raised, t.accent, 0.25f),

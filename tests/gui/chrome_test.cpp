@@ -261,6 +261,7 @@ SCENARIO(a_narrow_window_turns_the_right_column_into_tabs) {
   g.stage.size = {1000, 700};
   g.frames(6);
   CHECK(node("Verdict") && node("Verdict") == node("Maps"));
+  for (const auto& p : ui::panels()) CHECK(node(p.title));  // none floats
   CHECK(shown(g, "Maps"));
   g.settle();
   g.panel("Verdict");

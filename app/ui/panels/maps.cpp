@@ -28,12 +28,12 @@ void toolbar(Frame& f, const Report& r) {
   button("failing >", "next-failing", "The next failing element (N)");
   if (r.failing) {
     ImVec4 c = *r.failing ? f.theme.wrong : f.theme.right;
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextColored(c, "%s",
-                       *r.failing ? fmt::format("{} of {} fail ({})", grouped(*r.failing), grouped(r.elements),
+    std::string text = *r.failing ? fmt::format("{} of {} fail ({})", grouped(*r.failing), grouped(r.elements),
                                                 percent_text(r.failing_fraction.value_or(0)))
-                                        .c_str()
-                                  : fmt::format("none of {} fails", grouped(r.elements)).c_str());
+                                  : fmt::format("none of {} fails", grouped(r.elements));
+    if (ImGui::GetContentRegionAvail().x < ImGui::CalcTextSize(text.c_str()).x) ImGui::NewLine();
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextColored(c, "%s", text.c_str());
     explain_item(
         f.theme,
         {"Elements whose error is above their bound", "|y − oracle| > λ·√n·u·Σ|x·w| + one rounding of the output",

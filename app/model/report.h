@@ -87,6 +87,7 @@ Report failed_report(const Document& asked, const std::string& status, const std
 
 struct KernelEntry {
   std::string name, kind, idea, file, reason, home_preset;
+  std::string accuracy = "strict";  // what it promises
   std::vector<std::string> requires_hardware;
   bool available = true;
 };

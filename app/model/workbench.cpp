@@ -455,6 +455,7 @@ void Workbench::want_info() {
                     e.name = text("name"), e.kind = text("kind"), e.idea = text("idea"), e.file = text("file"),
                     e.reason = text("reason");
                     e.home_preset = text("written_for");
+                    if (auto promised = text("accuracy"); accuracy_from(promised)) e.accuracy = promised;
                     e.available = k.value("available", true);
                     if (k.contains("requires") && k["requires"].is_array())
                       for (const auto& r : k["requires"]) e.requires_hardware.push_back(r.get<std::string>());

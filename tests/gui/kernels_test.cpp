@@ -38,7 +38,9 @@ SCENARIO(every_kernel_that_is_there_gives_a_verdict) {
   CHECK(all.size() >= 9);
   for (const auto& k : all) {
     if (k.kind == "reference" || !k.available) continue;
-    g.load(small_document(k.name));
+    Document d = small_document(k.name);
+    d.accuracy = *accuracy_from(k.accuracy);  // what it promises
+    g.load(d);
     auto r = g.bench().report();
     CHECK(r && r->final);
     CHECK_EQ(r->document.kernel, k.name);
@@ -95,4 +97,22 @@ SCENARIO(a_kernels_menu_copies_its_name_and_shows_its_source) {
   g.frames(4);
   g.settle();
   CHECK(g.ctx->GetWindowByRef("//Source")->WasActive && !g.ctx->GetWindowByRef("//Source")->Hidden);
+}
+
+// A kernel that promises less than is asked for says so, and one click asks for what it promises.
+SCENARIO(less_accuracy_is_one_click_away) {
+  g.app.show_only("Kernels");
+  g.frames(3);
+  g.app.execute({SetKernel{"mma_tf32"}, 0});
+  g.settle();
+  g.frames(5);
+  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+  g.click("//Kernels/mma_tf32/Allow tf32");
+  g.settle();
+  CHECK(g.document().accuracy == Accuracy::tf32);
+  CHECK_EQ(g.bench().report()->status, std::string("right"));
+  CHECK(!g.exists("//Kernels/mma_tf32/Allow tf32"));
+  g.press("undo");
+  CHECK(g.document().accuracy == Accuracy::strict);
+  g.settle();
 }

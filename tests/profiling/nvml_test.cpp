@@ -52,7 +52,7 @@ TEST(NvmlGap, EachStepSaysWhatToDo) {
   Gap none = Nvml("/nowhere/libnvidia-ml.so.1").missing();
   EXPECT_EQ(none.code, "no-nvml");
   EXPECT_NE(none.sentence().find("comes with the NVIDIA driver"), std::string::npos) << none.sentence();
-  Gap other = Nvml(test::fakes_folder() + "/libnvperf_host.so").missing();
+  Gap other = Nvml(test::fakes_folder() + "/whole/libnvperf_host.so").missing();
   EXPECT_EQ(other.code, "old-nvml");
   EXPECT_NE(other.what.find("lacks nvmlInit_v2"), std::string::npos) << other.what;
   {

@@ -43,7 +43,8 @@ std::string value_of(const ProfileHeadline& h) {
   if (!h.value) return "–";
   std::string unit = h.unit == "1" ? "×" : h.unit == "sector" ? "" : h.unit;
   if (h.unit == "ms") return time_text(*h.value);
-  return fmt::format("{:.3g}{}{}", *h.value, unit.empty() || unit == "×" ? "" : " ", unit);
+  if (unit == "×") return fmt::format("{:.2f}×", *h.value);
+  return fmt::format("{:.3g}{}{}", *h.value, unit.empty() ? "" : " ", unit);
 }
 
 void headline_rows(Frame& f, const Profile& p) {

@@ -73,6 +73,19 @@ void home_buttons(Frame& f, const KernelEntry& k) {
   ImGui::PopID();
 }
 
+// What it promises is less than what is asked for: it will be wrong.
+bool promises_too_little(Frame& f, const KernelEntry& k) {
+  return f.document.problem.dtype == DType::f32 && *accuracy_from(k.accuracy) > f.document.accuracy;
+}
+
+void allow_button(Frame& f, const KernelEntry& k) {
+  ImGui::PushID(k.name.c_str());
+  if (ImGui::Button(("Allow " + k.accuracy).c_str())) f.command(SetAccuracy{*accuracy_from(k.accuracy)});
+  ImGui::PopID();
+  tooltip(f.theme, fmt::format("It promises {} arithmetic and is wrong where {} is asked for. This asks for {}.",
+                               k.accuracy, name_of(f.document.accuracy), k.accuracy));
+}
+
 // Number key, name, and the idea beside it; what it needs and why it cannot run here below.
 void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names) {
   const Theme& t = f.theme;
@@ -86,7 +99,9 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names) {
     return text.empty() ? 0 : ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, wrap).y;
   };
   const float idea_at = beside ? pad : pad + em * 1.3f, needs_at = idea_at + height_of(idea) + em * 0.15f;
-  const float reason_at = needs_at + (k.requires_hardware.empty() ? 0 : em * 1.5f);
+  std::vector<std::string> chips = k.requires_hardware;
+  if (k.accuracy != "strict") chips.insert(chips.begin(), k.accuracy);
+  const float reason_at = needs_at + (chips.empty() ? 0 : em * 1.5f);
   const float height = reason_at + height_of(k.available ? "" : std::string_view(k.reason)) + pad;
 
   ImGui::PushID(k.name.c_str());
@@ -124,11 +139,18 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names) {
   };
   words(idea_at, idea, chosen ? t.text : t.dim);
   float x = at.x + text_at;
-  for (const auto& need : k.requires_hardware) {
+  for (const auto& need : chips) {
     if (x + ImGui::CalcTextSize(need.c_str()).x + em > at.x + width) break;  // the tooltip has them all
-    x += chip({x, at.y + needs_at}, need, k.available ? t.dim : t.warning) + em * 0.3f;
+    x += chip({x, at.y + needs_at}, need,
+              !k.available || (need == k.accuracy && promises_too_little(f, k)) ? t.warning : t.dim) +
+         em * 0.3f;
   }
   if (!k.available) words(reason_at, k.reason, t.warning);
+  if (chosen && promises_too_little(f, k)) {
+    ImGui::Indent(indent);
+    allow_button(f, k);
+    ImGui::Unindent(indent);
+  }
   if (chosen && !k.home_preset.empty()) {
     ImGui::Indent(indent);
     home_buttons(f, k);

@@ -105,9 +105,14 @@ void compare_all(BenchReport& r) {
       std::string doubt = r.conditions.throttled.value_or(0) > 0.1 ? r.conditions.warning() : "";
       for (const BenchEntry* side : {static_cast<const BenchEntry*>(&e), other})
         if (!side->doubt.empty()) doubt += (doubt.empty() ? "" : "; ") + side->name + ": " + side->doubt;
-      e.hot_verdict = compare_times(e.hot.samples_ms, other->hot.samples_ms, doubt);
+      // Samples were taken in turn under one clock that moved; what a kernel did wrong has no such limit.
+      CompareRules rules;
+      const auto& clock = r.conditions.sm_mhz;
+      if (e.doubt.empty() && other->doubt.empty() && clock && clock->least > 0)
+        rules.doubt_explains = static_cast<double>(clock->most) / static_cast<double>(clock->least);
+      e.hot_verdict = compare_times(e.hot.samples_ms, other->hot.samples_ms, doubt, rules);
       if (!e.cold.empty() && !other->cold.empty())
-        e.cold_verdict = compare_times(e.cold.samples_ms, other->cold.samples_ms, doubt);
+        e.cold_verdict = compare_times(e.cold.samples_ms, other->cold.samples_ms, doubt, rules);
     }
   }
 }

@@ -100,7 +100,13 @@ ComparisonOfTimes compare_times(std::span<const double> a, std::span<const doubl
     return c;
   }
   if (!doubt.empty()) {
-    c.evidence = doubt + ": measure again; " + numbers;
+    double nearest = std::max(c.b.low / c.a.high, c.a.low / c.b.high);
+    if (rules.doubt_explains < 1 || nearest < rules.doubt_explains * (1 + rules.matters) || c.p >= rules.certain) {
+      c.evidence = doubt + ": measure again; " + numbers;
+      return c;
+    }
+    c.verdict = c.speedup > 1 ? Comparative::faster : Comparative::slower;
+    c.evidence = fmt::format("{}, which explains a factor of {:.2f} at most: {}", doubt, rules.doubt_explains, numbers);
     return c;
   }
   bool apart = c.a.high < c.b.low || c.b.high < c.a.low;

@@ -23,6 +23,9 @@ struct CompareRules {
   double matters = 0.01;  // a difference below this is none: SAME
   double certain = 0.01;  // p below which a difference is believed
   int least_samples = 8;  // a side
+  // The largest ratio of two times that what is doubted can explain (a clock that moved: its highest over its lowest).
+  // 0: any. Intervals that are further apart are believed all the same.
+  double doubt_explains = 0;
 };
 
 // What it is of `a`, against `b`.
@@ -34,7 +37,8 @@ struct ComparisonOfTimes {
   std::string evidence;  // the numbers it rests on, in one sentence
 };
 
-// `doubt`: a reason known beforehand not to believe the times (the GPU slowed itself down); then nothing is FASTER.
+// `doubt`: a reason known beforehand not to believe the times (the GPU slowed itself down); then nothing is FASTER
+// unless the rules say how much the doubt explains.
 ComparisonOfTimes compare_times(std::span<const double> a, std::span<const double> b, const std::string& doubt = "",
                                 const CompareRules& rules = {});
 

@@ -87,6 +87,22 @@ TEST(Compare, WhatIsNot) {
   EXPECT_EQ(compare_times(std::vector<double>(10, 0.0), std::vector<double>(10, 1.0)).verdict, Comparative::ambiguous);
 }
 
+// A clock that moved by 12 % cannot make one kernel three times as fast as another; 10 % it can.
+TEST(Compare, WhatADoubtCannotExplain) {
+  CompareRules rules;
+  rules.doubt_explains = 1.12;
+  auto verdict = [&](double a, double b) {
+    return compare_times(samples(a, 0.005, 30, 1), samples(b, 0.005, 30, 2), "its clock moved", rules);
+  };
+  auto far = verdict(1.5, 4.3);
+  EXPECT_EQ(far.verdict, Comparative::faster) << far.evidence;
+  EXPECT_NE(far.evidence.find("its clock moved, which explains a factor of 1.12 at most"), std::string::npos)
+      << far.evidence;
+  EXPECT_EQ(verdict(4.3, 1.5).verdict, Comparative::slower);
+  EXPECT_EQ(verdict(1, 1.1).verdict, Comparative::ambiguous);
+  EXPECT_EQ(verdict(1.1, 1).verdict, Comparative::ambiguous);
+}
+
 // A certain difference that is smaller than what matters is none.
 TEST(Compare, ATinyDifferenceIsSame) {
   auto c = compare_times(samples(1, 0.0005, 50, 1), samples(1.003, 0.0005, 50, 2));

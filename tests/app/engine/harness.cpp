@@ -21,7 +21,7 @@ const double slowness = [] {
   double load = 0;
   if (getloadavg(&load, 1) != 1) load = 0;
   return (under_sanitizer ? 10 : 1) *
-         std::clamp(1.5 * load / std::max(1u, std::thread::hardware_concurrency()), 1.0, 15.0);
+         std::clamp(1.5 * load / std::max(1u, std::thread::hardware_concurrency()), 1.0, 4.0);
 }();
 
 std::string program(const std::string& name) {

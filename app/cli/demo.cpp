@@ -11,6 +11,7 @@
 #include "app/cli/pictures.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
+#include "app/png/png.h"
 #include "kernels/base/text.h"
 #include "kernels/problem/presets.h"
 #include "kernels/runtime/registry.h"
@@ -136,7 +137,7 @@ class Demo {
         DemoPicture picture;
         picture.caption = caption;
         picture.file = fmt::format("{}-{}-{}{}.png", c.kernel, c.preset, ratio ? "error" : m.quantity, suffix);
-        picture.png = png_bytes(image);
+        picture.png = png_bytes(image.rgb, image.width, image.height);
         picture.gradient = css_gradient(m.colours);
         picture.low = ratio ? "1e-4 of the bound" : number_text(low);
         picture.high = ratio ? "a million times and more; orange begins at the bound" : number_text(high);

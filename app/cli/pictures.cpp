@@ -5,7 +5,6 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
-#include <png.h>
 #include <stdexcept>
 
 #include "kernels/base/text.h"
@@ -85,22 +84,6 @@ Image draw_map(std::span<const Cell> cells, int width, int height, const MapStyl
         image.rgb[at + k] = static_cast<uint8_t>(std::lround(std::clamp(colour[k], 0.0, 255.0)));
     }
   return image;
-}
-
-std::string png_bytes(const Image& image) {
-  png_image png{};
-  png.version = PNG_IMAGE_VERSION;
-  png.width = static_cast<png_uint_32>(image.width);
-  png.height = static_cast<png_uint_32>(image.height);
-  png.format = PNG_FORMAT_RGB;
-  png_alloc_size_t size = 0;
-  if (!png_image_write_to_memory(&png, nullptr, &size, 0, image.rgb.data(), 0, nullptr))
-    throw std::runtime_error(std::string("PNG: ") + png.message);
-  std::string out(size, '\0');
-  if (!png_image_write_to_memory(&png, out.data(), &size, 0, image.rgb.data(), 0, nullptr))
-    throw std::runtime_error(std::string("PNG: ") + png.message);
-  out.resize(size);
-  return out;
 }
 
 std::string css_gradient(MapStyle::Colours colours) {

@@ -15,9 +15,6 @@ struct Image {
   Image(int w, int h) : width(w), height(h), rgb(static_cast<size_t>(w) * static_cast<size_t>(h) * 3) {}
 };
 
-// PNG through libpng. Errors: std::runtime_error.
-std::string png_bytes(const Image& image);
-
 struct MapStyle {
   enum class Colours { values, signed_error, bound_ratio } colours = Colours::values;
   double low = 0, high = 1;  // of values; signed_error: ±high; bound_ratio: see below

@@ -272,7 +272,8 @@ std::string bench_text(const json& r) {
   out += fmt::format("\n  {} rounds, samples taken in turn; nothing here is judged, `convscope run` says what is right",
                      r["rounds"].get<int>());
   if (r["floor_ms"].is_number())
-    out += fmt::format("; floor {} by {} ({})", time_of(r["floor_ms"]), text(r, "floor_from"), text(r, "floor_source"));
+    out += fmt::format("; floor of what was asked for {} by {} ({}), × floor: of each one's own arithmetic",
+                       time_of(r["floor_ms"]), text(r, "floor_from"), text(r, "floor_source"));
   out += fmt::format("\n  clocks: {}\n", conditions_text(r["conditions"]));
   for (const auto& w : r["warnings"]) out += fmt::format("  ! {}\n", w.get<std::string>());
   return out;

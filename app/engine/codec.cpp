@@ -212,6 +212,23 @@ RunRequest request_from(const json& j, std::span<const std::byte> payload) {
   return r;
 }
 
+json statistics_json(const ErrorStatistics& s) {
+  using S = ErrorStatistics;
+  auto bins = [](LogBins b) {
+    return json{{"low_decade", b.low_decade}, {"high_decade", b.high_decade}, {"per_decade", b.per_decade}};
+  };
+  return {{"elements", s.elements},
+          {"zero", s.zero},
+          {"not_finite", s.not_finite},
+          {"ratio", s.ratio},
+          {"gate", s.gate},
+          {"joint", s.joint},
+          {"ratio_bins", bins(S::ratio_bins)},
+          {"gate_bins", bins(S::gate_bins)},
+          {"magnitude_bins", bins(S::joint_magnitude)},
+          {"error_bins", bins(S::joint_error)}};
+}
+
 json device_json(const DeviceInfo& d) {
   json j = {{"kind", d.kind == DeviceInfo::Kind::cuda ? "cuda" : "emulator"},
             {"name", d.name},

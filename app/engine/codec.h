@@ -8,6 +8,7 @@
 
 #include "kernels/verify/explain.h"
 #include "kernels/verify/judge.h"
+#include "kernels/verify/statistics.h"
 
 namespace convscope {
 
@@ -41,6 +42,7 @@ RunRequest request_from(const nlohmann::json& j, std::span<const std::byte> payl
 // A report without a kernel (one that only its engine knew) has null in its place.
 nlohmann::json report_json(const RunReport& r);
 nlohmann::json explanation_json(const Explanation& e, const ConvProblem& p);
+nlohmann::json statistics_json(const ErrorStatistics& s);
 nlohmann::json device_json(const DeviceInfo& d);
 
 // {"code", "field", "value", "rule"} or {"code", "message"}, with "exit_code".

@@ -253,7 +253,8 @@ json bench_json(const BenchReport& r) {
         {"cold", time_json(e.cold)},
         {"source", e.hot.empty() ? json(nullptr) : json(e.emulated ? "emulated" : "measured")},
         {"times_floor",
-         r.floor && !e.emulated && !e.hot.empty() ? json(e.hot.median_ms() / r.floor->ms) : json(nullptr)},
+         e.floor && !e.emulated && !e.hot.empty() ? json(e.hot.median_ms() / e.floor->ms) : json(nullptr)},
+        {"floor_ms", e.floor ? json(e.floor->ms) : json(nullptr)},
         {"against",
          {{"hot", verdict(e.hot_verdict, e.no_verdict)},
           {"cold", verdict(e.cold_verdict, e.cold.empty() && !e.hot.empty() ? "the emulator has no cache to be cold"

@@ -389,22 +389,7 @@ Service::Reply Service::tensor(const json& request) {
 
 Service::Reply Service::statistics(const json& request, Activity& activity) {
   auto kept = state_->result(request);
-  using S = ErrorStatistics;
-  S s = error_statistics(*kept->tensors, activity);
-  auto bins = [](LogBins b) {
-    return json{{"low_decade", b.low_decade}, {"high_decade", b.high_decade}, {"per_decade", b.per_decade}};
-  };
-  json j = {{"elements", s.elements},
-            {"zero", s.zero},
-            {"not_finite", s.not_finite},
-            {"ratio", s.ratio},
-            {"gate", s.gate},
-            {"joint", s.joint},
-            {"ratio_bins", bins(S::ratio_bins)},
-            {"gate_bins", bins(S::gate_bins)},
-            {"magnitude_bins", bins(S::joint_magnitude)},
-            {"error_bins", bins(S::joint_error)}};
-  return {header_text(j), {}};
+  return {header_text(statistics_json(error_statistics(*kept->tensors, activity))), {}};
 }
 
 Service::Reply Service::trace(const json& request, std::span<const std::byte> payload, Activity& activity) {

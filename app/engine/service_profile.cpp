@@ -22,6 +22,16 @@ std::vector<std::string> names_of(const json& request, const char* field) {
   return names;
 }
 
+ProfileSpec spec_of(const RunRequest& r) {
+  ProfileSpec spec;
+  spec.kernel = r.kernel;
+  spec.problem = r.problem;
+  spec.inputs = r.inputs;
+  spec.accuracy = r.accuracy;
+  spec.samples = r.samples;
+  return spec;
+}
+
 }  // namespace
 
 Service::Reply Service::profile_one(const json& request, std::span<const std::byte> payload, Activity& activity) {
@@ -30,12 +40,7 @@ Service::Reply Service::profile_one(const json& request, std::span<const std::by
   if (!set.empty() && set != "live" && set != "full") throw InputError("set", set, "must be live or full");
   require_legal(r.problem);
   auto& o = state_->open(r.device);
-  ProfileSpec spec;
-  spec.kernel = r.kernel;
-  spec.problem = r.problem;
-  spec.inputs = r.inputs;
-  spec.accuracy = r.accuracy;
-  spec.samples = r.samples;
+  ProfileSpec spec = spec_of(r);
   spec.full = set == "full";
   state_->profiled = true;
   state_->live.reset();  // one set of tensors at a time
@@ -57,12 +62,7 @@ Service::Reply Service::live(const json& request, std::span<const std::byte> pay
   key.append(reinterpret_cast<const char*>(files.data()), files.size());
   if (!state_->live || state_->live_key != key) {
     state_->live.reset();  // its memory goes first
-    ProfileSpec spec;
-    spec.kernel = r.kernel;
-    spec.problem = r.problem;
-    spec.inputs = r.inputs;
-    spec.accuracy = r.accuracy;
-    state_->live = std::make_unique<LiveProfile>(tools, spec, activity);
+    state_->live = std::make_unique<LiveProfile>(tools, spec_of(r), activity);
     state_->live_key = key;
   }
   return {header_text(live_json(state_->live->read(tools, activity))), {}};

@@ -55,7 +55,7 @@ std::string status_text(dnnl_status_t status) {
     case dnnl_invalid_arguments:
       return "invalid arguments";
     case dnnl_unimplemented:
-      return "not implemented";
+      return "this oneDNN cannot do it";
     case dnnl_iterator_ends:
       return "nothing more to try";
     case dnnl_runtime_error:

@@ -8,7 +8,7 @@
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/simt/trace.h"
-#include "kernels/verify/guarded.h"
+#include "kernels/verify/problem_memory.h"
 #include "kernels/verify/pyramid.h"
 
 namespace convscope {
@@ -57,21 +57,10 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
   auto device = open_emulator();
   Inputs in = make_inputs(p, spec, &activity);
   size_t element = size_of(p.dtype);
-  auto bytes = [&](int64_t e) { return static_cast<size_t>(e) * element; };
-  size_t past_w = std::min(bytes(p.w_elements()) * static_cast<size_t>(p.groups - 1), size_t{256} << 20);
-  GuardedTensor x(*device, bytes(p.x_elements())), w(*device, bytes(p.w_elements()), past_w),
-      y(*device, bytes(p.batch * p.out_channels * std::max(plan.out_length(), p.out_length())));
-  std::unique_ptr<GuardedTensor> b, workspace;
-  x.write(in.x.data(), in.x.size_bytes());
-  w.write(in.w.data(), in.w.size_bytes());
-  if (p.bias) {
-    b = std::make_unique<GuardedTensor>(*device, bytes(p.b_elements()));
-    b->write(in.b.data(), in.b.size_bytes());
-  }
-  if (plan.workspace_bytes()) workspace = std::make_unique<GuardedTensor>(*device, plan.workspace_bytes());
-  Bindings at{x.address(), w.address(), b ? b->address() : 0, y.address(), workspace ? workspace->address() : 0};
-  y.fill(unwritten_word);
-  uint64_t target = y.address() + bytes((n * p.out_channels + co) * plan.out_length() + j);
+  ProblemMemory memory(*device, p, in, plan.out_length(), plan.workspace_bytes());
+  const Bindings& at = memory.at();
+  memory.fill_output(unwritten_word);
+  uint64_t target = at.y + static_cast<size_t>((n * p.out_channels + co) * plan.out_length() + j) * element;
 
   std::mutex mutex;
   auto hits = [&](const simt::Access& a) {
@@ -99,10 +88,10 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
   const auto& first = out.writers.front();
   std::vector<simt::Access> reads;
   bool done = false, wrote = false;
-  const Range ranges[] = {{'x', x.address(), x.size()},
-                          {'w', w.address(), w.size() + past_w},
-                          {'b', at.b, b ? b->size() : 0},
-                          {'y', y.address(), y.size()}};
+  std::vector<Range> ranges;
+  for (const auto& t : memory.extents())
+    if (t.name != 's') ranges.push_back({t.name, t.address, t.bytes + t.walked});
+  const Range output = *std::find_if(ranges.begin(), ranges.end(), [](const Range& r) { return r.name == 'y'; });
   {
     simt::Tracing tracing([&](std::span<const simt::Access> part) {
       for (const auto& a : part) {
@@ -112,7 +101,7 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
         if (hits(a)) {
           done = true;
         } else if (a.kind != simt::AccessKind::read) {
-          wrote |= ranges[3].holds(a.address);
+          wrote |= output.holds(a.address);
         } else {
           if (wrote) reads.clear();
           wrote = false;
@@ -129,9 +118,8 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
     return it->second;
   };
   for (const auto& a : reads) {
-    const Range* r = std::find_if(std::begin(ranges), std::end(ranges),
-                                  [&](const Range& range) { return range.bytes && range.holds(a.address); });
-    if (r == std::end(ranges)) {
+    auto r = std::find_if(ranges.begin(), ranges.end(), [&](const Range& range) { return range.holds(a.address); });
+    if (r == ranges.end()) {
       out.through_shared = true;
       continue;
     }

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "kernels/runtime/registry.h"
-#include "kernels/verify/guarded.h"
+#include "kernels/verify/problem_memory.h"
 
 namespace convscope {
 namespace {
@@ -41,25 +41,10 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
   auto device = open_emulator();
   if (out.missing = device->unavailable(kernel); !out.missing.empty()) return out;
   Plan plan = traced->plan_for(p);
-  size_t element = size_of(p.dtype);
-  auto bytes = [&](int64_t e) { return static_cast<size_t>(e) * element; };
-  size_t past_w = std::min(bytes(p.w_elements()) * static_cast<size_t>(p.groups - 1), size_t{256} << 20);
-  GuardedTensor x(*device, bytes(p.x_elements())), w(*device, bytes(p.w_elements()), past_w),
-      y(*device, bytes(p.batch * p.out_channels * std::max({plan.out_length(), p.out_length(), int64_t{1}})));
-  std::unique_ptr<GuardedTensor> b, workspace;
-  x.write(in.x.data(), in.x.size_bytes());
-  w.write(in.w.data(), in.w.size_bytes());
-  if (p.bias) {
-    b = std::make_unique<GuardedTensor>(*device, bytes(p.b_elements()));
-    b->write(in.b.data(), in.b.size_bytes());
-  }
-  if (plan.workspace_bytes()) workspace = std::make_unique<GuardedTensor>(*device, plan.workspace_bytes());
-  Bindings at{x.address(), w.address(), b ? b->address() : 0, y.address(), workspace ? workspace->address() : 0};
+  ProblemMemory memory(*device, p, in, plan.out_length(), plan.workspace_bytes());
   std::vector<Zone> zones;
-  for (const GuardedTensor* t : std::initializer_list<const GuardedTensor*>{&x, &w, b.get(), &y, workspace.get()})
-    if (t)
-      zones.push_back({t->address() - GuardedTensor::least_zone,
-                       t->size() + 2 * GuardedTensor::least_zone + (t == &w ? past_w : 0)});
+  for (const auto& t : memory.extents())
+    zones.push_back({t.address - GuardedTensor::least_zone, t.bytes + 2 * GuardedTensor::least_zone + t.walked});
   auto is_global = [&zones](uint64_t a) {
     return std::any_of(zones.begin(), zones.end(), [a](const Zone& z) { return a - z.begin < z.bytes; });
   };
@@ -96,7 +81,7 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
       for (auto a = first; a != part.end(); ++a)
         if (counted(*a)) mine->take(*a);
     });
-    device->run(*traced, plan, at, {.order_seed = 0, .activity = &activity});
+    device->run(*traced, plan, memory.at(), {.order_seed = 0, .activity = &activity});
     over = true;
   }
   WarpCounts sum;

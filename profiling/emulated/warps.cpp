@@ -33,8 +33,7 @@ Wavefronts wavefronts_of(const WarpInstruction& w) {
   size_t words = std::max<size_t>(1, w.size / bank_bytes), together = std::max<size_t>(1, 32 / words);
   Wavefronts out;
   for (size_t first = 0; first < 32; first += together) {
-    std::array<std::array<uint64_t, 128>, 1> store;
-    auto& list = store[0];
+    std::array<uint64_t, 128> list;
     size_t n = 0;
     for (size_t lane = first; lane < std::min<size_t>(32, first + together); lane++)
       if (w.lanes >> lane & 1)

@@ -127,8 +127,10 @@ BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& ac
   auto list = contenders(r, tools);
   r.work = {flops(spec.problem), static_cast<double>(least_bytes(spec.problem))};
   r.ceilings = ceilings_for(r.device);
-  r.floor = floor_of(r.ceilings, spec.problem.dtype == DType::f64 ? Arithmetic::f64 : Arithmetic::f32, r.work.flops,
-                     r.work.least_bytes);
+  auto floor = [&](Arithmetic a) { return floor_of(r.ceilings, a, r.work.flops, r.work.least_bytes); };
+  r.floor = floor(arithmetic_of(spec.problem, spec.accuracy));
+  for (auto& c : list)
+    if (c.subject) c.entry.floor = floor(arithmetic_of(spec.problem, c.subject->accuracy()));
   activity.phase("drawing inputs");
   Inputs inputs = make_inputs(spec.problem, spec.inputs, &activity);
   int64_t longest = 0;

@@ -27,6 +27,7 @@ struct BenchEntry {
   std::optional<ComparisonOfTimes> hot_verdict, cold_verdict;  // of this one against the other
   std::string no_verdict;                                      // why there is none
   std::string doubt;                                           // of its timed calls
+  std::optional<Floor> floor;                                  // of its own arithmetic
 };
 
 struct BenchReport {
@@ -39,7 +40,7 @@ struct BenchReport {
   int rounds = 0;
   Workload work;
   Ceilings ceilings;
-  std::optional<Floor> floor;
+  std::optional<Floor> floor;  // of the accuracy that was asked for
   std::vector<std::string> warnings;
 };
 

@@ -114,13 +114,20 @@ void count(ProfileReport& r, const ProfileTools& tools, Subject& subject, const 
   if (!any && !r.counters.empty()) r.counters_missing = r.counters.front().gap;
 }
 
-Arithmetic arithmetic_of(const ProfileSpec& spec, const Subject& subject) {
-  if (spec.problem.dtype == DType::f64) return Arithmetic::f64;
-  if (subject.tensor_arithmetic() || spec.accuracy == Accuracy::tf32) return Arithmetic::tf32;
-  return spec.accuracy == Accuracy::tf32x3 ? Arithmetic::tf32x3 : Arithmetic::f32;
-}
-
 }  // namespace
+
+Arithmetic arithmetic_of(const ConvProblem& p, Accuracy accuracy) {
+  if (p.dtype == DType::f64) return Arithmetic::f64;
+  switch (accuracy) {
+    case Accuracy::strict:
+      return Arithmetic::f32;
+    case Accuracy::tf32x3:
+      return Arithmetic::tf32x3;
+    case Accuracy::tf32:
+      return Arithmetic::tf32;
+  }
+  return Arithmetic::f32;
+}
 
 void describe_launches(ProfileReport& r, Subject& subject) {
   std::vector<LaunchFacts> all = subject.launch_facts();
@@ -282,14 +289,15 @@ std::vector<std::string> timing_warnings(const ProfileReport& r) {
 }
 
 std::string timed_calls_look_honest(Subject& subject, ProblemMemory& memory, Activity* activity) {
+  constexpr uint32_t poison = 0x7fc0babe;  // a NaN
   TimingOptions once{.min_samples = 1, .max_samples = 1, .time_cap_ms = 0, .target_error = 1};
-  memory.poison_output();
+  memory.fill_output(poison);
   uint64_t poisoned = memory.output_checksum();
   subject.time(memory.at(), false, once, activity);
   uint64_t first = memory.output_checksum();
   if (first == poisoned) return "its timed calls write nothing";
   memory.change_input();
-  memory.poison_output();
+  memory.fill_output(poison);
   subject.time(memory.at(), false, once, activity);
   uint64_t second = memory.output_checksum();
   memory.restore_input();
@@ -313,7 +321,7 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
   activity.phase("running " + r.name);
   subject->run(memory.at(), &activity);  // loads code, chooses algorithms
   r.what_ran = subject->what_ran();
-  r.arithmetic = arithmetic_of(spec, *subject);
+  r.arithmetic = arithmetic_of(spec.problem, subject->accuracy());
   take_times(r, tools, *subject, memory, activity);
   record_kernels(r, tools, *subject, memory, activity);
   describe_launches(r, *subject);

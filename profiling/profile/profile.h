@@ -83,6 +83,7 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
 
 // Its parts, for whoever measures in another way (live.cpp): fills in launches, and all that follows from what was
 // measured.
+Arithmetic arithmetic_of(const ConvProblem& p, Accuracy accuracy);  // what sets its floor and its roof
 void describe_launches(ProfileReport& r, Subject& subject);
 void conclude(ProfileReport& r);
 

@@ -1,19 +1,10 @@
 #include "profiling/profile/subject.h"
 
-#include <algorithm>
-
 #include "kernels/base/error.h"
 #include "kernels/runtime/registry.h"
 
 namespace convscope {
 namespace {
-
-size_t bytes_of(int64_t elements, const ConvProblem& p) { return static_cast<size_t>(elements) * size_of(p.dtype); }
-
-// A kernel that ignores groups walks a weight tensor `groups` times as long.
-size_t past_weights(const ConvProblem& p) {
-  return std::min(bytes_of(p.w_elements(), p) * static_cast<size_t>(p.groups - 1), size_t{256} << 20);
-}
 
 class KernelSubject final : public Subject {
  public:
@@ -36,6 +27,7 @@ class KernelSubject final : public Subject {
     return device_.time(kernel_, plan_, at, cold, options, activity);
   }
   std::vector<LaunchFacts> launch_facts() override { return device_.launch_facts(kernel_, plan_); }
+  Accuracy accuracy() const override { return accuracy_from(kernel_.accuracy()).value_or(Accuracy::strict); }
 
  private:
   const KernelDefinition& kernel_;
@@ -54,7 +46,7 @@ class ReferenceSubject final : public Subject {
   Timing time(const Bindings& at, bool cold, const TimingOptions& options, Activity* activity) override {
     return reference_.time(problem_, at, cold, options, activity);
   }
-  bool tensor_arithmetic() const override { return reference_.may_use_tf32(); }
+  Accuracy accuracy() const override { return reference_.may_use_tf32() ? Accuracy::tf32 : Accuracy::strict; }
 
  private:
   Reference& reference_;
@@ -62,22 +54,6 @@ class ReferenceSubject final : public Subject {
 };
 
 }  // namespace
-
-ProblemMemory::ProblemMemory(Device& device, const ConvProblem& p, const Inputs& inputs, int64_t own_length,
-                             size_t workspace)
-    : inputs_(inputs),
-      x_(device, bytes_of(p.x_elements(), p)),
-      w_(device, bytes_of(p.w_elements(), p), past_weights(p)),
-      y_(device, bytes_of(p.batch * p.out_channels * std::max({own_length, p.out_length(), int64_t{1}}), p)) {
-  if (p.bias) b_ = std::make_unique<GuardedTensor>(device, bytes_of(p.b_elements(), p));
-  if (workspace) workspace_ = std::make_unique<GuardedTensor>(device, workspace);
-  x_.write(inputs.x.data(), inputs.x.size_bytes());
-  w_.write(inputs.w.data(), inputs.w.size_bytes());
-  if (b_) b_->write(inputs.b.data(), inputs.b.size_bytes());
-  at_ = {x_.address(), w_.address(), b_ ? b_->address() : 0, y_.address(), workspace_ ? workspace_->address() : 0};
-}
-
-void ProblemMemory::restore_input() { x_.write(inputs_.x.data(), inputs_.x.size_bytes()); }
 
 std::unique_ptr<Subject> make_subject(const std::string& name, Device& device,
                                       std::vector<std::unique_ptr<Reference>>& references, const ConvProblem& p) {

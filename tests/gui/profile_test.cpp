@@ -103,12 +103,14 @@ SCENARIO(a_plot_is_saved_as_a_picture) {
   g.settle();
   g.panel("Roofline");
   g.frames(3);
-  for (const char* entry : {"Save this as PNG…", "Save the panel Roofline as PNG…"}) {
+  const std::pair<const char*, const char*> entries[] = {{"Save this as PNG…", "plot.png"},
+                                                         {"Save the panel Roofline as PNG…", "panel.png"}};
+  for (const auto& [entry, name] : entries) {
     right_click_plot(g);
     g.frames(3);
     g.ctx->ItemClick(fmt::format("//$FOCUSED/{}", entry).c_str());
     g.popup("Save picture");
-    std::string file = g.path(entry[5] == 't' && entry[8] == 's' ? "plot.png" : "panel.png");
+    std::string file = g.path(name);
     g.type("//Save picture/##path", file, false);
     g.click("//Save picture/Save");
     g.until([&] { return std::filesystem::exists(file); }, "the file is there");

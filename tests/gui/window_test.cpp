@@ -7,6 +7,7 @@
 #include <X11/Xlib.h>
 #endif
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -64,6 +65,11 @@ std::vector<pid_t> children_of(pid_t parent) {
     if (rest >> state >> of && of == parent && state != 'Z') found.push_back(std::stoi(name));
   }
   return found;
+}
+
+bool all_end(const std::vector<pid_t>& processes) {
+  return wait_until(
+      [&] { return std::none_of(processes.begin(), processes.end(), [](pid_t p) { return kill(p, 0) == 0; }); }, 10);
 }
 
 class RealWindow : public testing::Test {
@@ -222,14 +228,7 @@ TEST_F(RealWindow, ClosesWhenTheWindowManagerAsks) {
   EXPECT_GE(engine.size(), 1u);
   if (std::string why = ask_to_close(); !why.empty()) GTEST_SKIP() << why;
   EXPECT_EQ(window->wait(20), 0) << window->err();
-  EXPECT_TRUE(wait_until(
-      [&] {
-        for (pid_t p : engine)
-          if (kill(p, 0) == 0) return false;
-        return true;
-      },
-      10))
-      << "the engine is left behind";
+  EXPECT_TRUE(all_end(engine)) << "the engine is left behind";
 }
 
 TEST_F(RealWindow, ClosesInOrderWhenItIsTerminated) {
@@ -240,14 +239,7 @@ TEST_F(RealWindow, ClosesInOrderWhenItIsTerminated) {
     window->signal(number);
     EXPECT_EQ(window->wait(20), 0) << "signal " << number << ": " << window->err();
     EXPECT_FALSE(settings().is_discarded()) << "signal " << number << ": the layout is not kept";
-    EXPECT_TRUE(wait_until(
-        [&] {
-          for (pid_t p : engine)
-            if (kill(p, 0) == 0) return false;
-          return true;
-        },
-        10))
-        << "the engine is left behind";
+    EXPECT_TRUE(all_end(engine)) << "the engine is left behind";
   }
 }
 

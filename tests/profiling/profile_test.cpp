@@ -370,5 +370,35 @@ TEST(EmulatedProfile, SaysWhatItIs) {
   }
 }
 
+// A kernel on tensor cores is held against what they can do, whatever accuracy was asked for.
+TEST(ProfileOnTheEmulator, FloorsAreOfEachOnesOwnArithmetic) {
+  auto device = open_emulator();
+  std::vector<std::unique_ptr<Reference>> references;
+  Cupti cupti;
+  Nvml clocks("/nowhere/libnvidia-ml.so.1");
+  Activity activity;
+  BenchSpec spec;
+  spec.kernels = {"tiled", "mma_3xtf32", "mma_tf32"};
+  spec.problem.in_channels = spec.problem.out_channels = 256, spec.problem.kernel_size = 3, spec.problem.length = 32;
+  spec.samples = 1;
+  auto r = bench({*device, references, cupti, clocks}, spec, activity);
+  ASSERT_EQ(r.entries.size(), 3u);
+  const Ceilings& c = r.ceilings;
+  double by_bytes = r.work.least_bytes / (c.memory_gbs * 1e6);
+  auto expected = [&](double gflops) { return std::max(by_bytes, r.work.flops / (gflops * 1e6)); };
+  ASSERT_GT(expected(c.f32_gflops), by_bytes) << "arithmetic sets the floor of f32";
+  ASSERT_TRUE(r.floor && r.entries[0].floor && r.entries[1].floor && r.entries[2].floor);
+  EXPECT_DOUBLE_EQ(r.floor->ms, expected(c.f32_gflops));
+  EXPECT_DOUBLE_EQ(r.entries[0].floor->ms, expected(c.f32_gflops));
+  EXPECT_DOUBLE_EQ(r.entries[1].floor->ms, expected(c.tf32_gflops / 3));
+  EXPECT_DOUBLE_EQ(r.entries[2].floor->ms, expected(c.tf32_gflops));
+  EXPECT_LT(r.entries[2].floor->ms, r.floor->ms);
+  ProfileSpec one;
+  one.kernel = "mma_tf32", one.problem = spec.problem, one.samples = 1;
+  auto p = profile({*device, references, cupti, clocks}, one, activity);
+  ASSERT_TRUE(p.floor);
+  EXPECT_DOUBLE_EQ(p.floor->ms, expected(c.tf32_gflops));
+}
+
 }  // namespace
 }  // namespace convscope

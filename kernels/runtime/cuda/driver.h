@@ -6,18 +6,17 @@
 namespace convscope::cuda {
 
 // The functions this project calls, by their names in cuda.h. Parameters and meaning: CUDA Driver API reference.
-#define CONVSCOPE_DRIVER_FUNCTIONS(F)                                                                              \
-  F(cuInit)                                                                                                        \
-  F(cuDriverGetVersion)                                                                                            \
-  F(cuGetErrorName)                                                                                                \
-  F(cuGetErrorString)                                                                                              \
-  F(cuDeviceGet) F(cuDeviceGetCount) F(cuDeviceGetName) F(cuDeviceGetAttribute) F(cuDeviceGetPCIBusId)             \
-      F(cuDeviceTotalMem) F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease) F(cuCtxSetCurrent)              \
-          F(cuCtxSynchronize) F(cuMemGetInfo) F(cuMemAlloc) F(cuMemFree) F(cuMemAllocHost) F(cuMemFreeHost)        \
-              F(cuMemcpyHtoDAsync) F(cuMemcpyDtoHAsync) F(cuMemsetD32Async) F(cuStreamCreate) F(cuStreamDestroy)   \
-                  F(cuStreamSynchronize) F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventSynchronize) \
-                      F(cuEventElapsedTime) F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction)           \
-                          F(cuFuncSetAttribute) F(cuFuncGetAttribute) F(cuLaunchKernel) F(cuTensorMapEncodeTiled)
+// clang-format off
+#define CONVSCOPE_DRIVER_FUNCTIONS(F)                                                                      \
+  F(cuInit) F(cuDriverGetVersion) F(cuGetErrorName) F(cuGetErrorString) F(cuDeviceGet) F(cuDeviceGetCount) \
+  F(cuDeviceGetName) F(cuDeviceGetAttribute) F(cuDeviceGetPCIBusId) F(cuDeviceTotalMem)                    \
+  F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease) F(cuCtxSetCurrent) F(cuCtxSynchronize)          \
+  F(cuMemGetInfo) F(cuMemAlloc) F(cuMemFree) F(cuMemAllocHost) F(cuMemFreeHost) F(cuMemcpyHtoDAsync)       \
+  F(cuMemcpyDtoHAsync) F(cuMemsetD32Async) F(cuStreamCreate) F(cuStreamDestroy) F(cuStreamSynchronize)     \
+  F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventSynchronize) F(cuEventElapsedTime)          \
+  F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction) F(cuFuncSetAttribute) F(cuFuncGetAttribute) \
+  F(cuLaunchKernel) F(cuTensorMapEncodeTiled)
+// clang-format on
 
 struct Driver {
 #define CONVSCOPE_MEMBER(name) decltype(&::name) name = nullptr;

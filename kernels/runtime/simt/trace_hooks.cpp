@@ -7,12 +7,17 @@ using convscope::simt::record_access;
 #define PC __builtin_return_address(0)
 #define HOOK(name, bytes, kind) \
   extern "C" void __tsan_##name##bytes(void* p) { record_access(p, bytes, kind, PC); }
-#define HOOKS(bytes)                                                                           \
-  HOOK(read, bytes, 0)                                                                         \
-  HOOK(write, bytes, 1)                                                                        \
-  HOOK(unaligned_read, bytes, 0)                                                               \
-  HOOK(unaligned_write, bytes, 1) HOOK(volatile_read, bytes, 0) HOOK(volatile_write, bytes, 1) \
-      HOOK(unaligned_volatile_read, bytes, 0) HOOK(unaligned_volatile_write, bytes, 1)
+// clang-format off
+#define HOOKS(bytes)                       \
+  HOOK(read, bytes, 0)                     \
+  HOOK(write, bytes, 1)                    \
+  HOOK(unaligned_read, bytes, 0)           \
+  HOOK(unaligned_write, bytes, 1)          \
+  HOOK(volatile_read, bytes, 0)            \
+  HOOK(volatile_write, bytes, 1)           \
+  HOOK(unaligned_volatile_read, bytes, 0)  \
+  HOOK(unaligned_volatile_write, bytes, 1)
+// clang-format on
 HOOKS(1)
 HOOKS(2)
 HOOKS(4)

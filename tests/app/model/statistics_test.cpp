@@ -7,13 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "app/engine/codec.h"
 #include "app/model/report.h"
 #include "tests/convolution.h"
 
 namespace convscope {
 namespace {
-
-using nlohmann::json;
 
 // A result in which errors and ratios of all sizes occur, and those that lie exactly on an edge of a bin.
 struct Result {
@@ -56,22 +55,7 @@ struct Result {
   // As the engine sends it.
   Statistics statistics() const {
     Activity activity;
-    ErrorStatistics s = error_statistics(t, activity);
-    auto bins = [](LogBins b) {
-      return json{{"low_decade", b.low_decade}, {"high_decade", b.high_decade}, {"per_decade", b.per_decade}};
-    };
-    using S = ErrorStatistics;
-    return statistics_from({{"elements", s.elements},
-                            {"zero", s.zero},
-                            {"not_finite", s.not_finite},
-                            {"ratio", s.ratio},
-                            {"gate", s.gate},
-                            {"joint", s.joint},
-                            {"ratio_bins", bins(S::ratio_bins)},
-                            {"gate_bins", bins(S::gate_bins)},
-                            {"magnitude_bins", bins(S::joint_magnitude)},
-                            {"error_bins", bins(S::joint_error)}},
-                           "key");
+    return statistics_from(statistics_json(error_statistics(t, activity)), "key");
   }
 };
 

@@ -1,0 +1,43 @@
+// The tensors of a problem on a device, between red zones as in a judged run: a kernel that reads beside them harms
+// nothing.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "kernels/problem/inputs.h"
+#include "kernels/verify/guarded.h"
+
+namespace convscope {
+
+class ProblemMemory {
+ public:
+  // Filled with the inputs, which must live as long. `own_length`: the longest output that any kernel to run here
+  // writes. `workspace`: the largest that any needs, in bytes.
+  ProblemMemory(Device& device, const ConvProblem& p, const Inputs& inputs, int64_t own_length, size_t workspace);
+  const Bindings& at() const { return at_; }
+
+  struct Extent {
+    char name;  // x, w, b, y; s: the workspace
+    uint64_t address;
+    size_t bytes;
+    size_t walked;  // bytes after it that a kernel may take for it too: one that ignores groups does so with weights
+  };
+  std::vector<Extent> extents() const;
+
+  void fill_output(uint32_t word) { y_.fill(word); }
+  uint64_t output_checksum() const { return y_.checksum(); }
+  // Other input values, and the drawn ones again.
+  void change_input() { x_.fill(0x3e99999a); }  // 0.3
+  void restore_input();
+
+ private:
+  const Inputs& inputs_;
+  size_t past_w_;
+  GuardedTensor x_, w_;
+  std::unique_ptr<GuardedTensor> b_;
+  GuardedTensor y_;
+  std::unique_ptr<GuardedTensor> workspace_;
+  Bindings at_;
+};
+
+}  // namespace convscope

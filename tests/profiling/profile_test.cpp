@@ -374,7 +374,7 @@ TEST(EmulatedProfile, SaysWhatItIs) {
 TEST(ProfileOnTheEmulator, FloorsAreOfEachOnesOwnArithmetic) {
   auto device = open_emulator();
   std::vector<std::unique_ptr<Reference>> references;
-  Cupti cupti;
+  Cupti cupti(places("no-such-folder"));
   Nvml clocks("/nowhere/libnvidia-ml.so.1");
   Activity activity;
   BenchSpec spec;

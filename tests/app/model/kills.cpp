@@ -166,9 +166,10 @@ void kill_behind_a_workbench(int kills, unsigned seed) {
   EXPECT_GT(killer.crashes(), kills / 40);
   EXPECT_GT(killer.results(), kills / 40);
   EXPECT_GT(killer.bench()->engine().starts, kills / 2);
-  if (kills >= 200)  // else chance may leave one out
+  if (kills >= 200) {  // else chance may leave one out
     for (Way way : {Way::killed, Way::faults, Way::hangs, Way::garbage})
       EXPECT_GT(killer.seen(way), kills / 100) << static_cast<int>(way);
+  }
 }
 
 }  // namespace convscope::test

@@ -76,6 +76,47 @@ std::string waiting_text(const json& list) {
   return out;
 }
 
+// The lines that ask most of memory.
+std::string lines_text(const json& r) {
+  if (r["lines"].empty()) return "";
+  struct Row {
+    std::string place;
+    double global, loads, requests, shared, conflicts;
+  };
+  std::vector<Row> rows;
+  double global = 0, shared = 0;
+  for (const auto& l : r["lines"]) {
+    const json& v = l["values"];
+    auto get = [&](const char* name) { return v.contains(name) ? v[name]["value"].get<double>() : 0.0; };
+    Row row{
+        l["line"].is_null() ? "line unknown" : fmt::format("{}:{}", file_name(text(l, "file")), l["line"].get<int>()),
+        get("load_sectors") + get("store_sectors"),
+        get("load_sectors"),
+        get("load_requests"),
+        get("shared_wavefronts"),
+        get("shared_conflicts")};
+    global += row.global, shared += row.shared;
+    rows.push_back(row);
+  }
+  auto weight = [&](const Row& row) {
+    return std::max(global > 0 ? row.global / global : 0, shared > 0 ? row.shared / shared : 0);
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return weight(a) > weight(b); });
+  std::string out = fmt::format("\n  lines ({})\n", text(r, "lines_source"));
+  for (size_t i = 0; i < std::min<size_t>(5, rows.size()); i++) {
+    const Row& row = rows[i];
+    std::string words;
+    if (row.global > 0) words = fmt::format("{:.0f} % of sectors", 100 * row.global / global);
+    if (row.requests > 0) words += fmt::format(", {} a load", figure(row.loads / row.requests));
+    if (row.shared > 0)
+      words += fmt::format(
+          "{}{:.0f} % of shared memory's cycles{}", words.empty() ? "" : ", ", 100 * row.shared / shared,
+          row.conflicts > 0 ? fmt::format(", {:.0f} % of them conflicts", 100 * row.conflicts / row.shared) : "");
+    out += fmt::format("    {:<26} {}\n", row.place, words);
+  }
+  return out;
+}
+
 std::string csv_field(const std::string& s) {
   if (s.find_first_of(",\"\n") == std::string::npos) return s;
   std::string out = "\"";
@@ -152,6 +193,7 @@ std::string profile_text(const json& r) {
       if (!text(set, "reason").empty()) out += fmt::format("    {}: {}\n", text(set, "set"), text(set, "reason"));
     out += waiting_text(r["waiting"]);
   }
+  out += lines_text(r);
   for (const auto& p : r["roofline"]["points"])
     out +=
         fmt::format("  {:<11} {} of {} GFLOP/s that {} allows at {} operations a byte ({}): {:.0f} %\n", "roofline",
@@ -183,6 +225,10 @@ std::string profile_csv(const json& r) {
     for (const auto& [name, v] : set["values"].items())
       csv.line(
           {"counters " + text(set, "set"), name, plain(v["value"]), text(v, "unit"), plain(r["counters"]["source"])});
+  for (const auto& l : r["lines"])
+    for (const auto& [name, v] : l["values"].items())
+      csv.line({fmt::format("line {}:{}", plain(l["file"]), plain(l["line"])), name, plain(v["value"]), text(v, "unit"),
+                plain(r["lines_source"])});
   for (const auto& h : r["headlines"])
     csv.line({"headlines", text(h, "name"), plain(h["value"]), text(h, "unit"),
               h["value"].is_null() ? text(h, "reason") : plain(r["counters"]["source"])});

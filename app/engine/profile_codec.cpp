@@ -97,6 +97,20 @@ json counters_json(const std::vector<CounterReading>& list, const Gap& missing, 
   return j;
 }
 
+json lines_json(const ProfileReport& r) {
+  json list = json::array();
+  for (const auto& l : r.lines) {
+    json values = json::object();
+    for (const auto& c : line_counters())
+      if (auto it = l.values.find(c.name); it != l.values.end())
+        values[c.name] = {{"value", number_json(it->second)}, {"unit", c.unit}};
+    list.push_back({{"file", l.file.empty() ? json(nullptr) : json(l.file)},
+                    {"line", l.line > 0 ? json(l.line) : json(nullptr)},
+                    {"values", values}});
+  }
+  return list;
+}
+
 json headlines_json(const std::vector<HeadlineValue>& headlines, const Gap& missing) {
   json list = json::array();
   for (const auto& v : headlines) {
@@ -208,6 +222,8 @@ json profile_json(const ProfileReport& r) {
             {"launches", launches},
             {"kernels", kernels},
             {"counters", counters_json(r.counters, r.counters_missing, r.counters_source)},
+            {"lines", lines_json(r)},
+            {"lines_source", r.lines.empty() ? json(nullptr) : json(r.lines_source)},
             {"headlines", headlines_json(r.headlines, r.counters_missing)},
             {"waiting", waiting_json(r)},
             {"roofline", roofline_json(r)},
@@ -217,6 +233,7 @@ json profile_json(const ProfileReport& r) {
     j["launches_reason"] = r.emulated ? "registers and shared memory are known once a kernel is compiled for a GPU and "
                                         "loaded: run it with --device cuda"
                                       : "the reference's kernels are known from records only";
+  if (r.lines.empty()) j["lines_reason"] = r.lines_missing.empty() ? "it touches no memory" : r.lines_missing;
   if (kernels.empty()) j["kernels_reason"] = timing.value("kernel_reason", "no kernel was recorded in a call");
   return j;
 }

@@ -410,7 +410,8 @@ Service::Reply Service::trace(const json& request, std::span<const std::byte> pa
             {"writes", t.writes},
             {"reads", reads},
             {"reads_total", t.reads_total},
-            {"through_shared", t.through_shared}};
+            {"through_shared", t.through_shared},
+            {"through_workspace", t.through_workspace}};
   return {header_text(j), {}};
 }
 

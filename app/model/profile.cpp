@@ -36,7 +36,9 @@ ProfileLaunch launch_from(const json& l) {
 }  // namespace
 
 Profile profile_from(const json& j, const Document& asked, bool full) {
+  static uint64_t serial = 0;
   Profile p;
+  p.serial = ++serial;
   p.document = asked;
   p.full = full;
   p.kernel = text(part(j, "kernel"), "name");
@@ -53,6 +55,13 @@ Profile profile_from(const json& j, const Document& asked, bool full) {
   for (const auto& h : part(j, "headlines"))
     p.headlines.push_back({text(h, "name"), text(h, "title"), text(h, "unit"), text(h, "formula"), text(h, "good"),
                            text(h, "meaning"), text(h, "shade"), text(h, "reason"), number(h, "value")});
+  for (const auto& l : part(j, "lines")) {
+    ProfileLine line{text(l, "file"), whole(l, "line").value_or(0), {}};
+    for (const auto& [name, value] : part(l, "values").items())
+      if (auto v = number(value, "value")) line.values[name] = *v;
+    p.lines.push_back(std::move(line));
+  }
+  p.lines_source = text(j, "lines_source"), p.lines_reason = text(j, "lines_reason");
   for (const auto& l : part(j, "launches")) p.launches.push_back(launch_from(l));
   p.launches_reason = text(j, "launches_reason");
   for (const auto& w : part(j, "waiting"))

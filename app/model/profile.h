@@ -1,6 +1,7 @@
 // A profile's answer (app/engine/PROTOCOL.md) as plain values for panels. What is absent is empty, with its reason.
 #pragma once
 #include <array>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -28,6 +29,15 @@ struct ProfileValue {
   std::string set, name, unit;
   double value = 0;
 };
+struct ProfileLine {  // what a source line asks of memory, by the names of profiling/emulated/count.h
+  std::string file;
+  int64_t line = 0;  // from 1; 0: unknown
+  std::map<std::string, double> values;
+  double value(const std::string& name) const {
+    auto it = values.find(name);
+    return it == values.end() ? 0 : it->second;
+  }
+};
 struct ProfileKernel {
   std::string name;
   double ms = 0;
@@ -42,13 +52,16 @@ struct ProfileCeilings {
 };
 
 struct Profile {
-  Document document;  // what was asked for
+  uint64_t serial = 0;  // of this window: no two are the same
+  Document document;    // what was asked for
   bool full = false;
   std::string kernel, device_kind, device_name;
   std::string sentence, next, rung;  // what limits it; what to try; the kernel of the ladder that does so
   std::string counted_by, gap, how;  // where counters come from, or what is missing and how to get it
   std::vector<ProfileHeadline> headlines;
   std::vector<ProfileValue> values;  // all that was counted
+  std::vector<ProfileLine> lines;
+  std::string lines_source, lines_reason;
   std::vector<ProfileLaunch> launches;
   std::string launches_reason;
   std::vector<ProfileWait> waiting;

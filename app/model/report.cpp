@@ -162,6 +162,7 @@ Traced traced_from(const json& j) {
   if (at.size() == 3) t.n = at[0], t.co = at[1], t.j = at[2];
   t.reason = text(j, "reason");
   t.writes = whole(j, "writes").value_or(0), t.reads_total = whole(j, "reads_total").value_or(0);
+  t.through_workspace = j.contains("through_workspace") && j["through_workspace"] == true;
   t.through_shared = j.contains("through_shared") && j["through_shared"] == true;
   for (const auto& w : part(j, "writers"))
     t.writers.push_back({whole(w, "block").value_or(0), whole(w, "thread").value_or(0), text(w, "file"),

@@ -144,7 +144,7 @@ struct Traced {
   std::string reason;
   std::vector<TracedWriter> writers;
   std::vector<TracedRead> reads;
-  bool through_shared = false;
+  bool through_shared = false, through_workspace = false;
 };
 Traced traced_from(const nlohmann::json& j);
 

@@ -386,28 +386,27 @@ void Workbench::want_explanation(const Document& document, int64_t n, int64_t co
                                    }));
 }
 
-void Workbench::want_profile(const Document& document, bool full) {
-  constexpr size_t most_in_trail = 12;
+// Profiles and comparisons: a newer one takes the place of an older one, and a run goes before both.
+void Workbench::measure(const char* type, const Document& document, const json& more,
+                        std::function<void(const json&)> took) {
   if (running_) return;
   std::vector<std::byte> payload;
   json header = request_json(request_of(document), payload);
-  header["type"] = "profile";
-  header["set"] = full ? "full" : "live";
+  header.update(more);
+  header["type"] = type;
   uint64_t serial = ++profile_serial_;
   profiling_ = true;
   profile_trouble_.clear();
   engine_.since = Clock::now();
-  Handlers h = handlers([this, serial, document, full](Answer a) {
+  Handlers h = handlers([this, serial, took](Answer a) {
     if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) died(a.message);
     if (serial != profile_serial_) return;
     profiling_ = false;
     if (!running_) engine_.phase.clear();
-    if (a.kind == Answer::Kind::result) {
-      trail_.push_back(std::make_shared<Profile>(profile_from(json::parse(a.header), document, full)));
-      if (trail_.size() > most_in_trail) trail_.erase(trail_.begin());
-    } else if (Refusal r = refusal_of(a); !r.cancelled) {
+    if (a.kind == Answer::Kind::result)
+      took(json::parse(a.header));
+    else if (Refusal r = refusal_of(a); !r.cancelled)
       profile_trouble_ = a.message.empty() ? r.text : a.message;
-    }
   });
   h.progress = [this, serial](const Progress& p) {
     deliver([this, serial, p] {
@@ -416,6 +415,27 @@ void Workbench::want_profile(const Document& document, bool full) {
     });
   };
   profile_id_ = client_->post_latest("profile", header_text(header), std::move(payload), std::move(h));
+}
+
+void Workbench::want_profile(const Document& document, bool full) {
+  measure("profile", document, {{"set", full ? "full" : "live"}}, [this, document, full](const json& answer) {
+    constexpr size_t most_in_trail = 12;
+    trail_.push_back(std::make_shared<Profile>(profile_from(answer, document, full)));
+    if (trail_.size() > most_in_trail) trail_.erase(trail_.begin());
+  });
+}
+
+void Workbench::want_comparison(const Document& document, const std::string& with) {
+  measure("bench", document, {{"kernels", {document.kernel, with}}, {"against", with}},
+          [this, document, with](const json& answer) {
+            comparison_ = std::make_shared<KernelComparison>(comparison_from(answer, document, with));
+          });
+}
+
+const Profile* Workbench::profile_for(const Document& document) const {
+  for (auto p = trail_.rbegin(); p != trail_.rend(); ++p)
+    if (!needs_run((*p)->document, document)) return p->get();
+  return profile();
 }
 
 void Workbench::want_source(const std::string& kernel) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "app/engine/client.h"
+#include "app/model/comparison.h"
 #include "app/model/document.h"
 #include "app/model/paint.h"
 #include "app/model/profile.h"
@@ -95,6 +96,8 @@ class Workbench {
   // Counters and what limits it; a run that is asked for meanwhile goes first, and the wish is forgotten. full: all
   // sets.
   void want_profile(const Document& document, bool full);
+  // The document's kernel and another, or a reference, timed in turn. Like a profile: one measurement at a time.
+  void want_comparison(const Document& document, const std::string& with);
   void want_source(const std::string& kernel);
   void want_info();  // devices, libraries, kernels: asked once at the start, and again with Refresh
 
@@ -118,7 +121,10 @@ class Workbench {
   // The newest profile, and those before it (the newest last, at most 12): the trail of the roofline.
   const Profile* profile() const { return trail_.empty() ? nullptr : trail_.back().get(); }
   const std::vector<std::shared_ptr<const Profile>>& trail() const { return trail_; }
-  bool profiling() const { return profiling_; }
+  // The newest of this document, or the newest of all.
+  const Profile* profile_for(const Document& document) const;
+  const KernelComparison* comparison() const { return comparison_.get(); }
+  bool profiling() const { return profiling_; }  // or comparing
   const std::string& profile_trouble() const { return profile_trouble_; }
   const std::string* source(const std::string& kernel) const;
   const std::vector<KernelEntry>& kernels() const { return kernels_; }
@@ -141,6 +147,8 @@ class Workbench {
   void took_run(uint64_t serial, Answer answer, const Document& document);
   void take_report(Report r);
   void died(const std::string& how);
+  void measure(const char* type, const Document& document, const nlohmann::json& more,
+               std::function<void(const nlohmann::json&)> took);
 
   std::function<void()> wake_;
   std::mutex mutex_;  // of inbox_
@@ -165,6 +173,7 @@ class Workbench {
   uint64_t explain_serial_ = 0, explain_id_ = 0, trace_id_ = 0;
   bool explaining_ = false;
   std::vector<std::shared_ptr<const Profile>> trail_;
+  std::shared_ptr<const KernelComparison> comparison_;
   std::string profile_trouble_;
   uint64_t profile_serial_ = 0, profile_id_ = 0;
   bool profiling_ = false;

@@ -73,6 +73,7 @@ class App {
   void redo();
   void run();
   void profile(bool full);
+  void compare();
   void cancel();
   void refresh();
   void toggle_live();
@@ -131,6 +132,7 @@ class App {
   bool palette_open_ = false, help_open_ = false, about_open_ = false;
   std::optional<PathFor> path_for_;
   std::string path_text_, palette_text_, show_panel_;
+  bool compare_ = false;  // asked for, not begun
   int palette_at_ = 0;
   struct Shot {
     std::string path;

@@ -64,6 +64,7 @@ struct Frame {
   Draft& draft;
   uint64_t gesture;  // of what is being dragged now
   std::vector<Event>& out;
+  bool& compare;       // a comparison was asked for by its action: the panel that knows with whom starts it
   double& next_frame;  // seconds until something moves by itself; a panel that plays lowers it
 
   void again_in(double seconds) const { next_frame = std::min(next_frame, seconds); }
@@ -105,6 +106,7 @@ void draw_source(Frame&);
 void draw_verdict(Frame&);
 void draw_timing(Frame&);
 void draw_occupancy(Frame&);
+void draw_compare(Frame&);
 void draw_counters(Frame&);
 void draw_roofline(Frame&);
 void draw_log(Frame&);

@@ -84,6 +84,11 @@ std::string number_text(double v) {
   return fmt::format("{:.6g}", v);
 }
 
+std::string file_name(const std::string& path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
 std::string ratio_text(double v) { return v > 1e6 ? "over a million times" : fmt::format("{:.3g}", v); }
 
 std::string percent_text(double part, double whole) {

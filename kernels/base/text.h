@@ -10,6 +10,7 @@ namespace convscope {
 // The candidate nearest to `word` by edit distance, or "" if none is near (more than a third of the letters differ).
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
+std::string file_name(const std::string& path);  // what stands after the last slash
 std::string grouped(int64_t n);              // 1,234,567
 std::string bytes_text(uint64_t bytes);      // 4.00 GiB
 std::string time_text(double milliseconds);  // three significant digits with a unit: 12.3 µs

@@ -47,6 +47,7 @@ struct Bindings {
 struct RunOptions {
   uint32_t order_seed = 0;  // emulator: shuffles lanes, warps and blocks
   Activity* activity = nullptr;
+  uint64_t every = 1;       // emulator: of each launch only blocks whose linear index is a multiple
 };
 
 // What the compiler gave one launch of a plan, as the driver knows it.

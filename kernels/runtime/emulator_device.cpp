@@ -105,8 +105,9 @@ class EmulatorDevice final : public Device {
           args.push_back(const_cast<std::byte*>(a.value.data()));
         }
       }
-      simt::launch(l.entry, l.grid, l.block, l.dynamic_shared_bytes, args.data(),
-                   {.workers = 0, .order_seed = options.order_seed, .activity = options.activity});
+      simt::launch(
+          l.entry, l.grid, l.block, l.dynamic_shared_bytes, args.data(),
+          {.workers = 0, .every = options.every, .order_seed = options.order_seed, .activity = options.activity});
     }
   }
 

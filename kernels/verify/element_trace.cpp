@@ -89,8 +89,7 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
   std::vector<simt::Access> reads;
   bool done = false, wrote = false;
   std::vector<Range> ranges;
-  for (const auto& t : memory.extents())
-    if (t.name != 's') ranges.push_back({t.name, t.address, t.bytes + t.walked});
+  for (const auto& t : memory.extents()) ranges.push_back({t.name, t.address, t.bytes + t.walked});
   const Range output = *std::find_if(ranges.begin(), ranges.end(), [](const Range& r) { return r.name == 'y'; });
   {
     simt::Tracing tracing([&](std::span<const simt::Access> part) {
@@ -121,6 +120,10 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
     auto r = std::find_if(ranges.begin(), ranges.end(), [&](const Range& range) { return range.holds(a.address); });
     if (r == ranges.end()) {
       out.through_shared = true;
+      continue;
+    }
+    if (r->name == 's') {
+      out.through_workspace = true;
       continue;
     }
     out.reads_total++;

@@ -30,7 +30,8 @@ struct ElementTrace {
   int64_t writes = 0;                  // to the element, in all
   std::vector<ElementRead> reads;      // of the first writer before its write, at most 4096
   int64_t reads_total = 0;
-  bool through_shared = false;  // other threads may have fetched what it used
+  // Other threads may have fetched what it used, or prepared it in the plan's workspace.
+  bool through_shared = false, through_workspace = false;
 };
 
 // Runs the kernel twice, traced, on the emulator; too large a problem is a reason, not an error.

@@ -1,6 +1,7 @@
 // What a GPU's counters of memory would say of a kernel, counted on the emulator by tracing every access.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "kernels/problem/inputs.h"
 #include "kernels/runtime/device.h"
@@ -9,13 +10,26 @@
 
 namespace convscope {
 
+// The share of one source line: requests, sectors and asked-for bytes of global loads and stores, cycles of shared
+// memory, and accesses of single threads, by the names of line_counters().
+struct LineCounts {
+  std::string file;  // as the compiler was given it
+  int line = 0;
+  Counters values;
+};
+struct LineCounter {
+  const char *name, *unit, *about;
+};
+const std::vector<LineCounter>& line_counters();
+
 struct EmulatedCounters {
   Counters values;                     // by the names of the set `memory`
+  std::vector<LineCounts> lines;       // by file and line; those that touch no memory are not there
   int64_t blocks = 0, all_blocks = 0;  // those that were counted; all others are taken to be like them
   std::string missing;                 // why there is nothing
 };
 
-// Runs the kernel's traced twin on an emulator. Errors: as a run's; Cancelled.
+// Runs the kernel's traced twin on an emulator: of a large grid only some of the blocks. Errors: as a run's; Cancelled.
 EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProblem& p, const Inputs& inputs,
                                 Activity& activity);
 

@@ -92,31 +92,33 @@ void WarpAssembler::take(const simt::Access& a) {
   w.lanes |= uint32_t{1} << lane;
   w.address[lane] = a.address;
   w.size = std::max<uint32_t>(w.size, a.size);
-  counts_.accesses++;
 }
 
 void WarpAssembler::close(Open& open) {
-  for (const auto& s : open.sites)
+  for (const auto& s : open.sites) {
+    WarpCounts& c = counts_[s.pc];
     for (const auto& warp : s.warps)
       for (const auto& w : warp) {
         auto lanes = static_cast<uint64_t>(__builtin_popcount(w.lanes));
+        c.accesses += lanes;
         if (!s.global) {
           Wavefronts f = wavefronts_of(w);
-          counts_.shared_wavefronts += static_cast<uint64_t>(f.all);
-          counts_.shared_conflicts += static_cast<uint64_t>(f.conflicts);
+          c.shared_wavefronts += static_cast<uint64_t>(f.all);
+          c.shared_conflicts += static_cast<uint64_t>(f.conflicts);
         } else if (s.kind == simt::AccessKind::read) {
-          counts_.load_requests++;
-          counts_.load_sectors += static_cast<uint64_t>(sectors_of(w));
-          counts_.load_bytes += lanes * w.size;
+          c.load_requests++;
+          c.load_sectors += static_cast<uint64_t>(sectors_of(w));
+          c.load_bytes += lanes * w.size;
         } else if (s.kind == simt::AccessKind::write) {
-          counts_.store_requests++;
-          counts_.store_sectors += static_cast<uint64_t>(sectors_of(w));
-          counts_.store_bytes += lanes * w.size;
+          c.store_requests++;
+          c.store_sectors += static_cast<uint64_t>(sectors_of(w));
+          c.store_bytes += lanes * w.size;
         }
       }
+  }
 }
 
-WarpCounts WarpAssembler::finish() {
+const PlaceCounts& WarpAssembler::finish() {
   for (auto& [block, open] : open_) close(open);
   open_.clear();
   last_ = nullptr;

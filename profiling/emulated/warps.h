@@ -32,9 +32,10 @@ struct WarpCounts {
   uint64_t load_requests = 0, load_sectors = 0, store_requests = 0, store_sectors = 0;
   uint64_t load_bytes = 0, store_bytes = 0;  // that threads asked for
   uint64_t shared_wavefronts = 0, shared_conflicts = 0;
-  uint64_t accesses = 0;
+  uint64_t accesses = 0;  // of single threads
   void add(const WarpCounts& o);
 };
+using PlaceCounts = std::unordered_map<uint64_t, WarpCounts>;  // by program counter
 
 // Takes accesses in the order of the emulator's threads, and counts a block when it is over.
 class WarpAssembler {
@@ -45,7 +46,7 @@ class WarpAssembler {
   // The block whose accesses came last; ~0 at the beginning.
   uint64_t in_hand() const { return last_ ? last_->block : ~uint64_t{0}; }
   // Everything that is still open is over.
-  WarpCounts finish();
+  const PlaceCounts& finish();
 
  private:
   struct Site {
@@ -66,7 +67,7 @@ class WarpAssembler {
   std::unordered_map<uint64_t, Open> open_;
   Open* last_ = nullptr;
   size_t last_site_ = 0;
-  WarpCounts counts_;
+  PlaceCounts counts_;
 };
 
 }  // namespace convscope

@@ -8,7 +8,6 @@
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
-#include "profiling/emulated/count.h"
 
 namespace convscope {
 namespace {
@@ -72,12 +71,25 @@ void record_kernels(ProfileReport& r, const ProfileTools& tools, Subject& subjec
   if (r.kernels_a_call) r.kernel_ms = median(sums);
 }
 
+std::string source_of(const EmulatedCounters& e) {
+  return e.blocks == e.all_blocks ? "emulated, by tracing every access"
+                                  : fmt::format("emulated, by tracing {} of {} blocks", e.blocks, e.all_blocks);
+}
+
+// The counters by source line, which need no hardware: its own do not know lines.
+void take_lines(ProfileReport& r, EmulatedCounters& e) {
+  r.lines_missing = e.missing;
+  if (e.missing.empty()) r.lines_source = source_of(e);
+  r.lines = std::move(e.lines);
+}
+
 // Requests and sectors follow from the addresses alone, which the emulator has as well.
 void count_on_emulator(ProfileReport& r, const Inputs& inputs, Activity& activity) {
   r.counters_missing = {"no-gpu", "hardware counters are a GPU's, and none is used", "run with --device cuda"};
   if (r.is_reference) return;
   auto begin = Clock::now();
   EmulatedCounters e = count_emulated(find_kernel(r.name), r.spec.problem, inputs, activity);
+  take_lines(r, e);
   if (!e.missing.empty()) {
     r.counters_missing.what += "; nor are there emulated ones: " + e.missing;
     return;
@@ -90,15 +102,30 @@ void count_on_emulator(ProfileReport& r, const Inputs& inputs, Activity& activit
   for (const auto& m : metrics_of(c.set))
     if (!c.values.contains(m.name)) c.not_here.emplace_back(m.name);
   r.counters.push_back(c);
-  r.counters_source = e.blocks == e.all_blocks
-                          ? "emulated, by tracing every access"
-                          : fmt::format("emulated, by tracing {} of {} blocks", e.blocks, e.all_blocks);
+  r.counters_source = source_of(e);
   r.counters_missing = {};
+}
+
+void lines_beside_gpu(ProfileReport& r, const Inputs& inputs, Activity& activity) {
+  constexpr double most_bytes = 512.0 * 1024 * 1024;
+  double bytes = r.work.least_bytes;
+  if (bytes > most_bytes) {
+    r.lines_missing = fmt::format(
+        "lines are counted on the emulator, where tensors of {} take long (at most {}): try "
+        "a small preset",
+        bytes_text(static_cast<uint64_t>(bytes)), bytes_text(static_cast<uint64_t>(most_bytes)));
+    return;
+  }
+  EmulatedCounters e = count_emulated(find_kernel(r.name), r.spec.problem, inputs, activity);
+  take_lines(r, e);
 }
 
 void count(ProfileReport& r, const ProfileTools& tools, Subject& subject, const ProblemMemory& memory,
            const Inputs& memory_inputs, Activity& activity) {
+  r.lines_missing =
+      r.is_reference ? "the source of " + r.name + " is not ours to show" : "only counted with the full set";
   if (tools.device.is_emulator()) return count_on_emulator(r, memory_inputs, activity);
+  if (r.spec.full && !r.is_reference) lines_beside_gpu(r, memory_inputs, activity);
   void* context = tools.device.native_context();
   r.counters_missing = tools.cupti.counters_gap(context, r.device.index);
   if (r.counters_missing) return;

@@ -7,6 +7,7 @@
 #include "kernels/verify/accuracy.h"
 #include "profiling/bottleneck/bottleneck.h"
 #include "profiling/cupti/cupti.h"
+#include "profiling/emulated/count.h"
 #include "profiling/metrics/metrics.h"
 #include "profiling/nvml/conditions.h"
 #include "profiling/occupancy/occupancy.h"
@@ -54,6 +55,9 @@ struct ProfileReport {
   std::vector<CounterReading> counters;
   std::string counters_source = "counted by hardware";
   Gap counters_missing;
+  // Memory traffic of each source line, from the emulator's trace, on a GPU too with the full set.
+  std::vector<LineCounts> lines;
+  std::string lines_source, lines_missing;
   Counters all_counters() const;
   // The same with shares of elapsed time put right: the counters' range around a kernel is longer than the kernel (by
   // about 60 µs on an H200), and its own time is known from its record.

@@ -54,6 +54,83 @@ SCENARIO(counters_come_when_they_are_asked_for) {
   CHECK(g.bench().trail().size() >= 2);
 }
 
+SCENARIO(source_lines_show_what_they_ask_of_memory) {
+  g.settle();
+  profiled(g, "tiled");
+  const Profile* p = g.bench().profile();
+  if (p->lines.empty()) throw Skipped{"not counted: " + p->lines_reason};
+  g.panel("Source");
+  g.frames(3);
+  CHECK(g.exists("//Source/###hottest"));
+  std::string words = g.words();
+  CHECK(words.find("Hottest: ") != std::string::npos);
+  CHECK(words.find(" %") != std::string::npos);
+  g.click("//Source/###hottest");
+  // Another measure, other shares.
+  g.choose("//Source/##heat", "bank conflicts");
+  g.frames(3);
+  // A kernel that was not counted offers to.
+  g.app.execute({SetKernel{"polyphase"}, 0});
+  if (g.app.settings().live) g.press("live");
+  g.frames(3);
+  g.panel("Source");
+  g.click("//Source/Count lines");
+  g.until([&] { return g.bench().profile()->kernel == "polyphase" && !g.bench().profiling(); }, "the profile", 120);
+  g.frames(3);
+  CHECK(g.exists("//Source/###hottest"));
+}
+
+SCENARIO(two_kernels_side_by_side) {
+  g.settle();
+  if (g.app.settings().live) g.press("live");
+  g.app.execute({SetKernel{"direct"}, 0});
+  g.app.execute({SetKernel{"tiled"}, 0});
+  g.press("run");
+  g.settle();
+  g.panel("Compare");
+  CHECK(g.says("Nothing compared yet"));
+  g.key(ImGuiKey_F7);
+  auto there = [&] {
+    const KernelComparison* c = g.bench().comparison();
+    return c && !g.bench().profiling() && g.bench().trail().size() >= 2;
+  };
+  g.until(there, "times and counters of both", 240);
+  const KernelComparison& c = *g.bench().comparison();
+  CHECK_EQ(c.first.name, std::string("tiled"));
+  CHECK_EQ(c.second.name, std::string("direct"));  // the kernel before this one
+  CHECK_EQ(c.first.hot.verdict, std::string("FASTER"));
+  CHECK(*c.first.hot.speedup > 2);
+  g.frames(3);
+  std::string words = g.words();
+  for (const char* said :
+       {"times as fast as direct", "median, hot", "Sectors per load", "load requests", "says nothing of a GPU"})
+    CHECK(words.find(said) != std::string::npos);
+  // With another: of what was measured before, nothing is passed off as its own.
+  g.choose("//Compare/##other", "polyphase");
+  g.click("//Compare/Compare");
+  g.until([&] { return g.bench().comparison()->second.name == "polyphase" && !g.bench().profiling(); }, "the other one",
+          240);
+  // Another problem: marked.
+  ConvProblem p = g.problem();
+  p.stride += 1;
+  g.app.execute({SetProblem{p}, 0});
+  g.frames(3);
+  g.panel("Compare");
+  CHECK(g.says("of stride"));
+}
+
+SCENARIO(a_comparison_can_be_cancelled) {
+  g.settle();
+  g.panel("Compare");
+  g.click("//Compare/Compare");
+  g.until([&] { return g.bench().profiling() || g.bench().comparison(); }, "it has begun");
+  g.key(ImGuiKey_Escape);
+  g.until([&] { return !g.bench().profiling(); }, "it is cancelled or done");
+  g.press("run");
+  g.settle();
+  CHECK(g.bench().report() && g.bench().report()->final);
+}
+
 SCENARIO(a_profile_of_another_problem_is_marked) {
   g.settle();
   if (g.app.settings().live) g.press("live");  // else the next one follows by itself

@@ -2,9 +2,11 @@
 // requests follow from their shape.
 #include <cmath>
 #include <gtest/gtest.h>
+#include <sstream>
 
 #include "kernels/problem/presets.h"
 #include "kernels/runtime/registry.h"
+#include "kernels/runtime/sources.h"
 #include "profiling/emulated/count.h"
 
 namespace convscope {
@@ -63,7 +65,13 @@ TEST(Warps, AreAssembledThreadByThread) {
       assembler.take(access((1 << 20) + 8u * t, 2, block, t));
       assembler.take(access(8192 + 4u * t, 3, block, t, simt::AccessKind::write));
     }
-  auto c = assembler.finish();
+  WarpCounts c;
+  const PlaceCounts& places = assembler.finish();
+  for (const auto& [pc, counts] : places) c.add(counts);
+  ASSERT_EQ(places.size(), 3u);
+  EXPECT_EQ(places.at(1).load_requests, c.load_requests);
+  EXPECT_EQ(places.at(2).shared_wavefronts, c.shared_wavefronts);
+  EXPECT_EQ(places.at(3).store_requests, c.store_requests);
   EXPECT_EQ(c.load_requests, 2u * 2 * 2);  // blocks, warps, rounds
   EXPECT_EQ(c.load_sectors, 4u * c.load_requests);
   EXPECT_EQ(c.store_requests, 2u * 2);
@@ -129,10 +137,50 @@ TEST_F(Emulated, IsTheSameEveryTime) {
   for (int i = 0; i < 10; i++) EXPECT_EQ(count("scatter", p).values, first.values);
 }
 
+// Every counted access is on a line, and the lines are those where the text reads and writes tensors.
+TEST_F(Emulated, LinesOfTheSource) {
+  ConvProblem p = find_preset("kernelbench-79-small").problem;
+  p.in_channels = 8, p.out_channels = 16;
+  for (const char* kernel : {"direct", "tiled", "scatter"}) {
+    auto c = count(kernel, p);
+    std::string_view all;
+    for (const auto& source : kernel_sources())
+      if (source.file == find_kernel(kernel).file()) all = source.text;
+    std::istringstream file{std::string(all)};
+    std::vector<std::string> text;
+    for (std::string line; std::getline(file, line);) text.push_back(line);
+    ASSERT_GT(text.size(), 10u);
+    Counters sum;
+    for (const auto& l : c.lines) {
+      for (const auto& [name, value] : l.values) sum[name] += value;
+      ASSERT_TRUE(l.file.ends_with(std::string(kernel) + ".cu")) << l.file;
+      ASSERT_LE(static_cast<size_t>(l.line), text.size());
+      EXPECT_NE(text[static_cast<size_t>(l.line - 1)].find_first_of("[*("), std::string::npos) << l.line;
+    }
+    EXPECT_GT(c.lines.size(), 1u);
+    for (const auto& [name, value] : c.values) EXPECT_NEAR(sum[name], value, 1e-9 * value) << kernel << " " << name;
+    EXPECT_EQ(sum.size(), line_counters().size());
+    // What is used is never more than what is touched.
+    for (const auto& l : c.lines) EXPECT_LE(l.values.at("store_bytes"), 32 * l.values.at("store_sectors"));
+  }
+}
+
+// Of a grid far too large to be run whole, some blocks are: stores of `direct` are known without counting.
+TEST_F(Emulated, LargeGridsAreCountedInPart) {
+  ConvProblem p = find_preset("kernelbench-79").problem;
+  p.batch = 1, p.length = 65536;
+  auto c = count("direct", p);
+  ASSERT_EQ(c.missing, "");
+  EXPECT_LT(50 * c.blocks, c.all_blocks);
+  EXPECT_NEAR(c.values.at("store_requests") / (static_cast<double>(p.y_elements()) / 32), 1, 0.02);
+}
+
 TEST_F(Emulated, WhatCannotBeCountedSaysWhy) {
-  auto c = count("direct", find_preset("kernelbench-79").problem);
+  ConvProblem p;  // few blocks, each with work for minutes
+  p.in_channels = 2048, p.out_channels = 8, p.kernel_size = 1025, p.length = 1024;
+  auto c = count("direct", p);
   EXPECT_NE(c.missing.find("too many to trace"), std::string::npos) << c.missing;
-  EXPECT_TRUE(c.values.empty());
+  EXPECT_TRUE(c.values.empty() && c.lines.empty());
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 // A profile of this document, or null.
 const Profile* profile_of(Frame& f) {
-  const Profile* p = f.bench.profile();
+  const Profile* p = f.bench.profile_for(f.document);
   return p && !needs_run(p->document, f.document) ? p : nullptr;
 }
 
@@ -215,7 +215,7 @@ void draw_counters(Frame& f) {
     return;
   }
   ask(f, *r);
-  const Profile* p = f.bench.profile();
+  const Profile* p = f.bench.profile_for(f.document);
   bool now = p && profile_of(f) == p;
   if (f.bench.profiling()) {
     ImGui::TextColored(t.accent, "counting…");

@@ -57,11 +57,6 @@ std::string sentence_of(const Explained& e) {
 
 std::string signed_text(double v) { return fmt::format("{}{}", v > 0 ? "+" : "", value_text(v)); }
 
-std::string file_name(const std::string& path) {
-  size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
 ExplainWords words_of(const Explained& e) {
   static uint64_t serial = 0;
   const ConvProblem& p = e.document.problem;
@@ -176,9 +171,13 @@ TraceWords words_of(const Traced& t, const Report& r) {
     w.reads += all ? ": " + list(reads)
                    : fmt::format("; of the first {}: {}", grouped(static_cast<int64_t>(t.reads.size())), list(reads));
   }
-  if (t.through_shared)
-    w.reads += w.reads.empty() ? "read through shared memory"
-                               : "; more came through shared memory, fetched by other threads too";
+  if (t.through_shared || t.through_workspace) {
+    const char* where = !t.through_workspace ? "shared memory"
+                        : t.through_shared   ? "a workspace and shared memory"
+                                             : "a workspace";
+    w.reads += w.reads.empty() ? fmt::format("read through {}", where)
+                               : fmt::format("; more came through {}, filled by other threads too", where);
+  }
   if (!outside.empty()) w.outside = "outside the tensor: " + list(outside);
   return w;
 }

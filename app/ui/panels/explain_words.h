@@ -38,7 +38,5 @@ struct TraceWords {
 TraceWords words_of(const Traced& t, const Report& r);
 
 std::string signed_text(double v);
-// The name of a file without its folders.
-std::string file_name(const std::string& path);
 
 }  // namespace convscope::ui

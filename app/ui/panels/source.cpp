@@ -1,4 +1,4 @@
-// The kernel's own text, with the lines that wrote and read the selected element.
+// The kernel's own text, with the lines that wrote and read the selected element, and what each asks of memory.
 #include <TextEditor.h>
 #include <fmt/format.h>
 #include <imgui.h>
@@ -6,6 +6,7 @@
 
 #include "app/ui/panels/explain_ask.h"
 #include "app/ui/panels/explain_words.h"
+#include "app/ui/panels/source_heat.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
@@ -22,8 +23,13 @@ struct State {
   size_t length = 0;  // of the text
   const Traced* traced = nullptr;
   bool light = false, styled = false;
-  ImVec4 writes{}, reads{};  // colours
+  ImVec4 writes{}, reads{};      // colours
+  const Theme* theme = nullptr;  // of this frame
   Marks marks;
+  size_t measure = 0;  // of the heat
+  size_t heated_measure = 0;
+  uint64_t heated_serial = 0;
+  Heat heat;
   TextEditor editor;
 };
 
@@ -88,6 +94,53 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
   }
 }
 
+// What the bars are a share of; without a profile, how to get one.
+void heat_choice(Frame& f, State& s) {
+  const Theme& t = f.theme;
+  float em = ImGui::GetFontSize();
+  const auto& measures = heat_measures();
+  const HeatMeasure& m = measures[s.measure];
+  float width = em * 9.5f, right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+  auto beside = [&](float need) {
+    if (ImGui::GetItemRectMax().x + em + need <= right) ImGui::SameLine(0, em * 0.6f);
+  };
+  const Profile* p = f.bench.profile_for(f.document);
+  bool there = p && p->kernel == f.document.kernel;
+  if (there && !p->lines.empty()) {
+    beside(width);
+    ImGui::SetNextItemWidth(width);
+    if (ImGui::BeginCombo("##heat", m.label)) {
+      for (size_t i = 0; i < measures.size(); i++) {
+        if (ImGui::Selectable(measures[i].label, i == s.measure)) s.measure = i;
+        tooltip(t, measures[i].about);
+      }
+      ImGui::EndCombo();
+    }
+    std::string about = fmt::format("What the bars beside the lines are shares of.\n\n{}: {}", m.label, m.about);
+    if (s.heat.elsewhere > 0) about += fmt::format("\n{} of it is in other files", percent_text(s.heat.elsewhere));
+    if (s.heat.lines.empty()) about += "\nThis kernel has none.";
+    if (needs_run(p->document, f.document)) about += "\nCounted on " + describe(p->document.problem);
+    tooltip(t, about + "\nsource: " + p->lines_source);
+    copy_menu(f, "copy-heat", [heat = s.heat] { return heat.csv(); });
+    if (s.heat.hottest >= 0) {
+      std::string label = fmt::format("Hottest: {}", s.heat.hottest + 1);
+      beside(ImGui::CalcTextSize(label.c_str()).x + 2 * ImGui::GetStyle().FramePadding.x);
+      if (ImGui::Button((label + "###hottest").c_str())) s.editor.ScrollToLine(static_cast<size_t>(s.heat.hottest));
+      tooltip(t, s.heat.lines[s.heat.hottest].about);
+    }
+    return;
+  }
+  if (f.bench.profiling()) {
+    beside(em * 5);
+    ImGui::TextColored(t.accent, "counting…");
+    return;
+  }
+  beside(em * 7);
+  if (ImGui::Button("Count lines")) f.act(f.report() && f.report()->device_kind == "cuda" ? "profile-full" : "profile");
+  tooltip(t, fmt::format("What each line asks of memory, by tracing on the emulator{}",
+                         there && !p->lines_reason.empty() ? "\nnot counted: " + p->lines_reason : ""));
+}
+
 void head(Frame& f, State& s, const std::string& text, const std::string& idea) {
   const Theme& t = f.theme;
   float em = ImGui::GetFontSize();
@@ -108,10 +161,34 @@ void head(Frame& f, State& s, const std::string& text, const std::string& idea) 
     ImGui::SetClipboardText(text.c_str());
     f.toast(file_name(s.file) + " copied");
   }
+  heat_choice(f, s);
   if (s.marks.writes < 0) return;
   std::string label = fmt::format("Line {} wrote it", s.marks.writes + 1);
   if (button(label.c_str(), "Go to the line that wrote the selected element. Marked W: writes it; R: reads for it."))
     s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
+}
+
+// The gutter: a letter where the selected element was written or read, and the line's share of the heat.
+void decorate(State& s) {
+  constexpr size_t letters = 2, bar = 7;
+  bool heat = !s.heat.lines.empty();
+  s.editor.SetLineDecorator(letters + (heat ? bar : 0), [&s, heat](TextEditor::Decorator& d) {
+    auto line = static_cast<int>(d.line);
+    ImVec2 at = ImGui::GetCursorScreenPos();
+    if (auto it = s.marks.letters.find(line); it != s.marks.letters.end()) {
+      const char letter[] = {it->second, 0};
+      ImGui::TextColored(it->second == 'W' ? s.writes : s.reads, "%s", letter);
+    }
+    if (!heat) return;
+    auto it = s.heat.lines.find(line);
+    if (it == s.heat.lines.end()) return;
+    float left = static_cast<float>(letters) * d.glyphSize.x;
+    ImGui::SetCursorScreenPos({at.x + left, at.y});
+    ImVec2 size{static_cast<float>(bar) * d.glyphSize.x, d.height};
+    draw_heat(*s.theme, it->second, size.x, size.y);
+    ImGui::Dummy(size);
+    tooltip(*s.theme, it->second.about);
+  });
 }
 
 }  // namespace
@@ -148,12 +225,6 @@ void draw_source(Frame& f) {
     s.editor.SetShowScrollbarMiniMapEnabled(true);
     s.editor.SetTabSize(2);
     s.writes = t.kernel, s.reads = t.accent;
-    s.editor.SetLineDecorator(2, [](TextEditor::Decorator& d) {
-      auto it = s.marks.letters.find(static_cast<int>(d.line));
-      if (it == s.marks.letters.end()) return;
-      const char letter[] = {it->second, 0};
-      ImGui::TextColored(it->second == 'W' ? s.writes : s.reads, "%s", letter);
-    });
     s.traced = nullptr;
     s.marks = {};
     s.editor.ClearMarkers();
@@ -170,6 +241,16 @@ void draw_source(Frame& f) {
     set_marks(s, t, traced);
     if (s.marks.writes >= 0) s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
   }
+  const Profile* profile = f.bench.profile_for(f.document);
+  if (profile && profile->kernel != kernel) profile = nullptr;
+  // A profile is replaced in place: its serial tells one from the next.
+  uint64_t serial = profile ? profile->serial : 0;
+  if (serial != s.heated_serial || s.measure != s.heated_measure || fresh) {
+    s.heated_serial = serial, s.heated_measure = s.measure;
+    s.heat = profile ? heat_of(*profile, s.file, heat_measures()[s.measure]) : Heat{};
+    decorate(s);
+  }
+  s.theme = &t;
   head(f, s, *text, idea);
   ImGui::PushFont(t.code_font, 0);
   s.editor.Render("source", ImGui::GetContentRegionAvail());

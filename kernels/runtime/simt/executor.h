@@ -17,6 +17,7 @@ inline constexpr size_t max_dynamic_shared = 227 * 1024;
 
 struct LaunchOptions {
   int workers = 0;               // OS threads; 0: all cores
+  uint64_t every = 1;            // only blocks whose linear index is a multiple run: for counting, not for results
   uint32_t order_seed = 0;       // not 0: lanes, warps and blocks run in a shuffled order, so that races show
   Activity* activity = nullptr;  // one unit a finished block; cancel is looked at between blocks
 };

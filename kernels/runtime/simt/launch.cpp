@@ -1,4 +1,5 @@
 // A grid over the worker pool: blocks are handed out in order (or shuffled), each runs whole on one OS thread.
+#include <algorithm>
 #include <atomic>
 #include <fmt/format.h>
 #include <memory>
@@ -52,7 +53,8 @@ void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_
     return dim3{static_cast<unsigned>(s.x), static_cast<unsigned>(s.y), static_cast<unsigned>(s.z)};
   };
   dim3 g = narrow(grid), b = narrow(block);
-  auto blocks = static_cast<uint64_t>(grid.count());
+  uint64_t every = std::max<uint64_t>(options.every, 1);
+  uint64_t blocks = (static_cast<uint64_t>(grid.count()) + every - 1) / every;  // that run
 
   auto& pool = WorkerPool::shared();
   int workers = options.workers > 0 ? options.workers : pool.size();
@@ -75,7 +77,7 @@ void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_
     self.prepare(kernel, g, b, dynamic_shared_bytes, args, options.order_seed);
     for (uint64_t taken; (taken = next.fetch_add(1, std::memory_order_relaxed)) < blocks;) {
       if (options.activity && options.activity->cancelled()) return;
-      auto i = static_cast<uint64_t>((static_cast<unsigned __int128>(taken) * step + offset) % blocks);
+      uint64_t i = every * static_cast<uint64_t>((static_cast<unsigned __int128>(taken) * step + offset) % blocks);
       blockIdx = {static_cast<unsigned>(i % g.x), static_cast<unsigned>(i / g.x % g.y),
                   static_cast<unsigned>(i / (uint64_t{g.x} * g.y))};
       try {

@@ -90,6 +90,11 @@ void expect_profile(const json& j) {
       EXPECT_TRUE(text(h[field])) << h;
     expect_number_or_reason(h, "value", "reason");
   }
+  EXPECT_TRUE(!j["lines"].empty() ? text(j["lines_source"]) : text(j["lines_reason"])) << j["lines"];
+  for (const auto& l : j["lines"]) {
+    EXPECT_TRUE(text(l["file"]) && l["line"].is_number_integer()) << l;
+    EXPECT_TRUE(text(l["values"]["load_sectors"]["unit"])) << l;
+  }
   EXPECT_TRUE(text(j["roofline"]["ceilings"]["source"]));
   EXPECT_TRUE(!j["roofline"]["points"].empty() || text(j["roofline"]["reason"]));
   EXPECT_TRUE(text(j["bottleneck"]["rule"]) && text(j["bottleneck"]["sentence"]));
@@ -107,6 +112,11 @@ TEST(ProfileCli, EmulatedTimeIsNamedSo) {
   EXPECT_EQ(j["conditions"]["sm_mhz"], nullptr);
   EXPECT_EQ(j["bottleneck"]["rule"], "unknown");
   EXPECT_NE(j["roofline"]["ceilings"]["source"].get<std::string>().find("another machine"), std::string::npos);
+  if (!j["lines"].empty()) {
+    EXPECT_TRUE(j["lines"][0]["file"].get<std::string>().ends_with("tiled.cu"));
+    auto plain = convscope_run(Words{"profile", "tiled", "--samples", "1"} + small);
+    EXPECT_NE(plain.out.find("% of shared memory's cycles"), std::string::npos) << plain.out;
+  }
   // What would have to be there, and how to get it.
   auto plain = convscope_run(Words{"profile", "tiled", "--samples", "3"} + small);
   EXPECT_EQ(plain.code, 0);
@@ -130,6 +140,12 @@ TEST(ProfileCli, OnAGpu) {
   EXPECT_EQ(j["conditions"]["driver"], "580.1.2");
   EXPECT_EQ(j["launches"][0]["registers"], 40);
   EXPECT_EQ(j["bottleneck"]["rule"], "memory-bound");
+  // Lines are the emulator's, and named so beside the hardware's counters.
+  if (!j["lines"].empty()) {
+    EXPECT_TRUE(j["lines_source"].get<std::string>().starts_with("emulated"));
+  }
+  auto live = convscope_run(Words{"profile", "direct", "--json"} + small, fake_gpu()).document();
+  EXPECT_NE(live["lines_reason"].get<std::string>().find("full set"), std::string::npos) << live["lines_reason"];
   EXPECT_FALSE(j["waiting"].empty());
 }
 

@@ -109,6 +109,16 @@ TEST_F(ElementTracing, SpecimenReadsItsGhostTaps) {
   for (int64_t j : {0, 3, 7}) EXPECT_EQ(reads_of(trace("S4", p, 0, 1, j), 'x'), landing(p, 'x', 0, 1, j));
 }
 
+TEST_F(ElementTracing, PackedWeightsComeThroughTheWorkspace) {
+  ConvProblem p = tiny();
+  const KernelDefinition& kernel = find_kernel("mma_tf32");
+  if (auto why = kernel.unsupported(p); !why.empty()) GTEST_SKIP() << why;
+  ASSERT_GT(kernel.plan_for(p).workspace_bytes(), 0u);
+  ElementTrace t = trace("mma_tf32", p, 0, 0, 3);
+  ASSERT_EQ(t.reason, "");
+  EXPECT_TRUE(t.through_workspace);
+}
+
 TEST_F(ElementTracing, TiledReadsThroughSharedMemory) {
   ConvProblem p = tiny();
   p.length = 40;
@@ -122,6 +132,7 @@ TEST_F(ElementTracing, TiledReadsThroughSharedMemory) {
   EXPECT_TRUE(t.writers[0].file.ends_with("kernels/ladder/tiled.cu"));
   EXPECT_EQ(t.writers[0].line, test::line_of("kernels/ladder/tiled.cu", "* c.out_length + j] = sum[q]"));
   EXPECT_TRUE(t.through_shared) << "others fetched what it used";
+  EXPECT_FALSE(t.through_workspace) << "it has none";
   // What it fetched itself lies in the tensors.
   for (const auto& r : t.reads) {
     int64_t limit = r.tensor == 'x'   ? p.x_elements()

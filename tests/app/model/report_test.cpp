@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/app/engine/harness.h"
+#include "tests/app/model/answers.h"
 #include "tests/app/model/documents.h"
 
 namespace convscope {
@@ -13,21 +13,9 @@ namespace {
 
 using nlohmann::json;
 
-// What `convscope run … --json` prints.
-json real_document(const std::string& arguments) {
-  std::string text,
-      command = test::program("convscope") + " run " + arguments + " --device emulator --json 2>/dev/null";
-  FILE* pipe = popen(command.c_str(), "r");
-  if (!pipe) return {};
-  char buffer[4096];
-  for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
-  pclose(pipe);
-  return json::parse(text, nullptr, false);
-}
-
 TEST(Report, OfARealRun) {
-  json j = real_document(
-      "S4 --length 100 --in-channels 2 --out-channels 3 --kernel-size 3 --stride 2 --padding 1 --dilation 2");
+  json j = test::answer_of(
+      "run S4 --length 100 --in-channels 2 --out-channels 3 --kernel-size 3 --stride 2 --padding 1 --dilation 2");
   ASSERT_TRUE(j.is_object());
   Document asked = test::quick_document(100, "S4");
   asked.problem.dilation = 2;
@@ -154,42 +142,8 @@ TEST(Report, OfARunWithoutAnAnswer) {
 
 // ---- anything in the place of anything ------------------------------------------------------------------------------
 
-// Calls `take` with the document in which each value, one after the other, is missing or something else.
-void with_odd_fields(const json& good, const std::function<void(const json&)>& take) {
-  const json odd[] = {nullptr,        true,        -1,  0,     1.5,           1e300,     18446744073709551615u,
-                      INT64_MIN,      "",          "x", "NaN", json::array(), {1, 2, 3}, {"NaN", "Infinity", 1e300},
-                      json::object(), {{"n", "x"}}};
-  std::vector<json::json_pointer> places;
-  std::function<void(const json&, const json::json_pointer&)> walk = [&](const json& j, const json::json_pointer& at) {
-    if (!at.empty()) places.push_back(at);
-    if (j.is_object())
-      for (const auto& [name, value] : j.items()) walk(value, at / name);
-    if (j.is_array())
-      for (size_t i = 0; i < std::min<size_t>(j.size(), 3); i++) walk(j[i], at / i);
-  };
-  walk(good, json::json_pointer());
-  for (const auto& at : places) {
-    for (const json& value : odd) {
-      json j = good;
-      j[at] = value;
-      try {
-        take(j);
-      } catch (const json::exception&) {  // as is promised
-      }
-    }
-    json j = good;
-    json& parent = j[at.parent_pointer()];
-    if (parent.is_object())
-      parent.erase(at.back());
-    else
-      parent.erase(static_cast<size_t>(std::stoul(at.back())));
-    take(j);
-  }
-  EXPECT_GT(places.size(), 5u);
-}
-
 TEST(Report, OddFields) {
-  with_odd_fields(full(), [](const json& j) {
+  test::with_odd_fields(full(), [](const json& j) {
     Report r = report_from(j, {}, true);
     for (const auto& l : r.layers) EXPECT_LT(l.name.size(), 100u);
   });
@@ -211,7 +165,7 @@ json statistics_document() {
 
 // Whoever draws counts goes by the bins: there are always as many.
 TEST(Report, OddStatistics) {
-  with_odd_fields(statistics_document(), [](const json& j) {
+  test::with_odd_fields(statistics_document(), [](const json& j) {
     Statistics s = statistics_from(j, "key");
     EXPECT_EQ(s.ratio.size(), static_cast<size_t>(s.ratio_bins.count()) + 1);
     EXPECT_EQ(s.gate.size(), static_cast<size_t>(s.gate_bins.count()) + 1);
@@ -249,21 +203,22 @@ TEST(Report, OddExplanationsAndTraces) {
   EXPECT_EQ(e.taps[0].expected_i, 3);
   EXPECT_FALSE(e.taps[0].read_i);
   EXPECT_EQ(e.notes.size(), 2u);
-  with_odd_fields(explanation, [](const json& j) { explained_from(j, {}); });
+  test::with_odd_fields(explanation, [](const json& j) { explained_from(j, {}); });
 
   json trace = {{"at", {0, 1, 2}},
                 {"reason", ""},
                 {"writes", 1},
                 {"reads_total", 2},
                 {"through_shared", true},
+                {"through_workspace", true},
                 {"reads", {{"x", 5, 30}, {"w", 6, 31}}},
                 {"writers", {{{"block", 4}, {"thread", 7}, {"file", "f.cu"}, {"line", 12}}}}};
   Traced t = traced_from(trace);
-  EXPECT_TRUE(t.through_shared);
+  EXPECT_TRUE(t.through_shared && t.through_workspace);
   EXPECT_EQ(t.writers[0].thread, 7);
   EXPECT_EQ(t.reads[1].tensor, 'w');
   EXPECT_EQ(t.reads[1].index, 6);
-  with_odd_fields(trace, [](const json& j) { traced_from(j); });
+  test::with_odd_fields(trace, [](const json& j) { traced_from(j); });
 }
 
 }  // namespace

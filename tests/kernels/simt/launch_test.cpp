@@ -24,6 +24,14 @@ TEST(Launch, GivesTheSameOnAnyNumberOfWorkers) {
   }
 }
 
+TEST(Launch, RunsEveryNthBlock) {
+  for (uint32_t seed : {0u, 7u}) {
+    std::vector<int> in(64 * 200, 1), out(200, -1);
+    launch_entry(planned_launch("block_sum"), {200}, {64}, 0, {.every = 7, .order_seed = seed}, in.data(), out.data());
+    for (int b = 0; b < 200; b++) ASSERT_EQ(out[static_cast<size_t>(b)], b % 7 ? -1 : 64) << b;
+  }
+}
+
 TEST(Launch, EachBlockIsOneUnitOfProgress) {
   Activity activity;
   activity.phase("test", 123);

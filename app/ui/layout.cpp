@@ -1,0 +1,110 @@
+// Which panels there are, and where they are docked at first.
+#include <algorithm>
+#include <imgui.h>
+#include <imgui_internal.h>
+
+#include "app/ui/app.h"
+#include "app/ui/panel.h"
+
+namespace convscope::ui {
+
+const std::vector<Panel>& panels() {
+  static const std::vector<Panel> all = {
+      {"Problem", "Parameters of the convolution, and the numbers it runs on", draw_problem, true},
+      {"Kernels", "Which kernel, and what it is compared with", draw_kernels, true},
+      {"Maps", "Kernel, reference and difference as pictures", draw_maps, true},
+      {"Lines", "Channels as curves, error below", draw_lines, true},
+      {"Error statistics", "How errors are spread; tolerance", draw_statistics, true},
+      {"Explain", "One element: its taps, and what the kernel read", draw_explain, true},
+      {"Source", "The kernel's own text", draw_source, true},
+      {"Verdict", "Right or wrong, and by what evidence", draw_verdict, true},
+      {"Timing", "Samples, references and floor", draw_timing, true},
+      {"Counters", "What was counted while it ran, and what limits it", draw_counters, true},
+      {"Compare", "Two kernels side by side: times with a verdict, every counter", draw_compare, true},
+      {"Roofline", "What the GPU allows, and where the kernel stands below it", draw_roofline, true},
+      {"Occupancy", "Theoretical occupancy and what limits it", draw_occupancy, true},
+      {"Devices", "What this machine has, and what is missing", draw_devices, true},
+      {"Log", "What the engine says", draw_log, true},
+  };
+  return all;
+}
+
+void App::default_layout(ImGuiID space) {
+  ImGui::DockBuilderRemoveNode(space);
+  ImGui::DockBuilderAddNode(space, ImGuiDockNodeFlags_DockSpace);
+  ImGui::DockBuilderSetNodeSize(space, ImGui::GetMainViewport()->WorkSize);
+  ImGuiID centre = space, left = 0, right = 0, low_right = 0, low_left = 0, bottom = 0;
+  ImVec2 size = ImGui::GetMainViewport()->WorkSize;
+  float em = ImGui::GetFontSize();
+  auto share = [&](float ems, float of, float least, float most) {
+    return std::clamp(ems * em / std::max(of, 1.0f), least, most);
+  };
+  float left_share = share(20, size.x, 0.15f, 0.4f);
+  ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, left_share, &left, &centre);
+  // Narrow: the right column becomes tabs of the middle.
+  if (!narrow_) {
+    ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, share(24, size.x * (1 - left_share), 0.2f, 0.42f), &right,
+                                &centre);
+    ImGui::DockBuilderSplitNode(right, ImGuiDir_Down, 0.48f, &low_right, &right);
+  }
+  ImGui::DockBuilderSplitNode(left, ImGuiDir_Down, 0.32f, &low_left, &left);
+  if (!settings_.presenter)
+    ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.42f, &bottom, &centre);
+  else
+    bottom = centre;
+  if (narrow_) right = low_right = centre;  // what the splits have left of it
+  auto dock = [](const char* panel, ImGuiID where) { ImGui::DockBuilderDockWindow(panel, where); };
+  dock("Problem", left);
+  dock("Kernels", low_left);
+  dock("Maps", centre);
+  dock("Explain", bottom);
+  dock("Lines", bottom);
+  dock("Error statistics", bottom);
+  dock("Source", bottom);
+  dock("Verdict", right);
+  dock("Timing", low_right);
+  dock("Counters", low_right);
+  dock("Compare", low_right);
+  dock("Roofline", low_right);
+  dock("Occupancy", low_right);
+  dock("Devices", right);
+  dock("Log", right);
+  ImGui::DockBuilderFinish(space);
+  for (size_t i = 0; i < open_.size(); i++) open_[i] = true;
+}
+
+void App::draw_panels(Frame& f) {
+  const ImGuiViewport* viewport = ImGui::GetMainViewport();
+  if (!only_panel_.empty()) {
+    ImGui::SetNextWindowPos(viewport->Pos);
+    ImGui::SetNextWindowSize(viewport->Size);
+    for (const auto& p : panels())
+      if (only_panel_ == p.title) {
+        ImGui::Begin(p.title, nullptr,
+                     ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoSavedSettings |
+                         ImGuiWindowFlags_NoMove);
+        p.draw(f);
+        ImGui::End();
+      }
+    return;
+  }
+  ImGuiID space = ImGui::DockSpaceOverViewport(0, viewport);
+  bool narrow = viewport->WorkSize.x < 1100 * style_scale_;
+  if (narrow != narrow_) narrow_ = narrow, layout_pending_ = true;
+  if (layout_pending_ && viewport->WorkSize.x > 0) {
+    default_layout(space);
+    layout_pending_ = false;
+    show_panel_ = show_panel_.empty() ? "Maps" : show_panel_;
+  }
+  for (size_t i = 0; i < panels().size(); i++) {
+    if (!open_[i] && show_panel_ != panels()[i].title) continue;
+    if (show_panel_ == panels()[i].title) open_[i] = true;
+    bool open = true;
+    if (ImGui::Begin(panels()[i].title, &open)) panels()[i].draw(f);
+    ImGui::End();
+    open_[i] = open;
+  }
+  if (!show_panel_.empty()) ImGui::SetWindowFocus(show_panel_.c_str()), show_panel_.clear();
+}
+
+}  // namespace convscope::ui

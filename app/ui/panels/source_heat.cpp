@@ -1,0 +1,104 @@
+#include "app/ui/panels/source_heat.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <imgui.h>
+#include <string_view>
+
+#include "app/ui/widgets.h"
+
+namespace convscope::ui {
+namespace {
+
+double measured(const ProfileLine& l, std::string_view measure) {
+  if (measure == "sectors") return l.value("load_sectors") + l.value("store_sectors");
+  if (measure == "requests") return l.value("load_requests") + l.value("store_requests");
+  if (measure == "shared") return l.value("shared_wavefronts");
+  if (measure == "conflicts") return l.value("shared_conflicts");
+  return l.value("accesses");
+}
+
+std::string count_text(double v) { return grouped(std::llround(v)); }
+
+// One sentence for each kind of access, with what is good: 32 threads that read 4 bytes side by side need 4 sectors.
+std::string about_line(const ProfileLine& l, const std::string& source) {
+  std::string out = fmt::format("line {}", l.line);
+  auto traffic = [&](const char* what, const char* requests, const char* sectors, const char* bytes) {
+    double n = l.value(requests), touched = l.value(sectors);
+    if (n <= 0) return;
+    out += fmt::format("\n{} {}s of a warp, {:.3g} sectors each; {:.0f} % of the bytes they touch are used",
+                       count_text(n), what, touched / n, 100 * l.value(bytes) / (32 * touched));
+  };
+  traffic("load", "load_requests", "load_sectors", "load_bytes");
+  traffic("store", "store_requests", "store_sectors", "store_bytes");
+  if (double cycles = l.value("shared_wavefronts"); cycles > 0) {
+    double conflicts = l.value("shared_conflicts");
+    out += fmt::format("\n{} cycles of shared memory, {}", count_text(cycles),
+                       conflicts > 0
+                           ? fmt::format("{:.0f} % of them because threads met in a bank", 100 * conflicts / cycles)
+                           : "no bank conflict");
+  }
+  return out + fmt::format("\n{} accesses of single threads\nsource: {}", count_text(l.value("accesses")), source);
+}
+
+}  // namespace
+
+const std::vector<HeatMeasure>& heat_measures() {
+  static const std::vector<HeatMeasure> all = {
+      {"sectors", "sectors",
+       "32-byte pieces of global memory that loads and stores touch: what the caches have to move"},
+      {"requests", "requests", "Loads and stores of whole warps to global memory"},
+      {"shared", "shared memory", "Cycles of shared memory, conflicts included"},
+      {"conflicts", "bank conflicts", "Cycles of shared memory that only repeat because threads met in a bank"},
+      {"accesses", "accesses", "Reads and writes of single threads, wherever they go"},
+  };
+  return all;
+}
+
+Heat heat_of(const Profile& p, const std::string& file, const HeatMeasure& measure) {
+  Heat heat;
+  double sum = 0;
+  for (const auto& l : p.lines) sum += measured(l, measure.name);
+  if (sum <= 0) return heat;
+  double most = 0;
+  for (const auto& l : p.lines) {
+    double share = measured(l, measure.name) / sum;
+    if (l.line <= 0 || file_name(l.file) != file_name(file)) {
+      heat.elsewhere += share;
+      continue;
+    }
+    auto line = static_cast<int>(l.line - 1);
+    HeatLine& h = heat.lines[line];
+    h.share = share;
+    h.about = about_line(l, p.lines_source);
+    h.csv = std::to_string(l.line);
+    for (const char* name : {"load_requests", "load_sectors", "load_bytes", "store_requests", "store_sectors",
+                             "store_bytes", "shared_wavefronts", "shared_conflicts", "accesses"})
+      h.csv += fmt::format(",{:.9g}", l.value(name));
+    if (share > most) most = share, heat.hottest = line;
+  }
+  return heat;
+}
+
+std::string Heat::csv() const {
+  std::string out =
+      "line,load_requests,load_sectors,load_bytes,store_requests,store_sectors,store_bytes,shared_wavefronts,"
+      "shared_conflicts,accesses\n";
+  for (const auto& [line, h] : lines) out += h.csv + "\n";
+  return out;
+}
+
+void draw_heat(const Theme& t, const HeatLine& line, float width, float height) {
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  float inside = std::max(1.0f, width - 0.3f * t.em), high = height * 0.86f, top = at.y + (height - high) / 2;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  auto share = static_cast<float>(line.share);
+  draw->AddRectFilled({at.x, top}, {at.x + inside, top + high}, packed(t.raised, 0.6f));
+  draw->AddRectFilled({at.x, top}, {at.x + std::max(2.0f, inside * share), top + high},
+                      packed(t.warning, 0.3f + 0.45f * std::sqrt(share)));
+  std::string text = line.share < 0.005 ? "<1" : fmt::format("{:.0f} %", 100 * line.share);
+  ImVec2 size = ImGui::CalcTextSize(text.c_str());
+  draw->AddText({at.x + inside - size.x - 0.15f * t.em, at.y + (height - size.y) / 2}, packed(t.text), text.c_str());
+}
+
+}  // namespace convscope::ui

@@ -1,0 +1,36 @@
+// Which source lines ask most of memory: what the panel of the source draws beside its lines.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/model/profile.h"
+#include "app/ui/theme.h"
+
+namespace convscope::ui {
+
+// What the heat is a share of.
+struct HeatMeasure {
+  const char *name, *label, *about;
+};
+const std::vector<HeatMeasure>& heat_measures();
+
+struct HeatLine {
+  double share = 0;        // of the measure's sum over all lines, 0 … 1
+  std::string about, csv;  // every counter of the line, in words; its row of a table
+};
+
+struct Heat {
+  std::map<int, HeatLine> lines;  // of this file, by line from 0
+  double elsewhere = 0;           // share in other files, and where the line is not known
+  int hottest = -1;               // line, from 0
+  std::string csv() const;
+};
+
+// The lines of `file` (its name without folders decides) in a profile.
+Heat heat_of(const Profile& p, const std::string& file, const HeatMeasure& measure);
+
+// A bar and a share, in the gutter beside a line. `width`, `height` in pixels.
+void draw_heat(const Theme& t, const HeatLine& line, float width, float height);
+
+}  // namespace convscope::ui

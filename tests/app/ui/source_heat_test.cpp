@@ -1,0 +1,65 @@
+// Shares of source lines: they are of the whole, elsewhere included, and each measure has its own.
+#include "app/ui/panels/source_heat.h"
+
+#include <gtest/gtest.h>
+
+namespace convscope::ui {
+namespace {
+
+const HeatMeasure& measure(std::string_view name) {
+  for (const auto& m : heat_measures())
+    if (m.name == name) return m;
+  throw std::out_of_range("no such measure");
+}
+
+Profile counted() {
+  Profile p;
+  p.lines_source = "emulated, by tracing every access";
+  p.lines = {{"kernels/ladder/tiled.cu",
+              10,
+              {{"load_requests", 8}, {"load_sectors", 32}, {"load_bytes", 1024}, {"accesses", 256}}},
+             {"./kernels/ladder/tiled.cu",
+              12,
+              {{"store_requests", 2}, {"store_sectors", 64}, {"store_bytes", 256}, {"accesses", 64}}},
+             {"kernels/ladder/tiled.cu", 20, {{"shared_wavefronts", 40}, {"shared_conflicts", 10}, {"accesses", 960}}},
+             {"kernels/ladder/other.h", 12, {{"load_requests", 1}, {"load_sectors", 4}, {"accesses", 32}}},
+             {"", 0, {{"load_requests", 7}, {"load_sectors", 28}, {"accesses", 224}}}};
+  return p;
+}
+
+TEST(SourceHeat, SharesAreOfEverything) {
+  Profile p = counted();
+  Heat h = heat_of(p, "/somewhere/else/tiled.cu", measure("sectors"));
+  ASSERT_EQ(h.lines.size(), 3u);
+  EXPECT_DOUBLE_EQ(h.lines.at(9).share, 0.25);
+  EXPECT_DOUBLE_EQ(h.lines.at(11).share, 0.5);
+  EXPECT_DOUBLE_EQ(h.elsewhere, 0.25);
+  EXPECT_EQ(h.hottest, 11);
+  EXPECT_EQ(heat_of(p, "tiled.cu", measure("requests")).hottest, 9);
+  EXPECT_EQ(heat_of(p, "tiled.cu", measure("shared")).hottest, 19);
+  EXPECT_DOUBLE_EQ(heat_of(p, "tiled.cu", measure("accesses")).lines.at(19).share, 0.625);
+}
+
+TEST(SourceHeat, SaysWhatTheLineDoes) {
+  Heat h = heat_of(counted(), "tiled.cu", measure("sectors"));
+  EXPECT_NE(h.lines.at(9).about.find("8 loads of a warp, 4 sectors each; 100 % of the bytes"), std::string::npos)
+      << h.lines.at(9).about;
+  EXPECT_NE(h.lines.at(11).about.find("2 stores of a warp, 32 sectors each; 12 % of the bytes"), std::string::npos)
+      << h.lines.at(11).about;
+  EXPECT_NE(h.lines.at(19).about.find("25 % of them because threads met in a bank"), std::string::npos);
+  for (const auto& [line, l] : h.lines) EXPECT_NE(l.about.find("source: emulated"), std::string::npos);
+  EXPECT_EQ(h.csv().find("line,"), 0u);
+  EXPECT_NE(h.csv().find("\n12,0,0,0,2,64,256,0,0,64\n"), std::string::npos) << h.csv();
+}
+
+// Nothing counted, or nothing of what is asked for: no lines, not lines of 0 %.
+TEST(SourceHeat, NothingIsNothing) {
+  EXPECT_TRUE(heat_of(Profile{}, "tiled.cu", measure("sectors")).lines.empty());
+  Profile p = counted();
+  p.lines.erase(p.lines.begin() + 2);
+  EXPECT_TRUE(heat_of(p, "tiled.cu", measure("shared")).lines.empty());
+  EXPECT_EQ(heat_of(p, "tiled.cu", measure("shared")).hottest, -1);
+}
+
+}  // namespace
+}  // namespace convscope::ui

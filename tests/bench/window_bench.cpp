@@ -1,6 +1,6 @@
 // How quick the window is: building a frame, from a slider's step to a new picture, tiles while panning, the first
-// frame. window_bench [--frames N] [--steps N] [--starts N] [--big] prints one table; what it prints was measured in
-// this run.
+// frame. window_bench [--frames N] [--steps N] [--starts N] [--idle SECONDS] [--big] prints one table; what it prints
+// was measured in this run.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -55,13 +55,14 @@ void row(const char* what, const std::vector<double>& ms) {
 // The loop of the real window without the window: a frame when the engine has something, or when one is due.
 class Stage {
  public:
-  Stage(int width, int height, const std::string& settings_file, const Document& document)
+  Stage(int width, int height, const std::string& settings_file, const Document& document,
+        const char* engine = "convscope")
       : width_(width), height_(height) {
     ImGui::CreateContext();
     ImPlot::CreateContext();
     screen_ = std::make_unique<ui::Offscreen>(width, height);
     ui::AppOptions options;
-    options.engine.command = "'" + test::built("convscope") + "' engine";
+    options.engine.command = "'" + test::built(engine) + "' engine";
     options.settings_file = settings_file;
     options.wake = [this] {
       std::lock_guard lock(mutex_);
@@ -214,6 +215,64 @@ void frames_of(const char* name, const std::string& folder, const Document& docu
   stage.settle(patience);
 }
 
+// One wrong element among 2^28: from the wish to see the next failing one until it is selected.
+void planted(double patience) {
+  Document d;
+  d.problem = {};
+  d.problem.out_channels = 64, d.problem.length = 1 << 22;
+  d.kernel = "planted";
+  int64_t all = d.problem.y_elements(), wrong = all / 11 * 7;
+  Stage stage(1600, 1000, "", d, "test_engine");
+  auto start = Clock::now();
+  auto& app = stage.app();
+  if (!stage.frames_until([&] { return app.bench().picture() && app.bench().picture()->document == d; }, patience))
+    throw std::runtime_error("planted: no picture");
+  double first = ms_since(start);
+  app.cancel();
+  stage.settle(patience);
+  start = Clock::now();
+  app.find_failing(true);
+  if (!stage.frames_until([&] { return app.views().now().selected.has_value(); }, patience))
+    throw std::runtime_error("planted: not found");
+  double found = ms_since(start);
+  ElementIndex at = *app.views().now().selected;
+  if (at.row * d.problem.length + at.column != wrong)
+    throw std::runtime_error("planted: another element was found: row " + std::to_string(at.row) + ", column " +
+                             std::to_string(at.column));
+  stage.settle(patience);
+  std::printf("one wrong element among %lld, emulator: row %lld, column %lld, %lld failing\n",
+              static_cast<long long>(all), static_cast<long long>(at.row), static_cast<long long>(at.column),
+              static_cast<long long>(app.bench().picture()->failing.value_or(-1)));
+  row("  from the start to its picture", {first});
+  row("  from the key N to the selected element", {found});
+}
+
+// The processor's time that a window takes of one core while nothing changes, in percent.
+void idle(const std::string& folder, int seconds) {
+  if (!test::on_path("Xvfb")) {
+    std::printf("idle: not measured, Xvfb is not installed\n");
+    return;
+  }
+  test::Started server(folder, {"Xvfb", "-displayfd", "1", "-screen", "0", "1600x1000x24"});
+  auto begun = Clock::now();
+  while (server.out().find('\n') == std::string::npos && ms_since(begun) < 20000)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::string number = server.out().substr(0, server.out().find('\n'));
+  test::Started window(folder, {"DISPLAY=:" + number, "WAYLAND_DISPLAY=", test::built("convscope-window"), "--forget",
+                                "--for", std::to_string(seconds + 40)});
+  std::this_thread::sleep_for(std::chrono::seconds(25));  // it has run, judged and profiled what it opens with
+  auto all = [&] {
+    double sum = test::cpu_seconds(window.pid());
+    for (pid_t child : test::children_of(window.pid())) sum += test::cpu_seconds(child);
+    return sum;
+  };
+  double before = all();
+  std::this_thread::sleep_for(std::chrono::seconds(seconds));
+  std::printf("idle for %d s: window and engine take %.2f %% of one core (%.2f s before)\n", seconds,
+              100 * (all() - before) / seconds, before);
+  std::fflush(stdout);
+}
+
 void steps_of(const std::string& preset, const std::string& kernel, int steps) {
   Document d;
   d.problem = find_preset(preset).problem;
@@ -303,6 +362,7 @@ std::string processor() {
 
 int main(int argc, char** argv) {
   int frames = 2000, steps = 24, starts = 10;
+  int idle_seconds = 0;
   bool big = false;
   for (int i = 1; i < argc; i++) {
     std::string word = argv[i];
@@ -315,10 +375,12 @@ int main(int argc, char** argv) {
       number(steps);
     else if (word == "--starts")
       number(starts);
+    else if (word == "--idle")
+      number(idle_seconds);
     else if (word == "--big")
       big = true;
     else {
-      std::fprintf(stderr, "window_bench [--frames N] [--steps N] [--starts N] [--big]\n");
+      std::fprintf(stderr, "window_bench [--frames N] [--steps N] [--starts N] [--idle SECONDS] [--big]\n");
       return 2;
     }
   }
@@ -339,9 +401,10 @@ int main(int argc, char** argv) {
       for (const char* kernel : {"tiled", "S4"}) apart([&] { steps_of(preset, kernel, steps); });
     Document d;
     apart([&] { frames_of("small", scratch.path("."), d, frames + 20, true, 120); });
+    if (idle_seconds > 0) idle(scratch.path("."), idle_seconds);
     if (big) {
+      apart([&] { planted(300); });
       d.problem = find_preset("kernelbench-79").problem;
-      d.problem.batch = 2;
       d.kernel = "tiled";
       apart([&] { frames_of("big", scratch.path("."), d, frames + 20, false, 900); });
     }

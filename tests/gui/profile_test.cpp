@@ -66,9 +66,11 @@ SCENARIO(source_lines_show_what_they_ask_of_memory) {
   CHECK(words.find("Hottest: ") != std::string::npos);
   CHECK(words.find(" %") != std::string::npos);
   g.click("//Source/###hottest");
-  // Another measure, other shares.
-  g.choose("//Source/##heat", "bank conflicts");
   g.frames(3);
+  // Another measure, other shares.
+  g.choose("//Source/##heat", "shared memory");
+  g.frames(3);
+  CHECK(words != g.words());
   // A kernel that was not counted offers to.
   g.app.execute({SetKernel{"polyphase"}, 0});
   if (g.app.settings().live) g.press("live");
@@ -77,14 +79,22 @@ SCENARIO(source_lines_show_what_they_ask_of_memory) {
   g.click("//Source/Count lines");
   g.until([&] { return g.bench().profile()->kernel == "polyphase" && !g.bench().profiling(); }, "the profile", 120);
   g.frames(3);
+  CHECK(!g.exists("//Source/###hottest"));  // it has no shared memory, and says so
+  CHECK(g.says("none"));
+  g.choose("//Source/##heat", "sectors");
+  g.frames(3);
   CHECK(g.exists("//Source/###hottest"));
 }
 
 SCENARIO(two_kernels_side_by_side) {
   g.settle();
   if (g.app.settings().live) g.press("live");
-  g.app.execute({SetKernel{"direct"}, 0});
-  g.app.execute({SetKernel{"tiled"}, 0});
+  g.app.execute({LoadPreset{"kernelbench-79-small"}, 0});
+  for (const char* kernel : {"direct", "tiled"}) {
+    g.app.execute({SetKernel{kernel}, 0});
+    g.panel("Compare");
+    g.frames(2);
+  }
   g.press("run");
   g.settle();
   g.panel("Compare");

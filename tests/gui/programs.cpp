@@ -110,4 +110,33 @@ size_t lines_of(const std::string& text) {
   return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + (!text.empty() && text.back() != '\n');
 }
 
+// Processor time of a process so far, in seconds.
+double cpu_seconds(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  std::istringstream rest(text.substr(text.rfind(')') + 1));
+  std::string word;
+  double ticks = 0;
+  for (int i = 3; i <= 15 && rest >> word; i++)
+    if (i == 14 || i == 15) ticks += std::stod(word);
+  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (const auto& e : std::filesystem::directory_iterator("/proc", error)) {
+    std::string name = e.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream in(e.path() / "stat");
+    std::string text((std::istreambuf_iterator<char>(in)), {});
+    if (text.empty()) continue;
+    std::istringstream rest(text.substr(text.rfind(')') + 1));
+    char state;
+    pid_t of = 0;
+    if (rest >> state >> of && of == parent && state != 'Z') found.push_back(std::stoi(name));
+  }
+  return found;
+}
+
 }  // namespace convscope::test

@@ -37,6 +37,10 @@ class Started {
   std::string out_, err_;
 };
 
+// Processor time that a process has taken, user and system, in seconds; 0 when it is gone.
+double cpu_seconds(pid_t pid);
+std::vector<pid_t> children_of(pid_t parent);
+
 // Lines of a text, without the empty one after the last newline.
 size_t lines_of(const std::string& text);
 

@@ -38,35 +38,6 @@ bool wait_until(const std::function<bool()>& holds, double seconds) {
 
 void sleep_for(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
-// Processor time of a process so far, in seconds.
-double cpu_seconds(pid_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(in)), {});
-  std::istringstream rest(text.substr(text.rfind(')') + 1));
-  std::string word;
-  double ticks = 0;
-  for (int i = 3; i <= 15 && rest >> word; i++)
-    if (i == 14 || i == 15) ticks += std::stod(word);
-  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
-std::vector<pid_t> children_of(pid_t parent) {
-  std::vector<pid_t> found;
-  std::error_code error;
-  for (const auto& e : fs::directory_iterator("/proc", error)) {
-    std::string name = e.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream in(e.path() / "stat");
-    std::string text((std::istreambuf_iterator<char>(in)), {});
-    if (text.empty()) continue;
-    std::istringstream rest(text.substr(text.rfind(')') + 1));
-    char state;
-    pid_t of = 0;
-    if (rest >> state >> of && of == parent && state != 'Z') found.push_back(std::stoi(name));
-  }
-  return found;
-}
-
 bool all_end(const std::vector<pid_t>& processes) {
   return wait_until(
       [&] { return std::none_of(processes.begin(), processes.end(), [](pid_t p) { return kill(p, 0) == 0; }); }, 10);

@@ -13,7 +13,8 @@ namespace {
 
 struct State {
   const Workbench* of = nullptr;
-  std::string other, before, kernel;  // chosen; the kernel before this one; this one
+  std::string other, before, kernel;  // with which; the kernel before this one; this one
+  bool chosen = false;                // `other`, by a person
   uint64_t asked_for = 0;             // the comparison whose counters were asked for
   bool asked_first = false, asked_second = false;
 };
@@ -81,7 +82,7 @@ void choice_of_other(Frame& f, State& s) {
   float need =
       ImGui::CalcTextSize("Compare").x + ImGui::GetStyle().FramePadding.x * 2 + ImGui::GetStyle().ItemSpacing.x;
   float width = std::clamp(ImGui::GetContentRegionAvail().x - need, t.em * 6, t.em * 14);
-  if (choose("##other", all, s.other, chosen, width)) s.other = chosen;
+  if (choose("##other", all, s.other, chosen, width)) s.other = chosen, s.chosen = true;
   if (ImGui::GetItemRectMax().x + need <= right + 1) ImGui::SameLine();
   if (f.bench.profiling()) {
     ImGui::TextColored(t.accent, "measuring…");
@@ -273,7 +274,7 @@ void draw_compare(Frame& f) {
   if (s.of != &f.bench) s = {}, s.of = &f.bench, s.kernel = f.document.kernel;
   if (s.kernel != f.document.kernel) {
     s.before = s.kernel, s.kernel = f.document.kernel;
-    if (s.other == s.kernel) s.other = s.before;
+    if (!s.chosen || s.other == s.kernel) s.other = s.before, s.chosen = false;
   }
   if (s.other.empty() || !entry_of(f, s.other)) s.other = guess(f, s);
   choice_of_other(f, s);

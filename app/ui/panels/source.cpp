@@ -122,6 +122,10 @@ void heat_choice(Frame& f, State& s) {
     if (needs_run(p->document, f.document)) about += "\nCounted on " + describe(p->document.problem);
     tooltip(t, about + "\nsource: " + p->lines_source);
     copy_menu(f, "copy-heat", [heat = s.heat] { return heat.csv(); });
+    if (s.heat.lines.empty()) {
+      beside(em * 4);
+      ImGui::TextDisabled("none");
+    }
     if (s.heat.hottest >= 0) {
       std::string label = fmt::format("Hottest: {}", s.heat.hottest + 1);
       beside(ImGui::CalcTextSize(label.c_str()).x + 2 * ImGui::GetStyle().FramePadding.x);

@@ -179,4 +179,20 @@ CONVSCOPE_KERNEL(few_wrong) {
     plan.launch(ENTRY(run_few_wrong), {ceil_div(p.length, 16)}, {16}).args(p.args(), plan.x(), plan.w(), plan.y());
   });
 }
+
+// One channel to many by one tap; a single element is wrong: the one whose flat index is 7/11 of all.
+extern "C" __global__ void run_planted(ConvArgs c, const float* x, const float* w, float* y) {
+  int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, all = int64_t{c.out_channels} * c.length;
+  if (i >= all) return;
+  y[i] = x[i % c.length] * w[i / c.length];
+  if (i == all / 11 * 7) y[i] += 1;
+}
+CONVSCOPE_KERNEL(planted) {
+  test_only();
+  idea("wrong in one element");
+  plan([](const ConvProblem& p, Plan& plan) {
+    plan.launch(ENTRY(run_planted), {ceil_div(p.y_elements(), 1024)}, {1024})
+        .args(p.args(), plan.x(), plan.w(), plan.y());
+  });
+}
 #endif

@@ -98,7 +98,7 @@ class Killer {
         ASSERT_EQ(w.report()->document, last);
         ASSERT_TRUE(w.report()->right()) << sentence;
       }
-      most_delay_s_ = std::clamp(most_delay_s_ * (crashed ? 1.05 : 0.95), 2e-3, 2.0);
+      most_delay_s_ = std::clamp(most_delay_s_ * (crashed ? 1.2 : 0.8), 2e-3, 2.0);
     }
     expect_right();
   }

@@ -6,7 +6,9 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sys/resource.h>
+#include <thread>
 
 #include "app/engine/inventory.h"
 #include "app/engine/service_state.h"
@@ -139,6 +141,38 @@ std::shared_ptr<const KeptResult> Service::State::result(const json& request) {
   return kept;
 }
 
+QuickLooks::Now::Now(QuickLooks& of) : of_(of) {
+  std::lock_guard lock(of_.mutex_);
+  of_.running_++;
+}
+QuickLooks::Now::~Now() {
+  std::lock_guard lock(of_.mutex_);
+  of_.running_--;
+  of_.answered_++;
+  of_.last_ = std::chrono::steady_clock::now();
+}
+
+void QuickLooks::let_pass(const Activity& activity) {
+  using namespace std::chrono_literals;
+  constexpr auto for_the_first = 25ms, for_the_next = 5ms, at_most = 80ms;
+  auto start = std::chrono::steady_clock::now();
+  uint64_t before = 0;
+  {
+    std::lock_guard lock(mutex_);
+    before = answered_;
+  }
+  while (!activity.cancelled()) {
+    auto now = std::chrono::steady_clock::now();
+    {
+      std::lock_guard lock(mutex_);
+      bool over = answered_ > before && now - last_ > for_the_next,
+           none = answered_ == before && now - start > for_the_first;
+      if (now - start > at_most || (!running_ && (over || none))) return;
+    }
+    std::this_thread::sleep_for(1ms);
+  }
+}
+
 Service::Service() : state_(std::make_unique<State>()) {}
 Service::~Service() {
   if (state_->profiled) Cupti::shared().release();  // before the contexts go
@@ -175,6 +209,8 @@ double Service::patience_s(const json& request, const std::string& phase) {
 Service::Reply Service::handle(const json& request, std::span<const std::byte> payload, Activity& activity,
                                const std::function<void(const std::string&)>& partial) {
   std::string type = text_of(request, "type");
+  std::optional<QuickLooks::Now> look;
+  if (is_light(type)) look.emplace(state_->looks);
   if (type == "run") return run(request, payload, activity, partial);
   if (type == "profile") return profile_one(request, payload, activity);
   if (type == "live") return live(request, payload, activity);
@@ -230,13 +266,16 @@ Service::Reply Service::run(const json& request, std::span<const std::byte> payl
     std::lock_guard lock(state_->mutex);
     state_->kept = k;
   };
+  auto add_phases = [&](json& j) {
+    j["phases"] = json::array();
+    for (const auto& phase : activity.phases())
+      j["phases"].push_back({{"name", phase.name}, {"seconds", phase.seconds}});
+  };
   auto header = [&](const RunReport& report) {
     json j = report_json(report);
     j["result"] = report.tensors ? json(key) : json(nullptr);
     add_ranges(j, pyramid.get(), report);
-    j["phases"] = json::array();
-    for (const auto& phase : activity.phases())
-      j["phases"].push_back({{"name", phase.name}, {"seconds", phase.seconds}});
+    add_phases(j);
     return header_text(j);
   };
   // Before the end there is no verdict and no time; the pictures can be looked at already.
@@ -246,11 +285,13 @@ Service::Reply Service::run(const json& request, std::span<const std::byte> payl
     add_ranges(j, pyramid.get(), report);
     for (const char* field : {"status", "sentence", "exit_code"}) j["verdict"][field] = nullptr;
     for (const char* field : {"reason", "cold_reason", "floor_reason"}) j["timing"][field] = "not timed yet";
+    add_phases(j);
     return header_text(j);
   };
   RunReport report = o.judge->run(spec, activity, [&](const RunReport& early) {
     if (spec.pictures) keep(early);
     if (partial) partial(early_header(early));
+    if (partial && spec.pictures) state_->looks.let_pass(activity);
   });
   keep(report);
   return {header(report), {}};

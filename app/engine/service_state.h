@@ -1,5 +1,6 @@
 // What a Service holds between requests. Only for the files of Service.
 #pragma once
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,29 @@ struct KeptResult {
   int64_t own_length = 0;
 };
 
+// Requests that are answered at once. A run lets those for its first pictures pass before it goes on and takes their
+// cores.
+class QuickLooks {
+ public:
+  class Now {  // while one is being answered
+   public:
+    explicit Now(QuickLooks& of);
+    ~Now();
+    Now(const Now&) = delete;
+
+   private:
+    QuickLooks& of_;
+  };
+  // Returns when those that came have been answered and no other follows; soon when none comes, or on a cancel.
+  void let_pass(const Activity& activity);
+
+ private:
+  std::mutex mutex_;
+  int running_ = 0;
+  uint64_t answered_ = 0;
+  std::chrono::steady_clock::time_point last_;  // when one was answered
+};
+
 struct Service::State {
   struct Opened {
     std::unique_ptr<Device> device;
@@ -38,6 +62,8 @@ struct Service::State {
   bool profiled = false;  // CUPTI may hold counters of their contexts
   std::mutex mutex;       // of `kept`
   std::shared_ptr<const KeptResult> kept;
+
+  QuickLooks looks;
 
   Opened& open(const std::string& name);
   std::shared_ptr<const KeptResult> result(const nlohmann::json& request);

@@ -61,10 +61,10 @@ void App::default_layout(ImGuiID space) {
   dock("Lines", bottom);
   dock("Error statistics", bottom);
   dock("Source", bottom);
+  dock("Compare", bottom);
   dock("Verdict", right);
   dock("Timing", low_right);
   dock("Counters", low_right);
-  dock("Compare", low_right);
   dock("Roofline", low_right);
   dock("Occupancy", low_right);
   dock("Devices", right);

@@ -156,11 +156,12 @@ std::vector<Row> rows_of(const Frame& f, const KernelComparison& c) {
   };
   auto number = [&](std::string name, std::string unit, const std::optional<double>& a, const std::optional<double>& b,
                     std::string about) {
-    auto words = [&](const std::optional<double>& v) {
+    auto words = [](const std::optional<double>& v) {
       if (!v) return std::string("–");
-      std::string digits = *v >= 1e4 ? grouped(std::llround(*v)) : fmt::format("{:.4g}", *v);
-      return unit.empty() || unit == "×" ? digits : digits + " " + unit;
+      return *v >= 1e4 ? grouped(std::llround(*v)) : fmt::format("{:.4g}", *v);
     };
+    // Units stand beside the name, where there is room, unless it ends with them.
+    if (!unit.empty() && unit != "×" && name.find(unit) == std::string::npos) name += ", " + unit;
     if (a || b) rows.push_back({std::move(name), unit, words(a), words(b), std::move(about), a, b});
   };
   const auto &x = c.first, &y = c.second;

@@ -47,7 +47,10 @@ struct Bindings {
 struct RunOptions {
   uint32_t order_seed = 0;  // emulator: shuffles lanes, warps and blocks
   Activity* activity = nullptr;
-  uint64_t every = 1;       // emulator: of each launch only blocks whose linear index is a multiple
+  // Emulator, for counting: one launch of the plan alone (-1: all), and of its blocks those whose linear index is a
+  // multiple of `every`.
+  int64_t only_launch = -1;
+  uint64_t every = 1;
 };
 
 // What the compiler gave one launch of a plan, as the driver knows it.

@@ -87,12 +87,19 @@ class EmulatorDevice final : public Device {
 
   void run(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, const RunOptions& options) override {
     if (auto why = unavailable(kernel); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
+    auto runs = [&](size_t launch) {
+      return options.only_launch < 0 || launch == static_cast<size_t>(options.only_launch);
+    };
     if (options.activity) {
       uint64_t blocks = 0;
-      for (const auto& l : plan.launches()) blocks += static_cast<uint64_t>(l.grid.count());
+      for (size_t i = 0; i < plan.launches().size(); i++)
+        if (runs(i))
+          blocks += (static_cast<uint64_t>(plan.launches()[i].grid.count()) + options.every - 1) / options.every;
       options.activity->phase("running " + kernel.name(), blocks);
     }
-    for (const auto& l : plan.launches()) {
+    for (size_t launch = 0; launch < plan.launches().size(); launch++) {
+      if (!runs(launch)) continue;
+      const auto& l = plan.launches()[launch];
       std::vector<uint64_t> pointers(l.arguments.size());
       std::vector<void*> args;
       for (size_t i = 0; i < l.arguments.size(); i++) {

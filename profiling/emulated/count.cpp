@@ -20,25 +20,52 @@ struct Zone {
   uint64_t begin, bytes;
 };
 
-// Counts of places, put together by source line.
-std::vector<LineCounts> by_line(const PlaceCounts& places, double scale) {
-  std::map<std::pair<std::string, int>, WarpCounts> lines;
-  for (const auto& [pc, counts] : places) {
-    simt::SourceLine at = simt::source_line(pc);
-    lines[{at.file, at.line}].add(counts);
+// One launch of the plan: every `every`-th block of it is run and counted.
+PlaceCounts count_launch(Device& device, const KernelDefinition& kernel, const Plan& plan, const Bindings& at,
+                         int64_t launch, uint64_t every, const std::function<bool(uint64_t)>& is_global,
+                         Activity& activity) {
+  std::mutex mutex;
+  std::map<std::thread::id, std::unique_ptr<WarpAssembler>> assemblers;
+  bool over = false;  // from then on one thread alone delivers what all had left
+  {
+    simt::Tracing tracing([&](std::span<const simt::Access> part) {
+      if (part.empty()) return;
+      WarpAssembler* mine = nullptr;
+      {
+        std::lock_guard lock(mutex);
+        // At the end, whoever has this block open goes on with it.
+        if (over)
+          for (auto& [id, assembler] : assemblers)
+            if (assembler->in_hand() == part.front().block) mine = assembler.get();
+        if (!mine) {
+          auto& slot = assemblers[std::this_thread::get_id()];
+          if (!slot) slot = std::make_unique<WarpAssembler>(is_global);
+          mine = slot.get();
+        }
+      }
+      for (const auto& a : part) mine->take(a);
+    });
+    device.run(kernel, plan, at, {.activity = &activity, .only_launch = launch, .every = every});
+    over = true;
   }
-  std::vector<LineCounts> out;
-  for (const auto& [at, c] : lines) {
+  PlaceCounts places;
+  for (auto& [id, assembler] : assemblers)
+    for (const auto& [pc, counts] : assembler->finish()) places[pc].add(counts);
+  return places;
+}
+
+// Adds `scale` times the counts of each place to its source line.
+using Lines = std::map<std::pair<std::string, int>, Counters>;
+void add_lines(Lines& lines, const PlaceCounts& places, double scale) {
+  for (const auto& [pc, c] : places) {
+    simt::SourceLine at = simt::source_line(pc);
     const uint64_t in_order[] = {c.load_requests,     c.load_sectors,     c.load_bytes,
                                  c.store_requests,    c.store_sectors,    c.store_bytes,
                                  c.shared_wavefronts, c.shared_conflicts, c.accesses};
-    static_assert(std::size(in_order) == 9);
-    LineCounts l{at.first, at.second, {}};
+    Counters& values = lines[{at.file, at.line}];
     for (size_t i = 0; i < std::size(in_order); i++)
-      l.values[line_counters()[i].name] = scale * static_cast<double>(in_order[i]);
-    out.push_back(std::move(l));
+      values[line_counters().at(i).name] += scale * static_cast<double>(in_order[i]);
   }
-  return out;
 }
 
 }  // namespace
@@ -70,23 +97,28 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
   auto device = open_emulator();
   if (out.missing = device->unavailable(kernel); !out.missing.empty()) return out;
   Plan plan = traced->plan_for(p);
-  // Blocks are alike but for those at borders: of many, every n-th is run and counted, n odd so that no pattern of two
-  // hides.
+  // Blocks of a launch are alike but for those at borders: of many, every n-th is run and counted, n odd so that no
+  // pattern of two hides. A launch of few blocks is counted whole.
   double products =
       static_cast<double>(p.y_elements()) * static_cast<double>(p.kernel_size) * static_cast<double>(p.in_per_group());
-  for (const auto& launch : plan.launches()) out.all_blocks += launch.grid.count();
-  auto every = static_cast<uint64_t>(std::clamp(std::ceil(products / counted_products), 1.0,
-                                                std::max(1.0, static_cast<double>(out.all_blocks) / least_blocks)));
-  if (every > 1) every |= 1;
-  if (double traced_products = products / static_cast<double>(every); traced_products > most_products) {
+  std::vector<uint64_t> every;
+  double traced_products = 0;
+  for (const auto& launch : plan.launches()) {
+    auto blocks = static_cast<double>(launch.grid.count());
+    auto n = static_cast<uint64_t>(
+        std::clamp(std::ceil(products / counted_products), 1.0, std::max(1.0, blocks / least_blocks)));
+    every.push_back(n > 1 ? n | 1 : 1);
+    // Which launch does the work is not known: the one with most blocks.
+    if (launch.grid.count() * 2 > out.all_blocks) traced_products = products / static_cast<double>(every.back());
+    out.all_blocks += launch.grid.count();
+  }
+  if (traced_products > most_products) {
     out.missing = fmt::format(
         "{:.2g} products in {} blocks are too many to trace in seconds (at most {:.0g}): try a "
         "small preset",
         traced_products, least_blocks, most_products);
     return out;
   }
-  for (const auto& launch : plan.launches())
-    out.blocks += (launch.grid.count() + static_cast<int64_t>(every) - 1) / static_cast<int64_t>(every);
 
   ProblemMemory memory(*device, p, in, plan.out_length(), plan.workspace_bytes());
   std::vector<Zone> zones;
@@ -97,41 +129,21 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
   };
 
   activity.phase("counting on the emulator");
-  std::mutex mutex;
-  std::map<std::thread::id, std::unique_ptr<WarpAssembler>> assemblers;
-  bool over = false;  // from then on one thread alone delivers what all had left
-  {
-    simt::Tracing tracing([&](std::span<const simt::Access> part) {
-      if (part.empty()) return;
-      WarpAssembler* mine = nullptr;
-      {
-        std::lock_guard lock(mutex);
-        // At the end, whoever has this block open goes on with it.
-        if (over)
-          for (auto& [id, assembler] : assemblers)
-            if (assembler->in_hand() == part.front().block) mine = assembler.get();
-        if (!mine) {
-          auto& slot = assemblers[std::this_thread::get_id()];
-          if (!slot) slot = std::make_unique<WarpAssembler>(is_global);
-          mine = slot.get();
-        }
-      }
-      for (const auto& a : part) mine->take(a);
-    });
-    device->run(*traced, plan, memory.at(), {.activity = &activity, .every = every});
-    over = true;
+  Lines lines;
+  for (size_t i = 0; i < every.size(); i++) {
+    int64_t all = plan.launches()[i].grid.count(),
+            counted = (all + static_cast<int64_t>(every[i]) - 1) / static_cast<int64_t>(every[i]);
+    out.blocks += counted;
+    PlaceCounts places =
+        count_launch(*device, *traced, plan, memory.at(), static_cast<int64_t>(i), every[i], is_global, activity);
+    add_lines(lines, places, counted ? static_cast<double>(all) / static_cast<double>(counted) : 0);
   }
-  PlaceCounts places;
-  for (auto& [id, assembler] : assemblers)
-    for (const auto& [pc, counts] : assembler->finish()) places[pc].add(counts);
-  WarpCounts sum;
-  for (const auto& [pc, counts] : places) sum.add(counts);
-  double scale = out.blocks ? static_cast<double>(out.all_blocks) / static_cast<double>(out.blocks) : 0;
-  auto put = [&](const char* name, uint64_t n) { out.values[name] = scale * static_cast<double>(n); };
-  put("load_requests", sum.load_requests), put("load_sectors", sum.load_sectors);
-  put("store_requests", sum.store_requests), put("store_sectors", sum.store_sectors);
-  put("shared_wavefronts", sum.shared_wavefronts), put("shared_conflicts", sum.shared_conflicts);
-  out.lines = by_line(places, scale);
+  for (const char* name :
+       {"load_requests", "load_sectors", "store_requests", "store_sectors", "shared_wavefronts", "shared_conflicts"}) {
+    double& sum = out.values[name];
+    for (const auto& [at, values] : lines) sum += values.at(name);
+  }
+  for (auto& [at, values] : lines) out.lines.push_back({at.first, at.second, std::move(values)});
   return out;
 }
 

@@ -165,6 +165,33 @@ TEST_F(Emulated, LinesOfTheSource) {
   }
 }
 
+// A launch of few blocks beside one of many: what packs the weights does so once, however many blocks there are.
+TEST_F(Emulated, EachLaunchIsScaledByItself) {
+  ConvProblem p = find_preset("kernelbench-79-small").problem;
+  p.in_channels = 8;
+  auto whole = count("registers", p);
+  p.batch = 64;
+  auto some = count("registers", p);
+  ASSERT_EQ(whole.missing + some.missing, "");
+  ASSERT_EQ(find_kernel("registers").plan_for(p).launches().size(), 2u);
+  ASSERT_LT(3 * some.blocks, some.all_blocks);
+  int once = 0, grow = 0;
+  for (const auto& a : whole.lines)
+    for (const auto& b : some.lines) {
+      if (a.line != b.line || a.values.at("store_bytes") == 0) continue;
+      double times = b.values.at("store_bytes") / a.values.at("store_bytes");
+      if (times < 2) {
+        EXPECT_EQ(times, 1) << a.line;
+        once++;
+      } else {
+        EXPECT_NEAR(times / 64, 1, 0.05) << a.line;
+        grow++;
+      }
+    }
+  EXPECT_GT(once, 0);
+  EXPECT_GT(grow, 0);
+}
+
 // Of a grid far too large to be run whole, some blocks are: stores of `direct` are known without counting.
 TEST_F(Emulated, LargeGridsAreCountedInPart) {
   ConvProblem p = find_preset("kernelbench-79").problem;

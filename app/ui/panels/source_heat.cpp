@@ -95,7 +95,7 @@ void draw_heat(const Theme& t, const HeatLine& line, float width, float height) 
   auto share = static_cast<float>(line.share);
   draw->AddRectFilled({at.x, top}, {at.x + inside, top + high}, packed(t.raised, 0.6f));
   draw->AddRectFilled({at.x, top}, {at.x + std::max(2.0f, inside * share), top + high},
-                      packed(t.warning, 0.3f + 0.45f * std::sqrt(share)));
+                      packed(t.warning, 0.18f + 0.3f * std::sqrt(share)));
   std::string text = line.share < 0.005 ? "<1" : fmt::format("{:.0f} %", 100 * line.share);
   ImVec2 size = ImGui::CalcTextSize(text.c_str());
   draw->AddText({at.x + inside - size.x - 0.15f * t.em, at.y + (height - size.y) / 2}, packed(t.text), text.c_str());

@@ -26,8 +26,8 @@ void look_for_lines_again() { current = backtrace_create_state(nullptr, 1, ignor
 SourceLine source_line(uint64_t pc) {
   SourceLine out;
   if (!state()) return out;
-  // The innermost frame comes first: the first one that is not the emulator's own header is the kernel's line. pc is a
-  // return address, so the call is before it.
+  // The innermost frame comes first: the first one that is not in a header that kernels include is the kernel's line.
+  // pc is a return address, so the call is before it.
   backtrace_pcinfo(
       state(), pc - 1,
       [](void* data, uintptr_t, const char* file, int line, const char* function) {
@@ -36,7 +36,7 @@ SourceLine source_line(uint64_t pc) {
         std::string_view name = file;
         if (name.starts_with("./")) name.remove_prefix(2);  // the build maps its own directory to "."
         found = {std::string(name), line, function ? function : ""};
-        return std::string_view(file).ends_with("convscope/simt.h") ? 0 : 1;
+        return name.find("include/convscope/") != name.npos ? 0 : 1;
       },
       ignore_error, &out);
   return out;

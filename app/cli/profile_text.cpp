@@ -171,8 +171,8 @@ std::string profile_text(const json& r) {
                                          t["hot"]["median_ms"].get<double>() / t["floor_ms"].get<double>()));
   out += fmt::format("  {:<11} {}\n", "clocks", conditions_text(r["conditions"]));
   for (const auto& l : r["launches"])
-    out += fmt::format("  {:<11} {} grid {}, block {}, {} registers, {} shared{}; {}\n", "launch", text(l, "entry"),
-                       shape(l["grid"]), shape(l["block"]), l["registers"].get<int>(),
+    out += fmt::format("  {:<11} {} grid {}, block {}, {} registers, {} shared{}; {} ({})\n", "launch",
+                       text(l, "entry"), shape(l["grid"]), shape(l["block"]), l["registers"].get<int>(),
                        bytes_text(l["static_shared_bytes"].get<uint64_t>() + l["dynamic_shared_bytes"].get<uint64_t>()),
                        l["local_bytes"].get<int64_t>()
                            ? fmt::format(", {} bytes of local memory a thread", l["local_bytes"].get<int64_t>())
@@ -180,7 +180,8 @@ std::string profile_text(const json& r) {
                        l["occupancy"].is_object()
                            ? fmt::format("occupancy {:.0f} %, {}", l["occupancy"]["percent"].get<double>(),
                                          text(l["occupancy"], "limit"))
-                           : text(l, "occupancy_reason"));
+                           : text(l, "occupancy_reason"),
+                       text(l, "source"));
   if (r["launches"].empty()) out += fmt::format("  {:<11} {}\n", "launch", text(r, "launches_reason"));
   const json& c = r["counters"];
   bool any = c["source"].is_string();
@@ -217,7 +218,7 @@ std::string profile_csv(const json& r) {
   for (const auto& l : r["launches"]) {
     for (const char* what : {"registers", "static_shared_bytes", "dynamic_shared_bytes", "local_bytes"})
       csv.line({"launch " + text(l, "entry"), what, plain(l[what]), std::string(what).ends_with("bytes") ? "byte" : "1",
-                "driver"});
+                text(l, "source")});
     if (l["occupancy"].is_object())
       csv.line({"launch " + text(l, "entry"), "occupancy", plain(l["occupancy"]["percent"]), "%", "computed"});
   }

@@ -51,7 +51,8 @@ json launch_json(const LaunchProfile& l) {
             {"registers", f.registers},
             {"static_shared_bytes", f.static_shared_bytes},
             {"dynamic_shared_bytes", f.dynamic_shared_bytes},
-            {"local_bytes", f.local_bytes}};
+            {"local_bytes", f.local_bytes},
+            {"source", f.binary.empty() ? "the loaded binary" : "the device code for " + f.binary}};
   if (l.occupancy)
     j["occupancy"] = {{"blocks", l.occupancy->blocks},
                       {"warps", l.occupancy->warps()},
@@ -230,9 +231,10 @@ json profile_json(const ProfileReport& r) {
             {"bottleneck", bottleneck_json(r.bottleneck)},
             {"warnings", r.warnings}};
   if (launches.empty())
-    j["launches_reason"] = r.emulated ? "registers and shared memory are known once a kernel is compiled for a GPU and "
-                                        "loaded: run it with --device cuda"
-                                      : "the reference's kernels are known from records only";
+    j["launches_reason"] = r.emulated
+                               ? "registers and shared memory are the device code's, and this build has none: it "
+                                 "was made without nvcc"
+                               : "the reference's kernels are known from records only";
   if (r.lines.empty()) j["lines_reason"] = r.lines_missing.empty() ? "it touches no memory" : r.lines_missing;
   if (kernels.empty()) j["kernels_reason"] = timing.value("kernel_reason", "no kernel was recorded in a call");
   return j;

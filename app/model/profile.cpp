@@ -17,7 +17,7 @@ std::vector<std::string> words(const json& j, const char* field) {
 
 ProfileLaunch launch_from(const json& l) {
   ProfileLaunch out;
-  out.entry = text(l, "entry");
+  out.entry = text(l, "entry"), out.source = text(l, "source");
   out.registers = whole(l, "registers");
   out.static_shared_bytes = whole(l, "static_shared_bytes");
   out.dynamic_shared_bytes = whole(l, "dynamic_shared_bytes");

@@ -16,7 +16,7 @@ struct ProfileHeadline {
   std::optional<double> value;
 };
 struct ProfileLaunch {
-  std::string entry, limit;  // what limits its theoretical occupancy
+  std::string entry, limit, source;  // what limits its theoretical occupancy; where registers and the rest are from
   std::array<int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   std::optional<int64_t> registers, static_shared_bytes, dynamic_shared_bytes, local_bytes;
   std::optional<double> occupancy_pct;  // theoretical

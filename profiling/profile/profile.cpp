@@ -166,12 +166,14 @@ void describe_launches(ProfileReport& r, Subject& subject) {
                      k.registers,
                      k.static_shared_bytes,
                      k.dynamic_shared_bytes,
-                     k.local_bytes});
-  const GpuArchitecture* architecture = find_architecture(r.device.architecture);
+                     k.local_bytes,
+                     ""});
   for (const auto& f : all) {
+    const std::string& name = f.binary.empty() ? r.device.architecture : f.binary;
+    const GpuArchitecture* architecture = find_architecture(name);
     LaunchProfile l{f, {}, 0, "", ""};
     if (!architecture) {
-      l.no_occupancy = "the limits of " + r.device.architecture + " are not known";
+      l.no_occupancy = "the limits of " + name + " are not known";
     } else {
       BlockShape shape{static_cast<int>(f.block.count()), f.registers, f.static_shared_bytes + f.dynamic_shared_bytes};
       l.occupancy = occupancy(*architecture, shape);

@@ -1,6 +1,7 @@
 #include "profiling/profile/subject.h"
 
 #include "kernels/base/error.h"
+#include "kernels/runtime/binary.h"
 #include "kernels/runtime/registry.h"
 
 namespace convscope {
@@ -26,10 +27,29 @@ class KernelSubject final : public Subject {
   Timing time(const Bindings& at, bool cold, const TimingOptions& options, Activity* activity) override {
     return device_.time(kernel_, plan_, at, cold, options, activity);
   }
-  std::vector<LaunchFacts> launch_facts() override { return device_.launch_facts(kernel_, plan_); }
+  std::vector<LaunchFacts> launch_facts() override {
+    auto loaded = device_.launch_facts(kernel_, plan_);
+    return loaded.empty() ? compiled_launch_facts() : loaded;
+  }
   Accuracy accuracy() const override { return accuracy_from(kernel_.accuracy()).value_or(Accuracy::strict); }
 
  private:
+  // Without a GPU: of the newest architecture that the program carries device code for.
+  std::vector<LaunchFacts> compiled_launch_facts() const {
+    std::vector<LaunchFacts> list;
+    auto compiled = compiled_facts(kernel_.file());
+    for (const auto& l : plan_.launches()) {
+      const BinaryFacts* best = nullptr;
+      for (const auto& f : compiled)
+        if (f.entry == l.entry.name && (!best || f.architecture > best->architecture)) best = &f;
+      if (!best) return {};
+      list.push_back({l.entry.name, l.grid, l.block, best->registers, best->static_shared_bytes,
+                      static_cast<int64_t>(l.dynamic_shared_bytes), best->stack_bytes,
+                      "sm_" + std::to_string(best->architecture)});
+    }
+    return list;
+  }
+
   const KernelDefinition& kernel_;
   Device& device_;
   Plan plan_;

@@ -199,8 +199,11 @@ std::vector<Row> rows_of(const Frame& f, const KernelComparison& c) {
     const auto& l = of->launches.back();  // the one after all preparing
     return field(l) ? std::optional(static_cast<double>(*field(l))) : std::nullopt;
   };
+  std::string source;
+  for (const Profile* of : {q, p})
+    if (of && !of->launches.empty()) source = of->launches.back().source;
   auto of_launch = [&](const char* name, const char* unit, auto field) {
-    number(name, unit, launch(p, field), launch(q, field), "Of the last launch.\nsource: the loaded binary");
+    number(name, unit, launch(p, field), launch(q, field), "Of the last launch.\nsource: " + source);
   };
   of_launch("registers a thread", "", [](const ProfileLaunch& l) { return l.registers; });
   of_launch("shared memory, static", "bytes", [](const ProfileLaunch& l) { return l.static_shared_bytes; });

@@ -161,7 +161,7 @@ void launches(Frame& f, const Profile& p) {
     if (!begin_figures(l.entry.c_str())) continue;
     auto count = [&](const char* label, const std::optional<int64_t>& v, const char* about, bool bytes) {
       if (v)
-        figure(t, label, bytes ? bytes_text(static_cast<double>(*v)) : grouped(*v), {about, "", "the loaded binary"});
+        figure(t, label, bytes ? bytes_text(static_cast<double>(*v)) : grouped(*v), {about, "", l.source.c_str()});
     };
     figure(t, "grid × block",
            fmt::format("{}×{}×{} × {}", grouped(l.grid[0]), grouped(l.grid[1]), grouped(l.grid[2]),

@@ -3,9 +3,11 @@
 #include <filesystem>
 
 #include "kernels/base/error.h"
+#include "kernels/runtime/binary.h"
 #include "kernels/runtime/cuda/driver.h"
 
-namespace convscope::cuda {
+namespace convscope {
+namespace cuda {
 namespace {
 
 std::map<std::string, std::string_view, std::less<>>& table() {
@@ -23,6 +25,14 @@ std::string_view embedded_fatbin(std::string_view name) {
   auto it = table().find(name);
   return it == table().end() ? std::string_view() : it->second;
 }
+
+}  // namespace cuda
+
+std::vector<BinaryFacts> compiled_facts(const std::string& kernel_file) {
+  return binary_facts(cuda::embedded_fatbin(std::filesystem::path(kernel_file).stem().string()));
+}
+
+namespace cuda {
 
 Modules::~Modules() {
   for (auto& [name, module] : modules_) driver().cuModuleUnload(module);  // fails harmlessly in a poisoned context
@@ -49,4 +59,5 @@ CUfunction Modules::function(const std::string& file, const std::string& functio
   return functions_[key] = f;
 }
 
-}  // namespace convscope::cuda
+}  // namespace cuda
+}  // namespace convscope

@@ -1,5 +1,6 @@
 // The GPU side of a build without the CUDA Toolkit.
 #include "kernels/base/error.h"
+#include "kernels/runtime/binary.h"
 #include "kernels/runtime/device.h"
 
 namespace convscope {
@@ -13,5 +14,7 @@ std::unique_ptr<Device> open_cuda(int) {
   throw MissingError("this build has no GPU side",
                      "install the CUDA Toolkit 13 and build again, or use --device emulator");
 }
+
+std::vector<BinaryFacts> compiled_facts(const std::string&) { return {}; }
 
 }  // namespace convscope

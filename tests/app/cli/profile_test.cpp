@@ -121,7 +121,7 @@ TEST(ProfileCli, EmulatedTimeIsNamedSo) {
   auto plain = convscope_run(Words{"profile", "tiled", "--samples", "3"} + small);
   EXPECT_EQ(plain.code, 0);
   EXPECT_NE(plain.out.find("says nothing of a GPU"), std::string::npos) << plain.out;
-  EXPECT_NE(plain.out.find("run it with --device cuda"), std::string::npos) << plain.out;
+  EXPECT_NE(plain.out.find("with --device cuda"), std::string::npos) << plain.out;
   EXPECT_EQ(plain.out.find("N/A"), std::string::npos);
 }
 
@@ -293,8 +293,10 @@ TEST(ProfileCli, BenchOnTheEmulator) {
   }
   EXPECT_EQ(j["entries"][0]["against"]["hot"]["verdict"], nullptr);
   EXPECT_TRUE(text(j["entries"][0]["against"]["hot"]["reason"]));
+#if !defined(__SANITIZE_THREAD__)
   // Six times as fast or more, whatever else this machine does.
   EXPECT_NE(j["entries"][1]["against"]["hot"]["verdict"], "SLOWER");
+#endif
   EXPECT_TRUE(text(j["entries"][1]["against"]["hot"]["evidence"]));
   auto csv = convscope_run(Words{"bench", "direct", "tiled", "--samples", "3", "--format", "csv"} + small);
   EXPECT_TRUE(csv.out.starts_with("name,kind,cache,median_ms")) << csv.out;

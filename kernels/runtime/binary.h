@@ -1,0 +1,26 @@
+// What the compiler gave a kernel, read from its device code: no driver and no GPU needed.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convscope {
+
+struct BinaryFacts {
+  std::string entry;     // the extern "C" name
+  int architecture = 0;  // 90: compiled for sm_90 (or sm_90a, which the container does not tell apart)
+  int registers = 0;     // of a thread
+  int64_t static_shared_bytes = 0;
+  int64_t stack_bytes = 0;  // of a thread: its stack frame, spilled registers included
+};
+
+// Every kernel in the uncompressed ELF images of a fatbin, as nvcc writes it: the container's entries, then each
+// image's sections .nv.info (register counts, frame sizes) and .nv.shared.<kernel>. What is not understood is left out;
+// any bytes may be given.
+std::vector<BinaryFacts> binary_facts(std::string_view fatbin);
+
+// Of the kernels of a file, from the device code that this program carries; empty when it was built without nvcc.
+std::vector<BinaryFacts> compiled_facts(const std::string& kernel_file);
+
+}  // namespace convscope

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 #include "kernels/problem/npy.h"
@@ -80,6 +81,13 @@ int line_of(std::string_view place, std::string_view mark) {
 std::string text_of_line(std::string_view place, int line) {
   auto lines = lines_of(place);
   return line >= 1 && static_cast<size_t>(line) <= lines.size() ? lines[static_cast<size_t>(line) - 1] : "";
+}
+
+std::string text_of_process(int pid, const std::string& file) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/" + file);
+  std::ostringstream text;
+  text << in.rdbuf();  // catches what a failed read throws
+  return text.str();
 }
 
 ScratchFolder::ScratchFolder() {

@@ -37,6 +37,10 @@ std::string error_of(F&& f) {
   return "";
 }
 
+// The text of /proc/PID/`file`, or "" when the process is gone. It may go while it is read: then reading fails (ESRCH), and
+// a stream's iterator would throw.
+std::string text_of_process(int pid, const std::string& file);
+
 // A fresh folder for a test's files, removed with the object.
 class ScratchFolder {
  public:

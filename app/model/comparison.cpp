@@ -22,7 +22,7 @@ ComparedTime time_from(const json& entry, const char* cache) {
 
 ComparedKernel kernel_from(const json& entry) {
   ComparedKernel k;
-  k.name = text(entry, "name"), k.kind = text(entry, "kind"), k.what_ran = text(entry, "what_ran");
+  k.name = text(entry, "name");
   k.hot = time_from(entry, "hot"), k.cold = time_from(entry, "cold");
   k.floor_ms = number(entry, "floor_ms"), k.times_floor = number(entry, "times_floor");
   k.reason = text(entry, "reason"), k.doubt = text(entry, "doubt");
@@ -45,7 +45,6 @@ KernelComparison comparison_from(const json& j, const Document& asked, const std
       c.second = k;
   }
   c.source = text(j, "source"), c.reason = text(j, "reason");
-  c.device_name = text(part(j, "device"), "name");
   c.rounds = whole(j, "rounds").value_or(0);
   for (const auto& w : part(j, "warnings"))
     if (w.is_string()) c.warnings.push_back(w.get<std::string>());

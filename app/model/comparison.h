@@ -17,7 +17,7 @@ struct ComparedTime {
 };
 
 struct ComparedKernel {
-  std::string name, kind, what_ran;
+  std::string name;
   ComparedTime hot, cold;
   std::optional<double> floor_ms, times_floor;  // of its own arithmetic
   std::string reason, doubt;                    // why it was not measured; why its times are not to be believed
@@ -28,7 +28,6 @@ struct KernelComparison {
   Document document;    // what was asked for: its kernel is the first
   ComparedKernel first, second;
   std::string source, reason;  // measured, emulated; what that means
-  std::string device_name;
   int64_t rounds = 0;
   std::vector<std::string> warnings;
 };

@@ -432,10 +432,10 @@ void Workbench::want_comparison(const Document& document, const std::string& wit
           });
 }
 
-const Profile* Workbench::profile_for(const Document& document) const {
+const Profile* Workbench::profile_of(const Document& document) const {
   for (auto p = trail_.rbegin(); p != trail_.rend(); ++p)
     if (!needs_run((*p)->document, document)) return p->get();
-  return profile();
+  return nullptr;
 }
 
 void Workbench::want_source(const std::string& kernel) {

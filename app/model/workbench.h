@@ -121,8 +121,7 @@ class Workbench {
   // The newest profile, and those before it (the newest last, at most 12): the trail of the roofline.
   const Profile* profile() const { return trail_.empty() ? nullptr : trail_.back().get(); }
   const std::vector<std::shared_ptr<const Profile>>& trail() const { return trail_; }
-  // The newest of this document, or the newest of all.
-  const Profile* profile_for(const Document& document) const;
+  const Profile* profile_of(const Document& document) const;  // the newest of this document, or null
   const KernelComparison* comparison() const { return comparison_.get(); }
   bool profiling() const { return profiling_; }  // or comparing
   const std::string& profile_trouble() const { return profile_trouble_; }

@@ -71,6 +71,16 @@ bool begin_figures(const char* id) {
   return true;
 }
 
+std::string unit_text(const std::string& unit) { return unit == "1" ? "×" : unit == "sector" ? "" : unit; }
+
+void right_aligned(const std::string& text, const ImVec4& colour) {
+  float width = ImGui::CalcTextSize(text.c_str()).x, room = ImGui::GetContentRegionAvail().x;
+  if (room > width) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopStyleColor();
+}
+
 void figure(const Theme& t, const char* label, const std::string& value, const About& about, const ImVec4* colour) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
@@ -80,11 +90,7 @@ void figure(const Theme& t, const char* label, const std::string& value, const A
   explain_item(t, about);
   ImGui::TableNextColumn();
   ImGui::PushFont(t.code_font, 0);
-  float width = ImGui::CalcTextSize(value.c_str()).x, room = ImGui::GetContentRegionAvail().x;
-  if (room > width) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
-  if (colour) ImGui::PushStyleColor(ImGuiCol_Text, *colour);
-  ImGui::TextUnformatted(value.c_str());
-  if (colour) ImGui::PopStyleColor();
+  right_aligned(value, colour ? *colour : ImGui::GetStyleColorVec4(ImGuiCol_Text));
   ImGui::PopFont();
   explain_item(t, about);
 }

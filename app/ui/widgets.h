@@ -16,6 +16,8 @@ std::string percent_text(double fraction);
 std::string value_text(double v);  // shortest that shows 5 significant digits
 std::string bytes_text(double bytes);
 
+std::string unit_text(const std::string& unit);  // as it stands behind a figure: "×" for a ratio, "" for sectors
+
 // What a figure is, for its tooltip: formula, unit, source.
 struct About {
   const char* what = "";
@@ -25,6 +27,9 @@ struct About {
 // A tooltip for the last item, wrapped; nothing when the item is not hovered.
 void explain_item(const Theme& t, const About& about);
 void tooltip(const Theme& t, std::string_view text);
+
+// Text at the right end of what room there is.
+void right_aligned(const std::string& text, const ImVec4& colour);
 
 // A table row: label on the left, figure right-aligned in the code font, with its tooltip. Call inside
 // begin_figures/end_figures.

@@ -29,6 +29,8 @@ class Oracle {
   // value [rows, columns]: bias + Σ x·w. magnitude [rows, columns], unless null: |bias| + Σ |x·w|.
   virtual void compute(const OutputBlock& block, double* value, double* magnitude) = 0;
   virtual std::string where() const = 0;  // "CPU", "NVIDIA H200"
+  // Elements to ask for at a time, at most: on a CPU what its caches hold.
+  virtual int64_t most_elements() const { return int64_t{1} << 22; }
 };
 
 // The number of terms of an element at position j, for all j of [column, column + columns): taps · Cin/groups, and one

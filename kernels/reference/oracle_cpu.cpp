@@ -28,6 +28,21 @@ inline __attribute__((always_inline)) void accumulate(double* sum, double* magni
   }
 }
 
+// Four channels at once: sum and magnitude are read and written once for all of them. x[c·step + m] is channel c's.
+constexpr int together = 4;
+template <bool with_magnitude>
+inline __attribute__((always_inline)) void accumulate4(double* sum, double* magnitude, const float* x, int64_t step,
+                                                       const double* w, int64_t n) {
+  const double a = w[0], b = w[1], c = w[2], d = w[3];
+  const float *xa = x, *xb = x + step, *xc = xb + step, *xd = xc + step;
+  for (int64_t m = 0; m < n; m++) {
+    double pa = a * xa[m], pb = b * xb[m], pc = c * xc[m], pd = d * xd[m];
+    sum[m] = sum[m] + pa + pb + pc + pd;
+    if constexpr (with_magnitude)
+      magnitude[m] = magnitude[m] + std::fabs(pa) + std::fabs(pb) + std::fabs(pc) + std::fabs(pd);
+  }
+}
+
 // The same with the sum in two doubles: sum + low (Dot2).
 template <bool with_magnitude>
 inline __attribute__((always_inline)) void accumulate2(double* sum, double* low, double* magnitude, const double* x,
@@ -53,6 +68,8 @@ inline __attribute__((always_inline)) void accumulate2(double* sum, double* low,
     template_name<with_magnitude> arguments;                        \
   }
 CONVSCOPE_BOTH(add, accumulate, (double* s, double* g, const float* x, double w, int64_t n), (s, g, x, w, n))
+CONVSCOPE_BOTH(add4, accumulate4, (double* s, double* g, const float* x, int64_t step, const double* w, int64_t n),
+               (s, g, x, step, w, n))
 CONVSCOPE_BOTH(add2, accumulate2, (double* s, double* l, double* g, const double* x, double w, int64_t n),
                (s, l, g, x, w, n))
 #undef CONVSCOPE_BOTH
@@ -75,11 +92,19 @@ void add_row(double* s, double* l, double* g, const double* x, double w, int64_t
     g ? add2_any<true>(s, l, g, x, w, n) : add2_any<false>(s, l, g, x, w, n);
 }
 
+void add_rows(double* s, double* g, const float* x, int64_t step, const double* w, int64_t n) {
+  if (has_avx2())
+    g ? add4_avx2<true>(s, g, x, step, w, n) : add4_avx2<false>(s, g, x, step, w, n);
+  else
+    g ? add4_any<true>(s, g, x, step, w, n) : add4_any<false>(s, g, x, step, w, n);
+}
+
 class CpuOracle final : public Oracle {
  public:
   CpuOracle(const ConvProblem& p, const Inputs& in) : p_(p), in_(in), classes_(polyphase_classes(p)) {}
 
   std::string where() const override { return "CPU"; }
+  int64_t most_elements() const override { return int64_t{1} << 17; }
 
   void compute(const OutputBlock& block, double* value, double* magnitude) override {
     // Work items: one row, one stretch of columns. Long enough to pay, short enough to share out.
@@ -113,14 +138,20 @@ class CpuOracle final : public Oracle {
         std::fill(sum, sum + now, bias);
         std::fill(low, low + now, 0.0);
         if (magnitude) std::fill(size, size + now, std::fabs(bias));
-        for (int64_t ci = 0; ci < cin; ci++)
-          for (int64_t k : c.taps) {
-            int64_t i = (first + p_.padding - k * p_.dilation) / p_.stride;  // exact
-            int64_t a = std::max<int64_t>(0, -i), b = std::min(now, p_.length - i);
-            if (a < b)
-              add_row(sum + a, low + a, magnitude ? size + a : nullptr, x + ci * p_.length + i + a,
-                      static_cast<double>(w[ci * cout * p_.kernel_size + k]), b - a);
-          }
+        for (int64_t k : c.taps) {
+          int64_t i = (first + p_.padding - k * p_.dilation) / p_.stride;  // exact
+          int64_t a = std::max<int64_t>(0, -i), b = std::min(now, p_.length - i);
+          if (a >= b) continue;
+          auto weight = [&](int64_t ci) { return static_cast<double>(w[ci * cout * p_.kernel_size + k]); };
+          double* g = magnitude ? size + a : nullptr;
+          int64_t ci = 0;
+          if constexpr (std::is_same_v<T, float>)
+            for (; ci + together <= cin; ci += together) {
+              const double four[together] = {weight(ci), weight(ci + 1), weight(ci + 2), weight(ci + 3)};
+              add_rows(sum + a, g, x + ci * p_.length + i + a, p_.length, four, b - a);
+            }
+          for (; ci < cin; ci++) add_row(sum + a, low + a, g, x + ci * p_.length + i + a, weight(ci), b - a);
+        }
         for (int64_t m = 0; m < now; m++) {
           int64_t o = shift + (m0 + m) * p_.stride;
           value[o] = sum[m] + low[m];

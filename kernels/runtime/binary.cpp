@@ -57,8 +57,9 @@ std::vector<Section> sections_of(const Bytes& elf) {
 void facts_of_image(const Bytes& elf, int architecture, std::vector<BinaryFacts>& into) {
   // The attributes of .nv.info: format, attribute, then for format 4 a size and so many bytes: a symbol and a value.
   constexpr uint8_t sized = 4, frame_size = 0x11, register_count = 0x2f;
-  // From CUDA 13 on, the shared memory that the system keeps for itself in each block is in the section's size.
-  constexpr int64_t reserved_shared = 1024;
+  // Where an image has a section .nv.shared.reserved.0 (sm_90 and later), what the system keeps for itself in each
+  // block is in the size of every kernel's section.
+  constexpr int64_t reserved_bytes = 1024;
   auto sections = sections_of(elf);
   auto names_index = elf.at<uint16_t>(62);
   if (!names_index || *names_index >= sections.size()) return;
@@ -96,12 +97,13 @@ void facts_of_image(const Bytes& elf, int architecture, std::vector<BinaryFacts>
       }
     }
   }
+  int64_t reserved = shared.contains("reserved.0") ? reserved_bytes : 0;
   for (auto& [name, f] : kernels) {
     if (name.empty()) continue;
     f.entry = name, f.architecture = architecture;
     if (auto it = frames.find(name); it != frames.end()) f.stack_bytes = it->second;
     if (auto it = shared.find(name); it != shared.end())
-      f.static_shared_bytes = std::max<int64_t>(0, it->second - reserved_shared);
+      f.static_shared_bytes = std::max<int64_t>(0, it->second - reserved);
     into.push_back(f);
   }
 }

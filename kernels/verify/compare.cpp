@@ -17,9 +17,9 @@ namespace {
 constexpr float just_above_1 = 1 + std::numeric_limits<float>::epsilon();
 
 // Elements compared at a time: few enough that a person sees progress, even where each has thousands of terms.
-int64_t block_elements(const ConvProblem& p) {
+int64_t block_elements(const ConvProblem& p, const Oracle& oracle) {
   int64_t terms = std::max<int64_t>(1, p.in_per_group() * p.kernel_size / p.stride);
-  return std::clamp((int64_t{1} << 30) / terms, int64_t{1} << 16, int64_t{1} << 22);
+  return std::clamp((int64_t{1} << 30) / terms, int64_t{1} << 16, oracle.most_elements());
 }
 
 // What one worker counts; merged at the end.
@@ -96,11 +96,12 @@ class RowComparer {
     Comparison& c = t.c;
     bool residues = !c.places.residue_total.empty();
     c.elements += n;
-    int64_t residue = residues ? column % p_.stride : 0;
-    for (int64_t m = 0; m < n; m++) {
+    // Divided once a row: a kernel may be wrong in half of its elements.
+    Place at{row / p_.out_channels, row % p_.out_channels, column, residues ? column % p_.stride : 0};
+    for (int64_t m = 0; m < n; m++, at.j++) {
       if (residues) {
-        c.places.residue_total[static_cast<size_t>(residue)]++;
-        if (++residue == p_.stride) residue = 0;
+        if (m && ++at.residue == p_.stride) at.residue = 0;
+        c.places.residue_total[static_cast<size_t>(at.residue)]++;
       }
       c.places.unreached_total += terms[m] == bias_terms_;
       double got = static_cast<double>(y[m]), expected = value[m], error = got - expected;
@@ -114,11 +115,11 @@ class RowComparer {
         ratio = std::fabs(error) / bound;
         wrong = !(ratio <= 1);
       }
-      int64_t at = row * p_.out_length() + column + m;
-      if (options_.sink.error) options_.sink.error[at] = static_cast<float>(std::isfinite(got) ? error : expected);
+      int64_t e = row * p_.out_length() + at.j;
+      if (options_.sink.error) options_.sink.error[e] = static_cast<float>(std::isfinite(got) ? error : expected);
       // Rounded to float a ratio just above 1 would be 1, and a wrong element would look right.
       if (options_.sink.ratio)
-        options_.sink.ratio[at] =
+        options_.sink.ratio[e] =
             wrong && ratio < 1.5 ? std::max(static_cast<float>(ratio), just_above_1) : static_cast<float>(ratio);
       double size = std::fabs(error);
       if (size <= std::numeric_limits<double>::max()) {  // finite
@@ -140,20 +141,24 @@ class RowComparer {
       }
       if (ratio > c.max_ratio || !c.worst) {
         c.max_ratio = std::max(c.max_ratio, ratio);
-        c.worst = {row / p_.out_channels, row % p_.out_channels, column + m, got, expected, bound};
+        c.worst = {at.n, at.co, at.j, got, expected, bound};
       }
-      if (wrong) note_wrong(c, row, column + m, got, expected, bound, terms[m]);
+      if (wrong) note_wrong(c, at, got, expected, bound, terms[m]);
     }
   }
 
  private:
-  void note_wrong(Comparison& c, int64_t row, int64_t j, double got, double expected, double bound,
-                  int64_t terms) const {
-    ElementReport r{row / p_.out_channels, row % p_.out_channels, j, got, expected, bound};
+  struct Place {
+    int64_t n, co, j, residue;
+  };
+
+  void note_wrong(Comparison& c, const Place& at, double got, double expected, double bound, int64_t terms) const {
+    ElementReport r{at.n, at.co, at.j, got, expected, bound};
+    const int64_t j = at.j;
     c.failing++;
     if (!c.first_failing || earlier(r, *c.first_failing)) c.first_failing = r;
     Places& p = c.places;
-    if (!p.residue_wrong.empty()) p.residue_wrong[static_cast<size_t>(j % p_.stride)]++;
+    if (!p.residue_wrong.empty()) p.residue_wrong[static_cast<size_t>(at.residue)]++;
     p.channel_wrong[static_cast<size_t>(r.co)]++;
     p.batch_wrong[static_cast<size_t>(r.n)]++;
     if (j < Places::border) p.left_wrong[static_cast<size_t>(j)]++;
@@ -181,7 +186,7 @@ Comparison compare(const ConvProblem& p, Oracle& oracle, const OutputView& y, co
   const Tally empty = all;
   if (overlap <= 0) return all.c;
 
-  int64_t most = block_elements(p), columns = std::min(overlap, most),
+  int64_t most = block_elements(p, oracle), columns = std::min(overlap, most),
           at_a_time = std::clamp<int64_t>(most / columns, 1, rows);
   bool want_magnitude = options.exactness == Exactness::bound;
   HostBytes value(static_cast<size_t>(at_a_time * columns) * 8), magnitude(want_magnitude ? value.size() : 0);

@@ -69,8 +69,8 @@ Pyramid::Range Pyramid::element_range(Quantity q, int64_t e) const {
   return {f, f};
 }
 
-Pyramid::Pyramid(const ResultTensors& result, Activity* activity) : result_(result) {
-  row_levels_ = levels_for(result.rows, row_factor);
+Pyramid::Pyramid(const ResultTensors& result, Activity* activity, int64_t small) : result_(result) {
+  row_levels_ = result.rows * result.columns <= small ? 1 : levels_for(result.rows, row_factor);
   column_levels_ = levels_for(result.columns, column_factor);
   levels_.resize(static_cast<size_t>(row_levels_ * column_levels_));
   if (activity) activity->phase("building the picture pyramid", static_cast<uint64_t>(row_levels_ * column_levels_));
@@ -342,14 +342,14 @@ size_t Pyramid::bytes() const {
   return n;
 }
 
-size_t Pyramid::predicted_bytes(int64_t rows, int64_t columns) {
+size_t Pyramid::predicted_bytes(int64_t rows, int64_t columns, int64_t small) {
   size_t n = 0;
   for (int64_t r = rows;; r = blocks(r, row_factor)) {
     for (int64_t c = columns;; c = blocks(c, column_factor)) {
       if (!(r == rows && c == columns)) n += static_cast<size_t>(r * c) * (4 * sizeof(Range) + 1);
       if (c <= 1) break;
     }
-    if (r <= 1) break;
+    if (r <= 1 || rows * columns <= small) break;
   }
   return n;
 }

@@ -59,8 +59,10 @@ struct TileRequest {
 
 class Pyramid {
  public:
-  // Summaries of blocks of 16^a rows × 8^b columns, for every a and b. Takes about 7 bytes an element.
-  Pyramid(const ResultTensors& result, Activity* activity);
+  // Summaries of blocks of 16^a rows × 8^b columns, for every a and b. Takes about 7 bytes an element. Of a result of
+  // at most `small` elements there are blocks of columns alone: all its rows are read sooner than more blocks are made.
+  static constexpr int64_t small_result = int64_t{1} << 21;
+  Pyramid(const ResultTensors& result, Activity* activity, int64_t small = small_result);
 
   // Row-major cells. The request must be within 0…rows × 0…columns, at most 4096 × 4096 cells.
   std::vector<Cell> tile(const TileRequest& r) const;
@@ -72,7 +74,7 @@ class Pyramid {
   std::optional<Place> next_failing(Place from, bool forward) const;
 
   size_t bytes() const;
-  static size_t predicted_bytes(int64_t rows, int64_t columns);
+  static size_t predicted_bytes(int64_t rows, int64_t columns, int64_t small = small_result);
 
  private:
   static constexpr int64_t row_factor = 16, column_factor = 8;

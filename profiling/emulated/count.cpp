@@ -59,12 +59,8 @@ using Lines = std::map<std::pair<std::string, int>, Counters>;
 void add_lines(Lines& lines, const PlaceCounts& places, double scale) {
   for (const auto& [pc, c] : places) {
     simt::SourceLine at = simt::source_line(pc);
-    const uint64_t in_order[] = {c.load_requests,     c.load_sectors,     c.load_bytes,
-                                 c.store_requests,    c.store_sectors,    c.store_bytes,
-                                 c.shared_wavefronts, c.shared_conflicts, c.accesses};
     Counters& values = lines[{at.file, at.line}];
-    for (size_t i = 0; i < std::size(in_order); i++)
-      values[line_counters().at(i).name] += scale * static_cast<double>(in_order[i]);
+    for (const auto& each : line_counters()) values[each.name] += scale * static_cast<double>(c.*each.count);
   }
 }
 
@@ -72,15 +68,15 @@ void add_lines(Lines& lines, const PlaceCounts& places, double scale) {
 
 const std::vector<LineCounter>& line_counters() {
   static const std::vector<LineCounter> list = {
-      {"load_requests", "request", "loads of a warp from global memory"},
-      {"load_sectors", "sector", "32-byte sectors that these loads touch"},
-      {"load_bytes", "byte", "what threads asked for, of the 32 bytes in each sector"},
-      {"store_requests", "request", "stores of a warp to global memory"},
-      {"store_sectors", "sector", "32-byte sectors that these stores touch"},
-      {"store_bytes", "byte", "what threads stored"},
-      {"shared_wavefronts", "cycle", "cycles of shared memory"},
-      {"shared_conflicts", "cycle", "those of them that threads met in a bank for"},
-      {"accesses", "access", "reads and writes of single threads"},
+      {"load_requests", "request", &WarpCounts::load_requests},
+      {"load_sectors", "sector", &WarpCounts::load_sectors},
+      {"load_bytes", "byte", &WarpCounts::load_bytes},
+      {"store_requests", "request", &WarpCounts::store_requests},
+      {"store_sectors", "sector", &WarpCounts::store_sectors},
+      {"store_bytes", "byte", &WarpCounts::store_bytes},
+      {"shared_wavefronts", "cycle", &WarpCounts::shared_wavefronts},
+      {"shared_conflicts", "cycle", &WarpCounts::shared_conflicts},
+      {"accesses", "access", &WarpCounts::accesses},
   };
   return list;
 }
@@ -89,34 +85,38 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
                                 Activity& activity) {
   EmulatedCounters out;
   if (out.missing = simt::load_traced_kernels(); !out.missing.empty()) return out;
-  const KernelDefinition* traced = find_traced(kernel.name());
-  if (!traced) {
+  const KernelDefinition* traced_kernel = find_traced(kernel.name());
+  if (!traced_kernel) {
     out.missing = "there is no traced build of " + kernel.name();
     return out;
   }
   auto device = open_emulator();
   if (out.missing = device->unavailable(kernel); !out.missing.empty()) return out;
-  Plan plan = traced->plan_for(p);
+  Plan plan = traced_kernel->plan_for(p);
   // Blocks of a launch are alike but for those at borders: of many, every n-th is run and counted, n odd so that no
   // pattern of two hides. A launch of few blocks is counted whole.
   double products =
       static_cast<double>(p.y_elements()) * static_cast<double>(p.kernel_size) * static_cast<double>(p.in_per_group());
-  std::vector<uint64_t> every;
-  double traced_products = 0;
+  struct Sample {
+    int64_t all, every;
+    int64_t counted() const { return (all + every - 1) / every; }
+  };
+  std::vector<Sample> samples;
   for (const auto& launch : plan.launches()) {
-    auto blocks = static_cast<double>(launch.grid.count());
-    auto n = static_cast<uint64_t>(
-        std::clamp(std::ceil(products / counted_products), 1.0, std::max(1.0, blocks / least_blocks)));
-    every.push_back(n > 1 ? n | 1 : 1);
-    // Which launch does the work is not known: the one with most blocks.
-    if (launch.grid.count() * 2 > out.all_blocks) traced_products = products / static_cast<double>(every.back());
-    out.all_blocks += launch.grid.count();
+    int64_t all = launch.grid.count();
+    double n =
+        std::clamp(std::ceil(products / counted_products), 1.0, std::max(1.0, static_cast<double>(all) / least_blocks));
+    samples.push_back({all, static_cast<int64_t>(n) | 1});
+    out.all_blocks += all, out.blocks += samples.back().counted();
   }
-  if (traced_products > most_products) {
+  // Which launch does the work is not said: the one with most blocks.
+  auto most = std::max_element(samples.begin(), samples.end(), [](auto& a, auto& b) { return a.all < b.all; });
+  double traced = most == samples.end() ? 0 : products / static_cast<double>(most->every);
+  if (traced > most_products) {
     out.missing = fmt::format(
-        "{:.2g} products in {} blocks are too many to trace in seconds (at most {:.0g}): try a "
-        "small preset",
-        traced_products, least_blocks, most_products);
+        "{:.2g} products in {} blocks are too many to trace in seconds (at most {:.0g}): try a small preset", traced,
+        most->counted(), most_products);
+    out.blocks = out.all_blocks = 0;
     return out;
   }
 
@@ -130,13 +130,12 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
 
   activity.phase("counting on the emulator");
   Lines lines;
-  for (size_t i = 0; i < every.size(); i++) {
-    int64_t all = plan.launches()[i].grid.count(),
-            counted = (all + static_cast<int64_t>(every[i]) - 1) / static_cast<int64_t>(every[i]);
-    out.blocks += counted;
-    PlaceCounts places =
-        count_launch(*device, *traced, plan, memory.at(), static_cast<int64_t>(i), every[i], is_global, activity);
-    add_lines(lines, places, counted ? static_cast<double>(all) / static_cast<double>(counted) : 0);
+  for (size_t i = 0; i < samples.size(); i++) {
+    const Sample& sample = samples[i];
+    PlaceCounts places = count_launch(*device, *traced_kernel, plan, memory.at(), static_cast<int64_t>(i),
+                                      static_cast<uint64_t>(sample.every), is_global, activity);
+    if (sample.all > 0)
+      add_lines(lines, places, static_cast<double>(sample.all) / static_cast<double>(sample.counted()));
   }
   for (const char* name :
        {"load_requests", "load_sectors", "store_requests", "store_sectors", "shared_wavefronts", "shared_conflicts"}) {

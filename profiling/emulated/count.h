@@ -10,16 +10,18 @@
 
 namespace convscope {
 
-// The share of one source line: requests, sectors and asked-for bytes of global loads and stores, cycles of shared
-// memory, and accesses of single threads, by the names of line_counters().
+// The share of one source line, by the names of line_counters().
 struct LineCounts {
   std::string file;  // as the compiler was given it
   int line = 0;
   Counters values;
 };
 struct LineCounter {
-  const char *name, *unit, *about;
+  const char *name, *unit;
+  uint64_t WarpCounts::*count;
 };
+// Requests of warps, sectors of 32 bytes that they touch and bytes that threads asked for, of global loads and stores;
+// cycles of shared memory, and those of them that threads met in a bank for; accesses of single threads.
 const std::vector<LineCounter>& line_counters();
 
 struct EmulatedCounters {

@@ -23,7 +23,7 @@ step "beside cuDNN, interleaved"
 for preset in kernelbench-79 kernelbench-74 kernelbench-64; do
   timeout 40 "$convscope" bench hopper_tf32 mma_tf32 --against cudnn-tf32 --preset $preset --accuracy tf32 --device cuda --samples 30 --format json >"$out/one.json" 2>>"$log"
   tr -d '\n' <"$out/one.json" >>"$out/bench.jsonl"; echo >>"$out/bench.jsonl"
-  timeout 40 "$convscope" bench registers mma_3xtf32 --against cudnn --preset $preset --accuracy 3xtf32 --device cuda --samples 30 --format json >"$out/one.json" 2>>"$log"
+  timeout 40 "$convscope" bench hopper_3xtf32 registers mma_3xtf32 --against cudnn --preset $preset --accuracy 3xtf32 --device cuda --samples 30 --format json >"$out/one.json" 2>>"$log"
   tr -d '\n' <"$out/one.json" >>"$out/bench.jsonl"; echo >>"$out/bench.jsonl"
 done
 rm -f "$out/one.json"
@@ -45,7 +45,9 @@ timeout 60 python3 tests/bench/pytorch_times.py 15 2>&1 | tee -a "$log"
 
 step "judged at full shape"
 for preset in kernelbench-79 kernelbench-74 kernelbench-64; do
-  timeout 60 "$convscope" run hopper_tf32 --preset $preset --accuracy tf32 --device cuda 2>>"$log" | head -12 | tee -a "$log"
+  for way in tf32 3xtf32; do
+    timeout 60 "$convscope" run hopper_$way --preset $preset --accuracy $way --device cuda 2>>"$log" | head -12 | tee -a "$log"
+  done
 done
 
 step "the window"

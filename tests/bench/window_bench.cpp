@@ -86,8 +86,8 @@ class Stage {
   const ui::Offscreen& screen() const { return *screen_; }
 
   struct Times {
-    double build = 0, whole = 0,
-           processor = 0;  // App::frame; NewFrame to Render; that in processor time of this thread
+    double build = 0, whole = 0;  // App::frame; NewFrame to Render
+    double processor = 0;         // of `whole`, this thread's time on a processor
   };
   Times frame(bool visible = true) {
     auto processor_ms = [] {
@@ -262,20 +262,31 @@ void planted(double patience) {
   row("  from the key N to the selected element", {found});
 }
 
+// A display of its own, which chooses a free number itself and says which.
+class Display {
+ public:
+  explicit Display(const std::string& folder)
+      : server_(folder, {"Xvfb", "-displayfd", "1", "-screen", "0", "1600x1000x24"}) {
+    auto begun = Clock::now();
+    while (server_.out().find('\n') == std::string::npos && ms_since(begun) < 20000)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  std::string variable() const { return "DISPLAY=:" + server_.out().substr(0, server_.out().find('\n')); }
+
+ private:
+  test::Started server_;
+};
+
 // The processor's time that a window takes of one core while nothing changes, in percent.
 void idle(const std::string& folder, int seconds) {
   if (!test::on_path("Xvfb")) {
     std::printf("idle: not measured, Xvfb is not installed\n");
     return;
   }
-  test::Started server(folder, {"Xvfb", "-displayfd", "1", "-screen", "0", "1600x1000x24"});
-  auto begun = Clock::now();
-  while (server.out().find('\n') == std::string::npos && ms_since(begun) < 20000)
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  std::string number = server.out().substr(0, server.out().find('\n'));
-  test::Started window(folder, {"DISPLAY=:" + number, "WAYLAND_DISPLAY=", test::built("convscope-window"), "--forget",
+  Display display(folder);
+  test::Started window(folder, {display.variable(), "WAYLAND_DISPLAY=", test::built("convscope-window"), "--forget",
                                 "--for", std::to_string(seconds + 40)});
-  std::this_thread::sleep_for(std::chrono::seconds(25));  // it has run, judged and profiled what it opens with
+  std::this_thread::sleep_for(std::chrono::seconds(25));  // it has run and judged what it opens with
   auto all = [&] {
     double sum = test::cpu_seconds(window.pid());
     for (pid_t child : test::children_of(window.pid())) sum += test::cpu_seconds(child);
@@ -326,15 +337,11 @@ void first_frames(const std::string& folder, int starts) {
     std::printf("first frame: not measured, Xvfb is not installed\n");
     return;
   }
-  test::Started server(folder, {"Xvfb", "-displayfd", "1", "-screen", "0", "1600x1000x24"});
-  auto begun = Clock::now();
-  while (server.out().find('\n') == std::string::npos && ms_since(begun) < 20000)
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  std::string number = server.out().substr(0, server.out().find('\n'));
+  Display display(folder);
   std::vector<double> inside, outside;
   for (int i = 0; i < starts; i++) {
     auto start = Clock::now();
-    test::Started window(folder, {"DISPLAY=:" + number, "WAYLAND_DISPLAY=", "CONVSCOPE_TRACE_START=1",
+    test::Started window(folder, {display.variable(), "WAYLAND_DISPLAY=", "CONVSCOPE_TRACE_START=1",
                                   test::built("convscope-window"), "--forget", "--for", "1.5"});
     std::string said;
     while (ms_since(start) < 30000 && (said = window.err()).find(" ms") == std::string::npos)

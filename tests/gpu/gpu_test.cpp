@@ -45,8 +45,8 @@ class Gpu : public ::testing::Test {
   std::unique_ptr<Judge> judge_;
 };
 
-const char* const ladder[] = {"direct", "scatter", "polyphase", "tiled", "registers", "mma_tf32", "mma_3xtf32",
-                              "hopper_tf32"};
+const char* const ladder[] = {"direct",   "scatter",    "polyphase",   "tiled",        "registers",
+                              "mma_tf32", "mma_3xtf32", "hopper_tf32", "hopper_3xtf32"};
 
 TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
   test::Random random(20261121);
@@ -61,37 +61,40 @@ TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
   }
 }
 
-// The forms of hopper_tf32: random problems rarely have lengths that it takes, or enough channels for a tile.
+// The forms of Hopper's rungs: random problems rarely have lengths that they take, or enough channels for a tile.
 TEST_F(Gpu, HopperIsRightInAllItsForms) {
-  const auto& k = find_kernel("hopper_tf32");
-  if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
-  test::Random r(8);
-  auto any = [&](int64_t low, int64_t high) { return test::between(r, low, high); };
-  for (int i = 0; i < 120; i++) {
-    ConvProblem p;
-    p.groups = any(0, 3) ? 1 : any(1, 3);
-    p.in_channels = p.groups * any(1, any(0, 1) ? 20 : 140), p.out_channels = p.groups * any(1, any(0, 1) ? 20 : 150);
-    p.batch = any(1, 3), p.length = 4 * any(1, 500), p.bias = any(0, 1);
-    switch (any(0, 5)) {
-      case 0:
-        p.kernel_size = 3;
-        break;
-      case 1:
-        p.kernel_size = 5, p.dilation = 3;
-        break;
-      case 2:
-        p.kernel_size = 3, p.stride = p.dilation = 2;
-        break;
-      case 3:
-        p.stride = int64_t{1} << any(0, 3), p.kernel_size = 2 * p.stride;
-        break;
-      default:
-        p.kernel_size = any(1, 14), p.stride = any(1, 9), p.dilation = any(1, 6);
+  for (const char* name : {"hopper_tf32", "hopper_3xtf32"}) {
+    const auto& k = find_kernel(name);
+    if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
+    test::Random r(8);
+    auto any = [&](int64_t low, int64_t high) { return test::between(r, low, high); };
+    for (int i = 0; i < 120; i++) {
+      ConvProblem p;
+      p.groups = any(0, 3) ? 1 : any(1, 3);
+      p.in_channels = p.groups * any(1, any(0, 1) ? 20 : 140), p.out_channels = p.groups * any(1, any(0, 1) ? 20 : 150);
+      p.batch = any(1, 3), p.length = 4 * any(1, 500), p.bias = any(0, 1);
+      switch (any(0, 5)) {
+        case 0:
+          p.kernel_size = 3;
+          break;
+        case 1:
+          p.kernel_size = 5, p.dilation = 3;
+          break;
+        case 2:
+          p.kernel_size = 3, p.stride = p.dilation = 2;
+          break;
+        case 3:
+          p.stride = int64_t{1} << any(0, 3), p.kernel_size = 2 * p.stride;
+          break;
+        default:
+          p.kernel_size = any(1, 14), p.stride = any(1, 9), p.dilation = any(1, 6);
+      }
+      p.padding = any(0, 12), p.output_padding = any(0, std::max(p.stride, p.dilation) - 1);
+      if (check(p) || !k.unsupported(p).empty()) continue;
+      auto report = judge(name, p);
+      ASSERT_EQ(report.verdict.status, Status::right)
+          << name << " on " << describe(p) << ": " << report.verdict.sentence;
     }
-    p.padding = any(0, 12), p.output_padding = any(0, std::max(p.stride, p.dilation) - 1);
-    if (check(p) || !k.unsupported(p).empty()) continue;
-    auto report = judge("hopper_tf32", p);
-    ASSERT_EQ(report.verdict.status, Status::right) << describe(p) << ": " << report.verdict.sentence;
   }
 }
 

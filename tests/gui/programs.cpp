@@ -16,6 +16,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "tests/support.h"
+
 extern char** environ;
 
 namespace convscope::test {
@@ -112,8 +114,7 @@ size_t lines_of(const std::string& text) {
 
 // Processor time of a process so far, in seconds.
 double cpu_seconds(pid_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(in)), {});
+  std::string text = text_of_process(pid, "stat");
   std::istringstream rest(text.substr(text.rfind(')') + 1));
   std::string word;
   double ticks = 0;
@@ -128,13 +129,13 @@ std::vector<pid_t> children_of(pid_t parent) {
   for (const auto& e : std::filesystem::directory_iterator("/proc", error)) {
     std::string name = e.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream in(e.path() / "stat");
-    std::string text((std::istreambuf_iterator<char>(in)), {});
+    const pid_t pid = std::stoi(name);
+    std::string text = text_of_process(pid, "stat");
     if (text.empty()) continue;
     std::istringstream rest(text.substr(text.rfind(')') + 1));
     char state;
     pid_t of = 0;
-    if (rest >> state >> of && of == parent && state != 'Z') found.push_back(std::stoi(name));
+    if (rest >> state >> of && of == parent && state != 'Z') found.push_back(pid);
   }
   return found;
 }

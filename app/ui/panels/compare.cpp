@@ -46,18 +46,13 @@ std::string guess(const Frame& f, const State& s) {
   return "";
 }
 
-const Profile* counted(const Frame& f, const Document& of) {
-  const Profile* p = f.bench.profile_for(of);
-  return p && !needs_run(p->document, of) ? p : nullptr;
-}
-
 // Times come first; the counters of both follow, one after the other.
 void ask_counters(Frame& f, State& s, const KernelComparison& c) {
   if (s.asked_for != c.serial) s.asked_for = c.serial, s.asked_first = s.asked_second = false;
   if (f.bench.running() || f.bench.profiling()) return;
   auto ask = [&](bool& asked, const std::string& kernel) {
     Document d = with_kernel(c.document, kernel);
-    if (asked || counted(f, d)) return false;
+    if (asked || f.bench.profile_of(d)) return false;
     asked = true;
     f.wish([d](Workbench& b) { b.want_profile(d, false); });
     return true;
@@ -130,7 +125,7 @@ void verdict(Frame& f, const KernelComparison& c) {
   ImGui::PopStyleColor();
 }
 
-// One row: a figure of both, and how many times the second the first is.
+// One row: a figure of both.
 struct Row {
   std::string name, unit, first, second, about;
   std::optional<double> a, b;
@@ -150,9 +145,10 @@ std::string spaced(std::string name) {
 
 std::vector<Row> rows_of(const Frame& f, const KernelComparison& c) {
   std::vector<Row> rows;
-  auto time = [&](const char* name, const std::optional<double>& a, const std::optional<double>& b, const char* about) {
+  auto time = [&](const char* name, const std::optional<double>& a, const std::optional<double>& b,
+                  const std::string& about) {
     auto words = [](const std::optional<double>& v) { return v ? time_text(*v) : std::string("–"); };
-    if (a || b) rows.push_back({name, "ms", words(a), words(b), std::string(about) + "\nsource: " + c.source, a, b});
+    if (a || b) rows.push_back({name, "ms", words(a), words(b), about + "\nsource: " + c.source, a, b});
   };
   auto number = [&](std::string name, std::string unit, const std::optional<double>& a, const std::optional<double>& b,
                     std::string about) {
@@ -160,17 +156,24 @@ std::vector<Row> rows_of(const Frame& f, const KernelComparison& c) {
       if (!v) return std::string("–");
       return *v >= 1e4 ? grouped(std::llround(*v)) : fmt::format("{:.4g}", *v);
     };
-    // Units stand beside the name, where there is room, unless it ends with them.
+    // Units stand beside the name, where there is room, unless it says them.
     if (!unit.empty() && unit != "×" && name.find(unit) == std::string::npos) name += ", " + unit;
     if (a || b) rows.push_back({std::move(name), unit, words(a), words(b), std::move(about), a, b});
   };
   const auto &x = c.first, &y = c.second;
-  time("median, hot", x.hot.median_ms, y.hot.median_ms, "Median of samples taken in turn, data in the cache.");
-  time("median, cold", x.cold.median_ms, y.cold.median_ms, "With the L2 cache flushed before each sample.");
+  auto median = [&](const char* name, const ComparedTime& a, const ComparedTime& b, std::string about) {
+    for (const auto& [kernel, t] : {std::pair(&x, &a), std::pair(&y, &b)})
+      if (t->low_ms && t->high_ms)
+        about += fmt::format("\n{}: {} to {}, at 95 %", kernel->name, time_text(*t->low_ms), time_text(*t->high_ms));
+    time(name, a.median_ms, b.median_ms, about);
+  };
+  median("median, hot", x.hot, y.hot, "Median of samples taken in turn, data in the cache.");
+  median("median, cold", x.cold, y.cold, "With the L2 cache flushed before each sample.");
   number("noise", "%", x.hot.noise_pct, y.hot.noise_pct, "Half of all samples lie within this of the median.");
   time("floor", x.floor_ms, y.floor_ms, "What bytes and the arithmetic of each allow.");
   number("× floor", "×", x.times_floor, y.times_floor, "Hot median over the floor of its own arithmetic.");
-  const Profile *p = counted(f, with_kernel(c.document, x.name)), *q = counted(f, with_kernel(c.document, y.name));
+  const Profile *p = f.bench.profile_of(with_kernel(c.document, x.name)),
+                *q = f.bench.profile_of(with_kernel(c.document, y.name));
   auto headline = [](const Profile* of, const std::string& name) -> const ProfileHeadline* {
     if (of)
       for (const auto& h : of->headlines)
@@ -180,8 +183,7 @@ std::vector<Row> rows_of(const Frame& f, const KernelComparison& c) {
   if (const Profile* any = p ? p : q)
     for (const auto& h : any->headlines) {
       const ProfileHeadline *a = headline(p, h.name), *b = headline(q, h.name);
-      std::string unit = h.unit == "1" ? "×" : h.unit == "sector" ? "" : h.unit;
-      number(h.title, unit, a ? a->value : std::nullopt, b ? b->value : std::nullopt,
+      number(h.title, unit_text(h.unit), a ? a->value : std::nullopt, b ? b->value : std::nullopt,
              fmt::format("{}\n{}\nGood: {}.\nsource: {}", h.meaning, h.formula, h.good, any->counted_by));
     }
   auto value = [](const Profile* of, const std::string& name) -> std::optional<double> {
@@ -210,12 +212,6 @@ std::vector<Row> rows_of(const Frame& f, const KernelComparison& c) {
   of_launch("shared memory, dynamic", "bytes", [](const ProfileLaunch& l) { return l.dynamic_shared_bytes; });
   of_launch("theoretical occupancy", "%", [](const ProfileLaunch& l) { return l.occupancy_pct; });
   return rows;
-}
-
-void right_aligned(const std::string& text, const ImVec4& colour) {
-  float room = ImGui::GetContentRegionAvail().x, width = ImGui::CalcTextSize(text.c_str()).x;
-  if (room > width) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
-  ImGui::TextColored(colour, "%s", text.c_str());
 }
 
 void table(Frame& f, const KernelComparison& c) {
@@ -264,7 +260,7 @@ void table(Frame& f, const KernelComparison& c) {
     return out;
   });
   for (const std::string& kernel : {c.first.name, c.second.name})
-    if (const Profile* p = counted(f, with_kernel(c.document, kernel)); p && !p->gap.empty())
+    if (const Profile* p = f.bench.profile_of(with_kernel(c.document, kernel)); p && !p->gap.empty())
       dim_text(t, fmt::format("{}: {}", kernel, p->gap));
   dim_text(t, fmt::format("{} rounds, taken in turn. Nothing here is judged: the verdict says what is right.",
                           grouped(c.rounds)));
@@ -291,8 +287,7 @@ void draw_compare(Frame& f) {
   if (!c) {
     if (!f.bench.profiling())
       empty_state(t, "Nothing compared yet",
-                  "Choose the other kernel, then Compare: who is faster, and every counter "
-                  "of both.");
+                  "Choose the other kernel, then Compare: who is faster, and every counter of both.");
     return;
   }
   ask_counters(f, s, *c);

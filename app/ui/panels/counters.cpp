@@ -9,12 +9,6 @@
 namespace convscope::ui {
 namespace {
 
-// A profile of this document, or null.
-const Profile* profile_of(Frame& f) {
-  const Profile* p = f.bench.profile_for(f.document);
-  return p && !needs_run(p->document, f.document) ? p : nullptr;
-}
-
 // On a GPU a profile takes well under a second, so it follows every verdict; on the emulator only where tracing is
 // short.
 bool follows_by_itself(const Report& r) {
@@ -27,9 +21,9 @@ void ask(Frame& f, const Report& r) {
   static uint64_t asked = 0;
   static const Workbench* of = nullptr;
   if (of != &f.bench) of = &f.bench, asked = 0;
-  if (!f.settings.live || asked == r.serial || !r.final || f.bench.running() || f.bench.profiling() || profile_of(f) ||
-      needs_run(r.document, f.document) || r.status == "not-run" || r.status == "crashed" || r.status == "hung" ||
-      !follows_by_itself(r) || ImGui::IsAnyMouseDown())
+  if (!f.settings.live || asked == r.serial || !r.final || f.bench.running() || f.bench.profiling() ||
+      f.bench.profile_of(f.document) || needs_run(r.document, f.document) || r.status == "not-run" ||
+      r.status == "crashed" || r.status == "hung" || !follows_by_itself(r) || ImGui::IsAnyMouseDown())
     return;
   asked = r.serial;
   f.wish([d = r.document](Workbench& b) { b.want_profile(d, false); });
@@ -41,7 +35,7 @@ ImVec4 shade_colour(const Theme& t, const std::string& shade) {
 
 std::string value_of(const ProfileHeadline& h) {
   if (!h.value) return "–";
-  std::string unit = h.unit == "1" ? "×" : h.unit == "sector" ? "" : h.unit;
+  std::string unit = unit_text(h.unit);
   if (h.unit == "ms") return time_text(*h.value);
   if (unit == "×") return fmt::format("{:.2f}×", *h.value);
   return fmt::format("{:.3g}{}{}", *h.value, unit.empty() ? "" : " ", unit);
@@ -73,9 +67,7 @@ void headline_rows(Frame& f, const Profile& p) {
       ImGui::TableNextColumn();
       std::string value = value_of(h);
       ImGui::PushFont(t.code_font, 0);
-      float room = ImGui::GetContentRegionAvail().x, width = ImGui::CalcTextSize(value.c_str()).x;
-      if (room > width) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
-      ImGui::TextColored(h.value ? t.text : t.dim, "%s", value.c_str());
+      right_aligned(value, h.value ? t.text : t.dim);
       ImGui::PopFont();
       tooltip(t, about);
       ImGui::TableNextColumn();
@@ -160,8 +152,7 @@ void launches(Frame& f, const Profile& p) {
     heading(t, l.entry.c_str());
     if (!begin_figures(l.entry.c_str())) continue;
     auto count = [&](const char* label, const std::optional<int64_t>& v, const char* about, bool bytes) {
-      if (v)
-        figure(t, label, bytes ? bytes_text(static_cast<double>(*v)) : grouped(*v), {about, "", l.source.c_str()});
+      if (v) figure(t, label, bytes ? bytes_text(static_cast<double>(*v)) : grouped(*v), {about, "", l.source.c_str()});
     };
     figure(t, "grid × block",
            fmt::format("{}×{}×{} × {}", grouped(l.grid[0]), grouped(l.grid[1]), grouped(l.grid[2]),
@@ -215,8 +206,7 @@ void draw_counters(Frame& f) {
     return;
   }
   ask(f, *r);
-  const Profile* p = f.bench.profile_for(f.document);
-  bool now = p && profile_of(f) == p;
+  const Profile *now = f.bench.profile_of(f.document), *p = now ? now : f.bench.profile();
   if (f.bench.profiling()) {
     ImGui::TextColored(t.accent, "counting…");
     tooltip(t, "Esc cancels it");

@@ -166,7 +166,7 @@ void draw_occupancy(Frame& f) {
   // What the compiler decided is known once a profile has looked at the loaded binary.
   s.registers_known = false;
   BlockShape from{threads, assumed_registers, launch.dynamic_shared_bytes};
-  if (const Profile* p = f.bench.profile(); p && p->kernel == r->kernel)
+  if (const Profile* p = f.bench.profile_of(r->document))
     for (const auto& l : p->launches)
       if (l.entry == launch.entry && l.registers) {
         s.registers_known = true;

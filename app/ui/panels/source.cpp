@@ -94,21 +94,35 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
   }
 }
 
+// The profile whose lines are shown: of this document, else the newest, if it is of this kernel.
+const Profile* profile_here(const Frame& f) {
+  if (const Profile* p = f.bench.profile_of(f.document)) return p;
+  const Profile* newest = f.bench.profile();
+  return newest && newest->kernel == f.document.kernel ? newest : nullptr;
+}
+
+// On the line of the last item, when `need` pixels are left there.
+void beside_if_room(float need) {
+  float em = ImGui::GetFontSize(), right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+  if (ImGui::GetItemRectMax().x + em + need <= right) ImGui::SameLine(0, em * 0.6f);
+}
+
+bool button_beside(const std::string& label) {
+  beside_if_room(ImGui::CalcTextSize(label.c_str(), nullptr, true).x + 2 * ImGui::GetStyle().FramePadding.x);
+  return ImGui::Button(label.c_str());
+}
+
 // What the bars are a share of; without a profile, how to get one.
 void heat_choice(Frame& f, State& s) {
   const Theme& t = f.theme;
   float em = ImGui::GetFontSize();
   const auto& measures = heat_measures();
   const HeatMeasure& m = measures[s.measure];
-  float width = em * 9.5f, right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
-  auto beside = [&](float need) {
-    if (ImGui::GetItemRectMax().x + em + need <= right) ImGui::SameLine(0, em * 0.6f);
-  };
-  const Profile* p = f.bench.profile_for(f.document);
-  bool there = p && p->kernel == f.document.kernel;
-  if (there && !p->lines.empty()) {
-    beside(width);
-    ImGui::SetNextItemWidth(width);
+  const Profile* p = profile_here(f);
+  if (p && !p->lines.empty()) {
+    constexpr float width = 9.5f;  // em
+    beside_if_room(em * width);
+    ImGui::SetNextItemWidth(em * width);
     if (ImGui::BeginCombo("##heat", m.label)) {
       for (size_t i = 0; i < measures.size(); i++) {
         if (ImGui::Selectable(measures[i].label, i == s.measure)) s.measure = i;
@@ -121,55 +135,46 @@ void heat_choice(Frame& f, State& s) {
     if (s.heat.lines.empty()) about += "\nThis kernel has none.";
     if (needs_run(p->document, f.document)) about += "\nCounted on " + describe(p->document.problem);
     tooltip(t, about + "\nsource: " + p->lines_source);
-    copy_menu(f, "copy-heat", [heat = s.heat] { return heat.csv(); });
+    copy_menu(f, "copy-heat", [&s] { return s.heat.csv(); });
     if (s.heat.lines.empty()) {
-      beside(em * 4);
+      beside_if_room(em * 4);
       ImGui::TextDisabled("none");
     }
     if (s.heat.hottest >= 0) {
-      std::string label = fmt::format("Hottest: {}", s.heat.hottest + 1);
-      beside(ImGui::CalcTextSize(label.c_str()).x + 2 * ImGui::GetStyle().FramePadding.x);
-      if (ImGui::Button((label + "###hottest").c_str())) s.editor.ScrollToLine(static_cast<size_t>(s.heat.hottest));
+      if (button_beside(fmt::format("Hottest: {}###hottest", s.heat.hottest + 1)))
+        s.editor.ScrollToLine(static_cast<size_t>(s.heat.hottest));
       tooltip(t, s.heat.lines[s.heat.hottest].about);
     }
     return;
   }
   if (f.bench.profiling()) {
-    beside(em * 5);
+    beside_if_room(em * 5);
     ImGui::TextColored(t.accent, "counting…");
     return;
   }
-  beside(em * 7);
-  if (ImGui::Button("Count lines")) f.act(f.report() && f.report()->device_kind == "cuda" ? "profile-full" : "profile");
+  if (button_beside("Count lines")) f.act(f.report() && f.report()->device_kind == "cuda" ? "profile-full" : "profile");
   tooltip(t, fmt::format("What each line asks of memory, by tracing on the emulator{}",
-                         there && !p->lines_reason.empty() ? "\nnot counted: " + p->lines_reason : ""));
+                         p && !p->lines_reason.empty() ? "\nnot counted: " + p->lines_reason : ""));
 }
 
 void head(Frame& f, State& s, const std::string& text, const std::string& idea) {
   const Theme& t = f.theme;
-  float em = ImGui::GetFontSize();
   ImGui::AlignTextToFramePadding();
   ImGui::PushFont(t.code_font, 0);
   wrapped(s.file);
   ImGui::PopFont();
   tooltip(t, idea.empty() ? "The file that the running kernel was compiled from" : idea);
-  auto button = [&](const char* label, const char* about) {
-    float need = ImGui::CalcTextSize(label).x + 2 * ImGui::GetStyle().FramePadding.x;
-    float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
-    if (ImGui::GetItemRectMax().x + em + need <= right) ImGui::SameLine(0, em * 0.6f);
-    bool pressed = ImGui::Button(label);
-    tooltip(t, about);
-    return pressed;
-  };
-  if (button("Copy", "Copy the whole text")) {
+  bool copy = button_beside("Copy");
+  tooltip(t, "Copy the whole text");
+  if (copy) {
     ImGui::SetClipboardText(text.c_str());
     f.toast(file_name(s.file) + " copied");
   }
   heat_choice(f, s);
   if (s.marks.writes < 0) return;
-  std::string label = fmt::format("Line {} wrote it", s.marks.writes + 1);
-  if (button(label.c_str(), "Go to the line that wrote the selected element. Marked W: writes it; R: reads for it."))
+  if (button_beside(fmt::format("Line {} wrote it", s.marks.writes + 1)))
     s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
+  tooltip(t, "Go to the line that wrote the selected element. Marked W: writes it; R: reads for it.");
 }
 
 // The gutter: a letter where the selected element was written or read, and the line's share of the heat.
@@ -245,9 +250,8 @@ void draw_source(Frame& f) {
     set_marks(s, t, traced);
     if (s.marks.writes >= 0) s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
   }
-  const Profile* profile = f.bench.profile_for(f.document);
-  if (profile && profile->kernel != kernel) profile = nullptr;
-  // A profile is replaced in place: its serial tells one from the next.
+  const Profile* profile = profile_here(f);
+  // Its address may be that of one that is gone: the serial tells them apart.
   uint64_t serial = profile ? profile->serial : 0;
   if (serial != s.heated_serial || s.measure != s.heated_measure || fresh) {
     s.heated_serial = serial, s.heated_measure = s.measure;

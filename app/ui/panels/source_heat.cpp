@@ -3,20 +3,17 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
-#include <string_view>
 
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
 namespace {
 
-double measured(const ProfileLine& l, std::string_view measure) {
-  if (measure == "sectors") return l.value("load_sectors") + l.value("store_sectors");
-  if (measure == "requests") return l.value("load_requests") + l.value("store_requests");
-  if (measure == "shared") return l.value("shared_wavefronts");
-  if (measure == "conflicts") return l.value("shared_conflicts");
-  return l.value("accesses");
-}
+constexpr const char* csv_counters[] = {"load_requests",     "load_sectors",     "load_bytes",
+                                        "store_requests",    "store_sectors",    "store_bytes",
+                                        "shared_wavefronts", "shared_conflicts", "accesses"};
+
+double measured(const ProfileLine& l, const HeatMeasure& m) { return l.value(m.counters[0]) + l.value(m.counters[1]); }
 
 std::string count_text(double v) { return grouped(std::llround(v)); }
 
@@ -45,12 +42,17 @@ std::string about_line(const ProfileLine& l, const std::string& source) {
 
 const std::vector<HeatMeasure>& heat_measures() {
   static const std::vector<HeatMeasure> all = {
-      {"sectors", "sectors",
-       "32-byte pieces of global memory that loads and stores touch: what the caches have to move"},
-      {"requests", "requests", "Loads and stores of whole warps to global memory"},
-      {"shared", "shared memory", "Cycles of shared memory, conflicts included"},
-      {"conflicts", "bank conflicts", "Cycles of shared memory that only repeat because threads met in a bank"},
-      {"accesses", "accesses", "Reads and writes of single threads, wherever they go"},
+      {"sectors",
+       "sectors",
+       "32-byte pieces of global memory that loads and stores touch: what the caches have to move",
+       {"load_sectors", "store_sectors"}},
+      {"requests", "requests", "Loads and stores of whole warps to global memory", {"load_requests", "store_requests"}},
+      {"shared", "shared memory", "Cycles of shared memory, conflicts included", {"shared_wavefronts", ""}},
+      {"conflicts",
+       "bank conflicts",
+       "Cycles of shared memory that only repeat because threads met in a bank",
+       {"shared_conflicts", ""}},
+      {"accesses", "accesses", "Reads and writes of single threads, wherever they go", {"accesses", ""}},
   };
   return all;
 }
@@ -58,11 +60,11 @@ const std::vector<HeatMeasure>& heat_measures() {
 Heat heat_of(const Profile& p, const std::string& file, const HeatMeasure& measure) {
   Heat heat;
   double sum = 0;
-  for (const auto& l : p.lines) sum += measured(l, measure.name);
+  for (const auto& l : p.lines) sum += measured(l, measure);
   if (sum <= 0) return heat;
   double most = 0;
   for (const auto& l : p.lines) {
-    double share = measured(l, measure.name) / sum;
+    double share = measured(l, measure) / sum;
     if (l.line <= 0 || file_name(l.file) != file_name(file)) {
       heat.elsewhere += share;
       continue;
@@ -72,18 +74,16 @@ Heat heat_of(const Profile& p, const std::string& file, const HeatMeasure& measu
     h.share = share;
     h.about = about_line(l, p.lines_source);
     h.csv = std::to_string(l.line);
-    for (const char* name : {"load_requests", "load_sectors", "load_bytes", "store_requests", "store_sectors",
-                             "store_bytes", "shared_wavefronts", "shared_conflicts", "accesses"})
-      h.csv += fmt::format(",{:.9g}", l.value(name));
+    for (const char* name : csv_counters) h.csv += fmt::format(",{:.9g}", l.value(name));
     if (share > most) most = share, heat.hottest = line;
   }
   return heat;
 }
 
 std::string Heat::csv() const {
-  std::string out =
-      "line,load_requests,load_sectors,load_bytes,store_requests,store_sectors,store_bytes,shared_wavefronts,"
-      "shared_conflicts,accesses\n";
+  std::string out = "line";
+  for (const char* name : csv_counters) out += std::string(",") + name;
+  out += "\n";
   for (const auto& [line, h] : lines) out += h.csv + "\n";
   return out;
 }

@@ -1,5 +1,6 @@
 // Which source lines ask most of memory: what the panel of the source draws beside its lines.
 #pragma once
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,9 +10,10 @@
 
 namespace convscope::ui {
 
-// What the heat is a share of.
+// What the heat is a share of: one counter of a line, or the sum of two.
 struct HeatMeasure {
   const char *name, *label, *about;
+  std::array<const char*, 2> counters;
 };
 const std::vector<HeatMeasure>& heat_measures();
 

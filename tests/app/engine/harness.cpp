@@ -119,21 +119,21 @@ std::vector<pid_t> children() {
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
     auto name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream in(entry.path() / "stat");
-    std::string text((std::istreambuf_iterator<char>(in)), {});
+    const pid_t pid = std::stoi(name);
+    std::string text = text_of_process(pid, "stat");
     auto end = text.rfind(')');  // of the program's name, which may hold anything
     if (end == std::string::npos) continue;
     std::istringstream rest(text.substr(end + 1));
     std::string state;
     pid_t parent = 0;
-    if (rest >> state >> parent && parent == getpid()) found.push_back(std::stoi(name));
+    if (rest >> state >> parent && parent == getpid()) found.push_back(pid);
   }
   std::sort(found.begin(), found.end());
   return found;
 }
 
 double resident_mib(pid_t pid) {
-  std::ifstream in("/proc/" + (pid ? std::to_string(pid) : "self") + "/status");
+  std::istringstream in(text_of_process(pid ? pid : getpid(), "status"));
   for (std::string line; std::getline(in, line);)
     if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
   return 0;
@@ -141,8 +141,7 @@ double resident_mib(pid_t pid) {
 
 // A zombie is gone: it only waits to be reaped, by whoever is its parent now.
 bool exists(pid_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(in)), {});
+  std::string text = text_of_process(pid, "stat");
   auto end = text.rfind(')');
   return end != std::string::npos && text.compare(end, 3, ") Z") != 0;
 }

@@ -13,18 +13,20 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
+Clock::duration waited(QuickLooks& looks, const Activity& activity = {}) {
+  auto start = Clock::now();
+  looks.let_pass(activity);
+  return Clock::now() - start;
+}
+
 // A machine that is busy is late, never early.
 TEST(QuickLooks, NoneComes) {
   QuickLooks looks;
-  Activity activity;
-  auto start = Clock::now();
-  looks.let_pass(activity);
-  EXPECT_GE(Clock::now() - start, 20ms);
+  EXPECT_GE(waited(looks), 20ms);
 }
 
 TEST(QuickLooks, OneThatLastsIsWaitedFor) {
   QuickLooks looks;
-  Activity activity;
   std::optional<QuickLooks::Now> now(std::in_place, looks);
   std::atomic<bool> over{false};
   std::thread answering([&] {
@@ -32,28 +34,22 @@ TEST(QuickLooks, OneThatLastsIsWaitedFor) {
     over = true;
     now.reset();
   });
-  looks.let_pass(activity);
+  waited(looks);
   EXPECT_TRUE(over);
   answering.join();
 }
 
 TEST(QuickLooks, OneThatNeverEndsIsNot) {
   QuickLooks looks;
-  Activity activity;
   QuickLooks::Now now(looks);
-  auto start = Clock::now();
-  looks.let_pass(activity);
-  EXPECT_GE(Clock::now() - start, 80ms);
+  EXPECT_GE(waited(looks), 80ms);
 }
 
 // Those before it do not count: only an answer after the pictures were there says that somebody looks.
 TEST(QuickLooks, EarlierOnesAreNotTakenForTheFirst) {
   QuickLooks looks;
-  Activity activity;
   { QuickLooks::Now earlier(looks); }
-  auto start = Clock::now();
-  looks.let_pass(activity);
-  EXPECT_GE(Clock::now() - start, 20ms);
+  EXPECT_GE(waited(looks), 20ms);
 }
 
 TEST(QuickLooks, ACancelEndsTheWaiting) {
@@ -61,9 +57,7 @@ TEST(QuickLooks, ACancelEndsTheWaiting) {
   Activity activity;
   activity.cancel();
   QuickLooks::Now now(looks);
-  auto start = Clock::now();
-  looks.let_pass(activity);
-  EXPECT_LT(Clock::now() - start, 60ms);
+  EXPECT_LT(waited(looks, activity), 60ms);
 }
 
 }  // namespace

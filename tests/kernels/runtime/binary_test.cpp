@@ -25,9 +25,10 @@ std::string content(const fs::path& path) {
 std::vector<fs::path> fatbins() {
   std::vector<fs::path> list;
   std::error_code error;
-  auto folder = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "kernels/fatbin";
-  for (const auto& e : fs::directory_iterator(folder, error))
-    if (e.path().extension() == ".fatbin") list.push_back(e.path());
+  auto build = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
+  for (const char* folder : {"kernels/fatbin", "tests/fatbin"})
+    for (const auto& e : fs::directory_iterator(build / folder, error))
+      if (e.path().extension() == ".fatbin") list.push_back(e.path());
   return list;
 }
 
@@ -54,8 +55,9 @@ TEST(Binary, SaysWhatPtxasSaid) {
     }
   }
   if (fatbins().empty()) GTEST_SKIP() << "this build has no device code";
-  EXPECT_GE(kernels, 13);
+  EXPECT_GE(kernels, 13 + 4);
   EXPECT_GT(with_stack, 0);
+  EXPECT_EQ(with_shared, 2) << "tests/kernels/runtime/shared.cu, for two architectures";
 }
 
 TEST(Binary, OfTheKernelsInThisProgram) {

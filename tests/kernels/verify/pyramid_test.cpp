@@ -134,13 +134,16 @@ const std::pair<int64_t, int64_t> shapes[] = {{1, 1},    {1, 7},     {1, 8},    
                                               {15, 65},  {16, 1},    {17, 1},    {17, 33}, {256, 3}, {257, 70},
                                               {64, 512}, {300, 100}, {1500, 40}, {3, 9000}};
 
+// The shapes here are small: as such, or with blocks of rows as a large result has them.
+int64_t either(test::Random& r) { return between(r, 0, 1) ? Pyramid::small_result : 0; }
+
 TEST(Pyramid, TilesAreThoseOfAPlainLoop) {
   test::Random r(80);
   for (auto [rows, columns] : shapes)
     for (auto dtype : {DType::f32, DType::f64})
       for (int bad_in : {0, 3, 40}) {
         auto t = random_result(r, rows, columns, dtype, bad_in);
-        Pyramid pyramid(t, nullptr);
+        Pyramid pyramid(t, nullptr, either(r));
         for (int i = 0; i < 24; i++) {
           TileRequest q;
           q.quantity = static_cast<Quantity>(i % 4);
@@ -194,7 +197,7 @@ TEST(Pyramid, CellsShareTheElementsOut) {
                       int64_t{77 * 203 - 1}}) {
       float kept = t.ratio.as<float>()[e];
       t.ratio.as<float>()[e] = 2;
-      Pyramid pyramid(t, nullptr);
+      Pyramid pyramid(t, nullptr, either(r));
       int failing = 0;
       for (const Cell& c : pyramid.tile(q)) failing += (c.flags & flag_failing) != 0;
       EXPECT_EQ(failing, 1) << width << " × " << height << ", element " << e;
@@ -252,13 +255,13 @@ TEST(Pyramid, OneBadElementIsSeenAtEveryZoom) {
           if (kind == 2) y = std::numeric_limits<T>::infinity(), flags |= flag_inf;
           if (kind == 3) y = std::bit_cast<T>(static_cast<Bits>(unwritten_bits(dtype))), flags |= flag_unwritten;
         });
-        Pyramid pyramid(t, nullptr);
+        Pyramid pyramid(t, nullptr, either(r));
         EXPECT_EQ(t.flags_at(e), flags);
         expect_seen_at_every_zoom(pyramid, rows, columns, row, column, flags);
       }
       // The control: nothing is seen where nothing is.
       auto t = random_result(r, rows, columns, dtype, 0);
-      expect_seen_at_every_zoom(Pyramid(t, nullptr), rows, columns, rows / 2, columns / 2, 0);
+      expect_seen_at_every_zoom(Pyramid(t, nullptr, either(r)), rows, columns, rows / 2, columns / 2, 0);
     }
 }
 
@@ -267,7 +270,7 @@ TEST(Pyramid, FindsTheNextFailingElement) {
   for (auto [rows, columns] : shapes)
     for (int bad_in : {0, 2, 50, 3000}) {
       auto t = random_result(r, rows, columns, DType::f32, bad_in);
-      Pyramid pyramid(t, nullptr);
+      Pyramid pyramid(t, nullptr, either(r));
       std::vector<int64_t> failing;
       for (int64_t e = 0; e < rows * columns; e++)
         if (t.flags_at(e) & flag_failing) failing.push_back(e);
@@ -308,8 +311,11 @@ TEST(Pyramid, KnowsItsSize) {
   test::Random r(84);
   for (auto [rows, columns] : shapes) {
     auto t = random_result(r, rows, columns, DType::f32, 0);
-    Pyramid pyramid(t, nullptr);
-    EXPECT_EQ(pyramid.bytes(), Pyramid::predicted_bytes(rows, columns)) << rows << " × " << columns;
+    for (int64_t small : {int64_t{0}, Pyramid::small_result}) {
+      Pyramid pyramid(t, nullptr, small);
+      EXPECT_EQ(pyramid.bytes(), Pyramid::predicted_bytes(rows, columns, small)) << rows << " × " << columns;
+    }
+    EXPECT_LE(Pyramid::predicted_bytes(rows, columns), Pyramid::predicted_bytes(rows, columns, 0));
   }
   EXPECT_LT(Pyramid::predicted_bytes(4096, 65536), 8.0 * 4096 * 65536) << "about 7 bytes an element";
 }

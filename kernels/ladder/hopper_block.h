@@ -1,0 +1,310 @@
+// What Hopper's rungs share: copies, tensor-core products, the block with its roles. Each rung brings how it sums.
+//
+// With s' = s/gcd(s, d) and d' = d/gcd(s, d), tap k takes x[m − e] to output class ρ, where k·d' = e·s' + ρ: all
+// classes together are one matrix product, positions m × (channels, classes), summed over input channels and shifts e.
+// Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions" and "Tensor maps"; the producer and consumer
+// roles follow CUTLASS's ping-pong kernels (NVIDIA, efficient_gemm.md).
+#pragma once
+#include "hopper_results.h"
+#include "phases.h"
+
+struct HopperTiles {
+  int32_t first, tiles, items;   // first position m, tiles of 128 positions in a sequence, items of one column tile
+  int32_t shifts, halo, box;     // shifts e; positions of x before a tile; positions of x in a tile
+  int32_t rounds, deep, stages;  // rounds of 8 input channels, of one stage; stages of x of a warpgroup
+  int32_t period, gcd, back;     // s', gcd(s, d), d'
+  int32_t lane_channels, column_tiles;  // output channels a lane has; column tiles of a group
+  int32_t width, depth;                 // columns and (padded) rows of the packed weights of a tile
+  int32_t parts;                        // images of the weights: one, or high and low halves
+  int32_t staging;                      // bytes of a warpgroup's results in shared memory, 0: they leave from registers
+  int32_t zero;                         // 0, which the compiler does not know
+};
+struct ShiftTable {
+  int16_t shift[60];
+};
+
+constexpr int hopper_threads = 384;  // two warpgroups that multiply, one whose four warps copy for them
+
+// ---- the weights as the tensor cores read them: a launch of its own
+
+#include "convscope/mma.h"
+
+// The weight that element e of a column tile's image holds: rows of 32 k values (128 bytes) a column, 16-byte pieces
+// exchanged by the column's number (the 128-byte swizzle). k counts input channels within (round, shift); columns count
+// as lanes get them.
+__device__ __forceinline__ float hopper_weight(const ConvArgs& c, const HopperTiles& tiles, const ShiftTable& table,
+                                               const float* w, int64_t tile, int e) {
+  int64_t cin = c.in_channels / c.groups, cout = c.out_channels / c.groups, group = tile / tiles.column_tiles;
+  int column = e / 32 % tiles.width;
+  int k = e / (32 * tiles.width) * 32 + ((e / 4 % 8) ^ (column % 8)) * 4 + e % 4;
+  int64_t ci = static_cast<int64_t>(k / 8 / tiles.shifts) * 8 + k % 8;
+  int q = column / 8 * 2 + column % 2, channel = q / tiles.period, rho = q % tiles.period;
+  int64_t co = (tile % tiles.column_tiles * tiles.lane_channels + channel) * 4 + column % 8 / 2;
+  int64_t along = static_cast<int64_t>(table.shift[k / 8 % tiles.shifts]) * tiles.period + rho;  // k·d'
+  bool is = ci < cin && channel < tiles.lane_channels && co < cout && along % tiles.back == 0 &&
+            along / tiles.back < c.kernel_size;
+  return is ? w[((group * cin + ci) * cout + co) * c.kernel_size + along / tiles.back] : 0.0f;
+}
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+__device__ __forceinline__ uint32_t shared_address(const void* p) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+__device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t phase) {
+  asm volatile(
+      "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@!done bra again;\n}\n" ::
+          "r"(barrier),
+      "r"(phase)
+      : "memory");
+}
+__device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+__device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+// d += A · B for 64 positions, 8 k values and 64 or 128 columns; the first product of a sum overwrites d.
+__device__ __forceinline__ void product(float (&d)[32], const uint32_t (&a)[4], uint64_t b, int add) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\nwgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {%0, %1, %2, %3, "
+      "%4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, "
+      "%27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1;\n}\n"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+}
+__device__ __forceinline__ void product(float (&d)[64], const uint32_t (&a)[4], uint64_t b, int add) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\nwgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {%0, %1, %2, "
+      "%3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, "
+      "%26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, {%64, %65, %66, %67}, %68, p, "
+      "1, 1;\n}\n"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),
+        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),
+        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
+        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
+        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+}
+__device__ __forceinline__ void products_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void products_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int pending>
+__device__ __forceinline__ void products_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
+}
+
+// ---- the producer: one thread that orders copies
+
+// A warpgroup's stages of x: which is next, and in which of its two phases. Each has two barriers, full (copied) and
+// empty (read by the four warps).
+struct Ring {
+  uint32_t barriers;
+  int stages, stage = 0;
+  uint32_t phase = 0;
+  __device__ __forceinline__ uint32_t full() const { return barriers + 16 * static_cast<uint32_t>(stage); }
+  __device__ __forceinline__ uint32_t empty() const { return full() + 8; }
+  __device__ __forceinline__ void advance() {
+    if (++stage == stages) stage = 0, phase ^= 1;
+  }
+};
+
+__device__ __forceinline__ void produce(const HopperTiles& tiles, const TensorMap& map, uint32_t xs, Ring ring,
+                                        int group, int first_item, int step) {
+  uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep) * 32;
+  for (int item = first_item; item < tiles.items; item += step) {
+    int n = item / tiles.tiles, left = tiles.first + item % tiles.tiles * hopper_positions - tiles.halo;
+    for (int round = 0; round < tiles.rounds; round += tiles.deep) {
+      barrier_wait(ring.empty(), ring.phase ^ 1);
+      barrier_expect(ring.full(), bytes);
+      asm volatile(
+          "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, "
+          "%5}], [%6];" ::"r"(xs + static_cast<uint32_t>(ring.stage) * bytes),
+          "l"(&map), "r"(left), "r"(round * 8), "r"(group), "r"(n), "r"(ring.full())
+          : "memory");
+      ring.advance();
+    }
+  }
+}
+
+// ---- what a consumer reads
+
+// Where the tensor cores find 8 k values of the weights: a 128-byte-swizzled, K-major matrix (PTX ISA,
+// "Matrix-descriptor").
+template <int width>
+__device__ __forceinline__ uint64_t weights_at(uint64_t base, int k) {
+  return base + static_cast<uint64_t>(static_cast<uint32_t>(k / 4 * width * 8 + k % 4 * 2));
+}
+
+// What a lane reads of a round, for all shifts u·step: windows of neighbours of its positions in channels t and t + 4.
+// A lane has four positions h, rows g and g + 8 of the two 64-row halves. Neighbouring positions are `near` at a time:
+// 8·near·(h / near) + near·g + h % near, so that the outputs of near positions are four neighbours, and those of the
+// lanes g follow them.
+template <int step, int shifts, int near>
+struct Window {
+  static constexpr int before = ((shifts - 1) * step + near - 1) / near * near, size = before + near, runs = 4 / near;
+  float v[2][runs][size];
+
+  // Position h of the lane, shift u, of the first (r = 0) or second channel.
+  __device__ __forceinline__ float at(int r, int h, int u) const {
+    return v[r][h / near][before + h % near - u * step];
+  }
+
+  __device__ __forceinline__ void load(const float* x, int box) {
+#pragma unroll
+    for (int r = 0; r < 2; r++)
+#pragma unroll
+      for (int run = 0; run < runs; run++)
+#pragma unroll
+        for (int i = 0; i < size; i += near) {
+          const float* from = x + r * 4 * box + 8 * near * run - before + i;
+          if constexpr (near == 4) {
+            float4 p = *reinterpret_cast<const float4*>(from);
+            v[r][run][i] = p.x, v[r][run][i + 1] = p.y, v[r][run][i + 2] = p.z, v[r][run][i + 3] = p.w;
+          } else if constexpr (near == 2) {
+            float2 p = *reinterpret_cast<const float2*>(from);
+            v[r][run][i] = p.x, v[r][run][i + 1] = p.y;
+          } else {
+            v[r][run][i] = *from;
+          }
+        }
+  }
+};
+
+// Rounds of 8 input channels one after the other, out of the ring's stages.
+template <int step, int shifts, int near>
+struct Rounds {
+  const HopperTiles& tiles;
+  const float* x;  // the lane's place in the first stage
+  Ring& ring;
+  Window<step, shifts, near> window;
+  const float* from = nullptr;
+  int sub = 0;  // round of the stage
+
+  __device__ __forceinline__ void load() {
+    if (sub == 0) {
+      barrier_wait(ring.full(), ring.phase);
+      from = x + ring.stage * tiles.deep * 8 * tiles.box;
+    }
+    window.load(from, tiles.box);
+    from += 8 * tiles.box;
+  }
+  __device__ __forceinline__ void release() {
+    if (++sub < tiles.deep) return;
+    sub = 0;
+    __syncwarp();
+    // The address depends on what was loaded last: until it has left shared memory, nobody is told.
+    uint32_t loaded =
+        __float_as_uint(window.v[1][window.runs - 1][window.size - 1]) & static_cast<uint32_t>(tiles.zero);
+    if (threadIdx.x % 32 == 0) barrier_arrive(ring.empty() + loaded);
+    ring.advance();
+  }
+};
+
+// ---- results of any classes: each lane word by word
+
+template <int width, int columns>
+__device__ __forceinline__ void results_any(const float (&d)[2][columns], const ConvArgs& c, const HopperTiles& tiles,
+                                            const float* bias, float* y, int64_t j, int channels, int t) {
+  int channel = 0, rho = 0;
+#pragma unroll
+  for (int q = 0; q < width / 4; q++) {
+    int r = channel * 4 + t;
+    if (channel < tiles.lane_channels && r < channels) {
+      float b = bias ? bias[r] : 0.0f;
+#pragma unroll
+      for (int h = 0; h < 4; h++)
+        for (int f = 0; f < tiles.gcd; f++) {
+          int64_t at = j + h * c.stride + rho * tiles.gcd + f;
+          if (at >= 0 && at < c.out_length) y[r * c.out_length + at] = f ? b : result_of(d, q, h) + b;
+        }
+    }
+    if (++rho == tiles.period) rho = 0, channel++;
+  }
+}
+
+// ---- the block
+
+// Sum<width, step, shifts, near>::of(d, tiles, table, x, weights, ring): d = the products of one tile, all rounds.
+template <template <int, int, int, int> class Sum, int width, int step, int shifts, int period, int gcd, bool staged>
+__device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& tiles, const ShiftTable& table,
+                                       const TensorMap& map, const uint32_t* packed, const float* b, float* y) {
+  extern __shared__ __align__(1024) unsigned char hopper_shared[];
+  uint32_t image = static_cast<uint32_t>(tiles.parts * width * tiles.depth * 4);
+  int stages = tiles.stages, ring_floats = stages * tiles.deep * tiles.box * 8;
+  float* xs = reinterpret_cast<float*>(hopper_shared + image);  // two rings, then the results
+  float* staging = xs + 2 * ring_floats;
+  // Two rings' barriers; then one for the weights.
+  uint32_t barriers = shared_address(staging) + static_cast<uint32_t>(2 * tiles.staging);
+  uint32_t ready = barriers + 32 * static_cast<uint32_t>(stages);
+  if (threadIdx.x == 0) {
+    auto init = [&](uint32_t barrier, int arrivals) {
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+    };
+    for (int i = 0; i < 2 * stages; i++) init(barriers + 16u * i, 1), init(barriers + 16u * i + 8, 4);
+    init(ready, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
+  }
+  __syncthreads();
+
+  int column_tiles = tiles.column_tiles * static_cast<int>(c.groups);
+  int tile = static_cast<int>(blockIdx.x) % column_tiles, group = tile / tiles.column_tiles;
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  int mine = warp < 8 ? warp / 4 : warp % 2;  // the warpgroup, or the one for which a warp copies
+  int step_items = 2 * (static_cast<int>(gridDim.x) / column_tiles);
+  int first_item = static_cast<int>(blockIdx.x) / column_tiles + mine * (step_items / 2);
+  int cout = static_cast<int>(c.out_channels / c.groups), co0 = tile % tiles.column_tiles * tiles.lane_channels * 4;
+  int channels = cout - co0;
+  constexpr int near = period ? 4 / (period * gcd) : 4, stride = period * gcd;
+  xs += mine * ring_floats;
+  staging += mine * (tiles.staging / 4);
+  auto place = [&](int item, int64_t& j) {  // where a tile's results go
+    int m0 = tiles.first + item % tiles.tiles * hopper_positions;
+    j = m0 * c.stride - c.padding;
+    return y + (static_cast<int64_t>(item / tiles.tiles) * c.out_channels + group * cout + co0) * c.out_length;
+  };
+  if (warp >= 8) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
+    if (threadIdx.x == 256) {
+      barrier_expect(ready, image);
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                       shared_address(hopper_shared)),
+                   "l"(packed + static_cast<int64_t>(tile) * (image / 4)), "r"(image), "r"(ready)
+                   : "memory");
+    }
+    if (threadIdx.x == 256 || threadIdx.x == 288)
+      produce(tiles, map, shared_address(xs), ring, group, first_item, step_items);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
+    uint64_t weights = (shared_address(hopper_shared) & 0x3ffff) >> 4 | uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 |
+                       uint64_t{1} << 62;
+    const float* x = xs + t * tiles.box + tiles.halo + warp % 4 * 32 + near * g;
+    const float* bias = b ? b + group * cout + co0 : nullptr;
+    barrier_wait(ready, 0);
+    for (int item = first_item; item < tiles.items; item += step_items) {
+      float d[2][width / 2];
+      Sum<width, step, shifts, near>::of(d, tiles, table, x, weights, ring);
+      int64_t j;
+      float* rows = place(item, j);
+      if constexpr (period == 0) {
+        results_any<width>(d, c, tiles, bias, rows, j + (warp % 4 * 32 + 4 * g) * c.stride, channels, t);
+      } else {
+        if (bias) add_bias<period>(d, bias, channels, t);
+        if constexpr (staged)
+          results_staged<period, gcd>(d, bias, rows, staging, c.out_length, j, channels, g, t);
+        else
+          results_direct<period, gcd>(d, bias, rows, c.out_length, j + warp % 4 * 32 * stride, channels, g, t);
+      }
+    }
+  }
+}
+#endif

@@ -1,0 +1,107 @@
+// Whether Hopper's rungs take a problem, and in which tiles. Host only.
+#pragma once
+#include "hopper_block.h"
+
+namespace {
+
+constexpr int64_t hopper_multiprocessors = 132;      // one block for each; correct with any number
+constexpr int64_t hopper_shared_bytes = 227 * 1024;  // a block's share
+constexpr int64_t hopper_stages = 12;                // most stages of x of a warpgroup
+constexpr int64_t hopper_deep_stages = 6;            // at least as many when stages are deep
+constexpr int64_t hopper_few_rounds = 4;             // with fewer rounds on their way results are not staged
+
+struct HopperPlan {
+  HopperTiles tiles{};
+  ShiftTable table{};
+  int step = 0;  // shifts are u·step, 0: not so
+  size_t shared = 0;
+  std::string refused;
+};
+
+// parts: images of the weights, 1, or 2 for high and low halves.
+HopperPlan hopper_plan_of_width(const ConvProblem& p, int64_t width, int parts) {
+  HopperPlan h;
+  Phases f = phases_of(p);
+  HopperTiles& t = h.tiles;
+  t.period = static_cast<int32_t>(f.period), t.gcd = static_cast<int32_t>(f.gcd), t.back = static_cast<int32_t>(f.back);
+  if (p.dtype != DType::f32) return h.refused = "takes f32 only", h;
+  if (p.length % 4) return h.refused = "takes lengths that are a multiple of 4 (the copy engine's rows)", h;
+  if (f.period > width / 4) return h.refused = "takes at most " + std::to_string(width / 4) + " residue classes", h;
+  int64_t last = (p.kernel_size - 1) * f.back / f.period;
+  std::vector<int64_t> shifts;
+  if (last > 112) return h.refused = "takes taps that reach back at most 112 inputs", h;
+  for (int64_t k = 0; k < p.kernel_size; k++)
+    if (int64_t e = k * f.back / f.period; shifts.empty() || shifts.back() != e) shifts.push_back(e);
+  if (shifts.size() > std::size(h.table.shift)) return h.refused = "takes at most 60 different shifts of x", h;
+  for (size_t u = 0; u < shifts.size(); u++) h.table.shift[u] = static_cast<int16_t>(shifts[u]);
+  h.step = shifts.size() > 1 ? static_cast<int>(shifts[1]) : 1;
+  for (size_t u = 0; u < shifts.size(); u++)
+    if (shifts[u] != static_cast<int64_t>(u) * h.step) h.step = 0;
+  t.shifts = static_cast<int32_t>(shifts.size());
+  t.box = 136;
+  while (t.box - hopper_positions < last) t.box += 16;  // 8 modulo 16: a fragment's 4 channels in different banks
+  t.halo = t.box - static_cast<int32_t>(hopper_positions);
+  t.rounds = static_cast<int32_t>(ceil_div(p.in_per_group(), 8));
+  t.width = static_cast<int32_t>(width);
+  t.depth = static_cast<int32_t>(ceil_div(int64_t{t.rounds} * t.shifts, 4) * 32);
+  t.lane_channels = static_cast<int32_t>(width / 4 / f.period);
+  t.column_tiles = static_cast<int32_t>(ceil_div(p.out_per_group(), 4 * t.lane_channels));
+  int64_t first = p.padding / p.stride / 8 * 8;  // whole sectors of x
+  int64_t tiles = ceil_div((p.out_length() - 1 + p.padding) / p.stride - first + 1, hopper_positions);
+  constexpr int64_t most = (int64_t{1} << 31) - 1;
+  if (tiles * p.batch > most / 2 || p.out_length() + p.padding > most - 4096 ||
+      ceil_div(p.out_channels, 4) * width > most)
+    return h.refused = "takes rows and tiles that 32 bits can count", h;
+  t.first = static_cast<int32_t>(first);
+  t.tiles = static_cast<int32_t>(tiles);
+  t.items = static_cast<int32_t>(tiles * p.batch);
+  t.parts = parts;
+  int64_t image = parts * width * t.depth * 4, room = hopper_shared_bytes - image - 8, round = 2 * t.box * 32;
+  int64_t staging = 2 * 4 * t.lane_channels * (hopper_positions * p.stride + 8) * 4;
+  if ((room - staging) / round < hopper_few_rounds || p.stride > 4) staging = 0;
+  room -= staging;
+  t.staging = static_cast<int32_t>(staging / 2);
+  // Deep stages need fewer barriers, many stages keep more copies on their way.
+  t.deep = 1;
+  for (int32_t deep : {2, 4})
+    if (t.rounds % deep == 0 && h.step && room / (deep * round + 32) >= hopper_deep_stages) t.deep = deep;
+  t.stages = static_cast<int32_t>(std::min(room / (t.deep * round + 32), hopper_stages));
+  if (room < 0 || t.stages < 2)
+    return h.refused = "takes weights that fit in shared memory, these need " + std::to_string(image) + " bytes", h;
+  h.shared = static_cast<size_t>(image + t.stages * (t.deep * round + 32) + staging + 8);
+  return h;
+}
+
+// Launches a rung's pack kernel and, of its forms, the first that fits: FORMS(F) is F(name, width, step, shifts,
+// period, gcd, staged) for each.
+struct HopperLaunch {
+  const ConvProblem& p;
+  Plan& plan;
+  const HopperPlan& h;
+  int64_t images = int64_t{h.tiles.column_tiles} * p.groups;
+
+  template <class Entry>
+  void pack(Entry entry) const {
+    const HopperTiles& t = h.tiles;
+    int64_t words = images * t.parts * t.width * t.depth;
+    plan.need_workspace(static_cast<size_t>(words) * 4);
+    plan.launch(entry, {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})
+        .args(p.args(), t, h.table, plan.w(), plan.workspace());
+  }
+  template <class Entry>
+  void form(Entry entry, int width, int step, int shifts, int period, int gcd, bool staged) const {
+    const HopperTiles& t = h.tiles;
+    bool fits = width == t.width && (!shifts || (step == h.step && shifts == t.shifts)) &&
+                (!period || (period == t.period && gcd == t.gcd)) && (!staged || t.staging);
+    if (!fits || plan.launches().size() > 1) return;
+    TensorView x{plan.x(), 4, {}, {}, {}};
+    x.sizes = {p.length, p.in_per_group(), p.groups, p.batch, 0};
+    x.stride_bytes = {4, p.length * 4, p.in_per_group() * p.length * 4, p.in_channels * p.length * 4, 0};
+    x.box = {t.box, 8 * t.deep, 1, 1, 0};
+    Shape grid{std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images};
+    plan.launch(entry, grid, {hopper_threads}, h.shared)
+        .args(p.args(), t, h.table, x, plan.workspace(), plan.b(), plan.y());
+  }
+};
+
+}  // namespace

@@ -152,6 +152,16 @@ int run(int argc, char** argv) {
   bench_verb->add_option("--out", bench_options.out, "a file for it, instead of the terminal");
   common.add_to(*bench_verb);
   bench_problem.add_to(*bench_verb);
+  ExportOptionsCli export_options;
+  ProblemOptions export_problem;
+  auto* export_verb = add("export", "a kernel as a file of its own, for one problem: a PyTorch module or CUDA C++");
+  export_verb->add_option("KERNEL", export_options.kernel, "a kernel, or auto: the best for the problem");
+  export_verb->add_option("--format", export_options.format, "pytorch or cuda")->capture_default_str();
+  export_verb->add_option("--out", export_options.out, "a file for it, instead of the terminal");
+  export_verb->add_option("--architecture", export_options.architecture,
+                          "with auto, the GPU it is for, like sm_90 [the GPU here, else sm_90]");
+  common.add_to(*export_verb);
+  export_problem.add_to(*export_verb);
   auto* list = add("list", "kernels, presets, references or devices");
   list->add_option("WHAT", what, "kernels, presets, references or devices");
   common.add_to(*list);
@@ -237,6 +247,10 @@ int run(int argc, char** argv) {
       return verb_profile(common, profile_problem, profile_options);
     }
     if (chosen == bench_verb) return verb_bench(common, bench_problem, bench_options);
+    if (chosen == export_verb) {
+      need(export_options.kernel, "kernel", "export auto --preset kernelbench-79 --accuracy tf32 --out model_new.py");
+      return verb_export(common, export_problem, export_options);
+    }
     if (chosen == list) {
       need(what, "list", "list kernels");
       return verb_list(common, what);

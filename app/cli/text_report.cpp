@@ -37,6 +37,8 @@ std::string report_text(const json& r) {
   if (r["device"].value("name", json()).is_string())
     out += fmt::format("{}{}\n", r["device"]["name"].get<std::string>(),
                        r["device"]["kind"] == "emulator" ? " (times are not GPU times)" : "");
+  if (auto chosen = r.value("chosen", json()); chosen.is_object())
+    out += fmt::format("chosen by auto: {}\n", chosen["reason"].get<std::string>());
   out += fmt::format("\n  {}\n\n", r["verdict"]["sentence"].get<std::string>());
   for (const auto& l : r["verdict"]["layers"]) {
     std::string status = l["status"];

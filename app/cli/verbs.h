@@ -22,6 +22,10 @@ struct BenchOptionsCli {
   std::string against, format, out;
 };
 int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const BenchOptionsCli& options);
+struct ExportOptionsCli {
+  std::string kernel, format = "pytorch", out, architecture;
+};
+int verb_export(const CommonOptions& common, const ProblemOptions& problem, const ExportOptionsCli& options);
 int verb_demo(const CommonOptions& common, const std::string& folder);
 int verb_list(const CommonOptions& common, const std::string& what);
 int verb_info(const CommonOptions& common);

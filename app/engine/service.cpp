@@ -206,7 +206,7 @@ double Service::patience_s(const json& request, const std::string& phase) {
   }
 }
 
-Service::Reply Service::handle(const json& request, std::span<const std::byte> payload, Activity& activity,
+Service::Reply Service::answer(const json& request, std::span<const std::byte> payload, Activity& activity,
                                const std::function<void(const std::string&)>& partial) {
   std::string type = text_of(request, "type");
   std::optional<QuickLooks::Now> look;

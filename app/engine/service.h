@@ -35,6 +35,11 @@ class Service {
 
  private:
   struct State;
+  Reply answer(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity,
+               const std::function<void(const std::string& header)>& partial);
+  nlohmann::json resolved(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity,
+                          nlohmann::json& choice);
+  Reply export_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply run(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity,
             const std::function<void(const std::string& header)>& partial);
   Reply explain_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);

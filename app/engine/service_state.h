@@ -9,10 +9,14 @@
 #include <vector>
 
 #include "app/engine/service.h"
+#include "kernels/planner/planner.h"
 #include "kernels/verify/judge.h"
 #include "profiling/profile/live.h"
 
 namespace convscope {
+
+// In the place of a kernel's name: the planner's choice.
+inline constexpr const char* auto_kernel = "auto";
 
 // A word, or "" when it is not given. Errors: InputError.
 std::string text_of(const nlohmann::json& request, const char* field);
@@ -64,6 +68,7 @@ struct Service::State {
   std::shared_ptr<const KeptResult> kept;
 
   QuickLooks looks;
+  Planner planner;  // used by heavy requests only
 
   Opened& open(const std::string& name);
   std::shared_ptr<const KeptResult> result(const nlohmann::json& request);

@@ -1,0 +1,43 @@
+#include <cstdio>
+#include <fmt/format.h>
+
+#include "app/cli/out_file.h"
+#include "app/cli/session.h"
+#include "app/cli/verbs.h"
+
+namespace convscope {
+using nlohmann::json;
+
+int verb_export(const CommonOptions& common, const ProblemOptions& problem, const ExportOptionsCli& options) {
+  RunRequest r = problem.request(options.kernel, common.device);
+  if (options.format != "pytorch" && options.format != "cuda")
+    throw InputError("format", options.format, "must be pytorch or cuda");
+  std::unique_ptr<OutFile> file;  // that it cannot be written is said before the work
+  if (!options.out.empty()) file = std::make_unique<OutFile>("out", options.out);
+  Session session(common);
+  std::vector<std::byte> payload;
+  json header = request_json(r, payload);
+  header["type"] = "export";
+  header["format"] = options.format;
+  if (!options.architecture.empty()) header["architecture"] = options.architecture;
+  json j = session.ask(header, std::move(payload), "export " + r.kernel).header;
+  for (const char* own : {"id", "type"}) j.erase(own);
+  auto text = j["text"].get<std::string>();
+  if (file) {
+    file->out << text;
+    file->finish();
+    j.erase("text");
+    j["file"] = options.out;
+  }
+  if (common.json) {
+    print_json(j);
+    return 0;
+  }
+  if (!file) std::fputs(text.c_str(), stdout);
+  std::string what = j["kernel"].get<std::string>() + ", " + j["accuracy"].get<std::string>() + " accuracy";
+  if (j["chosen"].is_object()) what += "; " + j["chosen"]["reason"].get<std::string>();
+  std::fprintf(stderr, "convscope: %s%s\n", file ? (options.out + ": ").c_str() : "", what.c_str());
+  return 0;
+}
+
+}  // namespace convscope

@@ -1,0 +1,105 @@
+// The kernel `auto`, and the request `export`.
+#include <nlohmann/json.hpp>
+
+#include "app/engine/codec.h"
+#include "app/engine/service.h"
+#include "app/engine/service_state.h"
+#include "kernels/planner/export.h"
+#include "kernels/planner/planner.h"
+#include "kernels/runtime/registry.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+json choice_json(const Choice& c) {
+  json candidates = json::array();
+  for (const auto& k : c.candidates)
+    candidates.push_back({{"name", k.kernel->name()},
+                          {"predicted_ms", k.refused.empty() ? json(k.predicted_ms) : json(nullptr)},
+                          {"measured_ms", k.measured_ms ? json(*k.measured_ms) : json(nullptr)},
+                          {"refused", k.refused.empty() ? json(nullptr) : json(k.refused)}});
+  return {{"kernel", c.kernel->name()}, {"reason", c.reason}, {"candidates", candidates}};
+}
+
+std::string with_choice(const std::string& header, const json& choice) {
+  json j = json::parse(header);
+  j["chosen"] = choice;
+  return header_text(j);
+}
+
+}  // namespace
+
+// The same request with the planner's choice in the place of `auto`; `choice` stays null where nobody asked.
+json Service::resolved(const json& request, std::span<const std::byte> payload, Activity& activity, json& choice) {
+  auto kernels = request.find("kernels");
+  bool in_list = kernels != request.end() && kernels->is_array() &&
+                 std::find(kernels->begin(), kernels->end(), json(auto_kernel)) != kernels->end();
+  if (text_of(request, "kernel") != auto_kernel && !in_list) return request;
+  json named = request;
+  if (in_list) named["kernel"] = auto_kernel;
+  RunRequest r = request_from(named, payload);
+  require_legal(r.problem);
+  Choice c = state_->planner.choose(r.problem, r.accuracy, *state_->open(r.device).device, activity);
+  choice = choice_json(c);
+  named["kernel"] = c.kernel->name();
+  if (in_list) {
+    named.erase("kernel");
+    json list = json::array();
+    for (const auto& k : *kernels) {
+      json name = k == json(auto_kernel) ? json(c.kernel->name()) : k;
+      if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
+    }
+    named["kernels"] = list;
+  }
+  return named;
+}
+
+Service::Reply Service::handle(const json& request, std::span<const std::byte> payload, Activity& activity,
+                               const std::function<void(const std::string&)>& partial) {
+  std::string type = text_of(request, "type");
+  if (type == "export") return export_one(request, payload, activity);
+  if (type != "run" && type != "profile" && type != "live" && type != "bench" && type != "explain" && type != "trace")
+    return answer(request, payload, activity, partial);
+  json choice;
+  json named = resolved(request, payload, activity, choice);
+  if (choice.is_null()) return answer(request, payload, activity, partial);
+  Reply reply = answer(named, payload, activity,
+                       partial ? [&](const std::string& early) { partial(with_choice(early, choice)); } : partial);
+  reply.header = with_choice(reply.header, choice);
+  return reply;
+}
+
+Service::Reply Service::export_one(const json& request, std::span<const std::byte> payload, Activity& activity) {
+  RunRequest r = request_from(request, payload);
+  require_legal(r.problem);
+  std::string format = text_of(request, "format"), architecture = text_of(request, "architecture");
+  if (format != "pytorch" && format != "cuda") throw InputError("format", format, "must be pytorch or cuda");
+  json choice;
+  const KernelDefinition* kernel = nullptr;
+  if (r.kernel == auto_kernel) {
+    // Without a GPU here the file is for one elsewhere.
+    auto& device = *state_->open(r.device).device;
+    Choice c = !architecture.empty()  ? choose(r.problem, r.accuracy, Target::of_architecture(architecture))
+               : device.is_emulator() ? choose(r.problem, r.accuracy, Target::of(device.info()))
+                                      : state_->planner.choose(r.problem, r.accuracy, device, activity);
+    kernel = c.kernel;
+    choice = choice_json(c);
+  } else {
+    kernel = &find_kernel(r.kernel);
+    if (!architecture.empty()) Target::of_architecture(architecture);  // refused if it is none
+  }
+  if (kernel->kind() == KernelKind::test) throw InputError("kernel", kernel->name(), "is a kernel of tests");
+  if (auto why = kernel->unsupported(r.problem); !why.empty()) throw InputError("kernel", kernel->name(), why);
+  if (kernel->plan_for(r.problem).out_length() != r.problem.out_length())
+    throw InputError("kernel", kernel->name(), "works out another output length: its output would not fit");
+  json j = {{"kernel", kernel->name()},
+            {"accuracy", kernel->accuracy()},
+            {"problem", problem_json(r.problem)},
+            {"format", format},
+            {"chosen", choice},
+            {"text", format == "cuda" ? exported_cuda(*kernel, r.problem) : exported_pytorch(*kernel, r.problem)}};
+  return {header_text(j), {}};
+}
+
+}  // namespace convscope

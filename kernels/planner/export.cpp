@@ -1,0 +1,237 @@
+#include "kernels/planner/export.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "kernels/base/text.h"
+#include "kernels/planner/export_python.h"
+#include "kernels/runtime/sources.h"
+
+namespace convscope {
+namespace {
+
+std::string_view text_of(const std::string& file) {
+  for (const auto& s : kernel_sources())
+    if (s.file == file) return s.text;
+  throw std::logic_error("the text of " + file + " is not carried by the program");
+}
+
+// Lines of a file, with includes replaced and conditions on __CUDACC__ decided as nvcc decides them.
+class Flattener {
+ public:
+  std::string of(const std::string& file) {
+    add(file);
+    return std::move(out_);
+  }
+
+ private:
+  enum class Branch : uint8_t { kept, dropped, open };  // open: a condition that is left to the compiler
+
+  void add(const std::string& file) {
+    if (!done_.insert(file).second) return;
+    std::vector<Branch> branches;
+    auto dropped = [&] { return std::find(branches.begin(), branches.end(), Branch::dropped) != branches.end(); };
+    std::istringstream in{std::string(text_of(file))};
+    for (std::string line; std::getline(in, line);) {
+      std::string_view word = std::string_view(line).substr(std::min(line.find_first_not_of(" \t"), line.size()));
+      if (word.starts_with("#if")) {
+        branches.push_back(decided(word));
+        if (branches.back() == Branch::open && !dropped()) out_ += line + '\n';
+      } else if (word.starts_with("#elif") && branches.back() != Branch::open) {
+        throw std::logic_error(file + ": #elif after a condition on __CUDACC__");
+      } else if (word.starts_with("#else") && branches.back() != Branch::open) {
+        branches.back() = branches.back() == Branch::kept ? Branch::dropped : Branch::kept;
+      } else if (word.starts_with("#endif")) {
+        Branch ended = branches.back();
+        branches.pop_back();
+        if (ended == Branch::open && !dropped()) out_ += line + '\n';
+      } else if (dropped() || word.starts_with("#pragma once")) {
+        continue;
+      } else if (word.starts_with("#include \"")) {
+        std::string name(word.substr(10, word.find('"', 10) - 10));
+        add(name.starts_with("convscope/") ? "kernels/runtime/include/" + name
+                                           : file.substr(0, file.rfind('/') + 1) + name);
+      } else {
+        out_ += line + '\n';
+      }
+    }
+  }
+
+  static Branch decided(std::string_view condition) {
+    auto is = [&](std::string_view text) { return condition == text; };
+    if (is("#ifdef __CUDACC__") || is("#if defined(__CUDACC__)")) return Branch::kept;
+    if (is("#ifndef __CUDACC__") || is("#if defined(__CUDACC_RTC__)")) return Branch::dropped;
+    return Branch::open;
+  }
+
+  std::string out_;
+  std::set<std::string> done_;
+};
+
+const char* name_of(Tensor t) {
+  constexpr const char* names[] = {"x", "w", "b", "y", "workspace"};
+  return names[static_cast<size_t>(t)];
+}
+
+// Whether a launch works on weights alone: it packs them.
+bool packs(const Launch& l) {
+  return std::none_of(l.arguments.begin(), l.arguments.end(), [](const Argument& a) {
+    Tensor t = a.is_view ? a.view.tensor.tensor : a.tensor.tensor;
+    return (a.is_tensor || a.is_view) && (t == Tensor::x || t == Tensor::y);
+  });
+}
+
+std::string address(const TensorRef& t) {
+  std::string name = name_of(t.tensor);
+  return t.offset_bytes ? fmt::format("static_cast<const char*>({}) + {}", name, t.offset_bytes) : name;
+}
+
+template <class T>
+std::string list_of(const T& values, int count) {
+  std::string text;
+  for (int i = 0; i < count; i++) text += fmt::format("{}{}", i ? ", " : "", values[static_cast<size_t>(i)]);
+  return text;
+}
+
+std::string problem_args(const ConvProblem& p) {
+  return fmt::format("{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}", p.batch, p.in_channels, p.out_channels,
+                     p.kernel_size, p.length, p.out_length(), p.stride, p.padding, p.output_padding, p.dilation,
+                     p.groups);
+}
+
+// One argument as a variable a0, a1, … of the launch's scope.
+std::string variable(const Argument& a, size_t i, const ConvProblem& p, bool bias) {
+  if (a.is_view) {
+    const TensorView& v = a.view;
+    return fmt::format(
+        "    TensorMap a{};\n    {{\n      const cuuint64_t sizes[] = {{{}}}, strides[] = {{{}}};\n"
+        "      const cuuint32_t box[] = {{{}}};\n"
+        "      if (int e = describe(a{}, {}, {}, sizes, strides, box)) return e;\n    }}\n",
+        i, list_of(v.sizes, v.rank),
+        list_of(std::vector<int64_t>(v.stride_bytes.begin() + 1, v.stride_bytes.end()), v.rank - 1),
+        list_of(v.box, v.rank), i, address(v.tensor), v.rank);
+  }
+  if (a.is_tensor) {
+    if (a.tensor.tensor == Tensor::b && !bias) return fmt::format("    const void* a{} = nullptr;\n", i);
+    return fmt::format("    const void* a{} = {};\n", i, address(a.tensor));
+  }
+  ConvArgs problem = p.args();
+  if (a.size == sizeof problem && std::memcmp(a.value.data(), &problem, sizeof problem) == 0)
+    return fmt::format("    ConvArgs a{} = {{{}}};\n", i, problem_args(p));
+  std::string bytes;
+  for (size_t k = 0; k < a.size; k++) bytes += fmt::format("{}{}", k ? "," : "", static_cast<unsigned>(a.value[k]));
+  return fmt::format("    alignas(64) unsigned char a{}[] = {{{}}};\n", i, bytes);
+}
+
+std::string launch_text(const Launch& l, const ConvProblem& p) {
+  std::string text = packs(l) ? "  if (pack) {\n" : "  {\n", names;
+  for (size_t i = 0; i < l.arguments.size(); i++) {
+    text += variable(l.arguments[i], i, p, p.bias);
+    bool bytes = text.find(fmt::format("char a{}[]", i)) != std::string::npos;
+    names += fmt::format("{}{}a{}", i ? ", " : "", bytes ? "" : "&", i);
+  }
+  if (l.dynamic_shared_bytes > 48 * 1024)
+    text += fmt::format(
+        "    if (int e = cudaFuncSetAttribute(reinterpret_cast<const void*>({}), "
+        "cudaFuncAttributeMaxDynamicSharedMemorySize, {})) return e;\n",
+        l.entry.name, l.dynamic_shared_bytes);
+  text += fmt::format(
+      "    void* arguments[] = {{{}}};\n"
+      "    if (int e = cudaLaunchKernel(reinterpret_cast<const void*>({}), dim3({}, {}, {}), dim3({}, {}, {}), "
+      "arguments, {}, "
+      "static_cast<cudaStream_t>(stream))) return e;\n  }}\n",
+      names, l.entry.name, l.grid.x, l.grid.y, l.grid.z, l.block.x, l.block.y, l.block.z, l.dynamic_shared_bytes);
+  return text;
+}
+
+constexpr const char* describe_function = R"(
+// A tensor as the copy engine reads it. The driver's function, without linking the driver.
+static int describe(TensorMap& map, const void* address, unsigned rank, const cuuint64_t* sizes,
+                    const cuuint64_t* strides, const cuuint32_t* box) {
+  static const auto encode = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(
+      dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuTensorMapEncodeTiled"));
+  if (!encode) return cudaErrorInsufficientDriver;
+  const cuuint32_t steps[] = {1, 1, 1, 1, 1};
+  return encode(reinterpret_cast<CUtensorMap*>(&map), CU_TENSOR_MAP_DATA_TYPE_FLOAT32, rank, const_cast<void*>(address),
+                sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+             ? cudaErrorInvalidValue
+             : 0;
+}
+)";
+
+std::string architecture(const KernelDefinition& k) {
+  for (const auto& h : k.requires_hardware())
+    if (h.starts_with("sm_")) return h;
+  return "";
+}
+
+}  // namespace
+
+std::string flattened(const std::string& file) { return Flattener().of(file); }
+
+std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p) {
+  Plan plan = kernel.plan_for(p);
+  bool views = false;
+  std::string launches;
+  for (const Launch& l : plan.launches()) {
+    launches += launch_text(l, p);
+    for (const Argument& a : l.arguments) views |= a.is_view;
+  }
+  std::string arch = architecture(kernel);
+  std::string text = fmt::format(
+      "// ConvTranspose1d of {}: {}\n"
+      "// Kernel {} of convscope ({}), {} accuracy: {}.\n"
+      "// SPDX-License-Identifier: MIT\n"
+      "//\n"
+      "//   nvcc -O3 -std=c++20 -arch={} -shared -Xcompiler -fPIC -o conv_transpose1d.so THIS_FILE\n"
+      "//\n"
+      "// x [{}, {}, {}], w [{}, {}, {}], {}y [{}, {}, {}]: contiguous, on the device, x on 16 bytes.\n"
+      "// conv_transpose1d() returns a cudaError_t. pack: whether launches that read nothing but weights run.\n",
+      name_of(p.dtype), describe(p), kernel.name(), kernel.file(), kernel.accuracy(), kernel.idea(),
+      arch.empty() ? "native" : arch, p.batch, p.in_channels, p.length, p.in_channels, p.out_per_group(), p.kernel_size,
+      p.bias ? fmt::format("b [{}], ", p.out_channels) : "b null, ", p.batch, p.out_channels, plan.out_length());
+  text += "#include <cuda_runtime.h>\n";
+  if (views) text += "#include <cuda.h>\n#include <dlfcn.h>\n";
+  text += '\n' + flattened(kernel.file());
+  if (views) text += describe_function;
+  text += fmt::format(
+      "\nextern \"C\" size_t conv_transpose1d_workspace() {{ return {}; }}\n\n"
+      "extern \"C\" int conv_transpose1d(const void* x, const void* w, const void* b, void* y, void* workspace, int "
+      "pack,\n"
+      "                                void* stream) {{\n{}  return 0;\n}}\n",
+      plan.workspace_bytes(), launches);
+  return text;
+}
+
+std::string exported_pytorch(const KernelDefinition& kernel, const ConvProblem& p) {
+  std::string text = python_template;
+  std::string arch = architecture(kernel);
+  auto put = [&](std::string_view mark, const std::string& value) {
+    for (size_t at; (at = text.find(mark)) != std::string::npos;) text.replace(at, mark.size(), value);
+  };
+  auto boolean = [](bool b) { return b ? "True" : "False"; };
+  put("@KERNEL@", kernel.name());
+  put("@ACCURACY@", kernel.accuracy());
+  put("@DESCRIPTION@", describe(p));
+  put("@ARCHWORDS@", arch == "sm_90a"  ? " of compute capability 9.0"
+                     : arch == "sm_80" ? " of compute capability 8.0 or higher"
+                                       : "");
+  put("@ARCH@", arch);
+  put("@IN@", std::to_string(p.in_channels)), put("@OUT@", std::to_string(p.out_channels));
+  put("@K@", std::to_string(p.kernel_size)), put("@S@", std::to_string(p.stride)),
+      put("@P@", std::to_string(p.padding));
+  put("@OP@", std::to_string(p.output_padding)), put("@D@", std::to_string(p.dilation));
+  put("@G@", std::to_string(p.groups)), put("@BIAS@", boolean(p.bias));
+  put("@DTYPE@", p.dtype == DType::f64 ? "float64" : "float32");
+  put("@N@", std::to_string(p.batch)), put("@L@", std::to_string(p.length)),
+      put("@LOUT@", std::to_string(p.out_length()));
+  put("@CUDA@", exported_cuda(kernel, p));  // last: its text is not searched for marks
+  return text;
+}
+
+}  // namespace convscope

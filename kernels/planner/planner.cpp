@@ -1,0 +1,207 @@
+#include "kernels/planner/planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+
+#include "kernels/base/text.h"
+#include "kernels/problem/counts.h"
+#include "kernels/problem/inputs.h"
+#include "kernels/runtime/registry.h"
+#include "kernels/verify/problem_memory.h"
+
+namespace convscope {
+namespace {
+
+constexpr double launch_ms = 0.004;  // and the gap before it
+
+int capability(const std::string& architecture) {
+  int v = 0;
+  for (char c : architecture)
+    if (c >= '0' && c <= '9') v = v * 10 + (c - '0');
+  return v;
+}
+
+// Whether the target has what the kernel asks for.
+std::string missing(const KernelDefinition& k, const Target& t) {
+  int have = capability(t.architecture);
+  for (const auto& need : k.requires_hardware()) {
+    bool fits = need == "sm_90a" || need == "wgmma" ? have == 90
+                : need == "tma"                     ? have >= 90
+                : need.starts_with("sm_")           ? have >= capability(need)
+                                                    : false;
+    if (!fits) return "needs " + need + ", this is " + t.architecture;
+  }
+  return "";
+}
+
+// Of f32 multiply-adds: GPUs for computing centres have eight times the rate in TF32, others the same.
+double tensor_gflops(const Target& t) {
+  int have = capability(t.architecture);
+  return t.fma_gflops * (have == 80 || have == 90 || have >= 100 ? 7.4 : 1);
+}
+
+double padded(int64_t n, int64_t unit) { return static_cast<double>((n + unit - 1) / unit * unit); }
+
+struct Shape1d {
+  double sequences, in, out, groups, taps, positions, classes, shifts;
+  explicit Shape1d(const ConvProblem& p) {
+    int64_t g = std::gcd(p.stride, p.dilation), period = p.stride / g, back = p.dilation / g, last = -1, distinct = 0;
+    for (int64_t k = 0; k < std::min<int64_t>(p.kernel_size, 4096); k++)
+      if (int64_t e = k * back / period; e != last) last = e, distinct++;
+    sequences = static_cast<double>(p.batch), groups = static_cast<double>(p.groups);
+    in = static_cast<double>(p.in_per_group()), out = static_cast<double>(p.out_per_group());
+    taps = static_cast<double>(p.kernel_size), classes = static_cast<double>(period);
+    positions = static_cast<double>((p.out_length() + p.stride - 1) / p.stride);
+    shifts = static_cast<double>(distinct);
+  }
+};
+
+struct Cost {
+  double gflop, rate;   // arithmetic with padding, GFLOP/s reached
+  double bytes, speed;  // traffic, GB/s reached
+  int launches = 1;
+  double blocks = 0;  // of the grid, 0: many
+};
+
+// Rates are fractions of the target's peaks, as measured on the H200 (h200-core.md, h200-ladder.md).
+Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
+  Shape1d s(p);
+  double useful = flops(p) / 1e9, x = static_cast<double>(p.x_elements()) * size_of(p.dtype),
+         y = static_cast<double>(p.y_elements()) * size_of(p.dtype), least = static_cast<double>(least_bytes(p));
+  double f = t.fma_gflops * (p.dtype == DType::f64 ? 0.5 : 1), bw = t.bandwidth_gbs;
+  if (name == "direct") return {2e-9 * static_cast<double>(p.y_elements()) * s.in * s.taps, 0.008 * f, least, 0.6 * bw};
+  if (name == "scatter") return {useful, (p.stride > 1 ? 0.0085 : 0.019) * f, 2 * y + x, 0.3 * bw, 2};
+  if (name == "polyphase") return {useful, (p.stride > 1 ? 0.010 : 0.022) * f, least, 0.5 * bw};
+  if (name == "tiled")
+    return {useful * padded(p.out_per_group(), 4) / s.out, (p.stride > 1 ? 0.085 : 0.11) * f, least, 0.5 * bw};
+  if (name == "registers")
+    return {useful * padded(p.out_per_group(), 16) / s.out, (p.stride > 1 ? 0.31 : 0.54) * f, least, 0.6 * bw};
+  double tensor = tensor_gflops(t);
+  bool three = name.find("3x") != std::string::npos;
+  if (name.starts_with("mma_")) {
+    double gflop = useful * padded(p.in_per_group(), 8) / s.in * padded(p.out_per_group(), 32) / s.out;
+    return {gflop, (three ? 0.07 : 0.17) * tensor, y, (p.stride > 1 ? 0.10 : 0.16) * bw};
+  }
+  double columns = padded(static_cast<int64_t>(s.out * s.classes), three ? 64 : s.out * s.classes > 64 ? 128 : 64);
+  double gflop = 2e-9 * s.sequences * padded(static_cast<int64_t>(s.positions), 128) * columns * s.groups *
+                 padded(p.in_per_group(), 8) * s.shifts * (three ? 3 : 1);
+  double column_tiles = columns / (three || columns <= 64 ? 64 : 128);
+  double blocks = s.sequences * std::ceil(s.positions / 128) * column_tiles * s.groups / 2;  // two tiles at a time
+  return {gflop, (three ? 0.62 : 0.75) * tensor, x * std::sqrt(column_tiles) + y, (three ? 0.5 : 0.65) * bw, 2, blocks};
+}
+
+std::string milliseconds(double ms) {
+  return ms < 1 ? fmt::format("{:.3g} µs", ms * 1e3) : fmt::format("{:.3g} ms", ms);
+}
+
+void sort_candidates(std::vector<Candidate>& all) {
+  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+    if (a.refused.empty() != b.refused.empty()) return a.refused.empty();
+    if (a.measured_ms.has_value() != b.measured_ms.has_value()) return a.measured_ms.has_value();
+    return a.measured_ms ? *a.measured_ms < *b.measured_ms : a.predicted_ms < b.predicted_ms;
+  });
+}
+
+void decide(Choice& c, const std::string& where) {
+  sort_candidates(c.candidates);
+  const Candidate &best = c.candidates[0],
+                  *next = c.candidates.size() > 1 && c.candidates[1].refused.empty() ? &c.candidates[1] : nullptr;
+  c.kernel = best.kernel;
+  auto time = [](const Candidate& k) { return milliseconds(k.measured_ms.value_or(k.predicted_ms)); };
+  c.reason = fmt::format("{}: {} {} on {}", best.kernel->name(), time(best),
+                         best.measured_ms ? "measured" : "predicted", where);
+  if (next)
+    c.reason +=
+        fmt::format(", {} {} {}", next->kernel->name(), time(*next), next->measured_ms ? "measured" : "predicted");
+  for (const auto& k : c.candidates)  // the one above it on the ladder that cannot be had
+    if (!k.refused.empty() && k.kernel->rung() > best.kernel->rung()) {
+      c.reason += fmt::format("; {} {}", k.kernel->name(), k.refused);
+      break;
+    }
+}
+
+}  // namespace
+
+Target Target::of(const DeviceInfo& d) {
+  Target t;
+  if (d.kind != DeviceInfo::Kind::cuda) return t;
+  t.architecture = d.architecture, t.name = d.name;
+  if (d.memory_bandwidth_gbs > 0) t.bandwidth_gbs = d.memory_bandwidth_gbs;
+  if (d.fma_gflops > 0) t.fma_gflops = d.fma_gflops;
+  if (d.multiprocessors > 0) t.multiprocessors = d.multiprocessors;
+  return t;
+}
+
+Target Target::of_architecture(const std::string& name) {
+  bool digits = name.size() >= 5 && name.size() <= 7 && name.starts_with("sm_") &&
+                std::all_of(name.begin() + 3, name.end() - 1, [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits || capability(name) < 70)
+    throw InputError("architecture", name, "must be like sm_80 or sm_90, at least sm_70");
+  Target t;
+  t.architecture = name.back() == 'a' ? name.substr(0, name.size() - 1) : name;
+  t.name = t.architecture == "sm_90" ? t.name : t.architecture;
+  return t;
+}
+
+double predicted_ms(const KernelDefinition& kernel, const ConvProblem& p, const Target& target) {
+  Cost c = cost_of(kernel.name(), p, target);
+  double arithmetic = c.gflop / c.rate * 1e3, traffic = c.bytes / 1e9 / c.speed * 1e3;
+  // A grid that does not fill the machine, or its last round, takes as long as a full one.
+  double rounds = c.blocks / target.multiprocessors, stretch = rounds > 0 ? std::ceil(rounds) / rounds : 1;
+  return std::max(arithmetic * std::min(stretch, 132.0), traffic) + c.launches * launch_ms;
+}
+
+Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target) {
+  Choice c;
+  for (const auto* k : all_kernels()) {
+    if (k->kind() != KernelKind::ladder) continue;
+    Candidate one{k, missing(*k, target), 0, {}};
+    auto promised = accuracy_from(k->accuracy());
+    if (one.refused.empty() && p.dtype == DType::f32 && promised && *promised > allowed)
+      one.refused = fmt::format("computes in {}, {} is asked for", k->accuracy(), name_of(allowed));
+    if (one.refused.empty()) one.refused = k->unsupported(p);
+    if (one.refused.empty()) one.predicted_ms = predicted_ms(*k, p, target);
+    c.candidates.push_back(std::move(one));
+  }
+  decide(c, target.name);
+  return c;
+}
+
+Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, Activity& activity) {
+  Target target = Target::of(device.info());
+  Choice c = convscope::choose(p, allowed, target);
+  if (device.is_emulator()) {
+    for (auto& k : c.candidates)
+      if (k.refused.empty()) k.refused = device.unavailable(*k.kernel);
+    decide(c, "an H200, the emulator has no time of its own");
+    return c;
+  }
+  size_t few = 0;
+  while (few < c.candidates.size() && few < 3 && c.candidates[few].refused.empty() &&
+         c.candidates[few].predicted_ms <= 3 * c.candidates[0].predicted_ms)
+    few++;
+  if (few < 2) return c;
+  std::optional<Inputs> inputs;
+  for (size_t i = 0; i < few; i++) {
+    Candidate& k = c.candidates[i];
+    std::string key = k.kernel->name() + " " + describe(p) + (p.bias ? " b" : "") + device.info().pci_bus;
+    if (auto it = measured_.find(key); it != measured_.end()) {
+      k.measured_ms = it->second;
+      continue;
+    }
+    activity.phase("choosing a kernel");
+    if (!inputs) inputs = make_inputs(p, {}, &activity);
+    Plan plan = k.kernel->plan_for(p);
+    ProblemMemory memory(device, p, *inputs, plan.out_length(), plan.workspace_bytes());
+    TimingOptions options;
+    options.max_samples = 7, options.time_cap_ms = 200;
+    Timing t = device.time(*k.kernel, plan, memory.at(), false, options, &activity);
+    if (!t.empty()) k.measured_ms = measured_[key] = t.median_ms();
+  }
+  decide(c, target.name);
+  return c;
+}
+
+}  // namespace convscope

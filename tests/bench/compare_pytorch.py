@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Our exported kernels and PyTorch in one process on one GPU: times, ratios, errors.
+
+    compare_pytorch.py CONVSCOPE [--presets a,b,…] [--accuracies tf32,3xtf32,strict] [--bias] [--samples N] [--json FILE]
+
+For each problem `CONVSCOPE export auto --format pytorch` writes a ModelNew, which gets PyTorch's own weights. Both sides
+are captured in CUDA graphs and replayed in turn; a sample is one replay, timed by events. cold: 256 MiB are written
+before each sample. Medians. Right is checked in the same run, against PyTorch in double precision: the largest error of
+both sides over the largest |output| (not over all elements where that would not fit: the first sequences then).
+TF32 on our side is held against PyTorch with TF32, all else against PyTorch without.
+"""
+import argparse
+import concurrent.futures
+import importlib.util
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import torch
+
+THREE = ["kernelbench-79", "kernelbench-74", "kernelbench-64"]
+
+
+def export(convscope, preset, accuracy, bias, folder):
+    path = os.path.join(folder, f"{preset}-{accuracy}{'-bias' if bias else ''}.py")
+    command = [convscope, "export", "auto", "--preset", preset, "--accuracy", accuracy, "--out", path, "--json"]
+    done = subprocess.run(command + (["--bias"] if bias else []), capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr or done.stdout)
+    spec = importlib.util.spec_from_file_location("exported_" + os.path.basename(path)[:-3].replace("-", "_").replace(".", "_"), path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return json.loads(done.stdout), module
+
+
+def captured(call):
+    """A CUDA graph of one call, and what it returns each time."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            call()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = call()
+    return graph, out
+
+
+def medians(graphs, samples, flush):
+    times = [[] for _ in graphs]
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    for i in range(samples + 2):
+        for k, graph in enumerate(graphs):
+            if flush is not None:
+                flush.add_(1)
+            begin.record()
+            graph.replay()
+            end.record()
+            end.synchronize()
+            if i >= 2:
+                times[k].append(begin.elapsed_time(end))
+    return [statistics.median(t) for t in times]
+
+
+def error(y, truth):
+    return ((y[:len(truth)].double() - truth).abs().max() / truth.abs().max()).item()
+
+
+def compare(preset, accuracy, bias, info, module, options, flush):
+    torch.backends.cudnn.allow_tf32 = accuracy == "tf32"
+    torch.manual_seed(42)
+    theirs = torch.nn.ConvTranspose1d(**module.PROBLEM).cuda().eval()
+    torch.manual_seed(42)
+    ours = module.ModelNew().cuda().eval()
+    same = all(torch.equal(a, b) for a, b in zip(theirs.parameters(), ours.parameters()))
+    x = torch.rand(*module.INPUT_SHAPE, device="cuda")
+    with torch.no_grad():
+        graphs, outputs = zip(*(captured(lambda m=m: m(x)) for m in (ours, theirs)))
+        cold = medians(graphs, options.samples, flush)
+        hot = medians(graphs, options.samples, None)
+        few = max(1, int(2**31 // (8 * math.prod(module.OUTPUT_SHAPE[1:]))))
+        truth = torch.nn.functional.conv_transpose1d(
+            x[:few].double(), theirs.weight.double(), None if theirs.bias is None else theirs.bias.double(),
+            theirs.stride, theirs.padding, theirs.output_padding, theirs.groups, theirs.dilation)
+        errors = [error(y, truth) for y in outputs]
+        close = torch.allclose(outputs[0], outputs[1], atol=1e-4, rtol=1e-4) if accuracy != "tf32" else None
+    return dict(preset=preset, accuracy=accuracy, bias=bias, kernel=info["kernel"], chosen=(info["chosen"] or {}).get("reason"),
+                cold_ms=cold, hot_ms=hot, errors=errors, allclose_1e_4=close, same_weights=same)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("convscope")
+    parser.add_argument("--presets", default=",".join(THREE), help="names, or `layers` for the real layers")
+    parser.add_argument("--accuracies", default="tf32,3xtf32")
+    parser.add_argument("--bias", action="store_true")
+    parser.add_argument("--samples", type=int, default=21)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    if not torch.cuda.is_available():
+        sys.exit("compare_pytorch: PyTorch sees no GPU")
+    presets = []
+    for name in options.presets.split(","):
+        if name == "layers":
+            known = json.loads(subprocess.check_output([options.convscope, "list", "presets", "--json"]))["presets"]
+            presets += [p["name"] for p in known if not p["name"].startswith("kernelbench")]
+        else:
+            presets.append(name)
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, "
+          f"{options.samples} samples, CUDA graphs")
+    flush = torch.zeros(64 << 20, dtype=torch.int32, device="cuda")
+    rows, folder = [], tempfile.mkdtemp()
+    cases = [(p, a, options.bias) for a in options.accuracies.split(",") for p in presets]
+    modules = {c: export(options.convscope, *c, folder) for c in cases}
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        list(pool.map(lambda m: m[1]._load(), modules.values()))
+    for case in cases:
+        row = compare(*case, *modules[case], options, flush)
+        rows.append(row)
+        c, h, e = row["cold_ms"], row["hot_ms"], row["errors"]
+        print(f"{row['preset']:16} {row['accuracy']:7}{' bias' if row['bias'] else ''} {row['kernel']:14} cold {c[0]:.4g} against {c[1]:.4g} ms: "
+              f"{c[1] / c[0]:.2f} times   hot {h[0]:.4g} against {h[1]:.4g}: {h[1] / h[0]:.2f} times   "
+              f"largest error {e[0]:.2g} against {e[1]:.2g}"
+              + ("" if row["allclose_1e_4"] is None else f"   allclose 1e-4: {row['allclose_1e_4']}")
+              + ("" if row["same_weights"] else "   NOT THE SAME WEIGHTS"), flush=True)
+    for accuracy in options.accuracies.split(","):
+        mine = [r for r in rows if r["accuracy"] == accuracy]
+        means = [statistics.geometric_mean(r[k][1] / r[k][0] for r in mine) for k in ("cold_ms", "hot_ms")]
+        print(f"geometric mean of {len(mine)} problems, {accuracy}: cold {means[0]:.2f} times, hot {means[1]:.2f} times")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as f:
+            json.dump(rows, f)
+
+
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,7 @@
 // - A lane splits what it loads with four instructions a value, while the other warpgroup multiplies.
 // Right for: f32, finite inputs below 2^127, rows of x on 16 bytes (L a multiple of 4), both images of the weights of
 // one tile within shared memory; the rule below says which. Needs: sm_90a (wgmma, TMA).
-#include "hopper_block.h"
+#include "hopper_split.h"
 
 // A tile's two images, one after the other.
 extern "C" __global__ void __launch_bounds__(256)
@@ -27,33 +27,6 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-
-// v = high + low, each rounded to TF32: to nearest, half a unit away from zero. Of low the tensor cores cut off what is
-// beyond TF32 themselves.
-__device__ __forceinline__ void split(float v, uint32_t& high, uint32_t& low) {
-  high = (__float_as_uint(v) + 0x1000) & 0xffffe000;
-  low = __float_as_uint(v - __uint_as_float(high)) + 0x1000;
-}
-
-template <int shifts>
-struct Halves {
-  uint32_t high[shifts][4], low[shifts][4];
-};
-
-// d += the products of 64 positions with the weights of k values from `round` on, whose low image lies `low` further
-// on.
-template <int width, int shifts>
-__device__ __forceinline__ void add_products(float (&sum)[width / 2], const Halves<shifts>& a, uint64_t weights,
-                                             uint64_t low, int k) {
-  products_begin();
-#pragma unroll
-  for (int u = 0; u < shifts; u++) product(sum, a.low[u], weights_at<width>(weights, k + u), u > 0);
-#pragma unroll
-  for (int u = 0; u < shifts; u++) product(sum, a.high[u], weights_at<width>(weights + low, k + u), 1);
-#pragma unroll
-  for (int u = 0; u < shifts; u++) product(sum, a.high[u], weights_at<width>(weights, k + u), 1);
-  products_commit();
-}
 
 template <int width, int step, int shifts, int near>
 struct SplitSum {

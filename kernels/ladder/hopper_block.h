@@ -16,6 +16,7 @@ struct HopperTiles {
   int32_t lane_channels, column_tiles;  // output channels a lane has; column tiles of a group
   int32_t width, depth;                 // columns and (padded) rows of the packed weights of a tile
   int32_t parts;                        // images of the weights: one, or high and low halves
+  int32_t chunk;                        // bytes of the weights of a stage, 0: they are resident
   int32_t staging;                      // bytes of a warpgroup's results in shared memory, 0: they leave from registers
   int32_t zero;                         // 0, which the compiler does not know
 };
@@ -29,21 +30,35 @@ constexpr int hopper_threads = 384;  // two warpgroups that multiply, one whose 
 
 #include "convscope/mma.h"
 
-// The weight that element e of a column tile's image holds: rows of 32 k values (128 bytes) a column, 16-byte pieces
-// exchanged by the column's number (the 128-byte swizzle). k counts input channels within (round, shift); columns count
-// as lanes get them.
-__device__ __forceinline__ float hopper_weight(const ConvArgs& c, const HopperTiles& tiles, const ShiftTable& table,
-                                               const float* w, int64_t tile, int e) {
+// The weight of input channel ci (of its group), shift number u and column `column` of a column tile; 0 where there is
+// none. Columns count as lanes get them.
+__device__ __forceinline__ float hopper_weight_of(const ConvArgs& c, const HopperTiles& tiles, const ShiftTable& table,
+                                                  const float* w, int64_t tile, int column, int64_t ci, int u) {
   int64_t cin = c.in_channels / c.groups, cout = c.out_channels / c.groups, group = tile / tiles.column_tiles;
-  int column = e / 32 % tiles.width;
-  int k = e / (32 * tiles.width) * 32 + ((e / 4 % 8) ^ (column % 8)) * 4 + e % 4;
-  int64_t ci = static_cast<int64_t>(k / 8 / tiles.shifts) * 8 + k % 8;
   int q = column / 8 * 2 + column % 2, channel = q / tiles.period, rho = q % tiles.period;
   int64_t co = (tile % tiles.column_tiles * tiles.lane_channels + channel) * 4 + column % 8 / 2;
-  int64_t along = static_cast<int64_t>(table.shift[k / 8 % tiles.shifts]) * tiles.period + rho;  // k·d'
+  int64_t along = static_cast<int64_t>(table.shift[u]) * tiles.period + rho;  // k·d'
   bool is = ci < cin && channel < tiles.lane_channels && co < cout && along % tiles.back == 0 &&
             along / tiles.back < c.kernel_size;
   return is ? w[((group * cin + ci) * cout + co) * c.kernel_size + along / tiles.back] : 0.0f;
+}
+
+// Element e of an image as the tensor cores read it: rows of 32 k values (128 bytes) a column, 16-byte pieces exchanged
+// by the column's number (the 128-byte swizzle).
+struct ImagePlace {
+  int column, k;
+};
+__device__ __forceinline__ ImagePlace image_place(int e, int width) {
+  int column = e / 32 % width;
+  return {column, e / (32 * width) * 32 + ((e / 4 % 8) ^ (column % 8)) * 4 + e % 4};
+}
+
+// Of a column tile's resident image: k counts input channels within (round, shift).
+__device__ __forceinline__ float hopper_weight(const ConvArgs& c, const HopperTiles& tiles, const ShiftTable& table,
+                                               const float* w, int64_t tile, int e) {
+  ImagePlace at = image_place(e, tiles.width);
+  return hopper_weight_of(c, tiles, table, w, tile, at.column,
+                          static_cast<int64_t>(at.k / 8 / tiles.shifts) * 8 + at.k % 8, at.k / 8 % tiles.shifts);
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -142,6 +157,15 @@ template <int width>
 __device__ __forceinline__ uint64_t weights_at(uint64_t base, int k) {
   return base + static_cast<uint64_t>(static_cast<uint32_t>(k / 4 * width * 8 + k % 4 * 2));
 }
+
+// A round's A operand, for each shift and each of the two 64-row halves.
+template <int shifts>
+using Fragments = uint32_t[shifts][2][4];
+
+// Rounds to TF32 in one instruction, given that the tensor cores cut off the low 13 bits: between a third and two
+// thirds of a unit in the last place is added first. What TF32 can hold stays as it is; else the error is at most two
+// thirds of a unit, and has no bias.
+__device__ __forceinline__ uint32_t rounded(float v) { return __float_as_uint(v * (1 + 0x1p-10f / 3)); }
 
 // What a lane reads of a round, for all shifts u·step: windows of neighbours of its positions in channels t and t + 4.
 // A lane has four positions h, rows g and g + 8 of the two 64-row halves. Neighbouring positions are `near` at a time:

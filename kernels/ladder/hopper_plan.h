@@ -18,8 +18,9 @@ struct HopperPlan {
   std::string refused;
 };
 
-// parts: images of the weights, 1, or 2 for high and low halves.
-HopperPlan hopper_plan_of_width(const ConvProblem& p, int64_t width, int parts) {
+// What does not depend on how much fits: shifts, tiles, columns. parts: images of the weights, 1, or 2 for high and low
+// halves.
+inline HopperPlan hopper_geometry(const ConvProblem& p, int64_t width, int parts) {
   HopperPlan h;
   Phases f = phases_of(p);
   HopperTiles& t = h.tiles;
@@ -56,6 +57,14 @@ HopperPlan hopper_plan_of_width(const ConvProblem& p, int64_t width, int parts) 
   t.tiles = static_cast<int32_t>(tiles);
   t.items = static_cast<int32_t>(tiles * p.batch);
   t.parts = parts;
+  return h;
+}
+
+// With weights that stay in shared memory.
+inline HopperPlan hopper_plan_of_width(const ConvProblem& p, int64_t width, int parts) {
+  HopperPlan h = hopper_geometry(p, width, parts);
+  HopperTiles& t = h.tiles;
+  if (!h.refused.empty()) return h;
   int64_t image = parts * width * t.depth * 4, room = hopper_shared_bytes - image - 8, round = 2 * t.box * 32;
   int64_t staging = 2 * 4 * t.lane_channels * (hopper_positions * p.stride + 8) * 4;
   if ((room - staging) / round < hopper_few_rounds || p.stride > 4) staging = 0;
@@ -80,27 +89,33 @@ struct HopperLaunch {
   const HopperPlan& h;
   int64_t images = int64_t{h.tiles.column_tiles} * p.groups;
 
+  // words: of the packed weights.
   template <class Entry>
-  void pack(Entry entry) const {
-    const HopperTiles& t = h.tiles;
-    int64_t words = images * t.parts * t.width * t.depth;
+  void pack(Entry entry, int64_t words) const {
     plan.need_workspace(static_cast<size_t>(words) * 4);
     plan.launch(entry, {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})
-        .args(p.args(), t, h.table, plan.w(), plan.workspace());
+        .args(p.args(), h.tiles, h.table, plan.w(), plan.workspace());
+  }
+  template <class Entry>
+  void pack(Entry entry) const {
+    pack(entry, images * h.tiles.parts * h.tiles.width * h.tiles.depth);
+  }
+  template <class Entry>
+  void main(Entry entry, Shape grid) const {
+    TensorView x{plan.x(), 4, {}, {}, {}};
+    x.sizes = {p.length, p.in_per_group(), p.groups, p.batch, 0};
+    x.stride_bytes = {4, p.length * 4, p.in_per_group() * p.length * 4, p.in_channels * p.length * 4, 0};
+    x.box = {h.tiles.box, 8 * h.tiles.deep, 1, 1, 0};
+    plan.launch(entry, grid, {hopper_threads}, h.shared)
+        .args(p.args(), h.tiles, h.table, x, plan.workspace(), plan.b(), plan.y());
   }
   template <class Entry>
   void form(Entry entry, int width, int step, int shifts, int period, int gcd, bool staged) const {
     const HopperTiles& t = h.tiles;
     bool fits = width == t.width && (!shifts || (step == h.step && shifts == t.shifts)) &&
                 (!period || (period == t.period && gcd == t.gcd)) && (!staged || t.staging);
-    if (!fits || plan.launches().size() > 1) return;
-    TensorView x{plan.x(), 4, {}, {}, {}};
-    x.sizes = {p.length, p.in_per_group(), p.groups, p.batch, 0};
-    x.stride_bytes = {4, p.length * 4, p.in_per_group() * p.length * 4, p.in_channels * p.length * 4, 0};
-    x.box = {t.box, 8 * t.deep, 1, 1, 0};
-    Shape grid{std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images};
-    plan.launch(entry, grid, {hopper_threads}, h.shared)
-        .args(p.args(), t, h.table, x, plan.workspace(), plan.b(), plan.y());
+    if (fits && plan.launches().size() == 1)
+      main(entry, {std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images});
   }
 };
 

@@ -27,17 +27,6 @@ extern "C" __global__ void __launch_bounds__(256)
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// A step's A operand, for each shift and each of the two 64-row halves. A lane's four positions h are rows g and g + 8
-// of the halves; its columns are channels t and t + 4. Neighbouring positions are `near` at a time: 8·near·(h / near) +
-// near·g + h % near, so that the outputs of near positions are four neighbours, and those of the lanes g follow them.
-template <int shifts>
-using Fragments = uint32_t[shifts][2][4];
-
-// Rounds to TF32 in one instruction, given that the tensor cores cut off the low 13 bits: between a third and two
-// thirds of a unit in the last place is added first. What TF32 can hold stays as it is; else the error is at most two
-// thirds of a unit, and has no bias.
-__device__ __forceinline__ uint32_t rounded(float v) { return __float_as_uint(v * (1 + 0x1p-10f / 3)); }
-
 // d = the sum over all rounds. The next round is loaded before this one's products are issued, and rounded while they
 // run: fragments are held twice.
 template <int width, int step, int shifts, int near>

@@ -84,12 +84,17 @@ Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
     double gflop = useful * padded(p.in_per_group(), 8) / s.in * padded(p.out_per_group(), 32) / s.out;
     return {gflop, (three ? 0.07 : 0.17) * tensor, y, (p.stride > 1 ? 0.10 : 0.16) * bw};
   }
-  double columns = padded(static_cast<int64_t>(s.out * s.classes), three ? 64 : s.out * s.classes > 64 ? 128 : 64);
-  double gflop = 2e-9 * s.sequences * padded(static_cast<int64_t>(s.positions), 128) * columns * s.groups *
-                 padded(p.in_per_group(), 8) * s.shifts * (three ? 3 : 1);
-  double column_tiles = columns / (three || columns <= 64 ? 64 : 128);
-  double blocks = s.sequences * std::ceil(s.positions / 128) * column_tiles * s.groups / 2;  // two tiles at a time
-  return {gflop, (three ? 0.62 : 0.75) * tensor, x * std::sqrt(column_tiles) + y, (three ? 0.5 : 0.65) * bw, 2, blocks};
+  bool streamed = name.find("stream") != std::string::npos;
+  int64_t width = three || (s.out * s.classes <= 64 && !streamed) ? 64 : 128;
+  double columns = padded(static_cast<int64_t>(s.out * s.classes), width),
+         column_tiles = columns / static_cast<double>(width);
+  double tiles = std::ceil(s.positions / 128);
+  double gflop =
+      2e-9 * s.sequences * tiles * 128 * columns * s.groups * padded(p.in_per_group(), 8) * s.shifts * (three ? 3 : 1);
+  double blocks = s.sequences * tiles * column_tiles * s.groups;  // one warpgroup each, two share a multiprocessor
+  if (streamed) return {gflop, (three ? 0.45 : 0.5) * tensor, x + y, 0.45 * bw, 2, std::max(blocks / 2, 1.0)};
+  return {gflop,     (three ? 0.62 : 0.75) * tensor, x * std::sqrt(column_tiles) + y, (three ? 0.5 : 0.65) * bw, 2,
+          blocks / 2};
 }
 
 std::string milliseconds(double ms) {

@@ -45,8 +45,17 @@ class Gpu : public ::testing::Test {
   std::unique_ptr<Judge> judge_;
 };
 
-const char* const ladder[] = {"direct",   "scatter",    "polyphase",   "tiled",        "registers",
-                              "mma_tf32", "mma_3xtf32", "hopper_tf32", "hopper_3xtf32"};
+const char* const ladder[] = {"direct",
+                              "scatter",
+                              "polyphase",
+                              "tiled",
+                              "registers",
+                              "mma_tf32",
+                              "mma_3xtf32",
+                              "hopper_tf32",
+                              "hopper_3xtf32",
+                              "hopper_stream_tf32",
+                              "hopper_stream_3xtf32"};
 
 TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
   test::Random random(20261121);
@@ -63,7 +72,7 @@ TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
 
 // The forms of Hopper's rungs: random problems rarely have lengths that they take, or enough channels for a tile.
 TEST_F(Gpu, HopperIsRightInAllItsForms) {
-  for (const char* name : {"hopper_tf32", "hopper_3xtf32"}) {
+  for (const char* name : {"hopper_tf32", "hopper_3xtf32", "hopper_stream_tf32", "hopper_stream_3xtf32"}) {
     const auto& k = find_kernel(name);
     if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
     test::Random r(8);

@@ -8,7 +8,7 @@
 //   that the error grows with the number of channels in one direction: Ootomo & Yokota, Recovering single precision
 //   accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance, IJHPCA 36, 2022.)
 // - A lane splits what it loads with four instructions a value, while the other warpgroup multiplies.
-// Right for: f32, finite inputs below 2^127, rows of x on 16 bytes (L a multiple of 4), both images of the weights of
+// Right for: f32, finite inputs below 2^127, both images of the weights of
 // one tile within shared memory; the rule below says which. Needs: sm_90a (wgmma, TMA).
 #include "hopper_split.h"
 
@@ -25,6 +25,8 @@ extern "C" __global__ void __launch_bounds__(256)
     to[image] = to_tf32(v - __uint_as_float(high));
   }
 }
+
+CONVSCOPE_HOPPER_PAD(hopper_pad_split)
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
@@ -129,7 +131,7 @@ CONVSCOPE_KERNEL(hopper_3xtf32) {
   plan([](const ConvProblem& p, Plan& plan) {
     HopperPlan h = hopper_plan_of_width(p, 64, 2);
     HopperLaunch launch{p, plan, h};
-    launch.pack(ENTRY(hopper_pack_split));
+    launch.pack(ENTRY(hopper_pack_split), ENTRY(hopper_pad_split));
 #define CONVSCOPE_FORM(name, ...) launch.form(ENTRY(name), __VA_ARGS__);
     CONVSCOPE_HOPPER_SPLIT_FORMS(CONVSCOPE_FORM)
 #undef CONVSCOPE_FORM

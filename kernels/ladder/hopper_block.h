@@ -26,6 +26,18 @@ struct ShiftTable {
 
 constexpr int hopper_threads = 384;  // two warpgroups that multiply, one whose four warps copy for them
 
+// Rows of x with `pitch` floats each, for the copy engine, whose rows begin on 16 bytes: where L is no multiple of 4.
+__device__ __forceinline__ void hopper_pad_rows(const ConvArgs& c, int64_t pitch, const float* x, float* padded) {
+  for (int64_t row = blockIdx.x; row < c.batch * c.in_channels; row += gridDim.x)
+    for (int64_t i = threadIdx.x; i < pitch; i += blockDim.x)
+      padded[row * pitch + i] = i < c.length ? x[row * c.length + i] : 0.0f;
+}
+#define CONVSCOPE_HOPPER_PAD(name)                                                                   \
+  extern "C" __global__ void __launch_bounds__(256)                                                  \
+      name(const __grid_constant__ ConvArgs c, const int64_t pitch, const float* x, float* padded) { \
+    hopper_pad_rows(c, pitch, x, padded);                                                            \
+  }
+
 // ---- the weights as the tensor cores read them: a launch of its own
 
 #include "convscope/mma.h"

@@ -26,7 +26,6 @@ inline HopperPlan hopper_geometry(const ConvProblem& p, int64_t width, int parts
   HopperTiles& t = h.tiles;
   t.period = static_cast<int32_t>(f.period), t.gcd = static_cast<int32_t>(f.gcd), t.back = static_cast<int32_t>(f.back);
   if (p.dtype != DType::f32) return h.refused = "takes f32 only", h;
-  if (p.length % 4) return h.refused = "takes lengths that are a multiple of 4 (the copy engine's rows)", h;
   if (f.period > width / 4) return h.refused = "takes at most " + std::to_string(width / 4) + " residue classes", h;
   int64_t last = (p.kernel_size - 1) * f.back / f.period;
   std::vector<int64_t> shifts;
@@ -89,22 +88,33 @@ struct HopperLaunch {
   const HopperPlan& h;
   int64_t images = int64_t{h.tiles.column_tiles} * p.groups;
 
-  // words: of the packed weights.
-  template <class Entry>
-  void pack(Entry entry, int64_t words) const {
-    plan.need_workspace(static_cast<size_t>(words) * 4);
+  int64_t pitch = ceil_div(p.length, 4) * 4;
+  size_t padded_at = 0;  // bytes into the workspace
+  size_t before = 0;     // launches until x and weights are ready
+
+  // words: of the packed weights. Where rows of x do not lie on 16 bytes they are copied once, behind the weights.
+  template <class Entry, class Pad>
+  void pack(Entry entry, Pad pad, int64_t words) {
+    padded_at = static_cast<size_t>(ceil_div(words * 4, 256) * 256);
+    bool copied = pitch != p.length;
+    plan.need_workspace(padded_at + (copied ? static_cast<size_t>(p.batch * p.in_channels * pitch) * 4 : 0));
+    if (copied)
+      plan.launch(pad, {std::min<int64_t>(p.batch * p.in_channels, 4224)}, {256})
+          .args(p.args(), pitch, plan.x(), plan.workspace(padded_at));
     plan.launch(entry, {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})
         .args(p.args(), h.tiles, h.table, plan.w(), plan.workspace());
+    before = plan.launches().size();
   }
-  template <class Entry>
-  void pack(Entry entry) const {
-    pack(entry, images * h.tiles.parts * h.tiles.width * h.tiles.depth);
+  template <class Entry, class Pad>
+  void pack(Entry entry, Pad pad) {
+    pack(entry, pad, images * h.tiles.parts * h.tiles.width * h.tiles.depth);
   }
   template <class Entry>
   void main(Entry entry, Shape grid) const {
-    TensorView x{plan.x(), 4, {}, {}, {}};
+    if (plan.launches().size() > before) return;  // the first form that fits
+    TensorView x{pitch == p.length ? plan.x() : plan.workspace(padded_at), 4, {}, {}, {}};
     x.sizes = {p.length, p.in_per_group(), p.groups, p.batch, 0};
-    x.stride_bytes = {4, p.length * 4, p.in_per_group() * p.length * 4, p.in_channels * p.length * 4, 0};
+    x.stride_bytes = {4, pitch * 4, p.in_per_group() * pitch * 4, p.in_channels * pitch * 4, 0};
     x.box = {h.tiles.box, 8 * h.tiles.deep, 1, 1, 0};
     plan.launch(entry, grid, {hopper_threads}, h.shared)
         .args(p.args(), h.tiles, h.table, x, plan.workspace(), plan.b(), plan.y());
@@ -114,8 +124,7 @@ struct HopperLaunch {
     const HopperTiles& t = h.tiles;
     bool fits = width == t.width && (!shifts || (step == h.step && shifts == t.shifts)) &&
                 (!period || (period == t.period && gcd == t.gcd)) && (!staged || t.staging);
-    if (fits && plan.launches().size() == 1)
-      main(entry, {std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images});
+    if (fits) main(entry, {std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images});
   }
 };
 

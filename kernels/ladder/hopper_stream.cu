@@ -7,7 +7,8 @@
 // - A stage is given back when the products that read its weights are done, one round after its x was loaded.
 // - Tiles of all columns and positions are dealt out evenly: the first to one warpgroup of each block, so that few
 //   tiles spread over the whole GPU, then to the second.
-// - With strides that are multiples of 4 a lane has whole sectors of a row: all classes of a position.
+// - With a stride of 8 a lane has a whole sector of a row, all classes of a position; lanes of neighbours store in an
+//   order in which a sector is written at once.
 // Right for: what rungs 8 and 9 take, without their limit on weights; up to 16 shifts of x. Needs: sm_90a (wgmma, TMA).
 #include "hopper_split.h"
 
@@ -32,6 +33,8 @@ extern "C" __global__ void __launch_bounds__(256)
     if (tiles.parts == 2) to[image] = to_tf32(v - __uint_as_float(high));
   }
 }
+
+CONVSCOPE_HOPPER_PAD(hopper_pad_stream)
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
@@ -214,33 +217,96 @@ __device__ __forceinline__ void stream_sum_split(float (&d)[2][width / 2], const
   }
 }
 
-// Results where a position's classes are whole quads of neighbours: period 4, 8, …, all outputs reached by a class.
+// Four neighbouring outputs from `at` on, of a row of `length`.
+__device__ __forceinline__ void store_quad(float* row, int64_t at, int64_t length, bool aligned, const float (&v)[4]) {
+  if (aligned && at >= 0 && at + 4 <= length) {
+    store_16(row + at, v[0], v[1], v[2], v[3]);
+  } else {
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      if (at + k >= 0 && at + k < length) store_4(row + at + k, v[k]);
+  }
+}
+
+// Results of eight classes, all of them neighbours: a position's are 32 bytes, those of lanes g and g + 1 follow each
+// other. Each store of a warp writes whole sectors. Where sectors are positions, two lanes exchange halves; where a
+// sector ends in the middle of a position (a padding of 4), one stores its second half when the next stores its first.
+template <int width>
+__device__ __forceinline__ void results_sectors(const float (&d)[2][width / 2], const ConvArgs& c, const float* bias,
+                                                float* y, int64_t j, int channels, int g, int t) {
+  bool odd = g % 2;
+#pragma unroll
+  for (int channel = 0; channel < width / 32; channel++) {
+    int r = channel * 4 + t;
+    float* row = y + r * c.out_length;
+    bool mine = r < channels;
+    float b = bias && mine ? bias[r] : 0.0f;
+    bool aligned = (reinterpret_cast<uintptr_t>(row + j) & 15) == 0;
+    bool positions = !__any_sync(~0u, words_after_boundary(row + j));
+#pragma unroll
+    for (int h = 0; h < 4; h++) {
+      int64_t at = j + h * 64;
+      float v[2][4];
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k / 4][k % 4] = result_of(d, channel * 8 + k, h) + b;
+      float first[4], second[4];
+#pragma unroll
+      for (int k = 0; k < 4; k++) {
+        float own = odd ? v[1][k] : v[0][k], other = odd ? v[0][k] : v[1][k];
+        if (positions) other = __shfl_xor_sync(~0u, other, 4);
+        // positions: the even lane's sector, then the odd lane's. Else: what meets in the middle of the two, the rest.
+        first[k] = positions ? (odd ? other : own) : other;
+        second[k] = positions ? (odd ? own : other) : own;
+      }
+      if (!mine) continue;
+      store_quad(row, positions ? (odd ? at - 4 : at) : (odd ? at : at + 4), c.out_length, aligned, first);
+      store_quad(row, positions ? (odd ? at + 4 : at + 8) : (odd ? at + 4 : at), c.out_length, aligned, second);
+    }
+  }
+}
+
+// Results of any number of classes, all of them neighbours: a lane's four positions are one run of a row, which the
+// next lane's goes on. Stored by 16 bytes: what lies before the next 16-byte boundary a lane has from the next one.
 template <int width, int period>
-__device__ __forceinline__ void results_quads(const float (&d)[2][width / 2], const ConvArgs& c, const float* bias,
-                                              float* y, int64_t j, int channels, int t) {
-  bool aligned = (reinterpret_cast<uintptr_t>(y + t * c.out_length + j) & 15) == 0 && c.out_length % 4 == 0;
+__device__ __forceinline__ void results_runs(const float (&d)[2][width / 2], const ConvArgs& c, const float* bias,
+                                             float* y, int64_t j, int channels, int g, int t) {
+  constexpr int run = 4 * period;
+  int lane = threadIdx.x % 32;
 #pragma unroll
   for (int channel = 0; channel < width / 4 / period; channel++) {
     int r = channel * 4 + t;
-    if (r >= channels) break;
-    float b = bias ? bias[r] : 0.0f;
+    float* row = y + r * c.out_length;
+    bool mine = r < channels;
+    float b = bias && mine ? bias[r] : 0.0f;
+    float x[run + 3];
 #pragma unroll
-    for (int h = 0; h < 4; h++)
+    for (int i = 0; i < run; i++) x[i] = result_of(d, channel * period + i % period, i / period) + b;
 #pragma unroll
-      for (int i = 0; i < period; i += 4) {
-        float v[4];
+    for (int i = 0; i < 3; i++) x[run + i] = __shfl_sync(~0u, x[i], (lane + 4) % 32);
+    int skip = -words_after_boundary(row + j) & 3;
+    auto one = [&](int64_t at, float v) {
+      if (at >= 0 && at < c.out_length) store_4(row + at, v);
+    };
+    if (mine && g == 0)
 #pragma unroll
-        for (int k = 0; k < 4; k++) v[k] = result_of(d, channel * period + i + k, h) + b;
-        int64_t at = j + h * period + i;
-        float* to = y + r * c.out_length + at;
-        if (aligned && at >= 0 && at + 4 <= c.out_length) {
-          store_16(to, v[0], v[1], v[2], v[3]);
-        } else {
+      for (int i = 0; i < 3; i++)
+        if (i < skip) one(j + i, x[i]);
 #pragma unroll
-          for (int k = 0; k < 4; k++)
-            if (at + k >= 0 && at + k < c.out_length) store_4(to + k, v[k]);
-        }
-      }
+    for (int i = 0; i < run + 2; i++) x[i] = skip & 1 ? x[i + 1] : x[i];
+#pragma unroll
+    for (int i = 0; i < run; i++) x[i] = skip & 2 ? x[i + 2] : x[i];
+    if (!mine) continue;
+#pragma unroll
+    for (int i = 0; i < run; i += 4) {
+      int64_t at = j + skip + i;
+      bool cut = i + 4 == run && g == 7 && skip > 0;  // the next lane is of another warp
+      if (at >= 0 && at + 4 <= c.out_length && !cut)
+        store_16(row + at, x[i], x[i + 1], x[i + 2], x[i + 3]);
+      else
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+          if (!cut || k < 4 - skip) one(at + k, x[i + k]);
+    }
   }
 }
 
@@ -262,7 +328,7 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const HopperTil
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   int mine = warp < 8 ? warp / 4 : warp % 2;
   // Classes of a position are neighbours; near: positions of a lane that are.
-  constexpr int near = period == 1 || period == 2 ? 4 / period : 4;
+  constexpr int near = period == 1 || period == 2 ? 4 / period : period == 4 || period == 8 ? 1 : 4;
   uint32_t weights = shared_address(hopper_shared) + static_cast<uint32_t>(mine) * ring_weights;
   xs += mine * ring_floats;
   Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
@@ -287,11 +353,13 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const HopperTil
           y + (static_cast<int64_t>(share.item() / tiles.tiles) * c.out_channels + group * cout + co0) * c.out_length;
       const float* bias = b ? b + group * cout + co0 : nullptr;
       int channels = cout - co0;
-      if constexpr (period == 1 || period == 2) {
+      if constexpr (period == 1 || period == 2 || period == 4) {
         if (bias) add_bias<period>(d, bias, channels, t);
         results_direct<period, 1>(d, bias, rows, c.out_length, j + warp % 4 * 32 * period, channels, g, t);
+      } else if constexpr (period == 8) {
+        results_sectors<width>(d, c, bias, rows, j + (warp % 4 * 32 + g) * period, channels, g, t);
       } else if constexpr (period > 0) {
-        results_quads<width, period>(d, c, bias, rows, j + (warp % 4 * 32 + 4 * g) * period, channels, t);
+        results_runs<width, period>(d, c, bias, rows, j + (warp % 4 * 32 + 4 * g) * period, channels, g, t);
       } else {
         results_any<width>(d, c, tiles, bias, rows, j + (warp % 4 * 32 + 4 * g) * c.stride, channels, t);
       }
@@ -312,16 +380,22 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const HopperTil
            const float* b, float* y) {                                                                              \
     CONVSCOPE_STREAM_BODY(__VA_ARGS__)                                                                              \
   }
-#define CONVSCOPE_STREAM_FORMS(F)    \
-  F(stream_2_s8, 1, 128, 2, 8)       \
-  F(stream_2_s4, 1, 128, 2, 4)       \
-  F(stream_2_s2, 1, 128, 2, 2)       \
-  F(stream_2_any, 1, 128, 2, 0)      \
-  F(stream_any, 1, 128, 0, 0)        \
-  F(stream_split_2_s8, 2, 64, 2, 8)  \
-  F(stream_split_2_s4, 2, 64, 2, 4)  \
-  F(stream_split_2_s2, 2, 64, 2, 2)  \
-  F(stream_split_2_any, 2, 64, 2, 0) \
+#define CONVSCOPE_STREAM_FORMS(F)     \
+  F(stream_2_s8, 1, 128, 2, 8)        \
+  F(stream_2_s4, 1, 128, 2, 4)        \
+  F(stream_2_s2, 1, 128, 2, 2)        \
+  F(stream_2_s5, 1, 128, 2, 5)        \
+  F(stream_2_s10, 1, 128, 2, 10)      \
+  F(stream_2_any, 1, 128, 2, 0)       \
+  F(stream_7_s4, 1, 64, 7, 4)         \
+  F(stream_any, 1, 128, 0, 0)         \
+  F(stream_split_2_s8, 2, 64, 2, 8)   \
+  F(stream_split_2_s4, 2, 64, 2, 4)   \
+  F(stream_split_2_s2, 2, 64, 2, 2)   \
+  F(stream_split_2_s5, 2, 64, 2, 5)   \
+  F(stream_split_2_s10, 2, 64, 2, 10) \
+  F(stream_split_2_any, 2, 64, 2, 0)  \
+  F(stream_split_7_s4, 2, 64, 7, 4)   \
   F(stream_split_any, 2, 64, 0, 0)
 CONVSCOPE_STREAM_FORMS(CONVSCOPE_STREAM)
 
@@ -333,6 +407,7 @@ namespace {
 HopperPlan stream_plan(const ConvProblem& p, int parts) {
   constexpr int64_t most = (int64_t{1} << 31) - 1;
   HopperPlan h = hopper_geometry(p, parts == 1 ? 128 : 64, parts);
+  if (h.refused.empty() && h.tiles.shifts == 7 && h.step == 1 && h.tiles.period == 4) h = hopper_geometry(p, 64, parts);
   HopperTiles& t = h.tiles;
   if (!h.refused.empty()) return h;
   if (t.shifts > 16) return h.refused = "takes at most 16 different shifts of x", h;
@@ -357,12 +432,12 @@ void plan_stream(const ConvProblem& p, Plan& plan, int parts) {
   const HopperTiles& t = h.tiles;
   int64_t images = int64_t{t.column_tiles} * p.groups;
   HopperLaunch launch{p, plan, h};
-  launch.pack(ENTRY(hopper_pack_stream), images * (t.rounds / t.deep) * (t.chunk / 4));
+  launch.pack(ENTRY(hopper_pack_stream), ENTRY(hopper_pad_stream), images * (t.rounds / t.deep) * (t.chunk / 4));
   Shape grid{std::min<int64_t>(hopper_multiprocessors, images * t.items)};
-  auto form = [&](auto entry, int form_parts, int, int shifts, int period) {
-    bool fits = form_parts == parts && (!shifts || (h.step == 1 && shifts == t.shifts)) &&
+  auto form = [&](auto entry, int form_parts, int width, int shifts, int period) {
+    bool fits = form_parts == parts && width == t.width && (!shifts || (h.step == 1 && shifts == t.shifts)) &&
                 (!period || (period == t.period && t.gcd == 1));
-    if (fits && plan.launches().size() == 1) launch.main(entry, grid);
+    if (fits) launch.main(entry, grid);
   };
 #define CONVSCOPE_FORM(name, ...) form(ENTRY(name), __VA_ARGS__);
   CONVSCOPE_STREAM_FORMS(CONVSCOPE_FORM)

@@ -10,10 +10,10 @@
 // - Results leave in whole sectors, classes interleaved, outputs no tap reaches included: rows are put together in
 //   shared memory, as far from a 32-byte boundary as they are in y, and written 512 bytes at a time; where the weights
 //   leave no room for that, lanes hand each other values so that every store is 16 aligned bytes of a row.
-// Right for: f32 in TF32 (inputs rounded to 11 bits, sums in f32), finite inputs, rows of x on 16 bytes (L a multiple
-// of 4), weights of one tile within shared memory; the rule below says which. Needs: sm_90a (wgmma, TMA).
-// Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions" and "Tensor maps"; the producer and consumer
-// roles follow CUTLASS's ping-pong kernels (NVIDIA, efficient_gemm.md).
+// Right for: f32 in TF32 (inputs rounded to 11 bits, sums in f32), finite inputs, weights of one tile within shared
+// memory; the rule below says which. Needs: sm_90a (wgmma, TMA). Source: PTX ISA 9.0, "Asynchronous warpgroup level
+// matrix instructions" and "Tensor maps"; the producer and consumer roles follow CUTLASS's ping-pong kernels (NVIDIA,
+// efficient_gemm.md).
 #include "hopper_block.h"
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -24,6 +24,8 @@ extern "C" __global__ void __launch_bounds__(256)
        id += static_cast<int64_t>(gridDim.x) * blockDim.x)
     packed[id] = to_tf32(hopper_weight(c, tiles, table, w, id / image, static_cast<int>(id % image)));
 }
+
+CONVSCOPE_HOPPER_PAD(hopper_pad)
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
@@ -158,7 +160,7 @@ CONVSCOPE_KERNEL(hopper_tf32) {
   plan([](const ConvProblem& p, Plan& plan) {
     HopperPlan h = hopper_plan(p);
     HopperLaunch launch{p, plan, h};
-    launch.pack(ENTRY(hopper_pack));
+    launch.pack(ENTRY(hopper_pack), ENTRY(hopper_pad));
 #define CONVSCOPE_FORM(name, ...) launch.form(ENTRY(name), __VA_ARGS__);
     CONVSCOPE_HOPPER_FORMS(CONVSCOPE_FORM)
 #undef CONVSCOPE_FORM

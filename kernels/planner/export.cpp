@@ -77,14 +77,6 @@ const char* name_of(Tensor t) {
   return names[static_cast<size_t>(t)];
 }
 
-// Whether a launch works on weights alone: it packs them.
-bool packs(const Launch& l) {
-  return std::none_of(l.arguments.begin(), l.arguments.end(), [](const Argument& a) {
-    Tensor t = a.is_view ? a.view.tensor.tensor : a.tensor.tensor;
-    return (a.is_tensor || a.is_view) && (t == Tensor::x || t == Tensor::y);
-  });
-}
-
 std::string address(const TensorRef& t) {
   std::string name = name_of(t.tensor);
   return t.offset_bytes ? fmt::format("static_cast<const char*>({}) + {}", name, t.offset_bytes) : name;

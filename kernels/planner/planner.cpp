@@ -81,7 +81,8 @@ Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
   double tensor = tensor_gflops(t);
   bool three = name.find("3x") != std::string::npos;
   if (name.starts_with("mma_")) {
-    double gflop = useful * padded(p.in_per_group(), 8) / s.in * padded(p.out_per_group(), 32) / s.out;
+    double gflop = useful * padded(p.in_per_group(), 8) / s.in * padded(p.out_per_group(), 32) / s.out *
+                   padded(static_cast<int64_t>(s.positions), 64) / s.positions;
     return {gflop, (three ? 0.07 : 0.17) * tensor, y, (p.stride > 1 ? 0.10 : 0.16) * bw};
   }
   bool streamed = name.find("stream") != std::string::npos;
@@ -184,8 +185,8 @@ Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, A
     return c;
   }
   size_t few = 0;
-  while (few < c.candidates.size() && few < 3 && c.candidates[few].refused.empty() &&
-         c.candidates[few].predicted_ms <= 3 * c.candidates[0].predicted_ms)
+  while (few < c.candidates.size() && few < 4 && c.candidates[few].refused.empty() &&
+         c.candidates[few].predicted_ms <= 6 * c.candidates[0].predicted_ms)
     few++;
   if (few < 2) return c;
   std::optional<Inputs> inputs;
@@ -202,7 +203,8 @@ Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, A
     ProblemMemory memory(device, p, *inputs, plan.out_length(), plan.workspace_bytes());
     TimingOptions options;
     options.max_samples = 7, options.time_cap_ms = 200;
-    Timing t = device.time(*k.kernel, plan, memory.at(), false, options, &activity);
+    device.run(*k.kernel, plan, memory.at(), {.activity = &activity});  // packs the weights
+    Timing t = device.time(*k.kernel, plan.without_packing(), memory.at(), false, options, &activity);
     if (!t.empty()) k.measured_ms = measured_[key] = t.median_ms();
   }
   decide(c, target.name);

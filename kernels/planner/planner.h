@@ -30,7 +30,7 @@ struct Candidate {
   const KernelDefinition* kernel = nullptr;
   std::string refused;                // why it is out of the question, or ""
   double predicted_ms = 0;            // by the model
-  std::optional<double> measured_ms;  // median of a few calls, hot, all launches
+  std::optional<double> measured_ms;  // median of a few calls, hot, with weights packed
 };
 
 struct Choice {
@@ -46,8 +46,9 @@ double predicted_ms(const KernelDefinition& kernel, const ConvProblem& p, const 
 // By the model alone. The rung `direct` takes every problem, so there always is one.
 Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target);
 
-// On a GPU the candidates that the model puts within three times of its best, three at most, are measured; what was
-// measured before is remembered for the object's life. The emulator measures nothing.
+// On a GPU, with weights packed (inference packs them once), the candidates that the model puts within six times of its
+// best, four at most, are measured; what was measured before is remembered for the object's life. The emulator measures
+// nothing.
 class Planner {
  public:
   Choice choose(const ConvProblem& p, Accuracy allowed, Device& device, Activity& activity);

@@ -121,6 +121,15 @@ struct TypedEntry {
 };
 #define ENTRY(function) (::convscope::TypedEntry<&function>{#function})
 
+// Whether a launch works on weights alone: it packs them, which inference does once.
+inline bool packs(const Launch& l) {
+  for (const Argument& a : l.arguments)
+    if (Tensor t = a.is_view ? a.view.tensor.tensor : a.tensor.tensor;
+        (a.is_tensor || a.is_view) && (t == Tensor::x || t == Tensor::y))
+      return false;
+  return true;
+}
+
 // What runs for one problem: plain data, made without a device. Launches run in order on one stream.
 class Plan {
  public:
@@ -185,6 +194,12 @@ class Plan {
 
   const std::vector<Launch>& launches() const { return launches_; }
   size_t workspace_bytes() const { return workspace_bytes_; }
+  // The plan with weights that are packed already.
+  Plan without_packing() const {
+    Plan rest = *this;
+    std::erase_if(rest.launches_, [](const Launch& l) { return packs(l); });
+    return rest;
+  }
   int64_t out_length() const { return out_length_; }
 
  private:

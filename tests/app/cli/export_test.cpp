@@ -1,0 +1,97 @@
+// `export`, and the kernel `auto`.
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+
+#include "tests/app/cli/cli.h"
+#include "tests/support.h"
+
+namespace convscope {
+namespace {
+
+using test::convscope_run;
+using test::json;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(ExportCli, WritesAFileAndSaysWhatIsInIt) {
+  test::ScratchFolder folder;
+  std::string file = folder.path("model_new.py");
+  auto r = convscope_run(
+      {"export", "auto", "--preset", "kernelbench-79", "--accuracy", "tf32", "--architecture", "sm_90", "--out", file});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "");
+  EXPECT_TRUE(has(r.err, "hopper_tf32, tf32 accuracy")) << r.err;
+  EXPECT_TRUE(has(r.err, "predicted")) << r.err;
+  EXPECT_TRUE(has(text_of(file), "class ModelNew"));
+  std::string command = "python3 -c \"import ast, sys; ast.parse(open(sys.argv[1]).read())\" '" + file + "'";
+  EXPECT_EQ(std::system(command.c_str()), 0) << "it is Python";
+}
+
+TEST(ExportCli, CudaToTheTerminalAndAsJson) {
+  auto r = convscope_run({"export", "tiled", "--preset", "kernelbench-79-small", "--format", "cuda"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(has(r.out, "extern \"C\" int conv_transpose1d("));
+  json j =
+      convscope_run({"export", "tiled", "--preset", "kernelbench-79-small", "--format", "cuda", "--json"}).document();
+  EXPECT_EQ(j["kernel"], "tiled");
+  EXPECT_EQ(j["text"], r.out);
+  EXPECT_TRUE(j["chosen"].is_null());
+}
+
+TEST(ExportCli, Refuses) {
+  struct Case {
+    std::vector<std::string> arguments;
+    const char* says;
+  };
+  for (const Case& c : {Case{{"export"}, "kernel is missing"},
+                        {{"export", "nope", "--preset", "kernelbench-79"}, "kernel nope is not known"},
+                        {{"export", "tiled", "--format", "onnx"}, "format onnx must be pytorch or cuda"},
+                        {{"export", "auto", "--architecture", "hopper"}, "architecture hopper must be like sm_80"},
+                        {{"export", "hopper_tf32", "--dtype", "f64"}, "takes f32 only"},
+                        {{"export", "S3", "--preset", "kernelbench-79"}, "works out another output length"},
+                        {{"export", "tiled", "--out", "/nowhere/at/all.py"}, "out /nowhere/at/all.py"}}) {
+    auto r = convscope_run(c.arguments);
+    EXPECT_EQ(r.code, 2) << c.says;
+    EXPECT_TRUE(has(r.err, c.says)) << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+  }
+}
+
+TEST(Auto, RunsWhatItChose) {
+  auto r = convscope_run(
+      {"run", "auto", "--preset", "kernelbench-74-small", "--device", "emulator", "--samples", "1", "--json"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  json j = r.document();
+  EXPECT_EQ(j["kernel"]["name"], j["chosen"]["kernel"]);
+  EXPECT_NE(j["kernel"]["name"], "auto");
+  EXPECT_EQ(j["verdict"]["status"], "right");
+  EXPECT_GE(j["chosen"]["candidates"].size(), 8u);
+  auto text =
+      convscope_run({"run", "auto", "--preset", "kernelbench-74-small", "--device", "emulator", "--samples", "1"});
+  EXPECT_TRUE(has(text.out, "chosen by auto: ")) << text.out;
+  // Where a name was given there is nothing to say.
+  EXPECT_FALSE(
+      convscope_run({"run", "tiled", "--length", "64", "--samples", "1", "--json"}).document().contains("chosen"));
+}
+
+TEST(Auto, AmongOthersInABench) {
+  json j =
+      convscope_run({"bench", "auto", "direct", "--length", "256", "--device", "emulator", "--samples", "3", "--json"})
+          .document();
+  ASSERT_TRUE(j["chosen"].is_object()) << j.dump(1);
+  bool there = false;
+  for (const auto& e : j["entries"]) there |= e["name"] == j["chosen"]["kernel"];
+  EXPECT_TRUE(there);
+}
+
+}  // namespace
+}  // namespace convscope

@@ -25,7 +25,7 @@ int verb_list(const CommonOptions& common, const std::string& what) {
   }
   for (const auto& j : r.front()) {
     if (what == "kernels") {
-      fmt::print("{:<11} {:<9} {}{}\n", text(j, "name"), text(j, "kind"), text(j, "idea"),
+      fmt::print("{:<14} {:<9} {}{}\n", text(j, "name"), text(j, "kind"), text(j, "idea"),
                  j["available"].get<bool>() ? "" : " [not here: " + text(j, "reason") + "]");
     } else if (what == "presets") {
       ConvProblem p = problem_from(j["problem"]);

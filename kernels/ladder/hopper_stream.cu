@@ -1,4 +1,4 @@
-// Rungs 10 and 11, hopper_stream_tf32 and hopper_stream_3xtf32: weights too large for shared memory.
+// Rungs 10 and 11, stream_tf32 and stream_3xtf32: weights too large for shared memory.
 //
 // Idea: layers of many channels have weights of megabytes and short sequences: there the weights are what must move.
 // They come through the ring of stages together with x, each stage the channels of x and the weights that meet them.
@@ -446,7 +446,7 @@ void plan_stream(const ConvProblem& p, Plan& plan, int parts) {
 
 }  // namespace
 
-CONVSCOPE_KERNEL(hopper_stream_tf32) {
+CONVSCOPE_KERNEL(stream_tf32) {
   rung(10);
   idea("the same for weights of any size: they come through the ring beside x, out of the L2 cache");
   accuracy("tf32");
@@ -455,7 +455,7 @@ CONVSCOPE_KERNEL(hopper_stream_tf32) {
   plan([](const ConvProblem& p, Plan& plan) { plan_stream(p, plan, 1); });
 }
 
-CONVSCOPE_KERNEL(hopper_stream_3xtf32) {
+CONVSCOPE_KERNEL(stream_3xtf32) {
   rung(11);
   idea("weights of any size with f32's accuracy: three TF32 products, high and low halves streamed");
   accuracy("3xtf32");

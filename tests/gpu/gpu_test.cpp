@@ -54,8 +54,8 @@ const char* const ladder[] = {"direct",
                               "mma_3xtf32",
                               "hopper_tf32",
                               "hopper_3xtf32",
-                              "hopper_stream_tf32",
-                              "hopper_stream_3xtf32"};
+                              "stream_tf32",
+                              "stream_3xtf32"};
 
 TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
   test::Random random(20261121);
@@ -73,7 +73,7 @@ TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
 // The forms of Hopper's rungs: random problems rarely have lengths that they take, or enough channels for a tile.
 TEST_F(Gpu, HopperIsRightInAllItsForms) {
   constexpr int64_t strides[] = {1, 2, 4, 8, 5, 10};
-  for (const char* name : {"hopper_tf32", "hopper_3xtf32", "hopper_stream_tf32", "hopper_stream_3xtf32"}) {
+  for (const char* name : {"hopper_tf32", "hopper_3xtf32", "stream_tf32", "stream_3xtf32"}) {
     const auto& k = find_kernel(name);
     if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
     test::Random r(8);

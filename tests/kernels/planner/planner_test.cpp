@@ -21,7 +21,7 @@ TEST(Planner, TakesTheBestThatIsAllowedAndThere) {
   EXPECT_EQ(chosen(p, Accuracy::strict, "sm_90"), "registers");
   EXPECT_EQ(chosen(find_preset("kernelbench-64").problem, Accuracy::tf32, "sm_80"), "mma_tf32");
   EXPECT_EQ(chosen(p, Accuracy::tf32, "sm_75"), "registers");  // no asynchronous tensor cores before sm_80
-  EXPECT_EQ(chosen(find_preset("dac.d1").problem, Accuracy::tf32, "sm_90"), "hopper_stream_tf32");
+  EXPECT_EQ(chosen(find_preset("dac.d1").problem, Accuracy::tf32, "sm_90"), "stream_tf32");
   p.dtype = DType::f64;
   EXPECT_EQ(chosen(p, Accuracy::strict, "sm_90"), "registers");
 }
@@ -77,8 +77,8 @@ TEST(Planner, PredictsWhatWasMeasured) {
                             {"hopper_tf32", "kernelbench-64", 1.52},
                             {"hopper_3xtf32", "kernelbench-64", 3.85},
                             {"hopper_3xtf32", "kernelbench-74", 1.16},
-                            {"hopper_stream_tf32", "dac.d1", 0.145},
-                            {"hopper_stream_3xtf32", "dac.d2", 0.70}}) {
+                            {"stream_tf32", "dac.d1", 0.145},
+                            {"stream_3xtf32", "dac.d2", 0.70}}) {
     double predicted = predicted_ms(find_kernel(m.kernel), find_preset(m.preset).problem, {});
     EXPECT_GT(predicted, m.ms / 1.6) << m.kernel << " on " << m.preset;
     EXPECT_LT(predicted, m.ms * 1.6) << m.kernel << " on " << m.preset;

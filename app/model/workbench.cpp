@@ -439,21 +439,24 @@ const Profile* Workbench::profile_of(const Document& document) const {
 }
 
 void Workbench::want_source(const std::string& kernel) {
-  if (kernel.empty() || !sources_.try_emplace(kernel, "").second) return;
+  if (kernel.empty()) return;
+  SourceWish& wish = sources_[kernel];
+  if (wish.waiting || !wish.text.empty() || wish.starts == engine_.starts) return;
+  wish.waiting = true, wish.starts = engine_.starts;
   json header = {{"type", "source"}, {"kernel", kernel}};
   client_->post(header_text(header), {}, handlers([this, kernel](Answer a) {
+                  SourceWish& answered = sources_[kernel];
+                  answered.waiting = false;
                   if (a.kind == Answer::Kind::result)
-                    sources_[kernel] = json::parse(a.header).value("text", "");
+                    answered.text = json::parse(a.header).value("text", "");
                   else if (a.kind == Answer::Kind::error)
-                    sources_[kernel] = "// " + refusal_of(a).text;
-                  else
-                    sources_.erase(kernel);
+                    answered.text = "// " + refusal_of(a).text;
                 }));
 }
 
 const std::string* Workbench::source(const std::string& kernel) const {
   auto it = sources_.find(kernel);
-  return it == sources_.end() || it->second.empty() ? nullptr : &it->second;
+  return it == sources_.end() || it->second.text.empty() ? nullptr : &it->second.text;
 }
 
 void Workbench::want_info() {

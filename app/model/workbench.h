@@ -176,7 +176,12 @@ class Workbench {
   std::string profile_trouble_;
   uint64_t profile_serial_ = 0, profile_id_ = 0;
   bool profiling_ = false;
-  std::map<std::string, std::string> sources_;
+  struct SourceWish {
+    std::string text;  // empty until it has come
+    bool waiting = false;
+    int starts = -1;  // of the engine, when it was asked last: one that dies is asked once
+  };
+  std::map<std::string, SourceWish> sources_;
   std::vector<KernelEntry> kernels_;
   std::unique_ptr<nlohmann::json> info_;
   EngineStatus engine_;

@@ -18,8 +18,7 @@ struct Marks {
 };
 
 struct State {
-  std::string asked, shown, file;
-  int starts = 0;     // of the engine, when it was asked
+  std::string shown, file;
   size_t length = 0;  // of the text
   const Traced* traced = nullptr;
   bool light = false, styled = false;
@@ -207,12 +206,8 @@ void draw_source(Frame& f) {
   const Theme& t = f.theme;
   const std::string& kernel = f.document.kernel;
   const std::string* text = f.bench.source(kernel);
-  int starts = f.bench.engine().starts;
-  if (!text && (s.asked != kernel || s.starts != starts)) {
-    s.asked = kernel, s.starts = starts;
-    f.wish([kernel](Workbench& b) { b.want_source(kernel); });
-  }
   if (!text) {
+    f.wish([kernel](Workbench& b) { b.want_source(kernel); });
     empty_state(t, kernel.empty() ? "No kernel is chosen" : "Reading the source",
                 kernel.empty() ? "Choose one in the list of kernels." : kernel.c_str());
     return;

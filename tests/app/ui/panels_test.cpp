@@ -141,10 +141,11 @@ TEST(Panels, WithAFinalResult) {
   for (const char* panel : {"Explain", "Error statistics", "Source", "Lines", "Maps"}) {
     a->show_only(panel);
     ASSERT_TRUE(a.screen.settle(*a)) << panel;
+    if (panel == std::string_view("Source")) {
+      ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().source("S4") != nullptr; }));
+    }
   }
   draw_all(a);
-  // The panel may have been drawn, and have asked, only now.
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().source("S4") != nullptr; }));
   const std::string& sentence = a->bench().report()->sentence;  // "wrong: …": the word stands above it
   EXPECT_TRUE(holds(text_of(a, "Verdict"), "Wrong")) << text_of(a, "Verdict");
   EXPECT_TRUE(holds(text_of(a, "Verdict"), sentence.substr(sentence.find(": ") + 2))) << text_of(a, "Verdict");

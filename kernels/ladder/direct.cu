@@ -5,6 +5,7 @@
 // wrong kernels leave out: without it every output gets about s times too many taps. Right for: every legal problem
 // (64-bit indices). Needs: nothing. Cost: (s − 1)/s of the tests fail, and a 64-bit remainder is dozens of
 // instructions. The next rungs remove that. Source: the definition of ConvTranspose1d (PyTorch documentation).
+#include "convscope/half.h"
 #include "convscope/kernel.h"
 
 template <class T>
@@ -14,16 +15,18 @@ __device__ __forceinline__ void direct(const ConvArgs& c, const T* x, const T* w
   int64_t j = id % c.out_length, co = id / c.out_length % c.out_channels, n = id / (c.out_length * c.out_channels);
   int64_t cin = c.in_channels / c.groups, cout = c.out_channels / c.groups, first = co / cout * cin;
 
-  T sum = b ? b[co] : T(0);
+  using S = SumType<T>;
+  S sum = b ? static_cast<S>(b[co]) : S(0);
   for (int64_t ci = first; ci < first + cin; ci++)
     for (int64_t k = 0; k < c.kernel_size; k++) {
       int64_t t = j + c.padding - k * c.dilation;
       if (t < 0 || t % c.stride != 0) continue;
       int64_t i = t / c.stride;
       if (i < c.length)
-        sum += x[(n * c.in_channels + ci) * c.length + i] * w[(ci * cout + co % cout) * c.kernel_size + k];
+        sum += static_cast<S>(x[(n * c.in_channels + ci) * c.length + i]) *
+               static_cast<S>(w[(ci * cout + co % cout) * c.kernel_size + k]);
     }
-  y[id] = sum;
+  y[id] = static_cast<T>(sum);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -34,6 +37,15 @@ extern "C" __global__ void __launch_bounds__(256)
     direct_f64(const ConvArgs c, const double* x, const double* w, const double* b, double* y) {
   direct(c, x, w, b, y);
 }
+extern "C" __global__ void __launch_bounds__(256)
+    direct_f16(const ConvArgs c, const __half* x, const __half* w, const __half* b, __half* y) {
+  direct(c, x, w, b, y);
+}
+extern "C" __global__ void __launch_bounds__(256)
+    direct_bf16(const ConvArgs c, const __nv_bfloat16* x, const __nv_bfloat16* w, const __nv_bfloat16* b,
+                __nv_bfloat16* y) {
+  direct(c, x, w, b, y);
+}
 
 #ifndef __CUDACC__
 CONVSCOPE_KERNEL(direct) {
@@ -41,10 +53,10 @@ CONVSCOPE_KERNEL(direct) {
   idea("one thread an output element, every tap tested for divisibility");
   plan([](const ConvProblem& p, Plan& plan) {
     int64_t blocks = ceil_div(p.y_elements(), 256);
-    if (p.dtype == DType::f64)
-      plan.launch(ENTRY(direct_f64), {blocks}, {256}).args(p.args(), plan.x(), plan.w(), plan.b(), plan.y());
-    else
-      plan.launch(ENTRY(direct_f32), {blocks}, {256}).args(p.args(), plan.x(), plan.w(), plan.b(), plan.y());
+    for_type(
+        p.dtype,
+        [&](auto entry) { plan.launch(entry, {blocks}, {256}).args(p.args(), plan.x(), plan.w(), plan.b(), plan.y()); },
+        ENTRY(direct_f32), ENTRY(direct_f64), ENTRY(direct_f16), ENTRY(direct_bf16));
   });
 }
 #endif

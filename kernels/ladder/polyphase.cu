@@ -5,6 +5,7 @@
 // tap is looked at in vain. The ends of the walk (0 ≤ i < L) are worked out before it starts as well.
 // Right for: every legal problem. Needs: nothing.
 // Source: polyphase decomposition of interpolators (Crochiere & Rabiner, Multirate Digital Signal Processing, 3.3).
+#include "convscope/half.h"
 #include "phases.h"
 
 template <class T>
@@ -15,7 +16,8 @@ __device__ __forceinline__ void polyphase(const ConvArgs& c, const Phases& f, co
   int64_t j = id % c.out_length, co = id / c.out_length % c.out_channels, n = id / (c.out_length * c.out_channels);
   int64_t cin = c.in_channels / c.groups, cout = c.out_channels / c.groups, first = co / cout * cin;
 
-  T sum = b ? b[co] : T(0);
+  using S = SumType<T>;
+  S sum = b ? static_cast<S>(b[co]) : S(0);
   int64_t r = (j + c.padding) % c.stride;
   if (r % f.gcd == 0) {
     int64_t k0 = (r / f.gcd) * f.inverse % f.period;
@@ -29,11 +31,11 @@ __device__ __forceinline__ void polyphase(const ConvArgs& c, const Phases& f, co
       for (int64_t ci = first; ci < first + cin; ci++) {
         const T* xs = x + (n * c.in_channels + ci) * c.length + i0;
         const T* ws = w + (ci * cout + co % cout) * c.kernel_size + k0;
-        for (int64_t m = low; m <= high; m++) sum += xs[-m * f.back] * ws[m * f.period];
+        for (int64_t m = low; m <= high; m++) sum += static_cast<S>(xs[-m * f.back]) * static_cast<S>(ws[m * f.period]);
       }
     }
   }
-  y[id] = sum;
+  y[id] = static_cast<T>(sum);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -44,6 +46,15 @@ extern "C" __global__ void __launch_bounds__(256)
     polyphase_f64(const ConvArgs c, const Phases f, const double* x, const double* w, const double* b, double* y) {
   polyphase(c, f, x, w, b, y);
 }
+extern "C" __global__ void __launch_bounds__(256)
+    polyphase_f16(const ConvArgs c, const Phases f, const __half* x, const __half* w, const __half* b, __half* y) {
+  polyphase(c, f, x, w, b, y);
+}
+extern "C" __global__ void __launch_bounds__(256)
+    polyphase_bf16(const ConvArgs c, const Phases f, const __nv_bfloat16* x, const __nv_bfloat16* w,
+                   const __nv_bfloat16* b, __nv_bfloat16* y) {
+  polyphase(c, f, x, w, b, y);
+}
 
 #ifndef __CUDACC__
 CONVSCOPE_KERNEL(polyphase) {
@@ -52,10 +63,12 @@ CONVSCOPE_KERNEL(polyphase) {
   plan([](const ConvProblem& p, Plan& plan) {
     int64_t blocks = ceil_div(p.y_elements(), 256);
     Phases f = phases_of(p);
-    if (p.dtype == DType::f64)
-      plan.launch(ENTRY(polyphase_f64), {blocks}, {256}).args(p.args(), f, plan.x(), plan.w(), plan.b(), plan.y());
-    else
-      plan.launch(ENTRY(polyphase_f32), {blocks}, {256}).args(p.args(), f, plan.x(), plan.w(), plan.b(), plan.y());
+    for_type(
+        p.dtype,
+        [&](auto entry) {
+          plan.launch(entry, {blocks}, {256}).args(p.args(), f, plan.x(), plan.w(), plan.b(), plan.y());
+        },
+        ENTRY(polyphase_f32), ENTRY(polyphase_f64), ENTRY(polyphase_f16), ENTRY(polyphase_bf16));
   });
 }
 #endif

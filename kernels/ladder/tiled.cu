@@ -7,6 +7,7 @@
 // 1/8 as often. Right for: every legal problem (taps that lie too far apart for one halo are taken in several rounds).
 // Needs: nothing. Source: shared-memory tiling with halo (Kirk & Hwu, Programming Massively Parallel Processors, ch.
 // 7).
+#include "convscope/half.h"
 #include "phases.h"
 
 constexpr int tile_positions = 256;  // threads of a block
@@ -27,9 +28,10 @@ struct Tiles {
 template <class T>
 __device__ __forceinline__ void tiled(const ConvArgs& c, const Phases& f, const Tiles& tiles, const T* x, const T* w,
                                       const T* b, T* y) {
-  CONVSCOPE_DYNAMIC_SHARED(T, shared);
-  T* xs = shared;                                // [tile_in][round_width]
-  T* ws = shared + tile_in * tiles.round_width;  // [tile_in][round_taps][tile_out]
+  using S = SumType<T>;  // 16-bit numbers are widened once, on their way to shared memory
+  CONVSCOPE_DYNAMIC_SHARED(S, shared);
+  S* xs = shared;                                // [tile_in][round_width]
+  S* ws = shared + tile_in * tiles.round_width;  // [tile_in][round_taps][tile_out]
   int64_t cin = c.in_channels / c.groups, cout = c.out_channels / c.groups;
   int t = threadIdx.x;
 
@@ -43,11 +45,11 @@ __device__ __forceinline__ void tiled(const ConvArgs& c, const Phases& f, const 
     rest /= tiles.outs;
     int64_t group = rest % c.groups, n = rest / c.groups;
 
-    T sum[tile_out];
+    S sum[tile_out];
 #pragma unroll
     for (int q = 0; q < tile_out; q++) {
       int64_t co = co0 + q;
-      sum[q] = b && co < cout ? b[group * cout + co] : T(0);
+      sum[q] = b && co < cout ? static_cast<S>(b[group * cout + co]) : S(0);
     }
     int64_t r = (offset + c.padding) % c.stride;
     int64_t k0 = r % f.gcd == 0 ? (r / f.gcd) * f.inverse % f.period : c.kernel_size;
@@ -65,20 +67,23 @@ __device__ __forceinline__ void tiled(const ConvArgs& c, const Phases& f, const 
           int ci = e / width, o = e % width;
           int64_t i = left + o;
           xs[ci * tiles.round_width + o] =
-              i >= 0 && i < c.length ? x[(n * c.in_channels + group * cin + ci0 + ci) * c.length + i] : T(0);
+              i >= 0 && i < c.length ? static_cast<S>(x[(n * c.in_channels + group * cin + ci0 + ci) * c.length + i])
+                                     : S(0);
         }
         for (int e = t; e < channels * now * tile_out; e += tile_positions) {
           int ci = e / (now * tile_out), u = e / tile_out % now, q = e % tile_out;
           ws[(ci * tiles.round_taps + u) * tile_out + q] =
-              co0 + q < cout ? w[((group * cin + ci0 + ci) * cout + co0 + q) * c.kernel_size + k0 + (u0 + u) * f.period]
-                             : T(0);
+              co0 + q < cout
+                  ? static_cast<S>(
+                        w[((group * cin + ci0 + ci) * cout + co0 + q) * c.kernel_size + k0 + (u0 + u) * f.period])
+                  : S(0);
         }
         __syncthreads();
         for (int ci = 0; ci < channels; ci++) {
-          const T* line = xs + ci * tiles.round_width + t + halo;
-          const T* weights = ws + ci * tiles.round_taps * tile_out;
+          const S* line = xs + ci * tiles.round_width + t + halo;
+          const S* weights = ws + ci * tiles.round_taps * tile_out;
           for (int u = 0; u < now; u++) {
-            T v = line[-u * back];
+            S v = line[-u * back];
 #pragma unroll
             for (int q = 0; q < tile_out; q++) sum[q] += v * weights[u * tile_out + q];
           }
@@ -89,7 +94,8 @@ __device__ __forceinline__ void tiled(const ConvArgs& c, const Phases& f, const 
     if (j < c.out_length)
 #pragma unroll
       for (int q = 0; q < tile_out; q++)
-        if (co0 + q < cout) y[(n * c.out_channels + group * cout + co0 + q) * c.out_length + j] = sum[q];
+        if (co0 + q < cout)
+          y[(n * c.out_channels + group * cout + co0 + q) * c.out_length + j] = static_cast<T>(sum[q]);
   }
 }
 
@@ -101,6 +107,16 @@ extern "C" __global__ void __launch_bounds__(tile_positions)
 extern "C" __global__ void __launch_bounds__(tile_positions)
     tiled_f64(const ConvArgs c, const Phases f, const Tiles tiles, const double* x, const double* w, const double* b,
               double* y) {
+  tiled(c, f, tiles, x, w, b, y);
+}
+extern "C" __global__ void __launch_bounds__(tile_positions)
+    tiled_f16(const ConvArgs c, const Phases f, const Tiles tiles, const __half* x, const __half* w, const __half* b,
+              __half* y) {
+  tiled(c, f, tiles, x, w, b, y);
+}
+extern "C" __global__ void __launch_bounds__(tile_positions)
+    tiled_bf16(const ConvArgs c, const Phases f, const Tiles tiles, const __nv_bfloat16* x, const __nv_bfloat16* w,
+               const __nv_bfloat16* b, __nv_bfloat16* y) {
   tiled(c, f, tiles, x, w, b, y);
 }
 
@@ -118,14 +134,16 @@ CONVSCOPE_KERNEL(tiled) {
     int64_t most_taps = ceil_div(p.kernel_size, f.period);
     t.round_taps = std::min<int64_t>({most_taps, tile_taps, 1 + tile_halo / f.back});
     t.round_width = tile_positions + (t.round_taps - 1) * f.back;
-    size_t shared = static_cast<size_t>(tile_in * (t.round_width + t.round_taps * tile_out)) * size_of(p.dtype);
+    size_t shared =
+        static_cast<size_t>(tile_in * (t.round_width + t.round_taps * tile_out)) * (p.dtype == DType::f64 ? 8 : 4);
     int64_t grid = std::min<int64_t>(t.items, (int64_t{1} << 31) - 1);
-    if (p.dtype == DType::f64)
-      plan.launch(ENTRY(tiled_f64), {grid}, {tile_positions}, shared)
-          .args(p.args(), f, t, plan.x(), plan.w(), plan.b(), plan.y());
-    else
-      plan.launch(ENTRY(tiled_f32), {grid}, {tile_positions}, shared)
-          .args(p.args(), f, t, plan.x(), plan.w(), plan.b(), plan.y());
+    for_type(
+        p.dtype,
+        [&](auto entry) {
+          plan.launch(entry, {grid}, {tile_positions}, shared)
+              .args(p.args(), f, t, plan.x(), plan.w(), plan.b(), plan.y());
+        },
+        ENTRY(tiled_f32), ENTRY(tiled_f64), ENTRY(tiled_f16), ENTRY(tiled_bf16));
   });
 }
 #endif

@@ -102,10 +102,10 @@ std::string variable(const Argument& a, size_t i, const ConvProblem& p, bool bia
     return fmt::format(
         "    TensorMap a{};\n    {{\n      const cuuint64_t sizes[] = {{{}}}, strides[] = {{{}}};\n"
         "      const cuuint32_t box[] = {{{}}};\n"
-        "      if (int e = describe(a{}, {}, {}, sizes, strides, box)) return e;\n    }}\n",
+        "      if (int e = describe(a{}, CU_TENSOR_MAP_DATA_TYPE_{}, {}, {}, sizes, strides, box)) return e;\n    }}\n",
         i, list_of(v.sizes, v.rank),
         list_of(std::vector<int64_t>(v.stride_bytes.begin() + 1, v.stride_bytes.end()), v.rank - 1),
-        list_of(v.box, v.rank), i, address(v.tensor), v.rank);
+        list_of(v.box, v.rank), i, v.stride_bytes[0] == 2 ? "BFLOAT16" : "FLOAT32", address(v.tensor), v.rank);
   }
   if (a.is_tensor) {
     if (a.tensor.tensor == Tensor::b && !bias) return fmt::format("    const void* a{} = nullptr;\n", i);
@@ -142,13 +142,13 @@ std::string launch_text(const Launch& l, const ConvProblem& p) {
 
 constexpr const char* describe_function = R"(
 // A tensor as the copy engine reads it. The driver's function, without linking the driver.
-static int describe(TensorMap& map, const void* address, unsigned rank, const cuuint64_t* sizes,
-                    const cuuint64_t* strides, const cuuint32_t* box) {
+static int describe(TensorMap& map, CUtensorMapDataType type, const void* address, unsigned rank,
+                    const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box) {
   static const auto encode = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(
       dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuTensorMapEncodeTiled"));
   if (!encode) return cudaErrorInsufficientDriver;
   const cuuint32_t steps[] = {1, 1, 1, 1, 1};
-  return encode(reinterpret_cast<CUtensorMap*>(&map), CU_TENSOR_MAP_DATA_TYPE_FLOAT32, rank, const_cast<void*>(address),
+  return encode(reinterpret_cast<CUtensorMap*>(&map), type, rank, const_cast<void*>(address),
                 sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
                 CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
              ? cudaErrorInvalidValue

@@ -29,8 +29,6 @@ std::optional<InputError> check(const ConvProblem& p) {
     if (v < f.minimum) return InputError(f.name, text(v), fmt::format("must be at least {}", f.minimum));
     if (v > f.maximum) return InputError(f.name, text(v), fmt::format("must be at most {}", f.maximum));
   }
-  if (!traits(p.dtype).built)
-    return InputError("dtype", std::string(name_of(p.dtype)), "is not available in this version: use f32 or f64");
   int64_t limit = std::max(p.stride, p.dilation);
   if (p.output_padding >= limit)
     return InputError("output_padding", text(p.output_padding),

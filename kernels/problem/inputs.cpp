@@ -17,27 +17,29 @@ struct Role {
   double initial_bound;  // of InputKind::initial
 };
 
+// 16-bit numbers are those of f32, rounded: what PyTorch's own .half() of a drawn tensor gives.
 template <class T>
 void fill(T* out, int64_t count, int64_t row, InputKind kind, double bound, TorchRandom& rng,
           const Activity* activity) {
+  using Drawn = std::conditional_t<sizeof(T) == 2, float, T>;
   auto draw = [&](auto&& one) {
     for (int64_t e = 0; e < count; e++) {
       if (activity && e % (1 << 20) == 0) activity->check();
-      out[e] = static_cast<T>(one());
+      out[e] = static_cast<T>(static_cast<Drawn>(one()));
     }
   };
   auto pattern = [&](auto&& at) {
     WorkerPool::shared().for_chunks(count, 1 << 18, [&](int64_t a, int64_t b) {
-      for (int64_t e = a; e < b; e++) out[e] = static_cast<T>(at(e));
+      for (int64_t e = a; e < b; e++) out[e] = static_cast<T>(static_cast<Drawn>(at(e)));
     });
   };
   switch (kind) {
     case InputKind::random:
-      return draw([&] { return rng.unit(T{}); });
+      return draw([&] { return rng.unit(Drawn{}); });
     case InputKind::initial:
-      return draw([&] { return rng.uniform(static_cast<T>(-bound), static_cast<T>(bound)); });
+      return draw([&] { return rng.uniform(static_cast<Drawn>(-bound), static_cast<Drawn>(bound)); });
     case InputKind::signed_uniform:
-      return draw([&] { return rng.uniform(T{-1}, T{1}); });
+      return draw([&] { return rng.uniform(Drawn{-1}, Drawn{1}); });
     case InputKind::integers:
       return draw([&] { return rng.integer(-3, 4); });
     case InputKind::wide:
@@ -58,8 +60,19 @@ void fill(T* out, int64_t count, int64_t row, InputKind kind, double bound, Torc
   }
 }
 
+// Kinds whose numbers grow beyond what a type holds: infinite inputs have no right output.
+void check_range(const char* field, InputKind kind, int64_t row, DType dtype) {
+  double largest = kind == InputKind::wide ? 0x1p20 : kind == InputKind::index ? static_cast<double>(row) : 0;
+  if (!std::isinf(rounded_to(dtype, largest))) return;
+  const char* name = kind == InputKind::wide ? "wide" : "index";
+  throw InputError(field, name,
+                   fmt::format("has values up to {}, {} holds {} at most: use bf16, f32 or other values",
+                               number_text(largest), name_of(dtype), number_text(traits(dtype).largest)));
+}
+
 HostTensor make_one(const Role& role, const TensorSource& source, DType dtype, TorchRandom& rng,
                     const Activity* activity) {
+  check_range(role.field, source.kind, role.shape.back(), dtype);
   if (source.kind != InputKind::file)
     return make_tensor(dtype, role.shape, [&](auto* out, int64_t count) {
       fill(out, count, std::max<int64_t>(1, role.shape.back()), source.kind, role.initial_bound, rng, activity);

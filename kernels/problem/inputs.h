@@ -57,8 +57,10 @@ struct Inputs {
   HostTensor x, w, b;  // b has no elements when the problem has no bias
 };
 
-// The seed is set, weights and bias are drawn; it is set again and the input is drawn.
-// Errors: InputError when a file's shape, or a value in it (NaN, infinite), does not fit the problem.
+// The seed is set, weights and bias are drawn; it is set again and the input is drawn. Those of f16 and bf16 problems
+// are the f32 problem's, rounded to nearest: what .half() and .to(torch.bfloat16) make of the drawn tensors in PyTorch.
+// Errors: InputError when a file's shape, or a value in it (NaN, infinite), does not fit the problem, or when a kind
+// has values beyond the type's largest.
 Inputs make_inputs(const ConvProblem& p, const InputSpec& spec, const Activity* activity = nullptr);
 
 // 1/sqrt(fan_in) in the arithmetic of torch.nn.init.kaiming_uniform_(a = sqrt(5)); fan_in = (Cout/groups)·K.

@@ -126,24 +126,13 @@ class HeaderParser {
   Header header_;
 };
 
-float half_to_float(uint16_t h) {
-  uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 0x3ff;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | fraction << 13);
-  if (exponent == 0) {
-    float v = static_cast<float>(fraction) * 0x1p-24f;
-    return sign ? -v : v;
-  }
-  return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
-}
-
-// Element e of the file's data, as the output type T.
+// The element that begins at p.
 template <class T>
-T element(const std::byte* p, int size, bool big) {
+T element(const std::byte* p, bool big) {
+  constexpr int size = sizeof(T);
   uint64_t bits = 0;
   for (int i = 0; i < size; i++) bits |= static_cast<uint64_t>(p[big ? size - 1 - i : i]) << 8 * i;
-  if (size == 2) return half_to_float(static_cast<uint16_t>(bits));
-  if (size == 4) return std::bit_cast<float>(static_cast<uint32_t>(bits));
-  return static_cast<T>(std::bit_cast<double>(bits));
+  return std::bit_cast<T>(static_cast<BitsOf<T>>(bits));
 }
 
 HostTensor read_data(Bytes data, const Header& h, const Refuse& refuse) {
@@ -161,31 +150,34 @@ HostTensor read_data(Bytes data, const Header& h, const Refuse& refuse) {
   if (static_cast<__int128>(data.size()) < count * size)
     refuse(fmt::format("is truncated: shape [{}] of {} needs {} bytes of data, the file has {}",
                        fmt::join(h.shape, ", "), h.descr, elements * size, data.size()));
-  return make_tensor(size == 8 ? DType::f64 : DType::f32, h.shape, [&](auto* out, int64_t) {
-    using T = std::remove_pointer_t<decltype(out)>;
-    if (!h.fortran && !big && size == sizeof(T)) {
-      if (elements) std::memcpy(out, data.data(), static_cast<size_t>(elements) * sizeof(T));
-      return;
-    }
-    if (elements == 0) return;
-    // Walk the output in C order; `from` is the flat index in the file.
-    size_t rank = h.shape.size();
-    std::vector<int64_t> step(rank, 1), index(rank, 0);
-    if (h.fortran)
-      for (size_t d = 1; d < rank; d++) step[d] = step[d - 1] * h.shape[d - 1];
-    else
-      for (size_t d = rank; d-- > 1;) step[d - 1] = step[d] * h.shape[d];
-    int64_t from = 0;
-    for (int64_t e = 0; e < elements; e++) {
-      out[e] = element<T>(data.data() + from * size, size, big);
-      for (size_t d = rank; d-- > 0;) {
-        from += step[d];
-        if (++index[d] < h.shape[d]) break;
-        from -= step[d] * h.shape[d];
-        index[d] = 0;
-      }
-    }
-  });
+  return make_tensor(size == 8   ? DType::f64
+                     : size == 4 ? DType::f32
+                                 : DType::f16,
+                     h.shape, [&](auto* out, int64_t) {
+                       using T = std::remove_pointer_t<decltype(out)>;
+                       if (!h.fortran && !big) {
+                         if (elements) std::memcpy(out, data.data(), static_cast<size_t>(elements) * sizeof(T));
+                         return;
+                       }
+                       if (elements == 0) return;
+                       // Walk the output in C order; `from` is the flat index in the file.
+                       size_t rank = h.shape.size();
+                       std::vector<int64_t> step(rank, 1), index(rank, 0);
+                       if (h.fortran)
+                         for (size_t d = 1; d < rank; d++) step[d] = step[d - 1] * h.shape[d - 1];
+                       else
+                         for (size_t d = rank; d-- > 1;) step[d - 1] = step[d] * h.shape[d];
+                       int64_t from = 0;
+                       for (int64_t e = 0; e < elements; e++) {
+                         out[e] = element<T>(data.data() + from * size, big);
+                         for (size_t d = rank; d-- > 0;) {
+                           from += step[d];
+                           if (++index[d] < h.shape[d]) break;
+                           from -= step[d] * h.shape[d];
+                           index[d] = 0;
+                         }
+                       }
+                     });
 }
 
 // ---- zip: just enough for what numpy.savez and numpy.savez_compressed write -----------------------------------------
@@ -329,6 +321,8 @@ HostTensor read_array_file(const std::string& path, std::string_view wanted, con
   return path.ends_with(".npz") ? read_npz(file, wanted, field, path) : read_npy(file, field, path);
 }
 
+DType npy_type(DType t) { return t == DType::bf16 ? DType::f32 : t; }
+
 std::string npy_header(DType dtype, const std::vector<int64_t>& shape) {
   std::string dims;
   for (int64_t n : shape) dims += fmt::format("{}, ", n);
@@ -336,7 +330,8 @@ std::string npy_header(DType dtype, const std::vector<int64_t>& shape) {
     dims.resize(dims.size() - 2);  // (3,) keeps its comma, (3, 4) has none at the end
   else if (shape.size() == 1)
     dims.pop_back();
-  std::string dict = fmt::format("{{'descr': '<f{}', 'fortran_order': False, 'shape': ({}), }}", size_of(dtype), dims);
+  std::string dict =
+      fmt::format("{{'descr': '<f{}', 'fortran_order': False, 'shape': ({}), }}", size_of(npy_type(dtype)), dims);
   size_t total = (10 + dict.size() + 1 + 63) / 64 * 64;
   dict.append(total - 10 - dict.size() - 1, ' ');
   dict += '\n';

@@ -12,7 +12,7 @@
 
 namespace convscope {
 
-// Reads one array: little- or big-endian f2, f4 or f8, C or Fortran order, up to 8 dimensions. f2 becomes f32.
+// Reads one array: little- or big-endian f2, f4 or f8, C or Fortran order, up to 8 dimensions.
 // Arbitrary bytes are safe. Errors: InputError(field, name, what is wrong).
 HostTensor read_npy(std::span<const std::byte> file, const std::string& field, const std::string& name);
 
@@ -23,7 +23,11 @@ HostTensor read_npz(std::span<const std::byte> file, std::string_view wanted, co
 // Opens a path that ends in .npy or .npz. Errors: InputError when it is no readable regular file, or as above.
 HostTensor read_array_file(const std::string& path, std::string_view wanted, const std::string& field);
 
-// The bytes before the data of a version 1.0 file, C order, padded so that the data starts at a multiple of 64.
+// What a tensor is written as: NumPy has no bfloat16, and f32 holds every bf16 value.
+DType npy_type(DType dtype);
+
+// The bytes before the data of a version 1.0 file, C order, padded so that the data starts at a multiple of 64. The
+// data that follow are of npy_type(dtype).
 std::string npy_header(DType dtype, const std::vector<int64_t>& shape);
 
 }  // namespace convscope

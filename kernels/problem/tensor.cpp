@@ -8,6 +8,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/base/worker_pool.h"
 
 namespace convscope {
 namespace {
@@ -47,7 +48,12 @@ HostBytes::~HostBytes() {
 HostTensor convert(const HostTensor& t, DType to) {
   if (t.dtype == to) return t;
   return make_tensor(to, t.shape, [&](auto* out, int64_t count) {
-    for (int64_t e = 0; e < count; e++) out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(t.at(e));
+    dispatch(t.dtype, [&](auto zero) {
+      const auto* from = t.span<decltype(zero)>().data();
+      WorkerPool::shared().for_chunks(count, 1 << 18, [&](int64_t a, int64_t b) {
+        for (int64_t e = a; e < b; e++) out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(from[e]);
+      });
+    });
   });
 }
 

@@ -51,7 +51,9 @@ struct HostTensor {
   std::span<const T> span() const {
     return {reinterpret_cast<const T*>(data()), static_cast<size_t>(elements())};
   }
-  double at(int64_t i) const { return dtype == DType::f64 ? span<double>()[i] : span<float>()[i]; }
+  double at(int64_t i) const {
+    return dispatch(dtype, [&](auto zero) { return static_cast<double>(span<decltype(zero)>()[i]); });
+  }
 };
 
 // Allocates, lets `fill(T* data, int64_t count)` write it, and seals it.

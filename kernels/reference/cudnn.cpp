@@ -148,6 +148,9 @@ class CuDnn final : public Reference {
 
   void note_what_ran() {
     what_ran_ = prepared_->convolution->what();
+    if (prepared_->bias && is_half(prepared_->problem.dtype))
+      what_ran_ += fmt::format("; the bias is added in a second pass: {} is rounded twice",
+                               convscope::name_of(prepared_->problem.dtype));
     const char* no_tf32 = std::getenv("NVIDIA_TF32_OVERRIDE");
     if (tf32_ && no_tf32 && std::string_view(no_tf32) == "0") what_ran_ += "; NVIDIA_TF32_OVERRIDE=0 forbids TF32";
   }

@@ -70,7 +70,7 @@ cudnnStatus_t describe_convolution(const BackendDescriptor& d, const ConvProblem
        dilation = idle_then(1, p.dilation);
   using Numbers = std::span<const int64_t>;
   set(d, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, static_cast<int64_t>(spatial));
-  set(d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, type_of(p.dtype));
+  set(d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, sum_type_of(p.dtype));
   set(d, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, CUDNN_CROSS_CORRELATION);
   set(d, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, Numbers(before));
   set(d, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, Numbers(after));
@@ -244,7 +244,7 @@ void add_plans(Ways& ways, cudnnContext* handle, const ConvProblem& p, bool tf32
     return;
   }
   // Transforms (FFT, Winograd) round differently from the sums of products this is compared with. Tensor cores multiply
-  // f64 in full precision, float32 in TF32.
+  // f64, f16 and bf16 as they are, float32 in TF32.
   auto allowed = [&](const Engine& e) {
     if (e.transforms || e.rounds_sums) return false;
     return tf32 || !(e.rounds_inputs || (e.tensor_cores && p.dtype == DType::f32));

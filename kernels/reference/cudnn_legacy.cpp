@@ -37,7 +37,7 @@ std::string fill(const Descriptors& d, const ConvProblem& p, cudnnMathType_t mat
                                            i(p.kernel_size)),
               "the weights' shape") ||
       refused(c.cudnnSetConvolution2dDescriptor(convolution, 0, i(p.padding), 1, i(p.stride), 1, i(p.dilation),
-                                                CUDNN_CROSS_CORRELATION, type),
+                                                CUDNN_CROSS_CORRELATION, sum_type_of(p.dtype)),
               "padding, stride or dilation") ||
       refused(c.cudnnSetConvolutionGroupCount(convolution, i(p.groups)), "groups") ||
       refused(c.cudnnSetConvolutionMathType(convolution, math), "the arithmetic") ||
@@ -82,7 +82,14 @@ class LegacyWay final : public Way {
   std::string what() const override {
     std::string text = cudnn::name_of(algorithm_);
     if (math_ == CUDNN_FMA_MATH) return text + ", tensor cores forbidden";
-    return text + (dtype_ == DType::f64 ? ", tensor cores allowed (full precision)" : ", tensor cores allowed (TF32)");
+    switch (dtype_) {
+      case DType::f32:
+        return text + ", tensor cores allowed (TF32)";
+      case DType::f64:
+        return text + ", tensor cores allowed (full precision)";
+      default:
+        return text + ", tensor cores allowed (sums in f32)";
+    }
   }
 
   size_t workspace_bytes() const override { return workspace_bytes_; }
@@ -121,7 +128,7 @@ class BiasWay final : public Way {
     describe(b_, 1, 1);
     describe(y_, p.batch, p.out_length());
   }
-  std::string what() const override { return "adding the bias"; }
+  std::string what() const override { return "adding the bias"; }  // to a y that is rounded already
   size_t workspace_bytes() const override { return 0; }
   void issue(cudnnContext* handle, const Addresses& at, uint64_t) override {
     check(library().cudnnAddTensor(handle, one_.address(), b_.get(), reinterpret_cast<const void*>(at.b),
@@ -134,9 +141,9 @@ class BiasWay final : public Way {
   Factor one_;
 };
 
-// What the convolution may use. There is no TF32 in f64, so nothing is to be forbidden there.
+// What the convolution may use. There is no TF32 in the other types, so nothing is to be forbidden there.
 cudnnMathType_t arithmetic(const ConvProblem& p, bool tf32) {
-  return tf32 || p.dtype == DType::f64 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
+  return tf32 || p.dtype != DType::f32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
 }
 
 }  // namespace

@@ -51,7 +51,21 @@ FilterDescriptor make_filter_descriptor();
 ConvolutionDescriptor make_convolution_descriptor();
 BackendDescriptor make_backend_descriptor(cudnnBackendDescriptorType_t type);
 
-inline cudnnDataType_t type_of(DType t) { return t == DType::f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT; }
+inline cudnnDataType_t type_of(DType t) {
+  switch (t) {
+    case DType::f32:
+      return CUDNN_DATA_FLOAT;
+    case DType::f64:
+      return CUDNN_DATA_DOUBLE;
+    case DType::f16:
+      return CUDNN_DATA_HALF;
+    case DType::bf16:
+      return CUDNN_DATA_BFLOAT16;
+  }
+  return CUDNN_DATA_FLOAT;
+}
+// What sums are made in.
+inline cudnnDataType_t sum_type_of(DType t) { return t == DType::f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT; }
 
 // A factor in the type that cuDNN wants factors of a tensor in.
 class Factor {

@@ -1,6 +1,6 @@
 // The oracle: what every element should be, in double precision or better, and how large a rounding error is excusable.
 //
-// f32 problems: products of two floats are exact in double, sums round at 2^-53, so the oracle's own error is some
+// f32 problems, and those of f16 and bf16, whose numbers are floats as well: products of two floats are exact in double, sums round at 2^-53, so the oracle's own error is some
 // 2^-29 of the excusable one. f64 problems: sums are carried in two doubles (algorithm Dot2 of Ogita, Rump & Oishi,
 // Accurate Sum and Dot Product, 2005), as if computed in 106 bits and rounded once.
 #pragma once
@@ -37,7 +37,7 @@ class Oracle {
 // more with a bias. The same in every row.
 std::vector<int64_t> term_counts(const ConvProblem& p, int64_t column, int64_t columns);
 
-// On the CPU, on all cores. Keeps the tensors.
+// On the CPU, on all cores. Keeps the tensors (copies in f32 of 16-bit ones).
 std::unique_ptr<Oracle> make_cpu_oracle(const ConvProblem& p, const Inputs& in);
 
 // On a device that has x and b at the given addresses; w is taken from the host and copied in double precision. Meant

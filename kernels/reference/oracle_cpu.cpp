@@ -101,7 +101,10 @@ void add_rows(double* s, double* g, const float* x, int64_t step, const double* 
 
 class CpuOracle final : public Oracle {
  public:
-  CpuOracle(const ConvProblem& p, const Inputs& in) : p_(p), in_(in), classes_(polyphase_classes(p)) {}
+  CpuOracle(const ConvProblem& p, const Inputs& in) : p_(p), in_(in), classes_(polyphase_classes(p)) {
+    // Widened once: each number is used many times.
+    if (is_half(p.dtype)) in_ = {convert(in.x, DType::f32), convert(in.w, DType::f32), convert(in.b, DType::f32)};
+  }
 
   std::string where() const override { return "CPU"; }
   int64_t most_elements() const override { return int64_t{1} << 17; }
@@ -114,7 +117,10 @@ class CpuOracle final : public Oracle {
       int64_t row = item / stretches, at = item % stretches * stretch, n = std::min(stretch, block.columns - at);
       double* v = value + row * block.columns + at;
       double* g = magnitude ? magnitude + row * block.columns + at : nullptr;
-      dispatch(p_.dtype, [&](auto zero) { row_part<decltype(zero)>(block.row + row, block.column + at, n, v, g); });
+      if (p_.dtype == DType::f64)
+        row_part<double>(block.row + row, block.column + at, n, v, g);
+      else
+        row_part<float>(block.row + row, block.column + at, n, v, g);
     });
   }
 

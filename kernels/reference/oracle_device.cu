@@ -5,6 +5,7 @@
 // Rump & Oishi 2005), with explicitly rounded operations that the compiler does not fuse.
 //
 // Right for: every legal problem. Needs: w in double precision.
+#include "convscope/half.h"
 #include "convscope/kernel.h"
 
 // A rectangle of the output; results are [rows, columns].
@@ -41,8 +42,9 @@ __device__ __forceinline__ void oracle(const ConvArgs& c, const OracleBlock& blo
   int64_t co = row % c.out_channels, n = row / c.out_channels;
   int64_t cin = c.in_channels / c.groups, cout = c.out_channels / c.groups, first = co / cout * cin;
 
-  double bias = b ? static_cast<double>(b[co]) : 0, size = fabs(bias);
-  OracleSum<T> sum{bias};
+  using S = SumType<T>;  // also what a 16-bit number is read as
+  double bias = b ? static_cast<double>(static_cast<S>(b[co])) : 0, size = fabs(bias);
+  OracleSum<S> sum{bias};
   for (int64_t k = 0; k < c.kernel_size; k++) {
     int64_t t = j + c.padding - k * c.dilation;
     if (t < 0) break;
@@ -51,7 +53,7 @@ __device__ __forceinline__ void oracle(const ConvArgs& c, const OracleBlock& blo
     const T* xs = x + (n * c.in_channels + first) * c.length + i;
     const double* ws = w + (first * cout + co % cout) * c.kernel_size + k;
     for (int64_t ci = 0; ci < cin; ci++) {
-      double v = static_cast<double>(xs[ci * c.length]), g = ws[ci * cout * c.kernel_size];
+      double v = static_cast<double>(static_cast<S>(xs[ci * c.length])), g = ws[ci * cout * c.kernel_size];
       sum.add(v, g);
       size = fma(fabs(v), fabs(g), size);
     }
@@ -71,6 +73,16 @@ extern "C" __global__ void __launch_bounds__(256)
                double* value, double* magnitude) {
   oracle(c, block, x, w, b, value, magnitude);
 }
+extern "C" __global__ void __launch_bounds__(256)
+    oracle_f16(const ConvArgs c, const OracleBlock block, const __half* x, const double* w, const __half* b,
+               double* value, double* magnitude) {
+  oracle(c, block, x, w, b, value, magnitude);
+}
+extern "C" __global__ void __launch_bounds__(256)
+    oracle_bf16(const ConvArgs c, const OracleBlock block, const __nv_bfloat16* x, const double* w,
+                const __nv_bfloat16* b, double* value, double* magnitude) {
+  oracle(c, block, x, w, b, value, magnitude);
+}
 
 #ifndef __CUDACC__
 #include "kernels/reference/oracle_device.h"
@@ -88,12 +100,12 @@ Plan oracle_plan(const ConvProblem& p, const OutputBlock& block) {
   Plan plan(p);
   OracleBlock where{block.row, block.rows, block.column, block.columns};
   Shape grid{ceil_div(block.columns, 256), block.rows};
-  if (p.dtype == DType::f64)
-    plan.launch(ENTRY(oracle_f64), grid, {256})
-        .args(p.args(), where, plan.x(), plan.w(), plan.b(), plan.y(), plan.workspace());
-  else
-    plan.launch(ENTRY(oracle_f32), grid, {256})
-        .args(p.args(), where, plan.x(), plan.w(), plan.b(), plan.y(), plan.workspace());
+  for_type(
+      p.dtype,
+      [&](auto entry) {
+        plan.launch(entry, grid, {256}).args(p.args(), where, plan.x(), plan.w(), plan.b(), plan.y(), plan.workspace());
+      },
+      ENTRY(oracle_f32), ENTRY(oracle_f64), ENTRY(oracle_f16), ENTRY(oracle_bf16));
   return plan;
 }
 

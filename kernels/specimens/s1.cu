@@ -49,6 +49,7 @@ CONVSCOPE_KERNEL(S1) {
         p, false, [&](int64_t j, int64_t k) { return (j + p.padding - k + p.output_padding) / p.stride - p.padding; });
   });
   idea("wrong: padding counted twice, no divisibility test, no dilation, groups ignored");
+  supports([](const ConvProblem& p) { return convscope::is_half(p.dtype) ? "is written for f32 and f64 only" : ""; });
   plan([](const ConvProblem& p, Plan& plan) {
     ConvArgs c = p.args();
     c.out_length = s1_length(p);

@@ -45,6 +45,7 @@ CONVSCOPE_KERNEL(S2) {
                                 [&](int64_t j, int64_t k) { return (j - k * p.dilation) / p.stride - p.padding; });
   });
   idea("wrong: padding outside the division with the wrong sign, no divisibility test");
+  supports([](const ConvProblem& p) { return convscope::is_half(p.dtype) ? "is written for f32 and f64 only" : ""; });
   plan([](const ConvProblem& p, Plan& plan) {
     ConvArgs c = p.args();
     c.out_length = s2_length(p);

@@ -3,6 +3,10 @@
 //   bound = λ·√n·u·Σ|x·w| + one rounding of the output            (strict)
 //   bound = 2·u₁₁·Σ|x·w| + λ·√n·u·Σ|x·w| + one rounding           (TF32 allowed)
 //
+// f16 and bf16 problems are summed in f32 (u is f32's), what inputs and weights hold is exact, and so are the products
+// of two; only the output is rounded to 16 bits, once. A result beyond the largest finite number must be infinite where
+// the oracle, rounded, is.
+//
 // n: terms of the element. u: unit round-off of the arithmetic that was asked for. Σ includes |bias|.
 //
 // Why √n: rounding errors of a sum behave as independent, mean-zero variables, and then the error of an inner product
@@ -44,20 +48,37 @@ inline constexpr double rms_limit = 0.15;
 
 class BoundModel {
  public:
-  BoundModel(DType dtype, Accuracy accuracy) : t_(traits(dtype)) {
+  BoundModel(DType dtype, Accuracy accuracy) : t_(traits(dtype)), sums_(traits(is_half(dtype) ? DType::f32 : dtype)) {
     if (accuracy == Accuracy::tf32) input_error_ = 2 * 0x1p-10;
     // Three TF32 products a pair recover 21 of 24 bits or more; the small parts' own product is dropped: 2^-21.
     if (accuracy == Accuracy::tf32x3) input_error_ = 2 * 0x1p-22;
   }
 
   double bound(double magnitude, int64_t terms, double oracle) const {
-    double sum = bound_lambda * std::sqrt(static_cast<double>(terms)) * t_.unit_roundoff;
+    double sum = sum_error(magnitude, terms);
     double output = t_.unit_roundoff * (t_.dtype == DType::f64 ? 2 : 1);  // in f64 the oracle is rounded once as well
-    return (sum + input_error_) * magnitude + output * std::fabs(oracle) + static_cast<double>(terms + 1) * t_.smallest;
+    if (is_half(t_.dtype)) return sum + output * (std::fabs(oracle) + sum) + t_.smallest / 2;
+    return sum + output * std::fabs(oracle) + t_.smallest;
+  }
+
+  // Whether a right sum may, and whether every right sum must, round to infinity.
+  struct Overflow {
+    bool may, must;
+  };
+  Overflow overflow(double magnitude, int64_t terms, double oracle) const {
+    // Halfway to what would come next: the largest is (2 − 2u)·2^e, and the half of its last bit u·2^e.
+    double from = t_.largest + t_.largest / (2 - 2 * t_.unit_roundoff) * t_.unit_roundoff;
+    double size = std::fabs(oracle), error = sum_error(magnitude, terms);
+    return {size + error >= from, size - error >= from};
   }
 
  private:
-  const DTypeTraits& t_;
+  double sum_error(double magnitude, int64_t terms) const {
+    double sum = bound_lambda * std::sqrt(static_cast<double>(terms)) * sums_.unit_roundoff;
+    return (sum + input_error_) * magnitude + static_cast<double>(terms) * sums_.smallest;
+  }
+
+  const DTypeTraits &t_, &sums_;  // of the elements, and of what they are summed in
   double input_error_ = 0;
 };
 

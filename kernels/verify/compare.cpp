@@ -84,8 +84,6 @@ void merge(Tally& into, const Tally& t) {
 
 template <class T>
 class RowComparer {
-  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-
  public:
   RowComparer(const ConvProblem& p, const CompareOptions& o, int64_t overlap)
       : p_(p), options_(o), model_(p.dtype, o.accuracy), overlap_(overlap), bias_terms_(p.bias ? 1 : 0) {}
@@ -107,12 +105,20 @@ class RowComparer {
       double got = static_cast<double>(y[m]), expected = value[m], error = got - expected;
       double bound = 0, ratio;
       bool wrong;
+      bool right_infinity = false;
       if (options_.exactness == Exactness::bitwise) {
         wrong = !(y[m] == static_cast<T>(expected));
         ratio = wrong ? std::numeric_limits<double>::infinity() : 0;
+        right_infinity = sizeof(T) == 2 && !wrong && std::isinf(got);
       } else {
         bound = model_.bound(magnitude[m], terms[m], expected);
         ratio = std::fabs(error) / bound;
+        if constexpr (sizeof(T) == 2) {
+          auto overflow = model_.overflow(magnitude[m], terms[m], expected);
+          right_infinity = std::isinf(got) && overflow.may && std::signbit(got) == std::signbit(expected);
+          if (right_infinity) ratio = 0;
+          if (std::isfinite(got) && overflow.must) ratio = std::numeric_limits<double>::infinity();
+        }
         wrong = !(ratio <= 1);
       }
       int64_t e = row * p_.out_length() + at.j;
@@ -122,7 +128,9 @@ class RowComparer {
         options_.sink.ratio[e] =
             wrong && ratio < 1.5 ? std::max(static_cast<float>(ratio), just_above_1) : static_cast<float>(ratio);
       double size = std::fabs(error);
-      if (size <= std::numeric_limits<double>::max()) {  // finite
+      if (right_infinity) {
+        // Neither wrong nor a number: nothing to count.
+      } else if (size <= std::numeric_limits<double>::max()) {  // finite
         t.finite++;
         c.max_abs = std::max(c.max_abs, size);
         t.sum_error2 += error * error;
@@ -130,7 +138,8 @@ class RowComparer {
         if (bound > 0) t.sum_ratio2 += ratio * ratio;
         for (auto& g : c.gates) g.failing += size > g.atol + g.rtol * std::fabs(expected);
       } else {
-        if (options_.unwritten_pattern && std::bit_cast<Bits>(y[m]) == static_cast<Bits>(options_.unwritten_pattern))
+        if (options_.unwritten_pattern &&
+            std::bit_cast<BitsOf<T>>(y[m]) == static_cast<BitsOf<T>>(options_.unwritten_pattern))
           c.unwritten++;
         else if (std::isnan(got))
           c.nan++;

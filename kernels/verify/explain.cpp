@@ -72,6 +72,26 @@ class Prober {
     });
   }
 
+  // The number below `count` that an element's only term carries: set(…) fills a tensor from flat indices, and code(e)
+  // is the number that belongs at e, or −1 for zero there. Asked digit by digit, as large as the type holds; each is
+  // odd, so that two terms are none. Nothing when it is no single term.
+  template <class Set, class Code>
+  std::optional<int64_t> decode(Set set, Code code, int64_t count, int64_t n, int64_t co, int64_t j) {
+    const int64_t base = std::min(count, (int64_t{1} << (traits(p_.dtype).significand_bits - 1)) - 1);
+    int64_t number = 0, scale = 1;
+    do {
+      set([&](int64_t e) {
+        int64_t c = code(e);
+        return c < 0 ? 0 : 2 * (c / scale % base) + 1;
+      });
+      double digit = (element(n, co, j) - 1) / 2;
+      if (!(digit >= 0) || digit != std::floor(digit) || digit >= static_cast<double>(base)) return std::nullopt;
+      number += static_cast<int64_t>(digit) * scale;
+      scale *= base;
+    } while (scale < count);
+    return number < count ? std::optional(number) : std::nullopt;
+  }
+
  private:
   template <class At>
   void set(GuardedTensor& t, int64_t count, At at) {
@@ -151,22 +171,25 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
              in.w.at((ci * p.out_per_group() + co % p.out_per_group()) * K + k);
     return sum;
   };
-  // Which bias: of nothing but biases, each of its own odd value, so that two of them are none.
+  auto set_x = [&](auto at) { probe.set_x(at); };
+  auto set_w = [&](auto at) { probe.set_w(at); };
+  auto set_b = [&](auto at) { probe.set_b(at); };
+  // Which bias: of nothing but biases.
   out.read_bias = 0;
   if (p.bias) {
     probe.set_x([](int64_t) { return 0; });
     probe.set_w([](int64_t) { return 0; });
-    probe.set_b([](int64_t c) { return 2 * c + 1; });
-    double code = probe.element(n, co, j), channel = (code - 1) / 2;
-    if (code == 0) {
+    probe.set_b([](int64_t) { return 1; });
+    double biases = probe.element(n, co, j);
+    if (biases == 0) {
       out.bias_note = fmt::format("adds no bias where b[{}] belongs", co);
-    } else if (whole(channel) && channel >= 0 && channel < static_cast<double>(p.out_channels)) {
-      out.read_bias = in.b.at(static_cast<int64_t>(channel));
-      if (channel != static_cast<double>(co))
-        out.bias_note = fmt::format("adds b[{}] where b[{}] belongs", static_cast<int64_t>(channel), co);
+    } else if (auto channel = probe.decode(
+                   set_b, [](int64_t c) { return c; }, p.out_channels, n, co, j)) {
+      out.read_bias = in.b.at(*channel);
+      if (*channel != co) out.bias_note = fmt::format("adds b[{}] where b[{}] belongs", *channel, co);
     } else {
       out.read_bias.reset();
-      if (std::isfinite(code)) out.bias_note = fmt::format("adds no single bias where b[{}] belongs", co);
+      if (std::isfinite(biases)) out.bias_note = fmt::format("adds no single bias where b[{}] belongs", co);
     }
     probe.set_b([](int64_t) { return 0; });
   }
@@ -187,10 +210,9 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     if (!whole(t.count)) {
       t.strange = "the count is " + number_text(t.count) + ": it reads what is not its input";
     } else if (t.count == 1) {
-      probe.set_x([&](int64_t e) { return in_channel(e) ? e % L + 1 : 0; });
-      double i = probe.element(n, co, j) - 1;
-      if (whole(i) && i >= 0 && i < static_cast<double>(L)) {
-        t.read_i = static_cast<int64_t>(i);
+      t.read_i = probe.decode(
+          set_x, [&](int64_t e) { return in_channel(e) ? e % L : -1; }, L, n, co, j);
+      if (t.read_i) {
         t.read_sum = sum_at(k, *t.read_i);
         clean_tap = k;
       } else {
@@ -214,33 +236,38 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     probe.set_w([&](int64_t e) { return e % K == k ? 1 : 0; });
     probe.set_x([&](int64_t) { return 1; });
     double channels = probe.element(n, co, j);
-    probe.set_x([&](int64_t e) { return e / L % p.in_channels + 1; });
-    double sum = probe.element(n, co, j);
+    // Their numbers' sum tells which, where the type holds it; else that nothing comes through any other channel.
     double expected = static_cast<double>(out.channels) * static_cast<double>(2 * c0 + out.channels + 1) / 2;
-    if (channels != static_cast<double>(out.channels))
+    const bool exact = expected < std::exp2(traits(p.dtype).significand_bits);
+    probe.set_x([&](int64_t e) {
+      int64_t ci = e / L % p.in_channels;
+      return exact ? ci + 1 : ci < c0 || ci >= c0 + out.channels ? 1 : 0;
+    });
+    const bool others = probe.element(n, co, j) != (exact ? expected : 0);
+    if (channels != rounded_to(p.dtype, static_cast<double>(out.channels)))
       out.channel_note =
           fmt::format("sums {} input channels, {} belong to this output", number_text(channels), out.channels);
-    else if (sum != expected && expected < 0x1p24)
+    else if (others)
       out.channel_note =
           fmt::format("sums {} input channels, but not {} to {}", out.channels, c0, c0 + out.channels - 1);
     probe.set_x([&](int64_t e) { return in_channel(e) ? 1 : 0; });
-    probe.set_w([&](int64_t e) { return e % K == k ? e / K + 1 : 0; });
-    double code = probe.element(n, co, j) - 1;
-    int64_t right = c0 * p.out_per_group() + co % p.out_per_group();
-    if (code != static_cast<double>(right)) {
-      if (whole(code) && code >= 0 && code < static_cast<double>(p.in_channels * p.out_per_group()))
-        out.weight_note = fmt::format("for input channel {} it reads w[{}, {}, {}] where w[{}, {}, {}] belongs", c0,
-                                      static_cast<int64_t>(code) / p.out_per_group(),
-                                      static_cast<int64_t>(code) % p.out_per_group(), k, c0, co % p.out_per_group(), k);
+    auto row = probe.decode(
+        set_w, [&](int64_t e) { return e % K == k ? e / K : -1; }, p.in_channels * p.out_per_group(), n, co, j);
+    if (row != c0 * p.out_per_group() + co % p.out_per_group()) {
+      if (row)
+        out.weight_note =
+            fmt::format("for input channel {} it reads w[{}, {}, {}] where w[{}, {}, {}] belongs", c0,
+                        *row / p.out_per_group(), *row % p.out_per_group(), k, c0, co % p.out_per_group(), k);
       else
         out.weight_note = fmt::format("for input channel {} it reads no single weight of tap {}", c0, k);
     }
     if (p.batch > 1) {
       probe.set_w([&](int64_t e) { return e % K == k ? 1 : 0; });
-      probe.set_x([&](int64_t e) { return in_channel(e) ? e / (L * p.in_channels) + 1 : 0; });
-      double batch = probe.element(n, co, j) - 1;
-      if (batch != static_cast<double>(n))
-        out.batch_note = fmt::format("reads sequence {} where {} belongs", number_text(batch), n);
+      auto batch = probe.decode(
+          set_x, [&](int64_t e) { return in_channel(e) ? e / (L * p.in_channels) : -1; }, p.batch, n, co, j);
+      if (batch != n)
+        out.batch_note = fmt::format("reads {} where sequence {} belongs",
+                                     batch ? fmt::format("sequence {}", *batch) : "no single sequence", n);
     }
   }
   // Nothing of its first channel came through where something should have: which channel's did?
@@ -250,11 +277,10 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     for (const auto& t : out.taps) {
       if (!t.expected_i) continue;
       probe.set_w([&](int64_t e) { return e % K == t.k && e / K / p.out_per_group() == c0 ? 1 : 0; });
-      probe.set_x([&](int64_t e) { return e / L % p.in_channels + 1; });
-      double channel = probe.element(n, co, j) - 1;
-      if (!whole(channel) || channel < 0 || channel >= static_cast<double>(p.in_channels)) continue;
-      out.channel_note =
-          fmt::format("with the weights of input channel {} it reads channel {}", c0, static_cast<int64_t>(channel));
+      auto channel = probe.decode(
+          set_x, [&](int64_t e) { return e / L % p.in_channels; }, p.in_channels, n, co, j);
+      if (!channel) continue;
+      out.channel_note = fmt::format("with the weights of input channel {} it reads channel {}", c0, *channel);
       break;
     }
   if (!out.channel_note.empty() || !out.weight_note.empty() || !out.batch_note.empty()) out.read_total.reset();

@@ -2,7 +2,8 @@
 // about.
 //
 // The operator is bilinear, so with w one-hot at tap k, the output spells out which inputs reach it through that tap:
-// x = 1 gives how many, x[i] = i + 1 gives which (exact in f32 up to 2^24). Works for any kernel on any device.
+// x = 1 gives how many, and x[i] = 2·i + 1 gives which, in digits where the type does not hold all of i (f32 up to
+// 2^24, f16 2^11, bf16 2^8). Works for any kernel on any device.
 #pragma once
 #include <optional>
 #include <string>

@@ -16,6 +16,12 @@ GuardedTensor::GuardedTensor(Device& device, size_t bytes, size_t zone_after)
   device.fill(*memory_, 0, red_zone_word, memory_->size());
 }
 
+void GuardedTensor::fill(uint32_t word) {
+  size_t whole = bytes_ / 4 * 4;
+  device_.fill(*memory_, before_, word, whole);
+  device_.write(*memory_, before_ + whole, &word, bytes_ - whole);
+}
+
 void GuardedTensor::lay_zones(uint32_t word, Zone which) {
   if (which != Zone::after) {
     device_.fill(*memory_, 0, word, before_);

@@ -7,8 +7,8 @@
 
 namespace convscope {
 
-// A quiet NaN as float and, doubled, as double.
-inline constexpr uint32_t red_zone_word = 0x7ffdc0de;
+// A quiet NaN in every type: either half of it as f16 and bf16, whole as float, doubled as double.
+inline constexpr uint32_t red_zone_word = 0x7fed7fed;
 
 class GuardedTensor {
  public:
@@ -21,7 +21,7 @@ class GuardedTensor {
 
   void write(const void* from, size_t bytes) { device_.write(*memory_, before_, from, bytes); }
   void read(size_t offset, void* to, size_t bytes) const { device_.read(*memory_, before_ + offset, to, bytes); }
-  void fill(uint32_t word) { device_.fill(*memory_, before_, word, (bytes_ + 3) / 4 * 4); }
+  void fill(uint32_t word);  // the zone after the tensor stays as it is
 
   // Lays both zones anew, or one of them.
   enum class Zone { before, after, both };

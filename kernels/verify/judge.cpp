@@ -19,6 +19,7 @@ Judge::Need Judge::predict(const RunSpec& spec, bool on_emulator) {
   n.device = inputs + y + size(p.w_elements()) * static_cast<uint64_t>(p.groups - 1);
   // The shown output with its errors and ratios, the pyramid, a second output to compare with, inputs of two passes.
   n.host = 2 * inputs + 2 * y + 2 * static_cast<uint64_t>(p.y_elements()) * sizeof(float) + (uint64_t{128} << 20);
+  if (is_half(p.dtype)) n.host += 2 * inputs;  // the oracle's f32 copies
   if (spec.pictures) n.host += Pyramid::predicted_bytes(rows, p.out_length());
   if (on_emulator)
     n.host += n.device, n.device = 0;

@@ -46,7 +46,7 @@ class Judge::Run {
   template <class F>
   void each_element(const HostBytes& later, F f) const {
     dispatch(p_.dtype, [&](auto zero) {
-      using Bits = std::conditional_t<sizeof zero == 8, uint64_t, uint32_t>;
+      using Bits = BitsOf<decltype(zero)>;
       int64_t lout = p_.out_length();
       size_t e = 0;
       for (int64_t row = 0; row < rows_; row++)

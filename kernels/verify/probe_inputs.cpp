@@ -35,6 +35,7 @@ Inputs make(const ConvProblem& p, X x, W w, B b) {
   return in;
 }
 
+// Below this every partial sum is exact, in what the type is summed in.
 double exact_limit(const ConvProblem& p) { return p.dtype == DType::f64 ? 0x1p53 : 0x1p24; }
 double most_terms(const ConvProblem& p) {
   return static_cast<double>(p.in_per_group()) * static_cast<double>(p.kernel_size);
@@ -46,6 +47,14 @@ std::optional<Inputs> exact_inputs(const ConvProblem& p, uint64_t seed) {
   // terms · r² + r (the bias) < limit.
   auto reach = static_cast<int64_t>(std::min(127.0, std::sqrt(exact_limit(p) / (most_terms(p) + 1)) - 1e-9));
   if (reach < 1) return std::nullopt;
+  // 16 bits hold few integers: most sums (three standard deviations of them) shall be among these, so that the output's
+  // rounding hides nothing.
+  if (is_half(p.dtype)) {
+    auto sums = [&](int64_t r) {
+      return 3 * std::sqrt(most_terms(p)) * static_cast<double>((r + 1) * (2 * r + 1)) / 6;
+    };
+    while (reach > 1 && sums(reach) > std::exp2(traits(p.dtype).significand_bits)) reach--;
+  }
   auto draw = [=](uint64_t salt) {
     return [=](int64_t e) {
       uint64_t h = mix(seed ^ salt, static_cast<uint64_t>(e));
@@ -65,7 +74,9 @@ std::optional<Inputs> precision_inputs(const ConvProblem& p, uint64_t seed, int 
   auto terms = [&] {
     return most_terms(p) / static_cast<double>(every) + (every > 1 ? 2 * static_cast<double>(taps) : 0) + 2;
   };
-  while (terms() * widest >= exact_limit(p)) {
+  // No sum may be infinite: that would hide what it was made of.
+  double limit = std::min(exact_limit(p), traits(p.dtype).largest);
+  while (terms() * widest >= limit) {
     every++;
     if (every > cin) return std::nullopt;
   }

@@ -43,8 +43,8 @@ uint8_t ResultTensors::flags_at(int64_t e) const {
   uint8_t f = ratio.as<float>()[e] <= 1 ? 0 : flag_failing;
   double y = output_at(e);
   if (std::isfinite(y)) return f;
-  bool unwritten = dtype == DType::f64 ? output.as<uint64_t>()[e] == unwritten_bits(DType::f64)
-                                       : output.as<uint32_t>()[e] == unwritten_bits(DType::f32);
+  bool unwritten =
+      dispatch(dtype, [&](auto zero) { return output.as<BitsOf<decltype(zero)>>()[e] == unwritten_bits(dtype); });
   return static_cast<uint8_t>(f | (unwritten ? flag_unwritten : std::isnan(y) ? flag_nan : flag_inf));
 }
 
@@ -112,7 +112,7 @@ void Pyramid::build_from_elements(Level& to, bool by_rows, Activity* activity) {
           for (int64_t i = top; i < bottom; i++)
             for (int64_t j = left; j < right; j++) {
               int64_t e = i * r.columns + j;
-              T v = output[e];
+              const auto v = static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(output[e]);
               float dv = error[e], qv = ratio[e];
               auto widen = [](Range& g, float f) { g.low = std::min(g.low, f), g.high = std::max(g.high, f); };
               if (std::isfinite(v)) {

@@ -15,10 +15,13 @@ namespace convscope {
 // What is wrong with an element, or with any element of a cell.
 enum Flag : uint8_t { flag_nan = 1, flag_inf = 2, flag_unwritten = 4, flag_failing = 8 };
 
-// Bits of an element that the kernel never wrote, in the tensors that are kept (a quiet NaN that no arithmetic makes).
-inline constexpr uint32_t unwritten_word = 0x7ffda5a5;
+// Bits of an element that the kernel never wrote, in the tensors that are kept (a quiet NaN that no arithmetic makes,
+// as f16 and bf16 in either half of the word).
+inline constexpr uint32_t unwritten_word = 0x7ffd7ffd;
 constexpr uint64_t unwritten_bits(DType t) {
-  return t == DType::f64 ? uint64_t{unwritten_word} << 32 | unwritten_word : unwritten_word;
+  return is_half(t)        ? unwritten_word & 0xffff
+         : t == DType::f64 ? uint64_t{unwritten_word} << 32 | unwritten_word
+                           : unwritten_word;
 }
 
 enum class Quantity : uint8_t { output, reference, error, ratio };
@@ -32,7 +35,9 @@ struct ResultTensors {
   HostBytes error;   // float; output − oracle, or the oracle's value where the output is not finite
   HostBytes ratio;   // float; |error|/bound; above 1 (or infinite): failing
 
-  double output_at(int64_t e) const { return dtype == DType::f64 ? output.as<double>()[e] : output.as<float>()[e]; }
+  double output_at(int64_t e) const {
+    return dispatch(dtype, [&](auto zero) { return static_cast<double>(output.as<decltype(zero)>()[e]); });
+  }
   double reference_at(int64_t e) const;
   double error_at(int64_t e) const;  // NaN where the output is not finite
   uint8_t flags_at(int64_t e) const;

@@ -91,11 +91,14 @@ CUtensorMap encoded(const TensorView& v, uint64_t address) {
     box[i] = static_cast<cuuint32_t>(v.box[i]);
     steps[i] = 1;
   }
+  // Elements are moved, not computed with: of 2 bytes, one type stands for both.
+  CUtensorMapDataType type =
+      v.stride_bytes[0] == 2 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   CUtensorMap map;
-  check(driver().cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, static_cast<cuuint32_t>(v.rank),
-                                        reinterpret_cast<void*>(address), sizes, strides, box, steps,
-                                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-                                        CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+  check(driver().cuTensorMapEncodeTiled(&map, type, static_cast<cuuint32_t>(v.rank), reinterpret_cast<void*>(address),
+                                        sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                        CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
         "describing a tensor to the copy engine");
   return map;
 }

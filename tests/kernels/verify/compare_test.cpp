@@ -122,23 +122,18 @@ TEST(Compare, NaNNeverPasses) {
 }
 
 TEST(Compare, TellsUnwrittenFromNaN) {
-  for (auto dtype : {DType::f32, DType::f64}) {
+  for (auto dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     auto p = plain;
     p.dtype = dtype;
     Setting s(p);
-    double mark = dtype == DType::f64 ? std::bit_cast<double>(unwritten_bits(dtype))
-                                      : std::bit_cast<float>(static_cast<uint32_t>(unwritten_bits(dtype)));
     // Through double a NaN may lose its payload: the bits are put there themselves.
     auto y = make_tensor(dtype, s.right.shape, [&](auto* out, int64_t n) {
       using T = std::remove_pointer_t<decltype(out)>;
       for (int64_t e = 0; e < n; e++) out[e] = static_cast<T>(s.right.at(e));
-      if constexpr (sizeof(T) == 4)
-        out[5] = std::bit_cast<T>(static_cast<uint32_t>(unwritten_bits(DType::f32)));
-      else
-        out[5] = std::bit_cast<T>(unwritten_bits(DType::f64));
-      out[6] = std::numeric_limits<T>::quiet_NaN();
+      out[5] = std::bit_cast<T>(static_cast<BitsOf<T>>(unwritten_bits(dtype)));
+      out[6] = static_cast<T>(NAN);
     });
-    EXPECT_TRUE(std::isnan(mark));
+    EXPECT_TRUE(std::isnan(y.at(5)));
     CompareOptions o;
     o.unwritten_pattern = unwritten_bits(dtype);
     auto c = s.compare(y, o);

@@ -83,8 +83,9 @@ struct TensorRef {
   int64_t offset_bytes = 0;
 };
 
-// A float tensor as the bulk-copy engine reads it: a parameter of type TensorMap takes one, and the runtime encodes it
-// when it has the address (cuTensorMapEncodeTiled). Innermost dimension first; what lies outside reads as zero.
+// A tensor of 4-byte or 2-byte elements as the bulk-copy engine reads it: a parameter of type TensorMap takes one, and
+// the runtime encodes it when it has the address (cuTensorMapEncodeTiled). Innermost dimension first; what lies outside
+// reads as zero.
 struct TensorView {
   TensorRef tensor;
   int rank = 0;
@@ -123,11 +124,14 @@ struct TypedEntry {
 
 // Whether a launch works on weights alone: it packs them, which inference does once.
 inline bool packs(const Launch& l) {
-  for (const Argument& a : l.arguments)
-    if (Tensor t = a.is_view ? a.view.tensor.tensor : a.tensor.tensor;
-        (a.is_tensor || a.is_view) && (t == Tensor::x || t == Tensor::y))
-      return false;
-  return true;
+  bool weights = false;
+  for (const Argument& a : l.arguments) {
+    if (!a.is_tensor && !a.is_view) continue;
+    Tensor t = a.is_view ? a.view.tensor.tensor : a.tensor.tensor;
+    if (t == Tensor::x || t == Tensor::y) return false;
+    weights |= t == Tensor::w;
+  }
+  return weights;
 }
 
 // What runs for one problem: plain data, made without a device. Launches run in order on one stream.
@@ -207,6 +211,21 @@ class Plan {
   size_t workspace_bytes_ = 0;
   int64_t out_length_;
 };
+
+// Calls launch(entry) with a kernel's entry for elements of type t.
+template <class F, class F32, class F64, class F16, class BF16>
+void for_type(DType t, F launch, F32 f32, F64 f64, F16 f16, BF16 bf16) {
+  switch (t) {
+    case DType::f32:
+      return launch(f32);
+    case DType::f64:
+      return launch(f64);
+    case DType::f16:
+      return launch(f16);
+    case DType::bf16:
+      return launch(bf16);
+  }
+}
 
 enum class KernelKind { specimen, ladder, test, internal };
 
@@ -301,6 +320,7 @@ inline constexpr bool compiled_traced = false;
 using convscope::ceil_div;
 using convscope::ConvProblem;
 using convscope::DType;
+using convscope::for_type;
 using convscope::Plan;
 using convscope::Shape;
 using convscope::TensorView;

@@ -26,6 +26,7 @@ ConvProblem random_problem(Random& r, const Ranges& upto) {
   if (r() % 3) p.padding = between(r, 0, r() % 4 ? std::min<int64_t>(4, spare / 2) : spare / 2);
   p.bias = r() % 2;
   p.dtype = r() % 3 ? DType::f32 : DType::f64;
+  if (upto.halves) p.dtype = r() % 2 ? DType::f16 : DType::bf16;
   return p;
 }
 
@@ -76,9 +77,13 @@ std::string first_wrong(const ConvProblem& p, const Tensors& t, const Expected& 
     auto flat = static_cast<int64_t>(at);
     int64_t j = flat % lout, co = flat / lout % p.out_channels, n = flat / lout / p.out_channels;
     long double bias = p.bias ? std::fabs(static_cast<long double>(t.b.at(co))) : 0;
-    long double bound = e.terms[at] == 0 ? 0
-                                         : static_cast<long double>(e.terms[at] + 2) * traits(p.dtype).unit_roundoff *
-                                               (e.magnitude[at] + bias);
+    const bool half = is_half(p.dtype);
+    const DTypeTraits& sums = traits(half ? DType::f32 : p.dtype);
+    long double bound = e.terms[at] == 0
+                            ? 0
+                            : static_cast<long double>(e.terms[at] + 2) * sums.unit_roundoff * (e.magnitude[at] + bias);
+    if (half && e.terms[at])
+      bound += traits(p.dtype).unit_roundoff * (std::fabs(e.y[at]) + bound) + traits(p.dtype).smallest / 2;
     long double error = std::fabs(static_cast<long double>(got.at(flat)) - e.y[at]);
     if (!(error <= bound))  // so that NaN is wrong
       return fmt::format("y[{}, {}, {}] is {:.17g}, expected {:.17g}, bound {:.3g}, {} terms, of {}", n, co, j,
@@ -96,7 +101,7 @@ class Guarded {
   Guarded(Device& device, DType dtype, int64_t elements)
       : device_(device),
         bytes_(static_cast<size_t>(elements) * size_of(dtype)),
-        memory_(device.allocate(bytes_ + 2 * zone)) {
+        memory_(device.allocate((bytes_ + 3) / 4 * 4 + 2 * zone)) {
     device.fill(*memory_, 0, 0xffffffff, memory_->size());  // a NaN in every type
   }
   Guarded(Device& device, const HostTensor& t) : Guarded(device, t.dtype, t.elements()) {

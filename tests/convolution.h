@@ -18,6 +18,7 @@ inline int64_t between(Random& r, int64_t low, int64_t high) {
 
 struct Ranges {
   int64_t batch = 3, channels_per_group = 4, groups = 4, kernel_size = 30, length = 40, stride = 12, dilation = 9;
+  bool halves = false;  // of f16 and bf16 instead of f32 and f64
 };
 // Legal by construction and never by asking check(): every parameter appears, with groups up to depthwise, stride > K,
 // K·d far beyond L, gcd(s, d) > 1, padding up to the longest that leaves one output, and output_padding up to its
@@ -42,8 +43,8 @@ Expected expected_result(const ConvProblem& p, const Tensors& t);
 
 // "" or the first element of `got` that is not within (terms + 2)·u·(Σ|x·w| + |b|) of the definition, u the unit
 // round-off of the problem's type. This is the classical bound for a sum in any order with rounded or fused products
-// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1), so a correct kernel cannot fail it. Elements without a
-// term must be exactly the bias.
+// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1), so a correct kernel cannot fail it. f16 and bf16 are
+// summed in f32: u is f32's, and one rounding to 16 bits is added. Elements without a term must be exactly the bias.
 std::string first_wrong(const ConvProblem& p, const Tensors& t, const Expected& e, const HostTensor& got);
 
 // Runs a kernel on the emulator. Every tensor stands between red zones of NaN, and y is NaN before: what is read

@@ -58,7 +58,7 @@ void ProblemOptions::add_to(CLI::App& app) {
     given_[f.name] = o;
   }
   app.add_flag("--bias", bias, "add a bias")->group("Problem");
-  app.add_option("--dtype", dtype, "f32 or f64")->group("Problem");
+  app.add_option("--dtype", dtype, "f32, f64, f16 or bf16 [f32]")->group("Problem");
   std::string kinds;
   for (const auto& k : input_kinds) kinds += std::string(kinds.empty() ? "" : ", ") + k.name;
   app.add_option("--input", input, "input values: " + kinds + ", or a .npy or .npz file [random]")->group("Values");
@@ -81,7 +81,7 @@ RunRequest ProblemOptions::request(const std::string& kernel, const std::string&
   if (bias || !bias_values.empty()) r.problem.bias = true;
   if (!dtype.empty()) {
     auto d = dtype_from(dtype);
-    if (!d) throw InputError("dtype", dtype, "must be f32, f64, f16 or bf16");
+    if (!d) throw InputError("dtype", dtype, "must be " + std::string(dtype_names));
     r.problem.dtype = *d;
   }
   if (!seed.empty()) {
@@ -94,8 +94,7 @@ RunRequest ProblemOptions::request(const std::string& kernel, const std::string&
     if (!a) throw InputError("accuracy", accuracy, "must be strict, 3xtf32 or tf32");
     r.accuracy = *a;
   }
-  if (r.problem.dtype == DType::f64 && r.accuracy != Accuracy::strict)
-    throw InputError("accuracy", accuracy, "is for f32 problems; f64 is always strict");
+  if (auto e = check_accuracy(r.problem.dtype, r.accuracy)) throw *e;
   if (!tolerance.empty()) {
     auto comma = tolerance.find(',');
     double atol = real_number("tolerance", tolerance.substr(0, comma));
@@ -129,6 +128,9 @@ RunRequest ProblemOptions::request(const std::string& kernel, const std::string&
       throw InputError(
           role.field, role.text,
           "has " + std::to_string(t.shape.size()) + " dimensions: " + std::to_string(role.rank) + " are needed");
+    if (is_half(r.problem.dtype) && t.dtype != r.problem.dtype)
+      std::fprintf(stderr, "convscope: %s %s holds %s, rounded to %s\n", role.field, role.text.c_str(),
+                   name_of(t.dtype).data(), name_of(r.problem.dtype).data());
     role.source.values = convert(t, r.problem.dtype);
   }
   auto set = [&](const char* field, int64_t ConvProblem::*member, int64_t v, const std::string& file) {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -16,6 +18,7 @@ void save_tensor(Session& session, const std::string& result, const std::string&
                  const std::filesystem::path& file) {
   OutFile unfinished("save", file);
   int64_t at = 0, total = 1;
+  DType dtype = DType::f32;
   while (at < total) {
     auto r = session.ask({{"type", "tensor"}, {"result", result}, {"what", what}, {"first", at}}, {},
                          "saving " + file.filename().string());
@@ -23,11 +26,15 @@ void save_tensor(Session& session, const std::string& result, const std::string&
     if (at == 0) {
       total = 1;
       for (int64_t n : shape) total *= n;
-      unfinished.out << npy_header(*dtype_from(r.header["dtype"].get<std::string>()), shape);
+      dtype = *dtype_from(r.header["dtype"].get<std::string>());
+      unfinished.out << npy_header(dtype, shape);
     }
-    unfinished.out.write(reinterpret_cast<const char*>(r.payload.data()),
-                         static_cast<std::streamsize>(r.payload.size()));
     auto got = r.header["count"].get<int64_t>();
+    HostTensor part = make_tensor(dtype, {got}, [&](auto* out, int64_t n) {
+      std::memcpy(out, r.payload.data(), std::min(r.payload.size(), static_cast<size_t>(n) * sizeof *out));
+    });
+    part = convert(part, npy_type(dtype));
+    unfinished.out.write(reinterpret_cast<const char*>(part.data()), static_cast<std::streamsize>(part.size_bytes()));
     if (got == 0 || !unfinished.out) unfinished.refuse();
     at += got;
   }

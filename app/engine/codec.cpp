@@ -126,7 +126,7 @@ ConvProblem problem_from(const json& j) {
   p.bias = take(j, "bias", false);
   auto name = take(j, "dtype", std::string("f32"));
   auto dtype = dtype_from(name);
-  if (!dtype) throw InputError("dtype", name, "must be f32, f64, f16 or bf16");
+  if (!dtype) throw InputError("dtype", name, "must be " + std::string(dtype_names));
   p.dtype = *dtype;
   return p;
 }
@@ -167,6 +167,7 @@ RunRequest request_from(const json& j, std::span<const std::byte> payload) {
   auto a = accuracy_from(accuracy);
   if (!a) throw InputError("accuracy", accuracy, "must be strict, 3xtf32 or tf32");
   r.accuracy = *a;
+  if (auto e = check_accuracy(r.problem.dtype, r.accuracy)) throw *e;
   if (auto it = j.find("tolerance"); it != j.end() && !it->is_null()) {
     if (!it->is_array() || it->size() != 2 || !(*it)[0].is_number() || !(*it)[1].is_number())
       throw InputError("tolerance", brief(*it), "must be a list of two numbers, or null");
@@ -183,8 +184,7 @@ RunRequest request_from(const json& j, std::span<const std::byte> payload) {
       if (!f.is_object()) throw InputError("files", "", "must hold an object for each role");
       s = {InputKind::file, take(f, "name", std::string("file")), {}};
       auto dtype = dtype_from(take(f, "dtype", std::string()));
-      if (!dtype || (*dtype != DType::f32 && *dtype != DType::f64))
-        throw InputError(role.field, s.file, "must be f32 or f64");
+      if (!dtype) throw InputError(role.field, s.file, "must be " + std::string(dtype_names));
       HostTensor t{*dtype, {}, nullptr};
       __int128 elements = 1;
       const json shape = f.value("shape", json::array());

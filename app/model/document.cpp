@@ -45,8 +45,7 @@ void require_whole(const Document& d) {
   check_source(p, Role::input, d.inputs.x, {p.batch, p.in_channels, p.length});
   check_source(p, Role::weight, d.inputs.w, {p.in_channels, p.out_per_group(), p.kernel_size});
   if (p.bias) check_source(p, Role::bias, d.inputs.b, {p.out_channels});
-  if (p.dtype == DType::f64 && d.accuracy != Accuracy::strict)
-    throw InputError("accuracy", std::string(name_of(d.accuracy)), "is for f32 problems; f64 is always strict");
+  if (auto e = check_accuracy(p.dtype, d.accuracy)) throw *e;
 }
 
 }  // namespace
@@ -68,7 +67,7 @@ Document apply(const Document& from, const Change& change) {
             // Files fit one shape: with another problem the usual values come back.
             for (auto* s : {&d.inputs.x, &d.inputs.w, &d.inputs.b})
               if (s->kind == InputKind::file) *s = {s == &d.inputs.x ? InputKind::random : InputKind::initial, {}, {}};
-            if (d.problem.dtype == DType::f64) d.accuracy = Accuracy::strict;
+            if (d.problem.dtype != DType::f32) d.accuracy = Accuracy::strict;
           },
           [&](const SetKernel& c) { d.kernel = c.name; },
           [&](const SetCompareWith& c) { d.compare_with = c.name; },

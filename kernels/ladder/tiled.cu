@@ -66,17 +66,13 @@ __device__ __forceinline__ void tiled(const ConvArgs& c, const Phases& f, const 
         for (int e = t; e < channels * width; e += tile_positions) {
           int ci = e / width, o = e % width;
           int64_t i = left + o;
-          xs[ci * tiles.round_width + o] =
-              i >= 0 && i < c.length ? static_cast<S>(x[(n * c.in_channels + group * cin + ci0 + ci) * c.length + i])
-                                     : S(0);
+          int64_t at = (n * c.in_channels + group * cin + ci0 + ci) * c.length + i;
+          xs[ci * tiles.round_width + o] = i >= 0 && i < c.length ? static_cast<S>(x[at]) : S(0);
         }
         for (int e = t; e < channels * now * tile_out; e += tile_positions) {
           int ci = e / (now * tile_out), u = e / tile_out % now, q = e % tile_out;
-          ws[(ci * tiles.round_taps + u) * tile_out + q] =
-              co0 + q < cout
-                  ? static_cast<S>(
-                        w[((group * cin + ci0 + ci) * cout + co0 + q) * c.kernel_size + k0 + (u0 + u) * f.period])
-                  : S(0);
+          int64_t at = ((group * cin + ci0 + ci) * cout + co0 + q) * c.kernel_size + k0 + (u0 + u) * f.period;
+          ws[(ci * tiles.round_taps + u) * tile_out + q] = co0 + q < cout ? static_cast<S>(w[at]) : S(0);
         }
         __syncthreads();
         for (int ci = 0; ci < channels; ci++) {

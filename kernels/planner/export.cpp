@@ -219,7 +219,8 @@ std::string exported_pytorch(const KernelDefinition& kernel, const ConvProblem& 
       put("@P@", std::to_string(p.padding));
   put("@OP@", std::to_string(p.output_padding)), put("@D@", std::to_string(p.dilation));
   put("@G@", std::to_string(p.groups)), put("@BIAS@", boolean(p.bias));
-  put("@DTYPE@", p.dtype == DType::f64 ? "float64" : "float32");
+  constexpr const char* torch_names[] = {"float32", "float64", "float16", "bfloat16"};  // in the order of DType
+  put("@DTYPE@", torch_names[static_cast<size_t>(p.dtype)]);
   put("@N@", std::to_string(p.batch)), put("@L@", std::to_string(p.length)),
       put("@LOUT@", std::to_string(p.out_length()));
   put("@CUDA@", exported_cuda(kernel, p));  // last: its text is not searched for marks

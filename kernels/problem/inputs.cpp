@@ -66,8 +66,8 @@ void check_range(const char* field, InputKind kind, int64_t row, DType dtype) {
   if (!std::isinf(rounded_to(dtype, largest))) return;
   const char* name = kind == InputKind::wide ? "wide" : "index";
   throw InputError(field, name,
-                   fmt::format("has values up to {}, {} holds {} at most: use bf16, f32 or other values",
-                               number_text(largest), name_of(dtype), number_text(traits(dtype).largest)));
+                   fmt::format("has values up to {}, {} holds {} at most: use bf16, f32 or other values", largest,
+                               name_of(dtype), traits(dtype).largest));
 }
 
 HostTensor make_one(const Role& role, const TensorSource& source, DType dtype, TorchRandom& rng,

@@ -16,10 +16,14 @@
 #include "kernels/base/text.h"
 #include "kernels/problem/tensor.h"
 #include "kernels/reference/onednn_library.h"
+#include "kernels/reference/widened.h"
 
 namespace convscope {
 namespace onednn {
 namespace {
+
+// bf16 where this processor has it; f16 this version has nowhere.
+dnnl_data_type_t type_of(const ConvProblem& p) { return p.dtype == DType::bf16 ? dnnl_bf16 : dnnl_f32; }
 
 // The user's tensors: NCW, contiguous.
 struct UserLayouts {
@@ -27,22 +31,23 @@ struct UserLayouts {
 
   explicit UserLayouts(const ConvProblem& p) {
     const Library& o = library();
+    const dnnl_data_type_t type = type_of(p);
     dnnl_dims_t xd = {p.batch, p.in_channels, p.length}, yd = {p.batch, p.out_channels, p.out_length()};
-    check(o.dnnl_memory_desc_init_by_tag(&x, 3, xd, dnnl_f32, dnnl_ncw), "describing x");
-    check(o.dnnl_memory_desc_init_by_tag(&y, 3, yd, dnnl_f32, dnnl_ncw), "describing y");
+    check(o.dnnl_memory_desc_init_by_tag(&x, 3, xd, type, dnnl_ncw), "describing x");
+    check(o.dnnl_memory_desc_init_by_tag(&y, 3, yd, type, dnnl_ncw), "describing y");
     dnnl_dims_t bd = {p.out_channels};
-    check(o.dnnl_memory_desc_init_by_tag(&b, 1, bd, dnnl_f32, dnnl_a), "describing b");
+    check(o.dnnl_memory_desc_init_by_tag(&b, 1, bd, type, dnnl_a), "describing b");
     // oneDNN puts output channels first, in its index; in memory they stay where w [Cin, Cout/g, K] has them.
     int64_t in = p.in_per_group(), out = p.out_per_group(), k = p.kernel_size;
     dnnl_dims_t wd = {p.groups, out, in, k}, ws = {in * out * k, k, out * k, 1};
     int skip = p.groups == 1 ? 1 : 0;  // without groups the descriptor has no group dimension
-    check(o.dnnl_memory_desc_init_by_strides(&w, 4 - skip, wd + skip, dnnl_f32, ws + skip), "describing w");
+    check(o.dnnl_memory_desc_init_by_strides(&w, 4 - skip, wd + skip, type, ws + skip), "describing w");
   }
 };
 
 dnnl_memory_desc_t with_any_layout(dnnl_memory_desc_t layout) {
   dnnl_memory_desc_t any = layout;
-  check(library().dnnl_memory_desc_init_by_tag(&any, layout.ndims, layout.dims, dnnl_f32, dnnl_format_tag_any),
+  check(library().dnnl_memory_desc_init_by_tag(&any, layout.ndims, layout.dims, layout.data_type, dnnl_format_tag_any),
         "leaving a layout open");
   return any;
 }
@@ -114,6 +119,18 @@ std::vector<Description> descriptions(const ConvProblem& p, dnnl_engine_t engine
   return list;
 }
 
+// What oneDNN computes for p: p itself, or where it lacks the type p in f32, from widened tensors.
+ConvProblem computed_for(const ConvProblem& p, dnnl_engine_t engine) {
+  if (!is_half(p.dtype)) return p;
+  dnnl_status_t status = dnnl_success;
+  if (p.dtype == DType::bf16)
+    for (const auto& d : descriptions(p, engine, status))
+      if (!implementation(d).starts_with("ref")) return p;
+  ConvProblem wide = p;
+  wide.dtype = DType::f32;
+  return wide;
+}
+
 // One copy between two layouts of a tensor.
 struct Reorder {
   Primitive primitive;
@@ -166,19 +183,22 @@ struct Operand {
 // Everything that depends on the problem alone; kept until another problem comes.
 class Prepared {
  public:
-  Prepared(const ConvProblem& p, dnnl_engine_t engine, const Description& d)
-      : problem_(p), stream_(make_stream(engine)) {
+  // `asked` is the problem, p what is computed for it.
+  Prepared(const ConvProblem& asked, const ConvProblem& p, dnnl_engine_t engine, const Description& d)
+      : problem_(asked), stream_(make_stream(engine)) {
     const Library& o = library();
+    const bool widens = asked.dtype != p.dtype;
     UserLayouts user(p);
     const auto &x = layout_of(d, dnnl_query_src_md), &w = layout_of(d, dnnl_query_weights_md),
                &y = layout_of(d, dnnl_query_dst_md), &scratch = layout_of(d, dnnl_query_scratchpad_md);
     // Said as one sum before any part is taken.
-    uint64_t need = o.dnnl_memory_desc_get_size(&scratch);
+    uint64_t need = o.dnnl_memory_desc_get_size(&scratch) + (widens ? Widened::bytes_for(asked) : 0);
     for (auto [theirs, wanted] : {std::pair{&user.x, &x}, {&user.w, &w}, {&user.y, &y}})
       if (!o.dnnl_memory_desc_equal(theirs, wanted)) need += o.dnnl_memory_desc_get_size(wanted);
     if (uint64_t have = available_host_memory(); need > have)
       throw InputError("memory", bytes_text(need),
                        "needed by oneDNN for its workspace, but the system has " + bytes_text(have) + " available");
+    if (widens) widened_.emplace(asked);
     primitive_ = make_primitive(d, "its kernel");
     scratch_ = HostBytes(o.dnnl_memory_desc_get_size(&scratch));
     scratch_memory_ = make_memory(scratch, engine, scratch_.data());
@@ -190,6 +210,7 @@ class Prepared {
     what_ = implementation(d);
     if (x_.reorder || y_.reorder)
       what_ += fmt::format(", {} reordered", x_.reorder && y_.reorder ? "x and y" : x_.reorder ? "x" : "y");
+    if (widens) what_ += fmt::format(", in f32 from widened {}, rounded once", convscope::name_of(asked.dtype));
     int threads = o.omp_get_max_threads ? o.omp_get_max_threads() : 0;
     if (threads) what_ += fmt::format(", {} thread{}", threads, threads == 1 ? "" : "s");
   }
@@ -198,7 +219,10 @@ class Prepared {
   const std::string& what() const { return what_; }
 
   // Also brings the weights into oneDNN's layout.
-  void bind(const Bindings& at) {
+  void bind(const Bindings& theirs) {
+    theirs_ = theirs;
+    if (widened_) widened_->take_weights(theirs);
+    const Bindings at = widened_ ? widened_->at() : theirs;
     x_.bind(at.x);
     w_.bind(at.w);
     y_.bind(at.y);
@@ -208,6 +232,7 @@ class Prepared {
   }
 
   void compute() const {
+    if (widened_) widened_->take_input(theirs_);
     if (x_.reorder) x_.reorder->execute(stream_.get(), x_.user.get(), x_.own.get(), "reordering x");
     dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, x_.used()},
                                    {DNNL_ARG_WEIGHTS, w_.used()},
@@ -218,10 +243,13 @@ class Prepared {
           "computing");
     if (y_.reorder) y_.reorder->execute(stream_.get(), y_.own.get(), y_.user.get(), "reordering y");
     check(library().dnnl_stream_wait(stream_.get()), "computing");
+    if (widened_) widened_->give_output(theirs_);
   }
 
  private:
   ConvProblem problem_;
+  std::optional<Widened> widened_;
+  Bindings theirs_;
   std::string what_;
   Stream stream_;
   Primitive primitive_{nullptr, nullptr};
@@ -249,8 +277,7 @@ class OneDnn final : public Reference {
     if (auto why = unavailable(); !why.empty()) return why;
     if (auto e = check(p)) return e->what();
     if (prepared_ && prepared_->problem() == p) return "";
-    if (p.dtype != DType::f32)
-      return fmt::format("oneDNN {} has no {} deconvolution, only f32", version(), name_of(p.dtype));
+    if (p.dtype == DType::f64) return fmt::format("oneDNN {} has no f64 deconvolution, only f32 and less", version());
     // Its descriptors are 64 bits wide, but its kernels count positions in int.
     struct Reach {
       const char* what;
@@ -264,7 +291,7 @@ class OneDnn final : public Reference {
                            static_cast<int64_t>(r.value), max_parameter);
     Threads threads;
     dnnl_status_t status = dnnl_success;
-    if (!descriptions(p, engine(), status).empty()) return "";
+    if (!descriptions(computed_for(p, engine()), engine(), status).empty()) return "";
     if (p.output_padding - p.padding >= p.stride)
       return fmt::format("oneDNN {} takes output_padding only below padding + stride = {}: this one is {}", version(),
                          p.padding + p.stride, p.output_padding);
@@ -282,8 +309,9 @@ class OneDnn final : public Reference {
     if (activity) activity->advance();
   }
 
-  // Counted: bringing x into oneDNN's layout, the computation, and bringing y back, since tensors outside are NCW. Not
-  // counted: bringing the weights into its layout, which a program does once when it loads a model.
+  // Counted: bringing x into oneDNN's layout, the computation, and bringing y back, since tensors outside are NCW, and
+  // widening x and rounding y where it has no such type. Not counted: bringing the weights into its layout, which a
+  // program does once when it loads a model.
   Timing time(const ConvProblem& p, const Bindings& at, bool cold, const TimingOptions& options,
               Activity* activity) override {
     Timing t;
@@ -331,12 +359,13 @@ class OneDnn final : public Reference {
   // The fastest of what oneDNN has for p, bound. One is alive at a time, since each may hold copies of x and y.
   std::unique_ptr<Prepared> choose(const ConvProblem& p, const Bindings& at, Activity* activity) const {
     dnnl_status_t status = dnnl_success;
-    auto list = descriptions(p, engine(), status);
+    const ConvProblem computed = computed_for(p, engine());
+    auto list = descriptions(computed, engine(), status);
     check(status, "choosing a kernel");
     std::unique_ptr<Prepared> held;
     auto hold = [&](size_t i) {
       held.reset();
-      held = std::make_unique<Prepared>(p, engine(), list[i]);
+      held = std::make_unique<Prepared>(p, computed, engine(), list[i]);
       held->bind(at);
     };
     size_t best = 0;

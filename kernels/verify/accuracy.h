@@ -24,8 +24,10 @@
 #pragma once
 #include <cmath>
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "kernels/base/error.h"
 #include "kernels/problem/dtype.h"
 
 namespace convscope {
@@ -39,6 +41,13 @@ constexpr std::optional<Accuracy> accuracy_from(std::string_view s) {
   for (Accuracy a : {Accuracy::strict, Accuracy::tf32x3, Accuracy::tf32})
     if (name_of(a) == s) return a;
   return std::nullopt;
+}
+
+// Nothing, or why this accuracy cannot be asked of problems of a type: only f32 has others than strict.
+inline std::optional<InputError> check_accuracy(DType t, Accuracy a) {
+  if (t == DType::f32 || a == Accuracy::strict) return std::nullopt;
+  return InputError("accuracy", std::string(name_of(a)),
+                    "is for f32 problems; " + std::string(name_of(t)) + " is always strict");
 }
 
 inline constexpr double bound_lambda = 4;

@@ -60,6 +60,7 @@ void merge(Tally& into, const Tally& t) {
   auto& a = into.c;
   const auto& b = t.c;
   a.elements += b.elements, a.failing += b.failing, a.nan += b.nan, a.inf += b.inf, a.unwritten += b.unwritten;
+  a.not_infinite += b.not_infinite;
   for (size_t g = 0; g < a.gates.size(); g++) a.gates[g].failing += b.gates[g].failing;
   a.max_abs = std::max(a.max_abs, b.max_abs);
   a.max_ratio = std::max(a.max_ratio, b.max_ratio);
@@ -117,7 +118,10 @@ class RowComparer {
           auto overflow = model_.overflow(magnitude[m], terms[m], expected);
           right_infinity = std::isinf(got) && overflow.may && std::signbit(got) == std::signbit(expected);
           if (right_infinity) ratio = 0;
-          if (std::isfinite(got) && overflow.must) ratio = std::numeric_limits<double>::infinity();
+          if (std::isfinite(got) && overflow.must) {
+            ratio = std::numeric_limits<double>::infinity();
+            c.not_infinite++;
+          }
         }
         wrong = !(ratio <= 1);
       }

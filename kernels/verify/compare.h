@@ -51,6 +51,7 @@ struct Places {
 
 struct Comparison {
   int64_t elements = 0, failing = 0, nan = 0, inf = 0, unwritten = 0;  // inf: those that should be finite
+  int64_t not_infinite = 0;  // f16, bf16: finite, where the oracle rounded is infinite
   std::vector<Gate> gates;
   double max_abs = 0;       // of finite errors
   double max_ratio = 0;     // error/bound; infinite for NaN

@@ -266,8 +266,8 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
       auto batch = probe.decode(
           set_x, [&](int64_t e) { return in_channel(e) ? e / (L * p.in_channels) : -1; }, p.batch, n, co, j);
       if (batch != n)
-        out.batch_note = fmt::format("reads {} where sequence {} belongs",
-                                     batch ? fmt::format("sequence {}", *batch) : "no single sequence", n);
+        out.batch_note = batch ? fmt::format("reads sequence {} where {} belongs", *batch, n)
+                               : fmt::format("reads no single sequence where {} belongs", n);
     }
   }
   // Nothing of its first channel came through where something should have: which channel's did?

@@ -150,22 +150,30 @@ void Judge::Run::find_outside_reads() {
         fmt::format("reads outside its tensors: what lies there reaches {}", amount(r_.exact->nan - *left, "element"));
 }
 
-// Every element on integers that need all of `bits` bits; nothing when they would not be exact, or the kernel crashed.
+// Every element on inputs whose sums are exact; nothing when the kernel crashed.
+std::optional<Comparison> Judge::Run::on_exact(const Inputs& in) {
+  activity_.phase("precision pass");
+  upload(in);
+  if (!execute({math_poison(), precision_order})) return std::nullopt;
+  auto truth = oracle(in);
+  HostBytes y = download();
+  CompareOptions o;
+  o.exactness = Exactness::bitwise;
+  return compare(p_, *truth, {p_.dtype, y.data(), own_}, o, &activity_);
+}
+
+// On integers that need all of `bits` bits, and of 16-bit types on such whose products need 16; nothing when they would
+// not be exact, or the kernel crashed.
 std::optional<Comparison> Judge::Run::wide_integers(int bits) {
+  std::vector<std::optional<Inputs>> all = {precision_inputs(p_, precision_seed, bits, false)};
+  if (p_.in_per_group() == 1)  // else both kinds of channel are in the first
+    all.push_back(precision_inputs(p_, precision_seed, bits, true));
+  if (is_half(p_.dtype)) all.push_back(product_inputs(p_, precision_seed));
   std::optional<Comparison> worst;
-  for (bool weights : {false, true}) {
-    if (weights && p_.in_per_group() > 1) break;  // both kinds of channel are in the first
-    auto in = precision_inputs(p_, precision_seed, bits, weights);
-    if (!in) return std::nullopt;
-    activity_.phase("precision pass");
-    upload(*in);
-    if (!execute({math_poison(), precision_order})) return std::nullopt;
-    auto truth = oracle(*in);
-    HostBytes y = download();
-    CompareOptions o;
-    o.exactness = Exactness::bitwise;
-    auto c = compare(p_, *truth, {p_.dtype, y.data(), own_}, o, &activity_);
-    if (!worst || c.failing > worst->failing) worst = c;
+  for (const auto& in : all) {
+    auto c = in ? on_exact(*in) : std::nullopt;
+    if (!c) return std::nullopt;
+    if (!worst || c->failing > worst->failing) worst = c;
   }
   return worst;
 }
@@ -190,7 +198,7 @@ void Judge::Run::fallback_rounding() {
   bool index_right = r_.exact && r_.exact->failing == 0;
   bool beyond = r_.error.failing > 0 || (!is_half(p_.dtype) && r_.error.rms_ratio > rms_limit);
   if (overlap_ <= 0 || inputs_are_drawn() || !index_right || !beyond || r_.error.nan || r_.error.inf ||
-      r_.error.unwritten)
+      r_.error.not_infinite || r_.error.unwritten)
     return;
   activity_.phase("rounding pass on random inputs");
   InputSpec random;

@@ -59,6 +59,7 @@ class Judge::Run {
   void exact_pass();
   void precision_pass();
   std::optional<Comparison> wide_integers(int bits);
+  std::optional<Comparison> on_exact(const Inputs& in);
   void fallback_rounding();
   void conclude();
   void conclude_memory();

@@ -74,18 +74,18 @@ std::optional<Inputs> precision_inputs(const ConvProblem& p, uint64_t seed, int 
   auto terms = [&] {
     return most_terms(p) / static_cast<double>(every) + (every > 1 ? 2 * static_cast<double>(taps) : 0) + 2;
   };
-  // No sum may be infinite: that would hide what it was made of.
-  double limit = std::min(exact_limit(p), traits(p.dtype).largest);
-  while (terms() * widest >= limit) {
+  while (terms() * widest >= exact_limit(p)) {
     every++;
     if (every > cin) return std::nullopt;
   }
+  // Integers of f16 reach beyond its largest number: there they are counted in 2^-8, as exact and never infinite.
+  const double unit = p.dtype == DType::f16 ? 0x1p-8 : 1;
   auto wide_in_x = [=](int64_t ci) { return (ci % 2 == 0) != weights_first; };
   auto wide = [=](uint64_t h) {
     int64_t v = (int64_t{1} << (bits - 1)) | static_cast<int64_t>(h % (uint64_t{1} << (bits - 1))) | 1;
-    return h >> 63 ? -v : v;
+    return unit * static_cast<double>(h >> 63 ? -v : v);
   };
-  auto sign = [](uint64_t h) { return h >> 63 ? int64_t{-1} : int64_t{1}; };
+  auto sign = [](uint64_t h) { return h >> 63 ? -1.0 : 1.0; };
   return make(
       p,
       [=](int64_t e) {
@@ -96,10 +96,31 @@ std::optional<Inputs> precision_inputs(const ConvProblem& p, uint64_t seed, int 
       [=](int64_t e) {
         int64_t k = e % taps, co = e / taps % cout, ci = e / taps / cout % cin;
         uint64_t h = mix(seed ^ 0x7077, static_cast<uint64_t>(e));
-        if ((ci / 2 + k + co) % every != 0) return int64_t{0};
+        if ((ci / 2 + k + co) % every != 0) return 0.0;
         return wide_in_x(ci) ? sign(h) : wide(h);
       },
       [=](int64_t e) { return sign(mix(seed ^ 0x7062, static_cast<uint64_t>(e))); });
+}
+
+std::optional<Inputs> product_inputs(const ConvProblem& p, uint64_t seed) {
+  constexpr int64_t least = 128;  // 8 bits, the first and the last of them set
+  int64_t cin = p.in_per_group(), cout = p.out_per_group(), taps = p.kernel_size, every = 1;
+  auto terms = [&] {
+    return most_terms(p) / static_cast<double>(every) + (every > 1 ? static_cast<double>(taps) : 0) + 1;
+  };
+  while (terms() * (4 * least * least) >= exact_limit(p))
+    if (++every > cin) return std::nullopt;
+  auto wide = [=](uint64_t h) {
+    auto v = 0x1p-4 * static_cast<double>(least | static_cast<int64_t>(h % least) | 1);
+    return h >> 63 ? -v : v;
+  };
+  return make(
+      p, [=](int64_t e) { return wide(mix(seed ^ 0x7178, static_cast<uint64_t>(e))); },
+      [=](int64_t e) {
+        int64_t k = e % taps, co = e / taps % cout, ci = e / taps / cout % cin;
+        return (ci + k + co) % every ? 0.0 : wide(mix(seed ^ 0x7177, static_cast<uint64_t>(e)));
+      },
+      [=](int64_t e) { return wide(mix(seed ^ 0x7162, static_cast<uint64_t>(e))); });
 }
 
 }  // namespace convscope

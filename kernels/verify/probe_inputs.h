@@ -19,6 +19,10 @@ std::optional<Inputs> exact_inputs(const ConvProblem& p, uint64_t seed);
 // looked at.
 std::optional<Inputs> precision_inputs(const ConvProblem& p, uint64_t seed, int bits, bool weights_first);
 
+// For f16 and bf16: integers of 8 bits in x and in w (counted in 2^-4), so that products have 16: sums in f32 are
+// exact, products or sums in 16 bits are not. Nothing when an element has too many terms.
+std::optional<Inputs> product_inputs(const ConvProblem& p, uint64_t seed);
+
 // Enough bits to show that inputs were rounded to anything less than their type. Of 16-bit types it is all they have:
 // then a sum in 16 bits is rounded at its first addition.
 constexpr int wide_bits(DType t) { return t == DType::f64 ? 27 : is_half(t) ? traits(t).significand_bits : 13; }

@@ -30,7 +30,7 @@ Contender contender(const std::string& name, const ProfileTools& tools, const Co
 // May it be used where this accuracy is asked for? What is named by a person is taken as it is.
 bool accurate_enough(const KernelDefinition& k, const BenchSpec& spec) {
   auto promised = accuracy_from(k.accuracy());
-  return spec.problem.dtype == DType::f64 || !promised || *promised <= spec.accuracy;
+  return spec.problem.dtype != DType::f32 || !promised || *promised <= spec.accuracy;
 }
 
 // Everything that was asked for; what cannot run is an entry with its reason, what is not known an error.
@@ -128,9 +128,9 @@ BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& ac
   r.work = {flops(spec.problem), static_cast<double>(least_bytes(spec.problem))};
   r.ceilings = ceilings_for(r.device);
   auto floor = [&](Arithmetic a) { return floor_of(r.ceilings, a, r.work.flops, r.work.least_bytes); };
-  r.floor = floor(arithmetic_of(spec.problem, spec.accuracy));
+  r.floor = floor(arithmetic_of(spec.problem, spec.accuracy, true));
   for (auto& c : list)
-    if (c.subject) c.entry.floor = floor(arithmetic_of(spec.problem, c.subject->accuracy()));
+    if (c.subject) c.entry.floor = floor(arithmetic_of(spec.problem, c.subject->accuracy(), c.subject->tensor_cores()));
   activity.phase("drawing inputs");
   Inputs inputs = make_inputs(spec.problem, spec.inputs, &activity);
   int64_t longest = 0;

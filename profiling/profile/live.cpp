@@ -11,7 +11,7 @@ LiveProfile::LiveProfile(const ProfileTools& tools, const ProfileSpec& spec, Act
   subject_ = make_subject(spec.kernel, tools.device, tools.references, spec.problem);
   report_.name = subject_->name();
   report_.is_reference = subject_->is_reference();
-  report_.arithmetic = arithmetic_of(spec.problem, subject_->accuracy());
+  report_.arithmetic = arithmetic_of(spec.problem, subject_->accuracy(), subject_->tensor_cores());
   report_.work = {flops(spec.problem), static_cast<double>(least_bytes(spec.problem))};
   activity.phase("drawing inputs");
   inputs_ = make_inputs(spec.problem, spec.inputs, &activity);

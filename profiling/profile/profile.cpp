@@ -143,8 +143,9 @@ void count(ProfileReport& r, const ProfileTools& tools, Subject& subject, const 
 
 }  // namespace
 
-Arithmetic arithmetic_of(const ConvProblem& p, Accuracy accuracy) {
+Arithmetic arithmetic_of(const ConvProblem& p, Accuracy accuracy, bool tensor_cores) {
   if (p.dtype == DType::f64) return Arithmetic::f64;
+  if (is_half(p.dtype)) return tensor_cores ? Arithmetic::f16 : Arithmetic::f32;
   switch (accuracy) {
     case Accuracy::strict:
       return Arithmetic::f32;
@@ -350,7 +351,7 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
   activity.phase("running " + r.name);
   subject->run(memory.at(), &activity);  // loads code, chooses algorithms
   r.what_ran = subject->what_ran();
-  r.arithmetic = arithmetic_of(spec.problem, subject->accuracy());
+  r.arithmetic = arithmetic_of(spec.problem, subject->accuracy(), subject->tensor_cores());
   take_times(r, tools, *subject, memory, activity);
   record_kernels(r, tools, *subject, memory, activity);
   describe_launches(r, *subject);

@@ -87,7 +87,9 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
 
 // Its parts, for whoever measures in another way (live.cpp): fills in launches, and all that follows from what was
 // measured.
-Arithmetic arithmetic_of(const ConvProblem& p, Accuracy accuracy);  // what sets its floor and its roof
+// What sets the floor and the roof. tensor_cores: whether products of f16 and bf16 are made there; else they are
+// multiply-adds in f32, as all that kernels without tensor cores do with them.
+Arithmetic arithmetic_of(const ConvProblem& p, Accuracy accuracy, bool tensor_cores);
 void describe_launches(ProfileReport& r, Subject& subject);
 void conclude(ProfileReport& r);
 

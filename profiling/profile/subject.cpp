@@ -1,5 +1,7 @@
 #include "profiling/profile/subject.h"
 
+#include <algorithm>
+
 #include "kernels/base/error.h"
 #include "kernels/runtime/binary.h"
 #include "kernels/runtime/registry.h"
@@ -32,6 +34,10 @@ class KernelSubject final : public Subject {
     return loaded.empty() ? compiled_launch_facts() : loaded;
   }
   Accuracy accuracy() const override { return accuracy_from(kernel_.accuracy()).value_or(Accuracy::strict); }
+  bool tensor_cores() const override {
+    const auto& needs = kernel_.requires_hardware();
+    return std::any_of(needs.begin(), needs.end(), [](const auto& n) { return n == "wgmma" || n == "mma"; });
+  }
 
  private:
   // Without a GPU: of the newest architecture that the program carries device code for.

@@ -27,6 +27,8 @@ class Subject {
   virtual Timing time(const Bindings& at, bool cold, const TimingOptions& options, Activity* activity) = 0;
   virtual std::vector<LaunchFacts> launch_facts() { return {}; }
   virtual Accuracy accuracy() const = 0;  // what its arithmetic may be
+  // Whether it multiplies f16 and bf16 on tensor cores. A library chooses by itself: it may.
+  virtual bool tensor_cores() const { return true; }
 };
 
 // By the name of a kernel or of one of `references`. Errors: InputError when there is none, or it does not support the

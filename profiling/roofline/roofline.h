@@ -8,7 +8,7 @@
 
 namespace convscope {
 
-// What a kernel's arithmetic may use.
+// What a kernel's arithmetic may use; f16 stands for bf16 too, which tensor cores multiply at the same rate.
 enum class Arithmetic { f32, tf32, tf32x3, f16, f64 };  // tf32x3: three TF32 products for one of f32
 const char* name_of(Arithmetic a);
 

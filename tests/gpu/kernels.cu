@@ -1,4 +1,5 @@
 // Kernels of the GPU tests: faults that only a GPU shows, and tensor-core fragments.
+#include "convscope/half.h"
 #include "convscope/mma.h"
 
 // One warp: y[16][8] = Σ over k-steps of A · B with A from x [16, 8·steps] and B from w [8·steps, 8].
@@ -28,7 +29,31 @@ extern "C" __global__ void gpu_test_trap(float* y) {
   if (y) __trap();
 }
 
+template <class T>
+__device__ __forceinline__ void round_trip(const float* x, float* y, int64_t n) {
+  int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = static_cast<float>(static_cast<T>(x[i]));
+}
+extern "C" __global__ void gpu_test_round_f16(const float* x, float* y, int64_t n) { round_trip<__half>(x, y, n); }
+extern "C" __global__ void gpu_test_round_bf16(const float* x, float* y, int64_t n) {
+  round_trip<__nv_bfloat16>(x, y, n);
+}
+
 #ifndef __CUDACC__
+CONVSCOPE_KERNEL(gpu_round_f16) {
+  test_only();
+  idea("test: floats through f16");
+  plan([](const ConvProblem& p, Plan& plan) {
+    plan.launch(ENTRY(gpu_test_round_f16), {ceil_div(p.length, 256)}, {256}).args(plan.x(), plan.y(), p.length);
+  });
+}
+CONVSCOPE_KERNEL(gpu_round_bf16) {
+  test_only();
+  idea("test: floats through bf16");
+  plan([](const ConvProblem& p, Plan& plan) {
+    plan.launch(ENTRY(gpu_test_round_bf16), {ceil_div(p.length, 256)}, {256}).args(plan.x(), plan.y(), p.length);
+  });
+}
 CONVSCOPE_KERNEL(gpu_mma) {
   test_only();
   idea("test: a warp's tensor-core product; x [16, L], w [L, 8]");

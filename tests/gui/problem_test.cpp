@@ -133,6 +133,13 @@ SCENARIO(bias_and_element_type) {
   g.settle();
   CHECK(g.bench().report()->document == g.document());
   CHECK_EQ(g.bench().report()->status, std::string("right"));
+  for (auto [name, type] : {std::pair{"f16", DType::f16}, {"bf16", DType::bf16}}) {
+    g.choose("//Problem/parameters/##dtype", name);
+    CHECK(g.problem().dtype == type);
+    g.settle();
+    CHECK(g.bench().report()->document == g.document());
+    CHECK_EQ(g.bench().report()->status, std::string("right"));
+  }
 }
 
 SCENARIO(input_kind_and_seed) {
@@ -164,4 +171,7 @@ SCENARIO(accuracy_is_chosen_and_refused_for_doubles) {
   g.choose("//Problem/parameters/##dtype", "f64");
   CHECK(g.problem().dtype == DType::f32);
   CHECK(g.app.toast().find("f64 is always strict") != std::string::npos);
+  g.choose("//Problem/parameters/##dtype", "bf16");
+  CHECK(g.problem().dtype == DType::f32);
+  CHECK(g.app.toast().find("bf16 is always strict") != std::string::npos);
 }

@@ -400,5 +400,32 @@ TEST(ProfileOnTheEmulator, FloorsAreOfEachOnesOwnArithmetic) {
   EXPECT_DOUBLE_EQ(p.floor->ms, expected(c.tf32_gflops));
 }
 
+// 16-bit numbers could be multiplied on tensor cores, which sets the problem's floor; rungs without them are held
+// against f32's multiply-adds, which they use.
+TEST(ProfileOnTheEmulator, FloorsOfSixteenBits) {
+  auto device = open_emulator();
+  std::vector<std::unique_ptr<Reference>> references;
+  Cupti cupti(places("no-such-folder"));
+  Nvml clocks("/nowhere/libnvidia-ml.so.1");
+  Activity activity;
+  BenchSpec spec;
+  spec.kernels = {"tiled"};
+  spec.problem.in_channels = spec.problem.out_channels = 256, spec.problem.kernel_size = 3, spec.problem.length = 32;
+  spec.problem.dtype = DType::bf16;
+  spec.samples = 1;
+  auto r = bench({*device, references, cupti, clocks}, spec, activity);
+  ASSERT_EQ(r.entries.size(), 1u);
+  const Ceilings& c = r.ceilings;
+  EXPECT_DOUBLE_EQ(r.work.least_bytes, 2.0 * (256 * 32 + 256 * 256 * 3 + 256 * 34));
+  double by_bytes = r.work.least_bytes / (c.memory_gbs * 1e6);
+  auto expected = [&](double gflops) { return std::max(by_bytes, r.work.flops / (gflops * 1e6)); };
+  ASSERT_TRUE(r.floor && r.entries[0].floor);
+  EXPECT_DOUBLE_EQ(r.floor->ms, expected(c.f16_gflops));
+  EXPECT_DOUBLE_EQ(r.entries[0].floor->ms, expected(c.f32_gflops));
+  EXPECT_LT(r.floor->ms, r.entries[0].floor->ms);
+  EXPECT_EQ(arithmetic_of(spec.problem, Accuracy::strict, true), Arithmetic::f16);
+  EXPECT_EQ(arithmetic_of(spec.problem, Accuracy::strict, false), Arithmetic::f32);
+}
+
 }  // namespace
 }  // namespace convscope

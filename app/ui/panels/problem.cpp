@@ -131,13 +131,17 @@ void draw_problem(Frame& f) {
     if (ImGui::Checkbox("##bias", &p.bias)) offer(f, p);
     ImGui::SameLine(0, ImGui::GetFontSize());
     ImGui::SetNextItemWidth(-FLT_MIN);
-    const char* types[] = {"f32", "f64"};
-    int type = p.dtype == DType::f64 ? 1 : 0;
-    if (ImGui::Combo("##dtype", &type, types, 2)) {
-      p.dtype = type ? DType::f64 : DType::f32;
-      offer(f, p);
+    if (ImGui::BeginCombo("##dtype", std::string(name_of(p.dtype)).c_str())) {
+      for (const auto& t : dtype_table)
+        if (ImGui::Selectable(t.name.data(), t.dtype == p.dtype)) {
+          p.dtype = t.dtype;
+          offer(f, p);
+        }
+      ImGui::EndCombo();
     }
-    tooltip(f.theme, "Element type of all tensors: f32 (single) or f64 (double).");
+    tooltip(f.theme,
+            "Element type of all tensors: f32 (single), f64 (double), f16 (half) or bf16 (bfloat16). f16 and bf16 are "
+            "summed in f32 and rounded once. Accuracies other than strict are for f32.");
     ImGui::EndTable();
   }
   if (f.draft.problem) {

@@ -33,14 +33,18 @@ struct Point {
 // The GPU's own ceilings where a profile told them, else a datasheet's, labelled so.
 Roof roof_of(Frame& f, const Report& r) {
   Roof roof;
-  const bool f64 = r.document.problem.dtype == DType::f64;
+  const DType type = r.document.problem.dtype;
   auto take = [&](const auto& c, const std::string& source) {
     roof.gpu = c.gpu, roof.source = source, roof.memory_gbs = c.memory_gbs;
-    if (f64) {
+    if (type == DType::f64) {
       if (c.f64_gflops > 0) roof.flats.push_back({"f64", c.f64_gflops});
       return;
     }
     if (c.f32_gflops > 0) roof.flats.push_back({"f32", c.f32_gflops});
+    if (is_half(type)) {
+      if (c.f16_gflops > 0) roof.flats.push_back({"f16 and bf16 tensor cores", c.f16_gflops});
+      return;
+    }
     if (c.tf32_gflops > 0) roof.flats.push_back({"TF32 tensor cores", c.tf32_gflops});
   };
   if (const Profile* p = f.bench.profile(); p && p->device_name == r.device_name && p->ceilings.memory_gbs > 0) {

@@ -211,6 +211,7 @@ void CudaDevice::read(const DeviceMemory& from, size_t offset, void* to, size_t 
 }
 
 void CudaDevice::fill(DeviceMemory& to, size_t offset, uint32_t word, size_t bytes) {
+  if (bytes < 4) return;
   check(driver().cuMemsetD32Async(to.address() + offset, word, bytes / 4, stream_), "filling GPU memory");
   check(driver().cuStreamSynchronize(stream_), "filling GPU memory");
 }

@@ -57,6 +57,7 @@ TEST(ExportCli, Refuses) {
                         {{"export", "tiled", "--format", "onnx"}, "format onnx must be pytorch or cuda"},
                         {{"export", "auto", "--architecture", "hopper"}, "architecture hopper must be like sm_80"},
                         {{"export", "hopper_tf32", "--dtype", "f64"}, "takes f32 only"},
+                        {{"export", "mma_tf32", "--dtype", "f16"}, "takes f32 only"},
                         {{"export", "S3", "--preset", "kernelbench-79"}, "works out another output length"},
                         {{"export", "tiled", "--out", "/nowhere/at/all.py"}, "out /nowhere/at/all.py"}}) {
     auto r = convscope_run(c.arguments);

@@ -111,6 +111,25 @@ TEST(Json, RunRight) {
   for (const char* own : {"id", "type", "result"}) EXPECT_FALSE(j.contains(own)) << own;
 }
 
+TEST(Json, RunInSixteenBits) {
+  for (const char* type : {"f16", "bf16"}) {
+    json j = run_json({"tiled", "--in-channels", "4", "--out-channels", "6", "--kernel-size", "3", "--length", "21",
+                       "--bias", "--samples", "2", "--dtype", type},
+                      0);
+    expect_stable(j);
+    EXPECT_EQ(j["problem"]["dtype"], type);
+    EXPECT_EQ(j["problem"]["least_bytes"], 2 * (4 * 21 + 4 * 6 * 3 + 6 + 6 * 23));
+    EXPECT_EQ(j["accuracy"], json({{"allowed", "strict"}, {"ran", "strict"}}));
+    EXPECT_LE(j["error"]["max_bound_ratio"].get<double>(), 1);
+    EXPECT_GT(j["error"]["max_abs"].get<double>(), 1e-6) << "the output is rounded";
+  }
+  json j = run_json({"hopper_tf32", "--dtype", "f16", "--length", "64"}, 2);
+  EXPECT_EQ(j["verdict"]["status"], "not-run");
+  EXPECT_NE(j["verdict"]["sentence"].get<std::string>().find("takes f32 only"), std::string::npos);
+  j = run_json({"S1", "--dtype", "bf16", "--length", "64"}, 2);
+  EXPECT_NE(j["verdict"]["sentence"].get<std::string>().find("is written for f32 and f64 only"), std::string::npos);
+}
+
 TEST(Json, RunWrong) {
   json j = run_json({"S4", "--kernel-size", "3", "--length", "50", "--stride", "2", "--tolerance", "0.5,0"}, 1);
   expect_stable(j);

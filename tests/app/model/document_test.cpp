@@ -108,8 +108,8 @@ std::vector<Refused> refused() {
   nameless.kernel.clear();
   negative.rtol = -1;
   unread.inputs.w = {InputKind::file, "w.npy", {}};
-  ConvProblem half = Document().problem;
-  half.dtype = DType::f16;
+  Document half = f64;
+  half.problem.dtype = DType::f16;
   return {
       {"Stride", SetProblem{problem(&P::stride, 0)}, "stride", "0", "must be at least 1"},
       {"Batch", SetProblem{problem(&P::batch, -4)}, "batch", "-4", "must be at least 1"},
@@ -118,7 +118,6 @@ std::vector<Refused> refused() {
        "must be smaller than max(stride, dilation) = 2"},
       {"Groups", SetProblem{problem(&P::groups, 3)}, "groups", "3", "must divide in_channels"},
       {"Padding", SetProblem{problem(&P::padding, 100000)}, "out_length", "-", "must be at least 1"},
-      {"Dtype", SetProblem{half}, "dtype", "f16", "is not available"},
       {"Preset", LoadPreset{"kernelbench-79-smal"}, "preset", "kernelbench-79-smal", "kernelbench-79-small"},
       {"NoKernel", SetKernel{""}, "kernel", "''", "must have a name"},
       {"NoReference", SetCompareWith{""}, "compare-with", "''", "must have a name"},
@@ -140,6 +139,7 @@ std::vector<Refused> refused() {
       {"SessionTolerance", ReplaceDocument{negative, "s.convscope"}, "tolerance", "-1", "not negative"},
       {"SessionKernel", ReplaceDocument{nameless, "s.convscope"}, "kernel", "''", "must have a name"},
       {"SessionAccuracy", ReplaceDocument{f64, "s.convscope"}, "accuracy", "tf32", "f64 is always strict"},
+      {"HalfAccuracy", ReplaceDocument{half, "s.convscope"}, "accuracy", "tf32", "f16 is always strict"},
   };
 }
 

@@ -70,6 +70,34 @@ TEST(Ladder, IsRightOnRandomProblems) {
   EXPECT_GE(tiny, 15);
 }
 
+TEST(Ladder, IsRightInSixteenBits) {
+  test::Random r(44);
+  int of_f16 = 0, rungs_that_ran = 0;
+  for (int i = 0; i < 120; i++) {
+    auto p = test::random_problem(r, {.halves = true});
+    int ran = compare(p, r);
+    EXPECT_GE(ran, 5) << describe(p);
+    if (HasFailure()) return;
+    of_f16 += p.dtype == DType::f16, rungs_that_ran += ran;
+  }
+  EXPECT_GE(of_f16, 40);
+  EXPECT_LE(of_f16, 80);
+  EXPECT_GE(rungs_that_ran, 600);
+}
+
+// Rows that begin at every place of a 16-byte piece, and lengths around a tile.
+TEST(Ladder, IsRightAtEveryAlignmentOfSixteenBits) {
+  test::Random r(45);
+  for (int64_t length : {1, 7, 8, 9, 15, 16, 250, 256, 257, 264})
+    for (int64_t stride : {1, 2}) {
+      ConvProblem p{
+          .batch = 2, .in_channels = 9, .out_channels = 17, .kernel_size = 5, .length = length, .stride = stride};
+      p.padding = 2, p.dilation = stride == 1 ? 3 : 1, p.bias = length % 2;
+      p.dtype = length % 3 ? DType::f16 : DType::bf16;
+      EXPECT_GE(compare(p, r), 5) << describe(p);
+    }
+}
+
 ConvProblem problem(int64_t n, int64_t cin, int64_t cout, int64_t k, int64_t l, int64_t s, int64_t p, int64_t op,
                     int64_t d, int64_t g, bool bias, DType type = DType::f32) {
   ConvProblem q;
@@ -157,8 +185,8 @@ TEST(LadderControl, OneDroppedTapIsSeen) {
     auto with_change = [&](int64_t at, long double change) {
       return make_tensor(p.dtype, {1, 2, p.out_length()}, [&](auto* out, int64_t n) {
         for (int64_t e = 0; e < n; e++)
-          out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(expected.y[static_cast<size_t>(e)] +
-                                                                     (e == at ? change : 0));
+          out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(
+              static_cast<double>(expected.y[static_cast<size_t>(e)] + (e == at ? change : 0)));
       });
     };
     EXPECT_EQ(test::first_wrong(p, t, expected, with_change(0, 0)), "") << "rounded once, it is right";

@@ -64,12 +64,36 @@ TEST(Export, ThePythonFileSaysItsProblem) {
     EXPECT_EQ(text.find(mark), std::string::npos) << mark << " is left";
 }
 
+TEST(Export, SixteenBitsHaveTheirTypes) {
+  auto p = find_preset("kernelbench-79").problem;
+  p.dtype = DType::f16;
+  std::string text = exported_pytorch(find_kernel("scatter"), p);
+  EXPECT_NE(text.find("DTYPE = torch.float16"), std::string::npos);
+  EXPECT_NE(text.find("#include <cuda_fp16.h>"), std::string::npos);
+  // The launch that fills the sums reads the bias and no weights: it runs at every call.
+  EXPECT_EQ(times(text, "if (pack)"), 0u);
+  EXPECT_EQ(times(text, "cudaLaunchKernel("), 3u);
+  p.dtype = DType::bf16;
+  EXPECT_NE(exported_pytorch(find_kernel("tiled"), p).find("DTYPE = torch.bfloat16"), std::string::npos);
+}
+
 // With nvcc here: what is exported compiles. On a GPU tests/bench/compare_pytorch.py runs it.
 TEST(Export, Compiles) {
   if (std::system("command -v nvcc >/dev/null 2>&1")) GTEST_SKIP() << "no nvcc here";
   test::ScratchFolder folder;
-  for (const char* kernel : {"hopper_3xtf32", "registers", "S4"}) {
-    std::string text = exported_cuda(find_kernel(kernel), find_preset("kernelbench-79").problem);
+  struct Case {
+    const char* kernel;
+    DType dtype = DType::f32;
+  };
+  for (auto [kernel, dtype] : {Case{"hopper_3xtf32"},
+                               {"registers"},
+                               {"S4"},
+                               {"registers", DType::bf16},
+                               {"tiled", DType::f16},
+                               {"scatter", DType::f16}}) {
+    auto p = find_preset("kernelbench-79").problem;
+    p.dtype = dtype;
+    std::string text = exported_cuda(find_kernel(kernel), p);
     std::string file = folder.write("k.cu", text.data(), text.size());
     std::string command = "nvcc -std=c++20 -arch=sm_90a -shared -Xcompiler -fPIC -o " + folder.path("k.so") + " " +
                           file + " >" + folder.path("log") + " 2>&1";

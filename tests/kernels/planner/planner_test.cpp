@@ -24,12 +24,18 @@ TEST(Planner, TakesTheBestThatIsAllowedAndThere) {
   EXPECT_EQ(chosen(find_preset("dac.d1").problem, Accuracy::tf32, "sm_90"), "stream_tf32");
   p.dtype = DType::f64;
   EXPECT_EQ(chosen(p, Accuracy::strict, "sm_90"), "registers");
+  for (DType t : {DType::f16, DType::bf16}) {
+    p.dtype = t;
+    EXPECT_EQ(chosen(p, Accuracy::strict, "sm_80"), "registers");
+    Choice c = choose(p, Accuracy::strict, Target::of_architecture("sm_90"));
+    EXPECT_EQ(c.kernel->unsupported(p), "") << "whatever is chosen takes it";
+  }
 }
 
 TEST(Planner, TakesSomethingForEveryLegalProblem) {
   test::Random random(7);
   for (int i = 0; i < 300; i++) {
-    ConvProblem p = test::random_problem(random);
+    ConvProblem p = test::random_problem(random, {.halves = i % 3 == 0});
     for (const char* architecture : {"sm_75", "sm_80", "sm_90", "sm_100"})
       for (Accuracy a : {Accuracy::strict, Accuracy::tf32x3, Accuracy::tf32}) {
         Choice c = choose(p, a, Target::of_architecture(architecture));

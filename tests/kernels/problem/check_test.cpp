@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kernels/problem/conv_problem.h"
+#include "kernels/problem/counts.h"
 #include "tests/convolution.h"
 
 namespace convscope {
@@ -85,15 +86,15 @@ TEST(Check, EveryRuleHasItsSentence) {
   }
 }
 
-TEST(Check, TypesThatAreNotBuiltAreRefused) {
+TEST(Check, EveryTypeIsLegalAndCountsItsBytes) {
   auto p = ordinary();
-  for (auto [type, legal] :
-       {std::pair{DType::f32, true}, {DType::f64, true}, {DType::f16, false}, {DType::bf16, false}}) {
-    p.dtype = type;
-    EXPECT_EQ(!check(p), legal) << name_of(type);
+  int64_t elements = p.x_elements() + p.w_elements() + p.b_elements() + p.y_elements();
+  for (const auto& t : dtype_table) {
+    p.dtype = t.dtype;
+    EXPECT_EQ(message(p), "legal") << t.name;
+    EXPECT_EQ(least_bytes(p), elements * static_cast<int64_t>(t.size)) << t.name;
+    EXPECT_EQ(describe(p).ends_with(", " + std::string(t.name)), t.dtype != DType::f32) << describe(p);
   }
-  p.dtype = DType::bf16;
-  EXPECT_EQ(message(p), "dtype bf16 is not available in this version: use f32 or f64");
 }
 
 TEST(Check, BoundariesAreLegal) {

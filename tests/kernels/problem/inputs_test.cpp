@@ -89,14 +89,15 @@ TEST(TorchRandom, DistributionsAreBitForBitThoseOfPyTorch) {
       TorchRandom rng(seed);
       auto got = make_tensor(want.dtype, want.shape, [&](auto* out, int64_t n) {
         using T = std::remove_pointer_t<decltype(out)>;
-        for (int64_t e = 0; e < n; e++) out[e] = static_cast<T>(draw(rng, T{}));
+        using Drawn = std::conditional_t<sizeof(T) == 2, float, T>;  // what 16-bit numbers are drawn as
+        for (int64_t e = 0; e < n; e++) out[e] = static_cast<T>(draw(rng, Drawn{}));
       });
       EXPECT_EQ(first_difference(got, want), "") << what << " under seed " << seed;
     };
     compare("rand_f32", [](TorchRandom& r, auto zero) { return r.unit(zero); });
     compare("rand_f64", [](TorchRandom& r, auto zero) { return r.unit(zero); });
-    compare("signed_f32", [](TorchRandom& r, auto zero) { return r.uniform(zero - 1, zero + 1); });
-    compare("signed_f64", [](TorchRandom& r, auto zero) { return r.uniform(zero - 1, zero + 1); });
+    compare("signed_f32", [](TorchRandom& r, auto zero) { return r.uniform(decltype(zero){-1}, decltype(zero){1}); });
+    compare("signed_f64", [](TorchRandom& r, auto zero) { return r.uniform(decltype(zero){-1}, decltype(zero){1}); });
     compare("randint", [](TorchRandom& r, auto) { return r.integer(-3, 4); });
   }
   TorchRandom rng(5);
@@ -233,13 +234,50 @@ TEST(Inputs, FilesAreTakenAsTheyAre) {
   ConvProblem p;
   p.in_channels = 2, p.length = 3;
   auto t = make_tensor(DType::f32, {1, 2, 3}, [](auto* out, int64_t n) {
-    for (int64_t e = 0; e < n; e++) out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(e) - 2.5f;
+    for (int64_t e = 0; e < n; e++)
+      out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(static_cast<float>(e) - 2.5f);
   });
   InputSpec spec;
   spec.x = file_source(t);
   auto in = make_inputs(p, spec);
   EXPECT_EQ(first_difference(in.x, t), "");
   EXPECT_EQ(in.x.data(), t.data()) << "not copied";
+}
+
+// As .half() and .to(torch.bfloat16) of what PyTorch draws in f32.
+TEST(Inputs, SixteenBitsAreTheFloatsRounded) {
+  ConvProblem p{.batch = 2, .in_channels = 4, .out_channels = 6, .kernel_size = 3, .length = 50, .bias = true};
+  for (const auto& kind : input_kinds) {
+    InputSpec spec;
+    spec.x.kind = spec.w.kind = spec.b.kind = kind.kind;
+    p.dtype = DType::f32;
+    auto single = make_inputs(p, spec);
+    for (DType t : {DType::f16, DType::bf16}) {
+      p.dtype = t;
+      if (t == DType::f16 && kind.kind == InputKind::wide) continue;
+      auto in = make_inputs(p, spec);
+      EXPECT_EQ(first_difference(in.x, convert(single.x, t)), "") << kind.name;
+      EXPECT_EQ(first_difference(in.w, convert(single.w, t)), "") << kind.name;
+      EXPECT_EQ(first_difference(in.b, convert(single.b, t)), "") << kind.name;
+      for (int64_t e = 0; e < in.x.elements(); e++) EXPECT_EQ(in.x.at(e), rounded_to(t, single.x.at(e)));
+    }
+  }
+}
+
+TEST(Inputs, KindsBeyondTheTypeAreRefused) {
+  ConvProblem p{.length = 65519, .dtype = DType::f16};
+  InputSpec spec;
+  spec.x.kind = InputKind::index;
+  EXPECT_EQ(make_inputs(p, spec).x.at(65518), 65504);
+  p.length++;
+  EXPECT_EQ(error_of<InputError>([&] { make_inputs(p, spec); }),
+            "input index has values up to 65520, f16 holds 65504 at most: use bf16, f32 or other values");
+  p.length = 3;
+  spec.w.kind = InputKind::wide;
+  EXPECT_EQ(error_of<InputError>([&] { make_inputs(p, spec); }),
+            "weight wide has values up to 1048576, f16 holds 65504 at most: use bf16, f32 or other values");
+  p.dtype = DType::bf16;
+  EXPECT_NO_THROW(make_inputs(p, spec));
 }
 
 TEST(Inputs, FilesThatDoNotFitAreRefused) {

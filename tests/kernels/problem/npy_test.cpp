@@ -1,6 +1,8 @@
 #include "kernels/problem/npy.h"
 
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
 #include <numeric>
@@ -32,7 +34,7 @@ TEST(Npy, ReadsEverySizeOrderAndLayoutOfNumPy) {
         auto name = std::string(order) + "_f" + std::to_string(size) + "_" + layout + ".npy";
         SCOPED_TRACE(name);
         auto t = golden_npy(name);
-        EXPECT_EQ(t.dtype, size == 8 ? DType::f64 : DType::f32);
+        EXPECT_EQ(t.dtype, size == 8 ? DType::f64 : size == 4 ? DType::f32 : DType::f16);
         expect_pattern(t);
       }
 }
@@ -61,12 +63,12 @@ TEST(Npy, ReadsEveryNumberOfDimensions) {
 TEST(Npy, HalvesBecomeWhatNumPyMakesOfThem) {
   auto file = project_file("tests/data/npy/halves.npz");
   auto halves = read_array_file(file, "halves", "input"), floats = read_array_file(file, "floats", "input");
-  ASSERT_EQ(halves.dtype, DType::f32);
+  ASSERT_EQ(halves.dtype, DType::f16);
   ASSERT_EQ(halves.shape, floats.shape);
   ASSERT_EQ(halves.elements(), 384);
   int nan = 0, infinite = 0, subnormal = 0;
   for (int64_t e = 0; e < halves.elements(); e++) {
-    auto got = halves.span<float>()[static_cast<size_t>(e)], want = floats.span<float>()[static_cast<size_t>(e)];
+    float got = halves.span<__half>()[static_cast<size_t>(e)], want = floats.span<float>()[static_cast<size_t>(e)];
     if (std::isnan(want)) {
       EXPECT_TRUE(std::isnan(got)) << e;
       EXPECT_EQ(std::signbit(got), std::signbit(want)) << e;
@@ -110,8 +112,26 @@ TEST(Npy, HeadersMayBeWrittenInOtherWays) {
   EXPECT_EQ(more.elements(), 2) << "what follows the array is not looked at, as in NumPy";
 }
 
+// NumPy has no bfloat16: its numbers are written as f32, which holds them all.
+TEST(Npy, Bfloat16IsWrittenAsFloats) {
+  EXPECT_EQ(npy_type(DType::bf16), DType::f32);
+  for (auto type : {DType::f32, DType::f64, DType::f16}) EXPECT_EQ(npy_type(type), type);
+  EXPECT_EQ(npy_header(DType::bf16, {3}), npy_header(DType::f32, {3}));
+  EXPECT_NE(npy_header(DType::f16, {3}).find("'<f2'"), std::string::npos);
+  auto t = make_tensor(DType::bf16, {65536 - 256}, [](auto* out, int64_t n) {
+    for (int64_t e = 0; e < n; e++) {  // all that are finite
+      auto sign = static_cast<uint16_t>(e < n / 2 ? 0 : 0x8000), bits = static_cast<uint16_t>(e % (n / 2));
+      if constexpr (sizeof *out == 2)
+        out[e] = std::bit_cast<std::remove_pointer_t<decltype(out)>>(uint16_t(sign | bits));
+    }
+  });
+  auto written = convert(t, npy_type(t.dtype));
+  auto back = convert(written, DType::bf16);
+  EXPECT_EQ(std::memcmp(back.data(), t.data(), t.size_bytes()), 0);
+}
+
 TEST(Npy, WhatItWritesItReadsAgain) {
-  for (auto type : {DType::f32, DType::f64})
+  for (auto type : {DType::f32, DType::f64, DType::f16})
     for (auto shape : std::vector<std::vector<int64_t>>{{}, {3}, {3, 4}, {2, 1, 5}, {0}, {1, 2, 3, 4, 5, 6, 7, 8}}) {
       auto header = npy_header(type, shape);
       EXPECT_EQ(header.size() % 64, 0u) << "the data is aligned";
@@ -119,8 +139,7 @@ TEST(Npy, WhatItWritesItReadsAgain) {
       int64_t n = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
       auto t = make_tensor(type, shape, [](auto* out, int64_t count) {
         for (int64_t e = 0; e < count; e++)
-          out[e] = 1 / (static_cast<std::remove_pointer_t<decltype(out)>>(e) +
-                        static_cast<std::remove_pointer_t<decltype(out)>>(0.1));
+          out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(1 / (static_cast<double>(e) + 0.1));
       });
       auto back = parse_npy(header + std::string(reinterpret_cast<const char*>(t.data()), t.size_bytes()));
       ASSERT_EQ(back.shape, shape);

@@ -44,7 +44,8 @@ TEST(HostBytes, KnowWhatTheSystemHas) {
 
 TEST(HostTensor, HoldsWhatWasFilledIn) {
   auto t = make_tensor(DType::f64, {2, 3}, [](auto* out, int64_t count) {
-    for (int64_t e = 0; e < count; e++) out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(e) / 4;
+    for (int64_t e = 0; e < count; e++)
+      out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(static_cast<double>(e) / 4);
   });
   EXPECT_EQ(t.elements(), 6);
   EXPECT_EQ(t.size_bytes(), 48u);

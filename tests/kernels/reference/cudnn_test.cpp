@@ -134,6 +134,28 @@ TEST_F(CudnnTest, Corners) {
   }
 }
 
+TEST_F(CudnnTest, SixteenBits) {
+  int ran = 0, tried = 0;
+  for (; tried < 60; tried++) {
+    ConvProblem p = random_problem(random_, {.channels_per_group = 40, .halves = true});
+    p.bias = false;  // with one, y is rounded twice
+    ran += agrees(*strict, p);
+  }
+  EXPECT_GE(ran, tried / 2);
+  for (DType t : {DType::f16, DType::bf16}) {
+    EXPECT_TRUE(agrees(*strict, problem(2, 64, 32, 16, 40, 8, 4, 0, 1, 1, false, t)));
+    EXPECT_TRUE(agrees(*strict, problem(2, 32, 64, 3, 100, 1, 0, 0, 3, 1, false, t)));
+    agrees(*strict, problem(1, 16, 16, 3, 50, 1, 2, 2, 3, 1, false, t));  // by the graph
+    EXPECT_NE(tf32->unsupported(problem(2, 5, 3, 1, 20, 1, 0, 0, 1, 1, false, t)), "");
+    auto p = problem(2, 64, 32, 16, 40, 8, 4, 0, 1, 1, true, t);
+    Tensors tensors = random_tensors(random_, p);
+    DeviceTensors on(*device, p, tensors);
+    strict->run(p, on.at(), nullptr);
+    EXPECT_LE(worst_error(p, tensors, expected_result(p, tensors), on.y()), 2.1 * traits(t).unit_roundoff);
+    EXPECT_NE(strict->what_ran().find("rounded twice"), std::string::npos) << strict->what_ran();
+  }
+}
+
 // cuDNN's legacy call derives L from Lout and cannot say these; its graph API can, up to op = p.
 TEST_F(CudnnTest, OutputPaddingBeyondStrideTakesTheGraph) {
   for (auto [s, p, op, d] : {std::array<int64_t, 4>{1, 2, 2, 3}, {2, 4, 3, 5}, {1, 1, 1, 2}, {3, 6, 5, 6}})

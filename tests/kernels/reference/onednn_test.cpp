@@ -134,6 +134,30 @@ TEST_F(OneDnnTest, RefusalsAreSentences) {
   EXPECT_NE(reference_->unsupported(p).find("groups"), std::string::npos) << reference_->unsupported(p);
 }
 
+// bf16 by its own kernels where the processor has them, else like f16: in f32, and rounded once.
+TEST_F(OneDnnTest, SixteenBitsAgreeWithTheDefinition) {
+  for (DType t : {DType::f16, DType::bf16}) {
+    int taken = 0;
+    for (int i = 0; i < 40; i++) {
+      auto p = random_problem(random_, {.halves = true});
+      p.dtype = t;
+      if (p.bias && t == DType::bf16) p.bias = i % 2;
+      taken += agrees(p);
+      if (HasFailure()) return;
+      std::string ran = reference_->what_ran();
+      if (t == DType::f16 && taken)
+        EXPECT_NE(ran.find("in f32 from widened f16, rounded once"), std::string::npos) << ran;
+    }
+    EXPECT_GE(taken, 20) << name_of(t);
+  }
+  auto p = problem(2, 32, 32, 4, 500, 2, 1, 0, 1, 1, true);
+  for (DType t : {DType::f16, DType::bf16}) {
+    p.dtype = t;
+    EXPECT_TRUE(agrees(p));
+    EXPECT_NE(reference_->what_ran(), "");
+  }
+}
+
 TEST_F(OneDnnTest, TimesTheSameComputation) {
   auto p = problem(1, 32, 32, 4, 500, 2, 1, 0, 1, 1, true);
   Tensors t = random_tensors(random_, p);

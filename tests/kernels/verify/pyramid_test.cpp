@@ -42,11 +42,10 @@ ResultTensors random_result(test::Random& r, int64_t rows, int64_t columns, DTyp
             ratio = infinity;
             break;
           case 4:
-            value = static_cast<T>(sizeof(T) == 8 ? 1e200 : 3e38);
+            value = static_cast<T>(sizeof(T) == 8 ? 1e200 : sizeof(T) == 4 ? 3e38 : 6e4);
             break;  // beyond float, where there is more
           default: {
-            using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-            value = std::bit_cast<T>(static_cast<Bits>(unwritten_bits(dtype))), ratio = infinity;
+            value = std::bit_cast<T>(static_cast<BitsOf<T>>(unwritten_bits(dtype))), ratio = infinity;
           }
         }
       t.output.as<T>()[e] = value, t.error.as<float>()[e] = error, t.ratio.as<float>()[e] = ratio;
@@ -140,7 +139,7 @@ int64_t either(test::Random& r) { return between(r, 0, 1) ? Pyramid::small_resul
 TEST(Pyramid, TilesAreThoseOfAPlainLoop) {
   test::Random r(80);
   for (auto [rows, columns] : shapes)
-    for (auto dtype : {DType::f32, DType::f64})
+    for (auto dtype : {DType::f32, DType::f64, DType::f16, DType::bf16})
       for (int bad_in : {0, 3, 40}) {
         auto t = random_result(r, rows, columns, dtype, bad_in);
         Pyramid pyramid(t, nullptr, either(r));
@@ -238,7 +237,7 @@ void expect_seen_at_every_zoom(const Pyramid& pyramid, int64_t rows, int64_t col
 
 TEST(Pyramid, OneBadElementIsSeenAtEveryZoom) {
   test::Random r(82);
-  for (auto dtype : {DType::f32, DType::f64})
+  for (auto dtype : {DType::f32, DType::f64, DType::f16, DType::bf16})
     for (auto [batch, channels, columns] :
          {std::tuple{3, 20, int64_t{700}}, {1, 1, int64_t{5000}}, {100, 3, int64_t{9}}}) {
       int64_t rows = batch * channels;
@@ -249,11 +248,10 @@ TEST(Pyramid, OneBadElementIsSeenAtEveryZoom) {
         uint32_t flags = flag_failing;
         dispatch(dtype, [&](auto zero) {
           using T = decltype(zero);
-          using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
           T& y = t.output.as<T>()[e];
           if (kind == 1) y = std::numeric_limits<T>::quiet_NaN(), flags |= flag_nan;
           if (kind == 2) y = std::numeric_limits<T>::infinity(), flags |= flag_inf;
-          if (kind == 3) y = std::bit_cast<T>(static_cast<Bits>(unwritten_bits(dtype))), flags |= flag_unwritten;
+          if (kind == 3) y = std::bit_cast<T>(static_cast<BitsOf<T>>(unwritten_bits(dtype))), flags |= flag_unwritten;
         });
         Pyramid pyramid(t, nullptr, either(r));
         EXPECT_EQ(t.flags_at(e), flags);

@@ -149,6 +149,26 @@ CONVSCOPE_HALF_NAMES(__nv_bfloat16, __bfloat162float, __float2bfloat16, __float2
 CONVSCOPE_HALF_PAIR(__half2, __half, __halves2half2, __floats2half2_rn, __low2float, __high2float)
 CONVSCOPE_HALF_PAIR(__nv_bfloat162, __nv_bfloat16, __halves2bfloat162, __floats2bfloat162_rn, __low2float, __high2float)
 #undef CONVSCOPE_HALF_PAIR
+
+// Without these std::numeric_limits would say 0 for everything.
+#define CONVSCOPE_HALF_LIMITS(T, all_digits, infinite, largest, least, tiniest)                          \
+  template <>                                                                                            \
+  class std::numeric_limits<T> {                                                                         \
+   public:                                                                                               \
+    static constexpr bool is_specialized = true, is_signed = true, is_integer = false, is_exact = false; \
+    static constexpr bool has_infinity = true, has_quiet_NaN = true, is_iec559 = true;                   \
+    static constexpr int digits = all_digits, radix = 2;                                                 \
+    static constexpr T infinity() { return std::bit_cast<T>(uint16_t{infinite}); }                       \
+    static constexpr T quiet_NaN() { return std::bit_cast<T>(uint16_t{0x7fff}); }                        \
+    static constexpr T max() { return std::bit_cast<T>(uint16_t{largest}); }                             \
+    static constexpr T lowest() { return -max(); }                                                       \
+    static constexpr T min() { return std::bit_cast<T>(uint16_t{least}); }                               \
+    static constexpr T denorm_min() { return std::bit_cast<T>(uint16_t{1}); }                            \
+    static constexpr T epsilon() { return std::bit_cast<T>(uint16_t{tiniest}); }                         \
+  };
+CONVSCOPE_HALF_LIMITS(__half, 11, 0x7c00, 0x7bff, 0x0400, 0x1400)
+CONVSCOPE_HALF_LIMITS(__nv_bfloat16, 8, 0x7f80, 0x7f7f, 0x0080, 0x3c00)
+#undef CONVSCOPE_HALF_LIMITS
 #undef CONVSCOPE_HALF
 
 static_assert(sizeof(__half) == 2 && sizeof(__nv_bfloat16) == 2 && std::is_trivially_copyable_v<__half>);

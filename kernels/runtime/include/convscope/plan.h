@@ -240,7 +240,7 @@ class KernelDefinition {
   int rung() const { return rung_; }
   const std::string& idea() const { return idea_; }
   const std::vector<std::string>& requires_hardware() const { return hardware_; }
-  // What it promises on f32 problems: strict, 3xtf32 or tf32. f64 is always strict.
+  // What it promises on f32 problems: strict, 3xtf32 or tf32. Of other types it is always strict.
   const std::string& accuracy() const { return accuracy_; }
   const std::string& home_preset() const { return home_preset_; }  // specimens: the problem it was written for
   // What is known of a specimen: for which problems its wrong index happens to be right. True for every other kernel.

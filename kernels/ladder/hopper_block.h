@@ -27,10 +27,11 @@ struct ShiftTable {
 constexpr int hopper_threads = 384;  // two warpgroups that multiply, one whose four warps copy for them
 
 // Rows of x with `pitch` floats each, for the copy engine, whose rows begin on 16 bytes: where L is no multiple of 4.
-__device__ __forceinline__ void hopper_pad_rows(const ConvArgs& c, int64_t pitch, const float* x, float* padded) {
+template <class T>
+__device__ __forceinline__ void hopper_pad_rows(const ConvArgs& c, int64_t pitch, const T* x, T* padded) {
   for (int64_t row = blockIdx.x; row < c.batch * c.in_channels; row += gridDim.x)
     for (int64_t i = threadIdx.x; i < pitch; i += blockDim.x)
-      padded[row * pitch + i] = i < c.length ? x[row * c.length + i] : 0.0f;
+      padded[row * pitch + i] = i < c.length ? x[row * c.length + i] : T(0);
 }
 #define CONVSCOPE_HOPPER_PAD(name)                                                                   \
   extern "C" __global__ void __launch_bounds__(256)                                                  \
@@ -44,15 +45,16 @@ __device__ __forceinline__ void hopper_pad_rows(const ConvArgs& c, int64_t pitch
 
 // The weight of input channel ci (of its group), shift number u and column `column` of a column tile; 0 where there is
 // none. Columns count as lanes get them.
-__device__ __forceinline__ float hopper_weight_of(const ConvArgs& c, const HopperTiles& tiles, const ShiftTable& table,
-                                                  const float* w, int64_t tile, int column, int64_t ci, int u) {
+template <class T>
+__device__ __forceinline__ T hopper_weight_of(const ConvArgs& c, const HopperTiles& tiles, const ShiftTable& table,
+                                              const T* w, int64_t tile, int column, int64_t ci, int u) {
   int64_t cin = c.in_channels / c.groups, cout = c.out_channels / c.groups, group = tile / tiles.column_tiles;
   int q = column / 8 * 2 + column % 2, channel = q / tiles.period, rho = q % tiles.period;
   int64_t co = (tile % tiles.column_tiles * tiles.lane_channels + channel) * 4 + column % 8 / 2;
   int64_t along = static_cast<int64_t>(table.shift[u]) * tiles.period + rho;  // k·d'
   bool is = ci < cin && channel < tiles.lane_channels && co < cout && along % tiles.back == 0 &&
             along / tiles.back < c.kernel_size;
-  return is ? w[((group * cin + ci) * cout + co) * c.kernel_size + along / tiles.back] : 0.0f;
+  return is ? w[((group * cin + ci) * cout + co) * c.kernel_size + along / tiles.back] : T(0);
 }
 
 // Element e of an image as the tensor cores read it: rows of 32 k values (128 bytes) a column, 16-byte pieces exchanged

@@ -19,13 +19,13 @@ struct HopperPlan {
 };
 
 // What does not depend on how much fits: shifts, tiles, columns. parts: images of the weights, 1, or 2 for high and low
-// halves.
-inline HopperPlan hopper_geometry(const ConvProblem& p, int64_t width, int parts) {
+// halves. channels: of a round, 32 bytes of them: 8 in f32, 16 of the 16-bit types.
+inline HopperPlan hopper_geometry(const ConvProblem& p, int64_t width, int parts, int channels = 8) {
   HopperPlan h;
   Phases f = phases_of(p);
   HopperTiles& t = h.tiles;
   t.period = static_cast<int32_t>(f.period), t.gcd = static_cast<int32_t>(f.gcd), t.back = static_cast<int32_t>(f.back);
-  if (p.dtype != DType::f32) return h.refused = "takes f32 only", h;
+  if (channels == 8 && p.dtype != DType::f32) return h.refused = "takes f32 only", h;
   if (f.period > width / 4) return h.refused = "takes at most " + std::to_string(width / 4) + " residue classes", h;
   int64_t last = (p.kernel_size - 1) * f.back / f.period;
   std::vector<int64_t> shifts;
@@ -38,10 +38,11 @@ inline HopperPlan hopper_geometry(const ConvProblem& p, int64_t width, int parts
   for (size_t u = 0; u < shifts.size(); u++)
     if (shifts[u] != static_cast<int64_t>(u) * h.step) h.step = 0;
   t.shifts = static_cast<int32_t>(shifts.size());
-  t.box = 136;
-  while (t.box - hopper_positions < last) t.box += 16;  // 8 modulo 16: a fragment's 4 channels in different banks
+  // A fragment's 4 channels in different banks: 8 modulo 16 floats, 16 modulo 32 values of 16 bits.
+  t.box = channels == 8 ? 136 : 144;
+  while (t.box - hopper_positions < last) t.box += 2 * channels;
   t.halo = t.box - static_cast<int32_t>(hopper_positions);
-  t.rounds = static_cast<int32_t>(ceil_div(p.in_per_group(), 8));
+  t.rounds = static_cast<int32_t>(ceil_div(p.in_per_group(), channels));
   t.width = static_cast<int32_t>(width);
   t.depth = static_cast<int32_t>(ceil_div(int64_t{t.rounds} * t.shifts, 4) * 32);
   t.lane_channels = static_cast<int32_t>(width / 4 / f.period);

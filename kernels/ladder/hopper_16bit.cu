@@ -1,0 +1,327 @@
+// Rung 12, hopper_16bit: f16 and bf16 on Hopper's tensor cores, sums in f32.
+//
+// Idea: half the bytes, so half the time, if nothing but x and y moves. As rungs 8 and 10, with three differences.
+// - wgmma wants two neighbouring channels in one register, but in NCL neighbours in memory are positions. A lane reads
+//   four positions of four channels as they lie, and one byte permutation makes a word of two channels: no transpose of
+//   x exists anywhere, and all taps share what was read.
+// - Weights that leave room stay in shared memory (once for both warpgroups); others come through the ring beside x.
+// - Rows of 16-bit values begin anywhere between two sectors. All results go through shared memory, as far from a
+//   32-byte boundary as they are in y, and leave in whole sectors; where a row begins on an odd value, a lane has one
+//   value of its last word from its neighbour.
+// Short sequences share a tile of 128 positions.
+// Right for: f16 and bf16, finite inputs, up to 60 shifts of x, 128 output values at most of a position and a channel.
+// Needs: sm_90a (wgmma, TMA). Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions", fragments of
+// wgmma.m64nNk16.
+#include "hopper_16bit.h"
+
+// The packed weights: for each column tile its image, or its stages one after the other. Word k of a round holds
+// channels k and k + 8.
+extern "C" __global__ void __launch_bounds__(256)
+    half_pack(const ConvArgs c, const HalfTiles tiles, const __grid_constant__ ShiftTable table, const uint16_t* w,
+              uint32_t* packed) {
+  int stages = tiles.chunk ? tiles.rounds / tiles.deep : 1;
+  int image = tiles.chunk ? tiles.chunk / 4 : tiles.width * tiles.depth;
+  int rounds = tiles.chunk ? tiles.deep : tiles.rounds;
+  int64_t all = static_cast<int64_t>(image) * stages * tiles.column_tiles * c.groups;
+  for (int64_t id = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; id < all;
+       id += static_cast<int64_t>(gridDim.x) * blockDim.x) {
+    int64_t stage = id / image;  // of all tiles
+    ImagePlace at = image_place(static_cast<int>(id % image), tiles.width);
+    int step = at.k / 8, round = static_cast<int>(stage % stages) * tiles.deep + step / tiles.shifts;
+    uint32_t word = 0;
+    if (step < rounds * tiles.shifts) {
+      int64_t ci = static_cast<int64_t>(round) * 16 + at.k % 8;
+      auto of = [&](int64_t channel) {
+        return static_cast<uint32_t>(
+            hopper_weight_of(c, tiles, table, w, stage / stages, at.column, channel, step % tiles.shifts));
+      };
+      word = of(ci) | of(ci + 8) << 16;
+    }
+    packed[id] = word;
+  }
+}
+
+// Rows of x for the copy engine, whose rows begin on 16 bytes.
+extern "C" __global__ void __launch_bounds__(256)
+    half_pad(const __grid_constant__ ConvArgs c, const int64_t pitch, const uint16_t* x, uint16_t* padded) {
+  hopper_pad_rows(c, pitch, x, padded);
+}
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// Which tiles a warpgroup has: numbers first, first + step, … of all; column tiles vary fastest.
+struct HalfShare {
+  int number, step, all, column_tiles;
+  __device__ __forceinline__ HalfShare(const ConvArgs& c, const HalfTiles& tiles, int mine)
+      : number(static_cast<int>(blockIdx.x) + mine * static_cast<int>(gridDim.x)),
+        step(2 * static_cast<int>(gridDim.x)),
+        column_tiles(tiles.column_tiles * static_cast<int>(c.groups)) {
+    all = tiles.items * column_tiles;
+  }
+  __device__ __forceinline__ bool there() const { return number < all; }
+  __device__ __forceinline__ void next() { number += step; }
+  __device__ __forceinline__ int item() const { return number / column_tiles; }
+  __device__ __forceinline__ int tile() const { return number % column_tiles; }
+};
+
+__device__ __forceinline__ void half_produce(const ConvArgs& c, const HalfTiles& tiles, const TensorMap& map,
+                                             const uint32_t* packed, uint32_t weights, uint32_t xs, Ring ring,
+                                             int mine) {
+  uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep * tiles.segments) * 32;
+  uint32_t chunk = static_cast<uint32_t>(tiles.chunk);
+  int stages = tiles.rounds / tiles.deep;
+  for (HalfShare share(c, tiles, mine); share.there(); share.next()) {
+    int n = share.item() / tiles.tiles * tiles.segments;
+    int left = tiles.first + share.item() % tiles.tiles * hopper_positions - tiles.halo;
+    const uint32_t* from = packed + static_cast<int64_t>(share.tile()) * stages * (chunk / 4);
+    for (int stage = 0; stage < stages; stage++, from += chunk / 4) {
+      barrier_wait(ring.empty(), ring.phase ^ 1);
+      barrier_expect(ring.full(), bytes + chunk);
+      asm volatile(
+          "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, "
+          "%5}], [%6];" ::"r"(xs + static_cast<uint32_t>(ring.stage) * bytes),
+          "l"(&map), "r"(left), "r"(stage * tiles.deep * 16), "r"(share.tile() / tiles.column_tiles), "r"(n),
+          "r"(ring.full())
+          : "memory");
+      if (chunk)
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                         weights + static_cast<uint32_t>(ring.stage) * chunk),
+                     "l"(from), "r"(chunk), "r"(ring.full())
+                     : "memory");
+      ring.advance();
+    }
+  }
+}
+
+template <int width, int step, int shifts, int period, int gcd>
+__device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& tiles, const ShiftTable& table,
+                                            const TensorMap& map, const uint32_t* packed, const uint16_t* b,
+                                            uint16_t* y) {
+  extern __shared__ __align__(1024) unsigned char hopper_shared[];
+  int stages = tiles.stages;
+  uint32_t image = tiles.chunk ? 0 : static_cast<uint32_t>(width * tiles.depth * 4);  // bytes that stay
+  uint32_t ring_weights = static_cast<uint32_t>(stages * tiles.chunk);
+  int ring_values = stages * tiles.deep * tiles.box * tiles.segments * 16;
+  uint16_t* xs = reinterpret_cast<uint16_t*>(hopper_shared + image + 2 * ring_weights);
+  uint16_t* staging = xs + 2 * ring_values;
+  uint32_t barriers = shared_address(staging) + static_cast<uint32_t>(2 * tiles.staging);
+  uint32_t ready = barriers + 32 * static_cast<uint32_t>(stages);
+  if (threadIdx.x == 0) {
+    auto init = [&](uint32_t barrier, int arrivals) {
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+    };
+    for (int i = 0; i < 2 * stages; i++) init(barriers + 16u * i, 1), init(barriers + 16u * i + 8, 4);
+    init(ready, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
+  }
+  __syncthreads();
+
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  int mine = warp < 8 ? warp / 4 : warp % 2;  // the warpgroup, or the one for which a warp copies
+  uint32_t weights = shared_address(hopper_shared) + static_cast<uint32_t>(mine) * ring_weights;
+  xs += mine * ring_values;
+  staging += mine * (tiles.staging / 2);
+  Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
+  if (warp >= 8) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    if (threadIdx.x == 256 && image) {
+      int tile = static_cast<int>(blockIdx.x) % (tiles.column_tiles * static_cast<int>(c.groups));
+      barrier_expect(ready, image);
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                       shared_address(hopper_shared)),
+                   "l"(packed + static_cast<int64_t>(tile) * (image / 4)), "r"(image), "r"(ready)
+                   : "memory");
+    }
+    if (threadIdx.x == 256 || threadIdx.x == 288)
+      half_produce(c, tiles, map, packed, weights, shared_address(xs), ring, mine);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    uint64_t descriptor = (weights & 0x3ffff) >> 4 | uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 | uint64_t{1} << 62;
+    HalfPlace place(tiles, warp, g);
+    int s = place.sequence < tiles.segments ? place.sequence : 0;
+    HalfReader reader(tiles, xs + (s * 16 * tiles.deep + t) * tiles.box + tiles.halo + place.position, descriptor,
+                      ring);
+    int cout = static_cast<int>(c.out_channels / c.groups);
+    HalfResults to;
+    to.length = c.out_length, to.sequence = c.out_channels * c.out_length;
+    to.staging = staging, to.pitch = tiles.pitch, to.bf16 = tiles.bf16;
+    if (image) barrier_wait(ready, 0);
+    for (HalfShare share(c, tiles, mine); share.there(); share.next()) {
+      float d[2][width / 2];
+      if (tiles.bf16)
+        half_sum<true, width, step, shifts>(d, tiles, table, reader);
+      else
+        half_sum<false, width, step, shifts>(d, tiles, table, reader);
+      int co = share.tile() / tiles.column_tiles * cout + share.tile() % tiles.column_tiles * tiles.lane_channels * 4;
+      int n = share.item() / tiles.tiles * tiles.segments;
+      to.y = y + (static_cast<int64_t>(n) * c.out_channels + co) * c.out_length;
+      to.bias = b ? b + co : nullptr;
+      to.j = (tiles.first + share.item() % tiles.tiles * int64_t{hopper_positions}) * c.stride - c.padding;
+      to.channels = cout - share.tile() % tiles.column_tiles * tiles.lane_channels * 4;
+      to.sequences = min(tiles.segments, static_cast<int>(c.batch) - n);
+      if (tiles.staging == 0) {
+        write_half_any(d, tiles, to, place, t);
+        continue;
+      }
+      warpgroup_barrier();  // all have written what was there
+      if constexpr (period > 0)
+        stage_half<period, gcd>(d, tiles, to, place, g, t);
+      else
+        stage_half_any(d, tiles, to, place, t);
+      warpgroup_barrier();
+      write_half(to, tiles.segment * static_cast<int>(c.stride), tiles.lane_channels * 4, warp % 4);
+    }
+  }
+}
+#define CONVSCOPE_HALF_BODY(...) hopper_half<__VA_ARGS__>(c, tiles, table, map, packed, b, y);
+#else
+#define CONVSCOPE_HALF_BODY(...) __trap();
+#endif
+
+// The forms that are compiled: columns of a tile; shifts u·step and how many (0: any); s' and gcd(s, d) (0: any).
+#define CONVSCOPE_HALF(name, ...)                                                                                   \
+  extern "C" __global__ void __launch_bounds__(hopper_threads, 1)                                                   \
+      name(const __grid_constant__ ConvArgs c, const __grid_constant__ HalfTiles tiles,                             \
+           const __grid_constant__ ShiftTable table, const __grid_constant__ TensorMap map, const uint32_t* packed, \
+           const uint16_t* b, uint16_t* y) {                                                                        \
+    CONVSCOPE_HALF_BODY(__VA_ARGS__)                                                                                \
+  }
+#define CONVSCOPE_HALF_FORMS(F)       \
+  F(half_128_3_s1, 128, 1, 3, 1, 1)   \
+  F(half_64_5by3_s1, 64, 3, 5, 1, 1)  \
+  F(half_64_3_s2, 64, 1, 3, 1, 2)     \
+  F(half_64_2_s2, 64, 1, 2, 2, 1)     \
+  F(half_128_2_s2, 128, 1, 2, 2, 1)   \
+  F(half_128_2_s4, 128, 1, 2, 4, 1)   \
+  F(half_128_2_s5, 128, 1, 2, 5, 1)   \
+  F(half_128_2_s8, 128, 1, 2, 8, 1)   \
+  F(half_128_2_s10, 128, 1, 2, 10, 1) \
+  F(half_128_7_s4, 128, 1, 7, 4, 1)   \
+  F(half_128_any, 128, 0, 0, 0, 0)    \
+  F(half_64_any, 64, 0, 0, 0, 0)
+CONVSCOPE_HALF_FORMS(CONVSCOPE_HALF)
+
+#ifndef __CUDACC__
+#include "hopper_plan.h"
+
+namespace {
+
+struct HalfPlan {
+  HalfTiles tiles{};
+  ShiftTable table{};
+  int step = 0;
+  size_t shared = 0;
+  std::string refused;
+};
+
+// Stages, staging and whether the weights stay, with what is left of shared memory.
+void half_room(const ConvProblem& p, HalfPlan& h) {
+  HalfTiles& t = h.tiles;
+  const int64_t all_rounds = t.rounds, x_round = int64_t{t.box} * t.segments * 32;
+  const int64_t rows = int64_t{t.segments} * t.lane_channels * 4;
+  t.pitch = static_cast<int32_t>(ceil_div(t.segment * p.stride + 16, 16) * 16);
+  int64_t staging = rows * t.pitch * 2;
+  if (staging > 72 * 1024) staging = 0;  // many outputs that no tap reaches: value by value
+  const int64_t image = int64_t{t.width} * t.depth * 4;
+  auto stages_of = [&](int64_t fixed, int64_t stage) {
+    return std::min((hopper_shared_bytes - 8 - fixed - 2 * staging) / (2 * (stage + 16)), hopper_stages);
+  };
+  t.staging = static_cast<int32_t>(staging);
+  t.chunk = 0;
+  if (stages_of(image, x_round) >= hopper_few_rounds) {
+    t.deep = 1;
+    for (int32_t deep : {2, 4})
+      if (t.rounds % deep == 0 && h.step && stages_of(image, deep * x_round) >= hopper_few_rounds) t.deep = deep;
+    t.stages = static_cast<int32_t>(stages_of(image, t.deep * x_round));
+    h.shared = static_cast<size_t>(image + 2 * t.stages * (t.deep * x_round + 16) + 2 * staging + 8);
+    return;
+  }
+  for (int64_t deep : {4, 2, 1}) {  // the deepest stages of which three fit
+    int64_t chunk = ceil_div(deep * t.shifts, 4) * 128 * t.width, stage = chunk + deep * x_round;
+    t.deep = static_cast<int32_t>(deep), t.chunk = static_cast<int32_t>(chunk);
+    t.stages = static_cast<int32_t>(std::max<int64_t>(stages_of(0, stage), 0));
+    h.shared = static_cast<size_t>(2 * t.stages * (stage + 16) + 2 * staging + 8);
+    if (t.stages >= 3 && deep * t.shifts % 4 == 0) break;
+  }
+  if (t.stages < 2) h.refused = "takes stages of weights that fit in shared memory";
+  t.rounds = static_cast<int32_t>(ceil_div(all_rounds, t.deep) * t.deep);
+}
+
+HalfPlan half_plan_of_width(const ConvProblem& p, int64_t width) {
+  HalfPlan h;
+  if (p.dtype != DType::f16 && p.dtype != DType::bf16) return h.refused = "takes f16 and bf16 only", h;
+  HopperPlan geometry = hopper_geometry(p, width, 1, 16);
+  if (!geometry.refused.empty()) return h.refused = geometry.refused, h;
+  static_cast<HopperTiles&>(h.tiles) = geometry.tiles;
+  h.table = geometry.table, h.step = geometry.step;
+  HalfTiles& t = h.tiles;
+  t.bf16 = p.dtype == DType::bf16;
+  int64_t positions = (p.out_length() - 1 + p.padding) / p.stride - t.first + 1;
+  t.segment = static_cast<int32_t>(hopper_positions), t.segments = 1;
+  if (positions <= hopper_positions / 2 && p.batch > 1) {
+    t.segment = static_cast<int32_t>(ceil_div(positions, 4) * 4);
+    t.segments = static_cast<int32_t>(std::min(hopper_positions / t.segment, p.batch));
+    t.halo = static_cast<int32_t>(ceil_div(t.halo, 4) * 4);
+    t.box = static_cast<int32_t>(ceil_div(t.segment + t.halo, 8) * 8);
+    t.items = static_cast<int32_t>(ceil_div(p.batch, t.segments));
+  }
+  half_room(p, h);
+  constexpr int64_t most = (int64_t{1} << 31) - 1;
+  if (int64_t{t.items} * t.column_tiles * p.groups > most / 4 || int64_t{t.rounds} * t.shifts * width * 8 > most)
+    h.refused = "takes tiles and weights that 32 bits can count";
+  return h;
+}
+
+HalfPlan half_plan(const ConvProblem& p) {
+  int64_t columns = p.out_per_group() * phases_of(p).period;
+  HalfPlan narrow = half_plan_of_width(p, 64);
+  if (columns <= 64 && narrow.refused.empty()) return narrow;
+  HalfPlan wide = half_plan_of_width(p, 128);
+  return wide.refused.empty() ? wide : narrow;
+}
+
+void plan_half(const ConvProblem& p, Plan& plan) {
+  HalfPlan h = half_plan(p);
+  const HalfTiles& t = h.tiles;
+  int64_t images = int64_t{t.column_tiles} * p.groups, words = images * t.width * t.depth;
+  if (t.chunk) words = images * (t.rounds / t.deep) * (t.chunk / 4);
+  int64_t pitch = ceil_div(p.length, 8) * 8;
+  auto padded_at = static_cast<size_t>(ceil_div(words * 4, 256) * 256);
+  bool copied = pitch != p.length;
+  plan.need_workspace(padded_at + (copied ? static_cast<size_t>(p.batch * p.in_channels * pitch) * 2 : 0));
+  if (copied)
+    plan.launch(ENTRY(half_pad), {std::min<int64_t>(p.batch * p.in_channels, 4224)}, {256})
+        .args(p.args(), pitch, plan.x(), plan.workspace(padded_at));
+  plan.launch(ENTRY(half_pack), {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})
+      .args(p.args(), t, h.table, plan.w(), plan.workspace());
+  TensorView x{copied ? plan.workspace(padded_at) : plan.x(), 4, {}, {}, {}};
+  x.sizes = {p.length, p.in_per_group(), p.groups, p.batch, 0};
+  x.stride_bytes = {2, pitch * 2, p.in_per_group() * pitch * 2, p.in_channels * pitch * 2, 0};
+  x.box = {t.box, 16 * t.deep, 1, t.segments, 0};
+  // With weights that stay, a block has one column tile.
+  Shape grid{t.chunk ? std::min<int64_t>(hopper_multiprocessors, images * t.items)
+                     : std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images};
+  bool done = false;
+  auto form = [&](auto entry, int width, int step, int shifts, int period, int gcd) {
+    bool fits = !done && width == t.width && (!shifts || (step == h.step && shifts == t.shifts)) &&
+                (!period || (period == t.period && gcd == t.gcd && t.staging));
+    if (!fits) return;
+    done = true;
+    plan.launch(entry, grid, {hopper_threads}, h.shared)
+        .args(p.args(), t, h.table, x, plan.workspace(), plan.b(), plan.y());
+  };
+#define CONVSCOPE_FORM(name, ...) form(ENTRY(name), __VA_ARGS__);
+  CONVSCOPE_HALF_FORMS(CONVSCOPE_FORM)
+#undef CONVSCOPE_FORM
+}
+
+}  // namespace
+
+CONVSCOPE_KERNEL(hopper_16bit) {
+  rung(12);
+  idea("f16 and bf16 by wgmma with sums in f32: x as it lies, two channels a word, results in whole sectors");
+  requires_("sm_90a", "wgmma", "tma");
+  supports([](const ConvProblem& p) { return half_plan(p).refused; });
+  plan([](const ConvProblem& p, Plan& plan) { plan_half(p, plan); });
+}
+#endif

@@ -1,0 +1,344 @@
+// What hopper_16bit is made of: how 16-bit operands reach the tensor cores, and how 16-bit results leave in whole
+// sectors.
+//
+// A word is two 16-bit values. A round is 16 input channels; word k of its 8 holds channels k and k + 8, in the weights
+// as in x. A lane (g, t) = (lane / 4, lane % 4) of warp w has four neighbouring positions 32w + 4g … + 3 of a tile of
+// 128, of output channels t, t + 4, …, all classes: its outputs of a channel are one run of 4·stride neighbours in y.
+// Short sequences share a tile: `segments` of them, `segment` positions each.
+#pragma once
+#include "hopper_block.h"
+
+struct HalfTiles : HopperTiles {
+  int32_t segment, segments;  // positions of a sequence in a tile; sequences in a tile
+  int32_t bf16;               // 0: f16
+  int32_t pitch;              // values from row to row of the results in shared memory
+};
+
+// The tile as a lane sees it: where its positions are.
+struct HalfPlace {
+  int sequence;  // in the tile; tiles.segments or more: the lane has no positions
+  int position;  // the first of four, in the sequence's segment
+  __device__ __forceinline__ HalfPlace(const HalfTiles& tiles, int warp, int g) {
+    int at = warp % 4 * 32 + 4 * g;
+    sequence = at / tiles.segment, position = at % tiles.segment;
+  }
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// Two sums, rounded to nearest even; a in the low half.
+__device__ __forceinline__ uint32_t rounded_pair(bool bf16, float a, float b) {
+  uint32_t r;
+  if (bf16)
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
+  else
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
+  return r;
+}
+__device__ __forceinline__ float widened(bool bf16, uint16_t v) {
+  if (bf16) return __uint_as_float(static_cast<uint32_t>(v) << 16);
+  float r;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(v));
+  return r;
+}
+
+// d += A · B for 64 positions, 16 channels and 64 or 128 columns.
+#define CONVSCOPE_PRODUCT_64(type)                                                                                  \
+  asm volatile(                                                                                                     \
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\nwgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type         \
+      " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, " \
+      "%23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1, 0;\n}\n"                   \
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), \
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),      \
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),     \
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])                   \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add))
+#define CONVSCOPE_PRODUCT_128(type)                                                                                    \
+  asm volatile(                                                                                                        \
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type           \
+      " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, "    \
+      "%23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, " \
+      "%45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, {%64, %65, "    \
+      "%66, %67}, %68, p, 1, 1, 0;\n}\n"                                                                               \
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),    \
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),         \
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),        \
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),        \
+        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),        \
+        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),        \
+        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),        \
+        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])                      \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add))
+template <bool bf16>
+__device__ __forceinline__ void product_16(float (&d)[32], const uint32_t (&a)[4], uint64_t b, int add) {
+  if constexpr (bf16)
+    CONVSCOPE_PRODUCT_64("bf16");
+  else
+    CONVSCOPE_PRODUCT_64("f16");
+}
+template <bool bf16>
+__device__ __forceinline__ void product_16(float (&d)[64], const uint32_t (&a)[4], uint64_t b, int add) {
+  if constexpr (bf16)
+    CONVSCOPE_PRODUCT_128("bf16");
+  else
+    CONVSCOPE_PRODUCT_128("f16");
+}
+
+// ---- x: from shared memory, as it lies, to fragments
+
+// What a lane reads of a round for all shifts u·step: its four positions and those before them, in channels t, t + 4,
+// t + 8, t + 12.
+template <int step, int shifts>
+struct HalfWindow {
+  static constexpr int before = ((shifts - 1) * step + 3) / 4 * 4, pairs = (before + 4) / 2;
+  uint32_t v[4][pairs];
+
+  __device__ __forceinline__ void load(const uint16_t* x, int box) {
+#pragma unroll
+    for (int r = 0; r < 4; r++)
+#pragma unroll
+      for (int i = 0; i < pairs; i += 2) {
+        uint2 two = *reinterpret_cast<const uint2*>(x + 4 * r * box - before + 2 * i);
+        v[r][i] = two.x, v[r][i + 1] = two.y;
+      }
+  }
+  // Two channels at position h and shift u: word t of the round (second = 0) or word t + 4.
+  __device__ __forceinline__ uint32_t word(int second, int h, int u) const {
+    int at = before + h - u * step;
+    return __byte_perm(v[second][at / 2], v[second + 2][at / 2], at % 2 ? 0x7632 : 0x5410);
+  }
+};
+
+// The ring as a consumer goes through it: x is read one round ahead of the products, which keep their stage.
+struct HalfReader {
+  const HalfTiles& tiles;
+  const uint16_t* x;  // the lane's place in the first stage
+  uint64_t weights;   // descriptor of the first stage's, or of the resident ones
+  Ring ahead, held;
+  const uint16_t* from;
+  int loaded = 0, used = 0;  // rounds of their stages
+  uint32_t at = 0;           // of the round whose products are issued: its first step in the weights
+
+  __device__ __forceinline__ HalfReader(const HalfTiles& t, const uint16_t* place, uint64_t w, const Ring& ring)
+      : tiles(t), x(place), weights(w), ahead(ring), held(ring), from(place) {}
+  __device__ __forceinline__ void begin_tile() { at = 0; }
+  __device__ __forceinline__ const uint16_t* next_round() {
+    if (loaded == 0) {
+      barrier_wait(ahead.full(), ahead.phase);
+      from = x + ahead.stage * tiles.deep * 16 * tiles.box * tiles.segments;
+    }
+    const uint16_t* now = from;
+    from += 16 * tiles.box;
+    if (++loaded == tiles.deep) loaded = 0, ahead.advance();
+    return now;
+  }
+  __device__ __forceinline__ uint64_t base() const {
+    return weights + static_cast<uint32_t>(held.stage * (tiles.chunk / 16));
+  }
+  // The products of a round are issued, or done.
+  __device__ __forceinline__ void issued(int shifts) { at += static_cast<uint32_t>(shifts); }
+  __device__ __forceinline__ void done() {
+    if (++used < tiles.deep) return;
+    used = 0;
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) barrier_arrive(held.empty());
+    held.advance();
+    if (tiles.chunk) at = 0;
+  }
+};
+
+// d = the products of a tile, all rounds. The next round's fragments are made while this one's products run.
+template <bool bf16, int width, int step, int shifts>
+__device__ __forceinline__ void half_sum(float (&d)[2][width / 2], const HalfTiles& tiles, const ShiftTable& table,
+                                         HalfReader& reader) {
+  reader.begin_tile();
+  if constexpr (shifts > 0) {
+    Fragments<shifts> a;
+    HalfWindow<step, shifts> window;
+    window.load(reader.next_round(), tiles.box);
+    for (int round = 0; round < tiles.rounds; round++) {
+#pragma unroll
+      for (int u = 0; u < shifts; u++)
+#pragma unroll
+        for (int i = 0; i < 8; i++) a[u][i / 4][i % 4] = window.word(i % 4 / 2, i / 4 * 2 + i % 2, u);
+          // All of them before the first product: registers that products read are not touched any more.
+#pragma unroll
+      for (int u = 0; u < shifts; u++)
+#pragma unroll
+        for (int i = 0; i < 8; i++) asm volatile("" : "+r"(a[u][i / 4][i % 4])::"memory");
+      products_begin();
+#pragma unroll
+      for (int u = 0; u < shifts; u++)
+#pragma unroll
+        for (int half = 0; half < 2; half++)
+          product_16<bf16>(d[half], a[u][half], weights_at<width>(reader.base(), static_cast<int>(reader.at) + u),
+                           u ? 1 : round > 0);
+      products_commit();
+      reader.issued(shifts);
+      if (round + 1 < tiles.rounds) window.load(reader.next_round(), tiles.box);
+      products_wait<0>();
+      reader.done();
+    }
+  } else {
+    for (int round = 0; round < tiles.rounds; round++) {
+      const uint16_t* x = reader.next_round();
+      for (int u = 0; u < tiles.shifts; u++) {
+        const uint16_t* from = x - table.shift[u];
+        uint32_t a[2][4];
+#pragma unroll
+        for (int half = 0; half < 2; half++)
+#pragma unroll
+          for (int i = 0; i < 4; i++) {
+            const uint16_t* one = from + i / 2 * 4 * tiles.box + 2 * half + i % 2;
+            a[half][i] = one[0] | static_cast<uint32_t>(one[8 * tiles.box]) << 16;
+          }
+        products_begin();
+#pragma unroll
+        for (int half = 0; half < 2; half++)
+          product_16<bf16>(d[half], a[half], weights_at<width>(reader.base(), static_cast<int>(reader.at)),
+                           round + u > 0);
+        products_commit();
+        reader.issued(1);
+        products_wait<0>();
+      }
+      reader.done();
+    }
+  }
+}
+
+// ---- results
+
+// Where a tile's results go and come through.
+struct HalfResults {
+  uint16_t* y;               // channel 0 of the column tile, of the tile's first sequence
+  const uint16_t* bias;      // of channel 0; null: none
+  int64_t length, sequence;  // elements from row to row, and from sequence to sequence
+  int64_t j;                 // the tile's first output in its rows
+  int channels, sequences;   // that exist
+  uint16_t* staging;
+  int pitch;
+  bool bf16;
+  // Elements after a 32-byte boundary at which a row begins, in y as in shared memory.
+  __device__ __forceinline__ int phase(int s, int r) const {
+    return static_cast<int>(reinterpret_cast<uintptr_t>(y + s * sequence + r * length + j) >> 1 & 15);
+  }
+};
+
+// A lane's results into shared memory. Rows of odd phase: words straddle lanes, each has its last half from the next.
+template <int period, int gcd, int columns>
+__device__ __forceinline__ void stage_half(const float (&d)[2][columns], const HalfTiles& tiles, const HalfResults& to,
+                                           const HalfPlace& place, int g, int t) {
+  constexpr int stride = period * gcd, words = 2 * stride, all = columns / 2 / period;
+  bool there = place.sequence < to.sequences;
+  int s = there ? place.sequence : 0, first = to.phase(s, t);
+  int further = static_cast<int>(4 * to.length) & 15;  // of phase, channel to channel
+  bool by_8 = __all_sync(~0u, (first + (first & 1) & 3) == 0);
+  uint16_t* row = to.staging + static_cast<int64_t>(s * all * 4 + t) * to.pitch + place.position * stride;
+  // The next lane goes on where this one ends, but for the last of a warp or a segment.
+  bool last = g == 7 || place.position + 4 >= tiles.segment, begins = g == 0 || place.position == 0;
+#pragma unroll
+  for (int channel = 0; channel < all; channel++, row += 4 * to.pitch) {
+    int phase = (first + channel * further) & 15;
+    bool odd = phase & 1, has = there && channel * 4 + t < to.channels;
+    float b = to.bias && has ? widened(to.bf16, to.bias[channel * 4 + t]) : 0.0f;
+    uint32_t w[words + 1];
+#pragma unroll
+    for (int i = 0; i < words; i++) {
+      float e[2];
+#pragma unroll
+      for (int k = 0; k < 2; k++) {
+        int o = 2 * i + k;
+        e[k] = o % gcd ? b : result_of(d, channel * period + o % stride / gcd, o / stride) + b;
+      }
+      w[i] = rounded_pair(to.bf16, e[0], e[1]);
+    }
+    w[words] = __shfl_sync(~0u, w[0], (threadIdx.x + 4) % 32);
+    uint16_t* at = row + phase;
+    if (odd && begins && has) *at = static_cast<uint16_t>(w[0]);
+#pragma unroll
+    for (int i = 0; i < words; i++) w[i] = __funnelshift_r(w[i], w[i + 1], odd ? 16 : 0);
+    at += odd;
+    if (!has) continue;
+    auto* word = reinterpret_cast<uint32_t*>(at);
+    if (by_8) {
+#pragma unroll
+      for (int i = 0; i + 2 < words; i += 2) *reinterpret_cast<uint2*>(word + i) = make_uint2(w[i], w[i + 1]);
+      if (!(odd && last)) *reinterpret_cast<uint2*>(word + words - 2) = make_uint2(w[words - 2], w[words - 1]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < words - 2; i++) word[i] = w[i];
+      if (!(odd && last)) word[words - 2] = w[words - 2], word[words - 1] = w[words - 1];
+    }
+    if (odd && last) word[words - 2] = w[words - 2], at[2 * words - 2] = static_cast<uint16_t>(w[words - 1]);
+  }
+}
+
+// The same for any classes, value by value; outputs that no tap reaches included.
+template <int columns>
+__device__ __forceinline__ void stage_half_any(const float (&d)[2][columns], const HalfTiles& tiles,
+                                               const HalfResults& to, const HalfPlace& place, int t) {
+  bool there = place.sequence < to.sequences;
+  int s = there ? place.sequence : 0, stride = tiles.period * tiles.gcd;
+  int channel = 0, rho = 0;
+#pragma unroll
+  for (int q = 0; q < columns / 2; q++) {
+    int r = channel * 4 + t;
+    if (there && channel < tiles.lane_channels && r < to.channels) {
+      float b = to.bias ? widened(to.bf16, to.bias[r]) : 0.0f;
+      uint16_t* at = to.staging + static_cast<int64_t>(s * tiles.lane_channels * 4 + r) * to.pitch + to.phase(s, r) +
+                     place.position * stride + rho * tiles.gcd;
+      uint16_t none = static_cast<uint16_t>(rounded_pair(to.bf16, b, 0));
+#pragma unroll
+      for (int h = 0; h < 4; h++)
+        for (int f = 0; f < tiles.gcd; f++)
+          at[h * stride + f] = f ? none : static_cast<uint16_t>(rounded_pair(to.bf16, result_of(d, q, h) + b, 0));
+    }
+    if (++rho == tiles.period) rho = 0, channel++;
+  }
+}
+
+// Results without shared memory, value by value.
+template <int columns>
+__device__ __forceinline__ void write_half_any(const float (&d)[2][columns], const HalfTiles& tiles,
+                                               const HalfResults& to, const HalfPlace& place, int t) {
+  int64_t stride = int64_t{tiles.period} * tiles.gcd;
+  int channel = 0, rho = 0;
+#pragma unroll
+  for (int q = 0; q < columns / 2; q++) {
+    int r = channel * 4 + t;
+    if (place.sequence < to.sequences && channel < tiles.lane_channels && r < to.channels) {
+      float b = to.bias ? widened(to.bf16, to.bias[r]) : 0.0f;
+      uint16_t* row = to.y + place.sequence * to.sequence + r * to.length;
+      for (int h = 0; h < 4; h++)
+        for (int f = 0; f < tiles.gcd; f++) {
+          int64_t at = to.j + (place.position + h) * stride + rho * tiles.gcd + f;
+          if (at >= 0 && at < to.length)
+            row[at] = static_cast<uint16_t>(rounded_pair(to.bf16, f ? b : result_of(d, q, h) + b, 0));
+        }
+    }
+    if (++rho == tiles.period) rho = 0, channel++;
+  }
+}
+
+// From shared memory to y: half a warp a row, whole sectors of it, 16 bytes a lane, and then the few values at its
+// ends.
+__device__ __forceinline__ void write_half(const HalfResults& from, int positions, int all_rows, int warp) {
+  int lane = threadIdx.x % 32, side = lane / 16, l = lane % 16;
+  int low = static_cast<int>(max(int64_t{0}, -from.j));
+  int high = static_cast<int>(min(static_cast<int64_t>(positions), from.length - from.j));
+  int rows = min(from.channels, all_rows);
+  for (int s = 0; s < from.sequences; s++)
+    for (int r = warp * 2 + side; r < rows; r += 8) {
+      uint16_t* to = from.y + s * from.sequence + r * from.length + from.j;
+      int phase = from.phase(s, r);
+      const uint16_t* row = from.staging + static_cast<int64_t>(s * all_rows + r) * from.pitch + phase;
+      int start = low + (-(phase + low) & 15), stop = high - ((phase + high) & 15);
+      if (stop < start) start = stop = min(start, high);
+#pragma unroll 4
+      for (int at = start + 8 * l; at < stop; at += 128)
+        *reinterpret_cast<uint4*>(to + at) = *reinterpret_cast<const uint4*>(row + at);
+      if (low + l < start) to[low + l] = row[low + l];
+      if (stop + l < high) to[stop + l] = row[stop + l];
+    }
+}
+#endif

@@ -260,7 +260,7 @@ HalfPlan half_plan_of_width(const ConvProblem& p, int64_t width) {
   t.segment = static_cast<int32_t>(hopper_positions), t.segments = 1;
   if (positions <= hopper_positions / 2 && p.batch > 1) {
     t.segment = static_cast<int32_t>(ceil_div(positions, 4) * 4);
-    t.segments = static_cast<int32_t>(std::min(hopper_positions / t.segment, p.batch));
+    t.segments = static_cast<int32_t>(std::min<int64_t>(hopper_positions / t.segment, p.batch));
     t.halo = static_cast<int32_t>(ceil_div(t.halo, 4) * 4);
     t.box = static_cast<int32_t>(ceil_div(t.segment + t.halo, 8) * 8);
     t.items = static_cast<int32_t>(ceil_div(p.batch, t.segments));

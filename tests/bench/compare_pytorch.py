@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Our exported kernels and PyTorch in one process on one GPU: times, ratios, errors.
 
-    compare_pytorch.py CONVSCOPE [--presets a,b,…] [--accuracies tf32,3xtf32,strict] [--bias] [--samples N] [--json FILE]
+    compare_pytorch.py CONVSCOPE [--presets a,b,…] [--accuracies tf32,3xtf32,strict,f16,bf16] [--kernel NAME] [--bias]
+                       [--samples N] [--json FILE]
 
 For each problem `CONVSCOPE export auto --format pytorch` writes a ModelNew, which gets PyTorch's own weights. Both sides
 are captured in CUDA graphs and replayed in turn; a sample is one replay, timed by events. cold: 256 MiB are written
 before each sample. Medians. Right is checked in the same run, against PyTorch in double precision: the largest error of
 both sides over the largest |output| (not over all elements where that would not fit: the first sequences then).
-TF32 on our side is held against PyTorch with TF32, all else against PyTorch without.
+TF32 on our side is held against PyTorch with TF32, f16 and bf16 against the same type, all else against PyTorch without.
 """
 import argparse
 import concurrent.futures
@@ -25,9 +26,10 @@ import torch
 THREE = ["kernelbench-79", "kernelbench-74", "kernelbench-64"]
 
 
-def export(convscope, preset, accuracy, bias, folder):
+def export(convscope, kernel, preset, accuracy, bias, folder):
     path = os.path.join(folder, f"{preset}-{accuracy}{'-bias' if bias else ''}.py")
-    command = [convscope, "export", "auto", "--preset", preset, "--accuracy", accuracy, "--out", path, "--json"]
+    kind = "--dtype" if accuracy in ("f16", "bf16") else "--accuracy"
+    command = [convscope, "export", kernel, "--preset", preset, kind, accuracy, "--out", path, "--json"]
     done = subprocess.run(command + (["--bias"] if bias else []), capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr or done.stdout)
@@ -74,11 +76,11 @@ def error(y, truth):
 def compare(preset, accuracy, bias, info, module, options, flush):
     torch.backends.cudnn.allow_tf32 = accuracy == "tf32"
     torch.manual_seed(42)
-    theirs = torch.nn.ConvTranspose1d(**module.PROBLEM).cuda().eval()
+    theirs = torch.nn.ConvTranspose1d(**module.PROBLEM, dtype=module.DTYPE).cuda().eval()
     torch.manual_seed(42)
     ours = module.ModelNew().cuda().eval()
     same = all(torch.equal(a, b) for a, b in zip(theirs.parameters(), ours.parameters()))
-    x = torch.rand(*module.INPUT_SHAPE, device="cuda")
+    x = torch.rand(*module.INPUT_SHAPE, device="cuda").to(module.DTYPE)
     with torch.no_grad():
         graphs, outputs = zip(*(captured(lambda m=m: m(x)) for m in (ours, theirs)))
         cold = medians(graphs, options.samples, flush)
@@ -88,8 +90,8 @@ def compare(preset, accuracy, bias, info, module, options, flush):
             x[:few].double(), theirs.weight.double(), None if theirs.bias is None else theirs.bias.double(),
             theirs.stride, theirs.padding, theirs.output_padding, theirs.groups, theirs.dilation)
         errors = [error(y, truth) for y in outputs]
-        close = torch.allclose(outputs[0], outputs[1], atol=1e-4, rtol=1e-4) if accuracy != "tf32" else None
-    return dict(preset=preset, accuracy=accuracy, bias=bias, kernel=info["kernel"], chosen=(info["chosen"] or {}).get("reason"),
+        close = torch.allclose(outputs[0], outputs[1], atol=1e-4, rtol=1e-4) if accuracy in ("3xtf32", "strict") else None
+    return dict(preset=preset, accuracy=accuracy, bias=bias, kernel=info["kernel"], chosen=(info.get("chosen") or {}).get("reason"),
                 cold_ms=cold, hot_ms=hot, errors=errors, allclose_1e_4=close, same_weights=same)
 
 
@@ -98,6 +100,7 @@ def main():
     parser.add_argument("convscope")
     parser.add_argument("--presets", default=",".join(THREE), help="names, or `layers` for the real layers")
     parser.add_argument("--accuracies", default="tf32,3xtf32")
+    parser.add_argument("--kernel", default="auto")
     parser.add_argument("--bias", action="store_true")
     parser.add_argument("--samples", type=int, default=21)
     parser.add_argument("--json")
@@ -116,7 +119,7 @@ def main():
     flush = torch.zeros(64 << 20, dtype=torch.int32, device="cuda")
     rows, folder = [], tempfile.mkdtemp()
     cases = [(p, a, options.bias) for a in options.accuracies.split(",") for p in presets]
-    modules = {c: export(options.convscope, *c, folder) for c in cases}
+    modules = {c: export(options.convscope, options.kernel, *c, folder) for c in cases}
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         list(pool.map(lambda m: m[1]._load(), modules.values()))
     for case in cases:

@@ -6,8 +6,9 @@
 //   x exists anywhere, and all taps share what was read.
 // - Weights that leave room stay in shared memory (once for both warpgroups); others come through the ring beside x.
 // - Rows of 16-bit values begin anywhere between two sectors. All results go through shared memory, as far from a
-//   32-byte boundary as they are in y, and leave in whole sectors; where a row begins on an odd value, a lane has one
-//   value of its last word from its neighbour.
+//   32-byte boundary as they are in y, and the copy engine takes whole sectors from there; what is left of a row at the
+//   end of a tile waits for the next tile, which the same warpgroup has. Where a row begins on an odd value, a lane has
+//   one value of its last word from its neighbour.
 // Short sequences share a tile of 128 positions.
 // Right for: f16 and bf16, finite inputs, up to 60 shifts of x, 128 output values at most of a position and a channel.
 // Needs: sm_90a (wgmma, TMA). Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions", fragments of
@@ -49,19 +50,36 @@ extern "C" __global__ void __launch_bounds__(256)
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// Which tiles a warpgroup has: numbers first, first + step, … of all; column tiles vary fastest.
+// Which tiles a warpgroup has: neighbours, so that rows go on from one to the next, all of one column tile. Or, where
+// there are few, number, number + step, … of all; column tiles vary fastest.
 struct HalfShare {
-  int number, step, all, column_tiles;
+  int item, tile, end, items, step, column_tiles;
   __device__ __forceinline__ HalfShare(const ConvArgs& c, const HalfTiles& tiles, int mine)
-      : number(static_cast<int>(blockIdx.x) + mine * static_cast<int>(gridDim.x)),
-        step(2 * static_cast<int>(gridDim.x)),
-        column_tiles(tiles.column_tiles * static_cast<int>(c.groups)) {
-    all = tiles.items * column_tiles;
+      : items(tiles.items), column_tiles(tiles.column_tiles * static_cast<int>(c.groups)) {
+    int block = static_cast<int>(blockIdx.x);
+    if (tiles.ranges) {
+      int range = block / column_tiles * 2 + mine;
+      auto border = [&](int r) { return static_cast<int>(static_cast<int64_t>(items) * r / tiles.ranges); };
+      tile = block % column_tiles, step = 0;
+      item = border(min(range, tiles.ranges)), end = border(min(range + 1, tiles.ranges));
+    } else {
+      int number = block + mine * static_cast<int>(gridDim.x);
+      step = 2 * static_cast<int>(gridDim.x), end = items;
+      tile = number % column_tiles, item = number / column_tiles;
+    }
   }
-  __device__ __forceinline__ bool there() const { return number < all; }
-  __device__ __forceinline__ void next() { number += step; }
-  __device__ __forceinline__ int item() const { return number / column_tiles; }
-  __device__ __forceinline__ int tile() const { return number % column_tiles; }
+  __device__ __forceinline__ bool there() const { return item < end; }
+  __device__ __forceinline__ void next() {
+    if (step) {
+      item += (tile + step) / column_tiles, tile = (tile + step) % column_tiles;
+    } else {
+      item++;
+    }
+  }
+  // Whether the next tile is this one's neighbour in its rows.
+  __device__ __forceinline__ bool goes_on(const HalfTiles& tiles) const {
+    return !step && item + 1 < end && (item + 1) % tiles.tiles != 0;
+  }
 };
 
 __device__ __forceinline__ void half_produce(const ConvArgs& c, const HalfTiles& tiles, const TensorMap& map,
@@ -71,16 +89,16 @@ __device__ __forceinline__ void half_produce(const ConvArgs& c, const HalfTiles&
   uint32_t chunk = static_cast<uint32_t>(tiles.chunk);
   int stages = tiles.rounds / tiles.deep;
   for (HalfShare share(c, tiles, mine); share.there(); share.next()) {
-    int n = share.item() / tiles.tiles * tiles.segments;
-    int left = tiles.first + share.item() % tiles.tiles * hopper_positions - tiles.halo;
-    const uint32_t* from = packed + static_cast<int64_t>(share.tile()) * stages * (chunk / 4);
+    int n = share.item / tiles.tiles * tiles.segments;
+    int left = tiles.first + share.item % tiles.tiles * hopper_positions - tiles.halo;
+    const uint32_t* from = packed + static_cast<int64_t>(share.tile) * stages * (chunk / 4);
     for (int stage = 0; stage < stages; stage++, from += chunk / 4) {
       barrier_wait(ring.empty(), ring.phase ^ 1);
       barrier_expect(ring.full(), bytes + chunk);
       asm volatile(
           "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, "
           "%5}], [%6];" ::"r"(xs + static_cast<uint32_t>(ring.stage) * bytes),
-          "l"(&map), "r"(left), "r"(stage * tiles.deep * 16), "r"(share.tile() / tiles.column_tiles), "r"(n),
+          "l"(&map), "r"(left), "r"(stage * tiles.deep * 16), "r"(share.tile / tiles.column_tiles), "r"(n),
           "r"(ring.full())
           : "memory");
       if (chunk)
@@ -106,6 +124,9 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   uint16_t* staging = xs + 2 * ring_values;
   uint32_t barriers = shared_address(staging) + static_cast<uint32_t>(2 * tiles.staging);
   uint32_t ready = barriers + 32 * static_cast<uint32_t>(stages);
+  auto* biases = reinterpret_cast<float*>(staging + tiles.staging) + 8 * stages + 4;
+  if (tiles.biases)
+    for (int i = threadIdx.x; i < tiles.biases; i += hopper_threads) biases[i] = widened(tiles.bf16, b[i]);
   if (threadIdx.x == 0) {
     auto init = [&](uint32_t barrier, int arrivals) {
       asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
@@ -145,6 +166,7 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
     HalfResults to;
     to.length = c.out_length, to.sequence = c.out_channels * c.out_length;
     to.staging = staging, to.pitch = tiles.pitch, to.bf16 = tiles.bf16;
+    to.begun = false;
     if (image) barrier_wait(ready, 0);
     for (HalfShare share(c, tiles, mine); share.there(); share.next()) {
       float d[2][width / 2];
@@ -152,25 +174,31 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
         half_sum<true, width, step, shifts>(d, tiles, table, reader);
       else
         half_sum<false, width, step, shifts>(d, tiles, table, reader);
-      int co = share.tile() / tiles.column_tiles * cout + share.tile() % tiles.column_tiles * tiles.lane_channels * 4;
-      int n = share.item() / tiles.tiles * tiles.segments;
+      int co = share.tile / tiles.column_tiles * cout + share.tile % tiles.column_tiles * tiles.lane_channels * 4;
+      int n = share.item / tiles.tiles * tiles.segments;
       to.y = y + (static_cast<int64_t>(n) * c.out_channels + co) * c.out_length;
-      to.bias = b ? b + co : nullptr;
-      to.j = (tiles.first + share.item() % tiles.tiles * int64_t{hopper_positions}) * c.stride - c.padding;
-      to.channels = cout - share.tile() % tiles.column_tiles * tiles.lane_channels * 4;
+      to.bias = tiles.biases ? biases + co : nullptr;
+      to.goes_on = share.goes_on(tiles);
+      to.j = (tiles.first + share.item % tiles.tiles * int64_t{hopper_positions}) * c.stride - c.padding;
+      to.channels = cout - share.tile % tiles.column_tiles * tiles.lane_channels * 4;
       to.sequences = min(tiles.segments, static_cast<int>(c.batch) - n);
       if (tiles.staging == 0) {
         write_half_any(d, tiles, to, place, t);
         continue;
       }
-      warpgroup_barrier();  // all have written what was there
+      int rows = tiles.lane_channels * 4, positions = tiles.segment * static_cast<int>(c.stride);
+      carry_half(to, positions, rows);
+      warpgroup_barrier();
       if constexpr (period > 0)
         stage_half<period, gcd>(d, tiles, to, place, g, t);
       else
         stage_half_any(d, tiles, to, place, t);
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
       warpgroup_barrier();
-      write_half(to, tiles.segment * static_cast<int>(c.stride), tiles.lane_channels * 4, warp % 4);
+      write_half(to, positions, rows, warp % 4);
+      to.begun = to.goes_on;
     }
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
   }
 }
 #define CONVSCOPE_HALF_BODY(...) hopper_half<__VA_ARGS__>(c, tiles, table, map, packed, b, y);
@@ -223,8 +251,11 @@ void half_room(const ConvProblem& p, HalfPlan& h) {
   int64_t staging = rows * t.pitch * 2;
   if (staging > 72 * 1024) staging = 0;  // many outputs that no tap reaches: value by value
   const int64_t image = int64_t{t.width} * t.depth * 4;
+  if (p.bias && p.out_channels > 8192) h.refused = "takes a bias of at most 8192 channels";
+  t.biases = static_cast<int32_t>(p.bias ? p.out_channels : 0);
+  const int64_t rest = 16 + 4 * t.biases;  // a barrier, the bias
   auto stages_of = [&](int64_t fixed, int64_t stage) {
-    return std::min((hopper_shared_bytes - 8 - fixed - 2 * staging) / (2 * (stage + 16)), hopper_stages);
+    return std::min((hopper_shared_bytes - rest - fixed - 2 * staging) / (2 * (stage + 16)), hopper_stages);
   };
   t.staging = static_cast<int32_t>(staging);
   t.chunk = 0;
@@ -233,14 +264,14 @@ void half_room(const ConvProblem& p, HalfPlan& h) {
     for (int32_t deep : {2, 4})
       if (t.rounds % deep == 0 && h.step && stages_of(image, deep * x_round) >= hopper_few_rounds) t.deep = deep;
     t.stages = static_cast<int32_t>(stages_of(image, t.deep * x_round));
-    h.shared = static_cast<size_t>(image + 2 * t.stages * (t.deep * x_round + 16) + 2 * staging + 8);
+    h.shared = static_cast<size_t>(image + 2 * t.stages * (t.deep * x_round + 16) + 2 * staging + rest);
     return;
   }
   for (int64_t deep : {4, 2, 1}) {  // the deepest stages of which three fit
     int64_t chunk = ceil_div(deep * t.shifts, 4) * 128 * t.width, stage = chunk + deep * x_round;
     t.deep = static_cast<int32_t>(deep), t.chunk = static_cast<int32_t>(chunk);
     t.stages = static_cast<int32_t>(std::max<int64_t>(stages_of(0, stage), 0));
-    h.shared = static_cast<size_t>(2 * t.stages * (stage + 16) + 2 * staging + 8);
+    h.shared = static_cast<size_t>(2 * t.stages * (stage + 16) + 2 * staging + rest);
     if (t.stages >= 3 && deep * t.shifts % 4 == 0) break;
   }
   if (t.stages < 2) h.refused = "takes stages of weights that fit in shared memory";
@@ -282,7 +313,7 @@ HalfPlan half_plan(const ConvProblem& p) {
 
 void plan_half(const ConvProblem& p, Plan& plan) {
   HalfPlan h = half_plan(p);
-  const HalfTiles& t = h.tiles;
+  HalfTiles& t = h.tiles;
   int64_t images = int64_t{t.column_tiles} * p.groups, words = images * t.width * t.depth;
   if (t.chunk) words = images * (t.rounds / t.deep) * (t.chunk / 4);
   int64_t pitch = ceil_div(p.length, 8) * 8;
@@ -302,6 +333,8 @@ void plan_half(const ConvProblem& p, Plan& plan) {
   Shape grid{t.chunk ? std::min<int64_t>(hopper_multiprocessors, images * t.items)
                      : std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images};
   bool done = false;
+  int64_t of_a_tile = grid.x / images, idle = grid.x - of_a_tile * images;  // blocks
+  if (of_a_tile && idle * 10 <= grid.x && t.items >= 2 * of_a_tile) t.ranges = static_cast<int32_t>(2 * of_a_tile);
   auto form = [&](auto entry, int width, int step, int shifts, int period, int gcd) {
     bool fits = !done && width == t.width && (!shifts || (step == h.step && shifts == t.shifts)) &&
                 (!period || (period == t.period && gcd == t.gcd && t.staging));

@@ -12,6 +12,8 @@ struct HalfTiles : HopperTiles {
   int32_t segment, segments;  // positions of a sequence in a tile; sequences in a tile
   int32_t bf16;               // 0: f16
   int32_t pitch;              // values from row to row of the results in shared memory
+  int32_t ranges;             // of neighbouring tiles, one a warpgroup has; 0: tiles are dealt out one by one
+  int32_t biases;             // in shared memory, as floats; 0: none
 };
 
 // The tile as a lane sees it: where its positions are.
@@ -211,36 +213,36 @@ __device__ __forceinline__ void half_sum(float (&d)[2][width / 2], const HalfTil
 // Where a tile's results go and come through.
 struct HalfResults {
   uint16_t* y;               // channel 0 of the column tile, of the tile's first sequence
-  const uint16_t* bias;      // of channel 0; null: none
-  int64_t length, sequence;  // elements from row to row, and from sequence to sequence
+  const float* bias;         // of channel 0, in shared memory; null: none
+  int64_t length, sequence;  // values from row to row, and from sequence to sequence
   int64_t j;                 // the tile's first output in its rows
   int channels, sequences;   // that exist
   uint16_t* staging;
   int pitch;
   bool bf16;
-  // Elements after a 32-byte boundary at which a row begins, in y as in shared memory.
+  bool begun, goes_on;  // the tile before was this warpgroup's and has left its last values; the next one will be
+  // Values after a 32-byte boundary at which a row begins, in y as in shared memory.
   __device__ __forceinline__ int phase(int s, int r) const {
     return static_cast<int>(reinterpret_cast<uintptr_t>(y + s * sequence + r * length + j) >> 1 & 15);
   }
 };
 
-// A lane's results into shared memory. Rows of odd phase: words straddle lanes, each has its last half from the next.
-template <int period, int gcd, int columns>
+// A lane's results into shared memory: words of two values, or two words at a time. Where a row begins on an odd value
+// words straddle lanes: each has its last half from the next.
+enum class HalfWay { straddled, words, pairs };
+template <HalfWay way, int period, int gcd, int columns>
 __device__ __forceinline__ void stage_half(const float (&d)[2][columns], const HalfTiles& tiles, const HalfResults& to,
-                                           const HalfPlace& place, int g, int t) {
+                                           const HalfPlace& place, int first, int g, int t) {
   constexpr int stride = period * gcd, words = 2 * stride, all = columns / 2 / period;
   bool there = place.sequence < to.sequences;
-  int s = there ? place.sequence : 0, first = to.phase(s, t);
   int further = static_cast<int>(4 * to.length) & 15;  // of phase, channel to channel
-  bool by_8 = __all_sync(~0u, (first + (first & 1) & 3) == 0);
-  uint16_t* row = to.staging + static_cast<int64_t>(s * all * 4 + t) * to.pitch + place.position * stride;
+  uint16_t* row = to.staging + ((there ? place.sequence : 0) * all * 4 + t) * to.pitch + place.position * stride;
   // The next lane goes on where this one ends, but for the last of a warp or a segment.
   bool last = g == 7 || place.position + 4 >= tiles.segment, begins = g == 0 || place.position == 0;
 #pragma unroll
-  for (int channel = 0; channel < all; channel++, row += 4 * to.pitch) {
-    int phase = (first + channel * further) & 15;
-    bool odd = phase & 1, has = there && channel * 4 + t < to.channels;
-    float b = to.bias && has ? widened(to.bf16, to.bias[channel * 4 + t]) : 0.0f;
+  for (int channel = 0; channel < all; channel++, row += 4 * to.pitch, first = (first + further) & 15) {
+    bool has = there && channel * 4 + t < to.channels;
+    float b = to.bias && has ? to.bias[channel * 4 + t] : 0.0f;
     uint32_t w[words + 1];
 #pragma unroll
     for (int i = 0; i < words; i++) {
@@ -252,25 +254,39 @@ __device__ __forceinline__ void stage_half(const float (&d)[2][columns], const H
       }
       w[i] = rounded_pair(to.bf16, e[0], e[1]);
     }
-    w[words] = __shfl_sync(~0u, w[0], (threadIdx.x + 4) % 32);
-    uint16_t* at = row + phase;
-    if (odd && begins && has) *at = static_cast<uint16_t>(w[0]);
-#pragma unroll
-    for (int i = 0; i < words; i++) w[i] = __funnelshift_r(w[i], w[i + 1], odd ? 16 : 0);
-    at += odd;
-    if (!has) continue;
+    uint16_t* at = row + first;
     auto* word = reinterpret_cast<uint32_t*>(at);
-    if (by_8) {
+    if constexpr (way == HalfWay::straddled) {
+      bool odd = first & 1;
+      w[words] = __shfl_sync(~0u, w[0], (threadIdx.x + 4) % 32);
+      if (odd && begins && has) *at = static_cast<uint16_t>(w[0]);
+      word = reinterpret_cast<uint32_t*>(at + odd);
 #pragma unroll
-      for (int i = 0; i + 2 < words; i += 2) *reinterpret_cast<uint2*>(word + i) = make_uint2(w[i], w[i + 1]);
-      if (!(odd && last)) *reinterpret_cast<uint2*>(word + words - 2) = make_uint2(w[words - 2], w[words - 1]);
-    } else {
+      for (int i = 0; i < words; i++) w[i] = __funnelshift_r(w[i], w[i + 1], odd ? 16 : 0);
+      if (odd && last && has) *reinterpret_cast<uint16_t*>(word + words - 1) = static_cast<uint16_t>(w[words - 1]);
 #pragma unroll
-      for (int i = 0; i < words - 2; i++) word[i] = w[i];
-      if (!(odd && last)) word[words - 2] = w[words - 2], word[words - 1] = w[words - 1];
+      for (int i = 0; i < words; i++)
+        if (has && (i + 1 < words || !(odd && last))) word[i] = w[i];
+    } else if (has) {
+#pragma unroll
+      for (int i = 0; i < words; i += 2)
+        if constexpr (way == HalfWay::pairs)
+          *reinterpret_cast<uint2*>(word + i) = make_uint2(w[i], w[i + 1]);
+        else
+          word[i] = w[i], word[i + 1] = w[i + 1];
     }
-    if (odd && last) word[words - 2] = w[words - 2], at[2 * words - 2] = static_cast<uint16_t>(w[words - 1]);
   }
+}
+template <int period, int gcd, int columns>
+__device__ __forceinline__ void stage_half(const float (&d)[2][columns], const HalfTiles& tiles, const HalfResults& to,
+                                           const HalfPlace& place, int g, int t) {
+  int first = to.phase(place.sequence < to.sequences ? place.sequence : 0, t);
+  if (__any_sync(~0u, first & 1))
+    stage_half<HalfWay::straddled, period, gcd>(d, tiles, to, place, first, g, t);
+  else if (__any_sync(~0u, first & 3))
+    stage_half<HalfWay::words, period, gcd>(d, tiles, to, place, first, g, t);
+  else
+    stage_half<HalfWay::pairs, period, gcd>(d, tiles, to, place, first, g, t);
 }
 
 // The same for any classes, value by value; outputs that no tap reaches included.
@@ -284,7 +300,7 @@ __device__ __forceinline__ void stage_half_any(const float (&d)[2][columns], con
   for (int q = 0; q < columns / 2; q++) {
     int r = channel * 4 + t;
     if (there && channel < tiles.lane_channels && r < to.channels) {
-      float b = to.bias ? widened(to.bf16, to.bias[r]) : 0.0f;
+      float b = to.bias ? to.bias[r] : 0.0f;
       uint16_t* at = to.staging + static_cast<int64_t>(s * tiles.lane_channels * 4 + r) * to.pitch + to.phase(s, r) +
                      place.position * stride + rho * tiles.gcd;
       uint16_t none = static_cast<uint16_t>(rounded_pair(to.bf16, b, 0));
@@ -307,7 +323,7 @@ __device__ __forceinline__ void write_half_any(const float (&d)[2][columns], con
   for (int q = 0; q < columns / 2; q++) {
     int r = channel * 4 + t;
     if (place.sequence < to.sequences && channel < tiles.lane_channels && r < to.channels) {
-      float b = to.bias ? widened(to.bf16, to.bias[r]) : 0.0f;
+      float b = to.bias ? to.bias[r] : 0.0f;
       uint16_t* row = to.y + place.sequence * to.sequence + r * to.length;
       for (int h = 0; h < 4; h++)
         for (int f = 0; f < tiles.gcd; f++) {
@@ -320,25 +336,49 @@ __device__ __forceinline__ void write_half_any(const float (&d)[2][columns], con
   }
 }
 
-// From shared memory to y: half a warp a row, whole sectors of it, 16 bytes a lane, and then the few values at its
-// ends.
+// What is left of the tile before, up to 15 values of each row beyond its last whole sector, goes before the next
+// one's: tiles are whole sectors long, so that rows begin in the same place. When the copies of that tile have been
+// read.
+__device__ __forceinline__ void carry_half(const HalfResults& to, int positions, int all_rows) {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+  if (!to.begun) return;
+  warpgroup_barrier();  // all have read the ends of that tile
+  for (int r = threadIdx.x % 128; r < to.sequences * all_rows; r += 128) {
+    auto* row = reinterpret_cast<uint4*>(to.staging + r * to.pitch);
+    uint4 a = row[positions / 8], b = row[positions / 8 + 1];
+    row[0] = a, row[1] = b;
+  }
+}
+
+// From shared memory to y: whole sectors of a row by the copy engine, one thread a row. Where the tiles before or after
+// are another's, the few values at the ends by half a warp a row.
 __device__ __forceinline__ void write_half(const HalfResults& from, int positions, int all_rows, int warp) {
-  int lane = threadIdx.x % 32, side = lane / 16, l = lane % 16;
-  int low = static_cast<int>(max(int64_t{0}, -from.j));
+  int low = from.begun ? -16 : static_cast<int>(max(int64_t{0}, -from.j));
   int high = static_cast<int>(min(static_cast<int64_t>(positions), from.length - from.j));
   int rows = min(from.channels, all_rows);
-  for (int s = 0; s < from.sequences; s++)
-    for (int r = warp * 2 + side; r < rows; r += 8) {
-      uint16_t* to = from.y + s * from.sequence + r * from.length + from.j;
-      int phase = from.phase(s, r);
-      const uint16_t* row = from.staging + static_cast<int64_t>(s * all_rows + r) * from.pitch + phase;
-      int start = low + (-(phase + low) & 15), stop = high - ((phase + high) & 15);
-      if (stop < start) start = stop = min(start, high);
-#pragma unroll 4
-      for (int at = start + 8 * l; at < stop; at += 128)
-        *reinterpret_cast<uint4*>(to + at) = *reinterpret_cast<const uint4*>(row + at);
-      if (low + l < start) to[low + l] = row[low + l];
-      if (stop + l < high) to[stop + l] = row[stop + l];
-    }
+  // Of a row of this phase: the first value, and where whole sectors begin and end.
+  auto begin = [&](int phase) { return max(low, -phase); };
+  auto start = [&](int phase) { return begin(phase) + (-(phase + begin(phase)) & 15); };
+  auto stop = [&](int phase) { return high - ((phase + high) & 15); };
+  for (int i = threadIdx.x % 128; i < from.sequences * rows; i += 128) {
+    int s = i / rows, r = i % rows, phase = from.phase(s, r), at = start(phase), bytes = 2 * (stop(phase) - at);
+    if (bytes > 0)
+      asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(from.y + s * from.sequence +
+                                                                                       r * from.length + from.j + at),
+                   "r"(shared_address(from.staging + (s * all_rows + r) * from.pitch + phase + at)), "r"(bytes)
+                   : "memory");
+  }
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  if (from.begun && from.goes_on) return;
+  int side = threadIdx.x % 32 / 16, l = threadIdx.x % 16;
+  for (int i = warp * 2 + side; i < from.sequences * rows; i += 8) {
+    int s = i / rows, r = i % rows, phase = from.phase(s, r), first = begin(phase), at = start(phase),
+        end = stop(phase);
+    uint16_t* to = from.y + s * from.sequence + r * from.length + from.j;
+    const uint16_t* row = from.staging + (s * all_rows + r) * from.pitch + phase;
+    if (end < at) end = at = min(at, high);
+    if (first + l < at) to[first + l] = row[first + l];
+    if (!from.goes_on && end + l < high) to[end + l] = row[end + l];
+  }
 }
 #endif

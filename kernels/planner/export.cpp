@@ -20,6 +20,23 @@ std::string_view text_of(const std::string& file) {
   throw std::logic_error("the text of " + file + " is not carried by the program");
 }
 
+// Without the forms of a kernel that this problem does not launch: lines `F(name, …)` of a list of forms.
+std::string only_launched(const std::string& text, const Plan& plan) {
+  std::string out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    std::string_view rest = std::string_view(line).substr(std::min(line.find_first_not_of(' '), line.size()));
+    if (rest.starts_with("F(") && rest.find(',') != rest.npos && line.starts_with("  ")) {
+      std::string_view name = rest.substr(2, rest.find(',') - 2);
+      bool launched = std::any_of(plan.launches().begin(), plan.launches().end(),
+                                  [&](const Launch& l) { return l.entry.name == name; });
+      if (!launched) line = rest.ends_with('\\') ? "  \\" : "";
+    }
+    out += line + '\n';
+  }
+  return out;
+}
+
 // Lines of a file, with includes replaced and conditions on __CUDACC__ decided as nvcc decides them.
 class Flattener {
  public:
@@ -189,7 +206,7 @@ std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p) 
       p.bias ? fmt::format("b [{}], ", p.out_channels) : "b null, ", p.batch, p.out_channels, plan.out_length());
   text += "#include <cuda_runtime.h>\n";
   if (views) text += "#include <cuda.h>\n#include <dlfcn.h>\n";
-  text += '\n' + flattened(kernel.file());
+  text += '\n' + only_launched(flattened(kernel.file()), plan);
   if (views) text += describe_function;
   text += fmt::format(
       "\nextern \"C\" size_t conv_transpose1d_workspace() {{ return {}; }}\n\n"

@@ -15,6 +15,9 @@
 // matrix instructions" and "Tensor maps"; the producer and consumer roles follow CUTLASS's ping-pong kernels (NVIDIA,
 // efficient_gemm.md).
 #include "hopper_block.h"
+#ifndef CONVSCOPE_LATE
+#define CONVSCOPE_LATE 0
+#endif
 
 extern "C" __global__ void __launch_bounds__(256)
     hopper_pack(const ConvArgs c, const HopperTiles tiles, const __grid_constant__ ShiftTable table, const float* w,
@@ -47,7 +50,7 @@ struct Tf32Sum {
       for (int i = 0; i < 4; i++) {  // k mod 4 is known here
         if (round + i >= tiles.rounds) break;
         bool more = round + i + 1 < tiles.rounds;
-        if (more) rounds.load();
+        if (more && !CONVSCOPE_LATE) rounds.load();
         products_begin();
 #pragma unroll
         for (int u = 0; u < shifts; u++)
@@ -55,6 +58,7 @@ struct Tf32Sum {
           for (int half = 0; half < 2; half++)
             product(d[half], a[i % 2][u][half], weights_at<width>(from_here, i * shifts + u), i + u ? 1 : round > 0);
         products_commit();
+        if (more && CONVSCOPE_LATE) rounds.load();
         products_wait<1>();
         if (more) {
           round_to(a[(i + 1) % 2], rounds.window);

@@ -6,7 +6,7 @@
 //   x exists anywhere, and all taps share what was read.
 // - Weights that leave room stay in shared memory (once for both warpgroups); others come through the ring beside x.
 // - Rows of 16-bit values begin anywhere between two sectors. All results go through shared memory, as far from a
-//   32-byte boundary as they are in y, and leave in whole sectors, 16 bytes a lane; what is left of a row at the
+//   32-byte boundary as they are in y, and the copy engine takes whole sectors from there; what is left of a row at the
 //   end of a tile waits for the next tile, which the same warpgroup has. Where a row begins on an odd value, a lane has
 //   one value of its last word from its neighbour.
 // Short sequences share a tile of 128 positions.
@@ -182,21 +182,23 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
       to.j = (tiles.first + share.item % tiles.tiles * int64_t{hopper_positions}) * c.stride - c.padding;
       to.channels = cout - share.tile % tiles.column_tiles * tiles.lane_channels * 4;
       to.sequences = min(tiles.segments, static_cast<int>(c.batch) - n);
-      if constexpr (period == 0)
-        if (tiles.staging == 0) {
-          write_half_any(d, tiles, to, place, t);
-          continue;
-        }
+      if (tiles.staging == 0) {
+        write_half_any(d, tiles, to, place, t);
+        continue;
+      }
       int rows = tiles.lane_channels * 4, positions = tiles.segment * static_cast<int>(c.stride);
-      warpgroup_barrier();  // all have written what was there
+      carry_half(to, positions, rows);
+      warpgroup_barrier();
       if constexpr (period > 0)
         stage_half<period, gcd>(d, tiles, to, place, g, t);
       else
         stage_half_any(d, tiles, to, place, t);
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
       warpgroup_barrier();
-      write_half<period * gcd>(to, positions, rows, warp % 4);
+      write_half(to, positions, rows, warp % 4);
       to.begun = to.goes_on;
     }
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
   }
 }
 #define CONVSCOPE_HALF_BODY(...) hopper_half<__VA_ARGS__>(c, tiles, table, map, packed, b, y);
@@ -222,7 +224,6 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   F(half_128_2_s5, 128, 1, 2, 5, 1)   \
   F(half_128_2_s8, 128, 1, 2, 8, 1)   \
   F(half_128_2_s10, 128, 1, 2, 10, 1) \
-  F(half_64_7_s4, 64, 1, 7, 4, 1)     \
   F(half_128_7_s4, 128, 1, 7, 4, 1)   \
   F(half_128_any, 128, 0, 0, 0, 0)    \
   F(half_64_any, 64, 0, 0, 0, 0)

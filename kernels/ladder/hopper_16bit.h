@@ -7,9 +7,6 @@
 // Short sequences share a tile: `segments` of them, `segment` positions each.
 #pragma once
 #include "hopper_block.h"
-#ifndef CONVSCOPE_SETS
-#define CONVSCOPE_SETS 1
-#endif
 
 struct HalfTiles : HopperTiles {
   int32_t segment, segments;  // positions of a sequence in a tile; sequences in a tile
@@ -114,8 +111,7 @@ struct HalfWindow {
   }
 };
 
-// The ring as a consumer goes through it: x is read one round ahead of the products that are issued, these are one
-// ahead of those that are done, and only then a stage is given back.
+// The ring as a consumer goes through it: x is read one round ahead of the products, which keep their stage.
 struct HalfReader {
   const HalfTiles& tiles;
   const uint16_t* x;  // the lane's place in the first stage
@@ -123,34 +119,33 @@ struct HalfReader {
   Ring ahead, held;
   const uint16_t* from;
   int loaded = 0, used = 0;  // rounds of their stages
+  uint32_t at = 0;           // of the round whose products are issued: its first step in the weights
 
   __device__ __forceinline__ HalfReader(const HalfTiles& t, const uint16_t* place, uint64_t w, const Ring& ring)
       : tiles(t), x(place), weights(w), ahead(ring), held(ring), from(place) {}
+  __device__ __forceinline__ void begin_tile() { at = 0; }
   __device__ __forceinline__ const uint16_t* next_round() {
     if (loaded == 0) {
       barrier_wait(ahead.full(), ahead.phase);
       from = x + ahead.stage * tiles.deep * 16 * tiles.box * tiles.segments;
     }
-    const uint16_t* here = from;
+    const uint16_t* now = from;
     from += 16 * tiles.box;
     if (++loaded == tiles.deep) loaded = 0, ahead.advance();
-    return here;
+    return now;
   }
-  // Where a round's weights begin; `later` (0 or 1) rounds after the first one that is not done.
-  template <int width>
-  __device__ __forceinline__ uint64_t weights_of(int round, int later, int shifts, int u) const {
-    if (!tiles.chunk) return weights_at<width>(weights, round * shifts + u);
-    int sub = used + later, stage = held.stage;
-    if (sub >= tiles.deep) sub = 0, stage = stage + 1 == held.stages ? 0 : stage + 1;
-    return weights_at<width>(weights + static_cast<uint32_t>(stage * (tiles.chunk / 16)), sub * shifts + u);
+  __device__ __forceinline__ uint64_t base() const {
+    return weights + static_cast<uint32_t>(held.stage * (tiles.chunk / 16));
   }
-  // The products of a round are done.
+  // The products of a round are issued, or done.
+  __device__ __forceinline__ void issued(int shifts) { at += static_cast<uint32_t>(shifts); }
   __device__ __forceinline__ void done() {
     if (++used < tiles.deep) return;
     used = 0;
     __syncwarp();
     if (threadIdx.x % 32 == 0) barrier_arrive(held.empty());
     held.advance();
+    if (tiles.chunk) at = 0;
   }
 };
 
@@ -158,51 +153,34 @@ struct HalfReader {
 template <bool bf16, int width, int step, int shifts>
 __device__ __forceinline__ void half_sum(float (&d)[2][width / 2], const HalfTiles& tiles, const ShiftTable& table,
                                          HalfReader& reader) {
+  reader.begin_tile();
   if constexpr (shifts > 0) {
-    constexpr int sets = CONVSCOPE_SETS;  // of fragments, as registers allow
-    Fragments<shifts> a[sets];
+    Fragments<shifts> a;
     HalfWindow<step, shifts> window;
-    auto make = [&](Fragments<shifts>& to) {
+    window.load(reader.next_round(), tiles.box);
+    for (int round = 0; round < tiles.rounds; round++) {
 #pragma unroll
       for (int u = 0; u < shifts; u++)
 #pragma unroll
-        for (int i = 0; i < 8; i++) to[u][i / 4][i % 4] = window.word(i % 4 / 2, i / 4 * 2 + i % 2, u);
-    };
-    window.load(reader.next_round(), tiles.box);
-    make(a[0]);
-    for (int first = 0; first < tiles.rounds; first += 2) {
+        for (int i = 0; i < 8; i++) a[u][i / 4][i % 4] = window.word(i % 4 / 2, i / 4 * 2 + i % 2, u);
+          // All of them before the first product: registers that products read are not touched any more.
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        int round = first + i;
-        if (round == tiles.rounds) break;
-        Fragments<shifts>& mine = a[i % sets];
-        // All of them before the first product: registers that products read are not touched any more.
+      for (int u = 0; u < shifts; u++)
 #pragma unroll
-        for (int u = 0; u < shifts; u++)
+        for (int i = 0; i < 8; i++) asm volatile("" : "+r"(a[u][i / 4][i % 4])::"memory");
+      products_begin();
 #pragma unroll
-          for (int k = 0; k < 8; k++) asm volatile("" : "+r"(mine[u][k / 4][k % 4])::"memory");
-        int later = sets == 2 && round > 0;
-        products_begin();
+      for (int u = 0; u < shifts; u++)
 #pragma unroll
-        for (int u = 0; u < shifts; u++) {
-          uint64_t b = reader.weights_of<width>(round, later, shifts, u);
-#pragma unroll
-          for (int half = 0; half < 2; half++) product_16<bf16>(d[half], mine[u][half], b, u ? 1 : round > 0);
-        }
-        products_commit();
-        if (sets == 2) {
-          products_wait<1>();
-          if (round > 0) reader.done();
-        }
-        if (round + 1 < tiles.rounds) {
-          window.load(reader.next_round(), tiles.box);
-          if (sets == 1) products_wait<0>(), reader.done();
-          make(a[(i + 1) % sets]);
-        }
-      }
+        for (int half = 0; half < 2; half++)
+          product_16<bf16>(d[half], a[u][half], weights_at<width>(reader.base(), static_cast<int>(reader.at) + u),
+                           u ? 1 : round > 0);
+      products_commit();
+      reader.issued(shifts);
+      if (round + 1 < tiles.rounds) window.load(reader.next_round(), tiles.box);
+      products_wait<0>();
+      reader.done();
     }
-    products_wait<0>();
-    reader.done();
   } else {
     for (int round = 0; round < tiles.rounds; round++) {
       const uint16_t* x = reader.next_round();
@@ -219,8 +197,10 @@ __device__ __forceinline__ void half_sum(float (&d)[2][width / 2], const HalfTil
         products_begin();
 #pragma unroll
         for (int half = 0; half < 2; half++)
-          product_16<bf16>(d[half], a[half], reader.weights_of<width>(round, 0, tiles.shifts, u), round + u > 0);
+          product_16<bf16>(d[half], a[half], weights_at<width>(reader.base(), static_cast<int>(reader.at)),
+                           round + u > 0);
         products_commit();
+        reader.issued(1);
         products_wait<0>();
       }
       reader.done();
@@ -356,77 +336,49 @@ __device__ __forceinline__ void write_half_any(const float (&d)[2][columns], con
   }
 }
 
-// From shared memory to y: half a warp a row, whole sectors of it, 16 bytes a lane. Where the tiles before or after are
-// another's, the few values at the ends one by one. Where the next one is this warpgroup's, up to 15 values beyond the
-// last whole sector stay: they go before that tile's, whose rows begin in the same place, as tiles are whole sectors.
-template <int stride>
+// What is left of the tile before, up to 15 values of each row beyond its last whole sector, goes before the next
+// one's: tiles are whole sectors long, so that rows begin in the same place. When the copies of that tile have been
+// read.
+__device__ __forceinline__ void carry_half(const HalfResults& to, int positions, int all_rows) {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+  if (!to.begun) return;
+  warpgroup_barrier();  // all have read the ends of that tile
+  for (int r = threadIdx.x % 128; r < to.sequences * all_rows; r += 128) {
+    auto* row = reinterpret_cast<uint4*>(to.staging + r * to.pitch);
+    uint4 a = row[positions / 8], b = row[positions / 8 + 1];
+    row[0] = a, row[1] = b;
+  }
+}
+
+// From shared memory to y: whole sectors of a row by the copy engine, one thread a row. Where the tiles before or after
+// are another's, the few values at the ends by half a warp a row.
 __device__ __forceinline__ void write_half(const HalfResults& from, int positions, int all_rows, int warp) {
-  constexpr int together = stride == 0 || stride > 2 ? 1 : 4 / stride;  // rows that are loaded before any is stored
-  int side = threadIdx.x % 32 / 16, l = threadIdx.x % 16;
   int low = from.begun ? -16 : static_cast<int>(max(int64_t{0}, -from.j));
   int high = static_cast<int>(min(static_cast<int64_t>(positions), from.length - from.j));
   int rows = min(from.channels, all_rows);
-  bool inner = stride && from.begun && from.goes_on;
-  for (int s = 0; s < from.sequences; s++) {
-    uint16_t* y = from.y + s * from.sequence + from.j;
-    uint16_t* staged = from.staging + s * all_rows * from.pitch;
-    if (inner) {
-      // The sector in which a row begins is the first of its row in shared memory.
-      for (int r = warp * 2 + side; r < rows; r += 8 * together) {
-        uint4 v[together][stride ? stride : 1];
-        uint4 left[together];
-        auto* row = reinterpret_cast<uint4*>(staged + r * from.pitch) + l;
-        int step = from.pitch;  // 8 rows are 8·pitch values, or pitch words of 16 bytes
-#pragma unroll
-        for (int k = 0; k < together; k++) {
-          if (r + 8 * k >= rows) break;
-#pragma unroll
-          for (int i = 0; i < stride; i++) v[k][i] = row[k * step + i * 16];
-          if (l < 2) left[k] = row[k * step + stride * 16];
-        }
-#pragma unroll
-        for (int k = 0; k < together; k++) {
-          if (r + 8 * k >= rows) break;
-          uintptr_t at = reinterpret_cast<uintptr_t>(y + (r + 8 * k) * from.length) & ~uintptr_t{31};
-          auto* to = reinterpret_cast<uint4*>(at) + l;
-#pragma unroll
-          for (int i = 0; i < stride; i++) to[i * 16] = v[k][i];
-          if (l < 2) row[k * step] = left[k];
-        }
-      }
-      continue;
-    }
-    for (int r0 = warp * 2; r0 < rows; r0 += 8) {
-      int r = r0 + side;
-      bool there = r < rows;
-      uint16_t* to = y + (there ? r : r0) * from.length;
-      int phase = static_cast<int>(reinterpret_cast<uintptr_t>(to) >> 1 & 15);
-      uint16_t* sectors = staged + (there ? r : r0) * from.pitch;
-      const uint16_t* row = sectors + phase;
-      int first = max(low, -phase), at = first + (-(phase + first) & 15), end = high - ((phase + high) & 15);
-      if (end < at) end = at = min(at, high);
-      bool front = there && first + l < at, back = there && !from.goes_on && end + l < high;
-      uint16_t a = 0, b = 0;
-      if (front) a = row[first + l];
-      if (back) b = row[end + l];
-      if constexpr (stride > 0) {
-        uint4 v[stride];
-#pragma unroll
-        for (int i = 0; i < stride; i++)
-          if (there && at + 8 * l + 128 * i < end) v[i] = *reinterpret_cast<const uint4*>(row + at + 8 * l + 128 * i);
-#pragma unroll
-        for (int i = 0; i < stride; i++)
-          if (there && at + 8 * l + 128 * i < end) *reinterpret_cast<uint4*>(to + at + 8 * l + 128 * i) = v[i];
-      } else if (there) {
-        for (int i = at + 8 * l; i < end; i += 128)
-          *reinterpret_cast<uint4*>(to + i) = *reinterpret_cast<const uint4*>(row + i);
-      }
-      if (front) to[first + l] = a;
-      if (back) to[end + l] = b;
-      __syncwarp();
-      if (there && from.goes_on && l < 2)
-        reinterpret_cast<uint4*>(sectors)[l] = reinterpret_cast<const uint4*>(sectors)[positions / 8 + l];
-    }
+  // Of a row of this phase: the first value, and where whole sectors begin and end.
+  auto begin = [&](int phase) { return max(low, -phase); };
+  auto start = [&](int phase) { return begin(phase) + (-(phase + begin(phase)) & 15); };
+  auto stop = [&](int phase) { return high - ((phase + high) & 15); };
+  for (int i = threadIdx.x % 128; i < from.sequences * rows; i += 128) {
+    int s = i / rows, r = i % rows, phase = from.phase(s, r), at = start(phase), bytes = 2 * (stop(phase) - at);
+    if (bytes > 0)
+      asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(from.y + s * from.sequence +
+                                                                                       r * from.length + from.j + at),
+                   "r"(shared_address(from.staging + (s * all_rows + r) * from.pitch + phase + at)), "r"(bytes)
+                   : "memory");
+  }
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  if (from.begun && from.goes_on) return;
+  int side = threadIdx.x % 32 / 16, l = threadIdx.x % 16;
+  for (int i = warp * 2 + side; i < from.sequences * rows; i += 8) {
+    int s = i / rows, r = i % rows, phase = from.phase(s, r), first = begin(phase), at = start(phase),
+        end = stop(phase);
+    uint16_t* to = from.y + s * from.sequence + r * from.length + from.j;
+    const uint16_t* row = from.staging + (s * all_rows + r) * from.pitch + phase;
+    if (end < at) end = at = min(at, high);
+    if (first + l < at) to[first + l] = row[first + l];
+    if (!from.goes_on && end + l < high) to[end + l] = row[end + l];
   }
 }
 #endif

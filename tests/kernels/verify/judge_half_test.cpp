@@ -123,7 +123,6 @@ TEST(JudgeHalf, OverflowAgreesWithTheOraclesRounding) {
   p.dtype = DType::bf16;
   spec.inputs.w = constant({64, 2, 2}, DType::bf16, 1024);
   EXPECT_EQ(judged("half_in_float", p, spec).verdict.status, Status::right);
-  EXPECT_EQ(judged("half_saturating", p, spec).verdict.status, Status::wrong);
 }
 
 TEST(CompareHalf, InfinityIsRightWhereASumMayRoundToIt) {

@@ -43,10 +43,11 @@ Roof roof_of(Frame& f, const Report& r) {
     if (c.f32_gflops > 0) roof.flats.push_back({"f32", c.f32_gflops});
     if (c.tf32_gflops > 0) roof.flats.push_back({"TF32 tensor cores", c.tf32_gflops});
   };
-  if (const Profile* p = f.bench.profile(); p && p->device_name == r.device_name && p->ceilings.memory_gbs > 0) {
+  const Profile* own = f.bench.profile_of(f.document);
+  if (const Profile* p = own ? own : f.bench.profile(); p && p->device_name == r.device_name && p->ceilings.memory_gbs > 0) {
     take(p->ceilings, p->ceilings.source);
-  } else if (const Ceilings* own = find_datasheet(r.device_name)) {
-    take(*own, own->source);
+  } else if (const Ceilings* sheet = find_datasheet(r.device_name)) {
+    take(*sheet, sheet->source);
   } else if (const Ceilings* other = find_datasheet("H200")) {
     take(*other, "datasheet of another machine: this one has no GPU");
   }
@@ -67,17 +68,22 @@ std::vector<Point> points_of(Frame& f, const Report& r) {
   std::vector<Point> all;
   if (r.device_kind != "cuda" || r.least_bytes <= 0) return all;
   const double intensity = r.flops / r.least_bytes;
+  const std::string source = measured_words(r.recorded) + ", hot; least bytes";
+  if (!r.recorded.empty()) {
+    for (const auto& p : f.bench.recorded().points(r.document))
+      all.push_back({p.kernel, source, p.intensity, p.gflops, t.dim, false});
+  }
   // Earlier profiles of whatever problem, the oldest first; then this run, which stands on top.
-  for (const auto& p : f.bench.trail())
+  for (const auto& p : r.recorded.empty() ? f.bench.trail() : std::vector<std::shared_ptr<const Profile>>{})
     for (const auto& at : p->points)
       all.push_back({p->kernel + ", " + at.name, "an earlier profile", at.intensity, at.gflops, t.dim, false});
   for (const auto& ref : r.references)
     if (ref.median_ms && *ref.median_ms > 0)
       all.push_back(
-          {ref.name, "measured, hot; least bytes", intensity, r.flops / *ref.median_ms * 1e-6, t.reference, false});
+          {ref.name, source, intensity, r.flops / *ref.median_ms * 1e-6, t.reference, false});
   if (r.timing.median_ms)
     all.push_back(
-        {r.kernel, "measured, hot; least bytes", intensity, r.flops / *r.timing.median_ms * 1e-6, t.kernel, true});
+        {r.kernel, source, intensity, r.flops / *r.timing.median_ms * 1e-6, t.kernel, true});
   return all;
 }
 
@@ -164,7 +170,7 @@ void draw_roofline(Frame& f) {
       f.act("run");
     return;
   }
-  stale_strip(f);
+  source_strip(f, r->recorded);
   const Roof roof = roof_of(f, *r);
   if (roof.flats.empty() || roof.memory_gbs <= 0 || r->flops <= 0 || r->least_bytes <= 0) {
     empty_state(t, "No roof",

@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 
+#include "app/cli/recorded.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
 #include "kernels/base/text.h"
@@ -16,6 +17,16 @@ std::string text(const json& j, const char* field) {
 }  // namespace
 
 int verb_list(const CommonOptions& common, const std::string& what) {
+  if (what == "recordings") {
+    json list = recordings_json();
+    if (common.json)
+      print_json(list);
+    else
+      std::fputs(recordings_text(list).c_str(), stdout);
+    return 0;
+  }
+  if (what != "kernels" && what != "presets" && what != "references" && what != "devices")
+    throw InputError("list", what, "must be kernels, presets, references, devices or recordings");
   Session session(common);
   json r = session.ask({{"type", "list"}, {"what", what}, {"device", common.device}}).header;
   for (const char* own : {"id", "type"}) r.erase(own);

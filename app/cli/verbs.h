@@ -17,6 +17,12 @@ struct ProfileOptionsCli {
   std::string kernel, set = "live", format, out;
 };
 int verb_profile(const CommonOptions& common, const ProblemOptions& problem, const ProfileOptionsCli& options);
+struct RecordOptionsCli {
+  std::string out, set = "full", limit, command;  // command: as it was given, for the recording
+  std::vector<std::string> kernels;
+  bool add = false;
+};
+int verb_record(const CommonOptions& common, const ProblemOptions& problem, const RecordOptionsCli& options);
 struct BenchOptionsCli {
   std::vector<std::string> kernels;
   std::string against, format, out;

@@ -6,7 +6,7 @@
 
 namespace convscope {
 
-inline constexpr uint64_t most_packed_bytes = uint64_t{64} << 20;    // of a file
+inline constexpr uint64_t most_packed_bytes = uint64_t{64} << 20;     // of a file
 inline constexpr uint64_t most_unpacked_bytes = uint64_t{256} << 20;  // of its text
 inline constexpr uint64_t most_json_values = uint64_t{8} << 20;       // numbers, words, lists and objects in it
 inline constexpr int most_json_depth = 64;                            // code that walks it recurses

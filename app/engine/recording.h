@@ -20,8 +20,8 @@ inline constexpr size_t most_recorded_answers = 16384;
 struct RecordedAnswer {
   nlohmann::json request, answer;  // headers, without ids
   std::vector<std::byte> payload;
-  std::string date;  // 2026-11-22
-  RunRequest asked;          // what `request` says
+  std::string date;             // 2026-11-22
+  RunRequest asked;             // what `request` says
   nlohmann::json unknown = {};  // fields of other versions: kept when it is written again
   std::string type() const { return request.value("type", ""); }
 };
@@ -36,15 +36,15 @@ struct Recording {
   std::string source() const;
   std::string source(const RecordedAnswer& a) const;
 
-  // The newest answer of a type to this question: same problem, inputs and seed, and for run and profile the same kernel
-  // and accuracy. Null: there is none.
+  // The newest answer of a type to this question: same problem, inputs and seed, and for run and profile the same
+  // kernel and accuracy. Null: there is none.
   const RecordedAnswer* find(const std::string& type, const RunRequest& asked) const;
   // Kernels and references with an answer of this type on this problem, in the order in which they were recorded.
   std::vector<std::string> kernels(const std::string& type, const ConvProblem& problem) const;
   std::vector<ConvProblem> problems() const;  // each once, in the order in which they were recorded
 
-  // Takes the place of an answer to the same question. Errors: InputError when the request cannot be read, or has values
-  // of a file, which are not part of a recording.
+  // Takes the place of an answer to the same question. Errors: InputError when the request cannot be read, or has
+  // values of a file, which are not part of a recording.
   void add(nlohmann::json request, nlohmann::json answer, std::vector<std::byte> payload, const std::string& date);
 };
 
@@ -64,8 +64,8 @@ nlohmann::json shown_answer(const Recording& r, const RecordedAnswer& a);
 // "measured" → "recorded: NVIDIA H200, 2026-11-22"; "counted by hardware" → "recorded: …, counted by hardware".
 std::string recorded_source(const std::string& source, const std::string& recorded);
 
-// The recordings that come with the program, sorted by name: beside it (share/convscope/recordings), or in the project's
-// assets while it is being built.
+// The recordings that come with the program, sorted by name: beside it (share/convscope/recordings), or in the
+// project's assets while it is being built.
 struct ShippedRecording {
   std::string name, path;  // h200-kernelbench-79
 };

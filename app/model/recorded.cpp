@@ -46,7 +46,8 @@ void judge_again(KernelComparison& c, const json& bench, const std::string& reco
     std::vector<double> samples[2];
     for (const auto& e : part(bench, "entries"))
       for (int side : {0, 1})
-        if (text(e, "name") == (side ? c.second.name : c.first.name)) samples[side] = numbers(part(e, cache), "samples_ms");
+        if (text(e, "name") == (side ? c.second.name : c.first.name))
+          samples[side] = numbers(part(e, cache), "samples_ms");
     ComparedTime& time = *cache == 'h' ? c.first.hot : c.first.cold;
     if (samples[0].empty() || samples[1].empty()) {
       if (*cache == 'h') time.reason = "it was not timed in turn with the other";
@@ -165,8 +166,8 @@ bool Recorded::holds_kernel(const Document& document, const std::string& kernel)
 Document Recorded::nearest(const Document& document) const {
   if (!recording_ || holds(document)) return document;
   for (const auto& a : recording_->answers)
-    if (a.asked.kernel == document.kernel && a.asked.problem == document.problem &&
-        a.asked.inputs == document.inputs && a.type() == "run") {
+    if (a.asked.kernel == document.kernel && a.asked.problem == document.problem && a.asked.inputs == document.inputs &&
+        a.type() == "run") {
       Document d = document;
       d.accuracy = a.asked.accuracy;
       return d;

@@ -51,8 +51,9 @@ SessionFile load_session(const std::string& path) {
     throw InputError("session", path, "is no convscope session");
   auto v = take(j, "version", uint64_t{0}, path);
   if (v < 1 || v > session_version)
-    throw InputError("session", path,
-                     "is of version " + std::to_string(v) + ": this program reads up to " + std::to_string(session_version));
+    throw InputError(
+        "session", path,
+        "is of version " + std::to_string(v) + ": this program reads up to " + std::to_string(session_version));
 
   SessionFile s;
   Document& d = s.document;

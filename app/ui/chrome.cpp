@@ -114,13 +114,15 @@ void Chrome::menu_bar() {
   }
   if (right > ImGui::GetCursorPosX()) {
     ImGui::SetCursorPosX(right);
-    badge(f_.theme, device,
-          recorded                       ? f_.theme.accent
-          : emulated                     ? f_.theme.warning
-          : r && !r->device_name.empty() ? f_.theme.right
-                                         : f_.theme.dim,
-          recorded ? "The figures of the panels were measured there and then. Pictures and explanations are of what runs here."
-          : emulated ? "Kernels run on the CPU emulator: the same sources and the same results as on a GPU. Times are "
+    badge(
+        f_.theme, device,
+        recorded                       ? f_.theme.accent
+        : emulated                     ? f_.theme.warning
+        : r && !r->device_name.empty() ? f_.theme.right
+                                       : f_.theme.dim,
+        recorded
+            ? "The figures of the panels were measured there and then. Pictures and explanations are of what runs here."
+        : emulated ? "Kernels run on the CPU emulator: the same sources and the same results as on a GPU. Times are "
                      "host times and say nothing of a GPU."
                    : "What the kernels run on");
   }
@@ -177,7 +179,8 @@ void Chrome::status_bar() {
       ImGui::TextColored(shown ? f_.theme.accent : f_.theme.warning, "%s%s",
                          shown ? "recorded: " : "live, beside a recording: ",
                          (shown ? r->recorded : f_.bench.recorded().source()).c_str());
-      tooltip(f_.theme, shown ? "The figures are those of a recording" : "The recording does not hold this, or is not shown");
+      tooltip(f_.theme,
+              shown ? "The figures are those of a recording" : "The recording does not hold this, or is not shown");
     }
     if (r && (!f_.bench.running() || !r->recorded.empty())) {
       ImGui::Separator();

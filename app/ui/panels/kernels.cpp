@@ -132,8 +132,8 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names) {
   }
   draw->AddText(t.code_font, em, {at.x + indent, at.y + pad},
                 packed(!can_choose ? t.dim
-                       : chosen     ? t.kernel
-                                    : t.text),
+                       : chosen    ? t.kernel
+                                   : t.text),
                 k.name.c_str());
   auto words = [&](float y, std::string_view text, const ImVec4& colour) {
     draw->AddText(ImGui::GetFont(), em, {at.x + text_at, at.y + y}, packed(colour), text.data(),
@@ -204,7 +204,9 @@ void compare_with(Frame& f) {
       if (ref.max_bound_ratio) status = "error " + value_text(*ref.max_bound_ratio) + " of the bound";
       if (ref.median_ms)
         status += (status.empty() ? "" : ", ") + time_text(*ref.median_ms) +
-                  (r->device_kind == "emulator" ? " on the CPU" : !r->recorded.empty() ? ", recorded" : "");
+                  (r->device_kind == "emulator" ? " on the CPU"
+                   : !r->recorded.empty()       ? ", recorded"
+                                                : "");
       if (!ref.what_ran.empty()) status += (status.empty() ? "" : "\n") + ref.what_ran;
       const bool ran = ref.max_abs || ref.median_ms;
       choice(ref.name, status,

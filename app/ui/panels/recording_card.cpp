@@ -10,7 +10,7 @@ namespace {
 
 // Read out of the recording once.
 struct Card {
-  const Recording* of = nullptr;
+  std::shared_ptr<const Recording> of;
   std::vector<std::pair<std::string, std::string>> facts;
   struct Problem {
     ConvProblem problem;
@@ -24,10 +24,11 @@ std::string text(const nlohmann::json& j, const char* field) {
   return it == j.end() ? "" : it->is_string() ? it->get<std::string>() : it->is_number() ? it->dump() : "";
 }
 
-const Card& card_of(const Recording& r) {
+const Card& card_of(const std::shared_ptr<const Recording>& recording) {
   static Card card;
-  if (card.of == &r) return card;
-  card = {&r, {}, {}};
+  if (card.of == recording) return card;
+  card = {recording, {}, {}};
+  const Recording& r = *recording;
   auto add = [&](const char* label, const std::string& value) {
     if (!value.empty()) card.facts.push_back({label, value});
   };
@@ -49,7 +50,7 @@ const Card& card_of(const Recording& r) {
 
 void draw_recording_card(Frame& f) {
   const Theme& t = f.theme;
-  const Card& card = card_of(*f.bench.recorded().recording());
+  const Card& card = card_of(f.bench.recorded().recording());
   heading(t, "Recording");
   ImGui::PushStyleColor(ImGuiCol_Text, t.accent);
   wrapped("recorded: " + f.bench.recorded().source());

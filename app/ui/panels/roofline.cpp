@@ -44,7 +44,8 @@ Roof roof_of(Frame& f, const Report& r) {
     if (c.tf32_gflops > 0) roof.flats.push_back({"TF32 tensor cores", c.tf32_gflops});
   };
   const Profile* own = f.bench.profile_of(f.document);
-  if (const Profile* p = own ? own : f.bench.profile(); p && p->device_name == r.device_name && p->ceilings.memory_gbs > 0) {
+  if (const Profile* p = own ? own : f.bench.profile();
+      p && p->device_name == r.device_name && p->ceilings.memory_gbs > 0) {
     take(p->ceilings, p->ceilings.source);
   } else if (const Ceilings* sheet = find_datasheet(r.device_name)) {
     take(*sheet, sheet->source);
@@ -79,11 +80,9 @@ std::vector<Point> points_of(Frame& f, const Report& r) {
       all.push_back({p->kernel + ", " + at.name, "an earlier profile", at.intensity, at.gflops, t.dim, false});
   for (const auto& ref : r.references)
     if (ref.median_ms && *ref.median_ms > 0)
-      all.push_back(
-          {ref.name, source, intensity, r.flops / *ref.median_ms * 1e-6, t.reference, false});
+      all.push_back({ref.name, source, intensity, r.flops / *ref.median_ms * 1e-6, t.reference, false});
   if (r.timing.median_ms)
-    all.push_back(
-        {r.kernel, source, intensity, r.flops / *r.timing.median_ms * 1e-6, t.kernel, true});
+    all.push_back({r.kernel, source, intensity, r.flops / *r.timing.median_ms * 1e-6, t.kernel, true});
   return all;
 }
 

@@ -272,8 +272,7 @@ void phases(Frame& f, const Report& r) {
   ImGui::BeginGroup();
   if (!begin_figures("phase-table")) return ImGui::EndGroup();
   for (const auto& p : r.phases)
-    figure(t, p.name.c_str(), time_text(p.seconds * 1000),
-           {"Time of the engine in this phase.", "", source.c_str()},
+    figure(t, p.name.c_str(), time_text(p.seconds * 1000), {"Time of the engine in this phase.", "", source.c_str()},
            p.seconds < 0.01 * all ? &t.dim : nullptr);
   end_figures();
   ImGui::EndGroup();

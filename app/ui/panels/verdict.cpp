@@ -70,7 +70,8 @@ void head(Frame& f, const Report& r) {
     wrapped(s);
   }
   const std::string& kernel = r.kernel.empty() ? f.document.kernel : r.kernel;
-  dim_text(t, r.device_name.empty() ? kernel : kernel + " on " + r.device_name + (r.recorded.empty() ? "" : ", recorded"));
+  dim_text(t,
+           r.device_name.empty() ? kernel : kernel + " on " + r.device_name + (r.recorded.empty() ? "" : ", recorded"));
   if (r.final && r.layers.empty()) {
     if (ImGui::Button("Show the log")) f.show("Log");
     tooltip(t, "What the engine said before it ended");

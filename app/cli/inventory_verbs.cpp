@@ -69,6 +69,9 @@ int verb_info(const CommonOptions& common) {
                d["kind"] == "cuda" ? fmt::format("cuda:{}", d["index"].get<int>()) : "emulator", text(d, "name"),
                text(d, "architecture"), bytes_text(d["memory_bytes"].get<uint64_t>()),
                text(d, "driver").empty() ? "" : ", driver " + text(d, "driver"));
+  for (const auto& d : r["devices"])
+    if (d.contains("ceilings"))
+      fmt::print("\nCeilings of {}\n{}", text(d, "name"), ceilings_text(d["ceilings"]));
   fmt::print("\nPieces\n");
   for (const auto& p : r["pieces"]) {
     fmt::print("  {} {:<22} {}\n", p["available"].get<bool>() ? "✓" : "✗", text(p, "name"), text(p, "detail"));

@@ -138,9 +138,55 @@ class Csv {
   std::string text_;
 };
 
+struct CeilingName {
+  const char *field, *words, *unit;
+  double scale;
+};
+constexpr CeilingName ceiling_names[] = {{"memory_gbs", "memory", "GB/s", 1},
+                                         {"l2_gbs", "L2 cache", "GB/s", 1},
+                                         {"shared_gbs", "shared memory", "GB/s", 1},
+                                         {"f32_gflops", "f32", "TFLOP/s", 1e-3},
+                                         {"f64_gflops", "f64", "TFLOP/s", 1e-3},
+                                         {"tf32_gflops", "TF32", "TFLOP/s", 1e-3},
+                                         {"f16_gflops", "f16", "TFLOP/s", 1e-3}};
+
+std::string rate_of(const json& c, const CeilingName& n) {
+  auto it = c.find(n.field);
+  if (it == c.end() || !it->is_number()) return "";
+  double v = it->get<double>() * n.scale;
+  return (v >= 1e5 ? fmt::format("{:.0f}", v) : fmt::format("{:.4g}", v)) + " " + n.unit;
+}
+
+std::string ceilings_line(const json& c) {
+  std::string list;
+  for (const auto& n : ceiling_names)
+    if (std::string rate = rate_of(c, n); !rate.empty())
+      list += fmt::format("{}{} {}", list.empty() ? "" : ", ", n.words, rate);
+  return fmt::format("  {:<11} {} ({}, {})\n", "ceilings", list, text(c, "gpu"), text(c, "source"));
+}
+
 std::string plain(const json& v) { return v.is_null() ? "" : v.is_string() ? v.get<std::string>() : v.dump(); }
 
 }  // namespace
+
+std::string ceilings_text(const json& c) {
+  std::string out;
+  const json none = json::array();
+  auto it = c.find("facts");
+  const json& facts = it != c.end() && it->is_array() ? *it : none;
+  for (const auto& n : ceiling_names) {
+    std::string rate = rate_of(c, n), how;
+    for (const auto& f : facts)
+      if (text(f, "name") == n.field)
+        how = f.at("value").is_number()
+                  ? fmt::format("± {:.2g} %, {}", f.at("noise_pct").get<double>(), text(f, "how"))
+                  : text(f, "how");
+    if (rate.empty() && how.empty()) continue;
+    out += fmt::format("  {:<14} {:>16}  {}\n", n.words, rate.empty() ? "–" : rate, how);
+  }
+  return out + fmt::format("  source: {}{}\n", text(c, "source"),
+                           facts.empty() ? "; the first profile on this GPU measures them" : "");
+}
 
 std::string profile_text(const json& r) {
   std::string name = text(r.at("kernel"), "name");
@@ -172,6 +218,8 @@ std::string profile_text(const json& r) {
                            ? ""
                            : fmt::format(": this is {:.3g} times that",
                                          t.at("hot").at("median_ms").get<double>() / t.at("floor_ms").get<double>()));
+  if (const json& c = r.at("roofline").at("ceilings"); !emulated && c.is_object() && c.contains("facts"))
+    out += ceilings_line(c);
   out += fmt::format("  {:<11} {}\n", "clocks", conditions_text(r.at("conditions")));
   for (const auto& l : r.at("launches"))
     out += fmt::format(

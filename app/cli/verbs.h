@@ -42,6 +42,7 @@ std::string report_text(const nlohmann::json& report);
 // Answers to `profile` and `bench`: as a person reads them, as lines of comma-separated values, and (profile) as a
 // trace that Perfetto and chrome://tracing open.
 std::string profile_text(const nlohmann::json& profile);
+std::string ceilings_text(const nlohmann::json& ceilings);  // what a GPU reaches, a line each
 std::string profile_csv(const nlohmann::json& profile);
 nlohmann::json profile_trace(const nlohmann::json& profile);
 std::string bench_text(const nlohmann::json& bench);

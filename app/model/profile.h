@@ -49,6 +49,8 @@ struct ProfilePoint {
 struct ProfileCeilings {
   std::string gpu, source;
   double memory_gbs = 0, f32_gflops = 0, tf32_gflops = 0, f16_gflops = 0, f64_gflops = 0;  // 0: unknown
+  double l2_gbs = 0, shared_gbs = 0;                                                       // measured only
+  std::vector<std::string> facts = {};  // how each was measured, in words
 };
 
 struct Profile {

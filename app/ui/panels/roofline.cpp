@@ -15,7 +15,8 @@ namespace {
 
 struct Roof {
   std::string gpu, source;
-  double memory_gbs = 0;
+  double memory_gbs = 0, l2_gbs = 0;  // l2_gbs 0: not measured
+  std::string facts;                  // how they were measured
   struct Flat {
     const char* name;
     double gflops;
@@ -47,6 +48,8 @@ Roof roof_of(Frame& f, const Report& r) {
   if (const Profile* p = own ? own : f.bench.profile();
       p && p->device_name == r.device_name && p->ceilings.memory_gbs > 0) {
     take(p->ceilings, p->ceilings.source);
+    roof.l2_gbs = p->ceilings.l2_gbs;
+    for (const auto& fact : p->ceilings.facts) roof.facts += (roof.facts.empty() ? "" : "\n") + fact;
   } else if (const Ceilings* sheet = find_datasheet(r.device_name)) {
     take(*sheet, sheet->source);
   } else if (const Ceilings* other = find_datasheet("H200")) {
@@ -110,6 +113,13 @@ void plot(Frame& f, const Report& r, const Roof& roof, const std::vector<Point>&
                      plots::line(t.floor, flat.gflops == top ? 2 : 1.2f));
     ImPlot::Annotation(x1, height, {0, 0, 0, 0}, {-t.em * 0.3f, -t.em * 0.7f}, true, "%s %s", flat.name,
                        rate_text(flat.gflops).c_str());
+  }
+  if (roof.l2_gbs > roof.memory_gbs) {
+    const double knee = std::min(std::log10(top / roof.l2_gbs), x1), at_x[] = {x0, knee},
+                 at_y[] = {x0 + std::log10(roof.l2_gbs), knee + std::log10(roof.l2_gbs)};
+    ImPlot::PlotLine("##l2", at_x, at_y, 2, plots::line(t.dim, 1));
+    ImPlot::Annotation(x0, x0 + std::log10(roof.l2_gbs), {0, 0, 0, 0}, {t.em * 0.6f, -t.em * 1.2f}, true,
+                       "L2 cache %.0f GB/s", roof.l2_gbs);
   }
   const double left = x0 + (std::min(std::log10(roof.flats.front().gflops / roof.memory_gbs), x1) - x0) * 0.06;
   ImPlot::Annotation(left, left + std::log10(roof.memory_gbs), {0, 0, 0, 0}, {t.em * 0.6f, t.em * 0.9f}, true,
@@ -186,6 +196,7 @@ void draw_roofline(Frame& f) {
   const auto points = points_of(f, *r);
   plot(f, *r, roof, points);
   dim_text(t, fmt::format("roof: {}, {}", roof.gpu, roof.source));
+  tooltip(t, roof.facts);
   if (points.empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
     wrapped("No kernel under it: emulated time is no point under a GPU's roof.");

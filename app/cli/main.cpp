@@ -162,7 +162,7 @@ int run(int argc, char** argv) {
   record_verb->add_option("KERNEL", record_options.kernels, "kernels or references, or all [all that can run here]");
   record_verb->add_option("--set", record_options.set, "counters: live (one pass) or full (all sets)")
       ->capture_default_str();
-  record_verb->add_flag("--add", record_options.add, "keep what the file holds already: another problem, say");
+  record_verb->add_flag("--add", record_options.add, "keep what the file holds already, and record the rest");
   record_verb->add_option("--limit", record_options.limit, "seconds after which nothing more is begun");
   common.add_to(*record_verb);
   record_problem.add_to(*record_verb);

@@ -12,7 +12,7 @@ __device__ __forceinline__ void multiply_add(T a, T b, int rounds, T* y) {
   for (int i = 0; i < 16; i++) sum[i] = static_cast<T>(threadIdx.x + i);
   for (int r = 0; r < rounds; r++)
 #pragma unroll
-    for (int repeat = 0; repeat < 4; repeat++)
+    for (int repeat = 0; repeat < 16; repeat++)
 #pragma unroll
       for (int i = 0; i < 16; i++) sum[i] = sum[i] * a + b;
   T all = 0;

@@ -14,6 +14,13 @@ extern "C" __global__ void __launch_bounds__(256) ceiling_copy(const float4* x, 
   for (int i = 0; i < 4; i++) y[at + i * 256] = v[i];
 }
 
+extern "C" __global__ void __launch_bounds__(512) ceiling_stream(const float4* x, float4* y) {
+#ifdef __CUDACC__
+  int64_t at = static_cast<int64_t>(blockIdx.x) * 512 + threadIdx.x;
+  __stcs(y + at, __ldcs(x + at));
+#endif
+}
+
 extern "C" __global__ void __launch_bounds__(256)
     ceiling_l2(const int64_t bytes, const int rounds, const float* x, uint32_t* y) {
 #ifdef __CUDACC__
@@ -71,6 +78,11 @@ namespace convscope {
 Plan copy_ceiling(int64_t bytes) {
   Plan plan(ConvProblem{});
   plan.launch(ENTRY(ceiling_copy), {bytes / (256 * 4 * 16)}, {256}).args(plan.x(), plan.y());
+  return plan;
+}
+Plan stream_ceiling(int64_t bytes) {
+  Plan plan(ConvProblem{});
+  plan.launch(ENTRY(ceiling_stream), {bytes / (512 * 16)}, {512}).args(plan.x(), plan.y());
   return plan;
 }
 Plan l2_ceiling(const L2Work& w) {

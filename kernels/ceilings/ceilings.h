@@ -9,6 +9,7 @@ namespace convscope {
 
 // Copies x to y; `bytes` is a multiple of 2^16, of each. Moves 2·bytes.
 Plan copy_ceiling(int64_t bytes);
+Plan stream_ceiling(int64_t bytes);  // the same, one piece of 16 bytes a thread, marked as used once
 // Reads x again and again past the L1 cache; `bytes` is a power of two that fits the L2 cache.
 struct L2Work {
   int64_t bytes;   // of x
@@ -25,8 +26,8 @@ struct RoundsWork {
   double times(double of_a_thread) const { return threads() * rounds * of_a_thread; }
 };
 Plan shared_ceiling(const RoundsWork& w);  // bytes of shared memory: times(8 · 16)
-Plan ffma_ceiling(const RoundsWork& w);    // operations in f32: times(2 · 64)
-Plan dfma_ceiling(const RoundsWork& w);    // operations in f64: times(2 · 64)
+Plan ffma_ceiling(const RoundsWork& w);    // operations in f32: times(2 · 256)
+Plan dfma_ceiling(const RoundsWork& w);    // operations in f64: times(2 · 256)
 // Tensor cores, operations: mma.sync of a warp, times(8 · 2 · 16 · 8 · k / 32) with k 8 (TF32) or 16 (f16, needs sm_80;
 // sums in f32).
 Plan mma_tf32_ceiling(const RoundsWork& w);

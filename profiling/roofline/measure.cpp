@@ -68,6 +68,9 @@ void memory_rates(Measurement& m, Device& device) {
   m.take("ceiling_memory", copy_ceiling(bytes), at, &Ceilings::memory_gbs, "memory_gbs",
          2.0 * static_cast<double>(bytes), info.memory_bandwidth_gbs,
          fmt::format("a copy of {} MiB, bytes read and written", bytes >> 20));
+  m.take("ceiling_memory", stream_ceiling(bytes), at, &Ceilings::memory_gbs, "memory_gbs",
+         2.0 * static_cast<double>(bytes), info.memory_bandwidth_gbs,
+         fmt::format("a streaming copy of {} MiB, bytes read and written", bytes >> 20));
   // A power of two, at most a third of the cache: Hopper's two halves each keep a copy of what the other one holds.
   int64_t cached = int64_t{1} << 20;
   while (static_cast<uint64_t>(cached) * 6 <= info.l2_bytes) cached *= 2;
@@ -82,13 +85,13 @@ void arithmetic_rates(Measurement& m, Device& device) {
   auto y = device.allocate(4096);
   Bindings at;
   at.y = y->address();
-  const RoundsWork shared{8 * sms, 512}, ffma{8 * sms, 512}, dfma{8 * sms, 32}, mma{4 * sms, 1024}, wgmma{2 * sms, 512};
+  const RoundsWork shared{8 * sms, 512}, ffma{8 * sms, 128}, dfma{8 * sms, 8}, mma{4 * sms, 1024}, wgmma{2 * sms, 512};
   // 128 bytes a cycle for each multiprocessor; f32 at 128 multiply-adds gives the clock.
   m.take("ceiling_memory", shared_ceiling(shared), at, &Ceilings::shared_gbs, "shared_gbs", shared.times(8 * 16), 0,
          "loads of 16 bytes from shared memory");
-  m.take("ceiling_fma", ffma_ceiling(ffma), at, &Ceilings::f32_gflops, "f32_gflops", ffma.times(2 * 64), fma,
+  m.take("ceiling_fma", ffma_ceiling(ffma), at, &Ceilings::f32_gflops, "f32_gflops", ffma.times(2 * 256), fma,
          "multiply-adds (FFMA)");
-  m.take("ceiling_fma", dfma_ceiling(dfma), at, &Ceilings::f64_gflops, "f64_gflops", dfma.times(2 * 64), fma,
+  m.take("ceiling_fma", dfma_ceiling(dfma), at, &Ceilings::f64_gflops, "f64_gflops", dfma.times(2 * 256), fma,
          "multiply-adds (DFMA)");
   constexpr double of_mma = 8.0 * 2 * 16 * 8 / 32, of_wgmma = 4.0 * 2 * 64 * 256 / 128;
   // A tensor core does at most 32 (TF32) and 64 (f16) times the arithmetic of the lanes beside it.

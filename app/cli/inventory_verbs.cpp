@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 
+#include "app/cli/recorded.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
 #include "kernels/base/text.h"
@@ -16,6 +17,16 @@ std::string text(const json& j, const char* field) {
 }  // namespace
 
 int verb_list(const CommonOptions& common, const std::string& what) {
+  if (what == "recordings") {
+    json list = recordings_json();
+    if (common.json)
+      print_json(list);
+    else
+      std::fputs(recordings_text(list).c_str(), stdout);
+    return 0;
+  }
+  if (what != "kernels" && what != "presets" && what != "references" && what != "devices")
+    throw InputError("list", what, "must be kernels, presets, references, devices or recordings");
   Session session(common);
   json r = session.ask({{"type", "list"}, {"what", what}, {"device", common.device}}).header;
   for (const char* own : {"id", "type"}) r.erase(own);
@@ -58,6 +69,9 @@ int verb_info(const CommonOptions& common) {
                d["kind"] == "cuda" ? fmt::format("cuda:{}", d["index"].get<int>()) : "emulator", text(d, "name"),
                text(d, "architecture"), bytes_text(d["memory_bytes"].get<uint64_t>()),
                text(d, "driver").empty() ? "" : ", driver " + text(d, "driver"));
+  for (const auto& d : r["devices"])
+    if (d.contains("ceilings"))
+      fmt::print("\nCeilings of {}\n{}", text(d, "name"), ceilings_text(d["ceilings"]));
   fmt::print("\nPieces\n");
   for (const auto& p : r["pieces"]) {
     fmt::print("  {} {:<22} {}\n", p["available"].get<bool>() ? "✓" : "✗", text(p, "name"), text(p, "detail"));

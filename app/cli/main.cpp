@@ -123,6 +123,7 @@ int run(int argc, char** argv) {
   run_verb->add_option("KERNEL", run_options.kernel, "a name from `convscope list kernels`");
   run_verb->add_option("--save", run_options.save, "folder for x.npy, w.npy, b.npy, y.npy, oracle.npy");
   common.add_to(*run_verb);
+  common.add_recording_to(*run_verb);
   auto* explain_verb = add("explain", "the taps of one output element, and what the kernel does instead");
   explain_verb->add_option("KERNEL", kernel, "a name from `convscope list kernels`");
   explain_verb->add_option("--at", at, "the element: n,co,j");
@@ -140,6 +141,7 @@ int run(int argc, char** argv) {
   profile_verb->add_option("--format", profile_options.format, "table, json, csv or chrome-trace [table]");
   profile_verb->add_option("--out", profile_options.out, "a file for it, instead of the terminal");
   common.add_to(*profile_verb);
+  common.add_recording_to(*profile_verb);
   profile_problem.add_to(*profile_verb);
   BenchOptionsCli bench_options;
   auto* bench_verb =
@@ -151,7 +153,20 @@ int run(int argc, char** argv) {
   bench_verb->add_option("--format", bench_options.format, "table, json or csv [table]");
   bench_verb->add_option("--out", bench_options.out, "a file for it, instead of the terminal");
   common.add_to(*bench_verb);
+  common.add_recording_to(*bench_verb);
   bench_problem.add_to(*bench_verb);
+  RecordOptionsCli record_options;
+  ProblemOptions record_problem;
+  auto* record_verb = add("record", "verdicts, profiles and comparisons, kept in a file that shows them without a GPU");
+  record_verb->add_option("OUT", record_options.out, "the recording, a .convscope file");
+  record_verb->add_option("KERNEL", record_options.kernels, "kernels or references, or all [all that can run here]");
+  record_verb->add_option("--set", record_options.set, "counters: live (one pass) or full (all sets)")
+      ->capture_default_str();
+  record_verb->add_flag("--add", record_options.add, "keep what the file holds already, and record the rest");
+  record_verb->add_option("--limit", record_options.limit, "seconds after which nothing more is begun");
+  common.add_to(*record_verb);
+  record_problem.add_to(*record_verb);
+  for (int i = 0; i < argc; i++) record_options.command += i == 0 ? "convscope" : std::string(" ") + argv[i];
   ExportOptionsCli export_options;
   ProblemOptions export_problem;
   auto* export_verb = add("export", "a kernel as a file of its own, for one problem: a PyTorch module or CUDA C++");
@@ -162,8 +177,8 @@ int run(int argc, char** argv) {
                           "with auto, the GPU it is for, like sm_90 [the GPU here, else sm_90]");
   common.add_to(*export_verb);
   export_problem.add_to(*export_verb);
-  auto* list = add("list", "kernels, presets, references or devices");
-  list->add_option("WHAT", what, "kernels, presets, references or devices");
+  auto* list = add("list", "kernels, presets, references, devices or recordings");
+  list->add_option("WHAT", what, "kernels, presets, references, devices or recordings");
   common.add_to(*list);
   auto* info = add("info", "devices, libraries, and for each missing piece what it costs and how to get it");
   common.add_to(*info);
@@ -245,6 +260,10 @@ int run(int argc, char** argv) {
     if (chosen == profile_verb) {
       need(profile_options.kernel, "kernel", "profile tiled --preset kernelbench-79-small");
       return verb_profile(common, profile_problem, profile_options);
+    }
+    if (chosen == record_verb) {
+      need(record_options.out, "out", "record h200.convscope all --preset kernelbench-79");
+      return verb_record(common, record_problem, record_options);
     }
     if (chosen == bench_verb) return verb_bench(common, bench_problem, bench_options);
     if (chosen == export_verb) {

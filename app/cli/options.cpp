@@ -43,6 +43,11 @@ void CommonOptions::add_to(CLI::App& app) {
   app.add_option("--timeout", timeout, "seconds after which the kernel counts as hung");
 }
 
+void CommonOptions::add_recording_to(CLI::App& app) {
+  app.add_option("--recording", recording,
+                 "show what was recorded instead of running: a file, or a name from `convscope list recordings`");
+}
+
 double CommonOptions::timeout_s() const {
   if (timeout.empty()) return 0;
   double s = real_number("timeout", timeout);
@@ -68,6 +73,12 @@ void ProblemOptions::add_to(CLI::App& app) {
   app.add_option("--accuracy", accuracy, "what the kernel may do: strict, 3xtf32 or tf32 [strict]");
   app.add_option("--tolerance", tolerance, "ATOL[,RTOL]: a gate shown beside the verdict");
   app.add_option("--samples", samples, "timing samples [as many as it takes]");
+}
+
+bool ProblemOptions::names_problem() const {
+  bool any = !preset.empty() || bias || !dtype.empty();
+  for (const auto& [field, option] : given_) any |= option->count() > 0;
+  return any;
 }
 
 RunRequest ProblemOptions::request(const std::string& kernel, const std::string& device) const {

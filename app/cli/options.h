@@ -11,9 +11,11 @@ namespace convscope {
 
 struct CommonOptions {
   std::string device = "auto", engine, timeout;
+  std::string recording;  // verbs that look at figures: where they come from instead of an engine
   bool json = false;
 
   void add_to(CLI::App& app);
+  void add_recording_to(CLI::App& app);
   double timeout_s() const;  // 0: none given
 };
 
@@ -24,6 +26,7 @@ struct ProblemOptions {
   bool bias = false;
 
   void add_to(CLI::App& app);
+  bool names_problem() const;  // a preset or a parameter was given
   // Reads files, lets their shapes set the problem, and checks everything. `kernel` and `device` are put in as they
   // are.
   RunRequest request(const std::string& kernel, const std::string& device) const;

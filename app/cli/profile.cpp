@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "app/cli/out_file.h"
+#include "app/cli/recorded.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
 
@@ -70,9 +71,12 @@ int verb_profile(const CommonOptions& common, const ProblemOptions& problem, con
   RunRequest r = problem.request(options.kernel, common.device);
   if (options.set != "live" && options.set != "full") throw InputError("set", options.set, "must be live or full");
   Delivery delivery(common, options.format, options.out, {"table", "json", "csv", "chrome-trace"});
-  json answer = asked(common, r, "profile", {{"set", options.set}}, "profile " + r.kernel);
+  const bool recorded = !common.recording.empty();
+  json answer = recorded ? recorded_answer(common.recording, "profile", r, problem)
+                         : asked(common, r, "profile", {{"set", options.set}}, "profile " + r.kernel);
   const std::string& format = delivery.format();
-  delivery.deliver(format == "table"          ? profile_text(answer)
+  const std::string heading = recorded ? recorded_heading(answer) : "";
+  delivery.deliver(format == "table"          ? heading + profile_text(answer)
                    : format == "csv"          ? profile_csv(answer)
                    : format == "chrome-trace" ? json_text(profile_trace(answer))
                                               : json_text(answer),
@@ -83,9 +87,16 @@ int verb_profile(const CommonOptions& common, const ProblemOptions& problem, con
 int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const BenchOptionsCli& options) {
   RunRequest r = problem.request("", common.device);
   Delivery delivery(common, options.format, options.out, {"table", "json", "csv"});
-  json answer = asked(common, r, "bench", {{"kernels", options.kernels}, {"against", options.against}}, "bench");
+  const bool recorded = !common.recording.empty();
+  if (recorded && (!options.kernels.empty() || !options.against.empty()))
+    throw InputError("kernel", options.kernels.empty() ? options.against : options.kernels.front(),
+                     "cannot be chosen: a recorded comparison is of all that were timed in turn");
+  json answer = recorded
+                    ? recorded_answer(common.recording, "bench", r, problem)
+                    : asked(common, r, "bench", {{"kernels", options.kernels}, {"against", options.against}}, "bench");
   const std::string& format = delivery.format();
-  delivery.deliver(format == "table" ? bench_text(answer)
+  const std::string heading = recorded ? recorded_heading(answer) : "";
+  delivery.deliver(format == "table" ? heading + bench_text(answer)
                    : format == "csv" ? bench_csv(answer)
                                      : json_text(answer),
                    answer);

@@ -19,12 +19,13 @@ std::string text(const json& j, const char* field) {
 std::string time_of(const json& v) { return v.is_number() ? time_text(v.get<double>()) : "–"; }
 
 std::string times_of(const json& t) {
-  return fmt::format("{} ({} to {}, {} samples, noise {:.1f} %)", time_of(t["median_ms"]), time_of(t["interval_ms"][0]),
-                     time_of(t["interval_ms"][1]), t["samples"].get<int>(), t["noise_pct"].get<double>());
+  return fmt::format("{} ({} to {}, {} samples, noise {:.1f} %)", time_of(t.at("median_ms")),
+                     time_of(t.at("interval_ms").at(0)), time_of(t.at("interval_ms").at(1)), t.at("samples").get<int>(),
+                     t.at("noise_pct").get<double>());
 }
 
 std::string shape(const json& v) {
-  return fmt::format("{}×{}×{}", v[0].get<int64_t>(), v[1].get<int64_t>(), v[2].get<int64_t>());
+  return fmt::format("{}×{}×{}", v.at(0).get<int64_t>(), v.at(1).get<int64_t>(), v.at(2).get<int64_t>());
 }
 
 // Three significant digits, and no exponent below a million.
@@ -36,8 +37,8 @@ std::string figure(double v) {
 }
 
 std::string header(const json& j, const std::string& what) {
-  ConvProblem p = problem_from(j["problem"]);
-  return fmt::format("{} on {} → Lout {}\n{}\n\n", what, describe(p), p.out_length(), text(j["device"], "name"));
+  ConvProblem p = problem_from(j.at("problem"));
+  return fmt::format("{} on {} → Lout {}\n{}\n\n", what, describe(p), p.out_length(), text(j.at("device"), "name"));
 }
 
 std::string conditions_text(const json& c) {
@@ -45,23 +46,23 @@ std::string conditions_text(const json& c) {
   std::string out;
   auto add = [&](const char* name, const char* unit, const json& range, const json& limit) {
     if (!range.is_object()) return;
-    double low = range["least"], high = range["most"];
+    double low = range.at("least"), high = range.at("most");
     out += fmt::format("{}{}{}{} {}", out.empty() ? "" : ", ", name, low < high ? figure(low) + " to " : "",
                        figure(high), unit);
     if (limit.is_number()) out += fmt::format(" (limit {})", figure(limit.get<double>()));
   };
-  add("SM ", "MHz", c["sm_mhz"], c["max_sm_mhz"]);
-  add("memory ", "MHz", c["memory_mhz"], c["max_memory_mhz"]);
-  add("", "°C", c["temperature_c"], nullptr);
-  add("", "W", c["power_w"], c["power_limit_w"]);
-  for (const auto& why : c["slower_because"]) out += fmt::format(", {}", why.get<std::string>());
+  add("SM ", "MHz", c.at("sm_mhz"), c.at("max_sm_mhz"));
+  add("memory ", "MHz", c.at("memory_mhz"), c.at("max_memory_mhz"));
+  add("", "°C", c.at("temperature_c"), nullptr);
+  add("", "W", c.at("power_w"), c.at("power_limit_w"));
+  for (const auto& why : c.at("slower_because")) out += fmt::format(", {}", why.get<std::string>());
   return out.empty() ? "the GPU tells none" : out;
 }
 
 std::string headline_line(const json& h) {
-  std::string value = h["value"].is_number() ? figure(h["value"].get<double>()) : "–", unit = text(h, "unit");
+  std::string value = h.at("value").is_number() ? figure(h.at("value").get<double>()) : "–", unit = text(h, "unit");
   if (unit == "1") unit = "×";
-  if (h["value"].is_null())
+  if (h.at("value").is_null())
     return fmt::format("    {:<26} {:>10}         {}\n", text(h, "title"), value, text(h, "reason"));
   std::string shade = text(h, "shade");
   return fmt::format("    {:<26} {:>10} {:<7} {:<5} {}\n", text(h, "title"), value, unit,
@@ -72,29 +73,29 @@ std::string headline_line(const json& h) {
 std::string waiting_text(const json& list) {
   std::string out = list.empty() ? "" : "  waiting\n";
   for (size_t i = 0; i < std::min<size_t>(3, list.size()); i++)
-    out += fmt::format("    {:>3.0f} %  {}\n", 100 * list[i]["share"].get<double>(), text(list[i], "words"));
+    out += fmt::format("    {:>3.0f} %  {}\n", 100 * list[i].at("share").get<double>(), text(list[i], "words"));
   return out;
 }
 
 // The lines that ask most of memory.
 std::string lines_text(const json& r) {
-  if (r["lines"].empty()) return "";
+  if (r.at("lines").empty()) return "";
   struct Row {
     std::string place;
     double global, loads, requests, shared, conflicts;
   };
   std::vector<Row> rows;
   double global = 0, shared = 0;
-  for (const auto& l : r["lines"]) {
-    const json& v = l["values"];
-    auto get = [&](const char* name) { return v.contains(name) ? v[name]["value"].get<double>() : 0.0; };
-    Row row{
-        l["line"].is_null() ? "line unknown" : fmt::format("{}:{}", file_name(text(l, "file")), l["line"].get<int>()),
-        get("load_sectors") + get("store_sectors"),
-        get("load_sectors"),
-        get("load_requests"),
-        get("shared_wavefronts"),
-        get("shared_conflicts")};
+  for (const auto& l : r.at("lines")) {
+    const json& v = l.at("values");
+    auto get = [&](const char* name) { return v.contains(name) ? v.at(name).at("value").get<double>() : 0.0; };
+    Row row{l.at("line").is_null() ? "line unknown"
+                                   : fmt::format("{}:{}", file_name(text(l, "file")), l.at("line").get<int>()),
+            get("load_sectors") + get("store_sectors"),
+            get("load_sectors"),
+            get("load_requests"),
+            get("shared_wavefronts"),
+            get("shared_conflicts")};
     global += row.global, shared += row.shared;
     rows.push_back(row);
   }
@@ -137,112 +138,163 @@ class Csv {
   std::string text_;
 };
 
+struct CeilingName {
+  const char *field, *words, *unit;
+  double scale;
+};
+constexpr CeilingName ceiling_names[] = {{"memory_gbs", "memory", "GB/s", 1},
+                                         {"l2_gbs", "L2 cache", "GB/s", 1},
+                                         {"shared_gbs", "shared memory", "GB/s", 1},
+                                         {"f32_gflops", "f32", "TFLOP/s", 1e-3},
+                                         {"f64_gflops", "f64", "TFLOP/s", 1e-3},
+                                         {"tf32_gflops", "TF32", "TFLOP/s", 1e-3},
+                                         {"f16_gflops", "f16", "TFLOP/s", 1e-3}};
+
+std::string rate_of(const json& c, const CeilingName& n) {
+  auto it = c.find(n.field);
+  if (it == c.end() || !it->is_number()) return "";
+  double v = it->get<double>() * n.scale;
+  return (v >= 1e5 ? fmt::format("{:.0f}", v) : fmt::format("{:.4g}", v)) + " " + n.unit;
+}
+
+std::string ceilings_line(const json& c) {
+  std::string list;
+  for (const auto& n : ceiling_names)
+    if (std::string rate = rate_of(c, n); !rate.empty())
+      list += fmt::format("{}{} {}", list.empty() ? "" : ", ", n.words, rate);
+  return fmt::format("  {:<11} {} ({}, {})\n", "ceilings", list, text(c, "gpu"), text(c, "source"));
+}
+
 std::string plain(const json& v) { return v.is_null() ? "" : v.is_string() ? v.get<std::string>() : v.dump(); }
 
 }  // namespace
 
+std::string ceilings_text(const json& c) {
+  std::string out;
+  const json none = json::array();
+  auto it = c.find("facts");
+  const json& facts = it != c.end() && it->is_array() ? *it : none;
+  for (const auto& n : ceiling_names) {
+    std::string rate = rate_of(c, n), how;
+    for (const auto& f : facts)
+      if (text(f, "name") == n.field)
+        how = f.at("value").is_number()
+                  ? fmt::format("± {:.2g} %, {}", f.at("noise_pct").get<double>(), text(f, "how"))
+                  : text(f, "how");
+    if (rate.empty() && how.empty()) continue;
+    out += fmt::format("  {:<14} {:>16}  {}\n", n.words, rate.empty() ? "–" : rate, how);
+  }
+  return out + fmt::format("  source: {}{}\n", text(c, "source"),
+                           facts.empty() ? "; the first profile on this GPU measures them" : "");
+}
+
 std::string profile_text(const json& r) {
-  std::string name = text(r["kernel"], "name");
+  std::string name = text(r.at("kernel"), "name");
   std::string out =
-      header(r, name + (text(r["kernel"], "what_ran").empty() ? "" : " (" + text(r["kernel"], "what_ran") + ")"));
-  const json& b = r["bottleneck"];
+      header(r, name + (text(r.at("kernel"), "what_ran").empty() ? "" : " (" + text(r.at("kernel"), "what_ran") + ")"));
+  const json& b = r.at("bottleneck");
   out += fmt::format("  {}\n", text(b, "sentence"));
   if (!text(b, "next").empty())
     out += fmt::format(
         "  next: {}{}\n", text(b, "next"),
         text(b, "rung").empty() || text(b, "rung") == name ? "" : fmt::format(" (kernel {} does)", text(b, "rung")));
-  const json& t = r["timing"];
+  const json& t = r.at("timing");
   bool emulated = text(t, "source") == "emulated";
   out += "\n";
-  if (t["hot"].is_object()) out += fmt::format("  {:<11} {}\n", emulated ? "emulated" : "time hot", times_of(t["hot"]));
-  if (t["cold"].is_object()) out += fmt::format("  {:<11} {}\n", "time cold", times_of(t["cold"]));
+  if (t.at("hot").is_object())
+    out += fmt::format("  {:<11} {}\n", emulated ? "emulated" : "time hot", times_of(t.at("hot")));
+  if (t.at("cold").is_object()) out += fmt::format("  {:<11} {}\n", "time cold", times_of(t.at("cold")));
   if (emulated) out += "              time of this CPU, which says nothing of a GPU\n";
-  if (t["kernel_ms"].is_number())
-    out += fmt::format("  {:<11} {} in {} kernel{} by CUPTI, {} seen from the host\n", "of it", time_of(t["kernel_ms"]),
-                       r["kernels"].size(), r["kernels"].size() == 1 ? "" : "s", time_of(t["host_ms"]));
+  if (t.at("kernel_ms").is_number())
+    out +=
+        fmt::format("  {:<11} {} in {} kernel{} by CUPTI, {} seen from the host\n", "of it", time_of(t.at("kernel_ms")),
+                    r.at("kernels").size(), r.at("kernels").size() == 1 ? "" : "s", time_of(t.at("host_ms")));
   else if (!emulated)
     out += fmt::format("  {:<11} {}\n", "of it", text(t, "kernel_reason"));
-  if (t["floor_ms"].is_number())
-    out += fmt::format("  {:<11} {} by {} ({}){}\n", "floor", time_of(t["floor_ms"]), text(t, "floor_from"),
+  if (t.at("floor_ms").is_number())
+    out += fmt::format("  {:<11} {} by {} ({}){}\n", "floor", time_of(t.at("floor_ms")), text(t, "floor_from"),
                        text(t, "floor_source"),
-                       emulated || !t["hot"].is_object()
+                       emulated || !t.at("hot").is_object()
                            ? ""
                            : fmt::format(": this is {:.3g} times that",
-                                         t["hot"]["median_ms"].get<double>() / t["floor_ms"].get<double>()));
-  out += fmt::format("  {:<11} {}\n", "clocks", conditions_text(r["conditions"]));
-  for (const auto& l : r["launches"])
-    out += fmt::format("  {:<11} {} grid {}, block {}, {} registers, {} shared{}; {} ({})\n", "launch",
-                       text(l, "entry"), shape(l["grid"]), shape(l["block"]), l["registers"].get<int>(),
-                       bytes_text(l["static_shared_bytes"].get<uint64_t>() + l["dynamic_shared_bytes"].get<uint64_t>()),
-                       l["local_bytes"].get<int64_t>()
-                           ? fmt::format(", {} bytes of local memory a thread", l["local_bytes"].get<int64_t>())
-                           : "",
-                       l["occupancy"].is_object()
-                           ? fmt::format("occupancy {:.0f} %, {}", l["occupancy"]["percent"].get<double>(),
-                                         text(l["occupancy"], "limit"))
-                           : text(l, "occupancy_reason"),
-                       text(l, "source"));
-  if (r["launches"].empty()) out += fmt::format("  {:<11} {}\n", "launch", text(r, "launches_reason"));
-  const json& c = r["counters"];
-  bool any = c["source"].is_string();
+                                         t.at("hot").at("median_ms").get<double>() / t.at("floor_ms").get<double>()));
+  if (const json& c = r.at("roofline").at("ceilings"); !emulated && c.is_object() && c.contains("facts"))
+    out += ceilings_line(c);
+  out += fmt::format("  {:<11} {}\n", "clocks", conditions_text(r.at("conditions")));
+  for (const auto& l : r.at("launches"))
+    out += fmt::format(
+        "  {:<11} {} grid {}, block {}, {} registers, {} shared{}; {} ({})\n", "launch", text(l, "entry"),
+        shape(l.at("grid")), shape(l.at("block")), l.at("registers").get<int>(),
+        bytes_text(l.at("static_shared_bytes").get<uint64_t>() + l.at("dynamic_shared_bytes").get<uint64_t>()),
+        l.at("local_bytes").get<int64_t>()
+            ? fmt::format(", {} bytes of local memory a thread", l.at("local_bytes").get<int64_t>())
+            : "",
+        l.at("occupancy").is_object()
+            ? fmt::format("occupancy {:.0f} %, {}", l.at("occupancy").at("percent").get<double>(),
+                          text(l.at("occupancy"), "limit"))
+            : text(l, "occupancy_reason"),
+        text(l, "source"));
+  if (r.at("launches").empty()) out += fmt::format("  {:<11} {}\n", "launch", text(r, "launches_reason"));
+  const json& c = r.at("counters");
+  bool any = c.at("source").is_string();
   if (!any) {
     out += fmt::format("  {:<11} {}\n", "counters", text(c, "reason"));
   } else {
     out += fmt::format("\n  {}\n", text(c, "source"));
-    for (const auto& h : r["headlines"]) out += headline_line(h);
-    for (const auto& set : c["sets"])
+    for (const auto& h : r.at("headlines")) out += headline_line(h);
+    for (const auto& set : c.at("sets"))
       if (!text(set, "reason").empty()) out += fmt::format("    {}: {}\n", text(set, "set"), text(set, "reason"));
-    out += waiting_text(r["waiting"]);
+    out += waiting_text(r.at("waiting"));
   }
   out += lines_text(r);
-  for (const auto& p : r["roofline"]["points"])
-    out +=
-        fmt::format("  {:<11} {} of {} GFLOP/s that {} allows at {} operations a byte ({}): {:.0f} %\n", "roofline",
-                    figure(p["gflops"].get<double>()), figure(p["ceiling_gflops"].get<double>()), text(p, "bound_by"),
-                    figure(p["intensity"].get<double>()), text(p, "name"), 100 * p["fraction"].get<double>());
-  for (const auto& w : r["warnings"]) out += fmt::format("  ! {}\n", w.get<std::string>());
+  for (const auto& p : r.at("roofline").at("points"))
+    out += fmt::format("  {:<11} {} of {} GFLOP/s that {} allows at {} operations a byte ({}): {:.0f} %\n", "roofline",
+                       figure(p.at("gflops").get<double>()), figure(p.at("ceiling_gflops").get<double>()),
+                       text(p, "bound_by"), figure(p.at("intensity").get<double>()), text(p, "name"),
+                       100 * p.at("fraction").get<double>());
+  for (const auto& w : r.at("warnings")) out += fmt::format("  ! {}\n", w.get<std::string>());
   return out;
 }
 
 std::string profile_csv(const json& r) {
   Csv csv("section,name,value,unit,source");
-  const json& t = r["timing"];
-  std::string source = plain(t["source"]);
+  const json& t = r.at("timing");
+  std::string source = plain(t.at("source"));
   for (const char* cache : {"hot", "cold"})
-    if (t[cache].is_object())
+    if (t.at(cache).is_object())
       for (const char* what : {"median_ms", "min_ms"})
-        csv.line({"timing", fmt::format("{}_{}", cache, what), plain(t[cache][what]), "ms", source});
+        csv.line({"timing", fmt::format("{}_{}", cache, what), plain(t.at(cache).at(what)), "ms", source});
   for (const char* what : {"kernel_ms", "host_ms"})
-    csv.line({"timing", what, plain(t[what]), "ms", t[what].is_null() ? "" : "measured"});
-  csv.line({"timing", "floor_ms", plain(t["floor_ms"]), "ms", plain(t["floor_source"])});
-  for (const auto& l : r["launches"]) {
+    csv.line({"timing", what, plain(t.at(what)), "ms", t.at(what).is_null() ? "" : source});
+  csv.line({"timing", "floor_ms", plain(t.at("floor_ms")), "ms", plain(t.at("floor_source"))});
+  for (const auto& l : r.at("launches")) {
     for (const char* what : {"registers", "static_shared_bytes", "dynamic_shared_bytes", "local_bytes"})
-      csv.line({"launch " + text(l, "entry"), what, plain(l[what]), std::string(what).ends_with("bytes") ? "byte" : "1",
-                text(l, "source")});
-    if (l["occupancy"].is_object())
-      csv.line({"launch " + text(l, "entry"), "occupancy", plain(l["occupancy"]["percent"]), "%", "computed"});
+      csv.line({"launch " + text(l, "entry"), what, plain(l.at(what)),
+                std::string(what).ends_with("bytes") ? "byte" : "1", text(l, "source")});
+    if (l.at("occupancy").is_object())
+      csv.line({"launch " + text(l, "entry"), "occupancy", plain(l.at("occupancy").at("percent")), "%", "computed"});
   }
-  for (const auto& set : r["counters"]["sets"])
-    for (const auto& [name, v] : set["values"].items())
-      csv.line(
-          {"counters " + text(set, "set"), name, plain(v["value"]), text(v, "unit"), plain(r["counters"]["source"])});
-  for (const auto& l : r["lines"])
-    for (const auto& [name, v] : l["values"].items())
-      csv.line({fmt::format("line {}:{}", plain(l["file"]), plain(l["line"])), name, plain(v["value"]), text(v, "unit"),
-                plain(r["lines_source"])});
-  for (const auto& h : r["headlines"])
-    csv.line({"headlines", text(h, "name"), plain(h["value"]), text(h, "unit"),
-              h["value"].is_null() ? text(h, "reason") : plain(r["counters"]["source"])});
-  csv.line({"bottleneck", text(r["bottleneck"], "rule"), text(r["bottleneck"], "sentence"), "", ""});
-  for (const auto& w : r["warnings"]) csv.line({"warning", "", plain(w), "", ""});
+  for (const auto& set : r.at("counters").at("sets"))
+    for (const auto& [name, v] : set.at("values").items())
+      csv.line({"counters " + text(set, "set"), name, plain(v.at("value")), text(v, "unit"),
+                plain(r.at("counters").at("source"))});
+  for (const auto& l : r.at("lines"))
+    for (const auto& [name, v] : l.at("values").items())
+      csv.line({fmt::format("line {}:{}", plain(l.at("file")), plain(l.at("line"))), name, plain(v.at("value")),
+                text(v, "unit"), plain(r.at("lines_source"))});
+  for (const auto& h : r.at("headlines"))
+    csv.line({"headlines", text(h, "name"), plain(h.at("value")), text(h, "unit"),
+              h.at("value").is_null() ? text(h, "reason") : plain(r.at("counters").at("source"))});
+  csv.line({"bottleneck", text(r.at("bottleneck"), "rule"), text(r.at("bottleneck"), "sentence"), "", ""});
+  for (const auto& w : r.at("warnings")) csv.line({"warning", "", plain(w), "", ""});
   return csv.text();
 }
 
 // Trace Event Format: complete events ("X") in microseconds; what lies within another on one line nests in it.
 json profile_trace(const json& r) {
   json events = json::array();
-  std::string name = text(r["kernel"], "name");
-  ConvProblem p = problem_from(r["problem"]);
+  std::string name = text(r.at("kernel"), "name");
+  ConvProblem p = problem_from(r.at("problem"));
   auto event = [&](const std::string& what, double start_us, double us, int line, json args) {
     events.push_back(
         {{"name", what}, {"ph", "X"}, {"ts", start_us}, {"dur", us}, {"pid", 1}, {"tid", line}, {"args", args}});
@@ -252,42 +304,42 @@ json profile_trace(const json& r) {
     if (line >= 0) e["tid"] = line;
     events.push_back(e);
   };
-  label("process_name", -1, text(r["device"], "name"));
-  const json args = {{"problem", describe(p)}, {"bottleneck", text(r["bottleneck"], "sentence")}};
-  if (!r["kernels"].empty()) {
+  label("process_name", -1, text(r.at("device"), "name"));
+  const json args = {{"problem", describe(p)}, {"bottleneck", text(r.at("bottleneck"), "sentence")}};
+  if (!r.at("kernels").empty()) {
     uint64_t first = UINT64_MAX;
     double last = 0;
-    for (const auto& k : r["kernels"]) first = std::min(first, k["start_ns"].get<uint64_t>());
-    auto begin = [&](const json& k) { return static_cast<double>(k["start_ns"].get<uint64_t>() - first) / 1e3; };
-    for (const auto& k : r["kernels"]) last = std::max(last, begin(k) + 1e3 * k["duration_ms"].get<double>());
+    for (const auto& k : r.at("kernels")) first = std::min(first, k.at("start_ns").get<uint64_t>());
+    auto begin = [&](const json& k) { return static_cast<double>(k.at("start_ns").get<uint64_t>() - first) / 1e3; };
+    for (const auto& k : r.at("kernels")) last = std::max(last, begin(k) + 1e3 * k.at("duration_ms").get<double>());
     label("thread_name", 0, "a call of " + name);
     event(name, 0, last, 0, args);
-    for (const auto& k : r["kernels"]) {
+    for (const auto& k : r.at("kernels")) {
       // The line of a kernel's stream, and the call above them all.
-      int line = 1 + k["stream"].get<int>();
-      label("thread_name", line, fmt::format("stream {}", k["stream"].get<int>()));
+      int line = 1 + k.at("stream").get<int>();
+      label("thread_name", line, fmt::format("stream {}", k.at("stream").get<int>()));
       json own = {{"source", "recorded by CUPTI"}};
       for (const char* fact :
            {"grid", "block", "registers", "static_shared_bytes", "dynamic_shared_bytes", "local_bytes"})
-        own[fact] = k[fact];
-      event(text(k, "name"), begin(k), 1e3 * k["duration_ms"].get<double>(), line, own);
+        own[fact] = k.at(fact);
+      event(text(k, "name"), begin(k), 1e3 * k.at("duration_ms").get<double>(), line, own);
     }
-  } else if (r["timing"]["hot"].is_object()) {
+  } else if (r.at("timing").at("hot").is_object()) {
     // Without records, the samples end to end inside one event.
-    std::string source = text(r["timing"], "source");
+    std::string source = text(r.at("timing"), "source");
     label("thread_name", 0, source + " calls, end to end");
     double at = 0, all = 0;
-    for (const auto& ms : r["timing"]["hot"]["samples_ms"]) all += 1e3 * ms.get<double>();
+    for (const auto& ms : r.at("timing").at("hot").at("samples_ms")) all += 1e3 * ms.get<double>();
     event(fmt::format("{} ({})", name, source), 0, all, 0, args);
-    for (const auto& ms : r["timing"]["hot"]["samples_ms"]) {
+    for (const auto& ms : r.at("timing").at("hot").at("samples_ms")) {
       double us = std::min(1e3 * ms.get<double>(), all - at);
       event(fmt::format("{} call", source), at, us, 0, {{"source", source}});
       at += us;
     }
   }
-  return {{"traceEvents", events},
-          {"displayTimeUnit", "ms"},
-          {"otherData", {{"convscope", r["convscope"]}, {"kernel", name}, {"source", r["timing"]["source"]}}}};
+  json about = {{"convscope", r.at("convscope")}, {"kernel", name}, {"source", r.at("timing").at("source")}};
+  if (auto recorded = r.find("recorded"); recorded != r.end()) about["recorded"] = *recorded;
+  return {{"traceEvents", events}, {"displayTimeUnit", "ms"}, {"otherData", about}};
 }
 
 std::string bench_text(const json& r) {
@@ -297,47 +349,48 @@ std::string bench_text(const json& r) {
   out += fmt::format("  {:<14} {:>10} {:>7} {:>10} {:>8}  {:<10} {}\n", "", "hot", "noise", "cold", "× floor",
                      "verdict", "");
   auto noise = [](const json& t) {
-    return t.is_object() ? fmt::format("{:.1f} %", t["noise_pct"].get<double>()) : std::string("–");
+    return t.is_object() ? fmt::format("{:.1f} %", t.at("noise_pct").get<double>()) : std::string("–");
   };
-  for (const auto& e : r["entries"]) {
-    const json& v = e["against"]["hot"];
+  for (const auto& e : r.at("entries")) {
+    const json& v = e.at("against").at("hot");
     std::string verdict = text(v, "verdict");
     std::string more = !text(e, "reason").empty() ? text(e, "reason")
                        : verdict.empty()          ? text(v, "reason")
                        : verdict == "AMBIGUOUS"   ? text(v, "evidence")
-                                                  : fmt::format("{:.3g} times as fast", v["speedup"].get<double>());
-    const json& cold = e["against"]["cold"];
+                                                  : fmt::format("{:.3g} times as fast", v.at("speedup").get<double>());
+    const json& cold = e.at("against").at("cold");
     if (!verdict.empty() && !text(cold, "verdict").empty() && text(cold, "verdict") != verdict)
       more += fmt::format("; cold: {}", text(cold, "verdict"));
     out += fmt::format("  {:<14} {:>10} {:>7} {:>10} {:>8}  {:<10} {}\n", text(e, "name"),
-                       e["hot"].is_object() ? time_of(e["hot"]["median_ms"]) : "–", noise(e["hot"]),
-                       e["cold"].is_object() ? time_of(e["cold"]["median_ms"]) : "–",
-                       e["times_floor"].is_number() ? figure(e["times_floor"].get<double>()) : "–",
+                       e.at("hot").is_object() ? time_of(e.at("hot").at("median_ms")) : "–", noise(e.at("hot")),
+                       e.at("cold").is_object() ? time_of(e.at("cold").at("median_ms")) : "–",
+                       e.at("times_floor").is_number() ? figure(e.at("times_floor").get<double>()) : "–",
                        verdict.empty() ? "–" : verdict, more);
     if (!text(e, "doubt").empty()) out += fmt::format("                 ! {}\n", text(e, "doubt"));
   }
   out += fmt::format("\n  {} rounds, samples taken in turn; nothing here is judged, `convscope run` says what is right",
-                     r["rounds"].get<int>());
-  if (r["floor_ms"].is_number())
+                     r.at("rounds").get<int>());
+  if (r.at("floor_ms").is_number())
     out += fmt::format("; floor of what was asked for {} by {} ({}), × floor: of each one's own arithmetic",
-                       time_of(r["floor_ms"]), text(r, "floor_from"), text(r, "floor_source"));
-  out += fmt::format("\n  clocks: {}\n", conditions_text(r["conditions"]));
-  for (const auto& w : r["warnings"]) out += fmt::format("  ! {}\n", w.get<std::string>());
+                       time_of(r.at("floor_ms")), text(r, "floor_from"), text(r, "floor_source"));
+  out += fmt::format("\n  clocks: {}\n", conditions_text(r.at("conditions")));
+  for (const auto& w : r.at("warnings")) out += fmt::format("  ! {}\n", w.get<std::string>());
   return out;
 }
 
 std::string bench_csv(const json& r) {
   Csv csv("name,kind,cache,median_ms,low_ms,high_ms,min_ms,noise_pct,samples,source,against,verdict,speedup,p,reason");
-  for (const auto& e : r["entries"])
+  for (const auto& e : r.at("entries"))
     for (const char* cache : {"hot", "cold"}) {
-      const json& t = e[cache];
-      const json& v = e["against"][cache];
+      const json& t = e.at(cache);
+      const json& v = e.at("against").at(cache);
       auto of = [&](const char* field) { return t.is_object() ? plain(t[field]) : std::string(); };
       auto verdict = [&](const char* field) { return v.contains(field) ? plain(v[field]) : std::string(); };
       csv.line({text(e, "name"), text(e, "kind"), cache, of("median_ms"),
-                t.is_object() ? plain(t["interval_ms"][0]) : "", t.is_object() ? plain(t["interval_ms"][1]) : "",
-                of("min_ms"), of("noise_pct"), of("samples"), t.is_object() ? plain(e["source"]) : "",
-                plain(r["against"]), verdict("verdict"), verdict("speedup"), verdict("p"),
+                t.is_object() ? plain(t.at("interval_ms").at(0)) : "",
+                t.is_object() ? plain(t.at("interval_ms").at(1)) : "", of("min_ms"), of("noise_pct"), of("samples"),
+                t.is_object() ? plain(e.at("source")) : "", plain(r.at("against")), verdict("verdict"),
+                verdict("speedup"), verdict("p"),
                 t.is_object()                ? verdict("reason")
                 : !text(e, "reason").empty() ? text(e, "reason")
                                              : text(e, "cold_reason")});

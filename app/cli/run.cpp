@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/cli/out_file.h"
+#include "app/cli/recorded.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
 #include "kernels/problem/npy.h"
@@ -45,12 +46,21 @@ void save_tensor(Session& session, const std::string& result, const std::string&
 
 int verb_run(const CommonOptions& common, const ProblemOptions& problem, const RunOptionsCli& options) {
   RunRequest r = problem.request(options.kernel, common.device);
-  if (!options.save.empty()) {
+  if (!options.save.empty() && common.recording.empty()) {
     std::error_code error;
     std::filesystem::create_directories(options.save, error);
     if (!std::filesystem::is_directory(options.save, error))
       throw InputError("save", options.save, "is no folder and cannot be made one");
     OutFile probe("save", std::filesystem::path(options.save) / "y.npy");  // said before the run, not after it
+  }
+  if (!common.recording.empty()) {
+    if (!options.save.empty()) throw InputError("save", options.save, "needs a run: a recording holds no tensors");
+    json report = recorded_answer(common.recording, "run", r, problem);
+    if (common.json)
+      print_json(report);
+    else
+      std::fputs((recorded_heading(report) + report_text(report)).c_str(), stdout);
+    return report.at("verdict").at("exit_code").get<int>();
   }
   Session session(common);
   std::vector<std::byte> payload;

@@ -22,69 +22,72 @@ std::string ratio(const json& v) {
 std::string time_of(const json& v) { return v.is_number() ? time_text(v.get<double>()) : "unknown"; }
 
 std::string element(const json& e) {
-  return fmt::format("n {}, co {}, j {}: {} instead of {} (bound {})", e["n"].get<int64_t>(), e["co"].get<int64_t>(),
-                     e["j"].get<int64_t>(), number(e["got"]), number(e["expected"]), number(e["bound"]));
+  return fmt::format("n {}, co {}, j {}: {} instead of {} (bound {})", e.at("n").get<int64_t>(),
+                     e.at("co").get<int64_t>(), e.at("j").get<int64_t>(), number(e.at("got")), number(e.at("expected")),
+                     number(e.at("bound")));
 }
 
 }  // namespace
 
 std::string report_text(const json& r) {
   std::string out;
-  const json& p = r["problem"];
+  const json& p = r.at("problem");
   ConvProblem problem = problem_from(p);
-  out += fmt::format("{} on {} → Lout {}\n", r["kernel"]["name"].get<std::string>(), describe(problem),
+  out += fmt::format("{} on {} → Lout {}\n", r.at("kernel").at("name").get<std::string>(), describe(problem),
                      problem.out_length());
-  if (r["device"].value("name", json()).is_string())
-    out += fmt::format("{}{}\n", r["device"]["name"].get<std::string>(),
-                       r["device"]["kind"] == "emulator" ? " (times are not GPU times)" : "");
+  if (r.at("device").value("name", json()).is_string())
+    out += fmt::format("{}{}\n", r.at("device").at("name").get<std::string>(),
+                       r.at("device").at("kind") == "emulator" ? " (times are not GPU times)" : "");
   if (auto chosen = r.value("chosen", json()); chosen.is_object())
-    out += fmt::format("chosen by auto: {}\n", chosen["reason"].get<std::string>());
-  out += fmt::format("\n  {}\n\n", r["verdict"]["sentence"].get<std::string>());
-  for (const auto& l : r["verdict"]["layers"]) {
-    std::string status = l["status"];
+    out += fmt::format("chosen by auto: {}\n", chosen.at("reason").get<std::string>());
+  out += fmt::format("\n  {}\n\n", r.at("verdict").at("sentence").get<std::string>());
+  for (const auto& l : r.at("verdict").at("layers")) {
+    std::string status = l.at("status");
     out += fmt::format("  {} {:<12} {}\n",
                        status == "pass"   ? "✓"
                        : status == "fail" ? "✗"
                                           : "·",
-                       l["name"].get<std::string>(), l["evidence"].get<std::string>());
+                       l.at("name").get<std::string>(), l.at("evidence").get<std::string>());
   }
-  const json& e = r["error"];
-  if (e.is_object() && e["elements"].get<int64_t>() > 0) {
-    auto elements = e["elements"].get<int64_t>(), failing = e["failing"].get<int64_t>();
+  const json& e = r.at("error");
+  if (e.is_object() && e.at("elements").get<int64_t>() > 0) {
+    auto elements = e.at("elements").get<int64_t>(), failing = e.at("failing").get<int64_t>();
     out += fmt::format("\n  error       {} elements, {} beyond the bound ({}); largest error {}, worst {} its bound\n",
                        grouped(elements), grouped(failing),
-                       percent_text(static_cast<double>(failing), static_cast<double>(elements)), number(e["max_abs"]),
-                       ratio(e["max_bound_ratio"]));
+                       percent_text(static_cast<double>(failing), static_cast<double>(elements)),
+                       number(e.at("max_abs")), ratio(e.at("max_bound_ratio")));
     std::string gates;
-    for (const auto& g : e["gates"])
-      gates +=
-          fmt::format("{}atol {:g}, rtol {:g}: {}", gates.empty() ? "" : "; ", g["atol"].get<double>(),
-                      g["rtol"].get<double>(), percent_text(g["failing"].get<double>(), static_cast<double>(elements)));
+    for (const auto& g : e.at("gates"))
+      gates += fmt::format("{}atol {:g}, rtol {:g}: {}", gates.empty() ? "" : "; ", g.at("atol").get<double>(),
+                           g.at("rtol").get<double>(),
+                           percent_text(g.at("failing").get<double>(), static_cast<double>(elements)));
     out += fmt::format("  usual gates {} failing\n", gates);
     for (const char* kind : {"nan", "inf", "unwritten"})
-      if (int64_t n = e[kind]) out += fmt::format("  {:<11} {} elements\n", kind, grouped(n));
-    if (e["first_failing"].is_object()) out += fmt::format("  first       {}\n", element(e["first_failing"]));
+      if (int64_t n = e.at(kind)) out += fmt::format("  {:<11} {} elements\n", kind, grouped(n));
+    if (e.at("first_failing").is_object()) out += fmt::format("  first       {}\n", element(e.at("first_failing")));
   }
-  const json& t = r["timing"];
-  if (t.is_object() && t["median_ms"].is_number()) {
-    out += fmt::format("  time        {} ({}, median of {} hot runs, noise {:.1f} %)", time_of(t["median_ms"]),
-                       t["source"].get<std::string>(), t["samples"].get<int64_t>(), t["noise_pct"].get<double>());
-    if (t["cold"].is_object())
-      out += fmt::format("; cold {} (noise {:.1f} %)", time_of(t["cold"]["median_ms"]),
-                         t["cold"]["noise_pct"].get<double>());
-    if (t["floor_ms"].is_number())
-      out += fmt::format("; floor {} by {} (computed)", time_of(t["floor_ms"]), t["floor_from"].get<std::string>());
+  const json& t = r.at("timing");
+  if (t.is_object() && t.at("median_ms").is_number()) {
+    out +=
+        fmt::format("  time        {} ({}, median of {} hot runs, noise {:.1f} %)", time_of(t.at("median_ms")),
+                    t.at("source").get<std::string>(), t.at("samples").get<int64_t>(), t.at("noise_pct").get<double>());
+    if (t.at("cold").is_object())
+      out += fmt::format("; cold {} (noise {:.1f} %)", time_of(t.at("cold").at("median_ms")),
+                         t.at("cold").at("noise_pct").get<double>());
+    if (t.at("floor_ms").is_number())
+      out +=
+          fmt::format("; floor {} by {} (computed)", time_of(t.at("floor_ms")), t.at("floor_from").get<std::string>());
     out += "\n";
   }
-  for (const auto& ref : r["references"]) {
-    if (ref["name"] == "oracle") continue;
-    if (ref["median_ms"].is_number())
+  for (const auto& ref : r.at("references")) {
+    if (ref.at("name") == "oracle") continue;
+    if (ref.at("median_ms").is_number())
       out += fmt::format("  {:<11} {} (measured); largest error {}, worst {} its bound{}\n",
-                         ref["name"].get<std::string>(), time_of(ref["median_ms"]), number(ref["max_abs"]),
-                         ratio(ref["max_bound_ratio"]),
-                         ref.contains("what_ran") ? "; " + ref["what_ran"].get<std::string>() : "");
+                         ref.at("name").get<std::string>(), time_of(ref.at("median_ms")), number(ref.at("max_abs")),
+                         ratio(ref.at("max_bound_ratio")),
+                         ref.contains("what_ran") ? "; " + ref.at("what_ran").get<std::string>() : "");
     else
-      out += fmt::format("  {:<11} {}\n", ref["name"].get<std::string>(), ref.value("reason", "no figure"));
+      out += fmt::format("  {:<11} {}\n", ref.at("name").get<std::string>(), ref.value("reason", "no figure"));
   }
   return out;
 }

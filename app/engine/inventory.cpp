@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/engine/codec.h"
+#include "app/engine/profile_codec.h"
 #include "kernels/base/worker_pool.h"
 #include "kernels/problem/counts.h"
 #include "kernels/problem/presets.h"
@@ -12,6 +13,7 @@
 #include "kernels/runtime/simt/trace.h"
 #include "profiling/cupti/cupti.h"
 #include "profiling/nvml/nvml.h"
+#include "profiling/roofline/measure.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -84,7 +86,12 @@ json references_json(const std::string& device_name) {
 json devices_json() {
   json list = json::array();
   std::string why;
-  for (const auto& d : cuda_devices(why)) list.push_back(device_json(d));
+  for (const auto& d : cuda_devices(why)) {
+    json j = device_json(d);
+    auto measured = known_ceilings(d);
+    j["ceilings"] = ceilings_json(measured ? *measured : ceilings_for(d));
+    list.push_back(std::move(j));
+  }
   list.push_back(device_json(open_emulator()->info()));
   return list;
 }

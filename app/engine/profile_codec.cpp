@@ -152,19 +152,6 @@ json waiting_json(const ProfileReport& r) {
   return list;
 }
 
-json ceilings_json(const Ceilings& c) {
-  auto known = [](double v) { return v > 0 ? json(v) : json(nullptr); };
-  return {{"gpu", c.gpu},
-          {"source", c.source},
-          {"memory_gbs", known(c.memory_gbs)},
-          {"f32_gflops", known(c.f32_gflops)},
-          {"tf32_gflops", known(c.tf32_gflops)},
-          {"f16_gflops", known(c.f16_gflops)},
-          {"f64_gflops", known(c.f64_gflops)},
-          {"l2_gbs", known(c.l2_gbs)},
-          {"shared_gbs", known(c.shared_gbs)}};
-}
-
 json roofline_json(const ProfileReport& r) {
   json points = json::array();
   for (const auto& p : r.roofline)
@@ -190,6 +177,23 @@ void put_floor(json& j, const std::optional<Floor>& floor, const Ceilings& c) {
 }
 
 }  // namespace
+
+json ceilings_json(const Ceilings& c) {
+  auto known = [](double v) { return v > 0 ? json(v) : json(nullptr); };
+  json facts = json::array();
+  for (const auto& f : c.facts)
+    facts.push_back({{"name", f.name}, {"value", known(f.value)}, {"noise_pct", f.noise_pct}, {"how", f.how}});
+  return {{"gpu", c.gpu},
+          {"source", c.source},
+          {"memory_gbs", known(c.memory_gbs)},
+          {"f32_gflops", known(c.f32_gflops)},
+          {"tf32_gflops", known(c.tf32_gflops)},
+          {"f16_gflops", known(c.f16_gflops)},
+          {"f64_gflops", known(c.f64_gflops)},
+          {"l2_gbs", known(c.l2_gbs)},
+          {"shared_gbs", known(c.shared_gbs)},
+          {"facts", facts}};
+}
 
 json profile_json(const ProfileReport& r) {
   json timing = {{"hot", time_json(r.hot)},

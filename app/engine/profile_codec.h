@@ -9,6 +9,7 @@
 namespace convscope {
 
 nlohmann::json profile_json(const ProfileReport& r);
+nlohmann::json ceilings_json(const Ceilings& c);
 nlohmann::json live_json(const LiveReading& r);
 nlohmann::json bench_json(const BenchReport& r);
 

@@ -20,6 +20,8 @@
 #include "kernels/verify/element_trace.h"
 #include "kernels/verify/statistics.h"
 #include "profiling/cupti/cupti.h"
+#include "profiling/profile/profile.h"
+#include "profiling/roofline/measure.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -115,6 +117,18 @@ static void add_ranges(json& j, const Pyramid* pyramid, const RunReport& report)
     j["ranges"][quantity_names[q]] =
         all.minimum <= all.maximum ? json{number_json(all.minimum), number_json(all.maximum)} : json(nullptr);
   }
+}
+
+// The floor of a GPU whose ceilings have been measured rests on those, as a profile's does.
+static void add_floor(json& j, const RunReport& report) {
+  auto ceilings = known_ceilings(report.device);
+  if (!ceilings || report.hot.empty()) return;
+  const ConvProblem& p = report.spec.problem;
+  auto floor = floor_of(*ceilings, arithmetic_of(p, report.spec.accuracy), flops(p), static_cast<double>(least_bytes(p)));
+  if (!floor) return;
+  j["timing"]["floor_ms"] = floor->ms;
+  j["timing"]["floor_from"] = floor->by_bytes ? "bytes" : "flops";
+  j["timing"]["floor_source"] = ceilings->gpu + ", " + ceilings->source;
 }
 
 Service::State::Opened& Service::State::open(const std::string& name) {
@@ -276,6 +290,7 @@ Service::Reply Service::run(const json& request, std::span<const std::byte> payl
     j["result"] = report.tensors ? json(key) : json(nullptr);
     add_ranges(j, pyramid.get(), report);
     add_phases(j);
+    add_floor(j, report);
     return header_text(j);
   };
   // Before the end there is no verdict and no time; the pictures can be looked at already.

@@ -26,6 +26,7 @@ struct ComparedKernel {
 struct KernelComparison {
   uint64_t serial = 0;  // no two of one program are the same
   Document document;    // what was asked for: its kernel is the first
+  std::string recorded;  // "NVIDIA H200, 2026-11-22": where and when; "" for what was measured now
   ComparedKernel first, second;
   std::string source, reason;  // measured, emulated; what that means
   int64_t rounds = 0;

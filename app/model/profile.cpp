@@ -83,7 +83,9 @@ Profile profile_from(const json& j, const Document& asked, bool full) {
   const json& c = part(roof, "ceilings");
   auto rate = [&](const char* field) { return number(c, field).value_or(0); };
   p.ceilings = {text(c, "gpu"),      text(c, "source"),  rate("memory_gbs"), rate("f32_gflops"),
-                rate("tf32_gflops"), rate("f16_gflops"), rate("f64_gflops")};
+                rate("tf32_gflops"), rate("f16_gflops"), rate("f64_gflops"), rate("l2_gbs"), rate("shared_gbs")};
+  for (const auto& fact : part(c, "facts"))
+    p.ceilings.facts.push_back(text(fact, "name") + ": " + text(fact, "how"));
   for (const auto& at : part(roof, "points"))
     p.points.push_back({text(at, "name"), number(at, "intensity").value_or(0), number(at, "gflops").value_or(0),
                         number(at, "fraction").value_or(0)});

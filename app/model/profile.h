@@ -49,12 +49,15 @@ struct ProfilePoint {
 struct ProfileCeilings {
   std::string gpu, source;
   double memory_gbs = 0, f32_gflops = 0, tf32_gflops = 0, f16_gflops = 0, f64_gflops = 0;  // 0: unknown
+  double l2_gbs = 0, shared_gbs = 0;                                                       // measured only
+  std::vector<std::string> facts = {};  // how each was measured, in words
 };
 
 struct Profile {
   uint64_t serial = 0;  // of this window: no two are the same
   Document document;    // what was asked for
   bool full = false;
+  std::string recorded;  // "NVIDIA H200, 2026-11-22": where and when; "" for what was measured now
   std::string kernel, device_kind, device_name;
   std::string sentence, next, rung;  // what limits it; what to try; the kernel of the ladder that does so
   std::string counted_by, gap, how;  // where counters come from, or what is missing and how to get it

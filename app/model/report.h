@@ -52,6 +52,7 @@ struct Report {
   bool final = false;   // else the first comparison only: no verdict, no time yet
   std::string key;      // names its tensors in the engine; "" when there are none
 
+  std::string recorded;  // "NVIDIA H200, 2026-11-22": where and when; "" for what was run now
   std::string kernel, file, device_kind, device_name;
   int64_t out_length = 0, own_length = 0, structural_zeros = 0;
   double flops = 0, least_bytes = 0;

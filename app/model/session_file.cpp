@@ -1,12 +1,11 @@
 #include "app/model/session_file.h"
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <tuple>
 
 #include "app/engine/codec.h"
+#include "app/engine/packed.h"
 #include "app/model/settings.h"
 #include "kernels/problem/npy.h"
 
@@ -15,9 +14,8 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int version = 1;
 constexpr const char* known[] = {"type",   "version",     "problem",  "kernel",    "compare_with", "seed", "input",
-                                 "weight", "bias_values", "accuracy", "tolerance", "device",       "view"};
+                                 "weight", "bias_values", "accuracy", "tolerance", "device",       "view", "recording"};
 
 struct RoleName {
   const char* field;
@@ -48,17 +46,14 @@ T take(const json& j, const char* field, const T& otherwise, const std::string& 
 }  // namespace
 
 SessionFile load_session(const std::string& path) {
-  std::ifstream in(path);
-  if (!in || fs::is_directory(path)) throw InputError("session", path, "cannot be opened");
-  std::stringstream text;
-  text << in.rdbuf();
-  json j = json::parse(text.str(), nullptr, false);
-  if (!j.is_object() || j.value("type", json()) != "convscope-session")
+  json j = read_json_file("session", path);
+  if (!j.is_object() || j.value("type", json()) != session_type)
     throw InputError("session", path, "is no convscope session");
   auto v = take(j, "version", uint64_t{0}, path);
-  if (v < 1 || v > version)
-    throw InputError("session", path,
-                     "is of version " + std::to_string(v) + ": this program reads up to " + std::to_string(version));
+  if (v < 1 || v > session_version)
+    throw InputError(
+        "session", path,
+        "is of version " + std::to_string(v) + ": this program reads up to " + std::to_string(session_version));
 
   SessionFile s;
   Document& d = s.document;
@@ -97,6 +92,7 @@ SessionFile load_session(const std::string& path) {
     if (at.row >= 0 && at.row < p.batch * p.out_channels && at.column >= 0 && at.column < p.out_length())
       v.selected = at;
   }
+  if (Recording r = recording_from(j, path); !r.empty()) s.recording = std::make_shared<Recording>(std::move(r));
   s.unknown = std::move(j);
   for (const char* field : known) s.unknown.erase(field);
   return s;
@@ -105,8 +101,8 @@ SessionFile load_session(const std::string& path) {
 void save_session(const std::string& path, const SessionFile& s) {
   const Document& d = s.document;
   json j = s.unknown.is_object() ? s.unknown : json::object();
-  j["type"] = "convscope-session";
-  j["version"] = version;
+  j["type"] = session_type;
+  j["version"] = session_version;
   j["problem"] = problem_json(d.problem);
   j["kernel"] = d.kernel;
   j["compare_with"] = d.compare_with;
@@ -135,7 +131,8 @@ void save_session(const std::string& path, const SessionFile& s) {
   if (s.view.selected) j["view"]["selected"] = {s.view.selected->row, s.view.selected->column};
   std::string text;
   try {
-    text = j.dump(2) + "\n";
+    // A recording is large, and packs to a tenth of its size.
+    text = s.recording ? packed(session_of(*s.recording, std::move(j)).dump()) : j.dump(2) + "\n";
   } catch (const json::exception&) {  // of bytes that are no UTF-8
     throw std::runtime_error(path + " cannot be written: the path of a file of values is no text");
   }

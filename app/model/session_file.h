@@ -1,8 +1,10 @@
-// NAME.convscope: a document and a view as JSON (interface.md, "A session file").
+// NAME.convscope: a document and a view as JSON (interface.md, "A session file"); one that holds a recording is packed.
 #pragma once
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "app/engine/recording.h"
 #include "app/model/document.h"
 #include "app/model/view.h"
 
@@ -12,6 +14,7 @@ struct SessionFile {
   Document document;
   View view;
   nlohmann::json unknown;  // fields of other versions and of other programs: kept when it is saved again
+  std::shared_ptr<const Recording> recording = {};  // what was measured on a GPU; null for a plain session
 };
 
 // Reads a session; values in .npy files are read beside it (relative paths are relative to the session).

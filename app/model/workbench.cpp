@@ -6,6 +6,7 @@
 
 #include "app/engine/codec.h"
 #include "app/engine/frame.h"
+#include "kernels/problem/counts.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -432,7 +433,24 @@ void Workbench::want_comparison(const Document& document, const std::string& wit
           });
 }
 
+void Workbench::open_recording(std::shared_ptr<const Recording> recording) {
+  recorded_.open(std::move(recording));
+  live_shown_ = false;
+}
+
+bool Workbench::rests_on_recording(const Document& document) const {
+  if (!shows_recorded(document)) return false;
+  bool gpu = false;
+  if (auto devices = info_->find("devices"); devices != info_->end() && devices->is_array())
+    for (const auto& d : *devices) gpu |= d.is_object() && d.value("kind", json()) == "cuda";
+  // The emulator does some 10^9 operations a second.
+  const double at_once = gpu && document.device != "emulator" ? 1e12 : 1e9;
+  return flops(document.problem) > at_once;
+}
+
 const Profile* Workbench::profile_of(const Document& document) const {
+  if (!live_shown_)
+    if (const Profile* p = recorded_.profile(document)) return p;
   for (auto p = trail_.rbegin(); p != trail_.rend(); ++p)
     if (!needs_run((*p)->document, document)) return p->get();
   return nullptr;

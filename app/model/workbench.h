@@ -22,6 +22,7 @@
 #include "app/model/document.h"
 #include "app/model/paint.h"
 #include "app/model/profile.h"
+#include "app/model/recorded.h"
 #include "app/model/report.h"
 #include "app/model/view.h"
 
@@ -101,6 +102,26 @@ class Workbench {
   void want_source(const std::string& kernel);
   void want_info();  // devices, libraries, kernels: asked once at the start, and again with Refresh
 
+  // ---- recordings -------------------------------------------------------------------------------------------------
+  // While a recording is open, its figures are shown for the documents that it holds, until somebody wants to see what
+  // runs now. Null closes it.
+  void open_recording(std::shared_ptr<const Recording> recording);
+  void show_live(bool live) { live_shown_ = live; }
+  bool live_shown() const { return live_shown_; }
+  const Recorded& recorded() const { return recorded_; }
+  bool shows_recorded(const Document& document) const { return !live_shown_ && recorded_.holds(document); }
+  // It is recorded, and running it here as well would take long: it runs when a person says so.
+  bool rests_on_recording(const Document& document) const;
+  // The report that stands for this document: the recorded one, else the newest.
+  const Report* report_of(const Document& document) const {
+    const Report* r = live_shown_ ? nullptr : recorded_.report(document);
+    return r ? r : report_.get();
+  }
+  const KernelComparison* comparison_of(const Document& document, const std::string& with) const {
+    const KernelComparison* c = live_shown_ ? nullptr : recorded_.comparison(document, with);
+    return c ? c : comparison_.get();
+  }
+
   // ---- what is known ----------------------------------------------------------------------------------------------
   // The newest report, whatever it says; the newest that has pictures in an engine that lives; never taken back, only
   // replaced.
@@ -171,6 +192,8 @@ class Workbench {
   std::string explanation_trouble_;
   uint64_t explain_serial_ = 0, explain_id_ = 0, trace_id_ = 0;
   bool explaining_ = false;
+  Recorded recorded_;
+  bool live_shown_ = false;
   std::vector<std::shared_ptr<const Profile>> trail_;
   std::shared_ptr<const KernelComparison> comparison_;
   std::string profile_trouble_;

@@ -32,7 +32,7 @@ App::App(AppOptions options) : options_(std::move(options)) {
   for (const auto& p : panels()) open_.push_back(p.open_at_first);
   bench_ = std::make_unique<Workbench>(options_.engine, options_.wake);
   if (!trouble.empty()) bench_->note(trouble, LogLine::Kind::trouble);
-  if (settings_.live) run();
+  if (settings_.live) bench_->run(document());
 }
 
 App::~App() {
@@ -58,7 +58,13 @@ void App::say(const std::string& text) {
 void App::execute(const Command& command) {
   Document before = document();
   try {
-    if (history_.apply(command)) document_changed(before);
+    // A kernel is recorded at the accuracy it promises: choosing the one chooses the other.
+    Command c = command;
+    if (bench_->recorded().is_open() && !std::holds_alternative<SetAccuracy>(c.change)) {
+      Document next = convscope::apply(before, c.change), recorded = bench_->recorded().nearest(next);
+      if (!(next == recorded)) c.change = ReplaceDocument{recorded, ""};
+    }
+    if (history_.apply(c)) document_changed(before);
   } catch (const InputError& e) {
     say(e.what());
   }
@@ -77,7 +83,12 @@ void App::document_changed(const Document& before) {
     views_.set(v, false);
   }
   if (!needs_run(before, now)) return;
-  if (settings_.live) bench_->run(now);
+  bench_->show_live(false);  // what is recorded of the new document is shown at once
+  if (!settings_.live) return;
+  if (!bench_->rests_on_recording(now))
+    bench_->run(now);
+  else if (bench_->running())
+    bench_->cancel();
 }
 
 void App::apply(const Event& event) {
@@ -91,6 +102,8 @@ void App::apply(const Event& event) {
     set_settings(s->settings);
   else if (auto* t = std::get_if<Toast>(&event))
     say(t->text);
+  else if (auto* o = std::get_if<OpenFile>(&event))
+    open(o->path);
   else if (auto* p = std::get_if<ShowPanel>(&event))
     show_panel_ = p->title;
   else if (auto* q = std::get_if<AskPicture>(&event))
@@ -110,7 +123,8 @@ void App::set_settings(const Settings& s) {
   if (s.presenter != settings_.presenter) layout_pending_ = true;
   bool now_live = s.live && !settings_.live;
   settings_ = s;
-  if (now_live && (!bench_->picture() || !bench_->stale(document()).empty())) run();
+  if (now_live && (!bench_->picture() || !bench_->stale(document()).empty()) && !bench_->rests_on_recording(document()))
+    bench_->run(document());
   if (!options_.settings_file.empty()) save_settings(options_.settings_file, settings_);
 }
 
@@ -131,9 +145,30 @@ void App::redo() {
   say("Done again: " + describe_change(before, document()));
 }
 
-void App::run() { bench_->run(document()); }
+void App::run() {
+  bench_->show_live(true);  // whoever runs it wants to see it
+  bench_->run(document());
+}
+
+void App::toggle_recorded() {
+  bench_->show_live(!bench_->live_shown());
+  if (bench_->live_shown() && settings_.live && !bench_->running() &&
+      (!bench_->picture() || !bench_->stale(document()).empty()))
+    bench_->run(document());
+}
+
+void App::back_to_recorded() {
+  if (auto back = bench_->recorded().way_back(document())) execute({ReplaceDocument{*back, ""}, 0});
+}
+
+void App::close_recording() {
+  bench_->open_recording(nullptr);
+  if (settings_.live && (!bench_->picture() || !bench_->stale(document()).empty())) bench_->run(document());
+  say("The recording is closed");
+}
 
 void App::profile(bool full) {
+  bench_->show_live(true);
   bench_->want_profile(document(), full);
   show_panel_ = "Counters";
 }
@@ -245,7 +280,7 @@ void App::choose_kernel(int number) {
 }
 
 void App::choose_reference(int number) {
-  auto r = bench_->report();
+  auto r = bench_->report_of(document());
   if (r && static_cast<size_t>(number) < r->references.size())
     execute({SetCompareWith{r->references[static_cast<size_t>(number)].name}, 0});
 }
@@ -266,12 +301,18 @@ void App::copy_window() {
 }
 
 void App::copy_verdict() {
-  auto r = bench_->report();
+  auto r = bench_->report_of(document());
   if (!r) return;
   std::string text = fmt::format("{} on {}: {}\n", r->kernel, convscope::describe(r->document.problem), r->sentence);
+  if (!r->recorded.empty()) text += "recorded: " + r->recorded + "\n";
   for (const auto& l : r->layers) text += fmt::format("{}: {}: {}\n", l.name, l.status, l.evidence);
   ImGui::SetClipboardText(text.c_str());
   say("Verdict copied");
+}
+
+const std::vector<ShippedRecording>& App::recordings() {
+  static const std::vector<ShippedRecording> all = shipped_recordings();
+  return all;
 }
 
 // ---- files --------------------------------------------------------------------------------------------------------
@@ -289,6 +330,7 @@ void App::open(const std::string& path) {
       throw InputError("file", path, "kernels from outside cannot be compiled in this version; choose one of the list");
     } else {
       SessionFile s = load_session(path);
+      bench_->open_recording(s.recording);
       execute({ReplaceDocument{s.document, path}, 0});
       views_.set(s.view, true);
       session_path_ = path;
@@ -307,7 +349,7 @@ void App::open(const std::string& path) {
 void App::save(bool as) {
   if (as || session_path_.empty()) return ask_path(PathFor::save);
   try {
-    save_session(session_path_, {document(), views_.now(), session_unknown_});
+    save_session(session_path_, {document(), views_.now(), session_unknown_, bench_->recorded().recording()});
     say("Saved " + session_path_);
     Settings kept = settings_;
     kept.remember(std::filesystem::absolute(session_path_).string());

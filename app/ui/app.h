@@ -44,6 +44,8 @@ class App {
 
   // The one way in for a path: drop, dialog, command line, recent files. What cannot be opened is said in a toast.
   void open(const std::string& path);
+  // What comes with the program, looked for once.
+  static const std::vector<ShippedRecording>& recordings();
   // One panel alone fills the window, for pictures. Errors: InputError with the nearest name.
   void show_only(const std::string& panel);
   // After a frame is on the screen: saves the picture that somebody asked for. `read` gives the frame's pixels.
@@ -72,6 +74,9 @@ class App {
   void undo();
   void redo();
   void run();
+  void toggle_recorded();
+  void back_to_recorded();
+  void close_recording();
   void profile(bool full);
   void compare();
   void cancel();

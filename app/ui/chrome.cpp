@@ -52,6 +52,7 @@ void Chrome::menu_bar() {
     for (const auto& a : actions()) {
       if (std::string_view(a.menu) != menu) continue;
       menu_item(app_, a, f_.out);
+      if (std::string_view(a.id) == "open") recordings_menu();
       if (std::string_view(a.id) == "open" && !app_.settings_.recent.empty() && ImGui::BeginMenu("Open recent")) {
         for (const auto& path : app_.settings_.recent)
           if (ImGui::MenuItem(path.c_str())) path_open_later_ = path;
@@ -101,6 +102,8 @@ void Chrome::menu_bar() {
   std::string device = r && !r->device_name.empty() ? r->device_name : "starting the engine";
   bool emulated = r && r->device_kind == "emulator";
   if (emulated) device = "emulator: times are not GPU times";
+  const bool recorded = r && !r->recorded.empty();
+  if (recorded) device = "recorded: " + r->recorded;
   float width = ImGui::CalcTextSize(device.c_str()).x + em * 1.2f,
         hint = ImGui::CalcTextSize("Ctrl+Shift+P").x + em * 2;
   float right = ImGui::GetWindowWidth() - width - em * 0.5f;
@@ -111,15 +114,31 @@ void Chrome::menu_bar() {
   }
   if (right > ImGui::GetCursorPosX()) {
     ImGui::SetCursorPosX(right);
-    badge(f_.theme, device,
-          emulated                       ? f_.theme.warning
-          : r && !r->device_name.empty() ? f_.theme.right
-                                         : f_.theme.dim,
-          emulated ? "Kernels run on the CPU emulator: the same sources and the same results as on a GPU. Times are "
+    badge(
+        f_.theme, device,
+        recorded                       ? f_.theme.accent
+        : emulated                     ? f_.theme.warning
+        : r && !r->device_name.empty() ? f_.theme.right
+                                       : f_.theme.dim,
+        recorded
+            ? "The figures of the panels were measured there and then. Pictures and explanations are of what runs here."
+        : emulated ? "Kernels run on the CPU emulator: the same sources and the same results as on a GPU. Times are "
                      "host times and say nothing of a GPU."
                    : "What the kernels run on");
   }
   ImGui::EndMainMenuBar();
+}
+
+void Chrome::recordings_menu() {
+  const auto& shipped = App::recordings();
+  if (!ImGui::BeginMenu("Recordings", !shipped.empty())) {
+    tooltip(f_.theme, shipped.empty() ? "This program came without recordings; File, Open reads those of others"
+                                      : "Measured on a GPU, to be looked at without one");
+    return;
+  }
+  for (const auto& r : shipped)
+    if (ImGui::MenuItem(r.name.c_str(), nullptr, app_.session_path_ == r.path)) path_open_later_ = r.path;
+  ImGui::EndMenu();
 }
 
 void Chrome::status_bar() {
@@ -154,7 +173,16 @@ void Chrome::status_bar() {
                                                                          : "idle");
     }
     const Report* r = f_.report();
-    if (r && !f_.bench.running()) {
+    if (f_.bench.recorded().is_open()) {
+      ImGui::Separator();
+      const bool shown = r && !r->recorded.empty();
+      ImGui::TextColored(shown ? f_.theme.accent : f_.theme.warning, "%s%s",
+                         shown ? "recorded: " : "live, beside a recording: ",
+                         (shown ? r->recorded : f_.bench.recorded().source()).c_str());
+      tooltip(f_.theme,
+              shown ? "The figures are those of a recording" : "The recording does not hold this, or is not shown");
+    }
+    if (r && (!f_.bench.running() || !r->recorded.empty())) {
       ImGui::Separator();
       status_mark(f_.theme, r->status);
       std::string text =
@@ -164,7 +192,9 @@ void Chrome::status_bar() {
       if (r->timing.median_ms) {
         ImGui::Separator();
         ImGui::TextDisabled("%s %s%s", r->kernel.c_str(), time_text(*r->timing.median_ms).c_str(),
-                            r->timing.source == "emulated" ? " emulated" : " measured");
+                            r->timing.source == "emulated" ? " emulated"
+                            : r->recorded.empty()          ? " measured"
+                                                           : " recorded");
       }
     }
     if (e.deaths > 0) {
@@ -243,6 +273,8 @@ void Chrome::palette() {
   for (const auto& a : actions())
     if (*a.menu && a.enabled(app_)) add(a.label, chord_text(a.chord), RunAction{a.id});
   for (const auto& p : panels()) add(std::string("Panel: ") + p.title, p.about, ShowPanel{p.title});
+  for (const auto& r : App::recordings())
+    if (fits("Recording: " + r.name)) rows.push_back({"Recording: " + r.name, r.path, OpenFile{r.path}});
   for (const auto& k : f_.bench.kernels()) add("Kernel: " + k.name, k.idea, Command{SetKernel{k.name}, 0});
   for (const auto& p : presets()) add("Preset: " + p.name, p.about, Command{LoadPreset{p.name}, 0});
   if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) app_.palette_at_++;

@@ -12,6 +12,7 @@ class Chrome {
 
  private:
   void menu_bar();
+  void recordings_menu();
   void status_bar();
   void palette();
   void help();

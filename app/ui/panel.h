@@ -32,6 +32,9 @@ struct Wish {  // something the window wants to see
 struct SetSettings {
   Settings settings;
 };
+struct OpenFile {
+  std::string path;
+};
 struct Toast {
   std::string text;
 };
@@ -46,7 +49,7 @@ struct AskPicture {  // asks for a file and saves what the area shows
   PictureArea area;
   std::string file;  // a first guess at its name
 };
-using Event = std::variant<Command, SetView, RunAction, Wish, SetSettings, Toast, ShowPanel, AskPicture>;
+using Event = std::variant<Command, SetView, RunAction, Wish, SetSettings, Toast, OpenFile, ShowPanel, AskPicture>;
 
 // What a person types before it is legal: kept beside the document, shown in the warning colour with its rule.
 struct Draft {
@@ -68,8 +71,9 @@ struct Frame {
   double& next_frame;  // seconds until something moves by itself; a panel that plays lowers it
 
   void again_in(double seconds) const { next_frame = std::min(next_frame, seconds); }
-  // The report of what is shown, or null; never another problem's figures without its stale mark.
-  const Report* report() const { return bench.report().get(); }
+  // The report of what is shown, or null; never another problem's figures without its stale mark, and never recorded
+  // ones without theirs (source_strip).
+  const Report* report() const { return bench.report_of(document); }
   const Report* picture() const { return bench.picture().get(); }
   Extent extent() const {
     const Report* r = picture();

@@ -175,6 +175,39 @@ void stale_strip(Frame& f) {
   ImGui::PopStyleColor();
 }
 
+std::string measured_words(const std::string& recorded, const char* live) {
+  return recorded.empty() ? live : "recorded: " + recorded;
+}
+
+void source_strip(Frame& f, const std::string& recorded) {
+  const Theme& t = f.theme;
+  const Recorded& all = f.bench.recorded();
+  auto coloured = [](const ImVec4& colour, const std::string& words) {
+    ImGui::PushStyleColor(ImGuiCol_Text, colour);
+    wrapped(words);
+    ImGui::PopStyleColor();
+  };
+  if (!recorded.empty()) {
+    coloured(t.accent, "recorded: " + recorded);
+    tooltip(t, "Every figure of this panel was measured there and then, and none of them here.");
+    if (ImGui::SmallButton("Show live")) f.act("show-live");
+    tooltip(t, "What runs here, instead of the recording");
+    return;
+  }
+  if (all.is_open() && f.bench.live_shown() && all.holds(f.document)) {
+    dim_text(t, "live, not the recording");
+    if (ImGui::SmallButton("Show recorded")) f.act("show-live");
+    tooltip(t, "recorded: " + all.source());
+  } else if (all.is_open()) {
+    std::string words = "not recorded: the recording (" + all.source() + ") does not hold this";
+    if (auto back = all.way_back(f.document)) words += ", but " + describe_change(f.document, *back);
+    coloured(t.warning, words);
+    if (ImGui::SmallButton("Back to the recorded")) f.act("back-to-recorded");
+    tooltip(t, "Sets the problem, the kernel and the inputs to what was recorded");
+  }
+  stale_strip(f);
+}
+
 bool choose(const char* label, const std::vector<Choice>& all, const std::string& now, std::string& chosen,
             float width) {
   bool changed = false;

@@ -48,6 +48,11 @@ bool empty_state(const Theme& t, const char* what, const char* hint, const char*
 void status_mark(const Theme& t, std::string_view status);
 // A strip that says that the picture is of something else than what the document asks for; nothing when it is not.
 void stale_strip(Frame& f);
+// The same for a panel of figures, above them. Recorded ones: where and when, and a way to what runs now. While a
+// recording is open that does not hold the document: that, and the way back to what it holds.
+void source_strip(Frame& f, const std::string& recorded);
+// Where a measured figure is from, for tooltips: "measured", or "recorded: NVIDIA H200, 2026-11-22".
+std::string measured_words(const std::string& recorded, const char* live = "measured");
 
 // A combo box that filters as one types, for long lists. True when `chosen` was set to another entry.
 struct Choice {

@@ -54,7 +54,7 @@ int screenshot(const ScreenshotOptions& o) {
       screen.begin_frame(1.0 / 30);
       app.frame(1);
       screen.end_frame();
-      bool settled = app.settled() && app.bench().report() && !app.bench().explaining();
+      bool settled = app.settled() && app.bench().report_of(app.document()) && !app.bench().explaining();
       quiet = settled ? quiet + 1 : 0;
       if (quiet == 4 && next_action < o.actions.size()) {
         app.apply(ui::RunAction{o.actions[next_action++]});

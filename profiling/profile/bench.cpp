@@ -8,6 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
+#include "profiling/roofline/measure.h"
 
 namespace convscope {
 namespace {
@@ -126,7 +127,7 @@ BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& ac
   r.device = tools.device.info();
   auto list = contenders(r, tools);
   r.work = {flops(spec.problem), static_cast<double>(least_bytes(spec.problem))};
-  r.ceilings = ceilings_for(r.device);
+  r.ceilings = ceilings_of(tools.device, ceilings_for(r.device), &activity);
   auto floor = [&](Arithmetic a) { return floor_of(r.ceilings, a, r.work.flops, r.work.least_bytes); };
   r.floor = floor(arithmetic_of(spec.problem, spec.accuracy, true));
   for (auto& c : list)

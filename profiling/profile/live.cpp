@@ -1,6 +1,7 @@
 #include "profiling/profile/live.h"
 
 #include "kernels/problem/counts.h"
+#include "profiling/roofline/measure.h"
 
 namespace convscope {
 
@@ -10,6 +11,7 @@ LiveProfile::LiveProfile(const ProfileTools& tools, const ProfileSpec& spec, Act
   report_.device = tools.device.info();
   subject_ = make_subject(spec.kernel, tools.device, tools.references, spec.problem);
   report_.name = subject_->name();
+  report_.spec.ceilings = ceilings_of(tools.device, ceilings_for(report_.device), &activity);
   report_.is_reference = subject_->is_reference();
   report_.arithmetic = arithmetic_of(spec.problem, subject_->accuracy(), subject_->tensor_cores());
   report_.work = {flops(spec.problem), static_cast<double>(least_bytes(spec.problem))};

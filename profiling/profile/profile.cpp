@@ -8,6 +8,7 @@
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
+#include "profiling/roofline/measure.h"
 
 namespace convscope {
 namespace {
@@ -193,6 +194,7 @@ void conclude(ProfileReport& r) {
       if (!h.value && h.missing.starts_with("not counted")) h.missing = "only a GPU counts it: run with --device cuda";
   r.ceilings = r.spec.ceilings ? *r.spec.ceilings : ceilings_for(r.device);
   r.floor = floor_of(r.ceilings, r.arithmetic, r.work.flops, r.work.least_bytes);
+  r.least_possible = floor_of(ceilings_for(r.device), r.arithmetic, r.work.flops, r.work.least_bytes);
   auto counted = [&](const char* name) {
     auto it = counters.find(name);
     return it == counters.end() ? std::nullopt : std::optional(it->second);
@@ -305,11 +307,12 @@ std::vector<std::string> timing_warnings(const ProfileReport& r) {
   // The work does not need the memory when everything is in the cache: only arithmetic is a floor then.
   double cold = r.cold.empty() ? hot : r.cold.median_ms();
   bool beyond_cache = r.work.least_bytes > 2.0 * static_cast<double>(r.device.l2_bytes);
-  if (r.floor && ((r.floor->by_bytes && beyond_cache && cold < 0.9 * r.floor->ms) ||
-                  (!r.floor->by_bytes && hot < 0.9 * r.floor->ms)))
+  if (const auto& floor = r.least_possible ? r.least_possible : r.floor;
+      floor &&
+      ((floor->by_bytes && beyond_cache && cold < 0.9 * floor->ms) || (!floor->by_bytes && hot < 0.9 * floor->ms)))
     list.push_back(fmt::format("{} is faster than the floor of {} by {}: the work cannot all have been done",
-                               time_text(r.floor->by_bytes ? cold : hot), time_text(r.floor->ms),
-                               r.floor->by_bytes ? "bytes" : "arithmetic"));
+                               time_text(floor->by_bytes ? cold : hot), time_text(floor->ms),
+                               floor->by_bytes ? "bytes" : "arithmetic"));
   if (!r.cold.empty() && cold > 1.2 * hot)
     list.push_back(
         fmt::format("{} with its data in the L2 cache, {} without: which of the two a layer sees depends on "
@@ -343,6 +346,7 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
   r.name = subject->name(), r.file = subject->file();
   r.is_reference = subject->is_reference();
   r.requires_hardware = subject->requires_hardware();
+  if (!r.spec.ceilings) r.spec.ceilings = ceilings_of(tools.device, ceilings_for(r.device), &activity);
   r.work = {flops(spec.problem), static_cast<double>(least_bytes(spec.problem))};
   activity.phase("drawing inputs");
   Inputs inputs = make_inputs(spec.problem, spec.inputs, &activity);

@@ -23,7 +23,7 @@ struct ProfileSpec {
   Accuracy accuracy = Accuracy::strict;
   bool full = false;                 // all counter sets, not the live one alone
   int samples = 0;                   // of each time; 0: as many as it takes
-  std::optional<Ceilings> ceilings;  // measured ones, if they were; else ceilings_for()
+  std::optional<Ceilings> ceilings;  // else those that are measured on this GPU, and without one ceilings_for()
 };
 
 struct LaunchProfile {
@@ -68,6 +68,7 @@ struct ProfileReport {
   Ceilings ceilings;
   Arithmetic arithmetic = Arithmetic::f32;
   std::optional<Floor> floor;
+  std::optional<Floor> least_possible;  // by the datasheet, which nothing beats: what a time is doubted by
   std::vector<RooflinePoint> roofline;
   std::string roofline_missing;
   Bottleneck bottleneck;
@@ -93,7 +94,7 @@ Arithmetic arithmetic_of(const ConvProblem& p, Accuracy accuracy, bool tensor_co
 void describe_launches(ProfileReport& r, Subject& subject);
 void conclude(ProfileReport& r);
 
-// The ceilings of a device: its datasheet, else what the driver's clocks and widths give. The emulator gets those of
+// The ceilings of a device without measuring: its datasheet, else what the driver's clocks and widths give. The emulator gets those of
 // the H200, named as such.
 Ceilings ceilings_for(const DeviceInfo& device);
 

@@ -12,6 +12,14 @@ namespace convscope {
 enum class Arithmetic { f32, tf32, tf32x3, f16, f64 };  // tf32x3: three TF32 products for one of f32
 const char* name_of(Arithmetic a);
 
+// How one of the ceilings was found.
+struct CeilingFact {
+  std::string name;      // the field of Ceilings: memory_gbs, …
+  double value = 0;      // 0: it was not believed
+  double noise_pct = 0;  // half of the samples lie within this of it
+  std::string how;       // what ran, in words
+};
+
 // The most a GPU can do. Zero: unknown.
 struct Ceilings {
   std::string gpu;     // whose they are
@@ -19,6 +27,7 @@ struct Ceilings {
   double memory_gbs = 0;
   double f32_gflops = 0, tf32_gflops = 0, f16_gflops = 0, f64_gflops = 0;  // dense; tf32 and f16 on tensor cores
   double l2_gbs = 0, shared_gbs = 0;                                       // measured only
+  std::vector<CeilingFact> facts = {};                                     // of measured ones
   double gflops(Arithmetic a) const;
   // Operations a byte where the two limits meet.
   double ridge(Arithmetic a) const;

@@ -9,6 +9,7 @@
 #include "kernels/runtime/registry.h"
 #include "profiling/profile/bench.h"
 #include "profiling/profile/profile.h"
+#include "profiling/roofline/measure.h"
 
 namespace convscope {
 namespace {
@@ -275,6 +276,36 @@ TEST_F(ProfilingGpu, CountsOnSmallProblems) {
       for (const auto& [name, value] : count(r, CounterSet::arithmetic).values) fmt::print(" {}={:.6g}", name, value);
       fmt::print("\n");
     }
+  }
+}
+
+// Ceilings: below what clocks and widths allow, and not far below it; twice the same; within two seconds.
+TEST_F(ProfilingGpu, CeilingsAreNearWhatPhysicsAllows) {
+  const DeviceInfo& d = device_->info();
+  double begin = now_ms();
+  Ceilings first = measure_ceilings(*device_, {}, nullptr);
+  double spent = now_ms() - begin;
+  Ceilings again = measure_ceilings(*device_, {}, nullptr);
+  std::printf("ceilings_spent_ms=%.0f\n", spent);
+  for (const auto& f : first.facts)
+    std::printf("ceiling %s=%.6g noise_pct=%.3g how=%s\n", f.name.c_str(), f.value, f.noise_pct, f.how.c_str());
+  std::printf("theory memory_gbs=%.6g f32_gflops=%.6g\n", d.memory_bandwidth_gbs, d.fma_gflops);
+  EXPECT_LT(spent, 3000);
+  EXPECT_EQ(first.source, "measured");
+  for (const auto& f : first.facts) EXPECT_GT(f.value, 0) << f.how;
+  EXPECT_LE(first.memory_gbs, d.memory_bandwidth_gbs);
+  EXPECT_GE(first.memory_gbs, 0.8 * d.memory_bandwidth_gbs);
+  EXPECT_LE(first.f32_gflops, 1.03 * d.fma_gflops);
+  EXPECT_GE(first.f32_gflops, 0.85 * d.fma_gflops);
+  EXPECT_GT(first.l2_gbs, first.memory_gbs);
+  EXPECT_GT(first.shared_gbs, first.l2_gbs);
+  EXPECT_NEAR(again.memory_gbs / first.memory_gbs, 1, 0.03);
+  EXPECT_NEAR(again.f32_gflops / first.f32_gflops, 1, 0.05);
+  if (d.name.find("H200") != std::string::npos) {
+    // A copy by the driver moves 4267 GB/s there.
+    EXPECT_NEAR(first.memory_gbs / 4267, 1, 0.1);
+    EXPECT_GT(first.tf32_gflops, 300000);
+    EXPECT_GT(first.f16_gflops, 600000);
   }
 }
 

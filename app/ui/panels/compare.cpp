@@ -25,10 +25,22 @@ Document with_kernel(const Document& d, const std::string& kernel) {
   return other;
 }
 
+// The counters of a kernel; a recording may hold it at its own accuracy only.
+const Profile* counters_of(const Frame& f, const Document& d, const std::string& kernel) {
+  Document other = with_kernel(d, kernel);
+  const Profile* p = f.bench.profile_of(other);
+  return p || !f.bench.recorded().is_open() ? p : f.bench.profile_of(f.bench.recorded().nearest(other));
+}
+
 const KernelEntry* entry_of(const Frame& f, const std::string& name) {
   for (const auto& k : f.bench.kernels())
     if (k.name == name) return &k;
   return nullptr;
+}
+
+// It runs here, or was recorded.
+bool can_stand(const Frame& f, const KernelEntry& k) {
+  return k.available || (f.bench.shows_recorded(f.document) && f.bench.recorded().holds_kernel(f.document, k.name));
 }
 
 // Whom to compare with when nobody was chosen: the kernel before this one, else what the window compares pictures with,
@@ -36,7 +48,7 @@ const KernelEntry* entry_of(const Frame& f, const std::string& name) {
 std::string guess(const Frame& f, const State& s) {
   auto fits = [&](const std::string& name) {
     const KernelEntry* k = entry_of(f, name);
-    return k && k->available && name != f.document.kernel && name != "oracle";
+    return k && can_stand(f, *k) && name != f.document.kernel && name != "oracle";
   };
   if (fits(s.before)) return s.before;
   const Report* r = f.report();
@@ -48,6 +60,7 @@ std::string guess(const Frame& f, const State& s) {
 
 // Times come first; the counters of both follow, one after the other.
 void ask_counters(Frame& f, State& s, const KernelComparison& c) {
+  if (!c.recorded.empty()) return;
   if (s.asked_for != c.serial) s.asked_for = c.serial, s.asked_first = s.asked_second = false;
   if (f.bench.running() || f.bench.profiling()) return;
   auto ask = [&](bool& asked, const std::string& kernel) {
@@ -72,7 +85,7 @@ void choice_of_other(Frame& f, State& s) {
   ImGui::SameLine();
   std::vector<Choice> all;
   for (const auto& k : f.bench.kernels())
-    if (k.available && k.name != f.document.kernel && k.name != "oracle") all.push_back({k.name, k.idea});
+    if (can_stand(f, k) && k.name != f.document.kernel && k.name != "oracle") all.push_back({k.name, k.idea});
   std::string chosen;
   float need =
       ImGui::CalcTextSize("Compare").x + ImGui::GetStyle().FramePadding.x * 2 + ImGui::GetStyle().ItemSpacing.x;
@@ -88,7 +101,10 @@ void choice_of_other(Frame& f, State& s) {
   bool can = !s.other.empty() && !f.bench.running(), asked = std::exchange(f.compare, false);
   ImGui::BeginDisabled(!can);
   if (ImGui::Button("Compare") || (asked && can))
-    f.wish([d = f.document, other = s.other](Workbench& b) { b.want_comparison(d, other); });
+    f.wish([d = f.document, other = s.other](Workbench& b) {
+      b.show_live(true);
+      b.want_comparison(d, other);
+    });
   ImGui::EndDisabled();
   tooltip(t, "Times both in turn, so that what drifts drifts for both, and counts both (F7)");
 }
@@ -172,8 +188,7 @@ std::vector<Row> rows_of(const Frame& f, const KernelComparison& c) {
   number("noise", "%", x.hot.noise_pct, y.hot.noise_pct, "Half of all samples lie within this of the median.");
   time("floor", x.floor_ms, y.floor_ms, "What bytes and the arithmetic of each allow.");
   number("× floor", "×", x.times_floor, y.times_floor, "Hot median over the floor of its own arithmetic.");
-  const Profile *p = f.bench.profile_of(with_kernel(c.document, x.name)),
-                *q = f.bench.profile_of(with_kernel(c.document, y.name));
+  const Profile *p = counters_of(f, c.document, x.name), *q = counters_of(f, c.document, y.name);
   auto headline = [](const Profile* of, const std::string& name) -> const ProfileHeadline* {
     if (of)
       for (const auto& h : of->headlines)
@@ -260,7 +275,7 @@ void table(Frame& f, const KernelComparison& c) {
     return out;
   });
   for (const std::string& kernel : {c.first.name, c.second.name})
-    if (const Profile* p = f.bench.profile_of(with_kernel(c.document, kernel)); p && !p->gap.empty())
+    if (const Profile* p = counters_of(f, c.document, kernel); p && !p->gap.empty())
       dim_text(t, fmt::format("{}: {}", kernel, p->gap));
   dim_text(t, fmt::format("{} rounds, taken in turn. Nothing here is judged: the verdict says what is right.",
                           grouped(c.rounds)));
@@ -283,7 +298,8 @@ void draw_compare(Frame& f) {
     wrapped("not measured: " + f.bench.profile_trouble());
     ImGui::PopStyleColor();
   }
-  const KernelComparison* c = f.bench.comparison();
+  const KernelComparison* c = f.bench.comparison_of(f.document, s.other);
+  source_strip(f, c ? c->recorded : "");
   if (!c) {
     if (!f.bench.profiling())
       empty_state(t, "Nothing compared yet",

@@ -21,6 +21,7 @@ void ask(Frame& f, const Report& r) {
   static uint64_t asked = 0;
   static const Workbench* of = nullptr;
   if (of != &f.bench) of = &f.bench, asked = 0;
+  if (!r.recorded.empty()) return;  // nobody waits for the emulator where a GPU's counters are shown
   if (!f.settings.live || asked == r.serial || !r.final || f.bench.running() || f.bench.profiling() ||
       f.bench.profile_of(f.document) || needs_run(r.document, f.document) || r.status == "not-run" ||
       r.status == "crashed" || r.status == "hung" || !follows_by_itself(r) || ImGui::IsAnyMouseDown())
@@ -118,7 +119,7 @@ void waits(Frame& f, const Profile& p) {
     ImDrawList* draw = ImGui::GetWindowDrawList();
     draw->AddRectFilled(at, {at.x + width * static_cast<float>(w.share), at.y + em * 1.3f}, packed(t.accent, 0.3f));
     ImGui::Text(" %.0f %%  %s", 100 * w.share, w.words.c_str());
-    tooltip(t, fmt::format("{}: {:.1f} % of all waiting\nsource: counted by hardware", w.name, 100 * w.share));
+    tooltip(t, fmt::format("{}: {:.1f} % of all waiting\nsource: {}", w.name, 100 * w.share, p.counted_by));
   }
   ImGui::EndGroup();
   copy_menu(f, "copy-waits", [&] {
@@ -178,7 +179,7 @@ void conditions(Frame& f, const Profile& p) {
     if (p.temperature_c) words += fmt::format(" · {:.0f} °C", *p.temperature_c);
     if (p.power_w) words += fmt::format(" · {:.0f} W", *p.power_w);
     dim_text(t, words);
-    tooltip(t, "Medians while it was timed.\nsource: NVML");
+    tooltip(t, "Medians while it was timed.\nsource: " + measured_words(p.recorded, "NVML"));
   }
   ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
   for (const auto& w : p.slower_because) wrapped("clocks held back: " + w);
@@ -189,10 +190,11 @@ void conditions(Frame& f, const Profile& p) {
 void kernels_seen(Frame& f, const Profile& p) {
   if (p.kernels.empty()) return;
   heading(f.theme, "Kernels that ran");
+  const std::string source = measured_words(p.recorded, "measured: CUPTI's records");
   if (!begin_figures("kernels seen")) return;
   for (const auto& k : p.kernels)
     figure(f.theme, k.name.c_str(), time_text(k.ms),
-           {"One kernel of one call, whoever launched it.", "", "measured: CUPTI's records"});
+           {"One kernel of one call, whoever launched it.", "", source.c_str()});
   end_figures();
 }
 
@@ -207,6 +209,7 @@ void draw_counters(Frame& f) {
   }
   ask(f, *r);
   const Profile *now = f.bench.profile_of(f.document), *p = now ? now : f.bench.profile();
+  source_strip(f, now ? now->recorded : "");
   if (f.bench.profiling()) {
     ImGui::TextColored(t.accent, "counting…");
     tooltip(t, "Esc cancels it");

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/ui/panel.h"
+#include "app/ui/panels/recording_card.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
@@ -165,6 +166,7 @@ void piece_card(Frame& f, const Piece& p) {
 void draw_devices(Frame& f) {
   const Theme& t = f.theme;
   const Inventory& all = inventory(f.bench.info());
+  if (f.bench.recorded().is_open()) draw_recording_card(f);
   if (all.devices.empty()) {
     if (empty_state(t, "Nothing is known of this machine yet",
                     "The engine says it when it has started. The log says what goes wrong, if it does not.",

@@ -101,12 +101,14 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names) {
   const float idea_at = beside ? pad : pad + em * 1.3f, needs_at = idea_at + height_of(idea) + em * 0.15f;
   std::vector<std::string> chips = k.requires_hardware;
   if (k.accuracy != "strict") chips.insert(chips.begin(), k.accuracy);
+  const bool recorded = f.bench.recorded().holds_kernel(f.document, k.name), can_choose = k.available || recorded;
+  if (recorded) chips.insert(chips.begin(), "recorded");
   const float reason_at = needs_at + (chips.empty() ? 0 : em * 1.5f);
-  const float height = reason_at + height_of(k.available ? "" : std::string_view(k.reason)) + pad;
+  const float height = reason_at + height_of(can_choose ? "" : std::string_view(k.reason)) + pad;
 
   ImGui::PushID(k.name.c_str());
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::BeginDisabled(!k.available && !chosen);
+  ImGui::BeginDisabled(!can_choose && !chosen);
   if (ImGui::Selectable("##kernel", chosen, 0, {0, height}) && !chosen) f.command(SetKernel{k.name});
   ImGui::EndDisabled();
   about_kernel(t, k, index);
@@ -129,9 +131,9 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names) {
     draw->AddText({at.x + em * 0.65f, at.y + pad}, packed(t.dim), key);
   }
   draw->AddText(t.code_font, em, {at.x + indent, at.y + pad},
-                packed(!k.available ? t.dim
-                       : chosen     ? t.kernel
-                                    : t.text),
+                packed(!can_choose ? t.dim
+                       : chosen    ? t.kernel
+                                   : t.text),
                 k.name.c_str());
   auto words = [&](float y, std::string_view text, const ImVec4& colour) {
     draw->AddText(ImGui::GetFont(), em, {at.x + text_at, at.y + y}, packed(colour), text.data(),
@@ -142,10 +144,12 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names) {
   for (const auto& need : chips) {
     if (x + ImGui::CalcTextSize(need.c_str()).x + em > at.x + width) break;  // the tooltip has them all
     x += chip({x, at.y + needs_at}, need,
-              !k.available || (need == k.accuracy && promises_too_little(f, k)) ? t.warning : t.dim) +
+              need == "recorded"                                                 ? t.accent
+              : !can_choose || (need == k.accuracy && promises_too_little(f, k)) ? t.warning
+                                                                                 : t.dim) +
          em * 0.3f;
   }
-  if (!k.available) words(reason_at, k.reason, t.warning);
+  if (!can_choose) words(reason_at, k.reason, t.warning);
   if (chosen && promises_too_little(f, k)) {
     ImGui::Indent(indent);
     allow_button(f, k);
@@ -164,6 +168,7 @@ void compare_with(Frame& f) {
   const Theme& t = f.theme;
   const Report* r = f.report();
   heading(t, "Compare with");
+  const std::string source = measured_words(r ? r->recorded : "", "measured on the same inputs");
   tooltip(t,
           "Whose time and error are shown beside the kernel's. The verdict rests on the oracle alone, whatever is "
           "chosen here.");
@@ -184,7 +189,7 @@ void compare_with(Frame& f) {
     dim_text(t, here ? status : reason);
     if (here)
       explain_item(t, {"Its own largest error as a multiple of the bound, and its median time on this problem.",
-                       "max |y − oracle| / bound", "measured on the same inputs"});
+                       "max |y − oracle| / bound", source.c_str()});
     ImGui::Unindent(ImGui::GetFrameHeight() + ImGui::GetStyle().ItemInnerSpacing.x);
     ImGui::PopID();
   };
@@ -199,7 +204,9 @@ void compare_with(Frame& f) {
       if (ref.max_bound_ratio) status = "error " + value_text(*ref.max_bound_ratio) + " of the bound";
       if (ref.median_ms)
         status += (status.empty() ? "" : ", ") + time_text(*ref.median_ms) +
-                  (r->device_kind == "emulator" ? " on the CPU" : "");
+                  (r->device_kind == "emulator" ? " on the CPU"
+                   : !r->recorded.empty()       ? ", recorded"
+                                                : "");
       if (!ref.what_ran.empty()) status += (status.empty() ? "" : "\n") + ref.what_ran;
       const bool ran = ref.max_abs || ref.median_ms;
       choice(ref.name, status,

@@ -75,7 +75,12 @@ void draw_maps(Frame& f) {
     const Report* last = f.report();
     if (starting)
       empty_state(f.theme, "Computing the first picture", "The kernel runs beside the oracle.");
-    else if (last && !last->sentence.empty())
+    else if (last && !last->recorded.empty()) {
+      if (empty_state(f.theme, "Nothing has run here",
+                      "The figures are recorded. Running a problem of this size on this machine takes a while.",
+                      "Run (F5)"))
+        f.act("run");
+    } else if (last && !last->sentence.empty())
       empty_state(f.theme, "No picture", last->sentence.c_str());
     else if (empty_state(f.theme, "Nothing has run yet", "Run the kernel to see its output beside the oracle's.",
                          "Run (F5)"))

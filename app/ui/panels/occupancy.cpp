@@ -147,7 +147,7 @@ void draw_occupancy(Frame& f) {
                   : "Run a kernel: its block and shared memory are taken from its launches.");
     return;
   }
-  stale_strip(f);
+  source_strip(f, r->recorded);
   s.launch = std::clamp(s.launch, 0, static_cast<int>(r->launches.size()) - 1);
   if (r->launches.size() > 1) {
     ImGui::SetNextItemWidth(-FLT_MIN);

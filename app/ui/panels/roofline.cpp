@@ -15,7 +15,8 @@ namespace {
 
 struct Roof {
   std::string gpu, source;
-  double memory_gbs = 0;
+  double memory_gbs = 0, l2_gbs = 0;  // l2_gbs 0: not measured
+  std::string facts;                  // how they were measured
   struct Flat {
     const char* name;
     double gflops;
@@ -47,10 +48,14 @@ Roof roof_of(Frame& f, const Report& r) {
     }
     if (c.tf32_gflops > 0) roof.flats.push_back({"TF32 tensor cores", c.tf32_gflops});
   };
-  if (const Profile* p = f.bench.profile(); p && p->device_name == r.device_name && p->ceilings.memory_gbs > 0) {
+  const Profile* own = f.bench.profile_of(f.document);
+  if (const Profile* p = own ? own : f.bench.profile();
+      p && p->device_name == r.device_name && p->ceilings.memory_gbs > 0) {
     take(p->ceilings, p->ceilings.source);
-  } else if (const Ceilings* own = find_datasheet(r.device_name)) {
-    take(*own, own->source);
+    roof.l2_gbs = p->ceilings.l2_gbs;
+    for (const auto& fact : p->ceilings.facts) roof.facts += (roof.facts.empty() ? "" : "\n") + fact;
+  } else if (const Ceilings* sheet = find_datasheet(r.device_name)) {
+    take(*sheet, sheet->source);
   } else if (const Ceilings* other = find_datasheet("H200")) {
     take(*other, "datasheet of another machine: this one has no GPU");
   }
@@ -71,17 +76,20 @@ std::vector<Point> points_of(Frame& f, const Report& r) {
   std::vector<Point> all;
   if (r.device_kind != "cuda" || r.least_bytes <= 0) return all;
   const double intensity = r.flops / r.least_bytes;
+  const std::string source = measured_words(r.recorded) + ", hot; least bytes";
+  if (!r.recorded.empty()) {
+    for (const auto& p : f.bench.recorded().points(r.document))
+      all.push_back({p.kernel, source, p.intensity, p.gflops, t.dim, false});
+  }
   // Earlier profiles of whatever problem, the oldest first; then this run, which stands on top.
-  for (const auto& p : f.bench.trail())
+  for (const auto& p : r.recorded.empty() ? f.bench.trail() : std::vector<std::shared_ptr<const Profile>>{})
     for (const auto& at : p->points)
       all.push_back({p->kernel + ", " + at.name, "an earlier profile", at.intensity, at.gflops, t.dim, false});
   for (const auto& ref : r.references)
     if (ref.median_ms && *ref.median_ms > 0)
-      all.push_back(
-          {ref.name, "measured, hot; least bytes", intensity, r.flops / *ref.median_ms * 1e-6, t.reference, false});
+      all.push_back({ref.name, source, intensity, r.flops / *ref.median_ms * 1e-6, t.reference, false});
   if (r.timing.median_ms)
-    all.push_back(
-        {r.kernel, "measured, hot; least bytes", intensity, r.flops / *r.timing.median_ms * 1e-6, t.kernel, true});
+    all.push_back({r.kernel, source, intensity, r.flops / *r.timing.median_ms * 1e-6, t.kernel, true});
   return all;
 }
 
@@ -109,6 +117,13 @@ void plot(Frame& f, const Report& r, const Roof& roof, const std::vector<Point>&
                      plots::line(t.floor, flat.gflops == top ? 2 : 1.2f));
     ImPlot::Annotation(x1, height, {0, 0, 0, 0}, {-t.em * 0.3f, -t.em * 0.7f}, true, "%s %s", flat.name,
                        rate_text(flat.gflops).c_str());
+  }
+  if (roof.l2_gbs > roof.memory_gbs) {
+    const double knee = std::min(std::log10(top / roof.l2_gbs), x1), at_x[] = {x0, knee},
+                 at_y[] = {x0 + std::log10(roof.l2_gbs), knee + std::log10(roof.l2_gbs)};
+    ImPlot::PlotLine("##l2", at_x, at_y, 2, plots::line(t.dim, 1));
+    ImPlot::Annotation(x0, x0 + std::log10(roof.l2_gbs), {0, 0, 0, 0}, {t.em * 0.6f, -t.em * 1.2f}, true,
+                       "L2 cache %.0f GB/s", roof.l2_gbs);
   }
   const double left = x0 + (std::min(std::log10(roof.flats.front().gflops / roof.memory_gbs), x1) - x0) * 0.06;
   ImPlot::Annotation(left, left + std::log10(roof.memory_gbs), {0, 0, 0, 0}, {t.em * 0.6f, t.em * 0.9f}, true,
@@ -168,7 +183,7 @@ void draw_roofline(Frame& f) {
       f.act("run");
     return;
   }
-  stale_strip(f);
+  source_strip(f, r->recorded);
   const Roof roof = roof_of(f, *r);
   if (roof.flats.empty() || roof.memory_gbs <= 0 || r->flops <= 0 || r->least_bytes <= 0) {
     empty_state(t, "No roof",
@@ -185,6 +200,7 @@ void draw_roofline(Frame& f) {
   const auto points = points_of(f, *r);
   plot(f, *r, roof, points);
   dim_text(t, fmt::format("roof: {}, {}", roof.gpu, roof.source));
+  tooltip(t, roof.facts);
   if (points.empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
     wrapped("No kernel under it: emulated time is no point under a GPU's roof.");

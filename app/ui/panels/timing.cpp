@@ -50,6 +50,7 @@ std::string factor_text(double f) {
 bool emulated(const Report& r) { return r.timing.source == "emulated"; }
 
 std::string source_of(const Report& r) {
+  if (!r.recorded.empty()) return "recorded: " + r.recorded + (emulated(r) ? ", emulated" : "");
   return emulated(r) ? "emulated: host time of the CPU emulator, says nothing of a GPU"
                      : "measured on " + (r.device_name.empty() ? "the GPU" : r.device_name);
 }
@@ -60,10 +61,11 @@ void head(Frame& f, const Report& r) {
   ImGui::PushFont(t.code_font, ImGui::GetStyle().FontSizeBase * 1.7f);
   ImGui::TextColored(emulated(r) ? t.dim : t.kernel, "%s", time_text(*m.median_ms).c_str());
   ImGui::PopFont();
+  const std::string source = emulated(r) ? "emulated" : measured_words(r.recorded, "measured with GPU events");
   const About about{
       "Median time of one run of the kernel, launches and nothing else, with its data in the cache from the run "
       "before.",
-      "median of the samples", emulated(r) ? "emulated" : "measured with GPU events"};
+      "median of the samples", source.c_str()};
   explain_item(t, about);
   ImGui::SameLine(0, t.em * 0.5f);
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + t.em * 0.75f);
@@ -81,7 +83,8 @@ void head(Frame& f, const Report& r) {
 void figures(Frame& f, const Report& r) {
   const Theme& t = f.theme;
   const auto& m = r.timing;
-  const char* source = emulated(r) ? "emulated" : "measured";
+  const std::string words = emulated(r) ? "emulated" : measured_words(r.recorded);
+  const char* source = words.c_str();
   if (begin_figures("times")) {
     if (m.min_ms) figure(t, "shortest", time_text(*m.min_ms), {"The shortest sample.", "min of the samples", source});
     if (m.noise_pct)
@@ -103,15 +106,17 @@ void figures(Frame& f, const Report& r) {
              &t.floor);
     if (!emulated(r)) {
       double s = *m.median_ms * 1e-3;
+      const std::string computed =
+          r.recorded.empty() ? "computed from the measured time" : "computed from the recorded time";
       figure(
           t, "work",
           r.flops / s < 1e13 ? fmt::format("{:.4g} GFLOP/s", r.flops / s * 1e-9)
                              : fmt::format("{:.3g} TFLOP/s", r.flops / s * 1e-12),
           {"Useful operations a second. Taps that fall outside the output or between input elements are not counted.",
-           "2 · exact taps / median", "computed from the measured time"});
+           "2 · exact taps / median", computed.c_str()});
       figure(t, "traffic", fmt::format("{:.4g} GB/s", r.least_bytes / s * 1e-9),
              {"Least bytes a second: x, w and b read once, y written once. What a kernel really moves may be more.",
-              "least bytes / median", "computed from the measured time"});
+              "least bytes / median", computed.c_str()});
     }
     end_figures();
   }
@@ -176,8 +181,8 @@ void bars(Frame& f, const Report& r) {
       for (const auto& ref : r.references)
         if (ref.name == b.name && !ref.what_ran.empty()) words += "\n" + ref.what_ran;
       words += &b.name == &floor_name ? "\nsource: computed from the problem and the device"
-               : comparable           ? "\nsource: measured on the same device"
-                                      : "\nsource: measured on the CPU";
+               : comparable           ? "\nsource: " + measured_words(r.recorded, "measured on the same device")
+                                      : "\nsource: " + measured_words(r.recorded, "measured on the CPU");
       tooltip(t, words);
     }
     ImGui::PopID();
@@ -199,6 +204,7 @@ void bars(Frame& f, const Report& r) {
 
 std::string timing_csv(const Report& r) {
   std::string out = "series,index,ms\n";
+  if (!r.recorded.empty()) out = "# " + source_of(r) + "\n" + out;
   if (r.timing.median_ms)
     out += fmt::format("{} median,,{:.9g}\n", emulated(r) ? "emulated" : "hot", *r.timing.median_ms);
   if (r.timing.cold_median_ms) out += fmt::format("cold median,,{:.9g}\n", *r.timing.cold_median_ms);
@@ -260,13 +266,13 @@ void phases(Frame& f, const Report& r) {
   if (r.phases.empty()) return;
   double all = 0;
   for (const auto& p : r.phases) all += p.seconds;
+  const std::string source = measured_words(r.recorded, "measured on the engine's host");
   if (!ImGui::CollapsingHeader(fmt::format("Where {} went###phases", time_text(all * 1000)).c_str())) return;
   tooltip(t, "What the engine did for this verdict, on the clock on the wall.");
   ImGui::BeginGroup();
   if (!begin_figures("phase-table")) return ImGui::EndGroup();
   for (const auto& p : r.phases)
-    figure(t, p.name.c_str(), time_text(p.seconds * 1000),
-           {"Time of the engine in this phase.", "", "measured on the engine's host"},
+    figure(t, p.name.c_str(), time_text(p.seconds * 1000), {"Time of the engine in this phase.", "", source.c_str()},
            p.seconds < 0.01 * all ? &t.dim : nullptr);
   end_figures();
   ImGui::EndGroup();
@@ -289,7 +295,7 @@ void draw_timing(Frame& f) {
       f.act("run");
     return;
   }
-  stale_strip(f);
+  source_strip(f, r->recorded);
   if (r->timing.median_ms) {
     head(f, *r);
     ImGui::BeginGroup();  // one place to copy from

@@ -70,7 +70,8 @@ void head(Frame& f, const Report& r) {
     wrapped(s);
   }
   const std::string& kernel = r.kernel.empty() ? f.document.kernel : r.kernel;
-  dim_text(t, r.device_name.empty() ? kernel : kernel + " on " + r.device_name);
+  dim_text(t,
+           r.device_name.empty() ? kernel : kernel + " on " + r.device_name + (r.recorded.empty() ? "" : ", recorded"));
   if (r.final && r.layers.empty()) {
     if (ImGui::Button("Show the log")) f.show("Log");
     tooltip(t, "What the engine said before it ended");
@@ -135,10 +136,11 @@ void gates(Frame& f, const Report& r) {
   const Theme& t = f.theme;
   heading(t, "Usual gates, for comparison");
   if (!begin_figures("gates")) return;
+  const std::string source = measured_words(r.recorded, "counted over all elements");
   const About about{
       "What allclose with this tolerance would have said. The verdict does not rest on it: a loose gate lets wrong "
       "kernels pass.",
-      "|y − ref| > atol + rtol·|ref|, or not finite", "counted over all elements"};
+      "|y − ref| > atol + rtol·|ref|, or not finite", source.c_str()};
   auto row = [&](const std::string& label, std::optional<double> fraction) {
     if (!fraction) return figure(t, label.c_str(), "not compared", about, &t.dim);
     const bool fooled = *fraction == 0 && r.failing.value_or(0) > 0;
@@ -187,7 +189,8 @@ void errors(Frame& f, const Report& r) {
     return;
   }
   if (!begin_figures("errors")) return;
-  const char* counted = "counted over all elements";
+  const std::string words = measured_words(r.recorded, "counted over all elements");
+  const char* counted = words.c_str();
   auto maybe = [&](const char* label, const std::optional<double>& v, const About& about,
                    const ImVec4* colour = nullptr) {
     figure(t, label, v ? value_text(*v) : "none is finite", about, v ? colour : &t.dim);
@@ -259,7 +262,7 @@ void draw_verdict(Frame& f) {
       f.act("run");
     return;
   }
-  stale_strip(f);
+  source_strip(f, r->recorded);
   head(f, *r);
   first_failing(f, *r);
   ImGui::BeginGroup();  // one place to copy from

@@ -127,7 +127,7 @@ TEST(Refusals, Verbs) {
   expect_refused({"run", "direkt"}, "kernel", "direkt", "is not known; did you mean direct?");
   expect_refused({"run", "nonesuch-kernel"}, "kernel", "nonesuch-kernel", "is not known: see `convscope list kernels`");
   expect_refused({"list"}, "list", "", "is missing: for example `convscope list kernels`");
-  expect_refused({"list", "kernel"}, "list", "kernel", "must be kernels, presets, references or devices");
+  expect_refused({"list", "kernel"}, "list", "kernel", "must be kernels, presets, references, devices or recordings");
   expect_refused({"list", "kernels", "presets"}, "argument", "presets", "is one too many");
   const std::string example =
       "is missing: for example `convscope explain S4 --at 0,0,10 --preset kernelbench-79-small`";

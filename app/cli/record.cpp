@@ -1,0 +1,250 @@
+// `convscope record`: runs, profiles and compares kernels, and keeps the engine's answers in a session file.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fmt/format.h>
+
+#include "app/cli/out_file.h"
+#include "app/cli/session.h"
+#include "app/cli/verbs.h"
+#include "app/engine/packed.h"
+#include "app/engine/recording.h"
+#include "kernels/base/text.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Above this a kernel is one of the slow ones: it gets few samples and one pass of counters, and takes no part in the
+// comparison, where each is run some sixty times.
+constexpr double slow_ms = 20, slow_emulated_ms = 400;
+constexpr int slow_samples = 3;
+
+std::string today() {
+  std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
+}
+
+std::string text(const json& j, const char* field) {
+  auto it = j.find(field);
+  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+struct Candidate {
+  std::string name;
+  bool reference = false;
+  Accuracy accuracy = Accuracy::strict;  // what it promises
+};
+
+// Should the time end early, what matters most is there: references, then the fastest rungs. Those of the same accuracy
+// follow each other, since the engine keeps what it knows of the references for one.
+std::vector<Candidate> candidates(Session& session, const std::string& device, std::vector<std::string> names) {
+  json list = session.ask({{"type", "list"}, {"what", "kernels"}, {"device", device}}).header.at("kernels");
+  bool all = names.empty() || std::find(names.begin(), names.end(), "all") != names.end();
+  std::vector<Candidate> references, ladder, others;
+  for (const auto& k : list) {
+    std::string name = text(k, "name"), kind = text(k, "kind");
+    bool named = std::erase(names, name) > 0;
+    if (!named && !(all && kind != "test" && k.value("available", false))) continue;
+    Candidate c{name, kind == "reference", accuracy_from(text(k, "accuracy")).value_or(Accuracy::strict)};
+    auto& group = c.reference ? references : kind == "ladder" ? ladder : others;
+    group.insert(c.reference ? group.end() : group.begin(), c);
+  }
+  std::erase(names, "all");
+  if (!names.empty()) {
+    std::vector<std::string> known;
+    for (const auto& k : list) known.push_back(text(k, "name"));
+    std::string near = nearest_name(names.front(), known);
+    throw InputError(
+        "kernel", names.front(),
+        near.empty() ? "is not known: see `convscope list kernels`" : "is not known; did you mean " + near + "?");
+  }
+  std::stable_sort(ladder.begin(), ladder.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.accuracy > b.accuracy; });
+  references.insert(references.end(), ladder.begin(), ladder.end());
+  references.insert(references.end(), others.begin(), others.end());
+  return references;
+}
+
+class Recorder {
+ public:
+  Recorder(const CommonOptions& common, const RecordOptionsCli& options, const ProblemOptions& given,
+           Recording recording)
+      : session_(common), options_(options), given_(given), date_(today()), r_(std::move(recording)) {
+    base_ = given.request("", common.device);
+    if (!options.limit.empty()) limit_s_ = real_number("limit", options.limit);
+    if (limit_s_ < 0) throw InputError("limit", options.limit, "must not be negative");
+  }
+
+  void run() {
+    auto all = candidates(session_, base_.device, options_.kernels);
+    if (all.empty()) throw InputError("kernel", "", "is missing: no kernel can run here");
+    json info = session_.ask({{"type", "info"}}).header;
+    for (const char* own : {"id", "type"}) info.erase(own);
+    r_.about.update({{"convscope", CONVSCOPE_VERSION}, {"date", date_}, {"command", options_.command}, {"info", info}});
+    try {
+      for (const auto& c : all) one(c);
+    } catch (const Stop&) {
+    }
+    limit_s_ = 0;  // what there is can be compared all the same: that takes seconds
+    try {
+      if (!interrupted()) compare();
+    } catch (const Stop&) {
+    }
+  }
+
+  const Recording& recording() const { return r_; }
+  bool interrupted() const { return session_.interrupted(); }
+  int added() const { return added_; }
+  const json& left_out() const { return left_out_; }
+
+ private:
+  struct Stop {};  // by Ctrl-C or the time limit: what is done is kept
+
+  void leave_out(const std::string& what, const std::string& why) {
+    left_out_.push_back({{"what", what}, {"reason", why}});
+    std::fprintf(stderr, "convscope: %s is left out: %s\n", what.c_str(), why.c_str());
+  }
+
+  // The answer, kept; null when there is none.
+  json ask(const char* type, const RunRequest& r, const json& more) {
+    const std::string what = fmt::format("{} {}", type, r.kernel.empty() ? "of all" : r.kernel);
+    double spent = std::chrono::duration<double>(Clock::now() - begin_).count();
+    if (limit_s_ > 0 && spent > limit_s_) {
+      leave_out(what + " and what follows", fmt::format("the limit of {:g} s is reached", limit_s_));
+      throw Stop{};
+    }
+    std::vector<std::byte> payload;
+    json header = request_json(r, payload);
+    header["type"] = type;
+    header.update(more);
+    try {
+      Received answer = session_.ask(header, std::move(payload), what);
+      if (json device = answer.header.value("device", json()); device.is_object()) r_.about["device"] = device;
+      keep(header, answer.header, std::move(answer.payload));
+      return answer.header;
+    } catch (const EngineError& e) {
+      std::string code = e.error().value("code", "");
+      if (code == "cancelled" || session_.interrupted()) throw Stop{};
+      if ((code == "crashed" || code == "hung") && header["type"] == "run") {
+        json lost = lost_report(session_, r, e.error());
+        keep(header, lost, {});
+        return lost;
+      }
+      leave_out(what, e.what());
+      return nullptr;
+    }
+  }
+
+  void keep(const json& request, const json& answer, std::vector<std::byte> payload) {
+    r_.add(request, answer, std::move(payload), date_);
+    added_++;
+  }
+
+  void one(const Candidate& c) {
+    RunRequest r = base_;
+    r.kernel = c.name;
+    if (given_.accuracy.empty() && r.problem.dtype == DType::f32) r.accuracy = c.accuracy;
+    std::string status = "reference";
+    std::optional<double> ms;
+    if (options_.add && (c.reference || r_.find("run", r)))
+      if (const RecordedAnswer* before = r_.find("profile", r)) {
+        // It is there already, and takes part in the comparison again.
+        auto hot = before->answer.value("timing", json::object()).value("hot", json());
+        if (hot.is_object() && hot.value("median_ms", json()).is_number()) ms = hot["median_ms"].get<double>();
+        if (ms && *ms <= slow_ms) timed_in_turn_.push_back(c.name);
+        return;
+      }
+    if (!c.reference) {
+      json answer = ask("run", r, json::object());
+      if (answer.is_null()) return;
+      status = answer.at("verdict").value("status", "");
+      if (const json& median = answer.at("timing").at("median_ms"); median.is_number()) ms = median.get<double>();
+      if (status == "not-run" || status == "crashed" || status == "hung") {
+        std::fprintf(stderr, "%-14s %s\n", c.name.c_str(), text(answer.at("verdict"), "sentence").c_str());
+        return;
+      }
+    }
+    const bool emulated = text(r_.about.value("device", json::object()), "kind") == "emulator";
+    const bool slow = ms && *ms > (emulated ? slow_emulated_ms : slow_ms);
+    RunRequest p = r;
+    if (slow && p.samples == 0) p.samples = slow_samples;
+    json answer = ask("profile", p, {{"set", slow ? "live" : options_.set}});
+    if (answer.is_object())
+      if (const json& hot = answer.at("timing").at("hot"); hot.is_object() && hot.at("median_ms").is_number())
+        ms = hot.at("median_ms").get<double>();
+    std::fprintf(stderr, "%-14s %-9s %10s\n", c.name.c_str(), status.c_str(), ms ? time_text(*ms).c_str() : "no time");
+    if (!slow && ms) timed_in_turn_.push_back(c.name);
+  }
+
+  void compare() {
+    if (timed_in_turn_.size() < 2) return;
+    RunRequest r = base_;
+    r.kernel.clear();
+    json answer = ask("bench", r, {{"kernels", timed_in_turn_}, {"against", ""}});
+    if (answer.is_object())
+      std::fprintf(stderr, "%-14s %d kernels, %d rounds\n", "compared", static_cast<int>(timed_in_turn_.size()),
+                   answer.value("rounds", 0));
+  }
+
+  Session session_;
+  const RecordOptionsCli& options_;
+  const ProblemOptions& given_;
+  RunRequest base_;
+  std::string date_;
+  Recording r_;
+  double limit_s_ = 0;
+  Clock::time_point begin_ = Clock::now();
+  std::vector<std::string> timed_in_turn_;
+  json left_out_ = json::array();
+  int added_ = 0;
+};
+
+}  // namespace
+
+int verb_record(const CommonOptions& common, const ProblemOptions& problem, const RecordOptionsCli& options) {
+  if (options.set != "live" && options.set != "full") throw InputError("set", options.set, "must be live or full");
+  json session = json::object();
+  Recording before;
+  std::error_code error;
+  if (options.add && std::filesystem::exists(options.out, error)) {
+    before = read_recording(options.out);
+    session = read_json_file("recording", options.out);
+  }
+  OutFile file("out", options.out);  // said before the work, not after it
+  Recorder recorder(common, options, problem, std::move(before));
+  recorder.run();
+  const Recording& r = recorder.recording();
+  if (recorder.added() == 0) {
+    if (recorder.interrupted()) return 130;
+    throw EngineError({{"code", "failed"}, {"message", "nothing was recorded"}, {"exit_code", 1}},
+                      "nothing was recorded: the lines above say why");
+  }
+  const std::string bytes =
+      packed(session_of(r, std::move(session)).dump(-1, ' ', false, json::error_handler_t::replace));
+  file.out << bytes;
+  file.finish();
+  json kernels = json::array();
+  for (const auto& p : r.problems())
+    for (const auto& k : r.kernels("profile", p)) kernels.push_back(k);
+  if (common.json)
+    print_json({{"recording", options.out},
+                {"source", r.source()},
+                {"answers", r.answers.size()},
+                {"added", recorder.added()},
+                {"bytes", bytes.size()},
+                {"profiles", kernels},
+                {"left_out", recorder.left_out()}});
+  else
+    fmt::print("{}: {} answers of {}, {}{}\n", options.out, r.answers.size(), r.source(), bytes_text(bytes.size()),
+               recorder.left_out().empty() ? "" : fmt::format(", {} left out", recorder.left_out().size()));
+  return recorder.interrupted() ? 130 : 0;
+}
+
+}  // namespace convscope

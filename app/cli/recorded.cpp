@@ -1,0 +1,112 @@
+#include "app/cli/recorded.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "app/engine/recording.h"
+#include "kernels/base/text.h"
+#include "kernels/problem/presets.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+std::string text(const json& j, const char* field) {
+  auto it = j.find(field);
+  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+std::string name_of_problem(const ConvProblem& p) {
+  for (const auto& preset : presets())
+    if (preset.problem == p) return preset.name;
+  return describe(p);
+}
+
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
+
+std::vector<std::string> names_of_problems(const Recording& r) {
+  std::vector<std::string> names;
+  for (const auto& p : r.problems()) names.push_back(name_of_problem(p));
+  return names;
+}
+
+}  // namespace
+
+json recorded_answer(const std::string& recording, const std::string& type, RunRequest asked,
+                     const ProblemOptions& given) {
+  Recording r = read_recording(recording_path(recording));
+  auto problems = r.problems();
+  if (!given.names_problem()) {
+    if (problems.size() > 1)
+      throw InputError("problem", "", "is missing: the recording holds " + joined(names_of_problems(r)));
+    asked.problem = problems.front();
+  } else if (std::find(problems.begin(), problems.end(), asked.problem) == problems.end()) {
+    throw InputError("problem", name_of_problem(asked.problem),
+                     "is not recorded: the recording holds " + joined(names_of_problems(r)));
+  }
+  const RecordedAnswer* found = r.find(type, asked);
+  if (!found && given.accuracy.empty())
+    for (Accuracy a : {Accuracy::tf32x3, Accuracy::tf32}) {
+      asked.accuracy = a;
+      if (!found) found = r.find(type, asked);
+    }
+  if (!found) {
+    auto kernels = r.kernels(type, asked.problem);
+    bool known = std::find(kernels.begin(), kernels.end(), asked.kernel) != kernels.end();
+    if (type == "bench")
+      throw InputError("recording", recording, "holds no comparison of this problem with these inputs");
+    if (known)
+      throw InputError("kernel", asked.kernel, "was recorded with other inputs, another seed or another accuracy");
+    throw InputError("kernel", asked.kernel,
+                     "has no " + type + " in the recording" +
+                         (kernels.empty() ? " of this problem" : ": it holds " + joined(kernels)));
+  }
+  return shown_answer(r, *found);
+}
+
+std::string recorded_heading(const json& shown) {
+  const json none = json::object();
+  auto it = shown.find("recorded");
+  const json& r = it != shown.end() && it->is_object() ? *it : none;
+  std::string by = text(r, "convscope");
+  return fmt::format("{}{}\n", text(r, "source"), by.empty() ? "" : " (convscope " + by + ")");
+}
+
+json recordings_json() {
+  json list = json::array();
+  for (const auto& shipped : shipped_recordings()) {
+    json j = {{"name", shipped.name}, {"path", shipped.path}};
+    try {
+      Recording r = read_recording(shipped.path);
+      j["device"] = r.device_name();
+      for (const char* fact : {"date", "convscope", "command"}) j[fact] = r.about.value(fact, json(nullptr));
+      j["source"] = "recorded: " + r.source();
+      j["problems"] = names_of_problems(r);
+      json& kernels = j["kernels"] = json::object();
+      for (const auto& p : r.problems())
+        kernels[name_of_problem(p)] = {{"run", r.kernels("run", p)}, {"profile", r.kernels("profile", p)}};
+    } catch (const InputError& e) {
+      j["reason"] = e.what();
+    }
+    list.push_back(std::move(j));
+  }
+  return {{"recordings", list}};
+}
+
+std::string recordings_text(const json& list) {
+  std::string out;
+  for (const auto& j : list.at("recordings")) {
+    if (j.contains("reason")) {
+      out += fmt::format("{:<28} cannot be read: {}\n", text(j, "name"), text(j, "reason"));
+      continue;
+    }
+    size_t runs = 0, profiles = 0;
+    for (const auto& [problem, kernels] : j.at("kernels").items())
+      runs += kernels.at("run").size(), profiles += kernels.at("profile").size();
+    out += fmt::format("{:<28} {}: {} verdicts, {} profiles on {}\n", text(j, "name"), text(j, "source"), runs,
+                       profiles, fmt::join(j.at("problems").get<std::vector<std::string>>(), ", "));
+  }
+  return out.empty() ? "none came with this program; `convscope record` makes one on a GPU\n" : out;
+}
+
+}  // namespace convscope

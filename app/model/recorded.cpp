@@ -1,0 +1,192 @@
+#include "app/model/recorded.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/model/json_fields.h"
+#include "profiling/statistics/compare.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+uint64_t next_serial() {
+  static uint64_t serial = uint64_t{1} << 40;  // beside those of the workbench's own reports
+  return ++serial;
+}
+
+RunRequest question(const Document& d) {
+  RunRequest r;
+  r.kernel = d.kernel, r.problem = d.problem, r.inputs = d.inputs, r.accuracy = d.accuracy;
+  return r;
+}
+
+// The document that this answer is of, with what does not need a run as it is in `like`.
+Document document_of(const RecordedAnswer& a, Document like) {
+  like.problem = a.asked.problem, like.inputs = a.asked.inputs;
+  like.accuracy = a.asked.accuracy;
+  if (!a.asked.kernel.empty()) like.kernel = a.asked.kernel;
+  return like;
+}
+
+// An answer of another program or a later version: what cannot be read is as if it were not there.
+template <class F>
+auto readable(F&& read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const json::exception&) {
+    return nullptr;
+  }
+}
+
+// Who is faster, from the samples of both: they were taken in turn.
+void judge_again(KernelComparison& c, const json& bench, const std::string& recorded) {
+  using namespace json_fields;
+  for (const char* cache : {"hot", "cold"}) {
+    std::vector<double> samples[2];
+    for (const auto& e : part(bench, "entries"))
+      for (int side : {0, 1})
+        if (text(e, "name") == (side ? c.second.name : c.first.name))
+          samples[side] = numbers(part(e, cache), "samples_ms");
+    ComparedTime& time = *cache == 'h' ? c.first.hot : c.first.cold;
+    if (samples[0].empty() || samples[1].empty()) {
+      if (*cache == 'h') time.reason = "it was not timed in turn with the other";
+      continue;
+    }
+    std::string doubt = c.first.doubt.empty() ? c.second.doubt : c.first.doubt;
+    ComparisonOfTimes v = compare_times(samples[0], samples[1], doubt);
+    time.verdict = name_of(v.verdict), time.speedup = v.speedup, time.evidence = v.evidence, time.reason.clear();
+  }
+  c.source = "recorded: " + recorded;
+}
+
+}  // namespace
+
+void Recorded::open(std::shared_ptr<const Recording> recording) {
+  close();
+  recording_ = std::move(recording);
+}
+
+void Recorded::close() {
+  recording_ = nullptr;
+  reports_.clear(), profiles_.clear(), comparisons_.clear(), points_.clear(), seen_.clear();
+  points_of_ = nullptr;
+}
+
+const RecordedAnswer* Recorded::find(const char* type, const Document& document) const {
+  if (!recording_) return nullptr;
+  auto [at, is_new] = seen_.try_emplace(type);
+  Seen& seen = at->second;
+  if (!is_new && seen.document == document) return seen.answer;
+  seen = {document, recording_->find(type, question(document))};
+  // What a reference may use is its own.
+  for (auto a = recording_->answers.rbegin(); !seen.answer && a != recording_->answers.rend(); ++a)
+    if (a->type() == type && a->asked.kernel == document.kernel && a->asked.problem == document.problem &&
+        a->asked.inputs == document.inputs &&
+        json_fields::text(json_fields::part(a->answer, "kernel"), "kind") == "reference")
+      seen.answer = &*a;
+  return seen.answer;
+}
+
+const Report* Recorded::report(const Document& document) const {
+  const RecordedAnswer* a = find("run", document);
+  if (!a) return nullptr;
+  auto [it, is_new] = reports_.try_emplace(a);
+  if (is_new)
+    it->second = readable([&]() -> std::unique_ptr<Report> {
+      auto r = std::make_unique<Report>(report_from(shown_answer(*recording_, *a), document_of(*a, document), true));
+      r->serial = next_serial();
+      r->recorded = recording_->source(*a);
+      return r;
+    });
+  return it->second.get();
+}
+
+const Profile* Recorded::profile(const Document& document) const {
+  const RecordedAnswer* a = find("profile", document);
+  if (!a) return nullptr;
+  auto [it, is_new] = profiles_.try_emplace(a);
+  if (is_new)
+    it->second = readable([&]() -> std::unique_ptr<Profile> {
+      auto p = std::make_unique<Profile>(profile_from(shown_answer(*recording_, *a), document_of(*a, document),
+                                                      json_fields::text(a->request, "set") == "full"));
+      p->recorded = recording_->source(*a);
+      return p;
+    });
+  return it->second.get();
+}
+
+const KernelComparison* Recorded::comparison(const Document& document, const std::string& with) const {
+  const RecordedAnswer* a = find("bench", document);
+  if (!a || document.kernel == with) return nullptr;
+  auto [it, is_new] = comparisons_.try_emplace({a, document.kernel + "\n" + with});
+  if (is_new)
+    it->second = readable([&]() -> std::unique_ptr<KernelComparison> {
+      int there = 0;
+      for (const auto& e : json_fields::part(a->answer, "entries")) {
+        std::string name = json_fields::text(e, "name");
+        there += name == document.kernel || name == with;
+      }
+      if (there < 2) return nullptr;
+      json shown = shown_answer(*recording_, *a);
+      auto c = std::make_unique<KernelComparison>(comparison_from(shown, document, with));
+      c->recorded = recording_->source(*a);
+      judge_again(*c, a->answer, c->recorded);
+      return c;
+    });
+  return it->second.get();
+}
+
+const std::vector<RecordedPoint>& Recorded::points(const Document& document) const {
+  const RecordedAnswer* of = find("run", document);
+  if (of == points_of_) return points_;
+  points_of_ = of;
+  points_.clear();
+  if (!of) return points_;
+  using namespace json_fields;
+  for (const auto& a : recording_->answers) {
+    if (a.type() != "run" || !(a.asked.problem == document.problem) || a.asked.kernel == document.kernel) continue;
+    const json& p = part(a.answer, "problem");
+    auto flops = number(p, "flops"), bytes = number(p, "least_bytes"),
+         ms = number(part(a.answer, "timing"), "median_ms");
+    if (flops && bytes && ms && *bytes > 0 && *ms > 0 && text(part(a.answer, "device"), "kind") == "cuda")
+      points_.push_back({a.asked.kernel, *flops / *bytes, *flops / *ms * 1e-6});
+  }
+  return points_;
+}
+
+bool Recorded::holds_kernel(const Document& document, const std::string& kernel) const {
+  if (!recording_) return false;
+  return std::any_of(recording_->answers.begin(), recording_->answers.end(), [&](const RecordedAnswer& a) {
+    return a.asked.kernel == kernel && a.asked.problem == document.problem && a.asked.inputs == document.inputs &&
+           a.type() != "bench";
+  });
+}
+
+Document Recorded::nearest(const Document& document) const {
+  if (!recording_ || holds(document)) return document;
+  for (const auto& a : recording_->answers)
+    if (a.asked.kernel == document.kernel && a.asked.problem == document.problem && a.asked.inputs == document.inputs &&
+        a.type() == "run") {
+      Document d = document;
+      d.accuracy = a.asked.accuracy;
+      return d;
+    }
+  return document;
+}
+
+std::optional<Document> Recorded::way_back(const Document& document) const {
+  if (!recording_) return {};
+  const RecordedAnswer* best = nullptr;
+  int most = -1;
+  for (const auto& a : recording_->answers) {
+    if (a.type() != "run") continue;
+    int alike = 4 * (a.asked.kernel == document.kernel) + 2 * (a.asked.problem == document.problem) +
+                (a.asked.accuracy == document.accuracy);
+    if (alike > most) best = &a, most = alike;
+  }
+  if (!best) return {};
+  return document_of(*best, document);
+}
+
+}  // namespace convscope

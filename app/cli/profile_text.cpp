@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/profile_samples.h"
 #include "app/cli/verbs.h"
 #include "app/engine/codec.h"
 #include "kernels/base/text.h"
@@ -195,6 +196,7 @@ std::string profile_text(const json& r) {
     out += waiting_text(r["waiting"]);
   }
   out += lines_text(r);
+  out += samples_text(r) + timeline_text(r);
   for (const auto& p : r["roofline"]["points"])
     out +=
         fmt::format("  {:<11} {} of {} GFLOP/s that {} allows at {} operations a byte ({}): {:.0f} %\n", "roofline",
@@ -230,6 +232,7 @@ std::string profile_csv(const json& r) {
     for (const auto& [name, v] : l["values"].items())
       csv.line({fmt::format("line {}:{}", plain(l["file"]), plain(l["line"])), name, plain(v["value"]), text(v, "unit"),
                 plain(r["lines_source"])});
+  for (const auto& row : samples_rows(r)) csv.line(row);
   for (const auto& h : r["headlines"])
     csv.line({"headlines", text(h, "name"), plain(h["value"]), text(h, "unit"),
               h["value"].is_null() ? text(h, "reason") : plain(r["counters"]["source"])});
@@ -285,6 +288,7 @@ json profile_trace(const json& r) {
       at += us;
     }
   }
+  add_timeline_events(r, events);
   return {{"traceEvents", events},
           {"displayTimeUnit", "ms"},
           {"otherData", {{"convscope", r["convscope"]}, {"kernel", name}, {"source", r["timing"]["source"]}}}};

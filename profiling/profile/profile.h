@@ -58,6 +58,9 @@ struct ProfileReport {
   // Memory traffic of each source line, from the emulator's trace, on a GPU too with the full set.
   std::vector<LineCounts> lines;
   std::string lines_source, lines_missing;
+  // Full set, on a GPU: where warps were and why, and what the chip did over time. Else the gap says why not.
+  PcSamples samples;
+  Timeline timeline;
   Counters all_counters() const;
   // The same with shares of elapsed time put right: the counters' range around a kernel is longer than the kernel (by
   // about 60 µs on an H200), and its own time is known from its record.

@@ -71,6 +71,7 @@ json pc_samples_json(const PcSamples& s) {
             {"samples", s.samples},
             {"total", s.total},
             {"dropped", s.dropped},
+            {"unknown", s.unknown},
             {"buffer_full", s.buffer_full},
             {"period_cycles", s.period_cycles ? json(s.period_cycles) : json(nullptr)},
             {"calls", s.calls},

@@ -44,7 +44,8 @@ struct PcSamples {
   std::vector<StallReason> reasons;   // all that this GPU tells apart, without the parts
   std::vector<PcFunction> functions;  // the one with most samples first
   uint64_t samples = 0;               // of the functions
-  uint64_t total = 0, dropped = 0;    // as CUPTI counts: also those that were dropped, and other programs' kernels
+  uint64_t total = 0, dropped = 0;    // as CUPTI counts: also those that were dropped, and the next
+  uint64_t unknown = 0;               // of kernels that CUPTI does not know
   uint64_t period_cycles = 0;         // a multiprocessor is looked at this often
   int calls = 0;                      // of the work
   double spent_ms = 0;                // host time

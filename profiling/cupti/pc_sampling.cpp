@@ -93,7 +93,7 @@ class Sampler {
   std::string doing;
   std::vector<StallReason> reasons;  // by CUPTI's order
   uint32_t period = 0;               // exponent of two; 0: not told
-  uint64_t samples = 0, total = 0, dropped = 0;
+  uint64_t samples = 0, total = 0, dropped = 0, unknown = 0;
   bool full = false;
   using Key = std::pair<uint64_t, std::string>;
   std::map<Key, std::map<uint64_t, PcInstruction>> functions;
@@ -174,6 +174,7 @@ class Sampler {
 
   void take(Buffer& b) {
     total += b.data.totalSamples, dropped += b.data.droppedSamples;
+    unknown += b.data.nonUsrKernelsTotalSamples;
     full |= b.data.hardwareBufferFull != 0;
     size_t count = std::min<size_t>(b.data.totalNumPcs, b.records.size());
     for (size_t i = 0; i < count; i++) {
@@ -194,7 +195,7 @@ class Sampler {
       }
     }
     b.data.totalNumPcs = b.data.remainingNumPcs = 0;
-    b.data.totalSamples = b.data.droppedSamples = 0;
+    b.data.totalSamples = b.data.droppedSamples = b.data.nonUsrKernelsTotalSamples = 0;
     b.data.hardwareBufferFull = 0;
   }
 
@@ -272,8 +273,13 @@ PcSamples Cupti::sample_pcs(void* native, int device, const SamplingOptions& opt
   out.gap = counters_gap(native, device);
   if (!out.gap) out.gap = supported(s.library, device, CUPTI_PROFILER_PC_SAMPLING, "PC sampling");
   if (out.gap) return out;
-  release();  // ranges and samples share the hardware
   if (activity) activity->phase("sampling where warps are");
+  // Ranges and samples share the hardware. And CUPTI notes which modules there are when the first of the two begins:
+  // samples of a module that came later, and of all when ranges were first, have no function (seen with CUDA 13.0 on an
+  // H200; detached and attached again it has them all, for some 10 ms).
+  s.renew();
+  out.gap = counters_gap(native, device);
+  if (out.gap) return out;
   auto begin = Clock::now();
   Sampler sampler(s.library, static_cast<CUcontext>(native));
   if (sampler.result == CUPTI_SUCCESS) {
@@ -297,11 +303,15 @@ PcSamples Cupti::sample_pcs(void* native, int device, const SamplingOptions& opt
                    [](const PcFunction& a, const PcFunction& b) { return a.samples > b.samples; });
   for (const auto& r : sampler.reasons)
     if (!r.not_issued && !r.name.empty()) out.reasons.push_back(r);
-  out.samples = sampler.samples, out.total = sampler.total, out.dropped = sampler.dropped;
+  out.samples = sampler.samples, out.unknown = sampler.unknown, out.total = sampler.total,
+  out.dropped = sampler.dropped;
   out.period_cycles = sampler.period ? uint64_t{1} << sampler.period : 0;
   out.buffer_full = sampler.full;
   out.spent_ms = ms_since(begin);
-  if (!out.samples)
+  if (!out.samples && out.unknown)
+    out.gap = {"unknown-code", fmt::format("CUPTI cannot tell which kernel its {} samples are of", out.unknown),
+               "start convscope anew and profile with the full set first"};
+  else if (!out.samples)
     out.gap = sampler.full
                   ? Gap{"overflow", "the sampler's buffer overflowed before anything could be read",
                         "try a smaller problem, whose kernel runs for less time"}

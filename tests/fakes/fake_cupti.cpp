@@ -38,6 +38,7 @@ size_t passes_wanted() {
 struct {
   size_t pass = 0;
   int ranges_open = 0, sessions = 0, enables = 0;
+  bool ranges_seen = false;
   bool started = false, recording = false;
   CUpti_BuffersCallbackRequestFunc give = nullptr;
   CUpti_BuffersCallbackCompleteFunc take = nullptr;
@@ -60,6 +61,7 @@ CUptiResult convscope::fake_cupti::outcome(const char* function) {
   return code.empty() ? CUPTI_SUCCESS : static_cast<CUptiResult>(std::atoi(code.c_str()));
 }
 bool convscope::fake_cupti::range_session() { return state.sessions > 0; }
+bool convscope::fake_cupti::ranges_first() { return state.ranges_seen; }
 
 // What the tests ask of it.
 extern "C" __attribute__((visibility("default"))) int fake_cupti_sessions() { return state.sessions; }
@@ -87,12 +89,20 @@ FAKE cuptiSubscribe_v2(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc, void*
   return outcome("cuptiSubscribe_v2");
 }
 FAKE cuptiUnsubscribe(CUpti_SubscriberHandle) { return CUPTI_SUCCESS; }
+FAKE cuptiFinalize() {
+  if (state.sessions || state.recording) std::abort();  // something is still going on
+  state.ranges_seen = false;
+  state.give = nullptr, state.take = nullptr;
+  forget_samples();
+  return CUPTI_SUCCESS;
+}
 
 FAKE cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc give, CUpti_BuffersCallbackCompleteFunc take) {
   state.give = give, state.take = take;
   return outcome("cuptiActivityRegisterCallbacks");
 }
 FAKE cuptiActivityEnable(CUpti_ActivityKind) {
+  if (!state.give) return CUPTI_ERROR_INVALID_OPERATION;  // not registered, or detached since
   state.recording = true;
   return outcome("cuptiActivityEnable");
 }
@@ -210,6 +220,7 @@ FAKE cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params* p) {
   if (state.sessions) return CUPTI_ERROR_INVALID_OPERATION;  // one at a time
   if (sampling()) return CUPTI_ERROR_HARDWARE_BUSY;
   state.sessions++;
+  state.ranges_seen = true;
   state.enables++;
   state.pass = 0;
   p->pRangeProfilerObject = reinterpret_cast<CUpti_RangeProfiler_Object*>(&state);

@@ -2,6 +2,7 @@
 //   FAKE_CUPTI_PC=function:offset:reason:samples[,…]: what each range from Start to Stop finds; the reason as CUPTI's
 //     without its prefix, so long_scoreboard_not_issued too. Two PCs at a time are handed over, the last only by
 //     Disable.
+//     Ranges before the first sampling make all samples those of unknown kernels, until CUPTI is detached.
 //   FAKE_CUPTI_PC_DROPPED=n, FAKE_CUPTI_PC_FULL=1, FAKE_CUPTI_PC_CRC=n (of the records; cubins have 77),
 //   FAKE_CUPTI_PM_WORK_US (how long the chip works in a timeline, 1000), FAKE_CUPTI_PM_OVERFLOW_BELOW=ns,
 //   FAKE_CUPTI_PM_FITS=n metrics in a pass.
@@ -43,6 +44,7 @@ struct {
   std::vector<std::string> names;  // handed out, never freed
   size_t reasons_asked_for = 0;
 } pc;
+bool pc_before_ranges = false;
 
 struct {
   bool enabled = false, started = false, ran = false;
@@ -84,7 +86,15 @@ std::vector<Pc> found() {
 
 void hand_over(CUpti_PCSamplingData& to, size_t count) {
   to.totalNumPcs = std::min({count, pc.pending.size(), to.collectNumPcs});
-  to.totalSamples = 0;
+  to.totalSamples = to.nonUsrKernelsTotalSamples = 0;
+  if (!pc_before_ranges) {
+    for (const Pc& p : pc.pending)
+      for (auto [reason, n] : p.reasons)
+        if (reason < 100 + plain_reasons) to.totalSamples += n, to.nonUsrKernelsTotalSamples += n;
+    to.totalNumPcs = 0;
+    pc.pending.clear();
+    return;
+  }
   for (size_t i = 0; i < to.totalNumPcs; i++) {
     CUpti_PCSamplingPCData& record = to.pPcData[i];
     if (record.size != sizeof record || !record.stallReason) std::abort();
@@ -110,6 +120,10 @@ size_t samples_of_a_timeline() {
 
 }  // namespace
 
+void convscope::fake_cupti::forget_samples() {
+  if (sampling()) std::abort();
+  pc_before_ranges = false;
+}
 bool convscope::fake_cupti::sampling() { return pc.enabled || pm.enabled; }
 
 // Five points of rest, the first and the last of the work half idle.
@@ -126,6 +140,7 @@ FAKE cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams* p) {
   if (range_session() || pm.enabled) return CUPTI_ERROR_HARDWARE_BUSY;
   pc = {};
   pc.enabled = true;
+  pc_before_ranges |= !ranges_first();
   return CUPTI_SUCCESS;
 }
 FAKE cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams*) {
@@ -191,7 +206,7 @@ FAKE cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams* p) {
   }
   size_t ready = pc.pending.empty() ? 0 : pc.pending.size() - 1;  // the last waits for Disable
   hand_over(to, std::min<size_t>(2, ready));
-  to.remainingNumPcs = ready - to.totalNumPcs;
+  to.remainingNumPcs = pc_before_ranges ? ready - to.totalNumPcs : 0;
   to.droppedSamples = static_cast<uint64_t>(number("FAKE_CUPTI_PC_DROPPED", 0));
   to.totalSamples += to.droppedSamples;
   return CUPTI_SUCCESS;

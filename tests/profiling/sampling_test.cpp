@@ -129,6 +129,28 @@ TEST(PcSampling, DroppedSamplesAndAFullBufferAreSaid) {
   EXPECT_FALSE(sample(cupti).gap) << "and it works again";
 }
 
+// CUPTI notes the modules when ranges or samples first begin, and samples of what it did not note have no function.
+TEST(PcSampling, CountersBeforeItDoNotHideFunctions) {
+  Cupti cupti(fake_places());
+  EXPECT_FALSE(cupti
+                   .count(
+                       context, 0, CounterSet::live, [] {}, nullptr)
+                   .gap);
+  PcSamples s = sample(cupti);
+  EXPECT_FALSE(s.gap) << s.gap.sentence();
+  EXPECT_EQ(s.samples, 100u);
+  EXPECT_EQ(s.unknown, 0u);
+  // Kernels are still recorded, and counters counted, after CUPTI was detached for it.
+  Setting kernels("FAKE_CUPTI_KERNELS", "k");
+  Gap gap;
+  EXPECT_EQ(cupti.trace([] {}, gap).size(), 1u);
+  EXPECT_FALSE(gap) << gap.sentence();
+  EXPECT_FALSE(cupti
+                   .count(
+                       context, 0, CounterSet::live, [] {}, nullptr)
+                   .gap);
+}
+
 // They share the hardware: each lets go of it before another takes it, whatever happens meanwhile.
 TEST(Sampling, OneAtATime) {
   Cupti cupti(fake_places());

@@ -141,6 +141,12 @@ std::vector<DeviceImage> device_images(std::string_view fatbin) {
   return list;
 }
 
+std::vector<BinaryFacts> image_facts(const DeviceImage& image) {
+  std::vector<BinaryFacts> list;
+  facts_of_image(Bytes(image.elf), image.architecture, list);
+  return list;
+}
+
 std::vector<BinaryFacts> binary_facts(std::string_view fatbin) {
   std::vector<BinaryFacts> list;
   for (const auto& image : device_images(fatbin)) facts_of_image(Bytes(image.elf), image.architecture, list);
@@ -149,6 +155,25 @@ std::vector<BinaryFacts> binary_facts(std::string_view fatbin) {
 
 std::string_view code_of(std::string_view image, const std::string& function) {
   return section_named(Bytes(image), ".text." + function);
+}
+
+uint32_t symbol_of(std::string_view image, const std::string& function) {
+  Bytes elf(image);
+  auto sections = sections_of(elf);
+  constexpr uint64_t entry_bytes = 24;
+  auto names_index = elf.at<uint16_t>(62);
+  if (!names_index || *names_index >= sections.size()) return 0;
+  for (const auto& s : sections) {
+    if (elf.text(sections[*names_index].offset + s.name) != ".symtab" || s.link >= sections.size()) continue;
+    for (uint32_t i = 1; i < std::min<uint64_t>(s.size, elf.size()) / entry_bytes; i++) {
+      constexpr uint8_t is_function = 2;
+      auto name = elf.at<uint32_t>(s.offset + entry_bytes * i);
+      auto kind = elf.at<uint8_t>(s.offset + entry_bytes * i + 4);
+      if (name && kind && (*kind & 0xf) == is_function && elf.text(sections[s.link].offset + *name) == function)
+        return i;
+    }
+  }
+  return 0;
 }
 
 std::string ptx_of(std::string_view image) {

@@ -124,14 +124,6 @@ Cupti::~Cupti() {
   if (state_->subscriber) state_->library.cuptiUnsubscribe(state_->subscriber);
 }
 
-void Cupti::State::renew() {
-  session.reset();
-  contexts.clear();
-  library.cuptiFinalize();
-  recording_registered = false;
-  missing = subscribe(library, subscriber);
-}
-
 const Gap& Cupti::missing() const { return state_->missing; }
 std::string Cupti::version() const { return state_->library.version; }
 std::string Cupti::path() const { return state_->library.path; }

@@ -75,7 +75,11 @@ class Cupti {
                        Activity* activity);
 
   // Runs `work`, which must wait for its end, until there are enough samples of where its warps are. The counters of
-  // count() are let go meanwhile: they share the hardware. Errors: Cancelled between calls, and what `work` throws.
+  // count() are let go meanwhile: they share the hardware. CUPTI notes which modules there are when ranges or samples
+  // first begin in a process, and never again: after a count(), and for kernels that are loaded after a first sampling,
+  // it does not know the functions (seen with CUDA 13.0 on an H200; cuptiFinalize brings them back, and takes kernel
+  // records and timelines away). So: once a process, before anything is counted, after the kernels have been loaded.
+  // Errors: Cancelled between calls, and what `work` throws.
   PcSamples sample_pcs(void* context, int device, const SamplingOptions& options, const std::function<void()>& work,
                        Activity* activity);
   // What the chip did, at equal intervals while `work` ran. It is given how often to call, back to back, and waits for

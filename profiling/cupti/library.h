@@ -16,7 +16,7 @@ namespace convscope::cupti {
 // The functions this project calls, by their names in CUPTI's headers.
 // clang-format off
 #define CONVSCOPE_CUPTI_FUNCTIONS(F)                                                                                  \
-  F(cuptiGetVersion) F(cuptiGetResultString) F(cuptiSubscribe_v2) F(cuptiUnsubscribe) F(cuptiFinalize)                \
+  F(cuptiGetVersion) F(cuptiGetResultString) F(cuptiSubscribe_v2) F(cuptiUnsubscribe)                                 \
   F(cuptiActivityRegisterCallbacks) F(cuptiActivityEnable) F(cuptiActivityDisable) F(cuptiActivityFlushAll)           \
   F(cuptiActivityGetNextRecord) F(cuptiDeviceGetChipName)                                                             \
   F(cuptiProfilerInitialize) F(cuptiProfilerDeviceSupported) F(cuptiProfilerGetCounterAvailability)                   \

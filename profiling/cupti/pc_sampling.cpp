@@ -274,12 +274,7 @@ PcSamples Cupti::sample_pcs(void* native, int device, const SamplingOptions& opt
   if (!out.gap) out.gap = supported(s.library, device, CUPTI_PROFILER_PC_SAMPLING, "PC sampling");
   if (out.gap) return out;
   if (activity) activity->phase("sampling where warps are");
-  // Ranges and samples share the hardware. And CUPTI notes which modules there are when the first of the two begins:
-  // samples of a module that came later, and of all when ranges were first, have no function (seen with CUDA 13.0 on an
-  // H200; detached and attached again it has them all, for some 10 ms).
-  s.renew();
-  out.gap = counters_gap(native, device);
-  if (out.gap) return out;
+  release();  // ranges and samples share the hardware
   auto begin = Clock::now();
   Sampler sampler(s.library, static_cast<CUcontext>(native));
   if (sampler.result == CUPTI_SUCCESS) {
@@ -309,8 +304,11 @@ PcSamples Cupti::sample_pcs(void* native, int device, const SamplingOptions& opt
   out.buffer_full = sampler.full;
   out.spent_ms = ms_since(begin);
   if (!out.samples && out.unknown)
-    out.gap = {"unknown-code", fmt::format("CUPTI cannot tell which kernel its {} samples are of", out.unknown),
-               "start convscope anew and profile with the full set first"};
+    out.gap = {"unknown-code",
+               fmt::format("CUPTI cannot tell which kernel its {} samples are of: counters were taken before in this "
+                           "process",
+                           out.unknown),
+               "sample in a process that has counted nothing yet"};
   else if (!out.samples)
     out.gap = sampler.full
                   ? Gap{"overflow", "the sampler's buffer overflowed before anything could be read",

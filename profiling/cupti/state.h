@@ -80,8 +80,6 @@ struct Cupti::State {
     std::map<CounterSet, std::unique_ptr<cupti::Host>> hosts;
   };
   Context& context(void* context, int device);
-  // Detaches CUPTI from the process and takes the tool's place again: it forgets all it knew of contexts and modules.
-  void renew();
 
   cupti::Library library;
   Gap missing;

@@ -7,9 +7,7 @@
 
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
-#include "kernels/runtime/binary.h"
 #include "kernels/runtime/registry.h"
-#include "kernels/runtime/sources.h"
 
 namespace convscope {
 namespace {
@@ -143,31 +141,24 @@ void count(ProfileReport& r, const ProfileTools& tools, Subject& subject, const 
   if (!any && !r.counters.empty()) r.counters_missing = r.counters.front().gap;
 }
 
-// Where warps are and what the chip does over time: with the full set, on a GPU.
+// What the chip does over time: with the full set, on a GPU. Where warps are is for a process of its own.
 void sample(ProfileReport& r, const ProfileTools& tools, Subject& subject, const ProblemMemory& memory,
             Activity& activity) {
-  if (tools.device.is_emulator())
-    r.samples.gap = {"no-gpu", "warps are sampled on a GPU only, and none is used", "run with --device cuda"},
+  const char* how = "profile with --set full";
+  if (tools.device.is_emulator()) {
+    r.samples.gap = {"no-gpu", "warps are sampled on a GPU only, and none is used", "run with --device cuda"};
     r.timeline.gap = {"no-gpu", "a timeline is a GPU's, and none is used", "run with --device cuda"};
-  else if (!r.spec.full)
-    r.samples.gap = {"not-asked", "warps are sampled with the full set only", "profile with --set full"},
-    r.timeline.gap = {"not-asked", "a timeline is taken with the full set only", "profile with --set full"};
-  if (r.samples.gap) return;
-  void* context = tools.device.native_context();
-  SamplingOptions s;
-  s.call_ms = r.kernel_ms.value_or(r.hot.empty() ? 0 : r.hot.median_ms());
-  s.multiprocessors = r.device.multiprocessors;
-  if (r.conditions.sm_mhz) s.clock_mhz = r.conditions.sm_mhz->median;
-  if (!r.is_reference)
-    for (const auto& image : compiled_images(r.file)) s.cubins.push_back(image.elf);
-  auto work = [&] { subject.run(memory.at(), nullptr); };
-  r.samples = tools.cupti.sample_pcs(context, r.device.index, s, work, &activity);
-  for (auto& f : r.samples.functions)
-    for (auto& i : f.instructions) i.at.file = carried_name(i.at.file);
-  TimelineOptions t;
-  t.call_ms = s.call_ms;
-  r.timeline = tools.cupti.sample_timeline(
-      context, r.device.index, t, [&](int calls) { subject.run_times(memory.at(), calls); }, &activity);
+  } else if (!r.spec.full) {
+    r.samples.gap = {"not-asked", "warps are sampled with the full set only", how};
+    r.timeline.gap = {"not-asked", "a timeline is taken with the full set only", how};
+  } else {
+    r.samples.gap = {"not-asked", "warps are sampled in a process of its own", ""};
+    TimelineOptions t;
+    t.call_ms = r.kernel_ms.value_or(r.hot.empty() ? 0 : r.hot.median_ms());
+    r.timeline = tools.cupti.sample_timeline(
+        tools.device.native_context(), r.device.index, t, [&](int calls) { subject.run_times(memory.at(), calls); },
+        &activity);
+  }
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 //   FAKE_CUPTI_PC=function:offset:reason:samples[,…]: what each range from Start to Stop finds; the reason as CUPTI's
 //     without its prefix, so long_scoreboard_not_issued too. Two PCs at a time are handed over, the last only by
 //     Disable.
-//     Ranges before the first sampling make all samples those of unknown kernels, until CUPTI is detached.
+//     Ranges before the first sampling make all samples those of unknown kernels.
 //   FAKE_CUPTI_PC_DROPPED=n, FAKE_CUPTI_PC_FULL=1, FAKE_CUPTI_PC_CRC=n (of the records; cubins have 77),
 //   FAKE_CUPTI_PM_WORK_US (how long the chip works in a timeline, 1000), FAKE_CUPTI_PM_OVERFLOW_BELOW=ns,
 //   FAKE_CUPTI_PM_FITS=n metrics in a pass.

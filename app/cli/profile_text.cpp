@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/profile_samples.h"
 #include "app/cli/verbs.h"
 #include "app/engine/codec.h"
 #include "kernels/base/text.h"
@@ -142,13 +143,11 @@ struct CeilingName {
   const char *field, *words, *unit;
   double scale;
 };
-constexpr CeilingName ceiling_names[] = {{"memory_gbs", "memory", "GB/s", 1},
-                                         {"l2_gbs", "L2 cache", "GB/s", 1},
-                                         {"shared_gbs", "shared memory", "GB/s", 1},
-                                         {"f32_gflops", "f32", "TFLOP/s", 1e-3},
-                                         {"f64_gflops", "f64", "TFLOP/s", 1e-3},
-                                         {"tf32_gflops", "TF32", "TFLOP/s", 1e-3},
-                                         {"f16_gflops", "f16", "TFLOP/s", 1e-3}};
+constexpr CeilingName ceiling_names[] = {
+    {"memory_gbs", "memory", "GB/s", 1},        {"l2_gbs", "L2 cache", "GB/s", 1},
+    {"shared_gbs", "shared memory", "GB/s", 1}, {"f32_gflops", "f32", "TFLOP/s", 1e-3},
+    {"f64_gflops", "f64", "TFLOP/s", 1e-3},     {"tf32_gflops", "TF32", "TFLOP/s", 1e-3},
+    {"f16_gflops", "f16", "TFLOP/s", 1e-3}};
 
 std::string rate_of(const json& c, const CeilingName& n) {
   auto it = c.find(n.field);
@@ -178,9 +177,8 @@ std::string ceilings_text(const json& c) {
     std::string rate = rate_of(c, n), how;
     for (const auto& f : facts)
       if (text(f, "name") == n.field)
-        how = f.at("value").is_number()
-                  ? fmt::format("± {:.2g} %, {}", f.at("noise_pct").get<double>(), text(f, "how"))
-                  : text(f, "how");
+        how = f.at("value").is_number() ? fmt::format("± {:.2g} %, {}", f.at("noise_pct").get<double>(), text(f, "how"))
+                                        : text(f, "how");
     if (rate.empty() && how.empty()) continue;
     out += fmt::format("  {:<14} {:>16}  {}\n", n.words, rate.empty() ? "–" : rate, how);
   }
@@ -247,6 +245,7 @@ std::string profile_text(const json& r) {
     out += waiting_text(r.at("waiting"));
   }
   out += lines_text(r);
+  out += samples_text(r) + timeline_text(r);
   for (const auto& p : r.at("roofline").at("points"))
     out += fmt::format("  {:<11} {} of {} GFLOP/s that {} allows at {} operations a byte ({}): {:.0f} %\n", "roofline",
                        figure(p.at("gflops").get<double>()), figure(p.at("ceiling_gflops").get<double>()),
@@ -282,6 +281,7 @@ std::string profile_csv(const json& r) {
     for (const auto& [name, v] : l.at("values").items())
       csv.line({fmt::format("line {}:{}", plain(l.at("file")), plain(l.at("line"))), name, plain(v.at("value")),
                 text(v, "unit"), plain(r.at("lines_source"))});
+  for (const auto& row : samples_rows(r)) csv.line(row);
   for (const auto& h : r.at("headlines"))
     csv.line({"headlines", text(h, "name"), plain(h.at("value")), text(h, "unit"),
               h.at("value").is_null() ? text(h, "reason") : plain(r.at("counters").at("source"))});
@@ -337,6 +337,7 @@ json profile_trace(const json& r) {
       at += us;
     }
   }
+  add_timeline_events(r, events);
   json about = {{"convscope", r.at("convscope")}, {"kernel", name}, {"source", r.at("timing").at("source")}};
   if (auto recorded = r.find("recorded"); recorded != r.end()) about["recorded"] = *recorded;
   return {{"traceEvents", events}, {"displayTimeUnit", "ms"}, {"otherData", about}};

@@ -4,14 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "app/engine/codec.h"
+#include "app/engine/sampling_codec.h"
 
 namespace convscope {
 using nlohmann::json;
 namespace {
 
 json optional_number(const std::optional<double>& v) { return v ? number_json(*v) : json(nullptr); }
-
-json gap_json(const Gap& g) { return g ? json{{"code", g.code}, {"what", g.what}, {"how", g.how}} : json(nullptr); }
 
 json time_json(const Timing& t) {
   if (t.empty()) return nullptr;
@@ -229,6 +228,8 @@ json profile_json(const ProfileReport& r) {
             {"counters", counters_json(r.counters, r.counters_missing, r.counters_source)},
             {"lines", lines_json(r)},
             {"lines_source", r.lines.empty() ? json(nullptr) : json(r.lines_source)},
+            {"pc_sampling", pc_samples_json(r.samples)},
+            {"timeline", timeline_json(r.timeline)},
             {"headlines", headlines_json(r.headlines, r.counters_missing)},
             {"waiting", waiting_json(r)},
             {"roofline", roofline_json(r)},

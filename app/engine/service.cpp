@@ -227,6 +227,8 @@ Service::Reply Service::answer(const json& request, std::span<const std::byte> p
   if (is_light(type)) look.emplace(state_->looks);
   if (type == "run") return run(request, payload, activity, partial);
   if (type == "profile") return profile_one(request, payload, activity);
+  if (type == "samples") return sample(request, payload, activity);
+  if (type == "disassembly") return disassemble_one(request, payload, activity);
   if (type == "live") return live(request, payload, activity);
   if (type == "bench") return bench_several(request, payload, activity);
   if (type == "explain") return explain_one(request, payload, activity);

@@ -44,6 +44,9 @@ class Service {
             const std::function<void(const std::string& header)>& partial);
   Reply explain_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply profile_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
+  nlohmann::json sampled_apart(const RunRequest& r, Activity& activity);
+  Reply sample(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
+  Reply disassemble_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply live(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply bench_several(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply tile(const nlohmann::json& request);

@@ -59,7 +59,8 @@ Service::Reply Service::handle(const json& request, std::span<const std::byte> p
                                const std::function<void(const std::string&)>& partial) {
   std::string type = text_of(request, "type");
   if (type == "export") return export_one(request, payload, activity);
-  if (type != "run" && type != "profile" && type != "live" && type != "bench" && type != "explain" && type != "trace")
+  if (type != "run" && type != "profile" && type != "live" && type != "bench" && type != "explain" && type != "trace" &&
+      type != "disassembly")
     return answer(request, payload, activity, partial);
   json choice;
   json named = resolved(request, payload, activity, choice);

@@ -1,7 +1,9 @@
 // The requests `profile` and `bench`.
 #include <nlohmann/json.hpp>
 
+#include "app/engine/client.h"
 #include "app/engine/profile_codec.h"
+#include "app/engine/sampling_codec.h"
 #include "app/engine/service.h"
 #include "app/engine/service_state.h"
 
@@ -34,6 +36,45 @@ ProfileSpec spec_of(const RunRequest& r) {
 
 }  // namespace
 
+// Where warps are is sampled in an engine of its own: in one that has counted, CUPTI does not know the functions
+// (profiling/cupti/cupti.h). Whatever becomes of that engine, the profile is there.
+json Service::sampled_apart(const RunRequest& r, Activity& activity) {
+  constexpr double limit_s = 180;
+  std::vector<std::byte> payload;
+  json request = request_json(r, payload);
+  request["type"] = "samples";
+  activity.phase("sampling where warps are, in an engine of its own");
+  EngineClient engine;
+  Handlers handlers;
+  handlers.progress = [&](const Progress&) { activity.advance(); };
+  Answer a =
+      engine.request(request.dump(), std::move(payload), handlers, limit_s, [&] { return !activity.cancelled(); });
+  activity.check();
+  json header = json::parse(a.header, nullptr, false);
+  if (a.kind == Answer::Kind::result && header.is_object() && header.contains("pc_sampling"))
+    return header["pc_sampling"];
+  PcSamples none;
+  std::string why = a.kind == Answer::Kind::error && header.is_object()
+                        ? header.value("message", header.value("rule", ""))
+                        : a.message;
+  none.gap = {a.kind == Answer::Kind::crashed ? "crashed"
+              : a.kind == Answer::Kind::hung  ? "hung"
+                                              : "sampler-fails",
+              "the engine that samples warps did not answer: " + why, "try again; the rest of the profile is whole"};
+  return pc_samples_json(none);
+}
+
+// For an engine that does nothing else: answers to `profile` are made of it.
+Service::Reply Service::sample(const json& request, std::span<const std::byte> payload, Activity& activity) {
+  RunRequest r = request_from(request, payload);
+  require_legal(r.problem);
+  auto& o = state_->open(r.device);
+  state_->profiled = true;
+  state_->live.reset();
+  PcSamples samples = sample_pcs({*o.device, o.references, Cupti::shared(), Nvml::shared()}, spec_of(r), activity);
+  return {header_text({{"pc_sampling", pc_samples_json(samples)}}), {}};
+}
+
 Service::Reply Service::profile_one(const json& request, std::span<const std::byte> payload, Activity& activity) {
   RunRequest r = request_from(request, payload);
   std::string set = text_of(request, "set");
@@ -45,6 +86,7 @@ Service::Reply Service::profile_one(const json& request, std::span<const std::by
   state_->profiled = true;
   state_->live.reset();  // one set of tensors at a time
   json j = profile_json(profile({*o.device, o.references, Cupti::shared(), Nvml::shared()}, spec, activity));
+  if (spec.full && !o.device->is_emulator()) j["pc_sampling"] = sampled_apart(r, activity);
   j["phases"] = json::array();
   for (const auto& phase : activity.phases()) j["phases"].push_back({{"name", phase.name}, {"seconds", phase.seconds}});
   return {header_text(j), {}};

@@ -54,6 +54,15 @@ std::vector<Section> sections_of(const Bytes& elf) {
   return list;
 }
 
+std::string_view section_named(const Bytes& elf, const std::string& wanted) {
+  auto sections = sections_of(elf);
+  auto names_index = elf.at<uint16_t>(62);
+  if (!names_index || *names_index >= sections.size()) return {};
+  for (const auto& s : sections)
+    if (elf.text(sections[*names_index].offset + s.name) == wanted) return elf.part(s.offset, s.size);
+  return {};
+}
+
 void facts_of_image(const Bytes& elf, int architecture, std::vector<BinaryFacts>& into) {
   // The attributes of .nv.info: format, attribute, then for format 4 a size and so many bytes: a symbol and a value.
   constexpr uint8_t sized = 4, frame_size = 0x11, register_count = 0x2f;
@@ -110,10 +119,10 @@ void facts_of_image(const Bytes& elf, int architecture, std::vector<BinaryFacts>
 
 }  // namespace
 
-std::vector<BinaryFacts> binary_facts(std::string_view fatbin) {
+std::vector<DeviceImage> device_images(std::string_view fatbin) {
   constexpr uint32_t magic = 0xba55ed50;
   constexpr uint16_t elf_image = 2;
-  std::vector<BinaryFacts> list;
+  std::vector<DeviceImage> list;
   Bytes all(fatbin);
   auto word = all.at<uint32_t>(0);
   auto header = all.at<uint16_t>(6);
@@ -125,11 +134,53 @@ std::vector<BinaryFacts> binary_facts(std::string_view fatbin) {
     if (!kind || !own_header || !size || !architecture || *own_header < 32) break;
     auto image = all.part(at + *own_header, *size);
     if (*kind == elf_image && image.starts_with("\177ELF"))
-      facts_of_image(Bytes(image), static_cast<int>(std::min<uint32_t>(*architecture, 9999)), list);
+      list.push_back({static_cast<int>(std::min<uint32_t>(*architecture, 9999)), image});
     if (*size > all.size()) break;
     at += *own_header + *size;
   }
   return list;
+}
+
+std::vector<BinaryFacts> image_facts(const DeviceImage& image) {
+  std::vector<BinaryFacts> list;
+  facts_of_image(Bytes(image.elf), image.architecture, list);
+  return list;
+}
+
+std::vector<BinaryFacts> binary_facts(std::string_view fatbin) {
+  std::vector<BinaryFacts> list;
+  for (const auto& image : device_images(fatbin)) facts_of_image(Bytes(image.elf), image.architecture, list);
+  return list;
+}
+
+std::string_view code_of(std::string_view image, const std::string& function) {
+  return section_named(Bytes(image), ".text." + function);
+}
+
+uint32_t symbol_of(std::string_view image, const std::string& function) {
+  Bytes elf(image);
+  auto sections = sections_of(elf);
+  constexpr uint64_t entry_bytes = 24;
+  auto names_index = elf.at<uint16_t>(62);
+  if (!names_index || *names_index >= sections.size()) return 0;
+  for (const auto& s : sections) {
+    if (elf.text(sections[*names_index].offset + s.name) != ".symtab" || s.link >= sections.size()) continue;
+    for (uint32_t i = 1; i < std::min<uint64_t>(s.size, elf.size()) / entry_bytes; i++) {
+      constexpr uint8_t is_function = 2;
+      auto name = elf.at<uint32_t>(s.offset + entry_bytes * i);
+      auto kind = elf.at<uint8_t>(s.offset + entry_bytes * i + 4);
+      if (name && kind && (*kind & 0xf) == is_function && elf.text(sections[s.link].offset + *name) == function)
+        return i;
+    }
+  }
+  return 0;
+}
+
+std::string ptx_of(std::string_view image) {
+  // Lines that end in zeros instead of line feeds.
+  std::string text(section_named(Bytes(image), ".nv_debug_ptx_txt"));
+  std::replace(text.begin(), text.end(), '\0', '\n');
+  return text;
 }
 
 }  // namespace convscope

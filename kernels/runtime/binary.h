@@ -20,6 +20,22 @@ struct BinaryFacts {
 // any bytes may be given.
 std::vector<BinaryFacts> binary_facts(std::string_view fatbin);
 
+// One uncompressed ELF image of a fatbin: what a driver loads, with its line table when it was compiled with -lineinfo.
+struct DeviceImage {
+  int architecture = 0;  // 90
+  std::string_view elf;  // part of the fatbin
+};
+std::vector<DeviceImage> device_images(std::string_view fatbin);
+std::vector<BinaryFacts> image_facts(const DeviceImage& image);  // of each kernel in it
+// Of a kernel file, as this program carries them.
+std::vector<DeviceImage> compiled_images(const std::string& kernel_file);
+
+// A function's machine code inside of an image, and the text of the PTX that it was made of (by ptxas, with -lineinfo);
+// empty when it is not there.
+std::string_view code_of(std::string_view elf, const std::string& function);
+uint32_t symbol_of(std::string_view elf, const std::string& function);  // its index in the symbol table; 0: not there
+std::string ptx_of(std::string_view elf);
+
 // Of the kernels of a file, from the device code that this program carries; empty when it was built without nvcc.
 std::vector<BinaryFacts> compiled_facts(const std::string& kernel_file);
 

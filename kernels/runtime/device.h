@@ -86,9 +86,10 @@ class Device {
   virtual void run(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings,
                    const RunOptions& options) = 0;
 
-  // The same with all launches issued at once and one wait at the end: what a profiler puts between two marks.
-  virtual void run_together(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings) {
-    run(kernel, plan, bindings, {});
+  // The same with all launches issued at once and one wait at the end, as often as said: what a profiler puts between
+  // two marks.
+  virtual void run_together(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings, int times) {
+    for (int i = 0; i < times; i++) run(kernel, plan, bindings, {});
   }
 
   // For each launch of the plan; empty on the emulator, whose kernels the host compiler made.

@@ -12,4 +12,11 @@ struct KernelSource {
 };
 const std::vector<KernelSource>& kernel_sources();
 
+// A path as a compiler noted it, by the name of the file carried here; as it is when there is none.
+inline std::string carried_name(const std::string& path) {
+  for (const auto& s : kernel_sources())
+    if (path == s.file || path.ends_with("/" + s.file)) return s.file;
+  return path;
+}
+
 }  // namespace convscope

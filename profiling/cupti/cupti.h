@@ -1,4 +1,5 @@
-// CUPTI, opened at run time: records of the kernels that ran, and hardware counters of a piece of work.
+// CUPTI, opened at run time: records of the kernels that ran, hardware counters of a piece of work, samples of where
+// its warps were and of what the chip did meanwhile.
 //
 // Nothing here needs CUPTI's headers; a build without them has the same interface, which then says what is missing
 // (none.cpp). All calls come from one thread, the one that uses the GPU.
@@ -11,6 +12,8 @@
 
 #include "kernels/base/activity.h"
 #include "profiling/base/gap.h"
+#include "profiling/cupti/pc_samples.h"
+#include "profiling/cupti/timeline.h"
 #include "profiling/metrics/metrics.h"
 
 namespace convscope {
@@ -70,6 +73,24 @@ class Cupti {
   // same set is used again. Errors: Cancelled between passes, and what `work` throws.
   CounterReading count(void* context, int device, CounterSet set, const std::function<void()>& work,
                        Activity* activity);
+
+  // Runs `work`, which must wait for its end, until there are enough samples of where its warps are. The counters of
+  // count() are let go meanwhile: they share the hardware. CUPTI notes which modules there are when ranges or samples
+  // first begin in a process, and never again: after a count(), and for kernels that are loaded after a first sampling,
+  // it does not know the functions (seen with CUDA 13.0 on an H200; cuptiFinalize brings them back, and takes kernel
+  // records and timelines away). So: once a process, before anything is counted, after the kernels have been loaded.
+  // Errors: Cancelled between calls, and what `work` throws.
+  PcSamples sample_pcs(void* context, int device, const SamplingOptions& options, const std::function<void()>& work,
+                       Activity* activity);
+  // What the chip did, at equal intervals while `work` ran. It is given how often to call, back to back, and waits for
+  // the end. Errors: likewise.
+  Timeline sample_timeline(void* context, int device, const TimelineOptions& options,
+                           const std::function<void(int calls)>& work, Activity* activity);
+  // The places that instructions of a function come from, one for each offset, by the line table of its cubin. Needs
+  // the library, no GPU and no place for a tool.
+  std::vector<SourcePlace> source_places(std::string_view cubin, const std::string& function,
+                                         const std::vector<uint64_t>& offsets, Gap& gap) const;
+
   // Lets go of the hardware's counters, for other tools; the next count() takes them again.
   void release();
   // Must be called before a context that was given to count() is destroyed.

@@ -1,6 +1,8 @@
 // CUPTI's functions, opened at run time, and its errors in words. Only for the files of this folder.
 #pragma once
 #include <cupti.h>
+#include <cupti_pcsampling.h>
+#include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -24,7 +26,15 @@ namespace convscope::cupti {
   F(cuptiRangeProfilerEnable) F(cuptiRangeProfilerDisable) F(cuptiRangeProfilerGetCounterDataSize)                    \
   F(cuptiRangeProfilerCounterDataImageInitialize) F(cuptiRangeProfilerSetConfig) F(cuptiRangeProfilerStart)           \
   F(cuptiRangeProfilerStop) F(cuptiRangeProfilerPushRange) F(cuptiRangeProfilerPopRange)                              \
-  F(cuptiRangeProfilerDecodeData)
+  F(cuptiRangeProfilerDecodeData)                                                                                     \
+  F(cuptiPCSamplingEnable) F(cuptiPCSamplingDisable) F(cuptiPCSamplingStart) F(cuptiPCSamplingStop)                   \
+  F(cuptiPCSamplingGetNumStallReasons) F(cuptiPCSamplingGetStallReasons) F(cuptiPCSamplingGetData)                    \
+  F(cuptiPCSamplingSetConfigurationAttribute) F(cuptiPCSamplingGetConfigurationAttribute)                             \
+  F(cuptiGetSassToSourceCorrelation) F(cuptiGetCubinCrc)                                                              \
+  F(cuptiPmSamplingGetCounterAvailability) F(cuptiPmSamplingEnable) F(cuptiPmSamplingDisable)                         \
+  F(cuptiPmSamplingSetConfig) F(cuptiPmSamplingStart) F(cuptiPmSamplingStop) F(cuptiPmSamplingDecodeData)             \
+  F(cuptiPmSamplingGetCounterDataSize) F(cuptiPmSamplingCounterDataImageInitialize)                                   \
+  F(cuptiPmSamplingGetCounterDataInfo) F(cuptiPmSamplingCounterDataGetSampleInfo)
 // clang-format on
 
 struct Library {
@@ -49,5 +59,6 @@ T block(size_t size) {
   p.structSize = size;
   return p;
 }
+#define CONVSCOPE_BLOCK(name, type) auto name = block<type##_Params>(type##_Params_STRUCT_SIZE)
 
 }  // namespace convscope::cupti

@@ -31,6 +31,21 @@ CounterReading Cupti::count(void*, int, CounterSet set, const std::function<void
   r.gap = missing();
   return r;
 }
+PcSamples Cupti::sample_pcs(void*, int, const SamplingOptions&, const std::function<void()>&, Activity*) {
+  PcSamples s;
+  s.gap = missing();
+  return s;
+}
+Timeline Cupti::sample_timeline(void*, int, const TimelineOptions&, const std::function<void(int)>&, Activity*) {
+  Timeline t;
+  t.gap = missing();
+  return t;
+}
+std::vector<SourcePlace> Cupti::source_places(std::string_view, const std::string&, const std::vector<uint64_t>&,
+                                              Gap& gap) const {
+  gap = missing();
+  return {};
+}
 void Cupti::release() {}
 void Cupti::forget(void*) {}
 std::vector<std::string> Cupti::chips() { return {}; }

@@ -9,10 +9,7 @@ namespace convscope {
 namespace cupti {
 namespace {
 
-constexpr CUpti_ProfilerType kind = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
 constexpr size_t most_passes = 256;  // a set that takes more is a fault of the library
-
-#define CONVSCOPE_BLOCK(name, type) auto name = block<type##_Params>(type##_Params_STRUCT_SIZE)
 
 size_t passes_of(const Library& l, const std::vector<uint8_t>& config, CUptiResult& r) {
   CONVSCOPE_BLOCK(p, CUpti_Profiler_Host_GetNumOfPasses);
@@ -46,7 +43,9 @@ void choose_names(const Library& l, const std::string& chip, const std::vector<u
 
 }  // namespace
 
-Host::Host(const Library& library, const std::string& chip, const std::vector<uint8_t>& availability) : l_(library) {
+Host::Host(const Library& library, const std::string& chip, const std::vector<uint8_t>& availability,
+           CUpti_ProfilerType kind)
+    : l_(library) {
   CONVSCOPE_BLOCK(p, CUpti_Profiler_Host_Initialize);
   p.profilerType = kind;
   p.pChipName = chip.c_str();
@@ -82,14 +81,20 @@ CUptiResult Host::config(std::vector<uint8_t>& image) {
   return l_.cuptiProfilerHostGetConfigImage(&p);
 }
 
+CUptiResult Host::passes(const std::vector<uint8_t>& config, size_t& passes) {
+  CUptiResult r = CUPTI_SUCCESS;
+  passes = passes_of(l_, config, r);
+  return r;
+}
+
 CUptiResult Host::evaluate(const std::vector<uint8_t>& data, const std::vector<const char*>& metrics,
-                           std::vector<double>& values) {
+                           std::vector<double>& values, size_t index) {
   values.assign(metrics.size(), 0);
   CONVSCOPE_BLOCK(p, CUpti_Profiler_Host_EvaluateToGpuValues);
   p.pHostObject = host_;
   p.pCounterDataImage = data.data();
   p.counterDataImageSize = data.size();
-  p.rangeIndex = 0;
+  p.rangeIndex = index;
   p.ppMetricNames = const_cast<const char**>(metrics.data());
   p.numMetrics = metrics.size();
   p.pMetricValues = values.data();
@@ -238,6 +243,28 @@ using namespace cupti;
 
 // ---- what may be counted in a context ------------------------------------------------------------------------------
 
+// Does the device have what `api` asks for? `what`: "hardware counters".
+Gap cupti::supported(const Library& l, int device, CUpti_Profiler_API api, const std::string& what) {
+  CONVSCOPE_BLOCK(supported, CUpti_Profiler_DeviceSupported);
+  supported.cuDevice = device;  // a CUdevice is its number
+  supported.api = api;
+  if (auto r = l.cuptiProfilerDeviceSupported(&supported); r != CUPTI_SUCCESS)
+    return gap_of(l, r, "asking whether this GPU has " + what);
+  if (supported.isSupported == CUPTI_PROFILER_CONFIGURATION_SUPPORTED) return {};
+  auto no = [](CUpti_Profiler_Support_Level s) {
+    return s == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED || s == CUPTI_PROFILER_CONFIGURATION_DISABLED;
+  };
+  CUptiResult why = no(supported.vGpu)                  ? supported.vGpu == CUPTI_PROFILER_CONFIGURATION_DISABLED
+                                                              ? CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES
+                                                              : CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED
+                    : no(supported.confidentialCompute) ? CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED
+                    : no(supported.sli)                 ? CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED
+                    : no(supported.cmp)                 ? CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED
+                    : no(supported.wsl)                 ? CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED
+                                                        : CUPTI_ERROR_NOT_SUPPORTED;
+  return gap_of(l, why, "asking whether this GPU has " + what);
+}
+
 namespace {
 
 Gap ask_context(const Library& l, CUcontext context, int device, std::string& chip,
@@ -245,25 +272,7 @@ Gap ask_context(const Library& l, CUcontext context, int device, std::string& ch
   CONVSCOPE_BLOCK(initialize, CUpti_Profiler_Initialize);
   if (auto r = l.cuptiProfilerInitialize(&initialize); r != CUPTI_SUCCESS)
     return gap_of(l, r, "starting CUPTI's profiler");
-  CONVSCOPE_BLOCK(supported, CUpti_Profiler_DeviceSupported);
-  supported.cuDevice = device;  // a CUdevice is its number
-  supported.api = CUPTI_PROFILER_RANGE_PROFILING;
-  if (auto r = l.cuptiProfilerDeviceSupported(&supported); r != CUPTI_SUCCESS)
-    return gap_of(l, r, "asking whether this GPU has counters");
-  if (supported.isSupported != CUPTI_PROFILER_CONFIGURATION_SUPPORTED) {
-    auto no = [](CUpti_Profiler_Support_Level s) {
-      return s == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED || s == CUPTI_PROFILER_CONFIGURATION_DISABLED;
-    };
-    CUptiResult why = no(supported.vGpu)                  ? supported.vGpu == CUPTI_PROFILER_CONFIGURATION_DISABLED
-                                                                ? CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES
-                                                                : CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED
-                      : no(supported.confidentialCompute) ? CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED
-                      : no(supported.sli)                 ? CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED
-                      : no(supported.cmp)                 ? CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED
-                      : no(supported.wsl)                 ? CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED
-                                                          : CUPTI_ERROR_NOT_SUPPORTED;
-    return gap_of(l, why, "asking whether this GPU has counters");
-  }
+  if (Gap gap = supported(l, device, CUPTI_PROFILER_RANGE_PROFILING, "counters")) return gap;
   CONVSCOPE_BLOCK(name, CUpti_Device_GetChipName);
   name.deviceIndex = static_cast<size_t>(device);
   if (auto r = l.cuptiDeviceGetChipName(&name); r != CUPTI_SUCCESS) return gap_of(l, r, "asking for the chip's name");

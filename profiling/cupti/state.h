@@ -10,13 +10,16 @@ namespace convscope::cupti {
 class Host {
  public:
   // `availability`: the counters of a context; empty: all that the chip has. Errors: `result`.
-  Host(const Library& library, const std::string& chip, const std::vector<uint8_t>& availability);
+  Host(const Library& library, const std::string& chip, const std::vector<uint8_t>& availability,
+       CUpti_ProfilerType kind = CUPTI_PROFILER_TYPE_RANGE_PROFILER);
   ~Host();
   Host(const Host&) = delete;
   CUptiResult add(const std::vector<const char*>& metrics);
-  CUptiResult config(std::vector<uint8_t>& image);  // of the metrics that were added
+  CUptiResult config(std::vector<uint8_t>& image);                         // of the metrics that were added
+  CUptiResult passes(const std::vector<uint8_t>& config, size_t& passes);  // that the configuration takes
+  // `index` of a range or a sample.
   CUptiResult evaluate(const std::vector<uint8_t>& data, const std::vector<const char*>& metrics,
-                       std::vector<double>& values);
+                       std::vector<double>& values, size_t index = 0);
   CUptiResult result = CUPTI_SUCCESS;  // of making it
 
  private:
@@ -56,6 +59,13 @@ class RangeSession {
   std::vector<uint8_t> data_;
   bool configured_ = false;
 };
+
+// Does the device have what `api` asks for? `what` goes into the sentence: "PC sampling".
+Gap supported(const Library& library, int device, CUpti_Profiler_API api, const std::string& what);
+
+std::vector<SourcePlace> places_of(const Library& library, std::string_view cubin, const std::string& function,
+                                   const std::vector<uint64_t>& offsets, Gap& gap);
+uint64_t crc_of(const Library& library, std::string_view cubin);  // 0: unknown
 
 }  // namespace convscope::cupti
 

@@ -142,6 +142,26 @@ void count(ProfileReport& r, const ProfileTools& tools, Subject& subject, const 
   if (!any && !r.counters.empty()) r.counters_missing = r.counters.front().gap;
 }
 
+// What the chip does over time: with the full set, on a GPU. Where warps are is for a process of its own.
+void sample(ProfileReport& r, const ProfileTools& tools, Subject& subject, const ProblemMemory& memory,
+            Activity& activity) {
+  const char* how = "profile with --set full";
+  if (tools.device.is_emulator()) {
+    r.samples.gap = {"no-gpu", "warps are sampled on a GPU only, and none is used", "run with --device cuda"};
+    r.timeline.gap = {"no-gpu", "a timeline is a GPU's, and none is used", "run with --device cuda"};
+  } else if (!r.spec.full) {
+    r.samples.gap = {"not-asked", "warps are sampled with the full set only", how};
+    r.timeline.gap = {"not-asked", "a timeline is taken with the full set only", how};
+  } else {
+    r.samples.gap = {"not-asked", "warps are sampled in a process of its own", ""};
+    TimelineOptions t;
+    t.call_ms = r.kernel_ms.value_or(r.hot.empty() ? 0 : r.hot.median_ms());
+    r.timeline = tools.cupti.sample_timeline(
+        tools.device.native_context(), r.device.index, t, [&](int calls) { subject.run_times(memory.at(), calls); },
+        &activity);
+  }
+}
+
 }  // namespace
 
 Arithmetic arithmetic_of(const ConvProblem& p, Accuracy accuracy, bool tensor_cores) {
@@ -360,6 +380,7 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
   record_kernels(r, tools, *subject, memory, activity);
   describe_launches(r, *subject);
   count(r, tools, *subject, memory, inputs, activity);
+  sample(r, tools, *subject, memory, activity);
   conclude(r);
   r.warnings = timing_warnings(r);
   if (!tools.device.is_emulator())

@@ -58,6 +58,10 @@ struct ProfileReport {
   // Memory traffic of each source line, from the emulator's trace, on a GPU too with the full set.
   std::vector<LineCounts> lines;
   std::string lines_source, lines_missing;
+  // Full set, on a GPU: what the chip did over time, and where warps were and why; else the gap says why not. Samples
+  // are not taken by profile(), but put in by who has them: sample_pcs() wants a process that has counted nothing.
+  PcSamples samples;
+  Timeline timeline;
   Counters all_counters() const;
   // The same with shares of elapsed time put right: the counters' range around a kernel is longer than the kernel (by
   // about 60 µs on an H200), and its own time is known from its record.
@@ -85,6 +89,10 @@ struct ProfileTools {
 
 // Errors: those of make_subject and of running it; Cancelled.
 ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activity& activity);
+
+// Where the warps of a kernel or a reference are, and why. Once a process, before any profile() (Cupti::sample_pcs says
+// why). Errors: as profile().
+PcSamples sample_pcs(const ProfileTools& tools, const ProfileSpec& spec, Activity& activity);
 
 // Its parts, for whoever measures in another way (live.cpp): fills in launches, and all that follows from what was
 // measured.

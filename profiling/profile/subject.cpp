@@ -24,8 +24,9 @@ class KernelSubject final : public Subject {
     if (device_.is_emulator())
       device_.run(kernel_, plan_, at, {.order_seed = 0, .activity = activity});
     else
-      device_.run_together(kernel_, plan_, at);
+      device_.run_together(kernel_, plan_, at, 1);
   }
+  void run_times(const Bindings& at, int times) override { device_.run_together(kernel_, plan_, at, times); }
   Timing time(const Bindings& at, bool cold, const TimingOptions& options, Activity* activity) override {
     return device_.time(kernel_, plan_, at, cold, options, activity);
   }

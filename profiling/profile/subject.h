@@ -24,6 +24,10 @@ class Subject {
   virtual size_t workspace_bytes() const { return 0; }
   // A call, whole: issued at once, waited for.
   virtual void run(const Bindings& at, Activity* activity) = 0;
+  // Several, back to back.
+  virtual void run_times(const Bindings& at, int times) {
+    for (int i = 0; i < times; i++) run(at, nullptr);
+  }
   virtual Timing time(const Bindings& at, bool cold, const TimingOptions& options, Activity* activity) = 0;
   virtual std::vector<LaunchFacts> launch_facts() { return {}; }
   virtual Accuracy accuracy() const = 0;  // what its arithmetic may be

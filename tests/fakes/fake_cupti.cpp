@@ -1,10 +1,16 @@
 // A CUPTI that says what its environment tells it to, through CUPTI's own headers:
 //   FAKE_CUPTI_VERSION, FAKE_CUPTI_HOLDER (who holds the slot), FAKE_CUPTI_FAIL=function:code[,function:code…],
 //   FAKE_CUPTI_UNSUPPORTED=vgpu|vgpu-disabled|cc|sli|cmp|wsl|other, FAKE_CUPTI_PASSES, FAKE_CUPTI_LACKS=part of names,
-//   FAKE_CUPTI_VALUES=metric:value[,…] (others are 1), FAKE_CUPTI_KERNELS=names of the kernels that "ran".
+//   FAKE_CUPTI_VALUES=metric:value[,…] (others are 1), FAKE_CUPTI_KERNELS=names of the kernels that "ran",
+//   FAKE_CUPTI_UNSUPPORTED_API=pc|pm; what it samples: fake_cupti_sampling.cpp.
+#include "tests/fakes/fake_cupti.h"
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <cupti.h>
+#include <cupti_pcsampling.h>
+#include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -13,6 +19,7 @@
 #include <vector>
 
 namespace {
+using namespace convscope::fake_cupti;
 
 // "a:1,b:2"
 std::string setting(const char* variable, const std::string& key) {
@@ -23,14 +30,6 @@ std::string setting(const char* variable, const std::string& key) {
   at += begin.size();
   return text.substr(at, text.find(',', at) - at);
 }
-std::string variable(const char* name) {
-  const char* set = std::getenv(name);
-  return set ? set : "";
-}
-CUptiResult outcome(const char* function) {
-  auto code = setting("FAKE_CUPTI_FAIL", function);
-  return code.empty() ? CUPTI_SUCCESS : static_cast<CUptiResult>(std::atoi(code.c_str()));
-}
 size_t passes_wanted() {
   auto n = variable("FAKE_CUPTI_PASSES");
   return n.empty() ? 1 : static_cast<size_t>(std::atoi(n.c_str()));
@@ -39,15 +38,30 @@ size_t passes_wanted() {
 struct {
   size_t pass = 0;
   int ranges_open = 0, sessions = 0, enables = 0;
+  bool ranges_seen = false;
   bool started = false, recording = false;
   CUpti_BuffersCallbackRequestFunc give = nullptr;
   CUpti_BuffersCallbackCompleteFunc take = nullptr;
 } state;
 std::vector<std::string> kernel_names;
 
+struct FakeHost {
+  CUpti_ProfilerType kind;
+  size_t metrics = 0;
+} last_configured;
+
 }  // namespace
 
-#define FAKE extern "C" __attribute__((visibility("default"))) CUptiResult CUPTIAPI
+std::string convscope::fake_cupti::variable(const char* name) {
+  const char* set = std::getenv(name);
+  return set ? set : "";
+}
+CUptiResult convscope::fake_cupti::outcome(const char* function) {
+  auto code = setting("FAKE_CUPTI_FAIL", function);
+  return code.empty() ? CUPTI_SUCCESS : static_cast<CUptiResult>(std::atoi(code.c_str()));
+}
+bool convscope::fake_cupti::range_session() { return state.sessions > 0; }
+bool convscope::fake_cupti::ranges_first() { return state.ranges_seen; }
 
 // What the tests ask of it.
 extern "C" __attribute__((visibility("default"))) int fake_cupti_sessions() { return state.sessions; }
@@ -75,12 +89,19 @@ FAKE cuptiSubscribe_v2(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc, void*
   return outcome("cuptiSubscribe_v2");
 }
 FAKE cuptiUnsubscribe(CUpti_SubscriberHandle) { return CUPTI_SUCCESS; }
+// A process that has not counted yet.
+extern "C" __attribute__((visibility("default"))) int fake_cupti_forget() {
+  state.ranges_seen = false;
+  forget_samples();
+  return 0;
+}
 
 FAKE cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc give, CUpti_BuffersCallbackCompleteFunc take) {
   state.give = give, state.take = take;
   return outcome("cuptiActivityRegisterCallbacks");
 }
 FAKE cuptiActivityEnable(CUpti_ActivityKind) {
+  if (!state.give) return CUPTI_ERROR_INVALID_OPERATION;  // not registered, or detached since
   state.recording = true;
   return outcome("cuptiActivityEnable");
 }
@@ -130,7 +151,9 @@ FAKE cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params* p) {
 FAKE cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params*) { return outcome("cuptiProfilerInitialize"); }
 FAKE cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported_Params* p) {
   constexpr auto yes = CUPTI_PROFILER_CONFIGURATION_SUPPORTED, no = CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED;
-  auto what = variable("FAKE_CUPTI_UNSUPPORTED");
+  auto what = variable("FAKE_CUPTI_UNSUPPORTED"), api = variable("FAKE_CUPTI_UNSUPPORTED_API");
+  if ((api == "pc" && p->api == CUPTI_PROFILER_PC_SAMPLING) || (api == "pm" && p->api == CUPTI_PROFILER_PM_SAMPLING))
+    what = "other";
   p->isSupported = what.empty() ? yes : no;
   p->architecture = what == "other" ? no : yes;
   p->vGpu = what == "vgpu" ? no : what == "vgpu-disabled" ? CUPTI_PROFILER_CONFIGURATION_DISABLED : yes;
@@ -146,10 +169,13 @@ FAKE cuptiProfilerGetCounterAvailability(CUpti_Profiler_GetCounterAvailability_P
 }
 
 FAKE cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params* p) {
-  p->pHostObject = reinterpret_cast<CUpti_Profiler_Host_Object*>(&state);
+  p->pHostObject = reinterpret_cast<CUpti_Profiler_Host_Object*>(new FakeHost{p->profilerType});
   return outcome("cuptiProfilerHostInitialize");
 }
-FAKE cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Params*) { return CUPTI_SUCCESS; }
+FAKE cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Params* p) {
+  delete reinterpret_cast<FakeHost*>(p->pHostObject);
+  return CUPTI_SUCCESS;
+}
 FAKE cuptiProfilerHostGetSupportedChips(CUpti_Profiler_Host_GetSupportedChips_Params* p) {
   static const char* const chips[] = {"GH100", "GA100"};
   p->numChips = 2;
@@ -160,21 +186,30 @@ FAKE cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Para
   auto lacks = variable("FAKE_CUPTI_LACKS");
   for (size_t i = 0; i < p->numMetrics; i++)
     if (!lacks.empty() && std::strstr(p->ppMetricNames[i], lacks.c_str())) return CUPTI_ERROR_INVALID_PARAMETER;
+  reinterpret_cast<FakeHost*>(p->pHostObject)->metrics += p->numMetrics;
   return outcome("cuptiProfilerHostConfigAddMetrics");
 }
 FAKE cuptiProfilerHostGetConfigImageSize(CUpti_Profiler_Host_GetConfigImageSize_Params* p) {
   p->configImageSize = 8;
   return CUPTI_SUCCESS;
 }
-FAKE cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_Params*) { return CUPTI_SUCCESS; }
+FAKE cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_Params* p) {
+  last_configured = *reinterpret_cast<FakeHost*>(p->pHostObject);
+  return CUPTI_SUCCESS;
+}
 FAKE cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_Params* p) {
-  p->numOfPasses = passes_wanted();
+  auto fits = variable("FAKE_CUPTI_PM_FITS");
+  p->numOfPasses = last_configured.kind != CUPTI_PROFILER_TYPE_PM_SAMPLING ? passes_wanted()
+                   : !fits.empty() && last_configured.metrics > static_cast<size_t>(std::atoi(fits.c_str())) ? 2
+                                                                                                             : 1;
   return CUPTI_SUCCESS;
 }
 FAKE cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params* p) {
   for (size_t i = 0; i < p->numMetrics; i++) {
     auto v = setting("FAKE_CUPTI_VALUES", p->ppMetricNames[i]);
     p->pMetricValues[i] = v.empty() ? 1 : std::atof(v.c_str());
+    if (reinterpret_cast<FakeHost*>(p->pHostObject)->kind == CUPTI_PROFILER_TYPE_PM_SAMPLING)
+      p->pMetricValues[i] = lane_value(p->ppMetricNames[i], p->rangeIndex, p->pMetricValues[i]);
   }
   return outcome("cuptiProfilerHostEvaluateToGpuValues");
 }
@@ -182,7 +217,9 @@ FAKE cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValue
 FAKE cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params* p) {
   if (auto r = outcome("cuptiRangeProfilerEnable"); r != CUPTI_SUCCESS) return r;
   if (state.sessions) return CUPTI_ERROR_INVALID_OPERATION;  // one at a time
+  if (sampling()) return CUPTI_ERROR_HARDWARE_BUSY;
   state.sessions++;
+  state.ranges_seen = true;
   state.enables++;
   state.pass = 0;
   p->pRangeProfilerObject = reinterpret_cast<CUpti_RangeProfiler_Object*>(&state);

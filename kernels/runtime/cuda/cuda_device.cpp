@@ -267,10 +267,10 @@ void CudaDevice::run(const KernelDefinition& kernel, const Plan& plan, const Bin
   }
 }
 
-void CudaDevice::run_together(const KernelDefinition& kernel, const Plan& plan, const Bindings& at) {
+void CudaDevice::run_together(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, int times) {
   if (auto why = unavailable(kernel); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
   make_current();
-  issue(kernel, plan, at);
+  for (int i = 0; i < times; i++) issue(kernel, plan, at);
   check(driver().cuStreamSynchronize(stream_), "kernel " + kernel.name());
 }
 

@@ -23,7 +23,7 @@ class CudaDevice final : public Device {
   void fill(DeviceMemory& to, size_t offset, uint32_t word, size_t bytes) override;
   void run(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings,
            const RunOptions& options) override;
-  void run_together(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings) override;
+  void run_together(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings, int times) override;
   std::vector<LaunchFacts> launch_facts(const KernelDefinition& kernel, const Plan& plan) override;
   void* native_context() override;
   Timing time(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings, bool cold,

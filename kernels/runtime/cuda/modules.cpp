@@ -32,6 +32,10 @@ std::vector<BinaryFacts> compiled_facts(const std::string& kernel_file) {
   return binary_facts(cuda::embedded_fatbin(std::filesystem::path(kernel_file).stem().string()));
 }
 
+std::vector<DeviceImage> compiled_images(const std::string& kernel_file) {
+  return device_images(cuda::embedded_fatbin(std::filesystem::path(kernel_file).stem().string()));
+}
+
 namespace cuda {
 
 Modules::~Modules() {

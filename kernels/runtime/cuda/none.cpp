@@ -16,5 +16,6 @@ std::unique_ptr<Device> open_cuda(int) {
 }
 
 std::vector<BinaryFacts> compiled_facts(const std::string&) { return {}; }
+std::vector<DeviceImage> compiled_images(const std::string&) { return {}; }
 
 }  // namespace convscope

@@ -95,6 +95,30 @@ void expect_profile(const json& j) {
     EXPECT_TRUE(text(l["file"]) && l["line"].is_number_integer()) << l;
     EXPECT_TRUE(text(l["values"]["load_sectors"]["unit"])) << l;
   }
+  const json &samples = j["pc_sampling"], &timeline = j["timeline"];
+  for (const json* part : {&samples, &timeline}) {
+    EXPECT_TRUE(text((*part)["source"]) || (text((*part)["reason"]) && text((*part)["gap"]["code"]))) << *part;
+    EXPECT_TRUE((*part)["calls"].is_number_integer() && (*part)["spent_ms"].is_number()) << *part;
+  }
+  for (const char* list : {"reasons", "lines", "functions"}) EXPECT_TRUE(samples[list].is_array()) << list;
+  uint64_t by_line = 0, by_reason = 0;
+  for (const auto& l : samples["lines"]) by_line += l["samples"].get<uint64_t>();
+  for (const auto& reason : samples["reasons"]) {
+    EXPECT_TRUE(text(reason["name"]) && text(reason["words"])) << reason;
+    by_reason += reason["samples"].get<uint64_t>();
+  }
+  EXPECT_EQ(by_line, samples["samples"]);
+  EXPECT_EQ(by_reason, samples["samples"]);
+  for (const auto& f : samples["functions"])
+    for (const auto& i : f["instructions"])
+      EXPECT_TRUE(i["offset"].is_number_integer() && i["reasons"].is_object() && i["not_issued"].is_object()) << i;
+  EXPECT_EQ(timeline["start_us"].size(), timeline["end_us"].size());
+  for (const auto& lane : timeline["lanes"]) {
+    EXPECT_EQ(lane["values"].size(), timeline["start_us"].size()) << lane["name"];
+    for (const char* field : {"name", "title", "unit", "about"}) EXPECT_TRUE(text(lane[field])) << lane["name"];
+    EXPECT_LE(lane["least"], lane["mean"]);
+    EXPECT_LE(lane["mean"], lane["most"]);
+  }
   EXPECT_TRUE(text(j["roofline"]["ceilings"]["source"]));
   EXPECT_TRUE(!j["roofline"]["points"].empty() || text(j["roofline"]["reason"]));
   EXPECT_TRUE(text(j["bottleneck"]["rule"]) && text(j["bottleneck"]["sentence"]));
@@ -275,6 +299,79 @@ TEST(ProfileCli, TracesOfAGpuHaveItsKernels) {
       EXPECT_NEAR(e["dur"].get<double>(), 50, 1e-6);
     }
   EXPECT_EQ(kernels, 2);
+}
+
+TEST(ProfileCli, SamplesOfAGpu) {
+  if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  const Words found = {"FAKE_CUDA_KERNEL_US=2000",
+                       "FAKE_CUPTI_PC=direct_f32:256:long_scoreboard:60,direct_f32:256:long_scoreboard_not_issued:50,"
+                       "direct_f32:272:selected:30,direct_f32:512:wait:10",
+                       "FAKE_CUPTI_VALUES=dram__throughput.avg.pct_of_peak_sustained_elapsed:61"};
+  const Words full = Words{"profile", "direct", "--set", "full", "--samples", "5"} + small;
+  json j = convscope_run(full + Words{"--json"}, fake_gpu(found)).document();
+  expect_profile(j);
+  const json& s = j["pc_sampling"];
+  ASSERT_EQ(s["source"], "sampled by hardware") << s;
+  EXPECT_EQ(s["reasons"][0]["name"], "long_scoreboard");
+  EXPECT_EQ(s["reasons"][0]["samples"].get<uint64_t>() * 10, s["samples"].get<uint64_t>() * 6);
+  EXPECT_EQ(s["lines"][0]["file"], "kernels/ladder/direct.cu") << "by the name of the source that the program carries";
+  EXPECT_EQ(s["lines"][0]["line"], 26);
+  EXPECT_EQ(s["functions"][0]["instructions"][0]["offset"], 256);
+  EXPECT_EQ(s["period_cycles"], 2048);
+  const json& t = j["timeline"];
+  ASSERT_EQ(t["source"], "counted by hardware") << t;
+  EXPECT_EQ(t["calls"], 20) << "50 µs are repeated";
+  EXPECT_EQ(t["interval_us"], 10);
+  EXPECT_EQ(t["lanes"].size(), 5u);
+  EXPECT_EQ(t["lanes"][0]["mean"], 61);
+
+  auto table = convscope_run(full, fake_gpu(found));
+  for (const char* said : {"sampled by hardware", "60 %  direct.cu:26", "long_scoreboard 100 %",
+                           "waiting for data from global or local memory", "over time, counted by hardware",
+                           "Memory busy                      61"})
+    EXPECT_NE(table.out.find(said), std::string::npos) << said << "\n" << table.out;
+  auto csv = convscope_run(full + Words{"--format", "csv"}, fake_gpu(found));
+  for (const char* said : {"\nstall,long_scoreboard,", "\nline kernels/ladder/direct.cu:26,samples,",
+                           "\ntimeline,dram_busy_mean,61.0,%,counted by hardware"})
+    EXPECT_NE(csv.out.find(said), std::string::npos) << said;
+  // Counters' tracks beside the launches, in a process of their own.
+  json trace = json::parse(convscope_run(full + Words{"--format", "chrome-trace"}, fake_gpu(found)).out);
+  std::map<std::string, std::pair<int, double>> tracks;
+  for (const auto& e : trace["traceEvents"]) {
+    if (e["ph"] != "C") continue;
+    EXPECT_EQ(e["pid"], 2);
+    EXPECT_GE(e["ts"], 0);
+    auto& [count, last] = tracks[e["name"]];
+    EXPECT_GE(e["ts"].get<double>(), last) << e;
+    EXPECT_TRUE(e["args"]["value"].is_number());
+    count++, last = e["ts"];
+  }
+  ASSERT_EQ(tracks.size(), 5u);
+  EXPECT_GE(tracks.at("Memory busy (%)").first, 50);
+  // Without the full set nothing is sampled, and that is said.
+  json live = convscope_run(Words{"profile", "direct", "--samples", "5", "--json"} + small, fake_gpu(found)).document();
+  for (const char* part : {"pc_sampling", "timeline"}) {
+    EXPECT_EQ(live[part]["source"], nullptr);
+    EXPECT_EQ(live[part]["gap"]["code"], "not-asked");
+  }
+}
+
+TEST(ProfileCli, WhatCannotBeSampledIsSaid) {
+  if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  const Words full = Words{"profile", "direct", "--set", "full", "--samples", "5"} + small;
+  for (auto [set, part, code] : {std::array{"FAKE_CUPTI_FAIL=cuptiPCSamplingEnable:35", "pc_sampling", "not-permitted"},
+                                 {"FAKE_CUPTI_FAIL=cuptiPmSamplingEnable:26", "timeline", "busy"},
+                                 {"FAKE_CUPTI_UNSUPPORTED_API=pm", "timeline", "not-supported"}}) {
+    SCOPED_TRACE(set);
+    auto r = convscope_run(full + Words{"--json"}, fake_gpu({set}));
+    EXPECT_EQ(r.code, 0);
+    json j = r.document();
+    expect_profile(j);
+    EXPECT_EQ(j[part]["gap"]["code"], code);
+    auto table = convscope_run(full, fake_gpu({set}));
+    EXPECT_NE(table.out.find(j[part]["reason"].get<std::string>()), std::string::npos) << table.out;
+    EXPECT_EQ(j["counters"]["source"], "counted by hardware") << "the rest is there";
+  }
 }
 
 TEST(ProfileCli, BenchOnTheEmulator) {

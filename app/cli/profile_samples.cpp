@@ -1,0 +1,168 @@
+#include "app/cli/profile_samples.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "kernels/base/text.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+std::string text(const json& j, const char* field) {
+  auto it = j.find(field);
+  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+// A figure that was asked for and is not there, with its reason; nothing when it was not asked for.
+std::string absent(const char* what, const json& part) {
+  std::string code = part["gap"].is_object() ? text(part["gap"], "code") : "";
+  if (code.empty() || code == "not-asked" || code == "no-gpu") return "";
+  return fmt::format("  {:<11} {}\n", what, text(part, "reason"));
+}
+
+double share(uint64_t part, uint64_t whole) {
+  return whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+std::string place_text(const json& l) {
+  return l["line"].is_null() ? "line unknown" : fmt::format("{}:{}", file_name(text(l, "file")), l["line"].get<int>());
+}
+
+// "long_scoreboard 61 %, wait 12 %": what the samples of a line were, the most first.
+std::string most_of(const json& line, size_t count) {
+  std::vector<std::pair<uint64_t, std::string>> all;
+  for (const auto& [name, n] : line["reasons"].items()) all.emplace_back(n.get<uint64_t>(), name);
+  std::sort(all.rbegin(), all.rend());
+  std::string out;
+  for (size_t i = 0; i < std::min(count, all.size()); i++)
+    out += fmt::format("{}{} {:.0f} %", i ? ", " : "", all[i].second,
+                       share(all[i].first, line["samples"].get<uint64_t>()));
+  return out;
+}
+
+std::string figure(double v) {
+  double size = std::abs(v);
+  if (size >= 100 || size == 0) return fmt::format("{:.0f}", v);
+  return fmt::format("{:.3g}", v);
+}
+
+}  // namespace
+
+std::string samples_text(const json& r) {
+  const json& s = r["pc_sampling"];
+  if (s["source"].is_null()) return absent("sampling", s);
+  uint64_t all = s["samples"], dropped = s["dropped"];
+  int calls = s["calls"];
+  std::string out = fmt::format("\n  {}: {} samples of warps in {} call{}", text(s, "source"),
+                                grouped(static_cast<int64_t>(all)), calls, calls == 1 ? "" : "s");
+  if (s["period_cycles"].is_number())
+    out += fmt::format(", one in {} cycles a multiprocessor", grouped(s["period_cycles"].get<int64_t>()));
+  out += dropped ? fmt::format(", {} dropped\n", grouped(static_cast<int64_t>(dropped))) : ", none dropped\n";
+  if (s["buffer_full"] == true) out += "    ! the sampler's buffer overflowed: there were more than these\n";
+  constexpr size_t most = 5;
+  for (size_t i = 0; i < std::min(most, s["reasons"].size()); i++) {
+    const json& reason = s["reasons"][i];
+    if (reason["samples"] == 0) break;
+    out += fmt::format("    {:>3.0f} %  {:<22} {}\n", share(reason["samples"], all), text(reason, "name"),
+                       text(reason, "words"));
+  }
+  out += "  lines by samples\n";
+  for (size_t i = 0; i < std::min(most, s["lines"].size()); i++) {
+    const json& l = s["lines"][i];
+    out += fmt::format("    {:>3.0f} %  {:<22} {}\n", share(l["samples"], all), place_text(l), most_of(l, 3));
+  }
+  for (const auto& f : s["functions"])
+    if (f.contains("lines_reason")) out += fmt::format("    {}: {}\n", text(f, "name"), text(f, "lines_reason"));
+  return out;
+}
+
+std::string timeline_text(const json& r) {
+  const json& t = r["timeline"];
+  if (t["source"].is_null()) return absent("timeline", t);
+  int calls = t["calls"];
+  size_t points = t["lanes"].empty() ? 0 : t["lanes"][0]["points"].get<size_t>();
+  std::string out = fmt::format("\n  over time, {}: {} points of {} µs in {}{}\n", text(t, "source"), points,
+                                figure(t["interval_us"]), time_text(t["work_us"].get<double>() / 1e3),
+                                calls > 1 ? fmt::format(", {} calls back to back since one is short", calls) : "");
+  out += fmt::format("    {:<26} {:>8} {:>8} {:>8}\n", "", "min", "mean", "max");
+  for (const auto& lane : t["lanes"])
+    out += fmt::format("    {:<26} {:>8} {:>8} {:>8}  {}\n", text(lane, "title"), figure(lane["least"].get<double>()),
+                       figure(lane["mean"].get<double>()), figure(lane["most"].get<double>()), text(lane, "unit"));
+  if (t["longer"].get<int>() > 0)
+    out += "    the interval was made longer: the hardware's buffer overflowed at a shorter one\n";
+  return out;
+}
+
+std::vector<std::vector<std::string>> samples_rows(const json& r) {
+  std::vector<std::vector<std::string>> rows;
+  const json& s = r["pc_sampling"];
+  std::string source = text(s, "source");
+  if (!source.empty()) {
+    for (const char* what : {"samples", "dropped"})
+      rows.push_back({"sampling", what, s[what].dump(), "sample", source});
+    for (const auto& reason : s["reasons"])
+      if (reason["samples"] != 0)
+        rows.push_back({"stall", text(reason, "name"), reason["samples"].dump(), "sample", source});
+    for (const auto& l : s["lines"]) {
+      std::string section = "line " + (l["line"].is_null() ? "?" : text(l, "file") + ":" + l["line"].dump());
+      rows.push_back({section, "samples", l["samples"].dump(), "sample", source});
+      for (const auto& [name, n] : l["reasons"].items()) rows.push_back({section, name, n.dump(), "sample", source});
+    }
+  }
+  const json& t = r["timeline"];
+  source = text(t, "source");
+  for (const auto& lane : t["lanes"])
+    for (const char* what : {"least", "mean", "most"})
+      rows.push_back({"timeline", text(lane, "name") + "_" + what, lane[what].dump(), text(lane, "unit"), source});
+  return rows;
+}
+
+// Trace Event Format: counters ("C") keep their value until the next event of their name.
+void add_timeline_events(const json& r, json& events) {
+  const json& t = r["timeline"];
+  if (t["source"].is_null() || t["start_us"].empty()) return;
+  constexpr int process = 2;
+  int calls = t["calls"];
+  auto name_it = [&](const char* what, int line, const std::string& words) {
+    json e = {{"name", what}, {"ph", "M"}, {"pid", process}, {"args", {{"name", words}}}};
+    if (line >= 0) e["tid"] = line;
+    events.push_back(e);
+  };
+  name_it("process_name", -1,
+          fmt::format("{} over time, a point each {} µs", text(r["kernel"], "name"), figure(t["interval_us"])));
+  double work = t["work_us"];
+  auto event = [&](const std::string& what, double start, double end, int line) {
+    events.push_back({{"name", what},
+                      {"ph", "X"},
+                      {"ts", start},
+                      {"dur", std::max(0.0, end - start)},
+                      {"pid", process},
+                      {"tid", line},
+                      {"args", {{"source", "recorded by CUPTI"}}}});
+  };
+  if (!t["launches"].empty()) {
+    name_it("thread_name", 1, "kernels while it was sampled");
+    event(calls > 1 ? fmt::format("{} calls, back to back", calls) : "a call", 0, work, 1);
+    for (const auto& l : t["launches"]) event(text(l, "name"), l["start_us"], l["end_us"], 1);
+  }
+  const json &start = t["start_us"], &end = t["end_us"];
+  for (const auto& lane : t["lanes"]) {
+    std::string name = fmt::format("{} ({})", text(lane, "title"), text(lane, "unit"));
+    auto counter = [&](double at, const json& value) {
+      events.push_back({{"name", name}, {"ph", "C"}, {"ts", at}, {"pid", process}, {"args", {{"value", value}}}});
+    };
+    // What lies before the kernel is left out: traces begin at 0.
+    double last = 0;
+    for (size_t i = 0; i < start.size(); i++) {
+      if (end[i].get<double>() <= 0) continue;
+      counter(std::max(0.0, start[i].get<double>()), lane["values"][i]);
+      last = end[i];
+    }
+    counter(last, 0);
+  }
+}
+
+}  // namespace convscope

@@ -45,17 +45,8 @@ class Gpu : public ::testing::Test {
   std::unique_ptr<Judge> judge_;
 };
 
-const char* const ladder[] = {"direct",
-                              "scatter",
-                              "polyphase",
-                              "tiled",
-                              "registers",
-                              "mma_tf32",
-                              "mma_3xtf32",
-                              "hopper_tf32",
-                              "hopper_3xtf32",
-                              "stream_tf32",
-                              "stream_3xtf32"};
+const char* const ladder[] = {"direct",     "scatter",     "polyphase",     "tiled",       "registers",    "mma_tf32",
+                              "mma_3xtf32", "hopper_tf32", "hopper_3xtf32", "stream_tf32", "stream_3xtf32"};
 
 TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
   test::Random random(20261121);
@@ -73,7 +64,16 @@ TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
 // The forms of Hopper's rungs: random problems rarely have lengths that they take, or enough channels for a tile.
 TEST_F(Gpu, HopperIsRightInAllItsForms) {
   constexpr int64_t strides[] = {1, 2, 4, 8, 5, 10};
-  for (const char* name : {"hopper_tf32", "hopper_3xtf32", "stream_tf32", "stream_3xtf32"}) {
+  struct Case {
+    const char* name;
+    DType dtype;
+  };
+  for (auto [name, dtype] : {Case{"hopper_tf32", DType::f32},
+                             {"hopper_3xtf32", DType::f32},
+                             {"stream_tf32", DType::f32},
+                             {"stream_3xtf32", DType::f32},
+                             {"hopper_16bit", DType::f16},
+                             {"hopper_16bit", DType::bf16}}) {
     const auto& k = find_kernel(name);
     if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
     test::Random r(8);
@@ -100,6 +100,8 @@ TEST_F(Gpu, HopperIsRightInAllItsForms) {
           p.kernel_size = any(1, 14), p.stride = any(1, 9), p.dilation = any(1, 6);
       }
       p.padding = any(0, 12), p.output_padding = any(0, std::max(p.stride, p.dilation) - 1);
+      p.dtype = dtype;
+      if (is_half(dtype) && any(0, 3) == 0) p.batch = any(4, 13), p.length = any(1, 60);  // these share tiles
       if (check(p) || !k.unsupported(p).empty()) continue;
       auto report = judge(name, p);
       ASSERT_EQ(report.verdict.status, Status::right)

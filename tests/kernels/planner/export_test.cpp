@@ -77,6 +77,17 @@ TEST(Export, SixteenBitsHaveTheirTypes) {
   EXPECT_NE(exported_pytorch(find_kernel("tiled"), p).find("DTYPE = torch.bfloat16"), std::string::npos);
 }
 
+TEST(Export, HoldsTheFormThatIsLaunchedAndNoOther) {
+  auto p = find_preset("kernelbench-64").problem;
+  p.dtype = DType::f16;
+  std::string text = exported_cuda(find_kernel("hopper_16bit"), p);
+  EXPECT_EQ(times(text, "F(half_128_3_s1,"), 1u);
+  EXPECT_EQ(times(text, "F(half_64_any,"), 0u);
+  EXPECT_GT(times(flattened(find_kernel("hopper_16bit").file()), "F(half_64_any,"), 0u);
+  p.stride = 3;
+  EXPECT_EQ(times(exported_cuda(find_kernel("hopper_16bit"), p), "F(half_128_any,"), 1u);
+}
+
 // With nvcc here: what is exported compiles. On a GPU tests/bench/compare_pytorch.py runs it.
 TEST(Export, Compiles) {
   if (std::system("command -v nvcc >/dev/null 2>&1")) GTEST_SKIP() << "no nvcc here";

@@ -67,6 +67,18 @@ TEST(Planner, SaysWhy) {
   EXPECT_NE(c.reason.find("is asked for"), std::string::npos) << "what a lower accuracy would give: " << c.reason;
 }
 
+TEST(Planner, SixteenBitsHaveARungOfTheirOwn) {
+  auto p = find_preset("kernelbench-64").problem;
+  for (DType t : {DType::f16, DType::bf16}) {
+    p.dtype = t;
+    EXPECT_EQ(choose(p, Accuracy::strict, {}).kernel->name(), "hopper_16bit");
+    Choice c = choose(p, Accuracy::strict, Target::of_architecture("sm_80"));
+    EXPECT_EQ(c.kernel->name(), "registers") << c.reason;
+  }
+  p.dtype = DType::f32;
+  EXPECT_NE(find_kernel("hopper_16bit").unsupported(p), "");
+}
+
 // Medians on an H200, with weights packed or next to nothing to pack (h200-core.md, h200-ladder.md).
 TEST(Planner, PredictsWhatWasMeasured) {
   struct Measured {
@@ -88,6 +100,13 @@ TEST(Planner, PredictsWhatWasMeasured) {
     double predicted = predicted_ms(find_kernel(m.kernel), find_preset(m.preset).problem, {});
     EXPECT_GT(predicted, m.ms / 1.6) << m.kernel << " on " << m.preset;
     EXPECT_LT(predicted, m.ms * 1.6) << m.kernel << " on " << m.preset;
+  }
+  for (auto [preset, ms] : {std::pair{"kernelbench-79", 0.301}, {"kernelbench-64", 1.07}, {"dac.d2", 0.144}}) {
+    auto p = find_preset(preset).problem;
+    p.dtype = DType::f16;
+    double predicted = predicted_ms(find_kernel("hopper_16bit"), p, {});
+    EXPECT_GT(predicted, ms / 1.6) << preset;
+    EXPECT_LT(predicted, ms * 1.6) << preset;
   }
 }
 

@@ -1,4 +1,4 @@
-// The kernel `auto`, and the request `export`.
+// The kernel `auto`, and the requests `choose` and `export`.
 #include <nlohmann/json.hpp>
 
 #include "app/engine/codec.h"
@@ -59,6 +59,12 @@ Service::Reply Service::handle(const json& request, std::span<const std::byte> p
                                const std::function<void(const std::string&)>& partial) {
   std::string type = text_of(request, "type");
   if (type == "export") return export_one(request, payload, activity);
+  if (type == "choose") {
+    json named = request, chosen;
+    named["kernel"] = auto_kernel;
+    resolved(named, payload, activity, chosen);
+    return {header_text({{"chosen", chosen}}), {}};
+  }
   if (type != "run" && type != "profile" && type != "live" && type != "bench" && type != "explain" && type != "trace" &&
       type != "disassembly")
     return answer(request, payload, activity, partial);

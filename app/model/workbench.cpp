@@ -4,8 +4,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "app/engine/codec.h"
 #include "app/engine/frame.h"
+#include "app/model/requests.h"
 #include "kernels/problem/counts.h"
 
 namespace convscope {
@@ -17,6 +17,15 @@ constexpr size_t most_log_lines = 2000;
 constexpr int64_t most_numbers = 65536;
 
 double ms_since(Clock::time_point t) { return std::chrono::duration<double, std::milli>(Clock::now() - t).count(); }
+
+// The engine has not the result that was asked about: it ended, and another one has taken its place.
+bool is_gone(const Answer& a) {
+  if (a.kind != Answer::Kind::error) return a.kind != Answer::Kind::result;
+  json j = json::parse(a.header, nullptr, false);
+  return j.is_object() && j.value("field", json()) == "result";
+}
+
+}  // namespace
 
 RunRequest request_of(const Document& d) {
   RunRequest r;
@@ -30,12 +39,6 @@ RunRequest request_of(const Document& d) {
   return r;
 }
 
-// The sentence of an error answer, and whether it is only a cancel.
-struct Refusal {
-  std::string text;
-  bool cancelled = false;
-  int exit_code = 1;
-};
 Refusal refusal_of(const Answer& a) {
   json j = json::parse(a.header, nullptr, false);
   if (!j.is_object()) return {a.message.empty() ? "the engine gave no reason" : a.message, false, 1};
@@ -47,15 +50,6 @@ Refusal refusal_of(const Answer& a) {
     r.text = j.value("message", a.message);
   return r;
 }
-
-// The engine has not the result that was asked about: it ended, and another one has taken its place.
-bool is_gone(const Answer& a) {
-  if (a.kind != Answer::Kind::error) return a.kind != Answer::Kind::result;
-  json j = json::parse(a.header, nullptr, false);
-  return j.is_object() && j.value("field", json()) == "result";
-}
-
-}  // namespace
 
 Workbench::Workbench(EngineOptions options, std::function<void()> wake)
     : wake_(std::move(wake)), info_(std::make_unique<json>(json::object())) {

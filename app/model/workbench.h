@@ -76,6 +76,11 @@ struct LogLine {
   enum class Kind { note, engine, trouble } kind = Kind::note;
 };
 
+// What the planner chose, and why, in a sentence with times.
+struct BestKernel {
+  std::string kernel, reason;
+};
+
 class Workbench {
  public:
   Workbench(EngineOptions options, std::function<void()> wake);
@@ -99,6 +104,12 @@ class Workbench {
   void want_profile(const Document& document, bool full);
   // The document's kernel and another, or a reference, timed in turn. Like a profile: one measurement at a time.
   void want_comparison(const Document& document, const std::string& with);
+  // The planner's choice for the document's problem, accuracy and device; on a GPU the first candidates are timed. When
+  // there is none the log says why, and `then` is not called.
+  void find_best(const Document& document, std::function<void(const BestKernel&)> then);
+  // The document's kernel as a PyTorch module, or as CUDA C++ with a C function. When it cannot be, the log says why.
+  void want_export(const Document& document, bool pytorch,
+                   std::function<void(const std::string& kernel, const std::string& text)> then);
   void want_source(const std::string& kernel);
   void want_info();  // devices, libraries, kernels: asked once at the start, and again with Refresh
 

@@ -364,6 +364,8 @@ void App::ask_path(PathFor what) {
   if (what == PathFor::save) path_text_ = session_path_.empty() ? "experiment.convscope" : session_path_;
   if (what == PathFor::picture) path_text_ = "convscope.png", picture_area_ = {};
   if (what == PathFor::open) path_text_.clear();
+  if (what == PathFor::pytorch) path_text_ = "model_new.py";
+  if (what == PathFor::cuda) path_text_ = "conv_transpose1d.cu";
 }
 
 void App::ask_picture(const PictureArea& area, const std::string& file) {

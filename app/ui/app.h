@@ -66,7 +66,7 @@ class App {
   const std::string& toast() const { return toasts_.empty() ? no_text_ : toasts_.back().text; }
 
   // What the action table runs.
-  enum class PathFor { open, save, picture };
+  enum class PathFor { open, save, picture, pytorch, cuda };
   void ask_path(PathFor what);
   void ask_picture(const PictureArea& area, const std::string& file);
   void save(bool as);
@@ -79,6 +79,8 @@ class App {
   void close_recording();
   void profile(bool full);
   void compare();
+  void choose_best();
+  void export_kernel(const std::string& path, bool pytorch);
   void cancel();
   void refresh();
   void toggle_live();

@@ -374,7 +374,7 @@ void Chrome::about() {
 // ---- paths, toasts ------------------------------------------------------------------------------------------------
 
 void Chrome::path_dialog() {
-  const char* titles[] = {"Open", "Save session", "Save picture"};
+  const char* titles[] = {"Open", "Save session", "Save picture", "Export as a PyTorch module", "Export as CUDA C++"};
   if (!app_.path_for_) return;
   const char* title = titles[static_cast<int>(*app_.path_for_)];
   if (!ImGui::IsPopupOpen(title)) ImGui::OpenPopup(title);
@@ -407,7 +407,9 @@ void Chrome::path_dialog() {
       std::string name = e.path().filename().string(), ending = e.path().extension().string();
       bool is_folder = e.is_directory(error);
       if (name.starts_with(".")) continue;
-      if (is_folder || ending == ".convscope" || ending == ".npy" || ending == ".npz")
+      bool source = *app_.path_for_ == App::PathFor::pytorch || *app_.path_for_ == App::PathFor::cuda;
+      if (is_folder || (source ? ending == ".py" || ending == ".cu"
+                               : ending == ".convscope" || ending == ".npy" || ending == ".npz"))
         entries.push_back({name, is_folder});
       if (entries.size() > 2000) break;
     }
@@ -439,6 +441,8 @@ void Chrome::path_dialog() {
     if (go && what == App::PathFor::open) app_.open(path);
     if (go && what == App::PathFor::save) app_.session_path_ = path, app_.save(false);
     if (go && what == App::PathFor::picture) app_.shot_ = {path};
+    if (go && what == App::PathFor::pytorch) app_.export_kernel(path, true);
+    if (go && what == App::PathFor::cuda) app_.export_kernel(path, false);
   }
   ImGui::EndPopup();
 }

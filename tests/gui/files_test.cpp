@@ -188,3 +188,29 @@ SCENARIO(the_window_is_saved_as_a_picture) {
   CHECK(g.read("window.png").starts_with("\x89PNG"));
   CHECK_EQ(g.app.toast(), "Picture saved to " + g.path("window.png"));
 }
+
+SCENARIO(a_kernel_is_taken_away_as_a_file) {
+  g.app.execute({SetKernel{"tiled"}, 0});
+  g.settle();
+  g.menu("export-pytorch");
+  g.popup("Export as a PyTorch module");
+  g.type("//Export as a PyTorch module/##path", g.path("mine.py"), false);
+  g.click("//Export as a PyTorch module/Save");
+  g.until([&] { return std::filesystem::exists(g.path("mine.py")); }, "the file is there");
+  CHECK(g.read("mine.py").find("class ModelNew(nn.Module)") != std::string::npos);
+  CHECK(g.read("mine.py").find("Kernel tiled") != std::string::npos);
+  g.frames(2);
+  CHECK_EQ(g.app.toast(), "tiled for this problem written to " + g.path("mine.py"));
+  g.menu("export-cuda");
+  g.popup("Export as CUDA C++");
+  g.type("//Export as CUDA C++/##path", g.path("mine.cu"), false);
+  g.click("//Export as CUDA C++/Save");
+  g.until([&] { return std::filesystem::exists(g.path("mine.cu")); }, "the file is there");
+  CHECK(g.read("mine.cu").find("extern \"C\" int conv_transpose1d(") != std::string::npos);
+  // The control: where nothing can be written it says so, and nothing is there.
+  g.menu("export-cuda");
+  g.popup("Export as CUDA C++");
+  g.type("//Export as CUDA C++/##path", g.path("no/such/folder.cu"), false);
+  g.click("//Export as CUDA C++/Save");
+  g.until([&] { return g.app.toast().find("cannot be written") != std::string::npos; }, "it says so");
+}

@@ -115,3 +115,20 @@ SCENARIO(less_accuracy_is_one_click_away) {
   CHECK(g.document().accuracy == Accuracy::strict);
   g.settle();
 }
+
+SCENARIO(the_best_kernel_is_one_key_away_and_says_why) {
+  g.panel("Kernels");
+  g.press("best-kernel");
+  g.until([&] { return g.document().kernel != "S4"; }, "the planner's choice");
+  std::string best = g.document().kernel;
+  CHECK(g.app.toast().starts_with(best + ": "));
+  CHECK(g.app.toast().find("predicted on") != std::string::npos);
+  g.settle();
+  CHECK_EQ(g.bench().report()->status, std::string("right"));
+  g.press("undo");
+  CHECK_EQ(g.document().kernel, std::string("S4"));
+  g.settle();
+  g.click("//Kernels/**/Best for this problem");
+  g.until([&] { return g.document().kernel == best; }, "the same choice");
+  g.settle();
+}

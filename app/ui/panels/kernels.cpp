@@ -119,6 +119,8 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names) {
     if (!k.file.empty() && ImGui::MenuItem("Copy path"))
       ImGui::SetClipboardText(k.file.c_str()), f.toast("Path copied");
     if (chosen && ImGui::MenuItem("Show source")) f.show("Source");
+    if (chosen && ImGui::MenuItem("Export as a PyTorch module…")) f.act("export-pytorch");
+    if (chosen && ImGui::MenuItem("Export as CUDA C++…")) f.act("export-cuda");
     ImGui::EndPopup();
   }
 
@@ -254,6 +256,10 @@ void draw_kernels(Frame& f) {
         heading(f.theme, g.title);
         tooltip(f.theme, g.about);
         begun = true;
+        if (std::string_view(g.kind) == "ladder") {
+          if (ImGui::Button("Best for this problem")) f.act("best-kernel");
+          tooltip(f.theme, "What the planner takes for this problem, accuracy and device (B); the log says why");
+        }
       }
       kernel_row(f, all[i], i, names);
     }

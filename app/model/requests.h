@@ -1,0 +1,21 @@
+// What the workbench says to the engine, and what an answer that is no result means.
+#pragma once
+#include <string>
+
+#include "app/engine/client.h"
+#include "app/engine/codec.h"
+#include "app/model/document.h"
+
+namespace convscope {
+
+RunRequest request_of(const Document& d);
+
+// The sentence of an error answer, and whether it is only a cancel.
+struct Refusal {
+  std::string text;
+  bool cancelled = false;
+  int exit_code = 1;
+};
+Refusal refusal_of(const Answer& a);
+
+}  // namespace convscope

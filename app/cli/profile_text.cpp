@@ -142,19 +142,17 @@ struct CeilingName {
   const char *field, *words, *unit;
   double scale;
 };
-constexpr CeilingName ceiling_names[] = {{"memory_gbs", "memory", "GB/s", 1},
-                                         {"l2_gbs", "L2 cache", "GB/s", 1},
-                                         {"shared_gbs", "shared memory", "GB/s", 1},
-                                         {"f32_gflops", "f32", "TFLOP/s", 1e-3},
-                                         {"f64_gflops", "f64", "TFLOP/s", 1e-3},
-                                         {"tf32_gflops", "TF32", "TFLOP/s", 1e-3},
-                                         {"f16_gflops", "f16", "TFLOP/s", 1e-3}};
+constexpr CeilingName ceiling_names[] = {
+    {"memory_gbs", "memory", "GB/s", 1},        {"l2_gbs", "L2 cache", "GB/s", 1},
+    {"shared_gbs", "shared memory", "GB/s", 1}, {"f32_gflops", "f32", "TFLOP/s", 1e-3},
+    {"f64_gflops", "f64", "TFLOP/s", 1e-3},     {"tf32_gflops", "TF32", "TFLOP/s", 1e-3},
+    {"f16_gflops", "f16", "TFLOP/s", 1e-3}};
 
 std::string rate_of(const json& c, const CeilingName& n) {
   auto it = c.find(n.field);
   if (it == c.end() || !it->is_number()) return "";
   double v = it->get<double>() * n.scale;
-  return (v >= 1e5 ? fmt::format("{:.0f}", v) : fmt::format("{:.4g}", v)) + " " + n.unit;
+  return (v >= 1e3 ? fmt::format("{:.0f}", v) : fmt::format("{:.4g}", v)) + " " + n.unit;
 }
 
 std::string ceilings_line(const json& c) {
@@ -178,9 +176,8 @@ std::string ceilings_text(const json& c) {
     std::string rate = rate_of(c, n), how;
     for (const auto& f : facts)
       if (text(f, "name") == n.field)
-        how = f.at("value").is_number()
-                  ? fmt::format("± {:.2g} %, {}", f.at("noise_pct").get<double>(), text(f, "how"))
-                  : text(f, "how");
+        how = f.at("value").is_number() ? fmt::format("± {:.2g} %, {}", f.at("noise_pct").get<double>(), text(f, "how"))
+                                        : text(f, "how");
     if (rate.empty() && how.empty()) continue;
     out += fmt::format("  {:<14} {:>16}  {}\n", n.words, rate.empty() ? "–" : rate, how);
   }

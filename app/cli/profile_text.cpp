@@ -153,7 +153,7 @@ std::string rate_of(const json& c, const CeilingName& n) {
   auto it = c.find(n.field);
   if (it == c.end() || !it->is_number()) return "";
   double v = it->get<double>() * n.scale;
-  return (v >= 1e5 ? fmt::format("{:.0f}", v) : fmt::format("{:.4g}", v)) + " " + n.unit;
+  return (v >= 1e3 ? fmt::format("{:.0f}", v) : fmt::format("{:.4g}", v)) + " " + n.unit;
 }
 
 std::string ceilings_line(const json& c) {

@@ -147,6 +147,11 @@ class Recorder {
     added_++;
   }
 
+  double limit_ms() const {
+    bool emulated = text(r_.about.value("device", json::object()), "kind") == "emulator";
+    return emulated ? slow_emulated_ms : slow_ms;
+  }
+
   void one(const Candidate& c) {
     RunRequest r = base_;
     r.kernel = c.name;
@@ -158,7 +163,7 @@ class Recorder {
         // It is there already, and takes part in the comparison again.
         auto hot = before->answer.value("timing", json::object()).value("hot", json());
         if (hot.is_object() && hot.value("median_ms", json()).is_number()) ms = hot["median_ms"].get<double>();
-        if (ms && *ms <= slow_ms) timed_in_turn_.push_back(c.name);
+        if (ms && *ms <= limit_ms()) timed_in_turn_.push_back(c.name);
         return;
       }
     if (!c.reference) {
@@ -171,8 +176,7 @@ class Recorder {
         return;
       }
     }
-    const bool emulated = text(r_.about.value("device", json::object()), "kind") == "emulator";
-    const bool slow = ms && *ms > (emulated ? slow_emulated_ms : slow_ms);
+    const bool slow = ms && *ms > limit_ms();
     RunRequest p = r;
     if (slow && p.samples == 0) p.samples = slow_samples;
     json answer = ask("profile", p, {{"set", slow ? "live" : options_.set}});

@@ -54,6 +54,12 @@ std::string text(const json& j, const char* field) {
   return it != j.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
+const json& part(const json& j, const char* field) {
+  static const json none = json::object();
+  auto it = j.find(field);
+  return it != j.end() && it->is_object() ? *it : none;
+}
+
 bool same_question(const RecordedAnswer& a, const std::string& type, const RunRequest& asked) {
   if (a.type() != type || !(a.asked.problem == asked.problem) || !(a.asked.inputs == asked.inputs)) return false;
   return type == "bench" || (a.asked.kernel == asked.kernel && a.asked.accuracy == asked.accuracy);
@@ -88,8 +94,7 @@ void mark(json& j, const std::string& recorded) {
 }  // namespace
 
 std::string Recording::device_name() const {
-  auto device = about.find("device");
-  std::string name = device != about.end() && device->is_object() ? text(*device, "name") : "";
+  std::string name = text(part(about, "device"), "name");
   return name.empty() ? "a machine without a name" : name;
 }
 
@@ -99,8 +104,7 @@ std::string Recording::source() const {
 }
 
 std::string Recording::source(const RecordedAnswer& a) const {
-  auto device = a.answer.find("device");
-  std::string name = device != a.answer.end() && device->is_object() ? text(*device, "name") : "";
+  std::string name = text(part(a.answer, "device"), "name");
   std::string date = a.date.empty() ? text(about, "date") : a.date;
   return (name.empty() ? device_name() : name) + (date.empty() ? "" : ", " + date);
 }
@@ -145,8 +149,8 @@ Recording recording_from(const json& session, const std::string& path) {
   if (!it->is_object()) bad("has a field recording of the wrong type");
   json j = *it;
   auto version = j.find("version");
-  if (version == j.end() || !version->is_number_unsigned()) bad("has a recording without a version");
-  if (uint64_t v = version->get<uint64_t>(); v < 1 || v > recording_version)
+  if (version == j.end() || !version->is_number_integer()) bad("has a recording without a version");
+  if (int64_t v = version->get<int64_t>(); v < 1 || v > recording_version)
     bad("holds a recording of version " + std::to_string(v) + ": this program reads up to " +
         std::to_string(recording_version));
   json list = j.value("answers", json::array());
@@ -197,12 +201,18 @@ json recording_json(const Recording& r) {
 json session_of(const Recording& r, json session) {
   session["type"] = session_type;
   session["version"] = session_version;
+  // The fastest kernel that is right; else the first of all.
   const RecordedAnswer* first = nullptr;
-  for (const auto& a : r.answers)
-    if (a.type() == "run" || (!first && a.type() == "profile")) {
-      first = &a;
-      if (a.type() == "run") break;
-    }
+  double least_ms = 0;
+  for (const auto& a : r.answers) {
+    if (a.type() != "run" && a.type() != "profile") continue;
+    if (!first) first = &a;
+    const json& verdict = part(a.answer, "verdict");
+    const json& timing = part(a.answer, "timing");
+    auto ms = timing.find("median_ms");
+    if (text(verdict, "status") != "right" || ms == timing.end() || !ms->is_number()) continue;
+    if (least_ms == 0 || ms->get<double>() < least_ms) first = &a, least_ms = ms->get<double>();
+  }
   if (first && !session.contains("problem")) {
     session["problem"] = problem_json(first->asked.problem);
     session["kernel"] = first->asked.kernel;
@@ -219,6 +229,9 @@ std::string recorded_source(const std::string& source, const std::string& record
   if (source == "measured" || source == "recorded") return "recorded: " + recorded;
   for (const char* own : {"measured", "counted"})
     if (source.starts_with(own)) return "recorded: " + recorded + ", " + source;
+  // "NVIDIA H200, measured": whose it is, and how it is known.
+  constexpr std::string_view end = ", measured";
+  if (source.ends_with(end)) return source.substr(0, source.size() - end.size()) + ", recorded: " + recorded;
   return source;
 }
 

@@ -53,8 +53,8 @@ struct Recording {
 Recording recording_from(const nlohmann::json& session, const std::string& path);
 nlohmann::json recording_json(const Recording& r);
 
-// A session file that holds a recording: the field, and a problem and a kernel to begin with (those of the first answer
-// that has them). `session`: other fields that are to stay.
+// A session file that holds a recording: the field, and a problem and a kernel to begin with (the fastest
+// one that is right). `session`: other fields that are to stay.
 nlohmann::json session_of(const Recording& r, nlohmann::json session = nlohmann::json::object());
 
 // The answer as it is shown: sources say "recorded: NVIDIA H200, 2026-11-22" where they said measured or counted, and a

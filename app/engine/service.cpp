@@ -124,7 +124,8 @@ static void add_floor(json& j, const RunReport& report) {
   auto ceilings = known_ceilings(report.device);
   if (!ceilings || report.hot.empty()) return;
   const ConvProblem& p = report.spec.problem;
-  auto floor = floor_of(*ceilings, arithmetic_of(p, report.spec.accuracy), flops(p), static_cast<double>(least_bytes(p)));
+  auto floor =
+      floor_of(*ceilings, arithmetic_of(p, report.spec.accuracy, true), flops(p), static_cast<double>(least_bytes(p)));
   if (!floor) return;
   j["timing"]["floor_ms"] = floor->ms;
   j["timing"]["floor_from"] = floor->by_bytes ? "bytes" : "flops";

@@ -49,7 +49,8 @@ def main():
     recording = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)["recording"]
     about = recording["device"]
     print(f"# Emulated counters against those of an {about['name']}\n")
-    print(f"{about['name']}, driver {about['driver']}, {recording['date']}, convscope {recording['convscope']}, f32, seed 42.")
+    driver = next((a["answer"]["conditions"].get("driver") for a in recording["answers"] if a["request"]["type"] == "profile"), None)
+    print(f"{about['name']}, driver {driver or about['driver']}, {recording['date']}, convscope {recording['convscope']}, f32, seed 42.")
     print("Command: `tests/bench/emulated_counters.sh TREE OUT.convscope` on the GPU, `tests/bench/emulated_table.py OUT.convscope` anywhere.\n")
     print("Hardware / emulator (how much more the emulator counts); `=`: the same number. Wavefronts and conflicts are of shared memory.\n")
     kernels, problems, equal, cells = set(), [], 0, 0

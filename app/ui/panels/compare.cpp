@@ -50,6 +50,16 @@ std::string guess(const Frame& f, const State& s) {
     const KernelEntry* k = entry_of(f, name);
     return k && can_stand(f, *k) && name != f.document.kernel && name != "oracle";
   };
+  if (f.bench.shows_recorded(f.document)) {
+    // What was timed in turn with it.
+    auto recorded = [&](const std::string& name) {
+      return fits(name) && f.bench.recorded().comparison(f.document, name);
+    };
+    for (const std::string& name : {s.before, f.document.compare_with, std::string("cudnn"), std::string("cudnn-tf32")})
+      if (recorded(name)) return name;
+    for (const auto& k : f.bench.kernels())
+      if (recorded(k.name)) return k.name;
+  }
   if (fits(s.before)) return s.before;
   const Report* r = f.report();
   if (r && r->device_kind == "cuda" && fits(f.document.compare_with)) return f.document.compare_with;
@@ -291,7 +301,10 @@ void draw_compare(Frame& f) {
     s.before = s.kernel, s.kernel = f.document.kernel;
     if (!s.chosen || s.other == s.kernel) s.other = s.before, s.chosen = false;
   }
-  if (s.other.empty() || !entry_of(f, s.other)) s.other = guess(f, s);
+  const bool recorded = f.bench.shows_recorded(f.document);
+  if (s.other.empty() || !entry_of(f, s.other) ||
+      (recorded && !s.chosen && !f.bench.recorded().comparison(f.document, s.other)))
+    s.other = guess(f, s);
   choice_of_other(f, s);
   if (!f.bench.profile_trouble().empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
@@ -299,7 +312,11 @@ void draw_compare(Frame& f) {
     ImGui::PopStyleColor();
   }
   const KernelComparison* c = f.bench.comparison_of(f.document, s.other);
-  source_strip(f, c ? c->recorded : "");
+  if (recorded && (!c || c->recorded.empty()))
+    dim_text(t, fmt::format("The recording ({}) holds no comparison with {}: they were not timed in turn.",
+                            f.bench.recorded().source(), s.other.empty() ? "another kernel" : s.other));
+  else
+    source_strip(f, c ? c->recorded : "");
   if (!c) {
     if (!f.bench.profiling())
       empty_state(t, "Nothing compared yet",

@@ -122,7 +122,8 @@ void plot(Frame& f, const Report& r, const Roof& roof, const std::vector<Point>&
     const double knee = std::min(std::log10(top / roof.l2_gbs), x1), at_x[] = {x0, knee},
                  at_y[] = {x0 + std::log10(roof.l2_gbs), knee + std::log10(roof.l2_gbs)};
     ImPlot::PlotLine("##l2", at_x, at_y, 2, plots::line(t.dim, 1));
-    ImPlot::Annotation(x0, x0 + std::log10(roof.l2_gbs), {0, 0, 0, 0}, {t.em * 0.6f, -t.em * 1.2f}, true,
+    const double on = x0 + 0.55 * (knee - x0);
+    ImPlot::Annotation(on, on + std::log10(roof.l2_gbs), {0, 0, 0, 0}, {-t.em * 0.6f, -t.em * 0.9f}, true,
                        "L2 cache %.0f GB/s", roof.l2_gbs);
   }
   const double left = x0 + (std::min(std::log10(roof.flats.front().gflops / roof.memory_gbs), x1) - x0) * 0.06;

@@ -100,6 +100,8 @@ TEST(Recording, ShowsEverySourceAsRecorded) {
   EXPECT_FALSE(shown.contains("result")) << "its tensors are gone";
   EXPECT_EQ(shown_answer(r, *r.find("profile", asked("S4")))["counters"]["source"],
             "recorded: NVIDIA H200, 2026-11-22, counted by hardware");
+  EXPECT_EQ(recorded_source("NVIDIA H200, measured", "X"), "NVIDIA H200, recorded: X");
+  EXPECT_EQ(recorded_source("NVIDIA H200, datasheet", "X"), "NVIDIA H200, datasheet");
   EXPECT_EQ(recorded_source("emulated", "X"), "emulated");
   EXPECT_EQ(recorded_source("computed", "X"), "computed");
   // No word of it says measured, however deep.
@@ -132,8 +134,9 @@ TEST(Recording, RefusesWhatIsNoRecording) {
             "recording f.convscope has no type in the request of answer 1");
   EXPECT_EQ(refused([](json& j) { j["recording"]["answers"][0]["request"]["problem"]["stride"] = 0; }),
             "recording f.convscope cannot be read in answer 1: stride 0 must be at least 1");
-  EXPECT_EQ(refused([](json& j) { j["recording"]["answers"] = json(most_recorded_answers + 1, json::object()); }),
-            "recording f.convscope has 16385 answers: at most 16384");
+  EXPECT_EQ(
+      refused([](json& j) { j["recording"]["answers"] = json::array_t(most_recorded_answers + 1, json::object()); }),
+      "recording f.convscope has 16385 answers: at most 16384");
   EXPECT_NE(refused([](json& j) {
               j["recording"]["answers"][0]["request"]["files"] = {{"input", {{"name", "x.npy"}}}};
             }).find("a recording is of inputs that a seed draws"),
@@ -160,10 +163,10 @@ TEST_F(PackedFile, HoldsTheSameTextPackedAndPlain) {
 
 TEST_F(PackedFile, RefusesWhatUnpacksToTooMuch) {
   std::string large(most_unpacked_bytes + 1, ' ');
-  EXPECT_EQ(refused(packed(large)), "session f unpacks to more than 256 MiB");
+  EXPECT_EQ(refused(packed(large)), "session f unpacks to more than 256.00 MiB");
   large.resize(most_unpacked_bytes - 1);
   EXPECT_EQ(refused(packed(large)), "") << "as much as may be";
-  EXPECT_EQ(refused(std::string(most_packed_bytes + 1, 'x')), "session f is larger than 64.0 MiB");
+  EXPECT_EQ(refused(std::string(most_packed_bytes + 1, 'x')), "session f is larger than 64.00 MiB");
 }
 
 TEST_F(PackedFile, RefusesManyValuesAndDeepOnes) {

@@ -1,0 +1,109 @@
+// `record`, and the verbs that show a recording without an engine.
+#include <filesystem>
+#include <gtest/gtest.h>
+
+#include "tests/app/cli/cli.h"
+#include "tests/support.h"
+
+namespace convscope::test {
+namespace {
+using nlohmann::json;
+
+const Words small = {"--preset", "kernelbench-64-small"};
+
+class RecordingCli : public testing::Test {
+ protected:
+  void record(const Words& kernels, const Words& more = {}) {
+    Finished f = convscope_run(Words{"record", file_} + kernels + small +
+                               Words{"--device", "emulator", "--samples", "3"} + more);
+    ASSERT_EQ(f.code, 0) << f.err;
+  }
+  ScratchFolder folder_;
+  std::string file_ = folder_.path("r.convscope");
+};
+
+TEST_F(RecordingCli, KeepsVerdictsProfilesAndComparison) {
+  record({"tiled", "S4"});
+  Finished run = convscope_run({"run", "S4", "--recording", file_, "--json"});
+  json report = run.document();
+  EXPECT_EQ(run.code, report["verdict"]["exit_code"].get<int>());
+  EXPECT_EQ(report["kernel"]["name"], "S4");
+  EXPECT_EQ(report["recorded"]["source"].get<std::string>().rfind("recorded: CPU emulator", 0), 0u);
+  // The same figures on every look.
+  EXPECT_EQ(convscope_run({"run", "S4", "--recording", file_, "--json"}).document(), report);
+  Finished text = convscope_run({"profile", "tiled", "--recording", file_});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_EQ(text.out.rfind("recorded: CPU emulator", 0), 0u) << text.out;
+  for (const char* format : {"csv", "chrome-trace", "json"})
+    EXPECT_EQ(convscope_run({"profile", "tiled", "--recording", file_, "--format", format}).code, 0) << format;
+  json bench = convscope_run({"bench", "--recording", file_, "--json"}).document();
+  EXPECT_EQ(bench["entries"].size(), 2u);
+  // It is made anew without one: nothing here says recorded then.
+  EXPECT_FALSE(
+      convscope_run(Words{"run", "S4", "--device", "emulator", "--json"} + small).document().contains("recorded"));
+}
+
+TEST_F(RecordingCli, AddsTheRest) {
+  record({"tiled"});
+  Finished f = convscope_run(
+      Words{"record", file_, "tiled", "S4", "--add", "--device", "emulator", "--samples", "3", "--json"} + small);
+  json added = f.document();
+  EXPECT_EQ(added["profiles"], json({"tiled", "S4"}));
+  EXPECT_EQ(added["added"], 3) << "S4's verdict, its profile, and the comparison";
+}
+
+TEST_F(RecordingCli, SaysWhatItDoesNotHold) {
+  record({"tiled"});
+  expect_refused({"profile", "direct", "--recording", file_}, "kernel", "direct",
+                 "has no profile in the recording: it holds tiled");
+  expect_refused({"run", "tiled", "--recording", file_, "--preset", "kernelbench-79"}, "problem", "kernelbench-79",
+                 "is not recorded: the recording holds kernelbench-64-small");
+  expect_refused({"run", "tiled", "--recording", file_, "--seed", "7"}, "kernel", "tiled",
+                 "was recorded with other inputs, another seed or another accuracy");
+  expect_refused({"run", "tiled", "--recording", file_, "--save", "x"}, "save", "x",
+                 "needs a run: a recording holds no tensors");
+  expect_refused({"run", "tiled", "--recording", "nowhere"}, "recording", "nowhere",
+                 "is no file, and none of that name comes with the program (see `convscope list recordings`)");
+  std::string plain = folder_.write("plain.convscope", "{}", 2);
+  expect_refused({"run", "tiled", "--recording", plain}, "recording", plain, "is no convscope session");
+  expect_refused({"record", file_, "tilde"}, "kernel", "tilde", "is not known: see `convscope list kernels`");
+  expect_refused({"record", file_, "tiled", "--set", "most"}, "set", "most", "must be live or full");
+  expect_refused({"record", folder_.path("no/such/r.convscope"), "tiled"}, "out", folder_.path("no/such/r.convscope"),
+                 "cannot be written");
+}
+
+TEST_F(RecordingCli, LimitKeepsWhatIsDone) {
+  Finished f = convscope_run(
+      Words{"record", file_, "tiled", "S4", "direct", "--device", "emulator", "--limit", "0.001"} + small);
+  EXPECT_EQ(f.code, 1) << "nothing was begun";
+  EXPECT_FALSE(std::filesystem::exists(file_));
+  EXPECT_FALSE(std::filesystem::exists(file_ + ".part"));
+}
+
+TEST_F(RecordingCli, CtrlCKeepsWhatIsDone) {
+  Cli cli(Words{"record", file_, "tiled", "direct", "S0", "S1", "--device", "emulator", "--preset",
+                "kernelbench-79-small"});
+  ASSERT_TRUE(cli.says("tiled"));
+  cli.signal(SIGINT);
+  EXPECT_EQ(cli.finish().code, 130);
+  EXPECT_EQ(convscope_run({"run", "tiled", "--recording", file_, "--json"}).document()["kernel"]["name"], "tiled");
+  EXPECT_FALSE(std::filesystem::exists(file_ + ".part"));
+}
+
+// Those that come with the program: read whole, each on the GPU that its name says.
+TEST(ShippedRecordings, AreListedAndShown) {
+  json list = convscope_run({"list", "recordings", "--json"}).document()["recordings"];
+  EXPECT_EQ(list.size(), project_files("assets/recordings", "", ".convscope").size());
+  for (const auto& r : list) {
+    EXPECT_FALSE(r.contains("reason")) << r;
+    EXPECT_NE(r["source"].get<std::string>().find("recorded: NVIDIA H200, 20"), std::string::npos) << r;
+    std::string name = r["name"], problem = r["problems"][0], kernel = r["kernels"][problem]["profile"][0];
+    Finished f = convscope_run({"profile", kernel, "--recording", name});
+    EXPECT_EQ(f.code, 0) << f.err;
+    EXPECT_EQ(f.out.rfind("recorded: NVIDIA H200", 0), 0u) << f.out;
+    EXPECT_EQ(f.out.find("measured)"), std::string::npos) << f.out;
+  }
+}
+
+}  // namespace
+}  // namespace convscope::test

@@ -15,6 +15,12 @@ std::vector<std::string> words(const json& j, const char* field) {
   return all;
 }
 
+void shape_from(const json& j, const char* field, std::array<int64_t, 3>& into) {
+  std::vector<int64_t> v = wholes(j, field);
+  v.resize(3, 1);
+  std::copy_n(v.begin(), 3, into.begin());
+}
+
 ProfileLaunch launch_from(const json& l) {
   ProfileLaunch out;
   out.entry = text(l, "entry"), out.source = text(l, "source");
@@ -25,11 +31,7 @@ ProfileLaunch launch_from(const json& l) {
   const json& o = part(l, "occupancy");
   out.occupancy_pct = number(o, "percent");
   out.limit = text(o, "limit");
-  for (const char* shape : {"grid", "block"}) {
-    std::vector<int64_t> v = wholes(l, shape);
-    v.resize(3, 1);
-    std::copy_n(v.begin(), 3, (shape[0] == 'g' ? out.grid : out.block).begin());
-  }
+  shape_from(l, "grid", out.grid), shape_from(l, "block", out.block);
   return out;
 }
 
@@ -66,7 +68,18 @@ Profile profile_from(const json& j, const Document& asked, bool full) {
   p.launches_reason = text(j, "launches_reason");
   for (const auto& w : part(j, "waiting"))
     p.waiting.push_back({text(w, "name"), text(w, "words"), number(w, "share").value_or(0)});
-  for (const auto& k : part(j, "kernels")) p.kernels.push_back({text(k, "name"), number(k, "duration_ms").value_or(0)});
+  double first_ns = 0;
+  for (const auto& k : part(j, "kernels")) {
+    double start_ns = number(k, "start_ns").value_or(0);
+    if (p.kernels.empty()) first_ns = start_ns;
+    ProfileKernel kernel{text(k, "name"), number(k, "duration_ms").value_or(0), (start_ns - first_ns) / 1e3};
+    shape_from(k, "grid", kernel.grid), shape_from(k, "block", kernel.block);
+    p.kernels.push_back(std::move(kernel));
+  }
+  p.samples = samples_from(part(j, "pc_sampling"));
+  p.timeline = timeline_from(part(j, "timeline"));
+  for (const auto& phase : part(j, "phases"))
+    p.phases.push_back({text(phase, "name"), number(phase, "seconds").value_or(0)});
   p.warnings = words(j, "warnings");
   const json& timing = part(j, "timing");
   p.hot_ms = number(part(timing, "hot"), "median_ms"), p.cold_ms = number(part(timing, "cold"), "median_ms");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/model/document.h"
+#include "app/model/profile_samples.h"
 
 namespace convscope {
 
@@ -41,6 +42,12 @@ struct ProfileLine {  // what a source line asks of memory, by the names of prof
 struct ProfileKernel {
   std::string name;
   double ms = 0;
+  double start_us = 0;  // from the begin of the first
+  std::array<int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+};
+struct ProfilePhase {
+  std::string name;
+  double seconds = 0;
 };
 struct ProfilePoint {
   std::string name;
@@ -69,6 +76,9 @@ struct Profile {
   std::string launches_reason;
   std::vector<ProfileWait> waiting;
   std::vector<ProfileKernel> kernels;  // all that ran in one call
+  ProfileSamples samples;
+  ProfileTimeline timeline;
+  std::vector<ProfilePhase> phases;  // of the engine
   std::vector<std::string> warnings, slower_because;
   std::optional<double> hot_ms, cold_ms, kernel_ms, sm_mhz, memory_mhz, temperature_c, power_w;
   std::string time_source, conditions_reason;

@@ -20,6 +20,7 @@
 #include "app/engine/client.h"
 #include "app/model/comparison.h"
 #include "app/model/document.h"
+#include "app/model/machine_code.h"
 #include "app/model/paint.h"
 #include "app/model/profile.h"
 #include "app/model/recorded.h"
@@ -111,6 +112,7 @@ class Workbench {
   void want_export(const Document& document, bool pytorch,
                    std::function<void(const std::string& kernel, const std::string& text)> then);
   void want_source(const std::string& kernel);
+  void want_machine_code(const Document& document);  // of its kernel's launches; asked once for each document
   void want_info();  // devices, libraries, kernels: asked once at the start, and again with Refresh
 
   // ---- recordings -------------------------------------------------------------------------------------------------
@@ -158,6 +160,8 @@ class Workbench {
   bool profiling() const { return profiling_; }  // or comparing
   const std::string& profile_trouble() const { return profile_trouble_; }
   const std::string* source(const std::string& kernel) const;
+  const MachineCode* machine_code() const { return machine_code_.get(); }  // the newest that came, or null
+  bool machine_code_waiting() const { return machine_code_waiting_; }
   const std::vector<KernelEntry>& kernels() const { return kernels_; }
   const nlohmann::json& info() const { return *info_; }
   const EngineStatus& engine() const { return engine_; }
@@ -216,6 +220,9 @@ class Workbench {
     int starts = -1;  // of the engine, when it was asked last: one that dies is asked once
   };
   std::map<std::string, SourceWish> sources_;
+  std::shared_ptr<const MachineCode> machine_code_;
+  std::string machine_code_key_;
+  bool machine_code_waiting_ = false;
   std::vector<KernelEntry> kernels_;
   std::unique_ptr<nlohmann::json> info_;
   EngineStatus engine_;

@@ -22,6 +22,7 @@ const std::vector<Panel>& panels() {
       {"Counters", "What was counted while it ran, and what limits it", draw_counters, true},
       {"Compare", "Two kernels side by side: times with a verdict, every counter", draw_compare, true},
       {"Roofline", "What the GPU allows, and where the kernel stands below it", draw_roofline, true},
+      {"Timeline", "Launches over time, and what the chip did while they ran", draw_timeline, true},
       {"Occupancy", "Theoretical occupancy and what limits it", draw_occupancy, true},
       {"Devices", "What this machine has, and what is missing", draw_devices, true},
       {"Log", "What the engine says", draw_log, true},
@@ -62,6 +63,7 @@ void App::default_layout(ImGuiID space) {
   dock("Error statistics", bottom);
   dock("Source", bottom);
   dock("Compare", bottom);
+  dock("Timeline", bottom);
   dock("Verdict", right);
   dock("Timing", low_right);
   dock("Counters", low_right);

@@ -113,6 +113,7 @@ void draw_occupancy(Frame&);
 void draw_compare(Frame&);
 void draw_counters(Frame&);
 void draw_roofline(Frame&);
+void draw_timeline(Frame&);
 void draw_log(Frame&);
 void draw_devices(Frame&);
 

@@ -6,6 +6,7 @@
 
 #include "app/ui/panels/explain_ask.h"
 #include "app/ui/panels/explain_words.h"
+#include "app/ui/panels/machine_code.h"
 #include "app/ui/panels/source_heat.h"
 #include "app/ui/widgets.h"
 
@@ -25,8 +26,17 @@ struct State {
   ImVec4 writes{}, reads{};      // colours
   const Theme* theme = nullptr;  // of this frame
   Marks marks;
-  size_t measure = 0;  // of the heat
-  size_t heated_measure = 0;
+  std::vector<HeatMeasure> measures = heat_measures(nullptr);  // of the profile that is shown
+  std::string measure, heated_measure;                         // the name of the one that is drawn
+  const HeatMeasure& measured() const {
+    for (const auto& m : measures)
+      if (m.name == measure) return m;
+    return measures.front();
+  }
+  bool code = true;  // the instructions are shown beside
+  MachineCodePane pane;
+  CodeLink link;
+  TextEditor::DocPos cursor;  // where it was: a click moves it
   uint64_t heated_serial = 0;
   Heat heat;
   TextEditor editor;
@@ -115,17 +125,16 @@ bool button_beside(const std::string& label) {
 void heat_choice(Frame& f, State& s) {
   const Theme& t = f.theme;
   float em = ImGui::GetFontSize();
-  const auto& measures = heat_measures();
-  const HeatMeasure& m = measures[s.measure];
+  const HeatMeasure m = s.measured();
   const Profile* p = profile_here(f);
-  if (p && !p->lines.empty()) {
+  if (p && (!p->lines.empty() || p->samples.samples > 0)) {
     constexpr float width = 9.5f;  // em
     beside_if_room(em * width);
     ImGui::SetNextItemWidth(em * width);
-    if (ImGui::BeginCombo("##heat", m.label)) {
-      for (size_t i = 0; i < measures.size(); i++) {
-        if (ImGui::Selectable(measures[i].label, i == s.measure)) s.measure = i;
-        tooltip(t, measures[i].about);
+    if (ImGui::BeginCombo("##heat", m.label.c_str())) {
+      for (const auto& each : s.measures) {
+        if (ImGui::Selectable(each.label.c_str(), each.name == m.name)) s.measure = each.name;
+        tooltip(t, each.about);
       }
       ImGui::EndCombo();
     }
@@ -133,15 +142,17 @@ void heat_choice(Frame& f, State& s) {
     if (s.heat.elsewhere > 0) about += fmt::format("\n{} of it is in other files", percent_text(s.heat.elsewhere));
     if (s.heat.lines.empty()) about += "\nThis kernel has none.";
     if (needs_run(p->document, f.document)) about += "\nCounted on " + describe(p->document.problem);
-    tooltip(t, about + "\nsource: " + p->lines_source);
+    tooltip(t, about + "\nsource: " + (m.sampled ? p->samples.source : p->lines_source));
     copy_menu(f, "copy-heat", [&s] { return s.heat.csv(); });
     if (s.heat.lines.empty()) {
       beside_if_room(em * 4);
       ImGui::TextDisabled("none");
     }
     if (s.heat.hottest >= 0) {
-      if (button_beside(fmt::format("Hottest: {}###hottest", s.heat.hottest + 1)))
+      if (button_beside(fmt::format("Hottest: {}###hottest", s.heat.hottest + 1))) {
         s.editor.ScrollToLine(static_cast<size_t>(s.heat.hottest));
+        s.link.source_chosen = s.heat.hottest;
+      }
       tooltip(t, s.heat.lines[s.heat.hottest].about);
     }
     return;
@@ -169,6 +180,10 @@ void head(Frame& f, State& s, const std::string& text, const std::string& idea) 
     ImGui::SetClipboardText(text.c_str());
     f.toast(file_name(s.file) + " copied");
   }
+  beside_if_room(t.em * 7);
+  ImGui::Checkbox("Instructions", &s.code);
+  tooltip(t,
+          "What the GPU runs, beside the lines that it comes from: click a line or an instruction to find the other");
   heat_choice(f, s);
   if (s.marks.writes < 0) return;
   if (button_beside(fmt::format("Line {} wrote it", s.marks.writes + 1)))
@@ -183,6 +198,9 @@ void decorate(State& s) {
   s.editor.SetLineDecorator(letters + (heat ? bar : 0), [&s, heat](TextEditor::Decorator& d) {
     auto line = static_cast<int>(d.line);
     ImVec2 at = ImGui::GetCursorScreenPos();
+    if (s.code && (line == s.link.code_hovered || line == s.link.source_chosen))
+      ImGui::GetWindowDrawList()->AddRectFilled(
+          {at.x - d.glyphSize.x * 0.5f, at.y}, {at.x - d.glyphSize.x * 0.1f, at.y + d.height}, packed(s.theme->accent));
     if (auto it = s.marks.letters.find(line); it != s.marks.letters.end()) {
       const char letter[] = {it->second, 0};
       ImGui::TextColored(it->second == 'W' ? s.writes : s.reads, "%s", letter);
@@ -197,6 +215,16 @@ void decorate(State& s) {
     ImGui::Dummy(size);
     tooltip(*s.theme, it->second.about);
   });
+}
+
+// Which line the pointer is on, and which was clicked, for the instructions.
+void link_source(State& s) {
+  ImVec2 mouse = ImGui::GetMousePos();
+  bool over = ImGui::IsItemHovered() && s.editor.IsMousePosOverTextArea(mouse);
+  s.link.source_hovered = over ? static_cast<int>(s.editor.GetDocPosAtMousePos(mouse).line) : -1;
+  auto cursor = s.editor.GetMainCursorPosition();
+  if (cursor != s.cursor) s.link.source_chosen = static_cast<int>(cursor.line);
+  s.cursor = cursor;
 }
 
 }  // namespace
@@ -236,6 +264,7 @@ void draw_source(Frame& f) {
   if (fresh) {
     s.shown = kernel, s.length = text->size();
     s.editor.SetText(*text);
+    s.link = {}, s.cursor = s.editor.GetMainCursorPosition();
     s.traced = nullptr;
     s.marks = {};
   }
@@ -249,15 +278,30 @@ void draw_source(Frame& f) {
   // Its address may be that of one that is gone: the serial tells them apart.
   uint64_t serial = profile ? profile->serial : 0;
   if (serial != s.heated_serial || s.measure != s.heated_measure || fresh) {
+    if (serial != s.heated_serial) s.measures = heat_measures(profile);
     s.heated_serial = serial, s.heated_measure = s.measure;
-    s.heat = profile ? heat_of(*profile, s.file, heat_measures()[s.measure]) : Heat{};
+    s.heat = profile ? heat_of(*profile, s.file, s.measured()) : Heat{};
     decorate(s);
   }
   s.theme = &t;
   head(f, s, *text, idea);
+  ImVec2 room = ImGui::GetContentRegionAvail();
+  const bool beside = room.x > t.em * 40;  // else one above the other, if there is room for two
+  const bool code = s.code && (beside || room.y > t.em * 24);
+  ImVec2 size = !code ? room : beside ? ImVec2{room.x * 0.5f, room.y} : ImVec2{room.x, room.y * 0.5f};
   ImGui::PushFont(t.code_font, 0);
-  s.editor.Render("source", ImGui::GetContentRegionAvail());
+  s.editor.Render("source", size);
   ImGui::PopFont();
+  if (!code) return;
+  link_source(s);
+  if (beside) ImGui::SameLine();
+  ImGui::BeginChild("instructions");
+  s.pane.draw(f, s.file, profile, s.measured().sampled ? s.measured().reason : "", s.link);
+  ImGui::EndChild();
+  if (s.link.code_chosen >= 0) {
+    s.link.source_chosen = s.link.code_chosen;
+    s.editor.ScrollToLine(static_cast<size_t>(s.link.code_chosen));
+  }
 }
 
 }  // namespace convscope::ui

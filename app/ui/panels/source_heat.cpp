@@ -1,5 +1,6 @@
 #include "app/ui/panels/source_heat.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
@@ -38,9 +39,7 @@ std::string about_line(const ProfileLine& l, const std::string& source) {
   return out + fmt::format("\n{} accesses of single threads\nsource: {}", count_text(l.value("accesses")), source);
 }
 
-}  // namespace
-
-const std::vector<HeatMeasure>& heat_measures() {
+const std::vector<HeatMeasure>& counted_measures() {
   static const std::vector<HeatMeasure> all = {
       {"sectors",
        "sectors",
@@ -57,7 +56,79 @@ const std::vector<HeatMeasure>& heat_measures() {
   return all;
 }
 
+// What the samples of a line were, the most first.
+std::string about_samples(const SampledPlace& l, const ProfileSamples& all) {
+  auto share = [](int64_t part, int64_t whole) {
+    return whole > 0 ? 100 * static_cast<double>(part) / static_cast<double>(whole) : 0;
+  };
+  std::string out = fmt::format("line {}\n{} samples of warps, {:.1f} % of all", l.line, grouped(l.samples),
+                                share(l.samples, all.samples));
+  std::vector<std::pair<int64_t, std::string>> reasons;
+  for (const auto& [name, n] : l.reasons) reasons.emplace_back(n, name);
+  std::sort(reasons.rbegin(), reasons.rend());
+  for (size_t i = 0; i < std::min<size_t>(6, reasons.size()); i++) {
+    const SampledReason* r = all.find(reasons[i].second);
+    out += fmt::format("\n{:.0f} %  {}", share(reasons[i].first, l.samples), r ? r->words : reasons[i].second);
+  }
+  return out + "\nsource: " + all.source;
+}
+
+Heat sampled_heat(const Profile& p, const std::string& file, const HeatMeasure& measure) {
+  Heat heat;
+  auto of = [&](const SampledPlace& l) {
+    auto it = l.reasons.find(measure.reason);
+    return static_cast<double>(measure.reason.empty() ? l.samples : it == l.reasons.end() ? 0 : it->second);
+  };
+  double sum = 0, most = 0;
+  for (const auto& l : p.samples.lines) sum += of(l);
+  if (sum <= 0) return heat;
+  heat.columns = "samples";
+  for (const auto& r : p.samples.reasons) heat.columns += "," + r.name;
+  for (const auto& l : p.samples.lines) {
+    double share = of(l) / sum;
+    if (l.line <= 0 || file_name(l.file) != file_name(file)) {
+      heat.elsewhere += share;
+      continue;
+    }
+    auto line = static_cast<int>(l.line - 1);
+    HeatLine& h = heat.lines[line];
+    h.share += share;
+    h.about = about_samples(l, p.samples);
+    h.csv = fmt::format("{},{}", l.line, l.samples);
+    for (const auto& r : p.samples.reasons) {
+      auto it = l.reasons.find(r.name);
+      h.csv += fmt::format(",{}", it == l.reasons.end() ? 0 : it->second);
+    }
+    if (h.share > most) most = h.share, heat.hottest = line;
+  }
+  return heat;
+}
+
+}  // namespace
+
+std::vector<HeatMeasure> heat_measures(const Profile* p) {
+  std::vector<HeatMeasure> all;
+  if (p && p->samples.samples > 0) {
+    all.push_back({"samples",
+                   "samples",
+                   "Where warps were, each time the hardware looked: the time of the kernel, line by line",
+                   {"", ""},
+                   true,
+                   ""});
+    constexpr size_t most_reasons = 6;
+    for (size_t i = 0; i < std::min(most_reasons, p->samples.reasons.size()); i++) {
+      const SampledReason& r = p->samples.reasons[i];
+      if (r.samples > 0)
+        all.push_back({"stall " + r.name, r.name, "Warps that were found " + r.words, {"", ""}, true, r.name});
+    }
+  }
+  if (!p || !p->lines.empty() || all.empty())
+    all.insert(all.end(), counted_measures().begin(), counted_measures().end());
+  return all;
+}
+
 Heat heat_of(const Profile& p, const std::string& file, const HeatMeasure& measure) {
+  if (measure.sampled) return sampled_heat(p, file, measure);
   Heat heat;
   double sum = 0;
   for (const auto& l : p.lines) sum += measured(l, measure);
@@ -82,7 +153,10 @@ Heat heat_of(const Profile& p, const std::string& file, const HeatMeasure& measu
 
 std::string Heat::csv() const {
   std::string out = "line";
-  for (const char* name : csv_counters) out += std::string(",") + name;
+  if (columns.empty())
+    for (const char* name : csv_counters) out += std::string(",") + name;
+  else
+    out += "," + columns;
   out += "\n";
   for (const auto& [line, h] : lines) out += h.csv + "\n";
   return out;

@@ -10,12 +10,16 @@
 
 namespace convscope::ui {
 
-// What the heat is a share of: one counter of a line, or the sum of two.
+// What the heat is a share of: one counter of a line or the sum of two, or samples of warps, of one stall reason or
+// all.
 struct HeatMeasure {
-  const char *name, *label, *about;
-  std::array<const char*, 2> counters;
+  std::string name, label, about;
+  std::array<const char*, 2> counters{"", ""};
+  bool sampled = false;
+  std::string reason;  // of samples: the stall reason's name; "": all
 };
-const std::vector<HeatMeasure>& heat_measures();
+// What this profile has: sampled ones first, then what the emulator counts. Without one, the latter.
+std::vector<HeatMeasure> heat_measures(const Profile* p);
 
 struct HeatLine {
   double share = 0;        // of the measure's sum over all lines, 0 … 1
@@ -26,6 +30,7 @@ struct Heat {
   std::map<int, HeatLine> lines;  // of this file, by line from 0
   double elsewhere = 0;           // share in other files, and where the line is not known
   int hottest = -1;               // line, from 0
+  std::string columns;            // of the lines' csv; "": every counter
   std::string csv() const;
 };
 

@@ -1,0 +1,45 @@
+// The instructions of a kernel beside its source: which come from a line, and where warps were found.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "app/model/machine_code.h"
+#include "app/model/profile.h"
+#include "app/ui/panel.h"
+
+namespace convscope::ui {
+
+// What the pane and the source tell each other; lines from 0, −1 for none.
+struct CodeLink {
+  int source_hovered = -1;  // the pointer is on this line of the source
+  int source_chosen = -1;   // it was clicked
+  int code_hovered = -1;    // the line that the instruction under the pointer comes from
+  int code_chosen = -1;     // that was clicked, in this frame
+};
+
+class MachineCodePane {
+ public:
+  // Fills what room there is. `file`: that the source shows. `reason`: of the samples that are shown, "" for all.
+  void draw(Frame& f, const std::string& file, const Profile* profile, const std::string& reason, CodeLink& link);
+
+ private:
+  struct Heat {
+    int64_t samples = 0;
+    std::string about;
+  };
+  void head(Frame& f, const MachineCode& m, const CodeFunction& c);
+  void rows(Frame& f, const CodeFunction& c, const std::string& file, CodeLink& link);
+  void take_heat(const CodeFunction& c, const Profile* profile, const std::string& reason);
+  std::string csv(const CodeFunction& c) const;
+
+  std::optional<Document> asked_;  // for
+  int asked_of_ = -1;              // which of the engines
+  size_t function_ = 0;
+  bool ptx_ = false;
+  std::map<int64_t, Heat> heat_;  // by offset
+  int64_t most_ = 0, all_ = 0;
+  std::string heat_key_, scrolled_for_;
+};
+
+}  // namespace convscope::ui

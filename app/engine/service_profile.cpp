@@ -86,7 +86,16 @@ Service::Reply Service::profile_one(const json& request, std::span<const std::by
   state_->profiled = true;
   state_->live.reset();  // one set of tensors at a time
   json j = profile_json(profile({*o.device, o.references, Cupti::shared(), Nvml::shared()}, spec, activity));
-  if (spec.full && !o.device->is_emulator()) j["pc_sampling"] = sampled_apart(r, activity);
+  if (spec.full && !o.device->is_emulator()) {
+    const json& missing = j["counters"]["gap"];
+    if (missing.is_null() || missing["code"] == "not-on-this-chip") {  // that is said of counters alone
+      j["pc_sampling"] = sampled_apart(r, activity);
+    } else {  // what stands in the way of counters does so of samples
+      PcSamples none;
+      none.gap = {missing["code"], missing["what"], missing["how"]};
+      j["pc_sampling"] = pc_samples_json(none);
+    }
+  }
   j["phases"] = json::array();
   for (const auto& phase : activity.phases()) j["phases"].push_back({{"name", phase.name}, {"seconds", phase.seconds}});
   return {header_text(j), {}};

@@ -11,17 +11,15 @@ PcSamples sample_pcs(const ProfileTools& tools, const ProfileSpec& spec, Activit
     none.gap = {"no-gpu", "warps are sampled on a GPU only, and none is used", "run with --device cuda"};
     return none;
   }
-  void* context = tools.device.native_context();
   DeviceInfo device = tools.device.info();
-  none.gap = tools.cupti.counters_gap(context, device.index);
-  if (none.gap) return none;  // before any work is done for it
   auto subject = make_subject(spec.kernel, tools.device, tools.references, spec.problem);
   activity.phase("drawing inputs");
   Inputs inputs = make_inputs(spec.problem, spec.inputs, &activity);
   activity.phase("taking memory");
   ProblemMemory memory(tools.device, spec.problem, inputs, subject->out_length(), subject->workspace_bytes());
   activity.phase("running " + subject->name());
-  subject->run(memory.at(), &activity);  // loads code: what is loaded later is not known to the sampler
+  // Loads code, before CUPTI is asked for anything of this context: what is loaded later is not known to the sampler.
+  subject->run(memory.at(), &activity);
   SamplingOptions o;
   constexpr TimingOptions quick{.min_samples = 1, .max_samples = 3, .time_cap_ms = 50, .target_error = 1};
   o.call_ms = subject->time(memory.at(), false, quick, &activity).median_ms();
@@ -34,7 +32,7 @@ PcSamples sample_pcs(const ProfileTools& tools, const ProfileSpec& spec, Activit
   if (!subject->is_reference())
     for (const auto& image : compiled_images(subject->file())) o.cubins.push_back(image.elf);
   PcSamples samples = tools.cupti.sample_pcs(
-      context, device.index, o, [&] { subject->run(memory.at(), nullptr); }, &activity);
+      tools.device.native_context(), device.index, o, [&] { subject->run(memory.at(), nullptr); }, &activity);
   for (auto& f : samples.functions)
     for (auto& i : f.instructions) i.at.file = carried_name(i.at.file);
   return samples;

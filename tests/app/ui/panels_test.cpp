@@ -1,12 +1,14 @@
 // Every panel alone, in every size, scale and theme, whatever there is to show.
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <gtest/gtest.h>
 
 #include "app/ui/actions.h"
 #include "app/ui/widgets.h"
 #include "tests/app/model/benches.h"
 #include "tests/app/ui/screen.h"
+#include "tests/fakes/setting.h"
 
 namespace convscope::ui {
 namespace {
@@ -195,6 +197,48 @@ TEST(Panels, WithOddResults) {
       }
     }
   }
+}
+
+// A GPU of fakes: instructions, samples and lanes, in every size.
+TEST(Panels, OfAProfileWithSamples) {
+  auto fakes = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fakes").string();
+  test::Setting cuda("CONVSCOPE_LIBCUDA", fakes + "/libfake_cuda.so"),
+      cupti("CONVSCOPE_LIBCUPTI", fakes + "/whole/libcupti.so.13"),
+      nvml("CONVSCOPE_LIBNVML", fakes + "/libfake_nvml.so"), cudnn("CONVSCOPE_LIBCUDNN", "/nowhere"),
+      us("FAKE_CUDA_KERNEL_US", "2000"), kernels("FAKE_CUPTI_KERNELS", "direct_f32"),
+      tool("CONVSCOPE_NVDISASM", "/nowhere/nvdisasm");
+  if (!std::filesystem::exists(fakes + "/libfake_cuda.so") || !std::filesystem::exists(fakes + "/whole/libcupti.so.13"))
+    GTEST_SKIP() << "this build has no GPU side";
+  Document d = test::quick_document(64, "direct");
+  d.device = "cuda";
+  test::AppOnScreen a("", d);
+  ASSERT_TRUE(a.screen.settle(*a));
+  a->apply(RunAction{"profile-full"});
+  auto there = [&] {
+    const Profile* p = a->bench().profile();
+    return p && p->full && !a->bench().profiling();
+  };
+  ASSERT_TRUE(a.screen.until(*a, there, 60)) << a->bench().profile_trouble();
+  ASSERT_EQ(a->bench().profile()->device_kind, "cuda");
+  ASSERT_GT(a->bench().profile()->samples.samples, 0) << a->bench().profile()->samples.reason;
+  text_of(a, "Source");
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().machine_code() != nullptr; }));
+  for (const char* said : {"Instructions", "Hottest: 26", "direct_f32, sm_90", "instructions have no text"})
+    EXPECT_TRUE(holds(text_of(a, "Source"), said)) << said << text_of(a, "Source");
+  for (const char* said : {"Launches", "Memory busy", "Multiprocessors at work", "Warps", "L2 traffic",
+                           "calls back to back", "counted by hardware"})
+    EXPECT_TRUE(holds(text_of(a, "Timeline"), said)) << said << text_of(a, "Timeline");
+  draw_all(a);
+}
+
+TEST(Panels, ATimelineWithoutAGpuSaysWhy) {
+  test::AppOnScreen a("", test::quick_document(64, "direct"));
+  ASSERT_TRUE(a.screen.settle(*a));
+  a->apply(RunAction{"profile"});
+  ASSERT_TRUE(a.screen.until(
+      *a, [&] { return a->bench().profile() && !a->bench().profiling(); }, 60));
+  for (const char* said : {"What the engine did", "a timeline is a GPU's", "Here would be memory"})
+    EXPECT_TRUE(holds(text_of(a, "Timeline"), said)) << said << text_of(a, "Timeline");
 }
 
 // ---- the whole window -----------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@
 namespace convscope::ui {
 namespace {
 
-const HeatMeasure& measure(std::string_view name) {
-  for (const auto& m : heat_measures())
+HeatMeasure measure(std::string_view name, const Profile* p = nullptr) {
+  for (const auto& m : heat_measures(p))
     if (m.name == name) return m;
   throw std::out_of_range("no such measure");
 }
@@ -50,6 +50,36 @@ TEST(SourceHeat, SaysWhatTheLineDoes) {
   for (const auto& [line, l] : h.lines) EXPECT_NE(l.about.find("source: emulated"), std::string::npos);
   EXPECT_EQ(h.csv().find("line,"), 0u);
   EXPECT_NE(h.csv().find("\n12,0,0,0,2,64,256,0,0,64\n"), std::string::npos) << h.csv();
+}
+
+Profile sampled() {
+  Profile p;
+  p.samples.source = "sampled by hardware";
+  p.samples.samples = 100;
+  p.samples.reasons = {
+      {"wait", "waiting for a latency", true, 60}, {"selected", "issuing", false, 40}, {"barrier", "b", true, 0}};
+  p.samples.lines = {{"kernels/ladder/tiled.cu", 10, "", 0, 70, {{"wait", 60}, {"selected", 10}}},
+                     {"kernels/ladder/tiled.cu", 12, "", 0, 20, {{"selected", 20}}},
+                     {"", 0, "", 0, 10, {{"selected", 10}}}};
+  return p;
+}
+
+TEST(SourceHeat, SamplesByReason) {
+  Profile p = sampled();
+  Heat all = heat_of(p, "tiled.cu", measure("samples", &p));
+  EXPECT_EQ(all.hottest, 9);
+  EXPECT_DOUBLE_EQ(all.lines.at(9).share, 0.7);
+  EXPECT_DOUBLE_EQ(all.elsewhere, 0.1);
+  EXPECT_NE(all.lines.at(9).about.find("86 %  waiting for a latency"), std::string::npos) << all.lines.at(9).about;
+  EXPECT_NE(all.lines.at(9).about.find("source: sampled by hardware"), std::string::npos);
+  EXPECT_EQ(all.csv(), "line,samples,wait,selected,barrier\n10,70,60,10,0\n12,20,0,20,0\n");
+  Heat issuing = heat_of(p, "tiled.cu", measure("stall selected", &p));
+  EXPECT_EQ(issuing.hottest, 11);
+  EXPECT_DOUBLE_EQ(issuing.lines.at(11).share, 0.5);
+  EXPECT_THROW(measure("stall barrier", &p), std::out_of_range) << "a reason that nobody had is no choice";
+  EXPECT_THROW(measure("sectors", &p), std::out_of_range) << "nor what was not counted";
+  p.lines = counted().lines;
+  EXPECT_NO_THROW(measure("sectors", &p));
 }
 
 // Nothing counted, or nothing of what is asked for: no lines, not lines of 0 %.

@@ -1,9 +1,8 @@
-// The samplers on a real GPU: samples in the lines that do the work, lanes that agree with the counters. Figures are
-// printed as name=value. Skipped with the driver's reason where there is none.
+// Timelines of a real GPU: lanes that agree with the counters. Figures are printed as name=value. (Samples of warps:
+// tests/app/engine/gpu_samples_test.cpp.) Skipped with the driver's reason where there is none.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "kernels/base/text.h"
 #include "kernels/problem/presets.h"
 #include "kernels/runtime/registry.h"
 #include "profiling/profile/profile.h"
@@ -11,7 +10,7 @@
 namespace convscope {
 namespace {
 
-class SamplingGpu : public ::testing::Test {
+class TimelineGpu : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string why;
@@ -32,15 +31,6 @@ class SamplingGpu : public ::testing::Test {
     spec.samples = 10;
     Activity activity;
     ProfileReport r = profile({*device_, references_, Cupti::shared(), Nvml::shared()}, spec, activity);
-    const PcSamples& s = r.samples;
-    fmt::print("pc kernel={} kernel_ms={:.4f} samples={} total={} dropped={} calls={} period={} spent_ms={:.0f} {}\n",
-               kernel, r.kernel_ms.value_or(0), s.samples, s.total, s.dropped, s.calls, s.period_cycles, s.spent_ms,
-               s.gap.sentence());
-    for (const auto& l : s.lines()) {
-      if (l.samples * 50 < s.samples) break;
-      fmt::print("  line {}:{} {:.1f} %\n", file_name(l.at.file), l.at.line,
-                 100.0 * static_cast<double>(l.samples) / static_cast<double>(s.samples));
-    }
     const Timeline& t = r.timeline;
     fmt::print(
         "pm kernel={} interval_us={} calls={} longer={} points={} work_us={:.1f} launches={} spent_ms={:.0f} {}\n",
@@ -57,25 +47,7 @@ class SamplingGpu : public ::testing::Test {
   std::vector<std::unique_ptr<Reference>> references_;
 };
 
-TEST_F(SamplingGpu, TheHottestLineOfDirectIsInItsLoop) {
-  ProfileReport r = full("direct", "kernelbench-79", 4);
-  const PcSamples& s = r.samples;
-  ASSERT_FALSE(s.gap) << s.gap.sentence();
-  for (const auto& reason : s.reasons) {
-    fmt::print("  reason {} \"{}\"\n", reason.name, reason.words);
-    EXPECT_TRUE(reason.known) << reason.name << " has no words yet";
-  }
-  EXPECT_GE(s.samples, 10000u);
-  ASSERT_FALSE(s.functions.empty());
-  EXPECT_EQ(s.functions[0].name, "direct_f32");
-  EXPECT_EQ(s.functions[0].no_lines, "");
-  auto hottest = s.lines().front();
-  EXPECT_EQ(hottest.at.file, "kernels/ladder/direct.cu");
-  EXPECT_GE(hottest.at.line, 18);  // for (int64_t ci …
-  EXPECT_LE(hottest.at.line, 25);  // … the multiply-add
-}
-
-TEST_F(SamplingGpu, LanesAgreeWithTheCounters) {
+TEST_F(TimelineGpu, LanesAgreeWithTheCounters) {
   ProfileReport r = full("tiled", "kernelbench-79", 16);
   const Timeline& t = r.timeline;
   ASSERT_FALSE(t.gap) << t.gap.sentence();
@@ -91,34 +63,23 @@ TEST_F(SamplingGpu, LanesAgreeWithTheCounters) {
   EXPECT_GT(t.summary(t.lanes[1]).mean, 80) << "multiprocessors at work";
 }
 
-TEST_F(SamplingGpu, EveryKernelOfTheLadder) {
+TEST_F(TimelineGpu, EveryKernelOfTheLadder) {
   for (const auto* k : all_kernels()) {
     auto p = find_preset("kernelbench-79").problem;
     p.batch = 2;
     if (k->kind() == KernelKind::test || !k->unsupported(p).empty() || !device_->unavailable(*k).empty()) continue;
     ProfileReport r = full(k->name(), "kernelbench-79", 2);
-    EXPECT_FALSE(r.samples.gap) << k->name() << ": " << r.samples.gap.sentence();
-    EXPECT_GT(r.samples.samples, 1000u) << k->name();
-    EXPECT_EQ(r.samples.functions[0].no_lines, "") << k->name();
     EXPECT_FALSE(r.timeline.gap) << k->name() << ": " << r.timeline.gap.sentence();
-    EXPECT_LE(r.samples.dropped * 10, r.samples.total) << k->name();
+    EXPECT_GE(r.timeline.summary(r.timeline.lanes.at(0)).points, 10u) << k->name();
   }
 }
 
-TEST_F(SamplingGpu, AShortKernelIsRepeated) {
+TEST_F(TimelineGpu, AShortKernelIsRepeated) {
   ProfileReport r = full("tiled", "kernelbench-79-small", 1);
   ASSERT_FALSE(r.timeline.gap) << r.timeline.gap.sentence();
   EXPECT_GT(r.timeline.calls, 1);
   EXPECT_GE(r.timeline.summary(r.timeline.lanes[0]).points, 10u);
   EXPECT_EQ(static_cast<int>(r.timeline.launches.size()), r.timeline.calls * r.kernels_a_call);
-}
-
-TEST_F(SamplingGpu, ALibrarysKernelsHaveNoLines) {
-  ProfileReport r = full("cudnn", "kernelbench-79", 4);
-  ASSERT_FALSE(r.samples.gap) << r.samples.gap.sentence();
-  EXPECT_GT(r.samples.samples, 1000u);
-  EXPECT_NE(r.samples.functions[0].no_lines, "");
-  EXPECT_FALSE(r.timeline.gap) << r.timeline.gap.sentence();
 }
 
 }  // namespace

@@ -83,12 +83,26 @@ void WarpAssembler::take(const simt::Access& a) {
   }
   Site& s = site(*last_, a);
   size_t thread = a.thread, warp = thread / 32, lane = thread % 32;
-  if (s.rounds.size() <= thread) s.rounds.resize(thread + 1);
+  if (s.threads.size() <= thread) s.threads.resize(thread + 1);
   if (s.warps.size() <= warp) s.warps.resize(warp + 1);
-  size_t round = s.rounds[thread]++;
-  auto& list = s.warps[warp];
-  if (list.size() <= round) list.resize(round + 1);
-  WarpInstruction& w = list[round];
+  auto& mine = s.threads[thread];
+  mine.times = mine.times && mine.round == a.round ? mine.times + 1 : 1;
+  mine.round = a.round;
+  auto& own = s.warps[warp];
+  size_t at = mine.next;
+  // Again where it has been in a round of the same name: a loop that was left and begun anew.
+  for (;; mine.times++) {
+    const uint64_t key = a.round + mine.times * 0x9e3779b97f4a7c15u;
+    // Threads mostly go the same way.
+    if (at >= own.keys.size() || own.keys[at] != key) {
+      auto [found, is_new] = own.places.try_emplace(key, own.list.size());
+      at = found->second;
+      if (is_new) own.list.emplace_back(), own.keys.push_back(key);
+    }
+    if (!(own.list[at].lanes >> lane & 1)) break;
+  }
+  mine.next = at + 1;
+  WarpInstruction& w = own.list[at];
   w.lanes |= uint32_t{1} << lane;
   w.address[lane] = a.address;
   w.size = std::max<uint32_t>(w.size, a.size);
@@ -98,7 +112,7 @@ void WarpAssembler::close(Open& open) {
   for (const auto& s : open.sites) {
     WarpCounts& c = counts_[s.pc];
     for (const auto& warp : s.warps)
-      for (const auto& w : warp) {
+      for (const auto& w : warp.list) {
         auto lanes = static_cast<uint64_t>(__builtin_popcount(w.lanes));
         c.accesses += lanes;
         if (!s.global) {

@@ -1,9 +1,9 @@
 // Single accesses put together again into what a warp's instruction does: requests, sectors and shared memory cycles.
 //
-// The emulator runs a block's threads one after another. The n-th access that each thread of a warp makes at one place
-// of the source counts as one instruction of the warp. That is exact where the warp's threads go through that place
-// equally often and together; where they skip rounds of a loop by themselves, a GPU issues more instructions than are
-// counted here, each with fewer threads.
+// The emulator runs a block's threads one after another. What the threads of a warp access at one place of the source
+// in the same rounds of their loops counts as one instruction of the warp, as a GPU brings threads together again after
+// each branch. Where a round has several accesses at one place (a call that is not inlined), the n-th of each thread
+// belong together.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -53,8 +53,18 @@ class WarpAssembler {
     uint64_t pc = 0;
     simt::AccessKind kind = simt::AccessKind::read;
     bool global = false;
-    std::vector<uint32_t> rounds;                     // of each thread
-    std::vector<std::vector<WarpInstruction>> warps;  // by warp, then by round
+    struct Thread {
+      uint64_t round = 0;
+      uint32_t times = 0;  // in this round
+      size_t next = 0;     // the instruction that is likely to be its next one
+    };
+    struct Warp {
+      std::vector<WarpInstruction> list;
+      std::vector<uint64_t> keys;                   // of each: round and times
+      std::unordered_map<uint64_t, size_t> places;  // in the list
+    };
+    std::vector<Thread> threads;
+    std::vector<Warp> warps;
   };
   struct Open {
     uint64_t block = 0;

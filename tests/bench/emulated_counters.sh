@@ -8,7 +8,7 @@ kernels=${KERNELS:-S0 S1 S2 S3 S4 direct scatter polyphase tiled registers mma_t
 # Stride, dilation, groups, padding and an output padding; some tens of thousands of outputs each.
 while read -r options; do
   # shellcheck disable=SC2086
-  "$convscope" record "$out" $kernels --add $options --device cuda --samples 5
+  "$convscope" record "$out" $kernels --add $options --device "${DEVICE:-cuda}" --samples 5
 done < <(grep -E "${PROBLEMS:-.}" <<'PROBLEMS'
 --preset kernelbench-64-small
 --preset kernelbench-74-small

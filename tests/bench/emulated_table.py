@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Emulated counters against a GPU's, as Markdown: emulated_table.py RECORDING [EXPLANATIONS.md]
+"""Emulated counters against a GPU's, as Markdown: emulated_table.py RECORDING [EXPLANATIONS.md [EMULATED]]
 
 Reads the profiles of a recording that emulated_counters.sh made on a GPU. A profile with all counters has the hardware's
-and, by source line, the emulator's of the same problem; both are whole counts, so what differs is a difference.
+and, by source line, the emulator's of the same problem; both are whole counts, so what differs is a difference. EMULATED
+is a recording of the same kernels and problems on the emulator (DEVICE=emulator emulated_counters.sh), whose counts take
+the place of those that were made beside the GPU: for an emulator that was changed since.
 """
 import gzip
 import json
@@ -44,9 +46,22 @@ def cell(hardware, emulator):
     return f"{hardware:,.0f} / {emulator:,.0f} ({100 * (emulator - hardware) / hardware:+.2f} %)"
 
 
+def read(path):
+    raw = open(path, "rb").read()
+    return json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)["recording"]
+
+
+def question(profile):
+    return profile["kernel"]["name"], describe(profile["problem"])
+
+
 def main():
-    raw = open(sys.argv[1], "rb").read()
-    recording = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)["recording"]
+    recording = read(sys.argv[1])
+    newer = {}
+    if len(sys.argv) > 3:
+        for a in read(sys.argv[3])["answers"]:
+            if a["request"]["type"] == "profile":
+                newer[question(a["answer"])] = a["answer"]
     about = recording["device"]
     print(f"# Emulated counters against those of an {about['name']}\n")
     driver = next((a["answer"]["conditions"].get("driver") for a in recording["answers"] if a["request"]["type"] == "profile"), None)
@@ -62,6 +77,9 @@ def main():
         problem = describe(profile["problem"])
         if problem not in problems:
             problems.append(problem)
+        if question(profile) in newer:
+            for field in ("lines", "lines_source"):
+                profile[field] = newer[question(profile)][field]
         if not profile["lines"]:
             rows.append((problem, name, [profile.get("lines_reason", "")] + [""] * 6, ""))
             continue

@@ -1,5 +1,7 @@
 #include "kernels/runtime/simt/trace.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <dlfcn.h>
 #include <filesystem>
@@ -48,6 +50,60 @@ struct PerThread {
 };
 constinit thread_local PerThread mine{};
 
+// The loops that a thread of the kernel is in, from the steps it takes. Code lies in the order of the source
+// (-fno-reorder-blocks), so a step back begins another round of the loop whose head it goes to, and a step beyond a
+// loop's last piece leaves it.
+class Loops {
+ public:
+  void step(uint64_t pc) {
+    if (pc <= last_) {
+      while (depth_ && loops_[depth_ - 1].head > pc) depth_--;
+      if (depth_ && loops_[depth_ - 1].head == pc) {
+        loops_[depth_ - 1].rounds++;
+        loops_[depth_ - 1].end = std::max(loops_[depth_ - 1].end, last_);
+      } else if (depth_ < deepest) {
+        loops_[depth_++] = {pc, last_, 1};
+      }
+    } else {
+      while (depth_ && pc > loops_[depth_ - 1].end) depth_--;
+    }
+    last_ = pc;
+  }
+  // FNV-1a (Fowler, Noll & Vo), a word at a time.
+  uint64_t round() const {
+    if (!depth_) return 0;
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < depth_; i++)
+      for (uint64_t word : {loops_[i].head, loops_[i].rounds}) h = (h ^ word) * 0x100000001b3u;
+    return h ^ h >> 32;
+  }
+
+ private:
+  static constexpr size_t deepest = 12;
+  struct Loop {
+    uint64_t head = 0, end = 0, rounds = 0;
+  };
+  std::array<Loop, deepest> loops_{};
+  size_t depth_ = 0;
+  uint64_t last_ = 0;
+};
+
+// Those of the threads of the block that this OS thread runs.
+struct BlockLoops {
+  uint64_t generation = 0, block = ~uint64_t{0};
+  std::vector<Loops> threads;
+};
+thread_local BlockLoops loops;
+
+Loops& loops_of(const Block& block) {
+  uint64_t now = generation.load(std::memory_order_relaxed);
+  if (loops.generation != now || loops.block != block.current_block())
+    loops.generation = now, loops.block = block.current_block(), loops.threads.clear();
+  size_t thread = block.current_thread();
+  if (loops.threads.size() <= thread) loops.threads.resize(thread + 1);
+  return loops.threads[thread];
+}
+
 }  // namespace
 
 void record_access(const void* address, unsigned size, uint8_t kind, const void* pc) {
@@ -62,8 +118,13 @@ void record_access(const void* address, unsigned size, uint8_t kind, const void*
   if (mine.generation != now) mine = {now, tracer->add()};
   mine.buffer->list.push_back({at, reinterpret_cast<uint64_t>(pc), block->current_block(),
                                static_cast<uint16_t>(block->current_thread()), static_cast<uint16_t>(size),
-                               static_cast<AccessKind>(kind)});
+                               static_cast<AccessKind>(kind), loops_of(*block).round()});
   if (mine.buffer->list.size() == buffer_accesses) tracer->flush(*mine.buffer);
+}
+
+void record_step(const void* pc) {
+  if (!active.load(std::memory_order_acquire)) return;
+  if (Block* block = Block::current()) loops_of(*block).step(reinterpret_cast<uint64_t>(pc));
 }
 
 void* traced_copy(void* to, const void* from, size_t bytes) {

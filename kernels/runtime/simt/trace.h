@@ -21,6 +21,9 @@ struct Access {
   uint16_t thread;  // linear index in the block
   uint16_t size;    // bytes
   AccessKind kind;
+  // Names the rounds of all loops that the thread is in: equal for threads that are in the same rounds of the same
+  // loops, and 0 outside of loops. A GPU brings the threads of a warp together again in every round.
+  uint64_t round = 0;
 };
 
 // Where a trace goes: called from worker threads, each call with accesses of one OS thread in program order.

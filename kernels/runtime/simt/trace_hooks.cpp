@@ -24,6 +24,9 @@ HOOKS(4)
 HOOKS(8)
 HOOKS(16)
 
+// Of -fsanitize-coverage=trace-pc: before each piece of straight code.
+extern "C" void __sanitizer_cov_trace_pc() { convscope::simt::record_step(PC); }
+
 extern "C" {
 void __tsan_read_range(void* p, unsigned long n) { record_access(p, static_cast<unsigned>(n), 0, PC); }
 void __tsan_write_range(void* p, unsigned long n) { record_access(p, static_cast<unsigned>(n), 1, PC); }

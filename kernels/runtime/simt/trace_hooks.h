@@ -9,5 +9,7 @@ namespace convscope::simt {
 
 // Records one access of the running thread; does nothing when nobody traces.
 CONVSCOPE_SIMT_API void record_access(const void* address, unsigned size, uint8_t kind, const void* pc);
+// The running thread has come to another piece of straight code: so loops and their rounds are known (trace.cpp).
+CONVSCOPE_SIMT_API void record_step(const void* pc);
 
 }  // namespace convscope::simt

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <unistd.h>
 
 #include "kernels/problem/npy.h"
 
@@ -15,6 +16,10 @@ namespace fs = std::filesystem;
 // oneDNN's threads sleep while they wait: spinning, they take ten times as long where other programs have the cores.
 // Before the library is opened, and for the engines that tests start.
 [[maybe_unused]] static const int sleeping_threads = ::setenv("OMP_WAIT_POLICY", "passive", 0);
+
+// Figures of fake GPUs never reach a person's cache.
+[[maybe_unused]] static const int own_cache =
+    ::setenv("CONVSCOPE_CACHE", ("/tmp/convscope-tests-" + std::to_string(::getuid())).c_str(), 0);
 
 std::string project_file(std::string_view place) {
   static const fs::path root =

@@ -67,17 +67,19 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
     return a.kind != simt::AccessKind::read && a.address <= target && target < a.address + a.size;
   };
   {
-    simt::Tracing tracing([&](std::span<const simt::Access> part) {
-      for (const auto& a : part) {
-        if (!hits(a)) continue;
-        std::lock_guard lock(mutex);
-        out.writes++;
-        if (out.writers.size() < 8) {
-          auto place = simt::source_line(a.pc);
-          out.writers.push_back({0, a.block, a.thread, place.file, place.line});
-        }
-      }
-    });
+    simt::Tracing tracing(
+        [&](std::span<const simt::Access> part) {
+          for (const auto& a : part) {
+            if (!hits(a)) continue;
+            std::lock_guard lock(mutex);
+            out.writes++;
+            if (out.writers.size() < 8) {
+              auto place = simt::source_line(a.pc);
+              out.writers.push_back({0, a.block, a.thread, place.file, place.line});
+            }
+          }
+        },
+        {.reads = false});
     device->run(*traced, plan, at, {.activity = &activity});
   }
   if (out.writers.empty()) return out;
@@ -92,22 +94,24 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
   for (const auto& t : memory.extents()) ranges.push_back({t.name, t.address, t.bytes + t.walked});
   const Range output = *std::find_if(ranges.begin(), ranges.end(), [](const Range& r) { return r.name == 'y'; });
   {
-    simt::Tracing tracing([&](std::span<const simt::Access> part) {
-      for (const auto& a : part) {
-        if (a.block != first.block || a.thread != first.thread) continue;
-        std::lock_guard lock(mutex);
-        if (done) continue;
-        if (hits(a)) {
-          done = true;
-        } else if (a.kind != simt::AccessKind::read) {
-          wrote |= output.holds(a.address);
-        } else {
-          if (wrote) reads.clear();
-          wrote = false;
-          reads.push_back(a);
-        }
-      }
-    });
+    simt::Tracing tracing(
+        [&](std::span<const simt::Access> part) {
+          for (const auto& a : part) {
+            if (a.block != first.block || a.thread != first.thread) continue;
+            std::lock_guard lock(mutex);
+            if (done) continue;
+            if (hits(a)) {
+              done = true;
+            } else if (a.kind != simt::AccessKind::read) {
+              wrote |= output.holds(a.address);
+            } else {
+              if (wrote) reads.clear();
+              wrote = false;
+              reads.push_back(a);
+            }
+          }
+        },
+        {.block = static_cast<int64_t>(first.block)});
     device->run(*traced, plan, at, {.activity = &activity});
   }
   std::map<uint64_t, int> lines;

@@ -28,23 +28,25 @@ PlaceCounts count_launch(Device& device, const KernelDefinition& kernel, const P
   std::map<std::thread::id, std::unique_ptr<WarpAssembler>> assemblers;
   bool over = false;  // from then on one thread alone delivers what all had left
   {
-    simt::Tracing tracing([&](std::span<const simt::Access> part) {
-      if (part.empty()) return;
-      WarpAssembler* mine = nullptr;
-      {
-        std::lock_guard lock(mutex);
-        // At the end, whoever has this block open goes on with it.
-        if (over)
-          for (auto& [id, assembler] : assemblers)
-            if (assembler->in_hand() == part.front().block) mine = assembler.get();
-        if (!mine) {
-          auto& slot = assemblers[std::this_thread::get_id()];
-          if (!slot) slot = std::make_unique<WarpAssembler>(is_global);
-          mine = slot.get();
-        }
-      }
-      for (const auto& a : part) mine->take(a);
-    });
+    simt::Tracing tracing(
+        [&](std::span<const simt::Access> part) {
+          if (part.empty()) return;
+          WarpAssembler* mine = nullptr;
+          {
+            std::lock_guard lock(mutex);
+            // At the end, whoever has this block open goes on with it.
+            if (over)
+              for (auto& [id, assembler] : assemblers)
+                if (assembler->in_hand() == part.front().block) mine = assembler.get();
+            if (!mine) {
+              auto& slot = assemblers[std::this_thread::get_id()];
+              if (!slot) slot = std::make_unique<WarpAssembler>(is_global);
+              mine = slot.get();
+            }
+          }
+          for (const auto& a : part) mine->take(a);
+        },
+        {.rounds = true});
     device.run(kernel, plan, at, {.activity = &activity, .only_launch = launch, .every = every});
     over = true;
   }

@@ -21,8 +21,9 @@ namespace {
 constexpr size_t buffer_accesses = 1 << 15;
 
 struct Tracer {
-  explicit Tracer(TraceSink s) : sink(std::move(s)) {}
+  Tracer(TraceSink s, TraceWish w) : sink(std::move(s)), wish(w) {}
   TraceSink sink;
+  const TraceWish wish;
   std::mutex mutex;
   struct Buffer {
     std::vector<Access> list;
@@ -108,9 +109,10 @@ Loops& loops_of(const Block& block) {
 
 void record_access(const void* address, unsigned size, uint8_t kind, const void* pc) {
   Tracer* tracer = active.load(std::memory_order_acquire);
-  if (!tracer) return;
+  if (!tracer || (kind == 0 && !tracer->wish.reads)) return;
   Block* block = Block::current();
   if (!block) return;  // a plan or a static constructor, not a kernel
+  if (tracer->wish.block >= 0 && block->current_block() != static_cast<uint64_t>(tracer->wish.block)) return;
   auto at = reinterpret_cast<uint64_t>(address);
   auto inside = [at](const auto& variable) { return at - reinterpret_cast<uint64_t>(&variable) < sizeof variable; };
   if (inside(threadIdx) || inside(blockIdx) || inside(blockDim) || inside(gridDim) || block->on_stack(address)) return;
@@ -118,12 +120,13 @@ void record_access(const void* address, unsigned size, uint8_t kind, const void*
   if (mine.generation != now) mine = {now, tracer->add()};
   mine.buffer->list.push_back({at, reinterpret_cast<uint64_t>(pc), block->current_block(),
                                static_cast<uint16_t>(block->current_thread()), static_cast<uint16_t>(size),
-                               static_cast<AccessKind>(kind), loops_of(*block).round()});
+                               static_cast<AccessKind>(kind), tracer->wish.rounds ? loops_of(*block).round() : 0});
   if (mine.buffer->list.size() == buffer_accesses) tracer->flush(*mine.buffer);
 }
 
 void record_step(const void* pc) {
-  if (!active.load(std::memory_order_acquire)) return;
+  const Tracer* tracer = active.load(std::memory_order_acquire);
+  if (!tracer || !tracer->wish.rounds) return;
   if (Block* block = Block::current()) loops_of(*block).step(reinterpret_cast<uint64_t>(pc));
 }
 
@@ -134,8 +137,8 @@ void* traced_copy(void* to, const void* from, size_t bytes) {
   return std::memcpy(to, from, bytes);
 }
 
-Tracing::Tracing(TraceSink sink) {
-  auto* tracer = new Tracer(std::move(sink));
+Tracing::Tracing(TraceSink sink, TraceWish wish) {
+  auto* tracer = new Tracer(std::move(sink), wish);
   generation.fetch_add(1);
   active.store(tracer, std::memory_order_release);
 }

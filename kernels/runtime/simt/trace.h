@@ -22,18 +22,26 @@ struct Access {
   uint16_t size;    // bytes
   AccessKind kind;
   // Names the rounds of all loops that the thread is in: equal for threads that are in the same rounds of the same
-  // loops, and 0 outside of loops. A GPU brings the threads of a warp together again in every round.
+  // loops, and 0 outside of loops. A GPU brings the threads of a warp together again in every round. 0 where rounds
+  // were not asked for: they take ten times as long.
   uint64_t round = 0;
 };
 
 // Where a trace goes: called from worker threads, each call with accesses of one OS thread in program order.
 using TraceSink = std::function<void(std::span<const Access>)>;
 
+// What of it is wanted: the less, the faster.
+struct TraceWish {
+  bool rounds = false;  // Access::round
+  bool reads = true;
+  int64_t block = -1;  // of this block alone; -1: of all
+};
+
 // While an object of this class lives, accesses made by traced kernels on any thread go to the sink. One at a time.
 // Accesses to the emulator's own variables (threadIdx, …) and to the threads' stacks are dropped.
 class Tracing {
  public:
-  explicit Tracing(TraceSink sink);
+  explicit Tracing(TraceSink sink, TraceWish wish = {});
   ~Tracing();  // delivers what is buffered
   Tracing(const Tracing&) = delete;
 };

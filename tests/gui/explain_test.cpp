@@ -159,6 +159,8 @@ SCENARIO(the_line_that_wrote_it_is_shown_in_the_source) {
 
 SCENARIO(source_of_every_kernel) {
   g.panel("Source");
+  g.press("live");  // their texts alone
+  CHECK(!g.app.settings().live);
   auto all = g.bench().kernels();
   int seen = 0;
   for (const auto& k : all) {

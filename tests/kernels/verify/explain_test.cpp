@@ -49,7 +49,7 @@ TEST(Explain, RightKernelsReadTheDefinition) {
   test::Random r(70);
   int outside = 0, inside = 0;
   auto emulator = open_emulator();
-  for (int i = 0; i < 40 / test::fewer; i++) {
+  for (int i = 0; i < 24 / test::fewer; i++) {
     auto p = test::random_problem(r, {.kernel_size = 8, .length = 20});
     for (const auto* k : all_kernels()) {
       if (k->kind() != KernelKind::ladder || !k->unsupported(p).empty() || !emulator->unavailable(*k).empty()) continue;

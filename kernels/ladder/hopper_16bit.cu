@@ -182,11 +182,9 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
       to.j = (tiles.first + share.item % tiles.tiles * int64_t{hopper_positions}) * c.stride - c.padding;
       to.channels = cout - share.tile % tiles.column_tiles * tiles.lane_channels * 4;
       to.sequences = min(tiles.segments, static_cast<int>(c.batch) - n);
-      if constexpr (period == 0) {
-        if (tiles.staging == 0) {
-          write_half_any(d, tiles, to, place, t);
-          continue;
-        }
+      if (tiles.staging == 0) {
+        write_half_any(d, tiles, to, place, t);
+        continue;
       }
       int rows = tiles.lane_channels * 4, positions = tiles.segment * static_cast<int>(c.stride);
       carry_half(to, positions, rows);

@@ -6,10 +6,15 @@
 //   x exists anywhere, and all taps share what was read.
 // - Weights that leave room stay in shared memory (once for both warpgroups); others come through the ring beside x.
 // - Rows of 16-bit values begin anywhere between two sectors. All results go through shared memory, as far from a
-//   32-byte boundary as they are in y, and the copy engine takes whole sectors from there; what is left of a row at the
+//   32-byte boundary as they are in y, and leave in whole sectors, 16 bytes a lane; what is left of a row at the
 //   end of a tile waits for the next tile, which the same warpgroup has. Where a row begins on an odd value, a lane has
 //   one value of its last word from its neighbour.
+// - Between two products there is as little as can be: no counter is multiplied out, descriptors come from uniform
+//   registers, and a round is read when it is its turn, as the other warpgroup multiplies meanwhile. Reading ahead took
+//   141 instructions a round instead of 102 and registers that were spilled (#64: 0.89 ms; 0.83 so).
 // Short sequences share a tile of 128 positions.
+// Tried, in f16 on one H200: a third warpgroup, for 64 columns (#74 0.36 ms, #79 0.28; two: 0.33, 0.24); one warpgroup
+// multiplies at a time, by a lock (#64 0.94 ms, #74 0.34).
 // Right for: f16 and bf16, finite inputs, up to 60 shifts of x, 128 output values at most of a position and a channel.
 // Needs: sm_90a (wgmma, TMA). Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions", fragments of
 // wgmma.m64nNk16.
@@ -50,35 +55,48 @@ extern "C" __global__ void __launch_bounds__(256)
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// Which tiles a warpgroup has: neighbours, so that rows go on from one to the next, all of one column tile. Or, where
-// there are few, number, number + step, … of all; column tiles vary fastest.
+// Which tiles a warpgroup has: runs of neighbours, so that rows go on from one to the next, all of one column tile; its
+// next run is where those of all others end, so that all write the same neighbourhood of y. Or, where there are few,
+// number, number + step, … of all; column tiles vary fastest.
 struct HalfShare {
-  int item, tile, end, items, step, column_tiles;
-  __device__ __forceinline__ HalfShare(const ConvArgs& c, const HalfTiles& tiles, int mine)
-      : items(tiles.items), column_tiles(tiles.column_tiles * static_cast<int>(c.groups)) {
-    int block = static_cast<int>(blockIdx.x);
-    if (tiles.ranges) {
-      int range = block / column_tiles * 2 + mine;
-      auto border = [&](int r) { return static_cast<int>(static_cast<int64_t>(items) * r / tiles.ranges); };
-      tile = block % column_tiles, step = 0;
-      item = border(min(range, tiles.ranges)), end = border(min(range + 1, tiles.ranges));
+  int item, along, group, tile, step, left;  // along: of the tile in its rows, group: of sequences; left: of the run
+
+  __device__ __forceinline__ HalfShare(const ConvArgs& c, const HalfTiles& tiles, int mine) {
+    int block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x), all = column_tiles(c, tiles);
+    if (tiles.run) {
+      tile = block % all, item = (block / all * 2 + mine) * tiles.run;
+      step = (blocks / all * 2 - 1) * tiles.run;
     } else {
-      int number = block + mine * static_cast<int>(gridDim.x);
-      step = 2 * static_cast<int>(gridDim.x), end = items;
-      tile = number % column_tiles, item = number / column_tiles;
+      int number = block + mine * blocks;
+      step = 2 * blocks, tile = number % all, item = number / all;
     }
+    left = tiles.run;
+    find(tiles);
   }
-  __device__ __forceinline__ bool there() const { return item < end; }
-  __device__ __forceinline__ void next() {
-    if (step) {
-      item += (tile + step) / column_tiles, tile = (tile + step) % column_tiles;
-    } else {
-      item++;
+  static __device__ __forceinline__ int column_tiles(const ConvArgs& c, const HalfTiles& tiles) {
+    return tiles.column_tiles * static_cast<int>(c.groups);
+  }
+  __device__ __forceinline__ void find(const HalfTiles& tiles) {
+    along = item % tiles.tiles, group = item / tiles.tiles;
+  }
+  __device__ __forceinline__ bool there(const HalfTiles& tiles) const { return item < tiles.items; }
+  __device__ __forceinline__ void next(const ConvArgs& c, const HalfTiles& tiles) {
+    if (left > 1) {
+      left--, item++;
+      if (++along == tiles.tiles) along = 0, group++;
+      return;
     }
+    if (tiles.run) {
+      left = tiles.run, item += step + 1;
+    } else {
+      int all = column_tiles(c, tiles);
+      item += (tile + step) / all, tile = (tile + step) % all;
+    }
+    find(tiles);
   }
   // Whether the next tile is this one's neighbour in its rows.
   __device__ __forceinline__ bool goes_on(const HalfTiles& tiles) const {
-    return !step && item + 1 < end && (item + 1) % tiles.tiles != 0;
+    return left > 1 && item + 1 < tiles.items && along + 1 < tiles.tiles;
   }
 };
 
@@ -88,26 +106,58 @@ __device__ __forceinline__ void half_produce(const ConvArgs& c, const HalfTiles&
   uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep * tiles.segments) * 32;
   uint32_t chunk = static_cast<uint32_t>(tiles.chunk);
   int stages = tiles.rounds / tiles.deep;
-  for (HalfShare share(c, tiles, mine); share.there(); share.next()) {
-    int n = share.item / tiles.tiles * tiles.segments;
-    int left = tiles.first + share.item % tiles.tiles * hopper_positions - tiles.halo;
+  for (HalfShare share(c, tiles, mine); share.there(tiles); share.next(c, tiles)) {
+    int n = share.group * tiles.segments;
+    int left = tiles.first + share.along * hopper_positions - tiles.halo;
     const uint32_t* from = packed + static_cast<int64_t>(share.tile) * stages * (chunk / 4);
     for (int stage = 0; stage < stages; stage++, from += chunk / 4) {
       barrier_wait(ring.empty(), ring.phase ^ 1);
       barrier_expect(ring.full(), bytes + chunk);
-      asm volatile(
-          "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, "
-          "%5}], [%6];" ::"r"(xs + static_cast<uint32_t>(ring.stage) * bytes),
-          "l"(&map), "r"(left), "r"(stage * tiles.deep * 16), "r"(share.tile / tiles.column_tiles), "r"(n),
-          "r"(ring.full())
-          : "memory");
-      if (chunk)
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                         weights + static_cast<uint32_t>(ring.stage) * chunk),
-                     "l"(from), "r"(chunk), "r"(ring.full())
-                     : "memory");
+      copy_box(xs + static_cast<uint32_t>(ring.stage) * bytes, map, left, stage * tiles.deep * 16,
+               share.tile / tiles.column_tiles, n, ring.full());
+      if (chunk) copy_bytes(weights + static_cast<uint32_t>(ring.stage) * chunk, from, chunk, ring.full());
       ring.advance();
     }
+  }
+}
+
+// The tiles of a warpgroup: sums, then results.
+template <bool bf16, int width, int step, int shifts, int period, int gcd>
+__device__ __forceinline__ void half_tiles(const ConvArgs& c, const HalfTiles& tiles, const ShiftTable& table,
+                                           HalfReader& reader, const HalfPlace& place, uint16_t* staging,
+                                           const float* biases, uint16_t* y, int mine) {
+  int warp = static_cast<int>(threadIdx.x) / 32 % 4, g = static_cast<int>(threadIdx.x) % 32 / 4, t = threadIdx.x % 4;
+  int cout = static_cast<int>(c.out_channels / c.groups);
+  HalfResults to;
+  to.length = c.out_length, to.sequence = c.out_channels * c.out_length;
+  to.staging = staging, to.pitch = tiles.pitch;
+  to.begun = false;
+  for (HalfShare share(c, tiles, mine); share.there(tiles); share.next(c, tiles)) {
+    int co = share.tile / tiles.column_tiles * cout + share.tile % tiles.column_tiles * tiles.lane_channels * 4;
+    int n = share.group * tiles.segments;
+    to.bias = tiles.biases ? biases + co : nullptr;
+    to.channels = cout - share.tile % tiles.column_tiles * tiles.lane_channels * 4;
+    float d[2][width / 2];
+    if (to.bias) begin_sums(d, tiles, to, t);
+    half_sum<bf16, width, step, shifts>(d, tiles, table, reader, to.bias != nullptr);
+    warpgroup_barrier();  // all have written what was in the staging
+    to.y = y + (static_cast<int64_t>(n) * c.out_channels + co) * c.out_length;
+    to.goes_on = share.goes_on(tiles);
+    to.j = (tiles.first + share.along * int64_t{hopper_positions}) * c.stride - c.padding;
+    to.sequences = min(tiles.segments, static_cast<int>(c.batch) - n);
+    if constexpr (period == 0)
+      if (tiles.staging == 0) {
+        write_half_any<bf16>(d, tiles, to, place, t);
+        continue;
+      }
+    int rows = tiles.lane_channels * 4, positions = tiles.segment * static_cast<int>(c.stride);
+    if constexpr (period > 0)
+      stage_half<bf16, period, gcd>(d, tiles, to, place, g, t);
+    else
+      stage_half_any<bf16>(d, tiles, to, place, t);
+    warpgroup_barrier();
+    write_half<period * gcd>(to, positions, rows, warp);
+    to.begun = to.goes_on;
   }
 }
 
@@ -128,17 +178,14 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   if (tiles.biases)
     for (int i = threadIdx.x; i < tiles.biases; i += hopper_threads) biases[i] = widened(tiles.bf16, b[i]);
   if (threadIdx.x == 0) {
-    auto init = [&](uint32_t barrier, int arrivals) {
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
-    };
-    for (int i = 0; i < 2 * stages; i++) init(barriers + 16u * i, 1), init(barriers + 16u * i + 8, 4);
-    init(ready, 1);
-    asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
+    for (int i = 0; i < 2 * stages; i++) barrier_init(barriers + 16u * i, 1), barrier_init(barriers + 16u * i + 8, 4);
+    barrier_init(ready, 1);
+    barriers_made();
   }
   __syncthreads();
 
-  int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  int mine = warp < 8 ? warp / 4 : warp % 2;  // the warpgroup, or the one for which a warp copies
+  int warp = warp_of_block(), lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  int mine = warp < 8 ? warp / 4 : warp % 4;  // the warpgroup, or the one for which a warp copies
   uint32_t weights = shared_address(hopper_shared) + static_cast<uint32_t>(mine) * ring_weights;
   xs += mine * ring_values;
   staging += mine * (tiles.staging / 2);
@@ -148,57 +195,20 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
     if (threadIdx.x == 256 && image) {
       int tile = static_cast<int>(blockIdx.x) % (tiles.column_tiles * static_cast<int>(c.groups));
       barrier_expect(ready, image);
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                       shared_address(hopper_shared)),
-                   "l"(packed + static_cast<int64_t>(tile) * (image / 4)), "r"(image), "r"(ready)
-                   : "memory");
+      copy_bytes(shared_address(hopper_shared), packed + static_cast<int64_t>(tile) * (image / 4), image, ready);
     }
-    if (threadIdx.x == 256 || threadIdx.x == 288)
-      half_produce(c, tiles, map, packed, weights, shared_address(xs), ring, mine);
+    if (mine < 2 && lane == 0) half_produce(c, tiles, map, packed, weights, shared_address(xs), ring, mine);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    uint64_t descriptor = (weights & 0x3ffff) >> 4 | uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 | uint64_t{1} << 62;
     HalfPlace place(tiles, warp, g);
     int s = place.sequence < tiles.segments ? place.sequence : 0;
-    HalfReader reader(tiles, xs + (s * 16 * tiles.deep + t) * tiles.box + tiles.halo + place.position, descriptor,
-                      ring);
-    int cout = static_cast<int>(c.out_channels / c.groups);
-    HalfResults to;
-    to.length = c.out_length, to.sequence = c.out_channels * c.out_length;
-    to.staging = staging, to.pitch = tiles.pitch, to.bf16 = tiles.bf16;
-    to.begun = false;
+    HalfReader reader(tiles, xs + (s * 16 * tiles.deep + t) * tiles.box + tiles.halo + place.position,
+                      (weights & 0x3ffff) >> 4 | 1u << 16, ring, lane);
     if (image) barrier_wait(ready, 0);
-    for (HalfShare share(c, tiles, mine); share.there(); share.next()) {
-      float d[2][width / 2];
-      if (tiles.bf16)
-        half_sum<true, width, step, shifts>(d, tiles, table, reader);
-      else
-        half_sum<false, width, step, shifts>(d, tiles, table, reader);
-      int co = share.tile / tiles.column_tiles * cout + share.tile % tiles.column_tiles * tiles.lane_channels * 4;
-      int n = share.item / tiles.tiles * tiles.segments;
-      to.y = y + (static_cast<int64_t>(n) * c.out_channels + co) * c.out_length;
-      to.bias = tiles.biases ? biases + co : nullptr;
-      to.goes_on = share.goes_on(tiles);
-      to.j = (tiles.first + share.item % tiles.tiles * int64_t{hopper_positions}) * c.stride - c.padding;
-      to.channels = cout - share.tile % tiles.column_tiles * tiles.lane_channels * 4;
-      to.sequences = min(tiles.segments, static_cast<int>(c.batch) - n);
-      if (tiles.staging == 0) {
-        write_half_any(d, tiles, to, place, t);
-        continue;
-      }
-      int rows = tiles.lane_channels * 4, positions = tiles.segment * static_cast<int>(c.stride);
-      carry_half(to, positions, rows);
-      warpgroup_barrier();
-      if constexpr (period > 0)
-        stage_half<period, gcd>(d, tiles, to, place, g, t);
-      else
-        stage_half_any(d, tiles, to, place, t);
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-      warpgroup_barrier();
-      write_half(to, positions, rows, warp % 4);
-      to.begun = to.goes_on;
-    }
-    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+    if (tiles.bf16)
+      half_tiles<true, width, step, shifts, period, gcd>(c, tiles, table, reader, place, staging, biases, y, mine);
+    else
+      half_tiles<false, width, step, shifts, period, gcd>(c, tiles, table, reader, place, staging, biases, y, mine);
   }
 }
 #define CONVSCOPE_HALF_BODY(...) hopper_half<__VA_ARGS__>(c, tiles, table, map, packed, b, y);
@@ -225,6 +235,7 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   F(half_128_2_s8, 128, 1, 2, 8, 1)   \
   F(half_128_2_s10, 128, 1, 2, 10, 1) \
   F(half_128_7_s4, 128, 1, 7, 4, 1)   \
+  F(half_64_7_s4, 64, 1, 7, 4, 1)     \
   F(half_128_any, 128, 0, 0, 0, 0)    \
   F(half_64_any, 64, 0, 0, 0, 0)
 CONVSCOPE_HALF_FORMS(CONVSCOPE_HALF)
@@ -264,14 +275,14 @@ void half_room(const ConvProblem& p, HalfPlan& h) {
     for (int32_t deep : {2, 4})
       if (t.rounds % deep == 0 && h.step && stages_of(image, deep * x_round) >= hopper_few_rounds) t.deep = deep;
     t.stages = static_cast<int32_t>(stages_of(image, t.deep * x_round));
-    h.shared = static_cast<size_t>(image + 2 * t.stages * (t.deep * x_round + 16) + 2 * staging + rest);
+    h.shared = static_cast<size_t>(image + 2 * (t.stages * (t.deep * x_round + 16) + staging) + rest);
     return;
   }
   for (int64_t deep : {4, 2, 1}) {  // the deepest stages of which three fit
     int64_t chunk = ceil_div(deep * t.shifts, 4) * 128 * t.width, stage = chunk + deep * x_round;
     t.deep = static_cast<int32_t>(deep), t.chunk = static_cast<int32_t>(chunk);
     t.stages = static_cast<int32_t>(std::max<int64_t>(stages_of(0, stage), 0));
-    h.shared = static_cast<size_t>(2 * t.stages * (stage + 16) + 2 * staging + rest);
+    h.shared = static_cast<size_t>(2 * (t.stages * (stage + 16) + staging) + rest);
     if (t.stages >= 3 && deep * t.shifts % 4 == 0) break;
   }
   if (t.stages < 2) h.refused = "takes stages of weights that fit in shared memory";
@@ -334,7 +345,8 @@ void plan_half(const ConvProblem& p, Plan& plan) {
                      : std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images};
   bool done = false;
   int64_t of_a_tile = grid.x / images, idle = grid.x - of_a_tile * images;  // blocks
-  if (of_a_tile && idle * 10 <= grid.x && t.items >= 2 * of_a_tile) t.ranges = static_cast<int32_t>(2 * of_a_tile);
+  if (of_a_tile && idle * 10 <= grid.x && t.items >= 2 * of_a_tile)
+    t.run = static_cast<int32_t>(ceil_div(t.items, 2 * of_a_tile));
   auto form = [&](auto entry, int width, int step, int shifts, int period, int gcd) {
     bool fits = !done && width == t.width && (!shifts || (step == h.step && shifts == t.shifts)) &&
                 (!period || (period == t.period && gcd == t.gcd && t.staging));

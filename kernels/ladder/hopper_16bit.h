@@ -12,7 +12,7 @@ struct HalfTiles : HopperTiles {
   int32_t segment, segments;  // positions of a sequence in a tile; sequences in a tile
   int32_t bf16;               // 0: f16
   int32_t pitch;              // values from row to row of the results in shared memory
-  int32_t ranges;             // of neighbouring tiles, one a warpgroup has; 0: tiles are dealt out one by one
+  int32_t run;                // neighbouring tiles that a warpgroup takes at a time; 0: they are dealt out one by one
   int32_t biases;             // in shared memory, as floats; 0: none
 };
 
@@ -95,9 +95,10 @@ struct HalfWindow {
   static constexpr int before = ((shifts - 1) * step + 3) / 4 * 4, pairs = (before + 4) / 2;
   uint32_t v[4][pairs];
 
-  __device__ __forceinline__ void load(const uint16_t* x, int box) {
+  // What word `second` is made of: channels t + 4·second and 8 further.
+  __device__ __forceinline__ void load(const uint16_t* x, int box, int second) {
 #pragma unroll
-    for (int r = 0; r < 4; r++)
+    for (int r = second; r < 4; r += 2)
 #pragma unroll
       for (int i = 0; i < pairs; i += 2) {
         uint2 two = *reinterpret_cast<const uint2*>(x + 4 * r * box - before + 2 * i);
@@ -111,79 +112,88 @@ struct HalfWindow {
   }
 };
 
-// The ring as a consumer goes through it: x is read one round ahead of the products, which keep their stage.
+// The ring as a consumer goes through it: a round is read, its products are done, the next one follows. The other
+// warpgroup multiplies meanwhile. All of it is the same for a whole warp (uniform registers, which descriptors want)
+// and is counted on, not multiplied out: what is saved here is saved every 16 channels.
 struct HalfReader {
   const HalfTiles& tiles;
-  const uint16_t* x;  // the lane's place in the first stage
-  uint64_t weights;   // descriptor of the first stage's, or of the resident ones
-  Ring ahead, held;
-  const uint16_t* from;
-  int loaded = 0, used = 0;  // rounds of their stages
-  uint32_t at = 0;           // of the round whose products are issued: its first step in the weights
+  const uint16_t* place;                     // the lane's, in the first stage
+  uint32_t barriers, all_barriers, weights;  // of the first stage: full and empty, and where its weights begin
+  int leads;                                 // its warp
+  uint32_t stage, phase = 0;                 // its barriers
+  int round = 0, from = 0;                   // of the stage; values from the first stage's first round
+  uint32_t now, at = 0;                      // where the stage's weights begin; the round's first step in them
 
-  __device__ __forceinline__ HalfReader(const HalfTiles& t, const uint16_t* place, uint64_t w, const Ring& ring)
-      : tiles(t), x(place), weights(w), ahead(ring), held(ring), from(place) {}
+  __device__ __forceinline__ HalfReader(const HalfTiles& t, const uint16_t* lane_place, uint32_t w, const Ring& ring,
+                                        int lane)
+      : tiles(t),
+        place(lane_place),
+        barriers(ring.barriers),
+        all_barriers(ring.barriers + 16 * static_cast<uint32_t>(ring.stages)),
+        weights(w),
+        leads(lane == 0),
+        stage(ring.barriers),
+        now(w) {
+    asm volatile("" : "+r"(leads));
+  }
   __device__ __forceinline__ void begin_tile() { at = 0; }
-  __device__ __forceinline__ const uint16_t* next_round() {
-    if (loaded == 0) {
-      barrier_wait(ahead.full(), ahead.phase);
-      from = x + ahead.stage * tiles.deep * 16 * tiles.box * tiles.segments;
-    }
-    const uint16_t* now = from;
-    from += 16 * tiles.box;
-    if (++loaded == tiles.deep) loaded = 0, ahead.advance();
-    return now;
+  __device__ __forceinline__ const uint16_t* this_round() {
+    if (round == 0) barrier_wait(stage, phase);
+    return place + from;
   }
-  __device__ __forceinline__ uint64_t base() const {
-    return weights + static_cast<uint32_t>(held.stage * (tiles.chunk / 16));
+  // Where the weights of the round's step u begin: a matrix descriptor.
+  template <int width>
+  __device__ __forceinline__ uint64_t weights_of(int u) const {
+    uint32_t step = at + static_cast<uint32_t>(u), low = now + step / 4 * (width * 8) + step % 4 * 2;
+    return uint64_t{1024 >> 4 | 1u << 30} << 32 | low;
   }
-  // The products of a round are issued, or done.
-  __device__ __forceinline__ void issued(int shifts) { at += static_cast<uint32_t>(shifts); }
-  __device__ __forceinline__ void done() {
-    if (++used < tiles.deep) return;
-    used = 0;
+  __device__ __forceinline__ void done(int shifts) {
+    at += static_cast<uint32_t>(shifts), from += 16 * tiles.box;
+    if (++round < tiles.deep) return;
+    round = 0;
     __syncwarp();
-    if (threadIdx.x % 32 == 0) barrier_arrive(held.empty());
-    held.advance();
-    if (tiles.chunk) at = 0;
+    if (leads) barrier_arrive(stage + 8);
+    stage += 16, from += tiles.deep * 16 * tiles.box * (tiles.segments - 1);
+    if (tiles.chunk) at = 0, now += static_cast<uint32_t>(tiles.chunk) / 16;
+    if (stage == all_barriers) stage = barriers, from = 0, phase ^= 1, now = weights;
   }
 };
 
-// d = the products of a tile, all rounds. The next round's fragments are made while this one's products run.
+// d += the products of a tile, all rounds; or = them, where d holds nothing (add = 0).
 template <bool bf16, int width, int step, int shifts>
 __device__ __forceinline__ void half_sum(float (&d)[2][width / 2], const HalfTiles& tiles, const ShiftTable& table,
-                                         HalfReader& reader) {
+                                         HalfReader& reader, int add) {
   reader.begin_tile();
-  if constexpr (shifts > 0) {
-    Fragments<shifts> a;
-    HalfWindow<step, shifts> window;
-    window.load(reader.next_round(), tiles.box);
-    for (int round = 0; round < tiles.rounds; round++) {
+  asm volatile("" : "+r"(add));
+  for (int round = 0; round < tiles.rounds; round++) {
+    const uint16_t* x = reader.this_round();
+    if constexpr (shifts > 0) {
+      Fragments<shifts> a;
+      HalfWindow<step, shifts> window;
+      // One half of the channels after the other, in fewer registers. All fragments before the first product: what
+      // products read is not touched any more.
 #pragma unroll
-      for (int u = 0; u < shifts; u++)
+      for (int second = 0; second < 2; second++) {
+        window.load(x, tiles.box, second);
 #pragma unroll
-        for (int i = 0; i < 8; i++) a[u][i / 4][i % 4] = window.word(i % 4 / 2, i / 4 * 2 + i % 2, u);
-          // All of them before the first product: registers that products read are not touched any more.
+        for (int u = 0; u < shifts; u++)
 #pragma unroll
-      for (int u = 0; u < shifts; u++)
-#pragma unroll
-        for (int i = 0; i < 8; i++) asm volatile("" : "+r"(a[u][i / 4][i % 4])::"memory");
+          for (int h = 0; h < 4; h++) {
+            a[u][h / 2][second * 2 + h % 2] = window.word(second, h, u);
+            asm volatile("" : "+r"(a[u][h / 2][second * 2 + h % 2])::"memory");
+          }
+      }
       products_begin();
 #pragma unroll
       for (int u = 0; u < shifts; u++)
 #pragma unroll
         for (int half = 0; half < 2; half++)
-          product_16<bf16>(d[half], a[u][half], weights_at<width>(reader.base(), static_cast<int>(reader.at) + u),
-                           u ? 1 : round > 0);
+          product_16<bf16>(d[half], a[u][half], reader.weights_of<width>(u), u ? 1 : add);
       products_commit();
-      reader.issued(shifts);
-      if (round + 1 < tiles.rounds) window.load(reader.next_round(), tiles.box);
       products_wait<0>();
-      reader.done();
-    }
-  } else {
-    for (int round = 0; round < tiles.rounds; round++) {
-      const uint16_t* x = reader.next_round();
+      add = 1;
+      reader.done(shifts);
+    } else {
       for (int u = 0; u < tiles.shifts; u++) {
         const uint16_t* from = x - table.shift[u];
         uint32_t a[2][4];
@@ -196,14 +206,12 @@ __device__ __forceinline__ void half_sum(float (&d)[2][width / 2], const HalfTil
           }
         products_begin();
 #pragma unroll
-        for (int half = 0; half < 2; half++)
-          product_16<bf16>(d[half], a[half], weights_at<width>(reader.base(), static_cast<int>(reader.at)),
-                           round + u > 0);
+        for (int half = 0; half < 2; half++) product_16<bf16>(d[half], a[half], reader.weights_of<width>(u), add);
         products_commit();
-        reader.issued(1);
         products_wait<0>();
+        add = 1;
       }
-      reader.done();
+      reader.done(tiles.shifts);
     }
   }
 }
@@ -219,7 +227,6 @@ struct HalfResults {
   int channels, sequences;   // that exist
   uint16_t* staging;
   int pitch;
-  bool bf16;
   bool begun, goes_on;  // the tile before was this warpgroup's and has left its last values; the next one will be
   // Values after a 32-byte boundary at which a row begins, in y as in shared memory.
   __device__ __forceinline__ int phase(int s, int r) const {
@@ -227,22 +234,36 @@ struct HalfResults {
   }
 };
 
+// The bias is where sums begin.
+template <int columns>
+__device__ __forceinline__ void begin_sums(float (&d)[2][columns], const HalfTiles& tiles, const HalfResults& to,
+                                           int t) {
+  int channel = t, rho = 0;
+#pragma unroll
+  for (int q = 0; q < columns / 2; q++) {
+    float b = channel < to.channels ? to.bias[channel] : 0.0f;
+#pragma unroll
+    for (int h = 0; h < 4; h++) d[h / 2][q / 2 * 4 + h % 2 * 2 + q % 2] = b;
+    if (++rho == tiles.period) rho = 0, channel += 4;
+  }
+}
+
 // A lane's results into shared memory: words of two values, or two words at a time. Where a row begins on an odd value
 // words straddle lanes: each has its last half from the next.
 enum class HalfWay { straddled, words, pairs };
-template <HalfWay way, int period, int gcd, int columns>
+template <bool bf16, HalfWay way, int period, int gcd, int columns>
 __device__ __forceinline__ void stage_half(const float (&d)[2][columns], const HalfTiles& tiles, const HalfResults& to,
                                            const HalfPlace& place, int first, int g, int t) {
   constexpr int stride = period * gcd, words = 2 * stride, all = columns / 2 / period;
   bool there = place.sequence < to.sequences;
   int further = static_cast<int>(4 * to.length) & 15;  // of phase, channel to channel
-  uint16_t* row = to.staging + ((there ? place.sequence : 0) * all * 4 + t) * to.pitch + place.position * stride;
+  uint16_t* rows = to.staging + ((there ? place.sequence : 0) * all * 4 + t) * to.pitch + place.position * stride;
   // The next lane goes on where this one ends, but for the last of a warp or a segment.
   bool last = g == 7 || place.position + 4 >= tiles.segment, begins = g == 0 || place.position == 0;
 #pragma unroll
-  for (int channel = 0; channel < all; channel++, row += 4 * to.pitch, first = (first + further) & 15) {
-    bool has = there && channel * 4 + t < to.channels;
-    float b = to.bias && has ? to.bias[channel * 4 + t] : 0.0f;
+  for (int channel = 0; channel < all; channel++) {  // rows of channels that do not exist as well: nobody reads them
+    int phase = (first + channel * further) & 15;
+    float b = gcd > 1 && to.bias && channel * 4 + t < to.channels ? to.bias[channel * 4 + t] : 0.0f;
     uint32_t w[words + 1];
 #pragma unroll
     for (int i = 0; i < words; i++) {
@@ -250,24 +271,24 @@ __device__ __forceinline__ void stage_half(const float (&d)[2][columns], const H
 #pragma unroll
       for (int k = 0; k < 2; k++) {
         int o = 2 * i + k;
-        e[k] = o % gcd ? b : result_of(d, channel * period + o % stride / gcd, o / stride) + b;
+        e[k] = o % gcd ? b : result_of(d, channel * period + o % stride / gcd, o / stride);
       }
-      w[i] = rounded_pair(to.bf16, e[0], e[1]);
+      w[i] = rounded_pair(bf16, e[0], e[1]);
     }
-    uint16_t* at = row + first;
+    uint16_t* at = rows + (channel * 4 * to.pitch + phase);
     auto* word = reinterpret_cast<uint32_t*>(at);
     if constexpr (way == HalfWay::straddled) {
-      bool odd = first & 1;
+      bool odd = phase & 1;
       w[words] = __shfl_sync(~0u, w[0], (threadIdx.x + 4) % 32);
-      if (odd && begins && has) *at = static_cast<uint16_t>(w[0]);
+      if (odd && begins && there) *at = static_cast<uint16_t>(w[0]);
       word = reinterpret_cast<uint32_t*>(at + odd);
 #pragma unroll
       for (int i = 0; i < words; i++) w[i] = __funnelshift_r(w[i], w[i + 1], odd ? 16 : 0);
-      if (odd && last && has) *reinterpret_cast<uint16_t*>(word + words - 1) = static_cast<uint16_t>(w[words - 1]);
+      if (odd && last && there) *reinterpret_cast<uint16_t*>(word + words - 1) = static_cast<uint16_t>(w[words - 1]);
 #pragma unroll
       for (int i = 0; i < words; i++)
-        if (has && (i + 1 < words || !(odd && last))) word[i] = w[i];
-    } else if (has) {
+        if (there && (i + 1 < words || !(odd && last))) word[i] = w[i];
+    } else if (there) {
 #pragma unroll
       for (int i = 0; i < words; i += 2)
         if constexpr (way == HalfWay::pairs)
@@ -277,20 +298,20 @@ __device__ __forceinline__ void stage_half(const float (&d)[2][columns], const H
     }
   }
 }
-template <int period, int gcd, int columns>
+template <bool bf16, int period, int gcd, int columns>
 __device__ __forceinline__ void stage_half(const float (&d)[2][columns], const HalfTiles& tiles, const HalfResults& to,
                                            const HalfPlace& place, int g, int t) {
   int first = to.phase(place.sequence < to.sequences ? place.sequence : 0, t);
   if (__any_sync(~0u, first & 1))
-    stage_half<HalfWay::straddled, period, gcd>(d, tiles, to, place, first, g, t);
+    stage_half<bf16, HalfWay::straddled, period, gcd>(d, tiles, to, place, first, g, t);
   else if (__any_sync(~0u, first & 3))
-    stage_half<HalfWay::words, period, gcd>(d, tiles, to, place, first, g, t);
+    stage_half<bf16, HalfWay::words, period, gcd>(d, tiles, to, place, first, g, t);
   else
-    stage_half<HalfWay::pairs, period, gcd>(d, tiles, to, place, first, g, t);
+    stage_half<bf16, HalfWay::pairs, period, gcd>(d, tiles, to, place, first, g, t);
 }
 
 // The same for any classes, value by value; outputs that no tap reaches included.
-template <int columns>
+template <bool bf16, int columns>
 __device__ __forceinline__ void stage_half_any(const float (&d)[2][columns], const HalfTiles& tiles,
                                                const HalfResults& to, const HalfPlace& place, int t) {
   bool there = place.sequence < to.sequences;
@@ -303,18 +324,18 @@ __device__ __forceinline__ void stage_half_any(const float (&d)[2][columns], con
       float b = to.bias ? to.bias[r] : 0.0f;
       uint16_t* at = to.staging + static_cast<int64_t>(s * tiles.lane_channels * 4 + r) * to.pitch + to.phase(s, r) +
                      place.position * stride + rho * tiles.gcd;
-      uint16_t none = static_cast<uint16_t>(rounded_pair(to.bf16, b, 0));
+      uint16_t none = static_cast<uint16_t>(rounded_pair(bf16, b, 0));
 #pragma unroll
       for (int h = 0; h < 4; h++)
         for (int f = 0; f < tiles.gcd; f++)
-          at[h * stride + f] = f ? none : static_cast<uint16_t>(rounded_pair(to.bf16, result_of(d, q, h) + b, 0));
+          at[h * stride + f] = f ? none : static_cast<uint16_t>(rounded_pair(bf16, result_of(d, q, h), 0));
     }
     if (++rho == tiles.period) rho = 0, channel++;
   }
 }
 
 // Results without shared memory, value by value.
-template <int columns>
+template <bool bf16, int columns>
 __device__ __forceinline__ void write_half_any(const float (&d)[2][columns], const HalfTiles& tiles,
                                                const HalfResults& to, const HalfPlace& place, int t) {
   int64_t stride = int64_t{tiles.period} * tiles.gcd;
@@ -329,56 +350,92 @@ __device__ __forceinline__ void write_half_any(const float (&d)[2][columns], con
         for (int f = 0; f < tiles.gcd; f++) {
           int64_t at = to.j + (place.position + h) * stride + rho * tiles.gcd + f;
           if (at >= 0 && at < to.length)
-            row[at] = static_cast<uint16_t>(rounded_pair(to.bf16, f ? b : result_of(d, q, h) + b, 0));
+            row[at] = static_cast<uint16_t>(rounded_pair(bf16, f ? b : result_of(d, q, h), 0));
         }
     }
     if (++rho == tiles.period) rho = 0, channel++;
   }
 }
 
-// What is left of the tile before, up to 15 values of each row beyond its last whole sector, goes before the next
-// one's: tiles are whole sectors long, so that rows begin in the same place. When the copies of that tile have been
-// read.
-__device__ __forceinline__ void carry_half(const HalfResults& to, int positions, int all_rows) {
-  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-  if (!to.begun) return;
-  warpgroup_barrier();  // all have read the ends of that tile
-  for (int r = threadIdx.x % 128; r < to.sequences * all_rows; r += 128) {
-    auto* row = reinterpret_cast<uint4*>(to.staging + r * to.pitch);
-    uint4 a = row[positions / 8], b = row[positions / 8 + 1];
-    row[0] = a, row[1] = b;
-  }
-}
-
-// From shared memory to y: whole sectors of a row by the copy engine, one thread a row. Where the tiles before or after
-// are another's, the few values at the ends by half a warp a row.
+// From shared memory to y: half a warp a row, whole sectors of it, 16 bytes a lane. Where the tiles before or after are
+// another's, the few values at the ends one by one. Where the next one is this warpgroup's, up to 15 values beyond the
+// last whole sector stay: they go before that tile's, whose rows begin in the same place, as tiles are whole sectors.
+template <int n>
+struct HalfCount {
+  static constexpr int value = n;
+};
+template <int stride>
 __device__ __forceinline__ void write_half(const HalfResults& from, int positions, int all_rows, int warp) {
+  constexpr int together = stride == 0 || stride > 4 ? 1 : 8 / stride;  // rows that are loaded before any is stored
+  int side = threadIdx.x % 32 / 16, l = threadIdx.x % 16;
   int low = from.begun ? -16 : static_cast<int>(max(int64_t{0}, -from.j));
   int high = static_cast<int>(min(static_cast<int64_t>(positions), from.length - from.j));
   int rows = min(from.channels, all_rows);
-  // Of a row of this phase: the first value, and where whole sectors begin and end.
-  auto begin = [&](int phase) { return max(low, -phase); };
-  auto start = [&](int phase) { return begin(phase) + (-(phase + begin(phase)) & 15); };
-  auto stop = [&](int phase) { return high - ((phase + high) & 15); };
-  for (int i = threadIdx.x % 128; i < from.sequences * rows; i += 128) {
-    int s = i / rows, r = i % rows, phase = from.phase(s, r), at = start(phase), bytes = 2 * (stop(phase) - at);
-    if (bytes > 0)
-      asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(from.y + s * from.sequence +
-                                                                                       r * from.length + from.j + at),
-                   "r"(shared_address(from.staging + (s * all_rows + r) * from.pitch + phase + at)), "r"(bytes)
-                   : "memory");
-  }
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-  if (from.begun && from.goes_on) return;
-  int side = threadIdx.x % 32 / 16, l = threadIdx.x % 16;
-  for (int i = warp * 2 + side; i < from.sequences * rows; i += 8) {
-    int s = i / rows, r = i % rows, phase = from.phase(s, r), first = begin(phase), at = start(phase),
-        end = stop(phase);
-    uint16_t* to = from.y + s * from.sequence + r * from.length + from.j;
-    const uint16_t* row = from.staging + (s * all_rows + r) * from.pitch + phase;
-    if (end < at) end = at = min(at, high);
-    if (first + l < at) to[first + l] = row[first + l];
-    if (!from.goes_on && end + l < high) to[end + l] = row[end + l];
+  bool inner = stride && from.begun && from.goes_on;
+  for (int s = 0; s < from.sequences; s++) {
+    uint16_t* y = from.y + s * from.sequence + from.j;
+    uint16_t* staged = from.staging + s * all_rows * from.pitch;
+    if (inner) {
+      // The sector in which a row begins is the first of its row in shared memory.
+      const int64_t further = 8 * from.length;
+      const uint16_t* out = y + (warp * 2 + side) * from.length;
+      auto* row = reinterpret_cast<uint4*>(staged + (warp * 2 + side) * from.pitch) + l;
+      int left = (rows - warp * 2 - side + 7) / 8;
+      auto some = [&](auto count) {
+        constexpr int n = decltype(count)::value;
+        uint4 v[n][stride ? stride : 1];
+#pragma unroll
+        for (int k = 0; k < n; k++, row += from.pitch)  // 8 rows are 8·pitch values, or pitch words of 16 bytes
+#pragma unroll
+          for (int i = 0; i < stride; i++) v[k][i] = row[i * 16];
+#pragma unroll
+        for (int k = 0; k < n; k++, out += further) {
+          auto* to = reinterpret_cast<uint4*>(reinterpret_cast<uintptr_t>(out) & ~uintptr_t{31}) + l;
+#pragma unroll
+          for (int i = 0; i < stride; i++) to[i * 16] = v[k][i];
+        }
+      };
+      for (; left >= together; left -= together) some(HalfCount<together>{});
+      for (; left > 0; left--) some(HalfCount<1>{});
+      __syncwarp();
+      for (int r = threadIdx.x % 32; warp * 2 + r % 2 + r / 2 * 8 < rows; r += 32) {  // the warp's rows, one a lane
+        auto* begin = reinterpret_cast<uint4*>(staged + (warp * 2 + r % 2 + r / 2 * 8) * from.pitch);
+        uint4 a = begin[stride * 16], b = begin[stride * 16 + 1];
+        begin[0] = a, begin[1] = b;
+      }
+      continue;
+    }
+    for (int r0 = warp * 2; r0 < rows; r0 += 8) {
+      int r = r0 + side;
+      bool there = r < rows;
+      uint16_t* to = y + (there ? r : r0) * from.length;
+      int phase = static_cast<int>(reinterpret_cast<uintptr_t>(to) >> 1 & 15);
+      uint16_t* sectors = staged + (there ? r : r0) * from.pitch;
+      const uint16_t* row = sectors + phase;
+      int first = max(low, -phase), at = first + (-(phase + first) & 15), end = high - ((phase + high) & 15);
+      if (end < at) end = at = min(at, high);
+      bool front = there && first + l < at, back = there && !from.goes_on && end + l < high;
+      uint16_t a = 0, b = 0;
+      if (front) a = row[first + l];
+      if (back) b = row[end + l];
+      if constexpr (stride > 0) {
+        uint4 v[stride];
+#pragma unroll
+        for (int i = 0; i < stride; i++)
+          if (there && at + 8 * l + 128 * i < end) v[i] = *reinterpret_cast<const uint4*>(row + at + 8 * l + 128 * i);
+#pragma unroll
+        for (int i = 0; i < stride; i++)
+          if (there && at + 8 * l + 128 * i < end) *reinterpret_cast<uint4*>(to + at + 8 * l + 128 * i) = v[i];
+      } else if (there) {
+        for (int i = at + 8 * l; i < end; i += 128)
+          *reinterpret_cast<uint4*>(to + i) = *reinterpret_cast<const uint4*>(row + i);
+      }
+      if (front) to[first + l] = a;
+      if (back) to[end + l] = b;
+      __syncwarp();
+      if (there && from.goes_on && l < 2)
+        reinterpret_cast<uint4*>(sectors)[l] = reinterpret_cast<const uint4*>(sectors)[positions / 8 + l];
+    }
   }
 }
 #endif

@@ -77,6 +77,8 @@ __device__ __forceinline__ float hopper_weight(const ConvArgs& c, const HopperTi
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
+// As one value for the warp: what follows from it is kept in uniform registers, where descriptors have to be anyway.
+__device__ __forceinline__ int warp_of_block() { return __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0); }
 __device__ __forceinline__ uint32_t shared_address(const void* p) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(p));
 }
@@ -90,8 +92,30 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t phase) {
 __device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
+__device__ __forceinline__ void barrier_init(uint32_t barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+// Of the barriers that are initialised: the copy engine sees them.
+__device__ __forceinline__ void barriers_made() {
+  asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
+}
 __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+// The copy engine brings a box of x (position, channel, group, sequence), or neighbouring bytes, and tells the barrier.
+__device__ __forceinline__ void copy_box(uint32_t to, const TensorMap& map, int position, int channel, int group, int n,
+                                         uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], "
+      "[%6];" ::"r"(to),
+      "l"(&map), "r"(position), "r"(channel), "r"(group), "r"(n), "r"(barrier)
+      : "memory");
+}
+__device__ __forceinline__ void copy_bytes(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
 }
 
 // d += A · B for 64 positions, 8 k values and 64 or 128 columns; the first product of a sum overwrites d.
@@ -153,11 +177,7 @@ __device__ __forceinline__ void produce(const HopperTiles& tiles, const TensorMa
     for (int round = 0; round < tiles.rounds; round += tiles.deep) {
       barrier_wait(ring.empty(), ring.phase ^ 1);
       barrier_expect(ring.full(), bytes);
-      asm volatile(
-          "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, "
-          "%5}], [%6];" ::"r"(xs + static_cast<uint32_t>(ring.stage) * bytes),
-          "l"(&map), "r"(left), "r"(round * 8), "r"(group), "r"(n), "r"(ring.full())
-          : "memory");
+      copy_box(xs + static_cast<uint32_t>(ring.stage) * bytes, map, left, round * 8, group, n, ring.full());
       ring.advance();
     }
   }
@@ -283,18 +303,15 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
   uint32_t barriers = shared_address(staging) + static_cast<uint32_t>(2 * tiles.staging);
   uint32_t ready = barriers + 32 * static_cast<uint32_t>(stages);
   if (threadIdx.x == 0) {
-    auto init = [&](uint32_t barrier, int arrivals) {
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
-    };
-    for (int i = 0; i < 2 * stages; i++) init(barriers + 16u * i, 1), init(barriers + 16u * i + 8, 4);
-    init(ready, 1);
-    asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
+    for (int i = 0; i < 2 * stages; i++) barrier_init(barriers + 16u * i, 1), barrier_init(barriers + 16u * i + 8, 4);
+    barrier_init(ready, 1);
+    barriers_made();
   }
   __syncthreads();
 
   int column_tiles = tiles.column_tiles * static_cast<int>(c.groups);
   int tile = static_cast<int>(blockIdx.x) % column_tiles, group = tile / tiles.column_tiles;
-  int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  int warp = warp_of_block(), lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   int mine = warp < 8 ? warp / 4 : warp % 2;  // the warpgroup, or the one for which a warp copies
   int step_items = 2 * (static_cast<int>(gridDim.x) / column_tiles);
   int first_item = static_cast<int>(blockIdx.x) / column_tiles + mine * (step_items / 2);
@@ -313,10 +330,7 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
     Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
     if (threadIdx.x == 256) {
       barrier_expect(ready, image);
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                       shared_address(hopper_shared)),
-                   "l"(packed + static_cast<int64_t>(tile) * (image / 4)), "r"(image), "r"(ready)
-                   : "memory");
+      copy_bytes(shared_address(hopper_shared), packed + static_cast<int64_t>(tile) * (image / 4), image, ready);
     }
     if (threadIdx.x == 256 || threadIdx.x == 288)
       produce(tiles, map, shared_address(xs), ring, group, first_item, step_items);

@@ -146,11 +146,11 @@ __device__ __forceinline__ void stage_rows(Way way, const float (&d)[2][columns]
                                            float* to, int after, int further, int turn) {
   constexpr int stride = period * gcd, pitch = hopper_positions * stride + 8;
 #pragma unroll
-  for (int channel = 0; channel < columns / 2 / period; channel++, to += 4 * pitch, after = (after + 4 * further) & 7)
+  for (int channel = 0; channel < columns / 2 / period; channel++, to += 4 * pitch)
 #pragma unroll
     for (int run = 0; run < stride; run++) {
       float v[4], turned[4];
-      float* at = to + after + 32 * run;
+      float* at = to + ((after + channel * 4 * further) & 7) + 32 * run;  // each by itself: no chain of sums
       quad_of<period, gcd>(v, d, channel, run, bias, channels);
       if (way == Way::whole) {
         *reinterpret_cast<float4*>(at) = make_float4(v[0], v[1], v[2], v[3]);

@@ -64,16 +64,9 @@ __device__ __forceinline__ void stream_produce(const ConvArgs& c, const HopperTi
     for (int stage = 0; stage < stages; stage++, from += chunk / 4) {
       barrier_wait(ring.empty(), ring.phase ^ 1);
       barrier_expect(ring.full(), bytes + chunk);
-      asm volatile(
-          "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, "
-          "%5}], [%6];" ::"r"(xs + static_cast<uint32_t>(ring.stage) * bytes),
-          "l"(&map), "r"(left), "r"(stage * tiles.deep * 8), "r"(share.tile() / tiles.column_tiles), "r"(n),
-          "r"(ring.full())
-          : "memory");
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                       weights + static_cast<uint32_t>(ring.stage) * chunk),
-                   "l"(from), "r"(chunk), "r"(ring.full())
-                   : "memory");
+      copy_box(xs + static_cast<uint32_t>(ring.stage) * bytes, map, left, stage * tiles.deep * 8,
+               share.tile() / tiles.column_tiles, n, ring.full());
+      copy_bytes(weights + static_cast<uint32_t>(ring.stage) * chunk, from, chunk, ring.full());
       ring.advance();
     }
   }
@@ -320,12 +313,12 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const HopperTil
   uint32_t barriers = shared_address(xs + 2 * ring_floats);
   if (threadIdx.x == 0) {
     for (int i = 0; i < 4 * stages; i++)  // full: one arrival; empty: four warps
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barriers + 8u * i), "r"(i % 2 ? 4 : 1) : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
+      barrier_init(barriers + 8u * i, i % 2 ? 4 : 1);
+    barriers_made();
   }
   __syncthreads();
 
-  int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  int warp = warp_of_block(), lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   int mine = warp < 8 ? warp / 4 : warp % 2;
   // Classes of a position are neighbours; near: positions of a lane that are.
   constexpr int near = period == 1 || period == 2 ? 4 / period : period == 4 || period == 8 ? 1 : 4;

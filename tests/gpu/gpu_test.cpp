@@ -1,6 +1,8 @@
 // What must be seen on a real GPU. Without one every test is skipped, with the driver's reason.
 //
 // The program is its own engine (with the faulty kernels above): gpu_tests engine.
+#include "tests/gpu/gpu.h"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -18,32 +20,6 @@
 namespace convscope {
 namespace {
 using nlohmann::json;
-
-class Gpu : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string why;
-    if (cuda_devices(why).empty()) GTEST_SKIP() << "no GPU: " << why;
-    device_ = open_cuda(0);
-  }
-  RunReport judge(const std::string& kernel, const ConvProblem& p, bool references = false) {
-    if (!judge_) {
-      references_ = references_for(*device_);
-      judge_ = std::make_unique<Judge>(*device_, references_);
-    }
-    RunSpec spec;
-    spec.kernel = &find_kernel(kernel);
-    spec.problem = p;
-    if (p.dtype == DType::f32) spec.accuracy = *accuracy_from(spec.kernel->accuracy());  // what it promises
-    spec.samples = 5;
-    spec.references = references;
-    Activity activity;
-    return judge_->run(spec, activity);
-  }
-  std::unique_ptr<Device> device_;
-  std::vector<std::unique_ptr<Reference>> references_;
-  std::unique_ptr<Judge> judge_;
-};
 
 const char* const ladder[] = {"direct",     "scatter",     "polyphase",     "tiled",       "registers",    "mma_tf32",
                               "mma_3xtf32", "hopper_tf32", "hopper_3xtf32", "stream_tf32", "stream_3xtf32"};
@@ -171,19 +147,7 @@ TEST_F(Gpu, DeviceOracleAgreesWithTheCpuOracle) {
   test::Random random(7);
   for (int i = 0; i < 40; i++) {
     ConvProblem p = test::random_problem(random);
-    Inputs in = make_inputs(p, {});
-    auto put = [&](const HostTensor& t) {
-      auto m = device_->allocate(t.size_bytes());
-      device_->write(*m, 0, t.data(), t.size_bytes());
-      return m;
-    };
-    auto x = put(in.x), b = put(in.b);
-    auto cpu = make_cpu_oracle(p, in);
-    auto gpu = make_device_oracle(p, in, *device_, {x->address(), 0, p.bias ? b->address() : 0, 0, 0});
-    // Sums in another order: a few units of 2^-53 · Σ|x·w| a term at most.
-    EXPECT_LE(oracle_disagreement(p, *cpu, *gpu, 64, static_cast<uint64_t>(i)),
-              2 + static_cast<double>(p.in_per_group() * p.kernel_size))
-        << describe(p);
+    expect_device_oracle_agrees(p, static_cast<uint64_t>(i));
   }
 }
 

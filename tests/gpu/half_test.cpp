@@ -8,32 +8,12 @@
 #include "kernels/runtime/registry.h"
 #include "kernels/verify/judge.h"
 #include "tests/convolution.h"
+#include "tests/gpu/gpu.h"
 
 namespace convscope {
 namespace {
 
-class GpuHalf : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string why;
-    if (cuda_devices(why).empty()) GTEST_SKIP() << "no GPU: " << why;
-    device_ = open_cuda(0);
-    references_ = references_for(*device_);
-    judge_ = std::make_unique<Judge>(*device_, references_);
-  }
-  RunReport judge(const std::string& kernel, const ConvProblem& p, bool references = false) {
-    RunSpec spec;
-    spec.kernel = &find_kernel(kernel);
-    spec.problem = p;
-    spec.samples = 5;
-    spec.references = references;
-    Activity activity;
-    return judge_->run(spec, activity);
-  }
-  std::unique_ptr<Device> device_;
-  std::vector<std::unique_ptr<Reference>> references_;
-  std::unique_ptr<Judge> judge_;
-};
+class GpuHalf : public Gpu {};
 
 // Every pattern widened and rounded back, every tie and its neighbours, and random floats: the GPU's and the host's.
 TEST_F(GpuHalf, ConversionsAreTheHosts) {
@@ -108,18 +88,7 @@ TEST_F(GpuHalf, DeviceOracleAgreesWithTheCpuOracle) {
   test::Random random(8);
   for (int i = 0; i < 20; i++) {
     ConvProblem p = test::random_problem(random, {.halves = true});
-    Inputs in = make_inputs(p, {});
-    auto put = [&](const HostTensor& t) {
-      auto m = device_->allocate(std::max<size_t>(t.size_bytes(), 4));
-      device_->write(*m, 0, t.data(), t.size_bytes());
-      return m;
-    };
-    auto x = put(in.x), b = put(in.b);
-    auto cpu = make_cpu_oracle(p, in);
-    auto gpu = make_device_oracle(p, in, *device_, {x->address(), 0, p.bias ? b->address() : 0, 0, 0});
-    EXPECT_LE(oracle_disagreement(p, *cpu, *gpu, 64, static_cast<uint64_t>(i)),
-              2 + static_cast<double>(p.in_per_group() * p.kernel_size))
-        << describe(p);
+    expect_device_oracle_agrees(p, static_cast<uint64_t>(i));
   }
 }
 

@@ -136,7 +136,7 @@ int run(int argc, char** argv) {
   auto* profile_verb =
       add("profile", "where a kernel's time goes: times, clocks, counters, occupancy, roofline, and what to try");
   profile_verb->add_option("KERNEL", profile_options.kernel, "a kernel or a reference (see `convscope list`)");
-  profile_verb->add_option("--set", profile_options.set, "counters: live (one pass) or full (all sets)")
+  profile_verb->add_option("--set", profile_options.set, "counters: live (one pass), memory (five) or full (all sets)")
       ->capture_default_str();
   profile_verb->add_option("--format", profile_options.format, "table, json, csv or chrome-trace [table]");
   profile_verb->add_option("--out", profile_options.out, "a file for it, instead of the terminal");
@@ -160,7 +160,7 @@ int run(int argc, char** argv) {
   auto* record_verb = add("record", "verdicts, profiles and comparisons, kept in a file that shows them without a GPU");
   record_verb->add_option("OUT", record_options.out, "the recording, a .convscope file");
   record_verb->add_option("KERNEL", record_options.kernels, "kernels or references, or all [all that can run here]");
-  record_verb->add_option("--set", record_options.set, "counters: live (one pass) or full (all sets)")
+  record_verb->add_option("--set", record_options.set, "counters: live (one pass), memory (five) or full (all sets)")
       ->capture_default_str();
   record_verb->add_flag("--add", record_options.add, "keep what the file holds already, and record the rest");
   record_verb->add_option("--limit", record_options.limit, "seconds after which nothing more is begun");

@@ -227,7 +227,7 @@ json session_of(const Recording& r, json session) {
 
 std::string recorded_source(const std::string& source, const std::string& recorded) {
   if (source == "measured" || source == "recorded") return "recorded: " + recorded;
-  for (const char* own : {"measured", "counted"})
+  for (const char* own : {"measured", "counted", "sampled"})
     if (source.starts_with(own)) return "recorded: " + recorded + ", " + source;
   // "NVIDIA H200, measured": whose it is, and how it is known.
   constexpr std::string_view end = ", measured";

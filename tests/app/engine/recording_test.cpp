@@ -102,6 +102,7 @@ TEST(Recording, ShowsEverySourceAsRecorded) {
             "recorded: NVIDIA H200, 2026-11-22, counted by hardware");
   EXPECT_EQ(recorded_source("NVIDIA H200, measured", "X"), "NVIDIA H200, recorded: X");
   EXPECT_EQ(recorded_source("NVIDIA H200, datasheet", "X"), "NVIDIA H200, datasheet");
+  EXPECT_EQ(recorded_source("sampled by hardware", "X"), "recorded: X, sampled by hardware");
   EXPECT_EQ(recorded_source("emulated", "X"), "emulated");
   EXPECT_EQ(recorded_source("computed", "X"), "computed");
   // No word of it says measured, however deep.

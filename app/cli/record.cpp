@@ -267,6 +267,7 @@ int verb_record(const CommonOptions& common, const ProblemOptions& problem, cons
   if (options.add && std::filesystem::exists(options.out, error)) {
     before = read_recording(options.out);
     session = read_json_file("recording", options.out);
+    session.erase("problem"), session.erase("kernel");  // what it begins with is chosen anew
   }
   OutFile file("out", options.out);  // said before the work, not after it
   Recorder recorder(common, options, problem, std::move(before));

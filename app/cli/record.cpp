@@ -5,6 +5,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fmt/format.h>
+#include <memory>
 #include <utility>
 
 #include "app/cli/out_file.h"
@@ -80,16 +81,21 @@ class Recorder {
  public:
   Recorder(const CommonOptions& common, const RecordOptionsCli& options, const ProblemOptions& given,
            Recording recording)
-      : common_(common), session_(common), options_(options), given_(given), date_(today()), r_(std::move(recording)) {
+      : common_(common),
+        session_(std::make_unique<Session>(common)),
+        options_(options),
+        given_(given),
+        date_(today()),
+        r_(std::move(recording)) {
     base_ = given.request("", common.device);
     if (!options.limit.empty()) limit_s_ = real_number("limit", options.limit);
     if (limit_s_ < 0) throw InputError("limit", options.limit, "must not be negative");
   }
 
   void run() {
-    auto all = candidates(session_, base_.device, options_.kernels);
+    auto all = candidates(*session_, base_.device, options_.kernels);
     if (all.empty()) throw InputError("kernel", "", "is missing: no kernel can run here");
-    json info = session_.ask({{"type", "info"}}).header;
+    json info = session_->ask({{"type", "info"}}).header;
     for (const char* own : {"id", "type"}) info.erase(own);
     r_.about.update({{"convscope", CONVSCOPE_VERSION}, {"date", date_}, {"command", options_.command}, {"info", info}});
     // Counters first, since nothing else has them: verdicts can be had on the emulator as well.
@@ -109,7 +115,7 @@ class Recorder {
   }
 
   const Recording& recording() const { return r_; }
-  bool interrupted() const { return session_.interrupted(); }
+  bool interrupted() const { return session_->interrupted(); }
   int added() const { return added_; }
   const json& left_out() const { return left_out_; }
 
@@ -138,15 +144,15 @@ class Recorder {
     header["type"] = type;
     header.update(more);
     try {
-      Received answer = session_.ask(header, std::move(payload), what);
+      Received answer = session_->ask(header, std::move(payload), what);
       if (json device = answer.header.value("device", json()); device.is_object()) r_.about["device"] = device;
       keep(header, answer.header, std::move(answer.payload));
       return answer.header;
     } catch (const EngineError& e) {
       std::string code = e.error().value("code", "");
-      if (code == "cancelled" || session_.interrupted()) throw Stop{};
+      if (code == "cancelled" || session_->interrupted()) throw Stop{};
       if ((code == "crashed" || code == "hung") && header["type"] == "run") {
-        json lost = lost_report(session_, r, e.error());
+        json lost = lost_report(*session_, r, e.error());
         keep(header, lost, {});
         return lost;
       }
@@ -213,14 +219,15 @@ class Recorder {
     json header = request_json(r, payload);
     header["type"] = "samples";
     try {
-      Session own(common_);
-      json samples = own.ask(header, std::move(payload), what).header.at("pc_sampling");
+      // The engine before this one goes with its hold on the hardware's counters.
+      session_ = std::make_unique<Session>(common_);
+      json samples = session_->ask(header, std::move(payload), what).header.at("pc_sampling");
       json question = profile->request, whole = profile->answer;
       whole["pc_sampling"] = samples;
       std::fprintf(stderr, "%-14s samples   %10s\n", c.name.c_str(), samples.value("samples", json(0)).dump().c_str());
       keep(question, whole, {});
     } catch (const EngineError& e) {
-      if (session_.interrupted()) throw Stop{};
+      if (session_->interrupted()) throw Stop{};
       leave_out(what, e.what());
     }
   }
@@ -244,7 +251,7 @@ class Recorder {
   }
 
   const CommonOptions& common_;
-  Session session_;
+  std::unique_ptr<Session> session_;
   const RecordOptionsCli& options_;
   const ProblemOptions& given_;
   RunRequest base_;

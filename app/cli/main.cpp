@@ -136,7 +136,7 @@ int run(int argc, char** argv) {
   auto* profile_verb =
       add("profile", "where a kernel's time goes: times, clocks, counters, occupancy, roofline, and what to try");
   profile_verb->add_option("KERNEL", profile_options.kernel, "a kernel or a reference (see `convscope list`)");
-  profile_verb->add_option("--set", profile_options.set, "counters: live (one pass) or full (all sets)")
+  profile_verb->add_option("--set", profile_options.set, "counters: live (one pass), memory (five) or full (all sets)")
       ->capture_default_str();
   profile_verb->add_option("--format", profile_options.format, "table, json, csv or chrome-trace [table]");
   profile_verb->add_option("--out", profile_options.out, "a file for it, instead of the terminal");
@@ -160,7 +160,7 @@ int run(int argc, char** argv) {
   auto* record_verb = add("record", "verdicts, profiles and comparisons, kept in a file that shows them without a GPU");
   record_verb->add_option("OUT", record_options.out, "the recording, a .convscope file");
   record_verb->add_option("KERNEL", record_options.kernels, "kernels or references, or all [all that can run here]");
-  record_verb->add_option("--set", record_options.set, "counters: live (one pass) or full (all sets)")
+  record_verb->add_option("--set", record_options.set, "counters: live (one pass), memory (five) or full (all sets)")
       ->capture_default_str();
   record_verb->add_flag("--add", record_options.add, "keep what the file holds already, and record the rest");
   record_verb->add_option("--limit", record_options.limit, "seconds after which nothing more is begun");
@@ -177,6 +177,14 @@ int run(int argc, char** argv) {
                           "with auto, the GPU it is for, like sm_90 [the GPU here, else sm_90]");
   common.add_to(*export_verb);
   export_problem.add_to(*export_verb);
+  DisassembleOptionsCli disassemble_options;
+  ProblemOptions disassemble_problem;
+  auto* disassemble_verb = add("disassemble", "a kernel's source with the instructions that each line became");
+  disassemble_verb->add_option("KERNEL", disassemble_options.kernel, "a name from `convscope list kernels`");
+  disassemble_verb->add_flag("--ptx", disassemble_options.ptx, "PTX, as ptxas was given it, instead of SASS");
+  disassemble_verb->add_option("--line", disassemble_options.line, "this line of the source alone");
+  common.add_to(*disassemble_verb);
+  disassemble_problem.add_to(*disassemble_verb);
   auto* list = add("list", "kernels, presets, references, devices or recordings");
   list->add_option("WHAT", what, "kernels, presets, references, devices or recordings");
   common.add_to(*list);
@@ -269,6 +277,10 @@ int run(int argc, char** argv) {
     if (chosen == export_verb) {
       need(export_options.kernel, "kernel", "export auto --preset kernelbench-79 --accuracy tf32 --out model_new.py");
       return verb_export(common, export_problem, export_options);
+    }
+    if (chosen == disassemble_verb) {
+      need(disassemble_options.kernel, "kernel", "disassemble tiled --line 84");
+      return verb_disassemble(common, disassemble_problem, disassemble_options);
     }
     if (chosen == list) {
       need(what, "list", "list kernels");

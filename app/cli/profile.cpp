@@ -69,7 +69,7 @@ json asked(const CommonOptions& common, RunRequest r, const char* type, json mor
 
 int verb_profile(const CommonOptions& common, const ProblemOptions& problem, const ProfileOptionsCli& options) {
   RunRequest r = problem.request(options.kernel, common.device);
-  if (options.set != "live" && options.set != "full") throw InputError("set", options.set, "must be live or full");
+  require_set(options.set);
   Delivery delivery(common, options.format, options.out, {"table", "json", "csv", "chrome-trace"});
   const bool recorded = !common.recording.empty();
   json answer = recorded ? recorded_answer(common.recording, "profile", r, problem)

@@ -5,6 +5,8 @@
 #include <ctime>
 #include <filesystem>
 #include <fmt/format.h>
+#include <memory>
+#include <utility>
 
 #include "app/cli/out_file.h"
 #include "app/cli/session.h"
@@ -19,10 +21,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Above this a kernel is one of the slow ones: it gets few samples and one pass of counters, and takes no part in the
-// comparison, where each is run some sixty times.
+// Above this a kernel takes no part in the comparison, where each is run some sixty times.
 constexpr double slow_ms = 20, slow_emulated_ms = 400;
-constexpr int slow_samples = 3;
+// Above this it gets the live and the memory counters, whose five passes it is worth waiting for.
+constexpr double too_slow_for_all_ms = 100;
 
 std::string today() {
   std::time_t now = std::time(nullptr);
@@ -42,8 +44,9 @@ struct Candidate {
   Accuracy accuracy = Accuracy::strict;  // what it promises
 };
 
-// Should the time end early, what matters most is there: references, then the fastest rungs. Those of the same accuracy
-// follow each other, since the engine keeps what it knows of the references for one.
+// Should the time end early, what matters most is there: references, then the fastest rungs, and last the first rung,
+// which is slower than the specimens. Those of the same accuracy follow each other, since the engine keeps what it
+// knows of the references for one.
 std::vector<Candidate> candidates(Session& session, const std::string& device, std::vector<std::string> names) {
   json list = session.ask({{"type", "list"}, {"what", "kernels"}, {"device", device}}).header.at("kernels");
   bool all = names.empty() || std::find(names.begin(), names.end(), "all") != names.end();
@@ -67,8 +70,10 @@ std::vector<Candidate> candidates(Session& session, const std::string& device, s
   }
   std::stable_sort(ladder.begin(), ladder.end(),
                    [](const Candidate& a, const Candidate& b) { return a.accuracy > b.accuracy; });
-  references.insert(references.end(), ladder.begin(), ladder.end());
+  const bool last = !ladder.empty() && ladder.back().name == "direct";
+  references.insert(references.end(), ladder.begin(), ladder.end() - (last ? 1 : 0));
   references.insert(references.end(), others.begin(), others.end());
+  if (last) references.push_back(ladder.back());
   return references;
 }
 
@@ -76,36 +81,54 @@ class Recorder {
  public:
   Recorder(const CommonOptions& common, const RecordOptionsCli& options, const ProblemOptions& given,
            Recording recording)
-      : session_(common), options_(options), given_(given), date_(today()), r_(std::move(recording)) {
+      : common_(common),
+        session_(std::make_unique<Session>(common)),
+        options_(options),
+        given_(given),
+        date_(today()),
+        r_(std::move(recording)) {
     base_ = given.request("", common.device);
     if (!options.limit.empty()) limit_s_ = real_number("limit", options.limit);
     if (limit_s_ < 0) throw InputError("limit", options.limit, "must not be negative");
   }
 
   void run() {
-    auto all = candidates(session_, base_.device, options_.kernels);
+    auto all = candidates(*session_, base_.device, options_.kernels);
     if (all.empty()) throw InputError("kernel", "", "is missing: no kernel can run here");
-    json info = session_.ask({{"type", "info"}}).header;
+    json info = session_->ask({{"type", "info"}}).header;
     for (const char* own : {"id", "type"}) info.erase(own);
     r_.about.update({{"convscope", CONVSCOPE_VERSION}, {"date", date_}, {"command", options_.command}, {"info", info}});
-    try {
-      for (const auto& c : all) one(c);
-    } catch (const Stop&) {
-    }
-    limit_s_ = 0;  // what there is can be compared all the same: that takes seconds
+    // Counters first, since nothing else has them: verdicts can be had on the emulator as well.
+    each(all, &Recorder::profile);
+    const double limit = std::exchange(limit_s_, 0);  // what there is can be compared all the same: that takes seconds
     try {
       if (!interrupted()) compare();
     } catch (const Stop&) {
     }
+    limit_s_ = limit;
+    each(all, &Recorder::judge);
+    each(all, &Recorder::sample);
+    if (left_out_.empty())
+      r_.about.erase("left_out");
+    else
+      r_.about["left_out"] = left_out_;
   }
 
   const Recording& recording() const { return r_; }
-  bool interrupted() const { return session_.interrupted(); }
+  bool interrupted() const { return session_->interrupted(); }
   int added() const { return added_; }
   const json& left_out() const { return left_out_; }
 
  private:
   struct Stop {};  // by Ctrl-C or the time limit: what is done is kept
+
+  void each(const std::vector<Candidate>& all, void (Recorder::*part)(const Candidate&)) {
+    try {
+      for (const auto& c : all)
+        if (!interrupted()) (this->*part)(c);
+    } catch (const Stop&) {
+    }
+  }
 
   void leave_out(const std::string& what, const std::string& why) {
     left_out_.push_back({{"what", what}, {"reason", why}});
@@ -115,25 +138,21 @@ class Recorder {
   // The answer, kept; null when there is none.
   json ask(const char* type, const RunRequest& r, const json& more) {
     const std::string what = fmt::format("{} {}", type, r.kernel.empty() ? "of all" : r.kernel);
-    double spent = std::chrono::duration<double>(Clock::now() - begin_).count();
-    if (limit_s_ > 0 && spent > limit_s_) {
-      leave_out(what + " and what follows", fmt::format("the limit of {:g} s is reached", limit_s_));
-      throw Stop{};
-    }
+    stop_at_limit(what);
     std::vector<std::byte> payload;
     json header = request_json(r, payload);
     header["type"] = type;
     header.update(more);
     try {
-      Received answer = session_.ask(header, std::move(payload), what);
+      Received answer = session_->ask(header, std::move(payload), what);
       if (json device = answer.header.value("device", json()); device.is_object()) r_.about["device"] = device;
       keep(header, answer.header, std::move(answer.payload));
       return answer.header;
     } catch (const EngineError& e) {
       std::string code = e.error().value("code", "");
-      if (code == "cancelled" || session_.interrupted()) throw Stop{};
+      if (code == "cancelled" || session_->interrupted()) throw Stop{};
       if ((code == "crashed" || code == "hung") && header["type"] == "run") {
-        json lost = lost_report(session_, r, e.error());
+        json lost = lost_report(*session_, r, e.error());
         keep(header, lost, {});
         return lost;
       }
@@ -152,52 +171,87 @@ class Recorder {
     return emulated ? slow_emulated_ms : slow_ms;
   }
 
-  void one(const Candidate& c) {
+  RunRequest request_for(const Candidate& c) const {
     RunRequest r = base_;
     r.kernel = c.name;
     if (given_.accuracy.empty() && r.problem.dtype == DType::f32) r.accuracy = c.accuracy;
-    std::string status = "reference";
+    return r;
+  }
+
+  void profile(const Candidate& c) {
+    RunRequest r = request_for(c);
+    const RecordedAnswer* before = options_.add ? r_.find("profile", r) : nullptr;
+    // Where warps are comes last: it takes an engine of its own for each.
+    json answer =
+        before ? before->answer
+               : ask("profile", r, {{"set", options_.set}, {"slow_ms", too_slow_for_all_ms}, {"pc_sampling", false}});
+    if (!answer.is_object()) return;
     std::optional<double> ms;
-    if (options_.add && (c.reference || r_.find("run", r)))
-      if (const RecordedAnswer* before = r_.find("profile", r)) {
-        // It is there already, and takes part in the comparison again.
-        auto hot = before->answer.value("timing", json::object()).value("hot", json());
-        if (hot.is_object() && hot.value("median_ms", json()).is_number()) ms = hot["median_ms"].get<double>();
-        if (ms && *ms <= limit_ms()) timed_in_turn_.push_back(c.name);
-        return;
-      }
-    if (!c.reference) {
-      json answer = ask("run", r, json::object());
-      if (answer.is_null()) return;
-      status = answer.at("verdict").value("status", "");
-      if (const json& median = answer.at("timing").at("median_ms"); median.is_number()) ms = median.get<double>();
-      if (status == "not-run" || status == "crashed" || status == "hung") {
-        std::fprintf(stderr, "%-14s %s\n", c.name.c_str(), text(answer.at("verdict"), "sentence").c_str());
-        return;
-      }
+    const json timing = answer.value("timing", json::object());
+    if (const json hot = timing.value("hot", json()); hot.is_object() && hot.value("median_ms", json()).is_number())
+      ms = hot["median_ms"].get<double>();
+    if (!before)
+      std::fprintf(stderr, "%-14s profile   %10s\n", c.name.c_str(), ms ? time_text(*ms).c_str() : "no time");
+    if (ms && *ms <= limit_ms()) timed_in_turn_.push_back(c.name);
+  }
+
+  void judge(const Candidate& c) {
+    RunRequest r = request_for(c);
+    if (c.reference || (options_.add && r_.find("run", r))) return;
+    json answer = ask("run", r, json::object());
+    if (!answer.is_object()) return;
+    std::fprintf(stderr, "%-14s %-9s %s\n", c.name.c_str(), text(answer.at("verdict"), "status").c_str(),
+                 text(answer.at("verdict"), "sentence").c_str());
+  }
+
+  // Put into the profile that is there. In an engine that has counted, CUPTI does not know the functions.
+  void sample(const Candidate& c) {
+    RunRequest r = request_for(c);
+    const RecordedAnswer* profile = r_.find("profile", r);
+    if (!profile || profile->answer.value("set", json()) != "full") return;
+    const json device = profile->answer.value("device", json::object());
+    const json there = profile->answer.value("pc_sampling", json::object());
+    if (text(device, "kind") == "emulator" || !there.is_object() || there.value("source", json()).is_string()) return;
+    if (const json gap = there.value("gap", json()); gap.is_object() && text(gap, "code") != "not-asked") return;
+    const std::string what = "samples of " + c.name;
+    stop_at_limit(what);
+    std::vector<std::byte> payload;
+    json header = request_json(r, payload);
+    header["type"] = "samples";
+    try {
+      // The engine before this one goes with its hold on the hardware's counters.
+      session_ = std::make_unique<Session>(common_);
+      json samples = session_->ask(header, std::move(payload), what).header.at("pc_sampling");
+      json question = profile->request, whole = profile->answer;
+      whole["pc_sampling"] = samples;
+      std::fprintf(stderr, "%-14s samples   %10s\n", c.name.c_str(), samples.value("samples", json(0)).dump().c_str());
+      keep(question, whole, {});
+    } catch (const EngineError& e) {
+      if (session_->interrupted()) throw Stop{};
+      leave_out(what, e.what());
     }
-    const bool slow = ms && *ms > limit_ms();
-    RunRequest p = r;
-    if (slow && p.samples == 0) p.samples = slow_samples;
-    json answer = ask("profile", p, {{"set", slow ? "live" : options_.set}});
-    if (answer.is_object())
-      if (const json& hot = answer.at("timing").at("hot"); hot.is_object() && hot.at("median_ms").is_number())
-        ms = hot.at("median_ms").get<double>();
-    std::fprintf(stderr, "%-14s %-9s %10s\n", c.name.c_str(), status.c_str(), ms ? time_text(*ms).c_str() : "no time");
-    if (!slow && ms) timed_in_turn_.push_back(c.name);
+  }
+
+  void stop_at_limit(const std::string& what) {
+    double spent = std::chrono::duration<double>(Clock::now() - begin_).count();
+    if (limit_s_ <= 0 || spent <= limit_s_) return;
+    leave_out(what + " and what follows", fmt::format("the limit of {:g} s is reached", limit_s_));
+    throw Stop{};
   }
 
   void compare() {
     if (timed_in_turn_.size() < 2) return;
     RunRequest r = base_;
     r.kernel.clear();
+    if (options_.add && added_ == 0 && r_.find("bench", r)) return;
     json answer = ask("bench", r, {{"kernels", timed_in_turn_}, {"against", ""}});
     if (answer.is_object())
       std::fprintf(stderr, "%-14s %d kernels, %d rounds\n", "compared", static_cast<int>(timed_in_turn_.size()),
                    answer.value("rounds", 0));
   }
 
-  Session session_;
+  const CommonOptions& common_;
+  std::unique_ptr<Session> session_;
   const RecordOptionsCli& options_;
   const ProblemOptions& given_;
   RunRequest base_;
@@ -213,13 +267,14 @@ class Recorder {
 }  // namespace
 
 int verb_record(const CommonOptions& common, const ProblemOptions& problem, const RecordOptionsCli& options) {
-  if (options.set != "live" && options.set != "full") throw InputError("set", options.set, "must be live or full");
+  require_set(options.set);
   json session = json::object();
   Recording before;
   std::error_code error;
   if (options.add && std::filesystem::exists(options.out, error)) {
     before = read_recording(options.out);
     session = read_json_file("recording", options.out);
+    session.erase("problem"), session.erase("kernel");  // what it begins with is chosen anew
   }
   OutFile file("out", options.out);  // said before the work, not after it
   Recorder recorder(common, options, problem, std::move(before));

@@ -80,6 +80,7 @@ json recordings_json() {
       Recording r = read_recording(shipped.path);
       j["device"] = r.device_name();
       for (const char* fact : {"date", "convscope", "command"}) j[fact] = r.about.value(fact, json(nullptr));
+      j["left_out"] = r.about.value("left_out", json::array());
       j["source"] = "recorded: " + r.source();
       j["problems"] = names_of_problems(r);
       json& kernels = j["kernels"] = json::object();

@@ -32,6 +32,12 @@ struct ExportOptionsCli {
   std::string kernel, format = "pytorch", out, architecture;
 };
 int verb_export(const CommonOptions& common, const ProblemOptions& problem, const ExportOptionsCli& options);
+struct DisassembleOptionsCli {
+  std::string kernel;
+  bool ptx = false;
+  int line = 0;  // 0: all
+};
+int verb_disassemble(const CommonOptions& common, const ProblemOptions& problem, const DisassembleOptionsCli& options);
 int verb_demo(const CommonOptions& common, const std::string& folder);
 int verb_list(const CommonOptions& common, const std::string& what);
 int verb_info(const CommonOptions& common);

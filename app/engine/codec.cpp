@@ -95,6 +95,11 @@ json comparison_json(const Comparison& c) {
 
 }  // namespace
 
+void require_set(const std::string& set) {
+  if (set != "" && set != "live" && set != "memory" && set != "full")
+    throw InputError("set", set, "must be live, memory or full");
+}
+
 std::string brief(const json& value) {
   if (value.is_object()) return "{…}";
   if (value.is_array()) return "[…]";

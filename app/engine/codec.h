@@ -15,6 +15,9 @@ namespace convscope {
 // A value as text for a message: short, and without looking inside lists and objects.
 std::string brief(const nlohmann::json& value);
 
+// A set of counters. Errors: InputError.
+void require_set(const std::string& set);
+
 // Non-finite numbers become the strings "NaN", "Infinity", "-Infinity".
 nlohmann::json number_json(double v);
 

@@ -220,7 +220,9 @@ json profile_json(const ProfileReport& r) {
             {"problem", full_problem_json(r.spec.problem)},
             {"device", device_json(r.device)},
             {"seed", r.spec.inputs.seed},
-            {"set", r.spec.full ? "full" : "live"},
+            {"set", r.spec.full     ? "full"
+                    : r.spec.memory ? "memory"
+                                    : "live"},
             {"timing", timing},
             {"conditions", conditions_json(r.conditions)},
             {"launches", launches},

@@ -78,15 +78,23 @@ Service::Reply Service::sample(const json& request, std::span<const std::byte> p
 Service::Reply Service::profile_one(const json& request, std::span<const std::byte> payload, Activity& activity) {
   RunRequest r = request_from(request, payload);
   std::string set = text_of(request, "set");
-  if (!set.empty() && set != "live" && set != "full") throw InputError("set", set, "must be live or full");
+  require_set(set);
   require_legal(r.problem);
   auto& o = state_->open(r.device);
   ProfileSpec spec = spec_of(r);
-  spec.full = set == "full";
+  spec.full = set == "full", spec.memory = set == "memory";
+  if (auto slow = request.find("slow_ms"); slow != request.end() && !slow->is_null()) {
+    if (!slow->is_number() || slow->get<double>() < 0)
+      throw InputError("slow_ms", brief(*slow), "must be a number of milliseconds");
+    spec.slow_ms = *slow;
+  }
+  const json apart = request.value("pc_sampling", json(true));
+  if (!apart.is_boolean()) throw InputError("pc_sampling", brief(apart), "must be true or false");
   state_->profiled = true;
   state_->live.reset();  // one set of tensors at a time
-  json j = profile_json(profile({*o.device, o.references, Cupti::shared(), Nvml::shared()}, spec, activity));
-  if (spec.full && !o.device->is_emulator()) {
+  auto drawn = [&](const ConvProblem& p, const InputSpec& in, Activity& a) { return o.judge->inputs(p, in, a); };
+  json j = profile_json(profile({*o.device, o.references, Cupti::shared(), Nvml::shared(), drawn}, spec, activity));
+  if (j["set"] == "full" && !o.device->is_emulator() && apart == true) {
     const json& missing = j["counters"]["gap"];
     if (missing.is_null() || missing["code"] == "not-on-this-chip") {  // that is said of counters alone
       j["pc_sampling"] = sampled_apart(r, activity);

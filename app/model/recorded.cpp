@@ -109,7 +109,7 @@ const Profile* Recorded::profile(const Document& document) const {
   if (is_new)
     it->second = readable([&]() -> std::unique_ptr<Profile> {
       auto p = std::make_unique<Profile>(profile_from(shown_answer(*recording_, *a), document_of(*a, document),
-                                                      json_fields::text(a->request, "set") == "full"));
+                                                      json_fields::text(a->answer, "set") == "full"));
       p->recorded = recording_->source(*a);
       return p;
     });

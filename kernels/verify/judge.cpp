@@ -10,6 +10,17 @@ Judge::Judge(Device& device, std::vector<std::unique_ptr<Reference>>& references
 
 Judge::~Judge() = default;
 
+std::shared_ptr<const Inputs> Judge::inputs(const ConvProblem& p, const InputSpec& spec, Activity& activity) {
+  Cache& c = *cache_;
+  if (!c.inputs || !(c.problem == p) || !(c.spec == spec)) {
+    c = {};
+    c.inputs = std::make_shared<Inputs>(make_inputs(p, spec, &activity));
+    c.problem = p;
+    c.spec = spec;
+  }
+  return c.inputs;
+}
+
 Judge::Need Judge::predict(const RunSpec& spec, bool on_emulator) {
   const ConvProblem& p = spec.problem;
   auto size = [&](int64_t elements) { return static_cast<uint64_t>(elements) * size_of(p.dtype); };

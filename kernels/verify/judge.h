@@ -74,6 +74,9 @@ class Judge {
   // the report as soon as the first comparison is there.
   RunReport run(const RunSpec& spec, Activity& activity, const std::function<void(const RunReport&)>& partial = {});
 
+  // As a run would draw them, or those of the last one when it was of this problem: large ones take a second.
+  std::shared_ptr<const Inputs> inputs(const ConvProblem& p, const InputSpec& spec, Activity& activity);
+
   // Host and device bytes a run will hold at its fullest.
   struct Need {
     uint64_t host = 0, device = 0;

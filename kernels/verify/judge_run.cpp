@@ -54,15 +54,9 @@ Judge::Run::Run(Judge& judge, const RunSpec& spec, Activity& activity,
 
 RunReport Judge::Run::go() {
   if (!declared()) return std::move(r_);
-  auto& cache = *judge_.cache_;
   activity_.phase("drawing inputs");
-  if (!cache.inputs || !(cache.problem == p_) || !(cache.spec == r_.spec.inputs)) {
-    cache = {};
-    cache.inputs = std::make_shared<Inputs>(make_inputs(p_, r_.spec.inputs, &activity_));
-    cache.problem = p_;
-    cache.spec = r_.spec.inputs;
-  }
-  r_.inputs = cache.inputs;
+  judge_.inputs(p_, r_.spec.inputs, activity_);
+  r_.inputs = judge_.cache_->inputs;
   take_memory();
   upload(*r_.inputs);
   for (size_t i = 0; i < input_sums_.size(); i++)

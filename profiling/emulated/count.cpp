@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <map>
 #include <mutex>
@@ -15,6 +16,12 @@ namespace {
 
 // Products as the plainest kernel walks them; traced, some 10^7 a second are put together.
 constexpr double most_products = 2e8, counted_products = 1e7, least_blocks = 512;
+
+// Every block of every grid, however long that takes: for comparing with a GPU's counters.
+bool whole_grids() {
+  const char* set = std::getenv("CONVSCOPE_COUNT_ALL");
+  return set && *set;
+}
 
 struct Zone {
   uint64_t begin, bytes;
@@ -108,13 +115,13 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
     int64_t all = launch.grid.count();
     double n =
         std::clamp(std::ceil(products / counted_products), 1.0, std::max(1.0, static_cast<double>(all) / least_blocks));
-    samples.push_back({all, static_cast<int64_t>(n) | 1});
+    samples.push_back({all, whole_grids() ? 1 : static_cast<int64_t>(n) | 1});
     out.all_blocks += all, out.blocks += samples.back().counted();
   }
   // Which launch does the work is not said: the one with most blocks.
   auto most = std::max_element(samples.begin(), samples.end(), [](auto& a, auto& b) { return a.all < b.all; });
   double traced = most == samples.end() ? 0 : products / static_cast<double>(most->every);
-  if (traced > most_products) {
+  if (traced > most_products && !whole_grids()) {
     out.missing = fmt::format(
         "{:.2g} products in {} blocks are too many to trace in seconds (at most {:.0g}): try a small preset", traced,
         most->counted(), most_products);

@@ -59,12 +59,14 @@ void record_kernels(ProfileReport& r, const ProfileTools& tools, Subject& subjec
   }
   activity.phase("recording kernels");
   std::vector<double> sums;
-  for (int call = 0; call < 5; call++) {
+  double spent_ms = 0;  // of a long kernel one call says as much
+  for (int call = 0; call < 5 && spent_ms < 200; call++) {
     auto records = tools.cupti.trace([&] { subject.run(memory.at(), nullptr); }, r.kernels_missing);
     if (r.kernels_missing) return;
     double sum = 0;
     for (const auto& k : records) sum += k.ms();
     sums.push_back(sum);
+    spent_ms += sum;
     r.kernels = std::move(records);
     activity.check();
   }
@@ -123,15 +125,16 @@ void lines_beside_gpu(ProfileReport& r, const Inputs& inputs, Activity& activity
 
 void count(ProfileReport& r, const ProfileTools& tools, Subject& subject, const ProblemMemory& memory,
            const Inputs& memory_inputs, Activity& activity) {
-  r.lines_missing =
-      r.is_reference ? "the source of " + r.name + " is not ours to show" : "only counted with the full set";
+  r.lines_missing = r.is_reference       ? "the source of " + r.name + " is not ours to show"
+                    : r.too_slow.empty() ? "only counted with the full set"
+                                         : r.too_slow;
   if (tools.device.is_emulator()) return count_on_emulator(r, memory_inputs, activity);
   if (r.spec.full && !r.is_reference) lines_beside_gpu(r, memory_inputs, activity);
   void* context = tools.device.native_context();
   r.counters_missing = tools.cupti.counters_gap(context, r.device.index);
   if (r.counters_missing) return;
   for (auto set : all_counter_sets) {
-    if (!r.spec.full && set != CounterSet::live) continue;
+    if (!r.spec.full && set != CounterSet::live && !(r.spec.memory && set == CounterSet::memory)) continue;
     r.counters.push_back(tools.cupti.count(
         context, r.device.index, set, [&] { subject.run(memory.at(), nullptr); }, &activity));
     activity.check();
@@ -150,8 +153,10 @@ void sample(ProfileReport& r, const ProfileTools& tools, Subject& subject, const
     r.samples.gap = {"no-gpu", "warps are sampled on a GPU only, and none is used", "run with --device cuda"};
     r.timeline.gap = {"no-gpu", "a timeline is a GPU's, and none is used", "run with --device cuda"};
   } else if (!r.spec.full) {
-    r.samples.gap = {"not-asked", "warps are sampled with the full set only", how};
-    r.timeline.gap = {"not-asked", "a timeline is taken with the full set only", how};
+    const std::string& why = r.too_slow;
+    const char* code = why.empty() ? "not-asked" : "too-slow";
+    r.samples.gap = {code, why.empty() ? "warps are sampled with the full set only" : why, why.empty() ? how : ""};
+    r.timeline.gap = {code, why.empty() ? "a timeline is taken with the full set only" : why, why.empty() ? how : ""};
   } else {
     r.samples.gap = {"not-asked", "warps are sampled in a process of its own", ""};
     TimelineOptions t;
@@ -369,7 +374,10 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
   if (!r.spec.ceilings) r.spec.ceilings = ceilings_of(tools.device, ceilings_for(r.device), &activity);
   r.work = {flops(spec.problem), static_cast<double>(least_bytes(spec.problem))};
   activity.phase("drawing inputs");
-  Inputs inputs = make_inputs(spec.problem, spec.inputs, &activity);
+  std::shared_ptr<const Inputs> drawn =
+      tools.inputs ? tools.inputs(spec.problem, spec.inputs, activity)
+                   : std::make_shared<Inputs>(make_inputs(spec.problem, spec.inputs, &activity));
+  const Inputs& inputs = *drawn;
   activity.phase("taking memory");
   ProblemMemory memory(tools.device, spec.problem, inputs, subject->out_length(), subject->workspace_bytes());
   activity.phase("running " + r.name);
@@ -377,6 +385,11 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
   r.what_ran = subject->what_ran();
   r.arithmetic = arithmetic_of(spec.problem, subject->accuracy(), subject->tensor_cores());
   take_times(r, tools, *subject, memory, activity);
+  if (spec.slow_ms > 0 && spec.full && !r.emulated && r.hot.median_ms() > spec.slow_ms) {
+    r.spec.full = false, r.spec.memory = true;
+    r.too_slow = fmt::format("a call takes {}: above {} only the live and the memory counters are taken",
+                             time_text(r.hot.median_ms()), time_text(spec.slow_ms));
+  }
   record_kernels(r, tools, *subject, memory, activity);
   describe_launches(r, *subject);
   count(r, tools, *subject, memory, inputs, activity);

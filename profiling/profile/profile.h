@@ -1,5 +1,7 @@
 // Everything that can be said of one kernel's time on one problem, and why it is what it is.
 #pragma once
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +24,8 @@ struct ProfileSpec {
   InputSpec inputs;
   Accuracy accuracy = Accuracy::strict;
   bool full = false;                 // all counter sets, not the live one alone
+  bool memory = false;               // the live set and that of the memory
+  double slow_ms = 0;                // a call that takes longer gets the live and the memory set alone; 0: none does
   int samples = 0;                   // of each time; 0: as many as it takes
   std::optional<Ceilings> ceilings;  // else those that are measured on this GPU, and without one ceilings_for()
 };
@@ -43,6 +47,7 @@ struct ProfileReport {
 
   Timing hot, cold;
   bool emulated = false;
+  std::string too_slow;             // why it is not as full as was asked (ProfileSpec::slow_ms)
   std::optional<double> host_ms;    // of a call, from outside: issue to end
   std::optional<double> kernel_ms;  // of a call, kernels alone, by CUPTI's records
   Conditions conditions;
@@ -85,6 +90,8 @@ struct ProfileTools {
   std::vector<std::unique_ptr<Reference>>& references;
   Cupti& cupti;
   const Nvml& nvml;
+  // Who has drawn these inputs already; else they are drawn.
+  std::function<std::shared_ptr<const Inputs>(const ConvProblem&, const InputSpec&, Activity&)> inputs = {};
 };
 
 // Errors: those of make_subject and of running it; Cancelled.
@@ -102,8 +109,8 @@ Arithmetic arithmetic_of(const ConvProblem& p, Accuracy accuracy, bool tensor_co
 void describe_launches(ProfileReport& r, Subject& subject);
 void conclude(ProfileReport& r);
 
-// The ceilings of a device without measuring: its datasheet, else what the driver's clocks and widths give. The emulator gets those of
-// the H200, named as such.
+// The ceilings of a device without measuring: its datasheet, else what the driver's clocks and widths give. The
+// emulator gets those of the H200, named as such.
 Ceilings ceilings_for(const DeviceInfo& device);
 
 // What must be said beside times: more than one clock saw them, and they should agree. Milliseconds of a call.

@@ -4,6 +4,7 @@
 # Then, without a GPU: emulated_table.py OUT.convscope >results/h200-emulated.md
 set -uo pipefail
 convscope=$1/bin/convscope out=$2
+export CONVSCOPE_COUNT_ALL=1  # whole grids: counts that can be the same to the last one
 kernels=${KERNELS:-S0 S1 S2 S3 S4 direct scatter polyphase tiled registers mma_tf32 mma_3xtf32}
 # Stride, dilation, groups, padding and an output padding; some tens of thousands of outputs each.
 while read -r options; do

@@ -32,47 +32,7 @@ metrics+=,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum
 timeout 35 ncu --clock-control none --cache-control none --csv --page raw --print-units base --metrics "$metrics" \
   "$tests" --gtest_filter='*RunsEachKernelFiveTimes' >"$out/ncu.csv" 2>"$out/ncu.err"
 tail -2 "$out/ncu.err" | tee -a "$log"
-python3 - "$out/ours.txt" "$out/ncu.csv" <<'PY' 2>&1 | tee -a "$log"
-import csv, re, sys
-ours = {}
-for line in open(sys.argv[1]):
-    if not line.startswith("ours"): continue
-    f = dict(p.split("=", 1) for p in line.split()[1:] if "=" in p)
-    e = ours.setdefault(f["entry"], {})
-    if "records_ms" in f: e["records_ms"] = float(f["records_ms"])
-    else: e[f["counter"]] = float(f["value"])
-names = {"duration": "gpu__time_duration.sum", "dram_read_bytes": "dram__bytes_read.sum", "dram_write_bytes": "dram__bytes_write.sum",
-         "l2_sectors": "lts__t_sectors.sum", "occupancy": "sm__warps_active.avg.pct_of_peak_sustained_active",
-         "issue_busy": "smsp__issue_active.avg.pct_of_peak_sustained_active",
-         "load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-         "store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-         "l2_hit_rate": "lts__t_sector_hit_rate.pct", "l1_hit_rate": "l1tex__t_sector_hit_rate.pct",
-         "shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
-         "shared_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"}
-lines = [l for l in open(sys.argv[2]) if l.startswith('"')]
-rows = list(csv.DictReader(lines))
-last, times = {}, {}
-def number(text): return float(text.replace(",", "")) if text else None
-for r in rows:
-    if not r.get("Kernel Name"): continue
-    name = r["Kernel Name"].split("(")[0]
-    last[name] = r
-    times.setdefault(name, []).append(number(r["gpu__time_duration.sum"]) / 1e6)
-print(f'{"kernel":26} {"records_ms":>10} {"ncu_ms":>10} ratio   ' + "ours/ncu of each counter")
-for entry, o in ours.items():
-    r = last.get(entry)
-    if not r: print(entry, "not in ncu's"); continue
-    ncu_ms = sorted(times[entry])[len(times[entry]) // 2]
-    ratios = []
-    busy = number(r["dram__throughput.avg.pct_of_peak_sustained_elapsed"])
-    if "dram_busy" in o and busy:  # of the kernel's own time, as profiles show it
-        ratios.append(f'memory-busy {o["dram_busy"] * o["duration"] / 1e6 / o["records_ms"] / busy:.4f}')
-    for ours_name, theirs in names.items():
-        if ours_name in o and r.get(theirs):
-            n = number(r[theirs])
-            ratios.append(f'{ours_name} {o[ours_name] / n:.4f}' if n else f'{ours_name} {o[ours_name]:g}/0')
-    print(f'{entry:26} {o["records_ms"]:10.5f} {ncu_ms:10.5f} {o["records_ms"] / ncu_ms:.4f}  ' + ", ".join(ratios))
-PY
+python3 "$(dirname "$0")/ncu_table.py" "$out/ours.txt" "$out/ncu.csv" 2>&1 | tee -a "$log"
 
 step "a tool that holds CUPTI"
 timeout 20 ncu --target-processes all --kernel-name none_of_ours "$convscope" profile direct --length 64 --samples 5 --device cuda 2>&1 |

@@ -1,8 +1,10 @@
 // Sessions, arrays, pictures: one way in, and what is wrong is said.
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "kernels/problem/npy.h"
+#include "kernels/problem/presets.h"
 #include "tests/gui/gui.h"
 
 using namespace convscope;
@@ -139,6 +141,30 @@ SCENARIO(recent_files_are_in_the_menu) {
   g.app.open(g.app.settings().recent.front());
   g.settle();
   CHECK_EQ(g.document().kernel, std::string("tiled"));
+}
+
+SCENARIO(a_recording_is_opened_from_the_menu) {
+  const auto& shipped = ui::App::recordings();
+  auto it = std::find_if(shipped.begin(), shipped.end(), [](const auto& r) { return r.name == "h200-kernelbench-79"; });
+  CHECK(it != shipped.end());
+  CHECK(!g.bench().recorded().recording());
+  CHECK(!g.says("recorded: NVIDIA H200"));
+  g.ctx->MenuClick("//##MainMenuBar/File/Recordings/h200-kernelbench-79");
+  if (g.ctx->IsError()) throw Failed{};
+  g.until([&] { return g.bench().recorded().recording() != nullptr; }, "the recording");
+  g.settle();
+  CHECK(g.bench().recorded().source().starts_with("NVIDIA H200, 20"));
+  CHECK_EQ(g.problem().batch, find_preset("kernelbench-79").problem.batch);
+  CHECK_EQ(g.problem().length, find_preset("kernelbench-79").problem.length);
+  // Each figure says where it was measured, and nothing runs here for it.
+  auto report = [&] { return g.bench().report_of(g.document()); };
+  CHECK(report() && report()->recorded.starts_with("NVIDIA H200"));
+  g.panel("Counters");
+  CHECK(g.says("recorded: NVIDIA H200"));
+  // Another kernel of it, without a run.
+  g.app.execute({SetKernel{"hopper_tf32"}, 0});
+  g.settle();
+  CHECK(report() && report()->kernel == "hopper_tf32" && report()->recorded.starts_with("NVIDIA H200"));
 }
 
 SCENARIO(the_open_dialog_lists_the_folder_and_escape_closes_it) {

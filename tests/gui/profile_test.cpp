@@ -1,6 +1,7 @@
 // What is counted and what the GPU allows: the panels Counters and Roofline.
 #include <filesystem>
 #include <imgui_internal.h>
+#include <map>
 
 #include "tests/gui/gui.h"
 #include "tests/gui/picture.h"
@@ -101,6 +102,66 @@ SCENARIO(source_lines_show_what_they_ask_of_memory) {
   g.choose("//Source/##heat", "sectors");
   g.frames(3);
   CHECK(g.exists("//Source/###hottest"));
+}
+
+// A click on an instruction brings its line into view, a click on a line its first instruction.
+SCENARIO(lines_and_instructions_lead_to_each_other) {
+  g.settle();
+  g.app.execute({SetKernel{"tiled"}, 0});
+  g.settle();
+  g.panel("Source");
+  g.until([&] { return g.bench().machine_code() && !g.bench().machine_code_waiting(); }, "the device code");
+  if (g.bench().machine_code()->functions.empty()) throw Skipped{g.bench().machine_code()->reason};
+  g.frames(5);
+  const CodeFunction& f = g.bench().machine_code()->functions[0];
+  ImGuiWindow* code = g.ctx->WindowInfo("//Source/instructions/code").Window;
+  ImGuiWindow* source = g.ctx->WindowInfo("//Source/source").Window;
+  CHECK(code && source);
+  std::map<int64_t, size_t> first;  // instruction of each line
+  for (size_t i = 0; i < f.sass.size(); i++)
+    if (f.sass[i].line > 0 && f.sass[i].file.ends_with("tiled.cu")) first.try_emplace(f.sass[i].line, i);
+  CHECK(first.size() > 5);
+  struct Rows {
+    ImGuiWindow* window;
+    float high;
+    ImVec2 place(float row) const {
+      return {window->InnerRect.Min.x + window->InnerRect.GetWidth() * 0.5f,
+              window->InnerRect.Min.y + (row + 0.5f) * high - window->Scroll.y};
+    }
+    bool shows(float row) const {
+      return window->InnerRect.Min.y - high <= place(row).y && place(row).y <= window->InnerRect.Max.y + high;
+    }
+  };
+  const Rows in_source{source, ImGui::GetFontSize()},
+      in_code{code, code->ContentSize.y / static_cast<float>(f.sass.size())};
+  // A line far down whose instructions are in the middle: neither is on the screen at first.
+  int64_t line = 0;
+  for (const auto& [l, i] : first)
+    if (i < f.sass.size() / 2) line = l;
+  const size_t at = first.at(line);
+  ImGui::SetScrollY(source, 0);
+  g.frames(3);
+  CHECK(!in_source.shows(static_cast<float>(line - 1)));
+  ImGui::SetScrollY(code, in_code.high * (static_cast<float>(at) - 3));
+  g.frames(3);
+  g.ctx->MouseMoveToPos(in_code.place(static_cast<float>(at)));
+  g.frames(3);
+  g.ctx->MouseClick(0);
+  g.frames(10);
+  CHECK(in_source.shows(static_cast<float>(line - 1)));
+  // Back: a line beside it whose instructions are out of sight.
+  ImGui::SetScrollY(code, 0);
+  g.frames(3);
+  int64_t other = 0;
+  for (const auto& [l, i] : first)
+    if (l != line && in_source.shows(static_cast<float>(l + 1)) && in_source.shows(static_cast<float>(l - 3)) &&
+        !in_code.shows(static_cast<float>(i)))
+      other = l;
+  CHECK(other > 0);
+  g.ctx->MouseMoveToPos(in_source.place(static_cast<float>(other - 1)));
+  g.ctx->MouseClick(0);
+  g.frames(10);
+  CHECK(in_code.shows(static_cast<float>(first.at(other))));
 }
 
 SCENARIO(two_kernels_side_by_side) {

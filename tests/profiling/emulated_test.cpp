@@ -8,6 +8,7 @@
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/sources.h"
 #include "profiling/emulated/count.h"
+#include "tests/fakes/setting.h"
 
 namespace convscope {
 namespace {
@@ -129,6 +130,18 @@ TEST_F(Emulated, SomeBlocksStandForAll) {
     EXPECT_NEAR(some.values.at(name) / (30 * all.values.at(name)), 1, 0.03) << name;
 }
 
+// The same grid whole: what comparing with a GPU's counters needs (results/h200-emulated.md has these of an H200).
+TEST_F(Emulated, WholeGridsWhenAsked) {
+  ConvProblem p = find_preset("kernelbench-79-small").problem;
+  auto some = count("scatter", p);
+  test::Setting all("CONVSCOPE_COUNT_ALL", "1");
+  auto whole = count("scatter", p);
+  EXPECT_LT(some.blocks, some.all_blocks);
+  EXPECT_EQ(whole.blocks, whole.all_blocks);
+  EXPECT_EQ(whole.values.at("store_requests"), 16386);
+  EXPECT_NE(some.values.at("store_requests"), 16386);
+}
+
 // Blocks of one launch after those of another, on several threads: the same figures every time.
 TEST_F(Emulated, IsTheSameEveryTime) {
   auto p = find_preset("kernelbench-79-small").problem;
@@ -226,6 +239,20 @@ TEST_F(Emulated, ThreadsThatSkipRoundsAreCountedAsAnH200Does) {
   is("polyphase", 128384, 264512, 8024);
   is("S4", 258048, 512000, 9536);
   is("mma_tf32", 992, 13440, 40672);
+}
+
+// Counted by an H200 as well. Copies that lie beyond the input are left out by some threads of a warp, whose round
+// stays that of the others: in rounds of their own they would make 3,840 and 1,952 requests.
+TEST_F(Emulated, ThreadsThatCopyNothingStayInTheirRound) {
+  auto is = [&](const char* kernel, const char* preset, double requests, double sectors) {
+    EmulatedCounters c = count(kernel, find_preset(preset).problem);
+    EXPECT_EQ(c.values["load_requests"], requests) << kernel << " " << preset;
+    EXPECT_EQ(c.values["load_sectors"], sectors) << kernel << " " << preset;
+  };
+  is("registers", "kernelbench-64-small", 3328, 39680);
+  is("registers", "kernelbench-74-small", 1840, 27360);
+  is("registers", "kernelbench-79-small", 2576, 33760);
+  is("mma_tf32", "kernelbench-64-small", 3328, 54016);
 }
 
 }  // namespace

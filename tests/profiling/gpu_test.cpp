@@ -2,6 +2,7 @@
 // are printed as name=value, for tests/bench/results. Skipped with the driver's reason where there is none.
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -53,6 +54,13 @@ class ProfilingGpu : public ::testing::Test {
   CounterReading count(Ready& r, CounterSet set) {
     return Cupti::shared().count(
         device_->native_context(), 0, set, [&] { r.run(); }, nullptr);
+  }
+  // Small unless the script says otherwise (tests/bench/gpu_ncu.sh).
+  ConvProblem compared_with_ncu() {
+    auto p = find_preset("kernelbench-79").problem;
+    const char* batch = std::getenv("CONVSCOPE_TEST_BATCH");
+    p.batch = batch && std::atoi(batch) > 0 ? std::atoi(batch) : 1;
+    return p;
   }
   ConvProblem line(int64_t length) {
     ConvProblem p;
@@ -228,8 +236,7 @@ TEST_F(ProfilingGpu, AProfileIsWholeAndHonest) {
 
 // For ncu: each kernel of the ladder five times, and nothing of ours around it.
 TEST_F(ProfilingGpu, RunsEachKernelFiveTimes) {
-  auto p = find_preset("kernelbench-79").problem;
-  p.batch = 1;
+  auto p = compared_with_ncu();
   for (const auto* k : all_kernels()) {
     if (k->kind() == KernelKind::test || !k->unsupported(p).empty() || !device_->unavailable(*k).empty()) continue;
     auto r = ready(k->name(), p);
@@ -240,8 +247,7 @@ TEST_F(ProfilingGpu, RunsEachKernelFiveTimes) {
 // The same with our own counters and records, as lines that the script holds against ncu's.
 TEST_F(ProfilingGpu, CountsEachKernel) {
   NEEDS_COUNTERS;
-  auto p = find_preset("kernelbench-79").problem;
-  p.batch = 1;
+  auto p = compared_with_ncu();
   for (const auto* k : all_kernels()) {
     if (k->kind() == KernelKind::test || !k->unsupported(p).empty() || !device_->unavailable(*k).empty()) continue;
     auto r = ready(k->name(), p);
@@ -256,10 +262,12 @@ TEST_F(ProfilingGpu, CountsEachKernel) {
       std::sort(ms.begin(), ms.end());
       fmt::print("ours kernel={} entry={} records_ms={:.6f}\n", k->name(), all[0][i].name, ms[ms.size() / 2]);
     }
-    if (all[0].size() != 1) continue;  // a range holds all launches, ncu's figures are of one
+    // A range holds all launches of a call: the script adds ncu's up.
+    std::string entries;
+    for (const auto& record : all[0]) entries += (entries.empty() ? "" : "+") + record.name;
     for (auto set : {CounterSet::live, CounterSet::memory})
       for (const auto& [name, value] : count(r, set).values)
-        fmt::print("ours kernel={} entry={} counter={} value={:.6g}\n", k->name(), all[0][0].name, name, value);
+        fmt::print("ours kernel={} entry={} counter={} value={:.10g}\n", k->name(), entries, name, value);
   }
 }
 

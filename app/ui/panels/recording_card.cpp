@@ -38,6 +38,9 @@ const Card& card_of(const std::shared_ptr<const Recording>& recording) {
   add("GPU", text(d, "name")), add("architecture", text(d, "architecture")), add("driver", text(d, "driver"));
   add("date", text(r.about, "date")), add("convscope", text(r.about, "convscope"));
   add("command", text(r.about, "command"));
+  if (auto left = r.about.find("left_out"); left != r.about.end() && left->is_array())
+    for (const auto& each : *left)
+      if (each.is_object()) add("left out", text(each, "what") + ": " + text(each, "reason"));
   for (const auto& p : r.problems()) {
     std::string name = preset_of(p);
     card.problems.push_back({p, fmt::format("{}: {} verdicts, {} profiles", name.empty() ? describe(p) : name,

@@ -52,8 +52,8 @@ struct PerThread {
 constinit thread_local PerThread mine{};
 
 // The loops that a thread of the kernel is in, from the steps it takes. Code lies in the order of the source
-// (-fno-reorder-blocks), so a step back begins another round of the loop whose head it goes to, and a step beyond a
-// loop's last piece leaves it.
+// (-fno-reorder-blocks, -fno-thread-jumps), so a step back begins another round of the loop whose head it goes to, and
+// a step beyond a loop's last piece leaves it.
 class Loops {
  public:
   void step(uint64_t pc) {

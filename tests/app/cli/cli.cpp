@@ -142,4 +142,20 @@ void expect_refused(const Words& arguments, const std::string& field, const std:
   EXPECT_EQ(e["rule"], rule);
 }
 
+Words fake_gpu(const Words& more) {
+  auto fakes = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fakes").string();
+  return Words{"CONVSCOPE_LIBCUDA=" + fakes + "/libfake_cuda.so",
+               "CONVSCOPE_LIBCUPTI=" + fakes + "/whole/libcupti.so.13",
+               "CONVSCOPE_LIBNVML=" + fakes + "/libfake_nvml.so",
+               "CONVSCOPE_LIBCUDNN=/nowhere/libcudnn.so.9",
+               "FAKE_CUDA_KERNEL_US=50",
+               "FAKE_CUPTI_KERNELS=direct_f32"} +
+         more;
+}
+
+bool has_fake_gpu() {
+  auto r = convscope_run({"list", "devices", "--json"}, fake_gpu());
+  return r.document()["devices"][0]["kind"] == "cuda";
+}
+
 }  // namespace convscope::test

@@ -62,4 +62,8 @@ Words with_test_engine(Words arguments);
 
 Words operator+(Words a, const Words& b);
 
+// The variables that make a GPU of the fakes (tests/fakes); false where the build has no GPU side.
+Words fake_gpu(const Words& more = {});
+bool has_fake_gpu();
+
 }  // namespace convscope::test

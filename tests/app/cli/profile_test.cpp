@@ -12,26 +12,12 @@ namespace {
 using test::operator+;
 using test::convscope_run;
 using test::expect_refused;
+using test::fake_gpu;
+using test::has_fake_gpu;
 using test::json;
 using test::Words;
 
 const Words small = {"--preset", "kernelbench-79-small"};
-
-// The variables that make a GPU of the fakes.
-Words fake_gpu(const Words& more = {}) {
-  auto fakes = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fakes").string();
-  return Words{"CONVSCOPE_LIBCUDA=" + fakes + "/libfake_cuda.so",
-               "CONVSCOPE_LIBCUPTI=" + fakes + "/whole/libcupti.so.13",
-               "CONVSCOPE_LIBNVML=" + fakes + "/libfake_nvml.so",
-               "CONVSCOPE_LIBCUDNN=/nowhere/libcudnn.so.9",
-               "FAKE_CUDA_KERNEL_US=50",
-               "FAKE_CUPTI_KERNELS=direct_f32"} +
-         more;
-}
-bool has_fake_gpu() {
-  auto r = convscope_run({"list", "devices", "--json"}, fake_gpu());
-  return r.document()["devices"][0]["kind"] == "cuda";
-}
 
 bool text(const json& v) { return v.is_string() && !v.get<std::string>().empty(); }
 
@@ -56,7 +42,7 @@ void expect_profile(const json& j) {
   EXPECT_TRUE(j["kernel"]["kind"] == "kernel" || j["kernel"]["kind"] == "reference");
   EXPECT_TRUE(j["problem"]["flops"].is_number());
   EXPECT_TRUE(text(j["device"]["name"]));
-  EXPECT_TRUE(j["set"] == "live" || j["set"] == "full");
+  EXPECT_TRUE(j["set"] == "live" || j["set"] == "memory" || j["set"] == "full");
   const json& t = j["timing"];
   expect_times(t["hot"]);
   if (t["cold"].is_object())
@@ -191,6 +177,9 @@ TEST(ProfileCli, WhatIsMissingIsSaid) {
       {{"FAKE_CUPTI_FAIL=cuptiProfilerGetCounterAvailability:26"}, "busy", "try again"},
       {{"FAKE_CUPTI_FAIL=cuptiProfilerDeviceSupported:43"}, "mig", "whole GPU"},
       {{"FAKE_CUPTI_UNSUPPORTED=vgpu"}, "vgpu", "passed through"},
+      {{"FAKE_CUPTI_UNSUPPORTED=cc"}, "confidential", "GPU that is not"},
+      {{"FAKE_CUPTI_FAIL=cuptiProfilerDeviceSupported:31"}, "mps", "outside of MPS"},
+      {{"FAKE_CUPTI_FAIL=cuptiProfilerInitialize:15"}, "no-nvperf", "whole of CUPTI"},
       {{"FAKE_CUPTI_LACKS=_"}, "not-on-this-chip", ""},
   };
   for (const auto& s : steps) {
@@ -356,6 +345,18 @@ TEST(ProfileCli, SamplesOfAGpu) {
   }
 }
 
+// Between the one pass and all sets: what a slow kernel is worth waiting for.
+TEST(ProfileCli, TheSetOfTheMemory) {
+  if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  for (auto [set, sets] : {std::pair{"live", 1u}, {"memory", 2u}, {"full", 5u}}) {
+    json j = convscope_run(Words{"profile", "direct", "--set", set, "--samples", "5", "--json"} + small, fake_gpu())
+                 .document();
+    expect_profile(j);
+    EXPECT_EQ(j["set"], set);
+    EXPECT_EQ(j["counters"]["sets"].size(), sets);
+  }
+}
+
 TEST(ProfileCli, WhatCannotBeSampledIsSaid) {
   if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
   const Words full = Words{"profile", "direct", "--set", "full", "--samples", "5"} + small;
@@ -423,7 +424,7 @@ TEST(ProfileCli, Refusals) {
   expect_refused({"profile"}, "kernel", "",
                  "is missing: for example `convscope profile tiled --preset kernelbench-79-small`");
   expect_refused({"profile", "direkt"}, "kernel", "direkt", "is not known; did you mean direct?");
-  expect_refused({"profile", "direct", "--set", "some"}, "set", "some", "must be live or full");
+  expect_refused({"profile", "direct", "--set", "some"}, "set", "some", "must be live, memory or full");
   expect_refused({"profile", "direct", "--format", "xml"}, "format", "xml", "must be table, json, csv or chrome-trace");
   expect_refused({"profile", "direct", "--out", "/nowhere/x"}, "out", "/nowhere/x", "cannot be written");
   expect_refused({"profile", "direct", "--stride", "0"}, "stride", "0", "must be at least 1");

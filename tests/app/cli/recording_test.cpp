@@ -1,4 +1,6 @@
 // `record`, and the verbs that show a recording without an engine.
+#include "app/engine/recording.h"
+
 #include <filesystem>
 #include <gtest/gtest.h>
 
@@ -67,7 +69,7 @@ TEST_F(RecordingCli, SaysWhatItDoesNotHold) {
   std::string plain = folder_.write("plain.convscope", "{}", 2);
   expect_refused({"run", "tiled", "--recording", plain}, "recording", plain, "is no convscope session");
   expect_refused({"record", file_, "tilde"}, "kernel", "tilde", "is not known: see `convscope list kernels`");
-  expect_refused({"record", file_, "tiled", "--set", "most"}, "set", "most", "must be live or full");
+  expect_refused({"record", file_, "tiled", "--set", "most"}, "set", "most", "must be live, memory or full");
   expect_refused({"record", folder_.path("no/such/r.convscope"), "tiled"}, "out", folder_.path("no/such/r.convscope"),
                  "cannot be written");
 }
@@ -86,8 +88,59 @@ TEST_F(RecordingCli, CtrlCKeepsWhatIsDone) {
   ASSERT_TRUE(cli.says("tiled"));
   cli.signal(SIGINT);
   EXPECT_EQ(cli.finish().code, 130);
-  EXPECT_EQ(convscope_run({"run", "tiled", "--recording", file_, "--json"}).document()["kernel"]["name"], "tiled");
+  EXPECT_EQ(convscope_run({"profile", "tiled", "--recording", file_, "--json"}).document()["kernel"]["name"], "tiled");
   EXPECT_FALSE(std::filesystem::exists(file_ + ".part"));
+}
+
+class RecordingOfAGpu : public RecordingCli {
+ protected:
+  void SetUp() override {
+    if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  }
+  Finished make(const Words& more, const char* us = "FAKE_CUDA_KERNEL_US=2000") {
+    return convscope_run(
+        Words{"record", file_, "direct", "--samples", "5", "--device", "cuda", "--json"} + small + more,
+        fake_gpu({us, "FAKE_CUPTI_PC=direct_f32:256:wait:60"}));
+  }
+  json profile() { return convscope_run({"profile", "direct", "--recording", file_, "--json"}).document(); }
+};
+
+// What takes longest comes last, and goes into the profile that is there already.
+TEST_F(RecordingOfAGpu, SamplesAreAddedToTheProfile) {
+  ASSERT_EQ(make({"--set", "full"}).code, 0);
+  json j = profile();
+  EXPECT_EQ(j["set"], "full");
+  EXPECT_EQ(j["counters"]["sets"].size(), 5u);
+  EXPECT_EQ(j["pc_sampling"]["lines"][0]["line"], 26);
+  EXPECT_EQ(j["pc_sampling"]["source"].get<std::string>().rfind("recorded: NVIDIA H200", 0), 0u) << j["pc_sampling"];
+  EXPECT_EQ(make({"--add"}).code, 1) << "nothing is left to record";
+  // Without the full set there are none, and nothing is sampled.
+  ASSERT_EQ(make({"--set", "live"}).code, 0);
+  EXPECT_EQ(profile()["pc_sampling"]["source"], nullptr);
+}
+
+TEST_F(RecordingOfAGpu, ASlowKernelGetsFewerCountersAndSaysSo) {
+  ASSERT_EQ(make({}, "FAKE_CUDA_KERNEL_US=150000").code, 0);
+  json j = profile();
+  EXPECT_EQ(j["set"], "memory");
+  ASSERT_EQ(j["counters"]["sets"].size(), 2u);
+  EXPECT_EQ(j["counters"]["sets"][1]["set"], "memory");
+  for (const char* part : {"pc_sampling", "timeline"})
+    EXPECT_NE(j[part]["reason"].get<std::string>().find("above 100 ms only"), std::string::npos) << j[part];
+  EXPECT_NE(j["lines_reason"].get<std::string>().find("above 100 ms only"), std::string::npos) << j["lines_reason"];
+}
+
+TEST_F(RecordingOfAGpu, WhatIsLeftOutIsKeptWithItsReason) {
+  json left = make({"cudnn"}).document()["left_out"];
+  ASSERT_EQ(left.size(), 1u) << left;
+  EXPECT_EQ(left[0]["what"], "profile cudnn");
+  EXPECT_NE(left[0]["reason"].get<std::string>().find("libcudnn.so.9"), std::string::npos) << left;
+  EXPECT_EQ(read_recording(file_).about["left_out"], left);
+  // Not begun in its time: the file stays as it was.
+  EXPECT_EQ(make({"--add", "S4", "--limit", "0.001"}).document()["error"]["code"], "failed");
+  EXPECT_EQ(read_recording(file_).about["left_out"], left);
+  ASSERT_EQ(make({"--add", "S4"}).code, 0);
+  EXPECT_FALSE(read_recording(file_).about.contains("left_out")) << "of what was asked for now, all is there";
 }
 
 // Those that come with the program: read whole, each on the GPU that its name says.

@@ -62,6 +62,31 @@ TEST(Recording, ComesBackAsItWas) {
   }
 }
 
+// What it begins with: not a reference, which is no kernel to choose.
+TEST(Recording, BeginsWithTheFastestThatIsRight) {
+  Recording r;
+  auto profiled = [&](const char* kernel, const char* kind, double ms) {
+    r.add(request("profile", asked(kernel)), {{"kernel", {{"kind", kind}}}, {"timing", {{"hot", {{"median_ms", ms}}}}}},
+          {}, "2026-11-22");
+  };
+  auto judged = [&](const char* kernel, const char* status, double ms) {
+    r.add(request("run", asked(kernel)), {{"verdict", {{"status", status}}}, {"timing", {{"median_ms", ms}}}}, {},
+          "2026-11-22");
+  };
+  auto kernel = [&] { return session_of(r)["kernel"].get<std::string>(); };
+  profiled("cudnn", "reference", 1);
+  profiled("direct", "kernel", 9);
+  EXPECT_EQ(kernel(), "direct");
+  profiled("tiled", "kernel", 3);
+  EXPECT_EQ(kernel(), "tiled");
+  judged("S4", "wrong", 2);
+  EXPECT_EQ(kernel(), "tiled") << "there is no verdict but one";
+  judged("direct", "right", 9);
+  EXPECT_EQ(kernel(), "direct");
+  judged("tiled", "right", 3);
+  EXPECT_EQ(kernel(), "tiled");
+}
+
 TEST(Recording, KeepsFieldsOfLaterVersions) {
   json j = session_of(example(), {{"view", {{"row0", 1}}}});
   j["recording"]["answers"][0]["stamp"] = "later";
@@ -102,6 +127,7 @@ TEST(Recording, ShowsEverySourceAsRecorded) {
             "recorded: NVIDIA H200, 2026-11-22, counted by hardware");
   EXPECT_EQ(recorded_source("NVIDIA H200, measured", "X"), "NVIDIA H200, recorded: X");
   EXPECT_EQ(recorded_source("NVIDIA H200, datasheet", "X"), "NVIDIA H200, datasheet");
+  EXPECT_EQ(recorded_source("sampled by hardware", "X"), "recorded: X, sampled by hardware");
   EXPECT_EQ(recorded_source("emulated", "X"), "emulated");
   EXPECT_EQ(recorded_source("computed", "X"), "computed");
   // No word of it says measured, however deep.

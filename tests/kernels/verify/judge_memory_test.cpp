@@ -1,4 +1,5 @@
 // Kernels with right sums and a wrong use of memory: the memory layer fails and says what was touched.
+#include <cstring>
 #include <gtest/gtest.h>
 
 #include "kernels/verify/guarded.h"
@@ -148,6 +149,31 @@ TEST(JudgeMemory, OneRunLeavesNothingForTheNext) {
     EXPECT_NE(status(name), Status::right) << name;
     EXPECT_EQ(status("faultless"), Status::right) << "after " << name;
   }
+}
+
+// Those of #64 take a second to draw: once for a problem, whoever asks.
+TEST(JudgeInputs, AreDrawnOnceForAProblem) {
+  auto device = open_emulator();
+  std::vector<std::unique_ptr<Reference>> none;
+  Judge judge(*device, none);
+  Activity activity;
+  InputSpec spec;
+  auto first = judge.inputs(general, spec, activity);
+  EXPECT_EQ(judge.inputs(general, spec, activity), first);
+  auto run = test::quick();
+  run.kernel = &test::kernel("faultless");
+  run.problem = general, run.inputs = spec;
+  EXPECT_EQ(judge.run(run, activity).inputs, first);
+  // Others for another seed or problem, and what was given stays whole.
+  const std::byte byte = *static_cast<const std::byte*>(first->x.data());
+  spec.seed++;
+  auto second = judge.inputs(general, spec, activity);
+  EXPECT_NE(second, first);
+  EXPECT_NE(std::memcmp(second->x.data(), first->x.data(), first->x.size_bytes()), 0);
+  EXPECT_EQ(*static_cast<const std::byte*>(first->x.data()), byte);
+  ConvProblem longer = general;
+  longer.length++;
+  EXPECT_NE(judge.inputs(longer, spec, activity), second);
 }
 
 // ---- the guard itself -----------------------------------------------------------------------------------------------

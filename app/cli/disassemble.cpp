@@ -1,0 +1,89 @@
+// `convscope disassemble`: a kernel's source, and under each line the instructions that it became.
+#include <cstdio>
+#include <fmt/format.h>
+#include <map>
+#include <sstream>
+
+#include "app/cli/session.h"
+#include "app/cli/verbs.h"
+#include "kernels/base/text.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+std::string text(const json& j, const char* field) {
+  auto it = j.find(field);
+  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+std::string instruction(const json& i) {
+  std::string out = "        ";
+  if (i.contains("offset")) out += fmt::format("{:6x}  ", i.at("offset").get<int64_t>());
+  if (i.contains("label")) out += text(i, "label") + ":  ";
+  return out + text(i, "text") + "\n";
+}
+
+// Of one function: its lines in order, each with its instructions; then those of other files and of no line.
+std::string function_text(const json& f, const json& j, const std::vector<std::string>& source, bool ptx, int line) {
+  std::string out =
+      fmt::format("{}, {}: {} registers, {} of static shared memory, {} of stack, {} of code\n", text(f, "name"),
+                  text(j, "architecture"), f.at("registers").get<int64_t>(),
+                  bytes_text(f.at("static_shared_bytes").get<uint64_t>()),
+                  bytes_text(f.at("stack_bytes").get<uint64_t>()), bytes_text(f.at("code_bytes").get<uint64_t>()));
+  auto from = [&](const char* what, const std::string& source_of) {
+    if (!source_of.empty()) out += fmt::format("  {}: {}\n", what, source_of);
+  };
+  from(ptx ? "PTX" : "instructions", ptx ? "as ptxas was given it" : text(f, "sass_source"));
+  from("lines", text(f, "lines_source"));
+  for (const char* reason : {ptx ? "ptx_reason" : "sass_reason", "lines_reason"})
+    if (!text(f, reason).empty()) out += "  ! " + text(f, reason) + "\n";
+  std::map<int64_t, std::string> here;
+  std::map<std::string, std::string> elsewhere;
+  for (const auto& i : f.at(ptx ? "ptx" : "sass")) {
+    const int64_t at = i.value("line", int64_t{0});
+    if (at > 0 && file_name(text(i, "file")) == file_name(text(j, "file")))
+      here[at] += instruction(i);
+    else
+      elsewhere[at > 0 ? fmt::format("{}:{}", text(i, "file"), at) : "of no line"] += instruction(i);
+  }
+  for (const auto& [at, instructions] : here) {
+    if (line > 0 && at != line) continue;
+    const auto index = static_cast<size_t>(at - 1);
+    out += fmt::format("{:5} | {}\n{}", at, index < source.size() ? source[index] : "", instructions);
+  }
+  if (line > 0) {
+    if (!here.contains(line)) out += fmt::format("{:5} | no instruction comes from this line\n", line);
+    return out;
+  }
+  for (const auto& [where, instructions] : elsewhere) out += fmt::format("      | {}\n{}", where, instructions);
+  return out;
+}
+
+}  // namespace
+
+int verb_disassemble(const CommonOptions& common, const ProblemOptions& problem, const DisassembleOptionsCli& options) {
+  RunRequest r = problem.request(options.kernel, common.device);
+  if (options.line < 0) throw InputError("line", std::to_string(options.line), "must not be negative");
+  Session session(common);
+  std::vector<std::byte> payload;
+  json header = request_json(r, payload);
+  header["type"] = "disassembly";
+  json j = session.ask(header, std::move(payload), "disassemble " + r.kernel).header;
+  for (const char* own : {"id", "type"}) j.erase(own);
+  if (common.json) {
+    print_json(j);
+    return 0;
+  }
+  if (j.at("functions").empty())
+    throw EngineError({{"code", "missing"}, {"message", text(j, "reason")}, {"exit_code", 3}}, text(j, "reason"));
+  std::vector<std::string> source;
+  std::istringstream whole(text(session.ask({{"type", "source"}, {"kernel", r.kernel}}).header, "text"));
+  for (std::string each; std::getline(whole, each);) source.push_back(each);
+  std::string out = fmt::format("{}\n", text(j, "file"));
+  for (const auto& f : j.at("functions")) out += "\n" + function_text(f, j, source, options.ptx, options.line);
+  std::fputs(out.c_str(), stdout);
+  return 0;
+}
+
+}  // namespace convscope

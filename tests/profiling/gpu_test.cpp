@@ -90,10 +90,10 @@ TEST_F(ProfilingGpu, CuptiAndNvmlAreThere) {
   EXPECT_GT(*reading.memory_mhz, 100);
 }
 
-// Events see what CUPTI records, but for the gaps between launches.
+// Events see what CUPTI records, but for the gaps between launches. The problem is much larger than the L2 cache: timed
+// calls have inputs of their own, recorded ones the same.
 TEST_F(ProfilingGpu, RecordsAgreeWithEvents) {
   auto p = find_preset("kernelbench-79").problem;
-  p.batch = 4;
   for (const auto* k : all_kernels()) {
     if (k->kind() == KernelKind::test || !k->unsupported(p).empty() || !device_->unavailable(*k).empty()) continue;
     auto r = ready(k->name(), p);

@@ -6,7 +6,7 @@
 namespace convscope {
 namespace {
 
-TEST(Kill, EnginesAtRandomMoments) { test::kill_engines(test::under_sanitizer ? 40 : 120, 1, 20); }
+TEST(Kill, EnginesAtRandomMoments) { test::kill_engines(test::under_sanitizer ? 25 : 60, 1, 20); }
 
 // The other direction: one engine that lives long does not grow.
 TEST(Kill, AnEngineThatLivesStaysTheSame) {

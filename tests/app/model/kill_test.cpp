@@ -6,7 +6,7 @@
 namespace convscope {
 namespace {
 
-TEST(WorkbenchKill, EnginesAtRandomMoments) { test::kill_behind_a_workbench(test::under_sanitizer ? 25 : 60, 1); }
+TEST(WorkbenchKill, EnginesAtRandomMoments) { test::kill_behind_a_workbench(test::under_sanitizer ? 15 : 30, 1); }
 
 }  // namespace
 }  // namespace convscope

@@ -93,8 +93,8 @@ Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
   double gflop = 2e-9 * s.sequences * tiles * 128 * columns * s.groups *
                  padded(p.in_per_group(), is_half(p.dtype) ? 16 : 8) * s.shifts * (three ? 3 : 1);
   double blocks = s.sequences * tiles * column_tiles * s.groups;  // one warpgroup each, two share a multiprocessor
-  if (is_half(p.dtype)) return {gflop, 1.1 * tensor, x + y, 0.38 * bw, 2, blocks / 2};  // twice the rate of TF32
-  if (streamed) return {gflop, (three ? 0.45 : 0.5) * tensor, x + y, 0.45 * bw, 2, std::max(blocks / 2, 1.0)};
+  if (is_half(p.dtype)) return {gflop, 1.2 * tensor, x + y, 0.52 * bw, 2, blocks / 2};  // twice the rate of TF32
+  if (streamed) return {gflop, (three ? 0.5 : 0.55) * tensor, x + y, 0.45 * bw, 2, std::max(blocks / 2, 1.0)};
   return {gflop,     (three ? 0.62 : 0.75) * tensor, x * std::sqrt(column_tiles) + y, (three ? 0.5 : 0.65) * bw, 2,
           blocks / 2};
 }

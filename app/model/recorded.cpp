@@ -60,6 +60,32 @@ void judge_again(KernelComparison& c, const json& bench, const std::string& reco
   c.source = "recorded: " + recorded;
 }
 
+// What a run would have said, from a profile of a kernel that was not judged: times beside those of the references that
+// were profiled as well, and launches.
+json run_of_profile(const Recording& recording, const RecordedAnswer& a) {
+  using namespace json_fields;
+  json j = shown_answer(recording, a);
+  const json timing = part(j, "timing");
+  json own = part(timing, "hot");
+  if (!own.is_object()) own = json::object();
+  for (const char* field : {"cold", "source", "floor_ms", "floor_from", "floor_reason"})
+    if (timing.contains(field)) own[field] = timing[field];
+  json references = json::array();
+  for (const auto& other : recording.answers)
+    if (other.type() == "profile" && other.asked.problem == a.asked.problem &&
+        text(part(other.answer, "kernel"), "kind") == "reference" && other.asked.kernel != a.asked.kernel) {
+      auto ms = number(part(part(other.answer, "timing"), "hot"), "median_ms");
+      references.push_back({{"name", other.asked.kernel},
+                            {"median_ms", ms ? json(*ms) : json()},
+                            {"what_ran", text(part(other.answer, "kernel"), "what_ran")}});
+    }
+  j["timing"] = own, j["references"] = references;
+  j["verdict"] = {
+      {"status", "not-judged"},
+      {"sentence", "the recording holds times and counters of this kernel, no verdict: run it to have it judged"}};
+  return j;
+}
+
 }  // namespace
 
 void Recorded::open(std::shared_ptr<const Recording> recording) {
@@ -90,11 +116,14 @@ const RecordedAnswer* Recorded::find(const char* type, const Document& document)
 
 const Report* Recorded::report(const Document& document) const {
   const RecordedAnswer* a = find("run", document);
+  const bool judged = a;
+  if (!a) a = find("profile", document);
   if (!a) return nullptr;
   auto [it, is_new] = reports_.try_emplace(a);
   if (is_new)
     it->second = readable([&]() -> std::unique_ptr<Report> {
-      auto r = std::make_unique<Report>(report_from(shown_answer(*recording_, *a), document_of(*a, document), true));
+      auto r = std::make_unique<Report>(report_from(
+          judged ? shown_answer(*recording_, *a) : run_of_profile(*recording_, *a), document_of(*a, document), true));
       r->serial = next_serial();
       r->recorded = recording_->source(*a);
       return r;
@@ -139,16 +168,20 @@ const KernelComparison* Recorded::comparison(const Document& document, const std
 
 const std::vector<RecordedPoint>& Recorded::points(const Document& document) const {
   const RecordedAnswer* of = find("run", document);
+  if (!of) of = find("profile", document);
   if (of == points_of_) return points_;
   points_of_ = of;
   points_.clear();
   if (!of) return points_;
   using namespace json_fields;
   for (const auto& a : recording_->answers) {
-    if (a.type() != "run" || !(a.asked.problem == document.problem) || a.asked.kernel == document.kernel) continue;
-    const json& p = part(a.answer, "problem");
+    if (!(a.asked.problem == document.problem) || a.asked.kernel == document.kernel) continue;
+    // A run's time, or else that of the profile.
+    const bool run = a.type() == "run";
+    if (!run && (a.type() != "profile" || recording_->find("run", a.asked))) continue;
+    const json &p = part(a.answer, "problem"), &timing = part(a.answer, "timing");
     auto flops = number(p, "flops"), bytes = number(p, "least_bytes"),
-         ms = number(part(a.answer, "timing"), "median_ms");
+         ms = number(run ? timing : part(timing, "hot"), "median_ms");
     if (flops && bytes && ms && *bytes > 0 && *ms > 0 && text(part(a.answer, "device"), "kind") == "cuda")
       points_.push_back({a.asked.kernel, *flops / *bytes, *flops / *ms * 1e-6});
   }
@@ -167,7 +200,7 @@ Document Recorded::nearest(const Document& document) const {
   if (!recording_ || holds(document)) return document;
   for (const auto& a : recording_->answers)
     if (a.asked.kernel == document.kernel && a.asked.problem == document.problem && a.asked.inputs == document.inputs &&
-        a.type() == "run") {
+        a.type() != "bench") {
       Document d = document;
       d.accuracy = a.asked.accuracy;
       return d;
@@ -180,7 +213,7 @@ std::optional<Document> Recorded::way_back(const Document& document) const {
   const RecordedAnswer* best = nullptr;
   int most = -1;
   for (const auto& a : recording_->answers) {
-    if (a.type() != "run") continue;
+    if (a.type() != "run" && a.type() != "profile") continue;
     int alike = 4 * (a.asked.kernel == document.kernel) + 2 * (a.asked.problem == document.problem) +
                 (a.asked.accuracy == document.accuracy);
     if (alike > most) best = &a, most = alike;

@@ -187,6 +187,7 @@ void Chrome::status_bar() {
       status_mark(f_.theme, r->status);
       std::string text =
           r->failing ? fmt::format("{} of {} elements fail", grouped(*r->failing), grouped(r->elements)) : r->status;
+      std::replace(text.begin(), text.end(), '-', ' ');  // not-run
       if (r->failing && *r->failing == 0) text = fmt::format("all {} elements within the bound", grouped(r->elements));
       ImGui::TextUnformatted(text.c_str());
       if (r->timing.median_ms) {

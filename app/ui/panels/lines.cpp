@@ -194,7 +194,11 @@ void draw_lines(Frame& f) {
   if (!r) {
     if (f.bench.running())
       empty_state(t, "Computing", "Curves appear with the first comparison.");
-    else if (empty_state(t, "No result yet", "Run a kernel to see its output as curves.", "Run (F5)"))
+    else if (const Report* told = f.report(); empty_state(
+                 t, told && !told->recorded.empty() ? "Nothing has run here" : "No result yet",
+                 told && !told->recorded.empty() ? "A recording holds figures, no output. Run the kernel to see curves."
+                                                 : "Run a kernel to see its output as curves.",
+                 "Run (F5)"))
       f.act("run");
     return;
   }

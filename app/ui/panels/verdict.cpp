@@ -11,12 +11,13 @@ namespace convscope::ui {
 namespace {
 
 const char* word_of(const std::string& status) {
-  return status == "right"     ? "Right"
-         : status == "wrong"   ? "Wrong"
-         : status == "crashed" ? "Crashed"
-         : status == "hung"    ? "Hung"
-         : status == "not-run" ? "Not run"
-                               : "Being judged";
+  return status == "right"        ? "Right"
+         : status == "wrong"      ? "Wrong"
+         : status == "crashed"    ? "Crashed"
+         : status == "hung"       ? "Hung"
+         : status == "not-run"    ? "Not run"
+         : status == "not-judged" ? "Not judged"
+                                  : "Being judged";
 }
 
 const ImVec4& colour_of(const Theme& t, const std::string& status) {
@@ -72,7 +73,10 @@ void head(Frame& f, const Report& r) {
   const std::string& kernel = r.kernel.empty() ? f.document.kernel : r.kernel;
   dim_text(t,
            r.device_name.empty() ? kernel : kernel + " on " + r.device_name + (r.recorded.empty() ? "" : ", recorded"));
-  if (r.final && r.layers.empty()) {
+  if (r.status == "not-judged") {
+    if (ImGui::Button("Run (F5)")) f.act("run");
+    tooltip(t, "Runs the kernel on this machine and judges it");
+  } else if (r.final && r.layers.empty()) {
     if (ImGui::Button("Show the log")) f.show("Log");
     tooltip(t, "What the engine said before it ended");
   }

@@ -35,9 +35,9 @@ void add(Recording& r, const char* type, const Document& d, json answer) {
 class RecordedModel : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    run_ = new json(test::answer_of("run tiled --preset kernelbench-79-small"));
-    profile_ = new json(test::answer_of("profile tiled --preset kernelbench-79-small"));
-    bench_ = new json(test::answer_of("bench tiled direct --preset kernelbench-79-small --samples 12"));
+    run_ = new json(test::answer_of("run tiled --preset kernelbench-79-small --length 400"));
+    profile_ = new json(test::answer_of("profile tiled --preset kernelbench-79-small --length 400"));
+    bench_ = new json(test::answer_of("bench tiled direct --preset kernelbench-79-small --length 400 --samples 12"));
   }
   void SetUp() override {
     ASSERT_TRUE(run_->is_object() && profile_->is_object() && bench_->is_object());
@@ -80,6 +80,33 @@ TEST_F(RecordedModel, StandsForItsDocumentsAlone) {
   EXPECT_TRUE(r.holds(other)) << "neither changes what was measured";
   r.close();
   EXPECT_FALSE(r.holds(full_));
+}
+
+// Counters without a verdict: times and launches are there, and that nobody judged it is said.
+TEST_F(RecordedModel, AProfileAloneIsNotAVerdict) {
+  Recording only = *recording_;
+  Document reference = full_, other = document("direct", "kernelbench-79");
+  reference.kernel = "cudnn";
+  json of_reference = *profile_;
+  of_reference["kernel"] = {{"name", "cudnn"}, {"kind", "reference"}};
+  add(only, "profile", reference, of_reference);
+  add(only, "profile", other, *profile_);
+  Recorded r;
+  r.open(std::make_shared<Recording>(only));
+  const Report* report = r.report(other);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->status, "not-judged");
+  EXPECT_FALSE(report->failing);
+  EXPECT_EQ(report->recorded, "NVIDIA H200, 2026-11-22");
+  EXPECT_EQ(report->timing.median_ms, r.profile(other)->hot_ms);
+  EXPECT_FALSE(report->launches.empty());
+  ASSERT_EQ(report->references.size(), 1u);
+  EXPECT_EQ(report->references[0].name, "cudnn");
+  EXPECT_EQ(report->references[0].median_ms, r.profile(reference)->hot_ms);
+  EXPECT_EQ(r.report(full_)->status, "right") << "a verdict, where there is one";
+  other.accuracy = Accuracy::tf32;
+  EXPECT_FALSE(r.report(other));
+  EXPECT_EQ(r.nearest(other).accuracy, Accuracy::strict);
 }
 
 TEST_F(RecordedModel, TakesTheAccuracyAtWhichAKernelWasRecorded) {

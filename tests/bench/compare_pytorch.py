@@ -26,10 +26,11 @@ import torch
 THREE = ["kernelbench-79", "kernelbench-74", "kernelbench-64"]
 
 
-def export(convscope, kernel, preset, accuracy, bias, folder):
+def export(convscope, kernel, preset, accuracy, bias, folder, problem=None):
+    """problem: options of `convscope export`; without them the preset."""
     path = os.path.join(folder, f"{preset}-{accuracy}{'-bias' if bias else ''}.py")
     kind = "--dtype" if accuracy in ("f16", "bf16") else "--accuracy"
-    command = [convscope, "export", kernel, "--preset", preset, kind, accuracy, "--out", path, "--json"]
+    command = [convscope, "export", kernel, *(problem or ["--preset", preset]), kind, accuracy, "--out", path, "--json"]
     done = subprocess.run(command + (["--bias"] if bias else []), capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr or done.stdout)
@@ -53,7 +54,7 @@ def captured(call):
     return graph, out
 
 
-def medians(graphs, samples, flush):
+def samples_of(graphs, samples, flush):
     times = [[] for _ in graphs]
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     for i in range(samples + 2):
@@ -66,7 +67,11 @@ def medians(graphs, samples, flush):
             end.synchronize()
             if i >= 2:
                 times[k].append(begin.elapsed_time(end))
-    return [statistics.median(t) for t in times]
+    return times
+
+
+def medians(graphs, samples, flush):
+    return [statistics.median(t) for t in samples_of(graphs, samples, flush)]
 
 
 def error(y, truth):

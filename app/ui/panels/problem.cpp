@@ -47,8 +47,11 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   ImGui::PushFont(f.theme.code_font, 0);
   ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - 2 * step - em * 0.5f);
   bool log = span.high > 64;
+  const bool fixed = span.low == span.high;  // its handle would cover the number
+  if (fixed) ImGui::PushStyleColor(ImGuiCol_SliderGrab, ImVec4(0, 0, 0, 0));
   bool changed = ImGui::SliderScalar("##value", ImGuiDataType_S64, &value, &span.low, &span.high, "%lld",
                                      log ? ImGuiSliderFlags_Logarithmic : 0);
+  if (fixed) ImGui::PopStyleColor();
   ImGui::PopFont();
   if (wrong) ImGui::PopStyleColor();
   if (wrong && f.draft.problem) tooltip(f.theme, f.draft.rule);

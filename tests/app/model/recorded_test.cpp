@@ -90,7 +90,9 @@ TEST_F(RecordedModel, AProfileAloneIsNotAVerdict) {
   json of_reference = *profile_;
   of_reference["kernel"] = {{"name", "cudnn"}, {"kind", "reference"}};
   add(only, "profile", reference, of_reference);
-  add(only, "profile", other, *profile_);
+  json of_other = *profile_;  // a build without the GPU side knows no launches
+  of_other["launches"] = {{{"entry", "direct_f32"}, {"grid", {7, 1, 1}}, {"block", {256, 1, 1}}}};
+  add(only, "profile", other, of_other);
   Recorded r;
   r.open(std::make_shared<Recording>(only));
   const Report* report = r.report(other);
@@ -99,7 +101,8 @@ TEST_F(RecordedModel, AProfileAloneIsNotAVerdict) {
   EXPECT_FALSE(report->failing);
   EXPECT_EQ(report->recorded, "NVIDIA H200, 2026-11-22");
   EXPECT_EQ(report->timing.median_ms, r.profile(other)->hot_ms);
-  EXPECT_FALSE(report->launches.empty());
+  ASSERT_EQ(report->launches.size(), 1u);
+  EXPECT_EQ(report->launches[0].grid[0], 7);
   ASSERT_EQ(report->references.size(), 1u);
   EXPECT_EQ(report->references[0].name, "cudnn");
   EXPECT_EQ(report->references[0].median_ms, r.profile(reference)->hot_ms);

@@ -6,16 +6,13 @@
 
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
+#include "app/engine/json_fields.h"
 #include "kernels/base/text.h"
 
 namespace convscope {
+using json_fields::text;
 using nlohmann::json;
 namespace {
-
-std::string text(const json& j, const char* field) {
-  auto it = j.find(field);
-  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
-}
 
 std::string instruction(const json& i) {
   std::string out = "        ";

@@ -4,17 +4,12 @@
 #include "app/cli/recorded.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
+#include "app/engine/json_fields.h"
 #include "kernels/base/text.h"
 
 namespace convscope {
+using json_fields::text;
 using nlohmann::json;
-namespace {
-
-std::string text(const json& j, const char* field) {
-  return j.contains(field) && j[field].is_string() ? j[field].get<std::string>() : "";
-}
-
-}  // namespace
 
 int verb_list(const CommonOptions& common, const std::string& what) {
   if (what == "recordings") {
@@ -70,8 +65,7 @@ int verb_info(const CommonOptions& common) {
                text(d, "architecture"), bytes_text(d["memory_bytes"].get<uint64_t>()),
                text(d, "driver").empty() ? "" : ", driver " + text(d, "driver"));
   for (const auto& d : r["devices"])
-    if (d.contains("ceilings"))
-      fmt::print("\nCeilings of {}\n{}", text(d, "name"), ceilings_text(d["ceilings"]));
+    if (d.contains("ceilings")) fmt::print("\nCeilings of {}\n{}", text(d, "name"), ceilings_text(d["ceilings"]));
   fmt::print("\nPieces\n");
   for (const auto& p : r["pieces"]) {
     fmt::print("  {} {:<22} {}\n", p["available"].get<bool>() ? "✓" : "✗", text(p, "name"), text(p, "detail"));

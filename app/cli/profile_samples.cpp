@@ -5,16 +5,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/engine/json_fields.h"
 #include "kernels/base/text.h"
 
 namespace convscope {
+using json_fields::text;
 using nlohmann::json;
 namespace {
-
-std::string text(const json& j, const char* field) {
-  auto it = j.find(field);
-  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
-}
 
 // A figure that was asked for and is not there, with its reason; nothing when it was not asked for.
 std::string absent(const char* what, const json& part) {

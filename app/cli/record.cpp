@@ -11,11 +11,13 @@
 #include "app/cli/out_file.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
+#include "app/engine/json_fields.h"
 #include "app/engine/packed.h"
 #include "app/engine/recording.h"
 #include "kernels/base/text.h"
 
 namespace convscope {
+using json_fields::text;
 using nlohmann::json;
 namespace {
 
@@ -31,11 +33,6 @@ std::string today() {
   std::tm utc{};
   gmtime_r(&now, &utc);
   return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
-}
-
-std::string text(const json& j, const char* field) {
-  auto it = j.find(field);
-  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
 struct Candidate {

@@ -3,18 +3,15 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "app/engine/json_fields.h"
 #include "app/engine/recording.h"
 #include "kernels/base/text.h"
 #include "kernels/problem/presets.h"
 
 namespace convscope {
+using json_fields::text;
 using nlohmann::json;
 namespace {
-
-std::string text(const json& j, const char* field) {
-  auto it = j.find(field);
-  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
-}
 
 std::string name_of_problem(const ConvProblem& p) {
   for (const auto& preset : presets())

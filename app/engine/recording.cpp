@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "app/engine/json_fields.h"
 #include "app/engine/packed.h"
 
 namespace convscope {
+using json_fields::text;
 using nlohmann::json;
 namespace {
 
@@ -47,11 +49,6 @@ bool from_base64(const std::string& text, std::vector<std::byte>& bytes) {
     for (size_t b = 0; b + 1 < n; b++) bytes.push_back(static_cast<std::byte>(word >> (16 - 8 * b) & 255));
   }
   return true;
-}
-
-std::string text(const json& j, const char* field) {
-  auto it = j.find(field);
-  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
 const json& part(const json& j, const char* field) {

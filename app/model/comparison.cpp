@@ -1,6 +1,6 @@
 #include "app/model/comparison.h"
 
-#include "app/model/json_fields.h"
+#include "app/engine/json_fields.h"
 
 namespace convscope {
 using nlohmann::json;

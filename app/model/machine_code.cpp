@@ -1,7 +1,7 @@
 #include "app/model/machine_code.h"
 
 #include "app/engine/codec.h"
-#include "app/model/json_fields.h"
+#include "app/engine/json_fields.h"
 #include "app/model/workbench.h"
 
 namespace convscope {

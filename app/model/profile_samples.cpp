@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/model/json_fields.h"
+#include "app/engine/json_fields.h"
 
 namespace convscope {
 using nlohmann::json;

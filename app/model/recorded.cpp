@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/model/json_fields.h"
+#include "app/engine/json_fields.h"
 #include "profiling/statistics/compare.h"
 
 namespace convscope {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "app/model/json_fields.h"
+#include "app/engine/json_fields.h"
 #include "kernels/verify/pyramid.h"
 
 namespace convscope {

@@ -357,13 +357,14 @@ __device__ __forceinline__ void write_half_any(const float (&d)[2][columns], con
   }
 }
 
-// From shared memory to y: half a warp a row, whole sectors of it, 16 bytes a lane. Where the tiles before or after are
-// another's, the few values at the ends one by one. Where the next one is this warpgroup's, up to 15 values beyond the
-// last whole sector stay: they go before that tile's, whose rows begin in the same place, as tiles are whole sectors.
 template <int n>
 struct HalfCount {
   static constexpr int value = n;
 };
+
+// From shared memory to y: half a warp a row, whole sectors of it, 16 bytes a lane. Where the tiles before or after are
+// another's, the few values at the ends one by one. Where the next one is this warpgroup's, up to 15 values beyond the
+// last whole sector stay: they go before that tile's, whose rows begin in the same place, as tiles are whole sectors.
 template <int stride>
 __device__ __forceinline__ void write_half(const HalfResults& from, int positions, int all_rows, int warp) {
   constexpr int together = stride == 0 || stride > 4 ? 1 : 8 / stride;  // rows that are loaded before any is stored

@@ -60,7 +60,7 @@ struct RunReport {
   std::string floor_from;          // "bytes", "flops", or why there is none
   std::shared_ptr<ResultTensors> tensors;
   std::shared_ptr<Pyramid> pyramid;
-  std::shared_ptr<Inputs> inputs;
+  std::shared_ptr<const Inputs> inputs;
 };
 
 class Judge {

@@ -55,8 +55,7 @@ Judge::Run::Run(Judge& judge, const RunSpec& spec, Activity& activity,
 RunReport Judge::Run::go() {
   if (!declared()) return std::move(r_);
   activity_.phase("drawing inputs");
-  judge_.inputs(p_, r_.spec.inputs, activity_);
-  r_.inputs = judge_.cache_->inputs;
+  r_.inputs = judge_.inputs(p_, r_.spec.inputs, activity_);
   take_memory();
   upload(*r_.inputs);
   for (size_t i = 0; i < input_sums_.size(); i++)

@@ -74,6 +74,12 @@ def medians(graphs, samples, flush):
     return [statistics.median(t) for t in samples_of(graphs, samples, flush)]
 
 
+def in_double(module, x):
+    return torch.nn.functional.conv_transpose1d(
+        x.double(), module.weight.double(), None if module.bias is None else module.bias.double(), module.stride,
+        module.padding, module.output_padding, module.groups, module.dilation)
+
+
 def error(y, truth):
     return ((y[:len(truth)].double() - truth).abs().max() / truth.abs().max()).item()
 
@@ -91,9 +97,7 @@ def compare(preset, accuracy, bias, info, module, options, flush):
         cold = medians(graphs, options.samples, flush)
         hot = medians(graphs, options.samples, None)
         few = max(1, int(2**31 // (8 * math.prod(module.OUTPUT_SHAPE[1:]))))
-        truth = torch.nn.functional.conv_transpose1d(
-            x[:few].double(), theirs.weight.double(), None if theirs.bias is None else theirs.bias.double(),
-            theirs.stride, theirs.padding, theirs.output_padding, theirs.groups, theirs.dilation)
+        truth = in_double(theirs, x[:few])
         errors = [error(y, truth) for y in outputs]
         close = torch.allclose(outputs[0], outputs[1], atol=1e-4, rtol=1e-4) if accuracy in ("3xtf32", "strict") else None
     return dict(preset=preset, accuracy=accuracy, bias=bias, kernel=info["kernel"], chosen=(info.get("chosen") or {}).get("reason"),

@@ -3,12 +3,14 @@
 #include <imgui.h>
 #include <nlohmann/json.hpp>
 
+#include "app/engine/json_fields.h"
 #include "app/ui/panel.h"
 #include "app/ui/panels/recording_card.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
 namespace {
+using json_fields::text;
 using nlohmann::json;
 
 struct Figure {
@@ -31,10 +33,6 @@ struct Inventory {
   size_t missing = 0;
 };
 
-std::string text(const json& j, const char* field) {
-  auto it = j.find(field);
-  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
-}
 double number(const json& j, const char* field) {
   auto it = j.find(field);
   return it != j.end() && it->is_number() ? it->get<double>() : 0;

@@ -3,19 +3,25 @@
 // Idea: layers of many channels have weights of megabytes and short sequences: there the weights are what must move.
 // They come through the ring of stages together with x, each stage the channels of x and the weights that meet them.
 // The weights of all layers people run stay in the L2 cache, from where every tile reads them anew.
-// - The packed weights lie stage by stage, so that a stage is one tensor copy and one copy of contiguous bytes.
+// - The packed weights lie stage by stage, so that a stage is one tensor copy and one copy of contiguous bytes. Each
+//   warpgroup has a ring of its own: one stores while the other multiplies. (Tried: one ring for both, a third less to
+//   read from the L2 cache. Layers of long sums took 7 % less, short ones 10 to 30 % more.)
+// - Where tiles do not fill the GPU evenly they are cut along the input channels: each warpgroup has the same number of
+//   stages, whichever tiles they are of, and of a tile that several have the last one adds the sums of the others, in
+//   their order (Osama et al., Stream-K, 2023).
+// - Short sequences share a tile.
 // - A stage is given back when the products that read its weights are done, one round after its x was loaded.
-// - Tiles of all columns and positions are dealt out evenly: the first to one warpgroup of each block, so that few
-//   tiles spread over the whole GPU, then to the second.
 // - With a stride of 8 a lane has a whole sector of a row, all classes of a position; lanes of neighbours store in an
 //   order in which a sector is written at once.
 // Right for: what rungs 8 and 9 take, without their limit on weights; up to 16 shifts of x. Needs: sm_90a (wgmma, TMA).
-#include "hopper_split.h"
+#include "hopper_stream.h"
 
 // The packed weights: for each column tile its stages, each with its images (high and low halves for 3×TF32).
 extern "C" __global__ void __launch_bounds__(256)
-    hopper_pack_stream(const ConvArgs c, const HopperTiles tiles, const __grid_constant__ ShiftTable table,
-                       const float* w, uint32_t* packed) {
+    hopper_pack_stream(const ConvArgs c, const StreamTiles tiles, const __grid_constant__ ShiftTable table,
+                       const float* w, uint32_t* packed, int* ready) {
+  if (blockIdx.x == 0)
+    for (int i = threadIdx.x; i < stream_flags; i += blockDim.x) ready[i] = 0;
   int image = tiles.chunk / 4 / tiles.parts, stages = tiles.rounds / tiles.deep;
   int64_t all = static_cast<int64_t>(image) * stages * tiles.column_tiles * c.groups;
   for (int64_t id = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; id < all;
@@ -38,84 +44,38 @@ CONVSCOPE_HOPPER_PAD(hopper_pad_stream)
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// Which tiles a warpgroup has: numbers first, first + step, … of all; column tiles vary fastest.
-struct StreamShare {
-  int number, step, all, column_tiles;
-  __device__ __forceinline__ StreamShare(const ConvArgs& c, const HopperTiles& tiles, int mine)
-      : number(static_cast<int>(blockIdx.x) + mine * static_cast<int>(gridDim.x)),
-        step(2 * static_cast<int>(gridDim.x)),
-        column_tiles(tiles.column_tiles * static_cast<int>(c.groups)) {
-    all = tiles.items * column_tiles;
+// d = the products of a tile in TF32, all rounds. shifts 0: any, some of them at a time.
+template <int width, int n>
+__device__ __forceinline__ void stream_step(float (&d)[2][width / 2], const StreamTiles& tiles, const ShiftTable& table,
+                                            const StreamReader& reader, const float* x, int u0, int add) {
+  uint32_t a[n][2][4];
+#pragma unroll
+  for (int u = 0; u < n; u++) {
+    const float* from = x - table.shift[u0 + u];
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) a[u][half][i] = rounded(from[i / 2 * 4 * tiles.box + 2 * half + i % 2]);
   }
-  __device__ __forceinline__ bool there() const { return number < all; }
-  __device__ __forceinline__ void next() { number += step; }
-  __device__ __forceinline__ int item() const { return number / column_tiles; }
-  __device__ __forceinline__ int tile() const { return number % column_tiles; }
-};
-
-__device__ __forceinline__ void stream_produce(const ConvArgs& c, const HopperTiles& tiles, const TensorMap& map,
-                                               const uint32_t* packed, uint32_t weights, uint32_t xs, Ring ring,
-                                               int mine) {
-  uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep) * 32, chunk = static_cast<uint32_t>(tiles.chunk);
-  int stages = tiles.rounds / tiles.deep;
-  for (StreamShare share(c, tiles, mine); share.there(); share.next()) {
-    int n = share.item() / tiles.tiles, left = tiles.first + share.item() % tiles.tiles * hopper_positions - tiles.halo;
-    const uint32_t* from = packed + static_cast<int64_t>(share.tile()) * stages * (chunk / 4);
-    for (int stage = 0; stage < stages; stage++, from += chunk / 4) {
-      barrier_wait(ring.empty(), ring.phase ^ 1);
-      barrier_expect(ring.full(), bytes + chunk);
-      copy_box(xs + static_cast<uint32_t>(ring.stage) * bytes, map, left, stage * tiles.deep * 8,
-               share.tile() / tiles.column_tiles, n, ring.full());
-      copy_bytes(weights + static_cast<uint32_t>(ring.stage) * chunk, from, chunk, ring.full());
-      ring.advance();
-    }
-  }
+  products_begin();
+#pragma unroll
+  for (int u = 0; u < n; u++)
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+      product(d[half], a[u][half], weights_at<width>(reader.stage_weights(), reader.used * tiles.shifts + u0 + u),
+              u ? 1 : add);
+  products_commit();
+  products_wait<0>();
 }
 
-// The ring as a consumer goes through it: x is loaded one round ahead of the products, which keep their stage.
-struct StreamReader {
-  const HopperTiles& tiles;
-  const float* x;    // the lane's place in the first stage
-  uint64_t weights;  // descriptor of the first stage's
-  Ring ahead, held;
-  const float* from;
-  int loaded, used;  // rounds of their stages
-
-  __device__ __forceinline__ StreamReader(const HopperTiles& t, const float* at, uint64_t w, const Ring& ring)
-      : tiles(t), x(at), weights(w), ahead(ring), held(ring), from(at), loaded(0), used(0) {}
-  __device__ __forceinline__ const float* next_round() {
-    if (loaded == 0) {
-      barrier_wait(ahead.full(), ahead.phase);
-      from = x + ahead.stage * tiles.deep * 8 * tiles.box;
-    }
-    const float* now = from;
-    from += 8 * tiles.box;
-    if (++loaded == tiles.deep) loaded = 0, ahead.advance();
-    return now;
-  }
-  // Where shift 0 of the round whose products are issued now has its weights, in steps of k.
-  __device__ __forceinline__ uint64_t stage_weights() const {
-    return weights + static_cast<uint32_t>(held.stage * (tiles.chunk / 16));
-  }
-  // The products of a round are done.
-  __device__ __forceinline__ void done() {
-    if (++used < tiles.deep) return;
-    used = 0;
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) barrier_arrive(held.empty());
-    held.advance();
-  }
-};
-
-// d = the products of a tile in TF32, all rounds. shifts 0: any, loaded one by one.
 template <int width, int shifts, int near>
-__device__ __forceinline__ void stream_sum(float (&d)[2][width / 2], const HopperTiles& tiles, const ShiftTable& table,
-                                           StreamReader& reader) {
+__device__ __forceinline__ void stream_sum(float (&d)[2][width / 2], const StreamTiles& tiles, const ShiftTable& table,
+                                           StreamReader& reader, int rounds) {
   if constexpr (shifts > 0) {
     Fragments<shifts> a;
     Window<1, shifts, near> window;
     window.load(reader.next_round(), tiles.box);
-    for (int round = 0; round < tiles.rounds; round++) {
+    for (int round = 0; round < rounds; round++) {
 #pragma unroll
       for (int r = 0; r < 2; r++)
 #pragma unroll
@@ -130,52 +90,55 @@ __device__ __forceinline__ void stream_sum(float (&d)[2][width / 2], const Hoppe
           product(d[half], a[u][half], weights_at<width>(reader.stage_weights(), reader.used * shifts + u),
                   u ? 1 : round > 0);
       products_commit();
-      if (round + 1 < tiles.rounds) window.load(reader.next_round(), tiles.box);
+      if (round + 1 < rounds) window.load(reader.next_round(), tiles.box);
       products_wait<0>();
       reader.done();
     }
   } else {
-    for (int round = 0; round < tiles.rounds; round++) {
+    for (int round = 0; round < rounds; round++) {
       const float* x = reader.next_round();
-      for (int u = 0; u < tiles.shifts; u++) {
-        uint32_t a[2][4];
-        const float* from = x - table.shift[u];
-#pragma unroll
-        for (int half = 0; half < 2; half++)
-#pragma unroll
-          for (int i = 0; i < 4; i++) a[half][i] = rounded(from[i / 2 * 4 * tiles.box + 2 * half + i % 2]);
-        products_begin();
-#pragma unroll
-        for (int half = 0; half < 2; half++)
-          product(d[half], a[half], weights_at<width>(reader.stage_weights(), reader.used * tiles.shifts + u),
-                  round + u > 0);
-        products_commit();
-        products_wait<0>();
-      }
+      int u = 0;
+      for (; u + 4 <= tiles.shifts; u += 4) stream_step<width, 4>(d, tiles, table, reader, x, u, round + u > 0);
+      if (tiles.shifts & 2) stream_step<width, 2>(d, tiles, table, reader, x, u, round + u > 0), u += 2;
+      if (tiles.shifts & 1) stream_step<width, 1>(d, tiles, table, reader, x, u, round + u > 0);
       reader.done();
     }
   }
 }
 
 // The same by 3×TF32, each round summed in f32 (rung 9).
+template <int width, int n, class Begin>
+__device__ __forceinline__ void stream_split_step(float (&d)[2][width / 2], const StreamTiles& tiles,
+                                                  const ShiftTable& table, const float* x, int u0, Begin begin) {
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    Halves<n> a;
+#pragma unroll
+    for (int u = 0; u < n; u++)
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        split(x[i / 2 * 4 * tiles.box + 2 * half + i % 2 - table.shift[u0 + u]], a.high[u][i], a.low[u][i]);
+    float sum[width / 2];
+    begin(sum, a, u0);
+    products_wait<0>();
+#pragma unroll
+    for (int i = 0; i < width / 2; i++) d[half][i] += sum[i];
+  }
+}
+
 template <int width, int shifts, int near>
-__device__ __forceinline__ void stream_sum_split(float (&d)[2][width / 2], const HopperTiles& tiles,
-                                                 const ShiftTable& table, StreamReader& reader) {
+__device__ __forceinline__ void stream_sum_split(float (&d)[2][width / 2], const StreamTiles& tiles,
+                                                 const ShiftTable& table, StreamReader& reader, int rounds) {
   const uint64_t low = static_cast<uint32_t>(tiles.chunk / 2 / 16);
 #pragma unroll
   for (int i = 0; i < width / 2; i++) d[0][i] = d[1][i] = 0;
-  auto begin = [&](float(&sum)[width / 2], const auto& a, int k) {
-    add_products<width>(sum, a, reader.stage_weights(), low, k);
-  };
-  auto end = [&](float(&to)[width / 2], const float(&sum)[width / 2]) {
-    products_wait<0>();
-#pragma unroll
-    for (int i = 0; i < width / 2; i++) to[i] += sum[i];
+  auto begin = [&](float(&sum)[width / 2], const auto& a, int u) {
+    add_products<width>(sum, a, reader.stage_weights(), low, reader.used * (shifts ? shifts : tiles.shifts) + u);
   };
   if constexpr (shifts > 0) {
     Window<1, shifts, near> window;
     window.load(reader.next_round(), tiles.box);
-    for (int round = 0; round < tiles.rounds; round++) {
+    for (int round = 0; round < rounds; round++) {
 #pragma unroll
       for (int half = 0; half < 2; half++) {
         Halves<shifts> a;
@@ -184,146 +147,78 @@ __device__ __forceinline__ void stream_sum_split(float (&d)[2][width / 2], const
 #pragma unroll
           for (int i = 0; i < 4; i++) split(window.at(i / 2, 2 * half + i % 2, u), a.high[u][i], a.low[u][i]);
         float sum[width / 2];
-        begin(sum, a, reader.used * shifts);
-        if (half == 1 && round + 1 < tiles.rounds) window.load(reader.next_round(), tiles.box);
-        end(d[half], sum);
+        begin(sum, a, 0);
+        if (half == 1 && round + 1 < rounds) window.load(reader.next_round(), tiles.box);
+        products_wait<0>();
+#pragma unroll
+        for (int i = 0; i < width / 2; i++) d[half][i] += sum[i];
       }
       reader.done();
     }
   } else {
-    for (int round = 0; round < tiles.rounds; round++) {
+    for (int round = 0; round < rounds; round++) {
       const float* x = reader.next_round();
-      for (int u = 0; u < tiles.shifts; u++) {
-        const float* from = x - table.shift[u];
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-          Halves<1> a;
-#pragma unroll
-          for (int i = 0; i < 4; i++) split(from[i / 2 * 4 * tiles.box + 2 * half + i % 2], a.high[0][i], a.low[0][i]);
-          float sum[width / 2];
-          begin(sum, a, reader.used * tiles.shifts + u);
-          end(d[half], sum);
-        }
-      }
+      int u = 0;
+      for (; u + 4 <= tiles.shifts; u += 4) stream_split_step<width, 4>(d, tiles, table, x, u, begin);
+      if (tiles.shifts & 2) stream_split_step<width, 2>(d, tiles, table, x, u, begin), u += 2;
+      if (tiles.shifts & 1) stream_split_step<width, 1>(d, tiles, table, x, u, begin);
       reader.done();
     }
   }
 }
 
-// Four neighbouring outputs from `at` on, of a row of `length`.
-__device__ __forceinline__ void store_quad(float* row, int64_t at, int64_t length, bool aligned, const float (&v)[4]) {
-  if (aligned && at >= 0 && at + 4 <= length) {
-    store_16(row + at, v[0], v[1], v[2], v[3]);
-  } else {
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-      if (at + k >= 0 && at + k < length) store_4(row + at + k, v[k]);
-  }
-}
-
-// Results of eight classes, all of them neighbours: a position's are 32 bytes, those of lanes g and g + 1 follow each
-// other. Each store of a warp writes whole sectors. Where sectors are positions, two lanes exchange halves; where a
-// sector ends in the middle of a position (a padding of 4), one stores its second half when the next stores its first.
+// Results of a lane's four neighbouring positions, whatever the classes.
 template <int width>
-__device__ __forceinline__ void results_sectors(const float (&d)[2][width / 2], const ConvArgs& c, const float* bias,
-                                                float* y, int64_t j, int channels, int g, int t) {
-  bool odd = g % 2;
-#pragma unroll
-  for (int channel = 0; channel < width / 32; channel++) {
-    int r = channel * 4 + t;
-    float* row = y + r * c.out_length;
-    bool mine = r < channels;
-    float b = bias && mine ? bias[r] : 0.0f;
-    bool aligned = (reinterpret_cast<uintptr_t>(row + j) & 15) == 0;
-    bool positions = !__any_sync(~0u, words_after_boundary(row + j));
-#pragma unroll
-    for (int h = 0; h < 4; h++) {
-      int64_t at = j + h * 64;
-      float v[2][4];
-#pragma unroll
-      for (int k = 0; k < 8; k++) v[k / 4][k % 4] = result_of(d, channel * 8 + k, h) + b;
-      float first[4], second[4];
-#pragma unroll
-      for (int k = 0; k < 4; k++) {
-        float own = odd ? v[1][k] : v[0][k], other = odd ? v[0][k] : v[1][k];
-        if (positions) other = __shfl_xor_sync(~0u, other, 4);
-        // positions: the even lane's sector, then the odd lane's. Else: what meets in the middle of the two, the rest.
-        first[k] = positions ? (odd ? other : own) : other;
-        second[k] = positions ? (odd ? own : other) : own;
-      }
-      if (!mine) continue;
-      store_quad(row, positions ? (odd ? at - 4 : at) : (odd ? at : at + 4), c.out_length, aligned, first);
-      store_quad(row, positions ? (odd ? at + 4 : at + 8) : (odd ? at + 4 : at), c.out_length, aligned, second);
-    }
+__device__ __forceinline__ void stream_results(const float (&d)[2][width / 2], const ConvArgs& c,
+                                               const StreamTiles& tiles, const float* bias, float* y, int64_t j,
+                                               int channels, const LanePlace& place, int t) {
+  switch (tiles.gcd == 1 ? tiles.period : 0) {
+#define CONVSCOPE_PERIOD(period) \
+  case period:                   \
+    return results_runs<period>(d, c.out_length, bias, y, j, channels, place, t);
+    CONVSCOPE_PERIOD(1)
+    CONVSCOPE_PERIOD(2)
+    CONVSCOPE_PERIOD(3)
+    CONVSCOPE_PERIOD(4)
+    CONVSCOPE_PERIOD(5)
+    CONVSCOPE_PERIOD(6)
+    CONVSCOPE_PERIOD(7)
+    CONVSCOPE_PERIOD(8)
+    CONVSCOPE_PERIOD(10)
+#undef CONVSCOPE_PERIOD
+    case 16:
+      return results_runs<16>(d, c.out_length, bias, y, j, channels, place, t);
+    default:
+      return results_any<width>(d, c, tiles, bias, y, j, channels, t);
   }
 }
 
-// Results of any number of classes, all of them neighbours: a lane's four positions are one run of a row, which the
-// next lane's goes on. Stored by 16 bytes: what lies before the next 16-byte boundary a lane has from the next one.
-template <int width, int period>
-__device__ __forceinline__ void results_runs(const float (&d)[2][width / 2], const ConvArgs& c, const float* bias,
-                                             float* y, int64_t j, int channels, int g, int t) {
-  constexpr int run = 4 * period;
-  int lane = threadIdx.x % 32;
-#pragma unroll
-  for (int channel = 0; channel < width / 4 / period; channel++) {
-    int r = channel * 4 + t;
-    float* row = y + r * c.out_length;
-    bool mine = r < channels;
-    float b = bias && mine ? bias[r] : 0.0f;
-    float x[run + 3];
-#pragma unroll
-    for (int i = 0; i < run; i++) x[i] = result_of(d, channel * period + i % period, i / period) + b;
-#pragma unroll
-    for (int i = 0; i < 3; i++) x[run + i] = __shfl_sync(~0u, x[i], (lane + 4) % 32);
-    int skip = -words_after_boundary(row + j) & 3;
-    auto one = [&](int64_t at, float v) {
-      if (at >= 0 && at < c.out_length) store_4(row + at, v);
-    };
-    if (mine && g == 0)
-#pragma unroll
-      for (int i = 0; i < 3; i++)
-        if (i < skip) one(j + i, x[i]);
-#pragma unroll
-    for (int i = 0; i < run + 2; i++) x[i] = skip & 1 ? x[i + 1] : x[i];
-#pragma unroll
-    for (int i = 0; i < run; i++) x[i] = skip & 2 ? x[i + 2] : x[i];
-    if (!mine) continue;
-#pragma unroll
-    for (int i = 0; i < run; i += 4) {
-      int64_t at = j + skip + i;
-      bool cut = i + 4 == run && g == 7 && skip > 0;  // the next lane is of another warp
-      if (at >= 0 && at + 4 <= c.out_length && !cut)
-        store_16(row + at, x[i], x[i + 1], x[i + 2], x[i + 3]);
-      else
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-          if (!cut || k < 4 - skip) one(at + k, x[i + k]);
-    }
-  }
-}
+template <int n>
+struct Count {
+  static constexpr int value = n;
+};
 
 template <int parts, int width, int shifts, int period>
-__device__ __forceinline__ void hopper_stream(const ConvArgs& c, const HopperTiles& tiles, const ShiftTable& table,
-                                              const TensorMap& map, const uint32_t* packed, const float* b, float* y) {
+__device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTiles& tiles, const ShiftTable& table,
+                                              const TensorMap& map, const uint32_t* packed, const float* b, float* y,
+                                              float4* sums, int* ready) {
   extern __shared__ __align__(1024) unsigned char hopper_shared[];
-  int stages = tiles.stages, ring_floats = stages * tiles.deep * tiles.box * 8;
-  uint32_t ring_weights = static_cast<uint32_t>(stages * tiles.chunk);  // bytes of a warpgroup's
+  int stages = tiles.stages, tile_floats = tiles.deep * 8 * tiles.box * tiles.segments;  // of a stage
+  uint32_t ring_weights = static_cast<uint32_t>(stages * tiles.chunk);                   // bytes of a warpgroup's
   float* xs = reinterpret_cast<float*>(hopper_shared + 2 * ring_weights);
-  uint32_t barriers = shared_address(xs + 2 * ring_floats);
+  uint32_t barriers = shared_address(xs + 2 * stages * tile_floats);
   if (threadIdx.x == 0) {
-    for (int i = 0; i < 4 * stages; i++)  // full: one arrival; empty: four warps
-      barrier_init(barriers + 8u * i, i % 2 ? 4 : 1);
+    for (int i = 0; i < 2 * stages; i++) barrier_init(barriers + 16u * i, 1), barrier_init(barriers + 16u * i + 8, 4);
     barriers_made();
   }
   __syncthreads();
 
   int warp = warp_of_block(), lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  int mine = warp < 8 ? warp / 4 : warp % 2;
+  int mine = warp < 8 ? warp / 4 : warp % 2;  // the warpgroup, or the one for which a warp copies
   // Classes of a position are neighbours; near: positions of a lane that are.
   constexpr int near = period == 1 || period == 2 ? 4 / period : period == 4 || period == 8 ? 1 : 4;
   uint32_t weights = shared_address(hopper_shared) + static_cast<uint32_t>(mine) * ring_weights;
-  xs += mine * ring_floats;
+  xs += mine * stages * tile_floats;
   Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
   if (warp >= 8) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
@@ -331,35 +226,51 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const HopperTil
       stream_produce(c, tiles, map, packed, weights, shared_address(xs), ring, mine);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    uint64_t descriptor = (weights & 0x3ffff) >> 4 | uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 | uint64_t{1} << 62;
     int cout = static_cast<int>(c.out_channels / c.groups);
-    StreamReader reader(tiles, xs + t * tiles.box + tiles.halo + warp % 4 * 32 + near * g, descriptor, ring);
-    for (StreamShare share(c, tiles, mine); share.there(); share.next()) {
+    uint64_t descriptor = (weights & 0x3ffff) >> 4 | uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 | uint64_t{1} << 62;
+    LanePlace place(tiles.segment, warp, g);
+    bool inside = place.sequence < tiles.segments;
+    const float* at = xs + t * tiles.box + tiles.halo;
+    if constexpr (near == 4)
+      at += (inside ? place.sequence : 0) * tiles.deep * 8 * tiles.box + place.position;
+    else
+      at += warp % 4 * 32 + near * g;
+    StreamReader reader(tiles, at, descriptor, ring);
+    for (StreamWork work(tiles, mine); work.there(tiles); work.next(tiles)) {
+      StreamPlace tile(c, tiles, work.unit);
       float d[2][width / 2];
-      if constexpr (parts == 1)
-        stream_sum<width, shifts, near>(d, tiles, table, reader);
+      int rounds = (work.last - work.first) * tiles.deep;
+      auto sum = [&](auto count) {
+        if constexpr (parts == 1)
+          stream_sum<width, decltype(count)::value, near>(d, tiles, table, reader, rounds);
+        else
+          stream_sum_split<width, decltype(count)::value, near>(d, tiles, table, reader, rounds);
+      };
+      if (shifts == 0 && tiles.shifts == 2 && table.shift[1] == 1)
+        sum(Count<2>{});  // the most common one; it shares the code of the results
       else
-        stream_sum_split<width, shifts, near>(d, tiles, table, reader);
-      int group = share.tile() / tiles.column_tiles, co0 = share.tile() % tiles.column_tiles * tiles.lane_channels * 4;
-      int64_t j = (tiles.first + share.item() % tiles.tiles * int64_t{hopper_positions}) * c.stride - c.padding;
-      float* rows =
-          y + (static_cast<int64_t>(share.item() / tiles.tiles) * c.out_channels + group * cout + co0) * c.out_length;
-      const float* bias = b ? b + group * cout + co0 : nullptr;
-      int channels = cout - co0;
+        sum(Count<shifts>{});
+      if (work.last - work.first < tiles.length)
+        if (!add_parts<width>(d, tiles, work, sums, ready)) continue;
+      int co = tile.column / tiles.column_tiles * cout + tile.column % tiles.column_tiles * tiles.lane_channels * 4;
+      int channels = cout - tile.column % tiles.column_tiles * tiles.lane_channels * 4;
+      int64_t j = int64_t{tile.m} * c.stride - c.padding;
+      float* rows = y + (static_cast<int64_t>(tile.n) * c.out_channels + co) * c.out_length;
+      const float* bias = b ? b + co : nullptr;
       if constexpr (period == 1 || period == 2 || period == 4) {
         if (bias) add_bias<period>(d, bias, channels, t);
         results_direct<period, 1>(d, bias, rows, c.out_length, j + warp % 4 * 32 * period, channels, g, t);
       } else if constexpr (period == 8) {
-        results_sectors<width>(d, c, bias, rows, j + (warp % 4 * 32 + g) * period, channels, g, t);
-      } else if constexpr (period > 0) {
-        results_runs<width, period>(d, c, bias, rows, j + (warp % 4 * 32 + 4 * g) * period, channels, g, t);
+        results_sectors(d, c.out_length, bias, rows, j + (warp % 4 * 32 + g) * period, channels, g, t);
       } else {
-        results_any<width>(d, c, tiles, bias, rows, j + (warp % 4 * 32 + 4 * g) * c.stride, channels, t);
+        bool mine_there = inside && tile.n + place.sequence < static_cast<int>(c.batch);
+        stream_results<width>(d, c, tiles, bias, rows + place.sequence * (c.out_channels * c.out_length),
+                              j + place.position * c.stride, mine_there ? channels : 0, place, t);
       }
     }
   }
 }
-#define CONVSCOPE_STREAM_BODY(...) hopper_stream<__VA_ARGS__>(c, tiles, table, map, packed, b, y);
+#define CONVSCOPE_STREAM_BODY(...) hopper_stream<__VA_ARGS__>(c, tiles, table, map, packed, b, y, sums, ready);
 #else
 #define CONVSCOPE_STREAM_BODY(...) __trap();
 #endif
@@ -368,47 +279,92 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const HopperTil
 // them neighbours (0: any).
 #define CONVSCOPE_STREAM(name, ...)                                                                                 \
   extern "C" __global__ void __launch_bounds__(hopper_threads, 1)                                                   \
-      name(const __grid_constant__ ConvArgs c, const __grid_constant__ HopperTiles tiles,                           \
+      name(const __grid_constant__ ConvArgs c, const __grid_constant__ StreamTiles tiles,                           \
            const __grid_constant__ ShiftTable table, const __grid_constant__ TensorMap map, const uint32_t* packed, \
-           const float* b, float* y) {                                                                              \
+           const float* b, float* y, float4* sums, int* ready) {                                                    \
     CONVSCOPE_STREAM_BODY(__VA_ARGS__)                                                                              \
   }
-#define CONVSCOPE_STREAM_FORMS(F)     \
-  F(stream_2_s8, 1, 128, 2, 8)        \
-  F(stream_2_s4, 1, 128, 2, 4)        \
-  F(stream_2_s2, 1, 128, 2, 2)        \
-  F(stream_2_s5, 1, 128, 2, 5)        \
-  F(stream_2_s10, 1, 128, 2, 10)      \
-  F(stream_2_any, 1, 128, 2, 0)       \
-  F(stream_7_s4, 1, 64, 7, 4)         \
-  F(stream_any, 1, 128, 0, 0)         \
-  F(stream_split_2_s8, 2, 64, 2, 8)   \
-  F(stream_split_2_s4, 2, 64, 2, 4)   \
-  F(stream_split_2_s2, 2, 64, 2, 2)   \
-  F(stream_split_2_s5, 2, 64, 2, 5)   \
-  F(stream_split_2_s10, 2, 64, 2, 10) \
-  F(stream_split_2_any, 2, 64, 2, 0)  \
-  F(stream_split_7_s4, 2, 64, 7, 4)   \
+#define CONVSCOPE_STREAM_FORMS(F)   \
+  F(stream_2_s8, 1, 128, 2, 8)      \
+  F(stream_2_s4, 1, 128, 2, 4)      \
+  F(stream_2_s2, 1, 128, 2, 2)      \
+  F(stream_7_s4, 1, 64, 7, 4)       \
+  F(stream_any, 1, 128, 0, 0)       \
+  F(stream_any_64, 1, 64, 0, 0)     \
+  F(stream_split_2_s8, 2, 64, 2, 8) \
+  F(stream_split_2_s4, 2, 64, 2, 4) \
+  F(stream_split_2_s2, 2, 64, 2, 2) \
+  F(stream_split_7_s4, 2, 64, 7, 4) \
   F(stream_split_any, 2, 64, 0, 0)
 CONVSCOPE_STREAM_FORMS(CONVSCOPE_STREAM)
 
 #ifndef __CUDACC__
+#include <cstdlib>
+
 #include "hopper_plan.h"
 
 namespace {
 
-HopperPlan stream_plan(const ConvProblem& p, int parts) {
+struct StreamPlan {
+  StreamTiles tiles{};
+  ShiftTable table{};
+  int step = 0;
+  size_t shared = 0;
+  std::string refused;
+  int64_t blocks = 0;
+};
+
+// Whole units take ⌈units/warpgroups⌉ turns; cut ones as many as there are, and the exchange of sums. Microseconds of a
+// step (a shift of 8 channels) of 128 columns and of an exchange as an H200 was seen to take them: a warpgroup that has
+// its multiprocessor for itself is a little faster. What is left after whole turns is cut together with the last of
+// them: pieces of at least a unit.
+void share_units(StreamPlan& h, int parts) {
+  StreamTiles& t = h.tiles;
+  constexpr double together_us = 0.2, alone_us = 0.16, exchange_us = 2;
+  constexpr int64_t blocks = hopper_multiprocessors;
+  const double steps = static_cast<double>(t.length) * t.deep * t.shifts * t.width / 128 * (parts == 2 ? 3 : 1);
+  auto workers = [&](int64_t n) {
+    t.alone = n <= blocks;
+    h.blocks = t.alone ? n : ceil_div(n, 2);
+  };
+  t.alone = t.units <= blocks, h.blocks = std::min<int64_t>(blocks, t.units);
+  t.whole = static_cast<int32_t>(ceil_div(t.units, 2 * blocks));
+  double best = t.whole * steps * (t.alone ? alone_us : together_us);
+  const int64_t turns = t.units / (2 * blocks);
+  for (int64_t share = 2; share <= std::min<int64_t>(t.length, 8); share++) {  // warpgroups that have a part of a unit
+    int64_t used = std::min(2 * blocks, t.units * share);
+    double us = t.units * steps / static_cast<double>(used) * (used <= blocks ? alone_us : together_us) +
+                exchange_us * static_cast<double>(turns ? 1 : share - 1);
+    if (us < 0.97 * best) {
+      best = us, t.whole = static_cast<int32_t>(std::max<int64_t>(turns - 1, 0));
+      workers(used);
+    }
+    if (used == 2 * blocks) break;
+  }
+}
+
+StreamPlan stream_plan_of_width(const ConvProblem& p, int64_t width, int parts) {
   constexpr int64_t most = (int64_t{1} << 31) - 1;
-  HopperPlan h = hopper_geometry(p, parts == 1 ? 128 : 64, parts);
-  if (h.refused.empty() && h.tiles.shifts == 7 && h.step == 1 && h.tiles.period == 4) h = hopper_geometry(p, 64, parts);
-  HopperTiles& t = h.tiles;
-  if (!h.refused.empty()) return h;
+  StreamPlan h;
+  HopperPlan geometry = hopper_geometry(p, width, parts);
+  if (!geometry.refused.empty()) return h.refused = geometry.refused, h;
+  static_cast<HopperTiles&>(h.tiles) = geometry.tiles;
+  h.table = geometry.table, h.step = geometry.step;
+  StreamTiles& t = h.tiles;
   if (t.shifts > 16) return h.refused = "takes at most 16 different shifts of x", h;
-  if (int64_t{t.items} * t.column_tiles * p.groups > most / 4)
-    return h.refused = "takes rows and tiles that 32 bits can count", h;
-  const int64_t all_rounds = t.rounds;
+  int64_t positions = (p.out_length() - 1 + p.padding) / p.stride - t.first + 1;
+  t.segment = static_cast<int32_t>(hopper_positions), t.segments = 1;
+  if (positions <= hopper_positions / 2 && p.batch > 1) {
+    t.segment = static_cast<int32_t>(ceil_div(positions, 4) * 4);
+    t.segments = static_cast<int32_t>(std::min<int64_t>(hopper_positions / t.segment, p.batch));
+    t.halo = static_cast<int32_t>(ceil_div(t.halo, 4) * 4);
+    t.box = static_cast<int32_t>(ceil_div(t.segment + t.halo - 8, 16) * 16 + 8);  // 8 modulo 16: different banks
+    t.items = static_cast<int32_t>(ceil_div(p.batch, t.segments));
+  }
+  const int64_t columns = int64_t{t.column_tiles} * p.groups, all_rounds = t.rounds,
+                x_round = int64_t{t.box} * t.segments * 32;
   for (int64_t deep : {4, 2, 1}) {  // the deepest stages of which three fit
-    int64_t chunk = ceil_div(deep * t.shifts, 4) * 128 * t.width * parts, stage = chunk + deep * t.box * 32;
+    int64_t chunk = ceil_div(deep * t.shifts, 4) * 128 * t.width * parts, stage = chunk + deep * x_round;
     int64_t stages = std::min((hopper_shared_bytes - 1024) / (2 * (stage + 16)), hopper_stages);
     t.deep = static_cast<int32_t>(deep), t.chunk = static_cast<int32_t>(chunk), t.stages = static_cast<int32_t>(stages);
     h.shared = static_cast<size_t>(2 * stages * (stage + 16));
@@ -416,21 +372,60 @@ HopperPlan stream_plan(const ConvProblem& p, int parts) {
   }
   if (t.stages < 2) return h.refused = "takes stages of weights that fit in shared memory", h;
   t.rounds = static_cast<int32_t>(ceil_div(all_rounds, t.deep) * t.deep);
-  if (ceil_div(t.rounds, t.deep) * t.chunk / 4 > most) return h.refused = "takes weights that 32 bits can count", h;
+  t.length = t.rounds / t.deep;
+  if (columns * t.items > most / 4 || columns * t.items * t.length > most || int64_t{t.length} * t.chunk / 4 > most)
+    return h.refused = "takes tiles and weights that 32 bits can count", h;
+  t.units = static_cast<int32_t>(columns * t.items);
+  share_units(h, parts);
+  // What is larger is better read by neighbours at the same time.
+  t.by_columns = p.x_elements() >= columns * t.length * (t.chunk / 4);
+  return h;
+}
+
+StreamPlan stream_plan(const ConvProblem& p, int parts) {
+  if (parts == 2) return stream_plan_of_width(p, 64, parts);
+  StreamPlan h = stream_plan_of_width(p, 128, parts);
+  const StreamTiles& t = h.tiles;
+  bool seven = t.shifts == 7 && h.step == 1 && t.period == 4 && t.gcd == 1 && t.segments == 1;
+  bool narrow = p.out_per_group() * t.period <= 64;
+  if (!h.refused.empty() || seven || narrow) {
+    StreamPlan half = stream_plan_of_width(p, 64, parts);
+    if (half.refused.empty()) return half;
+  }
   return h;
 }
 
 void plan_stream(const ConvProblem& p, Plan& plan, int parts) {
-  HopperPlan h = stream_plan(p, parts);
-  const HopperTiles& t = h.tiles;
-  int64_t images = int64_t{t.column_tiles} * p.groups;
-  HopperLaunch launch{p, plan, h};
-  launch.pack(ENTRY(hopper_pack_stream), ENTRY(hopper_pad_stream), images * (t.rounds / t.deep) * (t.chunk / 4));
-  Shape grid{std::min<int64_t>(hopper_multiprocessors, images * t.items)};
+  StreamPlan h = stream_plan(p, parts);
+  const StreamTiles& t = h.tiles;
+  const int64_t words = int64_t{t.column_tiles} * p.groups * t.length * (t.chunk / 4);
+  const int64_t pitch = ceil_div(p.length, 4) * 4;
+  const bool copied = pitch != p.length;
+  auto round = [](int64_t bytes) { return static_cast<size_t>(ceil_div(bytes, 256) * 256); };
+  const size_t padded_at = round(words * 4),
+               sums_at = padded_at + (copied ? round(p.batch * p.in_channels * pitch * 4) : 0);
+  const int64_t workers = h.blocks * (t.alone ? 1 : 2);
+  const size_t ready_at = sums_at + (t.whole * workers < t.units ? round(workers * 128 * t.width * 4) : 0);
+  plan.need_workspace(ready_at + stream_flags * 4);
+  if (copied)
+    plan.launch(ENTRY(hopper_pad_stream), {std::min<int64_t>(p.batch * p.in_channels, 4224)}, {256})
+        .args(p.args(), pitch, plan.x(), plan.workspace(padded_at));
+  plan.launch(ENTRY(hopper_pack_stream), {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})
+      .args(p.args(), t, h.table, plan.w(), plan.workspace(), plan.workspace(ready_at));
+  TensorView x{copied ? plan.workspace(padded_at) : plan.x(), 4, {}, {}, {}};
+  x.sizes = {p.length, p.in_per_group(), p.groups, p.batch, 0};
+  x.stride_bytes = {4, pitch * 4, p.in_per_group() * pitch * 4, p.in_channels * pitch * 4, 0};
+  x.box = {t.box, 8 * t.deep, 1, t.segments, 0};
+  bool done = false;
   auto form = [&](auto entry, int form_parts, int width, int shifts, int period) {
-    bool fits = form_parts == parts && width == t.width && (!shifts || (h.step == 1 && shifts == t.shifts)) &&
-                (!period || (period == t.period && t.gcd == 1));
-    if (fits) launch.main(entry, grid);
+    bool near_four = period == 0 || (period != 1 && period != 2 && period != 4 && period != 8);
+    bool fits = !done && form_parts == parts && width == t.width && (!shifts || (h.step == 1 && shifts == t.shifts)) &&
+                (!period || (period == t.period && t.gcd == 1)) && (near_four || t.segments == 1);
+    if (!fits) return;
+    done = true;
+    plan.launch(entry, {h.blocks}, {hopper_threads}, h.shared)
+        .args(p.args(), t, h.table, x, plan.workspace(), plan.b(), plan.y(), plan.workspace(sums_at),
+              plan.workspace(ready_at));
   };
 #define CONVSCOPE_FORM(name, ...) form(ENTRY(name), __VA_ARGS__);
   CONVSCOPE_STREAM_FORMS(CONVSCOPE_FORM)

@@ -94,7 +94,13 @@ Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
                  padded(p.in_per_group(), is_half(p.dtype) ? 16 : 8) * s.shifts * (three ? 3 : 1);
   double blocks = s.sequences * tiles * column_tiles * s.groups;  // one warpgroup each, two share a multiprocessor
   if (is_half(p.dtype)) return {gflop, 1.2 * tensor, x + y, 0.52 * bw, 2, blocks / 2};  // twice the rate of TF32
-  if (streamed) return {gflop, (three ? 0.5 : 0.55) * tensor, x + y, 0.45 * bw, 2, std::max(blocks / 2, 1.0)};
+  if (streamed) {
+    // Two tiles a block, which short sequences share; blocks share the tiles' rounds where there are few tiles.
+    double shared =
+        s.positions <= 64 ? std::min(std::floor(128 / padded(static_cast<int64_t>(s.positions), 4)), s.sequences) : 1;
+    double units = std::ceil(std::ceil(s.sequences / shared) * tiles / 2) * column_tiles * s.groups;
+    return {gflop / shared, (three ? 0.55 : 0.62) * tensor, x + y, 0.5 * bw, 2, units * 4};
+  }
   return {gflop,     (three ? 0.62 : 0.75) * tensor, x * std::sqrt(column_tiles) + y, (three ? 0.5 : 0.65) * bw, 2,
           blocks / 2};
 }

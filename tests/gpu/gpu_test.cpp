@@ -39,7 +39,7 @@ TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
 
 // The forms of Hopper's rungs: random problems rarely have lengths that they take, or enough channels for a tile.
 TEST_F(Gpu, HopperIsRightInAllItsForms) {
-  constexpr int64_t strides[] = {1, 2, 4, 8, 5, 10};
+  constexpr int64_t strides[] = {1, 2, 4, 8, 5, 10, 16};
   struct Case {
     const char* name;
     DType dtype;
@@ -70,14 +70,15 @@ TEST_F(Gpu, HopperIsRightInAllItsForms) {
           p.kernel_size = 3, p.stride = p.dilation = 2;
           break;
         case 3:
-          p.stride = strides[any(0, 5)], p.kernel_size = 2 * p.stride;
+          p.stride = strides[any(0, 6)], p.kernel_size = 2 * p.stride;
           break;
         default:
           p.kernel_size = any(1, 14), p.stride = any(1, 9), p.dilation = any(1, 6);
       }
       p.padding = any(0, 12), p.output_padding = any(0, std::max(p.stride, p.dilation) - 1);
       p.dtype = dtype;
-      if (is_half(dtype) && any(0, 3) == 0) p.batch = any(4, 13), p.length = any(1, 60);  // these share tiles
+      if (any(0, 3) == 0) p.batch = any(4, 13), p.length = any(1, 60);  // these share tiles
+      if (any(0, 5) == 0) p.in_channels = p.groups * any(300, 1500);    // of few tiles, blocks have parts
       if (check(p) || !k.unsupported(p).empty()) continue;
       auto report = judge(name, p);
       ASSERT_EQ(report.verdict.status, Status::right)

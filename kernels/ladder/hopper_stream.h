@@ -1,0 +1,186 @@
+// What the stream rungs are made of: whose work is which part of which tile, the ring of stages with its producer and
+// its readers, and sums that several blocks have a part of.
+#pragma once
+#include "hopper_rows.h"
+#include "hopper_split.h"
+
+constexpr int stream_flags = 512;  // one for each warpgroup
+
+struct StreamTiles : HopperTiles {
+  int32_t segment, segments;  // positions of a sequence in a tile; sequences in a tile
+  int32_t units, length;      // tiles of positions and columns; stages of one
+  int32_t whole;              // turns in which a warpgroup has a unit for itself; the units after them are cut
+  int32_t by_columns;         // neighbouring units: 1 the column tiles of some positions, 0 the other way round
+  int32_t alone;              // one warpgroup of a block works
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// A warpgroup's work, piece by piece: of `unit` the stages from `first` to before `last`. In whole turns neighbouring
+// blocks have neighbouring units. Cut units are numbered along the warpgroups of a block; a warpgroup goes through its
+// part of them from its end, so that what the next one waits for comes first.
+struct StreamWork {
+  int turn = 0, whole, first_unit, workers, worker, begin, at, unit, first, last;
+
+  __device__ __forceinline__ StreamWork(const StreamTiles& tiles, int mine)
+      : whole(tiles.whole), workers(workers_of(tiles)) {
+    int block = static_cast<int>(blockIdx.x);
+    worker = tiles.alone ? block : block * 2 + mine;
+    first_unit = block + mine * static_cast<int>(gridDim.x);
+    begin = begin_of(tiles, worker), at = begin_of(tiles, worker + 1);
+    if (tiles.alone && mine) first_unit = tiles.units, at = begin;
+    find(tiles);
+  }
+  static __device__ __forceinline__ int workers_of(const StreamTiles& tiles) {
+    return static_cast<int>(gridDim.x) * (tiles.alone ? 1 : 2);
+  }
+  // Of the units that are cut: all their stages, the one with which a worker begins, and whose a stage is.
+  static __device__ __forceinline__ int cut_stages(const StreamTiles& tiles) {
+    return max(0, tiles.units - tiles.whole * workers_of(tiles)) * tiles.length;
+  }
+  static __device__ __forceinline__ int begin_of(const StreamTiles& tiles, int worker) {
+    int all = cut_stages(tiles), workers = workers_of(tiles);
+    return worker * (all / workers) + min(worker, all % workers);
+  }
+  static __device__ __forceinline__ int worker_of(const StreamTiles& tiles, int stage) {
+    int all = cut_stages(tiles), workers = workers_of(tiles), each = all / workers;
+    int longer = all % workers * (each + 1);  // stages of those that have one more
+    return stage < longer ? stage / (each + 1) : all % workers + (stage - longer) / each;
+  }
+  __device__ __forceinline__ void find(const StreamTiles& tiles) {
+    if (turn < whole) {
+      unit = turn * workers + first_unit, first = 0, last = tiles.length;
+    } else {
+      int cut = (at - 1) / tiles.length;
+      unit = whole * workers + cut, last = at - cut * tiles.length, first = max(0, begin - cut * tiles.length);
+    }
+  }
+  __device__ __forceinline__ bool there(const StreamTiles& tiles) const {
+    return turn < whole ? unit < tiles.units : at > begin;
+  }
+  __device__ __forceinline__ void next(const StreamTiles& tiles) {
+    if (turn < whole)
+      turn++;
+    else
+      at -= last - first;
+    find(tiles);
+  }
+};
+
+// Where a unit is.
+struct StreamPlace {
+  int column, n, m;  // column tile of all groups; the first of its sequences, and the first position
+  __device__ __forceinline__ StreamPlace(const ConvArgs& c, const StreamTiles& tiles, int unit) {
+    int columns = tiles.column_tiles * static_cast<int>(c.groups);
+    column = tiles.by_columns ? unit % columns : unit / tiles.items;
+    int item = tiles.by_columns ? unit / columns : unit % tiles.items;
+    n = item / tiles.tiles * tiles.segments, m = tiles.first + item % tiles.tiles * hopper_positions;
+  }
+};
+
+__device__ __forceinline__ void stream_produce(const ConvArgs& c, const StreamTiles& tiles, const TensorMap& map,
+                                               const uint32_t* packed, uint32_t weights, uint32_t xs, Ring ring,
+                                               int mine) {
+  uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep * tiles.segments) * 32;
+  uint32_t chunk = static_cast<uint32_t>(tiles.chunk);
+  for (StreamWork work(tiles, mine); work.there(tiles); work.next(tiles)) {
+    StreamPlace at(c, tiles, work.unit);
+    const uint32_t* from = packed + (static_cast<int64_t>(at.column) * tiles.length + work.first) * (chunk / 4);
+    for (int stage = work.first; stage < work.last; stage++, from += chunk / 4) {
+      barrier_wait(ring.empty(), ring.phase ^ 1);
+      barrier_expect(ring.full(), chunk + bytes);
+      copy_box(xs + static_cast<uint32_t>(ring.stage) * bytes, map, at.m - tiles.halo, stage * tiles.deep * 8,
+               at.column / tiles.column_tiles, at.n, ring.full());
+      copy_bytes(weights + static_cast<uint32_t>(ring.stage) * chunk, from, chunk, ring.full());
+      ring.advance();
+    }
+  }
+}
+
+// The ring as a consumer goes through it: x is loaded one round ahead of the products, which keep their stage.
+struct StreamReader {
+  const StreamTiles& tiles;
+  const float* x;    // the lane's place in the first stage
+  uint64_t weights;  // descriptor of the first stage's
+  Ring ahead, held;
+  const float* from;
+  int loaded, used;  // rounds of their stages
+
+  __device__ __forceinline__ StreamReader(const StreamTiles& t, const float* at, uint64_t w, const Ring& ring)
+      : tiles(t), x(at), weights(w), ahead(ring), held(ring), from(at), loaded(0), used(0) {}
+  __device__ __forceinline__ const float* next_round() {
+    if (loaded == 0) {
+      barrier_wait(ahead.full(), ahead.phase);
+      from = x + ahead.stage * tiles.deep * 8 * tiles.box * tiles.segments;
+    }
+    const float* now = from;
+    from += 8 * tiles.box;
+    if (++loaded == tiles.deep) loaded = 0, ahead.advance();
+    return now;
+  }
+  // Where shift 0 of the round whose products are issued now has its weights, in steps of k.
+  __device__ __forceinline__ uint64_t stage_weights() const {
+    return weights + static_cast<uint32_t>(held.stage * (tiles.chunk / 16));
+  }
+  // The products of a round are done.
+  __device__ __forceinline__ void done() {
+    if (++used < tiles.deep) return;
+    used = 0;
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) barrier_arrive(held.empty());
+    held.advance();
+  }
+};
+
+// ---- units that several blocks have
+
+// Sums that another warpgroup goes on with: of each one unit at most, that with which its part of all stages ends.
+// Neighbours in memory are neighbours of the warpgroup.
+template <int width>
+__device__ __forceinline__ float4* stream_part(float4* sums, int worker) {
+  return sums + static_cast<int64_t>(worker) * (32 * width) + threadIdx.x % 128;
+}
+
+// The last of a unit's warpgroups adds what the others have left, in their order, and has true; the others leave
+// theirs. One waits for lower numbers only, whose blocks were started before its own.
+template <int width>
+__device__ __forceinline__ bool add_parts(float (&d)[2][width / 2], const StreamTiles& tiles, const StreamWork& work,
+                                          float4* sums, int* ready) {
+  constexpr int words = width / 4, together = 8;
+  bool leader = threadIdx.x % 128 == 0;
+  if (work.last < tiles.length) {
+    float4* to = stream_part<width>(sums, work.worker);
+#pragma unroll
+    for (int i = 0; i < words; i++) {
+      const float* v = &d[i * 4 / (width / 2)][i * 4 % (width / 2)];
+      __stcg(to + i * 128, make_float4(v[0], v[1], v[2], v[3]));
+    }
+    __threadfence();
+    warpgroup_barrier();
+    if (leader) asm volatile("st.release.gpu.global.b32 [%0], 1;" ::"l"(ready + work.worker) : "memory");
+    return false;
+  }
+  int unit = (work.unit - work.whole * work.workers) * tiles.length;
+  for (int other = StreamWork::worker_of(tiles, unit); other < work.worker; other++) {
+    if (leader) {
+      int there = 0;
+      while (!there) asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(there) : "l"(ready + other) : "memory");
+      ready[other] = 0;  // for the next run
+    }
+    warpgroup_barrier();
+    const float4* from = stream_part<width>(sums, other);
+#pragma unroll
+    for (int i0 = 0; i0 < words; i0 += together) {
+      float4 v[together];
+#pragma unroll
+      for (int i = 0; i < together; i++) v[i] = __ldcg(from + (i0 + i) * 128);
+#pragma unroll
+      for (int i = 0; i < together; i++) {
+        float* s = &d[(i0 + i) * 4 / (width / 2)][(i0 + i) * 4 % (width / 2)];
+        s[0] += v[i].x, s[1] += v[i].y, s[2] += v[i].z, s[3] += v[i].w;
+      }
+    }
+  }
+  return true;
+}
+#endif

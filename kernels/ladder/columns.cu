@@ -175,17 +175,20 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
         float* to = xs + ch * tiles.pitch + span * tiles.box;
         unsigned length = ci < cin ? static_cast<unsigned>(c.length) : 0;
         if (tiles.whole) {
+#pragma unroll 1
           for (int o = lane * 4; o < tiles.box; o += 128) {
             bool inside = static_cast<unsigned>(left + o) < length;
             copy_async<16>(to + o, inside ? from + left + o : x, inside);
           }
         } else {
+#pragma unroll 1
           for (int o = lane; o < tiles.box; o += 32) {
             bool inside = static_cast<unsigned>(left + o) < length;
             copy_async<4>(to + o, inside ? from + left + o : x, inside);
           }
         }
       }
+#pragma unroll 1
       for (int e = id * 4; e < weight_words; e += column_threads * 4)
         copy_async<16>(xs + x_words + e, weights + e, true);
       weights += weight_words;
@@ -218,6 +221,7 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
 #pragma unroll
       for (int i = 0; i < 4; i++) total[m][q][i] = sum[m][q][i] = 0;
 
+#pragma unroll 1
   for (int i = 0; i < column_buffers - 1; i++) copy_next();
   for (; stage < end; stage++) {
     copies_wait<column_buffers - 2>();
@@ -346,19 +350,19 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 // F(name, parts, 8-column tiles, 16-position tiles of a warp, blocks a multiprocessor)
 #define CONVSCOPE_COLUMNS_TF32(F)     \
-  F(columns_tf32_64, 1, 8, 4, 3)      \
+  F(columns_tf32_64, 1, 8, 4, 2)      \
   F(columns_tf32_32, 1, 4, 4, 4)      \
-  F(columns_tf32_16, 1, 2, 4, 6)      \
-  F(columns_tf32_8, 1, 1, 4, 8)       \
+  F(columns_tf32_16, 1, 2, 4, 5)      \
+  F(columns_tf32_8, 1, 1, 4, 6)       \
   F(columns_tf32_64_half, 1, 8, 2, 4) \
-  F(columns_tf32_32_half, 1, 4, 2, 6) \
-  F(columns_tf32_16_half, 1, 2, 2, 8) \
-  F(columns_tf32_8_half, 1, 1, 2, 10)
+  F(columns_tf32_32_half, 1, 4, 2, 5) \
+  F(columns_tf32_16_half, 1, 2, 2, 6) \
+  F(columns_tf32_8_half, 1, 1, 2, 7)
 #define CONVSCOPE_COLUMNS_3XTF32(F)     \
   F(columns_3xtf32_64_half, 2, 8, 2, 2) \
   F(columns_3xtf32_32_half, 2, 4, 2, 4) \
-  F(columns_3xtf32_16_half, 2, 2, 2, 6) \
-  F(columns_3xtf32_8_half, 2, 1, 2, 8)
+  F(columns_3xtf32_16_half, 2, 2, 2, 5) \
+  F(columns_3xtf32_8_half, 2, 1, 2, 7)
 #define CONVSCOPE_COLUMNS(name, parts, nt, mw, blocks)                                                        \
   extern "C" __global__ void __launch_bounds__(column_threads, blocks)                                        \
       name(const ConvArgs c, const ColumnTiles tiles, const float* x, const uint32_t* packed, const float* b, \

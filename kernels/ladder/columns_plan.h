@@ -30,7 +30,6 @@ constexpr int64_t column_stride = 4096;              // the largest, so that a w
 constexpr int64_t column_row = 5 * 128;              // most words of x of a channel in a stage
 constexpr int64_t column_sums = int64_t{256} << 20;  // most bytes of parts
 constexpr int64_t column_packed = int64_t{4} << 30;  // most bytes of packed weights
-constexpr int64_t column_staging = 48 << 10;         // bytes of results that are worth more shared memory
 constexpr int64_t column_room = 227 << 10;           // shared memory of a multiprocessor
 constexpr double column_products = 8;                // least of a block that shares a sum
 
@@ -67,8 +66,9 @@ inline void cut_sum(const ConvProblem& p, const Phases& f, const ColumnForm& for
   t.chunk = static_cast<int32_t>(ceil_div(groups, t.chunks));
   int64_t rounds = ceil_div(p.in_per_group(), t.product_channels);
   t.deep = 1;
-  // Deeper stages have fewer barriers; no round may be added for it.
-  while (t.deep < 8 && 2 * t.deep * t.chunk <= 8 && 2 * t.deep * t.product_channels <= 32 && rounds % (2 * t.deep) == 0)
+  // Deeper stages have fewer barriers; no round may be added for it, and 16 KiB of x are enough.
+  while (2 * t.deep * t.chunk <= 8 && 2 * t.deep * t.product_channels * 64 * form.mw <= 4096 &&
+         rounds % (2 * t.deep) == 0)
     t.deep *= 2;
   t.channels_log2 = 0;
   while (1 << t.channels_log2 < t.deep * t.product_channels) t.channels_log2++;
@@ -87,7 +87,8 @@ inline void cut_positions(const ConvProblem& p, const ColumnForm& form, ColumnTi
     int64_t spans = std::min<int64_t>(tile / span, most_spans), box = ceil_div(span + halo, 4) * 4;
     if (span < tile && spans * box > column_row) continue;
     int64_t all = ceil_div(positions, span) * p.batch, tiles = ceil_div(all, spans);
-    int64_t cost = tiles * (4 * tile + spans * box);  // products, and what is copied
+    // Products, and copies by whole warps: a warp's 32 copies bring 128 or 32 words.
+    int64_t at_once = t.whole ? 128 : 32, cost = tiles * (4 * tile + spans * ceil_div(box, at_once) * at_once);
     if (least && cost >= least) continue;
     least = cost;
     t.span = static_cast<int32_t>(span), t.spans = static_cast<int32_t>(spans);
@@ -154,7 +155,7 @@ inline ColumnPlan plan_form(const ConvProblem& p, const ColumnForm& form) {
   int64_t row = 16 * form.mw * p.stride,
           rows = std::min<int64_t>((t.tile_columns + t.classes - 2) / t.classes + 1, columns);
   t.row_pitch = static_cast<int32_t>(row + 4);
-  int64_t staging = std::min(rows * t.row_pitch * column_warps * 4, column_staging);
+  int64_t staging = std::min(rows * t.row_pitch * column_warps * 4, column_room / form.blocks - 3072);
   auto with_splits = [&](int64_t splits) {
     ColumnPlan s = h;
     s.tiles.splits = static_cast<int32_t>(splits);

@@ -55,6 +55,7 @@ constexpr int32_t no_column = 1 << 30;  // beyond every window
 __device__ __forceinline__ void store_part(const float* from, float* to, int low, int high, int stride, int first,
                                            int end, int lane) {
   int r = (low + lane) % stride, step = 32 % stride;
+#pragma unroll 1
   for (int o = low + lane; o < high; o += 32) {
     if (r >= first && r < end) to[o] = from[o];
     r += step;
@@ -84,6 +85,7 @@ __device__ __forceinline__ void store_columns(const float (&d)[MW][NT][4], const
     int end = min(begin + window, rows * pitch), row0 = begin / pitch, row1 = (end + pitch - 1) / pitch;
     if (holes) {
       for (int row = row0; row < row1; row++)
+#pragma unroll 1
         for (int o = max(row * pitch, begin) + lane; o < min((row + 1) * pitch, end); o += 32)
           staging[o - begin] = table.row_bias[row];
       __syncwarp();
@@ -126,6 +128,7 @@ __device__ __forceinline__ void store_columns(const float (&d)[MW][NT][4], const
       const float* line = from + row * pitch;
       float* to_line = to + row * c.out_length;
       for (; row < stop; row += 4, line += 4 * pitch, to_line += 4 * c.out_length)
+#pragma unroll 1
         for (int o = low + lane; o < high; o += 32) {
           float v[4];
 #pragma unroll

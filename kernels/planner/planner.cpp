@@ -85,6 +85,15 @@ Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
                    padded(static_cast<int64_t>(s.positions), 64) / s.positions;
     return {gflop, (three ? 0.07 : 0.17) * tensor, y, (p.stride > 1 ? 0.10 : 0.16) * bw};
   }
+  if (name.starts_with("columns_")) {
+    double columns = padded(static_cast<int64_t>(s.out * std::min(s.classes, s.taps)), 8), sum = 1e300;
+    for (int64_t channels : {8, 4, 2, 1})
+      sum = std::min(sum, padded(p.in_per_group(), channels) * padded(static_cast<int64_t>(s.shifts), 8 / channels));
+    double outputs = s.sequences * padded(static_cast<int64_t>(s.positions), 16) * columns * s.groups;
+    double blocks = std::ceil(outputs / (256 * 64)) * std::max(sum / 64, 1.0);  // those that share sums, too
+    return {2e-9 * outputs * sum * (three ? 3 : 1), 0.22 * tensor, x + y + 4 * columns * sum * s.groups, 0.5 * bw,
+            outputs / (256 * 64) < 132 ? 2 : 1,     blocks};
+  }
   bool streamed = name.find("stream") != std::string::npos;
   int64_t width = three || (s.out * s.classes <= 64 && !streamed) ? 64 : 128;
   double columns = padded(static_cast<int64_t>(s.out * s.classes), width),

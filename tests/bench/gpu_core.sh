@@ -21,7 +21,7 @@ timeout 300 "$tree/bin/gpu_tests" 2>&1 | tee "$out/gpu_tests.txt" | grep -E '^\[
 echo "== every kernel at full shape" | tee -a "$log"
 : >"$out/core.jsonl"
 for preset in kernelbench-79 kernelbench-74 kernelbench-64; do
-  for kernel in S0 S1 S2 S3 S4 direct scatter polyphase tiled registers mma_tf32 mma_3xtf32 hopper_tf32 hopper_3xtf32 stream_tf32 stream_3xtf32; do
+  for kernel in S0 S1 S2 S3 S4 direct scatter polyphase tiled registers mma_tf32 mma_3xtf32 hopper_tf32 hopper_3xtf32 stream_tf32 stream_3xtf32 columns_tf32 columns_3xtf32; do
     start=$(date +%s.%N)
     accuracy=strict # each is held to what it promises
     case $kernel in *_3xtf32) accuracy=3xtf32 ;; *_tf32) accuracy=tf32 ;; esac

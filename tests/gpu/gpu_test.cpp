@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #include "app/engine/client.h"
 #include "app/engine/codec.h"
@@ -21,8 +22,9 @@ namespace convscope {
 namespace {
 using nlohmann::json;
 
-const char* const ladder[] = {"direct",     "scatter",     "polyphase",     "tiled",       "registers",    "mma_tf32",
-                              "mma_3xtf32", "hopper_tf32", "hopper_3xtf32", "stream_tf32", "stream_3xtf32"};
+const char* const ladder[] = {"direct",        "scatter",      "polyphase",     "tiled",         "registers",
+                              "mma_tf32",      "mma_3xtf32",   "hopper_tf32",   "hopper_3xtf32", "stream_tf32",
+                              "stream_3xtf32", "columns_tf32", "columns_3xtf32"};
 
 TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
   test::Random random(20261121);
@@ -84,6 +86,35 @@ TEST_F(Gpu, HopperIsRightInAllItsForms) {
       ASSERT_EQ(report.verdict.status, Status::right)
           << name << " on " << describe(p) << ": " << report.verdict.sentence;
     }
+  }
+}
+
+// Forms that random problems of few channels and positions do not reach: wide columns, long sums that blocks share.
+TEST_F(Gpu, ColumnsAreRightInAllTheirForms) {
+  for (const char* name : {"columns_tf32", "columns_3xtf32"}) {
+    const auto& k = find_kernel(name);
+    if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
+    test::Random r(9);
+    auto any = [&](int64_t low, int64_t high) { return test::between(r, low, high); };
+    std::set<std::string> forms;
+    int shared = 0;
+    for (int i = 0; i < 80; i++) {
+      ConvProblem p;
+      p.groups = any(0, 3) ? 1 : any(1, 3);
+      p.in_channels = p.groups * any(1, any(0, 1) ? 12 : 400), p.out_channels = p.groups * any(1, any(0, 1) ? 8 : 200);
+      p.batch = any(1, 6), p.length = any(0, 1) ? any(1, 100) : any(1, 3000), p.bias = any(0, 1);
+      p.kernel_size = any(1, 24), p.stride = any(0, 2) ? any(1, 6) : any(1, 20), p.dilation = any(0, 1) ? 1 : any(1, 5);
+      p.padding = any(0, 9), p.output_padding = any(0, std::max(p.stride, p.dilation) - 1);
+      if (check(p) || p.y_elements() > 20'000'000 || flops(p) > 20e9) continue;
+      ASSERT_EQ(k.unsupported(p), "") << describe(p);
+      Plan plan = k.plan_for(p);
+      forms.insert(plan.launches()[1].entry.name), shared += plan.launches().size() == 3;
+      auto report = judge(name, p);
+      ASSERT_EQ(report.verdict.status, Status::right)
+          << name << " on " << describe(p) << ": " << report.verdict.sentence;
+    }
+    EXPECT_GE(forms.size(), 4u);
+    EXPECT_GE(shared, 10);
   }
 }
 

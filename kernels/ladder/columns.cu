@@ -1,0 +1,428 @@
+// Rungs 13 and 14, columns_tf32 and columns_3xtf32: all residue classes in one matrix product, sums shared among
+// blocks.
+//
+// Idea: with s' = s/gcd(s, d) and d' = d/gcd(s, d), tap k takes x[m − e] to output class ρ, where k·d' = e·s' + ρ. So
+// y is one product, positions m × columns (output channel, class), summed over input channels and shifts e. A block has
+// up to 64 neighbouring columns, whatever channels they belong to, and up to 256 positions, of several sequences where
+// these are short.
+// - x is read once for all classes: as it lies in shared memory it is the A operand of mma.sync, shifted by e.
+// - With few input channels the 8 values of a product are 4, 2 or 1 channels and as many more shifts.
+// - Where positions and columns are too few to fill the GPU, several blocks share a sum: each leaves its part in the
+//   workspace, and a launch of its own adds the parts, always in the same order.
+// - Where K < s' only the classes that a tap reaches are columns.
+// Right for: f32 problems with few output channels, long sums and few outputs, or strides so large that writing y is
+// the work. With d' > 1 columns have zeros for the shifts that do not reach them. Needs: sm_80.
+// Source: PTX ISA, "mma.m16n8k8"; sharing a sum is split-K of CUTLASS (NVIDIA, efficient_gemm.md); 3xTF32 after Ootomo
+// & Yokota, Recovering single precision accuracy from Tensor Cores, 2022.
+#include "columns_plan.h"
+#include "columns_results.h"
+#include "convscope/copy.h"
+#include "convscope/mma.h"
+
+// Words of the packed weights of one product.
+template <int parts, int NT>
+constexpr int product_words = NT * 64 * parts;
+
+// ---- the weights as lanes need them: a launch of its own
+
+// [group][column tile][channel block][chunk of shifts][round][shift][pair of 8 columns][part][lane][4]; of 8 columns
+// alone a lane has its two values of each part.
+template <int parts>
+__device__ __forceinline__ void columns_pack(const ConvArgs& c, const ColumnTiles& tiles, int nt, const float* w,
+                                             uint32_t* packed) {
+  int64_t cin = c.in_channels / c.groups, cout = c.out_channels / c.groups;
+  int words = nt * 64;  // of a product and a part
+  int64_t all = c.groups * tiles.column_tiles * tiles.channel_blocks * tiles.chunks * tiles.deep * tiles.chunk * words;
+  for (int64_t id = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; id < all;
+       id += static_cast<int64_t>(gridDim.x) * blockDim.x) {
+    int e = static_cast<int>(id % words), i = nt == 1 ? e % 2 : e % 4, lane = nt == 1 ? e / 2 : e / 4 % 32;
+    int64_t rest = id / words, product = rest;
+    int64_t u = rest % tiles.chunk;
+    rest /= tiles.chunk;
+    int64_t ci = rest % tiles.deep;
+    rest /= tiles.deep;
+    u += rest % tiles.chunks * tiles.chunk;
+    rest /= tiles.chunks;
+    ci += rest % tiles.channel_blocks * tiles.deep;
+    rest /= tiles.channel_blocks;
+    int k8 = lane % 4 + i % 2 * 4;
+    u = u * tiles.product_shifts + k8 / tiles.product_channels;
+    ci = ci * tiles.product_channels + k8 % tiles.product_channels;
+    int local = e / 128 * 16 + i / 2 * 8 + lane / 4;
+    int64_t column = rest % tiles.column_tiles * tiles.tile_columns + local, group = rest / tiles.column_tiles;
+    int64_t co = column / tiles.classes;
+    int64_t shift = tiles.back <= tiles.period ? u : u * tiles.back / tiles.period;
+    int64_t along = shift * tiles.period + tiles.class_of(static_cast<int>(column % tiles.classes));  // k·d'
+    bool is = local < tiles.tile_columns && co < cout && ci < cin && along % tiles.back == 0 &&
+              along / tiles.back < c.kernel_size;
+    float v = is ? w[((group * cin + ci) * cout + co) * c.kernel_size + along / tiles.back] : 0.0f;
+    uint32_t high = to_tf32(v);
+    uint32_t* to =
+        packed + product * words * parts + (nt == 1 ? lane * 2 * parts + i : e / 128 * 128 * parts + e % 128);
+    to[0] = high;
+    if (parts == 2) to[nt == 1 ? 2 : 128] = to_tf32(v - __uint_as_float(high));
+  }
+}
+
+// ---- one stage's products
+
+// Rounds to TF32 in one instruction, given that the tensor cores cut off the low 13 bits: between a third and two
+// thirds of a unit in the last place is added first. What TF32 can hold stays as it is.
+__device__ __forceinline__ uint32_t nearly_tf32(float v) { return __float_as_uint(v * (1 + 0x1p-10f / 3)); }
+
+// v = high + low, each rounded to TF32. Of low the tensor cores cut off what is beyond TF32 themselves.
+__device__ __forceinline__ void split_tf32(float v, uint32_t& high, uint32_t& low) {
+  high = (__float_as_uint(v) + 0x1000) & 0xffffe000;
+  low = __float_as_uint(v - __uint_as_float(high)) + 0x1000;
+}
+
+template <int parts, int NT>
+struct ColumnWeights {
+  uint32_t part[parts][NT][2];
+
+  __device__ __forceinline__ void load(const float* ws) {  // ws: the lane's place
+    if constexpr (NT == 1 && parts == 1) {
+      float2 v = *reinterpret_cast<const float2*>(ws);
+      part[0][0][0] = __float_as_uint(v.x), part[0][0][1] = __float_as_uint(v.y);
+    } else if constexpr (NT == 1) {
+      float4 v = *reinterpret_cast<const float4*>(ws);
+      part[0][0][0] = __float_as_uint(v.x), part[0][0][1] = __float_as_uint(v.y);
+      part[parts - 1][0][0] = __float_as_uint(v.z), part[parts - 1][0][1] = __float_as_uint(v.w);
+    } else {
+#pragma unroll
+      for (int q = 0; q < NT; q += 2)
+#pragma unroll
+        for (int p = 0; p < parts; p++) {
+          float4 v = *reinterpret_cast<const float4*>(ws + (q / 2 * parts + p) * 128);
+          part[p][q][0] = __float_as_uint(v.x), part[p][q][1] = __float_as_uint(v.y);
+          part[p][q + 1][0] = __float_as_uint(v.z), part[p][q + 1][1] = __float_as_uint(v.w);
+        }
+    }
+  }
+};
+
+// The shifts of a stage: how many products, the last shift, how far the first is before it, and the first's remainder.
+struct ColumnShifts {
+  int products, last, before, remainder;
+  __device__ __forceinline__ ColumnShifts(const ColumnTiles& tiles, int chunk) {
+    int from = chunk * tiles.chunk;
+    products = min(tiles.chunk, tiles.shifts - from);
+    int u = from * tiles.product_shifts, end = u + products * tiles.product_shifts - 1;
+    if (tiles.rest == 0) {
+      last = end * tiles.jump, before = (end - u) * tiles.jump, remainder = 0;
+    } else {
+      int64_t along = static_cast<int64_t>(u) * tiles.back;
+      last = static_cast<int>(static_cast<int64_t>(end) * tiles.back / tiles.period);
+      before = last - static_cast<int>(along / tiles.period), remainder = static_cast<int>(along % tiles.period);
+    }
+  }
+};
+
+// ---- a block
+
+template <int parts, int NT, int MW>
+__device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& tiles, const float* x,
+                                        const uint32_t* packed, const float* b, float* sums, float* y) {
+  CONVSCOPE_DYNAMIC_SHARED(float, shared);
+  __shared__ ColumnTable table;
+  int cin = static_cast<int>(c.in_channels / c.groups), cout = static_cast<int>(c.out_channels / c.groups);
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  int rest = static_cast<int>(blockIdx.x);
+  int column_tile = rest % tiles.column_tiles;
+  rest /= tiles.column_tiles;
+  int split = rest % tiles.splits;
+  rest /= tiles.splits;
+  int group = rest % static_cast<int>(c.groups), tile = rest / static_cast<int>(c.groups);
+  int column0 = column_tile * tiles.tile_columns, co0 = column0 / tiles.classes;
+  int spans = min(tiles.spans, tiles.all_spans - tile * tiles.spans);
+
+  int id = static_cast<int>(threadIdx.x);
+  if (id < tiles.spans) {
+    int span = tile * tiles.spans + id, n = span / tiles.pieces;
+    table.x[id] = (n * c.in_channels + static_cast<int64_t>(group) * cin) * c.length;
+    table.y[id] = (n * c.out_channels + static_cast<int64_t>(group) * cout + co0) * c.out_length;
+    // A span beyond the last reads nothing.
+    table.m[id] = id < spans ? tiles.first + span % tiles.pieces * tiles.span : -(1 << 30);
+  }
+  if (id < 8 * NT) {
+    int column = column0 + id, co = column / tiles.classes;
+    bool is = id < tiles.tile_columns && co < cout;
+    table.at[id] = is ? (co - co0) * tiles.row_pitch + tiles.class_of(column % tiles.classes) * tiles.gcd : no_column;
+    table.bias[id] = is && b ? b[group * cout + co] : 0.0f;
+    table.row_bias[id] = b && co0 + id < cout ? b[group * cout + co0 + id] : 0.0f;
+  }
+  __syncthreads();
+
+  // Stages: chunks of shifts of blocks of channels.
+  int channels = 1 << tiles.channels_log2, x_words = channels * tiles.pitch;
+  int weight_words = tiles.deep * tiles.chunk * product_words<parts, NT>, buffer = x_words + weight_words;
+  int all = tiles.channel_blocks * tiles.chunks;
+  int stage = static_cast<int>(static_cast<int64_t>(all) * split / tiles.splits);
+  int end = static_cast<int>(static_cast<int64_t>(all) * (split + 1) / tiles.splits);
+  const uint32_t* weights =
+      packed + ((static_cast<int64_t>(group) * tiles.column_tiles + column_tile) * all + stage) * weight_words;
+  int chunk = stage % tiles.chunks, next_chunk = chunk, next_block = stage / tiles.chunks;
+  int here = 0, next = 0, next_stage = stage;  // buffers
+  auto copy_next = [&] {
+    if (next_stage < end) {
+      float* xs = shared + next * buffer;
+      int last = ColumnShifts(tiles, next_chunk).last;
+      if (tiles.whole) last += -last & 3;  // a row begins on 16 bytes, up to 3 positions before what is read
+      for (int row = warp; row < tiles.spans * channels; row += column_warps) {
+        int ch = row & (channels - 1), span = row >> tiles.channels_log2, ci = next_block * channels + ch;
+        int left = table.m[span] - last;
+        const float* from = x + table.x[span] + ci * c.length;
+        float* to = xs + ch * tiles.pitch + span * tiles.box;
+        unsigned length = ci < cin ? static_cast<unsigned>(c.length) : 0;
+        if (tiles.whole) {
+#pragma unroll 1
+          for (int o = lane * 4; o < tiles.box; o += 128) {
+            bool inside = static_cast<unsigned>(left + o) < length;
+            copy_async<16>(to + o, inside ? from + left + o : x, inside);
+          }
+        } else {
+#pragma unroll 1
+          for (int o = lane; o < tiles.box; o += 32) {
+            bool inside = static_cast<unsigned>(left + o) < length;
+            copy_async<4>(to + o, inside ? from + left + o : x, inside);
+          }
+        }
+      }
+#pragma unroll 1
+      for (int e = id * 4; e < weight_words; e += column_threads * 4)
+        copy_async<16>(xs + x_words + e, weights + e, true);
+      weights += weight_words;
+      if (++next_chunk == tiles.chunks) next_chunk = 0, next_block++;
+      if (++next == column_buffers) next = 0;
+      next_stage++;
+    }
+    copies_commit();
+  };
+
+  // Where a lane finds positions g and g + 8 of its fragments in the first channel and shift, and how much further the
+  // second value of a product lies.
+  int ways = tiles.product_channels;
+  auto place = [&](int k8) { return k8 % ways * tiles.pitch - k8 / ways * tiles.jump; };
+  int second = place(t + 4) - place(t), fragment[MW];
+  bool mine = false;
+#pragma unroll
+  for (int m = 0; m < MW; m++) {
+    int position = (warp * MW + m) * 16, span = position / tiles.span;
+    mine |= span < spans;
+    fragment[m] = place(t) + g + (span < spans ? span * tiles.box + position % tiles.span : 0);
+  }
+  int step = tiles.product_shifts * tiles.jump;
+
+  float total[MW][NT][4], sum[MW][NT][4];
+#pragma unroll
+  for (int m = 0; m < MW; m++)
+#pragma unroll
+    for (int q = 0; q < NT; q++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) total[m][q][i] = sum[m][q][i] = 0;
+
+#pragma unroll 1
+  for (int i = 0; i < column_buffers - 1; i++) copy_next();
+  for (; stage < end; stage++) {
+    copies_wait<column_buffers - 2>();
+    __syncthreads();
+    copy_next();  // into the buffer everyone has left
+    if (mine) {
+      ColumnShifts shifts(tiles, chunk);
+      const float* xs = shared + here * buffer + shifts.before + (tiles.whole ? -shifts.last & 3 : 0);
+      const float* ws = shared + here * buffer + x_words + lane * (NT == 1 ? 2 * parts : 4);
+      for (int round = 0; round < tiles.deep; round++) {
+        const float* at[MW];
+#pragma unroll
+        for (int m = 0; m < MW; m++) at[m] = xs + fragment[m];
+        int remainder = shifts.remainder;
+        const float* wt = ws;
+        for (int u = 0; u < shifts.products; u++) {
+          ColumnWeights<parts, NT> w;
+          w.load(wt);
+          remainder += tiles.rest;
+          bool one_more = remainder >= tiles.period;
+          if (one_more) remainder -= tiles.period;
+#pragma unroll
+          for (int m = 0; m < MW; m++) {
+            float v[4] = {at[m][0], at[m][8], at[m][second], at[m][second + 8]};
+            at[m] -= step + one_more;
+            uint32_t high[4], low[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+              if constexpr (parts == 1)
+                high[i] = nearly_tf32(v[i]);
+              else
+                split_tf32(v[i], high[i], low[i]);
+            }
+            if constexpr (parts == 2) {
+              mma_m16n8k8_tf32(sum[m], low, w.part[0]);
+              mma_m16n8k8_tf32(sum[m], high, w.part[parts - 1]);
+            }
+            mma_m16n8k8_tf32(sum[m], high, w.part[0]);
+          }
+          wt += product_words<parts, NT>;
+        }
+        xs += ways * tiles.pitch;
+        ws += tiles.chunk * product_words<parts, NT>;
+      }
+      if constexpr (parts == 2)
+#pragma unroll
+        for (int m = 0; m < MW; m++)
+#pragma unroll
+          for (int q = 0; q < NT; q++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) total[m][q][i] += sum[m][q][i], sum[m][q][i] = 0;
+    }
+    if (++chunk == tiles.chunks) chunk = 0;
+    if (++here == column_buffers) here = 0;
+  }
+  copies_wait<0>();
+  __syncthreads();  // before results overwrite what was copied
+  if (!mine) return;
+  const float(&d)[MW][NT][4] = parts == 2 ? total : sum;
+  if (tiles.splits == 1) {
+    store_columns<NT, MW>(d, c, tiles, table, spans, column0, shared + warp * tiles.staging, y);
+    return;
+  }
+  // [split][group][column][position]
+  int64_t positions = static_cast<int64_t>(tiles.position_tiles) * 64 * MW;
+  float* to = sums +
+              (((static_cast<int64_t>(split) * c.groups + group) * tiles.column_tiles + column_tile) * 8 * NT + 2 * t) *
+                  positions +
+              tile * 64 * MW + warp * 16 * MW + g;
+#pragma unroll
+  for (int q = 0; q < NT; q++)
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+      for (int m = 0; m < MW; m++)
+#pragma unroll
+        for (int half = 0; half < 2; half++) to[(8 * q + i) * positions + 16 * m + 8 * half] = d[m][q][2 * half + i];
+}
+
+// ---- the parts of split sums: a launch of its own
+
+// 32 neighbouring outputs a block; each warp adds every 8th part, then the warps' sums are added in order.
+extern "C" __global__ void __launch_bounds__(256)
+    columns_sum(const ConvArgs c, const ColumnTiles tiles, const int width, const int tile_positions, const float* sums,
+                const float* b, float* y) {
+  __shared__ float of_warp[8][32];
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  int64_t cout = c.out_channels / c.groups, all = c.batch * c.out_channels * c.out_length;
+  int64_t positions = static_cast<int64_t>(tiles.position_tiles) * tile_positions;
+  int64_t part = c.groups * tiles.column_tiles * width * positions;
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * 32; first < all;
+       first += static_cast<int64_t>(gridDim.x) * 32) {
+    int64_t id = first + lane, j = id % c.out_length, row = id / c.out_length;
+    int64_t channel = row % c.out_channels, n = row / c.out_channels;
+    int64_t along = j + c.padding, m = along / c.stride - tiles.first;
+    int r = static_cast<int>(along % c.stride), a = r % tiles.gcd ? -1 : tiles.column_of(r / tiles.gcd);
+    float sum = 0;
+    if (id < all && a >= 0) {
+      int64_t column = channel % cout * tiles.classes + a, span = n * tiles.pieces + m / tiles.span;
+      int64_t position = span / tiles.spans * tile_positions + span % tiles.spans * tiles.span + m % tiles.span;
+      const float* from =
+          sums +
+          ((channel / cout * tiles.column_tiles + column / tiles.tile_columns) * width + column % tiles.tile_columns) *
+              positions +
+          position;
+#pragma unroll 4
+      for (int split = warp; split < tiles.splits; split += 8) sum += from[split * part];
+    }
+    of_warp[warp][lane] = sum;
+    __syncthreads();
+    if (warp == 0 && id < all) {
+      for (int i = 1; i < 8; i++) sum += of_warp[i][lane];
+      y[id] = sum + (b ? b[channel] : 0.0f);
+    }
+    __syncthreads();
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    columns_pack_tf32(const ConvArgs c, const ColumnTiles tiles, const int nt, const float* w, uint32_t* packed) {
+  columns_pack<1>(c, tiles, nt, w, packed);
+}
+extern "C" __global__ void __launch_bounds__(256)
+    columns_pack_3xtf32(const ConvArgs c, const ColumnTiles tiles, const int nt, const float* w, uint32_t* packed) {
+  columns_pack<2>(c, tiles, nt, w, packed);
+}
+// F(name, parts, 8-column tiles, 16-position tiles of a warp, blocks a multiprocessor)
+#define CONVSCOPE_COLUMNS_TF32(F)     \
+  F(columns_tf32_64, 1, 8, 4, 2)      \
+  F(columns_tf32_32, 1, 4, 4, 4)      \
+  F(columns_tf32_16, 1, 2, 4, 5)      \
+  F(columns_tf32_8, 1, 1, 4, 6)       \
+  F(columns_tf32_64_half, 1, 8, 2, 4) \
+  F(columns_tf32_32_half, 1, 4, 2, 5) \
+  F(columns_tf32_16_half, 1, 2, 2, 6) \
+  F(columns_tf32_8_half, 1, 1, 2, 7)
+#define CONVSCOPE_COLUMNS_3XTF32(F)     \
+  F(columns_3xtf32_64_half, 2, 8, 2, 2) \
+  F(columns_3xtf32_32_half, 2, 4, 2, 4) \
+  F(columns_3xtf32_16_half, 2, 2, 2, 5) \
+  F(columns_3xtf32_8_half, 2, 1, 2, 7)
+#define CONVSCOPE_COLUMNS(name, parts, nt, mw, blocks)                                                        \
+  extern "C" __global__ void __launch_bounds__(column_threads, blocks)                                        \
+      name(const ConvArgs c, const ColumnTiles tiles, const float* x, const uint32_t* packed, const float* b, \
+           float* sums, float* y) {                                                                           \
+    columns<parts, nt, mw>(c, tiles, x, packed, b, sums, y);                                                  \
+  }
+CONVSCOPE_COLUMNS_TF32(CONVSCOPE_COLUMNS)
+CONVSCOPE_COLUMNS_3XTF32(CONVSCOPE_COLUMNS)
+
+#ifndef __CUDACC__
+namespace {
+
+constexpr ColumnForm tf32_forms[] = {
+#define CONVSCOPE_FORM(name, parts, nt, mw, blocks) {parts, nt, mw, blocks},
+    CONVSCOPE_COLUMNS_TF32(CONVSCOPE_FORM)};
+constexpr ColumnForm three_forms[] = {CONVSCOPE_COLUMNS_3XTF32(CONVSCOPE_FORM)};
+
+template <class Pack>
+void pack_columns(const ConvProblem& p, Plan& plan, const ColumnPlan& h, Pack pack) {
+  plan.need_workspace(h.packed_bytes + h.sum_bytes);
+  plan.launch(pack, {std::min<int64_t>(ceil_div(static_cast<int64_t>(h.packed_bytes / 4), 256), 2048)}, {256})
+      .args(p.args(), h.tiles, h.form.nt, plan.w(), plan.workspace());
+}
+template <class Main>
+void launch_columns(const ConvProblem& p, Plan& plan, const ColumnPlan& h, Main entry) {
+  plan.launch(entry, {h.blocks}, {column_threads}, h.shared)
+      .args(p.args(), h.tiles, plan.x(), plan.workspace(), plan.b(), plan.workspace(h.packed_bytes), plan.y());
+  if (h.tiles.splits > 1)
+    plan.launch(ENTRY(columns_sum), {std::min<int64_t>(ceil_div(p.y_elements(), 32), 1 << 20)}, {256})
+        .args(p.args(), h.tiles, 8 * h.form.nt, 64 * h.form.mw, plan.workspace(h.packed_bytes), plan.b(), plan.y());
+}
+
+}  // namespace
+
+#define CONVSCOPE_LAUNCH(name, parts, nt_, mw_, blocks) \
+  if (h.form.nt == nt_ && h.form.mw == mw_) launch_columns(p, plan, h, ENTRY(name));
+
+CONVSCOPE_KERNEL(columns_tf32) {
+  rung(13);
+  idea("positions × (channel, class) as one product by mma.sync, TF32, long sums shared among blocks");
+  accuracy("tf32");
+  requires_("sm_80");
+  supports([](const ConvProblem& p) { return plan_columns(p, tf32_forms).refused; });
+  plan([](const ConvProblem& p, Plan& plan) {
+    ColumnPlan h = plan_columns(p, tf32_forms);
+    pack_columns(p, plan, h, ENTRY(columns_pack_tf32));
+    CONVSCOPE_COLUMNS_TF32(CONVSCOPE_LAUNCH)
+  });
+}
+
+CONVSCOPE_KERNEL(columns_3xtf32) {
+  rung(14);
+  idea("the same with both inputs in two TF32 parts: nearly f32's accuracy");
+  accuracy("3xtf32");
+  requires_("sm_80");
+  supports([](const ConvProblem& p) { return plan_columns(p, three_forms).refused; });
+  plan([](const ConvProblem& p, Plan& plan) {
+    ColumnPlan h = plan_columns(p, three_forms);
+    pack_columns(p, plan, h, ENTRY(columns_pack_3xtf32));
+    CONVSCOPE_COLUMNS_3XTF32(CONVSCOPE_LAUNCH)
+  });
+}
+#endif

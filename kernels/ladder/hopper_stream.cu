@@ -4,8 +4,9 @@
 // They come through the ring of stages together with x, each stage the channels of x and the weights that meet them.
 // The weights of all layers people run stay in the L2 cache, from where every tile reads them anew.
 // - The packed weights lie stage by stage, so that a stage is one tensor copy and one copy of contiguous bytes. Each
-//   warpgroup has a ring of its own: one stores while the other multiplies. (Tried: one ring for both, a third less to
-//   read from the L2 cache. Layers of long sums took 7 % less, short ones 10 to 30 % more.)
+//   warpgroup has a ring of its own: one stores while the other multiplies. Or both share a ring's weights, for two
+//   tiles of positions: a third to a half less to read from the L2 cache, which many shifts and long sums are limited
+//   by (11 shifts of 631 channels: 28.6 ms apart), but both end together, and short sums take 10 to 30 % more.
 // - Where tiles do not fill the GPU evenly they are cut along the input channels: each warpgroup has the same number of
 //   stages, whichever tiles they are of, and of a tile that several have the last one adds the sums of the others, in
 //   their order (Osama et al., Stream-K, 2023).
@@ -204,11 +205,13 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
                                               float4* sums, int* ready) {
   extern __shared__ __align__(1024) unsigned char hopper_shared[];
   int stages = tiles.stages, tile_floats = tiles.deep * 8 * tiles.box * tiles.segments;  // of a stage
-  uint32_t ring_weights = static_cast<uint32_t>(stages * tiles.chunk);                   // bytes of a warpgroup's
-  float* xs = reinterpret_cast<float*>(hopper_shared + 2 * ring_weights);
+  int rings = 3 - tiles.together;
+  uint32_t ring_weights = static_cast<uint32_t>(stages * tiles.chunk);  // bytes of a ring's
+  float* xs = reinterpret_cast<float*>(hopper_shared + static_cast<uint32_t>(rings) * ring_weights);
   uint32_t barriers = shared_address(xs + 2 * stages * tile_floats);
   if (threadIdx.x == 0) {
-    for (int i = 0; i < 2 * stages; i++) barrier_init(barriers + 16u * i, 1), barrier_init(barriers + 16u * i + 8, 4);
+    for (int i = 0; i < rings * stages; i++)
+      barrier_init(barriers + 16u * i, 1), barrier_init(barriers + 16u * i + 8, 4 * tiles.together);
     barriers_made();
   }
   __syncthreads();
@@ -217,12 +220,13 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
   int mine = warp < 8 ? warp / 4 : warp % 2;  // the warpgroup, or the one for which a warp copies
   // Classes of a position are neighbours; near: positions of a lane that are.
   constexpr int near = period == 1 || period == 2 ? 4 / period : period == 4 || period == 8 ? 1 : 4;
-  uint32_t weights = shared_address(hopper_shared) + static_cast<uint32_t>(mine) * ring_weights;
-  xs += mine * stages * tile_floats;
-  Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
+  int mine_of_rings = rings == 2 ? mine : 0;
+  uint32_t weights = shared_address(hopper_shared) + static_cast<uint32_t>(mine_of_rings) * ring_weights;
+  xs += mine_of_rings * stages * tile_floats;
+  Ring ring{barriers + static_cast<uint32_t>(mine_of_rings * stages) * 16, stages};
   if (warp >= 8) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
-    if (threadIdx.x == 256 || threadIdx.x == 288)
+    if (threadIdx.x == 256 || (threadIdx.x == 288 && rings == 2))
       stream_produce(c, tiles, map, packed, weights, shared_address(xs), ring, mine);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
@@ -230,14 +234,18 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
     uint64_t descriptor = (weights & 0x3ffff) >> 4 | uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 | uint64_t{1} << 62;
     LanePlace place(tiles.segment, warp, g);
     bool inside = place.sequence < tiles.segments;
-    const float* at = xs + t * tiles.box + tiles.halo;
+    const float* at = xs + t * tiles.box + tiles.halo + (rings == 2 ? 0 : mine * tile_floats);
     if constexpr (near == 4)
       at += (inside ? place.sequence : 0) * tiles.deep * 8 * tiles.box + place.position;
     else
       at += warp % 4 * 32 + near * g;
     StreamReader reader(tiles, at, descriptor, ring);
     for (StreamWork work(tiles, mine); work.there(tiles); work.next(tiles)) {
-      StreamPlace tile(c, tiles, work.unit);
+      StreamPlace tile(c, tiles, work.unit, mine);
+      if (!tile.there) {
+        reader.pass(work.last - work.first);
+        continue;
+      }
       float d[2][width / 2];
       int rounds = (work.last - work.first) * tiles.deep;
       auto sum = [&](auto count) {
@@ -251,7 +259,7 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
       else
         sum(Count<shifts>{});
       if (work.last - work.first < tiles.length)
-        if (!add_parts<width>(d, tiles, work, sums, ready)) continue;
+        if (!add_parts<width>(d, tiles, work, sums, ready, mine)) continue;
       int co = tile.column / tiles.column_tiles * cout + tile.column % tiles.column_tiles * tiles.lane_channels * 4;
       int channels = cout - tile.column % tiles.column_tiles * tiles.lane_channels * 4;
       int64_t j = int64_t{tile.m} * c.stride - c.padding;
@@ -314,33 +322,61 @@ struct StreamPlan {
   int64_t blocks = 0;
 };
 
-// Whole units take ⌈units/warpgroups⌉ turns; cut ones as many as there are, and the exchange of sums. Microseconds of a
-// step (a shift of 8 channels) of 128 columns and of an exchange as an H200 was seen to take them: a warpgroup that has
-// its multiprocessor for itself is a little faster. What is left after whole turns is cut together with the last of
-// them: pieces of at least a unit.
-void share_units(StreamPlan& h, int parts) {
+// Stages: the deepest of which three fit.
+void fit_stages(StreamPlan& h, int64_t all_rounds, int parts, int together) {
   StreamTiles& t = h.tiles;
-  constexpr double together_us = 0.2, alone_us = 0.16, exchange_us = 2;
+  const int64_t x_round = int64_t{t.box} * t.segments * 32, rings = 3 - together;
+  t.together = together;
+  for (int64_t deep : {4, 2, 1}) {
+    int64_t chunk = ceil_div(deep * t.shifts, 4) * 128 * t.width * parts, stage = chunk + together * deep * x_round;
+    int64_t stages = std::min((hopper_shared_bytes - 1024) / (rings * (stage + 16)), hopper_stages);
+    t.deep = static_cast<int32_t>(deep), t.chunk = static_cast<int32_t>(chunk), t.stages = static_cast<int32_t>(stages);
+    h.shared = static_cast<size_t>(rings * stages * (stage + 16));
+    if (stages >= 3 && deep * t.shifts % 4 == 0) break;
+  }
+  t.rounds = static_cast<int32_t>(ceil_div(all_rounds, t.deep) * t.deep);
+  t.length = t.rounds / t.deep;
+}
+
+// Who has which units, and how many microseconds that should take. Whole units take ⌈units/warpgroups⌉ turns; cut ones
+// as many as there are, and the exchange of sums. What is left after whole turns is cut together with the last of them:
+// pieces of at least a unit. The figures are an H200's: a step (a shift of 8 channels) of 128 columns for both
+// warpgroups of a block, and for one alone; what the L2 cache delivers to a multiprocessor, and how long a copy takes
+// to begin, which few stages do not hide; an exchange; results that no product hides, as warpgroups that share their
+// weights end at the same time.
+double share_units(StreamPlan& h, int parts, int64_t columns) {
+  StreamTiles& t = h.tiles;
+  constexpr double both_us = 0.175, alone_us = 0.16, l2_bytes_a_us = 62e3, latency_us = 1.2, exchange_us = 6,
+                   another_us = 3, end_us = 2;
   constexpr int64_t blocks = hopper_multiprocessors;
-  const double steps = static_cast<double>(t.length) * t.deep * t.shifts * t.width / 128 * (parts == 2 ? 3 : 1);
+  const bool shared = t.together == 2;
+  t.lots = static_cast<int32_t>(ceil_div(t.items, t.together));
+  t.units = static_cast<int32_t>(columns * t.lots);
+  const double steps = static_cast<double>(t.deep) * t.shifts * t.width / 128 * (parts == 2 ? 3 : 1);
+  const double bytes = (3 - t.together) * t.chunk + 2.0 * t.deep * t.box * t.segments * 32;
+  const double copied_us = bytes / l2_bytes_a_us, waited_us = (latency_us + copied_us) / std::max(t.stages - 1, 1);
+  const double both = std::max({both_us * steps, copied_us, waited_us}) * t.length, alone = alone_us * steps * t.length;
+  const int64_t most = shared ? blocks : 2 * blocks, turns = t.units / most;
+  auto unit_us = [&](int64_t workers) { return shared || workers > blocks ? both : alone; };
   auto workers = [&](int64_t n) {
-    t.alone = n <= blocks;
-    h.blocks = t.alone ? n : ceil_div(n, 2);
+    t.alone = !shared && n <= blocks;
+    h.blocks = shared || t.alone ? n : ceil_div(n, 2);
   };
-  t.alone = t.units <= blocks, h.blocks = std::min<int64_t>(blocks, t.units);
-  t.whole = static_cast<int32_t>(ceil_div(t.units, 2 * blocks));
-  double best = t.whole * steps * (t.alone ? alone_us : together_us);
-  const int64_t turns = t.units / (2 * blocks);
-  for (int64_t share = 2; share <= std::min<int64_t>(t.length, 8); share++) {  // warpgroups that have a part of a unit
-    int64_t used = std::min(2 * blocks, t.units * share);
-    double us = t.units * steps / static_cast<double>(used) * (used <= blocks ? alone_us : together_us) +
-                exchange_us * static_cast<double>(turns ? 1 : share - 1);
+  t.alone = !shared && t.units <= blocks, h.blocks = std::min<int64_t>(blocks, t.units);
+  t.whole = static_cast<int32_t>(ceil_div(t.units, most));
+  const double end = shared ? end_us : 0;
+  double best = t.whole * (unit_us(t.units) + end);
+  for (int64_t share = 2; share <= std::min<int64_t>(t.length, 8); share++) {  // workers that have a part of a unit
+    int64_t used = std::min(most, t.units * share);
+    double us = t.units * (unit_us(used) + end) / static_cast<double>(used) + exchange_us +
+                another_us * static_cast<double>(turns ? 0 : share - 2);
     if (us < 0.97 * best) {
       best = us, t.whole = static_cast<int32_t>(std::max<int64_t>(turns - 1, 0));
       workers(used);
     }
-    if (used == 2 * blocks) break;
+    if (used == most) break;
   }
+  return best;
 }
 
 StreamPlan stream_plan_of_width(const ConvProblem& p, int64_t width, int parts) {
@@ -361,22 +397,16 @@ StreamPlan stream_plan_of_width(const ConvProblem& p, int64_t width, int parts) 
     t.box = static_cast<int32_t>(ceil_div(t.segment + t.halo - 8, 16) * 16 + 8);  // 8 modulo 16: different banks
     t.items = static_cast<int32_t>(ceil_div(p.batch, t.segments));
   }
-  const int64_t columns = int64_t{t.column_tiles} * p.groups, all_rounds = t.rounds,
-                x_round = int64_t{t.box} * t.segments * 32;
-  for (int64_t deep : {4, 2, 1}) {  // the deepest stages of which three fit
-    int64_t chunk = ceil_div(deep * t.shifts, 4) * 128 * t.width * parts, stage = chunk + deep * x_round;
-    int64_t stages = std::min((hopper_shared_bytes - 1024) / (2 * (stage + 16)), hopper_stages);
-    t.deep = static_cast<int32_t>(deep), t.chunk = static_cast<int32_t>(chunk), t.stages = static_cast<int32_t>(stages);
-    h.shared = static_cast<size_t>(2 * stages * (stage + 16));
-    if (stages >= 3 && deep * t.shifts % 4 == 0) break;
-  }
-  if (t.stages < 2) return h.refused = "takes stages of weights that fit in shared memory", h;
-  t.rounds = static_cast<int32_t>(ceil_div(all_rounds, t.deep) * t.deep);
-  t.length = t.rounds / t.deep;
-  if (columns * t.items > most / 4 || columns * t.items * t.length > most || int64_t{t.length} * t.chunk / 4 > most)
-    return h.refused = "takes tiles and weights that 32 bits can count", h;
-  t.units = static_cast<int32_t>(columns * t.items);
-  share_units(h, parts);
+  const int64_t columns = int64_t{t.column_tiles} * p.groups, all_rounds = t.rounds;
+  if (columns * t.items > most / 4) return h.refused = "takes tiles that 32 bits can count", h;
+  StreamPlan shared = h;
+  fit_stages(h, all_rounds, parts, 1), fit_stages(shared, all_rounds, parts, 2);
+  if (t.stages < 2 && shared.tiles.stages < 2)
+    return h.refused = "takes stages of weights that fit in shared memory", h;
+  const double apart_us = share_units(h, parts, columns), shared_us = share_units(shared, parts, columns);
+  if (t.stages < 2 || (shared.tiles.stages >= 2 && shared_us < apart_us)) h = shared;
+  if (int64_t{t.units} * t.length > most || int64_t{t.length} * t.chunk / 4 > most)
+    return h.refused = "takes weights that 32 bits can count", h;
   // What is larger is better read by neighbours at the same time.
   t.by_columns = p.x_elements() >= columns * t.length * (t.chunk / 4);
   return h;
@@ -404,8 +434,8 @@ void plan_stream(const ConvProblem& p, Plan& plan, int parts) {
   auto round = [](int64_t bytes) { return static_cast<size_t>(ceil_div(bytes, 256) * 256); };
   const size_t padded_at = round(words * 4),
                sums_at = padded_at + (copied ? round(p.batch * p.in_channels * pitch * 4) : 0);
-  const int64_t workers = h.blocks * (t.alone ? 1 : 2);
-  const size_t ready_at = sums_at + (t.whole * workers < t.units ? round(workers * 128 * t.width * 4) : 0);
+  const int64_t workers = h.blocks * (t.alone ? 1 : 2) / t.together;
+  const size_t ready_at = sums_at + (t.whole * workers < t.units ? round(h.blocks * 2 * 128 * t.width * 4) : 0);
   plan.need_workspace(ready_at + stream_flags * 4);
   if (copied)
     plan.launch(ENTRY(hopper_pad_stream), {std::min<int64_t>(p.batch * p.in_channels, 4224)}, {256})

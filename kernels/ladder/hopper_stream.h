@@ -8,7 +8,9 @@ constexpr int stream_flags = 512;  // one for each warpgroup
 
 struct StreamTiles : HopperTiles {
   int32_t segment, segments;  // positions of a sequence in a tile; sequences in a tile
-  int32_t units, length;      // tiles of positions and columns; stages of one
+  int32_t together;           // 1; or 2: a block's warpgroups have two tiles of positions and share the weights
+  int32_t lots;               // of `together` tiles of positions
+  int32_t units, length;      // lots and column tiles; stages of one
   int32_t whole;              // turns in which a warpgroup has a unit for itself; the units after them are cut
   int32_t by_columns;         // neighbouring units: 1 the column tiles of some positions, 0 the other way round
   int32_t alone;              // one warpgroup of a block works
@@ -16,23 +18,25 @@ struct StreamTiles : HopperTiles {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// A warpgroup's work, piece by piece: of `unit` the stages from `first` to before `last`. In whole turns neighbouring
-// blocks have neighbouring units. Cut units are numbered along the warpgroups of a block; a warpgroup goes through its
-// part of them from its end, so that what the next one waits for comes first.
+// A warpgroup's work, or where two share their weights a block's, piece by piece: of `unit` the stages from `first` to
+// before `last`. In whole turns neighbouring blocks have neighbouring units. Cut units are numbered along the
+// warpgroups of a block; a warpgroup goes through its part of them from its end, so that what the next one waits for
+// comes first.
 struct StreamWork {
   int turn = 0, whole, first_unit, workers, worker, begin, at, unit, first, last;
 
   __device__ __forceinline__ StreamWork(const StreamTiles& tiles, int mine)
       : whole(tiles.whole), workers(workers_of(tiles)) {
     int block = static_cast<int>(blockIdx.x);
-    worker = tiles.alone ? block : block * 2 + mine;
-    first_unit = block + mine * static_cast<int>(gridDim.x);
+    bool blocks = tiles.alone || tiles.together == 2;
+    worker = blocks ? block : block * 2 + mine;
+    first_unit = block + (blocks ? 0 : mine * static_cast<int>(gridDim.x));
     begin = begin_of(tiles, worker), at = begin_of(tiles, worker + 1);
     if (tiles.alone && mine) first_unit = tiles.units, at = begin;
     find(tiles);
   }
   static __device__ __forceinline__ int workers_of(const StreamTiles& tiles) {
-    return static_cast<int>(gridDim.x) * (tiles.alone ? 1 : 2);
+    return static_cast<int>(gridDim.x) * (tiles.alone || tiles.together == 2 ? 1 : 2);
   }
   // Of the units that are cut: all their stages, the one with which a worker begins, and whose a stage is.
   static __device__ __forceinline__ int cut_stages(const StreamTiles& tiles) {
@@ -67,13 +71,16 @@ struct StreamWork {
   }
 };
 
-// Where a unit is.
+// Where a unit is, and a warpgroup's tile of it.
 struct StreamPlace {
   int column, n, m;  // column tile of all groups; the first of its sequences, and the first position
-  __device__ __forceinline__ StreamPlace(const ConvArgs& c, const StreamTiles& tiles, int unit) {
+  bool there;
+  __device__ __forceinline__ StreamPlace(const ConvArgs& c, const StreamTiles& tiles, int unit, int mine) {
     int columns = tiles.column_tiles * static_cast<int>(c.groups);
-    column = tiles.by_columns ? unit % columns : unit / tiles.items;
-    int item = tiles.by_columns ? unit / columns : unit % tiles.items;
+    column = tiles.by_columns ? unit % columns : unit / tiles.lots;
+    int item = tiles.by_columns ? unit / columns : unit % tiles.lots;
+    if (tiles.together == 2) item = item * 2 + mine;
+    there = item < tiles.items;
     n = item / tiles.tiles * tiles.segments, m = tiles.first + item % tiles.tiles * hopper_positions;
   }
 };
@@ -84,13 +91,16 @@ __device__ __forceinline__ void stream_produce(const ConvArgs& c, const StreamTi
   uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep * tiles.segments) * 32;
   uint32_t chunk = static_cast<uint32_t>(tiles.chunk);
   for (StreamWork work(tiles, mine); work.there(tiles); work.next(tiles)) {
-    StreamPlace at(c, tiles, work.unit);
+    StreamPlace at(c, tiles, work.unit, 0), second(c, tiles, work.unit, 1);
+    bool two = tiles.together == 2 && second.there;
+    int group = at.column / tiles.column_tiles;
     const uint32_t* from = packed + (static_cast<int64_t>(at.column) * tiles.length + work.first) * (chunk / 4);
     for (int stage = work.first; stage < work.last; stage++, from += chunk / 4) {
       barrier_wait(ring.empty(), ring.phase ^ 1);
-      barrier_expect(ring.full(), chunk + bytes);
-      copy_box(xs + static_cast<uint32_t>(ring.stage) * bytes, map, at.m - tiles.halo, stage * tiles.deep * 8,
-               at.column / tiles.column_tiles, at.n, ring.full());
+      barrier_expect(ring.full(), chunk + (two ? 2 : 1) * bytes);
+      uint32_t to = xs + static_cast<uint32_t>(ring.stage * tiles.together) * bytes;
+      copy_box(to, map, at.m - tiles.halo, stage * tiles.deep * 8, group, at.n, ring.full());
+      if (two) copy_box(to + bytes, map, second.m - tiles.halo, stage * tiles.deep * 8, group, second.n, ring.full());
       copy_bytes(weights + static_cast<uint32_t>(ring.stage) * chunk, from, chunk, ring.full());
       ring.advance();
     }
@@ -111,7 +121,7 @@ struct StreamReader {
   __device__ __forceinline__ const float* next_round() {
     if (loaded == 0) {
       barrier_wait(ahead.full(), ahead.phase);
-      from = x + ahead.stage * tiles.deep * 8 * tiles.box * tiles.segments;
+      from = x + ahead.stage * tiles.together * tiles.deep * 8 * tiles.box * tiles.segments;
     }
     const float* now = from;
     from += 8 * tiles.box;
@@ -130,6 +140,15 @@ struct StreamReader {
     if (threadIdx.x % 32 == 0) barrier_arrive(held.empty());
     held.advance();
   }
+  // Stages that are the other warpgroup's alone. They are waited for all the same: a barrier counts one turn at a time.
+  __device__ __forceinline__ void pass(int stages) {
+    for (; stages > 0; stages--) {
+      barrier_wait(held.full(), held.phase);
+      __syncwarp();
+      if (threadIdx.x % 32 == 0) barrier_arrive(held.empty());
+      ahead.advance(), held.advance();
+    }
+  }
 };
 
 // ---- units that several blocks have
@@ -137,19 +156,20 @@ struct StreamReader {
 // Sums that another warpgroup goes on with: of each one unit at most, that with which its part of all stages ends.
 // Neighbours in memory are neighbours of the warpgroup.
 template <int width>
-__device__ __forceinline__ float4* stream_part(float4* sums, int worker) {
-  return sums + static_cast<int64_t>(worker) * (32 * width) + threadIdx.x % 128;
+__device__ __forceinline__ float4* stream_part(float4* sums, int slot) {
+  return sums + static_cast<int64_t>(slot) * (32 * width) + threadIdx.x % 128;
 }
 
 // The last of a unit's warpgroups adds what the others have left, in their order, and has true; the others leave
 // theirs. One waits for lower numbers only, whose blocks were started before its own.
 template <int width>
 __device__ __forceinline__ bool add_parts(float (&d)[2][width / 2], const StreamTiles& tiles, const StreamWork& work,
-                                          float4* sums, int* ready) {
+                                          float4* sums, int* ready, int mine) {
   constexpr int words = width / 4, together = 8;
   bool leader = threadIdx.x % 128 == 0;
+  auto slot = [&](int worker) { return tiles.together == 2 ? worker * 2 + mine : worker; };
   if (work.last < tiles.length) {
-    float4* to = stream_part<width>(sums, work.worker);
+    float4* to = stream_part<width>(sums, slot(work.worker));
 #pragma unroll
     for (int i = 0; i < words; i++) {
       const float* v = &d[i * 4 / (width / 2)][i * 4 % (width / 2)];
@@ -157,18 +177,19 @@ __device__ __forceinline__ bool add_parts(float (&d)[2][width / 2], const Stream
     }
     __threadfence();
     warpgroup_barrier();
-    if (leader) asm volatile("st.release.gpu.global.b32 [%0], 1;" ::"l"(ready + work.worker) : "memory");
+    if (leader) asm volatile("st.release.gpu.global.b32 [%0], 1;" ::"l"(ready + slot(work.worker)) : "memory");
     return false;
   }
   int unit = (work.unit - work.whole * work.workers) * tiles.length;
   for (int other = StreamWork::worker_of(tiles, unit); other < work.worker; other++) {
     if (leader) {
       int there = 0;
-      while (!there) asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(there) : "l"(ready + other) : "memory");
-      ready[other] = 0;  // for the next run
+      while (!there)
+        asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(there) : "l"(ready + slot(other)) : "memory");
+      ready[slot(other)] = 0;  // for the next run
     }
     warpgroup_barrier();
-    const float4* from = stream_part<width>(sums, other);
+    const float4* from = stream_part<width>(sums, slot(other));
 #pragma unroll
     for (int i0 = 0; i0 < words; i0 += together) {
       float4 v[together];

@@ -62,7 +62,8 @@ struct Cost {
   double gflop, rate;   // arithmetic with padding, GFLOP/s reached
   double bytes, speed;  // traffic, GB/s reached
   int launches = 1;
-  double blocks = 0;  // of the grid, 0: many
+  double blocks = 0;    // of the grid, 0: many
+  double chain_us = 0;  // what a block does one after the other, however few blocks there are
 };
 
 // Rates are fractions of the target's peaks, as measured on the H200 (h200-core.md, h200-ladder.md).
@@ -71,19 +72,47 @@ Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
   double useful = flops(p) / 1e9, x = static_cast<double>(p.x_elements()) * size_of(p.dtype),
          y = static_cast<double>(p.y_elements()) * size_of(p.dtype), least = static_cast<double>(least_bytes(p));
   double f = t.fma_gflops * (p.dtype == DType::f64 ? 0.5 : 1), bw = t.bandwidth_gbs;
-  if (name == "direct") return {2e-9 * static_cast<double>(p.y_elements()) * s.in * s.taps, 0.008 * f, least, 0.6 * bw};
+  // Loads that wait for each other; of a chain on the H200, microseconds a tap or a stage.
+  double class_taps = std::ceil(s.taps / s.classes), chain = s.in * class_taps;
+  if (name == "direct")
+    return {2e-9 * static_cast<double>(p.y_elements()) * s.in * s.taps,
+            0.008 * f,
+            least,
+            0.6 * bw,
+            1,
+            0,
+            0.03 * s.in * s.taps};
   if (name == "scatter") return {useful, (p.stride > 1 ? 0.0085 : 0.019) * f, 2 * y + x, 0.3 * bw, 2};
-  if (name == "polyphase") return {useful, (p.stride > 1 ? 0.010 : 0.022) * f, least, 0.5 * bw};
+  if (name == "polyphase") return {useful, (p.stride > 1 ? 0.010 : 0.022) * f, least, 0.5 * bw, 1, 0, 0.03 * chain};
   if (name == "tiled")
-    return {useful * padded(p.out_per_group(), 4) / s.out, (p.stride > 1 ? 0.085 : 0.11) * f, least, 0.5 * bw};
+    return {useful * padded(p.out_per_group(), 4) / s.out,
+            (p.stride > 1 ? 0.085 : 0.11) * f,
+            least,
+            0.5 * bw,
+            1,
+            0,
+            0.045 * chain};
   if (name == "registers")
-    return {useful * padded(p.out_per_group(), 16) / s.out, (p.stride > 1 ? 0.31 : 0.54) * f, least, 0.6 * bw};
+    return {
+        useful * padded(p.out_per_group(), 16) / s.out * padded(static_cast<int64_t>(s.positions), 256) / s.positions,
+        (p.stride > 1 ? 0.31 : 0.54) * f,
+        least,
+        0.6 * bw,
+        2,
+        0,
+        0.02 * chain};
   double tensor = tensor_gflops(t);
   bool three = name.find("3x") != std::string::npos;
   if (name.starts_with("mma_")) {
     double gflop = useful * padded(p.in_per_group(), 8) / s.in * padded(p.out_per_group(), 32) / s.out *
                    padded(static_cast<int64_t>(s.positions), 64) / s.positions;
-    return {gflop, (three ? 0.07 : 0.17) * tensor, y, (p.stride > 1 ? 0.10 : 0.16) * bw};
+    return {gflop,
+            (three ? 0.07 : 0.17) * tensor,
+            y,
+            (p.stride > 1 ? 0.10 : 0.16) * bw,
+            2,
+            0,
+            std::ceil(s.in / 8) * std::ceil(class_taps / 5) * (three ? 1.6 : 1.1)};
   }
   if (name.starts_with("columns_")) {
     double columns = padded(static_cast<int64_t>(s.out * std::min(s.classes, s.taps)), 8), sum = 1e300;
@@ -172,7 +201,7 @@ double predicted_ms(const KernelDefinition& kernel, const ConvProblem& p, const 
   double arithmetic = c.gflop / c.rate * 1e3, traffic = c.bytes / 1e9 / c.speed * 1e3;
   // A grid that does not fill the machine, or its last round, takes as long as a full one.
   double rounds = c.blocks / target.multiprocessors, stretch = rounds > 0 ? std::ceil(rounds) / rounds : 1;
-  return std::max(arithmetic * std::min(stretch, 132.0), traffic) + c.launches * launch_ms;
+  return std::max({arithmetic * std::min(stretch, 132.0), traffic, c.chain_us / 1e3}) + c.launches * launch_ms;
 }
 
 Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target) {

@@ -51,6 +51,6 @@ echo "== demo" | tee -a "$log"
 
 echo "== compute-sanitizer" | tee -a "$log"
 for tool in memcheck racecheck initcheck synccheck; do
-  timeout 200 compute-sanitizer --tool $tool "$tree/bin/gpu_tests" --gtest_filter='Gpu.EveryRungIsRightOnRandomProblems:Gpu.HopperIsRightInAllItsForms:Gpu.GpuAndEmulatorAgreeBitwiseOnIntegers:Gpu.DeviceOracleAgreesWithTheCpuOracle' >"$out/sanitizer-$tool.txt" 2>&1
+  timeout 200 compute-sanitizer --tool $tool "$tree/bin/gpu_tests" --gtest_filter='Gpu.EveryRungIsRightOnRandomProblems:Rungs/GpuHopper.*:Gpu.GpuAndEmulatorAgreeBitwiseOnIntegers:Gpu.DeviceOracleAgreesWithTheCpuOracle' >"$out/sanitizer-$tool.txt" 2>&1
   echo "$tool: exit $?, $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$out/sanitizer-$tool.txt" | tail -1), $(grep -E '^\[  (PASSED|FAILED)' "$out/sanitizer-$tool.txt" | head -2 | tr '\n' ' ')" | tee -a "$log" | tee -a "$out/sanitizer.txt"
 done

@@ -14,7 +14,7 @@ step() { echo "== $1 ($(date -u +%T))" | tee -a "$log"; }
 } | tee "$log"
 
 step "the kernels on random problems"
-timeout 75 "$tree/bin/gpu_tests" --gtest_filter='Gpu.HopperIsRightInAllItsForms:Gpu.EveryRungIsRightOnRandomProblems:Gpu.GpuAndEmulatorAgreeBitwiseOnIntegers' \
+timeout 75 "$tree/bin/gpu_tests" --gtest_filter='Rungs/GpuHopper.*:Gpu.EveryRungIsRightOnRandomProblems:Gpu.GpuAndEmulatorAgreeBitwiseOnIntegers' \
   >"$out/tests.txt" 2>&1
 grep -E '^\[  (FAILED|PASSED|SKIPPED)|^\[ +OK|Failure' -A3 "$out/tests.txt" | tail -20 | tee -a "$log"
 
@@ -57,5 +57,5 @@ for panel in Roofline Counters; do
 done
 
 step "compute-sanitizer"
-timeout 60 compute-sanitizer --tool memcheck "$tree/bin/gpu_tests" --gtest_filter=Gpu.HopperIsRightInAllItsForms >"$out/sanitizer.txt" 2>&1
+timeout 60 compute-sanitizer --tool memcheck "$tree/bin/gpu_tests" --gtest_filter=Rungs/GpuHopper.* >"$out/sanitizer.txt" 2>&1
 echo "memcheck: exit $?, $(grep 'ERROR SUMMARY' "$out/sanitizer.txt" | tail -1)" | tee -a "$log"

@@ -1,7 +1,7 @@
 // Random layers on a GPU: is what `auto` takes right on all of them, and slower than cuDNN's best on none?
 //
 //   random_layers [--count 200] [--seed 1] [--accuracy tf32] [--dtype f32] [--bias] [--samples 15] [--limit SECONDS]
-//                 [--only N] [--json FILE]
+//                 [--only N,…] [--json FILE]
 //   random_layers --list      the layers, without a GPU
 //
 // Channels 1 to 2048, K 1 to 25, s 1 to 16, any p, op, d, groups with depthwise, N 1 to 64, all tensors together within
@@ -9,6 +9,7 @@
 // verdict; then both sides are timed in turn, hot, weights packed before, and compared as `convscope bench` compares.
 // cuDNN's best: the fastest of the ways its heuristics name, measured on this very problem.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fmt/format.h>
@@ -26,7 +27,8 @@ namespace convscope {
 namespace {
 
 struct Options {
-  int count = 200, samples = 15, only = -1;
+  int count = 200, samples = 15;
+  std::vector<size_t> only;
   uint64_t seed = 1;
   std::string accuracy = "tf32", dtype = "f32", json;
   bool bias = false, list = false;
@@ -153,7 +155,7 @@ int run(const Options& options) {
   int right = 0, compared = 0, reached = 0, verdicts[4] = {};
   double logs = 0;
   for (size_t i = 0; i < layers.size(); i++) {
-    if (options.only >= 0 && i != static_cast<size_t>(options.only)) continue;
+    if (!options.only.empty() && std::find(options.only.begin(), options.only.end(), i) == options.only.end()) continue;
     if (options.limit_s > 0 &&
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > options.limit_s)
       break;
@@ -210,7 +212,7 @@ int main(int argc, char** argv) {
   app.add_option("--count", o.count)->check(CLI::Range(1, 100000));
   app.add_option("--seed", o.seed);
   app.add_option("--samples", o.samples)->check(CLI::Range(8, 1000));
-  app.add_option("--only", o.only, "this layer alone");
+  app.add_option("--only", o.only, "these layers alone")->delimiter(',');
   app.add_option("--limit", o.limit_s, "seconds after which no layer is begun");
   app.add_option("--accuracy", o.accuracy)->check(CLI::IsMember({"strict", "3xtf32", "tf32"}));
   app.add_option("--dtype", o.dtype)->check(CLI::IsMember({"f32", "f16", "bf16"}));

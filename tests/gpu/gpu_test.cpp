@@ -40,52 +40,55 @@ TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
 }
 
 // The forms of Hopper's rungs: random problems rarely have lengths that they take, or enough channels for a tile.
-TEST_F(Gpu, HopperIsRightInAllItsForms) {
+struct HopperCase {
+  const char* name;
+  DType dtype;
+};
+class GpuHopper : public Gpu, public testing::WithParamInterface<HopperCase> {};
+INSTANTIATE_TEST_SUITE_P(Rungs, GpuHopper,
+                         testing::Values(HopperCase{"hopper_tf32", DType::f32}, HopperCase{"hopper_3xtf32", DType::f32},
+                                         HopperCase{"stream_tf32", DType::f32}, HopperCase{"stream_3xtf32", DType::f32},
+                                         HopperCase{"hopper_16bit", DType::f16},
+                                         HopperCase{"hopper_16bit", DType::bf16}),
+                         [](const auto& info) {
+                           return std::string(info.param.name) + "_" + std::string(name_of(info.param.dtype));
+                         });
+
+TEST_P(GpuHopper, IsRightInAllItsForms) {
   constexpr int64_t strides[] = {1, 2, 4, 8, 5, 10, 16};
-  struct Case {
-    const char* name;
-    DType dtype;
-  };
-  for (auto [name, dtype] : {Case{"hopper_tf32", DType::f32},
-                             {"hopper_3xtf32", DType::f32},
-                             {"stream_tf32", DType::f32},
-                             {"stream_3xtf32", DType::f32},
-                             {"hopper_16bit", DType::f16},
-                             {"hopper_16bit", DType::bf16}}) {
-    const auto& k = find_kernel(name);
-    if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
-    test::Random r(8);
-    auto any = [&](int64_t low, int64_t high) { return test::between(r, low, high); };
-    for (int i = 0; i < 120; i++) {
-      ConvProblem p;
-      p.groups = any(0, 3) ? 1 : any(1, 3);
-      p.in_channels = p.groups * any(1, any(0, 1) ? 20 : 140), p.out_channels = p.groups * any(1, any(0, 1) ? 20 : 150);
-      p.batch = any(1, 3), p.length = any(0, 2) ? 4 * any(1, 500) : any(1, 2000), p.bias = any(0, 1);
-      switch (any(0, 5)) {
-        case 0:
-          p.kernel_size = 3;
-          break;
-        case 1:
-          p.kernel_size = 5, p.dilation = 3;
-          break;
-        case 2:
-          p.kernel_size = 3, p.stride = p.dilation = 2;
-          break;
-        case 3:
-          p.stride = strides[any(0, 6)], p.kernel_size = 2 * p.stride;
-          break;
-        default:
-          p.kernel_size = any(1, 14), p.stride = any(1, 9), p.dilation = any(1, 6);
-      }
-      p.padding = any(0, 12), p.output_padding = any(0, std::max(p.stride, p.dilation) - 1);
-      p.dtype = dtype;
-      if (any(0, 3) == 0) p.batch = any(4, 13), p.length = any(1, 60);  // these share tiles
-      if (any(0, 5) == 0) p.in_channels = p.groups * any(300, 1500);    // of few tiles, blocks have parts
-      if (check(p) || !k.unsupported(p).empty()) continue;
-      auto report = judge(name, p);
-      ASSERT_EQ(report.verdict.status, Status::right)
-          << name << " on " << describe(p) << ": " << report.verdict.sentence;
+  auto [name, dtype] = GetParam();
+  const auto& k = find_kernel(name);
+  if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
+  test::Random r(8);
+  auto any = [&](int64_t low, int64_t high) { return test::between(r, low, high); };
+  for (int i = 0; i < 120; i++) {
+    ConvProblem p;
+    p.groups = any(0, 3) ? 1 : any(1, 3);
+    p.in_channels = p.groups * any(1, any(0, 1) ? 20 : 140), p.out_channels = p.groups * any(1, any(0, 1) ? 20 : 150);
+    p.batch = any(1, 3), p.length = any(0, 2) ? 4 * any(1, 500) : any(1, 2000), p.bias = any(0, 1);
+    switch (any(0, 5)) {
+      case 0:
+        p.kernel_size = 3;
+        break;
+      case 1:
+        p.kernel_size = 5, p.dilation = 3;
+        break;
+      case 2:
+        p.kernel_size = 3, p.stride = p.dilation = 2;
+        break;
+      case 3:
+        p.stride = strides[any(0, 6)], p.kernel_size = 2 * p.stride;
+        break;
+      default:
+        p.kernel_size = any(1, 14), p.stride = any(1, 9), p.dilation = any(1, 6);
     }
+    p.padding = any(0, 12), p.output_padding = any(0, std::max(p.stride, p.dilation) - 1);
+    p.dtype = dtype;
+    if (any(0, 3) == 0) p.batch = any(4, 13), p.length = any(1, 60);  // these share tiles
+    if (any(0, 5) == 0) p.in_channels = p.groups * any(300, 1500);    // of few tiles, blocks have parts
+    if (check(p) || !k.unsupported(p).empty()) continue;
+    auto report = judge(name, p);
+    ASSERT_EQ(report.verdict.status, Status::right) << name << " on " << describe(p) << ": " << report.verdict.sentence;
   }
 }
 

@@ -18,6 +18,7 @@ json choice_json(const Choice& c) {
     candidates.push_back({{"name", k.kernel->name()},
                           {"predicted_ms", k.refused.empty() ? json(k.predicted_ms) : json(nullptr)},
                           {"measured_ms", k.measured_ms ? json(*k.measured_ms) : json(nullptr)},
+                          {"measured_on", k.measured_on.empty() ? json(nullptr) : json(k.measured_on)},
                           {"refused", k.refused.empty() ? json(nullptr) : json(k.refused)}});
   return {{"kernel", c.kernel->name()}, {"reason", c.reason}, {"candidates", candidates}};
 }

@@ -365,6 +365,7 @@ void plan_half(const ConvProblem& p, Plan& plan) {
 CONVSCOPE_KERNEL(hopper_16bit) {
   rung(12);
   idea("f16 and bf16 by wgmma with sums in f32: x as it lies, two channels a word, results in whole sectors");
+  activates();
   requires_("sm_90a", "wgmma", "tma");
   supports([](const ConvProblem& p) { return half_plan(p).refused; });
   plan([](const ConvProblem& p, Plan& plan) { plan_half(p, plan); });

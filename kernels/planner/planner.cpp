@@ -176,7 +176,7 @@ double predicted_ms(const KernelDefinition& kernel, const ConvProblem& p, const 
   return std::max(arithmetic * std::min(stretch, 132.0), traffic) + c.launches * launch_ms;
 }
 
-Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target) {
+Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target, const Activation& then) {
   Choice c;
   for (const auto* k : all_kernels()) {
     if (k->kind() != KernelKind::ladder) continue;
@@ -185,6 +185,7 @@ Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target) {
     if (one.refused.empty() && p.dtype == DType::f32 && promised && *promised > allowed)
       one.refused = fmt::format("computes in {}, {} is asked for", k->accuracy(), name_of(allowed));
     if (one.refused.empty()) one.refused = k->unsupported(p);
+    if (one.refused.empty() && then && !k->fuses_activation()) one.refused = "cannot fuse " + then.name();
     if (one.refused.empty()) one.predicted_ms = predicted_ms(*k, p, target);
     c.candidates.push_back(std::move(one));
   }
@@ -192,9 +193,10 @@ Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target) {
   return c;
 }
 
-Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, Activity& activity) {
+Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, Activity& activity,
+                       const Activation& then) {
   Target target = Target::of(device.info());
-  Choice c = convscope::choose(p, allowed, target);
+  Choice c = convscope::choose(p, allowed, target, then);
   if (device.is_emulator()) {
     for (auto& k : c.candidates)
       if (k.refused.empty()) k.refused = device.unavailable(*k.kernel);

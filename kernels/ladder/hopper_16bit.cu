@@ -55,8 +55,8 @@ extern "C" __global__ void __launch_bounds__(256)
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// Which tiles a warpgroup has: runs of neighbours, so that rows go on from one to the next, all of one column tile, dealt
-// out in turn; the plan gives each one run (short ones take the same time). Or, where there are few, number,
+// Which tiles a warpgroup has: runs of neighbours, so that rows go on from one to the next, all of one column tile,
+// dealt out in turn; the plan gives each one run (short ones take the same time). Or, where there are few, number,
 // number + step, … of all; column tiles vary fastest.
 struct HalfShare {
   int item, along, group, tile, step, left;  // along: of the tile in its rows, group: of sequences; left: of the run

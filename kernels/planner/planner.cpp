@@ -211,10 +211,12 @@ Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, A
   std::optional<Inputs> inputs;
   for (size_t i = 0; i < few; i++) {
     Candidate& k = c.candidates[i];
-    const std::string key = time_key(device.info(), *k.kernel, p);
-    auto it = measured_.find(key);
+    const std::string here = k.kernel->name() + " " + describe(p) + " " + device.info().pci_bus;
+    auto it = measured_.find(here);
+    std::string key;  // only now: it takes an export's text
     if (it == measured_.end())
-      if (auto kept = kept_time(key)) it = measured_.emplace(key, *kept).first;
+      if (auto kept = kept_time(key = time_key(device.info(), *k.kernel, p)))
+        it = measured_.emplace(here, std::move(*kept)).first;
     if (it != measured_.end()) {
       k.measured_ms = it->second.ms, k.measured_on = it->second.date;
       continue;
@@ -229,7 +231,7 @@ Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, A
     Timing t = device.time(*k.kernel, plan.without_packing(), memory.at(), false, options, &activity);
     if (t.empty()) continue;
     k.measured_ms = t.median_ms();
-    measured_[key] = {key, *k.measured_ms, ""};  // of this process: its day is not worth a word
+    measured_[here] = {key, *k.measured_ms, ""};  // of this process: its day is not worth a word
     keep_time({key, *k.measured_ms, today()});
   }
   decide(c, target.name);

@@ -58,7 +58,7 @@ class Planner {
                 const Activation& then = {});
 
  private:
-  std::map<std::string, KeptTime> measured_;  // by time_key
+  std::map<std::string, KeptTime> measured_;  // by kernel, problem and GPU of this machine
 };
 
 }  // namespace convscope

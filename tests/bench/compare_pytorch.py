@@ -29,7 +29,7 @@ THREE = ["kernelbench-79", "kernelbench-74", "kernelbench-64"]
 
 def activation_of(text):
     """What `convscope export --activation` fuses, as PyTorch computes it."""
-    if not text:
+    if text in (None, "none"):
         return lambda y: y
     if text == "relu":
         return torch.nn.functional.relu

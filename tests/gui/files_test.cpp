@@ -227,7 +227,7 @@ SCENARIO(a_kernel_is_taken_away_as_a_file) {
   CHECK(g.read("mine.py").find("Kernel tiled") != std::string::npos);
   g.frames(2);
   CHECK_EQ(g.app.toast(), "tiled for this problem written to " + g.path("mine.py"));
-  CHECK(g.read("mine.py").find("#define CONVSCOPE_") == std::string::npos);
+  CHECK(g.read("mine.py").find("#define CONVSCOPE_LEAKY_RELU") == std::string::npos);
   g.menu("export-cuda");
   g.popup("Export as CUDA C++");
   g.type("//Export as CUDA C++/##path", g.path("mine.cu"), false);

@@ -4,6 +4,7 @@
 #include "app/cli/out_file.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
+#include "kernels/planner/activation.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -12,6 +13,7 @@ int verb_export(const CommonOptions& common, const ProblemOptions& problem, cons
   RunRequest r = problem.request(options.kernel, common.device);
   if (options.format != "pytorch" && options.format != "cuda")
     throw InputError("format", options.format, "must be pytorch or cuda");
+  const Activation then = Activation::from(options.activation);
   std::unique_ptr<OutFile> file;  // that it cannot be written is said before the work
   if (!options.out.empty()) file = std::make_unique<OutFile>("out", options.out);
   Session session(common);
@@ -20,6 +22,7 @@ int verb_export(const CommonOptions& common, const ProblemOptions& problem, cons
   header["type"] = "export";
   header["format"] = options.format;
   if (!options.architecture.empty()) header["architecture"] = options.architecture;
+  header["activation"] = then.name();
   json j = session.ask(header, std::move(payload), "export " + r.kernel).header;
   for (const char* own : {"id", "type"}) j.erase(own);
   auto text = j["text"].get<std::string>();
@@ -35,6 +38,7 @@ int verb_export(const CommonOptions& common, const ProblemOptions& problem, cons
   }
   if (!file) std::fputs(text.c_str(), stdout);
   std::string what = j["kernel"].get<std::string>() + ", " + j["accuracy"].get<std::string>() + " accuracy";
+  if (then) what += ", then " + then.name();
   if (j["chosen"].is_object()) what += "; " + j["chosen"]["reason"].get<std::string>();
   std::fprintf(stderr, "convscope: %s%s\n", file ? (options.out + ": ").c_str() : "", what.c_str());
   return 0;

@@ -175,6 +175,9 @@ int run(int argc, char** argv) {
   export_verb->add_option("--out", export_options.out, "a file for it, instead of the terminal");
   export_verb->add_option("--architecture", export_options.architecture,
                           "with auto, the GPU it is for, like sm_90 [the GPU here, else sm_90]");
+  export_verb->add_option(
+      "--activation", export_options.activation,
+      "what follows, fused into the kernel: relu, leaky_relu or leaky_relu:SLOPE [none; slope 0.01]");
   common.add_to(*export_verb);
   export_problem.add_to(*export_verb);
   DisassembleOptionsCli disassemble_options;

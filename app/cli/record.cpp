@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -27,13 +26,6 @@ using Clock = std::chrono::steady_clock;
 constexpr double slow_ms = 20, slow_emulated_ms = 400;
 // Above this it gets the live and the memory counters, whose five passes it is worth waiting for.
 constexpr double too_slow_for_all_ms = 100;
-
-std::string today() {
-  std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
-}
 
 struct Candidate {
   std::string name;

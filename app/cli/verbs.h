@@ -29,7 +29,7 @@ struct BenchOptionsCli {
 };
 int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const BenchOptionsCli& options);
 struct ExportOptionsCli {
-  std::string kernel, format = "pytorch", out, architecture;
+  std::string kernel, format = "pytorch", out, architecture, activation;
 };
 int verb_export(const CommonOptions& common, const ProblemOptions& problem, const ExportOptionsCli& options);
 struct DisassembleOptionsCli {

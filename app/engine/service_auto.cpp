@@ -18,6 +18,7 @@ json choice_json(const Choice& c) {
     candidates.push_back({{"name", k.kernel->name()},
                           {"predicted_ms", k.refused.empty() ? json(k.predicted_ms) : json(nullptr)},
                           {"measured_ms", k.measured_ms ? json(*k.measured_ms) : json(nullptr)},
+                          {"measured_on", k.measured_on.empty() ? json(nullptr) : json(k.measured_on)},
                           {"refused", k.refused.empty() ? json(nullptr) : json(k.refused)}});
   return {{"kernel", c.kernel->name()}, {"reason", c.reason}, {"candidates", candidates}};
 }
@@ -82,14 +83,15 @@ Service::Reply Service::export_one(const json& request, std::span<const std::byt
   require_legal(r.problem);
   std::string format = text_of(request, "format"), architecture = text_of(request, "architecture");
   if (format != "pytorch" && format != "cuda") throw InputError("format", format, "must be pytorch or cuda");
+  const Activation then = Activation::from(text_of(request, "activation"));
   json choice;
   const KernelDefinition* kernel = nullptr;
   if (r.kernel == auto_kernel) {
     // Without a GPU here the file is for one elsewhere.
     auto& device = *state_->open(r.device).device;
-    Choice c = !architecture.empty()  ? choose(r.problem, r.accuracy, Target::of_architecture(architecture))
-               : device.is_emulator() ? choose(r.problem, r.accuracy, Target::of(device.info()))
-                                      : state_->planner.choose(r.problem, r.accuracy, device, activity);
+    Choice c = !architecture.empty()  ? choose(r.problem, r.accuracy, Target::of_architecture(architecture), then)
+               : device.is_emulator() ? choose(r.problem, r.accuracy, Target::of(device.info()), then)
+                                      : state_->planner.choose(r.problem, r.accuracy, device, activity, then);
     kernel = c.kernel;
     choice = choice_json(c);
   } else {
@@ -98,14 +100,17 @@ Service::Reply Service::export_one(const json& request, std::span<const std::byt
   }
   if (kernel->kind() == KernelKind::test) throw InputError("kernel", kernel->name(), "is a kernel of tests");
   if (auto why = kernel->unsupported(r.problem); !why.empty()) throw InputError("kernel", kernel->name(), why);
+  if (auto why = then.refused_by(*kernel); !why.empty()) throw InputError("activation", then.name(), why);
   if (kernel->plan_for(r.problem).out_length() != r.problem.out_length())
     throw InputError("kernel", kernel->name(), "works out another output length: its output would not fit");
   json j = {{"kernel", kernel->name()},
             {"accuracy", kernel->accuracy()},
             {"problem", problem_json(r.problem)},
             {"format", format},
+            {"activation", then.name()},
             {"chosen", choice},
-            {"text", format == "cuda" ? exported_cuda(*kernel, r.problem) : exported_pytorch(*kernel, r.problem)}};
+            {"text",
+             format == "cuda" ? exported_cuda(*kernel, r.problem, then) : exported_pytorch(*kernel, r.problem, then)}};
   return {header_text(j), {}};
 }
 

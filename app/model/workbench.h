@@ -108,8 +108,9 @@ class Workbench {
   // The planner's choice for the document's problem, accuracy and device; on a GPU the first candidates are timed. When
   // there is none the log says why, and `then` is not called.
   void find_best(const Document& document, std::function<void(const BestKernel&)> then);
-  // The document's kernel as a PyTorch module, or as CUDA C++ with a C function. When it cannot be, the log says why.
-  void want_export(const Document& document, bool pytorch,
+  // The document's kernel as a PyTorch module, or as CUDA C++ with a C function; activation: "", or what is fused into
+  // it (relu, leaky_relu:0.1). When it cannot be, the log says why.
+  void want_export(const Document& document, bool pytorch, const std::string& activation,
                    std::function<void(const std::string& kernel, const std::string& text)> then);
   void want_source(const std::string& kernel);
   void want_machine_code(const Document& document);  // of its kernel's launches; asked once for each document

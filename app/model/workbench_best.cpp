@@ -29,11 +29,12 @@ void Workbench::find_best(const Document& document, std::function<void(const Bes
       }));
 }
 
-void Workbench::want_export(const Document& document, bool pytorch,
+void Workbench::want_export(const Document& document, bool pytorch, const std::string& activation,
                             std::function<void(const std::string& kernel, const std::string& text)> then) {
   std::vector<std::byte> payload;
   json header = request_json(request_of(document), payload);
   header["type"] = "export", header["format"] = pytorch ? "pytorch" : "cuda";
+  if (!activation.empty()) header["activation"] = activation;
   client_->post_latest("export", header_text(header), std::move(payload),
                        handlers([this, then = std::move(then)](Answer a) {
                          if (a.kind != Answer::Kind::result)

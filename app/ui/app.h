@@ -81,6 +81,7 @@ class App {
   void compare();
   void choose_best();
   void export_kernel(const std::string& path, bool pytorch);
+  void ask_activation();  // a line of the export's dialog
   void cancel();
   void refresh();
   void toggle_live();
@@ -139,6 +140,7 @@ class App {
   bool palette_open_ = false, help_open_ = false, about_open_ = false;
   std::optional<PathFor> path_for_;
   std::string path_text_, palette_text_, show_panel_;
+  int activation_ = 0;    // of the next export
   bool compare_ = false;  // asked for, not begun
   int palette_at_ = 0;
   struct Shot {

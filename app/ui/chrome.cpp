@@ -389,6 +389,7 @@ void Chrome::path_dialog() {
   }
   namespace fs = std::filesystem;
   bool opening = *app_.path_for_ == App::PathFor::open;
+  bool source = *app_.path_for_ == App::PathFor::pytorch || *app_.path_for_ == App::PathFor::cuda;
   if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
   ImGui::SetNextItemWidth(-FLT_MIN);
   bool enter =
@@ -408,7 +409,6 @@ void Chrome::path_dialog() {
       std::string name = e.path().filename().string(), ending = e.path().extension().string();
       bool is_folder = e.is_directory(error);
       if (name.starts_with(".")) continue;
-      bool source = *app_.path_for_ == App::PathFor::pytorch || *app_.path_for_ == App::PathFor::cuda;
       if (is_folder || (source ? ending == ".py" || ending == ".cu"
                                : ending == ".convscope" || ending == ".npy" || ending == ".npz"))
         entries.push_back({name, is_folder});
@@ -426,6 +426,7 @@ void Chrome::path_dialog() {
       }
   }
   ImGui::EndChild();
+  if (source) app_.ask_activation();
   bool exists = fs::exists(app_.path_text_, error) && !fs::is_directory(app_.path_text_, error);
   if (!opening && exists) ImGui::TextColored(f_.theme.warning, "There is such a file: it will be replaced.");
   bool possible = opening ? exists : !app_.path_text_.empty() && !fs::is_directory(app_.path_text_, error);

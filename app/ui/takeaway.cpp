@@ -1,11 +1,27 @@
 // The best kernel for the problem, and taking a kernel away as a file.
 #include <filesystem>
 #include <fmt/format.h>
+#include <imgui.h>
+#include <iterator>
 
 #include "app/model/settings.h"
 #include "app/ui/app.h"
+#include "app/ui/widgets.h"
 
 namespace convscope::ui {
+namespace {
+
+// What may follow a layer: vocoders and GANs have LeakyReLU with a slope of 0.1 or 0.2 (PyTorch's default is 0.01).
+struct Following {
+  const char *title, *name;
+};
+constexpr Following activations[] = {{"nothing", ""},
+                                     {"ReLU", "relu"},
+                                     {"LeakyReLU 0.01", "leaky_relu:0.01"},
+                                     {"LeakyReLU 0.1", "leaky_relu:0.1"},
+                                     {"LeakyReLU 0.2", "leaky_relu:0.2"}};
+
+}  // namespace
 
 void App::choose_best() {
   say("Choosing a kernel");
@@ -20,15 +36,33 @@ void App::choose_best() {
 }
 
 void App::export_kernel(const std::string& path, bool pytorch) {
-  bench_->want_export(document(), pytorch, [this, path](const std::string& kernel, const std::string& text) {
-    try {
-      write_file_safely(path, text);
-      say(fmt::format("{} for this problem written to {}", kernel, path));
-    } catch (const std::exception& e) {
-      say(e.what());
-      bench_->note(e.what(), LogLine::Kind::trouble);
-    }
-  });
+  const auto& then = activations[static_cast<size_t>(activation_)];
+  const std::string what = activation_ ? fmt::format(" for this problem, then {},", then.title) : " for this problem";
+  bench_->want_export(document(), pytorch, then.name,
+                      [this, path, what](const std::string& kernel, const std::string& text) {
+                        try {
+                          write_file_safely(path, text);
+                          say(fmt::format("{}{} written to {}", kernel, what, path));
+                        } catch (const std::exception& e) {
+                          say(e.what());
+                          bench_->note(e.what(), LogLine::Kind::trouble);
+                        }
+                      });
+}
+
+void App::ask_activation() {
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted("then:");
+  ImGui::SameLine();
+  ImGui::SetNextItemWidth(theme_.em * 12);
+  if (ImGui::BeginCombo("##then", activations[static_cast<size_t>(activation_)].title)) {
+    for (int i = 0; i < static_cast<int>(std::size(activations)); i++)
+      if (ImGui::Selectable(activations[static_cast<size_t>(i)].title, i == activation_)) activation_ = i;
+    ImGui::EndCombo();
+  }
+  tooltip(theme_,
+          "What follows the layer, fused into the kernel: each value goes through it before it is stored. Kernels that "
+          "cannot have it say so in the log");
 }
 
 }  // namespace convscope::ui

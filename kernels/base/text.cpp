@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <ctime>
 #include <fmt/format.h>
 #include <iterator>
 #include <numeric>
@@ -90,6 +91,19 @@ std::string file_name(const std::string& path) {
 }
 
 std::string ratio_text(double v) { return v > 1e6 ? "over a million times" : fmt::format("{:.3g}", v); }
+
+std::string today() {
+  std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
+}
+
+uint64_t hash_of(std::string_view text) {
+  uint64_t h = 0xcbf29ce484222325;
+  for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return h;
+}
 
 std::string percent_text(double part, double whole) {
   if (whole <= 0) return "0 %";

@@ -11,11 +11,13 @@ namespace convscope {
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
 std::string file_name(const std::string& path);  // what stands after the last slash
-std::string grouped(int64_t n);              // 1,234,567
-std::string bytes_text(uint64_t bytes);      // 4.00 GiB
-std::string time_text(double milliseconds);  // three significant digits with a unit: 12.3 µs
-std::string number_text(double v);           // up to six significant digits; NaN and Infinity spelled out
-std::string ratio_text(double v);  // of an error to its bound: "over a million times" where digits mean nothing
+std::string grouped(int64_t n);                  // 1,234,567
+std::string bytes_text(uint64_t bytes);          // 4.00 GiB
+std::string time_text(double milliseconds);      // three significant digits with a unit: 12.3 µs
+std::string number_text(double v);               // up to six significant digits; NaN and Infinity spelled out
+std::string ratio_text(double v);         // of an error to its bound: "over a million times" where digits mean nothing
+std::string today();                      // 2026-11-20, in UTC
+uint64_t hash_of(std::string_view text);  // FNV-1a, 64 bits (Fowler, Noll, Vo): the same in every build
 std::string percent_text(double part, double whole);  // never rounds to 0 % or 100 % what is not exactly that
 
 }  // namespace convscope

@@ -334,7 +334,7 @@ extern "C" __global__ void __launch_bounds__(256)
     __syncthreads();
     if (warp == 0 && id < all) {
       for (int i = 1; i < 8; i++) sum += of_warp[i][lane];
-      y[id] = sum + (b ? b[channel] : 0.0f);
+      y[id] = activated(sum + (b ? b[channel] : 0.0f));
     }
     __syncthreads();
   }
@@ -403,6 +403,7 @@ void launch_columns(const ConvProblem& p, Plan& plan, const ColumnPlan& h, Main 
 CONVSCOPE_KERNEL(columns_tf32) {
   rung(13);
   idea("positions × (channel, class) as one product by mma.sync, TF32, long sums shared among blocks");
+  activates();
   accuracy("tf32");
   requires_("sm_80");
   supports([](const ConvProblem& p) { return plan_columns(p, tf32_forms).refused; });
@@ -416,6 +417,7 @@ CONVSCOPE_KERNEL(columns_tf32) {
 CONVSCOPE_KERNEL(columns_3xtf32) {
   rung(14);
   idea("the same with both inputs in two TF32 parts: nearly f32's accuracy");
+  activates();
   accuracy("3xtf32");
   requires_("sm_80");
   supports([](const ConvProblem& p) { return plan_columns(p, three_forms).refused; });

@@ -5,7 +5,7 @@
 // leave from there, 128 bytes an instruction. What does not fit goes in several windows of that order, so that any
 // stride has a way out. No barrier of the block is needed.
 #pragma once
-#include "convscope/kernel.h"
+#include "convscope/activation.h"
 
 constexpr int column_warps = 4;
 constexpr int column_threads = 32 * column_warps;
@@ -87,7 +87,7 @@ __device__ __forceinline__ void store_columns(const float (&d)[MW][NT][4], const
       for (int row = row0; row < row1; row++)
 #pragma unroll 1
         for (int o = max(row * pitch, begin) + lane; o < min((row + 1) * pitch, end); o += 32)
-          staging[o - begin] = table.row_bias[row];
+          staging[o - begin] = activated(table.row_bias[row]);
       __syncwarp();
     }
 #pragma unroll
@@ -102,7 +102,7 @@ __device__ __forceinline__ void store_columns(const float (&d)[MW][NT][4], const
           for (int half = 0; half < 2; half++) {
             int o = at + (16 * m + 8 * half) * stride;
             if (static_cast<unsigned>(o) < static_cast<unsigned>(end - begin))
-              staging[o] = d[m][q][2 * half + i] + bias;
+              staging[o] = activated(d[m][q][2 * half + i] + bias);
           }
       }
     __syncwarp();

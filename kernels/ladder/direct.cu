@@ -5,6 +5,7 @@
 // wrong kernels leave out: without it every output gets about s times too many taps. Right for: every legal problem
 // (64-bit indices). Needs: nothing. Cost: (s − 1)/s of the tests fail, and a 64-bit remainder is dozens of
 // instructions. The next rungs remove that. Source: the definition of ConvTranspose1d (PyTorch documentation).
+#include "convscope/activation.h"
 #include "convscope/half.h"
 #include "convscope/kernel.h"
 
@@ -26,7 +27,7 @@ __device__ __forceinline__ void direct(const ConvArgs& c, const T* x, const T* w
         sum += static_cast<S>(x[(n * c.in_channels + ci) * c.length + i]) *
                static_cast<S>(w[(ci * cout + co % cout) * c.kernel_size + k]);
     }
-  y[id] = static_cast<T>(sum);
+  y[id] = static_cast<T>(activated(sum));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -51,6 +52,7 @@ extern "C" __global__ void __launch_bounds__(256)
 CONVSCOPE_KERNEL(direct) {
   rung(1);
   idea("one thread an output element, every tap tested for divisibility");
+  activates();
   plan([](const ConvProblem& p, Plan& plan) {
     int64_t blocks = ceil_div(p.y_elements(), 256);
     for_type(

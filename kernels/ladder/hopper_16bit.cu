@@ -55,8 +55,8 @@ extern "C" __global__ void __launch_bounds__(256)
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// Which tiles a warpgroup has: runs of neighbours, so that rows go on from one to the next, all of one column tile, dealt
-// out in turn; the plan gives each one run (short ones take the same time). Or, where there are few, number,
+// Which tiles a warpgroup has: runs of neighbours, so that rows go on from one to the next, all of one column tile,
+// dealt out in turn; the plan gives each one run (short ones take the same time). Or, where there are few, number,
 // number + step, … of all; column tiles vary fastest.
 struct HalfShare {
   int item, along, group, tile, step, left;  // along: of the tile in its rows, group: of sequences; left: of the run
@@ -365,6 +365,7 @@ void plan_half(const ConvProblem& p, Plan& plan) {
 CONVSCOPE_KERNEL(hopper_16bit) {
   rung(12);
   idea("f16 and bf16 by wgmma with sums in f32: x as it lies, two channels a word, results in whole sectors");
+  activates();
   requires_("sm_90a", "wgmma", "tma");
   supports([](const ConvProblem& p) { return half_plan(p).refused; });
   plan([](const ConvProblem& p, Plan& plan) { plan_half(p, plan); });

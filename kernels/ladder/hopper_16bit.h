@@ -271,7 +271,7 @@ __device__ __forceinline__ void stage_half(const float (&d)[2][columns], const H
 #pragma unroll
       for (int k = 0; k < 2; k++) {
         int o = 2 * i + k;
-        e[k] = o % gcd ? b : result_of(d, channel * period + o % stride / gcd, o / stride);
+        e[k] = activated(o % gcd ? b : result_of(d, channel * period + o % stride / gcd, o / stride));
       }
       w[i] = rounded_pair(bf16, e[0], e[1]);
     }
@@ -324,11 +324,11 @@ __device__ __forceinline__ void stage_half_any(const float (&d)[2][columns], con
       float b = to.bias ? to.bias[r] : 0.0f;
       uint16_t* at = to.staging + static_cast<int64_t>(s * tiles.lane_channels * 4 + r) * to.pitch + to.phase(s, r) +
                      place.position * stride + rho * tiles.gcd;
-      uint16_t none = static_cast<uint16_t>(rounded_pair(bf16, b, 0));
+      uint16_t none = static_cast<uint16_t>(rounded_pair(bf16, activated(b), 0));
 #pragma unroll
       for (int h = 0; h < 4; h++)
         for (int f = 0; f < tiles.gcd; f++)
-          at[h * stride + f] = f ? none : static_cast<uint16_t>(rounded_pair(bf16, result_of(d, q, h), 0));
+          at[h * stride + f] = f ? none : static_cast<uint16_t>(rounded_pair(bf16, activated(result_of(d, q, h)), 0));
     }
     if (++rho == tiles.period) rho = 0, channel++;
   }
@@ -350,7 +350,7 @@ __device__ __forceinline__ void write_half_any(const float (&d)[2][columns], con
         for (int f = 0; f < tiles.gcd; f++) {
           int64_t at = to.j + (place.position + h) * stride + rho * tiles.gcd + f;
           if (at >= 0 && at < to.length)
-            row[at] = static_cast<uint16_t>(rounded_pair(bf16, f ? b : result_of(d, q, h), 0));
+            row[at] = static_cast<uint16_t>(rounded_pair(bf16, activated(f ? b : result_of(d, q, h)), 0));
         }
     }
     if (++rho == tiles.period) rho = 0, channel++;

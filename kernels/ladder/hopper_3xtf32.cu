@@ -125,6 +125,7 @@ CONVSCOPE_HOPPER_SPLIT_FORMS(CONVSCOPE_HOPPER_SPLIT)
 CONVSCOPE_KERNEL(hopper_3xtf32) {
   rung(9);
   idea("f32's accuracy from three TF32 products of the tensor cores, summed in f32 every 8 channels");
+  activates();
   accuracy("3xtf32");
   requires_("sm_90a", "wgmma", "tma");
   supports([](const ConvProblem& p) { return hopper_plan_of_width(p, 64, 2).refused; });

@@ -281,7 +281,7 @@ __device__ __forceinline__ void results_any(const float (&d)[2][columns], const 
       for (int h = 0; h < 4; h++)
         for (int f = 0; f < tiles.gcd; f++) {
           int64_t at = j + h * c.stride + rho * tiles.gcd + f;
-          if (at >= 0 && at < c.out_length) y[r * c.out_length + at] = f ? b : result_of(d, q, h) + b;
+          if (at >= 0 && at < c.out_length) y[r * c.out_length + at] = activated(f ? b : result_of(d, q, h) + b);
         }
     }
     if (++rho == tiles.period) rho = 0, channel++;
@@ -350,7 +350,7 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
       if constexpr (period == 0) {
         results_any<width>(d, c, tiles, bias, rows, j + (warp % 4 * 32 + 4 * g) * c.stride, channels, t);
       } else {
-        if (bias) add_bias<period>(d, bias, channels, t);
+        finish<period>(d, bias, channels, t);
         if constexpr (staged)
           results_staged<period, gcd>(d, bias, rows, staging, c.out_length, j, channels, g, t);
         else

@@ -4,6 +4,7 @@
 // the channels t, t + 4, … and four positions h: 32w + 8·near·(h / near) + near·g + h % near, so that the outputs of
 // `near` positions are four neighbours, and those of the lanes g follow them. Runs in the emulator as well.
 #pragma once
+#include "convscope/activation.h"
 #include "convscope/kernel.h"
 
 constexpr int hopper_positions = 128;  // of a tile
@@ -20,7 +21,7 @@ template <int period, int gcd, int columns>
 __device__ __forceinline__ void quad_of(float (&v)[4], const float (&d)[2][columns], int channel, int run,
                                         const float* bias, int channels) {
   constexpr int stride = period * gcd, near = 4 / stride;
-  float untouched = gcd > 1 && bias && channel * 4 < channels ? bias[channel * 4] : 0.0f;
+  float untouched = activated(gcd > 1 && bias && channel * 4 < channels ? bias[channel * 4] : 0.0f);
 #pragma unroll
   for (int o = 0; o < 4; o++)
     v[o] = o % gcd ? untouched : result_of(d, channel * period + o % stride / gcd, run * near + o / stride);
@@ -220,15 +221,19 @@ __device__ __forceinline__ void results_staged(const float (&d)[2][columns], con
   }
 }
 
-// Adds the bias to the sums.
+// Sums become results: the bias is added, and what follows the layer is done where they are, before they are picked for
+// the way in which they leave. (Done as they are picked it took registers: 120 bytes of them were spilled for #79.)
 template <int period, int columns>
-__device__ __forceinline__ void add_bias(float (&d)[2][columns], const float* bias, int channels, int t) {
+__device__ __forceinline__ void finish(float (&d)[2][columns], const float* bias, int channels, int t) {
+  if (bias)
 #pragma unroll
-  for (int channel = 0; channel < columns / 2 / period; channel++) {
-    if (channel * 4 + t >= channels) break;
+    for (int channel = 0; channel < columns / 2 / period; channel++) {
+      if (channel * 4 + t >= channels) break;
 #pragma unroll
-    for (int q = channel * period; q < (channel + 1) * period; q++)
+      for (int q = channel * period; q < (channel + 1) * period; q++)
 #pragma unroll
-      for (int h = 0; h < 4; h++) d[h / 2][q / 2 * 4 + h % 2 * 2 + q % 2] += bias[channel * 4 + t];
-  }
+        for (int h = 0; h < 4; h++) d[h / 2][q / 2 * 4 + h % 2 * 2 + q % 2] += bias[channel * 4 + t];
+    }
+#pragma unroll
+  for (int i = 0; i < columns; i++) d[0][i] = activated(d[0][i]), d[1][i] = activated(d[1][i]);
 }

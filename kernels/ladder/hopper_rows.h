@@ -50,7 +50,7 @@ __device__ __forceinline__ void results_sectors(const float (&d)[2][columns], in
       int64_t at = j + h * 64;
       float v[2][4];
 #pragma unroll
-      for (int k = 0; k < 8; k++) v[k / 4][k % 4] = result_of(d, channel * 8 + k, h) + b;
+      for (int k = 0; k < 8; k++) v[k / 4][k % 4] = activated(result_of(d, channel * 8 + k, h) + b);
       float first[4], second[4];
 #pragma unroll
       for (int k = 0; k < 4; k++) {
@@ -83,7 +83,7 @@ __device__ __forceinline__ void results_runs(const float (&d)[2][columns], int64
     float b = bias && mine ? bias[r] : 0.0f;
     float x[run + 3];
 #pragma unroll
-    for (int i = 0; i < run; i++) x[i] = result_of(d, channel * period + i % period, i / period) + b;
+    for (int i = 0; i < run; i++) x[i] = activated(result_of(d, channel * period + i % period, i / period) + b);
 #pragma unroll
     for (int i = 0; i < 3; i++) x[run + i] = __shfl_sync(~0u, x[i], (lane + 4) % 32);
     int skip = -words_after_boundary(row + j) & 3;

@@ -266,7 +266,7 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
       float* rows = y + (static_cast<int64_t>(tile.n) * c.out_channels + co) * c.out_length;
       const float* bias = b ? b + co : nullptr;
       if constexpr (period == 1 || period == 2 || period == 4) {
-        if (bias) add_bias<period>(d, bias, channels, t);
+        finish<period>(d, bias, channels, t);
         results_direct<period, 1>(d, bias, rows, c.out_length, j + warp % 4 * 32 * period, channels, g, t);
       } else if constexpr (period == 8) {
         results_sectors(d, c.out_length, bias, rows, j + (warp % 4 * 32 + g) * period, channels, g, t);
@@ -467,6 +467,7 @@ void plan_stream(const ConvProblem& p, Plan& plan, int parts) {
 CONVSCOPE_KERNEL(stream_tf32) {
   rung(10);
   idea("the same for weights of any size: they come through the ring beside x, out of the L2 cache");
+  activates();
   accuracy("tf32");
   requires_("sm_90a", "wgmma", "tma");
   supports([](const ConvProblem& p) { return stream_plan(p, 1).refused; });
@@ -476,6 +477,7 @@ CONVSCOPE_KERNEL(stream_tf32) {
 CONVSCOPE_KERNEL(stream_3xtf32) {
   rung(11);
   idea("weights of any size with f32's accuracy: three TF32 products, high and low halves streamed");
+  activates();
   accuracy("3xtf32");
   requires_("sm_90a", "wgmma", "tma");
   supports([](const ConvProblem& p) { return stream_plan(p, 2).refused; });

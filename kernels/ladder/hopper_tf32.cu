@@ -157,6 +157,7 @@ HopperPlan hopper_plan(const ConvProblem& p) {
 CONVSCOPE_KERNEL(hopper_tf32) {
   rung(8);
   idea("TF32 by wgmma with x from registers as it lies, weights resident, copies by a warp of their own");
+  activates();
   accuracy("tf32");
   requires_("sm_90a", "wgmma", "tma");
   supports([](const ConvProblem& p) { return hopper_plan(p).refused; });

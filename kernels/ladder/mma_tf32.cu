@@ -10,6 +10,7 @@
 // Right for: every legal f32 problem; mma_tf32 keeps 11 bits of each input, mma_3xtf32 at least 21.
 // Needs: sm_80. Source: PTX ISA, "mma.m16n8k8"; 3xTF32 after Ootomo & Yokota, Recovering single precision accuracy from
 // Tensor Cores, 2022.
+#include "convscope/activation.h"
 #include "convscope/copy.h"
 #include "convscope/mma.h"
 #include "phases.h"
@@ -183,7 +184,7 @@ __device__ __forceinline__ void mma_tiles(const ConvArgs& c, const Phases& f, co
           for (int i = 0; i < 2; i++) {
             int64_t j = offset + (m0 + position0 + q * 8 + 2 * t + i) * c.stride;
             float v = parts == 2 ? total[m][q][half * 2 + i] : sum[m][q][half * 2 + i];
-            if (j < c.out_length) row[j] = v + bias;
+            if (j < c.out_length) row[j] = activated(v + bias);
           }
       }
   }
@@ -244,6 +245,7 @@ void mma_plan(const ConvProblem& p, Plan& plan, int64_t parts, int64_t most_taps
 CONVSCOPE_KERNEL(mma_tf32) {
   rung(6);
   idea("TF32 on tensor cores by mma.sync, weights packed as fragments, x read as it lies");
+  activates();
   accuracy("tf32");
   requires_("sm_80");
   supports(mma_refuses);
@@ -255,6 +257,7 @@ CONVSCOPE_KERNEL(mma_tf32) {
 CONVSCOPE_KERNEL(mma_3xtf32) {
   rung(7);
   idea("the same with both inputs split into two TF32 parts: nearly f32's accuracy");
+  activates();
   accuracy("3xtf32");
   requires_("sm_80");
   supports(mma_refuses);

@@ -5,6 +5,7 @@
 // tap is looked at in vain. The ends of the walk (0 ≤ i < L) are worked out before it starts as well.
 // Right for: every legal problem. Needs: nothing.
 // Source: polyphase decomposition of interpolators (Crochiere & Rabiner, Multirate Digital Signal Processing, 3.3).
+#include "convscope/activation.h"
 #include "convscope/half.h"
 #include "phases.h"
 
@@ -35,7 +36,7 @@ __device__ __forceinline__ void polyphase(const ConvArgs& c, const Phases& f, co
       }
     }
   }
-  y[id] = static_cast<T>(sum);
+  y[id] = static_cast<T>(activated(sum));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -60,6 +61,7 @@ extern "C" __global__ void __launch_bounds__(256)
 CONVSCOPE_KERNEL(polyphase) {
   rung(3);
   idea("one thread an output element, steps only through the taps that land");
+  activates();
   plan([](const ConvProblem& p, Plan& plan) {
     int64_t blocks = ceil_div(p.y_elements(), 256);
     Phases f = phases_of(p);

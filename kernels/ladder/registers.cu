@@ -9,6 +9,7 @@
 // Right for: every legal problem. Needs: nothing (asynchronous copies from sm_80 on).
 // Source: register blocking as in matrix products (Volkov & Demmel, Benchmarking GPUs to Tune Dense Linear Algebra,
 // 2008); double buffering with cp.async (CUDA C++ Programming Guide, "Asynchronous Data Copies").
+#include "convscope/activation.h"
 #include "convscope/copy.h"
 #include "convscope/half.h"
 #include "phases.h"
@@ -180,7 +181,7 @@ __device__ __forceinline__ void registers(const ConvArgs& c, const Phases& f, co
 #pragma unroll
         for (int p = 0; p < P; p++) {
           int64_t j = offset + (m0 + position0 + 32 * p) * c.stride;
-          if (j < c.out_length) row[j] = static_cast<T>(sum[q][p]);
+          if (j < c.out_length) row[j] = static_cast<T>(activated(sum[q][p]));
         }
       }
   }
@@ -237,6 +238,7 @@ constexpr int64_t register_shared = 64 * 1024;  // bytes of all buffers
 CONVSCOPE_KERNEL(registers) {
   rung(5);
   idea("16 channels × 8 positions a thread in registers, copies ahead into a second buffer");
+  activates();
   plan([](const ConvProblem& p, Plan& plan) {
     Phases f = phases_of(p);
     bool wide = p.dtype == DType::f64;

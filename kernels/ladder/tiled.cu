@@ -7,6 +7,7 @@
 // 1/8 as often. Right for: every legal problem (taps that lie too far apart for one halo are taken in several rounds).
 // Needs: nothing. Source: shared-memory tiling with halo (Kirk & Hwu, Programming Massively Parallel Processors, ch.
 // 7).
+#include "convscope/activation.h"
 #include "convscope/half.h"
 #include "phases.h"
 
@@ -91,7 +92,7 @@ __device__ __forceinline__ void tiled(const ConvArgs& c, const Phases& f, const 
 #pragma unroll
       for (int q = 0; q < tile_out; q++)
         if (co0 + q < cout)
-          y[(n * c.out_channels + group * cout + co0 + q) * c.out_length + j] = static_cast<T>(sum[q]);
+          y[(n * c.out_channels + group * cout + co0 + q) * c.out_length + j] = static_cast<T>(activated(sum[q]));
   }
 }
 
@@ -120,6 +121,7 @@ extern "C" __global__ void __launch_bounds__(tile_positions)
 CONVSCOPE_KERNEL(tiled) {
   rung(4);
   idea("tiles of x with halo and of w in shared memory, eight output channels a thread");
+  activates();
   plan([](const ConvProblem& p, Plan& plan) {
     Phases f = phases_of(p);
     Tiles t{};

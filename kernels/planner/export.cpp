@@ -183,7 +183,7 @@ std::string architecture(const KernelDefinition& k) {
 
 std::string flattened(const std::string& file) { return Flattener().of(file); }
 
-std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p) {
+std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p, const Activation& then) {
   Plan plan = kernel.plan_for(p);
   bool views = false;
   std::string launches;
@@ -193,7 +193,7 @@ std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p) 
   }
   std::string arch = architecture(kernel);
   std::string text = fmt::format(
-      "// ConvTranspose1d of {}: {}\n"
+      "// ConvTranspose1d of {}: {}{}\n"
       "// Kernel {} of convscope ({}), {} accuracy: {}.\n"
       "// SPDX-License-Identifier: MIT\n"
       "//\n"
@@ -201,11 +201,13 @@ std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p) 
       "//\n"
       "// x [{}, {}, {}], w [{}, {}, {}], {}y [{}, {}, {}]: contiguous, on the device, x on 16 bytes.\n"
       "// conv_transpose1d() returns a cudaError_t. pack: whether launches that read nothing but weights run.\n",
-      name_of(p.dtype), describe(p), kernel.name(), kernel.file(), kernel.accuracy(), kernel.idea(),
-      arch.empty() ? "native" : arch, p.batch, p.in_channels, p.length, p.in_channels, p.out_per_group(), p.kernel_size,
-      p.bias ? fmt::format("b [{}], ", p.out_channels) : "b null, ", p.batch, p.out_channels, plan.out_length());
+      name_of(p.dtype), describe(p), then ? ", and then " + then.name() + ", fused" : "", kernel.name(), kernel.file(),
+      kernel.accuracy(), kernel.idea(), arch.empty() ? "native" : arch, p.batch, p.in_channels, p.length, p.in_channels,
+      p.out_per_group(), p.kernel_size, p.bias ? fmt::format("b [{}], ", p.out_channels) : "b null, ", p.batch,
+      p.out_channels, plan.out_length());
   text += "#include <cuda_runtime.h>\n";
   if (views) text += "#include <cuda.h>\n#include <dlfcn.h>\n";
+  if (then) text += "\n// What every finished sum goes through before it is stored.\n" + then.macro();
   text += '\n' + only_launched(flattened(kernel.file()), plan);
   if (views) text += describe_function;
   text += fmt::format(
@@ -217,7 +219,7 @@ std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p) 
   return text;
 }
 
-std::string exported_pytorch(const KernelDefinition& kernel, const ConvProblem& p) {
+std::string exported_pytorch(const KernelDefinition& kernel, const ConvProblem& p, const Activation& then) {
   std::string text = python_template;
   std::string arch = architecture(kernel);
   auto put = [&](std::string_view mark, const std::string& value) {
@@ -231,6 +233,10 @@ std::string exported_pytorch(const KernelDefinition& kernel, const ConvProblem& 
                      : arch == "sm_80" ? " of compute capability 8.0 or higher"
                                        : "");
   put("@ARCH@", arch);
+  put("@THEN@", then ? ", and then " + then.name() : "");
+  put("@APPLIES@",
+      then ? fmt::format("\n\n    forward(x) ends with the activation, fused: {}.\n    ", then.name()) : "");
+  put("@FUSED@", then ? fmt::format(activation_note, then.pytorch()) : "");
   put("@IN@", std::to_string(p.in_channels)), put("@OUT@", std::to_string(p.out_channels));
   put("@K@", std::to_string(p.kernel_size)), put("@S@", std::to_string(p.stride)),
       put("@P@", std::to_string(p.padding));
@@ -240,7 +246,7 @@ std::string exported_pytorch(const KernelDefinition& kernel, const ConvProblem& 
   put("@DTYPE@", torch_names[static_cast<size_t>(p.dtype)]);
   put("@N@", std::to_string(p.batch)), put("@L@", std::to_string(p.length)),
       put("@LOUT@", std::to_string(p.out_length()));
-  put("@CUDA@", exported_cuda(kernel, p));  // last: its text is not searched for marks
+  put("@CUDA@", exported_cuda(kernel, p, then));  // last: its text is not searched for marks
   return text;
 }
 

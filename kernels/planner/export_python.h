@@ -4,12 +4,12 @@
 namespace convscope {
 
 inline constexpr const char* python_template = R"python(# SPDX-License-Identifier: MIT
-"""ConvTranspose1d by a CUDA kernel of its own: @DESCRIPTION@.
+"""ConvTranspose1d by a CUDA kernel of its own: @DESCRIPTION@@THEN@.
 
 Kernel @KERNEL@, @ACCURACY@ accuracy, for one NVIDIA GPU@ARCHWORDS@. ModelNew takes the place of
 torch.nn.ConvTranspose1d, or of the Model of a KernelBench problem, for exactly this problem, and says so when it is
 asked for another. The kernel is compiled when it is first used (nvcc is needed then) and kept.
-
+@FUSED@
 For inference: a gradient is refused.
 """
 import ctypes
@@ -88,7 +88,7 @@ class _Inference(torch.autograd.Function):
 
 
 class ModelNew(nn.Module):
-    """Parameters in the order of KernelBench's models with dilation; weights are drawn as ConvTranspose1d draws them."""
+    """Parameters in the order of KernelBench's models with dilation; weights are drawn as ConvTranspose1d draws them.@APPLIES@"""
 
     def __init__(self, in_channels=@IN@, out_channels=@OUT@, kernel_size=@K@, stride=@S@, padding=@P@, dilation=@D@,
                  bias=@BIAS@, output_padding=@OP@, groups=@G@):
@@ -136,6 +136,15 @@ class ModelNew(nn.Module):
                 raise RuntimeError(f"the kernel could not be started: CUDA error {error}")
             self._packed = now
             return y
+)python";
+
+// Where an activation is fused: in the docstring of the file.
+inline constexpr const char* activation_note = R"python(
+The activation is part of the kernel: forward(x) gives what these two lines give, but y is not stored in between, and
+in 16 bits not rounded in between:
+
+    y = self.conv1d_transpose(x)
+    y = {}
 )python";
 
 }  // namespace convscope

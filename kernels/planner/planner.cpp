@@ -160,12 +160,13 @@ void decide(Choice& c, const std::string& where) {
   const Candidate &best = c.candidates[0],
                   *next = c.candidates.size() > 1 && c.candidates[1].refused.empty() ? &c.candidates[1] : nullptr;
   c.kernel = best.kernel;
-  auto time = [](const Candidate& k) { return milliseconds(k.measured_ms.value_or(k.predicted_ms)); };
-  c.reason = fmt::format("{}: {} {} on {}", best.kernel->name(), time(best),
-                         best.measured_ms ? "measured" : "predicted", where);
-  if (next)
-    c.reason +=
-        fmt::format(", {} {} {}", next->kernel->name(), time(*next), next->measured_ms ? "measured" : "predicted");
+  auto time = [](const Candidate& k) {
+    std::string ms = milliseconds(k.measured_ms.value_or(k.predicted_ms));
+    if (!k.measured_ms) return ms + " predicted";
+    return ms + " measured" + (k.measured_on.empty() ? "" : " " + k.measured_on);
+  };
+  c.reason = fmt::format("{}: {} on {}", best.kernel->name(), time(best), where);
+  if (next) c.reason += fmt::format(", {} {}", next->kernel->name(), time(*next));
   for (const auto& k : c.candidates)  // the one above it on the ladder that cannot be had
     if (!k.refused.empty() && k.kernel->rung() > best.kernel->rung()) {
       c.reason += fmt::format("; {} {}", k.kernel->name(), k.refused);
@@ -204,15 +205,16 @@ double predicted_ms(const KernelDefinition& kernel, const ConvProblem& p, const 
   return std::max({arithmetic * std::min(stretch, 132.0), traffic, c.chain_us / 1e3}) + c.launches * launch_ms;
 }
 
-Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target) {
+Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target, const Activation& then) {
   Choice c;
   for (const auto* k : all_kernels()) {
     if (k->kind() != KernelKind::ladder) continue;
-    Candidate one{k, missing(*k, target), 0, {}};
+    Candidate one{k, missing(*k, target), 0, {}, {}};
     auto promised = accuracy_from(k->accuracy());
     if (one.refused.empty() && p.dtype == DType::f32 && promised && *promised > allowed)
       one.refused = fmt::format("computes in {}, {} is asked for", k->accuracy(), name_of(allowed));
     if (one.refused.empty()) one.refused = k->unsupported(p);
+    if (one.refused.empty() && then && !k->fuses_activation()) one.refused = "cannot fuse " + then.name();
     if (one.refused.empty()) one.predicted_ms = predicted_ms(*k, p, target);
     c.candidates.push_back(std::move(one));
   }
@@ -220,9 +222,10 @@ Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target) {
   return c;
 }
 
-Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, Activity& activity) {
+Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, Activity& activity,
+                       const Activation& then) {
   Target target = Target::of(device.info());
-  Choice c = convscope::choose(p, allowed, target);
+  Choice c = convscope::choose(p, allowed, target, then);
   if (device.is_emulator()) {
     for (auto& k : c.candidates)
       if (k.refused.empty()) k.refused = device.unavailable(*k.kernel);
@@ -237,9 +240,14 @@ Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, A
   std::optional<Inputs> inputs;
   for (size_t i = 0; i < few; i++) {
     Candidate& k = c.candidates[i];
-    std::string key = k.kernel->name() + " " + describe(p) + (p.bias ? " b" : "") + device.info().pci_bus;
-    if (auto it = measured_.find(key); it != measured_.end()) {
-      k.measured_ms = it->second;
+    const std::string here = k.kernel->name() + " " + describe(p) + " " + device.info().pci_bus;
+    auto it = measured_.find(here);
+    std::string key;  // only now: it takes an export's text
+    if (it == measured_.end())
+      if (auto kept = kept_time(key = time_key(device.info(), *k.kernel, p)))
+        it = measured_.emplace(here, std::move(*kept)).first;
+    if (it != measured_.end()) {
+      k.measured_ms = it->second.ms, k.measured_on = it->second.date;
       continue;
     }
     activity.phase("choosing a kernel");
@@ -250,7 +258,10 @@ Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, A
     options.max_samples = 7, options.time_cap_ms = 200;
     device.run(*k.kernel, plan, memory.at(), {.activity = &activity});  // packs the weights
     Timing t = device.time(*k.kernel, plan.without_packing(), memory.at(), false, options, &activity);
-    if (!t.empty()) k.measured_ms = measured_[key] = t.median_ms();
+    if (t.empty()) continue;
+    k.measured_ms = t.median_ms();
+    measured_[here] = {key, *k.measured_ms, ""};  // of this process: its day is not worth a word
+    keep_time({key, *k.measured_ms, today()});
   }
   decide(c, target.name);
   return c;

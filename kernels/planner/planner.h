@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "kernels/base/activity.h"
+#include "kernels/planner/activation.h"
+#include "kernels/planner/kept_times.h"
 #include "kernels/runtime/device.h"
 #include "kernels/verify/accuracy.h"
 
@@ -31,6 +33,7 @@ struct Candidate {
   std::string refused;                // why it is out of the question, or ""
   double predicted_ms = 0;            // by the model
   std::optional<double> measured_ms;  // median of a few calls, hot, with weights packed
+  std::string measured_on;            // the day, where it is not of this process: 2026-11-20
 };
 
 struct Choice {
@@ -43,18 +46,19 @@ struct Choice {
 // reach (tests/bench/results/h200-ladder.md) with padding to its tiles, and its traffic; at least a launch.
 double predicted_ms(const KernelDefinition& kernel, const ConvProblem& p, const Target& target);
 
-// By the model alone. The rung `direct` takes every problem, so there always is one.
-Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target);
+// By the model alone. The rung `direct` takes every problem and every activation, so there always is one.
+Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target, const Activation& then = {});
 
 // On a GPU, with weights packed (inference packs them once), the candidates that the model puts within six times of its
-// best, four at most, are measured; what was measured before is remembered for the object's life. The emulator measures
-// nothing.
+// best, four at most, are measured, without the activation, which costs next to nothing. What was measured before is
+// remembered, for the object's life and in the user's cache (kept_times.h). The emulator measures nothing.
 class Planner {
  public:
-  Choice choose(const ConvProblem& p, Accuracy allowed, Device& device, Activity& activity);
+  Choice choose(const ConvProblem& p, Accuracy allowed, Device& device, Activity& activity,
+                const Activation& then = {});
 
  private:
-  std::map<std::string, double> measured_;  // kernel, problem → ms
+  std::map<std::string, KeptTime> measured_;  // by kernel, problem and GPU of this machine
 };
 
 }  // namespace convscope

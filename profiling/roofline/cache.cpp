@@ -1,19 +1,16 @@
 // Where measured ceilings are kept: a small text file for each GPU.
+#include "kernels/base/cache.h"
+
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <sstream>
-#include <unistd.h>
 
 #include "profiling/roofline/measure.h"
 
 namespace convscope {
-namespace fs = std::filesystem;
 namespace {
 
 // Grows when the kernels that measure change what they find.
@@ -46,21 +43,8 @@ Known& known() {
 
 }  // namespace
 
-std::string cache_folder() {
-  const char *own = std::getenv("CONVSCOPE_CACHE"), *xdg = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
-  if (own && *own) return own;
-  if (xdg && *xdg) return (fs::path(xdg) / "convscope").string();
-  if (home && *home) return (fs::path(home) / ".cache" / "convscope").string();
-  return "";
-}
-
 std::string ceilings_file(const DeviceInfo& device) {
-  std::string folder = cache_folder();
-  if (folder.empty()) return "";
-  std::string name = "ceilings-" + device.name + "-" + device.pci_bus + "-" + device.driver + ".txt";
-  for (char& c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
-  return (fs::path(folder) / name).string();
+  return cache_file("ceilings-" + device.name + "-" + device.pci_bus + "-" + device.driver + ".txt");
 }
 
 std::string ceilings_text(const Ceilings& c, const DeviceInfo& device) {
@@ -99,30 +83,6 @@ std::optional<Ceilings> read_ceilings(const std::string& text, const DeviceInfo&
 
 namespace {
 
-std::optional<Ceilings> read_file(const DeviceInfo& device, const std::string& file) {
-  std::ifstream in(file);
-  std::string text(64 << 10, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(in.gcount()));
-  return read_ceilings(text, device);
-}
-
-// Written beside and renamed. Without a place to keep it, it is measured again next time.
-void write_file(const Ceilings& c, const DeviceInfo& device, const std::string& file) {
-  std::error_code error;
-  fs::create_directories(fs::path(file).parent_path(), error);
-  std::string beside = file + ".part" + std::to_string(getpid());
-  bool ok = false;
-  {
-    std::ofstream out(beside);
-    out << ceilings_text(c, device);
-    out.close();
-    ok = static_cast<bool>(out);
-  }
-  if (ok) fs::rename(beside, file, error);
-  if (!ok || error) fs::remove(beside, error);
-}
-
 // What was not measured keeps what is known otherwise.
 Ceilings filled(Ceilings c, const Ceilings& otherwise) {
   for (const auto& f : fields)
@@ -137,7 +97,7 @@ std::optional<Ceilings> known_ceilings(const DeviceInfo& device) {
   const std::string file = ceilings_file(device);
   std::lock_guard lock(known().mutex);
   if (auto it = known().by_file.find(file); it != known().by_file.end()) return it->second;
-  if (auto c = file.empty() ? std::nullopt : read_file(device, file)) return known().by_file[file] = *c;
+  if (auto c = read_ceilings(cached_text(file, 64 << 10), device)) return known().by_file[file] = *c;
   return {};
 }
 
@@ -152,7 +112,8 @@ Ceilings ceilings_of(Device& device, const Ceilings& otherwise, Activity* activi
   if (whole) {
     std::lock_guard lock(known().mutex);
     known().by_file[file] = c;
-    if (!file.empty()) write_file(c, device.info(), file);
+    // Without a place to keep it, it is measured again next time.
+    cache_text(file, ceilings_text(c, device.info()));
   }
   return c;
 }

@@ -22,9 +22,7 @@ Ceilings ceilings_of(Device& device, const Ceilings& otherwise, Activity* activi
 // The same without measuring; nothing when they were not measured yet.
 std::optional<Ceilings> known_ceilings(const DeviceInfo& device);
 
-// $CONVSCOPE_CACHE, else $XDG_CACHE_HOME/convscope, else ~/.cache/convscope; "" when there is none.
-std::string cache_folder();
-// The file of a GPU: by its name, its place in the machine and its driver.
+// The file of a GPU in the user's cache (kernels/base/cache.h): by its name, its place in the machine and its driver.
 std::string ceilings_file(const DeviceInfo& device);
 // As text: one line each. Nothing when it is of another version or GPU, or damaged in any way.
 std::optional<Ceilings> read_ceilings(const std::string& text, const DeviceInfo& device);

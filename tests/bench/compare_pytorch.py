@@ -2,13 +2,14 @@
 """Our exported kernels and PyTorch in one process on one GPU: times, ratios, errors.
 
     compare_pytorch.py CONVSCOPE [--presets a,b,…] [--accuracies tf32,3xtf32,strict,f16,bf16] [--kernel NAME] [--bias]
-                       [--samples N] [--json FILE]
+                       [--activation relu|leaky_relu[:SLOPE]] [--samples N] [--json FILE]
 
 For each problem `CONVSCOPE export auto --format pytorch` writes a ModelNew, which gets PyTorch's own weights. Both sides
 are captured in CUDA graphs and replayed in turn; a sample is one replay, timed by events. cold: 256 MiB are written
 before each sample. Medians. Right is checked in the same run, against PyTorch in double precision: the largest error of
 both sides over the largest |output| (not over all elements where that would not fit: the first sequences then).
 TF32 on our side is held against PyTorch with TF32, f16 and bf16 against the same type, all else against PyTorch without.
+--activation: fused on our side; on PyTorch's the function of torch.nn.functional after its layer, in the same graph.
 """
 import argparse
 import concurrent.futures
@@ -26,12 +27,23 @@ import torch
 THREE = ["kernelbench-79", "kernelbench-74", "kernelbench-64"]
 
 
-def export(convscope, kernel, preset, accuracy, bias, folder, problem=None):
+def activation_of(text):
+    """What `convscope export --activation` fuses, as PyTorch computes it."""
+    if text in (None, "none"):
+        return lambda y: y
+    if text == "relu":
+        return torch.nn.functional.relu
+    slope = float(text.partition(":")[2] or 0.01)
+    return lambda y: torch.nn.functional.leaky_relu(y, slope)
+
+
+def export(convscope, kernel, preset, accuracy, bias, folder, problem=None, activation=None):
     """problem: options of `convscope export`; without them the preset."""
     path = os.path.join(folder, f"{preset}-{accuracy}{'-bias' if bias else ''}.py")
     kind = "--dtype" if accuracy in ("f16", "bf16") else "--accuracy"
     command = [convscope, "export", kernel, *(problem or ["--preset", preset]), kind, accuracy, "--out", path, "--json"]
-    done = subprocess.run(command + (["--bias"] if bias else []), capture_output=True, text=True)
+    command += (["--bias"] if bias else []) + (["--activation", activation] if activation else [])
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr or done.stdout)
     spec = importlib.util.spec_from_file_location("exported_" + os.path.basename(path)[:-3].replace("-", "_").replace(".", "_"), path)
@@ -92,15 +104,17 @@ def compare(preset, accuracy, bias, info, module, options, flush):
     ours = module.ModelNew().cuda().eval()
     same = all(torch.equal(a, b) for a, b in zip(theirs.parameters(), ours.parameters()))
     x = torch.rand(*module.INPUT_SHAPE, device="cuda").to(module.DTYPE)
+    then = activation_of(options.activation)
     with torch.no_grad():
-        graphs, outputs = zip(*(captured(lambda m=m: m(x)) for m in (ours, theirs)))
+        graphs, outputs = zip(*(captured(call) for call in (lambda: ours(x), lambda: then(theirs(x)))))
         cold = medians(graphs, options.samples, flush)
         hot = medians(graphs, options.samples, None)
         few = max(1, int(2**31 // (8 * math.prod(module.OUTPUT_SHAPE[1:]))))
-        truth = in_double(theirs, x[:few])
+        truth = then(in_double(theirs, x[:few]))
         errors = [error(y, truth) for y in outputs]
         close = torch.allclose(outputs[0], outputs[1], atol=1e-4, rtol=1e-4) if accuracy in ("3xtf32", "strict") else None
     return dict(preset=preset, accuracy=accuracy, bias=bias, kernel=info["kernel"], chosen=(info.get("chosen") or {}).get("reason"),
+                activation=options.activation,
                 cold_ms=cold, hot_ms=hot, errors=errors, allclose_1e_4=close, same_weights=same)
 
 
@@ -111,6 +125,7 @@ def main():
     parser.add_argument("--accuracies", default="tf32,3xtf32")
     parser.add_argument("--kernel", default="auto")
     parser.add_argument("--bias", action="store_true")
+    parser.add_argument("--activation", help="relu, leaky_relu or leaky_relu:SLOPE, after the layer")
     parser.add_argument("--samples", type=int, default=21)
     parser.add_argument("--json")
     options = parser.parse_args()
@@ -124,11 +139,11 @@ def main():
         else:
             presets.append(name)
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, "
-          f"{options.samples} samples, CUDA graphs")
+          f"{options.samples} samples, CUDA graphs" + (f", then {options.activation}" if options.activation else ""))
     flush = torch.zeros(64 << 20, dtype=torch.int32, device="cuda")
     rows, folder = [], tempfile.mkdtemp()
     cases = [(p, a, options.bias) for a in options.accuracies.split(",") for p in presets]
-    modules = {c: export(options.convscope, options.kernel, *c, folder) for c in cases}
+    modules = {c: export(options.convscope, options.kernel, *c, folder, activation=options.activation) for c in cases}
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         list(pool.map(lambda m: m[1]._load(), modules.values()))
     for case in cases:

@@ -227,12 +227,16 @@ SCENARIO(a_kernel_is_taken_away_as_a_file) {
   CHECK(g.read("mine.py").find("Kernel tiled") != std::string::npos);
   g.frames(2);
   CHECK_EQ(g.app.toast(), "tiled for this problem written to " + g.path("mine.py"));
+  CHECK(g.read("mine.py").find("#define CONVSCOPE_LEAKY_RELU") == std::string::npos);
   g.menu("export-cuda");
   g.popup("Export as CUDA C++");
   g.type("//Export as CUDA C++/##path", g.path("mine.cu"), false);
+  g.choose("//Export as CUDA C++/##then", "LeakyReLU 0.1");
   g.click("//Export as CUDA C++/Save");
   g.until([&] { return std::filesystem::exists(g.path("mine.cu")); }, "the file is there");
   CHECK(g.read("mine.cu").find("extern \"C\" int conv_transpose1d(") != std::string::npos);
+  CHECK(g.read("mine.cu").find("#define CONVSCOPE_LEAKY_RELU 0.1\n") != std::string::npos);
+  CHECK_EQ(g.app.toast(), "tiled for this problem, then LeakyReLU 0.1, written to " + g.path("mine.cu"));
   // The control: where nothing can be written it says so, and nothing is there.
   g.menu("export-cuda");
   g.popup("Export as CUDA C++");

@@ -6,42 +6,26 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
+#include "kernels/base/cache.h"
 #include "profiling/roofline/measure.h"
+#include "tests/fakes/fake_gpu.h"
 #include "tests/fakes/setting.h"
 #include "tests/support.h"
 
 namespace convscope {
 namespace {
 
-class FakeMemory : public DeviceMemory {
- public:
-  explicit FakeMemory(size_t bytes) { address_ = 4096, size_ = bytes; }
-};
-
 // Times every plan by how long a GPU of these rates would take for it.
-class FakeGpu : public Device {
+class FakeGpu : public test::FakeGpu {
  public:
-  FakeGpu(const std::string& driver, double gbs, double gflops) : gbs_(gbs), gflops_(gflops) {
-    info_.kind = DeviceInfo::Kind::cuda;
-    info_.name = "Fake GPU", info_.driver = driver, info_.pci_bus = "0000:01:00.0";
-    info_.memory_bandwidth_gbs = 1000, info_.fma_gflops = 10000;
-    info_.l2_bytes = 32 << 20, info_.multiprocessors = 10;
-  }
-  const DeviceInfo& info() const override { return info_; }
+  FakeGpu(const std::string& driver, double gbs, double gflops)
+      : test::FakeGpu("Fake GPU", driver), gbs_(gbs), gflops_(gflops) {}
   std::string unavailable(const KernelDefinition& k) const override {
     for (const auto& need : k.requires_hardware())
       if (need == "wgmma") return "needs wgmma";
     return "";
   }
-  uint64_t free_memory() const override { return uint64_t{8} << 30; }
-  std::unique_ptr<DeviceMemory> allocate(size_t bytes) override { return std::make_unique<FakeMemory>(bytes); }
-  void write(DeviceMemory&, size_t, const void*, size_t) override {}
-  void read(const DeviceMemory&, size_t, void*, size_t) override {}
-  void fill(DeviceMemory&, size_t, uint32_t, size_t) override {}
-  void run(const KernelDefinition&, const Plan&, const Bindings&, const RunOptions&) override {}
-  Timing time(const KernelDefinition&, const Plan& plan, const Bindings&, bool, const TimingOptions&,
-              Activity*) override {
-    timed++;
+  double ms_of(const KernelDefinition&, const Plan& plan) const override {
     const Launch& l = plan.launches().front();
     const std::string name = l.entry.name;
     double threads = static_cast<double>(l.grid.x) * 256, ms = 1;
@@ -58,12 +42,10 @@ class FakeGpu : public Device {
     if (name == "ceiling_dfma") ms = threads * 512 * rounds(2) / (gflops_ / 2 * 1e6);
     if (name == "ceiling_mma_tf32") ms = threads * 512 * rounds(0) / (4 * gflops_ * 1e6);
     if (name == "ceiling_mma_f16") ms = threads * 1024 * rounds(0) / (8 * gflops_ * 1e6);
-    return {{ms, ms, ms, ms, ms}, false};
+    return ms;
   }
-  int timed = 0;
 
  private:
-  DeviceInfo info_;
   double gbs_, gflops_;
 };
 
@@ -160,7 +142,6 @@ TEST_F(MeasuredCeilings, WithoutAPlaceToKeepThem) {
   test::Setting nowhere("CONVSCOPE_CACHE", "/proc/nowhere");
   FakeGpu gpu("f", 900, 9000);
   EXPECT_NEAR(ceilings_of(gpu, sheet(), nullptr).memory_gbs, 900, 1e-6);
-  setenv("CONVSCOPE_CACHE", folder_.path("cache").c_str(), 1);
 }
 
 TEST_F(MeasuredCeilings, TheEmulatorHasNone) {

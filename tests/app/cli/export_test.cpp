@@ -47,19 +47,53 @@ TEST(ExportCli, CudaToTheTerminalAndAsJson) {
   EXPECT_TRUE(j["chosen"].is_null());
 }
 
+TEST(ExportCli, FusesAnActivation) {
+  test::ScratchFolder folder;
+  std::string file = folder.path("model_new.py");
+  auto r = convscope_run({"export", "auto", "--preset", "hifigan.u1", "--architecture", "sm_90", "--accuracy", "tf32",
+                          "--activation", "leaky_relu:0.1", "--out", file});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(has(r.err, "tf32 accuracy, then leaky_relu:0.1; ")) << r.err;
+  EXPECT_TRUE(has(text_of(file), "#define CONVSCOPE_LEAKY_RELU 0.1\n"));
+  EXPECT_TRUE(has(text_of(file), "torch.nn.functional.leaky_relu(y, 0.1)"));
+  std::string command = "python3 -c \"import ast, sys; ast.parse(open(sys.argv[1]).read())\" '" + file + "'";
+  EXPECT_EQ(std::system(command.c_str()), 0) << "it is Python";
+  json j = convscope_run({"export", "auto", "--preset", "kernelbench-79-small", "--format", "cuda", "--activation",
+                          "relu", "--json"})
+               .document();
+  EXPECT_EQ(j["activation"], "relu");
+  EXPECT_TRUE(has(j["text"], "#define CONVSCOPE_RELU\n"));
+  bool refused = false;
+  for (const auto& k : j["chosen"]["candidates"])
+    refused |= k["name"] == "scatter" && k["refused"] == "cannot fuse relu";
+  EXPECT_TRUE(refused);
+  // Without it nothing is defined.
+  r = convscope_run({"export", "tiled", "--preset", "kernelbench-79-small", "--format", "cuda"});
+  EXPECT_FALSE(has(r.out, "#define CONVSCOPE_RELU") || has(r.out, "#define CONVSCOPE_LEAKY_RELU"));
+}
+
 TEST(ExportCli, Refuses) {
   struct Case {
     std::vector<std::string> arguments;
     const char* says;
   };
-  for (const Case& c : {Case{{"export"}, "kernel is missing"},
-                        {{"export", "nope", "--preset", "kernelbench-79"}, "kernel nope is not known"},
-                        {{"export", "tiled", "--format", "onnx"}, "format onnx must be pytorch or cuda"},
-                        {{"export", "auto", "--architecture", "hopper"}, "architecture hopper must be like sm_80"},
-                        {{"export", "hopper_tf32", "--dtype", "f64"}, "takes f32 only"},
-                        {{"export", "mma_tf32", "--dtype", "f16"}, "takes f32 only"},
-                        {{"export", "S3", "--preset", "kernelbench-79"}, "works out another output length"},
-                        {{"export", "tiled", "--out", "/nowhere/at/all.py"}, "out /nowhere/at/all.py"}}) {
+  for (const Case& c :
+       {Case{{"export"}, "kernel is missing"},
+        {{"export", "nope", "--preset", "kernelbench-79"}, "kernel nope is not known"},
+        {{"export", "tiled", "--format", "onnx"}, "format onnx must be pytorch or cuda"},
+        {{"export", "auto", "--architecture", "hopper"}, "architecture hopper must be like sm_80"},
+        {{"export", "hopper_tf32", "--dtype", "f64"}, "takes f32 only"},
+        {{"export", "mma_tf32", "--dtype", "f16"}, "takes f32 only"},
+        {{"export", "tiled", "--activation", "gelu"},
+         "activation gelu must be none, relu, leaky_relu or leaky_relu:SLOPE"},
+        {{"export", "tiled", "--activation", "leaky_relu:2"}, "activation leaky_relu:2 must have a slope from 0 to 1"},
+        {{"export", "scatter", "--activation", "relu"},
+         "activation relu cannot follow in scatter, which adds to its output in many steps: take "
+         "polyphase, or auto"},
+        {{"export", "S4", "--activation", "leaky_relu"},
+         "activation leaky_relu:0.01 cannot follow in S4, which stays as it was found: take direct"},
+        {{"export", "S3", "--preset", "kernelbench-79"}, "works out another output length"},
+        {{"export", "tiled", "--out", "/nowhere/at/all.py"}, "out /nowhere/at/all.py"}}) {
     auto r = convscope_run(c.arguments);
     EXPECT_EQ(r.code, 2) << c.says;
     EXPECT_TRUE(has(r.err, c.says)) << r.err;

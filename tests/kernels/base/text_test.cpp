@@ -29,6 +29,20 @@ TEST(NearestName, FindsNothingWhenNothingIsNear) {
 
 TEST(NearestName, TakesTheNearestNotTheFirst) { EXPECT_EQ(nearest_name("S3", {"S10", "S4", "S3"}), "S3"); }
 
+TEST(HashOf, IsTheOneOfItsAuthors) {
+  EXPECT_EQ(hash_of(""), 0xcbf29ce484222325u);
+  EXPECT_EQ(hash_of("a"), 0xaf63dc4c8601ec8cu);
+  EXPECT_EQ(hash_of("foobar"), 0x85944171f73967e8u);
+}
+
+TEST(Today, IsADay) {
+  std::string day = today();
+  ASSERT_EQ(day.size(), 10u) << day;
+  EXPECT_GE(day, "2026-11-01");
+  EXPECT_EQ(day[4], '-');
+  EXPECT_EQ(day[7], '-');
+}
+
 TEST(Grouped, PutsACommaBeforeEachThreeDigits) {
   EXPECT_EQ(grouped(0), "0");
   EXPECT_EQ(grouped(999), "999");

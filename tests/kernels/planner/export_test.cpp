@@ -88,13 +88,76 @@ TEST(Export, HoldsTheFormThatIsLaunchedAndNoOther) {
   EXPECT_EQ(times(exported_cuda(find_kernel("hopper_16bit"), p), "F(half_128_any,"), 1u);
 }
 
+TEST(Export, AnActivationIsNamedAndDefined) {
+  auto p = find_preset("hifigan.u1").problem;
+  const Activation leaky = Activation::from("leaky_relu:0.1"), relu = Activation::from("relu");
+  std::string text = exported_cuda(find_kernel("registers"), p, leaky);
+  size_t defined = text.find("\n#define CONVSCOPE_LEAKY_RELU 0.1\n");
+  ASSERT_NE(defined, std::string::npos);
+  EXPECT_LT(defined, text.find("T activated(T v)")) << "before it is looked at";
+  EXPECT_NE(text.substr(0, text.find('\n')).find(", and then leaky_relu:0.1, fused"), std::string::npos);
+  EXPECT_EQ(times(exported_cuda(find_kernel("registers"), p, relu), "\n#define CONVSCOPE_RELU\n"), 1u);
+  text = exported_pytorch(find_kernel("hopper_tf32"), p, leaky);
+  for (const char* said : {", and then leaky_relu:0.1.\n",
+                           "    y = self.conv1d_transpose(x)\n    y = torch.nn.functional.leaky_relu(y, 0.1)\n",
+                           "forward(x) ends with the activation, fused: leaky_relu:0.1."})
+    EXPECT_EQ(times(text, said), 1u) << said;
+  EXPECT_EQ(times(exported_pytorch(find_kernel("hopper_tf32"), p, relu), "    y = torch.nn.functional.relu(y)\n"), 1u);
+  // Without one nothing is said of one, and nothing defined.
+  text = exported_pytorch(find_kernel("hopper_tf32"), p);
+  for (const char* word :
+       {"#define CONVSCOPE_LEAKY_RELU", "#define CONVSCOPE_RELU", "and then", "leaky_relu(y", "activation,"})
+    EXPECT_EQ(times(text, word), 0u) << word;
+  for (const char* mark : {"@THEN@", "@FUSED@", "@APPLIES@"}) EXPECT_EQ(times(text, mark), 0u) << mark;
+}
+
+TEST(Export, WhoFusesAnActivationCallsIt) {
+  int fusing = 0;
+  const Activation relu = Activation::from("relu");
+  for (const auto* k : all_kernels()) {
+    if (k->kind() == KernelKind::test) continue;
+    // Its definition is there once where it is included; calls come after it.
+    size_t calls = times(flattened(k->file()), "activated(");
+    EXPECT_EQ(calls > 1, k->fuses_activation()) << k->name();
+    EXPECT_EQ(relu.refused_by(*k).empty(), k->fuses_activation());
+    EXPECT_EQ(Activation().refused_by(*k), "");
+    fusing += k->fuses_activation();
+  }
+  EXPECT_EQ(fusing, 11) << "the ladder but for scatter";
+  EXPECT_NE(relu.refused_by(find_kernel("scatter")).find("take polyphase"), std::string::npos);
+  EXPECT_NE(relu.refused_by(find_kernel("S4")).find("take direct"), std::string::npos);
+}
+
+TEST(Activation, IsReadAsItIsWritten) {
+  using Kind = Activation::Kind;
+  EXPECT_EQ(Activation::from(""), Activation());
+  EXPECT_EQ(Activation::from("none"), Activation());
+  EXPECT_EQ(Activation::from("relu"), (Activation{Kind::relu, 0}));
+  EXPECT_EQ(Activation::from("leaky_relu"), (Activation{Kind::leaky_relu, 0.01})) << "PyTorch's";
+  EXPECT_EQ(Activation::from("leaky_relu:0"), (Activation{Kind::leaky_relu, 0}));
+  EXPECT_EQ(Activation::from("leaky_relu:1").macro(), "#define CONVSCOPE_LEAKY_RELU 1\n");
+  EXPECT_EQ(Activation::from("leaky_relu:-0").name(), "leaky_relu:0");
+  for (const char* name : {"none", "relu", "leaky_relu:0.01", "leaky_relu:0.1", "leaky_relu:1e-05"})
+    EXPECT_EQ(Activation::from(name).name(), name);
+  for (const char* bad :
+       {"gelu", "ReLU", "relu:0.1", "leaky", "leaky_relu:", "leaky_relu:x", "leaky_relu:0.1x", "leaky_relu:-0.1",
+        "leaky_relu:1.0001", "leaky_relu:nan", "leaky_relu:inf", "leaky_relu: 0.1"})
+    try {
+      Activation::from(bad);
+      ADD_FAILURE() << bad << " is taken";
+    } catch (const InputError& e) {
+      EXPECT_EQ(e.field(), "activation");
+      EXPECT_EQ(e.value(), bad);
+    }
+}
+
 // With nvcc here: what is exported compiles. On a GPU tests/bench/compare_pytorch.py runs it.
-void expect_compiles(const char* kernel, DType dtype) {
+void expect_compiles(const char* kernel, DType dtype, const char* activation = "") {
   if (std::system("command -v nvcc >/dev/null 2>&1")) GTEST_SKIP() << "no nvcc here";
   test::ScratchFolder folder;
   auto p = find_preset("kernelbench-79").problem;
   p.dtype = dtype;
-  std::string text = exported_cuda(find_kernel(kernel), p);
+  std::string text = exported_cuda(find_kernel(kernel), p, Activation::from(activation));
   std::string file = folder.write("k.cu", text.data(), text.size());
   std::string command = "nvcc -std=c++20 -arch=sm_90a -shared -Xcompiler -fPIC -o " + folder.path("k.so") + " " + file +
                         " >" + folder.path("log") + " 2>&1";
@@ -107,6 +170,11 @@ TEST(Export, CompilesASpecimen) { expect_compiles("S4", DType::f32); }
 TEST(Export, CompilesInSixteenBits) {
   expect_compiles("scatter", DType::f16);
   expect_compiles("tiled", DType::bf16);
+}
+TEST(Export, CompilesWithAnActivation) {
+  expect_compiles("hopper_tf32", DType::f32, "leaky_relu:0.1");
+  expect_compiles("hopper_16bit", DType::f16, "relu");
+  expect_compiles("polyphase", DType::f64, "leaky_relu:1");
 }
 
 }  // namespace

@@ -79,6 +79,22 @@ TEST(Planner, SixteenBitsHaveARungOfTheirOwn) {
   EXPECT_NE(find_kernel("hopper_16bit").unsupported(p), "");
 }
 
+TEST(Planner, LeavesOutWhatCannotFuseTheActivation) {
+  const Activation relu = Activation::from("relu");
+  for (const char* architecture : {"sm_75", "sm_90"}) {
+    auto p = find_preset("kernelbench-79").problem;
+    Choice c = choose(p, Accuracy::tf32, Target::of_architecture(architecture), relu);
+    EXPECT_TRUE(c.kernel->fuses_activation());
+    EXPECT_EQ(c.kernel, choose(p, Accuracy::tf32, Target::of_architecture(architecture)).kernel);
+    int left_out = 0;
+    for (const auto& k : c.candidates) {
+      EXPECT_TRUE(k.kernel->fuses_activation() || !k.refused.empty()) << k.kernel->name();
+      left_out += k.refused == "cannot fuse relu";
+    }
+    EXPECT_EQ(left_out, 1) << "scatter";
+  }
+}
+
 // Medians on an H200, with weights packed or next to nothing to pack (h200-core.md, h200-ladder.md).
 TEST(Planner, PredictsWhatWasMeasured) {
   struct Measured {
@@ -101,7 +117,8 @@ TEST(Planner, PredictsWhatWasMeasured) {
     EXPECT_GT(predicted, m.ms / 1.6) << m.kernel << " on " << m.preset;
     EXPECT_LT(predicted, m.ms * 1.6) << m.kernel << " on " << m.preset;
   }
-  for (auto [preset, ms] : {std::pair{"kernelbench-79", 0.242}, {"kernelbench-74", 0.330}, {"kernelbench-64", 0.855}, {"dac.d2", 0.152}}) {
+  for (auto [preset, ms] :
+       {std::pair{"kernelbench-79", 0.242}, {"kernelbench-74", 0.330}, {"kernelbench-64", 0.855}, {"dac.d2", 0.152}}) {
     auto p = find_preset(preset).problem;
     p.dtype = DType::f16;
     double predicted = predicted_ms(find_kernel("hopper_16bit"), p, {});

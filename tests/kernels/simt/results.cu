@@ -13,7 +13,7 @@ __device__ __forceinline__ void results(const float* bias, float* y, int64_t len
       int m = 32 * warp + 8 * near * (h / near) + near * g + h % near;
       d[h / 2][q / 2 * 4 + h % 2 * 2 + q % 2] = (q / period * 4 + t) * 2048 + m * period + q % period;
     }
-  if (bias) add_bias<period>(d, bias, channels, t);
+  finish<period>(d, bias, channels, t);
   // Twice, as a warpgroup that has two tiles does.
   for (int turn = 0; turn < 2; turn++)
     if (staged)

@@ -242,6 +242,8 @@ class KernelDefinition {
   const std::vector<std::string>& requires_hardware() const { return hardware_; }
   // What it promises on f32 problems: strict, 3xtf32 or tf32. Of other types it is always strict.
   const std::string& accuracy() const { return accuracy_; }
+  // Whether its finished sums go through activated() (activation.h).
+  bool fuses_activation() const { return fuses_activation_; }
   const std::string& home_preset() const { return home_preset_; }  // specimens: the problem it was written for
   // What is known of a specimen: for which problems its wrong index happens to be right. True for every other kernel.
   bool known_right(const ConvProblem& p) const { return !right_for_ || right_for_(p); }
@@ -272,6 +274,7 @@ class KernelDefinition {
     (hardware_.emplace_back(features), ...);
   }
   void accuracy(std::string promised) { accuracy_ = std::move(promised); }  // left out: strict
+  void activates() { fuses_activation_ = true; }
   // The rule for the problems it takes: supports([](const ConvProblem& p) -> std::string { …why not, or "" });
   void supports(std::function<std::string(const ConvProblem&)> why_not) { supports_ = std::move(why_not); }
   void plan(std::function<void(const ConvProblem&, Plan&)> make) { plan_ = std::move(make); }
@@ -280,6 +283,7 @@ class KernelDefinition {
   std::string name_, file_, idea_, home_preset_, accuracy_ = "strict";
   KernelKind kind_ = KernelKind::ladder;
   int rung_ = 0;
+  bool fuses_activation_ = false;
   std::vector<std::string> hardware_;
   std::function<std::string(const ConvProblem&)> supports_;
   std::function<bool(const ConvProblem&)> right_for_;

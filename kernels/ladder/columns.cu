@@ -110,22 +110,18 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
       int before = ColumnShifts<near>(tiles, next_chunk).left;
       for (int row = warp; row < tiles.spans * channels; row += column_warps) {
         int ch = row & (channels - 1), span = row >> tiles.channels_log2, ci = next_block * channels + ch;
-        int left = table.m[span] - before;
-        const float* from = x + table.x[span] + ci * c.length;
-        float* to = xs + ch * tiles.pitch + span * tiles.box;
+        int each = tiles.whole ? 4 : 1, left = table.m[span] - before + lane * each, rest = tiles.box - lane * each;
+        const float* from = x + table.x[span] + ci * c.length + left;
+        float* to = xs + ch * tiles.pitch + span * tiles.box + lane * each;
         unsigned length = ci < cin ? static_cast<unsigned>(c.length) : 0;
         if (tiles.whole) {
-#pragma unroll 1
-          for (int o = lane * 4; o < tiles.box; o += 128) {
-            bool inside = static_cast<unsigned>(left + o) < length;
-            copy_async<16>(to + o, inside ? from + left + o : x, inside);
-          }
+#pragma unroll 2
+          for (; rest > 0; rest -= 128, from += 128, to += 128, left += 128)
+            copy_async<16>(to, from, static_cast<unsigned>(left) < length);
         } else {
-#pragma unroll 1
-          for (int o = lane; o < tiles.box; o += 32) {
-            bool inside = static_cast<unsigned>(left + o) < length;
-            copy_async<4>(to + o, inside ? from + left + o : x, inside);
-          }
+#pragma unroll 4
+          for (; rest > 0; rest -= 32, from += 32, to += 32, left += 32)
+            copy_async<4>(to, from, static_cast<unsigned>(left) < length);
         }
       }
 #pragma unroll 1
@@ -280,7 +276,7 @@ extern "C" __global__ void __launch_bounds__(256)
   F(columns_tf32_8x256_near, 1, 1, 4, true, 4)  \
   F(columns_tf32_64x128, 1, 8, 2, false, 4)     \
   F(columns_tf32_64x128_near, 1, 8, 2, true, 3) \
-  F(columns_tf32_32x128, 1, 4, 2, false, 5)     \
+  F(columns_tf32_32x128, 1, 4, 2, false, 4)     \
   F(columns_tf32_32x128_near, 1, 4, 2, true, 4) \
   F(columns_tf32_16x128, 1, 2, 2, false, 6)     \
   F(columns_tf32_16x128_near, 1, 2, 2, true, 5) \

@@ -27,12 +27,13 @@ struct ColumnPlan {
 };
 
 constexpr int64_t column_multiprocessors = 132;      // of the GPU that the model is of
-constexpr int64_t column_halo = 256;                 // most extra positions of x
-constexpr int64_t column_stride = 4096;              // the largest, so that a warp's rows have 32-bit places
-constexpr int64_t column_row = 5 * 128;              // most words of x of a channel in a stage
+constexpr int64_t column_room = 227 << 10;           // its shared memory of a multiprocessor
+constexpr int64_t column_halo = 224;                 // most extra positions of x
+constexpr int64_t column_words = 4000;               // most words of x of a stage, so that three fit in 99 KiB (sm_86)
+constexpr int64_t column_staging = 72 << 10;         // most bytes of results that are worth more shared memory
+constexpr int64_t column_stride = 4096;              // the largest: a warp's rows have 32-bit places
 constexpr int64_t column_sums = int64_t{256} << 20;  // most bytes of parts
 constexpr int64_t column_packed = int64_t{4} << 30;  // most bytes of packed weights
-constexpr int64_t column_room = 227 << 10;           // shared memory of a multiprocessor
 constexpr double column_products = 8;                // least of a block that shares a sum
 
 inline std::string columns_refuse(const ConvProblem& p) {
@@ -71,8 +72,9 @@ inline void cut_sum(const ConvProblem& p, const Phases& f, const ColumnForm& for
     t.chunk = (t.chunk + 3) / 4 * 4, t.chunks = static_cast<int32_t>(ceil_div(groups, t.chunk));
   int64_t rounds = ceil_div(p.in_per_group(), t.product_channels);
   t.deep = 1;
-  // Deeper stages have fewer barriers; no round may be added for it, and 16 KiB of x are enough.
-  while (2 * t.deep * t.chunk <= 8 && 2 * t.deep * t.product_channels * 64 * form.mw <= 4096 &&
+  // Deeper stages have fewer barriers; no round may be added for it.
+  int64_t width = 64 * form.mw + (int64_t{t.chunk} * t.product_shifts - 1) * far + 3;
+  while (2 * t.deep * t.chunk <= 8 && 2 * t.deep * t.product_channels * width <= column_words &&
          rounds % (2 * t.deep) == 0)
     t.deep *= 2;
   t.channels_log2 = 0;
@@ -90,7 +92,7 @@ inline void cut_positions(const ConvProblem& p, const ColumnForm& form, ColumnTi
   int64_t least = 0;
   for (int64_t span = tile, unit = form.near ? 8 * form.mw : 16; span >= unit; span -= unit) {
     int64_t spans = std::min<int64_t>(tile / span, most_spans), box = ceil_div(span + halo, 4) * 4;
-    if (span < tile && spans * box > column_row) continue;
+    if (span < tile && spans * box * t.deep * t.product_channels > column_words) continue;
     int64_t all = ceil_div(positions, span) * p.batch, tiles = ceil_div(all, spans);
     // Products, and copies by whole warps: a warp's 32 copies bring 128 or 32 words.
     int64_t at_once = t.whole ? 128 : 32, cost = tiles * (4 * tile + spans * ceil_div(box, at_once) * at_once);
@@ -162,7 +164,8 @@ inline ColumnPlan plan_form(const ConvProblem& p, const ColumnForm& form) {
   int64_t row = 16 * form.mw * p.stride,
           rows = std::min<int64_t>((t.tile_columns + t.classes - 2) / t.classes + 1, columns);
   t.row_pitch = static_cast<int32_t>(row + (form.near ? 1 : 4));
-  int64_t staging = std::min(rows * t.row_pitch * column_warps * 4, column_room / form.blocks - 3072);
+  int64_t staging =
+      std::min(rows * t.row_pitch * column_warps * 4, std::min(column_room / form.blocks - 3072, column_staging));
   auto with_splits = [&](int64_t splits) {
     ColumnPlan s = h;
     s.tiles.splits = static_cast<int32_t>(splits);

@@ -5,7 +5,8 @@
 // y is one product, positions m × columns (output channel, class), summed over input channels and shifts e. A block has
 // up to 64 neighbouring columns, whatever channels they belong to, and up to 256 positions, of several sequences where
 // these are short.
-// - x is read once for all classes: as it lies in shared memory it is the A operand of mma.sync, shifted by e.
+// - x is read once for all classes: as it lies in shared memory it is the A operand of mma.sync, shifted by e. Where
+//   shifts follow each other a lane has neighbouring positions, and a load serves several shifts (columns_products.h).
 // - With few input channels the 8 values of a product are 4, 2 or 1 channels and as many more shifts.
 // - Where positions and columns are too few to fill the GPU, several blocks share a sum: each leaves its part in the
 //   workspace, and a launch of its own adds the parts, always in the same order.
@@ -211,6 +212,8 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
         if constexpr (near && MW == 4)
           *reinterpret_cast<float4*>(at) = make_float4(d[0][q][2 * half + i], d[1][q][2 * half + i],
                                                        d[MW - 2][q][2 * half + i], d[MW - 1][q][2 * half + i]);
+        else if constexpr (near)
+          *reinterpret_cast<float2*>(at) = make_float2(d[0][q][2 * half + i], d[1][q][2 * half + i]);
         else
 #pragma unroll
           for (int m = 0; m < MW; m++) at[position_of<MW, near>(m, 0, 0)] = d[m][q][2 * half + i];
@@ -219,41 +222,36 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
 
 // ---- the parts of split sums: a launch of its own
 
-// 32 neighbouring outputs a block; each warp adds every 8th part, then the warps' sums are added in order.
+// A thread adds every ways-th part of an output; then the sums of its `ways` threads are added in order. Parts are few
+// enough for 32 bits.
 extern "C" __global__ void __launch_bounds__(256)
-    columns_sum(const ConvArgs c, const ColumnTiles tiles, const int width, const int tile_positions, const float* sums,
-                const float* b, float* y) {
-  __shared__ float of_warp[8][32];
-  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  int64_t cout = c.out_channels / c.groups, all = c.batch * c.out_channels * c.out_length;
-  int64_t positions = static_cast<int64_t>(tiles.position_tiles) * tile_positions;
-  int64_t part = c.groups * tiles.column_tiles * width * positions;
-  for (int64_t first = static_cast<int64_t>(blockIdx.x) * 32; first < all;
-       first += static_cast<int64_t>(gridDim.x) * 32) {
-    int64_t id = first + lane, j = id % c.out_length, row = id / c.out_length;
-    int64_t channel = row % c.out_channels, n = row / c.out_channels;
-    int64_t along = j + c.padding, m = along / c.stride - tiles.first;
-    int r = static_cast<int>(along % c.stride), a = r % tiles.gcd ? -1 : tiles.column_of(r / tiles.gcd);
-    float sum = 0;
-    if (id < all && a >= 0) {
-      int64_t column = channel % cout * tiles.classes + a, span = n * tiles.pieces + m / tiles.span;
-      int64_t position = span / tiles.spans * tile_positions + span % tiles.spans * tiles.span + m % tiles.span;
-      const float* from =
-          sums +
-          ((channel / cout * tiles.column_tiles + column / tiles.tile_columns) * width + column % tiles.tile_columns) *
-              positions +
-          position;
+    columns_sum(const ConvArgs c, const ColumnTiles tiles, const int width, const int tile_positions, const int ways,
+                const float* sums, const float* b, float* y) {
+  __shared__ float of_thread[256];
+  int thread = static_cast<int>(threadIdx.x), outputs = 256 / ways, way = thread / outputs;
+  int id = static_cast<int>(blockIdx.x) * outputs + thread % outputs, length = static_cast<int>(c.out_length);
+  int channels = static_cast<int>(c.out_channels), cout = static_cast<int>(c.out_channels / c.groups);
+  int j = id % length, row = id / length, channel = row % channels, n = row / channels;
+  bool is = id < static_cast<int>(c.batch) * channels * length;
+  int along = j + static_cast<int>(c.padding), stride = static_cast<int>(c.stride), r = along % stride;
+  int a = r % tiles.gcd ? -1 : tiles.column_of(r / tiles.gcd);
+  float sum = 0;
+  if (is && a >= 0) {
+    int positions = tiles.position_tiles * tile_positions;
+    int part = static_cast<int>(c.groups) * tiles.column_tiles * width * positions;
+    int column = channel % cout * tiles.classes + a, m = along / stride - tiles.first;
+    int span = n * tiles.pieces + m / tiles.span;
+    int position = span / tiles.spans * tile_positions + span % tiles.spans * tiles.span + m % tiles.span;
+    int tile = channel / cout * tiles.column_tiles + column / tiles.tile_columns;
+    const float* from = sums + (tile * width + column % tiles.tile_columns) * positions + position;
 #pragma unroll 4
-      for (int split = warp; split < tiles.splits; split += 8) sum += from[split * part];
-    }
-    of_warp[warp][lane] = sum;
-    __syncthreads();
-    if (warp == 0 && id < all) {
-      for (int i = 1; i < 8; i++) sum += of_warp[i][lane];
-      y[id] = sum + (b ? b[channel] : 0.0f);
-    }
-    __syncthreads();
+    for (int split = way; split < tiles.splits; split += ways) sum += from[split * part];
   }
+  of_thread[thread] = sum;
+  __syncthreads();
+  if (way > 0 || !is) return;
+  for (int i = 1; i < ways; i++) sum += of_thread[i * outputs + thread];
+  y[id] = sum + (b ? b[channel] : 0.0f);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -318,9 +316,11 @@ template <class Main>
 void launch_columns(const ConvProblem& p, Plan& plan, const ColumnPlan& h, Main entry) {
   plan.launch(entry, {h.blocks}, {column_threads}, h.shared)
       .args(p.args(), h.tiles, plan.x(), plan.workspace(), plan.b(), plan.workspace(h.packed_bytes), plan.y());
-  if (h.tiles.splits > 1)
-    plan.launch(ENTRY(columns_sum), {std::min<int64_t>(ceil_div(p.y_elements(), 32), 1 << 20)}, {256})
-        .args(p.args(), h.tiles, 8 * h.form.nt, 64 * h.form.mw, plan.workspace(h.packed_bytes), plan.b(), plan.y());
+  if (h.tiles.splits == 1) return;
+  int ways = 1;  // threads that add the parts of an output, each at least four
+  while (ways < 8 && h.tiles.splits >= 8 * ways) ways *= 2;
+  plan.launch(ENTRY(columns_sum), {ceil_div(p.y_elements(), 256 / ways)}, {256})
+      .args(p.args(), h.tiles, 8 * h.form.nt, 64 * h.form.mw, ways, plan.workspace(h.packed_bytes), plan.b(), plan.y());
 }
 
 }  // namespace

@@ -183,7 +183,8 @@ inline ColumnPlan plan_form(const ConvProblem& p, const ColumnForm& form) {
       std::min(static_cast<int64_t>(static_cast<double>(stages * t.deep * t.chunk) / column_products), stages);
   for (int64_t blocks = 1; blocks <= 2 * form.blocks; blocks++) {
     int64_t splits = std::min(column_multiprocessors * blocks / tiles, most);
-    if (splits < 2 || splits * tiles * width * 64 * form.mw * 4 > column_sums) continue;
+    if (splits < 2 || p.y_elements() > INT32_MAX / 2 || splits * tiles * width * 64 * form.mw * 4 > column_sums)
+      continue;
     if (ColumnPlan s = with_splits(splits); s.clocks < best.clocks) best = s;
   }
   return best;

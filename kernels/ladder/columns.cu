@@ -5,7 +5,8 @@
 // y is one product, positions m × columns (output channel, class), summed over input channels and shifts e. A block has
 // up to 64 neighbouring columns, whatever channels they belong to, and up to 256 positions, of several sequences where
 // these are short.
-// - x is read once for all classes: as it lies in shared memory it is the A operand of mma.sync, shifted by e.
+// - x is read once for all classes: as it lies in shared memory it is the A operand of mma.sync, shifted by e. Where
+//   shifts follow each other a lane has neighbouring positions, and a load serves several shifts (columns_products.h).
 // - With few input channels the 8 values of a product are 4, 2 or 1 channels and as many more shifts.
 // - Where positions and columns are too few to fill the GPU, several blocks share a sum: each leaves its part in the
 //   workspace, and a launch of its own adds the parts, always in the same order.
@@ -15,13 +16,8 @@
 // Source: PTX ISA, "mma.m16n8k8"; sharing a sum is split-K of CUTLASS (NVIDIA, efficient_gemm.md); 3xTF32 after Ootomo
 // & Yokota, Recovering single precision accuracy from Tensor Cores, 2022.
 #include "columns_plan.h"
-#include "columns_results.h"
+#include "columns_products.h"
 #include "convscope/copy.h"
-#include "convscope/mma.h"
-
-// Words of the packed weights of one product.
-template <int parts, int NT>
-constexpr int product_words = NT * 64 * parts;
 
 // ---- the weights as lanes need them: a launch of its own
 
@@ -64,63 +60,9 @@ __device__ __forceinline__ void columns_pack(const ConvArgs& c, const ColumnTile
   }
 }
 
-// ---- one stage's products
-
-// Rounds to TF32 in one instruction, given that the tensor cores cut off the low 13 bits: between a third and two
-// thirds of a unit in the last place is added first. What TF32 can hold stays as it is.
-__device__ __forceinline__ uint32_t nearly_tf32(float v) { return __float_as_uint(v * (1 + 0x1p-10f / 3)); }
-
-// v = high + low, each rounded to TF32. Of low the tensor cores cut off what is beyond TF32 themselves.
-__device__ __forceinline__ void split_tf32(float v, uint32_t& high, uint32_t& low) {
-  high = (__float_as_uint(v) + 0x1000) & 0xffffe000;
-  low = __float_as_uint(v - __uint_as_float(high)) + 0x1000;
-}
-
-template <int parts, int NT>
-struct ColumnWeights {
-  uint32_t part[parts][NT][2];
-
-  __device__ __forceinline__ void load(const float* ws) {  // ws: the lane's place
-    if constexpr (NT == 1 && parts == 1) {
-      float2 v = *reinterpret_cast<const float2*>(ws);
-      part[0][0][0] = __float_as_uint(v.x), part[0][0][1] = __float_as_uint(v.y);
-    } else if constexpr (NT == 1) {
-      float4 v = *reinterpret_cast<const float4*>(ws);
-      part[0][0][0] = __float_as_uint(v.x), part[0][0][1] = __float_as_uint(v.y);
-      part[parts - 1][0][0] = __float_as_uint(v.z), part[parts - 1][0][1] = __float_as_uint(v.w);
-    } else {
-#pragma unroll
-      for (int q = 0; q < NT; q += 2)
-#pragma unroll
-        for (int p = 0; p < parts; p++) {
-          float4 v = *reinterpret_cast<const float4*>(ws + (q / 2 * parts + p) * 128);
-          part[p][q][0] = __float_as_uint(v.x), part[p][q][1] = __float_as_uint(v.y);
-          part[p][q + 1][0] = __float_as_uint(v.z), part[p][q + 1][1] = __float_as_uint(v.w);
-        }
-    }
-  }
-};
-
-// The shifts of a stage: how many products, the last shift, how far the first is before it, and the first's remainder.
-struct ColumnShifts {
-  int products, last, before, remainder;
-  __device__ __forceinline__ ColumnShifts(const ColumnTiles& tiles, int chunk) {
-    int from = chunk * tiles.chunk;
-    products = min(tiles.chunk, tiles.shifts - from);
-    int u = from * tiles.product_shifts, end = u + products * tiles.product_shifts - 1;
-    if (tiles.rest == 0) {
-      last = end * tiles.jump, before = (end - u) * tiles.jump, remainder = 0;
-    } else {
-      int64_t along = static_cast<int64_t>(u) * tiles.back;
-      last = static_cast<int>(static_cast<int64_t>(end) * tiles.back / tiles.period);
-      before = last - static_cast<int>(along / tiles.period), remainder = static_cast<int>(along % tiles.period);
-    }
-  }
-};
-
 // ---- a block
 
-template <int parts, int NT, int MW>
+template <int parts, int NT, int MW, bool near>
 __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& tiles, const float* x,
                                         const uint32_t* packed, const float* b, float* sums, float* y) {
   CONVSCOPE_DYNAMIC_SHARED(float, shared);
@@ -166,26 +108,21 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
   auto copy_next = [&] {
     if (next_stage < end) {
       float* xs = shared + next * buffer;
-      int last = ColumnShifts(tiles, next_chunk).last;
-      if (tiles.whole) last += -last & 3;  // a row begins on 16 bytes, up to 3 positions before what is read
+      int before = ColumnShifts<near>(tiles, next_chunk).left;
       for (int row = warp; row < tiles.spans * channels; row += column_warps) {
         int ch = row & (channels - 1), span = row >> tiles.channels_log2, ci = next_block * channels + ch;
-        int left = table.m[span] - last;
-        const float* from = x + table.x[span] + ci * c.length;
-        float* to = xs + ch * tiles.pitch + span * tiles.box;
+        int each = tiles.whole ? 4 : 1, left = table.m[span] - before + lane * each, rest = tiles.box - lane * each;
+        const float* from = x + table.x[span] + ci * c.length + left;
+        float* to = xs + ch * tiles.pitch + span * tiles.box + lane * each;
         unsigned length = ci < cin ? static_cast<unsigned>(c.length) : 0;
         if (tiles.whole) {
-#pragma unroll 1
-          for (int o = lane * 4; o < tiles.box; o += 128) {
-            bool inside = static_cast<unsigned>(left + o) < length;
-            copy_async<16>(to + o, inside ? from + left + o : x, inside);
-          }
+#pragma unroll 2
+          for (; rest > 0; rest -= 128, from += 128, to += 128, left += 128)
+            copy_async<16>(to, from, static_cast<unsigned>(left) < length);
         } else {
-#pragma unroll 1
-          for (int o = lane; o < tiles.box; o += 32) {
-            bool inside = static_cast<unsigned>(left + o) < length;
-            copy_async<4>(to + o, inside ? from + left + o : x, inside);
-          }
+#pragma unroll 4
+          for (; rest > 0; rest -= 32, from += 32, to += 32, left += 32)
+            copy_async<4>(to, from, static_cast<unsigned>(left) < length);
         }
       }
 #pragma unroll 1
@@ -199,19 +136,20 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
     copies_commit();
   };
 
-  // Where a lane finds positions g and g + 8 of its fragments in the first channel and shift, and how much further the
-  // second value of a product lies.
+  // Where a lane finds its first value in each unit of its positions, and how much further the second value of a
+  // product lies.
   int ways = tiles.product_channels;
-  auto place = [&](int k8) { return k8 % ways * tiles.pitch - k8 / ways * tiles.jump; };
-  int second = place(t + 4) - place(t), fragment[MW];
+  auto place = [&](int k8) { return near ? k8 * tiles.pitch : k8 % ways * tiles.pitch - k8 / ways * tiles.jump; };
+  constexpr int unit = column_unit<MW, near>, units = MW * 16 / unit;
+  int second = place(t + 4) - place(t), unit_at[units];
   bool mine = false;
 #pragma unroll
-  for (int m = 0; m < MW; m++) {
-    int position = (warp * MW + m) * 16, span = position / tiles.span;
+  for (int i = 0; i < units; i++) {
+    int position = (warp * units + i) * unit, span = position / tiles.span;
     mine |= span < spans;
-    fragment[m] = place(t) + g + (span < spans ? span * tiles.box + position % tiles.span : 0);
+    unit_at[i] =
+        place(t) + position_of<MW, near>(0, 0, g) + (span < spans ? span * tiles.box + position % tiles.span : 0);
   }
-  int step = tiles.product_shifts * tiles.jump;
 
   float total[MW][NT][4], sum[MW][NT][4];
 #pragma unroll
@@ -228,41 +166,14 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
     __syncthreads();
     copy_next();  // into the buffer everyone has left
     if (mine) {
-      ColumnShifts shifts(tiles, chunk);
-      const float* xs = shared + here * buffer + shifts.before + (tiles.whole ? -shifts.last & 3 : 0);
+      ColumnShifts<near> shifts(tiles, chunk);
+      const float* xs = shared + here * buffer + shifts.at;
       const float* ws = shared + here * buffer + x_words + lane * (NT == 1 ? 2 * parts : 4);
       for (int round = 0; round < tiles.deep; round++) {
-        const float* at[MW];
-#pragma unroll
-        for (int m = 0; m < MW; m++) at[m] = xs + fragment[m];
-        int remainder = shifts.remainder;
-        const float* wt = ws;
-        for (int u = 0; u < shifts.products; u++) {
-          ColumnWeights<parts, NT> w;
-          w.load(wt);
-          remainder += tiles.rest;
-          bool one_more = remainder >= tiles.period;
-          if (one_more) remainder -= tiles.period;
-#pragma unroll
-          for (int m = 0; m < MW; m++) {
-            float v[4] = {at[m][0], at[m][8], at[m][second], at[m][second + 8]};
-            at[m] -= step + one_more;
-            uint32_t high[4], low[4];
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-              if constexpr (parts == 1)
-                high[i] = nearly_tf32(v[i]);
-              else
-                split_tf32(v[i], high[i], low[i]);
-            }
-            if constexpr (parts == 2) {
-              mma_m16n8k8_tf32(sum[m], low, w.part[0]);
-              mma_m16n8k8_tf32(sum[m], high, w.part[parts - 1]);
-            }
-            mma_m16n8k8_tf32(sum[m], high, w.part[0]);
-          }
-          wt += product_words<parts, NT>;
-        }
+        if constexpr (near)
+          add_near<parts, NT, MW>(sum, xs, unit_at, second, ws, shifts.products);
+        else
+          add_apart<parts, NT, MW>(sum, xs, unit_at, second, ws, shifts.products, tiles, shifts.remainder);
         xs += ways * tiles.pitch;
         ws += tiles.chunk * product_words<parts, NT>;
       }
@@ -282,7 +193,7 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
   if (!mine) return;
   const float(&d)[MW][NT][4] = parts == 2 ? total : sum;
   if (tiles.splits == 1) {
-    store_columns<NT, MW>(d, c, tiles, table, spans, column0, shared + warp * tiles.staging, y);
+    store_columns<NT, MW, near>(d, c, tiles, table, spans, column0, shared + warp * tiles.staging, y);
     return;
   }
   // [split][group][column][position]
@@ -290,54 +201,57 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
   float* to = sums +
               (((static_cast<int64_t>(split) * c.groups + group) * tiles.column_tiles + column_tile) * 8 * NT + 2 * t) *
                   positions +
-              tile * 64 * MW + warp * 16 * MW + g;
+              tile * 64 * MW + warp * 16 * MW;
 #pragma unroll
   for (int q = 0; q < NT; q++)
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
-      for (int m = 0; m < MW; m++)
+      for (int half = 0; half < 2; half++) {
+        float* at = to + (8 * q + i) * positions + position_of<MW, near>(0, half, g);
+        if constexpr (near && MW == 4)
+          *reinterpret_cast<float4*>(at) = make_float4(d[0][q][2 * half + i], d[1][q][2 * half + i],
+                                                       d[MW - 2][q][2 * half + i], d[MW - 1][q][2 * half + i]);
+        else if constexpr (near)
+          *reinterpret_cast<float2*>(at) = make_float2(d[0][q][2 * half + i], d[1][q][2 * half + i]);
+        else
 #pragma unroll
-        for (int half = 0; half < 2; half++) to[(8 * q + i) * positions + 16 * m + 8 * half] = d[m][q][2 * half + i];
+          for (int m = 0; m < MW; m++) at[position_of<MW, near>(m, 0, 0)] = d[m][q][2 * half + i];
+      }
 }
 
 // ---- the parts of split sums: a launch of its own
 
-// 32 neighbouring outputs a block; each warp adds every 8th part, then the warps' sums are added in order.
+// A thread adds every ways-th part of an output; then the sums of its `ways` threads are added in order. Parts are few
+// enough for 32 bits.
 extern "C" __global__ void __launch_bounds__(256)
-    columns_sum(const ConvArgs c, const ColumnTiles tiles, const int width, const int tile_positions, const float* sums,
-                const float* b, float* y) {
-  __shared__ float of_warp[8][32];
-  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  int64_t cout = c.out_channels / c.groups, all = c.batch * c.out_channels * c.out_length;
-  int64_t positions = static_cast<int64_t>(tiles.position_tiles) * tile_positions;
-  int64_t part = c.groups * tiles.column_tiles * width * positions;
-  for (int64_t first = static_cast<int64_t>(blockIdx.x) * 32; first < all;
-       first += static_cast<int64_t>(gridDim.x) * 32) {
-    int64_t id = first + lane, j = id % c.out_length, row = id / c.out_length;
-    int64_t channel = row % c.out_channels, n = row / c.out_channels;
-    int64_t along = j + c.padding, m = along / c.stride - tiles.first;
-    int r = static_cast<int>(along % c.stride), a = r % tiles.gcd ? -1 : tiles.column_of(r / tiles.gcd);
-    float sum = 0;
-    if (id < all && a >= 0) {
-      int64_t column = channel % cout * tiles.classes + a, span = n * tiles.pieces + m / tiles.span;
-      int64_t position = span / tiles.spans * tile_positions + span % tiles.spans * tiles.span + m % tiles.span;
-      const float* from =
-          sums +
-          ((channel / cout * tiles.column_tiles + column / tiles.tile_columns) * width + column % tiles.tile_columns) *
-              positions +
-          position;
+    columns_sum(const ConvArgs c, const ColumnTiles tiles, const int width, const int tile_positions, const int ways,
+                const float* sums, const float* b, float* y) {
+  __shared__ float of_thread[256];
+  int thread = static_cast<int>(threadIdx.x), outputs = 256 / ways, way = thread / outputs;
+  int id = static_cast<int>(blockIdx.x) * outputs + thread % outputs, length = static_cast<int>(c.out_length);
+  int channels = static_cast<int>(c.out_channels), cout = static_cast<int>(c.out_channels / c.groups);
+  int j = id % length, row = id / length, channel = row % channels, n = row / channels;
+  bool is = id < static_cast<int>(c.batch) * channels * length;
+  int along = j + static_cast<int>(c.padding), stride = static_cast<int>(c.stride), r = along % stride;
+  int a = r % tiles.gcd ? -1 : tiles.column_of(r / tiles.gcd);
+  float sum = 0;
+  if (is && a >= 0) {
+    int positions = tiles.position_tiles * tile_positions;
+    int part = static_cast<int>(c.groups) * tiles.column_tiles * width * positions;
+    int column = channel % cout * tiles.classes + a, m = along / stride - tiles.first;
+    int span = n * tiles.pieces + m / tiles.span;
+    int position = span / tiles.spans * tile_positions + span % tiles.spans * tiles.span + m % tiles.span;
+    int tile = channel / cout * tiles.column_tiles + column / tiles.tile_columns;
+    const float* from = sums + (tile * width + column % tiles.tile_columns) * positions + position;
 #pragma unroll 4
-      for (int split = warp; split < tiles.splits; split += 8) sum += from[split * part];
-    }
-    of_warp[warp][lane] = sum;
-    __syncthreads();
-    if (warp == 0 && id < all) {
-      for (int i = 1; i < 8; i++) sum += of_warp[i][lane];
-      y[id] = activated(sum + (b ? b[channel] : 0.0f));
-    }
-    __syncthreads();
+    for (int split = way; split < tiles.splits; split += ways) sum += from[split * part];
   }
+  of_thread[thread] = sum;
+  __syncthreads();
+  if (way > 0 || !is) return;
+  for (int i = 1; i < ways; i++) sum += of_thread[i * outputs + thread];
+  y[id] = activated(sum + (b ? b[channel] : 0.0f));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -348,26 +262,38 @@ extern "C" __global__ void __launch_bounds__(256)
     columns_pack_3xtf32(const ConvArgs c, const ColumnTiles tiles, const int nt, const float* w, uint32_t* packed) {
   columns_pack<2>(c, tiles, nt, w, packed);
 }
-// F(name, parts, 8-column tiles, 16-position tiles of a warp, blocks a multiprocessor)
-#define CONVSCOPE_COLUMNS_TF32(F)     \
-  F(columns_tf32_64, 1, 8, 4, 2)      \
-  F(columns_tf32_32, 1, 4, 4, 4)      \
-  F(columns_tf32_16, 1, 2, 4, 5)      \
-  F(columns_tf32_8, 1, 1, 4, 6)       \
-  F(columns_tf32_64_half, 1, 8, 2, 4) \
-  F(columns_tf32_32_half, 1, 4, 2, 5) \
-  F(columns_tf32_16_half, 1, 2, 2, 6) \
-  F(columns_tf32_8_half, 1, 1, 2, 7)
-#define CONVSCOPE_COLUMNS_3XTF32(F)     \
-  F(columns_3xtf32_64_half, 2, 8, 2, 2) \
-  F(columns_3xtf32_32_half, 2, 4, 2, 4) \
-  F(columns_3xtf32_16_half, 2, 2, 2, 5) \
-  F(columns_3xtf32_8_half, 2, 1, 2, 7)
-#define CONVSCOPE_COLUMNS(name, parts, nt, mw, blocks)                                                        \
+// F(name, parts, 8-column tiles, 16-position tiles of a warp, near, blocks a multiprocessor)
+#define CONVSCOPE_COLUMNS_TF32(F)               \
+  F(columns_tf32_64x256, 1, 8, 4, false, 2)     \
+  F(columns_tf32_64x256_near, 1, 8, 4, true, 2) \
+  F(columns_tf32_32x256, 1, 4, 4, false, 4)     \
+  F(columns_tf32_32x256_near, 1, 4, 4, true, 3) \
+  F(columns_tf32_16x256, 1, 2, 4, false, 5)     \
+  F(columns_tf32_16x256_near, 1, 2, 4, true, 4) \
+  F(columns_tf32_8x256, 1, 1, 4, false, 6)      \
+  F(columns_tf32_8x256_near, 1, 1, 4, true, 4)  \
+  F(columns_tf32_64x128, 1, 8, 2, false, 4)     \
+  F(columns_tf32_64x128_near, 1, 8, 2, true, 3) \
+  F(columns_tf32_32x128, 1, 4, 2, false, 4)     \
+  F(columns_tf32_32x128_near, 1, 4, 2, true, 4) \
+  F(columns_tf32_16x128, 1, 2, 2, false, 6)     \
+  F(columns_tf32_16x128_near, 1, 2, 2, true, 5) \
+  F(columns_tf32_8x128, 1, 1, 2, false, 7)      \
+  F(columns_tf32_8x128_near, 1, 1, 2, true, 6)
+#define CONVSCOPE_COLUMNS_3XTF32(F)               \
+  F(columns_3xtf32_64x128, 2, 8, 2, false, 2)     \
+  F(columns_3xtf32_64x128_near, 2, 8, 2, true, 2) \
+  F(columns_3xtf32_32x128, 2, 4, 2, false, 4)     \
+  F(columns_3xtf32_32x128_near, 2, 4, 2, true, 3) \
+  F(columns_3xtf32_16x128, 2, 2, 2, false, 5)     \
+  F(columns_3xtf32_16x128_near, 2, 2, 2, true, 4) \
+  F(columns_3xtf32_8x128, 2, 1, 2, false, 6)      \
+  F(columns_3xtf32_8x128_near, 2, 1, 2, true, 5)
+#define CONVSCOPE_COLUMNS(name, parts, nt, mw, near, blocks)                                                  \
   extern "C" __global__ void __launch_bounds__(column_threads, blocks)                                        \
       name(const ConvArgs c, const ColumnTiles tiles, const float* x, const uint32_t* packed, const float* b, \
            float* sums, float* y) {                                                                           \
-    columns<parts, nt, mw>(c, tiles, x, packed, b, sums, y);                                                  \
+    columns<parts, nt, mw, near>(c, tiles, x, packed, b, sums, y);                                            \
   }
 CONVSCOPE_COLUMNS_TF32(CONVSCOPE_COLUMNS)
 CONVSCOPE_COLUMNS_3XTF32(CONVSCOPE_COLUMNS)
@@ -376,7 +302,7 @@ CONVSCOPE_COLUMNS_3XTF32(CONVSCOPE_COLUMNS)
 namespace {
 
 constexpr ColumnForm tf32_forms[] = {
-#define CONVSCOPE_FORM(name, parts, nt, mw, blocks) {parts, nt, mw, blocks},
+#define CONVSCOPE_FORM(name, parts, nt, mw, near, blocks) {parts, nt, mw, near, blocks},
     CONVSCOPE_COLUMNS_TF32(CONVSCOPE_FORM)};
 constexpr ColumnForm three_forms[] = {CONVSCOPE_COLUMNS_3XTF32(CONVSCOPE_FORM)};
 
@@ -390,15 +316,17 @@ template <class Main>
 void launch_columns(const ConvProblem& p, Plan& plan, const ColumnPlan& h, Main entry) {
   plan.launch(entry, {h.blocks}, {column_threads}, h.shared)
       .args(p.args(), h.tiles, plan.x(), plan.workspace(), plan.b(), plan.workspace(h.packed_bytes), plan.y());
-  if (h.tiles.splits > 1)
-    plan.launch(ENTRY(columns_sum), {std::min<int64_t>(ceil_div(p.y_elements(), 32), 1 << 20)}, {256})
-        .args(p.args(), h.tiles, 8 * h.form.nt, 64 * h.form.mw, plan.workspace(h.packed_bytes), plan.b(), plan.y());
+  if (h.tiles.splits == 1) return;
+  int ways = 1;  // threads that add the parts of an output, each at least four
+  while (ways < 8 && h.tiles.splits >= 8 * ways) ways *= 2;
+  plan.launch(ENTRY(columns_sum), {ceil_div(p.y_elements(), 256 / ways)}, {256})
+      .args(p.args(), h.tiles, 8 * h.form.nt, 64 * h.form.mw, ways, plan.workspace(h.packed_bytes), plan.b(), plan.y());
 }
 
 }  // namespace
 
-#define CONVSCOPE_LAUNCH(name, parts, nt_, mw_, blocks) \
-  if (h.form.nt == nt_ && h.form.mw == mw_) launch_columns(p, plan, h, ENTRY(name));
+#define CONVSCOPE_LAUNCH(name, parts, nt_, mw_, near_, blocks) \
+  if (h.form.nt == nt_ && h.form.mw == mw_ && h.form.near == near_) launch_columns(p, plan, h, ENTRY(name));
 
 CONVSCOPE_KERNEL(columns_tf32) {
   rung(13);

@@ -10,9 +10,11 @@
 namespace {
 
 // A form of the kernel: images of the weights (one, or high and low), tiles of 8 columns, of 16 positions of a warp,
-// blocks that registers leave room for on a multiprocessor.
+// whether a lane has neighbouring positions, blocks that registers leave room for on a multiprocessor.
 struct ColumnForm {
-  int parts, nt, mw, blocks;
+  int parts, nt, mw;
+  bool near;
+  int blocks;
 };
 
 struct ColumnPlan {
@@ -25,12 +27,13 @@ struct ColumnPlan {
 };
 
 constexpr int64_t column_multiprocessors = 132;      // of the GPU that the model is of
-constexpr int64_t column_halo = 256;                 // most extra positions of x
-constexpr int64_t column_stride = 4096;              // the largest, so that a warp's rows have 32-bit places
-constexpr int64_t column_row = 5 * 128;              // most words of x of a channel in a stage
+constexpr int64_t column_room = 227 << 10;           // its shared memory of a multiprocessor
+constexpr int64_t column_halo = 224;                 // most extra positions of x
+constexpr int64_t column_words = 4000;               // most words of x of a stage, so that three fit in 99 KiB (sm_86)
+constexpr int64_t column_staging = 72 << 10;         // most bytes of results that are worth more shared memory
+constexpr int64_t column_stride = 4096;              // the largest: a warp's rows have 32-bit places
 constexpr int64_t column_sums = int64_t{256} << 20;  // most bytes of parts
 constexpr int64_t column_packed = int64_t{4} << 30;  // most bytes of packed weights
-constexpr int64_t column_room = 227 << 10;           // shared memory of a multiprocessor
 constexpr double column_products = 8;                // least of a block that shares a sum
 
 inline std::string columns_refuse(const ConvProblem& p) {
@@ -51,6 +54,7 @@ inline void cut_sum(const ConvProblem& p, const Phases& f, const ColumnForm& for
   t.rest = static_cast<int32_t>(f.back <= f.period ? 0 : f.back % f.period);
   int64_t least = 0;
   for (int64_t channels : {8, 4, 2, 1}) {
+    if (channels < 8 && form.near) break;
     if (channels < 8 && (t.rest || (8 / channels - 1) * t.jump > column_halo / 2)) continue;
     int64_t products = ceil_div(p.in_per_group(), channels) * ceil_div(shifts, 8 / channels);
     if (least && products >= least) continue;
@@ -64,10 +68,13 @@ inline void cut_sum(const ConvProblem& p, const Phases& f, const ColumnForm& for
   t.shifts = static_cast<int32_t>(groups);
   t.chunks = static_cast<int32_t>(ceil_div(groups, most));
   t.chunk = static_cast<int32_t>(ceil_div(groups, t.chunks));
+  if (form.near && t.chunks > 1)
+    t.chunk = (t.chunk + 3) / 4 * 4, t.chunks = static_cast<int32_t>(ceil_div(groups, t.chunk));
   int64_t rounds = ceil_div(p.in_per_group(), t.product_channels);
   t.deep = 1;
-  // Deeper stages have fewer barriers; no round may be added for it, and 16 KiB of x are enough.
-  while (2 * t.deep * t.chunk <= 8 && 2 * t.deep * t.product_channels * 64 * form.mw <= 4096 &&
+  // Deeper stages have fewer barriers; no round may be added for it.
+  int64_t width = 64 * form.mw + (int64_t{t.chunk} * t.product_shifts - 1) * far + 3;
+  while (2 * t.deep * t.chunk <= 8 && 2 * t.deep * t.product_channels * width <= column_words &&
          rounds % (2 * t.deep) == 0)
     t.deep *= 2;
   t.channels_log2 = 0;
@@ -83,9 +90,9 @@ inline void cut_positions(const ConvProblem& p, const ColumnForm& form, ColumnTi
   t.first = static_cast<int32_t>(first);
   t.whole = p.length % 4 == 0;
   int64_t least = 0;
-  for (int64_t span = tile; span >= 16; span -= 16) {
+  for (int64_t span = tile, unit = form.near ? 8 * form.mw : 16; span >= unit; span -= unit) {
     int64_t spans = std::min<int64_t>(tile / span, most_spans), box = ceil_div(span + halo, 4) * 4;
-    if (span < tile && spans * box > column_row) continue;
+    if (span < tile && spans * box * t.deep * t.product_channels > column_words) continue;
     int64_t all = ceil_div(positions, span) * p.batch, tiles = ceil_div(all, spans);
     // Products, and copies by whole warps: a warp's 32 copies bring 128 or 32 words.
     int64_t at_once = t.whole ? 128 : 32, cost = tiles * (4 * tile + spans * ceil_div(box, at_once) * at_once);
@@ -109,11 +116,12 @@ inline void estimate(const ConvProblem& p, ColumnPlan& h) {
   double stages = static_cast<double>(t.channel_blocks) * t.chunks / t.splits;
   double products = stages * t.deep * t.chunk;
   // Of a multiprocessor: a product's tensor-core instructions, its loads; and its copies.
-  double tensor = 7.0 * f.mw * f.nt * (f.parts == 2 ? 3 : 1), loads = 4.0 * (4 * f.mw + 2 * f.nt * f.parts);
+  double tensor = 7.0 * f.mw * f.nt * (f.parts == 2 ? 3 : 1);
+  double loads = 4.0 * ((f.near ? 1 : 4) * f.mw + 2 * f.nt * f.parts);
   double copies =
       stages *
       (t.deep * t.product_channels * t.pitch * (t.whole ? 1.0 : 2.5) + t.deep * t.chunk * f.nt * 64 * f.parts) / 10;
-  double clocks = products * std::max(tensor, loads) + copies;
+  double clocks = products * (std::max(tensor, loads) + loads / 8) + copies;
   double results = 64.0 * f.mw * static_cast<double>(std::min<int64_t>(t.tile_columns, p.out_per_group() * t.classes)) *
                    static_cast<double>(p.stride) / t.classes / 5;
   double alone = products * 90 + stages * 300 + 3000 + results;  // of one block by itself
@@ -139,6 +147,7 @@ inline ColumnPlan plan_form(const ConvProblem& p, const ColumnForm& form) {
   t.tile_columns = static_cast<int32_t>(few ? width / t.classes * t.classes : width);
   int64_t columns = p.out_per_group() * t.classes;
   t.column_tiles = static_cast<int32_t>(ceil_div(columns, t.tile_columns));
+  if (form.near && (f.back > f.period || p.kernel_size == 1)) return h.refused = "shifts are 0, 1, 2, …", h;
   cut_sum(p, f, form, t);
   cut_positions(p, form, t);
 
@@ -151,11 +160,12 @@ inline ColumnPlan plan_form(const ConvProblem& p, const ColumnForm& form) {
   if (tiles > INT32_MAX || t.all_spans == INT32_MAX) return h.refused = "takes what 2^31 blocks can compute", h;
   h.packed_bytes = static_cast<size_t>(ceil_div(packed, 256) * 256);
 
-  // Rows of results lie 4 words apart in the banks, so that those of a lane's neighbours do not meet.
+  // So far apart that those of a lane's neighbours mostly lie in other banks.
   int64_t row = 16 * form.mw * p.stride,
           rows = std::min<int64_t>((t.tile_columns + t.classes - 2) / t.classes + 1, columns);
-  t.row_pitch = static_cast<int32_t>(row + 4);
-  int64_t staging = std::min(rows * t.row_pitch * column_warps * 4, column_room / form.blocks - 3072);
+  t.row_pitch = static_cast<int32_t>(row + (form.near ? 1 : 4));
+  int64_t staging =
+      std::min(rows * t.row_pitch * column_warps * 4, std::min(column_room / form.blocks - 3072, column_staging));
   auto with_splits = [&](int64_t splits) {
     ColumnPlan s = h;
     s.tiles.splits = static_cast<int32_t>(splits);
@@ -173,7 +183,8 @@ inline ColumnPlan plan_form(const ConvProblem& p, const ColumnForm& form) {
       std::min(static_cast<int64_t>(static_cast<double>(stages * t.deep * t.chunk) / column_products), stages);
   for (int64_t blocks = 1; blocks <= 2 * form.blocks; blocks++) {
     int64_t splits = std::min(column_multiprocessors * blocks / tiles, most);
-    if (splits < 2 || splits * tiles * width * 64 * form.mw * 4 > column_sums) continue;
+    if (splits < 2 || p.y_elements() > INT32_MAX / 2 || splits * tiles * width * 64 * form.mw * 4 > column_sums)
+      continue;
     if (ColumnPlan s = with_splits(splits); s.clocks < best.clocks) best = s;
   }
   return best;
@@ -183,9 +194,9 @@ inline ColumnPlan plan_form(const ConvProblem& p, const ColumnForm& form) {
 inline ColumnPlan plan_columns(const ConvProblem& p, std::span<const ColumnForm> forms) {
   ColumnPlan best;
   if (best.refused = columns_refuse(p); !best.refused.empty()) return best;
-  for (const ColumnForm& form : forms)
-    if (ColumnPlan h = plan_form(p, form);
-        best.clocks == 0 || (h.refused.empty() && (!best.refused.empty() || h.clocks < best.clocks)))
+  best = plan_form(p, forms[0]);
+  for (const ColumnForm& form : forms.subspan(1))
+    if (ColumnPlan h = plan_form(p, form); h.refused.empty() && (!best.refused.empty() || h.clocks < best.clocks))
       best = h;
   return best;
 }

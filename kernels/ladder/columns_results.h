@@ -50,6 +50,15 @@ struct ColumnTable {
 };
 constexpr int32_t no_column = 1 << 30;  // beyond every window
 
+// The position of row g (half 0) or g + 8 of a warp's fragment m, of MW. Where a lane has neighbours, each half of the
+// rows is a unit of positions that follow each other in a sequence; else each fragment is.
+template <int MW, bool near>
+__device__ __forceinline__ int position_of(int m, int half, int g) {
+  return near ? half * 8 * MW + MW * g + m : 16 * m + 8 * half + g;
+}
+template <int MW, bool near>
+constexpr int column_unit = near ? 8 * MW : 16;
+
 // Outputs low…high of a row: `from` in shared memory, `to` in y. Only residues first…end modulo the stride, if a block
 // has not all columns of the row's channel.
 __device__ __forceinline__ void store_part(const float* from, float* to, int low, int high, int stride, int first,
@@ -63,7 +72,7 @@ __device__ __forceinline__ void store_part(const float* from, float* to, int low
   }
 }
 
-template <int NT, int MW>
+template <int NT, int MW, bool near>
 __device__ __forceinline__ void store_columns(const float (&d)[MW][NT][4], const ConvArgs& c, const ColumnTiles& tiles,
                                               const ColumnTable& table, int spans, int column0, float* staging,
                                               float* y) {
@@ -77,7 +86,8 @@ __device__ __forceinline__ void store_columns(const float (&d)[MW][NT][4], const
   int whole_from = before ? 1 : 0, whole_to = last < tiles.classes ? rows - 1 : rows;
   int position0 = warp * 16 * MW, span0 = position0 / tiles.span;
   bool one = span0 == (position0 + 16 * MW - 1) / tiles.span;  // all positions follow each other in one sequence
-  int run = one ? 16 * MW * stride : 16 * stride, runs = one ? 1 : MW;
+  constexpr int unit = column_unit<MW, near>;
+  int run = one ? 16 * MW * stride : unit * stride, runs = one ? 1 : 16 * MW / unit;
   int window = tiles.staging >= pitch ? tiles.staging / pitch * pitch : tiles.staging;
   bool holes = tiles.classes < tiles.period || tiles.gcd > 1;
 
@@ -94,29 +104,29 @@ __device__ __forceinline__ void store_columns(const float (&d)[MW][NT][4], const
     for (int q = 0; q < NT; q++)
 #pragma unroll
       for (int i = 0; i < 2; i++) {
-        int at = table.at[8 * q + 2 * t + i] - begin + g * stride;
+        int at = table.at[8 * q + 2 * t + i] - begin + position_of<MW, near>(0, 0, g) * stride;
         float bias = table.bias[8 * q + 2 * t + i];
 #pragma unroll
         for (int m = 0; m < MW; m++)
 #pragma unroll
           for (int half = 0; half < 2; half++) {
-            int o = at + (16 * m + 8 * half) * stride;
+            int o = at + position_of<MW, near>(m, half, 0) * stride;
             if (static_cast<unsigned>(o) < static_cast<unsigned>(end - begin))
               staging[o] = activated(d[m][q][2 * half + i] + bias);
           }
       }
     __syncwarp();
     for (int k = 0; k < runs; k++) {
-      int position = position0 + 16 * k, span = position / tiles.span;
+      int position = position0 + unit * k, span = position / tiles.span;
       if (span >= spans) break;
       int j = (table.m[span] + position % tiles.span) * stride - static_cast<int>(c.padding);
       int low = max(0, -j), high = min(run, length - j);
-      const float* from = staging + 16 * k * stride - begin;
+      const float* from = staging + unit * k * stride - begin;
       float* to = y + table.y[span] + j;
       auto part = [&](int row) {  // what of a row is in the window
         bool is_first = row < whole_from, is_last = row >= whole_to;
-        store_part(from + row * pitch, to + row * c.out_length, max(low, begin - row * pitch - 16 * k * stride),
-                   min(high, end - row * pitch - 16 * k * stride), stride, is_first ? before * tiles.gcd : 0,
+        store_part(from + row * pitch, to + row * c.out_length, max(low, begin - row * pitch - unit * k * stride),
+                   min(high, end - row * pitch - unit * k * stride), stride, is_first ? before * tiles.gcd : 0,
                    is_last ? last * tiles.gcd : stride, lane);
       };
       if (window < pitch) {

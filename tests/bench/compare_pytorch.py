@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Our exported kernels and PyTorch in one process on one GPU: times, ratios, errors.
 
-    compare_pytorch.py CONVSCOPE [--presets a,b,…] [--accuracies tf32,3xtf32,strict,f16,bf16] [--kernel NAME] [--bias]
+    compare_pytorch.py CONVSCOPE [--presets a,b,…] [--accuracies tf32,3xtf32,strict,f16,bf16] [--kernel NAME] [--bias] [--variants]
                        [--activation relu|leaky_relu[:SLOPE]] [--samples N] [--json FILE]
 
 For each problem `CONVSCOPE export auto --format pytorch` writes a ModelNew, which gets PyTorch's own weights. Both sides
@@ -96,6 +96,21 @@ def error(y, truth):
     return ((y[:len(truth)].double() - truth).abs().max() / truth.abs().max()).item()
 
 
+def variants(layer, x, then):
+    """PyTorch's other ways: compiled, and as a 2-d layer in channels_last (1-d has none), whose input lies so already."""
+    flat = torch.nn.ConvTranspose2d(layer.in_channels, layer.out_channels, (1, *layer.kernel_size), (1, *layer.stride),
+                                    (0, *layer.padding), (0, *layer.output_padding), layer.groups,
+                                    layer.bias is not None, (1, *layer.dilation), dtype=x.dtype).cuda().eval()
+    with torch.no_grad():
+        flat.weight.copy_(layer.weight.unsqueeze(2))
+        if layer.bias is not None:
+            flat.bias.copy_(layer.bias)
+    flat = flat.to(memory_format=torch.channels_last)
+    wide = x.unsqueeze(2).contiguous(memory_format=torch.channels_last)
+    compiled = torch.compile(lambda t: then(layer(t)))
+    return {"torch.compile": lambda: compiled(x), "channels_last": lambda: then(flat(wide))}
+
+
 def compare(preset, accuracy, bias, info, module, options, flush):
     torch.backends.cudnn.allow_tf32 = accuracy == "tf32"
     torch.manual_seed(42)
@@ -109,12 +124,21 @@ def compare(preset, accuracy, bias, info, module, options, flush):
         graphs, outputs = zip(*(captured(call) for call in (lambda: ours(x), lambda: then(theirs(x)))))
         cold = medians(graphs, options.samples, flush)
         hot = medians(graphs, options.samples, None)
+        others = {}
+        for name, call in (variants(theirs, x, then) if options.variants else {}).items():
+            try:
+                graph, y = captured(call)
+                others[name] = dict(cold_ms=medians([graph], options.samples, flush)[0],
+                                    hot_ms=medians([graph], options.samples, None)[0],
+                                    same=torch.allclose(y.reshape(outputs[1].shape), outputs[1], atol=1e-2, rtol=1e-2))
+            except Exception as e:  # what PyTorch cannot do here is said
+                others[name] = dict(trouble=f"{type(e).__name__}: {e}".split("\n")[0][:120])
         few = max(1, int(2**31 // (8 * math.prod(module.OUTPUT_SHAPE[1:]))))
         truth = then(in_double(theirs, x[:few]))
         errors = [error(y, truth) for y in outputs]
         close = torch.allclose(outputs[0], outputs[1], atol=1e-4, rtol=1e-4) if accuracy in ("3xtf32", "strict") else None
     return dict(preset=preset, accuracy=accuracy, bias=bias, kernel=info["kernel"], chosen=(info.get("chosen") or {}).get("reason"),
-                activation=options.activation,
+                activation=options.activation, variants=others,
                 cold_ms=cold, hot_ms=hot, errors=errors, allclose_1e_4=close, same_weights=same)
 
 
@@ -126,6 +150,7 @@ def main():
     parser.add_argument("--kernel", default="auto")
     parser.add_argument("--bias", action="store_true")
     parser.add_argument("--activation", help="relu, leaky_relu or leaky_relu:SLOPE, after the layer")
+    parser.add_argument("--variants", action="store_true", help="torch.compile and channels_last as well")
     parser.add_argument("--samples", type=int, default=21)
     parser.add_argument("--json")
     options = parser.parse_args()
@@ -155,6 +180,9 @@ def main():
               f"largest error {e[0]:.2g} against {e[1]:.2g}"
               + ("" if row["allclose_1e_4"] is None else f"   allclose 1e-4: {row['allclose_1e_4']}")
               + ("" if row["same_weights"] else "   NOT THE SAME WEIGHTS"), flush=True)
+        for name, v in row["variants"].items():
+            print(f"    PyTorch with {name}: " + (v.get("trouble") or f"cold {v['cold_ms']:.4g} ms, hot {v['hot_ms']:.4g} ms"
+                                                  + ("" if v["same"] else ", OTHER RESULTS")), flush=True)
     for accuracy in options.accuracies.split(","):
         mine = [r for r in rows if r["accuracy"] == accuracy]
         means = [statistics.geometric_mean(r[k][1] / r[k][0] for r in mine) for k in ("cold_ms", "hot_ms")]

@@ -287,7 +287,7 @@ extern "C" __global__ void __launch_bounds__(256)
   F(columns_3xtf32_32x128_near, 2, 4, 2, true, 3) \
   F(columns_3xtf32_16x128, 2, 2, 2, false, 5)     \
   F(columns_3xtf32_16x128_near, 2, 2, 2, true, 4) \
-  F(columns_3xtf32_8x128, 2, 1, 2, false, 6)      \
+  F(columns_3xtf32_8x128, 2, 1, 2, false, 5)      \
   F(columns_3xtf32_8x128_near, 2, 1, 2, true, 5)
 #define CONVSCOPE_COLUMNS(name, parts, nt, mw, near, blocks)                                                  \
   extern "C" __global__ void __launch_bounds__(column_threads, blocks)                                        \

@@ -143,7 +143,7 @@ std::string launch_text(const Launch& l, const ConvProblem& p) {
     bool bytes = text.find(fmt::format("char a{}[]", i)) != std::string::npos;
     names += fmt::format("{}{}a{}", i ? ", " : "", bytes ? "" : "&", i);
   }
-  if (l.dynamic_shared_bytes > 48 * 1024)
+  if (l.dynamic_shared_bytes > 0)  // the 48 KiB that need no asking hold static shared memory as well
     text += fmt::format(
         "    if (int e = cudaFuncSetAttribute(reinterpret_cast<const void*>({}), "
         "cudaFuncAttributeMaxDynamicSharedMemorySize, {})) return e;\n",

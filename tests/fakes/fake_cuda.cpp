@@ -120,21 +120,31 @@ FAKE cuModuleLoadData(CUmodule* module, const void*) {
   return *module = reinterpret_cast<CUmodule>(&here), CUDA_SUCCESS;
 }
 FAKE cuModuleUnload(CUmodule) { return CUDA_SUCCESS; }
+struct Function {
+  std::string name;
+  unsigned dynamic_shared = 0;  // that was asked for
+};
+constexpr unsigned static_shared = 1024, unasked_shared = 48 * 1024;
 FAKE cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
-  return *function = reinterpret_cast<CUfunction>(new std::string(name)), CUDA_SUCCESS;  // kept: there are few
+  return *function = reinterpret_cast<CUfunction>(new Function{name}), CUDA_SUCCESS;  // kept: there are few
 }
-FAKE cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
+FAKE cuFuncSetAttribute(CUfunction function, CUfunction_attribute which, int value) {
+  if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+    reinterpret_cast<Function*>(function)->dynamic_shared = static_cast<unsigned>(value);
+  return CUDA_SUCCESS;
+}
 FAKE cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction) {
   *value = which == CU_FUNC_ATTRIBUTE_NUM_REGS            ? 40
-           : which == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? 1024
+           : which == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? static_shared
                                                           : static_cast<int>(number("FAKE_CUDA_LOCAL", 0));
   return CUDA_SUCCESS;
 }
-FAKE cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
-                    void** args, void**) {
+FAKE cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned shared,
+                    CUstream, void** args, void**) {
+  const auto& [name, asked] = *reinterpret_cast<Function*>(function);
+  if (shared + static_shared > unasked_shared && shared > asked) return CUDA_ERROR_INVALID_VALUE;
   static unsigned count = 0;
   clock_us += number("FAKE_CUDA_KERNEL_US", 100) * (1 + 1e-4 * (++count % 7));
-  const auto& name = *reinterpret_cast<std::string*>(function);
   // Where their arguments have x and y.
   int x = name == "direct_f32" ? 1 : name == "polyphase_f32" ? 2 : 0, y = x + 3;
   const char* work = std::getenv("FAKE_CUDA_WORK");

@@ -7,6 +7,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/problem/presets.h"
+#include "kernels/runtime/registry.h"
 #include "profiling/profile/bench.h"
 #include "profiling/profile/live.h"
 #include "tests/fakes/setting.h"
@@ -72,6 +73,20 @@ class FakeGpu : public ::testing::Test {
   std::unique_ptr<Device> device_;
   std::vector<std::unique_ptr<Reference>> references_;
 };
+
+// What a kernel may have unasked holds its static shared memory as well.
+TEST_F(FakeGpu, DynamicSharedMemoryIsAskedFor) {
+  ConvProblem p = small_problem();
+  p.batch = 8, p.in_channels = 160, p.out_channels = 2, p.kernel_size = 13, p.length = 22375, p.stride = 2;
+  p.padding = 27, p.dilation = 5, p.groups = 2;
+  const auto& kernel = find_kernel("columns_tf32");
+  Plan plan = kernel.plan_for(p);
+  size_t most = 0;
+  for (const auto& l : plan.launches()) most = std::max(most, l.dynamic_shared_bytes);
+  ASSERT_GT(most, size_t{47} << 10);
+  ASSERT_LE(most, size_t{48} << 10) << "another problem is needed to see this";
+  EXPECT_NO_THROW(device_->run_together(kernel, plan, {256, 512, 0, 768, 1024}, 1));
+}
 
 TEST_F(FakeGpu, AWholeProfile) {
   Setting values("FAKE_CUPTI_VALUES",

@@ -189,7 +189,7 @@ class Demo {
     const json& e = c.report["error"];
     std::string worst = e["max_abs"].is_number() ? fmt::format("{:.2g}", e["max_abs"].get<double>()) : "-";
     bool right = c.report["verdict"]["status"] == "right";
-    fmt::print("  {} {:<10} {:>18}  max error {:<8} {}{}\n", right ? "✓" : "✗", c.kernel, time, worst,
+    fmt::print("  {} {:<14} {:>18}  max error {:<8} {}{}\n", right ? "✓" : "✗", c.kernel, time, worst,
                c.report["verdict"]["sentence"].get<std::string>(),
                c.as_expected      ? ""
                : c.expected_right ? "  [UNEXPECTED: should be right]"

@@ -94,8 +94,9 @@ void apply_theme(const Theme& t, float scale) {
   c[ImGuiCol_ScrollbarBg] = faded(t.panel, 0), c[ImGuiCol_ScrollbarGrab] = t.border,
   c[ImGuiCol_ScrollbarGrabHovered] = c[ImGuiCol_ScrollbarGrabActive] = t.dim;
   c[ImGuiCol_CheckboxSelectedBg] = t.raised;
-  c[ImGuiCol_CheckMark] = c[ImGuiCol_SliderGrab] = t.accent,
-  c[ImGuiCol_SliderGrabActive] = mixed(t.accent, t.text, 0.3f);
+  c[ImGuiCol_CheckMark] = t.accent,
+  c[ImGuiCol_SliderGrab] = mixed(t.accent, t.background, 0.45f);  // the number stands on it
+  c[ImGuiCol_SliderGrabActive] = mixed(t.accent, t.background, 0.2f);
   c[ImGuiCol_Button] = t.raised, c[ImGuiCol_ButtonHovered] = mixed(t.raised, t.accent, 0.25f),
   c[ImGuiCol_ButtonActive] = mixed(t.raised, t.accent, 0.45f);
   c[ImGuiCol_Header] = mixed(t.panel, t.accent, 0.22f), c[ImGuiCol_HeaderHovered] = mixed(t.panel, t.accent, 0.3f),

@@ -66,7 +66,8 @@ TEST_F(ElementTracing, DirectReadsExactlyTheTapsThatLand) {
         EXPECT_EQ(t.writers[0].block, static_cast<uint64_t>(id / 256));
         EXPECT_EQ(t.writers[0].thread, static_cast<uint32_t>(id % 256));
         EXPECT_TRUE(t.writers[0].file.ends_with("kernels/ladder/direct.cu")) << t.writers[0].file;
-        EXPECT_EQ(t.writers[0].line, test::line_of("kernels/ladder/direct.cu", "y[id] = static_cast<T>(activated(sum))"));
+        EXPECT_EQ(t.writers[0].line,
+                  test::line_of("kernels/ladder/direct.cu", "y[id] = static_cast<T>(activated(sum))"));
         EXPECT_EQ(reads_of(t, 'x'), landing(p, 'x', n, co, j)) << "j " << j;
         EXPECT_EQ(reads_of(t, 'w'), landing(p, 'w', n, co, j)) << "j " << j;
         EXPECT_EQ(reads_of(t, 'b'), p.bias ? std::vector<int64_t>{co} : std::vector<int64_t>{});
@@ -130,7 +131,8 @@ TEST_F(ElementTracing, TiledReadsThroughSharedMemory) {
   // Thread m writes j = offset + m·s of its class.
   EXPECT_EQ(t.writers[0].thread, static_cast<uint32_t>(j / p.stride));
   EXPECT_TRUE(t.writers[0].file.ends_with("kernels/ladder/tiled.cu"));
-  EXPECT_EQ(t.writers[0].line, test::line_of("kernels/ladder/tiled.cu", "* c.out_length + j] = static_cast<T>(activated(sum[q]))"));
+  EXPECT_EQ(t.writers[0].line,
+            test::line_of("kernels/ladder/tiled.cu", "* c.out_length + j] = static_cast<T>(activated(sum[q]))"));
   EXPECT_TRUE(t.through_shared) << "others fetched what it used";
   EXPECT_FALSE(t.through_workspace) << "it has none";
   // What it fetched itself lies in the tensors.

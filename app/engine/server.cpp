@@ -20,6 +20,7 @@
 #include "app/engine/service.h"
 #include "kernels/base/error.h"
 #include "kernels/base/worker_pool.h"
+#include "kernels/problem/host_memory.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -136,7 +137,7 @@ class Server {
   }
 
   void answer(Request& r) {
-    bool device_lost = false;
+    bool ends = false;
     try {
       r.activity.check();
       auto reply = service_.handle(r.header, r.payload, r.activity,
@@ -144,11 +145,12 @@ class Server {
       send_with(reply.header, "result", r.id, reply.payload);
     } catch (const std::exception& e) {
       auto* device = dynamic_cast<const DeviceError*>(&e);
-      device_lost = device && device->poisoned();
-      send_error(r.id, e, device_lost);
+      // With the device lost, or all memory taken that it may have, nothing would work in this process any more.
+      ends = (device && device->poisoned()) || dynamic_cast<const OwnMemoryError*>(&e);
+      send_error(r.id, e, ends);
     }
     // By the thread whose answer said so: another would end the process before that is written.
-    if (device_lost) _exit(3);
+    if (ends) _exit(3);
   }
 
   void send_error(uint64_t id, const std::exception& e, bool engine_ends = false) {

@@ -5,10 +5,12 @@
 #include <fstream>
 #include <limits>
 #include <sys/mman.h>
+#include <utility>
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/base/worker_pool.h"
+#include "kernels/problem/host_memory.h"
 
 namespace convscope {
 namespace {
@@ -29,11 +31,7 @@ HostBytes::HostBytes(size_t size) : size_(size) {
   } else {
     p = std::aligned_alloc(64, (size + 63) / 64 * 64);
   }
-  if (!p) {
-    size_ = 0;
-    throw InputError("memory", bytes_text(size),
-                     "needed at once, but the system has " + bytes_text(available_host_memory()) + " available");
-  }
+  if (!p) refuse_memory(std::exchange(size_, 0));
   data_ = static_cast<std::byte*>(p);
 }
 
@@ -55,6 +53,14 @@ HostTensor convert(const HostTensor& t, DType to) {
       });
     });
   });
+}
+
+void refuse_memory(size_t bytes) {
+  uint64_t available = available_host_memory();
+  std::string system = "the system has " + bytes_text(available) + " available";
+  if (bytes > available) throw InputError("memory", bytes_text(bytes), "needed at once, but " + system);
+  throw OwnMemoryError("memory", bytes_text(bytes),
+                       "needed at once, but this process has reached its own limit (" + system + ")");
 }
 
 uint64_t available_host_memory() {

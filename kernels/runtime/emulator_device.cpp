@@ -7,6 +7,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/base/worker_pool.h"
+#include "kernels/problem/host_memory.h"
 #include "kernels/problem/tensor.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/simt/executor.h"
@@ -30,9 +31,7 @@ class HostMemory final : public DeviceMemory {
         base_ = MAP_FAILED;
       }
     }
-    if (base_ == MAP_FAILED)
-      throw InputError("memory", bytes_text(bytes),
-                       "needed at once, but the system has " + bytes_text(available_host_memory()) + " available");
+    if (base_ == MAP_FAILED) refuse_memory(bytes);
     if (inner >= (size_t{1} << 21)) madvise(static_cast<char*>(base_) + guard, inner, MADV_HUGEPAGE);
     address_ = reinterpret_cast<uint64_t>(base_) + guard;
     size_ = bytes;

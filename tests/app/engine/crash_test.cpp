@@ -157,10 +157,12 @@ TEST_F(OutOfMemory, NewThrows) {
   EXPECT_EQ(r["verdict"]["sentence"],
             "crashed: kernel run_allocate_without_end threw an exception in block (2, 0, 0), thread (5, 0, 0): "
             "std::bad_alloc");
-  // What it took is not given back: the next run may find too little, which is said, or enough. Its end is not a
-  // riddle.
+  // What it took is not given back: the next run may find enough, or too little, which is said. Either way its engine
+  // ends, and another one takes what follows.
   auto a = test::ask(client_, test::run_request("wild_write"));
-  EXPECT_NE(test::describe(a).find("address"), std::string::npos) << test::describe(a);
+  std::string said = test::describe(a);
+  EXPECT_TRUE(said.find("address") != std::string::npos || said.find("reached its own limit") != std::string::npos)
+      << said;
   test::expect_works(client_);
 }
 

@@ -13,18 +13,13 @@
 template <int parts, int NT>
 constexpr int product_words = NT * 64 * parts;
 
-// Rounds to TF32 in one instruction, given that the tensor cores cut off the low 13 bits: between a third and two
-// thirds of a unit in the last place is added first. What TF32 can hold stays as it is.
-__device__ __forceinline__ uint32_t nearly_tf32(float v) { return __float_as_uint(v * (1 + 0x1p-10f / 3)); }
-
-// A value as the products read it: rounded, or in two parts of which the tensor cores cut off the rest themselves.
+// A value as the products read it: rounded, or in two parts.
 template <int parts>
 __device__ __forceinline__ void to_parts(float v, uint32_t (&part)[parts]) {
   if constexpr (parts == 1) {
     part[0] = nearly_tf32(v);
   } else {
-    part[0] = (__float_as_uint(v) + 0x1000) & 0xffffe000;
-    part[1] = __float_as_uint(v - __uint_as_float(part[0])) + 0x1000;
+    split_tf32(v, part[0], part[1]);
   }
 }
 

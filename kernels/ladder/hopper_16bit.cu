@@ -245,13 +245,7 @@ CONVSCOPE_HALF_FORMS(CONVSCOPE_HALF)
 
 namespace {
 
-struct HalfPlan {
-  HalfTiles tiles{};
-  ShiftTable table{};
-  int step = 0;
-  size_t shared = 0;
-  std::string refused;
-};
+using HalfPlan = HopperPlanOf<HalfTiles>;
 
 // Stages, staging and whether the weights stay, with what is left of shared memory.
 void half_room(const ConvProblem& p, HalfPlan& h) {
@@ -290,23 +284,15 @@ void half_room(const ConvProblem& p, HalfPlan& h) {
 }
 
 HalfPlan half_plan_of_width(const ConvProblem& p, int64_t width) {
-  HalfPlan h;
-  if (p.dtype != DType::f16 && p.dtype != DType::bf16) return h.refused = "takes f16 and bf16 only", h;
-  HopperPlan geometry = hopper_geometry(p, width, 1, 16);
-  if (!geometry.refused.empty()) return h.refused = geometry.refused, h;
-  static_cast<HopperTiles&>(h.tiles) = geometry.tiles;
-  h.table = geometry.table, h.step = geometry.step;
+  if (p.dtype != DType::f16 && p.dtype != DType::bf16) {
+    HalfPlan h;
+    h.refused = "takes f16 and bf16 only";
+    return h;
+  }
+  HalfPlan h = hopper_segments<HalfTiles>(p, width, 1, 16);
+  if (!h.refused.empty()) return h;
   HalfTiles& t = h.tiles;
   t.bf16 = p.dtype == DType::bf16;
-  int64_t positions = (p.out_length() - 1 + p.padding) / p.stride - t.first + 1;
-  t.segment = static_cast<int32_t>(hopper_positions), t.segments = 1;
-  if (positions <= hopper_positions / 2 && p.batch > 1) {
-    t.segment = static_cast<int32_t>(ceil_div(positions, 4) * 4);
-    t.segments = static_cast<int32_t>(std::min<int64_t>(hopper_positions / t.segment, p.batch));
-    t.halo = static_cast<int32_t>(ceil_div(t.halo, 4) * 4);
-    t.box = static_cast<int32_t>(ceil_div(t.segment + t.halo, 8) * 8);
-    t.items = static_cast<int32_t>(ceil_div(p.batch, t.segments));
-  }
   half_room(p, h);
   constexpr int64_t most = (int64_t{1} << 31) - 1;
   if (int64_t{t.items} * t.column_tiles * p.groups > most / 4 || int64_t{t.rounds} * t.shifts * width * 8 > most)
@@ -327,19 +313,11 @@ void plan_half(const ConvProblem& p, Plan& plan) {
   HalfTiles& t = h.tiles;
   int64_t images = int64_t{t.column_tiles} * p.groups, words = images * t.width * t.depth;
   if (t.chunk) words = images * (t.rounds / t.deep) * (t.chunk / 4);
-  int64_t pitch = ceil_div(p.length, 8) * 8;
-  auto padded_at = static_cast<size_t>(ceil_div(words * 4, 256) * 256);
-  bool copied = pitch != p.length;
-  plan.need_workspace(padded_at + (copied ? static_cast<size_t>(p.batch * p.in_channels * pitch) * 2 : 0));
-  if (copied)
-    plan.launch(ENTRY(half_pad), {std::min<int64_t>(p.batch * p.in_channels, 4224)}, {256})
-        .args(p.args(), pitch, plan.x(), plan.workspace(padded_at));
+  const HopperRows rows{p, static_cast<size_t>(ceil_div(words * 4, 256) * 256)};
+  plan.need_workspace(rows.at + rows.bytes());
+  rows.copy(plan, ENTRY(half_pad));
   plan.launch(ENTRY(half_pack), {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})
       .args(p.args(), t, h.table, plan.w(), plan.workspace());
-  TensorView x{copied ? plan.workspace(padded_at) : plan.x(), 4, {}, {}, {}};
-  x.sizes = {p.length, p.in_per_group(), p.groups, p.batch, 0};
-  x.stride_bytes = {2, pitch * 2, p.in_per_group() * pitch * 2, p.in_channels * pitch * 2, 0};
-  x.box = {t.box, 16 * t.deep, 1, t.segments, 0};
   // With weights that stay, a block has one column tile.
   Shape grid{t.chunk ? std::min<int64_t>(hopper_multiprocessors, images * t.items)
                      : std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images};
@@ -353,7 +331,8 @@ void plan_half(const ConvProblem& p, Plan& plan) {
     if (!fits) return;
     done = true;
     plan.launch(entry, grid, {hopper_threads}, h.shared)
-        .args(p.args(), t, h.table, x, plan.workspace(), plan.b(), plan.y());
+        .args(p.args(), t, h.table, rows.view(plan, t.box, 16 * t.deep, t.segments), plan.workspace(), plan.b(),
+              plan.y());
   };
 #define CONVSCOPE_FORM(name, ...) form(ENTRY(name), __VA_ARGS__);
   CONVSCOPE_HALF_FORMS(CONVSCOPE_FORM)

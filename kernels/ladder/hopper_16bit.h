@@ -357,11 +357,6 @@ __device__ __forceinline__ void write_half_any(const float (&d)[2][columns], con
   }
 }
 
-template <int n>
-struct HalfCount {
-  static constexpr int value = n;
-};
-
 // From shared memory to y: half a warp a row, whole sectors of it, 16 bytes a lane. Where the tiles before or after are
 // another's, the few values at the ends one by one. Where the next one is this warpgroup's, up to 15 values beyond the
 // last whole sector stay: they go before that tile's, whose rows begin in the same place, as tiles are whole sectors.
@@ -396,8 +391,8 @@ __device__ __forceinline__ void write_half(const HalfResults& from, int position
           for (int i = 0; i < stride; i++) to[i * 16] = v[k][i];
         }
       };
-      for (; left >= together; left -= together) some(HalfCount<together>{});
-      for (; left > 0; left--) some(HalfCount<1>{});
+      for (; left >= together; left -= together) some(Count<together>{});
+      for (; left > 0; left--) some(Count<1>{});
       __syncwarp();
       for (int r = threadIdx.x % 32; warp * 2 + r % 2 + r / 2 * 8 < rows; r += 32) {  // the warp's rows, one a lane
         auto* begin = reinterpret_cast<uint4*>(staged + (warp * 2 + r % 2 + r / 2 * 8) * from.pitch);

@@ -48,7 +48,8 @@ struct SplitSum {
 #pragma unroll
         for (int u = 0; u < shifts; u++)
 #pragma unroll
-          for (int i = 0; i < 4; i++) split(rounds.window.at(i / 2, 2 * half + i % 2, u), a.high[u][i], a.low[u][i]);
+          for (int i = 0; i < 4; i++)
+            split_tf32(rounds.window.at(i / 2, 2 * half + i % 2, u), a.high[u][i], a.low[u][i]);
         add_products<width>(sum, a, weights, low, round * shifts);
         if (half == 1) {
           rounds.release();
@@ -80,7 +81,8 @@ struct SplitSum<width, step, 0, near> {
           Halves<1> a;
           float sum[columns];
 #pragma unroll
-          for (int i = 0; i < 4; i++) split(from[i / 2 * 4 * tiles.box + 2 * half + i % 2], a.high[0][i], a.low[0][i]);
+          for (int i = 0; i < 4; i++)
+            split_tf32(from[i / 2 * 4 * tiles.box + 2 * half + i % 2], a.high[0][i], a.low[0][i]);
           add_products<width>(sum, a, weights, low, k);
           products_wait<0>();
 #pragma unroll

@@ -196,11 +196,6 @@ __device__ __forceinline__ uint64_t weights_at(uint64_t base, int k) {
 template <int shifts>
 using Fragments = uint32_t[shifts][2][4];
 
-// Rounds to TF32 in one instruction, given that the tensor cores cut off the low 13 bits: between a third and two
-// thirds of a unit in the last place is added first. What TF32 can hold stays as it is; else the error is at most two
-// thirds of a unit, and has no bias.
-__device__ __forceinline__ uint32_t rounded(float v) { return __float_as_uint(v * (1 + 0x1p-10f / 3)); }
-
 // What a lane reads of a round, for all shifts u·step: windows of neighbours of its positions in channels t and t + 4.
 // A lane has four positions h, rows g and g + 8 of the two 64-row halves. Neighbouring positions are `near` at a time:
 // 8·near·(h / near) + near·g + h % near, so that the outputs of near positions are four neighbours, and those of the

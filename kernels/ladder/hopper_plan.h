@@ -10,13 +10,15 @@ constexpr int64_t hopper_stages = 12;                // most stages of x of a wa
 constexpr int64_t hopper_deep_stages = 6;            // at least as many when stages are deep
 constexpr int64_t hopper_few_rounds = 4;             // with fewer rounds on their way results are not staged
 
-struct HopperPlan {
-  HopperTiles tiles{};
+template <class Tiles>
+struct HopperPlanOf {
+  Tiles tiles{};
   ShiftTable table{};
   int step = 0;  // shifts are u·step, 0: not so
   size_t shared = 0;
   std::string refused;
 };
+using HopperPlan = HopperPlanOf<HopperTiles>;
 
 // What does not depend on how much fits: shifts, tiles, columns. parts: images of the weights, 1, or 2 for high and low
 // halves. channels: of a round, 32 bytes of them: 8 in f32, 16 of the 16-bit types.
@@ -60,6 +62,53 @@ inline HopperPlan hopper_geometry(const ConvProblem& p, int64_t width, int parts
   return h;
 }
 
+// The same where short sequences share a tile: Tiles has `segment` and `segments`.
+template <class Tiles>
+HopperPlanOf<Tiles> hopper_segments(const ConvProblem& p, int64_t width, int parts, int channels = 8) {
+  HopperPlan geometry = hopper_geometry(p, width, parts, channels);
+  HopperPlanOf<Tiles> h{{}, geometry.table, geometry.step, 0, geometry.refused};
+  static_cast<HopperTiles&>(h.tiles) = geometry.tiles;
+  if (!h.refused.empty()) return h;
+  Tiles& t = h.tiles;
+  int64_t positions = (p.out_length() - 1 + p.padding) / p.stride - t.first + 1;
+  t.segment = static_cast<int32_t>(hopper_positions), t.segments = 1;
+  if (positions > hopper_positions / 2 || p.batch == 1) return h;
+  t.segment = static_cast<int32_t>(ceil_div(positions, 4) * 4);
+  t.segments = static_cast<int32_t>(std::min<int64_t>(hopper_positions / t.segment, p.batch));
+  t.halo = static_cast<int32_t>(ceil_div(t.halo, 4) * 4);
+  // In f32 8 modulo 16, for different banks; 16-bit rows are read by pairs of positions, and fit as they come.
+  int64_t box = t.segment + t.halo;
+  t.box = static_cast<int32_t>(channels == 8 ? ceil_div(box - 8, 16) * 16 + 8 : ceil_div(box, 8) * 8);
+  t.items = static_cast<int32_t>(ceil_div(p.batch, t.segments));
+  return h;
+}
+
+// x for the copy engine, whose rows begin on 16 bytes: as it lies, or copied once into the workspace, from `at` on.
+struct HopperRows {
+  const ConvProblem& p;
+  size_t at;
+  int64_t element = static_cast<int64_t>(convscope::size_of(p.dtype));
+  int64_t pitch = ceil_div(p.length, 16 / element) * (16 / element);  // elements from row to row
+
+  bool copied() const { return pitch != p.length; }
+  size_t bytes() const { return copied() ? static_cast<size_t>(p.batch * p.in_channels * pitch * element) : 0; }
+  template <class Entry>
+  void copy(Plan& plan, Entry pad) const {
+    if (copied())
+      plan.launch(pad, {std::min<int64_t>(p.batch * p.in_channels, 4224)}, {256})
+          .args(p.args(), pitch, plan.x(), plan.workspace(at));
+  }
+  // In boxes of positions × channels × sequences.
+  TensorView view(Plan& plan, int32_t positions, int32_t channels, int32_t sequences) const {
+    TensorView x{copied() ? plan.workspace(at) : plan.x(), 4, {}, {}, {}};
+    int64_t row = pitch * element;
+    x.sizes = {p.length, p.in_per_group(), p.groups, p.batch, 0};
+    x.stride_bytes = {element, row, p.in_per_group() * row, p.in_channels * row, 0};
+    x.box = {positions, channels, 1, sequences, 0};
+    return x;
+  }
+};
+
 // With weights that stay in shared memory.
 inline HopperPlan hopper_plan_of_width(const ConvProblem& p, int64_t width, int parts) {
   HopperPlan h = hopper_geometry(p, width, parts);
@@ -88,44 +137,27 @@ struct HopperLaunch {
   Plan& plan;
   const HopperPlan& h;
   int64_t images = int64_t{h.tiles.column_tiles} * p.groups;
+  int64_t words = images * h.tiles.parts * h.tiles.width * h.tiles.depth;   // of the packed weights
+  HopperRows rows{p, static_cast<size_t>(ceil_div(words * 4, 256) * 256)};  // behind them
+  size_t before = 0;                                                        // launches until x and weights are ready
 
-  int64_t pitch = ceil_div(p.length, 4) * 4;
-  size_t padded_at = 0;  // bytes into the workspace
-  size_t before = 0;     // launches until x and weights are ready
-
-  // words: of the packed weights. Where rows of x do not lie on 16 bytes they are copied once, behind the weights.
   template <class Entry, class Pad>
-  void pack(Entry entry, Pad pad, int64_t words) {
-    padded_at = static_cast<size_t>(ceil_div(words * 4, 256) * 256);
-    bool copied = pitch != p.length;
-    plan.need_workspace(padded_at + (copied ? static_cast<size_t>(p.batch * p.in_channels * pitch) * 4 : 0));
-    if (copied)
-      plan.launch(pad, {std::min<int64_t>(p.batch * p.in_channels, 4224)}, {256})
-          .args(p.args(), pitch, plan.x(), plan.workspace(padded_at));
+  void pack(Entry entry, Pad pad) {
+    plan.need_workspace(rows.at + rows.bytes());
+    rows.copy(plan, pad);
     plan.launch(entry, {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})
         .args(p.args(), h.tiles, h.table, plan.w(), plan.workspace());
     before = plan.launches().size();
-  }
-  template <class Entry, class Pad>
-  void pack(Entry entry, Pad pad) {
-    pack(entry, pad, images * h.tiles.parts * h.tiles.width * h.tiles.depth);
-  }
-  template <class Entry>
-  void main(Entry entry, Shape grid) const {
-    if (plan.launches().size() > before) return;  // the first form that fits
-    TensorView x{pitch == p.length ? plan.x() : plan.workspace(padded_at), 4, {}, {}, {}};
-    x.sizes = {p.length, p.in_per_group(), p.groups, p.batch, 0};
-    x.stride_bytes = {4, pitch * 4, p.in_per_group() * pitch * 4, p.in_channels * pitch * 4, 0};
-    x.box = {h.tiles.box, 8 * h.tiles.deep, 1, 1, 0};
-    plan.launch(entry, grid, {hopper_threads}, h.shared)
-        .args(p.args(), h.tiles, h.table, x, plan.workspace(), plan.b(), plan.y());
   }
   template <class Entry>
   void form(Entry entry, int width, int step, int shifts, int period, int gcd, bool staged) const {
     const HopperTiles& t = h.tiles;
     bool fits = width == t.width && (!shifts || (step == h.step && shifts == t.shifts)) &&
                 (!period || (period == t.period && gcd == t.gcd)) && (!staged || t.staging);
-    if (fits) main(entry, {std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images});
+    if (!fits || plan.launches().size() > before) return;  // the first form that fits
+    plan.launch(entry, {std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images}, {hopper_threads},
+                h.shared)
+        .args(p.args(), t, h.table, rows.view(plan, t.box, 8 * t.deep, 1), plan.workspace(), plan.b(), plan.y());
   }
 };
 

@@ -9,6 +9,12 @@
 
 constexpr int hopper_positions = 128;  // of a tile
 
+// A number that a lambda is called with and the compiler knows.
+template <int n>
+struct Count {
+  static constexpr int value = n;
+};
+
 // The value of lane column q at the lane's position h (of 4): wgmma gives a lane rows g and g + 8 and two columns of 8.
 template <int columns>
 __device__ __forceinline__ float result_of(const float (&d)[2][columns], int q, int h) {

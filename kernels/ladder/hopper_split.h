@@ -1,15 +1,8 @@
-// A float in two TF32 halves, and the three products of the tensor cores that replace one in f32 (rungs 9 and 11).
+// Floats in two TF32 halves, and the three products of the tensor cores that replace one in f32 (rungs 9 and 11).
 #pragma once
 #include "hopper_block.h"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-
-// v = high + low, each rounded to TF32: to nearest, half a unit away from zero. Of low the tensor cores cut off what is
-// beyond TF32 themselves.
-__device__ __forceinline__ void split(float v, uint32_t& high, uint32_t& low) {
-  high = (__float_as_uint(v) + 0x1000) & 0xffffe000;
-  low = __float_as_uint(v - __uint_as_float(high)) + 0x1000;
-}
 
 template <int shifts>
 struct Halves {

@@ -5,8 +5,9 @@
 // The weights of all layers people run stay in the L2 cache, from where every tile reads them anew.
 // - The packed weights lie stage by stage, so that a stage is one tensor copy and one copy of contiguous bytes. Each
 //   warpgroup has a ring of its own: one stores while the other multiplies. Or both share a ring's weights, for two
-//   tiles of positions: a third to a half less to read from the L2 cache, which many shifts and long sums are limited
-//   by (11 shifts of 631 channels: 28.6 ms apart), but both end together, and short sums take 10 to 30 % more.
+//   tiles of positions: a third to a half less to read from the L2 cache, but both end together. Layers of long sums
+//   took 4 to 8 % less so (dac.d2, oobleck.d1), short ones 10 to 30 % more, 11 shifts of 631 channels the same. A model
+//   of both chooses.
 // - Where tiles do not fill the GPU evenly they are cut along the input channels: each warpgroup has the same number of
 //   stages, whichever tiles they are of, and of a tile that several have the last one adds the sums of the others, in
 //   their order (Osama et al., Stream-K, 2023).
@@ -56,7 +57,7 @@ __device__ __forceinline__ void stream_step(float (&d)[2][width / 2], const Stre
 #pragma unroll
     for (int half = 0; half < 2; half++)
 #pragma unroll
-      for (int i = 0; i < 4; i++) a[u][half][i] = rounded(from[i / 2 * 4 * tiles.box + 2 * half + i % 2]);
+      for (int i = 0; i < 4; i++) a[u][half][i] = nearly_tf32(from[i / 2 * 4 * tiles.box + 2 * half + i % 2]);
   }
   products_begin();
 #pragma unroll
@@ -82,7 +83,7 @@ __device__ __forceinline__ void stream_sum(float (&d)[2][width / 2], const Strea
 #pragma unroll
         for (int h = 0; h < 4; h++)
 #pragma unroll
-          for (int u = 0; u < shifts; u++) a[u][h / 2][r * 2 + h % 2] = rounded(window.at(r, h, u));
+          for (int u = 0; u < shifts; u++) a[u][h / 2][r * 2 + h % 2] = nearly_tf32(window.at(r, h, u));
       products_begin();
 #pragma unroll
       for (int u = 0; u < shifts; u++)
@@ -118,7 +119,7 @@ __device__ __forceinline__ void stream_split_step(float (&d)[2][width / 2], cons
     for (int u = 0; u < n; u++)
 #pragma unroll
       for (int i = 0; i < 4; i++)
-        split(x[i / 2 * 4 * tiles.box + 2 * half + i % 2 - table.shift[u0 + u]], a.high[u][i], a.low[u][i]);
+        split_tf32(x[i / 2 * 4 * tiles.box + 2 * half + i % 2 - table.shift[u0 + u]], a.high[u][i], a.low[u][i]);
     float sum[width / 2];
     begin(sum, a, u0);
     products_wait<0>();
@@ -146,7 +147,7 @@ __device__ __forceinline__ void stream_sum_split(float (&d)[2][width / 2], const
 #pragma unroll
         for (int u = 0; u < shifts; u++)
 #pragma unroll
-          for (int i = 0; i < 4; i++) split(window.at(i / 2, 2 * half + i % 2, u), a.high[u][i], a.low[u][i]);
+          for (int i = 0; i < 4; i++) split_tf32(window.at(i / 2, 2 * half + i % 2, u), a.high[u][i], a.low[u][i]);
         float sum[width / 2];
         begin(sum, a, 0);
         if (half == 1 && round + 1 < rounds) window.load(reader.next_round(), tiles.box);
@@ -193,11 +194,6 @@ __device__ __forceinline__ void stream_results(const float (&d)[2][width / 2], c
       return results_any<width>(d, c, tiles, bias, y, j, channels, t);
   }
 }
-
-template <int n>
-struct Count {
-  static constexpr int value = n;
-};
 
 template <int parts, int width, int shifts, int period>
 __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTiles& tiles, const ShiftTable& table,
@@ -307,18 +303,11 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
 CONVSCOPE_STREAM_FORMS(CONVSCOPE_STREAM)
 
 #ifndef __CUDACC__
-#include <cstdlib>
-
 #include "hopper_plan.h"
 
 namespace {
 
-struct StreamPlan {
-  StreamTiles tiles{};
-  ShiftTable table{};
-  int step = 0;
-  size_t shared = 0;
-  std::string refused;
+struct StreamPlan : HopperPlanOf<StreamTiles> {
   int64_t blocks = 0;
 };
 
@@ -340,10 +329,10 @@ void fit_stages(StreamPlan& h, int64_t all_rounds, int parts, int together) {
 
 // Who has which units, and how many microseconds that should take. Whole units take ⌈units/warpgroups⌉ turns; cut ones
 // as many as there are, and the exchange of sums. What is left after whole turns is cut together with the last of them:
-// pieces of at least a unit. The figures are an H200's: a step (a shift of 8 channels) of 128 columns for both
-// warpgroups of a block, and for one alone; what the L2 cache delivers to a multiprocessor, and how long a copy takes
-// to begin, which few stages do not hide; an exchange; results that no product hides, as warpgroups that share their
-// weights end at the same time.
+// pieces of at least a unit. The figures are fitted to an H200's times: a step (a shift of 8 channels) of 128 columns
+// for both warpgroups of a block, and for one alone; what the L2 cache delivers to a multiprocessor, and how long a
+// copy takes to begin, which few stages do not hide; an exchange; results that no product hides, as warpgroups that
+// share their weights end at the same time.
 double share_units(StreamPlan& h, int parts, int64_t columns) {
   StreamTiles& t = h.tiles;
   constexpr double both_us = 0.175, alone_us = 0.16, l2_bytes_a_us = 62e3, latency_us = 1.2, exchange_us = 6,
@@ -381,22 +370,10 @@ double share_units(StreamPlan& h, int parts, int64_t columns) {
 
 StreamPlan stream_plan_of_width(const ConvProblem& p, int64_t width, int parts) {
   constexpr int64_t most = (int64_t{1} << 31) - 1;
-  StreamPlan h;
-  HopperPlan geometry = hopper_geometry(p, width, parts);
-  if (!geometry.refused.empty()) return h.refused = geometry.refused, h;
-  static_cast<HopperTiles&>(h.tiles) = geometry.tiles;
-  h.table = geometry.table, h.step = geometry.step;
+  StreamPlan h{hopper_segments<StreamTiles>(p, width, parts)};
+  if (!h.refused.empty()) return h;
   StreamTiles& t = h.tiles;
   if (t.shifts > 16) return h.refused = "takes at most 16 different shifts of x", h;
-  int64_t positions = (p.out_length() - 1 + p.padding) / p.stride - t.first + 1;
-  t.segment = static_cast<int32_t>(hopper_positions), t.segments = 1;
-  if (positions <= hopper_positions / 2 && p.batch > 1) {
-    t.segment = static_cast<int32_t>(ceil_div(positions, 4) * 4);
-    t.segments = static_cast<int32_t>(std::min<int64_t>(hopper_positions / t.segment, p.batch));
-    t.halo = static_cast<int32_t>(ceil_div(t.halo, 4) * 4);
-    t.box = static_cast<int32_t>(ceil_div(t.segment + t.halo - 8, 16) * 16 + 8);  // 8 modulo 16: different banks
-    t.items = static_cast<int32_t>(ceil_div(p.batch, t.segments));
-  }
   const int64_t columns = int64_t{t.column_tiles} * p.groups, all_rounds = t.rounds;
   if (columns * t.items > most / 4) return h.refused = "takes tiles that 32 bits can count", h;
   StreamPlan shared = h;
@@ -429,23 +406,15 @@ void plan_stream(const ConvProblem& p, Plan& plan, int parts) {
   StreamPlan h = stream_plan(p, parts);
   const StreamTiles& t = h.tiles;
   const int64_t words = int64_t{t.column_tiles} * p.groups * t.length * (t.chunk / 4);
-  const int64_t pitch = ceil_div(p.length, 4) * 4;
-  const bool copied = pitch != p.length;
   auto round = [](int64_t bytes) { return static_cast<size_t>(ceil_div(bytes, 256) * 256); };
-  const size_t padded_at = round(words * 4),
-               sums_at = padded_at + (copied ? round(p.batch * p.in_channels * pitch * 4) : 0);
+  const HopperRows rows{p, round(words * 4)};
+  const size_t sums_at = rows.at + round(static_cast<int64_t>(rows.bytes()));
   const int64_t workers = h.blocks * (t.alone ? 1 : 2) / t.together;
   const size_t ready_at = sums_at + (t.whole * workers < t.units ? round(h.blocks * 2 * 128 * t.width * 4) : 0);
   plan.need_workspace(ready_at + stream_flags * 4);
-  if (copied)
-    plan.launch(ENTRY(hopper_pad_stream), {std::min<int64_t>(p.batch * p.in_channels, 4224)}, {256})
-        .args(p.args(), pitch, plan.x(), plan.workspace(padded_at));
+  rows.copy(plan, ENTRY(hopper_pad_stream));
   plan.launch(ENTRY(hopper_pack_stream), {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})
       .args(p.args(), t, h.table, plan.w(), plan.workspace(), plan.workspace(ready_at));
-  TensorView x{copied ? plan.workspace(padded_at) : plan.x(), 4, {}, {}, {}};
-  x.sizes = {p.length, p.in_per_group(), p.groups, p.batch, 0};
-  x.stride_bytes = {4, pitch * 4, p.in_per_group() * pitch * 4, p.in_channels * pitch * 4, 0};
-  x.box = {t.box, 8 * t.deep, 1, t.segments, 0};
   bool done = false;
   auto form = [&](auto entry, int form_parts, int width, int shifts, int period) {
     bool near_four = period == 0 || (period != 1 && period != 2 && period != 4 && period != 8);
@@ -454,8 +423,8 @@ void plan_stream(const ConvProblem& p, Plan& plan, int parts) {
     if (!fits) return;
     done = true;
     plan.launch(entry, {h.blocks}, {hopper_threads}, h.shared)
-        .args(p.args(), t, h.table, x, plan.workspace(), plan.b(), plan.y(), plan.workspace(sums_at),
-              plan.workspace(ready_at));
+        .args(p.args(), t, h.table, rows.view(plan, t.box, 8 * t.deep, t.segments), plan.workspace(), plan.b(),
+              plan.y(), plan.workspace(sums_at), plan.workspace(ready_at));
   };
 #define CONVSCOPE_FORM(name, ...) form(ENTRY(name), __VA_ARGS__);
   CONVSCOPE_STREAM_FORMS(CONVSCOPE_FORM)

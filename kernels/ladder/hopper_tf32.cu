@@ -75,7 +75,7 @@ struct Tf32Sum {
 #pragma unroll
       for (int h = 0; h < 4; h++)
 #pragma unroll
-        for (int u = 0; u < shifts; u++) a[u][h / 2][r * 2 + h % 2] = rounded(window.at(r, h, u));
+        for (int u = 0; u < shifts; u++) a[u][h / 2][r * 2 + h % 2] = nearly_tf32(window.at(r, h, u));
   }
 };
 
@@ -93,7 +93,7 @@ struct Tf32Sum<width, step, 0, near> {
 #pragma unroll
         for (int half = 0; half < 2; half++)
 #pragma unroll
-          for (int i = 0; i < 4; i++) a[half][i] = rounded(from[i / 2 * 4 * tiles.box + 2 * half + i % 2]);
+          for (int i = 0; i < 4; i++) a[half][i] = nearly_tf32(from[i / 2 * 4 * tiles.box + 2 * half + i % 2]);
         products_begin();
 #pragma unroll
         for (int half = 0; half < 2; half++) product(d[half], a[half], weights_at<width>(weights, k), k > 0);

@@ -72,7 +72,8 @@ Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
   double useful = flops(p) / 1e9, x = static_cast<double>(p.x_elements()) * size_of(p.dtype),
          y = static_cast<double>(p.y_elements()) * size_of(p.dtype), least = static_cast<double>(least_bytes(p));
   double f = t.fma_gflops * (p.dtype == DType::f64 ? 0.5 : 1), bw = t.bandwidth_gbs;
-  // Loads that wait for each other; of a chain on the H200, microseconds a tap or a stage.
+  // Loads that wait for each other: microseconds a tap or a stage of a chain, as random layers took on an H200
+  // (h200-random.md); those of registers and mma_3xtf32 are guessed after them.
   double class_taps = std::ceil(s.taps / s.classes), chain = s.in * class_taps;
   if (name == "direct")
     return {2e-9 * static_cast<double>(p.y_elements()) * s.in * s.taps,

@@ -166,6 +166,26 @@ TEST_F(OutOfMemory, NewThrows) {
   test::expect_works(client_);
 }
 
+// An engine at its own limit is of no use to anybody: it says so and ends. What the machine has not at all is no reason
+// to end.
+TEST_F(OutOfMemory, AtItsOwnLimitTheEngineEnds) {
+  auto asked = [&](int64_t batch, int64_t length) {
+    json request = test::run_request("healthy");
+    request["problem"] = {{"batch", batch}, {"length", length}};
+    return test::ask(client_, request);
+  };
+  auto a = asked(1, int64_t{400} << 20);  // 1.6 GB
+  ASSERT_EQ(a.kind, Answer::Kind::error);
+  EXPECT_NE(test::describe(a).find("reached its own limit"), std::string::npos) << test::describe(a);
+  EXPECT_TRUE(json::parse(a.header).value("engine_ends", false)) << a.header;
+  test::expect_works(client_);
+  a = asked(32, int64_t{1} << 30);  // 137 GB
+  ASSERT_EQ(a.kind, Answer::Kind::error);
+  EXPECT_EQ(test::describe(a).find("its own limit"), std::string::npos) << test::describe(a);
+  EXPECT_FALSE(json::parse(a.header).value("engine_ends", false)) << a.header;
+  test::expect_works(client_);
+}
+
 TEST_F(OutOfMemory, MallocIsNotChecked) {
   auto a = test::ask(client_, test::run_request("malloc_without_end"));
   EXPECT_EQ(a.kind, Answer::Kind::crashed);

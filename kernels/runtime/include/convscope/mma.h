@@ -35,6 +35,18 @@ CONVSCOPE_MMA uint32_t to_tf32(float v) {
 #endif
 }
 
+// The same in one instruction, given that the tensor cores cut off the low 13 bits: between a third and two thirds of a
+// unit in the last place is added first. What TF32 can hold stays as it is; else the error is at most two thirds of a
+// unit, and has no bias.
+CONVSCOPE_MMA uint32_t nearly_tf32(float v) { return __float_as_uint(v * (1 + 0x1p-10f / 3)); }
+
+// v = high + low, each rounded to TF32: to nearest, half a unit away from zero. Of low the tensor cores cut off what is
+// beyond TF32 themselves.
+CONVSCOPE_MMA void split_tf32(float v, uint32_t& high, uint32_t& low) {
+  high = (__float_as_uint(v) + 0x1000) & 0xffffe000;
+  low = __float_as_uint(v - __uint_as_float(high)) + 0x1000;
+}
+
 // n products with one A: d[i] += A · b[i]. One exchange between the lanes for all of them in the emulator.
 template <int n>
 CONVSCOPE_MMA void mma_m16n8k8_tf32(float (&d)[n][4], const uint32_t (&a)[4], const uint32_t (&b)[n][2]

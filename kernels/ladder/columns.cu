@@ -6,7 +6,8 @@
 // up to 64 neighbouring columns, whatever channels they belong to, and up to 256 positions, of several sequences where
 // these are short.
 // - x is read once for all classes: as it lies in shared memory it is the A operand of mma.sync, shifted by e. Where
-//   shifts follow each other a lane has neighbouring positions, and a load serves several shifts (columns_products.h).
+//   shifts follow each other a lane has neighbouring positions, and a load serves several shifts (columns_products.h);
+//   where d' > s' it has positions d' apart, and a load serves several of every s'-th shift.
 // - With few input channels the 8 values of a product are 4, 2 or 1 channels and as many more shifts.
 // - Where positions and columns are too few to fill the GPU, several blocks share a sum: each leaves its part in the
 //   workspace, and a launch of its own adds the parts, always in the same order.
@@ -62,7 +63,7 @@ __device__ __forceinline__ void columns_pack(const ConvArgs& c, const ColumnTile
 
 // ---- a block
 
-template <int parts, int NT, int MW, bool near>
+template <int parts, int NT, int MW, Lanes lanes>
 __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& tiles, const float* x,
                                         const uint32_t* packed, const float* b, float* sums, float* y) {
   CONVSCOPE_DYNAMIC_SHARED(float, shared);
@@ -108,7 +109,7 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
   auto copy_next = [&] {
     if (next_stage < end) {
       float* xs = shared + next * buffer;
-      int before = ColumnShifts<near>(tiles, next_chunk).left;
+      int before = ColumnShifts<lanes>(tiles, next_chunk).left;
       for (int row = warp; row < tiles.spans * channels; row += column_warps) {
         int ch = row & (channels - 1), span = row >> tiles.channels_log2, ci = next_block * channels + ch;
         int each = tiles.whole ? 4 : 1, left = table.m[span] - before + lane * each, rest = tiles.box - lane * each;
@@ -139,16 +140,26 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
   // Where a lane finds its first value in each unit of its positions, and how much further the second value of a
   // product lies.
   int ways = tiles.product_channels;
-  auto place = [&](int k8) { return near ? k8 * tiles.pitch : k8 % ways * tiles.pitch - k8 / ways * tiles.jump; };
-  constexpr int unit = column_unit<MW, near>, units = MW * 16 / unit;
+  auto place = [&](int k8) {
+    return lanes == Lanes::apart ? k8 % ways * tiles.pitch - k8 / ways * tiles.jump : k8 * tiles.pitch;
+  };
+  constexpr int unit = column_unit<MW, lanes>, units = MW * 16 / unit;
   int second = place(t + 4) - place(t), unit_at[units];
   bool mine = false;
 #pragma unroll
   for (int i = 0; i < units; i++) {
-    int position = (warp * units + i) * unit, span = position / tiles.span;
-    mine |= span < spans;
-    unit_at[i] =
-        place(t) + position_of<MW, near>(0, 0, g) + (span < spans ? span * tiles.box + position % tiles.span : 0);
+    int position, span;
+    if constexpr (lanes == Lanes::chained) {
+      int row = warp * 16 + i * 8 + g;
+      mine |= (warp * 16 + i * 8) / tiles.chain < spans;  // the same for all lanes
+      span = row / tiles.chain, row %= tiles.chain;
+      position = row / tiles.back * MW * tiles.back + row % tiles.back;
+    } else {
+      position = (warp * units + i) * unit, span = position / tiles.span;
+      mine |= span < spans;
+      position = position % tiles.span + position_of<MW, lanes>(0, 0, g);
+    }
+    unit_at[i] = place(t) + (span < spans ? span * tiles.box + position : 0);
   }
 
   float total[MW][NT][4], sum[MW][NT][4];
@@ -166,12 +177,14 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
     __syncthreads();
     copy_next();  // into the buffer everyone has left
     if (mine) {
-      ColumnShifts<near> shifts(tiles, chunk);
+      ColumnShifts<lanes> shifts(tiles, chunk);
       const float* xs = shared + here * buffer + shifts.at;
       const float* ws = shared + here * buffer + x_words + lane * (NT == 1 ? 2 * parts : 4);
       for (int round = 0; round < tiles.deep; round++) {
-        if constexpr (near)
+        if constexpr (lanes == Lanes::near)
           add_near<parts, NT, MW>(sum, xs, unit_at, second, ws, shifts.products);
+        else if constexpr (lanes == Lanes::chained)
+          add_chained<parts, NT, MW>(sum, xs, unit_at, second, ws, shifts.products, tiles, shifts.remainder);
         else
           add_apart<parts, NT, MW>(sum, xs, unit_at, second, ws, shifts.products, tiles, shifts.remainder);
         xs += ways * tiles.pitch;
@@ -192,10 +205,9 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
   __syncthreads();  // before results overwrite what was copied
   if (!mine) return;
   const float(&d)[MW][NT][4] = parts == 2 ? total : sum;
-  if (tiles.splits == 1) {
-    store_columns<NT, MW, near>(d, c, tiles, table, spans, column0, shared + warp * tiles.staging, y);
-    return;
-  }
+  if constexpr (lanes != Lanes::chained)
+    if (tiles.splits == 1)
+      return store_columns<NT, MW, lanes>(d, c, tiles, table, spans, column0, shared + warp * tiles.staging, y);
   // [split][group][column][position]
   int64_t positions = static_cast<int64_t>(tiles.position_tiles) * 64 * MW;
   float* to = sums +
@@ -208,15 +220,15 @@ __device__ __forceinline__ void columns(const ConvArgs& c, const ColumnTiles& ti
     for (int i = 0; i < 2; i++)
 #pragma unroll
       for (int half = 0; half < 2; half++) {
-        float* at = to + (8 * q + i) * positions + position_of<MW, near>(0, half, g);
-        if constexpr (near && MW == 4)
+        float* at = to + (8 * q + i) * positions + position_of<MW, lanes>(0, half, g);
+        if constexpr (lanes != Lanes::apart && MW == 4)
           *reinterpret_cast<float4*>(at) = make_float4(d[0][q][2 * half + i], d[1][q][2 * half + i],
                                                        d[MW - 2][q][2 * half + i], d[MW - 1][q][2 * half + i]);
-        else if constexpr (near)
+        else if constexpr (lanes != Lanes::apart)
           *reinterpret_cast<float2*>(at) = make_float2(d[0][q][2 * half + i], d[1][q][2 * half + i]);
         else
 #pragma unroll
-          for (int m = 0; m < MW; m++) at[position_of<MW, near>(m, 0, 0)] = d[m][q][2 * half + i];
+          for (int m = 0; m < MW; m++) at[position_of<MW, lanes>(m, 0, 0)] = d[m][q][2 * half + i];
       }
 }
 
@@ -241,7 +253,14 @@ extern "C" __global__ void __launch_bounds__(256)
     int part = static_cast<int>(c.groups) * tiles.column_tiles * width * positions;
     int column = channel % cout * tiles.classes + a, m = along / stride - tiles.first;
     int span = n * tiles.pieces + m / tiles.span;
-    int position = span / tiles.spans * tile_positions + span % tiles.spans * tiles.span + m % tiles.span;
+    int position = span / tiles.spans * tile_positions, in_span = m % tiles.span;
+    if (tiles.chain) {
+      int each = tile_positions / 64, block = each * tiles.back,
+          row = in_span / block * tiles.back + in_span % tiles.back;
+      position += (span % tiles.spans * tiles.chain + row) * each + in_span % block / tiles.back;
+    } else {
+      position += span % tiles.spans * tiles.span + in_span;
+    }
     int tile = channel / cout * tiles.column_tiles + column / tiles.tile_columns;
     const float* from = sums + (tile * width + column % tiles.tile_columns) * positions + position;
 #pragma unroll 4
@@ -262,38 +281,43 @@ extern "C" __global__ void __launch_bounds__(256)
     columns_pack_3xtf32(const ConvArgs c, const ColumnTiles tiles, const int nt, const float* w, uint32_t* packed) {
   columns_pack<2>(c, tiles, nt, w, packed);
 }
-// F(name, parts, 8-column tiles, 16-position tiles of a warp, near, blocks a multiprocessor)
-#define CONVSCOPE_COLUMNS_TF32(F)               \
-  F(columns_tf32_64x256, 1, 8, 4, false, 2)     \
-  F(columns_tf32_64x256_near, 1, 8, 4, true, 2) \
-  F(columns_tf32_32x256, 1, 4, 4, false, 4)     \
-  F(columns_tf32_32x256_near, 1, 4, 4, true, 3) \
-  F(columns_tf32_16x256, 1, 2, 4, false, 5)     \
-  F(columns_tf32_16x256_near, 1, 2, 4, true, 4) \
-  F(columns_tf32_8x256, 1, 1, 4, false, 6)      \
-  F(columns_tf32_8x256_near, 1, 1, 4, true, 4)  \
-  F(columns_tf32_64x128, 1, 8, 2, false, 4)     \
-  F(columns_tf32_64x128_near, 1, 8, 2, true, 3) \
-  F(columns_tf32_32x128, 1, 4, 2, false, 4)     \
-  F(columns_tf32_32x128_near, 1, 4, 2, true, 4) \
-  F(columns_tf32_16x128, 1, 2, 2, false, 6)     \
-  F(columns_tf32_16x128_near, 1, 2, 2, true, 5) \
-  F(columns_tf32_8x128, 1, 1, 2, false, 7)      \
-  F(columns_tf32_8x128_near, 1, 1, 2, true, 6)
-#define CONVSCOPE_COLUMNS_3XTF32(F)               \
-  F(columns_3xtf32_64x128, 2, 8, 2, false, 2)     \
-  F(columns_3xtf32_64x128_near, 2, 8, 2, true, 2) \
-  F(columns_3xtf32_32x128, 2, 4, 2, false, 4)     \
-  F(columns_3xtf32_32x128_near, 2, 4, 2, true, 3) \
-  F(columns_3xtf32_16x128, 2, 2, 2, false, 5)     \
-  F(columns_3xtf32_16x128_near, 2, 2, 2, true, 4) \
-  F(columns_3xtf32_8x128, 2, 1, 2, false, 5)      \
-  F(columns_3xtf32_8x128_near, 2, 1, 2, true, 5)
-#define CONVSCOPE_COLUMNS(name, parts, nt, mw, near, blocks)                                                  \
+// F(name, parts, 8-column tiles, 16-position tiles of a warp, lanes, blocks a multiprocessor)
+#define CONVSCOPE_COLUMNS_TF32(F)                     \
+  F(columns_tf32_64x256, 1, 8, 4, apart, 2)           \
+  F(columns_tf32_64x256_near, 1, 8, 4, near, 2)       \
+  F(columns_tf32_32x256, 1, 4, 4, apart, 4)           \
+  F(columns_tf32_32x256_near, 1, 4, 4, near, 3)       \
+  F(columns_tf32_16x256, 1, 2, 4, apart, 5)           \
+  F(columns_tf32_16x256_near, 1, 2, 4, near, 4)       \
+  F(columns_tf32_8x256, 1, 1, 4, apart, 6)            \
+  F(columns_tf32_8x256_near, 1, 1, 4, near, 4)        \
+  F(columns_tf32_64x128, 1, 8, 2, apart, 4)           \
+  F(columns_tf32_64x128_near, 1, 8, 2, near, 3)       \
+  F(columns_tf32_32x128, 1, 4, 2, apart, 4)           \
+  F(columns_tf32_32x128_near, 1, 4, 2, near, 4)       \
+  F(columns_tf32_16x128, 1, 2, 2, apart, 6)           \
+  F(columns_tf32_16x128_near, 1, 2, 2, near, 5)       \
+  F(columns_tf32_8x128, 1, 1, 2, apart, 7)            \
+  F(columns_tf32_8x128_near, 1, 1, 2, near, 6)        \
+  F(columns_tf32_32x256_chained, 1, 4, 4, chained, 3) \
+  F(columns_tf32_16x256_chained, 1, 2, 4, chained, 4) \
+  F(columns_tf32_8x256_chained, 1, 1, 4, chained, 6)
+#define CONVSCOPE_COLUMNS_3XTF32(F)                     \
+  F(columns_3xtf32_64x128, 2, 8, 2, apart, 2)           \
+  F(columns_3xtf32_64x128_near, 2, 8, 2, near, 2)       \
+  F(columns_3xtf32_32x128, 2, 4, 2, apart, 4)           \
+  F(columns_3xtf32_32x128_near, 2, 4, 2, near, 3)       \
+  F(columns_3xtf32_16x128, 2, 2, 2, apart, 5)           \
+  F(columns_3xtf32_16x128_near, 2, 2, 2, near, 4)       \
+  F(columns_3xtf32_8x128, 2, 1, 2, apart, 5)            \
+  F(columns_3xtf32_8x128_near, 2, 1, 2, near, 5)        \
+  F(columns_3xtf32_16x256_chained, 2, 2, 4, chained, 3) \
+  F(columns_3xtf32_8x256_chained, 2, 1, 4, chained, 3)
+#define CONVSCOPE_COLUMNS(name, parts, nt, mw, lanes, blocks)                                                 \
   extern "C" __global__ void __launch_bounds__(column_threads, blocks)                                        \
       name(const ConvArgs c, const ColumnTiles tiles, const float* x, const uint32_t* packed, const float* b, \
            float* sums, float* y) {                                                                           \
-    columns<parts, nt, mw, near>(c, tiles, x, packed, b, sums, y);                                            \
+    columns<parts, nt, mw, Lanes::lanes>(c, tiles, x, packed, b, sums, y);                                    \
   }
 CONVSCOPE_COLUMNS_TF32(CONVSCOPE_COLUMNS)
 CONVSCOPE_COLUMNS_3XTF32(CONVSCOPE_COLUMNS)
@@ -302,7 +326,7 @@ CONVSCOPE_COLUMNS_3XTF32(CONVSCOPE_COLUMNS)
 namespace {
 
 constexpr ColumnForm tf32_forms[] = {
-#define CONVSCOPE_FORM(name, parts, nt, mw, near, blocks) {parts, nt, mw, near, blocks},
+#define CONVSCOPE_FORM(name, parts, nt, mw, lanes, blocks) {parts, nt, mw, Lanes::lanes, blocks},
     CONVSCOPE_COLUMNS_TF32(CONVSCOPE_FORM)};
 constexpr ColumnForm three_forms[] = {CONVSCOPE_COLUMNS_3XTF32(CONVSCOPE_FORM)};
 
@@ -316,7 +340,7 @@ template <class Main>
 void launch_columns(const ConvProblem& p, Plan& plan, const ColumnPlan& h, Main entry) {
   plan.launch(entry, {h.blocks}, {column_threads}, h.shared)
       .args(p.args(), h.tiles, plan.x(), plan.workspace(), plan.b(), plan.workspace(h.packed_bytes), plan.y());
-  if (h.tiles.splits == 1) return;
+  if (!h.sum_bytes) return;
   int ways = 1;  // threads that add the parts of an output, each at least four
   while (ways < 8 && h.tiles.splits >= 8 * ways) ways *= 2;
   plan.launch(ENTRY(columns_sum), {ceil_div(p.y_elements(), 256 / ways)}, {256})
@@ -325,8 +349,8 @@ void launch_columns(const ConvProblem& p, Plan& plan, const ColumnPlan& h, Main 
 
 }  // namespace
 
-#define CONVSCOPE_LAUNCH(name, parts, nt_, mw_, near_, blocks) \
-  if (h.form.nt == nt_ && h.form.mw == mw_ && h.form.near == near_) launch_columns(p, plan, h, ENTRY(name));
+#define CONVSCOPE_LAUNCH(name, parts, nt_, mw_, lanes_, blocks) \
+  if (h.form.nt == nt_ && h.form.mw == mw_ && h.form.lanes == Lanes::lanes_) launch_columns(p, plan, h, ENTRY(name));
 
 CONVSCOPE_KERNEL(columns_tf32) {
   rung(13);

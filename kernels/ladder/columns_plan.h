@@ -10,10 +10,10 @@
 namespace {
 
 // A form of the kernel: images of the weights (one, or high and low), tiles of 8 columns, of 16 positions of a warp,
-// whether a lane has neighbouring positions, blocks that registers leave room for on a multiprocessor.
+// how a lane's positions lie, blocks that registers leave room for on a multiprocessor.
 struct ColumnForm {
   int parts, nt, mw;
-  bool near;
+  Lanes lanes;
   int blocks;
 };
 
@@ -54,7 +54,7 @@ inline void cut_sum(const ConvProblem& p, const Phases& f, const ColumnForm& for
   t.rest = static_cast<int32_t>(f.back <= f.period ? 0 : f.back % f.period);
   int64_t least = 0;
   for (int64_t channels : {8, 4, 2, 1}) {
-    if (channels < 8 && form.near) break;
+    if (channels < 8 && form.lanes != Lanes::apart) break;
     if (channels < 8 && (t.rest || (8 / channels - 1) * t.jump > column_halo / 2)) continue;
     int64_t products = ceil_div(p.in_per_group(), channels) * ceil_div(shifts, 8 / channels);
     if (least && products >= least) continue;
@@ -68,7 +68,7 @@ inline void cut_sum(const ConvProblem& p, const Phases& f, const ColumnForm& for
   t.shifts = static_cast<int32_t>(groups);
   t.chunks = static_cast<int32_t>(ceil_div(groups, most));
   t.chunk = static_cast<int32_t>(ceil_div(groups, t.chunks));
-  if (form.near && t.chunks > 1)
+  if (form.lanes == Lanes::near && t.chunks > 1)
     t.chunk = (t.chunk + 3) / 4 * 4, t.chunks = static_cast<int32_t>(ceil_div(groups, t.chunk));
   int64_t rounds = ceil_div(p.in_per_group(), t.product_channels);
   t.deep = 1;
@@ -90,7 +90,9 @@ inline void cut_positions(const ConvProblem& p, const ColumnForm& form, ColumnTi
   t.first = static_cast<int32_t>(first);
   t.whole = p.length % 4 == 0;
   int64_t least = 0;
-  for (int64_t span = tile, unit = form.near ? 8 * form.mw : 16; span >= unit; span -= unit) {
+  const bool chained = form.lanes == Lanes::chained;
+  const int64_t unit = chained ? t.back * form.mw : form.lanes == Lanes::near ? 8 * form.mw : 16;
+  for (int64_t span = tile / unit * unit; span >= unit; span -= unit) {
     int64_t spans = std::min<int64_t>(tile / span, most_spans), box = ceil_div(span + halo, 4) * 4;
     if (span < tile && spans * box * t.deep * t.product_channels > column_words) continue;
     int64_t all = ceil_div(positions, span) * p.batch, tiles = ceil_div(all, spans);
@@ -104,6 +106,7 @@ inline void cut_positions(const ConvProblem& p, const ColumnForm& form, ColumnTi
     t.position_tiles = static_cast<int32_t>(std::min<int64_t>(tiles, INT32_MAX));
     t.box = static_cast<int32_t>(box);
   }
+  t.chain = chained ? t.span / form.mw : 0;
   // A fragment's channels lie in different banks.
   int64_t apart = t.product_channels == 2 ? 16 : 8;
   t.pitch = static_cast<int32_t>(ceil_div(t.spans * t.box - apart, 32) * 32 + apart);
@@ -117,7 +120,7 @@ inline void estimate(const ConvProblem& p, ColumnPlan& h) {
   double products = stages * t.deep * t.chunk;
   // Of a multiprocessor: a product's tensor-core instructions, its loads; and its copies.
   double tensor = 7.0 * f.mw * f.nt * (f.parts == 2 ? 3 : 1);
-  double loads = 4.0 * ((f.near ? 1 : 4) * f.mw + 2 * f.nt * f.parts);
+  double loads = 4.0 * ((f.lanes == Lanes::near ? f.mw : f.lanes == Lanes::chained ? 4 : 4 * f.mw) + 2 * f.nt * f.parts);
   double copies =
       stages *
       (t.deep * t.product_channels * t.pitch * (t.whole ? 1.0 : 2.5) + t.deep * t.chunk * f.nt * 64 * f.parts) / 10;
@@ -130,7 +133,7 @@ inline void estimate(const ConvProblem& p, ColumnPlan& h) {
   double each = std::min(resident, std::ceil(static_cast<double>(h.blocks) / column_multiprocessors));
   double waves = std::ceil(static_cast<double>(h.blocks) / (each * column_multiprocessors));
   h.clocks = waves * std::max(each * (clocks + results + 500), alone + clocks);
-  if (t.splits > 1) h.clocks += 5000 + 2 * static_cast<double>(h.sum_bytes) / 2000;
+  if (h.sum_bytes) h.clocks += 5000 + 2 * static_cast<double>(h.sum_bytes) / 2000;
 }
 
 inline ColumnPlan plan_form(const ConvProblem& p, const ColumnForm& form) {
@@ -147,7 +150,11 @@ inline ColumnPlan plan_form(const ConvProblem& p, const ColumnForm& form) {
   t.tile_columns = static_cast<int32_t>(few ? width / t.classes * t.classes : width);
   int64_t columns = p.out_per_group() * t.classes;
   t.column_tiles = static_cast<int32_t>(ceil_div(columns, t.tile_columns));
-  if (form.near && (f.back > f.period || p.kernel_size == 1)) return h.refused = "shifts are 0, 1, 2, …", h;
+  const bool chained = form.lanes == Lanes::chained;
+  if (form.lanes == Lanes::near && (f.back > f.period || p.kernel_size == 1))
+    return h.refused = "takes shifts that are 0, 1, 2, …", h;
+  if (chained && (f.back <= f.period || f.back > 64 || p.kernel_size <= f.period || p.y_elements() > INT32_MAX / 2))
+    return h.refused = "takes chains of shifts", h;
   cut_sum(p, f, form, t);
   cut_positions(p, form, t);
 
@@ -163,22 +170,23 @@ inline ColumnPlan plan_form(const ConvProblem& p, const ColumnForm& form) {
   // So far apart that those of a lane's neighbours mostly lie in other banks.
   int64_t row = 16 * form.mw * p.stride,
           rows = std::min<int64_t>((t.tile_columns + t.classes - 2) / t.classes + 1, columns);
-  t.row_pitch = static_cast<int32_t>(row + (form.near ? 1 : 4));
+  t.row_pitch = static_cast<int32_t>(row + (form.lanes == Lanes::near ? 1 : 4));
   int64_t staging =
       std::min(rows * t.row_pitch * column_warps * 4, std::min(column_room / form.blocks - 3072, column_staging));
   auto with_splits = [&](int64_t splits) {
     ColumnPlan s = h;
     s.tiles.splits = static_cast<int32_t>(splits);
     s.blocks = tiles * splits;
-    s.sum_bytes = splits == 1 ? 0 : static_cast<size_t>(splits * tiles * width * 64 * form.mw * 4);
+    s.sum_bytes = splits == 1 && !chained ? 0 : static_cast<size_t>(splits * tiles * width * 64 * form.mw * 4);
     int64_t buffers = std::min<int64_t>(column_buffers, ceil_div(stages, splits));
-    int64_t shared = std::max(buffers * stage * 4, splits == 1 ? staging : 0);
+    int64_t shared = std::max(buffers * stage * 4, s.sum_bytes ? 0 : staging);
     s.shared = static_cast<size_t>(shared);
     s.tiles.staging = static_cast<int32_t>(shared / 4 / column_warps / 4 * 4);
     estimate(p, s);
     return s;
   };
   ColumnPlan best = with_splits(1);
+  if (best.sum_bytes > column_sums) return h.refused = "takes sums of 256 MiB", h;
   int64_t most =
       std::min(static_cast<int64_t>(static_cast<double>(stages * t.deep * t.chunk) / column_products), stages);
   for (int64_t blocks = 1; blocks <= 2 * form.blocks; blocks++) {

@@ -3,8 +3,8 @@
 //
 // A warp has MW · 16 positions. Where the shifts are 0, 1, 2, … and a product is 8 channels (`near`), a lane has MW
 // neighbouring positions in each half of them. What it reads at once then serves as many shifts, and a product's four
-// values are four registers that nothing has to be moved into. Else a lane reads its two positions g and g + 8 of each
-// 16 for every product.
+// values are four registers that nothing has to be moved into. Where they follow each other in chains (`chained`), a
+// lane's positions do as well. Else a lane reads its two positions g and g + 8 of each 16 for every product.
 #pragma once
 #include "columns_results.h"
 #include "convscope/mma.h"
@@ -63,13 +63,13 @@ struct ColumnWeights {
 
 // The shifts of a stage: how many products, where x begins in shared memory (so far left of a span's first position),
 // where the first shift's x is from there, and the first's remainder of the division by s'.
-template <bool near>
+template <Lanes lanes>
 struct ColumnShifts {
   int products, left, at, remainder = 0;
   __device__ __forceinline__ ColumnShifts(const ColumnTiles& tiles, int chunk) {
     int from = chunk * tiles.chunk;
     products = min(tiles.chunk, tiles.shifts - from);
-    if constexpr (near) {
+    if constexpr (lanes == Lanes::near) {
       at = (products + 2) & ~3;  // whole 16 bytes; `from` is a multiple of 4
       left = from + at;
     } else {
@@ -169,5 +169,43 @@ __device__ __forceinline__ void add_apart(float (&sum)[MW][NT][4], const float* 
       }
       w.multiply(sum[m], a);
     }
+  }
+}
+
+// Shifts in chains: every s'-th is d' further. A lane's positions m are d' apart as well: what m reads for a shift m + 1
+// reads for the next one of the chain, so that a shift loads the values of one fragment.
+template <int parts, int NT, int MW>
+__device__ __forceinline__ void add_chained(float (&sum)[MW][NT][4], const float* x, const int (&unit)[2], int second,
+                                            const float* weights, int products, const ColumnTiles& tiles,
+                                            int remainder) {
+  int apart = tiles.back, words = tiles.period * product_words<parts, NT>;
+  for (int r = 0; r < min(tiles.period, products); r++, remainder += tiles.back) {
+    const float* from = x - remainder / tiles.period;  // how far the chain's first shift is from the first of all
+    const float* ws = weights + r * product_words<parts, NT>;
+    uint32_t v[MW][parts][4];  // a ring
+    auto load = [&](int to, const float* at) {
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        uint32_t part[parts];
+        to_parts(at[unit[i % 2] + i / 2 * second], part);
+#pragma unroll
+        for (int p = 0; p < parts; p++) v[to][p][i] = part[p];
+      }
+    };
+    auto product = [&](int k) {
+      ColumnWeights<parts, NT> w(ws);
+      ws += words;
+#pragma unroll
+      for (int m = 0; m < MW; m++) w.multiply(sum[m], v[(m - k + MW) % MW]);
+    };
+#pragma unroll
+    for (int m = 1; m < MW; m++) load(m, from + m * apart);
+    int left = (products - r + tiles.period - 1) / tiles.period;
+    for (; left >= MW; left -= MW)
+#pragma unroll
+      for (int k = 0; k < MW; k++, from -= apart) load((MW - k) % MW, from), product(k);
+#pragma unroll
+    for (int k = 0; k < MW - 1; k++, from -= apart)
+      if (k < left) load((MW - k) % MW, from), product(k);
   }
 }

@@ -27,6 +27,7 @@ struct ColumnTiles {
   int32_t deep, channels_log2, channel_blocks;  // a stage: deep · product_channels = 2^log2 input channels
   int32_t box, pitch, whole;                    // words of x: of a span, of a channel; whether 16-byte pieces will do
   int32_t splits;
+  int32_t chain;               // chained: rows of a span, of which a lane has MW positions each; else 0
   int32_t staging, row_pitch;  // words of a warp's results in shared memory, of a row in it
 
   // The class ρ of a channel's column number a, and back: −1 where no tap reaches the class.
@@ -40,6 +41,11 @@ struct ColumnTiles {
   }
 };
 
+// How the positions of a lane lie, and so what it reads for the products of all shifts: its two rows of each 16
+// positions (apart); neighbours, where the shifts are 0, 1, 2, … (near); or d' apart, where d' > s' and so every s'-th
+// shift is d' further (chained).
+enum class Lanes { apart, near, chained };
+
 // What is worked out once a block.
 struct ColumnTable {
   int64_t x[most_spans], y[most_spans];  // where a span's sequence begins: in x, and in y the block's first row
@@ -51,13 +57,14 @@ struct ColumnTable {
 constexpr int32_t no_column = 1 << 30;  // beyond every window
 
 // The position of row g (half 0) or g + 8 of a warp's fragment m, of MW. Where a lane has neighbours, each half of the
-// rows is a unit of positions that follow each other in a sequence; else each fragment is.
-template <int MW, bool near>
+// rows is a unit of positions that follow each other in a sequence; else each fragment is. Chained ones are numbered
+// like neighbours.
+template <int MW, Lanes lanes>
 __device__ __forceinline__ int position_of(int m, int half, int g) {
-  return near ? half * 8 * MW + MW * g + m : 16 * m + 8 * half + g;
+  return lanes == Lanes::apart ? 16 * m + 8 * half + g : half * 8 * MW + MW * g + m;
 }
-template <int MW, bool near>
-constexpr int column_unit = near ? 8 * MW : 16;
+template <int MW, Lanes lanes>
+constexpr int column_unit = lanes == Lanes::apart ? 16 : 8 * MW;
 
 // Outputs low…high of a row: `from` in shared memory, `to` in y. Only residues first…end modulo the stride, if a block
 // has not all columns of the row's channel.
@@ -72,7 +79,7 @@ __device__ __forceinline__ void store_part(const float* from, float* to, int low
   }
 }
 
-template <int NT, int MW, bool near>
+template <int NT, int MW, Lanes lanes>
 __device__ __forceinline__ void store_columns(const float (&d)[MW][NT][4], const ConvArgs& c, const ColumnTiles& tiles,
                                               const ColumnTable& table, int spans, int column0, float* staging,
                                               float* y) {
@@ -86,7 +93,7 @@ __device__ __forceinline__ void store_columns(const float (&d)[MW][NT][4], const
   int whole_from = before ? 1 : 0, whole_to = last < tiles.classes ? rows - 1 : rows;
   int position0 = warp * 16 * MW, span0 = position0 / tiles.span;
   bool one = span0 == (position0 + 16 * MW - 1) / tiles.span;  // all positions follow each other in one sequence
-  constexpr int unit = column_unit<MW, near>;
+  constexpr int unit = column_unit<MW, lanes>;
   int run = one ? 16 * MW * stride : unit * stride, runs = one ? 1 : 16 * MW / unit;
   int window = tiles.staging >= pitch ? tiles.staging / pitch * pitch : tiles.staging;
   bool holes = tiles.classes < tiles.period || tiles.gcd > 1;
@@ -104,13 +111,13 @@ __device__ __forceinline__ void store_columns(const float (&d)[MW][NT][4], const
     for (int q = 0; q < NT; q++)
 #pragma unroll
       for (int i = 0; i < 2; i++) {
-        int at = table.at[8 * q + 2 * t + i] - begin + position_of<MW, near>(0, 0, g) * stride;
+        int at = table.at[8 * q + 2 * t + i] - begin + position_of<MW, lanes>(0, 0, g) * stride;
         float bias = table.bias[8 * q + 2 * t + i];
 #pragma unroll
         for (int m = 0; m < MW; m++)
 #pragma unroll
           for (int half = 0; half < 2; half++) {
-            int o = at + position_of<MW, near>(m, half, 0) * stride;
+            int o = at + position_of<MW, lanes>(m, half, 0) * stride;
             if (static_cast<unsigned>(o) < static_cast<unsigned>(end - begin))
               staging[o] = activated(d[m][q][2 * half + i] + bias);
           }

@@ -46,124 +46,108 @@ CONVSCOPE_HOPPER_PAD(hopper_pad_stream)
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// d = the products of a tile in TF32, all rounds. shifts 0: any, some of them at a time.
+// Products of some shifts, of both halves of a lane's positions, with the weights from k on.
 template <int width, int n>
-__device__ __forceinline__ void stream_step(float (&d)[2][width / 2], const StreamTiles& tiles, const ShiftTable& table,
-                                            const StreamReader& reader, const float* x, int u0, int add) {
-  uint32_t a[n][2][4];
-#pragma unroll
-  for (int u = 0; u < n; u++) {
-    const float* from = x - table.shift[u0 + u];
-#pragma unroll
-    for (int half = 0; half < 2; half++)
-#pragma unroll
-      for (int i = 0; i < 4; i++) a[u][half][i] = nearly_tf32(from[i / 2 * 4 * tiles.box + 2 * half + i % 2]);
-  }
+__device__ __forceinline__ void stream_products(float (&d)[2][width / 2], const uint32_t (&a)[n][2][4],
+                                                const StreamReader& reader, int k, int add) {
   products_begin();
 #pragma unroll
   for (int u = 0; u < n; u++)
 #pragma unroll
     for (int half = 0; half < 2; half++)
-      product(d[half], a[u][half], weights_at<width>(reader.stage_weights(), reader.used * tiles.shifts + u0 + u),
-              u ? 1 : add);
+      product(d[half], a[u][half], weights_at<width>(reader.stage_weights(), k + u), u ? 1 : add);
   products_commit();
-  products_wait<0>();
+}
+template <int n, class AnyWindow>
+__device__ __forceinline__ void round_window(Fragments<n>& a, const AnyWindow& window) {
+#pragma unroll
+  for (int r = 0; r < 2; r++)
+#pragma unroll
+    for (int h = 0; h < 4; h++)
+#pragma unroll
+      for (int u = 0; u < n; u++) a[u][h / 2][r * 2 + h % 2] = nearly_tf32(window.at(r, h, u));
 }
 
+// d = the products of a tile in TF32, all rounds. shifts 0: any.
 template <int width, int shifts, int near>
 __device__ __forceinline__ void stream_sum(float (&d)[2][width / 2], const StreamTiles& tiles, const ShiftTable& table,
                                            StreamReader& reader, int rounds) {
   if constexpr (shifts > 0) {
-    Fragments<shifts> a;
     Window<1, shifts, near> window;
     window.load(reader.next_round(), tiles.box);
     for (int round = 0; round < rounds; round++) {
-#pragma unroll
-      for (int r = 0; r < 2; r++)
-#pragma unroll
-        for (int h = 0; h < 4; h++)
-#pragma unroll
-          for (int u = 0; u < shifts; u++) a[u][h / 2][r * 2 + h % 2] = nearly_tf32(window.at(r, h, u));
-      products_begin();
-#pragma unroll
-      for (int u = 0; u < shifts; u++)
-#pragma unroll
-        for (int half = 0; half < 2; half++)
-          product(d[half], a[u][half], weights_at<width>(reader.stage_weights(), reader.used * shifts + u),
-                  u ? 1 : round > 0);
-      products_commit();
+      Fragments<shifts> a;
+      round_window(a, window);
+      stream_products<width>(d, a, reader, reader.used * shifts, round > 0);
       if (round + 1 < rounds) window.load(reader.next_round(), tiles.box);
       products_wait<0>();
       reader.done();
     }
   } else {
+    AnyShifts some(tiles, table, reader, rounds);
     for (int round = 0; round < rounds; round++) {
-      const float* x = reader.next_round();
-      int u = 0;
-      for (; u + 4 <= tiles.shifts; u += 4) stream_step<width, 4>(d, tiles, table, reader, x, u, round + u > 0);
-      if (tiles.shifts & 2) stream_step<width, 2>(d, tiles, table, reader, x, u, round + u > 0), u += 2;
-      if (tiles.shifts & 1) stream_step<width, 1>(d, tiles, table, reader, x, u, round + u > 0);
+      some.each([&](auto count, int u) {
+        constexpr int n = decltype(count)::value;
+        Fragments<n> a;
+        some.turn<n>();
+        round_window(a, some);
+        stream_products<width>(d, a, reader, reader.k_of(u), round + u > 0);
+        some.next(n);
+        products_wait<0>();
+      });
       reader.done();
     }
   }
 }
 
-// The same by 3×TF32, each round summed in f32 (rung 9).
-template <int width, int n, class Begin>
-__device__ __forceinline__ void stream_split_step(float (&d)[2][width / 2], const StreamTiles& tiles,
-                                                  const ShiftTable& table, const float* x, int u0, Begin begin) {
+// The same by 3×TF32, each round summed in f32 (rung 9): some shifts, with the weights from k on. While the products
+// of the second half of the positions run, the next are loaded.
+template <int width, int n, class AnyWindow, class Next>
+__device__ __forceinline__ void stream_split_products(float (&d)[2][width / 2], const StreamTiles& tiles,
+                                                      const StreamReader& reader, const AnyWindow& window, int k,
+                                                      Next next) {
+  const uint64_t low = static_cast<uint32_t>(tiles.chunk / 2 / 16);
 #pragma unroll
   for (int half = 0; half < 2; half++) {
     Halves<n> a;
 #pragma unroll
     for (int u = 0; u < n; u++)
 #pragma unroll
-      for (int i = 0; i < 4; i++)
-        split_tf32(x[i / 2 * 4 * tiles.box + 2 * half + i % 2 - table.shift[u0 + u]], a.high[u][i], a.low[u][i]);
+      for (int i = 0; i < 4; i++) split_tf32(window.at(i / 2, 2 * half + i % 2, u), a.high[u][i], a.low[u][i]);
     float sum[width / 2];
-    begin(sum, a, u0);
+    add_products<width>(sum, a, reader.stage_weights(), low, k);
+    if (half == 1) next();
     products_wait<0>();
 #pragma unroll
-    for (int i = 0; i < width / 2; i++) d[half][i] += sum[i];
+    for (int i = 0; i < width / 2; i++) {
+      asm volatile("" : "+f"(sum[i])::"memory");  // is not read before it is waited for
+      d[half][i] += sum[i];
+    }
   }
 }
 
 template <int width, int shifts, int near>
 __device__ __forceinline__ void stream_sum_split(float (&d)[2][width / 2], const StreamTiles& tiles,
                                                  const ShiftTable& table, StreamReader& reader, int rounds) {
-  const uint64_t low = static_cast<uint32_t>(tiles.chunk / 2 / 16);
 #pragma unroll
   for (int i = 0; i < width / 2; i++) d[0][i] = d[1][i] = 0;
-  auto begin = [&](float(&sum)[width / 2], const auto& a, int u) {
-    add_products<width>(sum, a, reader.stage_weights(), low, reader.used * (shifts ? shifts : tiles.shifts) + u);
-  };
   if constexpr (shifts > 0) {
     Window<1, shifts, near> window;
     window.load(reader.next_round(), tiles.box);
     for (int round = 0; round < rounds; round++) {
-#pragma unroll
-      for (int half = 0; half < 2; half++) {
-        Halves<shifts> a;
-#pragma unroll
-        for (int u = 0; u < shifts; u++)
-#pragma unroll
-          for (int i = 0; i < 4; i++) split_tf32(window.at(i / 2, 2 * half + i % 2, u), a.high[u][i], a.low[u][i]);
-        float sum[width / 2];
-        begin(sum, a, 0);
-        if (half == 1 && round + 1 < rounds) window.load(reader.next_round(), tiles.box);
-        products_wait<0>();
-#pragma unroll
-        for (int i = 0; i < width / 2; i++) d[half][i] += sum[i];
-      }
+      stream_split_products<width, shifts>(d, tiles, reader, window, reader.used * shifts, [&] {
+        if (round + 1 < rounds) window.load(reader.next_round(), tiles.box);
+      });
       reader.done();
     }
   } else {
+    AnyShifts some(tiles, table, reader, rounds);
     for (int round = 0; round < rounds; round++) {
-      const float* x = reader.next_round();
-      int u = 0;
-      for (; u + 4 <= tiles.shifts; u += 4) stream_split_step<width, 4>(d, tiles, table, x, u, begin);
-      if (tiles.shifts & 2) stream_split_step<width, 2>(d, tiles, table, x, u, begin), u += 2;
-      if (tiles.shifts & 1) stream_split_step<width, 1>(d, tiles, table, x, u, begin);
+      some.each([&](auto count, int u) {
+        constexpr int n = decltype(count)::value;
+        some.turn<n>();
+        stream_split_products<width, n>(d, tiles, reader, some, reader.k_of(u), [&] { some.next(n); });
+      });
       reader.done();
     }
   }

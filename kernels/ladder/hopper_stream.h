@@ -132,6 +132,8 @@ struct StreamReader {
   __device__ __forceinline__ uint64_t stage_weights() const {
     return weights + static_cast<uint32_t>(held.stage * (tiles.chunk / 16));
   }
+  // Shift u of that round, in steps of k from there.
+  __device__ __forceinline__ int k_of(int u) const { return used * tiles.shifts + u; }
   // The products of a round are done.
   __device__ __forceinline__ void done() {
     if (++used < tiles.deep) return;
@@ -148,6 +150,72 @@ struct StreamReader {
       if (threadIdx.x % 32 == 0) barrier_arrive(held.empty());
       ahead.advance(), held.advance();
     }
+  }
+};
+
+// Any shifts, up to four at a time: what a lane reads for some is loaded while the products of those before run.
+// Lanes t of neighbouring rows would want the same bank at a time, their positions being four apart: so lane t begins
+// with position t of its four, and puts them in order afterwards.
+struct AnyShifts {
+  const StreamTiles& tiles;
+  const ShiftTable& table;
+  StreamReader& reader;
+  const float* x;
+  int rounds, u = 0;  // that are not loaded yet; the first shift of those that are
+  float v[4][2][4];   // of each shift: of channels t and t + 4 the positions t, t + 1, t + 2, t + 3 modulo 4
+
+  __device__ __forceinline__ AnyShifts(const StreamTiles& of, const ShiftTable& shifts, StreamReader& from, int all)
+      : tiles(of), table(shifts), reader(from), x(from.next_round()), rounds(all - 1) {
+    load();
+  }
+  __device__ __forceinline__ void load_shift(int i) {
+    const float* from = x - table.shift[u + i];
+#pragma unroll
+    for (int r = 0; r < 2; r++)
+#pragma unroll
+      for (int h = 0; h < 4; h++) v[i][r][h] = from[r * 4 * tiles.box + static_cast<int>(threadIdx.x + h) % 4];
+  }
+  // As many as each() takes at once.
+  __device__ __forceinline__ void load() {
+    int left = tiles.shifts - u;
+    load_shift(0);
+    if (left >= 2) load_shift(1);
+    if (left >= 4) load_shift(2), load_shift(3);
+  }
+  // Loads what comes after n shifts; nothing at the end.
+  __device__ __forceinline__ void next(int n) {
+    u += n;
+    if (u == tiles.shifts) {
+      u = 0;
+      if (rounds-- <= 0) return;
+      x = reader.next_round();
+    }
+    load();
+  }
+  // Puts in order what was loaded.
+  template <int n>
+  __device__ __forceinline__ void turn() {
+    bool one = threadIdx.x & 1, two = threadIdx.x & 2;
+#pragma unroll
+    for (int i = 0; i < n; i++)
+#pragma unroll
+      for (int r = 0; r < 2; r++) {
+        float(&a)[4] = v[i][r], b[4];
+#pragma unroll
+        for (int h = 0; h < 4; h++) b[h] = one ? a[(h + 3) % 4] : a[h];
+#pragma unroll
+        for (int h = 0; h < 4; h++) a[h] = two ? b[(h + 2) % 4] : b[h];
+      }
+  }
+  // As windows have it.
+  __device__ __forceinline__ float at(int r, int h, int i) const { return v[i][r][h]; }
+  // Calls sum(count, first shift), which calls next(), for all shifts of a round.
+  template <class Sum>
+  __device__ __forceinline__ void each(Sum sum) {
+    int first = 0;
+    for (; first + 4 <= tiles.shifts; first += 4) sum(Count<4>{}, first);
+    if (tiles.shifts & 2) sum(Count<2>{}, first), first += 2;
+    if (tiles.shifts & 1) sum(Count<1>{}, first);
   }
 };
 

@@ -43,6 +43,8 @@ const Case cases[] = {
     {"shifts unevenly apart, several stages", 1, 20, 5, 40, 60, 5, 31, 2, 7, 1, false, true},
     {"depthwise", 2, 24, 24, 9, 700, 1, 4, 0, 1, 24, true, false},
     {"depthwise, stride 3", 2, 10, 10, 7, 270, 3, 2, 1, 1, 10, false, false},
+    {"chains of shifts", 2, 61, 2, 21, 350, 2, 9, 1, 5, 1, true, true},
+    {"chains of shifts, long", 1, 24, 3, 7, 9000, 3, 2, 2, 4, 1, true, false},
     {"length 1", 3, 40, 20, 5, 1, 3, 1, 2, 1, 1, true, false},
     {"two channels of a group", 2, 4, 6, 11, 400, 2, 3, 1, 1, 2, true, false},
     {"three channels of a group", 2, 6, 130, 3, 270, 1, 1, 0, 2, 2, false, false},
@@ -116,14 +118,19 @@ TEST(Columns, EachFormIsExact) {
                           {"columns_tf32_8x128_near", 2, 1, 44, 4, 1, 4, 1},
                           {"columns_tf32_8x256", 36, 2, 1, 1, 1855, 1, 1},
                           {"columns_tf32_8x256_near", 33, 6, 1, 2, 2083, 1, 1},
+                          {"columns_tf32_16x256_chained", 23, 41, 21, 24, 1, 5, 7},
+                          {"columns_tf32_32x256_chained", 26, 296, 24, 24, 1, 1, 7},
+                          {"columns_tf32_8x256_chained", 1, 61, 2, 21, 700, 2, 5},
                           {"columns_3xtf32_16x128", 39, 104, 424, 1, 1, 3, 1},
                           {"columns_3xtf32_16x128_near", 18, 56, 368, 2, 1, 4, 1},
+                          {"columns_3xtf32_16x256_chained", 3, 184, 63, 20, 1, 1, 7},
                           {"columns_3xtf32_32x128", 40, 1, 17, 1, 653, 1, 1},
                           {"columns_3xtf32_32x128_near", 34, 8, 512, 5, 1, 3, 1},
                           {"columns_3xtf32_64x128", 19, 1, 40, 1, 839, 1, 1},
                           {"columns_3xtf32_64x128_near", 36, 1, 18, 2, 526, 2, 1},
                           {"columns_3xtf32_8x128", 1, 12, 11, 2, 1, 3, 4},
-                          {"columns_3xtf32_8x128_near", 3, 8, 8, 6, 1, 4, 1}}) {
+                          {"columns_3xtf32_8x128_near", 3, 8, 8, 6, 1, 4, 1},
+                          {"columns_3xtf32_8x256_chained", 1, 17, 2, 7, 1, 1, 6}}) {
     ConvProblem p{.batch = c.n, .in_channels = c.cin, .out_channels = c.cout, .kernel_size = c.k, .length = c.l};
     p.stride = c.s, p.dilation = c.d;
     const auto& k =
@@ -134,7 +141,7 @@ TEST(Columns, EachFormIsExact) {
     auto t = integer_tensors(r, p);
     EXPECT_EQ(first_different(p, test::expected_result(p, t), test::run_kernel(k, p, t)), "") << form;
   }
-  EXPECT_EQ(forms.size(), 24u);
+  EXPECT_EQ(forms.size(), 29u);
 }
 
 // What is compared with, when one tap is missing: the comparison must see it.

@@ -287,6 +287,7 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
 CONVSCOPE_STREAM_FORMS(CONVSCOPE_STREAM)
 
 #ifndef __CUDACC__
+
 #include "hopper_plan.h"
 
 namespace {
@@ -357,6 +358,7 @@ StreamPlan stream_plan_of_width(const ConvProblem& p, int64_t width, int parts) 
   StreamPlan h{hopper_segments<StreamTiles>(p, width, parts)};
   if (!h.refused.empty()) return h;
   StreamTiles& t = h.tiles;
+  t.step = h.step <= 3 ? h.step : 0;
   if (t.shifts > 16) return h.refused = "takes at most 16 different shifts of x", h;
   const int64_t columns = int64_t{t.column_tiles} * p.groups, all_rounds = t.rounds;
   if (columns * t.items > most / 4) return h.refused = "takes tiles that 32 bits can count", h;

@@ -14,6 +14,7 @@ struct StreamTiles : HopperTiles {
   int32_t whole;              // turns in which a warpgroup has a unit for itself; the units after them are cut
   int32_t by_columns;         // neighbouring units: 1 the column tiles of some positions, 0 the other way round
   int32_t alone;              // one warpgroup of a block works
+  int32_t step;               // shifts are u·step; 0: not so, or too far apart for what is read at once
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -153,9 +154,11 @@ struct StreamReader {
   }
 };
 
-// Any shifts, up to four at a time: what a lane reads for some is loaded while the products of those before run.
-// Lanes t of neighbouring rows would want the same bank at a time, their positions being four apart: so lane t begins
-// with position t of its four, and puts them in order afterwards.
+// Any shifts, four at a time, which keeps words aligned, and at last those that are left: what a lane reads for some is
+// loaded while the products of those before run.
+// - Where shifts are 1, 2 or 3 apart a lane reads four words at once, for several shifts.
+// - Else each by itself. Four lanes t would want the same bank, their positions being four apart: so lane t begins with
+//   position t of its four, and puts them in order afterwards.
 struct AnyShifts {
   const StreamTiles& tiles;
   const ShiftTable& table;
@@ -175,12 +178,35 @@ struct AnyShifts {
 #pragma unroll
       for (int h = 0; h < 4; h++) v[i][r][h] = from[r * 4 * tiles.box + static_cast<int>(threadIdx.x + h) % 4];
   }
+  template <int step>
+  __device__ __forceinline__ void load_near(int left) {
+    constexpr int before = (3 * step + 3) / 4 * 4;
+    int reach = (min(left, 4) - 1) * step;  // how far before its positions the lane reads
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+      float near[before + 4];
+#pragma unroll
+      for (int i = 0; i < before + 4; i += 4) {
+        float4 w{};
+        if (before - i - 4 < reach) w = *reinterpret_cast<const float4*>(x - u * step + r * 4 * tiles.box - before + i);
+        near[i] = w.x, near[i + 1] = w.y, near[i + 2] = w.z, near[i + 3] = w.w;
+      }
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int h = 0; h < 4; h++) v[i][r][h] = near[before + h - i * step];
+    }
+  }
   // As many as each() takes at once.
   __device__ __forceinline__ void load() {
     int left = tiles.shifts - u;
+    if (tiles.step == 1) return load_near<1>(left);
+    if (tiles.step == 2) return load_near<2>(left);
+    if (tiles.step == 3) return load_near<3>(left);
     load_shift(0);
     if (left >= 2) load_shift(1);
-    if (left >= 4) load_shift(2), load_shift(3);
+    if (left >= 3) load_shift(2);
+    if (left >= 4) load_shift(3);
   }
   // Loads what comes after n shifts; nothing at the end.
   __device__ __forceinline__ void next(int n) {
@@ -195,6 +221,7 @@ struct AnyShifts {
   // Puts in order what was loaded.
   template <int n>
   __device__ __forceinline__ void turn() {
+    if (tiles.step) return;
     bool one = threadIdx.x & 1, two = threadIdx.x & 2;
 #pragma unroll
     for (int i = 0; i < n; i++)
@@ -212,10 +239,11 @@ struct AnyShifts {
   // Calls sum(count, first shift), which calls next(), for all shifts of a round.
   template <class Sum>
   __device__ __forceinline__ void each(Sum sum) {
-    int first = 0;
+    int first = 0, left = tiles.shifts & 3;
     for (; first + 4 <= tiles.shifts; first += 4) sum(Count<4>{}, first);
-    if (tiles.shifts & 2) sum(Count<2>{}, first), first += 2;
-    if (tiles.shifts & 1) sum(Count<1>{}, first);
+    if (left == 3) sum(Count<3>{}, first);
+    if (left == 2) sum(Count<2>{}, first);
+    if (left == 1) sum(Count<1>{}, first);
   }
 };
 

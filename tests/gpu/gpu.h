@@ -1,6 +1,7 @@
 // A real GPU with a judge; without one a test is skipped, with the driver's reason.
 #pragma once
 #include <algorithm>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
@@ -11,6 +12,13 @@
 #include "kernels/verify/judge.h"
 
 namespace convscope {
+
+// How many problems a test draws: as many as it says, or CONVSCOPE_PROBLEMS where that is fewer, as for a run under
+// compute-sanitizer, which takes seconds for each.
+inline int problems(int many) {
+  const char* limit = std::getenv("CONVSCOPE_PROBLEMS");
+  return limit ? std::min(many, std::atoi(limit)) : many;
+}
 
 class Gpu : public ::testing::Test {
  protected:

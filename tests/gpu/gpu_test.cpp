@@ -28,7 +28,7 @@ const char* const ladder[] = {"direct",        "scatter",      "polyphase",     
 
 TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
   test::Random random(20261121);
-  for (int i = 0; i < 60; i++) {
+  for (int i = 0; i < problems(60); i++) {
     ConvProblem p = test::random_problem(random);
     for (const char* kernel : ladder) {
       const auto& k = find_kernel(kernel);
@@ -61,7 +61,7 @@ TEST_P(GpuHopper, IsRightInAllItsForms) {
   if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
   test::Random r(8);
   auto any = [&](int64_t low, int64_t high) { return test::between(r, low, high); };
-  for (int i = 0; i < 120; i++) {
+  for (int i = 0; i < problems(120); i++) {
     ConvProblem p;
     p.groups = any(0, 3) ? 1 : any(1, 3);
     p.in_channels = p.groups * any(1, any(0, 1) ? 20 : 140), p.out_channels = p.groups * any(1, any(0, 1) ? 20 : 150);
@@ -101,7 +101,7 @@ TEST_F(Gpu, ColumnsAreRightInAllTheirForms) {
     auto any = [&](int64_t low, int64_t high) { return test::between(r, low, high); };
     std::set<std::string> forms;
     int shared = 0;
-    for (int i = 0; i < 80; i++) {
+    for (int i = 0; i < problems(80); i++) {
       ConvProblem p;
       p.groups = any(0, 3) ? 1 : any(1, 3);
       p.in_channels = p.groups * any(1, any(0, 1) ? 12 : 400), p.out_channels = p.groups * any(1, any(0, 1) ? 8 : 200);
@@ -116,6 +116,7 @@ TEST_F(Gpu, ColumnsAreRightInAllTheirForms) {
       ASSERT_EQ(report.verdict.status, Status::right)
           << name << " on " << describe(p) << ": " << report.verdict.sentence;
     }
+    if (problems(80) < 80) continue;
     EXPECT_GE(forms.size(), 4u);
     EXPECT_GE(shared, 10);
   }

@@ -234,8 +234,10 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
         else
           stream_sum_split<width, decltype(count)::value, near>(d, tiles, table, reader, rounds);
       };
-      if (shifts == 0 && tiles.shifts == 2 && table.shift[1] == 1)
-        sum(Count<2>{});  // the most common one; it shares the code of the results
+      if (shifts == 0 && tiles.shifts == 2 && tiles.step == 1)
+        sum(Count<2>{});  // the most common ones; they share the code of the results
+      else if (shifts == 0 && tiles.shifts == 1)
+        sum(Count<1>{});
       else
         sum(Count<shifts>{});
       if (work.last - work.first < tiles.length)

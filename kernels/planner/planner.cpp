@@ -233,12 +233,15 @@ Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, A
     decide(c, "an H200, the emulator has no time of its own");
     return c;
   }
+  const double best_ms = c.candidates[0].predicted_ms, worst_ms = std::max(6 * best_ms, best_ms + 0.02);
   size_t few = 0;
-  while (few < c.candidates.size() && few < 4 && c.candidates[few].refused.empty() &&
-         c.candidates[few].predicted_ms <= 6 * c.candidates[0].predicted_ms)
+  while (few < c.candidates.size() && few < 8 && c.candidates[few].refused.empty() &&
+         c.candidates[few].predicted_ms <= worst_ms)
     few++;
   if (few < 2) return c;
   std::optional<Inputs> inputs;
+  std::unique_ptr<ProblemMemory> memory;  // of all that are measured now
+  size_t workspace = 0;
   for (size_t i = 0; i < few; i++) {
     Candidate& k = c.candidates[i];
     const std::string here = k.kernel->name() + " " + describe(p) + " " + device.info().pci_bus;
@@ -254,11 +257,14 @@ Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, A
     activity.phase("choosing a kernel");
     if (!inputs) inputs = make_inputs(p, {}, &activity);
     Plan plan = k.kernel->plan_for(p);
-    ProblemMemory memory(device, p, *inputs, plan.out_length(), plan.workspace_bytes());
+    if (!memory || plan.workspace_bytes() > workspace) {
+      workspace = plan.workspace_bytes(), memory.reset();
+      memory = std::make_unique<ProblemMemory>(device, p, *inputs, plan.out_length(), workspace);
+    }
     TimingOptions options;
     options.max_samples = 7, options.time_cap_ms = 200;
-    device.run(*k.kernel, plan, memory.at(), {.activity = &activity});  // packs the weights
-    Timing t = device.time(*k.kernel, plan.without_packing(), memory.at(), false, options, &activity);
+    device.run(*k.kernel, plan, memory->at(), {.activity = &activity});  // packs the weights
+    Timing t = device.time(*k.kernel, plan.without_packing(), memory->at(), false, options, &activity);
     if (t.empty()) continue;
     k.measured_ms = t.median_ms();
     measured_[here] = {key, *k.measured_ms, ""};  // of this process: its day is not worth a word

@@ -49,9 +49,10 @@ double predicted_ms(const KernelDefinition& kernel, const ConvProblem& p, const 
 // By the model alone. The rung `direct` takes every problem and every activation, so there always is one.
 Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target, const Activation& then = {});
 
-// On a GPU, with weights packed (inference packs them once), the candidates that the model puts within six times of its
-// best, four at most, are measured, without the activation, which costs next to nothing. What was measured before is
-// remembered, for the object's life and in the user's cache (kept_times.h). The emulator measures nothing.
+// On a GPU, with weights packed (inference packs them once), the candidates that the model puts within six times or 20
+// microseconds of its best, eight at most, are measured, without the activation, which costs next to nothing. What was
+// measured before is remembered, for the object's life and in the user's cache (kept_times.h). The emulator measures
+// nothing.
 class Planner {
  public:
   Choice choose(const ConvProblem& p, Accuracy allowed, Device& device, Activity& activity,

@@ -85,6 +85,7 @@ ConvProblem layer(Draw& draw, const Options& options) {
 
 struct Outcome {
   std::string kernel, against, status, sentence, trouble;
+  std::vector<std::pair<std::string, double>> measured_ms;  // of each candidate, when one was chosen
   ComparisonOfTimes times;
 };
 
@@ -101,8 +102,11 @@ class Bench {
     Outcome o;
     Activity activity;
     Accuracy accuracy = is_half(p.dtype) ? Accuracy::strict : *accuracy_from(options_.accuracy);
-    const KernelDefinition* kernel = planner_.choose(p, accuracy, *device_, activity).kernel;
+    Choice choice = planner_.choose(p, accuracy, *device_, activity);
+    const KernelDefinition* kernel = choice.kernel;
     o.kernel = kernel->name();
+    for (const auto& c : choice.candidates)
+      if (c.measured_ms) o.measured_ms.emplace_back(c.kernel->name(), *c.measured_ms);
     {
       RunSpec spec;
       spec.kernel = kernel, spec.problem = p, spec.accuracy = accuracy, spec.samples = 1, spec.references = false;
@@ -182,6 +186,7 @@ int run(const Options& options) {
     rows.push_back({{"index", i},
                     {"layer", words(layers[i])},
                     {"kernel", o.kernel},
+                    {"measured_ms", o.measured_ms},
                     {"status", o.status},
                     {"trouble", o.trouble},
                     {"against", o.against},

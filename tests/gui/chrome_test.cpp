@@ -24,11 +24,6 @@ void find_in_palette(Gui& g, const char* text) {
   g.frames(3);
 }
 
-bool shown(Gui& g, const char* panel) {
-  ImGuiWindow* w = g.ctx->GetWindowByRef(fmt::format("//{}", panel).c_str());
-  return w && w->WasActive && !w->Hidden;
-}
-
 bool there(Gui& g, const char* panel) {  // perhaps behind another tab
   ImGuiWindow* w = g.ctx->GetWindowByRef(fmt::format("//{}", panel).c_str());
   return w && w->WasActive;

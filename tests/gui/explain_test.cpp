@@ -21,11 +21,6 @@ const Explained& explained(Gui& g, int64_t row, int64_t column) {
   return *e;
 }
 
-bool shown(Gui& g, const char* panel) {
-  ImGuiWindow* w = g.ctx->GetWindowByRef(fmt::format("//{}", panel).c_str());
-  return w && w->WasActive && !w->Hidden;
-}
-
 }  // namespace
 
 // Open, N, read: three steps from a wrong kernel to the reason.

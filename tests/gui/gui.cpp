@@ -189,4 +189,9 @@ void Gui::check(bool holds, const char* text, const char* file, int line) {
   if (!holds) fail(text, file, line);
 }
 
+bool shown(Gui& g, const char* panel) {
+  ImGuiWindow* w = g.ctx->GetWindowByRef(fmt::format("//{}", panel).c_str());
+  return w && w->WasActive && !w->Hidden;
+}
+
 }  // namespace convscope::test

@@ -123,6 +123,10 @@ struct Scenario {
   void (*second)(Gui&);  // in a second program, started with the same home
 };
 std::vector<Scenario>& scenarios();
+
+// Whether a panel is to be seen, not only behind another tab.
+bool shown(Gui& g, const char* panel);
+
 struct AddScenario {
   AddScenario(const char* name, void (*run)(Gui&), bool fresh, void (*second)(Gui&) = nullptr) {
     scenarios().push_back({name, run, fresh, second});

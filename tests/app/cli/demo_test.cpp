@@ -13,12 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::json;
+using test::text_of;
 using test::Words;
-
-std::string text_of(const std::string& path) {
-  auto bytes = test::file_bytes(path);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 size_t count(const std::string& text, const std::string& part) {
   size_t n = 0;

@@ -12,15 +12,9 @@ namespace {
 
 using test::convscope_run;
 using test::json;
+using test::text_of;
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-std::string text_of(const std::string& path) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 TEST(ExportCli, WritesAFileAndSaysWhatIsInIt) {
   test::ScratchFolder folder;

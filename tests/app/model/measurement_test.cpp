@@ -12,10 +12,11 @@ namespace {
 using nlohmann::json;
 using test::answer_of;
 
-const std::string problem = " --length 40 --in-channels 2 --out-channels 3 --kernel-size 3 --stride 2 --padding 1";
+const std::string small_problem =
+    " --length 40 --in-channels 2 --out-channels 3 --kernel-size 3 --stride 2 --padding 1";
 
 TEST(Measurements, AProfileOfTheEmulator) {
-  json j = answer_of("profile tiled --samples 3" + problem);
+  json j = answer_of("profile tiled --samples 3" + small_problem);
   ASSERT_TRUE(j.is_object());
   Document asked = test::quick_document(40, "tiled");
   Profile p = profile_from(j, asked, false), again = profile_from(j, asked, false);
@@ -45,7 +46,7 @@ TEST(Measurements, AProfileOfTheEmulator) {
 }
 
 TEST(Measurements, AComparisonOnTheEmulator) {
-  json j = answer_of("bench direct tiled --against tiled --samples 3" + problem);
+  json j = answer_of("bench direct tiled --against tiled --samples 3" + small_problem);
   ASSERT_TRUE(j.is_object());
   Document asked = test::quick_document(40, "direct");
   KernelComparison c = comparison_from(j, asked, "tiled");

@@ -10,6 +10,8 @@
 namespace convscope::ui {
 namespace {
 
+using test::holds;
+
 // The chords that two of the actions share.
 std::vector<std::string> shared_chords(const std::vector<Action>& all) {
   std::map<ImGuiKeyChord, std::string> owner;
@@ -79,8 +81,6 @@ TEST(Actions, Keys) {
 }
 
 // ---- palette and help -----------------------------------------------------------------------------------------------
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(Palette, ListsAllThatCanBeDone) {
   test::AppOnScreen a;

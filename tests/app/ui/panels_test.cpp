@@ -13,6 +13,8 @@
 namespace convscope::ui {
 namespace {
 
+using test::holds;
+
 struct Size {
   float width, height;
 };
@@ -60,8 +62,6 @@ std::string text_of(test::AppOnScreen& a, const char* panel) {
   }
   return text;
 }
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 Document wrong() {
   Document d = test::quick_document(60, "S4");

@@ -58,7 +58,7 @@ int64_t activate(test::Expected& e, long double of_negatives) {
   return changed;
 }
 
-test::Tensors integers(test::Random& r, const ConvProblem& p) {
+test::Tensors whole_numbers(test::Random& r, const ConvProblem& p) {
   auto tensor = [&](std::vector<int64_t> shape) {
     return make_tensor(p.dtype, std::move(shape), [&](auto* out, int64_t n) {
       for (int64_t e = 0; e < n; e++)
@@ -90,7 +90,7 @@ TEST(Ladder, GoesThroughTheActivationBeforeItStores) {
     auto t = test::random_tensors(r, p);
     auto plain = test::expected_result(p, t), expected = plain;
     // Integers for all: their sums are exact in TF32 as well. As random numbers for those that promise f32's accuracy.
-    auto whole = integers(r, p);
+    auto whole = whole_numbers(r, p);
     auto exact = test::expected_result(p, whole), exact_plain = exact;
     int64_t changed = activate(expected, slope), exact_changed = activate(exact, slope);
     for (const auto* k : module.kernels()) {

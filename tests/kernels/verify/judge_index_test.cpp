@@ -12,16 +12,7 @@ using test::has;
 using test::judged;
 using test::layer_status;
 
-// 2160 elements; even outputs are reached by tap 1, odd ones by taps 0 and 2.
-const ConvProblem general{.batch = 3,
-                          .in_channels = 4,
-                          .out_channels = 6,
-                          .kernel_size = 3,
-                          .length = 60,
-                          .stride = 2,
-                          .padding = 1,
-                          .output_padding = 1,
-                          .bias = true};
+using test::general;
 const ConvProblem grouped{.batch = 2,
                           .in_channels = 6,
                           .out_channels = 9,

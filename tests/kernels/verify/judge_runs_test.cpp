@@ -13,15 +13,7 @@ using test::has;
 using test::judged;
 using test::layer_status;
 
-const ConvProblem general{.batch = 3,
-                          .in_channels = 4,
-                          .out_channels = 6,
-                          .kernel_size = 3,
-                          .length = 60,
-                          .stride = 2,
-                          .padding = 1,
-                          .output_padding = 1,
-                          .bias = true};
+using test::general;
 
 RunReport judged_anew(const std::string& kernel, const ConvProblem& p = general) {
   test::forget_launches();

@@ -13,6 +13,17 @@
 
 namespace convscope::test {
 
+// 2160 elements; even outputs are reached by tap 1, odd ones by taps 0 and 2.
+inline const ConvProblem general{.batch = 3,
+                                 .in_channels = 4,
+                                 .out_channels = 6,
+                                 .kernel_size = 3,
+                                 .length = 60,
+                                 .stride = 2,
+                                 .padding = 1,
+                                 .output_padding = 1,
+                                 .bias = true};
+
 // Inputs of the program from tensors of a test.
 inline Inputs inputs_of(const Tensors& t) { return {t.x, t.w, t.b}; }
 inline Tensors tensors_of(const Inputs& in) { return {in.x, in.w, in.b}; }

@@ -53,7 +53,7 @@ struct Signal {
   }
 };
 
-const ConvProblem plain{.batch = 2,
+const ConvProblem usual{.batch = 2,
                         .in_channels = 2,
                         .out_channels = 6,
                         .kernel_size = 5,
@@ -72,7 +72,7 @@ void expect_no_explanation(const Pattern& p) {
 }
 
 TEST(Pattern, NothingWrongIsNothingToSay) {
-  Signal s(plain);
+  Signal s(usual);
   auto p = s.find([&](int64_t r, int64_t j) { return s.value(r, j); });
   expect_no_explanation(p);
   EXPECT_EQ(p.where, "");
@@ -81,7 +81,7 @@ TEST(Pattern, NothingWrongIsNothingToSay) {
 TEST(Pattern, Shifts) {
   for (bool bias : {false, true})
     for (int64_t stride : {1, 2, 3}) {
-      auto q = plain;
+      auto q = usual;
       q.bias = bias, q.stride = stride;
       Signal s(q);
       for (int64_t shift : {1, -1, 2, -3, 4, -4, 8, -8, 11}) {
@@ -96,7 +96,7 @@ TEST(Pattern, Shifts) {
         EXPECT_EQ(has(p.where, " = 2 · padding"), std::abs(shift) == 8);
       }
     }
-  auto q = plain;
+  auto q = usual;
   q.output_padding = 2;
   Signal s(q);
   EXPECT_TRUE(has(s.find([&](int64_t r, int64_t j) { return s.value(r, j + 2); }).where,
@@ -104,7 +104,7 @@ TEST(Pattern, Shifts) {
 }
 
 TEST(Pattern, ShiftWithoutTheBias) {
-  auto q = plain;
+  auto q = usual;
   q.bias = true;
   Signal s(q);
   auto p = s.find([&](int64_t r, int64_t j) { return s.value(r, j - 4) - s.bias(r); });
@@ -113,7 +113,7 @@ TEST(Pattern, ShiftWithoutTheBias) {
 }
 
 TEST(Pattern, NearlyAShiftIsNone) {
-  Signal s(plain);
+  Signal s(usual);
   // Every twentieth value is another one.
   auto p = s.find([&](int64_t r, int64_t j) { return s.value(r, j - 4) + (j % 20 == 0); });
   EXPECT_FALSE(p.shift) << p.where;
@@ -132,7 +132,7 @@ TEST(Pattern, BiasIsNoEvidenceOfAShift) {
 }
 
 TEST(Pattern, Factors) {
-  Signal s(plain);
+  Signal s(usual);
   for (double f : {2.0, 0.5, -1.0, 3.0}) {
     auto p = s.find([&](int64_t r, int64_t j) { return f * s.value(r, j); });
     EXPECT_EQ(p.factor, f);
@@ -151,7 +151,7 @@ TEST(Pattern, Factors) {
 }
 
 TEST(Pattern, Bias) {
-  auto q = plain;
+  auto q = usual;
   q.bias = true;
   Signal s(q);
   auto p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) - s.bias(r); });
@@ -168,7 +168,7 @@ TEST(Pattern, Bias) {
 }
 
 TEST(Pattern, Channels) {
-  Signal s(plain);
+  Signal s(usual);
   auto in_channel = [&](int64_t c, double other) {
     return s.find([&, c, other](int64_t r, int64_t j) {
       return r % 6 == c ? s.value(r, j) + other * static_cast<double>(1 + j % 3) : s.value(r, j);
@@ -181,7 +181,7 @@ TEST(Pattern, Channels) {
   });
   EXPECT_TRUE(has(several.where, "in channels 1, 4–5"));
   expect_no_explanation(several);
-  auto q = plain;
+  auto q = usual;
   q.groups = 2;
   Signal g(q);
   auto later = g.find([&](int64_t r, int64_t j) {
@@ -195,7 +195,7 @@ TEST(Pattern, Channels) {
 }
 
 TEST(Pattern, ExchangedChannels) {
-  Signal s(plain);
+  Signal s(usual);
   auto from = [&](auto source) {
     return s.find([&, source](int64_t r, int64_t j) { return s.value(r / 6 * 6 + source(r % 6), j); });
   };
@@ -357,7 +357,7 @@ TEST(Pattern, NothingInCommon) {
 }
 
 TEST(Pattern, NaN) {
-  Signal s(plain);
+  Signal s(usual);
   EXPECT_EQ(s.find([](int64_t, int64_t) { return NAN; }).where, "NaN everywhere");
   auto p = s.find([&](int64_t r, int64_t j) { return j == 40 && r == 3 ? NAN : s.value(r, j); });
   EXPECT_TRUE(has(p.where, "in channel 3; in batch 0; 1 of them NaN"));

@@ -53,7 +53,7 @@ set(test_engine_folder ${external}/imgui_test_engine/imgui_test_engine)
 add_library(imgui_headers INTERFACE)
 target_include_directories(imgui_headers SYSTEM INTERFACE ${imgui_folder} ${imgui_folder}/backends ${imgui_folder}/misc/cpp
   ${external}/implot/implot ${external}/ImGuiColorTextEdit/ImGuiColorTextEdit)
-target_compile_definitions(imgui_headers INTERFACE IMGUI_DISABLE_OBSOLETE_FUNCTIONS "IMPLOT_CUSTOM_NUMERIC_TYPES=(float)(double)")
+target_compile_definitions(imgui_headers INTERFACE IMGUI_DISABLE_OBSOLETE_FUNCTIONS "IMPLOT_CUSTOM_NUMERIC_TYPES=(double)")
 
 set(imgui_core imgui imgui_draw imgui_tables imgui_widgets imgui_stacklayout misc/cpp/imgui_stdlib)
 list(TRANSFORM imgui_core PREPEND ${imgui_folder}/)
@@ -84,6 +84,7 @@ list(TRANSFORM test_engine APPEND .cpp)
 add_library(imgui_tested STATIC EXCLUDE_FROM_ALL ${imgui_core} ${test_engine})
 others_code(imgui_tested)
 target_include_directories(imgui_tested SYSTEM PUBLIC ${test_engine_folder})
+target_compile_options(imgui_tested PRIVATE -O1)  # of tests alone: compiling it takes longer than all that it does
 target_compile_definitions(imgui_tested PUBLIC IMGUI_ENABLE_TEST_ENGINE IMGUI_TEST_ENGINE_ENABLE_STD_FUNCTION=1
   IMGUI_TEST_ENGINE_ENABLE_COROUTINE_STDTHREAD_IMPL=1 IMGUI_TEST_ENGINE_ENABLE_CAPTURE=0)
 target_link_libraries(imgui_tested PUBLIC Threads::Threads)

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double step_seconds = 1;
 
-struct State {
+struct ExplainState {
   // What is shown, and its words.
   const Explained* explained = nullptr;
   const Traced* traced = nullptr;
@@ -60,7 +60,7 @@ bool icon_button(const Theme& t, const char* id, Icon icon, const char* about, b
   return pressed;
 }
 
-void controls(Frame& f, State& s, int steps) {
+void controls(Frame& f, ExplainState& s, int steps) {
   const Theme& t = f.theme;
   float tight = ImGui::GetFontSize() * 0.2f;
   auto choice = [&](const char* label, Direction d, const char* about) {
@@ -102,7 +102,7 @@ void controls(Frame& f, State& s, int steps) {
   if (s.playing) f.again_in(std::max(0.0, s.next_at - ImGui::GetTime()));
 }
 
-void step_line(Frame& f, const State& s, const Explained& e, int steps) {
+void step_line(Frame& f, const ExplainState& s, const Explained& e, int steps) {
   const Theme& t = f.theme;
   const ConvProblem& p = e.document.problem;
   if (s.step < 0) {
@@ -135,7 +135,7 @@ void step_line(Frame& f, const State& s, const Explained& e, int steps) {
   sum("kernel", t.kernel, x.kernel_so_far ? value_text(*x.kernel_so_far) : "not known");
 }
 
-void who_wrote(Frame& f, State& s, const Report& r, const Traced* now) {
+void who_wrote(Frame& f, ExplainState& s, const Report& r, const Traced* now) {
   const Theme& t = f.theme;
   heading(t, "Who wrote it");
   if (!now) {
@@ -160,7 +160,7 @@ void who_wrote(Frame& f, State& s, const Report& r, const Traced* now) {
   if (s.trace.line && ImGui::Button(fmt::format("Show line {}", s.trace.line).c_str())) f.show("Source");
 }
 
-void header(Frame& f, const State& s) {
+void header(Frame& f, const ExplainState& s) {
   const Theme& t = f.theme;
   const ExplainWords& w = s.words;
   float em = ImGui::GetFontSize();
@@ -193,7 +193,7 @@ void header(Frame& f, const State& s) {
 }  // namespace
 
 void draw_explain(Frame& f) {
-  static State s;
+  static ExplainState s;
   const Theme& t = f.theme;
   const Report* r = f.picture();
   if (!r) {

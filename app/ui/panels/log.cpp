@@ -15,7 +15,7 @@ struct Row {
   size_t line;  // counted from the first line ever
   uint32_t begin, end;
 };
-struct State {
+struct LogState {
   std::deque<Row> rows;
   size_t first = 0, count = 0;      // the log's lines that are in rows: [first, first + count)
   const LogLine* newest = nullptr;  // a line keeps its place in the log while it is there
@@ -25,7 +25,7 @@ struct State {
   size_t matching = 0;
 };
 
-void break_line(State& s, const LogLine& l, size_t number) {
+void break_line(LogState& s, const LogLine& l, size_t number) {
   if (!s.filter.PassFilter(l.text.c_str())) return;
   s.matching++;
   const char *text = l.text.c_str(), *end = text + l.text.size();
@@ -43,7 +43,7 @@ void break_line(State& s, const LogLine& l, size_t number) {
 }
 
 // Takes in what has come since, and lets go of what the log has dropped.
-void follow(State& s, const std::deque<LogLine>& log, float width) {
+void follow(LogState& s, const std::deque<LogLine>& log, float width) {
   if (width != s.width || ImGui::GetFontSize() != s.font_size || s.filtered_by != s.filter.InputBuf) {
     s.rows.clear();
     s.first = s.count = s.matching = 0;
@@ -70,7 +70,7 @@ const char* word_of(LogLine::Kind k) {
 }  // namespace
 
 void draw_log(Frame& f) {
-  static State s;
+  static LogState s;
   const Theme& t = f.theme;
   const auto& log = f.bench.log();
   if (log.empty()) {

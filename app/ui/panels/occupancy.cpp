@@ -18,7 +18,7 @@ namespace {
 constexpr int assumed_registers = 32;
 
 // One what-if: where it began and where it is.
-struct State {
+struct OccupancyState {
   const GpuArchitecture* architecture = nullptr;
   bool of_this_gpu = false, registers_known = false;
   int multiprocessors = 0;
@@ -37,7 +37,7 @@ bool same(const BlockShape& a, const BlockShape& b) {
 }
 
 // The architecture of the GPU that is here; without one, Hopper.
-void take_architecture(State& s, const Frame& f) {
+void take_architecture(OccupancyState& s, const Frame& f) {
   const auto& info = f.bench.info();
   auto devices = info.find("devices");
   const void* seen = devices == info.end() ? nullptr : &*devices;
@@ -54,7 +54,7 @@ void take_architecture(State& s, const Frame& f) {
   if (!s.architecture) s.architecture = find_architecture("sm_90");
 }
 
-void make_curves(State& s) {
+void make_curves(OccupancyState& s) {
   if (s.drawn_on == s.architecture && same(s.drawn, s.now)) return;
   s.drawn_on = s.architecture, s.drawn = s.now;
   const auto& a = *s.architecture;
@@ -69,8 +69,9 @@ void make_curves(State& s) {
     s.shared_at.push_back(kib), s.shared.push_back(percent({s.now.threads, s.now.registers, int64_t{kib} * 1024}));
 }
 
-void curve(Frame& f, const State& s, const char* id, const char* axis, const char* unit, const std::vector<double>& x,
-           const std::vector<double>& y, double at, double now, ImVec2 size, const char* about) {
+void curve(Frame& f, const OccupancyState& s, const char* id, const char* axis, const char* unit,
+           const std::vector<double>& x, const std::vector<double>& y, double at, double now, ImVec2 size,
+           const char* about) {
   const Theme& t = f.theme;
   if (!ImPlot::BeginPlot(id, size, plots::fixed)) return;
   ImPlot::SetupAxes(unit, nullptr, plots::axis, plots::axis);
@@ -107,7 +108,7 @@ void curve(Frame& f, const State& s, const char* id, const char* axis, const cha
   });
 }
 
-void choose_architecture(Frame& f, State& s) {
+void choose_architecture(Frame& f, OccupancyState& s) {
   ImGui::SetNextItemWidth(-FLT_MIN);
   if (ImGui::BeginCombo("##architecture", s.architecture->name)) {
     for (const auto& a : gpu_architectures())
@@ -137,7 +138,7 @@ void slider(Frame& f, const char* label, const char* note, int& v, int low, int 
 }  // namespace
 
 void draw_occupancy(Frame& f) {
-  static State s;
+  static OccupancyState s;
   const Theme& t = f.theme;
   take_architecture(s, f);
   const Report* r = f.report();

@@ -17,7 +17,7 @@ struct Bar {
 };
 
 // What is drawn, made once a profile.
-struct State {
+struct TimelineState {
   uint64_t serial = 0;
   std::vector<Bar> bars;
   std::string bars_source;
@@ -28,7 +28,7 @@ struct State {
 std::string span_text(double us) { return time_text(us / 1000); }
 
 // The launches on the lanes' own clock where they were recorded there, else those of the recorded call.
-void make_bars(State& s, const Profile& p) {
+void make_bars(TimelineState& s, const Profile& p) {
   s.bars.clear();
   auto shape = [](const std::array<int64_t, 3>& v) { return fmt::format("{}×{}×{}", v[0], v[1], v[2]); };
   auto facts = [&](const std::string& name) {
@@ -67,7 +67,7 @@ constexpr ImPlotFlags plot_flags = ImPlotFlags_CanvasOnly | ImPlotFlags_NoFrame;
 constexpr ImPlotAxisFlags still = plots::axis | ImPlotAxisFlags_Lock;
 
 // An axis of time that all plots share: dragged and zoomed in one, moved in all.
-void time_axis(State& s, bool labels) {
+void time_axis(TimelineState& s, bool labels) {
   ImPlot::SetupAxis(ImAxis_X1, nullptr, plots::axis | (labels ? 0 : ImPlotAxisFlags_NoTickLabels));
   ImPlot::SetupAxisLinks(ImAxis_X1, &s.x0, &s.x1);
   ImPlot::SetupAxisLimitsConstraints(ImAxis_X1, s.low, s.high);
@@ -80,7 +80,7 @@ void time_axis(State& s, bool labels) {
   });
 }
 
-std::string csv_of(const State& s, const Profile& p) {
+std::string csv_of(const TimelineState& s, const Profile& p) {
   std::string out = "kind,name,start_us,end_us,value,unit\n";
   for (const auto& b : s.bars) out += fmt::format("span,\"{}\",{:.9g},{:.9g},,\n", b.name, b.start_us, b.end_us);
   for (const auto& lane : p.timeline.lanes)
@@ -90,7 +90,7 @@ std::string csv_of(const State& s, const Profile& p) {
   return out;
 }
 
-void draw_bars(Frame& f, State& s, const Profile& p) {
+void draw_bars(Frame& f, TimelineState& s, const Profile& p) {
   const Theme& t = f.theme;
   if (!ImPlot::BeginPlot("##launches", {ImGui::GetContentRegionAvail().x, t.em * 4.2f}, plot_flags)) return;
   time_axis(s, true);
@@ -138,7 +138,7 @@ std::string lane_value(double v, const std::string& unit) {
                      unit == "instruction/cycle" ? "a cycle" : unit);
 }
 
-void draw_lane(Frame& f, State& s, const Profile& p, size_t index) {
+void draw_lane(Frame& f, TimelineState& s, const Profile& p, size_t index) {
   const Theme& t = f.theme;
   const ProfileTimeline& line = p.timeline;
   const TimelineLane& lane = line.lanes[index];
@@ -194,7 +194,7 @@ void draw_lane(Frame& f, State& s, const Profile& p, size_t index) {
   ImGui::PopID();
 }
 
-void head(Frame& f, State& s, const Profile& p) {
+void head(Frame& f, TimelineState& s, const Profile& p) {
   const Theme& t = f.theme;
   const ProfileTimeline& line = p.timeline;
   if (ImGui::Button("Fit")) s.fit();
@@ -213,7 +213,7 @@ void head(Frame& f, State& s, const Profile& p) {
 }  // namespace
 
 void draw_timeline(Frame& f) {
-  static State s;
+  static TimelineState s;
   const Theme& t = f.theme;
   const Profile *now = f.bench.profile_of(f.document), *p = now ? now : f.bench.profile();
   if (f.bench.profiling()) {

@@ -43,6 +43,16 @@ Tensors random_tensors(Random& r, const ConvProblem& p) {
           random_tensor(r, p.dtype, {p.bias ? p.out_channels : 0})};
 }
 
+Tensors integer_tensors(Random& r, const ConvProblem& p) {
+  auto tensor = [&](std::vector<int64_t> shape) {
+    return make_tensor(p.dtype, std::move(shape), [&](auto* out, int64_t n) {
+      for (int64_t e = 0; e < n; e++) out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(between(r, -3, 3));
+    });
+  };
+  return {tensor({p.batch, p.in_channels, p.length}), tensor({p.in_channels, p.out_channels / p.groups, p.kernel_size}),
+          tensor({p.bias ? p.out_channels : 0})};
+}
+
 Expected expected_result(const ConvProblem& p, const Tensors& t) {
   int64_t lout = (p.length - 1) * p.stride - 2 * p.padding + p.dilation * (p.kernel_size - 1) + p.output_padding + 1;
   int64_t in = p.in_channels / p.groups, out = p.out_channels / p.groups;

@@ -32,6 +32,8 @@ struct Tensors {
   HostTensor x, w, b;  // b has no elements without a bias
 };
 Tensors random_tensors(Random& r, const ConvProblem& p);
+// Whole numbers from −3 to 3: their sums are exact in f32 and in TF32, as long as these tests make them.
+Tensors integer_tensors(Random& r, const ConvProblem& p);
 
 // The definition (notes: scatter view), one loop a letter, in long double: y, the sum of |x·w| and the number of terms
 // of each element.

@@ -34,6 +34,10 @@ std::vector<std::byte> file_bytes(const std::string& path) {
   auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
+std::string text_file(const std::string& path) {
+  auto bytes = file_bytes(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 std::vector<std::string> project_files(std::string_view folder, std::string_view begin, std::string_view end) {
   std::vector<std::string> out;

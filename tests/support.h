@@ -13,6 +13,7 @@ namespace convscope::test {
 // A file of the project by its place in it ("tests/data/x.npy"), wherever the test was started.
 std::string project_file(std::string_view place);
 std::vector<std::byte> file_bytes(const std::string& path);
+std::string text_file(const std::string& path);
 // All files of a folder of the project whose names begin and end so, sorted.
 std::vector<std::string> project_files(std::string_view folder, std::string_view begin, std::string_view end);
 
@@ -26,6 +27,8 @@ std::vector<int64_t> golden_params(const std::string& archive);
 int line_of(std::string_view place, std::string_view mark);
 std::string text_of_line(std::string_view place, int line);
 
+inline bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
 // What the error of type E thrown by f says; "" when f throws none. Anything else thrown goes on.
 template <class E, class F>
 std::string error_of(F&& f) {
@@ -37,8 +40,8 @@ std::string error_of(F&& f) {
   return "";
 }
 
-// The text of /proc/PID/`file`, or "" when the process is gone. It may go while it is read: then reading fails (ESRCH), and
-// a stream's iterator would throw.
+// The text of /proc/PID/`file`, or "" when the process is gone. It may go while it is read: then reading fails (ESRCH),
+// and a stream's iterator would throw.
 std::string text_of_process(int pid, const std::string& file);
 
 // A fresh folder for a test's files, removed with the object.

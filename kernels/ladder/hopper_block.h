@@ -231,6 +231,17 @@ struct Window {
   }
 };
 
+// What a window holds, as the products take it in TF32.
+template <int n, class AnyWindow>
+__device__ __forceinline__ void round_window(Fragments<n>& a, const AnyWindow& window) {
+#pragma unroll
+  for (int r = 0; r < 2; r++)
+#pragma unroll
+    for (int h = 0; h < 4; h++)
+#pragma unroll
+      for (int u = 0; u < n; u++) a[u][h / 2][r * 2 + h % 2] = nearly_tf32(window.at(r, h, u));
+}
+
 // Rounds of 8 input channels one after the other, out of the ring's stages.
 template <int step, int shifts, int near>
 struct Rounds {

@@ -58,15 +58,6 @@ __device__ __forceinline__ void stream_products(float (&d)[2][width / 2], const 
       product(d[half], a[u][half], weights_at<width>(reader.stage_weights(), k + u), u ? 1 : add);
   products_commit();
 }
-template <int n, class AnyWindow>
-__device__ __forceinline__ void round_window(Fragments<n>& a, const AnyWindow& window) {
-#pragma unroll
-  for (int r = 0; r < 2; r++)
-#pragma unroll
-    for (int h = 0; h < 4; h++)
-#pragma unroll
-      for (int u = 0; u < n; u++) a[u][h / 2][r * 2 + h % 2] = nearly_tf32(window.at(r, h, u));
-}
 
 // d = the products of a tile in TF32, all rounds. shifts 0: any.
 template <int width, int shifts, int near>

@@ -41,7 +41,7 @@ struct Tf32Sum {
     Fragments<shifts> a[2];
     Rounds<step, shifts, near> rounds{tiles, x, ring};
     rounds.load();
-    round_to(a[0], rounds.window);
+    round_window(a[0], rounds.window);
     rounds.release();
     for (int round = 0; round < tiles.rounds; round += 4) {
       uint64_t from_here = weights + static_cast<uint32_t>(round * shifts * width * 2);
@@ -60,22 +60,12 @@ struct Tf32Sum {
         if (more && late) rounds.load();
         products_wait<1>();
         if (more) {
-          round_to(a[(i + 1) % 2], rounds.window);
+          round_window(a[(i + 1) % 2], rounds.window);
           rounds.release();
         }
       }
     }
     products_wait<0>();
-  }
-
- private:
-  __device__ __forceinline__ static void round_to(Fragments<shifts>& a, const Window<step, shifts, near>& window) {
-#pragma unroll
-    for (int r = 0; r < 2; r++)
-#pragma unroll
-      for (int h = 0; h < 4; h++)
-#pragma unroll
-        for (int u = 0; u < shifts; u++) a[u][h / 2][r * 2 + h % 2] = nearly_tf32(window.at(r, h, u));
   }
 };
 

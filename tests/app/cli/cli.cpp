@@ -121,11 +121,6 @@ Finished convscope_shell(const std::string& script, const Words& variables) {
 
 Words with_test_engine(Words arguments) { return std::move(arguments) + Words{"--engine", test_engine()}; }
 
-std::string text_of(const std::string& path) {
-  auto bytes = file_bytes(path);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 void expect_refused(const Words& arguments, const std::string& field, const std::string& value,
                     const std::string& rule) {
   std::string line = "convscope: " + field + (value.empty() ? "" : " " + value) + " " + rule + "\n", what;

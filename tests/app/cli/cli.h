@@ -60,9 +60,6 @@ void expect_refused(const Words& arguments, const std::string& field, const std:
 // "--engine" and the engine with the faulty kernels.
 Words with_test_engine(Words arguments);
 
-// Of a file that a run has written.
-std::string text_of(const std::string& path);
-
 Words operator+(Words a, const Words& b);
 
 // The variables that make a GPU of the fakes (tests/fakes); false where the build has no GPU side.

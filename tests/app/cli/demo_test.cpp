@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::json;
-using test::text_of;
+using test::text_file;
 using test::Words;
 
 size_t count(const std::string& text, const std::string& part) {
@@ -72,7 +72,7 @@ TEST(Demo, ShowsEveryKernel) {
   for (const char* k : {"direct", "scatter", "polyphase", "tiled"})
     for (auto& [preset, kernels] : status) EXPECT_EQ(kernels[k], "right") << k << " " << preset;
 
-  std::string html = text_of(out + "/report.html");
+  std::string html = text_file(out + "/report.html");
   expect_self_contained(html);
   EXPECT_EQ(count(html, "<details"), j["cases"].size());
   for (const auto& c : j["cases"])
@@ -109,7 +109,7 @@ TEST(Demo, KeepsWhatIsDoneWhenItIsStopped) {
   const auto& r = cli.finish();
   EXPECT_LT(watch.seconds(), 3 * test::slowness);
   EXPECT_EQ(r.code, 130);
-  std::string html = text_of(out + "/report.html");
+  std::string html = text_file(out + "/report.html");
   expect_self_contained(html);
   EXPECT_NE(html.find("<b>S0</b>"), std::string::npos);
   EXPECT_NE(r.out.find("✗ S0 "), std::string::npos) << r.out;

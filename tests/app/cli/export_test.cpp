@@ -1,8 +1,6 @@
 // `export`, and the kernel `auto`.
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
-#include <sstream>
 
 #include "tests/app/cli/cli.h"
 #include "tests/support.h"
@@ -11,10 +9,9 @@ namespace convscope {
 namespace {
 
 using test::convscope_run;
+using test::holds;
 using test::json;
-using test::text_of;
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using test::text_file;
 
 TEST(ExportCli, WritesAFileAndSaysWhatIsInIt) {
   test::ScratchFolder folder;
@@ -23,9 +20,9 @@ TEST(ExportCli, WritesAFileAndSaysWhatIsInIt) {
       {"export", "auto", "--preset", "kernelbench-79", "--accuracy", "tf32", "--architecture", "sm_90", "--out", file});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out, "");
-  EXPECT_TRUE(has(r.err, "hopper_tf32, tf32 accuracy")) << r.err;
-  EXPECT_TRUE(has(r.err, "predicted")) << r.err;
-  EXPECT_TRUE(has(text_of(file), "class ModelNew"));
+  EXPECT_TRUE(holds(r.err, "hopper_tf32, tf32 accuracy")) << r.err;
+  EXPECT_TRUE(holds(r.err, "predicted")) << r.err;
+  EXPECT_TRUE(holds(text_file(file), "class ModelNew"));
   std::string command = "python3 -c \"import ast, sys; ast.parse(open(sys.argv[1]).read())\" '" + file + "'";
   EXPECT_EQ(std::system(command.c_str()), 0) << "it is Python";
 }
@@ -33,7 +30,7 @@ TEST(ExportCli, WritesAFileAndSaysWhatIsInIt) {
 TEST(ExportCli, CudaToTheTerminalAndAsJson) {
   auto r = convscope_run({"export", "tiled", "--preset", "kernelbench-79-small", "--format", "cuda"});
   EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_TRUE(has(r.out, "extern \"C\" int conv_transpose1d("));
+  EXPECT_TRUE(holds(r.out, "extern \"C\" int conv_transpose1d("));
   json j =
       convscope_run({"export", "tiled", "--preset", "kernelbench-79-small", "--format", "cuda", "--json"}).document();
   EXPECT_EQ(j["kernel"], "tiled");
@@ -47,23 +44,23 @@ TEST(ExportCli, FusesAnActivation) {
   auto r = convscope_run({"export", "auto", "--preset", "hifigan.u1", "--architecture", "sm_90", "--accuracy", "tf32",
                           "--activation", "leaky_relu:0.1", "--out", file});
   EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_TRUE(has(r.err, "tf32 accuracy, then leaky_relu:0.1; ")) << r.err;
-  EXPECT_TRUE(has(text_of(file), "#define CONVSCOPE_LEAKY_RELU 0.1\n"));
-  EXPECT_TRUE(has(text_of(file), "torch.nn.functional.leaky_relu(y, 0.1)"));
+  EXPECT_TRUE(holds(r.err, "tf32 accuracy, then leaky_relu:0.1; ")) << r.err;
+  EXPECT_TRUE(holds(text_file(file), "#define CONVSCOPE_LEAKY_RELU 0.1\n"));
+  EXPECT_TRUE(holds(text_file(file), "torch.nn.functional.leaky_relu(y, 0.1)"));
   std::string command = "python3 -c \"import ast, sys; ast.parse(open(sys.argv[1]).read())\" '" + file + "'";
   EXPECT_EQ(std::system(command.c_str()), 0) << "it is Python";
   json j = convscope_run({"export", "auto", "--preset", "kernelbench-79-small", "--format", "cuda", "--activation",
                           "relu", "--json"})
                .document();
   EXPECT_EQ(j["activation"], "relu");
-  EXPECT_TRUE(has(j["text"], "#define CONVSCOPE_RELU\n"));
+  EXPECT_TRUE(holds(j["text"], "#define CONVSCOPE_RELU\n"));
   bool refused = false;
   for (const auto& k : j["chosen"]["candidates"])
     refused |= k["name"] == "scatter" && k["refused"] == "cannot fuse relu";
   EXPECT_TRUE(refused);
   // Without it nothing is defined.
   r = convscope_run({"export", "tiled", "--preset", "kernelbench-79-small", "--format", "cuda"});
-  EXPECT_FALSE(has(r.out, "#define CONVSCOPE_RELU") || has(r.out, "#define CONVSCOPE_LEAKY_RELU"));
+  EXPECT_FALSE(holds(r.out, "#define CONVSCOPE_RELU") || holds(r.out, "#define CONVSCOPE_LEAKY_RELU"));
 }
 
 TEST(ExportCli, Refuses) {
@@ -90,7 +87,7 @@ TEST(ExportCli, Refuses) {
         {{"export", "tiled", "--out", "/nowhere/at/all.py"}, "out /nowhere/at/all.py"}}) {
     auto r = convscope_run(c.arguments);
     EXPECT_EQ(r.code, 2) << c.says;
-    EXPECT_TRUE(has(r.err, c.says)) << r.err;
+    EXPECT_TRUE(holds(r.err, c.says)) << r.err;
     EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
   }
 }
@@ -106,7 +103,7 @@ TEST(Auto, RunsWhatItChose) {
   EXPECT_GE(j["chosen"]["candidates"].size(), 8u);
   auto text =
       convscope_run({"run", "auto", "--preset", "kernelbench-74-small", "--device", "emulator", "--samples", "1"});
-  EXPECT_TRUE(has(text.out, "chosen by auto: ")) << text.out;
+  EXPECT_TRUE(holds(text.out, "chosen by auto: ")) << text.out;
   // Where a name was given there is nothing to say.
   EXPECT_FALSE(
       convscope_run({"run", "tiled", "--length", "64", "--samples", "1", "--json"}).document().contains("chosen"));

@@ -9,13 +9,12 @@ namespace {
 
 using test::operator+;
 using test::convscope_run;
+using test::holds;
 using test::json;
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // A line that begins with the name.
 bool lists(const std::string& text, const std::string& name) {
-  return has(std::string("\n").append(text), std::string("\n").append(name).append(" "));
+  return holds(std::string("\n").append(text), std::string("\n").append(name).append(" "));
 }
 
 TEST(Verbs, Version) {
@@ -36,10 +35,10 @@ TEST(Verbs, Help) {
   EXPECT_EQ(convscope_run({"help", "--json"}).document(), json({{"help", r.out}}));
   EXPECT_EQ(convscope_run({"--help", "--json"}).document(), json({{"help", r.out}}));
   for (const char* verb : {"demo", "run", "explain", "list", "info", "engine", "help"}) {
-    EXPECT_TRUE(has(r.out, std::string("\n  ") + verb + " ")) << verb;
+    EXPECT_TRUE(holds(r.out, std::string("\n  ") + verb + " ")) << verb;
     auto one = convscope_run({"help", verb});
     EXPECT_EQ(one.code, 0);
-    EXPECT_TRUE(has(one.out, std::string("Usage: convscope ") + verb)) << one.out;
+    EXPECT_TRUE(holds(one.out, std::string("Usage: convscope ") + verb)) << one.out;
     EXPECT_EQ(convscope_run({verb, "--help"}).out, one.out);
   }
 }
@@ -53,7 +52,7 @@ TEST(Verbs, HelpNamesEveryOption) {
       "--dtype",  "--input",   "--weight",         "--bias-values",  "--seed"};
   auto expect = [](const std::string& verb, const std::set<std::string>& options) {
     auto text = convscope_run({"help", verb}).out;
-    for (const auto& o : options) EXPECT_TRUE(has(text, "  " + o + " ")) << verb << " " << o;
+    for (const auto& o : options) EXPECT_TRUE(holds(text, "  " + o + " ")) << verb << " " << o;
   };
   for (const char* verb : {"run", "explain", "demo", "list", "info"}) expect(verb, everywhere);
   for (const char* verb : {"run", "explain"}) expect(verb, problem);
@@ -106,11 +105,11 @@ TEST(Verbs, ListReferencesAndDevices) {
   ASSERT_FALSE(references.empty());
   EXPECT_EQ(references[0]["name"], "oracle");
   for (const auto& r : references) EXPECT_EQ(r["available"].get<bool>(), r["reason"].is_null()) << r;
-  EXPECT_TRUE(has(convscope_run({"list", "references"}).out, "oracle"));
+  EXPECT_TRUE(holds(convscope_run({"list", "references"}).out, "oracle"));
   auto devices = convscope_run({"list", "devices", "--json"}).document()["devices"];
   ASSERT_EQ(devices.size(), 1u) << "the GPUs are hidden";
   EXPECT_EQ(devices[0]["kind"], "emulator");
-  EXPECT_TRUE(has(convscope_run({"list", "devices"}).out, "emulator"));
+  EXPECT_TRUE(holds(convscope_run({"list", "devices"}).out, "emulator"));
 }
 
 // For each missing piece: what it costs and how to get it.
@@ -123,11 +122,11 @@ TEST(Verbs, Info) {
   EXPECT_FALSE(j["devices"].empty());
   bool gpu_is_missing = false;
   for (const auto& p : j["pieces"]) {
-    EXPECT_TRUE(has(r.out, p["name"]));
+    EXPECT_TRUE(holds(r.out, p["name"]));
     if (p["available"]) continue;
-    gpu_is_missing |= has(p["name"], "GPU");
-    EXPECT_TRUE(has(r.out, p["without_it"])) << p;
-    EXPECT_TRUE(has(r.out, p["how_to_get_it"])) << p;
+    gpu_is_missing |= holds(p["name"], "GPU");
+    EXPECT_TRUE(holds(r.out, p["without_it"])) << p;
+    EXPECT_TRUE(holds(r.out, p["how_to_get_it"])) << p;
   }
   EXPECT_TRUE(gpu_is_missing);
 }
@@ -137,24 +136,24 @@ TEST(Verbs, RunOfAWrongKernel) {
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(r.err, "");
   EXPECT_TRUE(r.out.starts_with("S4 on 1 × 1→2, K 3, L 50, s 2, p 0, d 1 → Lout 101\n")) << r.out;
-  EXPECT_TRUE(has(r.out, "(times are not GPU times)")) << r.out;
-  EXPECT_TRUE(has(r.out, "\n  wrong: ")) << r.out;
+  EXPECT_TRUE(holds(r.out, "(times are not GPU times)")) << r.out;
+  EXPECT_TRUE(holds(r.out, "\n  wrong: ")) << r.out;
   for (const char* layer :
        {"✓ compile", "✓ binding", "✓ shape", "✓ memory", "✗ mathematics", "✓ determinism", "· speed"})
-    EXPECT_TRUE(has(r.out, layer)) << layer << "\n" << r.out;
+    EXPECT_TRUE(holds(r.out, layer)) << layer << "\n" << r.out;
   for (const char* part :
        {"  error       202 elements, ", "  usual gates ", "  first       n 0, co ", "  time        "})
-    EXPECT_TRUE(has(r.out, part)) << part << "\n" << r.out;
+    EXPECT_TRUE(holds(r.out, part)) << part << "\n" << r.out;
 }
 
 TEST(Verbs, RunOfARightKernel) {
   auto r = convscope_run({"run", "polyphase", "--preset", "kernelbench-79-small", "--length", "40", "--samples", "2"});
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(r.err, "");
-  EXPECT_TRUE(has(r.out, "polyphase on 1 × 32→64, K 3, L 40, s 2, p 1, d 2 → Lout 81\n"))
+  EXPECT_TRUE(holds(r.out, "polyphase on 1 × 32→64, K 3, L 40, s 2, p 1, d 2 → Lout 81\n"))
       << "--preset first, then the rest: " << r.out;
-  EXPECT_TRUE(has(r.out, "\n  right: all 5,184 elements ")) << r.out;
-  EXPECT_FALSE(has(r.out, "✗")) << r.out;
+  EXPECT_TRUE(holds(r.out, "\n  right: all 5,184 elements ")) << r.out;
+  EXPECT_FALSE(holds(r.out, "✗")) << r.out;
 }
 
 TEST(Verbs, Explain) {
@@ -164,7 +163,7 @@ TEST(Verbs, Explain) {
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(r.err, "");
   EXPECT_TRUE(r.out.starts_with("y[0, 1, 2] of S4 on 1 × 1→2, K 3, L 5, s 2, p 0, d 1\n")) << r.out;
-  EXPECT_TRUE(has(r.out, "but it takes one")) << r.out;
+  EXPECT_TRUE(holds(r.out, "but it takes one")) << r.out;
   auto j = convscope_run(words + test::Words{"--json"}).document();
   EXPECT_EQ(j["kernel"], "S4");
   const auto& e = j["explanation"];
@@ -178,8 +177,8 @@ TEST(Verbs, Explain) {
   auto right = convscope_run({"explain", "direct", "--at", "0,1,2", "--stride", "2", "--length", "5", "--kernel-size",
                               "3", "--out-channels", "2", "--bias"});
   EXPECT_EQ(right.code, 0);
-  EXPECT_FALSE(has(right.out, "✗")) << right.out;
-  EXPECT_TRUE(has(right.out, "\n    bias ")) << right.out;
+  EXPECT_FALSE(holds(right.out, "✗")) << right.out;
+  EXPECT_TRUE(holds(right.out, "\n    bias ")) << right.out;
 }
 
 // With nothing to do and no display to do it on.
@@ -187,8 +186,8 @@ TEST(Verbs, NoneAndNoDisplay) {
   auto r = convscope_run({});
   EXPECT_EQ(r.code, 3);
   EXPECT_EQ(r.out, "");
-  EXPECT_TRUE(has(r.err, "display")) << r.err;
-  EXPECT_TRUE(has(r.err, "`convscope demo`")) << r.err;
+  EXPECT_TRUE(holds(r.err, "display")) << r.err;
+  EXPECT_TRUE(holds(r.err, "`convscope demo`")) << r.err;
   EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
   auto j = convscope_run({"--json"});
   EXPECT_EQ(j.code, 3);

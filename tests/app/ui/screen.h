@@ -12,8 +12,6 @@
 
 namespace convscope::test {
 
-inline bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 class Screen {
  public:
   explicit Screen(float width = 1600, float height = 1000);

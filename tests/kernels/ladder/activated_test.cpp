@@ -58,17 +58,6 @@ int64_t activate(test::Expected& e, long double of_negatives) {
   return changed;
 }
 
-test::Tensors whole_numbers(test::Random& r, const ConvProblem& p) {
-  auto tensor = [&](std::vector<int64_t> shape) {
-    return make_tensor(p.dtype, std::move(shape), [&](auto* out, int64_t n) {
-      for (int64_t e = 0; e < n; e++)
-        out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(test::between(r, -3, 3));
-    });
-  };
-  return {tensor({p.batch, p.in_channels, p.length}), tensor({p.in_channels, p.out_channels / p.groups, p.kernel_size}),
-          tensor({p.bias ? p.out_channels : 0})};
-}
-
 TEST(Ladder, EveryRungThatFusesIsInTheModuleOfTheTests) {
   auto emulator = open_emulator();
   std::vector<std::string> here, there;
@@ -90,7 +79,7 @@ TEST(Ladder, GoesThroughTheActivationBeforeItStores) {
     auto t = test::random_tensors(r, p);
     auto plain = test::expected_result(p, t), expected = plain;
     // Integers for all: their sums are exact in TF32 as well. As random numbers for those that promise f32's accuracy.
-    auto whole = whole_numbers(r, p);
+    auto whole = test::integer_tensors(r, p);
     auto exact = test::expected_result(p, whole), exact_plain = exact;
     int64_t changed = activate(expected, slope), exact_changed = activate(exact, slope);
     for (const auto* k : module.kernels()) {

@@ -54,16 +54,6 @@ const Case cases[] = {
     {"everything is padding", 1, 2, 3, 9, 6, 2, 9, 0, 1, 1, true, false},
 };
 
-HostTensor integers(test::Random& r, std::vector<int64_t> shape) {
-  return make_tensor(DType::f32, std::move(shape), [&](auto* out, int64_t n) {
-    for (int64_t e = 0; e < n; e++) out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(test::between(r, -3, 3));
-  });
-}
-test::Tensors integer_tensors(test::Random& r, const ConvProblem& p) {
-  return {integers(r, {p.batch, p.in_channels, p.length}),
-          integers(r, {p.in_channels, p.out_per_group(), p.kernel_size}), integers(r, {p.b_elements()})};
-}
-
 // "" or the first element that differs in any bit.
 std::string first_different(const ConvProblem& p, const test::Expected& e, const HostTensor& got) {
   for (int64_t i = 0; i < got.elements(); i++)
@@ -81,7 +71,7 @@ TEST(Columns, AreExactOnIntegers) {
   for (const Case& c : cases) {
     ConvProblem p = problem(c);
     ASSERT_FALSE(check(p)) << c.name;
-    auto t = integer_tensors(r, p);
+    auto t = test::integer_tensors(r, p);
     auto expected = test::expected_result(p, t);
     for (const char* name : {"columns_tf32", "columns_3xtf32"}) {
       const auto& k = find_kernel(name);
@@ -138,7 +128,7 @@ TEST(Columns, EachFormIsExact) {
     std::string form = k.plan_for(p).launches()[1].entry.name;
     EXPECT_EQ(form, c.form) << describe(p);
     forms.insert(form);
-    auto t = integer_tensors(r, p);
+    auto t = test::integer_tensors(r, p);
     EXPECT_EQ(first_different(p, test::expected_result(p, t), test::run_kernel(k, p, t)), "") << form;
   }
   EXPECT_EQ(forms.size(), 29u);
@@ -148,7 +138,7 @@ TEST(Columns, EachFormIsExact) {
 TEST(Columns, OneMissingTapIsSeen) {
   test::Random r(52);
   ConvProblem p = problem(cases[0]);
-  auto t = integer_tensors(r, p);
+  auto t = test::integer_tensors(r, p);
   auto expected = test::expected_result(p, t);
   auto without = t;
   int64_t first = 0;
@@ -210,7 +200,7 @@ TEST(Columns, AreRightOnRandomProblems) {
   for (int i = 0; i < 200; i++) {
     auto p = test::random_problem(r, {.batch = 4, .channels_per_group = i % 2 ? 40 : 5, .length = 60, .stride = 20});
     p.dtype = DType::f32;
-    auto t = integer_tensors(r, p);
+    auto t = test::integer_tensors(r, p);
     auto expected = test::expected_result(p, t);
     for (const char* name : {"columns_tf32", "columns_3xtf32"}) {
       const auto& k = find_kernel(name);

@@ -154,15 +154,7 @@ TEST(Ladder, IsExactOnIntegers) {
   test::Random r(43);
   for (int i = 0; i < 25; i++) {
     auto p = test::random_problem(r);
-    auto integers = [&](std::vector<int64_t> shape) {
-      return make_tensor(p.dtype, std::move(shape), [&](auto* out, int64_t n) {
-        for (int64_t e = 0; e < n; e++)
-          out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(test::between(r, -3, 3));
-      });
-    };
-    test::Tensors t{integers({p.batch, p.in_channels, p.length}),
-                    integers({p.in_channels, p.out_channels / p.groups, p.kernel_size}),
-                    integers({p.bias ? p.out_channels : 0})};
+    auto t = test::integer_tensors(r, p);
     auto expected = test::expected_result(p, t);
     for (const auto* k : rungs(true)) {
       if (!k->unsupported(p).empty()) continue;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#include <gtest/gtest.h>
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,9 +97,11 @@ inline std::string said_of_npz(const std::string& file, std::string_view wanted 
   return error_of<InputError>([&] { parse_npz(file, wanted); });
 }
 
-inline std::string text_file(const std::string& path) {
-  auto bytes = file_bytes(path);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+// The pattern of make_golden.py: e/8 − 1 at flat index e.
+inline void expect_pattern(const HostTensor& t, const std::vector<int64_t>& shape = {2, 3, 4}) {
+  ASSERT_EQ(t.shape, shape);
+  ASSERT_EQ(t.elements(), 24);
+  for (int64_t e = 0; e < 24; e++) EXPECT_EQ(t.at(e), static_cast<double>(e) / 8 - 1) << "element " << e;
 }
 
 }  // namespace convscope::test

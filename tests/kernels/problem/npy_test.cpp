@@ -16,13 +16,6 @@ namespace {
 
 using namespace test;
 
-// The pattern of make_golden.py: e/8 − 1 at flat index e of [2, 3, 4].
-void expect_pattern(const HostTensor& t, const std::vector<int64_t>& shape = {2, 3, 4}) {
-  ASSERT_EQ(t.shape, shape);
-  ASSERT_EQ(t.elements(), 24);
-  for (int64_t e = 0; e < 24; e++) EXPECT_EQ(t.at(e), static_cast<double>(e) / 8 - 1) << "element " << e;
-}
-
 HostTensor golden_npy(const std::string& name) {
   return read_array_file(project_file("tests/data/npy/" + name), "x", "input");
 }

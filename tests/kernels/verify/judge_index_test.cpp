@@ -8,11 +8,11 @@ namespace convscope {
 namespace {
 
 using test::evidence;
+using test::general;
 using test::has;
 using test::judged;
 using test::layer_status;
 
-using test::general;
 const ConvProblem grouped{.batch = 2,
                           .in_channels = 6,
                           .out_channels = 9,

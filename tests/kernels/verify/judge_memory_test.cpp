@@ -9,11 +9,10 @@ namespace convscope {
 namespace {
 
 using test::evidence;
+using test::general;
 using test::has;
 using test::judged;
 using test::layer_status;
-
-using test::general;
 
 RunReport wrong_memory(const std::string& kernel, const std::string& what, ConvProblem p = general) {
   auto r = judged(kernel, p);

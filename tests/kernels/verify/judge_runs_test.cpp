@@ -9,11 +9,10 @@ namespace convscope {
 namespace {
 
 using test::evidence;
+using test::general;
 using test::has;
 using test::judged;
 using test::layer_status;
-
-using test::general;
 
 RunReport judged_anew(const std::string& kernel, const ConvProblem& p = general) {
   test::forget_launches();

@@ -7,7 +7,8 @@
 
 namespace convscope {
 
-// The candidate nearest to `word` by edit distance, or "" if none is near (more than a third of the letters differ).
+// The candidate nearest to `word` by edit distance, in which two neighbours exchanged are one edit (optimal string
+// alignment), or "" if none is near (more than a third of the letters differ).
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
 std::string file_name(const std::string& path);  // what stands after the last slash

@@ -16,6 +16,8 @@ TEST(NearestName, FindsWhatIsMeant) {
   EXPECT_EQ(nearest_name("DIRECT", names), "direct") << "case is no difference";
   EXPECT_EQ(nearest_name("hifigan-u1", names), "hifigan.u1");
   EXPECT_EQ(nearest_name("tiled", names), "tiled");
+  EXPECT_EQ(nearest_name("tilde", names), "tiled") << "neighbours exchanged are one mistake";
+  EXPECT_EQ(nearest_name("itled", names), "tiled");
 }
 
 TEST(NearestName, FindsNothingWhenNothingIsNear) {
@@ -25,6 +27,7 @@ TEST(NearestName, FindsNothingWhenNothingIsNear) {
   // Exactly a third of the letters may differ, one more may not.
   EXPECT_EQ(nearest_name("abcdef", {"abcdxy"}), "abcdxy");
   EXPECT_EQ(nearest_name("abcdef", {"abcxyz"}), "");
+  EXPECT_EQ(nearest_name("abcde", {"adcbe"}), "") << "these are no neighbours";
 }
 
 TEST(NearestName, TakesTheNearestNotTheFirst) { EXPECT_EQ(nearest_name("S3", {"S10", "S4", "S3"}), "S3"); }

@@ -15,12 +15,13 @@
 #include "convscope/mma.h"
 #include "phases.h"
 
-constexpr int mma_threads = 256;    // 2 warps along channels × 4 along positions
-constexpr int mma_channels = 64;    // of a block
-constexpr int mma_positions = 256;  // of a block
-constexpr int mma_in = 8;           // input channels of a stage
-constexpr int fragment = 128;       // words of a packed fragment: 16 channels × 8 input channels
-constexpr int mma_buffers = 4;      // stages in shared memory: one is used, the others are on their way
+constexpr int mma_threads = 256;      // 2 warps along channels × 4 along positions
+constexpr int mma_channels = 64;      // of a block
+constexpr int mma_positions = 256;    // of a block
+constexpr int mma_in = 8;             // input channels of a stage
+constexpr int fragment = 128;         // words of a packed fragment: 16 channels × 8 input channels
+constexpr int mma_buffers = 4;        // stages in shared memory: one is used, the others are on their way
+constexpr int mma_staged_pitch = 72;  // of a row of 64 results: eight rows' pairs lie in different banks
 
 struct MmaTiles {
   int64_t classes, outs, positions, items;  // residue classes, channel tiles of a group, position tiles, all of them
@@ -168,25 +169,36 @@ __device__ __forceinline__ void mma_tiles(const ConvArgs& c, const Phases& f, co
       }
       here = (here + 1) % mma_buffers;
     }
-    __syncthreads();  // before the next item's copies
-    if (!mine) continue;
+    __syncthreads();  // results overwrite what was copied
+    if (mine) {
+      // 8 channels × 64 positions at a time through shared memory, so that a warp writes 32 neighbours of a row and not
+      // 8 of each of 4 rows: whole sectors where the stride is 1.
+      float* staged = shared + warp * 8 * mma_staged_pitch;
 #pragma unroll
-    for (int m = 0; m < 2; m++)
+      for (int m = 0; m < 2; m++)
 #pragma unroll
-      for (int half = 0; half < 2; half++) {
-        int64_t co = co0 + m * 16 + half * 8 + g;
-        if (co >= cout) continue;
-        float bias = b ? b[group * cout + co] : 0.0f;
-        float* row = y + (n * c.out_channels + group * cout + co) * c.out_length;
+        for (int half = 0; half < 2; half++) {
 #pragma unroll
-        for (int q = 0; q < 8; q++)
-#pragma unroll
-          for (int i = 0; i < 2; i++) {
-            int64_t j = offset + (m0 + position0 + q * 8 + 2 * t + i) * c.stride;
-            float v = parts == 2 ? total[m][q][half * 2 + i] : sum[m][q][half * 2 + i];
-            if (j < c.out_length) row[j] = activated(v + bias);
+          for (int q = 0; q < 8; q++) {
+            const float(&d)[4] = parts == 2 ? total[m][q] : sum[m][q];
+            *reinterpret_cast<float2*>(staged + g * mma_staged_pitch + q * 8 + 2 * t) =
+                make_float2(d[half * 2], d[half * 2 + 1]);
           }
-      }
+          __syncwarp();
+          int64_t co = co0 + m * 16 + half * 8, j = offset + (m0 + position0 + lane) * c.stride;
+          float* row = y + (n * c.out_channels + group * cout + co) * c.out_length + j;
+          int rows = static_cast<int>(min(int64_t{8}, cout - co));
+          bool first = j < c.out_length, second = j + 32 * c.stride < c.out_length;
+#pragma unroll 4
+          for (int i = 0; i < rows; i++, row += c.out_length) {
+            float bias = b ? b[group * cout + co + i] : 0.0f;
+            if (first) row[0] = activated(staged[i * mma_staged_pitch + lane] + bias);
+            if (second) row[32 * c.stride] = activated(staged[i * mma_staged_pitch + 32 + lane] + bias);
+          }
+          __syncwarp();
+        }
+    }
+    __syncthreads();  // before the next item's copies
   }
 }
 

@@ -15,8 +15,9 @@
 // A tile's two images, one after the other.
 extern "C" __global__ void __launch_bounds__(256)
     hopper_pack_split(const ConvArgs c, const HopperTiles tiles, const __grid_constant__ ShiftTable table,
-                      const float* w, uint32_t* packed) {
+                      const float* w, uint32_t* packed, int* turns) {
   int64_t image = static_cast<int64_t>(tiles.width) * tiles.depth, all = image * tiles.column_tiles * c.groups;
+  hopper_no_turns(c, tiles, turns);
   for (int64_t id = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; id < all;
        id += static_cast<int64_t>(gridDim.x) * blockDim.x) {
     float v = hopper_weight(c, tiles, table, w, id / image, static_cast<int>(id % image));
@@ -98,9 +99,12 @@ struct SplitSum<width, step, 0, near> {
   }
 };
 
-#define CONVSCOPE_HOPPER_BODY(...) hopper<SplitSum, __VA_ARGS__>(c, tiles, table, map, packed, b, y);
+#define CONVSCOPE_HOPPER_BODY(...) hopper<SplitSum, __VA_ARGS__>(c, tiles, table, map, packed, turns, b, y)
+#define CONVSCOPE_HOPPER_BOXES_BODY(...) \
+  hopper<SplitSum, __VA_ARGS__>(c, tiles, table, map, packed, turns, b, y, &rows_of_y)
 #else
-#define CONVSCOPE_HOPPER_BODY(...) __trap();
+#define CONVSCOPE_HOPPER_BODY(...) __trap()
+#define CONVSCOPE_HOPPER_BOXES_BODY(...) __trap()
 #endif
 
 // The forms that are compiled, as in rung 8.
@@ -108,21 +112,40 @@ struct SplitSum<width, step, 0, near> {
   extern "C" __global__ void __launch_bounds__(hopper_threads, 1)                                                   \
       name(const __grid_constant__ ConvArgs c, const __grid_constant__ HopperTiles tiles,                           \
            const __grid_constant__ ShiftTable table, const __grid_constant__ TensorMap map, const uint32_t* packed, \
-           const float* b, float* y) {                                                                              \
-    CONVSCOPE_HOPPER_BODY(__VA_ARGS__)                                                                              \
+           int* turns, const float* b, float* y) {                                                                  \
+    CONVSCOPE_HOPPER_BODY(__VA_ARGS__);                                                                             \
   }
-#define CONVSCOPE_HOPPER_SPLIT_FORMS(F)                \
-  F(hopper_split_5by3_s1_staged, 64, 3, 5, 1, 1, true) \
-  F(hopper_split_3_s2_staged, 64, 1, 3, 1, 2, true)    \
-  F(hopper_split_2_s2_staged, 64, 1, 2, 2, 1, true)    \
-  F(hopper_split_3_s1, 64, 1, 3, 1, 1, false)          \
-  F(hopper_split_2_s2, 64, 1, 2, 2, 1, false)          \
-  F(hopper_split_2_s4, 64, 1, 2, 4, 1, false)          \
-  F(hopper_split_any, 64, 0, 0, 0, 0, false)
+#define CONVSCOPE_HOPPER_SPLIT_BOXES(name, ...)                                                                     \
+  extern "C" __global__ void __launch_bounds__(hopper_threads, 1)                                                   \
+      name(const __grid_constant__ ConvArgs c, const __grid_constant__ HopperTiles tiles,                           \
+           const __grid_constant__ ShiftTable table, const __grid_constant__ TensorMap map, const uint32_t* packed, \
+           int* turns, const float* b, float* y, const __grid_constant__ TensorMap rows_of_y) {                     \
+    CONVSCOPE_HOPPER_BOXES_BODY(__VA_ARGS__);                                                                       \
+  }
+#define CONVSCOPE_HOPPER_SPLIT_BOXES_FORMS(F) F(hopper_split_5by3_s1_boxes, 64, 3, 5, 1, 1, Leave::boxes)
+#define CONVSCOPE_HOPPER_SPLIT_FORMS(F)                         \
+  F(hopper_split_5by3_s1_staged, 64, 3, 5, 1, 1, Leave::staged) \
+  F(hopper_split_3_s2_staged, 64, 1, 3, 1, 2, Leave::staged)    \
+  F(hopper_split_2_s2_staged, 64, 1, 2, 2, 1, Leave::staged)    \
+  F(hopper_split_3_s1, 64, 1, 3, 1, 1, Leave::registers)        \
+  F(hopper_split_2_s2, 64, 1, 2, 2, 1, Leave::registers)        \
+  F(hopper_split_2_s4, 64, 1, 2, 4, 1, Leave::registers)        \
+  F(hopper_split_any, 64, 0, 0, 0, 0, Leave::registers)
+CONVSCOPE_HOPPER_SPLIT_BOXES_FORMS(CONVSCOPE_HOPPER_SPLIT_BOXES)
 CONVSCOPE_HOPPER_SPLIT_FORMS(CONVSCOPE_HOPPER_SPLIT)
 
 #ifndef __CUDACC__
 #include "hopper_plan.h"
+
+namespace {
+
+HopperPlan split_plan(const ConvProblem& p) {
+  HopperPlan g = hopper_geometry(p, 64, 2);
+  return hopper_plan_of_width(p, 64, 2,
+                              g.step == 3 && g.tiles.shifts == 5 && p.stride == 1);  // as the form is compiled
+}
+
+}  // namespace
 
 CONVSCOPE_KERNEL(hopper_3xtf32) {
   rung(9);
@@ -130,12 +153,13 @@ CONVSCOPE_KERNEL(hopper_3xtf32) {
   activates();
   accuracy("3xtf32");
   requires_("sm_90a", "wgmma", "tma");
-  supports([](const ConvProblem& p) { return hopper_plan_of_width(p, 64, 2).refused; });
+  supports([](const ConvProblem& p) { return split_plan(p).refused; });
   plan([](const ConvProblem& p, Plan& plan) {
-    HopperPlan h = hopper_plan_of_width(p, 64, 2);
+    HopperPlan h = split_plan(p);
     HopperLaunch launch{p, plan, h};
     launch.pack(ENTRY(hopper_pack_split), ENTRY(hopper_pad_split));
 #define CONVSCOPE_FORM(name, ...) launch.form(ENTRY(name), __VA_ARGS__);
+    CONVSCOPE_HOPPER_SPLIT_BOXES_FORMS(CONVSCOPE_FORM)
     CONVSCOPE_HOPPER_SPLIT_FORMS(CONVSCOPE_FORM)
 #undef CONVSCOPE_FORM
   });

@@ -5,7 +5,7 @@
 // Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions" and "Tensor maps"; the producer and consumer
 // roles follow CUTLASS's ping-pong kernels (NVIDIA, efficient_gemm.md).
 #pragma once
-#include "hopper_results.h"
+#include "hopper_boxes.h"
 #include "phases.h"
 
 struct HopperTiles {
@@ -19,16 +19,29 @@ struct HopperTiles {
   int32_t chunk;                        // bytes of the weights of a stage, 0: they are resident
   int32_t staging;                      // bytes of a warpgroup's results in shared memory, 0: they leave from registers
   int32_t zero;                         // 0, which the compiler does not know
+  int32_t boxes;                        // whether the copy engine writes the results
 };
 struct ShiftTable {
   int16_t shift[60];
 };
 
+// How results leave: from registers; by way of shared memory, stored by warps or written by the copy engine.
+enum class Leave { registers, staged, boxes };
+
 constexpr int hopper_threads = 384;  // two warpgroups that multiply, one whose four warps copy for them
+
+// Launches that a plan makes before the products let these begin while they run: their blocks are placed and their
+// barriers made meanwhile. The products wait before they touch memory.
+__device__ __forceinline__ void next_launch_may_begin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
 
 // Rows of x with `pitch` floats each, for the copy engine, whose rows begin on 16 bytes: where L is no multiple of 4.
 template <class T>
 __device__ __forceinline__ void hopper_pad_rows(const ConvArgs& c, int64_t pitch, const T* x, T* padded) {
+  next_launch_may_begin();
   for (int64_t row = blockIdx.x; row < c.batch * c.in_channels; row += gridDim.x)
     for (int64_t i = threadIdx.x; i < pitch; i += blockDim.x)
       padded[row * pitch + i] = i < c.length ? x[row * c.length + i] : T(0);
@@ -75,7 +88,17 @@ __device__ __forceinline__ float hopper_weight(const ConvArgs& c, const HopperTi
                           static_cast<int64_t>(at.k / 8 / tiles.shifts) * 8 + at.k % 8, at.k / 8 % tiles.shifts);
 }
 
+// Nobody has asked for an item yet (produce()): what packing does first; every launch leaves it so for the next.
+__device__ __forceinline__ void hopper_no_turns(const ConvArgs& c, const HopperTiles& tiles, int* turns) {
+  next_launch_may_begin();
+  int all = 2 * tiles.column_tiles * static_cast<int>(c.groups);
+  for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < all; i += gridDim.x * blockDim.x)
+    turns[i] = 0;
+}
+
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+__device__ __forceinline__ void wait_for_launches_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 // As one value for the warp: what follows from it is kept in uniform registers, where descriptors have to be anyway.
 __device__ __forceinline__ int warp_of_block() { return __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0); }
@@ -169,18 +192,29 @@ struct Ring {
   }
 };
 
+// Which item is whose: the first ones by number, each further one to who asks first. Multiprocessors do not get the
+// memory evenly, and who is ahead would wait at the end (#74: 19 % of the time) and drift from its neighbours, whose
+// halos of x it shares in the L2 cache. turns: asked so far, and how many have been told that there is none left; the
+// last of them leaves zeros for the next launch.
 __device__ __forceinline__ void produce(const HopperTiles& tiles, const TensorMap& map, uint32_t xs, Ring ring,
-                                        int group, int first_item, int step) {
+                                        int* items, int group, int item, int producers, int* turns) {
   uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep) * 32;
-  for (int item = first_item; item < tiles.items; item += step) {
+  while (item < tiles.items) {
+    int following = producers + atomicAdd(turns, 1);  // on its way during this item
     int n = item / tiles.tiles, left = tiles.first + item % tiles.tiles * hopper_positions - tiles.halo;
     for (int round = 0; round < tiles.rounds; round += tiles.deep) {
       barrier_wait(ring.empty(), ring.phase ^ 1);
+      if (round == 0) items[ring.stage] = item;
       barrier_expect(ring.full(), bytes);
       copy_box(xs + static_cast<uint32_t>(ring.stage) * bytes, map, left, round * 8, group, n, ring.full());
       ring.advance();
     }
+    item = following;
   }
+  barrier_wait(ring.empty(), ring.phase ^ 1);
+  items[ring.stage] = -1;
+  barrier_arrive(ring.full());
+  if (atomicAdd(turns + 1, 1) == producers - 1) turns[0] = turns[1] = 0;
 }
 
 // ---- what a consumer reads
@@ -297,34 +331,38 @@ __device__ __forceinline__ void results_any(const float (&d)[2][columns], const 
 // ---- the block
 
 // Sum<width, step, shifts, near>::of(d, tiles, table, x, weights, ring): d = the products of one tile, all rounds.
-template <template <int, int, int, int> class Sum, int width, int step, int shifts, int period, int gcd, bool staged>
+template <template <int, int, int, int> class Sum, int width, int step, int shifts, int period, int gcd, Leave leave>
 __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& tiles, const ShiftTable& table,
-                                       const TensorMap& map, const uint32_t* packed, const float* b, float* y) {
+                                       const TensorMap& map, const uint32_t* packed, int* turns, const float* b,
+                                       float* y, const TensorMap* rows_of_y = nullptr) {
   extern __shared__ __align__(1024) unsigned char hopper_shared[];
   uint32_t image = static_cast<uint32_t>(tiles.parts * width * tiles.depth * 4);
   int stages = tiles.stages, ring_floats = stages * tiles.deep * tiles.box * 8;
   float* xs = reinterpret_cast<float*>(hopper_shared + image);  // two rings, then the results
   float* staging = xs + 2 * ring_floats;
-  // Two rings' barriers; then one for the weights.
+  if (leave == Leave::boxes)  // the swizzle's pattern is one of addresses
+    staging += -static_cast<int>(shared_address(staging) >> 2) & 255;
+  // Two rings' barriers; one for the weights; which item begins in which stage.
   uint32_t barriers = shared_address(staging) + static_cast<uint32_t>(2 * tiles.staging);
   uint32_t ready = barriers + 32 * static_cast<uint32_t>(stages);
+  int* items = reinterpret_cast<int*>(staging + tiles.staging / 2) + 8 * stages + 2;
   if (threadIdx.x == 0) {
     for (int i = 0; i < 2 * stages; i++) barrier_init(barriers + 16u * i, 1), barrier_init(barriers + 16u * i + 8, 4);
     barrier_init(ready, 1);
     barriers_made();
   }
   __syncthreads();
+  wait_for_launches_before();
 
   int column_tiles = tiles.column_tiles * static_cast<int>(c.groups);
   int tile = static_cast<int>(blockIdx.x) % column_tiles, group = tile / tiles.column_tiles;
   int warp = warp_of_block(), lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  int mine = warp < 8 ? warp / 4 : warp % 2;  // the warpgroup, or the one for which a warp copies
-  int step_items = 2 * (static_cast<int>(gridDim.x) / column_tiles);
-  int first_item = static_cast<int>(blockIdx.x) / column_tiles + mine * (step_items / 2);
+  int mine = warp < 8 ? warp / 4 : warp % 2;                // the warpgroup, or the one for which a warp copies
+  int blocks = static_cast<int>(gridDim.x) / column_tiles;  // of the column tile
   int cout = static_cast<int>(c.out_channels / c.groups), co0 = tile % tiles.column_tiles * tiles.lane_channels * 4;
   int channels = cout - co0;
   constexpr int near = period ? 4 / (period * gcd) : 4, stride = period * gcd;
-  xs += mine * ring_floats;
+  xs += mine * ring_floats, items += mine * stages;
   staging += mine * (tiles.staging / 4);
   auto place = [&](int item, int64_t& j) {  // where a tile's results go
     int m0 = tiles.first + item % tiles.tiles * hopper_positions;
@@ -339,7 +377,8 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
       copy_bytes(shared_address(hopper_shared), packed + static_cast<int64_t>(tile) * (image / 4), image, ready);
     }
     if (threadIdx.x == 256 || threadIdx.x == 288)
-      produce(tiles, map, shared_address(xs), ring, group, first_item, step_items);
+      produce(tiles, map, shared_address(xs), ring, items, group,
+              static_cast<int>(blockIdx.x) / column_tiles + mine * blocks, 2 * blocks, turns + 2 * tile);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
     Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
@@ -348,7 +387,12 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
     const float* x = xs + t * tiles.box + tiles.halo + warp % 4 * 32 + near * g;
     const float* bias = b ? b + group * cout + co0 : nullptr;
     barrier_wait(ready, 0);
-    for (int item = first_item; item < tiles.items; item += step_items) {
+    for (;;) {
+      barrier_wait(ring.full(), ring.phase);
+      // The same in all lanes. A minimum is one register of the warp's, so that descriptors stay in such as well (a
+      // shuffled value is not: #64 had 332 instead of 234 instructions in its loop).
+      const int item = __reduce_min_sync(~0u, items[ring.stage]);
+      if (item < 0) break;
       float d[2][width / 2];
       Sum<width, step, shifts, near>::of(d, tiles, table, x, weights, ring);
       int64_t j;
@@ -357,12 +401,17 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
         results_any<width>(d, c, tiles, bias, rows, j + (warp % 4 * 32 + 4 * g) * c.stride, channels, t);
       } else {
         finish<period>(d, bias, channels, t);
-        if constexpr (staged)
+        if constexpr (leave == Leave::boxes) {
+          BoxPlace at{static_cast<int>(j) + warp % 4 * 32 * stride, co0 / 4, group, item / tiles.tiles};
+          results_boxes<period, gcd>(d, bias ? bias + t : nullptr, channels - t, *rows_of_y,
+                                     staging + warp % 4 * (tiles.staging / 16), at, g, t);
+        } else if constexpr (leave == Leave::staged)
           results_staged<period, gcd>(d, bias, rows, staging, c.out_length, j, channels, g, t);
         else
           results_direct<period, gcd>(d, bias, rows, c.out_length, j + warp % 4 * 32 * stride, channels, g, t);
       }
     }
+    if (leave == Leave::boxes && lane == 0) boxes_read();  // shared memory is read until then
   }
 }
 #endif

@@ -109,24 +109,52 @@ struct HopperRows {
   }
 };
 
+// Whether the copy engine can write the results (hopper_boxes.h): rows and tiles begin on 16 bytes, none before its
+// row, and all of a tile's channels are there.
+inline bool box_rows(const ConvProblem& p, const HopperTiles& t) {
+  return p.stride <= 4 && p.out_length() % 4 == 0 && p.out_length() >= box_positions &&
+         t.first * p.stride == p.padding && p.out_per_group() % (4 * t.lane_channels) == 0;
+}
+// y for the copy engine: the channels t, t + 4, … of a group are a box's rows.
+inline TensorView result_rows(const ConvProblem& p, const HopperTiles& tiles) {
+  int64_t row = p.out_length() * 4, cout = p.out_per_group();
+  TensorView y{{convscope::Tensor::y}, 5, {}, {}, {}};
+  y.sizes = {p.out_length(), 4, cout / 4, p.groups, p.batch};
+  y.stride_bytes = {4, row, 4 * row, cout * row, p.out_channels * row};
+  y.box = {box_positions, 1, tiles.lane_channels, 1, 1};
+  y.swizzled = true;
+  return y;
+}
+template <class Entry>
+constexpr bool takes_result_rows = false;
+template <class... P, void (*F)(P...)>
+constexpr bool takes_result_rows<convscope::TypedEntry<F>> = sizeof...(P) == 9;
+
 // With weights that stay in shared memory.
-inline HopperPlan hopper_plan_of_width(const ConvProblem& p, int64_t width, int parts) {
+inline HopperPlan hopper_plan_of_width(const ConvProblem& p, int64_t width, int parts, bool boxes = false) {
   HopperPlan h = hopper_geometry(p, width, parts);
   HopperTiles& t = h.tiles;
   if (!h.refused.empty()) return h;
   int64_t image = parts * width * t.depth * 4, room = hopper_shared_bytes - image - 8, round = 2 * t.box * 32;
   int64_t staging = 2 * 4 * t.lane_channels * (hopper_positions * p.stride + 8) * 4;
+  boxes = boxes && box_rows(p, t);
+  if (boxes) {
+    int64_t of_boxes = 8 * 4 * p.stride * box_bytes_of(t.lane_channels) + 1024;  // each warp's; to where they may begin
+    boxes = (room - of_boxes) / round >= hopper_few_rounds;
+    if (boxes) staging = of_boxes;
+  }
+  t.boxes = boxes;
   if ((room - staging) / round < hopper_few_rounds || p.stride > 4) staging = 0;
   room -= staging;
-  t.staging = static_cast<int32_t>(staging / 2);
+  t.staging = static_cast<int32_t>((boxes ? staging - 1024 : staging) / 2);
   // Deep stages need fewer barriers, many stages keep more copies on their way.
   t.deep = 1;
   for (int32_t deep : {2, 4})
-    if (t.rounds % deep == 0 && h.step && room / (deep * round + 32) >= hopper_deep_stages) t.deep = deep;
-  t.stages = static_cast<int32_t>(std::min(room / (t.deep * round + 32), hopper_stages));
+    if (t.rounds % deep == 0 && h.step && room / (deep * round + 40) >= hopper_deep_stages) t.deep = deep;
+  t.stages = static_cast<int32_t>(std::min(room / (t.deep * round + 40), hopper_stages));
   if (room < 0 || t.stages < 2)
     return h.refused = "takes weights that fit in shared memory, these need " + std::to_string(image) + " bytes", h;
-  h.shared = static_cast<size_t>(image + t.stages * (t.deep * round + 32) + staging + 8);
+  h.shared = static_cast<size_t>(image + t.stages * (t.deep * round + 40) + staging + 8);
   return h;
 }
 
@@ -137,27 +165,37 @@ struct HopperLaunch {
   Plan& plan;
   const HopperPlan& h;
   int64_t images = int64_t{h.tiles.column_tiles} * p.groups;
-  int64_t words = images * h.tiles.parts * h.tiles.width * h.tiles.depth;   // of the packed weights
-  HopperRows rows{p, static_cast<size_t>(ceil_div(words * 4, 256) * 256)};  // behind them
-  size_t before = 0;                                                        // launches until x and weights are ready
+  int64_t words = images * h.tiles.parts * h.tiles.width * h.tiles.depth;  // of the packed weights
+  // Behind them: who has which item (produce() in hopper_block.h), and rows of x where they are copied.
+  size_t turns = static_cast<size_t>(words * 4);
+  HopperRows rows{p, static_cast<size_t>(ceil_div(words * 4 + images * 8, 256) * 256)};
+  size_t before = 0;  // launches until x and weights are ready
 
   template <class Entry, class Pad>
   void pack(Entry entry, Pad pad) {
     plan.need_workspace(rows.at + rows.bytes());
     rows.copy(plan, pad);
     plan.launch(entry, {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})
-        .args(p.args(), h.tiles, h.table, plan.w(), plan.workspace());
+        .args(p.args(), h.tiles, h.table, plan.w(), plan.workspace(), plan.workspace(turns));
     before = plan.launches().size();
   }
   template <class Entry>
-  void form(Entry entry, int width, int step, int shifts, int period, int gcd, bool staged) const {
+  void form(Entry entry, int width, int step, int shifts, int period, int gcd, Leave leave) const {
     const HopperTiles& t = h.tiles;
     bool fits = width == t.width && (!shifts || (step == h.step && shifts == t.shifts)) &&
-                (!period || (period == t.period && gcd == t.gcd)) && (!staged || t.staging);
+                (!period || (period == t.period && gcd == t.gcd)) &&
+                (leave == Leave::registers || (t.staging && t.boxes == (leave == Leave::boxes)));
     if (!fits || plan.launches().size() > before) return;  // the first form that fits
-    plan.launch(entry, {std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images}, {hopper_threads},
-                h.shared)
-        .args(p.args(), t, h.table, rows.view(plan, t.box, 8 * t.deep, 1), plan.workspace(), plan.b(), plan.y());
+    auto launch = plan.launch(entry, {std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images},
+                              {hopper_threads}, h.shared);
+    auto args = [&](const auto&... more) {
+      launch.early().args(p.args(), t, h.table, rows.view(plan, t.box, 8 * t.deep, 1), plan.workspace(),
+                          plan.workspace(turns), plan.b(), plan.y(), more...);
+    };
+    if constexpr (takes_result_rows<Entry>)
+      args(result_rows(p, t));
+    else
+      args();
   }
 };
 

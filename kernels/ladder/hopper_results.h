@@ -34,11 +34,12 @@ __device__ __forceinline__ void quad_of(float (&v)[4], const float (&d)[2][colum
 }
 
 // Stores to y. They say nothing of memory to the compiler: loads from shared memory may pass them.
-__device__ __forceinline__ void store_16(float* to, float a, float b, float c, float d) {
+template <int offset = 0>
+__device__ __forceinline__ void store_16(void* to, float a, float b, float c, float d) {
 #if defined(__CUDACC__)
-  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(a), "f"(b), "f"(c), "f"(d));
+  asm volatile("st.global.v4.f32 [%0 + %5], {%1, %2, %3, %4};" ::"l"(to), "f"(a), "f"(b), "f"(c), "f"(d), "n"(offset));
 #else
-  *reinterpret_cast<float4*>(to) = make_float4(a, b, c, d);
+  *reinterpret_cast<float4*>(static_cast<char*>(to) + offset) = make_float4(a, b, c, d);
 #endif
 }
 __device__ __forceinline__ void store_8(float* to, float a, float b) {
@@ -152,12 +153,13 @@ template <int period, int gcd, int columns>
 __device__ __forceinline__ void stage_rows(Way way, const float (&d)[2][columns], const float* bias, int channels,
                                            float* to, int after, int further, int turn) {
   constexpr int stride = period * gcd, pitch = hopper_positions * stride + 8;
+  float* begins[2] = {to + after, to + ((after + 4 * further) & 7)};  // rows of a lane are 4 apart: two distances
 #pragma unroll
-  for (int channel = 0; channel < columns / 2 / period; channel++, to += 4 * pitch)
+  for (int channel = 0; channel < columns / 2 / period; channel++)
 #pragma unroll
     for (int run = 0; run < stride; run++) {
       float v[4], turned[4];
-      float* at = to + ((after + channel * 4 * further) & 7) + 32 * run;  // each by itself: no chain of sums
+      float* at = begins[channel % 2] + channel * 4 * pitch + 32 * run;
       quad_of<period, gcd>(v, d, channel, run, bias, channels);
       if (way == Way::whole) {
         *reinterpret_cast<float4*>(at) = make_float4(v[0], v[1], v[2], v[3]);
@@ -173,13 +175,84 @@ __device__ __forceinline__ void stage_rows(Way way, const float (&d)[2][columns]
     }
 }
 
-// A tile's results by way of shared memory, each row as far from a 32-byte boundary as it is in y: a warp then writes
-// whole sectors of a row, 512 bytes at a time, and the few words at its ends.
+// Rows of a tile out of shared memory, where they lie as far from a 32-byte boundary as they do in y: a warp writes
+// every fourth one, whole sectors, 512 bytes at a time, and the few words at its ends. Rows that are eight apart are as
+// far from a boundary, so that all places are worked out before the first row.
+template <int tile>
+struct StagedRows {
+  static constexpr int pitch = tile + 8, parts = tile / 128;
+  static constexpr int together = parts > 1 ? 2 : 4;  // rows that are loaded before they are stored
+  static_assert(4 * together % 8 == 0, "all rounds find the same places");
+  int read[together][parts], read_end[together];  // bytes from a round's first row to what a lane reads
+  unsigned to[together], to_end[together];        // bytes from the beginning of a row in y to where it stores
+  int left[together];                             // words from there to the last whole sector's end
+  bool has_end[together];
+
+  // begin: words between a boundary and the warp's first row; further: so many more from row to row. Of a row
+  // [low, high) is written.
+  __device__ __forceinline__ StagedRows(int begin, int further, int low, int high) {
+    int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int k = 0; k < together; k++) {
+      int now = (begin + 4 * k * further) & 7, row = 4 * k * pitch + now;
+      int start = low + (-(now + low) & 7), first = start, next = high - ((now + high) & 7);  // whole sectors
+      if (next < first) first = next = min(first, high);
+      to[k] = static_cast<unsigned>(first + 4 * lane) * 4;
+      left[k] = next - first - 4 * lane;
+      // Beyond the sectors of a short row there is still shared memory to read.
+#pragma unroll
+      for (int i = 0; i < parts; i++) read[k][i] = (row + min(start + 128 * i + 4 * lane, tile + 4 - now)) * 4;
+      int end = lane < 8 ? low + lane : next + lane - 8;
+      has_end[k] = lane < 16 && end < (lane < 8 ? first : high);
+      to_end[k] = static_cast<unsigned>(end) * 4;
+      read_end[k] = (row + min(end, tile - 1)) * 4;
+    }
+  }
+  template <bool whole>
+  __device__ __forceinline__ void store(const char* from, char* row, int64_t length, int rows) const {
+    const int64_t next_row = 16 * length;
+#pragma unroll(whole&& parts > 1 ? 2 : 1)
+    for (; rows > 0; rows -= 4 * together, row += together * next_row, from += 16 * together * pitch) {
+      float4 v[together][parts];
+      float v_end[together];
+#pragma unroll
+      for (int k = 0; k < together; k++) {
+#pragma unroll
+        for (int i = 0; i < parts; i++) v[k][i] = *reinterpret_cast<const float4*>(from + read[k][i]);
+        v_end[k] = *reinterpret_cast<const float*>(from + read_end[k]);
+      }
+#pragma unroll
+      for (int k = 0; k < together; k++) {
+        if (!whole && 4 * k >= rows) break;
+        char* at = row + k * next_row;
+        auto part = [&](auto i) {
+          if (i.value * 128 < left[k])
+            store_16<i.value * 512>(at + to[k], v[k][i.value].x, v[k][i.value].y, v[k][i.value].z, v[k][i.value].w);
+        };
+        part(Count<0>{});
+        if constexpr (parts > 1) part(Count<1>{});
+        if constexpr (parts > 2) part(Count<2>{}), part(Count<3>{});
+        if (has_end[k]) store_4(reinterpret_cast<float*>(at + to_end[k]), v_end[k]);
+      }
+    }
+  }
+  // From the warp's first row on; rows: how many from it to the last.
+  __device__ __forceinline__ void store(const float* from, float* row, int64_t length, int rows) const {
+    auto bytes = reinterpret_cast<const char*>(from);
+    auto to_bytes = reinterpret_cast<char*>(row);
+    if ((rows + 3) / 4 % together == 0)  // no branch in the loop, so that loads pass the stores before them
+      store<true>(bytes, to_bytes, length, rows);
+    else
+      store<false>(bytes, to_bytes, length, rows);
+  }
+};
+
+// A tile's results by way of shared memory.
 template <int period, int gcd, int columns>
 __device__ __forceinline__ void results_staged(const float (&d)[2][columns], const float* bias, float* y,
                                                float* staging, int64_t length, int64_t j, int channels, int g, int t) {
   constexpr int stride = period * gcd, all = columns / 2 / period, tile = hopper_positions * stride, pitch = tile + 8;
-  int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+  int warp = threadIdx.x / 32 % 4;
   int further = static_cast<int>(length) & 7, begin = words_after_boundary(y + j);  // of row 0, and how much more a row
   int after = (begin + t * further) & 7, turn = (t - after) & 3;
   float* to = staging + t * pitch + warp * 32 * stride + 4 * g;
@@ -188,43 +261,8 @@ __device__ __forceinline__ void results_staged(const float (&d)[2][columns], con
   stage_rows<period, gcd>(way, d, bias ? bias + t : nullptr, channels - t, to, after, further, turn);
   warpgroup_barrier();
   int low = static_cast<int>(max(int64_t{0}, -j)), high = static_cast<int>(min(int64_t{tile}, length - j));
-  int rows = min(channels, all * 4);
-  float* row = y + warp * length + j;
-  const float* from = staging + warp * pitch;
-  after = (begin + warp * further) & 7;
-  constexpr int parts = tile / 128, together = parts > 1 ? 2 : 4;  // rows that are loaded before they are stored
-  for (int r0 = warp; r0 < rows; r0 += 4 * together) {
-    float4 v[together][parts];
-    float end[together];
-    int first[together], next[together];
-#pragma unroll
-    for (int k = 0; k < together; k++) {
-      int now = (after + 4 * k * further) & 7;
-      int start = low + (-(now + low) & 7);
-      first[k] = start, next[k] = high - ((now + high) & 7);  // whole sectors
-      if (next[k] < first[k]) first[k] = next[k] = min(first[k], high);
-#pragma unroll
-      for (int i = 0; i < parts; i++) {
-        // Beyond the sectors of a short row there is still shared memory to read.
-        int at = min(start + 128 * i + 4 * lane, tile + 4 - now);
-        v[k][i] = *reinterpret_cast<const float4*>(from + 4 * k * pitch + now + at);
-      }
-      int at = lane < 8 ? low + lane : next[k] + lane - 8;
-      end[k] = from[4 * k * pitch + now + min(at, tile - 1)];
-    }
-#pragma unroll
-    for (int k = 0; k < together; k++) {
-      if (r0 + 4 * k >= rows) break;
-      float* to_row = row + 4 * k * length;
-#pragma unroll
-      for (int i = 0; i < parts; i++)
-        if (int at = first[k] + 128 * i + 4 * lane; at < next[k])
-          store_16(to_row + at, v[k][i].x, v[k][i].y, v[k][i].z, v[k][i].w);
-      int at = lane < 8 ? low + lane : next[k] + lane - 8;
-      if (lane < 16 && at < (lane < 8 ? first[k] : high)) store_4(to_row + at, end[k]);
-    }
-    row += 4 * together * length, from += 4 * together * pitch, after = (after + 4 * together * further) & 7;
-  }
+  StagedRows<tile> rows(begin + warp * further, further, low, high);
+  rows.store(staging + warp * pitch, y + warp * length + j, length, min(channels, all * 4) - warp);
 }
 
 // Sums become results: the bias is added, and what follows the layer is done where they are, before they are picked for

@@ -22,6 +22,7 @@
 extern "C" __global__ void __launch_bounds__(256)
     hopper_pack_stream(const ConvArgs c, const StreamTiles tiles, const __grid_constant__ ShiftTable table,
                        const float* w, uint32_t* packed, int* ready) {
+  next_launch_may_begin();
   if (blockIdx.x == 0)
     for (int i = threadIdx.x; i < stream_flags; i += blockDim.x) ready[i] = 0;
   int image = tiles.chunk / 4 / tiles.parts, stages = tiles.rounds / tiles.deep;
@@ -186,6 +187,7 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
     barriers_made();
   }
   __syncthreads();
+  wait_for_launches_before();
 
   int warp = warp_of_block(), lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   int mine = warp < 8 ? warp / 4 : warp % 2;  // the warpgroup, or the one for which a warp copies
@@ -270,6 +272,7 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
   F(stream_2_s4, 1, 128, 2, 4)      \
   F(stream_2_s2, 1, 128, 2, 2)      \
   F(stream_7_s4, 1, 64, 7, 4)       \
+  F(stream_6, 1, 128, 6, 0)         \
   F(stream_any, 1, 128, 0, 0)       \
   F(stream_any_64, 1, 64, 0, 0)     \
   F(stream_split_2_s8, 2, 64, 2, 8) \
@@ -402,6 +405,7 @@ void plan_stream(const ConvProblem& p, Plan& plan, int parts) {
     if (!fits) return;
     done = true;
     plan.launch(entry, {h.blocks}, {hopper_threads}, h.shared)
+        .early()
         .args(p.args(), t, h.table, rows.view(plan, t.box, 8 * t.deep, t.segments), plan.workspace(), plan.b(),
               plan.y(), plan.workspace(sums_at), plan.workspace(ready_at));
   };

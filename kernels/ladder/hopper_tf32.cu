@@ -18,8 +18,9 @@
 
 extern "C" __global__ void __launch_bounds__(256)
     hopper_pack(const ConvArgs c, const HopperTiles tiles, const __grid_constant__ ShiftTable table, const float* w,
-                uint32_t* packed) {
+                uint32_t* packed, int* turns) {
   int64_t image = static_cast<int64_t>(tiles.width) * tiles.depth, all = image * tiles.column_tiles * c.groups;
+  hopper_no_turns(c, tiles, turns);
   for (int64_t id = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; id < all;
        id += static_cast<int64_t>(gridDim.x) * blockDim.x)
     packed[id] = to_tf32(hopper_weight(c, tiles, table, w, id / image, static_cast<int>(id % image)));
@@ -99,9 +100,9 @@ struct Tf32Sum<width, step, 0, near> {
   }
 };
 
-#define CONVSCOPE_HOPPER_BODY(...) hopper<Tf32Sum, __VA_ARGS__>(c, tiles, table, map, packed, b, y);
+#define CONVSCOPE_HOPPER_BODY(...) hopper<Tf32Sum, __VA_ARGS__>(c, tiles, table, map, packed, turns, b, y)
 #else
-#define CONVSCOPE_HOPPER_BODY(...) __trap();
+#define CONVSCOPE_HOPPER_BODY(...) __trap()
 #endif
 
 // The forms that are compiled: columns of a tile; shifts u·step and how many (0: any); s' and gcd(s, d) (0: any);
@@ -110,23 +111,23 @@ struct Tf32Sum<width, step, 0, near> {
   extern "C" __global__ void __launch_bounds__(hopper_threads, 1)                                                   \
       name(const __grid_constant__ ConvArgs c, const __grid_constant__ HopperTiles tiles,                           \
            const __grid_constant__ ShiftTable table, const __grid_constant__ TensorMap map, const uint32_t* packed, \
-           const float* b, float* y) {                                                                              \
-    CONVSCOPE_HOPPER_BODY(__VA_ARGS__)                                                                              \
+           int* turns, const float* b, float* y) {                                                                  \
+    CONVSCOPE_HOPPER_BODY(__VA_ARGS__);                                                                             \
   }
-#define CONVSCOPE_HOPPER_FORMS(F)                   \
-  F(hopper_64_3_s1_staged, 64, 1, 3, 1, 1, true)    \
-  F(hopper_64_5by3_s1_staged, 64, 3, 5, 1, 1, true) \
-  F(hopper_64_3_s2_staged, 64, 1, 3, 1, 2, true)    \
-  F(hopper_64_2_s2_staged, 64, 1, 2, 2, 1, true)    \
-  F(hopper_128_2_s2_staged, 128, 1, 2, 2, 1, true)  \
-  F(hopper_128_2_s4_staged, 128, 1, 2, 4, 1, true)  \
-  F(hopper_128_3_s1, 128, 1, 3, 1, 1, false)        \
-  F(hopper_64_5by3_s1, 64, 3, 5, 1, 1, false)       \
-  F(hopper_64_3_s2, 64, 1, 3, 1, 2, false)          \
-  F(hopper_128_2_s2, 128, 1, 2, 2, 1, false)        \
-  F(hopper_128_2_s4, 128, 1, 2, 4, 1, false)        \
-  F(hopper_128_any, 128, 0, 0, 0, 0, false)         \
-  F(hopper_64_any, 64, 0, 0, 0, 0, false)
+#define CONVSCOPE_HOPPER_FORMS(F)                            \
+  F(hopper_64_3_s1_staged, 64, 1, 3, 1, 1, Leave::staged)    \
+  F(hopper_64_5by3_s1_staged, 64, 3, 5, 1, 1, Leave::staged) \
+  F(hopper_64_3_s2_staged, 64, 1, 3, 1, 2, Leave::staged)    \
+  F(hopper_64_2_s2_staged, 64, 1, 2, 2, 1, Leave::staged)    \
+  F(hopper_128_2_s2_staged, 128, 1, 2, 2, 1, Leave::staged)  \
+  F(hopper_128_2_s4_staged, 128, 1, 2, 4, 1, Leave::staged)  \
+  F(hopper_128_3_s1, 128, 1, 3, 1, 1, Leave::registers)      \
+  F(hopper_64_5by3_s1, 64, 3, 5, 1, 1, Leave::registers)     \
+  F(hopper_64_3_s2, 64, 1, 3, 1, 2, Leave::registers)        \
+  F(hopper_128_2_s2, 128, 1, 2, 2, 1, Leave::registers)      \
+  F(hopper_128_2_s4, 128, 1, 2, 4, 1, Leave::registers)      \
+  F(hopper_128_any, 128, 0, 0, 0, 0, Leave::registers)       \
+  F(hopper_64_any, 64, 0, 0, 0, 0, Leave::registers)
 CONVSCOPE_HOPPER_FORMS(CONVSCOPE_HOPPER)
 
 #ifndef __CUDACC__

@@ -100,16 +100,18 @@ __device__ __forceinline__ void mma_tiles(const ConvArgs& c, const Phases& f, co
     auto copy = [&](int u0, int round, float* xs) {
       constexpr int n = whole ? 4 : 1;
       float* ws = xs + mma_in * tiles.pitch;
-      int now = taps_from(u0);
       int64_t left = left_of(u0), ci = round * mma_in + warp;
       left -= before(left);
-      const float* row = xn + ci * c.length;
-      for (int o = lane * n; o < tiles.pitch; o += 32 * n) {
-        bool inside = ci < cin && left + o >= 0 && left + o < c.length;
-        copy_async<n * 4>(xs + warp * tiles.pitch + o, inside ? row + left + o : x, inside);
-      }
+      // Of the row in shared memory, [first, last) lies inside x.
+      auto within = [&](int64_t o) { return static_cast<int>(min(max(o, int64_t{0}), int64_t{tiles.pitch})); };
+      int first = within(-left), last = ci < cin ? within(c.length - left) : 0;
+      const float* row = xn + ci * c.length + left;
+      float* to = xs + warp * tiles.pitch;
+#pragma unroll 4
+      for (int o = lane * n; o < tiles.pitch; o += 32 * n) copy_async<n * 4>(to + o, row + o, o >= first && o < last);
       const uint32_t* from = wn + (round * c.kernel_size + k0 + u0 * f.period) * tap_words;
-      for (int e = thread * 4; e < now * tap_words; e += mma_threads * 4)
+      int words = taps_from(u0) * tap_words;
+      for (int e = thread * 4; e < words; e += mma_threads * 4)
         copy_async<16>(ws + e, from + e / tap_words * f.period * tap_words + e % tap_words, true);
     };
     int next_u0 = 0, next_round = 0;

@@ -25,12 +25,15 @@ std::string only_launched(const std::string& text, const Plan& plan) {
   std::string out;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
-    std::string_view rest = std::string_view(line).substr(std::min(line.find_first_not_of(' '), line.size()));
-    if (rest.starts_with("F(") && rest.find(',') != rest.npos && line.starts_with("  ")) {
+    // A line of a list, or a list of one: `#define LIST(F) F(form, …)`.
+    size_t one = line.starts_with("#define ") ? line.find("(F) F(") : std::string::npos;
+    size_t at = one != std::string::npos ? one + 4 : line.starts_with("  ") ? line.find_first_not_of(' ') : line.size();
+    std::string_view rest = std::string_view(line).substr(std::min(at, line.size()));
+    if (rest.starts_with("F(") && rest.find(',') != rest.npos) {
       std::string_view name = rest.substr(2, rest.find(',') - 2);
       bool launched = std::any_of(plan.launches().begin(), plan.launches().end(),
                                   [&](const Launch& l) { return l.entry.name == name; });
-      if (!launched) line = rest.ends_with('\\') ? "  \\" : "";
+      if (!launched) line = one != std::string::npos ? line.substr(0, at) : rest.ends_with('\\') ? "  \\" : "";
     }
     out += line + '\n';
   }
@@ -119,10 +122,12 @@ std::string variable(const Argument& a, size_t i, const ConvProblem& p, bool bia
     return fmt::format(
         "    TensorMap a{};\n    {{\n      const cuuint64_t sizes[] = {{{}}}, strides[] = {{{}}};\n"
         "      const cuuint32_t box[] = {{{}}};\n"
-        "      if (int e = describe(a{}, CU_TENSOR_MAP_DATA_TYPE_{}, {}, {}, sizes, strides, box)) return e;\n    }}\n",
+        "      if (int e = describe(a{}, CU_TENSOR_MAP_DATA_TYPE_{}, {}, {}, sizes, strides, box, {})) return e;\n    "
+        "}}\n",
         i, list_of(v.sizes, v.rank),
         list_of(std::vector<int64_t>(v.stride_bytes.begin() + 1, v.stride_bytes.end()), v.rank - 1),
-        list_of(v.box, v.rank), i, v.stride_bytes[0] == 2 ? "BFLOAT16" : "FLOAT32", address(v.tensor), v.rank);
+        list_of(v.box, v.rank), i, v.stride_bytes[0] == 2 ? "BFLOAT16" : "FLOAT32", address(v.tensor), v.rank,
+        v.swizzled);
   }
   if (a.is_tensor) {
     if (a.tensor.tensor == Tensor::b && !bias) return fmt::format("    const void* a{} = nullptr;\n", i);
@@ -150,24 +155,38 @@ std::string launch_text(const Launch& l, const ConvProblem& p) {
         l.entry.name, l.dynamic_shared_bytes);
   text += fmt::format(
       "    void* arguments[] = {{{}}};\n"
-      "    if (int e = cudaLaunchKernel(reinterpret_cast<const void*>({}), dim3({}, {}, {}), dim3({}, {}, {}), "
-      "arguments, {}, "
-      "static_cast<cudaStream_t>(stream))) return e;\n  }}\n",
-      names, l.entry.name, l.grid.x, l.grid.y, l.grid.z, l.block.x, l.block.y, l.block.z, l.dynamic_shared_bytes);
+      "    if (int e = launch(reinterpret_cast<const void*>({}), dim3({}, {}, {}), dim3({}, {}, {}), arguments, {}, "
+      "stream, {})) return e;\n  }}\n",
+      names, l.entry.name, l.grid.x, l.grid.y, l.grid.z, l.block.x, l.block.y, l.block.z, l.dynamic_shared_bytes,
+      l.early);
   return text;
 }
+
+constexpr const char* launch_function = R"(
+// early: the kernel may begin before the launch before it has ended, and waits for it by itself.
+static int launch(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, void* stream, bool early) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid, config.blockDim = block, config.dynamicSmemBytes = shared;
+  config.stream = static_cast<cudaStream_t>(stream);
+  config.attrs = &attribute, config.numAttrs = early;
+  return cudaLaunchKernelExC(&config, kernel, arguments);
+}
+)";
 
 constexpr const char* describe_function = R"(
 // A tensor as the copy engine reads it. The driver's function, without linking the driver.
 static int describe(TensorMap& map, CUtensorMapDataType type, const void* address, unsigned rank,
-                    const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box) {
+                    const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box, bool swizzled) {
   static const auto encode = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(
       dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuTensorMapEncodeTiled"));
   if (!encode) return cudaErrorInsufficientDriver;
   const cuuint32_t steps[] = {1, 1, 1, 1, 1};
   return encode(reinterpret_cast<CUtensorMap*>(&map), type, rank, const_cast<void*>(address),
-                sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-                CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+                sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
              ? cudaErrorInvalidValue
              : 0;
 }
@@ -199,7 +218,7 @@ std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p, 
       "//\n"
       "//   nvcc -O3 -std=c++20 -arch={} -shared -Xcompiler -fPIC -o conv_transpose1d.so THIS_FILE\n"
       "//\n"
-      "// x [{}, {}, {}], w [{}, {}, {}], {}y [{}, {}, {}]: contiguous, on the device, x on 16 bytes.\n"
+      "// x [{}, {}, {}], w [{}, {}, {}], {}y [{}, {}, {}]: contiguous, on the device, x and y on 16 bytes.\n"
       "// conv_transpose1d() returns a cudaError_t. pack: whether launches that read nothing but weights run.\n",
       name_of(p.dtype), describe(p), then ? ", and then " + then.name() + ", fused" : "", kernel.name(), kernel.file(),
       kernel.accuracy(), kernel.idea(), arch.empty() ? "native" : arch, p.batch, p.in_channels, p.length, p.in_channels,
@@ -210,6 +229,7 @@ std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p, 
   if (then) text += "\n// What every finished sum goes through before it is stored.\n" + then.macro();
   text += '\n' + only_launched(flattened(kernel.file()), plan);
   if (views) text += describe_function;
+  text += launch_function;
   text += fmt::format(
       "\nextern \"C\" size_t conv_transpose1d_workspace() {{ return {}; }}\n\n"
       "extern \"C\" int conv_transpose1d(const void* x, const void* w, const void* b, void* y, void* workspace, int "

@@ -108,9 +108,9 @@ Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
     double gflop = useful * padded(p.in_per_group(), 8) / s.in * padded(p.out_per_group(), 32) / s.out *
                    padded(static_cast<int64_t>(s.positions), 64) / s.positions;
     return {gflop,
-            (three ? 0.07 : 0.17) * tensor,
+            (three ? 0.078 : 0.2) * tensor,
             y,
-            (p.stride > 1 ? 0.10 : 0.16) * bw,
+            (p.stride > 1 ? 0.19 : 0.26) * bw,
             2,
             0,
             std::ceil(s.in / 8) * std::ceil(class_taps / 5) * (three ? 1.6 : 1.1)};

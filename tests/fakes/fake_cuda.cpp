@@ -139,8 +139,8 @@ FAKE cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction) {
                                                           : static_cast<int>(number("FAKE_CUDA_LOCAL", 0));
   return CUDA_SUCCESS;
 }
-FAKE cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned shared,
-                    CUstream, void** args, void**) {
+FAKE cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** args, void**) {
+  const unsigned shared = config->sharedMemBytes;
   const auto& [name, asked] = *reinterpret_cast<Function*>(function);
   if (shared + static_shared > unasked_shared && shared > asked) return CUDA_ERROR_INVALID_VALUE;
   static unsigned count = 0;

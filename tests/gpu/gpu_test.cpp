@@ -92,6 +92,25 @@ TEST_P(GpuHopper, IsRightInAllItsForms) {
   }
 }
 
+// Results that the copy engine writes: of whole tiles of channels only, which random problems rarely have.
+TEST_F(Gpu, BoxesOfResultsAreRight) {
+  const auto& k = find_kernel("hopper_3xtf32");
+  if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
+  int boxes = 0;
+  for (int64_t length : {20, 52, 116, 244, 1000, 4096, 20000})
+    for (int64_t padding : {0, 8}) {
+      ConvProblem p;
+      p.groups = length % 3 == 1 ? 2 : 1, p.batch = length < 1000 ? 5 : 2, p.bias = padding == 0;
+      p.in_channels = p.groups * (length % 7 + 6), p.out_channels = p.groups * (padding ? 64 : 128);
+      p.kernel_size = 5, p.dilation = 3, p.length = length, p.padding = padding;
+      Plan plan = k.plan_for(p);
+      boxes += std::string(plan.launches().back().entry.name).ends_with("_boxes");
+      auto report = judge("hopper_3xtf32", p);
+      ASSERT_EQ(report.verdict.status, Status::right) << describe(p) << ": " << report.verdict.sentence;
+    }
+  EXPECT_GE(boxes, 12);
+}
+
 // Forms that random problems of few channels and positions do not reach: wide columns, long sums that blocks share.
 TEST_F(Gpu, ColumnsAreRightInAllTheirForms) {
   for (const char* name : {"columns_tf32", "columns_3xtf32"}) {

@@ -97,8 +97,8 @@ CUtensorMap encoded(const TensorView& v, uint64_t address) {
   CUtensorMap map;
   check(driver().cuTensorMapEncodeTiled(&map, type, static_cast<cuuint32_t>(v.rank), reinterpret_cast<void*>(address),
                                         sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                        CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                                        v.swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+                                        CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
         "describing a tensor to the copy engine");
   return map;
 }
@@ -244,9 +244,17 @@ void CudaDevice::launch(const KernelDefinition& kernel, const Launch& l, const B
     }
   }
   auto u = [](int64_t v) { return static_cast<unsigned>(v); };
-  check(d.cuLaunchKernel(f, u(l.grid.x), u(l.grid.y), u(l.grid.z), u(l.block.x), u(l.block.y), u(l.block.z),
-                         static_cast<unsigned>(shared), stream_, args.data(), nullptr),
-        fmt::format("launching kernel {}", l.entry.name));
+  CUlaunchAttribute early{};
+  early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  early.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config{};
+  config.gridDimX = u(l.grid.x), config.gridDimY = u(l.grid.y), config.gridDimZ = u(l.grid.z);
+  config.blockDimX = u(l.block.x), config.blockDimY = u(l.block.y), config.blockDimZ = u(l.block.z);
+  config.sharedMemBytes = static_cast<unsigned>(shared);
+  config.hStream = stream_;
+  config.attrs = &early;
+  config.numAttrs = l.early;
+  check(d.cuLaunchKernelEx(&config, f, args.data(), nullptr), fmt::format("launching kernel {}", l.entry.name));
 }
 
 void CudaDevice::issue(const KernelDefinition& kernel, const Plan& plan, const Bindings& at) {

@@ -40,7 +40,7 @@ TEST(Export, OnlyWhatWorksOnWeightsAloneIsPacking) {
   EXPECT_EQ(plan.without_packing().launches().size(), 2u);
   std::string text = exported_cuda(k, p);
   EXPECT_EQ(times(text, "if (pack)"), 1u);
-  EXPECT_EQ(times(text, "cudaLaunchKernel("), 3u);
+  EXPECT_EQ(times(text, "if (int e = launch("), 3u);
   EXPECT_NE(text.find("return " + std::to_string(plan.workspace_bytes()) + ";"), std::string::npos);
   EXPECT_EQ(times(exported_cuda(find_kernel("direct"), p), "if (pack)"), 0u);
 }
@@ -72,7 +72,7 @@ TEST(Export, SixteenBitsHaveTheirTypes) {
   EXPECT_NE(text.find("#include <cuda_fp16.h>"), std::string::npos);
   // The launch that fills the sums reads the bias and no weights: it runs at every call.
   EXPECT_EQ(times(text, "if (pack)"), 0u);
-  EXPECT_EQ(times(text, "cudaLaunchKernel("), 3u);
+  EXPECT_EQ(times(text, "if (int e = launch("), 3u);
   p.dtype = DType::bf16;
   EXPECT_NE(exported_pytorch(find_kernel("tiled"), p).find("DTYPE = torch.bfloat16"), std::string::npos);
 }
@@ -86,6 +86,10 @@ TEST(Export, HoldsTheFormThatIsLaunchedAndNoOther) {
   EXPECT_GT(times(flattened(find_kernel("hopper_16bit").file()), "F(half_64_any,"), 0u);
   p.stride = 3;
   EXPECT_EQ(times(exported_cuda(find_kernel("hopper_16bit"), p), "F(half_128_any,"), 1u);
+  // A list of one form, on the macro's own line.
+  const auto& split = find_kernel("hopper_3xtf32");
+  EXPECT_EQ(times(exported_cuda(split, find_preset("kernelbench-74").problem), "F(hopper_split_5by3_s1_boxes,"), 1u);
+  EXPECT_EQ(times(exported_cuda(split, find_preset("kernelbench-79").problem), "F(hopper_split_5by3_s1_boxes,"), 0u);
 }
 
 TEST(Export, AnActivationIsNamedAndDefined) {

@@ -105,12 +105,12 @@ TEST(Planner, PredictsWhatWasMeasured) {
                             {"polyphase", "kernelbench-74", 57.1},
                             {"tiled", "kernelbench-79", 4.62},
                             {"registers", "kernelbench-64", 11.4},
-                            {"mma_tf32", "kernelbench-64", 5.03},
-                            {"mma_3xtf32", "kernelbench-79", 2.19},
+                            {"mma_tf32", "kernelbench-64", 4.07},
+                            {"mma_3xtf32", "kernelbench-79", 1.27},
                             {"hopper_tf32", "kernelbench-79", 0.408},
                             {"hopper_tf32", "kernelbench-64", 1.47},
                             {"hopper_3xtf32", "kernelbench-64", 3.61},
-                            {"hopper_3xtf32", "kernelbench-74", 0.933},
+                            {"hopper_3xtf32", "kernelbench-74", 0.737},
                             {"stream_tf32", "dac.d1", 0.135},
                             {"stream_3xtf32", "dac.d2", 0.614}}) {
     double predicted = predicted_ms(find_kernel(m.kernel), find_preset(m.preset).problem, {});

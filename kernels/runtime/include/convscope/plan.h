@@ -83,7 +83,7 @@ struct TensorRef {
   int64_t offset_bytes = 0;
 };
 
-// A tensor of 4-byte or 2-byte elements as the bulk-copy engine reads it: a parameter of type TensorMap takes one, and
+// A tensor of 4-byte or 2-byte elements as the bulk-copy engine reads or writes it: a parameter of type TensorMap takes one, and
 // the runtime encodes it when it has the address (cuTensorMapEncodeTiled). Innermost dimension first; what lies outside
 // reads as zero.
 struct TensorView {
@@ -91,6 +91,7 @@ struct TensorView {
   int rank = 0;
   std::array<int64_t, 5> sizes{}, stride_bytes{};  // stride_bytes[0] is the element's own size
   std::array<int32_t, 5> box{};                    // what one copy moves
+  bool swizzled = false;                           // boxes in shared memory have the 128-byte swizzle
 };
 
 // One argument of a launch: a tensor's address, a view of a tensor, or a plain value.
@@ -114,6 +115,7 @@ struct Launch {
   Shape grid, block;
   size_t dynamic_shared_bytes = 0;
   std::vector<Argument> arguments;
+  bool early = false;  // on a GPU it may begin before the launch before it has ended, for which it waits by itself
 };
 
 template <auto F>
@@ -153,6 +155,12 @@ class Plan {
   class Pending<F> {
    public:
     Pending(Plan& plan, size_t launch) : plan_(plan), launch_(launch) {}
+    // The kernel has griddepcontrol.wait before it touches memory, which launches before it write (sm_90; CUDA
+    // Programming Guide, "Programmatic Dependent Launch").
+    Pending& early() {
+      plan_.launches_[launch_].early = true;
+      return *this;
+    }
     template <class... A>
     void args(const A&... a) {
       static_assert(sizeof...(A) == sizeof...(P), "a launch gives one argument for each parameter of its kernel");
@@ -187,7 +195,7 @@ class Plan {
   };
   template <auto F>
   Pending<F> launch(TypedEntry<F> f, Shape grid, Shape block, size_t dynamic_shared_bytes = 0) {
-    launches_.push_back({{f.name, &simt::Loop<F>::run}, grid, block, dynamic_shared_bytes, {}});
+    launches_.push_back({{f.name, &simt::Loop<F>::run}, grid, block, dynamic_shared_bytes, {}, false});
     return {*this, launches_.size() - 1};
   }
 

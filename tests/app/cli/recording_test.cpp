@@ -68,7 +68,7 @@ TEST_F(RecordingCli, SaysWhatItDoesNotHold) {
                  "is no file, and none of that name comes with the program (see `convscope list recordings`)");
   std::string plain = folder_.write("plain.convscope", "{}", 2);
   expect_refused({"run", "tiled", "--recording", plain}, "recording", plain, "is no convscope session");
-  expect_refused({"record", file_, "tilde"}, "kernel", "tilde", "is not known: see `convscope list kernels`");
+  expect_refused({"record", file_, "nonesuch"}, "kernel", "nonesuch", "is not known: see `convscope list kernels`");
   expect_refused({"record", file_, "tiled", "--set", "most"}, "set", "most", "must be live, memory or full");
   expect_refused({"record", folder_.path("no/such/r.convscope"), "tiled"}, "out", folder_.path("no/such/r.convscope"),
                  "cannot be written");

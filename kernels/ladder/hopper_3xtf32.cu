@@ -8,6 +8,7 @@
 //   that the error grows with the number of channels in one direction: Ootomo & Yokota, Recovering single precision
 //   accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance, IJHPCA 36, 2022.)
 // - A lane splits what it loads with four instructions a value, while the other warpgroup multiplies.
+// - Where rows begin on 16 bytes the copy engine writes the results (hopper_boxes.h), and the products go on.
 // Right for: f32, finite inputs below 2^127, both images of the weights of
 // one tile within shared memory; the rule below says which. Needs: sm_90a (wgmma, TMA).
 #include "hopper_split.h"

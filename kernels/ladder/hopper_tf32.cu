@@ -6,7 +6,8 @@
 //   serves all taps (the shifts are picked from registers), and its outputs are neighbours as well.
 // - The weights are packed once, K-major, rounded to TF32 (a launch of its own), and stay in shared memory.
 // - Two warpgroups work on tiles of their own, so that one multiplies while the other loads, rounds or writes; for each
-//   a thread does nothing but order tiles of x from the copy engine, several ahead (it fills in zeros outside x).
+//   a thread does nothing but order tiles of x from the copy engine, several ahead (it fills in zeros outside x). Who is
+//   ready first gets the next tile.
 // - Results leave in whole sectors, classes interleaved, outputs no tap reaches included: rows are put together in
 //   shared memory, as far from a 32-byte boundary as they are in y, and written 512 bytes at a time; where the weights
 //   leave no room for that, lanes hand each other values so that every store is 16 aligned bytes of a row.

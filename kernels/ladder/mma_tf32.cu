@@ -6,7 +6,7 @@
 // packed by a launch of its own in the order in which a lane needs it (one 16-byte load a fragment), x is read from its
 // tile as it lies, rows 8 banks apart. 3xTF32: v = high + low with high = TF32(v), low = TF32(v − high); of the four
 // products the three large ones are summed, each stage's sum is added to the total in f32 (tensor cores cut off, where
-// an FFMA rounds to nearest).
+// an FFMA rounds to nearest). Results go through shared memory, so that a warp stores 32 neighbours of a row at once.
 // Right for: every legal f32 problem; mma_tf32 keeps 11 bits of each input, mma_3xtf32 at least 21.
 // Needs: sm_80. Source: PTX ISA, "mma.m16n8k8"; 3xTF32 after Ootomo & Yokota, Recovering single precision accuracy from
 // Tensor Cores, 2022.

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# readme_rungs.py sees a README that is not of the results, and takes reports of a GPU: readme_rungs_test.sh DIRECTORY
+set -euo pipefail
+here=$(dirname "$0") work=$1
+script="$here/readme_rungs.py"
+mkdir -p "$work"
+fail() { echo "readme_rungs_test.sh: $1" >&2; exit 1; }
+
+python3 "$script" --check || fail "the README's table is not that of the results"
+
+# One digit of a result, and one row of the README.
+sed '0,/"ms": 44.5/s//"ms": 44.6/' "$here/results/rungs.json" >"$work/rungs.json"
+said=$(python3 "$script" --check --results "$work/rungs.json" 2>&1) && fail "another result is not seen"
+[[ $said == *"| S0 |"*"44.6"* ]] || fail "the row is not named: $said"
+sed '/^| direct |/d' "$here/../../README.md" >"$work/README.md"
+python3 "$script" --check --readme "$work/README.md" >/dev/null 2>&1 && fail "a missing row is not seen"
+python3 "$script" --write --readme "$work/README.md"
+cmp -s "$work/README.md" "$here/../../README.md" || fail "--write does not restore the table"
+
+# Reports: of a GPU and of a problem of the table only.
+report() {  # KIND STRIDE
+  printf '{"device": {"kind": "%s"}, "problem": {"batch": 16, "in_channels": 32, "out_channels": 64, "kernel_size": 3, "length": 131072, "stride": %s, "padding": 1, "dilation": 2, "dtype": "f32", "bias": false}, "entries": [{"name": "tiled", "hot": {"median_ms": 1.234}}]}' "$1" "$2"
+}
+cp "$here/results/rungs.json" "$work/rungs.json"
+report cuda 2 >"$work/bench.json"
+[[ $(python3 "$script" --results "$work/rungs.json" --take "$work/bench.json") == *"| tiled |"*"| ✓ 1.23 |"* ]] || fail "a report is not taken"
+for other in "emulator 2" "cuda 4"; do
+  # shellcheck disable=SC2086
+  report $other >"$work/bench.json"
+  python3 "$script" --results "$work/rungs.json" --take "$work/bench.json" >/dev/null 2>&1 && fail "taken: $other"
+done
+echo "as it should be"

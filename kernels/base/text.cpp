@@ -16,11 +16,11 @@ int lower(char c) { return std::tolower(static_cast<unsigned char>(c)); }
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
+  auto same = [&](size_t i, size_t j) { return lower(a[i - 1]) == lower(b[j - 1]); };
   for (size_t i = 1; i <= a.size(); i++) {
     before.swap(last), last.swap(row);
     row[0] = i;
     for (size_t j = 1; j <= b.size(); j++) {
-      auto same = [&](size_t x, size_t y) { return lower(a[x - 1]) == lower(b[y - 1]); };
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same(i, j) ? 0 : 1)});
       if (i > 1 && j > 1 && same(i, j - 1) && same(i - 1, j)) row[j] = std::min(row[j], before[j - 2] + 1);
     }

@@ -100,28 +100,21 @@ struct SplitSum<width, step, 0, near> {
   }
 };
 
-#define CONVSCOPE_HOPPER_BODY(...) hopper<SplitSum, __VA_ARGS__>(c, tiles, table, map, packed, turns, b, y)
-#define CONVSCOPE_HOPPER_BOXES_BODY(...) \
-  hopper<SplitSum, __VA_ARGS__>(c, tiles, table, map, packed, turns, b, y, &rows_of_y)
+#define CONVSCOPE_HOPPER_BODY(rows_of_y, ...) \
+  hopper<SplitSum, __VA_ARGS__>(c, tiles, table, map, packed, turns, b, y, rows_of_y)
 #else
 #define CONVSCOPE_HOPPER_BODY(...) __trap()
-#define CONVSCOPE_HOPPER_BOXES_BODY(...) __trap()
 #endif
 
 // The forms that are compiled, as in rung 8.
-#define CONVSCOPE_HOPPER_SPLIT(name, ...)                                                                           \
-  extern "C" __global__ void __launch_bounds__(hopper_threads, 1)                                                   \
-      name(const __grid_constant__ ConvArgs c, const __grid_constant__ HopperTiles tiles,                           \
-           const __grid_constant__ ShiftTable table, const __grid_constant__ TensorMap map, const uint32_t* packed, \
-           int* turns, const float* b, float* y) {                                                                  \
-    CONVSCOPE_HOPPER_BODY(__VA_ARGS__);                                                                             \
+#define CONVSCOPE_HOPPER_SPLIT(name, ...)                                                             \
+  extern "C" __global__ void __launch_bounds__(hopper_threads, 1) name(CONVSCOPE_HOPPER_PARAMETERS) { \
+    CONVSCOPE_HOPPER_BODY(nullptr, __VA_ARGS__);                                                      \
   }
-#define CONVSCOPE_HOPPER_SPLIT_BOXES(name, ...)                                                                     \
-  extern "C" __global__ void __launch_bounds__(hopper_threads, 1)                                                   \
-      name(const __grid_constant__ ConvArgs c, const __grid_constant__ HopperTiles tiles,                           \
-           const __grid_constant__ ShiftTable table, const __grid_constant__ TensorMap map, const uint32_t* packed, \
-           int* turns, const float* b, float* y, const __grid_constant__ TensorMap rows_of_y) {                     \
-    CONVSCOPE_HOPPER_BOXES_BODY(__VA_ARGS__);                                                                       \
+#define CONVSCOPE_HOPPER_SPLIT_BOXES(name, ...)                                        \
+  extern "C" __global__ void __launch_bounds__(hopper_threads, 1)                      \
+      name(CONVSCOPE_HOPPER_PARAMETERS, const __grid_constant__ TensorMap rows_of_y) { \
+    CONVSCOPE_HOPPER_BODY(&rows_of_y, __VA_ARGS__);                                    \
   }
 #define CONVSCOPE_HOPPER_SPLIT_BOXES_FORMS(F) F(hopper_split_5by3_s1_boxes, 64, 3, 5, 1, 1, Leave::boxes)
 #define CONVSCOPE_HOPPER_SPLIT_FORMS(F)                         \
@@ -138,25 +131,15 @@ CONVSCOPE_HOPPER_SPLIT_FORMS(CONVSCOPE_HOPPER_SPLIT)
 #ifndef __CUDACC__
 #include "hopper_plan.h"
 
-namespace {
-
-HopperPlan split_plan(const ConvProblem& p) {
-  HopperPlan g = hopper_geometry(p, 64, 2);
-  return hopper_plan_of_width(p, 64, 2,
-                              g.step == 3 && g.tiles.shifts == 5 && p.stride == 1);  // as the form is compiled
-}
-
-}  // namespace
-
 CONVSCOPE_KERNEL(hopper_3xtf32) {
   rung(9);
   idea("f32's accuracy from three TF32 products of the tensor cores, summed in f32 every 8 channels");
   activates();
   accuracy("3xtf32");
   requires_("sm_90a", "wgmma", "tma");
-  supports([](const ConvProblem& p) { return split_plan(p).refused; });
+  supports([](const ConvProblem& p) { return hopper_plan_of_width(p, 64, 2).refused; });
   plan([](const ConvProblem& p, Plan& plan) {
-    HopperPlan h = split_plan(p);
+    HopperPlan h = hopper_plan_of_width(p, 64, 2);
     HopperLaunch launch{p, plan, h};
     launch.pack(ENTRY(hopper_pack_split), ENTRY(hopper_pad_split));
 #define CONVSCOPE_FORM(name, ...) launch.form(ENTRY(name), __VA_ARGS__);

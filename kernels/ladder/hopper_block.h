@@ -30,6 +30,12 @@ enum class Leave { registers, staged, boxes };
 
 constexpr int hopper_threads = 384;  // two warpgroups that multiply, one whose four warps copy for them
 
+// What the products of rungs 8 and 9 are given.
+#define CONVSCOPE_HOPPER_PARAMETERS                                                                            \
+  const __grid_constant__ ConvArgs c, const __grid_constant__ HopperTiles tiles,                               \
+      const __grid_constant__ ShiftTable table, const __grid_constant__ TensorMap map, const uint32_t *packed, \
+      int *turns, const float *b, float *y
+
 // Launches that a plan makes before the products let these begin while they run: their blocks are placed and their
 // barriers made meanwhile. The products wait before they touch memory.
 __device__ __forceinline__ void next_launch_may_begin() {
@@ -402,9 +408,9 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
       } else {
         finish<period>(d, bias, channels, t);
         if constexpr (leave == Leave::boxes) {
-          BoxPlace at{static_cast<int>(j) + warp % 4 * 32 * stride, co0 / 4, group, item / tiles.tiles};
-          results_boxes<period, gcd>(d, bias ? bias + t : nullptr, channels - t, *rows_of_y,
-                                     staging + warp % 4 * (tiles.staging / 16), at, g, t);
+          BoxPlace at{static_cast<int>(j) + warp % 4 * box_positions, co0 / 4, group, item / tiles.tiles};
+          static_assert(stride == 1, "the one that is compiled");
+          results_boxes(d, *rows_of_y, staging + warp % 4 * (tiles.staging / 16), at, g, t);
         } else if constexpr (leave == Leave::staged)
           results_staged<period, gcd>(d, bias, rows, staging, c.out_length, j, channels, g, t);
         else

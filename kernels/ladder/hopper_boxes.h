@@ -13,7 +13,7 @@ constexpr int box_positions = 32;  // outputs of a box: 128 bytes, as wide as th
 
 // A box in shared memory, the channels t, t + 4, … of a lane: a row of 128 bytes each. Boxes of neighbouring t begin
 // two rows apart in the swizzle's pattern of eight, so that the eight lanes that store at once use all 32 banks.
-constexpr int box_bytes_of(int lane_channels) { return lane_channels * 128 + 256; }
+constexpr int box_words_more = 64;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
@@ -22,22 +22,20 @@ struct BoxPlace {
   int position, channel, group, sequence;
 };
 
-__device__ __forceinline__ void write_box(const TensorMap& map, uint32_t from, int position, int t,
-                                          const BoxPlace& at) {
+__device__ __forceinline__ void write_box(const TensorMap& map, uint32_t from, int t, const BoxPlace& at) {
   asm volatile(
       "cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3, %4, %5}], [%6];" ::"l"(&map),
-      "r"(position), "r"(t), "r"(at.channel), "r"(at.group), "r"(at.sequence), "r"(from)
+      "r"(at.position), "r"(t), "r"(at.channel), "r"(at.group), "r"(at.sequence), "r"(from)
       : "memory");
 }
 // Until the boxes that this thread has ordered have been read.
 __device__ __forceinline__ void boxes_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
 
-// bias: of channel t of the warp's tile; channels: how many there are from there on; staging: the warp's, on 1024
-// bytes.
-template <int period, int gcd, int columns>
-__device__ __forceinline__ void results_boxes(const float (&d)[2][columns], const float* bias, int channels,
-                                              const TensorMap& map, float* staging, const BoxPlace& at, int g, int t) {
-  constexpr int stride = period * gcd, lane_channels = columns / 2 / period, words = lane_channels * 32 + 64;
+// Sums of a layer of stride 1, complete (finish()). staging: the warp's, on 1024 bytes.
+template <int columns>
+__device__ __forceinline__ void results_boxes(const float (&d)[2][columns], const TensorMap& map, float* staging,
+                                              const BoxPlace& at, int g, int t) {
+  constexpr int lane_channels = columns / 2, words = lane_channels * box_positions + box_words_more;
   bool first = threadIdx.x % 32 == 0;
   if (first) boxes_read();
   __syncwarp();
@@ -46,23 +44,17 @@ __device__ __forceinline__ void results_boxes(const float (&d)[2][columns], cons
 #pragma unroll
   for (int i = 0; i < 8; i++) piece[i] = (g ^ ((i + 2 * t) & 7)) * 4;
 #pragma unroll
-  for (int channel = 0; channel < lane_channels; channel++)
-#pragma unroll
-    for (int run = 0; run < stride; run++) {
-      float v[4];
-      quad_of<period, gcd>(v, d, channel, run, bias, channels);
-      *reinterpret_cast<float4*>(to + run * 4 * words + channel * 32 + piece[channel % 8]) =
-          make_float4(v[0], v[1], v[2], v[3]);
-    }
+  for (int channel = 0; channel < lane_channels; channel++) {
+    float v[4];
+    quad_of<1, 1>(v, d, channel, 0, nullptr, 0);
+    *reinterpret_cast<float4*>(to + channel * 32 + piece[channel % 8]) = make_float4(v[0], v[1], v[2], v[3]);
+  }
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncwarp();
   if (!first) return;
   uint32_t from = static_cast<uint32_t>(__cvta_generic_to_shared(staging));
 #pragma unroll
-  for (int run = 0; run < stride; run++)
-#pragma unroll
-    for (int row = 0; row < 4; row++)
-      write_box(map, from + (run * 4 + row) * words * 4, at.position + run * box_positions, row, at);
+  for (int row = 0; row < 4; row++) write_box(map, from + row * words * 4, row, at);
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 #endif

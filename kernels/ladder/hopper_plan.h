@@ -109,11 +109,12 @@ struct HopperRows {
   }
 };
 
-// Whether the copy engine can write the results (hopper_boxes.h): rows and tiles begin on 16 bytes, none before its
-// row, and all of a tile's channels are there.
-inline bool box_rows(const ConvProblem& p, const HopperTiles& t) {
-  return p.stride <= 4 && p.out_length() % 4 == 0 && p.out_length() >= box_positions &&
-         t.first * p.stride == p.padding && p.out_per_group() % (4 * t.lane_channels) == 0;
+// Whether the copy engine writes the results (hopper_boxes.h): in the form that is compiled for it, where rows and
+// tiles begin on 16 bytes, none before its row, and all of a tile's channels are there.
+inline bool box_rows(const ConvProblem& p, const HopperPlan& h) {
+  const HopperTiles& t = h.tiles;
+  return t.parts == 2 && p.stride == 1 && h.step == 3 && t.shifts == 5 && p.out_length() % 4 == 0 &&
+         p.out_length() >= box_positions && t.first == p.padding && p.out_per_group() % (4 * t.lane_channels) == 0;
 }
 // y for the copy engine: the channels t, t + 4, … of a group are a box's rows.
 inline TensorView result_rows(const ConvProblem& p, const HopperTiles& tiles) {
@@ -131,18 +132,16 @@ template <class... P, void (*F)(P...)>
 constexpr bool takes_result_rows<convscope::TypedEntry<F>> = sizeof...(P) == 9;
 
 // With weights that stay in shared memory.
-inline HopperPlan hopper_plan_of_width(const ConvProblem& p, int64_t width, int parts, bool boxes = false) {
+inline HopperPlan hopper_plan_of_width(const ConvProblem& p, int64_t width, int parts) {
   HopperPlan h = hopper_geometry(p, width, parts);
   HopperTiles& t = h.tiles;
   if (!h.refused.empty()) return h;
   int64_t image = parts * width * t.depth * 4, room = hopper_shared_bytes - image - 8, round = 2 * t.box * 32;
   int64_t staging = 2 * 4 * t.lane_channels * (hopper_positions * p.stride + 8) * 4;
-  boxes = boxes && box_rows(p, t);
-  if (boxes) {
-    int64_t of_boxes = 8 * 4 * p.stride * box_bytes_of(t.lane_channels) + 1024;  // each warp's; to where they may begin
-    boxes = (room - of_boxes) / round >= hopper_few_rounds;
-    if (boxes) staging = of_boxes;
-  }
+  // Each warp's boxes, one for each t; and to where they may begin.
+  const int64_t of_boxes = 8 * 4 * (t.lane_channels * box_positions + box_words_more) * 4 + 1024;
+  const bool boxes = box_rows(p, h) && (room - of_boxes) / round >= hopper_few_rounds;
+  if (boxes) staging = of_boxes;
   t.boxes = boxes;
   if ((room - staging) / round < hopper_few_rounds || p.stride > 4) staging = 0;
   room -= staging;

@@ -6,8 +6,8 @@
 //   serves all taps (the shifts are picked from registers), and its outputs are neighbours as well.
 // - The weights are packed once, K-major, rounded to TF32 (a launch of its own), and stay in shared memory.
 // - Two warpgroups work on tiles of their own, so that one multiplies while the other loads, rounds or writes; for each
-//   a thread does nothing but order tiles of x from the copy engine, several ahead (it fills in zeros outside x). Who is
-//   ready first gets the next tile.
+//   a thread does nothing but order tiles of x from the copy engine, several ahead (it fills in zeros outside x). Who
+//   is ready first gets the next tile.
 // - Results leave in whole sectors, classes interleaved, outputs no tap reaches included: rows are put together in
 //   shared memory, as far from a 32-byte boundary as they are in y, and written 512 bytes at a time; where the weights
 //   leave no room for that, lanes hand each other values so that every store is 16 aligned bytes of a row.
@@ -108,12 +108,9 @@ struct Tf32Sum<width, step, 0, near> {
 
 // The forms that are compiled: columns of a tile; shifts u·step and how many (0: any); s' and gcd(s, d) (0: any);
 // results through shared memory or from registers.
-#define CONVSCOPE_HOPPER(name, ...)                                                                                 \
-  extern "C" __global__ void __launch_bounds__(hopper_threads, 1)                                                   \
-      name(const __grid_constant__ ConvArgs c, const __grid_constant__ HopperTiles tiles,                           \
-           const __grid_constant__ ShiftTable table, const __grid_constant__ TensorMap map, const uint32_t* packed, \
-           int* turns, const float* b, float* y) {                                                                  \
-    CONVSCOPE_HOPPER_BODY(__VA_ARGS__);                                                                             \
+#define CONVSCOPE_HOPPER(name, ...)                                                                   \
+  extern "C" __global__ void __launch_bounds__(hopper_threads, 1) name(CONVSCOPE_HOPPER_PARAMETERS) { \
+    CONVSCOPE_HOPPER_BODY(__VA_ARGS__);                                                               \
   }
 #define CONVSCOPE_HOPPER_FORMS(F)                            \
   F(hopper_64_3_s1_staged, 64, 1, 3, 1, 1, Leave::staged)    \

@@ -177,7 +177,7 @@ static int launch(const void* kernel, dim3 grid, dim3 block, void** arguments, s
 )";
 
 constexpr const char* describe_function = R"(
-// A tensor as the copy engine reads it. The driver's function, without linking the driver.
+// A tensor as the copy engine reads or writes it. The driver's function, without linking the driver.
 static int describe(TensorMap& map, CUtensorMapDataType type, const void* address, unsigned rank,
                     const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box, bool swizzled) {
   static const auto encode = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(
@@ -186,7 +186,8 @@ static int describe(TensorMap& map, CUtensorMapDataType type, const void* addres
   const cuuint32_t steps[] = {1, 1, 1, 1, 1};
   return encode(reinterpret_cast<CUtensorMap*>(&map), type, rank, const_cast<void*>(address),
                 sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+                swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+                CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
              ? cudaErrorInvalidValue
              : 0;
 }

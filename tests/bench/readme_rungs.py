@@ -62,6 +62,7 @@ def take(results, name):
     for entry in report.get("entries", []):
         if entry["name"] in rows and entry.get("hot"):
             rows[entry["name"]]["ms"][preset]["ms"] = entry["hot"]["median_ms"]
+            rows[entry["name"]]["from"] = os.path.basename(name)
             rows[entry["name"]]["measured"] = today + ", hot, `convscope bench`, packing included"
     judged = report.get("kernel", {}).get("name") if "verdict" in report else None
     if judged in rows:

@@ -83,9 +83,9 @@ struct TensorRef {
   int64_t offset_bytes = 0;
 };
 
-// A tensor of 4-byte or 2-byte elements as the bulk-copy engine reads or writes it: a parameter of type TensorMap takes one, and
-// the runtime encodes it when it has the address (cuTensorMapEncodeTiled). Innermost dimension first; what lies outside
-// reads as zero.
+// A tensor of 4-byte or 2-byte elements as the bulk-copy engine reads or writes it: a parameter of type TensorMap takes
+// one, and the runtime encodes it when it has the address (cuTensorMapEncodeTiled). Innermost dimension first; what
+// lies outside reads as zero and is not written.
 struct TensorView {
   TensorRef tensor;
   int rank = 0;

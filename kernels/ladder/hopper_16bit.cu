@@ -24,7 +24,8 @@
 // channels k and k + 8.
 extern "C" __global__ void __launch_bounds__(256)
     half_pack(const ConvArgs c, const HalfTiles tiles, const __grid_constant__ ShiftTable table, const uint16_t* w,
-              uint32_t* packed) {
+              uint32_t* packed, int* turns) {
+  hopper_no_turns(c, tiles, turns);
   int stages = tiles.chunk ? tiles.rounds / tiles.deep : 1;
   int image = tiles.chunk ? tiles.chunk / 4 : tiles.width * tiles.depth;
   int rounds = tiles.chunk ? tiles.deep : tiles.rounds;
@@ -55,95 +56,72 @@ extern "C" __global__ void __launch_bounds__(256)
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// Which tiles a warpgroup has: runs of neighbours, so that rows go on from one to the next, all of one column tile,
-// dealt out in turn; the plan gives each one run (short ones take the same time). Or, where there are few, number,
-// number + step, … of all; column tiles vary fastest.
-struct HalfShare {
-  int item, along, group, tile, step, left;  // along: of the tile in its rows, group: of sequences; left: of the run
-
-  __device__ __forceinline__ HalfShare(const ConvArgs& c, const HalfTiles& tiles, int mine) {
-    int block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x), all = column_tiles(c, tiles);
-    if (tiles.run) {
-      tile = block % all, item = (block / all * 2 + mine) * tiles.run;
-      step = (blocks / all * 2 - 1) * tiles.run;
-    } else {
-      int number = block + mine * blocks;
-      step = 2 * blocks, tile = number % all, item = number / all;
-    }
-    left = tiles.run;
-    find(tiles);
-  }
-  static __device__ __forceinline__ int column_tiles(const ConvArgs& c, const HalfTiles& tiles) {
-    return tiles.column_tiles * static_cast<int>(c.groups);
-  }
-  __device__ __forceinline__ void find(const HalfTiles& tiles) {
-    along = item % tiles.tiles, group = item / tiles.tiles;
-  }
-  __device__ __forceinline__ bool there(const HalfTiles& tiles) const { return item < tiles.items; }
-  __device__ __forceinline__ void next(const ConvArgs& c, const HalfTiles& tiles) {
-    if (left > 1) {
-      left--, item++;
-      if (++along == tiles.tiles) along = 0, group++;
-      return;
-    }
-    if (tiles.run) {
-      left = tiles.run, item += step + 1;
-    } else {
-      int all = column_tiles(c, tiles);
-      item += (tile + step) / all, tile = (tile + step) % all;
-    }
-    find(tiles);
-  }
-  // Whether the next tile is this one's neighbour in its rows.
-  __device__ __forceinline__ bool goes_on(const HalfTiles& tiles) const {
-    return left > 1 && item + 1 < tiles.items && along + 1 < tiles.tiles;
-  }
-};
-
+// The tiles of one column tile are given out in runs of neighbours, so that rows go on from one to the next; with
+// weights that come in stages, of all column tiles, which vary fastest. Which tile begins in which stage is told by two
+// words: its number, doubled, and whether the next one goes on in its rows (-1: there is none); its column tile.
 __device__ __forceinline__ void half_produce(const ConvArgs& c, const HalfTiles& tiles, const TensorMap& map,
                                              const uint32_t* packed, uint32_t weights, uint32_t xs, Ring ring,
-                                             int mine) {
+                                             int* items, int mine, int* turns) {
   uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep * tiles.segments) * 32;
   uint32_t chunk = static_cast<uint32_t>(tiles.chunk);
-  int stages = tiles.rounds / tiles.deep;
-  for (HalfShare share(c, tiles, mine); share.there(tiles); share.next(c, tiles)) {
-    int n = share.group * tiles.segments;
-    int left = tiles.first + share.along * hopper_positions - tiles.halo;
-    const uint32_t* from = packed + static_cast<int64_t>(share.tile) * stages * (chunk / 4);
-    for (int stage = 0; stage < stages; stage++, from += chunk / 4) {
-      barrier_wait(ring.empty(), ring.phase ^ 1);
-      barrier_expect(ring.full(), bytes + chunk);
-      copy_box(xs + static_cast<uint32_t>(ring.stage) * bytes, map, left, stage * tiles.deep * 16,
-               share.tile / tiles.column_tiles, n, ring.full());
-      if (chunk) copy_bytes(weights + static_cast<uint32_t>(ring.stage) * chunk, from, chunk, ring.full());
-      ring.advance();
+  int stages = tiles.rounds / tiles.deep, all = tiles.column_tiles * static_cast<int>(c.groups);
+  int block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x), tile = block % all;
+  int number = block + mine * blocks, producers = 2 * blocks;
+  if (!chunk) number = block / all + mine * (blocks / all), producers = 2 * (blocks / all), turns += 2 * tile;
+  for (;;) {
+    int item = number;
+    if (chunk) tile = number % all, item = number / all;
+    item *= tiles.run;
+    if (item >= tiles.items) break;
+    number = producers + atomicAdd(turns, 1);  // on its way during this run
+    int end = min(item + tiles.run, tiles.items), along = item % tiles.tiles, group = item / tiles.tiles;
+    for (; item < end; item++) {
+      bool goes_on = item + 1 < end && along + 1 < tiles.tiles;
+      int left = tiles.first + along * hopper_positions - tiles.halo;
+      const uint32_t* from = packed + static_cast<int64_t>(tile) * stages * (chunk / 4);
+      for (int stage = 0; stage < stages; stage++, from += chunk / 4) {
+        barrier_wait(ring.empty(), ring.phase ^ 1);
+        if (stage == 0) items[2 * ring.stage] = 2 * item + goes_on, items[2 * ring.stage + 1] = tile;
+        barrier_expect(ring.full(), bytes + chunk);
+        copy_box(xs + static_cast<uint32_t>(ring.stage) * bytes, map, left, stage * tiles.deep * 16,
+                 tile / tiles.column_tiles, group * tiles.segments, ring.full());
+        if (chunk) copy_bytes(weights + static_cast<uint32_t>(ring.stage) * chunk, from, chunk, ring.full());
+        ring.advance();
+      }
+      if (++along == tiles.tiles) along = 0, group++;
     }
   }
+  no_more_items(ring, items + 2 * ring.stage, producers, turns);
 }
 
 // The tiles of a warpgroup: sums, then results.
 template <bool bf16, int width, int step, int shifts, int period, int gcd>
 __device__ __forceinline__ void half_tiles(const ConvArgs& c, const HalfTiles& tiles, const ShiftTable& table,
                                            HalfReader& reader, const HalfPlace& place, uint16_t* staging,
-                                           const float* biases, uint16_t* y, int mine) {
+                                           const float* biases, uint16_t* y, const int* items) {
   int warp = static_cast<int>(threadIdx.x) / 32 % 4, g = static_cast<int>(threadIdx.x) % 32 / 4, t = threadIdx.x % 4;
   int cout = static_cast<int>(c.out_channels / c.groups);
   HalfResults to;
   to.length = c.out_length, to.sequence = c.out_channels * c.out_length;
   to.staging = staging, to.pitch = tiles.pitch;
   to.begun = false;
-  for (HalfShare share(c, tiles, mine); share.there(tiles); share.next(c, tiles)) {
-    int co = share.tile / tiles.column_tiles * cout + share.tile % tiles.column_tiles * tiles.lane_channels * 4;
-    int n = share.group * tiles.segments;
+  for (;;) {
+    const int* told = items + reader.wait() * 2;
+    // Each one value of the warp's (a shuffled one would not be, where it ends the loop).
+    const int code = __reduce_min_sync(~0u, told[0]), tile = __reduce_min_sync(~0u, told[1]);
+    if (code < 0) break;
+    const int item = code / 2, along = item % tiles.tiles, n = item / tiles.tiles * tiles.segments;
+    const int first_channel = tile % tiles.column_tiles * tiles.lane_channels * 4;
+    const int co = tile / tiles.column_tiles * cout + first_channel;
     to.bias = tiles.biases ? biases + co : nullptr;
-    to.channels = cout - share.tile % tiles.column_tiles * tiles.lane_channels * 4;
+    to.channels = cout - first_channel;
     float d[2][width / 2];
-    if (to.bias) begin_sums(d, tiles, to, t);
-    half_sum<bf16, width, step, shifts>(d, tiles, table, reader, to.bias != nullptr);
+    begin_sums<period>(d, tiles, to, t);
+    half_sum<bf16, width, step, shifts>(d, tiles, table, reader);
     warpgroup_barrier();  // all have written what was in the staging
     to.y = y + (static_cast<int64_t>(n) * c.out_channels + co) * c.out_length;
-    to.goes_on = share.goes_on(tiles);
-    to.j = (tiles.first + share.along * int64_t{hopper_positions}) * c.stride - c.padding;
+    to.goes_on = code % 2;
+    to.j = (tiles.first + along * int64_t{hopper_positions}) * c.stride - c.padding;
     to.sequences = min(tiles.segments, static_cast<int>(c.batch) - n);
     if constexpr (period == 0)
       if (tiles.staging == 0) {
@@ -163,7 +141,7 @@ __device__ __forceinline__ void half_tiles(const ConvArgs& c, const HalfTiles& t
 
 template <int width, int step, int shifts, int period, int gcd>
 __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& tiles, const ShiftTable& table,
-                                            const TensorMap& map, const uint32_t* packed, const uint16_t* b,
+                                            const TensorMap& map, const uint32_t* packed, int* turns, const uint16_t* b,
                                             uint16_t* y) {
   extern __shared__ __align__(1024) unsigned char hopper_shared[];
   int stages = tiles.stages;
@@ -174,7 +152,8 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   uint16_t* staging = xs + 2 * ring_values;
   uint32_t barriers = shared_address(staging) + static_cast<uint32_t>(2 * tiles.staging);
   uint32_t ready = barriers + 32 * static_cast<uint32_t>(stages);
-  auto* biases = reinterpret_cast<float*>(staging + tiles.staging) + 8 * stages + 4;
+  int* items = reinterpret_cast<int*>(staging + tiles.staging) + 8 * stages + 4;
+  auto* biases = reinterpret_cast<float*>(items + 4 * stages);
   if (tiles.biases)
     for (int i = threadIdx.x; i < tiles.biases; i += hopper_threads) biases[i] = widened(tiles.bf16, b[i]);
   if (threadIdx.x == 0) {
@@ -189,29 +168,31 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   uint32_t weights = shared_address(hopper_shared) + static_cast<uint32_t>(mine) * ring_weights;
   xs += mine * ring_values;
   staging += mine * (tiles.staging / 2);
+  items += mine * 2 * stages;
   Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
   if (warp >= 8) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (threadIdx.x == 256 && image) {
       int tile = static_cast<int>(blockIdx.x) % (tiles.column_tiles * static_cast<int>(c.groups));
       barrier_expect(ready, image);
       copy_bytes(shared_address(hopper_shared), packed + static_cast<int64_t>(tile) * (image / 4), image, ready);
     }
-    if (mine < 2 && lane == 0) half_produce(c, tiles, map, packed, weights, shared_address(xs), ring, mine);
+    if (mine < 2 && lane == 0)
+      half_produce(c, tiles, map, packed, weights, shared_address(xs), ring, items, mine, turns);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     HalfPlace place(tiles, warp, g);
     int s = place.sequence < tiles.segments ? place.sequence : 0;
     HalfReader reader(tiles, xs + (s * 16 * tiles.deep + t) * tiles.box + tiles.halo + place.position,
                       (weights & 0x3ffff) >> 4 | 1u << 16, ring, lane);
     if (image) barrier_wait(ready, 0);
     if (tiles.bf16)
-      half_tiles<true, width, step, shifts, period, gcd>(c, tiles, table, reader, place, staging, biases, y, mine);
+      half_tiles<true, width, step, shifts, period, gcd>(c, tiles, table, reader, place, staging, biases, y, items);
     else
-      half_tiles<false, width, step, shifts, period, gcd>(c, tiles, table, reader, place, staging, biases, y, mine);
+      half_tiles<false, width, step, shifts, period, gcd>(c, tiles, table, reader, place, staging, biases, y, items);
   }
 }
-#define CONVSCOPE_HALF_BODY(...) hopper_half<__VA_ARGS__>(c, tiles, table, map, packed, b, y);
+#define CONVSCOPE_HALF_BODY(...) hopper_half<__VA_ARGS__>(c, tiles, table, map, packed, turns, b, y);
 #else
 #define CONVSCOPE_HALF_BODY(...) __trap();
 #endif
@@ -221,7 +202,7 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   extern "C" __global__ void __launch_bounds__(hopper_threads, 1)                                                   \
       name(const __grid_constant__ ConvArgs c, const __grid_constant__ HalfTiles tiles,                             \
            const __grid_constant__ ShiftTable table, const __grid_constant__ TensorMap map, const uint32_t* packed, \
-           const uint16_t* b, uint16_t* y) {                                                                        \
+           int* turns, const uint16_t* b, uint16_t* y) {                                                            \
     CONVSCOPE_HALF_BODY(__VA_ARGS__)                                                                                \
   }
 #define CONVSCOPE_HALF_FORMS(F)       \
@@ -259,8 +240,9 @@ void half_room(const ConvProblem& p, HalfPlan& h) {
   if (p.bias && p.out_channels > 8192) h.refused = "takes a bias of at most 8192 channels";
   t.biases = static_cast<int32_t>(p.bias ? p.out_channels : 0);
   const int64_t rest = 16 + 4 * t.biases;  // a barrier, the bias
+  constexpr int64_t of_a_stage = 24;       // its barriers; which tile begins there
   auto stages_of = [&](int64_t fixed, int64_t stage) {
-    return std::min((hopper_shared_bytes - rest - fixed - 2 * staging) / (2 * (stage + 16)), hopper_stages);
+    return std::min((hopper_shared_bytes - rest - fixed - 2 * staging) / (2 * (stage + of_a_stage)), hopper_stages);
   };
   t.staging = static_cast<int32_t>(staging);
   t.chunk = 0;
@@ -269,14 +251,14 @@ void half_room(const ConvProblem& p, HalfPlan& h) {
     for (int32_t deep : {2, 4})
       if (t.rounds % deep == 0 && h.step && stages_of(image, deep * x_round) >= hopper_few_rounds) t.deep = deep;
     t.stages = static_cast<int32_t>(stages_of(image, t.deep * x_round));
-    h.shared = static_cast<size_t>(image + 2 * (t.stages * (t.deep * x_round + 16) + staging) + rest);
+    h.shared = static_cast<size_t>(image + 2 * (t.stages * (t.deep * x_round + of_a_stage) + staging) + rest);
     return;
   }
   for (int64_t deep : {4, 2, 1}) {  // the deepest stages of which three fit
     int64_t chunk = ceil_div(deep * t.shifts, 4) * 128 * t.width, stage = chunk + deep * x_round;
     t.deep = static_cast<int32_t>(deep), t.chunk = static_cast<int32_t>(chunk);
     t.stages = static_cast<int32_t>(std::max<int64_t>(stages_of(0, stage), 0));
-    h.shared = static_cast<size_t>(2 * (t.stages * (stage + 16) + staging) + rest);
+    h.shared = static_cast<size_t>(2 * (t.stages * (stage + of_a_stage) + staging) + rest);
     if (t.stages >= 3 && deep * t.shifts % 4 == 0) break;
   }
   if (t.stages < 2) h.refused = "takes stages of weights that fit in shared memory";
@@ -313,26 +295,27 @@ void plan_half(const ConvProblem& p, Plan& plan) {
   HalfTiles& t = h.tiles;
   int64_t images = int64_t{t.column_tiles} * p.groups, words = images * t.width * t.depth;
   if (t.chunk) words = images * (t.rounds / t.deep) * (t.chunk / 4);
-  const HopperRows rows{p, static_cast<size_t>(ceil_div(words * 4, 256) * 256)};
+  const auto turns = static_cast<size_t>(words * 4);  // behind the weights: who has asked for tiles
+  const HopperRows rows{p, static_cast<size_t>(ceil_div(words * 4 + images * 8, 256) * 256)};
   plan.need_workspace(rows.at + rows.bytes());
   rows.copy(plan, ENTRY(half_pad));
   plan.launch(ENTRY(half_pack), {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})
-      .args(p.args(), t, h.table, plan.w(), plan.workspace());
+      .args(p.args(), t, h.table, plan.w(), plan.workspace(), plan.workspace(turns));
   // With weights that stay, a block has one column tile.
   Shape grid{t.chunk ? std::min<int64_t>(hopper_multiprocessors, images * t.items)
                      : std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images};
   bool done = false;
-  int64_t of_a_tile = grid.x / images, idle = grid.x - of_a_tile * images;  // blocks
-  if (of_a_tile && idle * 10 <= grid.x && t.items >= 2 * of_a_tile)
-    t.run = static_cast<int32_t>(ceil_div(t.items, 2 * of_a_tile));
+  t.run = 1;
+  if (const char* e = getenv("TRY_RUN")) t.run = atoi(e);
+  if (!t.run) t.run = static_cast<int32_t>(ceil_div(t.items, 2 * std::max<int64_t>(1, grid.x / images)));
   auto form = [&](auto entry, int width, int step, int shifts, int period, int gcd) {
     bool fits = !done && width == t.width && (!shifts || (step == h.step && shifts == t.shifts)) &&
                 (!period || (period == t.period && gcd == t.gcd && t.staging));
     if (!fits) return;
     done = true;
     plan.launch(entry, grid, {hopper_threads}, h.shared)
-        .args(p.args(), t, h.table, rows.view(plan, t.box, 16 * t.deep, t.segments), plan.workspace(), plan.b(),
-              plan.y());
+        .args(p.args(), t, h.table, rows.view(plan, t.box, 16 * t.deep, t.segments), plan.workspace(),
+              plan.workspace(turns), plan.b(), plan.y());
   };
 #define CONVSCOPE_FORM(name, ...) form(ENTRY(name), __VA_ARGS__);
   CONVSCOPE_HALF_FORMS(CONVSCOPE_FORM)

@@ -12,7 +12,7 @@ struct HalfTiles : HopperTiles {
   int32_t segment, segments;  // positions of a sequence in a tile; sequences in a tile
   int32_t bf16;               // 0: f16
   int32_t pitch;              // values from row to row of the results in shared memory
-  int32_t run;                // neighbouring tiles that a warpgroup takes at a time; 0: they are dealt out one by one
+  int32_t run;                // neighbouring tiles that a warpgroup takes at a time
   int32_t biases;             // in shared memory, as floats; 0: none
 };
 
@@ -47,21 +47,21 @@ __device__ __forceinline__ float widened(bool bf16, uint16_t v) {
 // d += A · B for 64 positions, 16 channels and 64 or 128 columns.
 #define CONVSCOPE_PRODUCT_64(type)                                                                                  \
   asm volatile(                                                                                                     \
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\nwgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type         \
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type                                                   \
       " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, " \
-      "%23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1, 0;\n}\n"                   \
+      "%23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, 1, 1, 1, 0;"                        \
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), \
         "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),      \
         "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),     \
         "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])                   \
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add))
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
 #define CONVSCOPE_PRODUCT_128(type)                                                                                    \
   asm volatile(                                                                                                        \
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type           \
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type                                                     \
       " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, "    \
       "%23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, " \
       "%45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, {%64, %65, "    \
-      "%66, %67}, %68, p, 1, 1, 0;\n}\n"                                                                               \
+      "%66, %67}, %68, 1, 1, 1, 0;"                                                                                    \
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),    \
         "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),         \
         "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),        \
@@ -70,16 +70,16 @@ __device__ __forceinline__ float widened(bool bf16, uint16_t v) {
         "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),        \
         "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),        \
         "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])                      \
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add))
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
 template <bool bf16>
-__device__ __forceinline__ void product_16(float (&d)[32], const uint32_t (&a)[4], uint64_t b, int add) {
+__device__ __forceinline__ void product_16(float (&d)[32], const uint32_t (&a)[4], uint64_t b) {
   if constexpr (bf16)
     CONVSCOPE_PRODUCT_64("bf16");
   else
     CONVSCOPE_PRODUCT_64("f16");
 }
 template <bool bf16>
-__device__ __forceinline__ void product_16(float (&d)[64], const uint32_t (&a)[4], uint64_t b, int add) {
+__device__ __forceinline__ void product_16(float (&d)[64], const uint32_t (&a)[4], uint64_t b) {
   if constexpr (bf16)
     CONVSCOPE_PRODUCT_128("bf16");
   else
@@ -137,6 +137,11 @@ struct HalfReader {
     asm volatile("" : "+r"(leads));
   }
   __device__ __forceinline__ void begin_tile() { at = 0; }
+  // For the stage with which a tile begins: its number.
+  __device__ __forceinline__ uint32_t wait() const {
+    barrier_wait(stage, phase);
+    return (stage - barriers) / 16;
+  }
   __device__ __forceinline__ const uint16_t* this_round() {
     if (round == 0) barrier_wait(stage, phase);
     return place + from;
@@ -159,12 +164,11 @@ struct HalfReader {
   }
 };
 
-// d += the products of a tile, all rounds; or = them, where d holds nothing (add = 0).
+// d += the products of a tile, all rounds.
 template <bool bf16, int width, int step, int shifts>
 __device__ __forceinline__ void half_sum(float (&d)[2][width / 2], const HalfTiles& tiles, const ShiftTable& table,
-                                         HalfReader& reader, int add) {
+                                         HalfReader& reader) {
   reader.begin_tile();
-  asm volatile("" : "+r"(add));
   for (int round = 0; round < tiles.rounds; round++) {
     const uint16_t* x = reader.this_round();
     if constexpr (shifts > 0) {
@@ -187,11 +191,9 @@ __device__ __forceinline__ void half_sum(float (&d)[2][width / 2], const HalfTil
 #pragma unroll
       for (int u = 0; u < shifts; u++)
 #pragma unroll
-        for (int half = 0; half < 2; half++)
-          product_16<bf16>(d[half], a[u][half], reader.weights_of<width>(u), u ? 1 : add);
+        for (int half = 0; half < 2; half++) product_16<bf16>(d[half], a[u][half], reader.weights_of<width>(u));
       products_commit();
       products_wait<0>();
-      add = 1;
       reader.done(shifts);
     } else {
       for (int u = 0; u < tiles.shifts; u++) {
@@ -206,10 +208,9 @@ __device__ __forceinline__ void half_sum(float (&d)[2][width / 2], const HalfTil
           }
         products_begin();
 #pragma unroll
-        for (int half = 0; half < 2; half++) product_16<bf16>(d[half], a[half], reader.weights_of<width>(u), add);
+        for (int half = 0; half < 2; half++) product_16<bf16>(d[half], a[half], reader.weights_of<width>(u));
         products_commit();
         products_wait<0>();
-        add = 1;
       }
       reader.done(tiles.shifts);
     }
@@ -234,17 +235,24 @@ struct HalfResults {
   }
 };
 
-// The bias is where sums begin.
-template <int columns>
+// The bias is where sums begin, or 0: what products are added to is defined, or the compiler takes it for the last
+// tile's sums and keeps their registers while results are written (128 columns: 700 bytes were spilled). period 0: any.
+template <int period, int columns>
 __device__ __forceinline__ void begin_sums(float (&d)[2][columns], const HalfTiles& tiles, const HalfResults& to,
                                            int t) {
   int channel = t, rho = 0;
+  if (!to.bias) {
+#pragma unroll
+    for (int i = 0; i < columns; i++) d[0][i] = d[1][i] = 0;
+    return;
+  }
 #pragma unroll
   for (int q = 0; q < columns / 2; q++) {
+    if (period) channel = q / (period ? period : 1) * 4 + t;
     float b = channel < to.channels ? to.bias[channel] : 0.0f;
 #pragma unroll
     for (int h = 0; h < 4; h++) d[h / 2][q / 2 * 4 + h % 2 * 2 + q % 2] = b;
-    if (++rho == tiles.period) rho = 0, channel += 4;
+    if (!period && ++rho == tiles.period) rho = 0, channel += 4;
   }
 }
 
@@ -357,81 +365,98 @@ __device__ __forceinline__ void write_half_any(const float (&d)[2][columns], con
   }
 }
 
-// From shared memory to y: half a warp a row, whole sectors of it, 16 bytes a lane. Where the tiles before or after are
-// another's, the few values at the ends one by one. Where the next one is this warpgroup's, up to 15 values beyond the
-// last whole sector stay: they go before that tile's, whose rows begin in the same place, as tiles are whole sectors.
+// Where a lane reads a row's values in shared memory and stores them in y, for a row that begins `phase` values after a
+// 32-byte boundary in both: whole sectors, 16 bytes a lane, and the few values at its ends one by one. Of the row
+// [low, high) is written; low = −16: from the boundary on, with what the tile before has left there.
+struct HalfRowPlace {
+  int read, to, left;             // bytes from the row's first sector in shared memory, values from its first output in
+                                  // y, values from there to the last whole sector's end
+  int read_front, front, fronts;  // the same of the values before the first whole sector: how many from the lane's on
+  int read_back, back, backs;     // and of those behind the last one
+  __device__ __forceinline__ HalfRowPlace(int phase, int low, int high, bool goes_on, int l) {
+    int first = max(low, -phase), begin = first + (-(phase + first) & 15), end = high - ((phase + high) & 15);
+    if (end < begin) end = begin = min(begin, high);
+    to = begin + 8 * l, read = (phase + to) * 2, left = end - to;
+    front = first + l, read_front = (phase + front) * 2, fronts = begin - front;
+    back = end + l, read_back = (phase + back) * 2, backs = goes_on ? 0 : high - back;
+  }
+};
+
+// Rows from shared memory to y: `left` of them for this half of a warp, every eighth one. Two of these are a whole
+// number of sectors apart, so that there are two places. stride 0: any.
+template <int stride, int together, bool ends>
+__device__ __forceinline__ void write_rows(const HalfRowPlace (&places)[2], const char* row, int row_bytes,
+                                           uint16_t* to, int64_t further, int left) {
+  constexpr int parts = stride ? stride : 1;
+  auto some = [&](auto count, int parity) {
+    constexpr int n = decltype(count)::value;
+    uint4 v[n][parts];
+    uint16_t first[n], last[n];
+#pragma unroll
+    for (int k = 0; k < n; k++, row += row_bytes) {
+      const HalfRowPlace& at = places[(k + parity) % 2];
+      if (stride) {
+#pragma unroll
+        for (int i = 0; i < parts; i++)
+          if (128 * i < at.left) v[k][i] = *reinterpret_cast<const uint4*>(row + at.read + 256 * i);
+      } else {
+        for (int i = 0; i < at.left; i += 128)
+          *reinterpret_cast<uint4*>(to + k * further + at.to + i) =
+              *reinterpret_cast<const uint4*>(row + at.read + 2 * i);
+      }
+      if (ends && at.fronts > 0) first[k] = *reinterpret_cast<const uint16_t*>(row + at.read_front);
+      if (ends && at.backs > 0) last[k] = *reinterpret_cast<const uint16_t*>(row + at.read_back);
+    }
+#pragma unroll
+    for (int k = 0; k < n; k++, to += further) {
+      const HalfRowPlace& at = places[(k + parity) % 2];
+      if (stride)
+#pragma unroll
+        for (int i = 0; i < parts; i++)
+          if (128 * i < at.left) *reinterpret_cast<uint4*>(to + at.to + 128 * i) = v[k][i];
+      if (ends && at.fronts > 0) to[at.front] = first[k];
+      if (ends && at.backs > 0) to[at.back] = last[k];
+    }
+  };
+  if constexpr (together > 1)
+#pragma unroll 1
+    for (; left >= together; left -= together) some(Count<together>{}, 0);
+#pragma unroll 1
+  for (; left > 0; left -= 2) {
+    some(Count<1>{}, 0);
+    if (left > 1) some(Count<1>{}, 1);
+  }
+}
+
+// From shared memory to y: half a warp a row. Where the next tile is this warpgroup's, up to 15 values beyond the last
+// whole sector stay: they go before that tile's, whose rows begin in the same place, as tiles are whole sectors.
 template <int stride>
 __device__ __forceinline__ void write_half(const HalfResults& from, int positions, int all_rows, int warp) {
   constexpr int together = stride == 0 || stride > 4 ? 1 : 8 / stride;  // rows that are loaded before any is stored
   int side = threadIdx.x % 32 / 16, l = threadIdx.x % 16;
   int low = from.begun ? -16 : static_cast<int>(max(int64_t{0}, -from.j));
   int high = static_cast<int>(min(static_cast<int64_t>(positions), from.length - from.j));
-  int rows = min(from.channels, all_rows);
-  bool inner = stride && from.begun && from.goes_on;
+  int rows = min(from.channels, all_rows), left = (rows - warp * 2 - side + 7) / 8;
+  const int64_t further = 8 * from.length;
   for (int s = 0; s < from.sequences; s++) {
-    uint16_t* y = from.y + s * from.sequence + from.j;
-    uint16_t* staged = from.staging + s * all_rows * from.pitch;
-    if (inner) {
-      // The sector in which a row begins is the first of its row in shared memory.
-      const int64_t further = 8 * from.length;
-      const uint16_t* out = y + (warp * 2 + side) * from.length;
-      auto* row = reinterpret_cast<uint4*>(staged + (warp * 2 + side) * from.pitch) + l;
-      int left = (rows - warp * 2 - side + 7) / 8;
-      auto some = [&](auto count) {
-        constexpr int n = decltype(count)::value;
-        uint4 v[n][stride ? stride : 1];
-#pragma unroll
-        for (int k = 0; k < n; k++, row += from.pitch)  // 8 rows are 8·pitch values, or pitch words of 16 bytes
-#pragma unroll
-          for (int i = 0; i < stride; i++) v[k][i] = row[i * 16];
-#pragma unroll
-        for (int k = 0; k < n; k++, out += further) {
-          auto* to = reinterpret_cast<uint4*>(reinterpret_cast<uintptr_t>(out) & ~uintptr_t{31}) + l;
-#pragma unroll
-          for (int i = 0; i < stride; i++) to[i * 16] = v[k][i];
-        }
-      };
-      for (; left >= together; left -= together) some(Count<together>{});
-      for (; left > 0; left--) some(Count<1>{});
-      __syncwarp();
+    auto* staged = reinterpret_cast<char*>(from.staging + s * all_rows * from.pitch);
+    const char* row = staged + (warp * 2 + side) * from.pitch * 2;
+    uint16_t* to = from.y + s * from.sequence + from.j + (warp * 2 + side) * from.length;
+    int phase = static_cast<int>(reinterpret_cast<uintptr_t>(to) >> 1 & 15);
+    asm volatile("" : "+r"(phase), "+r"(low), "+r"(high));  // worked out here: before, the sums take all registers
+    const HalfRowPlace places[2] = {{phase, low, high, from.goes_on, l},
+                                    {(phase + static_cast<int>(further)) & 15, low, high, from.goes_on, l}};
+    if (__any_sync(~0u, max(max(places[0].fronts, places[0].backs), max(places[1].fronts, places[1].backs)) > 0))
+      write_rows<stride, (together > 4 ? 4 : together), true>(places, row, 16 * from.pitch, to, further, left);
+    else
+      write_rows<stride, together, false>(places, row, 16 * from.pitch, to, further, left);
+    __syncwarp();
+    if (from.goes_on)
       for (int r = threadIdx.x % 32; warp * 2 + r % 2 + r / 2 * 8 < rows; r += 32) {  // the warp's rows, one a lane
-        auto* begin = reinterpret_cast<uint4*>(staged + (warp * 2 + r % 2 + r / 2 * 8) * from.pitch);
-        uint4 a = begin[stride * 16], b = begin[stride * 16 + 1];
+        auto* begin = reinterpret_cast<uint4*>(staged + (warp * 2 + r % 2 + r / 2 * 8) * from.pitch * 2);
+        uint4 a = begin[positions / 8], b = begin[positions / 8 + 1];
         begin[0] = a, begin[1] = b;
       }
-      continue;
-    }
-    for (int r0 = warp * 2; r0 < rows; r0 += 8) {
-      int r = r0 + side;
-      bool there = r < rows;
-      uint16_t* to = y + (there ? r : r0) * from.length;
-      int phase = static_cast<int>(reinterpret_cast<uintptr_t>(to) >> 1 & 15);
-      uint16_t* sectors = staged + (there ? r : r0) * from.pitch;
-      const uint16_t* row = sectors + phase;
-      int first = max(low, -phase), at = first + (-(phase + first) & 15), end = high - ((phase + high) & 15);
-      if (end < at) end = at = min(at, high);
-      bool front = there && first + l < at, back = there && !from.goes_on && end + l < high;
-      uint16_t a = 0, b = 0;
-      if (front) a = row[first + l];
-      if (back) b = row[end + l];
-      if constexpr (stride > 0) {
-        uint4 v[stride];
-#pragma unroll
-        for (int i = 0; i < stride; i++)
-          if (there && at + 8 * l + 128 * i < end) v[i] = *reinterpret_cast<const uint4*>(row + at + 8 * l + 128 * i);
-#pragma unroll
-        for (int i = 0; i < stride; i++)
-          if (there && at + 8 * l + 128 * i < end) *reinterpret_cast<uint4*>(to + at + 8 * l + 128 * i) = v[i];
-      } else if (there) {
-        for (int i = at + 8 * l; i < end; i += 128)
-          *reinterpret_cast<uint4*>(to + i) = *reinterpret_cast<const uint4*>(row + i);
-      }
-      if (front) to[first + l] = a;
-      if (back) to[end + l] = b;
-      __syncwarp();
-      if (there && from.goes_on && l < 2)
-        reinterpret_cast<uint4*>(sectors)[l] = reinterpret_cast<const uint4*>(sectors)[positions / 8 + l];
-    }
   }
 }
 #endif

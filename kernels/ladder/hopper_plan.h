@@ -136,7 +136,9 @@ inline HopperPlan hopper_plan_of_width(const ConvProblem& p, int64_t width, int 
   HopperPlan h = hopper_geometry(p, width, parts);
   HopperTiles& t = h.tiles;
   if (!h.refused.empty()) return h;
-  int64_t image = parts * width * t.depth * 4, room = hopper_shared_bytes - image - 8, round = 2 * t.box * 32;
+  t.biases = p.bias ? 4 * t.lane_channels : 0;
+  int64_t image = parts * width * t.depth * 4, rest = 8 + 4 * t.biases;
+  int64_t room = hopper_shared_bytes - image - rest, round = 2 * t.box * 32;
   int64_t staging = 2 * 4 * t.lane_channels * (hopper_positions * p.stride + 8) * 4;
   // Each warp's boxes, one for each t; and to where they may begin.
   const int64_t of_boxes = 8 * 4 * (t.lane_channels * box_positions + box_words_more) * 4 + 1024;
@@ -153,7 +155,7 @@ inline HopperPlan hopper_plan_of_width(const ConvProblem& p, int64_t width, int 
   t.stages = static_cast<int32_t>(std::min(room / (t.deep * round + 40), hopper_stages));
   if (room < 0 || t.stages < 2)
     return h.refused = "takes weights that fit in shared memory, these need " + std::to_string(image) + " bytes", h;
-  h.shared = static_cast<size_t>(image + t.stages * (t.deep * round + 40) + staging + 8);
+  h.shared = static_cast<size_t>(image + t.stages * (t.deep * round + 40) + staging + rest);
   return h;
 }
 

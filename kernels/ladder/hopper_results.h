@@ -272,11 +272,11 @@ __device__ __forceinline__ void finish(float (&d)[2][columns], const float* bias
   if (bias)
 #pragma unroll
     for (int channel = 0; channel < columns / 2 / period; channel++) {
-      if (channel * 4 + t >= channels) break;
+      float b = channel * 4 + t < channels ? bias[channel * 4 + t] : 0.0f;  // no branch: all are on their way at once
 #pragma unroll
       for (int q = channel * period; q < (channel + 1) * period; q++)
 #pragma unroll
-        for (int h = 0; h < 4; h++) d[h / 2][q / 2 * 4 + h % 2 * 2 + q % 2] += bias[channel * 4 + t];
+        for (int h = 0; h < 4; h++) d[h / 2][q / 2 * 4 + h % 2 * 2 + q % 2] += b;
     }
 #pragma unroll
   for (int i = 0; i < columns; i++) d[0][i] = activated(d[0][i]), d[1][i] = activated(d[1][i]);

@@ -6,18 +6,17 @@
 //   x exists anywhere, and all taps share what was read.
 // - Weights that leave room stay in shared memory (once for both warpgroups); others come through the ring beside x.
 // - Rows of 16-bit values begin anywhere between two sectors. All results go through shared memory, as far from a
-//   32-byte boundary as they are in y, and leave in whole sectors, 16 bytes a lane; what is left of a row at the
-//   end of a tile waits for the next tile, which the same warpgroup has. Where a row begins on an odd value, a lane has
-//   one value of its last word from its neighbour.
+//   32-byte boundary as they are in y, and leave in whole sectors, 16 bytes a lane, and the few values at its ends one
+//   by one. Where a row begins on an odd value, a lane has one value of its last word from its neighbour.
 // - Between two products there is as little as can be: no counter is multiplied out, descriptors come from uniform
-//   registers, and a round is read when it is its turn, as the other warpgroup multiplies meanwhile. Reading ahead took
-//   141 instructions a round instead of 102 and registers that were spilled (#64: 0.89 ms; 0.83 so).
+//   registers, and the next round is read while products run.
 // Short sequences share a tile of 128 positions.
 // Tried, in f16 on one H200: a third warpgroup, for 64 columns (#74 0.36 ms, #79 0.28; two: 0.33, 0.24); one warpgroup
-// multiplies at a time, by a lock (#64 0.94 ms, #74 0.34).
-// Right for: f16 and bf16, finite inputs, up to 60 shifts of x, 128 output values at most of a position and a channel.
-// Needs: sm_90a (wgmma, TMA). Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions", fragments of
-// wgmma.m64nNk16.
+// multiplies at a time, by a lock (#64 0.94 ms, #74 0.34); runs of neighbouring tiles for a warpgroup, which keeps what
+// is beyond a row's last sector for the next (#79 0.25; 0.24 so); fragments of the next round made while products run
+// (the compiler then spills 1700 bytes, for reasons not understood). Right for: f16 and bf16, finite inputs, up to 60
+// shifts of x, 128 output values at most of a position and a channel. Needs: sm_90a (wgmma, TMA). Source: PTX ISA 9.0,
+// "Asynchronous warpgroup level matrix instructions", fragments of wgmma.m64nNk16.
 #include "hopper_16bit.h"
 
 // The packed weights: for each column tile its image, or its stages one after the other. Word k of a round holds
@@ -56,42 +55,44 @@ extern "C" __global__ void __launch_bounds__(256)
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// The tiles of one column tile are given out in runs of neighbours, so that rows go on from one to the next; with
-// weights that come in stages, of all column tiles, which vary fastest. Which tile begins in which stage is told by two
-// words: its number, doubled, and whether the next one goes on in its rows (-1: there is none); its column tile.
+// The tiles of one column tile are given to who asks first (produce() in hopper_block.h says why); with weights that
+// come in stages, those of all column tiles, which vary fastest.
+struct HalfTile {
+  int column_tile, item;  // of all groups' column tiles; of its items
+  __device__ __forceinline__ HalfTile(const ConvArgs& c, const HalfTiles& tiles, int number) {
+    int all = tiles.column_tiles * static_cast<int>(c.groups);
+    column_tile = (tiles.chunk ? number : static_cast<int>(blockIdx.x)) % all;
+    item = tiles.chunk ? number / all : number;
+  }
+};
+
 __device__ __forceinline__ void half_produce(const ConvArgs& c, const HalfTiles& tiles, const TensorMap& map,
                                              const uint32_t* packed, uint32_t weights, uint32_t xs, Ring ring,
                                              int* items, int mine, int* turns) {
   uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep * tiles.segments) * 32;
   uint32_t chunk = static_cast<uint32_t>(tiles.chunk);
-  int stages = tiles.rounds / tiles.deep, all = tiles.column_tiles * static_cast<int>(c.groups);
-  int block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x), tile = block % all;
-  int number = block + mine * blocks, producers = 2 * blocks;
-  if (!chunk) number = block / all + mine * (blocks / all), producers = 2 * (blocks / all), turns += 2 * tile;
+  int stages = tiles.rounds / tiles.deep, blocks = static_cast<int>(gridDim.x), number = static_cast<int>(blockIdx.x);
+  if (int all = tiles.column_tiles * static_cast<int>(c.groups); !chunk)
+    turns += number % all * 2, number /= all, blocks /= all;
+  number += mine * blocks;
   for (;;) {
-    int item = number;
-    if (chunk) tile = number % all, item = number / all;
-    item *= tiles.run;
-    if (item >= tiles.items) break;
-    number = producers + atomicAdd(turns, 1);  // on its way during this run
-    int end = min(item + tiles.run, tiles.items), along = item % tiles.tiles, group = item / tiles.tiles;
-    for (; item < end; item++) {
-      bool goes_on = item + 1 < end && along + 1 < tiles.tiles;
-      int left = tiles.first + along * hopper_positions - tiles.halo;
-      const uint32_t* from = packed + static_cast<int64_t>(tile) * stages * (chunk / 4);
-      for (int stage = 0; stage < stages; stage++, from += chunk / 4) {
-        barrier_wait(ring.empty(), ring.phase ^ 1);
-        if (stage == 0) items[2 * ring.stage] = 2 * item + goes_on, items[2 * ring.stage + 1] = tile;
-        barrier_expect(ring.full(), bytes + chunk);
-        copy_box(xs + static_cast<uint32_t>(ring.stage) * bytes, map, left, stage * tiles.deep * 16,
-                 tile / tiles.column_tiles, group * tiles.segments, ring.full());
-        if (chunk) copy_bytes(weights + static_cast<uint32_t>(ring.stage) * chunk, from, chunk, ring.full());
-        ring.advance();
-      }
-      if (++along == tiles.tiles) along = 0, group++;
+    HalfTile tile(c, tiles, number);
+    if (tile.item >= tiles.items) break;
+    int following = 2 * blocks + atomicAdd(turns, 1);  // on its way during this tile
+    int left = tiles.first + tile.item % tiles.tiles * hopper_positions - tiles.halo;
+    const uint32_t* from = packed + static_cast<int64_t>(tile.column_tile) * stages * (chunk / 4);
+    for (int stage = 0; stage < stages; stage++, from += chunk / 4) {
+      barrier_wait(ring.empty(), ring.phase ^ 1);
+      if (stage == 0) items[ring.stage] = number;
+      barrier_expect(ring.full(), bytes + chunk);
+      copy_box(xs + static_cast<uint32_t>(ring.stage) * bytes, map, left, stage * tiles.deep * 16,
+               tile.column_tile / tiles.column_tiles, tile.item / tiles.tiles * tiles.segments, ring.full());
+      if (chunk) copy_bytes(weights + static_cast<uint32_t>(ring.stage) * chunk, from, chunk, ring.full());
+      ring.advance();
     }
+    number = following;
   }
-  no_more_items(ring, items + 2 * ring.stage, producers, turns);
+  no_more_items(ring, items + ring.stage, 2 * blocks, turns);
 }
 
 // The tiles of a warpgroup: sums, then results.
@@ -104,25 +105,21 @@ __device__ __forceinline__ void half_tiles(const ConvArgs& c, const HalfTiles& t
   HalfResults to;
   to.length = c.out_length, to.sequence = c.out_channels * c.out_length;
   to.staging = staging, to.pitch = tiles.pitch;
-  to.begun = false;
   for (;;) {
-    const int* told = items + reader.wait() * 2;
-    // Each one value of the warp's (a shuffled one would not be, where it ends the loop).
-    const int code = __reduce_min_sync(~0u, told[0]), tile = __reduce_min_sync(~0u, told[1]);
-    if (code < 0) break;
-    const int item = code / 2, along = item % tiles.tiles, n = item / tiles.tiles * tiles.segments;
-    const int first_channel = tile % tiles.column_tiles * tiles.lane_channels * 4;
-    const int co = tile / tiles.column_tiles * cout + first_channel;
-    to.bias = tiles.biases ? biases + co : nullptr;
-    to.channels = cout - first_channel;
+    const int number = __reduce_min_sync(~0u, items[reader.wait()]);  // one value of the warp's, as in hopper_block.h
+    if (number < 0) break;
     float d[2][width / 2];
-    begin_sums<period>(d, tiles, to, t);
     half_sum<bf16, width, step, shifts>(d, tiles, table, reader);
     warpgroup_barrier();  // all have written what was in the staging
+    const HalfTile tile(c, tiles, number);
+    const int n = tile.item / tiles.tiles * tiles.segments;
+    const int first_channel = tile.column_tile % tiles.column_tiles * tiles.lane_channels * 4;
+    const int co = tile.column_tile / tiles.column_tiles * cout + first_channel;
+    to.bias = tiles.biases ? biases + co : nullptr, to.channels = cout - first_channel;
     to.y = y + (static_cast<int64_t>(n) * c.out_channels + co) * c.out_length;
-    to.goes_on = code % 2;
-    to.j = (tiles.first + along * int64_t{hopper_positions}) * c.stride - c.padding;
+    to.j = (tiles.first + tile.item % tiles.tiles * int64_t{hopper_positions}) * c.stride - c.padding;
     to.sequences = min(tiles.segments, static_cast<int>(c.batch) - n);
+    if constexpr (period > 0) finish<period>(d, to.bias, to.channels, t);
     if constexpr (period == 0)
       if (tiles.staging == 0) {
         write_half_any<bf16>(d, tiles, to, place, t);
@@ -135,7 +132,6 @@ __device__ __forceinline__ void half_tiles(const ConvArgs& c, const HalfTiles& t
       stage_half_any<bf16>(d, tiles, to, place, t);
     warpgroup_barrier();
     write_half<period * gcd>(to, positions, rows, warp);
-    to.begun = to.goes_on;
   }
 }
 
@@ -153,7 +149,7 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   uint32_t barriers = shared_address(staging) + static_cast<uint32_t>(2 * tiles.staging);
   uint32_t ready = barriers + 32 * static_cast<uint32_t>(stages);
   int* items = reinterpret_cast<int*>(staging + tiles.staging) + 8 * stages + 4;
-  auto* biases = reinterpret_cast<float*>(items + 4 * stages);
+  auto* biases = reinterpret_cast<float*>(items + 2 * stages);
   if (tiles.biases)
     for (int i = threadIdx.x; i < tiles.biases; i += hopper_threads) biases[i] = widened(tiles.bf16, b[i]);
   if (threadIdx.x == 0) {
@@ -168,7 +164,7 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   uint32_t weights = shared_address(hopper_shared) + static_cast<uint32_t>(mine) * ring_weights;
   xs += mine * ring_values;
   staging += mine * (tiles.staging / 2);
-  items += mine * 2 * stages;
+  items += mine * stages;
   Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
   if (warp >= 8) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
@@ -240,7 +236,7 @@ void half_room(const ConvProblem& p, HalfPlan& h) {
   if (p.bias && p.out_channels > 8192) h.refused = "takes a bias of at most 8192 channels";
   t.biases = static_cast<int32_t>(p.bias ? p.out_channels : 0);
   const int64_t rest = 16 + 4 * t.biases;  // a barrier, the bias
-  constexpr int64_t of_a_stage = 24;       // its barriers; which tile begins there
+  constexpr int64_t of_a_stage = 20;       // its barriers; which tile begins there
   auto stages_of = [&](int64_t fixed, int64_t stage) {
     return std::min((hopper_shared_bytes - rest - fixed - 2 * staging) / (2 * (stage + of_a_stage)), hopper_stages);
   };
@@ -305,9 +301,6 @@ void plan_half(const ConvProblem& p, Plan& plan) {
   Shape grid{t.chunk ? std::min<int64_t>(hopper_multiprocessors, images * t.items)
                      : std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images};
   bool done = false;
-  t.run = 1;
-  if (const char* e = getenv("TRY_RUN")) t.run = atoi(e);
-  if (!t.run) t.run = static_cast<int32_t>(ceil_div(t.items, 2 * std::max<int64_t>(1, grid.x / images)));
   auto form = [&](auto entry, int width, int step, int shifts, int period, int gcd) {
     bool fits = !done && width == t.width && (!shifts || (step == h.step && shifts == t.shifts)) &&
                 (!period || (period == t.period && gcd == t.gcd && t.staging));

@@ -12,7 +12,6 @@ struct HalfTiles : HopperTiles {
   int32_t segment, segments;  // positions of a sequence in a tile; sequences in a tile
   int32_t bf16;               // 0: f16
   int32_t pitch;              // values from row to row of the results in shared memory
-  int32_t run;                // neighbouring tiles that a warpgroup takes at a time
   int32_t biases;             // in shared memory, as floats; 0: none
 };
 
@@ -95,10 +94,9 @@ struct HalfWindow {
   static constexpr int before = ((shifts - 1) * step + 3) / 4 * 4, pairs = (before + 4) / 2;
   uint32_t v[4][pairs];
 
-  // What word `second` is made of: channels t + 4·second and 8 further.
-  __device__ __forceinline__ void load(const uint16_t* x, int box, int second) {
+  __device__ __forceinline__ void load(const uint16_t* x, int box) {
 #pragma unroll
-    for (int r = second; r < 4; r += 2)
+    for (int r = 0; r < 4; r++)
 #pragma unroll
       for (int i = 0; i < pairs; i += 2) {
         uint2 two = *reinterpret_cast<const uint2*>(x + 4 * r * box - before + 2 * i);
@@ -152,50 +150,61 @@ struct HalfReader {
     uint32_t step = at + static_cast<uint32_t>(u), low = now + step / 4 * (width * 8) + step % 4 * 2;
     return uint64_t{1024 >> 4 | 1u << 30} << 32 | low;
   }
-  __device__ __forceinline__ void done(int shifts) {
+  // To the next round: the stage that has ended, 0: none. It is given back when its products are done.
+  __device__ __forceinline__ uint32_t next(int shifts) {
     at += static_cast<uint32_t>(shifts), from += 16 * tiles.box;
-    if (++round < tiles.deep) return;
+    if (++round < tiles.deep) return 0;
+    uint32_t ended = stage;
     round = 0;
-    __syncwarp();
-    if (leads) barrier_arrive(stage + 8);
     stage += 16, from += tiles.deep * 16 * tiles.box * (tiles.segments - 1);
     if (tiles.chunk) at = 0, now += static_cast<uint32_t>(tiles.chunk) / 16;
     if (stage == all_barriers) stage = barriers, from = 0, phase ^= 1, now = weights;
+    return ended;
+  }
+  __device__ __forceinline__ void give_back(uint32_t ended) const {
+    if (!ended) return;
+    __syncwarp();
+    if (leads) barrier_arrive(ended + 8);
   }
 };
 
-// d += the products of a tile, all rounds.
+// d = the products of a tile, all rounds. It begins with zeros: were it the first product that overwrites it, the
+// compiler would take it for the last tile's sums, and keep their registers while results are written (128 columns: 700
+// bytes were spilled).
 template <bool bf16, int width, int step, int shifts>
 __device__ __forceinline__ void half_sum(float (&d)[2][width / 2], const HalfTiles& tiles, const ShiftTable& table,
                                          HalfReader& reader) {
   reader.begin_tile();
+#pragma unroll
+  for (int i = 0; i < width / 2; i++) d[0][i] = d[1][i] = 0;
+  // The next round is read while products run, if there are registers for it.
+  constexpr bool ahead = width + 16 * shifts <= 208;
+  HalfWindow<step, shifts ? shifts : 1> window;
+  if (shifts && ahead) window.load(reader.this_round(), tiles.box);
   for (int round = 0; round < tiles.rounds; round++) {
-    const uint16_t* x = reader.this_round();
+    uint32_t ended;
     if constexpr (shifts > 0) {
+      if (!ahead) window.load(reader.this_round(), tiles.box);
+      // All fragments before the first product: what products read is not touched any more.
       Fragments<shifts> a;
-      HalfWindow<step, shifts> window;
-      // One half of the channels after the other, in fewer registers. All fragments before the first product: what
-      // products read is not touched any more.
 #pragma unroll
-      for (int second = 0; second < 2; second++) {
-        window.load(x, tiles.box, second);
+      for (int u = 0; u < shifts; u++)
 #pragma unroll
-        for (int u = 0; u < shifts; u++)
-#pragma unroll
-          for (int h = 0; h < 4; h++) {
-            a[u][h / 2][second * 2 + h % 2] = window.word(second, h, u);
-            asm volatile("" : "+r"(a[u][h / 2][second * 2 + h % 2])::"memory");
-          }
-      }
+        for (int i = 0; i < 8; i++) {
+          a[u][i / 4][i % 4] = window.word(i / 2 % 2, i / 4 * 2 + i % 2, u);
+          asm volatile("" : "+r"(a[u][i / 4][i % 4])::"memory");
+        }
       products_begin();
 #pragma unroll
       for (int u = 0; u < shifts; u++)
 #pragma unroll
         for (int half = 0; half < 2; half++) product_16<bf16>(d[half], a[u][half], reader.weights_of<width>(u));
       products_commit();
+      ended = reader.next(shifts);
+      if (ahead && round + 1 < tiles.rounds) window.load(reader.this_round(), tiles.box);
       products_wait<0>();
-      reader.done(shifts);
     } else {
+      const uint16_t* x = reader.this_round();
       for (int u = 0; u < tiles.shifts; u++) {
         const uint16_t* from = x - table.shift[u];
         uint32_t a[2][4];
@@ -212,8 +221,9 @@ __device__ __forceinline__ void half_sum(float (&d)[2][width / 2], const HalfTil
         products_commit();
         products_wait<0>();
       }
-      reader.done(tiles.shifts);
+      ended = reader.next(tiles.shifts);
     }
+    reader.give_back(ended);
   }
 }
 
@@ -228,36 +238,14 @@ struct HalfResults {
   int channels, sequences;   // that exist
   uint16_t* staging;
   int pitch;
-  bool begun, goes_on;  // the tile before was this warpgroup's and has left its last values; the next one will be
   // Values after a 32-byte boundary at which a row begins, in y as in shared memory.
   __device__ __forceinline__ int phase(int s, int r) const {
     return static_cast<int>(reinterpret_cast<uintptr_t>(y + s * sequence + r * length + j) >> 1 & 15);
   }
 };
 
-// The bias is where sums begin, or 0: what products are added to is defined, or the compiler takes it for the last
-// tile's sums and keeps their registers while results are written (128 columns: 700 bytes were spilled). period 0: any.
-template <int period, int columns>
-__device__ __forceinline__ void begin_sums(float (&d)[2][columns], const HalfTiles& tiles, const HalfResults& to,
-                                           int t) {
-  int channel = t, rho = 0;
-  if (!to.bias) {
-#pragma unroll
-    for (int i = 0; i < columns; i++) d[0][i] = d[1][i] = 0;
-    return;
-  }
-#pragma unroll
-  for (int q = 0; q < columns / 2; q++) {
-    if (period) channel = q / (period ? period : 1) * 4 + t;
-    float b = channel < to.channels ? to.bias[channel] : 0.0f;
-#pragma unroll
-    for (int h = 0; h < 4; h++) d[h / 2][q / 2 * 4 + h % 2 * 2 + q % 2] = b;
-    if (!period && ++rho == tiles.period) rho = 0, channel += 4;
-  }
-}
-
-// A lane's results into shared memory: words of two values, or two words at a time. Where a row begins on an odd value
-// words straddle lanes: each has its last half from the next.
+// A lane's results (finish()) into shared memory: words of two values, or two words at a time. Where a row begins on an
+// odd value words straddle lanes: each has its last half from the next.
 enum class HalfWay { straddled, words, pairs };
 template <bool bf16, HalfWay way, int period, int gcd, int columns>
 __device__ __forceinline__ void stage_half(const float (&d)[2][columns], const HalfTiles& tiles, const HalfResults& to,
@@ -271,7 +259,8 @@ __device__ __forceinline__ void stage_half(const float (&d)[2][columns], const H
 #pragma unroll
   for (int channel = 0; channel < all; channel++) {  // rows of channels that do not exist as well: nobody reads them
     int phase = (first + channel * further) & 15;
-    float b = gcd > 1 && to.bias && channel * 4 + t < to.channels ? to.bias[channel * 4 + t] : 0.0f;
+    float untouched = 0.0f;
+    if (gcd > 1) untouched = activated(to.bias && channel * 4 < to.channels - t ? (to.bias + t)[channel * 4] : 0.0f);
     uint32_t w[words + 1];
 #pragma unroll
     for (int i = 0; i < words; i++) {
@@ -279,7 +268,7 @@ __device__ __forceinline__ void stage_half(const float (&d)[2][columns], const H
 #pragma unroll
       for (int k = 0; k < 2; k++) {
         int o = 2 * i + k;
-        e[k] = activated(o % gcd ? b : result_of(d, channel * period + o % stride / gcd, o / stride));
+        e[k] = o % gcd ? untouched : result_of(d, channel * period + o % stride / gcd, o / stride);
       }
       w[i] = rounded_pair(bf16, e[0], e[1]);
     }
@@ -336,7 +325,8 @@ __device__ __forceinline__ void stage_half_any(const float (&d)[2][columns], con
 #pragma unroll
       for (int h = 0; h < 4; h++)
         for (int f = 0; f < tiles.gcd; f++)
-          at[h * stride + f] = f ? none : static_cast<uint16_t>(rounded_pair(bf16, activated(result_of(d, q, h)), 0));
+          at[h * stride + f] =
+              f ? none : static_cast<uint16_t>(rounded_pair(bf16, activated(result_of(d, q, h) + b), 0));
     }
     if (++rho == tiles.period) rho = 0, channel++;
   }
@@ -358,7 +348,7 @@ __device__ __forceinline__ void write_half_any(const float (&d)[2][columns], con
         for (int f = 0; f < tiles.gcd; f++) {
           int64_t at = to.j + (place.position + h) * stride + rho * tiles.gcd + f;
           if (at >= 0 && at < to.length)
-            row[at] = static_cast<uint16_t>(rounded_pair(bf16, activated(f ? b : result_of(d, q, h)), 0));
+            row[at] = static_cast<uint16_t>(rounded_pair(bf16, activated(f ? b : result_of(d, q, h) + b), 0));
         }
     }
     if (++rho == tiles.period) rho = 0, channel++;
@@ -367,18 +357,18 @@ __device__ __forceinline__ void write_half_any(const float (&d)[2][columns], con
 
 // Where a lane reads a row's values in shared memory and stores them in y, for a row that begins `phase` values after a
 // 32-byte boundary in both: whole sectors, 16 bytes a lane, and the few values at its ends one by one. Of the row
-// [low, high) is written; low = −16: from the boundary on, with what the tile before has left there.
+// [low, high) is written.
 struct HalfRowPlace {
   int read, to, left;             // bytes from the row's first sector in shared memory, values from its first output in
                                   // y, values from there to the last whole sector's end
   int read_front, front, fronts;  // the same of the values before the first whole sector: how many from the lane's on
   int read_back, back, backs;     // and of those behind the last one
-  __device__ __forceinline__ HalfRowPlace(int phase, int low, int high, bool goes_on, int l) {
+  __device__ __forceinline__ HalfRowPlace(int phase, int low, int high, int l) {
     int first = max(low, -phase), begin = first + (-(phase + first) & 15), end = high - ((phase + high) & 15);
     if (end < begin) end = begin = min(begin, high);
     to = begin + 8 * l, read = (phase + to) * 2, left = end - to;
     front = first + l, read_front = (phase + front) * 2, fronts = begin - front;
-    back = end + l, read_back = (phase + back) * 2, backs = goes_on ? 0 : high - back;
+    back = end + l, read_back = (phase + back) * 2, backs = high - back;
   }
 };
 
@@ -428,13 +418,12 @@ __device__ __forceinline__ void write_rows(const HalfRowPlace (&places)[2], cons
   }
 }
 
-// From shared memory to y: half a warp a row. Where the next tile is this warpgroup's, up to 15 values beyond the last
-// whole sector stay: they go before that tile's, whose rows begin in the same place, as tiles are whole sectors.
+// From shared memory to y: half a warp a row.
 template <int stride>
 __device__ __forceinline__ void write_half(const HalfResults& from, int positions, int all_rows, int warp) {
   constexpr int together = stride == 0 || stride > 4 ? 1 : 8 / stride;  // rows that are loaded before any is stored
   int side = threadIdx.x % 32 / 16, l = threadIdx.x % 16;
-  int low = from.begun ? -16 : static_cast<int>(max(int64_t{0}, -from.j));
+  int low = static_cast<int>(max(int64_t{0}, -from.j));
   int high = static_cast<int>(min(static_cast<int64_t>(positions), from.length - from.j));
   int rows = min(from.channels, all_rows), left = (rows - warp * 2 - side + 7) / 8;
   const int64_t further = 8 * from.length;
@@ -443,20 +432,11 @@ __device__ __forceinline__ void write_half(const HalfResults& from, int position
     const char* row = staged + (warp * 2 + side) * from.pitch * 2;
     uint16_t* to = from.y + s * from.sequence + from.j + (warp * 2 + side) * from.length;
     int phase = static_cast<int>(reinterpret_cast<uintptr_t>(to) >> 1 & 15);
-    asm volatile("" : "+r"(phase), "+r"(low), "+r"(high));  // worked out here: before, the sums take all registers
-    const HalfRowPlace places[2] = {{phase, low, high, from.goes_on, l},
-                                    {(phase + static_cast<int>(further)) & 15, low, high, from.goes_on, l}};
+    const HalfRowPlace places[2] = {{phase, low, high, l}, {(phase + static_cast<int>(further)) & 15, low, high, l}};
     if (__any_sync(~0u, max(max(places[0].fronts, places[0].backs), max(places[1].fronts, places[1].backs)) > 0))
       write_rows<stride, (together > 4 ? 4 : together), true>(places, row, 16 * from.pitch, to, further, left);
     else
       write_rows<stride, together, false>(places, row, 16 * from.pitch, to, further, left);
-    __syncwarp();
-    if (from.goes_on)
-      for (int r = threadIdx.x % 32; warp * 2 + r % 2 + r / 2 * 8 < rows; r += 32) {  // the warp's rows, one a lane
-        auto* begin = reinterpret_cast<uint4*>(staged + (warp * 2 + r % 2 + r / 2 * 8) * from.pitch * 2);
-        uint4 a = begin[positions / 8], b = begin[positions / 8 + 1];
-        begin[0] = a, begin[1] = b;
-      }
   }
 }
 #endif

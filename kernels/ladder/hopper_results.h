@@ -272,7 +272,8 @@ __device__ __forceinline__ void finish(float (&d)[2][columns], const float* bias
   if (bias)
 #pragma unroll
     for (int channel = 0; channel < columns / 2 / period; channel++) {
-      float b = channel * 4 + t < channels ? bias[channel * 4 + t] : 0.0f;  // no branch: all are on their way at once
+      // No branch: all are on their way at once. (channel · 4 + t would be kept for each channel.)
+      float b = channel * 4 < channels - t ? (bias + t)[channel * 4] : 0.0f;
 #pragma unroll
       for (int q = channel * period; q < (channel + 1) * period; q++)
 #pragma unroll

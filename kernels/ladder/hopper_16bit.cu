@@ -106,7 +106,10 @@ __device__ __forceinline__ void half_tiles(const ConvArgs& c, const HalfTiles& t
   to.length = c.out_length, to.sequence = c.out_channels * c.out_length;
   to.staging = staging, to.pitch = tiles.pitch;
   for (;;) {
-    const int number = __reduce_min_sync(~0u, items[reader.wait()]);  // one value of the warp's, as in hopper_block.h
+    // Read by the lane that gives stages back (racecheck does not see that the others have read before), and one value
+    // of the warp's, as in hopper_block.h.
+    const int* told = items + reader.wait();
+    const int number = __reduce_min_sync(~0u, reader.leads ? *told : 0x7fffffff);
     if (number < 0) break;
     float d[2][width / 2];
     half_sum<bf16, width, step, shifts>(d, tiles, table, reader);

@@ -13,10 +13,11 @@
 // Short sequences share a tile of 128 positions.
 // Tried, in f16 on one H200: a third warpgroup, for 64 columns (#74 0.36 ms, #79 0.28; two: 0.33, 0.24); one warpgroup
 // multiplies at a time, by a lock (#64 0.94 ms, #74 0.34); runs of neighbouring tiles for a warpgroup, which keeps what
-// is beyond a row's last sector for the next (#79 0.25; 0.24 so); fragments of the next round made while products run
-// (the compiler then spills 1700 bytes, for reasons not understood). Right for: f16 and bf16, finite inputs, up to 60
-// shifts of x, 128 output values at most of a position and a channel. Needs: sm_90a (wgmma, TMA). Source: PTX ISA 9.0,
-// "Asynchronous warpgroup level matrix instructions", fragments of wgmma.m64nNk16.
+// is beyond a row's last sector for the next (#79 0.25; 0.24 so); fragments of the next round made while products run:
+// the compiler then spills 1700 bytes, for reasons not understood.
+// Right for: f16 and bf16, finite inputs, up to 60 shifts of x, 128 output values at most of a position and a channel.
+// Needs: sm_90a (wgmma, TMA). Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions", fragments of
+// wgmma.m64nNk16.
 #include "hopper_16bit.h"
 
 // The packed weights: for each column tile its image, or its stages one after the other. Word k of a round holds

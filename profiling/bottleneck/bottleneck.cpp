@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <utility>
 
 namespace convscope {
 namespace {
@@ -145,8 +146,10 @@ Found bank_conflicts(const Facts& f) {
 
 Found uncoalesced(const Facts& f) {
   double sectors = or_zero(f, "load_sectors"), requests = or_zero(f, "load_requests");
-  if (requests <= 0 || sectors / requests < 10) return {};
-  // 16-byte loads side by side take 16 sectors, and are no fault.
+  // 16-byte loads side by side take 16 sectors, and are no fault; the emulator's loads are counted by 4 bytes.
+  if (requests <= 0 || sectors / requests < (f.emulated ? 10 : 16.5)) return {};
+  // A few loads beside copies by the copy engine, or of a launch that packs weights, limit nothing.
+  if (auto all = get(f, "l2_sectors"); all && sectors < 0.25 * *all) return {};
   bool waits = f.emulated || waits_for(f, "stall_long_scoreboard", 0.25) || waits_for(f, "stall_lg_throttle", 0.25) ||
                or_zero(f, "l1_busy") > 50 || or_zero(f, "l2_busy") > 50;
   if (!waits) return {};
@@ -179,9 +182,29 @@ std::optional<double> arithmetic_share(const Facts& f) {
   return (*fma + or_zero(f, "fadd_threads") + or_zero(f, "fmul_threads")) / warp / *all;
 }
 
+// The same where instructions were not counted: of all that were issued, the multiply-adds that the problem needs. Four
+// schedulers a multiprocessor issue one each cycle at most.
+std::optional<double> needed_share(const Facts& f) {
+  auto issue = get(f, "issue_busy"), cycles = get(f, "sm_cycles_active");
+  if (!issue || !cycles || !f.multiprocessors || *issue <= 0 || *cycles <= 0 || f.flops <= 0) return std::nullopt;
+  constexpr double schedulers = 4, warp = 32;
+  return f.flops / 2 / warp / (*issue / 100 * schedulers * *cycles * *f.multiprocessors);
+}
+
 Found instruction_overhead(const Facts& f) {
-  auto share = arithmetic_share(f);
-  if (or_zero(f, "issue_busy") < 50 || !share || *share > 0.4 || or_zero(f, "tensor_pipe_busy") > 20) return {};
+  auto share = arithmetic_share(f), needed = needed_share(f);
+  bool tensor = or_zero(f, "tensor_pipe_busy") > 20;
+  if (or_zero(f, "issue_busy") < 50 || tensor) return {};
+  if (!share && needed && *needed <= 0.4)
+    return Bottleneck{"instruction-overhead",
+                      fmt::format("{:.0f} % of the issue slots are used, and the multiply-adds that the problem needs "
+                                  "would take {:.2g} % of these: the rest works out indices, moves data, or is not "
+                                  "needed",
+                                  or_zero(f, "issue_busy"), 100 * *needed),
+                      "go through the taps that land only, and more outputs a thread, so that one index and one load "
+                      "serve many multiply-adds",
+                      *needed < 0.1 ? "polyphase" : "registers"};
+  if (!share || *share > 0.4) return {};
   return Bottleneck{
       "instruction-overhead",
       fmt::format("{:.0f} % of the issue slots are used, but only {:.0f} % of the instructions multiply and "
@@ -218,11 +241,20 @@ Found latency(const Facts& f) {
   std::string waiting =
       top.stall ? fmt::format("; they are mostly {} ({:.0f} % of all waiting)", top.stall->words, 100 * top.share) : "";
   bool few_warps = get(f, "occupancy") && occupancy < 25;
+  std::string busy;  // what is nearest to its limit
+  double most = 40;
+  for (auto [name, words] : {std::pair{"dram_busy", "the memory"},
+                             {"l2_busy", "the L2 cache"},
+                             {"l1_busy", "the L1 cache"},
+                             {"tensor_pipe_busy", "the tensor cores"},
+                             {"fma_pipe_busy", "the multiply-add units"}})
+    if (double v = or_zero(f, name); v > most) most = v, busy = words;
   return Bottleneck{
       "latency-bound",
-      fmt::format(
-          "nothing is busy: {:.0f} % of the issue slots are used with {:.0f} % of the warps there is room for{}",
-          *issue, occupancy, waiting),
+      fmt::format("{}: {:.0f} % of the issue slots are used with {:.0f} % of the warps there is room for{}",
+                  busy.empty() ? "nothing is busy"
+                               : fmt::format("nothing is at its limit, {} with {:.0f} % is nearest", busy, most),
+                  *issue, occupancy, waiting),
       few_warps && !f.occupancy_limit.empty()
           ? "more warps at once (" + f.occupancy_limit + ")"
           : "more independent work in each thread: several outputs, and loads issued before their values are needed",

@@ -139,6 +139,41 @@ TEST(Bottleneck, NothingIsMadeUp) {
   EXPECT_EQ(b.sentence.find("mostly"), std::string::npos) << b.sentence;
 }
 
+// A load of 16 bytes a thread takes 16 sectors, and a few bad loads beside many others limit nothing.
+TEST(Bottleneck, WideLoadsAndFewLoadsAreNoFault) {
+  Facts f = plain();
+  f.counters["load_sectors"] = 1600, f.counters["stall_long_scoreboard"] = 5;
+  EXPECT_NE(find_bottleneck(f).rule, "uncoalesced");
+  f.emulated = true;
+  EXPECT_EQ(find_bottleneck(f).rule, "uncoalesced") << "counted by 4 bytes there";
+  f.emulated = false, f.counters["load_sectors"] = 3200, f.counters["l2_sectors"] = 10000;
+  EXPECT_EQ(find_bottleneck(f).rule, "uncoalesced");
+  f.counters["l2_sectors"] = 1e6;
+  EXPECT_NE(find_bottleneck(f).rule, "uncoalesced");
+}
+
+// A slow kernel has the live set only: what its problem needs is known all the same.
+TEST(Bottleneck, OverheadIsSeenWithoutCountedArithmetic) {
+  Facts f = plain();  // 1e10 operations are 1.6e8 multiply-adds of a warp
+  f.counters = {{"issue_busy", 80}, {"occupancy", 60}, {"dram_busy", 10}, {"sm_cycles_active", 1e8}};
+  auto b = find_bottleneck(f);
+  EXPECT_EQ(b.rule, "instruction-overhead") << b.sentence;
+  EXPECT_NE(b.sentence.find("would take 0.37 % of these"), std::string::npos) << b.sentence;
+  f.counters["sm_cycles_active"] = 5e5;  // 2.1e8 slots: most of them are needed
+  EXPECT_NE(find_bottleneck(f).rule, "instruction-overhead");
+}
+
+TEST(Bottleneck, WhatIsNearestToItsLimitIsNamed) {
+  Facts f = plain();
+  f.counters["issue_busy"] = 30, f.counters["l1_busy"] = 66;
+  auto b = find_bottleneck(f);
+  EXPECT_EQ(b.rule, "latency-bound");
+  EXPECT_NE(b.sentence.find("nothing is at its limit, the L1 cache with 66 % is nearest"), std::string::npos)
+      << b.sentence;
+  for (const char* name : {"l1_busy", "fma_pipe_busy"}) f.counters[name] = 20;
+  EXPECT_NE(find_bottleneck(f).sentence.find("nothing is busy"), std::string::npos);
+}
+
 TEST(Bottleneck, EmulatedTimeIsNotATime) {
   Facts f = plain();
   f.emulated = true;

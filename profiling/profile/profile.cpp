@@ -211,6 +211,19 @@ void describe_launches(ProfileReport& r, Subject& subject) {
   }
 }
 
+const LaunchProfile* main_launch(const ProfileReport& r) {
+  auto weight = [&](const LaunchProfile& l) {
+    double ms = 0;
+    for (const auto& k : r.kernels)
+      if (k.name == l.facts.entry) ms += k.ms();
+    return std::pair(ms, l.facts.grid.count() * l.facts.block.count());
+  };
+  const LaunchProfile* main = nullptr;
+  for (const auto& l : r.launches)
+    if (!main || weight(l) > weight(*main)) main = &l;
+  return main;
+}
+
 void conclude(ProfileReport& r) {
   Counters counters = r.counters_of_kernels();
   r.headlines = headline_values(counters, r.work);
@@ -243,11 +256,7 @@ void conclude(ProfileReport& r) {
   f.emulated = r.emulated;
   if (r.floor) f.floor_ms = r.floor->ms, f.floor_by_bytes = r.floor->by_bytes;
   if (!r.emulated) f.multiprocessors = r.device.multiprocessors;
-  // The launch that counts: the one with the most threads.
-  const LaunchProfile* main = nullptr;
-  for (const auto& l : r.launches)
-    if (!main || l.facts.grid.count() * l.facts.block.count() > main->facts.grid.count() * main->facts.block.count())
-      main = &l;
+  const LaunchProfile* main = main_launch(r);
   if (main) {
     f.blocks = main->facts.grid.count();
     f.local_bytes = main->facts.local_bytes, f.registers = main->facts.registers;

@@ -109,6 +109,10 @@ Arithmetic arithmetic_of(const ConvProblem& p, Accuracy accuracy, bool tensor_co
 void describe_launches(ProfileReport& r, Subject& subject);
 void conclude(ProfileReport& r);
 
+// The launch that counts: by the records the one that takes longest (weights are packed by more threads than a
+// persistent kernel has); without records the one with the most threads. Null: there is none.
+const LaunchProfile* main_launch(const ProfileReport& r);
+
 // The ceilings of a device without measuring: its datasheet, else what the driver's clocks and widths give. The
 // emulator gets those of the H200, named as such.
 Ceilings ceilings_for(const DeviceInfo& device);

@@ -38,6 +38,24 @@ std::string all_of(const std::vector<std::string>& list) {
 
 ConvProblem small_problem() { return find_preset("kernelbench-79-small").problem; }
 
+// A persistent kernel has fewer threads than the launch that packs its weights, and all of the time.
+TEST(Profile, TheLaunchThatCountsIsTheOneThatTakesLongest) {
+  ProfileReport r;
+  EXPECT_EQ(main_launch(r), nullptr);
+  LaunchProfile pack, products;
+  pack.facts.entry = "pack", pack.facts.grid = {1056}, pack.facts.block = {256};
+  products.facts.entry = "products", products.facts.grid = {132}, products.facts.block = {384};
+  r.launches = {pack, products};
+  EXPECT_EQ(main_launch(r)->facts.entry, "pack") << "no records: by threads";
+  KernelRecord of_pack, of_products;
+  of_pack.name = "pack", of_pack.start_ns = 100, of_pack.end_ns = 2100;
+  of_products.name = "products", of_products.start_ns = 2200, of_products.end_ns = 402200;
+  r.kernels = {of_pack, of_products};
+  EXPECT_EQ(main_launch(r)->facts.entry, "products");
+  r.kernels[0].end_ns = 900000;
+  EXPECT_EQ(main_launch(r)->facts.entry, "pack");
+}
+
 class FakeGpu : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

@@ -60,7 +60,7 @@ Found launch_bound(const Facts& f) {
 }
 
 Found few_blocks(const Facts& f) {
-  if (!f.blocks || !f.multiprocessors || *f.blocks >= *f.multiprocessors) return {};
+  if (!f.blocks || !f.multiprocessors || *f.blocks >= 0.75 * *f.multiprocessors) return {};
   return Bottleneck{"few-blocks",
                     fmt::format("{} block{} for {} multiprocessors: {:.0f} % of the GPU has nothing to do", *f.blocks,
                                 *f.blocks == 1 ? "" : "s", *f.multiprocessors,
@@ -69,7 +69,10 @@ Found few_blocks(const Facts& f) {
 }
 
 Found spills(const Facts& f) {
-  if (f.local_bytes.value_or(0) < 64) return {};
+  // Beside units that are busy a spill outside the loop is not what limits.
+  bool busy =
+      or_zero(f, "tensor_pipe_busy") >= 50 || or_zero(f, "fma_pipe_busy") >= 60 || or_zero(f, "dram_busy") >= 60;
+  if (f.local_bytes.value_or(0) < 64 || busy) return {};
   return Bottleneck{"spills",
                     fmt::format("{} bytes a thread do not fit into its {} registers and live in memory", *f.local_bytes,
                                 f.registers.value_or(0)),

@@ -53,7 +53,7 @@ struct Case {
 const Case cases[] = {
     {"launch-bound", [](Facts& f) { f.ms = 0.004, f.floor_ms = 0.0001; },
      [](Facts& f) { f.ms = 0.004, f.floor_ms = 0.003; }, "4 µs a call, of which the work itself needs 0.1 µs"},
-    {"few-blocks", [](Facts& f) { f.blocks = 33; }, [](Facts& f) { f.blocks = 132; },
+    {"few-blocks", [](Facts& f) { f.blocks = 33; }, [](Facts& f) { f.blocks = 120; },
      "33 blocks for 132 multiprocessors: 75 % of the GPU"},
     {"spills", [](Facts& f) { f.local_bytes = 400, f.registers = 255; }, [](Facts& f) { f.local_bytes = 16; },
      "400 bytes a thread do not fit into its 255 registers"},
@@ -161,6 +161,14 @@ TEST(Bottleneck, OverheadIsSeenWithoutCountedArithmetic) {
   EXPECT_NE(b.sentence.find("would take 0.37 % of these"), std::string::npos) << b.sentence;
   f.counters["sm_cycles_active"] = 5e5;  // 2.1e8 slots: most of them are needed
   EXPECT_NE(find_bottleneck(f).rule, "instruction-overhead");
+}
+
+TEST(Bottleneck, SpillsDoNotExplainBusyUnits) {
+  Facts f = plain();
+  f.local_bytes = 128, f.counters["tensor_pipe_busy"] = 60;
+  EXPECT_EQ(find_bottleneck(f).rule, "tensor-bound");
+  f.counters["tensor_pipe_busy"] = 30;
+  EXPECT_EQ(find_bottleneck(f).rule, "spills");
 }
 
 TEST(Bottleneck, WhatIsNearestToItsLimitIsNamed) {

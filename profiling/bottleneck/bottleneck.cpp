@@ -149,8 +149,11 @@ Found bank_conflicts(const Facts& f) {
 
 Found uncoalesced(const Facts& f) {
   double sectors = or_zero(f, "load_sectors"), requests = or_zero(f, "load_requests");
-  // 16-byte loads side by side take 16 sectors, and are no fault; the emulator's loads are counted by 4 bytes.
-  if (requests <= 0 || sectors / requests < (f.emulated ? 10 : 16.5)) return {};
+  // 16-byte loads side by side take 16 sectors, and are no fault. How many bytes were asked for is counted by the
+  // emulator only.
+  auto asked = get(f, "load_bytes");
+  bool wide = asked ? 32 * sectors < 2 * *asked : sectors <= 16.5 * requests;
+  if (requests <= 0 || sectors / requests < 10 || wide) return {};
   // A few loads beside copies by the copy engine, or of a launch that packs weights, limit nothing.
   if (auto all = get(f, "l2_sectors"); all && sectors < 0.25 * *all) return {};
   bool waits = f.emulated || waits_for(f, "stall_long_scoreboard", 0.25) || waits_for(f, "stall_lg_throttle", 0.25) ||
@@ -195,10 +198,9 @@ std::optional<double> needed_share(const Facts& f) {
 }
 
 Found instruction_overhead(const Facts& f) {
-  auto share = arithmetic_share(f), needed = needed_share(f);
-  bool tensor = or_zero(f, "tensor_pipe_busy") > 20;
-  if (or_zero(f, "issue_busy") < 50 || tensor) return {};
-  if (!share && needed && *needed <= 0.4)
+  if (or_zero(f, "issue_busy") < 50 || or_zero(f, "tensor_pipe_busy") > 20) return {};
+  auto share = arithmetic_share(f);
+  if (auto needed = needed_share(f); !share && needed && *needed <= 0.4)
     return Bottleneck{"instruction-overhead",
                       fmt::format("{:.0f} % of the issue slots are used, and the multiply-adds that the problem needs "
                                   "would take {:.2g} % of these: the rest works out indices, moves data, or is not "

@@ -144,9 +144,11 @@ TEST(Bottleneck, WideLoadsAndFewLoadsAreNoFault) {
   Facts f = plain();
   f.counters["load_sectors"] = 1600, f.counters["stall_long_scoreboard"] = 5;
   EXPECT_NE(find_bottleneck(f).rule, "uncoalesced");
-  f.emulated = true;
-  EXPECT_EQ(find_bottleneck(f).rule, "uncoalesced") << "counted by 4 bytes there";
-  f.emulated = false, f.counters["load_sectors"] = 3200, f.counters["l2_sectors"] = 10000;
+  f.counters["load_bytes"] = 100 * 32 * 4;  // 4 bytes a thread in 16 sectors
+  EXPECT_EQ(find_bottleneck(f).rule, "uncoalesced");
+  f.counters["load_bytes"] = 100 * 32 * 16;
+  EXPECT_NE(find_bottleneck(f).rule, "uncoalesced");
+  f.counters.erase("load_bytes"), f.counters["load_sectors"] = 3200, f.counters["l2_sectors"] = 10000;
   EXPECT_EQ(find_bottleneck(f).rule, "uncoalesced");
   f.counters["l2_sectors"] = 1e6;
   EXPECT_NE(find_bottleneck(f).rule, "uncoalesced");

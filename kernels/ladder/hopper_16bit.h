@@ -12,7 +12,6 @@ struct HalfTiles : HopperTiles {
   int32_t segment, segments;  // positions of a sequence in a tile; sequences in a tile
   int32_t bf16;               // 0: f16
   int32_t pitch;              // values from row to row of the results in shared memory
-  int32_t biases;             // in shared memory, as floats; 0: none
 };
 
 // The tile as a lane sees it: where its positions are.

@@ -20,7 +20,7 @@ struct HopperTiles {
   int32_t staging;                      // bytes of a warpgroup's results in shared memory, 0: they leave from registers
   int32_t zero;                         // 0, which the compiler does not know
   int32_t boxes;                        // whether the copy engine writes the results
-  int32_t biases;                       // of a column tile, kept in shared memory; 0: none
+  int32_t biases;                       // kept in shared memory as floats (rungs 8, 9: of a column tile); 0: none
 };
 struct ShiftTable {
   int16_t shift[60];

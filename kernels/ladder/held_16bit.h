@@ -1,0 +1,337 @@
+// What held_16bit is made of: x in an order in which a shift is another address, products with weights that stay in
+// registers, and results by way of shared memory.
+//
+// Order of x: of a tile of 128 positions the tensor cores' column n = 8a + b is position 16·π(b) + a, with π(2t) = t and
+// π(2t + 1) = t + 4. A row `a` of eight values (16 bytes a channel) of position m − e is then row a − e: a matrix
+// descriptor that begins e rows earlier. Rows before 0 are the halo, each position of it where a row wants it.
+// A lane (g, t) = (lane / 4, lane % 4) of warp w has the sums of rows g and g + 8 of its warp's 16, at positions
+// 16t … 16t + 15 and 64 + 16t … 64 + 16t + 15: neighbours in y, where stride is 1.
+#pragma once
+#include "half_rows.h"
+
+constexpr int held_channels = 32;  // of x in a stage: two rounds of 16
+constexpr int held_threads = 512;  // two warpgroups that multiply, one that brings x, one that stores results
+constexpr int held_orders = 3;     // warps that put x in order; numbers of stages are multiples of it
+
+struct HeldTiles : HopperTiles {
+  int32_t bf16;        // 0: f16
+  int32_t pitch;       // values from row to row of the results in shared memory
+  int32_t together;    // tiles of positions in a stage: 2, one for each warpgroup; or 1, both have it with 64 columns each
+  int32_t raw_stages;  // stages of x as it lies
+  int32_t channels;    // output channels of 64 columns
+};
+
+// Which output channel (of its 64 columns) and class is row g + 8·side of warp w. Two classes of a channel are a lane's
+// where their number is even: neighbours in y.
+struct HeldRow {
+  int channel, rho;
+  __host__ __device__ __forceinline__ HeldRow(int period, int warp, int g, int side) {
+    if (period % 2 == 0) {
+      int pair = 8 * warp + g, of = period / 2;
+      channel = pair / of, rho = pair % of * 2 + side;
+    } else {
+      int row = 16 * warp + g + 8 * side;
+      channel = row / period, rho = row % period;
+    }
+  }
+};
+
+// The blocks' different column tiles.
+__host__ __device__ __forceinline__ int held_images(const HeldTiles& tiles, int groups) {
+  return groups * (tiles.together == 2 ? tiles.column_tiles : tiles.column_tiles / 2);
+}
+
+// Where things are in shared memory, and how large: computed alike on both sides.
+struct HeldRoom {
+  uint32_t raw, image, staging, barriers, items, biases;  // bytes from the beginning
+  uint32_t raw_tile, row, image_tile;                     // bytes of a tile of x as it lies; of a row a; of all rows
+  uint32_t all;
+  static constexpr int more = 2;  // of the two warpgroups' results: barriers, and pairs of numbers
+  __host__ __device__ __forceinline__ explicit HeldRoom(const HeldTiles& t) {
+    raw_tile = static_cast<uint32_t>(held_channels * t.box * 2);
+    row = held_channels * 16 + 16;  // 16 more: eight rows begin in different banks
+    image_tile = static_cast<uint32_t>(16 + t.halo) * row;
+    raw = 0;
+    image = raw + static_cast<uint32_t>(t.raw_stages * t.together) * raw_tile;
+    staging = image + static_cast<uint32_t>(t.stages * t.together) * image_tile;
+    barriers = staging + 2 * static_cast<uint32_t>(t.staging);
+    items = barriers + 16 * static_cast<uint32_t>(t.raw_stages + t.stages + more);
+    biases = items + 4 * static_cast<uint32_t>(t.raw_stages + t.stages + 2 * more);
+    all = biases + 4 * static_cast<uint32_t>(t.biases);
+  }
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// d (+)= A · B for 64 rows, 16 channels and 128 positions; B has positions as neighbours in shared memory.
+#define CONVSCOPE_PRODUCT_HELD(type, add)                                                                              \
+  asm volatile(                                                                                                        \
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type                                                     \
+      " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, "    \
+      "%23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, " \
+      "%45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, {%64, %65, "    \
+      "%66, %67}, %68, " add ", 1, 1, 1;"                                                                              \
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),    \
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),         \
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),        \
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),        \
+        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),        \
+        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),        \
+        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),        \
+        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])                      \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+template <bool bf16, bool add>
+__device__ __forceinline__ void product_held(float (&d)[64], const uint32_t (&a)[4], uint64_t b) {
+  if constexpr (bf16 && add)
+    CONVSCOPE_PRODUCT_HELD("bf16", "1");
+  else if constexpr (bf16)
+    CONVSCOPE_PRODUCT_HELD("bf16", "0");
+  else if constexpr (add)
+    CONVSCOPE_PRODUCT_HELD("f16", "1");
+  else
+    CONVSCOPE_PRODUCT_HELD("f16", "0");
+}
+
+// Four 8 × 8 matrices of 16-bit values, a row each 16 bytes; stored with rows and columns exchanged.
+__device__ __forceinline__ void load_matrices(uint32_t (&v)[4], uint32_t from) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+               : "r"(from)
+               : "memory");
+}
+__device__ __forceinline__ void store_matrices(uint32_t to, const uint32_t (&v)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(v[0]), "r"(v[1]),
+               "r"(v[2]), "r"(v[3])
+               : "memory");
+}
+
+// ---- the warpgroup that brings x
+
+// What the lane that gives a stage back reads of it, as one value of the warp's. (Were it read by all lanes, racecheck
+// would not see that the others have read before.)
+__device__ __forceinline__ int told(const int* item, int leads) {
+  return __reduce_min_sync(~0u, leads ? *item : 0x7fffffff);
+}
+
+// One thread orders the copies of x, stage by stage, ahead of those who put it in order. With each stage they are told
+// its item, and at the end −1, each of them.
+__device__ __forceinline__ void held_produce(const HeldTiles& tiles, const TensorMap& map, uint32_t raw, uint32_t bytes,
+                                             Ring ring, int* items, int* turns, int group, int blocks, int next) {
+  const int all = (tiles.items + tiles.together - 1) / tiles.together, left = tiles.first - tiles.halo;
+  for (;;) {
+    const int item = next;  // asked for an item ago
+    if (item >= all) break;
+    next = blocks + atomicAdd(turns, 1);
+    const int first = item * tiles.together, n = first / tiles.tiles, tile = first - n * tiles.tiles;
+    const bool two = tiles.together == 2 && first + 1 < tiles.items, another = tile + 1 == tiles.tiles;  // sequence
+    for (int round = 0; round < tiles.rounds; round += 2, ring.advance()) {
+      barrier_wait(ring.empty(), ring.phase ^ 1);
+      items[ring.stage] = item;
+      barrier_expect(ring.full(), two ? 2 * bytes : bytes);
+      uint32_t to = raw + static_cast<uint32_t>(ring.stage * tiles.together) * bytes;
+      copy_box(to, map, left + tile * hopper_positions, round * 16, group, n, ring.full());
+      if (two)
+        copy_box(to + bytes, map, left + (another ? 0 : tile + 1) * hopper_positions, round * 16, group, n + another,
+                 ring.full());
+    }
+  }
+  for (int i = 0; i < held_orders; i++, ring.advance()) {
+    barrier_wait(ring.empty(), ring.phase ^ 1);
+    items[ring.stage] = -1;
+    barrier_arrive(ring.full());
+  }
+  if (atomicAdd(turns + 1, 1) == blocks - 1) turns[0] = turns[1] = 0;
+}
+
+// A warp puts every third stage of x in order. Each has its stages to itself, so that one reads while another waits.
+template <int halo>
+__device__ __forceinline__ void held_order(const HeldTiles& tiles, const HeldRoom& room, uint32_t shared, Ring raw,
+                                           Ring image, const int* raw_items, int* items, int which, int lane) {
+  constexpr int blocks = 2 + halo / 8;  // of eight rows
+  const int leads = lane == 0, b = lane % 8, channel = lane / 8;
+  const uint32_t from = shared + room.raw + static_cast<uint32_t>(channel * tiles.box + 16 * (b % 2 * 4 + b / 2)) * 2;
+  const uint32_t to = shared + room.image + static_cast<uint32_t>(b) * room.row + static_cast<uint32_t>(channel) * 16;
+  const uint32_t four = static_cast<uint32_t>(4 * tiles.box) * 2;  // channels
+  raw.stage = image.stage = which;
+  auto advance = [](Ring& ring) {
+    if ((ring.stage += held_orders) >= ring.stages) ring.stage -= ring.stages, ring.phase ^= 1;
+  };
+  for (;; advance(raw), advance(image)) {
+    barrier_wait(raw.full(), raw.phase);
+    const int item = told(raw_items + raw.stage, leads);
+    barrier_wait(image.empty(), image.phase ^ 1);
+    if (leads) items[image.stage] = item;
+    if (item < 0) break;
+    for (int i = 0; i < tiles.together; i++) {
+      uint32_t in = from + static_cast<uint32_t>(raw.stage * tiles.together + i) * room.raw_tile;
+      uint32_t out = to + static_cast<uint32_t>(image.stage * tiles.together + i) * room.image_tile;
+#pragma unroll 1
+      for (int k = 0; k < 4; k++, in += 2 * four, out += 128) {
+        uint32_t v[2][blocks][4];
+#pragma unroll
+        for (int a = 0; a < blocks; a++) load_matrices(v[0][a], in + a * 16), load_matrices(v[1][a], in + four + a * 16);
+#pragma unroll
+        for (int a = 0; a < blocks; a++) {
+          store_matrices(out + static_cast<uint32_t>(8 * a) * room.row, v[0][a]);
+          store_matrices(out + static_cast<uint32_t>(8 * a) * room.row + 64, v[1][a]);
+        }
+      }
+    }
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncwarp();
+    if (leads) barrier_arrive(raw.empty()), barrier_arrive(image.full());
+  }
+  __syncwarp();
+  if (leads) barrier_arrive(image.full());
+}
+
+// ---- results
+
+// A lane's results (biases added) into shared memory: words of two neighbours where there are any. Row r begins
+// (phase + r·length) % 16 values after a 32-byte boundary in y, and so it does there.
+template <bool bf16, int period, int gcd>
+__device__ __forceinline__ void stage_held(const float (&d)[64], const HeldTiles& tiles, uint16_t* staging,
+                                           uint32_t phase, uint32_t length, const float (&nones)[2], int warp, int g,
+                                           int t) {
+  constexpr int stride = period * gcd;
+  auto row_of = [&](const HeldRow& row) {
+    return staging + row.channel * tiles.pitch + ((phase + static_cast<uint32_t>(row.channel) * length) & 15);
+  };
+  auto store_word = [](uint16_t* at, uint32_t w) { *reinterpret_cast<uint32_t*>(at) = w; };
+  auto half_of = [](float v) { return static_cast<uint16_t>(rounded_pair(bf16, v, 0)); };
+  if constexpr (period % 2 == 0 && gcd == 1) {
+    HeldRow row(period, warp, g, 0);
+    if (row.channel >= tiles.channels) return;
+    uint16_t* at = row_of(row) + 16 * t * stride + row.rho;
+    bool odd = reinterpret_cast<uintptr_t>(at) & 2;
+    if (!odd) {
+#pragma unroll
+      for (int i = 0; i < 32; i++)
+        store_word(at + (i / 16 * 64 + i % 16) * stride,
+                   rounded_pair(bf16, d[i % 16 * 4 + i / 16], d[i % 16 * 4 + i / 16 + 2]));
+    } else {
+#pragma unroll
+      for (int i = 0; i < 32; i++) {
+        uint32_t w = rounded_pair(bf16, d[i % 16 * 4 + i / 16], d[i % 16 * 4 + i / 16 + 2]);
+        at[(i / 16 * 64 + i % 16) * stride] = static_cast<uint16_t>(w);
+        at[(i / 16 * 64 + i % 16) * stride + 1] = static_cast<uint16_t>(w >> 16);
+      }
+    }
+  } else if constexpr (period == 1 && gcd <= 2) {
+#pragma unroll
+    for (int side = 0; side < 2; side++) {
+      HeldRow row(period, warp, g, side);
+      float none = nones[side];
+#pragma unroll
+      for (int run = 0; run < 2; run++) {
+        auto v = [&](int j) { return d[j * 4 + side * 2 + run]; };
+        uint16_t* at = row_of(row) + (run * 64 + 16 * t) * stride;
+        bool odd = reinterpret_cast<uintptr_t>(at) & 2;
+        if constexpr (gcd == 2) {
+          uint16_t* words = at - odd;  // odd: the value before is one that no tap reaches, too
+#pragma unroll
+          for (int j = 0; j < 16; j++)
+            store_word(words + 2 * j, rounded_pair(bf16, odd ? none : v(j), odd ? v(j) : none));
+          if (odd && run && t == 3) at[31] = half_of(none);
+        } else if (!__any_sync(~0u, odd)) {
+#pragma unroll
+          for (int j = 0; j < 16; j += 2) store_word(at + j, rounded_pair(bf16, v(j), v(j + 1)));
+        } else {
+          uint16_t* words = at + odd;
+#pragma unroll
+          for (int j = 0; j < 14; j += 2)
+            store_word(words + j, rounded_pair(bf16, odd ? v(j + 1) : v(j), odd ? v(j + 2) : v(j + 1)));
+          at[odd ? 0 : 14] = half_of(odd ? v(0) : v(14));
+          at[15] = half_of(v(15));
+        }
+      }
+    }
+  } else {
+#pragma unroll
+    for (int side = 0; side < 2; side++) {
+      HeldRow row(period, warp, g, side);
+      if (row.channel >= tiles.channels) continue;
+      float none = nones[side];
+      uint16_t* at = row_of(row) + 16 * t * stride + row.rho * gcd;
+#pragma unroll
+      for (int i = 0; i < 32; i++)
+#pragma unroll
+        for (int f = 0; f < gcd; f++)
+          at[(i / 16 * 64 + i % 16) * stride + f] = half_of(f ? none : d[i % 16 * 4 + side * 2 + i / 16]);
+    }
+  }
+}
+
+// Which tile a warpgroup's results in shared memory are: its sequence (−1: there are no more) and number in it.
+struct HeldResult {
+  int n, tile;
+};
+
+// Rows of results from shared memory to y, half a warp a row, every eighth one; each lies as far from a 32-byte boundary
+// as it does in y. staged: rows there are, multiples of eight aside.
+template <int stride, int staged>
+struct HeldRows {
+  static constexpr int positions = hopper_positions * stride, many = (staged + 7) / 8;  // outputs of a row; a lane's rows
+  const uint16_t* staging;
+  int pitch;
+  uint16_t* to;  // row 0
+  int64_t length;
+  int rows;  // that are stored
+
+  // Of a tile that is inside its rows: whole sectors, 16 bytes a lane, and the values before the first and behind the
+  // last one, 16 together, one a lane. All is read before anything is stored; then read() is called.
+  template <class Read>
+  __device__ __forceinline__ void store(int warp, int lane, Read read) const {
+    const int l = lane % 16, mine = warp * 2 + lane / 16;
+    uint16_t* row = to + mine * length;
+    const int64_t further = 8 * length;
+    const char* from = reinterpret_cast<const char*>(staging);
+    uint4 v[many][stride];
+    uint32_t end[many];
+    int at[2], at_end[2];  // values from a row's beginning, of rows that are an even or odd multiple of eight apart
+    bool last[2], ends[2];
+#pragma unroll
+    for (int k = 0; k < 2; k++) {  // two of these are a whole number of sectors apart
+      const int phase = static_cast<int>((reinterpret_cast<uintptr_t>(row + k * further) >> 1) & 15);
+      const int begin = -phase & 15;
+      at[k] = begin + 8 * l, last[k] = at[k] + positions - 128 < positions - phase;
+      at_end[k] = l < begin ? l : positions - 16 + l, ends[k] = phase != 0;
+      const int read = (phase + at[k]) * 2, read_end = (phase + at_end[k]) * 2;
+#pragma unroll
+      for (int i = k; i < many; i += 2) {
+        const char* here = from + min(mine + 8 * i, staged - 1) * pitch * 2;
+#pragma unroll
+        for (int part = 0; part < stride; part++)
+          v[i][part] = *reinterpret_cast<const uint4*>(here + read + 256 * part);
+        end[i] = *reinterpret_cast<const uint16_t*>(here + read_end);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < many; i++) {
+#pragma unroll
+      for (int part = 0; part < stride; part++)
+        asm volatile("" : "+r"(v[i][part].x), "+r"(v[i][part].y), "+r"(v[i][part].z), "+r"(v[i][part].w)::"memory");
+      asm volatile("" : "+r"(end[i])::"memory");
+    }
+    read();
+#pragma unroll
+    for (int i = 0; i < many; i++, row += further) {
+      const bool there = mine + 8 * i < rows;
+#pragma unroll
+      for (int part = 0; part < stride; part++)
+        if (there && (part + 1 < stride || last[i % 2]))
+          *reinterpret_cast<uint4*>(row + at[i % 2] + 128 * part) = v[i][part];
+      if (there && ends[i % 2]) row[at_end[i % 2]] = static_cast<uint16_t>(end[i]);
+    }
+  }
+  // Of a tile at the end of its rows, [low, high) of each: value by value.
+  __device__ __forceinline__ void store(int warp, int lane, int low, int high) const {
+    for (int r = warp; r < rows; r += 4) {
+      uint16_t* row = to + r * length;
+      const uint16_t* from = staging + r * pitch + ((reinterpret_cast<uintptr_t>(row) >> 1) & 15);
+#pragma unroll 4
+      for (int i = low + lane; i < high; i += 32) row[i] = from[i];
+    }
+  }
+};
+#endif

@@ -267,6 +267,17 @@ struct HeldResult {
   int n, tile;
 };
 
+// Stores without a branch: branches would keep the next rows' addresses waiting.
+__device__ __forceinline__ void store_if(bool is, uint16_t* to, const uint4& v) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %0, 0;\n@p st.global.v4.b32 [%1], {%2, %3, %4, %5};\n}\n" ::"r"(
+                   static_cast<int>(is)),
+               "l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w));
+}
+__device__ __forceinline__ void store_if(bool is, uint16_t* to, uint32_t v) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %0, 0;\n@p st.global.b16 [%1], %2;\n}\n" ::"r"(static_cast<int>(is)),
+               "l"(to), "h"(static_cast<uint16_t>(v)));
+}
+
 // Rows of results from shared memory to y, half a warp a row, every eighth one; each lies as far from a 32-byte boundary
 // as it does in y. staged: rows there are, multiples of eight aside.
 template <int stride, int staged>
@@ -314,14 +325,16 @@ struct HeldRows {
       asm volatile("" : "+r"(end[i])::"memory");
     }
     read();
+    uint16_t *to_sectors[2] = {row + at[0], row + further + at[1]};
+    uint16_t *to_end[2] = {row + at_end[0], row + further + at_end[1]};
 #pragma unroll
-    for (int i = 0; i < many; i++, row += further) {
+    for (int i = 0; i < many; i++) {
       const bool there = mine + 8 * i < rows;
 #pragma unroll
       for (int part = 0; part < stride; part++)
-        if (there && (part + 1 < stride || last[i % 2]))
-          *reinterpret_cast<uint4*>(row + at[i % 2] + 128 * part) = v[i][part];
-      if (there && ends[i % 2]) row[at_end[i % 2]] = static_cast<uint16_t>(end[i]);
+        store_if(there && (part + 1 < stride || last[i % 2]), to_sectors[i % 2] + 128 * part, v[i][part]);
+      store_if(there && ends[i % 2], to_end[i % 2], end[i]);
+      to_sectors[i % 2] += 2 * further, to_end[i % 2] += 2 * further;
     }
   }
   // Of a tile at the end of its rows, [low, high) of each: value by value.

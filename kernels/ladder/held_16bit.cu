@@ -63,8 +63,7 @@ struct HeldColumns {
 template <bool bf16, int rounds, int shifts, int period, int gcd>
 __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& tiles, const ShiftTable& table,
                                            const HeldRoom& room, uint32_t x, const uint4* packed, Ring ring,
-                                           const int* items, uint32_t turns, uint32_t results, HeldResult* result,
-                                           uint16_t* staging,
+                                           const int* items, uint32_t results, HeldResult* result, uint16_t* staging,
                                            const float* biases, const uint16_t* y, int image) {
   constexpr int steps = rounds * shifts;
   int warp = static_cast<int>(threadIdx.x) / 32 % 4, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
@@ -77,14 +76,14 @@ __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& t
     uint4 v = __ldg(packed + (static_cast<int64_t>(columns.tile) * steps + s) * 128 + threadIdx.x % 128);
     a[s][0] = v.x, a[s][1] = v.y, a[s][2] = v.z, a[s][3] = v.w;
   }
-  float bias[2];
+  float bias[2], nones[2];
 #pragma unroll
   for (int side = 0; side < 2; side++) {
     HeldRow row(period, warp, g, side);
     bias[side] = tiles.biases && row.channel < columns.channels ? biases[columns.co + row.channel] : 0.0f;
+    nones[side] = activated(bias[side]);
   }
-  constexpr uint32_t row = held_row / 16;
-  uint32_t begins[shifts];
+  uint32_t row = room.row / 16, begins[shifts];
 #pragma unroll
   for (int u = 0; u < shifts; u++) begins[u] = static_cast<uint32_t>(tiles.halo - table.shift[u]) * row;
   if (tiles.together == 2) x += static_cast<uint32_t>(mine) * room.image_tile;
@@ -100,8 +99,6 @@ __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& t
     barrier_wait(ring.full(), ring.phase);
     const int number = told(items + ring.stage, leads);
     if (number < 0) break;
-    // Where both have the same x they multiply in turn: one stores its sums while the other multiplies.
-    if (tiles.together == 1) barrier_wait(turns + 8u * mine, mine ? turn ^ 1 : turn);
     float d[64];
     uint32_t ended = 0;
 #pragma unroll
@@ -127,7 +124,6 @@ __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& t
       ended = ring.empty();
       ring.advance();
     }
-    if (leads && tiles.together == 1) barrier_arrive(turns + 8u * (mine ^ 1));
     // While products run: where the rows begin.
     int item = number * tiles.together + (tiles.together == 2 ? mine : 0), n = item / tiles.tiles;
     int tile = item - n * tiles.tiles;
@@ -138,7 +134,7 @@ __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& t
     if (leads) barrier_arrive(ended);
 #pragma unroll
     for (int i = 0; i < 64; i++) d[i] = activated(d[i] + bias[i / 2 % 2]);
-    stage_held<bf16, period, gcd>(d, tiles, staging, phase, length, warp, g, t);
+    stage_held<bf16, period, gcd>(d, tiles, staging, phase, length, nones, warp, g, t);
     if (threadIdx.x % 128 == 0) *result = {n, tile};
     __syncwarp();
     if (leads) barrier_arrive(results);
@@ -152,8 +148,8 @@ __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& t
 // The results of both warpgroups, in turn, from shared memory to y.
 template <int period, int gcd>
 __device__ __forceinline__ void held_store(const ConvArgs& c, const HeldTiles& tiles, uint32_t results,
-                                           const HeldResult* result, const uint16_t* staging, const float* biases,
-                                           uint16_t* y, int image, int warp, int lane) {
+                                           const HeldResult* result, const uint16_t* staging, uint16_t* y, int image,
+                                           int warp, int lane) {
   constexpr int stride = period * gcd;
   const int leads = lane == 0;
   const HeldColumns columns[2] = {{c, tiles, image, 0}, {c, tiles, image, 1}};
@@ -177,13 +173,9 @@ __device__ __forceinline__ void held_store(const ConvArgs& c, const HeldTiles& t
         continue;
       }
       const int64_t j = first + tile * int64_t{hopper_positions * stride};
-      const HeldRows<stride, gcd, 64 / period> rows{staging + mine * (tiles.staging / 2),
-                                                    tiles.pitch,
-                                                    y + columns[mine].co * c.out_length + n * sequence + j,
-                                                    c.out_length,
-                                                    columns[mine].channels,
-                                                    tiles.biases ? biases + columns[mine].co : nullptr,
-                                                    tiles.bf16 != 0};
+      const HeldRows<stride, 64 / period> rows{staging + mine * (tiles.staging / 2), tiles.pitch,
+                                               y + columns[mine].co * c.out_length + n * sequence + j, c.out_length,
+                                               columns[mine].channels};
       if (j >= 0 && j + rows.positions <= c.out_length) {
         rows.store(warp, lane, read);
       } else {
@@ -211,7 +203,6 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
       barrier_init(barriers + 16u * i, i < raws + stages ? 1 : 4);
       barrier_init(barriers + 16u * i + 8, i < raws ? 1 : i < raws + stages ? 8 : 4);
     }
-    for (int i = 0; i < 2; i++) barrier_init(barriers + 16u * (raws + stages + 2) + 8u * i, 4);
     barriers_made();
   }
   __syncthreads();
@@ -226,7 +217,7 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
   constexpr int products = many ? 192 : 160, orders = many ? 48 : 72, stores = 512 - 2 * products - orders;
   if (warp >= 12) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(stores));
-    held_store<period, gcd>(c, tiles, results, result, staging, biases, y, image, warp % 4, lane);
+    held_store<period, gcd>(c, tiles, results, result, staging, y, image, warp % 4, lane);
   } else if (warp >= 8) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(orders));
     const int groups = static_cast<int>(c.groups), blocks = static_cast<int>(gridDim.x) / images;
@@ -241,7 +232,7 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
     staging += mine * (tiles.staging / 2);
     auto run = [&](auto bf16) {
       held_tiles<decltype(bf16)::value, rounds, shifts, period, gcd>(c, tiles, table, room, shared + room.image, packed,
-                                                                     ordered, items, results + 32, results + 16u * mine,
+                                                                     ordered, items, results + 16u * mine,
                                                                      result + mine, staging, biases, y, image);
     };
     if (tiles.bf16)
@@ -292,12 +283,12 @@ constexpr HeldForm held_forms[] = {
 
 // Of a warp's store of results into shared memory: how many words lie in the fullest bank, when rows begin `length`
 // values apart in y.
-int held_conflicts(const HeldTiles& t, int64_t length) {
+int held_conflicts(const HeldTiles& t, int64_t length, int64_t stride) {
   int count[32] = {};
   for (int g = 0; g < 8; g++)
     for (int lane = 0; lane < 4; lane++) {
       HeldRow row(t.period, 0, g, 0);
-      count[(row.channel * t.pitch + row.channel * length % 16 / t.gcd + 16 * lane * t.period + row.rho) / 2 % 32]++;
+      count[(row.channel * t.pitch + row.channel * length % 16 + 16 * lane * stride + row.rho * t.gcd) / 2 % 32]++;
     }
   return *std::max_element(count, count + 32);
 }
@@ -328,10 +319,10 @@ HeldPlan held_plan(const ConvProblem& p) {
   t.column_tiles = static_cast<int32_t>(ceil_div(p.out_per_group(), t.channels));
   t.together = t.column_tiles == 1 ? 2 : 1;
   if (t.together == 1) t.column_tiles += t.column_tiles % 2;
-  t.pitch = static_cast<int32_t>(hopper_positions * t.period + 16);
+  t.pitch = static_cast<int32_t>(hopper_positions * p.stride + 16);
   HeldTiles wider = t;
   wider.pitch += 8;
-  if (held_conflicts(wider, p.out_length()) < held_conflicts(t, p.out_length())) t = wider;
+  if (held_conflicts(wider, p.out_length(), p.stride) < held_conflicts(t, p.out_length(), p.stride)) t = wider;
   t.staging = t.channels * t.pitch * 2;
   // Stages of both kinds in turn, as many as fit.
   t.raw_stages = t.stages = held_orders;

@@ -11,7 +11,6 @@
 
 constexpr int held_channels = 32;  // of x in a stage: two rounds of 16
 constexpr int held_threads = 512;  // two warpgroups that multiply, one that brings x, one that stores results
-constexpr int held_row = held_channels * 16 + 16;  // bytes of a row a; 16 more: eight of them begin in different banks
 constexpr int held_orders = 3;     // warps that put x in order; numbers of stages are multiples of it
 
 struct HeldTiles : HopperTiles {
@@ -45,12 +44,13 @@ __host__ __device__ __forceinline__ int held_images(const HeldTiles& tiles, int 
 // Where things are in shared memory, and how large: computed alike on both sides.
 struct HeldRoom {
   uint32_t raw, image, staging, barriers, items, biases;  // bytes from the beginning
-  uint32_t raw_tile, image_tile;                          // bytes of a tile of x as it lies, and in order
+  uint32_t raw_tile, row, image_tile;                     // bytes of a tile of x as it lies; of a row a; of all rows
   uint32_t all;
-  static constexpr int more = 3;  // barriers: of the two warpgroups' results, and of their turns; pairs of numbers
+  static constexpr int more = 2;  // of the two warpgroups' results: barriers, and pairs of numbers
   __host__ __device__ __forceinline__ explicit HeldRoom(const HeldTiles& t) {
     raw_tile = static_cast<uint32_t>(held_channels * t.box * 2);
-    image_tile = static_cast<uint32_t>((16 + t.halo) * held_row);
+    row = held_channels * 16 + 16;  // 16 more: eight rows begin in different banks
+    image_tile = static_cast<uint32_t>(16 + t.halo) * row;
     raw = 0;
     image = raw + static_cast<uint32_t>(t.raw_stages * t.together) * raw_tile;
     staging = image + static_cast<uint32_t>(t.stages * t.together) * image_tile;
@@ -148,10 +148,10 @@ template <int halo>
 __device__ __forceinline__ void held_order(const HeldTiles& tiles, const HeldRoom& room, uint32_t shared, Ring raw,
                                            Ring image, const int* raw_items, int* items, int which, int lane) {
   constexpr int blocks = 2 + halo / 8;  // of eight rows
-  constexpr uint32_t four = 4 * (hopper_positions + halo) * 2;  // bytes of four channels
   const int leads = lane == 0, b = lane % 8, channel = lane / 8;
-  const uint32_t from = shared + room.raw + static_cast<uint32_t>(channel) * (four / 4) + 32u * (b % 2 * 4 + b / 2);
-  const uint32_t to = shared + room.image + static_cast<uint32_t>(b) * held_row + static_cast<uint32_t>(channel) * 16;
+  const uint32_t from = shared + room.raw + static_cast<uint32_t>(channel * tiles.box + 16 * (b % 2 * 4 + b / 2)) * 2;
+  const uint32_t to = shared + room.image + static_cast<uint32_t>(b) * room.row + static_cast<uint32_t>(channel) * 16;
+  const uint32_t four = static_cast<uint32_t>(4 * tiles.box) * 2;  // channels
   raw.stage = image.stage = which;
   auto advance = [](Ring& ring) {
     if ((ring.stage += held_orders) >= ring.stages) ring.stage -= ring.stages, ring.phase ^= 1;
@@ -162,21 +162,19 @@ __device__ __forceinline__ void held_order(const HeldTiles& tiles, const HeldRoo
     barrier_wait(image.empty(), image.phase ^ 1);
     if (leads) items[image.stage] = item;
     if (item < 0) break;
-#pragma unroll 1
     for (int i = 0; i < tiles.together; i++) {
-      const uint32_t in = from + static_cast<uint32_t>(raw.stage * tiles.together + i) * room.raw_tile;
-      const uint32_t out = to + static_cast<uint32_t>(image.stage * tiles.together + i) * room.image_tile;
-      uint32_t v[2][blocks][4];
-      auto load = [&](int k) {
+      uint32_t in = from + static_cast<uint32_t>(raw.stage * tiles.together + i) * room.raw_tile;
+      uint32_t out = to + static_cast<uint32_t>(image.stage * tiles.together + i) * room.image_tile;
+#pragma unroll 1
+      for (int k = 0; k < 4; k++, in += 2 * four, out += 128) {
+        uint32_t v[2][blocks][4];
 #pragma unroll
-        for (int a = 0; a < blocks; a++) load_matrices(v[k % 2][a], in + static_cast<uint32_t>(k) * four + a * 16);
-      };
-      load(0);
+        for (int a = 0; a < blocks; a++) load_matrices(v[0][a], in + a * 16), load_matrices(v[1][a], in + four + a * 16);
 #pragma unroll
-      for (int k = 0; k < held_channels / 4; k++) {  // the next four channels are on their way
-        if (k + 1 < held_channels / 4) load(k + 1);
-#pragma unroll
-        for (int a = 0; a < blocks; a++) store_matrices(out + 8 * a * held_row + k * 64, v[k % 2][a]);
+        for (int a = 0; a < blocks; a++) {
+          store_matrices(out + static_cast<uint32_t>(8 * a) * room.row, v[0][a]);
+          store_matrices(out + static_cast<uint32_t>(8 * a) * room.row + 64, v[1][a]);
+        }
       }
     }
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -190,55 +188,62 @@ __device__ __forceinline__ void held_order(const HeldTiles& tiles, const HeldRoo
 // ---- results
 
 // A lane's results (biases added) into shared memory: words of two neighbours where there are any. Row r begins
-// (phase + r·length) % 16 values after a 32-byte boundary in y, and so it does there. Where every second output is one
-// that no tap reaches (gcd 2), those are left out, and value i of what remains is in the place of word i.
+// (phase + r·length) % 16 values after a 32-byte boundary in y, and so it does there.
 template <bool bf16, int period, int gcd>
 __device__ __forceinline__ void stage_held(const float (&d)[64], const HeldTiles& tiles, uint16_t* staging,
-                                           uint32_t phase, uint32_t length, int warp, int g, int t) {
-  static_assert(gcd == 1 || (gcd == 2 && period == 1), "others are not compiled");
+                                           uint32_t phase, uint32_t length, const float (&nones)[2], int warp, int g,
+                                           int t) {
+  constexpr int stride = period * gcd;
   auto row_of = [&](const HeldRow& row) {
-    return staging + row.channel * tiles.pitch + ((phase + static_cast<uint32_t>(row.channel) * length) & 15) / gcd;
+    return staging + row.channel * tiles.pitch + ((phase + static_cast<uint32_t>(row.channel) * length) & 15);
   };
   auto store_word = [](uint16_t* at, uint32_t w) { *reinterpret_cast<uint32_t*>(at) = w; };
   auto half_of = [](float v) { return static_cast<uint16_t>(rounded_pair(bf16, v, 0)); };
-  if constexpr (period % 2 == 0) {
+  if constexpr (period % 2 == 0 && gcd == 1) {
     HeldRow row(period, warp, g, 0);
     if (row.channel >= tiles.channels) return;
-    uint16_t* at = row_of(row) + 16 * t * period + row.rho;
+    uint16_t* at = row_of(row) + 16 * t * stride + row.rho;
     bool odd = reinterpret_cast<uintptr_t>(at) & 2;
     if (!odd) {
 #pragma unroll
       for (int i = 0; i < 32; i++)
-        store_word(at + (i / 16 * 64 + i % 16) * period,
+        store_word(at + (i / 16 * 64 + i % 16) * stride,
                    rounded_pair(bf16, d[i % 16 * 4 + i / 16], d[i % 16 * 4 + i / 16 + 2]));
     } else {
 #pragma unroll
       for (int i = 0; i < 32; i++) {
         uint32_t w = rounded_pair(bf16, d[i % 16 * 4 + i / 16], d[i % 16 * 4 + i / 16 + 2]);
-        at[(i / 16 * 64 + i % 16) * period] = static_cast<uint16_t>(w);
-        at[(i / 16 * 64 + i % 16) * period + 1] = static_cast<uint16_t>(w >> 16);
+        at[(i / 16 * 64 + i % 16) * stride] = static_cast<uint16_t>(w);
+        at[(i / 16 * 64 + i % 16) * stride + 1] = static_cast<uint16_t>(w >> 16);
       }
     }
-  } else if constexpr (period == 1) {
+  } else if constexpr (period == 1 && gcd <= 2) {
 #pragma unroll
     for (int side = 0; side < 2; side++) {
-      uint16_t* row = row_of({period, warp, g, side}) + 16 * t;
-      bool odd = reinterpret_cast<uintptr_t>(row) & 2;
-      auto v = [&](int run, int j) { return d[j * 4 + side * 2 + run]; };
-      if (!__any_sync(~0u, odd)) {
-#pragma unroll
-        for (int i = 0; i < 16; i++)
-          store_word(row + i / 8 * 64 + i % 8 * 2, rounded_pair(bf16, v(i / 8, i % 8 * 2), v(i / 8, i % 8 * 2 + 1)));
-        continue;
-      }
+      HeldRow row(period, warp, g, side);
+      float none = nones[side];
 #pragma unroll
       for (int run = 0; run < 2; run++) {
-        uint16_t *at = row + run * 64, *words = at + odd;
+        auto v = [&](int j) { return d[j * 4 + side * 2 + run]; };
+        uint16_t* at = row_of(row) + (run * 64 + 16 * t) * stride;
+        bool odd = reinterpret_cast<uintptr_t>(at) & 2;
+        if constexpr (gcd == 2) {
+          uint16_t* words = at - odd;  // odd: the value before is one that no tap reaches, too
 #pragma unroll
-        for (int j = 0; j < 14; j += 2)
-          store_word(words + j, rounded_pair(bf16, odd ? v(run, j + 1) : v(run, j), odd ? v(run, j + 2) : v(run, j + 1)));
-        at[odd ? 0 : 14] = half_of(odd ? v(run, 0) : v(run, 14));
-        at[15] = half_of(v(run, 15));
+          for (int j = 0; j < 16; j++)
+            store_word(words + 2 * j, rounded_pair(bf16, odd ? none : v(j), odd ? v(j) : none));
+          if (odd && run && t == 3) at[31] = half_of(none);
+        } else if (!__any_sync(~0u, odd)) {
+#pragma unroll
+          for (int j = 0; j < 16; j += 2) store_word(at + j, rounded_pair(bf16, v(j), v(j + 1)));
+        } else {
+          uint16_t* words = at + odd;
+#pragma unroll
+          for (int j = 0; j < 14; j += 2)
+            store_word(words + j, rounded_pair(bf16, odd ? v(j + 1) : v(j), odd ? v(j + 2) : v(j + 1)));
+          at[odd ? 0 : 14] = half_of(odd ? v(0) : v(14));
+          at[15] = half_of(v(15));
+        }
       }
     }
   } else {
@@ -246,9 +251,13 @@ __device__ __forceinline__ void stage_held(const float (&d)[64], const HeldTiles
     for (int side = 0; side < 2; side++) {
       HeldRow row(period, warp, g, side);
       if (row.channel >= tiles.channels) continue;
-      uint16_t* at = row_of(row) + 16 * t * period + row.rho;
+      float none = nones[side];
+      uint16_t* at = row_of(row) + 16 * t * stride + row.rho * gcd;
 #pragma unroll
-      for (int i = 0; i < 32; i++) at[(i / 16 * 64 + i % 16) * period] = half_of(d[i % 16 * 4 + side * 2 + i / 16]);
+      for (int i = 0; i < 32; i++)
+#pragma unroll
+        for (int f = 0; f < gcd; f++)
+          at[(i / 16 * 64 + i % 16) * stride + f] = half_of(f ? none : d[i % 16 * 4 + side * 2 + i / 16]);
     }
   }
 }
@@ -269,81 +278,50 @@ __device__ __forceinline__ void store_if(bool is, uint16_t* to, uint32_t v) {
                "l"(to), "h"(static_cast<uint16_t>(v)));
 }
 
-// What becomes eight outputs.
-template <int gcd>
-struct HeldPiece {
-  using type = uint4;
-};
-template <>
-struct HeldPiece<2> {
-  using type = uint2;
-};
-
 // Rows of results from shared memory to y, half a warp a row, every eighth one; each lies as far from a 32-byte boundary
-// as it does in y. gcd 2: with what no tap reaches between its values. staged: rows there are.
-template <int stride, int gcd, int staged>
+// as it does in y. staged: rows there are, multiples of eight aside.
+template <int stride, int staged>
 struct HeldRows {
   static constexpr int positions = hopper_positions * stride, many = (staged + 7) / 8;  // outputs of a row; a lane's rows
-  using Piece = typename HeldPiece<gcd>::type;
   const uint16_t* staging;
   int pitch;
   uint16_t* to;  // row 0
   int64_t length;
-  int rows;           // that are stored
-  const float* bias;  // of row 0; null: none
-  bool bf16;
+  int rows;  // that are stored
 
-  // What no tap reaches in row r.
-  __device__ __forceinline__ uint32_t none_of(int r) const {
-    return rounded_pair(bf16, activated(bias ? bias[min(r, rows - 1)] : 0.0f), 0) & 0xffff;
-  }
-  // Eight outputs, the first of which is a value (odd: is not).
-  static __device__ __forceinline__ uint4 outputs_of(const uint4& v, bool, uint32_t) { return v; }
-  static __device__ __forceinline__ uint4 outputs_of(const uint2& v, bool odd, uint32_t none) {
-    const int low = odd ? 0x1054 : 0x5410, high = odd ? 0x3254 : 0x5432;  // of v and none
-    return make_uint4(__byte_perm(v.x, none, low), __byte_perm(v.x, none, high), __byte_perm(v.y, none, low),
-                      __byte_perm(v.y, none, high));
-  }
   // Of a tile that is inside its rows: whole sectors, 16 bytes a lane, and the values before the first and behind the
   // last one, 16 together, one a lane. All is read before anything is stored; then read() is called.
   template <class Read>
   __device__ __forceinline__ void store(int warp, int lane, Read read) const {
-    constexpr int parts = stride;
     const int l = lane % 16, mine = warp * 2 + lane / 16;
     uint16_t* row = to + mine * length;
     const int64_t further = 8 * length;
     const char* from = reinterpret_cast<const char*>(staging);
-    Piece v[many][parts];
-    uint32_t end[many], none[gcd == 2 ? many : 1];
+    uint4 v[many][stride];
+    uint32_t end[many];
     int at[2], at_end[2];  // values from a row's beginning, of rows that are an even or odd multiple of eight apart
-    bool last[2], ends[2], odd[2];
+    bool last[2], ends[2];
 #pragma unroll
     for (int k = 0; k < 2; k++) {  // two of these are a whole number of sectors apart
       const int phase = static_cast<int>((reinterpret_cast<uintptr_t>(row + k * further) >> 1) & 15);
       const int begin = -phase & 15;
       at[k] = begin + 8 * l, last[k] = at[k] + positions - 128 < positions - phase;
-      at_end[k] = l < begin ? l : positions - 16 + l, ends[k] = phase != 0, odd[k] = phase & 1;
-      const int there = (phase + at[k]) * 2 / gcd, end_there = (phase + at_end[k]) / gcd * 2;
+      at_end[k] = l < begin ? l : positions - 16 + l, ends[k] = phase != 0;
+      const int read = (phase + at[k]) * 2, read_end = (phase + at_end[k]) * 2;
 #pragma unroll
       for (int i = k; i < many; i += 2) {
         const char* here = from + min(mine + 8 * i, staged - 1) * pitch * 2;
 #pragma unroll
-        for (int part = 0; part < parts; part++)
-          v[i][part] = *reinterpret_cast<const Piece*>(here + there + 256 / gcd * part);
-        end[i] = *reinterpret_cast<const uint16_t*>(here + end_there);
-        if constexpr (gcd == 2) {
-          none[i] = none_of(mine + 8 * i);
-          if (at_end[k] & 1) end[i] = none[i];
-        }
+        for (int part = 0; part < stride; part++)
+          v[i][part] = *reinterpret_cast<const uint4*>(here + read + 256 * part);
+        end[i] = *reinterpret_cast<const uint16_t*>(here + read_end);
       }
     }
 #pragma unroll
     for (int i = 0; i < many; i++) {
 #pragma unroll
-      for (int part = 0; part < parts; part++) {
-        asm volatile("" : "+r"(v[i][part].x), "+r"(v[i][part].y)::"memory");
-        if constexpr (gcd == 1) asm volatile("" : "+r"(v[i][part].z), "+r"(v[i][part].w)::"memory");
-      }
+      for (int part = 0; part < stride; part++)
+        asm volatile("" : "+r"(v[i][part].x), "+r"(v[i][part].y), "+r"(v[i][part].z), "+r"(v[i][part].w)::"memory");
       asm volatile("" : "+r"(end[i])::"memory");
     }
     read();
@@ -353,9 +331,8 @@ struct HeldRows {
     for (int i = 0; i < many; i++) {
       const bool there = mine + 8 * i < rows;
 #pragma unroll
-      for (int part = 0; part < parts; part++)
-        store_if(there && (part + 1 < parts || last[i % 2]), to_sectors[i % 2] + 128 * part,
-                 outputs_of(v[i][part], odd[i % 2], none[gcd == 2 ? i : 0]));
+      for (int part = 0; part < stride; part++)
+        store_if(there && (part + 1 < stride || last[i % 2]), to_sectors[i % 2] + 128 * part, v[i][part]);
       store_if(there && ends[i % 2], to_end[i % 2], end[i]);
       to_sectors[i % 2] += 2 * further, to_end[i % 2] += 2 * further;
     }
@@ -364,11 +341,9 @@ struct HeldRows {
   __device__ __forceinline__ void store(int warp, int lane, int low, int high) const {
     for (int r = warp; r < rows; r += 4) {
       uint16_t* row = to + r * length;
-      const uint16_t* from = staging + r * pitch;
-      const int phase = static_cast<int>((reinterpret_cast<uintptr_t>(row) >> 1) & 15);
-      const auto none = static_cast<uint16_t>(gcd == 2 ? none_of(r) : 0);
+      const uint16_t* from = staging + r * pitch + ((reinterpret_cast<uintptr_t>(row) >> 1) & 15);
 #pragma unroll 4
-      for (int i = low + lane; i < high; i += 32) row[i] = gcd == 2 && i % 2 ? none : from[(phase + i) / gcd];
+      for (int i = low + lane; i < high; i += 32) row[i] = from[i];
     }
   }
 };

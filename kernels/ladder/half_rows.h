@@ -1,5 +1,5 @@
-// How rows of 16-bit results leave Hopper's rungs: in shared memory they lie as far from a 32-byte boundary as in y, and
-// leave in whole sectors, 16 bytes a lane, and the few values at their ends one by one.
+// How rows of 16-bit results leave Hopper's rungs: in shared memory they lie as far from a 32-byte boundary as in y,
+// and leave in whole sectors, 16 bytes a lane, and the few values at their ends one by one.
 #pragma once
 #include "hopper_block.h"
 
@@ -102,7 +102,8 @@ __device__ __forceinline__ void write_rows(const HalfRowPlace (&places)[2], cons
 // From shared memory to y: half a warp a row. most: parts of rows in registers at a time.
 template <int stride, int most = 8>
 __device__ __forceinline__ void write_half(const HalfResults& from, int positions, int all_rows, int warp) {
-  constexpr int together = stride == 0 || stride > most / 2 ? 1 : most / stride;  // rows that are loaded before any is stored
+  constexpr int together =
+      stride == 0 || stride > most / 2 ? 1 : most / stride;  // rows that are loaded before any is stored
   int side = threadIdx.x % 32 / 16, l = threadIdx.x % 16;
   int low = static_cast<int>(max(int64_t{0}, -from.j));
   int high = static_cast<int>(min(static_cast<int64_t>(positions), from.length - from.j));

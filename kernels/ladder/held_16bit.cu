@@ -8,8 +8,13 @@
 //   long as the block lives. Nothing but x is read from shared memory, by the tensor cores themselves; between products
 //   there are no fragments to make, as in rung 12.
 // - Positions are columns of the sums, so that a lane has neighbours in y.
-// - 64 columns or fewer: each warpgroup has tiles of its own. More: the two warpgroups share the tiles, 64 columns each.
-// - Tiles are given to who asks first; results leave by way of shared memory in whole sectors, as in rung 12.
+// - 64 columns or fewer: each warpgroup has tiles of its own. More: the two warpgroups share the tiles, 64 columns
+// each.
+// - Everyone does one thing: a thread orders copies of x, three warps put it in order (every third stage each), two
+//   warpgroups multiply, and four warps store: sums go to them by way of shared memory, and leave in whole sectors.
+// - Tiles are given to who asks first, as in rung 12.
+// On one H200, f16: #74 0.25 ms, where rung 12 takes 0.34, #64 0.73 (0.84), #79 0.23 (0.23); layers of two shifts as
+// rung 12 (h200-ladder.md has the steps).
 // Right for: f16 and bf16, finite inputs, the numbers of channels, taps and classes whose forms are compiled (below),
 // shifts of x up to 16.
 // Needs: sm_90a (wgmma, TMA, stmatrix). Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions", the
@@ -30,12 +35,14 @@ extern "C" __global__ void __launch_bounds__(256)
     HeldRow row(tiles.period, warp, lane / 4, i % 2);
     int64_t co = static_cast<int64_t>(tile % tiles.column_tiles) * tiles.channels + row.channel;
     int64_t along = static_cast<int64_t>(table.shift[step % tiles.shifts]) * tiles.period + row.rho;  // k·d'
-    bool is = row.channel < tiles.channels && co < cout && along % tiles.back == 0 && along / tiles.back < c.kernel_size;
+    bool is =
+        row.channel < tiles.channels && co < cout && along % tiles.back == 0 && along / tiles.back < c.kernel_size;
     uint32_t word = 0;
     for (int k = 0; k < 2; k++) {
       int64_t ci = step / tiles.shifts * 16 + lane % 4 * 2 + i / 2 * 8 + k;
       if (is && ci < cin)
-        word |= static_cast<uint32_t>(w[((group * cin + ci) * cout + co) * c.kernel_size + along / tiles.back]) << 16 * k;
+        word |= static_cast<uint32_t>(w[((group * cin + ci) * cout + co) * c.kernel_size + along / tiles.back])
+                << 16 * k;
     }
     packed[id] = word;
   }
@@ -248,7 +255,7 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
 
 // The forms that are compiled: rounds of 16 input channels and shifts; s' and gcd(s, d); positions of the halo.
 #define CONVSCOPE_HELD(name, ...)                                                                                \
-  extern "C" __global__ void __launch_bounds__(held_threads, 1)                                                \
+  extern "C" __global__ void __launch_bounds__(held_threads, 1)                                                  \
       name(const __grid_constant__ ConvArgs c, const __grid_constant__ HeldTiles tiles,                          \
            const __grid_constant__ ShiftTable table, const __grid_constant__ TensorMap map, const uint4* packed, \
            int* turns, const uint16_t* b, uint16_t* y) {                                                         \
@@ -306,7 +313,8 @@ HeldPlan held_plan(const ConvProblem& p) {
   t.halo = static_cast<int32_t>(ceil_div(h.table.shift[t.shifts - 1], 8) * 8);
   bool compiled = false;
   for (const auto& f : held_forms)
-    compiled |= f.rounds == t.rounds && f.shifts == t.shifts && f.period == t.period && f.gcd == t.gcd && f.halo == t.halo;
+    compiled |=
+        f.rounds == t.rounds && f.shifts == t.shifts && f.period == t.period && f.gcd == t.gcd && f.halo == t.halo;
   if (!compiled)
     return h.refused = "takes the channels, taps and strides it is compiled for (its form list), these are " +
                        std::to_string(t.rounds) + " rounds of 16 channels, " + std::to_string(t.shifts) + " shifts, " +
@@ -373,7 +381,8 @@ void plan_held(const ConvProblem& p, Plan& plan) {
 
 CONVSCOPE_KERNEL(held_16bit) {
   rung(15);
-  idea("f16 and bf16: weights stay in registers, x goes to the tensor cores in an order in which a shift is an address");
+  idea(
+      "f16 and bf16: weights stay in registers, x goes to the tensor cores in an order in which a shift is an address");
   activates();
   requires_("sm_90a", "wgmma", "tma");
   supports([](const ConvProblem& p) { return held_plan(p).refused; });

@@ -1,8 +1,8 @@
 // What held_16bit is made of: x in an order in which a shift is another address, products with weights that stay in
 // registers, and results by way of shared memory.
 //
-// Order of x: of a tile of 128 positions the tensor cores' column n = 8a + b is position 16·π(b) + a, with π(2t) = t and
-// π(2t + 1) = t + 4. A row `a` of eight values (16 bytes a channel) of position m − e is then row a − e: a matrix
+// Order of x: of a tile of 128 positions the tensor cores' column n = 8a + b is position 16·π(b) + a, with π(2t) = t
+// and π(2t + 1) = t + 4. A row `a` of eight values (16 bytes a channel) of position m − e is then row a − e: a matrix
 // descriptor that begins e rows earlier. Rows before 0 are the halo, each position of it where a row wants it.
 // A lane (g, t) = (lane / 4, lane % 4) of warp w has the sums of rows g and g + 8 of its warp's 16, at positions
 // 16t … 16t + 15 and 64 + 16t … 64 + 16t + 15: neighbours in y, where stride is 1.
@@ -14,9 +14,10 @@ constexpr int held_threads = 512;  // two warpgroups that multiply, one that bri
 constexpr int held_orders = 3;     // warps that put x in order; numbers of stages are multiples of it
 
 struct HeldTiles : HopperTiles {
-  int32_t bf16;        // 0: f16
-  int32_t pitch;       // values from row to row of the results in shared memory
-  int32_t together;    // tiles of positions in a stage: 2, one for each warpgroup; or 1, both have it with 64 columns each
+  int32_t bf16;   // 0: f16
+  int32_t pitch;  // values from row to row of the results in shared memory
+  int32_t
+      together;  // tiles of positions in a stage: 2, one for each warpgroup; or 1, both have it with 64 columns each
   int32_t raw_stages;  // stages of x as it lies
   int32_t channels;    // output channels of 64 columns
 };
@@ -169,7 +170,8 @@ __device__ __forceinline__ void held_order(const HeldTiles& tiles, const HeldRoo
       for (int k = 0; k < 4; k++, in += 2 * four, out += 128) {
         uint32_t v[2][blocks][4];
 #pragma unroll
-        for (int a = 0; a < blocks; a++) load_matrices(v[0][a], in + a * 16), load_matrices(v[1][a], in + four + a * 16);
+        for (int a = 0; a < blocks; a++)
+          load_matrices(v[0][a], in + a * 16), load_matrices(v[1][a], in + four + a * 16);
 #pragma unroll
         for (int a = 0; a < blocks; a++) {
           store_matrices(out + static_cast<uint32_t>(8 * a) * room.row, v[0][a]);
@@ -278,11 +280,12 @@ __device__ __forceinline__ void store_if(bool is, uint16_t* to, uint32_t v) {
                "l"(to), "h"(static_cast<uint16_t>(v)));
 }
 
-// Rows of results from shared memory to y, half a warp a row, every eighth one; each lies as far from a 32-byte boundary
-// as it does in y. staged: rows there are, multiples of eight aside.
+// Rows of results from shared memory to y, half a warp a row, every eighth one; each lies as far from a 32-byte
+// boundary as it does in y. staged: rows there are, multiples of eight aside.
 template <int stride, int staged>
 struct HeldRows {
-  static constexpr int positions = hopper_positions * stride, many = (staged + 7) / 8;  // outputs of a row; a lane's rows
+  static constexpr int positions = hopper_positions * stride,
+                       many = (staged + 7) / 8;  // outputs of a row; a lane's rows
   const uint16_t* staging;
   int pitch;
   uint16_t* to;  // row 0
@@ -325,8 +328,8 @@ struct HeldRows {
       asm volatile("" : "+r"(end[i])::"memory");
     }
     read();
-    uint16_t *to_sectors[2] = {row + at[0], row + further + at[1]};
-    uint16_t *to_end[2] = {row + at_end[0], row + further + at_end[1]};
+    uint16_t* to_sectors[2] = {row + at[0], row + further + at[1]};
+    uint16_t* to_end[2] = {row + at_end[0], row + further + at_end[1]};
 #pragma unroll
     for (int i = 0; i < many; i++) {
       const bool there = mine + 8 * i < rows;

@@ -128,7 +128,7 @@ TEST(Export, WhoFusesAnActivationCallsIt) {
     EXPECT_EQ(Activation().refused_by(*k), "");
     fusing += k->fuses_activation();
   }
-  EXPECT_EQ(fusing, 13) << "the ladder but for scatter";
+  EXPECT_EQ(fusing, 14) << "the ladder but for scatter";
   EXPECT_NE(relu.refused_by(find_kernel("scatter")).find("take polyphase"), std::string::npos);
   EXPECT_NE(relu.refused_by(find_kernel("S4")).find("take direct"), std::string::npos);
 }
@@ -182,6 +182,7 @@ TEST(Export, CompilesInSixteenBits) {
 TEST(Export, CompilesWithAnActivation) {
   expect_compiles("hopper_tf32", DType::f32, "leaky_relu:0.1");
   expect_compiles("hopper_16bit", DType::f16, "relu");
+  expect_compiles("held_16bit", DType::bf16, "relu");
   expect_compiles("polyphase", DType::f64, "leaky_relu:1");
 }
 

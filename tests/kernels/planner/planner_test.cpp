@@ -71,7 +71,7 @@ TEST(Planner, SixteenBitsHaveARungOfTheirOwn) {
   auto p = find_preset("kernelbench-64").problem;
   for (DType t : {DType::f16, DType::bf16}) {
     p.dtype = t;
-    EXPECT_EQ(choose(p, Accuracy::strict, {}).kernel->name(), "hopper_16bit");
+    EXPECT_EQ(choose(p, Accuracy::strict, {}).kernel->name(), "held_16bit");
     Choice c = choose(p, Accuracy::strict, Target::of_architecture("sm_80"));
     EXPECT_EQ(c.kernel->name(), "registers") << c.reason;
   }
@@ -124,6 +124,17 @@ TEST(Planner, PredictsWhatWasMeasured) {
     double predicted = predicted_ms(find_kernel("hopper_16bit"), p, {});
     EXPECT_GT(predicted, ms / 1.4) << preset;
     EXPECT_LT(predicted, ms * 1.4) << preset;
+  }
+  for (auto [preset, ms] : {std::pair{"kernelbench-79", 0.232},
+                            {"kernelbench-74", 0.251},
+                            {"kernelbench-64", 0.733},
+                            {"dac.d4", 0.114},
+                            {"oobleck.d5", 0.143}}) {
+    auto p = find_preset(preset).problem;
+    p.dtype = DType::f16;
+    double predicted = predicted_ms(find_kernel("held_16bit"), p, {});
+    EXPECT_GT(predicted, ms / 1.3) << preset << ": " << predicted;
+    EXPECT_LT(predicted, ms * 1.3) << preset << ": " << predicted;
   }
 }
 

@@ -61,6 +61,7 @@ struct LaunchFacts {
   int64_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
   int64_t local_bytes = 0;  // of a thread: its stack, and registers that were spilled
   std::string binary;       // "sm_90": read from the device code for it; "": as the driver loaded it
+  bool output = true;       // it is given y: launches that pack weights or copy inputs are not
 };
 
 class Device {

@@ -168,9 +168,19 @@ Found uncoalesced(const Facts& f) {
 }
 
 Found cache_bound(const Facts& f) {
-  double l1 = or_zero(f, "l1_busy"), l2 = or_zero(f, "l2_busy");
+  double l1 = or_zero(f, "l1_busy"), l2 = or_zero(f, "l2_busy"), tensor = or_zero(f, "tensor_pipe_busy");
   bool queue = waits_for(f, "stall_lg_throttle", 0.3) || waits_for(f, "stall_mio_throttle", 0.3);
   if (std::max(l1, l2) < 70 && !(queue && std::max(l1, l2) > 40)) return {};
+  // Inputs and outputs pass through the L2 cache in any case: not much more than twice them is no fault of the kernel.
+  if (auto sectors = get(f, "l2_sectors"); sectors && l2 > l1 && l2 < 90 && 32 * *sectors < 3 * f.least_bytes)
+    return {};
+  if (tensor >= 2)
+    return Bottleneck{"cache-bound",
+                      fmt::format("the {} cache is {:.0f} % busy, while the tensor cores are {:.0f} % busy: each value "
+                                  "that is loaded is used too few times",
+                                  l2 > l1 ? "L2" : "L1", std::max(l1, l2), tensor),
+                      "larger tiles, or one copy for several multiprocessors (clusters): fewer bytes for each product",
+                      ""};
   return Bottleneck{
       "cache-bound",
       fmt::format("the {} cache is {:.0f} % busy, while the multiply-add units are {}: each value that is "
@@ -197,6 +207,14 @@ std::optional<double> needed_share(const Facts& f) {
   return f.flops / 2 / warp / (*issue / 100 * schedulers * *cycles * *f.multiprocessors);
 }
 
+bool is_reached(const Facts& f, std::string_view rung) {
+  return std::find(f.reached.begin(), f.reached.end(), rung) != f.reached.end();
+}
+
+std::string rung_for_overhead(const Facts& f, double share) {
+  return share < 0.1 && !is_reached(f, "polyphase") ? "polyphase" : "registers";
+}
+
 Found instruction_overhead(const Facts& f) {
   if (or_zero(f, "issue_busy") < 50 || or_zero(f, "tensor_pipe_busy") > 20) return {};
   auto share = arithmetic_share(f);
@@ -208,7 +226,7 @@ Found instruction_overhead(const Facts& f) {
                                   or_zero(f, "issue_busy"), 100 * *needed),
                       "go through the taps that land only, and more outputs a thread, so that one index and one load "
                       "serve many multiply-adds",
-                      *needed < 0.1 ? "polyphase" : "registers"};
+                      rung_for_overhead(f, *needed)};
   if (!share || *share > 0.4) return {};
   return Bottleneck{
       "instruction-overhead",
@@ -217,7 +235,7 @@ Found instruction_overhead(const Facts& f) {
                   or_zero(f, "issue_busy"), 100 * *share),
       "more outputs a thread, so that one index and one load serve many multiply-adds, and no division in "
       "the inner loop",
-      *share < 0.1 ? "polyphase" : "registers"};
+      rung_for_overhead(f, *share)};
 }
 
 Found barriers(const Facts& f) {
@@ -245,7 +263,7 @@ Found latency(const Facts& f) {
   double occupancy = or_zero(f, "occupancy");
   std::string waiting =
       top.stall ? fmt::format("; they are mostly {} ({:.0f} % of all waiting)", top.stall->words, 100 * top.share) : "";
-  bool few_warps = get(f, "occupancy") && occupancy < 25;
+  bool few_warps = get(f, "occupancy") && occupancy < 25, tensor = or_zero(f, "tensor_pipe_busy") >= 2;
   std::string busy;  // what is nearest to its limit
   double most = 40;
   for (auto [name, words] : {std::pair{"dram_busy", "the memory"},
@@ -260,10 +278,12 @@ Found latency(const Facts& f) {
                   busy.empty() ? "nothing is busy"
                                : fmt::format("nothing is at its limit, {} with {:.0f} % is nearest", busy, most),
                   *issue, occupancy, waiting),
-      few_warps && !f.occupancy_limit.empty()
+      // Kernels of the tensor cores have few warps and large tiles on purpose.
+      tensor ? "the next operands made ready while these are multiplied, and results stored by warps of their own"
+      : few_warps && !f.occupancy_limit.empty()
           ? "more warps at once (" + f.occupancy_limit + ")"
           : "more independent work in each thread: several outputs, and loads issued before their values are needed",
-      few_warps ? "" : "tiled"};
+      few_warps || tensor ? "" : "tiled"};
 }
 
 // Without counters: how far from the floor, and what would tell more.
@@ -318,7 +338,10 @@ std::vector<std::string> bottleneck_rules() {
 
 Bottleneck find_bottleneck(const Facts& f) {
   for (const auto& r : rules)
-    if (auto found = r.look(f)) return *found;
+    if (auto found = r.look(f)) {
+      if (is_reached(f, found->rung)) found->rung.clear();
+      return *found;
+    }
   Bottleneck none;
   none.rule = "unknown";
   none.sentence = f.emulated ? "what limits it cannot be seen from emulated time"

@@ -25,7 +25,8 @@ struct BottleneckFacts {
   std::string occupancy_limit;                   // in words
   std::optional<int64_t> local_bytes;            // of a thread
   std::optional<int> registers;
-  std::string counters_missing;  // why there are none
+  std::vector<std::string> reached;  // kernels of the ladder that this one is, or is past: they are no advice
+  std::string counters_missing;      // why there are none
   Counters counters;
   bool emulated = false;
 };

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
+#include <tuple>
 
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
@@ -194,7 +196,8 @@ void describe_launches(ProfileReport& r, Subject& subject) {
                      k.static_shared_bytes,
                      k.dynamic_shared_bytes,
                      k.local_bytes,
-                     ""});
+                     "",
+                     true});
   for (const auto& f : all) {
     const std::string& name = f.binary.empty() ? r.device.architecture : f.binary;
     const GpuArchitecture* architecture = find_architecture(name);
@@ -216,12 +219,23 @@ const LaunchProfile* main_launch(const ProfileReport& r) {
     double ms = 0;
     for (const auto& k : r.kernels)
       if (k.name == l.facts.entry) ms += k.ms();
-    return std::pair(ms, l.facts.grid.count() * l.facts.block.count());
+    return std::tuple(ms, l.facts.output, l.facts.grid.count() * l.facts.block.count());
   };
   const LaunchProfile* main = nullptr;
   for (const auto& l : r.launches)
     if (!main || weight(l) > weight(*main)) main = &l;
   return main;
+}
+
+// Who is on the ladder is past the rungs before its own, and a library is past all of them.
+std::vector<std::string> reached_rungs(const ProfileReport& r) {
+  std::vector<std::string> names;
+  int rung = r.is_reference ? std::numeric_limits<int>::max() : 0;
+  for (const auto* k : all_kernels())
+    if (k->kind() == KernelKind::ladder && k->name() == r.name) rung = k->rung();
+  for (const auto* k : all_kernels())
+    if (k->kind() == KernelKind::ladder && k->rung() <= rung) names.push_back(k->name());
+  return names;
 }
 
 void conclude(ProfileReport& r) {
@@ -266,6 +280,7 @@ void conclude(ProfileReport& r) {
       f.occupancy_limit = main->limit;
     }
   }
+  f.reached = reached_rungs(r);
   f.counters = counters;
   f.counters_missing = r.counters_missing.what;
   r.bottleneck = find_bottleneck(f);

@@ -110,8 +110,11 @@ void describe_launches(ProfileReport& r, Subject& subject);
 void conclude(ProfileReport& r);
 
 // The launch that counts: by the records the one that takes longest (weights are packed by more threads than a
-// persistent kernel has); without records the one with the most threads. Null: there is none.
+// persistent kernel has); without records, of those that are given the output the one with the most threads. Null:
+// there is none.
 const LaunchProfile* main_launch(const ProfileReport& r);
+// The kernels of the ladder that are no further up than the one that was profiled; all of them, if that is a reference.
+std::vector<std::string> reached_rungs(const ProfileReport& r);
 
 // The ceilings of a device without measuring: its datasheet, else what the driver's clocks and widths give. The
 // emulator gets those of the H200, named as such.

@@ -31,8 +31,15 @@ class KernelSubject final : public Subject {
     return device_.time(kernel_, plan_, at, cold, options, activity);
   }
   std::vector<LaunchFacts> launch_facts() override {
-    auto loaded = device_.launch_facts(kernel_, plan_);
-    return loaded.empty() ? compiled_launch_facts() : loaded;
+    auto facts = device_.launch_facts(kernel_, plan_);
+    if (facts.empty()) facts = compiled_launch_facts();
+    for (size_t i = 0; i < facts.size(); i++) {
+      const auto& arguments = plan_.launches()[i].arguments;
+      facts[i].output = std::any_of(arguments.begin(), arguments.end(), [](const Argument& a) {
+        return (a.is_tensor && a.tensor.tensor == Tensor::y) || (a.is_view && a.view.tensor.tensor == Tensor::y);
+      });
+    }
+    return facts;
   }
   Accuracy accuracy() const override { return accuracy_from(kernel_.accuracy()).value_or(Accuracy::strict); }
   bool tensor_cores() const override {
@@ -52,7 +59,7 @@ class KernelSubject final : public Subject {
       if (!best) return {};
       list.push_back({l.entry.name, l.grid, l.block, best->registers, best->static_shared_bytes,
                       static_cast<int64_t>(l.dynamic_shared_bytes), best->stack_bytes,
-                      "sm_" + std::to_string(best->architecture)});
+                      "sm_" + std::to_string(best->architecture), true});
     }
     return list;
   }

@@ -139,6 +139,49 @@ TEST(Bottleneck, NothingIsMadeUp) {
   EXPECT_EQ(b.sentence.find("mostly"), std::string::npos) << b.sentence;
 }
 
+// Nobody is sent to where he is, or has been.
+TEST(Bottleneck, DoesNotAdviseWhatIsReached) {
+  Facts f = plain();
+  f.counters["l1_busy"] = 85;
+  EXPECT_EQ(find_bottleneck(f).rung, "tiled");
+  f.reached = {"direct", "tiled"};
+  Bottleneck b = find_bottleneck(f);
+  EXPECT_EQ(b.rule, "cache-bound");
+  EXPECT_EQ(b.rung, "");
+  EXPECT_NE(b.next, "");
+  f.reached = {"direct"};
+  EXPECT_EQ(find_bottleneck(f).rung, "tiled");
+  f = plain();
+  f.counters["issue_busy"] = 80, f.counters["instructions"] = 2e9;
+  EXPECT_EQ(find_bottleneck(f).rung, "polyphase");
+  f.reached = {"direct", "polyphase"};
+  EXPECT_EQ(find_bottleneck(f).rung, "registers") << "the next that does it";
+}
+
+// Few warps are a fault, but for kernels of the tensor cores.
+TEST(Bottleneck, LatencyOfTensorCores) {
+  Facts f = plain();
+  f.counters["issue_busy"] = 20, f.counters["occupancy"] = 12, f.occupancy_limit = "limited by registers";
+  EXPECT_EQ(find_bottleneck(f).next, "more warps at once (limited by registers)");
+  f.counters["tensor_pipe_busy"] = 40;
+  EXPECT_EQ(find_bottleneck(f).rule, "latency-bound");
+  EXPECT_NE(find_bottleneck(f).next.find("while these are multiplied"), std::string::npos);
+}
+
+// The L2 cache carries inputs and outputs in any case; and to tensor cores other things are advised.
+TEST(Bottleneck, ACacheThatCarriesLittleMoreThanItMustIsNotBlamed) {
+  Facts f = plain();
+  f.counters["l2_busy"] = 75, f.counters["l2_sectors"] = 2 * f.least_bytes / 32;
+  EXPECT_NE(find_bottleneck(f).rule, "cache-bound");
+  f.counters["l2_sectors"] = 5 * f.least_bytes / 32;
+  EXPECT_EQ(find_bottleneck(f).rule, "cache-bound");
+  f.counters["tensor_pipe_busy"] = 30;
+  Bottleneck b = find_bottleneck(f);
+  EXPECT_NE(b.sentence.find("while the tensor cores are 30 % busy"), std::string::npos) << b.sentence;
+  EXPECT_NE(b.next.find("clusters"), std::string::npos) << b.next;
+  EXPECT_EQ(b.rung, "");
+}
+
 // A load of 16 bytes a thread takes 16 sectors, and a few bad loads beside many others limit nothing.
 TEST(Bottleneck, WideLoadsAndFewLoadsAreNoFault) {
   Facts f = plain();

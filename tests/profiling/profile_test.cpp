@@ -2,6 +2,7 @@
 // missing, and the ways in which a time can lie.
 #include "profiling/profile/profile.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -47,6 +48,8 @@ TEST(Profile, TheLaunchThatCountsIsTheOneThatTakesLongest) {
   products.facts.entry = "products", products.facts.grid = {132}, products.facts.block = {384};
   r.launches = {pack, products};
   EXPECT_EQ(main_launch(r)->facts.entry, "pack") << "no records: by threads";
+  r.launches[0].facts.output = false;
+  EXPECT_EQ(main_launch(r)->facts.entry, "products") << "who is given the output";
   KernelRecord of_pack, of_products;
   of_pack.name = "pack", of_pack.start_ns = 100, of_pack.end_ns = 2100;
   of_products.name = "products", of_products.start_ns = 2200, of_products.end_ns = 402200;
@@ -54,6 +57,34 @@ TEST(Profile, TheLaunchThatCountsIsTheOneThatTakesLongest) {
   EXPECT_EQ(main_launch(r)->facts.entry, "products");
   r.kernels[0].end_ns = 900000;
   EXPECT_EQ(main_launch(r)->facts.entry, "pack");
+}
+
+// Which launches are given the output is known of a kernel's plan.
+TEST(Profile, LaunchesThatPackAreKnown) {
+  auto emulator = open_emulator();
+  auto p = find_preset("kernelbench-79-small").problem;
+  std::vector<std::unique_ptr<Reference>> none;
+  auto facts = make_subject("registers", *emulator, none, p)->launch_facts();
+  if (facts.empty()) GTEST_SKIP() << "a build without device code";
+  ASSERT_EQ(facts.size(), 2u);
+  EXPECT_FALSE(facts[0].output) << facts[0].entry;
+  EXPECT_TRUE(facts[1].output) << facts[1].entry;
+}
+
+// Nobody is sent to a rung that he is on or past.
+TEST(Profile, RungsThatAreReached) {
+  ProfileReport r;
+  auto has = [&](const char* name) {
+    auto names = reached_rungs(r);
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  r.name = "registers";
+  EXPECT_TRUE(has("direct") && has("tiled") && has("registers"));
+  EXPECT_FALSE(has("mma_tf32") || has("hopper_tf32"));
+  r.name = "S0";
+  EXPECT_TRUE(reached_rungs(r).empty());
+  r.name = "cudnn", r.is_reference = true;
+  EXPECT_TRUE(has("tiled") && has("hopper_tf32"));
 }
 
 class FakeGpu : public ::testing::Test {

@@ -101,8 +101,8 @@ std::string recordings_text(const json& list) {
     size_t runs = 0, profiles = 0;
     for (const auto& [problem, kernels] : j.at("kernels").items())
       runs += kernels.at("run").size(), profiles += kernels.at("profile").size();
-    out += fmt::format("{:<28} {}: {} verdicts, {} profiles on {}\n", text(j, "name"), text(j, "source"), runs,
-                       profiles, fmt::join(j.at("problems").get<std::vector<std::string>>(), ", "));
+    out += fmt::format("{:<28} {}: {} verdict{}, {} profile{} on {}\n", text(j, "name"), text(j, "source"), runs,
+                       runs == 1 ? "" : "s", profiles, profiles == 1 ? "" : "s", fmt::join(j.at("problems").get<std::vector<std::string>>(), ", "));
   }
   return out.empty() ? "none came with this program; `convscope record` makes one on a GPU\n" : out;
 }

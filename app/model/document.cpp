@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <numeric>
 
+#include "kernels/problem/counts.h"
 #include "kernels/problem/presets.h"
 
 namespace convscope {
@@ -96,6 +97,23 @@ Document apply(const Document& from, const Change& change) {
       change);
   require_whole(d);
   return d;
+}
+
+ConvProblem short_piece(const Document& d) {
+  constexpr double work = 60e6;         // operations: of #79-small, whose first picture takes 41 ms
+  constexpr int64_t elements = 1 << 20;  // of the output
+  const ConvProblem whole = d.problem;
+  auto large = [](const ConvProblem& p) { return flops(p) > work || p.y_elements() > elements; };
+  if (!large(whole) || d.inputs.x.kind == InputKind::file) return whole;
+  ConvProblem p = whole;
+  p.batch = 1;
+  while (large(p) && p.length > 16) {
+    ConvProblem shorter = p;
+    shorter.length = std::max<int64_t>(16, p.length / 2 / 16 * 16);
+    if (check(shorter)) break;
+    p = shorter;
+  }
+  return p;
 }
 
 std::string describe_change(const Document& from, const Document& to) {

@@ -161,6 +161,13 @@ void App::back_to_recorded() {
   if (auto back = bench_->recorded().way_back(document())) execute({ReplaceDocument{*back, ""}, 0});
 }
 
+void App::shorten() {
+  const ConvProblem piece = short_piece(document());
+  if (piece == document().problem) return say("The problem is no larger than a short piece of it");
+  execute({SetProblem{piece}, 0});
+  if (!settings_.live) run();
+}
+
 void App::close_recording() {
   bench_->open_recording(nullptr);
   if (settings_.live && (!bench_->picture() || !bench_->stale(document()).empty())) bench_->run(document());

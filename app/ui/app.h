@@ -76,6 +76,7 @@ class App {
   void run();
   void toggle_recorded();
   void back_to_recorded();
+  void shorten();
   void close_recording();
   void profile(bool full);
   void compare();

@@ -167,6 +167,30 @@ SCENARIO(a_recording_is_opened_from_the_menu) {
   CHECK(report() && report()->kernel == "hopper_tf32" && report()->recorded.starts_with("NVIDIA H200"));
 }
 
+// A class without a GPU: the figures are recorded, and a short piece shows where the kernel is wrong.
+SCENARIO(a_short_piece_of_a_recorded_problem_has_pictures) {
+  CHECK(!ui::find_action("shorten")->enabled(g.app));  // the first problem is small
+  g.ctx->MenuClick("//##MainMenuBar/File/Recordings/h200-kernelbench-79");
+  if (g.ctx->IsError()) throw Failed{};
+  g.until([&] { return g.bench().recorded().recording() != nullptr; }, "the recording");
+  g.app.execute({SetKernel{"S4"}, 0});
+  g.settle();
+  const ConvProblem whole = g.problem();
+  CHECK_EQ(whole.batch, find_preset("kernelbench-79").problem.batch);
+  CHECK(!g.bench().report_of(g.document())->recorded.empty());
+  CHECK(!g.bench().picture() || !g.bench().stale(g.document()).empty());
+  g.press("shorten");
+  g.settle();
+  CHECK_EQ(g.problem().batch, 1);
+  CHECK_EQ(g.problem().out_channels, whole.out_channels);
+  CHECK(g.bench().picture() && g.bench().stale(g.document()).empty());
+  CHECK(g.bench().report_of(g.document())->recorded.empty());
+  g.press("undo");
+  g.settle();
+  CHECK(g.problem() == whole);
+  CHECK(!g.bench().report_of(g.document())->recorded.empty());
+}
+
 SCENARIO(the_open_dialog_lists_the_folder_and_escape_closes_it) {
   g.write("a.convscope", "{}");
   g.write("b.txt", "");

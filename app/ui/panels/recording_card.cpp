@@ -43,8 +43,9 @@ const Card& card_of(const std::shared_ptr<const Recording>& recording) {
       if (each.is_object()) add("left out", text(each, "what") + ": " + text(each, "reason"));
   for (const auto& p : r.problems()) {
     std::string name = preset_of(p);
-    card.problems.push_back({p, fmt::format("{}: {} verdicts, {} profiles", name.empty() ? describe(p) : name,
-                                            r.kernels("run", p).size(), r.kernels("profile", p).size())});
+    const size_t runs = r.kernels("run", p).size(), profiles = r.kernels("profile", p).size();
+    card.problems.push_back({p, fmt::format("{}: {} verdict{}, {} profile{}", name.empty() ? describe(p) : name, runs,
+                                            runs == 1 ? "" : "s", profiles, profiles == 1 ? "" : "s")});
   }
   return card;
 }

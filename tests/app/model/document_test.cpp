@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "kernels/problem/counts.h"
 #include "kernels/problem/presets.h"
 #include "tests/app/model/documents.h"
 #include "tests/support.h"
@@ -163,6 +164,29 @@ TEST_P(IllegalChange, SaysFieldValueAndRuleAndChangesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Document, IllegalChange, testing::ValuesIn(refused()),
                          [](const auto& i) { return std::string(i.param.name); });
+
+// A short piece is legal, computed at once, and the same layer.
+TEST(Document, AShortPieceIsTheSameLayer) {
+  int shortened = 0;
+  for (const auto& preset : presets()) {
+    Document d;
+    d.problem = preset.problem;
+    const ConvProblem p = short_piece(d);
+    EXPECT_FALSE(check(p)) << preset.name;
+    ConvProblem same = p;
+    same.batch = d.problem.batch, same.length = d.problem.length;
+    EXPECT_EQ(same, d.problem) << preset.name;
+    EXPECT_LE(p.length, d.problem.length);
+    EXPECT_TRUE(flops(p) <= 60e6 || p.length <= 16) << preset.name << ": " << flops(p);
+    EXPECT_TRUE(p == d.problem || !std::string_view(preset.name).ends_with("-small")) << preset.name;
+    shortened += !(p == d.problem);
+  }
+  EXPECT_GE(shortened, 22);
+  // What a file holds cannot be shortened.
+  Document d = apply({}, SetSource{Role::input, test::file_source("x.npy", {1, 32, 9})});
+  d.problem.length = 1 << 20;
+  EXPECT_EQ(short_piece(d), d.problem);
+}
 
 // A file that is loaded holds the shape: whoever moves away from it is told so.
 TEST(Document, AFileHoldsTheShape) {

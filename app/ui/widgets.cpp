@@ -146,6 +146,35 @@ bool empty_state(const Theme& t, const char* what, const char* hint, const char*
   return ImGui::Button(button);
 }
 
+void no_output_state(Frame& f, const char* seen) {
+  const Report* last = f.report();
+  const auto& kernels = f.bench.kernels();
+  auto kernel =
+      std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return k.name == f.document.kernel; });
+  const bool starting = f.bench.engine().state == EngineStatus::State::starting;
+  if (starting || f.bench.running()) {
+    empty_state(f.theme, "Computing the first picture", "The kernel runs beside the oracle.");
+  } else if (last && !last->recorded.empty()) {
+    if (kernel != kernels.end() && !kernel->available) {
+      std::string why = "The figures are recorded. " + kernel->name + " cannot run on this machine: " + kernel->reason;
+      empty_state(f.theme, "Nothing has run here", why.c_str());
+    } else if (!(short_piece(f.document) == f.document.problem)) {
+      std::string hint = fmt::format(
+          "The figures are recorded, and running all of this problem here takes a while. Run a short piece of it {}: "
+          "the patterns are the same.",
+          seen);
+      if (empty_state(f.theme, "Nothing has run here", hint.c_str(), "Run a short piece (Shift+F5)")) f.act("shorten");
+    } else if (empty_state(f.theme, "Nothing has run here",
+                           fmt::format("The figures are recorded. Run the kernel {}.", seen).c_str(), "Run (F5)")) {
+      f.act("run");
+    }
+  } else if (last && !last->sentence.empty()) {
+    empty_state(f.theme, "No output", last->sentence.c_str());
+  } else if (empty_state(f.theme, "Nothing has run yet", fmt::format("Run the kernel {}.", seen).c_str(), "Run (F5)")) {
+    f.act("run");
+  }
+}
+
 void status_mark(const Theme& t, std::string_view status) {
   float size = ImGui::GetFontSize();
   ImVec2 at = ImGui::GetCursorScreenPos();

@@ -44,6 +44,9 @@ void dim_text(const Theme& t, std::string_view text);
 void wrapped(std::string_view text);
 // The middle of an empty panel: what is missing and what to do. Returns true when its button was pressed.
 bool empty_state(const Theme& t, const char* what, const char* hint, const char* button = nullptr);
+// The same of a panel that needs an output, while there is none: why, and the run that would bring it. `seen`: what the
+// panel would show ("to see curves").
+void no_output_state(Frame& f, const char* seen);
 // ✓ ✗ ○ in the colour of right, wrong, dim; shape and word, never colour alone.
 void status_mark(const Theme& t, std::string_view status);
 // A strip that says that the picture is of something else than what the document asks for; nothing when it is not.

@@ -197,10 +197,7 @@ void draw_explain(Frame& f) {
   const Theme& t = f.theme;
   const Report* r = f.picture();
   if (!r) {
-    if (f.bench.running())
-      empty_state(t, "Computing", "The explanation needs a result to look at.");
-    else if (empty_state(t, "No result yet", "Run a kernel, then click an element in a map.", "Run (F5)"))
-      f.act("run");
+    no_output_state(f, "and click an element in a map");
     return;
   }
   if (!f.view.selected) {

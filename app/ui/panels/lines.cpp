@@ -192,18 +192,7 @@ void draw_lines(Frame& f) {
   const Theme& t = f.theme;
   const Report* r = f.picture();
   if (!r) {
-    if (f.bench.running())
-      empty_state(t, "Computing", "Curves appear with the first comparison.");
-    else {
-      const Report* told = f.report();
-      const bool recorded = told && !told->recorded.empty();
-      const bool large = recorded && !(short_piece(f.document) == f.document.problem);
-      if (empty_state(t, recorded ? "Nothing has run here" : "No result yet",
-                      recorded ? "A recording holds figures, no output. Run the kernel to see curves."
-                               : "Run a kernel to see its output as curves.",
-                      large ? "Run a short piece (Shift+F5)" : "Run (F5)"))
-        f.act(large ? "shorten" : "run");
-    }
+    no_output_state(f, "to see its output as curves");
     return;
   }
   Extent e = f.extent();

@@ -71,23 +71,7 @@ void toolbar(Frame& f, const Report& r) {
 void draw_maps(Frame& f) {
   const Report* r = f.picture();
   if (!r) {
-    bool starting = f.bench.engine().state == EngineStatus::State::starting || f.bench.running();
-    const Report* last = f.report();
-    if (starting)
-      empty_state(f.theme, "Computing the first picture", "The kernel runs beside the oracle.");
-    else if (last && !last->recorded.empty()) {
-      const bool large = !(short_piece(f.document) == f.document.problem);
-      if (empty_state(f.theme, "Nothing has run here",
-                      large ? "The figures are recorded, and running all of this problem here takes a while. A short "
-                              "piece of it shows the same patterns at once."
-                            : "The figures are recorded. Run the kernel to see its output.",
-                      large ? "Run a short piece (Shift+F5)" : "Run (F5)"))
-        f.act(large ? "shorten" : "run");
-    } else if (last && !last->sentence.empty())
-      empty_state(f.theme, "No picture", last->sentence.c_str());
-    else if (empty_state(f.theme, "Nothing has run yet", "Run the kernel to see its output beside the oracle's.",
-                         "Run (F5)"))
-      f.act("run");
+    no_output_state(f, "to see its output beside the oracle's");
     return;
   }
   toolbar(f, *r);

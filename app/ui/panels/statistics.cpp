@@ -252,11 +252,7 @@ void draw_statistics(Frame& f) {
   const Report* r = f.picture();
   const Statistics* s = f.bench.statistics();
   if (!r) {
-    if (empty_state(t, "No errors to count yet",
-                    f.bench.running() ? "The first comparison is on its way."
-                                      : "Run a kernel to see how its errors are spread.",
-                    f.bench.running() ? nullptr : "Run"))
-      f.act("run");
+    no_output_state(f, "to see how its errors are spread");
     return;
   }
   if (r->final && (!s || s->key != r->key)) f.wish([](Workbench& b) { b.want_statistics(); });

@@ -93,6 +93,32 @@ TEST(Panels, WithNoResult) {
   EXPECT_TRUE(holds(text_of(a, "Kernels"), "No kernels yet")) << text_of(a, "Kernels");
 }
 
+// Recorded figures have no picture: panels offer a short piece of the problem, but of a kernel that cannot run here.
+TEST(Panels, WithFiguresOfARecordingAlone) {
+  test::AppOnScreen a(test::full_engine(), test::quick_document(), false);
+  ASSERT_TRUE(a.screen.settle(*a));
+  const auto& shipped = ui::App::recordings();
+  auto it = std::find_if(shipped.begin(), shipped.end(), [](const auto& r) { return r.name == "h200-kernelbench-79"; });
+  ASSERT_NE(it, shipped.end());
+  a->open(it->path);
+  a->execute({SetKernel{"S4"}, 0});
+  ASSERT_TRUE(a.screen.settle(*a));
+  ASSERT_EQ(a->bench().picture(), nullptr);
+  for (const char* panel : {"Maps", "Lines", "Error statistics", "Explain"}) {
+    std::string text = text_of(a, panel);
+    EXPECT_TRUE(holds(text, "Run a short piece of it")) << panel << ": " << text;
+  }
+  const auto& kernels = a->bench().kernels();
+  auto hopper = std::find_if(kernels.begin(), kernels.end(), [](const auto& k) { return k.name == "hopper_tf32"; });
+  ASSERT_NE(hopper, kernels.end());
+  if (hopper->available) GTEST_SKIP() << "runs here";
+  a->execute({SetKernel{"hopper_tf32"}, 0});
+  ASSERT_TRUE(a.screen.settle(*a));
+  std::string text = text_of(a, "Maps");
+  EXPECT_TRUE(holds(text, "hopper_tf32 cannot run on this machine: needs sm_90a")) << text;
+  EXPECT_FALSE(holds(text, "short piece")) << text;
+}
+
 TEST(Panels, WithNoEngine) {
   test::AppOnScreen a("/nothing/here");
   ASSERT_TRUE(a.screen.settle(*a));

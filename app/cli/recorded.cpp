@@ -102,7 +102,8 @@ std::string recordings_text(const json& list) {
     for (const auto& [problem, kernels] : j.at("kernels").items())
       runs += kernels.at("run").size(), profiles += kernels.at("profile").size();
     out += fmt::format("{:<28} {}: {} verdict{}, {} profile{} on {}\n", text(j, "name"), text(j, "source"), runs,
-                       runs == 1 ? "" : "s", profiles, profiles == 1 ? "" : "s", fmt::join(j.at("problems").get<std::vector<std::string>>(), ", "));
+                       runs == 1 ? "" : "s", profiles, profiles == 1 ? "" : "s",
+                       fmt::join(j.at("problems").get<std::vector<std::string>>(), ", "));
   }
   return out.empty() ? "none came with this program; `convscope record` makes one on a GPU\n" : out;
 }

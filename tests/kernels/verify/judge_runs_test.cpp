@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "kernels/base/text.h"
+#include "kernels/problem/presets.h"
+#include "kernels/runtime/registry.h"
 #include "tests/kernels/verify/judging.h"
 #include "tests/support.h"
 
@@ -182,6 +184,26 @@ TEST(JudgeRuns, NotSupportedAndNotThere) {
   EXPECT_EQ(r.verdict.exit_code, 3);
   EXPECT_TRUE(has(r.verdict.sentence, "needs sm_90a, wgmma"));
   EXPECT_TRUE(has(r.verdict.sentence, "run it on a GPU"));
+}
+
+// Its plan may divide by what only such problems have: it is not asked for one. (Two rungs did.)
+TEST(JudgeRuns, WhatIsNotTakenIsNotPlanned) {
+  int refused = 0;
+  for (const auto* k : all_kernels())
+    for (const auto& preset : k->kind() == KernelKind::ladder ? presets() : std::vector<Preset>{})
+      for (DType type : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+        ConvProblem p = preset.problem;
+        p.dtype = type;
+        const bool taken = k->unsupported(p).empty();
+        EXPECT_EQ(k->plan_for(p).launches().empty(), !taken) << k->name() << " on " << describe(p);
+        refused += !taken;
+      }
+  EXPECT_GT(refused, 500);
+  for (const char* kernel : {"hopper_16bit", "held_16bit"}) {
+    auto r = judged(kernel, general);
+    EXPECT_EQ(r.verdict.status, Status::not_run);
+    EXPECT_EQ(r.verdict.sentence, std::string("not run: ") + kernel + " takes f16 and bf16 only");
+  }
 }
 
 TEST(JudgeRuns, IllegalProblemsAreRefused) {

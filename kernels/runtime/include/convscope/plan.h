@@ -257,9 +257,10 @@ class KernelDefinition {
   bool known_right(const ConvProblem& p) const { return !right_for_ || right_for_(p); }
   // Why this kernel declares that it does not take the problem; empty if it does.
   std::string unsupported(const ConvProblem& p) const { return supports_ ? supports_(p) : std::string(); }
+  // Without launches where it does not take the problem: then nothing of the kernel's own is asked.
   Plan plan_for(const ConvProblem& p) const {
     Plan plan(p);
-    plan_(p, plan);
+    if (unsupported(p).empty()) plan_(p, plan);
     return plan;
   }
 

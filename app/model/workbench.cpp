@@ -68,7 +68,7 @@ void Workbench::deliver(std::function<void()> f) {
   if (wake_) wake_();
 }
 
-void Workbench::drain() {
+bool Workbench::drain() {
   std::vector<std::function<void()>> now;
   {
     std::lock_guard lock(mutex_);
@@ -80,6 +80,7 @@ void Workbench::drain() {
       note(std::string("the engine's answer cannot be read: ") + e.what(), LogLine::Kind::trouble);
     }
   engine_.starts = client_->starts();
+  return !now.empty();
 }
 
 void Workbench::note(const std::string& text, LogLine::Kind kind) {

@@ -87,7 +87,7 @@ class Workbench {
   Workbench(EngineOptions options, std::function<void()> wake);
   ~Workbench();
 
-  void drain();  // true work of a frame's start: takes in what has come
+  bool drain();  // true work of a frame's start: takes in what has come; whether anything has
 
   // ---- wishes -----------------------------------------------------------------------------------------------------
   void run(const Document& document);  // the newest wins

@@ -449,7 +449,8 @@ void App::shortcuts() {
 
 void App::frame(float display_scale) {
   auto start = std::chrono::steady_clock::now();
-  bench_->drain();
+  // Tables and windows that appear with what has come know their widths one or two frames later.
+  if (bench_->drain()) settling_ = 3;
   restyle(display_scale);
   theme_.em = ImGui::GetFontSize();
   textures_.collect();
@@ -475,7 +476,8 @@ void App::frame(float display_scale) {
     if (auto* c = std::get_if<Command>(&e); c && c->gesture) c->gesture = gesture_;
   bool changes =
       std::any_of(events.begin(), events.end(), [](const Event& e) { return !std::holds_alternative<Wish>(e); });
-  if (changes || layout_pending_ || shot_ || !show_panel_.empty()) next_frame_ = 0;
+  if (changes || layout_pending_ || shot_ || !show_panel_.empty() || (settling_ > 0 && --settling_ > 0))
+    next_frame_ = 0;
   for (const auto& e : events) apply(e);
   if (draft_.problem && !check(*draft_.problem)) draft_ = {};
   frame_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

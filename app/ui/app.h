@@ -153,6 +153,7 @@ class App {
   float style_scale_ = 0;
   bool style_light_ = false;
   double frame_seconds_ = 0, next_frame_ = 0;
+  int settling_ = 0;  // frames until what has come lies where it belongs
 };
 
 }  // namespace convscope::ui

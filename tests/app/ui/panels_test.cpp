@@ -297,6 +297,21 @@ TEST(Window, EveryActionThatIsEnabledCanBeRun) {
   EXPECT_TRUE(a.screen.settle(*a));
 }
 
+// The window sleeps where no frame is due: what comes last must lie where it belongs by then.
+TEST(Window, WhatArrivesIsDrawnAgain) {
+  test::AppOnScreen a(test::full_engine(), wrong());
+  auto arrived = [&] { return a->bench().report() && a->bench().report()->final && !a->bench().running(); };
+  ASSERT_FALSE(arrived());
+  ASSERT_TRUE(a.screen.until(*a, arrived, 30));
+  for (int i = 0; i < 2; i++) {
+    EXPECT_EQ(a->next_frame_in(), 0) << i;
+    a.screen.frames(*a, 1);
+  }
+  ASSERT_TRUE(a.screen.settle(*a));
+  a.screen.frames(*a, 5);
+  EXPECT_GT(a->next_frame_in(), 0) << "and then no more";
+}
+
 TEST(Window, NothingMovesWhenNothingChanges) {
   test::AppOnScreen a("", wrong());
   ASSERT_TRUE(a.screen.settle(*a));

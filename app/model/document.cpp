@@ -100,7 +100,7 @@ Document apply(const Document& from, const Change& change) {
 }
 
 ConvProblem short_piece(const Document& d) {
-  constexpr double work = 60e6;          // operations: of #79-small, whose first picture takes 41 ms
+  constexpr double work = 60e6;          // operations: somewhat more than #79-small has
   constexpr int64_t elements = 1 << 20;  // of the output
   const ConvProblem whole = d.problem;
   auto large = [](const ConvProblem& p) { return flops(p) > work || p.y_elements() > elements; };

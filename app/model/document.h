@@ -83,8 +83,8 @@ std::string describe_change(const Document& from, const Document& to);
 // it.
 ConvProblem with(ConvProblem p, int64_t ConvProblem::*field, int64_t value);
 
-// One sequence, and of it so much as any machine computes in about a second: what a large problem looks like, and where
-// a wrong kernel is wrong. The problem itself where it is no larger than that, or where only its files' shapes fit.
+// One sequence, and so much of it as 60 million operations compute (at least 16 positions): what a large problem looks
+// like, and where a wrong kernel is wrong. The problem itself where it is no larger, or where only a file's shape fits.
 ConvProblem short_piece(const Document& d);
 
 // How far a slider goes from a legal problem: both ends are legal (by with()), and the present value lies between them.

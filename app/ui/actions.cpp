@@ -80,7 +80,7 @@ std::vector<Action> make() {
        [](const App& a) { return a.bench().recorded().is_open() && !a.bench().recorded().holds(a.document()); },
        [](App& a) { a.back_to_recorded(); }, nullptr},
       {"shorten", "A short piece of the problem", "Run", shift | ImGuiKey_F5, 0,
-       "One sequence, as long as this machine computes in about a second; undo brings the whole one back",
+       "One sequence, short enough for any machine; undo brings the whole one back",
        [](const App& a) { return !(short_piece(a.document()) == a.document().problem); }, [](App& a) { a.shorten(); },
        nullptr},
       {"profile", "Profile", "Run", ImGuiKey_F6, 0, "Counters of one pass, and what limits the kernel",

@@ -1,15 +1,14 @@
 // Rung 15, held_16bit: f16 and bf16 with the weights in registers and x as the tensor cores' other operand.
 //
 // Idea: wgmma takes 16-bit operands from shared memory with either side as neighbours, so that x could go there as it
-// lies in NCL. What stands in the way is the shift: a matrix begins on 16 bytes, and x[m − e] does not. So four warps
+// lies in NCL. What stands in the way is the shift: a matrix begins on 16 bytes, and x[m − e] does not. So three warps
 // put each tile of x in another order first (ldmatrix, stmatrix with rows and columns exchanged): eight positions that
 // are 16 apart are neighbours, and a shift by one is the next row. One copy in shared memory serves all shifts.
 // - The other operand are the weights, which never change: each lane holds its part of 64 columns in registers for as
 //   long as the block lives. Nothing but x is read from shared memory, by the tensor cores themselves; between products
 //   there are no fragments to make, as in rung 12.
 // - Positions are columns of the sums, so that a lane has neighbours in y.
-// - 64 columns or fewer: each warpgroup has tiles of its own. More: the two warpgroups share the tiles, 64 columns
-// each.
+// - 64 columns or fewer: each warpgroup has tiles of its own. More: the two share the tiles, 64 columns each.
 // - Everyone does one thing: a thread orders copies of x, three warps put it in order (every third stage each), two
 //   warpgroups multiply, and four warps store: sums go to them by way of shared memory, and leave in whole sectors.
 // - Tiles are given to who asks first, as in rung 12.
@@ -316,9 +315,10 @@ HeldPlan held_plan(const ConvProblem& p) {
     compiled |=
         f.rounds == t.rounds && f.shifts == t.shifts && f.period == t.period && f.gcd == t.gcd && f.halo == t.halo;
   if (!compiled)
-    return h.refused = "takes the channels, taps and strides it is compiled for (its form list), these are " +
-                       std::to_string(t.rounds) + " rounds of 16 channels, " + std::to_string(t.shifts) + " shifts, " +
-                       std::to_string(t.period) + " classes",
+    return h.refused = "takes the channels, shifts and classes it is compiled for, not " +
+                       std::to_string(t.rounds * 16) + " channels with " + std::to_string(t.shifts) +
+                       " shifts, up to " + std::to_string(h.table.shift[t.shifts - 1]) + ", and " +
+                       std::to_string(t.period * t.gcd) + " classes",
            h;
   if (p.bias && p.out_channels > 4096) return h.refused = "takes a bias of at most 4096 channels", h;
   t.biases = static_cast<int32_t>(p.bias ? p.out_channels : 0);

@@ -7,7 +7,7 @@
 // A lane (g, t) = (lane / 4, lane % 4) of warp w has the sums of rows g and g + 8 of its warp's 16, at positions
 // 16t … 16t + 15 and 64 + 16t … 64 + 16t + 15: neighbours in y, where stride is 1.
 #pragma once
-#include "half_rows.h"
+#include "half_products.h"
 
 constexpr int held_channels = 32;  // of x in a stage: two rounds of 16
 constexpr int held_threads = 512;  // two warpgroups that multiply, one that brings x, one that stores results
@@ -64,33 +64,17 @@ struct HeldRoom {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// d (+)= A · B for 64 rows, 16 channels and 128 positions; B has positions as neighbours in shared memory.
-#define CONVSCOPE_PRODUCT_HELD(type, add)                                                                              \
-  asm volatile(                                                                                                        \
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type                                                     \
-      " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, "    \
-      "%23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, " \
-      "%45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, {%64, %65, "    \
-      "%66, %67}, %68, " add ", 1, 1, 1;"                                                                              \
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),    \
-        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),         \
-        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),        \
-        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),        \
-        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),        \
-        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),        \
-        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),        \
-        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])                      \
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+// d (+)= A · B for 64 rows, 16 channels and 128 positions, which are neighbours in shared memory.
 template <bool bf16, bool add>
 __device__ __forceinline__ void product_held(float (&d)[64], const uint32_t (&a)[4], uint64_t b) {
   if constexpr (bf16 && add)
-    CONVSCOPE_PRODUCT_HELD("bf16", "1");
+    CONVSCOPE_PRODUCT_128("bf16", "1", "1");
   else if constexpr (bf16)
-    CONVSCOPE_PRODUCT_HELD("bf16", "0");
+    CONVSCOPE_PRODUCT_128("bf16", "0", "1");
   else if constexpr (add)
-    CONVSCOPE_PRODUCT_HELD("f16", "1");
+    CONVSCOPE_PRODUCT_128("f16", "1", "1");
   else
-    CONVSCOPE_PRODUCT_HELD("f16", "0");
+    CONVSCOPE_PRODUCT_128("f16", "0", "1");
 }
 
 // Four 8 × 8 matrices of 16-bit values, a row each 16 bytes; stored with rows and columns exchanged.
@@ -195,13 +179,14 @@ template <bool bf16, int period, int gcd>
 __device__ __forceinline__ void stage_held(const float (&d)[64], const HeldTiles& tiles, uint16_t* staging,
                                            uint32_t phase, uint32_t length, const float (&nones)[2], int warp, int g,
                                            int t) {
+  static_assert(period % 2 == 0 ? gcd == 1 : period == 1 && gcd <= 2, "no other form is compiled");
   constexpr int stride = period * gcd;
   auto row_of = [&](const HeldRow& row) {
     return staging + row.channel * tiles.pitch + ((phase + static_cast<uint32_t>(row.channel) * length) & 15);
   };
   auto store_word = [](uint16_t* at, uint32_t w) { *reinterpret_cast<uint32_t*>(at) = w; };
   auto half_of = [](float v) { return static_cast<uint16_t>(rounded_pair(bf16, v, 0)); };
-  if constexpr (period % 2 == 0 && gcd == 1) {
+  if constexpr (period % 2 == 0) {
     HeldRow row(period, warp, g, 0);
     if (row.channel >= tiles.channels) return;
     uint16_t* at = row_of(row) + 16 * t * stride + row.rho;
@@ -219,7 +204,7 @@ __device__ __forceinline__ void stage_held(const float (&d)[64], const HeldTiles
         at[(i / 16 * 64 + i % 16) * stride + 1] = static_cast<uint16_t>(w >> 16);
       }
     }
-  } else if constexpr (period == 1 && gcd <= 2) {
+  } else {
 #pragma unroll
     for (int side = 0; side < 2; side++) {
       HeldRow row(period, warp, g, side);
@@ -248,19 +233,6 @@ __device__ __forceinline__ void stage_held(const float (&d)[64], const HeldTiles
         }
       }
     }
-  } else {
-#pragma unroll
-    for (int side = 0; side < 2; side++) {
-      HeldRow row(period, warp, g, side);
-      if (row.channel >= tiles.channels) continue;
-      float none = nones[side];
-      uint16_t* at = row_of(row) + 16 * t * stride + row.rho * gcd;
-#pragma unroll
-      for (int i = 0; i < 32; i++)
-#pragma unroll
-        for (int f = 0; f < gcd; f++)
-          at[(i / 16 * 64 + i % 16) * stride + f] = half_of(f ? none : d[i % 16 * 4 + side * 2 + i / 16]);
-    }
   }
 }
 
@@ -281,11 +253,11 @@ __device__ __forceinline__ void store_if(bool is, uint16_t* to, uint32_t v) {
 }
 
 // Rows of results from shared memory to y, half a warp a row, every eighth one; each lies as far from a 32-byte
-// boundary as it does in y. staged: rows there are, multiples of eight aside.
+// boundary as it does in y. staged: how many rows lie there.
 template <int stride, int staged>
 struct HeldRows {
-  static constexpr int positions = hopper_positions * stride,
-                       many = (staged + 7) / 8;  // outputs of a row; a lane's rows
+  static constexpr int positions = hopper_positions * stride;  // outputs of a row
+  static constexpr int many = (staged + 7) / 8;                // a lane's rows
   const uint16_t* staging;
   int pitch;
   uint16_t* to;  // row 0

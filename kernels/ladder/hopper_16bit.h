@@ -6,7 +6,7 @@
 // 128, of output channels t, t + 4, …, all classes: its outputs of a channel are one run of 4·stride neighbours in y.
 // Short sequences share a tile: `segments` of them, `segment` positions each.
 #pragma once
-#include "half_rows.h"
+#include "half_products.h"
 
 struct HalfTiles : HopperTiles {
   int32_t segment, segments;  // positions of a sequence in a tile; sequences in a tile
@@ -37,22 +37,6 @@ struct HalfPlace {
         "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),     \
         "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])                   \
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
-#define CONVSCOPE_PRODUCT_128(type)                                                                                    \
-  asm volatile(                                                                                                        \
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type                                                     \
-      " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, "    \
-      "%23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, " \
-      "%45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, {%64, %65, "    \
-      "%66, %67}, %68, 1, 1, 1, 0;"                                                                                    \
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),    \
-        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),         \
-        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),        \
-        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),        \
-        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),        \
-        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),        \
-        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),        \
-        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])                      \
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
 template <bool bf16>
 __device__ __forceinline__ void product_16(float (&d)[32], const uint32_t (&a)[4], uint64_t b) {
   if constexpr (bf16)
@@ -63,9 +47,9 @@ __device__ __forceinline__ void product_16(float (&d)[32], const uint32_t (&a)[4
 template <bool bf16>
 __device__ __forceinline__ void product_16(float (&d)[64], const uint32_t (&a)[4], uint64_t b) {
   if constexpr (bf16)
-    CONVSCOPE_PRODUCT_128("bf16");
+    CONVSCOPE_PRODUCT_128("bf16", "1", "0");
   else
-    CONVSCOPE_PRODUCT_128("f16");
+    CONVSCOPE_PRODUCT_128("f16", "1", "0");
 }
 
 // ---- x: from shared memory, as it lies, to fragments
@@ -212,6 +196,21 @@ __device__ __forceinline__ void half_sum(float (&d)[2][width / 2], const HalfTil
 
 // ---- results
 
+// Where a tile's results go and come through.
+struct HalfResults {
+  uint16_t* y;               // channel 0 of the column tile, of the tile's first sequence
+  const float* bias;         // of channel 0, in shared memory; null: none
+  int64_t length, sequence;  // values from row to row, and from sequence to sequence
+  int64_t j;                 // the tile's first output in its rows
+  int channels, sequences;   // that exist
+  uint16_t* staging;
+  int pitch;
+  // Values after a 32-byte boundary at which a row begins, in y as in shared memory.
+  __device__ __forceinline__ int phase(int s, int r) const {
+    return static_cast<int>(reinterpret_cast<uintptr_t>(y + s * sequence + r * length + j) >> 1 & 15);
+  }
+};
+
 // A lane's results (finish()) into shared memory: words of two values, or two words at a time. Where a row begins on an
 // odd value words straddle lanes: each has its last half from the next.
 enum class HalfWay { straddled, words, pairs };
@@ -320,6 +319,91 @@ __device__ __forceinline__ void write_half_any(const float (&d)[2][columns], con
         }
     }
     if (++rho == tiles.period) rho = 0, channel++;
+  }
+}
+
+// Where a lane reads a row's values in shared memory and stores them in y, for a row that begins `phase` values after a
+// 32-byte boundary in both: whole sectors, 16 bytes a lane, and the few values at its ends one by one. Of the row
+// [low, high) is written.
+struct HalfRowPlace {
+  int read, to, left;             // bytes from the row's first sector in shared memory, values from its first output in
+                                  // y, values from there to the last whole sector's end
+  int read_front, front, fronts;  // the same of the values before the first whole sector: how many from the lane's on
+  int read_back, back, backs;     // and of those behind the last one
+  __device__ __forceinline__ HalfRowPlace(int phase, int low, int high, int l) {
+    int first = max(low, -phase), begin = first + (-(phase + first) & 15), end = high - ((phase + high) & 15);
+    if (end < begin) end = begin = min(begin, high);
+    to = begin + 8 * l, read = (phase + to) * 2, left = end - to;
+    front = first + l, read_front = (phase + front) * 2, fronts = begin - front;
+    back = end + l, read_back = (phase + back) * 2, backs = high - back;
+  }
+};
+
+// Rows from shared memory to y: `left` of them for this half of a warp, every eighth one. Two of these are a whole
+// number of sectors apart, so that there are two places. stride 0: any.
+template <int stride, int together, bool ends>
+__device__ __forceinline__ void write_rows(const HalfRowPlace (&places)[2], const char* row, int row_bytes,
+                                           uint16_t* to, int64_t further, int left) {
+  constexpr int parts = stride ? stride : 1;
+  auto some = [&](auto count, int parity) {
+    constexpr int n = decltype(count)::value;
+    uint4 v[n][parts];
+    uint16_t first[n], last[n];
+#pragma unroll
+    for (int k = 0; k < n; k++, row += row_bytes) {
+      const HalfRowPlace& at = places[(k + parity) % 2];
+      if (stride) {
+#pragma unroll
+        for (int i = 0; i < parts; i++)
+          if (128 * i < at.left) v[k][i] = *reinterpret_cast<const uint4*>(row + at.read + 256 * i);
+      } else {
+        for (int i = 0; i < at.left; i += 128)
+          *reinterpret_cast<uint4*>(to + k * further + at.to + i) =
+              *reinterpret_cast<const uint4*>(row + at.read + 2 * i);
+      }
+      if (ends && at.fronts > 0) first[k] = *reinterpret_cast<const uint16_t*>(row + at.read_front);
+      if (ends && at.backs > 0) last[k] = *reinterpret_cast<const uint16_t*>(row + at.read_back);
+    }
+#pragma unroll
+    for (int k = 0; k < n; k++, to += further) {
+      const HalfRowPlace& at = places[(k + parity) % 2];
+      if (stride)
+#pragma unroll
+        for (int i = 0; i < parts; i++)
+          if (128 * i < at.left) *reinterpret_cast<uint4*>(to + at.to + 128 * i) = v[k][i];
+      if (ends && at.fronts > 0) to[at.front] = first[k];
+      if (ends && at.backs > 0) to[at.back] = last[k];
+    }
+  };
+  if constexpr (together > 1)
+#pragma unroll 1
+    for (; left >= together; left -= together) some(Count<together>{}, 0);
+#pragma unroll 1
+  for (; left > 0; left -= 2) {
+    some(Count<1>{}, 0);
+    if (left > 1) some(Count<1>{}, 1);
+  }
+}
+
+// From shared memory to y: half a warp a row.
+template <int stride>
+__device__ __forceinline__ void write_half(const HalfResults& from, int positions, int all_rows, int warp) {
+  constexpr int together = stride == 0 || stride > 4 ? 1 : 8 / stride;  // rows that are loaded before any is stored
+  int side = threadIdx.x % 32 / 16, l = threadIdx.x % 16;
+  int low = static_cast<int>(max(int64_t{0}, -from.j));
+  int high = static_cast<int>(min(static_cast<int64_t>(positions), from.length - from.j));
+  int rows = min(from.channels, all_rows), left = (rows - warp * 2 - side + 7) / 8;
+  const int64_t further = 8 * from.length;
+  for (int s = 0; s < from.sequences; s++) {
+    auto* staged = reinterpret_cast<char*>(from.staging + s * all_rows * from.pitch);
+    const char* row = staged + (warp * 2 + side) * from.pitch * 2;
+    uint16_t* to = from.y + s * from.sequence + from.j + (warp * 2 + side) * from.length;
+    int phase = static_cast<int>(reinterpret_cast<uintptr_t>(to) >> 1 & 15);
+    const HalfRowPlace places[2] = {{phase, low, high, l}, {(phase + static_cast<int>(further)) & 15, low, high, l}};
+    if (__any_sync(~0u, max(max(places[0].fronts, places[0].backs), max(places[1].fronts, places[1].backs)) > 0))
+      write_rows<stride, (together > 4 ? 4 : together), true>(places, row, 16 * from.pitch, to, further, left);
+    else
+      write_rows<stride, together, false>(places, row, 16 * from.pitch, to, further, left);
   }
 }
 #endif

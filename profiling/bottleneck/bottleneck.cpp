@@ -171,7 +171,7 @@ Found cache_bound(const Facts& f) {
   double l1 = or_zero(f, "l1_busy"), l2 = or_zero(f, "l2_busy"), tensor = or_zero(f, "tensor_pipe_busy");
   bool queue = waits_for(f, "stall_lg_throttle", 0.3) || waits_for(f, "stall_mio_throttle", 0.3);
   if (std::max(l1, l2) < 70 && !(queue && std::max(l1, l2) > 40)) return {};
-  // Inputs and outputs pass through the L2 cache in any case: not much more than twice them is no fault of the kernel.
+  // Inputs and outputs pass through the L2 cache in any case: less than three times them is no fault of the kernel.
   if (auto sectors = get(f, "l2_sectors"); sectors && l2 > l1 && l2 < 90 && 32 * *sectors < 3 * f.least_bytes)
     return {};
   if (tensor >= 2)

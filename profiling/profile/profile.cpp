@@ -196,8 +196,7 @@ void describe_launches(ProfileReport& r, Subject& subject) {
                      k.static_shared_bytes,
                      k.dynamic_shared_bytes,
                      k.local_bytes,
-                     "",
-                     true});
+                     ""});
   for (const auto& f : all) {
     const std::string& name = f.binary.empty() ? r.device.architecture : f.binary;
     const GpuArchitecture* architecture = find_architecture(name);

@@ -59,7 +59,7 @@ class KernelSubject final : public Subject {
       if (!best) return {};
       list.push_back({l.entry.name, l.grid, l.block, best->registers, best->static_shared_bytes,
                       static_cast<int64_t>(l.dynamic_shared_bytes), best->stack_bytes,
-                      "sm_" + std::to_string(best->architecture), true});
+                      "sm_" + std::to_string(best->architecture)});
     }
     return list;
   }

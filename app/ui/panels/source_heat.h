@@ -16,7 +16,7 @@ struct HeatMeasure {
   std::string name, label, about;
   std::array<const char*, 2> counters{"", ""};
   bool sampled = false;
-  std::string reason;  // of samples: the stall reason's name; "": all
+  std::string reason{};  // of samples: the stall reason's name; "": all
 };
 // What this profile has: sampled ones first, then what the emulator counts. Without one, the latter.
 std::vector<HeatMeasure> heat_measures(const Profile* p);

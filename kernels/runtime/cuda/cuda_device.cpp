@@ -294,7 +294,7 @@ std::vector<LaunchFacts> CudaDevice::launch_facts(const KernelDefinition& kernel
     };
     list.push_back({l.entry.name, l.grid, l.block, ask(CU_FUNC_ATTRIBUTE_NUM_REGS),
                     ask(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), static_cast<int64_t>(l.dynamic_shared_bytes),
-                    ask(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES), "", true});
+                    ask(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES), ""});
   }
   return list;
 }

@@ -10,9 +10,10 @@
 // - Positions are columns of the sums, so that a lane has neighbours in y.
 // - 64 columns or fewer: each warpgroup has tiles of its own. More: the two share the tiles, 64 columns each.
 // - Everyone does one thing: a thread orders copies of x, three warps put it in order (every third stage each), two
-//   warpgroups multiply, and four warps store: sums go to them by way of shared memory, and leave in whole sectors.
+//   warpgroups multiply, and one or two store: sums go to them by way of shared memory, and leave in whole sectors.
+//   Those who share their tiles multiply in turn, so that one stages its sums while the other multiplies.
 // - Tiles are given to who asks first, as in rung 12.
-// On one H200, f16: #74 0.25 ms, where rung 12 takes 0.34, #64 0.73 (0.84), #79 0.23 (0.23); layers of two shifts as
+// On one H200, f16: #74 0.25 ms, where rung 12 takes 0.34, #64 0.70 (0.84), #79 0.22 (0.23); layers of two shifts as
 // rung 12 (h200-ladder.md has the steps).
 // Right for: f16 and bf16, finite inputs, the numbers of channels, taps and classes whose forms are compiled (below),
 // shifts of x up to 16.
@@ -69,9 +70,10 @@ struct HeldColumns {
 template <bool bf16, int rounds, int shifts, int period, int gcd>
 __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& tiles, const ShiftTable& table,
                                            const HeldRoom& room, uint32_t x, const uint4* packed, Ring ring,
-                                           const int* items, uint32_t results, HeldResult* result, uint16_t* staging,
-                                           const float* biases, const uint16_t* y, int image) {
+                                           const int* items, uint32_t turns, uint32_t results, HeldResult* result,
+                                           uint16_t* staging, const float* biases, const uint16_t* y, int image) {
   constexpr int steps = rounds * shifts;
+  constexpr bool spins = held_spins(rounds, shifts);
   int warp = static_cast<int>(threadIdx.x) / 32 % 4, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   int mine = static_cast<int>(threadIdx.x) / 128, leads = lane == 0;
   asm volatile("" : "+r"(leads));
@@ -100,16 +102,19 @@ __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& t
   uint32_t first_phase = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(y) >> 1) +
                          static_cast<uint32_t>(columns.co) * length - static_cast<uint32_t>(c.padding) +
                          static_cast<uint32_t>(tiles.first * c.stride);
-  uint32_t turn = 1;  // phase of the results' barrier on which to wait for room
+  const HeldMeeting meeting{results, mine};
+  uint32_t turn = 1;  // phase of the first warpgroup's barrier
   for (;; turn ^= 1) {
-    barrier_wait(ring.full(), ring.phase);
+    barrier_wait<spins>(ring.full(), ring.phase);
     const int number = told(items + ring.stage, leads);
     if (number < 0) break;
+    // Where both have the same x they multiply in turn: one stores its sums while the other multiplies.
+    if (tiles.together == 1) barrier_wait<spins>(turns + 8u * mine, mine ? turn ^ 1 : turn);
     float d[64];
     uint32_t ended = 0;
 #pragma unroll
     for (int round = 0; round < rounds; round += 2) {
-      if (round) barrier_wait(ring.full(), ring.phase);
+      if (round) barrier_wait<spins>(ring.full(), ring.phase);
       products_begin();
       uint32_t at = low + static_cast<uint32_t>(ring.stage) * stage_size;
 #pragma unroll
@@ -130,58 +135,56 @@ __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& t
       ended = ring.empty();
       ring.advance();
     }
+    if (leads && tiles.together == 1) barrier_arrive(turns + 8u * (mine ^ 1));
     // While products run: where the rows begin.
     int item = number * tiles.together + (tiles.together == 2 ? mine : 0), n = item / tiles.tiles;
     int tile = item - n * tiles.tiles;
     uint32_t phase = first_phase + static_cast<uint32_t>(n) * static_cast<uint32_t>(c.out_channels) * length +
                      static_cast<uint32_t>(tile * hopper_positions * period * gcd);
-    barrier_wait(results + 8, turn);
+    meeting.wait(HeldMeeting::read, turn);
     products_wait<0>();
     if (leads) barrier_arrive(ended);
 #pragma unroll
     for (int i = 0; i < 64; i++) d[i] = activated(d[i] + bias[i / 2 % 2]);
     stage_held<bf16, period, gcd>(d, tiles, staging, phase, length, nones, warp, g, t);
     if (threadIdx.x % 128 == 0) *result = {n, tile};
-    __syncwarp();
-    if (leads) barrier_arrive(results);
+    meeting.arrive(HeldMeeting::staged);
   }
-  barrier_wait(results + 8, turn);
+  meeting.wait(HeldMeeting::read, turn);
   if (threadIdx.x % 128 == 0) *result = {-1, 0};
-  __syncwarp();
-  if (leads) barrier_arrive(results);
+  meeting.arrive(HeldMeeting::staged);
 }
 
-// The results of both warpgroups, in turn, from shared memory to y.
-template <int period, int gcd>
+// Results from shared memory to y, of warpgroup `only`, or of both in turn (−1).
+template <int period, int gcd, int words>
 __device__ __forceinline__ void held_store(const ConvArgs& c, const HeldTiles& tiles, uint32_t results,
                                            const HeldResult* result, const uint16_t* staging, uint16_t* y, int image,
-                                           int warp, int lane) {
+                                           int only, int warp, int lane) {
   constexpr int stride = period * gcd;
-  const int leads = lane == 0;
   const HeldColumns columns[2] = {{c, tiles, image, 0}, {c, tiles, image, 1}};
   const int64_t sequence = c.out_channels * c.out_length;
   const int64_t first = int64_t{tiles.first} * stride - c.padding;
-  bool going[2] = {true, true};
+  bool going[2] = {only != 1, only != 0};
+  for (int mine = 0; mine < 2; mine++)  // there is room
+    if (going[mine]) HeldMeeting{results + 16u * mine, mine}.arrive(HeldMeeting::read, true);
   for (uint32_t phase = 0; going[0] || going[1]; phase ^= 1)
 #pragma unroll
     for (int mine = 0; mine < 2; mine++) {
       if (!going[mine]) continue;
-      const uint32_t barrier = results + 16u * mine;
-      barrier_wait(barrier, phase);
-      const int n = told(&result[mine].n, leads), tile = told(&result[mine].tile, leads);
+      const HeldMeeting meeting{results + 16u * mine, mine};
+      meeting.wait(HeldMeeting::staged, phase);
+      const int n = told(&result[mine].n, 1), tile = told(&result[mine].tile, 1);
       going[mine] = n >= 0;
-      auto read = [&] {
-        __syncwarp();
-        if (leads) barrier_arrive(barrier + 8);
-      };
-      if (n < 0 || n >= static_cast<int>(c.batch) || columns[mine].channels <= 0) {
+      if (n < 0) continue;
+      auto read = [&] { meeting.arrive(HeldMeeting::read); };
+      if (n >= static_cast<int>(c.batch) || columns[mine].channels <= 0) {
         read();
         continue;
       }
       const int64_t j = first + tile * int64_t{hopper_positions * stride};
-      const HeldRows<stride, 64 / period> rows{staging + mine * (tiles.staging / 2), tiles.pitch,
-                                               y + columns[mine].co * c.out_length + n * sequence + j, c.out_length,
-                                               columns[mine].channels};
+      const HeldRows<stride, 64 / period, words> rows{staging + mine * (tiles.staging / 2), tiles.pitch,
+                                                      y + columns[mine].co * c.out_length + n * sequence + j,
+                                                      c.out_length, columns[mine].channels};
       if (j >= 0 && j + rows.positions <= c.out_length) {
         rows.store(warp, lane, read);
       } else {
@@ -197,18 +200,23 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
                                      const TensorMap& map, const uint4* packed, int* turns, const uint16_t* b,
                                      uint16_t* y) {
   extern __shared__ __align__(1024) unsigned char held_shared[];
+  constexpr HeldCrew crew = held_crew(rounds, shifts, period);
+  constexpr bool spins = held_spins(rounds, shifts);
   const HeldRoom room(tiles);
   const uint32_t shared = shared_address(held_shared), barriers = shared + room.barriers;
   const int raws = tiles.raw_stages, stages = tiles.stages;
   int* raw_items = reinterpret_cast<int*>(held_shared + room.items);
   auto* biases = reinterpret_cast<float*>(held_shared + room.biases);
   auto* staging = reinterpret_cast<uint16_t*>(held_shared + room.staging);
-  for (int i = threadIdx.x; i < tiles.biases; i += held_threads) biases[i] = widened(tiles.bf16, b[i]);
+  for (int i = threadIdx.x; i < tiles.biases; i += crew.threads) biases[i] = widened(tiles.bf16, b[i]);
   if (threadIdx.x == 0) {
-    for (int i = 0; i < raws + stages + 2; i++) {  // x as it lies, in order; results
-      barrier_init(barriers + 16u * i, i < raws + stages ? 1 : 4);
-      barrier_init(barriers + 16u * i + 8, i < raws ? 1 : i < raws + stages ? 8 : 4);
+    for (int i = 0; i < raws + stages; i++) {  // x as it lies, in order
+      barrier_init(barriers + 16u * i, 1);
+      barrier_init(barriers + 16u * i + 8, i < raws ? 1 : 8);
     }
+    for (int i = 0; i < 4; i++)
+      barrier_init(barriers + 16u * (raws + stages) + 8u * i, 128);  // results, where racecheck is to see them
+    for (int i = 0; i < 2; i++) barrier_init(barriers + 16u * (raws + stages + 2) + 8u * i, 4);  // turns
     barriers_made();
   }
   __syncthreads();
@@ -218,27 +226,25 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
   int* items = raw_items + raws;
   auto* result = reinterpret_cast<HeldResult*>(items + stages);
   const uint32_t results = barriers + 16u * (raws + stages);
-  // Registers of a thread: 512 for four.
-  constexpr bool many = rounds * shifts > 16;
-  constexpr int products = many ? 192 : 160, orders = many ? 48 : 72, stores = 512 - 2 * products - orders;
   if (warp >= 12) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(stores));
-    held_store<period, gcd>(c, tiles, results, result, staging, y, image, warp % 4, lane);
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(crew.stores));
+    held_store<period, gcd, crew.words>(c, tiles, results, result, staging, y, image,
+                                        crew.storing == 2 ? warp / 4 - 3 : -1, warp % 4, lane);
   } else if (warp >= 8) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(orders));
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(crew.orders));
     const int groups = static_cast<int>(c.groups), blocks = static_cast<int>(gridDim.x) / images;
     if (threadIdx.x == 256)
-      held_produce(tiles, map, shared + room.raw, room.raw_tile, raw, raw_items, turns + 2 * image,
-                   image / (images / groups), blocks, static_cast<int>(blockIdx.x) / images);
+      held_produce<spins>(tiles, map, shared + room.raw, room.raw_tile, raw, raw_items, turns + 2 * image,
+                          image / (images / groups), blocks, static_cast<int>(blockIdx.x) / images);
     else if (warp > 8)
-      held_order<halo>(tiles, room, shared, raw, ordered, raw_items, items, warp - 9, lane);
+      held_order<halo, spins>(tiles, room, shared, raw, ordered, raw_items, items, warp - 9, lane);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(products));
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(crew.products));
     const int mine = warp / 4;
     staging += mine * (tiles.staging / 2);
     auto run = [&](auto bf16) {
       held_tiles<decltype(bf16)::value, rounds, shifts, period, gcd>(c, tiles, table, room, shared + room.image, packed,
-                                                                     ordered, items, results + 16u * mine,
+                                                                     ordered, items, results + 32, results + 16u * mine,
                                                                      result + mine, staging, biases, y, image);
     };
     if (tiles.bf16)
@@ -254,7 +260,7 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
 
 // The forms that are compiled: rounds of 16 input channels and shifts; s' and gcd(s, d); positions of the halo.
 #define CONVSCOPE_HELD(name, ...)                                                                                \
-  extern "C" __global__ void __launch_bounds__(held_threads, 1)                                                  \
+  extern "C" __global__ void __launch_bounds__(held_crew(__VA_ARGS__).threads, 1)                                \
       name(const __grid_constant__ ConvArgs c, const __grid_constant__ HeldTiles tiles,                          \
            const __grid_constant__ ShiftTable table, const __grid_constant__ TensorMap map, const uint4* packed, \
            int* turns, const uint16_t* b, uint16_t* y) {                                                         \
@@ -368,7 +374,7 @@ void plan_held(const ConvProblem& p, Plan& plan) {
   Shape grid{std::clamp<int64_t>(hopper_multiprocessors / images, 1, items) * images};
   auto form = [&](auto entry, int rounds, int shifts, int period, int gcd, int halo) {
     if (rounds != t.rounds || shifts != t.shifts || period != t.period || gcd != t.gcd || halo != t.halo) return;
-    plan.launch(entry, grid, {held_threads}, h.shared)
+    plan.launch(entry, grid, {held_crew(rounds, shifts, period).threads}, h.shared)
         .args(p.args(), t, h.table, rows.view(plan, t.box, held_channels, 1), plan.workspace(), plan.workspace(turns),
               plan.b(), plan.y());
   };

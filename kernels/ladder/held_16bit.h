@@ -10,8 +10,23 @@
 #include "half_products.h"
 
 constexpr int held_channels = 32;  // of x in a stage: two rounds of 16
-constexpr int held_threads = 512;  // two warpgroups that multiply, one that brings x, one that stores results
-constexpr int held_orders = 3;     // warps that put x in order; numbers of stages are multiples of it
+// How a block's threads share its registers. Two warpgroups multiply, one brings x, and one or two store results: two
+// where there are registers for it and results are most of what is moved.
+struct HeldCrew {
+  int products, orders, stores;  // registers of a thread
+  int storing;                   // warpgroups
+  int words;                     // of results that a thread that stores has at a time
+  int threads;
+};
+__host__ __device__ constexpr HeldCrew held_crew(int rounds, int shifts, int period, int = 0, int = 0) {
+  const int steps = rounds * shifts;
+  if (period == 1 && steps <= 6) return {120, 48, 96, 2, 64, 640};
+  if (period == 1 && steps <= 10) return {136, 56, 72, 2, 32, 640};
+  return steps > 16 ? HeldCrew{192, 48, 80, 1, 64, 512} : HeldCrew{160, 72, 120, 1, 64, 512};
+}
+// Few products: barriers are waited for often, and not long (#79: 0.222 to 0.216 ms; #64: 0.716 to 0.731).
+__host__ __device__ constexpr bool held_spins(int rounds, int shifts) { return rounds * shifts <= 6; }
+constexpr int held_orders = 3;  // warps that put x in order; numbers of stages are multiples of it
 
 struct HeldTiles : HopperTiles {
   int32_t bf16;   // 0: f16
@@ -47,7 +62,7 @@ struct HeldRoom {
   uint32_t raw, image, staging, barriers, items, biases;  // bytes from the beginning
   uint32_t raw_tile, row, image_tile;                     // bytes of a tile of x as it lies; of a row a; of all rows
   uint32_t all;
-  static constexpr int more = 2;  // of the two warpgroups' results: barriers, and pairs of numbers
+  static constexpr int more = 3;  // barriers: of the two warpgroups' results, and of their turns; pairs of numbers
   __host__ __device__ __forceinline__ explicit HeldRoom(const HeldTiles& t) {
     raw_tile = static_cast<uint32_t>(held_channels * t.box * 2);
     row = held_channels * 16 + 16;  // 16 more: eight rows begin in different banks
@@ -100,6 +115,7 @@ __device__ __forceinline__ int told(const int* item, int leads) {
 
 // One thread orders the copies of x, stage by stage, ahead of those who put it in order. With each stage they are told
 // its item, and at the end −1, each of them.
+template <bool spins>
 __device__ __forceinline__ void held_produce(const HeldTiles& tiles, const TensorMap& map, uint32_t raw, uint32_t bytes,
                                              Ring ring, int* items, int* turns, int group, int blocks, int next) {
   const int all = (tiles.items + tiles.together - 1) / tiles.together, left = tiles.first - tiles.halo;
@@ -110,7 +126,7 @@ __device__ __forceinline__ void held_produce(const HeldTiles& tiles, const Tenso
     const int first = item * tiles.together, n = first / tiles.tiles, tile = first - n * tiles.tiles;
     const bool two = tiles.together == 2 && first + 1 < tiles.items, another = tile + 1 == tiles.tiles;  // sequence
     for (int round = 0; round < tiles.rounds; round += 2, ring.advance()) {
-      barrier_wait(ring.empty(), ring.phase ^ 1);
+      barrier_wait<spins>(ring.empty(), ring.phase ^ 1);
       items[ring.stage] = item;
       barrier_expect(ring.full(), two ? 2 * bytes : bytes);
       uint32_t to = raw + static_cast<uint32_t>(ring.stage * tiles.together) * bytes;
@@ -121,7 +137,7 @@ __device__ __forceinline__ void held_produce(const HeldTiles& tiles, const Tenso
     }
   }
   for (int i = 0; i < held_orders; i++, ring.advance()) {
-    barrier_wait(ring.empty(), ring.phase ^ 1);
+    barrier_wait<spins>(ring.empty(), ring.phase ^ 1);
     items[ring.stage] = -1;
     barrier_arrive(ring.full());
   }
@@ -129,7 +145,7 @@ __device__ __forceinline__ void held_produce(const HeldTiles& tiles, const Tenso
 }
 
 // A warp puts every third stage of x in order. Each has its stages to itself, so that one reads while another waits.
-template <int halo>
+template <int halo, bool spins>
 __device__ __forceinline__ void held_order(const HeldTiles& tiles, const HeldRoom& room, uint32_t shared, Ring raw,
                                            Ring image, const int* raw_items, int* items, int which, int lane) {
   constexpr int blocks = 2 + halo / 8;  // of eight rows
@@ -142,9 +158,9 @@ __device__ __forceinline__ void held_order(const HeldTiles& tiles, const HeldRoo
     if ((ring.stage += held_orders) >= ring.stages) ring.stage -= ring.stages, ring.phase ^= 1;
   };
   for (;; advance(raw), advance(image)) {
-    barrier_wait(raw.full(), raw.phase);
+    barrier_wait<spins>(raw.full(), raw.phase);
     const int item = told(raw_items + raw.stage, leads);
-    barrier_wait(image.empty(), image.phase ^ 1);
+    barrier_wait<spins>(image.empty(), image.phase ^ 1);
     if (leads) items[image.stage] = item;
     if (item < 0) break;
     for (int i = 0; i < tiles.together; i++) {
@@ -241,6 +257,28 @@ struct HeldResult {
   int n, tile;
 };
 
+// Those who multiply and those who store their results meet, 128 threads each: results are staged, or are read. By
+// named barriers: by mbarriers #79 takes 0.233 instead of 0.222 ms. compute-sanitizer's racecheck does not follow
+// bar.arrive (a program of 20 lines with nothing else in it is told of races); with CONVSCOPE_RACECHECK defined all
+// threads arrive at an mbarrier as well, which it follows.
+struct HeldMeeting {
+  enum Which { staged, read };
+  uint32_t barrier;
+  int mine;  // warpgroup
+  __device__ __forceinline__ void arrive(Which which, bool first = false) const {
+#if defined(CONVSCOPE_RACECHECK)
+    if (!first) barrier_arrive(barrier + 8u * which);
+#endif
+    asm volatile("bar.arrive %0, 256;" ::"r"(1 + 2 * which + mine) : "memory");
+  }
+  __device__ __forceinline__ void wait(Which which, uint32_t phase) const {
+    asm volatile("bar.sync %0, 256;" ::"r"(1 + 2 * which + mine) : "memory");
+#if defined(CONVSCOPE_RACECHECK)
+    barrier_wait(barrier + 8u * which, phase);
+#endif
+  }
+};
+
 // Stores without a branch: branches would keep the next rows' addresses waiting.
 __device__ __forceinline__ void store_if(bool is, uint16_t* to, const uint4& v) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %0, 0;\n@p st.global.v4.b32 [%1], {%2, %3, %4, %5};\n}\n" ::"r"(
@@ -254,10 +292,13 @@ __device__ __forceinline__ void store_if(bool is, uint16_t* to, uint32_t v) {
 
 // Rows of results from shared memory to y, half a warp a row, every eighth one; each lies as far from a 32-byte
 // boundary as it does in y. staged: how many rows lie there.
-template <int stride, int staged>
+template <int stride, int staged, int words>
 struct HeldRows {
-  static constexpr int positions = hopper_positions * stride;  // outputs of a row
-  static constexpr int many = (staged + 7) / 8;                // a lane's rows
+  static constexpr int positions = hopper_positions * stride;                                 // outputs of a row
+  static constexpr int many = (staged + 7) / 8;                                               // a lane's rows
+  static constexpr int together = many < words / (4 * stride) ? many : words / (4 * stride);  // that are read before
+                                                                                              // any is stored
+  static_assert(together % 2 == 0 && many % together == 0);
   const uint16_t* staging;
   int pitch;
   uint16_t* to;  // row 0
@@ -265,16 +306,15 @@ struct HeldRows {
   int rows;  // that are stored
 
   // Of a tile that is inside its rows: whole sectors, 16 bytes a lane, and the values before the first and behind the
-  // last one, 16 together, one a lane. All is read before anything is stored; then read() is called.
+  // last one, 16 together, one a lane. When all is read, read() is called.
   template <class Read>
   __device__ __forceinline__ void store(int warp, int lane, Read read) const {
     const int l = lane % 16, mine = warp * 2 + lane / 16;
     uint16_t* row = to + mine * length;
     const int64_t further = 8 * length;
     const char* from = reinterpret_cast<const char*>(staging);
-    uint4 v[many][stride];
-    uint32_t end[many];
     int at[2], at_end[2];  // values from a row's beginning, of rows that are an even or odd multiple of eight apart
+    int there[2], there_end[2];  // and bytes in shared memory
     bool last[2], ends[2];
 #pragma unroll
     for (int k = 0; k < 2; k++) {  // two of these are a whole number of sectors apart
@@ -282,34 +322,39 @@ struct HeldRows {
       const int begin = -phase & 15;
       at[k] = begin + 8 * l, last[k] = at[k] + positions - 128 < positions - phase;
       at_end[k] = l < begin ? l : positions - 16 + l, ends[k] = phase != 0;
-      const int read = (phase + at[k]) * 2, read_end = (phase + at_end[k]) * 2;
-#pragma unroll
-      for (int i = k; i < many; i += 2) {
-        const char* here = from + min(mine + 8 * i, staged - 1) * pitch * 2;
-#pragma unroll
-        for (int part = 0; part < stride; part++)
-          v[i][part] = *reinterpret_cast<const uint4*>(here + read + 256 * part);
-        end[i] = *reinterpret_cast<const uint16_t*>(here + read_end);
-      }
+      there[k] = (phase + at[k]) * 2, there_end[k] = (phase + at_end[k]) * 2;
     }
-#pragma unroll
-    for (int i = 0; i < many; i++) {
-#pragma unroll
-      for (int part = 0; part < stride; part++)
-        asm volatile("" : "+r"(v[i][part].x), "+r"(v[i][part].y), "+r"(v[i][part].z), "+r"(v[i][part].w)::"memory");
-      asm volatile("" : "+r"(end[i])::"memory");
-    }
-    read();
     uint16_t* to_sectors[2] = {row + at[0], row + further + at[1]};
     uint16_t* to_end[2] = {row + at_end[0], row + further + at_end[1]};
 #pragma unroll
-    for (int i = 0; i < many; i++) {
-      const bool there = mine + 8 * i < rows;
+    for (int done = 0; done < many; done += together) {
+      uint4 v[together][stride];
+      uint32_t end[together];
 #pragma unroll
-      for (int part = 0; part < stride; part++)
-        store_if(there && (part + 1 < stride || last[i % 2]), to_sectors[i % 2] + 128 * part, v[i][part]);
-      store_if(there && ends[i % 2], to_end[i % 2], end[i]);
-      to_sectors[i % 2] += 2 * further, to_end[i % 2] += 2 * further;
+      for (int i = 0; i < together; i++) {
+        const char* here = from + min(mine + 8 * (done + i), staged - 1) * pitch * 2;
+#pragma unroll
+        for (int part = 0; part < stride; part++)
+          v[i][part] = *reinterpret_cast<const uint4*>(here + there[i % 2] + 256 * part);
+        end[i] = *reinterpret_cast<const uint16_t*>(here + there_end[i % 2]);
+      }
+#pragma unroll
+      for (int i = 0; i < together; i++) {
+#pragma unroll
+        for (int part = 0; part < stride; part++)
+          asm volatile("" : "+r"(v[i][part].x), "+r"(v[i][part].y), "+r"(v[i][part].z), "+r"(v[i][part].w)::"memory");
+        asm volatile("" : "+r"(end[i])::"memory");
+      }
+      if (done + together == many) read();
+#pragma unroll
+      for (int i = 0; i < together; i++) {
+        const bool is = mine + 8 * (done + i) < rows;
+#pragma unroll
+        for (int part = 0; part < stride; part++)
+          store_if(is && (part + 1 < stride || last[i % 2]), to_sectors[i % 2] + 128 * part, v[i][part]);
+        store_if(is && ends[i % 2], to_end[i % 2], end[i]);
+        to_sectors[i % 2] += 2 * further, to_end[i % 2] += 2 * further;
+      }
     }
   }
   // Of a tile at the end of its rows, [low, high) of each: value by value.

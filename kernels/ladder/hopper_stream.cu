@@ -50,7 +50,7 @@ CONVSCOPE_HOPPER_PAD(hopper_pad_stream)
 // Products of some shifts, of both halves of a lane's positions, with the weights from k on.
 template <int width, int n>
 __device__ __forceinline__ void stream_products(float (&d)[2][width / 2], const uint32_t (&a)[n][2][4],
-                                                const StreamReader& reader, int k, int add) {
+                                                const StreamReader<true>& reader, int k, int add) {
   products_begin();
 #pragma unroll
   for (int u = 0; u < n; u++)
@@ -63,7 +63,7 @@ __device__ __forceinline__ void stream_products(float (&d)[2][width / 2], const 
 // d = the products of a tile in TF32, all rounds. shifts 0: any.
 template <int width, int shifts, int near>
 __device__ __forceinline__ void stream_sum(float (&d)[2][width / 2], const StreamTiles& tiles, const ShiftTable& table,
-                                           StreamReader& reader, int rounds) {
+                                           StreamReader<true>& reader, int rounds) {
   if constexpr (shifts > 0) {
     Window<1, shifts, near> window;
     window.load(reader.next_round(), tiles.box);
@@ -96,7 +96,7 @@ __device__ __forceinline__ void stream_sum(float (&d)[2][width / 2], const Strea
 // of the second half of the positions run, the next are loaded.
 template <int width, int n, class AnyWindow, class Next>
 __device__ __forceinline__ void stream_split_products(float (&d)[2][width / 2], const StreamTiles& tiles,
-                                                      const StreamReader& reader, const AnyWindow& window, int k,
+                                                      const StreamReader<false>& reader, const AnyWindow& window, int k,
                                                       Next next) {
   const uint64_t low = static_cast<uint32_t>(tiles.chunk / 2 / 16);
 #pragma unroll
@@ -120,7 +120,7 @@ __device__ __forceinline__ void stream_split_products(float (&d)[2][width / 2], 
 
 template <int width, int shifts, int near>
 __device__ __forceinline__ void stream_sum_split(float (&d)[2][width / 2], const StreamTiles& tiles,
-                                                 const ShiftTable& table, StreamReader& reader, int rounds) {
+                                                 const ShiftTable& table, StreamReader<false>& reader, int rounds) {
 #pragma unroll
   for (int i = 0; i < width / 2; i++) d[0][i] = d[1][i] = 0;
   if constexpr (shifts > 0) {
@@ -200,7 +200,7 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
   if (warp >= 8) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
     if (threadIdx.x == 256 || (threadIdx.x == 288 && rings == 2))
-      stream_produce(c, tiles, map, packed, weights, shared_address(xs), ring, mine);
+      stream_produce<parts == 1>(c, tiles, map, packed, weights, shared_address(xs), ring, mine);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
     int cout = static_cast<int>(c.out_channels / c.groups);
@@ -212,7 +212,7 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
       at += (inside ? place.sequence : 0) * tiles.deep * 8 * tiles.box + place.position;
     else
       at += warp % 4 * 32 + near * g;
-    StreamReader reader(tiles, at, descriptor, ring);
+    StreamReader<parts == 1> reader(tiles, at, descriptor, ring);
     for (StreamWork work(tiles, mine); work.there(tiles); work.next(tiles)) {
       StreamPlace tile(c, tiles, work.unit, mine);
       if (!tile.there) {

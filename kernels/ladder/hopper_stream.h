@@ -86,6 +86,7 @@ struct StreamPlace {
   }
 };
 
+template <bool spins>
 __device__ __forceinline__ void stream_produce(const ConvArgs& c, const StreamTiles& tiles, const TensorMap& map,
                                                const uint32_t* packed, uint32_t weights, uint32_t xs, Ring ring,
                                                int mine) {
@@ -97,7 +98,7 @@ __device__ __forceinline__ void stream_produce(const ConvArgs& c, const StreamTi
     int group = at.column / tiles.column_tiles;
     const uint32_t* from = packed + (static_cast<int64_t>(at.column) * tiles.length + work.first) * (chunk / 4);
     for (int stage = work.first; stage < work.last; stage++, from += chunk / 4) {
-      barrier_wait(ring.empty(), ring.phase ^ 1);
+      barrier_wait<spins>(ring.empty(), ring.phase ^ 1);
       barrier_expect(ring.full(), chunk + (two ? 2 : 1) * bytes);
       uint32_t to = xs + static_cast<uint32_t>(ring.stage * tiles.together) * bytes;
       copy_box(to, map, at.m - tiles.halo, stage * tiles.deep * 8, group, at.n, ring.full());
@@ -109,6 +110,7 @@ __device__ __forceinline__ void stream_produce(const ConvArgs& c, const StreamTi
 }
 
 // The ring as a consumer goes through it: x is loaded one round ahead of the products, which keep their stage.
+template <bool spins>
 struct StreamReader {
   const StreamTiles& tiles;
   const float* x;    // the lane's place in the first stage
@@ -121,7 +123,7 @@ struct StreamReader {
       : tiles(t), x(at), weights(w), ahead(ring), held(ring), from(at), loaded(0), used(0) {}
   __device__ __forceinline__ const float* next_round() {
     if (loaded == 0) {
-      barrier_wait(ahead.full(), ahead.phase);
+      barrier_wait<spins>(ahead.full(), ahead.phase);
       from = x + ahead.stage * tiles.together * tiles.deep * 8 * tiles.box * tiles.segments;
     }
     const float* now = from;
@@ -146,7 +148,7 @@ struct StreamReader {
   // Stages that are the other warpgroup's alone. They are waited for all the same: a barrier counts one turn at a time.
   __device__ __forceinline__ void pass(int stages) {
     for (; stages > 0; stages--) {
-      barrier_wait(held.full(), held.phase);
+      barrier_wait<spins>(held.full(), held.phase);
       __syncwarp();
       if (threadIdx.x % 32 == 0) barrier_arrive(held.empty());
       ahead.advance(), held.advance();
@@ -159,15 +161,17 @@ struct StreamReader {
 // - Where shifts are 1, 2 or 3 apart a lane reads four words at once, for several shifts.
 // - Else each by itself. Four lanes t would want the same bank, their positions being four apart: so lane t begins with
 //   position t of its four, and puts them in order afterwards.
+template <bool spins>
 struct AnyShifts {
   const StreamTiles& tiles;
   const ShiftTable& table;
-  StreamReader& reader;
+  StreamReader<spins>& reader;
   const float* x;
   int rounds, u = 0;  // that are not loaded yet; the first shift of those that are
   float v[4][2][4];   // of each shift: of channels t and t + 4 the positions t, t + 1, t + 2, t + 3 modulo 4
 
-  __device__ __forceinline__ AnyShifts(const StreamTiles& of, const ShiftTable& shifts, StreamReader& from, int all)
+  __device__ __forceinline__ AnyShifts(const StreamTiles& of, const ShiftTable& shifts, StreamReader<spins>& from,
+                                       int all)
       : tiles(of), table(shifts), reader(from), x(from.next_round()), rounds(all - 1) {
     load();
   }

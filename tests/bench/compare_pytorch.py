@@ -6,13 +6,15 @@
 
 For each problem `CONVSCOPE export auto --format pytorch` writes a ModelNew, which gets PyTorch's own weights. Both sides
 are captured in CUDA graphs and replayed in turn; a sample is one replay, timed by events. cold: 256 MiB are written
-before each sample. Medians. Right is checked in the same run, against PyTorch in double precision: the largest error of
-both sides over the largest |output| (not over all elements where that would not fit: the first sequences then).
+before each sample. Medians. The GPU is kept busy until all of a sample is there, so that no launch is waited for. Right is
+checked in the same run, against PyTorch in double precision: the largest error of both sides over the largest |output|
+(not over all elements where that would not fit: the first sequences then).
 TF32 on our side is held against PyTorch with TF32, f16 and bf16 against the same type, all else against PyTorch without.
 --activation: fused on our side; on PyTorch's the function of torch.nn.functional after its layer, in the same graph.
 """
 import argparse
 import concurrent.futures
+import gc
 import importlib.util
 import json
 import math
@@ -71,6 +73,7 @@ def samples_of(graphs, samples, flush):
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     for i in range(samples + 2):
         for k, graph in enumerate(graphs):
+            torch.cuda._sleep(300_000)  # the GPU waits until all of a sample is there: else the launch is timed too
             if flush is not None:
                 flush.add_(1)
             begin.record()
@@ -111,7 +114,10 @@ def variants(layer, x, then):
     return {"torch.compile": lambda: compiled(x), "channels_last": lambda: then(flat(wide))}
 
 
-def compare(preset, accuracy, bias, info, module, options, flush):
+def compare(preset, accuracy, bias, info, module, options):
+    gc.collect()
+    torch.cuda.empty_cache()
+    flush = torch.zeros(64 << 20, dtype=torch.int32, device="cuda")
     torch.backends.cudnn.allow_tf32 = accuracy == "tf32"
     torch.manual_seed(42)
     theirs = torch.nn.ConvTranspose1d(**module.PROBLEM, dtype=module.DTYPE).cuda().eval()
@@ -165,14 +171,13 @@ def main():
             presets.append(name)
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, "
           f"{options.samples} samples, CUDA graphs" + (f", then {options.activation}" if options.activation else ""))
-    flush = torch.zeros(64 << 20, dtype=torch.int32, device="cuda")
     rows, folder = [], tempfile.mkdtemp()
     cases = [(p, a, options.bias) for a in options.accuracies.split(",") for p in presets]
     modules = {c: export(options.convscope, options.kernel, *c, folder, activation=options.activation) for c in cases}
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         list(pool.map(lambda m: m[1]._load(), modules.values()))
     for case in cases:
-        row = compare(*case, *modules[case], options, flush)
+        row = compare(*case, *modules[case], options)
         rows.append(row)
         c, h, e = row["cold_ms"], row["hot_ms"], row["errors"]
         print(f"{row['preset']:16} {row['accuracy']:7}{' bias' if row['bias'] else ''} {row['kernel']:14} cold {c[0]:.4g} against {c[1]:.4g} ms: "

@@ -163,6 +163,8 @@ int run(int argc, char** argv) {
   record_verb->add_option("--set", record_options.set, "counters: live (one pass), memory (five) or full (all sets)")
       ->capture_default_str();
   record_verb->add_flag("--add", record_options.add, "keep what the file holds already, and record the rest");
+  record_verb->add_option("--again", record_options.again, "with --add: these are recorded anew (a,b,…)")
+      ->delimiter(',');
   record_verb->add_option("--limit", record_options.limit, "seconds after which nothing more is begun");
   common.add_to(*record_verb);
   record_problem.add_to(*record_verb);

@@ -36,9 +36,12 @@ struct Candidate {
 // Should the time end early, what matters most is there: references, then the fastest rungs, and last the first rung,
 // which is slower than the specimens. Those of the same accuracy follow each other, since the engine keeps what it
 // knows of the references for one.
-std::vector<Candidate> candidates(Session& session, const std::string& device, std::vector<std::string> names) {
+// again: taken whether named or not.
+std::vector<Candidate> candidates(Session& session, const std::string& device, std::vector<std::string> names,
+                                  const std::vector<std::string>& again) {
   json list = session.ask({{"type", "list"}, {"what", "kernels"}, {"device", device}}).header.at("kernels");
   bool all = names.empty() || std::find(names.begin(), names.end(), "all") != names.end();
+  names.insert(names.end(), again.begin(), again.end());
   std::vector<Candidate> references, ladder, others;
   for (const auto& k : list) {
     std::string name = text(k, "name"), kind = text(k, "kind");
@@ -82,7 +85,7 @@ class Recorder {
   }
 
   void run() {
-    auto all = candidates(*session_, base_.device, options_.kernels);
+    auto all = candidates(*session_, base_.device, options_.kernels, options_.again);
     if (all.empty()) throw InputError("kernel", "", "is missing: no kernel can run here");
     json info = session_->ask({{"type", "info"}}).header;
     for (const char* own : {"id", "type"}) info.erase(own);
@@ -167,9 +170,14 @@ class Recorder {
     return r;
   }
 
+  // What the file holds of it stays.
+  bool kept(const Candidate& c) const {
+    return options_.add && std::find(options_.again.begin(), options_.again.end(), c.name) == options_.again.end();
+  }
+
   void profile(const Candidate& c) {
     RunRequest r = request_for(c);
-    const RecordedAnswer* before = options_.add ? r_.find("profile", r) : nullptr;
+    const RecordedAnswer* before = kept(c) ? r_.find("profile", r) : nullptr;
     // Where warps are comes last: it takes an engine of its own for each.
     json answer =
         before ? before->answer
@@ -186,7 +194,7 @@ class Recorder {
 
   void judge(const Candidate& c) {
     RunRequest r = request_for(c);
-    if (c.reference || (options_.add && r_.find("run", r))) return;
+    if (c.reference || (kept(c) && r_.find("run", r))) return;
     json answer = ask("run", r, json::object());
     if (!answer.is_object()) return;
     std::fprintf(stderr, "%-14s %-9s %s\n", c.name.c_str(), text(answer.at("verdict"), "status").c_str(),
@@ -257,6 +265,8 @@ class Recorder {
 
 int verb_record(const CommonOptions& common, const ProblemOptions& problem, const RecordOptionsCli& options) {
   require_set(options.set);
+  if (!options.again.empty() && !options.add)
+    throw InputError("again", options.again.front(), "goes with --add, which keeps the rest");
   json session = json::object();
   Recording before;
   std::error_code error;

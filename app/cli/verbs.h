@@ -19,7 +19,7 @@ struct ProfileOptionsCli {
 int verb_profile(const CommonOptions& common, const ProblemOptions& problem, const ProfileOptionsCli& options);
 struct RecordOptionsCli {
   std::string out, set = "full", limit, command;  // command: as it was given, for the recording
-  std::vector<std::string> kernels;
+  std::vector<std::string> kernels, again;  // again: recorded anew where add keeps the rest
   bool add = false;
 };
 int verb_record(const CommonOptions& common, const ProblemOptions& problem, const RecordOptionsCli& options);

@@ -7,7 +7,8 @@
 # bounds one by itself). In its time a preset gets the counters of all kernels, the fastest first and the first rung
 # last, then the comparison, verdicts, and samples of warps. What did not fit is left out and named in the recording
 # ("left_out"); while time remains, a second round goes on where the first one stopped.
-# PRESETS and KERNELS choose some; with ADD=1 what a file holds already stays.
+# PRESETS and KERNELS choose some; with ADD=1 what a file holds already stays, but for the kernels in AGAIN (a,b,…), which
+# have changed.
 set -uo pipefail
 tree=$1 out=$2 name=${3:-h200}
 mkdir -p "$out"
@@ -28,7 +29,7 @@ own_limit() {
     *) echo "${LIMIT_LAYER:-}" ;;
   esac
 }
-# One round over the presets; with anything as an argument, what is there stays.
+# One round over the presets; with anything as an argument, what is there stays, but for $again.
 round() {
   local weights=0 preset left share own start
   for preset in $presets; do weights=$((weights + $(weight "$preset"))); done
@@ -41,13 +42,13 @@ round() {
     [ -n "$own" ] && [ "$own" -lt "$share" ] && share=$own
     echo "== $preset, at most $share s"
     start=$SECONDS
-    "$tree/bin/convscope" record "$out/$name-$preset.convscope" ${KERNELS:-all} ${1:+--add} --preset "$preset" --device "${DEVICE:-cuda}" \
+    "$tree/bin/convscope" record "$out/$name-$preset.convscope" ${KERNELS:-all} ${1:+--add} ${again:+--again "$again"} --preset "$preset" --device "${DEVICE:-cuda}" \
       ${SAMPLES:+--samples "$SAMPLES"} --limit "$share"
     echo "   exit $?, $((SECONDS - start)) s"
   done
 }
 {
-  round "${ADD:-}"
+  again="${AGAIN:-}" round "${ADD:-}"
   [ $((SECONDS - begin)) -lt $((total - 20)) ] && round add
   echo "== $((SECONDS - begin)) s in all"
 } 2>&1 | tee "$out/record.log"

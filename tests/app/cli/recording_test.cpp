@@ -119,6 +119,25 @@ TEST_F(RecordingOfAGpu, SamplesAreAddedToTheProfile) {
   EXPECT_EQ(profile()["pc_sampling"]["source"], nullptr);
 }
 
+// A kernel that has changed: its figures are measured anew, the others' stay.
+TEST_F(RecordingOfAGpu, AKernelIsRecordedAgain) {
+  ASSERT_EQ(make({"S4", "--set", "live"}).code, 0);
+  auto hot_of = [&](const char* kernel) {
+    json j = convscope_run({"profile", kernel, "--recording", file_, "--json"}).document();
+    return j["timing"]["hot"]["median_ms"].get<double>();
+  };
+  const double direct = hot_of("direct"), s4 = hot_of("S4");
+  ASSERT_EQ(make({"S4", "--set", "live", "--add", "--again", "S4"}, "FAKE_CUDA_KERNEL_US=6000").code, 0);
+  EXPECT_EQ(hot_of("direct"), direct);
+  EXPECT_GT(hot_of("S4"), 2 * s4);
+  // Without --add everything is anew, and a name that is none is said.
+  Finished alone = make({"--again", "S4"}), unknown = make({"--add", "--again", "S44"});
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_NE(alone.err.find("--add"), std::string::npos) << alone.err;
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("S4"), std::string::npos) << unknown.err;
+}
+
 TEST_F(RecordingOfAGpu, ASlowKernelGetsFewerCountersAndSaysSo) {
   ASSERT_EQ(make({}, "FAKE_CUDA_KERNEL_US=150000").code, 0);
   json j = profile();

@@ -29,6 +29,10 @@ foreach(a ${CONVSCOPE_CUDA_ARCHITECTURES})
     list(APPEND nvcc_architectures -gencode arch=compute_${a},code=sm_${a})
   endif()
 endforeach()
+set(nvcc_definitions)
+if(CONVSCOPE_RACECHECK)
+  list(APPEND nvcc_definitions -DCONVSCOPE_RACECHECK)
+endif()
 
 # embed_file(target symbol file): 16-byte aligned, rebuilt when the file changes.
 function(embed_file target symbol file)
@@ -61,7 +65,7 @@ function(convscope_fatbin target source)
     OUTPUT ${out}
     BYPRODUCTS ${out}.log
     COMMAND ${CMAKE_COMMAND} -DLOG=${out}.log -P ${CMAKE_SOURCE_DIR}/third_party/run_logged.cmake --
-            ${CONVSCOPE_NVCC} -fatbin --no-compress -std=c++20 -lineinfo ${nvcc_architectures}
+            ${CONVSCOPE_NVCC} -fatbin --no-compress -std=c++20 -lineinfo ${nvcc_architectures} ${nvcc_definitions}
             -I ${CMAKE_SOURCE_DIR}/kernels/runtime/include -MD -MF ${out}.d -MT ${out} -Xptxas=-v
             -o ${out} ${source}
     DEPENDS ${source}

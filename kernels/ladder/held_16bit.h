@@ -10,6 +10,8 @@
 #include "half_products.h"
 
 constexpr int held_channels = 32;  // of x in a stage: two rounds of 16
+constexpr int held_orders = 3;     // warps that put x in order; numbers of stages are multiples of it
+
 // How a block's threads share its registers. Two warpgroups multiply, one brings x, and one or two store results: two
 // where there are registers for it and results are most of what is moved.
 struct HeldCrew {
@@ -24,9 +26,9 @@ __host__ __device__ constexpr HeldCrew held_crew(int rounds, int shifts, int per
   if (period == 1 && steps <= 10) return {136, 56, 72, 2, 32, 640};
   return steps > 16 ? HeldCrew{192, 48, 80, 1, 64, 512} : HeldCrew{160, 72, 120, 1, 64, 512};
 }
+
 // Few products: barriers are waited for often, and not long (#79: 0.222 to 0.216 ms; #64: 0.716 to 0.731).
 __host__ __device__ constexpr bool held_spins(int rounds, int shifts) { return rounds * shifts <= 6; }
-constexpr int held_orders = 3;  // warps that put x in order; numbers of stages are multiples of it
 
 struct HeldTiles : HopperTiles {
   int32_t bf16;   // 0: f16
@@ -265,6 +267,7 @@ struct HeldMeeting {
   enum Which { staged, read };
   uint32_t barrier;
   int mine;  // warpgroup
+  // first: there is room, nothing has been read yet.
   __device__ __forceinline__ void arrive(Which which, bool first = false) const {
 #if defined(CONVSCOPE_RACECHECK)
     if (!first) barrier_arrive(barrier + 8u * which);
@@ -294,10 +297,10 @@ __device__ __forceinline__ void store_if(bool is, uint16_t* to, uint32_t v) {
 // boundary as it does in y. staged: how many rows lie there.
 template <int stride, int staged, int words>
 struct HeldRows {
-  static constexpr int positions = hopper_positions * stride;                                 // outputs of a row
-  static constexpr int many = (staged + 7) / 8;                                               // a lane's rows
-  static constexpr int together = many < words / (4 * stride) ? many : words / (4 * stride);  // that are read before
-                                                                                              // any is stored
+  static constexpr int positions = hopper_positions * stride;  // outputs of a row
+  static constexpr int many = (staged + 7) / 8;                // a lane's rows
+  // That are read before any of them is stored, in `words` registers.
+  static constexpr int together = many < words / (4 * stride) ? many : words / (4 * stride);
   static_assert(together % 2 == 0 && many % together == 0);
   const uint16_t* staging;
   int pitch;

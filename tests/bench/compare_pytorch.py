@@ -54,8 +54,8 @@ def export(convscope, kernel, preset, accuracy, bias, folder, problem=None, acti
     return json.loads(done.stdout), module
 
 
-def captured(call):
-    """A CUDA graph of one call, and what it returns each time."""
+def captured(call, pool=None):
+    """A CUDA graph of one call, and what it returns each time; in another graph's memory, if its pool is given."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -63,7 +63,7 @@ def captured(call):
             call()
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, pool=pool):
         out = call()
     return graph, out
 
@@ -115,7 +115,7 @@ def variants(layer, x, then):
 
 
 def compare(preset, accuracy, bias, info, module, options):
-    gc.collect()
+    gc.collect()  # each case begins with the allocator empty, whatever came before it
     torch.cuda.empty_cache()
     flush = torch.zeros(64 << 20, dtype=torch.int32, device="cuda")
     torch.backends.cudnn.allow_tf32 = accuracy == "tf32"

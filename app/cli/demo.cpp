@@ -68,11 +68,14 @@ class Demo {
     RunRequest r;
     r.kernel = c.kernel;
     r.problem = find_preset(preset).problem;
+    const KernelDefinition& definition = find_kernel(c.kernel);
+    if (!definition.unsupported(r.problem).empty()) r.problem.dtype = DType::f16, c.type = " (f16)";
+    if (!definition.unsupported(r.problem).empty()) return;
     r.device = common_.device;
     r.pictures = true;
     // Each is held to what it promises.
-    r.accuracy = accuracy_from(find_kernel(c.kernel).accuracy()).value_or(Accuracy::strict);
-    c.expected_right = find_kernel(c.kernel).known_right(r.problem);
+    r.accuracy = accuracy_from(definition.accuracy()).value_or(Accuracy::strict);
+    c.expected_right = definition.known_right(r.problem);
     std::vector<std::byte> payload;
     json header = request_json(r, payload);
     header["type"] = "run";
@@ -189,7 +192,7 @@ class Demo {
     const json& e = c.report["error"];
     std::string worst = e["max_abs"].is_number() ? fmt::format("{:.2g}", e["max_abs"].get<double>()) : "-";
     bool right = c.report["verdict"]["status"] == "right";
-    fmt::print("  {} {:<14} {:>18}  max error {:<8} {}{}\n", right ? "✓" : "✗", c.kernel, time, worst,
+    fmt::print("  {} {:<18} {:>18}  max error {:<8} {}{}\n", right ? "✓" : "✗", c.kernel + c.type, time, worst,
                c.report["verdict"]["sentence"].get<std::string>(),
                c.as_expected      ? ""
                : c.expected_right ? "  [UNEXPECTED: should be right]"

@@ -12,6 +12,7 @@ struct DemoPicture {
 
 struct DemoCase {
   std::string kernel, kind, idea, preset;
+  std::string type;  // of the elements, " (f16)"; "": f32
   bool expected_right = true, as_expected = true;
   nlohmann::json report;
   std::vector<DemoPicture> pictures;

@@ -125,7 +125,7 @@ std::string demo_html(const std::vector<DemoCase>& cases, const std::string& dev
     h += fmt::format(
         "<tr><td class=\"{}\">{}</td><td><a href=\"#case{}\">{}</a></td><td>{}{}</td><td class=\"number\">{}</td><td "
         "class=\"number\">{}</td></tr>",
-        right ? "right" : "wrong", right ? "✓" : "✗", i, escape(c.kernel),
+        right ? "right" : "wrong", right ? "✓" : "✗", i, escape(c.kernel) + c.type,
         escape(c.report["verdict"]["sentence"].get<std::string>()),
         c.as_expected ? "" : " <b class=\"wrong\">(not expected)</b>", e.is_object() ? number(e["max_abs"]) : "–",
         time_cell(c.report["timing"]));
@@ -139,9 +139,9 @@ std::string demo_html(const std::vector<DemoCase>& cases, const std::string& dev
     bool open = !opened && c.kernel == "S4" && !right;
     opened |= open;
     h += fmt::format(
-        "<details id=\"case{}\"{}><summary><b>{}</b> on {} — <span class=\"{}\">{}</span></summary><p "
+        "<details id=\"case{}\"{}><summary><b>{}</b>{} on {} — <span class=\"{}\">{}</span></summary><p "
         "class=\"dim\">{}</p>",
-        i, open ? " open" : "", escape(c.kernel), escape(c.preset), right ? "right" : "wrong",
+        i, open ? " open" : "", escape(c.kernel), c.type, escape(c.preset), right ? "right" : "wrong",
         escape(c.report["verdict"]["sentence"].get<std::string>()), escape(c.idea));
     // In pairs: the whole result, and its first positions close up.
     for (size_t k = 0; k < c.pictures.size(); k++) {

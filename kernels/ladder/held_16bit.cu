@@ -54,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(256)
   hopper_pad_rows(c, pitch, x, padded);
 }
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(CONVSCOPE_HAS_HOPPER)
 
 // Where a warpgroup's results go: of its 64 columns the first output channel, of all groups', and how many there are.
 struct HeldColumns {
@@ -76,7 +76,7 @@ __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& t
   constexpr bool spins = held_spins(rounds, shifts);
   int warp = static_cast<int>(threadIdx.x) / 32 % 4, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   int mine = static_cast<int>(threadIdx.x) / 128, leads = lane == 0;
-  asm volatile("" : "+r"(leads));
+  hidden(leads);
   const HeldColumns columns(c, tiles, image, mine);
   uint32_t a[steps][4];
 #pragma unroll
@@ -199,7 +199,7 @@ template <int rounds, int shifts, int period, int gcd, int halo>
 __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, const ShiftTable& table,
                                      const TensorMap& map, const uint4* packed, int* turns, const uint16_t* b,
                                      uint16_t* y) {
-  extern __shared__ __align__(1024) unsigned char held_shared[];
+  CONVSCOPE_DYNAMIC_SHARED_1024(held_shared);
   constexpr HeldCrew crew = held_crew(rounds, shifts, period);
   constexpr bool spins = held_spins(rounds, shifts);
   const HeldRoom room(tiles);
@@ -227,11 +227,11 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
   auto* result = reinterpret_cast<HeldResult*>(items + stages);
   const uint32_t results = barriers + 16u * (raws + stages);
   if (warp >= 12) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(crew.stores));
+    fewer_registers<crew.stores>();
     held_store<period, gcd, crew.words>(c, tiles, results, result, staging, y, image,
                                         crew.storing == 2 ? warp / 4 - 3 : -1, warp % 4, lane);
   } else if (warp >= 8) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(crew.orders));
+    fewer_registers<crew.orders>();
     const int groups = static_cast<int>(c.groups), blocks = static_cast<int>(gridDim.x) / images;
     if (threadIdx.x == 256)
       held_produce<spins>(tiles, map, shared + room.raw, room.raw_tile, raw, raw_items, turns + 2 * image,
@@ -239,7 +239,7 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
     else if (warp > 8)
       held_order<halo, spins>(tiles, room, shared, raw, ordered, raw_items, items, warp - 9, lane);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(crew.products));
+    more_registers<crew.products>();
     const int mine = warp / 4;
     staging += mine * (tiles.staging / 2);
     auto run = [&](auto bf16) {

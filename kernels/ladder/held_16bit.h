@@ -79,33 +79,7 @@ struct HeldRoom {
   }
 };
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-
-// d (+)= A · B for 64 rows, 16 channels and 128 positions, which are neighbours in shared memory.
-template <bool bf16, bool add>
-__device__ __forceinline__ void product_held(float (&d)[64], const uint32_t (&a)[4], uint64_t b) {
-  if constexpr (bf16 && add)
-    CONVSCOPE_PRODUCT_128("bf16", "1", "1");
-  else if constexpr (bf16)
-    CONVSCOPE_PRODUCT_128("bf16", "0", "1");
-  else if constexpr (add)
-    CONVSCOPE_PRODUCT_128("f16", "1", "1");
-  else
-    CONVSCOPE_PRODUCT_128("f16", "0", "1");
-}
-
-// Four 8 × 8 matrices of 16-bit values, a row each 16 bytes; stored with rows and columns exchanged.
-__device__ __forceinline__ void load_matrices(uint32_t (&v)[4], uint32_t from) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
-               : "r"(from)
-               : "memory");
-}
-__device__ __forceinline__ void store_matrices(uint32_t to, const uint32_t (&v)[4]) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(v[0]), "r"(v[1]),
-               "r"(v[2]), "r"(v[3])
-               : "memory");
-}
+#if defined(CONVSCOPE_HAS_HOPPER)
 
 // ---- the warpgroup that brings x
 
@@ -181,7 +155,7 @@ __device__ __forceinline__ void held_order(const HeldTiles& tiles, const HeldRoo
         }
       }
     }
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    shared_stores_seen();
     __syncwarp();
     if (leads) barrier_arrive(raw.empty()), barrier_arrive(image.full());
   }
@@ -272,10 +246,10 @@ struct HeldMeeting {
 #if defined(CONVSCOPE_RACECHECK)
     if (!first) barrier_arrive(barrier + 8u * which);
 #endif
-    asm volatile("bar.arrive %0, 256;" ::"r"(1 + 2 * which + mine) : "memory");
+    ::arrive<256>(1 + 2 * which + mine);
   }
   __device__ __forceinline__ void wait(Which which, uint32_t phase) const {
-    asm volatile("bar.sync %0, 256;" ::"r"(1 + 2 * which + mine) : "memory");
+    meet<256>(1 + 2 * which + mine);
 #if defined(CONVSCOPE_RACECHECK)
     barrier_wait(barrier + 8u * which, phase);
 #endif
@@ -284,13 +258,21 @@ struct HeldMeeting {
 
 // Stores without a branch: branches would keep the next rows' addresses waiting.
 __device__ __forceinline__ void store_if(bool is, uint16_t* to, const uint4& v) {
+#if defined(__CUDACC__)
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %0, 0;\n@p st.global.v4.b32 [%1], {%2, %3, %4, %5};\n}\n" ::"r"(
                    static_cast<int>(is)),
                "l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w));
+#else
+  if (is) *reinterpret_cast<uint4*>(to) = v;
+#endif
 }
 __device__ __forceinline__ void store_if(bool is, uint16_t* to, uint32_t v) {
+#if defined(__CUDACC__)
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %0, 0;\n@p st.global.b16 [%1], %2;\n}\n" ::"r"(static_cast<int>(is)),
                "l"(to), "h"(static_cast<uint16_t>(v)));
+#else
+  if (is) *to = static_cast<uint16_t>(v);
+#endif
 }
 
 // Rows of results from shared memory to y, half a warp a row, every eighth one; each lies as far from a 32-byte
@@ -345,8 +327,8 @@ struct HeldRows {
       for (int i = 0; i < together; i++) {
 #pragma unroll
         for (int part = 0; part < stride; part++)
-          asm volatile("" : "+r"(v[i][part].x), "+r"(v[i][part].y), "+r"(v[i][part].z), "+r"(v[i][part].w)::"memory");
-        asm volatile("" : "+r"(end[i])::"memory");
+          settled(v[i][part]);
+        settled(end[i]);
       }
       if (done + together == many) read();
 #pragma unroll

@@ -54,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(256)
   hopper_pad_rows(c, pitch, x, padded);
 }
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(CONVSCOPE_HAS_HOPPER)
 
 // The tiles of one column tile are given to who asks first (produce() in hopper_block.h says why); with weights that
 // come in stages, those of all column tiles, which vary fastest.
@@ -143,7 +143,7 @@ template <int width, int step, int shifts, int period, int gcd>
 __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& tiles, const ShiftTable& table,
                                             const TensorMap& map, const uint32_t* packed, int* turns, const uint16_t* b,
                                             uint16_t* y) {
-  extern __shared__ __align__(1024) unsigned char hopper_shared[];
+  CONVSCOPE_DYNAMIC_SHARED_1024(hopper_shared);
   int stages = tiles.stages;
   uint32_t image = tiles.chunk ? 0 : static_cast<uint32_t>(width * tiles.depth * 4);  // bytes that stay
   uint32_t ring_weights = static_cast<uint32_t>(stages * tiles.chunk);
@@ -171,7 +171,7 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   items += mine * stages;
   Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
   if (warp >= 8) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    fewer_registers<40>();
     if (threadIdx.x == 256 && image) {
       int tile = static_cast<int>(blockIdx.x) % (tiles.column_tiles * static_cast<int>(c.groups));
       barrier_expect(ready, image);
@@ -180,7 +180,7 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
     if (mine < 2 && lane == 0)
       half_produce(c, tiles, map, packed, weights, shared_address(xs), ring, items, mine, turns);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    more_registers<232>();
     HalfPlace place(tiles, warp, g);
     int s = place.sequence < tiles.segments ? place.sequence : 0;
     HalfReader reader(tiles, xs + (s * 16 * tiles.deep + t) * tiles.box + tiles.halo + place.position,

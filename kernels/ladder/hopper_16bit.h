@@ -24,33 +24,7 @@ struct HalfPlace {
   }
 };
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-
-// d += A · B for 64 positions, 16 channels and 64 or 128 columns.
-#define CONVSCOPE_PRODUCT_64(type)                                                                                  \
-  asm volatile(                                                                                                     \
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type                                                   \
-      " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, " \
-      "%23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, 1, 1, 1, 0;"                        \
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), \
-        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),      \
-        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),     \
-        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])                   \
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
-template <bool bf16>
-__device__ __forceinline__ void product_16(float (&d)[32], const uint32_t (&a)[4], uint64_t b) {
-  if constexpr (bf16)
-    CONVSCOPE_PRODUCT_64("bf16");
-  else
-    CONVSCOPE_PRODUCT_64("f16");
-}
-template <bool bf16>
-__device__ __forceinline__ void product_16(float (&d)[64], const uint32_t (&a)[4], uint64_t b) {
-  if constexpr (bf16)
-    CONVSCOPE_PRODUCT_128("bf16", "1", "0");
-  else
-    CONVSCOPE_PRODUCT_128("f16", "1", "0");
-}
+#if defined(CONVSCOPE_HAS_HOPPER)
 
 // ---- x: from shared memory, as it lies, to fragments
 
@@ -99,7 +73,7 @@ struct HalfReader {
         leads(lane == 0),
         stage(ring.barriers),
         now(w) {
-    asm volatile("" : "+r"(leads));
+    hidden(leads);
   }
   __device__ __forceinline__ void begin_tile() { at = 0; }
   // For the stage with which a tile begins: its number.
@@ -159,7 +133,7 @@ __device__ __forceinline__ void half_sum(float (&d)[2][width / 2], const HalfTil
 #pragma unroll
         for (int i = 0; i < 8; i++) {
           a[u][i / 4][i % 4] = window.word(i / 2 % 2, i / 4 * 2 + i % 2, u);
-          asm volatile("" : "+r"(a[u][i / 4][i % 4])::"memory");
+          settled(a[u][i / 4][i % 4]);
         }
       products_begin();
 #pragma unroll

@@ -30,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 CONVSCOPE_HOPPER_PAD(hopper_pad_split)
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(CONVSCOPE_HAS_HOPPER)
 
 template <int width, int step, int shifts, int near>
 struct SplitSum {

@@ -5,6 +5,7 @@
 // Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions" and "Tensor maps"; the producer and consumer
 // roles follow CUTLASS's ping-pong kernels (NVIDIA, efficient_gemm.md).
 #pragma once
+#include "convscope/wgmma.h"
 #include "hopper_boxes.h"
 #include "phases.h"
 
@@ -36,14 +37,6 @@ constexpr int hopper_threads = 384;  // two warpgroups that multiply, one whose 
   const __grid_constant__ ConvArgs c, const __grid_constant__ HopperTiles tiles,                               \
       const __grid_constant__ ShiftTable table, const __grid_constant__ TensorMap map, const uint32_t *packed, \
       int *turns, const float *b, float *y
-
-// Launches that a plan makes before the products let these begin while they run: their blocks are placed and their
-// barriers made meanwhile. The products wait before they touch memory.
-__device__ __forceinline__ void next_launch_may_begin() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
 
 // Rows of x with `pitch` floats each, for the copy engine, whose rows begin on 16 bytes: where L is no multiple of 4.
 template <class T>
@@ -103,99 +96,10 @@ __device__ __forceinline__ void hopper_no_turns(const ConvArgs& c, const HopperT
     turns[i] = 0;
 }
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-
-__device__ __forceinline__ void wait_for_launches_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+#if defined(CONVSCOPE_HAS_HOPPER)
 
 // As one value for the warp: what follows from it is kept in uniform registers, where descriptors have to be anyway.
 __device__ __forceinline__ int warp_of_block() { return __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0); }
-__device__ __forceinline__ uint32_t shared_address(const void* p) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(p));
-}
-__device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t phase) {
-  asm volatile(
-      "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@!done bra again;\n}\n" ::
-          "r"(barrier),
-      "r"(phase)
-      : "memory");
-}
-// spins: asks again and again, which ends sooner after the last arrival, and takes turns from other warps meanwhile.
-// For those who wait often and not long (stream_tf32 on dac.d3: 0.219 to 0.211 ms; hopper_tf32 on #74: 0.459 to 0.494).
-template <bool spins>
-__device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t phase) {
-  if constexpr (spins)
-    asm volatile(
-        "{\n.reg .pred done;\nagain:\nmbarrier.test_wait.parity.shared::cta.b64 done, [%0], %1;\n@!done bra "
-        "again;\n}\n" ::"r"(barrier),
-        "r"(phase)
-        : "memory");
-  else
-    barrier_wait(barrier, phase);
-}
-__device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-__device__ __forceinline__ void barrier_init(uint32_t barrier, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
-}
-// Of the barriers that are initialised: the copy engine sees them.
-__device__ __forceinline__ void barriers_made() {
-  asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
-}
-__device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
-}
-
-// The copy engine brings a box of x (position, channel, group, sequence), or neighbouring bytes, and tells the barrier.
-__device__ __forceinline__ void copy_box(uint32_t to, const TensorMap& map, int position, int channel, int group, int n,
-                                         uint32_t barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], "
-      "[%6];" ::"r"(to),
-      "l"(&map), "r"(position), "r"(channel), "r"(group), "r"(n), "r"(barrier)
-      : "memory");
-}
-__device__ __forceinline__ void copy_bytes(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-               "l"(from), "r"(bytes), "r"(barrier)
-               : "memory");
-}
-
-// d += A · B for 64 positions, 8 k values and 64 or 128 columns; the first product of a sum overwrites d.
-__device__ __forceinline__ void product(float (&d)[32], const uint32_t (&a)[4], uint64_t b, int add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\nwgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {%0, %1, %2, %3, "
-      "%4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, "
-      "%27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1;\n}\n"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
-        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
-        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
-        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
-}
-__device__ __forceinline__ void product(float (&d)[64], const uint32_t (&a)[4], uint64_t b, int add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\nwgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {%0, %1, %2, "
-      "%3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, "
-      "%26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, {%64, %65, %66, %67}, %68, p, "
-      "1, 1;\n}\n"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
-        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
-        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
-        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),
-        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),
-        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
-        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
-        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
-}
-__device__ __forceinline__ void products_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void products_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int pending>
-__device__ __forceinline__ void products_wait() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
-}
 
 // ---- the producer: one thread that orders copies
 
@@ -359,7 +263,7 @@ template <template <int, int, int, int> class Sum, int width, int step, int shif
 __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& tiles, const ShiftTable& table,
                                        const TensorMap& map, const uint32_t* packed, int* turns, const float* b,
                                        float* y, const TensorMap* rows_of_y = nullptr) {
-  extern __shared__ __align__(1024) unsigned char hopper_shared[];
+  CONVSCOPE_DYNAMIC_SHARED_1024(hopper_shared);
   uint32_t image = static_cast<uint32_t>(tiles.parts * width * tiles.depth * 4);
   int stages = tiles.stages, ring_floats = stages * tiles.deep * tiles.box * 8;
   float* xs = reinterpret_cast<float*>(hopper_shared + image);  // two rings, then the results
@@ -397,7 +301,7 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
     return y + (static_cast<int64_t>(item / tiles.tiles) * c.out_channels + group * cout + co0) * c.out_length;
   };
   if (warp >= 8) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    fewer_registers<24>();
     Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
     if (threadIdx.x == 256) {
       barrier_expect(ready, image);
@@ -407,7 +311,7 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
       produce(tiles, map, shared_address(xs), ring, items, group,
               static_cast<int>(blockIdx.x) / column_tiles + mine * blocks, 2 * blocks, turns + 2 * tile);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    more_registers<240>();
     Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
     uint64_t weights = (shared_address(hopper_shared) & 0x3ffff) >> 4 | uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 |
                        uint64_t{1} << 62;

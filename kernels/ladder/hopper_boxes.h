@@ -15,21 +15,12 @@ constexpr int box_positions = 32;  // outputs of a box: 128 bytes, as wide as th
 // two rows apart in the swizzle's pattern of eight, so that the eight lanes that store at once use all 32 banks.
 constexpr int box_words_more = 64;
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(CONVSCOPE_HAS_HOPPER)
 
 // Of a warp's first output: in its row; channels of a lane before it, in its group.
 struct BoxPlace {
   int position, channel, group, sequence;
 };
-
-__device__ __forceinline__ void write_box(const TensorMap& map, uint32_t from, int t, const BoxPlace& at) {
-  asm volatile(
-      "cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3, %4, %5}], [%6];" ::"l"(&map),
-      "r"(at.position), "r"(t), "r"(at.channel), "r"(at.group), "r"(at.sequence), "r"(from)
-      : "memory");
-}
-// Until the boxes that this thread has ordered have been read.
-__device__ __forceinline__ void boxes_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
 
 // Sums of a layer of stride 1, complete (finish()). staging: the warp's, on 1024 bytes.
 template <int columns>
@@ -49,12 +40,12 @@ __device__ __forceinline__ void results_boxes(const float (&d)[2][columns], cons
     quad_of<1, 1>(v, d, channel, 0, nullptr, 0);
     *reinterpret_cast<float4*>(to + channel * 32 + piece[channel % 8]) = make_float4(v[0], v[1], v[2], v[3]);
   }
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  shared_stores_seen();
   __syncwarp();
   if (!first) return;
-  uint32_t from = static_cast<uint32_t>(__cvta_generic_to_shared(staging));
+  uint32_t from = shared_address(staging);
 #pragma unroll
-  for (int row = 0; row < 4; row++) write_box(map, from + row * words * 4, row, at);
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  for (int row = 0; row < 4; row++) write_box(map, from + row * words * 4, {at.position, row, at.channel, at.group, at.sequence});
+  boxes_ordered();
 }
 #endif

@@ -5,7 +5,7 @@
 // `near` positions are four neighbours, and those of the lanes g follow them. Runs in the emulator as well.
 #pragma once
 #include "convscope/activation.h"
-#include "convscope/kernel.h"
+#include "convscope/hopper.h"
 
 constexpr int hopper_positions = 128;  // of a tile
 
@@ -56,13 +56,7 @@ __device__ __forceinline__ void store_4(float* to, float a) {
   *to = a;
 #endif
 }
-__device__ __forceinline__ void warpgroup_barrier() {  // in the emulator a block is one warpgroup
-#if defined(__CUDACC__)
-  asm volatile("bar.sync %0, 128;" ::"r"(1 + threadIdx.x / 128) : "memory");
-#else
-  __syncthreads();
-#endif
-}
+__device__ __forceinline__ void warpgroup_barrier() { meet<128>(static_cast<int>(1 + threadIdx.x / 128)); }
 __device__ __forceinline__ int words_after_boundary(const float* p) {  // of 32 bytes
   return static_cast<int>(reinterpret_cast<uintptr_t>(p) >> 2 & 7);
 }

@@ -2,7 +2,7 @@
 #pragma once
 #include "hopper_block.h"
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(CONVSCOPE_HAS_HOPPER)
 
 template <int shifts>
 struct Halves {

@@ -45,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 CONVSCOPE_HOPPER_PAD(hopper_pad_stream)
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(CONVSCOPE_HAS_HOPPER)
 
 // Products of some shifts, of both halves of a lane's positions, with the weights from k on.
 template <int width, int n>
@@ -81,7 +81,7 @@ __device__ __forceinline__ void stream_sum(float (&d)[2][width / 2], const Strea
       some.each([&](auto count, int u) {
         constexpr int n = decltype(count)::value;
         Fragments<n> a;
-        some.turn<n>();
+        some.template turn<n>();
         round_window(a, some);
         stream_products<width>(d, a, reader, reader.k_of(u), round + u > 0);
         some.next(n);
@@ -112,7 +112,7 @@ __device__ __forceinline__ void stream_split_products(float (&d)[2][width / 2], 
     products_wait<0>();
 #pragma unroll
     for (int i = 0; i < width / 2; i++) {
-      asm volatile("" : "+f"(sum[i])::"memory");  // is not read before it is waited for
+      settled(sum[i]);  // is not read before it is waited for
       d[half][i] += sum[i];
     }
   }
@@ -137,7 +137,7 @@ __device__ __forceinline__ void stream_sum_split(float (&d)[2][width / 2], const
     for (int round = 0; round < rounds; round++) {
       some.each([&](auto count, int u) {
         constexpr int n = decltype(count)::value;
-        some.turn<n>();
+        some.template turn<n>();
         stream_split_products<width, n>(d, tiles, reader, some, reader.k_of(u), [&] { some.next(n); });
       });
       reader.done();
@@ -175,7 +175,7 @@ template <int parts, int width, int shifts, int period>
 __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTiles& tiles, const ShiftTable& table,
                                               const TensorMap& map, const uint32_t* packed, const float* b, float* y,
                                               float4* sums, int* ready) {
-  extern __shared__ __align__(1024) unsigned char hopper_shared[];
+  CONVSCOPE_DYNAMIC_SHARED_1024(hopper_shared);
   int stages = tiles.stages, tile_floats = tiles.deep * 8 * tiles.box * tiles.segments;  // of a stage
   int rings = 3 - tiles.together;
   uint32_t ring_weights = static_cast<uint32_t>(stages * tiles.chunk);  // bytes of a ring's
@@ -198,11 +198,11 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
   xs += mine_of_rings * stages * tile_floats;
   Ring ring{barriers + static_cast<uint32_t>(mine_of_rings * stages) * 16, stages};
   if (warp >= 8) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    fewer_registers<24>();
     if (threadIdx.x == 256 || (threadIdx.x == 288 && rings == 2))
       stream_produce<parts == 1>(c, tiles, map, packed, weights, shared_address(xs), ring, mine);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    more_registers<240>();
     int cout = static_cast<int>(c.out_channels / c.groups);
     uint64_t descriptor = (weights & 0x3ffff) >> 4 | uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 | uint64_t{1} << 62;
     LanePlace place(tiles.segment, warp, g);
@@ -406,6 +406,7 @@ void plan_stream(const ConvProblem& p, Plan& plan, int parts) {
     done = true;
     plan.launch(entry, {h.blocks}, {hopper_threads}, h.shared)
         .early()
+        .in_order()
         .args(p.args(), t, h.table, rows.view(plan, t.box, 8 * t.deep, t.segments), plan.workspace(), plan.b(),
               plan.y(), plan.workspace(sums_at), plan.workspace(ready_at));
   };

@@ -17,7 +17,7 @@ struct StreamTiles : HopperTiles {
   int32_t step;               // shifts are u·step; 0: not so, or too far apart for what is read at once
 };
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(CONVSCOPE_HAS_HOPPER)
 
 // A warpgroup's work, or where two share their weights a block's, piece by piece: of `unit` the stages from `first` to
 // before `last`. In whole turns neighbouring blocks have neighbouring units. Cut units are numbered along the
@@ -277,15 +277,14 @@ __device__ __forceinline__ bool add_parts(float (&d)[2][width / 2], const Stream
     }
     __threadfence();
     warpgroup_barrier();
-    if (leader) asm volatile("st.release.gpu.global.b32 [%0], 1;" ::"l"(ready + slot(work.worker)) : "memory");
+    if (leader) tell(ready + slot(work.worker));
     return false;
   }
   int unit = (work.unit - work.whole * work.workers) * tiles.length;
   for (int other = StreamWork::worker_of(tiles, unit); other < work.worker; other++) {
     if (leader) {
       int there = 0;
-      while (!there)
-        asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(there) : "l"(ready + slot(other)) : "memory");
+      while (!there) there = was_told(ready + slot(other));
       ready[slot(other)] = 0;  // for the next run
     }
     warpgroup_barrier();

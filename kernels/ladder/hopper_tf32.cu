@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 CONVSCOPE_HOPPER_PAD(hopper_pad)
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(CONVSCOPE_HAS_HOPPER)
 
 // d = the sum over all rounds. The next round is loaded before this one's products are issued, and rounded while they
 // run: fragments are held twice. Where a round has many products it is loaded behind them: what is ready does not wait

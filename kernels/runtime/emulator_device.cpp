@@ -11,6 +11,7 @@
 #include "kernels/problem/tensor.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/simt/executor.h"
+#include "kernels/runtime/simt/hopper.h"
 
 namespace convscope {
 namespace {
@@ -59,13 +60,14 @@ class EmulatorDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
 
-  // A plain architecture is no obstacle: what a kernel file names and the host compiler accepts, the emulator has
-  // (mma.sync among it). Architecture-specific instructions it has not.
+  // What a kernel file names and the host compiler accepts, the emulator has, mma.sync and Hopper's instructions
+  // (hopper.h, wgmma.h) among it. Instructions of other architectures it has not.
   std::string unavailable(const KernelDefinition& kernel) const override {
     std::string list;
     for (const auto& r : kernel.requires_hardware()) {
       bool plain = r.starts_with("sm_") && r.find_first_not_of("0123456789", 3) == std::string::npos;
-      if (!plain) list += (list.empty() ? "" : ", ") + r;
+      bool hopper = r == "sm_90a" || r == "wgmma" || r == "tma";
+      if (!plain && !hopper) list += (list.empty() ? "" : ", ") + r;
     }
     return list.empty() ? "" : "needs " + list + ", which the emulator does not have: run it on a GPU";
   }
@@ -100,6 +102,7 @@ class EmulatorDevice final : public Device {
       if (!runs(launch)) continue;
       const auto& l = plan.launches()[launch];
       std::vector<uint64_t> pointers(l.arguments.size());
+      std::vector<TensorMap> maps(l.arguments.size());
       std::vector<void*> args;
       for (size_t i = 0; i < l.arguments.size(); i++) {
         const Argument& a = l.arguments[i];
@@ -107,13 +110,21 @@ class EmulatorDevice final : public Device {
           uint64_t base = address(at, a.tensor.tensor);
           pointers[i] = base ? base + static_cast<uint64_t>(a.tensor.offset_bytes) : 0;
           args.push_back(&pointers[i]);
+        } else if (a.is_view) {
+          maps[i] = simt::encoded(a.view, address(at, a.view.tensor.tensor) +
+                                              static_cast<uint64_t>(a.view.tensor.offset_bytes));
+          args.push_back(&maps[i]);
         } else {
           args.push_back(const_cast<std::byte*>(a.value.data()));
         }
       }
       simt::launch(
           l.entry, l.grid, l.block, l.dynamic_shared_bytes, args.data(),
-          {.workers = 0, .every = options.every, .order_seed = options.order_seed, .activity = options.activity});
+          {.workers = 0,
+           .every = options.every,
+           .order_seed = options.order_seed,
+           .in_order = l.in_order,
+           .activity = options.activity});
     }
   }
 

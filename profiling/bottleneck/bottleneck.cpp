@@ -155,7 +155,8 @@ Found uncoalesced(const Facts& f) {
   bool wide = asked ? 32 * sectors < 2 * *asked : sectors <= 16.5 * requests;
   if (requests <= 0 || sectors / requests < 10 || wide) return {};
   // A few loads beside copies by the copy engine, or of a launch that packs weights, limit nothing.
-  if (auto all = get(f, "l2_sectors"); all && sectors < 0.25 * *all) return {};
+  double all = get(f, "l2_sectors").value_or(sectors + or_zero(f, "store_sectors"));
+  if (sectors < 0.25 * all) return {};
   bool waits = f.emulated || waits_for(f, "stall_long_scoreboard", 0.25) || waits_for(f, "stall_lg_throttle", 0.25) ||
                or_zero(f, "l1_busy") > 50 || or_zero(f, "l2_busy") > 50;
   if (!waits) return {};

@@ -17,6 +17,7 @@
 #include "kernels/verify/explain.h"
 #include "kernels/verify/judge.h"
 #include "tests/convolution.h"
+#include "tests/hopper_problems.h"
 
 namespace convscope {
 namespace {
@@ -39,7 +40,7 @@ TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
   }
 }
 
-// The forms of Hopper's rungs: random problems rarely have lengths that they take, or enough channels for a tile.
+// The forms of Hopper's rungs.
 struct HopperCase {
   const char* name;
   DType dtype;
@@ -55,59 +56,27 @@ INSTANTIATE_TEST_SUITE_P(Rungs, GpuHopper,
                          });
 
 TEST_P(GpuHopper, IsRightInAllItsForms) {
-  constexpr int64_t strides[] = {1, 2, 4, 8, 5, 10, 16};
   auto [name, dtype] = GetParam();
   const auto& k = find_kernel(name);
   if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
   test::Random r(8);
-  auto any = [&](int64_t low, int64_t high) { return test::between(r, low, high); };
   for (int i = 0; i < problems(120); i++) {
-    ConvProblem p;
-    p.groups = any(0, 3) ? 1 : any(1, 3);
-    p.in_channels = p.groups * any(1, any(0, 1) ? 20 : 140), p.out_channels = p.groups * any(1, any(0, 1) ? 20 : 150);
-    p.batch = any(1, 3), p.length = any(0, 2) ? 4 * any(1, 500) : any(1, 2000), p.bias = any(0, 1);
-    switch (any(0, 5)) {
-      case 0:
-        p.kernel_size = 3;
-        break;
-      case 1:
-        p.kernel_size = 5, p.dilation = 3;
-        break;
-      case 2:
-        p.kernel_size = 3, p.stride = p.dilation = 2;
-        break;
-      case 3:
-        p.stride = strides[any(0, 6)], p.kernel_size = 2 * p.stride;
-        break;
-      default:
-        p.kernel_size = any(1, 14), p.stride = any(1, 9), p.dilation = any(1, 6);
-    }
-    p.padding = any(0, 12), p.output_padding = any(0, std::max(p.stride, p.dilation) - 1);
-    p.dtype = dtype;
-    if (any(0, 3) == 0) p.batch = any(4, 13), p.length = any(1, 60);  // these share tiles
-    if (any(0, 5) == 0) p.in_channels = p.groups * any(300, 1500);    // of few tiles, blocks have parts
+    ConvProblem p = test::hopper_problem(r, dtype);
     if (check(p) || !k.unsupported(p).empty()) continue;
     auto report = judge(name, p);
     ASSERT_EQ(report.verdict.status, Status::right) << name << " on " << describe(p) << ": " << report.verdict.sentence;
   }
 }
 
-// Results that the copy engine writes: of whole tiles of channels only, which random problems rarely have.
 TEST_F(Gpu, BoxesOfResultsAreRight) {
   const auto& k = find_kernel("hopper_3xtf32");
   if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
   int boxes = 0;
-  for (int64_t length : {20, 52, 116, 244, 1000, 4096, 20000})
-    for (int64_t padding : {0, 8}) {
-      ConvProblem p;
-      p.groups = length % 3 == 1 ? 2 : 1, p.batch = length < 1000 ? 5 : 2, p.bias = padding == 0;
-      p.in_channels = p.groups * (length % 7 + 6), p.out_channels = p.groups * (padding ? 64 : 128);
-      p.kernel_size = 5, p.dilation = 3, p.length = length, p.padding = padding;
-      Plan plan = k.plan_for(p);
-      boxes += std::string(plan.launches().back().entry.name).ends_with("_boxes");
-      auto report = judge("hopper_3xtf32", p);
-      ASSERT_EQ(report.verdict.status, Status::right) << describe(p) << ": " << report.verdict.sentence;
-    }
+  for (const ConvProblem& p : test::box_problems()) {
+    boxes += std::string(k.plan_for(p).launches().back().entry.name).ends_with("_boxes");
+    auto report = judge("hopper_3xtf32", p);
+    ASSERT_EQ(report.verdict.status, Status::right) << describe(p) << ": " << report.verdict.sentence;
+  }
   EXPECT_GE(boxes, 12);
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/runtime/registry.h"
 #include "kernels/verify/judge.h"
 #include "tests/convolution.h"
+#include "tests/hopper_problems.h"
 #include "tests/gpu/gpu.h"
 
 namespace convscope {
@@ -72,34 +73,20 @@ TEST_F(GpuHalf, EveryRungIsRightOnRandomProblems) {
   EXPECT_GE(ran, 200);
 }
 
-// held_16bit takes the channels and taps it is compiled for: each of its forms, with all kinds of rows and ends.
 TEST_F(GpuHalf, HeldIsRightInAllItsForms) {
   const auto& k = find_kernel("held_16bit");
   if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
-  struct Form {
-    int64_t channels, kernel_size, stride, dilation;
-  };
-  constexpr Form forms[] = {{128, 3, 1, 1}, {32, 5, 1, 3},  {32, 3, 2, 2}, {64, 4, 2, 1},
-                            {128, 4, 2, 1}, {192, 4, 2, 1}, {64, 8, 4, 1}, {128, 8, 4, 1}};
   test::Random r(15);
-  auto any = [&](int64_t low, int64_t high) { return test::between(r, low, high); };
   std::set<std::string> ran;
   for (int i = 0; i < problems(120); i++) {
-    const Form& f = forms[i % std::size(forms)];
-    ConvProblem p;
-    p.groups = any(0, 3) ? 1 : 2;
-    p.in_channels = p.groups * (f.channels - any(0, 1) * any(0, 20)), p.out_channels = p.groups * any(1, 150);
-    p.kernel_size = f.kernel_size, p.stride = f.stride, p.dilation = f.dilation;
-    p.batch = any(1, 3), p.length = any(0, 2) ? 8 * any(1, 250) : any(1, 4000), p.bias = any(0, 1);
-    p.padding = any(0, 12), p.output_padding = any(0, std::max(p.stride, p.dilation) - 1);
-    p.dtype = any(0, 1) ? DType::f16 : DType::bf16;
+    ConvProblem p = test::held_problem(r, i);
     if (check(p) || !k.unsupported(p).empty()) continue;
     ran.insert(k.plan_for(p).launches().back().entry.name);
     auto report = judge("held_16bit", p);
     ASSERT_EQ(report.verdict.status, Status::right) << describe(p) << ": " << report.verdict.sentence;
   }
   if (problems(120) == 120) {
-    EXPECT_EQ(ran.size(), std::size(forms));
+    EXPECT_EQ(ran.size(), size_t{test::held_form_count});
   }
 }
 

@@ -195,6 +195,11 @@ TEST(Bottleneck, WideLoadsAndFewLoadsAreNoFault) {
   EXPECT_EQ(find_bottleneck(f).rule, "uncoalesced");
   f.counters["l2_sectors"] = 1e6;
   EXPECT_NE(find_bottleneck(f).rule, "uncoalesced");
+  // The emulator counts no sectors of the L2 cache: then it is stores that a few loads are held against.
+  f.counters.erase("l2_sectors"), f.counters["store_sectors"] = 9000;
+  EXPECT_EQ(find_bottleneck(f).rule, "uncoalesced");
+  f.counters["store_sectors"] = 11000;
+  EXPECT_NE(find_bottleneck(f).rule, "uncoalesced");
 }
 
 // A slow kernel has the live set only: what its problem needs is known all the same.

@@ -33,8 +33,11 @@ Block::Block() : shared_storage_(max_dynamic_shared + 1024), fibres_([this] { on
 }
 
 void Block::prepare(const Entry& kernel, dim3 grid, dim3 block, size_t dynamic_shared_bytes, void* const* args,
-                    uint32_t order_seed) {
+                    uint32_t order_seed, const std::atomic<bool>& given_up, bool all_blocks,
+                    Activity* activity) {
   kernel_ = kernel;
+  given_up_ = &given_up, all_blocks_ = all_blocks, activity_ = activity;
+  dynamic_shared_bytes_ = dynamic_shared_bytes;
   args_ = args;
   seed_ = order_seed;
   threads_ = block.x * block.y * block.z;
@@ -52,17 +55,20 @@ void Block::run(uint64_t index) {
   live_ = threads_;
   arrived_ = 0;
   votes_ = 0;
+  beats_ = 0;
   random_ = seed_ ? static_cast<uint32_t>(scrambled(uint64_t{seed_} << 32 ^ index)) | 1 : 0;  // 0: no shuffling
   for (unsigned i = 0; i < warps_; i++) {
     unsigned lanes = std::min(32u, threads_ - i * 32);
     Warp& w = warp_[i];
     w.fresh = w.ready = w.live = lanes == 32 ? ~0u : (1u << lanes) - 1;
-    w.at_barrier = w.waiting = w.converging = w.suspended = 0;
+    w.at_barrier = w.waiting = w.converging = w.parked = w.suspended = 0;
   }
+  hopper_.begin();
   while (live_ && !abandoned_) {
     bool any = false;
     unsigned first = random_ ? (random_ >> 8) % warps_ : 0;
     for (unsigned i = 0; i < warps_ && !abandoned_; i++) any |= run_warp((first + i) % warps_);
+    if (!any && !abandoned_) any = hopper_.deliver();
     if (!any && !abandoned_) {
       fault_ = fmt::format("deadlock in kernel {}, block ({}, {}, {}): {}", kernel_.name, blockIdx.x, blockIdx.y,
                            blockIdx.z, who_waits());
@@ -189,6 +195,31 @@ void Block::release_barrier() {
   for (unsigned i = 0; i < warps_; i++) warp_[i].ready |= std::exchange(warp_[i].at_barrier, 0u);
 }
 
+void Block::park(void* key, const char* what, const Site& at) {
+  Warp& w = warp_[current_ >> 5];
+  w.lane[lane()] = {0, key, nullptr, 0, what, at};
+  w.parked |= 1u << lane();
+  wait();
+}
+
+void Block::beat(const Site& at) {
+  // A loop without end must not seem to be alive for ever.
+  constexpr uint64_t most = 5'000'000;
+  if (!activity_ || ++beats_ % 64) return;
+  if (activity_->cancelled()) fault("cancelled", at);
+  if (beats_ < most) activity_->advance(0);
+}
+
+void Block::wake(const void* key) {
+  for (unsigned i = 0; i < warps_; i++) {
+    Warp& w = warp_[i];
+    for (uint32_t q = w.parked; q; q &= q - 1) {
+      auto l = static_cast<unsigned>(std::countr_zero(q));
+      if (w.lane[l].mine == key) w.parked &= ~(1u << l), w.ready |= 1u << l;
+    }
+  }
+}
+
 void Block::collective(uint32_t mask, void* mine, Exchange exchange, const char* what, const Site& at) {
   Warp& w = warp_[current_ >> 5];
   unsigned self = lane();
@@ -268,7 +299,7 @@ std::string Block::who_waits() const {
   int shown = 0;
   for (unsigned i = 0; i < warps_ && shown < 4; i++) {
     const Warp& w = warp_[i];
-    for (uint32_t q = w.at_barrier | w.waiting; q && shown < 4;) {
+    for (uint32_t q = w.at_barrier | w.waiting | w.parked; q && shown < 4;) {
       unsigned l = static_cast<unsigned>(std::countr_zero(q));
       uint32_t same = 0;
       for (uint32_t r = q; r; r &= r - 1) {
@@ -327,6 +358,19 @@ uint32_t ballot(uint32_t mask, int predicate, const char* what, const Site& at) 
       },
       what, at);
   return slot.ballot;
+}
+
+int reduced_min(uint32_t mask, int value, const Site& at) {
+  int slot = value;
+  collective(
+      mask, &slot,
+      [](void* const* lanes, uint32_t set) {
+        int least = *static_cast<int*>(lanes[std::countr_zero(set)]);
+        for (uint32_t q = set; q; q &= q - 1) least = std::min(least, *static_cast<int*>(lanes[std::countr_zero(q)]));
+        for (uint32_t q = set; q; q &= q - 1) *static_cast<int*>(lanes[std::countr_zero(q)]) = least;
+      },
+      "__reduce_min_sync", at);
+  return slot;
 }
 
 bool current_position(Position& out) {

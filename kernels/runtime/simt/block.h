@@ -1,12 +1,15 @@
 // One block's threads: who may run, who waits for whom. One Block object an OS thread, used for block after block.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <string>
 
 #include "convscope/simt.h"
+#include "kernels/base/activity.h"
 #include "kernels/problem/tensor.h"
 #include "kernels/runtime/simt/executor.h"
 #include "kernels/runtime/simt/fibres.h"
+#include "kernels/runtime/simt/hopper.h"
 
 namespace convscope::simt {
 
@@ -26,6 +29,7 @@ struct Warp {
   uint32_t at_barrier = 0;  // wait for the whole block
   uint32_t waiting = 0;     // wait for the lanes of their mask
   uint32_t converging = 0;  // wait in __activemask for the rest of the warp to stop
+  uint32_t parked = 0;      // wait for something to happen: until it is woken by the address that is `mine`
   uint32_t suspended = 0;   // have a fibre that stands inside the kernel
   struct Lane {
     uint32_t mask;      // whom it waits for
@@ -38,13 +42,15 @@ struct Warp {
 };
 
 class Block {
+  struct Abandon {};  // thrown on a fibre to leave the kernel after a fault
+
  public:
   Block();
   ~Block() = default;
 
   // The shape of the coming blocks.
   void prepare(const Entry& kernel, dim3 grid, dim3 block, size_t dynamic_shared_bytes, void* const* args,
-               uint32_t order_seed);
+               uint32_t order_seed, const std::atomic<bool>& given_up, bool all_blocks, Activity* activity);
   // Runs one block; blockIdx is set. Throws KernelFault.
   void run(uint64_t index);
 
@@ -53,6 +59,26 @@ class Block {
   void collective(uint32_t mask, void* mine, Exchange exchange, const char* what, const Site& at);
   uint32_t active_mask(const Site& at);
   bool next_thread();
+  // Sets the current thread aside until wake(key). what: for what it waits, in words.
+  void park(void* key, const char* what, const Site& at);
+  void wake(const void* key);
+  Hopper& hopper() { return hopper_; }
+  size_t dynamic_shared_bytes() const { return dynamic_shared_bytes_; }
+  bool shuffles() const { return random_ != 0; }
+  // Whether the launch is over for others' reasons (a fault, cancelled); whether all blocks run, or some for counting.
+  bool given_up() const { return *given_up_; }
+  // Something has been done, of a block that may work for long: it is said now and then, and a cancel is looked at.
+  void beat(const Site& at);
+  // Runs f with the current thread taken to be another: for what happens when nobody runs.
+  template <class F>
+  void in_place_of(unsigned thread, F f) {
+    current_ = thread, threadIdx = thread_index_[thread];
+    try {
+      f();
+    } catch (const Abandon&) {
+    }
+  }
+  bool all_blocks_run() const { return all_blocks_; }
   [[noreturn]] void fault(const std::string& what, const Site& at);
 
   unsigned lane() const { return current_ & 31; }
@@ -65,7 +91,6 @@ class Block {
   static Block*& current();  // of this OS thread; null when it runs no kernel
 
  private:
-  struct Abandon {};  // thrown on a fibre to leave the kernel after a fault
 
   bool run_warp(unsigned warp);
   bool converge(Warp& w);
@@ -93,6 +118,12 @@ class Block {
   Warp warp_[32];
   HostBytes shared_storage_;  // pages are taken when first touched
   unsigned char* dynamic_shared_;
+  size_t dynamic_shared_bytes_ = 0;
+  const std::atomic<bool>* given_up_ = nullptr;
+  bool all_blocks_ = true;
+  Activity* activity_ = nullptr;
+  uint64_t beats_ = 0;
+  Hopper hopper_{*this};
   Fibres fibres_;
 };
 

@@ -19,6 +19,7 @@ struct LaunchOptions {
   int workers = 0;               // OS threads; 0: all cores
   uint64_t every = 1;            // only blocks whose linear index is a multiple run: for counting, not for results
   uint32_t order_seed = 0;       // not 0: lanes, warps and blocks run in a shuffled order, so that races show
+  bool in_order = false;         // blocks all the same in the order of their numbers: they wait for lower ones
   Activity* activity = nullptr;  // one unit a finished block; cancel is looked at between blocks
 };
 

@@ -62,9 +62,10 @@ void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_
   std::atomic<uint64_t> next{0};
   std::mutex mutex;
   std::string fault;
+  std::atomic<bool> given_up{false};  // blocks that wait for others' words need not
   // A shuffled order is a walk with a step that shares no factor with the number of blocks.
   uint64_t step = 1, offset = 0;
-  if (options.order_seed && blocks > 2) {
+  if (options.order_seed && blocks > 2 && !options.in_order) {
     uint64_t random = scrambled(options.order_seed);
     offset = random % blocks;
     step = scrambled(random) % blocks;
@@ -74,9 +75,13 @@ void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_
   pool.run(workers, [&](int) {
     Block& self = own_block();
     CurrentBlock mark(self);
-    self.prepare(kernel, g, b, dynamic_shared_bytes, args, options.order_seed);
+    self.prepare(kernel, g, b, dynamic_shared_bytes, args, options.order_seed, given_up, every == 1,
+                 options.activity);
     for (uint64_t taken; (taken = next.fetch_add(1, std::memory_order_relaxed)) < blocks;) {
-      if (options.activity && options.activity->cancelled()) return;
+      if (options.activity && options.activity->cancelled()) {
+        given_up = true;
+        return;
+      }
       uint64_t i = every * static_cast<uint64_t>((static_cast<unsigned __int128>(taken) * step + offset) % blocks);
       blockIdx = {static_cast<unsigned>(i % g.x), static_cast<unsigned>(i / g.x % g.y),
                   static_cast<unsigned>(i / (uint64_t{g.x} * g.y))};
@@ -85,14 +90,15 @@ void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_
       } catch (const KernelFault& f) {
         std::lock_guard lock(mutex);
         if (fault.empty()) fault = f.what();
+        given_up = true;
         next = blocks;
         return;
       }
       if (options.activity) options.activity->advance();
     }
   });
-  if (!fault.empty()) throw KernelFault(fault);
   if (options.activity) options.activity->check();
+  if (!fault.empty()) throw KernelFault(fault);
 }
 
 }  // namespace convscope::simt

@@ -93,7 +93,7 @@ TEST(Panels, WithNoResult) {
   EXPECT_TRUE(holds(text_of(a, "Kernels"), "No kernels yet")) << text_of(a, "Kernels");
 }
 
-// Recorded figures have no picture: panels offer a short piece of the problem, but of a kernel that cannot run here.
+// Recorded figures have no picture: panels offer a short piece of the problem, of Hopper's kernels as well.
 TEST(Panels, WithFiguresOfARecordingAlone) {
   test::AppOnScreen a(test::full_engine(), test::quick_document(), false);
   ASSERT_TRUE(a.screen.settle(*a));
@@ -108,15 +108,10 @@ TEST(Panels, WithFiguresOfARecordingAlone) {
     std::string text = text_of(a, panel);
     EXPECT_TRUE(holds(text, "Run a short piece of it")) << panel << ": " << text;
   }
-  const auto& kernels = a->bench().kernels();
-  auto hopper = std::find_if(kernels.begin(), kernels.end(), [](const auto& k) { return k.name == "hopper_tf32"; });
-  ASSERT_NE(hopper, kernels.end());
-  if (hopper->available) GTEST_SKIP() << "runs here";
   a->execute({SetKernel{"hopper_tf32"}, 0});
   ASSERT_TRUE(a.screen.settle(*a));
   std::string text = text_of(a, "Maps");
-  EXPECT_TRUE(holds(text, "hopper_tf32 cannot run on this machine: needs sm_90a")) << text;
-  EXPECT_FALSE(holds(text, "short piece")) << text;
+  EXPECT_TRUE(holds(text, "Run a short piece of it")) << text;
 }
 
 TEST(Panels, WithNoEngine) {

@@ -149,7 +149,7 @@ TEST(Ladder, ActivationsKeepWhatIsNoNumber) {
   EXPECT_EQ(leaky_relu(-3.0, 1.0), -3.0);
 }
 
-// Hopper's rungs cannot run here, but how the results of most of them leave can: every value as without an activation,
+// How the results of Hopper's rungs leave, at any alignment: every value as without an activation,
 // and then through it.
 TEST(HopperResults, GoThroughTheActivation) {
   Activated module("libtest_leaky_relu.so");

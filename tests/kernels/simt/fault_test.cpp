@@ -219,9 +219,9 @@ TEST(Fault, TheDeviceReportsItAndGoesOn) {
   expect_healthy();
 
   const auto& needs = find_kernel("test_needs_hardware");
-  EXPECT_EQ(device->unavailable(needs), "needs sm_90a, wgmma, which the emulator does not have: run it on a GPU");
+  EXPECT_EQ(device->unavailable(needs), "needs sm_100a, tcgen05, which the emulator does not have: run it on a GPU");
   EXPECT_EQ(test::error_of<MissingError>([&] { device->run(needs, needs.plan_for({}), at_address, {}); }),
-            "kernel test_needs_hardware; needs sm_90a, wgmma, which the emulator does not have: run it on a GPU");
+            "kernel test_needs_hardware; needs sm_100a, tcgen05, which the emulator does not have: run it on a GPU");
 }
 
 }  // namespace

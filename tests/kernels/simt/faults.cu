@@ -150,7 +150,7 @@ CONVSCOPE_KERNEL(test_faults) {
 CONVSCOPE_KERNEL(test_needs_hardware) {
   test_only();
   idea("needs what only a GPU has");
-  requires_("sm_90a", "wgmma");
+  requires_("sm_100a", "tcgen05");
   plan([](const ConvProblem&, Plan& plan) { plan.launch(ENTRY(healthy), {1}, {256}).args(plan.y()); });
 }
 #endif

@@ -119,12 +119,14 @@ ConvProblem shrunk(ConvProblem p, uint64_t seed, const Trial& trial) {
 
 // "" or the first failure with its seed and the smallest problem it was brought down to. `cases` problems that it takes
 // are run; those it does not take are passed over, so that all see the same ones.
-std::string first_failure(const std::string& name, const Trial& trial, uint64_t first_seed, int cases) {
+// `draw`: which problems.
+std::string first_failure(const std::string& name, const Trial& trial, uint64_t first_seed, int cases,
+                          ConvProblem (*draw)(Random&) = [](Random& r) { return test::random_problem(r); }) {
   int tried = 0, ran = 0;
   for (; ran < cases && tried < 4 * cases; tried++) {
     uint64_t seed = first_seed + static_cast<uint64_t>(tried);
     Random r(seed);
-    auto p = test::random_problem(r);
+    auto p = draw(r);
     auto said = trial(p, seed);
     ran += said.has_value();
     if (said.value_or("").empty()) continue;
@@ -144,10 +146,16 @@ TEST(Agreement, EveryRungWithTheOracle) {
   int rungs = 0;
   for (const auto* k : all_kernels()) {
     if (k->kind() != KernelKind::ladder || !device->unavailable(*k).empty()) continue;
-    EXPECT_EQ(first_failure(k->name(), trial_of(*device, *k), first_seed, test::cases(300, 10000)), "");
+    if (k->name() == "held_16bit") continue;  // takes few numbers of channels and taps: HopperRung has its problems
+    bool halves = test::has(k->unsupported({}), "takes f16 and bf16 only");
+    auto draw = [](Random& r) { return test::random_problem(r); };
+    auto draw_halves = [](Random& r) { return test::random_problem(r, {.halves = true}); };
+    EXPECT_EQ(first_failure(k->name(), trial_of(*device, *k), first_seed, test::cases(300, 10000),
+                            halves ? +draw_halves : +draw),
+              "");
     rungs++;
   }
-  EXPECT_GE(rungs, 4);
+  EXPECT_GE(rungs, 14);
 }
 
 TEST(Agreement, OneDnnWithTheOracle) {

@@ -221,7 +221,7 @@ TEST(Explain, RefusesWhatIsNotThere) {
   p.groups = 2;
   EXPECT_EQ(test::error_of<InputError>([&] { explained("no_groups", p, 0, 0, 0); }),
             "kernel no_groups takes one group only");
-  EXPECT_THROW(explained("needs_hopper", general, 0, 0, 0), MissingError);
+  EXPECT_THROW(explained("needs_blackwell", general, 0, 0, 0), MissingError);
   // A grid of 6·40 threads has a block with some to spare.
   p = general;
   p.batch = 1;

@@ -95,10 +95,10 @@ CONVSCOPE_KERNEL(no_groups) {
   supports([](const ConvProblem& p) { return p.groups == 1 ? "" : "takes one group only"; });
   plan(plan_of_length<0>);
 }
-CONVSCOPE_KERNEL(needs_hopper) {
+CONVSCOPE_KERNEL(needs_blackwell) {
   test_only();
   idea("needs a GPU");
-  requires_("sm_90a", "wgmma");
+  requires_("sm_100a", "tcgen05");
   plan(plan_of_length<0>);
 }
 #endif

@@ -179,10 +179,10 @@ TEST(JudgeRuns, NotSupportedAndNotThere) {
   EXPECT_FALSE(r.tensors);
   EXPECT_EQ(judged("no_groups", general).verdict.status, Status::right);
 
-  r = judged("needs_hopper", general);
+  r = judged("needs_blackwell", general);
   EXPECT_EQ(r.verdict.status, Status::not_run);
   EXPECT_EQ(r.verdict.exit_code, 3);
-  EXPECT_TRUE(has(r.verdict.sentence, "needs sm_90a, wgmma"));
+  EXPECT_TRUE(has(r.verdict.sentence, "needs sm_100a, tcgen05"));
   EXPECT_TRUE(has(r.verdict.sentence, "run it on a GPU"));
 }
 

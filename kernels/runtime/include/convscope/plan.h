@@ -116,6 +116,7 @@ struct Launch {
   size_t dynamic_shared_bytes = 0;
   std::vector<Argument> arguments;
   bool early = false;  // on a GPU it may begin before the launch before it has ended, for which it waits by itself
+  bool in_order = false;  // blocks wait for blocks of lower numbers, which a GPU starts first
 };
 
 template <auto F>
@@ -161,6 +162,11 @@ class Plan {
       plan_.launches_[launch_].early = true;
       return *this;
     }
+    // Blocks wait for what blocks of lower numbers tell them: the emulator starts these first, as a GPU does.
+    Pending& in_order() {
+      plan_.launches_[launch_].in_order = true;
+      return *this;
+    }
     template <class... A>
     void args(const A&... a) {
       static_assert(sizeof...(A) == sizeof...(P), "a launch gives one argument for each parameter of its kernel");
@@ -195,7 +201,7 @@ class Plan {
   };
   template <auto F>
   Pending<F> launch(TypedEntry<F> f, Shape grid, Shape block, size_t dynamic_shared_bytes = 0) {
-    launches_.push_back({{f.name, &simt::Loop<F>::run}, grid, block, dynamic_shared_bytes, {}, false});
+    launches_.push_back({{f.name, &simt::Loop<F>::run}, grid, block, dynamic_shared_bytes, {}, false, false});
     return {*this, launches_.size() - 1};
   }
 

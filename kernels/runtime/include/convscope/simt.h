@@ -147,6 +147,8 @@ struct VoteSlot {
 };
 CONVSCOPE_SIMT_API uint32_t ballot(uint32_t mask, int predicate, const char* what, const Site& at);
 
+CONVSCOPE_SIMT_API int reduced_min(uint32_t mask, int value, const Site& at);
+
 // The atomics are inlined, so that the trace names the kernel's line; the hooks record the exchange as atomic.
 template <class T>
 concept AtomicWord = std::is_same_v<T, int> || std::is_same_v<T, unsigned> || std::is_same_v<T, unsigned long long> ||
@@ -229,6 +231,11 @@ CONVSCOPE_UNTRACED inline int __all_sync(unsigned mask, int p,
   return convscope::simt::ballot(mask, p, "__all_sync", at) == mask;
 }
 
+CONVSCOPE_UNTRACED inline int __reduce_min_sync(unsigned mask, int v,
+                                                const convscope::simt::Site& at = convscope::simt::Site::current()) {
+  return convscope::simt::reduced_min(mask, v, at);
+}
+
 // ---- atomics --------------------------------------------------------------------------------------------------------
 
 template <convscope::simt::AtomicWord T>
@@ -285,6 +292,14 @@ template <class T>
 __forceinline__ void __stcs(T* p, std::type_identity_t<T> v) {
   *p = v;
 }
+template <class T>
+__forceinline__ T __ldcg(const T* p) {
+  return *p;
+}
+template <class T>
+__forceinline__ void __stcg(T* p, std::type_identity_t<T> v) {
+  *p = v;
+}
 inline unsigned __float_as_uint(float f) { return std::bit_cast<unsigned>(f); }
 inline int __float_as_int(float f) { return std::bit_cast<int>(f); }
 inline float __uint_as_float(unsigned u) { return std::bit_cast<float>(u); }
@@ -296,6 +311,18 @@ inline unsigned __brev(unsigned v) {
   unsigned r = 0;
   for (int i = 0; i < 32; i++) r = r << 1 | (v >> i & 1);
   return r;
+}
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned select) {
+  const uint64_t both = uint64_t{b} << 32 | a;
+  unsigned r = 0;
+  for (int i = 0; i < 4; i++) {
+    const unsigned s = select >> 4 * i, byte = static_cast<unsigned>(both >> (s & 7) * 8) & 0xff;
+    r |= (s & 8 ? (byte & 0x80 ? 0xffu : 0u) : byte) << 8 * i;  // bit 3: the byte's sign instead
+  }
+  return r;
+}
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((uint64_t{high} << 32 | low) >> (shift & 31));
 }
 inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>(uint64_t{a} * b >> 32); }
 inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }

@@ -1,0 +1,181 @@
+// Hopper's products on the tensor cores (wgmma), for the GPU and the emulator alike. The only place with inline PTX for
+// them.
+//
+// The 128 threads of a warpgroup multiply 64 rows of A, which are in registers, with 64 or 128 columns of B in shared
+// memory, described by a 64-bit matrix descriptor; sums stay in registers, in f32. Products are ordered, closed as a
+// group, and waited for; until then neither sums nor operands may be touched:
+//   products_begin(); product(d, a, b, add); …; products_commit(); products_wait<groups that may still be on their way>()
+// A lane (g, t) = (lane / 4, lane % 4) of warp w holds of its warp's 16 rows
+//   TF32 (k8)     a[0..3]: A[g][t], A[g + 8][t], A[g][t + 4], A[g + 8][t + 4]
+//   16 bits (k16) the same of pairs of neighbouring columns 2t, 2t + 1 and 2t + 8, 2t + 9, the first in the low half
+//   sums          d[4j + 0..3]: D[g][8j + 2t], D[g][8j + 2t + 1], D[g + 8][8j + 2t], D[g + 8][8j + 2t + 1]
+// The emulator multiplies at the last moment, when a warpgroup waits: what was overwritten too early shows.
+// Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions", fragments and "Matrix-descriptor".
+#pragma once
+#include "convscope/hopper.h"
+
+#if defined(CONVSCOPE_HAS_HOPPER)
+
+#ifndef __CUDACC__
+namespace convscope::simt {
+enum class Operand : uint8_t { tf32, f16, bf16 };
+struct Wgmma {
+  Operand type;
+  bool exchanged;  // columns of B are neighbours in shared memory, not k
+  bool add;        // else the sums are overwritten
+  int columns;     // 64 or 128
+  uint32_t a[4];
+  float* d;
+  uint64_t b;
+  bool operator==(const Wgmma&) const = default;
+};
+CONVSCOPE_SIMT_API void wgmma(const Wgmma& product, const Site& at);
+CONVSCOPE_SIMT_API void wgmma_commit(const Site& at);
+CONVSCOPE_SIMT_API void wgmma_wait(int pending, const Site& at);
+}  // namespace convscope::simt
+#define CONVSCOPE_EMULATED_PRODUCT(operand, exchanged, add, columns)                                             \
+  convscope::simt::wgmma({convscope::simt::Operand::operand, exchanged, add, columns, {a[0], a[1], a[2], a[3]}, d, b}, \
+                         at)
+#endif
+
+CONVSCOPE_HOPPER_CALL void products_begin() {
+#if defined(__CUDACC__)
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#endif
+}
+#if defined(__CUDACC__)
+__device__ __forceinline__ void products_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+#else
+CONVSCOPE_UNTRACED inline void products_commit(
+    const convscope::simt::Site& at = convscope::simt::Site::current()) {
+  convscope::simt::wgmma_commit(at);
+}
+#endif
+template <int pending>
+#if defined(__CUDACC__)
+__device__ __forceinline__ void products_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
+}
+#else
+CONVSCOPE_UNTRACED inline void products_wait(const convscope::simt::Site& at = convscope::simt::Site::current()) {
+  convscope::simt::wgmma_wait(pending, at);
+}
+#endif
+
+// d += A · B in TF32, for 64 rows, 8 k values and 64 or 128 columns, k as neighbours in shared memory; add 0: d is
+// overwritten.
+CONVSCOPE_HOPPER_CALL void product(float (&d)[32], const uint32_t (&a)[4], uint64_t b, int add CONVSCOPE_AT) {
+#if defined(__CUDACC__)
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\nwgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {%0, %1, %2, %3, "
+      "%4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, "
+      "%27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1;\n}\n"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+#else
+  CONVSCOPE_EMULATED_PRODUCT(tf32, false, add != 0, 64);
+#endif
+}
+CONVSCOPE_HOPPER_CALL void product(float (&d)[64], const uint32_t (&a)[4], uint64_t b, int add CONVSCOPE_AT) {
+#if defined(__CUDACC__)
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\nwgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {%0, %1, %2, "
+      "%3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, "
+      "%26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, {%64, %65, %66, %67}, %68, p, "
+      "1, 1;\n}\n"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),
+        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),
+        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
+        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
+        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+#else
+  CONVSCOPE_EMULATED_PRODUCT(tf32, false, add != 0, 128);
+#endif
+}
+
+// The same of f16 or bf16, 16 k values.
+#if defined(__CUDACC__)
+#define CONVSCOPE_PRODUCT_64(type)                                                                                  \
+  asm volatile(                                                                                                     \
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type                                                   \
+      " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, " \
+      "%23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, 1, 1, 1, 0;"                        \
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), \
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),      \
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),     \
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])                   \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+// add: "1", or "0": d is overwritten. exchanged: "0": k values are neighbours in shared memory; "1": columns are.
+#define CONVSCOPE_PRODUCT_128(type, add, exchanged)                                                                    \
+  asm volatile(                                                                                                        \
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type                                                     \
+      " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, "    \
+      "%23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, " \
+      "%45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, {%64, %65, "    \
+      "%66, %67}, %68, " add ", 1, 1, " exchanged ";"                                                                  \
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),    \
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),         \
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),        \
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),        \
+        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),        \
+        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),        \
+        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),        \
+        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])                      \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+#endif
+template <bool bf16>
+CONVSCOPE_HOPPER_CALL void product_16(float (&d)[32], const uint32_t (&a)[4], uint64_t b CONVSCOPE_AT) {
+#if defined(__CUDACC__)
+  if constexpr (bf16)
+    CONVSCOPE_PRODUCT_64("bf16");
+  else
+    CONVSCOPE_PRODUCT_64("f16");
+#else
+  if constexpr (bf16)
+    CONVSCOPE_EMULATED_PRODUCT(bf16, false, true, 64);
+  else
+    CONVSCOPE_EMULATED_PRODUCT(f16, false, true, 64);
+#endif
+}
+template <bool bf16>
+CONVSCOPE_HOPPER_CALL void product_16(float (&d)[64], const uint32_t (&a)[4], uint64_t b CONVSCOPE_AT) {
+#if defined(__CUDACC__)
+  if constexpr (bf16)
+    CONVSCOPE_PRODUCT_128("bf16", "1", "0");
+  else
+    CONVSCOPE_PRODUCT_128("f16", "1", "0");
+#else
+  if constexpr (bf16)
+    CONVSCOPE_EMULATED_PRODUCT(bf16, false, true, 128);
+  else
+    CONVSCOPE_EMULATED_PRODUCT(f16, false, true, 128);
+#endif
+}
+// Columns are neighbours in shared memory; add: else d is overwritten.
+template <bool bf16, bool add>
+CONVSCOPE_HOPPER_CALL void product_held(float (&d)[64], const uint32_t (&a)[4], uint64_t b CONVSCOPE_AT) {
+#if defined(__CUDACC__)
+  if constexpr (bf16 && add)
+    CONVSCOPE_PRODUCT_128("bf16", "1", "1");
+  else if constexpr (bf16)
+    CONVSCOPE_PRODUCT_128("bf16", "0", "1");
+  else if constexpr (add)
+    CONVSCOPE_PRODUCT_128("f16", "1", "1");
+  else
+    CONVSCOPE_PRODUCT_128("f16", "0", "1");
+#else
+  if constexpr (bf16)
+    CONVSCOPE_EMULATED_PRODUCT(bf16, true, add, 128);
+  else
+    CONVSCOPE_EMULATED_PRODUCT(f16, true, add, 128);
+#endif
+}
+#endif

@@ -1,0 +1,77 @@
+// Problems on which Hopper's rungs take all their forms: general random ones rarely have lengths that they take, or
+// channels enough for a tile.
+#pragma once
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "tests/convolution.h"
+
+namespace convscope::test {
+
+// May break a rule, or be refused by the kernel: ask. The same numbers on every machine.
+inline ConvProblem hopper_problem(Random& r, DType dtype) {
+  constexpr int64_t strides[] = {1, 2, 4, 8, 5, 10, 16};
+  auto any = [&](int64_t low, int64_t high) { return between(r, low, high); };
+  ConvProblem p;
+  p.groups = any(0, 3) ? 1 : any(1, 3);
+  p.in_channels = p.groups * any(1, any(0, 1) ? 20 : 140), p.out_channels = p.groups * any(1, any(0, 1) ? 20 : 150);
+  p.batch = any(1, 3), p.length = any(0, 2) ? 4 * any(1, 500) : any(1, 2000), p.bias = any(0, 1);
+  switch (any(0, 5)) {
+    case 0:
+      p.kernel_size = 3;
+      break;
+    case 1:
+      p.kernel_size = 5, p.dilation = 3;
+      break;
+    case 2:
+      p.kernel_size = 3, p.stride = p.dilation = 2;
+      break;
+    case 3:
+      p.stride = strides[any(0, 6)], p.kernel_size = 2 * p.stride;
+      break;
+    default:
+      p.kernel_size = any(1, 14), p.stride = any(1, 9), p.dilation = any(1, 6);
+  }
+  p.padding = any(0, 12), p.output_padding = any(0, std::max(p.stride, p.dilation) - 1);
+  p.dtype = dtype;
+  if (any(0, 3) == 0) p.batch = any(4, 13), p.length = any(1, 60);  // these share tiles
+  if (any(0, 5) == 0) p.in_channels = p.groups * any(300, 1500);    // of few tiles, blocks have parts
+  return p;
+}
+
+// For held_16bit, which takes the channels and taps it is compiled for: its i-th form, with all kinds of rows and ends.
+constexpr int held_form_count = 8;
+inline ConvProblem held_problem(Random& r, int i) {
+  struct Form {
+    int64_t channels, kernel_size, stride, dilation;
+  };
+  constexpr Form forms[held_form_count] = {{128, 3, 1, 1}, {32, 5, 1, 3},  {32, 3, 2, 2}, {64, 4, 2, 1},
+                                           {128, 4, 2, 1}, {192, 4, 2, 1}, {64, 8, 4, 1}, {128, 8, 4, 1}};
+  auto any = [&](int64_t low, int64_t high) { return between(r, low, high); };
+  const Form& f = forms[i % held_form_count];
+  ConvProblem p;
+  p.groups = any(0, 3) ? 1 : 2;
+  p.in_channels = p.groups * (f.channels - any(0, 1) * any(0, 20)), p.out_channels = p.groups * any(1, 150);
+  p.kernel_size = f.kernel_size, p.stride = f.stride, p.dilation = f.dilation;
+  p.batch = any(1, 3), p.length = any(0, 2) ? 8 * any(1, 250) : any(1, 4000), p.bias = any(0, 1);
+  p.padding = any(0, 12), p.output_padding = any(0, std::max(p.stride, p.dilation) - 1);
+  p.dtype = any(0, 1) ? DType::f16 : DType::bf16;
+  return p;
+}
+
+// Results that hopper_3xtf32 lets the copy engine write: of whole tiles of channels only.
+inline std::vector<ConvProblem> box_problems() {
+  std::vector<ConvProblem> out;
+  for (int64_t length : {20, 52, 116, 244, 1000, 4096, 20000})
+    for (int64_t padding : {0, 8}) {
+      ConvProblem p;
+      p.groups = length % 3 == 1 ? 2 : 1, p.batch = length < 1000 ? 5 : 2, p.bias = padding == 0;
+      p.in_channels = p.groups * (length % 7 + 6), p.out_channels = p.groups * (padding ? 64 : 128);
+      p.kernel_size = 5, p.dilation = 3, p.length = length, p.padding = padding;
+      out.push_back(p);
+    }
+  return out;
+}
+
+}  // namespace convscope::test

@@ -1,0 +1,90 @@
+// Hopper's rungs on the emulator, in all their forms, as the judge sees them: bitwise on integers, in shuffled orders.
+#include <gtest/gtest.h>
+#include <set>
+
+#include "kernels/problem/counts.h"
+#include "kernels/runtime/registry.h"
+#include "tests/hopper_problems.h"
+#include "tests/kernels/verify/judging.h"
+#include "tests/support.h"
+
+namespace convscope {
+namespace {
+
+RunReport judged_as_promised(const char* name, const ConvProblem& p) {
+  RunSpec spec = test::quick();
+  if (p.dtype == DType::f32) spec.accuracy = *accuracy_from(find_kernel(name).accuracy());
+  return test::judged(name, p, spec);
+}
+
+struct Case {
+  const char* name;
+  DType dtype;
+  size_t forms;  // that its problems reach
+};
+class HopperRungs : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(Emulated, HopperRungs,
+                         testing::Values(Case{"hopper_tf32", DType::f32, 6}, Case{"hopper_3xtf32", DType::f32, 4},
+                                         Case{"stream_tf32", DType::f32, 3}, Case{"stream_3xtf32", DType::f32, 2},
+                                         Case{"hopper_16bit", DType::f16, 7}, Case{"hopper_16bit", DType::bf16, 7}),
+                         [](const auto& info) {
+                           return std::string(info.param.name) + "_" + std::string(name_of(info.param.dtype));
+                         });
+
+TEST_P(HopperRungs, AreRightInAllTheirForms) {
+  const Case& c = GetParam();
+  const auto& k = find_kernel(c.name);
+  test::Random r(8);
+  std::set<std::string> forms;
+  for (int ran = 0; ran < test::cases(20, 300);) {
+    ConvProblem p = test::hopper_problem(r, c.dtype);
+    if (check(p) || !k.unsupported(p).empty() || flops(p) > 1e8 || p.y_elements() > 500'000) continue;
+    forms.insert(k.plan_for(p).launches().back().entry.name);
+    auto report = judged_as_promised(c.name, p);
+    ASSERT_EQ(report.verdict.status, Status::right) << describe(p) << ": " << report.verdict.sentence;
+    ran++;
+  }
+  EXPECT_GE(forms.size(), c.forms);
+}
+
+TEST(HopperRung, HeldIsRightInAllItsForms) {
+  const auto& k = find_kernel("held_16bit");
+  test::Random r(15);
+  std::set<std::string> forms;
+  for (int i = 0, ran = 0; ran < test::cases(16, 200); i++) {
+    ConvProblem p = test::held_problem(r, i);
+    if (check(p) || !k.unsupported(p).empty() || flops(p) > 2e8) continue;
+    forms.insert(k.plan_for(p).launches().back().entry.name);
+    auto report = judged_as_promised("held_16bit", p);
+    ASSERT_EQ(report.verdict.status, Status::right) << describe(p) << ": " << report.verdict.sentence;
+    ran++;
+  }
+  EXPECT_EQ(forms.size(), size_t{test::held_form_count});
+}
+
+TEST(HopperRung, BoxesOfResultsAreRight) {
+  int boxes = 0;
+  for (const ConvProblem& p : test::box_problems()) {
+    if (flops(p) > 1e8) continue;
+    boxes += std::string(find_kernel("hopper_3xtf32").plan_for(p).launches().back().entry.name).ends_with("_boxes");
+    auto report = judged_as_promised("hopper_3xtf32", p);
+    ASSERT_EQ(report.verdict.status, Status::right) << describe(p) << ": " << report.verdict.sentence;
+  }
+  EXPECT_GE(boxes, 8);
+}
+
+// Work that is cut: blocks wait for what blocks of lower numbers tell them.
+TEST(HopperRung, LongSumsAreSharedAmongBlocks) {
+  ConvProblem p;
+  p.in_channels = 1024, p.out_channels = 24, p.kernel_size = 3, p.length = 200, p.bias = true;
+  const Plan plan = find_kernel("stream_tf32").plan_for(p);
+  EXPECT_TRUE(plan.launches().back().in_order);
+  EXPECT_GT(plan.launches().back().grid.count(), 2) << "more blocks than tiles of results";
+  for (const char* name : {"stream_tf32", "stream_3xtf32"}) {
+    auto report = judged_as_promised(name, p);
+    EXPECT_EQ(report.verdict.status, Status::right) << report.verdict.sentence;
+  }
+}
+
+}  // namespace
+}  // namespace convscope

@@ -476,9 +476,11 @@ Service::Reply Service::trace(const json& request, std::span<const std::byte> pa
 
 Service::Reply Service::source(const json& request) {
   const KernelDefinition& kernel = find_kernel(text_of(request, "kernel"));
-  for (const auto& s : kernel_sources())
-    if (s.file == kernel.file()) return {header_text({{"file", s.file}, {"text", s.text}}), {}};
-  bad("kernel", kernel.name(), "was linked in without its text");
+  const auto files = with_headers(kernel.file());
+  if (files.empty()) bad("kernel", kernel.name(), "was linked in without its text");
+  json headers = json::array();
+  for (size_t i = 1; i < files.size(); i++) headers.push_back({{"file", files[i].file}, {"text", files[i].text}});
+  return {header_text({{"file", files[0].file}, {"text", files[0].text}, {"headers", headers}}), {}};
 }
 
 Service::Reply Service::list(const json& request) {

@@ -86,6 +86,10 @@ Report failed_report(const Document& asked, const std::string& status, const std
 
 // ---- what else the engine tells -----------------------------------------------------------------------------------
 
+struct SourceText {
+  std::string file, text;
+};
+
 struct KernelEntry {
   std::string name, kind, idea, file, reason, home_preset;
   std::string accuracy = "strict";  // what it promises

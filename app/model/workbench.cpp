@@ -454,22 +454,24 @@ const Profile* Workbench::profile_of(const Document& document) const {
 void Workbench::want_source(const std::string& kernel) {
   if (kernel.empty()) return;
   SourceWish& wish = sources_[kernel];
-  if (wish.waiting || !wish.text.empty() || wish.starts == engine_.starts) return;
+  if (wish.waiting || !wish.files.empty() || wish.starts == engine_.starts) return;
   wish.waiting = true, wish.starts = engine_.starts;
   json header = {{"type", "source"}, {"kernel", kernel}};
   client_->post(header_text(header), {}, handlers([this, kernel](Answer a) {
                   SourceWish& answered = sources_[kernel];
                   answered.waiting = false;
-                  if (a.kind == Answer::Kind::result)
-                    answered.text = json::parse(a.header).value("text", "");
-                  else if (a.kind == Answer::Kind::error)
-                    answered.text = "// " + refusal_of(a).text;
+                  if (a.kind == Answer::Kind::error) answered.files = {{"", "// " + refusal_of(a).text}};
+                  if (a.kind != Answer::Kind::result) return;
+                  const json j = json::parse(a.header);
+                  auto add = [&](const json& f) { answered.files.push_back({f.value("file", ""), f.value("text", "")}); };
+                  add(j);
+                  for (const json& header : j.value("headers", json::array())) add(header);
                 }));
 }
 
-const std::string* Workbench::source(const std::string& kernel) const {
+const std::vector<SourceText>* Workbench::source(const std::string& kernel) const {
   auto it = sources_.find(kernel);
-  return it == sources_.end() || it->second.text.empty() ? nullptr : &it->second.text;
+  return it == sources_.end() || it->second.files.empty() ? nullptr : &it->second.files;
 }
 
 void Workbench::want_info() {

@@ -160,7 +160,8 @@ class Workbench {
   const KernelComparison* comparison() const { return comparison_.get(); }
   bool profiling() const { return profiling_; }  // or comparing
   const std::string& profile_trouble() const { return profile_trouble_; }
-  const std::string* source(const std::string& kernel) const;
+  // The kernel's file, and the headers it includes; null until they have come.
+  const std::vector<SourceText>* source(const std::string& kernel) const;
   const MachineCode* machine_code() const { return machine_code_.get(); }  // the newest that came, or null
   bool machine_code_waiting() const { return machine_code_waiting_; }
   const std::vector<KernelEntry>& kernels() const { return kernels_; }
@@ -216,7 +217,7 @@ class Workbench {
   uint64_t profile_serial_ = 0, profile_id_ = 0;
   bool profiling_ = false;
   struct SourceWish {
-    std::string text;  // empty until it has come
+    std::vector<SourceText> files;  // none until they have come
     bool waiting = false;
     int starts = -1;  // of the engine, when it was asked last: one that dies is asked once
   };

@@ -3,6 +3,7 @@
 #include <imgui_internal.h>
 #include <map>
 
+#include "kernels/problem/presets.h"
 #include "tests/gui/gui.h"
 #include "tests/gui/picture.h"
 
@@ -102,6 +103,29 @@ SCENARIO(source_lines_show_what_they_ask_of_memory) {
   g.choose("//Source/##heat", "sectors");
   g.frames(3);
   CHECK(g.exists("//Source/###hottest"));
+}
+
+// Hopper's kernels live in headers: the hottest line is in one, and leads there.
+SCENARIO(the_hottest_line_may_be_in_a_header) {
+  Document d = small_document("hopper_tf32");
+  d.problem = find_preset("kernelbench-79-small").problem, d.accuracy = Accuracy::tf32;
+  g.load(d);
+  profiled(g, "hopper_tf32");
+  const Profile* p = g.bench().profile();
+  if (p->lines.empty()) throw Skipped{"not counted: " + p->lines_reason};
+  g.panel("Source");
+  g.choose("//Source/##heat", "sectors");
+  g.frames(3);
+  CHECK(g.says("Hottest: hopper_"));
+  g.click("//Source/###hottest");
+  g.frames(5);
+  CHECK(hottest_line(g) > 0);  // it is in this file now
+  CHECK(!g.says("Hottest: hopper_"));
+  // And back, by another kernel.
+  g.app.execute({SetKernel{"tiled"}, 0});
+  g.settle();
+  g.frames(3);
+  CHECK(g.says("tiled.cu"));
 }
 
 // A click on an instruction brings its line into view, a click on a line its first instruction.

@@ -1,8 +1,10 @@
 // The kernel's own text, with the lines that wrote and read the selected element, and what each asks of memory.
 #include <TextEditor.h>
+#include <algorithm>
 #include <fmt/format.h>
 #include <imgui.h>
 #include <map>
+#include <utility>
 
 #include "app/ui/panels/explain_ask.h"
 #include "app/ui/panels/explain_words.h"
@@ -19,8 +21,8 @@ struct Marks {
 };
 
 struct State {
-  std::string shown, file;
-  size_t length = 0;  // of the text
+  std::string kernel, shown, file;  // shown: what the editor has; file: what it shall have
+  size_t length = 0;                // of the text
   const Traced* traced = nullptr;
   bool light = false, styled = false;
   ImVec4 writes{}, reads{};      // colours
@@ -36,9 +38,11 @@ struct State {
   bool code = true;  // the instructions are shown beside
   MachineCodePane pane;
   CodeLink link;
+  int go_to = -1;             // the hottest line of all files was asked for
   TextEditor::DocPos cursor;  // where it was: a click moves it
   uint64_t heated_serial = 0;
   Heat heat;
+  HeatOfFiles files;
   TextEditor editor;
 };
 
@@ -57,21 +61,21 @@ TextEditor::Palette palette(const Theme& t) {
   return p;
 }
 
-// The trace of the selected element, when it is of this file. Asks for it as the panel that explains does.
-const Traced* trace_here(Frame& f, const std::string& file) {
+// The trace of the selected element. Asks for it as the panel that explains does.
+const Traced* trace_here(Frame& f) {
   const Report* r = f.picture();
   if (!r || !f.view.selected || r->kernel != f.document.kernel) return nullptr;
   ElementIndex at = *f.view.selected;
   if (at.row >= r->rows() || at.column >= r->columns()) return nullptr;
   const Traced* t = keep_explained(f, *r, at).traced;
-  if (!t || t->writers.empty() || t->writers[0].line <= 0) return nullptr;
-  return file_name(t->writers[0].file) == file_name(file) ? t : nullptr;
+  return t && !t->writers.empty() && t->writers[0].line > 0 ? t : nullptr;
 }
 
+// Where in the shown file; reads are of the file that writes.
 void set_marks(State& s, const Theme& theme, const Traced* t) {
   s.editor.ClearMarkers();
   s.marks = {};
-  if (!t) return;
+  if (!t || file_name(t->writers[0].file) != file_name(s.file)) return;
   struct Line {
     int64_t writers = 0;
     std::map<char, int64_t> reads;
@@ -79,7 +83,7 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
   };
   std::map<int, Line> lines;
   for (const auto& w : t->writers) {
-    if (w.line <= 0) continue;
+    if (w.line <= 0 || file_name(w.file) != file_name(s.file)) continue;
     Line& l = lines[w.line - 1];
     if (!l.writers++) l.who = fmt::format("block {}, thread {}", w.block, w.thread);
   }
@@ -103,6 +107,12 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
   }
 }
 
+const SourceText* find_file(const std::vector<SourceText>& files, const std::string& name) {
+  auto it = std::find_if(files.begin(), files.end(),
+                         [&](const auto& each) { return file_name(each.file) == file_name(name); });
+  return it == files.end() ? nullptr : &*it;
+}
+
 // The profile whose lines are shown: of this document, else the newest, if it is of this kernel.
 const Profile* profile_here(const Frame& f) {
   if (const Profile* p = f.bench.profile_of(f.document)) return p;
@@ -122,7 +132,7 @@ bool button_beside(const std::string& label) {
 }
 
 // What the bars are a share of; without a profile, how to get one.
-void heat_choice(Frame& f, State& s) {
+void heat_choice(Frame& f, State& s, const std::vector<SourceText>& files) {
   const Theme& t = f.theme;
   float em = ImGui::GetFontSize();
   const HeatMeasure m = s.measured();
@@ -148,12 +158,12 @@ void heat_choice(Frame& f, State& s) {
       beside_if_room(em * 4);
       ImGui::TextDisabled("none");
     }
-    if (s.heat.hottest >= 0) {
-      if (button_beside(fmt::format("Hottest: {}###hottest", s.heat.hottest + 1))) {
-        s.editor.ScrollToLine(static_cast<size_t>(s.heat.hottest));
-        s.link.source_chosen = s.heat.hottest;
-      }
-      tooltip(t, s.heat.lines[s.heat.hottest].about);
+    const bool here = s.files.hottest_file == file_name(s.file);
+    if (s.files.hottest >= 0 && (here || find_file(files, s.files.hottest_file))) {
+      std::string place = fmt::format("{}{}", here ? "" : s.files.hottest_file + ":", s.files.hottest + 1);
+      if (button_beside(fmt::format("Hottest: {}###hottest", place))) s.go_to = s.files.hottest;
+      auto line = s.heat.lines.find(s.files.hottest);
+      tooltip(t, here && line != s.heat.lines.end() ? line->second.about : "In a header that the kernel includes");
     }
     return;
   }
@@ -167,13 +177,36 @@ void heat_choice(Frame& f, State& s) {
                          p && !p->lines_reason.empty() ? "\nnot counted: " + p->lines_reason : ""));
 }
 
-void head(Frame& f, State& s, const std::string& text, const std::string& idea) {
-  const Theme& t = f.theme;
+// The kernel's file, or one of the headers it includes, each with its share of the heat.
+void file_choice(const Theme& t, State& s, const std::vector<SourceText>& files, const std::string& idea) {
   ImGui::AlignTextToFramePadding();
   ImGui::PushFont(t.code_font, 0);
-  wrapped(s.file);
+  if (files.size() < 2) {
+    wrapped(s.file);
+  } else {
+    float widest = 0;
+    for (const auto& each : files) widest = std::max(widest, ImGui::CalcTextSize(file_name(each.file).c_str()).x);
+    ImGui::SetNextItemWidth(widest + 3 * ImGui::GetFontSize());
+    if (ImGui::BeginCombo("##file", file_name(s.file).c_str(), ImGuiComboFlags_HeightLarge)) {
+      for (const auto& each : files) {
+        auto it = s.files.shares.find(file_name(each.file));
+        std::string label = file_name(each.file);
+        if (it != s.files.shares.end() && it->second >= 0.0005)
+          label += fmt::format("   {}", percent_text(it->second));
+        if (ImGui::Selectable(label.c_str(), each.file == s.file)) s.file = each.file;
+      }
+      ImGui::EndCombo();
+    }
+  }
   ImGui::PopFont();
-  tooltip(t, idea.empty() ? "The file that the running kernel was compiled from" : idea);
+  std::string about = idea.empty() ? "The file that the running kernel was compiled from" : idea;
+  if (files.size() > 1) about = s.file + "\n\n" + about + "\nThe kernel's file, and the headers that it includes.";
+  tooltip(t, about);
+}
+
+void head(Frame& f, State& s, const std::vector<SourceText>& files, const std::string& text, const std::string& idea) {
+  const Theme& t = f.theme;
+  file_choice(t, s, files, idea);
   bool copy = button_beside("Copy");
   tooltip(t, "Copy the whole text");
   if (copy) {
@@ -184,7 +217,7 @@ void head(Frame& f, State& s, const std::string& text, const std::string& idea) 
   ImGui::Checkbox("Instructions", &s.code);
   tooltip(t,
           "What the GPU runs, beside the lines that it comes from: click a line or an instruction to find the other");
-  heat_choice(f, s);
+  heat_choice(f, s, files);
   if (s.marks.writes < 0) return;
   if (button_beside(fmt::format("Line {} wrote it", s.marks.writes + 1)))
     s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
@@ -233,21 +266,29 @@ void draw_source(Frame& f) {
   static State s;
   const Theme& t = f.theme;
   const std::string& kernel = f.document.kernel;
-  const std::string* text = f.bench.source(kernel);
-  if (!text) {
+  const std::vector<SourceText>* files = f.bench.source(kernel);
+  if (!files) {
     f.wish([kernel](Workbench& b) { b.want_source(kernel); });
     empty_state(t, kernel.empty() ? "No kernel is chosen" : "Reading the source",
                 kernel.empty() ? "Choose one in the list of kernels." : kernel.c_str());
     return;
   }
-  bool fresh = s.shown != kernel || s.length != text->size();
+  if (s.kernel != kernel) s.kernel = kernel, s.file = files->front().file, s.traced = nullptr;
+  const Traced* traced = trace_here(f);
+  const bool newly_traced = traced != s.traced;
+  if (newly_traced && traced)
+    if (const SourceText* writer = find_file(*files, traced->writers[0].file)) s.file = writer->file;
+  if (s.go_to >= 0)
+    if (const SourceText* hot = find_file(*files, s.files.hottest_file)) s.file = hot->file;
+  const SourceText* source = find_file(*files, s.file);
+  if (!source) source = &files->front(), s.file = source->file;
+  const std::string* text = &source->text;
+  bool fresh = s.shown != kernel + " " + s.file || s.length != text->size();
   std::string idea;
   for (const auto& k : f.bench.kernels())
-    if (k.name == kernel) {
-      if (fresh || s.file.empty()) s.file = k.file;
-      idea = k.idea;
-    }
-  if (!s.styled || s.light != t.light) {
+    if (k.name == kernel) idea = k.idea;
+  const bool restyled = !s.styled || s.light != t.light;
+  if (restyled) {
     s.styled = true, s.light = t.light;
     s.editor.SetPalette(palette(t));
     s.editor.SetReadOnlyEnabled(true);
@@ -257,22 +298,20 @@ void draw_source(Frame& f) {
     s.editor.SetShowScrollbarMiniMapEnabled(true);
     s.editor.SetTabSize(2);
     s.writes = t.kernel, s.reads = t.accent;
-    s.traced = nullptr;
-    s.marks = {};
-    s.editor.ClearMarkers();
   }
   if (fresh) {
-    s.shown = kernel, s.length = text->size();
+    s.shown = kernel + " " + s.file, s.length = text->size();
     s.editor.SetText(*text);
     s.link = {}, s.cursor = s.editor.GetMainCursorPosition();
-    s.traced = nullptr;
-    s.marks = {};
   }
-  const Traced* traced = trace_here(f, s.file);
-  if (traced != s.traced) {
+  if (newly_traced || fresh || restyled) {
     s.traced = traced;
     set_marks(s, t, traced);
-    if (s.marks.writes >= 0) s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
+    if (s.marks.writes >= 0 && !restyled) s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
+  }
+  if (s.go_to >= 0) {
+    s.editor.ScrollToLine(static_cast<size_t>(s.go_to));
+    s.link.source_chosen = std::exchange(s.go_to, -1);
   }
   const Profile* profile = profile_here(f);
   // Its address may be that of one that is gone: the serial tells them apart.
@@ -281,10 +320,11 @@ void draw_source(Frame& f) {
     if (serial != s.heated_serial) s.measures = heat_measures(profile);
     s.heated_serial = serial, s.heated_measure = s.measure;
     s.heat = profile ? heat_of(*profile, s.file, s.measured()) : Heat{};
+    s.files = profile ? heat_of_files(*profile, s.measured()) : HeatOfFiles{};
     decorate(s);
   }
   s.theme = &t;
-  head(f, s, *text, idea);
+  head(f, s, *files, *text, idea);
   ImVec2 room = ImGui::GetContentRegionAvail();
   const bool beside = room.x > t.em * 40;  // else one above the other, if there is room for two
   const bool code = s.code && (beside || room.y > t.em * 24);

@@ -151,6 +151,22 @@ Heat heat_of(const Profile& p, const std::string& file, const HeatMeasure& measu
   return heat;
 }
 
+HeatOfFiles heat_of_files(const Profile& p, const HeatMeasure& measure) {
+  HeatOfFiles all;
+  if (measure.sampled)
+    for (const auto& l : p.samples.lines) all.shares[file_name(l.file)];
+  else
+    for (const auto& l : p.lines) all.shares[file_name(l.file)];
+  double most = 0;
+  for (auto& [file, share] : all.shares) {
+    const Heat here = heat_of(p, file, measure);
+    for (const auto& [line, h] : here.lines) share += h.share;
+    if (here.hottest < 0 || here.lines.at(here.hottest).share <= most) continue;
+    most = here.lines.at(here.hottest).share, all.hottest_file = file, all.hottest = here.hottest;
+  }
+  return all;
+}
+
 std::string Heat::csv() const {
   std::string out = "line";
   if (columns.empty())

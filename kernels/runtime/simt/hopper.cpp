@@ -79,8 +79,10 @@ TensorMap encoded(const TensorView& view, uint64_t address) {
 void Hopper::begin() {
   named_ = {};
   copies_.clear();
-  for (Queue& q : queues_) q.products.clear(), q.groups.clear(), q.closed = 0, q.done = 0;
-  closed_ = {};
+  if (!multiplies_) return;
+  multiplies_ = false;
+  for (Queue& q : queues_) q.products.clear(), q.groups.clear(), q.done = 0;
+  warpgroups_ = {};
 }
 
 unsigned char* Hopper::shared_at(uint32_t address, uint32_t bytes, uint32_t alignment, const char* what,

@@ -52,12 +52,16 @@ class Hopper {
   // Of a thread: products that are not done yet, and how many of them each group that was closed has.
   struct Queue {
     std::vector<Wgmma> products;
-    size_t closed = 0;           // of them, in groups
     std::vector<size_t> groups;  // where they end
     int done = 0;                // groups, since the block began
     Site at;
     int all_groups() const { return done + static_cast<int>(groups.size()); }
   };
+  struct Warpgroup {
+    int closed = 0;            // groups that all of its threads have closed
+    std::vector<int> arrived;  // threads that have closed the next ones
+  };
+  Queue& queue();
   void ordered(const Copy& copy);
   void arrive_copy(const Copy& copy);
   void complete(uint32_t barrier, int arrivals, int64_t bytes, const Site& at);
@@ -68,7 +72,8 @@ class Hopper {
   std::array<Named, 16> named_{};
   std::vector<Copy> copies_;
   std::vector<Queue> queues_;  // of threads
-  std::array<int, 8> closed_{};  // groups that all threads of a warpgroup have closed
+  std::array<Warpgroup, 8> warpgroups_;
+  bool multiplies_ = false;  // the block has ordered products
 };
 
 }  // namespace convscope::simt

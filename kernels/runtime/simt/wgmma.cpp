@@ -39,33 +39,37 @@ void add_products(float (*c)[128], const float (*a)[16], const float (*b)[128], 
 }  // namespace
 
 void Hopper::order(const Wgmma& product, const Site& at) {
-  if (queues_.empty()) queues_.resize(static_cast<size_t>(max_threads_per_block));
-  Queue& q = queues_[block_.current_thread()];
+  Queue& q = queue();
   q.products.push_back(product);
   q.at = at;
 }
 
-void Hopper::commit(const Site&) {
+Hopper::Queue& Hopper::queue() {
   if (queues_.empty()) queues_.resize(static_cast<size_t>(max_threads_per_block));
-  const unsigned warpgroup = block_.current_thread() / 128;
-  Queue& q = queues_[block_.current_thread()];
-  q.closed = q.products.size();
-  q.groups.push_back(q.closed);
-  int all = q.all_groups();
-  for (unsigned t = 0; t < 128; t++) all = std::min(all, queues_[warpgroup * 128 + t].all_groups());
-  if (all > closed_[warpgroup]) {
-    closed_[warpgroup] = all;
-    block_.wake(&closed_[warpgroup]);
-  }
+  multiplies_ = true;
+  return queues_[block_.current_thread()];
+}
+
+void Hopper::commit(const Site&) {
+  Queue& q = queue();
+  q.groups.push_back(q.products.size());
+  // How many of the 128 have closed each of the groups that not all have.
+  Warpgroup& w = warpgroups_[block_.current_thread() / 128];
+  const auto group = static_cast<size_t>(q.all_groups() - 1 - w.closed);
+  if (w.arrived.size() <= group) w.arrived.resize(group + 1);
+  if (++w.arrived[group] < 128) return;
+  w.arrived.erase(w.arrived.begin());
+  w.closed++;
+  block_.wake(&w);
 }
 
 void Hopper::wait_products(int pending, const Site& at) {
   if (queues_.empty()) return;
   const unsigned warpgroup = block_.current_thread() / 128;
+  Warpgroup& w = warpgroups_[warpgroup];
   const Queue& q = queues_[block_.current_thread()];
   const int wanted = q.all_groups() - pending;
-  while (closed_[warpgroup] < wanted)
-    block_.park(&closed_[warpgroup], "wgmma.wait_group for the other warps of its warpgroup", at);
+  while (w.closed < wanted) block_.park(&w, "wgmma.wait_group for the other warps of its warpgroup", at);
   if (q.done < wanted) multiply(warpgroup, wanted, at);
 }
 
@@ -83,7 +87,7 @@ void Hopper::multiply(unsigned warpgroup, int groups, const Site& at) {
     q->products.erase(q->products.begin(), q->products.begin() + static_cast<ptrdiff_t>(products));
     q->groups.erase(q->groups.begin(), q->groups.begin() + static_cast<ptrdiff_t>(ended));
     for (size_t& end : q->groups) end -= products;
-    q->closed -= products, q->done = groups;
+    q->done = groups;
   }
 }
 

@@ -209,7 +209,7 @@ TEST(WorkbenchFaults, NoEngine) {
     b->want_explanation(test::quick_document(), 0, 0, 0);
     EXPECT_TRUE(b.settle()) << command;
     ASSERT_TRUE(b->source("direct"));
-    EXPECT_TRUE(b->source("direct")->starts_with("// ")) << "the reason, as a comment";
+    EXPECT_TRUE(b->source("direct")->front().text.starts_with("// ")) << "the reason, as a comment";
   }
 }
 

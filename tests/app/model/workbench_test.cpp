@@ -272,9 +272,9 @@ TEST_F(WorkbenchPictures, Sources) {
   b_->want_source("");
   ASSERT_TRUE(b_.settle());
   ASSERT_TRUE(b_->source("direct"));
-  EXPECT_NE(b_->source("direct")->find("CONVSCOPE_KERNEL(direct)"), std::string::npos);
+  EXPECT_NE(b_->source("direct")->front().text.find("CONVSCOPE_KERNEL(direct)"), std::string::npos);
   ASSERT_TRUE(b_->source("no such kernel"));
-  EXPECT_TRUE(b_->source("no such kernel")->starts_with("// ")) << "the reason, as a comment";
+  EXPECT_TRUE(b_->source("no such kernel")->front().text.starts_with("// ")) << "the reason, as a comment";
   b_->want_source("direct");
   EXPECT_EQ(b_->waiting(), 0);
 }

@@ -40,6 +40,25 @@ TEST(SourceHeat, SharesAreOfEverything) {
   EXPECT_DOUBLE_EQ(heat_of(p, "tiled.cu", measure("accesses")).lines.at(19).share, 0.625);
 }
 
+TEST(SourceHeat, TheHottestLineOfAllFiles) {
+  Profile p = counted();
+  HeatOfFiles all = heat_of_files(p, measure("sectors"));
+  double sum = 0;
+  for (const auto& [file, share] : all.shares) sum += share;
+  EXPECT_DOUBLE_EQ(sum, 100.0 / 128) << "all but where the line is not known";
+  EXPECT_EQ(all.hottest_file, "tiled.cu");
+  EXPECT_EQ(all.hottest, heat_of(p, "tiled.cu", measure("sectors")).hottest);
+  // A header of which one line asks for more than all others.
+  p.lines.push_back(p.lines[0]);
+  p.lines.back().file = "kernels/ladder/phases.h", p.lines.back().line = 7;
+  for (auto& [name, v] : p.lines.back().values) v *= 1000;
+  all = heat_of_files(p, measure("sectors"));
+  EXPECT_EQ(all.hottest_file, "phases.h");
+  EXPECT_EQ(all.hottest, 6);
+  EXPECT_GT(all.shares.at("phases.h"), 0.9);
+  EXPECT_EQ(heat_of_files(Profile{}, measure("sectors")).hottest, -1);
+}
+
 TEST(SourceHeat, SaysWhatTheLineDoes) {
   Heat h = heat_of(counted(), "tiled.cu", measure("sectors"));
   EXPECT_NE(h.lines.at(9).about.find("8 loads of a warp, 4 sectors each; 100 % of the bytes"), std::string::npos)

@@ -6,10 +6,28 @@
 #include "kernels/base/error.h"
 #include "kernels/problem/presets.h"
 #include "kernels/runtime/simt/executor.h"
+#include "kernels/runtime/sources.h"
 #include "tests/support.h"
 
 namespace convscope {
 namespace {
+
+TEST(Sources, AFileComesWithTheHeadersItIncludes) {
+  auto names = [](const char* file) {
+    std::vector<std::string> out;
+    for (const auto& s : with_headers(file)) out.push_back(s.file.substr(s.file.rfind('/') + 1));
+    return out;
+  };
+  auto hopper = names("kernels/ladder/hopper_tf32.cu");
+  EXPECT_EQ(hopper.front(), "hopper_tf32.cu");
+  for (const char* header : {"hopper_block.h", "hopper_results.h", "hopper_plan.h", "wgmma.h", "hopper.h", "kernel.h"})
+    EXPECT_EQ(std::count(hopper.begin(), hopper.end(), header), 1) << header;
+  EXPECT_EQ(std::count(hopper.begin(), hopper.end(), "held_16bit.h"), 0);
+  auto direct = names("kernels/ladder/direct.cu");
+  EXPECT_EQ(direct.front(), "direct.cu");
+  EXPECT_EQ(std::count(direct.begin(), direct.end(), "wgmma.h"), 0);
+  EXPECT_TRUE(with_headers("kernels/ladder/nothing.cu").empty());
+}
 
 TEST(Registry, SpecimensThenTheLadderThenTests) {
   auto all = all_kernels();

@@ -150,7 +150,8 @@ TEST(Agreement, EveryRungWithTheOracle) {
     bool halves = test::has(k->unsupported({}), "takes f16 and bf16 only");
     auto draw = [](Random& r) { return test::random_problem(r); };
     auto draw_halves = [](Random& r) { return test::random_problem(r, {.halves = true}); };
-    EXPECT_EQ(first_failure(k->name(), trial_of(*device, *k), first_seed, test::cases(300, 10000),
+    const int some = k->requires_hardware().size() < 2 ? 300 : 60;  // a block of Hopper's is hundreds of fibres
+    EXPECT_EQ(first_failure(k->name(), trial_of(*device, *k), first_seed, test::cases(some, 10000),
                             halves ? +draw_halves : +draw),
               "");
     rungs++;

@@ -25,7 +25,7 @@ struct Case {
 class HopperRungs : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Emulated, HopperRungs,
                          testing::Values(Case{"hopper_tf32", DType::f32, 6}, Case{"hopper_3xtf32", DType::f32, 4},
-                                         Case{"stream_tf32", DType::f32, 3}, Case{"stream_3xtf32", DType::f32, 2},
+                                         Case{"stream_tf32", DType::f32, 2}, Case{"stream_3xtf32", DType::f32, 2},
                                          Case{"hopper_16bit", DType::f16, 7}, Case{"hopper_16bit", DType::bf16, 7}),
                          [](const auto& info) {
                            return std::string(info.param.name) + "_" + std::string(name_of(info.param.dtype));
@@ -51,7 +51,7 @@ TEST(HopperRung, HeldIsRightInAllItsForms) {
   const auto& k = find_kernel("held_16bit");
   test::Random r(15);
   std::set<std::string> forms;
-  for (int i = 0, ran = 0; ran < test::cases(16, 200); i++) {
+  for (int i = 0, ran = 0; ran < test::cases(16, 200) || (forms.size() < size_t{test::held_form_count} && i < 200); i++) {
     ConvProblem p = test::held_problem(r, i);
     if (check(p) || !k.unsupported(p).empty() || flops(p) > 2e8) continue;
     forms.insert(k.plan_for(p).launches().back().entry.name);

@@ -107,4 +107,5 @@ def main():
         print(open(sys.argv[2]).read(), end="")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -462,7 +462,7 @@ Service::Reply Service::trace(const json& request, std::span<const std::byte> pa
   json writers = json::array(), reads = json::array();
   for (const auto& w : t.writers)
     writers.push_back({{"block", w.block}, {"thread", w.thread}, {"file", w.file}, {"line", w.line}});
-  for (const auto& read : t.reads) reads.push_back({std::string(1, read.tensor), read.index, read.line});
+  for (const auto& read : t.reads) reads.push_back({std::string(1, read.tensor), read.index, read.line, read.file});
   json j = {{"at", request.at("at")},
             {"reason", t.reason},
             {"writers", writers},

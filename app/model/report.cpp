@@ -168,9 +168,10 @@ Traced traced_from(const json& j) {
     t.writers.push_back({whole(w, "block").value_or(0), whole(w, "thread").value_or(0), text(w, "file"),
                          static_cast<int>(whole(w, "line").value_or(0))});
   for (const auto& r : part(j, "reads"))
-    if (r.is_array() && r.size() == 3 && r[0].is_string())
+    if (r.is_array() && r.size() >= 3 && r[0].is_string())
       t.reads.push_back({r[0].get_ref<const std::string&>().empty() ? '?' : r[0].get_ref<const std::string&>()[0],
-                         whole(r[1]).value_or(-1), static_cast<int>(whole(r[2]).value_or(0))});
+                         whole(r[1]).value_or(-1), static_cast<int>(whole(r[2]).value_or(0)),
+                         r.size() > 3 && r[3].is_string() ? r[3].get<std::string>() : ""});
   return t;
 }
 

@@ -143,6 +143,7 @@ struct TracedRead {
   char tensor = 'x';
   int64_t index = 0;
   int line = 0;
+  std::string file;
 };
 struct Traced {
   int64_t n = 0, co = 0, j = 0, writes = 0, reads_total = 0;

@@ -12,8 +12,8 @@
 
 namespace convscope {
 
-// Thread-safe. `beat` counts finished units over the whole life of the job, so a watchdog that sees it stand still
-// for long knows that nothing finishes.
+// Thread-safe. `beat` counts finished units, and signs of life of long ones, over the whole life of the job, so a
+// watchdog that sees it stand still for long knows that nothing finishes.
 class Activity {
  public:
   // A phase that has ended, or the one in hand, and how long it took so far.

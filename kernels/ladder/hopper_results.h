@@ -2,7 +2,7 @@
 //
 // A warpgroup has 128 neighbouring positions m and a tile of channels; lane (g, t) = (lane / 4, lane % 4) of warp w has
 // the channels t, t + 4, … and four positions h: 32w + 8·near·(h / near) + near·g + h % near, so that the outputs of
-// `near` positions are four neighbours, and those of the lanes g follow them. Runs in the emulator as well.
+// `near` positions are four neighbours, and those of the lanes g follow them.
 #pragma once
 #include "convscope/activation.h"
 #include "convscope/hopper.h"

@@ -2,7 +2,7 @@
 // positions.
 //
 // A lane (g, t) = (lane / 4, lane % 4) of warp w has the channels t, t + 4, … Short sequences share a tile of 128
-// positions: `segment` of each. Runs in the emulator as well.
+// positions: `segment` of each.
 #pragma once
 #include "hopper_results.h"
 

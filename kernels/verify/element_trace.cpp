@@ -114,10 +114,12 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
         {.block = static_cast<int64_t>(first.block)});
     device->run(*traced, plan, at, {.activity = &activity});
   }
-  std::map<uint64_t, int> lines;
-  auto line_of = [&](uint64_t pc) {
-    auto [it, isnew] = lines.try_emplace(pc, 0);
-    if (isnew) it->second = simt::source_line(pc).line;
+  // Where blocks take what is next, another one may have it this time.
+  if (!done) reads.clear();
+  std::map<uint64_t, simt::SourceLine> lines;
+  auto line_of = [&](uint64_t pc) -> const simt::SourceLine& {
+    auto [it, isnew] = lines.try_emplace(pc);
+    if (isnew) it->second = simt::source_line(pc);
     return it->second;
   };
   for (const auto& a : reads) {
@@ -131,8 +133,10 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
       continue;
     }
     out.reads_total++;
-    if (out.reads.size() < 4096)
-      out.reads.push_back({r->name, static_cast<int64_t>((a.address - r->begin) / element), line_of(a.pc)});
+    if (out.reads.size() < 4096) {
+      const auto& place = line_of(a.pc);
+      out.reads.push_back({r->name, static_cast<int64_t>((a.address - r->begin) / element), place.file, place.line});
+    }
   }
   return out;
 }

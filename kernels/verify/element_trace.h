@@ -21,6 +21,7 @@ struct ElementWriter {
 struct ElementRead {
   char tensor = 'x';  // x, w, b, or y when the output itself is read
   int64_t index = 0;  // flat; negative or beyond the tensor: outside of it
+  std::string file;
   int line = 0;
 };
 

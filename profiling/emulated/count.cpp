@@ -27,6 +27,12 @@ struct Zone {
   uint64_t begin, bytes;
 };
 
+bool writes_output(const Launch& l) {
+  return std::any_of(l.arguments.begin(), l.arguments.end(), [](const Argument& a) {
+    return (a.is_tensor && a.tensor.tensor == Tensor::y) || (a.is_view && a.view.tensor.tensor == Tensor::y);
+  });
+}
+
 // One launch of the plan: every `every`-th block of it is run and counted.
 PlaceCounts count_launch(Device& device, const KernelDefinition& kernel, const Plan& plan, const Bindings& at,
                          int64_t launch, uint64_t every, const std::function<bool(uint64_t)>& is_global,
@@ -118,9 +124,11 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
     samples.push_back({all, whole_grids() ? 1 : static_cast<int64_t>(n) | 1});
     out.all_blocks += all, out.blocks += samples.back().counted();
   }
-  // Which launch does the work is not said: the one with most blocks.
-  auto most = std::max_element(samples.begin(), samples.end(), [](auto& a, auto& b) { return a.all < b.all; });
-  double traced = most == samples.end() ? 0 : products / static_cast<double>(most->every);
+  // Those that write the output do the work.
+  const Sample* most = nullptr;
+  for (size_t i = 0; i < samples.size(); i++)
+    if (writes_output(plan.launches()[i]) && (!most || samples[i].every < most->every)) most = &samples[i];
+  double traced = most ? products / static_cast<double>(most->every) : 0;
   if (traced > most_products && !whole_grids()) {
     out.missing = fmt::format(
         "{:.2g} products in {} blocks are too many to trace in seconds (at most {:.0g}): try a small preset", traced,

@@ -70,6 +70,7 @@ WarpAssembler::Site& WarpAssembler::site(Open& open, const simt::Access& a) {
 }
 
 void WarpAssembler::take(const simt::Access& a) {
+  if (a.kind == simt::AccessKind::bulk_write) return;  // the copy engine's
   if (!last_ || last_->block != a.block) {
     // A block's accesses come one after another: the one before is over.
     if (last_) {

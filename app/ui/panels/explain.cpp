@@ -7,6 +7,7 @@
 #include "app/ui/panels/explain_ask.h"
 #include "app/ui/panels/explain_table.h"
 #include "app/ui/panels/flow.h"
+#include "app/ui/panels/source_place.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
@@ -157,7 +158,8 @@ void who_wrote(Frame& f, ExplainState& s, const Report& r, const Traced* now) {
   for (const auto& writer : s.trace.writers) wrapped(writer), explain_item(t, about);
   if (!s.trace.reads.empty()) dim_text(t, s.trace.reads), explain_item(t, about);
   if (!s.trace.outside.empty()) coloured(t.wrong, s.trace.outside), explain_item(t, about);
-  if (s.trace.line && ImGui::Button(fmt::format("Show line {}", s.trace.line).c_str())) f.show("Source");
+  if (s.trace.line && ImGui::Button(fmt::format("Show line {}", s.trace.line).c_str()))
+    show_in_source(f, s.trace.file, s.trace.line);
 }
 
 void header(Frame& f, const ExplainState& s) {

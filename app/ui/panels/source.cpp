@@ -10,6 +10,7 @@
 #include "app/ui/panels/explain_words.h"
 #include "app/ui/panels/machine_code.h"
 #include "app/ui/panels/source_heat.h"
+#include "app/ui/panels/source_place.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
@@ -38,7 +39,7 @@ struct State {
   bool code = true;  // the instructions are shown beside
   MachineCodePane pane;
   CodeLink link;
-  int go_to = -1;             // the hottest line of all files was asked for
+  SourcePlace go_to;          // that was asked for
   TextEditor::DocPos cursor;  // where it was: a click moves it
   uint64_t heated_serial = 0;
   Heat heat;
@@ -71,11 +72,11 @@ const Traced* trace_here(Frame& f) {
   return t && !t->writers.empty() && t->writers[0].line > 0 ? t : nullptr;
 }
 
-// Where in the shown file; reads are of the file that writes.
 void set_marks(State& s, const Theme& theme, const Traced* t) {
   s.editor.ClearMarkers();
   s.marks = {};
-  if (!t || file_name(t->writers[0].file) != file_name(s.file)) return;
+  if (!t) return;
+  auto here = [&](const std::string& file) { return file_name(file) == file_name(s.file); };
   struct Line {
     int64_t writers = 0;
     std::map<char, int64_t> reads;
@@ -83,13 +84,13 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
   };
   std::map<int, Line> lines;
   for (const auto& w : t->writers) {
-    if (w.line <= 0 || file_name(w.file) != file_name(s.file)) continue;
+    if (w.line <= 0 || !here(w.file)) continue;
     Line& l = lines[w.line - 1];
     if (!l.writers++) l.who = fmt::format("block {}, thread {}", w.block, w.thread);
   }
   for (const auto& r : t->reads)
-    if (r.line > 0) lines[r.line - 1].reads[r.tensor]++;
-  s.marks.writes = t->writers[0].line - 1;
+    if (r.line > 0 && here(r.file)) lines[r.line - 1].reads[r.tensor]++;
+  if (here(t->writers[0].file)) s.marks.writes = t->writers[0].line - 1;
   std::string element = fmt::format("y[{}, {}, {}]", t->n, t->co, t->j);
   for (const auto& [line, l] : lines) {
     if (static_cast<size_t>(line) >= s.editor.GetLineCount()) continue;
@@ -132,7 +133,7 @@ bool button_beside(const std::string& label) {
 }
 
 // What the bars are a share of; without a profile, how to get one.
-void heat_choice(Frame& f, State& s, const std::vector<SourceText>& files) {
+void heat_choice(Frame& f, State& s) {
   const Theme& t = f.theme;
   float em = ImGui::GetFontSize();
   const HeatMeasure m = s.measured();
@@ -159,9 +160,10 @@ void heat_choice(Frame& f, State& s, const std::vector<SourceText>& files) {
       ImGui::TextDisabled("none");
     }
     const bool here = s.files.hottest_file == file_name(s.file);
-    if (s.files.hottest >= 0 && (here || find_file(files, s.files.hottest_file))) {
+    if (s.files.hottest >= 0) {
       std::string place = fmt::format("{}{}", here ? "" : s.files.hottest_file + ":", s.files.hottest + 1);
-      if (button_beside(fmt::format("Hottest: {}###hottest", place))) s.go_to = s.files.hottest;
+      if (button_beside(fmt::format("Hottest: {}###hottest", place)))
+        s.go_to = {s.files.hottest_file, s.files.hottest + 1};
       auto line = s.heat.lines.find(s.files.hottest);
       tooltip(t, here && line != s.heat.lines.end() ? line->second.about : "In a header that the kernel includes");
     }
@@ -217,10 +219,12 @@ void head(Frame& f, State& s, const std::vector<SourceText>& files, const std::s
   ImGui::Checkbox("Instructions", &s.code);
   tooltip(t,
           "What the GPU runs, beside the lines that it comes from: click a line or an instruction to find the other");
-  heat_choice(f, s, files);
-  if (s.marks.writes < 0) return;
-  if (button_beside(fmt::format("Line {} wrote it", s.marks.writes + 1)))
-    s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
+  heat_choice(f, s);
+  if (!s.traced) return;
+  const TracedWriter& writer = s.traced->writers[0];
+  std::string place = std::to_string(writer.line);
+  if (s.marks.writes < 0) place = file_name(writer.file) + ":" + place;
+  if (button_beside(fmt::format("Line {} wrote it", place))) s.go_to = {writer.file, writer.line};
   tooltip(t, "Go to the line that wrote the selected element. Marked W: writes it; R: reads for it.");
 }
 
@@ -260,7 +264,14 @@ void link_source(State& s) {
   s.cursor = cursor;
 }
 
+SourcePlace asked_for;  // by another panel
+
 }  // namespace
+
+void show_in_source(const Frame& f, const std::string& file, int line) {
+  asked_for = {file, line};
+  f.show("Source");
+}
 
 void draw_source(Frame& f) {
   static State s;
@@ -278,8 +289,9 @@ void draw_source(Frame& f) {
   const bool newly_traced = traced != s.traced;
   if (newly_traced && traced)
     if (const SourceText* writer = find_file(*files, traced->writers[0].file)) s.file = writer->file;
-  if (s.go_to >= 0)
-    if (const SourceText* hot = find_file(*files, s.files.hottest_file)) s.file = hot->file;
+  if (asked_for.line) s.go_to = std::exchange(asked_for, {});
+  if (s.go_to.line)
+    if (const SourceText* there = find_file(*files, s.go_to.file)) s.file = there->file;
   const SourceText* source = find_file(*files, s.file);
   if (!source) source = &files->front(), s.file = source->file;
   const std::string* text = &source->text;
@@ -307,11 +319,11 @@ void draw_source(Frame& f) {
   if (newly_traced || fresh || restyled) {
     s.traced = traced;
     set_marks(s, t, traced);
-    if (s.marks.writes >= 0 && !restyled) s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
+    if (s.marks.writes >= 0 && newly_traced) s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
   }
-  if (s.go_to >= 0) {
-    s.editor.ScrollToLine(static_cast<size_t>(s.go_to));
-    s.link.source_chosen = std::exchange(s.go_to, -1);
+  if (s.go_to.line) {
+    s.link.source_chosen = std::exchange(s.go_to, {}).line - 1;
+    s.editor.ScrollToLine(static_cast<size_t>(s.link.source_chosen));
   }
   const Profile* profile = profile_here(f);
   // Its address may be that of one that is gone: the serial tells them apart.
@@ -320,7 +332,9 @@ void draw_source(Frame& f) {
     if (serial != s.heated_serial) s.measures = heat_measures(profile);
     s.heated_serial = serial, s.heated_measure = s.measure;
     s.heat = profile ? heat_of(*profile, s.file, s.measured()) : Heat{};
-    s.files = profile ? heat_of_files(*profile, s.measured()) : HeatOfFiles{};
+    std::vector<std::string> names;
+    for (const auto& each : *files) names.push_back(file_name(each.file));
+    s.files = profile ? heat_of_files(*profile, s.measured(), names) : HeatOfFiles{};
     decorate(s);
   }
   s.theme = &t;

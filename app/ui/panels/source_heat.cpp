@@ -151,12 +151,9 @@ Heat heat_of(const Profile& p, const std::string& file, const HeatMeasure& measu
   return heat;
 }
 
-HeatOfFiles heat_of_files(const Profile& p, const HeatMeasure& measure) {
+HeatOfFiles heat_of_files(const Profile& p, const HeatMeasure& measure, const std::vector<std::string>& files) {
   HeatOfFiles all;
-  if (measure.sampled)
-    for (const auto& l : p.samples.lines) all.shares[file_name(l.file)];
-  else
-    for (const auto& l : p.lines) all.shares[file_name(l.file)];
+  for (const auto& file : files) all.shares[file] = 0;
   double most = 0;
   for (auto& [file, share] : all.shares) {
     const Heat here = heat_of(p, file, measure);

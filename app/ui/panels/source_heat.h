@@ -37,13 +37,13 @@ struct Heat {
 // The lines of `file` (its name without folders decides) in a profile.
 Heat heat_of(const Profile& p, const std::string& file, const HeatMeasure& measure);
 
-// The hottest line of all files, from 0 (-1: there is none), and each file's share, by names without folders.
+// The hottest line of some files, from 0 (-1: there is none), and each one's share, by names without folders.
 struct HeatOfFiles {
   std::map<std::string, double> shares;
   std::string hottest_file;
   int hottest = -1;
 };
-HeatOfFiles heat_of_files(const Profile& p, const HeatMeasure& measure);
+HeatOfFiles heat_of_files(const Profile& p, const HeatMeasure& measure, const std::vector<std::string>& files);
 
 // A bar and a share, in the gutter beside a line. `width`, `height` in pixels.
 void draw_heat(const Theme& t, const HeatLine& line, float width, float height);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <exception>
 #include <fmt/format.h>
+#include <thread>
 
 #include "kernels/base/error.h"
 
@@ -56,6 +57,7 @@ void Block::run(uint64_t index) {
   arrived_ = 0;
   votes_ = 0;
   beats_ = 0;
+  polling_ = false;
   random_ = seed_ ? static_cast<uint32_t>(scrambled(uint64_t{seed_} << 32 ^ index)) | 1 : 0;  // 0: no shuffling
   for (unsigned i = 0; i < warps_; i++) {
     unsigned lanes = std::min(32u, threads_ - i * 32);
@@ -68,13 +70,20 @@ void Block::run(uint64_t index) {
     bool any = false;
     unsigned first = random_ ? (random_ >> 8) % warps_ : 0;
     for (unsigned i = 0; i < warps_ && !abandoned_; i++) any |= run_warp((first + i) % warps_);
-    if (!any && !abandoned_) any = hopper_.deliver();
+    // Nobody can go on but those who look again and again at what another block writes.
+    if ((!any || polling_) && !abandoned_) any |= hopper_.deliver();
+    if (polling_ && !abandoned_) {
+      std::this_thread::yield();
+      polling_ = false, any = true;
+      wake(&polling_);
+    }
     if (!any && !abandoned_) {
       fault_ = fmt::format("deadlock in kernel {}, block ({}, {}, {}): {}", kernel_.name, blockIdx.x, blockIdx.y,
                            blockIdx.z, who_waits());
       abandoned_ = true;
     }
   }
+  if (!abandoned_) hopper_.end();
   if (abandoned_) abandon();
 }
 
@@ -134,6 +143,8 @@ bool Block::next_thread() {
     fault(fmt::format("the barrier is not reached by all: this thread has ended while {} of {} wait there", arrived_,
                       threads_),
           barrier_at_);
+  if (const Site* ordered = hopper_.unfinished(ended))
+    fault("this thread has ended with wgmma products that it has not waited for", *ordered);
   for (uint32_t q = w.waiting; q; q &= q - 1) {
     const auto& other = w.lane[std::countr_zero(q)];
     if (other.mask & bit)
@@ -200,6 +211,13 @@ void Block::park(void* key, const char* what, const Site& at) {
   w.lane[lane()] = {0, key, nullptr, 0, what, at};
   w.parked |= 1u << lane();
   wait();
+}
+
+void Block::poll(const char* what, const Site& at) {
+  if (given_up()) fault("another block has ended the launch", at);
+  if (activity_ && activity_->cancelled()) fault("cancelled", at);
+  polling_ = true;
+  park(&polling_, what, at);
 }
 
 void Block::beat(const Site& at) {

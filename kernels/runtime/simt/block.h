@@ -67,6 +67,8 @@ class Block {
   bool shuffles() const { return random_ != 0; }
   // Whether the launch is over for others' reasons (a fault, cancelled); whether all blocks run, or some for counting.
   bool given_up() const { return *given_up_; }
+  // Sets the current thread aside until the others have had a turn: it waits for what another block writes.
+  void poll(const char* what, const Site& at);
   // Something has been done, of a block that may work for long: it is said now and then, and a cancel is looked at.
   void beat(const Site& at);
   // Runs f with the current thread taken to be another: for what happens when nobody runs.
@@ -123,6 +125,7 @@ class Block {
   bool all_blocks_ = true;
   Activity* activity_ = nullptr;
   uint64_t beats_ = 0;
+  bool polling_ = false;  // threads wait for other blocks
   Hopper hopper_{*this};
   Fibres fibres_;
 };

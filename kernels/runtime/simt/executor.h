@@ -20,7 +20,7 @@ struct LaunchOptions {
   uint64_t every = 1;            // only blocks whose linear index is a multiple run: for counting, not for results
   uint32_t order_seed = 0;       // not 0: lanes, warps and blocks run in a shuffled order, so that races show
   bool in_order = false;         // blocks all the same in the order of their numbers: they wait for lower ones
-  Activity* activity = nullptr;  // one unit a finished block; cancel is looked at between blocks
+  Activity* activity = nullptr;  // one unit a finished block; cancel is looked at between blocks, and in long ones
 };
 
 // Runs one launch to its end. `args` holds one pointer to each argument's value.

@@ -3,9 +3,10 @@
 
 #include <cstring>
 #include <fmt/format.h>
-#include <thread>
 
 #include "kernels/runtime/simt/block.h"
+#include "kernels/runtime/simt/trace.h"
+#include "kernels/runtime/simt/trace_hooks.h"
 
 namespace convscope::simt {
 namespace {
@@ -67,6 +68,11 @@ void each_row(const Map& m, const std::array<int, 5>& place, Row row) {
 // Pieces of 16 bytes are exchanged by the number of their 128 bytes, both counted from an address of 1024 bytes.
 uint32_t swizzled(uint32_t address) { return address ^ (address >> 7 & 7) << 4; }
 
+void check_swizzle(Block& block, const Map& m, const Site& at) {
+  if (m.swizzled && m.box[0] * m.stride_bytes[0] != 128)
+    block.fault("the 128-byte swizzle is emulated for boxes whose rows are 128 bytes", at);
+}
+
 }  // namespace
 
 TensorMap encoded(const TensorView& view, uint64_t address) {
@@ -78,10 +84,10 @@ TensorMap encoded(const TensorView& view, uint64_t address) {
 
 void Hopper::begin() {
   named_ = {};
-  copies_.clear();
+  copies_.clear(), stores_.clear();
   if (!multiplies_) return;
   multiplies_ = false;
-  for (Queue& q : queues_) q.products.clear(), q.groups.clear(), q.done = 0;
+  for (Queue& q : queues_) q.products.clear(), q.groups.clear(), q.done = 0, q.fenced = false;
   warpgroups_ = {};
 }
 
@@ -150,35 +156,43 @@ void Hopper::wait(uint32_t barrier, uint32_t parity, const Site& at) {
 
 void Hopper::copy(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier, const Site& at) {
   shared_at(to, bytes, 16, "cp.async.bulk", at);
+  if (!from) block_.fault("cp.async.bulk from a null pointer", at);
   if (bytes % 16 || reinterpret_cast<uintptr_t>(from) % 16)
     block_.fault(fmt::format("cp.async.bulk of {} bytes from an address that is {} after a multiple of 16: both must "
                              "be multiples of 16",
                              bytes, reinterpret_cast<uintptr_t>(from) % 16),
                  at);
-  ordered({to, bytes, barrier, from, {}, {}, block_.current_thread(), at});
+  ordered({to, bytes, barrier, false, from, {}, {}, block_.current_thread(), at});
 }
 
 void Hopper::load(uint32_t to, const TensorMap& map, const int* place, int rank, uint32_t barrier, const Site& at) {
   const Map m = decoded(map);
   if (m.rank != rank)
     block_.fault(fmt::format("a copy of {} dimensions out of a tensor of {}", rank, static_cast<int>(m.rank)), at);
+  check_swizzle(block_, m, at);
   const uint32_t bytes = box_bytes(m);
   shared_at(to, bytes, 128, "cp.async.bulk.tensor", at);
-  Copy copy{to, bytes, barrier, nullptr, map, {}, block_.current_thread(), at};
+  Copy copy{to, bytes, barrier, true, nullptr, map, {}, block_.current_thread(), at};
   std::copy_n(place, rank, copy.place.begin());
   ordered(copy);
 }
 
 void Hopper::arrive_copy(const Copy& copy) {
-  if (copy.from) {
+  if (!copy.box) {
     std::memcpy(block_.dynamic_shared() + copy.to, copy.from, copy.bytes);
   } else {
     const Map m = decoded(copy.map);
     const auto row_bytes = static_cast<size_t>(m.box[0] * m.stride_bytes[0]);
     each_row(m, copy.place, [&](int64_t offset, uint64_t from, int64_t before, int64_t bytes) {
-      unsigned char* to = block_.dynamic_shared() + copy.to + offset;
-      std::memset(to, 0, row_bytes);
-      if (bytes) std::memcpy(to + before, reinterpret_cast<const void*>(from), static_cast<size_t>(bytes));
+      std::vector<unsigned char> row(row_bytes);
+      if (bytes) std::memcpy(&row[static_cast<size_t>(before)], reinterpret_cast<const void*>(from), static_cast<size_t>(bytes));
+      auto to = copy.to + static_cast<uint32_t>(offset);
+      if (!m.swizzled) {
+        std::memcpy(block_.dynamic_shared() + to, row.data(), row_bytes);
+        return;
+      }
+      for (uint32_t i = 0; i < row_bytes; i += 16)
+        std::memcpy(block_.dynamic_shared() + swizzled(to + i), &row[i], 16);
     });
   }
   complete(copy.barrier, 0, -int64_t{copy.bytes}, copy.at);
@@ -193,34 +207,58 @@ void Hopper::ordered(const Copy& copy) {
 }
 
 bool Hopper::deliver() {
-  if (copies_.empty()) return false;
+  if (copies_.empty() && stores_.empty()) return false;
+  end();
   std::vector<Copy> now;
   now.swap(copies_);
   for (const Copy& copy : now) block_.in_place_of(copy.thread, [&] { arrive_copy(copy); });
   return true;
 }
 
-void Hopper::store(const TensorMap& map, const int* place, int rank, uint32_t from, const Site& at) {
+// In a shuffled order a box leaves when its thread waits until it was read: what has been overwritten before shows.
+void Hopper::store(const TensorMap& map, const int* place, int rank, uint32_t from, const void* pc, const Site& at) {
   const Map m = decoded(map);
   if (m.rank != rank)
     block_.fault(fmt::format("a copy of {} dimensions into a tensor of {}", rank, static_cast<int>(m.rank)), at);
-  const auto element = static_cast<int>(m.stride_bytes[0]);
-  shared_at(from, box_bytes(m), m.swizzled ? 1024 / 8 : 128, "cp.async.bulk.tensor", at);
-  if (m.swizzled && m.box[0] * element != 128)
-    block_.fault("the 128-byte swizzle is emulated for boxes whose rows are 128 bytes", at);
-  if (place[0] * element % 16)  // seen on an H200: illegal instruction
+  shared_at(from, box_bytes(m), 128, "cp.async.bulk.tensor", at);
+  check_swizzle(block_, m, at);
+  if (place[0] * m.stride_bytes[0] % 16)  // seen on an H200: illegal instruction
     block_.fault(fmt::format("a box is written from element {} of its row on: that must be a multiple of 16 bytes",
                              place[0]),
                  at);
-  std::array<int, 5> begin{};
-  std::copy_n(place, rank, begin.begin());
-  each_row(m, begin, [&](int64_t offset, uint64_t to, int64_t before, int64_t bytes) {
+  Store s{from, map, {}, block_.current_thread(), pc, at};
+  std::copy_n(place, rank, s.place.begin());
+  if (block_.shuffles())
+    stores_.push_back(s);
+  else
+    leave(s);
+}
+
+void Hopper::leave(const Store& s) {
+  const Map m = decoded(s.map);
+  const int64_t element = m.stride_bytes[0];
+  each_row(m, s.place, [&](int64_t offset, uint64_t to, int64_t before, int64_t bytes) {
+    if (bytes)
+      record_access(reinterpret_cast<const void*>(to), static_cast<unsigned>(bytes),
+                    static_cast<uint8_t>(AccessKind::bulk_write), s.pc);
     for (int64_t i = 0; i < bytes; i += element) {
-      auto address = from + static_cast<uint32_t>(offset + before + i);
+      auto address = s.from + static_cast<uint32_t>(offset + before + i);
       std::memcpy(reinterpret_cast<void*>(to + static_cast<uint64_t>(i)),
                   block_.dynamic_shared() + (m.swizzled ? swizzled(address) : address), static_cast<size_t>(element));
     }
   });
+}
+
+void Hopper::wait_stores() {
+  const unsigned self = block_.current_thread();
+  for (const Store& s : stores_)
+    if (s.thread == self) leave(s);
+  std::erase_if(stores_, [&](const Store& s) { return s.thread == self; });
+}
+
+void Hopper::end() {
+  for (const Store& s : stores_) block_.in_place_of(s.thread, [&] { leave(s); });
+  stores_.clear();
 }
 
 // ---- named barriers
@@ -264,17 +302,20 @@ void bulk_load(uint32_t to, const TensorMap& map, const int* place, int rank, ui
   hopper().load(to, map, place, rank, barrier, at);
 }
 void bulk_store(const TensorMap& map, const int* place, int rank, uint32_t from, const Site& at) {
-  hopper().store(map, place, rank, from, at);
+  hopper().store(map, place, rank, from, __builtin_return_address(0), at);
 }
 void named_barrier(int id, int threads, bool waits, const Site& at) { hopper().meet(id, threads, waits, at); }
 
-// Another block tells it: on another OS thread, or it has run before.
+void bulk_wait_stores() { hopper().wait_stores(); }
+
+void tell_word(int* word) { __atomic_store_n(word, 1, __ATOMIC_RELEASE); }
+
+// Another block tells it, or another warpgroup of this one.
 void wait_for_word(const int* word, const Site& at) {
   Block& b = *Block::current();
   while (!__atomic_load_n(word, __ATOMIC_ACQUIRE)) {
-    if (b.given_up()) b.fault("another block has ended the launch", at);
-    if (!b.all_blocks_run()) return;  // for counting: nobody will tell
-    std::this_thread::yield();
+    if (!b.all_blocks_run()) return;  // for counting: nobody may tell
+    b.poll("a word of another block", at);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "convscope/plan.h"
@@ -20,6 +21,7 @@ class Hopper {
   explicit Hopper(Block& block) : block_(block) {}
 
   void begin();  // of a block
+  void end();    // of one that was not abandoned: what is still to be written is
   // Copies that are on their way arrive: nobody can go on without them. False: there are none.
   bool deliver();
 
@@ -29,24 +31,38 @@ class Hopper {
   void wait(uint32_t barrier, uint32_t parity, const Site& at);
   void copy(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier, const Site& at);
   void load(uint32_t to, const TensorMap& map, const int* place, int rank, uint32_t barrier, const Site& at);
-  void store(const TensorMap& map, const int* place, int rank, uint32_t from, const Site& at);
+  void store(const TensorMap& map, const int* place, int rank, uint32_t from, const void* pc, const Site& at);
+  void wait_stores();
   void meet(int id, int threads, bool waits, const Site& at);
 
+  void fence();
   void order(const Wgmma& product, const Site& at);
   void commit(const Site& at);
   void wait_products(int pending, const Site& at);
+  // Where a thread ordered products that it has not waited for; null: there are none.
+  const Site* unfinished(unsigned thread) const;
 
  private:
   struct Named {
     int arrived = 0, threads = 0;
   };
-  // On its way to shared memory: neighbouring bytes, or, from null, a box.
+  // On its way to shared memory: neighbouring bytes, or a box.
   struct Copy {
     uint32_t to, bytes, barrier;
+    bool box;
     const void* from;
     TensorMap map;  // the thread that orders it may end before it arrives
     std::array<int, 5> place;
     unsigned thread;
+    Site at;
+  };
+  // A box on its way out of shared memory.
+  struct Store {
+    uint32_t from;
+    TensorMap map;
+    std::array<int, 5> place;
+    unsigned thread;
+    const void* pc;  // for the tracer
     Site at;
   };
   // Of a thread: products that are not done yet, and how many of them each group that was closed has.
@@ -54,6 +70,7 @@ class Hopper {
     std::vector<Wgmma> products;
     std::vector<size_t> groups;  // where they end
     int done = 0;                // groups, since the block began
+    bool fenced = false;         // products may be ordered
     Site at;
     int all_groups() const { return done + static_cast<int>(groups.size()); }
   };
@@ -64,6 +81,7 @@ class Hopper {
   Queue& queue();
   void ordered(const Copy& copy);
   void arrive_copy(const Copy& copy);
+  void leave(const Store& store);
   void complete(uint32_t barrier, int arrivals, int64_t bytes, const Site& at);
   void multiply(unsigned warpgroup, int groups, const Site& at);
   void multiply_one(std::array<Queue*, 128>& threads, size_t product, const Site& at);
@@ -71,9 +89,14 @@ class Hopper {
   Block& block_;
   std::array<Named, 16> named_{};
   std::vector<Copy> copies_;
+  std::vector<Store> stores_;
   std::vector<Queue> queues_;  // of threads
   std::array<Warpgroup, 8> warpgroups_;
   bool multiplies_ = false;  // the block has ordered products
+  struct Operands {
+    float a[64][16], b[16][128], c[64][128];
+  };
+  std::unique_ptr<Operands> operands_;  // too large for a fibre's stack
 };
 
 }  // namespace convscope::simt

@@ -12,7 +12,8 @@
 
 namespace convscope::simt {
 
-enum class AccessKind : uint8_t { read, write, atomic };
+// bulk_write: by the copy engine, on behalf of the thread that ordered it; no request of the load and store units.
+enum class AccessKind : uint8_t { read, write, atomic, bulk_write };
 
 struct Access {
   uint64_t address;

@@ -38,8 +38,11 @@ void add_products(float (*c)[128], const float (*a)[16], const float (*b)[128], 
 
 }  // namespace
 
+void Hopper::fence() { queue().fenced = true; }
+
 void Hopper::order(const Wgmma& product, const Site& at) {
   Queue& q = queue();
+  if (!q.fenced) block_.fault("a wgmma product without wgmma.fence since the last wait", at);
   q.products.push_back(product);
   q.at = at;
 }
@@ -67,7 +70,8 @@ void Hopper::wait_products(int pending, const Site& at) {
   if (queues_.empty()) return;
   const unsigned warpgroup = block_.current_thread() / 128;
   Warpgroup& w = warpgroups_[warpgroup];
-  const Queue& q = queues_[block_.current_thread()];
+  Queue& q = queues_[block_.current_thread()];
+  q.fenced = false;
   const int wanted = q.all_groups() - pending;
   while (w.closed < wanted) block_.park(&w, "wgmma.wait_group for the other warps of its warpgroup", at);
   if (q.done < wanted) multiply(warpgroup, wanted, at);
@@ -91,11 +95,16 @@ void Hopper::multiply(unsigned warpgroup, int groups, const Site& at) {
   }
 }
 
+const Site* Hopper::unfinished(unsigned thread) const {
+  return multiplies_ && !queues_[thread].products.empty() ? &queues_[thread].at : nullptr;
+}
+
 void Hopper::multiply_one(std::array<Queue*, 128>& threads, size_t product, const Site& at) {
   const Wgmma& p = threads[0]->products[product];
   const bool tf32 = p.type == Operand::tf32;
   const int depth = tf32 ? 8 : 16;
-  float a[64][16], b[16][128], c[64][128];
+  if (!operands_) operands_ = std::make_unique<Operands>();
+  auto& [a, b, c] = *operands_;
   for (int t = 0; t < 128; t++) {
     const Wgmma& mine = threads[static_cast<size_t>(t)]->products[product];
     if (mine.type != p.type || mine.exchanged != p.exchanged || mine.add != p.add || mine.columns != p.columns ||
@@ -153,6 +162,7 @@ void Hopper::multiply_one(std::array<Queue*, 128>& threads, size_t product, cons
   }
 }
 
+void wgmma_fence() { Block::current()->hopper().fence(); }
 void wgmma(const Wgmma& product, const Site& at) { Block::current()->hopper().order(product, at); }
 void wgmma_commit(const Site& at) { Block::current()->hopper().commit(at); }
 void wgmma_wait(int pending, const Site& at) { Block::current()->hopper().wait_products(pending, at); }

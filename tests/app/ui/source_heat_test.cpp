@@ -42,7 +42,8 @@ TEST(SourceHeat, SharesAreOfEverything) {
 
 TEST(SourceHeat, TheHottestLineOfAllFiles) {
   Profile p = counted();
-  HeatOfFiles all = heat_of_files(p, measure("sectors"));
+  const std::vector<std::string> files{"tiled.cu", "other.h", "phases.h"};
+  HeatOfFiles all = heat_of_files(p, measure("sectors"), files);
   double sum = 0;
   for (const auto& [file, share] : all.shares) sum += share;
   EXPECT_DOUBLE_EQ(sum, 100.0 / 128) << "all but where the line is not known";
@@ -52,11 +53,12 @@ TEST(SourceHeat, TheHottestLineOfAllFiles) {
   p.lines.push_back(p.lines[0]);
   p.lines.back().file = "kernels/ladder/phases.h", p.lines.back().line = 7;
   for (auto& [name, v] : p.lines.back().values) v *= 1000;
-  all = heat_of_files(p, measure("sectors"));
+  EXPECT_EQ(heat_of_files(p, measure("sectors"), {"tiled.cu"}).hottest_file, "tiled.cu") << "of these alone";
+  all = heat_of_files(p, measure("sectors"), files);
   EXPECT_EQ(all.hottest_file, "phases.h");
   EXPECT_EQ(all.hottest, 6);
   EXPECT_GT(all.shares.at("phases.h"), 0.9);
-  EXPECT_EQ(heat_of_files(Profile{}, measure("sectors")).hottest, -1);
+  EXPECT_EQ(heat_of_files(Profile{}, measure("sectors"), files).hottest, -1);
 }
 
 TEST(SourceHeat, SaysWhatTheLineDoes) {

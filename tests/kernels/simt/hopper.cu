@@ -1,18 +1,6 @@
 // Hopper's own instructions (convscope/hopper.h, convscope/wgmma.h), right and misused.
 #include "convscope/wgmma.h"
-
-namespace {
-enum Pipeline {
-  pipeline_right,
-  consumers_do_not_wait,
-  producer_does_not_wait,
-  nothing_is_given_back,
-  no_barriers_made,
-  copy_is_not_aligned,
-  too_few_bytes_expected,
-  copy_beyond_shared_memory
-};
-}
+#include "hopper_modes.h"
 
 // out[i] = in[i] + 1: a thread orders copies of 512 bytes through two stages, four warps read them. 160 threads.
 extern "C" __global__ void pipeline(const float* in, float* out, int rounds, int mode) {
@@ -32,7 +20,7 @@ extern "C" __global__ void pipeline(const float* in, float* out, int rounds, int
       barrier_expect(full, mode == too_few_bytes_expected ? 256 : 512);
       uint32_t to = stages + 512 * stage + (mode == copy_is_not_aligned ? 4 : 0);
       if (mode == copy_beyond_shared_memory) to += 1024 * 1024;
-      copy_bytes(to, in + 128 * round, 512, full);  // COPY
+      copy_bytes(to, mode == copy_from_nowhere ? nullptr : in + 128 * round, 512, full);  // COPY
     } else {
       if (mode != consumers_do_not_wait) barrier_wait<true>(full, phase);  // WAIT full
       out[128 * round + threadIdx.x] = reinterpret_cast<float*>(shared)[128 * stage + threadIdx.x] + 1;
@@ -44,7 +32,8 @@ extern "C" __global__ void pipeline(const float* in, float* out, int rounds, int
 
 // A box of a tensor into shared memory, and from there as it lies to `seen`; then written to another tensor.
 extern "C" __global__ void boxes(const __grid_constant__ TensorMap from, const __grid_constant__ TensorMap to,
-                                 int position, int channel, int group, int n, int bytes, float* seen, int write_at) {
+                                 int position, int channel, int group, int n, int bytes, float* seen, int write_at,
+                                 int mode) {
   CONVSCOPE_DYNAMIC_SHARED_1024(shared);
   uint32_t box = shared_address(shared), barrier = box + static_cast<uint32_t>(bytes);
   if (threadIdx.x == 0) {
@@ -61,11 +50,12 @@ extern "C" __global__ void boxes(const __grid_constant__ TensorMap from, const _
   if (threadIdx.x == 0) {
     write_box(to, box, {write_at, 0, 0, 0, 0});  // WRITE
     boxes_ordered();
+    if (mode == box_overwritten) shared[0] ^= 0x7f;
     boxes_read();
   }
 }
 
-// Two groups of 128 threads hand a value over `rounds` times. mode 1: they expect different numbers; 2: nobody arrives.
+// Two groups of 128 threads hand a value over `rounds` times.
 extern "C" __global__ void hand_over(int rounds, int mode, int* out) {
   CONVSCOPE_DYNAMIC_SHARED_1024(shared);
   int *values = reinterpret_cast<int*>(shared), i = static_cast<int>(threadIdx.x) % 128;
@@ -73,19 +63,15 @@ extern "C" __global__ void hand_over(int rounds, int mode, int* out) {
     if (threadIdx.x < 128) {
       if (round) meet<256>(2);
       values[i] = round * 1000 + i;
-      if (mode != 2) arrive<256>(1);
+      if (mode != nobody_arrives) arrive<256>(1);
     } else {
-      if (mode == 1)
+      if (mode == other_numbers)
         meet<160>(1);  // MEET 160
       else
         meet<256>(1);  // MEET 256
       out[round * 128 + i] = values[127 - i];
       if (round + 1 < rounds) arrive<256>(2);
     }
-}
-
-namespace {
-enum Products { products_right, weights_overwritten, another_descriptor, not_waited_for, a_warp_is_missing };
 }
 
 // d[64, columns] = A · B of two steps (a and b: [step][…]), one warpgroup. A: [64, k] values; B as it shall lie in
@@ -100,8 +86,8 @@ __device__ __forceinline__ void multiply_steps(const uint32_t* a, const unsigned
   int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
   if (mode == a_warp_is_missing && warp == 3) return;
   float d[columns / 2];
-  for (float& v : d) v = -1;
-  products_begin();
+  for (float& v : d) v = type && !exchanged ? 0 : -1;
+  if (mode != no_fence) products_begin();
   for (int step = 0; step < 2; step++) {
     uint32_t f[4];  // words of a row: 8
     for (int i = 0; i < 4; i++) f[i] = a[step * 512 + (warp * 16 + g + i % 2 * 8) * 8 + t + i / 2 * 4];
@@ -115,11 +101,7 @@ __device__ __forceinline__ void multiply_steps(const uint32_t* a, const unsigned
       else if (exchanged)
         type == 1 ? product_held<false, false>(d, f, at) : product_held<true, false>(d, f, at);
     }
-    if (type && !exchanged) {
-      if (step == 0)
-        for (float& v : d) v = 0;
-      type == 1 ? product_16<false>(d, f, at) : product_16<true>(d, f, at);
-    }
+    if (type && !exchanged) type == 1 ? product_16<false>(d, f, at) : product_16<true>(d, f, at);
   }
   products_commit();
   __syncthreads();
@@ -167,7 +149,7 @@ extern "C" __global__ void bits(const unsigned* a, const unsigned* b, const unsi
   out[4 * i] = __byte_perm(a[i], b[i], select[i]);
   out[4 * i + 1] = __funnelshift_r(a[i], b[i], select[i]);
   out[4 * i + 2] = static_cast<unsigned>(__reduce_min_sync(~0u, static_cast<int>(a[i])));
-  out[4 * i + 3] = a[i];
+  out[4 * i + 3] = __reduce_min_sync(~0u, a[i]);
 }
 
 #ifndef __CUDACC__
@@ -178,7 +160,7 @@ CONVSCOPE_KERNEL(test_hopper) {
   plan([](const ConvProblem&, Plan& plan) {
     TensorView view{};
     plan.launch(ENTRY(pipeline), {1}, {160}).args(plan.x(), plan.y(), 1, 0);
-    plan.launch(ENTRY(boxes), {1}, {32}).args(view, view, 0, 0, 0, 0, 0, plan.y(), 0);
+    plan.launch(ENTRY(boxes), {1}, {32}).args(view, view, 0, 0, 0, 0, 0, plan.y(), 0, 0);
     plan.launch(ENTRY(hand_over), {1}, {256}).args(1, 0, plan.y());
     plan.launch(ENTRY(multiply_64), {1}, {128}).args(plan.x(), plan.w(), 0, 0, 0, 0, 0, plan.y());
     plan.launch(ENTRY(multiply_128), {1}, {128}).args(plan.x(), plan.w(), 0, 0, 0, 0, 0, plan.y());

@@ -3,7 +3,9 @@
 #include <set>
 
 #include "kernels/problem/counts.h"
+#include "kernels/problem/presets.h"
 #include "kernels/runtime/registry.h"
+#include "kernels/verify/element_trace.h"
 #include "tests/hopper_problems.h"
 #include "tests/kernels/verify/judging.h"
 #include "tests/support.h"
@@ -84,6 +86,23 @@ TEST(HopperRung, LongSumsAreSharedAmongBlocks) {
     auto report = judged_as_promised(name, p);
     EXPECT_EQ(report.verdict.status, Status::right) << report.verdict.sentence;
   }
+  // A warpgroup waits for the other one of its own block.
+  p = {};
+  p.in_channels = 64, p.kernel_size = 8, p.length = 10000;
+  EXPECT_GT(find_kernel("stream_3xtf32").plan_for(p).launches().back().grid.count(), 40);
+  auto report = judged_as_promised("stream_3xtf32", p);
+  EXPECT_EQ(report.verdict.status, Status::right) << report.verdict.sentence;
+}
+
+// What the copy engine writes is written by the thread that orders it.
+TEST(HopperRung, BoxesAreTraced) {
+  auto p = find_preset("kernelbench-74-small").problem;
+  Activity activity;
+  ElementTrace t = trace_element(find_kernel("hopper_3xtf32"), p, {}, 0, 5, 777, activity);
+  if (!t.reason.empty()) GTEST_SKIP() << t.reason;
+  ASSERT_EQ(t.writes, 1);
+  EXPECT_TRUE(t.writers[0].file.ends_with("hopper_boxes.h")) << t.writers[0].file;
+  EXPECT_GT(t.writers[0].line, 0);
 }
 
 }  // namespace

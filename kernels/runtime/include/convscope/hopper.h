@@ -3,7 +3,7 @@
 // PTX for them.
 //
 // In shared memory things are named by 32-bit addresses, as the instructions take them. In the emulator copies arrive
-// at once, or late when the order of threads is shuffled; one thread waits for another by being set aside, so that a
+// at once, or late when the order of threads is shuffled (fences are taken as given); one thread waits for another by being set aside, so that a
 // wait without end is reported with kernel, thread and line.
 // Source: PTX ISA 9.0, "mbarrier", "cp.async.bulk", "Tensor maps", "bar", "ldmatrix", "stmatrix", "griddepcontrol".
 #pragma once
@@ -46,6 +46,8 @@ CONVSCOPE_SIMT_API void bulk_load(uint32_t to, const TensorMap& map, const int* 
                                   const Site& at);
 CONVSCOPE_SIMT_API void bulk_store(const TensorMap& map, const int* place, int rank, uint32_t from, const Site& at);
 CONVSCOPE_SIMT_API void named_barrier(int id, int threads, bool waits, const Site& at);
+CONVSCOPE_SIMT_API void bulk_wait_stores();
+CONVSCOPE_SIMT_API void tell_word(int* word);
 CONVSCOPE_SIMT_API void wait_for_word(const int* word, const Site& at);
 }  // namespace convscope::simt
 #endif
@@ -55,6 +57,7 @@ CONVSCOPE_SIMT_API void wait_for_word(const int* word, const Site& at);
 // So many threads of a block, whole warps, meet at barrier number id (1 to 15); who only arrives goes on.
 template <int threads>
 CONVSCOPE_HOPPER_CALL void meet(int id CONVSCOPE_AT) {
+  static_assert(threads % 32 == 0 && threads <= 1024, "whole warps of a block");
 #if defined(__CUDACC__)
   asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(threads) : "memory");
 #else
@@ -63,6 +66,7 @@ CONVSCOPE_HOPPER_CALL void meet(int id CONVSCOPE_AT) {
 }
 template <int threads>
 CONVSCOPE_HOPPER_CALL void arrive(int id CONVSCOPE_AT) {
+  static_assert(threads % 32 == 0 && threads <= 1024, "whole warps of a block");
 #if defined(__CUDACC__)
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "n"(threads) : "memory");
 #else
@@ -209,7 +213,7 @@ CONVSCOPE_HOPPER_CALL void copy_bytes(uint32_t to, const void* from, uint32_t by
 }
 // It writes a box out of shared memory; boxes_ordered(): those of this thread are one group; boxes_read(): until shared
 // memory is not read for them any more.
-CONVSCOPE_HOPPER_CALL void write_box(const TensorMap& map, uint32_t from, const int (&place)[5] CONVSCOPE_AT) {
+__device__ __forceinline__ void write_box(const TensorMap& map, uint32_t from, const int (&place)[5] CONVSCOPE_AT) {
 #if defined(__CUDACC__)
   asm volatile(
       "cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3, %4, %5}], [%6];" ::"l"(&map),
@@ -227,6 +231,8 @@ CONVSCOPE_HOPPER_CALL void boxes_ordered() {
 CONVSCOPE_HOPPER_CALL void boxes_read() {
 #if defined(__CUDACC__)
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+#else
+  convscope::simt::bulk_wait_stores();
 #endif
 }
 // What this thread has stored to shared memory is seen by the copy engine and the tensor cores.
@@ -242,10 +248,11 @@ CONVSCOPE_HOPPER_CALL void tell(int* word) {
 #if defined(__CUDACC__)
   asm volatile("st.release.gpu.global.b32 [%0], 1;" ::"l"(word) : "memory");
 #else
-  __atomic_store_n(word, 1, __ATOMIC_RELEASE);
+  convscope::simt::tell_word(word);
 #endif
 }
-// Whether it was told: what was done before that is seen from now on. The emulator returns when it was.
+// Whether it was told: what was done before that is seen from now on. The emulator returns when it was (or
+// when only some blocks run, for counting).
 CONVSCOPE_HOPPER_CALL int was_told(const int* word CONVSCOPE_AT) {
 #if defined(__CUDACC__)
   int there;

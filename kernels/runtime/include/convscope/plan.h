@@ -282,8 +282,8 @@ class KernelDefinition {
   }
   void test_only() { kind_ = KernelKind::test; }
   void internal() { kind_ = KernelKind::internal; }  // the program's own, in no list
-  // Hardware features beyond the emulator's (sm_90a, wgmma, tma): then it is shown as unavailable there, with the
-  // reason.
+  // Hardware features it needs (sm_90a, wgmma, tma). Those that a device does not have make it unavailable there, with
+  // the reason.
   template <class... S>
   void requires_(S... features) {
     (hardware_.emplace_back(features), ...);

@@ -235,6 +235,10 @@ CONVSCOPE_UNTRACED inline int __reduce_min_sync(unsigned mask, int v,
                                                 const convscope::simt::Site& at = convscope::simt::Site::current()) {
   return convscope::simt::reduced_min(mask, v, at);
 }
+CONVSCOPE_UNTRACED inline unsigned __reduce_min_sync(
+    unsigned mask, unsigned v, const convscope::simt::Site& at = convscope::simt::Site::current()) {
+  return static_cast<unsigned>(convscope::simt::reduced_min(mask, static_cast<int>(v ^ 0x80000000u), at)) ^ 0x80000000u;
+}
 
 // ---- atomics --------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@
 //   TF32 (k8)     a[0..3]: A[g][t], A[g + 8][t], A[g][t + 4], A[g + 8][t + 4]
 //   16 bits (k16) the same of pairs of neighbouring columns 2t, 2t + 1 and 2t + 8, 2t + 9, the first in the low half
 //   sums          d[4j + 0..3]: D[g][8j + 2t], D[g][8j + 2t + 1], D[g + 8][8j + 2t], D[g + 8][8j + 2t + 1]
-// The emulator multiplies at the last moment, when a warpgroup waits: what was overwritten too early shows.
+// The emulator multiplies at the last moment, when a warpgroup waits: what was overwritten too early in shared memory, or
+// read too early of the sums, shows. (What A was when a product was ordered it keeps.)
 // Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions", fragments and "Matrix-descriptor".
 #pragma once
 #include "convscope/hopper.h"
@@ -29,6 +30,7 @@ struct Wgmma {
   uint64_t b;
   bool operator==(const Wgmma&) const = default;
 };
+CONVSCOPE_SIMT_API void wgmma_fence();
 CONVSCOPE_SIMT_API void wgmma(const Wgmma& product, const Site& at);
 CONVSCOPE_SIMT_API void wgmma_commit(const Site& at);
 CONVSCOPE_SIMT_API void wgmma_wait(int pending, const Site& at);
@@ -41,6 +43,8 @@ CONVSCOPE_SIMT_API void wgmma_wait(int pending, const Site& at);
 CONVSCOPE_HOPPER_CALL void products_begin() {
 #if defined(__CUDACC__)
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#else
+  convscope::simt::wgmma_fence();
 #endif
 }
 #if defined(__CUDACC__)

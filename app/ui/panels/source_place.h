@@ -1,0 +1,17 @@
+// A line of a kernel's file or of a header it includes: shown by the panel Source.
+#pragma once
+#include <string>
+
+#include "app/ui/panel.h"
+
+namespace convscope::ui {
+
+struct SourcePlace {
+  std::string file;  // its name without folders decides
+  int line = 0;      // from 1; 0: none
+};
+
+// Brings the panel Source to the front, with this line in view.
+void show_in_source(const Frame& f, const std::string& file, int line);
+
+}  // namespace convscope::ui

@@ -463,7 +463,9 @@ void Workbench::want_source(const std::string& kernel) {
                   if (a.kind == Answer::Kind::error) answered.files = {{"", "// " + refusal_of(a).text}};
                   if (a.kind != Answer::Kind::result) return;
                   const json j = json::parse(a.header);
-                  auto add = [&](const json& f) { answered.files.push_back({f.value("file", ""), f.value("text", "")}); };
+                  auto add = [&](const json& f) {
+                    answered.files.push_back({f.value("file", ""), f.value("text", "")});
+                  };
                   add(j);
                   for (const json& header : j.value("headers", json::array())) add(header);
                 }));

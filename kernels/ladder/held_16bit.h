@@ -326,8 +326,7 @@ struct HeldRows {
 #pragma unroll
       for (int i = 0; i < together; i++) {
 #pragma unroll
-        for (int part = 0; part < stride; part++)
-          settled(v[i][part]);
+        for (int part = 0; part < stride; part++) settled(v[i][part]);
         settled(end[i]);
       }
       if (done + together == many) read();

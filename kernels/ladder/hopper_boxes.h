@@ -45,7 +45,8 @@ __device__ __forceinline__ void results_boxes(const float (&d)[2][columns], cons
   if (!first) return;
   uint32_t from = shared_address(staging);
 #pragma unroll
-  for (int row = 0; row < 4; row++) write_box(map, from + row * words * 4, {at.position, row, at.channel, at.group, at.sequence});
+  for (int row = 0; row < 4; row++)
+    write_box(map, from + row * words * 4, {at.position, row, at.channel, at.group, at.sequence});
   boxes_ordered();
 }
 #endif

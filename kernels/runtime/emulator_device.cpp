@@ -111,20 +111,19 @@ class EmulatorDevice final : public Device {
           pointers[i] = base ? base + static_cast<uint64_t>(a.tensor.offset_bytes) : 0;
           args.push_back(&pointers[i]);
         } else if (a.is_view) {
-          maps[i] = simt::encoded(a.view, address(at, a.view.tensor.tensor) +
-                                              static_cast<uint64_t>(a.view.tensor.offset_bytes));
+          maps[i] = simt::encoded(
+              a.view, address(at, a.view.tensor.tensor) + static_cast<uint64_t>(a.view.tensor.offset_bytes));
           args.push_back(&maps[i]);
         } else {
           args.push_back(const_cast<std::byte*>(a.value.data()));
         }
       }
-      simt::launch(
-          l.entry, l.grid, l.block, l.dynamic_shared_bytes, args.data(),
-          {.workers = 0,
-           .every = options.every,
-           .order_seed = options.order_seed,
-           .in_order = l.in_order,
-           .activity = options.activity});
+      simt::launch(l.entry, l.grid, l.block, l.dynamic_shared_bytes, args.data(),
+                   {.workers = 0,
+                    .every = options.every,
+                    .order_seed = options.order_seed,
+                    .in_order = l.in_order,
+                    .activity = options.activity});
     }
   }
 

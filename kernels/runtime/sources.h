@@ -12,8 +12,8 @@ struct KernelSource {
 };
 const std::vector<KernelSource>& kernel_sources();
 
-// A file and the headers of this project that it includes, directly or not, in the order in which they come first; empty
-// when the program does not carry it.
+// A file and the headers of this project that it includes, directly or not, in the order in which they come first;
+// empty when the program does not carry it.
 std::vector<KernelSource> with_headers(const std::string& file);
 
 // A path as a compiler noted it, by the name of the file carried here; as it is when there is none.

@@ -9,8 +9,8 @@
 #include "kernels/runtime/registry.h"
 #include "kernels/verify/judge.h"
 #include "tests/convolution.h"
-#include "tests/hopper_problems.h"
 #include "tests/gpu/gpu.h"
+#include "tests/hopper_problems.h"
 
 namespace convscope {
 namespace {

@@ -193,8 +193,7 @@ void file_choice(const Theme& t, State& s, const std::vector<SourceText>& files,
       for (const auto& each : files) {
         auto it = s.files.shares.find(file_name(each.file));
         std::string label = file_name(each.file);
-        if (it != s.files.shares.end() && it->second >= 0.0005)
-          label += fmt::format("   {}", percent_text(it->second));
+        if (it != s.files.shares.end() && it->second >= 0.0005) label += fmt::format("   {}", percent_text(it->second));
         if (ImGui::Selectable(label.c_str(), each.file == s.file)) s.file = each.file;
       }
       ImGui::EndCombo();

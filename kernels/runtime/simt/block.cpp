@@ -34,8 +34,7 @@ Block::Block() : shared_storage_(max_dynamic_shared + 1024), fibres_([this] { on
 }
 
 void Block::prepare(const Entry& kernel, dim3 grid, dim3 block, size_t dynamic_shared_bytes, void* const* args,
-                    uint32_t order_seed, const std::atomic<bool>& given_up, bool all_blocks,
-                    Activity* activity) {
+                    uint32_t order_seed, const std::atomic<bool>& given_up, bool all_blocks, Activity* activity) {
   kernel_ = kernel;
   given_up_ = &given_up, all_blocks_ = all_blocks, activity_ = activity;
   dynamic_shared_bytes_ = dynamic_shared_bytes;

@@ -93,7 +93,6 @@ class Block {
   static Block*& current();  // of this OS thread; null when it runs no kernel
 
  private:
-
   bool run_warp(unsigned warp);
   bool converge(Warp& w);
   void begin(unsigned thread);

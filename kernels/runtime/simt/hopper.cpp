@@ -94,8 +94,8 @@ void Hopper::begin() {
 unsigned char* Hopper::shared_at(uint32_t address, uint32_t bytes, uint32_t alignment, const char* what,
                                  const Site& at) {
   if (address % alignment)
-    block_.fault(fmt::format("{} at byte {} of shared memory, which must be a multiple of {}", what, address, alignment),
-                 at);
+    block_.fault(
+        fmt::format("{} at byte {} of shared memory, which must be a multiple of {}", what, address, alignment), at);
   if (uint64_t{address} + bytes > block_.dynamic_shared_bytes())
     block_.fault(fmt::format("{} at bytes {} to {} of shared memory, the launch has {}", what, address,
                              uint64_t{address} + bytes - 1, block_.dynamic_shared_bytes()),
@@ -107,9 +107,8 @@ unsigned char* Hopper::shared_at(uint32_t address, uint32_t bytes, uint32_t alig
 
 void Hopper::init(uint32_t barrier, int arrivals, const Site& at) {
   if (arrivals < 1 || arrivals > static_cast<int>(max_threads_per_block))
-    block_.fault(fmt::format("mbarrier.init: {} arrivals, which must be between 1 and {}", arrivals,
-                             max_threads_per_block),
-                 at);
+    block_.fault(
+        fmt::format("mbarrier.init: {} arrivals, which must be between 1 and {}", arrivals, max_threads_per_block), at);
   const auto n = static_cast<unsigned>(arrivals);
   const Barrier b{0, n, n, 0, Barrier::mark};
   std::memcpy(shared_at(barrier, 8, 8, "mbarrier.init", at), &b, sizeof b);
@@ -184,14 +183,15 @@ void Hopper::arrive_copy(const Copy& copy) {
     const Map m = decoded(copy.map);
     const auto row_bytes = static_cast<size_t>(m.box[0] * m.stride_bytes[0]);
     each_row(m, copy.place, [&](int64_t offset, uint64_t from, int64_t before, int64_t bytes) {
-      std::vector<unsigned char> row(row_bytes);
-      if (bytes) std::memcpy(&row[static_cast<size_t>(before)], reinterpret_cast<const void*>(from), static_cast<size_t>(bytes));
-      auto to = copy.to + static_cast<uint32_t>(offset);
-      if (!m.swizzled) {
-        std::memcpy(block_.dynamic_shared() + to, row.data(), row_bytes);
-        return;
-      }
-      for (uint32_t i = 0; i < row_bytes; i += 16)
+      const auto to = copy.to + static_cast<uint32_t>(offset);
+      auto fill = [&](unsigned char* row) {
+        std::memset(row, 0, row_bytes);
+        if (bytes) std::memcpy(row + before, reinterpret_cast<const void*>(from), static_cast<size_t>(bytes));
+      };
+      if (!m.swizzled) return fill(block_.dynamic_shared() + to);
+      std::array<unsigned char, 128> row;
+      fill(row.data());
+      for (uint32_t i = 0; i < row.size(); i += 16)
         std::memcpy(block_.dynamic_shared() + swizzled(to + i), &row[i], 16);
     });
   }
@@ -223,9 +223,9 @@ void Hopper::store(const TensorMap& map, const int* place, int rank, uint32_t fr
   shared_at(from, box_bytes(m), 128, "cp.async.bulk.tensor", at);
   check_swizzle(block_, m, at);
   if (place[0] * m.stride_bytes[0] % 16)  // seen on an H200: illegal instruction
-    block_.fault(fmt::format("a box is written from element {} of its row on: that must be a multiple of 16 bytes",
-                             place[0]),
-                 at);
+    block_.fault(
+        fmt::format("a box is written from element {} of its row on: that must be a multiple of 16 bytes", place[0]),
+        at);
   Store s{from, map, {}, block_.current_thread(), pc, at};
   std::copy_n(place, rank, s.place.begin());
   if (block_.shuffles())

@@ -129,9 +129,10 @@ void Hopper::multiply_one(std::array<Queue*, 128>& threads, size_t product, cons
   // `stride` apart; or columns as neighbours without one, eight of them 16 bytes, k rows of 16 bytes, eight of those
   // `leading` apart, and `stride` to the next eight columns.
   if (p.exchanged ? from.swizzle != 0 || tf32 : from.swizzle != 1)
-    block_.fault("the emulator has wgmma operands with k as neighbours and the 128-byte swizzle, or with columns as "
-                 "neighbours and none",
-                 at);
+    block_.fault(
+        "the emulator has wgmma operands with k as neighbours and the 128-byte swizzle, or with columns as "
+        "neighbours and none",
+        at);
   for (int n = 0; n < p.columns; n++)
     for (int k = 0; k < depth; k++) {
       const auto un = static_cast<uint32_t>(n), uk = static_cast<uint32_t>(k);

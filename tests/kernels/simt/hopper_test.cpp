@@ -1,4 +1,6 @@
 // Hopper's own instructions on the emulator: what they do, and what is said when they are misused.
+#include "kernels/runtime/simt/hopper.h"
+
 #include <bit>
 #include <gtest/gtest.h>
 #include <thread>
@@ -6,7 +8,6 @@
 #include "convscope/half.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/registry.h"
-#include "kernels/runtime/simt/hopper.h"
 #include "tests/convolution.h"
 #include "tests/kernels/simt/hopper_modes.h"
 #include "tests/kernels/simt/test_entries.h"
@@ -108,8 +109,7 @@ TEST(Hopper, ALongBlockShowsSignsOfLifeAndCanBeCancelled) {
 TEST(Hopper, MisuseOfBarriersAndCopiesIsSaid) {
   auto said = [](int mode) { return run_pipeline(mode, 0).fault; };
   EXPECT_TRUE(says(said(copy_from_nowhere), "cp.async.bulk from a null pointer"));
-  EXPECT_TRUE(says(said(no_barriers_made), "of shared memory was not initialised"))
-      << said(no_barriers_made);
+  EXPECT_TRUE(says(said(no_barriers_made), "of shared memory was not initialised")) << said(no_barriers_made);
   EXPECT_EQ(said(copy_is_not_aligned),
             "kernel pipeline, block (0, 0, 0), thread (128, 0, 0), at " + marked("// COPY") +
                 ": cp.async.bulk at byte 4 of shared memory, which must be a multiple of 16");
@@ -258,8 +258,14 @@ Ran run_product(const Product& p, int mode, uint32_t seed) {
 }
 
 TEST(Hopper, ProductsOfAWarpgroup) {
-  for (const Product& p : {Product{0, 64, false}, {0, 128, false}, {1, 64, false}, {2, 64, false}, {1, 128, false},
-                           {2, 128, false}, {1, 128, true}, {2, 128, true}})
+  for (const Product& p : {Product{0, 64, false},
+                           {0, 128, false},
+                           {1, 64, false},
+                           {2, 64, false},
+                           {1, 128, false},
+                           {2, 128, false},
+                           {1, 128, true},
+                           {2, 128, true}})
     for (uint32_t seed = 0; seed < 5; seed++) {
       Ran r = run_product(p, products_right, seed);
       ASSERT_EQ(r.fault, "") << p.type << " " << p.columns;
@@ -274,7 +280,7 @@ TEST(Hopper, ProductsAreDoneAtTheLastMoment) {
 
 TEST(Hopper, MisuseOfProductsIsSaid) {
   EXPECT_TRUE(says(run_product({0, 64, false}, another_descriptor, 0).fault,
-                        "threads of a warpgroup order different wgmma products"));
+                   "threads of a warpgroup order different wgmma products"));
   EXPECT_TRUE(says(run_product({0, 64, false}, a_warp_is_missing, 0).fault, "the barrier is not reached by all"));
   EXPECT_TRUE(says(run_product({0, 64, false}, not_waited_for, 0).fault,
                    "has ended with wgmma products that it has not waited for"));
@@ -341,9 +347,7 @@ TEST(Hopper, BytesShiftsAndMinima) {
   }
 }
 
-TEST(Hopper, TheEmulatorHasItsInstructions) {
-  EXPECT_EQ(open_emulator()->unavailable(find_kernel("test_hopper")), "");
-}
+TEST(Hopper, TheEmulatorHasItsInstructions) { EXPECT_EQ(open_emulator()->unavailable(find_kernel("test_hopper")), ""); }
 
 }  // namespace
 }  // namespace convscope

@@ -120,8 +120,9 @@ ConvProblem shrunk(ConvProblem p, uint64_t seed, const Trial& trial) {
 // "" or the first failure with its seed and the smallest problem it was brought down to. `cases` problems that it takes
 // are run; those it does not take are passed over, so that all see the same ones.
 // `draw`: which problems.
-std::string first_failure(const std::string& name, const Trial& trial, uint64_t first_seed, int cases,
-                          ConvProblem (*draw)(Random&) = [](Random& r) { return test::random_problem(r); }) {
+std::string first_failure(
+    const std::string& name, const Trial& trial, uint64_t first_seed, int cases,
+    ConvProblem (*draw)(Random&) = [](Random& r) { return test::random_problem(r); }) {
   int tried = 0, ran = 0;
   for (; ran < cases && tried < 4 * cases; tried++) {
     uint64_t seed = first_seed + static_cast<uint64_t>(tried);

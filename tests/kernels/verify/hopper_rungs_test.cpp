@@ -53,7 +53,8 @@ TEST(HopperRung, HeldIsRightInAllItsForms) {
   const auto& k = find_kernel("held_16bit");
   test::Random r(15);
   std::set<std::string> forms;
-  for (int i = 0, ran = 0; ran < test::cases(16, 200) || (forms.size() < size_t{test::held_form_count} && i < 200); i++) {
+  for (int i = 0, ran = 0; ran < test::cases(16, 200) || (forms.size() < size_t{test::held_form_count} && i < 200);
+       i++) {
     ConvProblem p = test::held_problem(r, i);
     if (check(p) || !k.unsupported(p).empty() || flops(p) > 2e8) continue;
     forms.insert(k.plan_for(p).launches().back().entry.name);

@@ -3,9 +3,9 @@
 // PTX for them.
 //
 // In shared memory things are named by 32-bit addresses, as the instructions take them. In the emulator copies arrive
-// at once, or late when the order of threads is shuffled (fences are taken as given); one thread waits for another by being set aside, so that a
-// wait without end is reported with kernel, thread and line.
-// Source: PTX ISA 9.0, "mbarrier", "cp.async.bulk", "Tensor maps", "bar", "ldmatrix", "stmatrix", "griddepcontrol".
+// at once, or late when the order of threads is shuffled (fences are taken as given); one thread waits for another by
+// being set aside, so that a wait without end is reported with kernel, thread and line. Source: PTX ISA 9.0,
+// "mbarrier", "cp.async.bulk", "Tensor maps", "bar", "ldmatrix", "stmatrix", "griddepcontrol".
 #pragma once
 #include "convscope/kernel.h"
 

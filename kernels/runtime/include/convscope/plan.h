@@ -115,7 +115,7 @@ struct Launch {
   Shape grid, block;
   size_t dynamic_shared_bytes = 0;
   std::vector<Argument> arguments;
-  bool early = false;  // on a GPU it may begin before the launch before it has ended, for which it waits by itself
+  bool early = false;     // on a GPU it may begin before the launch before it has ended, for which it waits by itself
   bool in_order = false;  // blocks wait for blocks of lower numbers, which a GPU starts first
 };
 

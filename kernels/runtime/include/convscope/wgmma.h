@@ -4,14 +4,15 @@
 // The 128 threads of a warpgroup multiply 64 rows of A, which are in registers, with 64 or 128 columns of B in shared
 // memory, described by a 64-bit matrix descriptor; sums stay in registers, in f32. Products are ordered, closed as a
 // group, and waited for; until then neither sums nor operands may be touched:
-//   products_begin(); product(d, a, b, add); …; products_commit(); products_wait<groups that may still be on their way>()
+//   products_begin(); product(d, a, b, add); …; products_commit(); products_wait<groups that may still be on their
+//   way>()
 // A lane (g, t) = (lane / 4, lane % 4) of warp w holds of its warp's 16 rows
 //   TF32 (k8)     a[0..3]: A[g][t], A[g + 8][t], A[g][t + 4], A[g + 8][t + 4]
 //   16 bits (k16) the same of pairs of neighbouring columns 2t, 2t + 1 and 2t + 8, 2t + 9, the first in the low half
 //   sums          d[4j + 0..3]: D[g][8j + 2t], D[g][8j + 2t + 1], D[g + 8][8j + 2t], D[g + 8][8j + 2t + 1]
-// The emulator multiplies at the last moment, when a warpgroup waits: what was overwritten too early in shared memory, or
-// read too early of the sums, shows. (What A was when a product was ordered it keeps.)
-// Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions", fragments and "Matrix-descriptor".
+// The emulator multiplies at the last moment, when a warpgroup waits: what was overwritten too early in shared memory,
+// or read too early of the sums, shows. (What A was when a product was ordered it keeps.) Source: PTX ISA 9.0,
+// "Asynchronous warpgroup level matrix instructions", fragments and "Matrix-descriptor".
 #pragma once
 #include "convscope/hopper.h"
 
@@ -35,7 +36,7 @@ CONVSCOPE_SIMT_API void wgmma(const Wgmma& product, const Site& at);
 CONVSCOPE_SIMT_API void wgmma_commit(const Site& at);
 CONVSCOPE_SIMT_API void wgmma_wait(int pending, const Site& at);
 }  // namespace convscope::simt
-#define CONVSCOPE_EMULATED_PRODUCT(operand, exchanged, add, columns)                                             \
+#define CONVSCOPE_EMULATED_PRODUCT(operand, exchanged, add, columns)                                                   \
   convscope::simt::wgmma({convscope::simt::Operand::operand, exchanged, add, columns, {a[0], a[1], a[2], a[3]}, d, b}, \
                          at)
 #endif
@@ -50,8 +51,7 @@ CONVSCOPE_HOPPER_CALL void products_begin() {
 #if defined(__CUDACC__)
 __device__ __forceinline__ void products_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 #else
-CONVSCOPE_UNTRACED inline void products_commit(
-    const convscope::simt::Site& at = convscope::simt::Site::current()) {
+CONVSCOPE_UNTRACED inline void products_commit(const convscope::simt::Site& at = convscope::simt::Site::current()) {
   convscope::simt::wgmma_commit(at);
 }
 #endif

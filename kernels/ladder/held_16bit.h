@@ -117,7 +117,7 @@ __device__ __forceinline__ void held_produce(const HeldTiles& tiles, const Tenso
     items[ring.stage] = -1;
     barrier_arrive(ring.full());
   }
-  if (atomicAdd(turns + 1, 1) == blocks - 1) turns[0] = turns[1] = 0;
+  if (atomicAdd(turns + 1, 1) == blocks - 1) forget_turns(turns);
 }
 
 // A warp puts every third stage of x in order. Each has its stages to itself, so that one reads while another waits.

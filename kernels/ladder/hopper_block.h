@@ -116,12 +116,21 @@ struct Ring {
   }
 };
 
+// Nobody asks any more: zeros for the next launch.
+__device__ __forceinline__ void forget_turns(int* turns) {
+#if defined(__CUDACC__)
+  turns[0] = turns[1] = 0;
+#else  // the emulator's blocks run on threads whose additions were atomic, and ordered nothing
+  __atomic_store_n(turns, 0, __ATOMIC_RELAXED), __atomic_store_n(turns + 1, 0, __ATOMIC_RELAXED);
+#endif
+}
+
 // After the last item: the consumer is told so, in *item.
 __device__ __forceinline__ void no_more_items(const Ring& ring, int* item, int producers, int* turns) {
   barrier_wait(ring.empty(), ring.phase ^ 1);
   *item = -1;
   barrier_arrive(ring.full());
-  if (atomicAdd(turns + 1, 1) == producers - 1) turns[0] = turns[1] = 0;
+  if (atomicAdd(turns + 1, 1) == producers - 1) forget_turns(turns);
 }
 // Which item is whose: the first ones by number, each further one to who asks first. Multiprocessors do not get the
 // memory evenly, and who is ahead would wait at the end (#74: 19 % of the time) and drift from its neighbours, whose

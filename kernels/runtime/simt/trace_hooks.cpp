@@ -38,6 +38,10 @@ void __tsan_vptr_update(void**, void*) {}
 
 // The emulator's atomicAdd and its kin come down to these (simt.h, atomic_update).
 uint32_t __tsan_atomic32_load(const volatile uint32_t* p, int) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); }
+void __tsan_atomic32_store(volatile uint32_t* p, uint32_t v, int) {
+  record_access(const_cast<uint32_t*>(p), 4, 1, PC);
+  __atomic_store_n(p, v, __ATOMIC_SEQ_CST);
+}
 uint64_t __tsan_atomic64_load(const volatile uint64_t* p, int) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); }
 int __tsan_atomic32_compare_exchange_weak(volatile uint32_t* p, uint32_t* old, uint32_t v, int, int) {
   bool done = __atomic_compare_exchange_n(p, old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);

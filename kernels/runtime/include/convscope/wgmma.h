@@ -66,19 +66,33 @@ CONVSCOPE_UNTRACED inline void products_wait(const convscope::simt::Site& at = c
 }
 #endif
 
+// Lists of operands for asm statements: 8, 32 or 64 sums from d[i] on, and their names.
+#if defined(__CUDACC__)
+#define CONVSCOPE_SUMS_8(d, i)                                                                                \
+  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
+      "+f"(d[i + 7])
+#define CONVSCOPE_SUMS_32(d, i) \
+  CONVSCOPE_SUMS_8(d, i), CONVSCOPE_SUMS_8(d, i + 8), CONVSCOPE_SUMS_8(d, i + 16), CONVSCOPE_SUMS_8(d, i + 24)
+#define CONVSCOPE_SUMS_64(d, i) CONVSCOPE_SUMS_32(d, i), CONVSCOPE_SUMS_32(d, i + 32)
+#define CONVSCOPE_NAMES_32                                                                                         \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, " \
+  "%24, %25, %26, %27, %28, %29, %30, %31"
+#define CONVSCOPE_NAMES_64                                                                                      \
+  CONVSCOPE_NAMES_32                                                                                            \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, " \
+  "%53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define CONVSCOPE_FACTORS "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)
+#endif
+
 // d += A · B in TF32, for 64 rows, 8 k values and 64 or 128 columns, k as neighbours in shared memory; add 0: d is
 // overwritten.
 CONVSCOPE_HOPPER_CALL void product(float (&d)[32], const uint32_t (&a)[4], uint64_t b, int add CONVSCOPE_AT) {
 #if defined(__CUDACC__)
   asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\nwgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {%0, %1, %2, %3, "
-      "%4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, "
-      "%27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1;\n}\n"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
-        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
-        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
-        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\nwgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 "
+      "{" CONVSCOPE_NAMES_32 "}, {%32, %33, %34, %35}, %36, p, 1, 1;\n}\n"
+      : CONVSCOPE_SUMS_32(d, 0)
+      : CONVSCOPE_FACTORS, "r"(add));
 #else
   CONVSCOPE_EMULATED_PRODUCT(tf32, false, add != 0, 64);
 #endif
@@ -86,54 +100,28 @@ CONVSCOPE_HOPPER_CALL void product(float (&d)[32], const uint32_t (&a)[4], uint6
 CONVSCOPE_HOPPER_CALL void product(float (&d)[64], const uint32_t (&a)[4], uint64_t b, int add CONVSCOPE_AT) {
 #if defined(__CUDACC__)
   asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\nwgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {%0, %1, %2, "
-      "%3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, "
-      "%26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, {%64, %65, %66, %67}, %68, p, "
-      "1, 1;\n}\n"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
-        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
-        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
-        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),
-        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),
-        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
-        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
-        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\nwgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 "
+      "{" CONVSCOPE_NAMES_64 "}, {%64, %65, %66, %67}, %68, p, 1, 1;\n}\n"
+      : CONVSCOPE_SUMS_64(d, 0)
+      : CONVSCOPE_FACTORS, "r"(add));
 #else
   CONVSCOPE_EMULATED_PRODUCT(tf32, false, add != 0, 128);
 #endif
 }
 
-// The same of f16 or bf16, 16 k values.
+// The same of f16 or bf16, 16 k values. add: "1", or "0": d is overwritten. exchanged: "0": k values are neighbours in
+// shared memory; "1": columns are.
 #if defined(__CUDACC__)
-#define CONVSCOPE_PRODUCT_64(type)                                                                                  \
-  asm volatile(                                                                                                     \
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type                                                   \
-      " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, " \
-      "%23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, 1, 1, 1, 0;"                        \
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), \
-        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),      \
-        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),     \
-        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])                   \
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
-// add: "1", or "0": d is overwritten. exchanged: "0": k values are neighbours in shared memory; "1": columns are.
-#define CONVSCOPE_PRODUCT_128(type, add, exchanged)                                                                    \
-  asm volatile(                                                                                                        \
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type                                                     \
-      " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, "    \
-      "%23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, " \
-      "%45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, {%64, %65, "    \
-      "%66, %67}, %68, " add ", 1, 1, " exchanged ";"                                                                  \
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),    \
-        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),         \
-        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),        \
-        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),        \
-        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),        \
-        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),        \
-        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),        \
-        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])                      \
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+#define CONVSCOPE_PRODUCT_64(type)                                                                 \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type " {" CONVSCOPE_NAMES_32 \
+               "}, {%32, %33, %34, %35}, %36, 1, 1, 1, 0;"                                         \
+               : CONVSCOPE_SUMS_32(d, 0)                                                           \
+               : CONVSCOPE_FACTORS)
+#define CONVSCOPE_PRODUCT_128(type, add, exchanged)                                                 \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " {" CONVSCOPE_NAMES_64 \
+               "}, {%64, %65, %66, %67}, %68, " add ", 1, 1, " exchanged ";"                        \
+               : CONVSCOPE_SUMS_64(d, 0)                                                            \
+               : CONVSCOPE_FACTORS)
 #endif
 template <bool bf16>
 CONVSCOPE_HOPPER_CALL void product_16(float (&d)[32], const uint32_t (&a)[4], uint64_t b CONVSCOPE_AT) {

@@ -3,7 +3,8 @@
 
 OURS is what the test CountsEachKernel prints, NCU the raw page of ncu on RunsEachKernelFiveTimes. Of a kernel with
 several launches ours counts all of them in one range: what adds up (requests, sectors, bytes) is held against the sum
-of ncu's, shares are not. Says at the end what is not within 2 % (times), 1 % (counters) or 5 % (hit rates).
+of ncu's, shares are not. Says at the end what is not within 2 % (times), 1 % (counters) or 5 % (hit rates), and how far
+ncu's five calls of that kernel are apart among themselves.
 """
 import csv
 import sys
@@ -38,15 +39,14 @@ def read_ours(path):
 
 
 def read_ncu(path):
-    """The last call of each kernel, and the times of all of them in ms."""
-    last, times = {}, {}
+    """Each kernel's calls in their order: a row of ncu's table each."""
+    calls = {}
     for r in csv.DictReader(l for l in open(path) if l.startswith('"')):
         if not r.get("Kernel Name"):
             continue
         name = r["Kernel Name"].split("(")[0]
-        last[name] = r
-        times.setdefault(name, []).append(number(r["gpu__time_duration.sum"]) / 1e6)
-    return last, times
+        calls.setdefault(name, []).append(r)
+    return calls
 
 
 def median(values):
@@ -55,7 +55,9 @@ def median(values):
 
 def main():
     ours = read_ours(sys.argv[1])
-    last, times = read_ncu(sys.argv[2])
+    calls = read_ncu(sys.argv[2])
+    last = {name: rows[-1] for name, rows in calls.items()}
+    times = {name: [number(r["gpu__time_duration.sum"]) / 1e6 for r in rows] for name, rows in calls.items()}
     beyond, timed, counted = [], 0, 0
     print("| kernel | ours ms | ncu ms | ratio | " + " | ".join(n.replace("_", " ") for n in NAMES) + " |")
     print("|---" * (4 + len(NAMES)) + "|")
@@ -89,7 +91,9 @@ def main():
             ratio = o[name] / n
             cells.append("=" if ratio == 1 else f"{ratio:.4f}")
             if abs(ratio - 1) > (0.05 if "hit_rate" in name else 0.01):
-                beyond.append(f"{entry}: {name} {100 * (ratio - 1):+.1f} %")
+                own = [sum(number(r[theirs]) for r in together) / n - 1 for together in zip(*(calls[p] for p in parts))]
+                beyond.append(f"{entry}: {name} {100 * (ratio - 1):+.1f} % (ncu's own {len(own)} calls "
+                              f"{100 * min(own):+.1f} to {100 * max(own):+.1f} %)")
         counted += has_counters
         print("| " + " | ".join(cells) + " |")
     print(f"\n{timed} kernels' times are within 2 % of ncu's; counters of {counted} were compared.")

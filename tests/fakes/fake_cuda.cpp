@@ -1,8 +1,10 @@
 // A CUDA driver with one GPU whose memory is the host's and whose clock is a counter:
-//   FAKE_CUDA_NAME, FAKE_CUDA_KERNEL_US (how long a launch takes), FAKE_CUDA_LOCAL (local bytes of a thread),
+//   FAKE_CUDA_NAME, FAKE_CUDA_KERNEL_US (how long a launch takes), FAKE_CUDA_HOST_US (how long the host takes to send
+//   one: an idle GPU waits for it), FAKE_CUDA_LOCAL (local bytes of a thread),
 //   FAKE_CUDA_WORK=nothing|cached (what a launch leaves undone).
 // A launch of the kernels direct and polyphase copies the first input element, doubled, to the first output; others do
 // nothing.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <cuda.h>
@@ -12,7 +14,8 @@
 
 namespace {
 
-double clock_us = 0;
+double clock_us = 0;  // when the GPU will have done all that was sent
+double host_us = 0;
 int here;  // for handles
 
 double number(const char* name, double otherwise) {
@@ -104,14 +107,18 @@ FAKE cuMemsetD32Async(CUdeviceptr to, unsigned word, size_t words, CUstream) {
 }
 FAKE cuStreamCreate(CUstream* stream, unsigned) { return *stream = reinterpret_cast<CUstream>(&here), CUDA_SUCCESS; }
 FAKE cuStreamDestroy(CUstream) { return CUDA_SUCCESS; }
-FAKE cuStreamSynchronize(CUstream) { return CUDA_SUCCESS; }
+FAKE cuStreamSynchronize(CUstream) { return host_us = std::max(host_us, clock_us), CUDA_SUCCESS; }
 FAKE cuEventCreate(CUevent* event, unsigned) { return *event = reinterpret_cast<CUevent>(new double), CUDA_SUCCESS; }
 FAKE cuEventDestroy(CUevent event) {
   delete reinterpret_cast<double*>(event);
   return CUDA_SUCCESS;
 }
-FAKE cuEventRecord(CUevent event, CUstream) { return *reinterpret_cast<double*>(event) = clock_us, CUDA_SUCCESS; }
-FAKE cuEventSynchronize(CUevent) { return CUDA_SUCCESS; }
+FAKE cuEventRecord(CUevent event, CUstream) {
+  return *reinterpret_cast<double*>(event) = std::max(clock_us, host_us), CUDA_SUCCESS;
+}
+FAKE cuEventSynchronize(CUevent event) {
+  return host_us = std::max(host_us, *reinterpret_cast<double*>(event)), CUDA_SUCCESS;
+}
 FAKE cuEventElapsedTime(float* ms, CUevent from, CUevent to) {
   *ms = static_cast<float>((*reinterpret_cast<double*>(to) - *reinterpret_cast<double*>(from)) / 1e3);
   return CUDA_SUCCESS;
@@ -144,7 +151,8 @@ FAKE cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** 
   const auto& [name, asked] = *reinterpret_cast<Function*>(function);
   if (shared + static_shared > unasked_shared && shared > asked) return CUDA_ERROR_INVALID_VALUE;
   static unsigned count = 0;
-  clock_us += number("FAKE_CUDA_KERNEL_US", 100) * (1 + 1e-4 * (++count % 7));
+  host_us += number("FAKE_CUDA_HOST_US", 0);
+  clock_us = std::max(clock_us, host_us) + number("FAKE_CUDA_KERNEL_US", 100) * (1 + 1e-4 * (++count % 7));
   // Where their arguments have x and y.
   int x = name == "direct_f32" ? 1 : name == "polyphase_f32" ? 2 : 0, y = x + 3;
   const char* work = std::getenv("FAKE_CUDA_WORK");

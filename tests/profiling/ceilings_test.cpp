@@ -77,9 +77,10 @@ TEST_F(MeasuredCeilings, AreTheRatesOfTheDevice) {
   EXPECT_NEAR(c.f64_gflops, 4500, 1e-6);
   EXPECT_NEAR(c.tf32_gflops, 36000, 1e-6);
   EXPECT_NEAR(c.f16_gflops, 72000, 1e-6);
-  for (const auto& f : c.facts)
-    if (f.name == "tf32_gflops")
-      EXPECT_NE(f.how.find("mma.sync"), std::string::npos) << "which says that it is no wgmma";
+  for (const auto& f : c.facts) {
+    if (f.name != "tf32_gflops") continue;
+    EXPECT_NE(f.how.find("mma.sync"), std::string::npos) << "which says that it is no wgmma";
+  }
 }
 
 // A GPU whose clock lies, or a kernel that does not do its work.

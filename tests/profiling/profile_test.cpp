@@ -141,6 +141,24 @@ TEST_F(FakeGpu, DynamicSharedMemoryIsAskedFor) {
   EXPECT_GT(seen, 0) << "other problems are needed to see this";
 }
 
+// A launch takes its time to reach the GPU. No sample holds that: neither one of many nor a single one, as races take
+// them in turn.
+TEST_F(FakeGpu, HotSamplesHoldNoWaitForTheHost) {
+  auto p = small_problem();
+  auto subject = make_subject("direct", *device_, references_, p);
+  ProblemMemory memory(*device_, p, make_inputs(p, {}, nullptr), p.out_length(), 0);
+  Setting host("FAKE_CUDA_HOST_US", "30");
+  for (const char* kernel_us : {"50", "300", "1500"}) {
+    Setting kernel("FAKE_CUDA_KERNEL_US", kernel_us);
+    for (int samples : {1, 2, 9}) {
+      auto hot = subject->time(memory.at(), false, {.min_samples = samples, .max_samples = samples, .time_cap_ms = 0},
+                               nullptr);
+      EXPECT_EQ(hot.samples_ms.size(), static_cast<size_t>(samples));
+      for (double ms : hot.samples_ms) EXPECT_NEAR(1e3 * ms / std::atof(kernel_us), 1, 0.002) << kernel_us << " us";
+    }
+  }
+}
+
 TEST_F(FakeGpu, AWholeProfile) {
   Setting values("FAKE_CUPTI_VALUES",
                  "dram__throughput.avg.pct_of_peak_sustained_elapsed:88,gpu__time_duration.sum:50000,"

@@ -14,13 +14,22 @@ struct InFloat {  // as it should be
     return static_cast<T>(sum);
   }
 };
+// One rounding to 16 bits. Before sm_80 there is none of bf16's arithmetic: there the sum is in f32.
+template <class T>
+__device__ __forceinline__ T multiplied(T a, T b, T add) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  return static_cast<T>(static_cast<float>(a) * static_cast<float>(b) + static_cast<float>(add));
+#else
+  return __hfma(a, b, add);
+#endif
+}
 struct InSixteen {
   template <class T>
   __device__ __forceinline__ T operator()(const ConvArgs& c, const Element& e, const T* x, const T* w,
                                           const T* b) const {
     T sum = b ? b[e.co] : T(0);
     each_product(c, e.co, e.j, [&](int64_t ci, int64_t k, int64_t i) {
-      sum = __hfma(x[x_at(c, e.n, ci, i)], w[w_at(c, ci, e.co, k)], sum);
+      sum = multiplied(x[x_at(c, e.n, ci, i)], w[w_at(c, ci, e.co, k)], sum);
     });
     return sum;
   }
@@ -31,7 +40,7 @@ struct ProductsInSixteen {
                                           const T* b) const {
     float sum = b ? static_cast<float>(b[e.co]) : 0;
     each_product(c, e.co, e.j, [&](int64_t ci, int64_t k, int64_t i) {
-      sum += static_cast<float>(__hmul(x[x_at(c, e.n, ci, i)], w[w_at(c, ci, e.co, k)]));
+      sum += static_cast<float>(multiplied(x[x_at(c, e.n, ci, i)], w[w_at(c, ci, e.co, k)], static_cast<T>(0.0f)));
     });
     return static_cast<T>(sum);
   }

@@ -74,4 +74,31 @@ inline std::vector<ConvProblem> box_problems() {
   return out;
 }
 
+// Forms that random problems rarely reach: the tiles they are for, and, of the stream rungs, units whose stages the two
+// warpgroups of a block share.
+struct FormProblem {
+  const char *kernel, *form;
+  bool halves;
+  ConvProblem problem;
+};
+inline std::vector<FormProblem> form_problems() {
+  auto of = [](int64_t in, int64_t out, int64_t kernel_size, int64_t stride, int64_t padding, int64_t length,
+               int64_t batch) {
+    ConvProblem p;
+    p.in_channels = in, p.out_channels = out, p.kernel_size = kernel_size, p.stride = stride, p.padding = padding;
+    p.length = length, p.batch = batch, p.bias = length % 8 == 0;
+    return p;
+  };
+  return {{"hopper_tf32", "hopper_96_2_s2", false, of(20, 96, 4, 2, 1, 1000, 2)},
+          {"hopper_tf32", "hopper_96_2_s2", false, of(9, 48, 4, 2, 3, 301, 2)},
+          {"stream_tf32", "stream_2_s5", false, of(70, 64, 10, 5, 0, 300, 1)},
+          {"stream_tf32", "stream_2_s5", false, of(41, 90, 9, 5, 3, 20, 7)},
+          {"stream_tf32", "stream_7_s4", false, of(30, 20, 25, 4, 11, 296, 2)},
+          {"stream_tf32", "stream_6", false, of(30, 70, 6, 1, 2, 301, 2)},
+          {"stream_tf32", "stream_2_s8", true, of(150, 30, 16, 8, 4, 296, 1)},
+          {"stream_tf32", "stream_2_s4", true, of(300, 40, 8, 4, 1, 301, 1)},
+          {"stream_3xtf32", "stream_split_2_s8", true, of(150, 13, 16, 8, 0, 296, 1)},
+          {"stream_3xtf32", "stream_split_2_s4", true, of(100, 21, 8, 4, 2, 301, 1)}};
+}
+
 }  // namespace convscope::test

@@ -6,6 +6,7 @@
 // roles follow CUTLASS's ping-pong kernels (NVIDIA, efficient_gemm.md).
 #pragma once
 #include "convscope/wgmma.h"
+#include "divisor.h"
 #include "hopper_boxes.h"
 #include "phases.h"
 
@@ -21,7 +22,8 @@ struct HopperTiles {
   int32_t staging;                      // bytes of a warpgroup's results in shared memory, 0: they leave from registers
   int32_t zero;                         // 0, which the compiler does not know
   int32_t boxes;                        // whether the copy engine writes the results
-  int32_t biases;                       // kept in shared memory as floats (rungs 8, 9: of a column tile); 0: none
+  Divisor by_tiles;
+  int32_t biases;  // kept in shared memory as floats (rungs 8, 9: of a column tile); 0: none
 };
 struct ShiftTable {
   int16_t shift[60];
@@ -141,7 +143,7 @@ __device__ __forceinline__ void produce(const HopperTiles& tiles, const TensorMa
   uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep) * 32;
   while (item < tiles.items) {
     int following = producers + atomicAdd(turns, 1);  // on its way during this item
-    int n = item / tiles.tiles, left = tiles.first + item % tiles.tiles * hopper_positions - tiles.halo;
+    int n = tiles.by_tiles.of(item), left = tiles.first + (item - n * tiles.tiles) * hopper_positions - tiles.halo;
     for (int round = 0; round < tiles.rounds; round += tiles.deep) {
       barrier_wait(ring.empty(), ring.phase ^ 1);
       if (round == 0) items[ring.stage] = item;
@@ -202,15 +204,15 @@ struct Window {
   }
 };
 
-// What a window holds, as the products take it in TF32.
-template <int n, class AnyWindow>
-__device__ __forceinline__ void round_window(Fragments<n>& a, const AnyWindow& window) {
+// What a window holds of n shifts from `first` on, as the products take it in TF32.
+template <int n, int room, class AnyWindow>
+__device__ __forceinline__ void round_window(uint32_t (&a)[room][2][4], const AnyWindow& window, int first = 0) {
 #pragma unroll
   for (int r = 0; r < 2; r++)
 #pragma unroll
     for (int h = 0; h < 4; h++)
 #pragma unroll
-      for (int u = 0; u < n; u++) a[u][h / 2][r * 2 + h % 2] = nearly_tf32(window.at(r, h, u));
+      for (int u = 0; u < n; u++) a[u][h / 2][r * 2 + h % 2] = nearly_tf32(window.at(r, h, first + u));
 }
 
 // Rounds of 8 input channels one after the other, out of the ring's stages.
@@ -292,6 +294,7 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
     for (int i = 0; i < 2 * stages; i++) barrier_init(barriers + 16u * i, 1), barrier_init(barriers + 16u * i + 8, 4);
     barrier_init(ready, 1);
     barriers_made();
+    prefetch_map(map);
   }
   wait_for_launches_before();
   // Fetched for each tile from global memory a bias cost a quarter of the time and more (#79: 0.54 ms instead of 0.40).
@@ -305,9 +308,9 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
   xs += mine * ring_floats, items += mine * stages;
   staging += mine * (tiles.staging / 4);
   auto place = [&](int item, int64_t& j) {  // where a tile's results go
-    int m0 = tiles.first + item % tiles.tiles * hopper_positions;
+    int n = tiles.by_tiles.of(item), m0 = tiles.first + (item - n * tiles.tiles) * hopper_positions;
     j = m0 * c.stride - c.padding;
-    return y + (static_cast<int64_t>(item / tiles.tiles) * c.out_channels + group * cout + co0) * c.out_length;
+    return y + (static_cast<int64_t>(n) * c.out_channels + group * cout + co0) * c.out_length;
   };
   if (warp >= 8) {
     fewer_registers<24>();
@@ -343,7 +346,7 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
       } else {
         finish<period>(d, bias, channels, t);
         if constexpr (leave == Leave::boxes) {
-          BoxPlace at{static_cast<int>(j) + warp % 4 * box_positions, co0 / 4, group, item / tiles.tiles};
+          BoxPlace at{static_cast<int>(j) + warp % 4 * box_positions, co0 / 4, group, tiles.by_tiles.of(item)};
           static_assert(stride == 1, "the one that is compiled");
           results_boxes(d, *rows_of_y, staging + warp % 4 * (tiles.staging / 16), at, g, t);
         } else if constexpr (leave == Leave::staged)

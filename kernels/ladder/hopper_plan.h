@@ -56,7 +56,7 @@ inline HopperPlan hopper_geometry(const ConvProblem& p, int64_t width, int parts
       ceil_div(p.out_channels, 4) * width > most)
     return h.refused = "takes rows and tiles that 32 bits can count", h;
   t.first = static_cast<int32_t>(first);
-  t.tiles = static_cast<int32_t>(tiles);
+  t.tiles = static_cast<int32_t>(tiles), t.by_tiles = divisor_of(tiles);
   t.items = static_cast<int32_t>(tiles * p.batch);
   t.parts = parts;
   return h;

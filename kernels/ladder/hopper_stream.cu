@@ -47,7 +47,7 @@ CONVSCOPE_HOPPER_PAD(hopper_pad_stream)
 
 #if defined(CONVSCOPE_HAS_HOPPER)
 
-// Products of some shifts, of both halves of a lane's positions, with the weights from k on.
+// Products of n shifts, of both halves of a lane's positions, with the weights from k on.
 template <int width, int n>
 __device__ __forceinline__ void stream_products(float (&d)[2][width / 2], const uint32_t (&a)[n][2][4],
                                                 const StreamReader<true>& reader, int k, int add) {
@@ -60,16 +60,40 @@ __device__ __forceinline__ void stream_products(float (&d)[2][width / 2], const 
   products_commit();
 }
 
-// d = the products of a tile in TF32, all rounds. shifts 0: any.
+// d = the products of a tile in TF32, all rounds. shifts 0: any. Many shifts are two turns of a round, with fragments
+// that are held twice: what comes next is loaded and rounded while products run (wavegan.d4: 0.145 to 0.135 ms). Of two
+// shifts a stage is then given back later, and it took 1 to 6 % longer.
 template <int width, int shifts, int near>
 __device__ __forceinline__ void stream_sum(float (&d)[2][width / 2], const StreamTiles& tiles, const ShiftTable& table,
                                            StreamReader<true>& reader, int rounds) {
-  if constexpr (shifts > 0) {
+  if constexpr (shifts > 3) {
+    constexpr int most = (shifts + 1) / 2, others = shifts - most;
+    Window<1, shifts, near> window;
+    Fragments<most> a;
+    Fragments<others> b;
+    window.load(reader.next_round(), tiles.box);
+    round_window<most>(a, window);
+    uint32_t left = 0;  // the stage that the round before had
+    for (int round = 0; round < rounds; round++) {
+      const bool more = round + 1 < rounds;
+      stream_products<width>(d, a, reader, reader.used * shifts, round > 0);
+      products_wait<1>();
+      reader.give_back(left);
+      round_window<others>(b, window, most);
+      stream_products<width>(d, b, reader, reader.used * shifts + most, 1);
+      left = reader.leave();
+      if (more) window.load(reader.next_round(), tiles.box);
+      products_wait<1>();
+      if (more) round_window<most>(a, window);
+    }
+    products_wait<0>();
+    reader.give_back(left);
+  } else if constexpr (shifts > 0) {
     Window<1, shifts, near> window;
     window.load(reader.next_round(), tiles.box);
     for (int round = 0; round < rounds; round++) {
       Fragments<shifts> a;
-      round_window(a, window);
+      round_window<shifts>(a, window);
       stream_products<width>(d, a, reader, reader.used * shifts, round > 0);
       if (round + 1 < rounds) window.load(reader.next_round(), tiles.box);
       products_wait<0>();
@@ -82,7 +106,7 @@ __device__ __forceinline__ void stream_sum(float (&d)[2][width / 2], const Strea
         constexpr int n = decltype(count)::value;
         Fragments<n> a;
         some.template turn<n>();
-        round_window(a, some);
+        round_window<n>(a, some);
         stream_products<width>(d, a, reader, reader.k_of(u), round + u > 0);
         some.next(n);
         products_wait<0>();
@@ -185,6 +209,7 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
     for (int i = 0; i < rings * stages; i++)
       barrier_init(barriers + 16u * i, 1), barrier_init(barriers + 16u * i + 8, 4 * tiles.together);
     barriers_made();
+    prefetch_map(map);
   }
   __syncthreads();
   wait_for_launches_before();
@@ -200,7 +225,7 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
   if (warp >= 8) {
     fewer_registers<24>();
     if (threadIdx.x == 256 || (threadIdx.x == 288 && rings == 2))
-      stream_produce<parts == 1>(c, tiles, map, packed, weights, shared_address(xs), ring, mine);
+      stream_produce<parts == 1>(tiles, map, packed, weights, shared_address(xs), ring, mine);
   } else {
     more_registers<240>();
     int cout = static_cast<int>(c.out_channels / c.groups);
@@ -214,7 +239,7 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
       at += warp % 4 * 32 + near * g;
     StreamReader<parts == 1> reader(tiles, at, descriptor, ring);
     for (StreamWork work(tiles, mine); work.there(tiles); work.next(tiles)) {
-      StreamPlace tile(c, tiles, work.unit, mine);
+      StreamPlace tile(tiles, work.unit, mine);
       if (!tile.there) {
         reader.pass(work.last - work.first);
         continue;
@@ -233,22 +258,44 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
         sum(Count<1>{});
       else
         sum(Count<shifts>{});
-      if (work.last - work.first < tiles.length)
+      if (!tiles.halves && work.last - work.first < tiles.length)
         if (!add_parts<width>(d, tiles, work, sums, ready, mine)) continue;
-      int co = tile.column / tiles.column_tiles * cout + tile.column % tiles.column_tiles * tiles.lane_channels * 4;
-      int channels = cout - tile.column % tiles.column_tiles * tiles.lane_channels * 4;
+      int co = tile.group * cout + tile.group_column * tiles.lane_channels * 4;
+      int channels = cout - tile.group_column * tiles.lane_channels * 4;
       int64_t j = int64_t{tile.m} * c.stride - c.padding;
       float* rows = y + (static_cast<int64_t>(tile.n) * c.out_channels + co) * c.out_length;
       const float* bias = b ? b + co : nullptr;
-      if constexpr (period == 1 || period == 2 || period == 4) {
+      if constexpr (shifts == 2 && (period == 4 || period == 8)) {
+        auto leave = [&](auto& sums) {
+          if constexpr (period == 4) {
+            finish<period>(sums, bias, channels, t);
+            results_direct<period, 1>(sums, bias, rows, c.out_length, j + warp % 4 * 32 * period, channels, g, t);
+          } else {
+            results_sectors(sums, c.out_length, bias, rows, j + (warp % 4 * 32 + g) * period, channels, g, t);
+          }
+        };
+        if (tiles.halves) {
+          float sum[2][width / 4];
+          auto ring_at = [&](int of) { return reinterpret_cast<float4*>(hopper_shared + of * ring_weights); };
+          add_halves<width>(d, sum, ring_at(mine), ring_at(1 - mine), mine);
+          int skip = mine * tiles.lane_channels * 2;
+          rows += skip * c.out_length, channels -= skip, bias = b ? bias + skip : nullptr;
+          leave(sum);
+        } else {
+          leave(d);
+        }
+      } else if constexpr (period == 1 || period == 2 || period == 4) {
         finish<period>(d, bias, channels, t);
         results_direct<period, 1>(d, bias, rows, c.out_length, j + warp % 4 * 32 * period, channels, g, t);
       } else if constexpr (period == 8) {
         results_sectors(d, c.out_length, bias, rows, j + (warp % 4 * 32 + g) * period, channels, g, t);
       } else {
-        bool mine_there = inside && tile.n + place.sequence < static_cast<int>(c.batch);
-        stream_results<width>(d, c, tiles, bias, rows + place.sequence * (c.out_channels * c.out_length),
-                              j + place.position * c.stride, mine_there ? channels : 0, place, t);
+        if (!inside || tile.n + place.sequence >= static_cast<int>(c.batch)) channels = 0;
+        rows += place.sequence * (c.out_channels * c.out_length), j += place.position * c.stride;
+        if constexpr (period)
+          results_runs<period>(d, c.out_length, bias, rows, j, channels, place, t);
+        else
+          stream_results<width>(d, c, tiles, bias, rows, j, channels, place, t);
       }
     }
   }
@@ -271,6 +318,7 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
   F(stream_2_s8, 1, 128, 2, 8)      \
   F(stream_2_s4, 1, 128, 2, 4)      \
   F(stream_2_s2, 1, 128, 2, 2)      \
+  F(stream_2_s5, 1, 160, 2, 5)      \
   F(stream_7_s4, 1, 64, 7, 4)       \
   F(stream_6, 1, 128, 6, 0)         \
   F(stream_any, 1, 128, 0, 0)       \
@@ -313,11 +361,11 @@ void fit_stages(StreamPlan& h, int64_t all_rounds, int parts, int together) {
 // pieces of at least a unit. The figures are fitted to an H200's times: a step (a shift of 8 channels) of 128 columns
 // for both warpgroups of a block, and for one alone; what the L2 cache delivers to a multiprocessor, and how long a
 // copy takes to begin, which few stages do not hide; an exchange; results that no product hides, as warpgroups that
-// share their weights end at the same time.
+// share their weights end at the same time; what two warpgroups give each other when they share one unit.
 double share_units(StreamPlan& h, int parts, int64_t columns) {
   StreamTiles& t = h.tiles;
   constexpr double both_us = 0.175, alone_us = 0.16, l2_bytes_a_us = 62e3, latency_us = 1.2, exchange_us = 6,
-                   another_us = 3, end_us = 2;
+                   another_us = 3, end_us = 2, given_us = 0.5;
   constexpr int64_t blocks = hopper_multiprocessors;
   const bool shared = t.together == 2;
   t.lots = static_cast<int32_t>(ceil_div(t.items, t.together));
@@ -346,7 +394,23 @@ double share_units(StreamPlan& h, int parts, int64_t columns) {
     }
     if (used == most) break;
   }
+  const bool form = t.shifts == 2 && (t.period == 4 || t.period == 8) && t.width == 128 / parts && t.gcd == 1 &&
+                    h.step == 1 && t.segments == 1;  // that can
+  const bool can = form && !shared && t.units <= blocks && t.length > 1;
+  const double us = both * static_cast<double>(ceil_div(t.length, 2)) / t.length + given_us;
+  if (can && us < best) best = us, t.halves = 1, t.alone = 0, t.whole = 1, h.blocks = t.units;
   return best;
+}
+
+// What the blocks would divide by, and who has how much of the units that are cut.
+void number_units(StreamPlan& h, int64_t columns) {
+  StreamTiles& t = h.tiles;
+  const int64_t workers = h.blocks * (t.alone || t.halves || t.together == 2 ? 1 : 2);
+  const int64_t cut = std::max<int64_t>(0, t.units - t.whole * workers) * t.length;
+  t.share = static_cast<int32_t>(cut / workers), t.longer = static_cast<int32_t>(cut % workers);
+  t.by_share = divisor_of(std::max(t.share, 1)), t.by_longer_share = divisor_of(t.share + 1);
+  t.by_length = divisor_of(t.length), t.by_inner = divisor_of(t.by_columns ? columns : t.lots);
+  t.by_column_tiles = divisor_of(t.column_tiles);
 }
 
 StreamPlan stream_plan_of_width(const ConvProblem& p, int64_t width, int parts) {
@@ -368,6 +432,7 @@ StreamPlan stream_plan_of_width(const ConvProblem& p, int64_t width, int parts) 
     return h.refused = "takes weights that 32 bits can count", h;
   // What is larger is better read by neighbours at the same time.
   t.by_columns = p.x_elements() >= columns * t.length * (t.chunk / 4);
+  number_units(h, columns);
   return h;
 }
 
@@ -375,6 +440,11 @@ StreamPlan stream_plan(const ConvProblem& p, int parts) {
   if (parts == 2) return stream_plan_of_width(p, 64, parts);
   StreamPlan h = stream_plan_of_width(p, 128, parts);
   const StreamTiles& t = h.tiles;
+  // Of 128 columns five classes leave eight unused, and channels rarely fill them.
+  if (h.refused.empty() && t.shifts == 2 && h.step == 1 && t.period == 5 && t.gcd == 1) {
+    StreamPlan wide = stream_plan_of_width(p, 160, parts);
+    if (wide.refused.empty() && wide.tiles.column_tiles * 160 < t.column_tiles * 128) return wide;
+  }
   bool seven = t.shifts == 7 && h.step == 1 && t.period == 4 && t.gcd == 1 && t.segments == 1;
   bool narrow = p.out_per_group() * t.period <= 64;
   if (!h.refused.empty() || seven || narrow) {
@@ -391,7 +461,7 @@ void plan_stream(const ConvProblem& p, Plan& plan, int parts) {
   auto round = [](int64_t bytes) { return static_cast<size_t>(ceil_div(bytes, 256) * 256); };
   const HopperRows rows{p, round(words * 4)};
   const size_t sums_at = rows.at + round(static_cast<int64_t>(rows.bytes()));
-  const int64_t workers = h.blocks * (t.alone ? 1 : 2) / t.together;
+  const int64_t workers = h.blocks * (t.alone || t.halves ? 1 : 2) / t.together;
   const size_t ready_at = sums_at + (t.whole * workers < t.units ? round(h.blocks * 2 * 128 * t.width * 4) : 0);
   plan.need_workspace(ready_at + stream_flags * 4);
   rows.copy(plan, ENTRY(hopper_pad_stream));

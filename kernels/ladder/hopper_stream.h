@@ -14,7 +14,11 @@ struct StreamTiles : HopperTiles {
   int32_t whole;              // turns in which a warpgroup has a unit for itself; the units after them are cut
   int32_t by_columns;         // neighbouring units: 1 the column tiles of some positions, 0 the other way round
   int32_t alone;              // one warpgroup of a block works
+  int32_t halves;             // both have half the stages of one unit
   int32_t step;               // shifts are u·step; 0: not so, or too far apart for what is read at once
+  int32_t share, longer;      // stages of cut units that a warpgroup has; how many have one more
+  Divisor by_share, by_longer_share, by_length;
+  Divisor by_inner, by_column_tiles;  // by_inner: units that follow each other before the outer one changes
 };
 
 #if defined(CONVSCOPE_HAS_HOPPER)
@@ -25,38 +29,38 @@ struct StreamTiles : HopperTiles {
 // comes first.
 struct StreamWork {
   int turn = 0, whole, first_unit, workers, worker, begin, at, unit, first, last;
+  int whole_first = 0, whole_last;
 
   __device__ __forceinline__ StreamWork(const StreamTiles& tiles, int mine)
-      : whole(tiles.whole), workers(workers_of(tiles)) {
+      : whole(tiles.whole), workers(workers_of(tiles)), whole_last(tiles.length) {
     int block = static_cast<int>(blockIdx.x);
-    bool blocks = tiles.alone || tiles.together == 2;
+    bool blocks = of_blocks(tiles);
+    if (tiles.halves) (mine ? whole_first : whole_last) = tiles.length / 2;
     worker = blocks ? block : block * 2 + mine;
     first_unit = block + (blocks ? 0 : mine * static_cast<int>(gridDim.x));
     begin = begin_of(tiles, worker), at = begin_of(tiles, worker + 1);
     if (tiles.alone && mine) first_unit = tiles.units, at = begin;
     find(tiles);
   }
+  static __device__ __forceinline__ bool of_blocks(const StreamTiles& tiles) {
+    return tiles.alone || tiles.halves || tiles.together == 2;
+  }
   static __device__ __forceinline__ int workers_of(const StreamTiles& tiles) {
-    return static_cast<int>(gridDim.x) * (tiles.alone || tiles.together == 2 ? 1 : 2);
+    return static_cast<int>(gridDim.x) * (of_blocks(tiles) ? 1 : 2);
   }
-  // Of the units that are cut: all their stages, the one with which a worker begins, and whose a stage is.
-  static __device__ __forceinline__ int cut_stages(const StreamTiles& tiles) {
-    return max(0, tiles.units - tiles.whole * workers_of(tiles)) * tiles.length;
-  }
+  // Of the units that are cut: the stage with which a worker begins, and whose a stage is.
   static __device__ __forceinline__ int begin_of(const StreamTiles& tiles, int worker) {
-    int all = cut_stages(tiles), workers = workers_of(tiles);
-    return worker * (all / workers) + min(worker, all % workers);
+    return worker * tiles.share + min(worker, tiles.longer);
   }
   static __device__ __forceinline__ int worker_of(const StreamTiles& tiles, int stage) {
-    int all = cut_stages(tiles), workers = workers_of(tiles), each = all / workers;
-    int longer = all % workers * (each + 1);  // stages of those that have one more
-    return stage < longer ? stage / (each + 1) : all % workers + (stage - longer) / each;
+    int longer = tiles.longer * (tiles.share + 1);  // stages of those that have one more
+    return stage < longer ? tiles.by_longer_share.of(stage) : tiles.longer + tiles.by_share.of(stage - longer);
   }
   __device__ __forceinline__ void find(const StreamTiles& tiles) {
     if (turn < whole) {
-      unit = turn * workers + first_unit, first = 0, last = tiles.length;
+      unit = turn * workers + first_unit, first = whole_first, last = whole_last;
     } else {
-      int cut = (at - 1) / tiles.length;
+      int cut = tiles.by_length.of(max(at - 1, 0));
       unit = whole * workers + cut, last = at - cut * tiles.length, first = max(0, begin - cut * tiles.length);
     }
   }
@@ -74,35 +78,37 @@ struct StreamWork {
 
 // Where a unit is, and a warpgroup's tile of it.
 struct StreamPlace {
-  int column, n, m;  // column tile of all groups; the first of its sequences, and the first position
+  int column, group, group_column;  // column tile of all groups; its group, and which of that one's it is
+  int n, m;                         // the first of its sequences, and the first position
   bool there;
-  __device__ __forceinline__ StreamPlace(const ConvArgs& c, const StreamTiles& tiles, int unit, int mine) {
-    int columns = tiles.column_tiles * static_cast<int>(c.groups);
-    column = tiles.by_columns ? unit % columns : unit / tiles.lots;
-    int item = tiles.by_columns ? unit / columns : unit % tiles.lots;
+  __device__ __forceinline__ StreamPlace(const StreamTiles& tiles, int unit, int mine) {
+    int outer = tiles.by_inner.of(unit), inner = unit - outer * tiles.by_inner.by;
+    column = tiles.by_columns ? inner : outer;
+    int item = tiles.by_columns ? outer : inner;
     if (tiles.together == 2) item = item * 2 + mine;
     there = item < tiles.items;
-    n = item / tiles.tiles * tiles.segments, m = tiles.first + item % tiles.tiles * hopper_positions;
+    group = tiles.by_column_tiles.of(column), group_column = column - group * tiles.column_tiles;
+    int sequence = tiles.by_tiles.of(item);
+    n = sequence * tiles.segments, m = tiles.first + (item - sequence * tiles.tiles) * hopper_positions;
   }
 };
 
 template <bool spins>
-__device__ __forceinline__ void stream_produce(const ConvArgs& c, const StreamTiles& tiles, const TensorMap& map,
-                                               const uint32_t* packed, uint32_t weights, uint32_t xs, Ring ring,
-                                               int mine) {
+__device__ __forceinline__ void stream_produce(const StreamTiles& tiles, const TensorMap& map, const uint32_t* packed,
+                                               uint32_t weights, uint32_t xs, Ring ring, int mine) {
   uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep * tiles.segments) * 32;
   uint32_t chunk = static_cast<uint32_t>(tiles.chunk);
   for (StreamWork work(tiles, mine); work.there(tiles); work.next(tiles)) {
-    StreamPlace at(c, tiles, work.unit, 0), second(c, tiles, work.unit, 1);
+    StreamPlace at(tiles, work.unit, 0), second(tiles, work.unit, 1);
     bool two = tiles.together == 2 && second.there;
-    int group = at.column / tiles.column_tiles;
     const uint32_t* from = packed + (static_cast<int64_t>(at.column) * tiles.length + work.first) * (chunk / 4);
     for (int stage = work.first; stage < work.last; stage++, from += chunk / 4) {
       barrier_wait<spins>(ring.empty(), ring.phase ^ 1);
       barrier_expect(ring.full(), chunk + (two ? 2 : 1) * bytes);
       uint32_t to = xs + static_cast<uint32_t>(ring.stage * tiles.together) * bytes;
-      copy_box(to, map, at.m - tiles.halo, stage * tiles.deep * 8, group, at.n, ring.full());
-      if (two) copy_box(to + bytes, map, second.m - tiles.halo, stage * tiles.deep * 8, group, second.n, ring.full());
+      copy_box(to, map, at.m - tiles.halo, stage * tiles.deep * 8, at.group, at.n, ring.full());
+      if (two)
+        copy_box(to + bytes, map, second.m - tiles.halo, stage * tiles.deep * 8, at.group, second.n, ring.full());
       copy_bytes(weights + static_cast<uint32_t>(ring.stage) * chunk, from, chunk, ring.full());
       ring.advance();
     }
@@ -137,14 +143,21 @@ struct StreamReader {
   }
   // Shift u of that round, in steps of k from there.
   __device__ __forceinline__ int k_of(int u) const { return used * tiles.shifts + u; }
-  // The products of a round are done.
-  __device__ __forceinline__ void done() {
-    if (++used < tiles.deep) return;
-    used = 0;
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) barrier_arrive(held.empty());
-    held.advance();
+  // The products of a round are ordered: the next one's are in another stage when this was its stage's last. Which one
+  // can be given back when they are done; 0: none.
+  __device__ __forceinline__ uint32_t leave() {
+    if (++used < tiles.deep) return 0;
+    uint32_t empty = held.empty();
+    used = 0, held.advance();
+    return empty;
   }
+  static __device__ __forceinline__ void give_back(uint32_t stage) {
+    if (!stage) return;
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) barrier_arrive(stage);
+  }
+  // The products of a round are done.
+  __device__ __forceinline__ void done() { give_back(leave()); }
   // Stages that are the other warpgroup's alone. They are waited for all the same: a barrier counts one turn at a time.
   __device__ __forceinline__ void pass(int stages) {
     for (; stages > 0; stages--) {
@@ -250,6 +263,35 @@ struct AnyShifts {
     if (left == 1) sum(Count<1>{}, first);
   }
 };
+
+// ---- units of which both warpgroups have half the stages
+
+// Each gives the other its sums of half the channels, by way of its own ring, which nothing is copied to any more.
+template <int width>
+__device__ __forceinline__ void add_halves(const float (&d)[2][width / 2], float (&sum)[2][width / 4], float4* mine,
+                                           const float4* others, bool second) {
+  constexpr int half = width / 4;
+  warpgroup_barrier();  // all four warps have read what was there
+#pragma unroll
+  for (int i = 0; i < half / 2; i++) {
+    float v[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      const float(&of)[width / 2] = d[i * 4 / half];
+      const int at = i * 4 % half + k;
+      v[k] = second ? of[at] : of[at + half];
+      sum[i * 4 / half][at] = second ? of[at + half] : of[at];
+    }
+    mine[i * 128 + threadIdx.x % 128] = make_float4(v[0], v[1], v[2], v[3]);
+  }
+  meet<256>(3);
+#pragma unroll
+  for (int i = 0; i < half / 2; i++) {
+    float4 v = others[i * 128 + threadIdx.x % 128];
+    float* s = &sum[i * 4 / half][i * 4 % half];
+    s[0] += v.x, s[1] += v.y, s[2] += v.z, s[3] += v.w;
+  }
+}
 
 // ---- units that several blocks have
 

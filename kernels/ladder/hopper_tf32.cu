@@ -43,7 +43,7 @@ struct Tf32Sum {
     Fragments<shifts> a[2];
     Rounds<step, shifts, near> rounds{tiles, x, ring};
     rounds.load();
-    round_window(a[0], rounds.window);
+    round_window<shifts>(a[0], rounds.window);
     rounds.release();
     for (int round = 0; round < tiles.rounds; round += 4) {
       uint64_t from_here = weights + static_cast<uint32_t>(round * shifts * width * 2);
@@ -62,7 +62,7 @@ struct Tf32Sum {
         if (more && late) rounds.load();
         products_wait<1>();
         if (more) {
-          round_window(a[(i + 1) % 2], rounds.window);
+          round_window<shifts>(a[(i + 1) % 2], rounds.window);
           rounds.release();
         }
       }
@@ -119,6 +119,7 @@ struct Tf32Sum<width, step, 0, near> {
   F(hopper_64_2_s2_staged, 64, 1, 2, 2, 1, Leave::staged)    \
   F(hopper_128_2_s2_staged, 128, 1, 2, 2, 1, Leave::staged)  \
   F(hopper_128_2_s4_staged, 128, 1, 2, 4, 1, Leave::staged)  \
+  F(hopper_96_2_s2, 96, 1, 2, 2, 1, Leave::registers)        \
   F(hopper_128_3_s1, 128, 1, 3, 1, 1, Leave::registers)      \
   F(hopper_64_5by3_s1, 64, 3, 5, 1, 1, Leave::registers)     \
   F(hopper_64_3_s2, 64, 1, 3, 1, 2, Leave::registers)        \
@@ -138,6 +139,11 @@ HopperPlan hopper_plan(const ConvProblem& p) {
   HopperPlan narrow = hopper_plan_of_width(p, 64, 1);
   if (columns <= 64 && narrow.refused.empty()) return narrow;
   HopperPlan wide = hopper_plan_of_width(p, 128, 1);
+  // 192 columns are two tiles of 96: of two of 128 a quarter would be padding (dac.d4).
+  if (columns % 96 == 0 && columns % 128 && wide.tiles.shifts == 2 && wide.tiles.period == 2 && wide.step == 1) {
+    HopperPlan even = hopper_plan_of_width(p, 96, 1);
+    if (even.refused.empty()) return even;
+  }
   return wide.refused.empty() ? wide : narrow;
 }
 

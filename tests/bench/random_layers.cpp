@@ -1,7 +1,7 @@
 // Random layers on a GPU: is what `auto` takes right on all of them, and slower than cuDNN's best on none?
 //
 //   random_layers [--count 200] [--seed 1] [--accuracy tf32] [--dtype f32] [--bias] [--samples 15] [--limit SECONDS]
-//                 [--only N,…] [--json FILE]
+//                 [--first N | --only N,…] [--json FILE]
 //   random_layers --list      the layers, without a GPU
 //
 // Channels 1 to 2048, K 1 to 25, s 1 to 16, any p, op, d, groups with depthwise, N 1 to 64, all tensors together within
@@ -28,6 +28,7 @@ namespace {
 
 struct Options {
   int count = 200, samples = 15;
+  size_t first = 0;
   std::vector<size_t> only;
   uint64_t seed = 1;
   std::string accuracy = "tf32", dtype = "f32", json;
@@ -120,8 +121,8 @@ class Bench {
     if (!o.against.empty()) return o;
     o.against = best->name();
     Plan plan = kernel->plan_for(p);
-    Inputs inputs = make_inputs(p, {}, &activity);
-    ProblemMemory memory(*device_, p, inputs, plan.out_length(), plan.workspace_bytes());
+    auto inputs = judge_.inputs(p, {}, activity);
+    ProblemMemory memory(*device_, p, *inputs, plan.out_length(), plan.workspace_bytes());
     const TimingOptions once{.min_samples = 1, .max_samples = 1, .time_cap_ms = 0, .target_error = 1};
     device_->run(*kernel, plan, memory.at(), {.activity = &activity});  // packs the weights
     Plan packed = plan.without_packing();
@@ -155,14 +156,14 @@ int run(const Options& options) {
   }
   Bench bench(options);
   auto begin = std::chrono::steady_clock::now();
+  auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   nlohmann::json rows = nlohmann::json::array();
   int right = 0, compared = 0, reached = 0, verdicts[4] = {};
   double logs = 0;
-  for (size_t i = 0; i < layers.size(); i++) {
+  for (size_t i = options.first; i < layers.size(); i++) {
     if (!options.only.empty() && std::find(options.only.begin(), options.only.end(), i) == options.only.end()) continue;
-    if (options.limit_s > 0 &&
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > options.limit_s)
-      break;
+    const double at = seconds();
+    if (options.limit_s > 0 && at > options.limit_s) break;
     reached++;
     Outcome o;
     try {
@@ -181,7 +182,7 @@ int run(const Options& options) {
     else if (o.trouble.empty())
       line += ", no comparison: " + o.against;
     if (!o.status.empty() && o.status != "right") line += "; " + o.sentence;
-    fmt::print("{}\n", line);
+    fmt::print("{} ({:.1f} s)\n", line, seconds() - at);
     std::fflush(stdout);
     rows.push_back({{"index", i},
                     {"layer", words(layers[i])},
@@ -195,6 +196,7 @@ int run(const Options& options) {
                     {"ours_ms", o.times.a.middle},
                     {"theirs_ms", o.times.b.middle},
                     {"p", o.times.p}});
+    if (!options.json.empty()) std::ofstream(options.json) << rows.dump(1);  // each time: a run that is cut keeps them
   }
   int slower = verdicts[static_cast<int>(Comparative::slower)];
   fmt::print(
@@ -204,7 +206,6 @@ int run(const Options& options) {
       bench.device().name, right, compared, verdicts[static_cast<int>(Comparative::faster)],
       verdicts[static_cast<int>(Comparative::same)], verdicts[static_cast<int>(Comparative::ambiguous)], slower,
       compared ? std::exp(logs / compared) : 0);
-  if (!options.json.empty()) std::ofstream(options.json) << rows.dump(1);
   return right == reached && !slower ? 0 : 1;
 }
 
@@ -217,6 +218,7 @@ int main(int argc, char** argv) {
   app.add_option("--count", o.count)->check(CLI::Range(1, 100000));
   app.add_option("--seed", o.seed);
   app.add_option("--samples", o.samples)->check(CLI::Range(8, 1000));
+  app.add_option("--first", o.first, "from this layer on, where a run before was cut");
   app.add_option("--only", o.only, "these layers alone")->delimiter(',');
   app.add_option("--limit", o.limit_s, "seconds after which no layer is begun");
   app.add_option("--accuracy", o.accuracy)->check(CLI::IsMember({"strict", "3xtf32", "tf32"}));

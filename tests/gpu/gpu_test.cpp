@@ -68,6 +68,16 @@ TEST_P(GpuHopper, IsRightInAllItsForms) {
   }
 }
 
+TEST_F(Gpu, FormsForSomeLayersAreRight) {
+  for (const auto& [name, form, halves, p] : test::form_problems()) {
+    const auto& k = find_kernel(name);
+    if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
+    EXPECT_STREQ(k.plan_for(p).launches().back().entry.name, form) << describe(p);
+    auto report = judge(name, p);
+    ASSERT_EQ(report.verdict.status, Status::right) << name << " on " << describe(p) << ": " << report.verdict.sentence;
+  }
+}
+
 TEST_F(Gpu, BoxesOfResultsAreRight) {
   const auto& k = find_kernel("hopper_3xtf32");
   if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;

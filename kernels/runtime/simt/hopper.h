@@ -94,7 +94,7 @@ class Hopper {
   std::array<Warpgroup, 8> warpgroups_;
   bool multiplies_ = false;  // the block has ordered products
   struct Operands {
-    float a[64][16], b[16][128], c[64][128];
+    float a[64][16], b[16][160], c[64][160];
   };
   std::unique_ptr<Operands> operands_;  // too large for a fibre's stack
 };

@@ -28,7 +28,7 @@ struct Descriptor {
 
 // C[i][j] += A[i][k]·B[k][j], sums in f32 one after the other.
 template <int columns>
-void add_products(float (*c)[128], const float (*a)[16], const float (*b)[128], int depth) {
+void add_products(float (*c)[160], const float (*a)[16], const float (*b)[160], int depth) {
   for (int i = 0; i < 64; i++)
     for (int k = 0; k < depth; k++) {
       const float v = a[i][k];
@@ -153,8 +153,12 @@ void Hopper::multiply_one(std::array<Queue*, 128>& threads, size_t product, cons
     }
   if (p.columns == 64)
     add_products<64>(c, a, b, depth);
-  else
+  else if (p.columns == 96)
+    add_products<96>(c, a, b, depth);
+  else if (p.columns == 128)
     add_products<128>(c, a, b, depth);
+  else
+    add_products<160>(c, a, b, depth);
   for (int t = 0; t < 128; t++) {
     const Wgmma& mine = threads[static_cast<size_t>(t)]->products[product];
     const int row = t / 32 * 16 + t % 32 / 4, column = t % 4;

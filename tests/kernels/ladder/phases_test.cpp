@@ -1,7 +1,11 @@
 #include "../../../kernels/ladder/phases.h"
 
 #include <gtest/gtest.h>
+#include <limits>
 #include <numeric>
+#include <random>
+
+#include "../../../kernels/ladder/divisor.h"
 
 namespace {
 
@@ -43,6 +47,27 @@ TEST(Phases, LargeNumbersDoNotOverflow) {
         ASSERT_EQ(f.inverse, 0);
       }
     }
+}
+
+TEST(Divisor, IsIntegerDivision) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  std::mt19937 random(5);
+  auto check = [&](int64_t by) {
+    const Divisor d = divisor_of(by);
+    auto is_right = [&](int64_t n) {
+      if (n < 0 || n > most) return;
+      ASSERT_EQ(d.of(static_cast<int>(n)), n / by) << n << " / " << by;
+    };
+    for (int64_t q : {int64_t{0}, int64_t{1}, int64_t{2}, int64_t{77}, most / by - 1, most / by})
+      for (int64_t n = q * by - 1; n <= q * by + 1; n++) is_right(n);
+    for (int i = 0; i < 20; i++) is_right(random() & most);
+    is_right(most);
+  };
+  for (int64_t by = 1; by <= 3000; by++) check(by);
+  for (int bit = 11; bit < 31; bit++)
+    for (int64_t by = (int64_t{1} << bit) - 2; by <= (int64_t{1} << bit) + 2; by++) check(by);
+  for (int i = 0; i < 3000; i++) check(1 + random() % most);
+  check(most);
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ std::string evidence(const RunReport& r, const std::string& layer);
 LayerStatus layer_status(const RunReport& r, const std::string& layer);
 
 // How many cases a test tries: more where CONVSCOPE_LONG is set, fewer where fibres are slow.
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 inline constexpr int fewer = 5;
 #else
 inline constexpr int fewer = 1;

@@ -188,6 +188,13 @@ CONVSCOPE_HOPPER_CALL void barrier_wait(uint32_t barrier, uint32_t phase CONVSCO
 
 // ---- the copy engine
 
+// A tensor's description is fetched before the first copy wants it.
+CONVSCOPE_HOPPER_CALL void prefetch_map([[maybe_unused]] const TensorMap& map) {
+#if defined(__CUDACC__)
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+#endif
+}
+
 // It brings a box of x (position, channel, group, sequence), or neighbouring bytes, and tells the barrier.
 CONVSCOPE_HOPPER_CALL void copy_box(uint32_t to, const TensorMap& map, int position, int channel, int group, int n,
                                     uint32_t barrier CONVSCOPE_AT) {

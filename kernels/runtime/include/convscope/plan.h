@@ -96,7 +96,7 @@ struct TensorView {
 
 // One argument of a launch: a tensor's address, a view of a tensor, or a plain value.
 struct Argument {
-  static constexpr size_t max_value = 128;
+  static constexpr size_t max_value = 256;
   bool is_tensor = false, is_view = false;
   TensorRef tensor{};
   TensorView view{};

@@ -1,7 +1,7 @@
 // Hopper's products on the tensor cores (wgmma), for the GPU and the emulator alike. The only place with inline PTX for
 // them.
 //
-// The 128 threads of a warpgroup multiply 64 rows of A, which are in registers, with 64 or 128 columns of B in shared
+// The 128 threads of a warpgroup multiply 64 rows of A, which are in registers, with 64 to 160 columns of B in shared
 // memory, described by a 64-bit matrix descriptor; sums stay in registers, in f32. Products are ordered, closed as a
 // group, and waited for; until then neither sums nor operands may be touched:
 //   products_begin(); product(d, a, b, add); …; products_commit(); products_wait<groups that may still be on their
@@ -25,7 +25,7 @@ struct Wgmma {
   Operand type;
   bool exchanged;  // columns of B are neighbours in shared memory, not k
   bool add;        // else the sums are overwritten
-  int columns;     // 64 or 128
+  int columns;     // 64, 96, 128 or 160
   uint32_t a[4];
   float* d;
   uint64_t b;
@@ -66,7 +66,7 @@ CONVSCOPE_UNTRACED inline void products_wait(const convscope::simt::Site& at = c
 }
 #endif
 
-// Lists of operands for asm statements: 8, 32 or 64 sums from d[i] on, and their names.
+// Lists of operands for asm statements: 8 to 80 sums from d[i] on, and their names.
 #if defined(__CUDACC__)
 #define CONVSCOPE_SUMS_8(d, i)                                                                                \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
@@ -81,11 +81,16 @@ CONVSCOPE_UNTRACED inline void products_wait(const convscope::simt::Site& at = c
   CONVSCOPE_NAMES_32                                                                                            \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, " \
   "%53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define CONVSCOPE_SUMS_16(d, i) CONVSCOPE_SUMS_8(d, i), CONVSCOPE_SUMS_8(d, i + 8)
+#define CONVSCOPE_NAMES_48 \
+  CONVSCOPE_NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define CONVSCOPE_NAMES_80 \
+  CONVSCOPE_NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
 #define CONVSCOPE_FACTORS "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)
 #endif
 
-// d += A · B in TF32, for 64 rows, 8 k values and 64 or 128 columns, k as neighbours in shared memory; add 0: d is
-// overwritten.
+// d += A · B in TF32, for 64 rows, 8 k values and twice as many columns as d has, k as neighbours in shared memory; add
+// 0: d is overwritten.
 CONVSCOPE_HOPPER_CALL void product(float (&d)[32], const uint32_t (&a)[4], uint64_t b, int add CONVSCOPE_AT) {
 #if defined(__CUDACC__)
   asm volatile(
@@ -106,6 +111,28 @@ CONVSCOPE_HOPPER_CALL void product(float (&d)[64], const uint32_t (&a)[4], uint6
       : CONVSCOPE_FACTORS, "r"(add));
 #else
   CONVSCOPE_EMULATED_PRODUCT(tf32, false, add != 0, 128);
+#endif
+}
+CONVSCOPE_HOPPER_CALL void product(float (&d)[48], const uint32_t (&a)[4], uint64_t b, int add CONVSCOPE_AT) {
+#if defined(__CUDACC__)
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %53, 0;\nwgmma.mma_async.sync.aligned.m64n96k8.f32.tf32.tf32 "
+      "{" CONVSCOPE_NAMES_48 "}, {%48, %49, %50, %51}, %52, p, 1, 1;\n}\n"
+      : CONVSCOPE_SUMS_32(d, 0), CONVSCOPE_SUMS_16(d, 32)
+      : CONVSCOPE_FACTORS, "r"(add));
+#else
+  CONVSCOPE_EMULATED_PRODUCT(tf32, false, add != 0, 96);
+#endif
+}
+CONVSCOPE_HOPPER_CALL void product(float (&d)[80], const uint32_t (&a)[4], uint64_t b, int add CONVSCOPE_AT) {
+#if defined(__CUDACC__)
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %85, 0;\nwgmma.mma_async.sync.aligned.m64n160k8.f32.tf32.tf32 "
+      "{" CONVSCOPE_NAMES_80 "}, {%80, %81, %82, %83}, %84, p, 1, 1;\n}\n"
+      : CONVSCOPE_SUMS_64(d, 0), CONVSCOPE_SUMS_16(d, 64)
+      : CONVSCOPE_FACTORS, "r"(add));
+#else
+  CONVSCOPE_EMULATED_PRODUCT(tf32, false, add != 0, 160);
 #endif
 }
 

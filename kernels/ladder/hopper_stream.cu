@@ -195,7 +195,7 @@ __device__ __forceinline__ void stream_results(const float (&d)[2][width / 2], c
   }
 }
 
-template <int parts, int width, int shifts, int period>
+template <int parts, int width, int shifts, int period, bool halves = false>
 __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTiles& tiles, const ShiftTable& table,
                                               const TensorMap& map, const uint32_t* packed, const float* b, float* y,
                                               float4* sums, int* ready) {
@@ -258,31 +258,24 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
         sum(Count<1>{});
       else
         sum(Count<shifts>{});
-      if (!tiles.halves && work.last - work.first < tiles.length)
+      if (!halves && work.last - work.first < tiles.length)
         if (!add_parts<width>(d, tiles, work, sums, ready, mine)) continue;
       int co = tile.group * cout + tile.group_column * tiles.lane_channels * 4;
       int channels = cout - tile.group_column * tiles.lane_channels * 4;
       int64_t j = int64_t{tile.m} * c.stride - c.padding;
       float* rows = y + (static_cast<int64_t>(tile.n) * c.out_channels + co) * c.out_length;
       const float* bias = b ? b + co : nullptr;
-      if constexpr (shifts == 2 && (period == 4 || period == 8)) {
-        auto leave = [&](auto& sums) {
-          if constexpr (period == 4) {
-            finish<period>(sums, bias, channels, t);
-            results_direct<period, 1>(sums, bias, rows, c.out_length, j + warp % 4 * 32 * period, channels, g, t);
-          } else {
-            results_sectors(sums, c.out_length, bias, rows, j + (warp % 4 * 32 + g) * period, channels, g, t);
-          }
-        };
-        if (tiles.halves) {
-          float sum[2][width / 4];
-          auto ring_at = [&](int of) { return reinterpret_cast<float4*>(hopper_shared + of * ring_weights); };
-          add_halves<width>(d, sum, ring_at(mine), ring_at(1 - mine), mine);
-          int skip = mine * tiles.lane_channels * 2;
-          rows += skip * c.out_length, channels -= skip, bias = b ? bias + skip : nullptr;
-          leave(sum);
+      if constexpr (halves) {
+        float sum[2][width / 4];
+        auto ring_at = [&](int of) { return reinterpret_cast<float4*>(hopper_shared + of * ring_weights); };
+        add_halves<width>(d, sum, ring_at(mine), ring_at(1 - mine), mine);
+        int skip = mine * tiles.lane_channels * 2;
+        rows += skip * c.out_length, channels -= skip, bias = b ? bias + skip : nullptr;
+        if constexpr (period == 4) {
+          finish<period>(sum, bias, channels, t);
+          results_direct<period, 1>(sum, bias, rows, c.out_length, j + warp % 4 * 32 * period, channels, g, t);
         } else {
-          leave(d);
+          results_sectors(sum, c.out_length, bias, rows, j + (warp % 4 * 32 + g) * period, channels, g, t);
         }
       } else if constexpr (period == 1 || period == 2 || period == 4) {
         finish<period>(d, bias, channels, t);
@@ -306,7 +299,7 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
 #endif
 
 // The forms that are compiled: images of the weights; columns of a tile; shifts 0, 1, … (0: any); classes s', all of
-// them neighbours (0: any).
+// them neighbours (0: any); whether two warpgroups share a unit's stages.
 #define CONVSCOPE_STREAM(name, ...)                                                                                 \
   extern "C" __global__ void __launch_bounds__(hopper_threads, 1)                                                   \
       name(const __grid_constant__ ConvArgs c, const __grid_constant__ StreamTiles tiles,                           \
@@ -314,19 +307,23 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
            const float* b, float* y, float4* sums, int* ready) {                                                    \
     CONVSCOPE_STREAM_BODY(__VA_ARGS__)                                                                              \
   }
-#define CONVSCOPE_STREAM_FORMS(F)   \
-  F(stream_2_s8, 1, 128, 2, 8)      \
-  F(stream_2_s4, 1, 128, 2, 4)      \
-  F(stream_2_s2, 1, 128, 2, 2)      \
-  F(stream_2_s5, 1, 160, 2, 5)      \
-  F(stream_7_s4, 1, 64, 7, 4)       \
-  F(stream_6, 1, 128, 6, 0)         \
-  F(stream_any, 1, 128, 0, 0)       \
-  F(stream_any_64, 1, 64, 0, 0)     \
-  F(stream_split_2_s8, 2, 64, 2, 8) \
-  F(stream_split_2_s4, 2, 64, 2, 4) \
-  F(stream_split_2_s2, 2, 64, 2, 2) \
-  F(stream_split_7_s4, 2, 64, 7, 4) \
+#define CONVSCOPE_STREAM_FORMS(F)                \
+  F(stream_2_s8, 1, 128, 2, 8)                   \
+  F(stream_2_s4, 1, 128, 2, 4)                   \
+  F(stream_2_s8_halves, 1, 128, 2, 8, true)      \
+  F(stream_2_s4_halves, 1, 128, 2, 4, true)      \
+  F(stream_2_s2, 1, 128, 2, 2)                   \
+  F(stream_2_s5, 1, 160, 2, 5)                   \
+  F(stream_7_s4, 1, 64, 7, 4)                    \
+  F(stream_6, 1, 128, 6, 0)                      \
+  F(stream_any, 1, 128, 0, 0)                    \
+  F(stream_any_64, 1, 64, 0, 0)                  \
+  F(stream_split_2_s8, 2, 64, 2, 8)              \
+  F(stream_split_2_s4, 2, 64, 2, 4)              \
+  F(stream_split_2_s8_halves, 2, 64, 2, 8, true) \
+  F(stream_split_2_s4_halves, 2, 64, 2, 4, true) \
+  F(stream_split_2_s2, 2, 64, 2, 2)              \
+  F(stream_split_7_s4, 2, 64, 7, 4)              \
   F(stream_split_any, 2, 64, 0, 0)
 CONVSCOPE_STREAM_FORMS(CONVSCOPE_STREAM)
 
@@ -468,10 +465,11 @@ void plan_stream(const ConvProblem& p, Plan& plan, int parts) {
   plan.launch(ENTRY(hopper_pack_stream), {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})
       .args(p.args(), t, h.table, plan.w(), plan.workspace(), plan.workspace(ready_at));
   bool done = false;
-  auto form = [&](auto entry, int form_parts, int width, int shifts, int period) {
+  auto form = [&](auto entry, int form_parts, int width, int shifts, int period, bool halves = false) {
     bool near_four = period == 0 || (period != 1 && period != 2 && period != 4 && period != 8);
-    bool fits = !done && form_parts == parts && width == t.width && (!shifts || (h.step == 1 && shifts == t.shifts)) &&
-                (!period || (period == t.period && t.gcd == 1)) && (near_four || t.segments == 1);
+    bool fits = !done && form_parts == parts && width == t.width && halves == t.halves &&
+                (!shifts || (h.step == 1 && shifts == t.shifts)) && (!period || (period == t.period && t.gcd == 1)) &&
+                (near_four || t.segments == 1);
     if (!fits) return;
     done = true;
     plan.launch(entry, {h.blocks}, {hopper_threads}, h.shared)

@@ -69,7 +69,7 @@ TEST_P(GpuHopper, IsRightInAllItsForms) {
 }
 
 TEST_F(Gpu, FormsForSomeLayersAreRight) {
-  for (const auto& [name, form, halves, p] : test::form_problems()) {
+  for (const auto& [name, form, p] : test::form_problems()) {
     const auto& k = find_kernel(name);
     if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
     EXPECT_STREQ(k.plan_for(p).launches().back().entry.name, form) << describe(p);

@@ -1,6 +1,6 @@
-// Division by a number that is known before the launch, as a multiplication: Hopper's integer division is some twenty
-// instructions, each of which waits for the one before it. Source: Granlund and Montgomery, "Division by Invariant
-// Integers using Multiplication", 1994.
+// Division by a number that is known before the launch, as a multiplication: the GPU has no instruction that divides
+// integers, and what replaces it is a chain in which each waits for the one before. Source: Granlund and Montgomery,
+// "Division by Invariant Integers using Multiplication", 1994.
 #pragma once
 #include "convscope/kernel.h"
 

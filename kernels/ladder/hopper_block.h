@@ -205,8 +205,8 @@ struct Window {
 };
 
 // What a window holds of n shifts from `first` on, as the products take it in TF32.
-template <int n, int room, class AnyWindow>
-__device__ __forceinline__ void round_window(uint32_t (&a)[room][2][4], const AnyWindow& window, int first = 0) {
+template <int n, class AnyWindow>
+__device__ __forceinline__ void round_window(uint32_t (&a)[n][2][4], const AnyWindow& window, int first = 0) {
 #pragma unroll
   for (int r = 0; r < 2; r++)
 #pragma unroll

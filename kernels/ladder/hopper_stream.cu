@@ -72,19 +72,19 @@ __device__ __forceinline__ void stream_sum(float (&d)[2][width / 2], const Strea
     Fragments<most> a;
     Fragments<others> b;
     window.load(reader.next_round(), tiles.box);
-    round_window<most>(a, window);
+    round_window(a, window);
     uint32_t left = 0;  // the stage that the round before had
     for (int round = 0; round < rounds; round++) {
       const bool more = round + 1 < rounds;
       stream_products<width>(d, a, reader, reader.used * shifts, round > 0);
       products_wait<1>();
       reader.give_back(left);
-      round_window<others>(b, window, most);
+      round_window(b, window, most);
       stream_products<width>(d, b, reader, reader.used * shifts + most, 1);
       left = reader.leave();
       if (more) window.load(reader.next_round(), tiles.box);
       products_wait<1>();
-      if (more) round_window<most>(a, window);
+      if (more) round_window(a, window);
     }
     products_wait<0>();
     reader.give_back(left);
@@ -93,7 +93,7 @@ __device__ __forceinline__ void stream_sum(float (&d)[2][width / 2], const Strea
     window.load(reader.next_round(), tiles.box);
     for (int round = 0; round < rounds; round++) {
       Fragments<shifts> a;
-      round_window<shifts>(a, window);
+      round_window(a, window);
       stream_products<width>(d, a, reader, reader.used * shifts, round > 0);
       if (round + 1 < rounds) window.load(reader.next_round(), tiles.box);
       products_wait<0>();
@@ -106,7 +106,7 @@ __device__ __forceinline__ void stream_sum(float (&d)[2][width / 2], const Strea
         constexpr int n = decltype(count)::value;
         Fragments<n> a;
         some.template turn<n>();
-        round_window<n>(a, some);
+        round_window(a, some);
         stream_products<width>(d, a, reader, reader.k_of(u), round + u > 0);
         some.next(n);
         products_wait<0>();
@@ -458,8 +458,8 @@ void plan_stream(const ConvProblem& p, Plan& plan, int parts) {
   auto round = [](int64_t bytes) { return static_cast<size_t>(ceil_div(bytes, 256) * 256); };
   const HopperRows rows{p, round(words * 4)};
   const size_t sums_at = rows.at + round(static_cast<int64_t>(rows.bytes()));
-  const int64_t workers = h.blocks * (t.alone || t.halves ? 1 : 2) / t.together;
-  const size_t ready_at = sums_at + (t.whole * workers < t.units ? round(h.blocks * 2 * 128 * t.width * 4) : 0);
+  const bool cut = t.share || t.longer;
+  const size_t ready_at = sums_at + (cut ? round(h.blocks * 2 * 128 * t.width * 4) : 0);
   plan.need_workspace(ready_at + stream_flags * 4);
   rows.copy(plan, ENTRY(hopper_pad_stream));
   plan.launch(ENTRY(hopper_pack_stream), {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})

@@ -43,7 +43,7 @@ struct Tf32Sum {
     Fragments<shifts> a[2];
     Rounds<step, shifts, near> rounds{tiles, x, ring};
     rounds.load();
-    round_window<shifts>(a[0], rounds.window);
+    round_window(a[0], rounds.window);
     rounds.release();
     for (int round = 0; round < tiles.rounds; round += 4) {
       uint64_t from_here = weights + static_cast<uint32_t>(round * shifts * width * 2);
@@ -62,7 +62,7 @@ struct Tf32Sum {
         if (more && late) rounds.load();
         products_wait<1>();
         if (more) {
-          round_window<shifts>(a[(i + 1) % 2], rounds.window);
+          round_window(a[(i + 1) % 2], rounds.window);
           rounds.release();
         }
       }

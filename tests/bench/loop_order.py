@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Load requests and sectors of tiled, polyphase and registers in two orders of their loops' rounds: loop_order.py
+"""Load requests and sectors of tiled, polyphase, registers and columns_tf32 in two orders of their loops' rounds: loop_order.py
 
-A second count, from the formulas of the kernels and not from a run. nvcc unrolls a loop by four and puts the 0 to 3
-rounds that are left over before the others, so threads of a warp that do one round more are a round behind the others
-from then on; in the order of the source they are not. The first number of each pair is what the emulator must count
+A second count, from the formulas of the kernels and not from a run. nvcc unrolls a loop by four (columns_tf32's copies
+by two, as its source says) and puts the rounds that are left over before the others, so threads of a warp that do one
+round more are a round behind the others from then on; in the order of the source they are not. The first number of each pair is what the emulator must count
 (CONVSCOPE_COUNT_ALL=1), the second what a GPU does: results/h200-emulated.md has both.
 """
 from math import gcd
@@ -29,12 +29,12 @@ class Problem:
         return (self.k - 1 - k0) // self.period + 1 if k0 < self.k else 0
 
 
-def requests(lanes, left_over_first):
+def requests(lanes, left_over_first, by):
     """What a warp's loop asks for: lists of addresses. lanes: of each thread its rounds, None where it asks nothing."""
     if left_over_first:
-        of_round = [[t[i] for t in lanes if len(t) % 4 > i] for i in range(3)]
-        for i in range(max(len(t) // 4 for t in lanes) * 4):
-            of_round.append([t[len(t) % 4 + i] for t in lanes if len(t) // 4 * 4 > i])
+        of_round = [[t[i] for t in lanes if len(t) % by > i] for i in range(by - 1)]
+        for i in range(max(len(t) // by for t in lanes) * by):
+            of_round.append([t[len(t) % by + i] for t in lanes if len(t) // by * by > i])
     else:
         of_round = [[t[i] for t in lanes if len(t) > i] for i in range(max(map(len, lanes)))]
     return [r for r in ([a for a in r if a is not None] for r in of_round) if r]
@@ -44,10 +44,10 @@ class Count:
     def __init__(self, left_over_first):
         self.first, self.requests, self.sectors = left_over_first, 0, 0
 
-    def loop(self, lanes, size=4, unrolled=True):
-        for r in requests(lanes, self.first and unrolled) if lanes else []:
-            self.requests += 1
-            self.sectors += len({a // 32 for a in r} | {(a + size - 1) // 32 for a in r})
+    def loop(self, lanes, size=4, unrolled=True, by=4, times=1):
+        for r in requests(lanes, self.first and unrolled, by) if lanes else []:
+            self.requests += times
+            self.sectors += times * len({a // 32 for a in r} | {(a + size - 1) // 32 for a in r})
 
 
 def tiled(q, count):
@@ -143,6 +143,37 @@ def registers(q, count):
                                  for r in range(t // pieces, rows * now, 128 // pieces)] for t in threads], 16, unrolled=False)
 
 
+def columns(q, count):
+    """columns_tf32 in the form of 64 columns × 256 positions (columns_64x256_near), where two shifts are all there are
+    and rows are whole pieces of 16 bytes."""
+    shifts, tile, halo = (q.k - 1) * q.back // q.period + 1, 256, 4
+    assert shifts == 2 and q.back == 1 and q.l % 4 == 0 and q.gin % 8 == 0 and q.groups == 1 and q.p < q.s
+    column_tiles, blocks = -(-q.gout * q.period // 64), q.gin // 8
+    words = column_tiles * blocks * shifts * 512
+
+    def weight_at(id):
+        e, rest = id % 512, id // 512
+        i, lane, u, rest = e % 4, e // 4 % 32, rest % shifts, rest // shifts
+        ci, tile_of = rest % blocks * 8 + lane % 4 + i % 2 * 4, rest // blocks
+        column = tile_of * 64 + e // 128 * 16 + i // 2 * 8 + lane // 4
+        co, tap = column // q.period, u * q.period + column % q.period
+        return WEIGHTS + 4 * ((ci * q.gout + co) * q.k + tap) if co < q.gout and tap < q.k else None
+
+    for begin in range(0, words, 32):
+        count.loop([[weight_at(id)] for id in range(begin, begin + 32)], unrolled=False)
+    box = tile + halo
+    for n in range(q.n):
+        for m0 in range(0, (q.out - 1 + q.p) // q.s + 1, tile):
+            left = m0 - halo
+            for ci in range(q.ci):  # a row is copied by one warp, once for each tile of columns
+                row = (n * q.ci + ci) * q.l
+                count.loop([[X + 4 * (row + left + o) if 0 <= left + o < q.l else None for o in range(lane * 4, box, 128)]
+                            for lane in range(32)], 16, by=2, times=column_tiles)
+            # packed weights: whole warps, whole rounds
+            requests = column_tiles * blocks * shifts * 512 // 128
+            count.requests, count.sectors = count.requests + requests, count.sectors + 16 * requests
+
+
 PROBLEMS = [
     Problem("kernelbench-64-small", 1, 128, 128, 3, 256),
     Problem("kernelbench-74-small", 1, 32, 64, 5, 2048, dilation=3),
@@ -153,8 +184,12 @@ PROBLEMS = [
 
 print("| kernel | problem | requests | left over first | sectors | left over first |")
 print("|---|---|---|---|---|---|")
-for kernel in (registers, tiled, polyphase):
-    for q in PROBLEMS:
+LAYERS = [
+    Problem("hifigan.u2", 1, 256, 128, 16, 6400, stride=8, padding=4),
+    Problem("encodec.d3", 1, 128, 64, 8, 30000, stride=4),
+]
+for kernel, problems in ((registers, PROBLEMS), (tiled, PROBLEMS), (polyphase, PROBLEMS), (columns, LAYERS)):
+    for q in problems:
         source, gpu = Count(False), Count(True)
         kernel(q, source), kernel(q, gpu)
         print(f"| {kernel.__name__} | {q.name} | {source.requests:,} | {gpu.requests:,} | {source.sectors:,} | {gpu.sectors:,} |", flush=True)

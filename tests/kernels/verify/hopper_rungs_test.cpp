@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "../../../kernels/ladder/hopper_stream.h"
 #include "kernels/problem/counts.h"
 #include "kernels/problem/presets.h"
 #include "kernels/runtime/registry.h"

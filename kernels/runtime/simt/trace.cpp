@@ -53,30 +53,40 @@ constinit thread_local PerThread mine{};
 
 // The loops that a thread of the kernel is in, from the steps it takes. Code lies in the order of the source
 // (-fno-reorder-blocks, -fno-thread-jumps), so a step back begins another round of the loop whose head it goes to, and
-// a step beyond a loop's last piece leaves it.
+// a step beyond a loop's last piece leaves it. A function that is called, and not put in its place, lies elsewhere: its
+// steps say nothing of its caller's loops.
 class Loops {
  public:
   void step(uint64_t pc) {
     if (pc <= last_) {
-      while (depth_ && loops_[depth_ - 1].head > pc) depth_--;
-      if (depth_ && loops_[depth_ - 1].head == pc) {
+      while (depth_ > own_ && loops_[depth_ - 1].head > pc) depth_--;
+      if (depth_ > own_ && loops_[depth_ - 1].head == pc) {
         loops_[depth_ - 1].rounds++;
         loops_[depth_ - 1].end = std::max(loops_[depth_ - 1].end, last_);
       } else if (depth_ < deepest) {
         loops_[depth_++] = {pc, last_, 1};
       }
     } else {
-      while (depth_ && pc > loops_[depth_ - 1].end) depth_--;
+      while (depth_ > own_ && pc > loops_[depth_ - 1].end) depth_--;
     }
     last_ = pc;
   }
+  void enter_function() {
+    calls_.push_back({last_, depth_, own_});
+    own_ = depth_, last_ = 0;
+  }
+  void leave_function() {
+    if (calls_.empty()) return;
+    last_ = calls_.back().from, depth_ = calls_.back().depth, own_ = calls_.back().own;
+    calls_.pop_back();
+  }
   // FNV-1a (Fowler, Noll & Vo), a word at a time.
   uint64_t round() const {
-    if (!depth_) return 0;
     uint64_t h = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < depth_; i++)
-      for (uint64_t word : {loops_[i].head, loops_[i].rounds}) h = (h ^ word) * 0x100000001b3u;
-    return h ^ h >> 32;
+    auto add = [&h](uint64_t word) { h = (h ^ word) * 0x100000001b3u; };
+    for (size_t i = 0; i < depth_; i++) add(loops_[i].head), add(loops_[i].rounds);
+    for (size_t i = 1; i < calls_.size(); i++) add(calls_[i].from);  // the first is the kernel itself
+    return depth_ || calls_.size() > 1 ? h ^ h >> 32 : 0;
   }
 
  private:
@@ -84,9 +94,14 @@ class Loops {
   struct Loop {
     uint64_t head = 0, end = 0, rounds = 0;
   };
+  struct Call {
+    uint64_t from;
+    size_t depth, own;
+  };
   std::array<Loop, deepest> loops_{};
-  size_t depth_ = 0;
+  size_t depth_ = 0, own_ = 0;  // own_: loops of its callers
   uint64_t last_ = 0;
+  std::vector<Call> calls_;
 };
 
 // Those of the threads of the block that this OS thread runs.
@@ -128,6 +143,17 @@ void record_step(const void* pc) {
   const Tracer* tracer = active.load(std::memory_order_acquire);
   if (!tracer || !tracer->wish.rounds) return;
   if (Block* block = Block::current()) loops_of(*block).step(reinterpret_cast<uint64_t>(pc));
+}
+
+void record_call(bool entered) {
+  const Tracer* tracer = active.load(std::memory_order_acquire);
+  if (!tracer || !tracer->wish.rounds) return;
+  Block* block = Block::current();
+  if (!block) return;
+  if (entered)
+    loops_of(*block).enter_function();
+  else
+    loops_of(*block).leave_function();
 }
 
 void* traced_copy(void* to, const void* from, size_t bytes) {

@@ -45,14 +45,16 @@ using test::planned_launch;
 #endif
 
 template <class F>
-std::vector<Access> trace(F&& run) {
+std::vector<Access> trace(F&& run, const simt::TraceWish& wish = {}) {
   std::vector<Access> all;
   std::mutex mutex;
   {
-    simt::Tracing tracing([&](std::span<const Access> part) {
-      std::lock_guard lock(mutex);
-      all.insert(all.end(), part.begin(), part.end());
-    });
+    simt::Tracing tracing(
+        [&](std::span<const Access> part) {
+          std::lock_guard lock(mutex);
+          all.insert(all.end(), part.begin(), part.end());
+        },
+        wish);
     run();
   }
   return all;
@@ -128,6 +130,25 @@ TEST(Trace, ACopyOfAVectorIsOneReadAndOneWrite) {
   EXPECT_EQ(count(all, range_of(out), AccessKind::write), 32);
   EXPECT_EQ(all.size(), 64u);
   for (const auto& a : all) EXPECT_EQ(a.size, 16);
+}
+
+// A warp is together again after one of its lanes was elsewhere: what all do in the same round has the same name.
+TEST(Trace, RoundsAreThoseOfOthersAfterACall) {
+  NEEDS_TRACING;
+  std::vector<int> out(128);
+  auto all =
+      trace([&] { launch_entry(planned_launch("trace_calls", true), {1}, {32}, 0, {}, out.data()); }, {.rounds = true});
+  std::map<int, std::map<uint64_t, std::set<int>>> threads;  // by line and round
+  for (const auto& a : all) threads[simt::source_line(a.pc).line][a.round].insert(a.thread);
+  const auto& stored = threads[test::line_of(source, "// TRACE stored")];
+  EXPECT_EQ(stored.size(), 3u * 4);
+  for (const auto& [round, who] : stored) EXPECT_EQ(who.size(), 32u) << round;
+  // Two places of a call are two instructions: a GPU has the function at both.
+  const auto& called = threads[test::line_of(source, "// TRACE called")];
+  EXPECT_EQ(called.size(), 3u * 2);
+  int without_one = 0;
+  for (const auto& [round, who] : called) without_one += who.size() == 31 && !who.contains(5);
+  EXPECT_EQ(without_one, 3);
 }
 
 TEST(Trace, SharedMemoryAndAtomicsYesStackNo) {

@@ -44,6 +44,29 @@ extern "C" __global__ void trace_order(int* data) {
   for (int i = 0; i < 5; i++) data[5 * t + i] = data[5 * t + (4 - i)] + 1;
 }
 
+// Functions that are called, and lie where the compiler puts them: before their caller or behind it.
+__device__ __attribute__((noinline)) int trace_before(int v) {
+  for (int i = 0; i < v % 5; i++) v ^= v << 1;
+  return v;
+}
+__device__ __attribute__((noinline)) inline int trace_behind(int v) {
+  for (int i = 0; i < v % 7; i++) v ^= v << 2;
+  return v;
+}
+
+// One lane calls them, and then all store in the same rounds; each calls one that stores, at two places.
+__device__ __attribute__((noinline)) inline void trace_store(int* out, int v) { out[threadIdx.x] = v; }  // TRACE called
+extern "C" __global__ void trace_calls(int* out) {
+  int t = threadIdx.x, v = t + 3;
+  for (int round = 0; round < 3; round++) {
+    if (t == 0) v = trace_behind(v);
+    if (t == 1) v = trace_before(v);
+    for (int i = 0; i < 4; i++) out[32 * i + t] = v;  // TRACE stored
+    if (t != 5) trace_store(out, v);
+    trace_store(out + 32, v);
+  }
+}
+
 #ifndef __CUDACC__
 CONVSCOPE_KERNEL(test_traced) {
   test_only();
@@ -54,6 +77,7 @@ CONVSCOPE_KERNEL(test_traced) {
     plan.launch(ENTRY(trace_places), {1}, {1}).args(plan.x(), plan.y(), plan.y());
     plan.launch(ENTRY(trace_memcpy), {1}, {1}).args(plan.x(), plan.y());
     plan.launch(ENTRY(trace_order), {1}, {1}).args(plan.y());
+    plan.launch(ENTRY(trace_calls), {1}, {1}).args(plan.y());
   });
 }
 #endif

@@ -26,8 +26,9 @@
 // One OS thread runs one block at a time, so a block's shared memory is that thread's (block scope: static by itself).
 #define __shared__ constinit thread_local
 #define CONVSCOPE_SIMT_API __attribute__((visibility("default")))
-// Parts of the emulator that are inlined into a traced kernel stay out of the trace. Never together with always_inline.
-#define CONVSCOPE_UNTRACED __attribute__((no_sanitize("thread")))
+// Parts of the emulator that are inlined into a traced kernel stay out of the trace, and their steps are none of the
+// kernel's. Never together with always_inline.
+#define CONVSCOPE_UNTRACED __attribute__((no_sanitize("thread"), no_sanitize_coverage))
 
 struct uint3 {
   unsigned x, y, z;

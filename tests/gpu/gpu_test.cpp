@@ -16,16 +16,18 @@
 #include "kernels/runtime/registry.h"
 #include "kernels/verify/explain.h"
 #include "kernels/verify/judge.h"
+#include "tests/accuracy_problems.h"
 #include "tests/convolution.h"
 #include "tests/hopper_problems.h"
+#include "tests/rung_problems.h"
 
 namespace convscope {
 namespace {
 using nlohmann::json;
 
-const char* const ladder[] = {"direct",        "scatter",      "polyphase",     "tiled",         "registers",
-                              "mma_tf32",      "mma_3xtf32",   "hopper_tf32",   "hopper_3xtf32", "stream_tf32",
-                              "stream_3xtf32", "columns_tf32", "columns_3xtf32"};
+const char* const ladder[] = {"direct",        "scatter",      "polyphase",      "tiled",         "registers",
+                              "mma_tf32",      "mma_3xtf32",   "hopper_tf32",    "hopper_3xtf32", "stream_tf32",
+                              "stream_3xtf32", "columns_tf32", "columns_3xtf32", "depthwise"};
 
 TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
   test::Random random(20261121);
@@ -78,6 +80,19 @@ TEST_F(Gpu, FormsForSomeLayersAreRight) {
   }
 }
 
+TEST_F(Gpu, DepthwiseIsRightInAllItsForms) {
+  test::Random r(61);
+  for (const auto& c : test::depthwise_cases)
+    for (DType type : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+      ConvProblem p = c.problem(type, r() % 2);
+      const std::string form = find_kernel("depthwise").plan_for(p).launches()[0].entry.name;
+      EXPECT_TRUE(form.ends_with(c.form)) << c.what << ": " << form;
+      auto report = judge("depthwise", p);
+      ASSERT_EQ(report.verdict.status, Status::right)
+          << c.what << ", " << name_of(type) << ": " << report.verdict.sentence;
+    }
+}
+
 TEST_F(Gpu, BoxesOfResultsAreRight) {
   const auto& k = find_kernel("hopper_3xtf32");
   if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
@@ -117,6 +132,46 @@ TEST_F(Gpu, ColumnsAreRightInAllTheirForms) {
     if (problems(80) < 80) continue;
     EXPECT_GE(forms.size(), 4u);
     EXPECT_GE(shared, 10);
+  }
+}
+
+// On the GPU sums of tensor cores are the hardware's own, which the emulator only takes after.
+TEST_F(Gpu, ThreeTf32HasAtMostFourTimesTheErrorOfMultiplyAdds) {
+  test::Random random(61);
+  for (const ConvProblem& p : test::accuracy_problems()) {
+    const test::Tensors t = test::random_tensors(random, p);
+    const test::Expected expected = test::expected_result(p, t);
+    auto errors = [&](const char* name) {
+      const auto& k = find_kernel(name);
+      auto put = [&](const HostTensor& from) {
+        auto m = device_->allocate(std::max<size_t>(from.size_bytes(), 4));
+        device_->write(*m, 0, from.data(), from.size_bytes());
+        return m;
+      };
+      const Plan plan = k.plan_for(p);
+      auto x = put(t.x), w = put(t.w), b = put(t.b), y = device_->allocate(static_cast<size_t>(p.y_elements()) * 4);
+      auto scratch = device_->allocate(std::max<size_t>(plan.workspace_bytes(), 256));
+      device_->run(k, plan, {x->address(), w->address(), p.bias ? b->address() : 0, y->address(), scratch->address()},
+                   {});
+      return test::errors_of(expected, make_tensor(DType::f32, {p.batch, p.out_channels, p.out_length()},
+                                                   [&](auto* out, int64_t) { device_->read(*y, 0, out, y->size()); }));
+    };
+    const test::Errors registers = errors("registers");
+    auto times = [&](const char* name) {
+      const test::Errors e = errors(name);
+      return std::max(e.largest / registers.largest, e.rms / registers.rms);
+    };
+    auto here = [&](const char* name) {
+      return device_->unavailable(find_kernel(name)).empty() && find_kernel(name).unsupported(p).empty();
+    };
+    for (const char* name : test::three_tf32_rungs)
+      if (here(name)) {
+        EXPECT_LE(times(name), test::accuracy_factor) << name << " on " << describe(p);
+      }
+    for (const char* name : test::tf32_rungs)  // would it be seen?
+      if (here(name)) {
+        EXPECT_GT(times(name), 10 * test::accuracy_factor) << name << " on " << describe(p);
+      }
   }
 }
 

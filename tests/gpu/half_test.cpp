@@ -11,6 +11,7 @@
 #include "tests/convolution.h"
 #include "tests/gpu/gpu.h"
 #include "tests/hopper_problems.h"
+#include "tests/rung_problems.h"
 
 namespace convscope {
 namespace {
@@ -71,6 +72,21 @@ TEST_F(GpuHalf, EveryRungIsRightOnRandomProblems) {
     }
   }
   EXPECT_GE(ran, 200);
+}
+
+TEST_F(GpuHalf, MmaIsRightInAllItsForms) {
+  const auto& k = find_kernel("mma_16bit");
+  if (auto why = device_->unavailable(k); !why.empty()) GTEST_SKIP() << why;
+  test::Random r(63);
+  for (const auto& c : test::mma_16bit_cases)
+    for (DType type : {DType::f16, DType::bf16})
+      for (int64_t more : {0, 1}) {
+        ConvProblem p = c.problem(type, r() % 2);
+        p.length += more;
+        auto report = judge("mma_16bit", p);
+        ASSERT_EQ(report.verdict.status, Status::right)
+            << c.what << ", " << name_of(type) << ": " << report.verdict.sentence;
+      }
 }
 
 TEST_F(GpuHalf, HeldIsRightInAllItsForms) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "convscope/half.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/registry.h"
 #include "tests/convolution.h"
@@ -45,6 +46,29 @@ void compare_products(const char* kernel, int n, bool dirty_low_bits) {
 TEST(Matrix, OneProduct) { compare_products("multiply_1", 1, false); }
 TEST(Matrix, FourProductsWithOneExchange) { compare_products("multiply_4", 4, false); }
 TEST(Matrix, TheLowThirteenBitsAreIgnored) { compare_products("multiply_1", 1, true); }
+
+TEST(Matrix, ProductsOfSixteenBits) {
+  test::Random r(72);
+  for (bool bf16 : {false, true})
+    for (uint32_t seed = 0; seed < 20; seed++) {
+      std::vector<uint16_t> a(16 * 16), b(16 * 8);
+      std::vector<float> x(a.size()), w(b.size()), d(16 * 8);
+      auto draw = [&] { return static_cast<float>(test::between(r, -200, 200)); };  // exact in both types
+      auto fill = [&](std::vector<uint16_t>& bits, std::vector<float>& values) {
+        for (size_t i = 0; i < bits.size(); i++)
+          values[i] = draw(), bits[i] = bf16 ? halves::to_bf16(values[i]) : halves::to_f16(values[i]);
+      };
+      fill(a, x), fill(b, w);
+      for (auto& v : d) v = draw();
+      auto want = d;
+      for (size_t i = 0; i < 16; i++)
+        for (size_t j = 0; j < 8; j++)
+          for (size_t k = 0; k < 16; k++) want[i * 8 + j] += x[i * 16 + k] * w[k * 8 + j];
+      launch_entry(planned_launch(bf16 ? "multiply_bf16" : "multiply_f16"), {1}, {32}, 0, {.order_seed = seed},
+                   a.data(), b.data(), d.data());
+      ASSERT_EQ(d, want) << "seed " << seed;
+    }
+}
 
 TEST(Matrix, ALaneThatEndedIsAFault) {
   std::vector<float> out(32);

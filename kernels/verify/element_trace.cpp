@@ -57,7 +57,7 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
   auto device = open_emulator();
   Inputs in = make_inputs(p, spec, &activity);
   size_t element = size_of(p.dtype);
-  ProblemMemory memory(*device, p, in, plan.out_length(), plan.workspace_bytes());
+  ProblemMemory memory(*device, p, in, plan.out_length(), plan.workspace_bytes(), &activity);
   const Bindings& at = memory.at();
   memory.fill_output(unwritten_word);
   uint64_t target = at.y + static_cast<size_t>((n * p.out_channels + co) * plan.out_length() + j) * element;

@@ -22,17 +22,18 @@ class Prober {
   Prober(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity)
       : device_(device), kernel_(kernel), p_(p), activity_(activity), plan_(kernel.plan_for(p)) {
     if (auto why = kernel.unsupported(p); !why.empty()) throw InputError("kernel", kernel.name(), why);
-    if (auto why = device.unavailable(kernel); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
+    if (auto why = device.unavailable(kernel, plan_); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
     own_ = plan_.out_length();
     auto size = [&](int64_t e) { return static_cast<size_t>(e) * size_of(p.dtype); };
-    x_ = std::make_unique<GuardedTensor>(device, size(p.x_elements()));
-    w_ = std::make_unique<GuardedTensor>(
-        device, size(p.w_elements()),
-        std::min(size(p.w_elements()) * static_cast<size_t>(p.groups - 1), size_t{256} << 20));
-    y_ = std::make_unique<GuardedTensor>(device,
-                                         size(p.batch * p.out_channels * std::max({own_, p.out_length(), int64_t{1}})));
-    if (p.bias) b_ = std::make_unique<GuardedTensor>(device, size(p.b_elements()));
-    if (plan_.workspace_bytes()) workspace_ = std::make_unique<GuardedTensor>(device, plan_.workspace_bytes());
+    auto tensor = [&](size_t bytes, size_t zone_after = GuardedTensor::least_zone) {
+      return std::make_unique<GuardedTensor>(device, bytes, zone_after, &activity_);
+    };
+    x_ = tensor(size(p.x_elements()));
+    w_ = tensor(size(p.w_elements()),
+                std::min(size(p.w_elements()) * static_cast<size_t>(p.groups - 1), size_t{256} << 20));
+    y_ = tensor(size(p.batch * p.out_channels * std::max({own_, p.out_length(), int64_t{1}})));
+    if (p.bias) b_ = tensor(size(p.b_elements()));
+    if (plan_.workspace_bytes()) workspace_ = tensor(plan_.workspace_bytes());
   }
 
   int launches() const { return launches_; }

@@ -9,16 +9,35 @@
 #include "kernels/problem/tensor.h"
 
 namespace convscope {
+namespace {
 
-GuardedTensor::GuardedTensor(Device& device, size_t bytes, size_t zone_after)
-    : device_(device), bytes_(bytes), after_(round(std::max(zone_after, least_zone))) {
-  memory_ = device.allocate(before_ + round(bytes) + after_);
-  device.fill(*memory_, 0, red_zone_word, memory_->size());
+// Whoever cancels shall not wait for gigabytes: f(offset, bytes) for a part after the other.
+template <class F>
+void in_parts(size_t bytes, Activity* activity, F f) {
+  constexpr size_t part = 32 << 20;
+  for (size_t at = 0; at < bytes; at += part) {
+    if (activity) activity->check(), activity->advance(0);
+    f(at, std::min(part, bytes - at));
+  }
 }
 
-void GuardedTensor::fill(uint32_t word) {
+}  // namespace
+
+GuardedTensor::GuardedTensor(Device& device, size_t bytes, size_t zone_after, Activity* activity)
+    : device_(device), bytes_(bytes), after_(round(std::max(zone_after, least_zone))) {
+  memory_ = device.allocate(before_ + round(bytes) + after_);
+  in_parts(memory_->size(), activity, [&](size_t at, size_t n) { device.fill(*memory_, at, red_zone_word, n); });
+}
+
+void GuardedTensor::write(const void* from, size_t bytes, Activity* activity) {
+  in_parts(bytes, activity, [&](size_t at, size_t n) {
+    device_.write(*memory_, before_ + at, static_cast<const std::byte*>(from) + at, n);
+  });
+}
+
+void GuardedTensor::fill(uint32_t word, Activity* activity) {
   size_t whole = bytes_ / 4 * 4;
-  device_.fill(*memory_, before_, word, whole);
+  in_parts(whole, activity, [&](size_t at, size_t n) { device_.fill(*memory_, before_ + at, word, n); });
   device_.write(*memory_, before_ + whole, &word, bytes_ - whole);
 }
 
@@ -61,12 +80,13 @@ std::string GuardedTensor::damage() const {
   return text + after;
 }
 
-uint64_t GuardedTensor::checksum() const {
+uint64_t GuardedTensor::checksum(Activity* activity) const {
   // Chunks are mixed with their place, so that the sum does not depend on the order the workers take them in.
   constexpr size_t chunk = 8 << 20;
   HostBytes buffer(std::min(std::max<size_t>(bytes_, 1), chunk));
   uint64_t sum = 0;
   for (size_t at = 0; at < bytes_; at += chunk) {
+    if (activity) activity->check(), activity->advance(0);
     size_t n = std::min(chunk, bytes_ - at);
     read(at, buffer.data(), n);
     uint64_t h = at * 0x9e3779b97f4a7c15u + 1;

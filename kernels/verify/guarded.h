@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/base/activity.h"
 #include "kernels/runtime/device.h"
 
 namespace convscope {
@@ -14,14 +15,16 @@ class GuardedTensor {
  public:
   static constexpr size_t least_zone = 64 << 10;  // bytes on each side
 
-  GuardedTensor(Device& device, size_t bytes, size_t zone_after = least_zone);
+  // Filled with red_zone_word. Gigabytes take a while: here and below an activity is looked at in between. Errors:
+  // Cancelled.
+  GuardedTensor(Device& device, size_t bytes, size_t zone_after = least_zone, Activity* activity = nullptr);
 
   uint64_t address() const { return memory_->address() + before_; }
   size_t size() const { return bytes_; }
 
-  void write(const void* from, size_t bytes) { device_.write(*memory_, before_, from, bytes); }
+  void write(const void* from, size_t bytes, Activity* activity = nullptr);
   void read(size_t offset, void* to, size_t bytes) const { device_.read(*memory_, before_ + offset, to, bytes); }
-  void fill(uint32_t word);  // the zone after the tensor stays as it is
+  void fill(uint32_t word, Activity* activity = nullptr);  // the zone after the tensor stays as it is
 
   // Lays both zones anew, or one of them.
   enum class Zone { before, after, both };
@@ -31,7 +34,7 @@ class GuardedTensor {
   // after its end, the first 24 bytes away").
   std::string damage() const;
   // 64-bit checksum of the tensor's bytes.
-  uint64_t checksum() const;
+  uint64_t checksum(Activity* activity = nullptr) const;
 
   static size_t total_bytes(size_t bytes, size_t zone_after = least_zone) {
     return least_zone + round(bytes) + zone_after;

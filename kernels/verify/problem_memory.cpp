@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/verify/packed_times.h"
+
 namespace convscope {
 namespace {
 
@@ -15,15 +17,16 @@ size_t past_weights(const ConvProblem& p) {
 }  // namespace
 
 ProblemMemory::ProblemMemory(Device& device, const ConvProblem& p, const Inputs& inputs, int64_t own_length,
-                             size_t workspace)
+                             size_t workspace, Activity* activity)
     : inputs_(inputs),
       past_w_(past_weights(p)),
-      x_(device, bytes_of(p.x_elements(), p)),
-      w_(device, bytes_of(p.w_elements(), p), past_w_),
-      y_(device, bytes_of(p.batch * p.out_channels * std::max({own_length, p.out_length(), int64_t{1}}), p)) {
+      x_(device, bytes_of(p.x_elements(), p), GuardedTensor::least_zone, activity),
+      w_(device, bytes_of(p.w_elements(), p), past_w_, activity),
+      y_(device, bytes_of(p.batch * p.out_channels * std::max({own_length, p.out_length(), int64_t{1}}), p),
+         GuardedTensor::least_zone, activity) {
   if (p.bias) b_ = std::make_unique<GuardedTensor>(device, bytes_of(p.b_elements(), p));
-  if (workspace) workspace_ = std::make_unique<GuardedTensor>(device, workspace);
-  x_.write(inputs.x.data(), inputs.x.size_bytes());
+  if (workspace) workspace_ = std::make_unique<GuardedTensor>(device, workspace, GuardedTensor::least_zone, activity);
+  x_.write(inputs.x.data(), inputs.x.size_bytes(), activity);
   w_.write(inputs.w.data(), inputs.w.size_bytes());
   if (b_) b_->write(inputs.b.data(), inputs.b.size_bytes());
   at_ = {x_.address(), w_.address(), b_ ? b_->address() : 0, y_.address(), workspace_ ? workspace_->address() : 0};
@@ -36,6 +39,13 @@ std::vector<ProblemMemory::Extent> ProblemMemory::extents() const {
   };
   add('x', &x_), add('w', &w_, past_w_), add('b', b_.get()), add('y', &y_), add('s', workspace_.get());
   return all;
+}
+
+std::string ProblemMemory::packed_calls_look_honest(const std::function<void()>& whole,
+                                                    const std::function<void()>& packed, Activity* activity) {
+  std::string odd = convscope::packed_calls_look_honest(x_, y_, inputs_.x.dtype, whole, packed, activity);
+  restore_input();
+  return odd;
 }
 
 void ProblemMemory::restore_input() { x_.write(inputs_.x.data(), inputs_.x.size_bytes()); }

@@ -1,7 +1,9 @@
 // The tensors of a problem on a device, between red zones as in a judged run: a kernel that reads beside them harms
 // nothing.
 #pragma once
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "kernels/problem/inputs.h"
@@ -12,8 +14,9 @@ namespace convscope {
 class ProblemMemory {
  public:
   // Filled with the inputs, which must live as long. `own_length`: the longest output that any kernel to run here
-  // writes. `workspace`: the largest that any needs, in bytes.
-  ProblemMemory(Device& device, const ConvProblem& p, const Inputs& inputs, int64_t own_length, size_t workspace);
+  // writes. `workspace`: the largest that any needs, in bytes. Errors: Cancelled, when the activity is.
+  ProblemMemory(Device& device, const ConvProblem& p, const Inputs& inputs, int64_t own_length, size_t workspace,
+                Activity* activity = nullptr);
   const Bindings& at() const { return at_; }
 
   struct Extent {
@@ -29,6 +32,10 @@ class ProblemMemory {
   // Other input values, and the drawn ones again.
   void change_input() { x_.fill(0x3e99999a); }  // 0.3
   void restore_input();
+
+  // Packed calls of a kernel (packed_times.h); the drawn input is there again afterwards.
+  std::string packed_calls_look_honest(const std::function<void()>& whole, const std::function<void()>& packed,
+                                       Activity* activity);
 
  private:
   const Inputs& inputs_;

@@ -73,6 +73,7 @@ TEST(Engine, ByACommand) {
 TEST(Interrupt, ALongRun) {
   for (bool as_json : {false, true}) {
     Cli cli(long_run + (as_json ? Words{"--json"} : Words{}));
+    EXPECT_TRUE(test::wait_until([&] { return cli.processes().size() >= 2; }, 10 * test::slowness));
     sleep_s(until_begun_s);
     EXPECT_GE(cli.processes().size(), 2u) << "the engine is at work";
     test::Stopwatch watch;

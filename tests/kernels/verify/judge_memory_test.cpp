@@ -215,6 +215,29 @@ TEST(Guarded, LayingZonesKeepsTheTensor) {
   }
 }
 
+// Gigabytes are laid, written and read: whoever cancels waits for a part of them, not for all.
+TEST(Guarded, LooksWhetherItIsCancelled) {
+  auto device = open_emulator();
+  constexpr size_t bytes = (100 << 20) + 4;
+  Activity activity;
+  GuardedTensor t(*device, bytes, GuardedTensor::least_zone, &activity);
+  const std::vector<std::byte> in(bytes);
+  auto looks_of = [&](auto work) {
+    uint64_t before = activity.snapshot().beat;
+    work();
+    return activity.snapshot().beat - before;
+  };
+  EXPECT_GE(activity.snapshot().beat, 4u);
+  EXPECT_GE(looks_of([&] { t.write(in.data(), bytes, &activity); }), 4u);
+  EXPECT_GE(looks_of([&] { t.fill(1, &activity); }), 4u);
+  EXPECT_GE(looks_of([&] { t.checksum(&activity); }), 4u);
+  activity.cancel();
+  EXPECT_THROW(GuardedTensor(*device, bytes, GuardedTensor::least_zone, &activity), Cancelled);
+  EXPECT_THROW(t.write(in.data(), bytes, &activity), Cancelled);
+  EXPECT_THROW(t.fill(1, &activity), Cancelled);
+  EXPECT_THROW(t.checksum(&activity), Cancelled);
+}
+
 TEST(Guarded, ChecksumSeesEveryChange) {
   auto device = open_emulator();
   GuardedTensor t(*device, 1003);

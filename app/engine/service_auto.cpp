@@ -1,4 +1,5 @@
 // The kernel `auto`, and the requests `choose` and `export`.
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "app/engine/codec.h"
@@ -27,6 +28,20 @@ std::string with_choice(const std::string& header, const json& choice) {
   json j = json::parse(header);
   j["chosen"] = choice;
   return header_text(j);
+}
+
+// A kernel that was named is what is wanted: it is refused where it is less accurate than asked, or cannot run on the
+// GPU that the file is for, and nothing is put in its place.
+void require_named(const KernelDefinition& kernel, const RunRequest& r, const std::string& architecture) {
+  auto promised = accuracy_from(kernel.accuracy());
+  if (r.problem.dtype == DType::f32 && promised && *promised > r.accuracy)
+    throw InputError("accuracy", std::string(name_of(r.accuracy)),
+                     fmt::format("does not allow {}, which computes in {}: --accuracy {} does", kernel.name(),
+                                 kernel.accuracy(), kernel.accuracy()));
+  if (architecture.empty()) return;
+  auto why = Target::of_architecture(architecture).unavailable(kernel, kernel.plan_for(r.problem));
+  if (!why.empty())
+    throw InputError("architecture", architecture, fmt::format("cannot run {}: it {}", kernel.name(), why));
 }
 
 }  // namespace
@@ -100,6 +115,7 @@ Service::Reply Service::export_one(const json& request, std::span<const std::byt
   }
   if (kernel->kind() == KernelKind::test) throw InputError("kernel", kernel->name(), "is a kernel of tests");
   if (auto why = kernel->unsupported(r.problem); !why.empty()) throw InputError("kernel", kernel->name(), why);
+  if (r.kernel != auto_kernel) require_named(*kernel, r, architecture);
   if (auto why = then.refused_by(*kernel); !why.empty()) throw InputError("activation", then.name(), why);
   if (kernel->plan_for(r.problem).out_length() != r.problem.out_length())
     throw InputError("kernel", kernel->name(), "works out another output length: its output would not fit");

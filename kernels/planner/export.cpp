@@ -20,20 +20,35 @@ std::string_view text_of(const std::string& file) {
   throw std::logic_error("the text of " + file + " is not carried by the program");
 }
 
-// Without the forms of a kernel that this problem does not launch: lines `F(name, …)` of a list of forms.
+// A line `MACRO(name, …)` that defines one form of a kernel: MACRO and name.
+std::pair<std::string, std::string> macro_of(const std::string& line) {
+  size_t bracket = line.find('('), comma = line.find(',');
+  if (!line.starts_with("CONVSCOPE_") || bracket > comma || comma == line.npos) return {};
+  return {line.substr(0, bracket), line.substr(bracket + 1, comma - bracket - 1)};
+}
+
+// Without the forms of a kernel that this problem does not launch: lines `F(name, …)` of a list of forms, and lines
+// `MACRO(name, …)` where another of the same macro defines one that is launched.
 std::string only_launched(const std::string& text, const Plan& plan) {
+  auto is_launched = [&](std::string_view name) {
+    return std::any_of(plan.launches().begin(), plan.launches().end(),
+                       [&](const Launch& l) { return l.entry.name == name; });
+  };
+  std::set<std::string> macros;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (auto [macro, name] = macro_of(line); is_launched(name)) macros.insert(macro);
   std::string out;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
+    if (auto [macro, name] = macro_of(line); macros.contains(macro) && !is_launched(name)) continue;
     // A line of a list, or a list of one: `#define LIST(F) F(form, …)`.
     size_t one = line.starts_with("#define ") ? line.find("(F) F(") : std::string::npos;
     size_t at = one != std::string::npos ? one + 4 : line.starts_with("  ") ? line.find_first_not_of(' ') : line.size();
     std::string_view rest = std::string_view(line).substr(std::min(at, line.size()));
     if (rest.starts_with("F(") && rest.find(',') != rest.npos) {
       std::string_view name = rest.substr(2, rest.find(',') - 2);
-      bool launched = std::any_of(plan.launches().begin(), plan.launches().end(),
-                                  [&](const Launch& l) { return l.entry.name == name; });
-      if (!launched) line = one != std::string::npos ? line.substr(0, at) : rest.ends_with('\\') ? "  \\" : "";
+      if (!is_launched(name)) line = one != std::string::npos ? line.substr(0, at) : rest.ends_with('\\') ? "  \\" : "";
     }
     out += line + '\n';
   }
@@ -115,6 +130,12 @@ std::string problem_args(const ConvProblem& p) {
                      p.groups);
 }
 
+bool reads(const Launch& l, Tensor tensor) {
+  return std::any_of(l.arguments.begin(), l.arguments.end(), [&](const Argument& a) {
+    return (a.is_tensor && a.tensor.tensor == tensor) || (a.is_view && a.view.tensor.tensor == tensor);
+  });
+}
+
 // One argument as a variable a0, a1, … of the launch's scope.
 std::string variable(const Argument& a, size_t i, const ConvProblem& p, bool bias) {
   if (a.is_view) {
@@ -142,7 +163,7 @@ std::string variable(const Argument& a, size_t i, const ConvProblem& p, bool bia
 }
 
 std::string launch_text(const Launch& l, const ConvProblem& p) {
-  std::string text = packs(l) ? "  if (pack) {\n" : "  {\n", names;
+  std::string text = packs(l) ? "  if (pack) {\n" : "  if (pack != 2) {\n", names;
   for (size_t i = 0; i < l.arguments.size(); i++) {
     text += variable(l.arguments[i], i, p, p.bias);
     bool bytes = text.find(fmt::format("char a{}[]", i)) != std::string::npos;
@@ -162,7 +183,50 @@ std::string launch_text(const Launch& l, const ConvProblem& p) {
   return text;
 }
 
+// What costs nothing to see of the addresses; the copy engine and wide loads and stores rest on the alignments.
+std::string checks(const ConvProblem& p, const Plan& plan) {
+  bool packing = false, running = false;  // which of them reads w
+  for (const Launch& l : plan.launches()) (packs(l) ? packing : running) |= reads(l, Tensor::w);
+  size_t element = size_of(p.dtype);
+  std::string text = fmt::format("  if ({}wrong(w, {})) return cudaErrorInvalidValue;\n",
+                                 packing && running ? ""
+                                 : packing          ? "pack && "
+                                                    : "pack != 2 && ",
+                                 element);
+  text += fmt::format("  if (pack != 2 && (wrong(x, 16) || wrong(y, 16){})) return cudaErrorInvalidValue;\n",
+                      p.bias ? fmt::format(" || wrong(b, {})", element) : "");
+  if (plan.workspace_bytes()) text += "  if (wrong(workspace, 256)) return cudaErrorInvalidValue;\n";
+  return text;
+}
+
+// The rules of the C function, for whoever calls it from elsewhere than the Python file.
+std::string rules(const ConvProblem& p, const Plan& plan) {
+  bool packing = std::any_of(plan.launches().begin(), plan.launches().end(), packs);
+  std::string text = fmt::format(
+      "// {}y [{}, {}, {}]: contiguous, on the device, x and y on 16 bytes.\n"
+      "// conv_transpose1d() only launches, on `stream` of the current device, and returns a cudaError_t: 0 when all\n"
+      "// launches are on their way, cudaErrorInvalidValue for an address that is null or not aligned.\n",
+      p.bias ? fmt::format("b [{}], ", p.out_channels) : "b is not read and may be null, ", p.batch, p.out_channels,
+      plan.out_length());
+  if (plan.workspace_bytes())
+    text += fmt::format(
+        "// workspace: conv_transpose1d_workspace() bytes of the device, on 256 bytes. It holds {}:\n"
+        "// one for each stream, and launches of two host threads must not mix in it.\n",
+        packing ? "packed weights, and may hold counters and partial sums" : "partial sums");
+  else
+    text += "// workspace: none, may be null.\n";
+  text += packing
+              ? "// pack: 1 packs the weights and runs: the first call with a workspace needs it, and one after they "
+                "changed.\n// 0: they are as this workspace has them from the last call that packed.\n"
+                "// 2: packs them and does no more; x, b and y may be null.\n"
+              : "// pack: of no effect, the weights are read as they lie (2: does nothing).\n";
+  return text;
+}
+
 constexpr const char* launch_function = R"(
+// Whether an address is none, or not on so many bytes.
+static bool wrong(const void* p, size_t bytes) { return !p || reinterpret_cast<size_t>(p) % bytes; }
+
 // early: the kernel may begin before the launch before it has ended, and waits for it by itself.
 static int launch(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, void* stream, bool early) {
   cudaLaunchAttribute attribute{};
@@ -199,7 +263,31 @@ std::string architecture(const KernelDefinition& k) {
   return "";
 }
 
+// In the docstring: what inputs may hold.
+std::string values_of(const KernelDefinition& k) {
+  if (k.kind() == KernelKind::specimen) return "Values: a specimen, wrong on purpose: right only for some problems.";
+  constexpr const char* texts[] = {
+      "Values: any. Inf and NaN in x, weight or bias go where the definition has them go.",
+      "Values: a finite weight. At the ends of a row zeros stand for what is outside x, and are multiplied: where the\n"
+      "weight holds Inf or NaN, outputs there may be NaN. Inf and NaN in x reach what their taps reach, and no more.",
+      "Values: finite ones. The packed weight holds zeros where no tap is, and these are multiplied too: where x\n"
+      "holds Inf or NaN, outputs that no tap of it reaches may be NaN; where the weight does, those at a row's ends.",
+  };
+  std::string text = texts[static_cast<size_t>(spread_of(k))];
+  if (k.accuracy() == "3xtf32")
+    text += "\nInf, and what is 2^127 or larger, may come out as NaN: it has no two TF32 parts.";
+  return text;
+}
+
 }  // namespace
+
+Spread spread_of(const KernelDefinition& k) {
+  for (const char* only_what_lands : {"direct", "scatter", "polyphase", "depthwise"})
+    if (k.name() == only_what_lands) return Spread::none;
+  for (const char* class_by_class : {"tiled", "registers", "mma_tf32", "mma_3xtf32", "mma_16bit"})
+    if (k.name() == class_by_class) return Spread::of_weight;
+  return Spread::of_both;
+}
 
 std::string flattened(const std::string& file) { return Flattener().of(file); }
 
@@ -219,12 +307,10 @@ std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p, 
       "//\n"
       "//   nvcc -O3 -std=c++20 -arch={} -shared -Xcompiler -fPIC -o conv_transpose1d.so THIS_FILE\n"
       "//\n"
-      "// x [{}, {}, {}], w [{}, {}, {}], {}y [{}, {}, {}]: contiguous, on the device, x and y on 16 bytes.\n"
-      "// conv_transpose1d() returns a cudaError_t. pack: whether launches that read nothing but weights run.\n",
+      "// x [{}, {}, {}], w [{}, {}, {}],\n{}",
       name_of(p.dtype), describe(p), then ? ", and then " + then.name() + ", fused" : "", kernel.name(), kernel.file(),
       kernel.accuracy(), kernel.idea(), arch.empty() ? "native" : arch, p.batch, p.in_channels, p.length, p.in_channels,
-      p.out_per_group(), p.kernel_size, p.bias ? fmt::format("b [{}], ", p.out_channels) : "b null, ", p.batch,
-      p.out_channels, plan.out_length());
+      p.out_per_group(), p.kernel_size, rules(p, plan));
   text += "#include <cuda_runtime.h>\n";
   if (views) text += "#include <cuda.h>\n#include <dlfcn.h>\n";
   if (then) text += "\n// What every finished sum goes through before it is stored.\n" + then.macro();
@@ -235,8 +321,8 @@ std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p, 
       "\nextern \"C\" size_t conv_transpose1d_workspace() {{ return {}; }}\n\n"
       "extern \"C\" int conv_transpose1d(const void* x, const void* w, const void* b, void* y, void* workspace, int "
       "pack,\n"
-      "                                void* stream) {{\n{}  return 0;\n}}\n",
-      plan.workspace_bytes(), launches);
+      "                                void* stream) {{\n{}{}  return 0;\n}}\n",
+      plan.workspace_bytes(), checks(p, plan), launches);
   return text;
 }
 
@@ -254,9 +340,12 @@ std::string exported_pytorch(const KernelDefinition& kernel, const ConvProblem& 
                      : arch == "sm_80" ? " of compute capability 8.0 or higher"
                                        : "");
   put("@ARCH@", arch);
+  put("@VALUES@", values_of(kernel));
+  const Plan plan = kernel.plan_for(p);
+  put("@PACKS@", boolean(std::any_of(plan.launches().begin(), plan.launches().end(), packs)));
+  put("@OUTPG@", std::to_string(p.out_per_group()));
   put("@THEN@", then ? ", and then " + then.name() : "");
-  put("@APPLIES@",
-      then ? fmt::format("\n\n    forward(x) ends with the activation, fused: {}.\n    ", then.name()) : "");
+  put("@APPLIES@", then ? fmt::format("\n\n    forward(x) ends with the activation, fused: {}.", then.name()) : "");
   put("@FUSED@", then ? fmt::format(activation_note, then.pytorch()) : "");
   put("@IN@", std::to_string(p.in_channels)), put("@OUT@", std::to_string(p.out_channels));
   put("@K@", std::to_string(p.kernel_size)), put("@S@", std::to_string(p.stride)),

@@ -10,17 +10,30 @@ namespace convscope {
 //   size_t conv_transpose1d_workspace();
 //   int conv_transpose1d(const void* x, const void* w, const void* b, void* y, void* workspace, int pack, void*
 //   stream);
-// x [N, Cin, L], w [Cin, Cout/groups, K], b [Cout] or null, y [N, Cout, Lout], all contiguous on the device, x on 16
-// bytes; the workspace has conv_transpose1d_workspace() bytes on 256. pack: whether launches that read nothing but
-// weights run (once for each set of weights). Returns a cudaError_t, 0 when all launches are on their way.
-// y is what `then` makes of the layer's output, in the same pass. The problem must be legal and one that the kernel
-// takes, and the kernel must be able to have the activation. Errors: std::logic_error when a text is not carried along.
+// x [N, Cin, L], w [Cin, Cout/groups, K], b [Cout] (null only where there is none), y [N, Cout, Lout], all contiguous
+// on the device, x and y on 16 bytes; the workspace has conv_transpose1d_workspace() bytes on 256, one for each stream.
+// pack: 1 packs weights and runs (the first call with a workspace, and when weights have changed), 0 runs, 2 only
+// packs. Returns a cudaError_t: 0 when all launches are on their way, cudaErrorInvalidValue for an address that is null
+// or not aligned. The file's head says all of this to whoever has only the file. y is what `then` makes of the layer's
+// output, in the same pass. The problem must be legal and one that the kernel takes, and the kernel must be able to
+// have the activation. Errors: std::logic_error when a text is not carried along.
 std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p, const Activation& then = {});
 
-// A Python file with a class ModelNew in the place of torch.nn.ConvTranspose1d, or of the Model of a KernelBench
-// problem: the same parameters, drawn in the same order. It compiles the CUDA text above with nvcc when first used.
-// For inference: where a gradient is asked for it raises RuntimeError.
+// A Python file with a class ModelNew in the place of torch.nn.ConvTranspose1d (from_layer(), and its state_dict
+// loads), or of the Model of a KernelBench problem: the same parameters, drawn in the same order. It compiles the CUDA
+// text above with nvcc when first used. For inference: where a gradient is asked for it raises RuntimeError. The
+// docstring has the rules on values, streams, threads, changed weights and CUDA graphs; tests/exported runs the class
+// without a GPU.
 std::string exported_pytorch(const KernelDefinition& kernel, const ConvProblem& p, const Activation& then = {});
+
+// Which outputs may be NaN where the definition has a number, if x or the weight holds Inf or NaN: zeros that stand for
+// what is not there are multiplied.
+enum class Spread : uint8_t {
+  none,       // no outputs: only taps that land are multiplied
+  of_weight,  // zeros stand for x outside its rows: at their ends, with such a weight
+  of_both,    // the packed weight has zeros where no tap is as well: also others, with such an x
+};
+Spread spread_of(const KernelDefinition& kernel);
 
 // A kernel file's text with what it includes put in its place and what only the host compiler sees left out.
 std::string flattened(const std::string& file);

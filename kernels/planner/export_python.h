@@ -6,11 +6,28 @@ namespace convscope {
 inline constexpr const char* python_template = R"python(# SPDX-License-Identifier: MIT
 """ConvTranspose1d by a CUDA kernel of its own: @DESCRIPTION@@THEN@.
 
-Kernel @KERNEL@, @ACCURACY@ accuracy, for one NVIDIA GPU@ARCHWORDS@. ModelNew takes the place of
-torch.nn.ConvTranspose1d, or of the Model of a KernelBench problem, for exactly this problem, and says so when it is
-asked for another. The kernel is compiled when it is first used (nvcc is needed then) and kept.
+Kernel @KERNEL@, @ACCURACY@ accuracy, for an NVIDIA GPU@ARCHWORDS@. ModelNew takes the place of
+torch.nn.ConvTranspose1d (ModelNew.from_layer(layer)), or of the Model of a KernelBench problem, for exactly this
+problem, and says so when it is asked for another. The kernel is compiled when it is first used (nvcc is needed then)
+and kept.
 @FUSED@
-For inference: a gradient is refused.
+Input: x of shape (@N@, @IN@, @L@), torch.@DTYPE@, on the weight's CUDA device; copied if it is not contiguous.
+The output is a new tensor of shape (@N@, @OUT@, @LOUT@), contiguous. autocast is not followed.
+@VALUES@
+Gradients: none. Where one is recorded for x, weight or bias, forward runs and backward raises RuntimeError; under
+torch.no_grad() or torch.inference_mode() nothing is recorded.
+
+Streams and threads: any stream, and any number of threads. Each stream of a module has memory of its own for packed
+weights, counters and partial sums, which the 8 streams used last keep.
+
+Weights are packed when they are first used on a stream, and again when they have changed: another Parameter, in-place
+operations, load_state_dict(), .to() and steps of optimizers are seen. PyTorch does not count writes to weight.data, by
+collectives, by kernels of others or by the replay of a graph: call repack() after them. A weight that is computed at
+each call (a parametrisation), is not contiguous or was made in inference mode is packed at each call.
+
+CUDA graphs: call the module once before capturing. A capture packs the weights within the graph, at each replay, so
+that replays follow weights that change in place. prepack() before the capture keeps that out of the graph: its replays
+then have the weights of that moment; capture again after they change.
 """
 import ctypes
 import hashlib
@@ -18,6 +35,8 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
+import weakref
 
 import torch
 import torch.nn as nn
@@ -25,13 +44,35 @@ import torch.nn as nn
 PROBLEM = dict(in_channels=@IN@, out_channels=@OUT@, kernel_size=@K@, stride=@S@, padding=@P@, output_padding=@OP@,
                groups=@G@, bias=@BIAS@, dilation=@D@)
 INPUT_SHAPE = (@N@, @IN@, @L@)
+WEIGHT_SHAPE = (@IN@, @OUTPG@, @K@)
 OUTPUT_SHAPE = (@N@, @OUT@, @LOUT@)
 DTYPE = torch.@DTYPE@
 NEEDS = "@ARCH@"  # "": any GPU
+PACKS = @PACKS@  # whether the kernel has launches that only bring the weights into its own order
 
 CUDA_SOURCE = r'''
 @CUDA@
 '''
+
+_AS_PACKED, _PACK, _PACK_ONLY = 0, 1, 2  # conv_transpose1d()'s argument `pack`
+_MOST_STREAMS = 8  # of a module that keep their memory
+_TABLES, _LOADING = threading.Lock(), threading.Lock()
+_LIBRARIES = {}  # by architecture
+_RAN = {}  # by the device's index: the library, once its kernels have run there
+_STATES = weakref.WeakKeyDictionary()  # of each ModelNew; not in it, so that it can be copied and pickled
+_steps = 0  # of optimizers
+
+
+def _stepped(*_):
+    global _steps
+    _steps += 1
+
+
+try:  # fused optimizers write weights and do not count it in their versions
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+    register_optimizer_step_post_hook(_stepped)
+except ImportError:  # an older PyTorch: repack() after the steps of a fused one
+    pass
 
 
 def _compiler():
@@ -54,8 +95,7 @@ def _architecture():
     return own
 
 
-def _load():
-    arch = _architecture()
+def _open(arch):
     key = hashlib.sha256((arch + CUDA_SOURCE).encode()).hexdigest()[:24]
     folder = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "convscope", "exported")
     library = os.path.join(folder, key + ".so")
@@ -77,10 +117,60 @@ def _load():
     return found
 
 
+def _load():
+    """The library for the current device; compiled and opened once for each architecture."""
+    arch = _architecture()
+    with _LOADING:
+        if arch not in _LIBRARIES:
+            _LIBRARIES[arch] = _open(arch)
+        return _LIBRARIES[arch]
+
+
+def _stamp(weight):
+    """What tells whether a weight is still what was packed; None where nothing does, and it is packed at each call."""
+    if not PACKS or not isinstance(weight, nn.Parameter) or not weight.is_contiguous() or weight.is_inference():
+        return None
+    # The detached tensor holds on to the memory, so that no other weight comes to lie where this one was.
+    return weight, weight._version, weight.detach(), _steps
+
+
+def _same(a, b):
+    if a is None or b is None:
+        return False
+    return a[0] is b[0] and a[1] == b[1] and a[2].data_ptr() == b[2].data_ptr() and a[3] == b[3]
+
+
+class _Workspace:
+    """The kernel's memory, for one call at a time: packed weights, counters, partial sums."""
+
+    def __init__(self, library, device):
+        self.library = library
+        self.memory = torch.empty(max(library.conv_transpose1d_workspace(), 256), dtype=torch.uint8, device=device)
+        self.lock = threading.Lock()  # the launches of two threads must not mix
+        self.packed = None  # the stamp of the weight that is packed
+
+    def run(self, x, weight, bias, y, stamp, only_pack=False):
+        with self.lock:
+            pack = _PACK_ONLY if only_pack else _AS_PACKED if _same(self.packed, stamp) else _PACK
+            self.packed = None  # if this fails
+            at = [None if t is None else t.data_ptr() for t in (x, weight, bias, y, self.memory)]
+            error = self.library.conv_transpose1d(*at, pack, torch.cuda.current_stream().cuda_stream)
+            if error:
+                raise RuntimeError(f"the kernel could not be started: CUDA error {error}")
+            self.packed = stamp
+
+
+class _State:
+    def __init__(self):
+        self.of_streams = {}  # (device index, stream): _Workspace, those used last at the end
+        self.prepacked = []  # for captures to come
+        self.captured = []  # graphs read them
+
+
 class _Inference(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, weight, bias, run):
-        return run(x, weight, bias)
+    def forward(ctx, run, *tensors):
+        return run()
 
     @staticmethod
     def backward(ctx, *gradients):
@@ -88,53 +178,161 @@ class _Inference(torch.autograd.Function):
 
 
 class ModelNew(nn.Module):
-    """Parameters in the order of KernelBench's models with dilation; weights are drawn as ConvTranspose1d draws them.@APPLIES@"""
+    """Parameters in the order of KernelBench's models with dilation; weights are drawn as ConvTranspose1d draws them.@APPLIES@
+
+    The layer's parameters are conv1d_transpose's. load_state_dict() takes a ConvTranspose1d's own names as well.
+    """
 
     def __init__(self, in_channels=@IN@, out_channels=@OUT@, kernel_size=@K@, stride=@S@, padding=@P@, dilation=@D@,
                  bias=@BIAS@, output_padding=@OP@, groups=@G@):
         super().__init__()
-        asked = dict(in_channels=in_channels, out_channels=out_channels, kernel_size=kernel_size, stride=stride,
-                     padding=padding, output_padding=output_padding, groups=groups, bias=bool(bias), dilation=dilation)
+        self._require(dict(in_channels=in_channels, out_channels=out_channels, kernel_size=kernel_size, stride=stride,
+                           padding=padding, output_padding=output_padding, groups=groups, bias=bool(bias),
+                           dilation=dilation))
+        self.conv1d_transpose = nn.ConvTranspose1d(**PROBLEM, dtype=DTYPE)
+
+    @classmethod
+    def from_layer(cls, layer):
+        """A ModelNew around a ConvTranspose1d that is there: the layer itself, so its parameters, device and mode.
+
+        TypeError for anything else or a forward of its own, ValueError where it is not the layer of this file.
+        """
+        if not isinstance(layer, nn.ConvTranspose1d):
+            raise TypeError(f"{type(layer).__name__} is not a torch.nn.ConvTranspose1d")
+        if type(layer).forward is not nn.ConvTranspose1d.forward or "forward" in vars(layer):
+            raise TypeError(f"{type(layer).__name__} has a forward of its own, which this kernel does not compute")
+        values = {name: layer.bias is not None if name == "bias" else getattr(layer, name) for name in PROBLEM}
+        cls._require({name: v[0] if isinstance(v, tuple) else v for name, v in values.items()})
+        if layer.weight.dtype != DTYPE:
+            raise ValueError(f"the layer is {layer.weight.dtype}: this file was exported for {DTYPE}")
+        model = cls.__new__(cls)
+        nn.Module.__init__(model)
+        model.conv1d_transpose = layer
+        model.training = layer.training
+        return model
+
+    @staticmethod
+    def _require(asked):
         for name, value in asked.items():
             if value != PROBLEM[name]:
                 raise ValueError(f"{name} {value}: this file was exported for {name} {PROBLEM[name]}")
-        self.conv1d_transpose = nn.ConvTranspose1d(**PROBLEM, dtype=DTYPE)
-        self._library = None
-        self._workspace = None
-        self._packed = None  # what the workspace was made from
 
     def forward(self, x):
+        weight, bias = self._parameters_of_layer()
+        self._require_tensor("the input", x, INPUT_SHAPE)
+        if x.device != weight.device:
+            raise ValueError(f"the input is on {x.device}, the weight on {weight.device}")
+        if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (x, weight, bias)):
+            return _Inference.apply(lambda: self._run(x, weight, bias), x, weight, bias)
+        return self._run(x, weight, bias)
+
+    def prepack(self, calls=1):
+        """Before the capture of a CUDA graph: packs the weights for so many calls of this module in captures to come.
+
+        Each has a workspace of its own, which the module keeps as long as it lives: keep it as long as the graph.
+        Waits for the GPU. A captured call whose weight has changed since packs it within the graph after all.
+        """
+        weight, _ = self._parameters_of_layer()
+        stamp = _stamp(weight)
+        if PACKS and stamp is None:
+            raise RuntimeError("the weight is not a contiguous Parameter that counts its changes, so it is packed at "
+                               "each call: remove parametrisations before prepack()")
+        with torch.cuda.device(weight.device):
+            if torch.cuda.is_current_stream_capturing():
+                raise RuntimeError("prepack() within a capture: call it before")
+            library, made = _load(), []
+            for _ in range(calls if PACKS else 0):
+                made.append(_Workspace(library, weight.device))
+                made[-1].run(None, weight.detach(), None, None, stamp, only_pack=True)
+            torch.cuda.current_stream().synchronize()  # a replay may be on any stream
+        with _TABLES:
+            self._state().prepacked = made
+
+    def repack(self):
+        """Has the weights packed anew at the next call: after writes that PyTorch does not count.
+
+        Those to weight.data, by collectives, by other kernels, by replays of graphs. Captured graphs stay as they are.
+        """
+        with _TABLES:
+            state = self._state()
+            state.of_streams.clear()
+            state.prepacked.clear()
+
+    def _apply(self, *args, **kwargs):  # .to(), .cpu(), .half(): nothing is left on the device that the weights leave
+        self.repack()
+        return super()._apply(*args, **kwargs)
+
+    def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs):
+        inner = prefix + "conv1d_transpose."
+        for key in [k for k in state_dict if k.startswith(prefix) and not k.startswith(inner)]:
+            name = key[len(prefix):]
+            own = name in ("weight", "bias", "weight_g", "weight_v") or name.startswith("parametrizations.")
+            if own and inner + name not in state_dict:
+                state_dict[inner + name] = state_dict.pop(key)
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+    def _parameters_of_layer(self):
         layer = self.conv1d_transpose
-        if tuple(x.shape) != INPUT_SHAPE:
-            raise ValueError(f"an input of shape {tuple(x.shape)}: this file was exported for {INPUT_SHAPE}")
-        for name, t in (("the input", x), ("the weight", layer.weight)):
-            if t.dtype != DTYPE or t.device.type != "cuda":
-                raise ValueError(f"{name} is {t.dtype} on {t.device}: {DTYPE} on a CUDA device is needed")
-        if x.device != layer.weight.device:
-            raise ValueError(f"the input is on {x.device}, the weight on {layer.weight.device}")
-        if torch.is_grad_enabled() and (x.requires_grad or layer.weight.requires_grad):
-            return _Inference.apply(x, layer.weight, layer.bias, self._run)
-        return self._run(x, layer.weight, layer.bias)
+        if layer._forward_pre_hooks or layer._forward_hooks:
+            raise RuntimeError("hooks of the layer within ModelNew do not run: remove them (those of the old "
+                               "weight_norm with torch.nn.utils.remove_weight_norm), or put them on the ModelNew")
+        self._require_tensor("the weight", layer.weight, WEIGHT_SHAPE)
+        if (layer.bias is not None) != PROBLEM["bias"]:
+            self._require(dict(bias=layer.bias is not None))
+        if layer.bias is not None:
+            self._require_tensor("the bias", layer.bias, (PROBLEM["out_channels"],))
+            if layer.bias.device != layer.weight.device:
+                raise ValueError(f"the bias is on {layer.bias.device}, the weight on {layer.weight.device}")
+        return layer.weight, layer.bias
+
+    @staticmethod
+    def _require_tensor(name, t, shape):
+        if tuple(t.shape) != shape:
+            raise ValueError(f"{name} has shape {tuple(t.shape)}: this file was exported for {shape}")
+        if t.dtype != DTYPE or t.device.type != "cuda":
+            raise ValueError(f"{name} is {t.dtype} on {t.device}: {DTYPE} on a CUDA device is needed")
+
+    def _state(self):
+        found = _STATES.get(self)
+        if found is None:
+            found = _STATES[self] = _State()
+        return found
+
+    def _workspace(self, library, device, stamp, capturing):
+        if stamp is None:
+            return _Workspace(library, device)
+        with _TABLES:
+            state = self._state()
+            if capturing:
+                for i, found in enumerate(state.prepacked):
+                    if _same(found.packed, stamp):
+                        state.captured.append(state.prepacked.pop(i))
+                        return found
+                return _Workspace(library, device)  # of the graph's own memory, packed at each replay
+            key = (device.index, torch.cuda.current_stream().cuda_stream)
+            found = state.of_streams.pop(key, None) or _Workspace(library, device)
+            state.of_streams[key] = found
+            if len(state.of_streams) > _MOST_STREAMS:
+                state.of_streams.pop(next(iter(state.of_streams)))
+            return found
 
     def _run(self, x, weight, bias):
         with torch.cuda.device(x.device):
-            if self._library is None:
-                self._library = _load()
+            capturing = torch.cuda.is_current_stream_capturing()
+            library = _RAN.get(x.device.index)
+            if library is None:
+                if capturing:
+                    raise RuntimeError("the first call on a GPU compiles and loads the kernel, which no capture can "
+                                       "hold: call the module once before capturing")
+                library = _load()
+            stamp = _stamp(weight)
             x, weight = x.detach().contiguous(), weight.detach().contiguous()
+            bias = None if bias is None else bias.detach().contiguous()
             if x.data_ptr() % 16:
                 x = x.clone()
             y = torch.empty(OUTPUT_SHAPE, dtype=DTYPE, device=x.device)
-            if self._workspace is None or self._workspace.device != x.device:
-                size = max(self._library.conv_transpose1d_workspace(), 256)
-                self._workspace = torch.empty(size, dtype=torch.uint8, device=x.device)
-                self._packed = None
-            now = (weight.data_ptr(), weight._version)
-            error = self._library.conv_transpose1d(
-                x.data_ptr(), weight.data_ptr(), bias.data_ptr() if bias is not None else None, y.data_ptr(),
-                self._workspace.data_ptr(), int(now != self._packed), torch.cuda.current_stream().cuda_stream)
-            if error:
-                raise RuntimeError(f"the kernel could not be started: CUDA error {error}")
-            self._packed = now
+            self._workspace(library, x.device, stamp, capturing).run(x, weight, bias, y, stamp)
+            _RAN[x.device.index] = library
             return y
 )python";
 

@@ -72,7 +72,7 @@ TEST(ExportCli, Refuses) {
        {Case{{"export"}, "kernel is missing"},
         {{"export", "nope", "--preset", "kernelbench-79"}, "kernel nope is not known"},
         {{"export", "tiled", "--format", "onnx"}, "format onnx must be pytorch or cuda"},
-        {{"export", "auto", "--architecture", "hopper"}, "architecture hopper must be like sm_80"},
+        {{"export", "auto", "--architecture", "hopper"}, "architecture hopper must be one of sm_75, sm_80"},
         {{"export", "hopper_tf32", "--dtype", "f64"}, "takes f32 only"},
         {{"export", "mma_tf32", "--dtype", "f16"}, "takes f32 only"},
         {{"export", "tiled", "--activation", "gelu"},
@@ -84,11 +84,38 @@ TEST(ExportCli, Refuses) {
         {{"export", "S4", "--activation", "leaky_relu"},
          "activation leaky_relu:0.01 cannot follow in S4, which stays as it was found: take direct"},
         {{"export", "S3", "--preset", "kernelbench-79"}, "works out another output length"},
+        // A kernel that is less accurate than asked is not written, and no other in its place.
+        {{"export", "hopper_tf32", "--preset", "kernelbench-79"},
+         "accuracy strict does not allow hopper_tf32, which computes in tf32: --accuracy tf32 does"},
+        {{"export", "columns_tf32", "--accuracy", "3xtf32", "--format", "cuda"},
+         "accuracy 3xtf32 does not allow columns_tf32, which computes in tf32: --accuracy tf32 does"},
+        {{"export", "mma_3xtf32", "--preset", "kernelbench-79"},
+         "accuracy strict does not allow mma_3xtf32, which computes in 3xtf32: --accuracy 3xtf32 does"},
+        {{"export", "hopper_tf32", "--preset", "kernelbench-79", "--accuracy", "tf32", "--architecture", "sm_80"},
+         "architecture sm_80 cannot run hopper_tf32: it needs sm_90a, this is sm_80"},
+        {{"export", "mma_3xtf32", "--preset", "kernelbench-79", "--accuracy", "tf32", "--architecture", "sm_75"},
+         "architecture sm_75 cannot run mma_3xtf32: it needs sm_80, this is sm_75"},
         {{"export", "tiled", "--out", "/nowhere/at/all.py"}, "out /nowhere/at/all.py"}}) {
     auto r = convscope_run(c.arguments);
     EXPECT_EQ(r.code, 2) << c.says;
     EXPECT_TRUE(holds(r.err, c.says)) << r.err;
     EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+  }
+}
+
+// The same kernels where they are allowed: at their own accuracy, at a lower one, where it has no meaning, and on GPUs
+// that run them.
+TEST(ExportCli, WritesWhatIsAllowed) {
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {"export", "hopper_tf32", "--preset", "kernelbench-79", "--accuracy", "tf32"},
+           {"export", "mma_3xtf32", "--preset", "kernelbench-79", "--accuracy", "3xtf32"},
+           {"export", "mma_3xtf32", "--preset", "kernelbench-79", "--accuracy", "tf32", "--architecture", "sm_120"},
+           {"export", "hopper_16bit", "--preset", "kernelbench-79", "--dtype", "f16", "--architecture", "sm_90"},
+           {"export", "registers", "--preset", "kernelbench-79", "--architecture", "sm_75"}}) {
+    auto r = convscope_run(arguments);
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_TRUE(holds(r.err, "convscope: " + arguments[1] + ", ")) << r.err;
+    EXPECT_TRUE(holds(r.out, "Kernel " + arguments[1] + " of convscope")) << arguments[1];
   }
 }
 

@@ -1,13 +1,13 @@
 #include "kernels/planner/export.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
+#include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 
 #include "kernels/problem/presets.h"
 #include "kernels/runtime/registry.h"
+#include "tests/convolution.h"
 #include "tests/support.h"
 
 namespace convscope {
@@ -87,6 +87,15 @@ TEST(Export, HoldsTheFormThatIsLaunchedAndNoOther) {
   EXPECT_GT(times(flattened(find_kernel("hopper_16bit").file()), "F(half_64_any,"), 0u);
   p.stride = 3;
   EXPECT_EQ(times(exported_cuda(find_kernel("hopper_16bit"), p), "F(half_128_any,"), 1u);
+  // Forms that lines of their own define; what packs has none.
+  EXPECT_EQ(
+      times(exported_cuda(find_kernel("registers"), find_preset("kernelbench-79").problem), "\nCONVSCOPE_REGISTERS("),
+      1u);
+  EXPECT_EQ(times(flattened("kernels/ladder/registers.cu"), "\nCONVSCOPE_REGISTERS("), 20u);
+  EXPECT_EQ(times(exported_cuda(find_kernel("depthwise"), find_preset("kernelbench-79").problem),
+                  "\nCONVSCOPE_DEPTHWISE_OF("),
+            4u)
+      << "names that are put together are left";
   // A list of one form, on the macro's own line.
   const auto& split = find_kernel("hopper_3xtf32");
   EXPECT_EQ(times(exported_cuda(split, find_preset("kernelbench-74").problem), "F(hopper_split_5by3_s1_boxes,"), 1u);
@@ -128,7 +137,7 @@ TEST(Export, WhoFusesAnActivationCallsIt) {
     EXPECT_EQ(Activation().refused_by(*k), "");
     fusing += k->fuses_activation();
   }
-  EXPECT_EQ(fusing, 14) << "the ladder but for scatter";
+  EXPECT_EQ(fusing, 16) << "the ladder but for scatter";
   EXPECT_NE(relu.refused_by(find_kernel("scatter")).find("take polyphase"), std::string::npos);
   EXPECT_NE(relu.refused_by(find_kernel("S4")).find("take direct"), std::string::npos);
 }
@@ -156,32 +165,118 @@ TEST(Activation, IsReadAsItIsWritten) {
     }
 }
 
-// With nvcc here: what is exported compiles. On a GPU tests/bench/compare_pytorch.py runs it.
-void expect_compiles(const char* kernel, DType dtype, const char* activation = "") {
-  if (std::system("command -v nvcc >/dev/null 2>&1")) GTEST_SKIP() << "no nvcc here";
-  test::ScratchFolder folder;
-  auto p = find_preset("kernelbench-79").problem;
-  p.dtype = dtype;
-  std::string text = exported_cuda(find_kernel(kernel), p, Activation::from(activation));
-  std::string file = folder.write("k.cu", text.data(), text.size());
-  std::string command = "nvcc -std=c++20 -arch=sm_90a -shared -Xcompiler -fPIC -o " + folder.path("k.so") + " " + file +
-                        " >" + folder.path("log") + " 2>&1";
-  EXPECT_EQ(std::system(command.c_str()), 0) << kernel << ": " << std::ifstream(folder.path("log")).rdbuf();
+// What spread_of() and the docstring say of values that are not finite, on the emulator: of each kernel of the ladder
+// some problems with one such number in x, or in the weight, and which outputs that no tap of it reaches are numbers.
+struct Reached {
+  std::vector<bool> x, w;
+};
+
+Reached reached_by(const ConvProblem& p, int64_t ci, int64_t i, int64_t tap_channel, int64_t tap) {
+  const int64_t per = p.out_per_group(), group = ci / p.in_per_group(), lout = p.out_length();
+  Reached r{std::vector<bool>(static_cast<size_t>(p.y_elements())), r.x};
+  r.w = r.x;
+  auto set = [&](std::vector<bool>& which, int64_t q, int64_t from, int64_t k) {
+    int64_t j = from * p.stride - p.padding + k * p.dilation;
+    if (j >= 0 && j < lout) which[static_cast<size_t>((group * per + q) * lout + j)] = true;
+  };
+  for (int64_t q = 0; q < per; q++)
+    for (int64_t k = 0; k < p.kernel_size; k++) set(r.x, q, i, k);
+  for (int64_t from = 0; from < p.length; from++) set(r.w, tap_channel, from, tap);
+  return r;
 }
 
-TEST(Export, CompilesForHopper) { expect_compiles("hopper_3xtf32", DType::f32); }
-TEST(Export, CompilesForAnyGpu) { expect_compiles("registers", DType::f32); }
-TEST(Export, CompilesForTensorCoresOfAnyGpu) { expect_compiles("columns_tf32", DType::f32); }
-TEST(Export, CompilesASpecimen) { expect_compiles("S4", DType::f32); }
-TEST(Export, CompilesInSixteenBits) {
-  expect_compiles("scatter", DType::f16);
-  expect_compiles("tiled", DType::bf16);
+HostTensor with_infinity(const HostTensor& t, int64_t at) {
+  return make_tensor(t.dtype, t.shape, [&](auto* data, int64_t count) {
+    using T = std::remove_pointer_t<decltype(data)>;
+    for (int64_t i = 0; i < count; i++) data[i] = static_cast<T>(static_cast<float>(t.at(i)));
+    data[at] = static_cast<T>(std::numeric_limits<float>::infinity());
+  });
 }
-TEST(Export, CompilesWithAnActivation) {
-  expect_compiles("hopper_tf32", DType::f32, "leaky_relu:0.1");
-  expect_compiles("hopper_16bit", DType::f16, "relu");
-  expect_compiles("held_16bit", DType::bf16, "relu");
-  expect_compiles("polyphase", DType::f64, "leaky_relu:1");
+
+TEST(Export, ValuesThatAreNotFiniteGoWhereItIsSaid) {
+  auto of = [](int64_t in, int64_t out, int64_t kernel_size, int64_t stride, int64_t dilation, DType dtype) {
+    ConvProblem p;
+    p.in_channels = in, p.out_channels = out, p.kernel_size = kernel_size, p.stride = stride, p.dilation = dilation;
+    p.padding = 1, p.length = 256, p.batch = 1, p.dtype = dtype;
+    return p;
+  };
+  std::vector<ConvProblem> problems;
+  for (DType dtype : {DType::f32, DType::f16})
+    for (ConvProblem p :
+         {of(32, 64, 3, 2, 2, dtype), of(16, 32, 8, 4, 1, dtype), of(64, 20, 4, 2, 1, dtype),
+          of(64, 20, 3, 2, 1, dtype), of(12, 20, 5, 1, 3, dtype), of(8, 8, 3, 2, 1, dtype), of(6, 6, 5, 2, 1, dtype)}) {
+      if (p.in_channels == 6) p.groups = 6;
+      problems.push_back(p);
+    }
+  test::Random random(61);
+  for (const auto* k : all_kernels()) {
+    if (k->kind() != KernelKind::ladder) continue;
+    int ran = 0;
+    int64_t x_spread = 0, w_spread = 0;
+    for (const ConvProblem& p : problems) {
+      if (!k->unsupported(p).empty()) continue;
+      ran++;
+      auto t = test::random_tensors(random, p);
+      const int64_t ci = 3, i = p.length / 2, q = std::min<int64_t>(5, p.out_per_group() - 1), tap = 1;
+      const Reached reached = reached_by(p, ci, i, q, tap);
+      auto strangers = [&](const test::Tensors& tensors, const std::vector<bool>& is_reached) {
+        HostTensor y = test::run_kernel(*k, p, tensors);
+        int64_t spread = 0;
+        for (int64_t e = 0; e < y.elements(); e++) {
+          bool number = std::isfinite(y.at(e)), there = is_reached[static_cast<size_t>(e)];
+          EXPECT_FALSE(there && number) << k->name() << " " << describe(p) << ": lost at " << e;
+          spread += !there && !number;
+        }
+        return spread;
+      };
+      test::Tensors of_x = t, of_w = t;
+      of_x.x = with_infinity(t.x, ci * p.length + i);
+      of_w.w = with_infinity(t.w, (ci * p.out_per_group() + q) * p.kernel_size + tap);
+      x_spread += strangers(of_x, reached.x), w_spread += strangers(of_w, reached.w);
+    }
+    ASSERT_GT(ran, 0) << k->name() << ": no problem here that it takes";
+    const Spread said = spread_of(*k);
+    EXPECT_EQ(x_spread > 0, said == Spread::of_both) << k->name() << ": " << x_spread << " outputs beside x's";
+    EXPECT_EQ(w_spread > 0, said != Spread::none) << k->name() << ": " << w_spread << " outputs beside the weight's";
+  }
+}
+
+TEST(Export, TheFileSaysWhatItIsFor) {
+  auto p = find_preset("kernelbench-79-small").problem;
+  auto python = [&](const char* kernel) { return exported_pytorch(find_kernel(kernel), p); };
+  for (auto [kernel, says] : {std::pair{"direct", "Values: any. Inf and NaN"},
+                              {"registers", "Values: a finite weight."},
+                              {"columns_tf32", "Values: finite ones."},
+                              {"hopper_3xtf32", "what is 2^127 or larger, may come out as NaN"},
+                              {"S4", "Values: a specimen"}})
+    EXPECT_EQ(times(python(kernel), says), 1u) << kernel;
+  EXPECT_EQ(times(python("hopper_tf32"), "2^127"), 0u);
+  for (const char* section : {"Input: x of shape", "Gradients: none", "Streams and threads:", "Weights are packed when",
+                              "CUDA graphs: call the module once before capturing"})
+    EXPECT_EQ(times(python("registers"), section), 1u) << section;
+  EXPECT_EQ(times(python("registers"), "\nPACKS = True "), 1u);
+  EXPECT_EQ(times(python("direct"), "\nPACKS = False "), 1u);
+  p.groups = 4;
+  EXPECT_EQ(times(python("registers"), "\nWEIGHT_SHAPE = (32, 16, 3)\n"), 1u);
+}
+
+TEST(Export, TheHeadOfTheCudaFileHasTheRulesOfItsFunction) {
+  auto p = find_preset("kernelbench-79-small").problem;
+  auto head = [&](const char* kernel) {
+    std::string text = exported_cuda(find_kernel(kernel), p);
+    return text.substr(0, text.find("#include"));
+  };
+  std::string text = head("registers");
+  for (const char* rule :
+       {"b is not read and may be null, y [", "x and y on 16 bytes", "one for each stream", "It holds packed weights",
+        "the first call with a workspace needs it", "cudaErrorInvalidValue for an address that is null or not aligned",
+        "// 2: packs them and does"})
+    EXPECT_EQ(times(text, rule), 1u) << rule;
+  text = head("direct");
+  EXPECT_EQ(times(text, "// workspace: none, may be null.\n"), 1u);
+  EXPECT_EQ(times(text, "// pack: of no effect"), 1u);
+  p.bias = true;
+  EXPECT_EQ(times(head("registers"), "\n// b [64], y ["), 1u);
 }
 
 }  // namespace

@@ -1,0 +1,1 @@
+"""torch.cuda: nothing, until gpu.py puts its streams and captures here."""

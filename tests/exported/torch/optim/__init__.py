@@ -1,0 +1,16 @@
+"""torch.optim: one optimizer, which writes as fused ones do."""
+import torch
+from torch.optim import optimizer
+
+
+class SGD:
+    def __init__(self, parameters, lr, fused=False):
+        assert fused
+        self.parameters, self.lr = list(parameters), lr
+
+    def step(self):
+        for p in self.parameters:
+            if p.grad is not None:
+                p.data._write([v - self.lr * g for v, g in zip(p.tolist(), p.grad.tolist())])
+        for hook in optimizer.hooks:
+            hook(self, (), {})

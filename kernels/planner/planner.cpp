@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <numeric>
 
+#include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
 #include "kernels/problem/inputs.h"
@@ -15,31 +16,15 @@ namespace convscope {
 namespace {
 
 constexpr double launch_ms = 0.004;  // and the gap before it
+constexpr size_t most_measured = 8;
 
-int capability(const std::string& architecture) {
-  int v = 0;
-  for (char c : architecture)
-    if (c >= '0' && c <= '9') v = v * 10 + (c - '0');
-  return v;
-}
-
-// Whether the target has what the kernel asks for.
-std::string missing(const KernelDefinition& k, const Target& t) {
-  int have = capability(t.architecture);
-  for (const auto& need : k.requires_hardware()) {
-    bool fits = need == "sm_90a" || need == "wgmma" ? have == 90
-                : need == "tma"                     ? have >= 90
-                : need.starts_with("sm_")           ? have >= capability(need)
-                                                    : false;
-    if (!fits) return "needs " + need + ", this is " + t.architecture;
-  }
-  return "";
-}
-
-// Of f32 multiply-adds: GPUs for computing centres have eight times the rate in TF32, others the same.
-double tensor_gflops(const Target& t) {
-  int have = capability(t.architecture);
-  return t.fma_gflops * (have == 80 || have == 90 || have >= 100 ? 7.4 : 1);
+// Whether a kernel refuses a problem for its element type: then the least problem of that type is refused in the same
+// words.
+bool refuses_type(const KernelDefinition& k, const ConvProblem& p) {
+  ConvProblem least;
+  least.dtype = p.dtype;
+  const std::string why = k.unsupported(p);
+  return !why.empty() && k.unsupported(least) == why;
 }
 
 double padded(int64_t n, int64_t unit) { return static_cast<double>((n + unit - 1) / unit * unit); }
@@ -71,7 +56,7 @@ Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
   Shape1d s(p);
   double useful = flops(p) / 1e9, x = static_cast<double>(p.x_elements()) * size_of(p.dtype),
          y = static_cast<double>(p.y_elements()) * size_of(p.dtype), least = static_cast<double>(least_bytes(p));
-  double f = t.fma_gflops * (p.dtype == DType::f64 ? 0.5 : 1), bw = t.bandwidth_gbs;
+  double f = t.fma_gflops * (p.dtype == DType::f64 ? t.f64_ratio : 1), bw = t.bandwidth_gbs;
   // Loads that wait for each other: microseconds a tap or a stage of a chain, as random layers took on an H200
   // (h200-random.md); those of registers and mma_3xtf32 are guessed after them.
   double class_taps = std::ceil(s.taps / s.classes), chain = s.in * class_taps;
@@ -97,13 +82,27 @@ Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
     return {
         useful * padded(p.out_per_group(), 16) / s.out * padded(static_cast<int64_t>(s.positions), 256) / s.positions,
         (p.stride > 1 ? 0.31 : 0.54) * f,
-        least,
+        p.stride > 1 ? std::max(least, 3.2 * y) : least,  // outputs that lie apart leave as those of mma do
         0.6 * bw,
         2,
         0,
         0.02 * chain};
-  double tensor = tensor_gflops(t);
+  // Not timed yet: by its instructions, some eight for a product that may land, stores of 16 bytes.
+  if (name == "depthwise")
+    return {2e-9 * static_cast<double>(p.y_elements()) * chain, 0.06 * f, least, 0.6 * bw, 1, 0, 0.01 * chain};
+  double tensor = t.fma_gflops * t.tf32_ratio;
   bool three = name.find("3x") != std::string::npos;
+  if (name == "mma_16bit") {  // not timed yet: guessed after mma_tf32, at twice its products and half its bytes
+    double gflop = useful * padded(p.in_per_group(), 16) / s.in * padded(p.out_per_group(), 32) / s.out *
+                   padded(static_cast<int64_t>(s.positions), 64) / s.positions;
+    return {gflop,
+            0.4 * tensor,
+            y,
+            (p.stride > 1 ? 0.19 : 0.26) * bw,
+            2,
+            0,
+            std::ceil(s.in / 16) * std::ceil(class_taps / 5) * 1.1};
+  }
   if (name.starts_with("mma_")) {
     double gflop = useful * padded(p.in_per_group(), 8) / s.in * padded(p.out_per_group(), 32) / s.out *
                    padded(static_cast<int64_t>(s.positions), 64) / s.positions;
@@ -121,8 +120,9 @@ Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
       sum = std::min(sum, padded(p.in_per_group(), channels) * padded(static_cast<int64_t>(s.shifts), 8 / channels));
     double outputs = s.sequences * padded(static_cast<int64_t>(s.positions), 16) * columns * s.groups;
     double blocks = std::ceil(outputs / (256 * 64)) * std::max(sum / 64, 1.0);  // those that share sums, too
-    return {2e-9 * outputs * sum * (three ? 3 : 1), 0.22 * tensor, x + y + 4 * columns * sum * s.groups, 0.5 * bw,
-            outputs / (256 * 64) < 132 ? 2 : 1,     blocks};
+    return {
+        2e-9 * outputs * sum * (three ? 3 : 1),           0.22 * tensor, x + y + 4 * columns * sum * s.groups, 0.5 * bw,
+        outputs / (256 * 64) < t.multiprocessors ? 2 : 1, blocks};
   }
   bool streamed = name.find("stream") != std::string::npos;
   int64_t width = three || (s.out * s.classes <= 64 && !streamed) ? 64 : 128;
@@ -170,10 +170,10 @@ void decide(Choice& c, const std::string& where) {
     if (!k.measured_ms) return ms + " predicted";
     return ms + " measured" + (k.measured_on.empty() ? "" : " " + k.measured_on);
   };
-  c.reason = fmt::format("{}: {} on {}", best.kernel->name(), time(best), where);
+  c.reason = fmt::format("{}: {} {}", best.kernel->name(), time(best), where);
   if (next) c.reason += fmt::format(", {} {}", next->kernel->name(), time(*next));
   for (const auto& k : c.candidates)  // the one above it on the ladder that cannot be had
-    if (!k.refused.empty() && k.kernel->rung() > best.kernel->rung()) {
+    if (!k.refused.empty() && !k.other_types && k.kernel->rung() > best.kernel->rung()) {
       c.reason += fmt::format("; {} {}", k.kernel->name(), k.refused);
       break;
     }
@@ -181,51 +181,68 @@ void decide(Choice& c, const std::string& where) {
 
 }  // namespace
 
-Target Target::of(const DeviceInfo& d) {
-  Target t;
-  if (d.kind != DeviceInfo::Kind::cuda) return t;
-  t.architecture = d.architecture, t.name = d.name;
-  if (d.memory_bandwidth_gbs > 0) t.bandwidth_gbs = d.memory_bandwidth_gbs;
-  if (d.fma_gflops > 0) t.fma_gflops = d.fma_gflops;
-  if (d.multiprocessors > 0) t.multiprocessors = d.multiprocessors;
-  return t;
-}
-
-Target Target::of_architecture(const std::string& name) {
-  bool digits = name.size() >= 5 && name.size() <= 7 && name.starts_with("sm_") &&
-                std::all_of(name.begin() + 3, name.end() - 1, [](char c) { return c >= '0' && c <= '9'; });
-  if (!digits || capability(name) < 70)
-    throw InputError("architecture", name, "must be like sm_80 or sm_90, at least sm_70");
-  Target t;
-  t.architecture = name.back() == 'a' ? name.substr(0, name.size() - 1) : name;
-  t.name = t.architecture == "sm_90" ? t.name : t.architecture;
-  return t;
-}
-
 double predicted_ms(const KernelDefinition& kernel, const ConvProblem& p, const Target& target) {
   Cost c = cost_of(kernel.name(), p, target);
   double arithmetic = c.gflop / c.rate * 1e3, traffic = c.bytes / 1e9 / c.speed * 1e3;
   // A grid that does not fill the machine, or its last round, takes as long as a full one.
   double rounds = c.blocks / target.multiprocessors, stretch = rounds > 0 ? std::ceil(rounds) / rounds : 1;
-  return std::max({arithmetic * std::min(stretch, 132.0), traffic, c.chain_us / 1e3}) + c.launches * launch_ms;
+  return std::max(
+             {arithmetic * std::min(stretch, static_cast<double>(target.multiprocessors)), traffic, c.chain_us / 1e3}) +
+         c.launches * launch_ms;
 }
 
 Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target, const Activation& then) {
   Choice c;
   for (const auto* k : all_kernels()) {
     if (k->kind() != KernelKind::ladder) continue;
-    Candidate one{k, missing(*k, target), 0, {}, {}};
+    Candidate one;
+    one.kernel = k, one.other_types = refuses_type(*k, p);
+    one.refused = one.other_types ? k->unsupported(p) : target.unavailable(*k);
     auto promised = accuracy_from(k->accuracy());
     if (one.refused.empty() && p.dtype == DType::f32 && promised && *promised > allowed)
       one.refused = fmt::format("computes in {}, {} is asked for", k->accuracy(), name_of(allowed));
     if (one.refused.empty()) one.refused = k->unsupported(p);
+    if (one.refused.empty()) one.refused = target.unavailable(*k, k->plan_for(p));
     if (one.refused.empty() && then && !k->fuses_activation()) one.refused = "cannot fuse " + then.name();
     if (one.refused.empty()) one.predicted_ms = predicted_ms(*k, p, target);
     c.candidates.push_back(std::move(one));
   }
-  decide(c, target.name);
+  decide(c, target.where());
   return c;
 }
+
+namespace {
+
+// Where the candidates of one choice are measured: with the same tensors, and the largest workspace of those so far.
+class Measurement {
+ public:
+  Measurement(Device& device, const ConvProblem& p, Activity& activity)
+      : device_(device), p_(p), activity_(activity), inputs_(make_inputs(p, {}, &activity)) {}
+
+  // None: nothing was timed. Errors: as of Device.
+  std::optional<double> ms(const KernelDefinition& kernel) {
+    Plan plan = kernel.plan_for(p_);
+    if (!memory_ || plan.workspace_bytes() > workspace_) {
+      workspace_ = plan.workspace_bytes(), memory_.reset();
+      memory_ = std::make_unique<ProblemMemory>(device_, p_, inputs_, plan.out_length(), workspace_);
+    }
+    TimingOptions options;
+    options.max_samples = 7, options.time_cap_ms = 200;
+    device_.run(kernel, plan, memory_->at(), {.activity = &activity_});  // packs the weights
+    Timing t = device_.time(kernel, plan.without_packing(), memory_->at(), false, options, &activity_);
+    return t.empty() ? std::nullopt : std::optional(t.median_ms());
+  }
+
+ private:
+  Device& device_;
+  const ConvProblem& p_;
+  Activity& activity_;
+  Inputs inputs_;
+  std::unique_ptr<ProblemMemory> memory_;
+  size_t workspace_ = 0;
+};
+
+}  // namespace
 
 Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, Activity& activity,
                        const Activation& then) {
@@ -234,47 +251,57 @@ Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, A
   if (device.is_emulator()) {
     for (auto& k : c.candidates)
       if (k.refused.empty()) k.refused = device.unavailable(*k.kernel);
-    decide(c, "an H200, the emulator has no time of its own");
+    decide(c, target.where() + ", the emulator has no time of its own");
     return c;
   }
-  const double best_ms = c.candidates[0].predicted_ms, worst_ms = std::max(6 * best_ms, best_ms + 0.02);
-  size_t few = 0;
-  while (few < c.candidates.size() && few < 8 && c.candidates[few].refused.empty() &&
-         c.candidates[few].predicted_ms <= worst_ms)
-    few++;
-  if (few < 2) return c;
-  std::optional<Inputs> inputs;
-  std::unique_ptr<ProblemMemory> memory;  // of all that are measured now
-  size_t workspace = 0;
-  for (size_t i = 0; i < few; i++) {
-    Candidate& k = c.candidates[i];
+  std::optional<Measurement> measurement;
+  std::exception_ptr first;  // what the first met that could not be measured
+  double worst_ms = 0;
+  size_t done = 0;
+  for (Candidate& k : c.candidates) {
+    if (!k.refused.empty() || done == most_measured) break;
+    if (done == 0) worst_ms = std::max(6 * k.predicted_ms, k.predicted_ms + 0.02);
+    if (k.predicted_ms > worst_ms) break;
     const std::string here = k.kernel->name() + " " + describe(p) + " " + device.info().pci_bus;
+    if (auto failed = failed_.find(here); failed != failed_.end()) {
+      k.refused = failed->second;
+      if (!first) first = std::make_exception_ptr(DeviceError(k.refused));
+      continue;
+    }
     auto it = measured_.find(here);
     std::string key;  // only now: it takes an export's text
     if (it == measured_.end())
       if (auto kept = kept_time(key = time_key(device.info(), *k.kernel, p)))
         it = measured_.emplace(here, std::move(*kept)).first;
     if (it != measured_.end()) {
-      k.measured_ms = it->second.ms, k.measured_on = it->second.date;
+      k.measured_ms = it->second.ms, k.measured_on = it->second.date, done++;
       continue;
     }
     activity.phase("choosing a kernel");
-    if (!inputs) inputs = make_inputs(p, {}, &activity);
-    Plan plan = k.kernel->plan_for(p);
-    if (!memory || plan.workspace_bytes() > workspace) {
-      workspace = plan.workspace_bytes(), memory.reset();
-      memory = std::make_unique<ProblemMemory>(device, p, *inputs, plan.out_length(), workspace);
+    if (!measurement) measurement.emplace(device, p, activity);
+    auto refuse = [&](const std::exception& e) {
+      k.refused = fmt::format("cannot be run: {}", e.what());
+      if (!first) first = std::current_exception();
+    };
+    try {
+      k.measured_ms = measurement->ms(*k.kernel);
+      done++;
+    } catch (const InputError& e) {  // memory: there may be more of it the next time
+      refuse(e);
+    } catch (const MissingError& e) {
+      refuse(e), failed_[here] = k.refused;
+    } catch (const KernelFault& e) {
+      refuse(e), failed_[here] = k.refused;
+    } catch (const DeviceError& e) {
+      if (e.poisoned()) throw;
+      refuse(e), failed_[here] = k.refused;
     }
-    TimingOptions options;
-    options.max_samples = 7, options.time_cap_ms = 200;
-    device.run(*k.kernel, plan, memory->at(), {.activity = &activity});  // packs the weights
-    Timing t = device.time(*k.kernel, plan.without_packing(), memory->at(), false, options, &activity);
-    if (t.empty()) continue;
-    k.measured_ms = t.median_ms();
+    if (!k.measured_ms) continue;
     measured_[here] = {key, *k.measured_ms, ""};  // of this process: its day is not worth a word
     keep_time({key, *k.measured_ms, today()});
   }
-  decide(c, target.name);
+  if (done == 0 && first) std::rethrow_exception(first);
+  decide(c, target.where());
   return c;
 }
 

@@ -9,28 +9,15 @@
 #include "kernels/base/activity.h"
 #include "kernels/planner/activation.h"
 #include "kernels/planner/kept_times.h"
-#include "kernels/runtime/device.h"
+#include "kernels/planner/target.h"
 #include "kernels/verify/accuracy.h"
 
 namespace convscope {
 
-// What the model knows of a GPU.
-struct Target {
-  std::string architecture = "sm_90";  // a compute capability
-  std::string name = "NVIDIA H200";
-  double bandwidth_gbs = 4814;  // data sheet
-  double fma_gflops = 66908;    // f32 multiply-adds, two operations each
-  int multiprocessors = 132;
-
-  // Of the device; where it is the emulator, an H200 by its data sheet.
-  static Target of(const DeviceInfo& device);
-  // Another architecture: the H200's figures with it. Errors: InputError("architecture", …).
-  static Target of_architecture(const std::string& name);
-};
-
 struct Candidate {
   const KernelDefinition* kernel = nullptr;
   std::string refused;                // why it is out of the question, or ""
+  bool other_types = false;           // it is for other element types, and no reason names it
   double predicted_ms = 0;            // by the model
   std::optional<double> measured_ms;  // median of a few calls, hot, with weights packed
   std::string measured_on;            // the day, where it is not of this process: 2026-11-20
@@ -53,13 +40,18 @@ Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target, cons
 // microseconds of its best, eight at most, are measured, without the activation, which costs next to nothing. What was
 // measured before is remembered, for the object's life and in the user's cache (kept_times.h). The emulator measures
 // nothing.
+// A candidate that cannot be measured (no memory, a launch that the driver refuses) is refused with that reason, and
+// the next one is measured in its place, further down as well, until one has run. Errors: those of make_inputs;
+// Cancelled; DeviceError where the context is lost; what the first one met where none has run.
 class Planner {
  public:
   Choice choose(const ConvProblem& p, Accuracy allowed, Device& device, Activity& activity,
                 const Activation& then = {});
 
  private:
-  std::map<std::string, KeptTime> measured_;  // by kernel, problem and GPU of this machine
+  // By kernel, problem and GPU of this machine.
+  std::map<std::string, KeptTime> measured_;
+  std::map<std::string, std::string> failed_;  // why its launch was refused
 };
 
 }  // namespace convscope

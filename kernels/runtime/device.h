@@ -17,11 +17,12 @@ struct DeviceInfo {
   int index = 0;              // cuda:N
   std::string name;           // "NVIDIA H200", "CPU emulator, 2 workers"
   std::string architecture;   // "sm_90", "x86-64"
-  std::string driver;         // version, or ""
+  std::string driver;         // its own version and what CUDA it speaks, "580.159.04, CUDA 13.0"; "" on the emulator
   std::string pci_bus;        // "0000:17:00.0": the GPU's name for the system's management; "" on the emulator
   uint64_t memory_bytes = 0;  // all there is
   uint64_t l2_bytes = 0;
-  int multiprocessors = 0;  // emulator: workers
+  int multiprocessors = 0;             // emulator: workers
+  int64_t shared_bytes_per_block = 0;  // the most a block can ask for, by the driver; 0: not known beforehand
   // Theoretical peaks, computed from what the driver says of clocks and widths; 0: unknown.
   double memory_bandwidth_gbs = 0;  // GB/s
   double fma_gflops = 0;            // f32 multiply-adds outside the tensor cores, two operations each
@@ -73,6 +74,8 @@ class Device {
 
   // Why this kernel cannot run here ("needs sm_90a, this is …"), or "".
   virtual std::string unavailable(const KernelDefinition& kernel) const = 0;
+  // The same for one of its plans, whose blocks may ask for more shared memory than this device gives.
+  std::string unavailable(const KernelDefinition& kernel, const Plan& plan) const;
 
   virtual uint64_t free_memory() const = 0;
   // 256-byte aligned, not cleared. Errors: InputError("memory", …) when there is not enough, before anything is taken.
@@ -103,6 +106,11 @@ class Device {
   virtual Timing time(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings, bool cold,
                       const TimingOptions& options, Activity* activity) = 0;
 };
+
+// "asks for 103424 bytes of shared memory a block (mma_tiles_3xtf32), sm_86 gives 101376" where a launch asks for more
+// than `most` bytes (0: unknown, no launch does), or "". What a kernel declares itself is not counted: that is in
+// its device code, and the driver refuses it at the launch.
+std::string shared_memory_fault(const Plan& plan, int64_t most, const std::string& architecture);
 
 // "auto", "emulator", "cuda" or "cuda:N". Errors: InputError for another word; MissingError with how to get what lacks.
 std::unique_ptr<Device> open_device(const std::string& name);

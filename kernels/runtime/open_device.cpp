@@ -1,9 +1,23 @@
 #include <charconv>
+#include <fmt/format.h>
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/device.h"
 
 namespace convscope {
+
+std::string shared_memory_fault(const Plan& plan, int64_t most, const std::string& architecture) {
+  for (const Launch& l : plan.launches())
+    if (most > 0 && l.dynamic_shared_bytes > static_cast<size_t>(most))
+      return fmt::format("asks for {} bytes of shared memory a block ({}), {} gives {}", l.dynamic_shared_bytes,
+                         l.entry.name, architecture, most);
+  return "";
+}
+
+std::string Device::unavailable(const KernelDefinition& kernel, const Plan& plan) const {
+  std::string why = unavailable(kernel);
+  return why.empty() ? shared_memory_fault(plan, info().shared_bytes_per_block, info().architecture) : why;
+}
 
 std::unique_ptr<Device> open_device(const std::string& name) {
   if (name == "emulator") return open_emulator();

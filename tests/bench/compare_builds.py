@@ -29,6 +29,7 @@ def times_of(modules):
     graphs, addresses = [], set()
     with torch.no_grad():
         for layer in layers:
+            getattr(layer, "prepack", lambda: None)()  # older builds' graphs have packed weights without asking
             graph, y = captured(lambda: layer(x), graphs[0].pool() if graphs else None)
             graphs.append(graph)
             addresses.add(y.data_ptr())

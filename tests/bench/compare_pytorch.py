@@ -8,9 +8,12 @@ For each problem `CONVSCOPE export auto --format pytorch` writes a ModelNew, whi
 are captured in CUDA graphs and replayed in turn; a sample is one replay, timed by events. cold: 256 MiB are written
 before each sample. Medians. The GPU is kept busy until all of a sample is there, so that no launch is waited for. Right is
 checked in the same run, against PyTorch in double precision: the largest error of both sides over the largest |output|
-(not over all elements where that would not fit: the first sequences then).
+(not over all elements where that would not fit: the first sequences then). Errors beyond what the accuracy allows
+(compare_rules.py) and other weights are named at the end; then the exit code is 1.
 TF32 on our side is held against PyTorch with TF32, f16 and bf16 against the same type, all else against PyTorch without.
 --activation: fused on our side; on PyTorch's the function of torch.nn.functional after its layer, in the same graph.
+--variants: PyTorch's other ways (torch.compile, channels_last) are replayed in turn with both, and the fastest of its ways
+is held against ours.
 """
 import argparse
 import concurrent.futures
@@ -25,6 +28,8 @@ import sys
 import tempfile
 
 import torch
+
+from compare_rules import fastest, faults, times_faster
 
 THREE = ["kernelbench-79", "kernelbench-74", "kernelbench-64"]
 
@@ -126,26 +131,29 @@ def compare(preset, accuracy, bias, info, module, options):
     same = all(torch.equal(a, b) for a, b in zip(theirs.parameters(), ours.parameters()))
     x = torch.rand(*module.INPUT_SHAPE, device="cuda").to(module.DTYPE)
     then = activation_of(options.activation)
+    ours.prepack()  # weights are constant in inference: the graph need not pack them at each replay
     with torch.no_grad():
-        graphs, outputs = zip(*(captured(call) for call in (lambda: ours(x), lambda: then(theirs(x)))))
-        cold = medians(graphs, options.samples, flush)
-        hot = medians(graphs, options.samples, None)
-        others = {}
+        graphs, outputs = map(list, zip(*(captured(call) for call in (lambda: ours(x), lambda: then(theirs(x))))))
+        others, places = {}, {}
         for name, call in (variants(theirs, x, then) if options.variants else {}).items():
             try:
                 graph, y = captured(call)
-                others[name] = dict(cold_ms=medians([graph], options.samples, flush)[0],
-                                    hot_ms=medians([graph], options.samples, None)[0],
-                                    same=torch.allclose(y.reshape(outputs[1].shape), outputs[1], atol=1e-2, rtol=1e-2))
+                others[name] = dict(same=torch.allclose(y.reshape(outputs[1].shape), outputs[1], atol=1e-2, rtol=1e-2))
+                places[name] = len(graphs)
+                graphs.append(graph)
             except Exception as e:  # what PyTorch cannot do here is said
                 others[name] = dict(trouble=f"{type(e).__name__}: {e}".split("\n")[0][:120])
+        cold = medians(graphs, options.samples, flush)
+        hot = medians(graphs, options.samples, None)
+        for name, place in places.items():
+            others[name].update(cold_ms=cold[place], hot_ms=hot[place])
         few = max(1, int(2**31 // (8 * math.prod(module.OUTPUT_SHAPE[1:]))))
         truth = then(in_double(theirs, x[:few]))
         errors = [error(y, truth) for y in outputs]
         close = torch.allclose(outputs[0], outputs[1], atol=1e-4, rtol=1e-4) if accuracy in ("3xtf32", "strict") else None
     return dict(preset=preset, accuracy=accuracy, bias=bias, kernel=info["kernel"], chosen=(info.get("chosen") or {}).get("reason"),
                 activation=options.activation, variants=others,
-                cold_ms=cold, hot_ms=hot, errors=errors, allclose_1e_4=close, same_weights=same)
+                cold_ms=cold[:2], hot_ms=hot[:2], errors=errors, allclose_1e_4=close, same_weights=same)
 
 
 def main():
@@ -188,13 +196,23 @@ def main():
         for name, v in row["variants"].items():
             print(f"    PyTorch with {name}: " + (v.get("trouble") or f"cold {v['cold_ms']:.4g} ms, hot {v['hot_ms']:.4g} ms"
                                                   + ("" if v["same"] else ", OTHER RESULTS")), flush=True)
+        if row["variants"]:
+            print("    against PyTorch's fastest way: " + ", ".join(
+                f"{name} {times_faster(row, key):.2f} times ({fastest(row, key)[0]})" for name, key in
+                (("cold", "cold_ms"), ("hot", "hot_ms"))), flush=True)
     for accuracy in options.accuracies.split(","):
         mine = [r for r in rows if r["accuracy"] == accuracy]
         means = [statistics.geometric_mean(r[k][1] / r[k][0] for r in mine) for k in ("cold_ms", "hot_ms")]
         print(f"geometric mean of {len(mine)} problems, {accuracy}: cold {means[0]:.2f} times, hot {means[1]:.2f} times")
+        if options.variants:
+            means = [statistics.geometric_mean(times_faster(r, k) for r in mine) for k in ("cold_ms", "hot_ms")]
+            print(f"    against PyTorch's fastest way: cold {means[0]:.2f} times, hot {means[1]:.2f} times")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as f:
             json.dump(rows, f)
+    wrong = [fault for row in rows for fault in faults(row)]
+    if wrong:
+        sys.exit("\n".join("WRONG: " + fault for fault in wrong))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@
 //                 [--first N | --only N,…] [--json FILE]
 //   random_layers --list      the layers, without a GPU
 //
-// Channels 1 to 2048, K 1 to 25, s 1 to 16, any p, op, d, groups with depthwise, N 1 to 64, all tensors together within
-// 4 GB; sizes are drawn evenly in their logarithm. The planner chooses as it does for every user; the judge gives the
-// verdict; then both sides are timed in turn, hot, weights packed before, and compared as `convscope bench` compares.
-// cuDNN's best: the fastest of the ways its heuristics name, measured on this very problem.
+// Channels 1 to 2048, K 1 to 25, ten of the strides up to 16 (1 to 8, 10 and 16, 1 and 2 twice as often; the others are
+// never drawn, as drawing them would make other layers of every seed), any p, op, d (1, 2, 3, 5), groups with
+// depthwise, N 1 to 64, all tensors together within 4 GB; sizes are drawn evenly in their logarithm. The planner
+// chooses as it does for every user; the judge gives the verdict; then both sides are timed in turn, hot, weights
+// packed before, and compared as `convscope bench` compares. cuDNN's best: the fastest of the ways its heuristics name,
+// measured on this very problem.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>

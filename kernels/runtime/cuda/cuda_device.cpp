@@ -8,6 +8,7 @@
 #include "kernels/base/text.h"
 #include "kernels/base/worker_pool.h"
 #include "kernels/runtime/cuda/driver.h"
+#include "kernels/runtime/driver_version.h"
 #include "kernels/runtime/simt/executor.h"
 
 namespace convscope::cuda {
@@ -49,12 +50,14 @@ DeviceInfo describe_device(CUdevice d, int index) {
                                   attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
   int version = 0;
   check(driver().cuDriverGetVersion(&version), "asking for the driver's version");
-  info.driver = fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
+  const std::string own = driver_version();
+  info.driver = fmt::format("{}CUDA {}.{}", own.empty() ? "" : own + ", ", version / 1000, version % 1000 / 10);
   size_t memory = 0;
   check(driver().cuDeviceTotalMem(&memory, d), "asking the GPU for its memory");
   info.memory_bytes = memory;
   info.l2_bytes = static_cast<uint64_t>(attribute(d, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
   info.multiprocessors = attribute(d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  info.shared_bytes_per_block = attribute(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   // Two transfers a clock; the clock is in kHz, the bus in bits.
   info.memory_bandwidth_gbs = 2.0 * attribute(d, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
                               attribute(d, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8 / 1e6;
@@ -262,7 +265,7 @@ void CudaDevice::issue(const KernelDefinition& kernel, const Plan& plan, const B
 }
 
 void CudaDevice::run(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, const RunOptions& options) {
-  if (auto why = unavailable(kernel); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
+  if (auto why = Device::unavailable(kernel, plan); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
   make_current();
   if (options.activity) options.activity->phase("running " + kernel.name());
   for (const auto& l : plan.launches()) {
@@ -276,7 +279,7 @@ void CudaDevice::run(const KernelDefinition& kernel, const Plan& plan, const Bin
 }
 
 void CudaDevice::run_together(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, int times) {
-  if (auto why = unavailable(kernel); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
+  if (auto why = Device::unavailable(kernel, plan); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
   make_current();
   for (int i = 0; i < times; i++) issue(kernel, plan, at);
   check(driver().cuStreamSynchronize(stream_), "kernel " + kernel.name());
@@ -306,7 +309,7 @@ void* CudaDevice::native_context() {
 
 Timing CudaDevice::time(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, bool cold,
                         const TimingOptions& options, Activity* activity) {
-  if (auto why = unavailable(kernel); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
+  if (auto why = Device::unavailable(kernel, plan); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
   make_current();
   if (activity) activity->phase("timing " + kernel.name());
   return time_work([&] { issue(kernel, plan, at); }, cold, options, activity);

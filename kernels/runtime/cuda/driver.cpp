@@ -45,6 +45,17 @@ Opened open() {
     o.how = r == CUDA_ERROR_NO_DEVICE
                 ? "no GPU is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES, or use --device emulator"
                 : "check nvidia-smi, or use --device emulator";
+    return o;
+  }
+  // Device code of a later major version of CUDA is refused module by module, in words that help nobody ("CUDA
+  // Compatibility": within one major version each driver takes what another's toolkit has made).
+  constexpr int needed = CUDA_VERSION / 1000;
+  int version = 0;
+  if (o.functions.cuDriverGetVersion(&version) == CUDA_SUCCESS && version / 1000 < needed) {
+    o.missing = fmt::format("the NVIDIA driver is too old: it is for CUDA {}.{}, and this program for CUDA {}",
+                            version / 1000, version % 1000 / 10, needed);
+    o.how = needed == 13 ? "install driver 580 or later, or use --device emulator"
+                         : fmt::format("install a driver for CUDA {}, or use --device emulator", needed);
   }
   return o;
 }

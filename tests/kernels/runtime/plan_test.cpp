@@ -1,6 +1,7 @@
 // Plans as data, and what becomes of their arguments.
 #include "convscope/plan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -75,6 +76,53 @@ TEST(Plan, AViewOfATensorIsAnArgument) {
   EXPECT_NE(kernel.unsupported(p).find("shared memory"), std::string::npos);
   p.in_channels = 24, p.dtype = DType::f64;
   EXPECT_NE(kernel.unsupported(p), "");
+}
+
+void takes_two(const float*, float*) {}
+void takes_a_map(const TensorMap, float*) {}
+
+// Which launches pack follows from what they are given, and from nothing that a kernel file says: neither x nor y, and
+// nothing into which one that has these may have written.
+TEST(Plan, WhatPacksIsGivenWeightsAndNothingOfACall) {
+  ConvProblem p;
+  auto packing = [&](auto... launch) {
+    Plan plan(p);
+    (launch(plan), ...);
+    std::string text;
+    for (const auto& l : plan.launches()) text += packs(l) ? 'p' : '-';
+    EXPECT_EQ(plan.packing().launches().size(), static_cast<size_t>(std::count(text.begin(), text.end(), 'p')));
+    EXPECT_EQ(plan.without_packing().launches().size(), static_cast<size_t>(std::count(text.begin(), text.end(), '-')));
+    EXPECT_EQ(plan.packs_weights(), text.find('p') != text.npos && text.find('-') != text.npos);
+    return text;
+  };
+  auto two = [](auto from, auto to) {
+    return [=](Plan& plan) { plan.launch(ENTRY(takes_two), {1}, {1}).args(from(plan), to(plan)); };
+  };
+  auto x = [](Plan& plan) { return plan.x(); };
+  auto w = [](Plan& plan) { return plan.w(); };
+  auto b = [](Plan& plan) { return plan.b(); };
+  auto y = [](Plan& plan) { return plan.y(); };
+  auto part = [](size_t offset) { return [offset](Plan& plan) { return plan.workspace(offset); }; };
+  auto view_of = [](Tensor of, auto to) {
+    return [=](Plan& plan) {
+      plan.launch(ENTRY(takes_a_map), {1}, {1}).args(TensorView{{of}, 1, {4}, {4}, {4}, false}, to(plan));
+    };
+  };
+  EXPECT_EQ(packing(two(w, part(0)), two(x, y)), "p-");
+  EXPECT_EQ(packing(two(w, part(0)), two(b, part(8)), two(x, y)), "p--") << "a bias alone is no weight";
+  EXPECT_EQ(packing(two(w, y)), "-");
+  EXPECT_EQ(packing(two(x, w)), "-") << "also where it would write";
+  EXPECT_EQ(packing(view_of(Tensor::w, part(0)), two(x, y)), "p-");
+  EXPECT_EQ(packing(view_of(Tensor::x, part(0)), view_of(Tensor::y, part(0))), "--");
+  EXPECT_EQ(packing(view_of(Tensor::x, w)), "-");
+  // Rows of x that are copied beside packed weights change nothing; what reads the copy is of the call.
+  EXPECT_EQ(packing(two(x, part(256)), two(w, part(0)), two(part(256), y)), "-p-");
+  EXPECT_EQ(packing(two(x, part(256)), two(w, part(256)), two(part(256), y)), "---");
+  EXPECT_EQ(packing(two(x, part(256)), two(part(256), part(512)), two(w, part(256)), two(part(512), y)), "----")
+      << "handed on";
+  EXPECT_EQ(packing(two(x, part(256)), two(part(256), part(512)), two(w, part(512)), two(part(512), y)), "----");
+  EXPECT_EQ(packing(two(w, part(0)), two(x, part(0)), two(w, part(0)), two(part(0), y)), "p---");
+  EXPECT_EQ(packing(two(w, part(0))), "p") << "and no packed call is left";
 }
 
 TEST(Plan, ArgumentsBecomeAddresses) {

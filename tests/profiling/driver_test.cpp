@@ -1,0 +1,66 @@
+// The first two steps down: a driver that finds no GPU, and one that is too old for the device code of this build. The
+// driver is opened once a process, so each is asked in a process of its own.
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <gtest/gtest.h>
+
+#include "kernels/base/error.h"
+#include "kernels/runtime/device.h"
+#include "tests/fakes/setting.h"
+
+namespace convscope {
+namespace {
+
+std::string fake_driver() { return test::fakes_folder() + "/libfake_cuda.so"; }
+
+// Prints what a person is told, and ends with 3 when a GPU is missing, with 0 when one is there.
+[[noreturn]] void open_gpu(const char* variable, const char* value) {
+  setenv("CONVSCOPE_LIBCUDA", fake_driver().c_str(), 1);
+  if (variable) setenv(variable, value, 1);
+  std::string why;
+  const size_t gpus = cuda_devices(why).size();
+  int code = 0;
+  try {
+    open_device("cuda:0");
+  } catch (const MissingError& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    code = 3;
+  }
+  // Whoever asks for any device gets the emulator, without a word of trouble.
+  const bool as_it_should = gpus == (code ? 0u : 1u) && open_device("auto")->is_emulator() == (code != 0);
+  if (!as_it_should) std::fprintf(stderr, "and %zu GPUs are listed: %s\n", gpus, why.c_str());
+  std::_Exit(as_it_should ? code : 99);
+}
+
+class DriverLadder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(fake_driver())) GTEST_SKIP() << "this build has no GPU side";
+    GTEST_FLAG_SET(death_test_style, "threadsafe");  // a fresh process, in which nothing was opened
+  }
+};
+
+TEST_F(DriverLadder, AGpuIsThere) { EXPECT_EXIT(open_gpu(nullptr, ""), ::testing::ExitedWithCode(0), ""); }
+
+TEST_F(DriverLadder, NoDevice) {
+  EXPECT_EXIT(open_gpu("FAKE_CUDA_FAIL", "cuInit:100"), ::testing::ExitedWithCode(3),
+              "no CUDA-capable device is detected.*check nvidia-smi and CUDA_VISIBLE_DEVICES");
+}
+
+TEST_F(DriverLadder, TooOld) {
+  EXPECT_EXIT(open_gpu("FAKE_CUDA_VERSION", "12040"), ::testing::ExitedWithCode(3),
+              "the NVIDIA driver is too old: it is for CUDA 12.4, and this program for CUDA 1[3-9].*install");
+}
+
+TEST_F(DriverLadder, ALaterOneOfTheSameMajorVersionWillDo) {
+  EXPECT_EXIT(open_gpu("FAKE_CUDA_VERSION", "13020"), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(DriverLadder, AnotherTrouble) {
+  EXPECT_EXIT(open_gpu("FAKE_CUDA_FAIL", "cuInit:999"), ::testing::ExitedWithCode(3),
+              "the NVIDIA driver does not start: an error of the fake.*check nvidia-smi");
+}
+
+}  // namespace
+}  // namespace convscope

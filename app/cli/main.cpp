@@ -150,6 +150,8 @@ int run(int argc, char** argv) {
                          "kernels or references [every kernel that takes the problem]");
   bench_verb->add_option("--against", bench_options.against,
                          "what they are compared with [the strictest reference there is, else the first kernel]");
+  bench_verb->add_flag("--with-packing", bench_options.with_packing,
+                       "hold whole plans against each other, which pack weights in each call [weights packed before]");
   bench_verb->add_option("--format", bench_options.format, "table, json or csv [table]");
   bench_verb->add_option("--out", bench_options.out, "a file for it, instead of the terminal");
   common.add_to(*bench_verb);
@@ -175,8 +177,10 @@ int run(int argc, char** argv) {
   export_verb->add_option("KERNEL", export_options.kernel, "a kernel, or auto: the best for the problem");
   export_verb->add_option("--format", export_options.format, "pytorch or cuda")->capture_default_str();
   export_verb->add_option("--out", export_options.out, "a file for it, instead of the terminal");
-  export_verb->add_option("--architecture", export_options.architecture,
-                          "with auto, the GPU it is for, like sm_90 [the GPU here, else sm_90]");
+  export_verb->add_option(
+      "--architecture", export_options.architecture,
+      "the GPU it is for, like sm_90: what auto chooses for [the GPU here, else sm_90]; a kernel that "
+      "is named is refused where it cannot run there");
   export_verb->add_option(
       "--activation", export_options.activation,
       "what follows, fused into the kernel: relu, leaky_relu or leaky_relu:SLOPE [none; slope 0.01]");

@@ -65,6 +65,16 @@ json asked(const CommonOptions& common, RunRequest r, const char* type, json mor
   return answer;
 }
 
+// A recorded comparison has the verdicts of whole plans beside those of packed weights; an older one no others.
+void hold_whole(json& bench) {
+  if (!bench.contains("verdicts_of")) return;
+  bench["verdicts_of"] = "whole";
+  for (auto& e : bench["entries"]) {
+    e["against"] = e.at("against_whole");
+    e["against"]["of"] = "whole";
+  }
+}
+
 }  // namespace
 
 int verb_profile(const CommonOptions& common, const ProblemOptions& problem, const ProfileOptionsCli& options) {
@@ -91,9 +101,13 @@ int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const
   if (recorded && (!options.kernels.empty() || !options.against.empty()))
     throw InputError("kernel", options.kernels.empty() ? options.against : options.kernels.front(),
                      "cannot be chosen: a recorded comparison is of all that were timed in turn");
-  json answer = recorded
-                    ? recorded_answer(common.recording, "bench", r, problem)
-                    : asked(common, r, "bench", {{"kernels", options.kernels}, {"against", options.against}}, "bench");
+  json answer =
+      recorded
+          ? recorded_answer(common.recording, "bench", r, problem)
+          : asked(common, r, "bench",
+                  {{"kernels", options.kernels}, {"against", options.against}, {"with_packing", options.with_packing}},
+                  "bench");
+  if (recorded && options.with_packing) hold_whole(answer);
   const std::string& format = delivery.format();
   const std::string heading = recorded ? recorded_heading(answer) : "";
   delivery.deliver(format == "table" ? heading + bench_text(answer)

@@ -7,6 +7,7 @@
 
 #include "app/engine/json_fields.h"
 #include "kernels/base/text.h"
+#include "profiling/cupti/timeline.h"
 
 namespace convscope {
 using json_fields::text;
@@ -122,6 +123,10 @@ std::vector<std::vector<std::string>> samples_rows(const json& r) {
   return rows;
 }
 
+std::string trace_row(const std::string& name, size_t row) {
+  return row == 0 ? name : name + ", overlapping" + (row == 1 ? "" : fmt::format(" ({})", row));
+}
+
 // Trace Event Format: counters ("C") keep their value until the next event of their name.
 void add_timeline_events(const json& r, json& events) {
   if (!r.contains("timeline")) return;
@@ -147,9 +152,17 @@ void add_timeline_events(const json& r, json& events) {
                       {"args", {{"source", "recorded by CUPTI"}}}});
   };
   if (!t.at("launches").empty()) {
-    name_it("thread_name", 1, "kernels while it was sampled");
-    event(calls > 1 ? fmt::format("{} calls, back to back", calls) : "a call", 0, work, 1);
-    for (const auto& l : t.at("launches")) event(text(l, "name"), l.at("start_us"), l.at("end_us"), 1);
+    std::vector<TimeSpan> spans;
+    for (const auto& l : t.at("launches")) spans.push_back({l.at("start_us"), l.at("end_us")});
+    const std::vector<size_t> rows = rows_of(spans);
+    for (size_t row = 0; row <= *std::max_element(rows.begin(), rows.end()); row++)
+      name_it("thread_name", static_cast<int>(row) + 1, trace_row("kernels while it was sampled", row));
+    double last = work;
+    for (const auto& s : spans) last = std::max(last, s.end);
+    event(calls > 1 ? fmt::format("{} calls, back to back", calls) : "a call", 0, last, 1);
+    for (size_t i = 0; i < spans.size(); i++)
+      event(text(t.at("launches")[i], "name"), std::max(0.0, spans[i].begin), spans[i].end,
+            static_cast<int>(rows[i]) + 1);
   }
   const json &start = t.at("start_us"), &end = t.at("end_us");
   for (const auto& lane : t.at("lanes")) {

@@ -1,20 +1,28 @@
-// Answers to `profile` and `bench` as tables, as comma-separated values and as a trace.
+// Answers to `profile` as tables, as comma-separated values and as a trace.
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/forms.h"
 #include "app/cli/profile_samples.h"
 #include "app/cli/verbs.h"
 #include "app/engine/codec.h"
 #include "app/engine/json_fields.h"
 #include "kernels/base/text.h"
+#include "profiling/cupti/timeline.h"
 
 namespace convscope {
 using json_fields::text;
 using nlohmann::json;
 namespace {
 
-std::string time_of(const json& v) { return v.is_number() ? time_text(v.get<double>()) : "–"; }
+using forms::Csv;
+using forms::figure;
+using forms::header;
+using forms::plain;
+using forms::time_of;
 
 std::string times_of(const json& t) {
   return fmt::format("{} ({} to {}, {} samples, noise {:.1f} %)", time_of(t.at("median_ms")),
@@ -26,18 +34,7 @@ std::string shape(const json& v) {
   return fmt::format("{}×{}×{}", v.at(0).get<int64_t>(), v.at(1).get<int64_t>(), v.at(2).get<int64_t>());
 }
 
-// Three significant digits, and no exponent below a million.
-std::string figure(double v) {
-  double size = std::abs(v);
-  if (size >= 1e6) return fmt::format("{:.3g}", v);
-  if (size >= 100 || size == 0) return fmt::format("{:.0f}", v);
-  return fmt::format("{:.3g}", v);
-}
-
-std::string header(const json& j, const std::string& what) {
-  ConvProblem p = problem_from(j.at("problem"));
-  return fmt::format("{} on {} → Lout {}\n{}\n\n", what, describe(p), p.out_length(), text(j.at("device"), "name"));
-}
+}  // namespace
 
 std::string conditions_text(const json& c) {
   if (c.contains("reason")) return text(c, "reason");
@@ -57,6 +54,8 @@ std::string conditions_text(const json& c) {
   return out.empty() ? "the GPU tells none" : out;
 }
 
+namespace {
+
 std::string headline_line(const json& h) {
   std::string value = h.at("value").is_number() ? figure(h.at("value").get<double>()) : "–", unit = text(h, "unit");
   if (unit == "1") unit = "×";
@@ -75,12 +74,28 @@ std::string waiting_text(const json& list) {
   return out;
 }
 
+// What is missing of each set of counters: all of it, for a reason of its own, or what this chip does not have.
+std::string sets_text(const json& counters) {
+  std::string out;
+  const bool hardware = !text(counters, "source").starts_with("emulated");
+  for (const auto& set : counters.at("sets")) {
+    std::string why = text(set, "reason"), names;
+    for (const auto& name : set.value("not_on_this_chip", json::array()))
+      names += (names.empty() ? "" : ", ") + name.get<std::string>();
+    if (why == text(counters, "reason")) why.clear();  // said once, of all
+    if (!names.empty() && hardware && why.empty()) why = "not on this chip: " + names;
+    if (!why.empty()) out += fmt::format("    {}: {}\n", text(set, "set"), why);
+  }
+  return out;
+}
+
 // The lines that ask most of memory.
 std::string lines_text(const json& r) {
   if (r.at("lines").empty()) return "";
   struct Row {
     std::string place;
     double global, loads, requests, shared, conflicts;
+    double used, lanes;  // bytes of the loads, threads that took part; below 0: an answer of before
   };
   std::vector<Row> rows;
   double global = 0, shared = 0;
@@ -93,7 +108,9 @@ std::string lines_text(const json& r) {
             get("load_sectors"),
             get("load_requests"),
             get("shared_wavefronts"),
-            get("shared_conflicts")};
+            get("shared_conflicts"),
+            v.contains("load_used_bytes") ? get("load_used_bytes") : -1,
+            v.contains("load_lanes") ? get("load_lanes") : -1};
     global += row.global, shared += row.shared;
     rows.push_back(row);
   }
@@ -107,6 +124,10 @@ std::string lines_text(const json& r) {
     std::string words;
     if (row.global > 0) words = fmt::format("{:.0f} % of sectors", 100 * row.global / global);
     if (row.requests > 0) words += fmt::format(", {} a load", figure(row.loads / row.requests));
+    if (row.loads > 0 && row.used >= 0)
+      words += fmt::format(" with {:.0f} % of their bytes used", 100 * row.used / (32 * row.loads));
+    if (row.requests > 0 && row.lanes >= 0 && row.lanes < 31.5 * row.requests)
+      words += fmt::format(" by {} of 32 threads", figure(row.lanes / row.requests));
     if (row.shared > 0)
       words += fmt::format(
           "{}{:.0f} % of shared memory's cycles{}", words.empty() ? "" : ", ", 100 * row.shared / shared,
@@ -115,26 +136,6 @@ std::string lines_text(const json& r) {
   }
   return out;
 }
-
-std::string csv_field(const std::string& s) {
-  if (s.find_first_of(",\"\n") == std::string::npos) return s;
-  std::string out = "\"";
-  for (char c : s) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
-class Csv {
- public:
-  explicit Csv(const std::string& head) : text_(head + "\n") {}
-  void line(const std::vector<std::string>& fields) {
-    for (size_t i = 0; i < fields.size(); i++) text_ += (i ? "," : "") + csv_field(fields[i]);
-    text_ += "\n";
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
 
 struct CeilingName {
   const char *field, *words, *unit;
@@ -160,8 +161,6 @@ std::string ceilings_line(const json& c) {
       list += fmt::format("{}{} {}", list.empty() ? "" : ", ", n.words, rate);
   return fmt::format("  {:<11} {} ({}, {})\n", "ceilings", list, text(c, "gpu"), text(c, "source"));
 }
-
-std::string plain(const json& v) { return v.is_null() ? "" : v.is_string() ? v.get<std::string>() : v.dump(); }
 
 }  // namespace
 
@@ -199,6 +198,8 @@ std::string profile_text(const json& r) {
   if (t.at("hot").is_object())
     out += fmt::format("  {:<11} {}\n", emulated ? "emulated" : "time hot", times_of(t.at("hot")));
   if (t.at("cold").is_object()) out += fmt::format("  {:<11} {}\n", "time cold", times_of(t.at("cold")));
+  if (std::string words = forms::packed_words(r, t); !words.empty())
+    out += fmt::format("  {:<11} {}\n", "packed", words);
   if (emulated) out += "              time of this CPU, which says nothing of a GPU\n";
   if (t.at("kernel_ms").is_number())
     out +=
@@ -234,11 +235,11 @@ std::string profile_text(const json& r) {
   bool any = c.at("source").is_string();
   if (!any) {
     out += fmt::format("  {:<11} {}\n", "counters", text(c, "reason"));
+    out += sets_text(c);
   } else {
     out += fmt::format("\n  {}\n", text(c, "source"));
     for (const auto& h : r.at("headlines")) out += headline_line(h);
-    for (const auto& set : c.at("sets"))
-      if (!text(set, "reason").empty()) out += fmt::format("    {}: {}\n", text(set, "set"), text(set, "reason"));
+    out += sets_text(c);
     out += waiting_text(r.at("waiting"));
   }
   out += lines_text(r);
@@ -260,6 +261,12 @@ std::string profile_csv(const json& r) {
     if (t.at(cache).is_object())
       for (const char* what : {"median_ms", "min_ms"})
         csv.line({"timing", fmt::format("{}_{}", cache, what), plain(t.at(cache).at(what)), "ms", source});
+  if (auto packed = t.find("packed"); packed != t.end() && packed->is_object()) {
+    for (const char* what : {"median_ms", "min_ms"})
+      csv.line({"timing", fmt::format("packed_{}", what), plain(packed->at(what)), "ms", source});
+    csv.line({"timing", "packed_cold_median_ms", plain(packed->at("cold").value("median_ms", json())), "ms", source});
+    csv.line({"timing", "packing_ms", plain(t.at("packing_ms")), "ms", plain(t.at("packing_source"))});
+  }
   for (const char* what : {"kernel_ms", "host_ms"})
     csv.line({"timing", what, plain(t.at(what)), "ms", t.at(what).is_null() ? "" : source});
   csv.line({"timing", "floor_ms", plain(t.at("floor_ms")), "ms", plain(t.at("floor_source"))});
@@ -311,10 +318,26 @@ json profile_trace(const json& r) {
     for (const auto& k : r.at("kernels")) last = std::max(last, begin(k) + 1e3 * k.at("duration_ms").get<double>());
     label("thread_name", 0, "a call of " + name);
     event(name, 0, last, 0, args);
+    // A line for each stream, and the call above them all. A kernel that is launched early (programmatic dependent
+    // launch) begins before the one ahead of it has ended: it gets a line of its own below its stream's.
+    std::map<int, std::vector<const json*>> streams;
+    for (const auto& k : r.at("kernels")) streams[k.at("stream").get<int>()].push_back(&k);
+    std::map<const json*, int> lines;
+    int next_line = 1;
+    for (const auto& [stream, kernels] : streams) {
+      std::vector<TimeSpan> spans;
+      for (const json* k : kernels) {  // in whole nanoseconds, so that one may begin as the other ends
+        auto ns = static_cast<double>(k->at("start_ns").get<uint64_t>() - first);
+        spans.push_back({ns, ns + std::round(1e6 * k->at("duration_ms").get<double>())});
+      }
+      const std::vector<size_t> rows = rows_of(spans);
+      const size_t most = *std::max_element(rows.begin(), rows.end());
+      for (size_t i = 0; i < rows.size(); i++) lines[kernels[i]] = next_line + static_cast<int>(rows[i]);
+      for (size_t row = 0; row <= most; row++)
+        label("thread_name", next_line++, trace_row(fmt::format("stream {}", stream), row));
+    }
     for (const auto& k : r.at("kernels")) {
-      // The line of a kernel's stream, and the call above them all.
-      int line = 1 + k.at("stream").get<int>();
-      label("thread_name", line, fmt::format("stream {}", k.at("stream").get<int>()));
+      const int line = lines.at(&k);
       json own = {{"source", "recorded by CUPTI"}};
       for (const char* fact :
            {"grid", "block", "registers", "static_shared_bytes", "dynamic_shared_bytes", "local_bytes"})
@@ -338,62 +361,6 @@ json profile_trace(const json& r) {
   json about = {{"convscope", r.at("convscope")}, {"kernel", name}, {"source", r.at("timing").at("source")}};
   if (auto recorded = r.find("recorded"); recorded != r.end()) about["recorded"] = *recorded;
   return {{"traceEvents", events}, {"displayTimeUnit", "ms"}, {"otherData", about}};
-}
-
-std::string bench_text(const json& r) {
-  std::string against = text(r, "against");
-  std::string out = header(r, against.empty() ? "bench" : "bench against " + against);
-  if (r.contains("reason")) out += fmt::format("  {}\n\n", text(r, "reason"));
-  out += fmt::format("  {:<14} {:>10} {:>7} {:>10} {:>8}  {:<10} {}\n", "", "hot", "noise", "cold", "× floor",
-                     "verdict", "");
-  auto noise = [](const json& t) {
-    return t.is_object() ? fmt::format("{:.1f} %", t.at("noise_pct").get<double>()) : std::string("–");
-  };
-  for (const auto& e : r.at("entries")) {
-    const json& v = e.at("against").at("hot");
-    std::string verdict = text(v, "verdict");
-    std::string more = !text(e, "reason").empty() ? text(e, "reason")
-                       : verdict.empty()          ? text(v, "reason")
-                       : verdict == "AMBIGUOUS"   ? text(v, "evidence")
-                                                  : fmt::format("{:.3g} times as fast", v.at("speedup").get<double>());
-    const json& cold = e.at("against").at("cold");
-    if (!verdict.empty() && !text(cold, "verdict").empty() && text(cold, "verdict") != verdict)
-      more += fmt::format("; cold: {}", text(cold, "verdict"));
-    out += fmt::format("  {:<14} {:>10} {:>7} {:>10} {:>8}  {:<10} {}\n", text(e, "name"),
-                       e.at("hot").is_object() ? time_of(e.at("hot").at("median_ms")) : "–", noise(e.at("hot")),
-                       e.at("cold").is_object() ? time_of(e.at("cold").at("median_ms")) : "–",
-                       e.at("times_floor").is_number() ? figure(e.at("times_floor").get<double>()) : "–",
-                       verdict.empty() ? "–" : verdict, more);
-    if (!text(e, "doubt").empty()) out += fmt::format("                 ! {}\n", text(e, "doubt"));
-  }
-  out += fmt::format("\n  {} rounds, samples taken in turn; nothing here is judged, `convscope run` says what is right",
-                     r.at("rounds").get<int>());
-  if (r.at("floor_ms").is_number())
-    out += fmt::format("; floor of what was asked for {} by {} ({}), × floor: of each one's own arithmetic",
-                       time_of(r.at("floor_ms")), text(r, "floor_from"), text(r, "floor_source"));
-  out += fmt::format("\n  clocks: {}\n", conditions_text(r.at("conditions")));
-  for (const auto& w : r.at("warnings")) out += fmt::format("  ! {}\n", w.get<std::string>());
-  return out;
-}
-
-std::string bench_csv(const json& r) {
-  Csv csv("name,kind,cache,median_ms,low_ms,high_ms,min_ms,noise_pct,samples,source,against,verdict,speedup,p,reason");
-  for (const auto& e : r.at("entries"))
-    for (const char* cache : {"hot", "cold"}) {
-      const json& t = e.at(cache);
-      const json& v = e.at("against").at(cache);
-      auto of = [&](const char* field) { return t.is_object() ? plain(t[field]) : std::string(); };
-      auto verdict = [&](const char* field) { return v.contains(field) ? plain(v[field]) : std::string(); };
-      csv.line({text(e, "name"), text(e, "kind"), cache, of("median_ms"),
-                t.is_object() ? plain(t.at("interval_ms").at(0)) : "",
-                t.is_object() ? plain(t.at("interval_ms").at(1)) : "", of("min_ms"), of("noise_pct"), of("samples"),
-                t.is_object() ? plain(e.at("source")) : "", plain(r.at("against")), verdict("verdict"),
-                verdict("speedup"), verdict("p"),
-                t.is_object()                ? verdict("reason")
-                : !text(e, "reason").empty() ? text(e, "reason")
-                                             : text(e, "cold_reason")});
-    }
-  return csv.text();
 }
 
 }  // namespace convscope

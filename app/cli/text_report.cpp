@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/forms.h"
 #include "app/cli/verbs.h"
 #include "kernels/base/text.h"
 
@@ -78,6 +79,12 @@ std::string report_text(const json& r) {
       out +=
           fmt::format("; floor {} by {} (computed)", time_of(t.at("floor_ms")), t.at("floor_from").get<std::string>());
     out += "\n";
+    if (std::string words = forms::packed_words(r, t); !words.empty()) out += "  packed      " + words + "\n";
+  }
+  // Of a GPU, and not of a recording of before: what its clocks did meanwhile.
+  if (auto c = r.find("conditions"); c != r.end() && r.at("device").value("kind", json()) == "cuda") {
+    out += fmt::format("  clocks      {}\n", conditions_text(*c));
+    for (const auto& w : c->value("warnings", json::array())) out += fmt::format("  ! {}\n", w.get<std::string>());
   }
   for (const auto& ref : r.at("references")) {
     if (ref.at("name") == "oracle") continue;

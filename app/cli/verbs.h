@@ -19,13 +19,14 @@ struct ProfileOptionsCli {
 int verb_profile(const CommonOptions& common, const ProblemOptions& problem, const ProfileOptionsCli& options);
 struct RecordOptionsCli {
   std::string out, set = "full", limit, command;  // command: as it was given, for the recording
-  std::vector<std::string> kernels, again;  // again: recorded anew where add keeps the rest
+  std::vector<std::string> kernels, again;        // again: recorded anew where add keeps the rest
   bool add = false;
 };
 int verb_record(const CommonOptions& common, const ProblemOptions& problem, const RecordOptionsCli& options);
 struct BenchOptionsCli {
   std::vector<std::string> kernels;
   std::string against, format, out;
+  bool with_packing = false;
 };
 int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const BenchOptionsCli& options);
 struct ExportOptionsCli {
@@ -48,7 +49,8 @@ std::string report_text(const nlohmann::json& report);
 // Answers to `profile` and `bench`: as a person reads them, as lines of comma-separated values, and (profile) as a
 // trace that Perfetto and chrome://tracing open.
 std::string profile_text(const nlohmann::json& profile);
-std::string ceilings_text(const nlohmann::json& ceilings);  // what a GPU reaches, a line each
+std::string conditions_text(const nlohmann::json& conditions);  // clocks, temperature, power, in one line
+std::string ceilings_text(const nlohmann::json& ceilings);      // what a GPU reaches, a line each
 std::string profile_csv(const nlohmann::json& profile);
 nlohmann::json profile_trace(const nlohmann::json& profile);
 std::string bench_text(const nlohmann::json& bench);

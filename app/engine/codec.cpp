@@ -1,9 +1,11 @@
 #include "app/engine/codec.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "app/engine/profile_codec.h"
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
 
@@ -42,15 +44,31 @@ json timing_json(const Timing& t) {
           {"noise_pct", number_json(t.noise_pct())}};
 }
 
+// The launch that a run is about: it reads x, by the most threads. Packing of weights and sums of parts do not.
+const Launch* main_launch(const Plan& plan) {
+  auto reads_x = [](const Launch& l) {
+    return std::any_of(l.arguments.begin(), l.arguments.end(), [](const Argument& a) {
+      return (a.is_tensor && a.tensor.tensor == Tensor::x) || (a.is_view && a.view.tensor.tensor == Tensor::x);
+    });
+  };
+  auto weight = [&](const Launch& l) { return std::pair(reads_x(l), l.grid.count() * l.block.count()); };
+  const Launch* main = nullptr;
+  for (const auto& l : plan.launches())
+    if (!main || weight(l) > weight(*main)) main = &l;
+  return main;
+}
+
 json launches_json(const RunReport& r) {
   json all = json::array();
   if (!r.spec.kernel || !r.spec.kernel->unsupported(r.spec.problem).empty()) return all;
   const Plan plan = r.spec.kernel->plan_for(r.spec.problem);
+  const Launch* main = main_launch(plan);
   for (const auto& l : plan.launches())
     all.push_back({{"entry", l.entry.name},
                    {"grid", {l.grid.x, l.grid.y, l.grid.z}},
                    {"block", {l.block.x, l.block.y, l.block.z}},
-                   {"dynamic_shared_bytes", l.dynamic_shared_bytes}});
+                   {"dynamic_shared_bytes", l.dynamic_shared_bytes},
+                   {"main", &l == main}});
   return all;
 }
 
@@ -244,6 +262,7 @@ json device_json(const DeviceInfo& d) {
     j["index"] = d.index;
     j["driver"] = d.driver;
     j["l2_bytes"] = d.l2_bytes;
+    j["shared_bytes_per_block"] = d.shared_bytes_per_block;
     j["peak_memory_gbs"] = number_json(d.memory_bandwidth_gbs);
     j["peak_fma_gflops"] = number_json(d.fma_gflops);
   }
@@ -298,6 +317,7 @@ json report_json(const RunReport& r) {
   } else {
     timing["reason"] = r.timing_missing.empty() ? no_time : r.timing_missing;
   }
+  put_packed(timing, r.packed, r.hot.empty() ? timing["reason"].get<std::string>() : "");
   if (r.cold.empty()) timing["cold_reason"] = r.hot.empty() ? no_time : "the emulator has no cache to be cold";
   timing["floor_ms"] = optional_number(r.floor_ms);
   timing["floor_from"] = r.floor_ms ? json(r.floor_from) : json(nullptr);

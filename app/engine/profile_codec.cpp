@@ -25,23 +25,6 @@ json range_json(const std::optional<Range>& r) {
   return {{"least", r->least}, {"median", r->median}, {"most", r->most}};
 }
 
-json conditions_json(const Conditions& c) {
-  auto limit = [](auto v) { return v ? json(*v) : json(nullptr); };
-  json j = {{"readings", c.readings},
-            {"sm_mhz", range_json(c.sm_mhz)},
-            {"memory_mhz", range_json(c.memory_mhz)},
-            {"temperature_c", range_json(c.temperature_c)},
-            {"power_w", range_json(c.power_w)},
-            {"max_sm_mhz", limit(c.limits.max_sm_mhz)},
-            {"max_memory_mhz", limit(c.limits.max_memory_mhz)},
-            {"power_limit_w", limit(c.limits.power_limit_w)},
-            {"driver", c.driver_version.empty() ? json(nullptr) : json(c.driver_version)},
-            {"throttled_fraction", optional_number(c.throttled)},
-            {"slower_because", slower_because_words(c.slower_because)}};
-  if (c.missing) j["reason"] = c.missing.sentence();
-  return j;
-}
-
 json launch_json(const LaunchProfile& l) {
   const LaunchFacts& f = l.facts;
   json j = {{"entry", f.entry},
@@ -155,6 +138,7 @@ json roofline_json(const ProfileReport& r) {
   json points = json::array();
   for (const auto& p : r.roofline)
     points.push_back({{"name", p.name},
+                      {"cache", p.cold ? "cold" : "hot"},
                       {"intensity", p.intensity},
                       {"gflops", p.gflops},
                       {"ceiling_gflops", p.ceiling},
@@ -176,6 +160,54 @@ void put_floor(json& j, const std::optional<Floor>& floor, const Ceilings& c) {
 }
 
 }  // namespace
+
+void put_packed(json& times, const PackedTimes& packed, const std::string& no_time) {
+  const bool there = !packed.hot.empty() && no_time.empty();
+  times["packs_weights"] = no_time.empty() || packed.packs ? json(packed.packs) : json(nullptr);
+  times["packed"] = there ? time_json(packed.hot) : json(nullptr);
+  times["packing_ms"] = there && !packed.packing.empty() ? number_json(packed.packing.median_ms()) : json(nullptr);
+  times["packing_source"] =
+      times["packing_ms"].is_null() ? json(nullptr) : json("measured, the launches that pack alone");
+  if (there) {
+    times["packed"]["cold"] = time_json(packed.cold);
+    times["packing_noise_pct"] = number_json(packed.packing.noise_pct());
+  } else {
+    times["packed_reason"] = no_time.empty() ? packed.missing : no_time;
+  }
+}
+
+json conditions_json(const Conditions& c) {
+  auto limit = [](auto v) { return v ? json(*v) : json(nullptr); };
+  json over_time = json::array(), warnings = json::array();
+  for (const auto& r : c.over_time)
+    over_time.push_back({{"t_ms", number_json(r.t_ms)},
+                         {"sm_mhz", limit(r.sm_mhz)},
+                         {"memory_mhz", limit(r.memory_mhz)},
+                         {"power_w", limit(r.power_w)},
+                         {"temperature_c", limit(r.temperature_c)},
+                         {"reasons", r.slower_because ? json(slower_because_words(*r.slower_because)) : json(nullptr)},
+                         {"throttled", is_throttled(r.slower_because.value_or(0))}});
+  for (const auto& w : {c.warning(), c.shared_with()})
+    if (!w.empty()) warnings.push_back(w);
+  json j = {{"readings", c.readings},
+            {"sm_mhz", range_json(c.sm_mhz)},
+            {"memory_mhz", range_json(c.memory_mhz)},
+            {"temperature_c", range_json(c.temperature_c)},
+            {"power_w", range_json(c.power_w)},
+            {"max_sm_mhz", limit(c.limits.max_sm_mhz)},
+            {"max_memory_mhz", limit(c.limits.max_memory_mhz)},
+            {"power_limit_w", limit(c.limits.power_limit_w)},
+            {"mig", c.missing ? json(nullptr) : json(c.limits.mig)},
+            {"driver", c.driver_version.empty() ? json(nullptr) : json(c.driver_version)},
+            {"throttled_fraction", optional_number(c.throttled)},
+            {"slower_because", slower_because_words(c.slower_because)},
+            {"over_time", over_time},
+            {"readings_for_one", c.readings_for_one},
+            {"warnings", warnings},
+            {"source", c.missing ? json(nullptr) : json("measured by NVML")}};
+  if (c.missing) j["reason"] = c.missing.sentence();
+  return j;
+}
 
 json ceilings_json(const Ceilings& c) {
   auto known = [](double v) { return v > 0 ? json(v) : json(nullptr); };
@@ -205,10 +237,15 @@ json profile_json(const ProfileReport& r) {
   if (!r.host_ms) timing["host_reason"] = "emulated time is the host's own";
   if (!r.kernel_ms)
     timing["kernel_reason"] = r.kernels_missing ? r.kernels_missing.sentence() : "no kernel was recorded in a call";
+  put_packed(timing, r.packed);
   put_floor(timing, r.floor, r.ceilings);
 
   json launches = json::array(), kernels = json::array();
-  for (const auto& l : r.launches) launches.push_back(launch_json(l));
+  const LaunchProfile* main = main_launch(r);
+  for (const auto& l : r.launches) {
+    launches.push_back(launch_json(l));
+    launches.back()["main"] = &l == main;
+  }
   for (const auto& k : r.kernels) kernels.push_back(kernel_record_json(k));
   json j = {{"convscope", CONVSCOPE_VERSION},
             {"kernel",
@@ -256,6 +293,8 @@ json live_json(const LiveReading& r) {
             {"headlines", headlines_json(r.headlines, r.counters_missing)},
             {"bottleneck", bottleneck_json(r.bottleneck)}};
   if (r.source == "emulated") j["reason"] = "emulated time: it says nothing of a GPU";
+  j["packed_ms"] = optional_number(r.packed_ms);
+  if (!r.packed_ms) j["packed_reason"] = r.packed_missing;
   return j;
 }
 
@@ -268,23 +307,28 @@ json bench_json(const BenchReport& r) {
             {"evidence", c->evidence}};
   };
   json entries = json::array();
-  bool emulated = false;
+  bool emulated = false, packed = false;
   for (const auto& e : r.entries) {
-    emulated |= e.emulated;
-    json j = {
-        {"name", e.name},
-        {"kind", e.is_reference ? "reference" : "kernel"},
-        {"what_ran", e.what_ran.empty() ? json(nullptr) : json(e.what_ran)},
-        {"hot", time_json(e.hot)},
-        {"cold", time_json(e.cold)},
-        {"source", e.hot.empty() ? json(nullptr) : json(e.emulated ? "emulated" : "measured")},
-        {"times_floor",
-         e.floor && !e.emulated && !e.hot.empty() ? json(e.hot.median_ms() / e.floor->ms) : json(nullptr)},
-        {"floor_ms", e.floor ? json(e.floor->ms) : json(nullptr)},
-        {"against",
-         {{"hot", verdict(e.hot_verdict, e.no_verdict)},
-          {"cold", verdict(e.cold_verdict, e.cold.empty() && !e.hot.empty() ? "the emulator has no cache to be cold"
-                                                                            : e.no_verdict)}}}};
+    emulated |= e.emulated, packed |= e.verdict.packed;
+    const std::string no_cold =
+        e.cold.empty() && !e.hot.empty() ? "the emulator has no cache to be cold" : e.no_verdict;
+    auto against = [&](const BenchEntry::Verdict& v) -> json {
+      return {{"hot", verdict(v.hot, e.no_verdict)}, {"cold", verdict(v.cold, no_cold)}};
+    };
+    json j = {{"name", e.name},
+              {"kind", e.is_reference ? "reference" : "kernel"},
+              {"what_ran", e.what_ran.empty() ? json(nullptr) : json(e.what_ran)},
+              {"hot", time_json(e.hot)},
+              {"cold", time_json(e.cold)},
+              {"source", e.hot.empty() ? json(nullptr) : json(e.emulated ? "emulated" : "measured")},
+              {"times_floor",
+               e.floor && !e.emulated && !e.hot.empty() ? json(e.hot.median_ms() / e.floor->ms) : json(nullptr)},
+              {"floor_ms", e.floor ? json(e.floor->ms) : json(nullptr)},
+              {"against", against(e.verdict)},
+              {"against_whole", against(e.whole_verdict)}};
+    j["against"]["of"] = e.verdict.packed ? "packed" : "whole";
+    put_packed(j, e.packed, e.hot.empty() ? e.missing : "");
+    if (j["packed"].is_object() && e.floor) j["packed"]["times_floor"] = e.packed.hot.median_ms() / e.floor->ms;
     if (!e.missing.empty()) j["reason"] = e.missing;
     if (e.cold.empty()) j["cold_reason"] = e.hot.empty() ? e.missing : "the emulator has no cache to be cold";
     if (!e.doubt.empty()) j["doubt"] = e.doubt;
@@ -295,6 +339,7 @@ json bench_json(const BenchReport& r) {
             {"device", device_json(r.device)},
             {"seed", r.spec.inputs.seed},
             {"against", r.against.empty() ? json(nullptr) : json(r.against)},
+            {"verdicts_of", packed ? "packed" : "whole"},
             {"rounds", r.rounds},
             {"source", emulated ? "emulated" : "measured"},
             {"entries", entries},

@@ -9,7 +9,12 @@
 namespace convscope {
 
 nlohmann::json profile_json(const ProfileReport& r);
+// Puts `packs_weights`, `packed`, `packing_ms` and `packing_source` beside the times of whole plans; where there are no
+// such times they are null and `packed_reason` says why: `no_time`, if nothing was timed.
+void put_packed(nlohmann::json& times, const PackedTimes& packed, const std::string& no_time = "");
 nlohmann::json ceilings_json(const Ceilings& c);
+// Under what conditions something was timed; with the reason when nothing is known of them.
+nlohmann::json conditions_json(const Conditions& c);
 nlohmann::json live_json(const LiveReading& r);
 nlohmann::json bench_json(const BenchReport& r);
 

@@ -39,7 +39,11 @@ json function_json(const PcFunction& f) {
     put_place(j, i.at);
     instructions.push_back(std::move(j));
   }
-  json j = {{"name", f.name}, {"samples", f.samples}, {"instructions", std::move(instructions)}};
+  json j = {{"name", f.name},
+            {"samples", f.samples},
+            {"code_bytes", f.code_hash.empty() ? json(nullptr) : json(f.code_bytes)},
+            {"code_hash", f.code_hash.empty() ? json(nullptr) : json(f.code_hash)},
+            {"instructions", std::move(instructions)}};
   if (!f.no_lines.empty()) j["lines_reason"] = f.no_lines;
   return j;
 }

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "app/engine/inventory.h"
+#include "app/engine/profile_codec.h"
 #include "app/engine/service_state.h"
 #include "kernels/base/text.h"
 #include "kernels/base/worker_pool.h"
@@ -288,8 +289,18 @@ Service::Reply Service::run(const json& request, std::span<const std::byte> payl
     for (const auto& phase : activity.phases())
       j["phases"].push_back({{"name", phase.name}, {"seconds", phase.seconds}});
   };
+  // Clocks, temperature and power while the kernel is timed, and nothing else.
+  std::unique_ptr<ConditionsWatch> watch;
+  std::optional<Conditions> conditions;
+  auto timing = [&](bool begins) {
+    if (begins)
+      watch = std::make_unique<ConditionsWatch>(o.device->info().pci_bus);
+    else if (watch)
+      conditions = watch->finish();
+  };
   auto header = [&](const RunReport& report) {
     json j = report_json(report);
+    j["conditions"] = conditions ? conditions_json(*conditions) : json{{"reason", "the kernel was not timed"}};
     j["result"] = report.tensors ? json(key) : json(nullptr);
     add_ranges(j, pyramid.get(), report);
     add_phases(j);
@@ -302,15 +313,18 @@ Service::Reply Service::run(const json& request, std::span<const std::byte> payl
     j["result"] = spec.pictures && report.tensors ? json(key) : json(nullptr);
     add_ranges(j, pyramid.get(), report);
     for (const char* field : {"status", "sentence", "exit_code"}) j["verdict"][field] = nullptr;
-    for (const char* field : {"reason", "cold_reason", "floor_reason"}) j["timing"][field] = "not timed yet";
+    for (const char* field : {"reason", "cold_reason", "floor_reason", "packed_reason"})
+      j["timing"][field] = "not timed yet";
+    j["conditions"] = {{"reason", "not timed yet"}};
     add_phases(j);
     return header_text(j);
   };
-  RunReport report = o.judge->run(spec, activity, [&](const RunReport& early) {
-    if (spec.pictures) keep(early);
-    if (partial) partial(early_header(early));
+  auto early = [&](const RunReport& first) {
+    if (spec.pictures) keep(first);
+    if (partial) partial(early_header(first));
     if (partial && spec.pictures) state_->looks.let_pass(activity);
-  });
+  };
+  RunReport report = o.judge->run(spec, activity, early, timing);
   keep(report);
   return {header(report), {}};
 }

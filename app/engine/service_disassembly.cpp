@@ -36,6 +36,7 @@ json function_json(const FunctionCode& f) {
             {"static_shared_bytes", f.facts.static_shared_bytes},
             {"stack_bytes", f.facts.stack_bytes},
             {"code_bytes", f.code_bytes},
+            {"code_hash", f.code_hash},
             {"sass", std::move(sass)},
             {"sass_source", f.sass_source.empty() ? json(nullptr) : json(f.sass_source)},
             {"lines_source", f.lines_source.empty() ? json(nullptr) : json(f.lines_source)},

@@ -132,6 +132,9 @@ Service::Reply Service::bench_several(const json& request, std::span<const std::
   BenchSpec spec;
   spec.kernels = names_of(request, "kernels");
   spec.against = text_of(request, "against");
+  const json with_packing = request.value("with_packing", json(false));
+  if (!with_packing.is_boolean()) throw InputError("with_packing", brief(with_packing), "must be true or false");
+  spec.with_packing = with_packing;
   require_legal(r.problem);
   auto& o = state_->open(r.device);
   spec.problem = r.problem;

@@ -27,7 +27,7 @@ MachineCode machine_code_from(const json& j) {
                            whole(f, "static_shared_bytes").value_or(0), whole(f, "stack_bytes").value_or(0),
                            whole(f, "code_bytes").value_or(0), code_from(part(f, "sass")), code_from(part(f, "ptx")),
                            text(f, "sass_source"), text(f, "sass_reason"), text(f, "lines_source"),
-                           text(f, "lines_reason"), text(f, "ptx_reason")});
+                           text(f, "lines_reason"), text(f, "ptx_reason"), text(f, "code_hash")});
   return m;
 }
 

@@ -19,6 +19,7 @@ struct CodeFunction {
   int64_t registers = 0, static_shared_bytes = 0, stack_bytes = 0, code_bytes = 0;
   std::vector<CodeLine> sass, ptx;
   std::string sass_source, sass_reason, lines_source, lines_reason, ptx_reason;
+  std::string code_hash = {};  // of its bytes, as samples of warps have it
 };
 struct MachineCode {
   std::string kernel, architecture, reason;  // reason: why there is none

@@ -1,6 +1,9 @@
 #include "app/model/profile.h"
 
+#include <algorithm>
+
 #include "app/engine/json_fields.h"
+#include "profiling/metrics/figures.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -31,11 +34,42 @@ ProfileLaunch launch_from(const json& l) {
   const json& o = part(l, "occupancy");
   out.occupancy_pct = number(o, "percent");
   out.limit = text(o, "limit");
+  out.main = l.is_object() && l.value("main", json(false)) == true;
   shape_from(l, "grid", out.grid), shape_from(l, "block", out.block);
   return out;
 }
 
 }  // namespace
+
+const ProfileLaunch* main_launch(const Profile& p) {
+  if (p.launches.empty()) return nullptr;
+  for (const auto& l : p.launches)
+    if (l.main) return &l;
+  auto ms = [&](const ProfileLaunch& l) {
+    double sum = 0;
+    for (const auto& k : p.kernels)
+      if (k.name == l.entry) sum += k.ms;
+    return sum;
+  };
+  auto longest = std::max_element(p.launches.begin(), p.launches.end(),
+                                  [&](const ProfileLaunch& a, const ProfileLaunch& b) { return ms(a) < ms(b); });
+  return ms(*longest) > 0 ? &*longest : &p.launches.back();
+}
+
+size_t main_launch(const Report& r, const Profile* p) {
+  const ProfileLaunch* profiled = p ? main_launch(*p) : nullptr;
+  for (size_t i = 0; i < r.launches.size(); i++)
+    if (r.launches[i].main) return i;
+  for (size_t i = 0; i < r.launches.size(); i++)
+    if (profiled && r.launches[i].entry == profiled->entry) return i;
+  return r.launches.size() - 1;
+}
+
+Counters counters_of(const Profile& p) {
+  Counters all;
+  for (const auto& v : p.values) all.emplace(v.name, v.value);
+  return of_kernels_alone(std::move(all), p.kernel_ms);
+}
 
 Profile profile_from(const json& j, const Document& asked, bool full) {
   static uint64_t serial = 0;
@@ -43,14 +77,18 @@ Profile profile_from(const json& j, const Document& asked, bool full) {
   p.serial = ++serial;
   p.document = asked;
   p.full = full;
-  p.kernel = text(part(j, "kernel"), "name");
+  p.kernel = text(part(j, "kernel"), "name"), p.kind = text(part(j, "kernel"), "kind");
   p.device_kind = text(part(j, "device"), "kind");
   p.device_name = text(part(j, "device"), "name");
+  p.architecture = text(part(j, "device"), "architecture");
+  p.multiprocessors = whole(part(j, "device"), "multiprocessors").value_or(0);
   const json& limits = part(j, "bottleneck");
   p.sentence = text(limits, "sentence"), p.next = text(limits, "next"), p.rung = text(limits, "rung");
   const json& counters = part(j, "counters");
   p.counted_by = text(counters, "source");
   p.gap = text(part(counters, "gap"), "what"), p.how = text(part(counters, "gap"), "how");
+  for (const auto& set : part(counters, "sets"))
+    p.sets.push_back({text(set, "set"), text(set, "reason"), words(set, "not_on_this_chip")});
   for (const auto& set : part(counters, "sets"))
     for (const auto& [name, value] : part(set, "values").items())
       if (auto v = number(value, "value")) p.values.push_back({text(set, "set"), name, text(value, "unit"), *v});
@@ -83,9 +121,11 @@ Profile profile_from(const json& j, const Document& asked, bool full) {
   p.warnings = words(j, "warnings");
   const json& timing = part(j, "timing");
   p.hot_ms = number(part(timing, "hot"), "median_ms"), p.cold_ms = number(part(timing, "cold"), "median_ms");
-  p.kernel_ms = number(timing, "kernel_ms");
-  p.time_source = text(timing, "source");
+  p.kernel_ms = number(timing, "kernel_ms"), p.host_ms = number(timing, "host_ms");
+  p.kernel_reason = text(timing, "kernel_reason"), p.host_reason = text(timing, "host_reason");
+  p.time_source = text(timing, "source"), p.floor_from = text(timing, "floor_from");
   const json& conditions = part(j, "conditions");
+  p.conditions = conditions_from(conditions);
   p.conditions_reason = text(conditions, "reason");
   p.slower_because = words(conditions, "slower_because");
   p.sm_mhz = number(part(conditions, "sm_mhz"), "median");
@@ -95,13 +135,12 @@ Profile profile_from(const json& j, const Document& asked, bool full) {
   const json& roof = part(j, "roofline");
   const json& c = part(roof, "ceilings");
   auto rate = [&](const char* field) { return number(c, field).value_or(0); };
-  p.ceilings = {text(c, "gpu"),      text(c, "source"),  rate("memory_gbs"), rate("f32_gflops"),
-                rate("tf32_gflops"), rate("f16_gflops"), rate("f64_gflops"), rate("l2_gbs"), rate("shared_gbs")};
-  for (const auto& fact : part(c, "facts"))
-    p.ceilings.facts.push_back(text(fact, "name") + ": " + text(fact, "how"));
+  p.ceilings = {text(c, "gpu"),     text(c, "source"),  rate("memory_gbs"), rate("f32_gflops"), rate("tf32_gflops"),
+                rate("f16_gflops"), rate("f64_gflops"), rate("l2_gbs"),     rate("shared_gbs")};
+  for (const auto& fact : part(c, "facts")) p.ceilings.facts.push_back(text(fact, "name") + ": " + text(fact, "how"));
   for (const auto& at : part(roof, "points"))
     p.points.push_back({text(at, "name"), number(at, "intensity").value_or(0), number(at, "gflops").value_or(0),
-                        number(at, "fraction").value_or(0)});
+                        number(at, "fraction").value_or(0), text(at, "cache") == "cold"});
   p.roofline_reason = text(roof, "reason");
   return p;
 }

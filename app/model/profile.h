@@ -7,13 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "app/model/conditions.h"
 #include "app/model/document.h"
 #include "app/model/profile_samples.h"
+#include "app/model/report.h"
+#include "profiling/metrics/metrics.h"
 
 namespace convscope {
 
 struct ProfileHeadline {
-  std::string name, title, unit, formula, good, meaning, shade, reason;  // shade: good, fair, poor, unknown
+  std::string name, title, unit, formula, good, meaning, shade, reason;  // shade: good, fair, bad, unknown
   std::optional<double> value;
 };
 struct ProfileLaunch {
@@ -21,6 +24,12 @@ struct ProfileLaunch {
   std::array<int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   std::optional<int64_t> registers, static_shared_bytes, dynamic_shared_bytes, local_bytes;
   std::optional<double> occupancy_pct;  // theoretical
+  bool main = false;                    // the engine says that it is the one that counts
+};
+// A set of counters that was asked for, and what is missing of it.
+struct ProfileSet {
+  std::string name, reason;           // reason: why nothing of it was counted
+  std::vector<std::string> not_here;  // that this chip does not have
 };
 struct ProfileWait {
   std::string name, words;
@@ -52,6 +61,7 @@ struct ProfilePhase {
 struct ProfilePoint {
   std::string name;
   double intensity = 0, gflops = 0, fraction = 0;
+  bool cold = false;  // of the time with the L2 cache flushed
 };
 struct ProfileCeilings {
   std::string gpu, source;
@@ -66,9 +76,13 @@ struct Profile {
   bool full = false;
   std::string recorded;  // "NVIDIA H200, 2026-11-22": where and when; "" for what was measured now
   std::string kernel, device_kind, device_name;
+  std::string kind;          // kernel, reference
+  std::string architecture;  // of the device: "sm_90"
+  int64_t multiprocessors = 0;
   std::string sentence, next, rung;  // what limits it; what to try; the kernel of the ladder that does so
   std::string counted_by, gap, how;  // where counters come from, or what is missing and how to get it
   std::vector<ProfileHeadline> headlines;
+  std::vector<ProfileSet> sets;
   std::vector<ProfileValue> values;  // all that was counted
   std::vector<ProfileLine> lines;
   std::string lines_source, lines_reason;
@@ -81,11 +95,25 @@ struct Profile {
   std::vector<ProfilePhase> phases;  // of the engine
   std::vector<std::string> warnings, slower_because;
   std::optional<double> hot_ms, cold_ms, kernel_ms, sm_mhz, memory_mhz, temperature_c, power_w;
+  std::optional<double> host_ms;           // of a call, seen from the host
+  std::string kernel_reason, host_reason;  // why there is no kernel_ms, no host_ms
+  GpuConditions conditions;
   std::string time_source, conditions_reason;
+  std::string floor_from;  // bytes, flops
   ProfileCeilings ceilings;
   std::vector<ProfilePoint> points;
   std::string roofline_reason;
 };
+
+// The launch that a profile is about: the one that the engine names, else (older recordings) the one that took longest
+// by the records of kernels, else the last, which is behind all preparing. Null: there is none.
+const ProfileLaunch* main_launch(const Profile& p);
+// Which of a run's launches that is: as the engine says, else (older recordings) the one of its profile, if there is
+// one, else the last. The report has one at least.
+size_t main_launch(const Report& r, const Profile* p);
+// What was counted, by our names, of the kernels alone (of_kernels_alone of profiling/metrics/figures.h); where several
+// sets have a counter, the first of them.
+Counters counters_of(const Profile& p);
 
 // Errors: nlohmann::json::exception when a field has the wrong type.
 Profile profile_from(const nlohmann::json& j, const Document& asked, bool full);

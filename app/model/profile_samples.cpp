@@ -36,11 +36,14 @@ ProfileSamples samples_from(const json& j) {
     s.reasons.push_back({text(r, "name"), text(r, "words"), r.is_object() && r.value("waiting", json(true)) != false,
                          whole(r, "samples").value_or(0)});
   for (const auto& l : part(j, "lines")) s.lines.push_back(place_from(l));
-  for (const auto& f : part(j, "functions"))
+  for (const auto& f : part(j, "functions")) {
+    s.functions.push_back(
+        {text(f, "name"), whole(f, "samples").value_or(0), whole(f, "code_bytes").value_or(0), text(f, "code_hash")});
     for (const auto& i : part(f, "instructions")) {
       s.instructions.push_back(place_from(i));
       s.instructions.back().function = text(f, "name");
     }
+  }
   return s;
 }
 

@@ -22,11 +22,17 @@ struct SampledPlace {  // a line, or an instruction
   int64_t samples = 0;
   SamplesByReason reasons;
 };
+struct SampledFunction {
+  std::string name;
+  int64_t samples = 0, code_bytes = 0;
+  std::string code_hash;  // of its machine code; "" in older recordings, and where the code is not this program's
+};
 struct ProfileSamples {
   std::string source, reason;  // where they come from; "" with the reason why there are none
   int64_t samples = 0, dropped = 0, period_cycles = 0, calls = 0;
   std::vector<SampledReason> reasons;  // most first
   std::vector<SampledPlace> lines, instructions;
+  std::vector<SampledFunction> functions;
   const SampledReason* find(const std::string& name) const {
     for (const auto& r : reasons)
       if (r.name == name) return &r;

@@ -42,21 +42,25 @@ auto readable(F&& read) -> decltype(read()) {
 // Who is faster, from the samples of both: they were taken in turn.
 void judge_again(KernelComparison& c, const json& bench, const std::string& recorded) {
   using namespace json_fields;
-  for (const char* cache : {"hot", "cold"}) {
-    std::vector<double> samples[2];
+  const std::string doubt = c.first.doubt.empty() ? c.second.doubt : c.first.doubt;
+  auto samples = [&](const ComparedKernel& k, bool cold, bool packed) {
+    if (packed && k.packed.median_ms) return cold ? k.packed.cold_samples_ms : k.packed.samples_ms;
     for (const auto& e : part(bench, "entries"))
-      for (int side : {0, 1})
-        if (text(e, "name") == (side ? c.second.name : c.first.name))
-          samples[side] = numbers(part(e, cache), "samples_ms");
-    ComparedTime& time = *cache == 'h' ? c.first.hot : c.first.cold;
-    if (samples[0].empty() || samples[1].empty()) {
-      if (*cache == 'h') time.reason = "it was not timed in turn with the other";
-      continue;
-    }
-    std::string doubt = c.first.doubt.empty() ? c.second.doubt : c.first.doubt;
-    ComparisonOfTimes v = compare_times(samples[0], samples[1], doubt);
+      if (text(e, "name") == k.name && (!packed || k.packed.packs))
+        return numbers(part(e, cold ? "cold" : "hot"), "samples_ms");
+    return std::vector<double>();
+  };
+  auto held = [&](ComparedTime& time, bool cold, bool packed) {
+    const auto a = samples(c.first, cold, packed), b = samples(c.second, cold, packed);
+    if (a.empty() || b.empty()) return false;
+    ComparisonOfTimes v = compare_times(a, b, doubt);
     time.verdict = name_of(v.verdict), time.speedup = v.speedup, time.evidence = v.evidence, time.reason.clear();
-  }
+    return true;
+  };
+  if (!held(c.first.hot, false, false)) c.first.hot.reason = "it was not timed in turn with the other";
+  held(c.first.cold, true, false);
+  c.packed = (c.first.packed.median_ms || c.second.packed.median_ms) && held(c.first.packed_hot, false, true);
+  if (c.packed) held(c.first.packed_cold, true, true);
   c.source = "recorded: " + recorded;
 }
 
@@ -68,8 +72,10 @@ json run_of_profile(const Recording& recording, const RecordedAnswer& a) {
   const json timing = part(j, "timing");
   json own = part(timing, "hot");
   if (!own.is_object()) own = json::object();
-  for (const char* field : {"cold", "source", "floor_ms", "floor_from", "floor_reason"})
+  for (const char* field : {"cold", "source", "floor_ms", "floor_from", "floor_reason", "packs_weights", "packed",
+                            "packed_reason", "packing_ms", "packing_noise_pct", "packing_source"})
     if (timing.contains(field)) own[field] = timing[field];
+  if (!own.contains("packs_weights") && text(part(j, "kernel"), "kind") == "reference") own["packs_weights"] = false;
   json references = json::array();
   for (const auto& other : recording.answers)
     if (other.type() == "profile" && other.asked.problem == a.asked.problem &&
@@ -84,6 +90,18 @@ json run_of_profile(const Recording& recording, const RecordedAnswer& a) {
       {"status", "not-judged"},
       {"sentence", "the recording holds times and counters of this kernel, no verdict: run it to have it judged"}};
   return j;
+}
+
+// Bytes that went to the GPU's memory and came from it in one call, of a profile's answer.
+std::optional<double> dram_bytes_of(const json& profile) {
+  using namespace json_fields;
+  std::optional<double> read, written;
+  for (const auto& set : part(part(profile, "counters"), "sets")) {
+    const json& values = part(set, "values");
+    if (auto v = number(part(values, "dram_read_bytes"), "value"); v && !read) read = v;  // the first set's counts
+    if (auto v = number(part(values, "dram_write_bytes"), "value"); v && !written) written = v;
+  }
+  return read && written && *read + *written > 0 ? std::optional(*read + *written) : std::nullopt;
 }
 
 }  // namespace
@@ -182,8 +200,13 @@ const std::vector<RecordedPoint>& Recorded::points(const Document& document) con
     const json &p = part(a.answer, "problem"), &timing = part(a.answer, "timing");
     auto flops = number(p, "flops"), bytes = number(p, "least_bytes"),
          ms = number(run ? timing : part(timing, "hot"), "median_ms");
-    if (flops && bytes && ms && *bytes > 0 && *ms > 0 && text(part(a.answer, "device"), "kind") == "cuda")
-      points_.push_back({a.asked.kernel, *flops / *bytes, *flops / *ms * 1e-6});
+    if (!flops || !bytes || !ms || !(*bytes > 0) || !(*ms > 0) || text(part(a.answer, "device"), "kind") != "cuda")
+      continue;
+    RecordedPoint at{
+        a.asked.kernel, text(part(a.answer, "kernel"), "kind"), *ms, *flops / *bytes, *flops / *ms * 1e-6, {}};
+    const RecordedAnswer* profile = run ? recording_->find("profile", a.asked) : &a;
+    if (auto moved = profile ? dram_bytes_of(profile->answer) : std::nullopt) at.dram_intensity = *flops / *moved;
+    points_.push_back(std::move(at));
   }
   return points_;
 }

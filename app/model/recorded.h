@@ -18,8 +18,9 @@ namespace convscope {
 
 // A place in a roofline: another kernel of the same recording on the same problem.
 struct RecordedPoint {
-  std::string kernel;
-  double intensity = 0, gflops = 0;
+  std::string kernel, kind;                  // kernel, reference
+  double ms = 0, intensity = 0, gflops = 0;  // hot; by the least bytes
+  std::optional<double> dram_intensity;      // by the bytes of DRAM, where a profile counted them
 };
 
 // Used by one thread. What is asked for is read out of the recording once.

@@ -35,6 +35,8 @@ Report report_from(const json& j, const Document& asked, bool final) {
   r.key = text(j, "result");
   r.kernel = text(part(j, "kernel"), "name"), r.file = text(part(j, "kernel"), "file");
   r.device_kind = text(part(j, "device"), "kind"), r.device_name = text(part(j, "device"), "name");
+  r.architecture = text(part(j, "device"), "architecture");
+  r.multiprocessors = whole(part(j, "device"), "multiprocessors").value_or(0);
   const json& p = part(j, "problem");
   r.out_length = whole(p, "out_length").value_or(asked.problem.out_length());
   r.own_length = whole(j, "kernel_out_length").value_or(r.out_length);
@@ -60,6 +62,8 @@ Report report_from(const json& j, const Document& asked, bool final) {
     r.references.push_back({text(ref, "name"), text(ref, "what_ran"), text(ref, "reason"), text(ref, "source"),
                             number(ref, "max_abs"), number(ref, "max_bound_ratio"), number(ref, "median_ms")});
   r.timing = timing_from(part(j, "timing"));
+  r.timing.packed = packed_from(part(j, "timing"), part(j, "launches").size());
+  r.conditions = conditions_from(part(j, "conditions"));
   for (const auto& l : part(j, "launches")) {
     ReportLaunch launch;
     launch.entry = text(l, "entry");
@@ -69,6 +73,7 @@ Report report_from(const json& j, const Document& asked, bool final) {
       launch.block[i] = i < block.size() ? block[i] : 1;
     }
     launch.dynamic_shared_bytes = whole(l, "dynamic_shared_bytes").value_or(0);
+    launch.main = l.is_object() && l.value("main", json(false)) == true;
     r.launches.push_back(launch);
   }
   for (const auto& phase : part(j, "phases"))

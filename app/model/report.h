@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "app/model/conditions.h"
 #include "app/model/document.h"
+#include "app/model/packed_time.h"
 
 namespace convscope {
 
@@ -32,11 +34,13 @@ struct ReportTiming {
   std::optional<double> median_ms, min_ms, noise_pct, cold_median_ms, cold_noise_pct, floor_ms;
   std::vector<double> samples_ms, cold_samples_ms;
   std::string source, reason, cold_reason, floor_from, floor_reason;
+  PackedTime packed;
 };
 struct ReportLaunch {
   std::string entry;
   std::array<int64_t, 3> grid{}, block{};
   int64_t dynamic_shared_bytes = 0;
+  bool main = false;  // the engine says that it is the one that counts; older recordings do not say so of any
 };
 struct ReportPhase {
   std::string name;
@@ -54,6 +58,8 @@ struct Report {
 
   std::string recorded;  // "NVIDIA H200, 2026-11-22": where and when; "" for what was run now
   std::string kernel, file, device_kind, device_name;
+  std::string architecture;  // of the device: "sm_90"
+  int64_t multiprocessors = 0;
   int64_t out_length = 0, own_length = 0, structural_zeros = 0;
   double flops = 0, least_bytes = 0;
 
@@ -69,6 +75,7 @@ struct Report {
   std::vector<ReportGate> gates;
   std::vector<ReportReference> references;
   ReportTiming timing;
+  GpuConditions conditions;  // while it was timed
   std::vector<ReportLaunch> launches;
   std::vector<ReportPhase> phases;
   std::array<std::optional<ValueRange>, 4> ranges;  // by Quantity, of all finite elements

@@ -21,6 +21,7 @@
 #include "app/model/comparison.h"
 #include "app/model/document.h"
 #include "app/model/machine_code.h"
+#include "app/model/monitor.h"
 #include "app/model/paint.h"
 #include "app/model/profile.h"
 #include "app/model/recorded.h"
@@ -103,8 +104,20 @@ class Workbench {
   // Counters and what limits it; a run that is asked for meanwhile goes first, and the wish is forgotten. full: all
   // sets.
   void want_profile(const Document& document, bool full);
+  // The same for a report that has come, once for each, by its serial.
+  void follow_with_profile(const Document& document, uint64_t serial) {
+    if (serial == followed_) return;
+    followed_ = serial;
+    want_profile(document, false);
+  }
+  uint64_t followed() const { return followed_; }
   // The document's kernel and another, or a reference, timed in turn. Like a profile: one measurement at a time.
   void want_comparison(const Document& document, const std::string& with);
+  // Again and again, one call and the live set of counters, until it is stopped; for another document it begins anew. To
+  // be wished at every frame while it is on: runs, profiles and comparisons go before it.
+  void keep_measuring(const Document& document);
+  void stop_measuring();
+  const Monitor& monitor() const { return monitor_; }
   // The planner's choice for the document's problem, accuracy and device; on a GPU the first candidates are timed. When
   // there is none the log says why, and `then` is not called.
   void find_best(const Document& document, std::function<void(const BestKernel&)> then);
@@ -186,6 +199,8 @@ class Workbench {
   void died(const std::string& how);
   void measure(const char* type, const Document& document, const nlohmann::json& more,
                std::function<void(const nlohmann::json&)> took);
+  void measure_once_more();
+  void take_reading(const nlohmann::json& answer);
 
   std::function<void()> wake_;
   std::mutex mutex_;  // of inbox_
@@ -214,8 +229,12 @@ class Workbench {
   std::vector<std::shared_ptr<const Profile>> trail_;
   std::shared_ptr<const KernelComparison> comparison_;
   std::string profile_trouble_;
-  uint64_t profile_serial_ = 0, profile_id_ = 0;
+  uint64_t profile_serial_ = 0, profile_id_ = 0, followed_ = 0;
   bool profiling_ = false;
+  Monitor monitor_;
+  uint64_t monitor_serial_ = 0, monitor_id_ = 0;
+  bool monitor_waits_ = false;
+  std::chrono::steady_clock::time_point monitor_began_;
   struct SourceWish {
     std::vector<SourceText> files;  // none until they have come
     bool waiting = false;

@@ -88,6 +88,9 @@ std::vector<Action> make() {
       {"profile-full", "Profile with all counters", "Run", shift | ImGuiKey_F6, 0,
        "Every set of counters, in several passes", [](const App& a) { return !a.bench().running(); },
        [](App& a) { a.profile(true); }, nullptr},
+      {"keep-measuring", "Keep measuring", "Run", ImGuiKey_F8, 0,
+       "One call after the other, with its time and the counters of one pass, until it is stopped", always,
+       [](App& a) { a.keep_measuring(); }, [](const App& a) { return a.bench().monitor().on; }},
       {"compare", "Compare with another kernel", "Run", ImGuiKey_F7, 0,
        "Times both in turn and counts both: who is faster, and why", [](const App& a) { return !a.bench().running(); },
        [](App& a) { a.compare(); }, nullptr},
@@ -95,7 +98,9 @@ std::vector<Action> make() {
        "What the planner takes for this problem, accuracy and device, and why", always, [](App& a) { a.choose_best(); },
        nullptr},
       {"cancel", "Cancel", "Run", ImGuiKey_Escape, 0, "Stop what the engine does",
-       [](const App& a) { return a.bench().running() || a.bench().explaining() || a.bench().profiling(); },
+       [](const App& a) {
+         return a.bench().running() || a.bench().explaining() || a.bench().profiling() || a.bench().monitor().on;
+       },
        [](App& a) { a.cancel(); }, nullptr},
       {"refresh-devices", "Look for devices again", "Run", 0, 0, "Asks the engine what this machine has", always,
        [](App& a) { a.refresh(); }, nullptr},

@@ -180,12 +180,22 @@ void App::profile(bool full) {
   show_panel_ = "Counters";
 }
 
+void App::keep_measuring() {
+  if (bench_->monitor().on) return bench_->stop_measuring();
+  bench_->show_live(true);
+  bench_->keep_measuring(document());
+  show_panel_ = "Counters";
+}
+
 void App::compare() {
   compare_ = true;
   show_panel_ = "Compare";
 }
 
-void App::cancel() { bench_->cancel(); }
+void App::cancel() {
+  bench_->cancel();
+  bench_->stop_measuring();
+}
 
 void App::refresh() { bench_->want_info(); }
 
@@ -451,6 +461,7 @@ void App::frame(float display_scale) {
   auto start = std::chrono::steady_clock::now();
   // Tables and windows that appear with what has come know their widths one or two frames later.
   if (bench_->drain()) settling_ = 3;
+  if (bench_->monitor().on) bench_->keep_measuring(document());
   restyle(display_scale);
   theme_.em = ImGui::GetFontSize();
   textures_.collect();

@@ -79,6 +79,7 @@ class App {
   void shorten();
   void close_recording();
   void profile(bool full);
+  void keep_measuring();  // or no more
   void compare();
   void choose_best();
   void export_kernel(const std::string& path, bool pytorch);

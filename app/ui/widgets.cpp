@@ -71,6 +71,10 @@ bool begin_figures(const char* id) {
   return true;
 }
 
+ImVec4 shade_colour(const Theme& t, std::string_view shade) {
+  return shade == "good" ? t.right : shade == "fair" ? t.warning : shade == "bad" ? t.wrong : t.text;
+}
+
 std::string unit_text(const std::string& unit) { return unit == "1" ? "×" : unit == "sector" ? "" : unit; }
 
 void right_aligned(const std::string& text, const ImVec4& colour) {

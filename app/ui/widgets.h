@@ -49,6 +49,8 @@ bool empty_state(const Theme& t, const char* what, const char* hint, const char*
 void no_output_state(Frame& f, const char* seen);
 // ✓ ✗ ○ in the colour of right, wrong, dim; shape and word, never colour alone.
 void status_mark(const Theme& t, std::string_view status);
+// Of a headline's shade (profiling/metrics/metrics.h): good, fair, bad; anything else has the colour of text.
+ImVec4 shade_colour(const Theme& t, std::string_view shade);
 // A strip that says that the picture is of something else than what the document asks for; nothing when it is not.
 void stale_strip(Frame& f);
 // The same for a panel of figures, above them. Recorded ones: where and when, and a way to what runs now. While a

@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 
+#include "kernels/base/text.h"
+
 namespace convscope {
 namespace {
 
@@ -155,6 +157,14 @@ std::vector<BinaryFacts> binary_facts(std::string_view fatbin) {
 
 std::string_view code_of(std::string_view image, const std::string& function) {
   return section_named(Bytes(image), ".text." + function);
+}
+
+std::string code_hash(std::string_view code) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  const uint64_t hash = hash_of(code);
+  for (int shift = 60; shift >= 0; shift -= 4) out += digits[hash >> shift & 15];
+  return out;
 }
 
 uint32_t symbol_of(std::string_view image, const std::string& function) {

@@ -33,6 +33,8 @@ std::vector<DeviceImage> compiled_images(const std::string& kernel_file);
 // A function's machine code inside of an image, and the text of the PTX that it was made of (by ptxas, with -lineinfo);
 // empty when it is not there.
 std::string_view code_of(std::string_view elf, const std::string& function);
+// By which code_of() is known again: hash_of() in 16 hexadecimal digits.
+std::string code_hash(std::string_view code);
 uint32_t symbol_of(std::string_view elf, const std::string& function);  // its index in the symbol table; 0: not there
 std::string ptx_of(std::string_view elf);
 

@@ -39,7 +39,8 @@ Judge::Need Judge::predict(const RunSpec& spec, bool on_emulator) {
   return n;
 }
 
-RunReport Judge::run(const RunSpec& spec, Activity& activity, const std::function<void(const RunReport&)>& partial) {
+RunReport Judge::run(const RunSpec& spec, Activity& activity, const std::function<void(const RunReport&)>& partial,
+                     const std::function<void(bool begins)>& timing) {
   require_legal(spec.problem);
   Need need = predict(spec, device_.is_emulator());
   auto refuse = [](uint64_t needed, uint64_t there, const std::string& where) {
@@ -51,7 +52,7 @@ RunReport Judge::run(const RunSpec& spec, Activity& activity, const std::functio
   if (need.device) refuse(need.device, device_.free_memory(), device_.info().name);
 
   Run run(*this, spec, activity, partial);
-  return run.go();
+  return run.go(timing);
 }
 
 }  // namespace convscope

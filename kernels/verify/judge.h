@@ -16,6 +16,7 @@
 #include "kernels/reference/reference.h"
 #include "kernels/runtime/device.h"
 #include "kernels/verify/compare.h"
+#include "kernels/verify/packed_times.h"
 #include "kernels/verify/pattern.h"
 #include "kernels/verify/pyramid.h"
 #include "kernels/verify/verdict.h"
@@ -54,7 +55,8 @@ struct RunReport {
   std::string accuracy_ran;
   std::string oracle_where;
   std::vector<ReferenceReport> references;
-  Timing hot, cold;
+  Timing hot, cold;  // of the whole plan
+  PackedTimes packed;
   std::string timing_missing;
   std::optional<double> floor_ms;  // least time by bytes or operations at the device's theoretical peak (computed)
   std::string floor_from;          // "bytes", "flops", or why there is none
@@ -71,8 +73,11 @@ class Judge {
 
   // Errors: InputError (illegal problem, not enough memory, files that do not fit), MissingError, Cancelled, and
   // DeviceError when the device is lost. What the kernel itself does wrong is a verdict, not an error. `partial` gets
-  // the report as soon as the first comparison is there.
-  RunReport run(const RunSpec& spec, Activity& activity, const std::function<void(const RunReport&)>& partial = {});
+  // the report as soon as the first comparison is there. `timing` is called with true before the kernel is timed, and
+  // with false when it has been, so that the device's clocks can be looked at meanwhile; not with false when an error
+  // ends the run.
+  RunReport run(const RunSpec& spec, Activity& activity, const std::function<void(const RunReport&)>& partial = {},
+                const std::function<void(bool begins)>& timing = {});
 
   // As a run would draw them, or those of the last one when it was of this problem: large ones take a second.
   std::shared_ptr<const Inputs> inputs(const ConvProblem& p, const InputSpec& spec, Activity& activity);

@@ -52,20 +52,22 @@ Judge::Run::Run(Judge& judge, const RunSpec& spec, Activity& activity,
   r_.accuracy_ran = "unknown";
 }
 
-RunReport Judge::Run::go() {
+RunReport Judge::Run::go(const std::function<void(bool begins)>& timing) {
   if (!declared()) return std::move(r_);
   activity_.phase("drawing inputs");
   r_.inputs = judge_.inputs(p_, r_.spec.inputs, activity_);
   take_memory();
   upload(*r_.inputs);
   for (size_t i = 0; i < input_sums_.size(); i++)
-    if (auto* tensor = input_tensor(i).second) input_sums_[i] = tensor->checksum();
+    if (auto* tensor = input_tensor(i).second) input_sums_[i] = tensor->checksum(&activity_);
   if (!execute({nan_poison, 0})) return std::move(r_);
   shown_run();
   if (partial_) partial_(r_);
   second_looks();
   if (r_.verdict.status == Status::crashed) return std::move(r_);
+  if (timing) timing(true);
   time_it();
+  if (timing) timing(false);
   if (r_.verdict.status == Status::crashed) return std::move(r_);
   if (r_.spec.references) judge_references();
   for (auto pass : {&Run::exact_pass, &Run::precision_pass, &Run::fallback_rounding})
@@ -87,7 +89,7 @@ bool Judge::Run::declared() {
     return false;
   };
   if (auto why = kernel_.unsupported(p_); !why.empty()) return not_run(2, why);
-  if (auto why = device_.unavailable(kernel_); !why.empty()) return not_run(3, why);
+  if (auto why = device_.unavailable(kernel_, plan_); !why.empty()) return not_run(3, why);
   size_t arguments = 0;
   for (const auto& l : plan_.launches()) arguments += l.arguments.size();
   v.add("binding", LayerStatus::pass,
@@ -113,22 +115,25 @@ void Judge::Run::take_memory() {
   auto size = [&](int64_t elements) { return static_cast<size_t>(elements) * size_of(p_.dtype); };
   // A kernel that ignores groups walks a weight tensor `groups` times as long: it shall read NaN there and not crash.
   size_t past_w = std::min(size(p_.w_elements()) * static_cast<size_t>(p_.groups - 1), size_t{256} << 20);
-  x_ = std::make_unique<GuardedTensor>(device_, size(p_.x_elements()));
-  w_ = std::make_unique<GuardedTensor>(device_, size(p_.w_elements()), past_w);
-  if (p_.bias) b_ = std::make_unique<GuardedTensor>(device_, size(p_.b_elements()));
-  y_ = std::make_unique<GuardedTensor>(device_, size(rows_ * std::max({own_, p_.out_length(), int64_t{1}})));
-  if (plan_.workspace_bytes()) workspace_ = std::make_unique<GuardedTensor>(device_, plan_.workspace_bytes());
+  auto tensor = [&](size_t bytes, size_t zone_after = GuardedTensor::least_zone) {
+    return std::make_unique<GuardedTensor>(device_, bytes, zone_after, &activity_);
+  };
+  x_ = tensor(size(p_.x_elements()));
+  w_ = tensor(size(p_.w_elements()), past_w);
+  if (p_.bias) b_ = tensor(size(p_.b_elements()));
+  y_ = tensor(size(rows_ * std::max({own_, p_.out_length(), int64_t{1}})));
+  if (plan_.workspace_bytes()) workspace_ = tensor(plan_.workspace_bytes());
   at_ = {x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(), workspace_ ? workspace_->address() : 0};
 }
 
 void Judge::Run::upload(const Inputs& in) {
-  x_->write(in.x.data(), in.x.size_bytes());
-  w_->write(in.w.data(), in.w.size_bytes());
+  x_->write(in.x.data(), in.x.size_bytes(), &activity_);
+  w_->write(in.w.data(), in.w.size_bytes(), &activity_);
   if (b_) b_->write(in.b.data(), in.b.size_bytes());
 }
 
 bool Judge::Run::execute(const Poison& poison) {
-  y_->fill(poison.word);
+  y_->fill(poison.word, &activity_);
   try {
     device_.run(kernel_, plan_, at_, {.order_seed = poison.order_seed, .activity = &activity_});
   } catch (const KernelFault& e) {
@@ -225,7 +230,7 @@ void Judge::Run::second_looks() {
 
   activity_.phase("looking for differences between runs");
   // A fresh address: a result that was cached by pointer, or left from before, is not there.
-  auto other = std::make_unique<GuardedTensor>(device_, y_->size());
+  auto other = std::make_unique<GuardedTensor>(device_, y_->size(), GuardedTensor::least_zone, &activity_);
   std::swap(y_, other);
   at_.y = y_->address();
   other.reset();
@@ -235,7 +240,8 @@ void Judge::Run::second_looks() {
   if (differing_by_poison_ && !differing_by_order_) look_closer();
 
   for (size_t i = 0; i < input_sums_.size(); i++)
-    if (auto [name, tensor] = input_tensor(i); tensor && tensor->checksum() != input_sums_[i] && input_fault_.empty())
+    if (auto [name, tensor] = input_tensor(i);
+        tensor && tensor->checksum(&activity_) != input_sums_[i] && input_fault_.empty())
       input_fault_ = fmt::format("changes its input {}", name);
   if (!input_fault_.empty()) upload(*r_.inputs);
 }
@@ -368,6 +374,7 @@ void Judge::Run::time_it() {
   try {
     r_.hot = device_.time(kernel_, plan_, at_, false, o, &activity_);
     if (!device_.is_emulator()) r_.cold = device_.time(kernel_, plan_, at_, true, o, &activity_);
+    time_packed(o);
   } catch (const KernelFault& e) {  // of a kernel that counts its launches, say
     return crashed(e.what());
   } catch (const DeviceError& e) {
@@ -387,6 +394,18 @@ void Judge::Run::time_it() {
   double by_flops = without_tensor_cores && rate > 0 ? flops(p_) / (rate * 1e6) : 0;
   r_.floor_ms = std::max(by_bytes, by_flops);
   r_.floor_from = by_flops > by_bytes ? "flops" : "bytes";
+}
+
+// Results are judged from the whole plan; what packs more than weights has no packed times.
+void Judge::Run::time_packed(const TimingOptions& options) {
+  r_.packed = packed_times(device_, kernel_, plan_, at_, options, &activity_);
+  if (!r_.packed.missing.empty()) return;
+  const TimingOptions once{.min_samples = 1, .max_samples = 1, .time_cap_ms = 0, .target_error = 1};
+  const Plan packed = plan_.without_packing();
+  auto call = [&](const Plan& plan) { return [&] { device_.time(kernel_, plan, at_, false, once, &activity_); }; };
+  std::string odd = packed_calls_look_honest(*x_, *y_, p_.dtype, call(plan_), call(packed), &activity_);
+  x_->write(r_.inputs->x.data(), r_.inputs->x.size_bytes(), &activity_);
+  if (!odd.empty()) r_.packed = {.packs = true, .missing = odd};
 }
 
 void Judge::Run::judge_references() {

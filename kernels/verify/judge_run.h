@@ -23,7 +23,7 @@ struct Judge::Cache {
 class Judge::Run {
  public:
   Run(Judge& judge, const RunSpec& spec, Activity& activity, const std::function<void(const RunReport&)>& partial);
-  RunReport go();
+  RunReport go(const std::function<void(bool begins)>& timing);
 
  private:
   struct Poison {
@@ -55,6 +55,7 @@ class Judge::Run {
     });
   }
   void time_it();
+  void time_packed(const TimingOptions& options);
   void judge_references();
   void exact_pass();
   void precision_pass();

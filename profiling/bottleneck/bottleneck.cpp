@@ -73,10 +73,12 @@ Found spills(const Facts& f) {
   bool busy =
       or_zero(f, "tensor_pipe_busy") >= 50 || or_zero(f, "fma_pipe_busy") >= 60 || or_zero(f, "dram_busy") >= 60;
   if (f.local_bytes.value_or(0) < 64 || busy) return {};
-  return Bottleneck{"spills",
-                    fmt::format("{} bytes a thread do not fit into its {} registers and live in memory", *f.local_bytes,
-                                f.registers.value_or(0)),
-                    "a smaller tile for each thread, or fewer threads a block (launch bounds)", ""};
+  return Bottleneck{
+      "spills",
+      fmt::format("{} bytes a thread are in local memory, beside {} registers: spilled ones, or arrays that "
+                  "are indexed at run time",
+                  *f.local_bytes, f.registers.value_or(0)),
+      "a smaller tile for each thread, or fewer threads a block (launch bounds)", ""};
 }
 
 Found refetching(const Facts& f) {
@@ -149,10 +151,10 @@ Found bank_conflicts(const Facts& f) {
 
 Found uncoalesced(const Facts& f) {
   double sectors = or_zero(f, "load_sectors"), requests = or_zero(f, "load_requests");
-  // 16-byte loads side by side take 16 sectors, and are no fault. How many bytes were asked for is counted by the
+  // 16-byte loads side by side take 16 sectors, and are no fault. How many bytes of them are used is counted by the
   // emulator only.
-  auto asked = get(f, "load_bytes");
-  bool wide = asked ? 32 * sectors < 2 * *asked : sectors <= 16.5 * requests;
+  auto used = get(f, "load_used_bytes");
+  bool wide = used ? 32 * sectors < 2 * *used : sectors <= 16.5 * requests;
   if (requests <= 0 || sectors / requests < 10 || wide) return {};
   // A few loads beside copies by the copy engine, or of a launch that packs weights, limit nothing.
   double all = get(f, "l2_sectors").value_or(sectors + or_zero(f, "store_sectors"));
@@ -162,9 +164,10 @@ Found uncoalesced(const Facts& f) {
   if (!waits) return {};
   return Bottleneck{
       "uncoalesced",
-      fmt::format("a load of a warp touches {:.1f} sectors where 4 would do: neighbouring threads read far "
+      fmt::format("a load of a warp touches {:.1f} sectors where 4 would do{}: neighbouring threads read far "
                   "from each other",
-                  sectors / requests),
+                  sectors / requests,
+                  used ? fmt::format(", and uses {:.0f} % of their bytes", 100 * *used / (32 * sectors)) : ""),
       "let neighbouring threads take neighbouring positions, or bring the data in rows into shared memory", "tiled"};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,10 @@ struct PcFunction {
   uint64_t samples = 0;
   std::vector<PcInstruction> instructions;  // by offset
   std::string no_lines;                     // why places are not known
+  // Which of SamplingOptions::cubins it is in; none of them: what follows is not known.
+  std::optional<size_t> cubin = {};
+  uint64_t code_bytes = 0;     // of its machine code, and hash_of() that: put in by sample_pcs() of profiling/profile
+  std::string code_hash = {};  // 16 hexadecimal digits
 };
 struct PcLine {
   SourcePlace at;

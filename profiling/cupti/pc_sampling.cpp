@@ -247,8 +247,8 @@ void collect(Sampler& s, const SamplingOptions& o, const std::function<void()>& 
 
 void add_places(const Library& l, PcFunction& f, const SamplingOptions& o) {
   std::string_view cubin;
-  for (auto image : o.cubins)
-    if (crc_of(l, image) == f.cubin_crc) cubin = image;
+  for (size_t i = 0; i < o.cubins.size(); i++)
+    if (crc_of(l, o.cubins[i]) == f.cubin_crc) cubin = o.cubins[i], f.cubin = i;
   if (cubin.empty()) {
     f.no_lines = "its device code is not this program's, so its lines are not known";
     return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace convscope {
 
@@ -23,6 +24,21 @@ LaneSummary Timeline::summary(const Lane& lane) const {
     break;
   }
   return s;
+}
+
+std::vector<size_t> rows_of(const std::vector<TimeSpan>& spans) {
+  std::vector<size_t> order(spans.size()), rows(spans.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return spans[a].begin < spans[b].begin; });
+  std::vector<double> free_from;  // of each row
+  for (size_t i : order) {
+    size_t row = 0;
+    while (row < free_from.size() && free_from[row] > spans[i].begin) row++;
+    if (row == free_from.size()) free_from.push_back(0);
+    free_from[row] = spans[i].end;
+    rows[i] = row;
+  }
+  return rows;
 }
 
 int timeline_calls(const TimelineOptions& o) {

@@ -44,6 +44,14 @@ struct Timeline {
   LaneSummary summary(const Lane& lane) const;
 };
 
+// Rows on which spans can be drawn without one over the other: each, in the order of their begins, on the first row
+// that is free by then. Of each span its row, from 0. A kernel that is launched early begins before the one ahead has
+// ended.
+struct TimeSpan {
+  double begin = 0, end = 0;  // of one unit; a span that ends where another begins does not overlap it
+};
+std::vector<size_t> rows_of(const std::vector<TimeSpan>& spans);
+
 struct TimelineOptions {
   double call_ms = 0;         // of a call
   double shortest_us = 100;   // a shorter call is repeated, until all take about a millisecond

@@ -121,7 +121,7 @@ std::vector<FunctionCode> disassemble(const std::vector<DeviceImage>& images, co
     if (code.empty()) continue;
     FunctionCode f;
     f.name = name;
-    f.code_bytes = code.size();
+    f.code_bytes = code.size(), f.code_hash = code_hash(code);
     for (const auto& each : facts)
       if (each.entry == name) f.facts = each;
     f.facts.architecture = image->architecture;

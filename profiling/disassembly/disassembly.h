@@ -28,6 +28,7 @@ struct FunctionCode {
   std::string name;
   BinaryFacts facts;  // what the compiler gave it
   uint64_t code_bytes = 0;
+  std::string code_hash;  // code_hash() of its bytes (kernels/runtime/binary.h)
   std::vector<SassInstruction> sass;
   std::string sass_source;   // "nvdisasm V13.0.85"; "" with `no_text`
   Gap no_text;               // why instructions are only bytes

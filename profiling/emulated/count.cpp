@@ -79,6 +79,19 @@ void add_lines(Lines& lines, const PlaceCounts& places, double scale) {
   }
 }
 
+// What follows from sums: how much of what was fetched was used, how many threads took part. Nothing of nothing.
+void add_shares(Counters& values) {
+  auto share = [&](const char* name, double factor, const char* of, const char* by) {
+    if (values.at(by) > 0) values[name] = factor * values.at(of) / values.at(by);
+  };
+  constexpr double sector = 32, percent = 100;
+  share("load_efficiency", percent / sector, "load_used_bytes", "load_sectors");
+  share("store_efficiency", percent / sector, "store_used_bytes", "store_sectors");
+  share("lanes_per_load", 1, "load_lanes", "load_requests");
+  share("lanes_per_store", 1, "store_lanes", "store_requests");
+  share("lanes_per_shared_request", 1, "shared_lanes", "shared_requests");
+}
+
 }  // namespace
 
 const std::vector<LineCounter>& line_counters() {
@@ -92,6 +105,12 @@ const std::vector<LineCounter>& line_counters() {
       {"shared_wavefronts", "cycle", &WarpCounts::shared_wavefronts},
       {"shared_conflicts", "cycle", &WarpCounts::shared_conflicts},
       {"accesses", "access", &WarpCounts::accesses},
+      {"load_used_bytes", "byte", &WarpCounts::load_used_bytes},
+      {"load_lanes", "thread", &WarpCounts::load_lanes},
+      {"store_used_bytes", "byte", &WarpCounts::store_used_bytes},
+      {"store_lanes", "thread", &WarpCounts::store_lanes},
+      {"shared_requests", "request", &WarpCounts::shared_requests},
+      {"shared_lanes", "thread", &WarpCounts::shared_lanes},
   };
   return list;
 }
@@ -137,7 +156,7 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
     return out;
   }
 
-  ProblemMemory memory(*device, p, in, plan.out_length(), plan.workspace_bytes());
+  ProblemMemory memory(*device, p, in, plan.out_length(), plan.workspace_bytes(), &activity);
   std::vector<Zone> zones;
   for (const auto& t : memory.extents())
     zones.push_back({t.address - GuardedTensor::least_zone, t.bytes + 2 * GuardedTensor::least_zone + t.walked});
@@ -154,11 +173,12 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
     if (sample.all > 0)
       add_lines(lines, places, static_cast<double>(sample.all) / static_cast<double>(sample.counted()));
   }
-  for (const char* name :
-       {"load_requests", "load_sectors", "store_requests", "store_sectors", "shared_wavefronts", "shared_conflicts"}) {
-    double& sum = out.values[name];
-    for (const auto& [at, values] : lines) sum += values.at(name);
+  for (const auto& counter : line_counters()) {
+    if (!find_metric(counter.name)) continue;  // accesses of single threads are nothing that a GPU counts
+    double& sum = out.values[counter.name];
+    for (const auto& [at, values] : lines) sum += values.at(counter.name);
   }
+  add_shares(out.values);
   for (auto& [at, values] : lines) out.lines.push_back({at.first, at.second, std::move(values)});
   return out;
 }

@@ -20,12 +20,13 @@ struct LineCounter {
   const char *name, *unit;
   uint64_t WarpCounts::*count;
 };
-// Requests of warps, sectors of 32 bytes that they touch and bytes that threads asked for, of global loads and stores;
-// cycles of shared memory, and those of them that threads met in a bank for; accesses of single threads.
+// Requests of warps, sectors of 32 bytes that they touch, bytes that threads asked for, different ones among them
+// (used) and threads that took part (lanes), of global loads and stores; requests and cycles of shared memory, and
+// those of the cycles that threads met in a bank for; accesses of single threads.
 const std::vector<LineCounter>& line_counters();
 
 struct EmulatedCounters {
-  Counters values;                     // by the names of the set `memory`
+  Counters values;                     // by the names of the set `memory` and of emulated_metrics()
   std::vector<LineCounts> lines;       // by file and line; those that touch no memory are not there
   int64_t blocks = 0, all_blocks = 0;  // those that were counted; all others are taken to be like them
   std::string missing;                 // why there is nothing

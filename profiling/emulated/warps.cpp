@@ -27,6 +27,25 @@ int sectors_of(const WarpInstruction& w) {
   return different(list, n);
 }
 
+uint64_t bytes_of(const WarpInstruction& w) {
+  std::array<uint64_t, 32> at;
+  size_t n = 0;
+  bool sorted = true;
+  for (size_t lane = 0; lane < 32; lane++)
+    if (w.lanes >> lane & 1) {
+      sorted &= n == 0 || at[n - 1] <= w.address[lane];
+      at[n++] = w.address[lane];
+    }
+  if (!sorted) std::sort(at.begin(), at.begin() + static_cast<ptrdiff_t>(n));
+  uint64_t bytes = 0, end = 0;  // end: of what is counted already
+  for (size_t i = 0; i < n; i++) {
+    uint64_t begin = std::max(at[i], end);
+    end = std::max(end, at[i] + std::max(w.size, 1u));
+    bytes += end - std::min(begin, end);
+  }
+  return bytes;
+}
+
 // A cycle serves 32 words of 4 bytes: 8-byte accesses go half a warp at a time, 16-byte ones a quarter (CUDA C++
 // Programming Guide, "Shared Memory"). Threads that want the same word share it.
 Wavefronts wavefronts_of(const WarpInstruction& w) {
@@ -53,6 +72,9 @@ void WarpCounts::add(const WarpCounts& o) {
   load_requests += o.load_requests, load_sectors += o.load_sectors;
   store_requests += o.store_requests, store_sectors += o.store_sectors;
   load_bytes += o.load_bytes, store_bytes += o.store_bytes;
+  load_used_bytes += o.load_used_bytes, store_used_bytes += o.store_used_bytes;
+  load_lanes += o.load_lanes, store_lanes += o.store_lanes;
+  shared_requests += o.shared_requests, shared_lanes += o.shared_lanes;
   shared_wavefronts += o.shared_wavefronts, shared_conflicts += o.shared_conflicts;
   accesses += o.accesses;
 }
@@ -118,16 +140,22 @@ void WarpAssembler::close(Open& open) {
         c.accesses += lanes;
         if (!s.global) {
           Wavefronts f = wavefronts_of(w);
+          c.shared_requests++;
+          c.shared_lanes += lanes;
           c.shared_wavefronts += static_cast<uint64_t>(f.all);
           c.shared_conflicts += static_cast<uint64_t>(f.conflicts);
         } else if (s.kind == simt::AccessKind::read) {
           c.load_requests++;
           c.load_sectors += static_cast<uint64_t>(sectors_of(w));
           c.load_bytes += lanes * w.size;
+          c.load_used_bytes += bytes_of(w);
+          c.load_lanes += lanes;
         } else if (s.kind == simt::AccessKind::write) {
           c.store_requests++;
           c.store_sectors += static_cast<uint64_t>(sectors_of(w));
           c.store_bytes += lanes * w.size;
+          c.store_used_bytes += bytes_of(w);
+          c.store_lanes += lanes;
         }
       }
   }

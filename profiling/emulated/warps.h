@@ -22,6 +22,8 @@ struct WarpInstruction {
   uint32_t size = 0;  // bytes of each
 };
 int sectors_of(const WarpInstruction& w);
+// Different bytes that its threads touch: those of threads that share an address count once.
+uint64_t bytes_of(const WarpInstruction& w);
 // Cycles of shared memory, and how many of them only repeat because threads met in a bank.
 struct Wavefronts {
   int all = 0, conflicts = 0;
@@ -30,7 +32,10 @@ Wavefronts wavefronts_of(const WarpInstruction& w);
 
 struct WarpCounts {
   uint64_t load_requests = 0, load_sectors = 0, store_requests = 0, store_sectors = 0;
-  uint64_t load_bytes = 0, store_bytes = 0;  // that threads asked for
+  uint64_t load_bytes = 0, store_bytes = 0;            // that threads asked for
+  uint64_t load_used_bytes = 0, store_used_bytes = 0;  // different ones among those of a request
+  uint64_t load_lanes = 0, store_lanes = 0;            // threads that took part in requests
+  uint64_t shared_requests = 0, shared_lanes = 0;
   uint64_t shared_wavefronts = 0, shared_conflicts = 0;
   uint64_t accesses = 0;  // of single threads
   void add(const WarpCounts& o);

@@ -1,5 +1,6 @@
 #include "profiling/metrics/metrics.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace convscope {
@@ -47,6 +48,23 @@ const Metric arithmetic[] = {
     {"ffma_threads", {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"}, "instruction"},
     {"fadd_threads", {"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"}, "instruction"},
     {"fmul_threads", {"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"}, "instruction"},
+};
+
+// Of loads and stores to global memory and of accesses to shared memory, by warps' instructions.
+const Metric emulated[] = {
+    {"load_bytes", {}, "byte"},            // that threads asked for
+    {"load_used_bytes", {}, "byte"},       // different ones among them
+    {"load_efficiency", {}, "%"},          // bytes used, of those of the sectors that were touched
+    {"load_lanes", {}, "thread"},          // that took part, of all requests together
+    {"lanes_per_load", {}, "thread"},      // of a request: 32 when no thread stands aside
+    {"store_bytes", {}, "byte"},
+    {"store_used_bytes", {}, "byte"},
+    {"store_efficiency", {}, "%"},
+    {"store_lanes", {}, "thread"},
+    {"lanes_per_store", {}, "thread"},
+    {"shared_requests", {}, "request"},
+    {"shared_lanes", {}, "thread"},
+    {"lanes_per_shared_request", {}, "thread"},
 };
 
 #define STALL(name, optional) \
@@ -135,6 +153,36 @@ std::optional<double> times(double f, std::optional<double> a) {
   return f * *a;
 }
 
+// Why there is no value of a headline: the first reason that holds.
+std::string why_missing(const Headline& h, const Counters& c, std::span<const AskedSet> asked) {
+  std::string_view name = h.name;
+  if (name == "bank-conflicts" && get(c, "shared_wavefronts") == 0.0) return "no shared memory was accessed";
+  if (name == "sectors-per-load" && get(c, "load_requests") == 0.0) return "no global load was executed";
+  std::string absent, gap;
+  bool any = false, odd = false;
+  for (const Metric* m : counters_in(h)) {
+    if (get(c, m->name)) continue;
+    any = true;
+    odd |= c.contains(std::string_view(m->name));
+    for (const AskedSet& a : asked) {
+      if (std::find(a.not_here.begin(), a.not_here.end(), m->name) != a.not_here.end()) {
+        absent += (absent.empty() ? "" : ", ") + std::string(m->name);
+        break;
+      }
+      const auto own = metrics_of(a.set);
+      if (gap.empty() && !a.gap.empty() && std::any_of(own.begin(), own.end(), [&](const Metric& each) {
+            return each.name == std::string_view(m->name);
+          }))
+        gap = std::string("the set ") + name_of(a.set) + " could not be counted: " + a.gap;
+    }
+  }
+  if (!absent.empty()) return "this chip has no counter for it (" + absent + ")";
+  if (!gap.empty()) return gap;
+  if (odd) return "what was counted is no number";
+  if (!any) return "what it is divided by is 0";
+  return std::string("not counted: it is in the set ") + name_of(h.from);
+}
+
 Shade above(std::optional<double> v, double fair, double good) {
   return !v ? Shade::unknown : *v >= good ? Shade::good : *v >= fair ? Shade::fair : Shade::bad;
 }
@@ -196,8 +244,12 @@ const Metric* find_metric(std::string_view name) {
   for (auto set : all_counter_sets)
     for (const auto& m : metrics_of(set))
       if (m.name == name) return &m;
+  for (const auto& m : emulated)
+    if (m.name == name) return &m;
   return nullptr;
 }
+
+std::span<const Metric> emulated_metrics() { return emulated; }
 
 std::span<const Stall> stalls() { return stall_list; }
 std::span<const Headline> headlines() { return headline_list; }
@@ -216,7 +268,20 @@ const char* name_of(Shade shade) {
   return "";
 }
 
-std::vector<HeadlineValue> headline_values(const Counters& c, const Workload& work) {
+std::vector<const Metric*> counters_in(const Headline& h) {
+  std::vector<const Metric*> list;
+  const std::string_view formula = h.formula;
+  auto in_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  for (size_t at = 0; at < formula.size();) {
+    size_t end = at;
+    while (end < formula.size() && in_name(formula[end])) end++;
+    if (const Metric* m = end > at ? find_metric(formula.substr(at, end - at)) : nullptr) list.push_back(m);
+    at = end + 1;
+  }
+  return list;
+}
+
+std::vector<HeadlineValue> headline_values(const Counters& c, const Workload& work, std::span<const AskedSet> asked) {
   std::vector<HeadlineValue> list;
   for (const auto& h : headline_list) {
     HeadlineValue v;
@@ -263,11 +328,7 @@ std::vector<HeadlineValue> headline_values(const Counters& c, const Workload& wo
       }
       v.shade = above(v.value, 50, 80);
     }
-    if (!v.value && v.missing.empty()) {
-      v.missing = std::string("not counted: it is in the set ") + name_of(h.from);
-      if (name == "bank-conflicts" && get(c, "shared_wavefronts") == 0.0) v.missing = "no shared memory was accessed";
-      if (name == "sectors-per-load" && get(c, "load_requests") == 0.0) v.missing = "no global load was executed";
-    }
+    if (!v.value && v.missing.empty()) v.missing = why_missing(h, c, asked);
     list.push_back(v);
   }
   return list;

@@ -27,7 +27,10 @@ inline constexpr CounterSet all_counter_sets[] = {CounterSet::live, CounterSet::
 const char* name_of(CounterSet set);  // "live", "speed-of-light", …
 const char* about(CounterSet set);    // "what the memory moved and what the caches held"
 std::span<const Metric> metrics_of(CounterSet set);
-// By our name, or null.
+// What the emulator's traces say and no set of counters has: spelled by nobody. They stand among the values of the set
+// `memory`, marked emulated.
+std::span<const Metric> emulated_metrics();
+// By our name, of the sets or of the emulator; or null.
 const Metric* find_metric(std::string_view name);
 
 // Why warps of a stall metric wait, in plain words ("data from memory"), and what helps.
@@ -58,6 +61,13 @@ struct Workload {
   double least_bytes = 0;  // that must move
 };
 
+// What is known of a set that was asked for beside its values.
+struct AskedSet {
+  CounterSet set = CounterSet::live;
+  std::vector<std::string> not_here;  // our names of metrics that this chip does not have
+  std::string gap;                    // why nothing of it was counted; "": it was
+};
+
 enum class Shade { unknown, good, fair, bad };
 const char* name_of(Shade shade);
 
@@ -69,7 +79,11 @@ struct HeadlineValue {
 };
 
 std::span<const Headline> headlines();
-// All twelve, in their order; those whose counters are not there say so.
-std::vector<HeadlineValue> headline_values(const Counters& counters, const Workload& work);
+// The counters that its formula names.
+std::vector<const Metric*> counters_in(const Headline& headline);
+// All twelve, in their order; those whose counters are not there say why: by `asked`, the chip does not have one, or
+// the set could not be counted; else it is in a set that was not asked for.
+std::vector<HeadlineValue> headline_values(const Counters& counters, const Workload& work,
+                                           std::span<const AskedSet> asked = {});
 
 }  // namespace convscope

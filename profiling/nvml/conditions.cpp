@@ -1,8 +1,8 @@
 #include "profiling/nvml/conditions.h"
 
 #include <algorithm>
-#include <chrono>
 #include <fmt/format.h>
+#include <limits>
 
 namespace convscope {
 namespace {
@@ -15,6 +15,27 @@ std::optional<Range> range_of(std::vector<double> v) {
 
 }  // namespace
 
+std::vector<GpuReading> thinned(const std::vector<GpuReading>& all, size_t most) {
+  const size_t each = (all.size() + most - 1) / most;
+  if (each <= 1) return all;
+  auto clock = [](const GpuReading& r) { return r.sm_mhz.value_or(std::numeric_limits<int>::max()); };
+  std::vector<GpuReading> kept;
+  for (size_t first = 0; first < all.size(); first += each) {
+    const size_t end = std::min(all.size(), first + each);
+    GpuReading one = all[first];
+    uint64_t reasons = 0;
+    bool told = false;
+    for (size_t i = first; i < end; i++) {
+      if (clock(all[i]) < clock(one)) one = all[i];
+      told |= all[i].slower_because.has_value();
+      reasons |= all[i].slower_because.value_or(0);
+    }
+    if (told) one.slower_because = reasons;
+    kept.push_back(one);
+  }
+  return kept;
+}
+
 Conditions conditions_of(const std::vector<GpuReading>& all) {
   constexpr uint64_t idle = 0x1;
   // Before and after the work the GPU rests, at other clocks: that says nothing of the work.
@@ -24,6 +45,8 @@ Conditions conditions_of(const std::vector<GpuReading>& all) {
   if (readings.empty()) readings = all;
   Conditions c;
   c.readings = static_cast<int>(readings.size());
+  c.over_time = thinned(all, most_kept_readings);
+  c.readings_for_one = static_cast<int>((all.size() + most_kept_readings - 1) / most_kept_readings);
   std::vector<double> sm, memory, temperature, power;
   int told = 0, throttled = 0;
   for (const auto& r : readings) {
@@ -57,6 +80,12 @@ std::string Conditions::warning() const {
   return text;
 }
 
+std::string Conditions::shared_with() const {
+  if (!limits.mig) return "";
+  return "this GPU is split into instances (MIG): clocks and power are those of the whole card, and what runs on its "
+         "other instances can lower them";
+}
+
 std::vector<std::string> Conditions::reasons() const {
   std::vector<std::string> list;
   for (uint64_t bit = 1; bit; bit <<= 1)
@@ -82,7 +111,9 @@ void ConditionsWatch::watch() {
   std::unique_lock lock(mutex_);
   do {
     lock.unlock();
+    double t_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count();
     GpuReading r = nvml_.read(gpu_);
+    r.t_ms = t_ms;
     lock.lock();
     readings_.push_back(r);
   } while (!wake_.wait_for(lock, std::chrono::milliseconds(20), [this] { return stop_; }));

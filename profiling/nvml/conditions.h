@@ -1,8 +1,10 @@
 // Under what conditions something was measured: the GPU's state, looked at again and again while it ran.
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "profiling/nvml/nvml.h"
 
@@ -13,7 +15,11 @@ struct Range {
 };
 
 struct Conditions {
-  int readings = 0;
+  int readings = 0;  // while it worked
+  // All of them in their order, resting ones too: at most most_kept_readings, each for `readings_for_one` that were
+  // taken.
+  std::vector<GpuReading> over_time;
+  int readings_for_one = 1;
   std::optional<Range> sm_mhz, memory_mhz, temperature_c, power_w;
   GpuLimits limits;
   std::string driver_version;
@@ -23,12 +29,18 @@ struct Conditions {
 
   // What a person must know before believing a time: "" when nothing is odd.
   std::string warning() const;
+  // Who else is on this GPU by its own settings (MIG), and what that means for times: "" when nobody is.
+  std::string shared_with() const;
   // Why it protected itself, in words.
   std::vector<std::string> reasons() const;
 };
 
+inline constexpr size_t most_kept_readings = 240;
+
 // Turns readings into conditions; those of a resting GPU count only where there are no others.
 Conditions conditions_of(const std::vector<GpuReading>& readings);
+// Of several neighbours one stands for all: that of the lowest SM clock, with the reasons of each. At most `most`, > 0.
+std::vector<GpuReading> thinned(const std::vector<GpuReading>& readings, size_t most);
 
 // Reads on a thread of its own from its making until finish().
 class ConditionsWatch {
@@ -45,6 +57,7 @@ class ConditionsWatch {
   uint64_t gpu_ = 0;
   Gap missing_;
   std::vector<GpuReading> readings_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;

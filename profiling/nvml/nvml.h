@@ -14,6 +14,7 @@ namespace convscope {
 
 // One look at a GPU. What the GPU does not tell is left out.
 struct GpuReading {
+  double t_ms = 0;  // since whoever looks began
   std::optional<int> sm_mhz, memory_mhz, temperature_c;
   std::optional<double> power_w;
   std::optional<uint64_t> slower_because;  // bits: why the clocks are not at their highest
@@ -23,7 +24,7 @@ struct GpuReading {
 struct GpuLimits {
   std::optional<int> max_sm_mhz, max_memory_mhz;
   std::optional<double> power_limit_w;
-  bool mig = false;  // split into instances
+  bool mig = false;  // split into instances, which share its clocks and its power
 };
 
 // The bits of slower_because in words. Idle and a person's own settings of the clocks are in it; is_throttled() counts

@@ -11,15 +11,21 @@ constexpr int kib = 1024;
 
 // CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability". Rows: resident threads and blocks
 // of a multiprocessor; shared memory of a multiprocessor and of a block; 1 KiB of each block is the system's from 8.0
-// on (ibid., "Shared Memory" of each capability).
+// on (ibid., "Shared Memory" of each capability). 8.8 and 10.3 as the toolkit's cuda_occupancy.h and its libcu++
+// (cuda/__device/arch_traits.h) have them: like 8.6 and like 10.0.
 constexpr GpuArchitecture table[] = {
     {75, "sm_75 (Turing)", 1024, 16, 64 * kib, 64 * kib, 0, 256},
     {80, "sm_80 (A100)", 2048, 32, 164 * kib, 163 * kib, 1 * kib, 128},
     {86, "sm_86 (Ampere, GA10x)", 1536, 16, 100 * kib, 99 * kib, 1 * kib, 128},
+    {87, "sm_87 (Jetson Orin)", 1536, 16, 164 * kib, 163 * kib, 1 * kib, 128},
+    {88, "sm_88 (Ampere)", 1536, 16, 100 * kib, 99 * kib, 1 * kib, 128},
     {89, "sm_89 (Ada)", 1536, 24, 100 * kib, 99 * kib, 1 * kib, 128},
     {90, "sm_90 (Hopper)", 2048, 32, 228 * kib, 227 * kib, 1 * kib, 128},
     {100, "sm_100 (Blackwell, B200)", 2048, 32, 228 * kib, 227 * kib, 1 * kib, 128},
+    {103, "sm_103 (Blackwell Ultra, B300)", 2048, 32, 228 * kib, 227 * kib, 1 * kib, 128},
+    {110, "sm_110 (Jetson Thor)", 1536, 24, 228 * kib, 227 * kib, 1 * kib, 128},
     {120, "sm_120 (Blackwell, RTX)", 1536, 24, 100 * kib, 99 * kib, 1 * kib, 128},
+    {121, "sm_121 (Blackwell, GB10)", 1536, 24, 100 * kib, 99 * kib, 1 * kib, 128},
 };
 
 constexpr int64_t rounded_up(int64_t v, int64_t unit) { return (v + unit - 1) / unit * unit; }

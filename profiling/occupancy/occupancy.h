@@ -20,7 +20,7 @@ struct GpuArchitecture {
   int reserved_bytes_per_block;  // of shared memory, taken by the system
   int shared_granularity;        // bytes
 
-  // The same from compute capability 7.5 to 12.0.
+  // The same from compute capability 7.5 to 12.1.
   static constexpr int warp_size = 32, threads_per_block = 1024, registers_per_sm = 65536, registers_per_block = 65536;
   static constexpr int registers_per_thread = 255;
   static constexpr int register_unit = 256;  // a warp's registers are a multiple of it

@@ -42,7 +42,7 @@ std::vector<Contender> contenders(BenchReport& r, const ProfileTools& tools) {
   if (all)
     for (const auto* k : all_kernels())
       if (k->kind() == KernelKind::ladder && accurate_enough(*k, spec) && k->unsupported(spec.problem).empty() &&
-          tools.device.unavailable(*k).empty())
+          tools.device.unavailable(*k, k->plan_for(spec.problem)).empty())
         names.push_back(k->name());
   r.against = spec.against;
   if (r.against.empty() && !tools.device.is_emulator())
@@ -82,11 +82,18 @@ std::vector<Contender> contenders(BenchReport& r, const ProfileTools& tools) {
   return list;
 }
 
+const Timing& whole(const BenchEntry& e, bool cold) { return cold ? e.cold : e.hot; }
+// Of an entry without packed times its only ones.
+const Timing& packed(const BenchEntry& e, bool cold) {
+  const Timing& t = cold ? e.packed.cold : e.packed.hot;
+  return t.empty() ? whole(e, cold) : t;
+}
+
 bool all_known(const std::vector<Contender>& list, bool cold) {
   for (const auto& c : list) {
     if (!c.subject) continue;
-    const Timing& t = cold ? c.entry.cold : c.entry.hot;
-    if (!t.empty() && t.median_error() > 0.005) return false;
+    for (const Timing* t : {&whole(c.entry, cold), &packed(c.entry, cold)})
+      if (!t->empty() && t->median_error() > 0.005) return false;
   }
   return true;
 }
@@ -111,9 +118,17 @@ void compare_all(BenchReport& r) {
       const auto& clock = r.conditions.sm_mhz;
       if (e.doubt.empty() && other->doubt.empty() && clock && clock->least > 0)
         rules.doubt_explains = static_cast<double>(clock->most) / static_cast<double>(clock->least);
-      e.hot_verdict = compare_times(e.hot.samples_ms, other->hot.samples_ms, doubt, rules);
-      if (!e.cold.empty() && !other->cold.empty())
-        e.cold_verdict = compare_times(e.cold.samples_ms, other->cold.samples_ms, doubt, rules);
+      auto held = [&](const Timing& (*of)(const BenchEntry&, bool)) {
+        BenchEntry::Verdict v;
+        v.hot = compare_times(of(e, false).samples_ms, of(*other, false).samples_ms, doubt, rules);
+        if (!e.cold.empty() && !other->cold.empty())
+          v.cold = compare_times(of(e, true).samples_ms, of(*other, true).samples_ms, doubt, rules);
+        return v;
+      };
+      e.whole_verdict = held(whole);
+      const bool packs = !e.packed.hot.empty() || !other->packed.hot.empty();
+      e.verdict = r.spec.with_packing || !packs ? e.whole_verdict : held(packed);
+      e.verdict.packed = packs && !r.spec.with_packing;
     }
   }
 }
@@ -142,12 +157,13 @@ BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& ac
       workspace = std::max(workspace, c.subject->workspace_bytes());
     }
   activity.phase("taking memory");
-  ProblemMemory memory(tools.device, spec.problem, inputs, longest, workspace);
+  ProblemMemory memory(tools.device, spec.problem, inputs, longest, workspace, &activity);
   for (auto& c : list) {
     if (!c.subject) continue;
     activity.phase("running " + c.entry.name);
     c.subject->run(memory.at(), &activity);
     c.entry.what_ran = c.subject->what_ran();
+    c.entry.packed.packs = c.subject->packs_weights(), c.entry.packed.missing = c.subject->no_packed_times();
     activity.check();
   }
 
@@ -155,6 +171,10 @@ BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& ac
   const int least = spec.samples > 0 ? spec.samples : emulator ? 8 : 15, most = spec.samples > 0 ? spec.samples : 100;
   const double cap_ms = emulator ? 3000 : 6000, hard_cap_ms = emulator ? 20000 : 40000;
   const TimingOptions once{.min_samples = 1, .max_samples = 1, .time_cap_ms = 0, .target_error = 1};
+  auto add = [](Timing& into, const Timing& t) {
+    into.emulated = t.emulated;
+    into.samples_ms.insert(into.samples_ms.end(), t.samples_ms.begin(), t.samples_ms.end());
+  };
   std::mt19937 order(1);  // who comes first must not depend on who is better
   auto begin = Clock::now();
   ConditionsWatch watch(r.device.pci_bus, tools.nvml);
@@ -173,10 +193,15 @@ BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& ac
       activity.phase("timing " + c->entry.name);
       for (bool cold : {false, true}) {
         if (cold && emulator) continue;
-        Timing t = c->subject->time(memory.at(), cold, once, &activity);
         Timing& into = cold ? c->entry.cold : c->entry.hot;
-        into.emulated = c->entry.emulated = t.emulated;
-        into.samples_ms.insert(into.samples_ms.end(), t.samples_ms.begin(), t.samples_ms.end());
+        add(into, c->subject->time(memory.at(), cold, once, &activity));
+        c->entry.emulated = into.emulated;
+        activity.check();
+        if (!c->entry.packed.missing.empty()) continue;
+        // The workspace is the one that this kernel's own whole call has just filled: all share it.
+        add(cold ? c->entry.packed.cold : c->entry.packed.hot,
+            c->subject->time_packed(memory.at(), cold, once, &activity));
+        if (!cold) add(c->entry.packed.packing, c->subject->time_packing(memory.at(), once, &activity));
         activity.check();
       }
     }
@@ -184,10 +209,16 @@ BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& ac
   r.conditions = watch.finish();
   for (auto& c : list) {
     if (c.subject && !emulator) c.entry.doubt = timed_calls_look_honest(*c.subject, memory, &activity);
+    if (c.subject && c.entry.packed.missing.empty())
+      if (auto odd = packed_calls_look_honest(*c.subject, memory, &activity); !odd.empty()) {
+        c.entry.packed = {.packs = true, .missing = odd};
+        r.warnings.push_back(c.entry.name + " is held with its packing: " + odd);
+      }
     r.entries.push_back(std::move(c.entry));
   }
   compare_all(r);
-  if (auto w = r.conditions.warning(); !w.empty()) r.warnings.push_back(w);
+  for (const auto& w : {r.conditions.warning(), r.conditions.shared_with()})
+    if (!w.empty()) r.warnings.push_back(w);
   if (!r.why_not_other.empty()) r.warnings.push_back(r.why_not_other);
   return r;
 }

@@ -17,17 +17,26 @@ struct BenchSpec {
   Accuracy accuracy = Accuracy::strict;
   std::string against;  // a kernel or a reference; "": the best reference there is, else the first of the kernels
   int samples = 0;      // of each; 0: as many as it takes
+  // What is held against each other: calls with weights packed before, as inference has them, or whole plans.
+  bool with_packing = false;
 };
 
 struct BenchEntry {
   std::string name, what_ran;
   bool is_reference = false, emulated = false;
   std::string missing;  // why it was not measured
-  Timing hot, cold;
-  std::optional<ComparisonOfTimes> hot_verdict, cold_verdict;  // of this one against the other
-  std::string no_verdict;                                      // why there is none
-  std::string doubt;                                           // of its timed calls
-  std::optional<Floor> floor;                                  // of its own arithmetic
+  Timing hot, cold;     // of whole plans
+  PackedTimes packed;   // taken in the same turns
+  struct Verdict {
+    std::optional<ComparisonOfTimes> hot, cold;  // of this one against the other
+    bool packed = false;                         // weights of one of them or of both were packed before
+  };
+  // The one that counts (BenchSpec::with_packing), and that of whole plans. Who packs nothing is in both with its only
+  // times.
+  Verdict verdict, whole_verdict;
+  std::string no_verdict;      // why there is none
+  std::string doubt;           // of its timed calls
+  std::optional<Floor> floor;  // of its own arithmetic
 };
 
 struct BenchReport {

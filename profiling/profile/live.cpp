@@ -19,7 +19,7 @@ LiveProfile::LiveProfile(const ProfileTools& tools, const ProfileSpec& spec, Act
   inputs_ = make_inputs(spec.problem, spec.inputs, &activity);
   activity.phase("taking memory");
   memory_ = std::make_unique<ProblemMemory>(tools.device, spec.problem, inputs_, subject_->out_length(),
-                                            subject_->workspace_bytes());
+                                            subject_->workspace_bytes(), &activity);
   activity.phase("running " + report_.name);
   subject_->run(memory_->at(), &activity);
   describe_launches(report_, *subject_);
@@ -36,6 +36,14 @@ LiveReading LiveProfile::read(const ProfileTools& tools, Activity& activity) {
     double sum = 0;
     for (const auto& k : r.kernels) sum += k.ms();
     if (!r.kernels.empty()) r.kernel_ms = sum;
+    out.packed_missing = subject_->no_packed_times();
+    if (out.packed_missing.empty() && r.kernel_ms) {
+      for (const auto& k : r.kernels)
+        if (subject_->packs(k.name)) sum -= k.ms();
+      out.packed_ms = sum;
+    } else if (out.packed_missing.empty()) {
+      out.packed_missing = "a call is not told apart without CUPTI's records";
+    }
     r.counters_missing = tools.cupti.counters_gap(tools.device.native_context(), r.device.index);
     if (!r.counters_missing) {
       out.counters =
@@ -45,6 +53,7 @@ LiveReading LiveProfile::read(const ProfileTools& tools, Activity& activity) {
     }
   } else {
     r.counters_missing = {"no-gpu", "hardware counters are a GPU's, and none is used", "run with --device cuda"};
+    out.packed_missing = subject_->no_packed_times();
   }
   if (r.kernel_ms) {
     r.hot.samples_ms = {*r.kernel_ms};

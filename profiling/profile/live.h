@@ -8,8 +8,10 @@
 namespace convscope {
 
 struct LiveReading {
-  double ms = 0;       // of this call: CUPTI's records where there are some, else events
-  std::string source;  // "recorded", "measured", "emulated"
+  double ms = 0;                    // of this call: CUPTI's records where there are some, else events
+  std::string source;               // "recorded", "measured", "emulated"
+  std::optional<double> packed_ms;  // of it, without the launches that pack weights: by CUPTI's records
+  std::string packed_missing;       // why there is none
   std::optional<CounterReading> counters;
   Gap counters_missing;
   std::vector<HeadlineValue> headlines;  // shares of the kernel's own time

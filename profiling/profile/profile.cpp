@@ -10,6 +10,7 @@
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
+#include "profiling/metrics/figures.h"
 #include "profiling/roofline/measure.h"
 
 namespace convscope {
@@ -39,6 +40,13 @@ void take_times(ProfileReport& r, const ProfileTools& tools, Subject& subject, c
   r.hot = subject.time(memory.at(), false, o, &activity);
   r.emulated = r.hot.emulated;
   if (!tools.device.is_emulator()) r.cold = subject.time(memory.at(), true, o, &activity);
+  r.packed.packs = subject.packs_weights(), r.packed.missing = subject.no_packed_times();
+  if (r.packed.missing.empty()) {
+    r.packed.packing = subject.time_packing(memory.at(), o, &activity);
+    subject.run(memory.at(), &activity);
+    r.packed.hot = subject.time_packed(memory.at(), false, o, &activity);
+    r.packed.cold = subject.time_packed(memory.at(), true, o, &activity);
+  }
   r.conditions = watch.finish();
   if (r.emulated) return;
   std::vector<double> host;
@@ -239,7 +247,10 @@ std::vector<std::string> reached_rungs(const ProfileReport& r) {
 
 void conclude(ProfileReport& r) {
   Counters counters = r.counters_of_kernels();
-  r.headlines = headline_values(counters, r.work);
+  std::vector<AskedSet> asked;
+  if (!r.emulated)
+    for (const auto& c : r.counters) asked.push_back({c.set, c.not_here, c.gap.what});
+  r.headlines = headline_values(counters, r.work, asked);
   if (r.emulated)
     for (auto& h : r.headlines)
       if (!h.value && h.missing.starts_with("not counted")) h.missing = "only a GPU counts it: run with --device cuda";
@@ -257,6 +268,7 @@ void conclude(ProfileReport& r) {
     r.roofline_missing = "emulated time is no point under a GPU's roof: run it with --device cuda";
   else if (!r.hot.empty())
     work.ms = r.hot.median_ms();
+  if (!r.emulated && !r.cold.empty()) work.cold_ms = r.cold.median_ms();
   r.roofline = roofline_points(r.ceilings, r.arithmetic, work);
   if (r.roofline.empty() && r.roofline_missing.empty())
     r.roofline_missing =
@@ -292,21 +304,7 @@ Counters ProfileReport::all_counters() const {
   return all;
 }
 
-Counters ProfileReport::counters_of_kernels() const {
-  Counters c = all_counters();
-  auto range = c.find("duration");
-  if (!kernel_ms || range == c.end()) return c;
-  double longer = range->second / (*kernel_ms * 1e6);
-  range->second = *kernel_ms * 1e6;
-  if (longer <= 1) return c;
-  for (const char* share : {"dram_busy", "sm_busy", "l2_busy"})
-    if (auto it = c.find(share); it != c.end()) it->second = std::min(100.0, it->second * longer);
-  if (auto it = c.find("sm_cycles_elapsed"); it != c.end()) {
-    auto active = c.find("sm_cycles_active");
-    it->second = std::max(it->second / longer, active == c.end() ? 0 : active->second);
-  }
-  return c;
-}
+Counters ProfileReport::counters_of_kernels() const { return of_kernels_alone(all_counters(), kernel_ms); }
 
 Ceilings ceilings_for(const DeviceInfo& d) {
   if (d.kind == DeviceInfo::Kind::emulator) {
@@ -325,7 +323,8 @@ Ceilings ceilings_for(const DeviceInfo& d) {
 
 std::vector<std::string> timing_warnings(const ProfileReport& r) {
   std::vector<std::string> list;
-  if (auto w = r.conditions.warning(); !w.empty()) list.push_back(w);
+  for (const auto& w : {r.conditions.warning(), r.conditions.shared_with()})
+    if (!w.empty()) list.push_back(w);
   if (r.hot.empty() || r.emulated) return list;
   double hot = r.hot.median_ms();
   if (r.hot.samples_ms.size() < 5)
@@ -354,12 +353,14 @@ std::vector<std::string> timing_warnings(const ProfileReport& r) {
   }
   // The work does not need the memory when everything is in the cache: only arithmetic is a floor then.
   double cold = r.cold.empty() ? hot : r.cold.median_ms();
+  double least_hot = r.packed.hot.empty() ? hot : std::min(hot, r.packed.hot.median_ms());
+  double least_cold = r.packed.cold.empty() ? cold : std::min(cold, r.packed.cold.median_ms());
   bool beyond_cache = r.work.least_bytes > 2.0 * static_cast<double>(r.device.l2_bytes);
   if (const auto& floor = r.least_possible ? r.least_possible : r.floor;
-      floor &&
-      ((floor->by_bytes && beyond_cache && cold < 0.9 * floor->ms) || (!floor->by_bytes && hot < 0.9 * floor->ms)))
+      floor && ((floor->by_bytes && beyond_cache && least_cold < 0.9 * floor->ms) ||
+                (!floor->by_bytes && least_hot < 0.9 * floor->ms)))
     list.push_back(fmt::format("{} is faster than the floor of {} by {}: the work cannot all have been done",
-                               time_text(floor->by_bytes ? cold : hot), time_text(floor->ms),
+                               time_text(floor->by_bytes ? least_cold : least_hot), time_text(floor->ms),
                                floor->by_bytes ? "bytes" : "arithmetic"));
   if (!r.cold.empty() && cold > 1.2 * hot)
     list.push_back(
@@ -385,6 +386,12 @@ std::string timed_calls_look_honest(Subject& subject, ProblemMemory& memory, Act
   return first == second ? "its timed calls give the same answer whatever the input is" : "";
 }
 
+std::string packed_calls_look_honest(Subject& subject, ProblemMemory& memory, Activity* activity) {
+  const TimingOptions once{.min_samples = 1, .max_samples = 1, .time_cap_ms = 0, .target_error = 1};
+  return memory.packed_calls_look_honest([&] { subject.time(memory.at(), false, once, activity); },
+                                         [&] { subject.time_packed(memory.at(), false, once, activity); }, activity);
+}
+
 ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activity& activity) {
   require_legal(spec.problem);
   ProfileReport r;
@@ -402,7 +409,8 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
                    : std::make_shared<Inputs>(make_inputs(spec.problem, spec.inputs, &activity));
   const Inputs& inputs = *drawn;
   activity.phase("taking memory");
-  ProblemMemory memory(tools.device, spec.problem, inputs, subject->out_length(), subject->workspace_bytes());
+  ProblemMemory memory(tools.device, spec.problem, inputs, subject->out_length(), subject->workspace_bytes(),
+                       &activity);
   activity.phase("running " + r.name);
   subject->run(memory.at(), &activity);  // loads code, chooses algorithms
   r.what_ran = subject->what_ran();
@@ -417,10 +425,16 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
   describe_launches(r, *subject);
   count(r, tools, *subject, memory, inputs, activity);
   sample(r, tools, *subject, memory, activity);
+  std::vector<std::string> odd;
+  if (!tools.device.is_emulator()) odd.push_back(timed_calls_look_honest(*subject, memory, &activity));
+  if (r.packed.missing.empty()) {
+    odd.push_back(packed_calls_look_honest(*subject, memory, &activity));
+    if (!odd.back().empty()) r.packed = {.packs = true, .missing = odd.back()};
+  }
   conclude(r);
   r.warnings = timing_warnings(r);
-  if (!tools.device.is_emulator())
-    if (auto odd = timed_calls_look_honest(*subject, memory, &activity); !odd.empty()) r.warnings.push_back(odd);
+  for (const auto& words : odd)
+    if (!words.empty()) r.warnings.push_back(words);
   return r;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/verify/accuracy.h"
+#include "kernels/verify/packed_times.h"
 #include "profiling/bottleneck/bottleneck.h"
 #include "profiling/cupti/cupti.h"
 #include "profiling/emulated/count.h"
@@ -45,7 +46,8 @@ struct ProfileReport {
   bool is_reference = false;
   std::vector<std::string> requires_hardware;
 
-  Timing hot, cold;
+  Timing hot, cold;  // of the whole plan
+  PackedTimes packed;
   bool emulated = false;
   std::string too_slow;             // why it is not as full as was asked (ProfileSpec::slow_ms)
   std::optional<double> host_ms;    // of a call, from outside: issue to end
@@ -125,5 +127,7 @@ std::vector<std::string> timing_warnings(const ProfileReport& r);
 
 // Do timed calls do the work? Runs them on a poisoned output and on other input values. "" or what is odd.
 std::string timed_calls_look_honest(Subject& subject, ProblemMemory& memory, Activity* activity);
+// The same of calls with weights packed before, of a subject that has their times.
+std::string packed_calls_look_honest(Subject& subject, ProblemMemory& memory, Activity* activity);
 
 }  // namespace convscope

@@ -16,7 +16,8 @@ PcSamples sample_pcs(const ProfileTools& tools, const ProfileSpec& spec, Activit
   activity.phase("drawing inputs");
   Inputs inputs = make_inputs(spec.problem, spec.inputs, &activity);
   activity.phase("taking memory");
-  ProblemMemory memory(tools.device, spec.problem, inputs, subject->out_length(), subject->workspace_bytes());
+  ProblemMemory memory(tools.device, spec.problem, inputs, subject->out_length(), subject->workspace_bytes(),
+                       &activity);
   activity.phase("running " + subject->name());
   // Loads code, before CUPTI is asked for anything of this context: what is loaded later is not known to the sampler.
   subject->run(memory.at(), &activity);
@@ -33,8 +34,11 @@ PcSamples sample_pcs(const ProfileTools& tools, const ProfileSpec& spec, Activit
     for (const auto& image : compiled_images(subject->file())) o.cubins.push_back(image.elf);
   PcSamples samples = tools.cupti.sample_pcs(
       tools.device.native_context(), device.index, o, [&] { subject->run(memory.at(), nullptr); }, &activity);
-  for (auto& f : samples.functions)
+  for (auto& f : samples.functions) {
     for (auto& i : f.instructions) i.at.file = carried_name(i.at.file);
+    const std::string_view code = f.cubin ? code_of(o.cubins[*f.cubin], f.name) : std::string_view();
+    if (!code.empty()) f.code_bytes = code.size(), f.code_hash = code_hash(code);
+  }
   return samples;
 }
 

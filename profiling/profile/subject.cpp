@@ -5,6 +5,7 @@
 #include "kernels/base/error.h"
 #include "kernels/runtime/binary.h"
 #include "kernels/runtime/registry.h"
+#include "kernels/verify/packed_times.h"
 
 namespace convscope {
 namespace {
@@ -29,6 +30,18 @@ class KernelSubject final : public Subject {
   void run_times(const Bindings& at, int times) override { device_.run_together(kernel_, plan_, at, times); }
   Timing time(const Bindings& at, bool cold, const TimingOptions& options, Activity* activity) override {
     return device_.time(kernel_, plan_, at, cold, options, activity);
+  }
+  bool packs_weights() const override { return plan_.packs_weights(); }
+  std::string no_packed_times() const override { return convscope::no_packed_times(plan_, device_); }
+  Timing time_packed(const Bindings& at, bool cold, const TimingOptions& options, Activity* activity) override {
+    return device_.time(kernel_, plan_.without_packing(), at, cold, options, activity);
+  }
+  Timing time_packing(const Bindings& at, const TimingOptions& options, Activity* activity) override {
+    return device_.time(kernel_, plan_.packing(), at, false, options, activity);
+  }
+  bool packs(const std::string& entry) const override {
+    const auto& all = plan_.launches();
+    return std::any_of(all.begin(), all.end(), [&](const Launch& l) { return l.packs && entry == l.entry.name; });
   }
   std::vector<LaunchFacts> launch_facts() override {
     auto facts = device_.launch_facts(kernel_, plan_);
@@ -104,7 +117,8 @@ std::unique_ptr<Subject> make_subject(const std::string& name, Device& device,
   const KernelDefinition& kernel = find_kernel(name);
   if (auto why = kernel.unsupported(p); !why.empty())
     throw InputError("kernel", name, "does not take this problem: " + why);
-  if (auto why = device.unavailable(kernel); !why.empty()) throw MissingError("kernel " + name, why);
+  if (auto why = device.unavailable(kernel, kernel.plan_for(p)); !why.empty())
+    throw MissingError("kernel " + name, why);
   return std::make_unique<KernelSubject>(kernel, device, p);
 }
 

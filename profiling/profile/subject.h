@@ -29,6 +29,16 @@ class Subject {
     for (int i = 0; i < times; i++) run(at, nullptr);
   }
   virtual Timing time(const Bindings& at, bool cold, const TimingOptions& options, Activity* activity) = 0;
+  virtual bool packs_weights() const { return false; }  // in launches of their own
+  // Why it has no times with weights packed before, or "". Where it has them: a call without the launches that pack, on
+  // a workspace in which its last whole call has run, and these launches alone, hot.
+  virtual std::string no_packed_times() const {
+    return "nothing is packed before: a library's call is timed whole, with what it does to weights";
+  }
+  virtual Timing time_packed(const Bindings&, bool /*cold*/, const TimingOptions&, Activity*) { return {}; }
+  virtual Timing time_packing(const Bindings&, const TimingOptions&, Activity*) { return {}; }
+  // Whether launches of this name pack weights.
+  virtual bool packs(const std::string& /*entry*/) const { return false; }
   virtual std::vector<LaunchFacts> launch_facts() { return {}; }
   virtual Accuracy accuracy() const = 0;  // what its arithmetic may be
   // Whether it multiplies f16 and bf16 on tensor cores. A library chooses by itself: it may.

@@ -78,19 +78,21 @@ std::optional<Floor> floor_of(const Ceilings& c, Arithmetic a, double flops, dou
 std::vector<RooflinePoint> roofline_points(const Ceilings& c, Arithmetic a, const RooflineWork& w) {
   std::vector<RooflinePoint> points;
   if (w.ms <= 0 || w.flops <= 0 || c.memory_gbs <= 0 || c.gflops(a) <= 0) return points;
-  auto add = [&](const char* name, double bytes) {
-    if (bytes <= 0) return;
+  auto add = [&](const char* name, double bytes, double ms, bool cold) {
+    if (bytes <= 0 || ms <= 0) return;
     RooflinePoint p;
     p.name = name;
+    p.cold = cold;
     p.intensity = w.flops / bytes;
-    p.gflops = w.flops / (w.ms * 1e6);
+    p.gflops = w.flops / (ms * 1e6);
     double by_memory = p.intensity * c.memory_gbs;
     p.memory_bound = by_memory < c.gflops(a);
     p.ceiling = std::min(by_memory, c.gflops(a));
     points.push_back(p);
   };
-  add("least bytes", w.least_bytes);
-  if (w.dram_bytes) add("measured bytes", *w.dram_bytes);
+  add("least bytes", w.least_bytes, w.ms, false);
+  if (w.dram_bytes) add("measured bytes", *w.dram_bytes, w.ms, false);
+  if (w.cold_ms) add("least bytes, cold", w.least_bytes, *w.cold_ms, true);
   return points;
 }
 

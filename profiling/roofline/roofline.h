@@ -40,11 +40,12 @@ const Ceilings* find_datasheet(std::string_view gpu);
 
 // One kernel on one problem.
 struct RooflinePoint {
-  std::string name;           // "least bytes", "measured bytes"
+  std::string name;           // "least bytes", "measured bytes", "least bytes, cold"
   double intensity = 0;       // operations a byte
   double gflops = 0;          // reached
   double ceiling = 0;         // GFLOP/s that the roof allows at this intensity
   bool memory_bound = false;  // the slanted part is the lower one here
+  bool cold = false;          // of the time with the L2 cache flushed
   double fraction() const { return ceiling > 0 ? gflops / ceiling : 0; }
 };
 
@@ -53,6 +54,7 @@ struct RooflineWork {
   double least_bytes = 0;            // that must move
   std::optional<double> dram_bytes;  // that did move, counted
   double ms = 0;
+  std::optional<double> cold_ms = {};  // with the L2 cache flushed: what was counted is not of such calls
 };
 
 // The floor: the least time that bytes and operations leave.
@@ -62,8 +64,8 @@ struct Floor {
 };
 std::optional<Floor> floor_of(const Ceilings& c, Arithmetic a, double flops, double least_bytes);
 
-// A point for the least bytes and, where they were counted, one for the bytes that moved. None without a time or
-// ceilings.
+// A point for the least bytes, where they were counted one for the bytes that moved, and one for the cold time. None
+// without a time or ceilings.
 std::vector<RooflinePoint> roofline_points(const Ceilings& c, Arithmetic a, const RooflineWork& work);
 
 }  // namespace convscope

@@ -1,9 +1,13 @@
 // A CUDA driver with one GPU whose memory is the host's and whose clock is a counter:
 //   FAKE_CUDA_NAME, FAKE_CUDA_KERNEL_US (how long a launch takes), FAKE_CUDA_HOST_US (how long the host takes to send
-//   one: an idle GPU waits for it), FAKE_CUDA_LOCAL (local bytes of a thread),
-//   FAKE_CUDA_WORK=nothing|cached (what a launch leaves undone).
-// A launch of the kernels direct and polyphase copies the first input element, doubled, to the first output; others do
-// nothing.
+//   one: an idle GPU waits for it), FAKE_CUDA_LOCAL (local bytes of a thread), FAKE_CUDA_SHARED (bytes a block may ask
+//   for), FAKE_CUDA_WORK=nothing|cached (what a launch leaves undone), FAKE_CUDA_FAIL=function:code (of cuInit,
+//   cuDeviceGetCount, cuDevicePrimaryCtxRetain, cuMemAlloc, cuLaunchKernelEx), FAKE_CUDA_VERSION (what the driver
+//   speaks: 13000).
+//   FAKE_CUDA_PACK_US (how long launches that pack take, if not as long as all), FAKE_CUDA_WORK=hoarded (a launch that
+//   packs looks at x as well), FAKE_CUDA_WORK=unsteady (another rounding in each call).
+// A launch of the kernels direct and polyphase copies the first input element, doubled, to the first output. registers
+// packs the first weight, doubled, and multiplies with it in its other launch. Others do nothing.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -23,14 +27,26 @@ double number(const char* name, double otherwise) {
   return set ? std::atof(set) : otherwise;
 }
 
+CUresult outcome(const char* function) {
+  const char* set = std::getenv("FAKE_CUDA_FAIL");
+  const std::string prefix = std::string(function) + ":";
+  if (!set || std::strncmp(set, prefix.c_str(), prefix.size()) != 0) return CUDA_SUCCESS;
+  return static_cast<CUresult>(std::atoi(set + prefix.size()));
+}
+
 }  // namespace
 
-FAKE cuInit(unsigned) { return CUDA_SUCCESS; }
-FAKE cuDriverGetVersion(int* version) { return *version = 13000, CUDA_SUCCESS; }
+FAKE cuInit(unsigned) { return outcome("cuInit"); }
+FAKE cuDriverGetVersion(int* version) {
+  return *version = static_cast<int>(number("FAKE_CUDA_VERSION", 13000)), CUDA_SUCCESS;
+}
 FAKE cuGetErrorName(CUresult, const char** text) { return *text = "FAKE", CUDA_SUCCESS; }
-FAKE cuGetErrorString(CUresult, const char** text) { return *text = "an error of the fake", CUDA_SUCCESS; }
+FAKE cuGetErrorString(CUresult code, const char** text) {
+  *text = code == CUDA_ERROR_NO_DEVICE ? "no CUDA-capable device is detected" : "an error of the fake";
+  return CUDA_SUCCESS;
+}
 FAKE cuDeviceGet(CUdevice* device, int) { return *device = 0, CUDA_SUCCESS; }
-FAKE cuDeviceGetCount(int* count) { return *count = 1, CUDA_SUCCESS; }
+FAKE cuDeviceGetCount(int* count) { return *count = 1, outcome("cuDeviceGetCount"); }
 FAKE cuDeviceGetName(char* name, int size, CUdevice) {
   const char* set = std::getenv("FAKE_CUDA_NAME");
   std::strncpy(name, set ? set : "NVIDIA H200", static_cast<size_t>(size));
@@ -46,6 +62,9 @@ FAKE cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
       break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       *value = 132;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+      *value = static_cast<int>(number("FAKE_CUDA_SHARED", 227 * 1024));
       break;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
       *value = 1 << 20;
@@ -70,13 +89,14 @@ FAKE cuDeviceGetPCIBusId(char* bus, int size, CUdevice) {
 }
 FAKE cuDeviceTotalMem(size_t* bytes, CUdevice) { return *bytes = size_t{8} << 30, CUDA_SUCCESS; }
 FAKE cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
-  return *context = reinterpret_cast<CUcontext>(&here), CUDA_SUCCESS;
+  return *context = reinterpret_cast<CUcontext>(&here), outcome("cuDevicePrimaryCtxRetain");
 }
 FAKE cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
 FAKE cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
 FAKE cuCtxSynchronize() { return CUDA_SUCCESS; }
 FAKE cuMemGetInfo(size_t* free, size_t* total) { return *free = *total = size_t{1} << 30, CUDA_SUCCESS; }
 FAKE cuMemAlloc(CUdeviceptr* pointer, size_t bytes) {
+  if (auto r = outcome("cuMemAlloc"); r != CUDA_SUCCESS) return r;
   *pointer = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
   return *pointer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -146,18 +166,36 @@ FAKE cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction) {
                                                           : static_cast<int>(number("FAKE_CUDA_LOCAL", 0));
   return CUDA_SUCCESS;
 }
+// The kernel registers, on f32.
+static void registers(const std::string& name, void** args, const std::string& work) {
+  auto first = [&](int argument) -> float& { return **static_cast<float**>(args[argument]); };
+  static bool packed = false;  // since the last call
+  static float hoard = 0, step = 0;
+  if (name == "registers_pack_f32") first(3) = 2 * first(2), packed = true;
+  if (!name.starts_with("registers_f32") || work == "nothing") return;
+  float &y = first(6), result = first(3) * first(4);
+  if (packed) hoard = result;
+  packed = false;
+  y = work == "hoarded" ? hoard : work == "cached" ? 1 : work == "unsteady" ? result * (1 + 1e-6f * ++step) : result;
+}
+
 FAKE cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** args, void**) {
+  if (auto r = outcome("cuLaunchKernelEx"); r != CUDA_SUCCESS) return r;
   const unsigned shared = config->sharedMemBytes;
   const auto& [name, asked] = *reinterpret_cast<Function*>(function);
   if (shared + static_shared > unasked_shared && shared > asked) return CUDA_ERROR_INVALID_VALUE;
   static unsigned count = 0;
   host_us += number("FAKE_CUDA_HOST_US", 0);
-  clock_us = std::max(clock_us, host_us) + number("FAKE_CUDA_KERNEL_US", 100) * (1 + 1e-4 * (++count % 7));
+  double us = number("FAKE_CUDA_KERNEL_US", 100);
+  if (name.find("_pack") != std::string::npos) us = number("FAKE_CUDA_PACK_US", us);
+  clock_us = std::max(clock_us, host_us) + us * (1 + 1e-4 * (++count % 7));
   // Where their arguments have x and y.
   int x = name == "direct_f32" ? 1 : name == "polyphase_f32" ? 2 : 0, y = x + 3;
   const char* work = std::getenv("FAKE_CUDA_WORK");
-  if (x && !work) **static_cast<float**>(args[y]) = 2 * **static_cast<float**>(args[x]);
+  const bool leaves_out = work && (std::strcmp(work, "nothing") == 0 || std::strcmp(work, "cached") == 0);
+  if (x && !leaves_out) **static_cast<float**>(args[y]) = 2 * **static_cast<float**>(args[x]);
   if (x && work && std::strcmp(work, "cached") == 0) **static_cast<float**>(args[y]) = 1;
+  registers(name, args, work ? work : "");
   return CUDA_SUCCESS;
 }
 FAKE cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*,

@@ -1,8 +1,9 @@
 // A CUPTI that says what its environment tells it to, through CUPTI's own headers:
 //   FAKE_CUPTI_VERSION, FAKE_CUPTI_HOLDER (who holds the slot), FAKE_CUPTI_FAIL=function:code[,function:code…],
 //   FAKE_CUPTI_UNSUPPORTED=vgpu|vgpu-disabled|cc|sli|cmp|wsl|other, FAKE_CUPTI_PASSES, FAKE_CUPTI_LACKS=part of names,
-//   FAKE_CUPTI_VALUES=metric:value[,…] (others are 1), FAKE_CUPTI_KERNELS=names of the kernels that "ran",
-//   FAKE_CUPTI_UNSUPPORTED_API=pc|pm; what it samples: fake_cupti_sampling.cpp.
+//   FAKE_CUPTI_VALUES=metric:value[,…] (others are 1), FAKE_CUPTI_KERNELS=names of the kernels that "ran", one
+//   beginning each 100 µs, FAKE_CUPTI_KERNEL_US (how long each takes: 50), FAKE_CUPTI_UNSUPPORTED_API=pc|pm; what it
+//   samples: fake_cupti_sampling.cpp.
 #include "tests/fakes/fake_cupti.h"
 
 #include <algorithm>
@@ -124,12 +125,14 @@ FAKE cuptiActivityFlushAll(uint32_t) {
   size_t size = 0, most = 0;
   state.give(&buffer, &size, &most);
   auto* k = reinterpret_cast<CUpti_ActivityKernel10*>(buffer);
+  const auto us = variable("FAKE_CUPTI_KERNEL_US");
+  const auto lasts_ns = us.empty() ? uint64_t{50000} : static_cast<uint64_t>(1e3 * std::atof(us.c_str()));
   for (size_t i = 0; i < kernel_names.size(); i++) {
     std::memset(&k[i], 0, sizeof k[i]);
     k[i].kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     k[i].name = kernel_names[i].c_str();
     // The last comes first in the buffer, as from several streams.
-    k[i].start = 1000000 - 100000 * i, k[i].end = k[i].start + 50000;
+    k[i].start = 1000000 - 100000 * i, k[i].end = k[i].start + lasts_ns;
     k[i].gridX = 7, k[i].gridY = k[i].gridZ = 1, k[i].blockX = 128, k[i].blockY = k[i].blockZ = 1;
     k[i].registersPerThread = 40, k[i].staticSharedMemory = 1024, k[i].dynamicSharedMemory = 64;
     k[i].localMemoryPerThread = 16;

@@ -31,11 +31,13 @@ class FakeGpu : public Device {
   virtual double ms_of(const KernelDefinition& kernel, const Plan& plan) const = 0;
   int timed = 0;  // plans so far
 
+ protected:
+  DeviceInfo info_;
+
  private:
   struct Memory : DeviceMemory {
     explicit Memory(size_t bytes) { address_ = 4096, size_ = bytes; }
   };
-  DeviceInfo info_;
 };
 
 }  // namespace convscope::test

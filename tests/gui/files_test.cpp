@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "app/ui/actions.h"
 #include "kernels/problem/npy.h"
 #include "kernels/problem/presets.h"
 #include "tests/gui/gui.h"

@@ -126,7 +126,7 @@ SCENARIO(the_best_kernel_is_one_key_away_and_says_why) {
   g.until([&] { return g.document().kernel != "S4"; }, "the planner's choice");
   std::string best = g.document().kernel;
   CHECK(g.app.toast().starts_with(best + ": "));
-  CHECK(g.app.toast().find("predicted on") != std::string::npos);
+  CHECK(g.app.toast().find("predicted for") != std::string::npos);
   g.settle();
   CHECK_EQ(g.bench().report()->status, std::string("right"));
   g.press("undo");

@@ -43,6 +43,27 @@ SCENARIO(times_of_the_emulator_are_called_so) {
   CHECK(words.find("GFLOP/s and GB/s: they would be the emulator's") != std::string::npos);
 }
 
+// Packing weights is a launch of its own: of a kernel that packs both times are there, or why there is but one.
+SCENARIO(timing_says_what_became_of_packing) {
+  g.load(small_document("registers"));
+  g.panel("Timing");
+  CHECK_EQ(g.bench().report()->launches.size(), 2u);
+  CHECK(g.says("no time with weights packed before: on the emulator whole plans are timed, packing included"));
+  g.load(small_document("direct"));
+  g.panel("Timing");
+  CHECK(!g.says("weights packed before"));
+  // A recording that is older than these times has the row, and its hover says why it is empty.
+  g.ctx->MenuClick("//##MainMenuBar/File/Recordings/h200-kernelbench-79");
+  if (g.ctx->IsError()) throw Failed{};
+  g.until([&] { return g.bench().recorded().recording() != nullptr; }, "the recording");
+  g.app.execute({SetKernel{"registers"}, 0});
+  g.settle();
+  g.panel("Timing");
+  std::string words = g.words();
+  CHECK(words.find("weights packed before") != std::string::npos);
+  CHECK(words.find("not recorded") != std::string::npos);
+}
+
 SCENARIO(timing_shows_where_the_engine_spent_its_time) {
   g.panel("Timing");
   auto phases = g.bench().report()->phases;

@@ -56,7 +56,7 @@ const Case cases[] = {
     {"few-blocks", [](Facts& f) { f.blocks = 33; }, [](Facts& f) { f.blocks = 120; },
      "33 blocks for 132 multiprocessors: 75 % of the GPU"},
     {"spills", [](Facts& f) { f.local_bytes = 400, f.registers = 255; }, [](Facts& f) { f.local_bytes = 16; },
-     "400 bytes a thread do not fit into its 255 registers"},
+     "400 bytes a thread are in local memory, beside 255 registers"},
     {"refetching", [](Facts& f) { f.counters["dram_busy"] = 85, f.counters["dram_read_bytes"] = 4e8; },
      [](Facts& f) { f.counters["dram_read_bytes"] = 4e8; }, "85 % busy, and carries 4.3 times the bytes"},
     {"memory-bound", [](Facts& f) { f.counters["dram_busy"] = 92; }, [](Facts& f) { f.counters["dram_busy"] = 50; },
@@ -187,11 +187,13 @@ TEST(Bottleneck, WideLoadsAndFewLoadsAreNoFault) {
   Facts f = plain();
   f.counters["load_sectors"] = 1600, f.counters["stall_long_scoreboard"] = 5;
   EXPECT_NE(find_bottleneck(f).rule, "uncoalesced");
-  f.counters["load_bytes"] = 100 * 32 * 4;  // 4 bytes a thread in 16 sectors
-  EXPECT_EQ(find_bottleneck(f).rule, "uncoalesced");
-  f.counters["load_bytes"] = 100 * 32 * 16;
+  f.counters["load_used_bytes"] = 100 * 32 * 4;  // 4 bytes a thread in 16 sectors
+  auto b = find_bottleneck(f);
+  EXPECT_EQ(b.rule, "uncoalesced");
+  EXPECT_NE(b.sentence.find("uses 25 % of their bytes"), std::string::npos) << b.sentence;
+  f.counters["load_used_bytes"] = 100 * 32 * 16;
   EXPECT_NE(find_bottleneck(f).rule, "uncoalesced");
-  f.counters.erase("load_bytes"), f.counters["load_sectors"] = 3200, f.counters["l2_sectors"] = 10000;
+  f.counters.erase("load_used_bytes"), f.counters["load_sectors"] = 3200, f.counters["l2_sectors"] = 10000;
   EXPECT_EQ(find_bottleneck(f).rule, "uncoalesced");
   f.counters["l2_sectors"] = 1e6;
   EXPECT_NE(find_bottleneck(f).rule, "uncoalesced");

@@ -189,6 +189,7 @@ TEST_F(Disassembler, GivesTextAndLines) {
   EXPECT_EQ(f.sass[0].at.file, "kernels/ladder/direct.cu") << "by the name of the source that is carried";
   EXPECT_GT(f.facts.registers, 0);
   EXPECT_GT(f.code_bytes, 1000u);
+  EXPECT_EQ(f.code_hash.size(), 16u);
   EXPECT_FALSE(f.ptx.empty());
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/problem/presets.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/sources.h"
+#include "profiling/bottleneck/bottleneck.h"
 #include "profiling/emulated/count.h"
 #include "tests/fakes/setting.h"
 
@@ -32,6 +33,20 @@ TEST(Warps, Sectors) {
   EXPECT_EQ(sectors_of(warp(0, 4, 4, 0x1)), 1);
   EXPECT_EQ(sectors_of(warp(0, 4, 4, 0xff)), 1);
   EXPECT_EQ(sectors_of(warp(30, 0, 4)), 2) << "across a border";
+}
+
+TEST(Warps, BytesThatAreUsed) {
+  EXPECT_EQ(bytes_of(warp(0, 4)), 128u);
+  EXPECT_EQ(bytes_of(warp(0, 0)), 4u) << "all the same";
+  EXPECT_EQ(bytes_of(warp(0, 2)), 66u) << "each overlaps the next by half";
+  EXPECT_EQ(bytes_of(warp(0, 16, 16)), 512u);
+  EXPECT_EQ(bytes_of(warp(0, 1024)), 128u) << "far apart";
+  EXPECT_EQ(bytes_of(warp(0, 4, 4, 0x5)), 8u);
+  EXPECT_EQ(bytes_of(warp(0, 4, 4, 0)), 0u);
+  EXPECT_EQ(bytes_of(warp(4096, static_cast<uint64_t>(-4))), 128u) << "backwards";
+  WarpInstruction mixed = warp(0, 4, 8);  // a long one that holds a later one
+  mixed.address[1] = 2;
+  EXPECT_EQ(bytes_of(mixed), 132u);
 }
 
 TEST(Warps, Wavefronts) {
@@ -81,6 +96,24 @@ TEST(Warps, AreAssembledThreadByThread) {
   EXPECT_EQ(c.shared_conflicts, 2u * 2);
   EXPECT_EQ(c.load_bytes, 2u * 64 * 2 * 4);
   EXPECT_EQ(c.accesses, 2u * 64 * 4);
+  EXPECT_EQ(c.load_used_bytes, c.load_bytes) << "nobody shares";
+  EXPECT_EQ(c.load_lanes, 32u * c.load_requests);
+  EXPECT_EQ(c.store_used_bytes, 2u * 64 * 4);
+  EXPECT_EQ(c.store_lanes, 2u * 64);
+  EXPECT_EQ(c.shared_requests, 2u * 2);
+  EXPECT_EQ(c.shared_lanes, 2u * 64);
+}
+
+// Half a warp in another branch, and all of the rest at one address.
+TEST(Warps, WhoTakesPartIsCounted) {
+  WarpAssembler assembler([](uint64_t) { return true; });
+  for (uint16_t t = 0; t < 32; t++)
+    if (t % 2) assembler.take(access(4096, 1, 0, t));
+  const WarpCounts c = assembler.finish().at(1);
+  EXPECT_EQ(c.load_requests, 1u);
+  EXPECT_EQ(c.load_lanes, 16u);
+  EXPECT_EQ(c.load_bytes, 64u) << "asked for";
+  EXPECT_EQ(c.load_used_bytes, 4u);
 }
 
 class Emulated : public ::testing::Test {
@@ -107,6 +140,43 @@ TEST_F(Emulated, StoresOfDirect) {
   EXPECT_EQ(c.values.at("store_sectors"), std::ceil(outputs / 8));
   EXPECT_EQ(c.values.at("shared_wavefronts"), 0);
   EXPECT_GE(c.values.at("load_sectors"), c.values.at("load_requests"));
+}
+
+// The threads of `direct` whose tap does not land stand aside: with stride 2 every other one.
+TEST_F(Emulated, SharesOfWhatIsFetchedAndWhoTakesPart) {
+  ConvProblem p;
+  p.batch = 1, p.in_channels = 4, p.out_channels = 2, p.kernel_size = 2, p.length = 512, p.stride = 2;
+  auto c = count("direct", p);
+  ASSERT_EQ(c.missing, "");
+  EXPECT_NEAR(c.values.at("lanes_per_load"), 16, 0.5);
+  EXPECT_NEAR(c.values.at("lanes_per_store"), 32, 0.01);
+  EXPECT_NEAR(c.values.at("store_efficiency"), 100, 0.01) << "side by side, and whole sectors";
+  EXPECT_NEAR(c.values.at("load_efficiency"), 100 * c.values.at("load_used_bytes") / (32 * c.values.at("load_sectors")),
+              1e-9);
+  EXPECT_LT(c.values.at("load_efficiency"), 100);
+  EXPECT_LT(c.values.at("load_used_bytes"), c.values.at("load_bytes")) << "a weight is one for the whole warp";
+  EXPECT_FALSE(c.values.contains("lanes_per_shared_request")) << "nothing of nothing";
+  for (const auto& [name, v] : c.values) {
+    const Metric* m = find_metric(name);
+    ASSERT_TRUE(m) << name << " has no unit";
+  }
+}
+
+// What the rule of scattered loads asks is among what is counted: 10 sectors a load, of which 30 % are used, are no
+// wide loads.
+TEST_F(Emulated, ScatteredLoadsAreToldFromWideOnes) {
+  auto c = count("stream_tf32", find_preset("kernelbench-79-small").problem);
+  if (!c.missing.empty()) GTEST_SKIP() << c.missing;
+  BottleneckFacts f;
+  f.emulated = true;
+  f.counters = c.values;
+  // Beside the copy engine its loads are few; here they are all there is.
+  f.counters.erase("store_sectors"), f.counters.erase("shared_wavefronts");
+  ASSERT_GE(f.counters.at("load_sectors"), 10 * f.counters.at("load_requests"));
+  ASSERT_LT(f.counters.at("load_efficiency"), 50);
+  EXPECT_EQ(find_bottleneck(f).rule, "uncoalesced");
+  f.counters.erase("load_used_bytes");
+  EXPECT_NE(find_bottleneck(f).rule, "uncoalesced") << "without it they pass for wide ones";
 }
 
 // Tiles bring their data through shared memory: far fewer loads for the same products.
@@ -171,10 +241,22 @@ TEST_F(Emulated, LinesOfTheSource) {
       EXPECT_NE(text[static_cast<size_t>(l.line - 1)].find_first_of("[*("), std::string::npos) << l.line;
     }
     EXPECT_GT(c.lines.size(), 1u);
-    for (const auto& [name, value] : c.values) EXPECT_NEAR(sum[name], value, 1e-9 * value) << kernel << " " << name;
     EXPECT_EQ(sum.size(), line_counters().size());
-    // What is used is never more than what is touched.
-    for (const auto& l : c.lines) EXPECT_LE(l.values.at("store_bytes"), 32 * l.values.at("store_sectors"));
+    int sums = 0;
+    for (const auto& [name, value] : c.values) {  // the others are quotients of these
+      if (!sum.contains(name)) continue;
+      EXPECT_NEAR(sum[name], value, 1e-9 * value) << kernel << " " << name;
+      sums++;
+    }
+    EXPECT_EQ(sums, static_cast<int>(line_counters().size()) - 1) << "all but accesses of single threads";
+    // What is used is never more than what is touched, nor than what was asked for; nobody but 32 threads takes part.
+    for (const auto& l : c.lines)
+      for (const std::string kind : {"load", "store"}) {
+        auto of = [&](const char* what) { return l.values.at(kind + what); };
+        EXPECT_LE(of("_used_bytes"), of("_bytes") * (1 + 1e-12)) << l.line;
+        EXPECT_LE(of("_used_bytes"), 32 * of("_sectors") * (1 + 1e-12)) << l.line;
+        EXPECT_LE(of("_lanes"), 32 * of("_requests") * (1 + 1e-12)) << l.line;
+      }
   }
 }
 

@@ -74,6 +74,30 @@ class ProfilingGpu : public ::testing::Test {
 #define NEEDS_COUNTERS \
   if (auto gap = Cupti::shared().counters_gap(device_->native_context(), 0)) GTEST_SKIP() << gap.sentence()
 
+// Every rung that packs: without packing it is no slower than the whole plan but for noise, and its packed calls follow
+// their input.
+TEST_F(ProfilingGpu, PackedTimes) {
+  TimingOptions options;
+  options.max_samples = 30;
+  for (DType dtype : {DType::f32, DType::f16})
+    for (const auto* k : all_kernels()) {
+      auto p = find_preset("kernelbench-79-small").problem;
+      p.dtype = dtype, p.length = 4096;
+      const bool takes = k->kind() == KernelKind::ladder && k->unsupported(p).empty();
+      if (!takes || !device_->unavailable(*k, k->plan_for(p)).empty()) continue;
+      auto r = ready(k->name(), p);
+      if (!r.subject->no_packed_times().empty()) continue;
+      double whole = r.subject->time(r.memory->at(), false, options, nullptr).median_ms();
+      double packed = r.subject->time_packed(r.memory->at(), false, options, nullptr).median_ms();
+      double packing = r.subject->time_packing(r.memory->at(), options, nullptr).median_ms();
+      fmt::print("packed kernel={} dtype={} whole_us={:.2f} packed_us={:.2f} packing_us={:.2f}\n", k->name(),
+                 name_of(dtype), 1e3 * whole, 1e3 * packed, 1e3 * packing);
+      EXPECT_LT(packed, 1.05 * whole) << k->name();
+      EXPECT_LT(whole, 1.2 * (packed + packing) + 0.002) << k->name();
+      EXPECT_EQ(packed_calls_look_honest(*r.subject, *r.memory, nullptr), "") << k->name();
+    }
+}
+
 TEST_F(ProfilingGpu, CuptiAndNvmlAreThere) {
   auto& cupti = Cupti::shared();
   fmt::print("cupti={} path={} chip={}\n", cupti.version(), cupti.path(), cupti.chip(device_->native_context(), 0));

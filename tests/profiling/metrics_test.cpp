@@ -148,5 +148,36 @@ TEST(Headlines, WhatIsMissingSaysWhere) {
   EXPECT_TRUE(std::isnan(value(headline_values({{"dram_busy", NAN}}, {}), "memory-busy")));
 }
 
+// A set that was counted is not named as the one to count: what lacks is said instead.
+TEST(Headlines, WhatWasAskedForSaysWhatLacks) {
+  std::vector<std::string> names;
+  for (const Metric* m : counters_in(headlines()[2])) names.emplace_back(m->name);
+  EXPECT_EQ(names, (std::vector<std::string>{"dram_read_bytes", "dram_write_bytes"}));
+  for (const auto& h : headlines()) EXPECT_FALSE(counters_in(h).empty()) << h.name;
+
+  const Counters c = {{"occupancy", 50}, {"l2_sectors", 100}, {"sm_cycles_active", 5}, {"sm_cycles_elapsed", 0}};
+  std::vector<AskedSet> asked = {{CounterSet::live, {"dram_busy", "dram_read_bytes"}, ""},
+                                 {CounterSet::memory, {}, "the GPU's counters are in use by another program"}};
+  auto v = headline_values(c, {1, 1}, asked);
+  EXPECT_EQ(missing(v, "memory-busy"), "this chip has no counter for it (dram_busy)");
+  EXPECT_EQ(missing(v, "bytes-moved"), "this chip has no counter for it (dram_read_bytes)");
+  EXPECT_EQ(missing(v, "l2-hits"),
+            "the set memory could not be counted: the GPU's counters are in use by another program");
+  EXPECT_EQ(missing(v, "sm-balance"), "what it is divided by is 0");
+  EXPECT_EQ(missing(v, "useful-arithmetic"), "not counted: it is in the set arithmetic") << "nobody asked for it";
+  EXPECT_EQ(missing(v, "occupancy"), "");
+  // That a chip lacks something is what remains true when the set fails as well.
+  asked[1].not_here = {"l2_hit_rate"};
+  EXPECT_EQ(missing(headline_values(c, {1, 1}, asked), "l2-hits"), "this chip has no counter for it (l2_hit_rate)");
+  EXPECT_EQ(missing(headline_values({{"dram_busy", NAN}}, {1, 1}, {}), "memory-busy"), "what was counted is no number");
+}
+
+TEST(Metrics, OfTheEmulatorAreNobodyElses) {
+  for (const auto& m : emulated_metrics()) {
+    EXPECT_EQ(find_metric(m.name), &m) << m.name << " is in a set as well";
+    EXPECT_GT(std::strlen(m.unit), 0u) << m.name;
+  }
+}
+
 }  // namespace
 }  // namespace convscope

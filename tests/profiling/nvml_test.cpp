@@ -1,6 +1,8 @@
 // NVML as a fake plays it, and what is said when it is not there.
+#include <chrono>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <thread>
 
 #include "profiling/nvml/conditions.h"
 #include "tests/fakes/setting.h"
@@ -99,6 +101,59 @@ TEST(Conditions, AClockThatMovesIsSaid) {
   EXPECT_EQ(conditions_of({at(345, 1), at(1980), at(345, 1)}).warning(), "");
   EXPECT_EQ(conditions_of({at(345, 1)}).sm_mhz.value().median, 345);
   EXPECT_FALSE(conditions_of({}).sm_mhz);
+}
+
+TEST(Conditions, ReadingsAreKeptInTheirOrder) {
+  Nvml nvml(fake());
+  Setting hot("FAKE_NVML_THROTTLE", "0x4");
+  ConditionsWatch watch(bus, nvml);
+  std::this_thread::sleep_for(std::chrono::milliseconds(70));
+  Conditions c = watch.finish();
+  ASSERT_GE(c.over_time.size(), 2u);
+  EXPECT_EQ(c.readings_for_one, 1);
+  for (size_t i = 0; i < c.over_time.size(); i++) {
+    const GpuReading& r = c.over_time[i];
+    EXPECT_GE(r.t_ms, i ? c.over_time[i - 1].t_ms + 10 : 0) << i;
+    EXPECT_EQ(r.sm_mhz, 1980);
+    EXPECT_EQ(r.slower_because, 4u);
+    EXPECT_DOUBLE_EQ(r.power_w.value(), 321.5);
+  }
+}
+
+// However long it takes: a bounded number, in which no dip and no reason is lost.
+TEST(Conditions, ManyReadingsAreThinned) {
+  std::vector<GpuReading> all(1001);
+  for (size_t i = 0; i < all.size(); i++)
+    all[i].t_ms = 20.0 * static_cast<double>(i), all[i].sm_mhz = 1980, all[i].slower_because = 0;
+  all[500].sm_mhz = 1200;
+  all[701].slower_because = 0x40;
+  Conditions c = conditions_of(all);
+  EXPECT_LE(c.over_time.size(), most_kept_readings);
+  EXPECT_GE(c.over_time.size(), most_kept_readings / 2);
+  EXPECT_EQ(c.readings_for_one, 5);
+  EXPECT_EQ(c.readings, 1001);
+  int low = 0, hot = 0;
+  for (size_t i = 0; i < c.over_time.size(); i++) {
+    low += c.over_time[i].sm_mhz == 1200, hot += is_throttled(*c.over_time[i].slower_because);
+    if (i) {
+      EXPECT_GT(c.over_time[i].t_ms, c.over_time[i - 1].t_ms);
+    }
+  }
+  EXPECT_EQ(low, 1);
+  EXPECT_EQ(hot, 1);
+  EXPECT_EQ(thinned(all, 2000).size(), all.size());
+  EXPECT_EQ(thinned(all, 1).size(), 1u);
+  EXPECT_EQ(thinned(all, 1)[0].sm_mhz, 1200);
+  EXPECT_TRUE(thinned({}, 10).empty());
+}
+
+TEST(Conditions, APartOfAGpuIsSaid) {
+  Nvml nvml(fake());
+  EXPECT_EQ(ConditionsWatch(bus, nvml).finish().shared_with(), "");
+  Setting mig("FAKE_NVML_MIG", "1");
+  Conditions c = ConditionsWatch(bus, nvml).finish();
+  EXPECT_NE(c.shared_with().find("split into instances (MIG)"), std::string::npos) << c.shared_with();
+  EXPECT_EQ(c.warning(), "") << "that is no doubt of each time";
 }
 
 TEST(Conditions, WithoutAGpuTheReasonIsKept) {

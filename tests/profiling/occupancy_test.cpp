@@ -1,5 +1,6 @@
 #include "profiling/occupancy/occupancy.h"
 
+#include <array>
 #include <gtest/gtest.h>
 
 namespace convscope {
@@ -14,6 +15,23 @@ TEST(Occupancy, ArchitecturesAreFoundByName) {
   }
   for (const char* unknown : {"", "sm_", "sm_9", "sm_900", "sm_90ab", "sm_35", "x86-64", "90"})
     EXPECT_EQ(find_architecture(unknown), nullptr) << unknown;
+}
+
+// Every GPU that the compiler makes code for is one of them.
+TEST(Occupancy, ArchitecturesOfToday) {
+  for (const char* name : {"sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110",
+                           "sm_120", "sm_121", "sm_103a", "sm_110f", "sm_121a"})
+    ASSERT_TRUE(find_architecture(name)) << name;
+  auto limits = [](const char* name) {
+    const auto& a = *find_architecture(name);
+    return std::array{a.warps_per_sm(), a.blocks_per_sm, a.shared_bytes_per_sm / 1024, a.shared_bytes_per_block / 1024};
+  };
+  // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+  EXPECT_EQ(limits("sm_87"), (std::array{48, 16, 164, 163}));
+  EXPECT_EQ(limits("sm_88"), limits("sm_86"));
+  EXPECT_EQ(limits("sm_103"), limits("sm_100"));
+  EXPECT_EQ(limits("sm_110"), (std::array{48, 24, 228, 227}));
+  EXPECT_EQ(limits("sm_121"), limits("sm_120"));
 }
 
 TEST(Occupancy, FullWithFewResources) {

@@ -182,8 +182,9 @@ TEST_F(FakeGpu, AWholeProfile) {
   EXPECT_EQ(r.counters.size(), 5u);
   EXPECT_EQ(r.all_counters().at("dram_busy"), 88);
   EXPECT_EQ(r.ceilings.source, "measured") << "by kernels that take 50 µs each on this GPU";
-  ASSERT_EQ(r.roofline.size(), 2u);
+  ASSERT_EQ(r.roofline.size(), 3u);
   EXPECT_EQ(r.roofline[1].name, "measured bytes");
+  EXPECT_TRUE(r.roofline[2].cold);
   EXPECT_EQ(r.bottleneck.rule, "memory-bound") << r.bottleneck.text();
   EXPECT_TRUE(r.warnings.empty()) << all_of(r.warnings);
 }
@@ -244,6 +245,33 @@ TEST_F(FakeGpu, EachMissingPartLeavesTheRest) {
   EXPECT_EQ(r.kernels.size(), 1u);
 }
 
+// The live set was counted: it is not named as what would have to be counted.
+TEST_F(FakeGpu, WhatTheChipLacksIsNoSetThatWasNotCounted) {
+  Setting lacks("FAKE_CUPTI_LACKS", "dram__");
+  ProfileSpec spec;
+  spec.full = true;
+  auto r = run(spec);
+  ASSERT_FALSE(r.counters_missing);
+  int lacking = 0;
+  for (const auto& h : r.headlines) {
+    EXPECT_EQ(h.missing.find("it is in the set"), std::string::npos) << h.headline->name << ": " << h.missing;
+    lacking += h.missing.find("this chip has no counter for it (dram_") == 0;
+  }
+  EXPECT_EQ(lacking, 2);
+}
+
+TEST_F(FakeGpu, ClocksAreKeptOverTime) {
+  Setting hot("FAKE_NVML_THROTTLE", "0x40"), mig("FAKE_NVML_MIG", "1");
+  auto r = run({});
+  ASSERT_FALSE(r.conditions.over_time.empty());
+  EXPECT_EQ(r.conditions.over_time.front().slower_because, 0x40u);
+  EXPECT_TRUE(says(r.warnings, "slowed itself down"));
+  EXPECT_TRUE(says(r.warnings, "split into instances")) << all_of(r.warnings);
+  auto race_report = race({{"direct", "polyphase"}, {}, {}, Accuracy::strict, "direct", 10});
+  EXPECT_FALSE(race_report.conditions.over_time.empty());
+  EXPECT_TRUE(says(race_report.warnings, "split into instances"));
+}
+
 // ---- the ways in which a time can lie ------------------------------------------------------------------------------
 
 TEST_F(FakeGpu, WorkLeftOutsideOfTheTimedSection) {
@@ -283,9 +311,9 @@ TEST_F(FakeGpu, AThrottledClock) {
   EXPECT_TRUE(says(run({}).warnings, "slowed itself down"));
   auto r = race({{"direct", "polyphase"}, {}, {}, Accuracy::strict, "direct", 10});
   ASSERT_EQ(r.entries.size(), 2u);
-  ASSERT_TRUE(r.entries[1].hot_verdict);
-  EXPECT_EQ(r.entries[1].hot_verdict->verdict, Comparative::ambiguous);
-  EXPECT_NE(r.entries[1].hot_verdict->evidence.find("measure again"), std::string::npos);
+  ASSERT_TRUE(r.entries[1].verdict.hot);
+  EXPECT_EQ(r.entries[1].verdict.hot->verdict, Comparative::ambiguous);
+  EXPECT_NE(r.entries[1].verdict.hot->evidence.find("measure again"), std::string::npos);
 }
 
 TEST_F(FakeGpu, TooFewSamples) {
@@ -293,8 +321,8 @@ TEST_F(FakeGpu, TooFewSamples) {
   spec.samples = 2;
   EXPECT_TRUE(says(run(spec).warnings, "2 samples say little"));
   auto r = race({{"direct", "polyphase"}, {}, {}, Accuracy::strict, "direct", 3});
-  EXPECT_EQ(r.entries[1].hot_verdict->verdict, Comparative::ambiguous);
-  EXPECT_NE(r.entries[1].hot_verdict->evidence.find("too few samples"), std::string::npos);
+  EXPECT_EQ(r.entries[1].verdict.hot->verdict, Comparative::ambiguous);
+  EXPECT_NE(r.entries[1].verdict.hot->evidence.find("too few samples"), std::string::npos);
 }
 
 // ---- against each other --------------------------------------------------------------------------------------------
@@ -303,10 +331,10 @@ TEST_F(FakeGpu, OneTimeIsSame) {
   auto r = race({{"direct", "polyphase"}, {}, {}, Accuracy::strict, "", 20});
   EXPECT_EQ(r.against, "direct") << "no reference is here";
   EXPECT_TRUE(says(r.warnings, "not against cudnn: ")) << all_of(r.warnings);
-  EXPECT_FALSE(r.entries[0].hot_verdict);
+  EXPECT_FALSE(r.entries[0].verdict.hot);
   EXPECT_FALSE(r.entries[0].no_verdict.empty());
-  ASSERT_TRUE(r.entries[1].hot_verdict && r.entries[1].cold_verdict);
-  EXPECT_EQ(r.entries[1].hot_verdict->verdict, Comparative::same) << r.entries[1].hot_verdict->evidence;
+  ASSERT_TRUE(r.entries[1].verdict.hot && r.entries[1].verdict.cold);
+  EXPECT_EQ(r.entries[1].verdict.hot->verdict, Comparative::same) << r.entries[1].verdict.hot->evidence;
   EXPECT_EQ(r.entries[1].hot.samples_ms.size(), 20u);
   EXPECT_EQ(r.rounds, 20);
 }
@@ -314,7 +342,7 @@ TEST_F(FakeGpu, OneTimeIsSame) {
 TEST_F(FakeGpu, ATimedCallThatDoesNothingWinsNothing) {
   Setting nothing("FAKE_CUDA_WORK", "nothing");
   auto r = race({{"direct", "polyphase"}, {}, {}, Accuracy::strict, "direct", 10});
-  EXPECT_EQ(r.entries[1].hot_verdict->verdict, Comparative::ambiguous);
+  EXPECT_EQ(r.entries[1].verdict.hot->verdict, Comparative::ambiguous);
   EXPECT_EQ(r.entries[1].doubt, "its timed calls write nothing");
 }
 

@@ -26,6 +26,18 @@ TEST(Roofline, PointsUnderTheRoof) {
   EXPECT_DOUBLE_EQ(small.ridge(Arithmetic::f16), 80);
 }
 
+// The cold time has a point of its own, by the least bytes: what was counted is not of such calls.
+TEST(Roofline, ColdBesideHot) {
+  auto p = roofline_points(small, Arithmetic::f32, {1e9, 1e7, 4e8, 2, 4});
+  ASSERT_EQ(p.size(), 3u);
+  EXPECT_FALSE(p[0].cold || p[1].cold);
+  EXPECT_TRUE(p[2].cold);
+  EXPECT_EQ(p[2].name, "least bytes, cold");
+  EXPECT_DOUBLE_EQ(p[2].intensity, p[0].intensity);
+  EXPECT_DOUBLE_EQ(p[2].gflops, p[0].gflops / 2);
+  EXPECT_EQ(roofline_points(small, Arithmetic::f32, {1e9, 1e7, {}, 2, 0.0}).size(), 1u) << "no cold time";
+}
+
 TEST(Roofline, NothingFromNothing) {
   EXPECT_TRUE(roofline_points(small, Arithmetic::f32, {1e9, 1e7, {}, 0}).empty()) << "no time";
   EXPECT_TRUE(roofline_points({}, Arithmetic::f32, {1e9, 1e7, {}, 1}).empty()) << "no ceilings";

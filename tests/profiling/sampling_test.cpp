@@ -71,6 +71,7 @@ TEST(PcSampling, SumsReasonsAndFindsLines) {
   EXPECT_EQ(f.instructions[0].at.file, "/src/kernels/ladder/direct.cu");
   EXPECT_EQ(f.instructions[0].at.line, 26);
   EXPECT_TRUE(f.no_lines.empty());
+  EXPECT_EQ(f.cubin, 0u) << "the first of those that were given";
   EXPECT_EQ(s.lines()[0].at.line, 26);
   EXPECT_EQ(s.lines()[0].samples, 60u);
 }
@@ -109,6 +110,7 @@ TEST(PcSampling, CodeOfOthersHasNoLines) {
   Setting crc("FAKE_CUPTI_PC_CRC", "5");
   PcSamples s = sample(cupti);
   EXPECT_NE(s.functions[0].no_lines.find("not this program's"), std::string::npos);
+  EXPECT_FALSE(s.functions[0].cubin);
   EXPECT_EQ(s.functions[0].instructions[0].at.line, 0);
   EXPECT_GT(s.samples, 0u);
   Setting same("FAKE_CUPTI_PC_CRC", "77");

@@ -44,6 +44,17 @@ TEST(Timeline, OnlyShortWorkIsRepeated) {
   EXPECT_EQ(timeline_calls({.call_ms = 0}), 1) << "not known";
 }
 
+// A kernel that is launched early begins before the one ahead of it has ended.
+TEST(Timeline, SpansThatOverlapGetRowsOfTheirOwn) {
+  using Rows = std::vector<size_t>;
+  EXPECT_EQ(rows_of({}), Rows{});
+  EXPECT_EQ(rows_of({{0, 10}, {10, 20}, {25, 30}}), (Rows{0, 0, 0})) << "one begins as the other ends";
+  EXPECT_EQ(rows_of({{0, 10}, {8, 20}, {19, 30}, {30, 31}}), (Rows{0, 1, 0, 0}));
+  EXPECT_EQ(rows_of({{0, 30}, {1, 29}, {2, 28}}), (Rows{0, 1, 2})) << "one within another";
+  EXPECT_EQ(rows_of({{20, 30}, {0, 25}}), (Rows{1, 0})) << "the order of begins counts";
+  EXPECT_EQ(rows_of({{5, 5}, {5, 5}, {4, 6}}), (Rows{1, 1, 0})) << "spans of no length";
+}
+
 TEST(Timeline, SummariesAreOfTheWorkAlone) {
   Timeline t;
   t.start_us = {-10, 0, 10, 20}, t.end_us = {0, 10, 20, 30};

@@ -5,6 +5,7 @@
 #include <imgui.h>
 #include <utility>
 
+#include "app/model/compared_figures.h"
 #include "app/ui/panel.h"
 #include "app/ui/widgets.h"
 
@@ -120,25 +121,26 @@ void choice_of_other(Frame& f, State& s) {
 }
 
 std::string sentence_of(const KernelComparison& c) {
-  const ComparedTime& v = c.first.hot;
-  const std::string &a = c.first.name, &b = c.second.name;
-  if (v.verdict == "SAME") return fmt::format("{} and {} take the same time", a, b);
-  if (v.verdict == "AMBIGUOUS") return fmt::format("Which of {} and {} is faster is not certain", a, b);
+  const ComparedTime& v = c.counted();
+  const std::string &a = c.first.name, &b = c.second.name, with = c.packed ? ", weights packed before" : "";
+  if (v.verdict == "SAME") return fmt::format("{} and {} take the same time{}", a, b, with);
+  if (v.verdict == "AMBIGUOUS") return fmt::format("Which of {} and {} is faster is not certain{}", a, b, with);
   if (!v.speedup) return "";
   double by = *v.speedup >= 1 ? *v.speedup : 1 / *v.speedup;
-  return fmt::format("{} is {:.3g} times as fast as {}", *v.speedup >= 1 ? a : b, by, *v.speedup >= 1 ? b : a);
+  return fmt::format("{} is {:.3g} times as fast as {}{}", *v.speedup >= 1 ? a : b, by, *v.speedup >= 1 ? b : a, with);
 }
 
 void verdict(Frame& f, const KernelComparison& c) {
   const Theme& t = f.theme;
-  const ComparedTime& v = c.first.hot;
+  const ComparedTime &v = c.counted(), &cold = c.packed ? c.first.packed_cold : c.first.cold;
   if (std::string s = sentence_of(c); !s.empty()) {
     ImGui::PushFont(t.bold_font, 0);
     wrapped(s);
     ImGui::PopFont();
     dim_text(t, fmt::format("{}: {}", v.verdict, v.evidence));
-    if (!c.first.cold.verdict.empty())
-      dim_text(t, fmt::format("cold, {}: {}", c.first.cold.verdict, c.first.cold.evidence));
+    if (!cold.verdict.empty()) dim_text(t, fmt::format("cold, {}: {}", cold.verdict, cold.evidence));
+    if (c.packed && !c.first.hot.verdict.empty())
+      dim_text(t, fmt::format("with packing in every call, {}: {}", c.first.hot.verdict, c.first.hot.evidence));
   }
   ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
   for (const auto* side : {&c.first, &c.second}) {
@@ -151,142 +153,143 @@ void verdict(Frame& f, const KernelComparison& c) {
   ImGui::PopStyleColor();
 }
 
-// One row: a figure of both.
-struct Row {
-  std::string name, unit, first, second, about;
-  std::optional<double> a, b;
+ImVec4 colour_of(const Theme& t, FigureVerdict v) {
+  switch (v) {
+    case FigureVerdict::better:
+      return t.right;
+    case FigureVerdict::worse:
+      return t.wrong;
+    case FigureVerdict::ambiguous:
+      return t.warning;
+    default:
+      return t.dim;
+  }
+}
+
+// Which columns have room; what has none is in a row's tooltip all the same.
+struct Columns {
+  bool difference, ratio;
+  int count() const { return 4 + difference + ratio; }
 };
 
-std::string times_of(const Row& r) {
-  if (!r.a || !r.b || *r.b == 0) return r.a && r.b && *r.a == *r.b ? "same" : "";
-  double ratio = *r.a / *r.b;
-  if (ratio == 1) return "same";
-  return ratio < 10 ? fmt::format("{:.2f}×", ratio) : fmt::format("{:.3g}×", ratio);
+void group_row(Frame& f, const KernelComparison& c, FigureGroup group, const Columns& columns) {
+  const Theme& t = f.theme;
+  ImGui::TableNextRow();
+  ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, packed(t.raised));
+  auto head = [&](const std::string& text, const ImVec4& colour, const std::string& about) {
+    ImGui::TableNextColumn();
+    right_aligned(text, colour);
+    tooltip(t, about);
+  };
+  ImGui::TableNextColumn();
+  ImGui::PushFont(t.bold_font, 0);
+  ImGui::TextUnformatted(title_of(group));
+  ImGui::PopFont();
+  head(c.first.name, t.kernel, "The first");
+  head(c.second.name, t.reference, "The second");
+  if (columns.difference)
+    head("first − second", t.dim, "Signed, in the unit of the values; of shares in percentage points (pp)");
+  if (columns.ratio) head("first / second", t.dim, "");
+  head("first is", t.dim,
+       fmt::format("What {} is beside {}, by the way that is good for the figure. Medians have the verdict of the "
+                   "statistics; counts are the same within what two runs of one kernel differ by.",
+                   c.first.name, c.second.name));
 }
 
-std::string spaced(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
+std::string about_row(const ComparedFigure& r, const KernelComparison& c) {
+  std::string out = r.title;
+  if (!r.unit.empty() && r.unit != "1") out += ", in " + r.unit;
+  if (!r.about.empty()) out += "\n" + r.about;
+  out += "\n";
+  auto side = [&](const std::string& kernel, const std::optional<double>& v, const std::string& words,
+                  const std::string& reason) {
+    if (!v && words.empty() && !reason.empty()) out += fmt::format("\n{}: none: {}", kernel, reason);
+  };
+  side(c.first.name, r.a, r.a_words, r.a_reason), side(c.second.name, r.b, r.b_words, r.b_reason);
+  if (std::string d = difference_words(r); !d.empty()) {
+    out += "\ndifference " + d;
+    if (std::string ratio = ratio_words(r); !ratio.empty()) out += ", ratio " + ratio;
+  }
+  if (r.verdict) out += fmt::format("\n{}: {}", name_of(*r.verdict), r.rule);
+  if (r.source_a == r.source_b)
+    out += "\nsource: " + r.source_a;
+  else
+    out += fmt::format("\nsource: {} ({}), {} ({})", r.source_a, c.first.name, r.source_b, c.second.name);
+  return out;
 }
 
-std::vector<Row> rows_of(const Frame& f, const KernelComparison& c) {
-  std::vector<Row> rows;
-  auto time = [&](const char* name, const std::optional<double>& a, const std::optional<double>& b,
-                  const std::string& about) {
-    auto words = [](const std::optional<double>& v) { return v ? time_text(*v) : std::string("–"); };
-    if (a || b) rows.push_back({name, "ms", words(a), words(b), about + "\nsource: " + c.source, a, b});
+void figure_row(Frame& f, const KernelComparison& c, const ComparedFigure& r, const Columns& columns) {
+  const Theme& t = f.theme;
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  // The whole row shows its tooltip.
+  ImGui::PushStyleColor(ImGuiCol_HeaderHovered, {t.accent.x, t.accent.y, t.accent.z, 0.12f});
+  ImGui::PushStyleColor(ImGuiCol_HeaderActive, {t.accent.x, t.accent.y, t.accent.z, 0.12f});
+  ImGui::Selectable(r.title.c_str(), false, ImGuiSelectableFlags_SpanAllColumns);
+  ImGui::PopStyleColor(2);
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(t, about_row(r, c));
+  ImGui::PushFont(t.code_font, 0);
+  auto cell = [&](const std::string& text, const ImVec4& colour) {
+    ImGui::TableNextColumn();
+    right_aligned(text, colour);
   };
-  auto number = [&](std::string name, std::string unit, const std::optional<double>& a, const std::optional<double>& b,
-                    std::string about) {
-    auto words = [](const std::optional<double>& v) {
-      if (!v) return std::string("–");
-      return *v >= 1e4 ? grouped(std::llround(*v)) : fmt::format("{:.4g}", *v);
-    };
-    // Units stand beside the name, where there is room, unless it says them.
-    if (!unit.empty() && unit != "×" && name.find(unit) == std::string::npos) name += ", " + unit;
-    if (a || b) rows.push_back({std::move(name), unit, words(a), words(b), std::move(about), a, b});
+  auto value = [&](const std::optional<double>& v, const std::string& words, const std::optional<double>& beside) {
+    cell(words.empty() ? value_words(v, r.unit, beside) : words, v || !words.empty() ? t.text : t.dim);
   };
-  const auto &x = c.first, &y = c.second;
-  auto median = [&](const char* name, const ComparedTime& a, const ComparedTime& b, std::string about) {
-    for (const auto& [kernel, t] : {std::pair(&x, &a), std::pair(&y, &b)})
-      if (t->low_ms && t->high_ms)
-        about += fmt::format("\n{}: {} to {}, at 95 %", kernel->name, time_text(*t->low_ms), time_text(*t->high_ms));
-    time(name, a.median_ms, b.median_ms, about);
-  };
-  median("median, hot", x.hot, y.hot, "Median of samples taken in turn, data in the cache.");
-  median("median, cold", x.cold, y.cold, "With the L2 cache flushed before each sample.");
-  number("noise", "%", x.hot.noise_pct, y.hot.noise_pct, "Half of all samples lie within this of the median.");
-  time("floor", x.floor_ms, y.floor_ms, "What bytes and the arithmetic of each allow.");
-  number("× floor", "×", x.times_floor, y.times_floor, "Hot median over the floor of its own arithmetic.");
-  const Profile *p = counters_of(f, c.document, x.name), *q = counters_of(f, c.document, y.name);
-  auto headline = [](const Profile* of, const std::string& name) -> const ProfileHeadline* {
-    if (of)
-      for (const auto& h : of->headlines)
-        if (h.name == name) return &h;
-    return nullptr;
-  };
-  if (const Profile* any = p ? p : q)
-    for (const auto& h : any->headlines) {
-      const ProfileHeadline *a = headline(p, h.name), *b = headline(q, h.name);
-      number(h.title, unit_text(h.unit), a ? a->value : std::nullopt, b ? b->value : std::nullopt,
-             fmt::format("{}\n{}\nGood: {}.\nsource: {}", h.meaning, h.formula, h.good, any->counted_by));
-    }
-  auto value = [](const Profile* of, const std::string& name) -> std::optional<double> {
-    if (of)
-      for (const auto& v : of->values)
-        if (v.name == name) return v.value;
-    return {};
-  };
-  if (const Profile* any = p ? p : q)
-    for (const auto& v : any->values)
-      number(spaced(v.name), v.unit == "1" ? "" : v.unit, value(p, v.name), value(q, v.name),
-             fmt::format("Set {}.\nsource: {}", v.set, any->counted_by));
-  auto launch = [](const Profile* of, auto field) -> std::optional<double> {
-    if (!of || of->launches.empty()) return {};
-    const auto& l = of->launches.back();  // the one after all preparing
-    return field(l) ? std::optional(static_cast<double>(*field(l))) : std::nullopt;
-  };
-  std::string source;
-  for (const Profile* of : {q, p})
-    if (of && !of->launches.empty()) source = of->launches.back().source;
-  auto of_launch = [&](const char* name, const char* unit, auto field) {
-    number(name, unit, launch(p, field), launch(q, field), "Of the last launch.\nsource: " + source);
-  };
-  of_launch("registers a thread", "", [](const ProfileLaunch& l) { return l.registers; });
-  of_launch("shared memory, static", "bytes", [](const ProfileLaunch& l) { return l.static_shared_bytes; });
-  of_launch("shared memory, dynamic", "bytes", [](const ProfileLaunch& l) { return l.dynamic_shared_bytes; });
-  of_launch("theoretical occupancy", "%", [](const ProfileLaunch& l) { return l.occupancy_pct; });
-  return rows;
+  value(r.a, r.a_words, r.b), value(r.b, r.b_words, r.a);
+  const bool same = r.verdict == FigureVerdict::same;
+  if (columns.difference) cell(difference_words(r), same ? t.dim : t.text);
+  if (columns.ratio) cell(ratio_words(r), same ? t.dim : t.text);
+  ImGui::PopFont();
+  cell(r.verdict ? name_of(*r.verdict) : "", r.verdict ? colour_of(t, *r.verdict) : t.dim);
+}
+
+// What limits each of them, in its profile's own sentence.
+void limits(Frame& f, const KernelComparison& c) {
+  const Theme& t = f.theme;
+  for (const auto& [name, colour] : {std::pair(&c.first.name, &t.kernel), std::pair(&c.second.name, &t.reference)}) {
+    const Profile* p = counters_of(f, c.document, *name);
+    if (!p || p->sentence.empty()) continue;
+    ImGui::PushStyleColor(ImGuiCol_Text, *colour);
+    ImGui::TextUnformatted(name->c_str());
+    ImGui::PopStyleColor();
+    ImGui::SameLine(0, t.em * 0.4f);
+    wrapped(p->sentence);
+    tooltip(t, p->next.empty() ? "" : "To try: " + p->next);
+  }
 }
 
 void table(Frame& f, const KernelComparison& c) {
   const Theme& t = f.theme;
-  std::vector<Row> rows = rows_of(f, c);
+  const auto rows =
+      compared_figures(c, counters_of(f, c.document, c.first.name), counters_of(f, c.document, c.second.name));
+  const float room = ImGui::GetContentRegionAvail().x;
+  const Columns columns{room > t.em * 32, room > t.em * 40};
   ImGui::BeginGroup();
   constexpr auto flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_NoSavedSettings;
-  if (ImGui::BeginTable("compare", 4, flags)) {
-    ImGui::TableSetupColumn("figure", ImGuiTableColumnFlags_WidthStretch, 2.2f);
-    ImGui::TableSetupColumn(c.first.name.c_str(), ImGuiTableColumnFlags_WidthStretch, 1.4f);
-    ImGui::TableSetupColumn(c.second.name.c_str(), ImGuiTableColumnFlags_WidthStretch, 1.4f);
-    ImGui::TableSetupColumn("first / second", ImGuiTableColumnFlags_WidthStretch, 1);
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    ImGui::TextDisabled("%s", c.source.c_str());
-    ImGui::TableNextColumn();
-    right_aligned(c.first.name, t.kernel);
-    ImGui::TableNextColumn();
-    right_aligned(c.second.name, t.reference);
-    ImGui::TableNextColumn();
-    right_aligned("ratio", t.dim);
-    tooltip(t, "The first over the second");
-    for (const auto& r : rows) {
-      ImGui::TableNextRow();
-      ImGui::TableNextColumn();
-      ImGui::TextUnformatted(r.name.c_str());
-      tooltip(t, r.about);
-      ImGui::PushFont(t.code_font, 0);
-      ImGui::TableNextColumn();
-      right_aligned(r.first, r.a ? t.text : t.dim);
-      ImGui::TableNextColumn();
-      right_aligned(r.second, r.b ? t.text : t.dim);
-      ImGui::TableNextColumn();
-      std::string ratio = times_of(r);
-      right_aligned(ratio, ratio == "same" ? t.dim : t.text);
-      ImGui::PopFont();
+  if (ImGui::BeginTable("compare", columns.count(), flags)) {
+    auto column = [](const char* name, float weight) {
+      ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthStretch, weight);
+    };
+    column("figure", 2.3f), column("first", 1.5f), column("second", 1.5f);
+    if (columns.difference) column("difference", 1.3f);
+    if (columns.ratio) column("ratio", 1.1f);
+    column("verdict", 0.9f);
+    for (size_t i = 0; i < rows.size(); i++) {
+      if (!i || rows[i].group != rows[i - 1].group) group_row(f, c, rows[i].group, columns);
+      ImGui::PushID(static_cast<int>(i));
+      figure_row(f, c, rows[i], columns);
+      ImGui::PopID();
     }
     ImGui::EndTable();
   }
   ImGui::EndGroup();
-  copy_menu(f, "copy-comparison", [&] {
-    auto field = [](const std::optional<double>& v) { return v ? fmt::format("{:.9g}", *v) : std::string(); };
-    std::string out = fmt::format("figure,unit,{},{},source\n", c.first.name, c.second.name);
-    for (const auto& r : rows)
-      out += fmt::format("\"{}\",{},{},{},{}\n", r.name, r.unit, field(r.a), field(r.b), c.source);
-    return out;
-  });
-  for (const std::string& kernel : {c.first.name, c.second.name})
-    if (const Profile* p = counters_of(f, c.document, kernel); p && !p->gap.empty())
-      dim_text(t, fmt::format("{}: {}", kernel, p->gap));
+  copy_menu(f, "copy-comparison", [&] { return csv_of(rows, c.first.name, c.second.name); });
+  for (const std::string& kernel : {c.first.name, c.second.name}) {
+    const Profile* p = counters_of(f, c.document, kernel);
+    if (p && !p->gap.empty()) dim_text(t, fmt::format("{}: {}", kernel, p->gap));
+    if (!p && !c.recorded.empty()) dim_text(t, fmt::format("{}: the recording has no counters of it", kernel));
+  }
   dim_text(t, fmt::format("{} rounds, taken in turn. Nothing here is judged: the verdict says what is right.",
                           grouped(c.rounds)));
 }
@@ -330,6 +333,7 @@ void draw_compare(Frame& f) {
     ImGui::PopStyleColor();
   }
   verdict(f, *c);
+  limits(f, *c);
   table(f, *c);
 }
 

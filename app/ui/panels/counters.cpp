@@ -2,37 +2,16 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <imgui.h>
+#include <map>
 
+#include "app/engine/json_fields.h"
 #include "app/ui/panel.h"
+#include "app/ui/panels/follow_profile.h"
+#include "app/ui/panels/monitor.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
 namespace {
-
-// On a GPU a profile takes well under a second, so it follows every verdict; on the emulator only where tracing is
-// short.
-bool follows_by_itself(const Report& r) {
-  constexpr double longest_ms = 400;
-  return r.device_kind == "cuda" || (r.timing.median_ms && *r.timing.median_ms < longest_ms);
-}
-
-// Asks once for each report, when nobody is changing anything.
-void ask(Frame& f, const Report& r) {
-  static uint64_t asked = 0;
-  static const Workbench* of = nullptr;
-  if (of != &f.bench) of = &f.bench, asked = 0;
-  if (!r.recorded.empty()) return;  // nobody waits for the emulator where a GPU's counters are shown
-  if (!f.settings.live || asked == r.serial || !r.final || f.bench.running() || f.bench.profiling() ||
-      f.bench.profile_of(f.document) || needs_run(r.document, f.document) || r.status == "not-run" ||
-      r.status == "crashed" || r.status == "hung" || !follows_by_itself(r) || ImGui::IsAnyMouseDown())
-    return;
-  asked = r.serial;
-  f.wish([d = r.document](Workbench& b) { b.want_profile(d, false); });
-}
-
-ImVec4 shade_colour(const Theme& t, const std::string& shade) {
-  return shade == "good" ? t.right : shade == "poor" ? t.wrong : shade == "fair" ? t.warning : t.text;
-}
 
 std::string value_of(const ProfileHeadline& h) {
   if (!h.value) return "–";
@@ -40,6 +19,17 @@ std::string value_of(const ProfileHeadline& h) {
   if (h.unit == "ms") return time_text(*h.value);
   if (unit == "×") return fmt::format("{:.2f}×", *h.value);
   return fmt::format("{:.3g}{}{}", *h.value, unit.empty() ? "" : " ", unit);
+}
+
+// Where the emulator counts: what keeps this machine from counting on a GPU.
+void no_gpu_here(const Frame& f) {
+  using json_fields::text;
+  for (const auto& piece : json_fields::part(f.bench.info(), "pieces"))
+    if (text(piece, "name") == "NVIDIA driver and GPU" && piece.value("available", nlohmann::json(true)) == false) {
+      const std::string detail = text(piece, "detail");
+      dim_text(f.theme, fmt::format("a GPU's counters are not to be had here: {}. To get them: {}",
+                                    detail.substr(0, detail.find("; ")), text(piece, "how_to_get_it")));
+    }
 }
 
 void headline_rows(Frame& f, const Profile& p) {
@@ -100,11 +90,64 @@ void headline_rows(Frame& f, const Profile& p) {
   });
   // The reasons of what is missing, each once.
   std::vector<std::string> reasons;
-  for (const auto& h : p.headlines)
-    if (!h.value && !h.reason.empty() && std::find(reasons.begin(), reasons.end(), h.reason) == reasons.end())
-      reasons.push_back(h.reason);
+  for (const auto& h : p.headlines) {
+    std::string why = h.reason;
+    constexpr std::string_view option = ": run with --device cuda";  // here devices are chosen in their panel
+    if (why.ends_with(option)) why.resize(why.size() - option.size());
+    if (!h.value && !why.empty() && std::find(reasons.begin(), reasons.end(), why) == reasons.end())
+      reasons.push_back(why);
+  }
   for (const auto& r : reasons) dim_text(t, "–: " + r);
   if (!p.how.empty()) dim_text(t, p.how);
+  if (p.device_kind == "emulator") {
+    no_gpu_here(f);
+    return;
+  }
+  for (const auto& set : p.sets) {
+    std::string names;
+    for (const auto& name : set.not_here) names += (names.empty() ? "" : ", ") + name;
+    if (!set.reason.empty() && (p.gap.empty() || !set.reason.starts_with(p.gap)))
+      dim_text(t, fmt::format("the set {}: {}", set.name, set.reason));
+    else if (set.reason.empty() && !names.empty())
+      dim_text(t, fmt::format("the set {}: not on this chip: {}", set.name, names));
+  }
+}
+
+// What loads, stores and accesses to shared memory do, from the counts of the source's lines.
+void memory_instructions(Frame& f, const Profile& p) {
+  const Theme& t = f.theme;
+  if (p.lines.empty()) return;
+  std::map<std::string, double> sum;
+  for (const auto& l : p.lines)
+    for (const auto& [name, v] : l.values) sum[name] += v;
+  if (!sum.contains("load_used_bytes") && !sum.contains("store_used_bytes")) {
+    dim_text(t, "how many of the bytes that are fetched are used was not counted when this was recorded");
+    return;
+  }
+  heading(t, "Memory instructions");
+  const char* source = p.lines_source.c_str();
+  if (begin_figures("memory instructions")) {
+    auto used = [&](const char* label, const char* bytes, const char* sectors, const char* formula) {
+      if (sum[sectors] > 0)
+        figure(t, label, fmt::format("{:.3g} %", 100 * sum[bytes] / (32 * sum[sectors])),
+               {"Different bytes that threads ask for, of the sectors of 32 bytes that a warp's instructions touch. "
+                "Below 100 %, the caches move bytes that nobody wants.",
+                formula, source});
+    };
+    auto lanes = [&](const char* label, const char* threads, const char* requests, const char* formula) {
+      if (sum[requests] > 0)
+        figure(t, label, fmt::format("{:.3g} of 32", sum[threads] / sum[requests]),
+               {"Threads of a warp that take part in it, on average. Fewer than 32: the others are in another branch, "
+                "or have nothing to do.",
+                formula, source});
+    };
+    used("bytes used, of those loaded", "load_used_bytes", "load_sectors", "load_used_bytes / (32 · load_sectors)");
+    used("bytes used, of those stored", "store_used_bytes", "store_sectors", "store_used_bytes / (32 · store_sectors)");
+    lanes("threads in a load", "load_lanes", "load_requests", "load_lanes / load_requests");
+    lanes("threads in a store", "store_lanes", "store_requests", "store_lanes / store_requests");
+    lanes("threads in an access to shared memory", "shared_lanes", "shared_requests", "shared_lanes / shared_requests");
+    end_figures();
+  }
 }
 
 void waits(Frame& f, const Profile& p) {
@@ -147,6 +190,26 @@ void every_value(Frame& f, const Profile& p) {
   });
 }
 
+// What local memory is for, and how often it is accessed, where instructions with their text are at hand.
+std::string about_local_memory(const Frame& f, const Profile& p, const ProfileLaunch& l) {
+  std::string about =
+      "Memory of each thread's own, for registers that were spilled and for arrays that are indexed at run time; which "
+      "of the two is not told. It costs traffic where it is accessed.";
+  const MachineCode* code = f.bench.machine_code();
+  if (l.local_bytes.value_or(0) <= 0 || !code || code->kernel != p.kernel || !p.recorded.empty()) return about;
+  for (const auto& function : code->functions) {
+    if (function.name != l.entry || function.sass_source.empty()) continue;
+    int64_t loads = 0, stores = 0;
+    for (const auto& line : function.sass)
+      loads += line.text.find("LDL") != std::string::npos, stores += line.text.find("STL") != std::string::npos;
+    about += fmt::format(
+        "\n\nIts code has {} instructions that load from it (LDL) and {} that store to it (STL), counted in "
+        "the disassembly.",
+        grouped(loads), grouped(stores));
+  }
+  return about;
+}
+
 void launches(Frame& f, const Profile& p) {
   const Theme& t = f.theme;
   for (const auto& l : p.launches) {
@@ -162,8 +225,8 @@ void launches(Frame& f, const Profile& p) {
     count("registers a thread", l.registers, "Registers that the compiler gave each thread.", false);
     count("shared memory, static", l.static_shared_bytes, "Shared memory that the kernel declares.", true);
     count("shared memory, dynamic", l.dynamic_shared_bytes, "Shared memory that the launch asks for.", true);
-    count("local memory a thread", l.local_bytes, "Spilled registers and arrays: more than 0 costs memory traffic.",
-          true);
+    const std::string local = about_local_memory(f, p, l);
+    count("local memory a thread", l.local_bytes, local.c_str(), true);
     if (l.occupancy_pct)
       figure(t, "theoretical occupancy", fmt::format("{:.4g} %", *l.occupancy_pct),
              {l.limit.c_str(), "resident warps / warps a multiprocessor holds", "computed"});
@@ -198,39 +261,77 @@ void kernels_seen(Frame& f, const Profile& p) {
   end_figures();
 }
 
+// What the last call of a kernel that is measured again and again says; false: it is not, and says why if it was.
+bool monitored(Frame& f) {
+  const Theme& t = f.theme;
+  const Monitor& m = f.bench.monitor();
+  if (!m.on) {
+    if (m.trouble.empty() || needs_run(m.document, f.document)) return false;
+    ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+    wrapped("not measured on: " + m.trouble);
+    ImGui::PopStyleColor();
+    return false;
+  }
+  draw_monitor(f, m);
+  if (!m.latest) return true;
+  if (!m.latest->sentence.empty()) wrapped(m.latest->sentence);
+  heading(t, fmt::format("Counters of {}'s last call", m.latest->kernel).c_str());
+  if (!m.latest->counted_by.empty()) dim_text(t, m.latest->counted_by);
+  headline_rows(f, *m.latest);
+  every_value(f, *m.latest);
+  return true;
+}
+
+void profile_buttons(Frame& f) {
+  const Theme& t = f.theme;
+  if (f.bench.profiling()) {
+    ImGui::TextColored(t.accent, "counting…");
+    tooltip(t, "Esc cancels it");
+    return f.again_in(0.25);
+  }
+  if (ImGui::Button("Profile")) f.act("profile");
+  tooltip(t, "Time and the counters of one pass (F6)");
+  ImGui::SameLine();
+  if (ImGui::Button("All counters")) f.act("profile-full");
+  tooltip(t, "Every set, in several passes: what warps waited for, what the memory moved (Shift+F6)");
+  ImGui::SameLine();
+  if (ImGui::Button("Keep measuring")) f.act("keep-measuring");
+  tooltip(t, "One call after the other, each with its time and the counters of one pass, until it is stopped (F8)");
+}
+
 }  // namespace
 
 void draw_counters(Frame& f) {
   const Theme& t = f.theme;
+  if (monitored(f)) return;
   const Report* r = f.report();
   if (!r) {
     if (empty_state(t, "Nothing counted yet", "Run a kernel: it is profiled after it is judged.", "Run")) f.act("run");
     return;
   }
-  ask(f, *r);
+  follow_with_profile(f);
   const Profile *now = f.bench.profile_of(f.document), *p = now ? now : f.bench.profile();
   source_strip(f, now ? now->recorded : "");
-  if (f.bench.profiling()) {
-    ImGui::TextColored(t.accent, "counting…");
-    tooltip(t, "Esc cancels it");
-    f.again_in(0.25);
-  } else {
-    if (ImGui::Button("Profile")) f.act("profile");
-    tooltip(t, "Time and the counters of one pass (F6)");
-    ImGui::SameLine();
-    if (ImGui::Button("All counters")) f.act("profile-full");
-    tooltip(t, "Every set, in several passes: what warps waited for, what the memory moved (Shift+F6)");
-  }
+  profile_buttons(f);
   if (!f.bench.profile_trouble().empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
     wrapped("not profiled: " + f.bench.profile_trouble());
     ImGui::PopStyleColor();
   }
+  const bool failed = r->status == "not-run" || r->status == "crashed" || r->status == "hung";
+  if (failed && p && !now) {
+    ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+    wrapped(r->sentence);
+    ImGui::PopStyleColor();
+  }
   if (!p) {
-    if (!f.bench.profiling())
+    if (failed && !f.bench.profiling())
+      empty_state(t, "Nothing to count",
+                  (r->sentence + "\n\nThe panel Devices says what this machine has to run on.").c_str());
+    else if (!f.bench.profiling())
       empty_state(t, "Nothing counted yet",
-                  follows_by_itself(*r) ? "Counters follow the verdict while the window is live."
-                                        : "Tracing this problem on the emulator takes long: press Profile to do it.");
+                  profile_follows(*r) ? "Counters follow the verdict while the window is live."
+                                      : "Tracing this problem on the emulator takes long: press Profile to do it.");
     return;
   }
   if (!now) {
@@ -252,6 +353,7 @@ void draw_counters(Frame& f) {
   heading(t, fmt::format("Counters of {}", p->kernel).c_str());
   if (!p->counted_by.empty()) dim_text(t, p->counted_by);
   headline_rows(f, *p);
+  memory_instructions(f, *p);
   waits(f, *p);
   every_value(f, *p);
   launches(f, *p);

@@ -30,13 +30,18 @@ std::string heat_words(const SampledPlace& at, const ProfileSamples& all) {
 
 }  // namespace
 
-void MachineCodePane::take_heat(const CodeFunction& c, const Profile* profile, const std::string& reason) {
-  std::string key = fmt::format("{} {} {}", c.name, profile ? profile->serial : 0, reason);
+void MachineCodePane::take_heat(const CodeFunction& c, const std::string& architecture, const Profile* profile,
+                                const std::string& reason) {
+  std::string key =
+      fmt::format("{} {} {} {} {}", c.name, c.code_hash, architecture, profile ? profile->serial : 0, reason);
   if (key == heat_key_) return;
   heat_key_ = key;
   heat_.clear();
   most_ = 0, all_ = 0;
-  if (!profile) return;
+  sampled_ = {};
+  if (!profile || profile->samples.instructions.empty()) return;
+  sampled_ = sampled_code(*profile, &c, architecture);
+  if (sampled_.code == SampledCode::Is::other) return;  // its offsets are those of other instructions
   for (const auto& i : profile->samples.instructions) {
     if (i.function != c.name) continue;
     auto it = i.reasons.find(reason);
@@ -71,13 +76,15 @@ void MachineCodePane::head(Frame& f, const MachineCode& m, const CodeFunction& c
   std::string from = ptx_                    ? "as ptxas was given it, from the device code"
                      : c.sass_source.empty() ? "from the device code"
                                              : "by " + c.sass_source;
-  tooltip(t, fmt::format("static shared memory {}, stack {} a thread\ninstructions: {}\nlines: {}",
+  tooltip(t, fmt::format("static shared memory {}, stack {} a thread\ninstructions: {}\nlines: {}{}{}",
                          bytes_text(static_cast<double>(c.static_shared_bytes)),
                          bytes_text(static_cast<double>(c.stack_bytes)), from,
-                         c.lines_source.empty() ? "not known" : c.lines_source));
+                         c.lines_source.empty() ? "not known" : c.lines_source,
+                         sampled_.evidence.empty() ? "" : "\nsamples: ", sampled_.evidence));
   if (!ptx_ && !c.sass_reason.empty()) coloured(t.warning, c.sass_reason);
   if (ptx_ && !c.ptx_reason.empty()) coloured(t.warning, c.ptx_reason);
   if (!c.lines_reason.empty()) coloured(t.warning, c.lines_reason);
+  if (!ptx_ && !sampled_.code_words.empty()) coloured(t.warning, sampled_.code_words);
 }
 
 std::string MachineCodePane::csv(const CodeFunction& c) const {
@@ -177,7 +184,7 @@ void MachineCodePane::draw(Frame& f, const std::string& file, const Profile* pro
   }
   function_ = std::min(function_, m->functions.size() - 1);
   const CodeFunction& c = m->functions[function_];
-  take_heat(c, profile, reason);
+  take_heat(c, m->architecture, profile, reason);
   head(f, *m, c);
   ImGui::PushFont(t.code_font, 0);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {t.em * 0.4f, t.em * 0.1f});

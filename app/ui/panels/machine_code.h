@@ -6,6 +6,7 @@
 
 #include "app/model/machine_code.h"
 #include "app/model/profile.h"
+#include "app/model/sampled_code.h"
 #include "app/ui/panel.h"
 
 namespace convscope::ui {
@@ -30,7 +31,8 @@ class MachineCodePane {
   };
   void head(Frame& f, const MachineCode& m, const CodeFunction& c);
   void rows(Frame& f, const CodeFunction& c, const std::string& file, CodeLink& link);
-  void take_heat(const CodeFunction& c, const Profile* profile, const std::string& reason);
+  void take_heat(const CodeFunction& c, const std::string& architecture, const Profile* profile,
+                 const std::string& reason);
   std::string csv(const CodeFunction& c) const;
 
   std::optional<Document> asked_;  // for
@@ -40,6 +42,7 @@ class MachineCodePane {
   std::map<int64_t, Heat> heat_;  // by offset
   int64_t most_ = 0, all_ = 0;
   std::string heat_key_, scrolled_for_;
+  SampledCode sampled_;  // of the function that is shown
 };
 
 }  // namespace convscope::ui

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/ui/panel.h"
+#include "app/ui/panels/follow_profile.h"
 #include "app/ui/panels/plots.h"
 #include "app/ui/widgets.h"
 
@@ -19,10 +20,13 @@ constexpr int assumed_registers = 32;
 
 // One what-if: where it began and where it is.
 struct OccupancyState {
-  const GpuArchitecture* architecture = nullptr;
-  bool of_this_gpu = false, registers_known = false;
-  int multiprocessors = 0;
-  const void* info_seen = nullptr;
+  const GpuArchitecture* architecture = nullptr;  // that is shown
+  const GpuArchitecture* own = nullptr;           // of the GPU that it is of; null: it is of none
+  std::string gpu;                                // what that GPU is, in words
+  bool registers_known = false;
+  int64_t multiprocessors = 0;
+  std::string seen;      // what the architecture was taken from
+  std::string launched;  // whose launches they are: another kernel's begin with the main one
   int launch = 0;
   BlockShape begun, now;
 
@@ -36,22 +40,27 @@ bool same(const BlockShape& a, const BlockShape& b) {
   return a.threads == b.threads && a.registers == b.registers && a.shared_bytes == b.shared_bytes;
 }
 
-// The architecture of the GPU that is here; without one, Hopper.
-void take_architecture(OccupancyState& s, const Frame& f) {
-  const auto& info = f.bench.info();
-  auto devices = info.find("devices");
-  const void* seen = devices == info.end() ? nullptr : &*devices;
-  if (s.architecture && seen == s.info_seen) return;
-  s.info_seen = seen;
-  if (seen && devices->is_array())
-    for (const auto& d : *devices) {
-      if (d.value("kind", "") != "cuda") continue;
-      if (const auto* a = find_architecture(d.value("architecture", ""))) {
-        s.architecture = a, s.of_this_gpu = true, s.multiprocessors = d.value("multiprocessors", 0);
-        return;
-      }
-    }
-  if (!s.architecture) s.architecture = find_architecture("sm_90");
+// The architecture of the GPU that the report is of, here or in a recording; else of the one that is here; without one,
+// Hopper. A person's choice stays while that does.
+void take_architecture(OccupancyState& s, const Frame& f, const Report& r) {
+  struct Found {
+    std::string architecture, gpu;
+    int64_t multiprocessors = 0;
+  } found;
+  auto devices = f.bench.info().find("devices");
+  if (r.device_kind == "cuda") {
+    found = {r.architecture, r.device_name + (r.recorded.empty() ? "" : ", recorded"), r.multiprocessors};
+  } else if (devices != f.bench.info().end() && devices->is_array()) {
+    for (const auto& d : *devices)
+      if (found.gpu.empty() && d.value("kind", "") == "cuda")
+        found = {d.value("architecture", ""), d.value("name", "") + ", here", d.value("multiprocessors", 0)};
+  }
+  const std::string seen = found.architecture + " " + found.gpu;
+  if (s.architecture && seen == s.seen) return;
+  s.seen = seen;
+  s.own = find_architecture(found.architecture);
+  s.gpu = s.own ? found.gpu : "", s.multiprocessors = s.own ? found.multiprocessors : 0;
+  if (s.own || !s.architecture) s.architecture = s.own ? s.own : find_architecture("sm_90");
 }
 
 void make_curves(OccupancyState& s) {
@@ -121,7 +130,46 @@ void choose_architecture(Frame& f, OccupancyState& s) {
                                "Specifications per Compute Capability",
                                a.name, a.threads_per_sm, a.blocks_per_sm, grouped(a.registers_per_sm),
                                a.shared_bytes_per_sm / 1024, a.threads_per_block, a.shared_bytes_per_block / 1024));
-  if (!s.of_this_gpu) dim_text(f.theme, "there is no GPU here: choose any");
+  dim_text(f.theme, !s.own                    ? "there is no GPU here: choose any"
+                    : s.own == s.architecture ? s.gpu
+                                              : "what if: " + s.gpu + " is another");
+}
+
+const ProfileHeadline* counted_occupancy(const Profile* p) {
+  if (p)
+    for (const auto& h : p->headlines)
+      if (h.name == "occupancy") return &h;
+  return nullptr;
+}
+
+// What the counters say that a call reached, beside what it could; or why nobody knows.
+void achieved(Frame& f, const OccupancyState& s, const Profile* p) {
+  const Theme& t = f.theme;
+  const ProfileHeadline* h = counted_occupancy(p);
+  if (!h || !h->value) {
+    dim_text(t, "achieved: not known: " + (!p                        ? "not profiled yet (F6)"
+                                           : h && !h->reason.empty() ? h->reason
+                                           : !p->gap.empty()         ? p->gap
+                                                                     : std::string("its profile does not have it")));
+    return;
+  }
+  const About about{
+      "Warps that were on a multiprocessor while it had any, as a share of what it has room for: the mean over all "
+      "kernels of a call. Below the theoretical one by blocks that end at different times and by the last wave.",
+      h->formula.c_str(), p->counted_by.c_str()};
+  const std::string label = s.own == s.architecture ? "achieved" : "achieved on " + s.gpu;
+  const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+  if (ImGui::GetItemRectMax().x + t.em * 7.5f + ImGui::CalcTextSize(label.c_str()).x <= right) {
+    ImGui::SameLine(0, t.em * 1.5f);
+  }
+  ImGui::PushFont(t.code_font, ImGui::GetStyle().FontSizeBase * 1.7f);
+  ImGui::TextColored(t.kernel, "%.3g %%", *h->value);
+  ImGui::PopFont();
+  explain_item(t, about);
+  ImGui::SameLine(0, t.em * 0.5f);
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + t.em * 0.75f);
+  ImGui::TextDisabled("%s", label.c_str());
+  explain_item(t, about);
 }
 
 // A what-if: the label says what it is, the slider follows.
@@ -140,7 +188,6 @@ void slider(Frame& f, const char* label, const char* note, int& v, int low, int 
 void draw_occupancy(Frame& f) {
   static OccupancyState s;
   const Theme& t = f.theme;
-  take_architecture(s, f);
   const Report* r = f.report();
   if (!r || r->launches.empty()) {
     empty_state(t, "No launch to look at",
@@ -148,7 +195,14 @@ void draw_occupancy(Frame& f) {
                   : "Run a kernel: its block and shared memory are taken from its launches.");
     return;
   }
+  follow_with_profile(f);
   source_strip(f, r->recorded);
+  take_architecture(s, f, *r);
+  const Profile* profile = f.bench.profile_of(r->document);
+  std::string launched = r->kernel;
+  for (const auto& l : r->launches) launched += " " + l.entry;
+  // The profile of an old recording may know better, and comes with it.
+  if (launched != s.launched) s.launched = launched, s.launch = static_cast<int>(main_launch(*r, profile));
   s.launch = std::clamp(s.launch, 0, static_cast<int>(r->launches.size()) - 1);
   if (r->launches.size() > 1) {
     ImGui::SetNextItemWidth(-FLT_MIN);
@@ -167,8 +221,8 @@ void draw_occupancy(Frame& f) {
   // What the compiler decided is known once a profile has looked at the loaded binary.
   s.registers_known = false;
   BlockShape from{threads, assumed_registers, launch.dynamic_shared_bytes};
-  if (const Profile* p = f.bench.profile_of(r->document))
-    for (const auto& l : p->launches)
+  if (profile)
+    for (const auto& l : profile->launches)
       if (l.entry == launch.entry && l.registers) {
         s.registers_known = true;
         from.registers = static_cast<int>(*l.registers);
@@ -193,6 +247,7 @@ void draw_occupancy(Frame& f) {
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + t.em * 0.75f);
   ImGui::TextDisabled(changed ? "what if" : "theoretical");
   explain_item(t, about);
+  achieved(f, s, profile);
   wrapped(limiter_in_words(a, s.now, o));
   ImGui::BeginGroup();
   if (begin_figures("occupancy")) {
@@ -217,7 +272,7 @@ void draw_occupancy(Frame& f) {
          {"Blocks that a multiprocessor keeps at most, however small they are.", "", "CUDA C++ Programming Guide"});
     const double grid =
         static_cast<double>(launch.grid[0]) * static_cast<double>(launch.grid[1]) * static_cast<double>(launch.grid[2]);
-    if (s.multiprocessors > 0 && s.of_this_gpu && o.blocks)
+    if (s.multiprocessors > 0 && s.own == s.architecture && o.blocks)
       figure(
           t, "waves", fmt::format("{:.2f}", grid / (static_cast<double>(s.multiprocessors) * o.blocks)),
           {"How often the grid fills the whole GPU. Just above a whole number, the last wave leaves most of it idle.",
@@ -226,11 +281,14 @@ void draw_occupancy(Frame& f) {
   }
   ImGui::EndGroup();
   copy_menu(f, "copy-occupancy", [&] {
+    const ProfileHeadline* h = counted_occupancy(profile);
+    const std::string counted =
+        h && h->value ? fmt::format("{:.6g},\"{}\"", *h->value, profile->counted_by) : std::string(",\"not known\"");
     return fmt::format(
-        "architecture,threads,registers,shared_bytes,blocks,warps,by_warps,by_registers,by_shared,by_blocks\n{},{},{},{"
-        "},{},{},{},{},{},{}\n",
+        "architecture,threads,registers,shared_bytes,blocks,warps,by_warps,by_registers,by_shared,by_blocks,"
+        "theoretical_pct,achieved_pct,achieved_source\n\"{}\",{},{},{},{},{},{},{},{},{},{:.6g},{}\n",
         a.name, s.now.threads, s.now.registers, s.now.shared_bytes, o.blocks, o.warps(), o.by_warps, o.by_registers,
-        o.by_shared, o.by_blocks);
+        o.by_shared, o.by_blocks, 100 * o.fraction(a), counted);
   });
 
   heading(t, "What if");

@@ -1,10 +1,13 @@
 // What the plots of several panels share. Their axes are fixed: a wheel over a plot scrolls the panel. Logarithmic axes
 // are plain ones of log10, so that a tick is a decade.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <fmt/format.h>
 #include <implot.h>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/ui/theme.h"
@@ -36,6 +39,19 @@ inline bool pointed(ImPlotPoint& at) {
   if (!ImGui::IsWindowHovered() || !ImGui::IsMouseHoveringRect(low, {low.x + size.x, low.y + size.y})) return false;
   at = ImPlot::GetPlotMousePos();
   return true;
+}
+
+// What a formatter of an axis writes: as much as has room, with the 0 that ImPlot reads up to.
+inline int write_label(char* out, int size, std::string_view text) {
+  if (size <= 0) return 0;
+  const size_t n = std::min(text.size(), static_cast<size_t>(size) - 1);
+  std::copy_n(text.data(), n, out);
+  out[n] = 0;
+  return static_cast<int>(n);
+}
+// Milliseconds in microseconds, as a formatter.
+inline int label_in_us(double ms, char* out, int size, void*) {
+  return write_label(out, size, fmt::format("{:.4g}", ms * 1000));
 }
 
 // Ticks at whole decades, as many as have room.

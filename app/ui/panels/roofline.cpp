@@ -1,177 +1,410 @@
-// How fast this problem could run, and where the kernel and the references stand below that.
-#include "profiling/roofline/roofline.h"
-
+// How fast this problem could run, and where the kernel, the references and earlier profiles stand below that.
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/model/roof.h"
 #include "app/ui/panel.h"
+#include "app/ui/panels/follow_profile.h"
 #include "app/ui/panels/plots.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
 namespace {
 
-struct Roof {
-  std::string gpu, source;
-  double memory_gbs = 0, l2_gbs = 0;  // l2_gbs 0: not measured
-  std::string facts;                  // how they were measured
-  struct Flat {
-    const char* name;
-    double gflops;
-  };
-  std::vector<Flat> flats;  // from the lowest
-};
-
-struct Point {
-  std::string name, source;
-  double intensity, gflops;
-  ImVec4 colour;
-  bool kernel;
-};
-
-// The GPU's own ceilings where a profile told them, else a datasheet's, labelled so.
-Roof roof_of(Frame& f, const Report& r) {
-  Roof roof;
-  const DType type = r.document.problem.dtype;
-  auto take = [&](const auto& c, const std::string& source) {
-    roof.gpu = c.gpu, roof.source = source, roof.memory_gbs = c.memory_gbs;
-    if (type == DType::f64) {
-      if (c.f64_gflops > 0) roof.flats.push_back({"f64", c.f64_gflops});
-      return;
-    }
-    if (c.f32_gflops > 0) roof.flats.push_back({"f32", c.f32_gflops});
-    if (is_half(type)) {
-      if (c.f16_gflops > 0) roof.flats.push_back({"f16 and bf16 tensor cores", c.f16_gflops});
-      return;
-    }
-    if (c.tf32_gflops > 0) roof.flats.push_back({"TF32 tensor cores", c.tf32_gflops});
-  };
-  const Profile* own = f.bench.profile_of(f.document);
-  if (const Profile* p = own ? own : f.bench.profile();
-      p && p->device_name == r.device_name && p->ceilings.memory_gbs > 0) {
-    take(p->ceilings, p->ceilings.source);
-    roof.l2_gbs = p->ceilings.l2_gbs;
-    for (const auto& fact : p->ceilings.facts) roof.facts += (roof.facts.empty() ? "" : "\n") + fact;
-  } else if (const Ceilings* sheet = find_datasheet(r.device_name)) {
-    take(*sheet, sheet->source);
-  } else if (const Ceilings* other = find_datasheet("H200")) {
-    take(*other, "datasheet of another machine: this one has no GPU");
-  }
-  return roof;
-}
-
-double allowed(const Roof& roof, double intensity) {
-  double top = roof.flats.empty() ? 0 : roof.flats.back().gflops;
-  return std::min(top, intensity * roof.memory_gbs);
-}
-
+std::string three_digits(double v) { return fmt::format("{:.{}f}", v, v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2); }
 std::string rate_text(double gflops) {
-  return gflops >= 1000 ? fmt::format("{:.3g} TFLOP/s", gflops / 1000) : fmt::format("{:.3g} GFLOP/s", gflops);
+  return gflops >= 999.5 ? three_digits(gflops / 1000) + " TFLOP/s" : three_digits(gflops) + " GFLOP/s";
+}
+std::string bandwidth_text(double gbs) {
+  return gbs >= 999.5 ? three_digits(gbs / 1000) + " TB/s" : three_digits(gbs) + " GB/s";
+}
+std::string share_text(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }
+
+// ---- marks: the same in the plot and in its legend ------------------------------------------------------------------
+
+struct Mark {
+  enum class Shape { circle, square, diamond, triangle, cross, line } shape = Shape::circle;
+  ImVec4 colour;
+  bool filled = true;
+  float size = 0.4f;  // radius, em
+};
+
+// `around`: the colour of what it lies on, which keeps marks that overlap apart.
+void draw_mark(ImDrawList* draw, ImVec2 at, const Mark& m, float em, const ImVec4& around, float alpha = 1) {
+  const float r = m.size * em, weight = std::max(1.5f, em * 0.11f);
+  const ImU32 colour = packed(m.colour, alpha), edge = m.filled ? packed(around, alpha) : colour;
+  auto polygon = [&](const ImVec2* p, int n) {
+    if (m.filled) draw->AddConvexPolyFilled(p, n, colour);
+    draw->AddPolyline(p, n, edge, m.filled ? 1 : weight, ImDrawFlags_Closed);
+  };
+  switch (m.shape) {
+    case Mark::Shape::circle:
+      if (m.filled) draw->AddCircleFilled(at, r, colour);
+      draw->AddCircle(at, r, edge, 0, m.filled ? 1 : weight);
+      return;
+    case Mark::Shape::square: {
+      const ImVec2 p[] = {{at.x - r, at.y - r}, {at.x + r, at.y - r}, {at.x + r, at.y + r}, {at.x - r, at.y + r}};
+      return polygon(p, 4);
+    }
+    case Mark::Shape::diamond: {
+      const ImVec2 p[] = {{at.x, at.y - r}, {at.x + r, at.y}, {at.x, at.y + r}, {at.x - r, at.y}};
+      return polygon(p, 4);
+    }
+    case Mark::Shape::triangle: {
+      const ImVec2 p[] = {{at.x, at.y - r}, {at.x + 0.9f * r, at.y + 0.7f * r}, {at.x - 0.9f * r, at.y + 0.7f * r}};
+      return polygon(p, 3);
+    }
+    case Mark::Shape::cross:
+      draw->AddLine({at.x - r, at.y - r}, {at.x + r, at.y + r}, colour, weight);
+      draw->AddLine({at.x - r, at.y + r}, {at.x + r, at.y - r}, colour, weight);
+      return;
+    case Mark::Shape::line:
+      draw->AddLine({at.x - r, at.y}, {at.x + r, at.y}, colour, weight);
+      return;
+  }
 }
 
-std::vector<Point> points_of(Frame& f, const Report& r) {
-  const Theme& t = f.theme;
-  std::vector<Point> all;
-  if (r.device_kind != "cuda" || r.least_bytes <= 0) return all;
-  const double intensity = r.flops / r.least_bytes;
-  const std::string source = measured_words(r.recorded) + ", hot; least bytes";
-  if (!r.recorded.empty()) {
-    for (const auto& p : f.bench.recorded().points(r.document))
-      all.push_back({p.kernel, source, p.intensity, p.gflops, t.dim, false});
+Mark mark_of(const Theme& t, const RoofPoint& p) {
+  using Of = RoofPoint::Of;
+  const bool small = p.of == Of::other || p.of == Of::earlier;
+  const ImVec4& colour = p.of == Of::kernel ? t.kernel : p.of == Of::reference ? t.reference : t.dim;
+  // A cold one is a ring around the hot one where both are the same.
+  Mark m{p.of == Of::kernel ? Mark::Shape::circle : Mark::Shape::square, colour, !p.cold,
+         small    ? 0.2f
+         : p.cold ? 0.56f
+                  : 0.38f};
+  if (p.bytes == RoofPoint::Bytes::dram) m.shape = Mark::Shape::diamond, m.size = small ? 0.24f : 0.3f;
+  if (p.bytes == RoofPoint::Bytes::l2) m.shape = Mark::Shape::triangle, m.size = 0.36f;
+  return m;
+}
+
+// ---- the plot -------------------------------------------------------------------------------------------------------
+
+// Text along a line that rises through `at`, above it.
+void text_along(ImDrawList* draw, ImVec2 at, float angle, ImU32 colour, const std::string& text) {
+  const int first = draw->VtxBuffer.Size;
+  const ImVec2 size = ImGui::CalcTextSize(text.c_str());
+  draw->AddText({at.x, at.y - size.y * 1.05f}, colour, text.c_str());
+  const float c = std::cos(angle), s = std::sin(angle);
+  for (int i = first; i < draw->VtxBuffer.Size; i++) {
+    ImVec2& p = draw->VtxBuffer[i].pos;
+    const float x = p.x - at.x, y = p.y - at.y;
+    p = {at.x + x * c - y * s, at.y + x * s + y * c};
   }
-  // Earlier profiles of whatever problem, the oldest first; then this run, which stands on top.
-  for (const auto& p : r.recorded.empty() ? f.bench.trail() : std::vector<std::shared_ptr<const Profile>>{})
-    for (const auto& at : p->points)
-      all.push_back({p->kernel + ", " + at.name, "an earlier profile", at.intensity, at.gflops, t.dim, false});
-  for (const auto& ref : r.references)
-    if (ref.median_ms && *ref.median_ms > 0)
-      all.push_back({ref.name, source, intensity, r.flops / *ref.median_ms * 1e-6, t.reference, false});
-  if (r.timing.median_ms)
-    all.push_back({r.kernel, source, intensity, r.flops / *r.timing.median_ms * 1e-6, t.kernel, true});
+}
+
+struct Extents {
+  double x0, x1, y0, y1;
+};
+
+Extents extents_of(const Roof& roof, const RoofPoints& all, double problem) {
+  const double top = roof.flats.back().gflops;
+  double low = problem / 8, high = std::max(problem * 4, top / roof.memory_gbs * 3), bottom = top / 1e3;
+  for (const auto& p : all.points)
+    low = std::min(low, p.intensity / 2), high = std::max(high, p.intensity * 2), bottom = std::min(bottom, p.gflops);
+  return {std::floor(std::log10(std::max(low, 1e-6))), std::ceil(std::log10(high)),
+          std::floor(std::log10(std::max(bottom, 1e-6)) - 0.05) - 0.15, std::log10(top) + 0.35};
+}
+
+// A slanted ceiling: so many bytes a second, whatever the operations.
+struct Slant {
+  double gbs;
+  const char* name;
+  const char* field;
+  ImVec4 colour;
+  float weight;
+};
+
+std::vector<Slant> slants_of(const Theme& t, const Roof& roof) {
+  std::vector<Slant> all{{roof.memory_gbs, "memory", "memory_gbs", t.floor, 2}};
+  if (roof.l2_gbs > 0) all.push_back({roof.l2_gbs, "L2 cache", "l2_gbs", t.dim, 1});
+  if (roof.shared_gbs > 0) all.push_back({roof.shared_gbs, "shared memory", "shared_gbs", t.dim, 1});
   return all;
 }
 
-void plot(Frame& f, const Report& r, const Roof& roof, const std::vector<Point>& points) {
-  const Theme& t = f.theme;
-  const double intensity = r.flops / r.least_bytes, top = roof.flats.back().gflops;
-  double x0 = std::floor(std::log10(std::max(intensity, 1e-3) / 20)),
-         x1 = std::ceil(std::log10(top / roof.memory_gbs * 8));
-  x1 = std::max(x1, std::ceil(std::log10(intensity * 3)));
-  double y1 = std::log10(top) + 0.35, y0 = std::log10(top) - 4;
-  for (const auto& p : points)
-    if (p.gflops > 0) y0 = std::min(y0, std::floor(std::log10(p.gflops)));
-  ImVec2 size{ImGui::GetContentRegionAvail().x,
-              std::clamp(ImGui::GetContentRegionAvail().y - t.em * 7, t.em * 11, t.em * 26)};
-  if (!ImPlot::BeginPlot("##roofline", size, plots::fixed)) return;
-  ImPlot::SetupAxes("FLOP a byte", "GFLOP/s", plots::axis, plots::axis);
-  ImPlot::SetupAxesLimits(x0, x1, y0, y1, ImPlotCond_Always);
-  plots::decades(ImAxis_X1, static_cast<int>(x0), static_cast<int>(x1), size.x - t.em * 5);
-  plots::decades(ImAxis_Y1, static_cast<int>(std::floor(y0)), static_cast<int>(std::ceil(y1)), size.y - t.em * 3);
+void draw_ceilings(const Theme& t, const Roof& roof, const Extents& e) {
+  const double top = roof.flats.back().gflops;
   int n = 0;
   for (const auto& flat : roof.flats) {
     const double knee = std::log10(flat.gflops / roof.memory_gbs), height = std::log10(flat.gflops);
-    const double xs[] = {x0, knee, x1}, ys[] = {x0 + std::log10(roof.memory_gbs), height, height};
-    ImPlot::PlotLine(fmt::format("##roof{}", n++).c_str(), xs, ys, 3,
-                     plots::line(t.floor, flat.gflops == top ? 2 : 1.2f));
-    ImPlot::Annotation(x1, height, {0, 0, 0, 0}, {-t.em * 0.3f, -t.em * 0.7f}, true, "%s %s", flat.name,
+    const double xs[] = {std::max(knee, e.x0), e.x1}, ys[] = {height, height};
+    ImPlot::PlotLine(fmt::format("##flat{}", n++).c_str(), xs, ys, 2, plots::line(t.floor, flat.allowed ? 2.5f : 1.2f));
+    ImPlot::Annotation(e.x1, height, {0, 0, 0, 0}, {-t.em * 0.3f, -t.em * 0.7f}, true, "%s %s", flat.name.c_str(),
                        rate_text(flat.gflops).c_str());
   }
-  if (roof.l2_gbs > roof.memory_gbs) {
-    const double knee = std::min(std::log10(top / roof.l2_gbs), x1), at_x[] = {x0, knee},
-                 at_y[] = {x0 + std::log10(roof.l2_gbs), knee + std::log10(roof.l2_gbs)};
-    ImPlot::PlotLine("##l2", at_x, at_y, 2, plots::line(t.dim, 1));
-    const double on = x0 + 0.55 * (knee - x0);
-    ImPlot::Annotation(on, on + std::log10(roof.l2_gbs), {0, 0, 0, 0}, {-t.em * 0.6f, -t.em * 0.9f}, true,
-                       "L2 cache %.0f GB/s", roof.l2_gbs);
+  ImDrawList* draw = ImPlot::GetPlotDrawList();
+  double below = 0;  // the ceiling under this one
+  for (const auto& s : slants_of(t, roof)) {
+    // In a small plot they are so near to each other that one name has room.
+    const bool room = below <= 0 || (ImPlot::PlotToPixels(0, std::log10(below)).y -
+                                     ImPlot::PlotToPixels(0, std::log10(s.gbs)).y) > 0.9f * t.em;
+    below = s.gbs;
+    const double knee = std::min(std::log10(top / s.gbs), e.x1), xs[] = {e.x0, knee},
+                 ys[] = {e.x0 + std::log10(s.gbs), knee + std::log10(s.gbs)};
+    if (knee <= e.x0) continue;
+    ImPlot::PlotLine(fmt::format("##{}", s.name).c_str(), xs, ys, 2, plots::line(s.colour, s.weight));
+    // Where the line comes into the plot, and a little further.
+    const double begin = std::max(e.x0, e.y0 - std::log10(s.gbs));
+    ImVec2 low = ImPlot::PlotToPixels(begin, begin + std::log10(s.gbs)), high = ImPlot::PlotToPixels(xs[1], ys[1]);
+    const float angle = std::atan2(high.y - low.y, high.x - low.x);
+    const std::string label = fmt::format("{} {}", s.name, bandwidth_text(s.gbs));
+    if (!room || std::hypot(high.x - low.x, high.y - low.y) < ImGui::CalcTextSize(label.c_str()).x + t.em * 2) continue;
+    ImPlot::PushPlotClipRect();
+    text_along(draw, {low.x + t.em * std::cos(angle), low.y + t.em * std::sin(angle)}, angle,
+               packed(s.weight > 1 ? t.text : t.dim), label);
+    ImPlot::PopPlotClipRect();
   }
-  const double left = x0 + (std::min(std::log10(roof.flats.front().gflops / roof.memory_gbs), x1) - x0) * 0.06;
-  ImPlot::Annotation(left, left + std::log10(roof.memory_gbs), {0, 0, 0, 0}, {t.em * 0.6f, t.em * 0.9f}, true,
-                     "memory %.0f GB/s", roof.memory_gbs);
-  plots::mark_x("##problem", std::log10(intensity), t.accent);
-  double at[] = {std::log10(intensity), std::log10(allowed(roof, intensity))};
-  ImPlotSpec mark = plots::fill(t.floor);
-  mark.Marker = ImPlotMarker_Diamond, mark.MarkerSize = t.em * 0.35f,
-  mark.MarkerFillColor = mark.MarkerLineColor = t.floor;
-  ImPlot::PlotScatter("##allowed", &at[0], &at[1], 1, mark);
-  const Point* near = nullptr;
-  ImVec2 mouse = ImGui::GetMousePos();
-  float nearest = t.em;
-  for (size_t i = 0; i < points.size(); i++) {
-    const Point& p = points[i];
-    if (p.gflops <= 0 || p.intensity <= 0) continue;
-    double x = std::log10(p.intensity), y = std::log10(p.gflops);
-    ImPlotSpec dot = plots::fill(p.colour);
-    dot.Marker = p.kernel ? ImPlotMarker_Circle : ImPlotMarker_Square;
-    dot.MarkerSize = t.em * (p.kernel ? 0.4f : 0.28f), dot.MarkerFillColor = dot.MarkerLineColor = p.colour;
-    ImPlot::PlotScatter(fmt::format("##p{}", i).c_str(), &x, &y, 1, dot);
-    ImVec2 on = ImPlot::PlotToPixels(x, y);
-    if (float d = std::hypot(on.x - mouse.x, on.y - mouse.y); d < nearest) nearest = d, near = &p;
+}
+
+ImVec2 place_of(const RoofPoint& p) { return ImPlot::PlotToPixels(std::log10(p.intensity), std::log10(p.gflops)); }
+
+void draw_points(const Theme& t, const RoofPoints& all) {
+  ImDrawList* draw = ImPlot::GetPlotDrawList();
+  ImPlot::PushPlotClipRect();
+  auto faded = [&](size_t step) {
+    const size_t steps = std::max<size_t>(2, all.trail.size());
+    return 0.25f + 0.6f * static_cast<float>(step) / static_cast<float>(steps - 1);
+  };
+  for (size_t i = 1; i < all.trail.size(); i++)
+    draw->AddLine(place_of(all.points[all.trail[i - 1]]), place_of(all.points[all.trail[i]]), packed(t.text, faded(i)),
+                  std::max(1.0f, t.em * 0.09f));
+  for (const auto& [a, b] : all.joined)
+    draw->AddLine(place_of(all.points[a]), place_of(all.points[b]), packed(mark_of(t, all.points[a]).colour, 0.8f),
+                  std::max(1.0f, t.em * 0.09f));
+  for (size_t i = 0; i < all.points.size(); i++) {
+    const RoofPoint& p = all.points[i];
+    float alpha = p.of == RoofPoint::Of::other ? 0.8f : 1;
+    if (p.of == RoofPoint::Of::earlier)
+      if (auto it = std::find(all.trail.begin(), all.trail.end(), i); it != all.trail.end())
+        alpha = faded(static_cast<size_t>(it - all.trail.begin()));
+    draw_mark(draw, place_of(p), mark_of(t, p), t.em, t.background, alpha);
   }
-  if (ImPlotPoint p; plots::pointed(p) && ImGui::BeginTooltip()) {
-    ImGui::PushTextWrapPos(t.em * 24);
-    if (near) {
-      ImGui::Text("%s: %s, %.3g of what the roof allows", near->name.c_str(), rate_text(near->gflops).c_str(),
-                  near->gflops / allowed(roof, near->intensity));
-      ImGui::TextDisabled("at %.3g FLOP a byte; source: %s", near->intensity, near->source.c_str());
-    } else {
-      double i = std::pow(10.0, p.x);
-      ImGui::Text("at %.3g FLOP a byte the roof allows %s", i, rate_text(allowed(roof, i)).c_str());
-      ImGui::TextDisabled("min(peak, bytes a second × FLOP a byte); source: %s, %s", roof.gpu.c_str(),
-                          roof.source.c_str());
-    }
-    ImGui::PopTextWrapPos();
-    ImGui::EndTooltip();
+  // Names where they do not meet: the kernel's own, then those of the references.
+  std::vector<ImVec2> named;
+  auto name = [&](const RoofPoint& p) {
+    if (p.bytes != RoofPoint::Bytes::least || p.cold) return;
+    const ImVec2 size = ImGui::CalcTextSize(p.name.c_str()), at = place_of(p);
+    const ImVec2 low = ImPlot::GetPlotPos(), room = ImPlot::GetPlotSize();
+    ImVec2 corner{at.x + t.em * 0.7f, at.y - size.y / 2};
+    if (corner.x + size.x > low.x + room.x) corner.x = at.x - t.em * 0.7f - size.x;
+    for (const auto& other : named)
+      if (std::abs(other.y - corner.y) < size.y) return;
+    named.push_back(corner);
+    draw->AddRectFilled({corner.x - t.em * 0.1f, corner.y}, {corner.x + size.x + t.em * 0.1f, corner.y + size.y},
+                        packed(t.background, 0.75f), t.em * 0.2f);
+    draw->AddText(corner, packed(mark_of(t, p).colour), p.name.c_str());
+  };
+  if (all.own) name(all.points[*all.own]);
+  for (const auto& p : all.points)
+    if (p.of == RoofPoint::Of::reference) name(p);
+  ImPlot::PopPlotClipRect();
+}
+
+// What of the ceiling that belongs to these bytes is reached; 0: that ceiling is not known.
+double reached(const Roof& roof, const RoofPoint& p) {
+  if (p.bytes != RoofPoint::Bytes::l2) return p.gflops / roof.allowed(p.intensity);
+  return roof.l2_gbs > 0 ? p.gflops / std::min(roof.peak(), p.intensity * roof.l2_gbs) : 0;
+}
+
+void about_point(const Roof& roof, const RoofPoint& p) {
+  ImGui::Text("%s, %s", p.name.c_str(), place_words(p).c_str());
+  ImGui::Text("%s in %s, at %.4g FLOP a byte", rate_text(p.gflops).c_str(), time_text(p.ms).c_str(), p.intensity);
+  if (double share = reached(roof, p); share > 0)
+    ImGui::Text("%s of what %s allows there", share_text(share).c_str(),
+                p.bytes == RoofPoint::Bytes::l2 ? "the L2 cache" : "the roof");
+  const char* what = p.bytes == RoofPoint::Bytes::least ? "Exact operations over least bytes: x, w and b once, y once."
+                     : p.bytes == RoofPoint::Bytes::dram
+                         ? "Exact operations over the bytes that went to the GPU's memory and came from it."
+                         : "Exact operations over 32 bytes a sector that went through the L2 cache.";
+  ImGui::TextDisabled("%s\nsource: %s", what, p.source.c_str());
+}
+
+void about_ceiling(const Roof& roof, const Slant& s) {
+  ImGui::Text("%s: %s", s.name, bandwidth_text(s.gbs).c_str());
+  if (s.gbs != roof.memory_gbs)
+    ImGui::TextDisabled(
+        "For bytes that are counted there, not in the GPU's memory: a kernel stands to the left of its "
+        "other points by as much as more goes through it.");
+  const std::string how = roof.how(s.field);
+  ImGui::TextDisabled("source: %s, %s%s%s", roof.gpu.c_str(), roof.source.c_str(), how.empty() ? "" : ", by ",
+                      how.c_str());
+}
+
+// What lies under the pointer: a point, a slanted ceiling, or the roof at that place.
+void hover(Frame& f, const Roof& roof, const RoofPoints& all) {
+  const Theme& t = f.theme;
+  ImPlotPoint p;
+  if (!plots::pointed(p) || !ImGui::BeginTooltip()) return;
+  const ImVec2 mouse = ImGui::GetMousePos();
+  const RoofPoint* near = nullptr;
+  float nearest = t.em * 0.8f;
+  for (const auto& each : all.points) {
+    const ImVec2 at = place_of(each);
+    if (float d = std::hypot(at.x - mouse.x, at.y - mouse.y); d < nearest) nearest = d, near = &each;
   }
+  ImGui::PushTextWrapPos(t.em * 26);
+  const Slant* slant = nullptr;
+  const auto slants = slants_of(t, roof);
+  for (const auto& s : slants)
+    if (p.x + std::log10(s.gbs) < std::log10(roof.flats.back().gflops) &&
+        std::abs(ImPlot::PlotToPixels(p.x, p.x + std::log10(s.gbs)).y - mouse.y) < t.em * 0.5f)
+      slant = &s;
+  if (near) {
+    about_point(roof, *near);
+  } else if (slant) {
+    about_ceiling(roof, *slant);
+  } else {
+    const double i = std::pow(10.0, p.x);
+    ImGui::Text("at %.3g FLOP a byte the roof allows %s", i, rate_text(roof.allowed(i)).c_str());
+    ImGui::TextDisabled("min(peak, bytes a second × FLOP a byte); source: %s, %s", roof.gpu.c_str(),
+                        roof.source.c_str());
+  }
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+}
+
+std::string roofline_csv(const Roof& roof, const RoofPoints& all) {
+  std::string out = "name,flop_per_byte,gflops,source,cache,bytes,ms,of_the_roof\n";
+  for (const auto& flat : roof.flats)
+    out += fmt::format("roof {},,{:.9g},\"{}\",,,,\n", flat.name, flat.gflops, roof.source);
+  auto slant = [&](const char* name, double gbs) {
+    if (gbs > 0) out += fmt::format("roof {} GB/s,,{:.9g},\"{}\",,,,\n", name, gbs, roof.source);
+  };
+  slant("memory", roof.memory_gbs), slant("L2 cache", roof.l2_gbs), slant("shared memory", roof.shared_gbs);
+  constexpr const char* bytes[] = {"least", "dram", "l2"};
+  for (const auto& p : all.points) {
+    const double share = reached(roof, p);
+    out += fmt::format("{},{:.9g},{:.9g},\"{}\",{},{},{:.9g},{}\n", p.name, p.intensity, p.gflops, p.source,
+                       p.cold ? "cold" : "hot", bytes[static_cast<int>(p.bytes)], p.ms,
+                       share > 0 ? fmt::format("{:.6g}", share) : "");
+  }
+  return out;
+}
+
+void plot(Frame& f, const Roof& roof, const RoofPoints& all, double problem, float height) {
+  const Theme& t = f.theme;
+  const Extents e = extents_of(roof, all, problem);
+  const ImVec2 size{ImGui::GetContentRegionAvail().x, height};
+  if (!ImPlot::BeginPlot("##roofline", size, plots::fixed)) return;
+  ImPlot::SetupAxes("FLOP a byte", "GFLOP/s", plots::axis, plots::axis);
+  ImPlot::SetupAxesLimits(e.x0, e.x1, e.y0, e.y1, ImPlotCond_Always);
+  plots::decades(ImAxis_X1, static_cast<int>(e.x0), static_cast<int>(e.x1), size.x - t.em * 5);
+  plots::decades(ImAxis_Y1, static_cast<int>(std::floor(e.y0)), static_cast<int>(std::ceil(e.y1)), size.y - t.em * 3);
+  plots::mark_x("##problem", std::log10(problem), {t.accent.x, t.accent.y, t.accent.z, 0.6f});
+  draw_ceilings(t, roof, e);
+  ImPlot::PushPlotClipRect();
+  draw_mark(ImPlot::GetPlotDrawList(), ImPlot::PlotToPixels(std::log10(problem), std::log10(roof.allowed(problem))),
+            {Mark::Shape::cross, t.floor, true, 0.3f}, t.em, t.background);
+  ImPlot::PopPlotClipRect();
+  draw_points(t, all);
+  hover(f, roof, all);
   ImPlot::EndPlot();
-  copy_menu(f, "copy-roofline", [&] {
-    std::string out = "name,flop_per_byte,gflops,source\n";
-    for (const auto& flat : roof.flats) out += fmt::format("roof {},,{:.9g},{}\n", flat.name, flat.gflops, roof.source);
-    out += fmt::format("roof memory GB/s,,{:.9g},{}\n", roof.memory_gbs, roof.source);
-    for (const auto& p : points) out += fmt::format("{},{:.9g},{:.9g},{}\n", p.name, p.intensity, p.gflops, p.source);
-    return out;
-  });
+  copy_menu(f, "copy-roofline", [&] { return roofline_csv(roof, all); });
+}
+
+// ---- beside the plot ------------------------------------------------------------------------------------------------
+
+void legend(Frame& f, const RoofPoints& all) {
+  const Theme& t = f.theme;
+  using Of = RoofPoint::Of;
+  using Bytes = RoofPoint::Bytes;
+  struct Entry {
+    Mark mark;
+    std::string words, about;
+  };
+  std::vector<Entry> entries;
+  auto has = [&](Of of, Bytes bytes, bool cold) {
+    return std::any_of(all.points.begin(), all.points.end(),
+                       [&](const RoofPoint& p) { return p.of == of && p.bytes == bytes && p.cold == cold; });
+  };
+  auto add = [&](Of of, Bytes bytes, bool cold, const char* words, const char* about) {
+    if (!has(of, bytes, cold)) return;
+    RoofPoint like;
+    like.of = of, like.bytes = bytes, like.cold = cold;
+    entries.push_back({mark_of(t, like), words, about});
+  };
+  add(Of::kernel, Bytes::least, false, "this kernel, hot", "By the least bytes that must move, data in the cache");
+  add(Of::kernel, Bytes::least, true, "cold", "With the L2 cache flushed before each sample");
+  add(Of::kernel, Bytes::dram, false, "by bytes of DRAM", "The same time, by the bytes that moved, as counted");
+  add(Of::kernel, Bytes::l2, false, "by bytes of L2", "The same time, by what went through the L2 cache, as counted");
+  add(Of::reference, Bytes::least, false, "references", "What is not ours, on the same problem and GPU");
+  add(Of::reference, Bytes::dram, false, "their bytes of DRAM", "As counted in their profiles");
+  if (has(Of::other, Bytes::least, false))
+    add(Of::other, Bytes::least, false, "other kernels", "Of the same recording, hot, by the least bytes");
+  add(Of::other, Bytes::dram, false, "their bytes of DRAM", "As counted in their profiles");
+  add(Of::earlier, Bytes::least, false, "earlier profiles", "Of this window, on the same problem, faded with age");
+  add(Of::earlier, Bytes::dram, false, "earlier profiles, by bytes of DRAM",
+      "Of this window, on the same problem, faded with age");
+  if (all.trail.size() > 1) entries.push_back({{Mark::Shape::line, t.text, true, 0.5f}, all.trail_words, ""});
+  entries.push_back({{Mark::Shape::cross, t.floor, true, 0.3f}, "what the roof allows this problem", ""});
+  const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+  bool first = true;
+  for (const auto& e : entries) {
+    const float width = t.em * 1.4f + ImGui::CalcTextSize(e.words.c_str()).x;
+    if (!first && ImGui::GetItemRectMax().x + t.em + width <= right) ImGui::SameLine(0, t.em);
+    first = false;
+    ImGui::BeginGroup();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    draw_mark(ImGui::GetWindowDrawList(), {at.x + t.em * 0.55f, at.y + ImGui::GetTextLineHeight() / 2}, e.mark, t.em,
+              t.panel);
+    ImGui::Dummy({t.em * 1.4f, ImGui::GetTextLineHeight()});
+    ImGui::SameLine(0, 0);
+    dim_text(t, e.words);
+    ImGui::EndGroup();
+    tooltip(t, e.about);
+  }
+}
+
+// The kernel's and the references' points as figures.
+void figures_table(Frame& f, const Roof& roof, const RoofPoints& all) {
+  const Theme& t = f.theme;
+  const float room = ImGui::GetContentRegionAvail().x;
+  const bool wide = room > t.em * 34;
+  if (!ImGui::BeginTable("points", wide ? 5 : 3,
+                         ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_NoSavedSettings))
+    return;
+  ImGui::TableSetupColumn("point", ImGuiTableColumnFlags_WidthStretch, 2.8f);
+  if (wide) ImGui::TableSetupColumn("time", ImGuiTableColumnFlags_WidthStretch, 1);
+  if (wide) ImGui::TableSetupColumn("intensity", ImGuiTableColumnFlags_WidthStretch, 1.2f);
+  ImGui::TableSetupColumn("rate", ImGuiTableColumnFlags_WidthStretch, 1.3f);
+  ImGui::TableSetupColumn("share", ImGuiTableColumnFlags_WidthStretch, 1);
+  auto head = [&](const char* text, const char* about) {
+    ImGui::TableNextColumn();
+    right_aligned(text, t.dim);
+    tooltip(t, about);
+  };
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  if (wide) head("time", "Median"), head("FLOP a byte", "Exact operations over the bytes that the row names");
+  head("FLOP/s", "Exact operations over the time");
+  head("of the roof", "Of what the roof allows at this intensity; bytes of L2: of what the L2 cache allows");
+  auto cell = [&](const std::string& text) {
+    ImGui::TableNextColumn();
+    right_aligned(text, t.text);
+  };
+  auto row = [&](const RoofPoint& p) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::PushStyleColor(ImGuiCol_Text, mark_of(t, p).colour);
+    ImGui::TextUnformatted(p.name.c_str());
+    ImGui::PopStyleColor();
+    ImGui::SameLine(0, t.em * 0.4f);
+    ImGui::TextDisabled("%s", place_words(p).c_str());
+    tooltip(t, "source: " + p.source);
+    ImGui::PushFont(t.code_font, 0);
+    if (wide) cell(time_text(p.ms)), cell(fmt::format("{:.4g}", p.intensity));
+    cell(rate_text(p.gflops));
+    const double share = reached(roof, p);
+    cell(share > 0 ? share_text(share) : "–");
+    ImGui::PopFont();
+  };
+  for (auto of : {RoofPoint::Of::kernel, RoofPoint::Of::reference})
+    for (bool cold : {false, true})
+      for (const auto& p : all.points)
+        if (p.of == of && p.cold == cold) row(p);
+  ImGui::EndTable();
 }
 
 }  // namespace
@@ -184,34 +417,48 @@ void draw_roofline(Frame& f) {
       f.act("run");
     return;
   }
+  follow_with_profile(f);
   source_strip(f, r->recorded);
-  const Roof roof = roof_of(f, *r);
-  if (roof.flats.empty() || roof.memory_gbs <= 0 || r->flops <= 0 || r->least_bytes <= 0) {
+  const Roof roof = roof_of(f.bench, f.document, *r);
+  if (!roof.known() || r->flops <= 0 || r->least_bytes <= 0) {
     empty_state(t, "No roof",
                 r->flops <= 0 ? "No tap lands in this output: there is no arithmetic to draw."
                               : "The peaks of this GPU are not known.");
     return;
   }
-  const double intensity = r->flops / r->least_bytes, most = allowed(roof, intensity);
-  const bool by_bytes = intensity * roof.memory_gbs < roof.flats.back().gflops;
-  wrapped(fmt::format("{:.3g} FLOP a byte: at most {}, limited by {}", intensity, rate_text(most),
-                      by_bytes ? "memory" : "arithmetic"));
+  const double problem = r->flops / r->least_bytes;
+  std::string limit = "memory";
+  if (!roof.by_bytes(problem))
+    for (const auto& flat : roof.flats)
+      if (flat.allowed) limit = "arithmetic (" + flat.name + ")";
+  wrapped(
+      fmt::format("{:.3g} FLOP a byte: at most {}, limited by {}", problem, rate_text(roof.allowed(problem)), limit));
   tooltip(
       t, "Exact operations over least bytes: x, w and b read once, y written once.\nsource: computed from the problem");
-  const auto points = points_of(f, *r);
-  plot(f, *r, roof, points);
+  const RoofPoints all = roof_points(f.bench, f.document, *r);
+  size_t rows = 0;
+  for (const auto& p : all.points) rows += p.of == RoofPoint::Of::kernel || p.of == RoofPoint::Of::reference;
+  const float below = ImGui::GetTextLineHeightWithSpacing() * static_cast<float>(7 + rows + all.missing.size());
+  plot(f, roof, all, problem, std::clamp(ImGui::GetContentRegionAvail().y - below, t.em * 14, t.em * 34));
+  legend(f, all);
+  if (all.own) {
+    const RoofPoint& own = all.points[*all.own];
+    wrapped(fmt::format("{} reaches {}: {} of what the roof allows", own.name, rate_text(own.gflops),
+                        share_text(reached(roof, own))));
+  }
+  if (rows) figures_table(f, roof, all);
   dim_text(t, fmt::format("roof: {}, {}", roof.gpu, roof.source));
-  tooltip(t, roof.facts);
-  if (points.empty()) {
+  std::string facts;
+  for (const auto& fact : roof.facts) facts += (facts.empty() ? "" : "\n") + fact;
+  tooltip(t, facts);
+  if (roof.shared_gbs <= 0)
+    dim_text(t, "no ceilings of L2 and shared memory: they are measured, and datasheets have none");
+  for (const auto& m : all.missing) dim_text(t, m);
+  if (all.points.empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
     wrapped("No kernel under it: emulated time is no point under a GPU's roof.");
     ImGui::PopStyleColor();
-    return;
   }
-  const Point& own = points.back();
-  if (own.kernel)
-    wrapped(fmt::format("{} reaches {}: {:.3g} of what the roof allows", own.name, rate_text(own.gflops),
-                        own.gflops / most));
 }
 
 }  // namespace convscope::ui

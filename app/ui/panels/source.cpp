@@ -8,6 +8,8 @@
 
 #include "app/ui/panels/explain_ask.h"
 #include "app/ui/panels/explain_words.h"
+#include "app/ui/panels/flow.h"
+#include "app/ui/panels/follow_profile.h"
 #include "app/ui/panels/machine_code.h"
 #include "app/ui/panels/source_heat.h"
 #include "app/ui/panels/source_place.h"
@@ -41,9 +43,11 @@ struct State {
   CodeLink link;
   SourcePlace go_to;          // that was asked for
   TextEditor::DocPos cursor;  // where it was: a click moves it
-  uint64_t heated_serial = 0;
+  uint64_t heated_serial = 0, sampled_serial = 0;
   Heat heat;
   HeatOfFiles files;
+  SampledCode sampled;  // whether the samples are of this code
+  const MachineCode* sampled_against = nullptr;
   TextEditor editor;
 };
 
@@ -227,6 +231,20 @@ void head(Frame& f, State& s, const std::vector<SourceText>& files, const std::s
   tooltip(t, "Go to the line that wrote the selected element. Marked W: writes it; R: reads for it.");
 }
 
+// Whether the heat is of the source that is shown: a recording's is of another build.
+void heat_build(Frame& f, State& s, const Profile* p) {
+  if (!p || s.heat.lines.empty()) return;
+  const Theme& t = f.theme;
+  if (!s.measured().sampled) {
+    if (!p->recorded.empty())
+      coloured(t.warning, "counted with the recorded build (" + p->recorded + "); lines may have moved");
+    return;
+  }
+  if (s.sampled.words.empty()) return;
+  coloured(t.warning, s.sampled.words);
+  tooltip(t, s.sampled.evidence);
+}
+
 // The gutter: a letter where the selected element was written or read, and the line's share of the heat.
 void decorate(State& s) {
   constexpr size_t letters = 2, bar = 7;
@@ -274,6 +292,7 @@ void show_in_source(const Frame& f, const std::string& file, int line) {
 
 void draw_source(Frame& f) {
   static State s;
+  follow_with_profile(f);
   const Theme& t = f.theme;
   const std::string& kernel = f.document.kernel;
   const std::vector<SourceText>* files = f.bench.source(kernel);
@@ -336,8 +355,13 @@ void draw_source(Frame& f) {
     s.files = profile ? heat_of_files(*profile, s.measured(), names) : HeatOfFiles{};
     decorate(s);
   }
+  if (const MachineCode* code = f.bench.machine_code();
+      fresh || code != s.sampled_against || serial != s.sampled_serial)
+    s.sampled_against = code, s.sampled_serial = serial,
+    s.sampled = profile ? sampled_code(*profile, code) : SampledCode{};
   s.theme = &t;
   head(f, s, *files, *text, idea);
+  heat_build(f, s, profile);
   ImVec2 room = ImGui::GetContentRegionAvail();
   const bool beside = room.x > t.em * 40;  // else one above the other, if there is room for two
   const bool code = s.code && (beside || room.y > t.em * 24);

@@ -10,9 +10,10 @@
 namespace convscope::ui {
 namespace {
 
-constexpr const char* csv_counters[] = {"load_requests",     "load_sectors",     "load_bytes",
-                                        "store_requests",    "store_sectors",    "store_bytes",
-                                        "shared_wavefronts", "shared_conflicts", "accesses"};
+constexpr const char* csv_counters[] = {"load_requests", "load_sectors",    "load_bytes",        "store_requests",
+                                        "store_sectors", "store_bytes",     "shared_wavefronts", "shared_conflicts",
+                                        "accesses",      "load_used_bytes", "load_lanes",        "store_used_bytes",
+                                        "store_lanes",   "shared_requests", "shared_lanes"};
 
 double measured(const ProfileLine& l, const HeatMeasure& m) { return l.value(m.counters[0]) + l.value(m.counters[1]); }
 
@@ -21,20 +22,32 @@ std::string count_text(double v) { return grouped(std::llround(v)); }
 // One sentence for each kind of access, with what is good: 32 threads that read 4 bytes side by side need 4 sectors.
 std::string about_line(const ProfileLine& l, const std::string& source) {
   std::string out = fmt::format("line {}", l.line);
-  auto traffic = [&](const char* what, const char* requests, const char* sectors, const char* bytes) {
+  auto threads = [&](const char* lanes, const char* requests) {
+    return l.values.contains(lanes)
+               ? fmt::format("; {:.3g} of 32 threads take part", l.value(lanes) / std::max(1.0, l.value(requests)))
+               : "";  // not counted in recordings of before
+  };
+  auto traffic = [&](const char* what, const char* requests, const char* sectors, const char* used, const char* asked,
+                     const char* lanes) {
     double n = l.value(requests), touched = l.value(sectors);
     if (n <= 0) return;
-    out += fmt::format("\n{} {}s of a warp, {:.3g} sectors each; {:.0f} % of the bytes they touch are used",
-                       count_text(n), what, touched / n, 100 * l.value(bytes) / (32 * touched));
+    out += fmt::format("\n{} {}s of a warp, {:.3g} sectors each", count_text(n), what, touched / n);
+    // Threads that share an address ask for its bytes several times: of recordings of before only that is known.
+    if (l.values.contains(used))
+      out += fmt::format("; {:.0f} % of the bytes they touch are used", 100 * l.value(used) / (32 * touched));
+    else
+      out += fmt::format("; threads ask for {:.0f} % of the bytes they touch", 100 * l.value(asked) / (32 * touched));
+    out += threads(lanes, requests);
   };
-  traffic("load", "load_requests", "load_sectors", "load_bytes");
-  traffic("store", "store_requests", "store_sectors", "store_bytes");
+  traffic("load", "load_requests", "load_sectors", "load_used_bytes", "load_bytes", "load_lanes");
+  traffic("store", "store_requests", "store_sectors", "store_used_bytes", "store_bytes", "store_lanes");
   if (double cycles = l.value("shared_wavefronts"); cycles > 0) {
     double conflicts = l.value("shared_conflicts");
     out += fmt::format("\n{} cycles of shared memory, {}", count_text(cycles),
                        conflicts > 0
                            ? fmt::format("{:.0f} % of them because threads met in a bank", 100 * conflicts / cycles)
-                           : "no bank conflict");
+                           : "no bank conflict") +
+           threads("shared_lanes", "shared_requests");
   }
   return out + fmt::format("\n{} accesses of single threads\nsource: {}", count_text(l.value("accesses")), source);
 }

@@ -1,4 +1,6 @@
 // What ran when, on one axis of time: the launches, and below them what the chip did meanwhile.
+#include "profiling/cupti/timeline.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -14,12 +16,14 @@ namespace {
 struct Bar {
   std::string name, about;
   double start_us, end_us;
+  size_t row = 0;  // those that overlap lie below each other
 };
 
 // What is drawn, made once a profile.
 struct TimelineState {
   uint64_t serial = 0;
   std::vector<Bar> bars;
+  size_t rows = 1;
   std::string bars_source;
   double x0 = 0, x1 = 1, low = 0, high = 1;  // seen now; all there is
   void fit() { x0 = low, x1 = high; }
@@ -53,6 +57,11 @@ void make_bars(TimelineState& s, const Profile& p) {
       at += us;
     }
   }
+  std::vector<TimeSpan> spans;
+  for (const auto& b : s.bars) spans.push_back({b.start_us, b.end_us});
+  const std::vector<size_t> rows = rows_of(spans);
+  s.rows = 1;
+  for (size_t i = 0; i < rows.size(); i++) s.bars[i].row = rows[i], s.rows = std::max(s.rows, rows[i] + 1);
   s.low = 0, s.high = 0;
   for (const auto& b : s.bars) s.high = std::max(s.high, b.end_us);
   if (!p.timeline.lanes.empty())
@@ -74,9 +83,7 @@ void time_axis(TimelineState& s, bool labels) {
   ImPlot::SetupAxisZoomConstraints(ImAxis_X1, (s.high - s.low) * 1e-4, s.high - s.low);
   ImPlot::SetupAxisFormat(ImAxis_X1, [](double v, char* out, int size, void*) {
     std::string text = std::abs(v) < 1e-9 ? "0" : (v < 0 ? "−" : "") + span_text(std::abs(v));
-    char* end = fmt::format_to_n(out, static_cast<size_t>(size) - 1, "{}", text).out;
-    *end = 0;
-    return static_cast<int>(end - out);
+    return plots::write_label(out, size, text);
   });
 }
 
@@ -92,10 +99,13 @@ std::string csv_of(const TimelineState& s, const Profile& p) {
 
 void draw_bars(Frame& f, TimelineState& s, const Profile& p) {
   const Theme& t = f.theme;
-  if (!ImPlot::BeginPlot("##launches", {ImGui::GetContentRegionAvail().x, t.em * 4.2f}, plot_flags)) return;
+  // A kernel that is launched early begins before the one ahead of it has ended.
+  const float high = t.em * (4.2f + 1.8f * static_cast<float>(std::min<size_t>(s.rows, 4) - 1));
+  const auto all_rows = static_cast<double>(s.rows);
+  if (!ImPlot::BeginPlot("##launches", {ImGui::GetContentRegionAvail().x, high}, plot_flags)) return;
   time_axis(s, true);
   ImPlot::SetupAxis(ImAxis_Y1, nullptr, still | ImPlotAxisFlags_NoDecorations);
-  ImPlot::SetupAxisLimits(ImAxis_Y1, 0, 1, ImPlotCond_Always);
+  ImPlot::SetupAxisLimits(ImAxis_Y1, 0, all_rows, ImPlotCond_Always);
   ImPlot::SetupFinish();
   ImDrawList* draw = ImPlot::GetPlotDrawList();
   const Bar* pointed = nullptr;
@@ -104,14 +114,15 @@ void draw_bars(Frame& f, TimelineState& s, const Profile& p) {
   ImPlot::PushPlotClipRect();
   for (size_t i = 0; i < s.bars.size(); i++) {
     const Bar& b = s.bars[i];
-    ImVec2 low = ImPlot::PlotToPixels(b.start_us, 0.9), high = ImPlot::PlotToPixels(b.end_us, 0.1);
-    high.x = std::max(high.x, low.x + 1);
-    if (inside && at.x >= b.start_us && at.x <= b.end_us) pointed = &b;
-    draw->AddRectFilled(low, high, packed(i % 2 ? t.accent : t.kernel, &b == pointed ? 0.75f : 0.45f), t.em * 0.15f);
+    const double top = all_rows - static_cast<double>(b.row);
+    ImVec2 low = ImPlot::PlotToPixels(b.start_us, top - 0.1), end = ImPlot::PlotToPixels(b.end_us, top - 0.9);
+    end.x = std::max(end.x, low.x + 1);
+    if (inside && at.x >= b.start_us && at.x <= b.end_us && at.y <= top && at.y > top - 1) pointed = &b;
+    draw->AddRectFilled(low, end, packed(i % 2 ? t.accent : t.kernel, &b == pointed ? 0.75f : 0.45f), t.em * 0.15f);
     float text_left = std::max(low.x, ImPlot::GetPlotPos().x) + t.em * 0.4f;
     std::string label = fmt::format("{}  {}", b.name, b.about.substr(0, b.about.find('\n')));
-    if (ImGui::CalcTextSize(label.c_str()).x < high.x - text_left)
-      draw->AddText({text_left, (low.y + high.y - t.em) / 2}, packed(t.text), label.c_str());
+    if (ImGui::CalcTextSize(label.c_str()).x < end.x - text_left)
+      draw->AddText({text_left, (low.y + end.y - t.em) / 2}, packed(t.text), label.c_str());
   }
   ImPlot::PopPlotClipRect();
   if (pointed) {

@@ -3,8 +3,11 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
+#include <optional>
+#include <utility>
 
 #include "app/ui/panel.h"
+#include "app/ui/panels/clocks.h"
 #include "app/ui/panels/plots.h"
 #include "app/ui/widgets.h"
 
@@ -69,7 +72,7 @@ void head(Frame& f, const Report& r) {
   explain_item(t, about);
   ImGui::SameLine(0, t.em * 0.5f);
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + t.em * 0.75f);
-  ImGui::TextDisabled("median");
+  ImGui::TextDisabled(m.packed.packs == true ? "median, packing included" : "median");
   explain_item(t, about);
   if (emulated(r)) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
@@ -78,6 +81,32 @@ void head(Frame& f, const Report& r) {
   } else {
     dim_text(t, source_of(r));
   }
+}
+
+// A call of inference, whose weights were packed once, and what packing them takes: both ways beside the whole plan's
+// time.
+void packed_figures(const Theme& t, const ReportTiming& m, const char* source) {
+  const PackedTime& p = m.packed;
+  if (p.packs == false) return;
+  const char* what =
+      "Median of a call whose weights a call before has packed: what inference pays, where weights are constant. The "
+      "large figure above is of the whole plan, which packs them in each call.";
+  if (!p.median_ms) {
+    if (!p.packs) figure(t, "weights packed before", "not recorded", {what, "", p.reason.c_str()}, &t.dim);
+    return;
+  }
+  figure(t, "weights packed before", time_text(*p.median_ms),
+         {what, "median of samples without the launches that pack", source});
+  if (p.cold_median_ms)
+    figure(t, "packed before, cold", time_text(*p.cold_median_ms),
+           {"The same with the L2 cache flushed before every sample: packed weights come from memory.",
+            "median of the cold samples", source});
+  if (p.packing_ms)
+    figure(
+        t, "packing", time_text(*p.packing_ms),
+        {"The launches that pack weights, alone: paid once, when weights change. A call that packs may take less than "
+         "both together, since the next launch may begin before packing has ended.",
+         "median of samples of these launches", source});
 }
 
 void figures(Frame& f, const Report& r) {
@@ -95,6 +124,7 @@ void figures(Frame& f, const Report& r) {
     if (m.cold_median_ms)
       figure(t, "cold median", time_text(*m.cold_median_ms),
              {"Median with the L2 cache flushed before every sample.", "median of the cold samples", source});
+    packed_figures(t, m, source);
     if (m.floor_ms)
       figure(t, m.floor_from == "flops" ? "floor (operations)" : "floor (bytes)", time_text(*m.floor_ms),
              m.floor_from == "flops"
@@ -124,6 +154,7 @@ void figures(Frame& f, const Report& r) {
     if (!there) dim_text(t, fmt::format("no {}: {}", what, reason.empty() ? "no reason was given" : reason));
   };
   absent(m.cold_median_ms.has_value(), "cold median", m.cold_reason);
+  absent(m.packed.median_ms || m.packed.packs != true, "time with weights packed before", m.packed.reason);
   absent(m.floor_ms.has_value(), "floor", m.floor_reason);
   if (emulated(r)) dim_text(t, "no GFLOP/s and GB/s: they would be the emulator's");
 }
@@ -141,11 +172,12 @@ void bars(Frame& f, const Report& r) {
     double ms;
     const ImVec4& colour;
     bool chosen;
+    std::optional<double> packed_ms = {};  // of it, with weights packed before
   };
   static const std::string floor_name = "floor";
   std::vector<Bar> all;
   const bool comparable = !emulated(r);
-  if (comparable) all.push_back({r.kernel, *m.median_ms, t.kernel, true});
+  if (comparable) all.push_back({r.kernel, *m.median_ms, t.kernel, true, m.packed.median_ms});
   for (const auto& ref : r.references)
     if (ref.median_ms) all.push_back({ref.name, *ref.median_ms, t.reference, ref.name == f.document.compare_with});
   if (m.floor_ms) all.push_back({floor_name, *m.floor_ms, t.floor, false});
@@ -171,13 +203,24 @@ void bars(Frame& f, const Report& r) {
     if (fits) draw->AddText({right - em - factor_width, at.y}, packed(t.dim), factor.c_str());
     float top = at.y + em * 1.35f, length = std::max(2.0f, width * static_cast<float>(b.ms / longest));
     draw->AddRectFilled({at.x, top}, {at.x + width, top + em * 0.45f}, packed(t.raised), em * 0.15f);
-    draw->AddRectFilled({at.x, top}, {at.x + length, top + em * 0.45f}, packed(b.colour), em * 0.15f);
+    // Packing is the lighter end of its bar.
+    float of_call = b.packed_ms ? length * static_cast<float>(std::min(1.0, *b.packed_ms / b.ms)) : length;
+    if (of_call < length)
+      draw->AddRectFilled({at.x, top}, {at.x + length, top + em * 0.45f}, packed(b.colour, 0.4f), em * 0.15f);
+    draw->AddRectFilled({at.x, top}, {at.x + of_call, top + em * 0.45f}, packed(b.colour), em * 0.15f);
     ImGui::Dummy({width, em * 2.1f});
     if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) {
       std::string words = fmt::format("{}: {}", b.name, time);
       if (!factor.empty()) words += ", " + factor;
+      if (b.packed_ms)
+        words += fmt::format("\nof it {} with weights packed before (dark), the rest is packing (light)",
+                             time_text(*b.packed_ms));
       if (comparable && &b.name != &floor_name && b.name != r.kernel)
-        words += fmt::format("\n{} takes {} its time", r.kernel, factor_text(*m.median_ms / b.ms));
+        words += fmt::format(
+            "\n{} takes {} its time{}", r.kernel, factor_text(m.packed.median_ms.value_or(*m.median_ms) / b.ms),
+            m.packed.median_ms ? fmt::format(" with weights packed before, {} with packing in each call",
+                                             factor_text(*m.median_ms / b.ms))
+                               : "");
       for (const auto& ref : r.references)
         if (ref.name == b.name && !ref.what_ran.empty()) words += "\n" + ref.what_ran;
       words += &b.name == &floor_name ? "\nsource: computed from the problem and the device"
@@ -195,8 +238,13 @@ void bars(Frame& f, const Report& r) {
   }
   for (const auto& ref : r.references) {
     if (comparable && ref.median_ms && ref.name == f.document.compare_with)
-      wrapped(fmt::format("{} takes {} the time of {}{}", r.kernel, factor_text(*m.median_ms / *ref.median_ms),
-                          ref.name, looser(r, ref.name) ? ", which is not strict" : ""));
+      wrapped(fmt::format("{} takes {} the time of {}{}{}", r.kernel,
+                          factor_text(m.packed.median_ms.value_or(*m.median_ms) / *ref.median_ms), ref.name,
+                          looser(r, ref.name) ? ", which is not strict" : "",
+                          m.packed.median_ms
+                              ? fmt::format(", with its weights packed before; with packing in each call {}",
+                                            factor_text(*m.median_ms / *ref.median_ms))
+                              : ""));
     if (!ref.median_ms && ref.name != "oracle")
       dim_text(t, fmt::format("{}: {}", ref.name, ref.reason.empty() ? "not timed" : ref.reason));
   }
@@ -208,6 +256,11 @@ std::string timing_csv(const Report& r) {
   if (r.timing.median_ms)
     out += fmt::format("{} median,,{:.9g}\n", emulated(r) ? "emulated" : "hot", *r.timing.median_ms);
   if (r.timing.cold_median_ms) out += fmt::format("cold median,,{:.9g}\n", *r.timing.cold_median_ms);
+  const PackedTime& packed = r.timing.packed;
+  for (auto [name, ms] : {std::pair("hot, weights packed before, median", packed.median_ms),
+                          {"cold, weights packed before, median", packed.cold_median_ms},
+                          {"packing alone, median", packed.packing_ms}})
+    if (ms) out += fmt::format("\"{}\",,{:.9g}\n", name, *ms);
   size_t i = 0;
   for (double v : r.timing.samples_ms) out += fmt::format("{},{},{:.9g}\n", emulated(r) ? "emulated" : "hot", i++, v);
   i = 0;
@@ -228,10 +281,7 @@ void histogram(Frame& f, const Report& r) {
   const bool micro = s.high < 1;
   ImPlot::SetupAxes(micro ? "µs" : "ms", "samples", plots::axis, plots::axis);
   ImPlot::SetupAxesLimits(s.low, s.high, 0, s.tallest * 1.15, ImPlotCond_Always);
-  if (micro)
-    ImPlot::SetupAxisFormat(ImAxis_X1, [](double v, char* out, int size, void*) {
-      return static_cast<int>(fmt::format_to_n(out, static_cast<size_t>(size) - 1, "{:.4g}", v * 1000).out - out);
-    });
+  if (micro) ImPlot::SetupAxisFormat(ImAxis_X1, plots::label_in_us);
   if (s.tallest < 5) ImPlot::SetupAxisTicks(ImAxis_Y1, 0, s.tallest, static_cast<int>(s.tallest) + 1);
   if (s.three_quarters > s.quarter) {
     double x[2] = {s.quarter, s.three_quarters}, y[2] = {s.tallest * 1.15, s.tallest * 1.15};
@@ -304,6 +354,8 @@ void draw_timing(Frame& f) {
     ImGui::EndGroup();
     copy_menu(f, "copy-times", [&] { return timing_csv(*r); });
     histogram(f, *r);
+    draw_three_clocks(f, *r);
+    draw_clock_strip(f, *r);
   } else {
     heading(f.theme, "No time");
     wrapped(r->timing.reason.empty() ? "not timed yet" : r->timing.reason);

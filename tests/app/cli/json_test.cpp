@@ -81,6 +81,8 @@ void expect_stable(const json& j) {
   EXPECT_TRUE(t["cold"].is_object() || reason(t, "cold_reason")) << t;
   EXPECT_TRUE(t["floor_ms"].is_number() || reason(t, "floor_reason")) << t;
   EXPECT_TRUE(t.contains("floor_from"));
+  for (const char* figure : {"packed", "packing_ms", "packing_source"})
+    EXPECT_TRUE(t.contains(figure) && t[figure].is_null() && reason(t, "packed_reason")) << figure << " " << t;
 }
 
 TEST(Json, RunRight) {
@@ -109,6 +111,16 @@ TEST(Json, RunRight) {
   for (const auto& l : j["verdict"]["layers"]) EXPECT_NE(l["status"], "fail") << l;
   // The protocol's own fields stay inside.
   for (const char* own : {"id", "type", "result"}) EXPECT_FALSE(j.contains(own)) << own;
+}
+
+// The launch that a run is about is named: not what packs its weights, whose blocks may be more.
+TEST(Json, RunNamesTheMainLaunch) {
+  for (const char* kernel : {"registers", "hopper_tf32", "scatter"}) {
+    json j = run_json({kernel, "--preset", "kernelbench-79-small", "--accuracy", "tf32", "--samples", "1"}, 0);
+    ASSERT_EQ(j["launches"].size(), 2u) << kernel;
+    EXPECT_EQ(j["launches"][0]["main"], false) << kernel << j["launches"];
+    EXPECT_EQ(j["launches"][1]["main"], true) << kernel << j["launches"];
+  }
 }
 
 TEST(Json, RunInSixteenBits) {

@@ -1,9 +1,14 @@
 // `profile` and `bench`: their documents, their forms, their exit codes, on the emulator and on a GPU of fakes.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <map>
+#include <set>
 #include <sstream>
 
+#include "app/cli/verbs.h"
+#include "app/engine/recording.h"
 #include "tests/app/cli/cli.h"
 
 namespace convscope {
@@ -50,6 +55,11 @@ void expect_profile(const json& j) {
   else
     EXPECT_TRUE(text(t["cold_reason"]));
   EXPECT_TRUE(t["source"] == "measured" || t["source"] == "emulated");
+  if (t["packed"].is_object())
+    expect_times(t["packed"]);
+  else
+    EXPECT_TRUE(text(t["packed_reason"])) << t;
+  expect_number_or_reason(t, "packing_ms", "packed_reason");
   expect_number_or_reason(t, "host_ms", "host_reason");
   expect_number_or_reason(t, "kernel_ms", "kernel_reason");
   expect_number_or_reason(t, "floor_ms", "floor_reason");
@@ -57,6 +67,11 @@ void expect_profile(const json& j) {
   EXPECT_TRUE(c["sm_mhz"].is_object() || text(c["reason"])) << c;
   EXPECT_TRUE(!j["launches"].empty() || text(j["launches_reason"]));
   EXPECT_TRUE(!j["kernels"].empty() || text(j["kernels_reason"]));
+  int main_launches = 0;
+  for (const auto& l : j["launches"]) main_launches += l["main"].get<bool>();
+  EXPECT_EQ(main_launches, j["launches"].empty() ? 0 : 1);
+  for (const auto& p : j["roofline"]["points"])
+    EXPECT_EQ(p["cache"], p["name"] == "least bytes, cold" ? "cold" : "hot") << p;
   for (const auto& l : j["launches"]) {
     EXPECT_TRUE(text(l["entry"]) && l["registers"].is_number_integer()) << l;
     EXPECT_TRUE(l["occupancy"].is_object() ? text(l["occupancy"]["limit"]) : text(l["occupancy_reason"])) << l;
@@ -110,6 +125,43 @@ void expect_profile(const json& j) {
   EXPECT_TRUE(text(j["bottleneck"]["rule"]) && text(j["bottleneck"]["sentence"]));
   EXPECT_TRUE(j["warnings"].is_array());
   for (const char* own : {"id", "type"}) EXPECT_FALSE(j.contains(own));
+}
+
+// Times nest: what begins within an event on its line also ends there. Returns the lines that have events, by process
+// and number, and how many lie on each.
+std::map<std::pair<int64_t, int64_t>, size_t> expect_nesting(const json& trace) {
+  std::map<std::pair<int64_t, int64_t>, std::vector<std::pair<double, double>>> per_line;
+  std::set<std::pair<int64_t, int64_t>> named;
+  for (const auto& e : trace.at("traceEvents")) {
+    if (e["ph"] == "M" && e["name"] == "thread_name") {
+      const bool is_new = named.emplace(e["pid"].get<int64_t>(), e["tid"].get<int64_t>()).second;
+      EXPECT_TRUE(is_new) << "a line with two names: " << e;
+    }
+    if (e["ph"] != "X") continue;
+    EXPECT_GE(e["dur"].get<double>(), 0) << e;
+    per_line[{e["pid"].get<int64_t>(), e["tid"].get<int64_t>()}].emplace_back(
+        e["ts"], e["ts"].get<double>() + e["dur"].get<double>());
+  }
+  std::map<std::pair<int64_t, int64_t>, size_t> counts;
+  for (auto& [line, events] : per_line) {
+    EXPECT_TRUE(named.contains(line)) << "a line without a name: " << line.second;
+    counts[line] = events.size();
+    // By begins, the longer first: each must end within those that are open.
+    std::sort(events.begin(), events.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : a.second > b.second;
+    });
+    std::vector<double> open;
+    constexpr double rounding = 1e-6;  // µs
+    for (const auto& [begin, end] : events) {
+      while (!open.empty() && open.back() <= begin + rounding) open.pop_back();
+      if (!open.empty()) {
+        EXPECT_LE(end, open.back() + rounding)
+            << "process " << line.first << ", line " << line.second << ": from " << begin << " on";
+      }
+      open.push_back(end);
+    }
+  }
+  return counts;
 }
 
 TEST(ProfileCli, EmulatedTimeIsNamedSo) {
@@ -248,24 +300,11 @@ TEST(ProfileCli, OtherForms) {
   EXPECT_EQ(trace.out, "");
   std::ifstream in(file);
   json j = json::parse(in);
-  // Times nest: what begins within an event on its line also ends there.
-  std::map<int64_t, std::vector<std::pair<double, double>>> per_line;
+  expect_nesting(j);
   int calls = 0;
-  for (const auto& e : j["traceEvents"]) {
-    if (e["ph"] != "X") continue;
-    per_line[e["tid"]].emplace_back(e["ts"], e["ts"].get<double>() + e["dur"].get<double>());
-    calls += e["name"].get<std::string>().find("emulated call") == 0;
-  }
+  for (const auto& e : j["traceEvents"])
+    calls += e["ph"] == "X" && e["name"].get<std::string>().find("emulated call") == 0;
   EXPECT_EQ(calls, 3);
-  for (const auto& [tid, events] : per_line)
-    for (const auto& a : events)
-      for (const auto& b : events) {
-        constexpr double rounding = 1e-6;
-        bool apart = a.second <= b.first + rounding || b.second <= a.first + rounding;
-        bool inside = (a.first <= b.first + rounding && b.second <= a.second + rounding) ||
-                      (b.first <= a.first + rounding && a.second <= b.second + rounding);
-        EXPECT_TRUE(apart || inside) << a.first << " " << a.second << " against " << b.first << " " << b.second;
-      }
   // With --json stdout is the document, and the file has its own form.
   auto both =
       convscope_run(Words{"profile", "tiled", "--samples", "3", "--format", "csv", "--out", file, "--json"} + small);
@@ -290,6 +329,132 @@ TEST(ProfileCli, TracesOfAGpuHaveItsKernels) {
   EXPECT_EQ(kernels, 2);
 }
 
+// Kernels that are launched early begin before the one ahead of them has ended: on one line they would not nest.
+TEST(ProfileCli, TracesNestWhereKernelsOverlap) {
+  if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  auto trace = [](const char* us) {
+    auto r =
+        convscope_run(Words{"profile", "direct", "--samples", "5", "--set", "full", "--format", "chrome-trace"} + small,
+                      fake_gpu({"FAKE_CUPTI_KERNELS=third,second,first", std::string("FAKE_CUPTI_KERNEL_US=") + us}));
+    return json::parse(r.out);
+  };
+  auto names = [](const json& j) {
+    std::vector<std::string> all;
+    for (const auto& e : j["traceEvents"])
+      if (e["ph"] == "M" && e["name"] == "thread_name" && e["pid"] == 1) all.push_back(e["args"]["name"]);
+    return all;
+  };
+  using Names = std::vector<std::string>;
+  json apart = trace("90"), early = trace("150"), all_at_once = trace("250");
+  expect_nesting(apart);
+  EXPECT_EQ(names(apart), (Names{"a call of direct", "stream 0"}));
+  auto lines = expect_nesting(early);
+  EXPECT_EQ(names(early), (Names{"a call of direct", "stream 0", "stream 0, overlapping"}));
+  EXPECT_EQ((lines[{1, 1}]), 2u) << "the first and the third";
+  EXPECT_EQ((lines[{1, 2}]), 1u);
+  EXPECT_EQ((lines[{2, 2}]), 1u) << "and so where the chip was sampled";
+  expect_nesting(all_at_once);
+  EXPECT_EQ(names(all_at_once).back(), "stream 0, overlapping (2)");
+}
+
+// What was recorded on an H200: kernels of Hopper's rungs are launched early.
+TEST(ProfileCli, TracesOfEveryRecordingNest) {
+  size_t profiles = 0, overlapping = 0;
+  for (const auto& shipped : shipped_recordings()) {
+    const Recording recording = read_recording(shipped.path);
+    for (const auto& a : recording.answers) {
+      if (a.type() != "profile") continue;
+      SCOPED_TRACE(shipped.name + " " + a.asked.kernel);
+      profiles++;
+      auto lines = expect_nesting(profile_trace(shown_answer(recording, a)));
+      overlapping += lines.contains({2, 2});
+    }
+  }
+  EXPECT_GE(profiles, 100u);
+  EXPECT_GT(overlapping, 0u) << "none of them would tell";
+}
+
+// The table says of each set what lacks, and never that one was not counted which was.
+TEST(ProfileCli, WhatIsMissingOfEachSetIsSaid) {
+  if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  const Words full = Words{"profile", "direct", "--set", "full", "--samples", "5"} + small;
+  auto table = convscope_run(full, fake_gpu({"FAKE_CUPTI_LACKS=dram__"}));
+  for (const char* said : {"this chip has no counter for it (dram_busy)",
+                           "live: not on this chip: dram_busy, dram_read_bytes, dram_write_bytes",
+                           "memory: not on this chip: dram_read_bytes, dram_write_bytes"})
+    EXPECT_NE(table.out.find(said), std::string::npos) << said << "\n" << table.out;
+  EXPECT_EQ(table.out.find("it is in the set"), std::string::npos) << table.out;
+  // A set of which the chip has nothing, beside others that it has.
+  table = convscope_run(full, fake_gpu({"FAKE_CUPTI_LACKS=stalled"}));
+  EXPECT_NE(table.out.find("stalls: GH100 has none of the counters of the set stalls"), std::string::npos) << table.out;
+  // What stands in the way of all of them is said once.
+  table = convscope_run(full, fake_gpu({"FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable:26"}));
+  const std::string busy = "counters are in use by another program";
+  EXPECT_EQ(table.out.find(busy), table.out.rfind(busy, table.out.find("launch"))) << table.out;
+}
+
+// The two steps before a GPU is there: the driver finds none, and the driver is too old for the device code.
+TEST(ProfileCli, ADriverThatDoesNotDo) {
+  if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  struct Step {
+    const char *set, *what, *how;
+  };
+  for (const auto& s :
+       {Step{"FAKE_CUDA_FAIL=cuInit:100", "no CUDA-capable device is detected", "CUDA_VISIBLE_DEVICES"},
+        Step{"FAKE_CUDA_VERSION=12040", "the NVIDIA driver is too old: it is for CUDA 12.4", "install"}}) {
+    SCOPED_TRACE(s.set);
+    auto asked = convscope_run(Words{"profile", "direct", "--device", "cuda", "--json"} + small, fake_gpu({s.set}));
+    EXPECT_EQ(asked.code, 3);
+    const json error = asked.document()["error"];
+    EXPECT_EQ(error["code"], "missing");
+    for (const char* said : {s.what, s.how})
+      EXPECT_NE(error["message"].get<std::string>().find(said), std::string::npos) << error;
+    // Without being asked for, it is the emulator, and `info` says why.
+    json any =
+        convscope_run(Words{"profile", "direct", "--samples", "3", "--json"} + small, fake_gpu({s.set})).document();
+    expect_profile(any);
+    EXPECT_EQ(any["device"]["kind"], "emulator");
+    for (const auto& piece : convscope_run({"info", "--json"}, fake_gpu({s.set})).document()["pieces"])
+      if (piece["name"] == "NVIDIA driver and GPU") {
+        EXPECT_EQ(piece["available"], false);
+        EXPECT_NE(piece["detail"].get<std::string>().find(s.what), std::string::npos) << piece;
+        EXPECT_TRUE(text(piece["how_to_get_it"]));
+      }
+  }
+}
+
+// A run looks at the clocks as a profile does.
+TEST(ProfileCli, ARunSaysItsClocks) {
+  json emulated = convscope_run(Words{"run", "tiled", "--json"} + small).document();
+  EXPECT_NE(emulated["conditions"]["reason"].get<std::string>().find("a GPU's, and none is used"), std::string::npos)
+      << emulated["conditions"];
+  if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  const Words run = Words{"run", "direct"} + small;
+  json c = convscope_run(run + Words{"--json"}, fake_gpu({"FAKE_NVML_THROTTLE=0x4"})).document()["conditions"];
+  EXPECT_EQ(c["source"], "measured by NVML");
+  EXPECT_EQ(c["sm_mhz"]["median"], 1980);
+  EXPECT_EQ(c["mig"], false);
+  ASSERT_FALSE(c["over_time"].empty());
+  double last = -1;
+  for (const auto& r : c["over_time"]) {
+    EXPECT_GE(r["t_ms"].get<double>(), last);
+    last = r["t_ms"];
+    EXPECT_EQ(r["sm_mhz"], 1980);
+    EXPECT_EQ(r["memory_mhz"], 3201);
+    EXPECT_EQ(r["power_w"], 321.5);
+    EXPECT_EQ(r["temperature_c"], 41);
+    EXPECT_EQ(r["reasons"], json{"power limit"});
+    EXPECT_EQ(r["throttled"], true);
+  }
+  EXPECT_NE(c["warnings"][0].get<std::string>().find("slowed itself down"), std::string::npos) << c["warnings"];
+  auto table = convscope_run(run, fake_gpu({"FAKE_NVML_THROTTLE=0x4", "FAKE_NVML_MIG=1"}));
+  for (const char* said : {"clocks      SM 1980 MHz (limit 1980)", "slowed itself down", "split into instances (MIG)"})
+    EXPECT_NE(table.out.find(said), std::string::npos) << said << "\n" << table.out;
+  json none = convscope_run(run + Words{"--json"}, fake_gpu({"CONVSCOPE_LIBNVML=/nowhere/libnvidia-ml.so.1"}))
+                  .document()["conditions"];
+  EXPECT_NE(none["reason"].get<std::string>().find("comes with the NVIDIA driver"), std::string::npos) << none;
+}
+
 TEST(ProfileCli, SamplesOfAGpu) {
   if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
   const Words found = {"FAKE_CUDA_KERNEL_US=2000",
@@ -306,6 +471,9 @@ TEST(ProfileCli, SamplesOfAGpu) {
   EXPECT_EQ(s["lines"][0]["file"], "kernels/ladder/direct.cu") << "by the name of the source that the program carries";
   EXPECT_EQ(s["lines"][0]["line"], 26);
   EXPECT_EQ(s["functions"][0]["instructions"][0]["offset"], 256);
+  // By which a recording knows later whether it is of the same build.
+  EXPECT_EQ(s["functions"][0]["code_hash"].get<std::string>().size(), 16u) << s["functions"][0];
+  EXPECT_GT(s["functions"][0]["code_bytes"], 0);
   EXPECT_EQ(s["period_cycles"], 2048);
   const json& t = j["timeline"];
   ASSERT_EQ(t["source"], "counted by hardware") << t;

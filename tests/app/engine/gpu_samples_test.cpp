@@ -77,6 +77,7 @@ TEST_F(SamplesGpu, SamplesMeetTheDisassembly) {
   fmt::print("disassembly instructions={} ptx={} source={} lines={} {}\n", f["sass"].size(), f["ptx"].size(),
              f["sass_source"].dump(), f["lines_source"].dump(), f.value("sass_reason", ""));
   EXPECT_EQ(f["name"], s["functions"][0]["name"]);
+  EXPECT_EQ(f["code_hash"], s["functions"][0]["code_hash"]) << "the code that ran is the code that is shown";
   EXPECT_TRUE(f["sass_source"].is_string()) << f["sass_reason"];
   std::map<uint64_t, json> by_offset;
   for (const auto& i : f["sass"]) by_offset[i["offset"]] = i;

@@ -1,6 +1,7 @@
 // Recordings: what was put in comes out, whatever is in it; what is no recording is refused in one line.
 #include "app/engine/recording.h"
 
+#include <filesystem>
 #include <gtest/gtest.h>
 
 #include "app/engine/packed.h"
@@ -134,6 +135,25 @@ TEST(Recording, ShowsEverySourceAsRecorded) {
   json deep = {{"a", {{"b", {{{"source", "measured"}}}}}}, {"floor_source", "measured"}};
   r.add(request("profile", asked("S1")), deep, {}, "2026-11-22");
   EXPECT_EQ(shown_answer(r, *r.find("profile", asked("S1"))).dump().find("\"measured\""), std::string::npos);
+}
+
+// A class without a GPU sees the three benchmark problems and five layers that people run, in a download of 20 MB.
+TEST(Recording, TheShippedOnesAreSmallAndWhole) {
+  uintmax_t bytes = 0;
+  for (const auto& file : test::project_files("assets/recordings", "", "")) bytes += std::filesystem::file_size(file);
+  EXPECT_LT(bytes, 20'000'000u);
+  EXPECT_GT(bytes, 100'000u);
+  for (const char* preset : {"kernelbench-64", "kernelbench-74", "kernelbench-79", "dac.d3", "demucs.d", "encodec.d3",
+                             "hifigan.u2", "oobleck.d5"}) {
+    SCOPED_TRACE(preset);
+    Recording r;
+    ASSERT_NO_THROW(
+        r = read_recording(test::project_file(std::string("assets/recordings/h200-") + preset + ".convscope")));
+    const ConvProblem& p = find_preset(preset).problem;
+    EXPECT_GE(r.kernels("profile", p).size(), 15u) << "rungs, specimens and both ways of cuDNN";
+    EXPECT_FALSE(r.kernels("run", p).empty());
+    EXPECT_NE(r.source().find("NVIDIA H200, 2026-"), std::string::npos) << r.source();
+  }
 }
 
 TEST(Recording, RefusesWhatIsNoRecording) {

@@ -210,6 +210,7 @@ std::vector<json> seeds(const std::string& key) {
       {{"type", "bench"},
        {"kernels", {"direct", "tiled"}},
        {"against", "direct"},
+       {"with_packing", true},
        {"problem", problem},
        {"device", "emulator"},
        {"samples", 2}},
@@ -291,6 +292,16 @@ TEST_F(ServiceFuzz, TheSeedsAreAnswered) {
     EXPECT_EQ(send(request, payload_), "reply") << request.dump();
     if (request["type"] == "run") key = keep();
   }
+}
+
+TEST_F(ServiceFuzz, WithPackingIsTrueOrFalse) {
+  watchdog_.patience_s = 20 * test::slowness;
+  for (json request : seeds(keep()))
+    if (request["type"] == "bench")
+      for (const json& value : {json(true), json(false), json("yes"), json(1), json(nullptr)}) {
+        request["with_packing"] = value;
+        EXPECT_EQ(send(request, {}), value.is_boolean() ? "reply" : "bad-input") << value;
+      }
 }
 
 TEST_F(ServiceFuzz, DamagedRequests) {

@@ -24,7 +24,7 @@ PcSamples samples() {
   a.offset = 0x10, a.samples = 30, a.reasons = {{"wait", 20}, {"selected", 10}}, a.not_issued = {{"wait", 15}};
   a.at = {"kernels/ladder/direct.cu", 21};
   b.offset = 0x10000, b.samples = 5, b.reasons = {{"wait", 5}};
-  s.functions.push_back({"direct_f32", 77, 35, {a, b}, "no lines because"});
+  s.functions.push_back({"direct_f32", 77, 35, {a, b}, "no lines because", {}, 640, "00c0ffee00c0ffee"});
   s.samples = 35, s.total = 40, s.dropped = 5, s.period_cycles = 2048, s.calls = 3, s.spent_ms = 12.5;
   return s;
 }
@@ -53,6 +53,9 @@ TEST(ProfileSamples, ComeBackAsTheyWere) {
   EXPECT_EQ(s.find("nothing"), nullptr);
   ASSERT_EQ(s.instructions.size(), 2u);
   EXPECT_EQ(s.instructions[1].function, "direct_f32");
+  ASSERT_EQ(s.functions.size(), 1u);
+  EXPECT_EQ(s.functions[0].code_hash, "00c0ffee00c0ffee");
+  EXPECT_EQ(s.functions[0].code_bytes, 640);
   EXPECT_EQ(s.instructions[1].offset, 0x10000);
   EXPECT_EQ(s.instructions[0].reasons.at("selected"), 10);
   EXPECT_FALSE(s.instructions[0].reasons.contains("barrier"));

@@ -80,7 +80,7 @@ json full() {
                    {"name": "cudnn", "max_abs": 1e-7, "max_bound_ratio": 0.2, "median_ms": 0.5, "source": "measured", "what_ran": "implicit GEMM"}],
     "timing": {"median_ms": 1.25, "min_ms": 1.2, "noise_pct": 0.4, "samples": 2, "samples_ms": [1.2, 1.3], "source": "measured", "floor_ms": 0.25, "floor_from": "memory",
                "cold": {"median_ms": 2.5, "noise_pct": 1, "samples_ms": [2.4, 2.6]}},
-    "launches": [{"entry": "e", "grid": [4, 3, 2], "block": [256, 1, 1], "dynamic_shared_bytes": 1024}],
+    "launches": [{"entry": "e", "grid": [4, 3, 2], "block": [256, 1, 1], "dynamic_shared_bytes": 1024, "main": true}],
     "phases": [{"name": "oracle", "seconds": 0.5}],
     "ranges": {"output": [-1, 2], "reference": [-1.5, 2.5], "error": [-0.5, 0.5], "ratio": null}
   })");
@@ -112,6 +112,7 @@ TEST(Report, EveryField) {
   EXPECT_EQ(r.timing.floor_from, "memory");
   EXPECT_EQ(r.launches[0].grid, (std::array<int64_t, 3>{4, 3, 2}));
   EXPECT_EQ(r.launches[0].dynamic_shared_bytes, 1024);
+  EXPECT_TRUE(r.launches[0].main);
   EXPECT_EQ(r.phases[0].seconds, 0.5);
   EXPECT_EQ(r.ranges[0]->high, 2);
   EXPECT_EQ(r.ranges[1]->low, -1.5);

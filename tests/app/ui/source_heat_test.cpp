@@ -63,14 +63,34 @@ TEST(SourceHeat, TheHottestLineOfAllFiles) {
 
 TEST(SourceHeat, SaysWhatTheLineDoes) {
   Heat h = heat_of(counted(), "tiled.cu", measure("sectors"));
-  EXPECT_NE(h.lines.at(9).about.find("8 loads of a warp, 4 sectors each; 100 % of the bytes"), std::string::npos)
+  EXPECT_NE(h.lines.at(9).about.find("8 loads of a warp, 4 sectors each; threads ask for 100 % of the bytes"),
+            std::string::npos)
       << h.lines.at(9).about;
-  EXPECT_NE(h.lines.at(11).about.find("2 stores of a warp, 32 sectors each; 12 % of the bytes"), std::string::npos)
+  EXPECT_NE(h.lines.at(11).about.find("2 stores of a warp, 32 sectors each; threads ask for 12 % of the bytes"),
+            std::string::npos)
       << h.lines.at(11).about;
   EXPECT_NE(h.lines.at(19).about.find("25 % of them because threads met in a bank"), std::string::npos);
   for (const auto& [line, l] : h.lines) EXPECT_NE(l.about.find("source: emulated"), std::string::npos);
   EXPECT_EQ(h.csv().find("line,"), 0u);
-  EXPECT_NE(h.csv().find("\n12,0,0,0,2,64,256,0,0,64\n"), std::string::npos) << h.csv();
+  EXPECT_NE(h.csv().find("\n12,0,0,0,2,64,256,0,0,64,0,0,0,0,0,0\n"), std::string::npos) << h.csv();
+}
+
+// What threads share is used once, and who stands aside is seen; recordings of before know neither.
+TEST(SourceHeat, SaysWhatIsUsedAndWhoTakesPart) {
+  Profile p = counted();
+  EXPECT_NE(heat_of(p, "tiled.cu", measure("sectors")).lines.at(9).about.find("threads ask for 100 % of the bytes"),
+            std::string::npos);
+  p.lines[0].values["load_used_bytes"] = 256, p.lines[0].values["load_lanes"] = 128;
+  p.lines[2].values["shared_requests"] = 30, p.lines[2].values["shared_lanes"] = 960;
+  Heat h = heat_of(p, "tiled.cu", measure("sectors"));
+  EXPECT_NE(
+      h.lines.at(9).about.find("8 loads of a warp, 4 sectors each; 25 % of the bytes they touch are used; 16 of 32 "
+                               "threads take part"),
+      std::string::npos)
+      << h.lines.at(9).about;
+  EXPECT_NE(h.lines.at(19).about.find("met in a bank; 32 of 32 threads take part"), std::string::npos)
+      << h.lines.at(19).about;
+  EXPECT_NE(h.csv().find("accesses,load_used_bytes,load_lanes,"), std::string::npos);
 }
 
 Profile sampled() {

@@ -1,5 +1,6 @@
 // How a kernel file says what it is and how it is launched: its registration and its plan (host compiler only).
 #pragma once
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -117,6 +118,7 @@ struct Launch {
   std::vector<Argument> arguments;
   bool early = false;     // on a GPU it may begin before the launch before it has ended, for which it waits by itself
   bool in_order = false;  // blocks wait for blocks of lower numbers, which a GPU starts first
+  bool packs = false;     // works on weights alone: it packs them, which inference does once
 };
 
 template <auto F>
@@ -125,17 +127,7 @@ struct TypedEntry {
 };
 #define ENTRY(function) (::convscope::TypedEntry<&function>{#function})
 
-// Whether a launch works on weights alone: it packs them, which inference does once.
-inline bool packs(const Launch& l) {
-  bool weights = false;
-  for (const Argument& a : l.arguments) {
-    if (!a.is_tensor && !a.is_view) continue;
-    Tensor t = a.is_view ? a.view.tensor.tensor : a.tensor.tensor;
-    if (t == Tensor::x || t == Tensor::y) return false;
-    weights |= t == Tensor::w;
-  }
-  return weights;
-}
+inline bool packs(const Launch& l) { return l.packs; }
 
 // What runs for one problem: plain data, made without a device. Launches run in order on one stream.
 class Plan {
@@ -171,6 +163,7 @@ class Plan {
     void args(const A&... a) {
       static_assert(sizeof...(A) == sizeof...(P), "a launch gives one argument for each parameter of its kernel");
       (plan_.launches_[launch_].arguments.push_back(bind<P>(a)), ...);
+      plan_.find_packing(plan_.launches_[launch_]);
     }
 
    private:
@@ -201,7 +194,7 @@ class Plan {
   };
   template <auto F>
   Pending<F> launch(TypedEntry<F> f, Shape grid, Shape block, size_t dynamic_shared_bytes = 0) {
-    launches_.push_back({{f.name, &simt::Loop<F>::run}, grid, block, dynamic_shared_bytes, {}, false, false});
+    launches_.push_back({{f.name, &simt::Loop<F>::run}, grid, block, dynamic_shared_bytes, {}, false, false, false});
     return {*this, launches_.size() - 1};
   }
 
@@ -212,16 +205,49 @@ class Plan {
 
   const std::vector<Launch>& launches() const { return launches_; }
   size_t workspace_bytes() const { return workspace_bytes_; }
-  // The plan with weights that are packed already.
+  // Whether some launches pack weights, and others are left without these.
+  bool packs_weights() const {
+    auto pack = std::count_if(launches_.begin(), launches_.end(), [](const Launch& l) { return l.packs; });
+    return pack > 0 && static_cast<size_t>(pack) < launches_.size();
+  }
+  // The plan with weights that are packed already: on a workspace in which the whole plan has run.
   Plan without_packing() const {
     Plan rest = *this;
-    std::erase_if(rest.launches_, [](const Launch& l) { return packs(l); });
+    std::erase_if(rest.launches_, [](const Launch& l) { return l.packs; });
     return rest;
+  }
+  // What packs them, alone.
+  Plan packing() const {
+    Plan part = *this;
+    std::erase_if(part.launches_, [](const Launch& l) { return !l.packs; });
+    return part;
   }
   int64_t out_length() const { return out_length_; }
 
  private:
+  // A launch packs if it is given weights and nothing of a call: neither x nor y, nor a part of the workspace that a
+  // launch before it was given which has something of the call. What a kernel file says of a launch does not count.
+  void find_packing(Launch& l) {
+    bool weights = false, of_call = false;
+    auto each_tensor = [&](auto f) {
+      for (const Argument& a : l.arguments)
+        if (a.is_tensor || a.is_view) f(a.is_view ? a.view.tensor : a.tensor);
+    };
+    each_tensor([&](const TensorRef& t) {
+      weights |= t.tensor == Tensor::w;
+      of_call |= t.tensor == Tensor::x || t.tensor == Tensor::y ||
+                 (t.tensor == Tensor::workspace &&
+                  std::find(parts_of_call_.begin(), parts_of_call_.end(), t.offset_bytes) != parts_of_call_.end());
+    });
+    l.packs = weights && !of_call;
+    if (!of_call) return;
+    each_tensor([&](const TensorRef& t) {
+      if (t.tensor == Tensor::workspace) parts_of_call_.push_back(t.offset_bytes);
+    });
+  }
+
   std::vector<Launch> launches_;
+  std::vector<int64_t> parts_of_call_;  // offsets in the workspace
   size_t workspace_bytes_ = 0;
   int64_t out_length_;
 };

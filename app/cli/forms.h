@@ -1,0 +1,73 @@
+// What tables and comma-separated values of the command line are made of.
+#pragma once
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/engine/codec.h"
+#include "app/engine/json_fields.h"
+#include "kernels/base/text.h"
+
+namespace convscope::forms {
+using nlohmann::json;
+
+inline std::string time_of(const json& ms) { return ms.is_number() ? time_text(ms.get<double>()) : "–"; }
+
+// Three significant digits, and no exponent below a million.
+inline std::string figure(double v) {
+  double size = std::abs(v);
+  if (size >= 1e6) return fmt::format("{:.3g}", v);
+  if (size >= 100 || size == 0) return fmt::format("{:.0f}", v);
+  return fmt::format("{:.3g}", v);
+}
+
+// What was measured, on which problem and device.
+inline std::string header(const json& answer, const std::string& what) {
+  ConvProblem p = problem_from(answer.at("problem"));
+  return fmt::format("{} on {} → Lout {}\n{}\n\n", what, describe(p), p.out_length(),
+                     json_fields::text(answer.at("device"), "name"));
+}
+
+// What a call takes with weights packed before, and packing; why that is not known; "" of a kernel that packs nothing.
+// times: `timing` of an answer.
+inline std::string packed_words(const json& answer, const json& times) {
+  using json_fields::part, json_fields::text;
+  auto packs = times.find("packs_weights");
+  const bool library = text(part(answer, "kernel"), "kind") == "reference";
+  if (packs == times.end() && !library && part(answer, "launches").size() > 1)
+    return "not recorded: of before packing was timed apart";
+  if (packs == times.end() || *packs != json(true)) return "";
+  const json& packed = part(times, "packed");
+  if (!packed.contains("median_ms")) return text(times, "packed_reason");
+  return fmt::format("{} with weights packed before, as inference has them (noise {:.1f} %); cold {}; packing {} ({})",
+                     time_of(packed.at("median_ms")), packed.at("noise_pct").get<double>(),
+                     time_of(part(packed, "cold").value("median_ms", json())), time_of(times.at("packing_ms")),
+                     text(times, "packing_source"));
+}
+
+// A value as a field: null is empty.
+inline std::string plain(const json& v) { return v.is_null() ? "" : v.is_string() ? v.get<std::string>() : v.dump(); }
+
+// RFC 4180.
+class Csv {
+ public:
+  explicit Csv(const std::string& head) : text_(head + "\n") {}
+  void line(const std::vector<std::string>& fields) {
+    for (size_t i = 0; i < fields.size(); i++) text_ += (i ? "," : "") + quoted(fields[i]);
+    text_ += "\n";
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  static std::string quoted(const std::string& s) {
+    if (s.find_first_of(",\"\n") == std::string::npos) return s;
+    std::string out = "\"";
+    for (char c : s) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return out + "\"";
+  }
+  std::string text_;
+};
+
+}  // namespace convscope::forms

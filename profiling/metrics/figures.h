@@ -1,0 +1,47 @@
+// What it takes to hold a counter or a headline of one kernel against that of another: its title, which way is better,
+// and how far apart two runs of one and the same kernel are.
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "profiling/metrics/metrics.h"
+
+namespace convscope {
+
+enum class Better {
+  lower,
+  higher,
+  higher_by_bytes,  // higher where bytes set the floor: a kernel that arithmetic limits need not use the memory
+  neither,          // says what a kernel does, not how well
+};
+
+// Where a figure stands in a table of many.
+enum class FigureGroup { time, limits, memory, issue, waiting, launch, conditions };
+const char* title_of(FigureGroup group);  // "What limits"
+
+struct Figure {
+  const char* name;   // of a headline ("memory-busy"), a metric ("dram_read_bytes") or one of the emulator's
+  const char* title;  // "DRAM bytes read"
+  FigureGroup group;
+  Better better;
+  // The relative difference that two runs of one kernel may have on a GPU; 0: none, or none was measured. Measured on
+  // an H200 against ncu (tests/bench/results/h200-profile.md, "Against ncu"). Emulated figures have none.
+  double spread;
+  double enough = 0;  // beyond it more (of Better::lower: less) is not better any more; 0: there is no such value
+  const char* about = "";
+};
+
+// By the name of a headline or a metric; null for an unknown one.
+const Figure* find_figure(std::string_view name);
+std::span<const Figure> figures();
+
+// The headline that shows this metric as it is, put right where it has to be; "" where none does.
+std::string_view headline_showing(std::string_view metric);
+
+// A range of counters is longer than the kernels in it (by some 60 µs on an H200), so shares of elapsed time are too
+// small by that. The same counters, as of the kernels alone: `kernel_ms`, by their records. Without it, as they are.
+Counters of_kernels_alone(Counters counted, const std::optional<double>& kernel_ms);
+
+}  // namespace convscope

@@ -1,0 +1,147 @@
+// Roofline, Compare, Occupancy and the heat beside the source: what they say of a shipped recording, and of kernels
+// that ran one after the other on a GPU of fakes.
+#include <filesystem>
+#include <gtest/gtest.h>
+
+#include "app/model/roof.h"
+#include "app/model/sampled_code.h"
+#include "app/ui/panel.h"
+#include "kernels/problem/presets.h"
+#include "tests/app/model/benches.h"
+#include "tests/app/ui/screen.h"
+#include "tests/fakes/setting.h"
+
+namespace convscope::ui {
+namespace {
+
+class ComparedPanels : public testing::Test {
+ protected:
+  void open(const std::string& recording, const std::string& kernel, Accuracy accuracy) {
+    a_ = std::make_unique<test::AppOnScreen>(test::full_engine(), test::quick_document(), false);
+    ASSERT_TRUE(a_->screen.settle(**a_));
+    (*a_)->open(test::project_file("assets/recordings/" + recording + ".convscope"));
+    show(kernel, accuracy);
+  }
+  void show(const std::string& kernel, Accuracy accuracy) {
+    Document d = (*a_)->document();
+    d.kernel = kernel, d.accuracy = accuracy;
+    (*a_)->execute({ReplaceDocument{d, ""}, 0});
+    ASSERT_TRUE(a_->screen.settle(**a_));
+    ASSERT_TRUE((*a_)->bench().shows_recorded((*a_)->document()));
+  }
+  std::string said(const char* panel) {
+    (*a_)->show_only(panel);
+    a_->screen.frames(**a_, 3);
+    std::string text;
+    for (char c : a_->screen.text(**a_)) {
+      if (c == '\n') c = ' ';
+      if (c != ' ' || !text.ends_with(' ')) text += c;
+    }
+    return text;
+  }
+  void expect_said(const char* panel, std::initializer_list<const char*> all) {
+    const std::string text = said(panel);
+    for (const char* words : all) EXPECT_TRUE(test::holds(text, words)) << words << "\n" << text;
+  }
+  std::unique_ptr<test::AppOnScreen> a_;
+};
+
+TEST_F(ComparedPanels, RooflineOfARecording) {
+  open("h200-kernelbench-79", "hopper_tf32", Accuracy::tf32);
+  expect_said("Roofline",
+              {"limited by memory", "this kernel, hot", "cold", "by bytes of DRAM", "by bytes of L2", "references",
+               "the ladder up to this rung, by bytes of DRAM", "hopper_tf32 cold, least bytes",
+               "cudnn-tf32 hot, bytes of DRAM", "% of what the roof allows", "roof: NVIDIA H200, recorded"});
+  EXPECT_FALSE(test::holds(said("Roofline"), "an earlier profile"));
+  // A strict kernel's roof is not that of the tensor cores.
+  show("registers", Accuracy::strict);
+  expect_said("Roofline", {"limited by arithmetic (f32)"});
+}
+
+TEST_F(ComparedPanels, OccupancyOpensOnTheMainLaunch) {
+  open("h200-kernelbench-79", "hopper_tf32", Accuracy::tf32);
+  expect_said("Occupancy", {"launch 2: hopper_64_3_s2_staged", "18.75 % theoretical", "15.5 % achieved",
+                            "sm_90 (Hopper)", "NVIDIA H200, recorded", "waves | 1.00"});
+  // Another kernel, its own main launch.
+  show("registers", Accuracy::strict);
+  expect_said("Occupancy", {"launch 2: registers_f32"});
+}
+
+TEST_F(ComparedPanels, CompareHasEveryFigureWithItsVerdict) {
+  open("h200-kernelbench-79", "hopper_tf32", Accuracy::tf32);
+  expect_said("Compare", {"first − second", "first / second", "first is", "Median, hot", "better", "worse", "neutral",
+                          "What limits", "Memory", "Instructions", "What warps wait for", "Launch", "Clocks and power",
+                          "hopper_64_3_s2_staged", "SM clock", "Local memory a thread", "the memory is 72 % busy"});
+  EXPECT_FALSE(test::holds(said("Compare"), "0.00×"));
+  EXPECT_FALSE(test::holds(said("Compare"), "dram busy")) << "a counter that a headline shows";
+}
+
+// Samples of a recording are of another build: that is said beside them.
+TEST_F(ComparedPanels, RecordedSamplesSayOfWhichBuildTheyAre) {
+  open("h200-hifigan.u2", "columns_tf32", Accuracy::tf32);
+  (*a_)->show_only("Source");
+  ASSERT_TRUE(a_->screen.until(**a_, [&] { return (*a_)->bench().source("columns_tf32") != nullptr; }));
+  ASSERT_TRUE(
+      a_->screen.until(**a_, [&] { return (*a_)->bench().machine_code() && !(*a_)->bench().machine_code_waiting(); }));
+  ASSERT_TRUE(a_->screen.settle(**a_));
+  const Profile* p = (*a_)->bench().profile_of((*a_)->document());
+  ASSERT_TRUE(p && p->samples.samples > 0);
+  const SampledCode s = sampled_code(*p, (*a_)->bench().machine_code());
+  const std::string text = said("Source");
+  EXPECT_EQ(test::holds(text, "samples are of the recorded build"), !s.words.empty()) << s.words << text;
+  // Without the instructions there is nothing to tell it by.
+  EXPECT_TRUE(test::holds(sampled_code(*p, nullptr).words, "lines may have moved"));
+}
+
+// ---- the history of this window, on a GPU of fakes -----------------------------------------------------------------
+
+TEST(RoofTrail, JoinsProfilesOfOneProblemInOrder) {
+  auto fakes = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fakes").string();
+  if (!std::filesystem::exists(fakes + "/libfake_cuda.so") || !std::filesystem::exists(fakes + "/whole/libcupti.so.13"))
+    GTEST_SKIP() << "this build has no GPU side";
+  test::Setting cuda("CONVSCOPE_LIBCUDA", fakes + "/libfake_cuda.so"),
+      cupti("CONVSCOPE_LIBCUPTI", fakes + "/whole/libcupti.so.13"),
+      nvml("CONVSCOPE_LIBNVML", fakes + "/libfake_nvml.so"), cudnn("CONVSCOPE_LIBCUDNN", "/nowhere"),
+      us("FAKE_CUDA_KERNEL_US", "50"),
+      values("FAKE_CUPTI_VALUES", "dram__bytes_read.sum:1600000,dram__bytes_write.sum:1600000");
+  Document d = test::quick_document(64, "direct");
+  d.device = "cuda";
+  test::AppOnScreen a("", d, false);
+  auto profiled = [&](const std::string& kernel, int64_t length) {
+    d.kernel = kernel, d.problem.length = length;
+    a->execute({ReplaceDocument{d, ""}, 0});
+    a->run();
+    ASSERT_TRUE(a.screen.settle(*a));
+    a->apply(RunAction{"profile"});
+    ASSERT_TRUE(a.screen.until(
+        *a, [&] { return a->bench().profile_of(d) && !a->bench().profiling(); }, 60))
+        << a->bench().profile_trouble();
+    ASSERT_TRUE(a.screen.settle(*a));
+  };
+  auto points = [&] { return roof_points(a->bench(), d, *a->bench().report_of(d)); };
+  profiled("direct", 64);
+  RoofPoints all = points();
+  ASSERT_TRUE(all.own);
+  EXPECT_TRUE(all.trail.empty()) << "one is no trail";
+  for (const auto& p : all.points)
+    EXPECT_NE(p.of, RoofPoint::Of::earlier) << "the profile of what is shown is not an earlier one";
+  profiled("polyphase", 64);
+  profiled("direct", 80);
+  EXPECT_TRUE(points().trail.empty()) << "of another problem";
+  profiled("tiled", 64);
+  all = points();
+  std::vector<std::string> names;
+  for (size_t i : all.trail) names.push_back(all.points[i].name);
+  EXPECT_EQ(names, (std::vector<std::string>{"direct", "polyphase", "tiled"}));
+  EXPECT_EQ(all.points[all.trail[0]].of, RoofPoint::Of::earlier);
+  EXPECT_EQ(all.points[all.trail[2]].of, RoofPoint::Of::kernel) << "which is not drawn twice";
+  for (size_t i : all.trail) EXPECT_EQ(all.points[i].bytes, RoofPoint::Bytes::dram) << "all have them";
+  EXPECT_NE(all.trail_words.find("earlier profiles of this problem, in order"), std::string::npos);
+  profiled("S4", 64);
+  EXPECT_TRUE(points().trail.empty()) << "a specimen is of another family";
+  a->show_only("Roofline");
+  a.screen.frames(*a, 3);
+}
+
+}  // namespace
+}  // namespace convscope::ui

@@ -113,8 +113,8 @@ class Workbench {
   uint64_t followed() const { return followed_; }
   // The document's kernel and another, or a reference, timed in turn. Like a profile: one measurement at a time.
   void want_comparison(const Document& document, const std::string& with);
-  // Again and again, one call and the live set of counters, until it is stopped; for another document it begins anew. To
-  // be wished at every frame while it is on: runs, profiles and comparisons go before it.
+  // Again and again, one call and the live set of counters, until it is stopped; for another document it begins anew.
+  // To be wished at every frame while it is on: runs, profiles and comparisons go before it.
   void keep_measuring(const Document& document);
   void stop_measuring();
   const Monitor& monitor() const { return monitor_; }

@@ -120,7 +120,10 @@ inline void estimate(const ConvProblem& p, ColumnPlan& h) {
   double products = stages * t.deep * t.chunk;
   // Of a multiprocessor: a product's tensor-core instructions, its loads; and its copies.
   double tensor = 7.0 * f.mw * f.nt * (f.parts == 2 ? 3 : 1);
-  double loads = 4.0 * ((f.lanes == Lanes::near ? f.mw : f.lanes == Lanes::chained ? 4 : 4 * f.mw) + 2 * f.nt * f.parts);
+  double loads = 4.0 * ((f.lanes == Lanes::near      ? f.mw
+                         : f.lanes == Lanes::chained ? 4
+                                                     : 4 * f.mw) +
+                        2 * f.nt * f.parts);
   double copies =
       stages *
       (t.deep * t.product_channels * t.pitch * (t.whole ? 1.0 : 2.5) + t.deep * t.chunk * f.nt * 64 * f.parts) / 10;

@@ -172,8 +172,8 @@ __device__ __forceinline__ void add_apart(float (&sum)[MW][NT][4], const float* 
   }
 }
 
-// Shifts in chains: every s'-th is d' further. A lane's positions m are d' apart as well: what m reads for a shift m + 1
-// reads for the next one of the chain, so that a shift loads the values of one fragment.
+// Shifts in chains: every s'-th is d' further. A lane's positions m are d' apart as well: what m reads for a shift m +
+// 1 reads for the next one of the chain, so that a shift loads the values of one fragment.
 template <int parts, int NT, int MW>
 __device__ __forceinline__ void add_chained(float (&sum)[MW][NT][4], const float* x, const int (&unit)[2], int second,
                                             const float* weights, int products, const ColumnTiles& tiles,

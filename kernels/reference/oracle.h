@@ -1,8 +1,9 @@
 // The oracle: what every element should be, in double precision or better, and how large a rounding error is excusable.
 //
-// f32 problems, and those of f16 and bf16, whose numbers are floats as well: products of two floats are exact in double, sums round at 2^-53, so the oracle's own error is some
-// 2^-29 of the excusable one. f64 problems: sums are carried in two doubles (algorithm Dot2 of Ogita, Rump & Oishi,
-// Accurate Sum and Dot Product, 2005), as if computed in 106 bits and rounded once.
+// f32 problems, and those of f16 and bf16, whose numbers are floats as well: products of two floats are exact in
+// double, sums round at 2^-53, so the oracle's own error is some 2^-29 of the excusable one. f64 problems: sums are
+// carried in two doubles (algorithm Dot2 of Ogita, Rump & Oishi, Accurate Sum and Dot Product, 2005), as if computed in
+// 106 bits and rounded once.
 #pragma once
 #include <cstdint>
 #include <memory>

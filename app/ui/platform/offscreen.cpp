@@ -54,7 +54,8 @@ struct Gl {
   X(GenFramebuffers, void, GLsizei, GLuint*)                                                                     \
   X(BindFramebuffer, void, GLenum, GLuint)                                                                       \
   X(GenRenderbuffers, void, GLsizei, GLuint*)                                                                    \
-  X(BindRenderbuffer, void, GLenum, GLuint) X(RenderbufferStorage, void, GLenum, GLenum, GLsizei, GLsizei)       \
+  X(BindRenderbuffer, void, GLenum, GLuint)                                                                      \
+  X(RenderbufferStorage, void, GLenum, GLenum, GLsizei, GLsizei)                                                 \
       X(FramebufferRenderbuffer, void, GLenum, GLenum, GLenum, GLuint) X(CheckFramebufferStatus, GLenum, GLenum) \
           X(ReadPixels, void, GLint, GLint, GLsizei, GLsizei, GLenum, GLenum, void*)                             \
               X(ClearColor, void, float, float, float, float) X(Clear, void, unsigned)                           \

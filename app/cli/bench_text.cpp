@@ -102,7 +102,8 @@ std::string bench_csv(const json& r) {
   using forms::plain;
   forms::Csv csv(
       "name,kind,cache,median_ms,low_ms,high_ms,min_ms,noise_pct,samples,source,against,verdict,speedup,p,reason,"
-      "verdict_of,packed_median_ms,packed_low_ms,packed_high_ms,packed_min_ms,packed_noise_pct,packed_samples,"
+      "verdict_of,verdict_median_ms,verdict_against_median_ms,"
+      "packed_median_ms,packed_low_ms,packed_high_ms,packed_min_ms,packed_noise_pct,packed_samples,"
       "packing_ms,packing_source,whole_verdict,whole_speedup,whole_p,packed_reason");
   auto of = [](const json& t, const char* name) { return plain(field(t, name)); };
   auto end_of = [](const json& t, size_t end) {
@@ -133,6 +134,8 @@ std::string bench_csv(const json& r) {
                 : !text(e, "reason").empty() ? text(e, "reason")
                                              : text(e, "cold_reason"),
                 text(e.at("against"), "of"),
+                of(v, "median_ms"),
+                of(v, "against_median_ms"),
                 of(packed, "median_ms"),
                 end_of(packed, 0),
                 end_of(packed, 1),

@@ -10,8 +10,10 @@
 #include "app/cli/verbs.h"
 #include "app/engine/codec.h"
 #include "app/engine/json_fields.h"
+#include "app/engine/profile_codec.h"
 #include "kernels/base/text.h"
 #include "profiling/cupti/timeline.h"
+#include "profiling/metrics/figures.h"
 
 namespace convscope {
 using json_fields::text;
@@ -38,19 +40,9 @@ std::string shape(const json& v) {
 
 std::string conditions_text(const json& c) {
   if (c.contains("reason")) return text(c, "reason");
-  std::string out;
-  auto add = [&](const char* name, const char* unit, const json& range, const json& limit) {
-    if (!range.is_object()) return;
-    double low = range.at("least"), high = range.at("most");
-    out += fmt::format("{}{}{}{} {}", out.empty() ? "" : ", ", name, low < high ? figure(low) + " to " : "",
-                       figure(high), unit);
-    if (limit.is_number()) out += fmt::format(" (limit {})", figure(limit.get<double>()));
-  };
-  add("SM ", "MHz", c.at("sm_mhz"), c.at("max_sm_mhz"));
-  add("memory ", "MHz", c.at("memory_mhz"), c.at("max_memory_mhz"));
-  add("", "°C", c.at("temperature_c"), nullptr);
-  add("", "W", c.at("power_w"), c.at("power_limit_w"));
-  for (const auto& why : c.at("slower_because")) out += fmt::format(", {}", why.get<std::string>());
+  std::string out = conditions_line(c);
+  for (const auto& why : c.at("slower_because"))
+    out += fmt::format("{}{}", out.empty() ? "" : " · ", why.get<std::string>());
   return out.empty() ? "the GPU tells none" : out;
 }
 
@@ -124,8 +116,8 @@ std::string lines_text(const json& r) {
     std::string words;
     if (row.global > 0) words = fmt::format("{:.0f} % of sectors", 100 * row.global / global);
     if (row.requests > 0) words += fmt::format(", {} a load", figure(row.loads / row.requests));
-    if (row.loads > 0 && row.used >= 0)
-      words += fmt::format(" with {:.0f} % of their bytes used", 100 * row.used / (32 * row.loads));
+    if (auto used = used_of_sectors(row.used, row.loads); used && row.used >= 0)
+      words += fmt::format(" with {:.0f} % of their bytes used", *used);
     if (row.requests > 0 && row.lanes >= 0 && row.lanes < 31.5 * row.requests)
       words += fmt::format(" by {} of 32 threads", figure(row.lanes / row.requests));
     if (row.shared > 0)
@@ -244,11 +236,12 @@ std::string profile_text(const json& r) {
   }
   out += lines_text(r);
   out += samples_text(r) + timeline_text(r);
+  const bool packs = t.value("packs_weights", json()) == true;  // points are of whole plans
   for (const auto& p : r.at("roofline").at("points"))
     out += fmt::format("  {:<11} {} of {} GFLOP/s that {} allows at {} operations a byte ({}): {:.0f} %\n", "roofline",
                        figure(p.at("gflops").get<double>()), figure(p.at("ceiling_gflops").get<double>()),
-                       text(p, "bound_by"), figure(p.at("intensity").get<double>()), text(p, "name"),
-                       100 * p.at("fraction").get<double>());
+                       text(p, "bound_by"), figure(p.at("intensity").get<double>()),
+                       text(p, "name") + (packs ? ", packing included" : ""), 100 * p.at("fraction").get<double>());
   for (const auto& w : r.at("warnings")) out += fmt::format("  ! {}\n", w.get<std::string>());
   return out;
 }

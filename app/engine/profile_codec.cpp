@@ -1,9 +1,12 @@
 #include "app/engine/profile_codec.h"
 
 #include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "app/engine/codec.h"
+#include "app/engine/json_fields.h"
 #include "app/engine/sampling_codec.h"
 
 namespace convscope {
@@ -186,7 +189,8 @@ json conditions_json(const Conditions& c) {
                          {"power_w", limit(r.power_w)},
                          {"temperature_c", limit(r.temperature_c)},
                          {"reasons", r.slower_because ? json(slower_because_words(*r.slower_because)) : json(nullptr)},
-                         {"throttled", is_throttled(r.slower_because.value_or(0))}});
+                         {"throttled", r.slower_because ? json(is_throttled(*r.slower_because)) : json(nullptr)},
+                         {"idle", r.slower_because ? json(is_idle(*r.slower_because)) : json(nullptr)}});
   for (const auto& w : {c.warning(), c.shared_with()})
     if (!w.empty()) warnings.push_back(w);
   json j = {{"readings", c.readings},
@@ -207,6 +211,27 @@ json conditions_json(const Conditions& c) {
             {"source", c.missing ? json(nullptr) : json("measured by NVML")}};
   if (c.missing) j["reason"] = c.missing.sentence();
   return j;
+}
+
+std::string conditions_line(const json& conditions) {
+  using namespace json_fields;
+  std::string out;
+  auto finite = [](const json& j, const char* field) {
+    auto v = number(j, field);
+    return v && std::isfinite(*v) ? v : std::nullopt;
+  };
+  auto add = [&](const char* name, const char* unit, const char* field, const char* limit_field) {
+    const json& range = part(conditions, field);
+    auto least = finite(range, "least"), most = finite(range, "most"), limit = finite(conditions, limit_field);
+    if (!least || !most || *least > *most) return;
+    const bool moved = std::round(*least) < std::round(*most);
+    out += fmt::format("{}{}{}{:.0f} {}", out.empty() ? "" : " · ", name,
+                       moved ? fmt::format("{:.0f} to ", *least) : "", *most, unit);
+    if (limit) out += fmt::format(" (limit {:.0f})", *limit);
+  };
+  add("SM ", "MHz", "sm_mhz", "max_sm_mhz"), add("memory ", "MHz", "memory_mhz", "max_memory_mhz");
+  add("", "°C", "temperature_c", ""), add("", "W", "power_w", "power_limit_w");
+  return out;
 }
 
 json ceilings_json(const Ceilings& c) {
@@ -294,6 +319,8 @@ json live_json(const LiveReading& r) {
             {"bottleneck", bottleneck_json(r.bottleneck)}};
   if (r.source == "emulated") j["reason"] = "emulated time: it says nothing of a GPU";
   j["packed_ms"] = optional_number(r.packed_ms);
+  j["packed_source"] =
+      r.packed_ms ? json("recorded by CUPTI: this call, which packed, without the launches that did") : json(nullptr);
   if (!r.packed_ms) j["packed_reason"] = r.packed_missing;
   return j;
 }
@@ -306,14 +333,26 @@ json bench_json(const BenchReport& r) {
             {"p", number_json(c->p)},
             {"evidence", c->evidence}};
   };
+  const BenchEntry* other = nullptr;
+  for (const auto& e : r.entries)
+    if (e.name == r.against) other = &e;
   json entries = json::array();
   bool emulated = false, packed = false;
   for (const auto& e : r.entries) {
     emulated |= e.emulated, packed |= e.verdict.packed;
     const std::string no_cold =
         e.cold.empty() && !e.hot.empty() ? "the emulator has no cache to be cold" : e.no_verdict;
+    // Which medians a verdict is about stands beside it: those of the entry may be others.
     auto against = [&](const BenchEntry::Verdict& v) -> json {
-      return {{"hot", verdict(v.hot, e.no_verdict)}, {"cold", verdict(v.cold, no_cold)}};
+      json all = {{"hot", verdict(v.hot, e.no_verdict)},
+                  {"cold", verdict(v.cold, no_cold)},
+                  {"of", v.packed ? "packed" : "whole"}};
+      for (bool cold : {false, true})
+        if (json& one = all[cold ? "cold" : "hot"]; other && (cold ? v.cold : v.hot)) {
+          one["median_ms"] = number_json(held_times(e, cold, v.packed).median_ms());
+          one["against_median_ms"] = number_json(held_times(*other, cold, v.packed).median_ms());
+        }
+      return all;
     };
     json j = {{"name", e.name},
               {"kind", e.is_reference ? "reference" : "kernel"},
@@ -326,7 +365,6 @@ json bench_json(const BenchReport& r) {
               {"floor_ms", e.floor ? json(e.floor->ms) : json(nullptr)},
               {"against", against(e.verdict)},
               {"against_whole", against(e.whole_verdict)}};
-    j["against"]["of"] = e.verdict.packed ? "packed" : "whole";
     put_packed(j, e.packed, e.hot.empty() ? e.missing : "");
     if (j["packed"].is_object() && e.floor) j["packed"]["times_floor"] = e.packed.hot.median_ms() / e.floor->ms;
     if (!e.missing.empty()) j["reason"] = e.missing;

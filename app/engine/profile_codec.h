@@ -1,6 +1,7 @@
 // Profiles and benchmarks as JSON, with the names of interface.md (PROTOCOL.md, `profile` and `bench`).
 #pragma once
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "profiling/profile/bench.h"
 #include "profiling/profile/live.h"
@@ -15,6 +16,9 @@ void put_packed(nlohmann::json& times, const PackedTimes& packed, const std::str
 nlohmann::json ceilings_json(const Ceilings& c);
 // Under what conditions something was timed; with the reason when nothing is known of them.
 nlohmann::json conditions_json(const Conditions& c);
+// Its ranges in one line: "SM 1755 to 1980 MHz (limit 1980) · memory 3201 MHz · 41 °C · 322 W (limit 700)"; "" when
+// nothing is known. What is not as it should be is left out.
+std::string conditions_line(const nlohmann::json& conditions);
 nlohmann::json live_json(const LiveReading& r);
 nlohmann::json bench_json(const BenchReport& r);
 

@@ -124,7 +124,9 @@ Service::Reply Service::live(const json& request, std::span<const std::byte> pay
     state_->live = std::make_unique<LiveProfile>(tools, spec_of(r), activity);
     state_->live_key = key;
   }
-  return {header_text(live_json(state_->live->read(tools, activity))), {}};
+  json j = live_json(state_->live->read(tools, activity));
+  j["device"] = device_json(o.device->info());
+  return {header_text(j), {}};
 }
 
 Service::Reply Service::bench_several(const json& request, std::span<const std::byte> payload, Activity& activity) {

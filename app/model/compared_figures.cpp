@@ -27,7 +27,7 @@ Judged judged(double a, double b, Better better, double spread, double enough, b
   if (apart <= spread)
     return {FigureVerdict::same,
             fmt::format("{} apart: two runs of one kernel may differ by {}", percent_of(apart), percent_of(spread))};
-  const std::string beyond =
+  std::string beyond =
       spread > 0 ? fmt::format("; two runs of one kernel may differ by {}", percent_of(spread)) : "";
   if (better == Better::higher_by_bytes) {
     if (!by_bytes)
@@ -39,6 +39,15 @@ Judged judged(double a, double b, Better better, double spread, double enough, b
     return {FigureVerdict::neutral, fmt::format("both are above {:.4g}, which is enough", enough)};
   if (better == Better::lower && enough > 0 && std::max(a, b) <= enough)
     return {FigureVerdict::neutral, fmt::format("both are below {:.4g}, which is little enough", enough)};
+  if (spread == unknown_spread) {
+    if (apart <= most_spread)
+      return {FigureVerdict::neutral,
+              fmt::format("{} apart: what two runs of one kernel differ by was not measured of it, and of another "
+                          "counter it was up to {}",
+                          percent_of(apart), percent_of(most_spread))};
+    beyond = fmt::format("; two runs of one kernel differed by {} at most in any counter that was measured for it",
+                         percent_of(most_spread));
+  }
   const bool wins = better == Better::higher ? a > b : a < b;
   return {wins ? FigureVerdict::better : FigureVerdict::worse,
           (better == Better::higher ? "more is better" : "less is better") + beyond};
@@ -114,9 +123,11 @@ class Figures {
         "The launches that pack weights left out: inference packs them once. Who packs none has its only times.";
     auto of = [&](const char* title, const ComparedTime& a, const ComparedTime& b) {
       ComparedFigure f = row(FigureGroup::time, title, "ms", a.median_ms, b.median_ms, about, timed);
-      // A recording that is older than these times says so in a row of its own.
-      if (!f.a && !f.b && (!x.packed.packs || !y.packed.packs)) {
-        f.a_words = f.b_words = "not recorded";
+      // A recording that is older than these times says so, of the sides that it is older for.
+      const bool old = !c_.recorded.empty() && (!x.packed.told || !y.packed.told);
+      if (!f.a && !f.b && old) {
+        if (!x.packed.told) f.a_words = "not recorded";
+        if (!y.packed.told) f.b_words = "not recorded";
         rows_.push_back(std::move(f));
       } else {
         add(std::move(f), a);
@@ -132,11 +143,14 @@ class Figures {
   void times() {
     const auto &x = c_.first, &y = c_.second;
     const Sides timed{c_.source, c_.source, x.reason, y.reason};
+    // Beside times with weights packed before, those of whole plans are named so.
+    const bool packs = x.packed.packs == true || y.packed.packs == true;
+    auto whole = [&](const char* title) { return title + std::string(packs ? ", packing included" : ""); };
     auto median = [&](const char* title, const ComparedTime& a, const ComparedTime& b, std::string about) {
       for (const auto& [name, t] : {std::pair(&x.name, &a), std::pair(&y.name, &b)})
         if (t->low_ms && t->high_ms)
           about += fmt::format("\n{}: {} to {}, at 95 %", *name, time_text(*t->low_ms), time_text(*t->high_ms));
-      add(row(FigureGroup::time, title, "ms", a.median_ms, b.median_ms, std::move(about), timed), a);
+      add(row(FigureGroup::time, whole(title), "ms", a.median_ms, b.median_ms, std::move(about), timed), a);
     };
     median("Median, hot", x.hot, y.hot, "Median of samples taken in turn, data in the cache.");
     median("Median, cold", x.cold, y.cold, "With the L2 cache flushed before each sample.");
@@ -146,31 +160,38 @@ class Figures {
       auto rate = [](double work, Value ms) { return ms && *ms > 0 && work > 0 ? Value(work / *ms * 1e-6) : Value(); };
       const Sides computed{"computed, " + c_.source, "computed, " + c_.source, x.reason, y.reason};
       const double work = flops(c_.document.problem), bytes = static_cast<double>(least_bytes(c_.document.problem));
-      add(row(FigureGroup::time, "Useful work", "GFLOP/s", rate(work, x.hot.median_ms), rate(work, y.hot.median_ms),
-              "Operations of taps that land, a second.\n2 · exact taps / hot median", computed),
+      add(row(FigureGroup::time, whole("Useful work"), "GFLOP/s", rate(work, x.hot.median_ms),
+              rate(work, y.hot.median_ms), "Operations of taps that land, a second.\n2 · exact taps / hot median",
+              computed),
           x.hot);
-      add(row(FigureGroup::time, "Least traffic", "GB/s", rate(bytes, x.hot.median_ms), rate(bytes, y.hot.median_ms),
+      add(row(FigureGroup::time, whole("Least traffic"), "GB/s", rate(bytes, x.hot.median_ms),
+              rate(bytes, y.hot.median_ms),
               "Least bytes a second: what is really moved may be more.\nleast bytes / hot median", computed),
           x.hot);
     }
     auto host = [](const Profile* p) { return p ? p->host_ms : Value(); };
     auto from = [](const Profile* p) { return p ? p->time_source : ""; };
-    add(row(FigureGroup::time, "Call, from the host", "ms", host(p_), host(q_),
+    add(row(FigureGroup::time, whole("Call, from the host"), "ms", host(p_), host(q_),
             "From before the launch to after the wait for its end, by the host's clock. The kernel's own time says how "
             "fast it is.",
             {from(p_), from(q_), p_ ? p_->host_reason : why_not(p_, x.name),
              q_ ? q_->host_reason : why_not(q_, y.name)}),
         Better::neither, 0);
-    auto plain = [&](const char* title, const char* unit, Value a, Value b, const char* about, Better better,
+    auto plain = [&](const std::string& title, const char* unit, Value a, Value b, const char* about, Better better,
                      double spread) { add(row(FigureGroup::time, title, unit, a, b, about, timed), better, spread); };
     plain("Floor", "ms", x.floor_ms, y.floor_ms, "The least time that bytes and the arithmetic of each allow.",
           Better::neither, 0);
+    ComparedFigure over = row(FigureGroup::time, whole("× floor"), "1", x.times_floor, y.times_floor,
+                              "Hot median over the floor of its own arithmetic.", timed);
+    // Over one and the same floor it is the times that are compared, and they have a verdict.
     const double noise = (x.hot.noise_pct.value_or(0) + y.hot.noise_pct.value_or(0)) / 100;
-    plain("× floor", "1", x.times_floor, y.times_floor, "Hot median over the floor of its own arithmetic.",
-          Better::lower, noise);
+    if (x.floor_ms && x.floor_ms == y.floor_ms)
+      add(std::move(over), x.hot);
+    else
+      add(std::move(over), Better::lower, noise);
     constexpr const char* about_noise = "Half of all samples lie within this of the median.";
-    plain("Noise, hot", "%", x.hot.noise_pct, y.hot.noise_pct, about_noise, Better::neither, 0);
-    plain("Noise, cold", "%", x.cold.noise_pct, y.cold.noise_pct, about_noise, Better::neither, 0);
+    plain(whole("Noise, hot"), "%", x.hot.noise_pct, y.hot.noise_pct, about_noise, Better::neither, 0);
+    plain(whole("Noise, cold"), "%", x.cold.noise_pct, y.cold.noise_pct, about_noise, Better::neither, 0);
   }
 
   // ---- counters -----------------------------------------------------------------------------------------------------

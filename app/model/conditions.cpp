@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 
 #include "app/engine/json_fields.h"
+#include "app/engine/profile_codec.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -43,34 +43,20 @@ GpuConditions conditions_from(const json& j) {
   c.readings_for_one = static_cast<int>(std::clamp<int64_t>(whole(j, "readings_for_one").value_or(1), 1, 1 << 30));
   c.slower_because = words_of(j, "slower_because"), c.warnings = words_of(j, "warnings");
   c.reason = text(j, "reason"), c.source = text(j, "source");
+  c.line = conditions_line(j);
   for (const auto& r : part(j, "over_time")) {
     auto t_ms = r.is_object() ? finite_number(r, "t_ms") : std::nullopt;
     if (!t_ms || (!c.over_time.empty() && *t_ms < c.over_time.back().t_ms)) continue;
     if (c.over_time.size() >= most_readings) break;
-    auto throttled = r.find("throttled");
+    auto is = [&](const char* field) {
+      auto it = r.find(field);
+      return it != r.end() && *it == true;
+    };
     c.over_time.push_back({*t_ms, finite_number(r, "sm_mhz"), finite_number(r, "memory_mhz"),
                            finite_number(r, "temperature_c"), finite_number(r, "power_w"), words_of(r, "reasons"),
-                           throttled != r.end() && *throttled == true});
+                           is("throttled"), is("idle")});
   }
   return c;
-}
-
-std::string conditions_text(const GpuConditions& c) {
-  std::string out;
-  auto add = [&](const char* name, const char* unit, const std::optional<ReadingRange>& range,
-                 const std::optional<double>& limit) {
-    if (!range) return;
-    out +=
-        fmt::format("{}{}{}{:.0f} {}", out.empty() ? "" : " · ", name,
-                    std::round(range->least) < std::round(range->most) ? fmt::format("{:.0f} to ", range->least) : "",
-                    range->most, unit);
-    if (limit) out += fmt::format(" (limit {:.0f})", *limit);
-  };
-  add("SM ", "MHz", c.sm_mhz, c.max_sm_mhz);
-  add("memory ", "MHz", c.memory_mhz, std::nullopt);
-  add("", "°C", c.temperature_c, std::nullopt);
-  add("", "W", c.power_w, c.power_limit_w);
-  return out;
 }
 
 }  // namespace convscope

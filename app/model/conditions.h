@@ -14,6 +14,7 @@ struct ClockReading {
   std::optional<double> sm_mhz, memory_mhz, temperature_c, power_w;
   std::vector<std::string> reasons;  // why the clocks were not at their highest
   bool throttled = false;            // one of them protects the GPU
+  bool idle = false;                 // it rested: before and after the work, at other clocks
 };
 struct ReadingRange {
   double least = 0, median = 0, most = 0;
@@ -26,12 +27,10 @@ struct GpuConditions {
   int readings_for_one = 1;             // that were taken, for each that was kept
   std::vector<std::string> slower_because, warnings;
   std::string reason, source;  // why nothing is known; "measured by NVML"
+  std::string line;            // its ranges, as conditions_line() of app/engine/profile_codec.h writes them
   bool known() const { return sm_mhz || memory_mhz || temperature_c || power_w; }
 };
 
 GpuConditions conditions_from(const nlohmann::json& j);
-
-// "SM 1980 MHz (limit 1980) · memory 3201 MHz · 40 to 47 °C · 178 to 416 W (limit 700)"; "" when nothing is known.
-std::string conditions_text(const GpuConditions& c);
 
 }  // namespace convscope

@@ -8,6 +8,7 @@
 namespace convscope {
 
 struct PackedTime {
+  bool told = true;           // false: the answer is of before packing was timed apart
   std::optional<bool> packs;  // whether the kernel packs weights in launches of their own; empty: nobody said
   std::optional<double> median_ms, min_ms, noise_pct, low_ms, high_ms;  // hot; low to high: the median's 95 % interval
   std::optional<double> cold_median_ms, cold_noise_pct, cold_low_ms, cold_high_ms;

@@ -98,6 +98,7 @@ struct Profile {
   std::optional<double> host_ms;           // of a call, seen from the host
   std::string kernel_reason, host_reason;  // why there is no kernel_ms, no host_ms
   GpuConditions conditions;
+  std::optional<bool> packs_weights;  // hot_ms and cold_ms are of whole plans, which pack as well; empty: nobody said
   std::string time_source, conditions_reason;
   std::string floor_from;  // bytes, flops
   ProfileCeilings ceilings;

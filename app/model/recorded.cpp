@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/engine/json_fields.h"
+#include "profiling/metrics/figures.h"
 #include "profiling/statistics/compare.h"
 
 namespace convscope {
@@ -95,13 +96,12 @@ json run_of_profile(const Recording& recording, const RecordedAnswer& a) {
 // Bytes that went to the GPU's memory and came from it in one call, of a profile's answer.
 std::optional<double> dram_bytes_of(const json& profile) {
   using namespace json_fields;
-  std::optional<double> read, written;
-  for (const auto& set : part(part(profile, "counters"), "sets")) {
-    const json& values = part(set, "values");
-    if (auto v = number(part(values, "dram_read_bytes"), "value"); v && !read) read = v;  // the first set's counts
-    if (auto v = number(part(values, "dram_write_bytes"), "value"); v && !written) written = v;
-  }
-  return read && written && *read + *written > 0 ? std::optional(*read + *written) : std::nullopt;
+  Counters c;
+  for (const auto& set : part(part(profile, "counters"), "sets"))
+    for (const char* name : {"dram_read_bytes", "dram_write_bytes"})
+      if (auto v = number(part(part(set, "values"), name), "value")) c.emplace(name, *v);  // the first set's counts
+  const auto bytes = dram_bytes(c);
+  return bytes && *bytes > 0 ? bytes : std::nullopt;
 }
 
 }  // namespace
@@ -202,8 +202,9 @@ const std::vector<RecordedPoint>& Recorded::points(const Document& document) con
          ms = number(run ? timing : part(timing, "hot"), "median_ms");
     if (!flops || !bytes || !ms || !(*bytes > 0) || !(*ms > 0) || text(part(a.answer, "device"), "kind") != "cuda")
       continue;
-    RecordedPoint at{
-        a.asked.kernel, text(part(a.answer, "kernel"), "kind"), *ms, *flops / *bytes, *flops / *ms * 1e-6, {}};
+    const std::string kind = text(part(a.answer, "kernel"), "kind");
+    RecordedPoint at{a.asked.kernel, kind, *ms, *flops / *bytes, *flops / *ms * 1e-6, {}, {}};
+    at.packs = kind == "reference" ? false : packed_from(timing, part(a.answer, "launches").size()).packs;
     const RecordedAnswer* profile = run ? recording_->find("profile", a.asked) : &a;
     if (auto moved = profile ? dram_bytes_of(profile->answer) : std::nullopt) at.dram_intensity = *flops / *moved;
     points_.push_back(std::move(at));

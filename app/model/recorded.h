@@ -21,6 +21,7 @@ struct RecordedPoint {
   std::string kernel, kind;                  // kernel, reference
   double ms = 0, intensity = 0, gflops = 0;  // hot; by the least bytes
   std::optional<double> dram_intensity;      // by the bytes of DRAM, where a profile counted them
+  std::optional<bool> packs;  // the time is of a whole plan, which packs weights as well; empty: not kept
 };
 
 // Used by one thread. What is asked for is read out of the recording once.

@@ -55,14 +55,9 @@ struct Moved {
 };
 Moved moved_by(const Profile& p) {
   const Counters c = counters_of(p);
-  auto of = [&](const char* name) {
-    auto it = c.find(name);
-    return it == c.end() ? std::nullopt : std::optional(it->second);
-  };
-  const auto read = of("dram_read_bytes"), written = of("dram_write_bytes"), sectors = of("l2_sectors");
   Moved m;
-  if (read && written && *read + *written > 0) m.dram = *read + *written;
-  if (sectors && *sectors > 0) m.l2 = sector_bytes * *sectors;
+  if (auto bytes = dram_bytes(c); bytes && *bytes > 0) m.dram = bytes;
+  if (auto it = c.find("l2_sectors"); it != c.end() && it->second > 0) m.l2 = sector_bytes * it->second;
   return m;
 }
 
@@ -84,26 +79,45 @@ class Points {
  private:
   double least() const { return report_.flops / report_.least_bytes; }
 
-  std::optional<size_t> add(RoofPoint::Of of, const std::string& name, double ms, double intensity,
-                            const std::string& source, bool cold = false,
-                            RoofPoint::Bytes bytes = RoofPoint::Bytes::least) {
-    if (!(ms > 0) || !(intensity > 0) || !std::isfinite(ms) || !std::isfinite(intensity)) return {};
-    out_.points.push_back({of, bytes, cold, name, intensity, report_.flops / ms * 1e-6, ms, source});
+  // A call that was timed, whole.
+  struct Run {
+    RoofPoint::Of of;
+    std::string name;
+    double ms;
+    std::string source;  // of the time
+    std::optional<bool> packs = {};
+    bool cold = false;
+  };
+  std::optional<size_t> add(const Run& run, double intensity, RoofPoint::Bytes bytes = RoofPoint::Bytes::least,
+                            const std::string& counted_by = "") {
+    if (!(run.ms > 0) || !(intensity > 0) || !std::isfinite(run.ms) || !std::isfinite(intensity)) return {};
+    out_.points.push_back({run.of, bytes, run.cold, run.name, intensity, report_.flops / run.ms * 1e-6, run.ms,
+                           bytes == RoofPoint::Bytes::least ? run.source : run.source + "; bytes " + counted_by,
+                           run.packs, looser(run.name)});
     return out_.points.size() - 1;
   }
   // The same run by what its profile counted. The point of the DRAM's bytes, if there is one.
-  std::optional<size_t> add_moved(std::optional<size_t> at, const Profile* p, bool l2) {
+  std::optional<size_t> add_moved(std::optional<size_t> at, const Run& run, const Profile* p, bool l2) {
     if (!at || !on_a_gpu(p)) return {};
-    const RoofPoint run = out_.points[*at];
     const Moved m = moved_by(*p);
-    const std::string source = run.source + "; bytes " + p->counted_by;
     std::optional<size_t> dram, last = at;
-    if (m.dram) dram = add(run.of, run.name, run.ms, report_.flops / *m.dram, source, run.cold, RoofPoint::Bytes::dram);
+    if (m.dram) dram = add(run, report_.flops / *m.dram, RoofPoint::Bytes::dram, p->counted_by);
     if (dram) out_.joined.emplace_back(*last, *dram), last = dram;
     if (l2 && m.l2)
-      if (auto of_l2 = add(run.of, run.name, run.ms, report_.flops / *m.l2, source, run.cold, RoofPoint::Bytes::l2))
+      if (auto of_l2 = add(run, report_.flops / *m.l2, RoofPoint::Bytes::l2, p->counted_by))
         out_.joined.emplace_back(*last, *of_l2);
     return dram;
+  }
+
+  // Whether it may use arithmetic that is not accurate enough for the document. References say so by their names.
+  bool looser(const std::string& name) const {
+    if (document_.problem.dtype != DType::f32) return false;
+    auto promised = name.ends_with("3xtf32") ? Accuracy::tf32x3
+                    : name.ends_with("tf32") ? Accuracy::tf32
+                                             : Accuracy::strict;
+    for (const auto& k : bench_.kernels())
+      if (k.name == name && k.kind != "reference") promised = accuracy_from(k.accuracy).value_or(promised);
+    return promised > document_.accuracy;
   }
 
   std::string timed() const { return report_.recorded.empty() ? "measured" : "recorded: " + report_.recorded; }
@@ -112,31 +126,34 @@ class Points {
   void others() {
     if (report_.recorded.empty()) return;
     for (const auto& p : bench_.recorded().points(document_))
-      if (p.kind != "reference") add(RoofPoint::Of::other, p.kernel, p.ms, p.intensity, timed());
+      if (p.kind != "reference") add({RoofPoint::Of::other, p.kernel, p.ms, timed(), p.packs}, p.intensity);
   }
 
   void reference(const ReportReference& ref) {
     if (!ref.median_ms) return;
-    auto at = add(RoofPoint::Of::reference, ref.name, *ref.median_ms, least(), timed());
+    const Run run{RoofPoint::Of::reference, ref.name, *ref.median_ms, timed(), false};
+    auto at = add(run, least());
     Document d = document_;
     d.kernel = ref.name;
     const Profile* p = bench_.profile_of(d);
     if (!p && bench_.recorded().is_open()) p = bench_.profile_of(bench_.recorded().nearest(d));
-    add_moved(at, p, false);
+    add_moved(at, run, p, false);
   }
 
   void kernel() {
     std::optional<double> hot = report_.timing.median_ms, cold = report_.timing.cold_median_ms;
     if (!hot && own_) hot = own_->hot_ms;
     if (!cold && own_) cold = own_->cold_ms;
+    const auto packs = report_.timing.packed.packs;
     if (cold && *cold > 0)
-      add(RoofPoint::Of::kernel, report_.kernel, *cold, least(), timed(), true);
+      add({RoofPoint::Of::kernel, report_.kernel, *cold, timed(), packs, true}, least());
     else if (hot)
       out_.missing.push_back("no cold time: " + (report_.timing.cold_reason.empty() ? std::string("it was not taken")
                                                                                     : report_.timing.cold_reason));
     if (!hot) return;
-    out_.own = add(RoofPoint::Of::kernel, report_.kernel, *hot, least(), timed());
-    own_dram_ = add_moved(out_.own, own_, true);
+    const Run run{RoofPoint::Of::kernel, report_.kernel, *hot, timed(), packs};
+    out_.own = add(run, least());
+    own_dram_ = add_moved(out_.own, run, own_, true);
     if (own_dram_ || !out_.own) return;
     std::string why = !own_                ? "it was not profiled"
                       : !own_->gap.empty() ? own_->gap
@@ -149,7 +166,8 @@ class Points {
     std::string name;
     double ms;
     std::optional<double> dram_intensity;
-    std::string source;
+    std::string source, counted_by;  // of the time, of the bytes
+    std::optional<bool> packs;
     bool is_own;
   };
 
@@ -172,8 +190,8 @@ class Points {
         for (size_t i = 0; i < out_.points.size(); i++)
           if (out_.points[i].of == of && out_.points[i].name == s.name) at = i;
       if (!at)
-        at = add(of, s.name, s.ms, moved ? *s.dram_intensity : least(), s.source, false,
-                 moved ? RoofPoint::Bytes::dram : RoofPoint::Bytes::least);
+        at = add({of, s.name, s.ms, s.source, s.packs}, moved ? *s.dram_intensity : least(),
+                 moved ? RoofPoint::Bytes::dram : RoofPoint::Bytes::least, s.counted_by);
       if (at) out_.trail.push_back(*at);
     }
     out_.trail_words =
@@ -196,9 +214,9 @@ class Points {
       const Moved m = moved_by(*p);
       seen |= own;
       steps.push_back({p->kernel, *p->hot_ms, m.dram ? std::optional(report_.flops / *m.dram) : std::nullopt,
-                       "measured, an earlier profile; bytes " + p->counted_by, own});
+                       "measured, an earlier profile", p->counted_by, p->packs_weights, own});
     }
-    if (!seen) steps.push_back({document_.kernel, 0, {}, "", true});
+    if (!seen) steps.push_back({document_.kernel, 0, {}, "", "", {}, true});
     return steps;
   }
 
@@ -211,13 +229,13 @@ class Points {
     const auto& recorded = bench_.recorded().points(document_);
     for (const auto& k : kernels) {
       if (k.name == document_.kernel) {
-        steps.push_back({k.name, 0, {}, "", true});
+        steps.push_back({k.name, 0, {}, "", "", {}, true});
         break;
       }
       if (k.kind != "ladder" || (k.accuracy != "strict" && k.accuracy != own->accuracy)) continue;
       auto it = std::find_if(recorded.begin(), recorded.end(), [&](const auto& p) { return p.kernel == k.name; });
       if (it == recorded.end()) continue;
-      steps.push_back({k.name, it->ms, it->dram_intensity, timed() + "; bytes counted by hardware", false});
+      steps.push_back({k.name, it->ms, it->dram_intensity, timed(), "counted by hardware", it->packs, false});
     }
     return steps;
   }
@@ -256,14 +274,26 @@ Roof roof_of(const Workbench& bench, const Document& d, const Report& r) {
   } else if (const Ceilings* sheet = find_datasheet(r.device_name)) {
     take_ceilings(roof, *sheet, sheet->source, d);
   } else if (const Ceilings* other = find_datasheet("H200")) {
-    take_ceilings(roof, *other, "datasheet of another machine: this one has no GPU", d);
+    take_ceilings(roof, *other,
+                  r.device_kind == "emulator" ? "datasheet of another machine: this one has no GPU"
+                                              : "datasheet of another GPU: there is none here of " +
+                                                    (r.device_name.empty() ? "this one" : r.device_name) +
+                                                    ", whose own ceilings a profile (F6) measures",
+                  d);
   }
   return roof;
 }
 
 std::string place_words(const RoofPoint& p) {
   constexpr const char* bytes[] = {"least bytes", "bytes of DRAM", "bytes of L2"};
-  return fmt::format("{}, {}", p.cold ? "cold" : "hot", bytes[static_cast<int>(p.bytes)]);
+  return fmt::format("{}, {}{}", p.cold ? "cold" : "hot", bytes[static_cast<int>(p.bytes)],
+                     p.packs == true ? ", packing included" : "");
+}
+
+std::optional<double> reached(const Roof& roof, const RoofPoint& p) {
+  const bool l2 = p.bytes == RoofPoint::Bytes::l2;
+  const double allowed = l2 ? std::min(roof.peak(), p.intensity * roof.l2_gbs) : roof.allowed(p.intensity);
+  return allowed > 0 && !p.looser ? std::optional(p.gflops / allowed) : std::nullopt;
 }
 
 RoofPoints roof_points(const Workbench& bench, const Document& d, const Report& r) { return Points(bench, d, r).all(); }

@@ -31,7 +31,8 @@ struct Roof {
   bool by_bytes(double intensity) const { return intensity * memory_gbs < peak(); }
   std::string how(const std::string& ceiling) const;  // of "memory_gbs", …; "": not told
 };
-// Those that were measured where the report is from, else the datasheet of its GPU, else one of another, named as such.
+// Those that were measured where the report is from, else the datasheet of its GPU, else that of another, named as
+// such.
 Roof roof_of(const Workbench& bench, const Document& document, const Report& report);
 
 struct RoofPoint {
@@ -43,10 +44,15 @@ struct RoofPoint {
   std::string name;      // of the kernel
   double intensity = 0;  // operations a byte
   double gflops = 0, ms = 0;
-  std::string source;  // of the time, and of the bytes where they were counted
+  std::string source;         // of the time, and of the bytes where they were counted
+  std::optional<bool> packs;  // the time is of a whole plan, which packs weights as well; empty: nobody said
+  bool looser = false;  // it may use arithmetic that the document's accuracy does not allow: no share of this roof
 };
-// "hot, least bytes", "cold, least bytes", "hot, bytes of DRAM"
+// "hot, least bytes", "cold, least bytes, packing included", "hot, bytes of DRAM"
 std::string place_words(const RoofPoint& p);
+// What of the ceiling that belongs to its bytes a point reaches; nothing where that ceiling is not known, and of looser
+// arithmetic.
+std::optional<double> reached(const Roof& roof, const RoofPoint& p);
 
 struct RoofPoints {
   std::vector<RoofPoint> points;

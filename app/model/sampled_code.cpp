@@ -43,6 +43,12 @@ LinesThen lines_then(const Profile& p, const CodeFunction& code) {
   return out;
 }
 
+// Whether its registers were recorded.
+bool registers_then(const Profile& p, const CodeFunction& code) {
+  return std::any_of(p.launches.begin(), p.launches.end(),
+                     [&](const ProfileLaunch& l) { return l.entry == code.name && l.registers.has_value(); });
+}
+
 std::string moved_words(const CodeFunction& code, const LinesThen& places) {
   return fmt::format("{} of {} sampled instructions of {}", grouped(static_cast<int64_t>(places.known - places.agree)),
                      grouped(static_cast<int64_t>(places.known)), code.name);
@@ -105,11 +111,10 @@ SampledCode sampled_code(const Profile& p, const CodeFunction* code, const std::
     } else if (places.known >= enough && places.one_to_one) {
       s.code = Is::alike, s.lines_moved = places.agree < places.known;
       s.evidence = fmt::format(
-          "no hash of the code was recorded, but all {} sampled instructions of {} come from {}, and its registers are "
-          "as "
-          "many",
+          "no hash of the code was recorded, but all {} sampled instructions of {} come from {}{}",
           grouped(static_cast<int64_t>(places.known)), code->name,
-          s.lines_moved ? "lines that have moved together" : "the lines that they have here");
+          s.lines_moved ? "lines that have moved together" : "the lines that they have here",
+          registers_then(p, *code) ? ", and its registers are as many" : "; its registers were not recorded");
     } else if (places.known >= enough) {
       s.lines_moved = true;
       s.evidence = moved_words(*code, places) + " come from other lines here; no hash of the code was recorded";

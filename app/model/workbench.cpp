@@ -121,6 +121,7 @@ void Workbench::restore() {
 
 void Workbench::post_run(const Document& document) {
   if (profiling_) client_->cancel(profile_id_), profile_serial_++, profiling_ = false;
+  make_way();
   running_ = true;
   run_posted_ = Clock::now();
   engine_.since = run_posted_;
@@ -386,6 +387,7 @@ void Workbench::want_explanation(const Document& document, int64_t n, int64_t co
 void Workbench::measure(const char* type, const Document& document, const json& more,
                         std::function<void(const json&)> took) {
   if (running_) return;
+  make_way();
   std::vector<std::byte> payload;
   json header = request_json(request_of(document), payload);
   header.update(more);

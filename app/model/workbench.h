@@ -200,6 +200,7 @@ class Workbench {
   void measure(const char* type, const Document& document, const nlohmann::json& more,
                std::function<void(const nlohmann::json&)> took);
   void measure_once_more();
+  void make_way();
   void take_reading(const nlohmann::json& answer);
 
   std::function<void()> wake_;

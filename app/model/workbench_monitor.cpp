@@ -1,12 +1,12 @@
 // Measuring one kernel again and again (`live` of PROTOCOL.md): each answer asks for the next one.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "app/engine/frame.h"
 #include "app/model/requests.h"
 #include "app/model/workbench.h"
+#include "kernels/runtime/timing.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -19,26 +19,13 @@ double Monitor::per_second() const {
   return static_cast<double>(readings.end() - 1 - first) / std::max(last - first->at_s, 1e-9);
 }
 
-namespace {
-
-double quantile(const std::deque<MonitorReading>& readings, double q) {
-  std::vector<double> ms;
-  for (const auto& r : readings) ms.push_back(r.ms);
-  if (ms.empty()) return 0;
-  const double place = q * static_cast<double>(ms.size() - 1);
-  const auto below = static_cast<size_t>(place);
-  std::sort(ms.begin(), ms.end());
-  const double above = ms[std::min(below + 1, ms.size() - 1)];
-  return ms[below] + (place - std::floor(place)) * (above - ms[below]);
-}
-
-}  // namespace
-
-double Monitor::median_ms() const { return quantile(readings, 0.5); }
-
-double Monitor::spread_pct() const {
-  const double middle = median_ms();
-  return middle > 0 ? 50 * (quantile(readings, 0.75) - quantile(readings, 0.25)) / middle : 0;
+void Monitor::add(const MonitorReading& reading) {
+  calls++;
+  readings.push_back(reading);
+  if (readings.size() > most_readings) readings.pop_front();
+  Timing kept;
+  for (const auto& r : readings) kept.samples_ms.push_back(r.ms);
+  median_ms = kept.median_ms(), spread_pct = kept.noise_pct();
 }
 
 void Workbench::keep_measuring(const Document& document) {
@@ -51,8 +38,13 @@ void Workbench::keep_measuring(const Document& document) {
   if (!monitor_waits_ && !running_ && !profiling_) measure_once_more();
 }
 
-void Workbench::stop_measuring() {
+// Whoever is served before it does not wait for the call in hand: it is cancelled, and asked for again afterwards.
+void Workbench::make_way() {
   if (monitor_waits_) client_->cancel(monitor_id_);
+}
+
+void Workbench::stop_measuring() {
+  make_way();
   monitor_.on = false, monitor_waits_ = false;
   monitor_serial_++;
 }
@@ -84,12 +76,13 @@ void Workbench::take_reading(const json& answer) {
   MonitorReading reading{
       std::chrono::duration<double>(now - monitor_began_).count(), answer.at("ms").get<double>(), {}};
   if (auto it = answer.find("packed_ms"); it != answer.end() && it->is_number()) reading.packed_ms = it->get<double>();
-  monitor_.calls++;
-  monitor_.readings.push_back(reading);
-  if (monitor_.readings.size() > Monitor::most_readings) monitor_.readings.pop_front();
+  monitor_.add(reading);
   monitor_.source = answer.value("source", "");
   monitor_.packed_reason = answer.contains("packed_reason") && answer["packed_reason"].is_string()
                                ? answer["packed_reason"].get<std::string>()
+                               : "";
+  monitor_.packed_source = answer.contains("packed_source") && answer["packed_source"].is_string()
+                               ? answer["packed_source"].get<std::string>()
                                : "";
   auto p = std::make_shared<Profile>(profile_from(answer, monitor_.document, false));
   if (p->kernel.empty()) p->kernel = monitor_.document.kernel;

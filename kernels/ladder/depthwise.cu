@@ -141,16 +141,26 @@ __device__ __forceinline__ void depthwise(const ConvArgs& c, const Phases& f, co
       name(const ConvArgs c, const Phases f, const DepthwiseTiles tiles, const T* x, const T* w, const T* b, T* y) { \
     depthwise<T, V, held>(c, f, tiles, x, w, b, y);                                                                  \
   }
-#define CONVSCOPE_DEPTHWISE_OF(type, T, V)             \
-  CONVSCOPE_DEPTHWISE(depthwise_##type##_1, T, V, 1)   \
-  CONVSCOPE_DEPTHWISE(depthwise_##type##_4, T, V, 4)   \
-  CONVSCOPE_DEPTHWISE(depthwise_##type##_8, T, V, 8)   \
-  CONVSCOPE_DEPTHWISE(depthwise_##type##_any, T, V, 0) \
-  CONVSCOPE_DEPTHWISE(depthwise_##type##_single, T, 1, 0)
-CONVSCOPE_DEPTHWISE_OF(f32, float, 4)
-CONVSCOPE_DEPTHWISE_OF(f64, double, 2)
-CONVSCOPE_DEPTHWISE_OF(f16, __half, 8)
-CONVSCOPE_DEPTHWISE_OF(bf16, __nv_bfloat16, 8)
+CONVSCOPE_DEPTHWISE(depthwise_f32_1, float, 4, 1)
+CONVSCOPE_DEPTHWISE(depthwise_f32_4, float, 4, 4)
+CONVSCOPE_DEPTHWISE(depthwise_f32_8, float, 4, 8)
+CONVSCOPE_DEPTHWISE(depthwise_f32_any, float, 4, 0)
+CONVSCOPE_DEPTHWISE(depthwise_f32_single, float, 1, 0)
+CONVSCOPE_DEPTHWISE(depthwise_f64_1, double, 2, 1)
+CONVSCOPE_DEPTHWISE(depthwise_f64_4, double, 2, 4)
+CONVSCOPE_DEPTHWISE(depthwise_f64_8, double, 2, 8)
+CONVSCOPE_DEPTHWISE(depthwise_f64_any, double, 2, 0)
+CONVSCOPE_DEPTHWISE(depthwise_f64_single, double, 1, 0)
+CONVSCOPE_DEPTHWISE(depthwise_f16_1, __half, 8, 1)
+CONVSCOPE_DEPTHWISE(depthwise_f16_4, __half, 8, 4)
+CONVSCOPE_DEPTHWISE(depthwise_f16_8, __half, 8, 8)
+CONVSCOPE_DEPTHWISE(depthwise_f16_any, __half, 8, 0)
+CONVSCOPE_DEPTHWISE(depthwise_f16_single, __half, 1, 0)
+CONVSCOPE_DEPTHWISE(depthwise_bf16_1, __nv_bfloat16, 8, 1)
+CONVSCOPE_DEPTHWISE(depthwise_bf16_4, __nv_bfloat16, 8, 4)
+CONVSCOPE_DEPTHWISE(depthwise_bf16_8, __nv_bfloat16, 8, 8)
+CONVSCOPE_DEPTHWISE(depthwise_bf16_any, __nv_bfloat16, 8, 0)
+CONVSCOPE_DEPTHWISE(depthwise_bf16_single, __nv_bfloat16, 1, 0)
 
 #ifndef __CUDACC__
 CONVSCOPE_KERNEL(depthwise) {
@@ -160,9 +170,9 @@ CONVSCOPE_KERNEL(depthwise) {
   supports([](const ConvProblem& p) -> std::string {
     constexpr int64_t most = int64_t{1} << 30;
     const bool fits = p.length < most && p.out_length() + 2 * p.stride + 16 < most &&
-                      p.padding < most - p.out_length() && p.kernel_size < most / p.dilation && p.stride < (1 << 15) &&
-                      p.dilation < most / p.stride && p.batch * p.out_channels < most;
-    return fits ? "" : "takes rows and strides that fit in 32 bits";
+                      p.padding < most - p.out_length() && p.kernel_size <= (most - 1) / p.dilation &&
+                      p.stride < (1 << 15) && p.dilation <= (most - 1) / p.stride && p.batch * p.out_channels < most;
+    return fits ? "" : "takes rows below 2^30, strides below 2^15, K · dilation and stride · dilation below 2^30";
   });
   plan([](const ConvProblem& p, Plan& plan) {
     const Phases f = phases_of(p);

@@ -5,9 +5,8 @@
 // and x agree: k and k + 8. So x becomes words of two channels on its way to shared memory, once for all taps,
 // positions in a row as they lie; a tap is then another address, as in mma_tf32, and eight words do for 16 channels.
 // The next stage's x is on its way to registers while this one's products run. Results go through shared memory, and
-// where outputs are neighbours two leave in one word. Right for: every legal f16 or bf16 problem; finite inputs
-// (weights beyond the last channel are zeros). Needs: sm_80. Source: PTX ISA, "mma.m16n8k16"; choosing k's order freely
-// as in CUTLASS (NVIDIA, efficient_gemm.md).
+// where outputs are neighbours two leave in one word. Right for: every legal f16 or bf16 problem. Needs: sm_80. Source:
+// PTX ISA, "mma.m16n8k16"; choosing k's order freely as in CUTLASS (NVIDIA, efficient_gemm.md).
 #include "convscope/activation.h"
 #include "convscope/copy.h"
 #include "convscope/half.h"

@@ -21,13 +21,17 @@ Streams and threads: any stream, and any number of threads. Each stream of a mod
 weights, counters and partial sums, which the 8 streams used last keep.
 
 Weights are packed when they are first used on a stream, and again when they have changed: another Parameter, in-place
-operations, load_state_dict(), .to() and steps of optimizers are seen. PyTorch does not count writes to weight.data, by
-collectives, by kernels of others or by the replay of a graph: call repack() after them. A weight that is computed at
-each call (a parametrisation), is not contiguous or was made in inference mode is packed at each call.
+operations, load_state_dict(), .to() and steps of optimizers are seen. A step counts where the optimizer holds the
+weight, and where the weight requires a gradient, since some optimizers hold a copy of it and write back unseen: after
+weight.requires_grad_(False) the steps of other models' optimizers cost nothing here. PyTorch does not count writes to
+weight.data, by collectives, by kernels of others or by the replay of a graph: call repack() after them. A weight that
+is computed at each call (a parametrisation), is not contiguous or was made in inference mode is packed at each call;
+one that is computed is computed once a call.
 
 CUDA graphs: call the module once before capturing. A capture packs the weights within the graph, at each replay, so
 that replays follow weights that change in place. prepack() before the capture keeps that out of the graph: its replays
-then have the weights of that moment; capture again after they change.
+then have the weights of that moment; capture again after they change. What captures took of prepack() is kept, even
+where the module moves to another device, until release_captured() or until the module is gone.
 """
 import ctypes
 import hashlib
@@ -60,12 +64,18 @@ _TABLES, _LOADING = threading.Lock(), threading.Lock()
 _LIBRARIES = {}  # by architecture
 _RAN = {}  # by the device's index: the library, once its kernels have run there
 _STATES = weakref.WeakKeyDictionary()  # of each ModelNew; not in it, so that it can be copied and pickled
-_steps = 0  # of optimizers
+_STAMPS = weakref.WeakSet()  # of all weights that are packed
 
 
-def _stepped(*_):
-    global _steps
-    _steps += 1
+def _stepped(optimizer, *_):
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    with _TABLES:
+        stamps = list(_STAMPS)
+    for stamp in stamps:
+        weight = stamp.weight()
+        # One that asks for a gradient may be written back from a copy that the optimizer holds (master weights).
+        if weight is not None and (weight.requires_grad or id(weight) in held):
+            stamp.stepped = True
 
 
 try:  # fused optimizers write weights and do not count it in their versions
@@ -126,18 +136,33 @@ def _load():
         return _LIBRARIES[arch]
 
 
+class _Stamp:
+    """What tells whether a weight is still what was packed."""
+
+    def __init__(self, weight):
+        self.weight = weakref.ref(weight)  # weak: hooks of a Parameter may hold the module, and so its own _STATES entry
+        self.version = weight._version
+        self.memory = weight.detach()  # held, so that no other weight comes to lie where this one was
+        self.stepped = False  # by an optimizer, since
+        with _TABLES:
+            _STAMPS.add(self)
+
+    def is_of(self, now):
+        """Whether what was packed is what `now` is the stamp of."""
+        weight = self.weight()
+        return (weight is not None and weight is now.weight() and self.version == now.version and not self.stepped
+                and self.memory.data_ptr() == now.memory.data_ptr())
+
+
 def _stamp(weight):
-    """What tells whether a weight is still what was packed; None where nothing does, and it is packed at each call."""
+    """The stamp of a weight; None where nothing tells whether it changes, and it is packed at each call."""
     if not PACKS or not isinstance(weight, nn.Parameter) or not weight.is_contiguous() or weight.is_inference():
         return None
-    # The detached tensor holds on to the memory, so that no other weight comes to lie where this one was.
-    return weight, weight._version, weight.detach(), _steps
+    return _Stamp(weight)
 
 
-def _same(a, b):
-    if a is None or b is None:
-        return False
-    return a[0] is b[0] and a[1] == b[1] and a[2].data_ptr() == b[2].data_ptr() and a[3] == b[3]
+def _same(packed, stamp):
+    return packed is not None and stamp is not None and packed.is_of(stamp)
 
 
 class _Workspace:
@@ -149,7 +174,7 @@ class _Workspace:
         self.lock = threading.Lock()  # the launches of two threads must not mix
         self.packed = None  # the stamp of the weight that is packed
 
-    def run(self, x, weight, bias, y, stamp, only_pack=False):
+    def run(self, x, weight, bias, y, stamp, only_pack=False, captured=False):
         with self.lock:
             pack = _PACK_ONLY if only_pack else _AS_PACKED if _same(self.packed, stamp) else _PACK
             self.packed = None  # if this fails
@@ -157,14 +182,14 @@ class _Workspace:
             error = self.library.conv_transpose1d(*at, pack, torch.cuda.current_stream().cuda_stream)
             if error:
                 raise RuntimeError(f"the kernel could not be started: CUDA error {error}")
-            self.packed = stamp
+            self.packed = None if captured else stamp  # a graph's is never asked for again, and holds the old weight
 
 
 class _State:
     def __init__(self):
         self.of_streams = {}  # (device index, stream): _Workspace, those used last at the end
         self.prepacked = []  # for captures to come
-        self.captured = []  # graphs read them
+        self.captured = []  # graphs read them, until release_captured()
 
 
 class _Inference(torch.autograd.Function):
@@ -201,10 +226,13 @@ class ModelNew(nn.Module):
             raise TypeError(f"{type(layer).__name__} is not a torch.nn.ConvTranspose1d")
         if type(layer).forward is not nn.ConvTranspose1d.forward or "forward" in vars(layer):
             raise TypeError(f"{type(layer).__name__} has a forward of its own, which this kernel does not compute")
-        values = {name: layer.bias is not None if name == "bias" else getattr(layer, name) for name in PROBLEM}
+        # Of the layer's own tensors: reading one that is computed computes it, which is left to the calls.
+        values = {name: getattr(layer, name) for name in PROBLEM if name != "bias"}
+        values["bias"] = "bias" not in layer._parameters or layer._parameters["bias"] is not None
         cls._require({name: v[0] if isinstance(v, tuple) else v for name, v in values.items()})
-        if layer.weight.dtype != DTYPE:
-            raise ValueError(f"the layer is {layer.weight.dtype}: this file was exported for {DTYPE}")
+        weight = layer._parameters.get("weight")
+        if weight is not None and weight.dtype != DTYPE:
+            raise ValueError(f"the layer is {weight.dtype}: this file was exported for {DTYPE}")
         model = cls.__new__(cls)
         nn.Module.__init__(model)
         model.conv1d_transpose = layer
@@ -229,8 +257,9 @@ class ModelNew(nn.Module):
     def prepack(self, calls=1):
         """Before the capture of a CUDA graph: packs the weights for so many calls of this module in captures to come.
 
-        Each has a workspace of its own, which the module keeps as long as it lives: keep it as long as the graph.
-        Waits for the GPU. A captured call whose weight has changed since packs it within the graph after all.
+        Each has a workspace of its own, which the module keeps for the graph: until release_captured(), or as long as
+        the module lives, so keep it as long as the graph. Waits for the GPU. A captured call whose weight has changed
+        since packs it within the graph after all.
         """
         weight, _ = self._parameters_of_layer()
         stamp = _stamp(weight)
@@ -248,6 +277,11 @@ class ModelNew(nn.Module):
         with _TABLES:
             self._state().prepacked = made
 
+    def release_captured(self):
+        """Gives back the memory that captured calls took of prepack(): when their graphs will not be replayed again."""
+        with _TABLES:
+            self._state().captured.clear()
+
     def repack(self):
         """Has the weights packed anew at the next call: after writes that PyTorch does not count.
 
@@ -258,7 +292,8 @@ class ModelNew(nn.Module):
             state.of_streams.clear()
             state.prepacked.clear()
 
-    def _apply(self, *args, **kwargs):  # .to(), .cpu(), .half(): nothing is left on the device that the weights leave
+    def _apply(self, *args, **kwargs):
+        # .to(), .cpu(), .half(): on the device that the weights leave nothing is left but what captured graphs read.
         self.repack()
         return super()._apply(*args, **kwargs)
 
@@ -269,6 +304,7 @@ class ModelNew(nn.Module):
             own = name in ("weight", "bias", "weight_g", "weight_v") or name.startswith("parametrizations.")
             if own and inner + name not in state_dict:
                 state_dict[inner + name] = state_dict.pop(key)
+        self.repack()  # torch.utils.swap_tensors(), which may load them, takes no tensor that has weak references
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def _parameters_of_layer(self):
@@ -276,14 +312,14 @@ class ModelNew(nn.Module):
         if layer._forward_pre_hooks or layer._forward_hooks:
             raise RuntimeError("hooks of the layer within ModelNew do not run: remove them (those of the old "
                                "weight_norm with torch.nn.utils.remove_weight_norm), or put them on the ModelNew")
-        self._require_tensor("the weight", layer.weight, WEIGHT_SHAPE)
-        if (layer.bias is not None) != PROBLEM["bias"]:
-            self._require(dict(bias=layer.bias is not None))
-        if layer.bias is not None:
-            self._require_tensor("the bias", layer.bias, (PROBLEM["out_channels"],))
-            if layer.bias.device != layer.weight.device:
-                raise ValueError(f"the bias is on {layer.bias.device}, the weight on {layer.weight.device}")
-        return layer.weight, layer.bias
+        weight, bias = layer.weight, layer.bias  # once: each reading of a parametrised one computes it anew
+        self._require_tensor("the weight", weight, WEIGHT_SHAPE)
+        self._require(dict(bias=bias is not None))
+        if bias is not None:
+            self._require_tensor("the bias", bias, (PROBLEM["out_channels"],))
+            if bias.device != weight.device:
+                raise ValueError(f"the bias is on {bias.device}, the weight on {weight.device}")
+        return weight, bias
 
     @staticmethod
     def _require_tensor(name, t, shape):
@@ -331,7 +367,8 @@ class ModelNew(nn.Module):
             if x.data_ptr() % 16:
                 x = x.clone()
             y = torch.empty(OUTPUT_SHAPE, dtype=DTYPE, device=x.device)
-            self._workspace(library, x.device, stamp, capturing).run(x, weight, bias, y, stamp)
+            workspace = self._workspace(library, x.device, stamp, capturing)
+            workspace.run(x, weight, bias, y, stamp, captured=capturing)
             _RAN[x.device.index] = library
             return y
 )python";

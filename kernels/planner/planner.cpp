@@ -224,7 +224,7 @@ class Measurement {
     Plan plan = kernel.plan_for(p_);
     if (!memory_ || plan.workspace_bytes() > workspace_) {
       workspace_ = plan.workspace_bytes(), memory_.reset();
-      memory_ = std::make_unique<ProblemMemory>(device_, p_, inputs_, plan.out_length(), workspace_);
+      memory_ = std::make_unique<ProblemMemory>(device_, p_, inputs_, plan.out_length(), workspace_, &activity_);
     }
     TimingOptions options;
     options.max_samples = 7, options.time_cap_ms = 200;
@@ -264,8 +264,8 @@ Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, A
     if (k.predicted_ms > worst_ms) break;
     const std::string here = k.kernel->name() + " " + describe(p) + " " + device.info().pci_bus;
     if (auto failed = failed_.find(here); failed != failed_.end()) {
-      k.refused = failed->second;
-      if (!first) first = std::make_exception_ptr(DeviceError(k.refused));
+      k.refused = failed->second.refused;
+      if (!first) first = failed->second.why;
       continue;
     }
     auto it = measured_.find(here);
@@ -289,12 +289,12 @@ Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, A
     } catch (const InputError& e) {  // memory: there may be more of it the next time
       refuse(e);
     } catch (const MissingError& e) {
-      refuse(e), failed_[here] = k.refused;
+      refuse(e), failed_[here] = {k.refused, std::current_exception()};
     } catch (const KernelFault& e) {
-      refuse(e), failed_[here] = k.refused;
+      refuse(e), failed_[here] = {k.refused, std::current_exception()};
     } catch (const DeviceError& e) {
       if (e.poisoned()) throw;
-      refuse(e), failed_[here] = k.refused;
+      refuse(e), failed_[here] = {k.refused, std::current_exception()};
     }
     if (!k.measured_ms) continue;
     measured_[here] = {key, *k.measured_ms, ""};  // of this process: its day is not worth a word

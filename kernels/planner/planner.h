@@ -1,6 +1,7 @@
 // Which kernel is the best for a problem: a small model of each, and where there is a GPU a measurement of the few that
 // the model puts first.
 #pragma once
+#include <exception>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,8 +42,9 @@ Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target, cons
 // measured before is remembered, for the object's life and in the user's cache (kept_times.h). The emulator measures
 // nothing.
 // A candidate that cannot be measured (no memory, a launch that the driver refuses) is refused with that reason, and
-// the next one is measured in its place, further down as well, until one has run. Errors: those of make_inputs;
-// Cancelled; DeviceError where the context is lost; what the first one met where none has run.
+// the next one is measured in its place, further down as well, until one has run. What the driver refused is not tried
+// again; memory may have come free. Errors: those of make_inputs; Cancelled, also while memory is taken; DeviceError
+// where the context is lost; where none has run what the first one met, the same each time.
 class Planner {
  public:
   Choice choose(const ConvProblem& p, Accuracy allowed, Device& device, Activity& activity,
@@ -51,7 +53,11 @@ class Planner {
  private:
   // By kernel, problem and GPU of this machine.
   std::map<std::string, KeptTime> measured_;
-  std::map<std::string, std::string> failed_;  // why its launch was refused
+  struct Failure {
+    std::string refused;     // a candidate's
+    std::exception_ptr why;  // as it was thrown: another kind has another exit code
+  };
+  std::map<std::string, Failure> failed_;
 };
 
 }  // namespace convscope

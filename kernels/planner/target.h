@@ -35,7 +35,8 @@ struct Target {
   std::string unavailable(const KernelDefinition& kernel, const Plan& plan) const;
 };
 
-// What CUDA 13 compiles for (nvcc --list-gpu-code). Figures: the data sheet of one GPU that is usual for it.
+// What CUDA 13 compiles for (nvcc --list-gpu-code). Figures: the data sheet of one GPU that is usual for it; f64_ratio
+// and shared memory are always its own.
 struct TargetArchitecture {
   int sm;               // 90 for sm_90
   const char* letters;  // suffixes that it has: "a", "af"

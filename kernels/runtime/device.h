@@ -78,7 +78,8 @@ class Device {
   std::string unavailable(const KernelDefinition& kernel, const Plan& plan) const;
 
   virtual uint64_t free_memory() const = 0;
-  // 256-byte aligned, not cleared. Errors: InputError("memory", …) when there is not enough, before anything is taken.
+  // 256-byte aligned, not cleared. Errors: InputError("memory", …) when there is not enough, or the driver says so:
+  // then nothing was taken.
   virtual std::unique_ptr<DeviceMemory> allocate(size_t bytes) = 0;
   virtual void write(DeviceMemory& to, size_t offset, const void* from, size_t bytes) = 0;
   virtual void read(const DeviceMemory& from, size_t offset, void* to, size_t bytes) = 0;

@@ -59,7 +59,7 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
   size_t element = size_of(p.dtype);
   ProblemMemory memory(*device, p, in, plan.out_length(), plan.workspace_bytes(), &activity);
   const Bindings& at = memory.at();
-  memory.fill_output(unwritten_word);
+  memory.fill_output(unwritten_word, &activity);
   uint64_t target = at.y + static_cast<size_t>((n * p.out_channels + co) * plan.out_length() + j) * element;
 
   std::mutex mutex;

@@ -49,9 +49,9 @@ class Prober {
     set(*w_, p_.w_elements(), at);
   }
   void set(const Inputs& in) {
-    x_->write(in.x.data(), in.x.size_bytes());
-    w_->write(in.w.data(), in.w.size_bytes());
-    if (b_) b_->write(in.b.data(), in.b.size_bytes());
+    x_->write(in.x.data(), in.x.size_bytes(), &activity_);
+    w_->write(in.w.data(), in.w.size_bytes(), &activity_);
+    if (b_) b_->write(in.b.data(), in.b.size_bytes(), &activity_);
   }
   template <class At>
   void set_b(At at) {
@@ -59,7 +59,7 @@ class Prober {
   }
 
   double element(int64_t n, int64_t co, int64_t j) {
-    y_->fill(red_zone_word);
+    y_->fill(red_zone_word, &activity_);
     device_.run(
         kernel_, plan_,
         {x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(), workspace_ ? workspace_->address() : 0},
@@ -99,7 +99,7 @@ class Prober {
     HostTensor h = make_tensor(p_.dtype, {count}, [&](auto* out, int64_t n) {
       for (int64_t e = 0; e < n; e++) out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(at(e));
     });
-    t.write(h.data(), h.size_bytes());
+    t.write(h.data(), h.size_bytes(), &activity_);
   }
 
   Device& device_;

@@ -69,6 +69,8 @@ RunReport Judge::Run::go(const std::function<void(bool begins)>& timing) {
   time_it();
   if (timing) timing(false);
   if (r_.verdict.status == Status::crashed) return std::move(r_);
+  check_packed_calls();
+  if (r_.verdict.status == Status::crashed) return std::move(r_);
   if (r_.spec.references) judge_references();
   for (auto pass : {&Run::exact_pass, &Run::precision_pass, &Run::fallback_rounding})
     if (r_.verdict.status != Status::crashed) (this->*pass)();
@@ -129,21 +131,27 @@ void Judge::Run::take_memory() {
 void Judge::Run::upload(const Inputs& in) {
   x_->write(in.x.data(), in.x.size_bytes(), &activity_);
   w_->write(in.w.data(), in.w.size_bytes(), &activity_);
-  if (b_) b_->write(in.b.data(), in.b.size_bytes());
+  if (b_) b_->write(in.b.data(), in.b.size_bytes(), &activity_);
+}
+
+template <class F>
+bool Judge::Run::survives(F work) {
+  try {
+    work();
+    return true;
+  } catch (const KernelFault& e) {
+    crashed(e.what());
+  } catch (const DeviceError& e) {
+    if (e.poisoned()) throw;  // the engine ends; its client reports the crash
+    crashed(e.what());
+  }
+  return false;
 }
 
 bool Judge::Run::execute(const Poison& poison) {
   y_->fill(poison.word, &activity_);
-  try {
-    device_.run(kernel_, plan_, at_, {.order_seed = poison.order_seed, .activity = &activity_});
-  } catch (const KernelFault& e) {
-    crashed(e.what());
+  if (!survives([&] { device_.run(kernel_, plan_, at_, {.order_seed = poison.order_seed, .activity = &activity_}); }))
     return false;
-  } catch (const DeviceError& e) {
-    if (e.poisoned()) throw;  // the engine ends; its client reports the crash
-    crashed(e.what());
-    return false;
-  }
   if (memory_fault_.empty())
     for (auto [name, tensor] : all_tensors())
       if (tensor)
@@ -371,16 +379,15 @@ void Judge::Run::time_it() {
     r_.timing_missing = "the kernel launched nothing";
     return;
   }
-  try {
-    r_.hot = device_.time(kernel_, plan_, at_, false, o, &activity_);
-    if (!device_.is_emulator()) r_.cold = device_.time(kernel_, plan_, at_, true, o, &activity_);
-    time_packed(o);
-  } catch (const KernelFault& e) {  // of a kernel that counts its launches, say
-    return crashed(e.what());
-  } catch (const DeviceError& e) {
-    if (e.poisoned()) throw;
-    return crashed(e.what());
-  }
+  // What stands where a call faults: of a kernel that counts its launches, say.
+  r_.packed = {.packs = plan_.packs_weights(), .missing = no_packed_times(plan_, device_)};
+  if (r_.packed.missing.empty()) r_.packed.missing = "the kernel crashed while it was timed";
+  if (!survives([&] {
+        r_.hot = device_.time(kernel_, plan_, at_, false, o, &activity_);
+        if (!device_.is_emulator()) r_.cold = device_.time(kernel_, plan_, at_, true, o, &activity_);
+        r_.packed = packed_times(device_, kernel_, plan_, at_, o, &activity_);
+      }))
+    return;
 
   const DeviceInfo& d = device_.info();
   if (d.memory_bandwidth_gbs <= 0) {
@@ -396,15 +403,16 @@ void Judge::Run::time_it() {
   r_.floor_from = by_flops > by_bytes ? "flops" : "bytes";
 }
 
-// Results are judged from the whole plan; what packs more than weights has no packed times.
-void Judge::Run::time_packed(const TimingOptions& options) {
-  r_.packed = packed_times(device_, kernel_, plan_, at_, options, &activity_);
-  if (!r_.packed.missing.empty()) return;
+// Results are judged from the whole plan; what packs more than weights has no packed times. No part of the timing: who
+// watches the clocks then is not to see fills and checksums.
+void Judge::Run::check_packed_calls() {
+  if (!r_.packed.missing.empty() || r_.packed.hot.empty()) return;
   const TimingOptions once{.min_samples = 1, .max_samples = 1, .time_cap_ms = 0, .target_error = 1};
   const Plan packed = plan_.without_packing();
   auto call = [&](const Plan& plan) { return [&] { device_.time(kernel_, plan, at_, false, once, &activity_); }; };
-  std::string odd = packed_calls_look_honest(*x_, *y_, p_.dtype, call(plan_), call(packed), &activity_);
-  x_->write(r_.inputs->x.data(), r_.inputs->x.size_bytes(), &activity_);
+  std::string odd = "the kernel crashed when its packed calls were checked";
+  if (survives([&] { odd = packed_calls_look_honest(*x_, *y_, p_.dtype, call(plan_), call(packed), &activity_); }))
+    x_->write(r_.inputs->x.data(), r_.inputs->x.size_bytes(), &activity_);
   if (!odd.empty()) r_.packed = {.packs = true, .missing = odd};
 }
 
@@ -424,7 +432,7 @@ void Judge::Run::judge_references() {
     if (report.reason.empty()) {
       activity_.phase("running " + ref->name());
       try {
-        y_->fill(nan_poison);
+        y_->fill(nan_poison, &activity_);
         ref->run(p_, at_, &activity_);
         HostBytes y(static_cast<size_t>(p_.y_elements()) * size_of(p_.dtype));
         y_->read(0, y.data(), y.size());

@@ -35,6 +35,9 @@ class Judge::Run {
   void upload(const Inputs& in);
   bool execute(const Poison& poison);  // false: the kernel faulted, the verdict says how
   void crashed(const std::string& why);
+  // Does what runs the kernel; false: it faulted, the verdict says how.
+  template <class F>
+  bool survives(F work);
   void shown_run();
   void second_looks();
   void other_poison(std::vector<bool>& differs);
@@ -55,7 +58,7 @@ class Judge::Run {
     });
   }
   void time_it();
-  void time_packed(const TimingOptions& options);
+  void check_packed_calls();
   void judge_references();
   void exact_pass();
   void precision_pass();

@@ -24,11 +24,12 @@ ProblemMemory::ProblemMemory(Device& device, const ConvProblem& p, const Inputs&
       w_(device, bytes_of(p.w_elements(), p), past_w_, activity),
       y_(device, bytes_of(p.batch * p.out_channels * std::max({own_length, p.out_length(), int64_t{1}}), p),
          GuardedTensor::least_zone, activity) {
-  if (p.bias) b_ = std::make_unique<GuardedTensor>(device, bytes_of(p.b_elements(), p));
+  if (p.bias)
+    b_ = std::make_unique<GuardedTensor>(device, bytes_of(p.b_elements(), p), GuardedTensor::least_zone, activity);
   if (workspace) workspace_ = std::make_unique<GuardedTensor>(device, workspace, GuardedTensor::least_zone, activity);
   x_.write(inputs.x.data(), inputs.x.size_bytes(), activity);
-  w_.write(inputs.w.data(), inputs.w.size_bytes());
-  if (b_) b_->write(inputs.b.data(), inputs.b.size_bytes());
+  w_.write(inputs.w.data(), inputs.w.size_bytes(), activity);
+  if (b_) b_->write(inputs.b.data(), inputs.b.size_bytes(), activity);
   at_ = {x_.address(), w_.address(), b_ ? b_->address() : 0, y_.address(), workspace_ ? workspace_->address() : 0};
 }
 
@@ -44,10 +45,10 @@ std::vector<ProblemMemory::Extent> ProblemMemory::extents() const {
 std::string ProblemMemory::packed_calls_look_honest(const std::function<void()>& whole,
                                                     const std::function<void()>& packed, Activity* activity) {
   std::string odd = convscope::packed_calls_look_honest(x_, y_, inputs_.x.dtype, whole, packed, activity);
-  restore_input();
+  restore_input(activity);
   return odd;
 }
 
-void ProblemMemory::restore_input() { x_.write(inputs_.x.data(), inputs_.x.size_bytes()); }
+void ProblemMemory::restore_input(Activity* activity) { x_.write(inputs_.x.data(), inputs_.x.size_bytes(), activity); }
 
 }  // namespace convscope

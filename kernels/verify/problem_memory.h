@@ -27,11 +27,13 @@ class ProblemMemory {
   };
   std::vector<Extent> extents() const;
 
-  void fill_output(uint32_t word) { y_.fill(word); }
-  uint64_t output_checksum() const { return y_.checksum(); }
+  // Gigabytes, so an activity is looked at in between. Errors: Cancelled, when it is; what was being written is then
+  // written in part.
+  void fill_output(uint32_t word, Activity* activity) { y_.fill(word, activity); }
+  uint64_t output_checksum(Activity* activity) const { return y_.checksum(activity); }
   // Other input values, and the drawn ones again.
-  void change_input() { x_.fill(0x3e99999a); }  // 0.3
-  void restore_input();
+  void change_input(Activity* activity) { x_.fill(0x3e99999a, activity); }  // 0.3
+  void restore_input(Activity* activity);
 
   // Packed calls of a kernel (packed_times.h); the drawn input is there again afterwards.
   std::string packed_calls_look_honest(const std::function<void()>& whole, const std::function<void()>& packed,

@@ -10,6 +10,7 @@
 
 #include "kernels/runtime/registry.h"
 #include "kernels/verify/problem_memory.h"
+#include "profiling/metrics/figures.h"
 
 namespace convscope {
 namespace {
@@ -81,15 +82,17 @@ void add_lines(Lines& lines, const PlaceCounts& places, double scale) {
 
 // What follows from sums: how much of what was fetched was used, how many threads took part. Nothing of nothing.
 void add_shares(Counters& values) {
-  auto share = [&](const char* name, double factor, const char* of, const char* by) {
-    if (values.at(by) > 0) values[name] = factor * values.at(of) / values.at(by);
+  auto used = [&](const char* name, const char* bytes, const char* sectors) {
+    if (auto share = used_of_sectors(values.at(bytes), values.at(sectors))) values[name] = *share;
   };
-  constexpr double sector = 32, percent = 100;
-  share("load_efficiency", percent / sector, "load_used_bytes", "load_sectors");
-  share("store_efficiency", percent / sector, "store_used_bytes", "store_sectors");
-  share("lanes_per_load", 1, "load_lanes", "load_requests");
-  share("lanes_per_store", 1, "store_lanes", "store_requests");
-  share("lanes_per_shared_request", 1, "shared_lanes", "shared_requests");
+  used("load_efficiency", "load_used_bytes", "load_sectors");
+  used("store_efficiency", "store_used_bytes", "store_sectors");
+  auto each = [&](const char* name, const char* of, const char* by) {
+    if (values.at(by) > 0) values[name] = values.at(of) / values.at(by);
+  };
+  each("lanes_per_load", "load_lanes", "load_requests");
+  each("lanes_per_store", "store_lanes", "store_requests");
+  each("lanes_per_shared_request", "shared_lanes", "shared_requests");
 }
 
 }  // namespace

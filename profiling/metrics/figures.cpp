@@ -10,9 +10,9 @@ using G = FigureGroup;
 
 // Spreads: times within 2 %; L2 sectors, bytes of DRAM, occupancy and issue slots within 1 %; hit rates within 0.1 %;
 // wavefronts of shared memory within 0.3 %; bank conflicts of kernels that wait for copies up to 9 %; requests and
-// sectors of L1 the same but for 6 millionths where blocks ask each other.
-constexpr double of_times = 0.02, of_counts = 0.01, of_rates = 0.001, of_wavefronts = 0.003, of_conflicts = 0.09,
-                 of_requests = 1e-5;
+// sectors of L1 the same but for 6 millionths where blocks ask each other; multiply-adds of a known count to the last.
+constexpr double of_times = 0.02, of_counts = 0.01, of_rates = 0.001, of_wavefronts = 0.003, of_conflicts = most_spread,
+                 of_requests = 1e-5, unknown = unknown_spread;
 
 constexpr const char* per_issue = "warps of a scheduler that were held up so, for each instruction that it issued";
 
@@ -31,7 +31,7 @@ constexpr Figure figure_table[] = {
     {"occupancy", "Achieved occupancy", G::launch, B::higher, of_counts, 50},
     {"issue-busy", "Issue slots busy", G::issue, B::higher, of_counts},
     {"sm-balance", "Multiprocessors at work", G::limits, B::higher, of_counts, 90},
-    {"useful-arithmetic", "Useful arithmetic", G::issue, B::higher, 0},
+    {"useful-arithmetic", "Useful arithmetic", G::issue, B::higher, unknown},
     // The live set.
     {"dram_busy", "Memory busy", G::limits, B::higher_by_bytes, of_counts},
     {"l2_sectors", "L2 sectors", G::memory, B::lower, of_counts, 0, "32-byte sectors that went through the L2 cache"},
@@ -58,31 +58,31 @@ constexpr Figure figure_table[] = {
     // Arithmetic.
     {"fma_pipe_busy", "FMA pipe busy", G::limits, B::neither, of_counts, 0, "Cycles in which the pipe of multiply-adds took an instruction"},
     {"tensor_pipe_busy", "Tensor cores busy", G::limits, B::neither, of_counts, 0, "Cycles in which the tensor cores worked"},
-    {"instructions", "Instructions", G::issue, B::lower, 0, 0, "Instructions that warps executed"},
-    {"threads_per_instruction", "Threads per instruction", G::issue, B::higher, 0, 0, "Threads that took part in an instruction, of 32"},
+    {"instructions", "Instructions", G::issue, B::lower, unknown, 0, "Instructions that warps executed"},
+    {"threads_per_instruction", "Threads per instruction", G::issue, B::higher, unknown, 0, "Threads that took part in an instruction, of 32"},
     {"ffma_threads", "Multiply-adds (FFMA)", G::issue, B::neither, 0, 0, "Of threads. How many of them the problem needs is in Useful arithmetic."},
-    {"fadd_threads", "Additions (FADD)", G::issue, B::neither, 0, 0, "Of threads"},
-    {"fmul_threads", "Multiplications (FMUL)", G::issue, B::neither, 0, 0, "Of threads"},
+    {"fadd_threads", "Additions (FADD)", G::issue, B::neither, unknown, 0, "Of threads"},
+    {"fmul_threads", "Multiplications (FMUL)", G::issue, B::neither, unknown, 0, "Of threads"},
     // Waiting: shares of a whole. Less of one is not better by itself.
-    {"stall_barrier", "barrier", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_branch_resolving", "branch resolving", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_dispatch_stall", "dispatch", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_drain", "drain", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_gmma", "gmma", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_imc_miss", "imc miss", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_lg_throttle", "lg throttle", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_long_scoreboard", "long scoreboard", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_math_pipe_throttle", "math pipe throttle", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_membar", "membar", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_mio_throttle", "mio throttle", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_misc", "misc", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_no_instruction", "no instruction", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_not_selected", "not selected", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_selected", "selected", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_short_scoreboard", "short scoreboard", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_sleeping", "sleeping", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_tex_throttle", "tex throttle", G::waiting, B::neither, 0, 0, per_issue},
-    {"stall_wait", "wait", G::waiting, B::neither, 0, 0, per_issue},
+    {"stall_barrier", "barrier", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_branch_resolving", "branch resolving", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_dispatch_stall", "dispatch", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_drain", "drain", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_gmma", "gmma", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_imc_miss", "imc miss", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_lg_throttle", "lg throttle", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_long_scoreboard", "long scoreboard", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_math_pipe_throttle", "math pipe throttle", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_membar", "membar", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_mio_throttle", "mio throttle", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_misc", "misc", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_no_instruction", "no instruction", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_not_selected", "not selected", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_selected", "selected", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_short_scoreboard", "short scoreboard", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_sleeping", "sleeping", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_tex_throttle", "tex throttle", G::waiting, B::neither, unknown, 0, per_issue},
+    {"stall_wait", "wait", G::waiting, B::neither, unknown, 0, per_issue},
     // The emulator's own.
     {"load_bytes", "Bytes asked for by loads", G::memory, B::lower, 0, 0, "By all threads together"},
     {"load_used_bytes", "Bytes used by loads", G::memory, B::neither, 0, 0, "Different bytes of each request"},
@@ -141,6 +141,16 @@ std::string_view headline_showing(std::string_view metric) {
   for (const auto& s : shown_metrics)
     if (s.metric == metric) return s.headline;
   return "";
+}
+
+std::optional<double> dram_bytes(const Counters& c) {
+  auto read = c.find("dram_read_bytes"), written = c.find("dram_write_bytes");
+  return read == c.end() || written == c.end() ? std::nullopt : std::optional(read->second + written->second);
+}
+
+std::optional<double> used_of_sectors(double used_bytes, double sectors) {
+  constexpr double sector = 32, percent = 100;
+  return sectors > 0 ? std::optional(percent * used_bytes / (sector * sectors)) : std::nullopt;
 }
 
 Counters of_kernels_alone(Counters c, const std::optional<double>& kernel_ms) {

@@ -10,6 +10,9 @@
 
 namespace convscope {
 
+inline constexpr double unknown_spread = -1;
+inline constexpr double most_spread = 0.09;  // of those that were measured: bank conflicts of kernels that wait
+
 enum class Better {
   lower,
   higher,
@@ -26,8 +29,9 @@ struct Figure {
   const char* title;  // "DRAM bytes read"
   FigureGroup group;
   Better better;
-  // The relative difference that two runs of one kernel may have on a GPU; 0: none, or none was measured. Measured on
-  // an H200 against ncu (tests/bench/results/h200-profile.md, "Against ncu"). Emulated figures have none.
+  // The relative difference that two runs of one kernel may have on a GPU; 0: none; unknown_spread: nobody has measured
+  // it, so that a difference alone says nothing. Measured on an H200 against ncu (tests/bench/results/h200-profile.md,
+  // "Against ncu"). Emulated figures have none.
   double spread;
   double enough = 0;  // beyond it more (of Better::lower: less) is not better any more; 0: there is no such value
   const char* about = "";
@@ -39,6 +43,12 @@ std::span<const Figure> figures();
 
 // The headline that shows this metric as it is, put right where it has to be; "" where none does.
 std::string_view headline_showing(std::string_view metric);
+
+// Bytes that came from the GPU's memory and went there; nothing where either was not counted.
+std::optional<double> dram_bytes(const Counters& c);
+
+// Of the bytes of `sectors` sectors those that threads asked for, in percent; nothing of no sectors.
+std::optional<double> used_of_sectors(double used_bytes, double sectors);
 
 // A range of counters is longer than the kernels in it (by some 60 µs on an H200), so shares of elapsed time are too
 // small by that. The same counters, as of the kernels alone: `kernel_ms`, by their records. Without it, as they are.

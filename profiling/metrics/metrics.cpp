@@ -306,6 +306,10 @@ std::vector<HeadlineValue> headline_values(const Counters& c, const Workload& wo
     } else if (name == "sectors-per-load") {
       v.value = quotient(get(c, "load_sectors"), get(c, "load_requests"));
       v.shade = below(v.value, 4.5, 16.5);  // 16: 16-byte loads side by side
+      // Where tiles come by the copy engine, loads are those of a launch that packs weights: good or bad, they are
+      // little of what moves.
+      auto loads = get(c, "load_sectors"), all = get(c, "l2_sectors");
+      if (loads && all && *loads < 0.1 * *all) v.shade = Shade::unknown;
     } else if (name == "bank-conflicts") {
       v.value = times(100, quotient(get(c, "shared_conflicts"), get(c, "shared_wavefronts")));
       v.shade = below(v.value, 10, 30);
@@ -320,7 +324,10 @@ std::vector<HeadlineValue> headline_values(const Counters& c, const Workload& wo
       v.shade = above(v.value, 70, 90);
     } else if (name == "useful-arithmetic") {
       auto done = plus(times(2, get(c, "ffma_threads")), plus(get(c, "fadd_threads"), get(c, "fmul_threads")));
-      if (work.flops > 0) v.value = times(100, quotient(work.flops, done));
+      if (work.flops > 0)
+        v.value = times(100, quotient(work.flops, done));
+      else if (done)
+        v.missing = "no tap lands in this output, so no arithmetic is useful";
       // On tensor cores next to nothing runs elsewhere: the quotient means nothing then.
       if (v.value && *v.value > 105) {
         v.value.reset();

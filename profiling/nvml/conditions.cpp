@@ -19,13 +19,20 @@ std::vector<GpuReading> thinned(const std::vector<GpuReading>& all, size_t most)
   const size_t each = (all.size() + most - 1) / most;
   if (each <= 1) return all;
   auto clock = [](const GpuReading& r) { return r.sm_mhz.value_or(std::numeric_limits<int>::max()); };
+  auto rests = [](const GpuReading& r) { return is_idle(r.slower_because.value_or(0)); };
   std::vector<GpuReading> kept;
   for (size_t first = 0; first < all.size(); first += each) {
     const size_t end = std::min(all.size(), first + each);
-    GpuReading one = all[first];
+    // A resting GPU's clock is low, and says nothing of the work beside it.
+    size_t begin = first;
+    while (begin < end && rests(all[begin])) begin++;
+    const bool all_rest = begin == end;
+    if (all_rest) begin = first;
+    GpuReading one = all[begin];
     uint64_t reasons = 0;
     bool told = false;
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = begin; i < end; i++) {
+      if (rests(all[i]) != all_rest) continue;
       if (clock(all[i]) < clock(one)) one = all[i];
       told |= all[i].slower_because.has_value();
       reasons |= all[i].slower_because.value_or(0);
@@ -37,16 +44,15 @@ std::vector<GpuReading> thinned(const std::vector<GpuReading>& all, size_t most)
 }
 
 Conditions conditions_of(const std::vector<GpuReading>& all) {
-  constexpr uint64_t idle = 0x1;
   // Before and after the work the GPU rests, at other clocks: that says nothing of the work.
   std::vector<GpuReading> readings;
   for (const auto& r : all)
-    if (!(r.slower_because.value_or(0) & idle)) readings.push_back(r);
+    if (!is_idle(r.slower_because.value_or(0))) readings.push_back(r);
   if (readings.empty()) readings = all;
   Conditions c;
   c.readings = static_cast<int>(readings.size());
   c.over_time = thinned(all, most_kept_readings);
-  c.readings_for_one = static_cast<int>((all.size() + most_kept_readings - 1) / most_kept_readings);
+  c.readings_for_one = std::max(1, static_cast<int>((all.size() + most_kept_readings - 1) / most_kept_readings));
   std::vector<double> sm, memory, temperature, power;
   int told = 0, throttled = 0;
   for (const auto& r : readings) {

@@ -39,7 +39,8 @@ inline constexpr size_t most_kept_readings = 240;
 
 // Turns readings into conditions; those of a resting GPU count only where there are no others.
 Conditions conditions_of(const std::vector<GpuReading>& readings);
-// Of several neighbours one stands for all: that of the lowest SM clock, with the reasons of each. At most `most`, > 0.
+// Of several neighbours one stands for all: of those that work, if any does, that of the lowest SM clock, with the
+// reasons of these. At most `most`, > 0.
 std::vector<GpuReading> thinned(const std::vector<GpuReading>& readings, size_t most);
 
 // Reads on a thread of its own from its making until finish().

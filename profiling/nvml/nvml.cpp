@@ -41,6 +41,8 @@ std::vector<std::string> slower_because_words(uint64_t bits) {
   return words;
 }
 
+bool is_idle(uint64_t bits) { return bits & 0x1; }
+
 bool is_throttled(uint64_t bits) {
   for (const auto& r : reasons)
     if (r.protects && (bits & r.bit)) return true;

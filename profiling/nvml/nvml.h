@@ -31,6 +31,7 @@ struct GpuLimits {
 // only what the GPU does to protect itself.
 std::vector<std::string> slower_because_words(uint64_t bits);
 bool is_throttled(uint64_t bits);
+bool is_idle(uint64_t bits);  // nothing runs on it, and its clocks go down for that
 
 class Nvml {
  public:

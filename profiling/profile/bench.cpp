@@ -82,18 +82,11 @@ std::vector<Contender> contenders(BenchReport& r, const ProfileTools& tools) {
   return list;
 }
 
-const Timing& whole(const BenchEntry& e, bool cold) { return cold ? e.cold : e.hot; }
-// Of an entry without packed times its only ones.
-const Timing& packed(const BenchEntry& e, bool cold) {
-  const Timing& t = cold ? e.packed.cold : e.packed.hot;
-  return t.empty() ? whole(e, cold) : t;
-}
-
 bool all_known(const std::vector<Contender>& list, bool cold) {
   for (const auto& c : list) {
     if (!c.subject) continue;
-    for (const Timing* t : {&whole(c.entry, cold), &packed(c.entry, cold)})
-      if (!t->empty() && t->median_error() > 0.005) return false;
+    for (bool packed : {false, true})
+      if (const Timing& t = held_times(c.entry, cold, packed); !t.empty() && t.median_error() > 0.005) return false;
   }
   return true;
 }
@@ -118,16 +111,17 @@ void compare_all(BenchReport& r) {
       const auto& clock = r.conditions.sm_mhz;
       if (e.doubt.empty() && other->doubt.empty() && clock && clock->least > 0)
         rules.doubt_explains = static_cast<double>(clock->most) / static_cast<double>(clock->least);
-      auto held = [&](const Timing& (*of)(const BenchEntry&, bool)) {
+      auto held = [&](bool packed) {
         BenchEntry::Verdict v;
-        v.hot = compare_times(of(e, false).samples_ms, of(*other, false).samples_ms, doubt, rules);
+        auto samples = [&](const BenchEntry& of, bool cold) { return held_times(of, cold, packed).samples_ms; };
+        v.hot = compare_times(samples(e, false), samples(*other, false), doubt, rules);
         if (!e.cold.empty() && !other->cold.empty())
-          v.cold = compare_times(of(e, true).samples_ms, of(*other, true).samples_ms, doubt, rules);
+          v.cold = compare_times(samples(e, true), samples(*other, true), doubt, rules);
         return v;
       };
-      e.whole_verdict = held(whole);
+      e.whole_verdict = held(false);
       const bool packs = !e.packed.hot.empty() || !other->packed.hot.empty();
-      e.verdict = r.spec.with_packing || !packs ? e.whole_verdict : held(packed);
+      e.verdict = r.spec.with_packing || !packs ? e.whole_verdict : held(true);
       e.verdict.packed = packs && !r.spec.with_packing;
     }
   }

@@ -39,6 +39,13 @@ struct BenchEntry {
   std::optional<Floor> floor;  // of its own arithmetic
 };
 
+// The times that a verdict is about: with weights packed before, or of whole plans. Of an entry without packed times
+// its only ones.
+inline const Timing& held_times(const BenchEntry& e, bool cold, bool packed) {
+  const Timing &whole = cold ? e.cold : e.hot, &rest = cold ? e.packed.cold : e.packed.hot;
+  return packed && !rest.empty() ? rest : whole;
+}
+
 struct BenchReport {
   BenchSpec spec;
   DeviceInfo device;

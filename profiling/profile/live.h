@@ -8,10 +8,12 @@
 namespace convscope {
 
 struct LiveReading {
-  double ms = 0;                    // of this call: CUPTI's records where there are some, else events
-  std::string source;               // "recorded", "measured", "emulated"
-  std::optional<double> packed_ms;  // of it, without the launches that pack weights: by CUPTI's records
-  std::string packed_missing;       // why there is none
+  double ms = 0;       // of this call: CUPTI's records where there are some, else events
+  std::string source;  // "recorded", "measured", "emulated"
+  // Of this very call, which packed, without the launches that did: CUPTI's durations added up. Not what a call without
+  // them takes (PackedTimes::hot): waits between launches are in neither, and what packing left in the cache is there.
+  std::optional<double> packed_ms;
+  std::string packed_missing;  // why there is none
   std::optional<CounterReading> counters;
   Gap counters_missing;
   std::vector<HeadlineValue> headlines;  // shares of the kernel's own time

@@ -40,13 +40,7 @@ void take_times(ProfileReport& r, const ProfileTools& tools, Subject& subject, c
   r.hot = subject.time(memory.at(), false, o, &activity);
   r.emulated = r.hot.emulated;
   if (!tools.device.is_emulator()) r.cold = subject.time(memory.at(), true, o, &activity);
-  r.packed.packs = subject.packs_weights(), r.packed.missing = subject.no_packed_times();
-  if (r.packed.missing.empty()) {
-    r.packed.packing = subject.time_packing(memory.at(), o, &activity);
-    subject.run(memory.at(), &activity);
-    r.packed.hot = subject.time_packed(memory.at(), false, o, &activity);
-    r.packed.cold = subject.time_packed(memory.at(), true, o, &activity);
-  }
+  r.packed = subject.packed_times(memory.at(), o, &activity);
   r.conditions = watch.finish();
   if (r.emulated) return;
   std::vector<double> host;
@@ -257,13 +251,7 @@ void conclude(ProfileReport& r) {
   r.ceilings = r.spec.ceilings ? *r.spec.ceilings : ceilings_for(r.device);
   r.floor = floor_of(r.ceilings, r.arithmetic, r.work.flops, r.work.least_bytes);
   r.least_possible = floor_of(ceilings_for(r.device), r.arithmetic, r.work.flops, r.work.least_bytes);
-  auto counted = [&](const char* name) {
-    auto it = counters.find(name);
-    return it == counters.end() ? std::nullopt : std::optional(it->second);
-  };
-  auto read = counted("dram_read_bytes"), written = counted("dram_write_bytes");
-  RooflineWork work{r.work.flops, r.work.least_bytes, read && written ? std::optional(*read + *written) : std::nullopt,
-                    0};
+  RooflineWork work{r.work.flops, r.work.least_bytes, dram_bytes(counters), 0};
   if (r.emulated)
     r.roofline_missing = "emulated time is no point under a GPU's roof: run it with --device cuda";
   else if (!r.hot.empty())
@@ -373,16 +361,16 @@ std::vector<std::string> timing_warnings(const ProfileReport& r) {
 std::string timed_calls_look_honest(Subject& subject, ProblemMemory& memory, Activity* activity) {
   constexpr uint32_t poison = 0x7fc0babe;  // a NaN
   TimingOptions once{.min_samples = 1, .max_samples = 1, .time_cap_ms = 0, .target_error = 1};
-  memory.fill_output(poison);
-  uint64_t poisoned = memory.output_checksum();
+  memory.fill_output(poison, activity);
+  uint64_t poisoned = memory.output_checksum(activity);
   subject.time(memory.at(), false, once, activity);
-  uint64_t first = memory.output_checksum();
+  uint64_t first = memory.output_checksum(activity);
   if (first == poisoned) return "its timed calls write nothing";
-  memory.change_input();
-  memory.fill_output(poison);
+  memory.change_input(activity);
+  memory.fill_output(poison, activity);
   subject.time(memory.at(), false, once, activity);
-  uint64_t second = memory.output_checksum();
-  memory.restore_input();
+  uint64_t second = memory.output_checksum(activity);
+  memory.restore_input(activity);
   return first == second ? "its timed calls give the same answer whatever the input is" : "";
 }
 

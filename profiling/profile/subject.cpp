@@ -5,7 +5,6 @@
 #include "kernels/base/error.h"
 #include "kernels/runtime/binary.h"
 #include "kernels/runtime/registry.h"
-#include "kernels/verify/packed_times.h"
 
 namespace convscope {
 namespace {
@@ -33,6 +32,9 @@ class KernelSubject final : public Subject {
   }
   bool packs_weights() const override { return plan_.packs_weights(); }
   std::string no_packed_times() const override { return convscope::no_packed_times(plan_, device_); }
+  PackedTimes packed_times(const Bindings& at, const TimingOptions& options, Activity* activity) override {
+    return convscope::packed_times(device_, kernel_, plan_, at, options, activity);
+  }
   Timing time_packed(const Bindings& at, bool cold, const TimingOptions& options, Activity* activity) override {
     return device_.time(kernel_, plan_.without_packing(), at, cold, options, activity);
   }

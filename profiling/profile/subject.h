@@ -8,6 +8,7 @@
 #include "kernels/reference/reference.h"
 #include "kernels/runtime/device.h"
 #include "kernels/verify/accuracy.h"
+#include "kernels/verify/packed_times.h"
 #include "kernels/verify/problem_memory.h"
 
 namespace convscope {
@@ -30,10 +31,13 @@ class Subject {
   }
   virtual Timing time(const Bindings& at, bool cold, const TimingOptions& options, Activity* activity) = 0;
   virtual bool packs_weights() const { return false; }  // in launches of their own
-  // Why it has no times with weights packed before, or "". Where it has them: a call without the launches that pack, on
-  // a workspace in which its last whole call has run, and these launches alone, hot.
+  // Why it has no times with weights packed before, or "". Where it has them: all of them; and one by one, a call
+  // without the launches that pack, on a workspace in which its last whole call has run, and these launches alone, hot.
   virtual std::string no_packed_times() const {
     return "nothing is packed before: a library's call is timed whole, with what it does to weights";
+  }
+  virtual PackedTimes packed_times(const Bindings&, const TimingOptions&, Activity*) {
+    return {.packs = packs_weights(), .missing = no_packed_times()};
   }
   virtual Timing time_packed(const Bindings&, bool /*cold*/, const TimingOptions&, Activity*) { return {}; }
   virtual Timing time_packing(const Bindings&, const TimingOptions&, Activity*) { return {}; }

@@ -5,6 +5,7 @@ The file is written by CONVSCOPE; its library is fake_kernel.c, compiled by COMP
 file. With CONVSCOPE_WITH_PYTORCH=1 the same tests run on PyTorch's tensors and modules, on the CPU.
 """
 import copy
+import gc
 import os
 import pickle
 import sys
@@ -162,6 +163,31 @@ class Copies(ModuleTest):
         self.assertEqual(len(left), 2)
         model.to(torch.float64)
         self.assertEqual([w() for w in left], [None, None])
+
+    def test_a_hook_of_the_weight_that_holds_the_module(self):
+        model = self.model()
+        model.conv1d_transpose.weight.register_hook(lambda gradient, held=model: None)
+        self.run_without_gradient(model, self.x())
+        gone = weakref.ref(model)
+        del model
+        gc.collect()
+        self.assertIsNone(gone())
+        self.assertEqual((len(self.module._STATES), len(self.module._STAMPS)), (0, 0))
+
+    @unittest.skipIf(not gpu.REAL, "PyTorch's own way of moving and loading")
+    def test_tensors_that_are_swapped(self):
+        future = torch.__future__
+        before = future.get_swap_module_params_on_conversion()
+        self.addCleanup(future.set_swap_module_params_on_conversion, before)
+        future.set_swap_module_params_on_conversion(True)
+        model, x = self.model(), self.x()
+        self.run_without_gradient(model, x)
+        model.prepack()
+        self.gpu.finish()
+        model.load_state_dict(self.module.ModelNew().state_dict())
+        self.assert_right(self.run_without_gradient(model, x), model, x)
+        model.to(torch.float64).to(torch.float32)
+        self.assert_right(self.run_without_gradient(model, x), model, x)
 
 
 class States(ModuleTest):

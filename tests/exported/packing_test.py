@@ -6,6 +6,8 @@ file. With CONVSCOPE_WITH_PYTORCH=1 the same tests run on PyTorch's tensors and 
 """
 import os
 import sys
+import unittest
+import weakref
 
 if os.environ.get("CONVSCOPE_WITH_PYTORCH"):
     sys.path.append(sys.path.pop(0))  # this folder, with a torch of its own, behind the real one
@@ -65,6 +67,30 @@ class Packing(ModuleTest):
 
         self.right_after(stepped, [1, 1])
 
+    def stepped(self, *parameters):
+        for p in parameters:
+            p.grad = torch.rand(tuple(p.shape), device=gpu.DEVICE)
+        torch.optim.SGD(parameters, lr=1, fused=True).step()
+
+    def test_steps_of_an_optimizer_that_does_not_hold_a_frozen_weight(self):
+        def freeze(model):
+            model.conv1d_transpose.weight.requires_grad_(False)
+
+        other = nn.Parameter(torch.rand((3,), device=gpu.DEVICE))
+        self.right_after(lambda model: self.stepped(other), [1, 0], before=freeze)
+        self.setUp()
+        self.right_after(lambda model: self.stepped(other, model.conv1d_transpose.weight), [1, 1], before=freeze)
+
+    def test_an_optimizer_that_holds_a_copy_of_the_weight(self):
+        def stepped(model):
+            weight = model.conv1d_transpose.weight
+            master, version = nn.Parameter(weight.detach().clone()), weight._version
+            self.stepped(master)
+            weight.data.copy_(master.detach())
+            self.assertEqual(weight._version, version, "else this test shows nothing")
+
+        self.right_after(stepped, [1, 1])
+
     def test_data_that_is_set_twice_to_what_lies_in_the_same_place(self):
         model, x = self.model(), self.x()
         self.run_without_gradient(model, x)
@@ -118,6 +144,30 @@ class Packing(ModuleTest):
             self.assert_right(y, model, x)
         self.assertTrue(gpu.REAL or len(places) == 1, "else this test shows little")
         self.assertEqual(self.packs(), [1, 1, 1])
+
+    def test_what_is_computed_is_computed_once_a_call(self):
+        reads = []
+
+        def computed(name):
+            def value(layer):
+                reads.append(name)
+                return self.gpu.keep(getattr(layer, "raw_" + name) * 2)
+            return property(value)
+
+        layer, x = self.layer(), self.x()
+        for name in ("weight", "bias"):
+            setattr(layer, "raw_" + name, nn.Parameter(getattr(layer, name).detach().clone()))
+            del layer._parameters[name]
+        layer.__class__ = type("Parametrised", (nn.ConvTranspose1d,), {n: computed(n) for n in ("weight", "bias")})
+        model = self.module.ModelNew.from_layer(layer)
+        self.assertEqual(reads, [], "no call")
+        with torch.no_grad():
+            y = model(x)
+        self.assertEqual(sorted(reads), ["bias", "weight"])
+        self.assert_right(y, model, x)
+        reads.clear()
+        model(x)  # with gradients, by another way
+        self.assertEqual(sorted(reads), ["bias", "weight"])
 
     def test_a_weight_that_is_not_contiguous(self):
         model, x = self.model(), self.x()
@@ -256,6 +306,37 @@ class Captures(ModuleTest):
             self.gpu.replay(graph)
         self.assert_right(y, model, a)
         self.assert_right(z, model, b)
+
+    def test_what_captures_took_is_kept_until_it_is_released(self):
+        model, x = self.model(), self.x()
+        self.run_without_gradient(model, x)
+        model.prepack()
+        with torch.no_grad():
+            graph, y = self.gpu.capture(lambda: model(x))
+        taken, = self.module._STATES[model].captured
+        self.assertIsNone(taken.packed, "it holds the memory of the weight")
+        taken = weakref.ref(taken)
+        model.repack()
+        model.to(gpu.DEVICE)
+        self.assertIsNotNone(taken())
+        self.gpu.replay(graph)
+        self.assert_right(y, model, x)
+        model.release_captured()
+        self.assertIsNone(taken())
+
+    @unittest.skipIf(gpu.REAL, "PyTorch's memory is not seen from here")
+    def test_a_graph_keeps_no_weight(self):
+        model, x = self.model(), self.x()
+        self.run_without_gradient(model, x)
+        model.prepack()
+        with torch.no_grad():
+            self.gpu.capture(lambda: model(x))
+        model.repack()
+        weight = model.conv1d_transpose.weight
+        old, memory = weakref.ref(weight), weakref.ref(weight._block)
+        model.conv1d_transpose.weight = nn.Parameter(torch.rand(harness.WEIGHT, device=gpu.DEVICE))
+        del weight
+        self.assertEqual((old(), memory()), (None, None))
 
     def test_what_was_prepacked_of_another_weight_is_not_taken(self):
         model, x = self.model(), self.x()

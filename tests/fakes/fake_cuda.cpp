@@ -4,8 +4,10 @@
 //   for), FAKE_CUDA_WORK=nothing|cached (what a launch leaves undone), FAKE_CUDA_FAIL=function:code (of cuInit,
 //   cuDeviceGetCount, cuDevicePrimaryCtxRetain, cuMemAlloc, cuLaunchKernelEx), FAKE_CUDA_VERSION (what the driver
 //   speaks: 13000).
-//   FAKE_CUDA_PACK_US (how long launches that pack take, if not as long as all), FAKE_CUDA_WORK=hoarded (a launch that
-//   packs looks at x as well), FAKE_CUDA_WORK=unsteady (another rounding in each call).
+//   FAKE_CUDA_EARLY_US (by how much a launch that may begin early does so, right behind another launch: an event keeps
+//   it from that), FAKE_CUDA_NAP_US (how long the host really sleeps at a launch), FAKE_CUDA_PACK_US (how long launches
+//   that pack take, if not as long as all), FAKE_CUDA_WORK=hoarded (a launch that packs looks at x as well),
+//   FAKE_CUDA_WORK=unsteady (another rounding in each call).
 // A launch of the kernels direct and polyphase copies the first input element, doubled, to the first output. registers
 // packs the first weight, doubled, and multiplies with it in its other launch. Others do nothing.
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <cstring>
 #include <cuda.h>
 #include <string>
+#include <unistd.h>
 
 #define FAKE extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI
 
@@ -20,7 +23,8 @@ namespace {
 
 double clock_us = 0;  // when the GPU will have done all that was sent
 double host_us = 0;
-int here;  // for handles
+bool behind_a_launch = false;  // nothing else was sent since
+int here;                      // for handles
 
 double number(const char* name, double otherwise) {
   const char* set = std::getenv(name);
@@ -134,6 +138,7 @@ FAKE cuEventDestroy(CUevent event) {
   return CUDA_SUCCESS;
 }
 FAKE cuEventRecord(CUevent event, CUstream) {
+  behind_a_launch = false;
   return *reinterpret_cast<double*>(event) = std::max(clock_us, host_us), CUDA_SUCCESS;
 }
 FAKE cuEventSynchronize(CUevent event) {
@@ -181,6 +186,7 @@ static void registers(const std::string& name, void** args, const std::string& w
 
 FAKE cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** args, void**) {
   if (auto r = outcome("cuLaunchKernelEx"); r != CUDA_SUCCESS) return r;
+  if (double nap = number("FAKE_CUDA_NAP_US", 0); nap > 0) usleep(static_cast<useconds_t>(nap));
   const unsigned shared = config->sharedMemBytes;
   const auto& [name, asked] = *reinterpret_cast<Function*>(function);
   if (shared + static_shared > unasked_shared && shared > asked) return CUDA_ERROR_INVALID_VALUE;
@@ -188,7 +194,11 @@ FAKE cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** 
   host_us += number("FAKE_CUDA_HOST_US", 0);
   double us = number("FAKE_CUDA_KERNEL_US", 100);
   if (name.find("_pack") != std::string::npos) us = number("FAKE_CUDA_PACK_US", us);
-  clock_us = std::max(clock_us, host_us) + us * (1 + 1e-4 * (++count % 7));
+  const bool early =
+      behind_a_launch && config->numAttrs > 0 && config->attrs->value.programmaticStreamSerializationAllowed;
+  behind_a_launch = true;
+  const double begin_us = clock_us - (early ? number("FAKE_CUDA_EARLY_US", 0) : 0);
+  clock_us = std::max(begin_us, host_us) + us * (1 + 1e-4 * (++count % 7));
   // Where their arguments have x and y.
   int x = name == "direct_f32" ? 1 : name == "polyphase_f32" ? 2 : 0, y = x + 3;
   const char* work = std::getenv("FAKE_CUDA_WORK");

@@ -67,7 +67,7 @@ SCENARIO(each_point_under_the_roof_says_what_it_is) {
   g.ctx->ItemClick("//$FOCUSED/Copy values (CSV)");
   g.frames();
   std::string csv = g.clipboard();
-  CHECK(csv.starts_with("name,flop_per_byte,gflops,source,cache,bytes,ms,of_the_roof\n"));
+  CHECK(csv.starts_with("name,flop_per_byte,gflops,source,cache,bytes,ms,of_the_roof,packing\n"));
   for (const char* said : {"roof shared memory GB/s,", ",cold,least,", ",hot,dram,", ",hot,l2,"})
     CHECK(csv.find(said) != std::string::npos);
   g.ctx->MouseMoveToPos(place(all.points[*all.own]));

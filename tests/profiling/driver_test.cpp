@@ -62,5 +62,31 @@ TEST_F(DriverLadder, AnotherTrouble) {
               "the NVIDIA driver does not start: an error of the fake.*check nvidia-smi");
 }
 
+// What is free is asked before it is taken, and somebody else may take it in between. That is no fault of the device:
+// the next time there may be enough.
+TEST(DriverMemory, WhatIsNotGivenIsAMatterOfMemory) {
+  setenv("CONVSCOPE_LIBCUDA", fake_driver().c_str(), 1);
+  std::unique_ptr<Device> device;
+  try {
+    device = open_cuda(0);
+  } catch (const MissingError& e) {
+    GTEST_SKIP() << e.what();  // a build without the toolkit
+  }
+  {
+    test::Setting full("FAKE_CUDA_FAIL", "cuMemAlloc:2");
+    try {
+      device->allocate(3 << 20);
+      FAIL() << "it was given";
+    } catch (const InputError& e) {
+      EXPECT_EQ(e.field(), "memory");
+      EXPECT_EQ(e.value(), "3.00 MiB");
+      EXPECT_EQ(e.rule(), "needed at once, but NVIDIA H200 does not give it, although 1.00 GiB were said to be free");
+    }
+  }
+  EXPECT_EQ(device->allocate(3 << 20)->size(), size_t{3} << 20);
+  test::Setting broken("FAKE_CUDA_FAIL", "cuMemAlloc:999");
+  EXPECT_THROW(device->allocate(3 << 20), DeviceError);
+}
+
 }  // namespace
 }  // namespace convscope

@@ -127,7 +127,10 @@ TEST(Headlines, TheirFormulas) {
   EXPECT_EQ(shade(v, "bytes-moved"), Shade::fair);
   EXPECT_EQ(shade(v, "bank-conflicts"), Shade::bad);
   EXPECT_EQ(shade(v, "occupancy"), Shade::bad);
+  EXPECT_EQ(shade(v, "sectors-per-load"), Shade::unknown) << "next to nothing of what moves";
   EXPECT_EQ(shade(v, "l2-hits"), Shade::unknown) << "high or low is neither good nor bad by itself";
+  c["load_sectors"] = 4e8, c["load_requests"] = 2e7;
+  EXPECT_EQ(shade(headline_values(c, {8e11, 4e9}), "sectors-per-load"), Shade::bad);
 }
 
 TEST(Headlines, WhatIsMissingSaysWhere) {
@@ -144,6 +147,8 @@ TEST(Headlines, WhatIsMissingSaysWhere) {
   EXPECT_EQ(missing(v, "sectors-per-load"), "no global load was executed");
   v = headline_values({{"ffma_threads", 10}, {"fadd_threads", 0}, {"fmul_threads", 0}}, {1e6, 1});
   EXPECT_NE(missing(v, "useful-arithmetic").find("tensor cores"), std::string::npos);
+  v = headline_values({{"ffma_threads", 10}, {"fadd_threads", 0}, {"fmul_threads", 0}}, {0, 1});
+  EXPECT_EQ(missing(v, "useful-arithmetic"), "no tap lands in this output, so no arithmetic is useful");
   // A counter that is not finite is none.
   EXPECT_TRUE(std::isnan(value(headline_values({{"dram_busy", NAN}}, {}), "memory-busy")));
 }

@@ -103,6 +103,21 @@ TEST_F(Packing, OtherRoundingsFromCallToCallAreNot) {
   EXPECT_NEAR(r.packed.hot.median_ms(), 0.050, 1e-4);
 }
 
+// A launch that may begin early does so behind the packing of its own call, and behind the call before it in the same
+// sample; it does not pass the event that a sample begins with.
+TEST_F(Packing, NoLaunchPassesTheBeginOfASample) {
+  Setting early("FAKE_CUDA_EARLY_US", "15");
+  ProfileSpec s = spec("hopper_tf32");
+  s.accuracy = Accuracy::tf32;
+  Activity activity;
+  auto r = profile(tools(), s, activity);
+  ASSERT_EQ(r.packed.missing, "");
+  EXPECT_NEAR(r.cold.median_ms(), 0.020 + 0.050 - 0.015, 2e-4);
+  EXPECT_NEAR(r.packed.cold.median_ms(), 0.050, 2e-4) << "one call a sample";
+  EXPECT_GT(r.packed.hot.median_ms(), 0.035 - 2e-4);
+  EXPECT_LE(r.packed.hot.median_ms(), 0.050 + 2e-4);
+}
+
 TEST_F(Packing, VerdictsAreAboutPackedWeights) {
   auto r = race(false);
   ASSERT_EQ(r.entries.size(), 2u);
@@ -172,6 +187,30 @@ TEST(PackingWarnings, FasterThanTheMemory) {
   EXPECT_TRUE(timing_warnings(r).empty()) << timing_warnings(r).front();
   r.packed.cold.samples_ms = std::vector<double>(10, 0.5);
   EXPECT_TRUE(any_says(timing_warnings(r), "the work cannot all have been done"));
+}
+
+// A cancel is seen between the timed calls of an honesty check: what they wrote is gigabytes.
+TEST(TimedCalls, ACancelIsSeenBetweenThem) {
+  class Cancels : public Subject {
+   public:
+    std::string name() const override { return "cancels"; }
+    bool is_reference() const override { return false; }
+    int64_t out_length() const override { return 8; }
+    void run(const Bindings&, Activity*) override {}
+    Timing time(const Bindings&, bool, const TimingOptions&, Activity* activity) override {
+      return calls++, activity->cancel(), Timing{};
+    }
+    Accuracy accuracy() const override { return Accuracy::strict; }
+    int calls = 0;
+  } subject;
+  auto device = open_emulator();
+  ConvProblem p;
+  p.length = 8;
+  const Inputs inputs = make_inputs(p, {}, nullptr);
+  ProblemMemory memory(*device, p, inputs, p.out_length(), 0);
+  Activity activity;
+  EXPECT_THROW(timed_calls_look_honest(subject, memory, &activity), Cancelled);
+  EXPECT_EQ(subject.calls, 1);
 }
 
 TEST(PackingOnTheEmulator, IsNotTimedApart) {

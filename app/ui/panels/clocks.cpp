@@ -16,8 +16,15 @@ namespace {
 struct ClockStrip {
   const void* of = nullptr;
   uint64_t serial = 0;
-  std::vector<double> t_ms, sm_mhz;  // readings that told the clock; the last one once more, where it ends
-  std::vector<ImVec2> held_back;     // stretches in ms, from a throttled reading to the next
+  // Readings that told the clock, one after the other; the last one once more, where it ends. Those of a resting GPU
+  // are apart: the ranges leave them out.
+  struct Stretch {
+    bool idle;
+    std::vector<double> t_ms, sm_mhz;
+  };
+  std::vector<Stretch> stretches;
+  std::vector<ImVec2> held_back;  // stretches in ms, from a throttled reading to the next
+  double least_mhz = 0;           // while it worked, if it ever did
   double low_mhz = 0, high_mhz = 1, end_ms = 1;
 };
 
@@ -29,6 +36,7 @@ ClockStrip strip_of(const GpuConditions& c) {
   const double last = all.back().t_ms, each = all.size() > 1 ? last / static_cast<double>(all.size() - 1) : 20;
   s.end_ms = std::max(1.0, last + each);
   double least = 0, most = c.max_sm_mhz.value_or(0);
+  bool any = false, worked = false;
   for (size_t i = 0; i < all.size(); i++) {
     const double until = i + 1 < all.size() ? all[i + 1].t_ms : s.end_ms;
     if (all[i].throttled) {
@@ -39,10 +47,19 @@ ClockStrip strip_of(const GpuConditions& c) {
         s.held_back.push_back({from, to});
     }
     if (!all[i].sm_mhz) continue;
-    least = s.sm_mhz.empty() ? *all[i].sm_mhz : std::min(least, *all[i].sm_mhz), most = std::max(most, *all[i].sm_mhz);
-    s.t_ms.push_back(all[i].t_ms), s.sm_mhz.push_back(*all[i].sm_mhz);
+    const double mhz = *all[i].sm_mhz;
+    least = any ? std::min(least, mhz) : mhz, most = std::max(most, mhz), any = true;
+    if (!all[i].idle) s.least_mhz = worked ? std::min(s.least_mhz, mhz) : mhz, worked = true;
+    if (!s.stretches.empty()) {  // the reading before holds until this one
+      auto& before = s.stretches.back();
+      if (before.idle != all[i].idle) before.t_ms.push_back(all[i].t_ms), before.sm_mhz.push_back(before.sm_mhz.back());
+    }
+    if (s.stretches.empty() || s.stretches.back().idle != all[i].idle) s.stretches.push_back({all[i].idle, {}, {}});
+    s.stretches.back().t_ms.push_back(all[i].t_ms), s.stretches.back().sm_mhz.push_back(mhz);
   }
-  if (!s.t_ms.empty()) s.t_ms.push_back(s.end_ms), s.sm_mhz.push_back(s.sm_mhz.back());
+  if (any)
+    s.stretches.back().t_ms.push_back(s.end_ms), s.stretches.back().sm_mhz.push_back(s.stretches.back().sm_mhz.back());
+  if (!worked) s.least_mhz = least;
   // A clock that stands still is no full-height story: the axis spans a tenth of it at least.
   s.high_mhz = most + 0.25 * std::max(0.1 * most, most - least);
   s.low_mhz = std::max(0.0, std::min(least, 0.9 * most) - 0.15 * std::max(0.1 * most, most - least));
@@ -62,6 +79,7 @@ std::string reading_text(const ClockReading& r) {
     out += "\nheld back: " + why;
   else if (!why.empty())
     out += "\n" + why;
+  if (r.idle) out += "\nat rest: left out of the range above";
   return out;
 }
 
@@ -87,8 +105,11 @@ void plot_strip(Frame& f, const GpuConditions& c, const ClockStrip& s, const std
     ImPlot::SetupAxisFormat(ImAxis_X1, [](double ms, char* out, int size, void*) {
       return plots::write_label(out, size, fmt::format("{:.4g}", ms / 1000));
     });
-  const double top = c.max_sm_mhz.value_or(*std::max_element(s.sm_mhz.begin(), s.sm_mhz.end()));
-  const double least = *std::min_element(s.sm_mhz.begin(), s.sm_mhz.end());
+  double top = c.max_sm_mhz.value_or(0);
+  if (!c.max_sm_mhz)
+    for (const auto& stretch : s.stretches)
+      top = std::max(top, *std::max_element(stretch.sm_mhz.begin(), stretch.sm_mhz.end()));
+  const double least = s.least_mhz;
   const bool apart = top - least > 0.3 * (s.high_mhz - s.low_mhz);
   const double ticks[] = {top, least};
   const std::string names[] = {fmt::format("{:.0f}", top), fmt::format("{:.0f}", least)};
@@ -111,8 +132,12 @@ void plot_strip(Frame& f, const GpuConditions& c, const ClockStrip& s, const std
     const double limit_x[] = {0, s.end_ms}, limit_y[] = {*c.max_sm_mhz, *c.max_sm_mhz};
     ImPlot::PlotLine("##limit", limit_x, limit_y, 2, plots::line(t.dim, 1));
   }
-  ImPlot::PlotStairs("##sm", s.t_ms.data(), s.sm_mhz.data(), static_cast<int>(s.t_ms.size()),
-                     plots::line(t.kernel, 1.8f));
+  for (size_t i = 0; i < s.stretches.size(); i++) {
+    const auto& stretch = s.stretches[i];
+    ImPlot::PlotStairs(fmt::format("##sm{}", i).c_str(), stretch.t_ms.data(), stretch.sm_mhz.data(),
+                       static_cast<int>(stretch.t_ms.size()),
+                       stretch.idle ? plots::line(t.dim, 1.2f) : plots::line(t.kernel, 1.8f));
+  }
   if (ImPlotPoint at; plots::pointed(at) && ImGui::BeginTooltip()) {
     auto after = std::upper_bound(c.over_time.begin(), c.over_time.end(), at.x,
                                   [](double x, const ClockReading& r) { return x < r.t_ms; });
@@ -130,16 +155,25 @@ void plot_strip(Frame& f, const GpuConditions& c, const ClockStrip& s, const std
   copy_menu(f, "copy-clocks", [&] { return conditions_csv(c, source); });
 }
 
+bool in(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+// Those that the strip draws: of the run; of a run of before, those of its profile.
+const GpuConditions& drawn_conditions(const Report& r, const Profile* p) {
+  const bool of_run = r.conditions.known() || (!r.conditions.reason.empty() && !(p && p->conditions.known()));
+  return of_run || !p ? r.conditions : p->conditions;
+}
+
 }  // namespace
 
 void draw_clock_strip(Frame& f, const Report& r) {
   const Theme& t = f.theme;
-  // Those of the run; of a run of before, those of its profile.
   const Profile* p = f.bench.profile_of(r.document);
-  const bool of_run = r.conditions.known() || (!r.conditions.reason.empty() && !(p && p->conditions.known()));
-  const GpuConditions& c = of_run || !p ? r.conditions : p->conditions;
+  const GpuConditions& c = drawn_conditions(r, p);
+  const bool of_run = &c == &r.conditions;
   heading(t, "Clocks while it was timed");
-  const std::string& recorded = of_run || !p ? r.recorded : p->recorded;
+  const std::string& recorded = of_run ? r.recorded : p->recorded;
   const std::string source = c.source.starts_with("recorded") ? c.source : measured_words(recorded, "measured by NVML");
   if (!c.known()) {
     dim_text(t, !c.reason.empty()    ? c.reason
@@ -147,13 +181,13 @@ void draw_clock_strip(Frame& f, const Report& r) {
                                      : "clocks, temperature and power were not kept when this was recorded");
     return;
   }
-  wrapped(conditions_text(c));
-  tooltip(t, fmt::format("Least and most {}, readings of a resting GPU left out.\nsource: {}",
+  wrapped(c.line);
+  tooltip(t, fmt::format("Least and most {}; readings of a resting GPU are left out, and drawn dim.\nsource: {}",
                          of_run ? "while the kernel was timed" : "while the kernel was profiled", source));
   static ClockStrip s;
-  const uint64_t serial = &c == &r.conditions ? r.serial : p->serial;
+  const uint64_t serial = of_run ? r.serial : p->serial;
   if (s.of != &c || s.serial != serial) s = strip_of(c), s.of = &c, s.serial = serial;
-  if (s.t_ms.empty())
+  if (s.stretches.empty())
     dim_text(t, c.over_time.empty() && !recorded.empty()
                     ? "ranges only: how they changed over time was not kept when this was recorded"
                     : "the GPU did not tell its clock over time");
@@ -195,9 +229,10 @@ void draw_three_clocks(Frame& f, const Report& r) {
          "the GPU waits between launches.",
          "sum of its kernels' durations", records.c_str()});
     row("seen from the host", p->host_ms,
-        {"From the call to the return of a wait for its end, on the host's clock: with the way of the launches to the "
-         "GPU, so a few microseconds longer.",
-         "median of the calls", measured.c_str()});
+        {"From the call to the return of a wait for its end, on the host's clock. All its launches are issued at once, "
+         "and waited for together: longer than by events by the way of the first launch to the GPU and of the end "
+         "back, and where the GPU waits for launches that the host has not issued yet.",
+         "median of the calls, packing included where it packs", measured.c_str()});
     end_figures();
   }
   ImGui::EndGroup();
@@ -209,10 +244,11 @@ void draw_three_clocks(Frame& f, const Report& r) {
   if (!p->kernel_ms) dim_text(t, "–: " + (p->kernel_reason.empty() ? "no kernel was recorded" : p->kernel_reason));
   if (!p->host_ms) dim_text(t, "–: " + (p->host_reason.empty() ? "the host's time was not taken" : p->host_reason));
   ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+  // What the strip says of the clocks stands there; it may be of the run, and say nothing of the profile's.
+  const GpuConditions& drawn = drawn_conditions(r, p);
   for (const auto& w : p->warnings)
-    // Those of the clocks stand with the strip.
-    if (std::find(p->conditions.warnings.begin(), p->conditions.warnings.end(), w) == p->conditions.warnings.end())
-      wrapped(w);
+    if (!drawn.known() || !in(drawn.warnings, w))
+      wrapped(&drawn != &p->conditions && in(p->conditions.warnings, w) ? "while it was profiled " + w : w);
   ImGui::PopStyleColor();
 }
 

@@ -9,6 +9,7 @@
 #include "app/ui/panels/follow_profile.h"
 #include "app/ui/panels/monitor.h"
 #include "app/ui/widgets.h"
+#include "profiling/metrics/figures.h"
 
 namespace convscope::ui {
 namespace {
@@ -98,11 +99,8 @@ void headline_rows(Frame& f, const Profile& p) {
       reasons.push_back(why);
   }
   for (const auto& r : reasons) dim_text(t, "–: " + r);
+  if (p.device_kind == "emulator") return no_gpu_here(f);  // what to do is said of this machine
   if (!p.how.empty()) dim_text(t, p.how);
-  if (p.device_kind == "emulator") {
-    no_gpu_here(f);
-    return;
-  }
   for (const auto& set : p.sets) {
     std::string names;
     for (const auto& name : set.not_here) names += (names.empty() ? "" : ", ") + name;
@@ -128,8 +126,8 @@ void memory_instructions(Frame& f, const Profile& p) {
   const char* source = p.lines_source.c_str();
   if (begin_figures("memory instructions")) {
     auto used = [&](const char* label, const char* bytes, const char* sectors, const char* formula) {
-      if (sum[sectors] > 0)
-        figure(t, label, fmt::format("{:.3g} %", 100 * sum[bytes] / (32 * sum[sectors])),
+      if (auto share = used_of_sectors(sum[bytes], sum[sectors]))
+        figure(t, label, fmt::format("{:.3g} %", *share),
                {"Different bytes that threads ask for, of the sectors of 32 bytes that a warp's instructions touch. "
                 "Below 100 %, the caches move bytes that nobody wants.",
                 formula, source});

@@ -69,13 +69,16 @@ void draw_monitor(Frame& f, const Monitor& m) {
   if (begin_figures("monitor")) {
     const std::string source = monitor_source(m);
     figure(t, "last call", time_text(m.readings.back().ms), {"The time of the last call.", "", source.c_str()});
-    figure(t, "median", time_text(m.median_ms()),
+    figure(t, "median", time_text(m.median_ms),
            {"The middle of the calls that are kept, 600 at most.", "median of the calls", source.c_str()});
-    figure(t, "spread", fmt::format("± {:.2g} %", m.spread_pct()),
+    figure(t, "spread", fmt::format("± {:.2g} %", m.spread_pct),
            {"Half of these calls lie within this of the median.", "(p75 − p25) / 2 / median", source.c_str()});
     if (m.readings.back().packed_ms)
-      figure(t, "weights packed before", time_text(*m.readings.back().packed_ms),
-             {"Of the last call, without the launches that pack weights.", "", source.c_str()});
+      figure(
+          t, "without packing", time_text(*m.readings.back().packed_ms),
+          {"Of the last call, which packed its weights: what its other launches took. A call that does not pack may "
+           "take less or more: the panel Timing has that time.",
+           "sum of its other kernels' durations", m.packed_source.empty() ? source.c_str() : m.packed_source.c_str()});
     end_figures();
   }
   if (m.source == "emulated") {

@@ -317,11 +317,16 @@ void draw_occupancy(Frame& f) {
         size(), "Occupancy against registers.");
   ImGui::TableNextColumn();
   int shared = static_cast<int>(s.now.shared_bytes);
-  slider(f, "shared memory a block", nullptr, shared, 0, std::max(a.shared_bytes_per_block, shared),
-         shared >= 1024 ? fmt::format("%d B = {}", bytes_text(shared)).c_str() : "%d B",
-         {"Shared memory of a block: what the launch asks for. What the kernel declares itself comes on top, and is "
-          "not known here.",
-          "", changed ? "set by hand" : "the launch"});
+  slider(
+      f, "shared memory a block", nullptr, shared, 0, std::max(a.shared_bytes_per_block, shared),
+      shared >= 1024 ? fmt::format("%d B = {}", bytes_text(shared)).c_str() : "%d B",
+      {s.registers_known ? "Shared memory of a block: what the kernel declares itself and what the launch asks for."
+                         : "Shared memory of a block: what the launch asks for. What the kernel declares itself comes "
+                           "on top: a profile (F6) tells it.",
+       "",
+       changed             ? "set by hand"
+       : s.registers_known ? "the launch and the loaded binary"
+                           : "the launch"});
   curve(f, s, "##by-shared", "shared memory, KiB", "KiB", s.shared_at, s.shared,
         static_cast<double>(s.drawn.shared_bytes) / 1024, now, size(), "Occupancy against shared memory.");
   s.now.shared_bytes = shared;

@@ -202,18 +202,22 @@ void draw_points(const Theme& t, const RoofPoints& all) {
   ImPlot::PopPlotClipRect();
 }
 
-// What of the ceiling that belongs to these bytes is reached; 0: that ceiling is not known.
-double reached(const Roof& roof, const RoofPoint& p) {
-  if (p.bytes != RoofPoint::Bytes::l2) return p.gflops / roof.allowed(p.intensity);
-  return roof.l2_gbs > 0 ? p.gflops / std::min(roof.peak(), p.intensity * roof.l2_gbs) : 0;
+std::string looser_words(const RoofPoint& p) {
+  return p.name + " may use less accurate arithmetic than was asked for: no share of this roof";
 }
 
 void about_point(const Roof& roof, const RoofPoint& p) {
   ImGui::Text("%s, %s", p.name.c_str(), place_words(p).c_str());
   ImGui::Text("%s in %s, at %.4g FLOP a byte", rate_text(p.gflops).c_str(), time_text(p.ms).c_str(), p.intensity);
-  if (double share = reached(roof, p); share > 0)
-    ImGui::Text("%s of what %s allows there", share_text(share).c_str(),
+  if (auto share = reached(roof, p))
+    ImGui::Text("%s of what %s allows there", share_text(*share).c_str(),
                 p.bytes == RoofPoint::Bytes::l2 ? "the L2 cache" : "the roof");
+  else if (p.looser)
+    ImGui::TextUnformatted(looser_words(p).c_str());
+  if (p.packs == true)
+    ImGui::TextUnformatted("The time is of its whole plan, which packs weights in each call.");
+  else if (!p.packs)
+    ImGui::TextUnformatted("The time is of its whole plan: whether that packs weights was not recorded.");
   const char* what = p.bytes == RoofPoint::Bytes::least ? "Exact operations over least bytes: x, w and b once, y once."
                      : p.bytes == RoofPoint::Bytes::dram
                          ? "Exact operations over the bytes that went to the GPU's memory and came from it."
@@ -266,19 +270,22 @@ void hover(Frame& f, const Roof& roof, const RoofPoints& all) {
 }
 
 std::string roofline_csv(const Roof& roof, const RoofPoints& all) {
-  std::string out = "name,flop_per_byte,gflops,source,cache,bytes,ms,of_the_roof\n";
+  std::string out = "name,flop_per_byte,gflops,source,cache,bytes,ms,of_the_roof,packing\n";
   for (const auto& flat : roof.flats)
-    out += fmt::format("roof {},,{:.9g},\"{}\",,,,\n", flat.name, flat.gflops, roof.source);
+    out += fmt::format("roof {},,{:.9g},\"{}\",,,,,\n", flat.name, flat.gflops, roof.source);
   auto slant = [&](const char* name, double gbs) {
-    if (gbs > 0) out += fmt::format("roof {} GB/s,,{:.9g},\"{}\",,,,\n", name, gbs, roof.source);
+    if (gbs > 0) out += fmt::format("roof {} GB/s,,{:.9g},\"{}\",,,,,\n", name, gbs, roof.source);
   };
   slant("memory", roof.memory_gbs), slant("L2 cache", roof.l2_gbs), slant("shared memory", roof.shared_gbs);
   constexpr const char* bytes[] = {"least", "dram", "l2"};
   for (const auto& p : all.points) {
-    const double share = reached(roof, p);
-    out += fmt::format("{},{:.9g},{:.9g},\"{}\",{},{},{:.9g},{}\n", p.name, p.intensity, p.gflops, p.source,
+    const auto share = reached(roof, p);
+    out += fmt::format("{},{:.9g},{:.9g},\"{}\",{},{},{:.9g},{},{}\n", p.name, p.intensity, p.gflops, p.source,
                        p.cold ? "cold" : "hot", bytes[static_cast<int>(p.bytes)], p.ms,
-                       share > 0 ? fmt::format("{:.6g}", share) : "");
+                       share ? fmt::format("{:.6g}", *share) : "",
+                       !p.packs   ? "not recorded"
+                       : *p.packs ? "included"
+                                  : "none");
   }
   return out;
 }
@@ -392,12 +399,12 @@ void figures_table(Frame& f, const Roof& roof, const RoofPoints& all) {
     ImGui::PopStyleColor();
     ImGui::SameLine(0, t.em * 0.4f);
     ImGui::TextDisabled("%s", place_words(p).c_str());
-    tooltip(t, "source: " + p.source);
+    tooltip(t, (p.looser ? looser_words(p) + ".\n" : "") + "source: " + p.source);
     ImGui::PushFont(t.code_font, 0);
     if (wide) cell(time_text(p.ms)), cell(fmt::format("{:.4g}", p.intensity));
     cell(rate_text(p.gflops));
-    const double share = reached(roof, p);
-    cell(share > 0 ? share_text(share) : "–");
+    const auto share = reached(roof, p);
+    cell(share ? share_text(*share) : "–");
     ImGui::PopFont();
   };
   for (auto of : {RoofPoint::Of::kernel, RoofPoint::Of::reference})
@@ -422,8 +429,9 @@ void draw_roofline(Frame& f) {
   const Roof roof = roof_of(f.bench, f.document, *r);
   if (!roof.known() || r->flops <= 0 || r->least_bytes <= 0) {
     empty_state(t, "No roof",
-                r->flops <= 0 ? "No tap lands in this output: there is no arithmetic to draw."
-                              : "The peaks of this GPU are not known.");
+                r->least_bytes <= 0 ? r->sentence.c_str()  // nothing came of the run
+                : r->flops <= 0     ? "No tap lands in this output: there is no arithmetic to draw."
+                                    : "The peaks of this GPU are not known.");
     return;
   }
   const double problem = r->flops / r->least_bytes;
@@ -443,8 +451,10 @@ void draw_roofline(Frame& f) {
   legend(f, all);
   if (all.own) {
     const RoofPoint& own = all.points[*all.own];
-    wrapped(fmt::format("{} reaches {}: {} of what the roof allows", own.name, rate_text(own.gflops),
-                        share_text(reached(roof, own))));
+    const auto share = reached(roof, own);
+    wrapped(fmt::format("{} reaches {}{}: {}", own.name, rate_text(own.gflops),
+                        own.packs == true ? ", packing included" : "",
+                        share ? share_text(*share) + " of what the roof allows" : looser_words(own)));
   }
   if (rows) figures_table(f, roof, all);
   dim_text(t, fmt::format("roof: {}, {}", roof.gpu, roof.source));
@@ -456,7 +466,10 @@ void draw_roofline(Frame& f) {
   for (const auto& m : all.missing) dim_text(t, m);
   if (all.points.empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
-    wrapped("No kernel under it: emulated time is no point under a GPU's roof.");
+    const std::string& why = r->timing.reason.empty() ? r->sentence : r->timing.reason;
+    wrapped("No kernel under it: " + (r->device_kind == "emulator" ? "emulated time is no point under a GPU's roof."
+                                      : why.empty()                ? "there is no time to place."
+                                                                   : why + "."));
     ImGui::PopStyleColor();
   }
 }

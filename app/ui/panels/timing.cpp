@@ -89,8 +89,9 @@ void packed_figures(const Theme& t, const ReportTiming& m, const char* source) {
   const PackedTime& p = m.packed;
   if (p.packs == false) return;
   const char* what =
-      "Median of a call whose weights a call before has packed: what inference pays, where weights are constant. The "
-      "large figure above is of the whole plan, which packs them in each call.";
+      "Median of a call whose weights a call before has packed: what inference pays, where weights are constant. Calls "
+      "follow each other as in a model: a launch that may begin early does so while the call before it ends. The large "
+      "figure above is of the whole plan, which packs them in each call.";
   if (!p.median_ms) {
     if (!p.packs) figure(t, "weights packed before", "not recorded", {what, "", p.reason.c_str()}, &t.dim);
     return;
@@ -138,13 +139,14 @@ void figures(Frame& f, const Report& r) {
       double s = *m.median_ms * 1e-3;
       const std::string computed =
           r.recorded.empty() ? "computed from the measured time" : "computed from the recorded time";
+      const bool packs = m.packed.packs == true;  // the median is of the whole plan
       figure(
-          t, "work",
+          t, packs ? "work, packing included" : "work",
           r.flops / s < 1e13 ? fmt::format("{:.4g} GFLOP/s", r.flops / s * 1e-9)
                              : fmt::format("{:.3g} TFLOP/s", r.flops / s * 1e-12),
           {"Useful operations a second. Taps that fall outside the output or between input elements are not counted.",
            "2 · exact taps / median", computed.c_str()});
-      figure(t, "traffic", fmt::format("{:.4g} GB/s", r.least_bytes / s * 1e-9),
+      figure(t, packs ? "traffic, packing included" : "traffic", fmt::format("{:.4g} GB/s", r.least_bytes / s * 1e-9),
              {"Least bytes a second: x, w and b read once, y written once. What a kernel really moves may be more.",
               "least bytes / median", computed.c_str()});
     }

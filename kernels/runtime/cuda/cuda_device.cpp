@@ -18,9 +18,14 @@ constexpr size_t staging_bytes = size_t{32} << 20;
 
 class CudaMemory final : public DeviceMemory {
  public:
-  CudaMemory(const CudaDevice& device, size_t bytes) : device_(device) {
-    check(driver().cuMemAlloc(&pointer_, std::max<size_t>(bytes, 256)),
-          "taking " + bytes_text(bytes) + " of GPU memory");
+  CudaMemory(const CudaDevice& device, size_t bytes, uint64_t free) : device_(device) {
+    const CUresult result = driver().cuMemAlloc(&pointer_, std::max<size_t>(bytes, 256));
+    // Another process may have taken what was free, or no piece of it is as long: the next time there may be one.
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+      throw InputError("memory", bytes_text(bytes),
+                       fmt::format("needed at once, but {} does not give it, although {} were said to be free",
+                                   device.info().name, bytes_text(free)));
+    check(result, "taking " + bytes_text(bytes) + " of GPU memory");
     address_ = pointer_;
     size_ = bytes;
   }
@@ -169,7 +174,7 @@ std::unique_ptr<DeviceMemory> CudaDevice::allocate(size_t bytes) {
   if (bytes > free)
     throw InputError("memory", bytes_text(bytes),
                      fmt::format("needed at once, but {} has {} free", info_.name, bytes_text(free)));
-  return std::make_unique<CudaMemory>(*this, bytes);
+  return std::make_unique<CudaMemory>(*this, bytes, free);
 }
 
 // Through two pinned buffers in turn: while one is on its way, the workers copy the other.

@@ -71,22 +71,24 @@ class Loops {
     }
     last_ = pc;
   }
-  void enter_function() {
-    calls_.push_back({last_, depth_, own_});
+  // from: where it is called.
+  void enter_function(uint64_t from) {
+    if (called_++ >= deepest) return;
+    calls_[called_ - 1] = {from, last_, depth_, own_};
     own_ = depth_, last_ = 0;
   }
   void leave_function() {
-    if (calls_.empty()) return;
-    last_ = calls_.back().from, depth_ = calls_.back().depth, own_ = calls_.back().own;
-    calls_.pop_back();
+    if (called_ == 0 || called_-- > deepest) return;
+    const Call& c = calls_[called_];
+    last_ = c.last, depth_ = c.depth, own_ = c.own;
   }
   // FNV-1a (Fowler, Noll & Vo), a word at a time.
   uint64_t round() const {
     uint64_t h = 0xcbf29ce484222325u;
     auto add = [&h](uint64_t word) { h = (h ^ word) * 0x100000001b3u; };
     for (size_t i = 0; i < depth_; i++) add(loops_[i].head), add(loops_[i].rounds);
-    for (size_t i = 1; i < calls_.size(); i++) add(calls_[i].from);  // the first is the kernel itself
-    return depth_ || calls_.size() > 1 ? h ^ h >> 32 : 0;
+    for (size_t i = 1; i < std::min(called_, deepest); i++) add(calls_[i].from);  // the first is the kernel itself
+    return depth_ || called_ > 1 ? h ^ h >> 32 : 0;
   }
 
  private:
@@ -95,13 +97,14 @@ class Loops {
     uint64_t head = 0, end = 0, rounds = 0;
   };
   struct Call {
-    uint64_t from;
-    size_t depth, own;
+    uint64_t from = 0, last = 0;
+    size_t depth = 0, own = 0;
   };
   std::array<Loop, deepest> loops_{};
   size_t depth_ = 0, own_ = 0;  // own_: loops of its callers
   uint64_t last_ = 0;
-  std::vector<Call> calls_;
+  std::array<Call, deepest> calls_{};
+  size_t called_ = 0;  // functions that it is in
 };
 
 // Those of the threads of the block that this OS thread runs.
@@ -145,15 +148,16 @@ void record_step(const void* pc) {
   if (Block* block = Block::current()) loops_of(*block).step(reinterpret_cast<uint64_t>(pc));
 }
 
-void record_call(bool entered) {
+void record_call(const void* from) {
   const Tracer* tracer = active.load(std::memory_order_acquire);
   if (!tracer || !tracer->wish.rounds) return;
-  Block* block = Block::current();
-  if (!block) return;
-  if (entered)
-    loops_of(*block).enter_function();
-  else
-    loops_of(*block).leave_function();
+  if (Block* block = Block::current()) loops_of(*block).enter_function(reinterpret_cast<uint64_t>(from));
+}
+
+void record_return() {
+  const Tracer* tracer = active.load(std::memory_order_acquire);
+  if (!tracer || !tracer->wish.rounds) return;
+  if (Block* block = Block::current()) loops_of(*block).leave_function();
 }
 
 void* traced_copy(void* to, const void* from, size_t bytes) {

@@ -31,8 +31,8 @@ extern "C" {
 void __tsan_read_range(void* p, unsigned long n) { record_access(p, static_cast<unsigned>(n), 0, PC); }
 void __tsan_write_range(void* p, unsigned long n) { record_access(p, static_cast<unsigned>(n), 1, PC); }
 void __tsan_init() {}
-void __tsan_func_entry(void*) { convscope::simt::record_call(true); }
-void __tsan_func_exit() { convscope::simt::record_call(false); }
+void __tsan_func_entry(void* from) { convscope::simt::record_call(from); }
+void __tsan_func_exit() { convscope::simt::record_return(); }
 void __tsan_vptr_read(void**) {}
 void __tsan_vptr_update(void**, void*) {}
 

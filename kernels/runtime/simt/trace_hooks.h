@@ -11,7 +11,8 @@ namespace convscope::simt {
 CONVSCOPE_SIMT_API void record_access(const void* address, unsigned size, uint8_t kind, const void* pc);
 // The running thread has come to another piece of straight code: so loops and their rounds are known (trace.cpp).
 CONVSCOPE_SIMT_API void record_step(const void* pc);
-// It enters a function of its own, or leaves it.
-CONVSCOPE_SIMT_API void record_call(bool entered);
+// It enters a function that is not put in its caller's place, called at `from`; it leaves one.
+CONVSCOPE_SIMT_API void record_call(const void* from);
+CONVSCOPE_SIMT_API void record_return();
 
 }  // namespace convscope::simt

@@ -96,6 +96,47 @@ TEST(ComparedFigures, TimesHaveTheVerdictOfTheStatistics) {
   EXPECT_EQ(find(rows, "Median, hot")->rule, "too few samples");
 }
 
+// Over one and the same floor the times are compared, and their verdict is the one there is.
+TEST(ComparedFigures, TimesOverOneFloorHaveTheVerdictOfTheTimes) {
+  KernelComparison c = comparison();
+  c.first.hot.verdict = "AMBIGUOUS";
+  c.first.floor_ms = c.second.floor_ms = 0.5;
+  c.first.times_floor = 2.0, c.second.times_floor = 4.0;
+  EXPECT_EQ(verdict_of(compared_figures(c, nullptr, nullptr), "× floor"), V::ambiguous);
+  c.second.floor_ms = 0.25, c.second.times_floor = 8.0;  // of other arithmetic
+  EXPECT_EQ(verdict_of(compared_figures(c, nullptr, nullptr), "× floor"), V::better);
+}
+
+// What two runs of one kernel differ by was not measured of every counter: then a difference that another counter's
+// runs had is no verdict.
+TEST(ComparedFigures, WithoutASpreadThereIsNoVerdictOnLittle) {
+  Profile a = profile("a", {{"instructions", 1900}}), b = profile("b", {{"instructions", 2000}});
+  auto rows = compared_figures(comparison(), &a, &b);
+  EXPECT_EQ(verdict_of(rows, "Instructions"), V::neutral);
+  EXPECT_TRUE(holds(find(rows, "Instructions")->rule, "was not measured")) << find(rows, "Instructions")->rule;
+  Profile half = profile("a", {{"instructions", 1000}});
+  rows = compared_figures(comparison(), &half, &b);
+  EXPECT_EQ(verdict_of(rows, "Instructions"), V::better);
+  EXPECT_TRUE(holds(find(rows, "Instructions")->rule, "9 %")) << find(rows, "Instructions")->rule;
+  a.device_kind = b.device_kind = "emulator";
+  EXPECT_EQ(verdict_of(compared_figures(comparison(), &a, &b), "Instructions"), V::better) << "which has none";
+}
+
+// A recording of before does not know packed times; one kernel that could not run is no such thing.
+TEST(ComparedFigures, WhatWasNotRecordedIsSaidOfItsSide) {
+  KernelComparison c = comparison();
+  c.first.packed.told = false, c.second.packed.told = true;
+  const ComparedFigure* f = nullptr;
+  auto rows = compared_figures(c, nullptr, nullptr);
+  for (const auto& r : rows) EXPECT_TRUE(r.a_words.empty() || r.a_words != "not recorded") << r.title;
+  c.recorded = "NVIDIA H200, 2026-11-22";
+  rows = compared_figures(c, nullptr, nullptr);
+  for (const auto& r : rows)
+    if (r.a_words == "not recorded") f = &r;
+  ASSERT_TRUE(f);
+  EXPECT_EQ(f->b_words, "");
+}
+
 // More of the memory's bandwidth is better only where bytes set the floor.
 TEST(ComparedFigures, MemoryBusyIsGoodWhereBytesLimit) {
   Profile a = profile("a", {}), b = a;

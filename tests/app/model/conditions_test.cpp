@@ -50,21 +50,46 @@ TEST(GpuConditions, ComeBackAsTheyWere) {
   EXPECT_FALSE(c.over_time[2].power_w);
   ASSERT_EQ(c.warnings.size(), 1u);
   EXPECT_NE(c.warnings[0].find("its clock moved between 1755 and 1980 MHz"), std::string::npos);
-  EXPECT_EQ(conditions_text(c), "SM 1755 to 1980 MHz (limit 1980) · memory 3201 MHz · 41 °C · 322 W (limit 700)");
+  EXPECT_EQ(c.line, "SM 1755 to 1980 MHz (limit 1980) · memory 3201 MHz · 41 °C · 322 W (limit 700)");
+  EXPECT_EQ(j["readings"], 3);
+  EXPECT_EQ(j["readings_for_one"], 1);
+  // The last reading told no reasons: that is not the same as none.
+  EXPECT_EQ(j["over_time"][0]["throttled"], false);
+  EXPECT_TRUE(j["over_time"][2]["throttled"].is_null() && j["over_time"][2]["idle"].is_null());
   Conditions none;
   none.missing = {"no-gpu", "clocks are a GPU's", "use one"};
   c = conditions_from(conditions_json(none));
   EXPECT_FALSE(c.known());
   EXPECT_EQ(c.reason, "clocks are a GPU's; use one");
   EXPECT_EQ(c.source, "");
-  EXPECT_EQ(conditions_text(c), "");
+  EXPECT_EQ(c.line, "");
+}
+
+// Before the work and after it the GPU rests: what it reads then is marked, and of neighbours that stand for one those
+// that worked are kept.
+TEST(GpuConditions, RestIsMarked) {
+  std::vector<GpuReading> all(2 * most_kept_readings);
+  for (size_t i = 0; i < all.size(); i++) {
+    all[i].t_ms = 20.0 * static_cast<double>(i);
+    const bool rests = i < 6 || i == 101;
+    all[i].sm_mhz = rests ? 345 : 1980, all[i].slower_because = rests ? 1 : 0;
+  }
+  const json j = json::parse(conditions_json(conditions_of(all)).dump());
+  EXPECT_EQ(j["readings_for_one"], 2);
+  EXPECT_EQ(j["readings"], static_cast<int>(all.size()) - 7);
+  const GpuConditions c = conditions_from(j);
+  EXPECT_EQ(c.line, "SM 1980 MHz");
+  ASSERT_EQ(c.over_time.size(), most_kept_readings);
+  for (size_t i = 0; i < c.over_time.size(); i++) {
+    EXPECT_EQ(c.over_time[i].idle, i < 3) << i;
+    EXPECT_EQ(c.over_time[i].sm_mhz, i < 3 ? 345 : 1980) << i;
+  }
 }
 
 TEST(GpuConditions, AnyDocumentIsTaken) {
   test::with_odd_fields(conditions_json(measured()), [](const json& odd) {
     GpuConditions c = conditions_from(odd);
     for (size_t i = 1; i < c.over_time.size(); i++) EXPECT_GE(c.over_time[i].t_ms, c.over_time[i - 1].t_ms);
-    conditions_text(c);
   });
   json back = conditions_json(measured());
   back["over_time"][2]["t_ms"] = 3;  // time does not go back

@@ -115,6 +115,27 @@ TEST_F(RoofOfARecording, CeilingsOfWhatIsAllowed) {
                              [](const auto& a, const auto& b) { return a.gflops < b.gflops; }));
 }
 
+// What may use looser arithmetic than was asked for has no share of this roof.
+TEST_F(RoofOfARecording, LooserArithmeticHasNoShare) {
+  const Document strict = document("registers"), tf32 = document("hopper_tf32", Accuracy::tf32);
+  const RoofPoints of_strict = points(strict), of_tf32 = points(tf32);
+  const RoofPoint* loose = find(of_strict, Of::reference, Bytes::least, false, "cudnn-tf32");
+  const RoofPoint* allowed = find(of_tf32, Of::reference, Bytes::least, false, "cudnn-tf32");
+  const RoofPoint* own = find(of_strict, Of::kernel, Bytes::least, false, "registers");
+  ASSERT_TRUE(loose && allowed && own);
+  EXPECT_TRUE(loose->looser && !allowed->looser && !own->looser);
+  EXPECT_FALSE(reached(roof(strict), *loose));
+  EXPECT_GT(reached(roof(tf32), *allowed).value_or(0), 0);
+  EXPECT_GT(reached(roof(strict), *own).value_or(0), 0);
+}
+
+TEST(Roof, PlacesAreInWords) {
+  RoofPoint p;
+  EXPECT_EQ(place_words(p), "hot, least bytes");
+  p.cold = true, p.packs = true;
+  EXPECT_EQ(place_words(p), "cold, least bytes, packing included");
+}
+
 // What is not there is said.
 TEST_F(RoofOfARecording, WhatIsMissingIsSaid) {
   Recording poor = read_recording(test::project_file("assets/recordings/h200-kernelbench-79.convscope"));
@@ -142,6 +163,10 @@ TEST(Roof, WithoutAGpuItIsADatasheets) {
   EXPECT_EQ(roof.gpu, "H200");
   EXPECT_EQ(roof.source, "datasheet of another machine: this one has no GPU");
   EXPECT_TRUE(roof_points(*b, d, r).points.empty()) << "emulated time is no point";
+  r.device_kind = "cuda", r.device_name = "NVIDIA Nobody Knows";
+  EXPECT_EQ(roof_of(*b, d, r).source,
+            "datasheet of another GPU: there is none here of NVIDIA Nobody Knows, whose own ceilings a profile (F6) "
+            "measures");
   d.problem.dtype = DType::f64;
   EXPECT_EQ(roof_of(*b, d, r).peak(), find_datasheet("H200")->f64_gflops);
   d.problem.dtype = DType::f16;

@@ -89,8 +89,41 @@ TEST_F(ComparedPanels, RecordedSamplesSayOfWhichBuildTheyAre) {
   const SampledCode s = sampled_code(*p, (*a_)->bench().machine_code());
   const std::string text = said("Source");
   EXPECT_EQ(test::holds(text, "samples are of the recorded build"), !s.words.empty()) << s.words << text;
+  // Of another build they are said to be.
+  Profile other = *p;
+  for (auto& one : other.samples.functions) one.code_hash = "another";
+  EXPECT_TRUE(test::holds(sampled_code(other, (*a_)->bench().machine_code()).words, "recorded build"));
   // Without the instructions there is nothing to tell it by.
   EXPECT_TRUE(test::holds(sampled_code(*p, nullptr).words, "lines may have moved"));
+}
+
+// The strip of the clocks draws the run's; what the profile's were is said where they are not the same.
+TEST_F(ComparedPanels, AProfileThatWasHeldBackIsNotSilent) {
+  const std::string held = "the GPU slowed itself down in 40 % of the readings (power limit)";
+  auto said_with = [&](bool run_too) {
+    a_.reset();  // there is one window at a time
+    open("h200-kernelbench-79", "hopper_tf32", Accuracy::tf32);
+    Recording r = read_recording(test::project_file("assets/recordings/h200-kernelbench-79.convscope"));
+    nlohmann::json of_profile;
+    for (auto& a : r.answers)
+      if (a.type() == "profile" && a.asked.kernel == "hopper_tf32") {
+        a.answer["conditions"]["warnings"] = {held}, a.answer["warnings"] = {held};
+        of_profile = a.answer["conditions"];
+      }
+    for (auto& a : r.answers)
+      if (a.type() == "run" && a.asked.kernel == "hopper_tf32") {
+        a.answer["conditions"] = of_profile;
+        if (!run_too) a.answer["conditions"]["warnings"] = nlohmann::json::array();
+      }
+    (*a_)->bench().open_recording(std::make_shared<Recording>(std::move(r)));
+    show("hopper_tf32", Accuracy::tf32);
+    return said("Timing");
+  };
+  std::string text = said_with(false);
+  EXPECT_TRUE(test::holds(text, "while it was profiled " + held)) << text;
+  text = said_with(true);
+  EXPECT_TRUE(test::holds(text, held)) << text;
+  EXPECT_FALSE(test::holds(text, "while it was profiled " + held)) << "it stands with the strip: " << text;
 }
 
 // ---- the history of this window, on a GPU of fakes -----------------------------------------------------------------

@@ -203,6 +203,9 @@ class Tensor:
     def backward(self, gradient=None):
         self.grad_fn(gradient)
 
+    def register_hook(self, hook):  # held by the tensor, as ever
+        self._backward_hooks = [*getattr(self, "_backward_hooks", ()), hook]
+
     def __reduce_ex__(self, _):  # a copy has memory of its own
         return _rebuilt, (type(self), self.tolist(), self.shape, self.dtype, str(self.device), self.requires_grad)
 

@@ -56,10 +56,18 @@ TEST(Depthwise, SaysWhatItDoesNotTake) {
   EXPECT_EQ(k.unsupported(p), "");
   p.length = int64_t{1} << 29;
   EXPECT_NE(k.unsupported(p), "") << "rows of 2^30 outputs";
-  p.length = 10, p.stride = 1 << 15, p.dilation = 1;
+  p.length = 10, p.stride = (1 << 15) - 1;
+  EXPECT_EQ(k.unsupported(p), "");
+  p.stride++;
   EXPECT_NE(k.unsupported(p), "");
-  p.stride = 1 << 10, p.dilation = 1 << 21;
-  EXPECT_NE(k.unsupported(p), "") << "(r/g) · inverse may need more than 31 bits";
+  p.stride = 1 << 10, p.dilation = (1 << 20) - 1;
+  EXPECT_EQ(k.unsupported(p), "");
+  p.dilation++;
+  EXPECT_NE(k.unsupported(p), "") << "stride · dilation is 2^30";
+  p.stride = 1, p.dilation = (1 << 29) - 100;
+  EXPECT_EQ(k.unsupported(p), "") << "K · dilation is just below 2^30";
+  p.dilation = 1 << 29;
+  EXPECT_NE(k.unsupported(p), "");
 }
 
 }  // namespace

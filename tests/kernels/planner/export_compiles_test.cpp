@@ -56,6 +56,7 @@ TEST(Export, CompilesInSixteenBits) {
   SKIP_WITHOUT_NVCC();
   expect_compiles("scatter", DType::f16);
   expect_compiles("tiled", DType::bf16);
+  expect_compiles("depthwise", DType::f16);
 }
 TEST(Export, CompilesWithAnActivation) {
   SKIP_WITHOUT_NVCC();

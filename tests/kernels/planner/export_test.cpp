@@ -92,10 +92,16 @@ TEST(Export, HoldsTheFormThatIsLaunchedAndNoOther) {
       times(exported_cuda(find_kernel("registers"), find_preset("kernelbench-79").problem), "\nCONVSCOPE_REGISTERS("),
       1u);
   EXPECT_EQ(times(flattened("kernels/ladder/registers.cu"), "\nCONVSCOPE_REGISTERS("), 20u);
-  EXPECT_EQ(times(exported_cuda(find_kernel("depthwise"), find_preset("kernelbench-79").problem),
-                  "\nCONVSCOPE_DEPTHWISE_OF("),
-            4u)
-      << "names that are put together are left";
+  EXPECT_EQ(times(flattened("kernels/ladder/depthwise.cu"), "\nCONVSCOPE_DEPTHWISE("), 20u);
+  for (auto [dtype, form] : {std::pair{DType::f32, "(depthwise_f32_any, float, 4, 0)"},
+                             {DType::f64, "(depthwise_f64_any, double, 2, 0)"},
+                             {DType::bf16, "(depthwise_bf16_any, __nv_bfloat16, 8, 0)"}}) {
+    auto q = find_preset("kernelbench-79").problem;
+    q.dtype = dtype;
+    text = exported_cuda(find_kernel("depthwise"), q);
+    EXPECT_EQ(times(text, "\nCONVSCOPE_DEPTHWISE("), 1u) << form;
+    EXPECT_EQ(times(text, std::string("\nCONVSCOPE_DEPTHWISE") + form), 1u);
+  }
   // A list of one form, on the macro's own line.
   const auto& split = find_kernel("hopper_3xtf32");
   EXPECT_EQ(times(exported_cuda(split, find_preset("kernelbench-74").problem), "F(hopper_split_5by3_s1_boxes,"), 1u);

@@ -248,7 +248,8 @@ TEST(Planner, RefusesWhatAsksForTooMuchSharedMemory) {
       Choice c = choose(p, Accuracy::tf32, Target::of_architecture("sm_" + std::to_string(a.sm)));
       for (const auto& k : c.candidates) {
         if (!k.refused.empty()) continue;
-        for (const auto& l : k.kernel->plan_for(p).launches())
+        const Plan plan = k.kernel->plan_for(p);
+        for (const auto& l : plan.launches())
           EXPECT_LE(l.dynamic_shared_bytes, static_cast<size_t>(a.shared_bytes_per_block)) << k.kernel->name();
       }
     }
@@ -260,6 +261,11 @@ class FailingGpu : public test::FakeGpu {
  public:
   FailingGpu() : test::FakeGpu("Failing GPU", "580.1") { info_.shared_bytes_per_block = 227 * 1024; }
   double ms_of(const KernelDefinition& k, const Plan&) const override { return k.name() == "registers" ? 2 : 0.5; }
+  std::unique_ptr<DeviceMemory> allocate(size_t bytes) override {
+    if (taking) taking();
+    return test::FakeGpu::allocate(bytes);
+  }
+  void write(DeviceMemory&, size_t, const void*, size_t) override { written++; }
   void run(const KernelDefinition& k, const Plan&, const Bindings&, const RunOptions&) override {
     if (auto it = fails.find(k.name()); it != fails.end() || all) {
       failed++;
@@ -267,8 +273,8 @@ class FailingGpu : public test::FakeGpu {
     }
   }
   std::map<std::string, std::function<void()>> fails;
-  std::function<void()> all;
-  int failed = 0;
+  std::function<void()> all, taking;
+  int failed = 0, written = 0;
   DeviceInfo& described() { return info_; }
 };
 
@@ -329,7 +335,38 @@ TEST_F(PlannerOnAGpu, SaysTheFirstReasonWhereNoneRuns) {
   gpu_.all = [&] { throw DeviceError("reason " + std::to_string(++n)); };
   EXPECT_EQ(test::error_of<DeviceError>([&] { choice(p_); }), "reason 1");
   EXPECT_GT(n, 5);
-  EXPECT_EQ(test::error_of<DeviceError>([&] { choice(p_); }), "cannot be run: reason 1");
+}
+
+// Whoever asks again is told the same, and gets the same exit code: a reason that was kept keeps its kind.
+TEST_F(PlannerOnAGpu, SaysTheSameReasonAgain) {
+  auto twice = [&]<class Error>(const Error& error, const std::string& says) {
+    planner_ = {}, gpu_.failed = 0;
+    gpu_.all = [&] { throw error; };
+    EXPECT_EQ(test::error_of<Error>([&] { choice(p_); }), says);
+    const int tried = gpu_.failed;
+    EXPECT_EQ(test::error_of<Error>([&] { choice(p_); }), says);
+    EXPECT_EQ(gpu_.failed, tried) << "nothing is tried again";
+  };
+  twice(DeviceError("launching failed"), "launching failed");
+  twice(MissingError("no device code of it", "build with it"), "no device code of it; build with it");
+  twice(KernelFault("grid.x 0"), "grid.x 0");
+}
+
+// Another process has taken what was free, and gives it back.
+TEST_F(PlannerOnAGpu, MemoryThatIsTakenMayComeFree) {
+  gpu_.taking = [] { throw InputError("memory", "3.00 GiB", "needed at once"); };
+  for (int i = 0; i < 2; i++)
+    EXPECT_EQ(test::error_of<InputError>([&] { choice(p_); }), "memory 3.00 GiB needed at once");
+  gpu_.taking = nullptr;
+  for (const auto& k : choice(p_).candidates) EXPECT_FALSE(k.refused.starts_with("cannot be run")) << k.refused;
+}
+
+TEST_F(PlannerOnAGpu, ACancelIsSeenWhileMemoryIsTaken) {
+  int taken = 0;
+  gpu_.taking = [&] { taken++, activity_.cancel(); };
+  EXPECT_THROW(choice(p_), Cancelled);
+  EXPECT_EQ(taken, 1) << "no other tensor is laid";
+  EXPECT_EQ(gpu_.written, 0);
 }
 
 TEST_F(PlannerOnAGpu, ALostContextAndACancelEndTheChoice) {
@@ -350,6 +387,34 @@ TEST_F(PlannerOnAGpu, KnowsItsSharedMemory) {
             "asks for 103424 bytes of shared memory a block (mma_tiles_3xtf32), sm_89 gives 101376");
   const Device& device = gpu_;
   EXPECT_EQ(device.unavailable(find_kernel("registers"), find_kernel("registers").plan_for(p)), "");
+}
+
+// Multiply-adds in f64 are an architecture's own, also where another one's data sheet stands for the rest: B300 and
+// Thor have a 64th of f32's, B200 half.
+TEST(Target, KnowsItsOwnF64) {
+  for (auto [architecture, ratio] : {std::pair{"sm_75", 1. / 32},
+                                     {"sm_80", 0.5},
+                                     {"sm_86", 1. / 64},
+                                     {"sm_87", 1. / 64},
+                                     {"sm_88", 1. / 64},
+                                     {"sm_89", 1. / 64},
+                                     {"sm_90", 0.5},
+                                     {"sm_100", 0.5},
+                                     {"sm_103", 1. / 64},
+                                     {"sm_110", 1. / 64},
+                                     {"sm_120", 1. / 64},
+                                     {"sm_121", 1. / 64}}) {
+    EXPECT_EQ(Target::of_architecture(architecture).f64_ratio, ratio) << architecture;
+    DeviceInfo device;
+    device.kind = DeviceInfo::Kind::cuda, device.architecture = architecture;
+    EXPECT_EQ(Target::of(device).f64_ratio, ratio) << architecture;
+  }
+  auto p = find_preset("kernelbench-64").problem;
+  p.dtype = DType::f64;
+  const auto ms = [&](const char* on) {
+    return predicted_ms(find_kernel("registers"), p, Target::of_architecture(on));
+  };
+  EXPECT_GT(ms("sm_103"), 20 * ms("sm_100"));
 }
 
 TEST(Target, KnowsTheArchitecturesOfCuda) {

@@ -54,15 +54,19 @@ __device__ __attribute__((noinline)) inline int trace_behind(int v) {
   return v;
 }
 
-// One lane calls them, and then all store in the same rounds; each calls one that stores, at two places.
-__device__ __attribute__((noinline)) inline void trace_store(int* out, int v) { out[threadIdx.x] = v; }  // TRACE called
+// One lane calls them, and then all store in the same rounds; each calls one that stores, at two places one after the
+// other: lane 5 stores at the second alone.
+__device__ __attribute__((noinline)) inline void trace_store(int* out, int v) {
+  if (v >= 0) out[threadIdx.x] = v;  // TRACE called
+}
 extern "C" __global__ void trace_calls(int* out) {
   int t = threadIdx.x, v = t + 3;
   for (int round = 0; round < 3; round++) {
     if (t == 0) v = trace_behind(v);
     if (t == 1) v = trace_before(v);
     for (int i = 0; i < 4; i++) out[32 * i + t] = v;  // TRACE stored
-    if (t != 5) trace_store(out, v);
+    int first = v | -(t == 5);
+    trace_store(out, first);
     trace_store(out + 32, v);
   }
 }

@@ -7,6 +7,7 @@
 
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
+#include "tests/fakes/fake_gpu.h"
 #include "tests/kernels/verify/judging.h"
 #include "tests/kernels/verify/specimen_model.h"
 #include "tests/support.h"
@@ -235,6 +236,35 @@ TEST(TapFormula, HasItsNumbers) {
   EXPECT_EQ(tap_formula(p, 9, 4), "(9 + 1 − 4·3)/2 = -1: outside 0…5, no tap");
   EXPECT_EQ(tap_formula(p, 11, 0), "(11 + 1 − 0·3)/2 = 6: outside 0…5, no tap");
   EXPECT_EQ(tap_formula(p, 0, 1), "(0 + 1 − 1·3)/2 = -1: outside 0…5, no tap");
+}
+
+// A GPU on which a person cancels at a write or a fill.
+class CancellingGpu : public test::FakeGpu {
+ public:
+  CancellingGpu() : test::FakeGpu("Cancelling GPU", "580.1") {}
+  double ms_of(const KernelDefinition&, const Plan&) const override { return 1; }
+  void write(DeviceMemory&, size_t, const void*, size_t bytes) override { step(bytes); }
+  void fill(DeviceMemory&, size_t, uint32_t, size_t) override { step(1); }
+  void step(size_t bytes) {
+    steps += bytes > 0;
+    if (bytes && steps == cancel_at) activity.cancel();
+  }
+  Activity activity;
+  int steps = 0, cancel_at = 0;
+};
+
+// Tensors may be gigabytes, and are written for every launch.
+TEST(Explain, ACancelIsSeenBetweenTensors) {
+  auto steps_until = [](int cancel_at) {
+    CancellingGpu gpu;
+    gpu.cancel_at = cancel_at;
+    ConvProblem p;
+    p.bias = true, p.length = 9;
+    EXPECT_THROW(explain(gpu, find_kernel("direct"), p, {}, 0, 0, 3, gpu.activity), Cancelled) << cancel_at;
+    return gpu.steps;
+  };
+  // x, w, y and b are laid, x, w and b written; y is filled before each launch, and what probes it then written.
+  for (int at = 1; at <= 12; at++) EXPECT_EQ(steps_until(at), at);
 }
 
 }  // namespace

@@ -63,11 +63,13 @@ TEST(HopperRung, HeldIsRightInAllItsForms) {
   const auto& k = find_kernel("held_16bit");
   test::Random r(15);
   std::set<std::string> forms;
-  for (int i = 0, ran = 0; ran < test::cases(16, 200) || (forms.size() < size_t{test::held_form_count} && i < 200);
-       i++) {
+  const int few = test::cases(16, 200);
+  for (int i = 0, ran = 0; ran < few || forms.size() < size_t{test::held_form_count}; i++) {
+    ASSERT_LT(i, 10000) << "only " << forms.size() << " forms";
     ConvProblem p = test::held_problem(r, i);
     if (check(p) || !k.unsupported(p).empty() || flops(p) > 2e8 / test::fewer) continue;
-    forms.insert(k.plan_for(p).launches().back().entry.name);
+    const bool another = forms.insert(k.plan_for(p).launches().back().entry.name).second;
+    if (ran >= few && !another) continue;
     auto report = judged_as_promised("held_16bit", p);
     ASSERT_EQ(report.verdict.status, Status::right) << describe(p) << ": " << report.verdict.sentence;
     ran++;
@@ -78,12 +80,12 @@ TEST(HopperRung, HeldIsRightInAllItsForms) {
 TEST(HopperRung, BoxesOfResultsAreRight) {
   int boxes = 0;
   for (const ConvProblem& p : test::box_problems()) {
-    if (flops(p) > 1e8) continue;
+    if (flops(p) > 1e8 / test::fewer) continue;
     boxes += std::string(find_kernel("hopper_3xtf32").plan_for(p).launches().back().entry.name).ends_with("_boxes");
     auto report = judged_as_promised("hopper_3xtf32", p);
     ASSERT_EQ(report.verdict.status, Status::right) << describe(p) << ": " << report.verdict.sentence;
   }
-  EXPECT_GE(boxes, 8);
+  EXPECT_GE(boxes, test::fewer > 1 ? 4 : 8);
 }
 
 // Work that is cut: blocks wait for what blocks of lower numbers tell them.

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 
-#include "kernels/verify/guarded.h"
+#include "kernels/verify/problem_memory.h"
 #include "tests/kernels/verify/judging.h"
 
 namespace convscope {
@@ -236,6 +236,24 @@ TEST(Guarded, LooksWhetherItIsCancelled) {
   EXPECT_THROW(t.write(in.data(), bytes, &activity), Cancelled);
   EXPECT_THROW(t.fill(1, &activity), Cancelled);
   EXPECT_THROW(t.checksum(&activity), Cancelled);
+}
+
+// The same of a problem's tensors: each is laid, written, filled and summed in looks of its own.
+TEST(Guarded, TheTensorsOfAProblemAreLaidInLooks) {
+  auto device = open_emulator();
+  ConvProblem p = general;
+  p.bias = true;
+  const Inputs in = make_inputs(p, {}, nullptr);
+  Activity activity;
+  ProblemMemory memory(*device, p, in, p.out_length(), 256, &activity);
+  EXPECT_EQ(activity.snapshot().beat, 8u) << "x, w, b, y and the workspace laid; x, w and b written";
+  const uint64_t before = memory.output_checksum(nullptr);
+  activity.cancel();
+  EXPECT_THROW(memory.fill_output(1, &activity), Cancelled);
+  EXPECT_THROW(memory.output_checksum(&activity), Cancelled);
+  EXPECT_THROW(memory.change_input(&activity), Cancelled);
+  EXPECT_THROW(memory.restore_input(&activity), Cancelled);
+  EXPECT_EQ(memory.output_checksum(nullptr), before);
 }
 
 TEST(Guarded, ChecksumSeesEveryChange) {

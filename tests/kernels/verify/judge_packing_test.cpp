@@ -100,8 +100,9 @@ TEST(JudgePacking, CallsOfEveryRungFollowTheirInput) {
       problems++;
     }
   }
-  for (const char* rung : {"registers", "mma_tf32", "mma_3xtf32", "columns_tf32", "columns_3xtf32", "hopper_tf32",
-                           "hopper_3xtf32", "stream_tf32", "stream_3xtf32", "hopper_16bit", "held_16bit"})
+  for (const char* rung :
+       {"registers", "mma_tf32", "mma_3xtf32", "mma_16bit", "columns_tf32", "columns_3xtf32", "hopper_tf32",
+        "hopper_3xtf32", "stream_tf32", "stream_3xtf32", "hopper_16bit", "held_16bit"})
     EXPECT_TRUE(seen.contains(rung)) << rung;
 }
 

@@ -29,16 +29,7 @@ class ComparedPanels : public testing::Test {
     ASSERT_TRUE(a_->screen.settle(**a_));
     ASSERT_TRUE((*a_)->bench().shows_recorded((*a_)->document()));
   }
-  std::string said(const char* panel) {
-    (*a_)->show_only(panel);
-    a_->screen.frames(**a_, 3);
-    std::string text;
-    for (char c : a_->screen.text(**a_)) {
-      if (c == '\n') c = ' ';
-      if (c != ' ' || !text.ends_with(' ')) text += c;
-    }
-    return text;
-  }
+  std::string said(const char* panel) { return a_->said(panel); }
   void expect_said(const char* panel, std::initializer_list<const char*> all) {
     const std::string text = said(panel);
     for (const char* words : all) EXPECT_TRUE(test::holds(text, words)) << words << "\n" << text;

@@ -20,17 +20,6 @@ struct Step {
 
 std::ostream& operator<<(std::ostream& out, const Step& s) { return out << s.name; }
 
-std::string one_line(test::AppOnScreen& a, const char* panel) {
-  a->show_only(panel);
-  a.screen.frames(*a, 3);
-  std::string text;
-  for (char c : a.screen.text(*a)) {
-    if (c == '\n') c = ' ';
-    if (c != ' ' || !text.ends_with(' ')) text += c;
-  }
-  return text;
-}
-
 class DegradeLadder : public ::testing::TestWithParam<Step> {};
 
 TEST_P(DegradeLadder, IsASentenceInTheWindow) {
@@ -61,7 +50,7 @@ TEST_P(DegradeLadder, IsASentenceInTheWindow) {
   };
   ASSERT_TRUE(a.screen.until(*a, answered, 60)) << a->bench().profile_trouble();
   ASSERT_TRUE(a.screen.settle(*a));
-  const std::string counters = one_line(a, "Counters");
+  const std::string counters = a.said("Counters");
   for (const char* said : step.said) EXPECT_TRUE(test::holds(counters, said)) << said << "\n" << counters;
   if (step.gpu) {
     const Profile* p = a->bench().profile_of(a->document());
@@ -73,7 +62,7 @@ TEST_P(DegradeLadder, IsASentenceInTheWindow) {
     EXPECT_TRUE(test::holds(counters, "registers a thread")) << counters;
   }
   for (const char* panel : {"Counters", "Timing", "Roofline", "Occupancy", "Timeline", "Devices", "Verdict"}) {
-    const std::string text = one_line(a, panel);
+    const std::string text = a.said(panel);
     for (const char* never : {"N/A", " root", "sudo"})
       EXPECT_FALSE(test::holds(text, never)) << panel << " says " << never << ": " << text;
   }

@@ -13,17 +13,6 @@ namespace {
 
 using test::Setting;
 
-std::string text_on(test::AppOnScreen& a, const char* panel) {
-  a->show_only(panel);
-  a.screen.frames(*a, 3);
-  std::string text;
-  for (char c : a.screen.text(*a)) {
-    if (c == '\n') c = ' ';
-    if (c != ' ' || !text.ends_with(' ')) text += c;
-  }
-  return text;
-}
-
 // How far the last frame has this colour with this transparency, from left to right; 0: nowhere.
 float width_of(ImU32 colour) {
   float left = FLT_MAX, right = -FLT_MAX;
@@ -60,7 +49,7 @@ class PackingPanels : public ::testing::Test {
 TEST_F(PackingPanels, TimingShowsBothWays) {
   auto a = run("registers");
   ASSERT_TRUE((*a)->bench().report()->timing.packed.median_ms) << (*a)->bench().report()->timing.packed.reason;
-  std::string text = text_on(*a, "Timing");
+  std::string text = a->said("Timing");
   for (const char* said : {"70.0 µs median, packing included", "weights packed before | 50.0 µs",
                            "packed before, cold | 50.0 µs", "packing | 20.0 µs"})
     EXPECT_TRUE(test::holds(text, said)) << said << "\n" << text;
@@ -71,7 +60,7 @@ TEST_F(PackingPanels, TimingShowsBothWays) {
   // One that packs nothing has neither row nor lighter end.
   a.reset();
   a = run("direct");
-  text = text_on(*a, "Timing");
+  text = a->said("Timing");
   EXPECT_FALSE(test::holds(text, "packed before") || test::holds(text, "packing")) << text;
   EXPECT_EQ(width_of(packed(colour, 0.4f)), 0);
 }
@@ -79,7 +68,7 @@ TEST_F(PackingPanels, TimingShowsBothWays) {
 TEST_F(PackingPanels, TimingSaysWhyThereIsNone) {
   Setting hoarded("FAKE_CUDA_WORK", "hoarded");
   auto a = run("registers");
-  std::string text = text_on(*a, "Timing");
+  std::string text = a->said("Timing");
   EXPECT_TRUE(test::holds(text,
                           "no time with weights packed before: without the launches that pack its results do not "
                           "follow the input"))
@@ -92,7 +81,7 @@ TEST_F(PackingPanels, CompareIsAboutPackedWeights) {
   (*a)->bench().want_comparison((*a)->document(), "direct");
   ASSERT_TRUE(a->screen.until(
       **a, [&] { return (*a)->bench().comparison_of((*a)->document(), "direct") && !(*a)->bench().profiling(); }, 60));
-  std::string text = text_on(*a, "Compare");
+  std::string text = a->said("Compare");
   for (const char* said : {"take the same time, weights packed before", "with packing in every call, SLOWER", "70.0 µs",
                            "weights packed", "Packing of weights"})
     EXPECT_TRUE(test::holds(text, said)) << said << "\n" << text;
@@ -108,10 +97,10 @@ TEST(PackingOfRecordings, WasNotRecorded) {
   ASSERT_TRUE(a.screen.settle(*a));
   a->execute({SetKernel{"hopper_tf32"}, 0});
   ASSERT_TRUE(a.screen.settle(*a));
-  EXPECT_TRUE(test::holds(text_on(a, "Timing"), "weights packed before | not recorded")) << text_on(a, "Timing");
+  EXPECT_TRUE(test::holds(a.said("Timing"), "weights packed before | not recorded")) << a.said("Timing");
   a->execute({SetKernel{"tiled"}, 0});
   ASSERT_TRUE(a.screen.settle(*a));
-  EXPECT_FALSE(test::holds(text_on(a, "Timing"), "packed before")) << "one launch packs nothing";
+  EXPECT_FALSE(test::holds(a.said("Timing"), "packed before")) << "one launch packs nothing";
 }
 
 }  // namespace

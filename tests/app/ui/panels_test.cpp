@@ -50,19 +50,6 @@ void draw_all(test::AppOnScreen& a) {
   EXPECT_EQ(ImGui::GetFrameCount() - before, 2 * 3 * 3 * 5 * static_cast<int>(panels().size()));
 }
 
-// What a panel says from its top, with every run of blanks and line breaks as one blank: where lines break is up to its
-// width.
-std::string text_of(test::AppOnScreen& a, const char* panel) {
-  a->show_only(panel);
-  a.screen.frames(*a, 3);
-  std::string text;
-  for (char c : a.screen.text(*a)) {
-    if (c == '\n') c = ' ';
-    if (c != ' ' || !text.ends_with(' ')) text += c;
-  }
-  return text;
-}
-
 Document wrong() {
   Document d = test::quick_document(60, "S4");
   d.problem.dilation = 2;
@@ -89,8 +76,8 @@ TEST(Panels, WithNoResult) {
   draw_all(a);
   EXPECT_EQ(a->bench().report(), nullptr);
   // What is empty says what to wait for.
-  EXPECT_TRUE(holds(text_of(a, "Maps"), "Computing the first picture")) << text_of(a, "Maps");
-  EXPECT_TRUE(holds(text_of(a, "Kernels"), "No kernels yet")) << text_of(a, "Kernels");
+  EXPECT_TRUE(holds(a.said("Maps"), "Computing the first picture")) << a.said("Maps");
+  EXPECT_TRUE(holds(a.said("Kernels"), "No kernels yet")) << a.said("Kernels");
 }
 
 // Recorded figures have no picture: panels offer a short piece of the problem, of Hopper's kernels as well.
@@ -105,12 +92,12 @@ TEST(Panels, WithFiguresOfARecordingAlone) {
   ASSERT_TRUE(a.screen.settle(*a));
   ASSERT_EQ(a->bench().picture(), nullptr);
   for (const char* panel : {"Maps", "Lines", "Error statistics", "Explain"}) {
-    std::string text = text_of(a, panel);
+    std::string text = a.said(panel);
     EXPECT_TRUE(holds(text, "Run a short piece of it")) << panel << ": " << text;
   }
   a->execute({SetKernel{"hopper_tf32"}, 0});
   ASSERT_TRUE(a.screen.settle(*a));
-  std::string text = text_of(a, "Maps");
+  std::string text = a.said("Maps");
   EXPECT_TRUE(holds(text, "Run a short piece of it")) << text;
 }
 
@@ -118,7 +105,7 @@ TEST(Panels, WithNoEngine) {
   test::AppOnScreen a("/nothing/here");
   ASSERT_TRUE(a.screen.settle(*a));
   draw_all(a);
-  EXPECT_TRUE(holds(text_of(a, "Verdict"), "its command must start `convscope engine`")) << text_of(a, "Verdict");
+  EXPECT_TRUE(holds(a.said("Verdict"), "its command must start `convscope engine`")) << a.said("Verdict");
   const auto& log = a->bench().log();
   EXPECT_TRUE(
       std::any_of(log.begin(), log.end(), [](const LogLine& l) { return holds(l.text, "the engine does not start"); }));
@@ -146,7 +133,7 @@ TEST(Panels, WithAPartialResult) {
   draw_all(a);
   if (auto r = a->bench().report(); r && !r->final) {
     EXPECT_TRUE(a->bench().running());
-    EXPECT_TRUE(holds(text_of(a, "Maps"), "S4 (kernel)")) << text_of(a, "Maps");
+    EXPECT_TRUE(holds(a.said("Maps"), "S4 (kernel)")) << a.said("Maps");
   }
   kill(engine, SIGCONT);
   ASSERT_TRUE(a.screen.settle(*a));
@@ -170,12 +157,12 @@ TEST(Panels, WithAFinalResult) {
   }
   draw_all(a);
   const std::string& sentence = a->bench().report()->sentence;  // "wrong: …": the word stands above it
-  EXPECT_TRUE(holds(text_of(a, "Verdict"), "Wrong")) << text_of(a, "Verdict");
-  EXPECT_TRUE(holds(text_of(a, "Verdict"), sentence.substr(sentence.find(": ") + 2))) << text_of(a, "Verdict");
-  EXPECT_TRUE(holds(text_of(a, "Source"), "s4.cu")) << text_of(a, "Source");
-  EXPECT_TRUE(holds(text_of(a, "Maps"), grouped(*a->bench().report()->failing))) << text_of(a, "Maps");
-  EXPECT_TRUE(holds(text_of(a, "Kernels"), "Our ladder")) << text_of(a, "Kernels");
-  EXPECT_TRUE(holds(text_of(a, "Problem"), "Lout")) << text_of(a, "Problem");
+  EXPECT_TRUE(holds(a.said("Verdict"), "Wrong")) << a.said("Verdict");
+  EXPECT_TRUE(holds(a.said("Verdict"), sentence.substr(sentence.find(": ") + 2))) << a.said("Verdict");
+  EXPECT_TRUE(holds(a.said("Source"), "s4.cu")) << a.said("Source");
+  EXPECT_TRUE(holds(a.said("Maps"), grouped(*a->bench().report()->failing))) << a.said("Maps");
+  EXPECT_TRUE(holds(a.said("Kernels"), "Our ladder")) << a.said("Kernels");
+  EXPECT_TRUE(holds(a.said("Problem"), "Lout")) << a.said("Problem");
 }
 
 TEST(Panels, WithACrashedOne) {
@@ -188,10 +175,10 @@ TEST(Panels, WithACrashedOne) {
   ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().report()->status == "crashed"; }));
   ASSERT_TRUE(a.screen.settle(*a));
   draw_all(a);
-  EXPECT_TRUE(holds(text_of(a, "Verdict"), "Crashed")) << text_of(a, "Verdict");
-  EXPECT_TRUE(holds(text_of(a, "Maps"), "healthy (kernel)")) << "the last good picture stays";
-  EXPECT_TRUE(holds(text_of(a, "Maps"), "stale: this is the picture of kernel wild_write → healthy"))
-      << text_of(a, "Maps");
+  EXPECT_TRUE(holds(a.said("Verdict"), "Crashed")) << a.said("Verdict");
+  EXPECT_TRUE(holds(a.said("Maps"), "healthy (kernel)")) << "the last good picture stays";
+  EXPECT_TRUE(holds(a.said("Maps"), "stale: this is the picture of kernel wild_write → healthy"))
+      << a.said("Maps");
 }
 
 // A result that is all NaN, one that was never written, and one of a single element.
@@ -242,13 +229,13 @@ TEST(Panels, OfAProfileWithSamples) {
   ASSERT_TRUE(a.screen.until(*a, there, 60)) << a->bench().profile_trouble();
   ASSERT_EQ(a->bench().profile()->device_kind, "cuda");
   ASSERT_GT(a->bench().profile()->samples.samples, 0) << a->bench().profile()->samples.reason;
-  text_of(a, "Source");
+  a.said("Source");
   ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().machine_code() != nullptr; }));
   for (const char* said : {"Instructions", "Hottest: 26", "direct_f32, sm_90", "instructions have no text"})
-    EXPECT_TRUE(holds(text_of(a, "Source"), said)) << said << text_of(a, "Source");
+    EXPECT_TRUE(holds(a.said("Source"), said)) << said << a.said("Source");
   for (const char* said : {"Launches", "Memory busy", "Multiprocessors at work", "Warps", "L2 traffic",
                            "calls back to back", "counted by hardware"})
-    EXPECT_TRUE(holds(text_of(a, "Timeline"), said)) << said << text_of(a, "Timeline");
+    EXPECT_TRUE(holds(a.said("Timeline"), said)) << said << a.said("Timeline");
   draw_all(a);
 }
 
@@ -259,7 +246,7 @@ TEST(Panels, ATimelineWithoutAGpuSaysWhy) {
   ASSERT_TRUE(a.screen.until(
       *a, [&] { return a->bench().profile() && !a->bench().profiling(); }, 60));
   for (const char* said : {"What the engine did", "a timeline is a GPU's", "Here would be memory"})
-    EXPECT_TRUE(holds(text_of(a, "Timeline"), said)) << said << text_of(a, "Timeline");
+    EXPECT_TRUE(holds(a.said("Timeline"), said)) << said << a.said("Timeline");
 }
 
 // ---- the whole window -----------------------------------------------------------------------------------------------

@@ -17,17 +17,6 @@ namespace {
 using test::holds;
 using test::Setting;
 
-std::string said_by(test::AppOnScreen& a, const char* panel) {
-  a->show_only(panel);
-  a.screen.frames(*a, 3);
-  std::string text;
-  for (char c : a.screen.text(*a)) {
-    if (c == '\n') c = ' ';
-    if (c != ' ' || !text.ends_with(' ')) text += c;
-  }
-  return text;
-}
-
 // How often the last frame has this colour, whatever its transparency.
 int vertices_of(const ImVec4& colour) {
   const ImU32 mask = IM_COL32(255, 255, 255, 0), wanted = packed(colour) & mask;
@@ -160,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(Panels, FollowsWithProfile, ::testing::Values("Counters
 TEST_F(ProfilePanels, TimingHasTheClocksOverTime) {
   auto a = profiled("Timing");
   ASSERT_FALSE((*a)->bench().report()->conditions.over_time.empty());
-  std::string text = said_by(*a, "Timing");
+  std::string text = a->said("Timing");
   for (const char* said : {"Clocks while it was timed", "SM 1980 MHz (limit 1980)", "322 W (limit 700)",
                            "One call by three clocks", "its kernels alone, CUPTI", "seen from the host"})
     EXPECT_TRUE(holds(text, said)) << said << "\n" << text;
@@ -182,7 +171,7 @@ TEST_F(ProfilePanels, TimingHasTheClocksOverTime) {
 TEST_F(ProfilePanels, AStretchThatWasHeldBackIsMarked) {
   set("FAKE_NVML_THROTTLE", "0x4");
   auto a = profiled("Timing");
-  std::string text = said_by(*a, "Timing");
+  std::string text = a->said("Timing");
   EXPECT_TRUE(holds(text, "the GPU slowed itself down in 100 % of the readings (power limit)")) << text;
   EXPECT_GE(shaded_in((*a)->theme().warning), 4) << "a rectangle";
 }
@@ -198,7 +187,7 @@ TEST_F(ProfilePanels, OnlyWhereItWasHeldBackIsMarked) {
   const auto& over_time = a->bench().report()->conditions.over_time;
   ASSERT_GE(over_time.size(), 5u) << "timing was over before";
   EXPECT_EQ(over_time[2].sm_mhz, 1410);
-  std::string text = said_by(a, "Timing");
+  std::string text = a.said("Timing");
   EXPECT_TRUE(holds(text, "SM 1410 to 1980 MHz (limit 1980)")) << text;
   EXPECT_TRUE(holds(text, "its clock moved between 1410 and 1980 MHz")) << text;
   // Shaded from the third look to the fifth, in the place of the plot's width that these have.
@@ -220,7 +209,7 @@ TEST_F(ProfilePanels, OnlyWhereItWasHeldBackIsMarked) {
 TEST_F(ProfilePanels, ClocksThatDoNotAgreeAreSaid) {
   set("FAKE_CUDA_KERNEL_US", "90");
   auto a = profiled("Timing");
-  std::string text = said_by(*a, "Timing");
+  std::string text = a->said("Timing");
   for (const char* said : {"90.0 µs", "50.0 µs", "kernels ran for 50.0 µs of the 90.0 µs of a call"})
     EXPECT_TRUE(holds(text, said)) << said << "\n" << text;
 }
@@ -229,7 +218,7 @@ TEST_F(ProfilePanels, WithoutRecordsAndClocksTheReasonsAreThere) {
   set("CONVSCOPE_LIBCUPTI", "/nowhere/libcupti.so.13");
   set("CONVSCOPE_LIBNVML", "/nowhere/libnvidia-ml.so.1");
   auto a = profiled("Timing");
-  std::string text = said_by(*a, "Timing");
+  std::string text = a->said("Timing");
   for (const char* said : {"no kernel records and no hardware counters", "install CUPTI",
                            "clocks, temperature and power are unknown", "comes with the NVIDIA driver"})
     EXPECT_TRUE(holds(text, said)) << said << "\n" << text;
@@ -238,7 +227,7 @@ TEST_F(ProfilePanels, WithoutRecordsAndClocksTheReasonsAreThere) {
 TEST(TimingPanel, OnTheEmulatorThereAreNoClocks) {
   test::AppOnScreen a("", test::quick_document(64, "direct"));
   ASSERT_TRUE(a.screen.settle(*a));
-  std::string text = said_by(a, "Timing");
+  std::string text = a.said("Timing");
   EXPECT_TRUE(holds(text, "clocks, temperature and power are a GPU's, and none is used")) << text;
   EXPECT_FALSE(holds(text, "One call by three clocks"));
 }
@@ -252,7 +241,7 @@ TEST(TimingPanel, ARecordingOfBeforeHasRanges) {
   ASSERT_NE(it, shipped.end());
   a->open(it->path);
   ASSERT_TRUE(a.screen.settle(*a));
-  std::string text = said_by(a, "Timing");
+  std::string text = a.said("Timing");
   for (const char* said : {"MHz (limit 1980)", "ranges only: how they changed over time was not kept",
                            "its kernels alone, CUPTI", "seen from the host"})
     EXPECT_TRUE(holds(text, said)) << said << "\n" << text;

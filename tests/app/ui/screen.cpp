@@ -223,4 +223,15 @@ AppOnScreen::AppOnScreen(const std::string& engine, const Document& first, bool 
   app->execute({ReplaceDocument{first, ""}});
 }
 
+std::string AppOnScreen::said(const char* panel) {
+  app->show_only(panel);
+  screen.frames(*app, 3);
+  std::string text;
+  for (char c : screen.text(*app)) {
+    if (c == '\n') c = ' ';
+    if (c != ' ' || !text.ends_with(' ')) text += c;
+  }
+  return text;
+}
+
 }  // namespace convscope::test

@@ -203,7 +203,8 @@ class Plan {
   // The output length this kernel works out, where it is not the problem's: y is then [N, Cout, that length].
   void out_length(int64_t n) { out_length_ = n; }
 
-  const std::vector<Launch>& launches() const { return launches_; }
+  const std::vector<Launch>& launches() const& { return launches_; }
+  std::vector<Launch> launches() && { return std::move(launches_); }  // for (… : kernel.plan_for(p).launches())
   size_t workspace_bytes() const { return workspace_bytes_; }
   // Whether some launches pack weights, and others are left without these.
   bool packs_weights() const {

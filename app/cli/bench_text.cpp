@@ -52,7 +52,7 @@ std::string verdict_words(const json& e) {
 
 std::string what_counts(const json& r, bool packs) {
   if (!r.contains("verdicts_of"))
-    return "  verdicts are about whole plans: this answer is of before packing was timed apart\n";
+    return "  verdicts are about whole plans, packing included: this recording is older than times with weights packed before\n";
   if (text(r, "verdicts_of") == "packed")
     return "  verdicts, noise, cold and × floor are about calls with weights packed before, as inference has them, "
            "where "
@@ -91,8 +91,9 @@ std::string bench_text(const json& r) {
       fmt::format("\n{}  {} rounds, samples taken in turn; nothing here is judged, `convscope run` says what is right",
                   what_counts(r, packs), r.at("rounds").get<int>());
   if (r.at("floor_ms").is_number())
-    out += fmt::format("; floor of what was asked for {} by {} ({}), × floor: of each one's own arithmetic",
-                       forms::time_of(r.at("floor_ms")), text(r, "floor_from"), text(r, "floor_source"));
+    out += fmt::format("; floor of what was asked for {} by {}{} ({}), × floor: of each one's own arithmetic",
+                       forms::time_of(r.at("floor_ms")), text(r, "floor_from"), forms::floor_rate(r, r),
+                       text(r, "floor_source"));
   out += fmt::format("\n  clocks: {}\n", conditions_text(r.at("conditions")));
   for (const auto& w : r.at("warnings")) out += fmt::format("  ! {}\n", w.get<std::string>());
   return out;
@@ -149,7 +150,7 @@ std::string bench_csv(const json& r) {
                 of(whole, "p"),
                 there                  ? ""
                 : e.contains("packed") ? text(e, "packed_reason")
-                                       : "not recorded: of before packing was timed apart"});
+                                       : "not recorded: this recording is older than times with weights packed before"});
     }
   return csv.text();
 }

@@ -23,6 +23,7 @@ int verb_export(const CommonOptions& common, const ProblemOptions& problem, cons
   header["format"] = options.format;
   if (!options.architecture.empty()) header["architecture"] = options.architecture;
   header["activation"] = then.name();
+  if (!options.function.empty()) header["function"] = options.function;
   json j = session.ask(header, std::move(payload), "export " + r.kernel).header;
   for (const char* own : {"id", "type"}) j.erase(own);
   auto text = j["text"].get<std::string>();
@@ -32,6 +33,9 @@ int verb_export(const CommonOptions& common, const ProblemOptions& problem, cons
     j.erase("text");
     j["file"] = options.out;
   }
+  if (j.value("specimen", false))
+    std::fprintf(stderr, "convscope: %s is a specimen, wrong on purpose: it is right only for some problems\n",
+                 j["kernel"].get<std::string>().c_str());
   if (common.json) {
     print_json(j);
     return 0;

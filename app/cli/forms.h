@@ -37,7 +37,7 @@ inline std::string packed_words(const json& answer, const json& times) {
   auto packs = times.find("packs_weights");
   const bool library = text(part(answer, "kernel"), "kind") == "reference";
   if (packs == times.end() && !library && part(answer, "launches").size() > 1)
-    return "not recorded: of before packing was timed apart";
+    return "not recorded: this recording is older than times with weights packed before";
   if (packs == times.end() || *packs != json(true)) return "";
   const json& packed = part(times, "packed");
   if (!packed.contains("median_ms")) return text(times, "packed_reason");
@@ -45,6 +45,16 @@ inline std::string packed_words(const json& answer, const json& times) {
                      time_of(packed.at("median_ms")), packed.at("noise_pct").get<double>(),
                      time_of(part(packed, "cold").value("median_ms", json())), time_of(times.at("packing_ms")),
                      text(times, "packing_source"));
+}
+
+// At which rate a floor is: what bytes or operations over it come to. "" where there is none.
+inline std::string floor_rate(const json& answer, const json& floor) {
+  const bool bytes = json_fields::text(floor, "floor_from") == "bytes";
+  auto ms = json_fields::number(floor, "floor_ms"),
+       work = json_fields::number(json_fields::part(answer, "problem"), bytes ? "least_bytes" : "flops");
+  if (!ms || !work || !(*ms > 0)) return "";
+  const double rate = *work / *ms * 1e-6;  // of thousands of millions a second
+  return bytes ? fmt::format(" at {:.0f} GB/s", rate) : fmt::format(" at {:.4g} TFLOP/s", rate * 1e-3);
 }
 
 // A value as a field: null is empty.

@@ -84,8 +84,11 @@ int start_window(std::vector<std::string> arguments, bool needs_display) {
   std::error_code error;
   auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "convscope-window";
   bool display = std::getenv("DISPLAY") || std::getenv("WAYLAND_DISPLAY");
-  const char* instead = "`convscope demo` shows everything without one, `convscope help` lists the verbs";
-  if (needs_display && !display) throw MissingError("there is no display to open a window on", instead);
+  const char* instead =
+      "`convscope demo` writes its pictures to files, and `convscope help` lists what prints to the terminal";
+  if (needs_display && !display)
+    throw MissingError("there is no display to open a window on (neither DISPLAY nor WAYLAND_DISPLAY is set)",
+                       "`convscope screenshot OUT.png` draws the window into a file, " + std::string(instead));
   if (!std::filesystem::exists(program, error)) throw MissingError("this build has no window", instead);
   arguments.insert(arguments.begin(), program.string());
   std::vector<char*> argv;
@@ -131,6 +134,11 @@ int run(int argc, char** argv) {
   problem.add_to(*run_verb);
   ProblemOptions explain_problem;
   explain_problem.add_to(*explain_verb);
+  auto* xray_verb = add("xray", "which term of a kernel's index is wrong: its products on small problems, and a formula");
+  xray_verb->add_option("KERNEL", kernel, "a name from `convscope list kernels`");
+  common.add_to(*xray_verb);
+  ProblemOptions xray_problem;
+  xray_problem.add_to(*xray_verb);
   ProfileOptionsCli profile_options;
   ProblemOptions profile_problem, bench_problem;
   auto* profile_verb =
@@ -184,6 +192,9 @@ int run(int argc, char** argv) {
   export_verb->add_option(
       "--activation", export_options.activation,
       "what follows, fused into the kernel: relu, leaky_relu or leaky_relu:SLOPE [none; slope 0.01]");
+  export_verb->add_option("--function", export_options.function,
+                          "with --format cuda: the name of the file's C function, so that several files can be linked "
+                          "into one program [conv_transpose1d]");
   common.add_to(*export_verb);
   export_problem.add_to(*export_verb);
   DisassembleOptionsCli disassemble_options;
@@ -202,7 +213,8 @@ int run(int argc, char** argv) {
   ScreenshotOptions shot;
   auto* screenshot = add("screenshot", "the window, or one of its panels, as a PNG file; needs no display");
   screenshot->add_option("OUT", shot.out, "the PNG file");
-  screenshot->add_option("--session", shot.session, "a session to show");
+  screenshot->add_option("--session", shot.session,
+                         "a session to show, or a recording: a path, or a name of `convscope list recordings`");
   screenshot->add_option("--panel", shot.panel, "one panel alone, by its title");
   screenshot->add_option("--size", shot.size, "WIDTHxHEIGHT in pixels")->capture_default_str();
   screenshot->add_option("--theme", shot.theme, "dark or light")->capture_default_str();
@@ -274,6 +286,10 @@ int run(int argc, char** argv) {
       need(at, "at", "explain S4 --at 0,0,10 --preset kernelbench-79-small");
       return verb_explain(common, explain_problem, kernel, at);
     }
+    if (chosen == xray_verb) {
+      need(kernel, "kernel", "xray S4 --preset kernelbench-79");
+      return verb_xray(common, xray_problem, kernel);
+    }
     if (chosen == profile_verb) {
       need(profile_options.kernel, "kernel", "profile tiled --preset kernelbench-79-small");
       return verb_profile(common, profile_problem, profile_options);
@@ -288,7 +304,7 @@ int run(int argc, char** argv) {
       return verb_export(common, export_problem, export_options);
     }
     if (chosen == disassemble_verb) {
-      need(disassemble_options.kernel, "kernel", "disassemble tiled --line 84");
+      need(disassemble_options.kernel, "kernel", "disassemble tiled --line 85");
       return verb_disassemble(common, disassemble_problem, disassemble_options);
     }
     if (chosen == list) {
@@ -298,6 +314,8 @@ int run(int argc, char** argv) {
     if (chosen == info) return verb_info(common);
     if (chosen == screenshot) {
       need(shot.out, "out", "screenshot picture.png");
+      if (auto folder = std::filesystem::absolute(shot.out).parent_path(); !std::filesystem::is_directory(folder))
+        throw InputError("out", shot.out, "cannot be written: there is no folder " + folder.string());
       return start_window(shot.arguments(), false);
     }
     return 2;

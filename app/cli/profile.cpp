@@ -100,7 +100,7 @@ int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const
   const bool recorded = !common.recording.empty();
   if (recorded && (!options.kernels.empty() || !options.against.empty()))
     throw InputError("kernel", options.kernels.empty() ? options.against : options.kernels.front(),
-                     "cannot be chosen: a recorded comparison is of all that were timed in turn");
+                     "cannot be chosen: a recorded comparison is of all that were timed in turn; leave the names out");
   json answer =
       recorded
           ? recorded_answer(common.recording, "bench", r, problem)

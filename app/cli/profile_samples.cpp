@@ -85,9 +85,14 @@ std::string timeline_text(const json& r) {
   if (t.at("source").is_null()) return absent("timeline", t);
   int calls = t.at("calls");
   size_t points = t.at("lanes").empty() ? 0 : t.at("lanes")[0]["points"].get<size_t>();
-  std::string out = fmt::format("\n  over time, {}: {} points of {} µs in {}{}\n", text(t, "source"), points,
-                                figure(t.at("interval_us")), time_text(t.at("work_us").get<double>() / 1e3),
+  const double work_us = t.at("work_us"), kernels_us = json_fields::number(t, "kernels_us").value_or(work_us);
+  std::string out = fmt::format("\n  over time, {}: {} points of {} µs while kernels ran, {}{}\n", text(t, "source"),
+                                points, figure(t.at("interval_us")), time_text(kernels_us / 1e3),
                                 calls > 1 ? fmt::format(", {} calls back to back since one is short", calls) : "");
+  if (work_us > 1.02 * kernels_us)
+    out += fmt::format("    {} from the first kernel's begin to the last one's end: {} of it lie between kernels, which "
+                       "recording them keeps apart\n",
+                       time_text(work_us / 1e3), time_text((work_us - kernels_us) / 1e3));
   out += fmt::format("    {:<26} {:>8} {:>8} {:>8}\n", "", "min", "mean", "max");
   for (const auto& lane : t.at("lanes"))
     out +=

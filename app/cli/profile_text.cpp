@@ -48,13 +48,15 @@ std::string conditions_text(const json& c) {
 
 namespace {
 
-std::string headline_line(const json& h) {
+// What good looks like stands beside each value, and is said to be that.
+std::string headline_line(const json& h, bool estimated) {
   std::string value = h.at("value").is_number() ? figure(h.at("value").get<double>()) : "–", unit = text(h, "unit");
   if (unit == "1") unit = "×";
   if (h.at("value").is_null())
     return fmt::format("    {:<26} {:>10}         {}\n", text(h, "title"), value, text(h, "reason"));
   std::string shade = text(h, "shade");
-  return fmt::format("    {:<26} {:>10} {:<7} {:<5} {}\n", text(h, "title"), value, unit,
+  if (estimated) value = "≈ " + value;
+  return fmt::format("    {:<26} {:>10} {:<7} {:<5} good: {}\n", text(h, "title"), value, unit,
                      shade == "unknown" ? "" : shade, text(h, "good"));
 }
 
@@ -188,20 +190,21 @@ std::string profile_text(const json& r) {
   bool emulated = text(t, "source") == "emulated";
   out += "\n";
   if (t.at("hot").is_object())
-    out += fmt::format("  {:<11} {}\n", emulated ? "emulated" : "time hot", times_of(t.at("hot")));
+    out += fmt::format("  {:<11} {}{}\n", emulated ? "emulated" : "time hot", times_of(t.at("hot")),
+                       emulated ? "" : ", whole calls of this profile");
   if (t.at("cold").is_object()) out += fmt::format("  {:<11} {}\n", "time cold", times_of(t.at("cold")));
   if (std::string words = forms::packed_words(r, t); !words.empty())
     out += fmt::format("  {:<11} {}\n", "packed", words);
   if (emulated) out += "              time of this CPU, which says nothing of a GPU\n";
   if (t.at("kernel_ms").is_number())
     out +=
-        fmt::format("  {:<11} {} in {} kernel{} by CUPTI, {} seen from the host\n", "of it", time_of(t.at("kernel_ms")),
+        fmt::format("  {:<11} {} in {} kernel{} by CUPTI (another call, recorded), {} seen from the host\n", "of it", time_of(t.at("kernel_ms")),
                     r.at("kernels").size(), r.at("kernels").size() == 1 ? "" : "s", time_of(t.at("host_ms")));
   else if (!emulated)
     out += fmt::format("  {:<11} {}\n", "of it", text(t, "kernel_reason"));
   if (t.at("floor_ms").is_number())
-    out += fmt::format("  {:<11} {} by {} ({}){}\n", "floor", time_of(t.at("floor_ms")), text(t, "floor_from"),
-                       text(t, "floor_source"),
+    out += fmt::format("  {:<11} {} by {}{} ({}){}\n", "floor", time_of(t.at("floor_ms")), text(t, "floor_from"),
+                       forms::floor_rate(r, t), text(t, "floor_source"),
                        emulated || !t.at("hot").is_object()
                            ? ""
                            : fmt::format(": this is {:.3g} times that",
@@ -230,7 +233,9 @@ std::string profile_text(const json& r) {
     out += sets_text(c);
   } else {
     out += fmt::format("\n  {}\n", text(c, "source"));
-    for (const auto& h : r.at("headlines")) out += headline_line(h);
+    const bool estimated = is_estimate(text(c, "source"));
+    if (estimated) out += "    ≈: an estimate, all blocks being taken to be like those that were traced\n";
+    for (const auto& h : r.at("headlines")) out += headline_line(h, estimated);
     out += sets_text(c);
     out += waiting_text(r.at("waiting"));
   }

@@ -76,6 +76,7 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
   }
   std::string result = report["result"].is_string() ? report["result"].get<std::string>() : "";
   for (const char* own : {"id", "type", "result"}) report.erase(own);
+  put_cause(session, r, report);
   auto exit_code = report["verdict"].value("exit_code", 1);
   if (!options.save.empty() && result.empty()) {
     std::fprintf(stderr, "convscope: nothing is saved in %s: the kernel gave no output\n", options.save.c_str());

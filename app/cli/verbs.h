@@ -13,6 +13,11 @@ struct RunOptionsCli {
 int verb_run(const CommonOptions& common, const ProblemOptions& problem, const RunOptionsCli& options);
 int verb_explain(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel,
                  const std::string& at);
+int verb_xray(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel);
+// Adds verdict.cause to the report of a wrong kernel: which terms of its index are wrong; null, with cause_reason, when
+// that cannot be said.
+class Session;
+void put_cause(Session& session, const RunRequest& r, nlohmann::json& report);
 struct ProfileOptionsCli {
   std::string kernel, set = "live", format, out;
 };
@@ -30,7 +35,7 @@ struct BenchOptionsCli {
 };
 int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const BenchOptionsCli& options);
 struct ExportOptionsCli {
-  std::string kernel, format = "pytorch", out, architecture, activation;
+  std::string kernel, format = "pytorch", out, architecture, activation, function;
 };
 int verb_export(const CommonOptions& common, const ProblemOptions& problem, const ExportOptionsCli& options);
 struct DisassembleOptionsCli {

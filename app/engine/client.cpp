@@ -287,12 +287,16 @@ class EngineClient::Impl {
       if (p.begun && seconds_since(p.last_beat) > p.patience_s)
         return end_engine(
             it,
-            {Answer::Kind::hung, "", {}, "nothing has finished for " + short_number(p.patience_s) + " s" + during(p)});
+            {Answer::Kind::hung,
+             "",
+             {},
+             "nothing has finished for " + short_number(p.patience_s) + " s" + during(p) + standing()});
       if (p.limit_s > 0 && seconds_since(p.clock) > p.limit_s)
         return end_engine(it, {Answer::Kind::hung,
                                "",
                                {},
-                               "no answer within the " + short_number(p.limit_s) + " s it was given" + during(p)});
+                               "no answer within the " + short_number(p.limit_s) + " s it was given" + during(p) +
+                                   (p.begun ? standing() : "")});
       if (p.cancelled && seconds_since(*p.cancelled) > options_.cancel_grace_s) {
         if (p.begun) return end_engine(it, cancelled_answer("cancelled: the engine was ended with it"));
         return finish(it, cancelled_answer("cancelled"));
@@ -307,6 +311,12 @@ class EngineClient::Impl {
   }
 
   static std::string during(const Pending& p) { return p.phase.empty() ? "" : " while " + p.phase; }
+
+  // ": kernel k, block …" of an engine that is going to be ended.
+  std::string standing() {
+    std::string where = engine_->where();
+    return where.empty() ? "" : ": " + where;
+  }
 
   static std::string subject(const Pending& p) {
     auto it = p.header.find("kernel");

@@ -363,7 +363,7 @@ json explanation_json(const Explanation& e, const ConvProblem& p) {
     taps.push_back(j);
   }
   json notes = json::array();
-  for (const auto& n : {e.channel_note, e.weight_note, e.batch_note})
+  for (const auto& n : {e.channel_note, e.weight_note, e.batch_note, e.bias_note})
     if (!n.empty()) notes.push_back(n);
   return {{"at", {e.n, e.co, e.j}},
           {"got", number_json(e.got)},

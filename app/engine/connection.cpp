@@ -14,6 +14,7 @@ namespace {
 constexpr int most_reads = 16;
 constexpr size_t read_bytes = size_t{1} << 18;
 constexpr size_t most_log_lines = 50, most_log_line = 4096;
+constexpr std::string_view hung_mark = "convscope-hung: ";
 
 double seconds_since(Connection::Clock::time_point t) {
   return std::chrono::duration<double>(Connection::Clock::now() - t).count();
@@ -79,6 +80,10 @@ void Connection::read_log(const std::function<void(const std::string&)>& on_log)
 }
 
 void Connection::log_line_ended(const std::function<void(const std::string&)>& on_log) {
+  if (log_line_.starts_with(hung_mark)) {
+    hung_words_ = std::exchange(log_line_, {}).substr(hung_mark.size());
+    return;
+  }
   log_tail_.push_back(std::exchange(log_line_, {}));
   if (log_tail_.size() > most_log_lines) log_tail_.pop_front();
   if (on_log) on_log(log_tail_.back());
@@ -161,6 +166,19 @@ std::string Connection::end(const std::string& why, const std::function<void(con
   // Before the greeting the last line is the reason; after it only what an engine says of itself.
   if (!log_tail_.empty() && (!said_hello_ || log_tail_.back().starts_with("engine: "))) how += ": " + log_tail_.back();
   return how;
+}
+
+std::string Connection::where() {
+  constexpr std::string_view line = ", at ", none = ", at no line that is known";
+  process_.ask();
+  auto since = Clock::now();
+  while (seconds_since(since) < 1 && log_open_) {
+    bool over = process_.ended();
+    read_log({});
+    if (over || hung_words_.find(line) != std::string::npos) break;
+    usleep(1000);
+  }
+  return hung_words_.ends_with(none) ? hung_words_.substr(0, hung_words_.size() - none.size()) : hung_words_;
 }
 
 std::string Connection::last_words() const {

@@ -40,6 +40,10 @@ class Connection {
   bool serve(const pollfd* fds, const std::function<void(Frame)>& on_frame,
              const std::function<void(const std::string&)>& on_log);
 
+  // Where its kernel stands ("kernel k, block (2, 0, 0), thread (5, 0, 0), at k.cu:84"), or "" when it does not say so
+  // within a second. For an engine that is to be ended: it may not survive being asked.
+  std::string where();
+
   // The engine has ended or shall end: waits for that, and says of what.
   std::string end(const std::string& why, const std::function<void(const std::string&)>& on_log);
 
@@ -63,6 +67,7 @@ class Connection {
   std::deque<Outgoing> out_;
   std::vector<std::byte> buffer_;
   std::string banner_, log_line_, fault_;
+  std::string hung_words_;  // apart: a kernel that prints without end would push them out of the log's tail
   std::deque<std::string> log_tail_;
   bool greeted_ = false, said_hello_ = false, log_open_ = true;
   Clock::time_point started_ = Clock::now(), last_read_ = started_;

@@ -1,6 +1,8 @@
 #include "app/engine/crash.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +10,7 @@
 #include <execinfo.h>
 #include <link.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <vector>
@@ -128,9 +131,62 @@ void last_words(int signal, siginfo_t* info, void* context) {
   raise(signal);
 }
 
+// ---- a kernel that does not come to an end ----------------------------------------------------------------------------
+
+// The threads that may run kernels, so that each can be asked.
+std::array<std::atomic<pid_t>, 1024> threads;
+std::atomic<size_t> thread_count{0};
+
+// Of the code at `pc`, or of its first caller that is neither a library's nor the emulator's (a loop around a barrier
+// is mostly there).
+simt::SourceLine kernel_line(uint64_t pc) {
+  auto of_kernel = [](const simt::SourceLine& l) {
+    return !l.file.empty() && !l.file.starts_with('/') && !l.file.starts_with("kernels/runtime/");
+  };
+  if (!in_library(pc))
+    if (auto line = simt::source_line(pc + 1); of_kernel(line)) return line;
+  void* frames[32];
+  int n = backtrace(frames, 32);
+  bool past_signal = false;
+  for (int i = 0; i < n; i++) {
+    auto frame = reinterpret_cast<uint64_t>(frames[i]);
+    if (in_library(frame)) {
+      past_signal = true;
+    } else if (past_signal) {
+      if (auto line = simt::source_line(frame); of_kernel(line)) return line;
+    }
+  }
+  return {};
+}
+
+// The client takes the engine for hung, asks where it is, and ends it whatever it answers. The first thread that is in
+// a kernel says so: once without the line, since looking for that may get stuck where the kernel stands in malloc.
+void say_where([[maybe_unused]] int signal, siginfo_t* info, void* context) {
+  static std::atomic_flag said;
+  if (info->si_code == SI_USER) {  // from outside, to any thread: ask the others
+    auto self = static_cast<pid_t>(syscall(SYS_gettid));
+    for (size_t i = 0; i < std::min(thread_count.load(), threads.size()); i++)
+      if (pid_t thread = threads[i]; thread && thread != self) syscall(SYS_tgkill, getpid(), thread, SIGUSR1);
+  }
+  simt::Position at{};
+  if (!simt::current_position(at) || said.test_and_set()) return;
+  auto say = [&](const char* line) {
+    char text[1024];
+    int n = std::snprintf(text, sizeof text, "convscope-hung: kernel %s, block (%u, %u, %u), thread (%u, %u, %u)%s\n",
+                          at.kernel, at.block.x, at.block.y, at.block.z, at.thread.x, at.thread.y, at.thread.z, line);
+    [[maybe_unused]] auto written = write(STDERR_FILENO, text, std::min<size_t>(static_cast<size_t>(n), sizeof text));
+  };
+  say("");
+  char line_text[512] = "";
+  auto line = kernel_line(static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]));
+  if (!line.file.empty()) std::snprintf(line_text, sizeof line_text, ", at %s:%d", line.file.c_str(), line.line);
+  say(line_text[0] ? line_text : ", at no line that is known");
+}
+
 }  // namespace
 
 void give_thread_a_signal_stack() {
+  if (size_t i = thread_count++; i < threads.size()) threads[i] = static_cast<pid_t>(syscall(SYS_gettid));
   void* p = mmap(nullptr, signal_stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) return;
   stack_t s{};
@@ -152,6 +208,9 @@ void install_crash_handlers() {
   action.sa_sigaction = last_words;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
   for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(s, &action, nullptr);
+  action.sa_sigaction = say_where;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  sigaction(SIGUSR1, &action, nullptr);
 #endif
 }
 

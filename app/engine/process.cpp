@@ -34,6 +34,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) {
   sigemptyset(&usual);
   sigaddset(&usual, SIGPIPE);
   sigaddset(&usual, SIGINT);
+  sigaddset(&usual, SIGUSR1);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &usual);
   posix_spawnattr_setpgroup(&attributes, 0);
@@ -72,6 +73,10 @@ void ChildProcess::kill() {
   if (pid_ <= 0 || ended_) return;
   // Its group: the engine may be the child of a shell. The group is there as soon as posix_spawn has returned.
   if (::kill(-pid_, SIGKILL) != 0) ::kill(pid_, SIGKILL);
+}
+
+void ChildProcess::ask() {
+  if (pid_ > 0 && !ended_) ::kill(-pid_, SIGUSR1);
 }
 
 bool ChildProcess::ended() {

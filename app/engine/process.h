@@ -20,6 +20,7 @@ class ChildProcess {
 
   void close_input();
   void kill();   // the child and what it has started
+  void ask();    // the same, by SIGUSR1 (crash.h): one that does not know it ends
   bool ended();  // without waiting
   // Waits, and says how it ended: "" for exit code 0, "exit code 3", "signal 11 (Segmentation fault)".
   std::string wait();

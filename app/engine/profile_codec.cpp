@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "app/engine/codec.h"
 #include "app/engine/json_fields.h"
 #include "app/engine/sampling_codec.h"
+#include "profiling/metrics/figures.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -307,6 +309,105 @@ json profile_json(const ProfileReport& r) {
   if (r.lines.empty()) j["lines_reason"] = r.lines_missing.empty() ? "it touches no memory" : r.lines_missing;
   if (kernels.empty()) j["kernels_reason"] = timing.value("kernel_reason", "no kernel was recorded in a call");
   return j;
+}
+
+namespace {
+
+// Of a profile's answer, what the rules look at.
+BottleneckFacts facts_from(const json& j) {
+  using namespace json_fields;
+  BottleneckFacts f;
+  const json &timing = part(j, "timing"), &problem = part(j, "problem"), &counters = part(j, "counters");
+  f.ms = number(part(timing, "hot"), "median_ms"), f.host_ms = number(timing, "host_ms");
+  f.flops = number(problem, "flops").value_or(0), f.least_bytes = number(problem, "least_bytes").value_or(0);
+  f.floor_ms = number(timing, "floor_ms"), f.floor_by_bytes = text(timing, "floor_from") == "bytes";
+  f.emulated = text(timing, "source") == "emulated";
+  if (auto n = whole(part(j, "device"), "multiprocessors"); n && !f.emulated) f.multiprocessors = static_cast<int>(*n);
+  // Who says which launch counts does; else it is the one that took longest.
+  const json* main = nullptr;
+  double longest = -1;
+  for (const auto& l : part(j, "launches")) {
+    double ms = l.is_object() && l.value("main", json()) == true ? std::numeric_limits<double>::infinity() : 0;
+    for (const auto& k : part(j, "kernels"))
+      if (text(k, "name") == text(l, "entry")) ms += number(k, "duration_ms").value_or(0);
+    if (ms > longest) longest = ms, main = &l;
+  }
+  if (main) {
+    auto grid = wholes(*main, "grid");
+    f.blocks = 1;
+    for (auto n : grid) *f.blocks *= n;
+    f.local_bytes = whole(*main, "local_bytes");
+    if (auto n = whole(*main, "registers")) f.registers = static_cast<int>(*n);
+    const json& occupancy = part(*main, "occupancy");
+    f.theoretical_occupancy = number(occupancy, "percent"), f.occupancy_limit = text(occupancy, "limit");
+  }
+  ProfileReport who;
+  who.name = text(part(j, "kernel"), "name"), who.is_reference = text(part(j, "kernel"), "kind") == "reference";
+  f.reached = reached_rungs(who);
+  for (const auto& set : part(counters, "sets"))
+    for (const auto& [name, v] : part(set, "values").items())
+      if (auto value = number(v, "value")) f.counters.emplace(name, *value);
+  f.counters = of_kernels_alone(std::move(f.counters), number(timing, "kernel_ms"));
+  f.counters_missing = text(part(counters, "gap"), "what");
+  for (const auto& t : dtype_table)
+    if (text(problem, "dtype") == t.name) f.element_bytes = static_cast<int>(t.size);
+  for (const auto& l : part(j, "lines")) {
+    Counters values;
+    for (const auto& [name, v] : part(l, "values").items())
+      if (auto value = number(v, "value")) values.emplace(name, *value);
+    f.lines.push_back(bottleneck_line(text(l, "file"), static_cast<int>(whole(l, "line").value_or(0)), values));
+  }
+  return f;
+}
+
+// The means of a recorded timeline: over kernels, not over what lies between them.
+void summarise_timeline(json& j) {
+  using namespace json_fields;
+  Timeline t;
+  t.start_us = numbers(j, "start_us"), t.end_us = numbers(j, "end_us"), t.work_us = number(j, "work_us").value_or(0);
+  auto lanes = j.find("lanes");
+  if (t.start_us.empty() || t.start_us.size() != t.end_us.size() || lanes == j.end() || !lanes->is_array()) return;
+  for (const auto& l : part(j, "launches"))
+    if (auto start = number(l, "start_us"), end = number(l, "end_us"); start && end && *end >= *start)
+      t.launches.push_back({text(l, "name"), *start, *end});
+  j["kernels_us"] = number_json(t.kernels_us());
+  for (auto& l : *lanes) {
+    if (!l.is_object()) continue;
+    Lane lane;
+    lane.values = numbers(l, "values");
+    const LaneSummary s = t.summary(lane);
+    if (!s.points) continue;
+    l["least"] = number_json(s.least), l["mean"] = number_json(s.mean), l["most"] = number_json(s.most);
+    l["points"] = s.points;
+  }
+}
+
+}  // namespace
+
+void judge_recorded_profile(json& j) {
+  using namespace json_fields;
+  if (!j.is_object() || !j.contains("counters") || !j.contains("timing") || text(part(j, "bottleneck"), "rule").empty())
+    return;
+  const GpuArchitecture* a = find_architecture(text(part(j, "device"), "architecture"));
+  if (auto launches = j.find("launches"); a && launches != j.end() && launches->is_array())
+    for (auto& l : *launches) {
+      if (!number(part(l, "occupancy"), "percent")) continue;
+      const int64_t registers = whole(l, "registers").value_or(-1);
+      const int64_t shared = whole(l, "static_shared_bytes").value_or(-1), more = whole(l, "dynamic_shared_bytes").value_or(-1);
+      int64_t threads = 1;
+      for (auto n : wholes(l, "block")) threads *= n >= 1 && n <= 1024 ? n : 0;
+      constexpr int64_t much = 1 << 24;  // bytes, more than any GPU has
+      if (threads < 1 || threads > 1024 || registers < 0 || registers > 255 || shared < 0 || more < 0 || shared > much ||
+          more > much)
+        continue;
+      const BlockShape block{static_cast<int>(threads), static_cast<int>(registers), shared + more};
+      const Occupancy o = occupancy(*a, block);
+      if (std::abs(100 * o.fraction(*a) - number(l["occupancy"], "percent").value_or(-1)) < 0.1)
+        l["occupancy"]["limit"] = limiter_in_words(*a, block, o);
+    }
+  if (auto t = j.find("timeline"); t != j.end() && t->is_object()) summarise_timeline(*t);
+  j["bottleneck"] = bottleneck_json(find_bottleneck(facts_from(j)));
+  j["bottleneck"]["source"] = "by the rules of this version, from the recorded figures";
 }
 
 json live_json(const LiveReading& r) {

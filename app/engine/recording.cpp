@@ -243,6 +243,7 @@ json shown_answer(const Recording& r, const RecordedAnswer& a) {
   const std::string recorded = r.source(a);
   mark(j, recorded);
   j.erase("result");
+  if (a.type() == "profile") judge_recorded_profile(j);
   j["recorded"] = {{"source", "recorded: " + recorded},
                    {"device", r.device_name()},
                    {"date", a.date.empty() ? text(r.about, "date") : a.date},

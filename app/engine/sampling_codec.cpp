@@ -108,6 +108,7 @@ json timeline_json(const Timeline& t) {
             {"interval_us", number_json(t.interval_us)},
             {"calls", t.calls},
             {"work_us", number_json(t.work_us)},
+            {"kernels_us", number_json(t.kernels_us())},
             {"longer", t.longer},
             {"not_on_this_chip", t.not_here},
             {"spent_ms", number_json(t.spent_ms)},

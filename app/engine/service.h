@@ -43,6 +43,7 @@ class Service {
   Reply run(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity,
             const std::function<void(const std::string& header)>& partial);
   Reply explain_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
+  Reply xray_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply profile_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   nlohmann::json sampled_apart(const RunRequest& r, Activity& activity);
   Reply sample(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);

@@ -81,7 +81,7 @@ Service::Reply Service::handle(const json& request, std::span<const std::byte> p
     resolved(named, payload, activity, chosen);
     return {header_text({{"chosen", chosen}}), {}};
   }
-  if (type != "run" && type != "profile" && type != "live" && type != "bench" && type != "explain" && type != "trace" &&
+  if (type != "run" && type != "profile" && type != "live" && type != "bench" && type != "explain" && type != "xray" && type != "trace" &&
       type != "disassembly")
     return answer(request, payload, activity, partial);
   json choice;
@@ -99,6 +99,12 @@ Service::Reply Service::export_one(const json& request, std::span<const std::byt
   std::string format = text_of(request, "format"), architecture = text_of(request, "architecture");
   if (format != "pytorch" && format != "cuda") throw InputError("format", format, "must be pytorch or cuda");
   const Activation then = Activation::from(text_of(request, "activation"));
+  ExportedAs as;
+  as.architecture = architecture, as.version = CONVSCOPE_VERSION;
+  if (const std::string name = text_of(request, "function"); !name.empty()) {
+    if (format != "cuda") throw InputError("function", name, "is for CUDA files: a Python file calls its own");
+    as.function = name;
+  }
   json choice;
   const KernelDefinition* kernel = nullptr;
   if (r.kernel == auto_kernel) {
@@ -107,6 +113,7 @@ Service::Reply Service::export_one(const json& request, std::span<const std::byt
     Choice c = !architecture.empty()  ? choose(r.problem, r.accuracy, Target::of_architecture(architecture), then)
                : device.is_emulator() ? choose(r.problem, r.accuracy, Target::of(device.info()), then)
                                       : state_->planner.choose(r.problem, r.accuracy, device, activity, then);
+    if (architecture.empty()) as.architecture = Target::of(device.info()).architecture;
     kernel = c.kernel;
     choice = choice_json(c);
   } else {
@@ -124,9 +131,12 @@ Service::Reply Service::export_one(const json& request, std::span<const std::byt
             {"problem", problem_json(r.problem)},
             {"format", format},
             {"activation", then.name()},
+            {"architecture", as.architecture.empty() ? json(nullptr) : json(as.architecture)},
+            {"function", format == "cuda" ? json(as.function) : json(nullptr)},
+            {"specimen", kernel->kind() == KernelKind::specimen},
             {"chosen", choice},
-            {"text",
-             format == "cuda" ? exported_cuda(*kernel, r.problem, then) : exported_pytorch(*kernel, r.problem, then)}};
+            {"text", format == "cuda" ? exported_cuda(*kernel, r.problem, then, as)
+                                      : exported_pytorch(*kernel, r.problem, then, as)}};
   return {header_text(j), {}};
 }
 

@@ -1,4 +1,5 @@
 // The requests `profile` and `bench`.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/engine/client.h"
@@ -6,6 +7,7 @@
 #include "app/engine/sampling_codec.h"
 #include "app/engine/service.h"
 #include "app/engine/service_state.h"
+#include "kernels/runtime/registry.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -143,6 +145,15 @@ Service::Reply Service::bench_several(const json& request, std::span<const std::
   spec.inputs = r.inputs;
   spec.accuracy = r.accuracy;
   spec.samples = r.samples;
+  bool reference = std::any_of(o.references.begin(), o.references.end(),
+                               [&](const auto& r) { return r->name() == spec.against; });
+  if (!spec.against.empty() && !reference) {
+    try {
+      find_kernel(spec.against);
+    } catch (const InputError& e) {
+      throw InputError("against", e.value(), e.rule());
+    }
+  }
   state_->live.reset();
   json j = bench_json(bench({*o.device, o.references, Cupti::shared(), Nvml::shared()}, spec, activity));
   return {header_text(j), {}};

@@ -102,7 +102,15 @@ class Figures {
   // A figure that is judged by the way that is good for it.
   void add(ComparedFigure f, Better better, double spread, double enough = 0) {
     if (!f.a && !f.b) return;
-    if (f.a && f.b) {
+    f.estimate_a = f.a && is_estimate(f.source_a), f.estimate_b = f.b && is_estimate(f.source_b);
+    const double error = std::max(f.estimate_a ? estimate_error(f.source_a) : 0,
+                                  f.estimate_b ? estimate_error(f.source_b) : 0);
+    if (f.a && f.b && error > 0 && *f.a != *f.b && better != Better::neither &&
+        std::abs(*f.a - *f.b) <= error * std::max(std::abs(*f.a), std::abs(*f.b))) {
+      f.verdict = FigureVerdict::ambiguous;
+      f.rule = fmt::format("an estimate from some of the blocks may be off by {}: the two are nearer to each other",
+                           percent_of(error));
+    } else if (f.a && f.b) {
       Judged j = judged(*f.a, *f.b, better, spread, enough, by_bytes_);
       f.verdict = j.verdict, f.rule = j.rule;
     }
@@ -179,8 +187,13 @@ class Figures {
         Better::neither, 0);
     auto plain = [&](const std::string& title, const char* unit, Value a, Value b, const char* about, Better better,
                      double spread) { add(row(FigureGroup::time, title, unit, a, b, about, timed), better, spread); };
-    plain("Floor", "ms", x.floor_ms, y.floor_ms, "The least time that bytes and the arithmetic of each allow.",
+    // Of emulated time a floor would mean nothing.
+    if (c_.source != "emulated") {
+      const std::string of = "computed" + (c_.floor_source.empty() ? "" : ", by the rates of " + c_.floor_source);
+      add(row(FigureGroup::time, "Floor", "ms", x.floor_ms, y.floor_ms,
+              "The least time that bytes and the arithmetic of each allow.", {of, of, x.reason, y.reason}),
           Better::neither, 0);
+    }
     ComparedFigure over = row(FigureGroup::time, whole("× floor"), "1", x.times_floor, y.times_floor,
                               "Hot median over the floor of its own arithmetic.", timed);
     // Over one and the same floor it is the times that are compared, and they have a verdict.
@@ -288,10 +301,17 @@ class Figures {
     for (const auto& f : figures()) {
       if (f.group != FigureGroup::waiting) continue;
       std::string about = f.about;
+      std::string title = f.title;
       for (const auto& s : stalls())
-        if (std::string_view(s.name) == f.name) about = fmt::format("{}: {}", s.words, f.about);
+        if (std::string_view(s.name) == f.name) {
+          about = fmt::format("{}: {}", s.words, f.about);
+          title = s.words;
+          constexpr std::string_view said_above = "waiting for ";
+          if (title.starts_with(said_above)) title = title.substr(said_above.size());
+          title += " (warps)";  // its unit
+        }
       Figure in_words = f;
-      in_words.about = about.c_str();
+      in_words.about = about.c_str(), in_words.title = title.c_str();
       a_counter(f.name, in_words);
     }
     auto most = [](const ComparedFigure& f) { return std::max(f.a.value_or(0), f.b.value_or(0)); };

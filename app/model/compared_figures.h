@@ -22,6 +22,7 @@ struct ComparedFigure {
   std::string a_reason, b_reason;  // why there is no value
   std::string about;               // what it is, its formula, what good looks like
   std::string source_a, source_b;
+  bool estimate_a = false, estimate_b = false;  // of some blocks, all others being taken to be like them: shown with ≈
   std::optional<FigureVerdict> verdict;  // none where a value is missing, and where the values are words
   std::string rule;                      // what the verdict rests on
 
@@ -33,6 +34,8 @@ struct ComparedFigure {
 // order of FigureGroup.
 std::vector<ComparedFigure> compared_figures(const KernelComparison& c, const Profile* a, const Profile* b);
 
+// The same where that has no room: "2.72 G" for a count of 2,724,040,448. "" where there is no shorter form.
+std::string short_words(const std::optional<double>& v, const std::string& unit);
 // As it stands in a table: "1.23 ms", "59.8 %", "1,072,093,440"; "+65.0 pp" for a difference of shares (percentage
 // points), "1/104×" for a small ratio. "–": there is none. Bytes in the unit that suits the larger of both values,
 // which is `beside`.

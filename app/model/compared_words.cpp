@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <utility>
 
 #include "app/model/compared_figures.h"
 #include "kernels/base/text.h"
@@ -73,6 +74,16 @@ const char* name_of(FigureVerdict v) {
 
 std::optional<double> ComparedFigure::difference() const { return a && b ? Value(*a - *b) : Value(); }
 std::optional<double> ComparedFigure::ratio() const { return a && b && *b != 0 ? Value(*a / *b) : Value(); }
+
+std::string short_words(const Value& v, const std::string& unit) {
+  if (!v || !std::isfinite(*v) || unit == "ms" || unit == "ns" || unit == "byte") return "";
+  double scale = 1e3;
+  const char* prefix = "k";
+  for (auto [from, name] : {std::pair(1e6, "M"), {1e9, "G"}, {1e12, "T"}})
+    if (std::abs(*v) >= from * 0.9995) scale = from, prefix = name;
+  if (std::abs(*v) < 1e4) return "";
+  return with_minus(fmt::format("{:.3g} {}", *v / scale, prefix));
+}
 
 std::string value_words(const Value& v, const std::string& unit, const Value& beside) {
   return v ? number_words(*v, unit, beside.value_or(0)) : "–";

@@ -73,6 +73,7 @@ KernelComparison comparison_from(const json& j, const Document& asked, const std
   pair_packed(c);
   if (c.packed)
     put_verdict(c.first.packed_hot, part(verdicts, "hot")), put_verdict(c.first.packed_cold, part(verdicts, "cold"));
+  c.floor_source = text(j, "floor_source");
   c.source = text(j, "source"), c.reason = text(j, "reason");
   c.rounds = whole(j, "rounds").value_or(0);
   for (const auto& w : part(j, "warnings"))

@@ -141,6 +141,44 @@ std::string describe_change(const Document& from, const Document& to) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+Difference describe_difference(const Document& one, const Document& other) {
+  std::vector<std::string> a, b;
+  auto add = [&](bool differs, std::string of_one, std::string of_other) {
+    if (differs) a.push_back(std::move(of_one)), b.push_back(std::move(of_other));
+  };
+  const ConvProblem &p = one.problem, &q = other.problem;
+  for (const auto& f : problem_fields())
+    add(p.*f.value != q.*f.value, fmt::format("{} {}", f.name, p.*f.value), fmt::format("{} {}", f.name, q.*f.value));
+  add(p.bias != q.bias, p.bias ? "bias on" : "bias off", q.bias ? "bias on" : "bias off");
+  add(p.dtype != q.dtype, fmt::format("dtype {}", name_of(p.dtype)), fmt::format("dtype {}", name_of(q.dtype)));
+  // A name says more than many parameters.
+  if (a.size() > 2)
+    for (auto [parts, preset] : {std::pair{&a, preset_of(p)}, {&b, preset_of(q)}})
+      if (!preset.empty()) *parts = {"problem " + preset};
+  add(one.kernel != other.kernel, "kernel " + one.kernel, "kernel " + other.kernel);
+  add(one.compare_with != other.compare_with, "compared with " + one.compare_with,
+      "compared with " + other.compare_with);
+  auto values = [](const char* name, const TensorSource& s) {
+    auto info = std::find_if(input_kinds.begin(), input_kinds.end(), [&](const auto& i) { return i.kind == s.kind; });
+    return fmt::format("{} {}", name, info == input_kinds.end() ? std::string_view(s.file) : info->name);
+  };
+  auto source = [&](const char* name, const TensorSource& s, const TensorSource& t) {
+    const std::string u = values(name, s), v = values(name, t);
+    add(!(s == t), u, u == v ? fmt::format("other {} values", name) : v);  // a file of that name that has changed
+  };
+  source("input", one.inputs.x, other.inputs.x);
+  source("weight", one.inputs.w, other.inputs.w);
+  source("bias", one.inputs.b, other.inputs.b);
+  add(one.inputs.seed != other.inputs.seed, fmt::format("seed {}", one.inputs.seed),
+      fmt::format("seed {}", other.inputs.seed));
+  add(one.atol != other.atol || one.rtol != other.rtol, fmt::format("tolerance {:g}, {:g}", one.atol, one.rtol),
+      fmt::format("tolerance {:g}, {:g}", other.atol, other.rtol));
+  add(one.accuracy != other.accuracy, fmt::format("accuracy {}", name_of(one.accuracy)),
+      fmt::format("accuracy {}", name_of(other.accuracy)));
+  add(one.device != other.device, "device " + one.device, "device " + other.device);
+  return {fmt::format("{}", fmt::join(a, ", ")), fmt::format("{}", fmt::join(b, ", "))};
+}
+
 ConvProblem with(ConvProblem p, int64_t ConvProblem::*field, int64_t value) {
   using P = ConvProblem;
   p.*field = value;

@@ -79,6 +79,13 @@ Document apply(const Document& from, const Change& change);
 // "stride 2 → 3", "kernel S4 → tiled": for the undo menu and the log.
 std::string describe_change(const Document& from, const Document& to);
 
+// What two documents do not share, in the words of each: "batch 1, length 4096" and "batch 16, length 131072". Both are
+// empty where they are the same.
+struct Difference {
+  std::string one, other;
+};
+Difference describe_difference(const Document& one, const Document& other);
+
 // The problem with one parameter changed. The output padding follows down when stride and dilation leave no room for
 // it.
 ConvProblem with(ConvProblem p, int64_t ConvProblem::*field, int64_t value);

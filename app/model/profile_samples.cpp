@@ -53,6 +53,7 @@ ProfileTimeline timeline_from(const json& j) {
   t.start_us = numbers(j, "start_us"), t.end_us = numbers(j, "end_us");
   t.work_us = number(j, "work_us").value_or(0), t.interval_us = number(j, "interval_us").value_or(0);
   t.calls = whole(j, "calls").value_or(0);
+  t.kernels_us = number(j, "kernels_us").value_or(t.work_us);
   // Points whose times do not go forward are no points.
   bool ordered = t.start_us.size() == t.end_us.size();
   for (size_t i = 0; ordered && i < t.start_us.size(); i++)

@@ -55,6 +55,7 @@ struct ProfileTimeline {
   std::vector<TimelineLane> lanes;       // as many values as there are points
   std::vector<LaunchSpan> launches;
   double work_us = 0, interval_us = 0;
+  double kernels_us = 0;  // of work_us, in which kernels ran
   int64_t calls = 0;
 };
 

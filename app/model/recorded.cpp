@@ -1,6 +1,8 @@
 #include "app/model/recorded.h"
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "app/engine/json_fields.h"
@@ -73,7 +75,7 @@ json run_of_profile(const Recording& recording, const RecordedAnswer& a) {
   const json timing = part(j, "timing");
   json own = part(timing, "hot");
   if (!own.is_object()) own = json::object();
-  for (const char* field : {"cold", "source", "floor_ms", "floor_from", "floor_reason", "packs_weights", "packed",
+  for (const char* field : {"cold", "source", "floor_ms", "floor_from", "floor_source", "floor_reason", "packs_weights", "packed",
                             "packed_reason", "packing_ms", "packing_noise_pct", "packing_source"})
     if (timing.contains(field)) own[field] = timing[field];
   if (!own.contains("packs_weights") && text(part(j, "kernel"), "kind") == "reference") own["packs_weights"] = false;
@@ -244,6 +246,24 @@ std::optional<Document> Recorded::way_back(const Document& document) const {
   }
   if (!best) return {};
   return document_of(*best, document);
+}
+
+const std::vector<std::string>* recordings_with_samples() {
+  static std::future<std::vector<std::string>> reading = std::async(std::launch::async, [] {
+    std::vector<std::string> names;
+    for (const auto& shipped : shipped_recordings()) try {
+        const Recording r = read_recording(shipped.path);
+        if (std::any_of(r.answers.begin(), r.answers.end(), [](const RecordedAnswer& a) {
+              return json_fields::number(json_fields::part(a.answer, "pc_sampling"), "samples").value_or(0) > 0;
+            }))
+          names.push_back(shipped.name);
+      } catch (const InputError&) {  // what cannot be read holds none
+      }
+    return names;
+  });
+  static std::optional<std::vector<std::string>> read;
+  if (!read && reading.wait_for(std::chrono::seconds(0)) == std::future_status::ready) read = reading.get();
+  return read ? &*read : nullptr;
 }
 
 }  // namespace convscope

@@ -24,6 +24,10 @@ struct RecordedPoint {
   std::optional<bool> packs;  // the time is of a whole plan, which packs weights as well; empty: not kept
 };
 
+// The names of the recordings that came with the program and hold samples of warps: read once, on a thread of its own.
+// Null while that goes on.
+const std::vector<std::string>* recordings_with_samples();
+
 // Used by one thread. What is asked for is read out of the recording once.
 class Recorded {
  public:

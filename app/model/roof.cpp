@@ -30,6 +30,7 @@ void take_ceilings(Roof& roof, const C& c, const std::string& source, const Docu
       flat("TF32 tensor cores", c.tf32_gflops);
     }
   }
+  if (type == DType::f32) roof.by_accuracy = {c.f32_gflops, c.tf32_gflops / 3, c.tf32_gflops};
   if (roof.flats.empty()) return;
   // The last one that the accuracy allows: strict products are made outside of the tensor cores.
   size_t allowed = roof.flats.size() - 1;
@@ -93,7 +94,7 @@ class Points {
     if (!(run.ms > 0) || !(intensity > 0) || !std::isfinite(run.ms) || !std::isfinite(intensity)) return {};
     out_.points.push_back({run.of, bytes, run.cold, run.name, intensity, report_.flops / run.ms * 1e-6, run.ms,
                            bytes == RoofPoint::Bytes::least ? run.source : run.source + "; bytes " + counted_by,
-                           run.packs, looser(run.name)});
+                           run.packs, promised_by(bench_, run.name), looser(run.name)});
     return out_.points.size() - 1;
   }
   // The same run by what its profile counted. The point of the DRAM's bytes, if there is one.
@@ -109,15 +110,9 @@ class Points {
     return dram;
   }
 
-  // Whether it may use arithmetic that is not accurate enough for the document. References say so by their names.
+  // Whether it may use arithmetic that is not accurate enough for the document.
   bool looser(const std::string& name) const {
-    if (document_.problem.dtype != DType::f32) return false;
-    auto promised = name.ends_with("3xtf32") ? Accuracy::tf32x3
-                    : name.ends_with("tf32") ? Accuracy::tf32
-                                             : Accuracy::strict;
-    for (const auto& k : bench_.kernels())
-      if (k.name == name && k.kind != "reference") promised = accuracy_from(k.accuracy).value_or(promised);
-    return promised > document_.accuracy;
+    return document_.problem.dtype == DType::f32 && promised_by(bench_, name) > document_.accuracy;
   }
 
   std::string timed() const { return report_.recorded.empty() ? "measured" : "recorded: " + report_.recorded; }
@@ -256,6 +251,11 @@ double Roof::peak() const {
   return flats.empty() ? 0 : flats.back().gflops;
 }
 
+double Roof::peak(Accuracy promised) const {
+  const double own = by_accuracy[static_cast<size_t>(promised)];
+  return own > 0 ? own : peak();
+}
+
 double Roof::allowed(double intensity) const { return std::min(peak(), intensity * memory_gbs); }
 
 std::string Roof::how(const std::string& ceiling) const {
@@ -292,8 +292,17 @@ std::string place_words(const RoofPoint& p) {
 
 std::optional<double> reached(const Roof& roof, const RoofPoint& p) {
   const bool l2 = p.bytes == RoofPoint::Bytes::l2;
-  const double allowed = l2 ? std::min(roof.peak(), p.intensity * roof.l2_gbs) : roof.allowed(p.intensity);
+  const double allowed = std::min(roof.peak(p.promised), p.intensity * (l2 ? roof.l2_gbs : roof.memory_gbs));
   return allowed > 0 && !p.looser ? std::optional(p.gflops / allowed) : std::nullopt;
+}
+
+Accuracy promised_by(const Workbench& bench, const std::string& name) {
+  auto promised = name.ends_with("3xtf32") ? Accuracy::tf32x3
+                  : name.ends_with("tf32") ? Accuracy::tf32
+                                           : Accuracy::strict;
+  for (const auto& k : bench.kernels())
+    if (k.name == name && k.kind != "reference") promised = accuracy_from(k.accuracy).value_or(promised);
+  return promised;
 }
 
 RoofPoints roof_points(const Workbench& bench, const Document& d, const Report& r) { return Points(bench, d, r).all(); }

@@ -1,6 +1,7 @@
 // A roofline as plain values: what a GPU allows for a document, and where its kernel, the references and earlier
 // profiles stand below that (Williams, Waterman & Patterson, "Roofline", 2009).
 #pragma once
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,6 +28,8 @@ struct Roof {
 
   bool known() const { return memory_gbs > 0 && !flats.empty(); }
   double peak() const;                     // of what is allowed
+  double peak(Accuracy promised) const;    // of what arithmetic of this accuracy may use; peak() where that is not known
+  std::array<double, 3> by_accuracy{};     // GFLOP/s of f32 arithmetic, in the order of Accuracy
   double allowed(double intensity) const;  // GFLOP/s at so many operations a byte of the GPU's memory
   bool by_bytes(double intensity) const { return intensity * memory_gbs < peak(); }
   std::string how(const std::string& ceiling) const;  // of "memory_gbs", …; "": not told
@@ -46,11 +49,14 @@ struct RoofPoint {
   double gflops = 0, ms = 0;
   std::string source;         // of the time, and of the bytes where they were counted
   std::optional<bool> packs;  // the time is of a whole plan, which packs weights as well; empty: nobody said
+  Accuracy promised = Accuracy::strict;  // what it computes with: its own roof may be lower than the document's
   bool looser = false;  // it may use arithmetic that the document's accuracy does not allow: no share of this roof
 };
 // "hot, least bytes", "cold, least bytes, packing included", "hot, bytes of DRAM"
 std::string place_words(const RoofPoint& p);
-// What of the ceiling that belongs to its bytes a point reaches; nothing where that ceiling is not known, and of looser
+// The accuracy of a kernel's or a reference's arithmetic; a reference says it by its name.
+Accuracy promised_by(const Workbench& bench, const std::string& name);
+// What of the ceiling that belongs to its bytes, and to its own arithmetic, a point reaches; nothing where that ceiling is not known, and of looser
 // arithmetic.
 std::optional<double> reached(const Roof& roof, const RoofPoint& p);
 

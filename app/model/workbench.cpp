@@ -122,6 +122,7 @@ void Workbench::restore() {
 void Workbench::post_run(const Document& document) {
   if (profiling_) client_->cancel(profile_id_), profile_serial_++, profiling_ = false;
   make_way();
+  if (std::exchange(cause_waits_for_, 0)) client_->cancel(cause_id_);
   running_ = true;
   run_posted_ = Clock::now();
   engine_.since = run_posted_;
@@ -197,6 +198,7 @@ void Workbench::take_report(Report r) {
   }
   if (restoring_) return;  // the verdict that stands is the crash
   report_ = made;
+  if (made->final && made->status == "wrong") want_cause(*made);
 }
 
 void Workbench::cancel() {
@@ -228,7 +230,9 @@ void Workbench::died(const std::string& how) {
 std::string Workbench::stale(const Document& document) const {
   if (!picture_) return "";
   if (!needs_run(picture_->document, document)) return "";
-  return running_ && !restoring_ ? "computing" : "of " + describe_change(document, picture_->document);
+  if (running_ && !restoring_) return "computing";
+  const Difference d = describe_difference(picture_->document, document);
+  return "of " + d.one + "; now: " + d.other;
 }
 
 // ---- pictures -----------------------------------------------------------------------------------------------------

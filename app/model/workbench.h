@@ -14,10 +14,12 @@
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "app/engine/client.h"
+#include "app/model/cause.h"
 #include "app/model/comparison.h"
 #include "app/model/document.h"
 #include "app/model/machine_code.h"
@@ -164,6 +166,9 @@ class Workbench {
   const Statistics* statistics() const { return statistics_.get(); }
   const Explained* explanation() const { return explanation_.get(); }
   const Traced* traced() const { return traced_.get(); }
+  // Why a wrong kernel is wrong; null until that is known of this report, and of reports of others.
+  const Cause* cause_of(const Report& r) const { return r.serial && cause_.serial == r.serial ? &cause_ : nullptr; }
+  bool asks_for_cause_of(const Report& r) const { return r.serial && cause_waits_for_ == r.serial; }
   const std::string& explanation_trouble() const { return explanation_trouble_; }
   bool explaining() const { return explaining_; }
   // The newest profile, and those before it (the newest last, at most 12): the trail of the roofline.
@@ -196,6 +201,7 @@ class Workbench {
   void refused(uint64_t asked_at, bool gone, std::function<void()> forget);
   void took_run(uint64_t serial, Answer answer, const Document& document);
   void take_report(Report r);
+  void want_cause(const Report& report);
   void died(const std::string& how);
   void measure(const char* type, const Document& document, const nlohmann::json& more,
                std::function<void(const nlohmann::json&)> took);
@@ -224,6 +230,9 @@ class Workbench {
   std::shared_ptr<const Traced> traced_;
   std::string explanation_trouble_;
   uint64_t explain_serial_ = 0, explain_id_ = 0, trace_id_ = 0;
+  Cause cause_;
+  uint64_t cause_waits_for_ = 0, cause_id_ = 0;  // the report's serial; 0: nothing is asked
+  std::set<std::string> cause_ends_engine_;      // kernels that ended it when they were asked why: not asked again
   bool explaining_ = false;
   Recorded recorded_;
   bool live_shown_ = false;

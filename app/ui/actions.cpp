@@ -6,7 +6,7 @@ namespace convscope::ui {
 namespace {
 
 bool always(const App&) { return true; }
-bool has_picture(const App& a) { return a.bench().picture() != nullptr; }
+bool has_picture(const App& a) { return a.picture() != nullptr; }
 constexpr ImGuiKeyChord ctrl = ImGuiMod_Ctrl, shift = ImGuiMod_Shift, alt = ImGuiMod_Alt;
 
 template <int N>
@@ -127,8 +127,9 @@ std::vector<Action> make() {
        [](App& a) { a.move_selection(1, 0); }, nullptr},
       {"classes", "Polyphase classes", "View", ImGuiKey_C, 0, "Tint positions by (j + p) mod s, hatch structural zeros",
        has_picture, [](App& a) { a.toggle_classes(); }, [](const App& a) { return a.views().now().show_classes; }},
-      {"presenter", "Presenter layout", "View", ctrl | ImGuiKey_P, 0, "Large type and the essential panels", always,
-       [](App& a) { a.toggle_presenter(); }, [](const App& a) { return a.settings().presenter; }},
+      {"presenter", "Presenter layout", "View", ctrl | ImGuiKey_P, 0,
+       "For a stage: large type; maps, verdict and explanation", always, [](App& a) { a.toggle_presenter(); },
+       [](const App& a) { return a.settings().presenter; }},
       {"theme", "Light theme", "View", ctrl | ImGuiKey_T, 0, "Dark or light", always, [](App& a) { a.toggle_theme(); },
        [](const App& a) { return a.settings().theme == Settings::Theme::light; }},
       {"colours", "Cividis for values", "View", 0, 0, "Instead of viridis", always, [](App& a) { a.toggle_colours(); },
@@ -180,6 +181,8 @@ std::string chord_text(ImGuiKeyChord chord) {
   if (key == ImGuiKey_UpArrow) return text + "Up";
   if (key == ImGuiKey_DownArrow) return text + "Down";
   if (key == ImGuiKey_Escape) return text + "Esc";
+  if (key == ImGuiKey_KeypadAdd) return text + "Keypad +";
+  if (key == ImGuiKey_KeypadSubtract) return text + "Keypad -";
   return text + ImGui::GetKeyName(key);
 }
 

@@ -10,6 +10,7 @@
 
 #include "app/ui/actions.h"
 #include "app/ui/chrome.h"
+#include "app/ui/panels/map_view.h"
 #include "app/ui/widgets.h"
 #include "kernels/base/text.h"
 #include "kernels/problem/npy.h"
@@ -44,7 +45,7 @@ App::~App() {
 }
 
 Extent App::extent() const {
-  auto r = bench_->picture();
+  const Report* r = picture();
   return r ? Extent{static_cast<double>(r->rows()), static_cast<double>(r->columns())} : Extent{};
 }
 
@@ -233,14 +234,13 @@ void App::find_failing(bool forward) {
               : ElementIndex{static_cast<int64_t>(extent().rows) - 1, static_cast<int64_t>(extent().columns)});
   bench_->find_failing(from, forward, [this, forward](std::optional<ElementIndex> at) {
     if (!at) {
-      auto r = bench_->picture();
+      const Report* r = picture();
       say(r && r->failing.value_or(0) == 0 ? "No element fails"
           : forward                        ? "No failing element after this one"
                                            : "No failing element before this one");
       return;
     }
-    // Close enough to read the numbers around it.
-    views_.set(focused(views_.now(), extent(), *at, 12, 5), true);
+    views_.set(readable(views_.now(), extent(), *at, cells_), true);
     show_panel_ = "Explain";
   });
 }
@@ -304,7 +304,7 @@ void App::choose_reference(int number) {
 
 void App::copy_window() {
   const NumberBlock* n = bench_->numbers();
-  auto r = bench_->picture();
+  const Report* r = picture();
   if (!n || !r) return;
   std::string csv = "n,co,j,output,reference,error,error_over_bound\n";
   for (int64_t row = n->row0; row < n->row1; row++)
@@ -470,8 +470,8 @@ void App::frame(float display_scale) {
   next_frame_ = std::numeric_limits<double>::infinity();
   for (const auto& n : toasts_) next_frame_ = std::min(next_frame_, n.until - ImGui::GetTime());
   if (bench_->running()) next_frame_ = std::min(next_frame_, 0.25);
-  Frame f{document(), *bench_,  views_.now(), settings_, theme_,     textures_,
-          draft_,     gesture_, events_,      compare_,  next_frame_};
+  Frame f{document(), *bench_,  views_.now(), settings_, theme_,      textures_,
+          draft_,     gesture_, events_,      compare_,  next_frame_, cells_};
   Chrome chrome(*this, f);
   if (only_panel_.empty()) chrome.bars();
   draw_panels(f);

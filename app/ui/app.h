@@ -60,6 +60,7 @@ class App {
   const ViewHistory& views() const { return views_; }
   const Settings& settings() const { return settings_; }
   const Workbench& bench() const { return *bench_; }
+  const Report* picture() const { return picture_of(*bench_, document()); }  // that is shown
   Workbench& bench() { return *bench_; }
   const Theme& theme() const { return theme_; }
   bool has_window() const { return options_.has_window; }
@@ -133,6 +134,7 @@ class App {
   MapTextures textures_;
   std::vector<Event> events_;
   std::vector<bool> open_;  // by panel
+  CellRoom cells_;
   std::string session_path_, only_panel_, no_text_;
   nlohmann::json session_unknown_;
   std::deque<Note> toasts_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <imgui.h>
 #include <imgui_internal.h>
+#include <string_view>
 
 #include "app/ui/app.h"
 #include "app/ui/panel.h"
@@ -30,6 +31,31 @@ const std::vector<Panel>& panels() {
   return all;
 }
 
+namespace {
+
+void dock(const char* panel, ImGuiID where) { ImGui::DockBuilderDockWindow(panel, where); }
+
+// The panel of a dock that is in front at first; its tab has no other name before it has been drawn.
+void in_front(const char* panel, ImGuiID where) {
+  if (ImGuiDockNode* node = ImGui::DockBuilderGetNode(where))
+    node->SelectedTabId = ImHashStr("#TAB", 0, ImHashStr(panel));
+}
+
+// For a stage: where it is wrong, that it is, and why, in sight together. The rest is a tab away, or in the menu View.
+std::vector<const char*> stage_layout(ImGuiID space, ImVec2 size, float em) {
+  ImGuiID maps = space, right = 0, low = 0;
+  const float share = std::clamp(25 * em / std::max(size.x, 1.0f), 0.3f, 0.42f);
+  ImGui::DockBuilderSplitNode(maps, ImGuiDir_Right, share, &right, &maps);
+  ImGui::DockBuilderSplitNode(maps, ImGuiDir_Down, 0.32f, &low, &maps);
+  for (const auto& p : panels()) dock(p.title, right);
+  for (const char* panel : {"Maps", "Lines", "Problem", "Kernels"}) dock(panel, maps);
+  for (const char* panel : {"Verdict", "Timing", "Devices", "Log"}) dock(panel, low);
+  in_front("Maps", maps), in_front("Verdict", low), in_front("Explain", right);
+  return {"Maps", "Problem", "Kernels", "Verdict", "Timing", "Explain", "Source"};
+}
+
+}  // namespace
+
 void App::default_layout(ImGuiID space) {
   ImGui::DockBuilderRemoveNode(space);
   ImGui::DockBuilderAddNode(space, ImGuiDockNodeFlags_DockSpace);
@@ -37,6 +63,14 @@ void App::default_layout(ImGuiID space) {
   ImGuiID centre = space, left = 0, right = 0, low_right = 0, low_left = 0, bottom = 0;
   ImVec2 size = ImGui::GetMainViewport()->WorkSize;
   float em = ImGui::GetFontSize();
+  if (settings_.presenter) {
+    const auto shown = stage_layout(space, size, em);
+    ImGui::DockBuilderFinish(space);
+    for (size_t i = 0; i < open_.size(); i++)
+      open_[i] = std::find_if(shown.begin(), shown.end(), [&](std::string_view s) { return s == panels()[i].title; }) !=
+                 shown.end();
+    return;
+  }
   auto share = [&](float ems, float of, float least, float most) {
     return std::clamp(ems * em / std::max(of, 1.0f), least, most);
   };
@@ -49,12 +83,8 @@ void App::default_layout(ImGuiID space) {
     ImGui::DockBuilderSplitNode(right, ImGuiDir_Down, 0.48f, &low_right, &right);
   }
   ImGui::DockBuilderSplitNode(left, ImGuiDir_Down, 0.32f, &low_left, &left);
-  if (!settings_.presenter)
-    ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.42f, &bottom, &centre);
-  else
-    bottom = centre;
+  ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.42f, &bottom, &centre);
   if (narrow_) right = low_right = centre;  // what the splits have left of it
-  auto dock = [](const char* panel, ImGuiID where) { ImGui::DockBuilderDockWindow(panel, where); };
   dock("Problem", left);
   dock("Kernels", low_left);
   dock("Maps", centre);
@@ -64,11 +94,11 @@ void App::default_layout(ImGuiID space) {
   dock("Source", bottom);
   dock("Compare", bottom);
   dock("Timeline", bottom);
+  dock("Occupancy", bottom);  // the column at the right has no room for four tabs
   dock("Verdict", right);
   dock("Timing", low_right);
   dock("Counters", low_right);
   dock("Roofline", low_right);
-  dock("Occupancy", low_right);
   dock("Devices", right);
   dock("Log", right);
   ImGui::DockBuilderFinish(space);

@@ -57,6 +57,21 @@ struct Draft {
   std::string field, rule;
 };
 
+// How many elements a map has room for when each shows its number; the panel Maps keeps it up. Until it has been drawn:
+// what fits a window of the usual size.
+struct CellRoom {
+  int rows = 12, columns = 4;
+};
+
+// The picture that stands for this document; null for figures of a recording while the newest picture is of another
+// problem: it would be taken for theirs.
+inline const Report* picture_of(const Workbench& bench, const Document& document) {
+  const Report *picture = bench.picture().get(), *report = bench.report_of(document);
+  const bool other = picture && report && !report->recorded.empty() && !bench.running() &&
+                     !(picture->document.problem == document.problem);
+  return other ? nullptr : picture;
+}
+
 struct Frame {
   const Document& document;
   const Workbench& bench;
@@ -69,12 +84,13 @@ struct Frame {
   std::vector<Event>& out;
   bool& compare;       // a comparison was asked for by its action: the panel that knows with whom starts it
   double& next_frame;  // seconds until something moves by itself; a panel that plays lowers it
+  CellRoom& cells;
 
   void again_in(double seconds) const { next_frame = std::min(next_frame, seconds); }
   // The report of what is shown, or null; never another problem's figures without its stale mark, and never recorded
   // ones without theirs (source_strip).
   const Report* report() const { return bench.report_of(document); }
-  const Report* picture() const { return bench.picture().get(); }
+  const Report* picture() const { return picture_of(bench, document); }
   Extent extent() const {
     const Report* r = picture();
     return r ? Extent{static_cast<double>(r->rows()), static_cast<double>(r->columns())} : Extent{};

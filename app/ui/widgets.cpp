@@ -150,28 +150,34 @@ bool empty_state(const Theme& t, const char* what, const char* hint, const char*
   return ImGui::Button(button);
 }
 
-void no_output_state(Frame& f, const char* seen) {
-  const Report* last = f.report();
+RunOffer run_offer(const Frame& f) {
   const auto& kernels = f.bench.kernels();
   auto kernel =
       std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return k.name == f.document.kernel; });
+  if (kernel != kernels.end() && !kernel->available)
+    return {kernel->name + " cannot run on this machine: " + kernel->reason};
+  if (short_piece(f.document) == f.document.problem) return {"", "Run (F5)", "run"};
+  return {"Running all of this problem here takes a while; a short piece of it has the same patterns.",
+          "Run a short piece (Shift+F5)", "shorten"};
+}
+
+void no_output_state(Frame& f, const char* seen) {
+  const Report* last = f.report();
   const bool starting = f.bench.engine().state == EngineStatus::State::starting;
   if (starting || f.bench.running()) {
     empty_state(f.theme, "Computing the first picture", "The kernel runs beside the oracle.");
   } else if (last && !last->recorded.empty()) {
-    if (kernel != kernels.end() && !kernel->available) {
-      std::string why = "The figures are recorded. " + kernel->name + " cannot run on this machine: " + kernel->reason;
-      empty_state(f.theme, "Nothing has run here", why.c_str());
-    } else if (!(short_piece(f.document) == f.document.problem)) {
-      std::string hint = fmt::format(
-          "The figures are recorded, and running all of this problem here takes a while. Run a short piece of it {}: "
-          "the patterns are the same.",
-          seen);
-      if (empty_state(f.theme, "Nothing has run here", hint.c_str(), "Run a short piece (Shift+F5)")) f.act("shorten");
-    } else if (empty_state(f.theme, "Nothing has run here",
-                           fmt::format("The figures are recorded. Run the kernel {}.", seen).c_str(), "Run (F5)")) {
-      f.act("run");
-    }
+    const RunOffer offer = run_offer(f);
+    std::string hint = "The figures are recorded. " + offer.why;
+    if (offer.action)
+      hint = offer.why.empty() ? fmt::format("The figures are recorded. Run the kernel {}.", seen)
+                               : fmt::format(
+                                     "The figures are recorded, and running all of this problem here takes a "
+                                     "while. Run a short piece of it {}: the patterns are the same.",
+                                     seen);
+    // There may be a picture of something else, from before the recording was opened.
+    const char* what = f.bench.picture() ? "This problem has not run here" : "Nothing has run here";
+    if (empty_state(f.theme, what, hint.c_str(), offer.button)) f.act(offer.action);
   } else if (last && !last->sentence.empty()) {
     empty_state(f.theme, "No output", last->sentence.c_str());
   } else if (empty_state(f.theme, "Nothing has run yet", fmt::format("Run the kernel {}.", seen).c_str(), "Run (F5)")) {
@@ -204,7 +210,7 @@ void stale_strip(Frame& f) {
   std::string why = f.bench.stale(f.document);
   if (why.empty()) return;
   ImGui::PushStyleColor(ImGuiCol_Text, f.theme.warning);
-  wrapped(why == "computing" ? "stale: the newest result is being computed" : "stale: this is the picture " + why);
+  wrapped(why == "computing" ? "stale: the newest result is being computed" : "stale: the picture is " + why);
   ImGui::PopStyleColor();
 }
 
@@ -233,7 +239,10 @@ void source_strip(Frame& f, const std::string& recorded) {
     tooltip(t, "recorded: " + all.source());
   } else if (all.is_open()) {
     std::string words = "not recorded: the recording (" + all.source() + ") does not hold this";
-    if (auto back = all.way_back(f.document)) words += ", but " + describe_change(f.document, *back);
+    if (auto back = all.way_back(f.document)) {
+      const Difference d = describe_difference(f.document, *back);
+      words = "not recorded: this is " + d.one + "; the recording (" + all.source() + ") has " + d.other;
+    }
     coloured(t.warning, words);
     if (ImGui::SmallButton("Back to the recorded")) f.act("back-to-recorded");
     tooltip(t, "Sets the problem, the kernel and the inputs to what was recorded");

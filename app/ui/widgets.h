@@ -47,6 +47,13 @@ bool empty_state(const Theme& t, const char* what, const char* hint, const char*
 // The same of a panel that needs an output, while there is none: why, and the run that would bring it. `seen`: what the
 // panel would show ("to see curves").
 void no_output_state(Frame& f, const char* seen);
+// The run that would bring an output of what a recording holds: of all of it, or of a short piece where all of it takes
+// a while. No action: why it cannot run here.
+struct RunOffer {
+  std::string why;
+  const char *button = nullptr, *action = nullptr;
+};
+RunOffer run_offer(const Frame& f);
 // ✓ ✗ ○ in the colour of right, wrong, dim; shape and word, never colour alone.
 void status_mark(const Theme& t, std::string_view status);
 // Of a headline's shade (profiling/metrics/metrics.h): good, fair, bad; anything else has the colour of text.

@@ -7,6 +7,7 @@
 #include <implot.h>
 #include <thread>
 
+#include "app/engine/recording.h"
 #include "app/ui/app.h"
 #include "app/ui/platform/offscreen.h"
 #include "app/ui/platform/window.h"
@@ -21,6 +22,19 @@ struct ScreenshotOptions {
   double scale = 1, timeout = 120;
   bool verbose = false;
 };
+
+// A path, or the name of a recording that comes with the program.
+std::string session_path(const std::string& given) {
+  std::error_code error;
+  if (std::filesystem::exists(given, error) || given.find('/') != std::string::npos || given.find('.') == 0 ||
+      given.ends_with(".convscope"))
+    return given;
+  try {
+    return recording_path(given);
+  } catch (const InputError& e) {
+    throw InputError("session", given, e.rule());
+  }
+}
 
 // Draws until everything that was asked for has come and nothing moves, then keeps the picture.
 int screenshot(const ScreenshotOptions& o) {
@@ -41,8 +55,9 @@ int screenshot(const ScreenshotOptions& o) {
     s.scale = std::clamp(o.scale, 0.75, 2.0);
     app.apply(ui::SetSettings{s});
     if (!o.session.empty()) {
-      SessionFile file = load_session(o.session);  // its errors are this program's
-      app.open(o.session);
+      const std::string path = session_path(o.session);
+      SessionFile file = load_session(path);  // its errors are this program's
+      app.open(path);
     }
     if (!o.panel.empty()) app.show_only(o.panel);
     auto start = std::chrono::steady_clock::now();
@@ -89,7 +104,8 @@ int main(int argc, char** argv) {
   cli.add_option("file", window.open, "A session, or a .npy or .npz file as the input");
   cli.add_option("--engine", window.engine, "Command that starts the engine");
   cli.add_option("--screenshot", shot.out, "Draw offscreen into this PNG file and end");
-  cli.add_option("--session", shot.session, "Session to show");
+  cli.add_option("--session", shot.session,
+                 "Session to show, or a recording: a path, or a name of `convscope list recordings`");
   cli.add_option("--panel", shot.panel, "One panel alone");
   cli.add_option("--size", shot.size, "WIDTHxHEIGHT in pixels")->capture_default_str();
   cli.add_option("--theme", shot.theme, "dark or light")

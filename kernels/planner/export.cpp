@@ -1,14 +1,17 @@
 #include "kernels/planner/export.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <fmt/format.h>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 
+#include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/planner/export_python.h"
+#include "kernels/planner/target.h"
 #include "kernels/runtime/sources.h"
 
 namespace convscope {
@@ -172,7 +175,8 @@ std::string launch_text(const Launch& l, const ConvProblem& p) {
   if (l.dynamic_shared_bytes > 0)  // the 48 KiB that need no asking hold static shared memory as well
     text += fmt::format(
         "    if (int e = cudaFuncSetAttribute(reinterpret_cast<const void*>({}), "
-        "cudaFuncAttributeMaxDynamicSharedMemorySize, {})) return e;\n",
+        "cudaFuncAttributeMaxDynamicSharedMemorySize, {}))\n"
+        "      return e == cudaErrorInvalidValue ? cudaErrorInvalidConfiguration : e;\n",
         l.entry.name, l.dynamic_shared_bytes);
   text += fmt::format(
       "    void* arguments[] = {{{}}};\n"
@@ -199,20 +203,53 @@ std::string checks(const ConvProblem& p, const Plan& plan) {
   return text;
 }
 
+std::string architecture(const KernelDefinition& k) {
+  for (const auto& h : k.requires_hardware())
+    if (h.starts_with("sm_")) return h;
+  return "";
+}
+
+// Of shared memory, that a block asks for when it is launched.
+size_t shared_bytes(const Plan& plan) {
+  size_t most = 0;
+  for (const Launch& l : plan.launches()) most = std::max(most, l.dynamic_shared_bytes);
+  return most;
+}
+
+// " of compute capability 8.0 or higher that gives …": which GPUs run it; "" for any.
+std::string gpus(const KernelDefinition& k, const Plan& plan) {
+  const std::string arch = architecture(k);
+  std::string text = arch == "sm_90a"  ? " of compute capability 9.0"
+                     : arch == "sm_80" ? " of compute capability 8.0 or higher"
+                                       : "",
+              without;
+  for (const TargetArchitecture& a : target_architectures())
+    if (Target::of_architecture(fmt::format("sm_{}", a.sm)).unavailable(k).empty() &&
+        static_cast<size_t>(a.shared_bytes_per_block) < shared_bytes(plan))
+      without += fmt::format("{}{}.{}", without.empty() ? "" : ", ", a.sm / 10, a.sm % 10);
+  if (!without.empty())
+    text += fmt::format(" that gives a block {} bytes of shared memory (not {})", shared_bytes(plan), without);
+  return text;
+}
+
 // The rules of the C function, for whoever calls it from elsewhere than the Python file.
-std::string rules(const ConvProblem& p, const Plan& plan) {
+std::string rules(const ConvProblem& p, const Plan& plan, const std::string& function) {
   bool packing = std::any_of(plan.launches().begin(), plan.launches().end(), packs);
   std::string text = fmt::format(
       "// {}y [{}, {}, {}]: contiguous, on the device, x and y on 16 bytes.\n"
-      "// conv_transpose1d() only launches, on `stream` of the current device, and returns a cudaError_t: 0 when all\n"
-      "// launches are on their way, cudaErrorInvalidValue for an address that is null or not aligned.\n",
+      "// {}() only launches, on `stream` of the current device, and returns a cudaError_t: 0 when all\n"
+      "// launches are on their way, cudaErrorInvalidValue for an address that is null or not aligned{}.\n",
       p.bias ? fmt::format("b [{}], ", p.out_channels) : "b is not read and may be null, ", p.batch, p.out_channels,
-      plan.out_length());
+      plan.out_length(), function,
+      shared_bytes(plan) ? fmt::format(",\n// cudaErrorInvalidConfiguration where the GPU gives a block less shared "
+                                       "memory than {} bytes",
+                                       shared_bytes(plan))
+                         : "");
   if (plan.workspace_bytes())
     text += fmt::format(
-        "// workspace: conv_transpose1d_workspace() bytes of the device, on 256 bytes. It holds {}:\n"
+        "// workspace: {}_workspace() bytes of the device, on 256 bytes. It holds {}:\n"
         "// one for each stream, and launches of two host threads must not mix in it.\n",
-        packing ? "packed weights, and may hold counters and partial sums" : "partial sums");
+        function, packing ? "packed weights, and may hold counters and partial sums" : "partial sums");
   else
     text += "// workspace: none, may be null.\n";
   text += packing
@@ -225,10 +262,10 @@ std::string rules(const ConvProblem& p, const Plan& plan) {
 
 constexpr const char* launch_function = R"(
 // Whether an address is none, or not on so many bytes.
-static bool wrong(const void* p, size_t bytes) { return !p || reinterpret_cast<size_t>(p) % bytes; }
+bool wrong(const void* p, size_t bytes) { return !p || reinterpret_cast<size_t>(p) % bytes; }
 
 // early: the kernel may begin before the launch before it has ended, and waits for it by itself.
-static int launch(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, void* stream, bool early) {
+int launch(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, void* stream, bool early) {
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -242,8 +279,8 @@ static int launch(const void* kernel, dim3 grid, dim3 block, void** arguments, s
 
 constexpr const char* describe_function = R"(
 // A tensor as the copy engine reads or writes it. The driver's function, without linking the driver.
-static int describe(TensorMap& map, CUtensorMapDataType type, const void* address, unsigned rank,
-                    const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box, bool swizzled) {
+int describe(TensorMap& map, CUtensorMapDataType type, const void* address, unsigned rank, const cuuint64_t* sizes,
+             const cuuint64_t* strides, const cuuint32_t* box, bool swizzled) {
   static const auto encode = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(
       dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuTensorMapEncodeTiled"));
   if (!encode) return cudaErrorInsufficientDriver;
@@ -257,10 +294,47 @@ static int describe(TensorMap& map, CUtensorMapDataType type, const void* addres
 }
 )";
 
-std::string architecture(const KernelDefinition& k) {
-  for (const auto& h : k.requires_hardware())
-    if (h.starts_with("sm_")) return h;
-  return "";
+// Headers that lines of a text include are taken out of it, each once.
+std::string take_includes(std::string& text) {
+  std::string kept, includes;
+  int conditions = 0;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    conditions += line.starts_with("#if") - line.starts_with("#endif");
+    if (!line.starts_with("#include <")) {
+      kept += line + '\n';
+      continue;
+    }
+    if (conditions) throw std::logic_error("a condition on " + line);
+    if (includes.find(line + '\n') == std::string::npos) includes += line + '\n';
+  }
+  text = kept;
+  return includes;
+}
+
+// A kernel's name is for its own file: two exports are linked into one program.
+void within_the_file(std::string& text) {
+  constexpr std::string_view outward = "extern \"C\" __global__";
+  for (size_t at = 0; (at = text.find(outward, at)) != std::string::npos;)
+    text.replace(at, outward.size(), "__global__");
+}
+
+// A name that C and C++ take, and that nothing in the file has.
+void require_function(const std::string& name, const std::string& text) {
+  auto in_names = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  constexpr std::string_view keywords =
+      " and asm bitand bitor case catch class compl concept default delete do enum explicit export friend goto main "
+      "mutable new not operator or private protected public requires short signed switch throw try typedef typeid "
+      "union "
+      "virtual volatile wchar_t while xor ";
+  if (name.empty() || name.size() > 64 || !std::all_of(name.begin(), name.end(), in_names) || name[0] == '_' ||
+      std::isdigit(static_cast<unsigned char>(name[0])) || name.find("__") != std::string::npos ||
+      keywords.find(" " + name + " ") != std::string_view::npos)
+    throw InputError("function", name,
+                     "must be a name in C: up to 64 letters, digits and single _, a letter first, no keyword");
+  for (size_t at = 0; (at = text.find(name, at)) != std::string::npos; at++)
+    if ((at == 0 || !in_names(text[at - 1])) && (at + name.size() == text.size() || !in_names(text[at + name.size()])))
+      throw InputError("function", name, "is a word of the kernel's own text: take another name");
 }
 
 // In the docstring: what inputs may hold.
@@ -291,7 +365,8 @@ Spread spread_of(const KernelDefinition& k) {
 
 std::string flattened(const std::string& file) { return Flattener().of(file); }
 
-std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p, const Activation& then) {
+std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p, const Activation& then,
+                          const ExportedAs& as) {
   Plan plan = kernel.plan_for(p);
   bool views = false;
   std::string launches;
@@ -299,34 +374,62 @@ std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p, 
     launches += launch_text(l, p);
     for (const Argument& a : l.arguments) views |= a.is_view;
   }
-  std::string arch = architecture(kernel);
+  const std::string needs = architecture(kernel), &f = as.function;
+  // Hopper's own instructions are in no other architecture's code.
+  const std::string compiled_for = needs.ends_with('a')       ? needs
+                                   : !as.architecture.empty() ? as.architecture
+                                   : needs.empty()            ? "native"
+                                                              : needs;
+  std::string own = only_launched(flattened(kernel.file()), plan);
+  require_function(f, own);
+  within_the_file(own);
+  if (views) own += describe_function;
+  own += launch_function;
+  const std::string includes = take_includes(own);
+  const std::string prototype = fmt::format(
+      "int {}(const void* x, const void* w, const void* b, void* y, void* workspace, int pack,\n{}void* stream)", f,
+      "@");
+  auto with_indent = [&](size_t more, const char* before) {
+    std::string text = prototype;
+    return text.replace(text.find('@'), 1, before + std::string(5 + f.size() + more, ' '));
+  };
   std::string text = fmt::format(
       "// ConvTranspose1d of {}: {}{}\n"
-      "// Kernel {} of convscope ({}), {} accuracy: {}.\n"
+      "// Kernel {} of convscope{}{} ({}), {} accuracy: {}.\n"
+      "// {}For an NVIDIA GPU{}.\n"
       "// SPDX-License-Identifier: MIT\n"
       "//\n"
-      "//   nvcc -O3 -std=c++20 -arch={} -shared -Xcompiler -fPIC -o conv_transpose1d.so THIS_FILE\n"
+      "//   nvcc -O3 -std=c++20 -arch={} -shared -Xcompiler -fPIC -o {}.so THIS_FILE\n"
+      "//\n"
+      "//   size_t {}_workspace(void);\n"
+      "//   {};\n"
+      "//\n"
+      "// In C++ these are extern \"C\". Everything else is the file's own: files with functions of different names\n"
+      "// (export --function NAME) may be linked into one program{}.\n"
       "//\n"
       "// x [{}, {}, {}], w [{}, {}, {}],\n{}",
-      name_of(p.dtype), describe(p), then ? ", and then " + then.name() + ", fused" : "", kernel.name(), kernel.file(),
-      kernel.accuracy(), kernel.idea(), arch.empty() ? "native" : arch, p.batch, p.in_channels, p.length, p.in_channels,
-      p.out_per_group(), p.kernel_size, rules(p, plan));
+      name_of(p.dtype), describe(p), then ? ", and then " + then.name() + ", fused" : "", kernel.name(),
+      as.version.empty() ? "" : " ", as.version, kernel.file(), kernel.accuracy(), kernel.idea(),
+      kernel.kind() == KernelKind::specimen ? "A specimen, wrong on purpose: right only for some problems. " : "",
+      gpus(kernel, plan), compiled_for, f, f, with_indent(0, "//   "),
+      // ptxas then keeps registers for functions that it does not see, and does one product after the other.
+      needs.ends_with('a') ? "; not with -rdc=true, which makes it slow" : "", p.batch, p.in_channels, p.length,
+      p.in_channels, p.out_per_group(), p.kernel_size, rules(p, plan, f));
   text += "#include <cuda_runtime.h>\n";
   if (views) text += "#include <cuda.h>\n#include <dlfcn.h>\n";
+  text += includes;
   if (then) text += "\n// What every finished sum goes through before it is stored.\n" + then.macro();
-  text += '\n' + only_launched(flattened(kernel.file()), plan);
-  if (views) text += describe_function;
-  text += launch_function;
+  // Constants that only other forms of the kernel use.
+  text += "\n#pragma nv_diag_suppress 177\n\nnamespace {\n\n" + own + "\n}  // namespace\n";
   text += fmt::format(
-      "\nextern \"C\" size_t conv_transpose1d_workspace() {{ return {}; }}\n\n"
-      "extern \"C\" int conv_transpose1d(const void* x, const void* w, const void* b, void* y, void* workspace, int "
-      "pack,\n"
-      "                                void* stream) {{\n{}{}  return 0;\n}}\n",
-      plan.workspace_bytes(), checks(p, plan), launches);
+      "\nextern \"C\" size_t {}_workspace() {{ return {}; }}\n\n"
+      "extern \"C\" {} {{\n{}{}  return 0;\n}}\n",
+      f, plan.workspace_bytes(), with_indent(11, ""), checks(p, plan), launches);
   return text;
 }
 
-std::string exported_pytorch(const KernelDefinition& kernel, const ConvProblem& p, const Activation& then) {
+std::string exported_pytorch(const KernelDefinition& kernel, const ConvProblem& p, const Activation& then,
+                             const ExportedAs& as) {
   std::string text = python_template;
   std::string arch = architecture(kernel);
   auto put = [&](std::string_view mark, const std::string& value) {
@@ -336,12 +439,12 @@ std::string exported_pytorch(const KernelDefinition& kernel, const ConvProblem& 
   put("@KERNEL@", kernel.name());
   put("@ACCURACY@", kernel.accuracy());
   put("@DESCRIPTION@", describe(p));
-  put("@ARCHWORDS@", arch == "sm_90a"  ? " of compute capability 9.0"
-                     : arch == "sm_80" ? " of compute capability 8.0 or higher"
-                                       : "");
-  put("@ARCH@", arch);
-  put("@VALUES@", values_of(kernel));
   const Plan plan = kernel.plan_for(p);
+  put("@GPUS@", gpus(kernel, plan));
+  put("@BY@", as.version.empty() ? "" : " of convscope " + as.version);
+  put("@ARCH@", arch);
+  put("@SHARED@", std::to_string(shared_bytes(plan)));
+  put("@VALUES@", values_of(kernel));
   put("@PACKS@", boolean(std::any_of(plan.launches().begin(), plan.launches().end(), packs)));
   put("@OUTPG@", std::to_string(p.out_per_group()));
   put("@THEN@", then ? ", and then " + then.name() : "");
@@ -356,7 +459,9 @@ std::string exported_pytorch(const KernelDefinition& kernel, const ConvProblem& 
   put("@DTYPE@", torch_names[static_cast<size_t>(p.dtype)]);
   put("@N@", std::to_string(p.batch)), put("@L@", std::to_string(p.length)),
       put("@LOUT@", std::to_string(p.out_length()));
-  put("@CUDA@", exported_cuda(kernel, p, then));  // last: its text is not searched for marks
+  put("@CUDA@",
+      exported_cuda(kernel, p, then,
+                    {"conv_transpose1d", as.architecture, as.version}));  // last: its text is not searched for marks
   return text;
 }
 

@@ -6,7 +6,13 @@
 
 namespace convscope {
 
-// CUDA C++ with a plain C function:
+struct ExportedAs {
+  std::string function = "conv_transpose1d";  // of a CUDA file: files of different names are linked into one program
+  std::string architecture;                   // that it was chosen for: nvcc's command line names it; "": not known
+  std::string version;                        // of the program, which the head names
+};
+
+// CUDA C++ with a plain C function, whose name `as` has:
 //   size_t conv_transpose1d_workspace();
 //   int conv_transpose1d(const void* x, const void* w, const void* b, void* y, void* workspace, int pack, void*
 //   stream);
@@ -14,17 +20,21 @@ namespace convscope {
 // on the device, x and y on 16 bytes; the workspace has conv_transpose1d_workspace() bytes on 256, one for each stream.
 // pack: 1 packs weights and runs (the first call with a workspace, and when weights have changed), 0 runs, 2 only
 // packs. Returns a cudaError_t: 0 when all launches are on their way, cudaErrorInvalidValue for an address that is null
-// or not aligned. The file's head says all of this to whoever has only the file. y is what `then` makes of the layer's
-// output, in the same pass. The problem must be legal and one that the kernel takes, and the kernel must be able to
-// have the activation. Errors: std::logic_error when a text is not carried along.
-std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p, const Activation& then = {});
+// or not aligned, cudaErrorInvalidConfiguration where the GPU has too little shared memory. The file's head says all of
+// this to whoever has only the file; all but the two functions is in an unnamed namespace. y is what `then` makes of
+// the layer's output, in the same pass. The problem must be legal and one that the kernel takes, and the kernel must be
+// able to have the activation. Errors: InputError("function", …) for a name that C++ or the file itself has;
+// std::logic_error when a text is not carried along.
+std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p, const Activation& then = {},
+                          const ExportedAs& as = {});
 
 // A Python file with a class ModelNew in the place of torch.nn.ConvTranspose1d (from_layer(), and its state_dict
 // loads), or of the Model of a KernelBench problem: the same parameters, drawn in the same order. It compiles the CUDA
 // text above with nvcc when first used. For inference: where a gradient is asked for it raises RuntimeError. The
 // docstring has the rules on values, streams, threads, changed weights and CUDA graphs; tests/exported runs the class
 // without a GPU.
-std::string exported_pytorch(const KernelDefinition& kernel, const ConvProblem& p, const Activation& then = {});
+std::string exported_pytorch(const KernelDefinition& kernel, const ConvProblem& p, const Activation& then = {},
+                             const ExportedAs& as = {});
 
 // Which outputs may be NaN where the definition has a number, if x or the weight holds Inf or NaN: zeros that stand for
 // what is not there are multiplied.

@@ -6,16 +6,19 @@ namespace convscope {
 inline constexpr const char* python_template = R"python(# SPDX-License-Identifier: MIT
 """ConvTranspose1d by a CUDA kernel of its own: @DESCRIPTION@@THEN@.
 
-Kernel @KERNEL@, @ACCURACY@ accuracy, for an NVIDIA GPU@ARCHWORDS@. ModelNew takes the place of
-torch.nn.ConvTranspose1d (ModelNew.from_layer(layer)), or of the Model of a KernelBench problem, for exactly this
-problem, and says so when it is asked for another. The kernel is compiled when it is first used (nvcc is needed then)
-and kept.
+Kernel @KERNEL@@BY@, @ACCURACY@ accuracy, for an NVIDIA GPU@GPUS@.
+ModelNew takes the place of torch.nn.ConvTranspose1d (ModelNew.from_layer(layer)), or of the Model of a KernelBench
+problem, for exactly this problem, and says so when it is asked for another: also of another length. The kernel is
+compiled when it is first used (nvcc is needed then) and kept.
 @FUSED@
 Input: x of shape (@N@, @IN@, @L@), torch.@DTYPE@, on the weight's CUDA device; copied if it is not contiguous.
 The output is a new tensor of shape (@N@, @OUT@, @LOUT@), contiguous. autocast is not followed.
 @VALUES@
 Gradients: none. Where one is recorded for x, weight or bias, forward runs and backward raises RuntimeError; under
 torch.no_grad() or torch.inference_mode() nothing is recorded.
+
+Compilers: torch.compile works, with a graph break at each call; fullgraph=True, torch.export, vmap and forward-mode
+gradients do not. torch.jit.trace, and what traces with it (ONNX), is refused.
 
 Streams and threads: any stream, and any number of threads. Each stream of a module has memory of its own for packed
 weights, counters and partial sums, which the 8 streams used last keep.
@@ -52,6 +55,7 @@ WEIGHT_SHAPE = (@IN@, @OUTPG@, @K@)
 OUTPUT_SHAPE = (@N@, @OUT@, @LOUT@)
 DTYPE = torch.@DTYPE@
 NEEDS = "@ARCH@"  # "": any GPU
+SHARED_BYTES = @SHARED@  # of shared memory, that a block asks for
 PACKS = @PACKS@  # whether the kernel has launches that only bring the weights into its own order
 
 CUDA_SOURCE = r'''
@@ -59,6 +63,7 @@ CUDA_SOURCE = r'''
 '''
 
 _AS_PACKED, _PACK, _PACK_ONLY = 0, 1, 2  # conv_transpose1d()'s argument `pack`
+_INVALID_CONFIGURATION = 9  # its cudaErrorInvalidConfiguration
 _MOST_STREAMS = 8  # of a module that keep their memory
 _TABLES, _LOADING = threading.Lock(), threading.Lock()
 _LIBRARIES = {}  # by architecture
@@ -99,9 +104,16 @@ def _architecture():
     if NEEDS == "sm_90a":
         if (major, minor) != (9, 0):
             raise RuntimeError(f"this kernel needs a GPU of compute capability 9.0, this one has {major}.{minor}")
-        return NEEDS
-    if NEEDS and major * 10 + minor < int(NEEDS[3:].rstrip("a")):
-        raise RuntimeError(f"this kernel needs compute capability {NEEDS[3:]} or higher, this GPU has {major}.{minor}")
+        own = NEEDS
+    elif NEEDS and major * 10 + minor < int(NEEDS[3:]):
+        raise RuntimeError(f"this kernel needs compute capability {NEEDS[3:-1]}.{NEEDS[-1]} or higher, this GPU has "
+                           f"{major}.{minor}")
+    # An older PyTorch does not know it: the launch says so then.
+    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+    given = getattr(properties, "shared_memory_per_block_optin", None)
+    if given is not None and given < SHARED_BYTES:
+        raise RuntimeError(f"a block of this kernel asks for {SHARED_BYTES} bytes of shared memory, this GPU gives "
+                           f"{given}: convscope export auto --architecture {own} chooses one that it can run")
     return own
 
 
@@ -110,8 +122,13 @@ def _open(arch):
     folder = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "convscope", "exported")
     library = os.path.join(folder, key + ".so")
     if not os.path.exists(library):
-        os.makedirs(folder, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        try:
+            os.makedirs(folder, exist_ok=True)
+            scratch_folder = tempfile.TemporaryDirectory(dir=folder)
+        except OSError as e:
+            raise RuntimeError(f"the compiled kernel cannot be kept in {folder} ({e.strerror}): set XDG_CACHE_HOME to "
+                               "a folder that can be written") from e
+        with scratch_folder as scratch:
             source, made = os.path.join(scratch, "kernel.cu"), os.path.join(scratch, "kernel.so")
             with open(source, "w", encoding="utf-8") as f:
                 f.write(CUDA_SOURCE)
@@ -180,6 +197,9 @@ class _Workspace:
             self.packed = None  # if this fails
             at = [None if t is None else t.data_ptr() for t in (x, weight, bias, y, self.memory)]
             error = self.library.conv_transpose1d(*at, pack, torch.cuda.current_stream().cuda_stream)
+            if error == _INVALID_CONFIGURATION and SHARED_BYTES:
+                raise RuntimeError(f"the kernel could not be started: a block asks for {SHARED_BYTES} bytes of shared "
+                                   "memory, this GPU gives less")
             if error:
                 raise RuntimeError(f"the kernel could not be started: CUDA error {error}")
             self.packed = None if captured else stamp  # a graph's is never asked for again, and holds the old weight
@@ -203,7 +223,9 @@ class _Inference(torch.autograd.Function):
 
 
 class ModelNew(nn.Module):
-    """Parameters in the order of KernelBench's models with dilation; weights are drawn as ConvTranspose1d draws them.@APPLIES@
+    """Parameters in the order of KernelBench's models with dilation.@APPLIES@
+
+    Weights are what nn.ConvTranspose1d(...).to(DTYPE) has: drawn as it draws them, converted after that.
 
     The layer's parameters are conv1d_transpose's. load_state_dict() takes a ConvTranspose1d's own names as well.
     """
@@ -214,7 +236,7 @@ class ModelNew(nn.Module):
         self._require(dict(in_channels=in_channels, out_channels=out_channels, kernel_size=kernel_size, stride=stride,
                            padding=padding, output_padding=output_padding, groups=groups, bias=bool(bias),
                            dilation=dilation))
-        self.conv1d_transpose = nn.ConvTranspose1d(**PROBLEM, dtype=DTYPE)
+        self.conv1d_transpose = nn.ConvTranspose1d(**PROBLEM).to(DTYPE)
 
     @classmethod
     def from_layer(cls, layer):
@@ -246,6 +268,9 @@ class ModelNew(nn.Module):
                 raise ValueError(f"{name} {value}: this file was exported for {name} {PROBLEM[name]}")
 
     def forward(self, x):
+        if torch.jit.is_tracing():  # what a trace holds would return memory that no kernel has written
+            raise RuntimeError("ModelNew (@KERNEL@) cannot be traced (torch.jit.trace, ONNX): its kernel is no operator "
+                               "of PyTorch's; trace the model with the layer itself, conv1d_transpose, in its place")
         weight, bias = self._parameters_of_layer()
         self._require_tensor("the input", x, INPUT_SHAPE)
         if x.device != weight.device:

@@ -18,6 +18,10 @@ namespace {
 constexpr double launch_ms = 0.004;  // and the gap before it
 constexpr size_t most_measured = 8;
 
+// Rungs whose costs below are by their instructions alone, as no GPU has run them yet.
+constexpr std::string_view never_run[] = {"depthwise", "mma_16bit"};
+constexpr double unseen_margin = 1.25;
+
 // Whether a kernel refuses a problem for its element type: then the least problem of that type is refused in the same
 // words.
 bool refuses_type(const KernelDefinition& k, const ConvProblem& p) {
@@ -51,8 +55,28 @@ struct Cost {
   double chain_us = 0;  // what a block does one after the other, however few blocks there are
 };
 
-// Rates are fractions of the target's peaks, as measured on the H200 (h200-core.md, h200-ladder.md).
-Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
+// GB/s, as a part of the memory's, of results that leave word by word, `apart` words from each other: hopper_64_any
+// took 0.191 ms on hifigan.u2 (8 apart) and 1.05 on dac.d3 (4), stream_any_64 2.8 ms on #79 (2).
+double word_by_word(double apart) { return apart > 2 ? 0.03 : apart > 1 ? 0.08 : 0.21; }
+
+// Hopper's f32 rungs in the form that takes any shifts and classes. One that was made for a layer waits for a product
+// behind the next one's operands, and its results leave in whole sectors; this one does neither, and where it was
+// measured it took two to seven times as long. `gflop`: with padding; y: bytes.
+Cost cost_of_any_form(bool streamed, bool three, double gflop, double y, double blocks, const Shape1d& s,
+                      const ConvProblem& p, const Target& t) {
+  // A stream's results are runs of a row where classes are neighbours: #64 3.15 ms, #74 1.07 (3×TF32 6.3 and 1.47).
+  const bool runs =
+      streamed && std::gcd(p.stride, p.dilation) == 1 && (s.classes <= 8 || s.classes == 10 || s.classes == 16);
+  const double tensor = t.fma_gflops * t.tf32_ratio;
+  // Many shifts are read and multiplied behind each other's products (random layer 193, 11 of them: 0.57).
+  const double rate = three ? 0.4 : s.shifts >= 6 && streamed ? 0.57 : 0.27;
+  return {gflop, rate * tensor, y, (runs ? 0.21 : word_by_word(static_cast<double>(p.stride))) * t.bandwidth_gbs,
+          2,     blocks};
+}
+
+// Rates are fractions of the target's peaks, as measured on the H200 (h200-core.md, h200-ladder.md, and the recordings
+// that come with the program). form: the launch that multiplies, as a rung may have several.
+Cost cost_of(const std::string& name, const std::string& form, const ConvProblem& p, const Target& t) {
   Shape1d s(p);
   double useful = flops(p) / 1e9, x = static_cast<double>(p.x_elements()) * size_of(p.dtype),
          y = static_cast<double>(p.y_elements()) * size_of(p.dtype), least = static_cast<double>(least_bytes(p));
@@ -60,18 +84,25 @@ Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
   // Loads that wait for each other: microseconds a tap or a stage of a chain, as random layers took on an H200
   // (h200-random.md); those of registers and mma_3xtf32 are guessed after them.
   double class_taps = std::ceil(s.taps / s.classes), chain = s.in * class_taps;
+  // What an output costs beside its taps (divisions; a tile that is filled for little work) counts where these are few:
+  // random layer 171, of one tap, took direct 32.5 µs, and only registers was faster; on 119 tiled was not, at 27.
+  const double outputs = static_cast<double>(p.y_elements());
   if (name == "direct")
-    return {2e-9 * static_cast<double>(p.y_elements()) * s.in * s.taps,
-            0.008 * f,
-            least,
-            0.6 * bw,
-            1,
-            0,
-            0.03 * s.in * s.taps};
-  if (name == "scatter") return {useful, (p.stride > 1 ? 0.0085 : 0.019) * f, 2 * y + x, 0.3 * bw, 2};
-  if (name == "polyphase") return {useful, (p.stride > 1 ? 0.010 : 0.022) * f, least, 0.5 * bw, 1, 0, 0.03 * chain};
+    return {2e-9 * outputs * (s.in * s.taps + 2.5), 0.008 * f, least, 0.6 * bw, 1, 0, 0.03 * s.in * s.taps};
+  // A thread for each input, which goes through all taps of all its outputs one after the other; how long one of them
+  // takes in a chain was not measured: as polyphase's, and an atomic addition.
+  if (name == "scatter")
+    return {useful,
+            (p.stride > 1 ? 0.0085 : 0.019) * f,
+            2 * y + x,
+            0.3 * bw,
+            2,
+            std::ceil(static_cast<double>(p.x_elements()) / 256),
+            0.04 * s.out * s.taps};
+  if (name == "polyphase")
+    return {useful + 8e-9 * outputs, (p.stride > 1 ? 0.010 : 0.022) * f, least, 0.5 * bw, 1, 0, 0.03 * chain};
   if (name == "tiled")
-    return {useful * padded(p.out_per_group(), 4) / s.out,
+    return {(useful + 16e-9 * outputs) * padded(p.out_per_group(), 4) / s.out,
             (p.stride > 1 ? 0.085 : 0.11) * f,
             least,
             0.5 * bw,
@@ -120,11 +151,13 @@ Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
       sum = std::min(sum, padded(p.in_per_group(), channels) * padded(static_cast<int64_t>(s.shifts), 8 / channels));
     double outputs = s.sequences * padded(static_cast<int64_t>(s.positions), 16) * columns * s.groups;
     double blocks = std::ceil(outputs / (256 * 64)) * std::max(sum / 64, 1.0);  // those that share sums, too
+    // A result that leaves costs as much as 150 products: so it is on all eight recorded layers, and nearly on random
+    // layers 119 and 171, which have one product an output.
     return {
-        2e-9 * outputs * sum * (three ? 3 : 1),           0.22 * tensor, x + y + 4 * columns * sum * s.groups, 0.5 * bw,
+        2e-9 * outputs * (sum * (three ? 3 : 1) + 150),   0.22 * tensor, x + y + 4 * columns * sum * s.groups, 0.5 * bw,
         outputs / (256 * 64) < t.multiprocessors ? 2 : 1, blocks};
   }
-  bool streamed = name.find("stream") != std::string::npos;
+  bool streamed = name.find("stream") != std::string::npos, any = form.find("_any") != std::string::npos;
   int64_t width = three || (s.out * s.classes <= 64 && !streamed) ? 64 : 128;
   double columns = padded(static_cast<int64_t>(s.out * s.classes), width),
          column_tiles = columns / static_cast<double>(width);
@@ -142,8 +175,10 @@ Cost cost_of(const std::string& name, const ConvProblem& p, const Target& t) {
     double shared =
         s.positions <= 64 ? std::min(std::floor(128 / padded(static_cast<int64_t>(s.positions), 4)), s.sequences) : 1;
     double units = std::ceil(std::ceil(s.sequences / shared) * tiles / 2) * column_tiles * s.groups;
+    if (any) return cost_of_any_form(true, three, gflop / shared, y, units * 4, s, p, t);
     return {gflop / shared, (three ? 0.55 : 0.62) * tensor, x + y, 0.5 * bw, 2, units * 4};
   }
+  if (any) return cost_of_any_form(false, three, gflop, y, blocks / 2, s, p, t);
   return {gflop,     (three ? 0.62 : 0.75) * tensor, x * std::sqrt(column_tiles) + y, (three ? 0.5 : 0.65) * bw, 2,
           blocks / 2};
 }
@@ -152,11 +187,18 @@ std::string milliseconds(double ms) {
   return ms < 1 ? fmt::format("{:.3g} µs", ms * 1e3) : fmt::format("{:.3g} ms", ms);
 }
 
+bool is_never_run(const KernelDefinition& k) {
+  return std::find(std::begin(never_run), std::end(never_run), k.name()) != std::end(never_run);
+}
+
+// By what predictions are held against each other.
+double ranked_ms(const Candidate& k) { return k.predicted_ms * prediction_margin(*k.kernel); }
+
 void sort_candidates(std::vector<Candidate>& all) {
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     if (a.refused.empty() != b.refused.empty()) return a.refused.empty();
     if (a.measured_ms.has_value() != b.measured_ms.has_value()) return a.measured_ms.has_value();
-    return a.measured_ms ? *a.measured_ms < *b.measured_ms : a.predicted_ms < b.predicted_ms;
+    return a.measured_ms ? *a.measured_ms < *b.measured_ms : ranked_ms(a) < ranked_ms(b);
   });
 }
 
@@ -170,8 +212,11 @@ void decide(Choice& c, const std::string& where) {
     if (!k.measured_ms) return ms + " predicted";
     return ms + " measured" + (k.measured_on.empty() ? "" : " " + k.measured_on);
   };
-  c.reason = fmt::format("{}: {} {}", best.kernel->name(), time(best), where);
-  if (next) c.reason += fmt::format(", {} {}", next->kernel->name(), time(*next));
+  auto unseen = [](const Candidate& k) {
+    return is_never_run(*k.kernel) && !k.measured_ms ? " (no GPU has run it yet)" : "";
+  };
+  c.reason = fmt::format("{}: {} {}{}", best.kernel->name(), time(best), where, unseen(best));
+  if (next) c.reason += fmt::format(", {} {}{}", next->kernel->name(), time(*next), unseen(*next));
   for (const auto& k : c.candidates)  // the one above it on the ladder that cannot be had
     if (!k.refused.empty() && !k.other_types && k.kernel->rung() > best.kernel->rung()) {
       c.reason += fmt::format("; {} {}", k.kernel->name(), k.refused);
@@ -181,8 +226,14 @@ void decide(Choice& c, const std::string& where) {
 
 }  // namespace
 
+double prediction_margin(const KernelDefinition& kernel) { return is_never_run(kernel) ? unseen_margin : 1; }
+
 double predicted_ms(const KernelDefinition& kernel, const ConvProblem& p, const Target& target) {
-  Cost c = cost_of(kernel.name(), p, target);
+  return predicted_ms(kernel, kernel.plan_for(p), p, target);
+}
+
+double predicted_ms(const KernelDefinition& kernel, const Plan& plan, const ConvProblem& p, const Target& target) {
+  Cost c = cost_of(kernel.name(), plan.launches().back().entry.name, p, target);
   double arithmetic = c.gflop / c.rate * 1e3, traffic = c.bytes / 1e9 / c.speed * 1e3;
   // A grid that does not fill the machine, or its last round, takes as long as a full one.
   double rounds = c.blocks / target.multiprocessors, stretch = rounds > 0 ? std::ceil(rounds) / rounds : 1;
@@ -202,9 +253,10 @@ Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target, cons
     if (one.refused.empty() && p.dtype == DType::f32 && promised && *promised > allowed)
       one.refused = fmt::format("computes in {}, {} is asked for", k->accuracy(), name_of(allowed));
     if (one.refused.empty()) one.refused = k->unsupported(p);
-    if (one.refused.empty()) one.refused = target.unavailable(*k, k->plan_for(p));
+    std::optional<Plan> plan;
+    if (one.refused.empty()) one.refused = target.unavailable(*k, plan.emplace(k->plan_for(p)));
     if (one.refused.empty() && then && !k->fuses_activation()) one.refused = "cannot fuse " + then.name();
-    if (one.refused.empty()) one.predicted_ms = predicted_ms(*k, p, target);
+    if (one.refused.empty()) one.predicted_ms = predicted_ms(*k, *plan, p, target);
     c.candidates.push_back(std::move(one));
   }
   decide(c, target.where());
@@ -261,7 +313,7 @@ Choice Planner::choose(const ConvProblem& p, Accuracy allowed, Device& device, A
   for (Candidate& k : c.candidates) {
     if (!k.refused.empty() || done == most_measured) break;
     if (done == 0) worst_ms = std::max(6 * k.predicted_ms, k.predicted_ms + 0.02);
-    if (k.predicted_ms > worst_ms) break;
+    if (ranked_ms(k) > worst_ms) break;
     const std::string here = k.kernel->name() + " " + describe(p) + " " + device.info().pci_bus;
     if (auto failed = failed_.find(here); failed != failed_.end()) {
       k.refused = failed->second.refused;

@@ -315,7 +315,7 @@ class OneDnn final : public Reference {
   Timing time(const ConvProblem& p, const Bindings& at, bool cold, const TimingOptions& options,
               Activity* activity) override {
     Timing t;
-    t.emulated = true;  // time of this CPU: comparable with the emulator's, and no GPU's
+    t.emulated = true;  // time of this CPU, no GPU's; nor the emulator's: bench() holds them apart
     if (cold) return t;
     Threads threads;
     if (activity) activity->phase("timing oneDNN");

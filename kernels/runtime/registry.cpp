@@ -53,6 +53,15 @@ const KernelDefinition& find_kernel(std::string_view name) {
     names.push_back(k->name());
   }
   std::string near = nearest_name(name, names);
+  if (name.find('/') != name.npos || name.ends_with(".cu") || name.ends_with(".cuh"))
+    throw InputError("kernel", std::string(name),
+                     "is a file, and a kernel is compiled with the program: put it into kernels/ladder or "
+                     "kernels/specimens, build, and run it by its name (ARCHITECTURE.md, \"Adding things\")");
+  for (const char* reference : {"onednn", "cudnn", "cudnn-tf32"})
+    if (name == reference)
+      throw InputError("kernel", std::string(name),
+                       "is a reference and no kernel: a run of any kernel shows its error and time as well, and "
+                       "`convscope bench KERNEL --against " + std::string(name) + "` times both");
   throw InputError(
       "kernel", std::string(name),
       near.empty() ? "is not known: see `convscope list kernels`" : "is not known; did you mean " + near + "?");

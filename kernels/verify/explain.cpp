@@ -75,17 +75,23 @@ class Prober {
 
   // The number below `count` that an element's only term carries: set(…) fills a tensor from flat indices, and code(e)
   // is the number that belongs at e, or −1 for zero there. Asked digit by digit, as large as the type holds; each is
-  // odd, so that two terms are none. Nothing when it is no single term.
+  // odd, so that two terms are none. Nothing when it is no single term. A term that comes `times` times may be rounded:
+  // its digits are small.
   template <class Set, class Code>
-  std::optional<int64_t> decode(Set set, Code code, int64_t count, int64_t n, int64_t co, int64_t j) {
-    const int64_t base = std::min(count, (int64_t{1} << (traits(p_.dtype).significand_bits - 1)) - 1);
+  std::optional<int64_t> decode(Set set, Code code, int64_t count, int64_t n, int64_t co, int64_t j,
+                                double times = 1) {
+    const int bits = times == 1 ? traits(p_.dtype).significand_bits - 1 : 5;
+    const int64_t base = std::min(count, (int64_t{1} << bits) - 1);
     int64_t number = 0, scale = 1;
     do {
       set([&](int64_t e) {
         int64_t c = code(e);
         return c < 0 ? 0 : 2 * (c / scale % base) + 1;
       });
-      double digit = (element(n, co, j) - 1) / 2;
+      double value = element(n, co, j) / times;
+      // Odd numbers are 2 apart, and rounding is far less.
+      if (times != 1 && std::fabs(value - std::round(value)) < 0.25) value = std::round(value);
+      double digit = (value - 1) / 2;
       if (!(digit >= 0) || digit != std::floor(digit) || digit >= static_cast<double>(base)) return std::nullopt;
       number += static_cast<int64_t>(digit) * scale;
       scale *= base;
@@ -111,6 +117,9 @@ class Prober {
   std::unique_ptr<GuardedTensor> x_, w_, b_, y_, workspace_;
   int launches_ = 0;
 };
+
+// With all its digits: 1.000001 is not 1.
+std::string times_text(double v) { return fmt::format("{:.9g}", v); }
 
 bool whole(double v) { return std::isfinite(v) && v == std::floor(v) && std::fabs(v) < 0x1p53; }
 
@@ -175,6 +184,10 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
   auto set_x = [&](auto at) { probe.set_x(at); };
   auto set_w = [&](auto at) { probe.set_w(at); };
   auto set_b = [&](auto at) { probe.set_b(at); };
+  auto only_bias = [&](int64_t channel) {
+    probe.set_b([=](int64_t c) { return c == channel ? 1 : 0; });
+    return probe.element(n, co, j);
+  };
   // Which bias: of nothing but biases.
   out.read_bias = 0;
   if (p.bias) {
@@ -188,6 +201,12 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
                    set_b, [](int64_t c) { return c; }, p.out_channels, n, co, j)) {
       out.read_bias = in.b.at(*channel);
       if (*channel != co) out.bias_note = fmt::format("adds b[{}] where b[{}] belongs", *channel, co);
+    } else if (auto many = probe.decode(
+                   set_b, [](int64_t c) { return c; }, p.out_channels, n, co, j, biases);
+               many && std::isfinite(biases) && only_bias(*many) == biases) {
+      out.read_bias = biases * in.b.at(*many);
+      out.bias_note = fmt::format("adds b[{}] {} times{}", *many, times_text(biases),
+                                  *many == co ? "" : fmt::format(" where b[{}] belongs", co));
     } else {
       out.read_bias.reset();
       if (std::isfinite(biases)) out.bias_note = fmt::format("adds no single bias where b[{}] belongs", co);
@@ -208,19 +227,27 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     probe.set_w([&](int64_t e) { return e % K == k ? 1 : 0; });
     probe.set_x([&](int64_t e) { return in_channel(e) ? 1 : 0; });
     t.count = probe.element(n, co, j);
-    if (!whole(t.count)) {
+    if (!std::isfinite(t.count)) {
       t.strange = "the count is " + number_text(t.count) + ": it reads what is not its input";
-    } else if (t.count == 1) {
-      t.read_i = probe.decode(
-          set_x, [&](int64_t e) { return in_channel(e) ? e % L : -1; }, L, n, co, j);
-      if (t.read_i) {
-        t.read_sum = sum_at(k, *t.read_i);
-        clean_tap = k;
-      } else {
-        t.strange = "reads something that is not x";
-      }
     } else if (t.count != 0) {
-      t.strange = fmt::format("takes {} inputs through one tap", number_text(t.count));
+      t.read_i = probe.decode(
+          set_x, [&](int64_t e) { return in_channel(e) ? e % L : -1; }, L, n, co, j, t.count);
+      // Several inputs may spell the number of another one: only a single one brings all alone.
+      if (t.read_i && t.count != 1) {
+        probe.set_x([&](int64_t e) { return in_channel(e) && e % L == *t.read_i ? 1 : 0; });
+        if (probe.element(n, co, j) != t.count) t.read_i.reset();
+      }
+      if (t.read_i) t.read_sum = t.count * sum_at(k, *t.read_i);
+      if (t.read_i && t.count == 1)
+        clean_tap = k;
+      else if (t.read_i)
+        t.strange = fmt::format("takes its input {} times{}", times_text(t.count),
+                                whole(t.count) ? "" : ": sums or results are scaled or rounded");
+      else if (t.count == 1)
+        t.strange = "reads something that is not x";
+      else
+        t.strange = whole(t.count) ? fmt::format("takes {} inputs through one tap", number_text(t.count))
+                                   : "the count is " + times_text(t.count) + ": it reads what is not its input";
     }
     if (t.count == 0) t.read_sum = 0;
     if (t.read_sum && out.read_total)

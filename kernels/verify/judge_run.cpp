@@ -9,6 +9,7 @@
 #include "kernels/base/text.h"
 #include "kernels/base/worker_pool.h"
 #include "kernels/problem/counts.h"
+#include "kernels/runtime/simt/executor.h"
 
 namespace convscope {
 namespace {
@@ -72,7 +73,7 @@ RunReport Judge::Run::go(const std::function<void(bool begins)>& timing) {
   check_packed_calls();
   if (r_.verdict.status == Status::crashed) return std::move(r_);
   if (r_.spec.references) judge_references();
-  for (auto pass : {&Run::exact_pass, &Run::precision_pass, &Run::fallback_rounding})
+  for (auto pass : {&Run::exact_pass, &Run::zero_pass, &Run::precision_pass, &Run::fallback_rounding})
     if (r_.verdict.status != Status::crashed) (this->*pass)();
   conclude();
   return std::move(r_);
@@ -92,6 +93,9 @@ bool Judge::Run::declared() {
   };
   if (auto why = kernel_.unsupported(p_); !why.empty()) return not_run(2, why);
   if (auto why = device_.unavailable(kernel_, plan_); !why.empty()) return not_run(3, why);
+  for (const auto& l : plan_.launches())
+    if (auto why = simt::launch_shape_fault(l.entry, l.grid, l.block, l.dynamic_shared_bytes); !why.empty())
+      return not_run(1, "cannot be launched: " + why);
   size_t arguments = 0;
   for (const auto& l : plan_.launches()) arguments += l.arguments.size();
   v.add("binding", LayerStatus::pass,

@@ -61,6 +61,7 @@ class Judge::Run {
   void check_packed_calls();
   void judge_references();
   void exact_pass();
+  void zero_pass();
   void precision_pass();
   std::optional<Comparison> wide_integers(int bits);
   std::optional<Comparison> on_exact(const Inputs& in);
@@ -105,13 +106,15 @@ class Judge::Run {
   bool fails_in_some_runs_ = false;                           // an element is right in one run and wrong in another
   double spread_ = 0;                                         // infinite: NaN or Infinity in some runs only
   bool full_precision_ = false;                               // bitwise right on the widest integers of the type
+  int64_t zero_unwritten_ = 0, zero_wrong_ = 0;               // where every sum is 0
+  std::string zero_first_;                                    // the first of zero_wrong_
   std::optional<Comparison>
       random_rounding_;  // on random inputs, when the requested ones are too regular for the model
 
   // What the verdict is made of.
   std::string memory_;
-  bool exact_fails_ = false, imprecise_ = false, rounding_fails_ = false, rms_fails_ = false, unsteady_ = false,
-       impossible_ = false;
+  bool exact_fails_ = false, zero_fails_ = false, imprecise_ = false, rounding_fails_ = false, rms_fails_ = false,
+       unsteady_ = false, impossible_ = false;
 };
 
 }  // namespace convscope

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "kernels/base/text.h"
+#include "kernels/verify/pattern_values.h"
 
 namespace convscope {
 namespace {
@@ -93,8 +94,13 @@ bool find_exchanged_bias(const std::vector<SampleRow>& samples, const std::vecto
   return off >= 32 && fit == places;
 }
 
-// More energy than there should be: taps that do not land are added too. About s times when all of them are.
-std::optional<double> find_ghost_energy(const ConvProblem& p, const std::vector<SampleRow>& samples) {
+// More energy than there should be: taps that do not land are added too. About s times when all of them are. They
+// would be added as well where none lands at all; without such places, more input channels than a group's own give as
+// much.
+std::optional<double> find_ghost_energy(const ConvProblem& p, const Comparison& exact,
+                                        const std::vector<SampleRow>& samples) {
+  const Places& at = exact.places;
+  if (at.unreached_total ? 2 * at.unreached_wrong < at.unreached_total : p.groups > 1) return std::nullopt;
   double got = 0, expected = 0;
   for (const auto& s : samples)
     for (size_t j = 0; j < s.got.size(); j++) {
@@ -159,19 +165,6 @@ Comparison both(Comparison a, const Comparison& b) {
   return a;
 }
 
-std::string ranges(const std::vector<int64_t>& list) {
-  std::string out;
-  int shown = 0;
-  for (size_t i = 0; i < list.size();) {
-    size_t k = i;
-    while (k + 1 < list.size() && list[k + 1] == list[k] + 1) k++;
-    if (++shown > 6) return out + ", …";
-    out += (out.empty() ? "" : ", ") + (k == i ? std::to_string(list[i]) : fmt::format("{}–{}", list[i], list[k]));
-    i = k + 1;
-  }
-  return out;
-}
-
 std::vector<int64_t> nonzero(const std::vector<int64_t>& v) {
   std::vector<int64_t> out;
   for (size_t i = 0; i < v.size(); i++)
@@ -204,7 +197,7 @@ std::string residues(const ConvProblem& p, const Comparison& c) {
                      whole ? "" : "s", p.stride, ranges(hit), zero);
 }
 
-// Wrong only near the ends, within an eighth of the length each.
+// Wrong only near the ends, within an eighth of the length each: up to the ends themselves, or at some places there.
 std::string borders(const Comparison& c, int64_t compared_columns) {
   auto width = static_cast<size_t>(std::min(Places::border, compared_columns / 8));
   auto end = [&](std::vector<int64_t> v) {
@@ -216,6 +209,15 @@ std::string borders(const Comparison& c, int64_t compared_columns) {
   for (size_t i = 0; i < width; i++) at_ends += left[i] + right[i];
   if (at_ends != c.failing) return "";
   auto far_left = nonzero(left), far_right = nonzero(right);
+  auto to_the_end = [](const std::vector<int64_t>& v) {
+    return v.empty() || v.back() + 1 == static_cast<int64_t>(v.size());
+  };
+  if (!to_the_end(far_left) || !to_the_end(far_right)) {
+    auto all = far_left;
+    for (auto from_end = far_right.rbegin(); from_end != far_right.rend(); ++from_end)
+      all.push_back(compared_columns - 1 - *from_end);
+    return fmt::format("only at position{} {}", all.size() == 1 ? "" : "s", ranges(all));
+  }
   std::string out = "only at the border: ";
   if (!far_left.empty()) out += far_left.back() == 0 ? "position 0" : fmt::format("positions 0–{}", far_left.back());
   if (!far_right.empty())
@@ -228,12 +230,26 @@ std::string borders(const Comparison& c, int64_t compared_columns) {
 // "from position 64 on": a start or an end that is right, where much of the rest is wrong (a first tile, say).
 std::string stretch(const Comparison& c, int64_t compared_columns) {
   constexpr int64_t noticeable = 16;
+  if (c.places.first_column == c.places.last_column && compared_columns > 1)
+    return fmt::format("only at position {}", c.places.first_column);
   if (c.failing * 10 < c.elements) return "";
   std::string out;
   if (c.places.first_column >= noticeable) out = fmt::format("from position {} on", c.places.first_column);
   if (compared_columns - 1 - c.places.last_column >= noticeable)
     out += fmt::format("{}up to position {}", out.empty() ? "" : " and ", c.places.last_column);
   return out;
+}
+
+// "the last 200 elements of y": what a grid that is too small leaves over. Not where it is whole rows, or in one row:
+// these have names of their own.
+std::string tail(const ConvProblem& p, const Comparison& c) {
+  if (!c.first_failing || c.failing < 2 || c.elements != p.y_elements()) return "";
+  const ElementReport& f = *c.first_failing;
+  if (f.j == 0 || p.batch * p.out_channels == 1) return "";
+  int64_t first = (f.n * p.out_channels + f.co) * p.out_length() + f.j;
+  if (c.failing != c.elements - first) return "";
+  return fmt::format("the last {} elements of y in memory, from n {}, co {}, j {} on", grouped(c.failing), f.n, f.co,
+                     f.j);
 }
 
 // "in channels 8–15 (every group but the first)"; "" when all channels are hit.
@@ -250,19 +266,24 @@ std::string channels(const ConvProblem& p, const Comparison& c) {
 std::string batches(const ConvProblem& p, const Comparison& c) {
   auto hit = nonzero(c.places.batch_wrong);
   if (p.batch == 1 || hit.empty() || static_cast<int64_t>(hit.size()) == p.batch) return "";
-  std::string note = hit.front() == 1 && static_cast<int64_t>(hit.size()) == p.batch - 1 ? " (all but the first)" : "";
+  std::string note = c.failing > 1 && hit.front() == 1 && static_cast<int64_t>(hit.size()) == p.batch - 1 ? " (all but the first)" : "";
   return fmt::format("in batch {}{}", ranges(hit), note);
 }
 
+// Named after the parameters that have that size: all of them, since any may be the cause. One position may be off by
+// anything.
 std::string shift_words(const ConvProblem& p, int64_t shift) {
   int64_t size = std::abs(shift);
-  std::string name;
-  if (p.padding && size == p.padding)
-    name = " = padding";
-  else if (p.padding && size == 2 * p.padding)
-    name = " = 2 · padding";
-  else if (p.output_padding && size == p.output_padding)
-    name = " = output_padding";
+  std::string name = p.padding == 1 ? ", off by one or by padding" : ", off by one";
+  if (size > 1) {
+    name.clear();
+    for (auto [parameter, value] : {std::pair{"padding", p.padding},
+                                    {"2 · padding", 2 * p.padding},
+                                    {"output_padding", p.output_padding},
+                                    {"stride", p.stride},
+                                    {"dilation", p.dilation}})
+      if (value == size) name += (name.empty() ? " = " : " or ") + std::string(parameter);
+  }
   return fmt::format("the right values, shifted by {}{} position{}{} (y[j] holds what belongs at j {} {})",
                      shift > 0 ? "+" : "−", size, size == 1 ? "" : "s", name, shift > 0 ? "−" : "+", size);
 }
@@ -284,8 +305,12 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
                      const std::vector<double>& biases, const Comparison* requested) {
   Pattern out;
   if (exact.failing == 0) return out;
-  if (exact.nan == exact.elements) {
-    out.where = "NaN everywhere";
+  if (exact.nan + exact.inf == exact.elements) {
+    out.where = !exact.inf ? "NaN everywhere" : !exact.nan ? "Inf everywhere" : "NaN or Inf everywhere";
+    return out;
+  }
+  if (exact.unwritten == exact.elements) {
+    out.where = "nothing is written";
     return out;
   }
   const Comparison seen = requested ? both(exact, *requested) : exact;
@@ -295,20 +320,31 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
   std::vector<SampleRow> wrong;
   std::copy_if(samples.begin(), samples.end(), std::back_inserter(wrong), differs);
   out.bias_missing = find_missing_bias(wrong);
-  if (!out.bias_missing) out.factor = find_factor(wrong);
-  if (!out.bias_missing && !out.factor) out.shift = find_shift(p, wrong, false);
-  if (!out.bias_missing && !out.factor && !out.shift && p.bias)
+  if (!out.bias_missing && p.bias) out.bias_times = find_bias_times(p, wrong);
+  bool explained = out.bias_missing || !out.bias_times.empty();
+  if (!explained) out.factor = find_factor(wrong);
+  if (!explained && !out.factor) out.shift = find_shift(p, wrong, false);
+  if (!explained && !out.factor && !out.shift && p.bias)
     if ((out.shift = find_shift(p, wrong, true))) out.bias_missing = true;
-  bool explained = out.bias_missing || out.factor || out.shift;
+  explained |= out.factor || out.shift;
   if (!explained) find_exchange(p, samples, out);
   explained |= out.channel_offset || !out.exchanged.empty();
   if (!explained) explained = out.bias_of_others = find_exchanged_bias(wrong, biases);
-  if (!explained) out.energy = find_ghost_energy(p, wrong);
+  if (!explained) explained = out.constant_added = find_added_constant(wrong);
+  if (!explained) out.nearness = find_nearness(p, exact, wrong);
+  explained |= out.nearness.has_value();
+  if (!explained) out.energy = find_ghost_energy(p, exact, wrong);
 
   std::vector<std::string> parts;
   if (out.shift) parts.push_back(shift_words(p, *out.shift));
   if (out.bias_missing) parts.push_back("the bias is missing");
+  if (!out.bias_times.empty()) parts.push_back(out.bias_times);
   if (out.bias_of_others) parts.push_back("right but for the bias: that of other channels is added");
+  if (out.constant_added) parts.push_back("off by a number that is the same all along a channel");
+  if (out.nearness)
+    parts.push_back(fmt::format("every value is near the right one (largest relative difference 2^{:.0f}): sums or "
+                                "results are rounded or scaled",
+                                std::round(std::log2(*out.nearness))));
   if (out.factor)
     parts.push_back(*out.factor == 0 ? "zeros instead of the result"
                                      : fmt::format("every value is {} times the right one", number_text(*out.factor)));
@@ -317,10 +353,20 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
                                 std::abs(*out.channel_offset), std::abs(*out.channel_offset) == 1 ? "" : "s",
                                 *out.channel_offset > 0 ? "later" : "earlier"));
   if (!out.exchanged.empty()) parts.push_back(exchange_words(seen, out.exchanged));
-  std::string ends = borders(seen, columns), classes = ends.empty() ? residues(p, seen) : "";
-  if (!classes.empty()) out.energy.reset();  // which outputs are hit says more
-  for (auto& part : {classes, ends, ends.empty() ? stretch(seen, columns) : "", channels(p, seen), batches(p, seen)})
-    if (!part.empty()) parts.push_back(part);
+  if (auto last = tail(p, exact); !last.empty()) {
+    parts.push_back(last);
+  } else {
+    // Which values are hit by rounding depends on the values.
+    std::string ends = out.nearness ? "" : borders(seen, columns), classes, again, part_of;
+    if (!out.nearness && ends.empty()) {  // one place alone says more than its class
+      part_of = stretch(seen, columns);
+      if (!part_of.starts_with("only")) classes = residues(p, seen);
+      if (!explained && (classes.empty() || classes.starts_with("some of"))) again = find_period(p, wrong);
+    }
+    if (!classes.empty()) out.energy.reset();  // which outputs are hit says more
+    for (auto& part : {classes, again, ends, part_of, channels(p, seen), batches(p, seen)})
+      if (!part.empty()) parts.push_back(part);
+  }
   if (parts.empty()) {
     // Nothing sets the wrong ones apart: say over what they are spread.
     std::string spread;
@@ -335,7 +381,9 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
     parts.push_back(
         fmt::format("with {:.1f} times the energy that belongs there: taps are added that do not land (stride {})",
                     *out.energy, p.stride));
-  if (exact.nan) parts.push_back(grouped(exact.nan) + " of them NaN");
+  for (auto [count, what] : {std::pair{exact.nan, "NaN"}, {exact.inf, "Inf"}})
+    if (count)
+      parts.push_back((count == exact.failing && count > 1 ? "all" : grouped(count)) + " of them " + what);
   for (size_t i = 0; i < parts.size(); i++) out.where += (i ? "; " : "") + parts[i];
   return out;
 }

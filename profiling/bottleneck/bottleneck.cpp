@@ -48,6 +48,42 @@ bool waits_for(const Facts& f, std::string_view name, double share) {
   return top.stall && top.stall->name == name && top.share >= share;
 }
 
+// ---- what is nearest to its limit ----------------------------------------------------------------------------------
+
+struct Unit {
+  const char* name;   // of its share
+  const char* words;  // "the L2 cache"
+  bool many;          // "are", not "is"
+  double busy = 0;    // %
+};
+
+// Those that were counted, the busiest first.
+std::vector<Unit> units_of(const Facts& f) {
+  std::vector<Unit> units;
+  for (Unit u : {Unit{"dram_busy", "the memory", false}, Unit{"l2_busy", "the L2 cache", false},
+                 Unit{"l1_busy", "the L1 cache", false}, Unit{"tensor_pipe_busy", "the tensor cores", true},
+                 Unit{"fma_pipe_busy", "the multiply-add units", true}})
+    if (auto busy = get(f, u.name)) u.busy = *busy, units.push_back(u);
+  std::stable_sort(units.begin(), units.end(), [](const Unit& a, const Unit& b) { return a.busy > b.busy; });
+  return units;
+}
+
+constexpr double at_its_limit = 80;  // %: a plain copy reaches about 90 % of the bandwidth of a datasheet
+constexpr double as_near = 2;        // percentage points: two units that close are as near to their limits
+
+// Whether it is at its limit, or no other that was counted is nearer to its own.
+bool is_nearest(const Facts& f, std::string_view name) {
+  const double own = or_zero(f, name);
+  const auto units = units_of(f);
+  return own >= at_its_limit || units.empty() || units.front().busy <= own + as_near;
+}
+
+std::string limit_words(const Facts& f, std::string_view name, bool many) {
+  if (or_zero(f, name) >= at_its_limit) return many ? "they are at their limit" : "it is at its limit";
+  return get(f, "l1_busy") && get(f, "l2_busy") ? "nothing else is nearer to its limit"
+                                                : "of what was counted, nothing is nearer to its limit";
+}
+
 // ---- the rules, in the order in which they are asked ---------------------------------------------------------------
 
 Found launch_bound(const Facts& f) {
@@ -92,27 +128,29 @@ Found refetching(const Facts& f) {
 }
 
 Found memory_bound(const Facts& f) {
-  if (or_zero(f, "dram_busy") < 60) return {};
+  if (or_zero(f, "dram_busy") < 60 || !is_nearest(f, "dram_busy")) return {};
   auto bytes = dram_bytes(f);
-  // A plain copy reaches about 90 % of the bandwidth of a datasheet.
-  bool full = or_zero(f, "dram_busy") >= 80;
+  const bool full = or_zero(f, "dram_busy") >= at_its_limit;
   return Bottleneck{
       "memory-bound",
       fmt::format(
           "the memory is {:.0f} % busy{}: {}", or_zero(f, "dram_busy"),
           bytes && f.least_bytes > 0 ? fmt::format(" with {:.2f} times the least bytes", *bytes / f.least_bytes) : "",
-          full ? "it is at its limit" : "nothing else is as near to its limit"),
+          limit_words(f, "dram_busy", false)),
       full ? "nothing in the kernel: fewer bytes only come from joining it with its neighbours, or a smaller type"
            : "more bytes in flight: deeper buffers and larger copies, and no time in which nothing is loaded",
       ""};
 }
 
 Found tensor_bound(const Facts& f) {
-  if (or_zero(f, "tensor_pipe_busy") < 50) return {};
-  return Bottleneck{
-      "tensor-bound",
-      fmt::format("the tensor cores are {:.0f} % busy: it is near their limit", or_zero(f, "tensor_pipe_busy")),
-      "nothing but less work: a type the tensor cores take faster", ""};
+  if (or_zero(f, "tensor_pipe_busy") < 50 || !is_nearest(f, "tensor_pipe_busy")) return {};
+  return Bottleneck{"tensor-bound",
+                    fmt::format("the tensor cores are {:.0f} % busy: {}", or_zero(f, "tensor_pipe_busy"),
+                                limit_words(f, "tensor_pipe_busy", true)),
+                    or_zero(f, "tensor_pipe_busy") >= at_its_limit
+                        ? "nothing but less work: a type the tensor cores take faster"
+                        : "no time in which they wait for operands; past that only a type that they take faster",
+                    ""};
 }
 
 double arithmetic_done(const Facts& f) {
@@ -131,10 +169,11 @@ Found wasted_arithmetic(const Facts& f) {
 }
 
 Found compute_bound(const Facts& f) {
-  if (or_zero(f, "fma_pipe_busy") < 60) return {};
+  if (or_zero(f, "fma_pipe_busy") < 60 || !is_nearest(f, "fma_pipe_busy")) return {};
   return Bottleneck{
       "compute-bound",
-      fmt::format("the multiply-add units are {:.0f} % busy: it is near their limit", or_zero(f, "fma_pipe_busy")),
+      fmt::format("the multiply-add units are {:.0f} % busy: {}", or_zero(f, "fma_pipe_busy"),
+                  limit_words(f, "fma_pipe_busy", true)),
       "tensor cores, where the accuracy that was asked for allows TF32 or three TF32 products", ""};
 }
 
@@ -149,6 +188,12 @@ Found bank_conflicts(const Facts& f) {
                     "pad the rows of the tile by one element, or let neighbouring threads read neighbouring words", ""};
 }
 
+// Whether loads can be what a kernel waits for.
+bool loads_matter(const Facts& f) {
+  return f.emulated || waits_for(f, "stall_long_scoreboard", 0.25) || waits_for(f, "stall_lg_throttle", 0.25) ||
+         or_zero(f, "l1_busy") > 50 || or_zero(f, "l2_busy") > 50;
+}
+
 Found uncoalesced(const Facts& f) {
   double sectors = or_zero(f, "load_sectors"), requests = or_zero(f, "load_requests");
   // 16-byte loads side by side take 16 sectors, and are no fault. How many bytes of them are used is counted by the
@@ -159,16 +204,73 @@ Found uncoalesced(const Facts& f) {
   // A few loads beside copies by the copy engine, or of a launch that packs weights, limit nothing.
   double all = get(f, "l2_sectors").value_or(sectors + or_zero(f, "store_sectors"));
   if (sectors < 0.25 * all) return {};
-  bool waits = f.emulated || waits_for(f, "stall_long_scoreboard", 0.25) || waits_for(f, "stall_lg_throttle", 0.25) ||
-               or_zero(f, "l1_busy") > 50 || or_zero(f, "l2_busy") > 50;
-  if (!waits) return {};
+  if (!loads_matter(f)) return {};
   return Bottleneck{
       "uncoalesced",
-      fmt::format("a load of a warp touches {:.1f} sectors where 4 would do{}: neighbouring threads read far "
+      fmt::format("a load of a warp touches {:.1f} sectors where {} would do{}: neighbouring threads read far "
                   "from each other",
-                  sectors / requests,
+                  sectors / requests, f.element_bytes,
                   used ? fmt::format(", and uses {:.0f} % of their bytes", 100 * *used / (32 * sectors)) : ""),
       "let neighbouring threads take neighbouring positions, or bring the data in rows into shared memory", "tiled"};
+}
+
+// A few lines whose loads go far apart, behind an average that looks well.
+Found uncoalesced_lines(const Facts& f) {
+  double all = 0, loads = 0, requests = 0;
+  for (const auto& l : f.lines) all += l.load_sectors + l.store_sectors, loads += l.load_sectors, requests += l.loads;
+  std::vector<const Facts::Line*> far;
+  for (const auto& l : f.lines) {
+    // 16 bytes a thread side by side take 16 sectors, and where they do not begin at a sector 17.
+    const bool wide = l.load_used_bytes && 32 * l.load_sectors < 2 * *l.load_used_bytes;
+    if (l.loads > 0 && l.load_sectors > 16 * l.loads && l.load_sectors >= 0.1 * all && !wide) far.push_back(&l);
+  }
+  if (far.empty() || !loads_matter(f)) return {};
+  std::stable_sort(far.begin(), far.end(),
+                   [](const Facts::Line* a, const Facts::Line* b) { return a->load_sectors > b->load_sectors; });
+  std::string which;
+  for (size_t i = 0; i < std::min<size_t>(far.size(), 3); i++)
+    which += fmt::format("{}{} {:.1f} sectors a load with {:.0f} % of all sectors", i ? ", " : "", far[i]->place,
+                         far[i]->load_sectors / far[i]->loads, 100 * far[i]->load_sectors / all);
+  return Bottleneck{
+      "uncoalesced-lines",
+      fmt::format("neighbouring threads read far from each other where {} sectors a load would do: {}{}; the mean of "
+                  "all loads, {:.3g} sectors, does not show it",
+                  f.element_bytes, which, far.size() > 3 ? fmt::format(" and {} more lines", far.size() - 3) : "",
+                  loads / requests),
+      "let neighbouring threads take neighbouring positions there, or bring the data in rows into shared memory", ""};
+}
+
+// What the memory carries goes through the caches, and they are nearer to their limits.
+Found data_path(const Facts& f) {
+  const auto units = units_of(f);
+  if (or_zero(f, "dram_busy") < 60 || units.empty()) return {};
+  const std::string_view first = units.front().name;
+  if (is_nearest(f, "dram_busy") || (first != "l1_busy" && first != "l2_busy")) return {};
+  std::string caches, memory = fmt::format("the memory {:.0f} %", or_zero(f, "dram_busy"));
+  bool both = false;
+  for (const auto& u : units) {
+    const std::string_view name = u.name;
+    if ((name != "l1_busy" && name != "l2_busy") || u.busy < units.front().busy - as_near) continue;
+    both = !caches.empty();
+    caches += both ? fmt::format(" and {} {:.0f} %", u.words, u.busy) : fmt::format("{} is {:.0f} % busy", u.words, u.busy);
+    if (auto sectors = get(f, "l2_sectors"); name == "l2_busy" && sectors && f.least_bytes > 0)
+      caches += fmt::format(" with {:.2f} times the least bytes", 32 * *sectors / f.least_bytes);
+  }
+  if (auto bytes = dram_bytes(f); bytes && f.least_bytes > 0)
+    memory += fmt::format(" with {:.2f} times them", *bytes / f.least_bytes);
+  const double all = or_zero(f, "shared_wavefronts"), again = all > 0 ? or_zero(f, "shared_conflicts") / all : 0;
+  std::string next = both || first == "l2_busy"
+                         ? "fewer bytes through the L2 cache: one copy for several multiprocessors (clusters), and no "
+                           "edge of a tile loaded twice"
+                         : "";
+  if (both || first == "l1_busy")
+    next += fmt::format("{}fewer reads of shared memory for each product: larger tiles in registers{}",
+                        next.empty() ? "" : "; ",
+                        again >= 0.1 ? fmt::format(", and no bank conflicts ({:.0f} % of its cycles)", 100 * again) : "");
+  return Bottleneck{"data-path",
+                    fmt::format("{}, {}: the cache{}", caches, memory,
+                                both ? "s are nearest to their limits" : " is nearest to its limit"),
+                    next, ""};
 }
 
 Found cache_bound(const Facts& f) {
@@ -268,20 +370,15 @@ Found latency(const Facts& f) {
   std::string waiting =
       top.stall ? fmt::format("; they are mostly {} ({:.0f} % of all waiting)", top.stall->words, 100 * top.share) : "";
   bool few_warps = get(f, "occupancy") && occupancy < 25, tensor = or_zero(f, "tensor_pipe_busy") >= 2;
-  std::string busy;  // what is nearest to its limit
-  double most = 40;
-  for (auto [name, words] : {std::pair{"dram_busy", "the memory"},
-                             {"l2_busy", "the L2 cache"},
-                             {"l1_busy", "the L1 cache"},
-                             {"tensor_pipe_busy", "the tensor cores"},
-                             {"fma_pipe_busy", "the multiply-add units"}})
-    if (double v = or_zero(f, name); v > most) most = v, busy = words;
+  const auto units = units_of(f);
+  std::string busy = "nothing is busy";
+  if (!units.empty() && units.front().busy > 40)
+    busy = fmt::format("{}{} with {:.0f} % {} nearest", units.front().busy < at_its_limit ? "nothing is at its limit, " : "",
+                       units.front().words, units.front().busy, units.front().many ? "are" : "is");
   return Bottleneck{
       "latency-bound",
       fmt::format("{}: {:.0f} % of the issue slots are used with {:.0f} % of the warps there is room for{}",
-                  busy.empty() ? "nothing is busy"
-                               : fmt::format("nothing is at its limit, {} with {:.0f} % is nearest", busy, most),
-                  *issue, occupancy, waiting),
+                  busy, *issue, occupancy, waiting),
       // Kernels of the tensor cores have few warps and large tiles on purpose.
       tensor ? "the next operands made ready while these are multiplied, and results stored by warps of their own"
       : few_warps && !f.occupancy_limit.empty()
@@ -323,6 +420,8 @@ constexpr Rule rules[] = {
     {"compute-bound", compute_bound},
     {"bank-conflicts", bank_conflicts},
     {"uncoalesced", uncoalesced},
+    {"uncoalesced-lines", uncoalesced_lines},
+    {"data-path", data_path},
     {"cache-bound", cache_bound},
     {"instruction-overhead", instruction_overhead},
     {"barriers", barriers},
@@ -338,6 +437,16 @@ std::vector<std::string> bottleneck_rules() {
   for (const auto& r : rules) names.emplace_back(r.name);
   names.insert(names.end(), {"near-floor", "unknown"});
   return names;
+}
+
+Facts::Line bottleneck_line(const std::string& file, int line, const Counters& values) {
+  auto value = [&](std::string_view name) -> std::optional<double> {
+    auto it = values.find(name);
+    return it == values.end() ? std::nullopt : std::optional(it->second);
+  };
+  return {line > 0 ? fmt::format("{}:{}", file.substr(file.rfind('/') + 1), line) : "a line that is not known",
+          value("load_requests").value_or(0), value("load_sectors").value_or(0), value("store_sectors").value_or(0),
+          value("load_used_bytes")};
 }
 
 Bottleneck find_bottleneck(const Facts& f) {

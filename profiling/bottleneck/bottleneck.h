@@ -28,6 +28,14 @@ struct BottleneckFacts {
   std::vector<std::string> reached;  // kernels of the ladder that this one is, or is past: they are no advice
   std::string counters_missing;      // why there are none
   Counters counters;
+  int element_bytes = 4;  // of the problem's type: so many sectors a load take neighbouring elements
+  // What each line of the source asks of memory, where that was counted.
+  struct Line {
+    std::string place;  // "tiled.cu:84"
+    double loads = 0, load_sectors = 0, store_sectors = 0;
+    std::optional<double> load_used_bytes = {};
+  };
+  std::vector<Line> lines;
   bool emulated = false;
 };
 
@@ -40,6 +48,9 @@ struct Bottleneck {
 };
 
 Bottleneck find_bottleneck(const BottleneckFacts& facts);
+
+// A line of BottleneckFacts from what was counted of it, by the names of line_counters().
+BottleneckFacts::Line bottleneck_line(const std::string& file, int line, const Counters& values);
 
 // Every rule's name, in their order: for tests and for the documentation.
 std::vector<std::string> bottleneck_rules();

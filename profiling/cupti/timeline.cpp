@@ -6,13 +6,35 @@
 
 namespace convscope {
 
+namespace {
+
+// When kernels ran: those that overlap taken together, in their order.
+std::vector<TimeSpan> busy_spans(const Timeline& t) {
+  std::vector<TimeSpan> spans, joined;
+  for (const auto& l : t.launches) spans.push_back({l.start_us, l.end_us});
+  if (spans.empty()) return {{0, t.work_us}};
+  std::sort(spans.begin(), spans.end(), [](const TimeSpan& a, const TimeSpan& b) { return a.begin < b.begin; });
+  for (const auto& s : spans)
+    if (joined.empty() || s.begin > joined.back().end)
+      joined.push_back(s);
+    else
+      joined.back().end = std::max(joined.back().end, s.end);
+  return joined;
+}
+
+}  // namespace
+
 LaneSummary Timeline::summary(const Lane& lane) const {
   LaneSummary s;
+  const std::vector<TimeSpan> busy = busy_spans(*this);
   size_t count = std::min({lane.values.size(), start_us.size(), end_us.size()});
   for (bool whole : {true, false}) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
-      if (whole ? start_us[i] < 0 || end_us[i] > work_us : end_us[i] <= 0 || start_us[i] >= work_us) continue;
+      const bool counts = std::any_of(busy.begin(), busy.end(), [&](const TimeSpan& b) {
+        return whole ? start_us[i] >= b.begin && end_us[i] <= b.end : end_us[i] > b.begin && start_us[i] < b.end;
+      });
+      if (!counts) continue;
       double v = lane.values[i];
       s.least = s.points ? std::min(s.least, v) : v;
       s.most = s.points ? std::max(s.most, v) : v;
@@ -24,6 +46,12 @@ LaneSummary Timeline::summary(const Lane& lane) const {
     break;
   }
   return s;
+}
+
+double Timeline::kernels_us() const {
+  double sum = 0;
+  for (const auto& b : busy_spans(*this)) sum += b.end - b.begin;
+  return sum;
 }
 
 std::vector<size_t> rows_of(const std::vector<TimeSpan>& spans) {

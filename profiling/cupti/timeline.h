@@ -40,8 +40,11 @@ struct Timeline {
   double spent_ms = 0;                   // host time
   Gap gap;                               // why there is nothing
 
-  // Over the points that lie wholly within the work; with none of those, over all that touch it.
+  // Over the points that lie wholly within a kernel, or within the work where no kernels are known; with none of those,
+  // over all that touch it. What lies between kernels is no part of it.
   LaneSummary summary(const Lane& lane) const;
+  // Of the work, in which at least one kernel ran; all of it where no kernels are known.
+  double kernels_us() const;
 };
 
 // Rows on which spans can be drawn without one over the other: each, in the order of their begins, on the first row

@@ -1,6 +1,7 @@
 #include "profiling/metrics/figures.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace convscope {
 namespace {
@@ -167,5 +168,17 @@ Counters of_kernels_alone(Counters c, const std::optional<double>& kernel_ms) {
   }
   return c;
 }
+
+double estimate_error(std::string_view source) {
+  constexpr std::string_view before = "by tracing ";
+  const size_t at = source.find(before);
+  if (at == std::string_view::npos) return 0;
+  double traced = 0;
+  size_t i = at + before.size();
+  for (; i < source.size() && source[i] >= '0' && source[i] <= '9'; i++) traced = 10 * traced + (source[i] - '0');
+  return traced > 0 && source.substr(i).starts_with(" of ") ? 1 / std::sqrt(traced) : 0;
+}
+
+bool is_estimate(std::string_view source) { return estimate_error(source) > 0; }
 
 }  // namespace convscope

@@ -41,6 +41,11 @@ struct Figure {
 const Figure* find_figure(std::string_view name);
 std::span<const Figure> figures();
 
+// Of the source of counted figures: whether only some blocks were traced, and all others taken to be like them.
+bool is_estimate(std::string_view source);
+// Of such a source the part of a figure that it may be off by, as far as the number of traced blocks says: one over its
+// root. 0 of what was counted in full.
+double estimate_error(std::string_view source);
 // The headline that shows this metric as it is, put right where it has to be; "" where none does.
 std::string_view headline_showing(std::string_view metric);
 

@@ -63,7 +63,7 @@ struct Occupancy {
 Occupancy occupancy(const GpuArchitecture& a, const BlockShape& block);
 
 // "limited by registers: 64 × 256 threads take 16384 of 65536, room for 4 blocks". Several limits that meet are all
-// named.
+// named; a multiprocessor that holds all the warps it can is "full".
 std::string limiter_in_words(const GpuArchitecture& a, const BlockShape& block, const Occupancy& o);
 
 }  // namespace convscope

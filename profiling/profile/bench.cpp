@@ -91,6 +91,9 @@ bool all_known(const std::vector<Contender>& list, bool cold) {
   return true;
 }
 
+// A library of this CPU: its time is measured, and says as little of a GPU as of the emulator.
+bool is_of_this_cpu(const BenchEntry& e) { return e.is_reference && e.hot.emulated; }
+
 void compare_all(BenchReport& r) {
   const BenchEntry* other = nullptr;
   for (const auto& e : r.entries)
@@ -100,8 +103,10 @@ void compare_all(BenchReport& r) {
       e.no_verdict = other ? "the others are compared with this one" : "there is nothing to compare with";
     } else if (e.hot.empty() || other->hot.empty()) {
       e.no_verdict = e.hot.empty() ? e.missing : other->missing;
-    } else if (e.hot.emulated != other->hot.emulated) {
-      e.no_verdict = "emulated time and the time of a library on this CPU say nothing of each other";
+    } else if (is_of_this_cpu(e) != is_of_this_cpu(*other)) {
+      const bool emulated = (is_of_this_cpu(e) ? *other : e).hot.emulated;
+      e.no_verdict = fmt::format("{} and the time of a library on this CPU say nothing of each other",
+                                 emulated ? "emulated time" : "a GPU's time");
     } else {
       std::string doubt = r.conditions.throttled.value_or(0) > 0.1 ? r.conditions.warning() : "";
       for (const BenchEntry* side : {static_cast<const BenchEntry*>(&e), other})
@@ -189,7 +194,7 @@ BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& ac
         if (cold && emulator) continue;
         Timing& into = cold ? c->entry.cold : c->entry.hot;
         add(into, c->subject->time(memory.at(), cold, once, &activity));
-        c->entry.emulated = into.emulated;
+        c->entry.emulated = into.emulated && !c->entry.is_reference;
         activity.check();
         if (!c->entry.packed.missing.empty()) continue;
         // The workspace is the one that this kernel's own whole call has just filled: all share it.
@@ -202,6 +207,7 @@ BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& ac
   }
   r.conditions = watch.finish();
   for (auto& c : list) {
+    if (is_of_this_cpu(c.entry)) c.entry.floor.reset();  // a GPU's
     if (c.subject && !emulator) c.entry.doubt = timed_calls_look_honest(*c.subject, memory, &activity);
     if (c.subject && c.entry.packed.missing.empty())
       if (auto odd = packed_calls_look_honest(*c.subject, memory, &activity); !odd.empty()) {

@@ -281,6 +281,8 @@ void conclude(ProfileReport& r) {
   }
   f.reached = reached_rungs(r);
   f.counters = counters;
+  f.element_bytes = static_cast<int>(size_of(r.spec.problem.dtype));
+  for (const auto& l : r.lines) f.lines.push_back(bottleneck_line(l.file, l.line, l.values));
   f.counters_missing = r.counters_missing.what;
   r.bottleneck = find_bottleneck(f);
 }

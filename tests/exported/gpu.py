@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import torch
 
@@ -48,6 +49,7 @@ class GPU:
         GPU.only = self
         self.device, self.stream, self.capturing, self.graphs, self.kept = 0, Stream(0), None, 0, []
         self.capabilities = {0: (9, 0), 1: (8, 0)}
+        self.properties = SimpleNamespace(shared_memory_per_block_optin=232448)
         self.libraries = lambda: []
         self.folder = folder
         os.makedirs(os.path.join(folder, "bin"), exist_ok=True)
@@ -71,6 +73,8 @@ exec "{compiler}" -x c -O1 -shared -fPIC {flags} -o "$out" "{source}"
         cuda.current_stream = lambda *_: self.stream
         cuda.is_current_stream_capturing = lambda: self.capturing is self.stream
         cuda.get_device_capability = lambda *_: self.capabilities[self.device]
+        cuda.current_device = lambda: self.device
+        cuda.get_device_properties = lambda _: self.properties
 
     def compiled(self):
         """The command lines that nvcc was given."""

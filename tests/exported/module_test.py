@@ -100,6 +100,44 @@ class Refusals(ModuleTest):
             p.requires_grad_(False)
         self.assertFalse(model(x).requires_grad)
 
+    def test_a_trace_is_refused(self):
+        model, x = self.model(), self.x()
+        self.run_without_gradient(model, x)
+        says = "ModelNew .registers. cannot be traced"
+        if gpu.REAL:
+            self.refuses(RuntimeError, says, lambda: torch.jit.trace(model, x))
+        else:
+            self.addCleanup(setattr, torch.jit, "is_tracing", torch.jit.is_tracing)
+            torch.jit.is_tracing = lambda: True
+            self.refuses(RuntimeError, says, lambda: model(x))
+
+    def test_a_gpu_with_too_little_shared_memory(self):
+        model, x = self.model(), self.x()
+        self.assertGreaterEqual(self.module.SHARED_BYTES, 0)
+        self.module.SHARED_BYTES = 103424
+        self.gpu.properties.shared_memory_per_block_optin = 101376
+        self.refuses(RuntimeError, "asks for 103424 bytes of shared memory, this GPU gives 101376.*--architecture sm_90",
+                     lambda: model(x))
+        self.assertEqual(self.gpu.compiled(), [])
+        # A PyTorch that does not know: the launch tells.
+        del self.gpu.properties.shared_memory_per_block_optin
+        self.run_without_gradient(model, x)
+        self.gpu.number("fake_error", 9)
+        with self.assertRaisesRegex(RuntimeError, "asks for 103424 bytes of shared memory, this GPU gives less"):
+            self.run_without_gradient(model, x)
+
+    def test_an_older_gpu(self):
+        self.gpu.capabilities[0] = (7, 5)
+        for needs, says in (("sm_80", "needs compute capability 8.0 or higher, this GPU has 7.5"),
+                            ("sm_90a", "needs a GPU of compute capability 9.0, this one has 7.5")):
+            self.module.NEEDS = needs
+            self.refuses(RuntimeError, says, lambda: self.model()(self.x()))
+
+    def test_a_cache_that_cannot_be_written(self):
+        os.environ["XDG_CACHE_HOME"] = os.path.join(self.gpu.nvcc, "no folder")
+        with self.assertRaisesRegex(RuntimeError, "cannot be kept in .*no folder.*: set XDG_CACHE_HOME"):
+            self.model()(self.x())
+
     def test_what_does_not_compile_is_said(self):
         open(os.path.join(self.folder.name, "broken"), "w").close()
         with self.assertRaisesRegex(RuntimeError, "does not compile: (.|\n)*nvcc(.|\n)*it is broken"):
@@ -270,6 +308,14 @@ class States(ModuleTest):
         torch.manual_seed(7)
         model = self.model()
         self.taken(model, layer.weight, layer.bias)
+        for name in ("float64", "float16", "bfloat16"):
+            module = self.exported(self.kernel, "--dtype", {"float64": "f64", "float16": "f16", "bfloat16": "bf16"}[name])
+            torch.manual_seed(7)
+            layer = self.layer().to(getattr(torch, name))
+            torch.manual_seed(7)
+            model = module.ModelNew().to(gpu.DEVICE)
+            self.assertEqual(repr(model.conv1d_transpose.weight.dtype), "torch." + name)
+            self.taken(model, layer.weight, layer.bias)
         # KernelBench's order.
         self.module.ModelNew(4, 6, 3, 2, 1, 1, True, 0, 2)
 

@@ -102,6 +102,13 @@ TEST_F(Smoke, AnActionChangesThePicture) {
   EXPECT_GT(after.differing(before), 0.05);
 }
 
+// Its session may be a recording that comes with the program, by its name as for other verbs.
+TEST_F(Smoke, ARecordingByItsName) {
+  PngPicture p = shoot({"--session", "h200-kernelbench-79", "--panel", "Timing", "--size", "900x600"});
+  SKIP_WITHOUT_EGL();
+  EXPECT_FALSE(p.blank());
+}
+
 class SmokePanel : public Smoke, public testing::WithParamInterface<const char*> {};
 
 TEST_P(SmokePanel, AloneIsNotBlank) {
@@ -144,6 +151,7 @@ TEST_F(Smoke, WhatIsRefusedIsOneLine) {
       {{"--size", "800x600x3"}, {"size"}},
       {{"--panel", "Mapps"}, {"panel", "Mapps", "Maps"}},
       {{"--session", scratch.path("not-there.convscope")}, {"not-there.convscope", "cannot be opened"}},
+      {{"--session", "h200-kernelbench-7"}, {"session h200-kernelbench-7", "did you mean h200-kernelbench-7"}},
       {{"--session", broken}, {"broken.convscope", "is no convscope session"}},
       {{"--theme", "purple"}, {"theme", "purple"}},
   };

@@ -73,6 +73,23 @@ const Case cases[] = {
     {"uncoalesced", [](Facts& f) { f.counters["load_sectors"] = 3200, f.counters["stall_long_scoreboard"] = 5; },
      [](Facts& f) { f.counters["load_sectors"] = 900, f.counters["stall_long_scoreboard"] = 5; },
      "touches 32.0 sectors where 4 would do"},
+    // Two loads of 32 sectors behind a mean of 3.3.
+    {"uncoalesced-lines",
+     [](Facts& f) {
+       f.counters["stall_long_scoreboard"] = 5;
+       f.lines = {{"x.cu:7", 100, 270, 0}, {"x.cu:9", 2, 64, 0}};
+     },
+     [](Facts& f) {
+       f.counters["stall_long_scoreboard"] = 5;
+       f.lines = {{"x.cu:7", 100, 270, 400}, {"x.cu:9", 2, 64, 0}};
+     },
+     "where 4 sectors a load would do: x.cu:9 32.0 sectors a load with 19 % of all sectors; the mean of all loads, 3.27"},
+    {"data-path",
+     [](Facts& f) {
+       f.counters["dram_busy"] = 72, f.counters["l2_busy"] = 80, f.counters["l2_sectors"] = 1.6 * f.least_bytes / 32;
+     },
+     [](Facts& f) { f.counters["dram_busy"] = 72, f.counters["l2_busy"] = 60; },
+     "the L2 cache is 80 % busy with 1.60 times the least bytes, the memory 72 % with 1.10 times them"},
     {"cache-bound", [](Facts& f) { f.counters["l1_busy"] = 85; }, [](Facts& f) { f.counters["l1_busy"] = 65; },
      "the L1 cache is 85 % busy, while the multiply-add units are 45 % busy"},
     {"instruction-overhead", [](Facts& f) { f.counters["issue_busy"] = 80, f.counters["instructions"] = 2e9; },
@@ -232,6 +249,51 @@ TEST(Bottleneck, WhatIsNearestToItsLimitIsNamed) {
       << b.sentence;
   for (const char* name : {"l1_busy", "fma_pipe_busy"}) f.counters[name] = 20;
   EXPECT_NE(find_bottleneck(f).sentence.find("nothing is busy"), std::string::npos);
+}
+
+// What is said to be nearest to its limit has no other beside it that is nearer.
+TEST(Bottleneck, NothingIsNearestBesideWhatIsNearer) {
+  Facts f = plain();
+  f.counters["dram_busy"] = 69;
+  auto b = find_bottleneck(f);
+  EXPECT_EQ(b.rule, "memory-bound");
+  EXPECT_NE(b.sentence.find("69 % busy with 1.10 times the least bytes: nothing else is nearer"), std::string::npos)
+      << b.sentence;
+  // As recorded of a kernel whose tiles come by the copy engine.
+  f.counters["l2_busy"] = 82, f.counters["l1_busy"] = 82, f.counters["l2_sectors"] = 1.63 * f.least_bytes / 32;
+  f.counters["tensor_pipe_busy"] = 40;
+  b = find_bottleneck(f);
+  EXPECT_EQ(b.rule, "data-path") << b.sentence;
+  EXPECT_NE(b.sentence.find("the L1 cache 82 %"), std::string::npos) << b.sentence;
+  EXPECT_NE(b.sentence.find("the caches are nearest to their limits"), std::string::npos) << b.sentence;
+  // At its limit a memory is the limit, whatever else is.
+  f.counters["dram_busy"] = 85, f.counters["l2_busy"] = 90;
+  EXPECT_EQ(find_bottleneck(f).rule, "memory-bound");
+  // Of tensor cores and multiply-adds the same is true.
+  f = plain();
+  f.counters["tensor_pipe_busy"] = 57, f.counters["l1_busy"] = 53;
+  EXPECT_EQ(find_bottleneck(f).rule, "tensor-bound");
+  f.counters["l1_busy"] = 72;
+  EXPECT_EQ(find_bottleneck(f).rule, "cache-bound");
+  f = plain();
+  f.counters["fma_pipe_busy"] = 62;
+  EXPECT_EQ(find_bottleneck(f).rule, "compute-bound");
+  f.counters["l1_busy"] = 75;
+  EXPECT_EQ(find_bottleneck(f).rule, "cache-bound");
+  // From the live set alone nobody knows of the caches.
+  f.counters = {{"dram_busy", 69}};
+  EXPECT_NE(find_bottleneck(f).sentence.find("of what was counted"), std::string::npos);
+}
+
+TEST(Bottleneck, LinesOfWideLoadsAreNoFault) {
+  Facts f = plain();
+  f.counters["stall_long_scoreboard"] = 5;
+  f.lines = {{"x.cu:7", 100, 270, 0}, {"x.cu:9", 2, 34, 0, 2 * 512}};  // 16 bytes a thread, not at a sector's begin
+  EXPECT_NE(find_bottleneck(f).rule, "uncoalesced-lines");
+  f.lines[1].load_used_bytes = 2 * 128;
+  EXPECT_EQ(find_bottleneck(f).rule, "uncoalesced-lines");
+  f.element_bytes = 8;
+  EXPECT_NE(find_bottleneck(f).sentence.find("where 8 sectors a load would do"), std::string::npos);
 }
 
 TEST(Bottleneck, EmulatedTimeIsNotATime) {

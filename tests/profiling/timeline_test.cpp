@@ -72,6 +72,24 @@ TEST(Timeline, SummariesAreOfTheWorkAlone) {
   EXPECT_EQ(Timeline{}.summary(Lane{}).points, 0u);
 }
 
+// Recording each kernel keeps them apart: what lies between is no part of a mean.
+TEST(Timeline, SummariesLeaveOutWhatLiesBetweenKernels) {
+  Timeline t;
+  t.start_us = {0, 10, 20, 30, 40, 50}, t.end_us = {10, 20, 30, 40, 50, 60};
+  t.work_us = 60;
+  Lane lane{"x", "X", "%", "", {80, 0, 0, 0, 60, 70}};
+  EXPECT_DOUBLE_EQ(t.summary(lane).mean, 35) << "nobody knows when kernels ran";
+  EXPECT_DOUBLE_EQ(t.kernels_us(), 60);
+  t.launches = {{"pack", 0, 10}, {"main", 38, 50}, {"tail", 45, 60}};
+  LaneSummary s = t.summary(lane);
+  EXPECT_EQ(s.points, 3u);
+  EXPECT_DOUBLE_EQ(s.mean, 70);
+  EXPECT_DOUBLE_EQ(s.least, 60);
+  EXPECT_DOUBLE_EQ(t.kernels_us(), 32) << "those that overlap count once";
+  t.launches = {{"pack", 1, 2}};
+  EXPECT_DOUBLE_EQ(t.summary(lane).mean, 80) << "shorter than a point: what touches it";
+}
+
 TEST(StallReasons, HaveWords) {
   StallReason r = stall_reason("smsp__pcsamp_warps_issue_stalled_long_scoreboard");
   EXPECT_EQ(r.name, "long_scoreboard");

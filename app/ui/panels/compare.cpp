@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/model/compared_figures.h"
+#include "app/model/times.h"
 #include "app/ui/panel.h"
 #include "app/ui/widgets.h"
 
@@ -166,6 +167,18 @@ ImVec4 colour_of(const Theme& t, FigureVerdict v) {
   }
 }
 
+// What has room in `width`: all of it, or as much as a sign that there is more leaves.
+std::string fitted(const std::string& text, float width) {
+  if (ImGui::CalcTextSize(text.c_str()).x <= width) return text;
+  std::string shown = text;
+  while (!shown.empty()) {
+    do shown.pop_back();
+    while (!shown.empty() && (static_cast<unsigned char>(text[shown.size()]) & 0xc0) == 0x80);  // whole letters
+    if (ImGui::CalcTextSize((shown + "…").c_str()).x <= width) break;
+  }
+  return shown + "…";
+}
+
 // Which columns have room; what has none is in a row's tooltip all the same.
 struct Columns {
   bool difference, ratio;
@@ -178,8 +191,9 @@ void group_row(Frame& f, const KernelComparison& c, FigureGroup group, const Col
   ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, packed(t.raised));
   auto head = [&](const std::string& text, const ImVec4& colour, const std::string& about) {
     ImGui::TableNextColumn();
-    right_aligned(text, colour);
-    tooltip(t, about);
+    const std::string shown = fitted(text, ImGui::GetContentRegionAvail().x);
+    right_aligned(shown, colour);
+    tooltip(t, shown == text ? about : about.empty() ? text : text + "\n" + about);
   };
   ImGui::TableNextColumn();
   ImGui::PushFont(t.bold_font, 0);
@@ -202,10 +216,14 @@ std::string about_row(const ComparedFigure& r, const KernelComparison& c) {
   if (!r.about.empty()) out += "\n" + r.about;
   out += "\n";
   auto side = [&](const std::string& kernel, const std::optional<double>& v, const std::string& words,
-                  const std::string& reason) {
-    if (!v && words.empty() && !reason.empty()) out += fmt::format("\n{}: none: {}", kernel, reason);
+                  const std::string& reason, const std::optional<double>& beside, bool estimate) {
+    if (v)
+      out += fmt::format("\n{}: {}{}", kernel, estimate ? "≈ " : "", value_words(v, r.unit, beside));
+    else if (!words.empty() || !reason.empty())
+      out += fmt::format("\n{}: {}", kernel, words.empty() ? "none: " + reason : words);
   };
-  side(c.first.name, r.a, r.a_words, r.a_reason), side(c.second.name, r.b, r.b_words, r.b_reason);
+  side(c.first.name, r.a, r.a_words, r.a_reason, r.b, r.estimate_a);
+  side(c.second.name, r.b, r.b_words, r.b_reason, r.a, r.estimate_b);
   if (std::string d = difference_words(r); !d.empty()) {
     out += "\ndifference " + d;
     if (std::string ratio = ratio_words(r); !ratio.empty()) out += ", ratio " + ratio;
@@ -225,20 +243,39 @@ void figure_row(Frame& f, const KernelComparison& c, const ComparedFigure& r, co
   // The whole row shows its tooltip.
   ImGui::PushStyleColor(ImGuiCol_HeaderHovered, {t.accent.x, t.accent.y, t.accent.z, 0.12f});
   ImGui::PushStyleColor(ImGuiCol_HeaderActive, {t.accent.x, t.accent.y, t.accent.z, 0.12f});
-  ImGui::Selectable(r.title.c_str(), false, ImGuiSelectableFlags_SpanAllColumns);
+  const std::string title = fitted(r.title, ImGui::GetContentRegionAvail().x);
+  ImGui::Selectable(fmt::format("{}###title", title).c_str(), false, ImGuiSelectableFlags_SpanAllColumns);
   ImGui::PopStyleColor(2);
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(t, about_row(r, c));
   ImGui::PushFont(t.code_font, 0);
   auto cell = [&](const std::string& text, const ImVec4& colour) {
     ImGui::TableNextColumn();
-    right_aligned(text, colour);
+    right_aligned(fitted(text, ImGui::GetContentRegionAvail().x), colour);
   };
-  auto value = [&](const std::optional<double>& v, const std::string& words, const std::optional<double>& beside) {
-    cell(words.empty() ? value_words(v, r.unit, beside) : words, v || !words.empty() ? t.text : t.dim);
+  // A number is not cut: what has no room is shorter, in thousands or millions.
+  auto number = [&](std::string text, const std::optional<double>& v, const std::string& before, const ImVec4& colour) {
+    ImGui::TableNextColumn();
+    const float room = ImGui::GetContentRegionAvail().x;
+    const char* plus = text.starts_with("+") ? "+" : "";
+    text = before + text;
+    if (ImGui::CalcTextSize(text.c_str()).x > room)
+      if (std::string less = short_words(v, r.unit); !less.empty()) text = (before.empty() ? plus : "≈") + less;
+    right_aligned(fitted(text, room), colour);
   };
-  value(r.a, r.a_words, r.b), value(r.b, r.b_words, r.a);
+  auto value = [&](const std::optional<double>& v, const std::string& words, const std::optional<double>& beside,
+                   bool estimate) {
+    if (words.empty())
+      number(value_words(v, r.unit, beside), v, estimate ? "≈ " : "", v ? t.text : t.dim);
+    else
+      cell(words, t.text);
+  };
+  value(r.a, r.a_words, r.b, r.estimate_a), value(r.b, r.b_words, r.a, r.estimate_b);
   const bool same = r.verdict == FigureVerdict::same;
-  if (columns.difference) cell(difference_words(r), same ? t.dim : t.text);
+  if (columns.difference) {
+    // Its sign stands before it.
+    const auto d = r.difference();
+    number(difference_words(r), d, "", same ? t.dim : t.text);
+  }
   if (columns.ratio) cell(ratio_words(r), same ? t.dim : t.text);
   ImGui::PopFont();
   cell(r.verdict ? name_of(*r.verdict) : "", r.verdict ? colour_of(t, *r.verdict) : t.dim);
@@ -257,6 +294,12 @@ void limits(Frame& f, const KernelComparison& c) {
     wrapped(p->sentence);
     tooltip(t, p->next.empty() ? "" : "To try: " + p->next);
   }
+}
+
+// Whether the report is of the first kernel on the same problem.
+bool is_first_of(const KernelComparison& c, const Frame& f) {
+  const Report* r = f.report();
+  return r && r->kernel == c.first.name && r->document.problem == c.document.problem;
 }
 
 void table(Frame& f, const KernelComparison& c) {
@@ -290,8 +333,17 @@ void table(Frame& f, const KernelComparison& c) {
     if (p && !p->gap.empty()) dim_text(t, fmt::format("{}: {}", kernel, p->gap));
     if (!p && !c.recorded.empty()) dim_text(t, fmt::format("{}: the recording has no counters of it", kernel));
   }
-  dim_text(t, fmt::format("{} rounds, taken in turn. Nothing here is judged: the verdict says what is right.",
-                          grouped(c.rounds)));
+  dim_text(t, fmt::format("Times: {}, {} rounds of this comparison, taken in turn. Nothing here is judged: the verdict "
+                          "says what is right.",
+                          c.packed ? "whole calls and calls with weights packed before" : "whole calls", grouped(c.rounds)));
+  if (is_first_of(c, f))
+    if (std::string words = times_in_words(f.report(), counters_of(f, c.document, c.first.name), &c); !words.empty())
+      dim_text(t, words);
+  for (const auto& r : rows)
+    if (r.estimate_a || r.estimate_b) {
+      dim_text(t, "≈: an estimate from some of the blocks, all others being taken to be like them");
+      break;
+    }
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ void headline_rows(Frame& f, const Profile& p) {
       tooltip(t, about);
       ImGui::TableNextColumn();
       std::string value = value_of(h);
+      if (h.value && is_estimate(p.counted_by)) value = "≈ " + value, about += "\n≈: an estimate from some of the blocks";
       ImGui::PushFont(t.code_font, 0);
       right_aligned(value, h.value ? t.text : t.dim);
       ImGui::PopFont();

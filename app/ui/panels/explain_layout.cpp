@@ -48,14 +48,40 @@ std::optional<float> Strip::centre(double at) const {
   return c + (left[i + 1] - left[i]) * static_cast<float>(at - std::floor(at));
 }
 
+std::vector<TapArrow> arrows_of(const TapPicture& picture) {
+  const Explained& e = picture.of;
+  std::vector<TapArrow> arrows;
+  for (int t : picture.order) {
+    const auto tap = static_cast<size_t>(t);
+    const ExplainedTap& x = e.taps[tap];
+    using Kind = TapArrow::Kind;
+    if (x.expected_i)
+      arrows.push_back({tap, Kind::expected, static_cast<double>(*x.expected_i)});
+    else
+      arrows.push_back({tap, Kind::nowhere, tap_place(e.document.problem, e.j, x.k)});
+    if (x.read_i && x.read_i != x.expected_i) arrows.push_back({tap, Kind::taken, static_cast<double>(*x.read_i)});
+  }
+  auto k = [&](const TapArrow& a) { return e.taps[a.tap].k; };
+  std::stable_sort(arrows.begin(), arrows.end(), [&](const TapArrow& a, const TapArrow& b) {
+    return a.place != b.place ? a.place < b.place : k(a) > k(b);
+  });
+  auto share = [](size_t i, size_t n) { return (static_cast<float>(i) + 0.5f) / static_cast<float>(n) - 0.5f; };
+  for (size_t i = 0, j = 0; i < arrows.size(); i = j) {
+    while (j < arrows.size() && arrows[j].place == arrows[i].place) j++;
+    for (size_t a = i; a < j; a++) arrows[a].start = share(a - i, j - i), arrows[a].end = share(a, arrows.size());
+  }
+  return arrows;
+}
+
 void make_layout(TapLayout& l, const TapPicture& picture, float em, float room) {
   const Explained& e = picture.of;
   const ConvProblem& p = e.document.problem;
   l.serial = picture.serial, l.direction = picture.direction, l.input = picture.input;
   l.em = em, l.room = room;
-  l.taps.clear(), l.untapped.clear();
+  l.taps.clear(), l.untapped.clear(), l.arrows.clear();
   std::vector<int64_t> inputs, outputs;
   if (picture.direction == Direction::gather) {
+    l.arrows = arrows_of(picture);
     for (int t : picture.order) {
       const ExplainedTap& tap = e.taps[static_cast<size_t>(t)];
       l.taps.push_back(tap.k);

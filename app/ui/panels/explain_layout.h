@@ -21,6 +21,18 @@ struct Strip {
   std::optional<float> centre(double at) const;
 };
 
+// An arrow into the explained output: from where a tap should come, from where the kernel took it, or from a place
+// where no input stands.
+struct TapArrow {
+  enum class Kind { nowhere, expected, taken };
+  size_t tap;  // of Explained::taps
+  Kind kind;
+  double place;              // the input position it starts at
+  float start = 0, end = 0;  // where in its cells, −0.5 to 0.5: side by side in the order of their other ends
+};
+// In the order in which they stand, so that none crosses another.
+std::vector<TapArrow> arrows_of(const TapPicture& picture);
+
 struct TapLayout {
   uint64_t serial = 0;
   Direction direction = Direction::gather;
@@ -28,6 +40,7 @@ struct TapLayout {
   float em = 0, room = 0;
   Strip top, bottom;
   std::vector<int64_t> taps;      // k of every arrow, ascending
+  std::vector<TapArrow> arrows;   // gather
   std::vector<int64_t> untapped;  // outputs of the bottom row that no tap reaches
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/ui/panels/explain_labels.h"
 #include "app/ui/panels/explain_layout.h"
 #include "app/ui/panels/explain_strokes.h"
 #include "app/ui/panels/flow.h"
@@ -49,21 +50,20 @@ std::optional<int64_t> row(const Canvas& c, bool inputs) {
   const ConvProblem& p = c.picture.of.document.problem;
   int64_t limit = inputs ? p.length : p.out_length();
   float y = inputs ? c.top_y : c.bottom_y, line = std::max(1.0f, c.em * 0.07f);
-  std::optional<int64_t> special = c.picture.of.j;
-  if (inputs) special = c.picture.direction == Direction::scatter ? std::optional(c.picture.input) : std::nullopt;
+  const bool has_special = !inputs || c.picture.direction == Direction::scatter;
+  const int64_t special_one = inputs ? c.picture.input : c.picture.of.j;
   std::optional<int64_t> under;
   float text_y = y + (c.cell_h - ImGui::GetFontSize()) / 2;
   auto dots = [&](float x) { c.draw->AddText({x, text_y}, Canvas::ink(t.dim, 1), "…"); };
   for (size_t i = 0; i < s.positions.size(); i++) {
     int64_t position = s.positions[i];
+    const bool special = has_special && position == special_one;
     float x = inputs ? c.top_x(s.left[i]) : c.bottom_x(s.left[i]);
     ImVec2 a{x, y}, b{x + s.cell, y + c.cell_h};
     if (i && position != s.positions[i - 1] + 1) dots(x - c.em * 1.05f);
     if (!ImGui::IsRectVisible(a, b)) continue;
     bool ghost = position < 0 || position >= limit;
-    if (!ghost)
-      c.draw->AddRectFilled(a, b,
-                            Canvas::ink(position == special ? t.accent : t.raised, position == special ? 0.28f : 1));
+    if (!ghost) c.draw->AddRectFilled(a, b, Canvas::ink(special ? t.accent : t.raised, special ? 0.28f : 1));
     if (!inputs && std::binary_search(c.layout.untapped.begin(), c.layout.untapped.end(), position)) {
       c.draw->PushClipRect(a, b, true);
       for (float h = -c.cell_h; h < s.cell; h += c.em * 0.4f)
@@ -71,11 +71,11 @@ std::optional<int64_t> row(const Canvas& c, bool inputs) {
       c.draw->PopClipRect();
     }
     c.draw->AddRect(a, b,
-                    Canvas::ink(position == special ? t.accent
-                                : ghost             ? t.warning
-                                                    : t.border,
+                    Canvas::ink(special ? t.accent
+                                : ghost ? t.warning
+                                        : t.border,
                                 ghost ? 0.5f : 1),
-                    0, position == special ? line * 2 : line);
+                    0, special ? line * 2 : line);
     std::string text = std::to_string(position);
     float w = ImGui::CalcTextSize(text.c_str()).x;
     c.draw->AddText({x + (s.cell - w) / 2, text_y}, Canvas::ink(ghost ? t.warning : t.text, 1), text.c_str());
@@ -113,68 +113,57 @@ void cell_tooltip(const Canvas& c, bool inputs, int64_t position) {
   ImGui::EndTooltip();
 }
 
-// One tap: where it should come from (solid), where the kernel took it from (dashed).
-void gather_tap(const Canvas& c, const ExplainedTap& tap, size_t rank, size_t count) {
+// One arrow of a tap: where it should come from (solid), where the kernel took it from (dashed), or where no input
+// stands (dotted).
+void gather_arrow(const Canvas& c, const TapArrow& arrow, size_t count, std::vector<TapLabel>& labels) {
   const Theme& t = c.f.theme;
-  const ConvProblem& p = c.picture.of.document.problem;
-  TapState state = tap_state(tap);
+  const ExplainedTap& tap = c.picture.of.taps[arrow.tap];
+  const TapState state = tap_state(tap);
   float alpha = c.alpha(tap.k), thin = std::max(1.2f, c.em * 0.1f), size = c.em * 0.5f;
-  bool current = c.picture.current == tap.k, label = current || count <= few;
+  const bool current = c.picture.current == tap.k, label = current || count <= few;
   if (!label) thin *= 0.7f, size *= 0.7f;
-  auto out = c.layout.bottom.centre(static_cast<double>(c.picture.of.j));
-  if (!out) return;
-  float spread =
-      c.layout.bottom.cell * 0.8f * ((static_cast<float>(count - 1 - rank) + 0.5f) / static_cast<float>(count) - 0.5f);
-  ImVec2 end{c.bottom_x(*out) + spread, c.bottom_y};
-  float from_y = c.top_y + c.cell_h, stagger = 0.08f * static_cast<float>(rank % 3);
-  auto start = [&](int64_t i) -> std::optional<ImVec2> {
-    auto x = c.layout.top.centre(static_cast<double>(i));
-    return x ? std::optional(ImVec2(c.top_x(*x) + spread * 0.5f, from_y)) : std::nullopt;
-  };
-  std::string name = fmt::format("k {}", tap.k);
-  double place = tap_place(p, c.picture.of.j, tap.k);
-  if (!tap.expected_i) {  // it points between two inputs, or past their ends
-    if (auto x = c.layout.top.centre(place)) {
-      ImVec2 a{c.top_x(*x), from_y};
-      bool between = place != std::floor(place);
-      if (between) a.y += c.em * 0.35f;
-      Curve curve(a, end);
-      dashes(c.draw, curve, Canvas::ink(t.dim, alpha), thin, c.em * 0.1f, c.em * 0.28f);
-      if (between) c.draw->AddCircle(a, c.em * 0.22f, Canvas::ink(t.dim, alpha), 0, thin);
-      if (current && between)
-        pill(c.draw, t, {a.x, a.y + c.em * 0.85f}, fmt::format("{:.4g}", place).c_str(), Canvas::ink(t.text, alpha));
-      else if (label && state == TapState::idle)
-        pill(c.draw, t, curve.point(0.16f + stagger), name.c_str(), Canvas::ink(t.dim, alpha));
+  auto out = c.layout.bottom.centre(static_cast<double>(c.picture.of.j)), in = c.layout.top.centre(arrow.place);
+  if (!out || !in) return;
+  const ImVec2 end{c.bottom_x(*out) + arrow.end * c.layout.bottom.cell * 0.86f, c.bottom_y};
+  ImVec2 start{c.top_x(*in) + arrow.start * c.layout.top.cell * 0.8f, c.top_y + c.cell_h};
+  const std::string name = fmt::format("k {}", tap.k);
+  using Mark = TapLabel::Mark;
+  if (arrow.kind == TapArrow::Kind::nowhere) {
+    const bool between = arrow.place != std::floor(arrow.place);
+    const ImU32 ink = Canvas::ink(t.dim, alpha);
+    if (between) start.y += c.em * 0.35f;
+    Curve curve(start, end);
+    dashes(c.draw, curve, ink, thin, c.em * 0.1f, c.em * 0.28f);
+    if (between) c.draw->AddCircle(start, c.em * 0.22f, ink, 0, thin);
+    if (current && between)
+      labels.push_back(
+          {curve, 0.2f, fmt::format("{:.4g}", arrow.place), Canvas::ink(t.text, alpha), alpha, Mark::none, current});
+    else if (label && state == TapState::idle)
+      labels.push_back({curve, 0.2f, name, ink, alpha, Mark::none, current});
+  } else if (arrow.kind == TapArrow::Kind::expected) {
+    Curve curve(start, end);
+    const ImU32 ink = Canvas::ink(t.reference, alpha);
+    c.draw->AddPolyline(curve.at, curve_points, ink, thin * (current ? 2.6f : 2.0f));
+    head(c.draw, curve, ink, size);
+    if (tap.read_i == tap.expected_i) {  // the kernel goes the same way
+      const ImU32 own = Canvas::ink(t.kernel, alpha);
+      dashes(c.draw, curve, own, thin * (current ? 1.7f : 1.2f), c.em * 0.42f, c.em * 0.3f);
+      head(c.draw, curve, own, size * 0.7f);
     }
+    const bool missing = state == TapState::missing || state == TapState::strange;
+    if (label) labels.push_back({curve, 0.2f, name, ink, alpha, missing ? Mark::missing : Mark::none, current});
+  } else {
+    Curve curve(start, end);
+    const ImU32 ink = Canvas::ink(t.kernel, alpha);
+    dashes(c.draw, curve, ink, thin * (current ? 1.7f : 1.2f), c.em * 0.42f, c.em * 0.3f);
+    head(c.draw, curve, ink, size);
+    // Below the names of what is expected from the same inputs.
+    if (label) labels.push_back({curve, 0.42f, name, ink, alpha, Mark::cross, current});
   }
-  if (tap.expected_i)
-    if (auto a = start(*tap.expected_i)) {
-      Curve curve(*a, end);
-      ImU32 ink = Canvas::ink(t.reference, alpha);
-      c.draw->AddPolyline(curve.at, curve_points, ink, thin * (current ? 2.6f : 2.0f));
-      head(c.draw, curve, ink, size);
-      if (label && (state == TapState::missing || state == TapState::strange))
-        mark(c.draw, t, curve.point(0.46f + stagger), c.em * 0.36f, true, alpha);
-      if (label) pill(c.draw, t, curve.point(0.14f + stagger), name.c_str(), ink);
-    }
-  if (tap.read_i)
-    if (auto a = start(*tap.read_i)) {
-      Curve curve(*a, end);
-      ImU32 ink = Canvas::ink(t.kernel, alpha);
-      dashes(c.draw, curve, ink, thin * (current ? 1.7f : 1.2f), c.em * 0.42f, c.em * 0.3f,
-             static_cast<float>(rank) * c.em * 0.27f);
-      head(c.draw, curve, ink, size * (state == TapState::right ? 0.7f : 1));
-      if (state != TapState::right) {
-        // Below the labels of what is expected from the same inputs.
-        bool moved = state == TapState::moved;
-        if (label) mark(c.draw, t, curve.point((moved ? 0.62f : 0.5f) + stagger), c.em * 0.36f, false, alpha);
-        if (label) pill(c.draw, t, curve.point((moved ? 0.38f : 0.16f) + stagger), name.c_str(), ink);
-      }
-    }
 }
 
 // Tap k of one input: where its product should land. What the kernel does is known for the explained output only.
-void scatter_tap(const Canvas& c, int64_t k, size_t rank, size_t count) {
+void scatter_tap(const Canvas& c, int64_t k, size_t rank, size_t count, std::vector<TapLabel>& labels) {
   const Theme& t = c.f.theme;
   const Explained& e = c.picture.of;
   const ConvProblem& p = e.document.problem;
@@ -195,7 +184,7 @@ void scatter_tap(const Canvas& c, int64_t k, size_t rank, size_t count) {
     else
       dashes(c.draw, curve, ink, thin, c.em * 0.1f, c.em * 0.28f);
     head(c.draw, curve, ink, c.em * 0.5f);
-    if (label) pill(c.draw, t, curve.point(0.66f + 0.1f * static_cast<float>(rank % 2)), name.c_str(), ink);
+    if (label) labels.push_back({curve, 0.66f, name, ink, alpha, TapLabel::Mark::none, current});
   }
   for (const ExplainedTap& tap : e.taps) {
     if (tap.k != k || tap.read_i != c.picture.input) continue;
@@ -205,7 +194,7 @@ void scatter_tap(const Canvas& c, int64_t k, size_t rank, size_t count) {
     ImU32 ink = Canvas::ink(t.kernel, alpha);
     dashes(c.draw, curve, ink, thin * (current ? 1.7f : 1.2f), c.em * 0.42f, c.em * 0.3f);
     head(c.draw, curve, ink, c.em * (j == e.j ? 0.35f : 0.5f));
-    if (j != e.j) mark(c.draw, t, curve.point(0.46f), c.em * 0.36f, false, alpha);
+    if (j != e.j) labels.push_back({curve, 0.46f, "", ink, alpha, TapLabel::Mark::cross, current});
   }
 }
 
@@ -241,19 +230,19 @@ TapPictureClick draw_tap_picture(Frame& f, const TapPicture& picture) {
              width, em,      at.y + label, at.y + label + cell_h + arrows, cell_h};
     ImGui::PushFont(f.theme.code_font, ImGui::GetStyle().FontSizeBase * 0.85f);
     auto over_input = row(c, true), over_output = row(c, false);
+    std::vector<TapLabel> labels;
     if (picture.direction == Direction::gather) {
-      size_t count = picture.order.size();
       for (int pass = 0; pass < 2; pass++)  // the strongest last, over the others
-        for (size_t rank = 0; rank < count; rank++) {
-          const ExplainedTap& tap = picture.of.taps[static_cast<size_t>(picture.order[rank])];
-          if ((picture.current == tap.k) == (pass == 1)) gather_tap(c, tap, rank, count);
-        }
+        for (const TapArrow& arrow : layout.arrows)
+          if ((picture.current == picture.of.taps[arrow.tap].k) == (pass == 1))
+            gather_arrow(c, arrow, picture.order.size(), labels);
     } else {
       for (int pass = 0; pass < 2; pass++)
         for (size_t rank = 0; rank < layout.taps.size(); rank++)
           if ((picture.current == layout.taps[rank]) == (pass == 1))
-            scatter_tap(c, layout.taps[rank], rank, layout.taps.size());
+            scatter_tap(c, layout.taps[rank], rank, layout.taps.size(), labels);
     }
+    draw_labels(c.draw, f.theme, labels);
     ImGui::PopFont();
     // The names of the rows stay in sight when the cells are scrolled.
     float x = ImGui::GetWindowPos().x;

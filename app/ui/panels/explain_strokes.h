@@ -19,7 +19,6 @@ struct Curve {
       at[i] = {(c0 + c1) * a.x + (c2 + c3) * b.x, c0 * a.y + c1 * (a.y + bend) + c2 * (b.y - bend) + c3 * b.y};
     }
   }
-  ImVec2 point(float t) const { return at[static_cast<int>(t * (curve_points - 1))]; }
 };
 
 inline void dashes(ImDrawList* draw, const Curve& c, ImU32 colour, float thick, float on, float off, float walked = 0) {
@@ -59,14 +58,6 @@ inline void mark(ImDrawList* draw, const Theme& t, ImVec2 at, float r, bool miss
     draw->AddLine({at.x - d, at.y - d}, {at.x + d, at.y + d}, wrong, thick);
     draw->AddLine({at.x - d, at.y + d}, {at.x + d, at.y - d}, wrong, thick);
   }
-}
-
-inline void pill(ImDrawList* draw, const Theme& t, ImVec2 at, const char* text, ImU32 colour) {
-  ImVec2 size = ImGui::CalcTextSize(text);
-  float pad = size.y * 0.18f;
-  ImVec2 a{at.x - size.x / 2 - pad, at.y - size.y / 2}, b{at.x + size.x / 2 + pad, at.y + size.y / 2};
-  draw->AddRectFilled(a, b, ImGui::GetColorU32(t.panel), size.y * 0.3f);
-  draw->AddText({at.x - size.x / 2, a.y}, colour, text);
 }
 
 }  // namespace convscope::ui

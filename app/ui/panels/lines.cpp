@@ -165,8 +165,9 @@ void legend(Frame& f, State& s) {
     draw->AddText({at.x + sample + em * 0.4f, at.y}, packed(on ? t.text : t.dim, on ? 1 : 0.6f), e.text);
     tooltip(t, e.about);
   }
-  beside_if_fits(em * 4);
-  ImGui::TextColored(t.dim, "mouse");
+  constexpr const char* mouse = "wheel zooms, click selects";
+  beside_if_fits(ImGui::CalcTextSize(mouse).x);
+  ImGui::TextColored(t.dim, "%s", mouse);
   tooltip(
       t,
       "click: select an element\nwheel: zoom\ndrag: move\nright drag: zoom to a range\ndouble click: all positions\n"

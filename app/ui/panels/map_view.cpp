@@ -4,6 +4,8 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
+#include <imgui_internal.h>
+#include <vector>
 
 #include "app/ui/map_textures.h"
 #include "app/ui/widgets.h"
@@ -74,6 +76,13 @@ void draw_failing(Frame& f, const MapTile& tile, const Mapping& m) {
   }
 }
 
+// A position that no tap reaches, while classes are shown.
+bool hatched(const Frame& f, int64_t column) {
+  const Report* r = f.picture();
+  return f.view.show_classes && r && column >= 0 && column < r->columns() &&
+         taps_reaching(r->document.problem, column) == 0;
+}
+
 void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, const Mapping& m) {
   ImDrawList* draw = ImGui::GetWindowDrawList();
   float em = ImGui::GetFontSize(), w = m.cell_w(), h = m.cell_h();
@@ -92,21 +101,32 @@ void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, con
   if (!numbers || numbers->key != tile.key) return;
   ImGui::PushFont(f.theme.code_font, ImGui::GetStyle().FontSizeBase * 0.85f);
   float font_h = ImGui::GetFontSize();
-  // As many digits as fit with sign, point and leading zeros; the same in all cells.
-  int digits = std::clamp(static_cast<int>(w / ImGui::CalcTextSize("0").x) - 5, 1, 7);
+  // As many digits as fit with sign, point and leading zeros, the same in all cells; in narrow ones three where they
+  // fit. Neighbours do not touch.
+  const float digit = ImGui::CalcTextSize("0").x, margin = digit * 0.7f;
+  const int digits = std::clamp(static_cast<int>((w - margin) / digit) - 5, 3, 7);
+  std::vector<bool> hatch;
+  for (int64_t c = c0; c < c1; c++) hatch.push_back(hatched(f, c));
   for (int64_t r = r0; r < r1; r++)
     for (int64_t c = c0; c < c1; c++) {
       const double* v = numbers->at(r, c);
       if (!v) continue;
-      std::string text = fmt::format("{:.{}g}", v[static_cast<size_t>(quantity)], digits);
-      ImVec2 need = ImGui::CalcTextSize(text.c_str());
-      if (need.x > w) continue;
+      std::string text;
+      ImVec2 need;
+      int shown = digits;
+      do {  // an exponent takes the place of digits
+        text = fmt::format("{:.{}g}", v[static_cast<size_t>(quantity)], shown);
+        need = ImGui::CalcTextSize(text.c_str());
+      } while (need.x > w - margin && --shown > 0);
+      if (need.x > w - margin) continue;
       // Black or white, by the lightness of the cell below.
       double t = place_on(tile.paint, v[static_cast<size_t>(quantity)]);
       ImVec4 ground = ImGui::ColorConvertU32ToFloat4(colour(tile.paint.map, t, tile.paint.light_theme));
       bool dark = 0.2126f * ground.x + 0.7152f * ground.y + 0.0722f * ground.z < 0.45f;
-      draw->AddText({m.x(static_cast<double>(c)) + (w - need.x) / 2, m.y(static_cast<double>(r)) + (h - font_h) / 2},
-                    dark ? IM_COL32(245, 245, 245, 255) : IM_COL32(15, 15, 15, 255), text.c_str());
+      const ImVec2 at{m.x(static_cast<double>(c)) + (w - need.x) / 2, m.y(static_cast<double>(r)) + (h - font_h) / 2};
+      if (hatch[static_cast<size_t>(c - c0)])  // no line runs through a number
+        draw->AddRectFilled({at.x - margin / 2, at.y}, {at.x + need.x + margin / 2, at.y + font_h}, packed(ground));
+      draw->AddText(at, dark ? IM_COL32(245, 245, 245, 255) : IM_COL32(15, 15, 15, 255), text.c_str());
     }
   ImGui::PopFont();
 }
@@ -122,8 +142,8 @@ void draw_classes(Frame& f, const Report& r, const Mapping& m) {
   for (int64_t j = std::max<int64_t>(0, c0); j < std::min(c1, r.columns()); j++) {
     float a = m.x(static_cast<double>(j)), b = m.x(static_cast<double>(j + 1));
     if (taps_reaching(p, j) == 0) {
-      for (float y = m.at.y; y < m.at.y + m.size.y; y += 7)
-        draw->AddLine({a, y + 6}, {b, y}, packed(f.theme.text, 0.5f));
+      for (float y = m.at.y; y < m.at.y + m.size.y + (b - a); y += 7)
+        draw->AddLine({a, y}, {b, y - (b - a)}, packed(f.theme.text, 0.5f));
       continue;
     }
     if (p.stride == 1) continue;
@@ -155,9 +175,7 @@ void interact(Frame& f, const Mapping& m, Extent e) {
                 static_cast<double>(under.column) < e.columns;
   if (!hovered || !inside) return;
   if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
-    float em = ImGui::GetFontSize();
-    f.view_to(focused(f.view, e, under, static_cast<double>(m.size.y / (em * 1.6f)),
-                      static_cast<double>(m.size.x / (em * 4.5f))));
+    f.view_to(readable(f.view, e, under, f.cells));
   } else if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) && !moved_far) {
     View v = f.view;
     v.selected = under;
@@ -250,6 +268,21 @@ void element_tooltip(Frame& f, ElementIndex at) {
   ImGui::EndTooltip();
 }
 
+float map_height(float height) {
+  const float bar = ImGui::GetFontSize() * 1.75f + ImGui::GetStyle().ItemSpacing.y;
+  return std::max(ImGui::GetFontSize() * 3, height - ImGui::GetTextLineHeightWithSpacing() - bar);
+}
+
+CellRoom cell_room(ImVec2 area) {
+  const float em = ImGui::GetFontSize();
+  return {std::max(1, static_cast<int>(area.y / (em * 1.6f))), std::max(1, static_cast<int>(area.x / (em * 3.7f)))};
+}
+
+View readable(const View& v, Extent e, ElementIndex at, CellRoom room) {
+  View to = focused(v, e, at, room.rows, room.columns);
+  return moved(to, e, std::floor(to.row0) - to.row0, std::floor(to.column0) - to.column0);
+}
+
 void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
   const Report* r = f.picture();
   if (!r) return;
@@ -257,11 +290,14 @@ void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
   float em = ImGui::GetFontSize();
   ImGui::BeginGroup();
   ImGui::PushFont(f.theme.bold_font, 0);
-  ImGui::TextColored(s.title_colour, "%s", s.title);
+  // As wide as the map, or the maps beside it would be pushed away.
+  const ImVec2 head = ImGui::GetCursorScreenPos(), end{head.x + size.x, head.y + ImGui::GetTextLineHeight()};
+  ImGui::PushStyleColor(ImGuiCol_Text, s.title_colour);
+  ImGui::RenderTextEllipsis(ImGui::GetWindowDrawList(), head, end, end.x, s.title, nullptr, nullptr);
+  ImGui::PopStyleColor();
+  ImGui::Dummy({size.x, ImGui::GetTextLineHeight()});
   ImGui::PopFont();
-  float bar = em * 1.75f + ImGui::GetStyle().ItemSpacing.y;
-  float head = ImGui::GetTextLineHeightWithSpacing();
-  ImVec2 area{size.x, std::max(em * 3, size.y - head - bar)};
+  ImVec2 area{size.x, map_height(size.y)};
   Extent e = f.extent();
   Mapping m{ImGui::GetCursorScreenPos(), area, fitted(f.view, e)};
   ImGui::InvisibleButton("map", area);

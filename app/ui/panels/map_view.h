@@ -15,6 +15,12 @@ struct MapStyle {
 
 // Draws a map with its title and colour bar into the given size.
 void draw_map(Frame& f, const MapStyle& style, ImVec2 size);
+// What of that height is left for the elements of a map.
+float map_height(float height);
+// How many elements show their numbers in an area: of the least size at which a few digits can be read.
+CellRoom cell_room(ImVec2 area);
+// Brings an element into the middle, in whole cells that have room for their numbers.
+View readable(const View& v, Extent e, ElementIndex at, CellRoom room);
 // The whole result as a strip, with the window that the maps show; dragging moves it.
 void draw_minimap(Frame& f, float height);
 

@@ -76,8 +76,9 @@ void draw_maps(Frame& f) {
   }
   toolbar(f, *r);
   stale_strip(f);
-  float em = ImGui::GetFontSize(), gap = ImGui::GetStyle().ItemSpacing.x, mini = em * 2.2f;
   ImVec2 room = ImGui::GetContentRegionAvail();
+  float em = ImGui::GetFontSize(), gap = ImGui::GetStyle().ItemSpacing.x,
+        mini = std::clamp(room.y * 0.1f, em * 1.2f, em * 2.2f);
   room.y -= mini + ImGui::GetStyle().ItemSpacing.y;
   // One scale for kernel and reference, or their difference would not be one of colours. The reference sets it: a wild
   // output must not make the right one flat.
@@ -100,14 +101,18 @@ void draw_maps(Frame& f) {
                         ratio ? Paint{ColourMap::excess, 0, 1, f.theme.light}
                               : Paint{ColourMap::diverging, -reach, reach, f.theme.light},
                         f.theme.text}};
-  bool beside = room.x >= em * 36;
+  // Beside or below each other: where there is little room, by how many numbers can be read.
+  const ImVec2 third{std::floor((room.x - 2 * gap) / 3), room.y},
+      strip{room.x, std::floor(room.y / 3) - ImGui::GetStyle().ItemSpacing.y};
+  auto cells = [](ImVec2 size) { return cell_room({size.x, map_height(size.y)}); };
+  auto count = [&](ImVec2 size) { return cells(size).rows * cells(size).columns; };
+  const bool low = map_height(strip.y) <= em * 3;  // less would not be a map
+  const bool beside = room.x >= em * 36 || (room.x >= em * 21 && (low || count(third) >= count(strip)));
+  const ImVec2 size = beside ? third : strip;
+  f.cells = cells(size);
   for (int i = 0; i < 3; i++) {
-    if (beside) {
-      if (i) ImGui::SameLine(0, gap);
-      draw_map(f, styles[i], {std::floor((room.x - 2 * gap) / 3), room.y});
-    } else {
-      draw_map(f, styles[i], {room.x, std::floor(room.y / 3) - ImGui::GetStyle().ItemSpacing.y});
-    }
+    if (beside && i) ImGui::SameLine(0, gap);
+    draw_map(f, styles[i], size);
   }
   draw_minimap(f, mini);
 }

@@ -54,13 +54,25 @@ inline int label_in_us(double ms, char* out, int size, void*) {
   return write_label(out, size, fmt::format("{:.4g}", ms * 1000));
 }
 
-// Ticks at whole decades, as many as have room.
-inline void decades(ImAxis which, int low, int high, float room) {
-  static const auto names = [] {
-    std::array<std::string, 121> all;
-    for (int d = -60; d <= 60; d++) all[static_cast<size_t>(d + 60)] = d == 0 ? "1" : "1e" + std::to_string(d);
-    return all;
-  }();
+// A decade as it stands beside a tick: "0.01", "1", "1000", and an exponent where that would be long.
+inline std::string decade_text(int d) {
+  if (d >= 0 && d <= 4) return "1" + std::string(static_cast<size_t>(d), '0');
+  if (d < 0 && d >= -3) return "0." + std::string(static_cast<size_t>(-d - 1), '0') + "1";
+  return "1e" + std::to_string(d);
+}
+// The same of thousands of millions, with the prefix of its unit: "100 G", "1 T".
+inline std::string giga_text(int d) {
+  constexpr std::string_view prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+  const int all = d + 9;
+  if (all < 0 || all > 20) return "1e" + std::to_string(all);
+  const std::string prefix(prefixes[all / 3]);
+  return "1" + std::string(static_cast<size_t>(all % 3), '0') + (prefix.empty() ? "" : " " + prefix);
+}
+
+// Ticks at whole decades, as many as have room, named by `text`.
+inline void decades(ImAxis which, int low, int high, float room, std::string (*text)(int) = decade_text) {
+  std::array<std::string, 121> names;
+  for (int d = std::max(low, -60); d <= std::min(high, 60); d++) names[static_cast<size_t>(d + 60)] = text(d);
   const float one = ImGui::GetFontSize() * (which < ImAxis_Y1 ? 3.2f : 1.5f);
   int step = 1;
   while (room < one * static_cast<float>((high - low) / step) && step < 32) step *= 2;

@@ -160,7 +160,7 @@ void draw_ceilings(const Theme& t, const Roof& roof, const Extents& e) {
 
 ImVec2 place_of(const RoofPoint& p) { return ImPlot::PlotToPixels(std::log10(p.intensity), std::log10(p.gflops)); }
 
-void draw_points(const Theme& t, const RoofPoints& all) {
+void draw_points(const Theme& t, const Roof& roof, const RoofPoints& all) {
   ImDrawList* draw = ImPlot::GetPlotDrawList();
   ImPlot::PushPlotClipRect();
   auto faded = [&](size_t step) {
@@ -189,11 +189,16 @@ void draw_points(const Theme& t, const RoofPoints& all) {
     const ImVec2 low = ImPlot::GetPlotPos(), room = ImPlot::GetPlotSize();
     ImVec2 corner{at.x + t.em * 0.7f, at.y - size.y / 2};
     if (corner.x + size.x > low.x + room.x) corner.x = at.x - t.em * 0.7f - size.x;
+    // Just below a ceiling its line would run through the name.
+    for (const auto& flat : roof.flats)
+      if (const float line = ImPlot::PlotToPixels(0, std::log10(flat.gflops)).y;
+          line > corner.y - 1 && line < corner.y + size.y + 1)
+        corner.y = at.y >= line ? line + 2 : line - size.y - 2;
     for (const auto& other : named)
       if (std::abs(other.y - corner.y) < size.y) return;
     named.push_back(corner);
     draw->AddRectFilled({corner.x - t.em * 0.1f, corner.y}, {corner.x + size.x + t.em * 0.1f, corner.y + size.y},
-                        packed(t.background, 0.75f), t.em * 0.2f);
+                        packed(t.background, 0.95f), t.em * 0.2f);
     draw->AddText(corner, packed(mark_of(t, p).colour), p.name.c_str());
   };
   if (all.own) name(all.points[*all.own]);
@@ -206,12 +211,18 @@ std::string looser_words(const RoofPoint& p) {
   return p.name + " may use less accurate arithmetic than was asked for: no share of this roof";
 }
 
+// Where a point's own arithmetic has a lower ceiling than the document's.
+std::string own_roof(const Roof& roof, const RoofPoint& p) {
+  if (p.looser || roof.peak(p.promised) >= roof.peak()) return "";
+  return fmt::format(" its own arithmetic ({}, at most {})", name_of(p.promised), rate_text(roof.peak(p.promised)));
+}
+
 void about_point(const Roof& roof, const RoofPoint& p) {
   ImGui::Text("%s, %s", p.name.c_str(), place_words(p).c_str());
   ImGui::Text("%s in %s, at %.4g FLOP a byte", rate_text(p.gflops).c_str(), time_text(p.ms).c_str(), p.intensity);
   if (auto share = reached(roof, p))
-    ImGui::Text("%s of what %s allows there", share_text(*share).c_str(),
-                p.bytes == RoofPoint::Bytes::l2 ? "the L2 cache" : "the roof");
+    ImGui::Text("%s of what %s allows there%s", share_text(*share).c_str(),
+                p.bytes == RoofPoint::Bytes::l2 ? "the L2 cache" : "the roof", own_roof(roof, p).c_str());
   else if (p.looser)
     ImGui::TextUnformatted(looser_words(p).c_str());
   if (p.packs == true)
@@ -295,17 +306,18 @@ void plot(Frame& f, const Roof& roof, const RoofPoints& all, double problem, flo
   const Extents e = extents_of(roof, all, problem);
   const ImVec2 size{ImGui::GetContentRegionAvail().x, height};
   if (!ImPlot::BeginPlot("##roofline", size, plots::fixed)) return;
-  ImPlot::SetupAxes("FLOP a byte", "GFLOP/s", plots::axis, plots::axis);
+  ImPlot::SetupAxes("FLOP a byte", "FLOP/s", plots::axis, plots::axis);
   ImPlot::SetupAxesLimits(e.x0, e.x1, e.y0, e.y1, ImPlotCond_Always);
   plots::decades(ImAxis_X1, static_cast<int>(e.x0), static_cast<int>(e.x1), size.x - t.em * 5);
-  plots::decades(ImAxis_Y1, static_cast<int>(std::floor(e.y0)), static_cast<int>(std::ceil(e.y1)), size.y - t.em * 3);
+  plots::decades(ImAxis_Y1, static_cast<int>(std::floor(e.y0)), static_cast<int>(std::ceil(e.y1)), size.y - t.em * 3,
+                 plots::giga_text);
   plots::mark_x("##problem", std::log10(problem), {t.accent.x, t.accent.y, t.accent.z, 0.6f});
   draw_ceilings(t, roof, e);
   ImPlot::PushPlotClipRect();
   draw_mark(ImPlot::GetPlotDrawList(), ImPlot::PlotToPixels(std::log10(problem), std::log10(roof.allowed(problem))),
             {Mark::Shape::cross, t.floor, true, 0.3f}, t.em, t.background);
   ImPlot::PopPlotClipRect();
-  draw_points(t, all);
+  draw_points(t, roof, all);
   hover(f, roof, all);
   ImPlot::EndPlot();
   copy_menu(f, "copy-roofline", [&] { return roofline_csv(roof, all); });
@@ -386,7 +398,7 @@ void figures_table(Frame& f, const Roof& roof, const RoofPoints& all) {
   ImGui::TableNextColumn();
   if (wide) head("time", "Median"), head("FLOP a byte", "Exact operations over the bytes that the row names");
   head("FLOP/s", "Exact operations over the time");
-  head("of the roof", "Of what the roof allows at this intensity; bytes of L2: of what the L2 cache allows");
+  head("of the roof", "Of what the roof of its own arithmetic allows at this intensity; bytes of L2: of what the L2 cache allows");
   auto cell = [&](const std::string& text) {
     ImGui::TableNextColumn();
     right_aligned(text, t.text);
@@ -399,7 +411,11 @@ void figures_table(Frame& f, const Roof& roof, const RoofPoints& all) {
     ImGui::PopStyleColor();
     ImGui::SameLine(0, t.em * 0.4f);
     ImGui::TextDisabled("%s", place_words(p).c_str());
-    tooltip(t, (p.looser ? looser_words(p) + ".\n" : "") + "source: " + p.source);
+    const std::string own = own_roof(roof, p);
+    tooltip(t, (p.looser      ? looser_words(p) + ".\n"
+                : own.empty() ? ""
+                              : "of the roof of" + own + "\n") +
+                   "source: " + p.source);
     ImGui::PushFont(t.code_font, 0);
     if (wide) cell(time_text(p.ms)), cell(fmt::format("{:.4g}", p.intensity));
     cell(rate_text(p.gflops));

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "app/model/recorded.h"
 #include "app/ui/panels/explain_ask.h"
 #include "app/ui/panels/explain_words.h"
 #include "app/ui/panels/flow.h"
@@ -245,6 +246,23 @@ void heat_build(Frame& f, State& s, const Profile* p) {
   tooltip(t, s.sampled.evidence);
 }
 
+// Which of lines and samples of warps are not there, and why.
+void what_is_missing(Frame& f, const Profile* p) {
+  const Theme& t = f.theme;
+  if (!p) return;
+  if (p->lines.empty() && !p->lines_reason.empty()) dim_text(t, "no counts of lines: " + p->lines_reason);
+  if (p->samples.samples > 0) return;
+  std::string words = p->samples.reason.empty() ? p->recorded.empty() ? "they come with all counters, on a GPU"
+                                                                      : "they were not recorded"
+                                                : p->samples.reason;
+  if (!p->recorded.empty()) {
+    const auto* have = recordings_with_samples();
+    if (!have) f.again_in(0.2);
+    if (have && !have->empty()) words += fmt::format("; recordings that have some: {}", fmt::join(*have, ", "));
+  }
+  dim_text(t, "no samples of warps: " + words);
+}
+
 // The gutter: a letter where the selected element was written or read, and the line's share of the heat.
 void decorate(State& s) {
   constexpr size_t letters = 2, bar = 7;
@@ -362,6 +380,7 @@ void draw_source(Frame& f) {
   s.theme = &t;
   head(f, s, *files, *text, idea);
   heat_build(f, s, profile);
+  what_is_missing(f, profile);
   ImVec2 room = ImGui::GetContentRegionAvail();
   const bool beside = room.x > t.em * 40;  // else one above the other, if there is room for two
   const bool code = s.code && (beside || room.y > t.em * 24);

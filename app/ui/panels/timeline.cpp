@@ -149,16 +149,22 @@ std::string lane_value(double v, const std::string& unit) {
                      unit == "instruction/cycle" ? "a cycle" : unit);
 }
 
+bool runs_at(const ProfileTimeline& line, double us) {
+  if (line.launches.empty()) return us >= 0 && us <= line.work_us;
+  return std::any_of(line.launches.begin(), line.launches.end(),
+                     [&](const LaunchSpan& l) { return us >= l.start_us && us <= l.end_us; });
+}
+
 void draw_lane(Frame& f, TimelineState& s, const Profile& p, size_t index) {
   const Theme& t = f.theme;
   const ProfileTimeline& line = p.timeline;
   const TimelineLane& lane = line.lanes[index];
   ImGui::TextUnformatted(lane.title.c_str());
-  tooltip(t, fmt::format("{}\nmean {}, from {} to {} while it ran\nsource: {}", lane.about,
+  tooltip(t, fmt::format("{}\nmean {}, from {} to {} while kernels ran\nsource: {}", lane.about,
                          lane_value(lane.mean, lane.unit), lane_value(lane.least, lane.unit),
                          lane_value(lane.most, lane.unit), line.source));
   ImGui::SameLine();
-  right_aligned("mean " + lane_value(lane.mean, lane.unit), t.dim);
+  right_aligned("mean while kernels ran " + lane_value(lane.mean, lane.unit), t.dim);
   ImGui::PushID(lane.name.c_str());
   if (ImPlot::BeginPlot("##lane", {ImGui::GetContentRegionAvail().x, t.em * 4.6f}, plot_flags)) {
     const bool percent = lane.unit == "%";
@@ -195,7 +201,7 @@ void draw_lane(Frame& f, TimelineState& s, const Profile& p, size_t index) {
         ImGui::TextColored(&other == &lane ? t.text : t.dim, "%s: %s", other.title.c_str(),
                            lane_value(other.values[i], other.unit).c_str());
       ImGui::TextDisabled("%s\nsource: %s",
-                          at.x < 0 || at.x > line.work_us ? "the kernel does not run here" : lane.about.c_str(),
+                          !runs_at(line, at.x) ? "no kernel runs here" : lane.about.c_str(),
                           line.source.c_str());
       ImGui::EndTooltip();
     }
@@ -214,11 +220,16 @@ void head(Frame& f, TimelineState& s, const Profile& p) {
   ImGui::AlignTextToFramePadding();
   std::string words = p.kernel;
   if (!line.lanes.empty()) {
-    words += fmt::format(": {}, a point each {}", span_text(line.work_us), span_text(line.interval_us));
+    words += fmt::format(": kernels ran for {}", span_text(line.kernels_us));
+    if (line.work_us > 1.02 * line.kernels_us)
+      words += fmt::format(" of the {} from the first one's begin to the last one's end; what lies between is no part of a "
+                           "mean (recording kernels keeps them apart)",
+                           span_text(line.work_us));
+    words += fmt::format("; a point each {}", span_text(line.interval_us));
     if (line.calls > 1) words += fmt::format("; {} calls back to back, since one is short", line.calls);
   }
   wrapped(words);
-  if (!line.lanes.empty()) dim_text(t, line.source);
+  if (!line.lanes.empty()) dim_text(t, line.source + ", in a call of its own: sampled calls take longer than timed ones");
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "app/model/roof.h"
+#include "app/model/times.h"
 #include "app/ui/panel.h"
 #include "app/ui/panels/clocks.h"
 #include "app/ui/panels/plots.h"
@@ -72,7 +74,9 @@ void head(Frame& f, const Report& r) {
   explain_item(t, about);
   ImGui::SameLine(0, t.em * 0.5f);
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + t.em * 0.75f);
-  ImGui::TextDisabled(m.packed.packs == true ? "median, packing included" : "median");
+  const char* of = r.status == "not-judged" ? "hot, of the profile" : "hot, of the run";
+  ImGui::TextDisabled("median%s%s%s", m.packed.packs == true ? ", packing included" : "", emulated(r) ? "" : ", ",
+                      emulated(r) ? "" : of);
   explain_item(t, about);
   if (emulated(r)) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
@@ -110,6 +114,29 @@ void packed_figures(const Theme& t, const ReportTiming& m, const char* source) {
          "median of samples of these launches", source});
 }
 
+// "at 4.27 TB/s": what the floor's bytes or operations come to in its time.
+std::string floor_rate(const Report& r) {
+  const double s = *r.timing.floor_ms * 1e-3;
+  return r.timing.floor_from == "flops" ? fmt::format("{:.3g} TFLOP/s", r.flops / s * 1e-12)
+                                        : fmt::format("{:.3g} TB/s", r.least_bytes / s * 1e-12);
+}
+
+void floor_figure(const Theme& t, const Report& r) {
+  const auto& m = r.timing;
+  const bool operations = m.floor_from == "flops";
+  const std::string source = "computed from the problem and the rate" +
+                             (m.floor_source.empty() ? std::string(" of the device") : " (" + m.floor_source + ")");
+  figure(t, fmt::format("floor ({} at {})", operations ? "operations" : "bytes", floor_rate(r)).c_str(),
+         time_text(*m.floor_ms),
+         operations ? About{"The exact operations at the rate of this accuracy's arithmetic.", "FLOP / FLOP/s",
+                            source.c_str()}
+                    : About{"Every tensor moved once at the rate of the memory: with its data in the cache a call may "
+                            "be faster. The layer speed of the verdict has a lower floor where this rate was measured: "
+                            "by the rate that the driver names, which nothing beats.",
+                            "least bytes / bytes/s", source.c_str()},
+         &t.floor);
+}
+
 void figures(Frame& f, const Report& r) {
   const Theme& t = f.theme;
   const auto& m = r.timing;
@@ -126,15 +153,7 @@ void figures(Frame& f, const Report& r) {
       figure(t, "cold median", time_text(*m.cold_median_ms),
              {"Median with the L2 cache flushed before every sample.", "median of the cold samples", source});
     packed_figures(t, m, source);
-    if (m.floor_ms)
-      figure(t, m.floor_from == "flops" ? "floor (operations)" : "floor (bytes)", time_text(*m.floor_ms),
-             m.floor_from == "flops"
-                 ? About{"No kernel of this accuracy can be faster: the exact operations at the peak rate.",
-                         "FLOP / peak FLOP/s", "computed from the problem and the device"}
-                 : About{"No kernel can be faster, unless the data is in the cache: every tensor moved once at the "
-                         "peak rate.",
-                         "least bytes / peak bytes/s", "computed from the problem and the device"},
-             &t.floor);
+    if (m.floor_ms) floor_figure(t, r);
     if (!emulated(r)) {
       double s = *m.median_ms * 1e-3;
       const std::string computed =
@@ -179,6 +198,13 @@ void bars(Frame& f, const Report& r) {
   static const std::string floor_name = "floor";
   std::vector<Bar> all;
   const bool comparable = !emulated(r);
+  const Roof roof = roof_of(f.bench, f.document, r);
+  // The floor of a reference is that of its own arithmetic.
+  auto own_floor = [&](const std::string& name) -> std::optional<double> {
+    if (promised_by(f.bench, name) == r.document.accuracy || !roof.known() || r.document.problem.dtype != DType::f32)
+      return {};
+    return std::max(r.least_bytes / (roof.memory_gbs * 1e6), r.flops / (roof.peak(promised_by(f.bench, name)) * 1e6));
+  };
   if (comparable) all.push_back({r.kernel, *m.median_ms, t.kernel, true, m.packed.median_ms});
   for (const auto& ref : r.references)
     if (ref.median_ms) all.push_back({ref.name, *ref.median_ms, t.reference, ref.name == f.document.compare_with});
@@ -192,9 +218,17 @@ void bars(Frame& f, const Report& r) {
     ImVec2 at = ImGui::GetCursorScreenPos();
     ImDrawList* draw = ImGui::GetWindowDrawList();
     std::string time = time_text(b.ms), factor;
-    if (m.floor_ms && &b.name != &floor_name)
-      factor =
-          b.name != r.kernel && looser(r, b.name) ? "TF32, not strict" : factor_text(b.ms / *m.floor_ms) + " the floor";
+    std::string about_factor;
+    if (m.floor_ms && &b.name != &floor_name) {
+      factor = factor_text(b.ms / *m.floor_ms) + " the floor";
+      if (b.name != r.kernel && looser(r, b.name)) {
+        factor = "TF32, not strict";
+      } else if (auto own = b.name == r.kernel ? std::nullopt : own_floor(b.name)) {
+        factor = factor_text(b.ms / *own) + " its floor";
+        about_factor = fmt::format("\nIts floor is that of its own arithmetic ({}): {}, by {}, {}",
+                                   name_of(promised_by(f.bench, b.name)), time_text(*own), roof.gpu, roof.source);
+      }
+    }
     ImFont* font = b.chosen ? t.bold_font : t.text_font;
     draw->AddText(font, em, at, packed(b.colour), b.name.c_str());
     float right = at.x + width - t.code_font->CalcTextSizeA(em, FLT_MAX, 0, time.c_str()).x;
@@ -213,7 +247,7 @@ void bars(Frame& f, const Report& r) {
     ImGui::Dummy({width, em * 2.1f});
     if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) {
       std::string words = fmt::format("{}: {}", b.name, time);
-      if (!factor.empty()) words += ", " + factor;
+      if (!factor.empty()) words += ", " + factor + about_factor;
       if (b.packed_ms)
         words += fmt::format("\nof it {} with weights packed before (dark), the rest is packing (light)",
                              time_text(*b.packed_ms));
@@ -279,14 +313,28 @@ void histogram(Frame& f, const Report& r) {
   if (s.serial != r.serial) s = samples_of(r);
   if (s.at.empty()) return;
   heading(t, "Samples");
+  auto key = [&](const char* words, const ImVec4& colour, float alpha) {
+    ImGui::SameLine(0, t.em);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float high = ImGui::GetTextLineHeight();
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + high * 0.25f}, {at.x + t.em * 0.6f, at.y + high * 0.8f},
+                                              packed(colour, alpha));
+    ImGui::Dummy({t.em * 0.6f, high});
+    ImGui::SameLine(0, t.em * 0.3f);
+    dim_text(t, words);
+  };
+  key(emulated(r) ? "emulated" : "hot", t.kernel, emulated(r) ? 0.5f : 0.9f);
+  if (!r.timing.cold_samples_ms.empty()) key("cold (L2 cache flushed)", t.dim, 0.55f);
   if (!ImPlot::BeginPlot("##samples", {ImGui::GetContentRegionAvail().x, t.em * 10}, plots::fixed)) return;
   const bool micro = s.high < 1;
   ImPlot::SetupAxes(micro ? "µs" : "ms", "samples", plots::axis, plots::axis);
-  ImPlot::SetupAxesLimits(s.low, s.high, 0, s.tallest * 1.15, ImPlotCond_Always);
+  // Above the bars there is room for a line of text.
+  const double top = s.tallest * 1.35;
+  ImPlot::SetupAxesLimits(s.low, s.high, 0, top, ImPlotCond_Always);
   if (micro) ImPlot::SetupAxisFormat(ImAxis_X1, plots::label_in_us);
   if (s.tallest < 5) ImPlot::SetupAxisTicks(ImAxis_Y1, 0, s.tallest, static_cast<int>(s.tallest) + 1);
   if (s.three_quarters > s.quarter) {
-    double x[2] = {s.quarter, s.three_quarters}, y[2] = {s.tallest * 1.15, s.tallest * 1.15};
+    double x[2] = {s.quarter, s.three_quarters}, y[2] = {top, top};
     ImPlot::PlotShaded("half of all", x, y, 2, 0, plots::fill(t.text, 0.08f));
   }
   if (!r.timing.cold_samples_ms.empty())
@@ -295,7 +343,8 @@ void histogram(Frame& f, const Report& r) {
   ImPlot::PlotBars("hot", s.at.data(), s.hot.data(), static_cast<int>(s.at.size()), s.width * 0.9,
                    plots::fill(t.kernel, emulated(r) ? 0.5f : 0.9f));
   plots::mark_x("median", *r.timing.median_ms, t.text, 1.5f);
-  ImPlot::Annotation(*r.timing.median_ms, s.tallest * 1.15, t.background, {t.em * 0.3f, t.em * 0.2f}, true, "median");
+  ImPlot::Annotation(*r.timing.median_ms, top, t.background, {t.em * 0.3f, t.em * 0.2f}, true, "%s",
+                     emulated(r) ? "median" : "median, hot");
   ImPlotPoint p;
   if (plots::pointed(p) && ImGui::BeginTooltip()) {
     auto i = static_cast<size_t>(
@@ -311,6 +360,18 @@ void histogram(Frame& f, const Report& r) {
   }
   ImPlot::EndPlot();
   copy_menu(f, "copy-samples", [&] { return timing_csv(r); });
+}
+
+// A comparison that timed this kernel in turn with another, if there is one.
+const KernelComparison* in_turn(const Frame& f, const Report& r) {
+  auto with = [&](const std::string& name) -> const KernelComparison* {
+    const auto* c = f.bench.comparison_of(f.document, name);
+    return c && c->first.name == r.kernel && c->document.problem == r.document.problem ? c : nullptr;
+  };
+  if (const auto* c = with(f.document.compare_with)) return c;
+  for (const auto& ref : r.references)
+    if (const auto* c = with(ref.name)) return c;
+  return nullptr;
 }
 
 void phases(Frame& f, const Report& r) {
@@ -355,6 +416,8 @@ void draw_timing(Frame& f) {
     bars(f, *r);
     ImGui::EndGroup();
     copy_menu(f, "copy-times", [&] { return timing_csv(*r); });
+    if (std::string words = times_in_words(r, f.bench.profile_of(r->document), in_turn(f, *r)); !words.empty())
+      dim_text(f.theme, words);
     histogram(f, *r);
     draw_three_clocks(f, *r);
     draw_clock_strip(f, *r);

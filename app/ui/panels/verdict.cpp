@@ -5,6 +5,7 @@
 #include <imgui.h>
 
 #include "app/ui/panel.h"
+#include "app/ui/panels/map_view.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
@@ -46,6 +47,51 @@ const char* about_layer(const std::string& name) {
   return "";
 }
 
+std::string quoted(std::string s) {
+  for (size_t at = 0; (at = s.find('"', at)) != std::string::npos; at += 2) s.insert(at, 1, '"');
+  return '"' + s + '"';
+}
+
+// The terms of its index that are wrong, by a map of its products: what it takes above what belongs there.
+void why_it_is_wrong(Frame& f, const Report& r) {
+  const Theme& t = f.theme;
+  const Cause* c = f.bench.cause_of(r);
+  if (!c) {
+    if (f.bench.asks_for_cause_of(r)) dim_text(t, "looking which term of its index is wrong…");
+    return;
+  }
+  if (c->sentence.empty()) return dim_text(t, "Why: " + c->reason);
+  ImGui::Spacing();
+  ImGui::BeginGroup();
+  for (const auto& fault : c->faults) {
+    ImGui::Bullet();
+    wrapped(fault);
+  }
+  if (c->formula != c->right_formula && !c->formula.empty()) {
+    auto line = [&](const char* word, const std::string& formula, const ImVec4& colour) {
+      ImGui::TextDisabled("%s", word);
+      ImGui::SameLine(t.em * 4.5f);
+      ImGui::PushFont(t.code_font, 0);
+      ImGui::PushStyleColor(ImGuiCol_Text, colour);
+      wrapped(formula);
+      ImGui::PopStyleColor();
+      ImGui::PopFont();
+    };
+    line("it takes", c->formula, t.wrong);
+    line("right is", c->right_formula, t.right);
+  }
+  ImGui::EndGroup();
+  tooltip(t, fmt::format("{}.\nFor example: {}.\nsource: computed from {} launches with one weight each, on {} small "
+                         "problems with this one's strides and shifts and with others",
+                         c->sentence, c->example, grouped(c->launches), c->problems));
+  copy_menu(f, "copy-why", [c] {
+    std::string csv = fmt::format("what,value\ncause,{}\n", quoted(c->sentence));
+    csv += fmt::format("it takes,{}\nright is,{}\n", quoted(c->formula), quoted(c->right_formula));
+    for (const auto& fault : c->faults) csv += fmt::format("fault,{}\n", quoted(fault));
+    return csv + fmt::format("for example,{}\n", quoted(c->example));
+  });
+}
+
 void head(Frame& f, const Report& r) {
   const Theme& t = f.theme;
   ImGui::PushFont(t.bold_font, ImGui::GetStyle().FontSizeBase * 1.7f);
@@ -69,12 +115,15 @@ void head(Frame& f, const Report& r) {
     for (std::string_view word : {"right: ", "wrong: ", "crashed: ", "hung: ", "not run: "})
       if (s.starts_with(word)) s.remove_prefix(word.size());
     wrapped(s);
+    why_it_is_wrong(f, r);
   }
   const std::string& kernel = r.kernel.empty() ? f.document.kernel : r.kernel;
   dim_text(t,
            r.device_name.empty() ? kernel : kernel + " on " + r.device_name + (r.recorded.empty() ? "" : ", recorded"));
   if (r.status == "not-judged") {
-    if (ImGui::Button("Run (F5)")) f.act("run");
+    const RunOffer offer = run_offer(f);
+    if (!offer.why.empty()) dim_text(t, offer.why);
+    if (offer.action && ImGui::Button(offer.button)) f.act(offer.action);
     tooltip(t, "Runs the kernel on this machine and judges it");
   } else if (r.final && r.layers.empty()) {
     if (ImGui::Button("Show the log")) f.show("Log");
@@ -117,10 +166,6 @@ void layers(Frame& f, const Report& r) {
 }
 
 std::string verdict_csv(const Report& r) {
-  auto quoted = [](std::string s) {
-    for (size_t at = 0; (at = s.find('"', at)) != std::string::npos; at += 2) s.insert(at, 1, '"');
-    return '"' + s + '"';
-  };
   std::string out = fmt::format("what,value,evidence\nverdict,{},{}\n", r.status, quoted(r.sentence));
   for (const auto& l : r.layers) out += fmt::format("{},{},{}\n", l.name, l.status, quoted(l.evidence));
   auto add = [&](const char* what, const auto& v) {
@@ -188,8 +233,9 @@ void errors(Frame& f, const Report& r) {
   const Theme& t = f.theme;
   heading(t, "Error against the oracle");
   if (!r.failing) {
-    dim_text(t, r.layers.empty() ? "No figures: the run gave no output to compare."
-                                 : "No figures: the output was not compared. The first layer that fails says why.");
+    dim_text(t, r.status == "not-judged" ? "No figures: the kernel has not been run against the oracle."
+                : r.layers.empty()       ? "No figures: the run gave no output to compare."
+                                   : "No figures: the output was not compared. The first layer that fails says why.");
     return;
   }
   if (!begin_figures("errors")) return;
@@ -245,7 +291,7 @@ void first_failing(Frame& f, const Report& r) {
   ImGui::BeginDisabled(!here);
   if (ImGui::Button("Explain this element")) {
     ElementIndex at{e.n * r.document.problem.out_channels + e.co, e.j};
-    f.view_to(focused(f.view, f.extent(), at, 12, 8));
+    f.view_to(readable(f.view, f.extent(), at, f.cells));
     f.show("Explain");
   }
   ImGui::EndDisabled();

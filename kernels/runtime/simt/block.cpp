@@ -1,5 +1,7 @@
 #include "kernels/runtime/simt/block.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <exception>
@@ -28,8 +30,9 @@ bool same_site(const Site& a, const Site& b) {
 
 Block*& Block::current() { return current_block_object; }
 
-Block::Block() : shared_storage_(max_dynamic_shared + 1024), fibres_([this] { on_fibre(); }) {
-  auto address = reinterpret_cast<uintptr_t>(shared_storage_.data());
+Block::Block()
+    : shared_storage_(zone_before + 1024 + max_dynamic_shared + zone_after), fibres_([this] { on_fibre(); }) {
+  auto address = reinterpret_cast<uintptr_t>(shared_storage_.data()) + zone_before;
   dynamic_shared_ = reinterpret_cast<unsigned char*>((address + 1023) & ~uintptr_t{1023});
 }
 
@@ -46,8 +49,31 @@ void Block::prepare(const Entry& kernel, dim3 grid, dim3 block, size_t dynamic_s
   blockDim = block;
   for (unsigned t = 0; t < threads_; t++)
     thread_index_[t] = {t % block.x, t / block.x % block.y, t / (block.x * block.y)};
-  // A signalling pattern: a kernel that reads shared memory before it wrote it gets NaN, not yesterday's values.
-  std::memset(dynamic_shared_, 0xff, dynamic_shared_bytes);
+  lay_red_zones();
+}
+
+// What is read there is NaN; what is written there is seen when the block has ended.
+void Block::lay_red_zones() {
+  std::memset(dynamic_shared_ - zone_before, 0xff, zone_before);
+  std::memset(dynamic_shared_ + dynamic_shared_bytes_, 0xff, zone_after);
+}
+
+std::string Block::shared_damage() const {
+  static const auto untouched = [] {
+    std::array<unsigned char, std::max(zone_before, zone_after)> all{};
+    all.fill(0xff);
+    return all;
+  }();
+  const unsigned char *after = dynamic_shared_ + dynamic_shared_bytes_, *before = dynamic_shared_ - zone_before;
+  // After every block: as fast as memcmp.
+  if (std::memcmp(after, untouched.data(), zone_after) == 0 && std::memcmp(before, untouched.data(), zone_before) == 0)
+    return "";
+  auto touched = [](unsigned char byte) { return byte != 0xff; };
+  if (const auto* first = std::find_if(after, after + zone_after, touched); first != after + zone_after)
+    return fmt::format("writes beyond its {} bytes of dynamic shared memory: {} bytes behind their end",
+                       dynamic_shared_bytes_, first - after);
+  return fmt::format("writes before its dynamic shared memory: {} bytes before its start",
+                     dynamic_shared_ - std::find_if(before, before + zone_before, touched));
 }
 
 void Block::run(uint64_t index) {
@@ -57,6 +83,8 @@ void Block::run(uint64_t index) {
   votes_ = 0;
   beats_ = 0;
   polling_ = false;
+  // A signalling pattern: a kernel that reads shared memory before it wrote it gets NaN, not what the block before left.
+  std::memset(dynamic_shared_, 0xff, dynamic_shared_bytes_);
   random_ = seed_ ? static_cast<uint32_t>(scrambled(uint64_t{seed_} << 32 ^ index)) | 1 : 0;  // 0: no shuffling
   for (unsigned i = 0; i < warps_; i++) {
     unsigned lanes = std::min(32u, threads_ - i * 32);
@@ -84,6 +112,11 @@ void Block::run(uint64_t index) {
   }
   if (!abandoned_) hopper_.end();
   if (abandoned_) abandon();
+  if (auto damage = shared_damage(); !damage.empty()) {
+    lay_red_zones();
+    throw KernelFault(fmt::format("kernel {}, block ({}, {}, {}): {}", kernel_.name, blockIdx.x, blockIdx.y, blockIdx.z,
+                                  damage));
+  }
 }
 
 // Runs the lanes of a warp until all of them wait or have ended. False if none could run.

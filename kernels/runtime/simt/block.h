@@ -104,6 +104,8 @@ class Block {
   void on_fibre();
   std::string place() const;
   std::string who_waits() const;
+  void lay_red_zones();
+  std::string shared_damage() const;  // "" while the red zones are as they were laid
 
   Entry kernel_{};
   void* const* args_ = nullptr;
@@ -117,7 +119,9 @@ class Block {
   std::string fault_;
   uint3 thread_index_[max_threads_per_block];
   Warp warp_[32];
-  HostBytes shared_storage_;  // pages are taken when first touched
+  // Dynamic shared memory between two red zones. Pages are taken when first touched.
+  static constexpr size_t zone_before = 1024, zone_after = 4096;
+  HostBytes shared_storage_;
   unsigned char* dynamic_shared_;
   size_t dynamic_shared_bytes_ = 0;
   const std::atomic<bool>* given_up_ = nullptr;

@@ -36,6 +36,44 @@ TEST(ExportCli, CudaToTheTerminalAndAsJson) {
   EXPECT_EQ(j["kernel"], "tiled");
   EXPECT_EQ(j["text"], r.out);
   EXPECT_TRUE(j["chosen"].is_null());
+  EXPECT_TRUE(j["architecture"].is_null()) << "nobody named one";
+  EXPECT_EQ(j["function"], "conv_transpose1d");
+}
+
+// What the file was chosen for, and what it is compiled with.
+TEST(ExportCli, SaysForWhichArchitecture) {
+  const std::vector<std::string> words = {"export", "auto",     "--preset", "kernelbench-64", "--accuracy", "tf32",
+                                          "--json", "--format", "cuda"};
+  for (auto [given, says, nvcc] :
+       {std::tuple{"sm_100", "sm_100", "-arch=sm_100 "}, {"sm_90", "sm_90", "-arch=sm_90a "}}) {
+    auto more = words;
+    more.insert(more.end(), {"--architecture", given});
+    json j = convscope_run(more).document();
+    EXPECT_EQ(j["architecture"], says);
+    EXPECT_TRUE(holds(j["text"].get<std::string>(), nvcc)) << given;
+  }
+  auto more = words;
+  more.insert(more.end(), {"--device", "emulator"});
+  EXPECT_EQ(convscope_run(more).document()["architecture"], "sm_90") << "an H200 stands for it";
+}
+
+TEST(ExportCli, NamesTheFunctionAndItself) {
+  auto r = convscope_run(
+      {"export", "tiled", "--preset", "kernelbench-79-small", "--format", "cuda", "--function", "upsample_1"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(holds(r.out, "extern \"C\" int upsample_1(")) << r.out.substr(0, 600);
+  EXPECT_FALSE(holds(r.out, "conv_transpose1d"));
+  EXPECT_TRUE(holds(r.out, "Kernel tiled of convscope " CONVSCOPE_VERSION " ("));
+}
+
+TEST(ExportCli, WarnsOfASpecimen) {
+  auto r = convscope_run({"export", "S4", "--preset", "kernelbench-64-small", "--format", "cuda"});
+  EXPECT_EQ(r.code, 0);
+  EXPECT_TRUE(holds(r.err, "convscope: S4 is a specimen, wrong on purpose: it is right only for some problems\n"))
+      << r.err;
+  EXPECT_TRUE(holds(r.out, "A specimen, wrong on purpose"));
+  r = convscope_run({"export", "tiled", "--preset", "kernelbench-64-small", "--format", "cuda"});
+  EXPECT_FALSE(holds(r.err, "specimen"));
 }
 
 TEST(ExportCli, FusesAnActivation) {
@@ -95,6 +133,10 @@ TEST(ExportCli, Refuses) {
          "architecture sm_80 cannot run hopper_tf32: it needs sm_90a, this is sm_80"},
         {{"export", "mma_3xtf32", "--preset", "kernelbench-79", "--accuracy", "tf32", "--architecture", "sm_75"},
          "architecture sm_75 cannot run mma_3xtf32: it needs sm_80, this is sm_75"},
+        {{"export", "tiled", "--format", "cuda", "--function", "two words"}, "function two words must be a name in C"},
+        {{"export", "tiled", "--format", "cuda", "--function", "ConvArgs"},
+         "function ConvArgs is a word of the kernel's"},
+        {{"export", "tiled", "--function", "up1"}, "function up1 is for CUDA files: a Python file calls its own"},
         {{"export", "tiled", "--out", "/nowhere/at/all.py"}, "out /nowhere/at/all.py"}}) {
     auto r = convscope_run(c.arguments);
     EXPECT_EQ(r.code, 2) << c.says;

@@ -216,7 +216,7 @@ TEST(PackingCli, ARecordingKeepsBoth) {
 // Those that came before packing was timed apart open and say so.
 TEST(PackingCli, OldRecordingsSayThatItWasNotRecorded) {
   const Words recording = {"--recording", "h200-kernelbench-79"};
-  const char* said = "packed      not recorded: of before packing was timed apart";
+  const char* said = "packed      not recorded: this recording is older than times with weights packed before";
   for (const char* verb : {"run", "profile"}) {
     auto r = convscope_run(Words{verb, "registers"} + recording);
     ASSERT_EQ(r.code, 0) << r.err;
@@ -227,11 +227,11 @@ TEST(PackingCli, OldRecordingsSayThatItWasNotRecorded) {
       << "a library is timed whole";
   auto bench = convscope_run(Words{"bench"} + recording);
   EXPECT_EQ(bench.code, 0) << bench.err;
-  EXPECT_TRUE(has_part(bench.out, "verdicts are about whole plans: this answer is of before packing was timed apart"))
+  EXPECT_TRUE(has_part(bench.out, "verdicts are about whole plans, packing included: this recording is older"))
       << bench.out;
   EXPECT_EQ(convscope_run(Words{"bench", "--with-packing"} + recording).out, bench.out);
   auto csv = convscope_run(Words{"bench", "--format", "csv"} + recording);
-  EXPECT_TRUE(has_part(csv.out, "not recorded: of before packing was timed apart")) << csv.out;
+  EXPECT_TRUE(has_part(csv.out, "not recorded: this recording is older than times with weights packed before")) << csv.out;
 }
 
 }  // namespace

@@ -600,7 +600,7 @@ TEST(ProfileCli, Refusals) {
                  "must be table, json or csv");
   expect_refused({"bench", "direct", "direct"}, "kernel", "direct", "is given more than once");
   expect_refused({"bench", "direct", "direkt"}, "kernel", "direkt", "is not known; did you mean direct?");
-  expect_refused({"bench", "--against", "direkt"}, "kernel", "direkt", "is not known; did you mean direct?");
+  expect_refused({"bench", "--against", "direkt"}, "against", "direkt", "is not known; did you mean direct?");
   auto r = convscope_run({"profile", "direct", "--format", "csv", "--json"});
   EXPECT_EQ(r.code, 2);
   EXPECT_EQ(r.document()["error"]["field"], "format");

@@ -177,5 +177,38 @@ TEST(ShippedRecordings, AreListedAndShown) {
   }
 }
 
+// What limits a kernel is said by this version's rules, and is not disproved by the counters beside it.
+TEST(ShippedRecordings, TheSentenceAgreesWithItsCounters) {
+  for (const char* name : {"h200-kernelbench-74", "h200-kernelbench-79", "h200-kernelbench-64"}) {
+    json j = convscope_run({"profile", "hopper_tf32", "--recording", name, "--json"}).document();
+    const std::string said = j["bottleneck"]["sentence"];
+    EXPECT_EQ(j["bottleneck"]["rule"], "data-path") << name << ": " << said;
+    EXPECT_TRUE(has_part(said, "the L2 cache")) << said;
+    EXPECT_EQ(j["bottleneck"]["source"], "by the rules of this version, from the recorded figures");
+  }
+}
+
+// Of the 634 µs that were sampled, kernels ran for 464: the mean is theirs.
+TEST(ShippedRecordings, MeansOverTimeAreOfKernels) {
+  json j = convscope_run({"profile", "hopper_tf32", "--recording", "h200-kernelbench-74", "--json"}).document();
+  const json& t = j["timeline"];
+  EXPECT_NEAR(t["kernels_us"].get<double>(), 463.7, 0.1);
+  for (const auto& lane : t["lanes"]) {
+    if (lane["name"] != "sm_active") continue;
+    EXPECT_GT(lane["mean"].get<double>(), 98) << lane["mean"];
+  }
+  const std::string out = convscope_run({"profile", "hopper_tf32", "--recording", "h200-kernelbench-74"}).out;
+  for (const char* said : {"points of 5 µs while kernels ran, 464 µs", "171 µs of it lie between kernels",
+                           "377 µs by bytes at 4268 GB/s", "good: near the floor of the problem",
+                           "whole calls of this profile", "each warp's 1152 rounded up to 1280"})
+    EXPECT_TRUE(has_part(out, said)) << said << "\n" << out;
+}
+
+TEST(ShippedRecordings, NamesOfAComparisonAreToBeLeftOut) {
+  Finished f = convscope_run({"bench", "tiled", "hopper_tf32", "--recording", "h200-kernelbench-74"});
+  EXPECT_EQ(f.code, 2);
+  EXPECT_TRUE(has_part(f.err, "leave the names out")) << f.err;
+}
+
 }  // namespace
 }  // namespace convscope::test

@@ -128,6 +128,15 @@ TEST(Refusals, Verbs) {
   expect_refused({"run"}, "kernel", "", "is missing: for example `convscope run S4 --preset kernelbench-79-small`");
   expect_refused({"run", ""}, "kernel", "", "is missing: for example `convscope run S4 --preset kernelbench-79-small`");
   expect_refused({"run", "direkt"}, "kernel", "direkt", "is not known; did you mean direct?");
+  for (const char* file : {"./mine.cu", "mine.cu", "/tmp/kernels/mine"})
+    expect_refused({"run", file}, "kernel", file,
+                   "is a file, and a kernel is compiled with the program: put it into kernels/ladder or "
+                   "kernels/specimens, build, and run it by its name (ARCHITECTURE.md, \"Adding things\")");
+  expect_refused({"run", "onednn"}, "kernel", "onednn",
+                 "is a reference and no kernel: a run of any kernel shows its error and time as well, and "
+                 "`convscope bench KERNEL --against onednn` times both");
+  expect_refused({"screenshot", "/nonexist/x.png"}, "out", "/nonexist/x.png",
+                 "cannot be written: there is no folder /nonexist");
   expect_refused({"run", "nonesuch-kernel"}, "kernel", "nonesuch-kernel", "is not known: see `convscope list kernels`");
   expect_refused({"list"}, "list", "", "is missing: for example `convscope list kernels`");
   expect_refused({"list", "kernel"}, "list", "kernel", "must be kernels, presets, references, devices or recordings");

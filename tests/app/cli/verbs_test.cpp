@@ -181,6 +181,15 @@ TEST(Verbs, Explain) {
   EXPECT_TRUE(holds(right.out, "\n    bias ")) << right.out;
 }
 
+// A fault of the bias alone is a note, and no tap is said to be all of it.
+TEST(Verbs, ExplainABias) {
+  const test::Words words = {"explain", "S4", "--at", "0,3,11", "--preset", "kernelbench-79-small", "--bias"};
+  auto notes = convscope_run(words + test::Words{"--json"}).document()["explanation"]["notes"];
+  EXPECT_EQ(notes, json({"adds no bias where b[3] belongs"}));
+  auto r = convscope_run(words);
+  EXPECT_TRUE(holds(r.out, "✗ adds no bias where b[3] belongs")) << r.out;
+}
+
 // With nothing to do and no display to do it on.
 TEST(Verbs, NoneAndNoDisplay) {
   auto r = convscope_run({});

@@ -23,6 +23,14 @@ std::string no_block_for(const std::string& kernel) {
   return std::string("nothing has finished for ") + (test::under_sanitizer ? "4" : "1") + " s while running " + kernel;
 }
 
+// Where the faulty kernels stand; under a sanitizer, whose handlers are its own, an engine does not say it.
+std::string standing(const std::string& words, const std::string& kernel) {
+  if (test::under_sanitizer) return "";
+  EXPECT_EQ(words.rfind(": kernel run_" + kernel + ", block (", 0), 0u) << words;
+  EXPECT_NE(words.find("), at tests/app/engine/faulty.cu:"), std::string::npos) << words;
+  return words;
+}
+
 class Hang : public testing::Test {
  protected:
   test::NothingLeft nothing_left_;
@@ -34,7 +42,12 @@ TEST_F(Hang, NoBlockFinishes) {
     test::Stopwatch watch;
     auto a = test::ask(client, test::run_request(kernel));
     EXPECT_EQ(a.kind, Answer::Kind::hung) << test::describe(a);
-    EXPECT_EQ(a.message, no_block_for(kernel));
+    ASSERT_TRUE(a.message.starts_with(no_block_for(kernel))) << a.message;
+    std::string where = a.message.substr(no_block_for(kernel).size());
+    EXPECT_EQ(where, standing(where, kernel));
+    if (!test::under_sanitizer && kernel == std::string("loop_for_ever")) {
+      EXPECT_EQ(where.find(": kernel run_loop_for_ever, block (2, 0, 0), thread (5, 0, 0), at "), 0u) << where;
+    }
     EXPECT_GE(watch.seconds(), patience);
     EXPECT_LT(watch.seconds(), patience + 3 * test::slowness);
     test::expect_works(client);
@@ -46,7 +59,7 @@ TEST_F(Hang, PrintingIsNoSignOfLife) {
   EngineClient client(impatient());
   auto a = test::ask(client, test::run_request("print_for_ever"));
   EXPECT_EQ(a.kind, Answer::Kind::hung) << test::describe(a);
-  EXPECT_EQ(a.message, no_block_for("print_for_ever"));
+  EXPECT_TRUE(a.message.starts_with(no_block_for("print_for_ever"))) << a.message;
   test::expect_works(client);
 }
 
@@ -74,7 +87,9 @@ TEST_F(Hang, LimitOfARequest) {
   test::Stopwatch watch;
   auto a = test::ask(client, test::run_request("loop_for_ever"), {}, 0.5);
   EXPECT_EQ(a.kind, Answer::Kind::hung) << test::describe(a);
-  EXPECT_EQ(a.message, "no answer within the 0.5 s it was given while running loop_for_ever");
+  const std::string late = "no answer within the 0.5 s it was given while running loop_for_ever";
+  ASSERT_TRUE(a.message.starts_with(late)) << a.message;
+  EXPECT_EQ(a.message.substr(late.size()), standing(a.message.substr(late.size()), "loop_for_ever"));
   EXPECT_GE(watch.seconds(), 0.5);
   EXPECT_LT(watch.seconds(), 2 * test::slowness);
   test::expect_works(client);

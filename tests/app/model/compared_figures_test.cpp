@@ -6,6 +6,7 @@
 
 #include "app/engine/recording.h"
 #include "app/model/recorded.h"
+#include "app/model/times.h"
 #include "kernels/problem/presets.h"
 #include "tests/support.h"
 
@@ -245,6 +246,64 @@ TEST(ComparedFigures, Words) {
 }
 
 // What the shipped recording says of two kernels: every row is whole, and the file has what the table has.
+TEST(ComparedFigures, ANumberWithoutRoomIsShorter) {
+  EXPECT_EQ(short_words(2724040448.0, "request"), "2.72 G");
+  EXPECT_EQ(short_words(-2724040448.0, "request"), "−2.72 G");
+  EXPECT_EQ(short_words(54321.0, "1"), "54.3 k");
+  EXPECT_EQ(short_words(999.0, "1"), "");
+  EXPECT_EQ(short_words(12345678.0, "byte"), "") << "which has a unit that suits it";
+}
+
+// What was traced of some blocks is an estimate: within its error nothing is better.
+TEST(ComparedFigures, EstimatesHaveNoVerdictWithinTheirError) {
+  Profile a = profile("a", {{"load_sectors", 1000}}), b = profile("b", {{"load_sectors", 950}});
+  b.device_kind = a.device_kind = "emulator";
+  a.counted_by = "emulated, by tracing 100 of 4096 blocks", b.counted_by = "emulated, by tracing every access";
+  auto rows = compared_figures(comparison(), &a, &b);
+  const ComparedFigure* f = find(rows, "Sectors of loads");
+  ASSERT_TRUE(f);
+  EXPECT_TRUE(f->estimate_a && !f->estimate_b);
+  EXPECT_EQ(f->verdict, V::ambiguous) << f->rule;
+  EXPECT_TRUE(holds(f->rule, "may be off by 10 %")) << f->rule;
+  b = profile("b", {{"load_sectors", 700}}), b.counted_by = "emulated, by tracing every access";
+  EXPECT_EQ(verdict_of(compared_figures(comparison(), &a, &b), "Sectors of loads"), V::worse);
+  a.counted_by = b.counted_by, b = profile("b", {{"load_sectors", 950}}), b.counted_by = a.counted_by;
+  EXPECT_EQ(verdict_of(compared_figures(comparison(), &a, &b), "Sectors of loads"), V::worse) << "counted in full";
+}
+
+TEST(ComparedFigures, EmulatedTimeHasNoFloor) {
+  KernelComparison c = comparison();
+  c.first.floor_ms = c.second.floor_ms = 0.5, c.floor_source = "NVIDIA H200, measured";
+  auto rows = compared_figures(c, nullptr, nullptr);
+  ASSERT_TRUE(find(rows, "Floor"));
+  EXPECT_EQ(find(rows, "Floor")->source_a, "computed, by the rates of NVIDIA H200, measured");
+  c.source = "emulated";
+  EXPECT_FALSE(find(compared_figures(c, nullptr, nullptr), "Floor"));
+}
+
+TEST(ComparedFigures, WaitsAreInPlainWords) {
+  Profile a = profile("a", {{"stall_long_scoreboard", 3}, {"stall_wait", 1}}), b = a;
+  auto rows = compared_figures(comparison(), &a, &b);
+  EXPECT_TRUE(find(rows, "data from global or local memory (warps)"));
+  EXPECT_TRUE(find(rows, "its last instruction's fixed latency (warps)"));
+  EXPECT_FALSE(find(rows, "long scoreboard"));
+}
+
+TEST(TimesInWords, EachIsOfItsMeasurement) {
+  Report r;
+  r.kernel = "a", r.status = "right", r.timing.median_ms = 0.515, r.timing.source = "measured";
+  EXPECT_EQ(times_in_words(&r, nullptr, nullptr), "") << "there is one only";
+  Profile p = profile("a", {});
+  p.hot_ms = 0.5, p.kernel_ms = 0.48, p.time_source = "measured";
+  EXPECT_EQ(times_in_words(&r, &p, nullptr),
+            "Whole calls of a, hot, each of a measurement of its own: 515 µs the run, 500 µs the profile (3 % apart: "
+            "clocks, heat and what ran before were not the same); its kernels alone in one recorded call 480 µs.");
+  r.status = "not-judged";
+  EXPECT_FALSE(holds(times_in_words(&r, &p, nullptr), "the run")) << "its time is the profile's";
+  r.timing.source = p.time_source = "emulated", p.kernel_ms.reset();
+  EXPECT_EQ(times_in_words(&r, &p, nullptr), "");
+}
+
 TEST(ComparedFigures, OfARecording) {
   Recorded r;
   r.open(std::make_shared<Recording>(

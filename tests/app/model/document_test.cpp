@@ -240,6 +240,26 @@ TEST(Document, AChangeInWords) {
   EXPECT_EQ(describe_change(d, d), "");
 }
 
+TEST(Document, ADifferenceInTheWordsOfEach) {
+  auto words = [](const Document& one, const Document& other) {
+    Difference d = describe_difference(one, other);
+    return d.one + " | " + d.other;
+  };
+  Document whole;
+  whole.problem = find_preset("kernelbench-79").problem;
+  Document piece = whole;
+  piece.problem.batch = 1, piece.problem.length = 4000;
+  EXPECT_EQ(words(piece, whole), "batch 1, length 4000 | batch 16, length 131072");
+  Document other = piece;
+  other.kernel = "tiled", other.problem = find_preset("kernelbench-74").problem;
+  EXPECT_TRUE(words(other, whole).ends_with("problem kernelbench-79, kernel S4"));
+  EXPECT_EQ(words(whole, other), "problem kernelbench-79, kernel S4 | problem kernelbench-74, kernel tiled");
+  other = whole;
+  other.inputs.x.kind = InputKind::ones, other.inputs.seed = 7;
+  EXPECT_EQ(words(whole, other), "input random, seed 42 | input ones, seed 7");
+  EXPECT_EQ(words(whole, whole), " | ");
+}
+
 // Whatever differs has words: an entry of the undo menu is never empty.
 TEST(Document, EveryChangeHasWords) {
   test::Random r(3);
@@ -248,6 +268,9 @@ TEST(Document, EveryChangeHasWords) {
     try {
       Document next = convscope::apply(d, test::random_change(r, d));
       EXPECT_EQ(describe_change(d, next).empty(), next == d);
+      const Difference both = describe_difference(d, next);
+      EXPECT_EQ(both.one.empty(), next == d);
+      EXPECT_EQ(both.one == both.other, next == d) << both.one;
       d = next;
     } catch (const InputError&) {
     }

@@ -129,6 +129,21 @@ TEST_F(RoofOfARecording, LooserArithmeticHasNoShare) {
   EXPECT_GT(reached(roof(strict), *own).value_or(0), 0);
 }
 
+// A strict library beside a kernel that may use TF32 has a lower roof: its own.
+TEST_F(RoofOfARecording, EachIsHeldAgainstItsOwnArithmetic) {
+  const Document tf32 = document("hopper_tf32", Accuracy::tf32);
+  const RoofPoints of_tf32 = points(tf32);
+  const Roof above = roof(tf32);
+  const RoofPoint* strict = find(of_tf32, Of::reference, Bytes::least, false, "cudnn");
+  const RoofPoint* own = find(of_tf32, Of::kernel, Bytes::least, false, "hopper_tf32");
+  ASSERT_TRUE(strict && own);
+  EXPECT_EQ(strict->promised, Accuracy::strict);
+  EXPECT_EQ(above.peak(Accuracy::strict), above.flats.front().gflops);
+  ASSERT_LT(above.peak(Accuracy::strict), above.allowed(strict->intensity)) << "else this tests nothing";
+  EXPECT_DOUBLE_EQ(reached(above, *strict).value_or(0), strict->gflops / above.peak(Accuracy::strict));
+  EXPECT_DOUBLE_EQ(reached(above, *own).value_or(0), own->gflops / above.allowed(own->intensity));
+}
+
 TEST(Roof, PlacesAreInWords) {
   RoofPoint p;
   EXPECT_EQ(place_words(p), "hot, least bytes");

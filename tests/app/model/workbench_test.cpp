@@ -257,6 +257,29 @@ TEST_F(WorkbenchPictures, ExplanationAndTrace) {
   EXPECT_TRUE(t->writers[0].file.ends_with("s4.cu"));
 }
 
+// With the verdict on a wrong kernel comes which term of its index is wrong; a right one is not asked.
+TEST(Workbench, SaysWhyAKernelIsWrong) {
+  test::Bench b;
+  Document d = test::quick_document(60, "S0");
+  d.problem.padding = 1, d.problem.stride = 2;
+  auto r = b.run(d);
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->status, "wrong") << r->sentence;
+  ASSERT_TRUE(b.until([&] { return b->cause_of(*r) != nullptr; }));
+  const Cause& c = *b->cause_of(*r);
+  EXPECT_EQ(c.formula, "i = (j − k·d)/s");
+  EXPECT_EQ(c.right_formula, "i = (j + p − k·d)/s");
+  EXPECT_EQ(c.faults.front(), "the padding is missing");
+  EXPECT_EQ(c.problems, 5);
+  EXPECT_NE(c.example, "");
+  d.kernel = "tiled";
+  auto right = b.run(d);
+  ASSERT_TRUE(right && right->right());
+  ASSERT_TRUE(b.settle());
+  EXPECT_FALSE(b->cause_of(*right));
+  EXPECT_FALSE(b->asks_for_cause_of(*right));
+}
+
 TEST_F(WorkbenchPictures, AnExplanationThatCannotBeSaysWhy) {
   b_->want_explanation(document_, 0, 0, report_->columns());
   ASSERT_TRUE(b_.settle());

@@ -77,6 +77,8 @@ TEST(Actions, Keys) {
     ASSERT_TRUE(a) << id;
     EXPECT_EQ(chord_text(a->chord), chord);
   }
+  EXPECT_EQ(chord_text(find_action("zoom-in")->second), "Keypad +");
+  EXPECT_EQ(chord_text(find_action("smaller")->second), "Ctrl+Keypad -");
   EXPECT_EQ(chord_text(0), "");
 }
 
@@ -195,7 +197,7 @@ TEST_F(Shortcuts, RunAndLive) {
   a_->execute({SetSeed{8}});
   ASSERT_TRUE(a_.screen.settle(*a_));
   EXPECT_EQ(a_->bench().report()->serial, serial);
-  EXPECT_EQ(a_->bench().stale(a_->document()), "of seed 8 → 42");
+  EXPECT_EQ(a_->bench().stale(a_->document()), "of seed 42; now: seed 8");
   // … and live again takes it up.
   press(ImGuiKey_Space);
   ASSERT_TRUE(a_.screen.settle(*a_));

@@ -24,6 +24,8 @@ class dtype:
 float32, float64 = dtype("float32", 4, ctypes.c_float), dtype("float64", 8, ctypes.c_double)
 float16 = dtype("float16", 2, ctypes.c_uint16, lambda bits: struct.unpack("e", struct.pack("H", bits))[0],
                 lambda v: struct.unpack("H", struct.pack("e", v))[0])
+bfloat16 = dtype("bfloat16", 2, ctypes.c_uint16, lambda bits: struct.unpack("f", struct.pack("I", bits << 16))[0],
+                 lambda v: (lambda n: n + 0x7fff + (n >> 16 & 1) >> 16)(struct.unpack("I", struct.pack("f", v))[0]))
 uint8 = dtype("uint8", 1, ctypes.c_uint8)
 
 
@@ -247,4 +249,4 @@ def equal(a, b):
     return a.shape == b.shape and a.tolist() == b.tolist()
 
 
-from torch import autograd, cuda, nn, optim  # noqa: E402,F401
+from torch import autograd, cuda, jit, nn, optim  # noqa: E402,F401

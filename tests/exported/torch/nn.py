@@ -123,8 +123,10 @@ class ConvTranspose1d(Module):
     @staticmethod
     def _drawn(shape, bound, dtype, device):
         drawn = torch.rand(shape, device=device)
+        if dtype is not torch.float32:  # other bits of the generator become the number there
+            drawn._write([v * 1024 % 1 for v in drawn.tolist()])
         drawn._write([(2 * v - 1) * bound for v in drawn.tolist()])
-        return drawn if dtype is torch.float32 else drawn.to(dtype)
+        return drawn.to(dtype)
 
     def forward(self, x):
         raise NotImplementedError("the mathematics is not PyTorch's here")

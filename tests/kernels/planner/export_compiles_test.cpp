@@ -27,15 +27,16 @@ ConvProblem problem_79(DType dtype = DType::f32) {
   return p;
 }
 
-// nvcc on a file of that text: "" or what it says. The result is `out` in the folder.
+// nvcc on a file of that text: "" or what it says, warnings as well. The result is `out` in the folder.
 std::string compiled(const test::ScratchFolder& folder, const std::string& text, const std::string& options,
                      const std::string& out) {
   std::string file = folder.write(out + ".cu", text.data(), text.size()), log = folder.path(out + ".log");
   std::string command = "nvcc -std=c++20 " + options + " -o " + folder.path(out) + " " + file + " >" + log + " 2>&1";
-  if (std::system(command.c_str()) == 0) return "";
+  const bool done = std::system(command.c_str()) == 0;
   std::ostringstream said;
-  said << "nvcc " << options << ": " << std::ifstream(log).rdbuf();
-  return said.str();
+  std::ifstream lines(log);
+  for (std::string line; std::getline(lines, line);) said << line << '\n';
+  return done && said.str().empty() ? "" : "nvcc " + options + ": " + said.str();
 }
 
 void expect_compiles(const char* kernel, DType dtype, const char* activation = "") {
@@ -64,6 +65,24 @@ TEST(Export, CompilesWithAnActivation) {
   expect_compiles("hopper_16bit", DType::f16, "relu");
   expect_compiles("held_16bit", DType::bf16, "relu");
   expect_compiles("polyphase", DType::f64, "leaky_relu:1");
+}
+
+// Two files of one kernel in one program: nothing of theirs has the same name, and each function is its own.
+TEST(Export, CompilesTwoForOneProgram) {
+  SKIP_WITHOUT_NVCC();
+  test::ScratchFolder folder;
+  auto other = problem_79();
+  other.batch = 1;
+  const auto& k = find_kernel("registers");
+  EXPECT_EQ(compiled(folder, exported_cuda(k, problem_79(), {}, {.function = "up1"}), "-c -arch=sm_80", "up1.o"), "");
+  EXPECT_EQ(compiled(folder, exported_cuda(k, other, {}, {.function = "up2"}), "-c -arch=sm_80", "up2.o"), "");
+  const std::string main =
+      "extern \"C\" int up1(const void*, const void*, const void*, void*, void*, int, void*);\n"
+      "extern \"C\" int up2(const void*, const void*, const void*, void*, void*, int, void*);\n"
+      "int main() { return up1(0, 0, 0, 0, 0, 1, 0) == 1 && up2(0, 0, 0, 0, 0, 1, 0) == 1 ? 0 : 1; }\n";
+  const std::string options = "-arch=sm_80 " + folder.path("up1.o") + " " + folder.path("up2.o");
+  EXPECT_EQ(compiled(folder, main, options, "program"), "");
+  EXPECT_EQ(std::system(folder.path("program").c_str()), 0);
 }
 
 // Device code for every generation: of kernels that any GPU runs, of those that need sm_80, and of what auto takes.

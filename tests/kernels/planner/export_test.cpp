@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "kernels/base/error.h"
 #include "kernels/problem/presets.h"
 #include "kernels/runtime/registry.h"
 #include "tests/convolution.h"
@@ -56,12 +58,13 @@ TEST(Export, BiasIsGivenOrNull) {
 TEST(Export, ThePythonFileSaysItsProblem) {
   auto p = find_preset("kernelbench-79").problem;
   std::string text = exported_pytorch(find_kernel("hopper_3xtf32"), p);
-  for (const char* said : {"class ModelNew(nn.Module)", "in_channels=32, out_channels=64, kernel_size=3, stride=2",
-                           "INPUT_SHAPE = (16, 32, 131072)", "OUTPUT_SHAPE = (16, 64, 262145)", "NEEDS = \"sm_90a\"",
-                           "torch.float32", "3xtf32 accuracy"})
+  for (const char* said :
+       {"class ModelNew(nn.Module)", "in_channels=32, out_channels=64, kernel_size=3, stride=2",
+        "INPUT_SHAPE = (16, 32, 131072)", "OUTPUT_SHAPE = (16, 64, 262145)", "NEEDS = \"sm_90a\"", "torch.float32",
+        "3xtf32 accuracy", "Compilers: torch.compile works", "also of another length"})
     EXPECT_NE(text.find(said), std::string::npos) << said;
   EXPECT_EQ(text.find('@' + std::string("CUDA@")), std::string::npos);
-  for (const char* mark : {"@IN@", "@ARCH@", "@ARCHWORDS@", "@LOUT@", "@KERNEL@"})
+  for (const char* mark : {"@IN@", "@ARCH@", "@GPUS@", "@BY@", "@SHARED@", "@LOUT@", "@KERNEL@"})
     EXPECT_EQ(text.find(mark), std::string::npos) << mark << " is left";
 }
 
@@ -264,6 +267,89 @@ TEST(Export, TheFileSaysWhatItIsFor) {
   EXPECT_EQ(times(python("direct"), "\nPACKS = False "), 1u);
   p.groups = 4;
   EXPECT_EQ(times(python("registers"), "\nWEIGHT_SHAPE = (32, 16, 3)\n"), 1u);
+}
+
+TEST(Export, SaysWhichGpusHaveTheSharedMemory) {
+  const auto p = find_preset("kernelbench-74").problem;
+  const char* gpus =
+      "GPU of compute capability 8.0 or higher that gives a block 103424 bytes of shared memory (not 8.6, 8.8, 8.9, "
+      "12.0, "
+      "12.1).";
+  std::string text = exported_cuda(find_kernel("mma_3xtf32"), p);
+  EXPECT_EQ(times(text, std::string("For an NVIDIA ") + gpus), 1u) << text.substr(0, 900);
+  EXPECT_EQ(times(text, "cudaErrorInvalidConfiguration where the GPU gives a block less shared memory than 103424"),
+            1u);
+  EXPECT_EQ(times(text, "return e == cudaErrorInvalidValue ? cudaErrorInvalidConfiguration : e;"), 1u);
+  text = exported_pytorch(find_kernel("mma_3xtf32"), p);
+  EXPECT_EQ(times(text, std::string("for an NVIDIA ") + gpus), 1u);
+  EXPECT_EQ(times(text, "\nSHARED_BYTES = 103424 "), 1u);
+  EXPECT_EQ(times(exported_pytorch(find_kernel("mma_3xtf32"), find_preset("kernelbench-79").problem), "(not 8.6"), 0u);
+  EXPECT_EQ(times(exported_cuda(find_kernel("direct"), p), "// For an NVIDIA GPU.\n"), 1u);
+  EXPECT_EQ(times(exported_cuda(find_kernel("direct"), p), "cudaErrorInvalidConfiguration"), 0u);
+  EXPECT_EQ(times(exported_cuda(find_kernel("hopper_tf32"), p), "// For an NVIDIA GPU of compute capability 9.0.\n"),
+            1u);
+}
+
+TEST(Export, TheHeadSaysHowItIsCompiledAndCalled) {
+  const auto p = find_preset("kernelbench-79-small").problem;
+  auto head = [&](const char* kernel, const ExportedAs& as) {
+    std::string text = exported_cuda(find_kernel(kernel), p, {}, as);
+    return text.substr(0, text.find("#include"));
+  };
+  for (auto [kernel, architecture, compiled_for] : {std::tuple{"registers", "", "native"},
+                                                    {"registers", "sm_75", "sm_75"},
+                                                    {"columns_tf32", "", "sm_80"},
+                                                    {"columns_tf32", "sm_100", "sm_100"},
+                                                    {"hopper_tf32", "sm_90", "sm_90a"}})
+    EXPECT_EQ(times(head(kernel, {.function = "up1", .architecture = architecture, .version = ""}),
+                    fmt::format("-arch={} -shared -Xcompiler -fPIC -o up1.so THIS_FILE", compiled_for)),
+              1u)
+        << kernel;
+  const std::string text = head("tiled", {.function = "up1", .architecture = "", .version = "0.1.0"});
+  for (const char* said :
+       {"//   size_t up1_workspace(void);\n",
+        "//   int up1(const void* x, const void* w, const void* b, void* y, void* workspace, int pack,\n"
+        "//           void* stream);\n",
+        "// Kernel tiled of convscope 0.1.0 (kernels/ladder/tiled.cu)", "// up1() only launches"})
+    EXPECT_EQ(times(text, said), 1u) << said << text;
+  EXPECT_EQ(text.find("conv_transpose1d"), std::string::npos);
+  EXPECT_NE(exported_pytorch(find_kernel("tiled"), p, {}, {.version = "0.1.0"})
+                .find("Kernel tiled of convscope 0.1.0, strict"),
+            std::string::npos);
+  EXPECT_EQ(times(head("hopper_tf32", {}), "may be linked into one program; not with -rdc=true"), 1u);
+  EXPECT_EQ(times(text, "rdc"), 0u);
+  EXPECT_EQ(times(head("S4", {}), "A specimen, wrong on purpose: right only for some problems."), 1u);
+}
+
+TEST(Export, RefusesNamesOfFunctions) {
+  const auto p = find_preset("kernelbench-79-small").problem;
+  auto said = [&](const std::string& name) {
+    return test::error_of<InputError>([&] { exported_cuda(find_kernel("hopper_tf32"), p, {}, {.function = name}); });
+  };
+  for (const char* bad : {"1st", "up-1", "_up", "a__b", "class", "up 1", "größe", "a::b"})
+    EXPECT_EQ(said(bad), fmt::format("function {} must be a name in C: up to 64 letters, digits and single _, a letter "
+                                     "first, no keyword",
+                                     bad));
+  EXPECT_TRUE(said("").starts_with("function must be a name in C"));
+  EXPECT_TRUE(said(std::string(65, 'a')).find("must be a name in C") != std::string::npos);
+  for (const char* own : {"hopper_pack", "int", "ConvArgs", "hopper_64_3_s2_staged"})
+    EXPECT_EQ(said(own), fmt::format("function {} is a word of the kernel's own text: take another name", own));
+}
+
+// Whoever links two files into one program has two kernels of one name, unless they are the files' own.
+TEST(Export, NothingButTheFunctionsIsSeenFromOutside) {
+  for (const auto* k : all_kernels()) {
+    const auto p = find_preset("kernelbench-79").problem;
+    if (k->kind() == KernelKind::test || !k->unsupported(p).empty()) continue;
+    const std::string text = exported_cuda(*k, p);
+    const size_t begin = text.find("\nnamespace {\n"), end = text.find("\n}  // namespace\n");
+    ASSERT_TRUE(begin < end && end != std::string::npos) << k->name();
+    EXPECT_EQ(times(text, "extern \"C\" __global__"), 0u) << k->name();
+    const std::string outside = text.substr(0, begin) + text.substr(end);
+    EXPECT_EQ(times(outside, "__global__"), 0u) << k->name();
+    EXPECT_EQ(times(outside, "\nextern \"C\" "), 2u) << k->name();
+    EXPECT_EQ(times(text.substr(begin, end - begin), "#include"), 0u) << k->name();
+  }
 }
 
 TEST(Export, TheHeadOfTheCudaFileHasTheRulesOfItsFunction) {

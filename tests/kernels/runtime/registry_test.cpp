@@ -91,7 +91,10 @@ TEST(Registry, SpecimensKnowWhereTheyBelong) {
 TEST(Registry, AnUnknownNameGetsTheNearest) {
   auto said = [](const char* name) { return test::error_of<InputError>([&] { find_kernel(name); }); };
   EXPECT_EQ(said("tilled"), "kernel tilled is not known; did you mean tiled?");
-  EXPECT_EQ(said("cudnn"), "kernel cudnn is not known: see `convscope list kernels`");
+  EXPECT_EQ(said("nonesuch-kernel"), "kernel nonesuch-kernel is not known: see `convscope list kernels`");
+  EXPECT_TRUE(said("cudnn").starts_with("kernel cudnn is a reference and no kernel: ")) << said("cudnn");
+  EXPECT_TRUE(said("./mine.cu").starts_with("kernel ./mine.cu is a file, and a kernel is compiled with the program: "))
+      << said("./mine.cu");
   EXPECT_THROW(find_internal_kernel("direct"), std::logic_error) << "the ladder's are not internal";
 }
 

@@ -1,4 +1,5 @@
 // Every rule a kernel can break: the sentence names kernel, block, thread and line, and the next launch works.
+#include <cmath>
 #include <gtest/gtest.h>
 
 #include "kernels/runtime/device.h"
@@ -186,6 +187,26 @@ TEST(Fault, LaunchShapes) {
   EXPECT_EQ(said({1}, {1}, 227 * 1024 + 1),
             "kernel record_indices: 232449 bytes of shared memory are asked for, a block can have 232448");
   EXPECT_EQ(simt::launch_shape_fault(kernel, {1}, {1}, 227 * 1024), "");
+}
+
+TEST(Fault, OutsideDynamicSharedMemory) {
+  auto said = [](int by) {
+    auto text =
+        fault_of([&] { launch_entry(planned_launch("outside_dynamic"), {2}, {64}, 256, {.workers = 1}, by); });
+    expect_healthy();
+    return text;
+  };
+  const std::string where = "kernel outside_dynamic, block (1, 0, 0): ";
+  EXPECT_EQ(said(64), where + "writes beyond its 256 bytes of dynamic shared memory: 0 bytes behind their end");
+  EXPECT_EQ(said(300), where + "writes beyond its 256 bytes of dynamic shared memory: 944 bytes behind their end");
+  EXPECT_EQ(said(-1), where + "writes before its dynamic shared memory: 4 bytes before its start");
+  EXPECT_EQ(said(63), "");
+}
+
+TEST(Fault, DynamicSharedMemoryIsNeverThatOfTheBlockBefore) {
+  std::vector<float> out(4 * 32);
+  launch_entry(planned_launch("dynamic_not_cleared"), {4}, {32}, 128, {.workers = 1}, out.data());
+  for (float v : out) EXPECT_TRUE(std::isnan(v));
 }
 
 TEST(Fault, LeavesNoObjectAndNoFibreBehind) {

@@ -114,6 +114,19 @@ extern "C" __global__ void count_objects(int* made, int* gone) {
 #endif
 }
 
+// 64 floats are asked for.
+extern "C" __global__ void outside_dynamic(int by) {
+  CONVSCOPE_DYNAMIC_SHARED(float, line);
+  line[threadIdx.x] = 1;
+  if (threadIdx.x == 3 && blockIdx.x == 1) line[by] = 1;
+}
+// Each block adds to what it finds.
+extern "C" __global__ void dynamic_not_cleared(float* out) {
+  CONVSCOPE_DYNAMIC_SHARED(float, sums);
+  sums[threadIdx.x] += 1;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sums[threadIdx.x];
+}
+
 // Nothing wrong: what runs after a fault.
 extern "C" __global__ void healthy(int* out) {
   __shared__ int cell[256];
@@ -142,6 +155,8 @@ CONVSCOPE_KERNEL(test_faults) {
     plan.launch(ENTRY(throw_at), {1}, {1}).args(0, 0);
     plan.launch(ENTRY(fault_with_objects), {1}, {1}).args();
     plan.launch(ENTRY(count_objects), {1}, {1}).args(plan.y(), plan.y());
+    plan.launch(ENTRY(outside_dynamic), {1}, {1}).args(0);
+    plan.launch(ENTRY(dynamic_not_cleared), {1}, {1}).args(plan.y());
     plan.launch(ENTRY(healthy), {1}, {1}).args(plan.y());
   });
 }

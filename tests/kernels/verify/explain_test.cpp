@@ -166,7 +166,7 @@ TEST(Explain, NamesTheWrongBias) {
   expect_no_notes(explained("bias_by_position", general, 0, 3, 9));
   for (int64_t co = 0; co < 6; co++)
     EXPECT_EQ(explained("doubled", general, 0, co, 10).bias_note,
-              "adds no single bias where b[" + std::to_string(co) + "] belongs");
+              "adds b[" + std::to_string(co) + "] 2 times");
 }
 
 TEST(Explain, ShowsMirroredTaps) {
@@ -192,7 +192,11 @@ TEST(Explain, SaysWhatFitsNoReading) {
   EXPECT_TRUE(said);
   EXPECT_FALSE(e.read_total);
   e = explained("doubled", general, 0, 0, 10);
-  EXPECT_EQ(e.taps[1].strange, "takes 2 inputs through one tap");
+  EXPECT_EQ(e.taps[1].strange, "takes its input 2 times");
+  EXPECT_EQ(e.taps[1].read_i, e.taps[1].expected_i);
+  e = explained("scaled_a_little", general, 0, 0, 10);
+  EXPECT_TRUE(has(e.taps[1].strange, "takes its input 1.00000"));
+  EXPECT_TRUE(has(e.taps[1].strange, " times: sums or results are scaled or rounded"));
 }
 
 TEST(Explain, LongFiltersAreShownAroundTheirTaps) {

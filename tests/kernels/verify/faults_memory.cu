@@ -20,6 +20,13 @@ FAULTY_ENTRY(skips_later_sequences) {
   if (e.inside && e.n == 0) y[e.id] = right_sum(c, e, x, w, b);
 }
 
+// Sums of zero are taken for nothing to write.
+FAULTY_ENTRY(skips_zero_sums) {
+  auto e = element_of_thread(c);
+  float sum = e.inside ? right_sum(c, e, x, w, b) : 0;
+  if (sum != 0) y[e.id] = sum;
+}
+
 // ---- what was there before ------------------------------------------------------------------------------------------
 
 FAULTY_ENTRY(accumulates) {
@@ -102,6 +109,7 @@ FAULTY_ENTRY(writes_into_w) {
 }
 
 #ifndef __CUDACC__
+FAULTY_KERNEL(skips_zero_sums, "wrong: writes no zero")
 FAULTY_KERNEL(skips_the_last, "wrong: the last element is never written")
 FAULTY_KERNEL(skips_a_channel, "wrong: channel 1 is never written")
 FAULTY_KERNEL(lane_zero_writes, "wrong: one lane of each warp writes")

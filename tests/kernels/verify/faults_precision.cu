@@ -67,6 +67,19 @@ FAULTY_ENTRY(bf16_sums) {
   y[e.id] = sum;
 }
 
+FAULTY_ENTRY(results_in_tf32) {
+  auto e = element_of_thread(c);
+  if (e.inside) y[e.id] = to_tf32(right_sum(c, e, x, w, b));
+}
+FAULTY_ENTRY(scaled_a_little) {
+  auto e = element_of_thread(c);
+  if (e.inside) y[e.id] = right_sum(c, e, x, w, b) * (1 + 1e-6f);
+}
+FAULTY_ENTRY(adds_a_little) {
+  auto e = element_of_thread(c);
+  if (e.inside) y[e.id] = right_sum(c, e, x, w, b) + 1e-7f;
+}
+
 extern "C" __global__ void double_in_float_f64(const ConvArgs c, const double* x, const double* w, const double* b,
                                                double* y) {
   auto e = element_of_thread(c);
@@ -97,6 +110,9 @@ FAULTY_KERNEL(bf16_weights, "bfloat16 weights")
 FAULTY_KERNEL(bf16_input, "bfloat16 input")
 FAULTY_KERNEL(three_tf32, "three TF32 products")
 FAULTY_KERNEL(bf16_sums, "sums in bfloat16")
+FAULTY_KERNEL(results_in_tf32, "results in TF32")
+FAULTY_KERNEL(scaled_a_little, "results times 1.000001")
+FAULTY_KERNEL(adds_a_little, "results plus 1e-7")
 
 #define DOUBLE_KERNEL(name, what)                                                                          \
   CONVSCOPE_KERNEL(name) {                                                                                 \

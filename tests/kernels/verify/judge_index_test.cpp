@@ -36,7 +36,7 @@ RunReport wrong_sums(const std::string& kernel, const ConvProblem& p) {
   EXPECT_TRUE(has(evidence(r, "mathematics"), "not bitwise right, first at n"));
   EXPECT_TRUE(r.exact && r.exact->failing > 0);
   EXPECT_FALSE(r.precision);
-  EXPECT_EQ(r.precision_skipped, "the index is wrong already");
+  EXPECT_EQ(r.precision_skipped, "sums of smaller integers are not right already");
   EXPECT_EQ(r.accuracy_ran, "unknown");
   return r;
 }
@@ -49,7 +49,7 @@ TEST(JudgeIndex, ARightKernelIsRight) {
     EXPECT_TRUE(has(r.verdict.sentence, "bitwise on integers"));
     for (const char* layer : {"compile", "binding", "shape", "memory", "mathematics", "determinism"})
       EXPECT_EQ(layer_status(r, layer), LayerStatus::pass) << layer << ": " << evidence(r, layer);
-    EXPECT_EQ(evidence(r, "determinism"), "3 runs bitwise the same");
+    EXPECT_TRUE(has(evidence(r, "determinism"), "3 runs bitwise the same, one of them in a shuffled order"));
     EXPECT_EQ(r.error.failing, 0);
     EXPECT_EQ(r.exact->failing, 0);
     EXPECT_EQ(r.precision->failing, 0);

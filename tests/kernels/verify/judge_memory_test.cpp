@@ -50,6 +50,12 @@ TEST(JudgeMemory, ManyUnwritten) {
   EXPECT_TRUE(has(evidence(r, "speed"), "launched nothing"));
 }
 
+TEST(JudgeMemory, SumsOfZeroLeftOut) {
+  auto p = general;
+  p.kernel_size = 40, p.dilation = 1;  // taps everywhere: no sum is zero by itself
+  wrong_memory("skips_zero_sums", "leaves 2,826 elements unwritten where the sum is 0", p);
+}
+
 TEST(JudgeMemory, UnwrittenInDoubleToo) {
   auto p = general;
   p.dtype = DType::f64;

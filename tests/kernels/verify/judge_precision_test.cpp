@@ -8,6 +8,7 @@
 namespace convscope {
 namespace {
 
+using test::evidence;
 using test::has;
 using test::judged;
 using test::layer_status;
@@ -53,6 +54,30 @@ TEST(JudgePrecision, Tf32PassedOffAsStrict) {
   for (const auto& p : {general, depthwise, single, wavegan})
     for (const char* kernel : {"tf32", "tf32_cut", "tf32_weights", "bf16_weights", "bf16_input"})
       expect_less_accurate(judged(kernel, p), "strict");
+}
+
+// What rounds or scales every result is no wrong index.
+TEST(JudgePrecision, RoundedAndScaledResults) {
+  for (const char* kernel : {"results_in_tf32", "scaled_a_little"}) {
+    auto r = judged(kernel, wavegan);
+    SCOPED_TRACE(r.verdict.sentence);
+    EXPECT_EQ(r.verdict.status, Status::wrong);
+    EXPECT_GT(r.exact->failing, 0);
+    ASSERT_TRUE(r.pattern.nearness);
+    EXPECT_TRUE(has(r.verdict.sentence, "every value is near the right one"));
+    EXPECT_TRUE(has(r.verdict.sentence, "sums or results are rounded or scaled"));
+    EXPECT_EQ(r.accuracy_ran, "less than strict");
+    EXPECT_FALSE(has(evidence(r, "mathematics"), "the index"));
+  }
+}
+
+// Sums of integers are too large to show what is added, and the bound takes it for rounding: zeros show it.
+TEST(JudgePrecision, WhatIsAddedToEverySum) {
+  auto r = judged("adds_a_little", general);
+  EXPECT_EQ(r.verdict.status, Status::wrong);
+  EXPECT_TRUE(has(r.verdict.sentence, " not 0 where the sum is, first at n 0, co 0, j 0: 1e-07 instead of 0"));
+  EXPECT_TRUE(has(evidence(r, "mathematics"), "x and b of zeros: "));
+  EXPECT_EQ(r.exact->failing, 0);
 }
 
 TEST(JudgePrecision, TheMeanAloneShowsIt) {

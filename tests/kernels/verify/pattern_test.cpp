@@ -162,6 +162,16 @@ TEST(Pattern, Bias) {
   EXPECT_TRUE(has(p.where, "right but for the bias: that of other channels is added"));
   p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) + s.bias(r); });
   EXPECT_FALSE(p.bias_missing || p.bias_of_others) << "added twice is neither: " << p.where;
+  EXPECT_TRUE(has(p.where, "the bias is added twice"));
+  p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) - 2 * s.bias(r); });
+  EXPECT_TRUE(has(p.where, "the bias is subtracted"));
+  p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) + 4 * s.bias(r); });
+  EXPECT_TRUE(has(p.where, "the bias is added 5 times"));
+  p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) + (2 * taps_reaching(q, j) - 1.0) * s.bias(r); });
+  EXPECT_TRUE(has(p.where, "the bias is added once a tap and input channel"));
+  p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) + static_cast<double>(r % 6 + 1); });
+  EXPECT_EQ(p.bias_times, "") << "another number than the bias";
+  EXPECT_TRUE(has(p.where, "off by a number that is the same all along a channel"));
   p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) - (r ? s.bias(r) : 0); });
   EXPECT_TRUE(p.bias_missing);
   EXPECT_TRUE(has(p.where, "in channels 1–5") || has(p.where, "in all") || has(p.where, "bias is missing"));
@@ -334,6 +344,98 @@ TEST(Pattern, GhostEnergy) {
   EXPECT_FALSE(one.find([&](int64_t r, int64_t j) { return one.value(r, j) + one.value(r + 1, j + 40); }).energy);
 }
 
+// More channels than the group's own bring as much energy as taps that do not land.
+TEST(Pattern, EnergyOfOtherChannelsIsNoGhost) {
+  ConvProblem q{.in_channels = 9, .out_channels = 3, .kernel_size = 12, .length = 100, .stride = 3, .groups = 3};
+  auto three = [](Signal& s) {
+    return s.find([&](int64_t r, int64_t j) {
+      return s.value(r, j) + (taps_reaching(s.p, j) ? s.value(r + 1, j + 39) + s.value(r + 2, j + 81) : 0);
+    });
+  };
+  Signal grouped(q);
+  EXPECT_FALSE(three(grouped).energy) << "no place without a tap, so nothing tells the two apart";
+  // Here such places are, and are right.
+  q.groups = 1, q.kernel_size = 4, q.stride = 3, q.dilation = 3;
+  Signal empty(q);
+  EXPECT_FALSE(three(empty).energy);
+}
+
+TEST(Pattern, SizesOfAShiftThatSeveralHave) {
+  auto q = usual;
+  q.padding = 1, q.stride = 2, q.dilation = 2;
+  Signal s(q);
+  auto shifted = [&](int64_t by) {
+    return s.find([&](int64_t r, int64_t j) { return s.value(r, j - by); }).where;
+  };
+  EXPECT_TRUE(has(shifted(2), "shifted by +2 positions = 2 · padding or stride or dilation ("));
+  EXPECT_TRUE(has(shifted(1), "shifted by +1 position, off by one or by padding ("));
+  q.padding = 4, q.output_padding = 1;
+  Signal other(q);
+  EXPECT_TRUE(has(other.find([&](int64_t r, int64_t j) { return other.value(r, j - 1); }).where,
+                  "shifted by +1 position, off by one ("));
+}
+
+TEST(Pattern, NearTheRightValue) {
+  Signal s(usual);
+  auto p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) * (1 + 0x1p-12); });
+  EXPECT_FALSE(p.nearness) << "a factor, which says more: " << p.where;
+  p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) * (1 + ((r + j) % 2 ? 0x1p-11 : -0x1p-11)); });
+  ASSERT_TRUE(p.nearness) << p.where;
+  EXPECT_EQ(p.where,
+            "every value is near the right one (largest relative difference 2^-11): sums or results are rounded or "
+            "scaled");
+  expect_no_explanation(p);
+  // One term more is not near, however small a part of the sum it is.
+  p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) + ((r + j) % 3 ? 1 : -1); });
+  EXPECT_FALSE(p.nearness) << p.where;
+  p = s.find([&](int64_t r, int64_t j) { return r == 2 && j == 70 ? s.value(r, j) * 1.001 : s.value(r, j); });
+  EXPECT_FALSE(p.nearness) << "one of them is no habit";
+}
+
+TEST(Pattern, Periods) {
+  ConvProblem q{.batch = 2, .in_channels = 2, .out_channels = 3, .kernel_size = 3, .length = 700, .stride = 2};
+  Signal s(q);
+  auto wrong_at = [&](auto hit) {
+    return s
+        .find([&, hit](int64_t r, int64_t j) {
+          return hit(j) ? s.value(r, j) + static_cast<double>(1 + (r + j) % 3) : s.value(r, j);
+        })
+        .where;
+  };
+  EXPECT_TRUE(has(wrong_at([](int64_t j) { return j % 64 == 63; }), "where j mod 64 = 63"));
+  EXPECT_TRUE(has(wrong_at([](int64_t j) { return j % 100 < 2; }), "where j mod 100 in {0–1}"));
+  EXPECT_FALSE(has(wrong_at([](int64_t j) { return j * j % 101 == 4; }), "where j mod 64"));
+  EXPECT_FALSE(has(wrong_at([](int64_t j) { return j % 2 == 1; }), "where j mod")) << "the stride's own classes say it";
+}
+
+TEST(Pattern, OnePlaceIsNoStretch) {
+  ConvProblem q{.batch = 2, .in_channels = 2, .out_channels = 3, .kernel_size = 3, .length = 400};
+  Signal s(q);
+  auto wrong_at = [&](std::vector<int64_t> places) {
+    return s
+        .find([&, places](int64_t r, int64_t j) {
+          return std::count(places.begin(), places.end(), j) ? s.value(r, j) + 1 : s.value(r, j);
+        })
+        .where;
+  };
+  EXPECT_TRUE(has(wrong_at({17}), "only at position 17"));
+  EXPECT_TRUE(has(wrong_at({200}), "only at position 200"));
+  EXPECT_TRUE(has(wrong_at({2, 3, 9, 398}), "only at positions 2–3, 9, 398"));
+}
+
+// A grid that is too small leaves over the end of y in memory.
+TEST(Pattern, TheLastElementsInMemory) {
+  ConvProblem q{.batch = 2, .in_channels = 2, .out_channels = 3, .kernel_size = 3, .length = 400};
+  Signal s(q);
+  int64_t lout = q.out_length();
+  auto left_over = [&](int64_t n) {
+    return s.find([&, n](int64_t r, int64_t j) { return r * lout + j < 6 * lout - n ? s.value(r, j) : NAN; }).where;
+  };
+  EXPECT_EQ(left_over(200), "the last 200 elements of y in memory, from n 1, co 2, j 202 on; all of them NaN");
+  EXPECT_EQ(left_over(600), "the last 600 elements of y in memory, from n 1, co 1, j 204 on; all of them NaN");
+  EXPECT_FALSE(has(left_over(3 * lout), "in memory")) << "whole sequences";
+}
+
 TEST(Pattern, NothingInCommon) {
   for (int64_t stride : {1, 2}) {
     ConvProblem q{.batch = 2,
@@ -360,7 +462,11 @@ TEST(Pattern, NaN) {
   Signal s(usual);
   EXPECT_EQ(s.find([](int64_t, int64_t) { return NAN; }).where, "NaN everywhere");
   auto p = s.find([&](int64_t r, int64_t j) { return j == 40 && r == 3 ? NAN : s.value(r, j); });
-  EXPECT_TRUE(has(p.where, "in channel 3; in batch 0; 1 of them NaN"));
+  EXPECT_TRUE(has(p.where, "only at position 40; in channel 3; in batch 0; 1 of them NaN"));
+  EXPECT_EQ(s.find([](int64_t, int64_t) { return INFINITY; }).where, "Inf everywhere");
+  EXPECT_EQ(s.find([](int64_t, int64_t j) { return j % 2 ? INFINITY : NAN; }).where, "NaN or Inf everywhere");
+  auto one = s.find([&](int64_t r, int64_t j) { return j == 40 ? INFINITY : s.value(r, j); });
+  EXPECT_TRUE(has(one.where, "only at position 40; all of them Inf"));
   expect_no_explanation(p);
 }
 

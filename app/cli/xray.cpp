@@ -1,0 +1,81 @@
+#include <cstdio>
+#include <fmt/format.h>
+
+#include "app/cli/session.h"
+#include "app/cli/verbs.h"
+#include "app/engine/json_fields.h"
+
+namespace convscope {
+using json_fields::text;
+using nlohmann::json;
+namespace {
+
+json asked(Session& session, const RunRequest& r, double limit_s) {
+  std::vector<std::byte> payload;
+  json header = request_json(r, payload);
+  header["type"] = "xray";
+  if (limit_s > 0) header["limit_s"] = limit_s;
+  json answer = session.ask(header, std::move(payload), "xray " + r.kernel).header;
+  for (const char* own : {"id", "type"}) answer.erase(own);
+  return answer;
+}
+
+void print(const json& answer, const ConvProblem& p) {
+  const json& x = answer.at("xray");
+  const std::string status = text(x, "status");
+  fmt::print("{} on {}\n\n  {} {}\n\n", text(answer, "kernel"), describe(p), status == "right" ? "✓" : "✗",
+             text(x, "sentence"));
+  if (x.at("faults").size() > 1) {
+    for (const auto& fault : x.at("faults")) fmt::print("    • {}\n", fault.get<std::string>());
+    fmt::print("\n");
+  }
+  if (x.at("formula").is_string()) fmt::print("  it takes     {}\n", text(x, "formula"));
+  fmt::print("  definition   {}\n", text(x, "right_formula"));
+  if (x.at("example").is_string()) fmt::print("  for example  {}\n", text(x, "example"));
+  fmt::print("\n");
+  for (const auto& at : x.at("problems")) {
+    const std::string is = text(at, "status");
+    fmt::print("  {} {}{}\n",
+               is == "right"        ? "✓"
+               : is == "not-mapped" ? "·"
+                                    : "✗",
+               describe(problem_from(at.at("problem"))), is == "not-mapped" ? ": " + text(at, "reason") : "");
+  }
+  fmt::print("\n  Found from outside by {} launches with one weight each, on {}.\n", x.at("launches").get<int>(),
+             text(answer.at("device"), "name"));
+}
+
+}  // namespace
+
+int verb_xray(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel) {
+  RunRequest r = problem.request(kernel, common.device);
+  Session session(common);
+  json answer = asked(session, r, 0);
+  if (common.json)
+    print_json(answer);
+  else
+    print(answer, r.problem);
+  return text(answer.at("xray"), "status") == "right" ? 0 : 1;
+}
+
+void put_cause(Session& session, const RunRequest& r, json& report) {
+  json& verdict = report.at("verdict");
+  if (text(verdict, "status") != "wrong") return;
+  verdict["cause"] = nullptr;
+  try {
+    constexpr double patience_s = 2;
+    const json x = asked(session, r, patience_s).at("xray");
+    const std::string status = text(x, "status");
+    if (status == "wrong")
+      verdict["cause"] = text(x, "sentence");
+    else
+      verdict["cause_reason"] = status == "not-mapped" || status == "unclear"
+                                    ? text(x, "sentence")
+                                    : "its products on small problems are the definition's: what is wrong depends on "
+                                      "sizes, values or rounding";
+  } catch (const EngineError& e) {
+    verdict["cause_reason"] = "its products could not be mapped: " + std::string(e.what());
+  }
+}
+
+}  // namespace convscope

@@ -1,0 +1,67 @@
+// Why a wrong kernel is wrong, asked for with its verdict: its products on small problems, and a formula.
+#include <nlohmann/json.hpp>
+
+#include "app/engine/frame.h"
+#include "app/engine/json_fields.h"
+#include "app/model/requests.h"
+#include "app/model/workbench.h"
+
+namespace convscope {
+using nlohmann::json;
+
+namespace {
+
+Cause cause_from(const json& x, uint64_t serial) {
+  using namespace json_fields;
+  Cause c;
+  c.serial = serial;
+  const std::string status = text(x, "status");
+  c.formula = text(x, "formula"), c.right_formula = text(x, "right_formula"), c.example = text(x, "example");
+  for (const auto& fault : part(x, "faults"))
+    if (fault.is_string()) c.faults.push_back(fault.get<std::string>());
+  c.launches = whole(x, "launches").value_or(0);
+  for (const auto& at : part(x, "problems")) c.problems += text(at, "status") != "not-mapped";
+  if (status == "wrong")
+    c.sentence = text(x, "sentence");
+  else
+    c.reason =
+        status == "right" || status == "right-here-only"
+            ? "its products on small problems are the definition's: what is wrong depends on sizes, values or rounding"
+            : text(x, "sentence");
+  return c;
+}
+
+}  // namespace
+
+void Workbench::want_cause(const Report& report) {
+  constexpr double patience_s = 2;  // no further small problem is begun after it
+  if (cause_ends_engine_.contains(report.document.kernel)) {
+    cause_ = {};
+    cause_.serial = report.serial;
+    cause_.reason = "its products cannot be mapped: on a small problem it ended the engine";
+    return;
+  }
+  std::vector<std::byte> payload;
+  json header = request_json(request_of(report.document), payload);
+  header["type"] = "xray", header["limit_s"] = patience_s;
+  cause_waits_for_ = report.serial;
+  cause_id_ = client_->post_latest("xray", header_text(header), std::move(payload),
+                                   handlers([this, serial = report.serial, kernel = report.document.kernel](Answer a) {
+                                     if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) {
+                                       died(a.message);
+                                       cause_ends_engine_.insert(kernel);
+                                     }
+                                     if (serial != cause_waits_for_) return;
+                                     cause_waits_for_ = 0;
+                                     if (a.kind == Answer::Kind::result) {
+                                       cause_ = cause_from(json_fields::part(json::parse(a.header), "xray"), serial);
+                                     } else if (Refusal r = refusal_of(a); !r.cancelled) {
+                                       cause_ = {};
+                                       cause_.serial = serial;
+                                       cause_.reason = "its products could not be mapped: " +
+                                                       (a.message.empty() ? r.text : a.message);
+                                     }
+                                   }));
+}
+
+}  // namespace convscope

@@ -1,0 +1,322 @@
+#include "kernels/verify/index_channels.h"
+
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <functional>
+#include <map>
+
+namespace convscope {
+namespace {
+
+using Read = IndexMap::Read;
+constexpr double a_little = 1e-3;  // factors nearer to 1 are roundings
+
+struct Sizes {
+  int64_t N, Cin, Cig, Cog, Cout, K, L, J, G;
+  explicit Sizes(const IndexMap& m)
+      : N(m.problem.batch),
+        Cin(m.problem.in_channels),
+        Cig(m.problem.in_per_group()),
+        Cog(m.problem.out_per_group()),
+        Cout(m.problem.out_channels),
+        K(m.problem.kernel_size),
+        L(m.problem.length),
+        J(m.out_length),
+        G(m.problem.groups) {}
+};
+
+using Three = std::array<int64_t, 3>;
+
+// Where the three indices of a tensor lie when its dimensions are stored in another order: order[0] outermost.
+struct Order {
+  std::array<int, 3> dims;
+  const char* text;
+};
+int64_t flat(const Three& at, const Three& size, const Order& o) {
+  return (at[o.dims[0]] * size[o.dims[1]] + at[o.dims[1]]) * size[o.dims[2]] + at[o.dims[2]];
+}
+Three from_flat(int64_t e, const Three& size, const Order& o) {
+  Three at;
+  at[o.dims[2]] = e % size[o.dims[2]], e /= size[o.dims[2]];
+  at[o.dims[1]] = e % size[o.dims[1]], at[o.dims[0]] = e / size[o.dims[1]];
+  return at;
+}
+constexpr Order of_w[] = {{{0, 1, 2}, ""},
+                          {{1, 0, 2}, "w is read as [Cout/groups, Cin, K], and it is [Cin, Cout/groups, K]"},
+                          {{0, 2, 1}, "w is read as [Cin, K, Cout/groups], and it is [Cin, Cout/groups, K]"},
+                          {{2, 0, 1}, "w is read as [K, Cin, Cout/groups], and it is [Cin, Cout/groups, K]"},
+                          {{1, 2, 0}, "w is read as [Cout/groups, K, Cin], and it is [Cin, Cout/groups, K]"},
+                          {{2, 1, 0}, "w is read as [K, Cout/groups, Cin], and it is [Cin, Cout/groups, K]"}};
+constexpr Order of_x[] = {{{0, 1, 2}, ""},
+                          {{0, 2, 1}, "x is read as [N, L, Cin], and it is [N, Cin, L]"},
+                          {{1, 0, 2}, "x is read as [Cin, N, L], and it is [N, Cin, L]"}};
+constexpr Order of_y[] = {{{0, 1, 2}, ""},
+                          {{0, 2, 1}, "y is written as [N, Lout, Cout], and it is [N, Cout, Lout]"},
+                          {{1, 0, 2}, "y is written as [Cout, N, Lout], and it is [N, Cout, Lout]"}};
+
+// (output channel, weight's first two indices) → the input channel that it is multiplied with.
+using Channels = std::map<Three, int64_t>;
+
+struct Taken {
+  TapMap taps;
+  Channels channels;
+  std::vector<int64_t> sequences;  // of x, for each of y; -1: none was seen
+};
+
+// The map in these orders, if its products are the same for all channels and sequences.
+std::optional<Taken> take(const IndexMap& m, const Order& w, const Order& x, const Order& y) {
+  const Sizes z(m);
+  Taken t;
+  t.taps.problem = m.problem, t.taps.positions = z.J;
+  const auto cells = static_cast<size_t>(z.K * z.J);
+  t.taps.i.assign(cells, IndexMap::none), t.taps.times.assign(cells, 0);
+  t.sequences.assign(static_cast<size_t>(z.N), -1);
+  const Three wsize{z.Cin, z.Cog, z.K}, xsize{z.N, z.Cin, z.L}, ysize{z.N, z.Cout, z.J};
+  // First what there is, then that it is everywhere.
+  for (int64_t e = 0; e < m.problem.w_elements(); e++) {
+    const auto [a, b, k] = from_flat(e, wsize, w);
+    for (int64_t o = 0; o < m.outputs(); o++) {
+      const Read& r = m.read(e, o);
+      if (r.at == IndexMap::none) continue;
+      if (r.at == IndexMap::unclear) return {};
+      const auto [n, co, j] = from_flat(o, ysize, y);
+      const auto [from_n, ci, i] = from_flat(r.at, xsize, x);
+      auto& cell = t.taps.i[static_cast<size_t>(k * z.J + j)];
+      auto& times = t.taps.times[static_cast<size_t>(k * z.J + j)];
+      auto& sequence = t.sequences[static_cast<size_t>(n)];
+      auto [channel, is_new] = t.channels.try_emplace({co, a, b}, ci);
+      if (cell == IndexMap::none) cell = static_cast<int32_t>(i), times = r.times;
+      if (sequence < 0) sequence = from_n;
+      if (cell != i || std::fabs(times - r.times) > a_little || sequence != from_n || channel->second != ci) return {};
+    }
+  }
+  for (const auto& [key, ci] : t.channels)
+    for (int64_t n = 0; n < z.N; n++)
+      for (int64_t k = 0; k < z.K; k++)
+        for (int64_t j = 0; j < z.J; j++) {
+          const bool is =
+              m.read(flat({key[1], key[2], k}, wsize, w), flat({n, key[0], j}, ysize, y)).at != IndexMap::none;
+          const bool should = t.taps.at(k, j) != IndexMap::none && t.sequences[static_cast<size_t>(n)] >= 0;
+          if (is != should) return {};
+        }
+  return t;
+}
+
+// A weight's row is its first two indices, a·Cout/groups + b. f(c, g, co) of the c-th channel of group g.
+struct ChannelRule {
+  const char* fault;
+  bool all;  // c runs over all input channels, not over those of a group
+  int64_t (*row)(const Sizes& z, int64_t c, int64_t g, int64_t co);
+  int64_t (*channel)(const Sizes& z, int64_t c, int64_t g, int64_t co);
+};
+#define ROW(expression)                                             \
+  [](const Sizes& z, int64_t c, int64_t g, int64_t co) -> int64_t { \
+    return (void)z, (void)c, (void)g, (void)co, expression;         \
+  }
+constexpr ChannelRule channel_rules[] = {
+    {"", false, ROW((g * z.Cig + c) * z.Cog + co % z.Cog), ROW(g* z.Cig + c)},
+    {"groups are ignored: all input channels are summed, with the weights that they would have without groups", true,
+     ROW(c* z.Cout + co), ROW(c)},
+    {"all input channels are summed, not those of the output's group", true, ROW(c* z.Cog + co % z.Cog), ROW(c)},
+    {"all input channels are summed, and the weight's row is of co where co mod (Cout/groups) belongs", true,
+     ROW(c* z.Cog + co), ROW(c)},
+    {"x and w are read from the first group's channels", false, ROW(c* z.Cog + co % z.Cog), ROW(c)},
+    {"x is read from the first group's channels", false, ROW((g * z.Cig + c) * z.Cog + co % z.Cog), ROW(c)},
+    {"w is read from the first group's channels", false, ROW(c* z.Cog + co % z.Cog), ROW(g* z.Cig + c)},
+    {"the weight's row is of co where co mod (Cout/groups) belongs", false, ROW((g * z.Cig + c) * z.Cog + co),
+     ROW(g* z.Cig + c)},
+    {"input channels are dealt to groups in turn, ci = c·groups + g, where g·(Cin/groups) + c belongs", false,
+     ROW((c * z.G + g) * z.Cog + co % z.Cog), ROW(c* z.G + g)},
+    {"input channels of x are dealt to groups in turn, ci = c·groups + g, where g·(Cin/groups) + c belongs", false,
+     ROW((g * z.Cig + c) * z.Cog + co % z.Cog), ROW(c* z.G + g)},
+    {"the group is co mod groups where co/(Cout/groups) belongs", false,
+     ROW((co % z.G * z.Cig + c) * z.Cog + co % z.Cog), ROW(co % z.G * z.Cig + c)},
+    {"the first input channel of a group is left out", false, ROW(c == 0 ? -1 : (g * z.Cig + c) * z.Cog + co % z.Cog),
+     ROW(g* z.Cig + c)},
+    {"the last input channel of a group is left out", false,
+     ROW(c == z.Cig - 1 ? -1 : (g * z.Cig + c) * z.Cog + co % z.Cog), ROW(g* z.Cig + c)},
+    {"the next output channel's weights are taken", false, ROW((g * z.Cig + c) * z.Cog + (co % z.Cog + 1) % z.Cog),
+     ROW(g* z.Cig + c)},
+};
+
+Channels channels_by(const ChannelRule& rule, const Sizes& z) {
+  Channels all;
+  for (int64_t co = 0; co < z.Cout; co++)
+    for (int64_t c = 0; c < (rule.all ? z.Cin : z.Cig); c++) {
+      const int64_t g = co / z.Cog, row = rule.row(z, c, g, co), channel = rule.channel(z, c, g, co);
+      if (row >= 0 && row < z.Cin * z.Cog && channel < z.Cin) all[{co, row / z.Cog, row % z.Cog}] = channel;
+    }
+  return all;
+}
+
+std::optional<std::string> fault_of(const Channels& seen, const Sizes& z) {
+  for (const auto& rule : channel_rules)
+    if (channels_by(rule, z) == seen) return rule.fault;
+  return {};
+}
+
+// The factor of products that are counted otherwise than once: of all, or of which taps.
+std::string fault_of_factors(const TapMap& t) {
+  std::map<int64_t, float> of_tap;
+  bool of_taps = true;
+  for (int64_t k = 0; k < t.problem.kernel_size; k++)
+    for (int64_t j = 0; j < t.positions; j++) {
+      if (t.at(k, j) == IndexMap::none) continue;
+      const float times = t.times[static_cast<size_t>(k * t.positions + j)];
+      of_taps &= std::fabs(of_tap.try_emplace(k, times).first->second - times) <= a_little;
+    }
+  std::string odd;
+  bool all_alike = true;
+  for (const auto& [k, times] : of_tap) {
+    all_alike &= std::fabs(times - of_tap.begin()->second) <= a_little;
+    if (std::fabs(times - 1) > a_little) odd += fmt::format("{}{}", odd.empty() ? "" : ", ", k);
+  }
+  if (!of_taps) return "products count otherwise than once";
+  if (odd.empty()) return "";
+  const float times = of_tap.begin()->second;
+  if (all_alike)
+    return times == -1 ? "products are taken off where they are to be added"
+                       : fmt::format("each product counts {:.4g} times", times);
+  return fmt::format("products of tap k = {} do not count once", odd);
+}
+
+std::string fault_of_bias(const IndexMap& m, const TapMap& taps, const Order& y) {
+  if (m.biases.empty()) return "";
+  const Sizes z(m);
+  struct Rule {
+    const char* fault;
+    int64_t (*channel)(const Sizes& z, int64_t co, int64_t j);
+    double (*times)(const Sizes& z, int64_t landing);
+  };
+  using I = int64_t;
+  constexpr Rule rules[] = {
+      {"", [](const Sizes&, I co, I) { return co; }, [](const Sizes&, I) { return 1.0; }},
+      {"the bias is missing", [](const Sizes&, I, I) { return I{-1}; }, [](const Sizes&, I) { return 0.0; }},
+      {"the bias is added twice", [](const Sizes&, I co, I) { return co; }, [](const Sizes&, I) { return 2.0; }},
+      {"the bias is taken off", [](const Sizes&, I co, I) { return co; }, [](const Sizes&, I) { return -1.0; }},
+      {"the bias is added once for each tap that lands", [](const Sizes&, I co, I) { return co; },
+       [](const Sizes&, I landing) { return static_cast<double>(landing); }},
+      {"the bias is added once for each tap", [](const Sizes&, I co, I) { return co; },
+       [](const Sizes& z, I) { return static_cast<double>(z.K); }},
+      {"the bias is added once for each input channel", [](const Sizes&, I co, I) { return co; },
+       [](const Sizes& z, I) { return static_cast<double>(z.Cig); }},
+      {"the bias is added once for each input channel and tap that lands", [](const Sizes&, I co, I) { return co; },
+       [](const Sizes& z, I landing) { return static_cast<double>(z.Cig * landing); }},
+      {"the bias is b[co mod (Cout/groups)] where b[co] belongs", [](const Sizes& z, I co, I) { return co % z.Cog; },
+       [](const Sizes&, I) { return 1.0; }},
+      {"the bias is taken by position, b[j mod Cout], where b[co] belongs",
+       [](const Sizes& z, I, I j) { return j % z.Cout; }, [](const Sizes&, I) { return 1.0; }},
+      {"the bias is the next channel's", [](const Sizes& z, I co, I) { return (co + 1) % z.Cout; },
+       [](const Sizes&, I) { return 1.0; }},
+      {"the bias is the first channel's everywhere", [](const Sizes&, I, I) { return I{0}; },
+       [](const Sizes&, I) { return 1.0; }},
+  };
+  std::vector<int64_t> landing(static_cast<size_t>(z.J), 0);
+  for (int64_t k = 0; k < z.K; k++)
+    for (int64_t j = 0; j < z.J; j++) landing[static_cast<size_t>(j)] += taps.at(k, j) != IndexMap::none;
+  for (const auto& rule : rules) {
+    bool fits = true;
+    for (int64_t o = 0; o < m.outputs() && fits; o++) {
+      const auto [n, co, j] = from_flat(o, {z.N, z.Cout, z.J}, y);
+      const double times = rule.times(z, landing[static_cast<size_t>(j)]);
+      const Read& r = m.biases[static_cast<size_t>(o)];
+      fits = times == 0 ? r.at == IndexMap::none
+                        : r.at == rule.channel(z, co, j) && std::fabs(r.times - times) <= a_little * std::fabs(times);
+    }
+    if (fits) return rule.fault;
+  }
+  return "the bias is another one than b[co]";
+}
+
+std::optional<Structure> in_words(const IndexMap& m, const Taken& t, const Order& w, const Order& x, const Order& y) {
+  const Sizes z(m);
+  Structure s{t.taps, {}};
+  auto add = [&](const std::string& fault) {
+    if (!fault.empty()) s.faults.push_back(fault);
+  };
+  for (const char* layout : {w.text, x.text, y.text}) add(layout);
+  auto channels = fault_of(t.channels, z);
+  if (!channels) return {};
+  add(*channels);
+  bool first_only = z.N > 1, own = true;
+  for (int64_t n = 0; n < z.N; n++) {
+    const int64_t from = t.sequences[static_cast<size_t>(n)];
+    first_only &= from == 0, own &= from == n;
+  }
+  if (!own) {
+    if (!first_only) return {};
+    add("every sequence reads the first one's x");
+  }
+  add(fault_of_factors(t.taps));
+  add(fault_of_bias(m, t.taps, y));
+  return s;
+}
+
+}  // namespace
+
+std::optional<Structure> structure_of(const IndexMap& m) {
+  auto with = [&](const Order& w, const Order& x, const Order& y) -> std::optional<Structure> {
+    auto taken = take(m, w, x, y);
+    return taken && !taken->channels.empty() ? in_words(m, *taken, w, x, y) : std::nullopt;
+  };
+  if (auto s = with(of_w[0], of_x[0], of_y[0])) return s;
+  for (const Order& w : of_w)
+    if (auto s = with(w, of_x[0], of_y[0])) return s;
+  for (const Order& x : of_x)
+    if (auto s = with(of_w[0], x, of_y[0])) return s;
+  for (const Order& y : of_y)
+    if (auto s = with(of_w[0], of_x[0], y)) return s;
+  return {};
+}
+
+namespace {
+
+// What belongs through a weight to an output: the flat input, or none.
+int64_t definition(const Sizes& z, const ConvProblem& p, int64_t weight, int64_t output) {
+  const int64_t a = weight / (z.Cog * z.K), b = weight / z.K % z.Cog, k = weight % z.K;
+  const int64_t n = output / (z.Cout * z.J), co = output / z.J % z.Cout, j = output % z.J;
+  if (co / z.Cog != a / z.Cig || co % z.Cog != b) return IndexMap::none;
+  const int64_t i = input_of({}, p, k, j);
+  return i < 0 ? int64_t{IndexMap::none} : (n * z.Cin + a) * z.L + i;
+}
+
+}  // namespace
+
+bool is_right(const IndexMap& m) { return first_deviation(m).empty(); }
+
+std::string first_deviation(const IndexMap& m) {
+  const Sizes z(m);
+  auto y = [&](int64_t o) { return fmt::format("y[{}, {}, {}]", o / (z.Cout * z.J), o / z.J % z.Cout, o % z.J); };
+  auto product = [&](int64_t e, int64_t x) {
+    return fmt::format("x[{}, {}, {}]·w[{}, {}, {}]", x / (z.Cin * z.L), x / z.L % z.Cin, x % z.L, e / (z.Cog * z.K),
+                       e / z.K % z.Cog, e % z.K);
+  };
+  for (int64_t o = 0; o < m.outputs(); o++)
+    for (int64_t e = 0; e < m.problem.w_elements(); e++) {
+      const Read& r = m.read(e, o);
+      const int64_t right = definition(z, m.problem, e, o);
+      if (r.at == IndexMap::unclear)
+        return fmt::format("{} takes something else than one input through w[{}, {}, {}]", y(o), e / (z.Cog * z.K),
+                           e / z.K % z.Cog, e % z.K);
+      if (r.at == right) {
+        if (r.at != IndexMap::none && std::fabs(r.times - 1) > a_little)
+          return fmt::format("{} takes {} {:.4g} times", y(o), product(e, right), r.times);
+        continue;
+      }
+      if (right == IndexMap::none)
+        return fmt::format("{} takes {}, which does not belong there", y(o), product(e, r.at));
+      if (r.at == IndexMap::none) return fmt::format("{} lacks {}", y(o), product(e, right));
+      return fmt::format("{} takes {} where {} belongs", y(o), product(e, r.at), product(e, right));
+    }
+  for (size_t o = 0; o < m.biases.size(); o++) {
+    const Read& r = m.biases[o];
+    const int64_t co = static_cast<int64_t>(o) / z.J % z.Cout;
+    if (r.at == co && std::fabs(r.times - 1) <= a_little) continue;
+    return r.at == IndexMap::none ? fmt::format("{} lacks its bias", y(static_cast<int64_t>(o)))
+                                  : fmt::format("{} has another bias than b[{}] once", y(static_cast<int64_t>(o)), co);
+  }
+  return "";
+}
+
+}  // namespace convscope

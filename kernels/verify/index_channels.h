@@ -1,0 +1,29 @@
+// What else than the index of a position can be wrong with a map of products: layouts of the tensors, channels and
+// groups, sequences, factors, the bias.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/verify/index_formula.h"
+
+namespace convscope {
+
+// A map that has one structure: the same taps for all channels and sequences.
+struct Structure {
+  TapMap taps;
+  std::vector<std::string>
+      faults;  // of layouts, channels, sequences, factors and bias: "w is read as [Cout/groups, Cin, K]"
+};
+
+// Nothing when products differ from channel to channel in a way that no layout explains.
+std::optional<Structure> structure_of(const IndexMap& map);
+
+// Whether every product is the definition's, and every bias.
+bool is_right(const IndexMap& map);
+
+// "y[0, 0, 3] takes x[0, 0, 1]·w[0, 0, 1], which does not belong there": the first thing that is not as it should be,
+// or "".
+std::string first_deviation(const IndexMap& map);
+
+}  // namespace convscope

@@ -1,0 +1,207 @@
+#include "kernels/verify/index_formula.h"
+
+#include <array>
+#include <span>
+
+namespace convscope {
+namespace {
+
+// A term's choices, the definition's first. cost: how unlikely a fault is; the cheapest formula that fits is taken.
+struct Choice {
+  const char* text;
+  double cost;
+  const char* fault;
+  int64_t (*value)(const ConvProblem&);
+};
+#define OF(expression) [](const ConvProblem& c) -> int64_t { return (void)c, expression; }
+
+// Added to j.
+constexpr Choice offsets[] = {
+    {" + p", 0, "", OF(c.padding)},
+    {"", 1, "the padding is missing", OF(0)},
+    {" − p", 1, "the padding has the wrong sign", OF(-c.padding)},
+    {" + 2·p", 1.1, "the padding counts twice", OF(2 * c.padding)},
+    {" + p + op", 1.3, "output_padding moves the index", OF(c.padding + c.output_padding)},
+    {" + p − op", 1.3, "output_padding moves the index", OF(c.padding - c.output_padding)},
+    {" + op", 1.4, "output_padding stands where the padding belongs", OF(c.output_padding)},
+    {" + p − 1", 1.5, "the padding is one too small", OF(c.padding - 1)},
+    {" + p + 1", 1.5, "the padding is one too large", OF(c.padding + 1)},
+    {" + p + d", 1.6, "the dilation is added to the position", OF(c.padding + c.dilation)},
+    {" + d·(K − 1) − p", 1.6, "the padding is that of a convolution, d·(K − 1) − p",
+     OF(c.dilation*(c.kernel_size - 1) - c.padding)},
+    {" + p·d", 1.6, "the padding is multiplied by the dilation", OF(c.padding* c.dilation)},
+    {" + p·s", 2.1, "the padding is multiplied by the stride", OF(c.padding* c.stride)},
+    {" + p/2", 1.7, "half of the padding is taken", OF(c.padding / 2)},
+    {" − 1", 1.9, "the padding is missing, and the position is off by one", OF(-1)},
+    {" + 1", 1.9, "a 1 stands where the padding belongs", OF(1)},
+};
+// k times this is taken off.
+constexpr Choice tap_steps[] = {
+    {" − k·d", 0, "", OF(c.dilation)},
+    {" − k", 1, "the dilation is missing", OF(1)},
+    {" − k·s", 1.1, "the stride stands where the dilation belongs", OF(c.stride)},
+    {" + k·d", 1.1, "taps are added where they are to be taken off", OF(-c.dilation)},
+    {" + k", 2, "the dilation is missing, and taps are added where they are to be taken off", OF(-1)},
+    {" − k·(d + 1)", 1.4, "the dilation is one too large", OF(c.dilation + 1)},
+    {" − k·(d − 1)", 1.4, "the dilation is one too small", OF(c.dilation - 1)},
+    {" − k·d·s", 1.5, "the dilation is multiplied by the stride", OF(c.dilation* c.stride)},
+    {"", 1.6, "the tap is missing", OF(0)},
+};
+constexpr Choice divisors[] = {
+    {"/s", 0, "", OF(c.stride)},
+    {"", 1, "the stride is missing", OF(1)},
+    {"/d", 1.1, "the dilation stands where the stride belongs", OF(c.dilation)},
+    {"/(s − 1)", 1.4, "the stride is one too small", OF(c.stride - 1)},
+    {"/(s + 1)", 1.4, "the stride is one too large", OF(c.stride + 1)},
+};
+// Added after the division.
+constexpr Choice outsides[] = {
+    {"", 0, "", OF(0)},
+    {" − p", 1, "the padding is taken off after the division", OF(-c.padding)},
+    {" + p", 1, "the padding is added after the division", OF(c.padding)},
+    {" − 1", 1.4, "the input is one too far left", OF(-1)},
+    {" + 1", 1.4, "the input is one too far right", OF(1)},
+};
+enum Rounding { exact, cut_off, down, up, nearest };
+constexpr Choice roundings[] = {
+    {"", 0, "", nullptr},
+    {", quotients cut off", 1, "nothing asks whether the stride divides: quotients are cut off", nullptr},
+    {", quotients rounded down", 1.05, "nothing asks whether the stride divides: quotients are rounded down", nullptr},
+    {", quotients rounded up", 1.2, "nothing asks whether the stride divides: quotients are rounded up", nullptr},
+    {", quotients rounded to the nearest", 1.3,
+     "nothing asks whether the stride divides: quotients are rounded to the nearest", nullptr},
+};
+constexpr Choice weights[] = {
+    {"", 0, "", nullptr},
+    {", with w[ci, co, K − 1 − k]", 1, "the taps of w are taken in reverse order", nullptr},
+};
+constexpr Choice tap_ranges[] = {
+    {"", 0, "", nullptr},
+    {", k from 1", 1.2, "the first tap is left out", nullptr},
+    {", k up to K − 2", 1.2, "the last tap is left out", nullptr},
+};
+constexpr Choice input_ranges[] = {
+    {"", 0, "", nullptr},
+    {", i > 0", 1.2, "the first input is left out", nullptr},
+    {", i < L − 1", 1.2, "the last input is left out", nullptr},
+};
+
+// One problem's numbers for a formula.
+struct Numbers {
+  int64_t offset, tap, divisor, outside;
+};
+Numbers numbers_of(const IndexFormula& f, const ConvProblem& p) {
+  return {offsets[f.offset].value(p), tap_steps[f.tap].value(p), divisors[f.divisor].value(p),
+          outsides[f.outside].value(p)};
+}
+
+int64_t input_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, int64_t k, int64_t j) {
+  const int64_t K = p.kernel_size;
+  if (f.weight == 1) k = K - 1 - k;  // the tap of w is the loop's from the other end
+  if ((f.taps == 1 && k == 0) || (f.taps == 2 && k == K - 1) || v.divisor <= 0) return IndexMap::none;
+  const int64_t t = j + v.offset - k * v.tap;
+  int64_t i = t / v.divisor;
+  const int64_t rest = t % v.divisor;
+  switch (f.rounding) {
+    case exact:
+      if (rest != 0) return IndexMap::none;
+      break;
+    case cut_off:
+      break;
+    case down:
+      i -= rest < 0;
+      break;
+    case up:
+      i += rest > 0;
+      break;
+    case nearest: {  // halves up
+      const int64_t twice = 2 * t + v.divisor, whole = 2 * v.divisor;
+      i = twice / whole - (twice % whole < 0);
+      break;
+    }
+  }
+  i += v.outside;
+  return i < (f.inputs == 1) || i >= p.length - (f.inputs == 2) ? int64_t{IndexMap::none} : i;
+}
+
+bool gives(const IndexFormula& f, const TapMap& m) {
+  const Numbers v = numbers_of(f, m.problem);
+  for (int64_t k = 0; k < m.problem.kernel_size; k++)
+    for (int64_t j = 0; j < m.positions; j++)
+      if (input_by(f, v, m.problem, k, j) != m.at(k, j)) return false;
+  return true;
+}
+
+double cost_of(const IndexFormula& f) {
+  return offsets[f.offset].cost + tap_steps[f.tap].cost + divisors[f.divisor].cost + roundings[f.rounding].cost +
+         outsides[f.outside].cost + weights[f.weight].cost + tap_ranges[f.taps].cost + input_ranges[f.inputs].cost;
+}
+
+template <size_t N>
+constexpr int count(const Choice (&)[N]) {
+  return static_cast<int>(N);
+}
+
+}  // namespace
+
+int64_t input_of(const IndexFormula& f, const ConvProblem& p, int64_t k, int64_t j) {
+  return input_by(f, numbers_of(f, p), p, k, j);
+}
+
+std::string IndexFormula::text() const {
+  std::string inner = std::string("j") + offsets[offset].text + tap_steps[tap].text;
+  if (*divisors[divisor].text) inner = "(" + inner + ")" + divisors[divisor].text;
+  return "i = " + inner + outsides[outside].text + roundings[rounding].text + weights[weight].text +
+         tap_ranges[taps].text + input_ranges[inputs].text;
+}
+
+std::vector<std::string> IndexFormula::faults() const {
+  std::vector<std::string> list;
+  auto add = [&](const char* fault) {
+    if (*fault) list.emplace_back(fault);
+  };
+  // What stands on the wrong side of the division is one fault, not two.
+  if (offset == 1 && outside == 1)
+    add("the padding stands outside of the division, with the wrong sign");
+  else if (offset == 1 && outside == 2)
+    add("the padding stands outside of the division");
+  else
+    add(offsets[offset].fault), add(outsides[outside].fault);
+  add(tap_steps[tap].fault), add(divisors[divisor].fault), add(roundings[rounding].fault);
+  add(weights[weight].fault), add(tap_ranges[taps].fault), add(input_ranges[inputs].fault);
+  return list;
+}
+
+std::optional<IndexFormula> fit(const std::vector<TapMap>& maps) {
+  std::optional<IndexFormula> best;
+  double least = 1e9;
+  IndexFormula f;
+  auto consider = [&] {
+    const double cost = cost_of(f);
+    if (cost >= least) return;
+    for (const auto& m : maps)
+      if (!gives(f, m)) return;
+    least = cost, best = f;
+  };
+  constexpr double most = 4.7;  // four faults at once: with more, anything can be put into a formula
+  auto each = [&](int& term, int choices, auto inner) {
+    for (term = 0; term < choices; term++)
+      if (const double cost = cost_of(f); cost < least && cost <= most) inner();
+    term = 0;
+  };
+  each(f.offset, count(offsets), [&] {
+    each(f.tap, count(tap_steps), [&] {
+      each(f.divisor, count(divisors), [&] {
+        each(f.rounding, count(roundings), [&] {
+          each(f.outside, count(outsides), [&] {
+            each(f.weight, count(weights),
+                 [&] { each(f.taps, count(tap_ranges), [&] { each(f.inputs, count(input_ranges), consider); }); });
+          });
+        });
+      });
+    });
+  });
+  return best;
+}
+
+}  // namespace convscope

@@ -1,0 +1,40 @@
+// Formulas of an index in the terms that people get wrong, fitted to maps of which product reaches which output.
+//
+// The definition: y[n, co, j] = b[co] + Σ x[n, ci, i] · w[ci, co, k], over the channels ci of co's group and the taps k
+// for which i = (j + p − k·d)/s is whole and 0 ≤ i < L (PyTorch's ConvTranspose1d, solved for the input).
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/verify/index_map.h"
+
+namespace convscope {
+
+// Of a map whose products are the same for all channels and sequences: which input each tap takes at each position.
+struct TapMap {
+  ConvProblem problem;
+  int64_t positions = 0;
+  std::vector<int32_t> i;    // [K, positions]; IndexMap::none
+  std::vector<float> times;  // likewise
+  int32_t at(int64_t k, int64_t j) const { return i[static_cast<size_t>(k * positions + j)]; }
+};
+
+// One choice a term: 0 is the definition's, others are faults.
+struct IndexFormula {
+  int offset = 0, tap = 0, divisor = 0, rounding = 0, outside = 0, weight = 0, taps = 0, inputs = 0;
+  bool right() const { return *this == IndexFormula{}; }
+  bool operator==(const IndexFormula&) const = default;
+  // "i = (j + p − k·d)/s"
+  std::string text() const;
+  // "the padding is missing", …: one for each term that is not the definition's.
+  std::vector<std::string> faults() const;
+};
+
+// The input that a formula takes, or IndexMap::none.
+int64_t input_of(const IndexFormula& f, const ConvProblem& p, int64_t k, int64_t j);
+
+// The simplest formula that gives all these maps; nothing when none does. Of equally simple ones the likelier.
+std::optional<IndexFormula> fit(const std::vector<TapMap>& maps);
+
+}  // namespace convscope

@@ -1,0 +1,137 @@
+#include "kernels/verify/index_map.h"
+
+#include <cmath>
+#include <memory>
+
+#include "kernels/problem/tensor.h"
+#include "kernels/verify/guarded.h"
+
+namespace convscope {
+namespace {
+
+// Primes from 101 on: no product of one with a small number is another one.
+std::vector<int> primes() {
+  std::vector<int> list;
+  for (int n = 101; n < 1024; n += 2) {
+    bool prime = true;
+    for (int d = 3; d * d <= n; d += 2) prime &= n % d != 0;
+    if (prime) list.push_back(n);
+  }
+  return list;
+}
+
+IndexMap::Read decoded(double v, const std::vector<int>& codes, int64_t count) {
+  if (v == 0) return {};
+  if (!std::isfinite(v)) return {IndexMap::unclear, 0};
+  auto with = [&](double times) -> std::optional<IndexMap::Read> {
+    for (int64_t e = 0; e < count; e++)
+      if (v == times * codes[static_cast<size_t>(e)])
+        return IndexMap::Read{static_cast<int32_t>(e), static_cast<float>(times)};
+    return std::nullopt;
+  };
+  for (double times : {1., -1., 2., 3., 4., 5., 6., 7., 8., -2., 0.5})
+    if (auto read = with(times)) return *read;
+  // Scaled or rounded a little: primes are further apart than that.
+  for (int64_t e = 0; e < count; e++)
+    if (double times = v / codes[static_cast<size_t>(e)]; std::fabs(times - 1) < 4e-4)
+      return {static_cast<int32_t>(e), static_cast<float>(times)};
+  return {IndexMap::unclear, 0};
+}
+
+class Launcher {
+ public:
+  Launcher(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity)
+      : device_(device), kernel_(kernel), p_(p), activity_(activity), plan_(kernel.plan_for(p)) {
+    if (auto why = device.unavailable(kernel, plan_); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
+    auto tensor = [&](int64_t elements) {
+      return std::make_unique<GuardedTensor>(device, static_cast<size_t>(elements) * size_of(p.dtype),
+                                             GuardedTensor::least_zone, &activity_);
+    };
+    x_ = tensor(p.x_elements()), w_ = tensor(p.w_elements());
+    if (p.bias) b_ = tensor(p.out_channels);
+    // What lies beside a tensor counts as nothing here: the judge says who reads it.
+    for (auto* t : {x_.get(), w_.get(), b_.get()})
+      if (t) t->lay_zones(0);
+    y_ = tensor(std::max(p.batch * p.out_channels * std::max(own_length(), p.out_length()), int64_t{1}));
+    if (plan_.workspace_bytes())
+      workspace_ =
+          std::make_unique<GuardedTensor>(device, plan_.workspace_bytes(), GuardedTensor::least_zone, &activity_);
+  }
+  int64_t own_length() const { return plan_.out_length(); }
+  GuardedTensor& x() { return *x_; }
+  GuardedTensor& w() { return *w_; }
+  GuardedTensor& b() { return *b_; }
+
+  template <class At>
+  void set(GuardedTensor& t, int64_t count, At at) {
+    HostTensor h = make_tensor(p_.dtype, {count}, [&](auto* out, int64_t n) {
+      for (int64_t e = 0; e < n; e++) out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(at(e));
+    });
+    t.write(h.data(), h.size_bytes(), &activity_);
+  }
+  // All outputs of a launch; NaN where nothing was written.
+  std::vector<double> outputs() {
+    y_->fill(red_zone_word, &activity_);
+    device_.run(
+        kernel_, plan_,
+        {x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(), workspace_ ? workspace_->address() : 0},
+        {.activity = &activity_});
+    const auto count = static_cast<size_t>(p_.batch * p_.out_channels * own_length());
+    std::vector<double> out(count);
+    dispatch(p_.dtype, [&](auto zero) {
+      std::vector<decltype(zero)> typed(count);
+      y_->read(0, typed.data(), count * sizeof zero);
+      for (size_t e = 0; e < count; e++) out[e] = static_cast<double>(typed[e]);
+    });
+    return out;
+  }
+
+ private:
+  Device& device_;
+  const KernelDefinition& kernel_;
+  const ConvProblem& p_;
+  Activity& activity_;
+  Plan plan_;
+  std::unique_ptr<GuardedTensor> x_, w_, b_, y_, workspace_;
+};
+
+}  // namespace
+
+IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity) {
+  require_legal(p);
+  if (auto why = kernel.unsupported(p); !why.empty()) throw InputError("kernel", kernel.name(), why);
+  if (p.x_elements() > most_mapped || p.out_channels > most_mapped)
+    throw InputError("problem", describe(p), "must have at most 140 input elements for its index to be mapped");
+  static const std::vector<int> codes = primes();
+  Launcher launcher(device, kernel, p, activity);
+  IndexMap map;
+  map.problem = p, map.out_length = launcher.own_length();
+  const int64_t weights = p.w_elements(), outputs = map.outputs();
+  map.reads.resize(static_cast<size_t>(weights * outputs));
+  auto code = [](int64_t e) { return codes[static_cast<size_t>(e)]; };
+  auto take = [&](IndexMap::Read* to, const std::vector<double>& values, int64_t count) {
+    for (int64_t o = 0; o < outputs; o++) {
+      to[o] = decoded(values[static_cast<size_t>(o)], codes, count);
+      map.unclear_reads += to[o].at == IndexMap::unclear;
+    }
+    map.launches++;
+  };
+  launcher.set(launcher.x(), p.x_elements(), code);
+  if (p.bias) launcher.set(launcher.b(), p.out_channels, [](int64_t) { return 0; });
+  activity.phase("mapping the index of " + kernel.name());
+  for (int64_t e = 0; e < weights; e++) {
+    activity.check();
+    launcher.set(launcher.w(), weights, [&](int64_t at) { return at == e ? 1 : 0; });
+    take(map.reads.data() + e * outputs, launcher.outputs(), p.x_elements());
+  }
+  if (p.bias) {
+    launcher.set(launcher.x(), p.x_elements(), [](int64_t) { return 0; });
+    launcher.set(launcher.w(), weights, [](int64_t) { return 0; });
+    launcher.set(launcher.b(), p.out_channels, code);
+    map.biases.resize(static_cast<size_t>(outputs));
+    take(map.biases.data(), launcher.outputs(), p.out_channels);
+  }
+  return map;
+}
+
+}  // namespace convscope

@@ -1,0 +1,42 @@
+// Which products x·w a kernel adds to which outputs, found from outside on a small problem.
+//
+// The operator is bilinear: with one weight 1 and all others 0, each output is the sum of the inputs that reach it
+// through that weight. Inputs are different primes, so that the sum tells which one, and how often. One launch a
+// weight, and one for the biases.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/base/activity.h"
+#include "kernels/runtime/device.h"
+
+namespace convscope {
+
+struct IndexMap {
+  static constexpr int32_t none = -1;     // nothing reaches the output
+  static constexpr int32_t unclear = -2;  // not one input: several, or something else
+  struct Read {
+    int32_t at = none;  // flat index of x (of b for a bias)
+    float times = 0;    // how often: 1; -1 where it is subtracted
+  };
+  ConvProblem problem;
+  int64_t out_length = 0;    // the kernel's own
+  std::vector<Read> reads;   // [weights, outputs]: through that weight to that output, both flat
+  std::vector<Read> biases;  // [outputs]; empty without a bias
+  int64_t unclear_reads = 0;
+  int launches = 0;
+
+  int64_t outputs() const { return problem.batch * problem.out_channels * out_length; }
+  const Read& read(int64_t weight, int64_t output) const {
+    return reads[static_cast<size_t>(weight * outputs() + output)];
+  }
+};
+
+// The most elements that x may have, and b: there are no more primes that f16 and TF32 hold.
+inline constexpr int64_t most_mapped = 140;
+
+// Errors: InputError when the kernel does not take the problem, or x is larger than most_mapped; MissingError;
+// KernelFault; DeviceError; Cancelled.
+IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity);
+
+}  // namespace convscope

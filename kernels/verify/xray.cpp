@@ -1,0 +1,177 @@
+#include "kernels/verify/xray.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <optional>
+
+#include "kernels/verify/index_channels.h"
+#include "kernels/verify/pattern.h"
+
+namespace convscope {
+namespace {
+
+constexpr int64_t most_taps = 7, most_cells = 4'000'000;  // of a map: weights · outputs
+
+// As many positions as there is room for, nine at most unless the output would be too short to tell anything.
+bool choose_length(ConvProblem& q) {
+  constexpr int64_t usual = 9, least_output = 6;
+  const int64_t limit = most_mapped / (q.batch * q.in_channels);
+  auto cells = [&] { return q.w_elements() * q.batch * q.out_channels * std::max<int64_t>(q.out_length(), 1); };
+  q.length = std::min(usual, limit);
+  while (q.out_length() < least_output && q.length < limit) q.length++;
+  while (cells() > most_cells && q.length > 2) q.length--;
+  return q.length > 0 && q.out_length() > 0 && cells() <= most_cells;
+}
+
+// A small problem with these strides and shifts that the kernel takes, of p's type where that holds the numbers.
+std::optional<ConvProblem> small_problem(const KernelDefinition& kernel, ConvProblem p) {
+  struct Channels {
+    int64_t groups, in, out;  // of one group
+  };
+  std::vector<Channels> channels{{1, 2, 3}, {1, 4, 4}, {1, 8, 8}};
+  if (p.groups > 1 && p.in_per_group() == 1) channels = {{3, 1, std::min<int64_t>(p.out_per_group(), 2)}, {8, 1, 1}};
+  if (p.groups > 1 && p.in_per_group() > 1) channels = {{3, 2, 2}, {2, 2, 3}, {2, 4, 4}, {2, 8, 8}};
+  std::vector<DType> types{p.dtype};
+  if (p.dtype == DType::bf16) types = {DType::f32, DType::f16};  // it holds no primes above 256
+  p.batch = 2, p.kernel_size = std::min(p.kernel_size, most_taps);
+  for (DType type : types)
+    for (const auto& c : channels) {
+      ConvProblem q = p;
+      q.dtype = type, q.groups = c.groups, q.in_channels = c.groups * c.in, q.out_channels = c.groups * c.out;
+      if (choose_length(q) && !check(q) && kernel.unsupported(q).empty()) return q;
+    }
+  return {};
+}
+
+// The asked problem made small, then others whose terms differ from each other; none where the first does not exist.
+std::vector<ConvProblem> small_problems(const KernelDefinition& kernel, const ConvProblem& p) {
+  std::vector<ConvProblem> all;
+  if (auto q = small_problem(kernel, p)) all.push_back(*q);
+  if (all.empty()) return all;
+  struct Other {
+    int64_t K, s, p, d, op;
+  };
+  for (const Other& o : {Other{4, 3, 5, 2, 1}, Other{3, 2, 1, 3, 2}, Other{5, 1, 3, 1, 0}, Other{2, 4, 2, 1, 3}}) {
+    ConvProblem q = p;
+    q.kernel_size = o.K, q.stride = o.s, q.padding = o.p, q.dilation = o.d, q.output_padding = o.op;
+    if (auto small = small_problem(kernel, q)) all.push_back(*small);
+  }
+  return all;
+}
+
+std::string joined(const std::vector<std::string>& list) {
+  std::string text;
+  for (const auto& one : list) text += (text.empty() ? "" : "; ") + one;
+  return text;
+}
+
+struct Mapped {
+  ConvProblem problem;
+  bool right = false;
+  std::optional<Structure> structure;
+  std::string deviation, length;  // what is wrong, where it is
+};
+
+std::string length_fault(const IndexMap& m) {
+  const int64_t right = m.problem.out_length();
+  if (m.out_length == right) return "";
+  const std::string as_if = explain_length(m.problem, m.out_length);
+  return as_if.empty() ? fmt::format("its output is {} long where {} belongs", m.out_length, right)
+                       : "its output is as long " + as_if;
+}
+
+// What the maps say together.
+void conclude(Xray& x, const std::vector<Mapped>& all) {
+  std::vector<TapMap> maps, first;
+  for (const auto& m : all)
+    if (m.structure) maps.push_back(m.structure->taps);
+  const Mapped* asked = x.problems.front().is == XrayProblem::Is::not_mapped ? nullptr : &all.front();
+  if (asked && asked->structure) first.push_back(asked->structure->taps);
+  bool everywhere = true;
+  std::optional<IndexFormula> formula = maps.empty() ? std::nullopt : fit(maps);
+  if (!formula && !first.empty()) formula = fit(first), everywhere = false;
+
+  const Mapped* shown = asked && !asked->right ? asked : nullptr;  // whose faults are told
+  for (const auto& m : all)
+    if (!shown && !m.right) shown = &m;
+  if (!shown) {
+    x.is = Xray::Is::right, x.formula = right_index();
+    x.sentence =
+        fmt::format("every product is the definition's on {} small problem{}", all.size(), all.size() == 1 ? "" : "s");
+    return;
+  }
+  x.example = shown->deviation;
+  x.is = asked && asked->right ? Xray::Is::right_here_only : Xray::Is::wrong;
+  if (!shown->structure || !formula) {
+    if (x.is == Xray::Is::wrong) x.is = Xray::Is::unclear;
+    x.sentence = "no formula of the kinds that are tried gives its products: " + x.example;
+    if (x.is == Xray::Is::right_here_only)
+      x.sentence = fmt::format("right here, but not on {}: {}", describe(shown->problem), x.example);
+    return;
+  }
+  x.formula = formula->text();
+  x.faults = formula->faults();
+  for (const auto& fault : shown->structure->faults) x.faults.push_back(fault);
+  if (!shown->length.empty()) x.faults.push_back(shown->length);
+  const std::string faults = joined(x.faults);
+  std::string what =
+      formula->right() ? faults : fmt::format("it takes {}, where {} belongs: {}", x.formula, right_index(), faults);
+  if (faults.empty()) what = x.example;
+  if (x.is == Xray::Is::right_here_only) what = "right here, but not in general: " + what;
+  if (!everywhere) what += " (other strides and paddings give another formula)";
+  x.sentence = what;
+}
+
+}  // namespace
+
+std::string right_index() { return IndexFormula{}.text(); }
+
+Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, double limit_s, Activity& activity) {
+  require_legal(p);
+  Xray x;
+  const auto problems = small_problems(kernel, p);
+  if (problems.empty()) {
+    const std::string why = kernel.unsupported(p);
+    x.sentence = why.empty() ? "it takes no small problem of this kind, on which its products could be mapped"
+                             : "it does not take this problem: " + why;
+    return x;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  std::vector<Mapped> mapped;
+  for (const auto& q : problems) {
+    XrayProblem at{q, XrayProblem::Is::not_mapped, ""};
+    if (!mapped.empty() && spent() > limit_s) {
+      at.why = "there was no time left for it";
+    } else {
+      try {
+        const IndexMap m = index_map(device, kernel, q, activity);
+        x.launches += m.launches;
+        Mapped one{q, is_right(m) && m.out_length == q.out_length(), structure_of(m), first_deviation(m),
+                   length_fault(m)};
+        if (one.deviation.empty()) one.deviation = one.length;
+        at.is = one.right ? XrayProblem::Is::right : one.structure ? XrayProblem::Is::wrong : XrayProblem::Is::unclear;
+        if (at.is == XrayProblem::Is::unclear) at.why = one.deviation;
+        mapped.push_back(std::move(one));
+      } catch (const KernelFault& e) {
+        at.why = e.what();
+      } catch (const MissingError& e) {
+        at.why = e.what();
+      } catch (const InputError& e) {
+        at.why = e.what();
+      } catch (const DeviceError& e) {
+        if (e.poisoned()) throw;
+        at.why = e.what();
+      }
+    }
+    x.problems.push_back(std::move(at));
+  }
+  if (mapped.empty())
+    x.sentence = "its products cannot be mapped: " + x.problems.front().why;
+  else
+    conclude(x, mapped);
+  return x;
+}
+
+}  // namespace convscope

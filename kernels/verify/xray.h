@@ -1,0 +1,39 @@
+// What is wrong with a kernel's index, in words, from outside: its products are mapped on small problems, and a formula
+// is fitted to them whose terms are the definition's or a known fault.
+//
+// The first small problem has the asked one's stride, padding, output_padding, dilation, kernel size and grouping;
+// others have other values, so that terms can be told apart that are equal there (a shift of 1 may be the padding or
+// output_padding), and so that a kernel that is right on one problem only is seen.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "kernels/base/activity.h"
+#include "kernels/runtime/device.h"
+
+namespace convscope {
+
+struct XrayProblem {
+  ConvProblem problem;
+  enum class Is { right, wrong, unclear, not_mapped } is = Is::not_mapped;
+  std::string why;  // of not_mapped, and of unclear
+};
+
+struct Xray {
+  enum class Is { right, wrong, right_here_only, unclear, not_mapped } is = Is::not_mapped;
+  std::string sentence;             // one, without its full stop at the end
+  std::string formula;              // "i = (j − k·d)/s"; "" when none fits
+  std::vector<std::string> faults;  // "the padding is missing"
+  std::string example;              // of an output: the first product that is there and should not be, or lacks
+  std::vector<XrayProblem> problems;
+  int launches = 0;
+};
+
+// The definition's formula, as texts have it: "i = (j + p − k·d)/s".
+std::string right_index();
+
+// limit_s: no further small problem is begun after so long. Errors: InputError for an illegal problem; Cancelled;
+// DeviceError when the device cannot be used again.
+Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, double limit_s, Activity& activity);
+
+}  // namespace convscope

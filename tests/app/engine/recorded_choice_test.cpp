@@ -1,0 +1,89 @@
+// The planner's model against the recordings that come with the program: what it chooses where nothing can be measured
+// must be near the fastest of the rungs that were.
+#include <algorithm>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "app/engine/recording.h"
+#include "kernels/planner/planner.h"
+#include "kernels/runtime/registry.h"
+#include "tests/support.h"
+
+namespace convscope {
+namespace {
+using nlohmann::json;
+
+double hot_ms(const json& timed) {
+  const json* hot = timed.contains("hot") && timed["hot"].is_object() ? &timed["hot"] : nullptr;
+  return hot && hot->value("median_ms", json()).is_number() ? hot->at("median_ms").get<double>() : 0;
+}
+
+// Hot medians of whole plans by kernel: of the bench, whose kernels ran in turn, and of the profiles for those that are
+// in none.
+std::map<std::string, double> recorded_ms(const Recording& r, const ConvProblem& p) {
+  std::map<std::string, double> ms;
+  for (const char* type : {"bench", "profile"})
+    for (const auto& a : r.answers) {
+      if (a.type() != type || !(a.asked.problem == p)) continue;
+      if (a.type() == "profile") {
+        if (double t = hot_ms(a.answer.value("timing", json::object())); t > 0) ms.emplace(a.asked.kernel, t);
+      } else {
+        for (const json& e : a.answer.value("entries", json::array()))
+          if (double t = hot_ms(e); t > 0) ms.emplace(e.value("name", ""), t);
+      }
+    }
+  return ms;
+}
+
+TEST(RecordedChoice, IsNearTheFastest) {
+  constexpr double near = 1.3;
+  int held = 0;
+  for (const auto& shipped : shipped_recordings()) {
+    const Recording r = read_recording(shipped.path);
+    ASSERT_NE(r.device_name().find("H200"), std::string::npos) << shipped.name << ": the target below is an H200";
+    for (const ConvProblem& p : r.problems()) {
+      const auto ms = recorded_ms(r, p);
+      for (Accuracy allowed : {Accuracy::strict, Accuracy::tf32x3, Accuracy::tf32}) {
+        const Choice c = choose(p, allowed, Target::of_architecture("sm_90"));
+        std::string fastest;
+        for (const auto& k : c.candidates)
+          if (auto it = ms.find(k.kernel->name()); k.refused.empty() && it != ms.end())
+            if (fastest.empty() || it->second < ms.at(fastest)) fastest = it->first;
+        const std::string where = fmt::format("{}, {}: {}", shipped.name, name_of(allowed), c.reason);
+        ASSERT_NE(fastest, "") << where;
+        ASSERT_TRUE(ms.contains(c.kernel->name())) << where << ": chosen, and never recorded";
+        EXPECT_LE(ms.at(c.kernel->name()), near * ms.at(fastest)) << where << "; the fastest was " << fastest;
+        held++;
+      }
+    }
+  }
+  EXPECT_GE(held, 3 * 8) << "eight layers are recorded";
+}
+
+// Where it decides: of the rungs that take less than three times the fastest, or are said to.
+TEST(RecordedChoice, PredictionsAreOfTheRightSize) {
+  for (const auto& shipped : shipped_recordings()) {
+    const Recording r = read_recording(shipped.path);
+    for (const ConvProblem& p : r.problems()) {
+      const auto ms = recorded_ms(r, p);
+      const Choice c = choose(p, Accuracy::tf32, Target::of_architecture("sm_90"));
+      double fastest = std::numeric_limits<double>::infinity();
+      for (const auto& k : c.candidates)
+        if (auto it = ms.find(k.kernel->name()); k.refused.empty() && it != ms.end())
+          fastest = std::min(fastest, it->second);
+      for (const auto& k : c.candidates) {
+        auto it = ms.find(k.kernel->name());
+        if (!k.refused.empty() || it == ms.end() || std::min(k.predicted_ms, it->second) > 3 * fastest) continue;
+        const double ratio = k.predicted_ms / it->second;
+        EXPECT_TRUE(ratio > 0.4 && ratio < 2.2) << fmt::format("{} {}: predicted {} ms, recorded {}", shipped.name,
+                                                               k.kernel->name(), k.predicted_ms, it->second);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace convscope

@@ -1,0 +1,117 @@
+// Where panels lie at first, at the sizes of a screen, a laptop and a projector; numbers at a failing element.
+#include <gtest/gtest.h>
+#include <imgui_internal.h>
+
+#include "app/ui/panels/map_view.h"
+#include "tests/app/model/benches.h"
+#include "tests/app/ui/screen.h"
+
+namespace convscope::ui {
+namespace {
+
+struct Size {
+  float width, height;
+};
+
+Document wrong() {
+  Document d = test::quick_document(600, "S4");
+  d.problem.dilation = 2, d.problem.out_channels = 32;
+  return d;
+}
+
+bool in_sight(const char* panel) {
+  ImGuiWindow* w = ImGui::FindWindowByName(panel);
+  return w && w->WasActive && !w->Hidden && (!w->DockIsActive || w->DockTabIsVisible);
+}
+
+TEST(Layout, TabsHaveRoomForTheirNames) {
+  for (bool presenter : {false, true})
+    for (Size size : {Size{1600, 1000}, {1920, 1080}, {1280, 720}}) {
+      test::AppOnScreen a(test::silent_engine);
+      a.screen.resize(size.width, size.height);
+      if (presenter) a->toggle_presenter();
+      a.screen.frames(*a, 8);
+      // A laptop's screen is less than the usual layout asks for.
+      if (!presenter && size.width < 1600) continue;
+      int docks = 0;
+      for (const auto& p : panels()) {
+        ImGuiWindow* w = ImGui::FindWindowByName(p.title);
+        if (!w || !w->DockNode || !w->DockNode->TabBar) continue;
+        const ImGuiTabBar& bar = *w->DockNode->TabBar;
+        EXPECT_LE(bar.WidthAllTabsIdeal, bar.BarRect.GetWidth())
+            << p.title << " at " << size.width << (presenter ? ", presenter" : "");
+        docks++;
+      }
+      EXPECT_GE(docks, 5);
+    }
+}
+
+// Where it is wrong, that it is, and why, in sight together.
+TEST(Layout, OfAStage) {
+  for (Size size : {Size{1280, 720}, {1600, 1000}, {1920, 1080}}) {
+    test::AppOnScreen a("", wrong());
+    a.screen.resize(size.width, size.height);
+    ASSERT_TRUE(a.screen.settle(*a));
+    a.screen.press(*a, ImGuiMod_Ctrl | ImGuiKey_P);
+    a.screen.frames(*a, 8);
+    a.screen.press(*a, ImGuiKey_N);
+    ASSERT_TRUE(a.screen.settle(*a));
+    a.screen.frames(*a, 8);
+    for (const char* panel : {"Maps", "Verdict", "Explain"}) EXPECT_TRUE(in_sight(panel)) << panel << size.width;
+    for (const char* panel : {"Compare", "Timeline", "Occupancy", "Roofline"})
+      EXPECT_EQ(ImGui::FindWindowByName(panel) && ImGui::FindWindowByName(panel)->WasActive, false) << panel;
+    const ImVec2 maps = ImGui::FindWindowByName("Maps")->Size;
+    EXPECT_GT(maps.x * maps.y, 0.33f * size.width * size.height) << "the maps are the largest";
+    // … and the usual layout comes back.
+    a.screen.press(*a, ImGuiMod_Ctrl | ImGuiKey_P);
+    a.screen.frames(*a, 8);
+    EXPECT_TRUE(in_sight("Problem") && in_sight("Kernels") && in_sight("Maps"));
+  }
+}
+
+// N promises a number: it stands in the cell, on a small screen as well.
+TEST(Layout, AFailingElementShowsItsNumber) {
+  for (bool presenter : {false, true})
+    for (Size size : {Size{1280, 720}, {1366, 768}, {1600, 1000}, {2560, 1440}}) {
+      test::AppOnScreen a("", wrong());
+      a.screen.resize(size.width, size.height);
+      if (presenter) a->toggle_presenter();
+      ASSERT_TRUE(a.screen.settle(*a));
+      a.screen.frames(*a, 8);
+      a.screen.press(*a, ImGuiKey_N);
+      ASSERT_TRUE(a.screen.settle(*a));
+      const View v = a->views().now();
+      ASSERT_TRUE(v.selected);
+      const NumberBlock* numbers = a->bench().numbers();
+      ASSERT_TRUE(numbers) << size.width << ", " << presenter;
+      EXPECT_TRUE(numbers->at(v.selected->row, v.selected->column)) << size.width << ", " << presenter;
+      EXPECT_EQ(v.column0, std::floor(v.column0)) << "whole cells";
+      EXPECT_GE(v.column1 - v.column0, 2);
+      EXPECT_GE(v.row1 - v.row0, 3) << size.width << ", " << presenter;
+      // All of the maps is in sight.
+      ImGuiWindow* maps = ImGui::FindWindowByName("Maps");
+      EXPECT_LE(maps->ScrollMax.y, 0) << size.width << ", " << presenter;
+    }
+}
+
+TEST(Layout, ReadableCellsLieAroundTheElement) {
+  test::Random r(5);
+  for (int i = 0; i < 2000; i++) {
+    Extent e{static_cast<double>(test::between(r, 1, 60)), static_cast<double>(test::between(r, 1, 900))};
+    ElementIndex at{test::between(r, 0, static_cast<int64_t>(e.rows) - 1),
+                    test::between(r, 0, static_cast<int64_t>(e.columns) - 1)};
+    CellRoom room{static_cast<int>(test::between(r, 1, 20)), static_cast<int>(test::between(r, 1, 20))};
+    View v = readable({}, e, at, room);
+    EXPECT_EQ(v.selected, at);
+    EXPECT_LE(v.column0, static_cast<double>(at.column));
+    EXPECT_GE(v.column1, static_cast<double>(at.column) + 1);
+    EXPECT_LE(v.row0, static_cast<double>(at.row));
+    EXPECT_GE(v.row1, static_cast<double>(at.row) + 1);
+    EXPECT_LE(v.column1 - v.column0, std::max(2, room.columns));
+    EXPECT_EQ(v.column0, std::floor(v.column0));
+    EXPECT_EQ(v.row0, std::floor(v.row0));
+  }
+}
+
+}  // namespace
+}  // namespace convscope::ui

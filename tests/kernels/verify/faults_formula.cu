@@ -1,0 +1,119 @@
+// Kernels whose index is the definition's but for one term or two, for xray: each must be told by name.
+#include "faulty.h"
+
+// y[n, co, j] = b[co] + Σ x[n, ci, i] · w[at], over c < CHANNELS and k < K where WHOLE holds for the numerator t.
+#define INDEXED_AT(name, CHANNELS, T, WHOLE, I, N_OF_X, CI, AT, BIAS, TIMES)                                    \
+  FAULTY_ENTRY(name) {                                                                                          \
+    auto e = element_of_thread(c);                                                                              \
+    if (!e.inside) return;                                                                                      \
+    [[maybe_unused]] const int64_t Cin = c.in_channels, Cout = c.out_channels, K = c.kernel_size, L = c.length; \
+    [[maybe_unused]] const int64_t s = c.stride, p = c.padding, op = c.output_padding, d = c.dilation;          \
+    [[maybe_unused]] const int64_t G = c.groups, Cig = Cin / G, Cog = Cout / G, n = e.n, co = e.co, j = e.j;    \
+    [[maybe_unused]] const int64_t g = co / Cog;                                                                \
+    float sum = 0;                                                                                              \
+    [[maybe_unused]] int64_t landing = 0;                                                                       \
+    for (int64_t k = 0; k < K; k++) {                                                                           \
+      const int64_t t = T;                                                                                      \
+      if (!(WHOLE)) continue;                                                                                   \
+      const int64_t i = I;                                                                                      \
+      if (i < 0 || i >= L) continue;                                                                            \
+      landing++;                                                                                                \
+      for (int64_t m = 0; m < (CHANNELS); m++) {                                                                \
+        const int64_t ci = CI, at = AT;                                                                         \
+        if (at < 0 || at >= Cin * Cog * K) continue;                                                            \
+        sum += (TIMES)*x[((N_OF_X)*Cin + ci) * L + i] * w[at];                                                  \
+      }                                                                                                         \
+    }                                                                                                           \
+    y[e.id] = sum + (b ? BIAS : 0);                                                                             \
+  }
+#define INDEXED(name, T, WHOLE, I) \
+  INDEXED_AT(name, Cig, T, WHOLE, I, n, g* Cig + m, (ci * Cog + co % Cog) * K + k, b[co], 1)
+#define CHANNELLED(name, CHANNELS, CI, AT) \
+  INDEXED_AT(name, CHANNELS, j + p - k * d, t % s == 0, t / s, n, CI, AT, b[co], 1)
+#define BIASED(name, BIAS) \
+  INDEXED_AT(name, Cig, j + p - k * d, t % s == 0, t / s, n, g * Cig + m, (ci * Cog + co % Cog) * K + k, BIAS, 1)
+
+INDEXED(f_right, j + p - k * d, t % s == 0, t / s)
+INDEXED(f_no_padding, j - k * d, t % s == 0, t / s)
+INDEXED(f_padding_twice, j + 2 * p - k * d, t % s == 0, t / s)
+INDEXED(f_padding_sign, j - p - k * d, t % s == 0, t / s)
+INDEXED(f_padding_less_one, j + p - 1 - k * d, t % s == 0, t / s)
+INDEXED(f_output_padding, j + p + op - k * d, t % s == 0, t / s)
+INDEXED(f_no_dilation, j + p - k, t % s == 0, t / s)
+INDEXED(f_dilation_more_one, j + p - k * (d + 1), t % s == 0, t / s)
+INDEXED(f_stride_for_dilation, j + p - k * s, t % s == 0, t / s)
+INDEXED(f_swapped, j + p - k * s, t % d == 0, t / d)
+INDEXED(f_tap_sign, j - p + k * d, t % s == 0, t / s)
+INDEXED(f_no_stride, j + p - k * d, true, t)
+INDEXED(f_cut_off, j + p - k * d, true, t / s)
+INDEXED(f_down, j + p - k * d, true, (t - (t % s + s) % s) / s)
+INDEXED(f_outside, j - k * d, t % s == 0, t / s + p)
+INDEXED(f_reversed, j + p - (K - 1 - k) * d, t % s == 0, t / s)
+INDEXED(f_first_tap, j + p - k * d, k > 0 && t % s == 0, t / s)
+INDEXED(f_last_input, j + p - k * d, t % s == 0 && t / s < L - 1, t / s)
+INDEXED(f_two_faults, j - k, t % s == 0, t / s)
+CHANNELLED(f_w_swapped, Cig, g* Cig + m, (co % Cog * Cin + ci) * K + k)
+CHANNELLED(f_w_taps_first, Cig, g* Cig + m, (k * Cin + ci) * Cog + co % Cog)
+CHANNELLED(f_group_x, Cig, m, ((g * Cig + m) * Cog + co % Cog) * K + k)
+CHANNELLED(f_group_both, Cig, m, (ci * Cog + co % Cog) * K + k)
+CHANNELLED(f_all_channels, Cin, m, (ci * Cog + co % Cog) * K + k)
+CHANNELLED(f_in_turn, Cig, m* G + g, (ci * Cog + co % Cog) * K + k)
+CHANNELLED(f_last_channel, Cig - 1, g* Cig + m, (ci * Cog + co % Cog) * K + k)
+BIASED(f_no_bias, 0)
+BIASED(f_bias_twice, 2 * b[co])
+BIASED(f_bias_by_tap, b[co] * landing)
+BIASED(f_bias_by_position, b[j % Cout])
+INDEXED_AT(f_first_sequence, Cig, j + p - k * d, t % s == 0, t / s, 0, g* Cig + m, (ci * Cog + co % Cog) * K + k, b[co],
+           1)
+INDEXED_AT(f_double_tap, Cig, j + p - k * d, t % s == 0, t / s, n, g* Cig + m, (ci * Cog + co % Cog) * K + k, b[co],
+           (k == 1 ? 2.0f : 1.0f))
+INDEXED_AT(f_taken_off, Cig, j + p - k * d, t % s == 0, t / s, n, g* Cig + m, (ci * Cog + co % Cog) * K + k, b[co],
+           -1.0f)
+// No formula: two inputs through every tap.
+FAULTY_ENTRY(f_none) {
+  auto e = element_of_thread(c);
+  if (!e.inside) return;
+  float sum = 0;
+  each_product(c, e.co, e.j, [&](int64_t ci, int64_t k, int64_t i) {
+    sum += (x[x_at(c, e.n, ci, i)] + x[x_at(c, e.n, ci, (i * i + 1) % c.length)]) * w[w_at(c, ci, e.co, k)];
+  });
+  y[e.id] = sum + (b ? b[e.co] : 0);
+}
+
+#ifndef __CUDACC__
+#define KERNEL(name) FAULTY_KERNEL(name, "one term of the index")
+KERNEL(f_right)
+KERNEL(f_no_padding)
+KERNEL(f_padding_twice)
+KERNEL(f_padding_sign)
+KERNEL(f_padding_less_one)
+KERNEL(f_output_padding)
+KERNEL(f_no_dilation)
+KERNEL(f_dilation_more_one)
+KERNEL(f_stride_for_dilation)
+KERNEL(f_swapped)
+KERNEL(f_tap_sign)
+KERNEL(f_no_stride)
+KERNEL(f_cut_off)
+KERNEL(f_down)
+KERNEL(f_outside)
+KERNEL(f_reversed)
+KERNEL(f_first_tap)
+KERNEL(f_last_input)
+KERNEL(f_two_faults)
+KERNEL(f_w_swapped)
+KERNEL(f_w_taps_first)
+KERNEL(f_group_x)
+KERNEL(f_group_both)
+KERNEL(f_all_channels)
+KERNEL(f_in_turn)
+KERNEL(f_last_channel)
+KERNEL(f_no_bias)
+KERNEL(f_bias_twice)
+KERNEL(f_bias_by_tap)
+KERNEL(f_bias_by_position)
+KERNEL(f_first_sequence)
+KERNEL(f_double_tap)
+KERNEL(f_taken_off)
+KERNEL(f_none)
+#endif

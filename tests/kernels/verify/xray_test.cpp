@@ -1,0 +1,177 @@
+// The terms of a wrong index by name, from outside: kernels with one fault each, the specimens, and every kernel that
+// is right.
+#include "kernels/verify/xray.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/base/error.h"
+#include "kernels/problem/presets.h"
+#include "kernels/runtime/registry.h"
+#include "kernels/verify/index_channels.h"
+#include "tests/kernels/verify/judging.h"
+
+namespace convscope {
+namespace {
+
+using Is = Xray::Is;
+
+Xray rayed(const std::string& kernel, const ConvProblem& p) {
+  auto device = open_emulator();
+  Activity activity;
+  return xray(*device, test::kernel(kernel), p, 1e9, activity);
+}
+
+// Stride 3, padding 2, output_padding 1, dilation 2, three groups, a bias.
+ConvProblem three_groups() {
+  return {.batch = 2,
+          .in_channels = 6,
+          .out_channels = 12,
+          .kernel_size = 5,
+          .length = 400,
+          .stride = 3,
+          .padding = 2,
+          .output_padding = 1,
+          .dilation = 2,
+          .groups = 3,
+          .bias = true};
+}
+
+struct Fault {
+  const char *kernel, *formula;
+  std::vector<const char*> faults;
+};
+std::ostream& operator<<(std::ostream& out, const Fault& f) { return out << f.kernel; }
+class XrayFaults : public testing::TestWithParam<Fault> {};
+
+TEST_P(XrayFaults, AreToldByName) {
+  const Fault& f = GetParam();
+  const Xray x = rayed(f.kernel, three_groups());
+  EXPECT_EQ(x.is, Is::wrong) << x.sentence;
+  EXPECT_EQ(x.formula, f.formula);
+  EXPECT_EQ(x.faults, std::vector<std::string>(f.faults.begin(), f.faults.end())) << x.sentence;
+  EXPECT_NE(x.example, "");
+}
+
+constexpr const char* right = "i = (j + p − k·d)/s";
+INSTANTIATE_TEST_SUITE_P(
+    OneTerm, XrayFaults,
+    testing::Values(
+        Fault{"f_no_padding", "i = (j − k·d)/s", {"the padding is missing"}},
+        Fault{"f_padding_twice", "i = (j + 2·p − k·d)/s", {"the padding counts twice"}},
+        Fault{"f_padding_sign", "i = (j − p − k·d)/s", {"the padding has the wrong sign"}},
+        Fault{"f_padding_less_one", "i = (j + p − 1 − k·d)/s", {"the padding is one too small"}},
+        Fault{"f_output_padding", "i = (j + p + op − k·d)/s", {"output_padding moves the index"}},
+        Fault{"f_no_dilation", "i = (j + p − k)/s", {"the dilation is missing"}},
+        Fault{"f_dilation_more_one", "i = (j + p − k·(d + 1))/s", {"the dilation is one too large"}},
+        Fault{"f_stride_for_dilation", "i = (j + p − k·s)/s", {"the stride stands where the dilation belongs"}},
+        Fault{"f_swapped",
+              "i = (j + p − k·s)/d",
+              {"the stride stands where the dilation belongs", "the dilation stands where the stride belongs"}},
+        Fault{"f_tap_sign",
+              "i = (j − p + k·d)/s",
+              {"the padding has the wrong sign", "taps are added where they are to be taken off"}},
+        Fault{"f_no_stride", "i = j + p − k·d", {"the stride is missing"}},
+        Fault{"f_cut_off",
+              "i = (j + p − k·d)/s, quotients cut off",
+              {"nothing asks whether the stride divides: quotients are cut off"}},
+        Fault{"f_down",
+              "i = (j + p − k·d)/s, quotients rounded down",
+              {"nothing asks whether the stride divides: quotients are rounded down"}},
+        Fault{"f_outside", "i = (j − k·d)/s + p", {"the padding stands outside of the division"}},
+        Fault{"f_reversed",
+              "i = (j + p − k·d)/s, with w[ci, co, K − 1 − k]",
+              {"the taps of w are taken in reverse order"}},
+        Fault{"f_first_tap", "i = (j + p − k·d)/s, k from 1", {"the first tap is left out"}},
+        Fault{"f_last_input", "i = (j + p − k·d)/s, i < L − 1", {"the last input is left out"}},
+        Fault{"f_two_faults", "i = (j − k)/s", {"the padding is missing", "the dilation is missing"}},
+        Fault{"f_w_swapped", right, {"w is read as [Cout/groups, Cin, K], and it is [Cin, Cout/groups, K]"}},
+        Fault{"f_w_taps_first", right, {"w is read as [K, Cin, Cout/groups], and it is [Cin, Cout/groups, K]"}},
+        Fault{"f_group_x", right, {"x is read from the first group's channels"}},
+        Fault{"f_group_both", right, {"x and w are read from the first group's channels"}},
+        Fault{"f_all_channels", right, {"all input channels are summed, not those of the output's group"}},
+        Fault{"f_in_turn",
+              right,
+              {"input channels are dealt to groups in turn, ci = c·groups + g, where g·(Cin/groups) + c belongs"}},
+        Fault{"f_last_channel", right, {"the last input channel of a group is left out"}},
+        Fault{"f_no_bias", right, {"the bias is missing"}}, Fault{"f_bias_twice", right, {"the bias is added twice"}},
+        Fault{"f_bias_by_tap", right, {"the bias is added once for each tap that lands"}},
+        Fault{"f_bias_by_position", right, {"the bias is taken by position, b[j mod Cout], where b[co] belongs"}},
+        Fault{"f_first_sequence", right, {"every sequence reads the first one's x"}},
+        Fault{"f_double_tap", right, {"products of tap k = 1 do not count once"}},
+        Fault{"f_taken_off", right, {"products are taken off where they are to be added"}}),
+    [](const auto& info) { return std::string(info.param.kernel); });
+
+TEST(Xray, ARightKernelIsRight) {
+  const Xray x = rayed("f_right", three_groups());
+  EXPECT_EQ(x.is, Is::right) << x.sentence;
+  EXPECT_EQ(x.problems.size(), 5u);
+  for (const auto& at : x.problems) EXPECT_EQ(at.is, XrayProblem::Is::right) << describe(at.problem);
+  EXPECT_EQ(x.sentence, "every product is the definition's on 5 small problems");
+  EXPECT_TRUE(x.faults.empty() && x.example.empty());
+}
+
+TEST(Xray, WhatNoFormulaGivesIsShown) {
+  const Xray x = rayed("f_none", three_groups());
+  EXPECT_EQ(x.is, Is::unclear);
+  EXPECT_TRUE(test::has(x.sentence, "no formula of the kinds that are tried gives its products: y[0, 0, 0]"));
+  EXPECT_EQ(x.formula, "");
+}
+
+// Each specimen's own formula, also on the problem on which it is right.
+TEST(Xray, TheSpecimens) {
+  struct Of {
+    const char *kernel, *preset, *formula;
+    Is is;
+  };
+  for (const Of& of : {Of{"S0", "kernelbench-79", "i = (j − k·d)/s", Is::wrong},
+                       Of{"S0", "kernelbench-74", "i = (j − k·d)/s", Is::right_here_only},
+                       Of{"S1", "kernelbench-64", "i = (j + p + op − k)/s − p, quotients cut off", Is::right_here_only},
+                       Of{"S2", "kernelbench-74", "i = (j − k·d)/s − p, quotients cut off", Is::right_here_only},
+                       Of{"S3", "kernelbench-74", "i = (j − p − k)/s, quotients cut off", Is::wrong},
+                       Of{"S4", "kernelbench-79", "i = (j + p − k·d)/s, quotients cut off", Is::wrong},
+                       Of{"S4", "kernelbench-64", "i = (j + p − k·d)/s, quotients cut off", Is::right_here_only}}) {
+    const Xray x = rayed(of.kernel, find_preset(of.preset).problem);
+    EXPECT_EQ(x.is, of.is) << of.kernel << " " << of.preset << ": " << x.sentence;
+    EXPECT_EQ(x.formula, of.formula) << of.kernel << ": " << x.sentence;
+  }
+}
+
+// No rung has a fault, on whatever small problem it takes.
+TEST(Xray, NoRungHasAFault) {
+  int seen = 0;
+  for (const KernelDefinition* k : all_kernels()) {
+    if (k->kind() != KernelKind::ladder) continue;
+    for (const char* preset : {"kernelbench-79", "hifigan.u2"}) {
+      ConvProblem p = find_preset(preset).problem;
+      p.dtype = k->unsupported(p).empty() ? DType::f32 : DType::f16;
+      const Xray x = rayed(k->name(), p);
+      EXPECT_TRUE(x.is == Is::right || x.is == Is::not_mapped) << k->name() << " on " << preset << ": " << x.sentence;
+      seen += x.is == Is::right;
+    }
+  }
+  EXPECT_GT(seen, 20);
+}
+
+TEST(Xray, ACancelEndsIt) {
+  auto device = open_emulator();
+  Activity activity;
+  activity.cancel();
+  EXPECT_THROW(xray(*device, test::kernel("f_right"), three_groups(), 1e9, activity), Cancelled);
+}
+
+TEST(IndexFormulas, AreToldApartByTheirMaps) {
+  ConvProblem p = three_groups();
+  p.length = 9;
+  TapMap m;
+  m.problem = p, m.positions = p.out_length();
+  for (int64_t k = 0; k < p.kernel_size; k++)
+    for (int64_t j = 0; j < m.positions; j++)
+      m.i.push_back(static_cast<int32_t>(input_of({}, p, k, j))), m.times.push_back(1);
+  ASSERT_TRUE(fit({m}));
+  EXPECT_TRUE(fit({m})->right());
+  m.i[7] = m.i[7] == 3 ? 4 : 3;
+  EXPECT_FALSE(fit({m})) << "one product is another one";
+}
+
+}  // namespace
+}  // namespace convscope

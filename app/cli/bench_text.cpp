@@ -52,7 +52,8 @@ std::string verdict_words(const json& e) {
 
 std::string what_counts(const json& r, bool packs) {
   if (!r.contains("verdicts_of"))
-    return "  verdicts are about whole plans, packing included: this recording is older than times with weights packed before\n";
+    return "  verdicts are about whole plans, packing included: this recording is older than times with weights packed "
+           "before\n";
   if (text(r, "verdicts_of") == "packed")
     return "  verdicts, noise, cold and × floor are about calls with weights packed before, as inference has them, "
            "where "
@@ -148,9 +149,10 @@ std::string bench_csv(const json& r) {
                 of(whole, "verdict"),
                 of(whole, "speedup"),
                 of(whole, "p"),
-                there                  ? ""
-                : e.contains("packed") ? text(e, "packed_reason")
-                                       : "not recorded: this recording is older than times with weights packed before"});
+                there ? ""
+                : e.contains("packed")
+                    ? text(e, "packed_reason")
+                    : "not recorded: this recording is older than times with weights packed before"});
     }
   return csv.text();
 }

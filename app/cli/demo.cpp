@@ -96,6 +96,7 @@ class Demo {
       std::string s = c.report["verdict"]["sentence"];
       c.report["verdict"]["sentence"] = s + "; but its fault cannot show on this problem";
     }
+    put_cause(session_, r, c.report, c.kind == "specimen");
     try {
       if (c.report["result"].is_string()) draw(c, r.problem);
     } catch (const EngineError& e) {
@@ -197,6 +198,8 @@ class Demo {
                c.as_expected      ? ""
                : c.expected_right ? "  [UNEXPECTED: should be right]"
                                   : "  [UNEXPECTED: should be wrong]");
+    if (auto cause = c.report["verdict"].value("cause", json()); cause.is_string())
+      fmt::print("{:62}why: {}\n", "", cause.get<std::string>());
     std::fflush(stdout);
   }
 

@@ -134,7 +134,8 @@ int run(int argc, char** argv) {
   problem.add_to(*run_verb);
   ProblemOptions explain_problem;
   explain_problem.add_to(*explain_verb);
-  auto* xray_verb = add("xray", "which term of a kernel's index is wrong: its products on small problems, and a formula");
+  auto* xray_verb =
+      add("xray", "which term of a kernel's index is wrong: its products on small problems, and a formula");
   xray_verb->add_option("KERNEL", kernel, "a name from `convscope list kernels`");
   common.add_to(*xray_verb);
   ProblemOptions xray_problem;

@@ -90,9 +90,10 @@ std::string timeline_text(const json& r) {
                                 points, figure(t.at("interval_us")), time_text(kernels_us / 1e3),
                                 calls > 1 ? fmt::format(", {} calls back to back since one is short", calls) : "");
   if (work_us > 1.02 * kernels_us)
-    out += fmt::format("    {} from the first kernel's begin to the last one's end: {} of it lie between kernels, which "
-                       "recording them keeps apart\n",
-                       time_text(work_us / 1e3), time_text((work_us - kernels_us) / 1e3));
+    out += fmt::format(
+        "    {} from the first kernel's begin to the last one's end: {} of it lie between kernels, which "
+        "recording them keeps apart\n",
+        time_text(work_us / 1e3), time_text((work_us - kernels_us) / 1e3));
   out += fmt::format("    {:<26} {:>8} {:>8} {:>8}\n", "", "min", "mean", "max");
   for (const auto& lane : t.at("lanes"))
     out +=

@@ -197,9 +197,9 @@ std::string profile_text(const json& r) {
     out += fmt::format("  {:<11} {}\n", "packed", words);
   if (emulated) out += "              time of this CPU, which says nothing of a GPU\n";
   if (t.at("kernel_ms").is_number())
-    out +=
-        fmt::format("  {:<11} {} in {} kernel{} by CUPTI (another call, recorded), {} seen from the host\n", "of it", time_of(t.at("kernel_ms")),
-                    r.at("kernels").size(), r.at("kernels").size() == 1 ? "" : "s", time_of(t.at("host_ms")));
+    out += fmt::format("  {:<11} {} in {} kernel{} by CUPTI (another call, recorded), {} seen from the host\n", "of it",
+                       time_of(t.at("kernel_ms")), r.at("kernels").size(), r.at("kernels").size() == 1 ? "" : "s",
+                       time_of(t.at("host_ms")));
   else if (!emulated)
     out += fmt::format("  {:<11} {}\n", "of it", text(t, "kernel_reason"));
   if (t.at("floor_ms").is_number())

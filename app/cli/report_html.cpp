@@ -143,6 +143,8 @@ std::string demo_html(const std::vector<DemoCase>& cases, const std::string& dev
         "class=\"dim\">{}</p>",
         i, open ? " open" : "", escape(c.kernel), c.type, escape(c.preset), right ? "right" : "wrong",
         escape(c.report["verdict"]["sentence"].get<std::string>()), escape(c.idea));
+    if (auto cause = c.report["verdict"].value("cause", json()); cause.is_string())
+      h += "<p><b>Why</b> " + escape(cause.get<std::string>()) + ".</p>";
     // In pairs: the whole result, and its first positions close up.
     for (size_t k = 0; k < c.pictures.size(); k++) {
       const auto& p = c.pictures[k];

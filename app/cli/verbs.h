@@ -15,9 +15,9 @@ int verb_explain(const CommonOptions& common, const ProblemOptions& problem, con
                  const std::string& at);
 int verb_xray(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel);
 // Adds verdict.cause to the report of a wrong kernel: which terms of its index are wrong; null, with cause_reason, when
-// that cannot be said.
+// that cannot be said. right_as_well: also of one that is right on its problem only.
 class Session;
-void put_cause(Session& session, const RunRequest& r, nlohmann::json& report);
+void put_cause(Session& session, const RunRequest& r, nlohmann::json& report, bool right_as_well = false);
 struct ProfileOptionsCli {
   std::string kernel, set = "live", format, out;
 };

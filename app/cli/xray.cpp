@@ -58,15 +58,16 @@ int verb_xray(const CommonOptions& common, const ProblemOptions& problem, const 
   return text(answer.at("xray"), "status") == "right" ? 0 : 1;
 }
 
-void put_cause(Session& session, const RunRequest& r, json& report) {
+void put_cause(Session& session, const RunRequest& r, json& report, bool right_as_well) {
   json& verdict = report.at("verdict");
-  if (text(verdict, "status") != "wrong") return;
+  const bool right = text(verdict, "status") == "right" && right_as_well;
+  if (text(verdict, "status") != "wrong" && !right) return;
   verdict["cause"] = nullptr;
   try {
     constexpr double patience_s = 2;
     const json x = asked(session, r, patience_s).at("xray");
     const std::string status = text(x, "status");
-    if (status == "wrong")
+    if (status == (right ? "right-here-only" : "wrong"))
       verdict["cause"] = text(x, "sentence");
     else
       verdict["cause_reason"] = status == "not-mapped" || status == "unclear"

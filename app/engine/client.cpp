@@ -285,12 +285,11 @@ class EngineClient::Impl {
       Pending& p = it->second;
       if (!p.begun && (busy || !engine_->greeted())) p.clock = Clock::now();
       if (p.begun && seconds_since(p.last_beat) > p.patience_s)
-        return end_engine(
-            it,
-            {Answer::Kind::hung,
-             "",
-             {},
-             "nothing has finished for " + short_number(p.patience_s) + " s" + during(p) + standing()});
+        return end_engine(it,
+                          {Answer::Kind::hung,
+                           "",
+                           {},
+                           "nothing has finished for " + short_number(p.patience_s) + " s" + during(p) + standing()});
       if (p.limit_s > 0 && seconds_since(p.clock) > p.limit_s)
         return end_engine(it, {Answer::Kind::hung,
                                "",

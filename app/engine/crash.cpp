@@ -131,7 +131,8 @@ void last_words(int signal, siginfo_t* info, void* context) {
   raise(signal);
 }
 
-// ---- a kernel that does not come to an end ----------------------------------------------------------------------------
+// ---- a kernel that does not come to an end
+// ----------------------------------------------------------------------------
 
 // The threads that may run kernels, so that each can be asked.
 std::array<std::atomic<pid_t>, 1024> threads;

@@ -393,12 +393,13 @@ void judge_recorded_profile(json& j) {
     for (auto& l : *launches) {
       if (!number(part(l, "occupancy"), "percent")) continue;
       const int64_t registers = whole(l, "registers").value_or(-1);
-      const int64_t shared = whole(l, "static_shared_bytes").value_or(-1), more = whole(l, "dynamic_shared_bytes").value_or(-1);
+      const int64_t shared = whole(l, "static_shared_bytes").value_or(-1),
+                    more = whole(l, "dynamic_shared_bytes").value_or(-1);
       int64_t threads = 1;
       for (auto n : wholes(l, "block")) threads *= n >= 1 && n <= 1024 ? n : 0;
       constexpr int64_t much = 1 << 24;  // bytes, more than any GPU has
-      if (threads < 1 || threads > 1024 || registers < 0 || registers > 255 || shared < 0 || more < 0 || shared > much ||
-          more > much)
+      if (threads < 1 || threads > 1024 || registers < 0 || registers > 255 || shared < 0 || more < 0 ||
+          shared > much || more > much)
         continue;
       const BlockShape block{static_cast<int>(threads), static_cast<int>(registers), shared + more};
       const Occupancy o = occupancy(*a, block);

@@ -10,8 +10,8 @@
 namespace convscope {
 
 nlohmann::json profile_json(const ProfileReport& r);
-// What follows from the figures of a recorded answer to `profile`, anew by this version's rules: `bottleneck`, the limits
-// of occupancy, the means of the timeline. Recorded figures stay. What is not a profile's answer stays as it is.
+// What follows from the figures of a recorded answer to `profile`, anew by this version's rules: `bottleneck`, the
+// limits of occupancy, the means of the timeline. Recorded figures stay. What is not a profile's answer stays as it is.
 void judge_recorded_profile(nlohmann::json& answer);
 // Puts `packs_weights`, `packed`, `packing_ms` and `packing_source` beside the times of whole plans; where there are no
 // such times they are null and `packed_reason` says why: `no_time`, if nothing was timed.

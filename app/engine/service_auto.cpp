@@ -81,8 +81,8 @@ Service::Reply Service::handle(const json& request, std::span<const std::byte> p
     resolved(named, payload, activity, chosen);
     return {header_text({{"chosen", chosen}}), {}};
   }
-  if (type != "run" && type != "profile" && type != "live" && type != "bench" && type != "explain" && type != "xray" && type != "trace" &&
-      type != "disassembly")
+  if (type != "run" && type != "profile" && type != "live" && type != "bench" && type != "explain" && type != "xray" &&
+      type != "trace" && type != "disassembly")
     return answer(request, payload, activity, partial);
   json choice;
   json named = resolved(request, payload, activity, choice);

@@ -145,13 +145,14 @@ Service::Reply Service::bench_several(const json& request, std::span<const std::
   spec.inputs = r.inputs;
   spec.accuracy = r.accuracy;
   spec.samples = r.samples;
-  bool reference = std::any_of(o.references.begin(), o.references.end(),
-                               [&](const auto& r) { return r->name() == spec.against; });
+  bool reference =
+      std::any_of(o.references.begin(), o.references.end(), [&](const auto& r) { return r->name() == spec.against; });
   if (!spec.against.empty() && !reference) {
     try {
       find_kernel(spec.against);
     } catch (const InputError& e) {
-      throw InputError("against", e.value(), e.rule());
+      // A reference that is not here is missing, which is said with how to get it.
+      if (!e.rule().starts_with("is a reference")) throw InputError("against", e.value(), e.rule());
     }
   }
   state_->live.reset();

@@ -27,8 +27,7 @@ Judged judged(double a, double b, Better better, double spread, double enough, b
   if (apart <= spread)
     return {FigureVerdict::same,
             fmt::format("{} apart: two runs of one kernel may differ by {}", percent_of(apart), percent_of(spread))};
-  std::string beyond =
-      spread > 0 ? fmt::format("; two runs of one kernel may differ by {}", percent_of(spread)) : "";
+  std::string beyond = spread > 0 ? fmt::format("; two runs of one kernel may differ by {}", percent_of(spread)) : "";
   if (better == Better::higher_by_bytes) {
     if (!by_bytes)
       return {FigureVerdict::neutral, "more is better only where bytes set the floor of both, and they do not here"};
@@ -103,8 +102,8 @@ class Figures {
   void add(ComparedFigure f, Better better, double spread, double enough = 0) {
     if (!f.a && !f.b) return;
     f.estimate_a = f.a && is_estimate(f.source_a), f.estimate_b = f.b && is_estimate(f.source_b);
-    const double error = std::max(f.estimate_a ? estimate_error(f.source_a) : 0,
-                                  f.estimate_b ? estimate_error(f.source_b) : 0);
+    const double error =
+        std::max(f.estimate_a ? estimate_error(f.source_a) : 0, f.estimate_b ? estimate_error(f.source_b) : 0);
     if (f.a && f.b && error > 0 && *f.a != *f.b && better != Better::neither &&
         std::abs(*f.a - *f.b) <= error * std::max(std::abs(*f.a), std::abs(*f.b))) {
       f.verdict = FigureVerdict::ambiguous;

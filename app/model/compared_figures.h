@@ -23,8 +23,8 @@ struct ComparedFigure {
   std::string about;               // what it is, its formula, what good looks like
   std::string source_a, source_b;
   bool estimate_a = false, estimate_b = false;  // of some blocks, all others being taken to be like them: shown with ≈
-  std::optional<FigureVerdict> verdict;  // none where a value is missing, and where the values are words
-  std::string rule;                      // what the verdict rests on
+  std::optional<FigureVerdict> verdict;         // none where a value is missing, and where the values are words
+  std::string rule;                             // what the verdict rests on
 
   std::optional<double> difference() const;  // a − b, in `unit`
   std::optional<double> ratio() const;       // a / b; none when b is 0

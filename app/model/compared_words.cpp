@@ -76,7 +76,18 @@ std::optional<double> ComparedFigure::difference() const { return a && b ? Value
 std::optional<double> ComparedFigure::ratio() const { return a && b && *b != 0 ? Value(*a / *b) : Value(); }
 
 std::string short_words(const Value& v, const std::string& unit) {
-  if (!v || !std::isfinite(*v) || unit == "ms" || unit == "ns" || unit == "byte") return "";
+  if (!v || !std::isfinite(*v)) return "";
+  if (unit == "byte") {  // three digits
+    const std::string words = bytes_words(*v, *v);
+    const size_t space = words.rfind(' '), point = words.find('.');
+    if (point == std::string::npos || space == std::string::npos) return "";
+    const size_t digits =
+        static_cast<size_t>(std::count_if(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(point),
+                                          [](char c) { return c >= '0' && c <= '9'; }));
+    return words.substr(0, digits >= 3 ? point : std::min(space, point + 4 - digits)) + words.substr(space);
+  }
+  for (const char* not_a_count : {"ms", "ns", "%", "MHz", "W", "°C", "GFLOP/s", "GB/s"})
+    if (unit == not_a_count) return "";
   double scale = 1e3;
   const char* prefix = "k";
   for (auto [from, name] : {std::pair(1e6, "M"), {1e9, "G"}, {1e12, "T"}})

@@ -35,7 +35,7 @@ struct KernelComparison {
   ComparedKernel first, second;
   bool packed = false;  // the verdict that counts is first.packed_hot's, not first.hot's
   const ComparedTime& counted() const { return packed ? first.packed_hot : first.hot; }
-  std::string floor_source;  // whose rates the floors are by
+  std::string floor_source;    // whose rates the floors are by
   std::string source, reason;  // measured, emulated; what that means
   int64_t rounds = 0;
   std::vector<std::string> warnings;

@@ -179,6 +179,11 @@ Difference describe_difference(const Document& one, const Document& other) {
   return {fmt::format("{}", fmt::join(a, ", ")), fmt::format("{}", fmt::join(b, ", "))};
 }
 
+std::string other_document_words(const Document& shown, const Document& asked) {
+  const Difference d = describe_difference(shown, asked);
+  return "of " + d.one + "; now: " + d.other;
+}
+
 ConvProblem with(ConvProblem p, int64_t ConvProblem::*field, int64_t value) {
   using P = ConvProblem;
   p.*field = value;

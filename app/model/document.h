@@ -85,6 +85,8 @@ struct Difference {
   std::string one, other;
 };
 Difference describe_difference(const Document& one, const Document& other);
+// "of kernel tiled; now: kernel direct": of what is shown, where something else is asked for.
+std::string other_document_words(const Document& shown, const Document& asked);
 
 // The problem with one parameter changed. The output padding follows down when stride and dilation leave no room for
 // it.

@@ -14,7 +14,8 @@ PackedTime packed_from(const json& times, size_t launches) {
   else if (launches == 1)
     t.packs = false;
   t.told = times.contains("packed");
-  if (!t.told && t.reason.empty()) t.reason = "not recorded: this recording is older than times with weights packed before";
+  if (!t.told && t.reason.empty())
+    t.reason = "not recorded: this recording is older than times with weights packed before";
   const json &hot = part(times, "packed"), &cold = part(hot, "cold");
   t.median_ms = number(hot, "median_ms"), t.min_ms = number(hot, "min_ms"), t.noise_pct = number(hot, "noise_pct");
   t.cold_median_ms = number(cold, "median_ms"), t.cold_noise_pct = number(cold, "noise_pct");

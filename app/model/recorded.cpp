@@ -75,8 +75,8 @@ json run_of_profile(const Recording& recording, const RecordedAnswer& a) {
   const json timing = part(j, "timing");
   json own = part(timing, "hot");
   if (!own.is_object()) own = json::object();
-  for (const char* field : {"cold", "source", "floor_ms", "floor_from", "floor_source", "floor_reason", "packs_weights", "packed",
-                            "packed_reason", "packing_ms", "packing_noise_pct", "packing_source"})
+  for (const char* field : {"cold", "source", "floor_ms", "floor_from", "floor_source", "floor_reason", "packs_weights",
+                            "packed", "packed_reason", "packing_ms", "packing_noise_pct", "packing_source"})
     if (timing.contains(field)) own[field] = timing[field];
   if (!own.contains("packs_weights") && text(part(j, "kernel"), "kind") == "reference") own["packs_weights"] = false;
   json references = json::array();

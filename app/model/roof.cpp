@@ -305,6 +305,13 @@ Accuracy promised_by(const Workbench& bench, const std::string& name) {
   return promised;
 }
 
+std::optional<double> own_floor(const Workbench& bench, const Roof& roof, const Report& r, const std::string& name) {
+  const Accuracy promised = promised_by(bench, name);
+  const double rate = roof.by_accuracy[static_cast<size_t>(promised)];
+  if (promised == r.document.accuracy || !roof.known() || rate <= 0) return {};
+  return std::max(r.least_bytes / (roof.memory_gbs * 1e6), r.flops / (rate * 1e6));
+}
+
 RoofPoints roof_points(const Workbench& bench, const Document& d, const Report& r) { return Points(bench, d, r).all(); }
 
 }  // namespace convscope

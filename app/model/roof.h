@@ -27,9 +27,9 @@ struct Roof {
   std::vector<Flat> flats;  // from the lowest
 
   bool known() const { return memory_gbs > 0 && !flats.empty(); }
-  double peak() const;                     // of what is allowed
-  double peak(Accuracy promised) const;    // of what arithmetic of this accuracy may use; peak() where that is not known
-  std::array<double, 3> by_accuracy{};     // GFLOP/s of f32 arithmetic, in the order of Accuracy
+  double peak() const;                   // of what is allowed
+  double peak(Accuracy promised) const;  // of what arithmetic of this accuracy may use; peak() where that is not known
+  std::array<double, 3> by_accuracy{};   // GFLOP/s of f32 arithmetic, in the order of Accuracy
   double allowed(double intensity) const;  // GFLOP/s at so many operations a byte of the GPU's memory
   bool by_bytes(double intensity) const { return intensity * memory_gbs < peak(); }
   std::string how(const std::string& ceiling) const;  // of "memory_gbs", …; "": not told
@@ -47,8 +47,8 @@ struct RoofPoint {
   std::string name;      // of the kernel
   double intensity = 0;  // operations a byte
   double gflops = 0, ms = 0;
-  std::string source;         // of the time, and of the bytes where they were counted
-  std::optional<bool> packs;  // the time is of a whole plan, which packs weights as well; empty: nobody said
+  std::string source;                    // of the time, and of the bytes where they were counted
+  std::optional<bool> packs;             // the time is of a whole plan, which packs weights as well; empty: nobody said
   Accuracy promised = Accuracy::strict;  // what it computes with: its own roof may be lower than the document's
   bool looser = false;  // it may use arithmetic that the document's accuracy does not allow: no share of this roof
 };
@@ -56,8 +56,12 @@ struct RoofPoint {
 std::string place_words(const RoofPoint& p);
 // The accuracy of a kernel's or a reference's arithmetic; a reference says it by its name.
 Accuracy promised_by(const Workbench& bench, const std::string& name);
-// What of the ceiling that belongs to its bytes, and to its own arithmetic, a point reaches; nothing where that ceiling is not known, and of looser
-// arithmetic.
+// The floor of a reference, in ms, where its arithmetic is another than the report's, whose floor is not its own; else
+// nothing, and where the roof or the rate of that arithmetic is not known.
+std::optional<double> own_floor(const Workbench& bench, const Roof& roof, const Report& report,
+                                const std::string& name);
+// What of the ceiling that belongs to its bytes, and to its own arithmetic, a point reaches; nothing where that ceiling
+// is not known, and of looser arithmetic.
 std::optional<double> reached(const Roof& roof, const RoofPoint& p);
 
 struct RoofPoints {

@@ -231,8 +231,7 @@ std::string Workbench::stale(const Document& document) const {
   if (!picture_) return "";
   if (!needs_run(picture_->document, document)) return "";
   if (running_ && !restoring_) return "computing";
-  const Difference d = describe_difference(picture_->document, document);
-  return "of " + d.one + "; now: " + d.other;
+  return other_document_words(picture_->document, document);
 }
 
 // ---- pictures -----------------------------------------------------------------------------------------------------

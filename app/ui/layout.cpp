@@ -46,7 +46,7 @@ std::vector<const char*> stage_layout(ImGuiID space, ImVec2 size, float em) {
   ImGuiID maps = space, right = 0, low = 0;
   const float share = std::clamp(25 * em / std::max(size.x, 1.0f), 0.3f, 0.42f);
   ImGui::DockBuilderSplitNode(maps, ImGuiDir_Right, share, &right, &maps);
-  ImGui::DockBuilderSplitNode(maps, ImGuiDir_Down, 0.32f, &low, &maps);
+  ImGui::DockBuilderSplitNode(maps, ImGuiDir_Down, 0.35f, &low, &maps);
   for (const auto& p : panels()) dock(p.title, right);
   for (const char* panel : {"Maps", "Lines", "Problem", "Kernels"}) dock(panel, maps);
   for (const char* panel : {"Verdict", "Timing", "Devices", "Log"}) dock(panel, low);

@@ -8,8 +8,8 @@ namespace convscope {
 
 struct ExportedAs {
   std::string function = "conv_transpose1d";  // of a CUDA file: files of different names are linked into one program
-  std::string architecture;                   // that it was chosen for: nvcc's command line names it; "": not known
-  std::string version;                        // of the program, which the head names
+  std::string architecture = "";              // that it was chosen for: nvcc's command line names it; "": not known
+  std::string version = "";                   // of the program, which the head names
 };
 
 // CUDA C++ with a plain C function, whose name `as` has:

@@ -6,7 +6,9 @@ namespace convscope {
 inline constexpr const char* python_template = R"python(# SPDX-License-Identifier: MIT
 """ConvTranspose1d by a CUDA kernel of its own: @DESCRIPTION@@THEN@.
 
-Kernel @KERNEL@@BY@, @ACCURACY@ accuracy, for an NVIDIA GPU@GPUS@.
+Kernel @KERNEL@@BY@, @ACCURACY@ accuracy,
+for an NVIDIA GPU@GPUS@.
+
 ModelNew takes the place of torch.nn.ConvTranspose1d (ModelNew.from_layer(layer)), or of the Model of a KernelBench
 problem, for exactly this problem, and says so when it is asked for another: also of another length. The kernel is
 compiled when it is first used (nvcc is needed then) and kept.

@@ -61,7 +61,8 @@ const KernelDefinition& find_kernel(std::string_view name) {
     if (name == reference)
       throw InputError("kernel", std::string(name),
                        "is a reference and no kernel: a run of any kernel shows its error and time as well, and "
-                       "`convscope bench KERNEL --against " + std::string(name) + "` times both");
+                       "`convscope bench KERNEL --against " +
+                           std::string(name) + "` times both");
   throw InputError(
       "kernel", std::string(name),
       near.empty() ? "is not known: see `convscope list kernels`" : "is not known; did you mean " + near + "?");

@@ -78,8 +78,7 @@ class Prober {
   // odd, so that two terms are none. Nothing when it is no single term. A term that comes `times` times may be rounded:
   // its digits are small.
   template <class Set, class Code>
-  std::optional<int64_t> decode(Set set, Code code, int64_t count, int64_t n, int64_t co, int64_t j,
-                                double times = 1) {
+  std::optional<int64_t> decode(Set set, Code code, int64_t count, int64_t n, int64_t co, int64_t j, double times = 1) {
     const int bits = times == 1 ? traits(p_.dtype).significand_bits - 1 : 5;
     const int64_t base = std::min(count, (int64_t{1} << bits) - 1);
     int64_t number = 0, scale = 1;

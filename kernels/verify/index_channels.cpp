@@ -65,14 +65,14 @@ struct Taken {
 };
 
 // The map in these orders, if its products are the same for all channels and sequences.
-std::optional<Taken> take(const IndexMap& m, const Order& w, const Order& x, const Order& y) {
+std::optional<Taken> take(const IndexMap& m, const Order& w, const Three& wsize, const Order& x, const Order& y) {
   const Sizes z(m);
   Taken t;
   t.taps.problem = m.problem, t.taps.positions = z.J;
   const auto cells = static_cast<size_t>(z.K * z.J);
   t.taps.i.assign(cells, IndexMap::none), t.taps.times.assign(cells, 0);
   t.sequences.assign(static_cast<size_t>(z.N), -1);
-  const Three wsize{z.Cin, z.Cog, z.K}, xsize{z.N, z.Cin, z.L}, ysize{z.N, z.Cout, z.J};
+  const Three xsize{z.N, z.Cin, z.L}, ysize{z.N, z.Cout, z.J};
   // First what there is, then that it is everywhere.
   for (int64_t e = 0; e < m.problem.w_elements(); e++) {
     const auto [a, b, k] = from_flat(e, wsize, w);
@@ -229,16 +229,30 @@ std::string fault_of_bias(const IndexMap& m, const TapMap& taps, const Order& y)
   return "the bias is another one than b[co]";
 }
 
-std::optional<Structure> in_words(const IndexMap& m, const Taken& t, const Order& w, const Order& x, const Order& y) {
+// As of a convolution's weights: [Cout, Cin/groups, K].
+constexpr const char* of_convolution =
+    "w is read as a convolution's, [Cout, Cin/groups, K], and it is [Cin, Cout/groups, K]";
+bool reads_as_convolution(const Channels& seen, const Sizes& z) {
+  Channels right;
+  for (int64_t co = 0; co < z.Cout; co++)
+    for (int64_t c = 0; c < z.Cig; c++) right[{co, co, c}] = co / z.Cog * z.Cig + c;
+  return seen == right;
+}
+
+// layout: what is wrong with w's, when its channels are not looked at beyond that.
+std::optional<Structure> in_words(const IndexMap& m, const Taken& t, const char* layout, const Order& w, const Order& x,
+                                  const Order& y) {
   const Sizes z(m);
   Structure s{t.taps, {}};
   auto add = [&](const std::string& fault) {
     if (!fault.empty()) s.faults.push_back(fault);
   };
-  for (const char* layout : {w.text, x.text, y.text}) add(layout);
-  auto channels = fault_of(t.channels, z);
-  if (!channels) return {};
-  add(*channels);
+  for (const char* text : {layout, w.text, x.text, y.text}) add(text);
+  if (!*layout) {
+    auto channels = fault_of(t.channels, z);
+    if (!channels) return {};
+    add(*channels);
+  }
   bool first_only = z.N > 1, own = true;
   for (int64_t n = 0; n < z.N; n++) {
     const int64_t from = t.sequences[static_cast<size_t>(n)];
@@ -253,20 +267,66 @@ std::optional<Structure> in_words(const IndexMap& m, const Taken& t, const Order
   return s;
 }
 
+// Rows of x that are taken to lie where others do: the flat input of a product.
+struct RowRule {
+  const char* fault;
+  int64_t (*flat)(const Sizes& z, int64_t n, int64_t ci, int64_t i);
+};
+constexpr RowRule row_rules[] = {
+    {"sequences of x are taken to be Cout rows apart, and they are Cin rows apart",
+     [](const Sizes& z, int64_t n, int64_t ci, int64_t i) { return (n * z.Cout + ci) * z.L + i; }},
+    {"sequences of x are taken to be Cin/groups rows apart, and they are Cin rows apart",
+     [](const Sizes& z, int64_t n, int64_t ci, int64_t i) { return (n * z.Cig + ci) * z.L + i; }},
+    {"rows of x are taken to be Lout apart, and they are L apart",
+     [](const Sizes& z, int64_t n, int64_t ci, int64_t i) { return (n * z.Cin + ci) * z.J + i; }},
+    {"rows of x are taken to be L − 1 apart, and they are L apart",
+     [](const Sizes& z, int64_t n, int64_t ci, int64_t i) { return (n * z.Cin + ci) * (z.L - 1) + i; }},
+    {"sequences of x are taken to be Cin·(L − 1) apart, and they are Cin·L apart",
+     [](const Sizes& z, int64_t n, int64_t ci, int64_t i) { return n * z.Cin * (z.L - 1) + ci * z.L + i; }},
+};
+bool rows_by(const RowRule& rule, const IndexMap& m) {
+  const Sizes z(m);
+  for (int64_t e = 0; e < m.problem.w_elements(); e++) {
+    const int64_t a = e / (z.Cog * z.K), b = e / z.K % z.Cog, k = e % z.K;
+    for (int64_t o = 0; o < m.outputs(); o++) {
+      const int64_t n = o / (z.Cout * z.J), co = o / z.J % z.Cout;
+      int64_t at = IndexMap::none;
+      if (co / z.Cog == a / z.Cig && co % z.Cog == b)
+        if (const int64_t i = input_of({}, m.problem, k, o % z.J); i >= 0) at = rule.flat(z, n, a, i);
+      if (at >= m.problem.x_elements()) at = IndexMap::none;  // beyond x: nothing
+      if (m.read(e, o).at != at) return false;
+    }
+  }
+  return true;
+}
+TapMap right_taps(const IndexMap& m) {
+  TapMap t;
+  t.problem = m.problem, t.positions = m.out_length;
+  for (int64_t k = 0; k < m.problem.kernel_size; k++)
+    for (int64_t j = 0; j < m.out_length; j++)
+      t.i.push_back(static_cast<int32_t>(input_of({}, m.problem, k, j))), t.times.push_back(1);
+  return t;
+}
+
 }  // namespace
 
 std::optional<Structure> structure_of(const IndexMap& m) {
+  const Sizes z(m);
   auto with = [&](const Order& w, const Order& x, const Order& y) -> std::optional<Structure> {
-    auto taken = take(m, w, x, y);
-    return taken && !taken->channels.empty() ? in_words(m, *taken, w, x, y) : std::nullopt;
+    auto taken = take(m, w, {z.Cin, z.Cog, z.K}, x, y);
+    return taken && !taken->channels.empty() ? in_words(m, *taken, "", w, x, y) : std::nullopt;
   };
   if (auto s = with(of_w[0], of_x[0], of_y[0])) return s;
+  if (auto taken = take(m, of_w[0], {z.Cout, z.Cig, z.K}, of_x[0], of_y[0]))
+    if (reads_as_convolution(taken->channels, z)) return in_words(m, *taken, of_convolution, of_w[0], of_x[0], of_y[0]);
   for (const Order& w : of_w)
     if (auto s = with(w, of_x[0], of_y[0])) return s;
   for (const Order& x : of_x)
     if (auto s = with(of_w[0], x, of_y[0])) return s;
   for (const Order& y : of_y)
     if (auto s = with(of_w[0], of_x[0], y)) return s;
+  for (const auto& rule : row_rules)
+    if (rows_by(rule, m)) return Structure{right_taps(m), {rule.fault}};
   return {};
 }
 
@@ -296,6 +356,7 @@ std::string first_deviation(const IndexMap& m) {
     for (int64_t e = 0; e < m.problem.w_elements(); e++) {
       const Read& r = m.read(e, o);
       const int64_t right = definition(z, m.problem, e, o);
+      if (r.at == IndexMap::unclear && std::isnan(r.times)) return y(o) + " is never written, or is no number";
       if (r.at == IndexMap::unclear)
         return fmt::format("{} takes something else than one input through w[{}, {}, {}]", y(o), e / (z.Cog * z.K),
                            e / z.K % z.Cog, e % z.K);

@@ -62,14 +62,18 @@ constexpr Choice outsides[] = {
     {" − 1", 1.4, "the input is one too far left", OF(-1)},
     {" + 1", 1.4, "the input is one too far right", OF(1)},
 };
-enum Rounding { exact, cut_off, down, up, nearest };
+// The last two take no numerator below zero.
+enum Rounding { exact, cut_off, down, up, nearest, up_above, nearest_above };
+constexpr const char *rounded_up = "nothing asks whether the stride divides: quotients are rounded up",
+                     *to_nearest = "nothing asks whether the stride divides: quotients are rounded to the nearest";
 constexpr Choice roundings[] = {
     {"", 0, "", nullptr},
     {", quotients cut off", 1, "nothing asks whether the stride divides: quotients are cut off", nullptr},
     {", quotients rounded down", 1.05, "nothing asks whether the stride divides: quotients are rounded down", nullptr},
-    {", quotients rounded up", 1.2, "nothing asks whether the stride divides: quotients are rounded up", nullptr},
-    {", quotients rounded to the nearest", 1.3,
-     "nothing asks whether the stride divides: quotients are rounded to the nearest", nullptr},
+    {", quotients rounded up", 1.2, rounded_up, nullptr},
+    {", quotients rounded to the nearest", 1.3, to_nearest, nullptr},
+    {", quotients rounded up", 1.25, rounded_up, nullptr},
+    {", quotients rounded to the nearest", 1.35, to_nearest, nullptr},
 };
 constexpr Choice weights[] = {
     {"", 0, "", nullptr},
@@ -111,14 +115,18 @@ int64_t input_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, 
     case down:
       i -= rest < 0;
       break;
-    case up:
-      i += rest > 0;
+    case up_above:
+      if (t < 0) return IndexMap::none;
+      [[fallthrough]];
+    case up:  // as it is written in C, where it is cut off towards zero
+      i = (t + v.divisor - 1) / v.divisor;
       break;
-    case nearest: {  // halves up
-      const int64_t twice = 2 * t + v.divisor, whole = 2 * v.divisor;
-      i = twice / whole - (twice % whole < 0);
+    case nearest_above:
+      if (t < 0) return IndexMap::none;
+      [[fallthrough]];
+    case nearest:
+      i = (t + v.divisor / 2) / v.divisor;
       break;
-    }
   }
   i += v.outside;
   return i < (f.inputs == 1) || i >= p.length - (f.inputs == 2) ? int64_t{IndexMap::none} : i;

@@ -22,7 +22,7 @@ std::vector<int> primes() {
 
 IndexMap::Read decoded(double v, const std::vector<int>& codes, int64_t count) {
   if (v == 0) return {};
-  if (!std::isfinite(v)) return {IndexMap::unclear, 0};
+  if (!std::isfinite(v)) return {IndexMap::unclear, static_cast<float>(std::nan(""))};
   auto with = [&](double times) -> std::optional<IndexMap::Read> {
     for (int64_t e = 0; e < count; e++)
       if (v == times * codes[static_cast<size_t>(e)])

@@ -13,8 +13,9 @@
 namespace convscope {
 
 struct IndexMap {
-  static constexpr int32_t none = -1;     // nothing reaches the output
-  static constexpr int32_t unclear = -2;  // not one input: several, or something else
+  static constexpr int32_t none = -1;  // nothing reaches the output
+  // Not one input: several, or something else; times is NaN where the output is no number, or unwritten.
+  static constexpr int32_t unclear = -2;
   struct Read {
     int32_t at = none;  // flat index of x (of b for a bias)
     float times = 0;    // how often: 1; -1 where it is subtracted

@@ -22,8 +22,9 @@ bool drawn(const TensorSource& s) {
 }
 
 std::string at(const ElementReport& e) {
-  return fmt::format("at n {}, co {}, j {}: {} instead of {}", e.n, e.co, e.j, number_text(e.got),
-                     number_text(e.expected));
+  std::string got = number_text(e.got), expected = number_text(e.expected);
+  if (got == expected) got = fmt::format("{:.9g}", e.got), expected = fmt::format("{:.9g}", e.expected);
+  return fmt::format("at n {}, co {}, j {}: {} instead of {}", e.n, e.co, e.j, got, expected);
 }
 
 }  // namespace
@@ -265,14 +266,14 @@ void Judge::Run::conclude() {
   if (unsteady_)
     wrong.push_back(std::isinf(spread_) ? "results differ between runs: some are not finite"
                                         : "results differ between runs by up to " + number_text(spread_));
+  if (zero_fails_)
+    wrong.push_back(fmt::format("{} not 0 where the sum is, first {}", amount(zero_wrong_, "element"), zero_first_));
   if (exact_fails_) {
     // Told from the requested inputs, unless those hide the fault (zeros, say).
     const Comparison& c = e.failing > r_.exact->failing / 2 ? e : *r_.exact;
     wrong.push_back(percent_text(static_cast<double>(c.failing), static_cast<double>(c.elements)) +
                     " of the elements: " + r_.pattern.where);
   }
-  if (zero_fails_)
-    wrong.push_back(fmt::format("{} not 0 where the sum is, first {}", amount(zero_wrong_, "element"), zero_first_));
   if (imprecise_)
     wrong.push_back(fmt::format("less accurate than {}: loses low bits of its inputs{}", name_of(r_.spec.accuracy),
                                 is_half(p_.dtype) ? ", or sums in less than f32" : ""));
@@ -317,8 +318,9 @@ void Judge::Run::conclude_mathematics() {
   exact_fails_ = r_.exact && r_.exact->failing;
   imprecise_ = r_.precision && r_.precision->failing;
   // Where sums of integers are wrong by more than a part of 1, that says more.
-  zero_fails_ = zero_wrong_ && r_.exact &&
-                (!exact_fails_ || (r_.exact->max_abs < 0.5 && !r_.exact->nan && !r_.exact->inf && !r_.exact->unwritten));
+  zero_fails_ =
+      zero_wrong_ && r_.exact &&
+      (!exact_fails_ || (r_.exact->max_abs < 0.5 && !r_.exact->nan && !r_.exact->inf && !r_.exact->unwritten));
   // What was in the output before is no error of the sums.
   rounding_fails_ = !depends_on_output_ && rounding.failing > 0;
   // The mean is known for rounding errors of sums only; errors of the inputs are in the bound at their worst.
@@ -372,12 +374,13 @@ void Judge::Run::conclude_determinism() {
   auto add = [&](LayerStatus status, const std::string& why) { r_.verdict.add("determinism", status, why); };
   if (depends_on_output_) return add(LayerStatus::skipped, "not judged: depends on what was in the output");
   if (!differing_elements_)
-    return add(LayerStatus::pass,
-               device_.is_emulator()
-                   ? "3 runs bitwise the same, one of them in a shuffled order of threads; races as such are not looked "
-                     "for: the emulator runs a block's threads one after the other, and an order that shows a race may "
-                     "not be among these"
-                   : "3 runs bitwise the same; races as such are not looked for");
+    return add(
+        LayerStatus::pass,
+        device_.is_emulator()
+            ? "3 runs bitwise the same, one of them in a shuffled order of threads; races as such are not looked "
+              "for: the emulator runs a block's threads one after the other, and an order that shows a race may "
+              "not be among these"
+            : "3 runs bitwise the same; races as such are not looked for");
   if (!input_fault_.empty()) return add(LayerStatus::skipped, "not judged: runs differ, and so did their inputs");
   unsteady_ = fails_in_some_runs_;
   std::string spread = std::isinf(spread_) ? "some not finite" : "spread " + number_text(spread_);

@@ -54,16 +54,18 @@ std::optional<int64_t> find_shift(const ConvProblem& p, const std::vector<Sample
   return best;
 }
 
-std::optional<double> find_factor(const std::vector<SampleRow>& samples) {
+// sums: of the values less their bias.
+std::optional<double> find_factor(const std::vector<SampleRow>& samples, bool sums) {
   double factor = 0;
   int64_t zeros = 0, others = 0;  // where something belongs, and what is not zero anywhere
   Fit f;
   for (const auto& s : samples)
     for (size_t j = 0; j < s.got.size(); j++) {
-      zeros += s.expected[j] != 0 && s.got[j] == 0;
-      others += s.got[j] != 0;
-      if (factor == 0 && s.expected[j] != 0) factor = s.got[j] / s.expected[j];
-      if (factor != 0) f.add(s.got[j], factor * s.expected[j]);
+      const double bias = sums ? s.bias : 0, got = s.got[j] - bias, expected = s.expected[j] - bias;
+      zeros += expected != 0 && got == 0;
+      others += got != 0;
+      if (factor == 0 && expected != 0) factor = got / expected;
+      if (factor != 0) f.add(got, factor * expected);
     }
   if (zeros >= 8 && others == 0) return 0;
   if (f.score() < fits || factor == 1 || !std::isfinite(factor)) return std::nullopt;
@@ -266,7 +268,9 @@ std::string channels(const ConvProblem& p, const Comparison& c) {
 std::string batches(const ConvProblem& p, const Comparison& c) {
   auto hit = nonzero(c.places.batch_wrong);
   if (p.batch == 1 || hit.empty() || static_cast<int64_t>(hit.size()) == p.batch) return "";
-  std::string note = c.failing > 1 && hit.front() == 1 && static_cast<int64_t>(hit.size()) == p.batch - 1 ? " (all but the first)" : "";
+  std::string note = c.failing > 1 && hit.front() == 1 && static_cast<int64_t>(hit.size()) == p.batch - 1
+                         ? " (all but the first)"
+                         : "";
   return fmt::format("in batch {}{}", ranges(hit), note);
 }
 
@@ -322,7 +326,8 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
   out.bias_missing = find_missing_bias(wrong);
   if (!out.bias_missing && p.bias) out.bias_times = find_bias_times(p, wrong);
   bool explained = out.bias_missing || !out.bias_times.empty();
-  if (!explained) out.factor = find_factor(wrong);
+  if (!explained) out.factor = find_factor(wrong, false);
+  if (!explained && !out.factor && p.bias) out.factor_of_sums = (out.factor = find_factor(wrong, true)).has_value();
   if (!explained && !out.factor) out.shift = find_shift(p, wrong, false);
   if (!explained && !out.factor && !out.shift && p.bias)
     if ((out.shift = find_shift(p, wrong, true))) out.bias_missing = true;
@@ -342,12 +347,15 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
   if (out.bias_of_others) parts.push_back("right but for the bias: that of other channels is added");
   if (out.constant_added) parts.push_back("off by a number that is the same all along a channel");
   if (out.nearness)
-    parts.push_back(fmt::format("every value is near the right one (largest relative difference 2^{:.0f}): sums or "
-                                "results are rounded or scaled",
-                                std::round(std::log2(*out.nearness))));
+    parts.push_back(
+        fmt::format("every value is near the right one (largest relative difference 2^{:.0f}): sums or "
+                    "results are rounded or scaled",
+                    std::round(std::log2(*out.nearness))));
   if (out.factor)
-    parts.push_back(*out.factor == 0 ? "zeros instead of the result"
-                                     : fmt::format("every value is {} times the right one", number_text(*out.factor)));
+    parts.push_back(*out.factor == 0
+                        ? (out.factor_of_sums ? "the bias alone, without any sum" : "zeros instead of the result")
+                        : fmt::format("every {} is {} times the right one{}", out.factor_of_sums ? "sum" : "value",
+                                      number_text(*out.factor), out.factor_of_sums ? ", and the bias right" : ""));
   if (out.channel_offset)
     parts.push_back(fmt::format("channels exchanged: a channel holds what belongs {} channel{} {}",
                                 std::abs(*out.channel_offset), std::abs(*out.channel_offset) == 1 ? "" : "s",
@@ -382,8 +390,7 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
         fmt::format("with {:.1f} times the energy that belongs there: taps are added that do not land (stride {})",
                     *out.energy, p.stride));
   for (auto [count, what] : {std::pair{exact.nan, "NaN"}, {exact.inf, "Inf"}})
-    if (count)
-      parts.push_back((count == exact.failing && count > 1 ? "all" : grouped(count)) + " of them " + what);
+    if (count) parts.push_back((count == exact.failing && count > 1 ? "all" : grouped(count)) + " of them " + what);
   for (size_t i = 0; i < parts.size(); i++) out.where += (i ? "; " : "") + parts[i];
   return out;
 }

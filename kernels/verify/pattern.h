@@ -22,12 +22,13 @@ struct SampleRow {
 
 struct Pattern {
   // What the wrong rows differ by, if one explanation fits nearly all samples of them.
-  std::optional<int64_t> shift;                        // y[j] holds what belongs at j − shift
-  std::optional<double> factor;                        // y = factor · expected
-  bool bias_missing = false;                           // y = expected − bias
-  bool bias_of_others = false;                         // y = expected − bias + the bias of some other channel
-  std::string bias_times;                              // "the bias is added twice", "the bias is subtracted", …
-  bool constant_added = false;                         // in each channel
+  std::optional<int64_t> shift;    // y[j] holds what belongs at j − shift
+  std::optional<double> factor;    // y = factor · expected
+  bool factor_of_sums = false;     // y − bias = factor · (expected − bias)
+  bool bias_missing = false;       // y = expected − bias
+  bool bias_of_others = false;     // y = expected − bias + the bias of some other channel
+  std::string bias_times;          // "the bias is added twice", "the bias is subtracted", …
+  bool constant_added = false;     // in each channel
   std::optional<double> nearness;  // the largest relative difference, when sums or results are rounded or scaled
   std::vector<std::pair<int64_t, int64_t>> exchanged;  // channels that hold what belongs to each other
   std::optional<int64_t> channel_offset;               // channel co holds what belongs to co + offset (around the ends)

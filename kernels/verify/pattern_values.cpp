@@ -14,9 +14,7 @@ namespace {
 constexpr int64_t few = 8;  // places that prove nothing
 constexpr double nearly_all = 0.99;
 
-bool most_of(int64_t some, int64_t all) {
-  return static_cast<double>(some) >= nearly_all * static_cast<double>(all);
-}
+bool most_of(int64_t some, int64_t all) { return static_cast<double>(some) >= nearly_all * static_cast<double>(all); }
 
 }  // namespace
 
@@ -48,19 +46,18 @@ std::optional<double> find_nearness(const ConvProblem& p, const Comparison& exac
       close += off <= small * std::fabs(s.expected[j]);
     }
   // Integers differ by 1 at least, unless they are none any more.
-  const bool below_one = exact.max_abs < 0.5 && exact.failing >= few && sum2 > 0;
+  const bool below_one = exact.max_abs < 0.5 && exact.failing >= few;
   if (!below_one && (differing < few || sum2 == 0)) return {};
   // Sums that were rounded before they nearly vanished are not close to what is left of them. A tap is about the
   // root of the number of terms smaller than a usual value.
-  double usual = std::sqrt(sum2 / static_cast<double>(all));
+  double usual = all ? std::sqrt(sum2 / static_cast<double>(all)) : 1;
   double off = std::sqrt(off2 / static_cast<double>(std::max<int64_t>(differing, 1)));
   double terms = static_cast<double>(p.in_per_group()) * static_cast<double>(p.kernel_size);
   if (!below_one && !most_of(close, differing) && off > std::min(small / 2, 0.2 / std::sqrt(terms)) * usual) return {};
   double largest = differing ? 0 : exact.max_abs / std::max(usual, 1.0);
   for (const auto& s : wrong)
     for (size_t j = 0; j < s.got.size(); j++)
-      largest =
-          std::max(largest, std::fabs(s.got[j] - s.expected[j]) / std::max(std::fabs(s.expected[j]), usual));
+      largest = std::max(largest, std::fabs(s.got[j] - s.expected[j]) / std::max(std::fabs(s.expected[j]), usual));
   return largest;
 }
 

@@ -29,9 +29,12 @@ std::optional<ConvProblem> small_problem(const KernelDefinition& kernel, ConvPro
   struct Channels {
     int64_t groups, in, out;  // of one group
   };
-  std::vector<Channels> channels{{1, 2, 3}, {1, 4, 4}, {1, 8, 8}};
+  // Input channels of a group, output channels of it, taps and 2 are different numbers: a bias that is added once for
+  // each of one of them is told apart.
+  const int64_t in = std::min(p.kernel_size, most_taps) == 3 ? 4 : 3;
+  std::vector<Channels> channels{{1, in, 2}, {1, 2, 3}, {1, 4, 4}, {1, 8, 8}};
   if (p.groups > 1 && p.in_per_group() == 1) channels = {{3, 1, std::min<int64_t>(p.out_per_group(), 2)}, {8, 1, 1}};
-  if (p.groups > 1 && p.in_per_group() > 1) channels = {{3, 2, 2}, {2, 2, 3}, {2, 4, 4}, {2, 8, 8}};
+  if (p.groups > 1 && p.in_per_group() > 1) channels = {{2, in, 2}, {3, 2, 2}, {2, 4, 4}, {2, 8, 8}};
   std::vector<DType> types{p.dtype};
   if (p.dtype == DType::bf16) types = {DType::f32, DType::f16};  // it holds no primes above 256
   p.batch = 2, p.kernel_size = std::min(p.kernel_size, most_taps);
@@ -90,6 +93,12 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
   if (asked && asked->structure) first.push_back(asked->structure->taps);
   bool everywhere = true;
   std::optional<IndexFormula> formula = maps.empty() ? std::nullopt : fit(maps);
+  // On one of the others it may do something that no formula has (divide by s − 1 where s is 1).
+  for (size_t without = maps.size(); !formula && without-- > 1;) {
+    std::vector<TapMap> rest = maps;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(without));
+    formula = fit(rest);
+  }
   if (!formula && !first.empty()) formula = fit(first), everywhere = false;
 
   const Mapped* shown = asked && !asked->right ? asked : nullptr;  // whose faults are told

@@ -170,11 +170,10 @@ Found wasted_arithmetic(const Facts& f) {
 
 Found compute_bound(const Facts& f) {
   if (or_zero(f, "fma_pipe_busy") < 60 || !is_nearest(f, "fma_pipe_busy")) return {};
-  return Bottleneck{
-      "compute-bound",
-      fmt::format("the multiply-add units are {:.0f} % busy: {}", or_zero(f, "fma_pipe_busy"),
-                  limit_words(f, "fma_pipe_busy", true)),
-      "tensor cores, where the accuracy that was asked for allows TF32 or three TF32 products", ""};
+  return Bottleneck{"compute-bound",
+                    fmt::format("the multiply-add units are {:.0f} % busy: {}", or_zero(f, "fma_pipe_busy"),
+                                limit_words(f, "fma_pipe_busy", true)),
+                    "tensor cores, where the accuracy that was asked for allows TF32 or three TF32 products", ""};
 }
 
 Found bank_conflicts(const Facts& f) {
@@ -252,7 +251,8 @@ Found data_path(const Facts& f) {
     const std::string_view name = u.name;
     if ((name != "l1_busy" && name != "l2_busy") || u.busy < units.front().busy - as_near) continue;
     both = !caches.empty();
-    caches += both ? fmt::format(" and {} {:.0f} %", u.words, u.busy) : fmt::format("{} is {:.0f} % busy", u.words, u.busy);
+    caches +=
+        both ? fmt::format(" and {} {:.0f} %", u.words, u.busy) : fmt::format("{} is {:.0f} % busy", u.words, u.busy);
     if (auto sectors = get(f, "l2_sectors"); name == "l2_busy" && sectors && f.least_bytes > 0)
       caches += fmt::format(" with {:.2f} times the least bytes", 32 * *sectors / f.least_bytes);
   }
@@ -264,9 +264,9 @@ Found data_path(const Facts& f) {
                            "edge of a tile loaded twice"
                          : "";
   if (both || first == "l1_busy")
-    next += fmt::format("{}fewer reads of shared memory for each product: larger tiles in registers{}",
-                        next.empty() ? "" : "; ",
-                        again >= 0.1 ? fmt::format(", and no bank conflicts ({:.0f} % of its cycles)", 100 * again) : "");
+    next += fmt::format(
+        "{}fewer reads of shared memory for each product: larger tiles in registers{}", next.empty() ? "" : "; ",
+        again >= 0.1 ? fmt::format(", and no bank conflicts ({:.0f} % of its cycles)", 100 * again) : "");
   return Bottleneck{"data-path",
                     fmt::format("{}, {}: the cache{}", caches, memory,
                                 both ? "s are nearest to their limits" : " is nearest to its limit"),
@@ -371,14 +371,15 @@ Found latency(const Facts& f) {
       top.stall ? fmt::format("; they are mostly {} ({:.0f} % of all waiting)", top.stall->words, 100 * top.share) : "";
   bool few_warps = get(f, "occupancy") && occupancy < 25, tensor = or_zero(f, "tensor_pipe_busy") >= 2;
   const auto units = units_of(f);
-  std::string busy = "nothing is busy";
+  std::string busy = "no unit that was counted is more than 40 % busy";
   if (!units.empty() && units.front().busy > 40)
-    busy = fmt::format("{}{} with {:.0f} % {} nearest", units.front().busy < at_its_limit ? "nothing is at its limit, " : "",
-                       units.front().words, units.front().busy, units.front().many ? "are" : "is");
+    busy = fmt::format("{}{} with {:.0f} % {} nearest",
+                       units.front().busy < at_its_limit ? "nothing is at its limit, " : "", units.front().words,
+                       units.front().busy, units.front().many ? "are" : "is");
   return Bottleneck{
       "latency-bound",
-      fmt::format("{}: {:.0f} % of the issue slots are used with {:.0f} % of the warps there is room for{}",
-                  busy, *issue, occupancy, waiting),
+      fmt::format("{}: {:.0f} % of the issue slots are used with {:.0f} % of the warps there is room for{}", busy,
+                  *issue, occupancy, waiting),
       // Kernels of the tensor cores have few warps and large tiles on purpose.
       tensor ? "the next operands made ready while these are multiplied, and results stored by warps of their own"
       : few_warps && !f.occupancy_limit.empty()

@@ -101,12 +101,10 @@ std::string limiter_in_words(const GpuArchitecture& a, const BlockShape& block, 
     const int own = block.registers * A::warp_size;
     limits.push_back(fmt::format(
         "registers: {} × {} threads take {}{} of {}, {}", block.registers, block.threads, o.registers_per_block,
-        o.registers_per_block == block.registers * block.threads
-            ? ""
-        : own == o.registers_per_warp
-            ? " (in whole warps)"
-            : fmt::format(" (each warp's {} rounded up to {}, a multiple of {})", own, o.registers_per_warp,
-                          A::register_unit),
+        o.registers_per_block == block.registers * block.threads ? ""
+        : own == o.registers_per_warp                            ? " (in whole warps)"
+                                      : fmt::format(" (each warp's {} rounded up to {}, a multiple of {})", own,
+                                                    o.registers_per_warp, A::register_unit),
         A::registers_per_sm, room(o.by_registers)));
   }
   if (o.limited_by_shared())
@@ -119,9 +117,10 @@ std::string limiter_in_words(const GpuArchitecture& a, const BlockShape& block, 
   if (o.limited_by_blocks())
     limits.push_back(fmt::format("blocks: a multiprocessor holds at most {}", a.blocks_per_sm));
   if (full)
-    return fmt::format("full: all {} warps that a multiprocessor holds, in {} block{} of {}{}", a.warps_per_sm(),
-                       o.blocks, o.blocks == 1 ? "" : "s", o.warps_per_block,
-                       limits.empty() ? "" : fmt::format("; nor is there room for more by {}", fmt::join(limits, ", nor by ")));
+    return fmt::format(
+        "full: all {} warps that a multiprocessor holds, in {} block{} of {}{}", a.warps_per_sm(), o.blocks,
+        o.blocks == 1 ? "" : "s", o.warps_per_block,
+        limits.empty() ? "" : fmt::format("; nor is there room for more by {}", fmt::join(limits, ", nor by ")));
   return fmt::format("limited by {}", fmt::join(limits, "; and by "));
 }
 

@@ -80,16 +80,18 @@ TEST(Occupancy, LimitersInWords) {
   EXPECT_EQ(words({32, 16, 0}), "limited by blocks: a multiprocessor holds at most 32");
   EXPECT_EQ(words({256, 24, 0}), "full: all 64 warps that a multiprocessor holds, in 8 blocks of 8");
   EXPECT_EQ(words({192, 24, 0}), "limited by warps: 6 a block of 64, room for 10 blocks");
-  EXPECT_EQ(words({256, 46, 0}),
-            "limited by registers: 46 × 256 threads take 12288 (each warp's 1472 rounded up to 1536, a multiple of 256) "
-            "of 65536, room for 5 blocks");
+  EXPECT_EQ(
+      words({256, 46, 0}),
+      "limited by registers: 46 × 256 threads take 12288 (each warp's 1472 rounded up to 1536, a multiple of 256) "
+      "of 65536, room for 5 blocks");
   EXPECT_EQ(words({200, 64, 0}),
             "limited by registers: 64 × 200 threads take 14336 (in whole warps) of 65536, room for 4 blocks");
   EXPECT_EQ(words({128, 16, 100 * 1024}),
             "limited by shared memory: 103424 bytes a block (1024 reserved) of 233472, room for 2 blocks");
-  EXPECT_EQ(words({256, 32, 0}),
-            "full: all 64 warps that a multiprocessor holds, in 8 blocks of 8; nor is there room for more by registers: 32 × "
-            "256 threads take 8192 of 65536, room for 8 blocks");
+  EXPECT_EQ(
+      words({256, 32, 0}),
+      "full: all 64 warps that a multiprocessor holds, in 8 blocks of 8; nor is there room for more by registers: 32 × "
+      "256 threads take 8192 of 65536, room for 8 blocks");
 }
 
 TEST(Occupancy, MoreOfAnyResourceNeverHelps) {

@@ -244,7 +244,8 @@ void figure_row(Frame& f, const KernelComparison& c, const ComparedFigure& r, co
   ImGui::PushStyleColor(ImGuiCol_HeaderHovered, {t.accent.x, t.accent.y, t.accent.z, 0.12f});
   ImGui::PushStyleColor(ImGuiCol_HeaderActive, {t.accent.x, t.accent.y, t.accent.z, 0.12f});
   const std::string title = fitted(r.title, ImGui::GetContentRegionAvail().x);
-  ImGui::Selectable(fmt::format("{}###title", title).c_str(), false, ImGuiSelectableFlags_SpanAllColumns);
+  ImGui::Selectable(title == r.title ? title.c_str() : fmt::format("{}###title", title).c_str(), false,
+                    ImGuiSelectableFlags_SpanAllColumns);
   ImGui::PopStyleColor(2);
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(t, about_row(r, c));
   ImGui::PushFont(t.code_font, 0);
@@ -333,9 +334,10 @@ void table(Frame& f, const KernelComparison& c) {
     if (p && !p->gap.empty()) dim_text(t, fmt::format("{}: {}", kernel, p->gap));
     if (!p && !c.recorded.empty()) dim_text(t, fmt::format("{}: the recording has no counters of it", kernel));
   }
-  dim_text(t, fmt::format("Times: {}, {} rounds of this comparison, taken in turn. Nothing here is judged: the verdict "
-                          "says what is right.",
-                          c.packed ? "whole calls and calls with weights packed before" : "whole calls", grouped(c.rounds)));
+  dim_text(
+      t, fmt::format("Times: {}, {} rounds of this comparison, taken in turn. Nothing here is judged: the verdict "
+                     "says what is right.",
+                     c.packed ? "whole calls and calls with weights packed before" : "whole calls", grouped(c.rounds)));
   if (is_first_of(c, f))
     if (std::string words = times_in_words(f.report(), counters_of(f, c.document, c.first.name), &c); !words.empty())
       dim_text(t, words);
@@ -381,7 +383,7 @@ void draw_compare(Frame& f) {
   ask_counters(f, s, *c);
   if (Document now = with_kernel(f.document, c->first.name); needs_run(c->document, now)) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
-    wrapped("of " + describe_change(now, c->document));
+    wrapped(other_document_words(c->document, now));
     ImGui::PopStyleColor();
   }
   verdict(f, *c);

@@ -58,7 +58,8 @@ void headline_rows(Frame& f, const Profile& p) {
       tooltip(t, about);
       ImGui::TableNextColumn();
       std::string value = value_of(h);
-      if (h.value && is_estimate(p.counted_by)) value = "≈ " + value, about += "\n≈: an estimate from some of the blocks";
+      if (h.value && is_estimate(p.counted_by))
+        value = "≈ " + value, about += "\n≈: an estimate from some of the blocks";
       ImGui::PushFont(t.code_font, 0);
       right_aligned(value, h.value ? t.text : t.dim);
       ImGui::PopFont();
@@ -335,7 +336,7 @@ void draw_counters(Frame& f) {
   }
   if (!now) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
-    wrapped("of " + describe_change(f.document, p->document));
+    wrapped(other_document_words(p->document, f.document));
     ImGui::PopStyleColor();
   }
   ImGui::PushFont(t.bold_font, 0);

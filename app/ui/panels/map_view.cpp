@@ -103,7 +103,7 @@ void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, con
   float font_h = ImGui::GetFontSize();
   // As many digits as fit with sign, point and leading zeros, the same in all cells; in narrow ones three where they
   // fit. Neighbours do not touch.
-  const float digit = ImGui::CalcTextSize("0").x, margin = digit * 0.7f;
+  const float digit = ImGui::CalcTextSize("0").x, margin = digit;
   const int digits = std::clamp(static_cast<int>((w - margin) / digit) - 5, 3, 7);
   std::vector<bool> hatch;
   for (int64_t c = c0; c < c1; c++) hatch.push_back(hatched(f, c));
@@ -176,6 +176,7 @@ void interact(Frame& f, const Mapping& m, Extent e) {
   if (!hovered || !inside) return;
   if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
     f.view_to(readable(f.view, e, under, f.cells));
+    moved_far = true;  // its release selects nothing: another element may lie there by then
   } else if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) && !moved_far) {
     View v = f.view;
     v.selected = under;
@@ -275,7 +276,7 @@ float map_height(float height) {
 
 CellRoom cell_room(ImVec2 area) {
   const float em = ImGui::GetFontSize();
-  return {std::max(1, static_cast<int>(area.y / (em * 1.6f))), std::max(1, static_cast<int>(area.x / (em * 3.7f)))};
+  return {std::max(1, static_cast<int>(area.y / (em * 1.5f))), std::max(1, static_cast<int>(area.x / (em * 3.4f)))};
 }
 
 View readable(const View& v, Extent e, ElementIndex at, CellRoom room) {

@@ -124,15 +124,45 @@ std::vector<Slant> slants_of(const Theme& t, const Roof& roof) {
   return all;
 }
 
-void draw_ceilings(const Theme& t, const Roof& roof, const Extents& e) {
+// Where text stands in the plot already: none goes over other.
+class Taken {
+ public:
+  bool free(ImVec2 corner, ImVec2 size) const {
+    return std::none_of(boxes_.begin(), boxes_.end(), [&](const ImVec4& b) {
+      return corner.x < b.z && corner.x + size.x > b.x && corner.y < b.w && corner.y + size.y > b.y;
+    });
+  }
+  void take(ImVec2 corner, ImVec2 size) {
+    boxes_.push_back({corner.x, corner.y, corner.x + size.x, corner.y + size.y});
+  }
+
+ private:
+  std::vector<ImVec4> boxes_;
+};
+
+// The name of a flat ceiling at its right end: above the line, or below it where another stands there.
+void name_flat(const Theme& t, const Roof::Flat& flat, const Extents& e, Taken& taken) {
+  const std::string text = fmt::format("{} {}", flat.name, rate_text(flat.gflops));
+  const ImVec2 size = ImGui::CalcTextSize(text.c_str()), end = ImPlot::PlotToPixels(e.x1, std::log10(flat.gflops));
+  const float left = end.x - size.x - t.em * 0.4f;
+  for (float y : {end.y - size.y - 2, end.y + 2})
+    if (y >= ImPlot::GetPlotPos().y && taken.free({left, y}, size)) {
+      taken.take({left, y}, size);
+      ImPlot::GetPlotDrawList()->AddText({left, y}, packed(flat.allowed ? t.text : t.dim), text.c_str());
+      return;
+    }
+}
+
+void draw_ceilings(const Theme& t, const Roof& roof, const Extents& e, Taken& taken) {
   const double top = roof.flats.back().gflops;
   int n = 0;
   for (const auto& flat : roof.flats) {
     const double knee = std::log10(flat.gflops / roof.memory_gbs), height = std::log10(flat.gflops);
     const double xs[] = {std::max(knee, e.x0), e.x1}, ys[] = {height, height};
     ImPlot::PlotLine(fmt::format("##flat{}", n++).c_str(), xs, ys, 2, plots::line(t.floor, flat.allowed ? 2.5f : 1.2f));
-    ImPlot::Annotation(e.x1, height, {0, 0, 0, 0}, {-t.em * 0.3f, -t.em * 0.7f}, true, "%s %s", flat.name.c_str(),
-                       rate_text(flat.gflops).c_str());
+    ImPlot::PushPlotClipRect();
+    name_flat(t, flat, e, taken);
+    ImPlot::PopPlotClipRect();
   }
   ImDrawList* draw = ImPlot::GetPlotDrawList();
   double below = 0;  // the ceiling under this one
@@ -160,7 +190,7 @@ void draw_ceilings(const Theme& t, const Roof& roof, const Extents& e) {
 
 ImVec2 place_of(const RoofPoint& p) { return ImPlot::PlotToPixels(std::log10(p.intensity), std::log10(p.gflops)); }
 
-void draw_points(const Theme& t, const Roof& roof, const RoofPoints& all) {
+void draw_points(const Theme& t, const Roof& roof, const RoofPoints& all, Taken& taken) {
   ImDrawList* draw = ImPlot::GetPlotDrawList();
   ImPlot::PushPlotClipRect();
   auto faded = [&](size_t step) {
@@ -181,25 +211,29 @@ void draw_points(const Theme& t, const Roof& roof, const RoofPoints& all) {
         alpha = faded(static_cast<size_t>(it - all.trail.begin()));
     draw_mark(draw, place_of(p), mark_of(t, p), t.em, t.background, alpha);
   }
-  // Names where they do not meet: the kernel's own, then those of the references.
-  std::vector<ImVec2> named;
+  // Names where they meet no other text and no ceiling: the kernel's own, then those of the references.
+  auto on_a_line = [&](ImVec2 corner, ImVec2 size) {
+    return std::any_of(roof.flats.begin(), roof.flats.end(), [&](const Roof::Flat& flat) {
+      const float line = ImPlot::PlotToPixels(0, std::log10(flat.gflops)).y;
+      return line > corner.y && line < corner.y + size.y;
+    });
+  };
   auto name = [&](const RoofPoint& p) {
     if (p.bytes != RoofPoint::Bytes::least || p.cold) return;
     const ImVec2 size = ImGui::CalcTextSize(p.name.c_str()), at = place_of(p);
     const ImVec2 low = ImPlot::GetPlotPos(), room = ImPlot::GetPlotSize();
-    ImVec2 corner{at.x + t.em * 0.7f, at.y - size.y / 2};
-    if (corner.x + size.x > low.x + room.x) corner.x = at.x - t.em * 0.7f - size.x;
-    // Just below a ceiling its line would run through the name.
-    for (const auto& flat : roof.flats)
-      if (const float line = ImPlot::PlotToPixels(0, std::log10(flat.gflops)).y;
-          line > corner.y - 1 && line < corner.y + size.y + 1)
-        corner.y = at.y >= line ? line + 2 : line - size.y - 2;
-    for (const auto& other : named)
-      if (std::abs(other.y - corner.y) < size.y) return;
-    named.push_back(corner);
-    draw->AddRectFilled({corner.x - t.em * 0.1f, corner.y}, {corner.x + size.x + t.em * 0.1f, corner.y + size.y},
-                        packed(t.background, 0.95f), t.em * 0.2f);
-    draw->AddText(corner, packed(mark_of(t, p).colour), p.name.c_str());
+    const float right = at.x + t.em * 0.7f, left = at.x - t.em * 0.7f - size.x;
+    for (bool lines : {false, true})  // on a line where there is no other place
+      for (float y : {at.y - size.y / 2, at.y + t.em * 0.3f, at.y - size.y - t.em * 0.3f})
+        for (float x : {right, left}) {
+          const ImVec2 corner{x, y};
+          if (x < low.x || x + size.x > low.x + room.x || y < low.y || y + size.y > low.y + room.y) continue;
+          if (!taken.free(corner, size) || (!lines && on_a_line(corner, size))) continue;
+          taken.take(corner, size);
+          draw->AddRectFilled({x - t.em * 0.1f, y}, {x + size.x + t.em * 0.1f, y + size.y}, packed(t.background, 0.95f),
+                              t.em * 0.2f);
+          return draw->AddText(corner, packed(mark_of(t, p).colour), p.name.c_str());
+        }
   };
   if (all.own) name(all.points[*all.own]);
   for (const auto& p : all.points)
@@ -312,12 +346,13 @@ void plot(Frame& f, const Roof& roof, const RoofPoints& all, double problem, flo
   plots::decades(ImAxis_Y1, static_cast<int>(std::floor(e.y0)), static_cast<int>(std::ceil(e.y1)), size.y - t.em * 3,
                  plots::giga_text);
   plots::mark_x("##problem", std::log10(problem), {t.accent.x, t.accent.y, t.accent.z, 0.6f});
-  draw_ceilings(t, roof, e);
+  Taken taken;
+  draw_ceilings(t, roof, e, taken);
   ImPlot::PushPlotClipRect();
   draw_mark(ImPlot::GetPlotDrawList(), ImPlot::PlotToPixels(std::log10(problem), std::log10(roof.allowed(problem))),
             {Mark::Shape::cross, t.floor, true, 0.3f}, t.em, t.background);
   ImPlot::PopPlotClipRect();
-  draw_points(t, roof, all);
+  draw_points(t, roof, all, taken);
   hover(f, roof, all);
   ImPlot::EndPlot();
   copy_menu(f, "copy-roofline", [&] { return roofline_csv(roof, all); });
@@ -398,7 +433,8 @@ void figures_table(Frame& f, const Roof& roof, const RoofPoints& all) {
   ImGui::TableNextColumn();
   if (wide) head("time", "Median"), head("FLOP a byte", "Exact operations over the bytes that the row names");
   head("FLOP/s", "Exact operations over the time");
-  head("of the roof", "Of what the roof of its own arithmetic allows at this intensity; bytes of L2: of what the L2 cache allows");
+  head("of the roof",
+       "Of what the roof of its own arithmetic allows at this intensity; bytes of L2: of what the L2 cache allows");
   auto cell = [&](const std::string& text) {
     ImGui::TableNextColumn();
     right_aligned(text, t.text);

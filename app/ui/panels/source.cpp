@@ -252,10 +252,11 @@ void what_is_missing(Frame& f, const Profile* p) {
   if (!p) return;
   if (p->lines.empty() && !p->lines_reason.empty()) dim_text(t, "no counts of lines: " + p->lines_reason);
   if (p->samples.samples > 0) return;
-  std::string words = p->samples.reason.empty() ? p->recorded.empty() ? "they come with all counters, on a GPU"
-                                                                      : "they were not recorded"
-                                                : p->samples.reason;
+  std::string words = p->samples.reason.empty()
+                          ? p->recorded.empty() ? "they come with all counters, on a GPU" : "they were not recorded"
+                          : p->samples.reason;
   if (!p->recorded.empty()) {
+    words = "not in this recording (" + words + ")";
     const auto* have = recordings_with_samples();
     if (!have) f.again_in(0.2);
     if (have && !have->empty()) words += fmt::format("; recordings that have some: {}", fmt::join(*have, ", "));

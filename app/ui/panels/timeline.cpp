@@ -200,8 +200,7 @@ void draw_lane(Frame& f, TimelineState& s, const Profile& p, size_t index) {
       for (const auto& other : line.lanes)
         ImGui::TextColored(&other == &lane ? t.text : t.dim, "%s: %s", other.title.c_str(),
                            lane_value(other.values[i], other.unit).c_str());
-      ImGui::TextDisabled("%s\nsource: %s",
-                          !runs_at(line, at.x) ? "no kernel runs here" : lane.about.c_str(),
+      ImGui::TextDisabled("%s\nsource: %s", !runs_at(line, at.x) ? "no kernel runs here" : lane.about.c_str(),
                           line.source.c_str());
       ImGui::EndTooltip();
     }
@@ -222,14 +221,16 @@ void head(Frame& f, TimelineState& s, const Profile& p) {
   if (!line.lanes.empty()) {
     words += fmt::format(": kernels ran for {}", span_text(line.kernels_us));
     if (line.work_us > 1.02 * line.kernels_us)
-      words += fmt::format(" of the {} from the first one's begin to the last one's end; what lies between is no part of a "
-                           "mean (recording kernels keeps them apart)",
-                           span_text(line.work_us));
+      words += fmt::format(
+          " of the {} from the first one's begin to the last one's end; what lies between is no part of a "
+          "mean (recording kernels keeps them apart)",
+          span_text(line.work_us));
     words += fmt::format("; a point each {}", span_text(line.interval_us));
     if (line.calls > 1) words += fmt::format("; {} calls back to back, since one is short", line.calls);
   }
   wrapped(words);
-  if (!line.lanes.empty()) dim_text(t, line.source + ", in a call of its own: sampled calls take longer than timed ones");
+  if (!line.lanes.empty())
+    dim_text(t, line.source + ", in a call of its own: sampled calls take longer than timed ones");
 }
 
 }  // namespace
@@ -253,7 +254,7 @@ void draw_timeline(Frame& f) {
   if (s.serial != p->serial) s.serial = p->serial, make_bars(s, *p);
   if (!now) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
-    wrapped("of " + describe_change(f.document, p->document));
+    wrapped(other_document_words(p->document, f.document));
     ImGui::PopStyleColor();
   }
   head(f, s, *p);

@@ -128,12 +128,12 @@ void floor_figure(const Theme& t, const Report& r) {
                              (m.floor_source.empty() ? std::string(" of the device") : " (" + m.floor_source + ")");
   figure(t, fmt::format("floor ({} at {})", operations ? "operations" : "bytes", floor_rate(r)).c_str(),
          time_text(*m.floor_ms),
-         operations ? About{"The exact operations at the rate of this accuracy's arithmetic.", "FLOP / FLOP/s",
-                            source.c_str()}
-                    : About{"Every tensor moved once at the rate of the memory: with its data in the cache a call may "
-                            "be faster. The layer speed of the verdict has a lower floor where this rate was measured: "
-                            "by the rate that the driver names, which nothing beats.",
-                            "least bytes / bytes/s", source.c_str()},
+         operations
+             ? About{"The exact operations at the rate of this accuracy's arithmetic.", "FLOP / FLOP/s", source.c_str()}
+             : About{"Every tensor moved once at the rate of the memory: with its data in the cache a call may "
+                     "be faster. The layer speed of the verdict has a lower floor where this rate was measured: "
+                     "by the rate that the driver names, which nothing beats.",
+                     "least bytes / bytes/s", source.c_str()},
          &t.floor);
 }
 
@@ -199,12 +199,6 @@ void bars(Frame& f, const Report& r) {
   std::vector<Bar> all;
   const bool comparable = !emulated(r);
   const Roof roof = roof_of(f.bench, f.document, r);
-  // The floor of a reference is that of its own arithmetic.
-  auto own_floor = [&](const std::string& name) -> std::optional<double> {
-    if (promised_by(f.bench, name) == r.document.accuracy || !roof.known() || r.document.problem.dtype != DType::f32)
-      return {};
-    return std::max(r.least_bytes / (roof.memory_gbs * 1e6), r.flops / (roof.peak(promised_by(f.bench, name)) * 1e6));
-  };
   if (comparable) all.push_back({r.kernel, *m.median_ms, t.kernel, true, m.packed.median_ms});
   for (const auto& ref : r.references)
     if (ref.median_ms) all.push_back({ref.name, *ref.median_ms, t.reference, ref.name == f.document.compare_with});
@@ -223,7 +217,7 @@ void bars(Frame& f, const Report& r) {
       factor = factor_text(b.ms / *m.floor_ms) + " the floor";
       if (b.name != r.kernel && looser(r, b.name)) {
         factor = "TF32, not strict";
-      } else if (auto own = b.name == r.kernel ? std::nullopt : own_floor(b.name)) {
+      } else if (auto own = b.name == r.kernel ? std::nullopt : own_floor(f.bench, roof, r, b.name)) {
         factor = factor_text(b.ms / *own) + " its floor";
         about_factor = fmt::format("\nIts floor is that of its own arithmetic ({}): {}, by {}, {}",
                                    name_of(promised_by(f.bench, b.name)), time_text(*own), roof.gpu, roof.source);

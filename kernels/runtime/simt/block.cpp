@@ -83,7 +83,8 @@ void Block::run(uint64_t index) {
   votes_ = 0;
   beats_ = 0;
   polling_ = false;
-  // A signalling pattern: a kernel that reads shared memory before it wrote it gets NaN, not what the block before left.
+  // A signalling pattern: a kernel that reads shared memory before it wrote it gets NaN, not what the block before
+  // left.
   std::memset(dynamic_shared_, 0xff, dynamic_shared_bytes_);
   random_ = seed_ ? static_cast<uint32_t>(scrambled(uint64_t{seed_} << 32 ^ index)) | 1 : 0;  // 0: no shuffling
   for (unsigned i = 0; i < warps_; i++) {
@@ -114,8 +115,8 @@ void Block::run(uint64_t index) {
   if (abandoned_) abandon();
   if (auto damage = shared_damage(); !damage.empty()) {
     lay_red_zones();
-    throw KernelFault(fmt::format("kernel {}, block ({}, {}, {}): {}", kernel_.name, blockIdx.x, blockIdx.y, blockIdx.z,
-                                  damage));
+    throw KernelFault(
+        fmt::format("kernel {}, block ({}, {}, {}): {}", kernel_.name, blockIdx.x, blockIdx.y, blockIdx.z, damage));
   }
 }
 

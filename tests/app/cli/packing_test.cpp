@@ -55,6 +55,10 @@ TEST(PackingCli, ARunAndAProfileHaveBothTimes) {
   json j = convscope_run(run + Words{"--json"}, packing_gpu()).document();
   EXPECT_NEAR(j["timing"]["median_ms"].get<double>(), 0.070, 1e-4) << "the whole plan, as ever";
   expect_packed(j["timing"], 0.050, 0.020);
+  for (const auto& layer : j["verdict"]["layers"])
+    if (layer["name"] == "speed") {
+      EXPECT_TRUE(has_part(layer["evidence"], " of the driver's clock and ")) << "at which rate: " << layer;
+    }
   auto table = convscope_run(run, packing_gpu());
   EXPECT_TRUE(has_part(table.out, "packed      50.0 µs with weights packed before, as inference has them"))
       << table.out;
@@ -231,7 +235,8 @@ TEST(PackingCli, OldRecordingsSayThatItWasNotRecorded) {
       << bench.out;
   EXPECT_EQ(convscope_run(Words{"bench", "--with-packing"} + recording).out, bench.out);
   auto csv = convscope_run(Words{"bench", "--format", "csv"} + recording);
-  EXPECT_TRUE(has_part(csv.out, "not recorded: this recording is older than times with weights packed before")) << csv.out;
+  EXPECT_TRUE(has_part(csv.out, "not recorded: this recording is older than times with weights packed before"))
+      << csv.out;
 }
 
 }  // namespace

@@ -198,9 +198,9 @@ TEST(ShippedRecordings, MeansOverTimeAreOfKernels) {
     EXPECT_GT(lane["mean"].get<double>(), 98) << lane["mean"];
   }
   const std::string out = convscope_run({"profile", "hopper_tf32", "--recording", "h200-kernelbench-74"}).out;
-  for (const char* said : {"points of 5 µs while kernels ran, 464 µs", "171 µs of it lie between kernels",
-                           "377 µs by bytes at 4268 GB/s", "good: near the floor of the problem",
-                           "whole calls of this profile", "each warp's 1152 rounded up to 1280"})
+  for (const char* said :
+       {"points of 5 µs while kernels ran, 464 µs", "171 µs of it lie between kernels", "377 µs by bytes at 4268 GB/s",
+        "good: near the floor of the problem", "whole calls of this profile", "each warp's 1152 rounded up to 1280"})
     EXPECT_TRUE(has_part(out, said)) << said << "\n" << out;
 }
 

@@ -251,7 +251,9 @@ TEST(ComparedFigures, ANumberWithoutRoomIsShorter) {
   EXPECT_EQ(short_words(-2724040448.0, "request"), "−2.72 G");
   EXPECT_EQ(short_words(54321.0, "1"), "54.3 k");
   EXPECT_EQ(short_words(999.0, "1"), "");
-  EXPECT_EQ(short_words(12345678.0, "byte"), "") << "which has a unit that suits it";
+  EXPECT_EQ(short_words(583420000.0, "byte"), "556 MiB") << "in its own unit";
+  EXPECT_EQ(short_words(-12345678.0, "byte"), "−11.7 MiB");
+  EXPECT_EQ(short_words(190000.0, "GFLOP/s"), "") << "no count";
 }
 
 // What was traced of some blocks is an estimate: within its error nothing is better.

@@ -33,7 +33,7 @@ Timeline timeline() {
   Timeline t;
   t.start_us = {-20, 0, 20.0005, 40}, t.end_us = {0, 20.0005, 40, 60};
   t.lanes = {{"dram_busy", "Memory busy", "%", "about", {0, 61.23456789, 1.0 / 3, 0}}};
-  t.launches = {{"direct_f32", 0, 38.5}};
+  t.launches = {{"direct_f32", 0, 40}};
   t.work_us = 40, t.interval_us = 20, t.calls = 1;
   return t;
 }
@@ -82,6 +82,12 @@ TEST(ProfileTimeline, ComesBackAsItWas) {
   ASSERT_EQ(t.launches.size(), 1u);
   EXPECT_EQ(t.launches[0].name, "direct_f32");
   EXPECT_DOUBLE_EQ(t.work_us, 40);
+  EXPECT_DOUBLE_EQ(t.kernels_us, 40);
+  Timeline shorter = timeline();  // a point in which the kernel ended is no part of a mean
+  shorter.launches = {{"direct_f32", 0, 30}};
+  t = timeline_from(json::parse(timeline_json(shorter).dump()));
+  EXPECT_DOUBLE_EQ(t.kernels_us, 30);
+  EXPECT_NEAR(t.lanes[0].mean, 61.23456789, 1e-3);
 }
 
 TEST(ProfileTimeline, PointsThatDoNotGoForwardAreNone) {

@@ -141,6 +141,10 @@ TEST_F(RoofOfARecording, EachIsHeldAgainstItsOwnArithmetic) {
   EXPECT_EQ(above.peak(Accuracy::strict), above.flats.front().gflops);
   ASSERT_LT(above.peak(Accuracy::strict), above.allowed(strict->intensity)) << "else this tests nothing";
   EXPECT_DOUBLE_EQ(reached(above, *strict).value_or(0), strict->gflops / above.peak(Accuracy::strict));
+  // So is its floor; that of a library in TF32 is the report's.
+  const Report& r = *bench_->report_of(tf32);
+  EXPECT_DOUBLE_EQ(own_floor(*bench_, above, r, "cudnn").value_or(0), r.flops / (above.peak(Accuracy::strict) * 1e6));
+  EXPECT_FALSE(own_floor(*bench_, above, r, "cudnn-tf32"));
   EXPECT_DOUBLE_EQ(reached(above, *own).value_or(0), own->gflops / above.allowed(own->intensity));
 }
 

@@ -86,7 +86,7 @@ TEST(Layout, AFailingElementShowsItsNumber) {
       ASSERT_TRUE(numbers) << size.width << ", " << presenter;
       EXPECT_TRUE(numbers->at(v.selected->row, v.selected->column)) << size.width << ", " << presenter;
       EXPECT_EQ(v.column0, std::floor(v.column0)) << "whole cells";
-      EXPECT_GE(v.column1 - v.column0, 2);
+      EXPECT_GE(v.column1 - v.column0, 3) << size.width << ", " << presenter;
       EXPECT_GE(v.row1 - v.row0, 3) << size.width << ", " << presenter;
       // All of the maps is in sight.
       ImGuiWindow* maps = ImGui::FindWindowByName("Maps");

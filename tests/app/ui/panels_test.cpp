@@ -128,6 +128,7 @@ TEST(Panels, WithARecordingAfterOtherWork) {
   std::string text = a.said("Verdict");
   EXPECT_TRUE(holds(text, "not recorded: this is batch 1, length 4096; the recording (")) << text;
   EXPECT_TRUE(holds(text, ") has batch 16, length 131072")) << text;
+  EXPECT_TRUE(holds(a.said("Lines"), "wheel zooms, click selects")) << a.said("Lines");
 }
 
 // Times and counters of a kernel that was not judged: nothing is said of a run, and what is offered does not take long.

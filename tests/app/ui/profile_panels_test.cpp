@@ -171,6 +171,7 @@ TEST_F(ProfilePanels, TimingHasTheClocksOverTime) {
 TEST_F(ProfilePanels, AStretchThatWasHeldBackIsMarked) {
   set("FAKE_NVML_THROTTLE", "0x4");
   auto a = profiled("Timing");
+  a->screen.resize(1600, 2400);  // all of the panel is in sight
   std::string text = a->said("Timing");
   EXPECT_TRUE(holds(text, "the GPU slowed itself down in 100 % of the readings (power limit)")) << text;
   EXPECT_GE(shaded_in((*a)->theme().warning), 4) << "a rectangle";

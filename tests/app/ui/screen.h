@@ -68,8 +68,8 @@ struct AppOnScreen {
 
   ui::App* operator->() { return app.get(); }
   ui::App& operator*() { return *app; }
-  // What a panel says when it is shown alone, from its top, with every run of blanks and line breaks as one blank: where
-  // lines break is up to its width.
+  // What a panel says when it is shown alone, from its top, with every run of blanks and line breaks as one blank:
+  // where lines break is up to its width.
   std::string said(const char* panel);
 };
 

@@ -128,8 +128,9 @@ TEST(Planner, TrustsWhatHasRunBeforeWhatHasNot) {
           << c.reason;
       for (const auto& k : c.candidates) {
         if (!k.refused.empty() || k.kernel == best.kernel) continue;
-        if (new_one && prediction_margin(*k.kernel) == 1)
+        if (new_one && prediction_margin(*k.kernel) == 1) {
           EXPECT_GE(k.predicted_ms, 1.25 * best.predicted_ms) << c.reason;
+        }
         passed_over += k.predicted_ms < best.predicted_ms;
       }
       taken += new_one;

@@ -191,8 +191,7 @@ TEST(Fault, LaunchShapes) {
 
 TEST(Fault, OutsideDynamicSharedMemory) {
   auto said = [](int by) {
-    auto text =
-        fault_of([&] { launch_entry(planned_launch("outside_dynamic"), {2}, {64}, 256, {.workers = 1}, by); });
+    auto text = fault_of([&] { launch_entry(planned_launch("outside_dynamic"), {2}, {64}, 256, {.workers = 1}, by); });
     expect_healthy();
     return text;
   };

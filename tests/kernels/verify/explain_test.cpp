@@ -165,8 +165,7 @@ TEST(Explain, NamesTheWrongBias) {
   expect_totals_agree(e, DType::f32);
   expect_no_notes(explained("bias_by_position", general, 0, 3, 9));
   for (int64_t co = 0; co < 6; co++)
-    EXPECT_EQ(explained("doubled", general, 0, co, 10).bias_note,
-              "adds b[" + std::to_string(co) + "] 2 times");
+    EXPECT_EQ(explained("doubled", general, 0, co, 10).bias_note, "adds b[" + std::to_string(co) + "] 2 times");
 }
 
 TEST(Explain, ShowsMirroredTaps) {

@@ -47,18 +47,21 @@ INDEXED(f_tap_sign, j - p + k * d, t % s == 0, t / s)
 INDEXED(f_no_stride, j + p - k * d, true, t)
 INDEXED(f_cut_off, j + p - k * d, true, t / s)
 INDEXED(f_down, j + p - k * d, true, (t - (t % s + s) % s) / s)
+INDEXED(f_up, j + p - k * d, t >= 0, (t + s - 1) / s)
 INDEXED(f_outside, j - k * d, t % s == 0, t / s + p)
 INDEXED(f_reversed, j + p - (K - 1 - k) * d, t % s == 0, t / s)
 INDEXED(f_first_tap, j + p - k * d, k > 0 && t % s == 0, t / s)
 INDEXED(f_last_input, j + p - k * d, t % s == 0 && t / s < L - 1, t / s)
 INDEXED(f_two_faults, j - k, t % s == 0, t / s)
 CHANNELLED(f_w_swapped, Cig, g* Cig + m, (co % Cog * Cin + ci) * K + k)
+CHANNELLED(f_w_convolution, Cig, g* Cig + m, (co * Cig + m) * K + k)
 CHANNELLED(f_w_taps_first, Cig, g* Cig + m, (k * Cin + ci) * Cog + co % Cog)
 CHANNELLED(f_group_x, Cig, m, ((g * Cig + m) * Cog + co % Cog) * K + k)
 CHANNELLED(f_group_both, Cig, m, (ci * Cog + co % Cog) * K + k)
 CHANNELLED(f_all_channels, Cin, m, (ci * Cog + co % Cog) * K + k)
 CHANNELLED(f_in_turn, Cig, m* G + g, (ci * Cog + co % Cog) * K + k)
 CHANNELLED(f_last_channel, Cig - 1, g* Cig + m, (ci * Cog + co % Cog) * K + k)
+BIASED(f_bias_by_channel, b[co] * Cig)
 BIASED(f_no_bias, 0)
 BIASED(f_bias_twice, 2 * b[co])
 BIASED(f_bias_by_tap, b[co] * landing)
@@ -69,6 +72,17 @@ INDEXED_AT(f_double_tap, Cig, j + p - k * d, t % s == 0, t / s, n, g* Cig + m, (
            (k == 1 ? 2.0f : 1.0f))
 INDEXED_AT(f_taken_off, Cig, j + p - k * d, t % s == 0, t / s, n, g* Cig + m, (ci * Cog + co % Cog) * K + k, b[co],
            -1.0f)
+// Sequences of x are taken to be Cout rows apart.
+FAULTY_ENTRY(f_sequence_rows) {
+  auto e = element_of_thread(c);
+  if (!e.inside) return;
+  float sum = b ? b[e.co] : 0;
+  each_product(c, e.co, e.j, [&](int64_t ci, int64_t k, int64_t i) {
+    int64_t at = (e.n * c.out_channels + ci) * c.length + i;
+    if (at < c.batch * c.in_channels * c.length) sum += x[at] * w[w_at(c, ci, e.co, k)];
+  });
+  y[e.id] = sum;
+}
 // No formula: two inputs through every tap.
 FAULTY_ENTRY(f_none) {
   auto e = element_of_thread(c);
@@ -96,18 +110,21 @@ KERNEL(f_tap_sign)
 KERNEL(f_no_stride)
 KERNEL(f_cut_off)
 KERNEL(f_down)
+KERNEL(f_up)
 KERNEL(f_outside)
 KERNEL(f_reversed)
 KERNEL(f_first_tap)
 KERNEL(f_last_input)
 KERNEL(f_two_faults)
 KERNEL(f_w_swapped)
+KERNEL(f_w_convolution)
 KERNEL(f_w_taps_first)
 KERNEL(f_group_x)
 KERNEL(f_group_both)
 KERNEL(f_all_channels)
 KERNEL(f_in_turn)
 KERNEL(f_last_channel)
+KERNEL(f_bias_by_channel)
 KERNEL(f_no_bias)
 KERNEL(f_bias_twice)
 KERNEL(f_bias_by_tap)
@@ -115,5 +132,6 @@ KERNEL(f_bias_by_position)
 KERNEL(f_first_sequence)
 KERNEL(f_double_tap)
 KERNEL(f_taken_off)
+KERNEL(f_sequence_rows)
 KERNEL(f_none)
 #endif

@@ -37,7 +37,8 @@ TEST(JudgeRuns, HarmlessOrderDependencePasses) {
   auto at = text.find(" in ");
   ASSERT_NE(at, std::string::npos);
   EXPECT_LE(std::stoll(text.substr(at + 4)), p.y_elements());
-  EXPECT_TRUE(has(evidence(judged("direct", p), "determinism"), "3 runs bitwise the same, one of them in a shuffled order"));
+  EXPECT_TRUE(
+      has(evidence(judged("direct", p), "determinism"), "3 runs bitwise the same, one of them in a shuffled order"));
 }
 
 TEST(JudgeRuns, OrderDependenceBeyondTheBoundFails) {

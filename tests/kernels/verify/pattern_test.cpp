@@ -169,6 +169,10 @@ TEST(Pattern, Bias) {
   EXPECT_TRUE(has(p.where, "the bias is added 5 times"));
   p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) + (2 * taps_reaching(q, j) - 1.0) * s.bias(r); });
   EXPECT_TRUE(has(p.where, "the bias is added once a tap and input channel"));
+  p = s.find([&](int64_t r, int64_t j) { return 2 * s.bias(r) - s.value(r, j); });
+  EXPECT_TRUE(has(p.where, "every sum is -1 times the right one, and the bias right"));
+  p = s.find([&](int64_t r, int64_t) { return s.bias(r); });
+  EXPECT_TRUE(has(p.where, "the bias alone, without any sum"));
   p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) + static_cast<double>(r % 6 + 1); });
   EXPECT_EQ(p.bias_times, "") << "another number than the bias";
   EXPECT_TRUE(has(p.where, "off by a number that is the same all along a channel"));
@@ -364,9 +368,7 @@ TEST(Pattern, SizesOfAShiftThatSeveralHave) {
   auto q = usual;
   q.padding = 1, q.stride = 2, q.dilation = 2;
   Signal s(q);
-  auto shifted = [&](int64_t by) {
-    return s.find([&](int64_t r, int64_t j) { return s.value(r, j - by); }).where;
-  };
+  auto shifted = [&](int64_t by) { return s.find([&](int64_t r, int64_t j) { return s.value(r, j - by); }).where; };
   EXPECT_TRUE(has(shifted(2), "shifted by +2 positions = 2 · padding or stride or dilation ("));
   EXPECT_TRUE(has(shifted(1), "shifted by +1 position, off by one or by padding ("));
   q.padding = 4, q.output_padding = 1;
@@ -385,6 +387,9 @@ TEST(Pattern, NearTheRightValue) {
             "every value is near the right one (largest relative difference 2^-11): sums or results are rounded or "
             "scaled");
   expect_no_explanation(p);
+  // Integers that are none any more, few as they are (where a little is added, large ones round it away).
+  p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) + (j == 40 ? 0x1p-10 : 0); });
+  EXPECT_TRUE(p.nearness) << p.where;
   // One term more is not near, however small a part of the sum it is.
   p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) + ((r + j) % 3 ? 1 : -1); });
   EXPECT_FALSE(p.nearness) << p.where;

@@ -28,7 +28,8 @@ TEST(Specimens, S0OnItsOwnProblem) {
   EXPECT_GE(percent(r.error.failing, r.error.elements), 99.9);
   EXPECT_NEAR(percent(r.error.gates[0].failing, r.error.elements), 96.5, 0.2);
   EXPECT_TRUE(
-      has(r.verdict.sentence, "the right values, shifted by +1 position, off by one or by padding (y[j] holds what belongs at j − 1)"));
+      has(r.verdict.sentence,
+          "the right values, shifted by +1 position, off by one or by padding (y[j] holds what belongs at j − 1)"));
   EXPECT_EQ(layer_status(r, "shape"), LayerStatus::pass);
   EXPECT_EQ(layer_status(r, "memory"), LayerStatus::pass);
   EXPECT_EQ(layer_status(r, "determinism"), LayerStatus::pass);

@@ -198,7 +198,7 @@ void Workbench::take_report(Report r) {
   }
   if (restoring_) return;  // the verdict that stands is the crash
   report_ = made;
-  if (made->final && made->status == "wrong") want_cause(*made);
+  if (made->final) want_cause(*made);
 }
 
 void Workbench::cancel() {

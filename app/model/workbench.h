@@ -166,9 +166,14 @@ class Workbench {
   const Statistics* statistics() const { return statistics_.get(); }
   const Explained* explanation() const { return explanation_.get(); }
   const Traced* traced() const { return traced_.get(); }
-  // Why a wrong kernel is wrong; null until that is known of this report, and of reports of others.
-  const Cause* cause_of(const Report& r) const { return r.serial && cause_.serial == r.serial ? &cause_ : nullptr; }
-  bool asks_for_cause_of(const Report& r) const { return r.serial && cause_waits_for_ == r.serial; }
+  // Why a wrong kernel is wrong, or an exhibit would be elsewhere; null until that is known of this report, and of
+  // reports of others.
+  const Cause* cause_of(const Report& r) const {
+    return r.recorded.empty() && r.serial && cause_.serial == r.serial ? &cause_ : nullptr;
+  }
+  bool asks_for_cause_of(const Report& r) const {
+    return r.recorded.empty() && r.serial && cause_waits_for_ == r.serial;
+  }
   const std::string& explanation_trouble() const { return explanation_trouble_; }
   bool explaining() const { return explaining_; }
   // The newest profile, and those before it (the newest last, at most 12): the trail of the roofline.
@@ -202,6 +207,7 @@ class Workbench {
   void took_run(uint64_t serial, Answer answer, const Document& document);
   void take_report(Report r);
   void want_cause(const Report& report);
+  bool is_exhibit(const std::string& kernel) const;
   void died(const std::string& how);
   void measure(const char* type, const Document& document, const nlohmann::json& more,
                std::function<void(const nlohmann::json&)> took);

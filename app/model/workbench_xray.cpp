@@ -1,4 +1,5 @@
 // Why a wrong kernel is wrong, asked for with its verdict: its products on small problems, and a formula.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/engine/frame.h"
@@ -11,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-Cause cause_from(const json& x, uint64_t serial) {
+Cause cause_from(const json& x, uint64_t serial, bool right) {
   using namespace json_fields;
   Cause c;
   c.serial = serial;
@@ -21,9 +22,9 @@ Cause cause_from(const json& x, uint64_t serial) {
     if (fault.is_string()) c.faults.push_back(fault.get<std::string>());
   c.launches = whole(x, "launches").value_or(0);
   for (const auto& at : part(x, "problems")) c.problems += text(at, "status") != "not-mapped";
-  if (status == "wrong")
+  if (status == (right ? "right-here-only" : "wrong"))
     c.sentence = text(x, "sentence");
-  else
+  else if (!right)
     c.reason =
         status == "right" || status == "right-here-only"
             ? "its products on small problems are the definition's: what is wrong depends on sizes, values or rounding"
@@ -33,7 +34,15 @@ Cause cause_from(const json& x, uint64_t serial) {
 
 }  // namespace
 
+// Exhibits are wrong on purpose, also where that cannot be seen.
+bool Workbench::is_exhibit(const std::string& kernel) const {
+  return std::any_of(kernels_.begin(), kernels_.end(),
+                     [&](const KernelEntry& k) { return k.name == kernel && k.kind == "specimen"; });
+}
+
 void Workbench::want_cause(const Report& report) {
+  const bool right = report.status == "right";
+  if (report.status != "wrong" && !(right && is_exhibit(report.document.kernel))) return;
   constexpr double patience_s = 2;  // no further small problem is begun after it
   if (cause_ends_engine_.contains(report.document.kernel)) {
     cause_ = {};
@@ -45,23 +54,23 @@ void Workbench::want_cause(const Report& report) {
   json header = request_json(request_of(report.document), payload);
   header["type"] = "xray", header["limit_s"] = patience_s;
   cause_waits_for_ = report.serial;
-  cause_id_ = client_->post_latest("xray", header_text(header), std::move(payload),
-                                   handlers([this, serial = report.serial, kernel = report.document.kernel](Answer a) {
-                                     if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) {
-                                       died(a.message);
-                                       cause_ends_engine_.insert(kernel);
-                                     }
-                                     if (serial != cause_waits_for_) return;
-                                     cause_waits_for_ = 0;
-                                     if (a.kind == Answer::Kind::result) {
-                                       cause_ = cause_from(json_fields::part(json::parse(a.header), "xray"), serial);
-                                     } else if (Refusal r = refusal_of(a); !r.cancelled) {
-                                       cause_ = {};
-                                       cause_.serial = serial;
-                                       cause_.reason = "its products could not be mapped: " +
-                                                       (a.message.empty() ? r.text : a.message);
-                                     }
-                                   }));
+  cause_id_ = client_->post_latest(
+      "xray", header_text(header), std::move(payload),
+      handlers([this, right, serial = report.serial, kernel = report.document.kernel](Answer a) {
+        if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) {
+          died(a.message);
+          cause_ends_engine_.insert(kernel);
+        }
+        if (serial != cause_waits_for_) return;
+        cause_waits_for_ = 0;
+        if (a.kind == Answer::Kind::result) {
+          cause_ = cause_from(json_fields::part(json::parse(a.header), "xray"), serial, right);
+        } else if (Refusal r = refusal_of(a); !r.cancelled) {
+          cause_ = {};
+          cause_.serial = serial;
+          cause_.reason = "its products could not be mapped: " + (a.message.empty() ? r.text : a.message);
+        }
+      }));
 }
 
 }  // namespace convscope

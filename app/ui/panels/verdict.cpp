@@ -60,9 +60,17 @@ void why_it_is_wrong(Frame& f, const Report& r) {
     if (f.bench.asks_for_cause_of(r)) dim_text(t, "looking which term of its index is wrong…");
     return;
   }
-  if (c->sentence.empty()) return dim_text(t, "Why: " + c->reason);
+  if (c->sentence.empty()) {
+    if (!c->reason.empty()) dim_text(t, "Why: " + c->reason);
+    return;
+  }
   ImGui::Spacing();
   ImGui::BeginGroup();
+  if (r.status == "right") {
+    ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+    wrapped("Right here, but not in general:");
+    ImGui::PopStyleColor();
+  }
   for (const auto& fault : c->faults) {
     ImGui::Bullet();
     wrapped(fault);

@@ -62,7 +62,7 @@ TEST(WorkbenchFaults, AKernelThatCrashes) {
     EXPECT_TRUE(r->sentence.starts_with("crashed: ")) << r->sentence;
     EXPECT_EQ(r->key, "");
     EXPECT_EQ(b->wanted(), fault(kernel));
-    EXPECT_EQ(b->stale(fault(kernel)), "of kernel " + std::string(kernel) + " → healthy");
+    EXPECT_EQ(b->stale(fault(kernel)), "of kernel healthy; now: kernel " + std::string(kernel));
     expect_pictures_of(b, good);
     EXPECT_EQ(b->report()->status, "crashed") << "what has been said stays said";
   }

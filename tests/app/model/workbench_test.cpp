@@ -84,7 +84,7 @@ TEST(Workbench, WhatIsStaleSaysSo) {
   ASSERT_TRUE(b.run(d));
   Document other = d;
   other.kernel = "tiled";
-  EXPECT_EQ(b->stale(other), "of kernel tiled → direct");
+  EXPECT_EQ(b->stale(other), "of kernel direct; now: kernel tiled");
   b->run(other);
   EXPECT_EQ(b->stale(other), "computing");
   EXPECT_EQ(b->stale(d), "") << "the picture is still of this one";
@@ -105,6 +105,7 @@ class WorkbenchPictures : public testing::Test {
     report_ = b_.run(document_);
     ASSERT_TRUE(report_);
     ASSERT_EQ(report_->status, "wrong") << report_->sentence;
+    ASSERT_TRUE(b_.settle()) << "why it is wrong";
   }
   test::Bench b_;
   Document document_;
@@ -278,6 +279,13 @@ TEST(Workbench, SaysWhyAKernelIsWrong) {
   ASSERT_TRUE(b.settle());
   EXPECT_FALSE(b->cause_of(*right));
   EXPECT_FALSE(b->asks_for_cause_of(*right));
+  // An exhibit where its fault cannot be seen.
+  d.kernel = "S0", d.problem.padding = d.problem.output_padding = 0;
+  auto lucky = b.run(d);
+  ASSERT_TRUE(lucky && lucky->right()) << lucky->sentence;
+  ASSERT_TRUE(b.until([&] { return b->cause_of(*lucky) != nullptr; }));
+  EXPECT_TRUE(b->cause_of(*lucky)->sentence.starts_with("right here, but not in general: it takes i = (j − k·d)/s"))
+      << b->cause_of(*lucky)->sentence;
 }
 
 TEST_F(WorkbenchPictures, AnExplanationThatCannotBeSaysWhy) {

@@ -101,6 +101,10 @@ class Workbench {
   void want_hover(ElementIndex at);
   void want_statistics();
   void want_explanation(const Document& document, int64_t n, int64_t co, int64_t j);
+  // Which terms of the index are wrong, or would be elsewhere. It comes by itself with the verdict on a wrong kernel
+  // and on an exhibit; of other kernels that are right when it is asked for.
+  void want_cause(const Report& report, bool asked = false);
+  bool can_xray() const;  // there is a verdict to ask it of
   // `then` is called when the engine knows: not when a newer question or the engine's end came between.
   void find_failing(ElementIndex from, bool forward, std::function<void(std::optional<ElementIndex>)> then);
   // Counters and what limits it; a run that is asked for meanwhile goes first, and the wish is forgotten. full: all
@@ -206,7 +210,6 @@ class Workbench {
   void refused(uint64_t asked_at, bool gone, std::function<void()> forget);
   void took_run(uint64_t serial, Answer answer, const Document& document);
   void take_report(Report r);
-  void want_cause(const Report& report);
   bool is_exhibit(const std::string& kernel) const;
   void died(const std::string& how);
   void measure(const char* type, const Document& document, const nlohmann::json& more,

@@ -24,7 +24,9 @@ Cause cause_from(const json& x, uint64_t serial, bool right) {
   for (const auto& at : part(x, "problems")) c.problems += text(at, "status") != "not-mapped";
   if (status == (right ? "right-here-only" : "wrong"))
     c.sentence = text(x, "sentence");
-  else if (!right)
+  else if (right)
+    c.reason = text(x, "sentence");
+  else
     c.reason =
         status == "right" || status == "right-here-only"
             ? "its products on small problems are the definition's: what is wrong depends on sizes, values or rounding"
@@ -40,9 +42,13 @@ bool Workbench::is_exhibit(const std::string& kernel) const {
                      [&](const KernelEntry& k) { return k.name == kernel && k.kind == "specimen"; });
 }
 
-void Workbench::want_cause(const Report& report) {
+bool Workbench::can_xray() const {
+  return report_ && report_->final && !running_ && (report_->status == "right" || report_->status == "wrong");
+}
+
+void Workbench::want_cause(const Report& report, bool asked) {
   const bool right = report.status == "right";
-  if (report.status != "wrong" && !(right && is_exhibit(report.document.kernel))) return;
+  if (report.status != "wrong" && !(right && (asked || is_exhibit(report.document.kernel)))) return;
   constexpr double patience_s = 2;  // no further small problem is begun after it
   if (cause_ends_engine_.contains(report.document.kernel)) {
     cause_ = {};

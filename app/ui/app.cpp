@@ -181,6 +181,12 @@ void App::profile(bool full) {
   show_panel_ = "Counters";
 }
 
+void App::xray() {
+  bench_->show_live(true);
+  bench_->want_cause(*bench_->report(), true);
+  show_panel_ = "Verdict";
+}
+
 void App::keep_measuring() {
   if (bench_->monitor().on) return bench_->stop_measuring();
   bench_->show_live(true);

@@ -81,6 +81,7 @@ class App {
   void close_recording();
   void profile(bool full);
   void keep_measuring();  // or no more
+  void xray();
   void compare();
   void choose_best();
   void export_kernel(const std::string& path, bool pytorch);

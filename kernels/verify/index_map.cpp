@@ -1,5 +1,6 @@
 #include "kernels/verify/index_map.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -57,7 +58,7 @@ class Launcher {
       workspace_ =
           std::make_unique<GuardedTensor>(device, plan_.workspace_bytes(), GuardedTensor::least_zone, &activity_);
   }
-  int64_t own_length() const { return plan_.out_length(); }
+  int64_t own_length() const { return std::max<int64_t>(plan_.out_length(), 0); }
   GuardedTensor& x() { return *x_; }
   GuardedTensor& w() { return *w_; }
   GuardedTensor& b() { return *b_; }
@@ -102,6 +103,11 @@ IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvPro
   if (auto why = kernel.unsupported(p); !why.empty()) throw InputError("kernel", kernel.name(), why);
   if (p.x_elements() > most_mapped || p.out_channels > most_mapped)
     throw InputError("problem", describe(p), "must have at most 140 input elements for its index to be mapped");
+  // A kernel may work out any length of its own.
+  constexpr int64_t most_cells = int64_t{1} << 26;
+  if (const int64_t own = kernel.plan_for(p).out_length();
+      own > most_cells / (p.w_elements() * p.batch * p.out_channels))
+    throw InputError("output", std::to_string(own), "is too long for the kernel's products to be mapped");
   static const std::vector<int> codes = primes();
   Launcher launcher(device, kernel, p, activity);
   IndexMap map;

@@ -32,7 +32,9 @@ std::string sentence_of(const Explained& e) {
   if (missing)
     parts.push_back(
         fmt::format("{} tap{} take{} nothing where an input belongs", missing, plural(missing), verb(missing)));
-  if (strange) parts.push_back(fmt::format("{} tap{} take{} no single input", strange, plural(strange), verb(strange)));
+  if (strange)
+    parts.push_back(
+        fmt::format("{} tap{} take{} something else than one input, once", strange, plural(strange), verb(strange)));
   std::string s;
   for (size_t i = 0; i < parts.size(); i++) s += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
   if (s.empty() && e.taps.empty()) return "The kernel does not have this element.";

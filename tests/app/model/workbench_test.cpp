@@ -279,6 +279,12 @@ TEST(Workbench, SaysWhyAKernelIsWrong) {
   ASSERT_TRUE(b.settle());
   EXPECT_FALSE(b->cause_of(*right));
   EXPECT_FALSE(b->asks_for_cause_of(*right));
+  // Unless somebody asks.
+  ASSERT_TRUE(b->can_xray());
+  b->want_cause(*right, true);
+  ASSERT_TRUE(b.until([&] { return b->cause_of(*right) != nullptr; }));
+  EXPECT_EQ(b->cause_of(*right)->sentence, "");
+  EXPECT_EQ(b->cause_of(*right)->reason, "every product is the definition's on 5 small problems");
   // An exhibit where its fault cannot be seen.
   d.kernel = "S0", d.problem.padding = d.problem.output_padding = 0;
   auto lucky = b.run(d);

@@ -95,6 +95,17 @@ FAULTY_ENTRY(f_none) {
 }
 
 #ifndef __CUDACC__
+// Lengths of their own that no output has.
+CONVSCOPE_KERNEL(f_no_output) {
+  test_only();
+  idea("its output is shorter than nothing");
+  plan([](const ConvProblem&, Plan& plan) { plan.out_length(-3); });
+}
+CONVSCOPE_KERNEL(f_endless_output) {
+  test_only();
+  idea("its output is longer than any memory");
+  plan([](const ConvProblem&, Plan& plan) { plan.out_length(int64_t{1} << 50); });
+}
 #define KERNEL(name) FAULTY_KERNEL(name, "one term of the index")
 KERNEL(f_right)
 KERNEL(f_no_padding)

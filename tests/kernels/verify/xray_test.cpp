@@ -161,6 +161,16 @@ TEST(Xray, NoRungHasAFault) {
   EXPECT_GT(seen, 20);
 }
 
+// A length of its own may be anything.
+TEST(Xray, LengthsThatCannotBe) {
+  for (const char* kernel : {"f_no_output", "f_endless_output"}) {
+    const Xray x = rayed(kernel, three_groups());
+    EXPECT_NE(x.is, Is::right) << kernel;
+    EXPECT_NE(x.sentence, "") << kernel;
+  }
+  EXPECT_TRUE(test::has(rayed("f_endless_output", three_groups()).sentence, "too long for the kernel's products"));
+}
+
 TEST(Xray, ACancelEndsIt) {
   auto device = open_emulator();
   Activity activity;

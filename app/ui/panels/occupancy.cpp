@@ -29,6 +29,7 @@ struct OccupancyState {
   std::string launched;  // whose launches they are: another kernel's begin with the main one
   int launch = 0;
   BlockShape begun, now;
+  std::string begun_of;  // the kernel and the launch
 
   // Curves, made anew when something above changes.
   const GpuArchitecture* drawn_on = nullptr;
@@ -228,7 +229,16 @@ void draw_occupancy(Frame& f) {
         from.registers = static_cast<int>(*l.registers);
         from.shared_bytes += l.static_shared_bytes.value_or(0);
       }
-  if (!same(from, s.begun)) s.begun = s.now = from;
+  // When a profile comes and knows more of the same launch, what was set by hand stays.
+  const std::string of = fmt::format("{} {}", launched, s.launch);
+  if (of != s.begun_of) s.begun = s.now = from;
+  auto follow = [](auto& now, const auto& begun, const auto& to) {
+    if (now == begun) now = to;
+  };
+  follow(s.now.threads, s.begun.threads, from.threads);
+  follow(s.now.registers, s.begun.registers, from.registers);
+  follow(s.now.shared_bytes, s.begun.shared_bytes, from.shared_bytes);
+  s.begun = from, s.begun_of = of;
   choose_architecture(f, s);
 
   const auto& a = *s.architecture;

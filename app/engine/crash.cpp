@@ -88,8 +88,9 @@ uint64_t caller_outside_libraries() {
 void* reserve = MAP_FAILED;
 
 // Runs on the thread that failed. Formatting into a local buffer and resolving the line are not strictly safe here, but
-// the process is dying: an alarm ends it if either gets stuck.
-void last_words(int signal, siginfo_t* info, void* context) {
+// the process is dying: an alarm ends it if either gets stuck. (Not used where a sanitizer has the signals; the next one
+// neither.)
+[[maybe_unused]] void last_words(int signal, siginfo_t* info, void* context) {
   std::signal(SIGALRM, SIG_DFL);
   alarm(3);
   if (reserve != MAP_FAILED) munmap(reserve, reserve_bytes);
@@ -162,7 +163,7 @@ simt::SourceLine kernel_line(uint64_t pc) {
 
 // The client takes the engine for hung, asks where it is, and ends it whatever it answers. The first thread that is in
 // a kernel says so: once without the line, since looking for that may get stuck where the kernel stands in malloc.
-void say_where([[maybe_unused]] int signal, siginfo_t* info, void* context) {
+[[maybe_unused]] void say_where([[maybe_unused]] int signal, siginfo_t* info, void* context) {
   static std::atomic_flag said;
   if (info->si_code == SI_USER) {  // from outside, to any thread: ask the others
     auto self = static_cast<pid_t>(syscall(SYS_gettid));

@@ -58,7 +58,9 @@ TEST(HopperResults, EveryWordIsWhereItBelongs) {
                   ASSERT_EQ(got, expected) << where(r, i);
                 }
               for (float* p = memory.data(); p < memory.data() + memory.size(); p++)
-                if (p < y || p >= y + rows * length) ASSERT_TRUE(std::isnan(*p)) << where(-1, p - y);
+                if (p < y || p >= y + rows * length) {
+                  ASSERT_TRUE(std::isnan(*p)) << where(-1, p - y);
+                }
             }
       EXPECT_GT(cases, 100);
     }

@@ -4,6 +4,7 @@
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
 #include "app/engine/json_fields.h"
+#include "app/engine/xray_codec.h"
 
 namespace convscope {
 using json_fields::text;
@@ -65,15 +66,11 @@ void put_cause(Session& session, const RunRequest& r, json& report, bool right_a
   verdict["cause"] = nullptr;
   try {
     constexpr double patience_s = 2;
-    const json x = asked(session, r, patience_s).at("xray");
-    const std::string status = text(x, "status");
-    if (status == (right ? "right-here-only" : "wrong"))
-      verdict["cause"] = text(x, "sentence");
+    const CauseWords words = cause_words(asked(session, r, patience_s).at("xray"), right);
+    if (words.sentence.empty())
+      verdict["cause_reason"] = words.reason;
     else
-      verdict["cause_reason"] = status == "not-mapped" || status == "unclear"
-                                    ? text(x, "sentence")
-                                    : "its products on small problems are the definition's: what is wrong depends on "
-                                      "sizes, values or rounding";
+      verdict["cause"] = words.sentence;
   } catch (const EngineError& e) {
     verdict["cause_reason"] = "its products could not be mapped: " + std::string(e.what());
   }

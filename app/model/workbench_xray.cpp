@@ -4,6 +4,7 @@
 
 #include "app/engine/frame.h"
 #include "app/engine/json_fields.h"
+#include "app/engine/xray_codec.h"
 #include "app/model/requests.h"
 #include "app/model/workbench.h"
 
@@ -16,21 +17,13 @@ Cause cause_from(const json& x, uint64_t serial, bool right) {
   using namespace json_fields;
   Cause c;
   c.serial = serial;
-  const std::string status = text(x, "status");
+  const CauseWords words = cause_words(x, right);
+  c.sentence = words.sentence, c.reason = words.reason;
   c.formula = text(x, "formula"), c.right_formula = text(x, "right_formula"), c.example = text(x, "example");
   for (const auto& fault : part(x, "faults"))
     if (fault.is_string()) c.faults.push_back(fault.get<std::string>());
   c.launches = whole(x, "launches").value_or(0);
   for (const auto& at : part(x, "problems")) c.problems += text(at, "status") != "not-mapped";
-  if (status == (right ? "right-here-only" : "wrong"))
-    c.sentence = text(x, "sentence");
-  else if (right)
-    c.reason = text(x, "sentence");
-  else
-    c.reason =
-        status == "right" || status == "right-here-only"
-            ? "its products on small problems are the definition's: what is wrong depends on sizes, values or rounding"
-            : text(x, "sentence");
   return c;
 }
 

@@ -343,8 +343,6 @@ int64_t definition(const Sizes& z, const ConvProblem& p, int64_t weight, int64_t
 
 }  // namespace
 
-bool is_right(const IndexMap& m) { return first_deviation(m).empty(); }
-
 std::string first_deviation(const IndexMap& m) {
   const Sizes z(m);
   auto y = [&](int64_t o) { return fmt::format("y[{}, {}, {}]", o / (z.Cout * z.J), o / z.J % z.Cout, o % z.J); };

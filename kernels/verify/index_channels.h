@@ -19,11 +19,8 @@ struct Structure {
 // Nothing when products differ from channel to channel in a way that no layout explains.
 std::optional<Structure> structure_of(const IndexMap& map);
 
-// Whether every product is the definition's, and every bias.
-bool is_right(const IndexMap& map);
-
-// "y[0, 0, 3] takes x[0, 0, 1]·w[0, 0, 1], which does not belong there": the first thing that is not as it should be,
-// or "".
+// "y[0, 0, 3] takes x[0, 0, 1]·w[0, 0, 1], which does not belong there": the first thing that is not as it should be;
+// "" where every product is the definition's, and every bias.
 std::string first_deviation(const IndexMap& map);
 
 }  // namespace convscope

@@ -24,14 +24,9 @@ std::vector<int> primes() {
 IndexMap::Read decoded(double v, const std::vector<int>& codes, int64_t count) {
   if (v == 0) return {};
   if (!std::isfinite(v)) return {IndexMap::unclear, static_cast<float>(std::nan(""))};
-  auto with = [&](double times) -> std::optional<IndexMap::Read> {
-    for (int64_t e = 0; e < count; e++)
-      if (v == times * codes[static_cast<size_t>(e)])
-        return IndexMap::Read{static_cast<int32_t>(e), static_cast<float>(times)};
-    return std::nullopt;
-  };
   for (double times : {1., -1., 2., 3., 4., 5., 6., 7., 8., -2., 0.5})
-    if (auto read = with(times)) return *read;
+    for (int64_t e = 0; e < count; e++)
+      if (v == times * codes[static_cast<size_t>(e)]) return {static_cast<int32_t>(e), static_cast<float>(times)};
   // Scaled or rounded a little: primes are further apart than that.
   for (int64_t e = 0; e < count; e++)
     if (double times = v / codes[static_cast<size_t>(e)]; std::fabs(times - 1) < 4e-4)
@@ -116,10 +111,7 @@ IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvPro
   map.reads.resize(static_cast<size_t>(weights * outputs));
   auto code = [](int64_t e) { return codes[static_cast<size_t>(e)]; };
   auto take = [&](IndexMap::Read* to, const std::vector<double>& values, int64_t count) {
-    for (int64_t o = 0; o < outputs; o++) {
-      to[o] = decoded(values[static_cast<size_t>(o)], codes, count);
-      map.unclear_reads += to[o].at == IndexMap::unclear;
-    }
+    for (int64_t o = 0; o < outputs; o++) to[o] = decoded(values[static_cast<size_t>(o)], codes, count);
     map.launches++;
   };
   launcher.set(launcher.x(), p.x_elements(), code);

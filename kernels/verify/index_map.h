@@ -24,7 +24,6 @@ struct IndexMap {
   int64_t out_length = 0;    // the kernel's own
   std::vector<Read> reads;   // [weights, outputs]: through that weight to that output, both flat
   std::vector<Read> biases;  // [outputs]; empty without a bias
-  int64_t unclear_reads = 0;
   int launches = 0;
 
   int64_t outputs() const { return problem.batch * problem.out_channels * out_length; }

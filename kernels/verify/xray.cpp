@@ -98,6 +98,7 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
     std::vector<TapMap> rest = maps;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(without));
     formula = fit(rest);
+    everywhere = false;
   }
   if (!formula && !first.empty()) formula = fit(first), everywhere = false;
 
@@ -157,9 +158,9 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
       try {
         const IndexMap m = index_map(device, kernel, q, activity);
         x.launches += m.launches;
-        Mapped one{q, is_right(m) && m.out_length == q.out_length(), structure_of(m), first_deviation(m),
-                   length_fault(m)};
+        Mapped one{q, false, structure_of(m), first_deviation(m), length_fault(m)};
         if (one.deviation.empty()) one.deviation = one.length;
+        one.right = one.deviation.empty();
         at.is = one.right ? XrayProblem::Is::right : one.structure ? XrayProblem::Is::wrong : XrayProblem::Is::unclear;
         if (at.is == XrayProblem::Is::unclear) at.why = one.deviation;
         mapped.push_back(std::move(one));

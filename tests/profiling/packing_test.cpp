@@ -6,6 +6,7 @@
 #include "kernels/problem/presets.h"
 #include "profiling/profile/bench.h"
 #include "profiling/profile/live.h"
+#include "tests/fakes/on_fake_gpu.h"
 #include "tests/fakes/setting.h"
 
 namespace convscope {
@@ -18,19 +19,10 @@ bool any_says(const std::vector<std::string>& list, const std::string& words) {
 }
 
 // Launches take 50 µs, and those that pack 20.
-class Packing : public ::testing::Test {
+class Packing : public test::OnFakeGpu {
  protected:
-  static void SetUpTestSuite() {
-    setenv("CONVSCOPE_LIBCUDA", (test::fakes_folder() + "/libfake_cuda.so").c_str(), 1);
-    setenv("CONVSCOPE_LIBCUDNN", "/nowhere/libcudnn.so.9", 1);
-  }
   void SetUp() override {
-    try {
-      device_ = open_cuda(0);
-    } catch (const MissingError& e) {
-      GTEST_SKIP() << e.what();  // a build without the toolkit
-    }
-    references_ = references_for(*device_);
+    test::OnFakeGpu::SetUp();
     Cupti::Places places;
     places.folders = {test::fakes_folder() + "/whole"};
     places.by_name = false;
@@ -57,8 +49,6 @@ class Packing : public ::testing::Test {
   }
   Setting kernel_{"FAKE_CUDA_KERNEL_US", "50"}, pack_{"FAKE_CUDA_PACK_US", "20"};
   Setting kernels_{"FAKE_CUPTI_KERNELS", "registers_pack_f32,registers_f32_16"};
-  std::unique_ptr<Device> device_;
-  std::vector<std::unique_ptr<Reference>> references_;
   std::unique_ptr<Cupti> cupti_;
   Nvml clocks_{test::fakes_folder() + "/libfake_nvml.so"};
 };

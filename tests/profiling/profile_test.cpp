@@ -11,6 +11,7 @@
 #include "kernels/runtime/registry.h"
 #include "profiling/profile/bench.h"
 #include "profiling/profile/live.h"
+#include "tests/fakes/on_fake_gpu.h"
 #include "tests/fakes/setting.h"
 
 namespace convscope {
@@ -87,20 +88,8 @@ TEST(Profile, RungsThatAreReached) {
   EXPECT_TRUE(has("tiled") && has("hopper_tf32"));
 }
 
-class FakeGpu : public ::testing::Test {
+class FakeGpu : public test::OnFakeGpu {
  protected:
-  static void SetUpTestSuite() {
-    setenv("CONVSCOPE_LIBCUDA", (test::fakes_folder() + "/libfake_cuda.so").c_str(), 1);
-    setenv("CONVSCOPE_LIBCUDNN", "/nowhere/libcudnn.so.9", 1);
-  }
-  void SetUp() override {
-    try {
-      device_ = open_cuda(0);
-    } catch (const MissingError& e) {
-      GTEST_SKIP() << e.what();  // a build without the toolkit
-    }
-    references_ = references_for(*device_);
-  }
   ProfileReport run(ProfileSpec spec, const std::string& cupti_folder = "whole",
                     const std::string& nvml = test::fakes_folder() + "/libfake_nvml.so") {
     Cupti cupti(places(cupti_folder));
@@ -119,8 +108,6 @@ class FakeGpu : public ::testing::Test {
   }
   Setting kernel_time_{"FAKE_CUDA_KERNEL_US", "50"};
   Setting kernels_{"FAKE_CUPTI_KERNELS", "direct_f32"};
-  std::unique_ptr<Device> device_;
-  std::vector<std::unique_ptr<Reference>> references_;
 };
 
 // What a kernel may have unasked holds its static shared memory as well.

@@ -89,12 +89,7 @@ TEST_F(PackingPanels, CompareIsAboutPackedWeights) {
 
 TEST(PackingOfRecordings, WasNotRecorded) {
   test::AppOnScreen a(test::full_engine(), test::quick_document(), false);
-  ASSERT_TRUE(a.screen.settle(*a));
-  const auto& shipped = ui::App::recordings();
-  auto it = std::find_if(shipped.begin(), shipped.end(), [](const auto& r) { return r.name == "h200-kernelbench-79"; });
-  ASSERT_NE(it, shipped.end());
-  a->open(it->path);
-  ASSERT_TRUE(a.screen.settle(*a));
+  ASSERT_TRUE(a.open_recording("h200-kernelbench-79"));
   a->execute({SetKernel{"hopper_tf32"}, 0});
   ASSERT_TRUE(a.screen.settle(*a));
   EXPECT_TRUE(test::holds(a.said("Timing"), "weights packed before | not recorded")) << a.said("Timing");

@@ -83,11 +83,7 @@ TEST(Panels, WithNoResult) {
 // Recorded figures have no picture: panels offer a short piece of the problem, of Hopper's kernels as well.
 TEST(Panels, WithFiguresOfARecordingAlone) {
   test::AppOnScreen a(test::full_engine(), test::quick_document(), false);
-  ASSERT_TRUE(a.screen.settle(*a));
-  const auto& shipped = ui::App::recordings();
-  auto it = std::find_if(shipped.begin(), shipped.end(), [](const auto& r) { return r.name == "h200-kernelbench-79"; });
-  ASSERT_NE(it, shipped.end());
-  a->open(it->path);
+  ASSERT_TRUE(a.open_recording("h200-kernelbench-79"));
   a->execute({SetKernel{"S4"}, 0});
   ASSERT_TRUE(a.screen.settle(*a));
   ASSERT_EQ(a->bench().picture(), nullptr);

@@ -236,12 +236,7 @@ TEST(TimingPanel, OnTheEmulatorThereAreNoClocks) {
 // A recording of before has ranges, and a CUPTI time beside the events'.
 TEST(TimingPanel, ARecordingOfBeforeHasRanges) {
   test::AppOnScreen a(test::full_engine(), test::quick_document(), false);
-  ASSERT_TRUE(a.screen.settle(*a));
-  const auto& shipped = ui::App::recordings();
-  auto it = std::find_if(shipped.begin(), shipped.end(), [](const auto& r) { return r.name == "h200-kernelbench-79"; });
-  ASSERT_NE(it, shipped.end());
-  a->open(it->path);
-  ASSERT_TRUE(a.screen.settle(*a));
+  ASSERT_TRUE(a.open_recording("h200-kernelbench-79"));
   std::string text = a.said("Timing");
   for (const char* said : {"MHz (limit 1980)", "ranges only: how they changed over time was not kept",
                            "its kernels alone, CUPTI", "seen from the host"})

@@ -223,6 +223,16 @@ AppOnScreen::AppOnScreen(const std::string& engine, const Document& first, bool 
   app->execute({ReplaceDocument{first, ""}});
 }
 
+bool AppOnScreen::open_recording(const std::string& name) {
+  if (!screen.settle(*app)) return false;
+  for (const auto& r : ui::App::recordings())
+    if (r.name == name) {
+      app->open(r.path);
+      return screen.settle(*app);
+    }
+  return false;
+}
+
 std::string AppOnScreen::said(const char* panel) {
   app->show_only(panel);
   screen.frames(*app, 3);

@@ -71,6 +71,8 @@ struct AppOnScreen {
   // What a panel says when it is shown alone, from its top, with every run of blanks and line breaks as one blank:
   // where lines break is up to its width.
   std::string said(const char* panel);
+  // Opens a recording that comes with the program; false when there is none of this name, or it does not settle.
+  bool open_recording(const std::string& name);
 };
 
 // An engine that starts and never says a word.

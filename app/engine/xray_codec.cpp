@@ -1,0 +1,48 @@
+#include "app/engine/xray_codec.h"
+
+#include <nlohmann/json.hpp>
+
+#include "app/engine/codec.h"
+#include "app/engine/json_fields.h"
+
+namespace convscope {
+using nlohmann::json;
+namespace {
+
+constexpr const char* name_of(Xray::Is is) {
+  constexpr const char* names[] = {"right", "wrong", "right-here-only", "unclear", "not-mapped"};
+  return names[static_cast<int>(is)];
+}
+constexpr const char* name_of(XrayProblem::Is is) {
+  constexpr const char* names[] = {"right", "wrong", "unclear", "not-mapped"};
+  return names[static_cast<int>(is)];
+}
+
+}  // namespace
+
+json xray_json(const Xray& x) {
+  json problems = json::array();
+  for (const auto& at : x.problems) {
+    json j = {{"problem", problem_json(at.problem)}, {"status", name_of(at.is)}};
+    if (!at.why.empty()) j["reason"] = at.why;
+    problems.push_back(std::move(j));
+  }
+  return {{"status", name_of(x.is)},
+          {"sentence", x.sentence},
+          {"formula", x.formula.empty() ? json(nullptr) : json(x.formula)},
+          {"right_formula", right_index()},
+          {"faults", x.faults},
+          {"example", x.example.empty() ? json(nullptr) : json(x.example)},
+          {"problems", std::move(problems)},
+          {"launches", x.launches}};
+}
+
+CauseWords cause_words(const json& xray, bool right) {
+  const std::string status = json_fields::text(xray, "status"), sentence = json_fields::text(xray, "sentence");
+  if (status == (right ? "right-here-only" : "wrong")) return {sentence, ""};
+  if (right || status == "unclear" || status == "not-mapped") return {"", sentence};
+  return {"",
+          "its products on small problems are the definition's: what is wrong depends on sizes, values or rounding"};
+}
+
+}  // namespace convscope

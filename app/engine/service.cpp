@@ -226,9 +226,13 @@ Service::Reply Service::answer(const json& request, std::span<const std::byte> p
                                const std::function<void(const std::string&)>& partial) {
   std::string type = text_of(request, "type");
   std::optional<QuickLooks::Now> look;
-  if (is_light(type)) look.emplace(state_->looks);
+  if (is_light(type))
+    look.emplace(state_->looks);
+  else if (state_->ending.valid())
+    state_->ending.get();
   if (type == "run") return run(request, payload, activity, partial);
   if (type == "profile") return profile_one(request, payload, activity);
+  if (type == "draw") return draw(request, payload, activity);
   if (type == "samples") return sample(request, payload, activity);
   if (type == "disassembly") return disassemble_one(request, payload, activity);
   if (type == "live") return live(request, payload, activity);

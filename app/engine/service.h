@@ -35,6 +35,7 @@ class Service {
 
  private:
   struct State;
+  class Sampler;
   Reply answer(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity,
                const std::function<void(const std::string& header)>& partial);
   nlohmann::json resolved(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity,
@@ -45,7 +46,7 @@ class Service {
   Reply explain_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply xray_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply profile_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
-  nlohmann::json sampled_apart(const RunRequest& r, Activity& activity);
+  Reply draw(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply sample(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply disassemble_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply live(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);

@@ -1,6 +1,8 @@
 // The requests `profile` and `bench`.
 #include <algorithm>
+#include <future>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/engine/client.h"
 #include "app/engine/profile_codec.h"
@@ -39,31 +41,62 @@ ProfileSpec spec_of(const RunRequest& r) {
 }  // namespace
 
 // Where warps are is sampled in an engine of its own: in one that has counted, CUPTI does not know the functions
-// (profiling/cupti/cupti.h). Whatever becomes of that engine, the profile is there.
-json Service::sampled_apart(const RunRequest& r, Activity& activity) {
-  constexpr double limit_s = 180;
-  std::vector<std::byte> payload;
-  json request = request_json(r, payload);
-  request["type"] = "samples";
-  activity.phase("sampling where warps are, in an engine of its own");
-  EngineClient engine;
-  Handlers handlers;
-  handlers.progress = [&](const Progress&) { activity.advance(); };
-  Answer a =
-      engine.request(request.dump(), std::move(payload), handlers, limit_s, [&] { return !activity.cancelled(); });
-  activity.check();
-  json header = json::parse(a.header, nullptr, false);
-  if (a.kind == Answer::Kind::result && header.is_object() && header.contains("pc_sampling"))
-    return header["pc_sampling"];
-  PcSamples none;
-  std::string why = a.kind == Answer::Kind::error && header.is_object()
-                        ? header.value("message", header.value("rule", ""))
-                        : a.message;
-  none.gap = {a.kind == Answer::Kind::crashed ? "crashed"
-              : a.kind == Answer::Kind::hung  ? "hung"
-                                              : "sampler-fails",
-              "the engine that samples warps did not answer: " + why, "try again; the rest of the profile is whole"};
-  return pc_samples_json(none);
+// (profiling/cupti/cupti.h). Whatever becomes of that engine, the profile is there. It draws the inputs while this one
+// counts, and ends while the answer is read.
+class Service::Sampler {
+ public:
+  Sampler(State& state, const RunRequest& r) : state_(state), request_(r) {}
+
+  // Starts the engine, which keeps away from the GPU until it is asked for samples.
+  void draw() {
+    std::vector<std::byte> payload;
+    json request = request_json(request_, payload);
+    if (!payload.empty()) return;  // values of files need no drawing
+    request["type"] = "draw";
+    engine_ = std::make_unique<EngineClient>();
+    engine_->post(request.dump(), {}, {.done = [](Answer) {}}, limit_s);
+  }
+
+  json samples(Activity& activity) {
+    std::vector<std::byte> payload;
+    json request = request_json(request_, payload);
+    request["type"] = "samples";
+    activity.phase("sampling where warps are, in an engine of its own");
+    if (!engine_) engine_ = std::make_unique<EngineClient>();
+    Handlers handlers;
+    handlers.progress = [&](const Progress&) { activity.advance(); };
+    Answer a =
+        engine_->request(request.dump(), std::move(payload), handlers, limit_s, [&] { return !activity.cancelled(); });
+    activity.check();
+    state_.ending = std::async(std::launch::async, [engine = std::move(engine_)]() mutable { engine.reset(); });
+    json header = json::parse(a.header, nullptr, false);
+    if (a.kind == Answer::Kind::result && header.is_object() && header.contains("pc_sampling"))
+      return header["pc_sampling"];
+    PcSamples none;
+    std::string why = a.kind == Answer::Kind::error && header.is_object()
+                          ? header.value("message", header.value("rule", ""))
+                          : a.message;
+    none.gap = {a.kind == Answer::Kind::crashed ? "crashed"
+                : a.kind == Answer::Kind::hung  ? "hung"
+                                                : "sampler-fails",
+                "the engine that samples warps did not answer: " + why, "try again; the rest of the profile is whole"};
+    return pc_samples_json(none);
+  }
+
+ private:
+  static constexpr double limit_s = 180;
+  State& state_;
+  const RunRequest& request_;
+  std::unique_ptr<EngineClient> engine_;
+};
+
+// The inputs of a request to come, with no device.
+Service::Reply Service::draw(const json& request, std::span<const std::byte> payload, Activity& activity) {
+  RunRequest r = request_from(request, payload);
+  require_legal(r.problem);
+  activity.phase("drawing inputs");
+  state_->drawn = {r.problem, r.inputs, std::make_shared<Inputs>(make_inputs(r.problem, r.inputs, &activity))};
+  return {"{}", {}};
 }
 
 // For an engine that does nothing else: answers to `profile` are made of it.
@@ -73,7 +106,11 @@ Service::Reply Service::sample(const json& request, std::span<const std::byte> p
   auto& o = state_->open(r.device);
   state_->profiled = true;
   state_->live.reset();
-  PcSamples samples = sample_pcs({*o.device, o.references, Cupti::shared(), Nvml::shared()}, spec_of(r), activity);
+  const State::Drawn drawn = std::exchange(state_->drawn, {});
+  ProfileTools tools{*o.device, o.references, Cupti::shared(), Nvml::shared()};
+  if (drawn.inputs && drawn.problem == r.problem && drawn.spec == r.inputs)
+    tools.inputs = [&](const ConvProblem&, const InputSpec&, Activity&) { return drawn.inputs; };
+  PcSamples samples = sample_pcs(tools, spec_of(r), activity);
   return {header_text({{"pc_sampling", pc_samples_json(samples)}}), {}};
 }
 
@@ -95,11 +132,17 @@ Service::Reply Service::profile_one(const json& request, std::span<const std::by
   state_->profiled = true;
   state_->live.reset();  // one set of tensors at a time
   auto drawn = [&](const ConvProblem& p, const InputSpec& in, Activity& a) { return o.judge->inputs(p, in, a); };
-  json j = profile_json(profile({*o.device, o.references, Cupti::shared(), Nvml::shared(), drawn}, spec, activity));
+  Sampler sampler(*state_, r);
+  auto before_counting = [&] {
+    if (apart == true && !Cupti::shared().counters_gap(o.device->native_context(), o.device->info().index))
+      sampler.draw();
+  };
+  json j = profile_json(
+      profile({*o.device, o.references, Cupti::shared(), Nvml::shared(), drawn, before_counting}, spec, activity));
   if (j["set"] == "full" && !o.device->is_emulator() && apart == true) {
     const json& missing = j["counters"]["gap"];
     if (missing.is_null() || missing["code"] == "not-on-this-chip") {  // that is said of counters alone
-      j["pc_sampling"] = sampled_apart(r, activity);
+      j["pc_sampling"] = sampler.samples(activity);
     } else {  // what stands in the way of counters does so of samples
       PcSamples none;
       none.gap = {missing["code"], missing["what"], missing["how"]};

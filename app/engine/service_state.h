@@ -1,6 +1,7 @@
 // What a Service holds between requests. Only for the files of Service.
 #pragma once
 #include <chrono>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -63,8 +64,14 @@ struct Service::State {
   std::map<std::string, Opened> devices;  // used by heavy requests only
   std::unique_ptr<LiveProfile> live;      // of the last `live` request, and what it was asked for; goes before devices
   std::string live_key;
-  bool profiled = false;  // CUPTI may hold counters of their contexts
-  std::mutex mutex;       // of `kept`
+  struct Drawn {
+    ConvProblem problem;
+    InputSpec spec;
+    std::shared_ptr<const Inputs> inputs;
+  } drawn;                   // of the last `draw`, until `samples` takes it
+  std::future<void> ending;  // of an engine that sampled: until it has ended, it holds the GPU's memory
+  bool profiled = false;     // CUPTI may hold counters of their contexts
+  std::mutex mutex;          // of `kept`
   std::shared_ptr<const KeptResult> kept;
 
   QuickLooks looks;

@@ -382,6 +382,11 @@ std::string packed_calls_look_honest(Subject& subject, ProblemMemory& memory, Ac
                                          [&] { subject.time_packed(memory.at(), false, once, activity); }, activity);
 }
 
+std::shared_ptr<const Inputs> inputs_for(const ProfileTools& tools, const ProfileSpec& spec, Activity& activity) {
+  if (tools.inputs) return tools.inputs(spec.problem, spec.inputs, activity);
+  return std::make_shared<Inputs>(make_inputs(spec.problem, spec.inputs, &activity));
+}
+
 ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activity& activity) {
   require_legal(spec.problem);
   ProfileReport r;
@@ -394,9 +399,7 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
   if (!r.spec.ceilings) r.spec.ceilings = ceilings_of(tools.device, ceilings_for(r.device), &activity);
   r.work = {flops(spec.problem), static_cast<double>(least_bytes(spec.problem))};
   activity.phase("drawing inputs");
-  std::shared_ptr<const Inputs> drawn =
-      tools.inputs ? tools.inputs(spec.problem, spec.inputs, activity)
-                   : std::make_shared<Inputs>(make_inputs(spec.problem, spec.inputs, &activity));
+  const std::shared_ptr<const Inputs> drawn = inputs_for(tools, spec, activity);
   const Inputs& inputs = *drawn;
   activity.phase("taking memory");
   ProblemMemory memory(tools.device, spec.problem, inputs, subject->out_length(), subject->workspace_bytes(),
@@ -413,8 +416,10 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
   }
   record_kernels(r, tools, *subject, memory, activity);
   describe_launches(r, *subject);
+  if (r.spec.full && !tools.device.is_emulator() && tools.before_counting) tools.before_counting();
   count(r, tools, *subject, memory, inputs, activity);
   sample(r, tools, *subject, memory, activity);
+  activity.phase("checking that timed calls compute");
   std::vector<std::string> odd;
   if (!tools.device.is_emulator()) odd.push_back(timed_calls_look_honest(*subject, memory, &activity));
   if (r.packed.missing.empty()) {

@@ -94,6 +94,8 @@ struct ProfileTools {
   const Nvml& nvml;
   // Who has drawn these inputs already; else they are drawn.
   std::function<std::shared_ptr<const Inputs>(const ConvProblem&, const InputSpec&, Activity&)> inputs = {};
+  // Called when times are taken and, on a GPU, the full set of counters comes next: what disturbs no counter may begin.
+  std::function<void()> before_counting = {};
 };
 
 // Errors: those of make_subject and of running it; Cancelled.
@@ -102,6 +104,8 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
 // Where the warps of a kernel or a reference are, and why. Once a process, before any profile() (Cupti::sample_pcs says
 // why). Errors: as profile().
 PcSamples sample_pcs(const ProfileTools& tools, const ProfileSpec& spec, Activity& activity);
+
+std::shared_ptr<const Inputs> inputs_for(const ProfileTools& tools, const ProfileSpec& spec, Activity& activity);
 
 // Its parts, for whoever measures in another way (live.cpp): fills in launches, and all that follows from what was
 // measured.

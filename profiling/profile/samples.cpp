@@ -14,9 +14,9 @@ PcSamples sample_pcs(const ProfileTools& tools, const ProfileSpec& spec, Activit
   DeviceInfo device = tools.device.info();
   auto subject = make_subject(spec.kernel, tools.device, tools.references, spec.problem);
   activity.phase("drawing inputs");
-  Inputs inputs = make_inputs(spec.problem, spec.inputs, &activity);
+  const std::shared_ptr<const Inputs> inputs = inputs_for(tools, spec, activity);
   activity.phase("taking memory");
-  ProblemMemory memory(tools.device, spec.problem, inputs, subject->out_length(), subject->workspace_bytes(),
+  ProblemMemory memory(tools.device, spec.problem, *inputs, subject->out_length(), subject->workspace_bytes(),
                        &activity);
   activity.phase("running " + subject->name());
   // Loads code, before CUPTI is asked for anything of this context: what is loaded later is not known to the sampler.

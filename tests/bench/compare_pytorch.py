@@ -125,7 +125,7 @@ def compare(preset, accuracy, bias, info, module, options):
     flush = torch.zeros(64 << 20, dtype=torch.int32, device="cuda")
     torch.backends.cudnn.allow_tf32 = accuracy == "tf32"
     torch.manual_seed(42)
-    theirs = torch.nn.ConvTranspose1d(**module.PROBLEM, dtype=module.DTYPE).cuda().eval()
+    theirs = torch.nn.ConvTranspose1d(**module.PROBLEM).to(module.DTYPE).cuda().eval()  # as a model is converted
     torch.manual_seed(42)
     ours = module.ModelNew().cuda().eval()
     same = all(torch.equal(a, b) for a, b in zip(theirs.parameters(), ours.parameters()))

@@ -8,7 +8,7 @@
 # last, then the comparison, verdicts, and samples of warps. What did not fit is left out and named in the recording
 # ("left_out"); while time remains, a second round goes on where the first one stopped.
 # PRESETS and KERNELS choose some; with ADD=1 what a file holds already stays, but for the kernels in AGAIN (a,b,…), which
-# have changed.
+# have changed. DTYPE (f16, bf16, f64): the same problems in this type, in OUT/NAME-PRESET-DTYPE.convscope.
 set -uo pipefail
 tree=$1 out=$2 name=${3:-h200}
 mkdir -p "$out"
@@ -42,7 +42,7 @@ round() {
     [ -n "$own" ] && [ "$own" -lt "$share" ] && share=$own
     echo "== $preset, at most $share s"
     start=$SECONDS
-    "$tree/bin/convscope" record "$out/$name-$preset.convscope" ${KERNELS:-all} ${1:+--add} ${again:+--again "$again"} --preset "$preset" --device "${DEVICE:-cuda}" \
+    "$tree/bin/convscope" record "$out/$name-$preset${DTYPE:+-$DTYPE}.convscope" ${KERNELS:-all} ${1:+--add} ${again:+--again "$again"} --preset "$preset" ${DTYPE:+--dtype "$DTYPE"} --device "${DEVICE:-cuda}" \
       ${SAMPLES:+--samples "$SAMPLES"} --limit "$share"
     echo "   exit $?, $((SECONDS - start)) s"
   done

@@ -9,8 +9,10 @@
 //   that pack take, if not as long as all), FAKE_CUDA_WORK=hoarded (a launch that packs looks at x as well),
 //   FAKE_CUDA_WORK=unsteady (another rounding in each call).
 // A launch of the kernels direct and polyphase copies the first input element, doubled, to the first output. registers
-// packs the first weight, doubled, and multiplies with it in its other launch. Others do nothing.
+// packs the first weight, doubled, and multiplies with it in its other launch. checksum_words has a sum of its own.
+// Others do nothing.
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <cuda.h>
@@ -184,6 +186,15 @@ static void registers(const std::string& name, void** args, const std::string& w
   y = work == "hoarded" ? hoard : work == "cached" ? 1 : work == "unsteady" ? result * (1 + 1e-6f * ++step) : result;
 }
 
+// Any sum that sees a change: all of it in the first thread's place.
+static void checksum(const CUlaunchConfig& config, void** args) {
+  const auto words = *static_cast<int64_t*>(args[0]);
+  const auto* data = *static_cast<const uint64_t**>(args[1]);
+  auto* sums = *static_cast<uint64_t**>(args[2]);
+  std::fill_n(sums, size_t{config.gridDimX} * config.blockDimX, uint64_t{0});
+  for (int64_t i = 0; i < words; i++) sums[0] = (sums[0] ^ data[i]) * 0x2545f4914f6cdd1du + 1;
+}
+
 FAKE cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** args, void**) {
   if (auto r = outcome("cuLaunchKernelEx"); r != CUDA_SUCCESS) return r;
   if (double nap = number("FAKE_CUDA_NAP_US", 0); nap > 0) usleep(static_cast<useconds_t>(nap));
@@ -206,6 +217,7 @@ FAKE cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** 
   if (x && !leaves_out) **static_cast<float**>(args[y]) = 2 * **static_cast<float**>(args[x]);
   if (x && work && std::strcmp(work, "cached") == 0) **static_cast<float**>(args[y]) = 1;
   registers(name, args, work ? work : "");
+  if (name == "checksum_words") checksum(*config, args);
   return CUDA_SUCCESS;
 }
 FAKE cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*,

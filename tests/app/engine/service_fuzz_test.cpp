@@ -206,6 +206,8 @@ std::vector<json> seeds(const std::string& key) {
        {"device", "emulator"},
        {"set", "full"},
        {"samples", 2}},
+      {{"type", "draw"}, {"kernel", "tiled"}, {"problem", problem}, {"device", "emulator"}},
+      {{"type", "samples"}, {"kernel", "tiled"}, {"problem", problem}, {"device", "emulator"}},
       {{"type", "live"}, {"kernel", "polyphase"}, {"problem", problem}, {"device", "emulator"}},
       {{"type", "bench"},
        {"kernels", {"direct", "tiled"}},

@@ -1,7 +1,10 @@
 // Kernels with right sums and a wrong use of memory: the memory layer fails and says what was touched.
 #include <cstring>
 #include <gtest/gtest.h>
+#include <numeric>
 
+#include "kernels/runtime/registry.h"
+#include "kernels/verify/checksum.h"
 #include "kernels/verify/problem_memory.h"
 #include "tests/kernels/verify/judging.h"
 
@@ -260,6 +263,27 @@ TEST(Guarded, TheTensorsOfAProblemAreLaidInLooks) {
   EXPECT_THROW(memory.change_input(&activity), Cancelled);
   EXPECT_THROW(memory.restore_input(&activity), Cancelled);
   EXPECT_EQ(memory.output_checksum(nullptr), before);
+}
+
+// What a GPU sums up where the words are is what the host does, also where threads have none or several of them.
+TEST(Guarded, ChecksumOfTheKernelIsTheHosts) {
+  auto device = open_emulator();
+  for (int64_t words : {int64_t{0}, int64_t{1}, int64_t{1000}, checksum_threads + 5, 3 * checksum_threads - 1}) {
+    std::vector<uint64_t> in(static_cast<size_t>(words));
+    for (size_t i = 0; i < in.size(); i++) in[i] = i * 0x9e3779b97f4a7c15u >> 7;
+    GuardedTensor t(*device, in.size() * 8);
+    t.write(in.data(), in.size() * 8);
+    auto sums = device->allocate(checksum_threads * 8);
+    device->run(find_internal_kernel("checksum"), checksum_plan(words), {t.address(), 0, 0, sums->address(), 0}, {});
+    std::vector<uint64_t> out(checksum_threads);
+    device->read(*sums, 0, out.data(), out.size() * 8);
+    EXPECT_EQ(std::accumulate(out.begin(), out.end(), uint64_t{0}), t.checksum()) << words;
+    if (words) {
+      in.back() ^= 1;
+      t.write(in.data(), in.size() * 8);
+      EXPECT_NE(std::accumulate(out.begin(), out.end(), uint64_t{0}), t.checksum()) << words;
+    }
+  }
 }
 
 TEST(Guarded, ChecksumSeesEveryChange) {

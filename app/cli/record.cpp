@@ -4,7 +4,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
+#include <limits>
+#include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "app/cli/out_file.h"
@@ -33,13 +36,27 @@ struct Candidate {
   Accuracy accuracy = Accuracy::strict;  // what it promises
 };
 
-// Should the time end early, what matters most is there: references, then the fastest rungs, and last the first rung,
-// which is slower than the specimens. Those of the same accuracy follow each other, since the engine keeps what it
-// knows of the references for one.
+// What the planner says of each kernel's time on this problem; who is not there does not take it.
+std::map<std::string, double> predicted_ms(Session& session, const RunRequest& base) {
+  std::vector<std::byte> payload;
+  json request = request_json(base, payload);
+  request.update({{"type", "choose"}, {"accuracy", base.problem.dtype == DType::f32 ? "tf32" : "strict"}});
+  std::map<std::string, double> ms;
+  try {
+    for (const json& c : session.ask(request).header.at("chosen").at("candidates"))
+      if (c.value("predicted_ms", json()).is_number()) ms[text(c, "kernel")] = c["predicted_ms"].get<double>();
+  } catch (const EngineError&) {  // no rung takes the problem: each says so when it is its turn
+  }
+  return ms;
+}
+
+// Should the time end early, what matters most is there: references, then the rungs that the planner takes for the
+// fastest, and last the first rung, which is slower than the specimens. Those of the same accuracy follow each other,
+// since the engine keeps what it knows of the references for one.
 // again: taken whether named or not.
-std::vector<Candidate> candidates(Session& session, const std::string& device, std::vector<std::string> names,
+std::vector<Candidate> candidates(Session& session, const RunRequest& base, std::vector<std::string> names,
                                   const std::vector<std::string>& again) {
-  json list = session.ask({{"type", "list"}, {"what", "kernels"}, {"device", device}}).header.at("kernels");
+  json list = session.ask({{"type", "list"}, {"what", "kernels"}, {"device", base.device}}).header.at("kernels");
   bool all = names.empty() || std::find(names.begin(), names.end(), "all") != names.end();
   names.insert(names.end(), again.begin(), again.end());
   std::vector<Candidate> references, ladder, others;
@@ -60,8 +77,14 @@ std::vector<Candidate> candidates(Session& session, const std::string& device, s
         "kernel", names.front(),
         near.empty() ? "is not known: see `convscope list kernels`" : "is not known; did you mean " + near + "?");
   }
+  const auto predicted = predicted_ms(session, base);
+  auto place = [&](const Candidate& c) {
+    auto it = predicted.find(c.name);
+    const double ms = it == predicted.end() ? std::numeric_limits<double>::infinity() : it->second;
+    return std::tuple(-static_cast<int>(c.accuracy), c.name == "direct", ms);
+  };
   std::stable_sort(ladder.begin(), ladder.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.accuracy > b.accuracy; });
+                   [&](const Candidate& a, const Candidate& b) { return place(a) < place(b); });
   const bool last = !ladder.empty() && ladder.back().name == "direct";
   references.insert(references.end(), ladder.begin(), ladder.end() - (last ? 1 : 0));
   references.insert(references.end(), others.begin(), others.end());
@@ -85,7 +108,7 @@ class Recorder {
   }
 
   void run() {
-    auto all = candidates(*session_, base_.device, options_.kernels, options_.again);
+    auto all = candidates(*session_, base_, options_.kernels, options_.again);
     if (all.empty()) throw InputError("kernel", "", "is missing: no kernel can run here");
     json info = session_->ask({{"type", "info"}}).header;
     for (const char* own : {"id", "type"}) info.erase(own);

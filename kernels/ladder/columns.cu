@@ -357,7 +357,7 @@ CONVSCOPE_KERNEL(columns_tf32) {
   idea("positions × (channel, class) as one product by mma.sync, TF32, long sums shared among blocks");
   activates();
   accuracy("tf32");
-  requires_("sm_80");
+  requires_("sm_80", "mma");
   supports([](const ConvProblem& p) { return plan_columns(p, tf32_forms).refused; });
   plan([](const ConvProblem& p, Plan& plan) {
     ColumnPlan h = plan_columns(p, tf32_forms);
@@ -371,7 +371,7 @@ CONVSCOPE_KERNEL(columns_3xtf32) {
   idea("the same with both inputs in two TF32 parts: nearly f32's accuracy");
   activates();
   accuracy("3xtf32");
-  requires_("sm_80");
+  requires_("sm_80", "mma");
   supports([](const ConvProblem& p) { return plan_columns(p, three_forms).refused; });
   plan([](const ConvProblem& p, Plan& plan) {
     ColumnPlan h = plan_columns(p, three_forms);

@@ -262,7 +262,7 @@ CONVSCOPE_KERNEL(mma_16bit) {
   rung(17);
   idea("f16 and bf16 on tensor cores by mma.sync, x in words of two channels, sums in f32");
   activates();
-  requires_("sm_80");
+  requires_("sm_80", "mma");
   supports([](const ConvProblem& p) { return convscope::is_half(p.dtype) ? "" : "takes f16 and bf16 only"; });
   plan([](const ConvProblem& p, Plan& plan) {
     constexpr int64_t most_taps = 5;

@@ -261,7 +261,7 @@ CONVSCOPE_KERNEL(mma_tf32) {
   idea("TF32 on tensor cores by mma.sync, weights packed as fragments, x read as it lies");
   activates();
   accuracy("tf32");
-  requires_("sm_80");
+  requires_("sm_80", "mma");
   supports(mma_refuses);
   plan([](const ConvProblem& p, Plan& plan) {
     mma_plan(p, plan, 1, 5, ENTRY(mma_pack_tf32), ENTRY(mma_tiles_tf32), ENTRY(mma_tiles_tf32_odd));
@@ -273,7 +273,7 @@ CONVSCOPE_KERNEL(mma_3xtf32) {
   idea("the same with both inputs split into two TF32 parts: nearly f32's accuracy");
   activates();
   accuracy("3xtf32");
-  requires_("sm_80");
+  requires_("sm_80", "mma");
   supports(mma_refuses);
   plan([](const ConvProblem& p, Plan& plan) {
     mma_plan(p, plan, 2, 4, ENTRY(mma_pack_3xtf32), ENTRY(mma_tiles_3xtf32), ENTRY(mma_tiles_3xtf32_odd));

@@ -66,8 +66,8 @@ class EmulatorDevice final : public Device {
     std::string list;
     for (const auto& r : kernel.requires_hardware()) {
       bool plain = r.starts_with("sm_") && r.find_first_not_of("0123456789", 3) == std::string::npos;
-      bool hopper = r == "sm_90a" || r == "wgmma" || r == "tma";
-      if (!plain && !hopper) list += (list.empty() ? "" : ", ") + r;
+      bool known = r == "mma" || r == "sm_90a" || r == "wgmma" || r == "tma";
+      if (!plain && !known) list += (list.empty() ? "" : ", ") + r;
     }
     return list.empty() ? "" : "needs " + list + ", which the emulator does not have: run it on a GPU";
   }

@@ -48,6 +48,17 @@ bool waits_for(const Facts& f, std::string_view name, double share) {
   return top.stall && top.stall->name == name && top.share >= share;
 }
 
+double arithmetic_done(const Facts& f) {
+  return 2 * or_zero(f, "ffma_threads") + or_zero(f, "fadd_threads") + or_zero(f, "fmul_threads");
+}
+
+// Whether the products are made by the tensor cores. Their counter shows up to 3 % where a kernel uses none, so where
+// multiply-adds were counted that account for all the work they are believed.
+bool on_tensor_cores(const Facts& f) {
+  const bool elsewhere = get(f, "ffma_threads") && f.flops > 0 && arithmetic_done(f) >= 0.9 * f.flops;
+  return or_zero(f, "tensor_pipe_busy") >= 2 && !elsewhere;
+}
+
 // ---- what is nearest to its limit ----------------------------------------------------------------------------------
 
 struct Unit {
@@ -108,7 +119,10 @@ Found spills(const Facts& f) {
   // Beside units that are busy a spill outside the loop is not what limits.
   bool busy =
       or_zero(f, "tensor_pipe_busy") >= 50 || or_zero(f, "fma_pipe_busy") >= 60 || or_zero(f, "dram_busy") >= 60;
-  if (f.local_bytes.value_or(0) < 64 || busy) return {};
+  // What is spilled comes back by loads: in a loop, warps wait for these.
+  const bool counted = top_stall(f).stall;
+  const bool waits = waits_for(f, "stall_long_scoreboard", 0.25) || waits_for(f, "stall_lg_throttle", 0.25);
+  if (f.local_bytes.value_or(0) < 64 || busy || (counted && !waits)) return {};
   return Bottleneck{
       "spills",
       fmt::format("{} bytes a thread are in local memory, beside {} registers: spilled ones, or arrays that "
@@ -151,10 +165,6 @@ Found tensor_bound(const Facts& f) {
                         ? "nothing but less work: a type the tensor cores take faster"
                         : "no time in which they wait for operands; past that only a type that they take faster",
                     ""};
-}
-
-double arithmetic_done(const Facts& f) {
-  return 2 * or_zero(f, "ffma_threads") + or_zero(f, "fadd_threads") + or_zero(f, "fmul_threads");
 }
 
 Found wasted_arithmetic(const Facts& f) {
@@ -280,7 +290,7 @@ Found cache_bound(const Facts& f) {
   // Inputs and outputs pass through the L2 cache in any case: less than three times them is no fault of the kernel.
   if (auto sectors = get(f, "l2_sectors"); sectors && l2 > l1 && l2 < 90 && 32 * *sectors < 3 * f.least_bytes)
     return {};
-  if (tensor >= 2)
+  if (on_tensor_cores(f))
     return Bottleneck{"cache-bound",
                       fmt::format("the {} cache is {:.0f} % busy, while the tensor cores are {:.0f} % busy: each value "
                                   "that is loaded is used too few times",
@@ -321,8 +331,22 @@ std::string rung_for_overhead(const Facts& f, double share) {
   return share < 0.1 && !is_reached(f, "polyphase") ? "polyphase" : "registers";
 }
 
+// Tensor cores whose operands and results take more instructions than their products.
+Found tensor_overhead(const Facts& f) {
+  const double issue = or_zero(f, "issue_busy"), tensor = or_zero(f, "tensor_pipe_busy");
+  if (issue < 50 || !on_tensor_cores(f) || tensor >= issue) return {};
+  return Bottleneck{
+      "tensor-overhead",
+      fmt::format("{:.0f} % of the issue slots are used, while the tensor cores are {:.0f} % busy: most instructions "
+                  "bring operands and take results away",
+                  issue, tensor),
+      "more products for each operand that is loaded: a larger tile a warp, or instructions that read shared memory "
+      "themselves (wgmma, from sm_90a on)",
+      ""};
+}
+
 Found instruction_overhead(const Facts& f) {
-  if (or_zero(f, "issue_busy") < 50 || or_zero(f, "tensor_pipe_busy") > 20) return {};
+  if (or_zero(f, "issue_busy") < 50 || on_tensor_cores(f)) return {};
   auto share = arithmetic_share(f);
   if (auto needed = needed_share(f); !share && needed && *needed <= 0.4)
     return Bottleneck{"instruction-overhead",
@@ -364,12 +388,13 @@ Found unbalanced(const Facts& f) {
 
 Found latency(const Facts& f) {
   auto issue = get(f, "issue_busy");
-  if (!issue || *issue > 50) return {};
+  // Where more of them are used, a unit must be nearer to its limit than they are, and all must have been counted.
+  if (!issue || (*issue > 50 && !(get(f, "l1_busy") && units_of(f).front().busy > *issue))) return {};
   auto top = top_stall(f);
   double occupancy = or_zero(f, "occupancy");
   std::string waiting =
       top.stall ? fmt::format("; they are mostly {} ({:.0f} % of all waiting)", top.stall->words, 100 * top.share) : "";
-  bool few_warps = get(f, "occupancy") && occupancy < 25, tensor = or_zero(f, "tensor_pipe_busy") >= 2;
+  bool few_warps = get(f, "occupancy") && occupancy < 25, tensor = on_tensor_cores(f);
   const auto units = units_of(f);
   std::string busy = "no unit that was counted is more than 40 % busy";
   if (!units.empty() && units.front().busy > 40)
@@ -386,6 +411,22 @@ Found latency(const Facts& f) {
           ? "more warps at once (" + f.occupancy_limit + ")"
           : "more independent work in each thread: several outputs, and loads issued before their values are needed",
       few_warps || tensor ? "" : "tiled"};
+}
+
+// Nothing is at its limit, and instructions are nearest to theirs.
+Found issue_bound(const Facts& f) {
+  auto issue = get(f, "issue_busy");
+  if (!issue || *issue <= 50 || !get(f, "l1_busy")) return {};
+  const Unit first = units_of(f).front();
+  const auto share = arithmetic_share(f);
+  return Bottleneck{
+      "issue-bound",
+      fmt::format("{:.0f} % of the issue slots are used: no unit is nearer to its limit ({} with {:.0f} % {} next){}",
+                  *issue, first.words, first.busy, first.many ? "are" : "is",
+                  share ? fmt::format("; {:.0f} % of the instructions multiply and add", 100 * *share) : ""),
+      "fewer instructions for each multiply-add: more outputs a thread, wider loads, addresses that are worked out "
+      "once",
+      "registers"};
 }
 
 // Without counters: how far from the floor, and what would tell more.
@@ -424,10 +465,12 @@ constexpr Rule rules[] = {
     {"uncoalesced-lines", uncoalesced_lines},
     {"data-path", data_path},
     {"cache-bound", cache_bound},
+    {"tensor-overhead", tensor_overhead},
     {"instruction-overhead", instruction_overhead},
     {"barriers", barriers},
     {"unbalanced", unbalanced},
     {"latency-bound", latency},
+    {"issue-bound", issue_bound},
     {"far-from-floor", far_from_floor},
 };
 

@@ -329,7 +329,7 @@ std::vector<HeadlineValue> headline_values(const Counters& c, const Workload& wo
       else if (done)
         v.missing = "no tap lands in this output, so no arithmetic is useful";
       // On tensor cores next to nothing runs elsewhere: the quotient means nothing then.
-      if (v.value && *v.value > 105) {
+      if (work.flops > 0 && done && (*done == 0 || *v.value > 105)) {
         v.value.reset();
         v.missing = "most of the arithmetic ran on tensor cores, whose operations these counters do not have";
       }

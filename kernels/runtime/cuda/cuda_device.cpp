@@ -154,6 +154,7 @@ std::string CudaDevice::unavailable(const KernelDefinition& kernel) const {
     int capability = 0;
     bool exact = need == "sm_90a" || need == "wgmma";  // architecture-specific: no later GPU has it
     bool have = exact           ? major_ == 9
+                : need == "mma" ? true  // every GPU that CUDA 13 knows; for which types, its sm_… says
                 : need == "tma" ? major_ >= 9
                 : std::sscanf(need.c_str(), "sm_%d", &capability) == 1 && capability
                     ? major_ * 10 + minor_ >= capability

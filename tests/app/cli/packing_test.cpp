@@ -219,7 +219,7 @@ TEST(PackingCli, ARecordingKeepsBoth) {
 
 // Those that came before packing was timed apart open and say so.
 TEST(PackingCli, OldRecordingsSayThatItWasNotRecorded) {
-  const Words recording = {"--recording", "h200-kernelbench-79"};
+  const Words recording = {"--recording", project_file("tests/data/recordings/before-packing.convscope")};
   const char* said = "packed      not recorded: this recording is older than times with weights packed before";
   for (const char* verb : {"run", "profile"}) {
     auto r = convscope_run(Words{verb, "registers"} + recording);

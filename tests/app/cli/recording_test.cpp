@@ -45,6 +45,15 @@ TEST_F(RecordingCli, KeepsVerdictsProfilesAndComparison) {
       convscope_run(Words{"run", "S4", "--device", "emulator", "--json"} + small).document().contains("recorded"));
 }
 
+// What does not fit into the time is what matters least.
+TEST_F(RecordingCli, BeginsWithWhatIsPredictedToBeFastest) {
+  Finished f = convscope_run(Words{"record", file_, "direct", "scatter", "mma_16bit", "hopper_16bit", "--preset",
+                                   "kernelbench-74-small", "--dtype", "f16", "--device", "emulator", "--samples", "1",
+                                   "--json"});
+  ASSERT_EQ(f.code, 0) << f.err;
+  EXPECT_EQ(f.document()["profiles"], json({"hopper_16bit", "mma_16bit", "scatter", "direct"}));
+}
+
 TEST_F(RecordingCli, AddsTheRest) {
   record({"tiled"});
   Finished f = convscope_run(

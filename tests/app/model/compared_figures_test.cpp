@@ -332,7 +332,7 @@ TEST(ComparedFigures, OfARecording) {
   const std::string csv = csv_of(rows, "hopper_tf32", "tiled");
   EXPECT_EQ(csv.find("group,figure,unit,hopper_tf32,tiled,difference,ratio,verdict,rule,"), 0u);
   EXPECT_EQ(static_cast<size_t>(std::count(csv.begin(), csv.end(), '\n')), rows.size() + 1);
-  EXPECT_TRUE(holds(csv, "\nTime,\"Median, hot\",ms,0.38"));
+  EXPECT_TRUE(holds(csv, "\nTime,\"Median, hot, packing included\",ms,0.388"));
   EXPECT_TRUE(holds(csv, ",better,\"the intervals are apart"));
 }
 

@@ -7,6 +7,7 @@
 #include "tests/app/model/benches.h"
 #include "tests/app/ui/screen.h"
 #include "tests/fakes/setting.h"
+#include "tests/support.h"
 
 namespace convscope::ui {
 namespace {
@@ -89,8 +90,10 @@ TEST_F(PackingPanels, CompareIsAboutPackedWeights) {
 
 TEST(PackingOfRecordings, WasNotRecorded) {
   test::AppOnScreen a(test::full_engine(), test::quick_document(), false);
-  ASSERT_TRUE(a.open_recording("h200-kernelbench-79"));
-  a->execute({SetKernel{"hopper_tf32"}, 0});
+  ASSERT_TRUE(a.screen.settle(*a));
+  a->open(test::project_file("tests/data/recordings/before-packing.convscope"));
+  ASSERT_TRUE(a.screen.settle(*a));
+  a->execute({SetKernel{"registers"}, 0});
   ASSERT_TRUE(a.screen.settle(*a));
   EXPECT_TRUE(test::holds(a.said("Timing"), "weights packed before | not recorded")) << a.said("Timing");
   a->execute({SetKernel{"tiled"}, 0});

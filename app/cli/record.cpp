@@ -36,15 +36,17 @@ struct Candidate {
   Accuracy accuracy = Accuracy::strict;  // what it promises
 };
 
-// What the planner says of each kernel's time on this problem; who is not there does not take it.
-std::map<std::string, double> predicted_ms(Session& session, const RunRequest& base) {
+// What the planner says of each kernel's time on this problem, or has measured; who is not there does not take it.
+std::map<std::string, double> expected_ms(Session& session, const RunRequest& base) {
   std::vector<std::byte> payload;
   json request = request_json(base, payload);
   request.update({{"type", "choose"}, {"accuracy", base.problem.dtype == DType::f32 ? "tf32" : "strict"}});
   std::map<std::string, double> ms;
   try {
-    for (const json& c : session.ask(request).header.at("chosen").at("candidates"))
-      if (c.value("predicted_ms", json()).is_number()) ms[text(c, "kernel")] = c["predicted_ms"].get<double>();
+    const json answer = session.ask(request).header;
+    for (const json& c : answer.at("chosen").at("candidates"))
+      for (const char* time : {"predicted_ms", "measured_ms"})
+        if (c.at(time).is_number()) ms[text(c, "name")] = c[time].get<double>();
   } catch (const EngineError&) {  // no rung takes the problem: each says so when it is its turn
   }
   return ms;
@@ -77,7 +79,7 @@ std::vector<Candidate> candidates(Session& session, const RunRequest& base, std:
         "kernel", names.front(),
         near.empty() ? "is not known: see `convscope list kernels`" : "is not known; did you mean " + near + "?");
   }
-  const auto predicted = predicted_ms(session, base);
+  const auto predicted = expected_ms(session, base);
   auto place = [&](const Candidate& c) {
     auto it = predicted.find(c.name);
     const double ms = it == predicted.end() ? std::numeric_limits<double>::infinity() : it->second;

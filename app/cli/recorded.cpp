@@ -14,9 +14,8 @@ using nlohmann::json;
 namespace {
 
 std::string name_of_problem(const ConvProblem& p) {
-  for (const auto& preset : presets())
-    if (preset.problem == p) return preset.name;
-  return describe(p);
+  std::string words = preset_in_words(p);
+  return words.empty() ? describe(p) : words;
 }
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }

@@ -125,7 +125,7 @@ std::string describe_change(const Document& from, const Document& to) {
   if (from.problem.dtype != to.problem.dtype)
     parts.push_back(fmt::format("dtype {} → {}", name_of(from.problem.dtype), name_of(to.problem.dtype)));
   if (parts.size() > 2) {
-    std::string preset = preset_of(to.problem);
+    std::string preset = preset_in_words(to.problem);
     parts = {preset.empty() ? "problem" : "problem " + preset};
   }
   if (from.kernel != to.kernel) parts.push_back(fmt::format("kernel {} → {}", from.kernel, to.kernel));
@@ -153,7 +153,7 @@ Difference describe_difference(const Document& one, const Document& other) {
   add(p.dtype != q.dtype, fmt::format("dtype {}", name_of(p.dtype)), fmt::format("dtype {}", name_of(q.dtype)));
   // A name says more than many parameters.
   if (a.size() > 2)
-    for (auto [parts, preset] : {std::pair{&a, preset_of(p)}, {&b, preset_of(q)}})
+    for (auto [parts, preset] : {std::pair{&a, preset_in_words(p)}, {&b, preset_in_words(q)}})
       if (!preset.empty()) *parts = {"problem " + preset};
   add(one.kernel != other.kernel, "kernel " + one.kernel, "kernel " + other.kernel);
   add(one.compare_with != other.compare_with, "compared with " + one.compare_with,

@@ -74,6 +74,19 @@ const std::vector<Preset>& presets() {
   return list;
 }
 
+std::string preset_in_words(const ConvProblem& p) {
+  for (const auto& preset : presets()) {
+    ConvProblem same = preset.problem;
+    same.dtype = p.dtype, same.bias = p.bias;
+    if (!(same == p)) continue;
+    std::string words = preset.name;
+    if (p.dtype != preset.problem.dtype) words += ", " + std::string(name_of(p.dtype));
+    if (p.bias != preset.problem.bias) words += p.bias ? ", with a bias" : ", without a bias";
+    return words;
+  }
+  return "";
+}
+
 const Preset& find_preset(std::string_view name) {
   std::vector<std::string> names;
   for (const auto& p : presets()) {

@@ -20,4 +20,7 @@ const std::vector<Preset>& presets();
 // Errors: InputError that names the nearest preset.
 const Preset& find_preset(std::string_view name);
 
+// "kernelbench-74", "kernelbench-74, f16, with a bias" where type or bias are others, "" for any other problem.
+std::string preset_in_words(const ConvProblem& p);
+
 }  // namespace convscope

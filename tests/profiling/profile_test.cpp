@@ -264,6 +264,12 @@ TEST_F(FakeGpu, ClocksAreKeptOverTime) {
 TEST_F(FakeGpu, WorkLeftOutsideOfTheTimedSection) {
   Setting quick("FAKE_CUDA_KERNEL_US", "20");  // as events see it, while the records say 50
   EXPECT_TRUE(says(run({}).warnings, "work was left outside of it"));
+  // Not where the clock moved by more than the two are apart: they are of different calls.
+  Setting clock("FAKE_NVML_SERIES", "1980:0,600:4");
+  auto moved = run({});
+  ASSERT_TRUE(moved.conditions.sm_mhz && moved.conditions.sm_mhz->least == 600 &&
+              moved.conditions.sm_mhz->most == 1980);
+  EXPECT_FALSE(says(moved.warnings, "work was left outside of it")) << all_of(moved.warnings);
 }
 
 TEST_F(FakeGpu, WaitingBetweenKernels) {

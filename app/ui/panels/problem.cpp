@@ -69,7 +69,7 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
 void presets_row(Frame& f) {
   std::vector<Choice> all;
   for (const auto& p : presets()) all.push_back({p.name, p.about});
-  std::string now = preset_of(f.document.problem), chosen;
+  std::string now = preset_in_words(f.document.problem), chosen;
   if (choose("##preset", all, now.empty() ? "custom problem" : now, chosen, -FLT_MIN)) {
     f.draft = {};
     f.command(LoadPreset{chosen});

@@ -4,6 +4,7 @@
 #include <imgui.h>
 
 #include "app/ui/widgets.h"
+#include "kernels/problem/presets.h"
 
 namespace convscope::ui {
 namespace {
@@ -42,7 +43,7 @@ const Card& card_of(const std::shared_ptr<const Recording>& recording) {
     for (const auto& each : *left)
       if (each.is_object()) add("left out", text(each, "what") + ": " + text(each, "reason"));
   for (const auto& p : r.problems()) {
-    std::string name = preset_of(p);
+    std::string name = preset_in_words(p);
     const size_t runs = r.kernels("run", p).size(), profiles = r.kernels("profile", p).size();
     card.problems.push_back({p, fmt::format("{}: {} verdict{}, {} profile{}", name.empty() ? describe(p) : name, runs,
                                             runs == 1 ? "" : "s", profiles, profiles == 1 ? "" : "s")});

@@ -104,5 +104,16 @@ TEST(Presets, AnUnknownNameGetsTheNearest) {
   EXPECT_EQ(said("resnet"), "preset resnet is not known: see `convscope list presets`");
 }
 
+TEST(Presets, AreNamedInOtherTypesToo) {
+  ConvProblem p = find_preset("kernelbench-74").problem;
+  EXPECT_EQ(preset_in_words(p), "kernelbench-74");
+  p.dtype = DType::f16;
+  EXPECT_EQ(preset_in_words(p), "kernelbench-74, f16");
+  p.bias = true;
+  EXPECT_EQ(preset_in_words(p), "kernelbench-74, f16, with a bias");
+  p.length++;
+  EXPECT_EQ(preset_in_words(p), "");
+}
+
 }  // namespace
 }  // namespace convscope

@@ -76,7 +76,7 @@ struct Launched {
 // A GPU beside an H200: how many times longer a multiprocessor takes for the same instructions, for products of its
 // tensor cores, and for a byte of the memory. What is waited for takes as long everywhere.
 struct Machine {
-  double multiprocessors, instructions, tensor, f64, bandwidth;
+  double multiprocessors, instructions, tensor, f64, memory, bandwidth;
 
   explicit Machine(const Target& t) {
     const Target h200;
@@ -84,10 +84,9 @@ struct Machine {
     const double share = multiprocessors / h200.multiprocessors;
     instructions = share * h200.fma_gflops / t.fma_gflops;
     tensor = instructions * h200.tf32_ratio / t.tf32_ratio;
-    f64 = 1 / t.f64_ratio, bandwidth = t.bandwidth_gbs * 1e3;  // bytes a microsecond
-    memory = share * h200.bandwidth_gbs / t.bandwidth_gbs;
+    f64 = 1 / t.f64_ratio, memory = share * h200.bandwidth_gbs / t.bandwidth_gbs;
+    bandwidth = t.bandwidth_gbs * 1e3;  // bytes a microsecond
   }
-  double memory;
 
   double traffic_us(double bytes, double reached = 0.6) const { return bytes / (reached * bandwidth); }
   // busy_us: what a block keeps its multiprocessor from doing for others; alone_us: what it takes where nothing else
@@ -157,8 +156,8 @@ double registers_us(const Layer& l, const Launched& a, const Machine& m) {
                                   std::min(l.in, 8.0));  // channels a step
   const double rounds = pieces(l.class_taps, round);
   // A warp without a position or a channel computes nothing.
-  const double used = pieces(l.positions, along) / (pieces(l.positions, width) * (4 / warps)) *
-                      pieces(l.out, thread) / (pieces(l.out, channels) * warps);
+  const double used = pieces(l.positions, along) / (pieces(l.positions, width) * (4 / warps)) * pieces(l.out, thread) /
+                      (pieces(l.out, channels) * warps);
   const double product = (thread + 2) / 18;  // loads of x and w, and multiply-adds for them
   const double copies = 0.027 * (a.is("_odd") ? by_words : 1) * rounds * row / 256 * l.element / 4;
   const double busy = l.reached() * l.in * (copies + 0.084 * l.mean_taps() * used * product * (l.f64 ? m.f64 : 1));
@@ -211,9 +210,7 @@ double columns_us(const std::string& name, const Layer& l, const Launched& a, co
   const double unit = near ? 8 * mw : 16, span = positions > tile / 2 ? tile : padded(positions, unit);
   const double spans = std::min(std::floor(tile / span), 16.0);
   const double splits =
-      a.sums ? std::max(1.0, std::round(tiles / pieces(l.sequences * pieces(positions, std::min(tile, padded(positions, 16))),
-                                                       std::min(std::floor(tile / std::min(tile, padded(positions, 16))), 16.0))))
-             : 1;
+      a.sums ? std::max(1.0, std::round(tiles / pieces(l.sequences * pieces(positions, span), spans))) : 1;
   // A product is of 8 values: channels, or fewer of them and as many more shifts.
   double products = 0, channels = 8;
   for (double of : {8., 4., 2., 1.}) {
@@ -312,8 +309,8 @@ double stream_us(const std::string& name, const Layer& l, const Launched& a, con
     const double used = std::min(all, units * share);
     best = std::min(best, units / used * unit_us(used) + exchange_us);
   }
-  const double traffic =
-      any ? m.traffic_us(l.y * (leaves_in_runs(l) ? 1 : l.apart()), 0.22) + m.traffic_us(l.x) : m.traffic_us(l.in_out());
+  const double traffic = any ? m.traffic_us(l.y * (leaves_in_runs(l) ? 1 : l.apart()), 0.22) + m.traffic_us(l.x)
+                             : m.traffic_us(l.in_out());
   return copied_us(l, a, m) + std::hypot(best, traffic);
 }
 

@@ -9,6 +9,7 @@
 
 #include "kernels/base/activity.h"
 #include "kernels/planner/activation.h"
+#include "kernels/planner/costs.h"
 #include "kernels/planner/kept_times.h"
 #include "kernels/planner/target.h"
 #include "kernels/verify/accuracy.h"
@@ -29,16 +30,6 @@ struct Choice {
   std::string reason;                 // one sentence
   std::vector<Candidate> candidates;  // every rung, the best first, refused ones last
 };
-
-// The model's milliseconds for a kernel of the ladder: the larger of its arithmetic at the rate it was measured to
-// reach (tests/bench/results/h200-ladder.md) with padding to its tiles, and its traffic; at least a launch. Of Hopper's
-// rungs the form that the plan launches counts. tests/app/engine/recorded_choice_test.cpp holds it against recordings.
-double predicted_ms(const KernelDefinition& kernel, const ConvProblem& p, const Target& target);
-double predicted_ms(const KernelDefinition& kernel, const Plan& plan, const ConvProblem& p, const Target& target);
-
-// How many times better than another rung this one must be predicted to be chosen without a measurement: 1, or 1.25
-// where no GPU has run it yet, which the reason of a choice says.
-double prediction_margin(const KernelDefinition& kernel);
 
 // By the model alone. The rung `direct` takes every problem and every activation, so there always is one.
 Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target, const Activation& then = {});

@@ -12,7 +12,6 @@ namespace convscope {
 namespace {
 
 constexpr double launch_us = 2.8;  // and the gap before it
-constexpr double sector = 32;      // bytes of the least that memory is written in
 
 double pieces(double n, double of) { return std::ceil(n / of); }
 double padded(double n, double of) { return pieces(n, of) * of; }
@@ -48,7 +47,8 @@ struct Layer {
   double mean_taps() const { return taps / std::min(taps, period); }
   // Taps of an output that lie inside the input, at most.
   double landing_taps() const { return std::min(class_taps, pieces(length, back)); }
-  // Eighths of a sector that an output costs which leaves by itself, its neighbours `stride` apart: up to a whole one.
+  // Eighths of a sector (32 bytes, the least that memory is written in) that an output costs whose neighbours in a
+  // store lie `stride` apart: up to a whole one.
   double apart() const { return std::min(stride * element / 4, 8.0); }
 };
 
@@ -73,17 +73,20 @@ struct Launched {
   bool is(const char* part) const { return form.find(part) != std::string::npos; }
 };
 
-// A GPU beside an H200: how many times longer a multiprocessor takes for the same instructions, for products of its
-// tensor cores, and for a byte of the memory. What is waited for takes as long everywhere.
+// A GPU beside an H200: how many times longer a multiprocessor takes for the same instructions, of which each issues as
+// many a clock; for multiply-adds, of which sm_75 and sm_80 have half as many a clock (CUDA Programming Guide,
+// "Arithmetic Instructions"); for products of mma.sync, which later GPUs have faster instructions for; for a byte of
+// the memory. What is waited for takes as long everywhere.
 struct Machine {
-  double multiprocessors, instructions, tensor, f64, memory, bandwidth;
+  double multiprocessors, instructions, multiply_adds, tensor, f64, memory, bandwidth;
 
   explicit Machine(const Target& t) {
     const Target h200;
     multiprocessors = t.multiprocessors;
     const double share = multiprocessors / h200.multiprocessors;
-    instructions = share * h200.fma_gflops / t.fma_gflops;
-    tensor = instructions * h200.tf32_ratio / t.tf32_ratio;
+    multiply_adds = share * h200.fma_gflops / t.fma_gflops;
+    instructions = multiply_adds * (t.architecture == "sm_75" || t.architecture == "sm_80" ? 0.5 : 1);
+    tensor = std::max(multiply_adds * h200.tf32_ratio / t.tf32_ratio, instructions);
     f64 = 1 / t.f64_ratio, memory = share * h200.bandwidth_gbs / t.bandwidth_gbs;
     bandwidth = t.bandwidth_gbs * 1e3;  // bytes a microsecond
   }
@@ -107,19 +110,20 @@ double direct_us(const Layer& l, const Launched& a, const Machine& m) {
 
 // Its loads wait for each other from channel to channel, since a class mostly has few taps.
 double polyphase_us(const Layer& l, const Launched& a, const Machine& m) {
-  const double busy = 2.7 + 0.075 * l.products / l.outputs + 0.42 * l.in * l.reached();
-  return m.blocks_us(a.blocks, 0.256 * m.instructions * busy, 0.5 + l.in * (0.27 + 0.039 * l.landing_taps()), 8);
+  const double busy =
+      (2.7 + 0.42 * l.in * l.reached()) * m.instructions + 0.075 * l.products / l.outputs * m.multiply_adds;
+  return m.blocks_us(a.blocks, 0.256 * busy, 0.5 + l.in * (0.27 + 0.039 * l.landing_taps()), 8);
 }
 
 // A thread has pieces of a row, one after the other. Weights that stay in registers cost a load each of x; without
 // these, up to eight taps are loaded at once, and the next channel waits for them.
 double depthwise_us(const Layer& l, const Launched& a, const Machine& m) {
   const bool single = a.is("_single"), held = !single && !a.is("_any");
-  const double piece = single ? 1 : 16 / l.element, pieces = std::max(1.0, l.outputs / (a.blocks * 128 * piece));
+  const double piece = single ? 1 : 16 / l.element, turns = std::max(1.0, l.outputs / (a.blocks * 128 * piece));
   const double taps = l.landing_taps();
-  const double busy = 1.1 + pieces * piece * (held ? 0.045 : 0.079) * l.in * l.class_taps;
+  const double busy = 1.1 + turns * piece * (held ? 0.045 : 0.079) * l.in * l.class_taps;
   const double channel = 0.24 + 0.062 * std::min(taps, 8.0) + 0.009 * std::max(taps - 8, 0.0);
-  return m.blocks_us(a.blocks, 0.128 * m.instructions * busy, 0.43 + pieces * (held ? 0.04 : l.in * channel), 12);
+  return m.blocks_us(a.blocks, 0.128 * m.instructions * busy, 0.43 + turns * (held ? 0.04 : l.in * channel), 12);
 }
 
 // Atomic additions: a word that lies alone takes a request of its own, and those to one word wait for each other.
@@ -138,12 +142,12 @@ double stores_us(const Layer& l, const Launched& a, const Machine& m, double wor
 double tiled_us(const Layer& l, const Launched& a, const Machine& m) {
   const double round = std::min({l.class_taps, 32.0, 1 + std::floor(256 / l.back)});
   const double stages = pieces(l.class_taps, round) * pieces(l.in, 8);
-  const double busy = 0.69 + l.reached() * (0.76 * stages + 0.034 * l.in * l.mean_taps());
-  return m.blocks_us(a.blocks, busy * m.instructions + stores_us(l, a, m, 0.087),
-                     1.7 * stages + 0.032 * l.in * l.class_taps, 8);
+  const double busy = (0.69 + l.reached() * 0.76 * stages) * m.instructions +
+                      l.reached() * 0.034 * l.in * l.mean_taps() * m.multiply_adds;
+  return m.blocks_us(a.blocks, busy + stores_us(l, a, m, 0.087), 1.7 * stages + 0.032 * l.in * l.class_taps, 8);
 }
 
-// Copies of rows whose length is no multiple of 16 bytes come word by word, a fourth as much each.
+// Rows whose length is no multiple of 16 bytes are copied word by word, and not four words at once.
 constexpr double by_words = 2.5;
 
 double registers_us(const Layer& l, const Launched& a, const Machine& m) {
@@ -160,9 +164,10 @@ double registers_us(const Layer& l, const Launched& a, const Machine& m) {
                       (pieces(l.out, channels) * warps);
   const double product = (thread + 2) / 18;  // loads of x and w, and multiply-adds for them
   const double copies = 0.027 * (a.is("_odd") ? by_words : 1) * rounds * row / 256 * l.element / 4;
-  const double busy = l.reached() * l.in * (copies + 0.084 * l.mean_taps() * used * product * (l.f64 ? m.f64 : 1));
-  return m.blocks_us(a.blocks, busy * m.instructions + stores_us(l, a, m, 0.14),
-                     0.33 + 2.1 * rounds * pieces(l.in, depth) + 0.11 * l.in * l.class_taps * product, 4);
+  const double products = 0.084 * l.mean_taps() * used * product * m.multiply_adds * (l.f64 ? m.f64 : 1);
+  const double busy = l.reached() * l.in * (copies * m.instructions + products) + stores_us(l, a, m, 0.14);
+  return m.blocks_us(a.blocks, busy, 0.33 + 2.1 * rounds * pieces(l.in, depth) + 0.11 * l.in * l.class_taps * product,
+                     4);
 }
 
 // Microseconds of a block of mma_…: itself, a stage, its copies of x, a tap's products; and of one that waits alone.
@@ -170,7 +175,7 @@ struct MmaRates {
   double block, stage, copy, products, stage_alone, products_alone, resident;
   double channels, most_taps;  // of a stage
 };
-constexpr MmaRates mma_tf32{1.1, 0.26, 0.048, 0.12, 0.43, 0.21, 2, 8, 5},
+constexpr MmaRates mma_tf32{1.1, 0.26, 0.048, 0.117, 0.43, 0.21, 2, 8, 5},
     mma_3xtf32{1.5, 0.95, 0.084, 0.29, 0.05, 0.4, 1, 8, 4},
     // x is put together in words of two channels on its way to shared memory, by the threads themselves
     mma_16bit{1.1, 0.26, 0.48, 0.06, 0.43, 0.21, 2, 16, 5};
@@ -266,42 +271,48 @@ double copied_us(const Layer& l, const Launched& a, const Machine& m) {
   return 2.5 + std::hypot(0.18 * l.length * l.element / 4 / 256, m.traffic_us(2 * l.x));
 }
 
-// In the form for any classes results leave word by word, or in a stream as runs of a position's classes where these
+// In the forms for any classes results leave word by word, but in a stream as runs of a position's classes where these
 // are neighbours and their number is compiled.
 bool leaves_in_runs(const Layer& l) { return l.gcd == 1 && (l.period <= 8 || l.period == 10 || l.period == 16); }
 
-// Microseconds of a warpgroup: a shift of 8 channels of 128 columns, in a form that was made for it and in one for any;
-// 1000 outputs of the form for any that leave word by word; a tile itself.
-struct HopperRates {
-  double step, any_step, outputs, tile;
-};
-
+// Weights stay, and come first. Results of the tiles leave while the next ones are summed, but for the first one.
 double hopper_us(const std::string& name, const Layer& l, const Launched& a, const Machine& m) {
-  const bool three = name.find("3x") != std::string::npos, any = a.is("_any");
+  const bool three = name.find("3x") != std::string::npos;
   const double width = three ? 64 : std::max(64, std::atoi(a.form.c_str() + std::min<size_t>(a.form.size(), 7)));
-  const HopperRates r = three ? HopperRates{0.19, 0.27, 1.6, 1.1} : HopperRates{0.084, 0.49, 1.6, 1.1};
   const HopperTiles t(l, width, false);
   const double rounds = pieces(l.in, 8), steps = rounds * l.shifts * width / 128 * (three ? 3 : 1);
   const double each = t.column_tiles * l.groups * t.items / std::min(a.blocks, m.multiprocessors);
-  const double tile_us = (any ? r.any_step : r.step) * steps * m.tensor + r.tile * m.instructions +
-                         (any ? r.outputs * 1e-3 * t.outputs(l) * m.memory : 0);
-  const double weights_us = 1.2e-5 * rounds * 8 * l.shifts * width * 4 * (three ? 2 : 1);  // they stay, and come first
-  const double traffic = any ? m.traffic_us(l.y * l.apart(), 0.25) + m.traffic_us(l.x) : m.traffic_us(l.in_out());
-  return copied_us(l, a, m) + std::hypot(std::ceil(std::ceil(each) / 2) * tile_us + weights_us, traffic);
+  const double turns = std::ceil(std::ceil(each) / 2),
+               start_us = copied_us(l, a, m) + 1.2e-5 * rounds * 8 * l.shifts * width * 4 * (three ? 2 : 1);
+  // Microseconds of a warpgroup: a step (a shift of 8 channels of 128 columns), and a tile beside its steps.
+  if (!a.is("_any")) {
+    const double step = three ? 0.17 : 0.23, tile = three ? 2.4 : 1.5, first_us = step * steps * m.tensor;
+    return start_us + first_us + std::max(turns * (first_us + tile * m.instructions), m.traffic_us(l.in_out(), 0.7));
+  }
+  const double tile_us =
+      (three ? 0.27 : 0.49) * steps * m.tensor + 1.1 * m.instructions + 1.6e-3 * t.outputs(l) * m.memory;
+  return start_us + std::hypot(turns * tile_us, m.traffic_us(l.y * l.apart(), 0.25) + m.traffic_us(l.x));
 }
+
+// Microseconds of a warpgroup: a step, in a form that was made for it or waits less for its products, and in one for
+// any shifts; a round of 8 channels, a tile and 1000 of its outputs beside these.
+struct StreamRates {
+  double step, any_step, round, tile, outputs;
+};
+constexpr StreamRates stream_tf32{0.11, 0.19, 0.18, 1.9, 0.11}, stream_3xtf32{0.16, 0.21, 0.11, 1.65, 0.08};
 
 // The weights come through the ring as well. Where tiles do not come out even, several warpgroups share some of them,
 // for an exchange of sums.
 double stream_us(const std::string& name, const Layer& l, const Launched& a, const Machine& m) {
-  const bool three = name.find("3x") != std::string::npos;
-  const bool any = a.is("_any") || a.form == "stream_6";
-  const double width = three || a.is("_any_64") || a.is("_7_s4") ? 64 : a.is("_s5") ? 160 : 128;
+  const bool three = name == "stream_3xtf32", any = a.is("_any") || a.form == "stream_6";
+  const StreamRates r = three ? stream_3xtf32 : stream_tf32;
+  const double width = three || a.is("_any_64") || a.is("_7_s4") ? 64 : a.is("_s5") ? 160 : 128, exchange_us = 22;
   const bool made = !a.is("_any") || l.shifts == 1 || (l.shifts == 2 && l.back <= l.period);
   const HopperTiles t(l, width, true);
-  const double step = three ? (made ? 0.16 : 0.21) : made ? 0.11 : 0.19, exchange_us = 22;
-  const double sum_us = pieces(l.in, 8) * (step * l.shifts * width / 128 * (three ? 3 : 1) + 0.15) * m.tensor;
-  const double word_us = !any ? 0.1e-3 : leaves_in_runs(l) ? 0.24e-3 : 1.2e-3;
-  const double end_us = 1.8 * m.instructions + word_us * t.outputs(l) * m.memory;
+  const double steps = l.shifts * width / 128 * (three ? 3 : 1);
+  const double sum_us = pieces(l.in, 8) * ((made ? r.step : r.any_step) * steps + r.round) * m.tensor;
+  const double outputs_us = !any ? r.outputs : leaves_in_runs(l) ? 0.24 : 1.2;
+  const double end_us = r.tile * m.instructions + outputs_us * 1e-3 * t.outputs(l) * m.memory;
   const double units = t.column_tiles * l.groups * t.items, all = 2 * m.multiprocessors;
   const auto unit_us = [&](double workers) { return (workers > m.multiprocessors ? 1 : 0.8) * sum_us + end_us; };
   double best = std::ceil(units / all) * unit_us(units);

@@ -9,8 +9,8 @@
 
 #include "kernels/base/worker_pool.h"
 #include "kernels/problem/tensor.h"
+#include "kernels/reference/checksum.h"
 #include "kernels/runtime/registry.h"
-#include "kernels/verify/checksum.h"
 
 namespace convscope {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
+#include "kernels/reference/checksum.h"
 #include "kernels/runtime/registry.h"
-#include "kernels/verify/checksum.h"
 #include "kernels/verify/problem_memory.h"
 #include "tests/kernels/verify/judging.h"
 

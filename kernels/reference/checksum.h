@@ -1,4 +1,4 @@
-// Between the kernel file of checksums and who takes one (guarded.cpp).
+// Between the kernel file of checksums and who takes one (kernels/verify/guarded.cpp).
 #pragma once
 #include <cstdint>
 

@@ -24,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(128)
 }
 
 #ifndef __CUDACC__
-#include "kernels/verify/checksum.h"
+#include "kernels/reference/checksum.h"
 
 CONVSCOPE_KERNEL(checksum) {
   internal();

@@ -55,8 +55,7 @@ TEST_F(LiveGpu, AtLeastFiveCountedLaunchesASecond) {
   std::ranges::sort(ms);
   double rate = static_cast<double>(gaps.size()) / seconds_since(begin);
   fmt::print("live readings_a_second={:.1f} longest_gap_ms={:.0f} first_ms={:.0f} kernel_ms={:.3f} headlines={}\n",
-             rate, gaps.back() * 1e3, first_s * 1e3, ms[ms.size() / 2], std::ranges::min(counted),
-             first["headlines"].dump());
+             rate, gaps.back() * 1e3, first_s * 1e3, ms[ms.size() / 2], std::ranges::min(counted));
   EXPECT_GE(rate, 5);
   EXPECT_GE(std::ranges::min(counted), 4) << "of the twelve, the one-pass set gives these to each launch";
   EXPECT_LT(gaps.back(), 0.5) << "a gap that a person sees";
@@ -65,12 +64,13 @@ TEST_F(LiveGpu, AtLeastFiveCountedLaunchesASecond) {
 
 // Timing, records, all counters, lanes and samples of warps of a kernel of some milliseconds; the inputs are drawn in
 // the first, as a run before it would have done.
-TEST_F(LiveGpu, AFullProfileOfAMillisecondTakesLessThanThreeSeconds) {
+TEST_F(LiveGpu, AFullProfileOfAMillisecondTakesSeconds) {
   struct Asked {
     const char *kernel, *preset;
     double most_s;
   };
-  // Of 1.3 GB of tensors half a second is their making, copying and return.
+  // Where tensors have 33 MB, and where they have 1.3 GB: 2.5 and 3.5 s on an H200
+  // (tests/bench/results/h200-profile.md).
   for (const auto& [kernel, preset, most_s] :
        {Asked{"tiled", "hifigan.u2", 3}, Asked{"registers", "kernelbench-79", 4}}) {
     json ask = request("profile", kernel, preset);

@@ -96,7 +96,14 @@ inline std::vector<FormProblem> form_problems() {
           {"stream_tf32", "stream_2_s8_halves", of(150, 30, 16, 8, 4, 296, 1)},
           {"stream_tf32", "stream_2_s4_halves", of(300, 40, 8, 4, 1, 301, 1)},
           {"stream_3xtf32", "stream_split_2_s8_halves", of(150, 13, 16, 8, 0, 296, 1)},
-          {"stream_3xtf32", "stream_split_2_s4_halves", of(100, 21, 8, 4, 2, 301, 1)}};
+          {"stream_3xtf32", "stream_split_2_s4_halves", of(100, 21, 8, 4, 2, 301, 1)},
+          {"hopper_1xf16", "hopper_1xf16_96_2_s2", of(9, 48, 4, 2, 3, 301, 2)},
+          {"hopper_1xf16", "hopper_1xf16_128_3_s1", of(130, 100, 3, 1, 1, 301, 2)},
+          {"stream_1xf16", "stream_1xf16_2_s5", of(70, 64, 10, 5, 0, 300, 1)},
+          {"stream_1xf16", "stream_1xf16_2_s8_halves", of(310, 30, 16, 8, 4, 296, 1)},
+          {"stream_1xf16", "stream_1xf16_2_s4_halves", of(300, 40, 8, 4, 1, 301, 1)},
+          {"stream_3xf16", "stream_3xf16_2_s8_halves", of(310, 13, 16, 8, 0, 296, 1)},
+          {"stream_3xf16", "stream_3xf16_2_s4_halves", of(200, 21, 8, 4, 2, 301, 1)}};
 }
 
 }  // namespace convscope::test

@@ -26,17 +26,23 @@ void take_ceilings(Roof& roof, const C& c, const std::string& source, const Docu
     if (is_half(type)) {
       flat("f16 and bf16 tensor cores", c.f16_gflops);
     } else {
-      if (d.accuracy == Accuracy::tf32x3) flat("3×TF32 tensor cores", c.tf32_gflops / 3);
+      // f16 numbers with a scale are as accurate as TF32 (kernels/ladder/hopper_scaled.h).
+      if (d.accuracy == Accuracy::tf32x3) {
+        flat("3×TF32 tensor cores", c.tf32_gflops / 3);
+        flat("3×f16 tensor cores, scaled", c.f16_gflops / 3);
+      }
       flat("TF32 tensor cores", c.tf32_gflops);
+      if (d.accuracy == Accuracy::tf32) flat("f16 tensor cores, scaled", c.f16_gflops);
     }
   }
-  if (type == DType::f32) roof.by_accuracy = {c.f32_gflops, c.tf32_gflops / 3, c.tf32_gflops};
+  const double tensor = std::max(c.tf32_gflops, c.f16_gflops);
+  if (type == DType::f32) roof.by_accuracy = {c.f32_gflops, tensor / 3, tensor};
   if (roof.flats.empty()) return;
   // The last one that the accuracy allows: strict products are made outside of the tensor cores.
   size_t allowed = roof.flats.size() - 1;
   if (type == DType::f32 && d.accuracy != Accuracy::tf32)
-    for (allowed = 0; allowed + 1 < roof.flats.size(); allowed++)
-      if (roof.flats[allowed].name.starts_with(d.accuracy == Accuracy::strict ? "f32" : "3×TF32")) break;
+    for (; allowed > 0; allowed--)
+      if (roof.flats[allowed].name.starts_with(d.accuracy == Accuracy::strict ? "f32" : "3×")) break;
   roof.flats[allowed].allowed = true;
   std::stable_sort(roof.flats.begin(), roof.flats.end(),
                    [](const Roof::Flat& a, const Roof::Flat& b) { return a.gflops < b.gflops; });

@@ -36,7 +36,7 @@ template <int width, int step, int shifts, int near>
 struct SplitSum {
   template <int columns>
   __device__ __forceinline__ static void of(float (&d)[2][columns], const HopperTiles& tiles, const ShiftTable&,
-                                            const float* x, uint64_t weights, Ring& ring) {
+                                            const float* x, uint64_t weights, Ring& ring, const int*) {
     const uint64_t low = static_cast<uint32_t>(width * tiles.depth / 4);
     Rounds<step, shifts, near> rounds{tiles, x, ring};
     rounds.load();
@@ -70,7 +70,7 @@ template <int width, int step, int near>
 struct SplitSum<width, step, 0, near> {
   template <int columns>
   __device__ __forceinline__ static void of(float (&d)[2][columns], const HopperTiles& tiles, const ShiftTable& table,
-                                            const float* x, uint64_t weights, Ring& ring) {
+                                            const float* x, uint64_t weights, Ring& ring, const int*) {
     const uint64_t low = static_cast<uint32_t>(width * tiles.depth / 4);
 #pragma unroll
     for (int i = 0; i < columns; i++) d[0][i] = d[1][i] = 0;

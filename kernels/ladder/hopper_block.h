@@ -169,14 +169,15 @@ __device__ __forceinline__ uint64_t weights_at(uint64_t base, int k) {
 template <int shifts>
 using Fragments = uint32_t[shifts][2][4];
 
-// What a lane reads of a round, for all shifts u·step: windows of neighbours of its positions in channels t and t + 4.
+// What a lane reads of a round, for all shifts u·step: windows of neighbours of its positions in channels t and t + 4
+// (and so on, `rows` of them).
 // A lane has four positions h, rows g and g + 8 of the two 64-row halves. Neighbouring positions are `near` at a time:
 // 8·near·(h / near) + near·g + h % near, so that the outputs of near positions are four neighbours, and those of the
 // lanes g follow them.
-template <int step, int shifts, int near>
+template <int step, int shifts, int near, int rows = 2>
 struct Window {
   static constexpr int before = ((shifts - 1) * step + near - 1) / near * near, size = before + near, runs = 4 / near;
-  float v[2][runs][size];
+  float v[rows][runs][size];
 
   // Position h of the lane, shift u, of the first (r = 0) or second channel.
   __device__ __forceinline__ float at(int r, int h, int u) const {
@@ -185,7 +186,7 @@ struct Window {
 
   __device__ __forceinline__ void load(const float* x, int box) {
 #pragma unroll
-    for (int r = 0; r < 2; r++)
+    for (int r = 0; r < rows; r++)
 #pragma unroll
       for (int run = 0; run < runs; run++)
 #pragma unroll
@@ -269,7 +270,8 @@ __device__ __forceinline__ void results_any(const float (&d)[2][columns], const 
 
 // ---- the block
 
-// Sum<width, step, shifts, near>::of(d, tiles, table, x, weights, ring): d = the products of one tile, all rounds.
+// Sum<width, step, shifts, near>::of(d, tiles, table, x, weights, ring, behind): d = the products of one tile, all
+// rounds. behind: what packing has left behind the numbers of turns.
 template <template <int, int, int, int> class Sum, int width, int step, int shifts, int period, int gcd, Leave leave>
 __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& tiles, const ShiftTable& table,
                                        const TensorMap& map, const uint32_t* packed, int* turns, const float* b,
@@ -335,10 +337,14 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
       // The same in all lanes. A minimum is one register of the warp's, so that descriptors stay in such as well (a
       // shuffled value is not: #64 had 332 instead of 234 instructions in its loop; read by one lane only, #74 takes
       // 0.50 ms instead of 0.46).
+#if defined(CONVSCOPE_RACECHECK)  // which does not see that all have read when one tells for them
+      const int item = __reduce_min_sync(~0u, lane == 0 ? items[ring.stage] : 0x7fffffff);
+#else
       const int item = __reduce_min_sync(~0u, items[ring.stage]);
+#endif
       if (item < 0) break;
       float d[2][width / 2];
-      Sum<width, step, shifts, near>::of(d, tiles, table, x, weights, ring);
+      Sum<width, step, shifts, near>::of(d, tiles, table, x, weights, ring, turns + 2 * column_tiles);
       int64_t j;
       float* rows = place(item, j);
       if constexpr (period == 0) {

@@ -131,25 +131,32 @@ constexpr bool takes_result_rows = false;
 template <class... P, void (*F)(P...)>
 constexpr bool takes_result_rows<convscope::TypedEntry<F>> = sizeof...(P) == 9;
 
+// Where a product is of 16 channels, two rounds of 8 (hopper_scaled.h).
+inline void count_pairs(HopperTiles& t) {
+  t.rounds += t.rounds % 2;
+  t.depth = static_cast<int32_t>(ceil_div(int64_t{t.rounds / 2} * t.shifts, 4) * 32);
+}
+
 // With weights that stay in shared memory.
-inline HopperPlan hopper_plan_of_width(const ConvProblem& p, int64_t width, int parts) {
+inline HopperPlan hopper_plan_of_width(const ConvProblem& p, int64_t width, int parts, bool scaled = false) {
   HopperPlan h = hopper_geometry(p, width, parts);
   HopperTiles& t = h.tiles;
   if (!h.refused.empty()) return h;
+  if (scaled) count_pairs(t);
   t.biases = p.bias ? 4 * t.lane_channels : 0;
   int64_t image = parts * width * t.depth * 4, rest = 8 + 4 * t.biases;
   int64_t room = hopper_shared_bytes - image - rest, round = 2 * t.box * 32;
   int64_t staging = 2 * 4 * t.lane_channels * (hopper_positions * p.stride + 8) * 4;
   // Each warp's boxes, one for each t; and to where they may begin.
   const int64_t of_boxes = 8 * 4 * (t.lane_channels * box_positions + box_words_more) * 4 + 1024;
-  const bool boxes = box_rows(p, h) && (room - of_boxes) / round >= hopper_few_rounds;
+  const bool boxes = !scaled && box_rows(p, h) && (room - of_boxes) / round >= hopper_few_rounds;
   if (boxes) staging = of_boxes;
   t.boxes = boxes;
   if ((room - staging) / round < hopper_few_rounds || p.stride > 4) staging = 0;
   room -= staging;
   t.staging = static_cast<int32_t>((boxes ? staging - 1024 : staging) / 2);
   // Deep stages need fewer barriers, many stages keep more copies on their way.
-  t.deep = 1;
+  t.deep = scaled ? 2 : 1;
   for (int32_t deep : {2, 4})
     if (t.rounds % deep == 0 && h.step && room / (deep * round + 40) >= hopper_deep_stages) t.deep = deep;
   t.stages = static_cast<int32_t>(std::min(room / (t.deep * round + 40), hopper_stages));
@@ -165,11 +172,13 @@ struct HopperLaunch {
   const ConvProblem& p;
   Plan& plan;
   const HopperPlan& h;
+  int64_t more = 0;  // bytes that packing needs
   int64_t images = int64_t{h.tiles.column_tiles} * p.groups;
   int64_t words = images * h.tiles.parts * h.tiles.width * h.tiles.depth;  // of the packed weights
-  // Behind them: who has which item (produce() in hopper_block.h), and rows of x where they are copied.
+  // Behind them: who has which item (produce() in hopper_block.h), what packing needs, and rows of x where they are
+  // copied.
   size_t turns = static_cast<size_t>(words * 4);
-  HopperRows rows{p, static_cast<size_t>(ceil_div(words * 4 + images * 8, 256) * 256)};
+  HopperRows rows{p, static_cast<size_t>(ceil_div(words * 4 + images * 8 + more, 256) * 256)};
   size_t before = 0;  // launches until x and weights are ready
 
   template <class Entry, class Pad>
@@ -178,6 +187,17 @@ struct HopperLaunch {
     rows.copy(plan, pad);
     plan.launch(entry, {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})
         .args(p.args(), h.tiles, h.table, plan.w(), plan.workspace(), plan.workspace(turns));
+    before = plan.launches().size();
+  }
+  // The weights' scale comes first (hopper_scaled.h), from what so many blocks find.
+  template <class Largest, class Entry, class Pad>
+  void pack_scaled(Largest largest, Entry entry, Pad pad, int64_t blocks) {
+    const size_t found = turns + static_cast<size_t>(images * 8 + 4);
+    plan.need_workspace(rows.at + rows.bytes());
+    rows.copy(plan, pad);
+    plan.launch(largest, {blocks}, {256}).args(p.args(), plan.w(), plan.workspace(found));
+    plan.launch(entry, {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})
+        .args(p.args(), h.tiles, h.table, plan.w(), plan.workspace(found), plan.workspace(), plan.workspace(turns));
     before = plan.launches().size();
   }
   template <class Entry>

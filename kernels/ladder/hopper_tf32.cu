@@ -38,7 +38,7 @@ template <int width, int step, int shifts, int near>
 struct Tf32Sum {
   template <int columns>
   __device__ __forceinline__ static void of(float (&d)[2][columns], const HopperTiles& tiles, const ShiftTable&,
-                                            const float* x, uint64_t weights, Ring& ring) {
+                                            const float* x, uint64_t weights, Ring& ring, const int*) {
     constexpr bool late = width == 128 && shifts == 3;
     Fragments<shifts> a[2];
     Rounds<step, shifts, near> rounds{tiles, x, ring};
@@ -76,7 +76,7 @@ template <int width, int step, int near>
 struct Tf32Sum<width, step, 0, near> {
   template <int columns>
   __device__ __forceinline__ static void of(float (&d)[2][columns], const HopperTiles& tiles, const ShiftTable& table,
-                                            const float* x, uint64_t weights, Ring& ring) {
+                                            const float* x, uint64_t weights, Ring& ring, const int*) {
     for (int round = 0, k = 0, sub = 0; round < tiles.rounds; round++) {
       if (sub == 0) barrier_wait(ring.full(), ring.phase);
       for (int u = 0; u < tiles.shifts; u++, k++) {

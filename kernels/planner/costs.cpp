@@ -275,19 +275,26 @@ double copied_us(const Layer& l, const Launched& a, const Machine& m) {
 // are neighbours and their number is compiled.
 bool leaves_in_runs(const Layer& l) { return l.gcd == 1 && (l.period <= 8 || l.period == 10 || l.period == 16); }
 
+// Floats as scaled f16 numbers: half the bytes of weights, and what is beside the products takes longer.
+bool scaled(const std::string& name) { return name.ends_with("xf16"); }
+
 // Weights stay, and come first. Results of the tiles leave while the next ones are summed, but for the first one.
 double hopper_us(const std::string& name, const Layer& l, const Launched& a, const Machine& m) {
-  const bool three = name.find("3x") != std::string::npos;
-  const double width = three ? 64 : std::max(64, std::atoi(a.form.c_str() + std::min<size_t>(a.form.size(), 7)));
+  const bool three = name.find("3x") != std::string::npos, halves = scaled(name);
+  const size_t sizes = std::min<size_t>(a.form.size(), halves ? 13 : 7);
+  const double width = three ? 64 : std::max(64, std::atoi(a.form.c_str() + sizes));
   const HopperTiles t(l, width, false);
   const double rounds = pieces(l.in, 8), steps = rounds * l.shifts * width / 128 * (three ? 3 : 1);
   const double each = t.column_tiles * l.groups * t.items / std::min(a.blocks, m.multiprocessors);
   const double turns = std::ceil(std::ceil(each) / 2),
-               start_us = copied_us(l, a, m) + 1.2e-5 * rounds * 8 * l.shifts * width * 4 * (three ? 2 : 1);
+               start_us =
+                   copied_us(l, a, m) + 1.2e-5 * rounds * 8 * l.shifts * width * (halves ? 2 : 4) * (three ? 2 : 1);
   // Microseconds of a warpgroup: a step (a shift of 8 channels of 128 columns), and a tile beside its steps.
   if (!a.is("_any")) {
-    const double step = three ? 0.17 : 0.23, tile = three ? 2.4 : 1.5, first_us = step * steps * m.tensor;
-    return start_us + first_us + std::max(turns * (first_us + tile * m.instructions), m.traffic_us(l.in_out(), 0.7));
+    const double step = halves ? (three ? 0.125 : 0.165) : three ? 0.17 : 0.23;
+    const double tile = halves ? (three ? 4 : 3.7) : three ? 2.4 : 1.5, first_us = step * steps * m.tensor;
+    return start_us + first_us +
+           std::max(turns * (first_us + tile * m.instructions), m.traffic_us(l.in_out(), halves ? 0.68 : 0.7));
   }
   const double tile_us =
       (three ? 0.27 : 0.49) * steps * m.tensor + 1.1 * m.instructions + 1.6e-3 * t.outputs(l) * m.memory;
@@ -299,13 +306,15 @@ double hopper_us(const std::string& name, const Layer& l, const Launched& a, con
 struct StreamRates {
   double step, any_step, round, tile, outputs;
 };
-constexpr StreamRates stream_tf32{0.11, 0.19, 0.18, 1.9, 0.11}, stream_3xtf32{0.16, 0.21, 0.11, 1.65, 0.08};
+constexpr StreamRates stream_tf32{0.11, 0.19, 0.18, 1.9, 0.11}, stream_3xtf32{0.16, 0.21, 0.11, 1.65, 0.08},
+    stream_1xf16{0.11, 0.11, 0.02, 3.5, 0.08}, stream_3xf16{0.08, 0.08, 0.18, 0.5, 0.11};
 
 // The weights come through the ring as well. Where tiles do not come out even, several warpgroups share some of them,
 // for an exchange of sums.
 double stream_us(const std::string& name, const Layer& l, const Launched& a, const Machine& m) {
-  const bool three = name == "stream_3xtf32", any = a.is("_any") || a.form == "stream_6";
-  const StreamRates r = three ? stream_3xtf32 : stream_tf32;
+  const bool three = name.find("3x") != std::string::npos;
+  const bool any = a.is("_any") || a.form == "stream_6" || a.form.ends_with("xf16_2");
+  const StreamRates r = scaled(name) ? (three ? stream_3xf16 : stream_1xf16) : three ? stream_3xtf32 : stream_tf32;
   const double width = three || a.is("_any_64") || a.is("_7_s4") ? 64 : a.is("_s5") ? 160 : 128, exchange_us = 22;
   const bool made = !a.is("_any") || l.shifts == 1 || (l.shifts == 2 && l.back <= l.period);
   const HopperTiles t(l, width, true);

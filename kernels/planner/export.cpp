@@ -348,7 +348,11 @@ std::string values_of(const KernelDefinition& k) {
       "holds Inf or NaN, outputs that no tap of it reaches may be NaN; where the weight does, those at a row's ends.",
   };
   std::string text = texts[static_cast<size_t>(spread_of(k))];
-  if (k.accuracy() == "3xtf32")
+  if (k.name().ends_with("xf16"))
+    text += k.accuracy() == "tf32"
+                ? "\nAn output all of whose values of x are smaller than their neighbours by 2^-25 loses bits."
+                : "\nAn output all of whose values of x are smaller than their neighbours by 2^-15 loses bits.";
+  else if (k.accuracy() == "3xtf32")
     text += "\nInf, and what is 2^127 or larger, may come out as NaN: it has no two TF32 parts.";
   return text;
 }

@@ -9,7 +9,8 @@
 namespace convscope {
 
 // What a kernel's arithmetic may use; f16 stands for bf16 too, which tensor cores multiply at the same rate.
-enum class Arithmetic { f32, tf32, tf32x3, f16, f64 };  // tf32x3: three TF32 products for one of f32
+// tf32x3: three products of the tensor cores for one of f32.
+enum class Arithmetic { f32, tf32, tf32x3, f16, f64 };
 const char* name_of(Arithmetic a);
 
 // How one of the ceilings was found.

@@ -30,7 +30,9 @@ def three_digits(ms):
 
 
 def cell(row, preset):
-    at = row["ms"][preset]
+    at = row["ms"].get(preset)
+    if at is None:  # it does not take the problem
+        return "–"
     ms = three_digits(at["ms"])
     return MARKS.get(at.get("verdict"), "") + (f"**{ms}**" if row.get("best") else ms)
 

@@ -27,7 +27,8 @@ using nlohmann::json;
 
 const char* const ladder[] = {"direct",        "scatter",      "polyphase",      "tiled",         "registers",
                               "mma_tf32",      "mma_3xtf32",   "hopper_tf32",    "hopper_3xtf32", "stream_tf32",
-                              "stream_3xtf32", "columns_tf32", "columns_3xtf32", "depthwise"};
+                              "stream_3xtf32", "columns_tf32", "columns_3xtf32", "depthwise",     "hopper_1xf16",
+                              "hopper_3xf16",  "stream_1xf16", "stream_3xf16"};
 
 TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
   test::Random random(20261121);
@@ -51,6 +52,8 @@ class GpuHopper : public Gpu, public testing::WithParamInterface<HopperCase> {};
 INSTANTIATE_TEST_SUITE_P(Rungs, GpuHopper,
                          testing::Values(HopperCase{"hopper_tf32", DType::f32}, HopperCase{"hopper_3xtf32", DType::f32},
                                          HopperCase{"stream_tf32", DType::f32}, HopperCase{"stream_3xtf32", DType::f32},
+                                         HopperCase{"hopper_1xf16", DType::f32}, HopperCase{"hopper_3xf16", DType::f32},
+                                         HopperCase{"stream_1xf16", DType::f32}, HopperCase{"stream_3xf16", DType::f32},
                                          HopperCase{"hopper_16bit", DType::f16},
                                          HopperCase{"hopper_16bit", DType::bf16}),
                          [](const auto& info) {

@@ -104,7 +104,8 @@ Extents extents_of(const Roof& roof, const RoofPoints& all, double problem) {
   double low = problem / 8, high = std::max(problem * 4, top / roof.memory_gbs * 3), bottom = top / 1e3;
   for (const auto& p : all.points)
     low = std::min(low, p.intensity / 2), high = std::max(high, p.intensity * 2), bottom = std::min(bottom, p.gflops);
-  return {std::floor(std::log10(std::max(low, 1e-6))), std::ceil(std::log10(high)),
+  // Beyond the last decade there is room for its number.
+  return {std::floor(std::log10(std::max(low, 1e-6))), std::ceil(std::log10(high)) + 0.12,
           std::floor(std::log10(std::max(bottom, 1e-6)) - 0.05) - 0.15, std::log10(top) + 0.35};
 }
 

@@ -74,7 +74,7 @@ TEST_F(ComparedPanels, CompareHasEveryFigureWithItsVerdict) {
 TEST_F(ComparedPanels, TimesSayWhichTheyAre) {
   open("h200-kernelbench-74", "hopper_tf32", Accuracy::tf32);
   expect_said("Timing", {"515 µs median", "hot, of the run", "floor (bytes at 4.27 TB/s) | 377 µs",
-                         "515 µs the run (17 samples), 501 µs the profile, 456 µs the comparison (18 rounds",
+                         "515 µs the run (17 samples), 501 µs the profile, 456 µs the comparison (30 rounds",
                          "13 % apart", "its kernels alone in one recorded call 483 µs", "cold (L2 cache flushed)"});
   expect_said("Timeline",
               {"kernels ran for 464 µs of the 634 µs", "mean while kernels ran 99", "in a call of its own"});

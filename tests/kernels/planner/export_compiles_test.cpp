@@ -48,6 +48,7 @@ void expect_compiles(const char* kernel, DType dtype, const char* activation = "
 TEST(Export, CompilesForHopper) {
   SKIP_WITHOUT_NVCC();
   expect_compiles("hopper_3xtf32", DType::f32);
+  expect_compiles("hopper_3xf16", DType::f32);
 }
 TEST(Export, CompilesASpecimen) {
   SKIP_WITHOUT_NVCC();

@@ -26,7 +26,7 @@ TEST(Planner, TakesTheBestThatIsAllowedAndThere) {
   EXPECT_EQ(chosen(p, Accuracy::strict, "sm_90"), "registers");
   EXPECT_EQ(chosen(find_preset("kernelbench-64").problem, Accuracy::tf32, "sm_80"), "mma_tf32");
   EXPECT_EQ(chosen(p, Accuracy::tf32, "sm_75"), "registers");  // no asynchronous tensor cores before sm_80
-  EXPECT_EQ(chosen(find_preset("dac.d1").problem, Accuracy::tf32, "sm_90"), "stream_tf32");
+  EXPECT_EQ(chosen(find_preset("dac.d1").problem, Accuracy::tf32, "sm_90"), "stream_1xf16");
   p.dtype = DType::f64;
   EXPECT_EQ(chosen(p, Accuracy::strict, "sm_90"), "registers");
   for (DType t : {DType::f16, DType::bf16}) {

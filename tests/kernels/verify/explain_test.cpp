@@ -54,6 +54,7 @@ TEST(Explain, RightKernelsReadTheDefinition) {
     auto p = test::random_problem(r, {.kernel_size = 8, .length = 20});
     for (const auto* k : all_kernels()) {
       if (k->kind() != KernelKind::ladder || !k->unsupported(p).empty() || !emulator->unavailable(*k).empty()) continue;
+      if (k->requires_hardware().size() > 1 && i % 2) continue;  // a block of Hopper's is hundreds of fibres
       for (int64_t j : positions(r, p.out_length())) {
         int64_t n = between(r, 0, p.batch - 1), co = between(r, 0, p.out_channels - 1);
         auto e = explained(k->name(), p, n, co, j);

@@ -27,6 +27,8 @@ struct Case {
 class HopperRungs : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Emulated, HopperRungs,
                          testing::Values(Case{"hopper_tf32", DType::f32, 6}, Case{"hopper_3xtf32", DType::f32, 4},
+                                         Case{"hopper_1xf16", DType::f32, 6}, Case{"hopper_3xf16", DType::f32, 4},
+                                         Case{"stream_1xf16", DType::f32, 5}, Case{"stream_3xf16", DType::f32, 5},
                                          Case{"stream_tf32", DType::f32, 2}, Case{"stream_3xtf32", DType::f32, 2},
                                          Case{"hopper_16bit", DType::f16, 7}, Case{"hopper_16bit", DType::bf16, 7}),
                          [](const auto& info) {

@@ -92,29 +92,44 @@ CONVSCOPE_UNTRACED inline void products_wait(const convscope::simt::Site& at = c
 // d += A · B in TF32, for 64 rows, 8 k values and twice as many columns as d has, k as neighbours in shared memory; add
 // 0: d is overwritten.
 #if defined(__CUDACC__)
-// factors: of A; matrix: B's descriptor; added: whether to add. Then the sums.
-#define CONVSCOPE_PRODUCT_TF32(columns, names, factors, matrix, added, ...)                                \
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " added ", 0;\nwgmma.mma_async.sync.aligned.m64n" columns \
-               "k8.f32.tf32.tf32 {" names "}, {" factors "}, " matrix ", p, 1, 1;\n}\n"                    \
-               : __VA_ARGS__                                                                               \
+// shape: k and types; factors: of A; matrix: B's descriptor; added: whether to add; signs: what else it says. Then the
+// sums.
+#define CONVSCOPE_PRODUCT(columns, shape, names, factors, matrix, added, signs, ...)                             \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " added ", 0;\nwgmma.mma_async.sync.aligned.m64n" columns shape \
+               " {" names "}, {" factors "}, " matrix ", p, " signs ";\n}\n"                                     \
+               : __VA_ARGS__                                                                                     \
                : CONVSCOPE_FACTORS, "r"(add))
+#define CONVSCOPE_PRODUCT_OF(sums, shape, signs)                                                   \
+  if constexpr (sums == 32)                                                                        \
+    CONVSCOPE_PRODUCT("64", shape, CONVSCOPE_NAMES_32, "%32, %33, %34, %35", "%36", "%37", signs,  \
+                      CONVSCOPE_SUMS_32(d, 0));                                                    \
+  else if constexpr (sums == 48)                                                                   \
+    CONVSCOPE_PRODUCT("96", shape, CONVSCOPE_NAMES_48, "%48, %49, %50, %51", "%52", "%53", signs,  \
+                      CONVSCOPE_SUMS_32(d, 0), CONVSCOPE_SUMS_16(d, 32));                          \
+  else if constexpr (sums == 64)                                                                   \
+    CONVSCOPE_PRODUCT("128", shape, CONVSCOPE_NAMES_64, "%64, %65, %66, %67", "%68", "%69", signs, \
+                      CONVSCOPE_SUMS_64(d, 0));                                                    \
+  else                                                                                             \
+    CONVSCOPE_PRODUCT("160", shape, CONVSCOPE_NAMES_80, "%80, %81, %82, %83", "%84", "%85", signs, \
+                      CONVSCOPE_SUMS_64(d, 0), CONVSCOPE_SUMS_16(d, 64))
 #endif
 template <int sums>
 CONVSCOPE_HOPPER_CALL void product(float (&d)[sums], const uint32_t (&a)[4], uint64_t b, int add CONVSCOPE_AT) {
   static_assert(sums == 32 || sums == 48 || sums == 64 || sums == 80, "the shapes that are here");
 #if defined(__CUDACC__)
-  if constexpr (sums == 32)
-    CONVSCOPE_PRODUCT_TF32("64", CONVSCOPE_NAMES_32, "%32, %33, %34, %35", "%36", "%37", CONVSCOPE_SUMS_32(d, 0));
-  else if constexpr (sums == 48)
-    CONVSCOPE_PRODUCT_TF32("96", CONVSCOPE_NAMES_48, "%48, %49, %50, %51", "%52", "%53", CONVSCOPE_SUMS_32(d, 0),
-                           CONVSCOPE_SUMS_16(d, 32));
-  else if constexpr (sums == 64)
-    CONVSCOPE_PRODUCT_TF32("128", CONVSCOPE_NAMES_64, "%64, %65, %66, %67", "%68", "%69", CONVSCOPE_SUMS_64(d, 0));
-  else
-    CONVSCOPE_PRODUCT_TF32("160", CONVSCOPE_NAMES_80, "%80, %81, %82, %83", "%84", "%85", CONVSCOPE_SUMS_64(d, 0),
-                           CONVSCOPE_SUMS_16(d, 64));
+  CONVSCOPE_PRODUCT_OF(sums, "k8.f32.tf32.tf32", "1, 1");
 #else
   CONVSCOPE_EMULATED_PRODUCT(tf32, false, add != 0, 2 * sums);
+#endif
+}
+// The same of f16, 16 k values.
+template <int sums>
+CONVSCOPE_HOPPER_CALL void product_f16(float (&d)[sums], const uint32_t (&a)[4], uint64_t b, int add CONVSCOPE_AT) {
+  static_assert(sums == 32 || sums == 48 || sums == 64 || sums == 80, "the shapes that are here");
+#if defined(__CUDACC__)
+  CONVSCOPE_PRODUCT_OF(sums, "k16.f32.f16.f16", "1, 1, 0");
+#else
+  CONVSCOPE_EMULATED_PRODUCT(f16, false, add != 0, 2 * sums);
 #endif
 }
 

@@ -87,9 +87,10 @@ TEST_F(ComparedPanels, SourceSaysWhatIsNotRecorded) {
   (*a_)->show_only("Source");
   ASSERT_TRUE(a_->screen.until(**a_, [&] { return (*a_)->bench().source("hopper_tf32") != nullptr; }));
   ASSERT_TRUE(a_->screen.until(**a_, [&] { return recordings_with_samples() != nullptr; }));
-  const std::vector<std::string> some = {"h200-encodec.d3", "h200-hifigan.u2", "h200-kernelbench-79"};
+  const std::vector<std::string> some = {"h200-dac.d3", "h200-demucs.d", "h200-encodec.d3", "h200-hifigan.u2",
+                                         "h200-kernelbench-79"};
   EXPECT_EQ(*recordings_with_samples(), some);
-  expect_said("Source", {"no samples of warps: ", "recordings that have some: h200-encodec.d3, h200-hifigan.u2"});
+  expect_said("Source", {"no samples of warps: ", "recordings that have some: h200-dac.d3, h200-demucs.d"});
 }
 
 // Samples of a recording are of another build: that is said beside them.

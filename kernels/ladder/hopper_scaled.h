@@ -52,30 +52,30 @@ __device__ __forceinline__ uint32_t low_pair(float a, float b, uint32_t high) {
 
 // ---- the weights
 
-// The largest weight that each block finds: the first of two launches that pack them.
-__device__ __forceinline__ void scaled_largest(const ConvArgs& c, const float* w, float* largest) {
-  next_launch_may_begin();
+// The largest of a block of 256 threads.
+__device__ __forceinline__ float largest_of_block(float most) {
   __shared__ float found[8];
-  const int64_t all = c.in_channels * (c.out_channels / c.groups) * c.kernel_size;
-  float most = 0;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * 256 + threadIdx.x; i < all; i += int64_t{scaled_blocks} * 256)
-    most = fmaxf(most, fabsf(w[i]));
   for (int lanes = 16; lanes; lanes /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, lanes));
   if (threadIdx.x % 32 == 0) found[threadIdx.x / 32] = most;
   __syncthreads();
   for (int i = 0; i < 8; i++) most = fmaxf(most, found[i]);
+  return most;
+}
+
+// The largest weight that each block finds: the first of two launches that pack them.
+__device__ __forceinline__ void scaled_largest(const ConvArgs& c, const float* w, float* largest) {
+  next_launch_may_begin();
+  const int64_t all = c.in_channels * (c.out_channels / c.groups) * c.kernel_size;
+  float most = 0;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * 256 + threadIdx.x; i < all; i += int64_t{scaled_blocks} * 256)
+    most = fmaxf(most, fabsf(w[i]));
+  most = largest_of_block(most);
   if (threadIdx.x == 0) largest[blockIdx.x] = most;
 }
 
 // The scale of all weights, of a block of 256 threads; the first one leaves its inverse for the products.
 __device__ __forceinline__ float scale_of_weights(const float* largest, float* left) {
-  __shared__ float found[8];
-  float most = largest[threadIdx.x];
-  for (int lanes = 16; lanes; lanes /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, lanes));
-  if (threadIdx.x % 32 == 0) found[threadIdx.x / 32] = most;
-  __syncthreads();
-  for (int i = 0; i < 8; i++) most = fmaxf(most, found[i]);
-  float scale = scale_of(most, scaled_w);
+  float scale = scale_of(largest_of_block(largest[threadIdx.x]), scaled_w);
   if (blockIdx.x == 0 && threadIdx.x == 0) *left = inverse(scale);
   return scale;
 }

@@ -103,7 +103,12 @@ inline std::vector<FormProblem> form_problems() {
           {"stream_1xf16", "stream_1xf16_2_s8_halves", of(310, 30, 16, 8, 4, 296, 1)},
           {"stream_1xf16", "stream_1xf16_2_s4_halves", of(300, 40, 8, 4, 1, 301, 1)},
           {"stream_3xf16", "stream_3xf16_2_s8_halves", of(310, 13, 16, 8, 0, 296, 1)},
-          {"stream_3xf16", "stream_3xf16_2_s4_halves", of(200, 21, 8, 4, 2, 301, 1)}};
+          {"stream_3xf16", "stream_3xf16_2_s4_halves", of(200, 21, 8, 4, 2, 301, 1)},
+          {"stream_1xf16", "stream_1xf16_7", of(40, 40, 25, 4, 11, 296, 2)},
+          {"stream_1xf16", "stream_1xf16_7", of(150, 20, 25, 4, 11, 16, 9)},
+          {"stream_1xf16", "stream_1xf16_7", of(20, 30, 14, 2, 3, 301, 1)},
+          {"stream_3xf16", "stream_3xf16_7", of(70, 20, 25, 4, 11, 296, 2)},
+          {"stream_3xf16", "stream_3xf16_7", of(150, 13, 25, 4, 11, 16, 9)}};
 }
 
 }  // namespace convscope::test

@@ -57,13 +57,14 @@ extern "C" __global__ void __launch_bounds__(256)
 #if defined(CONVSCOPE_HAS_HOPPER)
 
 // The tiles of one column tile are given to who asks first (produce() in hopper_block.h says why); with weights that
-// come in stages, those of all column tiles, which vary fastest.
+// come in stages, those of all column tiles, which vary fastest, one by one or two of neighbouring positions together.
 struct HalfTile {
-  int column_tile, item;  // of all groups' column tiles; of its items
-  __device__ __forceinline__ HalfTile(const ConvArgs& c, const HalfTiles& tiles, int number) {
+  int column_tile, item;  // of all groups' column tiles; of its items. After the last one: a sequence that is not there
+  __device__ __forceinline__ HalfTile(const ConvArgs& c, const HalfTiles& tiles, int number, int mine) {
     int all = tiles.column_tiles * static_cast<int>(c.groups);
     column_tile = (tiles.chunk ? number : static_cast<int>(blockIdx.x)) % all;
     item = tiles.chunk ? number / all : number;
+    if (tiles.together == 2) item = item * 2 + mine;
   }
 };
 
@@ -75,32 +76,40 @@ __device__ __forceinline__ void half_produce(const ConvArgs& c, const HalfTiles&
   int stages = tiles.rounds / tiles.deep, blocks = static_cast<int>(gridDim.x), number = static_cast<int>(blockIdx.x);
   if (int all = tiles.column_tiles * static_cast<int>(c.groups); !chunk)
     turns += number % all * 2, number /= all, blocks /= all;
+  const int together = tiles.together, producers = together == 2 ? blocks : 2 * blocks;
   number += mine * blocks;
   for (;;) {
-    HalfTile tile(c, tiles, number);
+    HalfTile tile(c, tiles, number, 0);
     if (tile.item >= tiles.items) break;
-    int following = 2 * blocks + atomicAdd(turns, 1);  // on its way during this tile
+    int following = producers + atomicAdd(turns, 1);  // on its way during this tile
     int left = tiles.first + tile.item % tiles.tiles * hopper_positions - tiles.halo;
     const uint32_t* from = packed + static_cast<int64_t>(tile.column_tile) * stages * (chunk / 4);
     for (int stage = 0; stage < stages; stage++, from += chunk / 4) {
       barrier_wait(ring.empty(), ring.phase ^ 1);
       if (stage == 0) items[ring.stage] = number;
-      barrier_expect(ring.full(), bytes + chunk);
-      copy_box(xs + static_cast<uint32_t>(ring.stage) * bytes, map, left, stage * tiles.deep * 16,
-               tile.column_tile / tiles.column_tiles, tile.item / tiles.tiles * tiles.segments, ring.full());
+      barrier_expect(ring.full(), together * bytes + chunk);
+      const uint32_t to = xs + static_cast<uint32_t>(ring.stage * together) * bytes;
+      copy_box(to, map, left, stage * tiles.deep * 16, tile.column_tile / tiles.column_tiles,
+               tile.item / tiles.tiles * tiles.segments, ring.full());
+      if (together == 2) {
+        const int item = tile.item + 1;
+        copy_box(to + bytes, map, tiles.first + item % tiles.tiles * hopper_positions - tiles.halo,
+                 stage * tiles.deep * 16, tile.column_tile / tiles.column_tiles, item / tiles.tiles * tiles.segments,
+                 ring.full());
+      }
       if (chunk) copy_bytes(weights + static_cast<uint32_t>(ring.stage) * chunk, from, chunk, ring.full());
       ring.advance();
     }
     number = following;
   }
-  no_more_items(ring, items + ring.stage, 2 * blocks, turns);
+  no_more_items(ring, items + ring.stage, producers, turns);
 }
 
 // The tiles of a warpgroup: sums, then results.
 template <bool bf16, int width, int step, int shifts, int period, int gcd>
 __device__ __forceinline__ void half_tiles(const ConvArgs& c, const HalfTiles& tiles, const ShiftTable& table,
                                            HalfReader& reader, const HalfPlace& place, uint16_t* staging,
-                                           const float* biases, uint16_t* y, const int* items) {
+                                           const float* biases, uint16_t* y, const int* items, int mine) {
   int warp = static_cast<int>(threadIdx.x) / 32 % 4, g = static_cast<int>(threadIdx.x) % 32 / 4, t = threadIdx.x % 4;
   int cout = static_cast<int>(c.out_channels / c.groups);
   HalfResults to;
@@ -115,7 +124,7 @@ __device__ __forceinline__ void half_tiles(const ConvArgs& c, const HalfTiles& t
     float d[2][width / 2];
     half_sum<bf16, width, step, shifts>(d, tiles, table, reader);
     warpgroup_barrier();  // all have written what was in the staging
-    const HalfTile tile(c, tiles, number);
+    const HalfTile tile(c, tiles, number, mine);
     const int n = tile.item / tiles.tiles * tiles.segments;
     const int first_channel = tile.column_tile % tiles.column_tiles * tiles.lane_channels * 4;
     const int co = tile.column_tile / tiles.column_tiles * cout + first_channel;
@@ -148,7 +157,8 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   uint32_t image = tiles.chunk ? 0 : static_cast<uint32_t>(width * tiles.depth * 4);  // bytes that stay
   uint32_t ring_weights = static_cast<uint32_t>(stages * tiles.chunk);
   int ring_values = stages * tiles.deep * tiles.box * tiles.segments * 16;
-  uint16_t* xs = reinterpret_cast<uint16_t*>(hopper_shared + image + 2 * ring_weights);
+  const int rings = 3 - tiles.together;
+  uint16_t* xs = reinterpret_cast<uint16_t*>(hopper_shared + image + static_cast<uint32_t>(rings) * ring_weights);
   uint16_t* staging = xs + 2 * ring_values;
   uint32_t barriers = shared_address(staging) + static_cast<uint32_t>(2 * tiles.staging);
   uint32_t ready = barriers + 32 * static_cast<uint32_t>(stages);
@@ -157,7 +167,8 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   if (tiles.biases)
     for (int i = threadIdx.x; i < tiles.biases; i += hopper_threads) biases[i] = widened(tiles.bf16, b[i]);
   if (threadIdx.x == 0) {
-    for (int i = 0; i < 2 * stages; i++) barrier_init(barriers + 16u * i, 1), barrier_init(barriers + 16u * i + 8, 4);
+    for (int i = 0; i < rings * stages; i++)
+      barrier_init(barriers + 16u * i, 1), barrier_init(barriers + 16u * i + 8, 4 * tiles.together);
     barrier_init(ready, 1);
     barriers_made();
   }
@@ -165,11 +176,12 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
 
   int warp = warp_of_block(), lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   int mine = warp < 8 ? warp / 4 : warp % 4;  // the warpgroup, or the one for which a warp copies
-  uint32_t weights = shared_address(hopper_shared) + static_cast<uint32_t>(mine) * ring_weights;
-  xs += mine * ring_values;
+  const int mine_of_rings = rings == 2 ? mine : 0;
+  uint32_t weights = shared_address(hopper_shared) + static_cast<uint32_t>(mine_of_rings) * ring_weights;
+  xs += mine_of_rings * ring_values;
   staging += mine * (tiles.staging / 2);
-  items += mine * stages;
-  Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
+  items += mine_of_rings * stages;
+  Ring ring{barriers + static_cast<uint32_t>(mine_of_rings * stages) * 16, stages};
   if (warp >= 8) {
     fewer_registers<40>();
     if (threadIdx.x == 256 && image) {
@@ -177,19 +189,22 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
       barrier_expect(ready, image);
       copy_bytes(shared_address(hopper_shared), packed + static_cast<int64_t>(tile) * (image / 4), image, ready);
     }
-    if (mine < 2 && lane == 0)
+    if (mine < rings && lane == 0)
       half_produce(c, tiles, map, packed, weights, shared_address(xs), ring, items, mine, turns);
   } else {
     more_registers<232>();
     HalfPlace place(tiles, warp, g);
     int s = place.sequence < tiles.segments ? place.sequence : 0;
-    HalfReader reader(tiles, xs + (s * 16 * tiles.deep + t) * tiles.box + tiles.halo + place.position,
+    const int second = rings == 2 ? 0 : mine * tiles.segments * 16 * tiles.deep * tiles.box;  // tile of the stage
+    HalfReader reader(tiles, xs + second + (s * 16 * tiles.deep + t) * tiles.box + tiles.halo + place.position,
                       (weights & 0x3ffff) >> 4 | 1u << 16, ring, lane);
     if (image) barrier_wait(ready, 0);
     if (tiles.bf16)
-      half_tiles<true, width, step, shifts, period, gcd>(c, tiles, table, reader, place, staging, biases, y, items);
+      half_tiles<true, width, step, shifts, period, gcd>(c, tiles, table, reader, place, staging, biases, y, items,
+                                                         mine);
     else
-      half_tiles<false, width, step, shifts, period, gcd>(c, tiles, table, reader, place, staging, biases, y, items);
+      half_tiles<false, width, step, shifts, period, gcd>(c, tiles, table, reader, place, staging, biases, y, items,
+                                                          mine);
   }
 }
 #define CONVSCOPE_HALF_BODY(...) hopper_half<__VA_ARGS__>(c, tiles, table, map, packed, turns, b, y);
@@ -228,6 +243,18 @@ namespace {
 
 using HalfPlan = HopperPlanOf<HalfTiles>;
 
+// Whether a block's warpgroups share stages of weights: where sums are long, so that the L2 cache is asked for most,
+// and no block has one tile only. (H200, f16, hot: wavegan.d1 0.125 to 0.085 ms, oobleck.d1 0.065 to 0.058,
+// hifigan.u1.b16, dac.d2 and dac.d1 6 to 2 % less, dac.d3 and hifigan.u2 the same; encodec.d2, of 32 steps, 2 % more,
+// and hifigan.u1 and encodec.d1, where a block has one tile, 26 to 33 %.)
+bool shares_weights(const ConvProblem& p, const HalfTiles& t) {
+  constexpr int64_t steps_of_long_sums = 64;
+  const int64_t columns = t.column_tiles * p.groups, units = t.items * columns;
+  const int64_t turns = ceil_div(units, 2 * hopper_multiprocessors);
+  return int64_t{t.rounds} * t.shifts >= steps_of_long_sums && units > hopper_multiprocessors &&
+         ceil_div(ceil_div(t.items, 2) * columns, hopper_multiprocessors) <= turns;
+}
+
 // Stages, staging and whether the weights stay, with what is left of shared memory.
 void half_room(const ConvProblem& p, HalfPlan& h) {
   HalfTiles& t = h.tiles;
@@ -241,11 +268,12 @@ void half_room(const ConvProblem& p, HalfPlan& h) {
   t.biases = static_cast<int32_t>(p.bias ? p.out_channels : 0);
   const int64_t rest = 16 + 4 * t.biases;  // a barrier, the bias
   constexpr int64_t of_a_stage = 20;       // its barriers; which tile begins there
-  auto stages_of = [&](int64_t fixed, int64_t stage) {
-    return std::min((hopper_shared_bytes - rest - fixed - 2 * staging) / (2 * (stage + of_a_stage)), hopper_stages);
+  auto stages_of = [&](int64_t fixed, int64_t stage, int rings = 2) {
+    return std::min((hopper_shared_bytes - rest - fixed - 2 * staging) / (rings * stage + 2 * of_a_stage),
+                    hopper_stages);
   };
   t.staging = static_cast<int32_t>(staging);
-  t.chunk = 0;
+  t.chunk = 0, t.together = 1;
   if (stages_of(image, x_round) >= hopper_few_rounds) {
     t.deep = 1;
     for (int32_t deep : {2, 4})
@@ -254,15 +282,24 @@ void half_room(const ConvProblem& p, HalfPlan& h) {
     h.shared = static_cast<size_t>(image + 2 * (t.stages * (t.deep * x_round + of_a_stage) + staging) + rest);
     return;
   }
-  for (int64_t deep : {4, 2, 1}) {  // the deepest stages of which three fit
-    int64_t chunk = ceil_div(deep * t.shifts, 4) * 128 * t.width, stage = chunk + deep * x_round;
-    t.deep = static_cast<int32_t>(deep), t.chunk = static_cast<int32_t>(chunk);
-    t.stages = static_cast<int32_t>(std::max<int64_t>(stages_of(0, stage), 0));
-    h.shared = static_cast<size_t>(2 * (t.stages * (stage + of_a_stage) + staging) + rest);
-    if (t.stages >= 3 && deep * t.shifts % 4 == 0) break;
-  }
-  if (t.stages < 2) h.refused = "takes stages of weights that fit in shared memory";
-  t.rounds = static_cast<int32_t>(ceil_div(all_rounds, t.deep) * t.deep);
+  auto in_stages = [&](int32_t together) {
+    HalfPlan one = h;
+    HalfTiles& u = one.tiles;
+    u.together = together;
+    for (int64_t deep : {4, 2, 1}) {  // the deepest stages of which three fit
+      int64_t chunk = ceil_div(deep * u.shifts, 4) * 128 * u.width, stage = chunk + together * deep * x_round;
+      u.deep = static_cast<int32_t>(deep), u.chunk = static_cast<int32_t>(chunk);
+      u.stages = static_cast<int32_t>(std::max<int64_t>(stages_of(0, stage, 3 - together), 0));
+      one.shared =
+          static_cast<size_t>((3 - together) * u.stages * stage + 2 * (u.stages * of_a_stage + staging) + rest);
+      if (u.stages >= 3 && deep * u.shifts % 4 == 0) break;
+    }
+    u.rounds = static_cast<int32_t>(ceil_div(all_rounds, u.deep) * u.deep);
+    return one;
+  };
+  const HalfPlan shared = in_stages(2);
+  h = shares_weights(p, t) && shared.tiles.stages >= 2 ? shared : in_stages(1);
+  if (h.tiles.stages < 2) h.refused = "takes stages of weights that fit in shared memory";
 }
 
 HalfPlan half_plan_of_width(const ConvProblem& p, int64_t width) {

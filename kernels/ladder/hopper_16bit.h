@@ -12,6 +12,7 @@ struct HalfTiles : HopperTiles {
   int32_t segment, segments;  // positions of a sequence in a tile; sequences in a tile
   int32_t bf16;               // 0: f16
   int32_t pitch;              // values from row to row of the results in shared memory
+  int32_t together;           // 1; or 2: a block's warpgroups have two tiles of positions and share stages of weights
 };
 
 // The tile as a lane sees it: where its positions are.
@@ -97,7 +98,7 @@ struct HalfReader {
     if (++round < tiles.deep) return 0;
     uint32_t ended = stage;
     round = 0;
-    stage += 16, from += tiles.deep * 16 * tiles.box * (tiles.segments - 1);
+    stage += 16, from += tiles.deep * 16 * tiles.box * (tiles.together * tiles.segments - 1);
     if (tiles.chunk) at = 0, now += static_cast<uint32_t>(tiles.chunk) / 16;
     if (stage == all_barriers) stage = barriers, from = 0, phase ^= 1, now = weights;
     return ended;

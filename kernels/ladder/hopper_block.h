@@ -29,8 +29,15 @@ struct ShiftTable {
   int16_t shift[60];
 };
 
-// How results leave: from registers; by way of shared memory, stored by warps or written by the copy engine.
-enum class Leave { registers, staged, boxes };
+// How results leave: from registers; by way of shared memory, stored by warps or written by the copy engine. sectors:
+// staged, and tiles overlap so that no sector is written by two of them.
+enum class Leave { registers, staged, boxes, sectors };
+
+// Positions of a tile until the next one begins.
+template <Leave leave, int stride>
+constexpr int own_positions = leave != Leave::sectors ? hopper_positions
+                              : stride == 1           ? 124
+                                                      : hopper_positions - 8 / stride;
 
 constexpr int hopper_threads = 384;  // two warpgroups that multiply, one whose four warps copy for them
 
@@ -138,12 +145,13 @@ __device__ __forceinline__ void no_more_items(const Ring& ring, int* item, int p
 // memory evenly, and who is ahead would wait at the end (#74: 19 % of the time) and drift from its neighbours, whose
 // halos of x it shares in the L2 cache. turns: asked so far, and how many have been told that there is none left; the
 // last of them leaves zeros for the next launch.
+template <int own = hopper_positions>
 __device__ __forceinline__ void produce(const HopperTiles& tiles, const TensorMap& map, uint32_t xs, Ring ring,
                                         int* items, int group, int item, int producers, int* turns) {
   uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep) * 32;
   while (item < tiles.items) {
     int following = producers + atomicAdd(turns, 1);  // on its way during this item
-    int n = tiles.by_tiles.of(item), left = tiles.first + (item - n * tiles.tiles) * hopper_positions - tiles.halo;
+    int n = tiles.by_tiles.of(item), left = tiles.first + (item - n * tiles.tiles) * own - tiles.halo;
     for (int round = 0; round < tiles.rounds; round += tiles.deep) {
       barrier_wait(ring.empty(), ring.phase ^ 1);
       if (round == 0) items[ring.stage] = item;
@@ -306,11 +314,11 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
   int warp = warp_of_block(), lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   int mine = warp < 8 ? warp / 4 : warp % 2;                // the warpgroup, or the one for which a warp copies
   int blocks = static_cast<int>(gridDim.x) / column_tiles;  // of the column tile
-  constexpr int near = period ? 4 / (period * gcd) : 4, stride = period * gcd;
+  constexpr int near = period ? 4 / (period * gcd) : 4, stride = period * gcd, own = own_positions<leave, stride>;
   xs += mine * ring_floats, items += mine * stages;
   staging += mine * (tiles.staging / 4);
   auto place = [&](int item, int64_t& j) {  // where a tile's results go
-    int n = tiles.by_tiles.of(item), m0 = tiles.first + (item - n * tiles.tiles) * hopper_positions;
+    int n = tiles.by_tiles.of(item), m0 = tiles.first + (item - n * tiles.tiles) * own;
     j = m0 * c.stride - c.padding;
     return y + (static_cast<int64_t>(n) * c.out_channels + group * cout + co0) * c.out_length;
   };
@@ -322,8 +330,8 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
       copy_bytes(shared_address(hopper_shared), packed + static_cast<int64_t>(tile) * (image / 4), image, ready);
     }
     if (threadIdx.x == 256 || threadIdx.x == 288)
-      produce(tiles, map, shared_address(xs), ring, items, group,
-              static_cast<int>(blockIdx.x) / column_tiles + mine * blocks, 2 * blocks, turns + 2 * tile);
+      produce<own>(tiles, map, shared_address(xs), ring, items, group,
+                   static_cast<int>(blockIdx.x) / column_tiles + mine * blocks, 2 * blocks, turns + 2 * tile);
   } else {
     more_registers<240>();
     Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
@@ -355,8 +363,8 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
           BoxPlace at{static_cast<int>(j) + warp % 4 * box_positions, co0 / 4, group, tiles.by_tiles.of(item)};
           static_assert(stride == 1, "the one that is compiled");
           results_boxes(d, *rows_of_y, staging + warp % 4 * (tiles.staging / 16), at, g, t);
-        } else if constexpr (leave == Leave::staged)
-          results_staged<period, gcd>(d, bias, rows, staging, c.out_length, j, channels, g, t);
+        } else if constexpr (leave == Leave::staged || leave == Leave::sectors)
+          results_staged<period, gcd, own * stride>(d, bias, rows, staging, c.out_length, j, channels, g, t, y);
         else
           results_direct<period, gcd>(d, bias, rows, c.out_length, j + warp % 4 * 32 * stride, channels, g, t);
       }

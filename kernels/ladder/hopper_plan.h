@@ -1,5 +1,7 @@
 // Whether Hopper's rungs take a problem, and in which tiles. Host only.
 #pragma once
+#include <numeric>
+
 #include "hopper_block.h"
 
 namespace {
@@ -131,6 +133,22 @@ constexpr bool takes_result_rows = false;
 template <class... P, void (*F)(P...)>
 constexpr bool takes_result_rows<convscope::TypedEntry<F>> = sizeof...(P) == 9;
 
+// Tiles that overlap by what makes each row's part of them whole sectors; false: rows begin where that is not enough,
+// or there is nothing to gain. Sectors that two tiles write a part of took a tenth of the time in which y is written.
+inline bool overlap(const ConvProblem& p, HopperTiles& t) {
+  constexpr int64_t sector = 8;  // words
+  const int64_t own = p.stride == 1 ? own_positions<Leave::sectors, 1> : own_positions<Leave::sectors, 2>;
+  // Rows begin a multiple of `apart` words apart; a tile's first one `after` words behind such.
+  const int64_t apart = std::gcd(p.out_length(), sector), first = t.first * p.stride - p.padding;
+  const int64_t after = (first % apart + apart) % apart;
+  const int64_t most = after ? sector - after : sector - apart;  // words until a sector begins
+  if (p.stride > 2 || own * p.stride % apart || most == 0 || most > (hopper_positions - own) * p.stride) return false;
+  const int64_t tiles = ceil_div((p.out_length() - 1 + p.padding) / p.stride - t.first + 1, own);
+  t.tiles = static_cast<int32_t>(tiles), t.by_tiles = divisor_of(tiles);
+  t.items = static_cast<int32_t>(tiles * p.batch);
+  return true;
+}
+
 // Where a product is of 16 channels, two rounds of 8 (hopper_scaled.h).
 inline void count_pairs(HopperTiles& t) {
   t.rounds += t.rounds % 2;
@@ -202,11 +220,12 @@ struct HopperLaunch {
   }
   template <class Entry>
   void form(Entry entry, int width, int step, int shifts, int period, int gcd, Leave leave) const {
-    const HopperTiles& t = h.tiles;
+    HopperTiles t = h.tiles;
     bool fits = width == t.width && (!shifts || (step == h.step && shifts == t.shifts)) &&
                 (!period || (period == t.period && gcd == t.gcd)) &&
                 (leave == Leave::registers || (t.staging && t.boxes == (leave == Leave::boxes)));
     if (!fits || plan.launches().size() > before) return;  // the first form that fits
+    if (leave == Leave::sectors && !overlap(p, t)) return;
     auto launch = plan.launch(entry, {std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images},
                               {hopper_threads}, h.shared);
     auto args = [&](const auto&... more) {

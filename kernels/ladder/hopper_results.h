@@ -172,7 +172,9 @@ __device__ __forceinline__ void stage_rows(Way way, const float (&d)[2][columns]
 // Rows of a tile out of shared memory, where they lie as far from a 32-byte boundary as they do in y: a warp writes
 // every fourth one, whole sectors, 512 bytes at a time, and the few words at its ends. Rows that are eight apart are as
 // far from a boundary, so that all places are worked out before the first row.
-template <int tile>
+// own: outputs until the next tile begins. Where that is before the tile's end, each row is left to it at a boundary,
+// and taken at one from the tile before, so that no sector is written by two.
+template <int tile, int own>
 struct StagedRows {
   static constexpr int pitch = tile + 8, parts = tile / 128;
   static constexpr int together = parts > 1 ? 2 : 4;  // rows that are loaded before they are stored
@@ -183,12 +185,16 @@ struct StagedRows {
   bool has_end[together];
 
   // begin: words between a boundary and the warp's first row; further: so many more from row to row. Of a row
-  // [low, high) is written.
-  __device__ __forceinline__ StagedRows(int begin, int further, int low, int high) {
+  // [from, until) is there; begins: its first word is.
+  __device__ __forceinline__ StagedRows(int begin, int further, int from, int until, bool begins) {
     int lane = threadIdx.x % 32;
 #pragma unroll
     for (int k = 0; k < together; k++) {
-      int now = (begin + 4 * k * further) & 7, row = 4 * k * pitch + now;
+      int now = (begin + 4 * k * further) & 7, row = 4 * k * pitch + now, low = from, high = until;
+      if (own < tile) {
+        if (!begins) low = -now & 7;
+        high = min(high, own + (-(now + own) & 7));
+      }
       int start = low + (-(now + low) & 7), first = start, next = high - ((now + high) & 7);  // whole sectors
       if (next < first) first = next = min(first, high);
       to[k] = static_cast<unsigned>(first + 4 * lane) * 4;
@@ -202,7 +208,7 @@ struct StagedRows {
       read_end[k] = (row + min(end, tile - 1)) * 4;
     }
   }
-  template <bool whole>
+  template <bool whole, bool ends = true>
   __device__ __forceinline__ void store(const char* from, char* row, int64_t length, int rows) const {
     const int64_t next_row = 16 * length;
 #pragma unroll(whole&& parts > 1 ? 2 : 1)
@@ -213,7 +219,7 @@ struct StagedRows {
       for (int k = 0; k < together; k++) {
 #pragma unroll
         for (int i = 0; i < parts; i++) v[k][i] = *reinterpret_cast<const float4*>(from + read[k][i]);
-        v_end[k] = *reinterpret_cast<const float*>(from + read_end[k]);
+        if (ends) v_end[k] = *reinterpret_cast<const float*>(from + read_end[k]);
       }
 #pragma unroll
       for (int k = 0; k < together; k++) {
@@ -226,7 +232,7 @@ struct StagedRows {
         part(Count<0>{});
         if constexpr (parts > 1) part(Count<1>{});
         if constexpr (parts > 2) part(Count<2>{}), part(Count<3>{});
-        if (has_end[k]) store_4(reinterpret_cast<float*>(at + to_end[k]), v_end[k]);
+        if (ends && has_end[k]) store_4(reinterpret_cast<float*>(at + to_end[k]), v_end[k]);
       }
     }
   }
@@ -234,6 +240,13 @@ struct StagedRows {
   __device__ __forceinline__ void store(const float* from, float* row, int64_t length, int rows) const {
     auto bytes = reinterpret_cast<const char*>(from);
     auto to_bytes = reinterpret_cast<char*>(row);
+    if constexpr (own < tile && parts == 1) {  // of longer rows a loop of its own costs more (#79: 0.374 to 0.376 ms)
+      bool any = false;
+#pragma unroll
+      for (int k = 0; k < together; k++) any |= has_end[k];
+      if ((rows + 3) / 4 % together == 0 && !__any_sync(~0u, any))
+        return store<true, false>(bytes, to_bytes, length, rows);
+    }
     if ((rows + 3) / 4 % together == 0)  // no branch in the loop, so that loads pass the stores before them
       store<true>(bytes, to_bytes, length, rows);
     else
@@ -241,13 +254,16 @@ struct StagedRows {
   }
 };
 
-// A tile's results by way of shared memory.
-template <int period, int gcd, int columns>
+// A tile's results by way of shared memory. own: outputs of a row until the next tile begins, if not all; then sectors
+// are counted from `from`, y's first word, which is on 16 bytes only: all tiles must find the same boundaries.
+template <int period, int gcd, int own, int columns>
 __device__ __forceinline__ void results_staged(const float (&d)[2][columns], const float* bias, float* y,
-                                               float* staging, int64_t length, int64_t j, int channels, int g, int t) {
+                                               float* staging, int64_t length, int64_t j, int channels, int g, int t,
+                                               [[maybe_unused]] const float* from = nullptr) {
   constexpr int stride = period * gcd, all = columns / 2 / period, tile = hopper_positions * stride, pitch = tile + 8;
   int warp = threadIdx.x / 32 % 4;
   int further = static_cast<int>(length) & 7, begin = words_after_boundary(y + j);  // of row 0, and how much more a row
+  if constexpr (own < tile) begin = (begin - words_after_boundary(from)) & 7;
   int after = (begin + t * further) & 7, turn = (t - after) & 3;
   float* to = staging + t * pitch + warp * 32 * stride + 4 * g;
   warpgroup_barrier();  // all have written what was there
@@ -255,7 +271,7 @@ __device__ __forceinline__ void results_staged(const float (&d)[2][columns], con
   stage_rows<period, gcd>(way, d, bias ? bias + t : nullptr, channels - t, to, after, further, turn);
   warpgroup_barrier();
   int low = static_cast<int>(max(int64_t{0}, -j)), high = static_cast<int>(min(int64_t{tile}, length - j));
-  StagedRows<tile> rows(begin + warp * further, further, low, high);
+  StagedRows<tile, own> rows(begin + warp * further, further, low, high, j <= 0);
   rows.store(staging + warp * pitch, y + warp * length + j, length, min(channels, all * 4) - warp);
 }
 

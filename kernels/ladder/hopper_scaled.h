@@ -250,6 +250,36 @@ __device__ __forceinline__ void scaled_sum(float (&d)[2][columns], X& x, int rou
   }
 }
 
+// The same where fragments of all shifts do not fit beside the sums: in two turns, and the next round is read when the
+// first turn's products are done.
+template <int width, int shifts, int columns, class X>
+__device__ __forceinline__ void scaled_sum_in_turns(float (&d)[2][columns], X& x, int rounds) {
+  constexpr int most = (shifts + 1) / 2;
+#pragma unroll
+  for (int i = 0; i < columns; i++) d[0][i] = d[1][i] = 0;
+  for (int round = 0; round < rounds; round += 2) {
+    const bool more = round + 2 < rounds;
+    auto turn = [&](auto first, auto count) {
+      uint32_t a[count.value * 2][4];
+#pragma unroll
+      for (int i = 0; i < count.value * 2; i++) x.window.fragment(a[i], 0, i % 2, first.value + i / 2);
+      products_begin();
+#pragma unroll
+      for (int i = 0; i < count.value * 2; i++)
+        product_f16(d[i % 2], a[i], x.template weights<width>(first.value + i / 2), 1);
+      products_commit();
+    };
+    turn(Count<0>{}, Count<most>{});
+    turn(Count<most>{}, Count<shifts - most>{});
+    x.ordered();
+    products_wait<1>();
+    if (more) x.load(), x.window.convert(), x.read();
+    products_wait<0>();
+    x.done();
+    if (x.window.beyond()) x.load_again(), x.window.go_on(d);  // its values were not kept
+  }
+}
+
 template <int columns>
 __device__ __forceinline__ void add_sum(float (&d)[2][columns], float (&sum)[2][columns]) {
 #pragma unroll
@@ -297,6 +327,49 @@ __device__ __forceinline__ void scaled_split_sum(float (&d)[2][columns], X& x, i
       for (int i = 0; i < columns; i++) sum[0][i] = sum[1][i] = 0;
     }
     x.window.go_on(d);
+  }
+}
+
+// The same by two shifts at a time. There are more products in a round's sum: it is added in f32 by itself.
+template <int width, int shifts, int columns, class X>
+__device__ __forceinline__ void scaled_split_sum_in_turns(float (&d)[2][columns], X& x, int rounds, uint64_t low) {
+#pragma unroll
+  for (int i = 0; i < columns; i++) d[0][i] = d[1][i] = 0;
+  for (int round = 0; round < rounds; round += 2) {
+    const bool more = round + 2 < rounds;
+    float sum[2][columns];
+    auto turn = [&](auto first, auto count) {
+      constexpr int n = count.value * 2;
+      uint32_t high[n][4], small[n][4];
+#pragma unroll
+      for (int i = 0; i < n; i++) {
+        const int u = first.value + i / 2;
+        x.window.fragment(high[i], 0, i % 2, u), x.window.fragment(small[i], 1, i % 2, u);
+      }
+      auto at = [&](int i) { return x.template weights<width>(first.value + i / 2); };
+      products_begin();
+#pragma unroll
+      for (int i = 0; i < n; i++) product_f16(sum[i % 2], small[i], at(i), first.value + i / 2 ? 1 : 0);
+#pragma unroll
+      for (int i = 0; i < n; i++) product_f16(sum[i % 2], high[i], at(i) + low, 1);
+#pragma unroll
+      for (int i = 0; i < n; i++) product_f16(sum[i % 2], high[i], at(i), 1);
+      products_commit();
+    };
+    static_assert(shifts == 7);
+    turn(Count<0>{}, Count<2>{});
+    products_wait<0>();
+    turn(Count<2>{}, Count<2>{});
+    products_wait<0>();
+    turn(Count<4>{}, Count<2>{});
+    products_wait<0>();
+    turn(Count<6>{}, Count<1>{});
+    x.ordered();
+    if (more) x.load(), x.window.convert(), x.read();
+    products_wait<0>();
+    x.done();
+    add_sum(d, sum);
+    if (x.window.beyond()) x.load_again(), x.window.go_on(d);
   }
 }
 #endif

@@ -112,20 +112,22 @@ struct Tf32Sum<width, step, 0, near> {
   extern "C" __global__ void __launch_bounds__(hopper_threads, 1) name(CONVSCOPE_HOPPER_PARAMETERS) { \
     CONVSCOPE_HOPPER_BODY(__VA_ARGS__);                                                               \
   }
-#define CONVSCOPE_HOPPER_FORMS(F)                            \
-  F(hopper_64_3_s1_staged, 64, 1, 3, 1, 1, Leave::staged)    \
-  F(hopper_64_5by3_s1_staged, 64, 3, 5, 1, 1, Leave::staged) \
-  F(hopper_64_3_s2_staged, 64, 1, 3, 1, 2, Leave::staged)    \
-  F(hopper_64_2_s2_staged, 64, 1, 2, 2, 1, Leave::staged)    \
-  F(hopper_128_2_s2_staged, 128, 1, 2, 2, 1, Leave::staged)  \
-  F(hopper_128_2_s4_staged, 128, 1, 2, 4, 1, Leave::staged)  \
-  F(hopper_96_2_s2, 96, 1, 2, 2, 1, Leave::registers)        \
-  F(hopper_128_3_s1, 128, 1, 3, 1, 1, Leave::registers)      \
-  F(hopper_64_5by3_s1, 64, 3, 5, 1, 1, Leave::registers)     \
-  F(hopper_64_3_s2, 64, 1, 3, 1, 2, Leave::registers)        \
-  F(hopper_128_2_s2, 128, 1, 2, 2, 1, Leave::registers)      \
-  F(hopper_128_2_s4, 128, 1, 2, 4, 1, Leave::registers)      \
-  F(hopper_128_any, 128, 0, 0, 0, 0, Leave::registers)       \
+#define CONVSCOPE_HOPPER_FORMS(F)                              \
+  F(hopper_64_5by3_s1_sectors, 64, 3, 5, 1, 1, Leave::sectors) \
+  F(hopper_64_3_s2_sectors, 64, 1, 3, 1, 2, Leave::sectors)    \
+  F(hopper_64_3_s1_staged, 64, 1, 3, 1, 1, Leave::staged)      \
+  F(hopper_64_5by3_s1_staged, 64, 3, 5, 1, 1, Leave::staged)   \
+  F(hopper_64_3_s2_staged, 64, 1, 3, 1, 2, Leave::staged)      \
+  F(hopper_64_2_s2_staged, 64, 1, 2, 2, 1, Leave::staged)      \
+  F(hopper_128_2_s2_staged, 128, 1, 2, 2, 1, Leave::staged)    \
+  F(hopper_128_2_s4_staged, 128, 1, 2, 4, 1, Leave::staged)    \
+  F(hopper_96_2_s2, 96, 1, 2, 2, 1, Leave::registers)          \
+  F(hopper_128_3_s1, 128, 1, 3, 1, 1, Leave::registers)        \
+  F(hopper_64_5by3_s1, 64, 3, 5, 1, 1, Leave::registers)       \
+  F(hopper_64_3_s2, 64, 1, 3, 1, 2, Leave::registers)          \
+  F(hopper_128_2_s2, 128, 1, 2, 2, 1, Leave::registers)        \
+  F(hopper_128_2_s4, 128, 1, 2, 4, 1, Leave::registers)        \
+  F(hopper_128_any, 128, 0, 0, 0, 0, Leave::registers)         \
   F(hopper_64_any, 64, 0, 0, 0, 0, Leave::registers)
 CONVSCOPE_HOPPER_FORMS(CONVSCOPE_HOPPER)
 

@@ -74,6 +74,8 @@ struct StreamScaled {
     reader.from += 16 * tiles.box;
     if ((reader.loaded += 2) == tiles.deep) reader.loaded = 0, reader.ahead.advance();
   }
+  // The round that was loaded last, whose stage is still there.
+  __device__ __forceinline__ void load_again() { window.load(reader.from - 16 * tiles.box, tiles.box); }
   template <int width>
   __device__ __forceinline__ uint64_t weights(uint32_t u) const {
     uint32_t at = k + u;
@@ -99,7 +101,10 @@ struct StreamScaledSum {
     const float of_weights = *reinterpret_cast<const float*>(behind);
     StreamScaled<shifts, near, 1, spins> x{tiles, reader};
     x.begin();
-    scaled_sum<width, shifts>(d, x, rounds);
+    if constexpr (shifts > 3)
+      scaled_sum_in_turns<width, shifts>(d, x, rounds);
+    else
+      scaled_sum<width, shifts>(d, x, rounds);
     x.window.unscale(d, of_weights);
   }
 };
@@ -112,7 +117,11 @@ struct StreamScaledSplitSum {
     const float of_weights = *reinterpret_cast<const float*>(behind);
     StreamScaled<shifts, near, 2, spins> x{tiles, reader};
     x.begin();
-    scaled_split_sum<width, shifts>(d, x, rounds, static_cast<uint32_t>(tiles.chunk / 2 / 16));
+    const uint32_t low = static_cast<uint32_t>(tiles.chunk / 2 / 16);
+    if constexpr (shifts > 3)
+      scaled_split_sum_in_turns<width, shifts>(d, x, rounds, low);
+    else
+      scaled_split_sum<width, shifts>(d, x, rounds, low);
     x.window.unscale(d, of_weights);
   }
 };
@@ -133,6 +142,7 @@ struct StreamScaledSplitSum {
   F(stream_1xf16_2_s2, 128, 2, 2)              \
   F(stream_1xf16_2_s5, 160, 2, 5)              \
   F(stream_1xf16_2, 128, 2, 0)                 \
+  F(stream_1xf16_7, 128, 7, 0)                 \
   F(stream_1xf16_3_s1, 128, 3, 1)
 #define CONVSCOPE_STREAM_THREE_FORMS(F)       \
   F(stream_3xf16_2_s8, 64, 2, 8)              \
@@ -141,6 +151,7 @@ struct StreamScaledSplitSum {
   F(stream_3xf16_2_s4_halves, 64, 2, 4, true) \
   F(stream_3xf16_2_s2, 64, 2, 2)              \
   F(stream_3xf16_2, 64, 2, 0)                 \
+  F(stream_3xf16_7, 64, 7, 0)                 \
   F(stream_3xf16_3_s1, 64, 3, 1)
 CONVSCOPE_STREAM_ONE_FORMS(CONVSCOPE_STREAM_ONE)
 CONVSCOPE_STREAM_THREE_FORMS(CONVSCOPE_STREAM_THREE)
@@ -150,14 +161,14 @@ CONVSCOPE_STREAM_THREE_FORMS(CONVSCOPE_STREAM_THREE)
 
 namespace {
 
-// Refused unless a form is compiled for it: two shifts of any classes, or three of one.
+// Refused unless a form is compiled for it: two or seven shifts of any classes, or three of one.
 StreamPlan scaled_stream_of_width(const ConvProblem& p, int64_t width, int parts) {
   StreamPlan h = stream_plan_of_width(p, width, parts, true);
   const StreamTiles& t = h.tiles;
   const bool two = t.shifts == 2, three = t.shifts == 3 && t.period == 1 && t.gcd == 1 && t.segments == 1;
-  if (h.refused.empty() && !(h.step == 1 && (two || three)))
-    h.refused = "takes two neighbouring shifts of x, or three of one class, not " + std::to_string(t.shifts) + " and " +
-                std::to_string(t.period * t.gcd) + " classes";
+  if (h.refused.empty() && !(h.step == 1 && (two || three || t.shifts == 7)))
+    h.refused = "takes two or seven neighbouring shifts of x, or three of one class, not " + std::to_string(t.shifts) +
+                " and " + std::to_string(t.period * t.gcd) + " classes";
   return h;
 }
 

@@ -313,7 +313,7 @@ constexpr StreamRates stream_tf32{0.11, 0.19, 0.18, 1.9, 0.11}, stream_3xtf32{0.
 // for an exchange of sums.
 double stream_us(const std::string& name, const Layer& l, const Launched& a, const Machine& m) {
   const bool three = name.find("3x") != std::string::npos;
-  const bool any = a.is("_any") || a.form == "stream_6" || a.form.ends_with("xf16_2");
+  const bool any = a.is("_any") || a.form == "stream_6" || a.form.ends_with("xf16_2") || a.form.ends_with("xf16_7");
   const StreamRates r = scaled(name) ? (three ? stream_3xf16 : stream_1xf16) : three ? stream_3xtf32 : stream_tf32;
   const double width = three || a.is("_any_64") || a.is("_7_s4") ? 64 : a.is("_s5") ? 160 : 128, exchange_us = 22;
   const bool made = !a.is("_any") || l.shifts == 1 || (l.shifts == 2 && l.back <= l.period);

@@ -66,5 +66,44 @@ TEST(HopperResults, EveryWordIsWhereItBelongs) {
     }
 }
 
+// Tiles that overlap: each output is written by one of them, and no sector by two, but at the ends of rows.
+TEST(HopperResults, OverlappingTilesWriteWholeSectors) {
+  struct Cut {
+    const char* name;
+    int gcd, tile, own, apart;  // words of a row: of a tile, until the next one begins, that rows are a multiple of
+  };
+  int split = 0;
+  for (const Cut& f : {Cut{"results_s1_sectors", 1, 128, 124, 4}, Cut{"results_s2_d2_sectors", 2, 256, 248, 1},
+                       Cut{"results_s1_staged", 1, 128, 128, 4}})
+    for (int64_t length : {3 * f.own + 48, 2 * f.own + f.apart, f.own + 4, 8 - f.apart})
+      for (int64_t begin : {0, -f.apart, -4})
+        for (int y_after : {0, 4}) {  // words behind a boundary: y is on 16 bytes
+          constexpr int channels = 64;
+          std::vector<int> written(static_cast<size_t>(channels * length));
+          for (int64_t j = begin; j < length; j += f.own) {
+            std::vector<float> memory(written.size() + 16, std::numeric_limits<float>::quiet_NaN());
+            float* y = memory.data() + (8 - reinterpret_cast<uintptr_t>(memory.data()) / 4 % 8) % 8 + y_after;
+            test::launch_entry(test::planned_launch(f.name), {1}, {128},
+                               static_cast<size_t>(channels * (f.tile + 8)) * sizeof(float), {},
+                               static_cast<const float*>(nullptr), y, length, j, channels);
+            for (int r = 0; r < channels; r++)
+              for (int64_t i = 0; i < length; i++) {
+                const float got = y[r * length + i];
+                if (std::isnan(got)) continue;
+                const auto expected = static_cast<float>((i - j) % f.gcd ? 0 : r * 2048 + (i - j) / f.gcd);
+                ASSERT_EQ(got, expected) << f.name << " length " << length << " row " << r << " word " << i;
+                written[static_cast<size_t>(r * length + i)]++;
+                // Where a tile's part of a row begins: with the row, or at a boundary. (Sectors count from y.)
+                if (i == 0 || !std::isnan(y[r * length + i - 1]) || (r * length + i) % 8 == 0) continue;
+                split++;
+                ASSERT_EQ(f.own, f.tile) << f.name << " length " << length << " row " << r << " begins at " << i;
+              }
+          }
+          for (size_t k = 0; k < written.size(); k++)
+            ASSERT_EQ(written[k], 1) << f.name << " length " << length << " begin " << begin << ": word " << k;
+        }
+  EXPECT_GT(split, 0);  // where tiles do not overlap there are some
+}
+
 }  // namespace
 }  // namespace convscope

@@ -33,8 +33,8 @@ constexpr MeasuredLayer measured_layers[] = {
     {"oobleck.d1", "stream_1xf16", "stream_3xf16", "hopper_16bit"},
     {"oobleck.d5", "hopper_tf32", "stream_3xf16", "hopper_16bit"},
     {"demucs.d", "hopper_tf32", "stream_3xf16", "hopper_16bit"},
-    {"wavegan.d1", "stream_tf32", "stream_3xtf32", "hopper_16bit"},
-    {"wavegan.d4", "stream_tf32", "stream_3xtf32", "hopper_16bit"},
+    {"wavegan.d1", "stream_1xf16", "stream_3xf16", "hopper_16bit"},
+    {"wavegan.d4", "stream_1xf16", "stream_3xf16", "hopper_16bit"},
 };
 
 // What was the fastest is chosen, or is predicted within a quarter of what is: two rungs are as fast there (encodec.d3,

@@ -2,7 +2,8 @@
 // output.
 #include "../../../kernels/ladder/hopper_results.h"
 
-template <int width, int period, int gcd, bool staged>
+// own: outputs until the next tile begins; 0: straight from registers.
+template <int width, int period, int gcd, int own>
 __device__ __forceinline__ void results(const float* bias, float* y, int64_t length, int64_t j, int channels) {
   CONVSCOPE_DYNAMIC_SHARED(float, staging);
   constexpr int stride = period * gcd, near = 4 / stride;
@@ -16,8 +17,8 @@ __device__ __forceinline__ void results(const float* bias, float* y, int64_t len
   finish<period>(d, bias, channels, t);
   // Twice, as a warpgroup that has two tiles does.
   for (int turn = 0; turn < 2; turn++)
-    if (staged)
-      results_staged<period, gcd>(d, bias, y, staging, length, j, channels, g, t);
+    if constexpr (own > 0)
+      results_staged<period, gcd, own>(d, bias, y, staging, length, j, channels, g, t, y);
     else
       results_direct<period, gcd>(d, bias, y, length, j + warp * 32 * stride, channels, g, t);
 }
@@ -27,14 +28,16 @@ __device__ __forceinline__ void results(const float* bias, float* y, int64_t len
     results<__VA_ARGS__>(bias, y, length, j, channels);                                                   \
   }
 #define CONVSCOPE_RESULTS_FORMS(F)        \
-  F(results_s1, 64, 1, 1, false)          \
-  F(results_s1_staged, 64, 1, 1, true)    \
-  F(results_s2_d2, 64, 1, 2, false)       \
-  F(results_s2_d2_staged, 64, 1, 2, true) \
-  F(results_s2, 64, 2, 1, false)          \
-  F(results_s2_staged, 64, 2, 1, true)    \
-  F(results_s4, 128, 4, 1, false)         \
-  F(results_s4_staged, 128, 4, 1, true)
+  F(results_s1, 64, 1, 1, 0)              \
+  F(results_s1_staged, 64, 1, 1, 128)     \
+  F(results_s1_sectors, 64, 1, 1, 124)    \
+  F(results_s2_d2, 64, 1, 2, 0)           \
+  F(results_s2_d2_staged, 64, 1, 2, 256)  \
+  F(results_s2_d2_sectors, 64, 1, 2, 248) \
+  F(results_s2, 64, 2, 1, 0)              \
+  F(results_s2_staged, 64, 2, 1, 256)     \
+  F(results_s4, 128, 4, 1, 0)             \
+  F(results_s4_staged, 128, 4, 1, 512)
 CONVSCOPE_RESULTS_FORMS(CONVSCOPE_RESULTS)
 
 #ifndef __CUDACC__

@@ -5,8 +5,8 @@
 // - A stage has 16 channels of x or a multiple of them; what a lane reads of 16 is one round.
 // - Sums are without scales before another block adds them to its own.
 // Right for: f32 at the accuracy of TF32 (stream_1xf16) or f32 (stream_3xf16), finite inputs of any size as in rungs 18
-// and 19; layers whose taps reach two inputs (K between s + 1 and 2s, the upsampling layers of audio models) and a few
-// others; the rule below says which. Needs: sm_90a (wgmma, TMA).
+// and 19; layers whose taps reach two inputs (K between s + 1 and 2s, the upsampling layers of audio models) or seven
+// (WaveGAN's), and a few others; the rule below says which. Needs: sm_90a (wgmma, TMA).
 #include "hopper_scaled.h"
 #include "hopper_stream_block.h"
 

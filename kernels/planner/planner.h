@@ -36,10 +36,10 @@ Choice choose(const ConvProblem& p, Accuracy allowed, const Target& target, cons
 
 // On a GPU, with weights packed (inference packs them once), the candidates that the model puts within six times or 20
 // microseconds of its best, eight at most, are measured, without the activation, which costs next to nothing. What was
-// measured before is remembered, for the object's life and in the user's cache (kept_times.h). The emulator measures
-// nothing.
-// A candidate that cannot be measured (no memory, a launch that the driver refuses) is refused with that reason, and
-// the next one is measured in its place, further down as well, until one has run. What the driver refused is not tried
+// measured before is remembered, for the object's life and in the user's cache (kept_times.h); there only what was
+// steady: while others use the GPU times are wrong, and would be so for good. The emulator measures nothing. A
+// candidate that cannot be measured (no memory, a launch that the driver refuses) is refused with that reason, and the
+// next one is measured in its place, further down as well, until one has run. What the driver refused is not tried
 // again; memory may have come free. Errors: those of make_inputs; Cancelled, also while memory is taken; DeviceError
 // where the context is lost; where none has run what the first one met, the same each time.
 class Planner {

@@ -69,6 +69,34 @@ TEST_F(KeptTimes, AreMeasuredOnce) {
   EXPECT_NE(second.reason.find(" 500 µs measured " + today()), std::string::npos) << second.reason;
 }
 
+// Somebody else uses the GPU for the first so many timings.
+class BusyGpu : public FakeGpu {
+ public:
+  explicit BusyGpu(int busy) : busy_(busy) {}
+  Timing time(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, bool cold,
+              const TimingOptions& options, Activity* activity) override {
+    Timing t = FakeGpu::time(kernel, plan, at, cold, options, activity);
+    if (timed <= busy_) t.samples_ms[2] *= 2, t.samples_ms[3] *= 3, t.samples_ms[4] *= 3;
+    return t;
+  }
+
+ private:
+  int busy_;
+};
+
+TEST_F(KeptTimes, AreSteady) {
+  int n = 0;
+  BusyGpu busy(1000);
+  Choice c = choice(busy, problem(), n);
+  EXPECT_EQ(n % 3, 0) << "each three times";
+  EXPECT_EQ(c.kernel->name(), "stream_tf32") << "the best that is known";
+  EXPECT_TRUE(kept().empty());
+  BusyGpu at_first(2);  // the first candidate is steady the third time
+  choice(at_first, problem(), n);
+  ASSERT_EQ(kept().size(), static_cast<size_t>(n - 2));
+  for (const KeptTime& time : kept()) EXPECT_TRUE(time.ms == 0.25 || time.ms == 0.5) << time.ms;
+}
+
 TEST_F(KeptTimes, SayTheirDay) {
   FakeGpu gpu;
   timed(gpu, problem());

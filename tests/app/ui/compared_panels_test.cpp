@@ -1,5 +1,6 @@
 // Roofline, Compare, Occupancy and the heat beside the source: what they say of a shipped recording, and of kernels
 // that ran one after the other on a GPU of fakes.
+#include <algorithm>
 #include <filesystem>
 #include <gtest/gtest.h>
 
@@ -87,9 +88,11 @@ TEST_F(ComparedPanels, SourceSaysWhatIsNotRecorded) {
   (*a_)->show_only("Source");
   ASSERT_TRUE(a_->screen.until(**a_, [&] { return (*a_)->bench().source("hopper_tf32") != nullptr; }));
   ASSERT_TRUE(a_->screen.until(**a_, [&] { return recordings_with_samples() != nullptr; }));
-  const std::vector<std::string> some = {"h200-dac.d3", "h200-demucs.d", "h200-encodec.d3", "h200-hifigan.u2",
-                                         "h200-kernelbench-79"};
-  EXPECT_EQ(*recordings_with_samples(), some);
+  const std::vector<std::string>& some = *recordings_with_samples();  // more may come with new recordings
+  for (const char* name : {"h200-dac.d3", "h200-demucs.d", "h200-encodec.d3", "h200-hifigan.u2", "h200-kernelbench-79"})
+    EXPECT_TRUE(std::find(some.begin(), some.end(), name) != some.end()) << name;
+  EXPECT_TRUE(std::find(some.begin(), some.end(), "h200-kernelbench-74") == some.end());
+  EXPECT_TRUE(std::is_sorted(some.begin(), some.end()));
   expect_said("Source", {"no samples of warps: ", "recordings that have some: h200-dac.d3, h200-demucs.d"});
 }
 

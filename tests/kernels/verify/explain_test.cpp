@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <map>
 
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
@@ -49,12 +50,14 @@ void expect_totals_agree(const Explanation& e, DType dtype, const std::string& a
 TEST(Explain, RightKernelsReadTheDefinition) {
   test::Random r(70);
   int outside = 0, inside = 0;
+  std::map<std::string, int> ran;
   auto emulator = open_emulator();
   for (int i = 0; i < 24 / test::fewer; i++) {
     auto p = test::random_problem(r, {.kernel_size = 8, .length = 20});
     for (const auto* k : all_kernels()) {
       if (k->kind() != KernelKind::ladder || !k->unsupported(p).empty() || !emulator->unavailable(*k).empty()) continue;
-      if (k->requires_hardware().size() > 1 && i % 2) continue;  // a block of Hopper's is hundreds of fibres
+      if (k->requires_hardware().size() > 1 && i % 4) continue;  // a block of Hopper's is hundreds of fibres
+      ran[k->name()]++;
       for (int64_t j : positions(r, p.out_length())) {
         int64_t n = between(r, 0, p.batch - 1), co = between(r, 0, p.out_channels - 1);
         auto e = explained(k->name(), p, n, co, j);
@@ -82,6 +85,8 @@ TEST(Explain, RightKernelsReadTheDefinition) {
   }
   EXPECT_GT(inside, 1000 / test::fewer);
   EXPECT_GT(outside, 1000 / test::fewer);
+  for (const char* name : {"hopper_tf32", "hopper_3xtf32", "stream_tf32", "stream_3xtf32"})
+    if (emulator->unavailable(find_kernel(name)).empty()) EXPECT_GT(ran[name], 0) << name;
 }
 
 TEST(Explain, SpecimensReadTheirOwnFormula) {

@@ -4,9 +4,8 @@
 // - wgmma wants two neighbouring channels in one register, but in NCL neighbours in memory are positions. A lane reads
 //   four positions of four channels as they lie, and one byte permutation makes a word of two channels: no transpose of
 //   x exists anywhere, and all taps share what was read.
-// - Weights that leave room stay in shared memory (once for both warpgroups); others come through the ring beside x,
-// where
-//   sums are long once for both warpgroups, which then have two tiles of positions together.
+// - Weights that leave room stay in shared memory (once for both warpgroups); others come through the ring beside x:
+//   where sums are long once for both warpgroups, which then have two tiles of positions together.
 // - Rows of 16-bit values begin anywhere between two sectors. All results go through shared memory, as far from a
 //   32-byte boundary as they are in y, and leave in whole sectors, 16 bytes a lane, and the few values at its ends one
 //   by one. Where a row begins on an odd value, a lane has one value of its last word from its neighbour.

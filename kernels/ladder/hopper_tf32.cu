@@ -11,9 +11,8 @@
 // - Results leave in whole sectors, classes interleaved, outputs no tap reaches included: rows are put together in
 //   shared memory, as far from a 32-byte boundary as they are in y, and written 512 bytes at a time; where the weights
 //   leave no room for that, lanes hand each other values so that every store is 16 aligned bytes of a row.
-// - Rows begin anywhere between two sectors. Two forms let tiles overlap by four positions, so that none writes a part
-// of
-//   a sector that is another's: such parts took 5 % of the time of #79.
+// - Rows begin anywhere between two sectors. Two forms let tiles overlap by four positions, so that no
+//   sector is written by two of them: such sectors took 5 % of the time of #79.
 // Right for: f32 in TF32 (inputs rounded to 11 bits, sums in f32), finite inputs, weights of one tile within shared
 // memory; the rule below says which. Needs: sm_90a (wgmma, TMA). Source: PTX ISA 9.0, "Asynchronous warpgroup level
 // matrix instructions" and "Tensor maps"; the producer and consumer roles follow CUTLASS's ping-pong kernels (NVIDIA,

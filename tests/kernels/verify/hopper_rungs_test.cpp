@@ -61,6 +61,27 @@ TEST(HopperRung, FormsForSomeLayersAreRight) {
   }
 }
 
+// Two warpgroups share the weights of long sums where there is more than one tile for each block; of an odd number of
+// tiles the last one has no second.
+TEST(HopperRung, WarpgroupsShareWeightsInSixteenBits) {
+  ConvProblem p{.batch = 135,
+                .in_channels = 512,
+                .out_channels = 16,
+                .kernel_size = 16,
+                .length = 100,
+                .stride = 8,
+                .padding = 4};
+  p.dtype = DType::f16;
+  auto shared_bytes = [](const ConvProblem& of) {
+    return find_kernel("hopper_16bit").plan_for(of).launches().back().dynamic_shared_bytes;
+  };
+  ConvProblem fewer = p;
+  fewer.batch = 132;
+  EXPECT_NE(shared_bytes(p), shared_bytes(fewer)) << "one ring, and two";
+  auto report = judged_as_promised("hopper_16bit", p);
+  EXPECT_EQ(report.verdict.status, Status::right) << report.verdict.sentence;
+}
+
 TEST(HopperRung, HeldIsRightInAllItsForms) {
   const auto& k = find_kernel("held_16bit");
   test::Random r(15);

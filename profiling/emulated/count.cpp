@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <map>
-#include <mutex>
-#include <thread>
 
 #include "kernels/runtime/registry.h"
 #include "kernels/verify/problem_memory.h"
@@ -38,36 +36,13 @@ bool writes_output(const Launch& l) {
 PlaceCounts count_launch(Device& device, const KernelDefinition& kernel, const Plan& plan, const Bindings& at,
                          int64_t launch, uint64_t every, const std::function<bool(uint64_t)>& is_global,
                          Activity& activity) {
-  std::mutex mutex;
-  std::map<std::thread::id, std::unique_ptr<WarpAssembler>> assemblers;
-  bool over = false;  // from then on one thread alone delivers what all had left
+  WarpAssemblers assemblers(is_global);
   {
-    simt::Tracing tracing(
-        [&](std::span<const simt::Access> part) {
-          if (part.empty()) return;
-          WarpAssembler* mine = nullptr;
-          {
-            std::lock_guard lock(mutex);
-            // At the end, whoever has this block open goes on with it.
-            if (over)
-              for (auto& [id, assembler] : assemblers)
-                if (assembler->in_hand() == part.front().block) mine = assembler.get();
-            if (!mine) {
-              auto& slot = assemblers[std::this_thread::get_id()];
-              if (!slot) slot = std::make_unique<WarpAssembler>(is_global);
-              mine = slot.get();
-            }
-          }
-          for (const auto& a : part) mine->take(a);
-        },
-        {.rounds = true});
+    simt::Tracing tracing([&](std::span<const simt::Access> part) { assemblers.take(part); }, {.rounds = true});
     device.run(kernel, plan, at, {.activity = &activity, .only_launch = launch, .every = every});
-    over = true;
+    assemblers.only_rests_follow();
   }
-  PlaceCounts places;
-  for (auto& [id, assembler] : assemblers)
-    for (const auto& [pc, counts] : assembler->finish()) places[pc].add(counts);
-  return places;
+  return assemblers.finish();
 }
 
 // Adds `scale` times the counts of each place to its source line.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <sstream>
+#include <thread>
 
 #include "kernels/problem/presets.h"
 #include "kernels/runtime/registry.h"
@@ -114,6 +115,29 @@ TEST(Warps, WhoTakesPartIsCounted) {
   EXPECT_EQ(c.load_lanes, 16u);
   EXPECT_EQ(c.load_bytes, 64u) << "asked for";
   EXPECT_EQ(c.load_used_bytes, 4u);
+}
+
+// Two threads deliver parts, and in the end one of them the rests of both. A rest may begin with a block that nobody has
+// begun, while the one who delivers it has another open.
+TEST(Warps, RestsThatOneThreadDelivers) {
+  auto part = [](std::initializer_list<std::pair<uint64_t, int>> pieces) {  // block and which of its two halves
+    std::vector<simt::Access> list;
+    for (auto [block, half] : pieces)
+      for (uint16_t t = 0; t < 16; t++)
+        list.push_back(access(4096 + 4u * (16u * static_cast<unsigned>(half) + t), 1, block,
+                              static_cast<uint16_t>(16 * half + t)));
+    return list;
+  };
+  WarpAssemblers assemblers([](uint64_t) { return true; });
+  assemblers.take(part({{0, 0}, {0, 1}, {2, 0}}));
+  std::thread([&] { assemblers.take(part({{1, 0}, {1, 1}})); }).join();
+  assemblers.only_rests_follow();
+  assemblers.take(part({{3, 0}, {3, 1}}));          // the other's
+  assemblers.take(part({{2, 1}, {4, 0}, {4, 1}}));  // its own
+  assemblers.take({});
+  const WarpCounts c = assemblers.finish().at(1);
+  EXPECT_EQ(c.accesses, 5u * 32);
+  EXPECT_EQ(c.load_requests, 5u) << "one a block";
 }
 
 class Emulated : public ::testing::Test {

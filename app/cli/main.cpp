@@ -140,6 +140,15 @@ int run(int argc, char** argv) {
   common.add_to(*xray_verb);
   ProblemOptions xray_problem;
   xray_problem.add_to(*xray_verb);
+  CheckOptionsCli check_options;
+  ProblemOptions check_problem;
+  auto* check_verb = add("check",
+                         "a kernel on many problems that are drawn; the first that fails is made as small as it goes. "
+                         "Parameters that are given stay as they are; of a preset, all but channels, batch and length");
+  check_verb->add_option("KERNEL", check_options.kernel, "a name from `convscope list kernels`");
+  check_verb->add_option("--cases", check_options.cases, "problems that are judged [100]");
+  common.add_to(*check_verb);
+  check_problem.add_to(*check_verb);
   ProfileOptionsCli profile_options;
   ProblemOptions profile_problem, bench_problem;
   auto* profile_verb =
@@ -290,6 +299,10 @@ int run(int argc, char** argv) {
     if (chosen == xray_verb) {
       need(kernel, "kernel", "xray S4 --preset kernelbench-79");
       return verb_xray(common, xray_problem, kernel);
+    }
+    if (chosen == check_verb) {
+      need(check_options.kernel, "kernel", "check S2 --stride 2");
+      return verb_check(common, check_problem, check_options);
     }
     if (chosen == profile_verb) {
       need(profile_options.kernel, "kernel", "profile tiled --preset kernelbench-79-small");

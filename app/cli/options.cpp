@@ -8,15 +8,12 @@
 #include "kernels/problem/presets.h"
 
 namespace convscope {
-namespace {
 
 std::string kebab(std::string s) {
   for (char& c : s)
     if (c == '_') c = '-';
   return s;
 }
-
-}  // namespace
 
 int64_t whole_number(const std::string& field, const std::string& text) {
   int64_t v = 0;
@@ -62,7 +59,7 @@ void ProblemOptions::add_to(CLI::App& app) {
     o->group("Problem");
     given_[f.name] = o;
   }
-  app.add_flag("--bias", bias, "add a bias")->group("Problem");
+  given_["bias"] = app.add_flag("--bias,!--no-bias", bias, "add a bias, or none")->group("Problem");
   app.add_option("--dtype", dtype, "f32, f64, f16 or bf16 [f32]")->group("Problem");
   std::string kinds;
   for (const auto& k : input_kinds) kinds += std::string(kinds.empty() ? "" : ", ") + k.name;
@@ -81,7 +78,14 @@ bool ProblemOptions::names_problem() const {
   return any;
 }
 
-RunRequest ProblemOptions::request(const std::string& kernel, const std::string& device) const {
+std::set<std::string> ProblemOptions::given() const {
+  std::set<std::string> names;
+  for (const auto& [field, option] : given_)
+    if (option->count() > 0) names.insert(field);
+  return names;
+}
+
+RunRequest ProblemOptions::part_of_request(const std::string& kernel, const std::string& device) const {
   RunRequest r;
   r.kernel = kernel;
   r.device = device;
@@ -118,7 +122,12 @@ RunRequest ProblemOptions::request(const std::string& kernel, const std::string&
     if (n < 1 || n > 100000) throw InputError("samples", samples, "must be between 1 and 100000");
     r.samples = static_cast<int>(n);
   }
+  return r;
+}
 
+RunRequest ProblemOptions::request(const std::string& kernel, const std::string& device) const {
+  RunRequest r = part_of_request(kernel, device);
+  auto was_given = [&](const char* field) { return given_.at(field)->count() > 0; };
   // Files: their shape sets what it can, and must agree with what was given.
   struct FileRole {
     const char* field;

@@ -2,6 +2,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,15 @@ struct ProblemOptions {
   // Reads files, lets their shapes set the problem, and checks everything. `kernel` and `device` are put in as they
   // are.
   RunRequest request(const std::string& kernel, const std::string& device) const;
+  // The same of values that need not be a problem yet: others are drawn. No files.
+  RunRequest part_of_request(const std::string& kernel, const std::string& device) const;
+  std::set<std::string> given() const;  // names of parameters
 
  private:
   std::map<std::string, CLI::Option*> given_;
 };
 
+std::string kebab(std::string name);  // in_channels → in-channels
 int64_t whole_number(const std::string& field, const std::string& text);
 double real_number(const std::string& field, const std::string& text);
 

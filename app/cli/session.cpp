@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <mutex>
 #include <unistd.h>
+#include <utility>
 
 #include "app/engine/frame.h"
 #include "kernels/base/text.h"
@@ -68,6 +69,16 @@ Session::Session(const CommonOptions& options)
   client_.on_log([](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
 }
 
+void Session::show(const std::string& line) {
+  if (!terminal_) return;
+  std::fprintf(stderr, "\r\033[K%s  Ctrl-C stops", line.c_str());
+  shown_ = true;
+}
+
+void Session::show_nothing() {
+  if (std::exchange(shown_, false)) std::fputs("\r\033[K", stderr);
+}
+
 bool Session::interrupted() const { return interrupts > 0; }
 
 Received Session::ask(json header, std::vector<std::byte> payload, const std::string& title) {
@@ -83,7 +94,7 @@ Received Session::ask(json header, std::vector<std::byte> payload, const std::st
   };
   // --timeout is for a kernel: what else is asked says what became of it.
   std::string type = header.value("type", "");
-  bool kernel = type == "run" || type == "explain" || type == "xray" || type == "profile" || type == "bench";
+  bool kernel = type == "run" || type == "explain" || type == "xray" || type == "judge" || type == "profile" || type == "bench";
   Answer a = client_.request(header_text(header), std::move(payload), std::move(handlers),
                              kernel ? options_.timeout_s() : 0, [&] {
                                std::lock_guard lock(mutex);

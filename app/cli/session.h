@@ -34,11 +34,14 @@ class Session {
   // Errors: EngineError; a crashed or hung engine is one too, with code "crashed" or "hung" and exit code 4.
   Received ask(nlohmann::json header, std::vector<std::byte> payload = {}, const std::string& title = "");
   bool interrupted() const;
+  // Of work that takes many short requests: a line on stderr that is drawn over, where it is a terminal.
+  void show(const std::string& line);
+  void show_nothing();
 
  private:
   CommonOptions options_;
   EngineClient client_;
-  bool terminal_;
+  bool terminal_, shown_ = false;
 };
 
 // The one document of --json. Text that is no UTF-8 (a file's name) is replaced.

@@ -14,6 +14,10 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
 int verb_explain(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel,
                  const std::string& at);
 int verb_xray(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel);
+struct CheckOptionsCli {
+  std::string kernel, cases;
+};
+int verb_check(const CommonOptions& common, const ProblemOptions& problem, const CheckOptionsCli& options);
 // Adds verdict.cause to the report of a wrong kernel: which terms of its index are wrong; null, with cause_reason, when
 // that cannot be said. right_as_well: also of one that is right on its problem only.
 class Session;

@@ -231,6 +231,7 @@ Service::Reply Service::answer(const json& request, std::span<const std::byte> p
   else if (state_->ending.valid())
     state_->ending.get();
   if (type == "run") return run(request, payload, activity, partial);
+  if (type == "judge") return judge(request, payload, activity);
   if (type == "profile") return profile_one(request, payload, activity);
   if (type == "draw") return draw(request, payload, activity);
   if (type == "samples") return sample(request, payload, activity);
@@ -251,19 +252,25 @@ Service::Reply Service::answer(const json& request, std::span<const std::byte> p
   bad("type", type, "is no request of this protocol");
 }
 
-Service::Reply Service::run(const json& request, std::span<const std::byte> payload, Activity& activity,
-                            const std::function<void(const std::string&)>& partial) {
-  RunRequest r = request_from(request, payload);
+// What to judge and on what. Errors: InputError.
+static RunSpec run_spec_of(const RunRequest& r) {
   RunSpec spec;
   spec.kernel = &find_kernel(r.kernel);
   spec.problem = r.problem;
   spec.inputs = r.inputs;
   spec.accuracy = r.accuracy;
   spec.tolerance = r.tolerance;
+  require_legal(spec.problem);
+  return spec;
+}
+
+Service::Reply Service::run(const json& request, std::span<const std::byte> payload, Activity& activity,
+                            const std::function<void(const std::string&)>& partial) {
+  RunRequest r = request_from(request, payload);
+  RunSpec spec = run_spec_of(r);
   spec.samples = r.samples;
   spec.references = r.references;
   spec.pictures = r.pictures;
-  require_legal(spec.problem);
   auto& o = state_->open(r.device);
   std::string key = key_of(r, o.device->info().name);
   state_->live.reset();
@@ -332,6 +339,14 @@ Service::Reply Service::run(const json& request, std::span<const std::byte> payl
   RunReport report = o.judge->run(spec, activity, early, timing);
   keep(report);
   return {header(report), {}};
+}
+
+// The verdict alone, of one problem among many: what `run` has kept stays.
+Service::Reply Service::judge(const json& request, std::span<const std::byte> payload, Activity& activity) {
+  RunRequest r = request_from(request, payload);
+  RunSpec spec = run_spec_of(r);
+  spec.verdict_only = true;
+  return {header_text(report_json(state_->open(r.device).judge->run(spec, activity))), {}};
 }
 
 Service::Reply Service::explain_one(const json& request, std::span<const std::byte> payload, Activity& activity) {

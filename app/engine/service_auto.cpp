@@ -56,7 +56,10 @@ json Service::resolved(const json& request, std::span<const std::byte> payload, 
   if (in_list) named["kernel"] = auto_kernel;
   RunRequest r = request_from(named, payload);
   require_legal(r.problem);
-  Choice c = state_->planner.choose(r.problem, r.accuracy, *state_->open(r.device).device, activity);
+  auto& device = *state_->open(r.device).device;
+  // Of one problem among many the model's choice will do: measuring takes longer than judging.
+  Choice c = text_of(request, "type") == "judge" ? choose(r.problem, r.accuracy, Target::of(device.info()))
+                                                 : state_->planner.choose(r.problem, r.accuracy, device, activity);
   choice = choice_json(c);
   named["kernel"] = c.kernel->name();
   if (in_list) {
@@ -82,7 +85,7 @@ Service::Reply Service::handle(const json& request, std::span<const std::byte> p
     return {header_text({{"chosen", chosen}}), {}};
   }
   if (type != "run" && type != "profile" && type != "live" && type != "bench" && type != "explain" && type != "xray" &&
-      type != "trace" && type != "disassembly")
+      type != "judge" && type != "trace" && type != "disassembly")
     return answer(request, payload, activity, partial);
   json choice;
   json named = resolved(request, payload, activity, choice);

@@ -204,6 +204,7 @@ void Workbench::take_report(Report r) {
 void Workbench::cancel() {
   if (running_) client_->cancel(run_id_);
   if (profiling_) client_->cancel(profile_id_), profile_serial_++, profiling_ = false;
+  stop_checking();
   if (!explaining_) return;
   client_->cancel(explain_id_), client_->cancel(trace_id_);
   explain_serial_++, explaining_ = false;

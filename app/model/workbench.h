@@ -20,6 +20,7 @@
 
 #include "app/engine/client.h"
 #include "app/model/cause.h"
+#include "app/model/checking.h"
 #include "app/model/comparison.h"
 #include "app/model/document.h"
 #include "app/model/machine_code.h"
@@ -105,6 +106,11 @@ class Workbench {
   // and on an exhibit; of other kernels that are right when it is asked for.
   void want_cause(const Report& report, bool asked = false);
   bool can_xray() const;  // there is a verdict to ask it of
+  // The document's kernel on a hundred problems that are drawn; the first that fails is made as small as it goes.
+  // Everything else that is wished goes between two of them.
+  void check_others(const Document& document);
+  void stop_checking();
+  const Checking& checking() const { return checking_; }
   // `then` is called when the engine knows: not when a newer question or the engine's end came between.
   void find_failing(ElementIndex from, bool forward, std::function<void(std::optional<ElementIndex>)> then);
   // Counters and what limits it; a run that is asked for meanwhile goes first, and the wish is forgotten. full: all
@@ -216,6 +222,8 @@ class Workbench {
                std::function<void(const nlohmann::json&)> took);
   void measure_once_more();
   void make_way();
+  void check_next();
+  void took_judged(Answer answer);
   void take_reading(const nlohmann::json& answer);
 
   std::function<void()> wake_;
@@ -242,6 +250,8 @@ class Workbench {
   Cause cause_;
   uint64_t cause_waits_for_ = 0, cause_id_ = 0;  // the report's serial; 0: nothing is asked
   std::set<std::string> cause_ends_engine_;      // kernels that ended it when they were asked why: not asked again
+  Checking checking_;
+  uint64_t checking_serial_ = 0, checking_id_ = 0;
   bool explaining_ = false;
   Recorded recorded_;
   bool live_shown_ = false;

@@ -187,6 +187,13 @@ void App::xray() {
   show_panel_ = "Verdict";
 }
 
+void App::check_others() {
+  if (bench_->checking().running) return bench_->stop_checking();
+  bench_->show_live(true);
+  bench_->check_others(document());
+  show_panel_ = "Verdict";
+}
+
 void App::keep_measuring() {
   if (bench_->monitor().on) return bench_->stop_measuring();
   bench_->show_live(true);

@@ -82,6 +82,7 @@ class App {
   void profile(bool full);
   void keep_measuring();  // or no more
   void xray();
+  void check_others();  // or no more
   void compare();
   void choose_best();
   void export_kernel(const std::string& path, bool pytorch);

@@ -32,6 +32,7 @@ struct RunSpec {
   int samples = 0;                // of the time; 0: as many as it takes
   bool references = true;         // judge and time them too
   bool pictures = false;          // keep the tensors' pyramid for tiles
+  bool verdict_only = false;      // neither time it nor judge references
 };
 
 struct ReferenceReport {

@@ -66,13 +66,17 @@ RunReport Judge::Run::go(const std::function<void(bool begins)>& timing) {
   if (partial_) partial_(r_);
   second_looks();
   if (r_.verdict.status == Status::crashed) return std::move(r_);
-  if (timing) timing(true);
-  time_it();
-  if (timing) timing(false);
-  if (r_.verdict.status == Status::crashed) return std::move(r_);
-  check_packed_calls();
-  if (r_.verdict.status == Status::crashed) return std::move(r_);
-  if (r_.spec.references) judge_references();
+  if (r_.spec.verdict_only) {
+    r_.timing_missing = "not timed: only the verdict was asked for";
+  } else {
+    if (timing) timing(true);
+    time_it();
+    if (timing) timing(false);
+    if (r_.verdict.status == Status::crashed) return std::move(r_);
+    check_packed_calls();
+    if (r_.verdict.status == Status::crashed) return std::move(r_);
+    if (r_.spec.references) judge_references();
+  }
   for (auto pass : {&Run::exact_pass, &Run::zero_pass, &Run::precision_pass, &Run::fallback_rounding})
     if (r_.verdict.status != Status::crashed) (this->*pass)();
   conclude();

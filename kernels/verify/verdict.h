@@ -1,6 +1,7 @@
 // A verdict in layers, each with its evidence, and the one sentence that says it all.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convscope {
@@ -9,6 +10,13 @@ enum class Status { right, wrong, crashed, hung, not_run };
 constexpr const char* name_of(Status s) {
   constexpr const char* names[] = {"right", "wrong", "crashed", "hung", "not-run"};
   return names[static_cast<int>(s)];
+}
+
+// not_run for any other word.
+constexpr Status status_named(std::string_view name) {
+  for (Status s : {Status::right, Status::wrong, Status::crashed, Status::hung})
+    if (name == name_of(s)) return s;
+  return Status::not_run;
 }
 
 enum class LayerStatus { pass, fail, skipped };

@@ -139,6 +139,72 @@ void head(Frame& f, const Report& r) {
   }
 }
 
+// Whether it is right in general: what came of problems that were drawn, and a way to the smallest that fails.
+void other_problems(Frame& f, const Report& r) {
+  const Theme& t = f.theme;
+  if (!r.recorded.empty()) return;
+  const Checking& c = f.bench.checking();
+  heading(t, "On other problems");
+  if (!c.is_about(f.document)) {
+    if (ImGui::Button("Check 100 others")) f.act("check");
+    tooltip(t,
+            "Runs the kernel on problems that are drawn, small and odd ones among them, and judges it on each. The "
+            "first that fails is made as small as it goes. Shift+F9");
+    return;
+  }
+  const Fuzz& fuzz = *c.fuzz;
+  if (c.running) {
+    ImGui::ProgressBar(fuzz.shrinking() ? -1.0f * static_cast<float>(ImGui::GetTime())
+                                        : static_cast<float>(fuzz.right()) / static_cast<float>(c.cases),
+                       {t.em * 8, t.em * 0.9f}, "");
+    f.again_in(0.1);
+    ImGui::SameLine();
+    if (ImGui::SmallButton("Stop")) f.act("check");
+    tooltip(t, "Shift+F9, or Esc");
+  }
+  if (!fuzz.first()) {
+    if (c.running)
+      dim_text(t, fmt::format("right on {} of {} so far", grouped(fuzz.right()), grouped(c.cases)));
+    else if (fuzz.right() == c.cases) {
+      status_mark(t, "right");
+      ImGui::SameLine();
+      wrapped(fmt::format("right on all {} that were drawn", grouped(c.cases)));
+    } else {
+      wrapped(fmt::format("right on {} of {}: {}", grouped(fuzz.right()), grouped(c.cases),
+                          c.trouble.empty() ? fuzz.ended_early() : c.trouble));
+    }
+    std::string with;
+    for (const auto& part : fuzz.coverage()) with += fmt::format("\n{:>5} with {}", grouped(part.count), part.what);
+    tooltip(t,
+            fmt::format("Problems that were drawn; of those it is right on\n{}\n\n{} more it does not take.\nsource: "
+                        "each judged against the double-precision oracle",
+                        with, grouped(fuzz.refused())));
+  } else {
+    const Fuzz::Case& least = *fuzz.smallest();
+    status_mark(t, name_of(least.status));
+    ImGui::SameLine();
+    wrapped(fmt::format("{}: {}", describe(least.problem), least.sentence));
+    tooltip(t,
+            fmt::format("{}\nwas drawn after {} right ones, and fails: {}\n{} smaller problems were tried{}\nsource: "
+                        "each judged against the double-precision oracle",
+                        describe(fuzz.first()->problem), grouped(fuzz.right()), fuzz.first()->sentence,
+                        grouped(fuzz.smaller_tried()), c.running ? " so far" : "; none smaller fails like it"));
+    copy_menu(f, "copy-others", [&] {
+      std::string csv = "problem,verdict,sentence\n";
+      for (const auto* one : {&*fuzz.first(), &least})
+        csv += fmt::format("{},{},{}\n", quoted(describe(one->problem)), name_of(one->status), quoted(one->sentence));
+      return csv;
+    });
+    if (!c.running && !(f.document.problem == least.problem)) {
+      if (ImGui::Button("Open this problem")) f.command(SetProblem{least.problem});
+      tooltip(t, "Puts it in the place of the problem that is shown; undo brings that back");
+      ImGui::SameLine();
+    }
+  }
+  if (!c.running && ImGui::Button("Check 100 others")) f.act("check");
+  if (!c.running) tooltip(t, "Draws other problems than before. Shift+F9");
+}
+
 void layers(Frame& f, const Report& r) {
   const Theme& t = f.theme;
   if (r.layers.empty()) return;
@@ -323,8 +389,12 @@ void draw_verdict(Frame& f) {
   source_strip(f, r->recorded);
   head(f, *r);
   first_failing(f, *r);
+  // What somebody asked for, and what is of use where all is right, stands above the layers.
+  const bool early = r->status == "right" || f.bench.checking().is_about(f.document);
+  if (early) other_problems(f, *r);
   ImGui::BeginGroup();  // one place to copy from
   layers(f, *r);
+  if (!early) other_problems(f, *r);
   errors(f, *r);
   if (r->failing) gates(f, *r);
   ImGui::EndGroup();

@@ -122,5 +122,23 @@ TEST_F(Key, StaysWithWhatChangesNoNumber) {
   EXPECT_EQ(with_file("input", x, {1, 2, 5}, "other/name.npy"), with_file("input", x, {1, 2, 5}));
 }
 
+// A verdict alone leaves what was run as it is, and is of the same mind.
+TEST_F(Key, AVerdictAloneTouchesNoResult) {
+  const std::string kept = key(base_);
+  json other = base_;
+  other["type"] = "judge", other["kernel"] = "S0", other["problem"]["padding"] = 1;
+  Activity activity;
+  const json verdict = json::parse(service_.handle(other, {}, activity, {}).header);
+  EXPECT_EQ(verdict["verdict"]["status"], "wrong");
+  EXPECT_TRUE(verdict["timing"]["median_ms"].is_null());
+  EXPECT_EQ(verdict["timing"]["reason"], "not timed: only the verdict was asked for");
+  EXPECT_FALSE(verdict.contains("result"));
+  for (const auto& r : verdict["references"]) EXPECT_TRUE(r["median_ms"].is_null()) << r;
+  const json tensor = {{"type", "tensor"}, {"result", kept}, {"what", "y"}, {"first", 0}, {"count", 1}};
+  EXPECT_EQ(json::parse(service_.handle(tensor, {}, activity, {}).header)["count"], 1) << "is still there";
+  other["problem"]["padding"] = 100;
+  EXPECT_THROW(service_.handle(other, {}, activity, {}), InputError);
+}
+
 }  // namespace
 }  // namespace convscope

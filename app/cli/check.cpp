@@ -1,0 +1,203 @@
+// The verb `check`: many problems, one after the other, each judged by the engine, which may die of one.
+#include <chrono>
+#include <cstdio>
+#include <fmt/format.h>
+
+#include "app/cli/session.h"
+#include "app/cli/verbs.h"
+#include "app/engine/json_fields.h"
+#include "kernels/base/text.h"
+#include "kernels/verify/fuzz.h"
+
+namespace convscope {
+using json_fields::text;
+using nlohmann::json;
+namespace {
+
+constexpr int interrupted_code = 130;
+
+// The report of one problem; of one that ended the engine as well.
+json judged(Session& session, const RunRequest& r) {
+  std::vector<std::byte> payload;
+  json header = request_json(r, payload);
+  header["type"] = "judge";
+  json report;
+  try {
+    report = session.ask(std::move(header), std::move(payload), "check " + r.kernel).header;
+  } catch (const EngineError& e) {
+    const std::string code = text(e.error(), "code");
+    if (code != "crashed" && code != "hung") throw;
+    report = lost_report(session, r, e.error());
+  }
+  for (const char* own : {"id", "type"}) report.erase(own);
+  return report;
+}
+
+// What asks for this problem.
+std::string options_of(const RunRequest& r) {
+  const ConvProblem none, &p = r.problem;
+  std::string out;
+  for (const auto& f : problem_fields())
+    if (p.*f.value != none.*f.value) out += fmt::format(" --{} {}", kebab(f.name), p.*f.value);
+  if (p.bias) out += " --bias";
+  if (p.dtype != DType::f32) out += fmt::format(" --dtype {}", name_of(p.dtype));
+  if (r.accuracy != Accuracy::strict) out += fmt::format(" --accuracy {}", name_of(r.accuracy));
+  if (r.inputs.seed != InputSpec{}.seed) out += fmt::format(" --seed {}", r.inputs.seed);
+  return out;
+}
+
+struct Failing {
+  json first, smallest;  // reports
+};
+
+json document_of(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Failing& failing,
+                 const json& device, bool interrupted) {
+  auto of = [](const json& report) -> json {
+    if (report.is_null()) return nullptr;
+    return {{"problem", report.at("problem")}, {"verdict", report.at("verdict")}, {"error", report.at("error")}};
+  };
+  json coverage = json::object();
+  for (const auto& c : fuzz.coverage()) coverage[c.what] = c.count;
+  json fixed = json::object();
+  const json base = problem_json(r.problem);
+  for (const auto& name : spec.fixed) fixed[name] = base.at(name);
+  const bool failed = fuzz.first().has_value();
+  return {{"convscope", CONVSCOPE_VERSION},
+          {"kernel", r.kernel},
+          {"device", device},
+          {"seed", spec.seed},
+          {"cases", spec.cases},
+          {"fixed", fixed},
+          {"status", failed         ? name_of(fuzz.first()->status)
+                     : fuzz.right() ? "right"
+                                    : "not-run"},
+          {"right", fuzz.right()},
+          {"right_with", coverage},
+          {"not_taken", fuzz.refused()},
+          {"ended_early", interrupted                  ? json("interrupted")
+                          : fuzz.ended_early().empty() ? json(nullptr)
+                                                       : json(fuzz.ended_early())},
+          {"first_failing", of(failing.first)},
+          {"smallest_failing", of(failing.smallest)},
+          {"smaller_tried", fuzz.smaller_tried()}};
+}
+
+void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Failing& failing, const json& device,
+           bool interrupted, double seconds) {
+  const std::string where = text(device, "name");
+  fmt::print("{} on problems drawn with seed {}{}{}\n\n", r.kernel, spec.seed,
+             spec.fixed.empty() ? "" : ", some parameters as given", where.empty() ? "" : ", on " + where);
+  auto amount = [](int64_t n) { return fmt::format("{} problem{}", grouped(n), n == 1 ? "" : "s"); };
+  if (!fuzz.first()) {
+    if (fuzz.right() == spec.cases)
+      fmt::print("  ✓ right on all {}, in {:.1f} s\n", amount(fuzz.right()), seconds);
+    else
+      fmt::print("  {} right on {} of {} asked for, in {:.1f} s: {}\n", fuzz.right() ? "✓" : "✗", grouped(fuzz.right()),
+                 grouped(spec.cases), seconds, interrupted ? "interrupted" : fuzz.ended_early());
+  } else {
+    const auto& first = *fuzz.first();
+    fmt::print("  ✗ {} on problem {}{}\n\n", name_of(first.status), grouped(fuzz.right() + 1),
+               fuzz.right() ? fmt::format(", after {} right ones", grouped(fuzz.right())) : "");
+    fmt::print("  as drawn  {}\n            {}\n", describe(first.problem), first.sentence);
+    if (fuzz.smallest()->problem == first.problem)
+      fmt::print("            {}\n", interrupted ? "interrupted before a smaller one failed"
+                                                 : fmt::format("none of {} smaller ones fails", fuzz.smaller_tried()));
+    else
+      fmt::print("  smallest  {}   ({} tried{})\n            {}\n", describe(fuzz.smallest()->problem),
+                 grouped(fuzz.smaller_tried()), interrupted ? ", interrupted" : "", fuzz.smallest()->sentence);
+    const json& verdict = failing.smallest.at("verdict");
+    if (verdict.contains("cause"))
+      fmt::print("  why       {}\n",
+                 verdict["cause"].is_string() ? text(verdict, "cause") : text(verdict, "cause_reason"));
+    RunRequest smallest = r;
+    smallest.problem = fuzz.smallest()->problem;
+    fmt::print("\n  see it    convscope run {}{}\n", r.kernel, options_of(smallest));
+    if (const json& at = failing.smallest.at("error"); at.is_object() && at.value("first_failing", json()).is_object())
+      fmt::print("            convscope explain {} --at {},{},{}{}\n", r.kernel,
+                 at["first_failing"]["n"].get<int64_t>(), at["first_failing"]["co"].get<int64_t>(),
+                 at["first_failing"]["j"].get<int64_t>(), options_of(smallest));
+  }
+  if (fuzz.right()) {
+    std::string with;
+    for (const auto& c : fuzz.coverage())
+      with += fmt::format("{}{} with {}", with.empty() ? "" : ", ", grouped(c.count), c.what);
+    fmt::print("\n  Of the right ones {}.\n", with);
+  }
+  if (fuzz.refused()) fmt::print("  {} more were drawn that it does not take.\n", grouped(fuzz.refused()));
+}
+
+}  // namespace
+
+int verb_check(const CommonOptions& common, const ProblemOptions& problem, const CheckOptionsCli& options) {
+  RunRequest r = problem.part_of_request(options.kernel, common.device);
+  r.references = false;
+  for (const auto* source : {&problem.input, &problem.weight, &problem.bias_values})
+    if (!source->empty()) throw InputError("values", *source, "cannot be given: check draws its own");
+  FuzzSpec spec;
+  spec.base = r.problem;
+  spec.fixed = problem.given();
+  // What a preset's layer is, at other sizes.
+  if (!problem.preset.empty())
+    for (const char* field : {"kernel_size", "stride", "padding", "output_padding", "dilation", "groups"})
+      spec.fixed.insert(field);
+  if (!options.cases.empty()) spec.cases = whole_number("cases", options.cases);
+  spec.seed = r.inputs.seed;
+  Fuzz fuzz(spec);
+
+  Session session(common);
+  const auto begin = std::chrono::steady_clock::now();
+  Failing failing;
+  json device = nullptr;
+  bool interrupted = false;
+  while (auto p = fuzz.next()) {
+    // Asked for here as well: most requests are over before anybody looks whether they shall be cancelled.
+    if (session.interrupted()) {
+      interrupted = true;
+      break;
+    }
+    if (fuzz.shrinking())
+      session.show(fmt::format("check {}: problem {} fails; {} smaller ones tried", r.kernel, fuzz.right() + 1,
+                               fuzz.smaller_tried()));
+    else
+      session.show(fmt::format("check {}: {} of {} problems right", r.kernel, fuzz.right(), spec.cases));
+    RunRequest one = r;
+    one.problem = *p;
+    json report;
+    try {
+      report = judged(session, one);
+    } catch (const EngineError&) {
+      session.show_nothing();
+      if (!session.interrupted()) throw;
+      interrupted = true;
+      break;
+    }
+    const json& verdict = report.at("verdict");
+    const Status status = status_named(text(verdict, "status"));
+    // What cannot run here at all is no matter of problems.
+    if (status == Status::not_run && verdict.value("exit_code", 1) != 2) {
+      session.show_nothing();
+      throw EngineError({{"code", "not-run"}, {"exit_code", verdict.value("exit_code", 1)}}, text(verdict, "sentence"));
+    }
+    if (report.at("device").value("name", json()).is_string()) device = report["device"];
+    const bool was_shrinking = fuzz.shrinking();
+    fuzz.judged(status, text(verdict, "sentence"));
+    if (!was_shrinking && fuzz.first()) failing.first = report;
+    if (fuzz.smallest() && fuzz.smallest()->problem == *p) failing.smallest = std::move(report);
+  }
+  session.show_nothing();
+  if (fuzz.first() && !interrupted) {
+    RunRequest smallest = r;
+    smallest.problem = fuzz.smallest()->problem;
+    put_cause(session, smallest, failing.smallest);
+  }
+  if (common.json)
+    print_json(document_of(fuzz, r, spec, failing, device, interrupted));
+  else
+    print(fuzz, r, spec, failing, device, interrupted,
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  if (interrupted) return interrupted_code;
+  if (fuzz.first()) return failing.first.at("verdict").value("exit_code", 1);
+  return fuzz.right() ? 0 : 2;
+}
+
+}  // namespace convscope

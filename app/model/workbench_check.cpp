@@ -1,0 +1,90 @@
+// The document's kernel on many problems that are drawn: a request for each, so that whatever else is wished goes
+// between them, and a crash ends one problem and not the search.
+#include <nlohmann/json.hpp>
+
+#include "app/engine/frame.h"
+#include "app/engine/json_fields.h"
+#include "app/model/requests.h"
+#include "app/model/workbench.h"
+
+namespace convscope {
+using nlohmann::json;
+
+namespace {
+
+constexpr int64_t cases_at_once = 100;
+
+}  // namespace
+
+void Workbench::check_others(const Document& document) {
+  stop_checking();
+  FuzzSpec spec;
+  spec.base.dtype = document.problem.dtype;
+  spec.cases = cases_at_once;
+  // Asked again of the same, it draws others.
+  spec.seed = checking_.is_about(document) ? checking_.seed + 1 : spec.seed;
+  checking_ = {};
+  checking_.seed = spec.seed;
+  checking_.document = document;
+  checking_.cases = spec.cases;
+  checking_.fuzz = std::make_unique<Fuzz>(spec);
+  checking_.running = true;
+  check_next();
+}
+
+void Workbench::stop_checking() {
+  if (!std::exchange(checking_.running, false)) return;
+  checking_.trouble = "stopped";
+  checking_serial_++;
+  client_->cancel(checking_id_);
+}
+
+void Workbench::check_next() {
+  const auto problem = checking_.fuzz->next();
+  if (!problem) {
+    checking_.running = false;
+    return;
+  }
+  Document one = checking_.document;
+  one.problem = *problem;
+  std::vector<std::byte> payload;
+  json header = request_json(request_of(one), payload);
+  header["type"] = "judge";
+  checking_id_ = client_->post_latest(
+      "judge", header_text(header), std::move(payload), handlers([this, serial = ++checking_serial_](Answer a) {
+        const bool gone = a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung;
+        if (gone) died(a.message);
+        if (serial == checking_serial_ && checking_.running) took_judged(std::move(a));
+      }));
+}
+
+void Workbench::took_judged(Answer a) {
+  Status status = Status::crashed;
+  std::string sentence = "crashed: " + a.message;
+  if (a.kind == Answer::Kind::hung) {
+    status = Status::hung;
+    sentence = "hung: " + a.message;
+  } else if (a.kind == Answer::Kind::error) {
+    const Refusal refusal = refusal_of(a);
+    if (refusal.exit_code != 4) {
+      checking_.running = false;
+      checking_.trouble = refusal.cancelled ? "stopped" : refusal.text;
+      return;
+    }
+    sentence = "crashed: " + refusal.text;
+  } else if (a.kind == Answer::Kind::result) {
+    const json report = json::parse(a.header);
+    const json& verdict = report.at("verdict");
+    status = status_named(json_fields::text(verdict, "status"));
+    sentence = json_fields::text(verdict, "sentence");
+    if (status == Status::not_run && verdict.value("exit_code", 1) != 2) {  // not here, whatever the problem
+      checking_.running = false;
+      checking_.trouble = sentence;
+      return;
+    }
+  }
+  checking_.fuzz->judged(status, std::move(sentence));
+  check_next();
+}
+
+}  // namespace convscope

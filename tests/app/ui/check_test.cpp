@@ -1,0 +1,96 @@
+// What the panel Verdict says of other problems: a hundred that are drawn when somebody asks (Shift+F9), and the
+// smallest that fails, which can be opened.
+#include <gtest/gtest.h>
+
+#include "tests/app/ui/screen.h"
+#include "tests/support.h"
+
+namespace convscope::ui {
+namespace {
+
+using test::holds;
+
+constexpr ImGuiKeyChord check_key = ImGuiMod_Shift | ImGuiKey_F9;
+
+bool over(test::AppOnScreen& a) {
+  return a.screen.until(
+      *a, [&] { return a->bench().checking().fuzz && !a->bench().checking().running; }, 60);
+}
+
+TEST(CheckPanel, ARightKernelIsRightOnAHundred) {
+  test::AppOnScreen a("", test::quick_document(60, "polyphase"));
+  ASSERT_TRUE(a.screen.settle(*a));
+  for (const char* said : {"On other problems", "Check 100 others"}) EXPECT_TRUE(holds(a.said("Verdict"), said)) << said;
+  a.screen.press(*a, check_key);
+  ASSERT_TRUE(over(a));
+  EXPECT_TRUE(holds(a.said("Verdict"), "right on all 100 that were drawn")) << a.said("Verdict");
+  // Again: others.
+  const uint64_t seed = a->bench().checking().seed;
+  a.screen.press(*a, check_key);
+  ASSERT_TRUE(over(a));
+  EXPECT_NE(a->bench().checking().seed, seed);
+  // Of another kernel nothing is known yet.
+  a->execute({SetKernel{"tiled"}, 0});
+  ASSERT_TRUE(a.screen.settle(*a));
+  EXPECT_FALSE(holds(a.said("Verdict"), "right on all 100"));
+}
+
+TEST(CheckPanel, TheSmallestThatFailsCanBeOpened) {
+  Document d = test::quick_document(60, "S4");
+  d.problem.stride = 1, d.problem.output_padding = 0;  // right here
+  test::AppOnScreen a("", d);
+  ASSERT_TRUE(a.screen.settle(*a));
+  EXPECT_EQ(a->bench().report()->status, "right");
+  a.screen.press(*a, check_key);
+  ASSERT_TRUE(over(a));
+  const std::string text = a.said("Verdict");
+  EXPECT_TRUE(holds(text, "1 × 1→1, K 2, L 1, s 2, p 0, d 1: wrong: ")) << text;
+  EXPECT_TRUE(holds(text, "Open this problem"));
+  const ConvProblem smallest = a->bench().checking().fuzz->smallest()->problem, before = a->document().problem;
+  a->execute({SetProblem{smallest}, 0});
+  ASSERT_TRUE(a.screen.settle(*a));
+  EXPECT_EQ(a->bench().report()->status, "wrong");
+  EXPECT_FALSE(holds(a.said("Verdict"), "Open this problem")) << "it is open";
+  a->undo();
+  EXPECT_EQ(a->document().problem, before);
+}
+
+TEST(CheckPanel, StopsAndGivesWay) {
+  test::AppOnScreen a("", test::quick_document(60, "direct"));
+  ASSERT_TRUE(a.screen.settle(*a));
+  a.screen.press(*a, check_key);
+  ASSERT_TRUE(
+      a.screen.until(*a, [&] { return a->bench().checking().fuzz && a->bench().checking().fuzz->right() > 0; }));
+  // A run goes between two problems, and the search goes on.
+  Document other = a->document();
+  other.problem.length = 61;
+  const int64_t right = a->bench().checking().fuzz->right();
+  a->execute({SetProblem{other.problem}, 0});
+  ASSERT_TRUE(a.screen.until(*a, [&] {
+    return a->bench().report() && a->bench().report()->final && a->bench().report()->document.problem == other.problem;
+  }));
+  EXPECT_GE(a->bench().checking().fuzz->right(), right);
+  ASSERT_TRUE(over(a));
+  EXPECT_EQ(a->bench().checking().fuzz->right(), 100);
+  a.screen.press(*a, check_key);
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().checking().fuzz->right() > 0; }));
+  a.screen.press(*a, check_key);
+  a.screen.frames(*a, 3);
+  EXPECT_FALSE(a->bench().checking().running);
+  EXPECT_TRUE(holds(a.said("Verdict"), "of 100: stopped")) << a.said("Verdict");
+}
+
+// Each crash takes the engine with it: the search goes on with another one, and so does the window.
+TEST(CheckPanel, ACrashEndsNoSearch) {
+  test::AppOnScreen a(test::test_engine(), test::quick_document(60, "healthy"));
+  ASSERT_TRUE(a.screen.settle(*a));
+  a->execute({SetKernel{"divide_by_zero"}, 0});
+  ASSERT_TRUE(a.screen.settle(*a));
+  a.screen.press(*a, check_key);
+  ASSERT_TRUE(over(a));
+  EXPECT_EQ(a->bench().checking().fuzz->first()->status, Status::crashed);
+  EXPECT_TRUE(holds(a.said("Verdict"), "crashed: ")) << a.said("Verdict");
+}
+
+}  // namespace
+}  // namespace convscope::ui

@@ -1,0 +1,202 @@
+// What is drawn, and how what fails becomes small: with made-up kernels, which are right or wrong by a rule that is
+// known, so that the smallest problem is known as well.
+#include "kernels/verify/fuzz.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+
+#include "kernels/problem/presets.h"
+
+namespace convscope {
+namespace {
+
+using Rule = std::function<Status(const ConvProblem&)>;
+
+// To the end; every problem that was asked for is legal.
+std::vector<ConvProblem> play(Fuzz& fuzz, const Rule& kernel) {
+  std::vector<ConvProblem> asked;
+  while (auto p = fuzz.next()) {
+    EXPECT_FALSE(check(*p)) << describe(*p);
+    EXPECT_EQ(fuzz.next(), p) << "the same until it is judged";
+    asked.push_back(*p);
+    fuzz.judged(kernel(*p), "as it is");
+    if (asked.size() > 5000) ADD_FAILURE() << "does not end";
+    if (asked.size() > 5000) break;
+  }
+  EXPECT_FALSE(fuzz.next()) << "over is over";
+  return asked;
+}
+
+Rule wrong_when(std::function<bool(const ConvProblem&)> rule) {
+  return [rule](const ConvProblem& p) { return rule(p) ? Status::wrong : Status::right; };
+}
+Rule always_right() {
+  return wrong_when([](const ConvProblem&) { return false; });
+}
+
+TEST(Fuzz, DrawsManyDifferentLegalProblems) {
+  Fuzz fuzz({.cases = 500});
+  const auto asked = play(fuzz, always_right());
+  EXPECT_EQ(asked.size(), 500u);
+  EXPECT_EQ(fuzz.right(), 500);
+  EXPECT_FALSE(fuzz.first());
+  EXPECT_EQ(fuzz.ended_early(), "");
+  for (size_t i = 0; i < asked.size(); i++)
+    for (size_t k = 0; k < i; k++) EXPECT_FALSE(asked[i] == asked[k]) << describe(asked[i]) << " was drawn twice";
+  // Of everything that kernels forget there is enough to be met, and not only that.
+  for (const auto& part : fuzz.coverage()) {
+    EXPECT_GE(part.count, 25) << part.what;
+    EXPECT_LE(part.count, 475) << part.what;
+    int64_t counted = 0;
+    for (const auto& p : asked) counted += part.has(p);
+    EXPECT_EQ(counted, part.count) << part.what;
+  }
+  auto some = [&](auto has) { return std::count_if(asked.begin(), asked.end(), has); };
+  EXPECT_GE(some([](const ConvProblem& p) { return p.length > 200; }), 10) << "beyond a tile";
+  EXPECT_GE(some([](const ConvProblem& p) { return p.length == 1; }), 10);
+  EXPECT_GE(some([](const ConvProblem& p) { return p.in_per_group() >= 32; }), 10);
+  EXPECT_GE(some([](const ConvProblem& p) { return p.in_per_group() == 1 && p.out_per_group() == 1 && p.groups > 1; }),
+            10)
+      << "depthwise";
+  for (const auto& p : asked)
+    EXPECT_LE(static_cast<double>(p.y_elements() * p.kernel_size * p.in_per_group()), 1e6) << describe(p);
+}
+
+TEST(Fuzz, FollowsFromItsSeedAlone) {
+  auto drawn = [](uint64_t seed) {
+    Fuzz fuzz({.cases = 20, .seed = seed});
+    return play(fuzz, always_right());
+  };
+  EXPECT_EQ(drawn(7), drawn(7));
+  EXPECT_NE(drawn(7), drawn(8));
+}
+
+TEST(Fuzz, WhatIsFixedStays) {
+  FuzzSpec spec;
+  spec.base = find_preset("kernelbench-79").problem;
+  spec.fixed = {"kernel_size", "stride", "padding", "output_padding", "dilation", "groups", "bias"};
+  spec.cases = 50;
+  Fuzz fuzz(spec);
+  // Wrong in a way that larger taps, strides and paddings would show as well: they stay.
+  const auto asked = play(fuzz, wrong_when([](const ConvProblem& p) { return p.length > 20 && p.in_channels > 2; }));
+  for (const auto& p : asked) {
+    EXPECT_EQ(p.kernel_size, 3) << describe(p);
+    EXPECT_EQ(p.stride, 2);
+    EXPECT_EQ(p.padding, 1);
+    EXPECT_EQ(p.dilation, 2);
+    EXPECT_EQ(p.groups, 1);
+    EXPECT_FALSE(p.bias);
+  }
+  ASSERT_TRUE(fuzz.smallest());
+  EXPECT_EQ(fuzz.smallest()->problem.length, 21);
+  EXPECT_EQ(fuzz.smallest()->problem.in_channels, 3);
+  EXPECT_EQ(fuzz.smallest()->problem.out_channels, 1);
+  EXPECT_EQ(fuzz.smallest()->problem.batch, 1);
+}
+
+TEST(Fuzz, TheSmallestIsWhatTheFaultNeedsAndNoMore) {
+  struct Fault {
+    const char* name;
+    std::function<bool(const ConvProblem&)> wrong;
+    ConvProblem least;
+  };
+  auto with = [](auto change) {
+    ConvProblem p;
+    change(p);
+    return p;
+  };
+  const Fault faults[] = {
+      {"everywhere", [](const ConvProblem&) { return true; }, {}},
+      {"a long sequence", [](const ConvProblem& p) { return p.length > 17; }, with([](auto& p) { p.length = 18; })},
+      {"dilation with taps", [](const ConvProblem& p) { return p.dilation > 1 && p.kernel_size > 1; },
+       with([](auto& p) { p.dilation = 2, p.kernel_size = 2; })},
+      {"groups of several channels", [](const ConvProblem& p) { return p.groups > 1 && p.in_per_group() > 1; },
+       with([](auto& p) { p.groups = 2, p.in_channels = 4, p.out_channels = 2; })},
+      {"output padding", [](const ConvProblem& p) { return p.output_padding > 0; },
+       with([](auto& p) { p.stride = 2, p.output_padding = 1; })},
+      {"a bias in a second sequence", [](const ConvProblem& p) { return p.bias && p.batch > 1; },
+       with([](auto& p) { p.bias = true, p.batch = 2; })},
+      {"padding beyond the stride", [](const ConvProblem& p) { return p.padding > p.stride; },
+       with([](auto& p) { p.padding = 2, p.kernel_size = 1, p.length = 5; })},
+  };
+  for (const auto& f : faults)
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+      Fuzz fuzz({.cases = 2000, .seed = seed});
+      const auto asked = play(fuzz, wrong_when(f.wrong));
+      ASSERT_TRUE(fuzz.first()) << f.name;
+      EXPECT_TRUE(f.wrong(fuzz.first()->problem) && f.wrong(fuzz.smallest()->problem)) << f.name;
+      const ConvProblem& least = fuzz.smallest()->problem;
+      if (std::string(f.name) == "padding beyond the stride") {  // taps or positions make room for it
+        EXPECT_EQ(least.padding, 2) << describe(least);
+        EXPECT_EQ(least.stride, 1) << describe(least);
+        EXPECT_EQ(least.out_length(), 1) << describe(least);
+      } else if (std::string(f.name) == "output padding") {  // a stride or a dilation does
+        EXPECT_EQ(least.output_padding, 1) << describe(least);
+        EXPECT_EQ(least.stride + least.dilation, 3) << describe(least);
+      } else {
+        EXPECT_EQ(describe(least), describe(f.least)) << f.name << ", seed " << seed;
+      }
+      EXPECT_LE(fuzz.smaller_tried(), 200) << f.name;
+    }
+}
+
+// A crash is not a wrong result made smaller.
+TEST(Fuzz, OnlyTheSameFailureIsTheSame) {
+  Fuzz fuzz({.cases = 500});
+  play(fuzz, [](const ConvProblem& p) {
+    return p.length > 40 ? Status::wrong : p.length > 10 ? Status::crashed : Status::right;
+  });
+  ASSERT_TRUE(fuzz.first());
+  const bool crashed = fuzz.first()->status == Status::crashed;
+  EXPECT_EQ(fuzz.smallest()->status, fuzz.first()->status);
+  EXPECT_EQ(fuzz.smallest()->problem.length, crashed ? 11 : 41);
+}
+
+// A hang is waited for ten seconds each time.
+TEST(Fuzz, HangsAreTriedAFewTimesOnly) {
+  Fuzz fuzz({.cases = 500});
+  play(fuzz, [](const ConvProblem&) { return Status::hung; });
+  EXPECT_LE(fuzz.smaller_tried(), 10);
+}
+
+TEST(Fuzz, WhatTheKernelDoesNotTakeIsNoCase) {
+  Fuzz odd({.cases = 40});
+  auto asked = play(odd, [](const ConvProblem& p) { return p.length % 4 ? Status::not_run : Status::right; });
+  EXPECT_EQ(odd.right(), 40);
+  EXPECT_EQ(odd.refused(), static_cast<int64_t>(asked.size()) - 40);
+  EXPECT_EQ(odd.ended_early(), "");
+  Fuzz none({.cases = 40});
+  play(none, [](const ConvProblem&) { return Status::not_run; });
+  EXPECT_EQ(none.right(), 0);
+  EXPECT_EQ(none.ended_early(), "the kernel takes none of 2000 further ones (as it is)");
+}
+
+TEST(Fuzz, EndsWhereThereAreNoMore) {
+  FuzzSpec spec;
+  spec.base.stride = 3, spec.base.output_padding = 2;
+  for (const auto& f : problem_fields()) spec.fixed.insert(f.name);
+  Fuzz fuzz(spec);
+  EXPECT_EQ(play(fuzz, always_right()).size(), 2u) << "with a bias and without";
+  EXPECT_EQ(fuzz.ended_early(), "there are no further problems of these parameters");
+}
+
+TEST(Fuzz, RefusesWhatCannotBeDrawn) {
+  auto rule = [](FuzzSpec spec) -> std::string {
+    try {
+      Fuzz fuzz(spec);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(rule({.cases = 0}), "cases 0 must be between 1 and 100000");
+  EXPECT_EQ(rule({.cases = 100001}), "cases 100001 must be between 1 and 100000");
+  FuzzSpec spec;
+  spec.fixed = {"groups", "in_channels"}, spec.base.groups = 3, spec.base.in_channels = 4;
+  EXPECT_EQ(rule(spec), "groups 3 must divide in_channels = 4");
+  spec.fixed = {"stride"}, spec.base.stride = 0;
+  EXPECT_EQ(rule(spec), "stride 0 must be between 1 and 2147483647");
+}
+
+}  // namespace
+}  // namespace convscope

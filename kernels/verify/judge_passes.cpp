@@ -263,6 +263,7 @@ void Judge::Run::conclude() {
   if (own_ != p_.out_length())
     wrong.push_back(fmt::format("its output is {} long, the problem's {}{}", own_, p_.out_length(), length_words()));
   if (!memory_.empty()) wrong.push_back(memory_);
+  if (!races_.race.empty()) wrong.push_back(races_.race);
   if (unsteady_)
     wrong.push_back(std::isinf(spread_) ? "results differ between runs: some are not finite"
                                         : "results differ between runs by up to " + number_text(spread_));
@@ -373,14 +374,15 @@ void Judge::Run::conclude_mathematics() {
 void Judge::Run::conclude_determinism() {
   auto add = [&](LayerStatus status, const std::string& why) { r_.verdict.add("determinism", status, why); };
   if (depends_on_output_) return add(LayerStatus::skipped, "not judged: depends on what was in the output");
+  if (!races_.race.empty()) return add(LayerStatus::fail, races_.race);
+  const std::string races = !races_.missing.empty()
+                                ? "races as such were not looked for: " + races_.missing
+                                : fmt::format("no race between the threads of {} that {} traced",
+                                              amount(races_.blocks, "block"), races_.blocks == 1 ? "was" : "were");
   if (!differing_elements_)
-    return add(
-        LayerStatus::pass,
-        device_.is_emulator()
-            ? "3 runs bitwise the same, one of them in a shuffled order of threads; races as such are not looked "
-              "for: the emulator runs a block's threads one after the other, and an order that shows a race may "
-              "not be among these"
-            : "3 runs bitwise the same; races as such are not looked for");
+    return add(LayerStatus::pass,
+               fmt::format("3 runs bitwise the same{}; {}",
+                           device_.is_emulator() ? ", one of them in a shuffled order of threads" : "", races));
   if (!input_fault_.empty()) return add(LayerStatus::skipped, "not judged: runs differ, and so did their inputs");
   unsteady_ = fails_in_some_runs_;
   std::string spread = std::isinf(spread_) ? "some not finite" : "spread " + number_text(spread_);

@@ -77,7 +77,8 @@ RunReport Judge::Run::go(const std::function<void(bool begins)>& timing) {
     if (r_.verdict.status == Status::crashed) return std::move(r_);
     if (r_.spec.references) judge_references();
   }
-  for (auto pass : {&Run::exact_pass, &Run::zero_pass, &Run::precision_pass, &Run::fallback_rounding})
+  for (auto pass : {&Run::exact_pass, &Run::zero_pass, &Run::precision_pass, &Run::fallback_rounding,
+                    &Run::look_for_races})
     if (r_.verdict.status != Status::crashed) (this->*pass)();
   conclude();
   return std::move(r_);
@@ -422,6 +423,17 @@ void Judge::Run::check_packed_calls() {
   if (survives([&] { odd = packed_calls_look_honest(*x_, *y_, p_.dtype, call(plan_), call(packed), &activity_); }))
     x_->write(r_.inputs->x.data(), r_.inputs->x.size_bytes(), &activity_);
   if (!odd.empty()) r_.packed = {.packs = true, .missing = odd};
+}
+
+// The emulator's order of threads is one of many: whether another could give something else is told from what they
+// access. What they write is what is there already.
+void Judge::Run::look_for_races() {
+  if (!device_.is_emulator()) {
+    races_.missing = "the emulator does it, and this ran on a GPU";
+    return;
+  }
+  if (!survives([&] { races_ = find_races(device_, kernel_, p_, at_, activity_); }) && races_.missing.empty())
+    races_.missing = "the kernel crashed";
 }
 
 void Judge::Run::judge_references() {

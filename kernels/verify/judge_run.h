@@ -6,6 +6,7 @@
 #include "kernels/base/text.h"
 #include "kernels/verify/guarded.h"
 #include "kernels/verify/judge.h"
+#include "kernels/verify/races.h"
 
 namespace convscope {
 
@@ -66,6 +67,7 @@ class Judge::Run {
   std::optional<Comparison> wide_integers(int bits);
   std::optional<Comparison> on_exact(const Inputs& in);
   void fallback_rounding();
+  void look_for_races();
   void conclude();
   void conclude_memory();
   void conclude_mathematics();
@@ -100,6 +102,7 @@ class Judge::Run {
 
   // What the passes found.
   std::string memory_fault_, input_fault_, outside_;
+  RaceSearch races_;
   bool depends_on_output_ = false;
   int64_t differing_elements_ = 0;                            // in any of three runs
   int64_t differing_by_poison_ = 0, differing_by_order_ = 0;  // with another content of the output, in another order

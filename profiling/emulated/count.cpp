@@ -7,6 +7,7 @@
 #include <map>
 
 #include "kernels/runtime/registry.h"
+#include "kernels/runtime/simt/trace_readers.h"
 #include "kernels/verify/problem_memory.h"
 #include "profiling/metrics/figures.h"
 
@@ -36,13 +37,16 @@ bool writes_output(const Launch& l) {
 PlaceCounts count_launch(Device& device, const KernelDefinition& kernel, const Plan& plan, const Bindings& at,
                          int64_t launch, uint64_t every, const std::function<bool(uint64_t)>& is_global,
                          Activity& activity) {
-  WarpAssemblers assemblers(is_global);
+  simt::TraceReaders<WarpAssembler> assemblers([&] { return std::make_unique<WarpAssembler>(is_global); });
   {
     simt::Tracing tracing([&](std::span<const simt::Access> part) { assemblers.take(part); }, {.rounds = true});
     device.run(kernel, plan, at, {.activity = &activity, .only_launch = launch, .every = every});
     assemblers.only_rests_follow();
   }
-  return assemblers.finish();
+  PlaceCounts places;
+  for (const auto& assembler : assemblers.all())
+    for (const auto& [pc, counts] : assembler->finish()) places[pc].add(counts);
+  return places;
 }
 
 // Adds `scale` times the counts of each place to its source line.

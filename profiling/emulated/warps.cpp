@@ -168,33 +168,4 @@ const PlaceCounts& WarpAssembler::finish() {
   return counts_;
 }
 
-WarpAssembler& WarpAssemblers::new_one() { return *all_.emplace_back(std::make_unique<WarpAssembler>(is_global_)); }
-
-void WarpAssemblers::take(std::span<const simt::Access> part) {
-  if (part.empty()) return;
-  WarpAssembler* mine = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    if (rests_) {
-      // Who has this block open goes on with it. A rest that begins with a new block is nobody's: whoever took it would
-      // close the block that it has open, whose own rest may still come.
-      for (const auto& one : all_)
-        if (one->in_hand() == part.front().block) mine = one.get();
-      if (!mine) mine = &new_one();
-    } else {
-      auto& slot = of_thread_[std::this_thread::get_id()];
-      if (!slot) slot = &new_one();
-      mine = slot;
-    }
-  }
-  for (const auto& a : part) mine->take(a);
-}
-
-PlaceCounts WarpAssemblers::finish() {
-  PlaceCounts places;
-  for (const auto& one : all_)
-    for (const auto& [pc, counts] : one->finish()) places[pc].add(counts);
-  return places;
-}
-
 }  // namespace convscope

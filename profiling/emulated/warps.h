@@ -8,11 +8,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <span>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -88,25 +83,6 @@ class WarpAssembler {
   Open* last_ = nullptr;
   size_t last_site_ = 0;
   PlaceCounts counts_;
-};
-
-// An assembler for each thread that delivers accesses. A block's accesses are delivered by one thread, in parts; what
-// threads still hold when they are done, one alone delivers for all of them, each one's rest in one part.
-class WarpAssemblers {
- public:
-  explicit WarpAssemblers(std::function<bool(uint64_t)> is_global) : is_global_(std::move(is_global)) {}
-  void take(std::span<const simt::Access> part);  // from any thread
-  void only_rests_follow() { rests_ = true; }     // no other thread may be in take()
-  PlaceCounts finish();
-
- private:
-  WarpAssembler& new_one();
-
-  std::function<bool(uint64_t)> is_global_;
-  bool rests_ = false;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<WarpAssembler>> all_;
-  std::map<std::thread::id, WarpAssembler*> of_thread_;
 };
 
 }  // namespace convscope

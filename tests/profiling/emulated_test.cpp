@@ -7,6 +7,7 @@
 
 #include "kernels/problem/presets.h"
 #include "kernels/runtime/registry.h"
+#include "kernels/runtime/simt/trace_readers.h"
 #include "kernels/runtime/sources.h"
 #include "profiling/bottleneck/bottleneck.h"
 #include "profiling/emulated/count.h"
@@ -128,14 +129,17 @@ TEST(Warps, RestsThatOneThreadDelivers) {
                               static_cast<uint16_t>(16 * half + t)));
     return list;
   };
-  WarpAssemblers assemblers([](uint64_t) { return true; });
+  simt::TraceReaders<WarpAssembler> assemblers(
+      [] { return std::make_unique<WarpAssembler>([](uint64_t) { return true; }); });
   assemblers.take(part({{0, 0}, {0, 1}, {2, 0}}));
   std::thread([&] { assemblers.take(part({{1, 0}, {1, 1}})); }).join();
   assemblers.only_rests_follow();
   assemblers.take(part({{3, 0}, {3, 1}}));          // the other's
   assemblers.take(part({{2, 1}, {4, 0}, {4, 1}}));  // its own
   assemblers.take({});
-  const WarpCounts c = assemblers.finish().at(1);
+  WarpCounts c;
+  for (const auto& assembler : assemblers.all())
+    for (const auto& [pc, counts] : assembler->finish()) c.add(counts);
   EXPECT_EQ(c.accesses, 5u * 32);
   EXPECT_EQ(c.load_requests, 5u) << "one a block";
 }

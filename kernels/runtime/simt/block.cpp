@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "kernels/base/error.h"
+#include "kernels/runtime/simt/trace_hooks.h"
 
 constinit thread_local uint3 threadIdx{}, blockIdx{};
 constinit thread_local dim3 blockDim{}, gridDim{};
@@ -221,6 +222,7 @@ int Block::barrier(const Site& at, int predicate) {
                       line(barrier_at_)),
           at);
   barrier_at_ = at;
+  record_meeting(&arrived_, false, current_);
   votes_ += predicate != 0;
   if (++arrived_ == threads_) {
     release_barrier();
@@ -234,6 +236,7 @@ int Block::barrier(const Site& at, int predicate) {
 }
 
 void Block::release_barrier() {
+  for (unsigned t = 0; t < threads_; t++) record_meeting(&arrived_, true, t);
   arrived_ = 0;
   vote_result_ = std::exchange(votes_, 0);
   for (unsigned i = 0; i < warps_; i++) warp_[i].ready |= std::exchange(warp_[i].at_barrier, 0u);
@@ -302,6 +305,11 @@ bool Block::meet(Warp& w, unsigned self) {
     published[l] = w.lane[l].mine;
   }
   if (me.exchange) me.exchange(published, me.mask);
+  // The others exchange values and promise nothing about memory.
+  if (same_word(me.what, "__syncwarp"))
+    for (bool goes_on : {false, true})
+      for (uint32_t q = me.mask; q; q &= q - 1)
+        record_meeting(&w, goes_on, (current_ & ~31u) + static_cast<unsigned>(std::countr_zero(q)));
   w.waiting &= ~me.mask;
   w.ready |= me.mask;
   return true;

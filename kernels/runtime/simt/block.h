@@ -62,6 +62,13 @@ class Block {
   // Sets the current thread aside until wake(key). what: for what it waits, in words.
   void park(void* key, const char* what, const Site& at);
   void wake(const void* key);
+  // f(thread) for those that are set aside by this key.
+  template <class F>
+  void each_parked(const void* key, F f) const {
+    for (unsigned i = 0; i < warps_; i++)
+      for (unsigned l = 0; l < 32; l++)
+        if (warp_[i].parked >> l & 1 && warp_[i].lane[l].mine == key) f(i * 32 + l);
+  }
   Hopper& hopper() { return hopper_; }
   size_t dynamic_shared_bytes() const { return dynamic_shared_bytes_; }
   bool shuffles() const { return random_ != 0; }

@@ -136,6 +136,11 @@ void Hopper::complete(uint32_t barrier, int arrivals, int64_t bytes, const Site&
 }
 
 void Hopper::arrive(uint32_t barrier, uint32_t expected_bytes, const Site& at) {
+  // Who arrives for the next phase is nothing to those who wait for this one.
+  unsigned char* where = shared_at(barrier, 8, 8, "mbarrier", at);
+  Barrier b;
+  std::memcpy(&b, where, sizeof b);
+  record_meeting(where + b.phase, false, block_.current_thread());
   complete(barrier, 1, expected_bytes, at);
 }
 
@@ -146,7 +151,7 @@ void Hopper::wait(uint32_t barrier, uint32_t parity, const Site& at) {
     std::memcpy(&b, where, sizeof b);
     if (b.marked != Barrier::mark)
       block_.fault(fmt::format("the mbarrier at byte {} of shared memory was not initialised", barrier), at);
-    if (b.phase != (parity & 1)) return;
+    if (b.phase != (parity & 1)) return record_meeting(where + (parity & 1), true, block_.current_thread());
     block_.park(where, "an mbarrier", at);
   }
 }
@@ -269,8 +274,11 @@ void Hopper::meet(int id, int threads, bool waits, const Site& at) {
   if (n.arrived && n.threads != threads)
     block_.fault(fmt::format("barrier {} of {} threads: others wait there for {}", id, threads, n.threads), at);
   n.threads = threads;
+  record_meeting(&n, false, block_.current_thread());
   if (++n.arrived == threads) {
     n.arrived = 0;
+    if (waits) record_meeting(&n, true, block_.current_thread());
+    block_.each_parked(&n, [&](unsigned thread) { record_meeting(&n, true, thread); });
     block_.wake(&n);
   } else if (waits) {
     block_.park(&n, "bar.sync", at);
@@ -308,7 +316,10 @@ void named_barrier(int id, int threads, bool waits, const Site& at) { hopper().m
 
 void bulk_wait_stores() { hopper().wait_stores(); }
 
-void tell_word(int* word) { __atomic_store_n(word, 1, __ATOMIC_RELEASE); }
+void tell_word(int* word) {
+  if (Block* b = Block::current()) record_meeting(word, false, b->current_thread());
+  __atomic_store_n(word, 1, __ATOMIC_RELEASE);
+}
 
 // Another block tells it, or another warpgroup of this one.
 void wait_for_word(const int* word, const Site& at) {
@@ -317,6 +328,7 @@ void wait_for_word(const int* word, const Site& at) {
     if (!b.all_blocks_run()) return;  // for counting: nobody may tell
     b.poll("a word of another block", at);
   }
+  record_meeting(word, true, b.current_thread());
 }
 
 }  // namespace convscope::simt

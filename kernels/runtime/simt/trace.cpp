@@ -142,6 +142,19 @@ void record_access(const void* address, unsigned size, uint8_t kind, const void*
   if (mine.buffer->list.size() == buffer_accesses) tracer->flush(*mine.buffer);
 }
 
+void record_meeting(const void* object, bool goes_on, unsigned thread) {
+  Tracer* tracer = active.load(std::memory_order_acquire);
+  if (!tracer || !tracer->wish.meetings) return;
+  Block* block = Block::current();
+  if (!block) return;
+  uint64_t now = generation.load(std::memory_order_relaxed);
+  if (mine.generation != now) mine = {now, tracer->add()};
+  mine.buffer->list.push_back({reinterpret_cast<uint64_t>(object), 0, block->current_block(),
+                               static_cast<uint16_t>(thread), 0,
+                               goes_on ? AccessKind::acquire : AccessKind::release});
+  if (mine.buffer->list.size() == buffer_accesses) tracer->flush(*mine.buffer);
+}
+
 void record_step(const void* pc) {
   const Tracer* tracer = active.load(std::memory_order_acquire);
   if (!tracer || !tracer->wish.rounds) return;

@@ -13,7 +13,9 @@
 namespace convscope::simt {
 
 // bulk_write: by the copy engine, on behalf of the thread that ordered it; no request of the load and store units.
-enum class AccessKind : uint8_t { read, write, atomic, bulk_write };
+// release, acquire: no access of memory, but a meeting (TraceWish): what the thread did before is known to whoever
+// acquires the same object later. `address` is the object's, and size 0.
+enum class AccessKind : uint8_t { read, write, atomic, bulk_write, release, acquire };
 
 struct Access {
   uint64_t address;
@@ -35,6 +37,7 @@ using TraceSink = std::function<void(std::span<const Access>)>;
 struct TraceWish {
   bool rounds = false;  // Access::round
   bool reads = true;
+  bool meetings = false;  // where threads wait for each other
   int64_t block = -1;  // of this block alone; -1: of all
 };
 

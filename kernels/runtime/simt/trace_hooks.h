@@ -15,4 +15,8 @@ CONVSCOPE_SIMT_API void record_step(const void* pc);
 CONVSCOPE_SIMT_API void record_call(const void* from);
 CONVSCOPE_SIMT_API void record_return();
 
+// Not of the hooks, but of the emulator's barriers: a thread arrives at `object`, or may go on from it. That is said
+// when the last has arrived, and not when the thread does go on: others may have arrived for the next time by then.
+void record_meeting(const void* object, bool goes_on, unsigned thread);
+
 }  // namespace convscope::simt

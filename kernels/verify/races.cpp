@@ -1,0 +1,156 @@
+#include "kernels/verify/races.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "kernels/runtime/registry.h"
+#include "kernels/runtime/simt/trace_readers.h"
+
+namespace convscope {
+namespace {
+
+using simt::AccessKind;
+
+// Of a launch: its blocks are alike, and what they do to the memory of others is another layer's. A traced product
+// takes some 0.2 µs here.
+constexpr int64_t most_blocks = 4;
+constexpr double most_products = 4e7;
+// Words of global memory by which blocks and threads wait for each other are objects as barriers are.
+constexpr uint64_t cell_bytes = 2;
+
+std::string words(const Race& r) {
+  auto side = [](const Race::Side& s) {
+    const simt::SourceLine at = simt::source_line(s.pc);
+    return fmt::format("thread {} {} at {}:{}", s.thread, s.writes ? "writes" : "reads",
+                       at.file.substr(at.file.rfind('/') + 1), at.line);
+  };
+  return fmt::format("a race in block {}: {}, and {} the same memory, with nothing between that orders them", r.block,
+                     side(r.first), side(r.second));
+}
+
+}  // namespace
+
+void RaceFinder::begin(uint64_t block) {
+  static const auto nothing = std::make_shared<const Clocks>();
+  block_ = block;
+  threads_.assign(most_threads, {nothing, 1});
+  objects_.clear(), cells_.clear();
+}
+
+bool RaceFinder::before(const Epoch& e, uint16_t thread) const {
+  return e.clock == 0 || e.thread == thread || e.clock <= (*threads_[thread].others)[e.thread];
+}
+
+void RaceFinder::release(uint16_t thread, Object& to) {
+  Thread& t = threads_[thread];
+  // Threads that met before know the same of others: it is joined once.
+  if (std::find(to.joined.begin(), to.joined.end(), t.others) == to.joined.end()) {
+    for (size_t i = 0; i < most_threads; i++) to.clocks[i] = std::max(to.clocks[i], (*t.others)[i]);
+    to.joined.push_back(t.others);
+  }
+  to.clocks[thread] = t.own++;
+  to.snapshot.reset();
+}
+
+void RaceFinder::acquire(uint16_t thread, Object& from) {
+  Thread& t = threads_[thread];
+  if (!from.snapshot) {
+    from.snapshot = std::make_shared<const Clocks>(from.clocks);
+    // What was joined is part of it. Of those before only this one is still needed.
+    if (from.joined.size() > 64) from.joined.clear();
+    from.joined.push_back(from.snapshot);
+  }
+  if (std::find(from.joined.begin(), from.joined.end(), t.others) != from.joined.end()) {
+    t.others = from.snapshot;
+    return;
+  }
+  auto both = std::make_shared<Clocks>(*t.others);
+  for (size_t i = 0; i < most_threads; i++) (*both)[i] = std::max((*both)[i], from.clocks[i]);
+  t.others = std::move(both);
+}
+
+void RaceFinder::found(const simt::Access& a, const Epoch& e, bool it_writes) {
+  if (race_) return;
+  race_ = Race{a.block, a.address, {it_writes, e.thread, e.pc}, {a.kind != AccessKind::read, a.thread, a.pc}};
+}
+
+void RaceFinder::access(const simt::Access& a) {
+  const uint16_t t = a.thread;
+  const bool writes = a.kind != AccessKind::read, atomic = a.kind == AccessKind::atomic;
+  const Epoch now{threads_[t].own, t, a.pc};
+  for (uint64_t c = a.address / cell_bytes; c <= (a.address + a.size - 1) / cell_bytes; c++) {
+    Cell& cell = cells_[c];
+    if (!(atomic && cell.atomic) && !before(cell.writer, t)) return found(a, cell.writer, true);
+    if (!writes) {
+      if (before(cell.reader, t))
+        cell.reader = now;
+      else
+        cell.other_reader = now;
+      continue;
+    }
+    for (const Epoch* reader : {&cell.reader, &cell.other_reader})
+      if (!before(*reader, t)) return found(a, *reader, false);
+    cell = {now, {}, {}, atomic};
+  }
+}
+
+void RaceFinder::take(const simt::Access& a) {
+  if (a.kind == AccessKind::bulk_write || race_) return;
+  if (a.block != block_) begin(a.block);
+  if (a.kind == AccessKind::release) return release(a.thread, objects_[a.address]);
+  if (a.kind == AccessKind::acquire) return acquire(a.thread, objects_[a.address]);
+  accesses_++;
+  if (a.size < cell_bytes || a.thread >= most_threads) return;
+  // What is published by an atomic and taken by another is ordered, as with fences around them.
+  if (a.kind == AccessKind::atomic) acquire(a.thread, objects_[a.address]);
+  access(a);
+  if (a.kind == AccessKind::atomic) release(a.thread, objects_[a.address]);
+}
+
+RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,
+                      Activity& activity) {
+  RaceSearch out;
+  if (out.missing = simt::load_traced_kernels(); !out.missing.empty()) return out;
+  const KernelDefinition* traced = find_traced(kernel.name());
+  if (!traced) {
+    out.missing = "there is no traced build of " + kernel.name();
+    return out;
+  }
+  const Plan plan = traced->plan_for(p);
+  const double products =
+      static_cast<double>(p.y_elements()) * static_cast<double>(p.kernel_size) * static_cast<double>(p.in_per_group());
+  struct Sample {
+    int64_t every, blocks;
+  };
+  std::vector<Sample> samples;
+  for (const auto& launch : plan.launches()) {
+    const int64_t all = launch.grid.count(), every = (all + most_blocks - 1) / most_blocks;
+    samples.push_back({every, (all + every - 1) / every});
+    if (products / static_cast<double>(every) > most_products) {
+      out.missing = fmt::format("a block of {:.2g} products takes long to trace: a smaller problem shows it",
+                                products / static_cast<double>(all));
+      return out;
+    }
+  }
+  activity.phase("looking for races");
+  std::optional<Race> first;
+  for (size_t i = 0; i < samples.size() && !first; i++) {
+    simt::TraceReaders<RaceFinder> finders([] { return std::make_unique<RaceFinder>(); });
+    {
+      simt::Tracing tracing([&](std::span<const simt::Access> part) { finders.take(part); }, {.meetings = true});
+      emulator.run(*traced, plan, at,
+                   {.activity = &activity,
+                    .only_launch = static_cast<int64_t>(i),
+                    .every = static_cast<uint64_t>(samples[i].every)});
+      finders.only_rests_follow();
+    }
+    out.blocks += samples[i].blocks;
+    // The same one, whoever met it first.
+    for (const auto& finder : finders.all())
+      if (finder->race() && (!first || finder->race()->block < first->block)) first = finder->race();
+  }
+  if (first) out.race = words(*first);
+  return out;
+}
+
+}  // namespace convscope

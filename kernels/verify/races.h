@@ -1,0 +1,88 @@
+// Races between the threads of a block: two of them touch the same memory, one of them writes, and nothing orders the
+// two accesses.
+//
+// Told from what a traced kernel accesses and where its threads meet, not from what came out: the emulator runs a
+// block's threads one after another, so that an order in which a race shows may never happen. Vector clocks, with the
+// last access in the place of its clock (Flanagan & Freund, FastTrack: Efficient and Precise Dynamic Race Detection,
+// PLDI 2009). What orders: __syncthreads, __syncwarp, named barriers, mbarriers, atomics and words that are waited for.
+// Shuffles and votes do not (CUDA C++ Programming Guide, "Warp Shuffle Functions"). An order that a lock's object
+// accumulates over all its phases is taken for one of each phase, and of readers two are remembered: a race may be
+// missed, and none is made up. The copy engine's writes and what wgmma reads are not among the accesses.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/base/activity.h"
+#include "kernels/runtime/device.h"
+#include "kernels/runtime/simt/trace.h"
+
+namespace convscope {
+
+struct Race {
+  struct Side {
+    bool writes = false;
+    uint16_t thread = 0;
+    uint64_t pc = 0;
+  };
+  uint64_t block = 0, address = 0;
+  Side first, second;  // in the order in which they were seen
+};
+
+class RaceFinder {
+ public:
+  void take(const simt::Access& a);
+  uint64_t in_hand() const { return block_; }
+  const std::optional<Race>& race() const { return race_; }  // the first that was met
+  uint64_t accesses() const { return accesses_; }
+
+ private:
+  static constexpr size_t most_threads = 1024;
+  using Clocks = std::array<uint32_t, most_threads>;
+  struct Epoch {
+    uint32_t clock = 0;  // 0: none
+    uint16_t thread = 0;
+    uint64_t pc = 0;
+  };
+  struct Cell {
+    Epoch writer, reader, other_reader;
+    bool atomic = false;  // the writer
+  };
+  struct Thread {
+    std::shared_ptr<const Clocks> others;  // what it knows of them
+    uint32_t own = 1;
+  };
+  struct Object {
+    Clocks clocks{};
+    std::vector<std::shared_ptr<const Clocks>> joined;
+    std::shared_ptr<const Clocks> snapshot;  // of clocks; null when they have changed
+  };
+  void begin(uint64_t block);
+  bool before(const Epoch& e, uint16_t thread) const;
+  void release(uint16_t thread, Object& to);
+  void acquire(uint16_t thread, Object& from);
+  void access(const simt::Access& a);
+  void found(const simt::Access& a, const Epoch& e, bool it_writes);
+
+  uint64_t block_ = ~uint64_t{0}, accesses_ = 0;
+  std::vector<Thread> threads_;
+  std::unordered_map<uint64_t, Object> objects_;
+  std::unordered_map<uint64_t, Cell> cells_;  // of 2 bytes: neighbouring 16-bit elements are different memory
+  std::optional<Race> race_;
+};
+
+// Of some blocks of each launch of the plan, run on the emulator with tensors that are there.
+struct RaceSearch {
+  std::string race;     // a sentence: which threads, where; "": none was found
+  std::string missing;  // why it was not looked for; "": it was
+  int64_t blocks = 0;   // that were traced
+};
+// Errors: Cancelled, KernelFault.
+RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,
+                      Activity& activity);
+
+}  // namespace convscope

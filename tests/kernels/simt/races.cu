@@ -1,0 +1,125 @@
+// Kernels with a race between threads, each beside one that does the same with the order that it needs. Traced only.
+// Each takes x and y, 64 positions or more; 64 threads a block.
+#include "convscope/half.h"
+#include "convscope/hopper.h"
+#include "convscope/kernel.h"
+
+namespace {
+constexpr int n = 64;
+
+// A neighbour's value: written by one thread, read by another.
+template <bool barrier>
+__device__ __forceinline__ void neighbour(const float* x, float* y) {
+  __shared__ float s[n];
+  const int t = threadIdx.x;
+  s[t] = x[t];  // RACE written
+  if (barrier) __syncthreads();
+  y[t] = s[t ^ 32];  // RACE read
+}
+
+// A place that is used again in each round: read, and then overwritten by another thread.
+template <bool second_barrier>
+__device__ __forceinline__ void rounds(const float* x, float* y) {
+  __shared__ float s[n];
+  const int t = threadIdx.x;
+  float sum = 0;
+  for (int round = 0; round < 3; round++) {
+    s[t] = x[t] + round;
+    __syncthreads();
+    sum += s[n - 1 - t];
+    if (second_barrier) __syncthreads();
+  }
+  y[t] = sum;
+}
+
+enum class Order { nothing, warp, shuffle };
+
+// Within a warp, or across warps.
+template <Order order, int across>
+__device__ __forceinline__ void in_warp(const float* x, float* y) {
+  __shared__ float s[n];
+  const int t = threadIdx.x;
+  s[t] = x[t];
+  float other = 0;
+  if (order == Order::warp) __syncwarp();
+  if (order == Order::shuffle) other = __shfl_xor_sync(~0u, x[t], 1);
+  y[t] = s[t ^ across] + other;
+}
+
+template <bool atomic, bool barrier>
+__device__ __forceinline__ void count(const float* x, float* y) {
+  __shared__ int cell[1];
+  const int t = threadIdx.x;
+  if (t == 0) cell[0] = 0;
+  __syncthreads();
+  if (atomic)
+    atomicAdd(cell, 1);
+  else
+    cell[0]++;
+  if (barrier) __syncthreads();
+  if (t == 5) y[t] = static_cast<float>(cell[0]) + x[t];
+}
+
+// Half of the block fills, half takes.
+template <bool waits>
+__device__ __forceinline__ void hand_over(const float* x, float* y) {
+  __shared__ float s[32];
+  const int t = threadIdx.x;
+  if (t < 32) {
+    s[t] = x[t];
+    if (waits) arrive<n>(1);
+  } else {
+    if (waits) meet<n>(1);
+    y[t] = s[63 - t];
+  }
+}
+
+// What one thread computes and none should compute twice: all write the same.
+template <bool one>
+__device__ __forceinline__ void scale(const float* x, float* y, const float* w) {
+  __shared__ float s;
+  const int t = threadIdx.x;
+  if (!one || t == 0) s = w[0];
+  __syncthreads();
+  const int at = blockIdx.x * n + t;
+  y[at] = x[at] * s;
+}
+}  // namespace
+
+#define RACE(name, ...)                                                         \
+  extern "C" __global__ void name##_run(const float* x, const float* w, float* y) { \
+    __VA_ARGS__;                                                                \
+  }
+// clang-format off
+#define RACES(F)                                                                \
+  F(race_no_barrier, neighbour<false>(x, y))                                    \
+  F(calm_barrier, neighbour<true>(x, y))                                        \
+  F(race_second_round, rounds<false>(x, y))                                     \
+  F(calm_second_round, rounds<true>(x, y))                                      \
+  F(race_warp, in_warp<Order::nothing, 1>(x, y))                                \
+  F(calm_syncwarp, in_warp<Order::warp, 1>(x, y))                               \
+  F(race_syncwarp_across, in_warp<Order::warp, 32>(x, y))                       \
+  F(race_shuffle, in_warp<Order::shuffle, 1>(x, y))                             \
+  F(race_plain_sum, count<false, true>(x, y))                                   \
+  F(calm_atomic_sum, count<true, true>(x, y))                                   \
+  F(race_atomic_read, count<true, false>(x, y))                                 \
+  F(race_no_hand_over, hand_over<false>(x, y))                                  \
+  F(calm_hand_over, hand_over<true>(x, y))                                      \
+  F(race_all_write, scale<false>(x, y, w))                                      \
+  F(calm_one_writes, scale<true>(x, y, w))                                      \
+  F(race_output, y[threadIdx.x / 2] = x[0])                                     \
+  F(calm_halves, reinterpret_cast<__half*>(y)[threadIdx.x] = __half(1.0f))
+// clang-format on
+RACES(RACE)
+
+#ifndef __CUDACC__
+#define REGISTER(name, ...)                                                                                 \
+  CONVSCOPE_KERNEL(name) {                                                                                  \
+    test_only();                                                                                            \
+    idea("for the search for races");                                                                       \
+    plan([](const ConvProblem& p, Plan& plan) {                                                             \
+      plan.launch(ENTRY(name##_run), {p.length / n}, {n}).args(plan.x(), plan.w(), plan.y());               \
+    });                                                                                                     \
+  }
+RACES(REGISTER)
+#endif

@@ -1,0 +1,136 @@
+// The search for races: kernels that have one, each beside one that does the same in order; and no rung has one.
+#include "kernels/verify/races.h"
+
+#include <dlfcn.h>
+#include <filesystem>
+#include <gtest/gtest.h>
+
+#include "kernels/problem/presets.h"
+#include "kernels/runtime/registry.h"
+#include "kernels/verify/fuzz.h"
+#include "kernels/verify/problem_memory.h"
+#include "tests/kernels/verify/judging.h"
+#include "tests/support.h"
+
+namespace convscope {
+namespace {
+
+#if defined(__SANITIZE_THREAD__)
+#define NEEDS_RACY_KERNELS GTEST_SKIP() << "no traced module in a ThreadSanitizer build"
+#else
+#define NEEDS_RACY_KERNELS                    \
+  ASSERT_EQ(simt::load_traced_kernels(), ""); \
+  ASSERT_EQ(racy_kernels_missing(), "")
+
+std::string racy_kernels_missing() {
+  static const std::string why = [] {
+    auto module = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libtest_traced.so";
+    return dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL) ? std::string() : std::string(dlerror());
+  }();
+  return why;
+}
+#endif
+
+RaceSearch races_of(const KernelDefinition& kernel, const ConvProblem& p) {
+  Activity activity;
+  auto device = open_emulator();
+  const Plan plan = kernel.plan_for(p);
+  const Inputs in = make_inputs(p, {});
+  ProblemMemory memory(*device, p, in, plan.out_length(), plan.workspace_bytes(), &activity);
+  return find_races(*device, kernel, p, memory.at(), activity);
+}
+
+TEST(Races, EachKindIsFoundAndItsLikeInOrderIsNot) {
+  NEEDS_RACY_KERNELS;
+  ConvProblem p;
+  p.length = 64;
+  int racy = 0, calm = 0;
+  for (const char* name :
+       {"race_no_barrier", "calm_barrier", "race_second_round", "calm_second_round", "race_warp", "calm_syncwarp",
+        "race_syncwarp_across", "race_shuffle", "race_plain_sum", "calm_atomic_sum", "race_atomic_read",
+        "race_no_hand_over", "calm_hand_over", "race_all_write", "calm_one_writes", "race_output", "calm_halves"}) {
+    const KernelDefinition* kernel = find_traced(name);
+    ASSERT_TRUE(kernel) << name;
+    const RaceSearch s = races_of(*kernel, p);
+    EXPECT_EQ(s.missing, "") << name;
+    EXPECT_EQ(s.blocks, 1) << name;
+    const bool has = std::string_view(name).starts_with("race_");
+    EXPECT_EQ(!s.race.empty(), has) << name << ": " << s.race;
+    (has ? racy : calm)++;
+  }
+  EXPECT_EQ(racy, 10);
+  EXPECT_EQ(calm, 7);
+}
+
+TEST(Races, TheSentenceNamesBothSides) {
+  NEEDS_RACY_KERNELS;
+  ConvProblem p;
+  p.length = 64;
+  auto line_of = [](const char* mark) {
+    return std::to_string(test::line_of("tests/kernels/simt/races.cu", std::string("RACE ") + mark));
+  };
+  EXPECT_EQ(races_of(*find_traced("race_no_barrier"), p).race,
+            "a race in block 0: thread 0 reads at races.cu:" + line_of("read") + ", and thread 32 writes at races.cu:" +
+                line_of("written") + " the same memory, with nothing between that orders them");
+}
+
+// What came out is right, in every order that was tried: a race it is all the same.
+TEST(Races, ARightResultWithARaceIsWrong) {
+  NEEDS_RACY_KERNELS;
+  auto device = open_emulator();
+  std::vector<std::unique_ptr<Reference>> none;
+  Judge judge(*device, none);
+  Activity activity;
+  RunSpec spec;
+  spec.problem.length = 256;
+  for (const char* name : {"race_all_write", "calm_one_writes"}) {
+    spec.kernel = find_traced(name);
+    const RunReport r = judge.run(spec, activity);
+    const bool racy = std::string_view(name).starts_with("race_");
+    EXPECT_EQ(r.error.failing, 0) << name;
+    EXPECT_EQ(r.verdict.status, racy ? Status::wrong : Status::right) << r.verdict.sentence;
+    EXPECT_EQ(r.verdict.find("mathematics")->status, LayerStatus::pass);
+    EXPECT_EQ(r.verdict.find("determinism")->status, racy ? LayerStatus::fail : LayerStatus::pass);
+    if (racy)
+      EXPECT_TRUE(r.verdict.sentence.starts_with("wrong: a race in block 0: thread 0 writes at races.cu:"))
+          << r.verdict.sentence;
+    else
+      EXPECT_TRUE(
+          r.verdict.find("determinism")->evidence.ends_with("no race between the threads of 4 blocks that were traced"))
+          << r.verdict.find("determinism")->evidence;
+  }
+}
+
+TEST(Races, NoRungHasOne) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "no traced module in a ThreadSanitizer build";
+#endif
+  ASSERT_EQ(simt::load_traced_kernels(), "");
+  int searched = 0, left_out = 0;
+  for (const auto* kernel : all_kernels()) {
+    if (kernel->kind() == KernelKind::test) continue;
+    for (DType dtype : {DType::f32, DType::f16}) {
+      FuzzSpec spec;
+      spec.base.dtype = dtype;
+      spec.cases = 6;
+      spec.most_products = 3e5;
+      Fuzz fuzz(spec);
+      while (auto p = fuzz.next()) {
+        if (!kernel->unsupported(*p).empty()) {
+          fuzz.judged(Status::not_run, "");
+          if (fuzz.refused() > 200) break;  // of another type
+          continue;
+        }
+        const RaceSearch s = races_of(*kernel, *p);
+        EXPECT_EQ(s.race, "") << kernel->name() << " on " << describe(*p);
+        (s.missing.empty() ? searched : left_out)++;
+        fuzz.judged(Status::right, "");
+      }
+    }
+  }
+  EXPECT_GT(searched, 150);
+  EXPECT_LT(left_out, searched / 10);
+}
+
+}  // namespace
+}  // namespace convscope

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/simt/trace_readers.h"
@@ -13,16 +14,28 @@ using simt::AccessKind;
 
 // Of a launch: its blocks are alike, and what they do to the memory of others is another layer's. A traced product
 // takes some 0.2 µs here.
-constexpr int64_t most_blocks = 4;
+constexpr int64_t most_blocks = 6;
 constexpr double most_products = 4e7;
 // Words of global memory by which blocks and threads wait for each other are objects as barriers are.
 constexpr uint64_t cell_bytes = 2;
 
+// Every so many blocks, so that classes of stride, channels or sequences that come in turn are all met.
+int64_t step_of(int64_t blocks) {
+  if (blocks <= most_blocks) return 1;
+  int64_t every = (blocks + most_blocks - 1) / most_blocks;
+  while (std::gcd(every, int64_t{2 * 3 * 5 * 7}) != 1) every++;
+  return every;
+}
+
 std::string words(const Race& r) {
   auto side = [](const Race::Side& s) {
     const simt::SourceLine at = simt::source_line(s.pc);
-    return fmt::format("thread {} {} at {}:{}", s.thread, s.writes ? "writes" : "reads",
-                       at.file.substr(at.file.rfind('/') + 1), at.line);
+    // The copy engine's are said where the header orders them.
+    const bool copies = s.writes && at.file.ends_with("convscope/hopper.h");
+    const std::string who =
+        fmt::format("thread {}{} {}", s.thread, copies ? "'s copy" : "", s.writes ? "writes" : "reads");
+    return at.file.empty() || copies ? who
+                                     : fmt::format("{} at {}:{}", who, at.file.substr(at.file.rfind('/') + 1), at.line);
   };
   return fmt::format("a race in block {}: {}, and {} the same memory, with nothing between that orders them", r.block,
                      side(r.first), side(r.second));
@@ -95,7 +108,7 @@ void RaceFinder::access(const simt::Access& a) {
 }
 
 void RaceFinder::take(const simt::Access& a) {
-  if (a.kind == AccessKind::bulk_write || race_) return;
+  if (race_) return;
   if (a.block != block_) begin(a.block);
   if (a.kind == AccessKind::release) return release(a.thread, objects_[a.address]);
   if (a.kind == AccessKind::acquire) return acquire(a.thread, objects_[a.address]);
@@ -124,7 +137,7 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
   };
   std::vector<Sample> samples;
   for (const auto& launch : plan.launches()) {
-    const int64_t all = launch.grid.count(), every = (all + most_blocks - 1) / most_blocks;
+    const int64_t all = launch.grid.count(), every = step_of(all);
     samples.push_back({every, (all + every - 1) / every});
     if (products / static_cast<double>(every) > most_products) {
       out.missing = fmt::format("a block of {:.2g} products takes long to trace: a smaller problem shows it",

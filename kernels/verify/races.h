@@ -7,7 +7,8 @@
 // PLDI 2009). What orders: __syncthreads, __syncwarp, named barriers, mbarriers, atomics and words that are waited for.
 // Shuffles and votes do not (CUDA C++ Programming Guide, "Warp Shuffle Functions"). An order that a lock's object
 // accumulates over all its phases is taken for one of each phase, and of readers two are remembered: a race may be
-// missed, and none is made up. The copy engine's writes and what wgmma reads are not among the accesses.
+// missed, and none is made up. What the copy engine writes is its thread's; what it reads of shared memory, and what wgmma
+// reads there, is not among the accesses.
 #pragma once
 #include <array>
 #include <cstdint>

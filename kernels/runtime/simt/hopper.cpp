@@ -136,12 +136,16 @@ void Hopper::complete(uint32_t barrier, int arrivals, int64_t bytes, const Site&
 }
 
 void Hopper::arrive(uint32_t barrier, uint32_t expected_bytes, const Site& at) {
-  // Who arrives for the next phase is nothing to those who wait for this one.
+  arrives_for(barrier, block_.current_thread(), at);
+  complete(barrier, 1, expected_bytes, at);
+}
+
+// For the tracer: who arrives for the next phase is nothing to those who wait for this one.
+void Hopper::arrives_for(uint32_t barrier, unsigned thread, const Site& at) {
   unsigned char* where = shared_at(barrier, 8, 8, "mbarrier", at);
   Barrier b;
   std::memcpy(&b, where, sizeof b);
-  record_meeting(where + b.phase, false, block_.current_thread());
-  complete(barrier, 1, expected_bytes, at);
+  record_meeting(where + b.phase, false, thread);
 }
 
 void Hopper::wait(uint32_t barrier, uint32_t parity, const Site& at) {
@@ -158,7 +162,7 @@ void Hopper::wait(uint32_t barrier, uint32_t parity, const Site& at) {
 
 // ---- the copy engine
 
-void Hopper::copy(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier, const Site& at) {
+void Hopper::copy(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier, const void* pc, const Site& at) {
   shared_at(to, bytes, 16, "cp.async.bulk", at);
   if (!from) block_.fault("cp.async.bulk from a null pointer", at);
   if (bytes % 16 || reinterpret_cast<uintptr_t>(from) % 16)
@@ -166,22 +170,24 @@ void Hopper::copy(uint32_t to, const void* from, uint32_t bytes, uint32_t barrie
                              "be multiples of 16",
                              bytes, reinterpret_cast<uintptr_t>(from) % 16),
                  at);
-  ordered({to, bytes, barrier, false, from, {}, {}, block_.current_thread(), at});
+  ordered({to, bytes, barrier, false, from, {}, {}, block_.current_thread(), pc, at});
 }
 
-void Hopper::load(uint32_t to, const TensorMap& map, const int* place, int rank, uint32_t barrier, const Site& at) {
+void Hopper::load(uint32_t to, const TensorMap& map, const int* place, int rank, uint32_t barrier, const void* pc,
+                  const Site& at) {
   const Map m = decoded(map);
   if (m.rank != rank)
     block_.fault(fmt::format("a copy of {} dimensions out of a tensor of {}", rank, static_cast<int>(m.rank)), at);
   check_swizzle(block_, m, at);
   const uint32_t bytes = box_bytes(m);
   shared_at(to, bytes, 128, "cp.async.bulk.tensor", at);
-  Copy copy{to, bytes, barrier, true, nullptr, map, {}, block_.current_thread(), at};
+  Copy copy{to, bytes, barrier, true, nullptr, map, {}, block_.current_thread(), pc, at};
   std::copy_n(place, rank, copy.place.begin());
   ordered(copy);
 }
 
 void Hopper::arrive_copy(const Copy& copy) {
+  record_engine_write(block_.dynamic_shared() + copy.to, copy.bytes, copy.thread, copy.pc);
   if (!copy.box) {
     std::memcpy(block_.dynamic_shared() + copy.to, copy.from, copy.bytes);
   } else {
@@ -200,6 +206,7 @@ void Hopper::arrive_copy(const Copy& copy) {
         std::memcpy(block_.dynamic_shared() + swizzled(to + i), &row[i], 16);
     });
   }
+  arrives_for(copy.barrier, copy.thread, copy.at);
   complete(copy.barrier, 0, -int64_t{copy.bytes}, copy.at);
 }
 
@@ -304,10 +311,10 @@ void mbarrier_init(uint32_t barrier, int arrivals, const Site& at) { hopper().in
 void mbarrier_arrive(uint32_t barrier, uint32_t bytes, const Site& at) { hopper().arrive(barrier, bytes, at); }
 void mbarrier_wait(uint32_t barrier, uint32_t parity, const Site& at) { hopper().wait(barrier, parity, at); }
 void bulk_copy(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier, const Site& at) {
-  hopper().copy(to, from, bytes, barrier, at);
+  hopper().copy(to, from, bytes, barrier, __builtin_return_address(0), at);
 }
 void bulk_load(uint32_t to, const TensorMap& map, const int* place, int rank, uint32_t barrier, const Site& at) {
-  hopper().load(to, map, place, rank, barrier, at);
+  hopper().load(to, map, place, rank, barrier, __builtin_return_address(0), at);
 }
 void bulk_store(const TensorMap& map, const int* place, int rank, uint32_t from, const Site& at) {
   hopper().store(map, place, rank, from, __builtin_return_address(0), at);

@@ -29,8 +29,9 @@ class Hopper {
   void init(uint32_t barrier, int arrivals, const Site& at);
   void arrive(uint32_t barrier, uint32_t expected_bytes, const Site& at);
   void wait(uint32_t barrier, uint32_t parity, const Site& at);
-  void copy(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier, const Site& at);
-  void load(uint32_t to, const TensorMap& map, const int* place, int rank, uint32_t barrier, const Site& at);
+  void copy(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier, const void* pc, const Site& at);
+  void load(uint32_t to, const TensorMap& map, const int* place, int rank, uint32_t barrier, const void* pc,
+            const Site& at);
   void store(const TensorMap& map, const int* place, int rank, uint32_t from, const void* pc, const Site& at);
   void wait_stores();
   void meet(int id, int threads, bool waits, const Site& at);
@@ -54,6 +55,7 @@ class Hopper {
     TensorMap map;  // the thread that orders it may end before it arrives
     std::array<int, 5> place;
     unsigned thread;
+    const void* pc;  // for the tracer
     Site at;
   };
   // A box on its way out of shared memory.
@@ -81,6 +83,7 @@ class Hopper {
   Queue& queue();
   void ordered(const Copy& copy);
   void arrive_copy(const Copy& copy);
+  void arrives_for(uint32_t barrier, unsigned thread, const Site& at);
   void leave(const Store& store);
   void complete(uint32_t barrier, int arrivals, int64_t bytes, const Site& at);
   void multiply(unsigned warpgroup, int groups, const Site& at);

@@ -142,17 +142,31 @@ void record_access(const void* address, unsigned size, uint8_t kind, const void*
   if (mine.buffer->list.size() == buffer_accesses) tracer->flush(*mine.buffer);
 }
 
-void record_meeting(const void* object, bool goes_on, unsigned thread) {
+namespace {
+// What is no access of the kernel's own code.
+void record_beside(const void* address, unsigned thread, size_t size, AccessKind kind, const void* pc) {
   Tracer* tracer = active.load(std::memory_order_acquire);
   if (!tracer || !tracer->wish.meetings) return;
   Block* block = Block::current();
   if (!block) return;
   uint64_t now = generation.load(std::memory_order_relaxed);
   if (mine.generation != now) mine = {now, tracer->add()};
-  mine.buffer->list.push_back({reinterpret_cast<uint64_t>(object), 0, block->current_block(),
-                               static_cast<uint16_t>(thread), 0,
-                               goes_on ? AccessKind::acquire : AccessKind::release});
+  mine.buffer->list.push_back({reinterpret_cast<uint64_t>(address), reinterpret_cast<uint64_t>(pc),
+                               block->current_block(), static_cast<uint16_t>(thread), static_cast<uint16_t>(size),
+                               kind});
   if (mine.buffer->list.size() == buffer_accesses) tracer->flush(*mine.buffer);
+}
+}  // namespace
+
+void record_meeting(const void* object, bool goes_on, unsigned thread) {
+  record_beside(object, thread, 0, goes_on ? AccessKind::acquire : AccessKind::release, nullptr);
+}
+
+void record_engine_write(const void* address, size_t bytes, unsigned thread, const void* pc) {
+  constexpr size_t most = 1 << 15;  // of an access
+  for (size_t at = 0; at < bytes; at += most)
+    record_beside(static_cast<const char*>(address) + at, thread, std::min(most, bytes - at), AccessKind::bulk_write,
+                  pc);
 }
 
 void record_step(const void* pc) {

@@ -37,7 +37,7 @@ using TraceSink = std::function<void(std::span<const Access>)>;
 struct TraceWish {
   bool rounds = false;  // Access::round
   bool reads = true;
-  bool meetings = false;  // where threads wait for each other
+  bool meetings = false;  // where threads wait for each other, and what the copy engine writes for them
   int64_t block = -1;  // of this block alone; -1: of all
 };
 

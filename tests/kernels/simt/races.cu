@@ -74,6 +74,32 @@ __device__ __forceinline__ void hand_over(const float* x, float* y) {
   }
 }
 
+// The copy engine fills a stage, 32 threads take it and give it back, twice. Who does not wait for it reads while it is
+// written; who does not give it back has it overwritten.
+template <bool waits, bool gives_back>
+__device__ __forceinline__ void stage(const float* x, float* y) {
+  CONVSCOPE_DYNAMIC_SHARED(float, s);
+  const uint32_t base = shared_address(s), full = base + 4096, empty = base + 4104;
+  const int t = threadIdx.x;
+  if (t == 0) {
+    barrier_init(full, 1);
+    barrier_init(empty, 32);
+  }
+  __syncthreads();
+  for (uint32_t round = 0; round < (waits ? 2 : 1); round++) {
+    if (t == 0) {
+      if (round) barrier_wait(empty, 0);
+      barrier_expect(full, 128);
+      copy_bytes(base, x, 128, full);
+    } else if (t >= 32) {
+      if (waits) barrier_wait(full, round);
+      if (!gives_back) barrier_arrive(empty);
+      y[t] = s[63 - t];
+      if (gives_back) barrier_arrive(empty);
+    }
+  }
+}
+
 // What one thread computes and none should compute twice: all write the same.
 template <bool one>
 __device__ __forceinline__ void scale(const float* x, float* y, const float* w) {
@@ -105,6 +131,9 @@ __device__ __forceinline__ void scale(const float* x, float* y, const float* w) 
   F(race_atomic_read, count<true, false>(x, y))                                 \
   F(race_no_hand_over, hand_over<false>(x, y))                                  \
   F(calm_hand_over, hand_over<true>(x, y))                                      \
+  F(calm_stage, stage<true, true>(x, y))                                   \
+  F(race_stage_early, stage<false, true>(x, y))                            \
+  F(race_stage_taken, stage<true, false>(x, y))                            \
   F(race_all_write, scale<false>(x, y, w))                                      \
   F(calm_one_writes, scale<true>(x, y, w))                                      \
   F(race_output, y[threadIdx.x / 2] = x[0])                                     \
@@ -118,7 +147,7 @@ RACES(RACE)
     test_only();                                                                                            \
     idea("for the search for races");                                                                       \
     plan([](const ConvProblem& p, Plan& plan) {                                                             \
-      plan.launch(ENTRY(name##_run), {p.length / n}, {n}).args(plan.x(), plan.w(), plan.y());               \
+      plan.launch(ENTRY(name##_run), {p.length / n}, {n}, 8192).args(plan.x(), plan.w(), plan.y());               \
     });                                                                                                     \
   }
 RACES(REGISTER)

@@ -319,7 +319,10 @@ double stream_us(const std::string& name, const Layer& l, const Launched& a, con
   const bool made = !a.is("_any") || l.shifts == 1 || (l.shifts == 2 && l.back <= l.period);
   const HopperTiles t(l, width, true);
   const double steps = l.shifts * width / 128 * (three ? 3 : 1);
-  const double sum_us = pieces(l.in, 8) * ((made ? r.step : r.any_step) * steps + r.round) * m.tensor;
+  // Seven shifts: fragments are loaded while products run, but 64 columns keep TF32's tensor cores half busy (wavegan.d4
+  // takes 0.137 ms where scaled f16 takes 0.110).
+  const double seven = a.is("_7_s4") ? 1.2 : a.form.ends_with("1xf16_7") ? 0.85 : 1;
+  const double sum_us = pieces(l.in, 8) * ((made ? seven * r.step : r.any_step) * steps + r.round) * m.tensor;
   const double outputs_us = !any ? r.outputs : leaves_in_runs(l) ? 0.24 : 1.2;
   const double end_us = r.tile * m.instructions + outputs_us * 1e-3 * t.outputs(l) * m.memory;
   const double units = t.column_tiles * l.groups * t.items, all = 2 * m.multiprocessors;

@@ -16,8 +16,8 @@ using simt::AccessKind;
 // takes some 0.2 µs here.
 constexpr int64_t most_blocks = 6;
 constexpr double most_products = 4e7;
-// Words of global memory by which blocks and threads wait for each other are objects as barriers are.
-constexpr uint64_t cell_bytes = 2;
+// Words that atomics share may order what is around them (a lock, a ticket). So many words are data.
+constexpr size_t most_locks = 64;
 
 // Every so many blocks, so that classes of stride, channels or sequences that come in turn are all met.
 int64_t step_of(int64_t blocks) {
@@ -47,7 +47,17 @@ void RaceFinder::begin(uint64_t block) {
   static const auto nothing = std::make_shared<const Clocks>();
   block_ = block;
   threads_.assign(most_threads, {nothing, 1});
-  objects_.clear(), cells_.clear();
+  objects_.clear(), locks_.clear(), pages_.clear();
+  last_page_ = ~uint64_t{0}, accesses_ = 0, many_atomics_ = false;
+}
+
+RaceFinder::Cell& RaceFinder::cell(uint64_t number) {
+  if (number / page_cells != last_page_) {
+    auto& page = pages_[last_page_ = number / page_cells];
+    if (!page) page = std::make_unique<Page>();
+    last_ = page.get();
+  }
+  return (*last_)[number % page_cells];
 }
 
 bool RaceFinder::before(const Epoch& e, uint16_t thread) const {
@@ -92,7 +102,7 @@ void RaceFinder::access(const simt::Access& a) {
   const bool writes = a.kind != AccessKind::read, atomic = a.kind == AccessKind::atomic;
   const Epoch now{threads_[t].own, t, a.pc};
   for (uint64_t c = a.address / cell_bytes; c <= (a.address + a.size - 1) / cell_bytes; c++) {
-    Cell& cell = cells_[c];
+    Cell& cell = this->cell(c);
     if (!(atomic && cell.atomic) && !before(cell.writer, t)) return found(a, cell.writer, true);
     if (!writes) {
       if (before(cell.reader, t))
@@ -112,12 +122,20 @@ void RaceFinder::take(const simt::Access& a) {
   if (a.block != block_) begin(a.block);
   if (a.kind == AccessKind::release) return release(a.thread, objects_[a.address]);
   if (a.kind == AccessKind::acquire) return acquire(a.thread, objects_[a.address]);
-  accesses_++;
   if (a.size < cell_bytes || a.thread >= most_threads) return;
+  if (++accesses_ > most_accesses) {
+    whole_ = false;
+    return;
+  }
   // What is published by an atomic and taken by another is ordered, as with fences around them.
-  if (a.kind == AccessKind::atomic) acquire(a.thread, objects_[a.address]);
+  Object* lock = nullptr;
+  if (a.kind == AccessKind::atomic && !many_atomics_) {
+    lock = &locks_[a.address];
+    many_atomics_ = locks_.size() > most_locks;
+  }
+  if (lock) acquire(a.thread, *lock);
   access(a);
-  if (a.kind == AccessKind::atomic) release(a.thread, objects_[a.address]);
+  if (lock) release(a.thread, *lock);
 }
 
 RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,
@@ -158,6 +176,7 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
       finders.only_rests_follow();
     }
     out.blocks += samples[i].blocks;
+    for (const auto& finder : finders.all()) out.whole &= finder->whole();
     // The same one, whoever met it first.
     for (const auto& finder : finders.all())
       if (finder->race() && (!first || finder->race()->block < first->block)) first = finder->race();

@@ -7,8 +7,8 @@
 // PLDI 2009). What orders: __syncthreads, __syncwarp, named barriers, mbarriers, atomics and words that are waited for.
 // Shuffles and votes do not (CUDA C++ Programming Guide, "Warp Shuffle Functions"). An order that a lock's object
 // accumulates over all its phases is taken for one of each phase, and of readers two are remembered: a race may be
-// missed, and none is made up. What the copy engine writes is its thread's; what it reads of shared memory, and what wgmma
-// reads there, is not among the accesses.
+// missed, and none is made up. What the copy engine writes is its thread's; what it reads of shared memory, and what
+// wgmma reads there, is not among the accesses.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -39,7 +39,9 @@ class RaceFinder {
   void take(const simt::Access& a);
   uint64_t in_hand() const { return block_; }
   const std::optional<Race>& race() const { return race_; }  // the first that was met
-  uint64_t accesses() const { return accesses_; }
+  // Whether all accesses of its blocks were looked at, or of some the first most_accesses.
+  bool whole() const { return whole_; }
+  static constexpr uint64_t most_accesses = 200'000;
 
  private:
   static constexpr size_t most_threads = 1024;
@@ -69,10 +71,18 @@ class RaceFinder {
   void access(const simt::Access& a);
   void found(const simt::Access& a, const Epoch& e, bool it_writes);
 
-  uint64_t block_ = ~uint64_t{0}, accesses_ = 0;
+  uint64_t block_ = ~uint64_t{0}, accesses_ = 0;  // of this block
   std::vector<Thread> threads_;
   std::unordered_map<uint64_t, Object> objects_;
-  std::unordered_map<uint64_t, Cell> cells_;  // of 2 bytes: neighbouring 16-bit elements are different memory
+  // Cells are of 2 bytes: neighbouring 16-bit elements are different memory. 64 bytes of them lie together.
+  static constexpr uint64_t cell_bytes = 2, page_cells = 32;
+  using Page = std::array<Cell, page_cells>;
+  Cell& cell(uint64_t number);
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
+  uint64_t last_page_ = ~uint64_t{0};
+  Page* last_ = nullptr;
+  std::unordered_map<uint64_t, Object> locks_;  // words that atomics share, while they are few
+  bool many_atomics_ = false, whole_ = true;
   std::optional<Race> race_;
 };
 
@@ -81,6 +91,7 @@ struct RaceSearch {
   std::string race;     // a sentence: which threads, where; "": none was found
   std::string missing;  // why it was not looked for; "": it was
   int64_t blocks = 0;   // that were traced
+  bool whole = true;    // all that they access, or the first accesses of each
 };
 // Errors: Cancelled, KernelFault.
 RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,

@@ -155,7 +155,8 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
   };
   std::vector<Sample> samples;
   for (const auto& launch : plan.launches()) {
-    const int64_t all = launch.grid.count(), every = step_of(all);
+    // Blocks that wait for others must all be there.
+    const int64_t all = launch.grid.count(), every = launch.in_order ? 1 : step_of(all);
     samples.push_back({every, (all + every - 1) / every});
     if (products / static_cast<double>(every) > most_products) {
       out.missing = fmt::format("a block of {:.2g} products takes long to trace: a smaller problem shows it",

@@ -252,7 +252,7 @@ TEST_F(Emulated, IsTheSameEveryTime) {
 TEST_F(Emulated, LinesOfTheSource) {
   ConvProblem p = find_preset("kernelbench-79-small").problem;
   p.in_channels = 8, p.out_channels = 16;
-  for (const char* kernel : {"direct", "tiled", "scatter", "registers"}) {
+  for (const char* kernel : {"direct", "tiled", "scatter", "registers", "mma_tf32"}) {
     auto c = count(kernel, p);
     std::string_view all;
     for (const auto& source : kernel_sources())

@@ -45,6 +45,7 @@ std::string words(const Race& r) {
 
 void RaceFinder::begin(uint64_t block) {
   static const auto nothing = std::make_shared<const Clocks>();
+  settle();
   block_ = block;
   threads_.assign(most_threads, {nothing, 1});
   objects_.clear(), locks_.clear(), pages_.clear();
@@ -97,13 +98,35 @@ void RaceFinder::found(const simt::Access& a, const Epoch& e, bool it_writes) {
   race_ = Race{a.block, a.address, {it_writes, e.thread, e.pc}, {a.kind != AccessKind::read, a.thread, a.pc}};
 }
 
+void RaceFinder::look_again(const simt::Access& a, uint64_t cell, uint16_t value) {
+  auto it = suspicions_.find(cell);
+  if (it == suspicions_.end()) return;
+  if (value != it->second.first_value && !race_) race_ = it->second.race;
+  suspicions_.erase(it);
+}
+
+void RaceFinder::settle() {
+  if (!race_ && !suspicions_.empty())
+    race_ = std::min_element(suspicions_.begin(), suspicions_.end(), [](const auto& a, const auto& b) {
+              return a.first < b.first;
+            })->second.race;
+  suspicions_.clear();
+}
+
 void RaceFinder::access(const simt::Access& a) {
   const uint16_t t = a.thread;
   const bool writes = a.kind != AccessKind::read, atomic = a.kind == AccessKind::atomic;
   const Epoch now{threads_[t].own, t, a.pc};
   for (uint64_t c = a.address / cell_bytes; c <= (a.address + a.size - 1) / cell_bytes; c++) {
     Cell& cell = this->cell(c);
-    if (!(atomic && cell.atomic) && !before(cell.writer, t)) return found(a, cell.writer, true);
+    const bool has_value = a.kind != AccessKind::bulk_write && a.size <= 8;
+    const auto value = static_cast<uint16_t>(has_value ? a.round >> 8 * (c * cell_bytes - a.address) : 0);
+    if (!suspicions_.empty() && has_value) look_again(a, c, value);
+    if (!(atomic && cell.atomic) && !before(cell.writer, t)) {
+      if (!writes || atomic || cell.atomic || !has_value || a.address % cell_bytes) return found(a, cell.writer, true);
+      suspicions_.try_emplace(
+          c, Suspicion{{a.block, a.address, {true, cell.writer.thread, cell.writer.pc}, {true, t, a.pc}}, value});
+    }
     if (!writes) {
       if (before(cell.reader, t))
         cell.reader = now;

@@ -7,7 +7,8 @@
 // PLDI 2009). What orders: __syncthreads, __syncwarp, named barriers, mbarriers, atomics and words that are waited for.
 // Shuffles and votes do not (CUDA C++ Programming Guide, "Warp Shuffle Functions"). An order that a lock's object
 // accumulates over all its phases is taken for one of each phase, and of readers two are remembered: a race may be
-// missed, and none is made up. What the copy engine writes is its thread's; what it reads of shared memory, and what
+// missed, and none is made up. Two that write the same value are none, as for compute-sanitizer's racecheck; whether it
+// is the same, the next access of that memory shows. What the copy engine writes is its thread's; what it reads of shared memory, and what
 // wgmma reads there, is not among the accesses.
 #pragma once
 #include <array>
@@ -38,7 +39,11 @@ class RaceFinder {
  public:
   void take(const simt::Access& a);
   uint64_t in_hand() const { return block_; }
-  const std::optional<Race>& race() const { return race_; }  // the first that was met
+  // The first that was met, once all has been taken.
+  const std::optional<Race>& race() {
+    settle();
+    return race_;
+  }
   // Whether all accesses of its blocks were looked at, or of some the first most_accesses.
   bool whole() const { return whole_; }
   static constexpr uint64_t most_accesses = 200'000;
@@ -70,6 +75,13 @@ class RaceFinder {
   void acquire(uint16_t thread, Object& from);
   void access(const simt::Access& a);
   void found(const simt::Access& a, const Epoch& e, bool it_writes);
+  // Two writes that nothing orders: a race, unless the second turns out to have written what the first had.
+  struct Suspicion {
+    Race race;
+    uint16_t first_value = 0;
+  };
+  void look_again(const simt::Access& a, uint64_t cell, uint16_t value);
+  void settle();  // what nobody looked at any more
 
   uint64_t block_ = ~uint64_t{0}, accesses_ = 0;  // of this block
   std::vector<Thread> threads_;
@@ -82,6 +94,7 @@ class RaceFinder {
   uint64_t last_page_ = ~uint64_t{0};
   Page* last_ = nullptr;
   std::unordered_map<uint64_t, Object> locks_;  // words that atomics share, while they are few
+  std::unordered_map<uint64_t, Suspicion> suspicions_;  // by cell
   bool many_atomics_ = false, whole_ = true;
   std::optional<Race> race_;
 };

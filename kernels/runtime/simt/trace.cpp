@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
 #include <fmt/format.h>
@@ -125,6 +126,12 @@ Loops& loops_of(const Block& block) {
 
 }  // namespace
 
+static uint64_t value_at(const void* address, unsigned size) {
+  uint64_t v = 0;
+  if (size <= sizeof v) std::memcpy(&v, address, size);
+  return v;
+}
+
 void record_access(const void* address, unsigned size, uint8_t kind, const void* pc) {
   Tracer* tracer = active.load(std::memory_order_acquire);
   if (!tracer || (kind == 0 && !tracer->wish.reads)) return;
@@ -138,7 +145,10 @@ void record_access(const void* address, unsigned size, uint8_t kind, const void*
   if (mine.generation != now) mine = {now, tracer->add()};
   mine.buffer->list.push_back({at, reinterpret_cast<uint64_t>(pc), block->current_block(),
                                static_cast<uint16_t>(block->current_thread()), static_cast<uint16_t>(size),
-                               static_cast<AccessKind>(kind), tracer->wish.rounds ? loops_of(*block).round() : 0});
+                               static_cast<AccessKind>(kind),
+                               tracer->wish.rounds     ? loops_of(*block).round()
+                               : tracer->wish.meetings ? value_at(address, size)
+                                                       : 0});
   if (mine.buffer->list.size() == buffer_accesses) tracer->flush(*mine.buffer);
 }
 

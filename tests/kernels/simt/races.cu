@@ -100,7 +100,24 @@ __device__ __forceinline__ void stage(const float* x, float* y) {
   }
 }
 
-// What one thread computes and none should compute twice: all write the same.
+// All write a word, each something else, and read it after a barrier.
+__device__ __forceinline__ void own(const float* x, float* y) {
+  __shared__ float s;
+  const int t = threadIdx.x;
+  s = x[t] + t;
+  __syncthreads();
+  y[t] = s;
+}
+
+// Right whatever the order: what is read too early is multiplied by 0.
+__device__ __forceinline__ void unused(const float* x, float* y, const float* w) {
+  __shared__ float s[n];
+  const int t = threadIdx.x, at = blockIdx.x * n + t;
+  s[t] = x[at];
+  y[at] = x[at] * w[0] + 0 * s[t ^ 32];
+}
+
+// What one thread computes, or all of them: then all write the same.
 template <bool one>
 __device__ __forceinline__ void scale(const float* x, float* y, const float* w) {
   __shared__ float s;
@@ -134,9 +151,11 @@ __device__ __forceinline__ void scale(const float* x, float* y, const float* w) 
   F(calm_stage, stage<true, true>(x, y))                                   \
   F(race_stage_early, stage<false, true>(x, y))                            \
   F(race_stage_taken, stage<true, false>(x, y))                            \
-  F(race_all_write, scale<false>(x, y, w))                                      \
+  F(calm_all_write_it, scale<false>(x, y, w))                                   \
   F(calm_one_writes, scale<true>(x, y, w))                                      \
-  F(race_output, y[threadIdx.x / 2] = x[0])                                     \
+  F(race_all_write_their_own, own(x, y))                                        \
+  F(race_that_does_not_matter, unused(x, y, w))                                 \
+  F(race_output, y[threadIdx.x / 2] = x[threadIdx.x])                           \
   F(calm_halves, reinterpret_cast<__half*>(y)[threadIdx.x] = __half(1.0f))
 // clang-format on
 RACES(RACE)

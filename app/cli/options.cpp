@@ -93,7 +93,12 @@ RunRequest ProblemOptions::part_of_request(const std::string& kernel, const std:
   auto was_given = [&](const char* field) { return given_.at(field)->count() > 0; };
   for (const auto& f : problem_fields())
     if (was_given(f.name)) r.problem.*f.value = whole_number(f.name, parameters.at(f.name));
-  if (bias || !bias_values.empty()) r.problem.bias = true;
+  if (given_.at("bias")->count() > 0) r.problem.bias = bias;
+  if (!bias_values.empty()) {
+    if (given_.at("bias")->count() > 0 && !bias)
+      throw InputError("bias-values", bias_values, "needs a bias: not with --no-bias");
+    r.problem.bias = true;
+  }
   if (!dtype.empty()) {
     auto d = dtype_from(dtype);
     if (!d) throw InputError("dtype", dtype, "must be " + std::string(dtype_names));

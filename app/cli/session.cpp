@@ -94,7 +94,8 @@ Received Session::ask(json header, std::vector<std::byte> payload, const std::st
   };
   // --timeout is for a kernel: what else is asked says what became of it.
   std::string type = header.value("type", "");
-  bool kernel = type == "run" || type == "explain" || type == "xray" || type == "judge" || type == "profile" || type == "bench";
+  bool kernel =
+      type == "run" || type == "explain" || type == "xray" || type == "judge" || type == "profile" || type == "bench";
   Answer a = client_.request(header_text(header), std::move(payload), std::move(handlers),
                              kernel ? options_.timeout_s() : 0, [&] {
                                std::lock_guard lock(mutex);

@@ -242,5 +242,13 @@ TEST_F(Files, ThatCannotBeWritten) {
   expect_refused(run_with({"--save", "/proc/self"}), "save", "/proc/self/y.npy", "cannot be written");
 }
 
+TEST(Refusals, ValuesOfABiasThatIsNone) {
+  auto r = test::convscope_run({"run", "direct", "--no-bias", "--bias-values", "ones"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_EQ(r.err, "convscope: bias-values ones needs a bias: not with --no-bias\n");
+  EXPECT_EQ(test::convscope_run({"run", "direct", "--no-bias"}).code, 0);
+  EXPECT_TRUE(test::convscope_run({"run", "direct", "--bias", "--json"}).document()["problem"]["bias"]);
+}
+
 }  // namespace
 }  // namespace convscope

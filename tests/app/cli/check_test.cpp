@@ -127,7 +127,7 @@ TEST(CheckCli, Refuses) {
 TEST(CheckCli, CtrlCKeepsWhatIsDone) {
   test::Cli cli({"check", "direct", "--cases", "100000", "--json"});
   EXPECT_TRUE(test::wait_until([&] { return cli.processes().size() >= 2; }, 10 * test::slowness));
-  std::this_thread::sleep_for(std::chrono::milliseconds(test::under_sanitizer ? 5000 : 1500));
+  std::this_thread::sleep_for(std::chrono::milliseconds(test::under_sanitizer ? 8000 : 3000));
   cli.signal(SIGINT);
   const auto& r = cli.finish();
   EXPECT_EQ(r.code, 130);

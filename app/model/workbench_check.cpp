@@ -47,6 +47,7 @@ void Workbench::check_next() {
   }
   Document one = checking_.document;
   one.problem = *problem;
+  one.inputs = {};  // files are of one problem
   std::vector<std::byte> payload;
   json header = request_json(request_of(one), payload);
   header["type"] = "judge";

@@ -20,7 +20,8 @@ bool over(test::AppOnScreen& a) {
 TEST(CheckPanel, ARightKernelIsRightOnAHundred) {
   test::AppOnScreen a("", test::quick_document(60, "polyphase"));
   ASSERT_TRUE(a.screen.settle(*a));
-  for (const char* said : {"On other problems", "Check 100 others"}) EXPECT_TRUE(holds(a.said("Verdict"), said)) << said;
+  for (const char* said : {"On other problems", "Check 100 others"})
+    EXPECT_TRUE(holds(a.said("Verdict"), said)) << said;
   a.screen.press(*a, check_key);
   ASSERT_TRUE(over(a));
   EXPECT_TRUE(holds(a.said("Verdict"), "right on all 100 that were drawn")) << a.said("Verdict");
@@ -78,6 +79,22 @@ TEST(CheckPanel, StopsAndGivesWay) {
   a.screen.frames(*a, 3);
   EXPECT_FALSE(a->bench().checking().running);
   EXPECT_TRUE(holds(a.said("Verdict"), "of 100: stopped")) << a.said("Verdict");
+}
+
+// A file's values are of the problem that is shown: others are drawn.
+TEST(CheckPanel, WithInputsFromAFile) {
+  Document d = test::quick_document(60, "polyphase");
+  d.inputs.x.kind = InputKind::file, d.inputs.x.file = "x.npy";
+  d.inputs.x.values =
+      make_tensor(DType::f32, {d.problem.batch, d.problem.in_channels, d.problem.length}, [](auto* out, int64_t count) {
+        for (int64_t e = 0; e < count; e++) out[e] = 0.5f;
+      });
+  test::AppOnScreen a("", d);
+  ASSERT_TRUE(a.screen.settle(*a));
+  ASSERT_EQ(a->bench().report()->status, "right") << a->bench().report()->sentence;
+  a.screen.press(*a, check_key);
+  ASSERT_TRUE(over(a));
+  EXPECT_TRUE(holds(a.said("Verdict"), "right on all 100 that were drawn")) << a.said("Verdict");
 }
 
 // Each crash takes the engine with it: the search goes on with another one, and so does the window.

@@ -59,7 +59,8 @@ void ProblemOptions::add_to(CLI::App& app) {
     o->group("Problem");
     given_[f.name] = o;
   }
-  given_["bias"] = app.add_flag("--bias,!--no-bias", bias, "add a bias, or none")->group("Problem");
+  given_["bias"] = app.add_flag("--bias", bias, "add a bias")->group("Problem");
+  app.add_flag("--no-bias", no_bias, "none, as without --bias; of `check`: do not draw one")->group("Problem");
   app.add_option("--dtype", dtype, "f32, f64, f16 or bf16 [f32]")->group("Problem");
   std::string kinds;
   for (const auto& k : input_kinds) kinds += std::string(kinds.empty() ? "" : ", ") + k.name;
@@ -82,6 +83,7 @@ std::set<std::string> ProblemOptions::given() const {
   std::set<std::string> names;
   for (const auto& [field, option] : given_)
     if (option->count() > 0) names.insert(field);
+  if (no_bias) names.insert("bias");
   return names;
 }
 
@@ -93,10 +95,10 @@ RunRequest ProblemOptions::part_of_request(const std::string& kernel, const std:
   auto was_given = [&](const char* field) { return given_.at(field)->count() > 0; };
   for (const auto& f : problem_fields())
     if (was_given(f.name)) r.problem.*f.value = whole_number(f.name, parameters.at(f.name));
-  if (given_.at("bias")->count() > 0) r.problem.bias = bias;
+  if (bias && no_bias) throw InputError("bias", "", "cannot be given together with --no-bias");
+  if (bias || no_bias) r.problem.bias = bias;
   if (!bias_values.empty()) {
-    if (given_.at("bias")->count() > 0 && !bias)
-      throw InputError("bias-values", bias_values, "needs a bias: not with --no-bias");
+    if (no_bias) throw InputError("bias-values", bias_values, "needs a bias: not with --no-bias");
     r.problem.bias = true;
   }
   if (!dtype.empty()) {

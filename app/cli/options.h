@@ -24,7 +24,7 @@ struct CommonOptions {
 struct ProblemOptions {
   std::string preset, dtype, input, weight, bias_values, seed, accuracy, tolerance, samples;
   std::map<std::string, std::string> parameters;  // by ConvProblem field
-  bool bias = false;
+  bool bias = false, no_bias = false;
 
   void add_to(CLI::App& app);
   bool names_problem() const;  // a preset or a parameter was given

@@ -246,6 +246,9 @@ TEST(Refusals, ValuesOfABiasThatIsNone) {
   auto r = test::convscope_run({"run", "direct", "--no-bias", "--bias-values", "ones"});
   EXPECT_EQ(r.code, 2);
   EXPECT_EQ(r.err, "convscope: bias-values ones needs a bias: not with --no-bias\n");
+  r = test::convscope_run({"run", "direct", "--no-bias", "--bias"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_EQ(r.err, "convscope: bias cannot be given together with --no-bias\n");
   EXPECT_EQ(test::convscope_run({"run", "direct", "--no-bias"}).code, 0);
   EXPECT_TRUE(test::convscope_run({"run", "direct", "--bias", "--json"}).document()["problem"]["bias"]);
 }

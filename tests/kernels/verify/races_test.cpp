@@ -24,7 +24,7 @@ namespace {
 
 std::string racy_kernels_missing() {
   static const std::string why = [] {
-    auto module = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libtest_traced.so";
+    auto module = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libtest_races.so";
     return dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL) ? std::string() : std::string(dlerror());
   }();
   return why;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -25,6 +26,11 @@ std::string project_file(std::string_view place) {
   static const fs::path root =
       (fs::read_symlink("/proc/self/exe").parent_path() / CONVSCOPE_TO_PROJECT).lexically_normal();
   return (root / place).string();
+}
+
+std::string open_module(const char* name) {
+  const auto path = fs::read_symlink("/proc/self/exe").parent_path() / name;
+  return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) ? "" : dlerror();
 }
 
 std::vector<std::byte> file_bytes(const std::string& path) {

@@ -44,6 +44,9 @@ std::string error_of(F&& f) {
 // and a stream's iterator would throw.
 std::string text_of_process(int pid, const std::string& file);
 
+// Opens a module that is built beside the tests, for as long as the program runs: "", or why it cannot be.
+std::string open_module(const char* name);
+
 // A fresh folder for a test's files, removed with the object.
 class ScratchFolder {
  public:

@@ -130,7 +130,6 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
 
 int verb_check(const CommonOptions& common, const ProblemOptions& problem, const CheckOptionsCli& options) {
   RunRequest r = problem.part_of_request(options.kernel, common.device);
-  r.references = false;
   for (const auto* source : {&problem.input, &problem.weight, &problem.bias_values})
     if (!source->empty()) throw InputError("values", *source, "cannot be given: check draws its own");
   FuzzSpec spec;

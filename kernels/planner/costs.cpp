@@ -319,8 +319,8 @@ double stream_us(const std::string& name, const Layer& l, const Launched& a, con
   const bool made = !a.is("_any") || l.shifts == 1 || (l.shifts == 2 && l.back <= l.period);
   const HopperTiles t(l, width, true);
   const double steps = l.shifts * width / 128 * (three ? 3 : 1);
-  // Seven shifts: fragments are loaded while products run, but 64 columns keep TF32's tensor cores half busy (wavegan.d4
-  // takes 0.137 ms where scaled f16 takes 0.110).
+  // Forms of seven shifts, by what was measured of two layers (wavegan.d1 0.086 ms in stream_1xf16; wavegan.d4 0.137 in
+  // stream_tf32, 0.110 in stream_1xf16).
   const double seven = a.is("_7_s4") ? 1.2 : a.form.ends_with("1xf16_7") ? 0.85 : 1;
   const double sum_us = pieces(l.in, 8) * ((made ? seven * r.step : r.any_step) * steps + r.round) * m.tensor;
   const double outputs_us = !any ? r.outputs : leaves_in_runs(l) ? 0.24 : 1.2;

@@ -18,6 +18,13 @@ int64_t useful_taps(const ConvProblem& p);
 // 2 · useful_taps. Counting Lout·K taps instead over-counts by about s.
 inline double flops(const ConvProblem& p) { return 2.0 * static_cast<double>(useful_taps(p)); }
 
+// Products that the plainest kernel walks, those that do not land among them: output elements × taps × channels of a
+// group. In double, for nobody has checked that it fits.
+inline double walked_products(const ConvProblem& p) {
+  return static_cast<double>(p.y_elements()) * static_cast<double>(p.kernel_size) *
+         static_cast<double>(p.in_per_group());
+}
+
 // x, w and b read once, y written once.
 int64_t least_bytes(const ConvProblem& p);
 

@@ -6,6 +6,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/runtime/simt/trace.h"
 
 namespace convscope {
 namespace {
@@ -82,6 +83,13 @@ const KernelDefinition* find_traced(std::string_view name) {
   for (const auto* k : r.traced)
     if (k->name() == name) return k;
   return nullptr;
+}
+
+const KernelDefinition* traced_twin(const KernelDefinition& kernel, std::string& missing) {
+  if (missing = simt::load_traced_kernels(); !missing.empty()) return nullptr;
+  const KernelDefinition* twin = find_traced(kernel.name());
+  if (!twin) missing = "there is no traced build of " + kernel.name();
+  return twin;
 }
 
 }  // namespace convscope

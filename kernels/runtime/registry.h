@@ -19,5 +19,7 @@ const KernelDefinition& find_internal_kernel(std::string_view name);
 
 // The twin of a kernel that was compiled with tracing, or null when no traced module is loaded.
 const KernelDefinition* find_traced(std::string_view name);
+// The same, with the module that comes with the program; null, and in `missing` why there is none.
+const KernelDefinition* traced_twin(const KernelDefinition& kernel, std::string& missing);
 
 }  // namespace convscope

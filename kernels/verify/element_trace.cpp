@@ -34,20 +34,15 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
   };
   within("n", n, p.batch), within("co", co, p.out_channels), within("j", j, p.out_length());
   if (auto why = kernel.unsupported(p); !why.empty()) throw InputError("kernel", kernel.name(), why);
-  double products =
-      static_cast<double>(p.y_elements()) * static_cast<double>(p.kernel_size) * static_cast<double>(p.in_per_group());
+  const double products = walked_products(p);
   if (products > most_products) {
     out.reason =
         fmt::format("{:.2g} products are too many to trace in a few seconds (at most {:.0g}): try a small preset",
                     products, most_products);
     return out;
   }
-  if (out.reason = simt::load_traced_kernels(); !out.reason.empty()) return out;
-  const KernelDefinition* traced = find_traced(kernel.name());
-  if (!traced) {
-    out.reason = "there is no traced build of " + kernel.name();
-    return out;
-  }
+  const KernelDefinition* traced = traced_twin(kernel, out.reason);
+  if (!traced) return out;
   Plan plan = traced->plan_for(p);
   if (j >= plan.out_length()) {
     out.reason = fmt::format("the kernel's own output ends at position {}", plan.out_length() - 1);

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "kernels/problem/counts.h"
+
 namespace convscope {
 namespace {
 
@@ -16,11 +18,6 @@ constexpr int64_t most_steps(Status failure) {
 }
 // Problems in a row that the kernel does not take, or that were drawn before, until the search ends.
 constexpr int64_t most_refused = 2000, most_repeated = 2000;
-
-double products_of(const ConvProblem& p) {
-  return static_cast<double>(p.y_elements()) * static_cast<double>(p.kernel_size) *
-         static_cast<double>(p.in_per_group());
-}
 
 std::string key_of(const ConvProblem& p) {
   std::string key = p.bias ? "b" : "";
@@ -162,20 +159,20 @@ std::optional<ConvProblem> Fuzz::draw() {
     // Most are small, for small ones say more and are quick.
     const double most = spec_.most_products * std::pow(10.0, -3 * static_cast<double>(between(0, 1000)) / 1000);
     ConvProblem p = drawn_once();
-    while (!check(p) && products_of(p) > most) {
+    while (!check(p) && walked_products(p) > most) {
       ConvProblem before = p;
       for (auto [field, member] : {std::pair{"length", &ConvProblem::length}, {"batch", &ConvProblem::batch}})
         if (!is_fixed(field)) p.*member = (p.*member + 1) / 2;
       auto halve = [&](const char* field, int64_t ConvProblem::*member) {
         if (!is_fixed(field)) p.*member = (p.*member / p.groups + 1) / 2 * p.groups;
       };
-      if (products_of(p) > most) halve("in_channels", &ConvProblem::in_channels);
-      if (products_of(p) > most) halve("out_channels", &ConvProblem::out_channels);
+      if (walked_products(p) > most) halve("in_channels", &ConvProblem::in_channels);
+      if (walked_products(p) > most) halve("out_channels", &ConvProblem::out_channels);
       if (p == before) break;
     }
     if (check(p)) continue;
     // Fixed sizes may be as large as they are.
-    if (products_of(p) > most && products_of(p) > 1e3 * spec_.most_products) continue;
+    if (walked_products(p) > most && walked_products(p) > 1e3 * spec_.most_products) continue;
     if (seen_.insert(key_of(p)).second) return p;
   }
   ended_early_ = "there are no further problems of these parameters";

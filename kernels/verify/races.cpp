@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <numeric>
 
+#include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/simt/trace_readers.h"
 
@@ -12,8 +13,7 @@ namespace {
 
 using simt::AccessKind;
 
-// Of a launch: its blocks are alike, and what they do to the memory of others is another layer's. A traced product
-// takes some 0.2 µs here.
+// Of a launch: its blocks are alike, and what they do to the memory of others is another layer's.
 constexpr int64_t most_blocks = 6;
 constexpr double most_products = 4e7;
 // Words that atomics share may order what is around them (a lock, a ticket). So many words are data.
@@ -98,7 +98,7 @@ void RaceFinder::found(const simt::Access& a, const Epoch& e, bool it_writes) {
   race_ = Race{a.block, a.address, {it_writes, e.thread, e.pc}, {a.kind != AccessKind::read, a.thread, a.pc}};
 }
 
-void RaceFinder::look_again(const simt::Access& a, uint64_t cell, uint16_t value) {
+void RaceFinder::look_again(uint64_t cell, uint16_t value) {
   auto it = suspicions_.find(cell);
   if (it == suspicions_.end()) return;
   if (value != it->second.first_value && !race_) race_ = it->second.race;
@@ -119,11 +119,11 @@ void RaceFinder::access(const simt::Access& a) {
   const Epoch now{threads_[t].own, t, a.pc};
   for (uint64_t c = a.address / cell_bytes; c <= (a.address + a.size - 1) / cell_bytes; c++) {
     Cell& cell = this->cell(c);
-    const bool has_value = a.kind != AccessKind::bulk_write && a.size <= 8;
+    const bool has_value = a.kind != AccessKind::bulk_write && a.size <= 8 && a.address % cell_bytes == 0;
     const auto value = static_cast<uint16_t>(has_value ? a.round >> 8 * (c * cell_bytes - a.address) : 0);
-    if (!suspicions_.empty() && has_value) look_again(a, c, value);
+    if (!suspicions_.empty() && has_value) look_again(c, value);
     if (!(atomic && cell.atomic) && !before(cell.writer, t)) {
-      if (!writes || atomic || cell.atomic || !has_value || a.address % cell_bytes) return found(a, cell.writer, true);
+      if (!writes || atomic || cell.atomic || !has_value) return found(a, cell.writer, true);
       suspicions_.try_emplace(
           c, Suspicion{{a.block, a.address, {true, cell.writer.thread, cell.writer.pc}, {true, t, a.pc}}, value});
     }
@@ -164,15 +164,10 @@ void RaceFinder::take(const simt::Access& a) {
 RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,
                       Activity& activity) {
   RaceSearch out;
-  if (out.missing = simt::load_traced_kernels(); !out.missing.empty()) return out;
-  const KernelDefinition* traced = find_traced(kernel.name());
-  if (!traced) {
-    out.missing = "there is no traced build of " + kernel.name();
-    return out;
-  }
+  const KernelDefinition* traced = traced_twin(kernel, out.missing);
+  if (!traced) return out;
   const Plan plan = traced->plan_for(p);
-  const double products =
-      static_cast<double>(p.y_elements()) * static_cast<double>(p.kernel_size) * static_cast<double>(p.in_per_group());
+  const double products = walked_products(p);
   struct Sample {
     int64_t every, blocks;
   };

@@ -8,8 +8,8 @@
 // Shuffles and votes do not (CUDA C++ Programming Guide, "Warp Shuffle Functions"). An order that a lock's object
 // accumulates over all its phases is taken for one of each phase, and of readers two are remembered: a race may be
 // missed, and none is made up. Two that write the same value are none, as for compute-sanitizer's racecheck; whether it
-// is the same, the next access of that memory shows. What the copy engine writes is its thread's; what it reads of shared memory, and what
-// wgmma reads there, is not among the accesses.
+// is the same, the next access of that memory shows. What the copy engine writes is its thread's; what it reads of
+// shared memory, and what wgmma reads there, is not among the accesses.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -80,7 +80,7 @@ class RaceFinder {
     Race race;
     uint16_t first_value = 0;
   };
-  void look_again(const simt::Access& a, uint64_t cell, uint16_t value);
+  void look_again(uint64_t cell, uint16_t value);
   void settle();  // what nobody looked at any more
 
   uint64_t block_ = ~uint64_t{0}, accesses_ = 0;  // of this block
@@ -93,7 +93,7 @@ class RaceFinder {
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
   uint64_t last_page_ = ~uint64_t{0};
   Page* last_ = nullptr;
-  std::unordered_map<uint64_t, Object> locks_;  // words that atomics share, while they are few
+  std::unordered_map<uint64_t, Object> locks_;          // words that atomics share, while they are few
   std::unordered_map<uint64_t, Suspicion> suspicions_;  // by cell
   bool many_atomics_ = false, whole_ = true;
   std::optional<Race> race_;

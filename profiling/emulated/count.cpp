@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/simt/trace_readers.h"
 #include "kernels/verify/problem_memory.h"
@@ -100,19 +101,14 @@ const std::vector<LineCounter>& line_counters() {
 EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProblem& p, const Inputs& in,
                                 Activity& activity) {
   EmulatedCounters out;
-  if (out.missing = simt::load_traced_kernels(); !out.missing.empty()) return out;
-  const KernelDefinition* traced_kernel = find_traced(kernel.name());
-  if (!traced_kernel) {
-    out.missing = "there is no traced build of " + kernel.name();
-    return out;
-  }
+  const KernelDefinition* traced_kernel = traced_twin(kernel, out.missing);
+  if (!traced_kernel) return out;
   auto device = open_emulator();
   if (out.missing = device->unavailable(kernel); !out.missing.empty()) return out;
   Plan plan = traced_kernel->plan_for(p);
   // Blocks of a launch are alike but for those at borders: of many, every n-th is run and counted, n odd so that no
   // pattern of two hides. A launch of few blocks is counted whole.
-  double products =
-      static_cast<double>(p.y_elements()) * static_cast<double>(p.kernel_size) * static_cast<double>(p.in_per_group());
+  const double products = walked_products(p);
   struct Sample {
     int64_t all, every;
     int64_t counted() const { return (all + every - 1) / every; }

@@ -324,7 +324,7 @@ void named_barrier(int id, int threads, bool waits, const Site& at) { hopper().m
 void bulk_wait_stores() { hopper().wait_stores(); }
 
 void tell_word(int* word) {
-  if (Block* b = Block::current()) record_meeting(word, false, b->current_thread());
+  record_meeting(word, false, Block::current()->current_thread());
   __atomic_store_n(word, 1, __ATOMIC_RELEASE);
 }
 

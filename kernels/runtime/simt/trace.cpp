@@ -126,11 +126,31 @@ Loops& loops_of(const Block& block) {
 
 }  // namespace
 
-static uint64_t value_at(const void* address, unsigned size) {
+namespace {
+
+uint64_t value_at(const void* address, unsigned size) {
   uint64_t v = 0;
   if (size <= sizeof v) std::memcpy(&v, address, size);
   return v;
 }
+
+void put(Tracer& tracer, const Access& a) {
+  uint64_t now = generation.load(std::memory_order_relaxed);
+  if (mine.generation != now) mine = {now, tracer.add()};
+  mine.buffer->list.push_back(a);
+  if (mine.buffer->list.size() == buffer_accesses) tracer.flush(*mine.buffer);
+}
+
+// What is no access of the kernel's own code.
+void record_beside(const void* address, unsigned thread, size_t size, AccessKind kind, const void* pc) {
+  Tracer* tracer = active.load(std::memory_order_acquire);
+  if (!tracer || !tracer->wish.meetings) return;
+  if (const Block* block = Block::current())
+    put(*tracer, {reinterpret_cast<uint64_t>(address), reinterpret_cast<uint64_t>(pc), block->current_block(),
+                  static_cast<uint16_t>(thread), static_cast<uint16_t>(size), kind});
+}
+
+}  // namespace
 
 void record_access(const void* address, unsigned size, uint8_t kind, const void* pc) {
   Tracer* tracer = active.load(std::memory_order_acquire);
@@ -141,32 +161,13 @@ void record_access(const void* address, unsigned size, uint8_t kind, const void*
   auto at = reinterpret_cast<uint64_t>(address);
   auto inside = [at](const auto& variable) { return at - reinterpret_cast<uint64_t>(&variable) < sizeof variable; };
   if (inside(threadIdx) || inside(blockIdx) || inside(blockDim) || inside(gridDim) || block->on_stack(address)) return;
-  uint64_t now = generation.load(std::memory_order_relaxed);
-  if (mine.generation != now) mine = {now, tracer->add()};
-  mine.buffer->list.push_back({at, reinterpret_cast<uint64_t>(pc), block->current_block(),
-                               static_cast<uint16_t>(block->current_thread()), static_cast<uint16_t>(size),
-                               static_cast<AccessKind>(kind),
-                               tracer->wish.rounds     ? loops_of(*block).round()
-                               : tracer->wish.meetings ? value_at(address, size)
-                                                       : 0});
-  if (mine.buffer->list.size() == buffer_accesses) tracer->flush(*mine.buffer);
+  put(*tracer,
+      {at, reinterpret_cast<uint64_t>(pc), block->current_block(), static_cast<uint16_t>(block->current_thread()),
+       static_cast<uint16_t>(size), static_cast<AccessKind>(kind),
+       tracer->wish.rounds     ? loops_of(*block).round()
+       : tracer->wish.meetings ? value_at(address, size)
+                               : 0});
 }
-
-namespace {
-// What is no access of the kernel's own code.
-void record_beside(const void* address, unsigned thread, size_t size, AccessKind kind, const void* pc) {
-  Tracer* tracer = active.load(std::memory_order_acquire);
-  if (!tracer || !tracer->wish.meetings) return;
-  Block* block = Block::current();
-  if (!block) return;
-  uint64_t now = generation.load(std::memory_order_relaxed);
-  if (mine.generation != now) mine = {now, tracer->add()};
-  mine.buffer->list.push_back({reinterpret_cast<uint64_t>(address), reinterpret_cast<uint64_t>(pc),
-                               block->current_block(), static_cast<uint16_t>(thread), static_cast<uint16_t>(size),
-                               kind});
-  if (mine.buffer->list.size() == buffer_accesses) tracer->flush(*mine.buffer);
-}
-}  // namespace
 
 void record_meeting(const void* object, bool goes_on, unsigned thread) {
   record_beside(object, thread, 0, goes_on ? AccessKind::acquire : AccessKind::release, nullptr);

@@ -39,7 +39,7 @@ struct TraceWish {
   bool rounds = false;  // Access::round
   bool reads = true;
   bool meetings = false;  // where threads wait for each other, and what the copy engine writes for them
-  int64_t block = -1;  // of this block alone; -1: of all
+  int64_t block = -1;     // of this block alone; -1: of all
 };
 
 // While an object of this class lives, accesses made by traced kernels on any thread go to the sink. One at a time.

@@ -13,7 +13,7 @@ namespace convscope::test {
 namespace fs = std::filesystem;
 namespace {
 
-double patience_s() { return 60 * slowness; }
+double patience_s() { return 180 * slowness; }
 
 std::string built(const std::string& name) { return split_command(program(name)).front(); }
 

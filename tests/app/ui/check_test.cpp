@@ -65,12 +65,11 @@ TEST(CheckPanel, StopsAndGivesWay) {
   // A run goes between two problems, and the search goes on.
   Document other = a->document();
   other.problem.length = 61;
-  const int64_t right = a->bench().checking().fuzz->right();
   a->execute({SetProblem{other.problem}, 0});
   ASSERT_TRUE(a.screen.until(*a, [&] {
     return a->bench().report() && a->bench().report()->final && a->bench().report()->document.problem == other.problem;
   }));
-  EXPECT_GE(a->bench().checking().fuzz->right(), right);
+  EXPECT_LT(a->bench().checking().fuzz->right(), 100) << "it was not waited for";
   ASSERT_TRUE(over(a));
   EXPECT_EQ(a->bench().checking().fuzz->right(), 100);
   a.screen.press(*a, check_key);

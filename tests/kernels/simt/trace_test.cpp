@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <dlfcn.h>
-#include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
 #include <mutex>
@@ -26,22 +24,13 @@ using simt::AccessKind;
 using test::launch_entry;
 using test::planned_launch;
 
-[[maybe_unused]] std::string test_kernels_missing() {
-  static const std::string why = [] {
-    auto module = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libtest_traced.so";
-    if (!std::filesystem::exists(module)) return std::string("libtest_traced.so is not built here");
-    return dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL) ? std::string() : std::string(dlerror());
-  }();
-  return why;
-}
-
 // Not built under ThreadSanitizer, whose hooks the modules' would replace.
 #if defined(__SANITIZE_THREAD__)
 #define NEEDS_TRACING GTEST_SKIP() << "no traced module in a ThreadSanitizer build"
 #else
 #define NEEDS_TRACING                         \
   ASSERT_EQ(simt::load_traced_kernels(), ""); \
-  ASSERT_EQ(test_kernels_missing(), "")
+  ASSERT_EQ(test::open_module("libtest_traced.so"), "")
 #endif
 
 template <class F>

@@ -1,8 +1,6 @@
 // The search for races: kernels that have one, each beside one that does the same in order; and no rung has one.
 #include "kernels/verify/races.h"
 
-#include <dlfcn.h>
-#include <filesystem>
 #include <gtest/gtest.h>
 
 #include "kernels/problem/presets.h"
@@ -20,15 +18,7 @@ namespace {
 #else
 #define NEEDS_RACY_KERNELS                    \
   ASSERT_EQ(simt::load_traced_kernels(), ""); \
-  ASSERT_EQ(racy_kernels_missing(), "")
-
-std::string racy_kernels_missing() {
-  static const std::string why = [] {
-    auto module = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libtest_races.so";
-    return dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL) ? std::string() : std::string(dlerror());
-  }();
-  return why;
-}
+  ASSERT_EQ(test::open_module("libtest_races.so"), "")
 #endif
 
 RaceSearch races_of(const KernelDefinition& kernel, const ConvProblem& p) {

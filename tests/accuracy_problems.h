@@ -11,10 +11,10 @@ namespace convscope::test {
 
 // How many times the error of multiply-adds a 3xtf32 rung may have, at most and in the mean.
 inline constexpr double accuracy_factor = 4;
-inline constexpr const char* three_tf32_rungs[] = {"mma_3xtf32",     "hopper_3xtf32", "stream_3xtf32",
-                                                   "columns_3xtf32", "hopper_3xf16",  "stream_3xf16"};
-inline constexpr const char* tf32_rungs[] = {"mma_tf32",     "hopper_tf32",  "stream_tf32",
-                                             "columns_tf32", "hopper_1xf16", "stream_1xf16"};
+inline constexpr const char* three_tf32_rungs[] = {"mma_3xtf32",   "hopper_3xtf32", "stream_3xtf32", "columns_3xtf32",
+                                                   "hopper_3xf16", "stream_3xf16",  "ordered_3xf16"};
+inline constexpr const char* tf32_rungs[] = {"mma_tf32",     "hopper_tf32",  "stream_tf32",  "columns_tf32",
+                                             "hopper_1xf16", "stream_1xf16", "ordered_1xf16"};
 
 // Few channels, many of them, sums of 5120 products, many taps with stride and dilation, groups.
 inline std::vector<ConvProblem> accuracy_problems() {

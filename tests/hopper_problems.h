@@ -41,7 +41,7 @@ inline ConvProblem hopper_problem(Random& r, DType dtype) {
 }
 
 // For held_16bit, which takes the channels and taps it is compiled for: its i-th form, with all kinds of rows and ends.
-constexpr int held_form_count = 8;
+constexpr int held_form_count = 8, held_entries = 9;  // of one form tiles are paired or not
 inline ConvProblem held_problem(Random& r, int i) {
   struct Form {
     int64_t channels, kernel_size, stride, dilation;
@@ -81,10 +81,10 @@ struct FormProblem {
 };
 inline std::vector<FormProblem> form_problems() {
   auto of = [](int64_t in, int64_t out, int64_t kernel_size, int64_t stride, int64_t padding, int64_t length,
-               int64_t batch) {
+               int64_t batch, DType dtype = DType::f32, int64_t dilation = 1) {
     ConvProblem p;
     p.in_channels = in, p.out_channels = out, p.kernel_size = kernel_size, p.stride = stride, p.padding = padding;
-    p.length = length, p.batch = batch, p.bias = length % 8 == 0;
+    p.length = length, p.batch = batch, p.bias = length % 8 == 0, p.dtype = dtype, p.dilation = dilation;
     return p;
   };
   return {{"hopper_tf32", "hopper_96_2_s2", of(20, 96, 4, 2, 1, 1000, 2)},
@@ -108,7 +108,38 @@ inline std::vector<FormProblem> form_problems() {
           {"stream_1xf16", "stream_1xf16_7", of(150, 20, 25, 4, 11, 16, 9)},
           {"stream_1xf16", "stream_1xf16_7", of(20, 30, 14, 2, 3, 301, 1)},
           {"stream_3xf16", "stream_3xf16_7", of(70, 20, 25, 4, 11, 296, 2)},
-          {"stream_3xf16", "stream_3xf16_7", of(150, 13, 25, 4, 11, 16, 9)}};
+          {"stream_3xf16", "stream_3xf16_7", of(150, 13, 25, 4, 11, 16, 9)},
+          {"ordered_1xf16", "ordered_1xf16_2_s8", of(310, 30, 16, 8, 4, 296, 1)},
+          {"ordered_1xf16", "ordered_1xf16_2_s8_copies", of(40, 70, 16, 8, 4, 20, 9)},
+          {"ordered_1xf16", "ordered_1xf16_2_s8_copies", of(17, 10, 10, 8, 8, 216, 1)},
+          {"ordered_1xf16", "ordered_1xf16_2_s4_copies", of(29, 4, 7, 4, 7, 1701, 3)},
+          {"ordered_1xf16", "ordered_1xf16_2_s4_copies", of(29, 4, 8, 4, 7, 1700, 3)},
+          {"ordered_3xf16", "ordered_3xf16_2_s8", of(30, 40, 16, 8, 0, 501, 1)},
+          {"ordered_1xf16", "ordered_1xf16_2_s4", of(300, 40, 8, 4, 1, 301, 3)},
+          {"ordered_1xf16", "ordered_1xf16_2_s5_copies", of(70, 64, 10, 5, 0, 300, 2)},
+          {"ordered_1xf16", "ordered_1xf16_2_s5", of(400, 20, 10, 5, 0, 100, 1)},
+          {"ordered_3xf16", "ordered_3xf16_2_s5", of(300, 20, 10, 5, 3, 101, 1)},
+          {"ordered_1xf16", "ordered_1xf16_2_s10_copies", of(70, 30, 20, 10, 5, 215, 2)},
+          {"ordered_1xf16", "ordered_1xf16_7_s4", of(150, 20, 25, 4, 11, 16, 9)},
+          {"ordered_1xf16", "ordered_1xf16_any", of(40, 70, 6, 1, 2, 301, 3)},
+          {"ordered_1xf16", "ordered_1xf16_any", of(2000, 140, 3, 2, 5, 40, 4)},
+          {"ordered_3xf16", "ordered_3xf16_2_s8", of(310, 13, 16, 8, 0, 296, 1)},
+          {"ordered_3xf16", "ordered_3xf16_2_s4", of(200, 21, 8, 4, 2, 31, 5)},
+          {"ordered_3xf16", "ordered_3xf16_2_s5_copies", of(70, 64, 10, 5, 3, 300, 1)},
+          {"ordered_3xf16", "ordered_3xf16_2_s10_copies", of(70, 30, 20, 10, 5, 215, 1)},
+          {"ordered_3xf16", "ordered_3xf16_2_s10_copies", of(19, 59, 20, 10, 7, 59, 5)},
+          {"ordered_3xf16", "ordered_3xf16_7_s4", of(70, 20, 25, 4, 11, 296, 2)},
+          {"ordered_3xf16", "ordered_3xf16_any", of(60, 40, 5, 1, 4, 301, 3)},
+          {"ordered_16bit", "ordered_16bit_2_s8", of(310, 30, 16, 8, 4, 296, 1, DType::f16)},
+          {"ordered_16bit", "ordered_16bit_2_s8", of(40, 70, 16, 8, 3, 20, 9, DType::bf16)},
+          {"ordered_16bit", "ordered_16bit_2_s4", of(300, 40, 8, 4, 1, 301, 3, DType::bf16)},
+          {"ordered_16bit", "ordered_16bit_2_s5", of(70, 64, 10, 5, 0, 300, 2, DType::f16)},
+          {"ordered_16bit", "ordered_16bit_2_s10", of(70, 30, 20, 10, 5, 215, 2, DType::f16)},
+          {"ordered_16bit", "ordered_16bit_7_s4", of(150, 20, 25, 4, 11, 16, 9, DType::f16)},
+          {"held_16bit", "held_2by3_s2", of(32, 70, 3, 2, 1, 304, 2, DType::f16, 2)},
+          {"held_16bit", "held_2by3_s2_pairs", of(32, 64, 3, 2, 1, 3000, 2, DType::f16, 2)},
+          {"held_16bit", "held_2by3_s2_pairs", of(30, 33, 3, 2, 0, 512, 3, DType::bf16, 2)},
+          {"held_16bit", "held_2by3_s2_pairs", of(32, 50, 3, 2, 7, 1248, 2, DType::bf16, 2)}};
 }
 
 }  // namespace convscope::test

@@ -13,7 +13,9 @@
 //   warpgroups multiply, and one or two store: sums go to them by way of shared memory, and leave in whole sectors.
 //   Those who share their tiles multiply in turn, so that one stages its sums while the other multiplies.
 // - Tiles are given to who asks first, as in rung 12.
-// On one H200, f16: #74 0.25 ms, where rung 12 takes 0.34, #64 0.70 (0.84), #79 0.22 (0.23); layers of two shifts as
+// - Where a sector is a small part of a row, as in #79, the two warpgroups' tiles are one row of 256 positions, of which
+//   each pair stores whole sectors only: a sector's outputs are computed twice, and none is written by two.
+// On one H200, f16: #74 0.25 ms, where rung 12 takes 0.34, #64 0.70 (0.84), #79 0.19 (0.23); layers of two shifts as
 // rung 12 (h200-ladder.md has the steps).
 // Right for: f16 and bf16, finite inputs, the numbers of channels, taps and classes whose forms are compiled (below),
 // shifts of x up to 16.
@@ -67,7 +69,7 @@ struct HeldColumns {
 };
 
 // The tiles of a warpgroup: sums, then results into shared memory.
-template <bool bf16, int rounds, int shifts, int period, int gcd>
+template <bool bf16, int rounds, int shifts, int period, int gcd, bool pairs>
 __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& tiles, const ShiftTable& table,
                                            const HeldRoom& room, uint32_t x, const uint4* packed, Ring ring,
                                            const int* items, uint32_t turns, uint32_t results, HeldResult* result,
@@ -102,7 +104,8 @@ __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& t
   uint32_t first_phase = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(y) >> 1) +
                          static_cast<uint32_t>(columns.co) * length - static_cast<uint32_t>(c.padding) +
                          static_cast<uint32_t>(tiles.first * c.stride);
-  const HeldMeeting meeting{results, mine};
+  const HeldMeeting<pairs ? 384 : 256> meeting{{results, mine}};
+  using Meeting = HeldMeetings;
   uint32_t turn = 1;  // phase of the first warpgroup's barrier
   for (;; turn ^= 1) {
     barrier_wait<spins>(ring.full(), ring.phase);
@@ -137,22 +140,30 @@ __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& t
     }
     if (leads && tiles.together == 1) barrier_arrive(turns + 8u * (mine ^ 1));
     // While products run: where the rows begin.
-    int item = number * tiles.together + (tiles.together == 2 ? mine : 0), n = item / tiles.tiles;
+    int item = pairs ? number : number * tiles.together + (tiles.together == 2 ? mine : 0), n = item / tiles.tiles;
     int tile = item - n * tiles.tiles;
-    uint32_t phase = first_phase + static_cast<uint32_t>(n) * static_cast<uint32_t>(c.out_channels) * length +
-                     static_cast<uint32_t>(tile * hopper_positions * period * gcd);
-    meeting.wait(HeldMeeting::read, turn);
+    uint32_t phase =
+        first_phase + static_cast<uint32_t>(n) * static_cast<uint32_t>(c.out_channels) * length +
+        static_cast<uint32_t>(tile * (pairs ? HeldPairs<period * gcd>::positions : hopper_positions) * period * gcd);
+    meeting.wait(Meeting::read, turn);
     products_wait<0>();
     if (leads) barrier_arrive(ended);
 #pragma unroll
     for (int i = 0; i < 64; i++) d[i] = activated(d[i] + bias[i / 2 % 2]);
-    stage_held<bf16, period, gcd>(d, tiles, staging, phase, length, nones, warp, g, t);
+    if constexpr (pairs) {
+      if (mine == 0)
+        stage_held<bf16, period, gcd, true>(d, tiles, staging, phase, length, nones, warp, g, t);
+      else
+        stage_held<bf16, period, gcd, false>(d, tiles, staging, phase, length, nones, warp, g, t);
+    } else {
+      stage_held<bf16, period, gcd, false>(d, tiles, staging, phase, length, nones, warp, g, t);
+    }
     if (threadIdx.x % 128 == 0) *result = {n, tile};
-    meeting.arrive(HeldMeeting::staged);
+    meeting.arrive(Meeting::staged);
   }
-  meeting.wait(HeldMeeting::read, turn);
+  meeting.wait(Meeting::read, turn);
   if (threadIdx.x % 128 == 0) *result = {-1, 0};
-  meeting.arrive(HeldMeeting::staged);
+  meeting.arrive(Meeting::staged);
 }
 
 // Results from shared memory to y, of warpgroup `only`, or of both in turn (−1).
@@ -161,22 +172,23 @@ __device__ __forceinline__ void held_store(const ConvArgs& c, const HeldTiles& t
                                            const HeldResult* result, const uint16_t* staging, uint16_t* y, int image,
                                            int only, int warp, int lane) {
   constexpr int stride = period * gcd;
+  using Meeting = HeldMeeting<256>;
   const HeldColumns columns[2] = {{c, tiles, image, 0}, {c, tiles, image, 1}};
   const int64_t sequence = c.out_channels * c.out_length;
   const int64_t first = int64_t{tiles.first} * stride - c.padding;
   bool going[2] = {only != 1, only != 0};
   for (int mine = 0; mine < 2; mine++)  // there is room
-    if (going[mine]) HeldMeeting{results + 16u * mine, mine}.arrive(HeldMeeting::read, true);
+    if (going[mine]) Meeting{{results + 16u * mine, mine}}.arrive(Meeting::read, true);
   for (uint32_t phase = 0; going[0] || going[1]; phase ^= 1)
 #pragma unroll
     for (int mine = 0; mine < 2; mine++) {
       if (!going[mine]) continue;
-      const HeldMeeting meeting{results + 16u * mine, mine};
-      meeting.wait(HeldMeeting::staged, phase);
+      const Meeting meeting{{results + 16u * mine, mine}};
+      meeting.wait(Meeting::staged, phase);
       const int n = told(&result[mine].n, 1), tile = told(&result[mine].tile, 1);
       going[mine] = n >= 0;
       if (n < 0) continue;
-      auto read = [&] { meeting.arrive(HeldMeeting::read); };
+      auto read = [&] { meeting.arrive(Meeting::read); };
       if (n >= static_cast<int>(c.batch) || columns[mine].channels <= 0) {
         read();
         continue;
@@ -195,7 +207,40 @@ __device__ __forceinline__ void held_store(const ConvArgs& c, const HeldTiles& t
     }
 }
 
-template <int rounds, int shifts, int period, int gcd, int halo>
+// The same of pairs: both storing warpgroups have every row's part of both tiles, each warp every eighth row.
+template <int period, int gcd>
+__device__ __forceinline__ void held_store_pairs(const ConvArgs& c, const HeldTiles& tiles, uint32_t results,
+                                                 const HeldResult* result, const uint16_t* staging, uint16_t* y,
+                                                 int image, int warp, int lane) {
+  constexpr int stride = period * gcd;
+  using Meeting = HeldMeeting<384>;
+  using Pairs = HeldPairs<stride>;
+  const HeldColumns columns{c, tiles, image, 0};
+  const int64_t sequence = c.out_channels * c.out_length, first = int64_t{tiles.first} * stride - c.padding;
+  const Meeting meetings[2] = {{{results, 0}}, {{results + 16u, 1}}};
+  for (const Meeting& m : meetings) m.arrive(Meeting::read, true);  // there is room
+  for (uint32_t phase = 0;; phase ^= 1) {
+    for (const Meeting& m : meetings) m.wait(Meeting::staged, phase);
+    const int n = told(&result[0].n, 1), tile = told(&result[0].tile, 1);
+    if (n < 0) break;
+    const int64_t j = first + tile * int64_t{Pairs::own};
+    const HeldPairRows<stride, 64 / period> rows{staging, tiles.pitch, y + columns.co * c.out_length + n * sequence + j,
+                                                 c.out_length, columns.channels};
+    auto read = [&] {
+      for (const Meeting& m : meetings) m.arrive(Meeting::read);
+    };
+    const bool begins = tile == 0, ends = tile + 1 == tiles.tiles;
+    if (!begins && !ends && j + Pairs::all <= c.out_length) {
+      rows.store(warp, lane, read);
+    } else {
+      rows.store(warp, lane, static_cast<int>(max(int64_t{0}, -j)),
+                 static_cast<int>(min(static_cast<int64_t>(Pairs::all), c.out_length - j)), begins, ends);
+      read();
+    }
+  }
+}
+
+template <int rounds, int shifts, int period, int gcd, int halo, bool pairs>
 __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, const ShiftTable& table,
                                      const TensorMap& map, const uint4* packed, int* turns, const uint16_t* b,
                                      uint16_t* y) {
@@ -214,8 +259,8 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
       barrier_init(barriers + 16u * i, 1);
       barrier_init(barriers + 16u * i + 8, i < raws ? 1 : 8);
     }
-    for (int i = 0; i < 4; i++)
-      barrier_init(barriers + 16u * (raws + stages) + 8u * i, 128);  // results, where racecheck is to see them
+    for (int i = 0; i < 4; i++)  // results, where racecheck is to see them
+      barrier_init(barriers + 16u * (raws + stages) + 8u * i, pairs && i % 2 ? 256 : 128);
     for (int i = 0; i < 2; i++) barrier_init(barriers + 16u * (raws + stages + 2) + 8u * i, 4);  // turns
     barriers_made();
   }
@@ -228,24 +273,28 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
   const uint32_t results = barriers + 16u * (raws + stages);
   if (warp >= 12) {
     fewer_registers<crew.stores>();
-    held_store<period, gcd, crew.words>(c, tiles, results, result, staging, y, image,
-                                        crew.storing == 2 ? warp / 4 - 3 : -1, warp % 4, lane);
+    if constexpr (pairs)
+      held_store_pairs<period, gcd>(c, tiles, results, result, staging, y, image, warp - 12, lane);
+    else
+      held_store<period, gcd, crew.words>(c, tiles, results, result, staging, y, image,
+                                          crew.storing == 2 ? warp / 4 - 3 : -1, warp % 4, lane);
   } else if (warp >= 8) {
     fewer_registers<crew.orders>();
     const int groups = static_cast<int>(c.groups), blocks = static_cast<int>(gridDim.x) / images;
     if (threadIdx.x == 256)
-      held_produce<spins>(tiles, map, shared + room.raw, room.raw_tile, raw, raw_items, turns + 2 * image,
-                          image / (images / groups), blocks, static_cast<int>(blockIdx.x) / images);
+      held_produce<spins, pairs ? HeldPairs<period * gcd>::positions : 0>(
+          tiles, map, shared + room.raw, room.raw_tile, raw, raw_items, turns + 2 * image, image / (images / groups),
+          blocks, static_cast<int>(blockIdx.x) / images);
     else if (warp > 8)
       held_order<halo, spins>(tiles, room, shared, raw, ordered, raw_items, items, warp - 9, lane);
   } else {
     more_registers<crew.products>();
     const int mine = warp / 4;
-    staging += mine * (tiles.staging / 2);
+    staging += mine * (pairs ? hopper_positions * period * gcd : tiles.staging / 2);
     auto run = [&](auto bf16) {
-      held_tiles<decltype(bf16)::value, rounds, shifts, period, gcd>(c, tiles, table, room, shared + room.image, packed,
-                                                                     ordered, items, results + 32, results + 16u * mine,
-                                                                     result + mine, staging, biases, y, image);
+      held_tiles<decltype(bf16)::value, rounds, shifts, period, gcd, pairs>(
+          c, tiles, table, room, shared + room.image, packed, ordered, items, results + 32, results + 16u * mine,
+          result + mine, staging, biases, y, image);
     };
     if (tiles.bf16)
       run(Count<true>{});
@@ -258,7 +307,8 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
 #define CONVSCOPE_HELD_BODY(...) __trap();
 #endif
 
-// The forms that are compiled: rounds of 16 input channels and shifts; s' and gcd(s, d); positions of the halo.
+// The forms that are compiled: rounds of 16 input channels and shifts; s' and gcd(s, d); positions of the halo; whether
+// tiles are paired.
 #define CONVSCOPE_HELD(name, ...)                                                                                \
   extern "C" __global__ void __launch_bounds__(held_crew(__VA_ARGS__).threads, 1)                                \
       name(const __grid_constant__ ConvArgs c, const __grid_constant__ HeldTiles tiles,                          \
@@ -266,15 +316,16 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
            int* turns, const uint16_t* b, uint16_t* y) {                                                         \
     CONVSCOPE_HELD_BODY(__VA_ARGS__)                                                                             \
   }
-#define CONVSCOPE_HELD_FORMS(F)    \
-  F(held_8by3_s1, 8, 3, 1, 1, 8)   \
-  F(held_2by5_s1, 2, 5, 1, 1, 16)  \
-  F(held_2by3_s2, 2, 3, 1, 2, 8)   \
-  F(held_4by2_s2, 4, 2, 2, 1, 8)   \
-  F(held_8by2_s2, 8, 2, 2, 1, 8)   \
-  F(held_12by2_s2, 12, 2, 2, 1, 8) \
-  F(held_4by2_s4, 4, 2, 4, 1, 8)   \
-  F(held_8by2_s4, 8, 2, 4, 1, 8)
+#define CONVSCOPE_HELD_FORMS(F)              \
+  F(held_8by3_s1, 8, 3, 1, 1, 8, false)      \
+  F(held_2by5_s1, 2, 5, 1, 1, 16, false)     \
+  F(held_2by3_s2, 2, 3, 1, 2, 8, false)      \
+  F(held_2by3_s2_pairs, 2, 3, 1, 2, 8, true) \
+  F(held_4by2_s2, 4, 2, 2, 1, 8, false)      \
+  F(held_8by2_s2, 8, 2, 2, 1, 8, false)      \
+  F(held_12by2_s2, 12, 2, 2, 1, 8, false)    \
+  F(held_4by2_s4, 4, 2, 4, 1, 8, false)      \
+  F(held_8by2_s4, 8, 2, 4, 1, 8, false)
 CONVSCOPE_HELD_FORMS(CONVSCOPE_HELD)
 
 #ifndef __CUDACC__
@@ -286,6 +337,7 @@ using HeldPlan = HopperPlanOf<HeldTiles>;
 
 struct HeldForm {
   int rounds, shifts, period, gcd, halo;
+  bool pairs;
 };
 constexpr HeldForm held_forms[] = {
 #define CONVSCOPE_FORM(name, ...) {__VA_ARGS__},
@@ -316,10 +368,12 @@ HeldPlan held_plan(const ConvProblem& p) {
   t.rounds += t.rounds % 2;
   t.bf16 = p.dtype == DType::bf16;
   t.halo = static_cast<int32_t>(ceil_div(h.table.shift[t.shifts - 1], 8) * 8);
-  bool compiled = false;
-  for (const auto& f : held_forms)
-    compiled |=
+  bool compiled = false, pairs = false;
+  for (const auto& f : held_forms) {
+    const bool is =
         f.rounds == t.rounds && f.shifts == t.shifts && f.period == t.period && f.gcd == t.gcd && f.halo == t.halo;
+    compiled |= is, pairs |= is && f.pairs;
+  }
   if (!compiled)
     return h.refused = "takes the channels, shifts and classes it is compiled for, not " +
                        std::to_string(t.rounds * 16) + " channels with " + std::to_string(t.shifts) +
@@ -332,12 +386,19 @@ HeldPlan held_plan(const ConvProblem& p) {
   t.channels = 64 / t.period;
   t.column_tiles = static_cast<int32_t>(ceil_div(p.out_per_group(), t.channels));
   t.together = t.column_tiles == 1 ? 2 : 1;
+  t.pairs = pairs && t.together == 2;
   if (t.together == 1) t.column_tiles += t.column_tiles % 2;
-  t.pitch = static_cast<int32_t>(hopper_positions * p.stride + 16);
+  const int64_t tile = hopper_positions * p.stride;
+  if (t.pairs) {
+    const int64_t positions = (p.out_length() - 1 + p.padding) / p.stride - t.first + 1, more = 16 / p.stride;
+    t.tiles = static_cast<int32_t>(std::max<int64_t>(1, ceil_div(positions - more, 2 * hopper_positions - more)));
+    t.items = static_cast<int32_t>(t.tiles * p.batch);
+  }
+  t.pitch = static_cast<int32_t>((t.pairs ? 2 : 1) * tile + 16);
   HeldTiles wider = t;
   wider.pitch += 8;
   if (held_conflicts(wider, p.out_length(), p.stride) < held_conflicts(t, p.out_length(), p.stride)) t = wider;
-  t.staging = t.channels * t.pitch * 2;
+  t.staging = t.channels * t.pitch * (t.pairs ? 1 : 2);  // HeldRoom has two of it
   // Stages of both kinds in turn, as many as fit.
   t.raw_stages = t.stages = held_orders;
   auto fits = [&] { return HeldRoom(t).all <= hopper_shared_bytes; };
@@ -370,10 +431,12 @@ void plan_held(const ConvProblem& p, Plan& plan) {
   rows.copy(plan, ENTRY(held_pad));
   plan.launch(ENTRY(held_pack), {std::min<int64_t>(ceil_div(words, 256), 1056)}, {256})
       .args(p.args(), t, h.table, plan.w(), plan.workspace(), plan.workspace(turns));
-  const int64_t items = ceil_div(t.items, t.together);
+  const int64_t items = t.pairs ? t.items : ceil_div(t.items, t.together);
   Shape grid{std::clamp<int64_t>(hopper_multiprocessors / images, 1, items) * images};
-  auto form = [&](auto entry, int rounds, int shifts, int period, int gcd, int halo) {
-    if (rounds != t.rounds || shifts != t.shifts || period != t.period || gcd != t.gcd || halo != t.halo) return;
+  auto form = [&](auto entry, int rounds, int shifts, int period, int gcd, int halo, bool pairs) {
+    if (rounds != t.rounds || shifts != t.shifts || period != t.period || gcd != t.gcd || halo != t.halo ||
+        pairs != t.pairs)
+      return;
     plan.launch(entry, grid, {held_crew(rounds, shifts, period).threads}, h.shared)
         .args(p.args(), t, h.table, rows.view(plan, t.box, held_channels, 1), plan.workspace(), plan.workspace(turns),
               plan.b(), plan.y());

@@ -20,12 +20,20 @@ struct HeldCrew {
   int words;                     // of results that a thread that stores has at a time
   int threads;
 };
-__host__ __device__ constexpr HeldCrew held_crew(int rounds, int shifts, int period, int = 0, int = 0) {
+__host__ __device__ constexpr HeldCrew held_crew(int rounds, int shifts, int period, int = 0, int = 0, bool = false) {
   const int steps = rounds * shifts;
   if (period == 1 && steps <= 6) return {120, 48, 96, 2, 64, 640};
   if (period == 1 && steps <= 10) return {136, 56, 72, 2, 32, 640};
   return steps > 16 ? HeldCrew{192, 48, 80, 1, 64, 512} : HeldCrew{160, 72, 120, 1, 64, 512};
 }
+
+// Pairs of tiles: 256 positions of a sequence, of which the pair's own are a sector's less, so that each row's part is
+// whole sectors from its first boundary on, and none is written twice.
+template <int stride>
+struct HeldPairs {
+  static constexpr int all = 2 * hopper_positions * stride, own = all - 16;  // outputs
+  static constexpr int positions = own / stride;
+};
 
 // Few products: barriers are waited for often, and not long (#79: 0.222 to 0.216 ms; #64: 0.716 to 0.731).
 __host__ __device__ constexpr bool held_spins(int rounds, int shifts) { return rounds * shifts <= 6; }
@@ -36,6 +44,7 @@ struct HeldTiles : HopperTiles {
   int32_t
       together;  // tiles of positions in a stage: 2, one for each warpgroup; or 1, both have it with 64 columns each
   int32_t raw_stages;  // stages of x as it lies
+  int32_t pairs;       // items are pairs of neighbouring tiles that share their rows of results (HeldPairs)
   int32_t channels;    // output channels of 64 columns
 };
 
@@ -91,25 +100,28 @@ __device__ __forceinline__ int told(const int* item, int leads) {
 
 // One thread orders the copies of x, stage by stage, ahead of those who put it in order. With each stage they are told
 // its item, and at the end −1, each of them.
-template <bool spins>
+// own: positions from pair to pair, 0: there are none.
+template <bool spins, int own>
 __device__ __forceinline__ void held_produce(const HeldTiles& tiles, const TensorMap& map, uint32_t raw, uint32_t bytes,
                                              Ring ring, int* items, int* turns, int group, int blocks, int next) {
-  const int all = (tiles.items + tiles.together - 1) / tiles.together, left = tiles.first - tiles.halo;
+  const int of_item = own ? 1 : tiles.together;  // numbers of tiles
+  const int all = (tiles.items + of_item - 1) / of_item, left = tiles.first - tiles.halo;
   for (;;) {
     const int item = next;  // asked for an item ago
     if (item >= all) break;
     next = blocks + atomicAdd(turns, 1);
-    const int first = item * tiles.together, n = first / tiles.tiles, tile = first - n * tiles.tiles;
-    const bool two = tiles.together == 2 && first + 1 < tiles.items, another = tile + 1 == tiles.tiles;  // sequence
+    const int first = item * of_item, n = first / tiles.tiles, tile = first - n * tiles.tiles;
+    const bool two = own || (tiles.together == 2 && first + 1 < tiles.items);
+    const bool another = !own && tile + 1 == tiles.tiles;  // sequence
+    const int at = left + tile * (own ? own : hopper_positions);
     for (int round = 0; round < tiles.rounds; round += 2, ring.advance()) {
       barrier_wait<spins>(ring.empty(), ring.phase ^ 1);
       items[ring.stage] = item;
       barrier_expect(ring.full(), two ? 2 * bytes : bytes);
       uint32_t to = raw + static_cast<uint32_t>(ring.stage * tiles.together) * bytes;
-      copy_box(to, map, left + tile * hopper_positions, round * 16, group, n, ring.full());
+      copy_box(to, map, at, round * 16, group, n, ring.full());
       if (two)
-        copy_box(to + bytes, map, left + (another ? 0 : tile + 1) * hopper_positions, round * 16, group, n + another,
-                 ring.full());
+        copy_box(to + bytes, map, another ? left : at + hopper_positions, round * 16, group, n + another, ring.full());
     }
   }
   for (int i = 0; i < held_orders; i++, ring.advance()) {
@@ -166,8 +178,9 @@ __device__ __forceinline__ void held_order(const HeldTiles& tiles, const HeldRoo
 // ---- results
 
 // A lane's results (biases added) into shared memory: words of two neighbours where there are any. Row r begins
-// (phase + r·length) % 16 values after a 32-byte boundary in y, and so it does there.
-template <bool bf16, int period, int gcd>
+// (phase + r·length) % 16 values after a 32-byte boundary in y, and so it does there. goes_on: another tile's results
+// follow in the same rows.
+template <bool bf16, int period, int gcd, bool goes_on>
 __device__ __forceinline__ void stage_held(const float (&d)[64], const HeldTiles& tiles, uint16_t* staging,
                                            uint32_t phase, uint32_t length, const float (&nones)[2], int warp, int g,
                                            int t) {
@@ -211,7 +224,7 @@ __device__ __forceinline__ void stage_held(const float (&d)[64], const HeldTiles
 #pragma unroll
           for (int j = 0; j < 16; j++)
             store_word(words + 2 * j, rounded_pair(bf16, odd ? none : v(j), odd ? v(j) : none));
-          if (odd && run && t == 3) at[31] = half_of(none);
+          if (!goes_on && odd && run && t == 3) at[31] = half_of(none);
         } else if (!__any_sync(~0u, odd)) {
 #pragma unroll
           for (int j = 0; j < 16; j += 2) store_word(at + j, rounded_pair(bf16, v(j), v(j + 1)));
@@ -236,20 +249,23 @@ struct HeldResult {
 // Those who multiply and those who store their results meet, 128 threads each: results are staged, or are read. By
 // named barriers: by mbarriers #79 takes 0.233 instead of 0.222 ms. compute-sanitizer's racecheck does not follow
 // bar.arrive (a program of 20 lines with nothing else in it is told of races); with CONVSCOPE_RACECHECK defined all
-// threads arrive at an mbarrier as well, which it follows.
-struct HeldMeeting {
+// threads arrive at an mbarrier as well, which it follows. threads: that meet, 384 where two warpgroups store each row.
+struct HeldMeetings {
   enum Which { staged, read };
   uint32_t barrier;
   int mine;  // warpgroup
+};
+template <int threads>
+struct HeldMeeting : HeldMeetings {
   // first: there is room, nothing has been read yet.
   __device__ __forceinline__ void arrive(Which which, bool first = false) const {
 #if defined(CONVSCOPE_RACECHECK)
     if (!first) barrier_arrive(barrier + 8u * which);
 #endif
-    ::arrive<256>(1 + 2 * which + mine);
+    ::arrive<threads>(1 + 2 * which + mine);
   }
   __device__ __forceinline__ void wait(Which which, uint32_t phase) const {
-    meet<256>(1 + 2 * which + mine);
+    meet<threads>(1 + 2 * which + mine);
 #if defined(CONVSCOPE_RACECHECK)
     barrier_wait(barrier + 8u * which, phase);
 #endif
@@ -274,6 +290,62 @@ __device__ __forceinline__ void store_if(bool is, uint16_t* to, uint32_t v) {
   if (is) *to = static_cast<uint16_t>(v);
 #endif
 }
+
+// Rows of a pair's results from shared memory to y, a warp of eight a row: whole sectors from the row's first boundary
+// on. At the ends of a sequence (from `low` to before `high` its outputs are there) the values up to these as well.
+template <int stride, int staged>
+struct HeldPairRows {
+  static constexpr int own = HeldPairs<stride>::own, many = staged / 8;  // a warp's rows
+  const uint16_t* staging;
+  int pitch;
+  uint16_t* to;  // row 0
+  int64_t length;
+  int rows;  // that are stored
+
+  template <class Read>
+  __device__ __forceinline__ void store(int warp, int lane, Read read) const {
+    uint16_t* to_sectors[2];
+    const char* from[2];
+#pragma unroll
+    for (int k = 0; k < 2; k++) {  // rows that are 16 apart are a whole number of sectors apart
+      uint16_t* row = to + (warp + 8 * k) * length;
+      const int phase = static_cast<int>((reinterpret_cast<uintptr_t>(row) >> 1) & 15), begin = -phase & 15;
+      to_sectors[k] = row + begin + 8 * lane;
+      from[k] = reinterpret_cast<const char*>(staging) + ((warp + 8 * k) * pitch + phase + begin + 8 * lane) * 2;
+    }
+    const bool last = 256 * (stride - 1) + 8 * lane < own;
+    uint4 v[many][stride];
+#pragma unroll
+    for (int i = 0; i < many; i++)
+#pragma unroll
+      for (int part = 0; part < stride; part++)
+        v[i][part] = *reinterpret_cast<const uint4*>(from[i % 2] + i / 2 * 32 * pitch + 512 * part);
+#pragma unroll
+    for (int i = 0; i < many; i++)
+#pragma unroll
+      for (int part = 0; part < stride; part++) settled(v[i][part]);
+    read();
+#pragma unroll
+    for (int i = 0; i < many; i++) {
+      const bool is = warp + 8 * i < rows;
+#pragma unroll
+      for (int part = 0; part < stride; part++)
+        store_if(is && (part + 1 < stride || last), to_sectors[i % 2] + 256 * part, v[i][part]);
+      to_sectors[i % 2] += 16 * length;
+    }
+  }
+  // begins, ends: the pair is its sequence's first, its last.
+  __device__ __forceinline__ void store(int warp, int lane, int low, int high, bool begins, bool ends) const {
+    for (int r = warp; r < rows; r += 8) {
+      uint16_t* row = to + r * length;
+      const int phase = static_cast<int>((reinterpret_cast<uintptr_t>(row) >> 1) & 15), begin = -phase & 15;
+      const uint16_t* from = staging + r * pitch + phase;
+      const int until = ends ? high : min(high, begin + own);
+#pragma unroll 4
+      for (int i = (begins ? low : begin) + lane; i < until; i += 32) row[i] = from[i];
+    }
+  }
+};
 
 // Rows of results from shared memory to y, half a warp a row, every eighth one; each lies as far from a 32-byte
 // boundary as it does in y. staged: how many rows lie there.

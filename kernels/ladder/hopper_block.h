@@ -254,9 +254,9 @@ struct Rounds {
   }
 };
 
-// ---- results of any classes: each lane word by word
+// ---- results of any classes: each lane word by word; its four positions are `apart` from each other
 
-template <int width, int columns>
+template <int width, int apart = 1, int columns>
 __device__ __forceinline__ void results_any(const float (&d)[2][columns], const ConvArgs& c, const HopperTiles& tiles,
                                             const float* bias, float* y, int64_t j, int channels, int t) {
   int channel = 0, rho = 0;
@@ -268,7 +268,7 @@ __device__ __forceinline__ void results_any(const float (&d)[2][columns], const 
 #pragma unroll
       for (int h = 0; h < 4; h++)
         for (int f = 0; f < tiles.gcd; f++) {
-          int64_t at = j + h * c.stride + rho * tiles.gcd + f;
+          int64_t at = j + h * apart * c.stride + rho * tiles.gcd + f;
           if (at >= 0 && at < c.out_length) y[r * c.out_length + at] = activated(f ? b : result_of(d, q, h) + b);
         }
     }

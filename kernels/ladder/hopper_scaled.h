@@ -87,6 +87,52 @@ __device__ __forceinline__ void pack_scaled(float a, float b, float scale, uint3
   if (low) to[low] = low_pair(a * scale, b * scale, high);
 }
 
+// For each column tile its stages, each with its image, or its high and its low one: put(of, at, low) is called for
+// each word, with of(0) and of(8) the weights in it, where it is among all words, and how much further its low half.
+template <class T, class Tiles, class Put>
+__device__ __forceinline__ void pack_stages(const ConvArgs& c, const Tiles& tiles, const ShiftTable& table, const T* w,
+                                            Put put) {
+  const int image = tiles.chunk / 4 / tiles.parts, stages = tiles.rounds / tiles.deep;
+  const int64_t all = static_cast<int64_t>(image) * stages * tiles.column_tiles * c.groups;
+  for (int64_t id = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; id < all;
+       id += static_cast<int64_t>(gridDim.x) * blockDim.x) {
+    const int64_t stage = id / image;  // of all tiles
+    const int e = static_cast<int>(id % image);
+    const ImagePlace at = image_place(e, tiles.width);
+    const int step = at.k / 8, round = static_cast<int>(stage % stages) * (tiles.deep / 2) + step / tiles.shifts;
+    const bool there = step < tiles.deep / 2 * tiles.shifts;
+    auto of = [&](int further) {
+      const int64_t ci = static_cast<int64_t>(round) * 16 + at.k % 8 + further;
+      return there ? hopper_weight_of(c, tiles, table, w, stage / stages, at.column, ci, step % tiles.shifts) : T(0);
+    };
+    put(of, stage * tiles.parts * image + e, tiles.parts == 2 ? image : 0);
+  }
+}
+// flags: words at `ready` that are zeroed, behind which the weights' scale is left.
+template <class Tiles>
+__device__ __forceinline__ void pack_scaled_stages(const ConvArgs& c, const Tiles& tiles, const ShiftTable& table,
+                                                   const float* w, const float* largest, uint32_t* packed, int* ready,
+                                                   int flags) {
+  const float scale = scale_of_weights(largest, reinterpret_cast<float*>(ready + flags));
+  if (blockIdx.x == 0)
+    for (int i = threadIdx.x; i < flags; i += blockDim.x) ready[i] = 0;
+  pack_stages(c, tiles, table, w,
+              [&](auto of, int64_t at, int low) { pack_scaled(of(0), of(8), scale, packed + at, low); });
+}
+
+// Sums as they are without scales. Of far scales the product may be beyond f32 where the result is not.
+template <int columns>
+__device__ __forceinline__ void unscale_sums(float (&d)[2][columns], float of_x, float of_weights) {
+  float of_both = of_weights * of_x;
+  if (__any_sync(~0u, !(of_both >= 0x1p-126f && of_both <= 0x1p126f))) {
+#pragma unroll
+    for (int i = 0; i < columns; i++) d[0][i] *= of_weights, d[1][i] *= of_weights;
+    of_both = of_x;
+  }
+#pragma unroll
+  for (int i = 0; i < columns; i++) d[0][i] *= of_both, d[1][i] *= of_both;
+}
+
 // ---- x
 
 // What a lane reads of 16 channels, for all shifts u·step: its positions and those before them in channels t, t + 4,
@@ -149,17 +195,9 @@ struct ScaledWindow : Window<step, shifts, near, 4> {
     for (int i = 0; i < columns; i++) d[0][i] *= less, d[1][i] *= less;
     convert();
   }
-  // The sums as they are without scales. Of far scales the product may be beyond f32 where the result is not.
   template <int columns>
   __device__ __forceinline__ void unscale(float (&d)[2][columns], float of_weights) const {
-    float of_x = inverse(scale), of_both = of_weights * of_x;
-    if (__any_sync(~0u, !(of_both >= 0x1p-126f && of_both <= 0x1p126f))) {
-#pragma unroll
-      for (int i = 0; i < columns; i++) d[0][i] *= of_weights, d[1][i] *= of_weights;
-      of_both = of_x;
-    }
-#pragma unroll
-    for (int i = 0; i < columns; i++) d[0][i] *= of_both, d[1][i] *= of_both;
+    unscale_sums(d, inverse(scale), of_weights);
   }
   // The A operand of 64 positions and shift u. It is a value of its own, which takes an instruction: of a copy the
   // compiler thinks that it has been read once a product is ordered, and wrote the next round's words into its

@@ -28,24 +28,33 @@ inline void fit_stages(StreamPlan& h, int64_t all_rounds, int parts, int togethe
   t.length = t.rounds / t.deep;
 }
 
+// Microseconds: a step (a shift of 8 channels, or of 16) of 128 columns for both warpgroups of a block, and for one
+// alone; results that no product hides, as warpgroups that share their weights end at the same time. Fitted to an
+// H200's times.
+struct StreamRates {
+  double both_us, alone_us, end_us;
+  bool alone_copies;  // what one alone multiplies takes as long as its copies, if that is longer
+};
+
 // Who has which units, and how many microseconds that should take. Whole units take ⌈units/warpgroups⌉ turns; cut ones
 // as many as there are, and the exchange of sums. What is left after whole turns is cut together with the last of them:
-// pieces of at least a unit. The figures are fitted to an H200's times: a step (a shift of 8 channels) of 128 columns
-// for both warpgroups of a block, and for one alone; what the L2 cache delivers to a multiprocessor, and how long a
-// copy takes to begin, which few stages do not hide; an exchange; results that no product hides, as warpgroups that
-// share their weights end at the same time; what two warpgroups give each other when they share one unit.
-inline double share_units(StreamPlan& h, int parts, int64_t columns, bool scaled) {
+// pieces of at least a unit. The figures are fitted to an H200's times: what the L2 cache delivers to a multiprocessor,
+// and how long a copy takes to begin, which few stages do not hide; an exchange; what two warpgroups give each other
+// when they share one unit.
+template <class Plan>
+double share_units(Plan& h, int parts, int64_t columns, bool scaled, int64_t x_round,
+                   const StreamRates& r = {0.175, 0.16, 2, false}) {
   StreamTiles& t = h.tiles;
-  constexpr double both_us = 0.175, alone_us = 0.16, l2_bytes_a_us = 62e3, latency_us = 1.2, exchange_us = 6,
-                   another_us = 3, end_us = 2, given_us = 0.5;
+  constexpr double l2_bytes_a_us = 62e3, latency_us = 1.2, exchange_us = 6, another_us = 3, given_us = 0.5;
   constexpr int64_t blocks = hopper_multiprocessors;
   const bool shared = t.together == 2;
   t.lots = static_cast<int32_t>(ceil_div(t.items, t.together));
   t.units = static_cast<int32_t>(columns * t.lots);
   const double steps = static_cast<double>(t.deep) / (scaled ? 2 : 1) * t.shifts * t.width / 128 * (parts == 2 ? 3 : 1);
-  const double bytes = (3 - t.together) * t.chunk + 2.0 * t.deep * t.box * t.segments * 32;
+  const double bytes = (3 - t.together) * t.chunk + 2.0 * t.deep * static_cast<double>(x_round);
   const double copied_us = bytes / l2_bytes_a_us, waited_us = (latency_us + copied_us) / std::max(t.stages - 1, 1);
-  const double both = std::max({both_us * steps, copied_us, waited_us}) * t.length, alone = alone_us * steps * t.length;
+  const double both = std::max({r.both_us * steps, copied_us, waited_us}) * t.length;
+  const double alone = std::max(r.alone_us * steps, r.alone_copies ? copied_us / 2 : 0) * t.length;
   const int64_t most = shared ? blocks : 2 * blocks, turns = t.units / most;
   auto unit_us = [&](int64_t workers) { return shared || workers > blocks ? both : alone; };
   auto workers = [&](int64_t n) {
@@ -54,7 +63,7 @@ inline double share_units(StreamPlan& h, int parts, int64_t columns, bool scaled
   };
   t.alone = !shared && t.units <= blocks, h.blocks = std::min<int64_t>(blocks, t.units);
   t.whole = static_cast<int32_t>(ceil_div(t.units, most));
-  const double end = shared ? end_us : 0;
+  const double end = shared || r.alone_copies ? r.end_us : 0;
   double best = t.whole * (unit_us(t.units) + end);
   for (int64_t share = 2; share <= std::min<int64_t>(t.length, 8); share++) {  // workers that have a part of a unit
     int64_t used = std::min(most, t.units * share);
@@ -66,8 +75,8 @@ inline double share_units(StreamPlan& h, int parts, int64_t columns, bool scaled
     }
     if (used == most) break;
   }
-  const bool form = t.shifts == 2 && (t.period == 4 || t.period == 8) && t.width == 128 / parts && t.gcd == 1 &&
-                    h.step == 1 && t.segments == 1;  // that can
+  const bool form = !r.alone_copies && t.shifts == 2 && (t.period == 4 || t.period == 8) && t.width == 128 / parts &&
+                    t.gcd == 1 && h.step == 1 && t.segments == 1;  // that can
   const bool can = form && !shared && t.units <= blocks && t.length > 1;
   const double us = both * static_cast<double>(ceil_div(t.length, 2)) / t.length + given_us;
   if (can && us < best) best = us, t.halves = 1, t.alone = 0, t.whole = 1, h.blocks = t.units;
@@ -75,7 +84,8 @@ inline double share_units(StreamPlan& h, int parts, int64_t columns, bool scaled
 }
 
 // What the blocks would divide by, and who has how much of the units that are cut.
-inline void number_units(StreamPlan& h, int64_t columns) {
+template <class Plan>
+void number_units(Plan& h, int64_t columns) {
   StreamTiles& t = h.tiles;
   const int64_t workers = h.blocks * (t.alone || t.halves || t.together == 2 ? 1 : 2);
   const int64_t cut = std::max<int64_t>(0, t.units - t.whole * workers) * t.length;
@@ -95,11 +105,12 @@ inline StreamPlan stream_plan_of_width(const ConvProblem& p, int64_t width, int 
   const int64_t columns = int64_t{t.column_tiles} * p.groups, all_rounds = t.rounds;
   if (columns * t.items > most / 4) return h.refused = "takes tiles that 32 bits can count", h;
   StreamPlan shared = h;
+  const int64_t x_round = int64_t{t.box} * t.segments * 32;
   fit_stages(h, all_rounds, parts, 1, scaled), fit_stages(shared, all_rounds, parts, 2, scaled);
   if (t.stages < 2 && shared.tiles.stages < 2)
     return h.refused = "takes stages of weights that fit in shared memory", h;
-  const double apart_us = share_units(h, parts, columns, scaled);
-  const double shared_us = share_units(shared, parts, columns, scaled);
+  const double apart_us = share_units(h, parts, columns, scaled, x_round);
+  const double shared_us = share_units(shared, parts, columns, scaled, x_round);
   if (t.stages < 2 || (shared.tiles.stages >= 2 && shared_us < apart_us)) h = shared;
   if (int64_t{t.units} * t.length > most || int64_t{t.length} * t.chunk / 4 > most)
     return h.refused = "takes weights that 32 bits can count", h;

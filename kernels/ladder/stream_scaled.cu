@@ -19,29 +19,11 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
 }
 
-// For each column tile its stages, each with its image, or its high and its low one.
 extern "C" __global__ void __launch_bounds__(256)
     stream_pack_scaled(const ConvArgs c, const StreamTiles tiles, const __grid_constant__ ShiftTable table,
                        const float* w, const float* largest, uint32_t* packed, int* ready) {
 #if defined(CONVSCOPE_HAS_HOPPER)
-  const float scale = scale_of_weights(largest, reinterpret_cast<float*>(ready + stream_flags));
-  if (blockIdx.x == 0)
-    for (int i = threadIdx.x; i < stream_flags; i += blockDim.x) ready[i] = 0;
-  const int image = tiles.chunk / 4 / tiles.parts, stages = tiles.rounds / tiles.deep;
-  const int64_t all = static_cast<int64_t>(image) * stages * tiles.column_tiles * c.groups;
-  for (int64_t id = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; id < all;
-       id += static_cast<int64_t>(gridDim.x) * blockDim.x) {
-    const int64_t stage = id / image;  // of all tiles
-    const int e = static_cast<int>(id % image);
-    const ImagePlace at = image_place(e, tiles.width);
-    const int step = at.k / 8, round = static_cast<int>(stage % stages) * (tiles.deep / 2) + step / tiles.shifts;
-    const bool there = step < tiles.deep / 2 * tiles.shifts;
-    auto of = [&](int further) {
-      const int64_t ci = static_cast<int64_t>(round) * 16 + at.k % 8 + further;
-      return there ? hopper_weight_of(c, tiles, table, w, stage / stages, at.column, ci, step % tiles.shifts) : 0.0f;
-    };
-    pack_scaled(of(0), of(8), scale, packed + stage * tiles.parts * image + e, tiles.parts == 2 ? image : 0);
-  }
+  pack_scaled_stages(c, tiles, table, w, largest, packed, ready, stream_flags);
 #else
   __trap();
 #endif

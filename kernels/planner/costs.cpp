@@ -307,7 +307,7 @@ struct StreamRates {
   double step, any_step, round, tile, outputs;
 };
 constexpr StreamRates stream_tf32{0.11, 0.19, 0.18, 1.9, 0.11}, stream_3xtf32{0.16, 0.21, 0.11, 1.65, 0.08},
-    stream_1xf16{0.11, 0.11, 0.02, 3.5, 0.08}, stream_3xf16{0.08, 0.08, 0.18, 0.5, 0.11};
+    stream_1xf16{0.11, 0.11, 0.02, 3.5, 0.08}, stream_3xf16{0.08, 0.08, 0.18, 1.5, 0.11};
 
 // The weights come through the ring as well. Where tiles do not come out even, several warpgroups share some of them,
 // for an exchange of sums.
@@ -337,9 +337,40 @@ double stream_us(const std::string& name, const Layer& l, const Launched& a, con
   return copied_us(l, a, m) + std::hypot(best, traffic);
 }
 
+// x is read twice, for scales and to be put in order (16-bit numbers once), and written. Then pairs of tiles of 128
+// positions, all sequences' one after the other, or single ones where there are few; a step is of 16 channels and a
+// shift. What a pair takes beside its steps are mostly its results, which wait for the memory, as all blocks store at
+// the same time (h200-ladder.md, 2026-11-25).
+double ordered_us(const std::string& name, const Layer& l, const Launched& a, const Machine& m) {
+  const bool three = name.find("3x") != std::string::npos, halves = name.ends_with("16bit"), any = a.is("_any");
+  const bool wide = a.is("_s5") || a.is("_s10");
+  const double width = (wide ? 160 : 128) / (three ? 2 : 1), halo = l.shifts - 1;
+  const double positions = std::floor((l.out_length - 1 + l.padding) / l.stride) - std::floor(l.padding / l.stride) + 1;
+  const double tiles = pieces(l.sequences * (positions + (l.padding < l.stride ? 0 : halo)), 128);
+  const double columns = HopperTiles(l, width, false).column_tiles * l.groups;
+  const double rounds = l.shifts <= 2 ? padded(l.in, 32) / 16 : pieces(l.in, 16);
+  const double steps = rounds * l.shifts * width / 128 * (three ? 3 : 1) * (any && !three ? 1.3 : 1);
+  const double outputs = 128 * l.outputs / (l.sequences * positions * columns);  // of a tile
+  const double warps = 1 + 32 / positions;  // sequences of which a warp has positions: each has a turn
+  const double end_us =
+      any      ? warps * 2.5 * m.instructions + (0.5 + 0.5 * warps) * (three ? 3 : 3.6) * 1e-3 * outputs * m.memory
+      : halves ? (l.period == 4 ? 11 : 7.5) * warps * m.instructions
+               : (three ? 2.9 : 5) * warps * m.instructions;
+  const double put_us = (halves ? 3 : 5.5) + m.traffic_us((halves ? 2 : three ? 3 : 2.5) * l.x, 0.8);
+  const double pairs = std::ceil(tiles / 2) * columns, sum_us = 0.17 * steps * m.tensor;
+  double us = std::ceil(pairs / m.multiprocessors) * (sum_us + end_us);
+  if (tiles * columns <= m.multiprocessors) us = 0.53 * sum_us + end_us;
+  for (double share : {2., 3., 4., 5., 6., 7., 8.}) {  // sums are cut, and exchanged; results are not
+    const double used = std::min(m.multiprocessors, pairs * share);
+    us = std::min(us, pairs / used * sum_us + std::max(1.0, pairs / used) * end_us + 7 + 3 * (share - 2));
+  }
+  return put_us + std::max(us, m.traffic_us(l.y + l.w));
+}
+
 double hopper_16bit_us(const std::string& name, const Layer& l, const Launched& a, const Machine& m) {
   const double width = l.out * l.period <= 64 ? 64 : 128, columns = padded(l.out * l.period, width);
-  const double tiles = l.sequences * pieces(l.positions, 128) * l.groups;
+  const bool share = name == "hopper_16bit";  // short sequences share tiles
+  const double tiles = (share ? HopperTiles(l, width, true).items : l.sequences * pieces(l.positions, 128)) * l.groups;
   const double rounds = tiles * columns / width / 2 / m.multiprocessors;  // two warpgroups share a multiprocessor
   const double stretch = std::min(std::ceil(rounds) / rounds, m.multiprocessors);
   // At 1.2 times TF32's peak; in held_16bit a stage of 32 channels takes about as long whatever its shifts.
@@ -362,6 +393,7 @@ double cost_us(const std::string& name, const Layer& l, const Launched& a, const
   if (name == "mma_16bit") return with(mma_us(mma_16bit, l, a, m), l.in_out());
   if (name.starts_with("columns_")) return columns_us(name, l, a, m);
   if (name.starts_with("stream_")) return stream_us(name, l, a, m);
+  if (name.starts_with("ordered_")) return ordered_us(name, l, a, m);
   if (name.ends_with("16bit")) return hopper_16bit_us(name, l, a, m);
   return hopper_us(name, l, a, m);
 }

@@ -348,7 +348,11 @@ std::string values_of(const KernelDefinition& k) {
       "holds Inf or NaN, outputs that no tap of it reaches may be NaN; where the weight does, those at a row's ends.",
   };
   std::string text = texts[static_cast<size_t>(spread_of(k))];
-  if (k.name().ends_with("xf16"))
+  const std::string bits = k.accuracy() == "tf32" ? "28" : "15";
+  if (k.name().starts_with("ordered_") && k.name().ends_with("xf16"))
+    text += "\nAn output all of whose values of x are smaller than another one within 128 positions by 2^-" + bits +
+            " loses\nbits, and so does one within 128 positions of Inf.";
+  else if (k.name().ends_with("xf16"))
     text += k.accuracy() == "tf32"
                 ? "\nAn output all of whose values of x are smaller than their neighbours by 2^-25 loses bits."
                 : "\nAn output all of whose values of x are smaller than their neighbours by 2^-15 loses bits.";

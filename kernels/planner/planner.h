@@ -23,6 +23,7 @@ struct Candidate {
   double predicted_ms = 0;            // by the model
   std::optional<double> measured_ms;  // median of a few calls, hot, with weights packed
   std::string measured_on;            // the day, where it is not of this process: 2026-11-20
+  int launches = 0;                   // of a call, with weights packed
 };
 
 struct Choice {

@@ -28,7 +28,7 @@ using nlohmann::json;
 const char* const ladder[] = {"direct",        "scatter",      "polyphase",      "tiled",         "registers",
                               "mma_tf32",      "mma_3xtf32",   "hopper_tf32",    "hopper_3xtf32", "stream_tf32",
                               "stream_3xtf32", "columns_tf32", "columns_3xtf32", "depthwise",     "hopper_1xf16",
-                              "hopper_3xf16",  "stream_1xf16", "stream_3xf16"};
+                              "hopper_3xf16",  "stream_1xf16", "stream_3xf16",   "ordered_1xf16", "ordered_3xf16"};
 
 TEST_F(Gpu, EveryRungIsRightOnRandomProblems) {
   test::Random random(20261121);
@@ -49,16 +49,16 @@ struct HopperCase {
   DType dtype;
 };
 class GpuHopper : public Gpu, public testing::WithParamInterface<HopperCase> {};
-INSTANTIATE_TEST_SUITE_P(Rungs, GpuHopper,
-                         testing::Values(HopperCase{"hopper_tf32", DType::f32}, HopperCase{"hopper_3xtf32", DType::f32},
-                                         HopperCase{"stream_tf32", DType::f32}, HopperCase{"stream_3xtf32", DType::f32},
-                                         HopperCase{"hopper_1xf16", DType::f32}, HopperCase{"hopper_3xf16", DType::f32},
-                                         HopperCase{"stream_1xf16", DType::f32}, HopperCase{"stream_3xf16", DType::f32},
-                                         HopperCase{"hopper_16bit", DType::f16},
-                                         HopperCase{"hopper_16bit", DType::bf16}),
-                         [](const auto& info) {
-                           return std::string(info.param.name) + "_" + std::string(name_of(info.param.dtype));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Rungs, GpuHopper,
+    testing::Values(HopperCase{"hopper_tf32", DType::f32}, HopperCase{"hopper_3xtf32", DType::f32},
+                    HopperCase{"stream_tf32", DType::f32}, HopperCase{"stream_3xtf32", DType::f32},
+                    HopperCase{"hopper_1xf16", DType::f32}, HopperCase{"hopper_3xf16", DType::f32},
+                    HopperCase{"stream_1xf16", DType::f32}, HopperCase{"stream_3xf16", DType::f32},
+                    HopperCase{"ordered_1xf16", DType::f32}, HopperCase{"ordered_3xf16", DType::f32},
+                    HopperCase{"hopper_16bit", DType::f16}, HopperCase{"hopper_16bit", DType::bf16},
+                    HopperCase{"ordered_16bit", DType::f16}, HopperCase{"ordered_16bit", DType::bf16}),
+    [](const auto& info) { return std::string(info.param.name) + "_" + std::string(name_of(info.param.dtype)); });
 
 TEST_P(GpuHopper, IsRightInAllItsForms) {
   auto [name, dtype] = GetParam();

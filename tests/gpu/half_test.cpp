@@ -102,7 +102,7 @@ TEST_F(GpuHalf, HeldIsRightInAllItsForms) {
     ASSERT_EQ(report.verdict.status, Status::right) << describe(p) << ": " << report.verdict.sentence;
   }
   if (problems(120) == 120) {
-    EXPECT_EQ(ran.size(), size_t{test::held_form_count});
+    EXPECT_EQ(ran.size(), size_t{test::held_entries});
   }
 }
 

@@ -246,7 +246,26 @@ void Hopper::store(const TensorMap& map, const int* place, int rank, uint32_t fr
     leave(s);
 }
 
+void Hopper::write(void* to, uint32_t from, uint32_t bytes, const void* pc, const Site& at) {
+  shared_at(from, bytes, 16, "cp.async.bulk", at);
+  if (bytes % 16 || reinterpret_cast<uintptr_t>(to) % 16)
+    block_.fault(fmt::format("cp.async.bulk of {} bytes to an address that is {} after a multiple of 16: both must be "
+                             "multiples of 16",
+                             bytes, reinterpret_cast<uintptr_t>(to) % 16),
+                 at);
+  Store s{from, {}, {}, block_.current_thread(), pc, at, to, bytes};
+  if (block_.shuffles())
+    stores_.push_back(s);
+  else
+    leave(s);
+}
+
 void Hopper::leave(const Store& s) {
+  if (s.bytes) {
+    record_access(s.to, s.bytes, static_cast<uint8_t>(AccessKind::bulk_write), s.pc);
+    std::memcpy(s.to, block_.dynamic_shared() + s.from, s.bytes);
+    return;
+  }
   const Map m = decoded(s.map);
   const int64_t element = m.stride_bytes[0];
   each_row(m, s.place, [&](int64_t offset, uint64_t to, int64_t before, int64_t bytes) {
@@ -318,6 +337,9 @@ void bulk_load(uint32_t to, const TensorMap& map, const int* place, int rank, ui
 }
 void bulk_store(const TensorMap& map, const int* place, int rank, uint32_t from, const Site& at) {
   hopper().store(map, place, rank, from, __builtin_return_address(0), at);
+}
+void bulk_write(void* to, uint32_t from, uint32_t bytes, const Site& at) {
+  hopper().write(to, from, bytes, __builtin_return_address(0), at);
 }
 void named_barrier(int id, int threads, bool waits, const Site& at) { hopper().meet(id, threads, waits, at); }
 

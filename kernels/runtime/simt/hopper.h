@@ -33,6 +33,7 @@ class Hopper {
   void load(uint32_t to, const TensorMap& map, const int* place, int rank, uint32_t barrier, const void* pc,
             const Site& at);
   void store(const TensorMap& map, const int* place, int rank, uint32_t from, const void* pc, const Site& at);
+  void write(void* to, uint32_t from, uint32_t bytes, const void* pc, const Site& at);
   void wait_stores();
   void meet(int id, int threads, bool waits, const Site& at);
 
@@ -58,7 +59,7 @@ class Hopper {
     const void* pc;  // for the tracer
     Site at;
   };
-  // A box on its way out of shared memory.
+  // A box, or neighbouring bytes, on their way out of shared memory.
   struct Store {
     uint32_t from;
     TensorMap map;
@@ -66,6 +67,8 @@ class Hopper {
     unsigned thread;
     const void* pc;  // for the tracer
     Site at;
+    void* to = nullptr;  // of bytes
+    uint32_t bytes = 0;
   };
   // Of a thread: products that are not done yet, and how many of them each group that was closed has.
   struct Queue {

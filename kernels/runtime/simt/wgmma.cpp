@@ -108,10 +108,10 @@ void Hopper::multiply_one(std::array<Queue*, 128>& threads, size_t product, cons
   for (int t = 0; t < 128; t++) {
     const Wgmma& mine = threads[static_cast<size_t>(t)]->products[product];
     if (mine.type != p.type || mine.exchanged != p.exchanged || mine.add != p.add || mine.columns != p.columns ||
-        mine.b != p.b)
+        mine.b != p.b || mine.from != p.from)
       block_.fault("threads of a warpgroup order different wgmma products: shape, type and descriptor are one", at);
     const int row = t / 32 * 16 + t % 32 / 4, column = t % 4;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4 && !p.from; i++) {
       float(&to)[16] = a[row + i % 2 * 8];
       if (tf32) {
         to[column + i / 2 * 4] = value_tf32(mine.a[i]);
@@ -122,6 +122,19 @@ void Hopper::multiply_one(std::array<Queue*, 128>& threads, size_t product, cons
     }
     for (int j = 0; j < p.columns / 8; j++)
       for (int i = 0; i < 4; i++) c[row + i / 2 * 8][8 * j + 2 * column + i % 2] = p.add ? mine.d[4 * j + i] : 0.0f;
+  }
+  if (p.from) {  // PTX ISA 9.0, "Canonical layouts": k as neighbours, no swizzle
+    const Descriptor rows(p.from);
+    if (rows.swizzle != 0 || tf32)
+      block_.fault("the emulator has a wgmma operand A in shared memory with k as neighbours, 16 bits, and no swizzle",
+                   at);
+    for (uint32_t m = 0; m < 64; m++)
+      for (uint32_t k = 0; k < 16; k++) {
+        uint16_t bits;
+        const uint32_t address = rows.begin + m / 8 * rows.stride + m % 8 * 16 + k / 8 * rows.leading + k % 8 * 2;
+        std::memcpy(&bits, shared_at(address, 2, 2, "wgmma", at), 2);
+        a[m][k] = value_16(p.type, bits);
+      }
   }
   const Descriptor from(p.b);
   const uint32_t size = tf32 ? 4 : 2;
@@ -153,6 +166,8 @@ void Hopper::multiply_one(std::array<Queue*, 128>& threads, size_t product, cons
     }
   if (p.columns == 64)
     add_products<64>(c, a, b, depth);
+  else if (p.columns == 80)
+    add_products<80>(c, a, b, depth);
   else if (p.columns == 96)
     add_products<96>(c, a, b, depth);
   else if (p.columns == 128)

@@ -12,7 +12,8 @@
 namespace convscope {
 namespace {
 
-constexpr const char* scaled_rungs[] = {"hopper_1xf16", "hopper_3xf16", "stream_1xf16", "stream_3xf16"};
+constexpr const char* scaled_rungs[] = {"hopper_1xf16", "hopper_3xf16", "stream_1xf16", "stream_3xf16",
+                                           "ordered_1xf16", "ordered_3xf16"};
 bool three(const std::string& name) { return name.find("3xf16") != std::string::npos; }
 
 ConvProblem layer() {

@@ -142,13 +142,15 @@ TEST(CostQuality, TimesAreOfTheRightSize) {
     for (double ratio : r) logs += std::log(ratio);
     const double mean = std::exp(logs / static_cast<double>(r.size()));
     EXPECT_TRUE(mean > 0.85 && mean < 1.15) << kernel << ": " << mean;
-    // Of atomic additions that wait for each other less is known.
-    const double tenth = kernel == "scatter" ? 0.5 : 0.65;
+    kernels++;
+    // Less is known of atomic additions that wait for each other, and of results that leave word by word (the ordered
+    // rungs' form for any classes); nothing of tenths where a rung was rarely measured.
+    const double tenth = kernel == "scatter" ? 0.5 : kernel.starts_with("ordered") ? 0.58 : 0.65;
+    if (r.size() < 10) continue;
     EXPECT_GT(r[r.size() / 10], tenth) << kernel;
     EXPECT_LT(r[r.size() * 9 / 10], 1 / tenth) << kernel;
-    kernels++;
   }
-  EXPECT_EQ(kernels, 16) << "each that takes f32 and was a candidate";
+  EXPECT_EQ(kernels, 20) << "each that takes f32 and was a candidate";
 }
 
 // A few blocks take as long as one does alone, however little they compute: rows of one position, few channels.

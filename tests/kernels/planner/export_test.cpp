@@ -212,7 +212,7 @@ TEST(Export, ValuesThatAreNotFiniteGoWhereItIsSaid) {
   std::vector<ConvProblem> problems;
   for (DType dtype : {DType::f32, DType::f16})
     for (ConvProblem p :
-         {of(32, 64, 3, 2, 2, dtype), of(16, 32, 8, 4, 1, dtype), of(64, 20, 4, 2, 1, dtype),
+         {of(32, 64, 3, 2, 2, dtype), of(16, 32, 8, 4, 1, dtype), of(16, 32, 7, 4, 1, dtype), of(64, 20, 4, 2, 1, dtype),
           of(64, 20, 3, 2, 1, dtype), of(12, 20, 5, 1, 3, dtype), of(8, 8, 3, 2, 1, dtype), of(6, 6, 5, 2, 1, dtype)}) {
       if (p.in_channels == 6) p.groups = 6;
       problems.push_back(p);
@@ -260,6 +260,8 @@ TEST(Export, TheFileSaysWhatItIsFor) {
                               {"hopper_1xf16", "smaller than their neighbours by 2^-25"},
                               {"S4", "Values: a specimen"}})
     EXPECT_EQ(times(python(kernel), says), 1u) << kernel;
+  const std::string ordered = exported_pytorch(find_kernel("ordered_3xf16"), find_preset("hifigan.u2").problem);
+  EXPECT_EQ(times(ordered, "smaller than another one within 128 positions by 2^-15"), 1u);
   EXPECT_EQ(times(python("hopper_tf32"), "2^127"), 0u);
   for (const char* section : {"Input: x of shape", "Gradients: none", "Streams and threads:", "Weights are packed when",
                               "CUDA graphs: call the module once before capturing"})

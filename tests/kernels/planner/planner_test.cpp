@@ -26,7 +26,7 @@ TEST(Planner, TakesTheBestThatIsAllowedAndThere) {
   EXPECT_EQ(chosen(p, Accuracy::strict, "sm_90"), "registers");
   EXPECT_EQ(chosen(find_preset("kernelbench-64").problem, Accuracy::tf32, "sm_80"), "mma_tf32");
   EXPECT_EQ(chosen(p, Accuracy::tf32, "sm_75"), "registers");  // no asynchronous tensor cores before sm_80
-  EXPECT_EQ(chosen(find_preset("dac.d1").problem, Accuracy::tf32, "sm_90"), "stream_1xf16");
+  EXPECT_EQ(chosen(find_preset("dac.d1").problem, Accuracy::tf32, "sm_90"), "ordered_1xf16");
   p.dtype = DType::f64;
   EXPECT_EQ(chosen(p, Accuracy::strict, "sm_90"), "registers");
   for (DType t : {DType::f16, DType::bf16}) {
@@ -273,7 +273,10 @@ TEST(Planner, RefusesWhatAsksForTooMuchSharedMemory) {
 class FailingGpu : public test::FakeGpu {
  public:
   FailingGpu() : test::FakeGpu("Failing GPU", "580.1") { info_.shared_bytes_per_block = 227 * 1024; }
-  double ms_of(const KernelDefinition& k, const Plan&) const override { return k.name() == "registers" ? 2 : 0.5; }
+  double ms_of(const KernelDefinition& k, const Plan&) const override {
+    if (auto it = takes.find(k.name()); it != takes.end()) return it->second;
+    return k.name() == "registers" ? 2 : 0.5;
+  }
   std::unique_ptr<DeviceMemory> allocate(size_t bytes) override {
     if (taking) taking();
     return test::FakeGpu::allocate(bytes);
@@ -286,6 +289,7 @@ class FailingGpu : public test::FakeGpu {
     }
   }
   std::map<std::string, std::function<void()>> fails;
+  std::map<std::string, double> takes;  // ms, of kernels that take other times
   std::function<void()> all, taking;
   int failed = 0, written = 0;
   DeviceInfo& described() { return info_; }
@@ -331,6 +335,22 @@ TEST_F(PlannerOnAGpu, WhatFailsIsRefusedAndTheNextIsTaken) {
   EXPECT_EQ(gpu_.failed, before);
   EXPECT_TRUE(of(again, "columns_tf32").measured_ms);
   EXPECT_EQ(of(again, "mma_tf32").refused, of(c, "mma_tf32").refused);
+}
+
+// Three launches a call that are no more than 4 µs faster in a row lose to one; and win where they are faster by more.
+TEST_F(PlannerOnAGpu, CountsWhatLaunchesCostACallThatIsAlone) {
+  ConvProblem p = find_preset("hifigan.u2").problem;
+  p.length = 400;
+  gpu_.takes = {{"stream_1xf16", 0.1}, {"ordered_1xf16", 0.097}};
+  Choice c = choice(p);
+  EXPECT_EQ(c.kernel->name(), "stream_1xf16");
+  EXPECT_EQ(of(c, "ordered_1xf16").launches, 3);
+  EXPECT_NE(c.reason.find("ordered_1xf16 97 µs measured, but 3 launches a call"), std::string::npos) << c.reason;
+  p.length = 401;  // measured anew
+  gpu_.takes["ordered_1xf16"] = 0.095;
+  c = choice(p);
+  EXPECT_EQ(c.kernel->name(), "ordered_1xf16");
+  EXPECT_EQ(c.reason.find("launches"), std::string::npos) << c.reason;
 }
 
 TEST_F(PlannerOnAGpu, MeasuresFurtherDownUntilOneHasRun) {

@@ -29,8 +29,10 @@ INSTANTIATE_TEST_SUITE_P(Emulated, HopperRungs,
                          testing::Values(Case{"hopper_tf32", DType::f32, 6}, Case{"hopper_3xtf32", DType::f32, 4},
                                          Case{"hopper_1xf16", DType::f32, 6}, Case{"hopper_3xf16", DType::f32, 4},
                                          Case{"stream_1xf16", DType::f32, 5}, Case{"stream_3xf16", DType::f32, 5},
+                                         Case{"ordered_1xf16", DType::f32, 5}, Case{"ordered_3xf16", DType::f32, 5},
                                          Case{"stream_tf32", DType::f32, 2}, Case{"stream_3xtf32", DType::f32, 2},
-                                         Case{"hopper_16bit", DType::f16, 7}, Case{"hopper_16bit", DType::bf16, 7}),
+                                         Case{"hopper_16bit", DType::f16, 7}, Case{"hopper_16bit", DType::bf16, 7},
+                                         Case{"ordered_16bit", DType::f16, 4}, Case{"ordered_16bit", DType::bf16, 4}),
                          [](const auto& info) {
                            return std::string(info.param.name) + "_" + std::string(name_of(info.param.dtype));
                          });
@@ -87,7 +89,7 @@ TEST(HopperRung, HeldIsRightInAllItsForms) {
   test::Random r(15);
   std::set<std::string> forms;
   const int few = test::cases(16, 200);
-  for (int i = 0, ran = 0; ran < few || forms.size() < size_t{test::held_form_count}; i++) {
+  for (int i = 0, ran = 0; ran < few || forms.size() < size_t{test::held_entries}; i++) {
     ASSERT_LT(i, 10000) << "only " << forms.size() << " forms";
     ConvProblem p = test::held_problem(r, i);
     if (check(p) || !k.unsupported(p).empty() || flops(p) > 2e8 / test::fewer) continue;
@@ -97,7 +99,7 @@ TEST(HopperRung, HeldIsRightInAllItsForms) {
     ASSERT_EQ(report.verdict.status, Status::right) << describe(p) << ": " << report.verdict.sentence;
     ran++;
   }
-  EXPECT_EQ(forms.size(), size_t{test::held_form_count});
+  EXPECT_EQ(forms.size(), size_t{test::held_entries});
 }
 
 TEST(HopperRung, BoxesOfResultsAreRight) {

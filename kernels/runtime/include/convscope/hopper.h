@@ -45,6 +45,7 @@ CONVSCOPE_SIMT_API void bulk_copy(uint32_t to, const void* from, uint32_t bytes,
 CONVSCOPE_SIMT_API void bulk_load(uint32_t to, const TensorMap& map, const int* place, int rank, uint32_t barrier,
                                   const Site& at);
 CONVSCOPE_SIMT_API void bulk_store(const TensorMap& map, const int* place, int rank, uint32_t from, const Site& at);
+CONVSCOPE_SIMT_API void bulk_write(void* to, uint32_t from, uint32_t bytes, const Site& at);
 CONVSCOPE_SIMT_API void named_barrier(int id, int threads, bool waits, const Site& at);
 CONVSCOPE_SIMT_API void bulk_wait_stores();
 CONVSCOPE_SIMT_API void tell_word(int* word);
@@ -218,8 +219,16 @@ CONVSCOPE_HOPPER_CALL void copy_bytes(uint32_t to, const void* from, uint32_t by
   convscope::simt::bulk_copy(to, from, bytes, barrier, at);
 #endif
 }
-// It writes a box out of shared memory; boxes_ordered(): those of this thread are one group; boxes_read(): until shared
-// memory is not read for them any more.
+// It writes neighbouring bytes, or a box, out of shared memory; boxes_ordered(): those of this thread are one group;
+// boxes_read(): until shared memory is not read for them any more.
+CONVSCOPE_HOPPER_CALL void write_bytes(void* to, uint32_t from, uint32_t bytes CONVSCOPE_AT) {
+#if defined(__CUDACC__)
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from), "r"(bytes)
+               : "memory");
+#else
+  convscope::simt::bulk_write(to, from, bytes, at);
+#endif
+}
 __device__ __forceinline__ void write_box(const TensorMap& map, uint32_t from, const int (&place)[5] CONVSCOPE_AT) {
 #if defined(__CUDACC__)
   asm volatile(

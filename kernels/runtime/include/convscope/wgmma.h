@@ -1,9 +1,9 @@
 // Hopper's products on the tensor cores (wgmma), for the GPU and the emulator alike. The only place with inline PTX for
 // them.
 //
-// The 128 threads of a warpgroup multiply 64 rows of A, which are in registers, with 64 to 160 columns of B in shared
-// memory, described by a 64-bit matrix descriptor; sums stay in registers, in f32. Products are ordered, closed as a
-// group, and waited for; until then neither sums nor operands may be touched:
+// The 128 threads of a warpgroup multiply 64 rows of A, which are in registers or in shared memory, with 64 to 160
+// columns of B in shared memory, described by a 64-bit matrix descriptor; sums stay in registers, in f32. Products are
+// ordered, closed as a group, and waited for; until then neither sums nor operands may be touched:
 //   products_begin(); product(d, a, b, add); …; products_commit(); products_wait<groups that may still be on their
 //   way>()
 // A lane (g, t) = (lane / 4, lane % 4) of warp w holds of its warp's 16 rows
@@ -25,10 +25,11 @@ struct Wgmma {
   Operand type;
   bool exchanged;  // columns of B are neighbours in shared memory, not k
   bool add;        // else the sums are overwritten
-  int columns;     // 64, 96, 128 or 160
+  int columns;     // 64, 80, 96, 128 or 160
   uint32_t a[4];
   float* d;
   uint64_t b;
+  uint64_t from = 0;  // A's descriptor, 0: it is in registers
   bool operator==(const Wgmma&) const = default;
 };
 CONVSCOPE_SIMT_API void wgmma_fence();
@@ -82,6 +83,7 @@ CONVSCOPE_UNTRACED inline void products_wait(const convscope::simt::Site& at = c
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, " \
   "%53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 #define CONVSCOPE_SUMS_16(d, i) CONVSCOPE_SUMS_8(d, i), CONVSCOPE_SUMS_8(d, i + 8)
+#define CONVSCOPE_NAMES_40 CONVSCOPE_NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
 #define CONVSCOPE_NAMES_48 \
   CONVSCOPE_NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
 #define CONVSCOPE_NAMES_80 \
@@ -192,6 +194,41 @@ CONVSCOPE_HOPPER_CALL void product_held(float (&d)[64], const uint32_t (&a)[4], 
     CONVSCOPE_EMULATED_PRODUCT(bf16, true, add, 128);
   else
     CONVSCOPE_EMULATED_PRODUCT(f16, true, add, 128);
+#endif
+}
+
+// The same of f16 or bf16 with A in shared memory as well: 16-byte rows of 8 k values, eight of them (128 bytes) in a
+// matrix; its descriptor says how far it is to the next 8 rows, and to the next 8 k values.
+#if defined(__CUDACC__)
+#define CONVSCOPE_PRODUCT_FROM(columns, type, names, operands, added, ...)                                 \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " added ", 0;\nwgmma.mma_async.sync.aligned.m64n" columns \
+               "k16.f32." type "." type " {" names "}, " operands ", p, 1, 1, 0, 0;\n}\n"                  \
+               : __VA_ARGS__                                                                               \
+               : "l"(a), "l"(b), "r"(add))
+#define CONVSCOPE_PRODUCT_FROM_OF(sums, type)                                                            \
+  if constexpr (sums == 32)                                                                              \
+    CONVSCOPE_PRODUCT_FROM("64", type, CONVSCOPE_NAMES_32, "%32, %33", "%34", CONVSCOPE_SUMS_32(d, 0));  \
+  else if constexpr (sums == 40)                                                                         \
+    CONVSCOPE_PRODUCT_FROM("80", type, CONVSCOPE_NAMES_40, "%40, %41", "%42", CONVSCOPE_SUMS_32(d, 0),   \
+                           CONVSCOPE_SUMS_8(d, 32));                                                     \
+  else if constexpr (sums == 64)                                                                         \
+    CONVSCOPE_PRODUCT_FROM("128", type, CONVSCOPE_NAMES_64, "%64, %65", "%66", CONVSCOPE_SUMS_64(d, 0)); \
+  else                                                                                                   \
+    CONVSCOPE_PRODUCT_FROM("160", type, CONVSCOPE_NAMES_80, "%80, %81", "%82", CONVSCOPE_SUMS_64(d, 0),  \
+                           CONVSCOPE_SUMS_16(d, 64))
+#endif
+template <bool bf16, int sums>
+CONVSCOPE_HOPPER_CALL void product_from(float (&d)[sums], uint64_t a, uint64_t b, int add CONVSCOPE_AT) {
+  static_assert(sums == 32 || sums == 40 || sums == 64 || sums == 80, "the shapes that are here");
+#if defined(__CUDACC__)
+  if constexpr (bf16) {
+    CONVSCOPE_PRODUCT_FROM_OF(sums, "bf16");
+  } else {
+    CONVSCOPE_PRODUCT_FROM_OF(sums, "f16");
+  }
+#else
+  constexpr auto type = bf16 ? convscope::simt::Operand::bf16 : convscope::simt::Operand::f16;
+  convscope::simt::wgmma({type, false, add != 0, 2 * sums, {}, d, b, a}, at);
 #endif
 }
 #endif

@@ -139,7 +139,7 @@ class Killer {
   double most_delay_s_ = 0.06 * slowness;
   Random random_;
   Bench bench_{
-      test_engine_with("CONVSCOPE_LIBDNNL=none CONVSCOPE_PATIENCE_S=" + std::string(under_sanitizer ? "4" : "0.5"))};
+      test_engine_with("CONVSCOPE_LIBDNNL=none CONVSCOPE_PATIENCE_S=" + std::string(under_sanitizer ? "4" : "1.5"))};
   int kills_ = 0, crashes_ = 0, results_ = 0;
   int seen_[4] = {};  // engines that died so
 };

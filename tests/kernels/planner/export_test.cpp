@@ -146,7 +146,7 @@ TEST(Export, WhoFusesAnActivationCallsIt) {
     EXPECT_EQ(Activation().refused_by(*k), "");
     fusing += k->fuses_activation();
   }
-  EXPECT_EQ(fusing, 20) << "the ladder but for scatter";
+  EXPECT_EQ(fusing, 23) << "the ladder but for scatter";
   EXPECT_NE(relu.refused_by(find_kernel("scatter")).find("take polyphase"), std::string::npos);
   EXPECT_NE(relu.refused_by(find_kernel("S4")).find("take direct"), std::string::npos);
 }

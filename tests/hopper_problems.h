@@ -120,6 +120,8 @@ inline std::vector<FormProblem> form_problems() {
           {"ordered_1xf16", "ordered_1xf16_2_s5", of(400, 20, 10, 5, 0, 100, 1)},
           {"ordered_3xf16", "ordered_3xf16_2_s5", of(300, 20, 10, 5, 3, 101, 1)},
           {"ordered_1xf16", "ordered_1xf16_2_s10_copies", of(70, 30, 20, 10, 5, 215, 2)},
+          // A block has a tile that leaves by copies, and then one at its row's end.
+          {"ordered_1xf16", "ordered_1xf16_2_s5_copies", of(16, 448, 10, 5, 3, 2500, 1)},
           {"ordered_1xf16", "ordered_1xf16_7_s4", of(150, 20, 25, 4, 11, 16, 9)},
           {"ordered_1xf16", "ordered_1xf16_any", of(40, 70, 6, 1, 2, 301, 3)},
           {"ordered_1xf16", "ordered_1xf16_any", of(2000, 140, 3, 2, 5, 40, 4)},

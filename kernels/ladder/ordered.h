@@ -7,7 +7,7 @@
 // shared memory serves all shifts.
 // - Rows before a sequence are its halo: its own, or the zeros behind the end of the sequence before.
 // - Of 16 channels the first eight are numbers 0, 8, 1, 9, 2, 10, 3, 11, as the packed weights have them
-//   (pack_scaled_stages).
+//   (pack_stages).
 // - Floats become f16 numbers of the tile's scale (hopper_scaled.h has what that is worth), or high and low halves.
 // A lane (g, t) of warp w has the sums of positions 32w + 8h + g for h = 0 … 3, half a wgmma 8 rows from the other.
 // Source: PTX ISA 9.0, "Canonical layouts" (k as neighbours, no swizzle).
@@ -379,6 +379,10 @@ __device__ __forceinline__ void ordered(const ConvArgs& c, const OrderedTiles& t
                                  channels - skip, of_warpgroup, g, t);
           continue;
         }
+      }
+      if constexpr (copies && period != 4 && period != 8) {  // whose rows go through the memory that copies may still read
+        boxes_read();
+        warpgroup_barrier();
       }
       if constexpr (period == 4 && numbers == Numbers::scaled) finish<period>(v, bias, channels, t);
       // The warp's rows may be of several sequences.

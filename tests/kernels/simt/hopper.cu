@@ -55,6 +55,20 @@ extern "C" __global__ void boxes(const __grid_constant__ TensorMap from, const _
   }
 }
 
+// y[at …] = 0, 1, 2 … : so many bytes out of shared memory.
+extern "C" __global__ void bytes_leave(float* y, int at, int bytes, int mode) {
+  CONVSCOPE_DYNAMIC_SHARED_1024(shared);
+  auto* values = reinterpret_cast<float*>(shared);
+  for (int i = threadIdx.x; i < 64; i += blockDim.x) values[i] = static_cast<float>(i);
+  shared_stores_seen();
+  __syncthreads();
+  if (threadIdx.x) return;
+  write_bytes(y + at, shared_address(shared), static_cast<uint32_t>(bytes));  // LEAVE
+  boxes_ordered();
+  if (mode == box_overwritten) values[0] = -1;
+  boxes_read();
+}
+
 // Two groups of 128 threads hand a value over `rounds` times.
 extern "C" __global__ void hand_over(int rounds, int mode, int* out) {
   CONVSCOPE_DYNAMIC_SHARED_1024(shared);
@@ -111,6 +125,33 @@ __device__ __forceinline__ void multiply_steps(const uint32_t* a, const unsigned
   for (int j = 0; j < columns / 8; j++)
     for (int i = 0; i < 4; i++) out[(warp * 16 + g + i / 2 * 8) * columns + 8 * j + 2 * t + i % 2] = d[4 * j + i];
 }
+// out[64, 80] = twice A · B, 16 k values, both as they shall lie in shared memory: B first, then A, whose descriptor
+// `rows` counts from its beginning.
+extern "C" __global__ void multiply_rows(const unsigned char* b, const unsigned char* a, int a_bytes, uint64_t columns,
+                                         uint64_t rows, int bf16, int mode, float* out) {
+  CONVSCOPE_DYNAMIC_SHARED_1024(shared);
+  constexpr int b_bytes = 80 * 128;
+  for (int i = threadIdx.x; i < b_bytes; i += 128) shared[i] = b[i];
+  for (int i = threadIdx.x; i < a_bytes; i += 128) shared[b_bytes + i] = a[i];
+  shared_stores_seen();
+  __syncthreads();
+  const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+  float d[40];
+  for (float& v : d) v = -1;
+  columns += shared_address(shared) / 16, rows += shared_address(shared + b_bytes) / 16;
+  if (mode == another_descriptor && threadIdx.x == 77) rows++;
+  products_begin();
+  for (int add = 0; add < 2; add++)
+    bf16 ? product_from<true>(d, rows, columns, add) : product_from<false>(d, rows, columns, add);
+  products_commit();
+  __syncthreads();
+  if (mode == weights_overwritten)
+    for (int i = threadIdx.x; i < a_bytes; i += 128) shared[b_bytes + i] = 0;
+  __syncthreads();
+  products_wait<0>();
+  for (int j = 0; j < 10; j++)
+    for (int i = 0; i < 4; i++) out[(warp * 16 + g + i / 2 * 8) * 80 + 8 * j + 2 * t + i % 2] = d[4 * j + i];
+}
 extern "C" __global__ void multiply_64(const uint32_t* a, const unsigned char* b, int step_bytes, uint64_t descriptor,
                                        int type, int exchanged, int mode, float* out) {
   multiply_steps<64>(a, b, step_bytes, descriptor, type, exchanged, mode, out);
@@ -164,6 +205,8 @@ CONVSCOPE_KERNEL(test_hopper) {
     plan.launch(ENTRY(hand_over), {1}, {256}).args(1, 0, plan.y());
     plan.launch(ENTRY(multiply_64), {1}, {128}).args(plan.x(), plan.w(), 0, 0, 0, 0, 0, plan.y());
     plan.launch(ENTRY(multiply_128), {1}, {128}).args(plan.x(), plan.w(), 0, 0, 0, 0, 0, plan.y());
+    plan.launch(ENTRY(multiply_rows), {1}, {128}).args(plan.x(), plan.w(), 0, 0, 0, 0, 0, plan.y());
+    plan.launch(ENTRY(bytes_leave), {1}, {32}).args(plan.y(), 0, 0, 0);
     plan.launch(ENTRY(exchange_matrices), {1}, {32}).args(plan.x(), plan.w(), plan.y(), 0);
     plan.launch(ENTRY(chain), {1}, {1}).in_order().args(plan.x(), plan.y(), -1);
     plan.launch(ENTRY(bits), {1}, {32}).args(plan.x(), plan.w(), plan.b(), plan.y());

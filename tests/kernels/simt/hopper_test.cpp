@@ -180,6 +180,29 @@ TEST(Hopper, BoxesAreUnswizzledAsTheyLeave) {
   EXPECT_TRUE(says(run(2), "a box is written from element 2 of its row on: that must be a multiple of 16 bytes"));
 }
 
+TEST(Hopper, BytesLeave) {
+  std::vector<float4> memory(32);
+  float* y = &memory[0].x;
+  auto run = [&](int at, int bytes, int mode, uint32_t seed) {
+    std::fill(y, y + 128, -7.0f);
+    return fault_of([&] {
+      launch_entry(planned_launch("bytes_leave"), {1}, {32}, 256, {.order_seed = seed}, y, at, bytes, mode);
+    });
+  };
+  for (uint32_t seed : {0u, 3u}) {
+    EXPECT_EQ(run(8, 64, box_right, seed), "");
+    for (int i = 0; i < 128; i++) ASSERT_EQ(y[i], i >= 8 && i < 24 ? static_cast<float>(i - 8) : -7.0f) << i;
+  }
+  // What is overwritten before the engine has read it shows, in a shuffled order.
+  EXPECT_EQ(run(8, 64, box_overwritten, 3), "");
+  EXPECT_EQ(y[8], -1);
+  const std::string at = "kernel bytes_leave, block (0, 0, 0), thread (0, 0, 0), at " + marked("// LEAVE") + ": ";
+  EXPECT_EQ(run(1, 64, box_right, 0),
+            at + "cp.async.bulk of 64 bytes to an address that is 4 after a multiple of 16: both must be multiples of 16");
+  EXPECT_TRUE(says(run(0, 8, box_right, 0), "cp.async.bulk of 8 bytes to an address that is 0 after"));
+  EXPECT_TRUE(says(run(0, 512, box_right, 0), "cp.async.bulk at bytes 0 to 511 of shared memory, the launch has 256"));
+}
+
 // ---- warps that meet
 
 TEST(Hopper, NamedBarriersHandValuesOver) {
@@ -271,6 +294,55 @@ TEST(Hopper, ProductsOfAWarpgroup) {
       ASSERT_EQ(r.fault, "") << p.type << " " << p.columns;
       ASSERT_EQ(r.wrong, 0) << p.type << " " << p.columns << " " << p.exchanged;
     }
+}
+
+// A in shared memory: 72 rows of 16 k values, of which the product takes 64 from row `first` on.
+Ran run_product_of_rows(bool bf16, int first, int mode, uint64_t more = 0) {
+  test::Random r(static_cast<uint64_t>(first) + 3);
+  constexpr size_t rows = 72, columns = 80, k = 16;
+  std::vector<int> a(rows * k), b(k * columns);
+  for (int& v : a) v = static_cast<int>(test::between(r, -9, 9));
+  for (int& v : b) v = static_cast<int>(test::between(r, -9, 9));
+  std::vector<unsigned char> in(columns * 128, 0xff), of(2 * rows * 16);
+  auto put = [&](std::vector<unsigned char>& image, size_t at, int v) {
+    const uint32_t bits = as_type(bf16 ? 2 : 1, v);
+    std::memcpy(&image[at], &bits, 2);
+  };
+  for (size_t kk = 0; kk < k; kk++) {
+    for (size_t n = 0; n < columns; n++)
+      put(in, n * 128 + ((kk / 8) ^ (n % 8)) * 16 + kk % 8 * 2, b[kk * columns + n]);
+    for (size_t m = 0; m < rows; m++) put(of, kk / 8 * rows * 16 + m * 16 + kk % 8 * 2, a[m * k + kk]);
+  }
+  const uint64_t of_b = uint64_t{1} << 16 | uint64_t{1024 / 16} << 32 | uint64_t{1} << 62;
+  const uint64_t of_a = static_cast<uint64_t>(first) | uint64_t{rows} << 16 | uint64_t{128 / 16} << 32 | more;
+  std::vector<float> out(64 * columns, 1e30f);
+  Ran ran;
+  ran.fault = fault_of([&] {
+    launch_entry(planned_launch("multiply_rows"), {1}, {128}, in.size() + of.size(), {},
+                 static_cast<const unsigned char*>(in.data()), static_cast<const unsigned char*>(of.data()),
+                 static_cast<int>(of.size()), of_b, of_a, int{bf16}, mode, out.data());
+  });
+  for (size_t i = 0; i < 64; i++)
+    for (size_t n = 0; n < columns; n++) {
+      int sum = 0;
+      for (size_t kk = 0; kk < k; kk++) sum += 2 * a[(i + static_cast<size_t>(first)) * k + kk] * b[kk * columns + n];
+      ran.wrong += out[i * columns + n] != static_cast<float>(sum);
+    }
+  return ran;
+}
+
+TEST(Hopper, RowsOfAFromAnywhereInSharedMemory) {
+  for (bool bf16 : {false, true})
+    for (int first : {0, 1, 5, 8}) {
+      const Ran r = run_product_of_rows(bf16, first, products_right);
+      EXPECT_EQ(r.fault, "");
+      EXPECT_EQ(r.wrong, 0) << first;
+    }
+  EXPECT_GT(run_product_of_rows(false, 0, weights_overwritten).wrong, 0) << "A was changed before the wait";
+  EXPECT_TRUE(says(run_product_of_rows(false, 0, another_descriptor).fault, "order different wgmma products"));
+  EXPECT_TRUE(says(run_product_of_rows(false, 0, products_right, uint64_t{1} << 62).fault,
+                   "a wgmma operand A in shared memory with k as neighbours, 16 bits, and no swizzle"));
+  EXPECT_TRUE(says(run_product_of_rows(false, 9, products_right).fault, "wgmma at"));  // a row behind the last
 }
 
 TEST(Hopper, ProductsAreDoneAtTheLastMoment) {

@@ -33,7 +33,7 @@ inline void fit_stages(StreamPlan& h, int64_t all_rounds, int parts, int togethe
 // H200's times.
 struct StreamRates {
   double both_us, alone_us, end_us;
-  bool alone_copies;  // what one alone multiplies takes as long as its copies, if that is longer
+  bool ordered;  // rungs 22 to 24: one alone may wait for its copies, results take a turn each way, no form has halves
 };
 
 // Who has which units, and how many microseconds that should take. Whole units take ⌈units/warpgroups⌉ turns; cut ones
@@ -54,7 +54,7 @@ double share_units(Plan& h, int parts, int64_t columns, bool scaled, int64_t x_r
   const double bytes = (3 - t.together) * t.chunk + 2.0 * t.deep * static_cast<double>(x_round);
   const double copied_us = bytes / l2_bytes_a_us, waited_us = (latency_us + copied_us) / std::max(t.stages - 1, 1);
   const double both = std::max({r.both_us * steps, copied_us, waited_us}) * t.length;
-  const double alone = std::max(r.alone_us * steps, r.alone_copies ? copied_us / 2 : 0) * t.length;
+  const double alone = std::max(r.alone_us * steps, r.ordered ? copied_us / 2 : 0) * t.length;
   const int64_t most = shared ? blocks : 2 * blocks, turns = t.units / most;
   auto unit_us = [&](int64_t workers) { return shared || workers > blocks ? both : alone; };
   auto workers = [&](int64_t n) {
@@ -63,7 +63,7 @@ double share_units(Plan& h, int parts, int64_t columns, bool scaled, int64_t x_r
   };
   t.alone = !shared && t.units <= blocks, h.blocks = std::min<int64_t>(blocks, t.units);
   t.whole = static_cast<int32_t>(ceil_div(t.units, most));
-  const double end = shared || r.alone_copies ? r.end_us : 0;
+  const double end = shared || r.ordered ? r.end_us : 0;
   double best = t.whole * (unit_us(t.units) + end);
   for (int64_t share = 2; share <= std::min<int64_t>(t.length, 8); share++) {  // workers that have a part of a unit
     int64_t used = std::min(most, t.units * share);
@@ -75,7 +75,7 @@ double share_units(Plan& h, int parts, int64_t columns, bool scaled, int64_t x_r
     }
     if (used == most) break;
   }
-  const bool form = !r.alone_copies && t.shifts == 2 && (t.period == 4 || t.period == 8) && t.width == 128 / parts &&
+  const bool form = !r.ordered && t.shifts == 2 && (t.period == 4 || t.period == 8) && t.width == 128 / parts &&
                     t.gcd == 1 && h.step == 1 && t.segments == 1;  // that can
   const bool can = form && !shared && t.units <= blocks && t.length > 1;
   const double us = both * static_cast<double>(ceil_div(t.length, 2)) / t.length + given_us;

@@ -37,18 +37,34 @@ struct OrderedRow {
   }
 };
 
-// A thread's eight channels of a position: 16·round + 4·octet + 0 … 3, and eight further on.
-template <class T>
-__device__ __forceinline__ void load_octet(T (&v)[8], const ConvArgs& c, const T* x, const OrderedRow& at, int group,
-                                           int round, int octet) {
-  const int cin = static_cast<int>(c.in_channels / c.groups);
-  const T* from = x + (static_cast<int64_t>(at.n) * c.in_channels + group * cin) * c.length + at.m;
+// A thread of the launches that put x in order: a row of its block's tile, and eight of 16 channels.
+struct OrderedThread {
+  int tile, group, row, octet;
+  OrderedRow at;
+  __device__ __forceinline__ OrderedThread(const ConvArgs& c, const OrderedTiles& tiles)
+      : tile(static_cast<int>(blockIdx.x) % tiles.items),
+        group(static_cast<int>(blockIdx.x) / tiles.items),
+        row(static_cast<int>(threadIdx.x) % ordered_rows),
+        octet(static_cast<int>(threadIdx.x) / ordered_rows),
+        at(c, tiles, tile, row) {}
+  // Channels 16·round + 4·octet + 0 … 3, and eight further on.
+  template <class T>
+  __device__ __forceinline__ void load(T (&v)[8], const ConvArgs& c, const T* x, int round) const {
+    const int cin = static_cast<int>(c.in_channels / c.groups);
+    const T* from = x + (static_cast<int64_t>(at.n) * c.in_channels + group * cin) * c.length + at.m;
 #pragma unroll
-  for (int i = 0; i < 8; i++) {
-    const int channel = round * 16 + octet * 4 + i / 4 * 8 + i % 4;
-    v[i] = at.there && channel < cin ? __ldg(from + channel * c.length) : T(0);
+    for (int i = 0; i < 8; i++) {
+      const int channel = round * 16 + octet * 4 + i / 4 * 8 + i % 4;
+      v[i] = at.there && channel < cin ? __ldg(from + channel * c.length) : T(0);
+    }
   }
-}
+  // Where they go, in 16 bytes: x in order has of each group and tile its rounds of 16 channels, of a round its parts
+  // (high halves, low ones), of a part two octets of rows.
+  __device__ __forceinline__ int64_t place(const OrderedTiles& tiles, int round) const {
+    const int64_t before = (static_cast<int64_t>(blockIdx.x) * (tiles.rounds / 2) + round) * tiles.parts * 2;
+    return (before + octet) * tiles.box + row;
+  }
+};
 
 #if defined(CONVSCOPE_HAS_HOPPER)
 
@@ -57,13 +73,11 @@ __device__ __forceinline__ void ordered_find(const ConvArgs& c, const OrderedTil
                                              float* found) {
   __shared__ float of_warps[ordered_threads / 32];
   next_launch_may_begin();
-  const int tile = static_cast<int>(blockIdx.x) % tiles.items, group = static_cast<int>(blockIdx.x) / tiles.items;
-  const OrderedRow at(c, tiles, tile, static_cast<int>(threadIdx.x) % ordered_rows);
-  const int octet = static_cast<int>(threadIdx.x) / ordered_rows;
+  const OrderedThread mine(c, tiles);
   float most = 0;
   for (int round = static_cast<int>(blockIdx.y); round < tiles.rounds / 2; round += tiles.blocks_of_x) {
     float v[8];
-    load_octet(v, c, x, at, group, round, octet);
+    mine.load(v, c, x, round);
 #pragma unroll
     for (int i = 0; i < 8; i++) most = fmaxf(most, fabsf(v[i]));
   }
@@ -77,31 +91,24 @@ __device__ __forceinline__ void ordered_find(const ConvArgs& c, const OrderedTil
 
 // A tile's scale, of all that its blocks have found; 1/scale is left for the products.
 __device__ __forceinline__ float ordered_scale(const OrderedTiles& tiles, const float* found, float* scales) {
-  const float* mine = found + static_cast<int64_t>(blockIdx.x) * tiles.blocks_of_x;
+  const float* of_tile = found + static_cast<int64_t>(blockIdx.x) * tiles.blocks_of_x;
   float most = 0;
-  for (int i = threadIdx.x % 32; i < tiles.blocks_of_x; i += 32) most = fmaxf(most, __ldcg(mine + i));
+  for (int i = threadIdx.x % 32; i < tiles.blocks_of_x; i += 32) most = fmaxf(most, __ldcg(of_tile + i));
   for (int lanes = 16; lanes; lanes /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, lanes));
   const float scale = scale_of(most, scaled_split_x);
   if (blockIdx.y == 0 && threadIdx.x == 0) scales[blockIdx.x] = inverse(scale);
   return scale;
 }
 
-// Where a block's tile has an octet of a round (its high halves), in 16 bytes.
-__device__ __forceinline__ int64_t ordered_octet(const OrderedTiles& tiles, int round, int octet) {
-  return ((static_cast<int64_t>(blockIdx.x) * (tiles.rounds / 2) + round) * tiles.parts * 2 + octet) * tiles.box;
-}
-
-// x in order: of each group and tile its rounds of 16 channels; of a round its parts, of a part two octets of rows.
+// Floats in order, as f16 numbers of their tile's scale, or as high and low halves.
 template <int parts>
 __device__ __forceinline__ void ordered_write(const ConvArgs& c, const OrderedTiles& tiles, const float* x,
                                               const float* found, float* scales, uint4* image) {
   next_launch_may_begin();
-  const int tile = static_cast<int>(blockIdx.x) % tiles.items, group = static_cast<int>(blockIdx.x) / tiles.items;
-  const int r = static_cast<int>(threadIdx.x) % ordered_rows, octet = static_cast<int>(threadIdx.x) / ordered_rows;
-  const OrderedRow at(c, tiles, tile, r);
+  const OrderedThread mine(c, tiles);
   int round = static_cast<int>(blockIdx.y);
   float v[8];
-  load_octet(v, c, x, at, group, round, octet);  // x is there before what is waited for
+  mine.load(v, c, x, round);  // x is there before what is waited for
   wait_for_launches_before();
   const float scale = ordered_scale(tiles, found, scales);
   for (;;) {
@@ -112,13 +119,13 @@ __device__ __forceinline__ void ordered_write(const ConvArgs& c, const OrderedTi
       high[i] = high_pair(a, b);
       if constexpr (parts == 2) low[i] = low_pair(a, b, high[i]);
     }
-    if (r < tiles.box) {
-      uint4* to = image + ordered_octet(tiles, round, octet) + r;
+    if (mine.row < tiles.box) {
+      uint4* to = image + mine.place(tiles, round);
       to[0] = make_uint4(high[0], high[1], high[2], high[3]);
       if constexpr (parts == 2) to[2 * tiles.box] = make_uint4(low[0], low[1], low[2], low[3]);
     }
     if ((round += tiles.blocks_of_x) >= tiles.rounds / 2) break;
-    load_octet(v, c, x, at, group, round, octet);
+    mine.load(v, c, x, round);
   }
 }
 
@@ -126,17 +133,14 @@ __device__ __forceinline__ void ordered_write(const ConvArgs& c, const OrderedTi
 __device__ __forceinline__ void ordered_write_16(const ConvArgs& c, const OrderedTiles& tiles, const uint16_t* x,
                                                  uint4* image) {
   next_launch_may_begin();
-  const int tile = static_cast<int>(blockIdx.x) % tiles.items, group = static_cast<int>(blockIdx.x) / tiles.items;
-  const int r = static_cast<int>(threadIdx.x) % ordered_rows, octet = static_cast<int>(threadIdx.x) / ordered_rows;
-  const OrderedRow at(c, tiles, tile, r);
+  const OrderedThread mine(c, tiles);
   for (int round = static_cast<int>(blockIdx.y); round < tiles.rounds / 2; round += tiles.blocks_of_x) {
     uint16_t v[8];
-    load_octet(v, c, x, at, group, round, octet);
+    mine.load(v, c, x, round);
     uint32_t words[4];
 #pragma unroll
     for (int i = 0; i < 4; i++) words[i] = v[i] | static_cast<uint32_t>(v[i + 4]) << 16;
-    if (r < tiles.box)
-      image[ordered_octet(tiles, round, octet) + r] = make_uint4(words[0], words[1], words[2], words[3]);
+    if (mine.row < tiles.box) image[mine.place(tiles, round)] = make_uint4(words[0], words[1], words[2], words[3]);
   }
 }
 
@@ -380,8 +384,8 @@ __device__ __forceinline__ void ordered(const ConvArgs& c, const OrderedTiles& t
           continue;
         }
       }
-      if constexpr (copies && period != 4 && period != 8) {  // whose rows go through the memory that copies may still read
-        boxes_read();
+      if constexpr (copies && period != 4 && period != 8) {
+        boxes_read();  // rows go through the memory that copies may still read
         warpgroup_barrier();
       }
       if constexpr (period == 4 && numbers == Numbers::scaled) finish<period>(v, bias, channels, t);

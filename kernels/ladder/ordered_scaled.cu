@@ -11,7 +11,6 @@
 // dilation without a common factor, taps that reach back at most 16 inputs. As rungs 18 to 21, but scales are of 128
 // positions: outputs are as accurate as others are unless all they are made of is smaller than something in x within
 // 128 positions by 2^-28 (2^-15, 90 dB, with two halves). Needs: sm_90a (wgmma, bulk copies).
-
 #include "ordered.h"
 
 extern "C" __global__ void __launch_bounds__(256)

@@ -40,6 +40,13 @@ inline ConvProblem hopper_problem(Random& r, DType dtype) {
   return p;
 }
 
+// Products of a launch with those of a tile's channels and of taps that are not there: what the emulator's time goes by.
+inline double padded_products(const ConvProblem& p) {
+  const int64_t channels = p.groups * ceil_div(p.out_per_group(), int64_t{128}) * 128;
+  return static_cast<double>(p.batch * p.out_length() * channels) *
+         static_cast<double>(p.in_per_group() * ceil_div(p.kernel_size, p.stride));
+}
+
 // For held_16bit, which takes the channels and taps it is compiled for: its i-th form, with all kinds of rows and ends.
 constexpr int held_form_count = 8, held_entries = 9;  // of one form tiles are paired or not
 inline ConvProblem held_problem(Random& r, int i) {
@@ -109,13 +116,13 @@ inline std::vector<FormProblem> form_problems() {
           {"stream_1xf16", "stream_1xf16_7", of(20, 30, 14, 2, 3, 301, 1)},
           {"stream_3xf16", "stream_3xf16_7", of(70, 20, 25, 4, 11, 296, 2)},
           {"stream_3xf16", "stream_3xf16_7", of(150, 13, 25, 4, 11, 16, 9)},
-          {"ordered_1xf16", "ordered_1xf16_2_s8", of(310, 30, 16, 8, 4, 296, 1)},
+          {"ordered_1xf16", "ordered_1xf16_2_s8", of(310, 30, 16, 8, 4, 96, 1)},
           {"ordered_1xf16", "ordered_1xf16_2_s8_copies", of(40, 70, 16, 8, 4, 20, 9)},
           {"ordered_1xf16", "ordered_1xf16_2_s8_copies", of(17, 10, 10, 8, 8, 216, 1)},
           {"ordered_1xf16", "ordered_1xf16_2_s4_copies", of(29, 4, 7, 4, 7, 1701, 3)},
           {"ordered_1xf16", "ordered_1xf16_2_s4_copies", of(29, 4, 8, 4, 7, 1700, 3)},
           {"ordered_3xf16", "ordered_3xf16_2_s8", of(30, 40, 16, 8, 0, 501, 1)},
-          {"ordered_1xf16", "ordered_1xf16_2_s4", of(300, 40, 8, 4, 1, 301, 3)},
+          {"ordered_1xf16", "ordered_1xf16_2_s4", of(300, 40, 8, 4, 1, 31, 5)},
           {"ordered_1xf16", "ordered_1xf16_2_s5_copies", of(70, 64, 10, 5, 0, 300, 2)},
           {"ordered_1xf16", "ordered_1xf16_2_s5", of(400, 20, 10, 5, 0, 100, 1)},
           {"ordered_3xf16", "ordered_3xf16_2_s5", of(300, 20, 10, 5, 3, 101, 1)},
@@ -124,7 +131,7 @@ inline std::vector<FormProblem> form_problems() {
           {"ordered_1xf16", "ordered_1xf16_2_s5_copies", of(16, 448, 10, 5, 3, 2500, 1)},
           {"ordered_1xf16", "ordered_1xf16_7_s4", of(150, 20, 25, 4, 11, 16, 9)},
           {"ordered_1xf16", "ordered_1xf16_any", of(40, 70, 6, 1, 2, 301, 3)},
-          {"ordered_1xf16", "ordered_1xf16_any", of(2000, 140, 3, 2, 5, 40, 4)},
+          {"ordered_1xf16", "ordered_1xf16_any", of(500, 140, 3, 2, 5, 40, 4)},
           {"ordered_3xf16", "ordered_3xf16_2_s8", of(310, 13, 16, 8, 0, 296, 1)},
           {"ordered_3xf16", "ordered_3xf16_2_s4", of(200, 21, 8, 4, 2, 31, 5)},
           {"ordered_3xf16", "ordered_3xf16_2_s5_copies", of(70, 64, 10, 5, 3, 300, 1)},
@@ -132,14 +139,14 @@ inline std::vector<FormProblem> form_problems() {
           {"ordered_3xf16", "ordered_3xf16_2_s10_copies", of(19, 59, 20, 10, 7, 59, 5)},
           {"ordered_3xf16", "ordered_3xf16_7_s4", of(70, 20, 25, 4, 11, 296, 2)},
           {"ordered_3xf16", "ordered_3xf16_any", of(60, 40, 5, 1, 4, 301, 3)},
-          {"ordered_16bit", "ordered_16bit_2_s8", of(310, 30, 16, 8, 4, 296, 1, DType::f16)},
+          {"ordered_16bit", "ordered_16bit_2_s8", of(310, 30, 16, 8, 4, 96, 1, DType::f16)},
           {"ordered_16bit", "ordered_16bit_2_s8", of(40, 70, 16, 8, 3, 20, 9, DType::bf16)},
-          {"ordered_16bit", "ordered_16bit_2_s4", of(300, 40, 8, 4, 1, 301, 3, DType::bf16)},
+          {"ordered_16bit", "ordered_16bit_2_s4", of(300, 40, 8, 4, 1, 31, 5, DType::bf16)},
           {"ordered_16bit", "ordered_16bit_2_s5", of(70, 64, 10, 5, 0, 300, 2, DType::f16)},
           {"ordered_16bit", "ordered_16bit_2_s10", of(70, 30, 20, 10, 5, 215, 2, DType::f16)},
           {"ordered_16bit", "ordered_16bit_7_s4", of(150, 20, 25, 4, 11, 16, 9, DType::f16)},
           {"held_16bit", "held_2by3_s2", of(32, 70, 3, 2, 1, 304, 2, DType::f16, 2)},
-          {"held_16bit", "held_2by3_s2_pairs", of(32, 64, 3, 2, 1, 3000, 2, DType::f16, 2)},
+          {"held_16bit", "held_2by3_s2_pairs", of(32, 64, 3, 2, 1, 1000, 2, DType::f16, 2)},
           {"held_16bit", "held_2by3_s2_pairs", of(30, 33, 3, 2, 0, 512, 3, DType::bf16, 2)},
           {"held_16bit", "held_2by3_s2_pairs", of(32, 50, 3, 2, 7, 1248, 2, DType::bf16, 2)}};
 }

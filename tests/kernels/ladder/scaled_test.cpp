@@ -21,7 +21,7 @@ ConvProblem layer() {
           .in_channels = 75,
           .out_channels = 20,
           .kernel_size = 4,
-          .length = 300,
+          .length = 150,
           .stride = 2,
           .padding = 1,
           .bias = false};
@@ -90,7 +90,7 @@ void expect_later_channels_of_any_size(const ConvProblem& p) {
     for (int by : {-80, 0, 80}) {
       test::Tensors t = drawn;
       multiply_x(
-          t, p, [&](int64_t channel, int64_t at) { return channel < 40 || at % 100 < 50 ? 0.0 : std::ldexp(1.0, by); });
+          t, p, [&](int64_t channel, int64_t at) { return channel < 40 || at % 50 < 25 ? 0.0 : std::ldexp(1.0, by); });
       EXPECT_LE(largest_error(name, p, t), allowed(name)) << name << ", zeros, then 2^" << by;
     }
   }

@@ -21,7 +21,7 @@ using test::has;
 RunReport judged_on(Device& device, const std::string& kernel, const ConvProblem& p = general) {
   std::vector<std::unique_ptr<Reference>> none;
   Judge judge(device, none);
-  RunSpec spec = test::timed();
+  RunSpec spec = test::quick();
   spec.kernel = &find_kernel(kernel), spec.problem = p;
   Activity activity;
   return judge.run(spec, activity);
@@ -56,7 +56,7 @@ TEST(JudgePacking, NoneIsAReason) {
   EXPECT_TRUE(r.packed.hot.empty());
   EXPECT_EQ(r.packed.missing, "it packs no weights: every launch is part of a call");
   EXPECT_FALSE(has(evidence(r, "speed"), "packed"));
-  r = test::judged("registers", general, test::timed());
+  r = test::judged("registers", general);
   EXPECT_TRUE(r.packed.packs);
   EXPECT_TRUE(r.packed.hot.empty());
   EXPECT_TRUE(has(r.packed.missing, "on the emulator whole plans are timed"));

@@ -70,13 +70,6 @@ const KernelDefinition& kernel(const std::string& name) { return find_kernel(nam
 RunSpec quick() {
   RunSpec spec;
   spec.references = false;
-  spec.verdict_only = true;
-  return spec;
-}
-
-RunSpec timed() {
-  RunSpec spec;
-  spec.references = false;
   spec.samples = 2;
   return spec;
 }

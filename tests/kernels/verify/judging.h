@@ -64,8 +64,7 @@ Comparison compared(const ConvProblem& p, const Tensors& t, const HostTensor& y,
 
 // Judges a kernel on the emulator, without references and pictures unless the spec asks for them.
 const KernelDefinition& kernel(const std::string& name);
-RunSpec quick();  // the verdict only
-RunSpec timed();  // and two samples of the time
+RunSpec quick();  // no references, two timing samples
 RunReport judged(const std::string& kernel, const ConvProblem& p, RunSpec spec = quick());
 // Whether a text has a part, and both of them when it has not.
 inline ::testing::AssertionResult has(const std::string& text, const std::string& part) {

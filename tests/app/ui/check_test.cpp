@@ -2,6 +2,7 @@
 // smallest that fails, which can be opened.
 #include <gtest/gtest.h>
 
+#include "tests/app/engine/harness.h"
 #include "tests/app/ui/screen.h"
 #include "tests/support.h"
 

@@ -116,7 +116,7 @@ void Recorded::open(std::shared_ptr<const Recording> recording) {
 void Recorded::close() {
   recording_ = nullptr;
   reports_.clear(), profiles_.clear(), comparisons_.clear(), points_.clear(), seen_.clear();
-  points_of_ = nullptr;
+  points_of_.reset();
 }
 
 const RecordedAnswer* Recorded::find(const char* type, const Document& document) const {
@@ -187,15 +187,13 @@ const KernelComparison* Recorded::comparison(const Document& document, const std
 }
 
 const std::vector<RecordedPoint>& Recorded::points(const Document& document) const {
-  const RecordedAnswer* of = find("run", document);
-  if (!of) of = find("profile", document);
-  if (of == points_of_) return points_;
-  points_of_ = of;
+  if (points_of_ && points_of_->problem == document.problem && points_of_->inputs == document.inputs) return points_;
+  points_of_ = document;
   points_.clear();
-  if (!of) return points_;
+  if (!recording_) return points_;
   using namespace json_fields;
   for (const auto& a : recording_->answers) {
-    if (!(a.asked.problem == document.problem) || a.asked.kernel == document.kernel) continue;
+    if (!(a.asked.problem == document.problem) || !(a.asked.inputs == document.inputs)) continue;
     // A run's time, or else that of the profile.
     const bool run = a.type() == "run";
     if (!run && (a.type() != "profile" || recording_->find("run", a.asked))) continue;

@@ -16,7 +16,7 @@
 
 namespace convscope {
 
-// A place in a roofline: another kernel of the same recording on the same problem.
+// A time, and with it a place in a roofline: a kernel of the recording, or a reference.
 struct RecordedPoint {
   std::string kernel, kind;                  // kernel, reference
   double ms = 0, intensity = 0, gflops = 0;  // hot; by the least bytes
@@ -42,6 +42,7 @@ class Recorded {
   const Profile* profile(const Document& document) const;
   // Of the document's kernel and another one, from samples that were taken in turn.
   const KernelComparison* comparison(const Document& document, const std::string& with) const;
+  // All that was timed on this document's problem and inputs, at whatever accuracy.
   const std::vector<RecordedPoint>& points(const Document& document) const;
   bool holds(const Document& document) const { return report(document) || profile(document); }
   // Kernels and references with something recorded on this document's problem and inputs, at whatever accuracy.
@@ -59,7 +60,7 @@ class Recorded {
   mutable std::map<const RecordedAnswer*, std::unique_ptr<Profile>> profiles_;
   mutable std::map<std::pair<const RecordedAnswer*, std::string>, std::unique_ptr<KernelComparison>> comparisons_;
   mutable std::vector<RecordedPoint> points_;
-  mutable const RecordedAnswer* points_of_ = nullptr;
+  mutable std::optional<Document> points_of_;
   // The last document that was looked for: panels ask the same many times a frame.
   struct Seen {
     Document document;

@@ -198,7 +198,21 @@ void Workbench::take_report(Report r) {
   }
   if (restoring_) return;  // the verdict that stands is the crash
   report_ = made;
-  if (made->final) want_cause(*made);
+  if (!made->final) return;
+  keep_time(*made);
+  want_cause(*made);
+}
+
+bool Workbench::ran_on(const Document& document) const {
+  return !ran_.empty() && ran_on_.problem == document.problem && ran_on_.inputs == document.inputs;
+}
+
+void Workbench::keep_time(const Report& r) {
+  if (r.device_kind != "cuda" || !r.timing.median_ms || !(*r.timing.median_ms > 0)) return;
+  if (!ran_on(r.document) || ran_device_ != r.device_name)
+    ran_.clear(), ran_on_ = r.document, ran_device_ = r.device_name;
+  std::erase_if(ran_, [&](const KernelTime& t) { return t.kernel == r.kernel; });  // the newest counts
+  ran_.push_back({r.kernel, *r.timing.median_ms, r.timing.packed.packs});
 }
 
 void Workbench::cancel() {

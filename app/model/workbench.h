@@ -23,6 +23,7 @@
 #include "app/model/checking.h"
 #include "app/model/comparison.h"
 #include "app/model/document.h"
+#include "app/model/kernel_times.h"
 #include "app/model/machine_code.h"
 #include "app/model/monitor.h"
 #include "app/model/paint.h"
@@ -191,6 +192,10 @@ class Workbench {
   const std::vector<std::shared_ptr<const Profile>>& trail() const { return trail_; }
   const Profile* profile_of(const Document& document) const;  // the newest of this document, or null
   const KernelComparison* comparison() const { return comparison_.get(); }
+  // Kernels that ran on a GPU on the problem and inputs of the newest run, with their times; on a document of these.
+  const std::vector<KernelTime>& ran() const { return ran_; }
+  const std::string& ran_device() const { return ran_device_; }
+  bool ran_on(const Document& document) const;
   bool profiling() const { return profiling_; }  // or comparing
   const std::string& profile_trouble() const { return profile_trouble_; }
   // The kernel's file, and the headers it includes; null until they have come.
@@ -216,6 +221,7 @@ class Workbench {
   void refused(uint64_t asked_at, bool gone, std::function<void()> forget);
   void took_run(uint64_t serial, Answer answer, const Document& document);
   void take_report(Report r);
+  void keep_time(const Report& r);
   bool is_exhibit(const std::string& kernel) const;
   void died(const std::string& how);
   void measure(const char* type, const Document& document, const nlohmann::json& more,
@@ -236,6 +242,9 @@ class Workbench {
   bool running_ = false, restoring_ = false, may_restore_ = true;
   std::vector<std::function<void()>> refused_;  // what to forget when the next result comes
   std::shared_ptr<const Report> report_, picture_;
+  std::vector<KernelTime> ran_;
+  Document ran_on_;  // its problem and inputs, on
+  std::string ran_device_;
   static constexpr size_t maps = static_cast<size_t>(Map::count);
   std::array<std::shared_ptr<const MapTile>, maps> tiles_;
   std::array<TileWish, maps> tile_wishes_;

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
+#include <imgui_internal.h>
 
+#include "app/model/kernel_times.h"
 #include "app/ui/panel.h"
 #include "app/ui/widgets.h"
 
@@ -31,7 +33,27 @@ float chip(ImVec2 at, const std::string& text, const ImVec4& colour) {
   return width;
 }
 
-void about_kernel(const Theme& t, const KernelEntry& k, size_t index) {
+// "205 µs hot, packing included, recorded: NVIDIA H200, 2026-11-24; 1.71 times the fastest here, hopper_16bit"
+std::string time_words(const KernelTimes& times, const KernelTime& time) {
+  std::string text =
+      fmt::format("{} hot{}, {}", time_text(time.ms), time.packs == true ? ", packing included" : "", times.source);
+  if (time.looser) return text + "; its arithmetic is less accurate than what is asked for";
+  if (time.kernel == times.fastest) return text + "; the fastest of those that are accurate enough";
+  if (times.fastest.empty()) return text;
+  return text + fmt::format("; {} times {}, the fastest of those that are accurate enough",
+                            value_text(std::round(time.ms / times.fastest_ms * 100) / 100), times.fastest);
+}
+
+// The list goes to a kernel that was chosen, wherever that was done; what is above it may take two frames to settle.
+void bring_in_sight(bool chosen, const std::string& name) {
+  static std::string in_sight;
+  static int frames = 0;
+  if (!chosen) return;
+  if (in_sight != name) in_sight = name, frames = 3;
+  if (frames > 0) ImGui::SetScrollHereY(0.5f), frames--;
+}
+
+void about_kernel(const Theme& t, const KernelEntry& k, size_t index, const KernelTimes& times) {
   if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip | ImGuiHoveredFlags_AllowWhenDisabled) ||
       !ImGui::BeginTooltip())
     return;
@@ -44,6 +66,7 @@ void about_kernel(const Theme& t, const KernelEntry& k, size_t index) {
   for (const auto& r : k.requires_hardware) needs += (needs.empty() ? "" : ", ") + r;
   ImGui::TextDisabled("needs %s", needs.empty() ? "nothing beyond plain CUDA" : needs.c_str());
   if (!k.home_preset.empty()) ImGui::TextDisabled("written for %s", k.home_preset.c_str());
+  if (const KernelTime* time = times.of(k.name)) ImGui::TextUnformatted(time_words(times, *time).c_str());
   if (!k.available) ImGui::TextColored(t.warning, "not here: %s", k.reason.c_str());
   if (index < 9) ImGui::TextDisabled("key %d", static_cast<int>(index) + 1);
   ImGui::PopTextWrapPos();
@@ -86,34 +109,65 @@ void allow_button(Frame& f, const KernelEntry& k) {
                                k.accuracy, name_of(f.document.accuracy), k.accuracy));
 }
 
-// Number key, name, and the idea beside it; what it needs and why it cannot run here below.
-void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names) {
+// As much of a text as a width holds, with … where it is cut.
+void draw_cut(const std::string_view text, ImVec2 at, float width, const ImVec4& colour) {
+  const char* end = text.data() + text.size();
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  ImGui::RenderTextEllipsis(ImGui::GetWindowDrawList(), at, {at.x + width, at.y + ImGui::GetTextLineHeight()},
+                            at.x + width, text.data(), end, nullptr);
+  ImGui::PopStyleColor();
+}
+
+void draw_code(const Theme& t, const std::string& text, ImVec2 at, const ImVec4& colour) {
+  ImGui::PushFont(t.code_font, 0);
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  ImGui::RenderText(at, text.c_str(), text.c_str() + text.size(), false);
+  ImGui::PopStyleColor();
+  ImGui::PopFont();
+}
+
+// What stands behind a name in the list: how fast it is beside the fastest where times are known, else its idea.
+struct RowEnd {
+  std::string_view idea;
+  const KernelTime* time = nullptr;
+  float speed = 0;  // of the fastest's; 0: no bar
+};
+
+// One line: number key, name, and its end. The chosen one says more below: its idea, and what it needs.
+void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const KernelTimes& times) {
   const Theme& t = f.theme;
   const bool chosen = f.document.kernel == k.name;
   const float em = ImGui::GetFontSize(), pad = em * 0.2f, width = ImGui::GetContentRegionAvail().x, indent = em * 1.9f;
-  std::string_view idea = k.idea;
-  if (k.kind == "specimen" && idea.starts_with("wrong: ")) idea.remove_prefix(7);  // as its group says
-  const bool beside = width - indent - names > em * 9;
-  const float text_at = beside ? indent + names : indent, wrap = std::max(width - text_at - pad, em * 4);
+  RowEnd end{k.idea};
+  if (k.kind == "specimen" && end.idea.starts_with("wrong: ")) end.idea.remove_prefix(7);  // as its group says
+  end.time = times.of(k.name);
+  if (end.time && !end.time->looser && times.fastest_ms > 0)
+    end.speed = static_cast<float>(times.fastest_ms / end.time->ms);
+  const bool recorded = f.bench.recorded().holds_kernel(f.document, k.name), can_choose = k.available || recorded;
+  const bool too_little = promises_too_little(f, k);
+  // What the chosen one says stands below its line, or where nothing else does and there is room, on it.
+  const bool beside = chosen && !end.time && !too_little && width - indent - names > em * 9;
+  const float words_at = beside ? indent + names : indent, wrap = std::max(width - words_at - pad, em * 4);
   auto height_of = [&](std::string_view text) {
     return text.empty() ? 0 : ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, wrap).y;
   };
-  const float idea_at = beside ? pad : pad + em * 1.3f, needs_at = idea_at + height_of(idea) + em * 0.15f;
-  std::vector<std::string> chips = k.requires_hardware;
-  if (k.accuracy != "strict") chips.insert(chips.begin(), k.accuracy);
-  const bool recorded = f.bench.recorded().holds_kernel(f.document, k.name), can_choose = k.available || recorded;
-  if (recorded) chips.insert(chips.begin(), "recorded");
-  const float reason_at = needs_at + (chips.empty() ? 0 : em * 1.5f);
-  const float height = reason_at + height_of(can_choose ? "" : std::string_view(k.reason)) + pad;
+  std::vector<std::string> chips;
+  if (chosen) {
+    chips = k.requires_hardware;
+    if (k.accuracy != "strict") chips.insert(chips.begin(), k.accuracy);
+    if (recorded) chips.insert(chips.begin(), "recorded");
+  }
+  const float line = beside ? pad : pad + em * 1.3f, needs_at = line + (chosen ? height_of(end.idea) + em * 0.15f : 0),
+              reason_at = needs_at + (chips.empty() ? 0 : em * 1.5f);
+  const float height = reason_at + height_of(chosen && !can_choose ? std::string_view(k.reason) : "") + pad;
 
   ImGui::PushID(k.name.c_str());
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::BeginDisabled(!can_choose && !chosen);
   if (ImGui::Selectable("##kernel", chosen, 0, {0, height}) && !chosen) f.command(SetKernel{k.name});
   ImGui::EndDisabled();
-  about_kernel(t, k, index);
-  static std::string in_sight;
-  if (chosen && in_sight != k.name) ImGui::SetScrollHereY(0.5f), in_sight = k.name;
+  about_kernel(t, k, index, times);
+  bring_in_sight(chosen, k.name);
   if (ImGui::BeginPopupContextItem("kernel-menu")) {
     if (ImGui::MenuItem("Copy name")) ImGui::SetClipboardText(k.name.c_str()), f.toast("Name copied");
     if (!k.file.empty() && ImGui::MenuItem("Copy path"))
@@ -132,27 +186,49 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names) {
     const char key[2] = {static_cast<char>('1' + index), 0};
     draw->AddText({at.x + em * 0.65f, at.y + pad}, packed(t.dim), key);
   }
-  draw->AddText(t.code_font, em, {at.x + indent, at.y + pad},
-                packed(!can_choose ? t.dim
-                       : chosen    ? t.kernel
-                                   : t.text),
-                k.name.c_str());
-  auto words = [&](float y, std::string_view text, const ImVec4& colour) {
-    draw->AddText(ImGui::GetFont(), em, {at.x + text_at, at.y + y}, packed(colour), text.data(),
-                  text.data() + text.size(), wrap);
-  };
-  words(idea_at, idea, chosen ? t.text : t.dim);
-  float x = at.x + text_at;
-  for (const auto& need : chips) {
-    if (x + ImGui::CalcTextSize(need.c_str()).x + em > at.x + width) break;  // the tooltip has them all
-    x += chip({x, at.y + needs_at}, need,
-              need == "recorded"                                                 ? t.accent
-              : !can_choose || (need == k.accuracy && promises_too_little(f, k)) ? t.warning
-                                                                                 : t.dim) +
-         em * 0.3f;
+  draw_code(t, k.name, {at.x + indent, at.y + pad}, !can_choose ? t.dim : chosen ? t.kernel : t.text);
+  // What is left of the line, from the right.
+  float left = at.x + indent + std::max(names, em * 0.5f), right = at.x + width - pad;
+  if (end.time) {
+    const std::string text = time_text(end.time->ms);
+    const float wide = t.code_font->CalcTextSizeA(em, FLT_MAX, 0, text.c_str()).x;
+    draw_code(t, text, {right - wide, at.y + pad}, chosen ? t.kernel : end.time->looser ? t.dim : t.text);
+    right -= em * 4.4f;
   }
-  if (!can_choose) words(reason_at, k.reason, t.warning);
-  if (chosen && promises_too_little(f, k)) {
+  if (too_little) {
+    right -= ImGui::CalcTextSize(k.accuracy.c_str()).x + em * 0.6f;
+    if (right > left) chip({right, at.y + pad}, k.accuracy, t.warning);
+    right -= em * 0.4f;
+  }
+  if (right - left > em * 2) {
+    const float room = right - left;
+    if (end.speed > 0) {
+      const float y = at.y + pad + em * 0.5f, high = em * 0.28f;
+      draw->AddRectFilled({left, y}, {left + room, y + high}, packed(t.dim, 0.25f), high * 0.5f);
+      draw->AddRectFilled({left, y}, {left + std::max(room * end.speed, high), y + high},
+                          packed(chosen ? t.kernel : t.accent, chosen ? 1.0f : 0.75f), high * 0.5f);
+    } else if (!end.time && !chosen) {
+      draw_cut(can_choose ? end.idea : k.reason, {left, at.y + pad}, room, can_choose ? t.dim : t.warning);
+    }
+  }
+  if (chosen) {
+    auto words = [&](float y, std::string_view text, const ImVec4& colour) {
+      draw->AddText(ImGui::GetFont(), em, {at.x + words_at, at.y + y}, packed(colour), text.data(),
+                    text.data() + text.size(), wrap);
+    };
+    words(line, end.idea, t.text);
+    float x = at.x + words_at;
+    for (const auto& need : chips) {
+      if (x + ImGui::CalcTextSize(need.c_str()).x + em > at.x + width) break;  // the tooltip has them all
+      x += chip({x, at.y + needs_at}, need,
+                need == "recorded"                                  ? t.accent
+                : !can_choose || (need == k.accuracy && too_little) ? t.warning
+                                                                    : t.dim) +
+           em * 0.3f;
+    }
+    if (!can_choose) words(reason_at, k.reason, t.warning);
+  }
+  if (chosen && too_little) {
     ImGui::Indent(indent);
     allow_button(f, k);
     ImGui::Unindent(indent);
@@ -242,14 +318,21 @@ void draw_kernels(Frame& f) {
     ImGui::PopStyleColor();
     dim_text(f.theme, "not a kernel of the engine's list");
   }
-  ImGui::PushStyleVarY(ImGuiStyleVar_ItemSpacing, f.theme.em * 0.2f);
+  const KernelTimes times = kernel_times(f.bench, f.document);
+  if (!times.source.empty()) {
+    dim_text(f.theme, "hot times, " + times.source);
+    tooltip(f.theme,
+            "Of a whole call on this problem, packing included. A bar is a kernel's speed beside that of the fastest "
+            "whose arithmetic is accurate enough; those that are less accurate have none.");
+  }
+  ImGui::PushStyleVarY(ImGuiStyleVar_ItemSpacing, f.theme.em * 0.1f);
   for (const auto& g : groups) {
     bool begun = false;
-    float names = 0;  // the column of this group's names
+    float names = 0;  // the column of this group's names; of all, where bars stand beside each other
     for (const auto& k : all)
-      if (k.kind == g.kind)
+      if (k.kind == g.kind || (k.kind == "ladder" && !times.all.empty()))
         names = std::max(names, f.theme.code_font->CalcTextSizeA(f.theme.em, FLT_MAX, 0, k.name.c_str()).x);
-    names = std::min(names, f.theme.em * 8) + f.theme.em * 0.8f;
+    names += f.theme.em * 0.8f;
     for (size_t i = 0; i < all.size(); i++) {
       if (all[i].kind != g.kind) continue;
       if (!begun) {
@@ -261,7 +344,7 @@ void draw_kernels(Frame& f) {
           tooltip(f.theme, "What the planner takes for this problem, accuracy and device (B); the log says why");
         }
       }
-      kernel_row(f, all[i], i, names);
+      kernel_row(f, all[i], i, names, times);
     }
   }
   ImGui::PopStyleVar();

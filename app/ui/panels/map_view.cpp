@@ -206,7 +206,7 @@ void draw_colour_bar(Frame& f, const MapStyle& s, float width) {
     draw->AddLine({at.x + width / 2, at.y - 2}, {at.x + width / 2, at.y + h + 2}, packed(f.theme.text), 1.5f);
   } else {
     low = value_text(s.paint.low), high = value_text(s.paint.high);
-    middle = s.paint.map == ColourMap::diverging ? "0" : "";
+    if (s.paint.map == ColourMap::diverging) middle = '0';
   }
   float y = at.y + h + em * 0.1f;
   ImU32 dim = packed(f.theme.dim);

@@ -88,6 +88,27 @@ TEST_F(PackingPanels, CompareIsAboutPackedWeights) {
     EXPECT_TRUE(test::holds(text, said)) << said << "\n" << text;
 }
 
+// The list of kernels has the times of those that ran on this problem, and how far each is from the fastest.
+TEST_F(PackingPanels, KernelsStandBesideTheFastest) {
+  auto a = run("registers");
+  (*a)->execute({SetKernel{"direct"}, 0});
+  ASSERT_TRUE(a->screen.settle(**a));
+  const std::string text = a->said("Kernels"), gpu = (*a)->bench().report()->device_name;
+  for (const std::string& said : {"hot times, measured: " + gpu, std::string("50.0 µs"), std::string("70.0 µs")})
+    EXPECT_TRUE(test::holds(text, said)) << said << "\n" << text;
+  const float own = width_of(packed((*a)->theme().kernel)), other = width_of(packed((*a)->theme().accent, 0.75f));
+  EXPECT_GT(own, 30);
+  EXPECT_GT(other, 10);
+  // One that ran on another problem has none there.
+  ConvProblem p = (*a)->document().problem;
+  p.length++;
+  (*a)->execute({SetProblem{p}, 0});
+  ASSERT_TRUE(a->screen.settle(**a));
+  EXPECT_TRUE(test::holds(a->said("Kernels"), "50.0 µs")) << a->said("Kernels");
+  EXPECT_FALSE(test::holds(a->said("Kernels"), "70.0 µs")) << a->said("Kernels");
+  EXPECT_EQ(width_of(packed((*a)->theme().accent, 0.75f)), 0) << "there is nothing to stand beside";
+}
+
 TEST(PackingOfRecordings, WasNotRecorded) {
   test::AppOnScreen a(test::full_engine(), test::quick_document(), false);
   ASSERT_TRUE(a.screen.settle(*a));

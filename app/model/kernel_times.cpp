@@ -1,0 +1,34 @@
+#include "app/model/kernel_times.h"
+
+#include <algorithm>
+
+#include "app/model/roof.h"
+#include "app/model/workbench.h"
+
+namespace convscope {
+
+const KernelTime* KernelTimes::of(const std::string& kernel) const {
+  auto it = std::find_if(all.begin(), all.end(), [&](const KernelTime& t) { return t.kernel == kernel; });
+  return it == all.end() ? nullptr : &*it;
+}
+
+KernelTimes kernel_times(const Workbench& bench, const Document& document) {
+  KernelTimes times;
+  if (!bench.live_shown())
+    for (const auto& p : bench.recorded().points(document))
+      if (p.kind != "reference" && !times.of(p.kernel)) times.all.push_back({p.kernel, p.ms, p.packs});
+  if (!times.all.empty()) {
+    times.source = "recorded: " + bench.recorded().source();
+  } else if (bench.ran_on(document)) {
+    times.all = bench.ran();
+    times.source = "measured: " + bench.ran_device();
+  }
+  for (auto& t : times.all) {
+    t.looser = document.problem.dtype == DType::f32 && promised_by(bench, t.kernel) > document.accuracy;
+    if (t.looser || (!times.fastest.empty() && t.ms >= times.fastest_ms)) continue;
+    times.fastest = t.kernel, times.fastest_ms = t.ms;
+  }
+  return times;
+}
+
+}  // namespace convscope

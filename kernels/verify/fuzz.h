@@ -20,9 +20,9 @@
 namespace convscope {
 
 struct FuzzSpec {
-  ConvProblem base;             // what is fixed is taken from it; its dtype always is
-  std::set<std::string> fixed;  // names of problem_fields(), and "bias"
-  int64_t cases = 100;          // that are to be judged: a problem that the kernel does not take is none
+  ConvProblem base = {};             // what is fixed is taken from it; its dtype always is
+  std::set<std::string> fixed = {};  // names of problem_fields(), and "bias"
+  int64_t cases = 100;               // that are to be judged: a problem that the kernel does not take is none
   uint64_t seed = 42;
   // Output elements × taps × channels of a group: what the plainest kernel does for a problem that is drawn.
   double most_products = 1e6;

@@ -146,7 +146,9 @@ TEST_F(GpuHalf, CudnnIsRightOnTheBenchmarks) {
                       r.hot.median_ms(), ref.name.c_str(), ref.hot.median_ms(), *ref.max_bound_ratio,
                       ref.what_ran.c_str());
           // With a bias cuDNN rounds twice: the product's sum, and what the bias makes of it.
-          if (!bias) EXPECT_LE(*ref.max_bound_ratio, 1) << ref.what_ran;
+          if (!bias) {
+            EXPECT_LE(*ref.max_bound_ratio, 1) << ref.what_ran;
+          }
         }
       }
 }

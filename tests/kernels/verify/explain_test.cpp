@@ -86,7 +86,9 @@ TEST(Explain, RightKernelsReadTheDefinition) {
   EXPECT_GT(inside, 800 / test::fewer);
   EXPECT_GT(outside, 1000 / test::fewer);
   for (const char* name : {"hopper_tf32", "hopper_3xtf32", "stream_tf32", "stream_3xtf32"})
-    if (emulator->unavailable(find_kernel(name)).empty()) EXPECT_GT(ran[name], 0) << name;
+    if (emulator->unavailable(find_kernel(name)).empty()) {
+      EXPECT_GT(ran[name], 0) << name;
+    }
 }
 
 TEST(Explain, SpecimensReadTheirOwnFormula) {

@@ -127,7 +127,8 @@ class Points {
   void others() {
     if (report_.recorded.empty()) return;
     for (const auto& p : bench_.recorded().points(document_))
-      if (p.kind != "reference" && p.kernel != document_.kernel) add({RoofPoint::Of::other, p.kernel, p.ms, timed(), p.packs}, p.intensity);
+      if (p.kind != "reference" && p.kernel != document_.kernel)
+        add({RoofPoint::Of::other, p.kernel, p.ms, timed(), p.packs}, p.intensity);
   }
 
   void reference(const ReportReference& ref) {

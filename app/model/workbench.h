@@ -192,7 +192,8 @@ class Workbench {
   const std::vector<std::shared_ptr<const Profile>>& trail() const { return trail_; }
   const Profile* profile_of(const Document& document) const;  // the newest of this document, or null
   const KernelComparison* comparison() const { return comparison_.get(); }
-  // Kernels that ran on a GPU on the problem and inputs of the newest run, with their times; on a document of these.
+  // Times of the kernels that ran here on a GPU since problem, inputs or device changed, and whether they are of this
+  // document's problem and inputs.
   const std::vector<KernelTime>& ran() const { return ran_; }
   const std::string& ran_device() const { return ran_device_; }
   bool ran_on(const Document& document) const;

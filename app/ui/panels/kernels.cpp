@@ -208,7 +208,7 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
       draw->AddRectFilled({left, y}, {left + std::max(room * end.speed, high), y + high},
                           packed(chosen ? t.kernel : t.accent, chosen ? 1.0f : 0.75f), high * 0.5f);
     } else if (!end.time && !chosen) {
-      draw_cut(can_choose ? end.idea : k.reason, {left, at.y + pad}, room, can_choose ? t.dim : t.warning);
+      draw_cut(can_choose ? end.idea : k.reason, {left, at.y + pad}, room, t.dim);
     }
   }
   if (chosen) {

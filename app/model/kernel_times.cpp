@@ -24,7 +24,7 @@ KernelTimes kernel_times(const Workbench& bench, const Document& document) {
     times.source = "measured: " + bench.ran_device();
   }
   for (auto& t : times.all) {
-    t.looser = document.problem.dtype == DType::f32 && promised_by(bench, t.kernel) > document.accuracy;
+    t.looser = is_looser(bench, document, t.kernel);
     if (t.looser || (!times.fastest.empty() && t.ms >= times.fastest_ms)) continue;
     times.fastest = t.kernel, times.fastest_ms = t.ms;
   }

@@ -100,7 +100,7 @@ class Points {
     if (!(run.ms > 0) || !(intensity > 0) || !std::isfinite(run.ms) || !std::isfinite(intensity)) return {};
     out_.points.push_back({run.of, bytes, run.cold, run.name, intensity, report_.flops / run.ms * 1e-6, run.ms,
                            bytes == RoofPoint::Bytes::least ? run.source : run.source + "; bytes " + counted_by,
-                           run.packs, promised_by(bench_, run.name), looser(run.name)});
+                           run.packs, promised_by(bench_, run.name), is_looser(bench_, document_, run.name)});
     return out_.points.size() - 1;
   }
   // The same run by what its profile counted. The point of the DRAM's bytes, if there is one.
@@ -114,11 +114,6 @@ class Points {
       if (auto of_l2 = add(run, report_.flops / *m.l2, RoofPoint::Bytes::l2, p->counted_by))
         out_.joined.emplace_back(*last, *of_l2);
     return dram;
-  }
-
-  // Whether it may use arithmetic that is not accurate enough for the document.
-  bool looser(const std::string& name) const {
-    return document_.problem.dtype == DType::f32 && promised_by(bench_, name) > document_.accuracy;
   }
 
   std::string timed() const { return report_.recorded.empty() ? "measured" : "recorded: " + report_.recorded; }
@@ -310,6 +305,10 @@ Accuracy promised_by(const Workbench& bench, const std::string& name) {
   for (const auto& k : bench.kernels())
     if (k.name == name && k.kind != "reference") promised = accuracy_from(k.accuracy).value_or(promised);
   return promised;
+}
+
+bool is_looser(const Workbench& bench, const Document& d, const std::string& name) {
+  return d.problem.dtype == DType::f32 && promised_by(bench, name) > d.accuracy;
 }
 
 std::optional<double> own_floor(const Workbench& bench, const Roof& roof, const Report& r, const std::string& name) {

@@ -56,6 +56,8 @@ struct RoofPoint {
 std::string place_words(const RoofPoint& p);
 // The accuracy of a kernel's or a reference's arithmetic; a reference says it by its name.
 Accuracy promised_by(const Workbench& bench, const std::string& name);
+// Whether it may use arithmetic that is not accurate enough for the document.
+bool is_looser(const Workbench& bench, const Document& document, const std::string& name);
 // The floor of a reference, in ms, where its arithmetic is another than the report's, whose floor is not its own; else
 // nothing, and where the roof or the rate of that arithmetic is not known.
 std::optional<double> own_floor(const Workbench& bench, const Roof& roof, const Report& report,

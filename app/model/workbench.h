@@ -244,7 +244,7 @@ class Workbench {
   std::vector<std::function<void()>> refused_;  // what to forget when the next result comes
   std::shared_ptr<const Report> report_, picture_;
   std::vector<KernelTime> ran_;
-  Document ran_on_;  // its problem and inputs, on
+  Document ran_on_;  // whose problem and inputs they are of
   std::string ran_device_;
   static constexpr size_t maps = static_cast<size_t>(Map::count);
   std::array<std::shared_ptr<const MapTile>, maps> tiles_;

@@ -6,6 +6,7 @@
 #include <imgui_internal.h>
 
 #include "app/model/kernel_times.h"
+#include "app/model/roof.h"
 #include "app/ui/panel.h"
 #include "app/ui/widgets.h"
 
@@ -96,11 +97,6 @@ void home_buttons(Frame& f, const KernelEntry& k) {
   ImGui::PopID();
 }
 
-// What it promises is less than what is asked for: it will be wrong.
-bool promises_too_little(Frame& f, const KernelEntry& k) {
-  return f.document.problem.dtype == DType::f32 && *accuracy_from(k.accuracy) > f.document.accuracy;
-}
-
 void allow_button(Frame& f, const KernelEntry& k) {
   ImGui::PushID(k.name.c_str());
   if (ImGui::Button(("Allow " + k.accuracy).c_str())) f.command(SetAccuracy{*accuracy_from(k.accuracy)});
@@ -110,11 +106,10 @@ void allow_button(Frame& f, const KernelEntry& k) {
 }
 
 // As much of a text as a width holds, with … where it is cut.
-void draw_cut(const std::string_view text, ImVec2 at, float width, const ImVec4& colour) {
-  const char* end = text.data() + text.size();
+void draw_cut(std::string_view text, ImVec2 at, float width, const ImVec4& colour) {
   ImGui::PushStyleColor(ImGuiCol_Text, colour);
   ImGui::RenderTextEllipsis(ImGui::GetWindowDrawList(), at, {at.x + width, at.y + ImGui::GetTextLineHeight()},
-                            at.x + width, text.data(), end, nullptr);
+                            at.x + width, text.data(), text.data() + text.size(), nullptr);
   ImGui::PopStyleColor();
 }
 
@@ -126,27 +121,22 @@ void draw_code(const Theme& t, const std::string& text, ImVec2 at, const ImVec4&
   ImGui::PopFont();
 }
 
-// What stands behind a name in the list: how fast it is beside the fastest where times are known, else its idea.
-struct RowEnd {
-  std::string_view idea;
-  const KernelTime* time = nullptr;
-  float speed = 0;  // of the fastest's; 0: no bar
-};
-
-// One line: number key, name, and its end. The chosen one says more below: its idea, and what it needs.
+// One line: number key, name, and behind it how fast the kernel is beside the fastest where times are known, else its
+// idea. The chosen one says more below: its idea, and what it needs.
 void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const KernelTimes& times) {
   const Theme& t = f.theme;
   const bool chosen = f.document.kernel == k.name;
   const float em = ImGui::GetFontSize(), pad = em * 0.2f, width = ImGui::GetContentRegionAvail().x, indent = em * 1.9f;
-  RowEnd end{k.idea};
-  if (k.kind == "specimen" && end.idea.starts_with("wrong: ")) end.idea.remove_prefix(7);  // as its group says
-  end.time = times.of(k.name);
-  if (end.time && !end.time->looser && times.fastest_ms > 0)
-    end.speed = static_cast<float>(times.fastest_ms / end.time->ms);
+  std::string_view idea = k.idea;
+  if (k.kind == "specimen" && idea.starts_with("wrong: ")) idea.remove_prefix(7);  // as its group says
+  const KernelTime* time = times.of(k.name);
+  const bool rivals = time && !time->looser && times.fastest_ms > 0;
+  const float speed = rivals ? static_cast<float>(times.fastest_ms / time->ms) : 0;  // of the fastest's
   const bool recorded = f.bench.recorded().holds_kernel(f.document, k.name), can_choose = k.available || recorded;
-  const bool too_little = promises_too_little(f, k);
+  // Less accurate than what is asked for: it will be wrong.
+  const bool too_little = is_looser(f.bench, f.document, k.name);
   // What the chosen one says stands below its line, or where nothing else does and there is room, on it.
-  const bool beside = chosen && !end.time && !too_little && width - indent - names > em * 9;
+  const bool beside = chosen && !time && !too_little && width - indent - names > em * 9;
   const float words_at = beside ? indent + names : indent, wrap = std::max(width - words_at - pad, em * 4);
   auto height_of = [&](std::string_view text) {
     return text.empty() ? 0 : ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, wrap).y;
@@ -157,7 +147,7 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
     if (k.accuracy != "strict") chips.insert(chips.begin(), k.accuracy);
     if (recorded) chips.insert(chips.begin(), "recorded");
   }
-  const float line = beside ? pad : pad + em * 1.3f, needs_at = line + (chosen ? height_of(end.idea) + em * 0.15f : 0),
+  const float line = beside ? pad : pad + em * 1.3f, needs_at = line + (chosen ? height_of(idea) + em * 0.15f : 0),
               reason_at = needs_at + (chips.empty() ? 0 : em * 1.5f);
   const float height = reason_at + height_of(chosen && !can_choose ? std::string_view(k.reason) : "") + pad;
 
@@ -188,11 +178,11 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
   }
   draw_code(t, k.name, {at.x + indent, at.y + pad}, !can_choose ? t.dim : chosen ? t.kernel : t.text);
   // What is left of the line, from the right.
-  float left = at.x + indent + std::max(names, em * 0.5f), right = at.x + width - pad;
-  if (end.time) {
-    const std::string text = time_text(end.time->ms);
+  float left = at.x + indent + names, right = at.x + width - pad;
+  if (time) {
+    const std::string text = time_text(time->ms);
     const float wide = t.code_font->CalcTextSizeA(em, FLT_MAX, 0, text.c_str()).x;
-    draw_code(t, text, {right - wide, at.y + pad}, chosen ? t.kernel : end.time->looser ? t.dim : t.text);
+    draw_code(t, text, {right - wide, at.y + pad}, chosen ? t.kernel : time->looser ? t.dim : t.text);
     right -= em * 4.4f;
   }
   if (too_little) {
@@ -202,13 +192,13 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
   }
   if (right - left > em * 2) {
     const float room = right - left;
-    if (end.speed > 0) {
+    if (speed > 0) {
       const float y = at.y + pad + em * 0.5f, high = em * 0.28f;
       draw->AddRectFilled({left, y}, {left + room, y + high}, packed(t.dim, 0.25f), high * 0.5f);
-      draw->AddRectFilled({left, y}, {left + std::max(room * end.speed, high), y + high},
+      draw->AddRectFilled({left, y}, {left + std::max(room * speed, high), y + high},
                           packed(chosen ? t.kernel : t.accent, chosen ? 1.0f : 0.75f), high * 0.5f);
-    } else if (!end.time && !chosen) {
-      draw_cut(can_choose ? end.idea : k.reason, {left, at.y + pad}, room, t.dim);
+    } else if (!time && !chosen) {
+      draw_cut(can_choose ? idea : k.reason, {left, at.y + pad}, room, t.dim);
     }
   }
   if (chosen) {
@@ -216,7 +206,7 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
       draw->AddText(ImGui::GetFont(), em, {at.x + words_at, at.y + y}, packed(colour), text.data(),
                     text.data() + text.size(), wrap);
     };
-    words(line, end.idea, t.text);
+    words(line, idea, t.text);
     float x = at.x + words_at;
     for (const auto& need : chips) {
       if (x + ImGui::CalcTextSize(need.c_str()).x + em > at.x + width) break;  // the tooltip has them all

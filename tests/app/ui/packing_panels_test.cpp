@@ -96,9 +96,9 @@ TEST_F(PackingPanels, KernelsStandBesideTheFastest) {
   const std::string text = a->said("Kernels"), gpu = (*a)->bench().report()->device_name;
   for (const std::string& said : {"hot times, measured: " + gpu, std::string("50.0 µs"), std::string("70.0 µs")})
     EXPECT_TRUE(test::holds(text, said)) << said << "\n" << text;
-  const float own = width_of(packed((*a)->theme().kernel)), other = width_of(packed((*a)->theme().accent, 0.75f));
-  EXPECT_GT(own, 30);
-  EXPECT_GT(other, 10);
+  const float whole = width_of(packed((*a)->theme().dim, 0.25f)), bar = width_of(packed((*a)->theme().accent, 0.75f));
+  ASSERT_GT(whole, 30);
+  EXPECT_NEAR(bar / whole, 50.0 / 70, 0.02) << "of registers beside direct";
   // One that ran on another problem has none there.
   ConvProblem p = (*a)->document().problem;
   p.length++;

@@ -44,13 +44,14 @@ TEST_P(HopperRungs, AreRightInAllTheirForms) {
   test::Random r(8);
   std::set<std::string> forms;
   const int few = test::cases(10, 300);
+  const double most = 1e8 * test::cases(1, 10) / test::fewer;
   for (int ran = 0, drawn = 0; ran < few || forms.size() < c.forms;) {
     ASSERT_LT(drawn++, 10000) << "only " << forms.size() << " forms";
     ConvProblem p = test::hopper_problem(r, c.dtype);
     if (check(p) || !k.unsupported(p).empty() || p.y_elements() > 500'000) continue;
     const std::string form = k.plan_for(p).launches().back().entry.name;
     const bool another = !forms.contains(form);
-    if ((ran >= few && !another) || test::padded_products(p) > (another ? 2e8 : 1e8) / test::fewer) continue;
+    if ((ran >= few && !another) || test::padded_products(p) > (another ? 2 : 1) * most) continue;
     forms.insert(form);
     auto report = judged_as_promised(c.name, p);
     ASSERT_EQ(report.verdict.status, Status::right) << describe(p) << ": " << report.verdict.sentence;

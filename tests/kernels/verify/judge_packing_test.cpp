@@ -100,10 +100,10 @@ TEST(JudgePacking, CallsOfEveryRungFollowTheirInput) {
       problems++;
     }
   }
-  for (const char* rung : {"registers", "mma_tf32", "mma_3xtf32", "mma_16bit", "columns_tf32", "columns_3xtf32",
-                           "hopper_tf32", "hopper_3xtf32", "stream_tf32", "stream_3xtf32", "hopper_16bit", "held_16bit",
-                           "hopper_1xf16", "hopper_3xf16", "stream_1xf16", "stream_3xf16", "ordered_1xf16",
-                           "ordered_3xf16"})
+  for (const char* rung :
+       {"registers", "mma_tf32", "mma_3xtf32", "mma_16bit", "columns_tf32", "columns_3xtf32", "hopper_tf32",
+        "hopper_3xtf32", "stream_tf32", "stream_3xtf32", "hopper_16bit", "held_16bit", "hopper_1xf16", "hopper_3xf16",
+        "stream_1xf16", "stream_3xf16", "ordered_1xf16", "ordered_3xf16", "ordered_16bit"})
     EXPECT_TRUE(seen.contains(rung)) << rung;
 }
 

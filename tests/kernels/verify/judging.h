@@ -76,7 +76,7 @@ inline ::testing::AssertionResult has(const std::string& text, const std::string
 std::string evidence(const RunReport& r, const std::string& layer);
 LayerStatus layer_status(const RunReport& r, const std::string& layer);
 
-// How many cases a test tries: more where CONVSCOPE_LONG is set, fewer where fibres are slow.
+// How many cases a test tries: more where CONVSCOPE_LONG is set, fewer where fibres are slow (one at least).
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 inline constexpr int fewer = 5;
 #else

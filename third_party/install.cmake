@@ -8,6 +8,7 @@ endif()
 if(TARGET convscope_traced)
   install(TARGETS convscope_traced LIBRARY DESTINATION lib)
 endif()
+install(DIRECTORY assets/kernels/ DESTINATION share/convscope/kernels)
 install(DIRECTORY assets/recordings/ DESTINATION share/convscope/recordings FILES_MATCHING PATTERN "*.convscope")
 install(FILES LICENSE README.md DESTINATION share/doc/convscope)
 install(CODE [[

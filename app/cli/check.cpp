@@ -7,6 +7,7 @@
 #include "app/cli/verbs.h"
 #include "app/engine/json_fields.h"
 #include "kernels/base/text.h"
+#include "kernels/runtime/registry.h"
 #include "kernels/verify/fuzz.h"
 
 namespace convscope {
@@ -36,7 +37,7 @@ json judged(Session& session, const RunRequest& r) {
 // What asks for this problem.
 std::string options_of(const RunRequest& r) {
   const ConvProblem none, &p = r.problem;
-  std::string out;
+  std::string out = names_file(r.kernel) ? " --trust" : "";
   for (const auto& f : problem_fields())
     if (p.*f.value != none.*f.value) out += fmt::format(" --{} {}", kebab(f.name), p.*f.value);
   if (p.bias) out += " --bias";

@@ -123,12 +123,12 @@ int run(int argc, char** argv) {
   demo->add_option("--out", out, "folder for report.html and the pictures")->capture_default_str();
   common.add_to(*demo);
   auto* run_verb = add("run", "run a kernel once beside the reference: verdict, errors, time");
-  run_verb->add_option("KERNEL", run_options.kernel, "a name from `convscope list kernels`");
+  run_verb->add_option("KERNEL", run_options.kernel, "a name from `convscope list kernels`, or a .cu file");
   run_verb->add_option("--save", run_options.save, "folder for x.npy, w.npy, b.npy, y.npy, oracle.npy");
   common.add_to(*run_verb);
   common.add_recording_to(*run_verb);
   auto* explain_verb = add("explain", "the taps of one output element, and what the kernel does instead");
-  explain_verb->add_option("KERNEL", kernel, "a name from `convscope list kernels`");
+  explain_verb->add_option("KERNEL", kernel, "a name from `convscope list kernels`, or a .cu file");
   explain_verb->add_option("--at", at, "the element: n,co,j");
   common.add_to(*explain_verb);
   problem.add_to(*run_verb);
@@ -136,7 +136,7 @@ int run(int argc, char** argv) {
   explain_problem.add_to(*explain_verb);
   auto* xray_verb =
       add("xray", "which term of a kernel's index is wrong: its products on small problems, and a formula");
-  xray_verb->add_option("KERNEL", kernel, "a name from `convscope list kernels`");
+  xray_verb->add_option("KERNEL", kernel, "a name from `convscope list kernels`, or a .cu file");
   common.add_to(*xray_verb);
   ProblemOptions xray_problem;
   xray_problem.add_to(*xray_verb);
@@ -145,7 +145,7 @@ int run(int argc, char** argv) {
   auto* check_verb = add("check",
                          "a kernel on many problems that are drawn; the first that fails is made as small as it goes. "
                          "Parameters that are given stay as they are; of a preset, all but channels, batch and length");
-  check_verb->add_option("KERNEL", check_options.kernel, "a name from `convscope list kernels`");
+  check_verb->add_option("KERNEL", check_options.kernel, "a name from `convscope list kernels`, or a .cu file");
   check_verb->add_option("--cases", check_options.cases, "problems that are judged [100]");
   common.add_to(*check_verb);
   check_problem.add_to(*check_verb);

@@ -13,7 +13,7 @@ namespace convscope {
 struct CommonOptions {
   std::string device = "auto", engine, timeout;
   std::string recording;  // verbs that look at figures: where they come from instead of an engine
-  bool json = false;
+  bool json = false, trust = false;
 
   void add_to(CLI::App& app);
   void add_recording_to(CLI::App& app);

@@ -71,7 +71,7 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
     report = session.ask(header, std::move(payload), "run " + r.kernel).header;
   } catch (const EngineError& e) {
     std::string code = e.error().value("code", "");
-    if (code != "crashed" && code != "hung") throw;
+    if (code != "crashed" && code != "hung" && code != "compile") throw;
     report = lost_report(session, r, e.error());
   }
   std::string result = report["result"].is_string() ? report["result"].get<std::string>() : "";

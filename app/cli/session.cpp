@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "app/engine/frame.h"
+#include "app/engine/kernel_file.h"
 #include "kernels/base/text.h"
+#include "kernels/runtime/registry.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -81,7 +83,32 @@ void Session::show_nothing() {
 
 bool Session::interrupted() const { return interrupts > 0; }
 
+void Session::bring(const std::string& kernel) {
+  if (!names_file(kernel) || brought_.contains(file_of_kernel(kernel))) return;
+  const std::string file = file_of_kernel(kernel), text = read_kernel_file(file);
+  if (!options_.trust)
+    throw InputError("kernel", file,
+                     "is code from outside that would run with your rights: look through it, then add --trust");
+  try {
+    json answer =
+        waited(json::parse(kernel_file_request(file, options_.device)), as_payload(text), "compile " + file, file).header;
+    std::fputs(answer.value("warnings", "").c_str(), stderr);
+  } catch (const EngineError& e) {
+    if (!options_.json) std::fputs(e.error().value("log", "").c_str(), stderr);
+    throw;
+  }
+  brought_.insert(file);
+}
+
 Received Session::ask(json header, std::vector<std::byte> payload, const std::string& title) {
+  if (auto k = header.find("kernel"); k != header.end() && k->is_string()) bring(*k);
+  if (auto all = header.find("kernels"); all != header.end() && all->is_array())
+    for (const auto& k : *all) bring(k.get<std::string>());
+  return waited(std::move(header), std::move(payload), title, "");
+}
+
+Received Session::waited(json header, std::vector<std::byte> payload, const std::string& title,
+                         const std::string& lent) {
   std::mutex mutex;
   Progress now;
   bool heard = false;
@@ -101,7 +128,8 @@ Received Session::ask(json header, std::vector<std::byte> payload, const std::st
                                std::lock_guard lock(mutex);
                                if (heard) bar.draw(now);
                                return !interrupted();
-                             });
+                             },
+                             lent);
   switch (a.kind) {
     case Answer::Kind::result:
       return {json::parse(a.header), std::move(a.payload)};
@@ -122,17 +150,18 @@ Received Session::ask(json header, std::vector<std::byte> payload, const std::st
 }
 
 json lost_report(Session& session, const RunRequest& r, const json& error) {
-  bool hung = error.value("code", "crashed") == "hung";
+  const std::string code = error.value("code", "crashed");
+  bool hung = code == "hung", uncompiled = code == "compile";
   std::string why = error.value("message", "");
   RunReport report;
   report.spec.problem = r.problem;
   report.spec.inputs.seed = r.inputs.seed;
   report.spec.accuracy = r.accuracy;
   report.accuracy_ran = "unknown";
-  report.verdict.status = hung ? Status::hung : Status::crashed;
-  report.verdict.sentence = (hung ? "hung: " : "crashed: ") + why;
-  report.verdict.exit_code = 4;
-  report.verdict.add(hung ? "speed" : "memory", LayerStatus::fail, why);
+  report.verdict.status = hung ? Status::hung : uncompiled ? Status::not_run : Status::crashed;
+  report.verdict.sentence = (hung ? "hung: " : uncompiled ? "not run: it does not compile: " : "crashed: ") + why;
+  report.verdict.exit_code = uncompiled ? 1 : 4;
+  report.verdict.add(hung ? "speed" : uncompiled ? "compile" : "memory", LayerStatus::fail, why);
   json out = report_json(report);
   out["kernel_out_length"] = nullptr;
   out["kernel"] = {{"name", r.kernel}, {"file", nullptr}, {"requires", json::array()}};

@@ -1,6 +1,7 @@
 // One engine and one terminal: how every verb talks to both.
 #pragma once
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -33,14 +34,21 @@ class Session {
   // Sends a request and waits, with a progress bar where stderr is a terminal; Ctrl-C cancels it.
   // Errors: EngineError; a crashed or hung engine is one too, with code "crashed" or "hung" and exit code 4.
   Received ask(nlohmann::json header, std::vector<std::byte> payload = {}, const std::string& title = "");
+  // Gives the engine the file of a kernel that is one; else does nothing. Every request that names it does this itself.
+  // Errors: InputError without --trust; EngineError, with code "compile" when it does not compile.
+  void bring(const std::string& kernel);
   bool interrupted() const;
   // Of work that takes many short requests: a line on stderr that is drawn over, where it is a terminal.
   void show(const std::string& line);
   void show_nothing();
 
  private:
+  Received waited(nlohmann::json header, std::vector<std::byte> payload, const std::string& title,
+                  const std::string& lent);
+
   CommonOptions options_;
   EngineClient client_;
+  std::set<std::string> brought_;  // files
   bool terminal_, shown_ = false;
 };
 
@@ -50,7 +58,8 @@ void print_json(const nlohmann::json& document);
 // From now on Ctrl-C is remembered instead of ending the program; a second one ends it.
 void catch_interrupts();
 
-// The report of a run whose engine died or hung, in the shape of a report: what is known, or what another engine says
+// The report of a run whose engine died or hung, or whose kernel's file does not compile, in the shape of a report: what
+// is known, or what another engine says
 // of kernel and device, is filled in.
 nlohmann::json lost_report(Session& session, const RunRequest& r, const nlohmann::json& error);
 

@@ -80,7 +80,7 @@ class EngineClient::Impl {
   }
 
   uint64_t post(const std::string& text, std::vector<std::byte> payload, Handlers handlers, double limit_s,
-                const std::string& channel) {
+                const std::string& channel, const std::string& lent = "") {
     if (text.size() > most_header_bytes / 2)  // it may grow when it is written out again
       throw InputError("request", std::to_string(text.size()) + " bytes", "is too long");
     json header;
@@ -91,7 +91,7 @@ class EngineClient::Impl {
     }
     Order order{Order::send,         0,
                 std::move(header),   std::make_shared<const std::vector<std::byte>>(std::move(payload)),
-                std::move(handlers), limit_s};
+                std::move(handlers), limit_s, lent};
     std::lock_guard lock(mutex_);
     order.id = ++last_id_;
     if (!channel.empty()) {
@@ -125,6 +125,11 @@ class EngineClient::Impl {
     Connection::Payload payload = {};
     Handlers handlers = {};
     double limit_s = 0;
+    std::string lent = {};  // the name under which it is asked of every engine
+  };
+  struct Lent {
+    json header;
+    Connection::Payload payload;
   };
 
   void wake() {
@@ -172,10 +177,36 @@ class EngineClient::Impl {
     p.payload = std::move(o.payload);
     p.handlers = std::move(o.handlers);
     p.limit_s = o.limit_s;
+    if (!o.lent.empty()) {
+      lent_[o.lent] = {p.header, p.payload};
+      forget_on_error(p, o.lent, o.id);
+    }
     if (engine_)
       engine_->send(p.header, p.payload);
     else
       start();
+  }
+
+  // What an engine did not take is not given to the next.
+  void forget_on_error(Pending& p, const std::string& name, uint64_t id) {
+    p.handlers.done = [this, name, id, done = std::move(p.handlers.done)](Answer a) {
+      auto it = lent_.find(name);
+      if (a.kind != Answer::Kind::result && it != lent_.end() && it->second.header["id"] == id) lent_.erase(it);
+      if (done) done(std::move(a));
+    };
+  }
+
+  // Before all else, what engines before it were given; what still waits for its first answer is asked below.
+  void give_again() {
+    for (auto& [name, lent] : lent_) {
+      if (pending_.contains(lent.header["id"].get<uint64_t>())) continue;
+      const uint64_t id = ++again_id_ + (uint64_t{1} << 61);
+      lent.header["id"] = id;
+      Pending& p = pending_[id];
+      p.header = lent.header, p.payload = lent.payload;
+      forget_on_error(p, name, id);
+      engine_->send(p.header, p.payload);
+    }
   }
 
   // Starts an engine and asks it everything that is wanted.
@@ -188,8 +219,12 @@ class EngineClient::Impl {
     starts_++;
     pid_ = engine_->pid();
     answered_ = false;
-    for (auto it = pending_.begin(); it != pending_.end();) {
-      auto here = it++;
+    std::vector<uint64_t> wanted;
+    for (const auto& [id, p] : pending_) wanted.push_back(id);
+    give_again();
+    for (uint64_t id : wanted) {
+      auto here = pending_.find(id);
+      if (here == pending_.end()) continue;
       if (here->second.cancelled) {
         finish(here, cancelled_answer("cancelled"));
         continue;
@@ -390,7 +425,8 @@ class EngineClient::Impl {
   bool leaving_ = false;   // the engine said that it ends
   bool answered_ = false;  // something, since it was started
   std::map<uint64_t, Pending> pending_;
-  uint64_t cancel_id_ = 0;
+  std::map<std::string, Lent> lent_;
+  uint64_t cancel_id_ = 0, again_id_ = 0;
 };
 
 EngineClient::EngineClient(EngineOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -399,6 +435,10 @@ EngineClient::~EngineClient() = default;
 uint64_t EngineClient::post(const std::string& header, std::vector<std::byte> payload, Handlers handlers,
                             double limit_s) {
   return impl_->post(header, std::move(payload), std::move(handlers), limit_s, "");
+}
+uint64_t EngineClient::lend(const std::string& name, const std::string& header, std::vector<std::byte> payload,
+                            Handlers handlers) {
+  return impl_->post(header, std::move(payload), std::move(handlers), 0, "", name);
 }
 uint64_t EngineClient::post_latest(const std::string& channel, const std::string& header,
                                    std::vector<std::byte> payload, Handlers handlers, double limit_s) {
@@ -410,7 +450,7 @@ int EngineClient::starts() const { return impl_->starts(); }
 int EngineClient::pid() const { return impl_->pid(); }
 
 Answer EngineClient::request(const std::string& header, std::vector<std::byte> payload, Handlers handlers,
-                             double limit_s, const std::function<bool()>& poll) {
+                             double limit_s, const std::function<bool()>& poll, const std::string& lent) {
   std::mutex mutex;
   std::condition_variable ready;
   std::optional<Answer> answer;
@@ -419,7 +459,7 @@ Answer EngineClient::request(const std::string& header, std::vector<std::byte> p
     answer = std::move(a);
     ready.notify_one();
   };
-  uint64_t id = post(header, std::move(payload), std::move(handlers), limit_s);
+  uint64_t id = impl_->post(header, std::move(payload), std::move(handlers), limit_s, "", lent);
   bool cancelled = false;
   std::unique_lock lock(mutex);
   while (!ready.wait_for(lock, std::chrono::milliseconds(50), [&] { return answer.has_value(); }))

@@ -61,9 +61,14 @@ class EngineClient {
   // ended with its engine.
   void cancel(uint64_t id);
 
-  // Waits for the answer. `poll` is called about every 50 ms; when it returns false, the request is cancelled.
+  // Waits for the answer. `poll` is called about every 50 ms; when it returns false, the request is cancelled. With
+  // `lent`, the name that lend() takes, it is one of its kind.
   Answer request(const std::string& header, std::vector<std::byte> payload = {}, Handlers handlers = {},
-                 double limit_s = 0, const std::function<bool()>& poll = {});
+                 double limit_s = 0, const std::function<bool()>& poll = {}, const std::string& lent = {});
+
+  // Like post(), of a request that gives the engine what later ones need (a kernel's file): an engine that is started
+  // anew is asked it again before all else. One is kept by name, the newest; what is answered with an error is not.
+  uint64_t lend(const std::string& name, const std::string& header, std::vector<std::byte> payload, Handlers handlers);
 
   // Lines of the engine's log as they come, on the client's thread.
   void on_log(std::function<void(const std::string&)> handler);

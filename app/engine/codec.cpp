@@ -385,6 +385,11 @@ json error_json(const std::exception& e) {
     return json{{"code", code}, {"message", e.what()}, {"exit_code", exit_code}};
   };
   if (dynamic_cast<const MissingError*>(&e)) return plain("missing", 3);
+  if (auto* c = dynamic_cast<const CompileError*>(&e)) {
+    json j = plain("compile", 1);
+    j["log"] = c->log();
+    return j;
+  }
   if (dynamic_cast<const KernelFault*>(&e) || dynamic_cast<const DeviceError*>(&e)) return plain("crashed", 4);
   if (dynamic_cast<const Cancelled*>(&e)) return plain("cancelled", 130);
   if (dynamic_cast<const std::bad_alloc*>(&e))

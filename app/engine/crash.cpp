@@ -91,6 +91,17 @@ void* reserve = MAP_FAILED;
 // the process is dying: an alarm ends it if either gets stuck. (Not used where a sanitizer has the signals; the next one
 // neither.)
 [[maybe_unused]] void last_words(int signal, siginfo_t* info, void* context) {
+  // Blocks of a kernel run on several threads, and what is wrong with one is wrong with others at the same time: the
+  // first says so, and the others must not end the process meanwhile. One that fails in here does.
+  static std::atomic<pid_t> first{0};
+  const auto self = static_cast<pid_t>(syscall(SYS_gettid));
+  if (pid_t none = 0; !first.compare_exchange_strong(none, self)) {
+    if (none == self) {
+      std::signal(signal, SIG_DFL);
+      raise(signal);
+    }
+    for (;;) pause();
+  }
   std::signal(SIGALRM, SIG_DFL);
   alarm(3);
   if (reserve != MAP_FAILED) munmap(reserve, reserve_bytes);
@@ -208,7 +219,7 @@ void install_crash_handlers() {
   reserve = mmap(nullptr, reserve_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   struct sigaction action {};
   action.sa_sigaction = last_words;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(s, &action, nullptr);
   action.sa_sigaction = say_where;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;

@@ -17,26 +17,30 @@
 
 namespace convscope {
 using nlohmann::json;
+
+json kernel_json(const KernelDefinition& k, const Device& device) {
+  std::string why = device.unavailable(k);
+  json j = {{"name", k.name()},
+            {"kind", k.kind() == KernelKind::specimen  ? "specimen"
+                     : k.kind() == KernelKind::ladder  ? "ladder"
+                     : k.kind() == KernelKind::outside ? "outside"
+                                                       : "test"},
+            {"idea", k.idea()},
+            {"file", k.file()},
+            {"requires", k.requires_hardware()},
+            {"accuracy", k.accuracy()},
+            {"available", why.empty()},
+            {"reason", why.empty() ? json(nullptr) : json(why)}};
+  if (k.kind() == KernelKind::specimen) j["written_for"] = k.home_preset();
+  return j;
+}
+
 namespace {
 
 json kernels_json(const std::string& device_name) {
   auto device = open_device(device_name);
   json list = json::array();
-  for (const auto* k : all_kernels()) {
-    std::string why = device->unavailable(*k);
-    json j = {{"name", k->name()},
-              {"kind", k->kind() == KernelKind::specimen ? "specimen"
-                       : k->kind() == KernelKind::ladder ? "ladder"
-                                                         : "test"},
-              {"idea", k->idea()},
-              {"file", k->file()},
-              {"requires", k->requires_hardware()},
-              {"accuracy", k->accuracy()},
-              {"available", why.empty()},
-              {"reason", why.empty() ? json(nullptr) : json(why)}};
-    if (k->kind() == KernelKind::specimen) j["written_for"] = k->home_preset();
-    list.push_back(j);
-  }
+  for (const auto* k : all_kernels()) list.push_back(kernel_json(*k, *device));
   for (const auto& r : references_for(*device)) {
     std::string why = r->unavailable();
     list.push_back({{"name", r->name()},

@@ -3,7 +3,13 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "kernels/runtime/device.h"
+
 namespace convscope {
+
+// One kernel as lists have it; availability is for `device`.
+nlohmann::json kernel_json(const KernelDefinition& k, const Device& device);
+
 
 // {"kernels": […]}, {"presets": […]}, {"references": […]} or {"devices": […]}; availability is for `device`.
 // Errors: InputError for another word.

@@ -9,6 +9,7 @@
 #include "app/engine/codec.h"
 #include "app/engine/json_fields.h"
 #include "app/engine/sampling_codec.h"
+#include "kernels/runtime/registry.h"
 #include "profiling/metrics/figures.h"
 
 namespace convscope {
@@ -302,7 +303,10 @@ json profile_json(const ProfileReport& r) {
             {"bottleneck", bottleneck_json(r.bottleneck)},
             {"warnings", r.warnings}};
   if (launches.empty())
-    j["launches_reason"] = r.emulated
+    j["launches_reason"] = names_file(r.name)
+                               ? "registers and shared memory are the device code's: a file from outside is compiled "
+                                 "for the emulator only"
+                           : r.emulated
                                ? "registers and shared memory are the device code's, and this build has none: it "
                                  "was made without nvcc"
                                : "the reference's kernels are known from records only";

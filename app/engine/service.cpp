@@ -16,6 +16,7 @@
 #include "kernels/base/text.h"
 #include "kernels/base/worker_pool.h"
 #include "kernels/problem/counts.h"
+#include "kernels/runtime/compile/outside.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/sources.h"
 #include "kernels/verify/element_trace.h"
@@ -43,6 +44,9 @@ std::string key_of(const RunRequest& r, const std::string& device) {
   std::string text = j.dump();
   add(text.data(), text.size());
   add(files.data(), files.size());
+  if (r.kernel != auto_kernel)
+    for (const auto* k : all_kernels())
+      if (k->name() == r.kernel) add(k->text().data(), k->text().size());
   char out[17];
   std::snprintf(out, sizeof out, "%016llx", static_cast<unsigned long long>(h));
   return out;
@@ -247,6 +251,7 @@ Service::Reply Service::answer(const json& request, std::span<const std::byte> p
   if (type == "statistics") return statistics(request, activity);
   if (type == "trace") return trace(request, payload, activity);
   if (type == "source") return source(request);
+  if (type == "kernel_file") return kernel_file(request, payload, activity);
   if (type == "list") return list(request);
   if (type == "info") return info();
   bad("type", type, "is no request of this protocol");
@@ -510,11 +515,21 @@ Service::Reply Service::trace(const json& request, std::span<const std::byte> pa
 
 Service::Reply Service::source(const json& request) {
   const KernelDefinition& kernel = find_kernel(text_of(request, "kernel"));
-  const auto files = with_headers(kernel.file());
+  const auto files = kernel.text().empty() ? with_headers(kernel.file()) : with_headers({kernel.file(), kernel.text()});
   if (files.empty()) bad("kernel", kernel.name(), "was linked in without its text");
   json headers = json::array();
   for (size_t i = 1; i < files.size(); i++) headers.push_back({{"file", files[i].file}, {"text", files[i].text}});
   return {header_text({{"file", files[0].file}, {"text", files[0].text}, {"headers", headers}}), {}};
+}
+
+Service::Reply Service::kernel_file(const json& request, std::span<const std::byte> payload, Activity& activity) {
+  const std::string name = text_of(request, "kernel");
+  if (!names_file(name)) bad("kernel", name, "must be a file's name, with .cu at its end or a slash in it");
+  const std::string text(reinterpret_cast<const char*>(payload.data()), payload.size());
+  const OutsideFile file = bring_outside(name, text, activity);
+  json kernels = json::array();
+  for (const auto* k : file.kernels) kernels.push_back(kernel_json(*k, *state_->open(text_of(request, "device")).device));
+  return {header_text({{"kernels", kernels}, {"warnings", file.warnings}, {"compiled_in_s", file.seconds}}), {}};
 }
 
 Service::Reply Service::list(const json& request) {

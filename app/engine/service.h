@@ -59,6 +59,7 @@ class Service {
   Reply statistics(const nlohmann::json& request, Activity& activity);
   Reply trace(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply source(const nlohmann::json& request);
+  Reply kernel_file(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply list(const nlohmann::json& request);
   Reply info();
 

@@ -123,6 +123,8 @@ Service::Reply Service::export_one(const json& request, std::span<const std::byt
     kernel = &find_kernel(r.kernel);
     if (!architecture.empty()) Target::of_architecture(architecture);  // refused if it is none
   }
+  if (kernel->kind() == KernelKind::outside)
+    throw InputError("kernel", kernel->name(), "is a file from outside: what is exported is the program's own");
   if (kernel->kind() == KernelKind::test) throw InputError("kernel", kernel->name(), "is a kernel of tests");
   if (auto why = kernel->unsupported(r.problem); !why.empty()) throw InputError("kernel", kernel->name(), why);
   if (r.kernel != auto_kernel) require_named(*kernel, r, architecture);

@@ -53,6 +53,8 @@ Service::Reply Service::disassemble_one(const json& request, std::span<const std
   RunRequest r = request_from(request, payload);
   require_legal(r.problem);
   const KernelDefinition& kernel = find_kernel(r.kernel);
+  if (kernel.kind() == KernelKind::outside)
+    throw InputError("kernel", kernel.name(), "is a file from outside, which is compiled for the emulator: it has no SASS");
   if (auto why = kernel.unsupported(r.problem); !why.empty())
     throw InputError("kernel", r.kernel, "does not take this problem: " + why);
   auto& o = state_->open(r.device);

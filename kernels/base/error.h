@@ -28,6 +28,16 @@ class MissingError : public std::runtime_error {
   MissingError(const std::string& what, const std::string& how) : std::runtime_error(what + "; " + how) {}
 };
 
+// A file from outside that does not compile: what() is one line, log() all that the compiler printed. Exit code 1.
+class CompileError : public std::runtime_error {
+ public:
+  CompileError(const std::string& what, std::string log) : std::runtime_error(what), log_(std::move(log)) {}
+  const std::string& log() const { return log_; }
+
+ private:
+  std::string log_;
+};
+
 // The device refused or broke. A poisoned context cannot be used again: the engine that meets one ends.
 class DeviceError : public std::runtime_error {
  public:

@@ -22,9 +22,15 @@ Registry& registry() {
   return *r;
 }
 
+thread_local Arrivals* arrivals = nullptr;
+
 }  // namespace
 
-void register_kernel(const KernelDefinition* kernel, bool traced) {
+Arrivals::Arrivals() { arrivals = this; }
+Arrivals::~Arrivals() { arrivals = nullptr; }
+
+void register_kernel(KernelDefinition* kernel, bool traced) {
+  if (arrivals) return (traced ? arrivals->traced : arrivals->plain).push_back(kernel);
   auto& r = registry();
   std::lock_guard lock(r.mutex);
   r.list(traced).push_back(kernel);
@@ -34,6 +40,24 @@ void unregister_kernel(const KernelDefinition* kernel, bool traced) {
   auto& r = registry();
   std::lock_guard lock(r.mutex);
   std::erase(r.list(traced), kernel);
+}
+
+void list_outside(const std::string& name, const std::vector<KernelDefinition*>& plain,
+                  const std::vector<KernelDefinition*>& traced) {
+  auto& r = registry();
+  std::lock_guard lock(r.mutex);
+  for (bool t : {false, true}) {
+    std::erase_if(r.list(t), [&](const auto* k) {
+      return k->kind() == KernelKind::outside && (k->name() == name || k->name().starts_with(name + ":"));
+    });
+    const auto& come = t ? traced : plain;
+    r.list(t).insert(r.list(t).end(), come.begin(), come.end());
+  }
+}
+
+bool names_file(std::string_view kernel) {
+  return kernel.find('/') != kernel.npos || kernel.ends_with(".cu") || kernel.ends_with(".cuh") ||
+         kernel.ends_with(".py") || kernel.find(".cu:") != kernel.npos;
 }
 
 std::vector<const KernelDefinition*> all_kernels() {
@@ -54,10 +78,8 @@ const KernelDefinition& find_kernel(std::string_view name) {
     names.push_back(k->name());
   }
   std::string near = nearest_name(name, names);
-  if (name.find('/') != name.npos || name.ends_with(".cu") || name.ends_with(".cuh"))
-    throw InputError("kernel", std::string(name),
-                     "is a file, and a kernel is compiled with the program: put it into kernels/ladder or "
-                     "kernels/specimens, build, and run it by its name (ARCHITECTURE.md, \"Adding things\")");
+  if (names_file(name))
+    throw InputError("kernel", std::string(name), "is a file that was not brought here (the request `kernel_file`)");
   for (const char* reference : {"onednn", "cudnn", "cudnn-tf32"})
     if (name == reference)
       throw InputError("kernel", std::string(name),

@@ -5,14 +5,19 @@
 namespace convscope {
 
 std::vector<KernelSource> with_headers(const std::string& file) {
-  std::vector<KernelSource> out;
+  const auto& all = kernel_sources();
+  auto it = std::find_if(all.begin(), all.end(), [&](const KernelSource& s) { return s.file == file; });
+  return it == all.end() ? std::vector<KernelSource>() : with_headers(*it);
+}
+
+std::vector<KernelSource> with_headers(const KernelSource& first) {
+  std::vector<KernelSource> out = {first};
   auto add = [&out](const std::string& name) {
     auto is = [&](const KernelSource& s) { return s.file == name; };
     if (std::any_of(out.begin(), out.end(), is)) return;
     const auto& all = kernel_sources();
     if (auto it = std::find_if(all.begin(), all.end(), is); it != all.end()) out.push_back(*it);
   };
-  add(file);
   constexpr std::string_view include = "#include \"";
   for (size_t i = 0; i < out.size(); i++) {  // grows
     const KernelSource here = out[i];

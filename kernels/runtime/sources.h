@@ -12,6 +12,8 @@ struct KernelSource {
 };
 const std::vector<KernelSource>& kernel_sources();
 
+// The same of a text that is carried by nobody (a kernel from outside).
+std::vector<KernelSource> with_headers(const KernelSource& first);
 // A file and the headers of this project that it includes, directly or not, in the order in which they come first;
 // empty when the program does not carry it.
 std::vector<KernelSource> with_headers(const std::string& file);

@@ -88,7 +88,9 @@ RunReport Judge::Run::go(const std::function<void(bool begins)>& timing) {
 
 bool Judge::Run::declared() {
   Verdict& v = r_.verdict;
-  v.add("compile", LayerStatus::pass, "compiled with the program (" + kernel_.file() + ")");
+  v.add("compile", LayerStatus::pass,
+        (kernel_.kind() == KernelKind::outside ? "compiled for the emulator (" : "compiled with the program (") +
+            kernel_.file() + ")");
   auto not_run = [&](int code, const std::string& why) {
     v.add("binding", LayerStatus::fail, why);
     v.status = Status::not_run;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "kernels/runtime/sources.h"
-#include "profiling/disassembly/run_program.h"
+#include "kernels/base/run_program.h"
 
 namespace convscope {
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-#include "profiling/disassembly/run_program.h"
+#include "kernels/base/run_program.h"
 #include "tests/convolution.h"
 #include "tests/fakes/setting.h"
 #include "tests/support.h"

@@ -149,6 +149,8 @@ CudaDevice::~CudaDevice() {
 void CudaDevice::make_current() const { check(driver().cuCtxSetCurrent(context_), "making the GPU's context current"); }
 
 std::string CudaDevice::unavailable(const KernelDefinition& kernel) const {
+  if (kernel.kind() == KernelKind::outside)
+    return "is a file from outside, which is compiled for the emulator only: add --device emulator";
   std::string lacking;
   for (const auto& need : kernel.requires_hardware()) {
     int capability = 0;

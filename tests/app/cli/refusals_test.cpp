@@ -129,9 +129,9 @@ TEST(Refusals, Verbs) {
   expect_refused({"run", ""}, "kernel", "", "is missing: for example `convscope run S4 --preset kernelbench-79-small`");
   expect_refused({"run", "direkt"}, "kernel", "direkt", "is not known; did you mean direct?");
   for (const char* file : {"./mine.cu", "mine.cu", "/tmp/kernels/mine"})
-    expect_refused({"run", file}, "kernel", file,
-                   "is a file, and a kernel is compiled with the program: put it into kernels/ladder or "
-                   "kernels/specimens, build, and run it by its name (ARCHITECTURE.md, \"Adding things\")");
+    expect_refused({"run", file, "--trust"}, "kernel", file,
+                   std::string(file).ends_with(".cu") ? "is no file that is there"
+                                                      : "is no name of a kernel, and as a file's it must end with .cu");
   expect_refused({"run", "onednn"}, "kernel", "onednn",
                  "is a reference and no kernel: a run of any kernel shows its error and time as well, and "
                  "`convscope bench KERNEL --against onednn` times both");

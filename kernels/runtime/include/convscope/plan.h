@@ -268,7 +268,8 @@ void for_type(DType t, F launch, F32 f32, F64 f64, F16 f16, BF16 bf16) {
   }
 }
 
-enum class KernelKind { specimen, ladder, test, internal };
+// outside: of a file that was compiled while the program ran (kernels/runtime/compile).
+enum class KernelKind { specimen, ladder, test, internal, outside };
 
 // What the program knows of a kernel. Filled by the functions a CONVSCOPE_KERNEL block calls.
 class KernelDefinition {
@@ -277,6 +278,8 @@ class KernelDefinition {
 
   const std::string& name() const { return name_; }
   const std::string& file() const { return file_; }  // kernels/ladder/direct.cu
+  // Of a kernel from outside its file's text; else empty: the program carries the others' (sources.h).
+  const std::string& text() const { return text_; }
   KernelKind kind() const { return kind_; }
   int rung() const { return rung_; }
   const std::string& idea() const { return idea_; }
@@ -295,6 +298,12 @@ class KernelDefinition {
     Plan plan(p);
     if (unsupported(p).empty()) plan_(p, plan);
     return plan;
+  }
+
+  // What a kernel from outside is called here, and what it was compiled from.
+  void come_from_outside(std::string name, std::string text) {
+    kind_ = KernelKind::outside;
+    name_ = std::move(name), text_ = std::move(text);
   }
 
  protected:
@@ -322,7 +331,7 @@ class KernelDefinition {
   void plan(std::function<void(const ConvProblem&, Plan&)> make) { plan_ = std::move(make); }
 
  private:
-  std::string name_, file_, idea_, home_preset_, accuracy_ = "strict";
+  std::string name_, file_, text_, idea_, home_preset_, accuracy_ = "strict";
   KernelKind kind_ = KernelKind::ladder;
   int rung_ = 0;
   bool fuses_activation_ = false;
@@ -333,7 +342,7 @@ class KernelDefinition {
 };
 
 // Called by static constructors of kernel files; the definition lives as long as its object file is loaded.
-CONVSCOPE_SIMT_API void register_kernel(const KernelDefinition* kernel, bool traced);
+CONVSCOPE_SIMT_API void register_kernel(KernelDefinition* kernel, bool traced);
 CONVSCOPE_SIMT_API void unregister_kernel(const KernelDefinition* kernel, bool traced);
 
 // Integer ceiling of a/b for positive b: grids are made of it.

@@ -1,4 +1,4 @@
-#include "profiling/disassembly/run_program.h"
+#include "kernels/base/run_program.h"
 
 #include <chrono>
 #include <csignal>

@@ -1,0 +1,315 @@
+#include "kernels/runtime/compile/launch_lines.h"
+
+#include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <regex>
+
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "kernels/problem/dtype.h"
+
+namespace convscope {
+namespace {
+
+// What expressions may name, each with the problem's value (p is a ConvProblem).
+struct Parameter {
+  const char* name;
+  const char* value;
+};
+constexpr Parameter parameters[] = {{"N", "p.batch"},
+                                    {"Cin", "p.in_channels"},
+                                    {"Cout", "p.out_channels"},
+                                    {"K", "p.kernel_size"},
+                                    {"L", "p.length"},
+                                    {"Lout", "p.out_length()"},
+                                    {"s", "p.stride"},
+                                    {"p", "p.padding"},
+                                    {"op", "p.output_padding"},
+                                    {"d", "p.dilation"},
+                                    {"g", "p.groups"},
+                                    {"batch", "p.batch"},
+                                    {"in_channels", "p.in_channels"},
+                                    {"out_channels", "p.out_channels"},
+                                    {"kernel_size", "p.kernel_size"},
+                                    {"length", "p.length"},
+                                    {"out_length", "p.out_length()"},
+                                    {"stride", "p.stride"},
+                                    {"padding", "p.padding"},
+                                    {"output_padding", "p.output_padding"},
+                                    {"dilation", "p.dilation"},
+                                    {"groups", "p.groups"},
+                                    {"bias", "int64_t{p.bias}"}};
+constexpr std::string_view functions[] = {"ceil_div", "min", "max"};
+constexpr std::string_view tensors[] = {"x", "w", "b", "y"};
+
+// What parameters of kernels are usually called.
+const std::map<std::string, std::string, std::less<>>& usual_names() {
+  static const std::map<std::string, std::string, std::less<>> all = {
+      {"input", "x"},          {"in", "x"},           {"inp", "x"},
+      {"weight", "w"},         {"weights", "w"},      {"wt", "w"},
+      {"kernel", "w"},         {"filter", "w"},       {"output", "y"},
+      {"out", "y"},            {"batch_size", "N"},   {"n", "N"},
+      {"b_size", "N"},         {"cin", "Cin"},        {"c_in", "Cin"},
+      {"in_ch", "Cin"},        {"cout", "Cout"},      {"c_out", "Cout"},
+      {"out_ch", "Cout"},      {"ksize", "K"},        {"k", "K"},
+      {"kernel_length", "K"},  {"l", "L"},            {"l_in", "L"},
+      {"lin", "L"},            {"in_length", "L"},    {"input_length", "L"},
+      {"input_size", "L"},     {"lout", "Lout"},      {"l_out", "Lout"},
+      {"output_length", "Lout"}, {"output_size", "Lout"}, {"pad", "p"},
+      {"out_padding", "op"},   {"dil", "d"},          {"c", "c"},
+      {"bias_ptr", "b"}};
+  return all;
+}
+
+struct Line {
+  int number = 0;
+  std::string function;
+  std::map<std::string, std::string> values;  // of grid, block, …
+};
+
+[[noreturn]] void refuse(const std::string& name, int line, const std::string& word, const std::string& rule) {
+  throw InputError("kernel", fmt::format("{}:{}", name, line), fmt::format("`{}` {}", word, rule));
+}
+
+// At the commas that no bracket holds.
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (char c : list) {
+    depth += c == '(' || c == '<';
+    depth -= c == ')' || c == '>';
+    if (c == ',' && depth == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+// Of an expression: only what is known stands in it, so that it is C++ that means what it says.
+void check_expression(const std::string& name, const Line& line, const std::string& key, const std::string& text) {
+  const std::string word = key + "=" + text;
+  int depth = 0;
+  for (size_t i = 0; i < text.size();) {
+    const unsigned char c = static_cast<unsigned char>(text[i]);
+    if (std::isalpha(c) || c == '_') {
+      size_t end = i;
+      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) end++;
+      const std::string found = text.substr(i, end - i);
+      const bool known =
+          std::any_of(std::begin(parameters), std::end(parameters), [&](const auto& p) { return found == p.name; }) ||
+          std::find(std::begin(functions), std::end(functions), found) != std::end(functions);
+      if (!known) {
+        std::vector<std::string> all(std::begin(functions), std::end(functions));
+        for (const auto& p : parameters) all.emplace_back(p.name);
+        std::string near = nearest_name(found, all), list;
+        for (const auto& p : parameters) list += std::string(list.empty() ? "" : ", ") + p.name;
+        refuse(name, line.number, word,
+               fmt::format("names {}, which is none of {}{}", found, list,
+                           near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+      }
+      i = end;
+      continue;
+    }
+    if (c == '(') depth++;
+    if (c == ')' && --depth < 0) refuse(name, line.number, word, "has a bracket too many");
+    if (!std::isdigit(c) && std::string_view("+-*/%()<>=!&|,").find(text[i]) == std::string_view::npos)
+      refuse(name, line.number, word, fmt::format("has a '{}': expressions are of numbers, parameters, + - * / % ( )",
+                                                  text[i]));
+    i++;
+  }
+  if (depth != 0) refuse(name, line.number, word, "lacks a bracket");
+  if (text.empty()) refuse(name, line.number, word, "is empty");
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  for (char c : std::string(text) + " ") {
+    if (!std::isspace(static_cast<unsigned char>(c)))
+      word += c;
+    else if (!word.empty())
+      words.push_back(std::exchange(word, ""));
+  }
+  return words;
+}
+
+std::optional<Line> line_of(std::string_view text, int number, const std::string& name) {
+  constexpr std::string_view mark = "// convscope:";
+  const size_t at = text.find_first_not_of(" \t");
+  if (at == text.npos || text.substr(at, mark.size()) != mark) return {};
+  const auto words = words_of(text.substr(at + mark.size()));
+  Line line;
+  line.number = number;
+  if (words.empty() || words[0] != "launch")
+    refuse(name, number, words.empty() ? "convscope:" : words[0], "is no word of such a line: `launch FUNCTION …`");
+  if (words.size() < 2 || words[1].find('=') != words[1].npos)
+    refuse(name, number, "launch", "needs the name of a __global__ function after it");
+  line.function = words[1];
+  static const std::regex function_name(R"([A-Za-z_]\w*(<[\w,:]*>)?)");
+  if (!std::regex_match(line.function, function_name)) refuse(name, number, line.function, "is no function's name");
+  const std::vector<std::string> keys = {"grid", "block", "shared", "args", "supports", "type", "accuracy"};
+  for (size_t i = 2; i < words.size(); i++) {
+    const size_t equals = words[i].find('=');
+    const std::string key = words[i].substr(0, equals);
+    if (equals == words[i].npos || std::find(keys.begin(), keys.end(), key) == keys.end())
+      refuse(name, number, words[i], "is none of grid=, block=, shared=, args=, supports=, type=, accuracy=; "
+                                     "values have no blanks in them");
+    if (!line.values.emplace(key, words[i].substr(equals + 1)).second)
+      refuse(name, number, words[i], "is given a second time");
+  }
+  for (const char* needed : {"grid", "block", "args"})
+    if (!line.values.contains(needed)) refuse(name, number, "launch " + line.function, fmt::format("needs {}=", needed));
+  for (const char* shape : {"grid", "block"}) {
+    const auto parts = parts_of(line.values[shape]);
+    if (parts.size() > 3) refuse(name, number, std::string(shape) + "=" + line.values[shape], "has more than three sizes");
+    for (const auto& part : parts) check_expression(name, line, shape, part);
+  }
+  for (const char* one : {"shared", "supports"})
+    if (line.values.contains(one)) check_expression(name, line, one, line.values[one]);
+  for (const auto& part : parts_of(line.values["args"])) {
+    const bool tensor = part == "c" || std::find(std::begin(tensors), std::end(tensors), part) != std::end(tensors);
+    if (!tensor) check_expression(name, line, "args", part);
+  }
+  if (line.values.contains("type") && !dtype_from(line.values["type"]))
+    refuse(name, number, "type=" + line.values["type"], "must be " + std::string(dtype_names));
+  if (auto a = line.values.find("accuracy"); a != line.values.end() && a->second != "strict" && a->second != "3xtf32" &&
+                                             a->second != "tf32")
+    refuse(name, number, "accuracy=" + a->second, "must be strict, 3xtf32 or tf32");
+  return line;
+}
+
+// As C++ inside a lambda whose parameters' names no expression can hide.
+std::string names_of_problem() {
+  std::string out = "    const ConvProblem& convscope_problem = *convscope_given;\n";
+  for (const auto& p : parameters) {
+    std::string value = p.value;
+    value.replace(value.find("p."), 2, "convscope_problem.");
+    out += fmt::format("    [[maybe_unused]] const int64_t {} = {};\n", p.name, value);
+  }
+  return out;
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) >= ' ') out += c;
+  }
+  return out + "\"";
+}
+
+// The first sentence of a file's head comment.
+std::string idea_of(std::string_view text) {
+  std::string out;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    if (!line.starts_with("//") || line.find("convscope:") != line.npos) break;
+    line.remove_prefix(2);
+    while (line.starts_with(" ")) line.remove_prefix(1);
+    if (line.empty()) break;
+    out += (out.empty() ? "" : " ") + std::string(line);
+    if (const size_t stop = out.find(". "); stop != out.npos) return out.substr(0, stop);
+  }
+  while (out.ends_with(".") || out.ends_with("\r")) out.pop_back();
+  return out.size() > 160 ? out.substr(0, 157) + "…" : out;
+}
+
+}  // namespace
+
+std::string registration_of_lines(std::string_view text, const std::string& name) {
+  std::vector<Line> lines;
+  int number = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (auto line = line_of(text.substr(at, end - at), ++number, name)) lines.push_back(*line);
+    at = end + 1;
+  }
+  if (lines.empty()) return "";
+  const Line& first = lines.front();
+  const std::string at_file = quoted(name);
+  auto value = [&](const char* key, const char* otherwise) {
+    auto it = first.values.find(key);
+    return it == first.values.end() ? std::string(otherwise) : it->second;
+  };
+  const std::string type = value("type", "f32");
+  std::string idea = idea_of(text);
+  if (idea.empty()) idea = first.function;
+  std::string identifier = first.function.substr(0, first.function.find('<'));
+  // Of the comment's line a compiler's message shall speak, wherever the error is in what follows.
+  auto line_is = [&](int n) { return fmt::format("#line {} {}\n", n, at_file); };
+  std::string out = "\n";
+  for (const auto& p : parameters) out += fmt::format("#undef {}\n", p.name);  // the file's own may be macros
+  out += line_is(first.number) + fmt::format("CONVSCOPE_KERNEL({}) {{\n  idea({});\n", identifier,
+                                                               quoted(idea));
+  if (const std::string accuracy = value("accuracy", "strict"); accuracy != "strict")
+    out += fmt::format("  accuracy(\"{}\");\n", accuracy);
+  out += "  supports([](const ConvProblem& convscope_p) -> std::string {\n    const ConvProblem* convscope_given = "
+         "&convscope_p;\n" +
+         names_of_problem();
+  out += fmt::format("    if (convscope_problem.dtype != DType::{}) return \"is written for {} only\";\n", type, type);
+  for (const auto& line : lines)
+    if (auto it = line.values.find("supports"); it != line.values.end())
+      out += line_is(line.number) + fmt::format("    if (!({})) return {};\n", it->second,
+                                                quoted("takes only problems with " + it->second));
+  out += "    return \"\";\n  });\n  plan([](const ConvProblem& convscope_p, Plan& convscope_plan) {\n    const "
+         "ConvProblem* convscope_given = &convscope_p;\n" +
+         names_of_problem() + "    [[maybe_unused]] const ConvArgs c = convscope_p.args();\n";
+  for (const char* t : {"x", "w", "b", "y"})
+    out += fmt::format("    [[maybe_unused]] const auto {} = convscope_plan.{}();\n", t, t);
+  for (const auto& line : lines) {
+    auto shape = [&](const char* key) {
+      std::string sizes;
+      for (const auto& part : parts_of(line.values.at(key)))
+        sizes += fmt::format("{}static_cast<int64_t>({})", sizes.empty() ? "" : ", ", part);
+      return sizes;
+    };
+    auto shared = line.values.find("shared");
+    out += line_is(line.number) +
+           fmt::format("    convscope_plan.launch(::convscope::TypedEntry<&{}>{{{}}}, {{{}}}, {{{}}}, "
+                       "static_cast<size_t>({})).args({});\n",
+                       line.function, quoted(line.function), shape("grid"), shape("block"),
+                       shared == line.values.end() ? "0" : shared->second, line.values.at("args"));
+  }
+  return out + "  });\n}\n";
+}
+
+bool registers_itself(std::string_view text) { return text.find("CONVSCOPE_KERNEL(") != text.npos; }
+
+std::string suggested_line(std::string_view text) {
+  static const std::regex global(R"(__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\))");
+  std::cmatch m;
+  if (!std::regex_search(text.data(), text.data() + text.size(), m, global)) return "";
+  std::string args;
+  for (const std::string& parameter : parts_of(m[2].str())) {
+    size_t end = parameter.find_last_not_of(" \t\r\n");
+    if (end == parameter.npos) continue;
+    size_t begin = end;
+    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(parameter[begin - 1])) || parameter[begin - 1] == '_'))
+      begin--;
+    std::string own = parameter.substr(begin, end - begin + 1), argument = "?";
+    std::string lower;
+    for (char ch : own) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
+    const bool pointer = parameter.find('*') != parameter.npos;
+    const bool tensor = std::find(std::begin(tensors), std::end(tensors), own) != std::end(tensors);
+    if (pointer && lower == "bias") {
+      argument = "b";
+    } else if (tensor ? pointer : std::any_of(std::begin(parameters), std::end(parameters),
+                                              [&](const auto& p) { return own == p.name; })) {
+      argument = own;
+    } else if (auto it = usual_names().find(lower); it != usual_names().end()) {
+      argument = it->second;
+    }
+    args += (args.empty() ? "" : ",") + argument;
+  }
+  return fmt::format("// convscope: launch {} grid=ceil_div(N*Cout*Lout,256) block=256 args={}", m[1].str(), args);
+}
+
+}  // namespace convscope

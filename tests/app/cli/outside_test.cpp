@@ -1,0 +1,145 @@
+// Kernel files from outside: compiled while the program runs, judged like those that were built with it.
+#include <filesystem>
+#include <gtest/gtest.h>
+
+#include "tests/app/cli/cli.h"
+
+namespace convscope {
+namespace {
+
+using test::operator+;
+using test::convscope_run;
+using test::expect_refused;
+using test::holds;
+using test::Words;
+
+const Words little = {"--in-channels", "6", "--out-channels", "4", "--kernel-size", "3", "--length", "40", "--stride",
+                     "2", "--padding", "1", "--dilation", "2", "--bias"};
+
+// Modules are kept in a folder of the test's own, so that each compiles what it is about.
+class OutsideCli : public testing::Test {
+ protected:
+  // A file of assets/kernels in which one text stands for another, which must be there.
+  std::string changed(const std::string& sample, const std::string& from, const std::string& to) {
+    std::string text = test::text_file(test::project_file("assets/kernels/" + sample));
+    const size_t at = text.find(from);
+    EXPECT_NE(at, text.npos) << from;
+    if (at != text.npos) text.replace(at, from.size(), to);
+    return folder_.write(sample, text.data(), text.size());
+  }
+  test::Finished run(const Words& words, const Words& more = {}) {
+    return convscope_run(words + Words{"--trust"}, Words{"CONVSCOPE_CACHE=" + folder_.path("cache")} + more);
+  }
+  size_t modules() {
+    std::error_code none;
+    std::filesystem::directory_iterator all(folder_.path("cache/kernels"), none);
+    return static_cast<size_t>(std::distance(begin(all), end(all)));
+  }
+  test::ScratchFolder folder_;
+};
+
+TEST_F(OutsideCli, RunsOnlyWhenItIsTrusted) {
+  const std::string file = test::project_file("assets/kernels/gather.cu");
+  expect_refused({"run", file}, "kernel", file,
+                 "is code from outside that would run with your rights: look through it, then add --trust");
+}
+
+TEST_F(OutsideCli, TheSamplesAreRight) {
+  for (const char* sample : {"gather.cu", "shared_sum.cu"}) {
+    auto r = run({"check", test::project_file(std::string("assets/kernels/") + sample), "--cases", "20"});
+    EXPECT_EQ(r.code, 0) << r.out << r.err;
+    EXPECT_TRUE(holds(r.out, "✓ right on all 20 problems")) << r.out;
+    EXPECT_EQ(r.err, "") << "no warnings";
+  }
+}
+
+TEST_F(OutsideCli, WhatIsWrongWithItsIndexIsSaid) {
+  auto r = run(Words{"run", changed("gather.cu", "j + p - k * d", "j + p - k")} + little);
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_TRUE(holds(r.out, "Why: it takes i = (j + p − k)/s, where i = (j + p − k·d)/s belongs: the dilation is missing"))
+      << r.out;
+  EXPECT_TRUE(holds(r.out, "✓ compile      compiled for the emulator (")) << r.out;
+}
+
+#if !defined(__SANITIZE_THREAD__)  // where nothing is traced
+TEST_F(OutsideCli, ARaceIsToldWithItsLines) {
+  const std::string file = changed("shared_sum.cu", "part[threadIdx.x] = sum;\n  __syncthreads();",
+                                   "part[threadIdx.x] = sum;\n");
+  auto r = run(Words{"run", file} + little);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, " reads at shared_sum.cu:23, and thread 32 writes at shared_sum.cu:20 the same memory")) << r.out;
+}
+#endif
+
+TEST_F(OutsideCli, WhatDoesNotCompileIsAVerdict) {
+  const std::string file = changed("gather.cu", "y[id] = sum;", "y[id] = summe;");
+  auto r = run(Words{"run", file} + little);
+  EXPECT_EQ(r.code, 1);
+  EXPECT_TRUE(holds(r.out, "not run: it does not compile: " + file + ":24: ")) << r.out;
+  EXPECT_TRUE(holds(r.err, "summe")) << "what the compiler printed: " << r.err;
+  auto j = run(Words{"run", file, "--json"} + little).document();
+  EXPECT_EQ(j["verdict"]["status"], "not-run");
+  EXPECT_EQ(j["verdict"]["layers"][0]["name"], "compile");
+  EXPECT_EQ(j["verdict"]["layers"][0]["status"], "fail");
+  EXPECT_EQ(j["problem"]["length"], 40);
+  auto other = run({"check", file});
+  EXPECT_EQ(other.code, 1);
+  EXPECT_TRUE(holds(other.err, "'summe' was not declared in this scope")) << other.err;
+}
+
+TEST_F(OutsideCli, ACrashEndsTheEngineAndTheNextOneHasTheFileAgain) {
+  const std::string file = changed("gather.cu", "y[id] = sum;", "*reinterpret_cast<volatile float*>(16) = sum;");
+  auto r = run(Words{"run", file, "--json"} + little);
+  EXPECT_EQ(r.code, 4) << r.err;
+  auto j = r.document();
+  EXPECT_EQ(j["verdict"]["status"], "crashed");
+  EXPECT_TRUE(holds(j["verdict"]["sentence"].get<std::string>(), ":24")) << j["verdict"]["sentence"];
+  EXPECT_EQ(j["kernel"]["file"], file) << "by the engine after it";
+}
+
+TEST_F(OutsideCli, IsCompiledOnce) {
+#if defined(__SANITIZE_THREAD__)
+  const size_t of_a_file = 1;
+#else
+  const size_t of_a_file = 2;  // plain and traced
+#endif
+  std::string file = changed("gather.cu", "float sum", "float  sum");
+  EXPECT_EQ(run(Words{"run", file} + little).code, 0);
+  EXPECT_EQ(modules(), of_a_file);
+  EXPECT_EQ(run(Words{"run", file} + little, {"CONVSCOPE_CXX=/bin/false"}).code, 1) << "another compiler";
+  EXPECT_EQ(run(Words{"run", file} + little).code, 0);
+  EXPECT_EQ(modules(), of_a_file);
+  file = changed("gather.cu", "float sum", "float   sum");
+  EXPECT_EQ(run(Words{"run", file} + little).code, 0);
+  EXPECT_EQ(modules(), 2 * of_a_file);
+}
+
+TEST_F(OutsideCli, ARungMayBeTakenOutAndChanged) {
+  std::string text = test::text_file(test::project_file("kernels/ladder/tiled.cu"));
+  const std::string file = folder_.write("tiled.cu", text.data(), text.size());
+  auto r = run(Words{"bench", file, "direct"} + little);
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(holds(r.out, file)) << r.out;
+  auto run_alone = run(Words{"run", file} + little);
+  EXPECT_EQ(run_alone.code, 0) << run_alone.out << run_alone.err;
+}
+
+TEST_F(OutsideCli, WhatCannotBeDoneWithIt) {
+  const std::string file = test::project_file("assets/kernels/gather.cu");
+  auto exported = run({"export", file, "--preset", "kernelbench-79-small"});
+  EXPECT_EQ(exported.code, 2);
+  EXPECT_TRUE(holds(exported.err, "is a file from outside: what is exported is the program's own")) << exported.err;
+  auto code = run({"disassemble", file});
+  EXPECT_EQ(code.code, 2);
+  EXPECT_TRUE(holds(code.err, "it has no SASS")) << code.err;
+  auto none = run(Words{"run", file} + little, {"CONVSCOPE_CXX=/nowhere/g++"});
+  EXPECT_EQ(none.code, 3) << none.out;
+  EXPECT_TRUE(holds(none.err, "CONVSCOPE_CXX is /nowhere/g++, which is no program")) << none.err;
+  std::string python = "import torch\n";
+  auto py = run(Words{"run", folder_.write("model.py", python.data(), python.size())});
+  EXPECT_EQ(py.code, 2);
+  EXPECT_TRUE(holds(py.err, "is Python: its CUDA source is read from a .cu file")) << py.err;
+}
+
+}  // namespace
+}  // namespace convscope

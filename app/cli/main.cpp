@@ -268,6 +268,10 @@ int run(int argc, char** argv) {
       std::erase(left, "--json");
       bool file = !left.empty() && !left[0].starts_with("-") && left.size() == 1 &&
                   (left[0].find('.') != std::string::npos || left[0].find('/') != std::string::npos);
+      if (file && left[0].ends_with(".cu"))
+        throw InputError(
+            "kernel", left[0],
+            "is a kernel's file, which the window does not open: `convscope run " + left[0] + " --trust` judges it");
       if (left.empty() || file) return start_window(left, true);
       if (left[0].starts_with("-")) throw InputError("option", left[0], "is not known: see `convscope help`");
       throw unknown_verb(app, left[0]);

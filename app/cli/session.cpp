@@ -91,7 +91,8 @@ void Session::bring(const std::string& kernel) {
                      "is code from outside that would run with your rights: look through it, then add --trust");
   try {
     json answer =
-        waited(json::parse(kernel_file_request(file, options_.device)), as_payload(text), "compile " + file, file).header;
+        waited(json::parse(kernel_file_request(file, options_.device)), as_payload(text), "compile " + file, file)
+            .header;
     std::fputs(answer.value("warnings", "").c_str(), stderr);
   } catch (const EngineError& e) {
     if (!options_.json) std::fputs(e.error().value("log", "").c_str(), stderr);
@@ -123,13 +124,14 @@ Received Session::waited(json header, std::vector<std::byte> payload, const std:
   std::string type = header.value("type", "");
   bool kernel =
       type == "run" || type == "explain" || type == "xray" || type == "judge" || type == "profile" || type == "bench";
-  Answer a = client_.request(header_text(header), std::move(payload), std::move(handlers),
-                             kernel ? options_.timeout_s() : 0, [&] {
-                               std::lock_guard lock(mutex);
-                               if (heard) bar.draw(now);
-                               return !interrupted();
-                             },
-                             lent);
+  Answer a = client_.request(
+      header_text(header), std::move(payload), std::move(handlers), kernel ? options_.timeout_s() : 0,
+      [&] {
+        std::lock_guard lock(mutex);
+        if (heard) bar.draw(now);
+        return !interrupted();
+      },
+      lent);
   switch (a.kind) {
     case Answer::Kind::result:
       return {json::parse(a.header), std::move(a.payload)};

@@ -48,20 +48,43 @@ constexpr std::string_view tensors[] = {"x", "w", "b", "y"};
 
 // What parameters of kernels are usually called.
 const std::map<std::string, std::string, std::less<>>& usual_names() {
-  static const std::map<std::string, std::string, std::less<>> all = {
-      {"input", "x"},          {"in", "x"},           {"inp", "x"},
-      {"weight", "w"},         {"weights", "w"},      {"wt", "w"},
-      {"kernel", "w"},         {"filter", "w"},       {"output", "y"},
-      {"out", "y"},            {"batch_size", "N"},   {"n", "N"},
-      {"b_size", "N"},         {"cin", "Cin"},        {"c_in", "Cin"},
-      {"in_ch", "Cin"},        {"cout", "Cout"},      {"c_out", "Cout"},
-      {"out_ch", "Cout"},      {"ksize", "K"},        {"k", "K"},
-      {"kernel_length", "K"},  {"l", "L"},            {"l_in", "L"},
-      {"lin", "L"},            {"in_length", "L"},    {"input_length", "L"},
-      {"input_size", "L"},     {"lout", "Lout"},      {"l_out", "Lout"},
-      {"output_length", "Lout"}, {"output_size", "Lout"}, {"pad", "p"},
-      {"out_padding", "op"},   {"dil", "d"},          {"c", "c"},
-      {"bias_ptr", "b"}};
+  static const std::map<std::string, std::string, std::less<>> all = {{"input", "x"},
+                                                                      {"in", "x"},
+                                                                      {"inp", "x"},
+                                                                      {"weight", "w"},
+                                                                      {"weights", "w"},
+                                                                      {"wt", "w"},
+                                                                      {"kernel", "w"},
+                                                                      {"filter", "w"},
+                                                                      {"output", "y"},
+                                                                      {"out", "y"},
+                                                                      {"batch_size", "N"},
+                                                                      {"n", "N"},
+                                                                      {"b_size", "N"},
+                                                                      {"cin", "Cin"},
+                                                                      {"c_in", "Cin"},
+                                                                      {"in_ch", "Cin"},
+                                                                      {"cout", "Cout"},
+                                                                      {"c_out", "Cout"},
+                                                                      {"out_ch", "Cout"},
+                                                                      {"ksize", "K"},
+                                                                      {"k", "K"},
+                                                                      {"kernel_length", "K"},
+                                                                      {"l", "L"},
+                                                                      {"l_in", "L"},
+                                                                      {"lin", "L"},
+                                                                      {"in_length", "L"},
+                                                                      {"input_length", "L"},
+                                                                      {"input_size", "L"},
+                                                                      {"lout", "Lout"},
+                                                                      {"l_out", "Lout"},
+                                                                      {"output_length", "Lout"},
+                                                                      {"output_size", "Lout"},
+                                                                      {"pad", "p"},
+                                                                      {"out_padding", "op"},
+                                                                      {"dil", "d"},
+                                                                      {"c", "c"},
+                                                                      {"bias_ptr", "b"}};
   return all;
 }
 
@@ -118,8 +141,8 @@ void check_expression(const std::string& name, const Line& line, const std::stri
     if (c == '(') depth++;
     if (c == ')' && --depth < 0) refuse(name, line.number, word, "has a bracket too many");
     if (!std::isdigit(c) && std::string_view("+-*/%()<>=!&|,").find(text[i]) == std::string_view::npos)
-      refuse(name, line.number, word, fmt::format("has a '{}': expressions are of numbers, parameters, + - * / % ( )",
-                                                  text[i]));
+      refuse(name, line.number, word,
+             fmt::format("has a '{}': expressions are of numbers, parameters, + - * / % ( )", text[i]));
     i++;
   }
   if (depth != 0) refuse(name, line.number, word, "lacks a bracket");
@@ -157,16 +180,19 @@ std::optional<Line> line_of(std::string_view text, int number, const std::string
     const size_t equals = words[i].find('=');
     const std::string key = words[i].substr(0, equals);
     if (equals == words[i].npos || std::find(keys.begin(), keys.end(), key) == keys.end())
-      refuse(name, number, words[i], "is none of grid=, block=, shared=, args=, supports=, type=, accuracy=; "
-                                     "values have no blanks in them");
+      refuse(name, number, words[i],
+             "is none of grid=, block=, shared=, args=, supports=, type=, accuracy=; "
+             "values have no blanks in them");
     if (!line.values.emplace(key, words[i].substr(equals + 1)).second)
       refuse(name, number, words[i], "is given a second time");
   }
   for (const char* needed : {"grid", "block", "args"})
-    if (!line.values.contains(needed)) refuse(name, number, "launch " + line.function, fmt::format("needs {}=", needed));
+    if (!line.values.contains(needed))
+      refuse(name, number, "launch " + line.function, fmt::format("needs {}=", needed));
   for (const char* shape : {"grid", "block"}) {
     const auto parts = parts_of(line.values[shape]);
-    if (parts.size() > 3) refuse(name, number, std::string(shape) + "=" + line.values[shape], "has more than three sizes");
+    if (parts.size() > 3)
+      refuse(name, number, std::string(shape) + "=" + line.values[shape], "has more than three sizes");
     for (const auto& part : parts) check_expression(name, line, shape, part);
   }
   for (const char* one : {"shared", "supports"})
@@ -177,8 +203,8 @@ std::optional<Line> line_of(std::string_view text, int number, const std::string
   }
   if (line.values.contains("type") && !dtype_from(line.values["type"]))
     refuse(name, number, "type=" + line.values["type"], "must be " + std::string(dtype_names));
-  if (auto a = line.values.find("accuracy"); a != line.values.end() && a->second != "strict" && a->second != "3xtf32" &&
-                                             a->second != "tf32")
+  if (auto a = line.values.find("accuracy");
+      a != line.values.end() && a->second != "strict" && a->second != "3xtf32" && a->second != "tf32")
     refuse(name, number, "accuracy=" + a->second, "must be strict, 3xtf32 or tf32");
   return line;
 }
@@ -247,21 +273,22 @@ std::string registration_of_lines(std::string_view text, const std::string& name
   auto line_is = [&](int n) { return fmt::format("#line {} {}\n", n, at_file); };
   std::string out = "\n";
   for (const auto& p : parameters) out += fmt::format("#undef {}\n", p.name);  // the file's own may be macros
-  out += line_is(first.number) + fmt::format("CONVSCOPE_KERNEL({}) {{\n  idea({});\n", identifier,
-                                                               quoted(idea));
+  out += line_is(first.number) + fmt::format("CONVSCOPE_KERNEL({}) {{\n  idea({});\n", identifier, quoted(idea));
   if (const std::string accuracy = value("accuracy", "strict"); accuracy != "strict")
     out += fmt::format("  accuracy(\"{}\");\n", accuracy);
-  out += "  supports([](const ConvProblem& convscope_p) -> std::string {\n    const ConvProblem* convscope_given = "
-         "&convscope_p;\n" +
-         names_of_problem();
+  out +=
+      "  supports([](const ConvProblem& convscope_p) -> std::string {\n    const ConvProblem* convscope_given = "
+      "&convscope_p;\n" +
+      names_of_problem();
   out += fmt::format("    if (convscope_problem.dtype != DType::{}) return \"is written for {} only\";\n", type, type);
   for (const auto& line : lines)
     if (auto it = line.values.find("supports"); it != line.values.end())
-      out += line_is(line.number) + fmt::format("    if (!({})) return {};\n", it->second,
-                                                quoted("takes only problems with " + it->second));
-  out += "    return \"\";\n  });\n  plan([](const ConvProblem& convscope_p, Plan& convscope_plan) {\n    const "
-         "ConvProblem* convscope_given = &convscope_p;\n" +
-         names_of_problem() + "    [[maybe_unused]] const ConvArgs c = convscope_p.args();\n";
+      out += line_is(line.number) +
+             fmt::format("    if (!({})) return {};\n", it->second, quoted("takes only problems with " + it->second));
+  out +=
+      "    return \"\";\n  });\n  plan([](const ConvProblem& convscope_p, Plan& convscope_plan) {\n    const "
+      "ConvProblem* convscope_given = &convscope_p;\n" +
+      names_of_problem() + "    [[maybe_unused]] const ConvArgs c = convscope_p.args();\n";
   for (const char* t : {"x", "w", "b", "y"})
     out += fmt::format("    [[maybe_unused]] const auto {} = convscope_plan.{}();\n", t, t);
   for (const auto& line : lines) {
@@ -272,11 +299,11 @@ std::string registration_of_lines(std::string_view text, const std::string& name
       return sizes;
     };
     auto shared = line.values.find("shared");
-    out += line_is(line.number) +
-           fmt::format("    convscope_plan.launch(::convscope::TypedEntry<&{}>{{{}}}, {{{}}}, {{{}}}, "
-                       "static_cast<size_t>({})).args({});\n",
-                       line.function, quoted(line.function), shape("grid"), shape("block"),
-                       shared == line.values.end() ? "0" : shared->second, line.values.at("args"));
+    out += line_is(line.number) + fmt::format(
+                                      "    convscope_plan.launch(::convscope::TypedEntry<&{}>{{{}}}, {{{}}}, {{{}}}, "
+                                      "static_cast<size_t>({})).args({});\n",
+                                      line.function, quoted(line.function), shape("grid"), shape("block"),
+                                      shared == line.values.end() ? "0" : shared->second, line.values.at("args"));
   }
   return out + "  });\n}\n";
 }
@@ -284,7 +311,8 @@ std::string registration_of_lines(std::string_view text, const std::string& name
 bool registers_itself(std::string_view text) { return text.find("CONVSCOPE_KERNEL(") != text.npos; }
 
 std::string suggested_line(std::string_view text) {
-  static const std::regex global(R"(__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\))");
+  static const std::regex global(
+      R"(__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\))");
   std::cmatch m;
   if (!std::regex_search(text.data(), text.data() + text.size(), m, global)) return "";
   std::string args;
@@ -301,8 +329,9 @@ std::string suggested_line(std::string_view text) {
     const bool tensor = std::find(std::begin(tensors), std::end(tensors), own) != std::end(tensors);
     if (pointer && lower == "bias") {
       argument = "b";
-    } else if (tensor ? pointer : std::any_of(std::begin(parameters), std::end(parameters),
-                                              [&](const auto& p) { return own == p.name; })) {
+    } else if (tensor ? pointer : std::any_of(std::begin(parameters), std::end(parameters), [&](const auto& p) {
+                 return own == p.name;
+               })) {
       argument = own;
     } else if (auto it = usual_names().find(lower); it != usual_names().end()) {
       argument = it->second;

@@ -18,7 +18,8 @@ namespace convscope {
 // file's, for messages. Errors: InputError that names the line.
 std::string registration_of_lines(std::string_view text, const std::string& name);
 
-// A line that fits the first __global__ function of a text, as far as its parameters' names tell; "" without a function.
+// A line that fits the first __global__ function of a text, as far as its parameters' names tell; "" without a
+// function.
 std::string suggested_line(std::string_view text);
 
 // Whether a text has code of its own that registers a kernel.

@@ -74,18 +74,20 @@ const std::vector<std::string>& common_flags() {
 }
 // Those of traced_kernels in kernels/CMakeLists.txt, which says why.
 const std::vector<std::string>& traced_flags() {
-  static const std::vector<std::string> flags = {"-O1",
-                                                 "-DCONVSCOPE_TRACED",
-                                                 "-fsanitize=thread",
-                                                 "--param",
-                                                 "tsan-instrument-func-entry-exit=1",
-                                                 "-fsanitize-coverage=trace-pc",
-                                                 "-fno-reorder-blocks",
-                                                 "-fno-thread-jumps",
+  static const std::vector<std::string> flags = {
+    "-O1",
+    "-DCONVSCOPE_TRACED",
+    "-fsanitize=thread",
+    "--param",
+    "tsan-instrument-func-entry-exit=1",
+    "-fsanitize-coverage=trace-pc",
+    "-fno-reorder-blocks",
+    "-fno-thread-jumps",
 #if !defined(__SANITIZE_ADDRESS__)
-                                                 "-fno-weak",
+    "-fno-weak",
 #endif
-                                                 "-w"};
+    "-w"
+  };
   return flags;
 }
 
@@ -136,9 +138,9 @@ std::string compile(const Workshop& in, const std::string& compiler, std::vector
                                   "-ffile-prefix-map=" + in.path().string() + "=."};
   all.insert(all.end(), arguments.begin(), arguments.end());
   auto r = run_program("/usr/bin/env", all, most_seconds, activity);
-  if (!r.started) throw MissingError("/usr/bin/env cannot be started", "a kernel file is compiled by it and " + compiler);
-  if (r.late)
-    throw CompileError(fmt::format("{}: compiling it takes longer than {:.0f} s", name, most_seconds), r.err);
+  if (!r.started)
+    throw MissingError("/usr/bin/env cannot be started", "a kernel file is compiled by it and " + compiler);
+  if (r.late) throw CompileError(fmt::format("{}: compiling it takes longer than {:.0f} s", name, most_seconds), r.err);
   if (r.status != 0) throw CompileError(first_error(r.err, name), r.err);
   return r.err;
 }
@@ -162,7 +164,8 @@ void thin_out(const fs::path& folder) {
 fs::path modules_folder() {
   std::string cache = cache_folder();
   std::error_code error;
-  fs::path folder = cache.empty() ? fs::temp_directory_path(error) / fmt::format("convscope-{}", getuid()) : fs::path(cache);
+  fs::path folder =
+      cache.empty() ? fs::temp_directory_path(error) / fmt::format("convscope-{}", getuid()) : fs::path(cache);
   folder /= "kernels";
   fs::create_directories(folder, error);
   fs::permissions(folder, fs::perms::owner_all, error);  // what lies there is run
@@ -302,8 +305,8 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
           }
         });
       try {
-        out.warnings = compile(in, compiler, joined({common_flags(), {"-O2", "-shared", "source.cu", "-o", "plain.so"}}),
-                               file, activity);
+        out.warnings = compile(
+            in, compiler, joined({common_flags(), {"-O2", "-shared", "source.cu", "-o", "plain.so"}}), file, activity);
       } catch (...) {
         if (other.joinable()) other.join();
         throw;

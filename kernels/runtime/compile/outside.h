@@ -1,6 +1,6 @@
-// Kernel files that were not built with the program: compiled for the emulator by the host's g++ while the program runs,
-// plain and traced, and listed beside the others. A file is of the form of kernels/ladder, with a CONVSCOPE_KERNEL
-// block, or says in a comment how it is launched (launch_lines.h).
+// Kernel files that were not built with the program: compiled for the emulator by the host's g++ while the program
+// runs, plain and traced, and listed beside the others. A file is of the form of kernels/ladder, with a
+// CONVSCOPE_KERNEL block, or says in a comment how it is launched (launch_lines.h).
 #pragma once
 #include <string>
 #include <vector>
@@ -16,11 +16,10 @@ struct OutsideFile {
   double seconds = 0;                            // of compiling; 0: it was compiled before
 };
 
-// Compiles a file if its text, the headers or the compiler are new, opens it, and puts its kernels in the place of those
-// that a file of this name gave before. `name` is what the kernel is called from now on; its files lie in the user's
-// cache. What is run here is what the file's author wrote, with the rights of this process.
-// Errors: InputError (it says nothing of a launch, or something wrong), CompileError, MissingError (no compiler),
-// Cancelled.
+// Compiles a file if its text, the headers or the compiler are new, opens it, and puts its kernels in the place of
+// those that a file of this name gave before. `name` is what the kernel is called from now on; its files lie in the
+// user's cache. What is run here is what the file's author wrote, with the rights of this process. Errors: InputError
+// (it says nothing of a launch, or something wrong), CompileError, MissingError (no compiler), Cancelled.
 OutsideFile bring_outside(const std::string& name, const std::string& text, Activity& activity);
 
 // Where the compiler is: CONVSCOPE_CXX (and nothing else, when it is set), else g++ or c++ in the folders of PATH.

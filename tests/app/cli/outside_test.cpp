@@ -13,8 +13,8 @@ using test::expect_refused;
 using test::holds;
 using test::Words;
 
-const Words little = {"--in-channels", "6", "--out-channels", "4", "--kernel-size", "3", "--length", "40", "--stride",
-                     "2", "--padding", "1", "--dilation", "2", "--bias"};
+const Words little = {"--in-channels", "6", "--out-channels", "4", "--kernel-size", "3", "--length", "40",
+                      "--stride",      "2", "--padding",      "1", "--dilation",    "2", "--bias"};
 
 // Modules are kept in a folder of the test's own, so that each compiles what it is about.
 class OutsideCli : public testing::Test {
@@ -56,18 +56,20 @@ TEST_F(OutsideCli, TheSamplesAreRight) {
 TEST_F(OutsideCli, WhatIsWrongWithItsIndexIsSaid) {
   auto r = run(Words{"run", changed("gather.cu", "j + p - k * d", "j + p - k")} + little);
   EXPECT_EQ(r.code, 1) << r.err;
-  EXPECT_TRUE(holds(r.out, "Why: it takes i = (j + p − k)/s, where i = (j + p − k·d)/s belongs: the dilation is missing"))
+  EXPECT_TRUE(
+      holds(r.out, "Why: it takes i = (j + p − k)/s, where i = (j + p − k·d)/s belongs: the dilation is missing"))
       << r.out;
   EXPECT_TRUE(holds(r.out, "✓ compile      compiled for the emulator (")) << r.out;
 }
 
 #if !defined(__SANITIZE_THREAD__)  // where nothing is traced
 TEST_F(OutsideCli, ARaceIsToldWithItsLines) {
-  const std::string file = changed("shared_sum.cu", "part[threadIdx.x] = sum;\n  __syncthreads();",
-                                   "part[threadIdx.x] = sum;\n");
+  const std::string file =
+      changed("shared_sum.cu", "part[threadIdx.x] = sum;\n  __syncthreads();", "part[threadIdx.x] = sum;\n");
   auto r = run(Words{"run", file} + little);
   EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(holds(r.out, " reads at shared_sum.cu:23, and thread 32 writes at shared_sum.cu:20 the same memory")) << r.out;
+  EXPECT_TRUE(holds(r.out, " reads at shared_sum.cu:23, and thread 32 writes at shared_sum.cu:20 the same memory"))
+      << r.out;
 }
 #endif
 

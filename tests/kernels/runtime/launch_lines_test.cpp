@@ -17,7 +17,8 @@ std::string refused(const std::string& line) {
 
 TEST(LaunchLines, BecomeARegistration) {
   const std::string code = registration_of_lines(
-      "// Adds things up. Slowly.\n// convscope: launch k<64> grid=ceil_div(N*Cout,4),2 block=32,4 shared=4*K args=c,x,w,b,y,K+1 "
+      "// Adds things up. Slowly.\n// convscope: launch k<64> grid=ceil_div(N*Cout,4),2 block=32,4 shared=4*K "
+      "args=c,x,w,b,y,K+1 "
       "supports=groups==1&&s<=K type=f16 accuracy=tf32\n",
       "m.cu");
   for (const char* part :
@@ -33,9 +34,9 @@ TEST(LaunchLines, BecomeARegistration) {
 TEST(LaunchLines, AreRefusedWithTheirPlace) {
   const std::string good = "// convscope: launch k grid=1 block=1 args=y";
   EXPECT_EQ(refused(good), "");
-  EXPECT_EQ(refused("// convscope: start k"),
-            "kernel m.cu:2 `start` is no word of such a line: `launch FUNCTION …`");
-  EXPECT_EQ(refused("// convscope: launch grid=1"), "kernel m.cu:2 `launch` needs the name of a __global__ function after it");
+  EXPECT_EQ(refused("// convscope: start k"), "kernel m.cu:2 `start` is no word of such a line: `launch FUNCTION …`");
+  EXPECT_EQ(refused("// convscope: launch grid=1"),
+            "kernel m.cu:2 `launch` needs the name of a __global__ function after it");
   EXPECT_EQ(refused("// convscope: launch k block=1 args=y"), "kernel m.cu:2 `launch k` needs grid=");
   EXPECT_EQ(refused(good + " block=2"), "kernel m.cu:2 `block=2` is given a second time");
   EXPECT_TRUE(holds(refused(good + " gird=2"), "`gird=2` is none of grid=, block=")) << refused(good + " gird=2");
@@ -44,23 +45,26 @@ TEST(LaunchLines, AreRefusedWithTheirPlace) {
   EXPECT_TRUE(holds(refused("// convscope: launch k grid=(N block=1 args=y"), "lacks a bracket"));
   EXPECT_TRUE(holds(refused("// convscope: launch k grid=N) block=1 args=y"), "has a bracket too many"));
   EXPECT_TRUE(holds(refused("// convscope: launch k grid=1,1,1,1 block=1 args=y"), "has more than three sizes"));
-  EXPECT_TRUE(holds(refused("// convscope: launch k grid=1;exit(0) block=1 args=y"), "has a ';'")) << "nothing but expressions";
+  EXPECT_TRUE(holds(refused("// convscope: launch k grid=1;exit(0) block=1 args=y"), "has a ';'"))
+      << "nothing but expressions";
   EXPECT_TRUE(holds(refused("// convscope: launch k grid=system(1) block=1 args=y"), "names system, which is none of"));
   EXPECT_TRUE(holds(refused(good + " type=int"), "must be f32, f64, f16 or bf16"));
   EXPECT_TRUE(holds(refused(good + " accuracy=bad"), "must be strict, 3xtf32 or tf32"));
 }
 
 TEST(LaunchLines, AreSuggestedFromParametersNames) {
-  EXPECT_EQ(suggested_line("template<int T>\n__global__ void __launch_bounds__(256) conv_t(const float* __restrict__ input,\n"
-                           "  const float* weight, const float* bias, float* output, int batch_size, int C_in, int L_out, "
-                           "int stride, int mystery) {"),
-            "// convscope: launch conv_t grid=ceil_div(N*Cout*Lout,256) block=256 args=x,w,b,y,N,Cin,Lout,stride,?");
+  EXPECT_EQ(
+      suggested_line("template<int T>\n__global__ void __launch_bounds__(256) conv_t(const float* __restrict__ input,\n"
+                     "  const float* weight, const float* bias, float* output, int batch_size, int C_in, int L_out, "
+                     "int stride, int mystery) {"),
+      "// convscope: launch conv_t grid=ceil_div(N*Cout*Lout,256) block=256 args=x,w,b,y,N,Cin,Lout,stride,?");
   EXPECT_EQ(suggested_line("int main() {}"), "");
 }
 
 TEST(OutsideFile, AsTheHostCompilerGetsIt) {
   const std::string text =
-      "// convscope: launch k grid=1 block=1 args=y\n__global__ void k(float* y) {\n  extern __shared__ float part[];\n}\n";
+      "// convscope: launch k grid=1 block=1 args=y\n__global__ void k(float* y) {\n  extern __shared__ float "
+      "part[];\n}\n";
   const std::string code = for_host(text, "m.cu");
   EXPECT_TRUE(code.starts_with("#line 1 \"m.cu\"\n// convscope: launch k")) << code;
   EXPECT_TRUE(holds(code, "{\n  CONVSCOPE_DYNAMIC_SHARED(float, part);\n}")) << code;
@@ -70,14 +74,16 @@ TEST(OutsideFile, AsTheHostCompilerGetsIt) {
 }
 
 TEST(OutsideFile, TheFirstErrorInOneLine) {
-  EXPECT_EQ(first_error("m.cu: In function 'void k()':\nm.cu:7:3: error: 'a' was not declared\n  7 | a;\nm.cu:9:1: error: b\n",
-                        "m.cu"),
+  EXPECT_EQ(first_error(
+                "m.cu: In function 'void k()':\nm.cu:7:3: error: 'a' was not declared\n  7 | a;\nm.cu:9:1: error: b\n",
+                "m.cu"),
             "m.cu:7: 'a' was not declared");
   // Where it is in a header: the line of the file that it came from.
-  EXPECT_EQ(first_error("In file included from <command-line>:\nplan.h: In instantiation:\nm.cu:2:10:   required from here\n"
-                        "include/convscope/plan.h:213:7: error: static assertion failed: too few\n",
-                        "m.cu"),
-            "m.cu:2: static assertion failed: too few");
+  EXPECT_EQ(
+      first_error("In file included from <command-line>:\nplan.h: In instantiation:\nm.cu:2:10:   required from here\n"
+                  "include/convscope/plan.h:213:7: error: static assertion failed: too few\n",
+                  "m.cu"),
+      "m.cu:2: static assertion failed: too few");
   EXPECT_EQ(first_error("", "m.cu"), "m.cu: the compiler failed and said nothing");
 }
 

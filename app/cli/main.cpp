@@ -66,6 +66,7 @@ InputError unknown_verb(const CLI::App& app, const std::string& verb) {
 struct ScreenshotOptions {
   std::string out, session, panel, size = "1600x1000", theme = "dark", scale = "1", timeout = "120", engine;
   std::vector<std::string> actions;
+  bool trust = false;
 
   // For convscope-window, which checks them.
   std::vector<std::string> arguments() const {
@@ -74,6 +75,7 @@ struct ScreenshotOptions {
     for (const auto& [name, value] : {std::pair{"--session", session}, {"--panel", panel}, {"--engine", engine}})
       if (!value.empty()) v.insert(v.end(), {name, value});
     for (const auto& a : actions) v.insert(v.end(), {"--action", a});
+    if (trust) v.push_back("--trust");
     return v;
   }
 };
@@ -223,8 +225,9 @@ int run(int argc, char** argv) {
   ScreenshotOptions shot;
   auto* screenshot = add("screenshot", "the window, or one of its panels, as a PNG file; needs no display");
   screenshot->add_option("OUT", shot.out, "the PNG file");
-  screenshot->add_option("--session", shot.session,
-                         "a session to show, or a recording: a path, or a name of `convscope list recordings`");
+  screenshot->add_option(
+      "--session", shot.session,
+      "a session or a kernel's .cu file to show, or a recording: a path, or a name of `convscope list recordings`");
   screenshot->add_option("--panel", shot.panel, "one panel alone, by its title");
   screenshot->add_option("--size", shot.size, "WIDTHxHEIGHT in pixels")->capture_default_str();
   screenshot->add_option("--theme", shot.theme, "dark or light")->capture_default_str();
@@ -232,6 +235,7 @@ int run(int argc, char** argv) {
   screenshot->add_option("--action", shot.actions, "an action to run first, by id (next-failing, …); may be repeated");
   screenshot->add_option("--timeout", shot.timeout, "seconds to wait for the picture")->capture_default_str();
   screenshot->add_option("--engine", shot.engine, "command that starts the engine");
+  screenshot->add_flag("--trust", shot.trust, "run what is in a .cu file that is named: it has your rights");
   screenshot->add_flag("--json", common.json, "a refusal as a JSON document");
   auto* engine = add("engine", "the engine on stdin and stdout, which all other verbs use");
   auto* help = add("help", "explain a verb");
@@ -266,13 +270,13 @@ int run(int argc, char** argv) {
     if (app.get_subcommands().empty()) {
       auto left = app.remaining();
       std::erase(left, "--json");
+      const bool trust = std::erase(left, "--trust") > 0;
       bool file = !left.empty() && !left[0].starts_with("-") && left.size() == 1 &&
                   (left[0].find('.') != std::string::npos || left[0].find('/') != std::string::npos);
-      if (file && left[0].ends_with(".cu"))
-        throw InputError(
-            "kernel", left[0],
-            "is a kernel's file, which the window does not open: `convscope run " + left[0] + " --trust` judges it");
-      if (left.empty() || file) return start_window(left, true);
+      if (left.empty() || file) {
+        if (trust) left.push_back("--trust");
+        return start_window(left, true);
+      }
       if (left[0].starts_with("-")) throw InputError("option", left[0], "is not known: see `convscope help`");
       throw unknown_verb(app, left[0]);
     }

@@ -5,6 +5,7 @@
 #include "app/engine/client.h"
 #include "app/engine/codec.h"
 #include "app/model/document.h"
+#include "app/model/report.h"
 
 namespace convscope {
 
@@ -17,5 +18,8 @@ struct Refusal {
   int exit_code = 1;
 };
 Refusal refusal_of(const Answer& a);
+
+// A kernel as the engine's lists have it.
+KernelEntry kernel_entry(const nlohmann::json& k);
 
 }  // namespace convscope

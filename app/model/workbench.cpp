@@ -51,6 +51,20 @@ Refusal refusal_of(const Answer& a) {
   return r;
 }
 
+KernelEntry kernel_entry(const json& k) {
+  KernelEntry e;
+  auto text = [&](const char* field) {
+    return k.contains(field) && k[field].is_string() ? k[field].get<std::string>() : "";
+  };
+  e.name = text("name"), e.kind = text("kind"), e.idea = text("idea"), e.file = text("file"), e.reason = text("reason");
+  e.home_preset = text("written_for");
+  if (auto promised = text("accuracy"); accuracy_from(promised)) e.accuracy = promised;
+  e.available = k.value("available", true);
+  if (k.contains("requires") && k["requires"].is_array())
+    for (const auto& r : k["requires"]) e.requires_hardware.push_back(r.get<std::string>());
+  return e;
+}
+
 Workbench::Workbench(EngineOptions options, std::function<void()> wake)
     : wake_(std::move(wake)), info_(std::make_unique<json>(json::object())) {
   client_ = std::make_unique<EngineClient>(std::move(options));
@@ -58,7 +72,10 @@ Workbench::Workbench(EngineOptions options, std::function<void()> wake)
   want_info();
 }
 
-Workbench::~Workbench() { client_.reset(); }
+Workbench::~Workbench() {
+  watch_.reset();
+  client_.reset();
+}
 
 void Workbench::deliver(std::function<void()> f) {
   {
@@ -507,20 +524,7 @@ void Workbench::want_info() {
                   }
                   kernels_.clear();
                   json all = json::parse(a.header).value("kernels", json::array());
-                  for (const auto& k : all) {
-                    KernelEntry e;
-                    auto text = [&](const char* field) {
-                      return k.contains(field) && k[field].is_string() ? k[field].get<std::string>() : "";
-                    };
-                    e.name = text("name"), e.kind = text("kind"), e.idea = text("idea"), e.file = text("file"),
-                    e.reason = text("reason");
-                    e.home_preset = text("written_for");
-                    if (auto promised = text("accuracy"); accuracy_from(promised)) e.accuracy = promised;
-                    e.available = k.value("available", true);
-                    if (k.contains("requires") && k["requires"].is_array())
-                      for (const auto& r : k["requires"]) e.requires_hardware.push_back(r.get<std::string>());
-                    kernels_.push_back(std::move(e));
-                  }
+                  for (const auto& k : all) kernels_.push_back(kernel_entry(k));
                 }));
   client_->post(json{{"type", "info"}}.dump(), {}, handlers([this](Answer a) {
                   if (a.kind == Answer::Kind::result) *info_ = json::parse(a.header);

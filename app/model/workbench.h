@@ -23,6 +23,8 @@
 #include "app/model/checking.h"
 #include "app/model/comparison.h"
 #include "app/model/document.h"
+#include "app/model/file_watch.h"
+#include "app/model/kernel_file.h"
 #include "app/model/kernel_times.h"
 #include "app/model/machine_code.h"
 #include "app/model/monitor.h"
@@ -142,6 +144,16 @@ class Workbench {
   void want_machine_code(const Document& document);  // of its kernel's launches; asked once for each document
   void want_info();  // devices, libraries, kernels: asked once at the start, and again with Refresh
 
+  // ---- kernels from outside ---------------------------------------------------------------------------------------
+  // Gives the engine a kernel's file, which a person trusts, and from then on again whenever it changes on disk: the
+  // kernel is called by its path. Errors: InputError when it cannot be read.
+  void bring_file(const std::string& path, const std::string& device);
+  // Called when a file that was brought has become a kernel, or not: then with the trouble in a line.
+  void on_file(std::function<void(const std::string& path, const std::string& trouble)> came) {
+    file_came_ = std::move(came);
+  }
+  const OpenedFile* file_of(const std::string& kernel) const;  // null: of no file that was brought
+
   // ---- recordings -------------------------------------------------------------------------------------------------
   // While a recording is open, its figures are shown for the documents that it holds, until somebody wants to see what
   // runs now. Null closes it.
@@ -222,6 +234,8 @@ class Workbench {
   void refused(uint64_t asked_at, bool gone, std::function<void()> forget);
   void took_run(uint64_t serial, Answer answer, const Document& document);
   void take_report(Report r);
+  void took_file(const std::string& path, const std::string& text, Answer answer);
+  void read_again(const std::string& path);
   void keep_time(const Report& r);
   bool is_exhibit(const std::string& kernel) const;
   void died(const std::string& how);
@@ -284,6 +298,9 @@ class Workbench {
   std::string machine_code_key_;
   bool machine_code_waiting_ = false;
   std::vector<KernelEntry> kernels_;
+  std::map<std::string, OpenedFile> files_;  // by path
+  std::function<void(const std::string&, const std::string&)> file_came_;
+  std::unique_ptr<FileWatch> watch_;
   std::unique_ptr<nlohmann::json> info_;
   EngineStatus engine_;
   std::deque<LogLine> log_;

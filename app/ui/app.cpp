@@ -13,7 +13,6 @@
 #include "app/ui/panels/map_view.h"
 #include "app/ui/widgets.h"
 #include "kernels/base/text.h"
-#include "kernels/problem/npy.h"
 
 namespace convscope::ui {
 
@@ -32,6 +31,7 @@ App::App(AppOptions options) : options_(std::move(options)) {
   }
   for (const auto& p : panels()) open_.push_back(p.open_at_first);
   bench_ = std::make_unique<Workbench>(options_.engine, options_.wake);
+  bench_->on_file([this](const std::string& path, const std::string& trouble) { kernel_came(path, trouble); });
   if (!trouble.empty()) bench_->note(trouble, LogLine::Kind::trouble);
   if (settings_.live) bench_->run(document());
 }
@@ -345,83 +345,6 @@ const std::vector<ShippedRecording>& App::recordings() {
   return all;
 }
 
-// ---- files --------------------------------------------------------------------------------------------------------
-
-void App::open(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::string ending = fs::path(path).extension().string();
-  try {
-    if (ending == ".npy" || ending == ".npz") {
-      TensorSource s = parse_source("input", path);
-      s.values = convert(read_array_file(path, "x", "input"), document().problem.dtype);
-      execute({SetSource{Role::input, s}, 0});
-      say("Input: " + fs::path(path).filename().string());
-    } else if (ending == ".cu" || ending == ".py") {
-      throw InputError("file", path, "kernels from outside cannot be compiled in this version; choose one of the list");
-    } else {
-      SessionFile s = load_session(path);
-      bench_->open_recording(s.recording);
-      execute({ReplaceDocument{s.document, path}, 0});
-      views_.set(s.view, true);
-      session_path_ = path;
-      session_unknown_ = s.unknown;
-      say("Opened " + fs::path(path).filename().string());
-    }
-    Settings kept = settings_;
-    kept.remember(fs::absolute(path).string());
-    set_settings(kept);
-  } catch (const std::exception& e) {
-    say(e.what());
-    bench_->note(e.what(), LogLine::Kind::trouble);
-  }
-}
-
-void App::save(bool as) {
-  if (as || session_path_.empty()) return ask_path(PathFor::save);
-  try {
-    save_session(session_path_, {document(), views_.now(), session_unknown_, bench_->recorded().recording()});
-    say("Saved " + session_path_);
-    Settings kept = settings_;
-    kept.remember(std::filesystem::absolute(session_path_).string());
-    set_settings(kept);
-  } catch (const std::exception& e) {
-    say(e.what());
-  }
-}
-
-void App::ask_path(PathFor what) {
-  path_for_ = what;
-  if (what == PathFor::save) path_text_ = session_path_.empty() ? "experiment.convscope" : session_path_;
-  if (what == PathFor::picture) path_text_ = "convscope.png", picture_area_ = {};
-  if (what == PathFor::open) path_text_.clear();
-  if (what == PathFor::pytorch) path_text_ = "model_new.py";
-  if (what == PathFor::cuda) path_text_ = "conv_transpose1d.cu";
-}
-
-void App::ask_picture(const PictureArea& area, const std::string& file) {
-  ask_path(PathFor::picture);
-  path_text_ = file;
-  picture_area_ = area;
-}
-
-void App::after_drawing(const std::function<Picture()>& read) {
-  if (!shot_ || shot_->frames-- > 0) return;
-  std::string path = std::exchange(shot_, {})->path;
-  try {
-    Picture p = read();
-    if (!picture_area_.empty()) {
-      ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
-      auto pixel = [](float v) { return static_cast<int>(std::lround(v)); };
-      p = cropped(p, pixel(picture_area_.x0 * scale.x), pixel(picture_area_.y0 * scale.y),
-                  pixel(picture_area_.x1 * scale.x), pixel(picture_area_.y1 * scale.y));
-    }
-    write_png(path, p);
-    say("Picture saved to " + path);
-  } catch (const std::exception& e) {
-    say(e.what());
-  }
-}
-
 void App::show_only(const std::string& name) {
   std::vector<std::string> names;
   for (const auto& p : panels()) {
@@ -445,7 +368,7 @@ void App::restyle(float display_scale) {
 
 void App::shortcuts() {
   ImGuiIO& io = ImGui::GetIO();
-  if (path_for_ || palette_open_ || help_open_ || about_open_) return;
+  if (path_for_ || !untrusted_.empty() || palette_open_ || help_open_ || about_open_) return;
   // Arrows and Space also walk through menus and controls: they do that while a menu is open or a walk has begun (Tab).
   bool walking =
       io.NavVisible || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "app/model/history.h"
@@ -23,6 +24,7 @@ struct AppOptions {
   std::string settings_file;   // "": nothing is kept
   std::function<void()> wake;  // from any thread: draw a frame soon
   bool has_window = false;     // full screen and the like make sense
+  bool trust = false;          // kernels' files that are opened run without a question
 };
 
 class App {
@@ -106,6 +108,8 @@ class App {
   void open_palette() { palette_open_ = true; }
   void open_help() { help_open_ = true; }
   void open_about() { about_open_ = true; }
+  void trust_file(bool yes);  // the answer to the question whether untrusted() shall run
+  const std::string& untrusted() const { return untrusted_; }
   void choose_kernel(int number);
   void choose_reference(int number);
   void copy_window();
@@ -118,6 +122,8 @@ class App {
     double until;
   };
   void document_changed(const Document& before);
+  void bring_kernel(const std::string& path);
+  void kernel_came(const std::string& path, const std::string& trouble);
   void shortcuts();
   void default_layout(unsigned dockspace);
   void draw_panels(Frame& f);
@@ -137,6 +143,9 @@ class App {
   std::vector<Event> events_;
   std::vector<bool> open_;  // by panel
   CellRoom cells_;
+  // A kernel's file that waits for its person's trust, and its text; one that shall be the kernel when it has come.
+  std::string untrusted_, untrusted_text_, coming_kernel_;
+  std::set<std::string> trusted_;
   std::string session_path_, only_panel_, no_text_;
   nlohmann::json session_unknown_;
   std::deque<Note> toasts_;

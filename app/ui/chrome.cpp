@@ -224,6 +224,7 @@ void Chrome::overlays() {
   help();
   about();
   path_dialog();
+  trust_dialog();
   toasts();
 }
 
@@ -372,6 +373,42 @@ void Chrome::about() {
   ImGui::EndPopup();
 }
 
+// ---- code from outside --------------------------------------------------------------------------------------------
+
+void Chrome::trust_dialog() {
+  if (app_.untrusted_.empty()) return;
+  constexpr const char* title = "Run code from outside?";
+  if (!ImGui::IsPopupOpen(title)) ImGui::OpenPopup(title);
+  const float em = ImGui::GetFontSize();
+  ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetCenter(), ImGuiCond_Appearing, {0.5f, 0.5f});
+  ImGui::SetNextWindowSize({std::min(em * 54, ImGui::GetMainViewport()->WorkSize.x * 0.9f), 0});
+  bool open = true;
+  if (!ImGui::BeginPopupModal(title, &open, ImGuiWindowFlags_NoResize)) return app_.trust_file(false);
+  ImGui::PushFont(f_.theme.code_font, 0);
+  wrapped(app_.untrusted_);
+  ImGui::PopFont();
+  wrapped(
+      "It is compiled by g++ for the emulator and runs with your rights, now and whenever it changes on disk. Look "
+      "through it first.");
+  if (ImGui::BeginChild("text", {0, em * 22}, ImGuiChildFlags_Borders, ImGuiWindowFlags_HorizontalScrollbar)) {
+    ImGui::PushFont(f_.theme.code_font, 0);
+    ImGui::TextUnformatted(app_.untrusted_text_.c_str());
+    ImGui::PopFont();
+  }
+  ImGui::EndChild();
+  const bool go = ImGui::Button("Compile and run");
+  ImGui::SameLine();
+  ImGui::SetItemDefaultFocus();
+  if (ImGui::Button("Cancel") || ImGui::IsKeyPressed(ImGuiKey_Escape) || !open) {
+    ImGui::CloseCurrentPopup();
+    app_.trust_file(false);
+  } else if (go) {
+    ImGui::CloseCurrentPopup();
+    app_.trust_file(true);
+  }
+  ImGui::EndPopup();
+}
+
 // ---- paths, toasts ------------------------------------------------------------------------------------------------
 
 void Chrome::path_dialog() {
@@ -410,7 +447,7 @@ void Chrome::path_dialog() {
       bool is_folder = e.is_directory(error);
       if (name.starts_with(".")) continue;
       if (is_folder || (source ? ending == ".py" || ending == ".cu"
-                               : ending == ".convscope" || ending == ".npy" || ending == ".npz"))
+                               : ending == ".convscope" || ending == ".npy" || ending == ".npz" || ending == ".cu"))
         entries.push_back({name, is_folder});
       if (entries.size() > 2000) break;
     }

@@ -18,6 +18,7 @@ class Chrome {
   void help();
   void about();
   void path_dialog();
+  void trust_dialog();
   void toasts();
 
   App& app_;

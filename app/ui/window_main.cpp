@@ -7,6 +7,7 @@
 #include <implot.h>
 #include <thread>
 
+#include "app/engine/kernel_file.h"
 #include "app/engine/recording.h"
 #include "app/ui/app.h"
 #include "app/ui/platform/offscreen.h"
@@ -20,7 +21,7 @@ struct ScreenshotOptions {
   std::string out, session, panel, size = "1600x1000", theme = "dark", engine;
   std::vector<std::string> actions;
   double scale = 1, timeout = 120;
-  bool verbose = false;
+  bool verbose = false, trust = false;
 };
 
 // A path, or the name of a recording that comes with the program.
@@ -49,12 +50,16 @@ int screenshot(const ScreenshotOptions& o) {
     ui::Offscreen screen(width, height);
     ui::AppOptions options;
     options.engine.command = o.engine;
+    options.trust = o.trust;
     ui::App app(std::move(options));
     Settings s = app.settings();
     s.theme = o.theme == "light" ? Settings::Theme::light : Settings::Theme::dark;
     s.scale = std::clamp(o.scale, 0.75, 2.0);
     app.apply(ui::SetSettings{s});
-    if (!o.session.empty()) {
+    if (o.session.ends_with(".cu")) {
+      read_kernel_file(o.session);  // its errors are this program's
+      app.open(o.session);
+    } else if (!o.session.empty()) {
       const std::string path = session_path(o.session);
       SessionFile file = load_session(path);  // its errors are this program's
       app.open(path);
@@ -101,11 +106,13 @@ int main(int argc, char** argv) {
   ui::WindowOptions window;
   double scale = 1;
   bool forget = false;
-  cli.add_option("file", window.open, "A session, or a .npy or .npz file as the input");
+  cli.add_option("file", window.open, "A session, a kernel's .cu file, or a .npy or .npz file as the input");
+  cli.add_flag("--trust", window.trust, "Run what is in a .cu file that is opened: it has your rights");
   cli.add_option("--engine", window.engine, "Command that starts the engine");
   cli.add_option("--screenshot", shot.out, "Draw offscreen into this PNG file and end");
-  cli.add_option("--session", shot.session,
-                 "Session to show, or a recording: a path, or a name of `convscope list recordings`");
+  cli.add_option(
+      "--session", shot.session,
+      "Session or kernel's .cu file to show, or a recording: a path, or a name of `convscope list recordings`");
   cli.add_option("--panel", shot.panel, "One panel alone");
   cli.add_option("--size", shot.size, "WIDTHxHEIGHT in pixels")->capture_default_str();
   cli.add_option("--theme", shot.theme, "dark or light")
@@ -133,6 +140,7 @@ int main(int argc, char** argv) {
     window.engine = "'" + beside.string() + "' engine";
   }
   shot.engine = window.engine;
+  shot.trust = window.trust;
   shot.scale = scale;
   if (std::string folder = forget ? "" : settings_folder(); !folder.empty())
     window.settings_file = folder + "/settings.json";

@@ -115,15 +115,58 @@ SCENARIO(a_dropped_array_becomes_the_input) {
 
 SCENARIO(what_cannot_be_opened_is_said) {
   Document before = g.document();
-  g.write("kernel.cu", "__global__ void k() {}");
-  g.app.open(g.path("kernel.cu"));
+  g.app.open(g.path("none.cu"));
   g.frames();
-  CHECK(g.app.toast().find("kernels from outside cannot be compiled") != std::string::npos);
+  CHECK(g.app.toast().find("none.cu is no file that is there") != std::string::npos);
   g.write("x.npy", "no array");
   g.app.open(g.path("x.npy"));
   g.frames();
   CHECK(g.app.toast().find("x.npy") != std::string::npos);
   CHECK(g.document() == before);
+}
+
+// A kernel's file: asked about, compiled, judged, and again when an editor writes it.
+SCENARIO(a_kernels_file_follows_its_editor) {
+  const std::string right = text_file(project_file("assets/kernels/gather.cu")), term = "j + p - k * d";
+  std::string wrong = right;
+  wrong.replace(wrong.find(term), term.size(), "j + p - k");
+  const std::string file = g.path("mine.cu");
+  g.write("mine.cu", right);
+  Document d = small_document();
+  d.problem.dilation = 2;
+  g.load(d);
+  g.press("open");
+  g.popup("Open");
+  g.type("//Open/##path", file, false);
+  g.click("//Open/Open");
+  g.popup("Run code from outside?");
+  CHECK(g.says("__global__ void gather("));
+  CHECK_EQ(g.document().kernel, std::string("S4"));
+  g.click("//Run code from outside?/Cancel");
+  CHECK_EQ(g.app.toast(), "Not run: " + file);
+  CHECK_EQ(g.document().kernel, std::string("S4"));
+  g.app.open(file);
+  g.popup("Run code from outside?");
+  g.click("//Run code from outside?/Compile and run");
+  g.until([&] { return g.document().kernel == file; }, "it is compiled", 60);
+  g.settle();
+  CHECK_EQ(g.bench().report()->document.kernel, file);
+  CHECK_EQ(g.bench().report()->status, std::string("right"));
+  CHECK(g.says("From outside"));
+  g.write("mine.cu", wrong);
+  g.until([&] { return g.bench().report()->status == "wrong"; }, "it is compiled and run again", 60);
+  g.until([&] { return g.says("the dilation is missing"); }, "the cause stands in the verdict", 20);
+  g.write("mine.cu", right + "oops");
+  g.until([&] { return !g.bench().file_of(file)->trouble.empty(); }, "what does not compile is said", 60);
+  g.frames(3);
+  CHECK(g.says("as it was before; the file now: "));
+  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+  g.write("mine.cu", right);
+  g.until([&] { return g.bench().report()->status == "right"; }, "and right again", 60);
+  g.settle();
+  g.press("undo");  // choosing it is a step like any other
+  CHECK_EQ(g.document().kernel, std::string("S4"));
+  g.settle();
 }
 
 SCENARIO(recent_files_are_in_the_menu) {

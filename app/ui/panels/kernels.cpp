@@ -9,6 +9,7 @@
 #include "app/model/roof.h"
 #include "app/ui/panel.h"
 #include "app/ui/widgets.h"
+#include "kernels/base/text.h"
 
 namespace convscope::ui {
 namespace {
@@ -17,6 +18,7 @@ struct Group {
   const char *kind, *title, *about;
 };
 constexpr Group groups[] = {
+    {"outside", "From outside", "Files that you opened. One that changes on disk is compiled and run again by itself."},
     {"specimen", "Specimens (wrong on purpose)",
      "Five kernels with the index errors that are made in practice. Some are right on the problem they were written "
      "for."},
@@ -24,6 +26,9 @@ constexpr Group groups[] = {
      "One idea a file, each right for every problem it supports, from the plainest to the fastest."},
     {"test", "Tests", "Small kernels that the tests use."},
 };
+
+// What a kernel is called here: of a file's path its name.
+std::string shown_name(const KernelEntry& k) { return k.kind == "outside" ? file_name(k.name) : k.name; }
 
 // A filled label at a place; returns its width.
 float chip(ImVec2 at, const std::string& text, const ImVec4& colour) {
@@ -176,7 +181,7 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
     const char key[2] = {static_cast<char>('1' + index), 0};
     draw->AddText({at.x + em * 0.65f, at.y + pad}, packed(t.dim), key);
   }
-  draw_code(t, k.name, {at.x + indent, at.y + pad}, !can_choose ? t.dim : chosen ? t.kernel : t.text);
+  draw_code(t, shown_name(k), {at.x + indent, at.y + pad}, !can_choose ? t.dim : chosen ? t.kernel : t.text);
   // What is left of the line, from the right.
   float left = at.x + indent + names, right = at.x + width - pad;
   if (time) {
@@ -217,6 +222,15 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
            em * 0.3f;
     }
     if (!can_choose) words(reason_at, k.reason, t.warning);
+  }
+  if (const OpenedFile* file = k.kind == "outside" ? f.bench.file_of(k.name) : nullptr) {
+    ImGui::Indent(indent);
+    if (file->compiling)
+      dim_text(t, "compiling…");
+    else if (!file->trouble.empty() && k.available)
+      ImGui::PushStyleColor(ImGuiCol_Text, t.warning), wrapped("as it was before; the file now: " + file->trouble),
+          ImGui::PopStyleColor();
+    ImGui::Unindent(indent);
   }
   if (chosen && too_little) {
     ImGui::Indent(indent);
@@ -321,7 +335,7 @@ void draw_kernels(Frame& f) {
     float names = 0;  // the column of this group's names; of all, where bars stand beside each other
     for (const auto& k : all)
       if (k.kind == g.kind || (k.kind == "ladder" && !times.all.empty()))
-        names = std::max(names, f.theme.code_font->CalcTextSizeA(f.theme.em, FLT_MAX, 0, k.name.c_str()).x);
+        names = std::max(names, f.theme.code_font->CalcTextSizeA(f.theme.em, FLT_MAX, 0, shown_name(k).c_str()).x);
     names += f.theme.em * 0.8f;
     for (size_t i = 0; i < all.size(); i++) {
       if (all[i].kind != g.kind) continue;

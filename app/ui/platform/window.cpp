@@ -132,6 +132,7 @@ int run_window(const WindowOptions& options) {
     app_options.settings_file = options.settings_file;
     app_options.wake = [] { glfwPostEmptyEvent(); };
     app_options.has_window = true;
+    app_options.trust = options.trust;
     App app(std::move(app_options));
     Loop loop{&app};
     glfwSetWindowUserPointer(window, &loop);

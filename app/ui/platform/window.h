@@ -6,7 +6,8 @@ namespace convscope::ui {
 
 struct WindowOptions {
   std::string engine;         // its command; "": convscope beside this program
-  std::string open;           // a session or an input file
+  std::string open;           // a session, a kernel's or an input file
+  bool trust = false;         // kernels' files run without a question
   std::string settings_file;  // "": nothing is kept
   int width = 1600, height = 1000;
   double for_seconds = 0;  // > 0: closes by itself (measurements)

@@ -132,8 +132,6 @@ TEST(Refusals, Verbs) {
     expect_refused({"run", file, "--trust"}, "kernel", file,
                    std::string(file).ends_with(".cu") ? "is no file that is there"
                                                       : "is no name of a kernel, and as a file's it must end with .cu");
-  expect_refused({"mine.cu"}, "kernel", "mine.cu",
-                 "is a kernel's file, which the window does not open: `convscope run mine.cu --trust` judges it");
   expect_refused({"run", "onednn"}, "kernel", "onednn",
                  "is a reference and no kernel: a run of any kernel shows its error and time as well, and "
                  "`convscope bench KERNEL --against onednn` times both");

@@ -1,0 +1,15 @@
+// A kernel's file that a person opened, as far as it has come.
+#pragma once
+#include <string>
+
+namespace convscope {
+
+struct OpenedFile {
+  std::string text;    // that the engine was given last
+  std::string device;  // for which its availability was asked
+  bool compiling = false;
+  std::string trouble;  // why its newest text gave no kernel, in a line; the kernel of the text before it stays
+  double seconds = 0;   // that compiling took
+};
+
+}  // namespace convscope

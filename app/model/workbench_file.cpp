@@ -1,0 +1,87 @@
+// Kernels from outside: files that a person opened and trusts. Each is given to the engine, and again whenever it
+// changes on disk.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "app/engine/kernel_file.h"
+#include "app/model/requests.h"
+#include "app/model/workbench.h"
+#include "kernels/base/error.h"
+
+namespace convscope {
+using nlohmann::json;
+
+void Workbench::bring_file(const std::string& path, const std::string& device) {
+  std::string text = read_kernel_file(path);
+  OpenedFile& file = files_[path];
+  if (file.text == text && !file.compiling) {
+    if (file.trouble.empty() && file_came_) file_came_(path, "");
+    return;
+  }
+  file.text = text;
+  file.compiling = true;
+  if (!watch_)
+    watch_ = std::make_unique<FileWatch>(
+        [this](const std::string& changed) { deliver([this, changed] { read_again(changed); }); });
+  if (file.device.empty()) watch_->watch(path);
+  file.device = device;
+  client_->lend(path, kernel_file_request(path, device), as_payload(text),
+                handlers([this, path, text](Answer a) { took_file(path, text, std::move(a)); }));
+}
+
+void Workbench::read_again(const std::string& path) {
+  try {
+    bring_file(path, files_[path].device);
+  } catch (const InputError& e) {
+    files_[path].trouble = e.what();
+    note(e.what(), LogLine::Kind::trouble);
+    if (file_came_) file_came_(path, e.what());
+  }
+}
+
+void Workbench::took_file(const std::string& path, const std::string& text, Answer answer) {
+  OpenedFile& file = files_[path];
+  if (file.text != text) return;  // a newer one is on its way
+  file.compiling = false;
+  auto of_file = [&](const std::string& kernel) { return kernel == path || kernel.starts_with(path + ":"); };
+  if (answer.kind == Answer::Kind::result) {
+    const json j = json::parse(answer.header);
+    file.trouble.clear();
+    file.seconds = j.value("compiled_in_s", 0.0);
+    std::erase_if(kernels_, [&](const KernelEntry& k) { return of_file(k.name); });
+    for (const auto& k : j.at("kernels")) kernels_.push_back(kernel_entry(k));
+    // What is known of the text before it is of another kernel.
+    std::erase_if(sources_, [&](const auto& s) { return of_file(s.first); });
+    std::erase_if(trail_, [&](const auto& p) { return of_file(p->document.kernel); });
+    if (comparison_ && of_file(comparison_->document.kernel)) comparison_.reset();
+    cause_ends_engine_.erase(path);
+    std::istringstream warnings(j.value("warnings", ""));
+    for (std::string line; std::getline(warnings, line);) note(line, LogLine::Kind::engine);
+    note(file.seconds > 0 ? fmt::format("{} compiled in {:.1f} s", path, file.seconds)
+                          : fmt::format("{} was compiled before", path));
+  } else {
+    file.trouble = answer.kind == Answer::Kind::error ? refusal_of(answer).text : answer.message;
+    json j = json::object();
+    if (answer.kind == Answer::Kind::error) j = json::parse(answer.header);
+    std::istringstream log(j.value("log", ""));
+    for (std::string line; std::getline(log, line);) note(line, LogLine::Kind::engine);
+    note(file.trouble, LogLine::Kind::trouble);
+    bool listed = false;
+    for (const auto& k : kernels_) listed |= of_file(k.name);
+    if (!listed) {
+      KernelEntry e;
+      e.name = e.file = path, e.kind = "outside", e.idea = "has not compiled yet";
+      e.available = false, e.reason = file.trouble;
+      kernels_.push_back(e);
+    }
+  }
+  if (file_came_) file_came_(path, file.trouble);
+}
+
+const OpenedFile* Workbench::file_of(const std::string& kernel) const {
+  auto it = files_.find(file_of_kernel(kernel));
+  return it == files_.end() ? nullptr : &it->second;
+}
+
+}  // namespace convscope

@@ -1,0 +1,128 @@
+// What the window opens and writes: sessions, inputs, kernels' files, pictures.
+#include <cmath>
+#include <filesystem>
+#include <imgui.h>
+
+#include "app/engine/kernel_file.h"
+#include "app/ui/app.h"
+#include "kernels/problem/npy.h"
+#include "kernels/runtime/registry.h"
+
+namespace convscope::ui {
+
+void App::open(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::string ending = fs::path(path).extension().string();
+  try {
+    if (ending == ".npy" || ending == ".npz") {
+      TensorSource s = parse_source("input", path);
+      s.values = convert(read_array_file(path, "x", "input"), document().problem.dtype);
+      execute({SetSource{Role::input, s}, 0});
+      say("Input: " + fs::path(path).filename().string());
+    } else if (ending == ".cu" || ending == ".py") {
+      const std::string text = read_kernel_file(path);
+      if (options_.trust) trusted_.insert(path);
+      if (trusted_.contains(path))
+        bring_kernel(path);
+      else
+        untrusted_ = path, untrusted_text_ = text;
+    } else {
+      SessionFile s = load_session(path);
+      bench_->open_recording(s.recording);
+      execute({ReplaceDocument{s.document, path}, 0});
+      views_.set(s.view, true);
+      session_path_ = path;
+      session_unknown_ = s.unknown;
+      say("Opened " + fs::path(path).filename().string());
+      // Its kernel may be a file, which is no part of it.
+      if (const std::string file = file_of_kernel(s.document.kernel); names_file(file) && !bench_->file_of(file))
+        open(file);
+    }
+    Settings kept = settings_;
+    kept.remember(fs::absolute(path).string());
+    set_settings(kept);
+  } catch (const std::exception& e) {
+    say(e.what());
+    bench_->note(e.what(), LogLine::Kind::trouble);
+  }
+}
+
+void App::trust_file(bool yes) {
+  const std::string path = std::exchange(untrusted_, "");
+  if (!yes) return say("Not run: " + path);
+  trusted_.insert(path);
+  try {
+    bring_kernel(path);
+  } catch (const InputError& e) {
+    say(e.what());
+  }
+}
+
+void App::bring_kernel(const std::string& path) {
+  coming_kernel_ = path;
+  say("Compiling " + path);
+  bench_->bring_file(path, document().device);
+}
+
+// It has compiled, for the first time or again after it was changed; or not.
+void App::kernel_came(const std::string& path, const std::string& trouble) {
+  const bool first = coming_kernel_ == path;
+  if (first) coming_kernel_.clear();
+  if (!trouble.empty()) return say(trouble);
+  const bool chosen = file_of_kernel(document().kernel) == path;
+  if (!first && !chosen) return;
+  say((first ? "Compiled " : "Compiled again: ") + path);
+  bench_->show_live(true);
+  if (!chosen)
+    execute({SetKernel{path}, 0});
+  else if (settings_.live)
+    bench_->run(document());
+}
+
+void App::save(bool as) {
+  if (as || session_path_.empty()) return ask_path(PathFor::save);
+  try {
+    save_session(session_path_, {document(), views_.now(), session_unknown_, bench_->recorded().recording()});
+    say("Saved " + session_path_);
+    Settings kept = settings_;
+    kept.remember(std::filesystem::absolute(session_path_).string());
+    set_settings(kept);
+  } catch (const std::exception& e) {
+    say(e.what());
+  }
+}
+
+void App::ask_path(PathFor what) {
+  path_for_ = what;
+  if (what == PathFor::save) path_text_ = session_path_.empty() ? "experiment.convscope" : session_path_;
+  if (what == PathFor::picture) path_text_ = "convscope.png", picture_area_ = {};
+  if (what == PathFor::open) path_text_.clear();
+  if (what == PathFor::pytorch) path_text_ = "model_new.py";
+  if (what == PathFor::cuda) path_text_ = "conv_transpose1d.cu";
+}
+
+void App::ask_picture(const PictureArea& area, const std::string& file) {
+  ask_path(PathFor::picture);
+  path_text_ = file;
+  picture_area_ = area;
+}
+
+void App::after_drawing(const std::function<Picture()>& read) {
+  if (!shot_ || shot_->frames-- > 0) return;
+  std::string path = std::exchange(shot_, {})->path;
+  try {
+    Picture p = read();
+    if (!picture_area_.empty()) {
+      ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
+      auto pixel = [](float v) { return static_cast<int>(std::lround(v)); };
+      p = cropped(p, pixel(picture_area_.x0 * scale.x), pixel(picture_area_.y0 * scale.y),
+                  pixel(picture_area_.x1 * scale.x), pixel(picture_area_.y1 * scale.y));
+    }
+    write_png(path, p);
+    say("Picture saved to " + path);
+  } catch (const std::exception& e) {
+    say(e.what());
+  }
+}
+
+}  // namespace convscope::ui

@@ -1,0 +1,110 @@
+// A kernel's file in the workbench: brought, compiled, changed on disk, broken, and back after a crash.
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "tests/app/model/benches.h"
+#include "tests/support.h"
+
+namespace convscope {
+namespace {
+
+class WorkbenchFile : public testing::Test {
+ protected:
+  WorkbenchFile() {
+    bench_->on_file([this](const std::string&, const std::string& trouble) { came_++, trouble_ = trouble; });
+  }
+  // The sample with one text in the place of another.
+  void write(const std::string& from = "", const std::string& to = "") {
+    std::string text = test::text_file(test::project_file("assets/kernels/gather.cu"));
+    if (!from.empty()) {
+      ASSERT_NE(text.find(from), text.npos);
+      text.replace(text.find(from), from.size(), to);
+    }
+    std::ofstream(path_ + ".new") << text;
+    std::filesystem::rename(path_ + ".new", path_);
+  }
+  bool comes(int times) {
+    return bench_.until([&] { return came_ >= times; }, 60 * test::slowness);
+  }
+  std::shared_ptr<const Report> run() {
+    Document d = test::quick_document(40, path_);
+    d.problem.dilation = 2;
+    return bench_.run(d);
+  }
+
+  // The compiler's work is kept with the tests' other scratch, not with the person's.
+  test::ScratchFolder folder_;
+  std::string path_ = folder_.path("mine.cu");
+  test::Bench bench_{"env CONVSCOPE_CACHE=" + folder_.path("cache") + " " + test::real_engine()};
+  int came_ = 0;
+  std::string trouble_;
+};
+
+TEST_F(WorkbenchFile, IsCompiledAndListed) {
+  write();
+  bench_->bring_file(path_, "emulator");
+  EXPECT_TRUE(bench_->file_of(path_)->compiling);
+  ASSERT_TRUE(comes(1));
+  EXPECT_EQ(trouble_, "");
+  const auto& all = bench_->kernels();
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(all.back().name, path_);
+  EXPECT_EQ(all.back().kind, "outside");
+  EXPECT_TRUE(all.back().idea.starts_with("One thread an output element")) << all.back().idea;
+  auto r = run();
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->status, "right") << r->sentence;
+  bench_->want_source(path_);
+  ASSERT_TRUE(bench_.until([&] { return bench_->source(path_); }));
+  EXPECT_EQ(bench_->source(path_)->front().text, test::text_file(path_));
+  bench_->bring_file(path_, "emulator");  // the same text: at once
+  EXPECT_EQ(came_, 2);
+}
+
+TEST_F(WorkbenchFile, ThatChangesOnDiskIsAnotherKernel) {
+  write();
+  bench_->bring_file(path_, "emulator");
+  ASSERT_TRUE(comes(1));
+  ASSERT_EQ(run()->status, "right");
+  write("j + p - k * d", "j + p - k");
+  ASSERT_TRUE(comes(2));
+  EXPECT_EQ(run()->status, "wrong");
+  // One that does not compile leaves the one before it.
+  write("y[id] = sum;", "y[id] = summe;");
+  ASSERT_TRUE(comes(3));
+  EXPECT_TRUE(test::holds(trouble_, path_ + ":24: 'summe' was not declared")) << trouble_;
+  EXPECT_EQ(bench_->file_of(path_)->trouble, trouble_);
+  EXPECT_TRUE(bench_->kernels().back().available);
+  EXPECT_EQ(run()->status, "wrong") << "of the text before";
+  write();
+  ASSERT_TRUE(comes(4));
+  EXPECT_EQ(trouble_, "");
+  EXPECT_EQ(run()->status, "right");
+}
+
+TEST_F(WorkbenchFile, ThatNeverCompiledStandsThereWithItsReason) {
+  write("y[id] = sum;", "y[id] = summe;");
+  bench_->bring_file(path_, "emulator");
+  ASSERT_TRUE(comes(1));
+  EXPECT_FALSE(bench_->kernels().back().available);
+  EXPECT_EQ(bench_->kernels().back().reason, trouble_);
+  EXPECT_THROW(bench_->bring_file(folder_.path("none.cu"), "emulator"), InputError);
+}
+
+TEST_F(WorkbenchFile, AnEngineAfterACrashHasItAgain) {
+  write("y[id] = sum;", "if (N == 2) __builtin_trap();\n  y[id] = sum;");
+  bench_->bring_file(path_, "emulator");
+  ASSERT_TRUE(comes(1));
+  Document two = test::quick_document(40, path_);
+  two.problem.batch = 2;
+  auto crashed = bench_.run(two);
+  ASSERT_TRUE(crashed);
+  EXPECT_EQ(crashed->status, "crashed") << crashed->sentence;
+  auto r = run();
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->status, "right") << r->sentence;
+}
+
+}  // namespace
+}  // namespace convscope

@@ -103,6 +103,7 @@ void Session::bring(const std::string& kernel) {
 
 Received Session::ask(json header, std::vector<std::byte> payload, const std::string& title) {
   if (auto k = header.find("kernel"); k != header.end() && k->is_string()) bring(*k);
+  if (auto k = header.find("against"); k != header.end() && k->is_string()) bring(*k);
   if (auto all = header.find("kernels"); all != header.end() && all->is_array())
     for (const auto& k : *all) bring(k.get<std::string>());
   return waited(std::move(header), std::move(payload), title, "");

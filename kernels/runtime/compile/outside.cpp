@@ -11,6 +11,7 @@
 #include <mutex>
 #include <regex>
 #include <sstream>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -168,7 +169,13 @@ fs::path modules_folder() {
       cache.empty() ? fs::temp_directory_path(error) / fmt::format("convscope-{}", getuid()) : fs::path(cache);
   folder /= "kernels";
   fs::create_directories(folder, error);
-  fs::permissions(folder, fs::perms::owner_all, error);  // what lies there is run
+  fs::permissions(folder, fs::perms::owner_all, error);
+  // What lies there is run: nobody else may have put it there.
+  struct stat owner {};
+  if (lstat(folder.c_str(), &owner) != 0 || !S_ISDIR(owner.st_mode) || owner.st_uid != geteuid() ||
+      (owner.st_mode & 077) != 0)
+    throw MissingError(folder.string() + " is no folder of this user's alone",
+                       "compiled kernels are kept there; name another place in CONVSCOPE_CACHE");
   return folder;
 }
 
@@ -325,6 +332,7 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
       thin_out(folder);
       out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
+    for (const auto& used : {plain, traced}) fs::last_write_time(used, fs::file_time_type::clock::now(), error);
     auto& made = modules().open[key];
     made.first = opened(plain, false);
     if (traces()) made.second = opened(traced, true);

@@ -1,5 +1,6 @@
 #include "app/engine/kernel_file.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +21,8 @@ std::string read_kernel_file(const std::string& file) {
   namespace fs = std::filesystem;
   std::error_code error;
   auto refuse = [&](const std::string& rule) { throw InputError("kernel", file, rule); };
+  if (std::any_of(file.begin(), file.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }))
+    refuse("has a control character in its name");
   if (file.ends_with(".py"))
     refuse("is Python: its CUDA source is read from a .cu file with a line `// convscope: launch …` in it");
   if (!file.ends_with(".cu")) refuse("is no name of a kernel, and as a file's it must end with .cu");

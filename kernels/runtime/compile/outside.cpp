@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <future>
 #include <map>
 #include <mutex>
 #include <regex>
 #include <sstream>
 #include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 
 #include "kernels/base/cache.h"
@@ -179,6 +179,47 @@ fs::path modules_folder() {
   return folder;
 }
 
+// The emulator of programs under ThreadSanitizer traces nothing.
+constexpr bool traces() {
+#if defined(__SANITIZE_THREAD__)
+  return false;
+#else
+  return true;
+#endif
+}
+
+// Compiles both modules of a file and puts them there. Returns the compiler's warnings.
+std::string make_modules(const std::string& source, const std::string& file, const std::string& compiler,
+                         const fs::path& plain, const fs::path& traced, Activity& activity) {
+  Workshop in;
+  write_file(in.path() / "source.cu", source);
+  auto gcc = [&](std::initializer_list<std::vector<std::string>> arguments, const std::string& name) {
+    return compile(in, compiler, joined(arguments), name, activity);
+  };
+  // Both at once: the second is needed for every verdict (races, lines).
+  auto other = std::async(std::launch::async, [&] {
+    if (!traces()) return;
+    gcc({common_flags(), traced_flags(), {"-c", "source.cu", "-o", "traced.o"}}, file);
+    gcc({{"-std=gnu++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Iinclude", "-I.", "-c"},
+         {"kernels/runtime/simt/trace_hooks.cpp", "-o", "hooks.o"}},
+        "trace_hooks.cpp");
+    gcc({{"-shared", "traced.o", "hooks.o", "-o", "traced.so"}}, file);
+  });
+  const std::string warnings = gcc({common_flags(), {"-O2", "-shared", "source.cu", "-o", "plain.so"}}, file);
+  other.get();
+  // Beside and renamed: another process never opens half of one.
+  auto put = [&](const char* from, const fs::path& to) {
+    std::error_code error;
+    const fs::path beside = to.string() + fmt::format(".{}", getpid());
+    fs::copy_file(in.path() / from, beside, fs::copy_options::overwrite_existing, error);
+    if (!error) fs::rename(beside, to, error);
+    if (error) throw MissingError(to.string() + " cannot be written", "compiled kernels are kept there");
+  };
+  put("plain.so", plain);
+  if (traces()) put("traced.so", traced);
+  return warnings;
+}
+
 std::vector<KernelDefinition*> opened(const fs::path& module, bool traced) {
   Arrivals come;
   void* handle = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -197,15 +238,6 @@ struct Modules {
 Modules& modules() {
   static auto* m = new Modules;
   return *m;
-}
-
-// The emulator of programs under ThreadSanitizer traces nothing.
-constexpr bool traces() {
-#if defined(__SANITIZE_THREAD__)
-  return false;
-#else
-  return true;
-#endif
 }
 
 }  // namespace
@@ -292,43 +324,7 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
     std::error_code error;
     if (!fs::exists(plain, error) || (traces() && !fs::exists(traced, error))) {
       const auto begin = std::chrono::steady_clock::now();
-      Workshop in;
-      write_file(in.path() / "source.cu", source);
-      // Both at once: the second is needed for every verdict (races, lines).
-      std::exception_ptr failed;
-      std::thread other;
-      if (traces())
-        other = std::thread([&] {
-          try {
-            compile(in, compiler, joined({common_flags(), traced_flags(), {"-c", "source.cu", "-o", "traced.o"}}), file,
-                    activity);
-            compile(in, compiler,
-                    {"-std=gnu++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Iinclude", "-I.", "-c",
-                     "kernels/runtime/simt/trace_hooks.cpp", "-o", "hooks.o"},
-                    "trace_hooks.cpp", activity);
-            compile(in, compiler, {"-shared", "traced.o", "hooks.o", "-o", "traced.so"}, file, activity);
-          } catch (...) {
-            failed = std::current_exception();
-          }
-        });
-      try {
-        out.warnings = compile(
-            in, compiler, joined({common_flags(), {"-O2", "-shared", "source.cu", "-o", "plain.so"}}), file, activity);
-      } catch (...) {
-        if (other.joinable()) other.join();
-        throw;
-      }
-      if (other.joinable()) other.join();
-      if (failed) std::rethrow_exception(failed);
-      // Beside and renamed: another process never opens half of one.
-      auto put = [&](const char* from, const fs::path& to) {
-        const fs::path beside = to.string() + fmt::format(".{}", getpid());
-        fs::copy_file(in.path() / from, beside, fs::copy_options::overwrite_existing, error);
-        if (!error) fs::rename(beside, to, error);
-        if (error) throw MissingError(to.string() + " cannot be written", "compiled kernels are kept there");
-      };
-      put("plain.so", plain);
-      if (traces()) put("traced.so", traced);
+      out.warnings = make_modules(source, file, compiler, plain, traced, activity);
       thin_out(folder);
       out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }

@@ -304,8 +304,8 @@ json profile_json(const ProfileReport& r) {
             {"warnings", r.warnings}};
   if (launches.empty())
     j["launches_reason"] = names_file(r.name)
-                               ? "registers and shared memory are the device code's: a file from outside is compiled "
-                                 "for the emulator only"
+                               ? "registers and shared memory are the device code's: nvcc, which compiles a file "
+                                 "from outside for it, is not here or did not take it"
                            : r.emulated
                                ? "registers and shared memory are the device code's, and this build has none: it "
                                  "was made without nvcc"

@@ -16,7 +16,6 @@
 #include "kernels/base/text.h"
 #include "kernels/base/worker_pool.h"
 #include "kernels/problem/counts.h"
-#include "kernels/runtime/compile/outside.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/sources.h"
 #include "kernels/verify/element_trace.h"
@@ -234,6 +233,7 @@ Service::Reply Service::answer(const json& request, std::span<const std::byte> p
     look.emplace(state_->looks);
   else if (state_->ending.valid())
     state_->ending.get();
+  compile_for_device(request, activity);
   if (type == "run") return run(request, payload, activity, partial);
   if (type == "judge") return judge(request, payload, activity);
   if (type == "profile") return profile_one(request, payload, activity);
@@ -520,16 +520,6 @@ Service::Reply Service::source(const json& request) {
   json headers = json::array();
   for (size_t i = 1; i < files.size(); i++) headers.push_back({{"file", files[i].file}, {"text", files[i].text}});
   return {header_text({{"file", files[0].file}, {"text", files[0].text}, {"headers", headers}}), {}};
-}
-
-Service::Reply Service::kernel_file(const json& request, std::span<const std::byte> payload, Activity& activity) {
-  const std::string name = text_of(request, "kernel");
-  if (!names_file(name)) bad("kernel", name, "must be a file's name, with .cu at its end or a slash in it");
-  const std::string text(reinterpret_cast<const char*>(payload.data()), payload.size());
-  const OutsideFile file = bring_outside(name, text, activity);
-  json kernels = json::array();
-  for (const auto* k : file.kernels) kernels.push_back(kernel_json(*k, *state_->open(text_of(request, "device")).device));
-  return {header_text({{"kernels", kernels}, {"warnings", file.warnings}, {"compiled_in_s", file.seconds}}), {}};
 }
 
 Service::Reply Service::list(const json& request) {

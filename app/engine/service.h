@@ -60,6 +60,7 @@ class Service {
   Reply trace(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply source(const nlohmann::json& request);
   Reply kernel_file(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
+  void compile_for_device(const nlohmann::json& request, Activity& activity);
   Reply list(const nlohmann::json& request);
   Reply info();
 

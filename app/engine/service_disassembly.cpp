@@ -5,6 +5,7 @@
 #include "app/engine/sampling_codec.h"
 #include "app/engine/service.h"
 #include "app/engine/service_state.h"
+#include "kernels/runtime/device_code.h"
 #include "kernels/runtime/registry.h"
 #include "profiling/disassembly/disassembly.h"
 
@@ -53,8 +54,6 @@ Service::Reply Service::disassemble_one(const json& request, std::span<const std
   RunRequest r = request_from(request, payload);
   require_legal(r.problem);
   const KernelDefinition& kernel = find_kernel(r.kernel);
-  if (kernel.kind() == KernelKind::outside)
-    throw InputError("kernel", kernel.name(), "is a file from outside, which is compiled for the emulator: it has no SASS");
   if (auto why = kernel.unsupported(r.problem); !why.empty())
     throw InputError("kernel", r.kernel, "does not take this problem: " + why);
   auto& o = state_->open(r.device);
@@ -68,7 +67,7 @@ Service::Reply Service::disassemble_one(const json& request, std::span<const std
   json list = json::array();
   int compiled_for = 0;
   for (const auto& f :
-       disassemble(compiled_images(kernel.file()), architecture, functions, Cupti::shared(), activity)) {
+       disassemble(compiled_images(kernel), architecture, functions, Cupti::shared(), activity)) {
     compiled_for = f.facts.architecture;
     list.push_back(function_json(f));
   }
@@ -76,7 +75,7 @@ Service::Reply Service::disassemble_one(const json& request, std::span<const std
   j["architecture"] = compiled_for ? json("sm_" + std::to_string(compiled_for)) : json(nullptr);
   if (list.empty()) {
     Gap gap{"no-device-code",
-            compiled_images(kernel.file()).empty()
+            compiled_images(kernel).empty()
                 ? "this build has no device code of " + kernel.file()
                 : "this build's device code of " + kernel.file() + " is for newer GPUs",
             "build with the CUDA Toolkit 13 (CONVSCOPE_CUDA_ARCHITECTURES says for which GPUs)"};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/engine/client.h"
+#include "app/engine/kernel_file.h"
 #include "app/engine/profile_codec.h"
 #include "app/engine/sampling_codec.h"
 #include "app/engine/service.h"
@@ -53,7 +54,7 @@ class Service::Sampler {
     json request = request_json(request_, payload);
     if (!payload.empty()) return;  // values of files need no drawing
     request["type"] = "draw";
-    engine_ = std::make_unique<EngineClient>();
+    start();
     engine_->post(request.dump(), {}, {.done = [](Answer) {}}, limit_s);
   }
 
@@ -62,7 +63,7 @@ class Service::Sampler {
     json request = request_json(request_, payload);
     request["type"] = "samples";
     activity.phase("sampling where warps are, in an engine of its own");
-    if (!engine_) engine_ = std::make_unique<EngineClient>();
+    if (!engine_) start();
     Handlers handlers;
     handlers.progress = [&](const Progress&) { activity.advance(); };
     Answer a =
@@ -84,6 +85,14 @@ class Service::Sampler {
   }
 
  private:
+  void start() {
+    engine_ = std::make_unique<EngineClient>();
+    if (!names_file(request_.kernel)) return;
+    const std::string file = file_of_kernel(request_.kernel);
+    engine_->lend(file, kernel_file_request(file, request_.device), as_payload(find_kernel(request_.kernel).text()),
+                  {.done = [](Answer) {}});
+  }
+
   static constexpr double limit_s = 180;
   State& state_;
   const RunRequest& request_;

@@ -234,7 +234,7 @@ class Workbench {
   void refused(uint64_t asked_at, bool gone, std::function<void()> forget);
   void took_run(uint64_t serial, Answer answer, const Document& document);
   void take_report(Report r);
-  void took_file(const std::string& path, const std::string& text, Answer answer);
+  void took_file(const std::string& path, const std::string& text, bool again, Answer answer);
   void read_again(const std::string& path);
   void keep_time(const Report& r);
   bool is_exhibit(const std::string& kernel) const;

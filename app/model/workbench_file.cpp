@@ -15,7 +15,8 @@ using nlohmann::json;
 void Workbench::bring_file(const std::string& path, const std::string& device) {
   std::string text = read_kernel_file(path);
   OpenedFile& file = files_[path];
-  if (file.text == text && !file.compiling) {
+  const bool again = file.text == text;  // for another device
+  if (again && file.device == device && !file.compiling) {
     if (file.trouble.empty() && file_came_) file_came_(path, "");
     return;
   }
@@ -27,7 +28,7 @@ void Workbench::bring_file(const std::string& path, const std::string& device) {
   if (file.device.empty()) watch_->watch(path);
   file.device = device;
   client_->lend(path, kernel_file_request(path, device), as_payload(text),
-                handlers([this, path, text](Answer a) { took_file(path, text, std::move(a)); }));
+                handlers([this, path, text, again](Answer a) { took_file(path, text, again, std::move(a)); }));
 }
 
 void Workbench::read_again(const std::string& path) {
@@ -40,7 +41,7 @@ void Workbench::read_again(const std::string& path) {
   }
 }
 
-void Workbench::took_file(const std::string& path, const std::string& text, Answer answer) {
+void Workbench::took_file(const std::string& path, const std::string& text, bool again, Answer answer) {
   OpenedFile& file = files_[path];
   if (file.text != text) return;  // a newer one is on its way
   file.compiling = false;
@@ -51,10 +52,11 @@ void Workbench::took_file(const std::string& path, const std::string& text, Answ
     file.seconds = j.value("compiled_in_s", 0.0);
     std::erase_if(kernels_, [&](const KernelEntry& k) { return of_file(k.name); });
     for (const auto& k : j.at("kernels")) kernels_.push_back(kernel_entry(k));
-    // What is known of the text before it is of another kernel.
-    std::erase_if(sources_, [&](const auto& s) { return of_file(s.first); });
-    std::erase_if(trail_, [&](const auto& p) { return of_file(p->document.kernel); });
-    if (comparison_ && of_file(comparison_->document.kernel)) comparison_.reset();
+    if (!again) {  // what is known of the text before it is of another kernel
+      std::erase_if(sources_, [&](const auto& s) { return of_file(s.first); });
+      std::erase_if(trail_, [&](const auto& p) { return of_file(p->document.kernel); });
+      if (comparison_ && of_file(comparison_->document.kernel)) comparison_.reset();
+    }
     cause_ends_engine_.erase(path);
     std::istringstream warnings(j.value("warnings", ""));
     for (std::string line; std::getline(warnings, line);) note(line, LogLine::Kind::engine);

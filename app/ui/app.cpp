@@ -8,6 +8,7 @@
 #include <imgui_internal.h>
 #include <limits>
 
+#include "app/engine/kernel_file.h"
 #include "app/ui/actions.h"
 #include "app/ui/chrome.h"
 #include "app/ui/panels/map_view.h"
@@ -85,6 +86,9 @@ void App::document_changed(const Document& before) {
   }
   if (!needs_run(before, now)) return;
   bench_->show_live(false);  // what is recorded of the new document is shown at once
+  // A file is compiled for another device first, and then run.
+  if (before.device != now.device && bench_->file_of(now.kernel))
+    return bench_->bring_file(file_of_kernel(now.kernel), now.device);
   if (!settings_.live) return;
   if (!bench_->rests_on_recording(now))
     bench_->run(now);

@@ -98,7 +98,7 @@ std::string Target::where() const {
 }
 
 std::string Target::unavailable(const KernelDefinition& kernel) const {
-  if (kernel.kind() == KernelKind::outside) return "is a file from outside, which is compiled for the emulator only";
+  if (kernel.kind() == KernelKind::outside) return "is a file from outside, which is run when it is named";
   const int have = capability(architecture);
   for (const auto& need : kernel.requires_hardware()) {
     bool fits = need == "sm_90a" || need == "wgmma" ? have == 90  // no later GPU has it

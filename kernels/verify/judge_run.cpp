@@ -89,7 +89,9 @@ RunReport Judge::Run::go(const std::function<void(bool begins)>& timing) {
 bool Judge::Run::declared() {
   Verdict& v = r_.verdict;
   v.add("compile", LayerStatus::pass,
-        (kernel_.kind() == KernelKind::outside ? "compiled for the emulator (" : "compiled with the program (") +
+        (kernel_.kind() != KernelKind::outside ? std::string("compiled with the program (")
+         : device_.is_emulator()               ? std::string("compiled for the emulator (")
+                                               : "compiled for " + device_.info().architecture + " (") +
             kernel_.file() + ")");
   auto not_run = [&](int code, const std::string& why) {
     v.add("binding", LayerStatus::fail, why);

@@ -1,4 +1,5 @@
-#include "kernels/runtime/binary.h"
+#include "kernels/runtime/device_code.h"
+#include "kernels/runtime/registry.h"
 #include "kernels/runtime/sources.h"
 #include "profiling/profile/profile.h"
 
@@ -31,7 +32,7 @@ PcSamples sample_pcs(const ProfileTools& tools, const ProfileSpec& spec, Activit
     if (reading.sm_mhz) o.clock_mhz = static_cast<double>(*reading.sm_mhz);
   }
   if (!subject->is_reference())
-    for (const auto& image : compiled_images(subject->file())) o.cubins.push_back(image.elf);
+    for (const auto& image : compiled_images(find_kernel(subject->name()))) o.cubins.push_back(image.elf);
   PcSamples samples = tools.cupti.sample_pcs(
       tools.device.native_context(), device.index, o, [&] { subject->run(memory.at(), nullptr); }, &activity);
   for (auto& f : samples.functions) {

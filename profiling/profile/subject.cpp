@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/base/error.h"
-#include "kernels/runtime/binary.h"
+#include "kernels/runtime/device_code.h"
 #include "kernels/runtime/registry.h"
 
 namespace convscope {
@@ -66,8 +66,7 @@ class KernelSubject final : public Subject {
   // Without a GPU: of the newest architecture that the program carries device code for.
   std::vector<LaunchFacts> compiled_launch_facts() const {
     std::vector<LaunchFacts> list;
-    if (kernel_.kind() == KernelKind::outside) return {};  // its name may be that of a file of the program's
-    auto compiled = compiled_facts(kernel_.file());
+    auto compiled = compiled_facts(kernel_);
     for (const auto& l : plan_.launches()) {
       const BinaryFacts* best = nullptr;
       for (const auto& f : compiled)

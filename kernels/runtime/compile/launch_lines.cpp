@@ -229,6 +229,17 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
+std::vector<Line> lines_of(std::string_view text, const std::string& name) {
+  std::vector<Line> lines;
+  int number = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (auto line = line_of(text.substr(at, end - at), ++number, name)) lines.push_back(*line);
+    at = end + 1;
+  }
+  return lines;
+}
+
 // The first sentence of a file's head comment.
 std::string idea_of(std::string_view text) {
   std::string out;
@@ -251,13 +262,7 @@ std::string idea_of(std::string_view text) {
 }  // namespace
 
 std::string registration_of_lines(std::string_view text, const std::string& name) {
-  std::vector<Line> lines;
-  int number = 0;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    if (auto line = line_of(text.substr(at, end - at), ++number, name)) lines.push_back(*line);
-    at = end + 1;
-  }
+  const std::vector<Line> lines = lines_of(text, name);
   if (lines.empty()) return "";
   const Line& first = lines.front();
   const std::string at_file = quoted(name);
@@ -302,10 +307,28 @@ std::string registration_of_lines(std::string_view text, const std::string& name
     out += line_is(line.number) + fmt::format(
                                       "    convscope_plan.launch(::convscope::TypedEntry<&{}>{{{}}}, {{{}}}, {{{}}}, "
                                       "static_cast<size_t>({})).args({});\n",
-                                      line.function, quoted(line.function), shape("grid"), shape("block"),
+                                      line.function, quoted(device_name(line.function)), shape("grid"), shape("block"),
                                       shared == line.values.end() ? "0" : shared->second, line.values.at("args"));
   }
   return out + "  });\n}\n";
+}
+
+std::vector<std::string> launched_functions(std::string_view text, const std::string& name) {
+  std::vector<std::string> list;
+  for (const auto& line : lines_of(text, name)) list.push_back(line.function);
+  return list;
+}
+
+std::string device_name(std::string_view function) {
+  std::string out;
+  for (char c : function) {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_')
+      out += c;
+    else if (!out.ends_with('_'))
+      out += '_';
+  }
+  while (out.size() > 1 && out.ends_with('_')) out.pop_back();
+  return out;
 }
 
 bool registers_itself(std::string_view text) { return text.find("CONVSCOPE_KERNEL(") != text.npos; }

@@ -18,6 +18,12 @@ namespace convscope {
 // file's, for messages. Errors: InputError that names the line.
 std::string registration_of_lines(std::string_view text, const std::string& name);
 
+// The functions that such lines launch, in their order. Errors: as registration_of_lines().
+std::vector<std::string> launched_functions(std::string_view text, const std::string& name);
+
+// By which plans and device code know a function: gather_128 for gather<128>.
+std::string device_name(std::string_view function);
+
 // A line that fits the first __global__ function of a text, as far as its parameters' names tell; "" without a
 // function.
 std::string suggested_line(std::string_view text);

@@ -26,9 +26,6 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
 // Errors: MissingError.
 std::string host_compiler();
 
-// Of what g++ printed: the first error as one line, "mine.cu:12: 'foo' was not declared in this scope".
-std::string first_error(const std::string& printed, const std::string& name);
-
 // As the host compiler is given it: `extern __shared__ T name[];` is the emulator's dynamic shared memory. The lines
 // stay where they are.
 std::string for_host(const std::string& text, const std::string& name);

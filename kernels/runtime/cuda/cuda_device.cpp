@@ -8,6 +8,7 @@
 #include "kernels/base/text.h"
 #include "kernels/base/worker_pool.h"
 #include "kernels/runtime/cuda/driver.h"
+#include "kernels/runtime/device_code.h"
 #include "kernels/runtime/driver_version.h"
 #include "kernels/runtime/simt/executor.h"
 
@@ -131,7 +132,7 @@ CudaDevice::CudaDevice(int index) {
     check(d.cuMemAllocHost(&staging_[i], staging_bytes), "taking pinned memory");
     check(d.cuEventCreate(&staging_done_[i], CU_EVENT_DISABLE_TIMING), "making an event");
   }
-  modules_ = std::make_unique<Modules>();
+  modules_ = std::make_unique<Modules>(major_ * 10 + minor_);
 }
 
 CudaDevice::~CudaDevice() {
@@ -149,8 +150,8 @@ CudaDevice::~CudaDevice() {
 void CudaDevice::make_current() const { check(driver().cuCtxSetCurrent(context_), "making the GPU's context current"); }
 
 std::string CudaDevice::unavailable(const KernelDefinition& kernel) const {
-  if (kernel.kind() == KernelKind::outside)
-    return "is a file from outside, which is compiled for the emulator only: add --device emulator";
+  if (kernel.kind() == KernelKind::outside && kept_image(kernel, major_ * 10 + minor_).empty())
+    return fmt::format("is a file from outside, and not compiled for {}", info_.architecture);
   std::string lacking;
   for (const auto& need : kernel.requires_hardware()) {
     int capability = 0;
@@ -231,7 +232,7 @@ void CudaDevice::launch(const KernelDefinition& kernel, const Launch& l, const B
   const Driver& d = driver();
   if (auto why = simt::launch_shape_fault(l.entry, l.grid, l.block, l.dynamic_shared_bytes); !why.empty())
     throw KernelFault(why);
-  CUfunction f = modules_->function(kernel.file(), l.entry.name);
+  CUfunction f = modules_->function(kernel, l.entry.name);
   auto shared = static_cast<int>(l.dynamic_shared_bytes);
   if (shared > 0)  // what a kernel gets unasked, 48 KiB, holds its static shared memory as well
     check(d.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared),
@@ -297,7 +298,7 @@ std::vector<LaunchFacts> CudaDevice::launch_facts(const KernelDefinition& kernel
   make_current();
   std::vector<LaunchFacts> list;
   for (const auto& l : plan.launches()) {
-    CUfunction f = modules_->function(kernel.file(), l.entry.name);
+    CUfunction f = modules_->function(kernel, l.entry.name);
     auto ask = [&](CUfunction_attribute a) {
       int v = 0;
       check(driver().cuFuncGetAttribute(&v, a, f), "asking what the compiler gave " + std::string(l.entry.name));

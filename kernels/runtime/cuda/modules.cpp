@@ -1,10 +1,12 @@
 #include "kernels/runtime/cuda/modules.h"
 
 #include <filesystem>
+#include <fmt/format.h>
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/binary.h"
 #include "kernels/runtime/cuda/driver.h"
+#include "kernels/runtime/device_code.h"
 
 namespace convscope {
 namespace cuda {
@@ -39,22 +41,26 @@ std::vector<DeviceImage> compiled_images(const std::string& kernel_file) {
 namespace cuda {
 
 Modules::~Modules() {
-  for (auto& [name, module] : modules_) driver().cuModuleUnload(module);  // fails harmlessly in a poisoned context
+  for (auto& [image, module] : modules_) driver().cuModuleUnload(module);  // fails harmlessly in a poisoned context
 }
 
-CUfunction Modules::function(const std::string& file, const std::string& function) {
-  auto key = std::pair(file, function);
+CUfunction Modules::function(const KernelDefinition& kernel, const std::string& function) {
+  const std::string& file = kernel.file();
+  const bool outside = kernel.kind() == KernelKind::outside;
+  const std::string_view image = outside ? kept_image(kernel, architecture_)
+                                         : embedded_fatbin(std::filesystem::path(file).stem().string());
+  if (image.empty())
+    throw MissingError(outside ? fmt::format("{} is not compiled for sm_{}", file, architecture_)
+                               : "no device code of " + file + " is in this build",
+                       outside ? "open it again, or use --device emulator"
+                               : "build with the CUDA Toolkit, or use --device emulator");
+  auto key = std::pair<const void*, std::string>(image.data(), function);
   if (auto it = functions_.find(key); it != functions_.end()) return it->second;
-  std::string name = std::filesystem::path(file).stem().string();
-  CUmodule& module = modules_[name];
+  CUmodule& module = modules_[image.data()];
   if (!module) {
-    auto image = embedded_fatbin(name);
-    if (image.empty())
-      throw MissingError("no device code of " + file + " is in this build",
-                         "build with the CUDA Toolkit, or use --device emulator");
     CUresult r = driver().cuModuleLoadData(&module, image.data());
     if (r == CUDA_ERROR_NO_BINARY_FOR_GPU)
-      throw MissingError("the device code of " + file + " in this build is not for this GPU",
+      throw MissingError("the device code of " + file + (outside ? "" : " in this build") + " is not for this GPU",
                          "build with CONVSCOPE_CUDA_ARCHITECTURES for it");
     check(r, "loading the device code of " + file);
   }

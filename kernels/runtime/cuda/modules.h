@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "convscope/plan.h"
+
 namespace convscope::cuda {
 
 // The fatbin of a kernel file ("direct" for kernels/ladder/direct.cu); empty when it was not built.
@@ -17,12 +19,14 @@ void register_fatbin(const char* name, const char* begin, const char* end);
 class Modules {
  public:
   ~Modules();
-  // `file` is a kernel file; `function` an extern "C" __global__ function of it. Errors: MissingError, DeviceError.
-  CUfunction function(const std::string& file, const std::string& function);
+  explicit Modules(int architecture) : architecture_(architecture) {}  // 90 of sm_90
+  // `function` is a __global__ function of the kernel's file, by its name in the plan. Errors: MissingError, DeviceError.
+  CUfunction function(const KernelDefinition& kernel, const std::string& function);
 
  private:
-  std::map<std::string, CUmodule> modules_;
-  std::map<std::pair<std::string, std::string>, CUfunction> functions_;
+  int architecture_;
+  std::map<const void*, CUmodule> modules_;  // by the place of their images
+  std::map<std::pair<const void*, std::string>, CUfunction> functions_;
 };
 
 }  // namespace convscope::cuda

@@ -2,6 +2,8 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
+#include "kernels/base/error.h"
+#include "kernels/runtime/compile/for_gpu.h"
 #include "tests/app/cli/cli.h"
 
 namespace convscope {
@@ -140,14 +142,83 @@ TEST_F(OutsideCli, OnlyWhatThisUserPutThereIsOpened) {
   EXPECT_TRUE(holds(r.err, "cache/kernels is no folder of this user's alone")) << r.err;
 }
 
+// ---- for a GPU, by nvcc -------------------------------------------------------------------------------------------
+
+bool has_nvcc() {
+  try {
+    device_compiler();
+    return true;
+  } catch (const MissingError&) {
+    return false;
+  }
+}
+
+TEST_F(OutsideCli, ItsMachineCodeIsShownWithoutAGpu) {
+  if (!has_nvcc()) GTEST_SKIP() << "no nvcc is here";
+  auto r = run({"disassemble", test::project_file("assets/kernels/gather.cu"), "--device", "emulator"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(holds(r.out, "gather, sm_90: ")) << r.out.substr(0, 400);
+  EXPECT_TRUE(holds(r.out, " registers, ")) << r.out.substr(0, 400);
+  EXPECT_TRUE(holds(r.out, "   24 | ")) << "the line that writes y";
+  auto profile = run(Words{"profile", test::project_file("assets/kernels/gather.cu"), "--device", "emulator"} + little);
+  EXPECT_EQ(profile.code, 0) << profile.err;
+  EXPECT_TRUE(holds(profile.out, "(the device code for sm_90)")) << profile.out;
+  EXPECT_TRUE(holds(profile.out, "limited by registers")) << profile.out;
+}
+
+TEST_F(OutsideCli, WithoutNvccItIsSaidAndTheEmulatorGoesOn) {
+  const std::string file = test::project_file("assets/kernels/gather.cu");
+  const Words none = {"CONVSCOPE_NVCC=/nowhere/nvcc"};
+  auto code = run({"disassemble", file, "--device", "emulator"}, none);
+  EXPECT_EQ(code.code, 3) << code.out;
+  EXPECT_TRUE(holds(code.err, "CONVSCOPE_NVCC is /nowhere/nvcc, which is no program")) << code.err;
+  auto profile = run(Words{"profile", file, "--device", "emulator"} + little, none);
+  EXPECT_EQ(profile.code, 0) << profile.err;
+  EXPECT_TRUE(holds(profile.out, "nvcc, which compiles a file from outside for it, is not here or did not take it"))
+      << profile.out;
+  if (!test::has_fake_gpu()) return;
+  auto gpu = run(Words{"run", file, "--device", "cuda"} + little, none + test::fake_gpu());
+  EXPECT_EQ(gpu.code, 3) << gpu.out << gpu.err;
+  EXPECT_TRUE(holds(gpu.err, "CONVSCOPE_NVCC is /nowhere/nvcc")) << gpu.err;
+}
+
+// A driver of fakes launches nothing, so that the verdict is one of what was not written; but it is given a function of
+// that name, with as many arguments.
+TEST_F(OutsideCli, OnAGpuItIsCompiledForThat) {
+  if (!test::has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  if (!has_nvcc()) GTEST_SKIP() << "no nvcc is here";
+  auto r = run(Words{"run", test::project_file("assets/kernels/gather.cu"), "--device", "cuda"} + little,
+               test::fake_gpu());
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_TRUE(holds(r.out, "✓ compile      compiled for sm_90 (")) << r.out;
+  EXPECT_TRUE(holds(r.out, "never writes 324 elements")) << r.out;
+#if defined(__SANITIZE_THREAD__)
+  EXPECT_EQ(modules(), 2u);
+#else
+  EXPECT_EQ(modules(), 3u) << "two for the emulator, one for the GPU";
+#endif
+}
+
+TEST_F(OutsideCli, WhatNvccDoesNotTakeIsAVerdictToo) {
+  if (!test::has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  if (!has_nvcc()) GTEST_SKIP() << "no nvcc is here";
+  // A host function, which the emulator cannot tell from others.
+  const std::string file = changed("gather.cu", "__global__ void gather(",
+                                   "float host_only(float v) { return v; }\n__global__ void gather(");
+  std::string text = test::text_file(file);
+  text.replace(text.find("y[id] = sum;"), 12, "y[id] = host_only(sum);");
+  folder_.write("gather.cu", text.data(), text.size());
+  auto r = run(Words{"run", file, "--device", "cuda"} + little, test::fake_gpu());
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "not run: it does not compile: " + file + ":25: ")) << r.out;
+  EXPECT_TRUE(holds(r.err, "host_only")) << r.err;
+}
+
 TEST_F(OutsideCli, WhatCannotBeDoneWithIt) {
   const std::string file = test::project_file("assets/kernels/gather.cu");
   auto exported = run({"export", file, "--preset", "kernelbench-79-small"});
   EXPECT_EQ(exported.code, 2);
   EXPECT_TRUE(holds(exported.err, "is a file from outside: what is exported is the program's own")) << exported.err;
-  auto code = run({"disassemble", file});
-  EXPECT_EQ(code.code, 2);
-  EXPECT_TRUE(holds(code.err, "it has no SASS")) << code.err;
   auto none = run(Words{"run", file} + little, {"CONVSCOPE_CXX=/nowhere/g++"});
   EXPECT_EQ(none.code, 3) << none.out;
   EXPECT_TRUE(holds(none.err, "CONVSCOPE_CXX is /nowhere/g++, which is no program")) << none.err;

@@ -1,0 +1,173 @@
+#include "kernels/runtime/compile/workshop.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernels/base/cache.h"
+#include "kernels/base/error.h"
+#include "kernels/base/run_program.h"
+#include "kernels/runtime/compile/headers.h"
+
+namespace convscope {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr double most_seconds = 300;
+constexpr size_t most_kept = 90;  // files in the cache: two for the emulator and one for a GPU of each kernel file
+
+void write_file(const fs::path& path, std::string_view text) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << text;
+  if (!out.flush()) throw MissingError(path.string() + " cannot be written", "a kernel file is compiled there");
+}
+
+}  // namespace
+
+Workshop::Workshop() {
+  std::error_code error;
+  auto folder = fs::temp_directory_path(error);
+  std::string name = ((error ? fs::path("/tmp") : folder) / "convscope-kernel-XXXXXX").string();
+  if (!mkdtemp(name.data()))
+    throw MissingError("no folder can be made in " + folder.string(), "a kernel file is compiled there; set TMPDIR");
+  path_ = name;
+  for (const auto& h : outside_headers()) {
+    std::string_view file = h.file;
+    constexpr std::string_view public_headers = "kernels/runtime/include/";
+    if (file.starts_with(public_headers)) file.remove_prefix(public_headers.size() - 8);  // include/convscope/…
+    write_file(path_ / file, h.text);
+  }
+  // All of it is in kernel.h.
+  for (const char* empty : {"cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h"})
+    write_file(path_ / "stubs" / empty, "#pragma once\n");
+}
+
+Workshop::~Workshop() {
+  std::error_code error;
+  fs::remove_all(path_, error);
+}
+
+void Workshop::write(const char* file, std::string_view text) const { write_file(path_ / file, text); }
+
+std::string Workshop::compile(const std::string& compiler, const std::vector<std::string>& arguments,
+                              const std::string& name, Activity& activity) const {
+  std::vector<std::string> all = {"-C", path_.string(), "LC_ALL=C", compiler};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  auto r = run_program("/usr/bin/env", all, most_seconds, activity);
+  if (!r.started)
+    throw MissingError("/usr/bin/env cannot be started", "a kernel file is compiled by it and " + compiler);
+  const std::string printed = r.err + r.out;  // nvcc's front end speaks on the one, its other parts on the other
+  if (r.late) throw CompileError(fmt::format("{}: compiling it takes longer than {:.0f} s", name, most_seconds), printed);
+  if (r.status != 0) throw CompileError(first_error(printed, name), printed);
+  return printed;
+}
+
+void Workshop::put(const char* from, const fs::path& to) const {
+  std::error_code error;
+  const fs::path beside = to.string() + fmt::format(".{}", getpid());
+  fs::copy_file(path_ / from, beside, fs::copy_options::overwrite_existing, error);
+  if (!error) fs::rename(beside, to, error);
+  if (error) throw MissingError(to.string() + " cannot be written", "compiled kernels are kept there");
+}
+
+void Fingerprint::add(std::string_view text) {
+  for (unsigned char c : text) a_ = (a_ ^ c) * 0x100000001b3u, b_ = (b_ ^ (c + 0x5bu)) * 0x100000001b3u;
+  a_ = (a_ ^ text.size()) * 0x100000001b3u, b_ = (b_ ^ ~text.size()) * 0x100000001b3u;
+}
+
+void Fingerprint::add(const std::vector<std::string>& texts) {
+  for (const auto& t : texts) add(t);
+}
+
+void Fingerprint::add_headers() {
+  for (const auto& h : outside_headers()) add(h.file), add(h.text);
+}
+
+void Fingerprint::add_compiler(const std::string& program) {
+  std::error_code error;
+  add(program);
+  add(fmt::format("{}", fs::last_write_time(fs::canonical(program, error), error).time_since_epoch().count()));
+}
+
+std::string Fingerprint::text() const { return fmt::format("{:016x}{:016x}", a_, b_); }
+
+fs::path modules_folder() {
+  std::string cache = cache_folder();
+  std::error_code error;
+  fs::path folder =
+      cache.empty() ? fs::temp_directory_path(error) / fmt::format("convscope-{}", getuid()) : fs::path(cache);
+  folder /= "kernels";
+  fs::create_directories(folder, error);
+  fs::permissions(folder, fs::perms::owner_all, error);
+  // Nobody else may have put it there.
+  struct stat owner {};
+  if (lstat(folder.c_str(), &owner) != 0 || !S_ISDIR(owner.st_mode) || owner.st_uid != geteuid() ||
+      (owner.st_mode & 077) != 0)
+    throw MissingError(folder.string() + " is no folder of this user's alone",
+                       "compiled kernels are kept there; name another place in CONVSCOPE_CACHE");
+  return folder;
+}
+
+void thin_out(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::pair<fs::file_time_type, fs::path>> all;
+  for (const auto& e : fs::directory_iterator(folder, error)) all.emplace_back(e.last_write_time(error), e.path());
+  if (all.size() <= most_kept) return;
+  std::sort(all.begin(), all.end());
+  for (size_t i = 0; i + most_kept < all.size(); i++) fs::remove(all[i].second, error);
+}
+
+void touch(const fs::path& file) {
+  std::error_code error;
+  fs::last_write_time(file, fs::file_time_type::clock::now(), error);
+}
+
+std::string find_program(const char* variable, const std::vector<std::string>& names,
+                         const std::vector<std::string>& folders) {
+  if (const char* own = std::getenv(variable); own && *own) {
+    if (access(own, X_OK) == 0) return own;
+    throw MissingError(fmt::format("{} is {}, which is no program", variable, own),
+                       fmt::format("name a {} there, with its whole path", names.front()));
+  }
+  std::vector<std::string> all;
+  const char* path = std::getenv("PATH");
+  std::istringstream in(path ? path : "/usr/bin:/bin");
+  for (std::string folder; std::getline(in, folder, ':');)
+    if (!folder.empty()) all.push_back(folder);
+  all.insert(all.end(), folders.begin(), folders.end());
+  for (const auto& name : names)
+    for (const auto& folder : all)
+      if (std::string file = folder + "/" + name; access(file.c_str(), X_OK) == 0) return file;
+  return "";
+}
+
+std::string first_error(const std::string& printed, const std::string& name) {
+  // g++: "mine.cu:12:5: error: …"; nvcc: "mine.cu(12): error: …"; ptxas: "ptxas error   : …", "ptxas fatal   : …".
+  static const std::regex kind(R"((?:^|[ ;])(?:fatal error|[Ee]rror|fatal)\s*: (.*))");
+  std::istringstream in(printed);
+  std::string last_place;  // the last line of the file itself that was spoken of
+  for (std::string line; std::getline(in, line);) {
+    std::string here;
+    if (size_t own = line.find(name); own != line.npos && own + name.size() < line.size()) {
+      const size_t digits = own + name.size() + 1;
+      size_t end = digits;
+      while (end < line.size() && std::isdigit(static_cast<unsigned char>(line[end]))) end++;
+      const char before = line[digits - 1];
+      if (end > digits && (before == ':' || before == '(')) here = name + ":" + line.substr(digits, end - digits);
+    }
+    if (!here.empty()) last_place = here;
+    if (std::smatch m; std::regex_search(line, m, kind))
+      return fmt::format("{}: {}", !here.empty() ? here : !last_place.empty() ? last_place : name, m[1].str());
+  }
+  std::string rest = printed.substr(0, printed.find('\n'));
+  return fmt::format("{}: {}", name, rest.empty() ? "the compiler failed and said nothing" : rest);
+}
+
+}  // namespace convscope

@@ -1,0 +1,135 @@
+// Kernel files from outside on a real GPU: compiled there by nvcc, judged, named by their fault, profiled with the lines
+// their warps stand at. Skipped with the reason where there is no GPU or no nvcc.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "app/engine/codec.h"
+#include "app/engine/kernel_file.h"
+#include "kernels/problem/presets.h"
+#include "kernels/runtime/compile/for_gpu.h"
+#include "tests/app/engine/harness.h"
+#include "tests/support.h"
+
+namespace convscope {
+namespace {
+
+using test::json;
+
+// The sum of one output element by a template that is no function of C, with its own dynamic shared memory.
+constexpr const char* a_template = R"(// A template.
+// convscope: launch gather<64,float> grid=ceil_div(Lout,64),Cout,N block=64 shared=64*4 args=x,w,b,y,c
+template <int B, class T>
+static __global__ void gather(const T* x, const T* w, const T* b, T* y, const ConvArgs c) {
+  extern __shared__ T kept[];
+  const int64_t j = blockIdx.x * static_cast<int64_t>(B) + threadIdx.x, co = blockIdx.y, n = blockIdx.z;
+  const int64_t in_group = c.in_channels / c.groups, out_group = c.out_channels / c.groups;
+  T sum = b ? b[co] : T(0);
+  for (int64_t k = 0; k < c.kernel_size; k++) {
+    const int64_t t = j + c.padding - k * c.dilation, i = t / c.stride;
+    if (t < 0 || t % c.stride || i >= c.length) continue;
+    for (int64_t q = 0; q < in_group; q++) {
+      const int64_t ci = co / out_group * in_group + q;
+      sum += x[(n * c.in_channels + ci) * c.length + i] * w[(ci * out_group + co % out_group) * c.kernel_size + k];
+    }
+  }
+  kept[threadIdx.x] = sum;
+  __syncthreads();
+  if (j < c.out_length) y[(n * c.out_channels + co) * c.out_length + j] = kept[threadIdx.x];
+}
+)";
+
+class FilesGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    json devices = test::result_of(client_, {{"type", "list"}, {"what", "devices"}})["devices"];
+    if (devices.empty() || devices[0]["kind"] != "cuda") GTEST_SKIP() << "no GPU: " << devices;
+    try {
+      device_compiler();
+    } catch (const std::exception& e) {
+      GTEST_SKIP() << "no GPU: " << e.what();
+    }
+  }
+  // The sample with one text in the place of another.
+  static std::string sample(const std::string& from = "", const std::string& to = "", const char* file = "gather.cu") {
+    std::string text = test::text_file(test::project_file(std::string("assets/kernels/") + file));
+    if (!from.empty()) {
+      EXPECT_NE(text.find(from), text.npos) << from;
+      text.replace(text.find(from), from.size(), to);
+    }
+    return text;
+  }
+  Answer bring(const std::string& text, const char* device = "cuda") {
+    return client_.request(kernel_file_request("mine.cu", device), as_payload(text), {}, 300, {}, "mine.cu");
+  }
+  json ask(const char* type, const char* preset = "kernelbench-79-small") {
+    ConvProblem p = find_preset(preset).problem;
+    return test::result_of(client_, {{"type", type},
+                                     {"kernel", "mine.cu"},
+                                     {"device", "cuda"},
+                                     {"accuracy", "strict"},
+                                     {"problem", problem_json(p)}});
+  }
+  test::ScratchFolder folder_;
+  EngineClient client_{EngineOptions{"env CONVSCOPE_CACHE=" + folder_.path("cache") + " " +
+                                     test::program("convscope") + " engine"}};
+};
+
+TEST_F(FilesGpu, SamplesAndTemplatesAreRight) {
+  for (const std::string& text : {sample(), sample("", "", "shared_sum.cu"), std::string(a_template)}) {
+    Answer a = bring(text);
+    ASSERT_EQ(a.kind, Answer::Kind::result) << a.header << a.message;
+    json came = json::parse(a.header);
+    EXPECT_TRUE(came["kernels"][0]["available"]) << came;
+    EXPECT_GT(came["compiled_in_s"], 0);
+    fmt::print("files compiled_in_s={:.1f}\n", came["compiled_in_s"].get<double>());
+    json r = ask("run");
+    EXPECT_EQ(r["verdict"]["status"], "right") << r["verdict"] << text;
+    EXPECT_TRUE(r["timing"]["median_ms"].is_number()) << r["timing"];
+    EXPECT_TRUE(test::holds(r["verdict"]["layers"][0]["sentence"].get<std::string>(), "compiled for sm_"))
+        << r["verdict"]["layers"][0];
+  }
+}
+
+TEST_F(FilesGpu, AFaultIsToldByName) {
+  ASSERT_EQ(bring(sample("j + p - k * d", "j + p - k")).kind, Answer::Kind::result);
+  json r = ask("run");
+  EXPECT_EQ(r["verdict"]["status"], "wrong") << r["verdict"];
+  json x = ask("xray")["xray"];
+  EXPECT_TRUE(test::holds(x["sentence"].get<std::string>(), "the dilation is missing")) << x;
+}
+
+TEST_F(FilesGpu, OpenedForTheEmulatorItIsCompiledWhenItIsAskedHere) {
+  ASSERT_EQ(bring(sample(), "emulator").kind, Answer::Kind::result);
+  EXPECT_EQ(ask("run")["verdict"]["status"], "right");
+}
+
+TEST_F(FilesGpu, ProfilesHaveItsLines) {
+  ASSERT_EQ(bring(sample()).kind, Answer::Kind::result);
+  json request = {{"type", "profile"},     {"kernel", "mine.cu"},    {"device", "cuda"}, {"set", "full"},
+                  {"accuracy", "strict"}, {"problem", problem_json(find_preset("hifigan.u2").problem)}};
+  json r = test::result_of(client_, request);
+  ASSERT_EQ(r["launches"].size(), 1u) << r["launches"];
+  EXPECT_EQ(r["launches"][0]["entry"], "gather");
+  EXPECT_GT(r["launches"][0]["registers"], 0);
+  EXPECT_EQ(r["counters"]["gap"], nullptr) << r["counters"]["gap"];
+  const json& samples = r["pc_sampling"];
+  ASSERT_EQ(samples["gap"], nullptr) << samples["gap"];
+  bool own_line = false;
+  for (const auto& f : samples["functions"])
+    for (const auto& line : f["lines"]) own_line |= line["file"] == "mine.cu" && line["line"] > 10;
+  EXPECT_TRUE(own_line) << samples.dump().substr(0, 600);
+}
+
+TEST_F(FilesGpu, ACrashIsReportedAndTheFileIsThereAgain) {
+  ASSERT_EQ(bring(sample("y[id] = sum;", "*reinterpret_cast<float*>(16) = sum;")).kind, Answer::Kind::result);
+  ConvProblem p = find_preset("kernelbench-79-small").problem;
+  json request = {{"type", "run"},        {"kernel", "mine.cu"}, {"device", "cuda"},
+                  {"accuracy", "strict"}, {"problem", problem_json(p)}};
+  Answer a = client_.request(request.dump(), {}, {}, 60, {});
+  EXPECT_NE(a.kind, Answer::Kind::result) << a.header.substr(0, 500);
+  ASSERT_EQ(bring(sample()).kind, Answer::Kind::result);
+  EXPECT_EQ(ask("run")["verdict"]["status"], "right");
+}
+
+}  // namespace
+}  // namespace convscope

@@ -1,4 +1,5 @@
 // Answers to `bench` as tables and as comma-separated values.
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "app/cli/forms.h"
@@ -75,7 +76,9 @@ std::string bench_text(const json& r) {
   for (const auto& e : r.at("entries")) packs |= field(e, "packed").is_object();
   const std::string columns =
       packs ? fmt::format("{:>10} {:>10} {:>10}", "packed", "packing", "whole") : fmt::format("{:>10}", "hot");
-  out += fmt::format("  {:<14} {} {:>7} {:>10} {:>8}  {:<10} {}\n", "", columns, "noise", "cold", "× floor", "verdict",
+  size_t width = 14;  // files have longer names
+  for (const auto& e : r.at("entries")) width = std::max(width, text(e, "name").size());
+  out += fmt::format("  {:<{}} {} {:>7} {:>10} {:>8}  {:<10} {}\n", "", width, columns, "noise", "cold", "× floor", "verdict",
                      "");
   for (const auto& e : r.at("entries")) {
     const Counted c = counted(e, packed);
@@ -83,7 +86,7 @@ std::string bench_text(const json& r) {
     const std::string times = packs ? fmt::format("{:>10} {:>10} {:>10}", median_of(field(e, "packed")),
                                                   forms::time_of(field(e, "packing_ms")), median_of(e.at("hot")))
                                     : fmt::format("{:>10}", median_of(e.at("hot")));
-    out += fmt::format("  {:<14} {} {:>7} {:>10} {:>8}  {:<10} {}\n", text(e, "name"), times, noise_of(c.hot),
+    out += fmt::format("  {:<{}} {} {:>7} {:>10} {:>8}  {:<10} {}\n", text(e, "name"), width, times, noise_of(c.hot),
                        median_of(c.cold), c.times_floor.is_number() ? forms::figure(c.times_floor.get<double>()) : "–",
                        verdict.empty() ? "–" : verdict, verdict_words(e));
     if (!text(e, "doubt").empty()) out += fmt::format("                 ! {}\n", text(e, "doubt"));

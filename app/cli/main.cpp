@@ -125,12 +125,12 @@ int run(int argc, char** argv) {
   demo->add_option("--out", out, "folder for report.html and the pictures")->capture_default_str();
   common.add_to(*demo);
   auto* run_verb = add("run", "run a kernel once beside the reference: verdict, errors, time");
-  run_verb->add_option("KERNEL", run_options.kernel, "a name from `convscope list kernels`, or a .cu file");
+  run_verb->add_option("KERNEL", run_options.kernel, "a name from `convscope list kernels`, or a .cu or .py file");
   run_verb->add_option("--save", run_options.save, "folder for x.npy, w.npy, b.npy, y.npy, oracle.npy");
   common.add_to(*run_verb);
   common.add_recording_to(*run_verb);
   auto* explain_verb = add("explain", "the taps of one output element, and what the kernel does instead");
-  explain_verb->add_option("KERNEL", kernel, "a name from `convscope list kernels`, or a .cu file");
+  explain_verb->add_option("KERNEL", kernel, "a name from `convscope list kernels`, or a .cu or .py file");
   explain_verb->add_option("--at", at, "the element: n,co,j");
   common.add_to(*explain_verb);
   problem.add_to(*run_verb);
@@ -138,7 +138,7 @@ int run(int argc, char** argv) {
   explain_problem.add_to(*explain_verb);
   auto* xray_verb =
       add("xray", "which term of a kernel's index is wrong: its products on small problems, and a formula");
-  xray_verb->add_option("KERNEL", kernel, "a name from `convscope list kernels`, or a .cu file");
+  xray_verb->add_option("KERNEL", kernel, "a name from `convscope list kernels`, or a .cu or .py file");
   common.add_to(*xray_verb);
   ProblemOptions xray_problem;
   xray_problem.add_to(*xray_verb);
@@ -147,7 +147,7 @@ int run(int argc, char** argv) {
   auto* check_verb = add("check",
                          "a kernel on many problems that are drawn; the first that fails is made as small as it goes. "
                          "Parameters that are given stay as they are; of a preset, all but channels, batch and length");
-  check_verb->add_option("KERNEL", check_options.kernel, "a name from `convscope list kernels`, or a .cu file");
+  check_verb->add_option("KERNEL", check_options.kernel, "a name from `convscope list kernels`, or a .cu or .py file");
   check_verb->add_option("--cases", check_options.cases, "problems that are judged [100]");
   common.add_to(*check_verb);
   check_problem.add_to(*check_verb);
@@ -227,7 +227,7 @@ int run(int argc, char** argv) {
   screenshot->add_option("OUT", shot.out, "the PNG file");
   screenshot->add_option(
       "--session", shot.session,
-      "a session or a kernel's .cu file to show, or a recording: a path, or a name of `convscope list recordings`");
+      "a session or a kernel's .cu or .py file to show, or a recording: a path, or a name of `convscope list recordings`");
   screenshot->add_option("--panel", shot.panel, "one panel alone, by its title");
   screenshot->add_option("--size", shot.size, "WIDTHxHEIGHT in pixels")->capture_default_str();
   screenshot->add_option("--theme", shot.theme, "dark or light")->capture_default_str();
@@ -235,7 +235,7 @@ int run(int argc, char** argv) {
   screenshot->add_option("--action", shot.actions, "an action to run first, by id (next-failing, …); may be repeated");
   screenshot->add_option("--timeout", shot.timeout, "seconds to wait for the picture")->capture_default_str();
   screenshot->add_option("--engine", shot.engine, "command that starts the engine");
-  screenshot->add_flag("--trust", shot.trust, "run what is in a .cu file that is named: it has your rights");
+  screenshot->add_flag("--trust", shot.trust, "run what is in a .cu or .py file that is named: it has your rights");
   screenshot->add_flag("--json", common.json, "a refusal as a JSON document");
   auto* engine = add("engine", "the engine on stdin and stdout, which all other verbs use");
   auto* help = add("help", "explain a verb");

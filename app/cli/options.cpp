@@ -36,7 +36,7 @@ double real_number(const std::string& field, const std::string& text) {
 void CommonOptions::add_to(CLI::App& app) {
   app.add_option("--device", device, "auto, emulator, cuda or cuda:N")->capture_default_str();
   app.add_flag("--json", json, "one JSON document on stdout, nothing else there");
-  app.add_flag("--trust", trust, "run what is in a .cu file that is named: it has your rights");
+  app.add_flag("--trust", trust, "run what is in a .cu or .py file that is named: it has your rights");
   app.add_option("--engine", engine, "command that runs the engine, e.g. \"ssh box convscope engine\"");
   app.add_option("--timeout", timeout, "seconds after which the kernel counts as hung");
 }

@@ -13,7 +13,8 @@
 namespace convscope {
 
 std::string file_of_kernel(const std::string& kernel) {
-  const size_t at = kernel.rfind(".cu:");
+  size_t at = kernel.rfind(".cu:");
+  if (at == kernel.npos) at = kernel.rfind(".py:");
   return at == kernel.npos ? kernel : kernel.substr(0, at + 3);
 }
 
@@ -23,9 +24,8 @@ std::string read_kernel_file(const std::string& file) {
   auto refuse = [&](const std::string& rule) { throw InputError("kernel", file, rule); };
   if (std::any_of(file.begin(), file.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }))
     refuse("has a control character in its name");
-  if (file.ends_with(".py"))
-    refuse("is Python: its CUDA source is read from a .cu file with a line `// convscope: launch …` in it");
-  if (!file.ends_with(".cu")) refuse("is no name of a kernel, and as a file's it must end with .cu");
+  if (!file.ends_with(".cu") && !file.ends_with(".py"))
+    refuse("is no name of a kernel, and as a file's it must end with .cu or .py");
   if (fs::is_directory(file, error)) refuse("is a folder");
   if (!fs::is_regular_file(file, error)) refuse("is no file that is there");
   constexpr uintmax_t most = 1 << 20;

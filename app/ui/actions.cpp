@@ -39,7 +39,7 @@ void add_numbers(std::vector<Action>& all, std::integer_sequence<int, N...>) {
 
 std::vector<Action> make() {
   std::vector<Action> all = {
-      {"open", "Open…", "File", ctrl | ImGuiKey_O, 0, "A session, a kernel's .cu file, or a .npy or .npz file as the input", always,
+      {"open", "Open…", "File", ctrl | ImGuiKey_O, 0, "A session, a kernel's .cu or .py file, or a .npy or .npz file as the input", always,
        [](App& a) { a.ask_path(App::PathFor::open); }, nullptr},
       {"save", "Save session", "File", ctrl | ImGuiKey_S, 0, "Problem, kernel, inputs and view", always,
        [](App& a) { a.save(false); }, nullptr},

@@ -447,7 +447,7 @@ void Chrome::path_dialog() {
       bool is_folder = e.is_directory(error);
       if (name.starts_with(".")) continue;
       if (is_folder || (source ? ending == ".py" || ending == ".cu"
-                               : ending == ".convscope" || ending == ".npy" || ending == ".npz" || ending == ".cu"))
+                               : ending == ".convscope" || ending == ".npy" || ending == ".npz" || ending == ".cu" || ending == ".py"))
         entries.push_back({name, is_folder});
       if (entries.size() > 2000) break;
     }

@@ -56,7 +56,7 @@ int screenshot(const ScreenshotOptions& o) {
     s.theme = o.theme == "light" ? Settings::Theme::light : Settings::Theme::dark;
     s.scale = std::clamp(o.scale, 0.75, 2.0);
     app.apply(ui::SetSettings{s});
-    if (o.session.ends_with(".cu")) {
+    if (o.session.ends_with(".cu") || o.session.ends_with(".py")) {
       read_kernel_file(o.session);  // its errors are this program's
       app.open(o.session);
     } else if (!o.session.empty()) {
@@ -106,13 +106,13 @@ int main(int argc, char** argv) {
   ui::WindowOptions window;
   double scale = 1;
   bool forget = false;
-  cli.add_option("file", window.open, "A session, a kernel's .cu file, or a .npy or .npz file as the input");
-  cli.add_flag("--trust", window.trust, "Run what is in a .cu file that is opened: it has your rights");
+  cli.add_option("file", window.open, "A session, a kernel's .cu or .py file, or a .npy or .npz file as the input");
+  cli.add_flag("--trust", window.trust, "Run what is in a .cu or .py file that is opened: it has your rights");
   cli.add_option("--engine", window.engine, "Command that starts the engine");
   cli.add_option("--screenshot", shot.out, "Draw offscreen into this PNG file and end");
   cli.add_option(
       "--session", shot.session,
-      "Session or kernel's .cu file to show, or a recording: a path, or a name of `convscope list recordings`");
+      "Session or kernel's .cu or .py file to show, or a recording: a path, or a name of `convscope list recordings`");
   cli.add_option("--panel", shot.panel, "One panel alone");
   cli.add_option("--size", shot.size, "WIDTHxHEIGHT in pixels")->capture_default_str();
   cli.add_option("--theme", shot.theme, "dark or light")

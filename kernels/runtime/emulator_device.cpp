@@ -156,6 +156,8 @@ class EmulatorDevice final : public Device {
         return at.y;
       case Tensor::workspace:
         return at.workspace;
+      case Tensor::none:
+        return 0;
     }
     return 0;
   }

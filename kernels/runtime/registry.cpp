@@ -57,7 +57,7 @@ void list_outside(const std::string& name, const std::vector<KernelDefinition*>&
 
 bool names_file(std::string_view kernel) {
   return kernel.find('/') != kernel.npos || kernel.ends_with(".cu") || kernel.ends_with(".cuh") ||
-         kernel.ends_with(".py") || kernel.find(".cu:") != kernel.npos;
+         kernel.ends_with(".py") || kernel.find(".cu:") != kernel.npos || kernel.find(".py:") != kernel.npos;
 }
 
 std::vector<const KernelDefinition*> all_kernels() {

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "kernels/base/error.h"
+#include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/workshop.h"
 #include "kernels/runtime/device_code.h"
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 const std::vector<std::string>& nvcc_flags() {
-  static const std::vector<std::string> flags = {"-std=c++20", "-lineinfo", "-Iinclude", "-I.", "-Ikernels/ladder"};
+  static const std::vector<std::string> flags = {"-std=c++20", "-lineinfo", "-Iinclude", "-I.", "-Ikernels/ladder", "-isystem", "host"};
   return flags;
 }
 
@@ -84,16 +85,17 @@ std::string device_compiler() {
 }
 
 std::string for_device(const std::string& text, const std::string& name) {
-  std::string quoted;
-  for (char c : name) quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  const std::string cuda = cuda_source(text, name);
   std::string uses;
   std::set<std::string> seen;
-  for (const auto& function : launched_functions(text, name))
+  for (const auto& function : launched_functions(cuda, name))
     if (function.find('<') != function.npos && seen.insert(function).second)
       uses += fmt::format("[[maybe_unused]] static const void* const convscope_use_{} = "
                           "reinterpret_cast<const void*>(&{});\n",
                           device_name(function), function);
-  return fmt::format("#line 1 \"{}\"\n{}\n{}", quoted, text, uses);
+  // Host code is seen by nvcc as well: it says which templates are launched.
+  return fmt::format("{}#line 1 {}\n{}\n{}", has_host_code(cuda) ? "#include \"convscope/host_code.h\"\n" : "",
+                     c_string(name), cuda, uses);
 }
 
 std::string with_plain_entries(const std::string& ptx) {

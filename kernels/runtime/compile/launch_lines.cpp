@@ -98,57 +98,6 @@ struct Line {
   throw InputError("kernel", fmt::format("{}:{}", name, line), fmt::format("`{}` {}", word, rule));
 }
 
-// At the commas that no bracket holds.
-std::vector<std::string> parts_of(const std::string& list) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (char c : list) {
-    depth += c == '(' || c == '<';
-    depth -= c == ')' || c == '>';
-    if (c == ',' && depth == 0)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
-
-// Of an expression: only what is known stands in it, so that it is C++ that means what it says.
-void check_expression(const std::string& name, const Line& line, const std::string& key, const std::string& text) {
-  const std::string word = key + "=" + text;
-  int depth = 0;
-  for (size_t i = 0; i < text.size();) {
-    const unsigned char c = static_cast<unsigned char>(text[i]);
-    if (std::isalpha(c) || c == '_') {
-      size_t end = i;
-      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) end++;
-      const std::string found = text.substr(i, end - i);
-      const bool known =
-          std::any_of(std::begin(parameters), std::end(parameters), [&](const auto& p) { return found == p.name; }) ||
-          std::find(std::begin(functions), std::end(functions), found) != std::end(functions);
-      if (!known) {
-        std::vector<std::string> all(std::begin(functions), std::end(functions));
-        for (const auto& p : parameters) all.emplace_back(p.name);
-        std::string near = nearest_name(found, all), list;
-        for (const auto& p : parameters) list += std::string(list.empty() ? "" : ", ") + p.name;
-        refuse(name, line.number, word,
-               fmt::format("names {}, which is none of {}{}", found, list,
-                           near.empty() ? "" : fmt::format("; did you mean {}?", near)));
-      }
-      i = end;
-      continue;
-    }
-    if (c == '(') depth++;
-    if (c == ')' && --depth < 0) refuse(name, line.number, word, "has a bracket too many");
-    if (!std::isdigit(c) && std::string_view("+-*/%()<>=!&|,").find(text[i]) == std::string_view::npos)
-      refuse(name, line.number, word,
-             fmt::format("has a '{}': expressions are of numbers, parameters, + - * / % ( )", text[i]));
-    i++;
-  }
-  if (depth != 0) refuse(name, line.number, word, "lacks a bracket");
-  if (text.empty()) refuse(name, line.number, word, "is empty");
-}
-
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   std::string word;
@@ -168,6 +117,7 @@ std::optional<Line> line_of(std::string_view text, int number, const std::string
   const auto words = words_of(text.substr(at + mark.size()));
   Line line;
   line.number = number;
+  if (!words.empty() && words[0] == "call") return {};  // of host code (host_code.h)
   if (words.empty() || words[0] != "launch")
     refuse(name, number, words.empty() ? "convscope:" : words[0], "is no word of such a line: `launch FUNCTION …`");
   if (words.size() < 2 || words[1].find('=') != words[1].npos)
@@ -190,16 +140,16 @@ std::optional<Line> line_of(std::string_view text, int number, const std::string
     if (!line.values.contains(needed))
       refuse(name, number, "launch " + line.function, fmt::format("needs {}=", needed));
   for (const char* shape : {"grid", "block"}) {
-    const auto parts = parts_of(line.values[shape]);
+    const auto parts = list_parts(line.values[shape]);
     if (parts.size() > 3)
       refuse(name, number, std::string(shape) + "=" + line.values[shape], "has more than three sizes");
-    for (const auto& part : parts) check_expression(name, line, shape, part);
+    for (const auto& part : parts) check_expression(name, line.number, shape, part);
   }
   for (const char* one : {"shared", "supports"})
-    if (line.values.contains(one)) check_expression(name, line, one, line.values[one]);
-  for (const auto& part : parts_of(line.values["args"])) {
+    if (line.values.contains(one)) check_expression(name, line.number, one, line.values[one]);
+  for (const auto& part : list_parts(line.values["args"])) {
     const bool tensor = part == "c" || std::find(std::begin(tensors), std::end(tensors), part) != std::end(tensors);
-    if (!tensor) check_expression(name, line, "args", part);
+    if (!tensor) check_expression(name, line.number, "args", part);
   }
   if (line.values.contains("type") && !dtype_from(line.values["type"]))
     refuse(name, number, "type=" + line.values["type"], "must be " + std::string(dtype_names));
@@ -207,26 +157,6 @@ std::optional<Line> line_of(std::string_view text, int number, const std::string
       a != line.values.end() && a->second != "strict" && a->second != "3xtf32" && a->second != "tf32")
     refuse(name, number, "accuracy=" + a->second, "must be strict, 3xtf32 or tf32");
   return line;
-}
-
-// As C++ inside a lambda whose parameters' names no expression can hide.
-std::string names_of_problem() {
-  std::string out = "    const ConvProblem& convscope_problem = *convscope_given;\n";
-  for (const auto& p : parameters) {
-    std::string value = p.value;
-    value.replace(value.find("p."), 2, "convscope_problem.");
-    out += fmt::format("    [[maybe_unused]] const int64_t {} = {};\n", p.name, value);
-  }
-  return out;
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= ' ') out += c;
-  }
-  return out + "\"";
 }
 
 std::vector<Line> lines_of(std::string_view text, const std::string& name) {
@@ -238,6 +168,84 @@ std::vector<Line> lines_of(std::string_view text, const std::string& name) {
     at = end + 1;
   }
   return lines;
+}
+
+}  // namespace
+
+// At the commas that no bracket holds.
+std::vector<std::string> list_parts(const std::string& list) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (char c : list) {
+    depth += c == '(' || c == '<';
+    depth -= c == ')' || c == '>';
+    if (c == ',' && depth == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+// Of an expression: only what is known stands in it, so that it is C++ that means what it says.
+void check_expression(const std::string& name, int number, const std::string& key, const std::string& text) {
+  const std::string word = key + "=" + text;
+  int depth = 0;
+  for (size_t i = 0; i < text.size();) {
+    const unsigned char c = static_cast<unsigned char>(text[i]);
+    if (std::isalpha(c) || c == '_') {
+      size_t end = i;
+      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) end++;
+      const std::string found = text.substr(i, end - i);
+      const bool known =
+          std::any_of(std::begin(parameters), std::end(parameters), [&](const auto& p) { return found == p.name; }) ||
+          std::find(std::begin(functions), std::end(functions), found) != std::end(functions);
+      if (!known) {
+        std::vector<std::string> all(std::begin(functions), std::end(functions));
+        for (const auto& p : parameters) all.emplace_back(p.name);
+        std::string near = nearest_name(found, all), list;
+        for (const auto& p : parameters) list += std::string(list.empty() ? "" : ", ") + p.name;
+        refuse(name, number, word,
+               fmt::format("names {}, which is none of {}{}", found, list,
+                           near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+      }
+      i = end;
+      continue;
+    }
+    if (c == '(') depth++;
+    if (c == ')' && --depth < 0) refuse(name, number, word, "has a bracket too many");
+    if (!std::isdigit(c) && std::string_view("+-*/%()<>=!&|,").find(text[i]) == std::string_view::npos)
+      refuse(name, number, word,
+             fmt::format("has a '{}': expressions are of numbers, parameters, + - * / % ( )", text[i]));
+    i++;
+  }
+  if (depth != 0) refuse(name, number, word, "lacks a bracket");
+  if (text.empty()) refuse(name, number, word, "is empty");
+}
+
+std::string names_of_problem() {
+  std::string out = "    const ConvProblem& convscope_problem = *convscope_given;\n";
+  for (const auto& p : parameters) {
+    std::string value = p.value;
+    value.replace(value.find("p."), 2, "convscope_problem.");
+    out += fmt::format("    [[maybe_unused]] const int64_t {} = {};\n", p.name, value);
+  }
+  return out;
+}
+
+std::string undefined_names() {
+  std::string out;
+  for (const auto& p : parameters) out += fmt::format("#undef {}\n", p.name);
+  return out;
+}
+
+std::string c_string(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) >= ' ') out += c;
+  }
+  return out + "\"";
 }
 
 // The first sentence of a file's head comment.
@@ -259,13 +267,11 @@ std::string idea_of(std::string_view text) {
   return out.size() > 160 ? out.substr(0, 157) + "…" : out;
 }
 
-}  // namespace
-
 std::string registration_of_lines(std::string_view text, const std::string& name) {
   const std::vector<Line> lines = lines_of(text, name);
   if (lines.empty()) return "";
   const Line& first = lines.front();
-  const std::string at_file = quoted(name);
+  const std::string at_file = c_string(name);
   auto value = [&](const char* key, const char* otherwise) {
     auto it = first.values.find(key);
     return it == first.values.end() ? std::string(otherwise) : it->second;
@@ -276,9 +282,8 @@ std::string registration_of_lines(std::string_view text, const std::string& name
   std::string identifier = first.function.substr(0, first.function.find('<'));
   // Of the comment's line a compiler's message shall speak, wherever the error is in what follows.
   auto line_is = [&](int n) { return fmt::format("#line {} {}\n", n, at_file); };
-  std::string out = "\n";
-  for (const auto& p : parameters) out += fmt::format("#undef {}\n", p.name);  // the file's own may be macros
-  out += line_is(first.number) + fmt::format("CONVSCOPE_KERNEL({}) {{\n  idea({});\n", identifier, quoted(idea));
+  std::string out = "\n" + undefined_names();  // the file's own may be macros
+  out += line_is(first.number) + fmt::format("CONVSCOPE_KERNEL({}) {{\n  idea({});\n", identifier, c_string(idea));
   if (const std::string accuracy = value("accuracy", "strict"); accuracy != "strict")
     out += fmt::format("  accuracy(\"{}\");\n", accuracy);
   out +=
@@ -289,7 +294,7 @@ std::string registration_of_lines(std::string_view text, const std::string& name
   for (const auto& line : lines)
     if (auto it = line.values.find("supports"); it != line.values.end())
       out += line_is(line.number) +
-             fmt::format("    if (!({})) return {};\n", it->second, quoted("takes only problems with " + it->second));
+             fmt::format("    if (!({})) return {};\n", it->second, c_string("takes only problems with " + it->second));
   out +=
       "    return \"\";\n  });\n  plan([](const ConvProblem& convscope_p, Plan& convscope_plan) {\n    const "
       "ConvProblem* convscope_given = &convscope_p;\n" +
@@ -299,7 +304,7 @@ std::string registration_of_lines(std::string_view text, const std::string& name
   for (const auto& line : lines) {
     auto shape = [&](const char* key) {
       std::string sizes;
-      for (const auto& part : parts_of(line.values.at(key)))
+      for (const auto& part : list_parts(line.values.at(key)))
         sizes += fmt::format("{}static_cast<int64_t>({})", sizes.empty() ? "" : ", ", part);
       return sizes;
     };
@@ -307,7 +312,7 @@ std::string registration_of_lines(std::string_view text, const std::string& name
     out += line_is(line.number) + fmt::format(
                                       "    convscope_plan.launch(::convscope::TypedEntry<&{}>{{{}}}, {{{}}}, {{{}}}, "
                                       "static_cast<size_t>({})).args({});\n",
-                                      line.function, quoted(device_name(line.function)), shape("grid"), shape("block"),
+                                      line.function, c_string(device_name(line.function)), shape("grid"), shape("block"),
                                       shared == line.values.end() ? "0" : shared->second, line.values.at("args"));
   }
   return out + "  });\n}\n";
@@ -320,8 +325,9 @@ std::vector<std::string> launched_functions(std::string_view text, const std::st
 }
 
 std::string device_name(std::string_view function) {
+  static const std::regex typed_number(R"(\b(\d+)u?l*\b)");  // 4u and 4 are one
   std::string out;
-  for (char c : function) {
+  for (char c : std::regex_replace(std::string(function), typed_number, "$1")) {
     if (std::isalnum(static_cast<unsigned char>(c)) || c == '_')
       out += c;
     else if (!out.ends_with('_'))
@@ -333,32 +339,44 @@ std::string device_name(std::string_view function) {
 
 bool registers_itself(std::string_view text) { return text.find("CONVSCOPE_KERNEL(") != text.npos; }
 
+std::string usual_meaning(const std::string& parameter, bool tensor) {
+  std::string lower;
+  for (char ch : parameter) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
+  for (const char* before : {"d_", "dev_", "p_"})  // as pointers of the GPU's are often called
+    if (tensor && lower.starts_with(before)) lower.erase(0, std::string_view(before).size());
+  for (const char* behind : {"_ptr", "_data", "_dev", "_d", "_tensor"})
+    if (tensor && lower.ends_with(behind)) lower.erase(lower.size() - std::string_view(behind).size());
+  auto has = [&](const char* part) { return lower.find(part) != lower.npos; };
+  const bool role = std::find(std::begin(tensors), std::end(tensors), lower) != std::end(tensors);
+  if (tensor) {
+    if (role) return lower;
+    if (lower == "bias") return "b";
+    const auto it = usual_names().find(lower);
+    if (it != usual_names().end() && std::find(std::begin(tensors), std::end(tensors), it->second) != std::end(tensors))
+      return it->second;
+    return has("weight") || has("filter") ? "w" : has("bias") ? "b" : has("in") ? "x" : has("out") ? "y" : "";
+  }
+  if (std::any_of(std::begin(parameters), std::end(parameters), [&](const auto& p) { return parameter == p.name; }))
+    return parameter;
+  auto it = usual_names().find(lower);
+  return it == usual_names().end() ? "" : it->second;
+}
+
 std::string suggested_line(std::string_view text) {
   static const std::regex global(
       R"(__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\))");
   std::cmatch m;
   if (!std::regex_search(text.data(), text.data() + text.size(), m, global)) return "";
   std::string args;
-  for (const std::string& parameter : parts_of(m[2].str())) {
+  for (const std::string& parameter : list_parts(m[2].str())) {
     size_t end = parameter.find_last_not_of(" \t\r\n");
     if (end == parameter.npos) continue;
     size_t begin = end;
     while (begin > 0 && (std::isalnum(static_cast<unsigned char>(parameter[begin - 1])) || parameter[begin - 1] == '_'))
       begin--;
-    std::string own = parameter.substr(begin, end - begin + 1), argument = "?";
-    std::string lower;
-    for (char ch : own) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
-    const bool pointer = parameter.find('*') != parameter.npos;
-    const bool tensor = std::find(std::begin(tensors), std::end(tensors), own) != std::end(tensors);
-    if (pointer && lower == "bias") {
-      argument = "b";
-    } else if (tensor ? pointer : std::any_of(std::begin(parameters), std::end(parameters), [&](const auto& p) {
-                 return own == p.name;
-               })) {
-      argument = own;
-    } else if (auto it = usual_names().find(lower); it != usual_names().end()) {
-      argument = it->second;
-    }
+    const std::string own = parameter.substr(begin, end - begin + 1);
+    std::string argument = usual_meaning(own, parameter.find('*') != parameter.npos);
+    if (argument.empty()) argument = "?";
     args += (args.empty() ? "" : ",") + argument;
   }
   return fmt::format("// convscope: launch {} grid=ceil_div(N*Cout*Lout,256) block=256 args={}", m[1].str(), args);

@@ -28,6 +28,23 @@ std::string device_name(std::string_view function);
 // function.
 std::string suggested_line(std::string_view text);
 
+// ---- what files with host code are registered with as well (host_code.h)
+
+// At the commas that no bracket holds.
+std::vector<std::string> list_parts(const std::string& list);
+// Refuses an expression of line `number` with anything in it but numbers, what may be named and what computes. Errors:
+// InputError.
+void check_expression(const std::string& name, int number, const std::string& key, const std::string& text);
+// What a parameter of this name usually is: x, w, b or y of a tensor, else a parameter of the problem; "" when its name
+// does not tell.
+std::string usual_meaning(const std::string& parameter, bool tensor);
+// C++ that names the problem's parameters (of *convscope_given), and that takes the same names from macros before.
+std::string names_of_problem();
+std::string undefined_names();
+std::string c_string(std::string_view text);
+// The first sentence of a file's head comment, or "".
+std::string idea_of(std::string_view text);
+
 // Whether a text has code of its own that registers a kernel.
 bool registers_itself(std::string_view text);
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <regex>
 
+#include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/workshop.h"
 #include "kernels/runtime/registry.h"
@@ -30,6 +31,8 @@ const std::vector<std::string>& common_flags() {
                                                  "-fdiagnostics-color=never",
                                                  "-isystem",
                                                  "stubs",
+                                                 "-isystem",
+                                                 "host",
                                                  "-isystem",
                                                  "include",
                                                  "-isystem",
@@ -138,19 +141,22 @@ std::string host_compiler() {
 std::string for_host(const std::string& text, const std::string& name) {
   static const std::regex dynamic(
       R"(extern\s+__shared__\s+(?:__align__\s*\(\s*\d+\s*\)\s*)?((?:unsigned\s+|signed\s+|long\s+)*\w+)\s+(\w+)\s*\[\s*\]\s*;)");
-  std::string body = std::regex_replace(text, dynamic, "CONVSCOPE_DYNAMIC_SHARED($1, $2);");
-  std::string quoted;
-  for (char c : name) quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  std::string registration = registers_itself(text) ? "" : registration_of_lines(text, name);
-  if (registration.empty() && !registers_itself(text)) {
-    const std::string line = suggested_line(text);
+  const std::string cuda = cuda_source(text, name);
+  const bool own = registers_itself(cuda), host = has_host_code(cuda);
+  std::string body = std::regex_replace(cuda, dynamic, "CONVSCOPE_DYNAMIC_SHARED($1, $2);");
+  if (host) body = with_noted_launches(body);
+  std::string registration = own ? "" : registration_of_lines(cuda, name);
+  if (registration.empty() && !own && host) registration = registration_of_host_code(cuda, text, name);
+  if (registration.empty() && !own) {
+    const std::string line = suggested_line(cuda);
     throw InputError("kernel", name,
                      line.empty() ? "has no __global__ function"
                                   : "does not say how it is launched; put this above it, with what stands for ? (and "
                                     "grid and block) as your kernel has it: " +
                                         line);
   }
-  return fmt::format("#line 1 \"{}\"\n{}\n{}", quoted, body, registration);
+  return fmt::format("{}#line 1 {}\n{}\n{}", host ? "#include \"convscope/host_code.h\"\n" : "", c_string(name), body,
+                     registration);
 }
 
 OutsideFile bring_outside(const std::string& name, const std::string& text, Activity& activity) {

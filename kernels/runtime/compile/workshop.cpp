@@ -44,9 +44,14 @@ Workshop::Workshop() {
     if (file.starts_with(public_headers)) file.remove_prefix(public_headers.size() - 8);  // include/convscope/…
     write_file(path_ / file, h.text);
   }
-  // All of it is in kernel.h.
+  // All of it is in kernel.h, and for host code in host_code.h.
   for (const char* empty : {"cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h"})
     write_file(path_ / "stubs" / empty, "#pragma once\n");
+  for (const char* pytorch : {"torch/extension.h", "torch/torch.h", "torch/types.h", "torch/all.h", "ATen/ATen.h",
+                              "ATen/Dispatch.h", "ATen/cuda/CUDAContext.h", "ATen/cuda/Exceptions.h",
+                              "c10/cuda/CUDAException.h", "c10/cuda/CUDAGuard.h", "c10/cuda/CUDAStream.h",
+                              "c10/util/Optional.h", "pybind11/pybind11.h"})
+    write_file(path_ / "host" / pytorch, "#include \"convscope/host_code.h\"\n");
 }
 
 Workshop::~Workshop() {

@@ -11,7 +11,8 @@
 namespace convscope {
 
 // A folder for one compilation, gone with the object: the public headers in include/, the ladder's and the program's at
-// their own places, and in stubs/ empty headers of the names that files include for nvcc's sake. Errors: MissingError.
+// their own places, in stubs/ empty headers of the names that files include for nvcc's sake, and in host/ those of
+// PyTorch's names. Errors: MissingError.
 class Workshop {
  public:
   Workshop();

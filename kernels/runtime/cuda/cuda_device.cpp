@@ -87,6 +87,8 @@ uint64_t address_of(const Bindings& at, Tensor t) {
       return at.y;
     case Tensor::workspace:
       return at.workspace;
+    case Tensor::none:
+      return 0;
   }
   return 0;
 }

@@ -2,9 +2,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
-#include "kernels/base/error.h"
-#include "kernels/runtime/compile/for_gpu.h"
-#include "tests/app/cli/cli.h"
+#include "tests/app/cli/outside.h"
 
 namespace convscope {
 namespace {
@@ -12,33 +10,11 @@ namespace {
 using test::operator+;
 using test::convscope_run;
 using test::expect_refused;
+using test::has_nvcc;
 using test::holds;
+using test::little;
+using test::OutsideCli;
 using test::Words;
-
-const Words little = {"--in-channels", "6", "--out-channels", "4", "--kernel-size", "3", "--length", "40",
-                      "--stride",      "2", "--padding",      "1", "--dilation",    "2", "--bias"};
-
-// Modules are kept in a folder of the test's own, so that each compiles what it is about.
-class OutsideCli : public testing::Test {
- protected:
-  // A file of assets/kernels in which one text stands for another, which must be there.
-  std::string changed(const std::string& sample, const std::string& from, const std::string& to) {
-    std::string text = test::text_file(test::project_file("assets/kernels/" + sample));
-    const size_t at = text.find(from);
-    EXPECT_NE(at, text.npos) << from;
-    if (at != text.npos) text.replace(at, from.size(), to);
-    return folder_.write(sample, text.data(), text.size());
-  }
-  test::Finished run(const Words& words, const Words& more = {}) {
-    return convscope_run(words + Words{"--trust"}, Words{"CONVSCOPE_CACHE=" + folder_.path("cache")} + more);
-  }
-  size_t modules() {
-    std::error_code none;
-    std::filesystem::directory_iterator all(folder_.path("cache/kernels"), none);
-    return static_cast<size_t>(std::distance(begin(all), end(all)));
-  }
-  test::ScratchFolder folder_;
-};
 
 TEST_F(OutsideCli, RunsOnlyWhenItIsTrusted) {
   const std::string file = test::project_file("assets/kernels/gather.cu");
@@ -144,15 +120,6 @@ TEST_F(OutsideCli, OnlyWhatThisUserPutThereIsOpened) {
 
 // ---- for a GPU, by nvcc -------------------------------------------------------------------------------------------
 
-bool has_nvcc() {
-  try {
-    device_compiler();
-    return true;
-  } catch (const MissingError&) {
-    return false;
-  }
-}
-
 TEST_F(OutsideCli, ItsMachineCodeIsShownWithoutAGpu) {
   if (!has_nvcc()) GTEST_SKIP() << "no nvcc is here";
   auto r = run({"disassemble", test::project_file("assets/kernels/gather.cu"), "--device", "emulator"});
@@ -222,10 +189,6 @@ TEST_F(OutsideCli, WhatCannotBeDoneWithIt) {
   auto none = run(Words{"run", file} + little, {"CONVSCOPE_CXX=/nowhere/g++"});
   EXPECT_EQ(none.code, 3) << none.out;
   EXPECT_TRUE(holds(none.err, "CONVSCOPE_CXX is /nowhere/g++, which is no program")) << none.err;
-  std::string python = "import torch\n";
-  auto py = run(Words{"run", folder_.write("model.py", python.data(), python.size())});
-  EXPECT_EQ(py.code, 2);
-  EXPECT_TRUE(holds(py.err, "is Python: its CUDA source is read from a .cu file")) << py.err;
 }
 
 }  // namespace

@@ -77,8 +77,8 @@ struct Loop<F> {
 
 }  // namespace simt
 
-// A tensor of the problem as a launch argument: known by role until the runtime has its address.
-enum class Tensor : uint8_t { x, w, b, y, workspace };
+// A tensor of the problem as a launch argument: known by role until the runtime has its address. none: a null pointer.
+enum class Tensor : uint8_t { x, w, b, y, workspace, none };
 struct TensorRef {
   Tensor tensor;
   int64_t offset_bytes = 0;

@@ -1,0 +1,32 @@
+// Kernel files with host code of their own: a function that launches kernels with <<<…>>>, as PyTorch extensions have
+// it, in a .cu file or in a string of a Python file. The function itself is called for a problem, with tensors that have
+// no values, and what it launches is the kernel's plan (convscope/host_code.h). It is found by its launches, its
+// parameters by their usual names; where these do not tell, a comment does:
+//
+//   // convscope: call conv_transpose1d_cuda args=x,w,b,s,p,op,d,g supports=groups==1
+//
+// Texts keep their lines.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace convscope {
+
+// Of a Python file the CUDA source: the triple-quoted strings with kernels or host code in them, all else as empty
+// lines (comments with `# convscope:` become the source's own). Errors: InputError when there is none.
+std::string cuda_of_python(const std::string& text, const std::string& name);
+
+// Whether a text launches kernels itself.
+bool has_host_code(std::string_view text);
+
+// The CUDA source of a file: of Python what cuda_of_python() gives, without a main().
+std::string cuda_source(const std::string& text, const std::string& name);
+
+// kernel<<<grid, block, …>>> as the host compiler is given it: convscope::host::Launching<kernel>(grid, block, …).
+std::string with_noted_launches(const std::string& text);
+
+// C++ that registers a kernel whose plan is what the host code launches. `original`: the text as the file has it (a
+// Python file names its functions). Errors: InputError, with the line that would do.
+std::string registration_of_host_code(const std::string& text, const std::string& original, const std::string& name);
+
+}  // namespace convscope

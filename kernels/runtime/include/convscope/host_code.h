@@ -1,0 +1,340 @@
+// What the host code of a kernel file from outside sees in the place of PyTorch and of the CUDA runtime: tensors that
+// have a shape, a type and no values, and launches that are noted down. The function that would launch kernels is
+// called for a problem, and what it wants to launch becomes the kernel's plan: its own arithmetic of grids, its own
+// branches, its own temporaries. Nothing of PyTorch is here but names (its C++ API, namespaces torch, at and c10); what
+// is not here does not compile, so that no host code runs with a silently different meaning.
+// Included before files that have such code (kernels/runtime/compile/host_code.h); by nvcc too, which needs to know
+// what is launched.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <numeric>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "convscope/kernel.h"
+
+#if defined(__CUDACC__)
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#define CONVSCOPE_FOR_HOST(body) ;
+#else
+#define CONVSCOPE_FOR_HOST(body) body
+#endif
+
+namespace convscope::host {
+
+// Why host code does not take a problem, in its own words.
+struct Refused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+template <class... A>
+std::string joined(const A&... words) {
+  std::ostringstream out;
+  (out << ... << words);
+  return out.str();
+}
+template <class... A>
+[[noreturn]] void refuse(const A&... words) {
+  throw Refused(sizeof...(A) ? joined(words...) : std::string("its own check fails"));
+}
+
+enum class ScalarType { Float, Double, Half, BFloat16, Int, Long, Bool, Char };
+inline const char* name_of(ScalarType t) {
+  constexpr const char* names[] = {"Float", "Double", "Half", "BFloat16", "Int", "Long", "Bool", "Char"};
+  return names[static_cast<int>(t)];
+}
+inline int64_t size_of(ScalarType t) {
+  constexpr int sizes[] = {4, 8, 2, 2, 4, 8, 1, 1};
+  return sizes[static_cast<int>(t)];
+}
+template <class T>
+constexpr bool is_type(ScalarType t) {
+  if constexpr (std::is_same_v<T, float>) return t == ScalarType::Float;
+  if constexpr (std::is_same_v<T, double>) return t == ScalarType::Double;
+  if constexpr (std::is_same_v<T, int>) return t == ScalarType::Int;
+  if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, long long>) return t == ScalarType::Long;
+  if constexpr (std::is_same_v<T, bool>) return t == ScalarType::Bool;
+  return sizeof(T) == 2 && (t == ScalarType::Half || t == ScalarType::BFloat16);
+}
+
+using Sizes = std::vector<int64_t>;
+
+// Addresses say what is meant: a tensor of the problem, or memory that the host code took, and a place in it.
+constexpr int place_bits = 44, first_made = 16;
+constexpr uint64_t address_of(int what) { return static_cast<uint64_t>(what) << place_bits; }
+enum Role { x = 1, w = 2, b = 3, y = 4 };
+
+// Of the call that is being noted down. Errors: Refused outside of one.
+uint64_t take(int64_t bytes) CONVSCOPE_FOR_HOST(;)
+void clear(uint64_t address, int64_t bytes) CONVSCOPE_FOR_HOST(;)
+
+struct Device {
+  bool is_cuda() const { return true; }
+  int index() const { return 0; }
+  Device() = default;
+  template <class... A>
+  explicit Device(const A&...) {}
+};
+enum DeviceType { kCUDA, kCPU };
+
+struct TensorOptions {
+  ScalarType type = ScalarType::Float;
+  TensorOptions() = default;
+  TensorOptions(ScalarType t) : type(t) {}
+  TensorOptions dtype(ScalarType t) const { return {t}; }
+  template <class... A>
+  TensorOptions device(const A&...) const { return *this; }
+  TensorOptions requires_grad(bool) const { return *this; }
+};
+
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(uint64_t address, Sizes sizes, ScalarType type) : address_(address), sizes_(std::move(sizes)), type_(type) {}
+  bool defined() const { return address_ != 0; }
+  int64_t dim() const { return static_cast<int64_t>(sizes_.size()); }
+  int64_t ndimension() const { return dim(); }
+  int64_t size(int64_t d) const { return sizes_.at(static_cast<size_t>(place(d))); }
+  const Sizes& sizes() const { return sizes_; }
+  int64_t stride(int64_t d) const {
+    int64_t all = 1;
+    for (int64_t i = dim() - 1; i > place(d); i--) all *= sizes_[static_cast<size_t>(i)];
+    return all;
+  }
+  Sizes strides() const {
+    Sizes all;
+    for (int64_t d = 0; d < dim(); d++) all.push_back(stride(d));
+    return all;
+  }
+  int64_t numel() const {
+    return defined() ? std::accumulate(sizes_.begin(), sizes_.end(), int64_t{1}, std::multiplies<>()) : 0;
+  }
+  int64_t element_size() const { return size_of(type_); }
+  int64_t nbytes() const { return numel() * element_size(); }
+  ScalarType scalar_type() const { return type_; }
+  ScalarType dtype() const { return type_; }
+  ScalarType type() const { return type_; }
+  TensorOptions options() const { return {type_}; }
+  Device device() const { return {}; }
+  int get_device() const { return 0; }
+  bool is_cuda() const { return true; }
+  bool is_contiguous() const { return true; }
+  Tensor contiguous() const { return *this; }
+  Tensor detach() const { return *this; }
+  Tensor cuda() const { return *this; }
+  Tensor to(ScalarType t) const {
+    if (t != type_) refuse("its host code converts a tensor of type ", name_of(type_), " to ", name_of(t));
+    return *this;
+  }
+  Tensor view(Sizes sizes) const {
+    Tensor other(address_, std::move(sizes), type_);
+    int64_t known = 1, *open = nullptr;
+    for (auto& n : other.sizes_)
+      if (n < 0) open = &n; else known *= n;
+    if (open && known) *open = numel() / known;
+    if (other.numel() != numel()) refuse("its host code reshapes ", numel(), " elements to ", other.numel());
+    return other;
+  }
+  Tensor reshape(Sizes sizes) const { return view(std::move(sizes)); }
+  Tensor& zero_() {
+    clear(address_, nbytes());
+    return *this;
+  }
+  Tensor& fill_(double value) {
+    if (value != 0) refuse("its host code fills a tensor with ", value, "; only zero is noted down");
+    return zero_();
+  }
+  template <class T>
+  T* data_ptr() const {
+    if (defined() && !is_type<std::remove_const_t<T>>(type_))
+      refuse("its host code expects a tensor of another type than ", name_of(type_));
+    return reinterpret_cast<T*>(address_);
+  }
+  template <class T>
+  T* data() const { return data_ptr<T>(); }
+  template <class T>
+  T* mutable_data_ptr() const { return data_ptr<T>(); }
+  template <class T>
+  const T* const_data_ptr() const { return data_ptr<T>(); }
+  void* data_ptr() const { return reinterpret_cast<void*>(address_); }
+  uint64_t address() const { return address_; }
+
+ private:
+  int64_t place(int64_t d) const {
+    if (d < -dim() || d >= dim()) refuse("its host code asks for dimension ", d, " of a tensor that has ", dim());
+    return d < 0 ? d + dim() : d;
+  }
+  uint64_t address_ = 0;
+  Sizes sizes_;
+  ScalarType type_ = ScalarType::Float;
+};
+
+inline Tensor empty(const Sizes& sizes, TensorOptions o = {}) {
+  Tensor made(1, sizes, o.type);
+  return {take(made.nbytes()), sizes, o.type};
+}
+inline Tensor zeros(const Sizes& sizes, TensorOptions o = {}) {
+  Tensor made = empty(sizes, o);
+  return made.zero_();
+}
+inline Tensor full(const Sizes& sizes, double value, TensorOptions o = {}) {
+  Tensor made = empty(sizes, o);
+  return made.fill_(value);
+}
+inline Tensor empty_like(const Tensor& t) { return empty(t.sizes(), t.options()); }
+inline Tensor zeros_like(const Tensor& t) { return zeros(t.sizes(), t.options()); }
+
+// ---- what bindings and streams are made of
+
+struct Module {
+  template <class... A>
+  Module& def(const A&...) { return *this; }
+  std::string& doc() {
+    static std::string text;
+    return text;
+  }
+};
+struct Named {
+  explicit Named(const char*) {}
+  template <class T>
+  Named& operator=(const T&) { return *this; }
+};
+
+}  // namespace convscope::host
+
+#if !defined(__CUDACC__)
+using cudaStream_t = void*;
+using cudaEvent_t = void*;
+enum cudaError_t { cudaSuccess = 0 };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout };
+struct cudaDeviceProp {
+  int multiProcessorCount = 132, maxThreadsPerBlock = 1024, warpSize = 32, major = 9, minor = 0;
+  size_t sharedMemPerBlock = 49152, sharedMemPerBlockOptin = 232448, sharedMemPerMultiprocessor = 233472;
+};
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
+inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+inline const char* cudaGetErrorString(cudaError_t) { return "no error"; }
+inline const char* cudaGetErrorName(cudaError_t) { return "cudaSuccess"; }
+inline cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) { return *p = {}, cudaSuccess; }
+template <class F>
+cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute, int) { return cudaSuccess; }  // plans give what is asked for
+template <class T>
+cudaError_t cudaMalloc(T** p, size_t bytes) {
+  return *p = reinterpret_cast<T*>(convscope::host::take(static_cast<int64_t>(bytes))), cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t) { return cudaMalloc(p, bytes); }
+inline cudaError_t cudaFree(void*) { return cudaSuccess; }
+inline cudaError_t cudaFreeAsync(void*, cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaMemset(void* p, int value, size_t bytes) {
+  if (value) convscope::host::refuse("its host code sets memory to ", value, "; only zero is noted down");
+  return convscope::host::clear(reinterpret_cast<uint64_t>(p), static_cast<int64_t>(bytes)), cudaSuccess;
+}
+inline cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t = nullptr) {
+  return cudaMemset(p, value, bytes);
+}
+#endif
+
+namespace at {
+using convscope::host::Device, convscope::host::DeviceType, convscope::host::kCPU, convscope::host::kCUDA;
+using convscope::host::empty, convscope::host::empty_like, convscope::host::full, convscope::host::zeros,
+    convscope::host::zeros_like;
+using convscope::host::ScalarType, convscope::host::Tensor, convscope::host::TensorOptions;
+using IntArrayRef = convscope::host::Sizes;
+constexpr auto kFloat = ScalarType::Float, kFloat32 = ScalarType::Float, kDouble = ScalarType::Double,
+               kFloat64 = ScalarType::Double, kHalf = ScalarType::Half, kFloat16 = ScalarType::Half,
+               kBFloat16 = ScalarType::BFloat16, kInt = ScalarType::Int, kInt32 = ScalarType::Int,
+               kLong = ScalarType::Long, kInt64 = ScalarType::Long, kBool = ScalarType::Bool;
+using std::nullopt, std::optional;
+inline TensorOptions dtype(ScalarType t) { return {t}; }
+template <class... A>
+TensorOptions device(const A&...) { return {}; }
+namespace cuda {
+struct Stream {
+  cudaStream_t stream() const { return nullptr; }
+  operator cudaStream_t() const { return nullptr; }
+};
+inline Stream getCurrentCUDAStream(int = 0) { return {}; }
+inline Stream getDefaultCUDAStream(int = 0) { return {}; }
+struct CUDAGuard {
+  template <class... A>
+  explicit CUDAGuard(const A&...) {}
+};
+using OptionalCUDAGuard = CUDAGuard;
+inline const cudaDeviceProp* getCurrentDeviceProperties() {
+  static const cudaDeviceProp all = [] {
+    cudaDeviceProp p{};
+    p.multiProcessorCount = 132;
+    return p;
+  }();
+  return &all;
+}
+inline const cudaDeviceProp* getDeviceProperties(int) { return getCurrentDeviceProperties(); }
+}  // namespace cuda
+}  // namespace at
+namespace c10 {
+using namespace at;
+namespace cuda = at::cuda;
+}  // namespace c10
+namespace torch {
+using namespace at;
+namespace cuda = at::cuda;
+}  // namespace torch
+namespace pybind11 {
+using arg = convscope::host::Named;
+using module_ = convscope::host::Module;
+}  // namespace pybind11
+namespace py = pybind11;
+
+#define TORCH_EXTENSION_NAME convscope_extension
+#define PYBIND11_MODULE(name, m) [[maybe_unused]] static void convscope_bindings_##name([[maybe_unused]] pybind11::module_& m)
+#define TORCH_CHECK(condition, ...) \
+  do {                              \
+    if (!(condition)) ::convscope::host::refuse(__VA_ARGS__); \
+  } while (0)
+#define TORCH_INTERNAL_ASSERT(...) TORCH_CHECK(__VA_ARGS__)
+#define AT_ASSERT(...) TORCH_CHECK(__VA_ARGS__)
+#define AT_ASSERTM(...) TORCH_CHECK(__VA_ARGS__)
+#define AT_ERROR(...) ::convscope::host::refuse(__VA_ARGS__)
+#define C10_CUDA_CHECK(call) (void)(call)
+#define AT_CUDA_CHECK(call) (void)(call)
+#define C10_CUDA_KERNEL_LAUNCH_CHECK() (void)0
+#define CONVSCOPE_DISPATCH(type, what, ...)                                     \
+  [&] {                                                                         \
+    switch (type) {                                                             \
+      case ::convscope::host::ScalarType::Float: {                              \
+        using scalar_t [[maybe_unused]] = float;                                \
+        return __VA_ARGS__();                                                   \
+      }                                                                         \
+      case ::convscope::host::ScalarType::Double: {                             \
+        using scalar_t [[maybe_unused]] = double;                               \
+        return __VA_ARGS__();                                                   \
+      }                                                                         \
+      default:                                                                  \
+        ::convscope::host::refuse(what, " is not compiled here for tensors of type ", ::convscope::host::name_of(type)); \
+    }                                                                           \
+  }()
+#define AT_DISPATCH_FLOATING_TYPES(type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND(other, type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND2(one, other, type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES(type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
+
+// torch::zeros and cudaMemset. bytes: of whole 2-byte elements.
+extern "C" __global__ void convscope_clear(unsigned short* to, long long elements) {
+  const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < elements) to[i] = 0;
+}
+
+#if !defined(__CUDACC__)
+#include "convscope/recording.h"
+#endif

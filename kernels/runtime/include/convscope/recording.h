@@ -1,0 +1,208 @@
+// How launches of host code (host_code.h) become a plan. Host compiler only.
+#pragma once
+#include <concepts>
+#include <utility>
+
+namespace convscope::host {
+
+// What a call did, until it is known which of its tensors is the result.
+struct Recording {
+  struct Places {
+    std::vector<size_t> in_workspace;  // of what was taken, by its number
+    int result = 0;                    // the number of the memory that is y; 0: none of it
+  };
+  std::vector<int64_t> taken;  // bytes
+  std::vector<std::function<void(Plan&, const Places&)>> launches;
+};
+inline thread_local Recording* recording = nullptr;
+
+inline Recording& now() {
+  if (!recording) refuse("its host code launches something outside of the function that is called");
+  return *recording;
+}
+inline uint64_t take(int64_t bytes) {
+  if (bytes < 0 || bytes >> place_bits) refuse("its host code takes ", bytes, " bytes");
+  now().taken.push_back(bytes);
+  return address_of(first_made + static_cast<int>(now().taken.size()) - 1);
+}
+
+// A pointer of the host code as an argument of the plan.
+inline TensorRef tensor_at(uint64_t address, const Recording::Places& places) {
+  const int what = static_cast<int>(address >> place_bits);
+  const auto place = static_cast<int64_t>(address & (address_of(1) - 1));
+  switch (what) {
+    case x:
+      return {::convscope::Tensor::x, place};
+    case w:
+      return {::convscope::Tensor::w, place};
+    case b:
+      return {::convscope::Tensor::b, place};
+    case y:
+      return {::convscope::Tensor::y, place};
+    default:
+      break;
+  }
+  const int number = what - first_made;
+  if (number < 0 || number >= static_cast<int>(places.in_workspace.size()))
+    refuse("its host code gives a kernel a pointer that is no tensor's");
+  if (what == places.result) return {::convscope::Tensor::y, place};
+  return {::convscope::Tensor::workspace, static_cast<int64_t>(places.in_workspace[static_cast<size_t>(number)]) + place};
+}
+template <class P>
+auto argument(const P& value, const Recording::Places& places) {
+  if constexpr (std::is_pointer_v<P>) {
+    const auto address = reinterpret_cast<uint64_t>(value);
+    return address ? tensor_at(address, places) : TensorRef{::convscope::Tensor::none, 0};
+  } else {
+    return value;
+  }
+}
+
+inline Shape shape_of(const dim3& d) { return {d.x, d.y, d.z}; }
+template <std::integral T>
+Shape shape_of(T n) { return {static_cast<int64_t>(n), 1, 1}; }
+
+// The function's name in the device code: "…[with auto F = ns::gather<64, float>]" gives gather_64_float, as
+// device_name() (kernels/runtime/compile/launch_lines.h) has it.
+inline std::string name_in(std::string_view pretty) {
+  std::string_view own = pretty.substr(pretty.find("F = ") + 4);
+  own = own.substr(0, own.find_first_of("];"));
+  while (own.starts_with('(') || own.starts_with('&')) own.remove_prefix(1);
+  size_t begin = 0;
+  int depth = 0;
+  for (size_t i = 0; i < own.size(); i++) {
+    depth += own[i] == '<';
+    depth -= own[i] == '>';
+    if (!depth && own[i] == ':') begin = i + 1;
+  }
+  std::string out;
+  for (char c : own.substr(begin)) {
+    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (word)
+      out += c;
+    else if (!out.ends_with('_'))
+      out += '_';
+  }
+  while (out.size() > 1 && out.ends_with('_')) out.pop_back();
+  return out;
+}
+template <auto F>
+const char* name_of_function() {
+  static const std::string name = name_in(__PRETTY_FUNCTION__);
+  return name.c_str();
+}
+
+// kernel<<<grid, block, shared, stream>>>(…)
+template <auto F>
+class Launching;
+template <class... P, void (*F)(P...)>
+class Launching<F> {
+ public:
+  template <class G, class B>
+  Launching(const G& grid, const B& block, size_t shared = 0, cudaStream_t = nullptr)
+      : grid_(shape_of(grid)), block_(shape_of(block)), shared_(shared) {}
+  void operator()(P... given) const {
+    now().launches.push_back([=, grid = grid_, block = block_, shared = shared_](Plan& plan,
+                                                                                 const Recording::Places& places) {
+      plan.launch(TypedEntry<F>{name_of_function<F>()}, grid, block, shared).args(argument(given, places)...);
+    });
+  }
+
+ private:
+  Shape grid_, block_;
+  size_t shared_;
+};
+
+inline void clear(uint64_t address, int64_t bytes) {
+  if (!address || bytes <= 0) return;
+  if (bytes % 2) refuse("its host code clears an odd number of bytes");
+  Launching<&convscope_clear>(ceil_div(bytes / 2, 256), 256)(reinterpret_cast<unsigned short*>(address), bytes / 2);
+}
+
+// The problem's tensors as host code is given them.
+class Given {
+ public:
+  explicit Given(const ConvProblem& p)
+      : type_(p.dtype == DType::f32   ? ScalarType::Float
+              : p.dtype == DType::f64 ? ScalarType::Double
+              : p.dtype == DType::f16 ? ScalarType::Half
+                                      : ScalarType::BFloat16),
+        shapes_{{},
+                {p.batch, p.in_channels, p.length},
+                {p.in_channels, p.out_channels / p.groups, p.kernel_size},
+                {p.out_channels},
+                {p.batch, p.out_channels, p.out_length()}},
+        bias_(p.bias) {}
+  Tensor tensor(Role role) const {
+    return role == b && !bias_ ? Tensor() : Tensor(address_of(role), shapes_[role], type_);
+  }
+  std::optional<Tensor> maybe(Role role) const {
+    return role == b && !bias_ ? std::nullopt : std::optional<Tensor>(tensor(role));
+  }
+  struct Pointer {
+    uint64_t address;
+    template <class T>
+    operator T*() const { return reinterpret_cast<T*>(address); }
+  };
+  Pointer pointer(Role role) const { return {tensor(role).address()}; }
+
+ private:
+  ScalarType type_;
+  Sizes shapes_[5];
+  bool bias_;
+};
+
+inline const Tensor& result_of(const Tensor& t) { return t; }
+inline const Tensor& result_of(const std::vector<Tensor>& all) {
+  if (all.empty()) refuse("its host code returns no tensor");
+  return all.front();
+}
+
+// Calls the host code for a problem and notes what it launches. Errors: Refused, and what the host code throws.
+template <class Call>
+void record(const ConvProblem& p, Plan& plan, Call call) {
+  Recording own;
+  struct Scope {
+    Recording* before;
+    explicit Scope(Recording* r) : before(std::exchange(recording, r)) {}
+    ~Scope() { recording = before; }
+  } scope(&own);
+  const Given given(p);
+  Recording::Places places;
+  if constexpr (!std::is_void_v<decltype(call(given))>) {
+    const Tensor result = result_of(call(given));
+    places.result = static_cast<int>(result.address() >> place_bits);
+    if (places.result != y && places.result < first_made) refuse("its host code returns a tensor that it was given");
+    if (result.dim() != 3 || result.size(0) != p.batch || result.size(1) != p.out_channels) {
+      std::string sizes;
+      for (int64_t n : result.sizes()) sizes += joined(sizes.empty() ? "" : ", ", n);
+      refuse("its host code returns a tensor of sizes ", sizes, "; [", p.batch, ", ", p.out_channels, ", …] belongs");
+    }
+    if (result.size(2) != p.out_length()) plan.out_length(result.size(2));
+  } else {
+    call(given);
+  }
+  size_t workspace = 0;
+  for (size_t i = 0; i < own.taken.size(); i++) {
+    places.in_workspace.push_back(workspace);
+    if (first_made + static_cast<int>(i) != places.result)
+      workspace += (static_cast<size_t>(own.taken[i]) + 255) / 256 * 256;
+  }
+  plan.need_workspace(workspace);
+  if (own.launches.empty()) refuse("its host code launches nothing");
+  for (const auto& launch : own.launches) launch(plan, places);
+}
+
+// Why the host code does not take a problem, or "".
+template <class Call>
+std::string refused(const ConvProblem& p, Call call) {
+  try {
+    Plan plan(p);
+    record(p, plan, call);
+    return "";
+  } catch (const std::exception& e) {
+    return *e.what() ? e.what() : "is refused by its host code";
+  }
+}
+
+}  // namespace convscope::host

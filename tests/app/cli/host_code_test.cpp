@@ -1,0 +1,173 @@
+// Files whose own host code launches their kernels: PyTorch extensions in Python and in CUDA files.
+#include <gtest/gtest.h>
+
+#include "tests/app/cli/outside.h"
+
+namespace convscope {
+namespace {
+
+using test::operator+;
+using test::has_nvcc;
+using test::holds;
+using test::little;
+using test::OutsideCli;
+using test::Words;
+
+class HostCodeCli : public OutsideCli {
+ protected:
+  std::string file(const std::string& name, const std::string& text) {
+    return folder_.write(name, text.data(), text.size());
+  }
+};
+
+TEST_F(HostCodeCli, AnExtensionInPythonIsJudged) {
+  const std::string sample = test::project_file("assets/kernels/extension.py");
+  auto r = run({"check", sample, "--cases", "20"});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "✓ right on all 20 problems")) << r.out;
+  EXPECT_EQ(r.err, "") << "no warnings";
+  // f64 by its own dispatch; 16 bits are refused in words.
+  auto f64 = run(Words{"run", sample, "--dtype", "f64"} + little);
+  EXPECT_EQ(f64.code, 0) << f64.out;
+  auto f16 = run(Words{"run", sample, "--dtype", "f16"} + little);
+  EXPECT_TRUE(holds(f16.out, "conv_transpose1d is not compiled here for tensors of type Half")) << f16.out;
+}
+
+TEST_F(HostCodeCli, ItsFaultIsToldByName) {
+  auto r = run(Words{"run", changed("extension.py", "j + padding - k * dilation", "j + padding - k")} + little);
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_TRUE(
+      holds(r.out, "Why: it takes i = (j + p − k)/s, where i = (j + p − k·d)/s belongs: the dilation is missing"))
+      << r.out;
+  // Of the host code as well: another length.
+  r = run(Words{"run", changed("extension.py", "dilation * (taps - 1)", "(taps - 1)")} + little);
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_TRUE(holds(r.out, "as if dilation were 1")) << r.out;
+}
+
+TEST_F(HostCodeCli, MessagesHaveTheLinesOfTheFile) {
+  auto r = run(Words{"run", changed("extension.py", "  y[(n * out_channels", "  z[(n * out_channels")} + little);
+  EXPECT_EQ(r.code, 1);
+  EXPECT_TRUE(holds(r.out, "extension.py:30: 'z' was not declared in this scope")) << r.out;
+  // What is PyTorch's work does not compile, and is never done otherwise.
+  r = run(Words{"run", changed("extension.py", "weight.size(1) * groups", "weight.permute({1, 0, 2}).size(0)")} + little);
+  EXPECT_EQ(r.code, 1);
+  EXPECT_TRUE(holds(r.out, "extension.py:37: ")) << r.out;
+  EXPECT_TRUE(holds(r.out, "no member named 'permute'")) << r.out;
+}
+
+TEST_F(HostCodeCli, ItsOwnChecksRefuse) {
+  auto r = run(Words{"run", changed("extension.py", "input.dim() == 3 &&", "stride == 1 &&")} + little);
+  EXPECT_EQ(r.code, 2) << r.out;
+  EXPECT_TRUE(holds(r.out, "not run: ")) << r.out;
+  EXPECT_TRUE(holds(r.out, "input and weight have three dimensions")) << r.out;
+}
+
+// What it takes besides, what it clears, several launches, and kernels that pack weights.
+constexpr const char* with_temporaries = R"(
+#include <torch/extension.h>
+__global__ void turn(const float* w, float* turned, int Cin, int Cout, int K) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < Cin * Cout * K) turned[(i % K * Cout + i / K % Cout) * Cin + i / K / Cout] = w[i];
+}
+__global__ void scatter(const float* x, const float* turned, float* y, int Cin, int Cout, int K, int L, int Lout, int s,
+                        int p, int d) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x, n = blockIdx.y;
+  if (i >= L) return;
+  for (int k = 0; k < K; k++) {
+    const int j = i * s - p + k * d;
+    if (j < 0 || j >= Lout) continue;
+    for (int co = 0; co < Cout; co++) {
+      float sum = 0;
+      for (int ci = 0; ci < Cin; ci++) sum += x[(n * Cin + ci) * L + i] * turned[(k * Cout + co) * Cin + ci];
+      atomicAdd(y + (n * Cout + co) * Lout + j, sum);
+    }
+  }
+}
+at::Tensor forward(const at::Tensor& x, const at::Tensor& w, int stride, int padding, int output_padding, int dilation) {
+  const int N = x.size(0), Cin = x.size(1), L = x.size(-1), Cout = w.size(1), K = w.size(2);
+  const int Lout = (L - 1) * stride - 2 * padding + dilation * (K - 1) + output_padding + 1;
+  auto turned = torch::empty({K, Cout, Cin}, w.options());
+  auto y = torch::zeros({N, Cout, Lout}, torch::TensorOptions().dtype(torch::kFloat32).device(x.device()));
+  turn<<<(Cin * Cout * K + 63) / 64, 64>>>(w.data_ptr<float>(), turned.data_ptr<float>(), Cin, Cout, K);
+  dim3 grid((L + 31) / 32, N);
+  scatter<<<grid, dim3(32)>>>(x.data_ptr<float>(), turned.data_ptr<float>(), y.data_ptr<float>(), Cin, Cout, K, L, Lout,
+                              stride, padding, dilation);
+  return y;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("forward", &forward, "up", py::arg("x")); }
+)";
+
+TEST_F(HostCodeCli, TemporariesAndClearedTensors) {
+  const Words problem = {"--batch",  "2", "--in-channels", "3", "--out-channels", "5", "--kernel-size", "4", "--length", "33",
+                         "--stride", "2", "--padding",     "1", "--dilation",     "3"};
+  const std::string here = file("scatter.cu", with_temporaries);
+  auto r = run(Words{"run", here} + problem);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "✓ binding      3 launches")) << r.out;
+  // It is not there by chance: without zeros, y has what was there before.
+  std::string text = with_temporaries;
+  text.replace(text.find("torch::zeros"), 12, "torch::empty");
+  r = run(Words{"run", file("empty.cu", text)} + problem);
+  EXPECT_EQ(r.code, 1) << r.out;
+  r = run(Words{"run", here, "--groups", "1", "--bias"} + problem);
+  EXPECT_TRUE(holds(r.out, "takes no bias")) << r.out;
+}
+
+TEST_F(HostCodeCli, ALauncherOfPointersBesideAMain) {
+  const std::string text = R"(#include <cuda_runtime.h>
+namespace mine {
+__global__ void up(const float* x, const float* w, float* y, int Cin, int Cout, int K, int L, int Lout, int s) {
+  const int j = blockIdx.x * 32 + threadIdx.x, co = blockIdx.y, n = blockIdx.z;
+  if (j >= Lout) return;
+  float sum = 0;
+  for (int k = 0; k < K; k++)
+    if (j - k >= 0 && (j - k) % s == 0 && (j - k) / s < L)
+      for (int ci = 0; ci < Cin; ci++) sum += x[(n * Cin + ci) * L + (j - k) / s] * w[(ci * Cout + co) * K + k];
+  y[(n * Cout + co) * Lout + j] = sum;
+}
+void launch(const float* d_x, const float* d_w, float* d_out, int N, int Cin, int Cout, int K, int L, int Lout, int stride) {
+  up<<<dim3((Lout + 31) / 32, Cout, N), 32>>>(d_x, d_w, d_out, Cin, Cout, K, L, Lout, stride);
+}
+}
+int main() {
+  float* x;
+  cudaMemcpy(x, x, 4, cudaMemcpyHostToDevice);  // of what is not known here
+}
+)";
+  auto r = run({"run", file("launcher.cu", text), "--in-channels", "3", "--out-channels", "4", "--kernel-size", "3",
+                "--length", "40", "--stride", "2"});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_EQ(r.err, "");
+}
+
+TEST_F(HostCodeCli, WhatItIsCalledWithMayHaveToBeSaid) {
+  std::string text = with_temporaries;
+  text.replace(text.find("int stride, int padding, int output_padding, int dilation) {"), 60,
+               "int by, int cut, int output_padding, int apart) {\nconst int stride = by, padding = cut, dilation = apart;");
+  auto r = run(Words{"run", file("odd.cu", text)} + little);
+  EXPECT_EQ(r.code, 2);
+  EXPECT_TRUE(holds(r.err, "// convscope: call forward args=x,w,?,?,output_padding,?")) << r.err;
+  text = "// convscope: call forward args=x,w,s,p,op,d supports=g==1\n" + text;
+  r = run({"check", file("odd.cu", text), "--cases", "15", "--no-bias"});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+}
+
+TEST_F(HostCodeCli, NvccFindsItsKernels) {
+  if (!has_nvcc()) GTEST_SKIP() << "no nvcc is here";
+  auto r = run({"disassemble", test::project_file("assets/kernels/extension.py"), "--device", "emulator"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(holds(r.out, "\nup_float, sm_90: ")) << r.out.substr(0, 300);
+  auto two = run({"disassemble", file("scatter.cu", with_temporaries), "--device", "emulator"});
+  for (const char* name : {"\nconvscope_clear, sm_90: ", "\nturn, sm_90: ", "\nscatter, sm_90: "})
+    EXPECT_TRUE(holds(two.out, name)) << name << two.err;
+}
+
+TEST_F(HostCodeCli, PythonWithoutCudaIsRefused) {
+  auto r = run({"run", file("model.py", "import torch\n")});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_TRUE(holds(r.err, "has no CUDA source: no triple-quoted string with a __global__ function")) << r.err;
+}
+
+}  // namespace
+}  // namespace convscope

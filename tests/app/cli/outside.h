@@ -1,0 +1,47 @@
+// Kernel files from outside on the command line, in a cache of the test's own.
+#pragma once
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "kernels/base/error.h"
+#include "kernels/runtime/compile/for_gpu.h"
+#include "tests/app/cli/cli.h"
+
+namespace convscope::test {
+
+inline bool has_nvcc() {
+  try {
+    device_compiler();
+    return true;
+  } catch (const MissingError&) {
+    return false;
+  }
+}
+
+inline const Words little = {"--in-channels", "6", "--out-channels", "4", "--kernel-size", "3", "--length", "40",
+                      "--stride",      "2", "--padding",      "1", "--dilation",    "2", "--bias"};
+
+// Modules are kept in a folder of the test's own, so that each compiles what it is about.
+class OutsideCli : public ::testing::Test {
+ protected:
+  // A file of assets/kernels in which one text stands for another, which must be there.
+  std::string changed(const std::string& sample, const std::string& from, const std::string& to) {
+    std::string text = text_file(project_file("assets/kernels/" + sample));
+    const size_t at = text.find(from);
+    EXPECT_NE(at, text.npos) << from;
+    if (at != text.npos) text.replace(at, from.size(), to);
+    return folder_.write(sample, text.data(), text.size());
+  }
+  Finished run(const Words& words, const Words& more = {}) {
+    return convscope_run(words + Words{"--trust"}, Words{"CONVSCOPE_CACHE=" + folder_.path("cache")} + more);
+  }
+  size_t modules() {
+    std::error_code none;
+    std::filesystem::directory_iterator all(folder_.path("cache/kernels"), none);
+    return static_cast<size_t>(std::distance(begin(all), end(all)));
+  }
+  ScratchFolder folder_;
+};
+
+}  // namespace convscope::test

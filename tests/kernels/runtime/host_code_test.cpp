@@ -1,0 +1,115 @@
+// Host code of kernel files: where CUDA is in Python, which function is called and with what, and how launches read for
+// the host compiler. What becomes of it is tested through the command line (tests/app/cli/host_code_test.cpp).
+#include <algorithm>
+#include <gtest/gtest.h>
+
+#include "kernels/base/error.h"
+#include "kernels/runtime/compile/host_code.h"
+#include "kernels/runtime/compile/launch_lines.h"
+#include "tests/support.h"
+
+namespace convscope {
+namespace {
+
+using test::holds;
+
+const std::string kernel = "__global__ void k(float* y) {}\n";
+
+std::string refusal(const std::string& text, const std::string& name = "m.cu") {
+  return test::error_of<InputError>([&] { registration_of_host_code(text, text, name); });
+}
+std::string registration(const std::string& text) { return registration_of_host_code(text, text, "m.cu"); }
+
+TEST(HostCode, LaunchesAreFoundInCodeOnly) {
+  EXPECT_TRUE(has_host_code("void f() { k<<<1, 2>>>(y); }"));
+  for (const char* text : {"// k<<<1, 2>>>(y)\n", "/* k<<<\n1>>> */", "const char* s = \"<<<\";", "#define L k<<<1, 2>>>\n",
+                           "int a = 1 << 3;", "'<' '<<<'"})
+    EXPECT_FALSE(has_host_code(text)) << text;
+}
+
+TEST(HostCode, LaunchesReadAsCalls) {
+  const std::string l = "::convscope::host::Launching<";
+  EXPECT_EQ(with_noted_launches("  k<<<g, 256>>>(y, 1);"), "  " + l + "k>(g, 256)(y, 1);");
+  EXPECT_EQ(with_noted_launches("a::k<T, f<2>(3)> <<<dim3(1, 2), b,\n s>>> (y);"),
+            l + "a::k<T, f<2>(3)>>(dim3(1, 2), b,\n s) (y);");
+  EXPECT_EQ(with_noted_launches("// k<<<1>>>\nx = \"<<<\"; k<<<1, 2>>>(); m<<<3, 4>>>();"),
+            "// k<<<1>>>\nx = \"<<<\"; " + l + "k>(1, 2)(); " + l + "m>(3, 4)();");
+  EXPECT_EQ(with_noted_launches("k<<<1, 2"), "k<<<1, 2") << "not whole: the compiler says so";
+}
+
+TEST(HostCode, TheFunctionThatNobodyCallsIsCalled) {
+  const std::string text = kernel +
+                           "static int half(int n) { return n / 2; }\n"
+                           "void inner(float* y, int n) { k<<<n, 32>>>(y); }\n"
+                           "torch::Tensor outer(torch::Tensor input, const torch::Tensor& weight, int64_t stride) {\n"
+                           "  if (half(4)) { inner(nullptr, 1); }\n  return input;\n}\n"
+                           "int main() { outer(); }\n";
+  const std::string code = registration(text);
+  EXPECT_TRUE(holds(code, "return outer(convscope_call.tensor(::convscope::host::Role::x), "
+                          "convscope_call.tensor(::convscope::host::Role::w), stride);"))
+      << code;
+  EXPECT_TRUE(holds(code, "#line 4 \"m.cu\"\nCONVSCOPE_KERNEL(outer)")) << code;
+  EXPECT_TRUE(holds(code, "if (convscope_problem.bias) return \"takes no bias\";")) << code;
+}
+
+TEST(HostCode, ParametersOfAllKinds) {
+  const std::string code =
+      registration(kernel +
+                   "namespace a { namespace {\nvoid run(const float* __restrict__ d_x, float const* weight_ptr, float *out,\n"
+                   "  c10::optional<at::Tensor> bias, std::vector<int64_t> stride, at::IntArrayRef pad, int Cin,\n"
+                   "  cudaStream_t s, bool extra = true) { k<<<1, 2>>>(out); }\n} }\n");
+  for (const char* part :
+       {"return a::run(convscope_call.pointer(::convscope::host::Role::x)",
+        "convscope_call.pointer(::convscope::host::Role::w), convscope_call.pointer(::convscope::host::Role::y)",
+        "convscope_call.maybe(::convscope::host::Role::b), {stride}, {p}, Cin, nullptr);"})
+    EXPECT_TRUE(holds(code, part)) << code;
+  EXPECT_FALSE(holds(code, "takes no bias")) << code;
+}
+
+TEST(HostCode, ACommentSaysWhatNamesDoNot) {
+  const std::string f = kernel + "void f(float* a, float* q, int n1) { k<<<1, 2>>>(a); }\n";
+  EXPECT_TRUE(holds(refusal(f), "put this in it, with values for ?: // convscope: call f args=?,?,?")) << refusal(f);
+  const std::string said = "// convscope: call f args=y,x,2*K+1 supports=groups==1\n" + f;
+  EXPECT_TRUE(holds(registration(said), "Role::y), convscope_call.pointer(::convscope::host::Role::x), 2*K+1);"));
+  EXPECT_TRUE(holds(registration(said), "if (!(groups==1)) return \"takes only problems with groups==1\";"));
+  EXPECT_TRUE(holds(refusal("// convscope: call g args=y\n" + f), "`call g` names no function of its host code"));
+  EXPECT_TRUE(holds(refusal("// convscope: call f args=y,x,K,L\n" + f), "gives 4 values, f takes 3"));
+  EXPECT_TRUE(holds(refusal("// convscope: call f args=y,x,z\n" + f), "names z, which is none of"));
+  EXPECT_TRUE(holds(refusal("// convscope: call f grid=1\n" + f), "`grid=1` is none of args=, supports="));
+  EXPECT_TRUE(holds(refusal("// convscope: call f\n" + f), "`call f` needs args="));
+  EXPECT_EQ(registration_of_lines(said, "m.cu"), "") << "it is no launch line";
+}
+
+TEST(HostCode, ALaunchInAMainOnlyIsNone) {
+  const std::string text = kernel + "int main() { k<<<1, 2>>>(y); }\nint after;\n";
+  EXPECT_TRUE(holds(refusal(text), "has no function of its own that does"));
+  const std::string source = cuda_source(text, "m.cu");
+  EXPECT_FALSE(has_host_code(source));
+  EXPECT_EQ(source.size(), text.size());
+  EXPECT_TRUE(source.ends_with("\nint after;\n")) << source;
+}
+
+TEST(HostCode, OfPythonTheCudaStringsRemain) {
+  const std::string text =
+      "\"\"\"A doc string.\"\"\"\nimport torch  # \"\"\" not one\n# convscope: call f args=y\nsource = \"\"\"\n"
+      "__global__ void k(float* y) { printf(\"%d\\\\n\", 1); }\n\"\"\"\nother = r'''\nvoid f() { k<<<1, 2>>>(y); }\n'''\n"
+      "text = \"\"\"words\"\"\"\n";
+  const std::string cuda = cuda_of_python(text, "m.py");
+  EXPECT_EQ(std::count(cuda.begin(), cuda.end(), '\n'), std::count(text.begin(), text.end(), '\n'));
+  EXPECT_TRUE(holds(cuda, "\n__global__ void k(float* y) { printf(\"%d \\n\", 1); }\n")) << cuda;
+  EXPECT_TRUE(holds(cuda, "\nvoid f() { k<<<1, 2>>>(y); }\n")) << cuda;
+  EXPECT_TRUE(holds(cuda, "\n// convscope:call f args=y\n")) << cuda;
+  for (const char* gone : {"import", "words", "doc", "source"}) EXPECT_FALSE(holds(cuda, gone)) << cuda;
+  EXPECT_TRUE(holds(test::error_of<InputError>([] { cuda_of_python("import torch\n", "m.py"); }),
+                    "has no CUDA source: no triple-quoted string with a __global__ function"));
+}
+
+TEST(HostCode, PythonNamesItsFunction) {
+  const std::string text = kernel +
+                           "void one(float* y) { k<<<1, 2>>>(y); }\nvoid two(float* y) { k<<<1, 2>>>(y); }\n";
+  EXPECT_TRUE(holds(registration(text), "return two(")) << "the last one";
+  EXPECT_TRUE(holds(registration_of_host_code(text, "load_inline(functions = ['one', 'two'])", "m.py"), "return one("));
+}
+
+}  // namespace
+}  // namespace convscope

@@ -262,10 +262,17 @@ class Recorder {
   }
 
   void compare() {
-    if (timed_in_turn_.size() < 2) return;
     RunRequest r = base_;
     r.kernel.clear();
-    if (options_.add && added_ == 0 && r_.find("bench", r)) return;
+    const RecordedAnswer* before = options_.add ? r_.find("bench", r) : nullptr;
+    if (before && added_ == 0) return;
+    // A file has one comparison: that of a few does not take the place of that of many.
+    for (const json& e : before ? before->answer.value("entries", json::array()) : json::array())
+      if (const std::string name = text(e, "name");
+          e.value("hot", json()).is_object() &&
+          std::find(timed_in_turn_.begin(), timed_in_turn_.end(), name) == timed_in_turn_.end())
+        timed_in_turn_.push_back(name);
+    if (timed_in_turn_.size() < 2) return;
     json answer = ask("bench", r, {{"kernels", timed_in_turn_}, {"against", ""}});
     if (answer.is_object())
       std::fprintf(stderr, "%-14s %d kernels, %d rounds\n", "compared", static_cast<int>(timed_in_turn_.size()),

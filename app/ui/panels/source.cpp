@@ -113,6 +113,17 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
   }
 }
 
+// CUDA in a Python file is in a string, which is not to be seen as one.
+const TextEditor::Language* language_of(const std::string& file) {
+  static const TextEditor::Language embedded = [] {
+    TextEditor::Language l = *TextEditor::Language::Cpp();
+    l.hasDoubleQuotedStrings = false;
+    for (const char* word : {"import", "from", "def", "self", "None", "True", "False"}) l.keywords.insert(word);
+    return l;
+  }();
+  return file.ends_with(".py") ? &embedded : TextEditor::Language::Cpp();
+}
+
 const SourceText* find_file(const std::vector<SourceText>& files, const std::string& name) {
   auto it = std::find_if(files.begin(), files.end(),
                          [&](const auto& each) { return file_name(each.file) == file_name(name); });
@@ -341,7 +352,6 @@ void draw_source(Frame& f) {
     s.styled = true, s.light = t.light;
     s.editor.SetPalette(palette(t));
     s.editor.SetReadOnlyEnabled(true);
-    s.editor.SetLanguage(TextEditor::Language::Cpp());
     s.editor.SetShowWhitespacesEnabled(false);
     s.editor.SetShowMatchingBrackets(false);
     s.editor.SetShowScrollbarMiniMapEnabled(true);
@@ -350,6 +360,7 @@ void draw_source(Frame& f) {
   }
   if (fresh) {
     s.shown = kernel + " " + s.file, s.length = text->size();
+    s.editor.SetLanguage(language_of(s.file));
     s.editor.SetText(*text);
     s.link = {}, s.cursor = s.editor.GetMainCursorPosition();
   }

@@ -169,7 +169,11 @@ MadeForGpu bring_device_code(const KernelDefinition& kernel, const std::string& 
         to_ptx.push_back(a);
       for (const char* a : {"entries.ptx", "-o", "image.cubin"}) to_cubin.emplace_back(a);
       made.printed = in.compile(compiler, to_ptx, kernel.file(), activity);
-      in.write("entries.ptx", with_plain_entries(read_whole(in.path() / "source.ptx")));
+      std::string ptx = with_plain_entries(read_whole(in.path() / "source.ptx"));
+      // Lines are those of the file by its own name; nvcc puts the folder that it works in before it.
+      const std::string folder_name = in.path().string() + "/";
+      for (size_t at; (at = ptx.find(folder_name)) != ptx.npos;) ptx.erase(at, folder_name.size());
+      in.write("entries.ptx", ptx);
       made.printed += in.compile(compiler, to_cubin, kernel.file(), activity);
       in.put("image.cubin", file);
       thin_out(folder);

@@ -79,6 +79,18 @@ TEST_F(RecordingCli, AddsTheRest) {
   EXPECT_EQ(added["added"], 3) << "S4's verdict, its profile, and the comparison";
 }
 
+TEST_F(RecordingCli, TheComparisonGrowsWithIt) {
+  record({"tiled", "S4"});
+  Finished f = convscope_run(
+      Words{"record", file_, "registers", "--add", "--device", "emulator", "--samples", "3", "--json"} + small);
+  ASSERT_EQ(f.code, 0) << f.err;
+  json names = json::array();
+  const json bench = convscope_run({"bench", "--recording", file_, "--json"}).document();
+  for (const auto& e : bench["entries"]) names.push_back(e["name"]);
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, json({"S4", "registers", "tiled"})) << "not the new one alone";
+}
+
 TEST_F(RecordingCli, SaysWhatItDoesNotHold) {
   record({"tiled"});
   expect_refused({"profile", "direct", "--recording", file_}, "kernel", "direct",

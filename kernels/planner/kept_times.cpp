@@ -36,7 +36,7 @@ std::string last_line(std::string_view before) { return fmt::format("end {:016x}
 }  // namespace
 
 std::string time_key(const DeviceInfo& device, const KernelDefinition& kernel, const ConvProblem& p) {
-  std::string key = fmt::format("{} | {} | {} {:016x} | {}", device.name, device.driver, kernel.name(),
+  std::string key = fmt::format("{} | {} | {} {:016x} | {} | cold", device.name, device.driver, kernel.name(),
                                 hash_of(exported_cuda(kernel, p)), describe(p));
   for (char& c : key)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';  // a line of the file

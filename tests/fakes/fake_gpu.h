@@ -22,13 +22,14 @@ class FakeGpu : public Device {
   void read(const DeviceMemory&, size_t, void*, size_t) override {}
   void fill(DeviceMemory&, size_t, uint32_t, size_t) override {}
   void run(const KernelDefinition&, const Plan&, const Bindings&, const RunOptions&) override {}
-  Timing time(const KernelDefinition& kernel, const Plan& plan, const Bindings&, bool, const TimingOptions&,
+  Timing time(const KernelDefinition& kernel, const Plan& plan, const Bindings&, bool cold, const TimingOptions&,
               Activity*) override {
     timed++;
-    double ms = ms_of(kernel, plan);
+    double ms = ms_of(kernel, plan) + (cold ? cold_more(kernel) : 0);
     return {{ms, ms, ms, ms, ms}, false};
   }
   virtual double ms_of(const KernelDefinition& kernel, const Plan& plan) const = 0;
+  virtual double cold_more(const KernelDefinition&) const { return 0; }  // ms
   int timed = 0;  // plans so far
 
  protected:

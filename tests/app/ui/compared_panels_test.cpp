@@ -93,7 +93,7 @@ TEST_F(ComparedPanels, SourceSaysWhatIsNotRecorded) {
     EXPECT_TRUE(std::find(some.begin(), some.end(), name) != some.end()) << name;
   EXPECT_TRUE(std::find(some.begin(), some.end(), "h200-kernelbench-74") == some.end());
   EXPECT_TRUE(std::is_sorted(some.begin(), some.end()));
-  expect_said("Source", {"no samples of warps: ", "recordings that have some: h200-dac.d3, h200-demucs.d"});
+  expect_said("Source", {"no samples of warps: ", "recordings that have some: h200-dac.d3, h200-dac.d3-f16"});
 }
 
 // Samples of a recording are of another build: that is said beside them.

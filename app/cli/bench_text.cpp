@@ -78,8 +78,8 @@ std::string bench_text(const json& r) {
       packs ? fmt::format("{:>10} {:>10} {:>10}", "packed", "packing", "whole") : fmt::format("{:>10}", "hot");
   size_t width = 14;  // files have longer names
   for (const auto& e : r.at("entries")) width = std::max(width, text(e, "name").size());
-  out += fmt::format("  {:<{}} {} {:>7} {:>10} {:>8}  {:<10} {}\n", "", width, columns, "noise", "cold", "× floor", "verdict",
-                     "");
+  out += fmt::format("  {:<{}} {} {:>7} {:>10} {:>8}  {:<10} {}\n", "", width, columns, "noise", "cold", "× floor",
+                     "verdict", "");
   for (const auto& e : r.at("entries")) {
     const Counted c = counted(e, packed);
     const std::string verdict = text(e.at("against").at("hot"), "verdict");

@@ -225,9 +225,9 @@ int run(int argc, char** argv) {
   ScreenshotOptions shot;
   auto* screenshot = add("screenshot", "the window, or one of its panels, as a PNG file; needs no display");
   screenshot->add_option("OUT", shot.out, "the PNG file");
-  screenshot->add_option(
-      "--session", shot.session,
-      "a session or a kernel's .cu or .py file to show, or a recording: a path, or a name of `convscope list recordings`");
+  screenshot->add_option("--session", shot.session,
+                         "a session or a kernel's .cu or .py file to show, or a recording: a path, or a name of "
+                         "`convscope list recordings`");
   screenshot->add_option("--panel", shot.panel, "one panel alone, by its title");
   screenshot->add_option("--size", shot.size, "WIDTHxHEIGHT in pixels")->capture_default_str();
   screenshot->add_option("--theme", shot.theme, "dark or light")->capture_default_str();

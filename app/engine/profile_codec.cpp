@@ -303,13 +303,12 @@ json profile_json(const ProfileReport& r) {
             {"bottleneck", bottleneck_json(r.bottleneck)},
             {"warnings", r.warnings}};
   if (launches.empty())
-    j["launches_reason"] = names_file(r.name)
-                               ? "registers and shared memory are the device code's: nvcc, which compiles a file "
-                                 "from outside for it, is not here or did not take it"
-                           : r.emulated
-                               ? "registers and shared memory are the device code's, and this build has none: it "
-                                 "was made without nvcc"
-                               : "the reference's kernels are known from records only";
+    j["launches_reason"] =
+        names_file(r.name) ? "registers and shared memory are the device code's: nvcc, which compiles a file "
+                             "from outside for it, is not here or did not take it"
+        : r.emulated       ? "registers and shared memory are the device code's, and this build has none: it "
+                             "was made without nvcc"
+                           : "the reference's kernels are known from records only";
   if (r.lines.empty()) j["lines_reason"] = r.lines_missing.empty() ? "it touches no memory" : r.lines_missing;
   if (kernels.empty()) j["kernels_reason"] = timing.value("kernel_reason", "no kernel was recorded in a call");
   return j;

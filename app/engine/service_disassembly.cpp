@@ -66,8 +66,7 @@ Service::Reply Service::disassemble_one(const json& request, std::span<const std
   std::string architecture = o.device->is_emulator() ? "" : o.device->info().architecture;
   json list = json::array();
   int compiled_for = 0;
-  for (const auto& f :
-       disassemble(compiled_images(kernel), architecture, functions, Cupti::shared(), activity)) {
+  for (const auto& f : disassemble(compiled_images(kernel), architecture, functions, Cupti::shared(), activity)) {
     compiled_for = f.facts.architecture;
     list.push_back(function_json(f));
   }
@@ -75,8 +74,9 @@ Service::Reply Service::disassemble_one(const json& request, std::span<const std
   j["architecture"] = compiled_for ? json("sm_" + std::to_string(compiled_for)) : json(nullptr);
   if (list.empty()) {
     Gap gap{"no-device-code",
-            compiled_images(kernel).empty()
-                ? "this build has no device code of " + kernel.file()
+            compiled_images(kernel).empty() ? "this build has no device code of " + kernel.file()
+            : kernel.kind() == KernelKind::outside
+                ? "its device code has no kernel of the name " + (functions.empty() ? "" : functions.front())
                 : "this build's device code of " + kernel.file() + " is for newer GPUs",
             "build with the CUDA Toolkit 13 (CONVSCOPE_CUDA_ARCHITECTURES says for which GPUs)"};
     j["reason"] = gap.sentence();

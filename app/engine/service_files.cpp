@@ -19,7 +19,8 @@ constexpr const char* shown_architecture = "sm_90";
 
 Service::Reply Service::kernel_file(const json& request, std::span<const std::byte> payload, Activity& activity) {
   const std::string name = text_of(request, "kernel");
-  if (!names_file(name)) throw InputError("kernel", name, "must be a file's name, with .cu or .py at its end or a slash in it");
+  if (!names_file(name))
+    throw InputError("kernel", name, "must be a file's name, with .cu or .py at its end or a slash in it");
   const std::string text(reinterpret_cast<const char*>(payload.data()), payload.size());
   OutsideFile file = bring_outside(name, text, activity);
   const Device& device = *state_->open(text_of(request, "device")).device;

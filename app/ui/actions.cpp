@@ -39,7 +39,8 @@ void add_numbers(std::vector<Action>& all, std::integer_sequence<int, N...>) {
 
 std::vector<Action> make() {
   std::vector<Action> all = {
-      {"open", "Open…", "File", ctrl | ImGuiKey_O, 0, "A session, a kernel's .cu or .py file, or a .npy or .npz file as the input", always,
+      {"open", "Open…", "File", ctrl | ImGuiKey_O, 0,
+       "A session, a kernel's .cu or .py file, or a .npy or .npz file as the input", always,
        [](App& a) { a.ask_path(App::PathFor::open); }, nullptr},
       {"save", "Save session", "File", ctrl | ImGuiKey_S, 0, "Problem, kernel, inputs and view", always,
        [](App& a) { a.save(false); }, nullptr},
@@ -96,8 +97,8 @@ std::vector<Action> make() {
        [](const App& a) { return a.bench().can_xray(); }, [](App& a) { a.xray(); }, nullptr},
       {"check", "Check other problems", "Run", shift | ImGuiKey_F9, 0,
        "The kernel on a hundred problems that are drawn; the first that fails is made as small as it goes",
-       [](const App& a) { return a.bench().checking().running || a.bench().report(); }, [](App& a) { a.check_others(); },
-       [](const App& a) { return a.bench().checking().running; }},
+       [](const App& a) { return a.bench().checking().running || a.bench().report(); },
+       [](App& a) { a.check_others(); }, [](const App& a) { return a.bench().checking().running; }},
       {"compare", "Compare with another kernel", "Run", ImGuiKey_F7, 0,
        "Times both in turn and counts both: who is faster, and why", [](const App& a) { return !a.bench().running(); },
        [](App& a) { a.compare(); }, nullptr},

@@ -388,7 +388,8 @@ void Chrome::trust_dialog() {
   wrapped(app_.untrusted_);
   ImGui::PopFont();
   wrapped(
-      "It is compiled by g++ for the emulator, on a GPU by nvcc as well, and runs with your rights, now and whenever it "
+      "It is compiled by g++ for the emulator, on a GPU by nvcc as well, and runs with your rights, now and whenever "
+      "it "
       "changes on disk. Look through it first.");
   if (ImGui::BeginChild("text", {0, em * 22}, ImGuiChildFlags_Borders, ImGuiWindowFlags_HorizontalScrollbar)) {
     ImGui::PushFont(f_.theme.code_font, 0);
@@ -447,7 +448,8 @@ void Chrome::path_dialog() {
       bool is_folder = e.is_directory(error);
       if (name.starts_with(".")) continue;
       if (is_folder || (source ? ending == ".py" || ending == ".cu"
-                               : ending == ".convscope" || ending == ".npy" || ending == ".npz" || ending == ".cu" || ending == ".py"))
+                               : ending == ".convscope" || ending == ".npy" || ending == ".npz" || ending == ".cu" ||
+                                     ending == ".py"))
         entries.push_back({name, is_folder});
       if (entries.size() > 2000) break;
     }

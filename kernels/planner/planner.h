@@ -21,6 +21,7 @@ struct Candidate {
   std::string refused;                // why it is out of the question, or ""
   bool other_types = false;           // it is for other element types, and no reason names it
   double predicted_ms = 0;            // by the model
+  int launches = 0;                   // of a call, with weights packed
   std::optional<double> measured_ms;  // median of a few calls, cold, with weights packed
   std::string measured_on;            // the day, where it is not of this process: 2026-11-20
 };

@@ -102,7 +102,7 @@ std::string Target::unavailable(const KernelDefinition& kernel) const {
   const int have = capability(architecture);
   for (const auto& need : kernel.requires_hardware()) {
     bool fits = need == "sm_90a" || need == "wgmma" ? have == 90  // no later GPU has it
-                : need == "mma"                     ? true       // for which types, its sm_… says
+                : need == "mma"                     ? true        // for which types, its sm_… says
                 : need == "tma"                     ? have >= 90
                 : need.starts_with("sm_")           ? have >= capability(need)
                                                     : false;

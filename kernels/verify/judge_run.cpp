@@ -77,8 +77,8 @@ RunReport Judge::Run::go(const std::function<void(bool begins)>& timing) {
     if (r_.verdict.status == Status::crashed) return std::move(r_);
     if (r_.spec.references) judge_references();
   }
-  for (auto pass : {&Run::exact_pass, &Run::zero_pass, &Run::precision_pass, &Run::fallback_rounding,
-                    &Run::look_for_races})
+  for (auto pass :
+       {&Run::exact_pass, &Run::zero_pass, &Run::precision_pass, &Run::fallback_rounding, &Run::look_for_races})
     if (r_.verdict.status != Status::crashed) (this->*pass)();
   conclude();
   return std::move(r_);

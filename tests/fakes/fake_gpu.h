@@ -30,7 +30,7 @@ class FakeGpu : public Device {
   }
   virtual double ms_of(const KernelDefinition& kernel, const Plan& plan) const = 0;
   virtual double cold_more(const KernelDefinition&) const { return 0; }  // ms
-  int timed = 0;  // plans so far
+  int timed = 0;                                                         // plans so far
 
  protected:
   DeviceInfo info_;

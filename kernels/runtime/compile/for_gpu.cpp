@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 namespace {
 
 const std::vector<std::string>& nvcc_flags() {
-  static const std::vector<std::string> flags = {"-std=c++20", "-lineinfo", "-Iinclude", "-I.", "-Ikernels/ladder", "-isystem", "host"};
+  static const std::vector<std::string> flags = {"-std=c++20",       "-lineinfo", "-Iinclude", "-I.",
+                                                 "-Ikernels/ladder", "-isystem",  "host"};
   return flags;
 }
 
@@ -78,9 +79,10 @@ std::string device_compiler() {
   folders.emplace_back("/usr/local/cuda/bin");
   std::string found = find_program("CONVSCOPE_NVCC", {"nvcc"}, folders);
   if (found.empty())
-    throw MissingError("no nvcc is in PATH, CUDA_HOME or /usr/local/cuda, by which kernel files from outside are "
-                       "compiled for a GPU",
-                       "install the CUDA Toolkit, name its nvcc in CONVSCOPE_NVCC, or use --device emulator");
+    throw MissingError(
+        "no nvcc is in PATH, CUDA_HOME or /usr/local/cuda, by which kernel files from outside are "
+        "compiled for a GPU",
+        "install the CUDA Toolkit, name its nvcc in CONVSCOPE_NVCC, or use --device emulator");
   return found;
 }
 
@@ -90,9 +92,10 @@ std::string for_device(const std::string& text, const std::string& name) {
   std::set<std::string> seen;
   for (const auto& function : launched_functions(cuda, name))
     if (function.find('<') != function.npos && seen.insert(function).second)
-      uses += fmt::format("[[maybe_unused]] static const void* const convscope_use_{} = "
-                          "reinterpret_cast<const void*>(&{});\n",
-                          device_name(function), function);
+      uses += fmt::format(
+          "[[maybe_unused]] static const void* const convscope_use_{} = "
+          "reinterpret_cast<const void*>(&{});\n",
+          device_name(function), function);
   // Host code is seen by nvcc as well: it says which templates are launched.
   return fmt::format("{}#line 1 {}\n{}\n{}", has_host_code(cuda) ? "#include \"convscope/host_code.h\"\n" : "",
                      c_string(name), cuda, uses);
@@ -163,9 +166,9 @@ MadeForGpu bring_device_code(const KernelDefinition& kernel, const std::string& 
       const Workshop in;
       in.write("source.cu", source);
       std::vector<std::string> to_ptx = nvcc_flags(), to_cubin = {"-cubin", "-lineinfo", "-arch=sm_" + exact};
-      for (const auto& a : {std::string("-ptx"), "-arch=compute_" + exact, std::string("-include"),
-                            std::string("convscope/kernel.h"), std::string("source.cu"), std::string("-o"),
-                            std::string("source.ptx")})
+      for (const auto& a :
+           {std::string("-ptx"), "-arch=compute_" + exact, std::string("-include"), std::string("convscope/kernel.h"),
+            std::string("source.cu"), std::string("-o"), std::string("source.ptx")})
         to_ptx.push_back(a);
       for (const char* a : {"entries.ptx", "-o", "image.cubin"}) to_cubin.emplace_back(a);
       made.printed = in.compile(compiler, to_ptx, kernel.file(), activity);

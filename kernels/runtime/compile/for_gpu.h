@@ -19,8 +19,8 @@ struct MadeForGpu {
 // by text, headers, flags and compiler. Errors: CompileError, MissingError (no nvcc), Cancelled.
 MadeForGpu bring_device_code(const KernelDefinition& kernel, const std::string& architecture, Activity& activity);
 
-// Where nvcc is: CONVSCOPE_NVCC (and nothing else, when it is set), else in PATH, CUDA_HOME, CUDA_PATH, /usr/local/cuda.
-// Errors: MissingError.
+// Where nvcc is: CONVSCOPE_NVCC (and nothing else, when it is set), else in PATH, CUDA_HOME, CUDA_PATH,
+// /usr/local/cuda. Errors: MissingError.
 std::string device_compiler();
 
 // As nvcc is given it: `name` for its lines, and a use of each function template that is launched.

@@ -17,8 +17,9 @@ namespace {
 bool word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 bool blank(char c) { return std::isspace(static_cast<unsigned char>(c)); }
 
-// The text with comments, literals and preprocessor lines as blanks: what is found there is code, at the same places.
-std::string code_of(std::string_view text) {
+// The text with comments, literals and preprocessor lines as blanks (of #define lines only where `macros` does not say
+// otherwise): what is found there is code, at the same places.
+std::string code_of(std::string_view text, bool macros = false) {
   std::string out(text);
   auto hide = [&](size_t from, size_t to) {
     for (size_t i = from; i < std::min(to, out.size()); i++)
@@ -41,6 +42,10 @@ std::string code_of(std::string_view text) {
       size_t end = i;
       do end = std::min(text.find('\n', end + 1), text.size());
       while (end < text.size() && text[end - 1] == '\\');
+      if (macros && text.substr(i + 1).substr(0, 6) == "define") {
+        i += 7;
+        continue;
+      }
       hide(i, end), i = end;
     } else {
       if (c == '\n')
@@ -114,7 +119,8 @@ std::vector<HostFunction> functions_in(const std::string& text, const std::strin
     }
     if (code[i] != '{') continue;
     const std::string head = code.substr(from, i - from);
-    static const std::regex space(R"(^\s*(?:inline\s+)?namespace\b\s*([\w:]*)\s*$)"), linkage(R"(^\s*extern\s*"\s*"\s*$)");
+    static const std::regex space(R"(^\s*(?:inline\s+)?namespace\b\s*([\w:]*)\s*$)"),
+        linkage(R"(^\s*extern\s*"\s*"\s*$)");
     std::smatch m;
     if (std::regex_match(head, m, space) || std::regex_match(head, linkage)) {
       spaces.push_back(m.size() > 1 && m[1].length() ? m[1].str() + "::" : "");
@@ -124,7 +130,8 @@ std::vector<HostFunction> functions_in(const std::string& text, const std::strin
     const size_t end = closing(code, i, '{', '}');
     if (end == code.npos) break;
     const size_t close = head.rfind(')');
-    static const std::regex on_device(R"(\b(__global__|__device__|PYBIND11_MODULE|TORCH_LIBRARY|TORCH_LIBRARY_IMPL)\b)");
+    static const std::regex on_device(
+        R"(\b(__global__|__device__|PYBIND11_MODULE|TORCH_LIBRARY|TORCH_LIBRARY_IMPL)\b)");
     if (close != head.npos && !std::regex_search(head, on_device)) {
       size_t open = close;
       for (int depth = 0; open < head.size(); open--) {
@@ -141,13 +148,27 @@ std::vector<HostFunction> functions_in(const std::string& text, const std::strin
         for (const auto& s : spaces) path += s;
         static const std::regex templated(R"(^\s*template\b)");
         all.push_back({path + head.substr(name, name_end - name), text.substr(from + open + 1, close - open - 1), from,
-                       i, end, std::regex_search(head, templated),
-                       code.substr(i, end - i).find("<<<") != code.npos});
+                       i, end, std::regex_search(head, templated), code.substr(i, end - i).find("<<<") != code.npos});
       }
     }
     i = end, from = end + 1;
   }
   return all;
+}
+
+// Names of macros that launch, of a text with its #define lines.
+std::vector<std::string> launching_macros(const std::string& with_macros) {
+  std::vector<std::string> names;
+  static const std::regex define(R"(#define\s+(\w+))");
+  for (auto it = std::sregex_iterator(with_macros.begin(), with_macros.end(), define); it != std::sregex_iterator();
+       ++it) {
+    size_t end = static_cast<size_t>(it->position());
+    do end = std::min(with_macros.find('\n', end + 1), with_macros.size());
+    while (end < with_macros.size() && with_macros[end - 1] == '\\');
+    const size_t begin = static_cast<size_t>(it->position());
+    if (with_macros.substr(begin, end - begin).find("<<<") != std::string::npos) names.push_back((*it)[1]);
+  }
+  return names;
 }
 
 std::string last_part(const std::string& name) {
@@ -159,39 +180,6 @@ bool calls(const std::string& code, const HostFunction& f, const std::string& ot
   const std::regex call("\\b" + other + R"(\s*(<[^;{}]*>)?\s*\()");
   return std::regex_search(code.begin() + static_cast<std::ptrdiff_t>(f.body),
                            code.begin() + static_cast<std::ptrdiff_t>(f.end), call);
-}
-
-// Which of them a caller would call: it launches, itself or by others, and none of these calls it. Python files name
-// theirs (functions=[…]).
-const HostFunction* entry_of(const std::vector<HostFunction>& all, const std::string& code, const std::string& original) {
-  std::set<const HostFunction*> launching;
-  for (const auto& f : all)
-    if (f.launches && last_part(f.name) != "main") launching.insert(&f);
-  for (bool more = true; more;) {
-    more = false;
-    for (const auto& f : all) {
-      if (launching.contains(&f) || last_part(f.name) == "main") continue;
-      for (const auto* other : launching)
-        if (calls(code, f, last_part(other->name))) {
-          launching.insert(&f);
-          more = true;
-          break;
-        }
-    }
-  }
-  const HostFunction* last = nullptr;
-  static const std::regex named(R"re(functions\s*=\s*\[\s*["'](\w+)["'])re");
-  std::smatch m;
-  const std::string wanted = std::regex_search(original, m, named) ? m[1].str() : "";
-  for (const auto& f : all) {
-    if (!launching.contains(&f) || f.is_template) continue;
-    if (!wanted.empty() && last_part(f.name) == wanted) return &f;
-    const bool called = std::any_of(launching.begin(), launching.end(), [&](const auto* other) {
-      return other != &f && calls(code, *other, last_part(f.name));
-    });
-    if (!called) last = &f;
-  }
-  return last;
 }
 
 struct Parameter {
@@ -217,6 +205,54 @@ std::vector<Parameter> parameters_of(const HostFunction& f) {
     list.push_back({part.substr(0, name), part.substr(name), has_default});
   }
   return list;
+}
+
+// Whether its parameters' names tell an input and weights.
+bool takes_a_layer(const HostFunction& f) {
+  bool x = false, w = false;
+  for (const auto& p : parameters_of(f)) {
+    const std::string m = usual_meaning(p.name, p.is_tensor() || p.is_pointer());
+    x |= m == "x", w |= m == "w";
+  }
+  return x && w;
+}
+
+// Which of them a caller would call: it launches, itself or by others, and none of these calls it. Python files name
+// theirs (functions=[…]).
+const HostFunction* entry_of(const std::vector<HostFunction>& all, const std::string& code,
+                             const std::string& original) {
+  std::set<const HostFunction*> launching;
+  for (const auto& f : all)
+    if (f.launches && last_part(f.name) != "main") launching.insert(&f);
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto& f : all) {
+      if (launching.contains(&f) || last_part(f.name) == "main") continue;
+      for (const auto* other : launching)
+        if (calls(code, f, last_part(other->name))) {
+          launching.insert(&f);
+          more = true;
+          break;
+        }
+    }
+  }
+  const HostFunction* last = nullptr;
+  bool last_known = false;
+  static const std::regex named(R"re(functions\s*=\s*\[\s*["'](\w+)["'])re");
+  std::smatch m;
+  const std::string wanted = std::regex_search(original, m, named) ? m[1].str() : "";
+  for (const auto& f : all) {
+    if (!launching.contains(&f) || f.is_template) continue;
+    if (!wanted.empty() && last_part(f.name) == wanted) return &f;
+    const bool called = std::any_of(launching.begin(), launching.end(), [&](const auto* other) {
+      return other != &f && calls(code, *other, last_part(f.name));
+    });
+    static const std::regex gradient(R"(grad|backward|bwd)", std::regex::icase);
+    if (called || std::regex_search(last_part(f.name), gradient)) continue;
+    const bool known = takes_a_layer(f);
+    if (!last || known || !last_known) last = &f, last_known = known;
+  }
+  return last;
 }
 
 struct CallLine {
@@ -254,9 +290,7 @@ std::optional<CallLine> call_line(const std::string& text, const std::string& na
 std::string argument_for(const Parameter& p, const std::string& meaning) {
   const bool role = meaning == "x" || meaning == "w" || meaning == "b" || meaning == "y";
   if (role && (p.is_tensor() || p.is_pointer())) {
-    const char* form = p.is_pointer()                             ? "pointer"
-                       : p.type.find("optional") != p.type.npos ? "maybe"
-                                                                  : "tensor";
+    const char* form = p.is_pointer() ? "pointer" : p.type.find("optional") != p.type.npos ? "maybe" : "tensor";
     return fmt::format("convscope_call.{}(::convscope::host::Role::{})", form, meaning);
   }
   return p.is_list() ? fmt::format("{{{}}}", meaning) : meaning;
@@ -264,12 +298,12 @@ std::string argument_for(const Parameter& p, const std::string& meaning) {
 
 }  // namespace
 
-bool has_host_code(std::string_view text) { return code_of(text).find("<<<") != std::string::npos; }
+bool has_host_code(std::string_view text) { return code_of(text, true).find("<<<") != std::string::npos; }
 
 std::string with_noted_launches(const std::string& text) {
   std::string out;
   size_t at = 0;
-  for (const auto& l : launches_in(code_of(text))) {
+  for (const auto& l : launches_in(code_of(text, true))) {
     if (l.callee < at) continue;
     std::string callee = text.substr(l.callee, l.arrows - l.callee);
     while (blank(callee.back())) callee.pop_back();
@@ -277,12 +311,23 @@ std::string with_noted_launches(const std::string& text) {
            text.substr(l.arrows + 3, l.config_end - l.arrows - 3) + ")";
     at = l.config_end + 3;
   }
-  return out + text.substr(at);
+  out += text.substr(at);
+  // A kernel that is launched by another name of it: one that is known when it is compiled.
+  static const std::regex by_name(R"(Launching<(\w+)>\()");
+  std::set<std::string> names;
+  for (auto it = std::sregex_iterator(out.begin(), out.end(), by_name); it != std::sregex_iterator(); ++it)
+    names.insert((*it)[1]);
+  for (const auto& name : names)
+    out = std::regex_replace(out, std::regex("\\b(?:const\\s+)?auto\\s*\\*?\\s*(?:const\\s+)?" + name + "\\s*="),
+                             "constexpr auto " + name + " =");
+  return out;
 }
 
 std::string registration_of_host_code(const std::string& text, const std::string& original, const std::string& name) {
   const std::string code = code_of(text);
-  const auto functions = functions_in(text, code);
+  auto functions = functions_in(text, code);
+  for (const auto& macro : launching_macros(code_of(text, true)))
+    for (auto& each : functions) each.launches |= calls(code, each, macro);
   const auto said = call_line(text, name);
   const HostFunction* f = nullptr;
   if (said) {
@@ -301,18 +346,19 @@ std::string registration_of_host_code(const std::string& text, const std::string
     meanings = said->args;
     const std::vector<std::string> known = {"x", "w", "b", "y", "nullptr"};
     for (const auto& m : meanings)
-      if (std::find(known.begin(), known.end(), m) == known.end())
-        check_expression(name, said->number, "args", m);
+      if (std::find(known.begin(), known.end(), m) == known.end()) check_expression(name, said->number, "args", m);
     if (!said->supports.empty()) check_expression(name, said->number, "supports", said->supports);
     if (meanings.size() > parameters.size())
-      throw InputError("kernel", fmt::format("{}:{}", name, said->number),
-                       fmt::format("`args=` gives {} values, {} takes {}", meanings.size(), f->name, parameters.size()));
+      throw InputError(
+          "kernel", fmt::format("{}:{}", name, said->number),
+          fmt::format("`args=` gives {} values, {} takes {}", meanings.size(), f->name, parameters.size()));
   } else {
     bool whole = true;
     std::string list;
     for (const auto& p : parameters) {
-      std::string m = p.type.find("cudaStream_t") != p.type.npos ? "nullptr"
-                                                                 : usual_meaning(p.name, p.is_tensor() || p.is_pointer());
+      std::string m = p.type.find("cudaStream_t") != p.type.npos
+                          ? "nullptr"
+                          : usual_meaning(p.name, p.is_tensor() || p.is_pointer());
       if (m.empty() && p.has_default) break;  // as are all behind it
       whole &= !m.empty();
       if (!list.empty()) list += ',';
@@ -336,9 +382,18 @@ std::string registration_of_host_code(const std::string& text, const std::string
   const std::string call = fmt::format(
       "[&]([[maybe_unused]] const ::convscope::host::Given& convscope_call) {{ return {}({}); }}", f->name, args);
   std::string rules;
+  auto means = [&](std::initializer_list<const char*> names) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](const char* n) { return std::find(meanings.begin(), meanings.end(), n) != meanings.end(); });
+  };
   if (!takes_bias) rules += "    if (convscope_problem.bias) return \"takes no bias\";\n";
+  // Without such a parameter it cannot be asked for them. (Others may be written into it.)
+  if (!said && !means({"y", "Lout", "out_length", "op", "output_padding"}))
+    rules += "    if (convscope_problem.output_padding) return \"takes no output padding\";\n";
+  if (!said && !means({"g", "groups"})) rules += "    if (convscope_problem.groups != 1) return \"takes no groups\";\n";
   if (said && !said->supports.empty())
-    rules += fmt::format("    if (!({})) return {};\n", said->supports, c_string("takes only problems with " + said->supports));
+    rules += fmt::format("    if (!({})) return {};\n", said->supports,
+                         c_string("takes only problems with " + said->supports));
   std::string idea = idea_of(text);
   if (idea.empty()) idea = fmt::format("what {}() launches", last_part(f->name));
   return fmt::format(
@@ -353,7 +408,24 @@ std::string registration_of_host_code(const std::string& text, const std::string
       names_of_problem(), call);
 }
 
-// ---- Python -----------------------------------------------------------------------------------------------------------
+namespace {
+
+// A kernel or a function with a body: not what only speaks of them, nor declarations.
+bool defines_something(std::string_view body) {
+  const std::string code = code_of(body);
+  for (size_t at = 0; (at = code.find("__global__", at)) != code.npos; at++) {
+    const size_t next = code.find_first_of(";{", at);
+    if (next != code.npos && code[next] == '{') return true;
+  }
+  for (const auto& f : functions_in(std::string(body), code))
+    if (f.launches || f.parameters.find("Tensor") != f.parameters.npos) return true;
+  return false;
+}
+
+}  // namespace
+
+// ---- Python
+// -----------------------------------------------------------------------------------------------------------
 
 std::string cuda_of_python(const std::string& text, const std::string& name) {
   std::string out = text;
@@ -374,7 +446,11 @@ std::string cuda_of_python(const std::string& text, const std::string& name) {
       if (end == text.npos) break;
       const std::string_view body = std::string_view(text).substr(i + 3, end - i - 3);
       const bool raw = i > 0 && (text[i - 1] == 'r' || text[i - 1] == 'R');
-      if (body.find("__global__") != body.npos || has_host_code(body)) keep(i + 3, end, raw), any = true;
+      if (defines_something(body)) {
+        if (i > 0 && (text[i - 1] == 'f' || text[i - 1] == 'F') && body.find("{{") != body.npos)
+          throw InputError("kernel", name, "has its CUDA source in an f-string, whose values are not known here");
+        keep(i + 3, end, raw), any = true;
+      }
       i = end + 3;
     } else if (text[i] == '#') {
       const size_t end = std::min(text.find('\n', i), text.size());

@@ -1,6 +1,6 @@
 // Kernel files with host code of their own: a function that launches kernels with <<<…>>>, as PyTorch extensions have
-// it, in a .cu file or in a string of a Python file. The function itself is called for a problem, with tensors that have
-// no values, and what it launches is the kernel's plan (convscope/host_code.h). It is found by its launches, its
+// it, in a .cu file or in a string of a Python file. The function itself is called for a problem, with tensors that
+// have no values, and what it launches is the kernel's plan (convscope/host_code.h). It is found by its launches, its
 // parameters by their usual names; where these do not tell, a comment does:
 //
 //   // convscope: call conv_transpose1d_cuda args=x,w,b,s,p,op,d,g supports=groups==1

@@ -83,6 +83,17 @@ const std::map<std::string, std::string, std::less<>>& usual_names() {
                                                                       {"pad", "p"},
                                                                       {"out_padding", "op"},
                                                                       {"dil", "d"},
+                                                                      {"in_len", "L"},
+                                                                      {"input_len", "L"},
+                                                                      {"out_len", "Lout"},
+                                                                      {"output_len", "Lout"},
+                                                                      {"kernel_len", "K"},
+                                                                      {"out_pad", "op"},
+                                                                      {"outpad", "op"},
+                                                                      {"opad", "op"},
+                                                                      {"has_bias", "bias"},
+                                                                      {"use_bias", "bias"},
+                                                                      {"with_bias", "bias"},
                                                                       {"c", "c"},
                                                                       {"bias_ptr", "b"}};
   return all;
@@ -309,11 +320,12 @@ std::string registration_of_lines(std::string_view text, const std::string& name
       return sizes;
     };
     auto shared = line.values.find("shared");
-    out += line_is(line.number) + fmt::format(
-                                      "    convscope_plan.launch(::convscope::TypedEntry<&{}>{{{}}}, {{{}}}, {{{}}}, "
-                                      "static_cast<size_t>({})).args({});\n",
-                                      line.function, c_string(device_name(line.function)), shape("grid"), shape("block"),
-                                      shared == line.values.end() ? "0" : shared->second, line.values.at("args"));
+    out +=
+        line_is(line.number) + fmt::format(
+                                   "    convscope_plan.launch(::convscope::TypedEntry<&{}>{{{}}}, {{{}}}, {{{}}}, "
+                                   "static_cast<size_t>({})).args({});\n",
+                                   line.function, c_string(device_name(line.function)), shape("grid"), shape("block"),
+                                   shared == line.values.end() ? "0" : shared->second, line.values.at("args"));
   }
   return out + "  });\n}\n";
 }
@@ -346,7 +358,9 @@ std::string usual_meaning(const std::string& parameter, bool tensor) {
     if (tensor && lower.starts_with(before)) lower.erase(0, std::string_view(before).size());
   for (const char* behind : {"_ptr", "_data", "_dev", "_d", "_tensor"})
     if (tensor && lower.ends_with(behind)) lower.erase(lower.size() - std::string_view(behind).size());
+  while (lower.size() > 1 && lower.ends_with('_')) lower.pop_back();
   auto has = [&](const char* part) { return lower.find(part) != lower.npos; };
+  if (has("grad")) return "";
   const bool role = std::find(std::begin(tensors), std::end(tensors), lower) != std::end(tensors);
   if (tensor) {
     if (role) return lower;
@@ -358,8 +372,11 @@ std::string usual_meaning(const std::string& parameter, bool tensor) {
   }
   if (std::any_of(std::begin(parameters), std::end(parameters), [&](const auto& p) { return parameter == p.name; }))
     return parameter;
-  auto it = usual_names().find(lower);
-  return it == usual_names().end() ? "" : it->second;
+  if (auto it = usual_names().find(lower); it != usual_names().end()) return it->second;
+  if (lower.starts_with("conv_")) lower.erase(0, 5);
+  for (const auto& p : parameters)
+    if (lower == p.name || lower == std::string(p.name) + "_size") return p.name;
+  return "";
 }
 
 std::string suggested_line(std::string_view text) {

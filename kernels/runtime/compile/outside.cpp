@@ -140,7 +140,7 @@ std::string host_compiler() {
 
 std::string for_host(const std::string& text, const std::string& name) {
   static const std::regex dynamic(
-      R"(extern\s+__shared__\s+(?:__align__\s*\(\s*\d+\s*\)\s*)?((?:unsigned\s+|signed\s+|long\s+)*\w+)\s+(\w+)\s*\[\s*\]\s*;)");
+      R"(extern\s+__shared__\s+(?:(?:__align__|alignas)\s*\((?:[^()]|\([^()]*\))*\)\s*)?((?:unsigned\s+|signed\s+|long\s+)*\w+)\s+(\w+)\s*\[\s*\]\s*;)");
   const std::string cuda = cuda_source(text, name);
   const bool own = registers_itself(cuda), host = has_host_code(cuda);
   std::string body = std::regex_replace(cuda, dynamic, "CONVSCOPE_DYNAMIC_SHARED($1, $2);");

@@ -47,10 +47,12 @@ Workshop::Workshop() {
   // All of it is in kernel.h, and for host code in host_code.h.
   for (const char* empty : {"cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h"})
     write_file(path_ / "stubs" / empty, "#pragma once\n");
-  for (const char* pytorch : {"torch/extension.h", "torch/torch.h", "torch/types.h", "torch/all.h", "ATen/ATen.h",
-                              "ATen/Dispatch.h", "ATen/cuda/CUDAContext.h", "ATen/cuda/Exceptions.h",
-                              "c10/cuda/CUDAException.h", "c10/cuda/CUDAGuard.h", "c10/cuda/CUDAStream.h",
-                              "c10/util/Optional.h", "pybind11/pybind11.h"})
+  for (const char* halves : {"cuda_fp16.h", "cuda_bf16.h"})
+    write_file(path_ / "stubs" / halves, "#include \"convscope/half.h\"\n");
+  for (const char* pytorch :
+       {"torch/extension.h", "torch/torch.h", "torch/types.h", "torch/all.h", "ATen/ATen.h", "ATen/Dispatch.h",
+        "ATen/cuda/CUDAContext.h", "ATen/cuda/Exceptions.h", "c10/cuda/CUDAException.h", "c10/cuda/CUDAGuard.h",
+        "c10/cuda/CUDAStream.h", "c10/util/Optional.h", "ATen/core/Tensor.h", "torch/library.h", "pybind11/pybind11.h"})
     write_file(path_ / "host" / pytorch, "#include \"convscope/host_code.h\"\n");
 }
 
@@ -69,7 +71,8 @@ std::string Workshop::compile(const std::string& compiler, const std::vector<std
   if (!r.started)
     throw MissingError("/usr/bin/env cannot be started", "a kernel file is compiled by it and " + compiler);
   const std::string printed = r.err + r.out;  // nvcc's front end speaks on the one, its other parts on the other
-  if (r.late) throw CompileError(fmt::format("{}: compiling it takes longer than {:.0f} s", name, most_seconds), printed);
+  if (r.late)
+    throw CompileError(fmt::format("{}: compiling it takes longer than {:.0f} s", name, most_seconds), printed);
   if (r.status != 0) throw CompileError(first_error(printed, name), printed);
   return printed;
 }
@@ -168,8 +171,18 @@ std::string first_error(const std::string& printed, const std::string& name) {
       if (end > digits && (before == ':' || before == '(')) here = name + ":" + line.substr(digits, end - digits);
     }
     if (!here.empty()) last_place = here;
-    if (std::smatch m; std::regex_search(line, m, kind))
-      return fmt::format("{}: {}", !here.empty() ? here : !last_place.empty() ? last_place : name, m[1].str());
+    if (std::smatch m; std::regex_search(line, m, kind)) {
+      std::string what = m[1];
+      const std::string own_tensor = "class convscope::host::Tensor";
+      if (const size_t at = what.find(own_tensor); at != what.npos) {
+        what.replace(at, own_tensor.size(), "torch::Tensor");
+        if (what.find("no member named") != what.npos)
+          what +=
+              " here: its host code is called with tensors that have no values, and what PyTorch would compute of them "
+              "belongs into a kernel";
+      }
+      return fmt::format("{}: {}", !here.empty() ? here : !last_place.empty() ? last_place : name, what);
+    }
   }
   std::string rest = printed.substr(0, printed.find('\n'));
   return fmt::format("{}: {}", name, rest.empty() ? "the compiler failed and said nothing" : rest);

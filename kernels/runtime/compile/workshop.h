@@ -21,8 +21,8 @@ class Workshop {
   const std::filesystem::path& path() const { return path_; }
   void write(const char* file, std::string_view text) const;
 
-  // Runs a compiler in the folder, where it says everything in English. Returns what it printed. `name` is the file that
-  // messages are about. Errors: CompileError, MissingError, Cancelled.
+  // Runs a compiler in the folder, where it says everything in English. Returns what it printed. `name` is the file
+  // that messages are about. Errors: CompileError, MissingError, Cancelled.
   std::string compile(const std::string& compiler, const std::vector<std::string>& arguments, const std::string& name,
                       Activity& activity) const;
 
@@ -33,13 +33,13 @@ class Workshop {
   std::filesystem::path path_;
 };
 
-// Of what was made: two FNV-1a hashes (Fowler, Noll & Vo) from different beginnings, 128 bits, so that no other text has
-// them by chance.
+// Of what was made: two FNV-1a hashes (Fowler, Noll & Vo) from different beginnings, 128 bits, so that no other text
+// has them by chance.
 class Fingerprint {
  public:
   void add(std::string_view text);
   void add(const std::vector<std::string>& texts);
-  void add_headers();                            // those of the folder
+  void add_headers();                             // those of the folder
   void add_compiler(const std::string& program);  // its name and when it was installed
   std::string text() const;
 
@@ -54,8 +54,8 @@ void thin_out(const std::filesystem::path& folder);
 // This one was used now.
 void touch(const std::filesystem::path& file);
 
-// The program in the environment's variable (and nothing else, when it is set), else the first of `names` in the folders
-// of PATH and then `folders`; "" when there is none. Errors: MissingError when the variable names no program.
+// The program in the environment's variable (and nothing else, when it is set), else the first of `names` in the
+// folders of PATH and then `folders`; "" when there is none. Errors: MissingError when the variable names no program.
 std::string find_program(const char* variable, const std::vector<std::string>& names,
                          const std::vector<std::string>& folders);
 

@@ -47,13 +47,13 @@ Modules::~Modules() {
 CUfunction Modules::function(const KernelDefinition& kernel, const std::string& function) {
   const std::string& file = kernel.file();
   const bool outside = kernel.kind() == KernelKind::outside;
-  const std::string_view image = outside ? kept_image(kernel, architecture_)
-                                         : embedded_fatbin(std::filesystem::path(file).stem().string());
+  const std::string_view image =
+      outside ? kept_image(kernel, architecture_) : embedded_fatbin(std::filesystem::path(file).stem().string());
   if (image.empty())
-    throw MissingError(outside ? fmt::format("{} is not compiled for sm_{}", file, architecture_)
-                               : "no device code of " + file + " is in this build",
-                       outside ? "open it again, or use --device emulator"
-                               : "build with the CUDA Toolkit, or use --device emulator");
+    throw MissingError(
+        outside ? fmt::format("{} is not compiled for sm_{}", file, architecture_)
+                : "no device code of " + file + " is in this build",
+        outside ? "open it again, or use --device emulator" : "build with the CUDA Toolkit, or use --device emulator");
   auto key = std::pair<const void*, std::string>(image.data(), function);
   if (auto it = functions_.find(key); it != functions_.end()) return it->second;
   CUmodule& module = modules_[image.data()];

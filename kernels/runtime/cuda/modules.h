@@ -20,7 +20,8 @@ class Modules {
  public:
   ~Modules();
   explicit Modules(int architecture) : architecture_(architecture) {}  // 90 of sm_90
-  // `function` is a __global__ function of the kernel's file, by its name in the plan. Errors: MissingError, DeviceError.
+  // `function` is a __global__ function of the kernel's file, by its name in the plan. Errors: MissingError,
+  // DeviceError.
   CUfunction function(const KernelDefinition& kernel, const std::string& function);
 
  private:

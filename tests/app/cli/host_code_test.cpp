@@ -50,7 +50,8 @@ TEST_F(HostCodeCli, MessagesHaveTheLinesOfTheFile) {
   EXPECT_EQ(r.code, 1);
   EXPECT_TRUE(holds(r.out, "extension.py:30: 'z' was not declared in this scope")) << r.out;
   // What is PyTorch's work does not compile, and is never done otherwise.
-  r = run(Words{"run", changed("extension.py", "weight.size(1) * groups", "weight.permute({1, 0, 2}).size(0)")} + little);
+  r = run(Words{"run", changed("extension.py", "weight.size(1) * groups", "weight.permute({1, 0, 2}).size(0)")} +
+          little);
   EXPECT_EQ(r.code, 1);
   EXPECT_TRUE(holds(r.out, "extension.py:37: ")) << r.out;
   EXPECT_TRUE(holds(r.out, "no member named 'permute'")) << r.out;
@@ -99,8 +100,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("forward", &forward, "up", py::
 )";
 
 TEST_F(HostCodeCli, TemporariesAndClearedTensors) {
-  const Words problem = {"--batch",  "2", "--in-channels", "3", "--out-channels", "5", "--kernel-size", "4", "--length", "33",
-                         "--stride", "2", "--padding",     "1", "--dilation",     "3"};
+  const Words problem = {"--batch",  "2",  "--in-channels", "3", "--out-channels", "5", "--kernel-size", "4",
+                         "--length", "33", "--stride",      "2", "--padding",      "1", "--dilation",    "3"};
   const std::string here = file("scatter.cu", with_temporaries);
   auto r = run(Words{"run", here} + problem);
   EXPECT_EQ(r.code, 0) << r.out << r.err;
@@ -112,6 +113,99 @@ TEST_F(HostCodeCli, TemporariesAndClearedTensors) {
   EXPECT_EQ(r.code, 1) << r.out;
   r = run(Words{"run", here, "--groups", "1", "--bias"} + problem);
   EXPECT_TRUE(holds(r.out, "takes no bias")) << r.out;
+}
+
+// As people write them: checks, macros, a switch, names of kernels, shared memory that is asked for, copies, both
+// passes.
+constexpr const char* of_many_ways = R"(
+#include <torch/extension.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <cuda_fp16.h>
+#define CHECK_CUDA(t) TORCH_CHECK(t.type().is_cuda(), #t " must be a CUDA tensor")
+#define CHECK_INPUT(t) CHECK_CUDA(t); TORCH_CHECK(t.is_contiguous(), #t " must be contiguous")
+enum class Mode { plain, other };
+namespace {
+template <Mode M, typename index_t, int B>
+__global__ void up(const float* x, const float* w, float* y, index_t Cin, index_t Cout, index_t K, index_t L, index_t Lout,
+                   index_t s, index_t p) {
+  extern __shared__ __align__(sizeof(float4)) unsigned char raw[];
+  float* kept = reinterpret_cast<float*>(raw);
+  const index_t j = blockIdx.x * static_cast<index_t>(B) + threadIdx.x, co = blockIdx.y, n = blockIdx.z;
+  float sum = 0;
+  for (index_t k = 0; k < K && j < Lout; k++) {
+    const index_t t = j + p - k;
+    if (t < 0 || t % s || t / s >= L) continue;
+    for (index_t ci = 0; ci < Cin; ci++) sum += x[(n * Cin + ci) * L + t / s] * w[(ci * Cout + co) * K + k];
+  }
+  kept[threadIdx.x] = sum;
+  if (j < Lout) y[(n * Cout + co) * Lout + j] = kept[threadIdx.x];
+}
+}
+#define LAUNCH(B)  \
+  cudaFuncSetAttribute(up<Mode::plain, int64_t, B>, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536);  \
+  up<Mode::plain, int64_t, B><<<grid, threads, 65536, at::cuda::getCurrentCUDAStream()>>>(  \
+      x.data_ptr<float>(), copy.data_ptr<float>(), y.data_ptr<float>(), Cin, Cout, K, L, Lout, stride_, padding_)
+torch::Tensor up_forward(torch::Tensor x, torch::Tensor w, int64_t stride_, int64_t padding_) {
+  CHECK_INPUT(x);
+  CHECK_INPUT(w);
+  TORCH_CHECK(x.device() == w.device(), "one device");
+  const at::cuda::OptionalCUDAGuard guard(device_of(x));
+  const auto sizes = x.sizes().vec();
+  const int64_t N = sizes[0], Cin = sizes[1], L = sizes[2], Cout = w.size(1), K = w.size(2);
+  const int64_t Lout = (L - 1) * stride_ - 2 * padding_ + K;
+  auto y = x.new_empty({N, Cout, Lout}), copy = torch::empty_like(w);
+  cudaMemcpyAsync(copy.data_ptr<float>(), w.data_ptr<float>(), w.nbytes(), cudaMemcpyDeviceToDevice);
+  dim3 threads = Lout > 64 ? 128 : 64;
+  const dim3 grid((Lout + threads.x - 1) / threads.x, Cout, N);
+  switch (threads.x) {
+    case 64: LAUNCH(64); break;
+    default: LAUNCH(128);
+  }
+  return y;
+}
+torch::Tensor up_backward(torch::Tensor grad_output, torch::Tensor w) { return torch::zeros_like(grad_output); }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("forward", &up_forward, py::arg("x"), py::arg("w"), py::arg("stride") = 1, py::arg("padding") = py::none());
+  m.def("backward", &up_backward);
+}
+)";
+
+TEST_F(HostCodeCli, FilesOfManyWays) {
+  const std::string here = file("many.cu", of_many_ways);
+  for (const char* length : {"20", "70"}) {
+    auto r = run({"run", here, "--in-channels", "3", "--out-channels", "4", "--kernel-size", "4", "--length", length,
+                  "--stride", "2", "--padding", "1"});
+    EXPECT_EQ(r.code, 0) << r.out << r.err;
+  }
+  auto r = run({"run", here, "--length", "9", "--stride", "2", "--output-padding", "1"});
+  EXPECT_TRUE(holds(r.out, "takes no output padding")) << r.out;
+  if (!has_nvcc()) return;
+  r = run({"disassemble", here, "--device", "emulator", "--length", "9"});
+  EXPECT_TRUE(holds(r.out, "_long_64, sm_90: ")) << r.out.substr(0, 300) << r.err;
+}
+
+TEST_F(HostCodeCli, WhatCannotBeNotedDownIsRefusedInWords) {
+  const std::string begin = R"(#include <cuda_runtime.h>
+struct Both { const float* x; float* y; };
+__constant__ float held[64];
+__global__ void two(Both b) { b.y[0] = b.x[0]; }
+__global__ void up(const float* x, float* y) { y[0] = x[0]; }
+void f(const float* x, const float* w, float* y, int Lout) {
+)";
+  const std::vector<std::pair<const char*, const char*>> all = {
+      {"two<<<1, 1>>>(Both{x, y});", "gives a kernel a struct with a pointer in it"},
+      {"static float* kept = nullptr; if (!kept) cudaMalloc(&kept, 64); up<<<1, 1>>>(kept, y);",
+       "keeps memory from one call to the next"},
+      {"up<<<1, 1, 65536>>>(x, y);", "launches up with 65536 bytes of dynamic shared memory; more than 49152 need"},
+      {"cudaMemcpyToSymbol(held, w, 64); up<<<1, 1>>>(x, y);", "fills __constant__ memory"},
+      {"float h[4]; cudaMemcpy(h, x, 16, cudaMemcpyDeviceToHost); up<<<1, 1>>>(x, y);", "copies between host and GPU"},
+      {"up<<<1, 1>>>(reinterpret_cast<const float*>(64), y);", "gives a kernel a pointer that is no tensor's"},
+  };
+  for (const auto& [body, says] : all) {
+    auto r = run({"run", file("refused.cu", begin + body + "\n}\n"), "--length", "4"});
+    EXPECT_NE(r.code, 0) << r.out;
+    EXPECT_TRUE(holds(r.out + r.err, says)) << body << "\n" << r.out << r.err;
+  }
 }
 
 TEST_F(HostCodeCli, ALauncherOfPointersBesideAMain) {
@@ -143,8 +237,9 @@ int main() {
 
 TEST_F(HostCodeCli, WhatItIsCalledWithMayHaveToBeSaid) {
   std::string text = with_temporaries;
-  text.replace(text.find("int stride, int padding, int output_padding, int dilation) {"), 60,
-               "int by, int cut, int output_padding, int apart) {\nconst int stride = by, padding = cut, dilation = apart;");
+  text.replace(
+      text.find("int stride, int padding, int output_padding, int dilation) {"), 60,
+      "int by, int cut, int output_padding, int apart) {\nconst int stride = by, padding = cut, dilation = apart;");
   auto r = run(Words{"run", file("odd.cu", text)} + little);
   EXPECT_EQ(r.code, 2);
   EXPECT_TRUE(holds(r.err, "// convscope: call forward args=x,w,?,?,output_padding,?")) << r.err;

@@ -20,7 +20,7 @@ inline bool has_nvcc() {
 }
 
 inline const Words little = {"--in-channels", "6", "--out-channels", "4", "--kernel-size", "3", "--length", "40",
-                      "--stride",      "2", "--padding",      "1", "--dilation",    "2", "--bias"};
+                             "--stride",      "2", "--padding",      "1", "--dilation",    "2", "--bias"};
 
 // Modules are kept in a folder of the test's own, so that each compiles what it is about.
 class OutsideCli : public ::testing::Test {

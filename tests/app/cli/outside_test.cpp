@@ -1,8 +1,8 @@
 // Kernel files from outside: compiled while the program runs, judged like those that were built with it.
+#include "tests/app/cli/outside.h"
+
 #include <filesystem>
 #include <gtest/gtest.h>
-
-#include "tests/app/cli/outside.h"
 
 namespace convscope {
 namespace {
@@ -154,8 +154,8 @@ TEST_F(OutsideCli, WithoutNvccItIsSaidAndTheEmulatorGoesOn) {
 TEST_F(OutsideCli, OnAGpuItIsCompiledForThat) {
   if (!test::has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
   if (!has_nvcc()) GTEST_SKIP() << "no nvcc is here";
-  auto r = run(Words{"run", test::project_file("assets/kernels/gather.cu"), "--device", "cuda"} + little,
-               test::fake_gpu());
+  auto r =
+      run(Words{"run", test::project_file("assets/kernels/gather.cu"), "--device", "cuda"} + little, test::fake_gpu());
   EXPECT_EQ(r.code, 1) << r.err;
   EXPECT_TRUE(holds(r.out, "✓ compile      compiled for sm_90 (")) << r.out;
   EXPECT_TRUE(holds(r.out, "never writes 324 elements")) << r.out;

@@ -130,8 +130,9 @@ TEST(Refusals, Verbs) {
   expect_refused({"run", "direkt"}, "kernel", "direkt", "is not known; did you mean direct?");
   for (const char* file : {"./mine.cu", "mine.cu", "/tmp/kernels/mine"})
     expect_refused({"run", file, "--trust"}, "kernel", file,
-                   std::string(file).ends_with(".cu") ? "is no file that is there"
-                                                      : "is no name of a kernel, and as a file's it must end with .cu or .py");
+                   std::string(file).ends_with(".cu")
+                       ? "is no file that is there"
+                       : "is no name of a kernel, and as a file's it must end with .cu or .py");
   expect_refused({"run", "onednn"}, "kernel", "onednn",
                  "is a reference and no kernel: a run of any kernel shows its error and time as well, and "
                  "`convscope bench KERNEL --against onednn` times both");

@@ -1,5 +1,5 @@
-// Kernel files from outside on a real GPU: compiled there by nvcc, judged, named by their fault, profiled with the lines
-// their warps stand at. Skipped with the reason where there is no GPU or no nvcc.
+// Kernel files from outside on a real GPU: compiled there by nvcc, judged, named by their fault, profiled with the
+// lines their warps stand at. Skipped with the reason where there is no GPU or no nvcc.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -63,15 +63,13 @@ class FilesGpu : public ::testing::Test {
   }
   json ask(const char* type, const char* preset = "kernelbench-79-small", const char* name = "mine.cu") {
     ConvProblem p = find_preset(preset).problem;
-    return test::result_of(client_, {{"type", type},
-                                     {"kernel", name},
-                                     {"device", "cuda"},
-                                     {"accuracy", "strict"},
-                                     {"problem", problem_json(p)}});
+    return test::result_of(
+        client_,
+        {{"type", type}, {"kernel", name}, {"device", "cuda"}, {"accuracy", "strict"}, {"problem", problem_json(p)}});
   }
   test::ScratchFolder folder_;
-  EngineClient client_{EngineOptions{"env CONVSCOPE_CACHE=" + folder_.path("cache") + " " +
-                                     test::program("convscope") + " engine"}};
+  EngineClient client_{
+      EngineOptions{"env CONVSCOPE_CACHE=" + folder_.path("cache") + " " + test::program("convscope") + " engine"}};
 };
 
 TEST_F(FilesGpu, SamplesAndTemplatesAreRight) {
@@ -117,7 +115,8 @@ TEST_F(FilesGpu, OpenedForTheEmulatorItIsCompiledWhenItIsAskedHere) {
 
 TEST_F(FilesGpu, ProfilesHaveItsLines) {
   ASSERT_EQ(bring(sample()).kind, Answer::Kind::result);
-  json request = {{"type", "profile"},     {"kernel", "mine.cu"},    {"device", "cuda"}, {"set", "full"},
+  json request = {{"type", "profile"},    {"kernel", "mine.cu"},
+                  {"device", "cuda"},     {"set", "full"},
                   {"accuracy", "strict"}, {"problem", problem_json(find_preset("hifigan.u2").problem)}};
   json r = test::result_of(client_, request);
   ASSERT_EQ(r["launches"].size(), 1u) << r["launches"];
@@ -134,8 +133,8 @@ TEST_F(FilesGpu, ProfilesHaveItsLines) {
 TEST_F(FilesGpu, ACrashIsReportedAndTheFileIsThereAgain) {
   ASSERT_EQ(bring(sample("y[id] = sum;", "*reinterpret_cast<float*>(16) = sum;")).kind, Answer::Kind::result);
   ConvProblem p = find_preset("kernelbench-79-small").problem;
-  json request = {{"type", "run"},        {"kernel", "mine.cu"}, {"device", "cuda"},
-                  {"accuracy", "strict"}, {"problem", problem_json(p)}};
+  json request = {
+      {"type", "run"}, {"kernel", "mine.cu"}, {"device", "cuda"}, {"accuracy", "strict"}, {"problem", problem_json(p)}};
   Answer a = client_.request(request.dump(), {}, {}, 60, {});
   EXPECT_NE(a.kind, Answer::Kind::result) << a.header.substr(0, 500);
   ASSERT_EQ(bring(sample()).kind, Answer::Kind::result);

@@ -1,9 +1,10 @@
 // Kernel files from outside on their way to a GPU: names of entries, texts, messages. What nvcc makes of them is tested
 // by the command line (tests/app/cli/outside_test.cpp) and on a GPU (tests/app/engine/gpu_files_test.cpp).
+#include "kernels/runtime/compile/for_gpu.h"
+
 #include <gtest/gtest.h>
 
 #include "kernels/base/error.h"
-#include "kernels/runtime/compile/for_gpu.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/workshop.h"
 #include "tests/support.h"
@@ -26,7 +27,8 @@ TEST(ForGpu, EntriesGetTheirPlainNames) {
 TEST(ForGpu, OfTemplatesNamespacesAndFilesOfTheirOwn) {
   EXPECT_EQ(with_plain_entries(".weak .entry _Z3temIfEvPKT_PS0_(\n"), ".weak .entry tem_float(\n");
   EXPECT_EQ(with_plain_entries(".entry _Z4statPf(\n"), ".visible .entry stat(\n") << "a driver must find it";
-  EXPECT_EQ(with_plain_entries(".entry _ZN36_GLOBAL__N__4bdbfe0a_4_a_cu_2922533c4anonEPf(\n"), ".visible .entry anon(\n");
+  EXPECT_EQ(with_plain_entries(".entry _ZN36_GLOBAL__N__4bdbfe0a_4_a_cu_2922533c4anonEPf(\n"),
+            ".visible .entry anon(\n");
   EXPECT_EQ(with_plain_entries(".visible .entry plain(\n.param .u64 plain_param_0\n"),
             ".visible .entry plain(\n.param .u64 plain_param_0\n");
 }
@@ -52,9 +54,9 @@ TEST(ForGpu, ATemplateIsUsedOnce) {
 }
 
 TEST(ForGpu, ErrorsOfNvccAndPtxasInOneLine) {
-  EXPECT_EQ(first_error("m.cu(24): error: identifier \"summe\" is undefined\n   y[id] = summe;\n\n1 error detected",
-                        "m.cu"),
-            "m.cu:24: identifier \"summe\" is undefined");
+  EXPECT_EQ(
+      first_error("m.cu(24): error: identifier \"summe\" is undefined\n   y[id] = summe;\n\n1 error detected", "m.cu"),
+      "m.cu:24: identifier \"summe\" is undefined");
   EXPECT_EQ(first_error("m.cu(3): warning #177-D: variable \"a\" was declared but never referenced\n\n"
                         "ptxas error   : Entry function 'k' uses too much shared data (0x18000 bytes, 0xc000 max)\n",
                         "m.cu"),

@@ -1,10 +1,11 @@
 // Host code of kernel files: where CUDA is in Python, which function is called and with what, and how launches read for
 // the host compiler. What becomes of it is tested through the command line (tests/app/cli/host_code_test.cpp).
+#include "kernels/runtime/compile/host_code.h"
+
 #include <algorithm>
 #include <gtest/gtest.h>
 
 #include "kernels/base/error.h"
-#include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "tests/support.h"
 
@@ -22,9 +23,48 @@ std::string registration(const std::string& text) { return registration_of_host_
 
 TEST(HostCode, LaunchesAreFoundInCodeOnly) {
   EXPECT_TRUE(has_host_code("void f() { k<<<1, 2>>>(y); }"));
-  for (const char* text : {"// k<<<1, 2>>>(y)\n", "/* k<<<\n1>>> */", "const char* s = \"<<<\";", "#define L k<<<1, 2>>>\n",
-                           "int a = 1 << 3;", "'<' '<<<'"})
+  for (const char* text :
+       {"// k<<<1, 2>>>(y)\n", "/* k<<<\n1>>> */", "const char* s = \"<<<\";", "int a = 1 << 3;", "'<' '<<<'"})
     EXPECT_FALSE(has_host_code(text)) << text;
+}
+
+TEST(HostCode, LaunchesInMacrosAreLaunches) {
+  const std::string text = kernel +
+                           "#define LAUNCH(n) \\\n  k<<<n, 32>>>(y)\n#define OTHER 1 << 3\n"
+                           "void f(float* y, int N) { LAUNCH(N); }\nvoid g(float* y) { int n = OTHER; }\n";
+  EXPECT_TRUE(has_host_code(text));
+  EXPECT_TRUE(holds(with_noted_launches(text), "  ::convscope::host::Launching<k>(n, 32)(y)\n"));
+  EXPECT_TRUE(holds(registration(text), "return f("));
+}
+
+TEST(HostCode, ANameOfAKernelIsKnownWhenItIsCompiled) {
+  EXPECT_TRUE(holds(with_noted_launches("auto go = k<64>;\ngo<<<1, 2>>>(y);"), "constexpr auto go = k<64>;\n::"));
+  EXPECT_TRUE(holds(with_noted_launches("auto other = 1;\nk<<<1, 2>>>(y);"), "auto other = 1;"));
+}
+
+TEST(HostCode, TheForwardPassIsMeant) {
+  const std::string text =
+      kernel +
+      "torch::Tensor conv_forward(torch::Tensor x, torch::Tensor w, int stride) { k<<<1, 2>>>(y); }\n"
+      "torch::Tensor conv_backward(torch::Tensor grad_output, torch::Tensor w) { k<<<1, 2>>>(y); }\n"
+      "void reset(float* scratch) { k<<<1, 2>>>(scratch); }\n";
+  EXPECT_TRUE(holds(registration(text), "return conv_forward(")) << registration(text);
+  EXPECT_TRUE(holds(registration(text), "\"takes no output padding\""));
+  EXPECT_TRUE(holds(registration(text), "\"takes no groups\""));
+}
+
+TEST(HostCode, UsualNames) {
+  for (const auto& [name, meaning] : {std::pair{"stride_", "stride"},
+                                      {"conv_stride", "stride"},
+                                      {"stride_size", "stride"},
+                                      {"batch_size", "N"},
+                                      {"in_len", "L"},
+                                      {"out_pad", "op"},
+                                      {"has_bias", "bias"},
+                                      {"n1", ""}})
+    EXPECT_EQ(usual_meaning(name, false), meaning) << name;
+  for (const auto& [name, meaning] : {std::pair{"d_x", "x"}, {"x_ptr", "x"}, {"grad_out", ""}, {"weight_t", "w"}})
+    EXPECT_EQ(usual_meaning(name, true), meaning) << name;
 }
 
 TEST(HostCode, LaunchesReadAsCalls) {
@@ -45,19 +85,20 @@ TEST(HostCode, TheFunctionThatNobodyCallsIsCalled) {
                            "  if (half(4)) { inner(nullptr, 1); }\n  return input;\n}\n"
                            "int main() { outer(); }\n";
   const std::string code = registration(text);
-  EXPECT_TRUE(holds(code, "return outer(convscope_call.tensor(::convscope::host::Role::x), "
-                          "convscope_call.tensor(::convscope::host::Role::w), stride);"))
+  EXPECT_TRUE(holds(code,
+                    "return outer(convscope_call.tensor(::convscope::host::Role::x), "
+                    "convscope_call.tensor(::convscope::host::Role::w), stride);"))
       << code;
   EXPECT_TRUE(holds(code, "#line 4 \"m.cu\"\nCONVSCOPE_KERNEL(outer)")) << code;
   EXPECT_TRUE(holds(code, "if (convscope_problem.bias) return \"takes no bias\";")) << code;
 }
 
 TEST(HostCode, ParametersOfAllKinds) {
-  const std::string code =
-      registration(kernel +
-                   "namespace a { namespace {\nvoid run(const float* __restrict__ d_x, float const* weight_ptr, float *out,\n"
-                   "  c10::optional<at::Tensor> bias, std::vector<int64_t> stride, at::IntArrayRef pad, int Cin,\n"
-                   "  cudaStream_t s, bool extra = true) { k<<<1, 2>>>(out); }\n} }\n");
+  const std::string code = registration(
+      kernel +
+      "namespace a { namespace {\nvoid run(const float* __restrict__ d_x, float const* weight_ptr, float *out,\n"
+      "  c10::optional<at::Tensor> bias, std::vector<int64_t> stride, at::IntArrayRef pad, int Cin,\n"
+      "  cudaStream_t s, bool extra = true) { k<<<1, 2>>>(out); }\n} }\n");
   for (const char* part :
        {"return a::run(convscope_call.pointer(::convscope::host::Role::x)",
         "convscope_call.pointer(::convscope::host::Role::w), convscope_call.pointer(::convscope::host::Role::y)",
@@ -92,7 +133,8 @@ TEST(HostCode, ALaunchInAMainOnlyIsNone) {
 TEST(HostCode, OfPythonTheCudaStringsRemain) {
   const std::string text =
       "\"\"\"A doc string.\"\"\"\nimport torch  # \"\"\" not one\n# convscope: call f args=y\nsource = \"\"\"\n"
-      "__global__ void k(float* y) { printf(\"%d\\\\n\", 1); }\n\"\"\"\nother = r'''\nvoid f() { k<<<1, 2>>>(y); }\n'''\n"
+      "__global__ void k(float* y) { printf(\"%d\\\\n\", 1); }\n\"\"\"\nother = r'''\nvoid f() { k<<<1, 2>>>(y); "
+      "}\n'''\n"
       "text = \"\"\"words\"\"\"\n";
   const std::string cuda = cuda_of_python(text, "m.py");
   EXPECT_EQ(std::count(cuda.begin(), cuda.end(), '\n'), std::count(text.begin(), text.end(), '\n'));
@@ -100,13 +142,17 @@ TEST(HostCode, OfPythonTheCudaStringsRemain) {
   EXPECT_TRUE(holds(cuda, "\nvoid f() { k<<<1, 2>>>(y); }\n")) << cuda;
   EXPECT_TRUE(holds(cuda, "\n// convscope:call f args=y\n")) << cuda;
   for (const char* gone : {"import", "words", "doc", "source"}) EXPECT_FALSE(holds(cuda, gone)) << cuda;
+  const std::string speaks = "\"\"\"It has a __global__ function and k<<<1, 2>>>.\"\"\"\n";
+  EXPECT_FALSE(holds(cuda_of_python(speaks + text, "m.py"), "It has")) << "what only speaks of them";
+  EXPECT_TRUE(
+      holds(test::error_of<InputError>([] { cuda_of_python("f\"\"\"__global__ void k() {{ }}\"\"\"", "m.py"); }),
+            "has its CUDA source in an f-string"));
   EXPECT_TRUE(holds(test::error_of<InputError>([] { cuda_of_python("import torch\n", "m.py"); }),
                     "has no CUDA source: no triple-quoted string with a __global__ function"));
 }
 
 TEST(HostCode, PythonNamesItsFunction) {
-  const std::string text = kernel +
-                           "void one(float* y) { k<<<1, 2>>>(y); }\nvoid two(float* y) { k<<<1, 2>>>(y); }\n";
+  const std::string text = kernel + "void one(float* y) { k<<<1, 2>>>(y); }\nvoid two(float* y) { k<<<1, 2>>>(y); }\n";
   EXPECT_TRUE(holds(registration(text), "return two(")) << "the last one";
   EXPECT_TRUE(holds(registration_of_host_code(text, "load_inline(functions = ['one', 'two'])", "m.py"), "return one("));
 }

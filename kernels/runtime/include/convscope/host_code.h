@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <sstream>
@@ -16,14 +17,12 @@
 #include <string>
 #include <vector>
 
+#include "convscope/half.h"
 #include "convscope/kernel.h"
 
 #if defined(__CUDACC__)
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
-#define CONVSCOPE_FOR_HOST(body) ;
-#else
-#define CONVSCOPE_FOR_HOST(body) body
 #endif
 
 namespace convscope::host {
@@ -41,6 +40,13 @@ std::string joined(const A&... words) {
 template <class... A>
 [[noreturn]] void refuse(const A&... words) {
   throw Refused(sizeof...(A) ? joined(words...) : std::string("its own check fails"));
+}
+
+// What kernels were allowed by cudaFuncSetAttribute: more than 48 KiB of dynamic shared memory a GPU gives nobody
+// unasked.
+inline std::map<const void*, int>& dynamic_allowed() {
+  static std::map<const void*, int> all;
+  return all;
 }
 
 enum class ScalarType { Float, Double, Half, BFloat16, Int, Long, Bool, Char };
@@ -62,7 +68,12 @@ constexpr bool is_type(ScalarType t) {
   return sizeof(T) == 2 && (t == ScalarType::Half || t == ScalarType::BFloat16);
 }
 
-using Sizes = std::vector<int64_t>;
+struct Sizes : std::vector<int64_t> {
+  using std::vector<int64_t>::vector;
+  Sizes() = default;
+  Sizes(const std::vector<int64_t>& v) : std::vector<int64_t>(v) {}
+  std::vector<int64_t> vec() const { return *this; }
+};
 
 // Addresses say what is meant: a tensor of the problem, or memory that the host code took, and a place in it.
 constexpr int place_bits = 44, first_made = 16;
@@ -70,17 +81,22 @@ constexpr uint64_t address_of(int what) { return static_cast<uint64_t>(what) << 
 enum Role { x = 1, w = 2, b = 3, y = 4 };
 
 // Of the call that is being noted down. Errors: Refused outside of one.
-uint64_t take(int64_t bytes) CONVSCOPE_FOR_HOST(;)
-void clear(uint64_t address, int64_t bytes) CONVSCOPE_FOR_HOST(;)
+uint64_t take(int64_t bytes);
+void clear(uint64_t address, int64_t bytes);
+void copy(uint64_t to, uint64_t from, int64_t bytes);
 
+enum class DeviceType { CPU, CUDA };
+constexpr DeviceType kCUDA = DeviceType::CUDA, kCPU = DeviceType::CPU;
 struct Device {
+  DeviceType type() const { return kCUDA; }
+  bool is_cpu() const { return false; }
+  bool operator==(const Device&) const { return true; }
   bool is_cuda() const { return true; }
   int index() const { return 0; }
   Device() = default;
   template <class... A>
   explicit Device(const A&...) {}
 };
-enum DeviceType { kCUDA, kCPU };
 
 struct TensorOptions {
   ScalarType type = ScalarType::Float;
@@ -88,7 +104,9 @@ struct TensorOptions {
   TensorOptions(ScalarType t) : type(t) {}
   TensorOptions dtype(ScalarType t) const { return {t}; }
   template <class... A>
-  TensorOptions device(const A&...) const { return *this; }
+  TensorOptions device(const A&...) const {
+    return *this;
+  }
   TensorOptions requires_grad(bool) const { return *this; }
 };
 
@@ -118,7 +136,13 @@ class Tensor {
   int64_t nbytes() const { return numel() * element_size(); }
   ScalarType scalar_type() const { return type_; }
   ScalarType dtype() const { return type_; }
-  ScalarType type() const { return type_; }
+  struct Kind {  // what Tensor::type() gave before it was deprecated
+    ScalarType type;
+    operator ScalarType() const { return type; }
+    ScalarType scalarType() const { return type; }
+    bool is_cuda() const { return true; }
+  };
+  Kind type() const { return {type_}; }
   TensorOptions options() const { return {type_}; }
   Device device() const { return {}; }
   int get_device() const { return 0; }
@@ -135,12 +159,23 @@ class Tensor {
     Tensor other(address_, std::move(sizes), type_);
     int64_t known = 1, *open = nullptr;
     for (auto& n : other.sizes_)
-      if (n < 0) open = &n; else known *= n;
+      if (n < 0)
+        open = &n;
+      else
+        known *= n;
     if (open && known) *open = numel() / known;
     if (other.numel() != numel()) refuse("its host code reshapes ", numel(), " elements to ", other.numel());
     return other;
   }
   Tensor reshape(Sizes sizes) const { return view(std::move(sizes)); }
+  Tensor new_empty(const Sizes& sizes, TensorOptions o) const {
+    return {take(Tensor(1, sizes, o.type).nbytes()), sizes, o.type};
+  }
+  Tensor new_empty(const Sizes& sizes) const { return new_empty(sizes, options()); }
+  Tensor new_zeros(const Sizes& sizes) const {
+    Tensor made = new_empty(sizes);
+    return made.zero_();
+  }
   Tensor& zero_() {
     clear(address_, nbytes());
     return *this;
@@ -156,11 +191,17 @@ class Tensor {
     return reinterpret_cast<T*>(address_);
   }
   template <class T>
-  T* data() const { return data_ptr<T>(); }
+  T* data() const {
+    return data_ptr<T>();
+  }
   template <class T>
-  T* mutable_data_ptr() const { return data_ptr<T>(); }
+  T* mutable_data_ptr() const {
+    return data_ptr<T>();
+  }
   template <class T>
-  const T* const_data_ptr() const { return data_ptr<T>(); }
+  const T* const_data_ptr() const {
+    return data_ptr<T>();
+  }
   void* data_ptr() const { return reinterpret_cast<void*>(address_); }
   uint64_t address() const { return address_; }
 
@@ -187,27 +228,44 @@ inline Tensor full(const Sizes& sizes, double value, TensorOptions o = {}) {
   return made.fill_(value);
 }
 inline Tensor empty_like(const Tensor& t) { return empty(t.sizes(), t.options()); }
+inline std::optional<Device> device_of(const Tensor&) { return Device(); }
 inline Tensor zeros_like(const Tensor& t) { return zeros(t.sizes(), t.options()); }
 
 // ---- what bindings and streams are made of
 
 struct Module {
   template <class... A>
-  Module& def(const A&...) { return *this; }
+  Module& def(const A&...) {
+    return *this;
+  }
+  template <class... A>
+  Module& impl(const A&...) {
+    return *this;
+  }
   std::string& doc() {
     static std::string text;
     return text;
   }
 };
+struct None {};
 struct Named {
   explicit Named(const char*) {}
   template <class T>
-  Named& operator=(const T&) { return *this; }
+  Named& operator=(const T&) {
+    return *this;
+  }
 };
 
 }  // namespace convscope::host
 
 #if !defined(__CUDACC__)
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
 using cudaStream_t = void*;
 using cudaEvent_t = void*;
 enum cudaError_t { cudaSuccess = 0 };
@@ -225,16 +283,59 @@ inline const char* cudaGetErrorString(cudaError_t) { return "no error"; }
 inline const char* cudaGetErrorName(cudaError_t) { return "cudaSuccess"; }
 inline cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) { return *p = {}, cudaSuccess; }
+enum cudaDeviceAttr {
+  cudaDevAttrMultiProcessorCount,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin,
+  cudaDevAttrMaxSharedMemoryPerBlock,
+  cudaDevAttrMaxThreadsPerBlock,
+  cudaDevAttrWarpSize,
+  cudaDevAttrComputeCapabilityMajor,
+  cudaDevAttrComputeCapabilityMinor
+};
+inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr a, int) {
+  const cudaDeviceProp p;
+  const int all[] = {p.multiProcessorCount,
+                     int(p.sharedMemPerBlockOptin),
+                     int(p.sharedMemPerBlock),
+                     p.maxThreadsPerBlock,
+                     p.warpSize,
+                     p.major,
+                     p.minor};
+  return *value = all[a], cudaSuccess;
+}
 template <class F>
-cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute, int) { return cudaSuccess; }  // plans give what is asked for
+cudaError_t cudaFuncSetAttribute(F f, cudaFuncAttribute a, int value) {
+  if (a == cudaFuncAttributeMaxDynamicSharedMemorySize)
+    convscope::host::dynamic_allowed()[reinterpret_cast<const void*>(f)] = value;
+  return cudaSuccess;
+}  // plans give what is asked for
 template <class T>
 cudaError_t cudaMalloc(T** p, size_t bytes) {
   return *p = reinterpret_cast<T*>(convscope::host::take(static_cast<int64_t>(bytes))), cudaSuccess;
 }
 template <class T>
-cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t) { return cudaMalloc(p, bytes); }
+cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t) {
+  return cudaMalloc(p, bytes);
+}
 inline cudaError_t cudaFree(void*) { return cudaSuccess; }
 inline cudaError_t cudaFreeAsync(void*, cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  if (kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+    convscope::host::refuse("its host code copies between host and GPU; its tensors have no values there");
+  return convscope::host::copy(reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from),
+                               static_cast<int64_t>(bytes)),
+         cudaSuccess;
+}
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                                   cudaStream_t = nullptr) {
+  return cudaMemcpy(to, from, bytes, kind);
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbol(const T&, const void*, size_t, size_t = 0, cudaMemcpyKind = cudaMemcpyHostToDevice) {
+  convscope::host::refuse(
+      "its host code fills __constant__ memory (cudaMemcpyToSymbol), which is not noted down; give the kernel a "
+      "pointer");
+}
 inline cudaError_t cudaMemset(void* p, int value, size_t bytes) {
   if (value) convscope::host::refuse("its host code sets memory to ", value, "; only zero is noted down");
   return convscope::host::clear(reinterpret_cast<uint64_t>(p), static_cast<int64_t>(bytes)), cudaSuccess;
@@ -245,7 +346,10 @@ inline cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_
 #endif
 
 namespace at {
-using convscope::host::Device, convscope::host::DeviceType, convscope::host::kCPU, convscope::host::kCUDA;
+using convscope::host::Device, convscope::host::DeviceType, convscope::host::kCPU, convscope::host::kCUDA,
+    convscope::host::device_of;
+using Half = __half;
+using BFloat16 = __nv_bfloat16;
 using convscope::host::empty, convscope::host::empty_like, convscope::host::full, convscope::host::zeros,
     convscope::host::zeros_like;
 using convscope::host::ScalarType, convscope::host::Tensor, convscope::host::TensorOptions;
@@ -257,12 +361,15 @@ constexpr auto kFloat = ScalarType::Float, kFloat32 = ScalarType::Float, kDouble
 using std::nullopt, std::optional;
 inline TensorOptions dtype(ScalarType t) { return {t}; }
 template <class... A>
-TensorOptions device(const A&...) { return {}; }
+TensorOptions device(const A&...) {
+  return {};
+}
 namespace cuda {
 struct Stream {
   cudaStream_t stream() const { return nullptr; }
   operator cudaStream_t() const { return nullptr; }
 };
+using CUDAStream = Stream;
 inline Stream getCurrentCUDAStream(int = 0) { return {}; }
 inline Stream getDefaultCUDAStream(int = 0) { return {}; }
 struct CUDAGuard {
@@ -292,13 +399,21 @@ namespace cuda = at::cuda;
 namespace pybind11 {
 using arg = convscope::host::Named;
 using module_ = convscope::host::Module;
+using none = convscope::host::None;
 }  // namespace pybind11
 namespace py = pybind11;
 
 #define TORCH_EXTENSION_NAME convscope_extension
-#define PYBIND11_MODULE(name, m) [[maybe_unused]] static void convscope_bindings_##name([[maybe_unused]] pybind11::module_& m)
-#define TORCH_CHECK(condition, ...) \
-  do {                              \
+#define PYBIND11_MODULE(name, m) \
+  [[maybe_unused]] static void convscope_bindings_##name([[maybe_unused]] pybind11::module_& m)
+#define CONVSCOPE_JOIN_(a, b) a##b
+#define CONVSCOPE_JOIN(a, b) CONVSCOPE_JOIN_(a, b)
+#define TORCH_LIBRARY(name, m) \
+  [[maybe_unused]] static void CONVSCOPE_JOIN(convscope_library_, __LINE__)([[maybe_unused]] ::pybind11::module_ & m)
+#define TORCH_LIBRARY_IMPL(name, key, m) TORCH_LIBRARY(name, m)
+#define TORCH_LIBRARY_FRAGMENT(name, m) TORCH_LIBRARY(name, m)
+#define TORCH_CHECK(condition, ...)                           \
+  do {                                                        \
     if (!(condition)) ::convscope::host::refuse(__VA_ARGS__); \
   } while (0)
 #define TORCH_INTERNAL_ASSERT(...) TORCH_CHECK(__VA_ARGS__)
@@ -308,20 +423,21 @@ namespace py = pybind11;
 #define C10_CUDA_CHECK(call) (void)(call)
 #define AT_CUDA_CHECK(call) (void)(call)
 #define C10_CUDA_KERNEL_LAUNCH_CHECK() (void)0
-#define CONVSCOPE_DISPATCH(type, what, ...)                                     \
-  [&] {                                                                         \
-    switch (type) {                                                             \
-      case ::convscope::host::ScalarType::Float: {                              \
-        using scalar_t [[maybe_unused]] = float;                                \
-        return __VA_ARGS__();                                                   \
-      }                                                                         \
-      case ::convscope::host::ScalarType::Double: {                             \
-        using scalar_t [[maybe_unused]] = double;                               \
-        return __VA_ARGS__();                                                   \
-      }                                                                         \
-      default:                                                                  \
-        ::convscope::host::refuse(what, " is not compiled here for tensors of type ", ::convscope::host::name_of(type)); \
-    }                                                                           \
+#define CONVSCOPE_DISPATCH(type, what, ...)                                           \
+  [&] {                                                                               \
+    switch (type) {                                                                   \
+      case ::convscope::host::ScalarType::Float: {                                    \
+        using scalar_t [[maybe_unused]] = float;                                      \
+        return __VA_ARGS__();                                                         \
+      }                                                                               \
+      case ::convscope::host::ScalarType::Double: {                                   \
+        using scalar_t [[maybe_unused]] = double;                                     \
+        return __VA_ARGS__();                                                         \
+      }                                                                               \
+      default:                                                                        \
+        ::convscope::host::refuse(what, " is not compiled here for tensors of type ", \
+                                  ::convscope::host::name_of(type));                  \
+    }                                                                                 \
   }()
 #define AT_DISPATCH_FLOATING_TYPES(type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
 #define AT_DISPATCH_FLOATING_TYPES_AND_HALF(type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
@@ -329,12 +445,17 @@ namespace py = pybind11;
 #define AT_DISPATCH_FLOATING_TYPES_AND2(one, other, type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
 #define AT_DISPATCH_ALL_TYPES(type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
 
-// torch::zeros and cudaMemset. bytes: of whole 2-byte elements.
+// torch::zeros and cudaMemset, in 2-byte elements.
 extern "C" __global__ void convscope_clear(unsigned short* to, long long elements) {
   const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < elements) to[i] = 0;
 }
 
+// cudaMemcpy from device to device; likewise.
+extern "C" __global__ void convscope_copy(unsigned short* to, const unsigned short* from, long long elements) {
+  const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < elements) to[i] = from[i];
+}
 #if !defined(__CUDACC__)
 #include "convscope/recording.h"
 #endif

@@ -1,14 +1,29 @@
 // How launches of host code (host_code.h) become a plan. Host compiler only.
 #pragma once
 #include <concepts>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <typeinfo>
 #include <utility>
+
+// CUDA's dim3 is made of a number as well; the emulator's is plain data.
+namespace convscope::host {
+struct Dim3 : dim3 {
+  constexpr Dim3(unsigned nx = 1, unsigned ny = 1, unsigned nz = 1) : dim3{nx, ny, nz} {}
+};
+}  // namespace convscope::host
+#define dim3 ::convscope::host::Dim3
 
 namespace convscope::host {
 
-// What a call did, until it is known which of its tensors is the result.
+// What a call did, until it is known which of its tensors is the result. Memory is numbered from call to call: what
+// host code keeps from one (static tensors) is told from what it took in this one.
+inline thread_local int next_number = first_made;
 struct Recording {
+  int first = next_number < 1 << 19 ? next_number : next_number = first_made;
   struct Places {
     std::vector<size_t> in_workspace;  // of what was taken, by its number
+    int first = first_made;            // the first number of this call
     int result = 0;                    // the number of the memory that is y; 0: none of it
   };
   std::vector<int64_t> taken;  // bytes
@@ -23,7 +38,8 @@ inline Recording& now() {
 inline uint64_t take(int64_t bytes) {
   if (bytes < 0 || bytes >> place_bits) refuse("its host code takes ", bytes, " bytes");
   now().taken.push_back(bytes);
-  return address_of(first_made + static_cast<int>(now().taken.size()) - 1);
+  next_number = now().first + static_cast<int>(now().taken.size());
+  return address_of(next_number - 1);
 }
 
 // A pointer of the host code as an argument of the plan.
@@ -42,11 +58,14 @@ inline TensorRef tensor_at(uint64_t address, const Recording::Places& places) {
     default:
       break;
   }
-  const int number = what - first_made;
+  const int number = what - places.first;
+  if (what >= first_made && number < 0)
+    refuse("its host code keeps memory from one call to the next (static); each call is judged by itself");
   if (number < 0 || number >= static_cast<int>(places.in_workspace.size()))
     refuse("its host code gives a kernel a pointer that is no tensor's");
   if (what == places.result) return {::convscope::Tensor::y, place};
-  return {::convscope::Tensor::workspace, static_cast<int64_t>(places.in_workspace[static_cast<size_t>(number)]) + place};
+  return {::convscope::Tensor::workspace,
+          static_cast<int64_t>(places.in_workspace[static_cast<size_t>(number)]) + place};
 }
 template <class P>
 auto argument(const P& value, const Recording::Places& places) {
@@ -54,16 +73,29 @@ auto argument(const P& value, const Recording::Places& places) {
     const auto address = reinterpret_cast<uint64_t>(value);
     return address ? tensor_at(address, places) : TensorRef{::convscope::Tensor::none, 0};
   } else {
+    if constexpr (std::is_class_v<P> && std::is_trivially_copyable_v<P> && alignof(P) >= alignof(void*))
+      for (size_t i = 0; i + 8 <= sizeof(P); i += 8) {
+        uint64_t word;
+        __builtin_memcpy(&word, reinterpret_cast<const char*>(&value) + i, 8);
+        if (const uint64_t what = word >> place_bits;
+            (what >= 1 && what <= 4) ||
+            (what >= static_cast<uint64_t>(places.first) && what < places.first + places.in_workspace.size()))
+          refuse(
+              "its host code gives a kernel a struct with a pointer in it; give it the pointer as a parameter of its "
+              "own");
+      }
     return value;
   }
 }
 
-inline Shape shape_of(const dim3& d) { return {d.x, d.y, d.z}; }
+inline Shape shape_of(const Dim3& d) { return {d.x, d.y, d.z}; }
 template <std::integral T>
-Shape shape_of(T n) { return {static_cast<int64_t>(n), 1, 1}; }
+Shape shape_of(T n) {
+  return {static_cast<int64_t>(n), 1, 1};
+}
 
-// The function's name in the device code: "…[with auto F = ns::gather<64, float>]" gives gather_64_float, as
-// device_name() (kernels/runtime/compile/launch_lines.h) has it.
+// A function's name in the device code: "F = ns::gather<64, float>" gives gather_64_float, as device_name()
+// (kernels/runtime/compile/launch_lines.h) has it.
 inline std::string name_in(std::string_view pretty) {
   std::string_view own = pretty.substr(pretty.find("F = ") + 4);
   own = own.substr(0, own.find_first_of("];"));
@@ -87,8 +119,28 @@ inline std::string name_in(std::string_view pretty) {
   return out;
 }
 template <auto F>
+struct Tag {};
+template <auto F>
 const char* name_of_function() {
-  static const std::string name = name_in(__PRETTY_FUNCTION__);
+  // By the demangler that nvcc's symbols go through: "Tag<&(void ns::gather<64, long>(float*))>".
+  static const std::string name = [] {
+    int status = 0;
+    char* known = abi::__cxa_demangle(typeid(Tag<F>).name(), nullptr, nullptr, &status);
+    std::string all(known);
+    std::free(known);
+    for (size_t at; (at = all.find("(anonymous namespace)")) != all.npos;) all.replace(at, 21, "_");
+    std::string own = all.substr(all.find("Tag<&") + 5);
+    if (own.starts_with("(")) own = own.substr(1 + (own.starts_with("(void ") ? 5 : 0));
+    std::string cut;
+    int depth = 0;
+    for (char c : own) {
+      if (c == '<') depth++;
+      if (c == '>' && --depth < 0) break;
+      if (c == '(' && !depth) break;
+      cut += c;
+    }
+    return name_in("F = " + cut);
+  }();
   return name.c_str();
 }
 
@@ -102,10 +154,16 @@ class Launching<F> {
   Launching(const G& grid, const B& block, size_t shared = 0, cudaStream_t = nullptr)
       : grid_(shape_of(grid)), block_(shape_of(block)), shared_(shared) {}
   void operator()(P... given) const {
-    now().launches.push_back([=, grid = grid_, block = block_, shared = shared_](Plan& plan,
-                                                                                 const Recording::Places& places) {
-      plan.launch(TypedEntry<F>{name_of_function<F>()}, grid, block, shared).args(argument(given, places)...);
-    });
+    if (shared_ > 49152) {
+      const auto it = dynamic_allowed().find(reinterpret_cast<const void*>(F));
+      if (it == dynamic_allowed().end() || static_cast<size_t>(it->second) < shared_)
+        refuse("its host code launches ", name_of_function<F>(), " with ", shared_,
+               " bytes of dynamic shared memory; more than 49152 need cudaFuncSetAttribute");
+    }
+    now().launches.push_back(
+        [=, grid = grid_, block = block_, shared = shared_](Plan& plan, const Recording::Places& places) {
+          plan.launch(TypedEntry<F>{name_of_function<F>()}, grid, block, shared).args(argument(given, places)...);
+        });
   }
 
  private:
@@ -117,6 +175,13 @@ inline void clear(uint64_t address, int64_t bytes) {
   if (!address || bytes <= 0) return;
   if (bytes % 2) refuse("its host code clears an odd number of bytes");
   Launching<&convscope_clear>(ceil_div(bytes / 2, 256), 256)(reinterpret_cast<unsigned short*>(address), bytes / 2);
+}
+
+inline void copy(uint64_t to, uint64_t from, int64_t bytes) {
+  if (bytes <= 0) return;
+  if (bytes % 2) refuse("its host code copies an odd number of bytes");
+  Launching<&convscope_copy>(ceil_div(bytes / 2, 256), 256)(reinterpret_cast<unsigned short*>(to),
+                                                            reinterpret_cast<const unsigned short*>(from), bytes / 2);
 }
 
 // The problem's tensors as host code is given them.
@@ -142,7 +207,9 @@ class Given {
   struct Pointer {
     uint64_t address;
     template <class T>
-    operator T*() const { return reinterpret_cast<T*>(address); }
+    operator T*() const {
+      return reinterpret_cast<T*>(address);
+    }
   };
   Pointer pointer(Role role) const { return {tensor(role).address()}; }
 
@@ -169,6 +236,7 @@ void record(const ConvProblem& p, Plan& plan, Call call) {
   } scope(&own);
   const Given given(p);
   Recording::Places places;
+  places.first = own.first;
   if constexpr (!std::is_void_v<decltype(call(given))>) {
     const Tensor result = result_of(call(given));
     places.result = static_cast<int>(result.address() >> place_bits);
@@ -185,7 +253,7 @@ void record(const ConvProblem& p, Plan& plan, Call call) {
   size_t workspace = 0;
   for (size_t i = 0; i < own.taken.size(); i++) {
     places.in_workspace.push_back(workspace);
-    if (first_made + static_cast<int>(i) != places.result)
+    if (own.first + static_cast<int>(i) != places.result)
       workspace += (static_cast<size_t>(own.taken[i]) + 255) / 256 * 256;
   }
   plan.need_workspace(workspace);
@@ -201,7 +269,10 @@ std::string refused(const ConvProblem& p, Call call) {
     record(p, plan, call);
     return "";
   } catch (const std::exception& e) {
-    return *e.what() ? e.what() : "is refused by its host code";
+    const std::string own = e.what();
+    return own.starts_with("its host code ") || own.find(" is not compiled here ") != own.npos
+               ? own
+               : "is refused by its host code: " + (own.empty() ? "it says no why" : own);
   }
 }
 

@@ -83,6 +83,24 @@ TEST_F(WorkbenchFile, ThatChangesOnDiskIsAnotherKernel) {
   EXPECT_EQ(run()->status, "right");
 }
 
+// Where it cannot be had on another device, what there is of it here stays.
+TEST_F(WorkbenchFile, IsAskedForAnotherDeviceAndStaysWhereItIsNot) {
+  write();
+  bench_->bring_file(path_, "emulator");
+  ASSERT_TRUE(comes(1));
+  ASSERT_EQ(run()->status, "right");
+  bench_->bring_file(path_, "cuda:7");  // the same text: not for that device yet
+  EXPECT_TRUE(bench_->file_of(path_)->compiling);
+  ASSERT_TRUE(comes(2));
+  EXPECT_NE(trouble_, "");
+  EXPECT_EQ(bench_->kernels().back().name, path_);
+  EXPECT_TRUE(bench_->kernels().back().available);
+  bench_->bring_file(path_, "emulator");
+  ASSERT_TRUE(comes(3));
+  EXPECT_EQ(trouble_, "");
+  EXPECT_EQ(run()->status, "right");
+}
+
 TEST_F(WorkbenchFile, ThatNeverCompiledStandsThereWithItsReason) {
   write("y[id] = sum;", "y[id] = summe;");
   bench_->bring_file(path_, "emulator");

@@ -352,13 +352,13 @@ TEST_F(PlannerOnAGpu, MeasuresCallsThatAreAlone) {
   EXPECT_EQ(c.kernel->name(), "stream_1xf16");
   EXPECT_NE(c.reason.find("stream_1xf16: 103 µs measured"), std::string::npos) << c.reason;
   EXPECT_NE(c.reason.find("ordered_1xf16 104 µs measured"), std::string::npos) << c.reason;
-  p.length = 401;  // measured anew
+  p.length = 404;  // measured anew
   gpu_.more_when_cold = {{"stream_1xf16", 0.0085}, {"ordered_1xf16", 0.01}};
   c = choice(p);
   EXPECT_EQ(c.kernel->name(), "stream_1xf16");
   EXPECT_EQ(of(c, "ordered_1xf16").launches, 3);
   EXPECT_NE(c.reason.find("ordered_1xf16 107 µs measured, but 3 launches a call"), std::string::npos) << c.reason;
-  p.length = 402;
+  p.length = 408;
   gpu_.more_when_cold = {{"stream_1xf16", 0.01}, {"ordered_1xf16", 0.01}};
   EXPECT_EQ(choice(p).kernel->name(), "ordered_1xf16");
 }

@@ -76,8 +76,10 @@ struct Sizes : std::vector<int64_t> {
 };
 
 // Addresses say what is meant: a tensor of the problem, or memory that the host code took, and a place in it.
-constexpr int place_bits = 44, first_made = 16;
-constexpr uint64_t address_of(int what) { return static_cast<uint64_t>(what) << place_bits; }
+// Their upper bits are none that a number in a kernel's parameters is likely to have.
+constexpr int place_bits = 44, first_made = 16, address_mark = 0x50000;
+constexpr uint64_t address_of(int what) { return static_cast<uint64_t>(address_mark + what) << place_bits; }
+constexpr int what_of(uint64_t address) { return static_cast<int>(address >> place_bits) - address_mark; }
 enum Role { x = 1, w = 2, b = 3, y = 4 };
 
 // Of the call that is being noted down. Errors: Refused outside of one.

@@ -44,8 +44,8 @@ inline uint64_t take(int64_t bytes) {
 
 // A pointer of the host code as an argument of the plan.
 inline TensorRef tensor_at(uint64_t address, const Recording::Places& places) {
-  const int what = static_cast<int>(address >> place_bits);
-  const auto place = static_cast<int64_t>(address & (address_of(1) - 1));
+  const int what = what_of(address);
+  const auto place = static_cast<int64_t>(address & ((uint64_t{1} << place_bits) - 1));
   switch (what) {
     case x:
       return {::convscope::Tensor::x, place};
@@ -77,9 +77,9 @@ auto argument(const P& value, const Recording::Places& places) {
       for (size_t i = 0; i + 8 <= sizeof(P); i += 8) {
         uint64_t word;
         __builtin_memcpy(&word, reinterpret_cast<const char*>(&value) + i, 8);
-        if (const uint64_t what = word >> place_bits;
-            (what >= 1 && what <= 4) ||
-            (what >= static_cast<uint64_t>(places.first) && what < places.first + places.in_workspace.size()))
+        if (const int what = what_of(word);
+            (what >= x && what <= y) ||
+            (what >= places.first && what < places.first + static_cast<int>(places.in_workspace.size())))
           refuse(
               "its host code gives a kernel a struct with a pointer in it; give it the pointer as a parameter of its "
               "own");
@@ -239,7 +239,7 @@ void record(const ConvProblem& p, Plan& plan, Call call) {
   places.first = own.first;
   if constexpr (!std::is_void_v<decltype(call(given))>) {
     const Tensor result = result_of(call(given));
-    places.result = static_cast<int>(result.address() >> place_bits);
+    places.result = what_of(result.address());
     if (places.result != y && places.result < first_made) refuse("its host code returns a tensor that it was given");
     if (result.dim() != 3 || result.size(0) != p.batch || result.size(1) != p.out_channels) {
       std::string sizes;

@@ -37,7 +37,7 @@ int number_of(const std::string& architecture) {
 // f<2, float>(float const*)" → "f<2, float>".
 std::string function_of(std::string symbol) {
   constexpr std::string_view anonymous = "(anonymous namespace)";
-  for (size_t at; (at = symbol.find(anonymous)) != symbol.npos;) symbol.replace(at, anonymous.size(), "_");
+  for (size_t at; (at = symbol.find(anonymous)) != symbol.npos;) symbol.replace(at, anonymous.size(), 1, '_');
   int depth = 0;
   size_t begin = 0;
   for (size_t i = 0; i < symbol.size(); i++) {
@@ -49,6 +49,13 @@ std::string function_of(std::string symbol) {
     if (c == '(') return symbol.substr(begin, i - begin);
   }
   return symbol.substr(begin);
+}
+
+// "" when it is no mangled name.
+std::string demangled(const char* symbol) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> known(abi::__cxa_demangle(symbol, nullptr, nullptr, &status), std::free);
+  return status == 0 && known ? known.get() : "";
 }
 
 bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
@@ -107,10 +114,8 @@ std::string with_plain_entries(const std::string& ptx) {
   std::map<std::string, int> times;
   for (auto it = std::sregex_iterator(ptx.begin(), ptx.end(), entry); it != std::sregex_iterator(); ++it) {
     const std::string symbol = (*it)[1];
-    int status = 0;
-    std::unique_ptr<char, void (*)(void*)> known(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
-                                                 std::free);
-    const std::string name = status == 0 && known ? device_name(function_of(known.get())) : symbol;
+    const std::string known = demangled(symbol.c_str());
+    const std::string name = known.empty() ? symbol : device_name(function_of(known));
     plain[symbol] = name;
     times[name]++;
   }
@@ -190,6 +195,17 @@ MadeForGpu bring_device_code(const KernelDefinition& kernel, const std::string& 
   }
   keep_image(kernel, number, image);
   return made;
+}
+
+std::string host::name_in_device_code(const char* tag) {
+  constexpr std::string_view begin = "Tag<&";
+  std::string own = demangled(tag);
+  const size_t at = own.find(begin);
+  if (at == own.npos) return "";
+  own.erase(0, at + begin.size());
+  if (own.ends_with('>')) own.pop_back();
+  if (own.starts_with('(')) own.erase(0, 1);  // the other one ends it
+  return device_name(function_of(own));
 }
 
 }  // namespace convscope

@@ -30,4 +30,9 @@ std::string for_device(const std::string& text, const std::string& name);
 // Where two would have one name both keep theirs.
 std::string with_plain_entries(const std::string& ptx);
 
+namespace host {
+// "…Tag<&(void ns::gather<64, long>(float*))>", mangled → gather_64_long. Called by modules (convscope/recording.h).
+CONVSCOPE_SIMT_API std::string name_in_device_code(const char* tag);
+}  // namespace host
+
 }  // namespace convscope

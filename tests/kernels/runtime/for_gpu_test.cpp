@@ -3,6 +3,7 @@
 #include "kernels/runtime/compile/for_gpu.h"
 
 #include <gtest/gtest.h>
+#include <typeinfo>
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/compile/launch_lines.h"
@@ -31,6 +32,19 @@ TEST(ForGpu, OfTemplatesNamespacesAndFilesOfTheirOwn) {
             ".visible .entry anon(\n");
   EXPECT_EQ(with_plain_entries(".visible .entry plain(\n.param .u64 plain_param_0\n"),
             ".visible .entry plain(\n.param .u64 plain_param_0\n");
+}
+
+template <auto F>
+struct Tag {};
+template <int, class T>
+void in_tag(T*) {}
+void plain_in_tag(float) {}
+
+TEST(ForGpu, ModulesNameFunctionsByTheSameRule) {
+  const std::string name = host::name_in_device_code(typeid(Tag<&in_tag<64, int64_t>>).name());
+  EXPECT_EQ(name, "in_tag_64_long");
+  EXPECT_EQ(with_plain_entries(".visible .entry _Z6in_tagILi64ElEvPT0_(\n"), ".visible .entry " + name + "(\n");
+  EXPECT_EQ(host::name_in_device_code(typeid(Tag<&plain_in_tag>).name()), "plain_in_tag");
 }
 
 TEST(ForGpu, TwoOfOneNameKeepTheirs) {

@@ -1,8 +1,6 @@
 // How launches of host code (host_code.h) become a plan. Host compiler only.
 #pragma once
 #include <concepts>
-#include <cstdlib>
-#include <cxxabi.h>
 #include <typeinfo>
 #include <utility>
 
@@ -94,53 +92,14 @@ Shape shape_of(T n) {
   return {static_cast<int64_t>(n), 1, 1};
 }
 
-// A function's name in the device code: "F = ns::gather<64, float>" gives gather_64_float, as device_name()
-// (kernels/runtime/compile/launch_lines.h) has it.
-inline std::string name_in(std::string_view pretty) {
-  std::string_view own = pretty.substr(pretty.find("F = ") + 4);
-  own = own.substr(0, own.find_first_of("];"));
-  while (own.starts_with('(') || own.starts_with('&')) own.remove_prefix(1);
-  size_t begin = 0;
-  int depth = 0;
-  for (size_t i = 0; i < own.size(); i++) {
-    depth += own[i] == '<';
-    depth -= own[i] == '>';
-    if (!depth && own[i] == ':') begin = i + 1;
-  }
-  std::string out;
-  for (char c : own.substr(begin)) {
-    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    if (word)
-      out += c;
-    else if (!out.ends_with('_'))
-      out += '_';
-  }
-  while (out.size() > 1 && out.ends_with('_')) out.pop_back();
-  return out;
-}
+// A function's name in the device code, of the mangled name of Tag<function>: the program names nvcc's symbols by the
+// same rule (kernels/runtime/compile/for_gpu.h).
+CONVSCOPE_SIMT_API std::string name_in_device_code(const char* tag);
 template <auto F>
 struct Tag {};
 template <auto F>
 const char* name_of_function() {
-  // By the demangler that nvcc's symbols go through: "Tag<&(void ns::gather<64, long>(float*))>".
-  static const std::string name = [] {
-    int status = 0;
-    char* known = abi::__cxa_demangle(typeid(Tag<F>).name(), nullptr, nullptr, &status);
-    std::string all(known);
-    std::free(known);
-    for (size_t at; (at = all.find("(anonymous namespace)")) != all.npos;) all.replace(at, 21, "_");
-    std::string own = all.substr(all.find("Tag<&") + 5);
-    if (own.starts_with("(")) own = own.substr(1 + (own.starts_with("(void ") ? 5 : 0));
-    std::string cut;
-    int depth = 0;
-    for (char c : own) {
-      if (c == '<') depth++;
-      if (c == '>' && --depth < 0) break;
-      if (c == '(' && !depth) break;
-      cut += c;
-    }
-    return name_in("F = " + cut);
-  }();
+  static const std::string name = name_in_device_code(typeid(Tag<F>).name());
   return name.c_str();
 }
 

@@ -389,8 +389,7 @@ void Chrome::trust_dialog() {
   ImGui::PopFont();
   wrapped(
       "It is compiled by g++ for the emulator, on a GPU by nvcc as well, and runs with your rights, now and whenever "
-      "it "
-      "changes on disk. Look through it first.");
+      "it changes on disk. Look through it first.");
   if (ImGui::BeginChild("text", {0, em * 22}, ImGuiChildFlags_Borders, ImGuiWindowFlags_HorizontalScrollbar)) {
     ImGui::PushFont(f_.theme.code_font, 0);
     ImGui::TextUnformatted(app_.untrusted_text_.c_str());

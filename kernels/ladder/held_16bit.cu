@@ -63,7 +63,7 @@ struct HeldColumns {
   int tile, co, channels;  // tile: of 64 columns, of all groups'
   __device__ __forceinline__ HeldColumns(const ConvArgs& c, const HeldTiles& tiles, int image, int mine) {
     tile = tiles.together == 2 ? image : 2 * image + mine;
-    int cout = static_cast<int>(c.out_channels / c.groups), first = tile % tiles.column_tiles * tiles.channels;
+    int cout = channels_of_group(c.out_channels, c), first = tile % tiles.column_tiles * tiles.channels;
     co = tile / tiles.column_tiles * cout + first, channels = min(cout - first, tiles.channels);
   }
 };
@@ -253,7 +253,6 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
   int* raw_items = reinterpret_cast<int*>(held_shared + room.items);
   auto* biases = reinterpret_cast<float*>(held_shared + room.biases);
   auto* staging = reinterpret_cast<uint16_t*>(held_shared + room.staging);
-  for (int i = threadIdx.x; i < tiles.biases; i += crew.threads) biases[i] = widened(tiles.bf16, b[i]);
   if (threadIdx.x == 0) {
     for (int i = 0; i < raws + stages; i++) {  // x as it lies, in order
       barrier_init(barriers + 16u * i, 1);
@@ -263,6 +262,11 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
       barrier_init(barriers + 16u * (raws + stages) + 8u * i, pairs && i % 2 ? 256 : 128);
     for (int i = 0; i < 2; i++) barrier_init(barriers + 16u * (raws + stages + 2) + 8u * i, 4);  // turns
     barriers_made();
+    prefetch_map(map);
+  }
+  if (tiles.biases) {
+    wait_for_launches_before();
+    for (int i = threadIdx.x; i < tiles.biases; i += crew.threads) biases[i] = widened(tiles.bf16, b[i]);
   }
   __syncthreads();
   int warp = warp_of_block(), lane = threadIdx.x % 32;
@@ -273,6 +277,7 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
   const uint32_t results = barriers + 16u * (raws + stages);
   if (warp >= 12) {
     fewer_registers<crew.stores>();
+    wait_for_launches_before();
     if constexpr (pairs)
       held_store_pairs<period, gcd>(c, tiles, results, result, staging, y, image, warp - 12, lane);
     else
@@ -281,6 +286,8 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
   } else if (warp >= 8) {
     fewer_registers<crew.orders>();
     const int groups = static_cast<int>(c.groups), blocks = static_cast<int>(gridDim.x) / images;
+    wait_for_launches_before();
+    next_launch_may_begin();
     if (threadIdx.x == 256)
       held_produce<spins, pairs ? HeldPairs<period * gcd>::positions : 0>(
           tiles, map, shared + room.raw, room.raw_tile, raw, raw_items, turns + 2 * image, image / (images / groups),
@@ -290,6 +297,7 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
   } else {
     more_registers<crew.products>();
     const int mine = warp / 4;
+    wait_for_launches_before();
     staging += mine * (pairs ? hopper_positions * period * gcd : tiles.staging / 2);
     auto run = [&](auto bf16) {
       held_tiles<decltype(bf16)::value, rounds, shifts, period, gcd, pairs>(
@@ -438,6 +446,7 @@ void plan_held(const ConvProblem& p, Plan& plan) {
         pairs != t.pairs)
       return;
     plan.launch(entry, grid, {held_crew(rounds, shifts, period).threads}, h.shared)
+        .early()
         .args(p.args(), t, h.table, rows.view(plan, t.box, held_channels, 1), plan.workspace(), plan.workspace(turns),
               plan.b(), plan.y());
   };

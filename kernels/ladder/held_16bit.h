@@ -106,10 +106,8 @@ __device__ __forceinline__ void held_produce(const HeldTiles& tiles, const Tenso
                                              Ring ring, int* items, int* turns, int group, int blocks, int next) {
   const int of_item = own ? 1 : tiles.together;  // numbers of tiles
   const int all = (tiles.items + of_item - 1) / of_item, left = tiles.first - tiles.halo;
-  for (;;) {
-    const int item = next;  // asked for an item ago
-    if (item >= all) break;
-    next = blocks + atomicAdd(turns, 1);
+  for (int asked = 0; next < all; next = blocks + asked) {
+    const int item = next;
     const int first = item * of_item, n = first / tiles.tiles, tile = first - n * tiles.tiles;
     const bool two = own || (tiles.together == 2 && first + 1 < tiles.items);
     const bool another = !own && tile + 1 == tiles.tiles;  // sequence
@@ -122,6 +120,7 @@ __device__ __forceinline__ void held_produce(const HeldTiles& tiles, const Tenso
       copy_box(to, map, at, round * 16, group, n, ring.full());
       if (two)
         copy_box(to + bytes, map, another ? left : at + hopper_positions, round * 16, group, n + another, ring.full());
+      if (round == 0) asked = atomicAdd(turns, 1);  // behind the copies, which are waited for; on its way meanwhile
     }
   }
   for (int i = 0; i < held_orders; i++, ring.advance()) {

@@ -61,47 +61,65 @@ extern "C" __global__ void __launch_bounds__(256)
 // come in stages, those of all column tiles, which vary fastest, one by one or two of neighbouring positions together.
 struct HalfTile {
   int column_tile, item;  // of all groups' column tiles; of its items. After the last one: a sequence that is not there
-  __device__ __forceinline__ HalfTile(const ConvArgs& c, const HalfTiles& tiles, int number, int mine) {
-    int all = tiles.column_tiles * static_cast<int>(c.groups);
-    column_tile = (tiles.chunk ? number : static_cast<int>(blockIdx.x)) % all;
-    item = tiles.chunk ? number / all : number;
+  __device__ __forceinline__ HalfTile(const HalfTiles& tiles, int number, int mine) {
+    const int of_columns = tiles.chunk ? number : static_cast<int>(blockIdx.x);
+    const int before = tiles.by_all_columns.of(of_columns);
+    column_tile = of_columns - before * tiles.all_columns;
+    item = tiles.chunk ? before : number;
     if (tiles.together == 2) item = item * 2 + mine;
+  }
+  __device__ __forceinline__ HalfTile(int column, int of_column) : column_tile(column), item(of_column) {}
+  __device__ __forceinline__ int group(const HalfTiles& tiles) const { return tiles.by_column_tiles.of(column_tile); }
+  // Its first position, and the sequence that this is of.
+  __device__ __forceinline__ int position(const HalfTiles& tiles) const {
+    return tiles.first + (item - tiles.by_tiles.of(item) * tiles.tiles) * hopper_positions;
+  }
+  __device__ __forceinline__ int sequence(const HalfTiles& tiles) const {
+    return tiles.by_tiles.of(item) * tiles.segments;
   }
 };
 
-__device__ __forceinline__ void half_produce(const ConvArgs& c, const HalfTiles& tiles, const TensorMap& map,
-                                             const uint32_t* packed, uint32_t weights, uint32_t xs, Ring ring,
-                                             int* items, int mine, int* turns) {
+__device__ __forceinline__ void half_produce(const HalfTiles& tiles, const TensorMap& map, const uint32_t* packed,
+                                             uint32_t weights, uint32_t xs, Ring ring, int* items, int mine, int* turns, uint32_t ready, uint32_t image) {
   uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep * tiles.segments) * 32;
   uint32_t chunk = static_cast<uint32_t>(tiles.chunk);
-  int stages = tiles.rounds / tiles.deep, blocks = static_cast<int>(gridDim.x), number = static_cast<int>(blockIdx.x);
-  if (int all = tiles.column_tiles * static_cast<int>(c.groups); !chunk)
-    turns += number % all * 2, number /= all, blocks /= all;
+  const int stages = tiles.all_stages;
+  int blocks = static_cast<int>(gridDim.x), number = static_cast<int>(blockIdx.x);
+  if (!chunk) {  // a block has one column tile
+    const int before = tiles.by_all_columns.of(number);
+    turns += (number - before * tiles.all_columns) * 2, number = before, blocks = tiles.by_all_columns.of(blocks);
+  }
   const int together = tiles.together, producers = together == 2 ? blocks : 2 * blocks;
   number += mine * blocks;
-  for (;;) {
-    HalfTile tile(c, tiles, number, 0);
-    if (tile.item >= tiles.items) break;
-    int following = producers + atomicAdd(turns, 1);  // on its way during this tile
-    int left = tiles.first + tile.item % tiles.tiles * hopper_positions - tiles.halo;
+  HalfTile tile(tiles, number, 0);
+  int left = tile.position(tiles) - tiles.halo, n = tile.sequence(tiles), group = tile.group(tiles);
+  wait_for_launches_before();
+  next_launch_may_begin();
+  if (image && mine == 0) {
+    barrier_expect(ready, image);
+    copy_bytes(weights, packed + static_cast<int64_t>(tile.column_tile) * (image / 4), image, ready);
+  }
+  while (tile.item < tiles.items) {
+    int asked = 0;
     const uint32_t* from = packed + static_cast<int64_t>(tile.column_tile) * stages * (chunk / 4);
     for (int stage = 0; stage < stages; stage++, from += chunk / 4) {
       barrier_wait(ring.empty(), ring.phase ^ 1);
       if (stage == 0) items[ring.stage] = number;
       barrier_expect(ring.full(), together * bytes + chunk);
       const uint32_t to = xs + static_cast<uint32_t>(ring.stage * together) * bytes;
-      copy_box(to, map, left, stage * tiles.deep * 16, tile.column_tile / tiles.column_tiles,
-               tile.item / tiles.tiles * tiles.segments, ring.full());
+      copy_box(to, map, left, stage * tiles.deep * 16, group, n, ring.full());
       if (together == 2) {
-        const int item = tile.item + 1;
-        copy_box(to + bytes, map, tiles.first + item % tiles.tiles * hopper_positions - tiles.halo,
-                 stage * tiles.deep * 16, tile.column_tile / tiles.column_tiles, item / tiles.tiles * tiles.segments,
-                 ring.full());
+        const HalfTile second{tile.column_tile, tile.item + 1};
+        copy_box(to + bytes, map, second.position(tiles) - tiles.halo, stage * tiles.deep * 16, group,
+                 second.sequence(tiles), ring.full());
       }
       if (chunk) copy_bytes(weights + static_cast<uint32_t>(ring.stage) * chunk, from, chunk, ring.full());
+      if (stage == 0) asked = atomicAdd(turns, 1);  // behind the copies, which are waited for; on its way meanwhile
       ring.advance();
     }
-    number = following;
+    number = producers + asked;
+    tile = HalfTile(tiles, number, 0);
+    left = tile.position(tiles) - tiles.halo, n = tile.sequence(tiles), group = tile.group(tiles);
   }
   no_more_items(ring, items + ring.stage, producers, turns);
 }
@@ -111,8 +129,7 @@ template <bool bf16, int width, int step, int shifts, int period, int gcd>
 __device__ __forceinline__ void half_tiles(const ConvArgs& c, const HalfTiles& tiles, const ShiftTable& table,
                                            HalfReader& reader, const HalfPlace& place, uint16_t* staging,
                                            const float* biases, uint16_t* y, const int* items, int mine) {
-  int warp = static_cast<int>(threadIdx.x) / 32 % 4, g = static_cast<int>(threadIdx.x) % 32 / 4, t = threadIdx.x % 4;
-  int cout = static_cast<int>(c.out_channels / c.groups);
+  int warp = static_cast<int>(threadIdx.x) / 32 % 4, t = threadIdx.x % 4;
   HalfResults to;
   to.length = c.out_length, to.sequence = c.out_channels * c.out_length;
   to.staging = staging, to.pitch = tiles.pitch;
@@ -125,13 +142,13 @@ __device__ __forceinline__ void half_tiles(const ConvArgs& c, const HalfTiles& t
     float d[2][width / 2];
     half_sum<bf16, width, step, shifts>(d, tiles, table, reader);
     warpgroup_barrier();  // all have written what was in the staging
-    const HalfTile tile(c, tiles, number, mine);
-    const int n = tile.item / tiles.tiles * tiles.segments;
-    const int first_channel = tile.column_tile % tiles.column_tiles * tiles.lane_channels * 4;
-    const int co = tile.column_tile / tiles.column_tiles * cout + first_channel;
-    to.bias = tiles.biases ? biases + co : nullptr, to.channels = cout - first_channel;
+    const HalfTile tile(tiles, number, mine);
+    const int n = tile.sequence(tiles), group = tile.group(tiles);
+    const int first_channel = (tile.column_tile - group * tiles.column_tiles) * tiles.lane_channels * 4;
+    const int co = group * tiles.cout + first_channel;
+    to.bias = tiles.biases ? biases + co : nullptr, to.channels = tiles.cout - first_channel;
     to.y = y + (static_cast<int64_t>(n) * c.out_channels + co) * c.out_length;
-    to.j = (tiles.first + tile.item % tiles.tiles * int64_t{hopper_positions}) * c.stride - c.padding;
+    to.j = int64_t{tile.position(tiles)} * c.stride - c.padding;
     to.sequences = min(tiles.segments, static_cast<int>(c.batch) - n);
     if constexpr (period > 0) finish<period>(d, to.bias, to.channels, t);
     if constexpr (period == 0)
@@ -141,7 +158,7 @@ __device__ __forceinline__ void half_tiles(const ConvArgs& c, const HalfTiles& t
       }
     int rows = tiles.lane_channels * 4, positions = tiles.segment * static_cast<int>(c.stride);
     if constexpr (period > 0)
-      stage_half<bf16, period, gcd>(d, tiles, to, place, g, t);
+      stage_half<bf16, period, gcd>(d, to, place, t);
     else
       stage_half_any<bf16>(d, tiles, to, place, t);
     warpgroup_barrier();
@@ -165,13 +182,12 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   uint32_t ready = barriers + 32 * static_cast<uint32_t>(stages);
   int* items = reinterpret_cast<int*>(staging + tiles.staging) + 8 * stages + 4;
   auto* biases = reinterpret_cast<float*>(items + 2 * stages);
-  if (tiles.biases)
-    for (int i = threadIdx.x; i < tiles.biases; i += hopper_threads) biases[i] = widened(tiles.bf16, b[i]);
   if (threadIdx.x == 0) {
     for (int i = 0; i < rings * stages; i++)
       barrier_init(barriers + 16u * i, 1), barrier_init(barriers + 16u * i + 8, 4 * tiles.together);
     barrier_init(ready, 1);
     barriers_made();
+    prefetch_map(map);
   }
   __syncthreads();
 
@@ -185,13 +201,8 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   Ring ring{barriers + static_cast<uint32_t>(mine_of_rings * stages) * 16, stages};
   if (warp >= 8) {
     fewer_registers<40>();
-    if (threadIdx.x == 256 && image) {
-      int tile = static_cast<int>(blockIdx.x) % (tiles.column_tiles * static_cast<int>(c.groups));
-      barrier_expect(ready, image);
-      copy_bytes(shared_address(hopper_shared), packed + static_cast<int64_t>(tile) * (image / 4), image, ready);
-    }
     if (mine < rings && lane == 0)
-      half_produce(c, tiles, map, packed, weights, shared_address(xs), ring, items, mine, turns);
+      half_produce(tiles, map, packed, weights, shared_address(xs), ring, items, mine, turns, ready, image);
   } else {
     more_registers<232>();
     HalfPlace place(tiles, warp, g);
@@ -199,6 +210,9 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
     const int second = rings == 2 ? 0 : mine * tiles.segments * 16 * tiles.deep * tiles.box;  // tile of the stage
     HalfReader reader(tiles, xs + second + (s * 16 * tiles.deep + t) * tiles.box + tiles.halo + place.position,
                       (weights & 0x3ffff) >> 4 | 1u << 16, ring, lane);
+    wait_for_launches_before();
+    for (int i = threadIdx.x; i < tiles.biases; i += 256) biases[i] = widened(tiles.bf16, b[i]);
+    if (tiles.biases) meet<256>(3);
     if (image) barrier_wait(ready, 0);
     if (tiles.bf16)
       half_tiles<true, width, step, shifts, period, gcd>(c, tiles, table, reader, place, staging, biases, y, items,
@@ -229,6 +243,7 @@ __device__ __forceinline__ void hopper_half(const ConvArgs& c, const HalfTiles& 
   F(half_128_2_s2, 128, 1, 2, 2, 1)   \
   F(half_128_2_s4, 128, 1, 2, 4, 1)   \
   F(half_128_2_s5, 128, 1, 2, 5, 1)   \
+  F(half_160_2_s5, 160, 1, 2, 5, 1)   \
   F(half_128_2_s8, 128, 1, 2, 8, 1)   \
   F(half_128_2_s10, 128, 1, 2, 10, 1) \
   F(half_128_7_s4, 128, 1, 7, 4, 1)   \
@@ -261,7 +276,7 @@ void half_room(const ConvProblem& p, HalfPlan& h) {
   HalfTiles& t = h.tiles;
   const int64_t all_rounds = t.rounds, x_round = int64_t{t.box} * t.segments * 32;
   const int64_t rows = int64_t{t.segments} * t.lane_channels * 4;
-  t.pitch = static_cast<int32_t>(ceil_div(t.segment * p.stride + 16, 16) * 16);
+  t.pitch = static_cast<int32_t>(half_pitch(t.segment * p.stride, p.stride));
   int64_t staging = rows * t.pitch * 2;
   if (staging > 72 * 1024) staging = 0;  // many outputs that no tap reaches: value by value
   const int64_t image = int64_t{t.width} * t.depth * 4;
@@ -298,8 +313,9 @@ void half_room(const ConvProblem& p, HalfPlan& h) {
     u.rounds = static_cast<int32_t>(ceil_div(all_rounds, u.deep) * u.deep);
     return one;
   };
-  const HalfPlan shared = in_stages(2);
-  h = shares_weights(p, t) && shared.tiles.stages >= 2 ? shared : in_stages(1);
+  const HalfPlan shared = in_stages(2), alone = in_stages(1);
+  const bool fits = shared.tiles.stages >= 2;
+  h = fits && (t.width > 128 || shares_weights(p, t)) ? shared : alone;
   if (h.tiles.stages < 2) h.refused = "takes stages of weights that fit in shared memory";
 }
 
@@ -314,6 +330,9 @@ HalfPlan half_plan_of_width(const ConvProblem& p, int64_t width) {
   HalfTiles& t = h.tiles;
   t.bf16 = p.dtype == DType::bf16;
   half_room(p, h);
+  t.cout = static_cast<int32_t>(p.out_per_group()), t.all_stages = t.rounds / t.deep;
+  t.all_columns = static_cast<int32_t>(t.column_tiles * p.groups);
+  t.by_all_columns = divisor_of(t.all_columns), t.by_column_tiles = divisor_of(t.column_tiles);
   constexpr int64_t most = (int64_t{1} << 31) - 1;
   if (int64_t{t.items} * t.column_tiles * p.groups > most / 4 || int64_t{t.rounds} * t.shifts * width * 8 > most)
     h.refused = "takes tiles and weights that 32 bits can count";
@@ -324,7 +343,13 @@ HalfPlan half_plan(const ConvProblem& p) {
   int64_t columns = p.out_per_group() * phases_of(p).period;
   HalfPlan narrow = half_plan_of_width(p, 64);
   if (columns <= 64 && narrow.refused.empty()) return narrow;
-  HalfPlan wide = half_plan_of_width(p, 128);
+  const HalfPlan wide = half_plan_of_width(p, 128);
+  const HalfTiles& t = wide.tiles;
+  // Of 128 columns five classes leave eight unused, and channels rarely fill them.
+  if (wide.refused.empty() && t.shifts == 2 && wide.step == 1 && t.period == 5 && t.gcd == 1) {
+    const HalfPlan wider = half_plan_of_width(p, 160);
+    if (wider.refused.empty() && wider.tiles.column_tiles * 160 < t.column_tiles * 128) return wider;
+  }
   return wide.refused.empty() ? wide : narrow;
 }
 
@@ -349,6 +374,7 @@ void plan_half(const ConvProblem& p, Plan& plan) {
     if (!fits) return;
     done = true;
     plan.launch(entry, grid, {hopper_threads}, h.shared)
+        .early()
         .args(p.args(), t, h.table, rows.view(plan, t.box, 16 * t.deep, t.segments), plan.workspace(),
               plan.workspace(turns), plan.b(), plan.y());
   };

@@ -13,6 +13,8 @@ struct HalfTiles : HopperTiles {
   int32_t bf16;               // 0: f16
   int32_t pitch;              // values from row to row of the results in shared memory
   int32_t together;           // 1; or 2: a block's warpgroups have two tiles of positions and share stages of weights
+  int32_t all_columns, all_stages, cout;  // column tiles of all groups; stages of a sum; output channels of a group
+  Divisor by_all_columns, by_column_tiles;
 };
 
 // The tile as a lane sees it: where its positions are.
@@ -180,30 +182,33 @@ struct HalfResults {
   int channels, sequences;   // that exist
   uint16_t* staging;
   int pitch;
-  // Values after a 32-byte boundary at which a row begins, in y as in shared memory.
+  // Values after a 32-byte boundary at which a row begins in y.
   __device__ __forceinline__ int phase(int s, int r) const {
     return static_cast<int>(reinterpret_cast<uintptr_t>(y + s * sequence + r * length + j) >> 1 & 15);
   }
 };
 
-// A lane's results (finish()) into shared memory: words of two values, or two words at a time. Where a row begins on an
-// odd value words straddle lanes: each has its last half from the next.
-enum class HalfWay { straddled, words, pairs };
-template <bool bf16, HalfWay way, int period, int gcd, int columns>
-__device__ __forceinline__ void stage_half(const float (&d)[2][columns], const HalfTiles& tiles, const HalfResults& to,
-                                           const HalfPlace& place, int first, int g, int t) {
+// Values from row to row in shared memory, of so many each: rows begin on 16 bytes, behind each there are 8 values to
+// read, and the four lanes t of a position begin in different banks.
+constexpr __host__ __device__ int64_t half_pitch(int64_t values, int64_t stride) {
+  return (values + 7) / 8 * 8 + (stride > 2 ? 8 : 16);
+}
+
+// A lane's results (finish()) into shared memory, 16 or 8 bytes at a time. Rows lie there as if each began on a
+// boundary, which few do in y: who reads them shifts (write_half()). As far from a boundary as in y, word by word, they
+// took more time than the products where sums are short, since up to eight lanes wanted a bank, and since it was much
+// more code, which short layers run once (dac.d3: 4900 of a tile's 22,700 clocks).
+template <bool bf16, int period, int gcd, int columns>
+__device__ __forceinline__ void stage_half(const float (&d)[2][columns], const HalfResults& to, const HalfPlace& place,
+                                           int t) {
   constexpr int stride = period * gcd, words = 2 * stride, all = columns / 2 / period;
-  bool there = place.sequence < to.sequences;
-  int further = static_cast<int>(4 * to.length) & 15;  // of phase, channel to channel
-  uint16_t* rows = to.staging + ((there ? place.sequence : 0) * all * 4 + t) * to.pitch + place.position * stride;
-  // The next lane goes on where this one ends, but for the last of a warp or a segment.
-  bool last = g == 7 || place.position + 4 >= tiles.segment, begins = g == 0 || place.position == 0;
+  const bool there = place.sequence < to.sequences;
+  uint16_t* row = to.staging + ((there ? place.sequence : 0) * all * 4 + t) * to.pitch + place.position * stride;
 #pragma unroll
   for (int channel = 0; channel < all; channel++) {  // rows of channels that do not exist as well: nobody reads them
-    int phase = (first + channel * further) & 15;
     float untouched = 0.0f;
     if (gcd > 1) untouched = activated(to.bias && channel * 4 < to.channels - t ? (to.bias + t)[channel * 4] : 0.0f);
-    uint32_t w[words + 1];
+    uint32_t w[words];
 #pragma unroll
     for (int i = 0; i < words; i++) {
       float e[2];
@@ -214,39 +219,17 @@ __device__ __forceinline__ void stage_half(const float (&d)[2][columns], const H
       }
       w[i] = rounded_pair(bf16, e[0], e[1]);
     }
-    uint16_t* at = rows + (channel * 4 * to.pitch + phase);
-    auto* word = reinterpret_cast<uint32_t*>(at);
-    if constexpr (way == HalfWay::straddled) {
-      bool odd = phase & 1;
-      w[words] = __shfl_sync(~0u, w[0], (threadIdx.x + 4) % 32);
-      if (odd && begins && there) *at = static_cast<uint16_t>(w[0]);
-      word = reinterpret_cast<uint32_t*>(at + odd);
+    uint16_t* at = row + channel * 4 * to.pitch;
+    if (there) {
+      if constexpr (words % 4 == 0)
 #pragma unroll
-      for (int i = 0; i < words; i++) w[i] = __funnelshift_r(w[i], w[i + 1], odd ? 16 : 0);
-      if (odd && last && there) *reinterpret_cast<uint16_t*>(word + words - 1) = static_cast<uint16_t>(w[words - 1]);
+        for (int i = 0; i < words; i += 4)
+          *reinterpret_cast<uint4*>(at + 2 * i) = make_uint4(w[i], w[i + 1], w[i + 2], w[i + 3]);
+      else
 #pragma unroll
-      for (int i = 0; i < words; i++)
-        if (there && (i + 1 < words || !(odd && last))) word[i] = w[i];
-    } else if (there) {
-#pragma unroll
-      for (int i = 0; i < words; i += 2)
-        if constexpr (way == HalfWay::pairs)
-          *reinterpret_cast<uint2*>(word + i) = make_uint2(w[i], w[i + 1]);
-        else
-          word[i] = w[i], word[i + 1] = w[i + 1];
+        for (int i = 0; i < words; i += 2) *reinterpret_cast<uint2*>(at + 2 * i) = make_uint2(w[i], w[i + 1]);
     }
   }
-}
-template <bool bf16, int period, int gcd, int columns>
-__device__ __forceinline__ void stage_half(const float (&d)[2][columns], const HalfTiles& tiles, const HalfResults& to,
-                                           const HalfPlace& place, int g, int t) {
-  int first = to.phase(place.sequence < to.sequences ? place.sequence : 0, t);
-  if (__any_sync(~0u, first & 1))
-    stage_half<bf16, HalfWay::straddled, period, gcd>(d, tiles, to, place, first, g, t);
-  else if (__any_sync(~0u, first & 3))
-    stage_half<bf16, HalfWay::words, period, gcd>(d, tiles, to, place, first, g, t);
-  else
-    stage_half<bf16, HalfWay::pairs, period, gcd>(d, tiles, to, place, first, g, t);
 }
 
 // The same for any classes, value by value; outputs that no tap reaches included.
@@ -261,7 +244,7 @@ __device__ __forceinline__ void stage_half_any(const float (&d)[2][columns], con
     int r = channel * 4 + t;
     if (there && channel < tiles.lane_channels && r < to.channels) {
       float b = to.bias ? to.bias[r] : 0.0f;
-      uint16_t* at = to.staging + static_cast<int64_t>(s * tiles.lane_channels * 4 + r) * to.pitch + to.phase(s, r) +
+      uint16_t* at = to.staging + static_cast<int64_t>(s * tiles.lane_channels * 4 + r) * to.pitch +
                      place.position * stride + rho * tiles.gcd;
       uint16_t none = static_cast<uint16_t>(rounded_pair(bf16, activated(b), 0));
 #pragma unroll
@@ -298,56 +281,79 @@ __device__ __forceinline__ void write_half_any(const float (&d)[2][columns], con
 }
 
 // Where a lane reads a row's values in shared memory and stores them in y, for a row that begins `phase` values after a
-// 32-byte boundary in both: whole sectors, 16 bytes a lane, and the few values at its ends one by one. Of the row
+// 32-byte boundary in y: whole sectors, 16 bytes a lane, and the few values at its ends one by one. Of the row
 // [low, high) is written.
 struct HalfRowPlace {
-  int read, to, left;             // bytes from the row's first sector in shared memory, values from its first output in
-                                  // y, values from there to the last whole sector's end
-  int read_front, front, fronts;  // the same of the values before the first whole sector: how many from the lane's on
-  int read_back, back, backs;     // and of those behind the last one
+  int to, left;       // values from the row's first output, and from there to the last whole sector's end
+  int front, fronts;  // the same of the values before the first whole sector: how many from the lane's on
+  int back, backs;    // and of those behind the last one
+  int shift;          // values that what is read on 16 bytes begins before what is stored
   __device__ __forceinline__ HalfRowPlace(int phase, int low, int high, int l) {
-    int first = max(low, -phase), begin = first + (-(phase + first) & 15), end = high - ((phase + high) & 15);
+    int begin = low + (-(phase + low) & 15), end = high - ((phase + high) & 15);
     if (end < begin) end = begin = min(begin, high);
-    to = begin + 8 * l, read = (phase + to) * 2, left = end - to;
-    front = first + l, read_front = (phase + front) * 2, fronts = begin - front;
-    back = end + l, read_back = (phase + back) * 2, backs = high - back;
+    to = begin + 8 * l, left = end - to, shift = begin & 7;
+    front = low + l, fronts = begin - front;
+    back = end + l, backs = high - back;
+  }
+  // What a row has from place `to` + i on, on 16 bytes; behind the last value (last: eight before the end) it is
+  // something else. No branch: all loads are on their way at once.
+  __device__ __forceinline__ const uint4* read(const char* row, int i, int last) const {
+    return reinterpret_cast<const uint4*>(row + min(to - shift + i, last) * 2);
+  }
+  // Eight values from `shift` on.
+  __device__ __forceinline__ uint4 shifted(const uint4& a, const uint4& b) const {
+    uint32_t v[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
+#pragma unroll
+    for (int k = 0; k < 6; k++) v[k] = shift & 4 ? v[k + 2] : v[k];
+#pragma unroll
+    for (int k = 0; k < 5; k++) v[k] = shift & 2 ? v[k + 1] : v[k];
+#pragma unroll
+    for (int k = 0; k < 4; k++) v[k] = __funnelshift_r(v[k], v[k + 1], shift & 1 ? 16 : 0);
+    return make_uint4(v[0], v[1], v[2], v[3]);
   }
 };
 
 // Rows from shared memory to y: `left` of them for this half of a warp, every eighth one. Two of these are a whole
-// number of sectors apart, so that there are two places. stride 0: any.
-template <int stride, int together, bool ends>
-__device__ __forceinline__ void write_rows(const HalfRowPlace (&places)[2], const char* row, int row_bytes,
-                                           uint16_t* to, int64_t further, int left) {
+// number of sectors apart, so that there are two places. whole: all of each is whole sectors, none is shifted. stride 0:
+// any.
+template <int stride, int together, bool whole>
+__device__ __forceinline__ void write_rows(const HalfRowPlace (&places)[2], const char* row, int pitch, uint16_t* to,
+                                           int64_t further, int left) {
   constexpr int parts = stride ? stride : 1;
   auto some = [&](auto count, int parity) {
     constexpr int n = decltype(count)::value;
-    uint4 v[n][parts];
+    uint4 v[n][parts], next[n][parts];
     uint16_t first[n], last[n];
 #pragma unroll
-    for (int k = 0; k < n; k++, row += row_bytes) {
+    for (int k = 0; k < n; k++, row += 16 * pitch) {
       const HalfRowPlace& at = places[(k + parity) % 2];
       if (stride) {
 #pragma unroll
-        for (int i = 0; i < parts; i++)
-          if (128 * i < at.left) v[k][i] = *reinterpret_cast<const uint4*>(row + at.read + 256 * i);
+        for (int i = 0; i < parts; i++) {
+          const uint4* from = at.read(row, 128 * i, pitch - 16);
+          v[k][i] = from[0];
+          if (!whole) next[k][i] = from[1];
+        }
       } else {
-        for (int i = 0; i < at.left; i += 128)
-          *reinterpret_cast<uint4*>(to + k * further + at.to + i) =
-              *reinterpret_cast<const uint4*>(row + at.read + 2 * i);
+        for (int i = 0; i < at.left; i += 128) {
+          const uint4* from = at.read(row, i, pitch - 16);
+          *reinterpret_cast<uint4*>(to + k * further + at.to + i) = at.shifted(from[0], from[1]);
+        }
       }
-      if (ends && at.fronts > 0) first[k] = *reinterpret_cast<const uint16_t*>(row + at.read_front);
-      if (ends && at.backs > 0) last[k] = *reinterpret_cast<const uint16_t*>(row + at.read_back);
+      if (!whole && at.fronts > 0) first[k] = reinterpret_cast<const uint16_t*>(row)[at.front];
+      if (!whole && at.backs > 0) last[k] = reinterpret_cast<const uint16_t*>(row)[at.back];
     }
 #pragma unroll
     for (int k = 0; k < n; k++, to += further) {
       const HalfRowPlace& at = places[(k + parity) % 2];
       if (stride)
 #pragma unroll
-        for (int i = 0; i < parts; i++)
+        for (int i = 0; i < parts; i++) {
+          if (!whole) v[k][i] = at.shifted(v[k][i], next[k][i]);
           if (128 * i < at.left) *reinterpret_cast<uint4*>(to + at.to + 128 * i) = v[k][i];
-      if (ends && at.fronts > 0) to[at.front] = first[k];
-      if (ends && at.backs > 0) to[at.back] = last[k];
+        }
+      if (!whole && at.fronts > 0) to[at.front] = first[k];
+      if (!whole && at.backs > 0) to[at.back] = last[k];
     }
   };
   if constexpr (together > 1)
@@ -373,12 +379,14 @@ __device__ __forceinline__ void write_half(const HalfResults& from, int position
     auto* staged = reinterpret_cast<char*>(from.staging + s * all_rows * from.pitch);
     const char* row = staged + (warp * 2 + side) * from.pitch * 2;
     uint16_t* to = from.y + s * from.sequence + from.j + (warp * 2 + side) * from.length;
-    int phase = static_cast<int>(reinterpret_cast<uintptr_t>(to) >> 1 & 15);
+    int phase = from.phase(s, warp * 2 + side);
     const HalfRowPlace places[2] = {{phase, low, high, l}, {(phase + static_cast<int>(further)) & 15, low, high, l}};
-    if (__any_sync(~0u, max(max(places[0].fronts, places[0].backs), max(places[1].fronts, places[1].backs)) > 0))
-      write_rows<stride, (together > 4 ? 4 : together), true>(places, row, 16 * from.pitch, to, further, left);
+    bool whole = true;
+    for (const HalfRowPlace& at : places) whole &= at.fronts <= 0 && at.backs <= 0 && at.shift == 0;
+    if (__all_sync(~0u, whole))
+      write_rows<stride, together, true>(places, row, from.pitch, to, further, left);
     else
-      write_rows<stride, together, false>(places, row, 16 * from.pitch, to, further, left);
+      write_rows<stride, (together > 4 ? 4 : together), false>(places, row, from.pitch, to, further, left);
   }
 }
 #endif

@@ -50,6 +50,7 @@ constexpr int hopper_threads = 384;  // two warpgroups that multiply, one whose 
 // Rows of x with `pitch` floats each, for the copy engine, whose rows begin on 16 bytes: where L is no multiple of 4.
 template <class T>
 __device__ __forceinline__ void hopper_pad_rows(const ConvArgs& c, int64_t pitch, const T* x, T* padded) {
+  wait_for_launches_before();
   next_launch_may_begin();
   for (int64_t row = blockIdx.x; row < c.batch * c.in_channels; row += gridDim.x)
     for (int64_t i = threadIdx.x; i < pitch; i += blockDim.x)
@@ -107,6 +108,11 @@ __device__ __forceinline__ void hopper_no_turns(const ConvArgs& c, const HopperT
 
 #if defined(CONVSCOPE_HAS_HOPPER)
 
+// Of so many channels those of a group: a 64-bit division is a call of a hundred instructions, before anything begins.
+__device__ __forceinline__ int channels_of_group(int64_t all, const ConvArgs& c) {
+  return c.groups == 1 ? static_cast<int>(all) : static_cast<int>(all) / static_cast<int>(c.groups);
+}
+
 // As one value for the warp: what follows from it is kept in uniform registers, where descriptors have to be anyway.
 __device__ __forceinline__ int warp_of_block() { return __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0); }
 
@@ -150,16 +156,16 @@ __device__ __forceinline__ void produce(const HopperTiles& tiles, const TensorMa
                                         int* items, int group, int item, int producers, int* turns) {
   uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep) * 32;
   while (item < tiles.items) {
-    int following = producers + atomicAdd(turns, 1);  // on its way during this item
-    int n = tiles.by_tiles.of(item), left = tiles.first + (item - n * tiles.tiles) * own - tiles.halo;
+    int asked = 0, n = tiles.by_tiles.of(item), left = tiles.first + (item - n * tiles.tiles) * own - tiles.halo;
     for (int round = 0; round < tiles.rounds; round += tiles.deep) {
       barrier_wait(ring.empty(), ring.phase ^ 1);
       if (round == 0) items[ring.stage] = item;
       barrier_expect(ring.full(), bytes);
       copy_box(xs + static_cast<uint32_t>(ring.stage) * bytes, map, left, round * 8, group, n, ring.full());
+      if (round == 0) asked = atomicAdd(turns, 1);  // behind the copy, which is waited for; on its way during this item
       ring.advance();
     }
-    item = following;
+    item = producers + asked;
   }
   no_more_items(ring, items + ring.stage, producers, turns);
 }
@@ -297,7 +303,7 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
   int* items = reinterpret_cast<int*>(staging + tiles.staging / 2) + 8 * stages + 2;
   int column_tiles = tiles.column_tiles * static_cast<int>(c.groups);
   int tile = static_cast<int>(blockIdx.x) % column_tiles, group = tile / tiles.column_tiles;
-  int cout = static_cast<int>(c.out_channels / c.groups), co0 = tile % tiles.column_tiles * tiles.lane_channels * 4;
+  int cout = channels_of_group(c.out_channels, c), co0 = tile % tiles.column_tiles * tiles.lane_channels * 4;
   int channels = cout - co0;
   float* biases = reinterpret_cast<float*>(items + 2 * stages);
   if (threadIdx.x == 0) {
@@ -306,9 +312,6 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
     barriers_made();
     prefetch_map(map);
   }
-  wait_for_launches_before();
-  // Fetched for each tile from global memory a bias cost a quarter of the time and more (#79: 0.54 ms instead of 0.40).
-  for (int i = threadIdx.x; i < min(tiles.biases, channels); i += hopper_threads) biases[i] = b[group * cout + co0 + i];
   __syncthreads();
 
   int warp = warp_of_block(), lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
@@ -325,6 +328,8 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
   if (warp >= 8) {
     fewer_registers<24>();
     Ring ring{barriers + static_cast<uint32_t>(mine * stages) * 16, stages};
+    wait_for_launches_before();
+    next_launch_may_begin();
     if (threadIdx.x == 256) {
       barrier_expect(ready, image);
       copy_bytes(shared_address(hopper_shared), packed + static_cast<int64_t>(tile) * (image / 4), image, ready);
@@ -339,6 +344,10 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
                        uint64_t{1} << 62;
     const float* x = xs + t * tiles.box + tiles.halo + warp % 4 * 32 + near * g;
     const float* bias = tiles.biases ? biases : nullptr;
+    wait_for_launches_before();
+    // Fetched for each tile from global memory a bias cost a quarter of the time and more (#79: 0.54 instead of 0.40 ms).
+    for (int i = threadIdx.x; i < min(tiles.biases, channels); i += 256) biases[i] = b[group * cout + co0 + i];
+    if (bias) meet<256>(3);
     barrier_wait(ready, 0);
     for (;;) {
       barrier_wait(ring.full(), ring.phase);

@@ -98,6 +98,7 @@ struct HopperRows {
   void copy(Plan& plan, Entry pad) const {
     if (copied())
       plan.launch(pad, {std::min<int64_t>(p.batch * p.in_channels, 4224)}, {256})
+          .early()
           .args(p.args(), pitch, plan.x(), plan.workspace(at));
   }
   // In boxes of positions × channels × sequences.

@@ -49,7 +49,6 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
     prefetch_map(map);
   }
   __syncthreads();
-  wait_for_launches_before();
 
   int warp = warp_of_block(), lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   int mine = warp < 8 ? warp / 4 : warp % 2;  // the warpgroup, or the one for which a warp copies
@@ -62,11 +61,13 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
   Ring ring{barriers + static_cast<uint32_t>(mine_of_rings * stages) * 16, stages};
   if (warp >= 8) {
     fewer_registers<24>();
+    wait_for_launches_before();
+    next_launch_may_begin();
     if (threadIdx.x == 256 || (threadIdx.x == 288 && rings == 2))
       stream_produce<spins>(tiles, map, packed, weights, shared_address(xs), ring, mine);
   } else {
     more_registers<240>();
-    int cout = static_cast<int>(c.out_channels / c.groups);
+    int cout = channels_of_group(c.out_channels, c);
     uint64_t descriptor = (weights & 0x3ffff) >> 4 | uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 | uint64_t{1} << 62;
     LanePlace place(tiles.segment, warp, g);
     bool inside = place.sequence < tiles.segments;
@@ -76,6 +77,7 @@ __device__ __forceinline__ void hopper_stream(const ConvArgs& c, const StreamTil
     else
       at += warp % 4 * 32 + near * g;
     StreamReader<spins> reader(tiles, at, descriptor, ring);
+    wait_for_launches_before();
     for (StreamWork work(tiles, mine); work.there(tiles); work.next(tiles)) {
       StreamPlace tile(tiles, work.unit, mine);
       if (!tile.there) {

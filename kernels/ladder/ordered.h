@@ -72,6 +72,7 @@ struct OrderedThread {
 __device__ __forceinline__ void ordered_find(const ConvArgs& c, const OrderedTiles& tiles, const float* x,
                                              float* found) {
   __shared__ float of_warps[ordered_threads / 32];
+  wait_for_launches_before();
   next_launch_may_begin();
   const OrderedThread mine(c, tiles);
   float most = 0;
@@ -132,6 +133,7 @@ __device__ __forceinline__ void ordered_write(const ConvArgs& c, const OrderedTi
 // The same of 16-bit numbers, as they are.
 __device__ __forceinline__ void ordered_write_16(const ConvArgs& c, const OrderedTiles& tiles, const uint16_t* x,
                                                  uint4* image) {
+  wait_for_launches_before();
   next_launch_may_begin();
   const OrderedThread mine(c, tiles);
   for (int round = static_cast<int>(blockIdx.y); round < tiles.rounds / 2; round += tiles.blocks_of_x) {
@@ -322,7 +324,6 @@ __device__ __forceinline__ void ordered(const ConvArgs& c, const OrderedTiles& t
     barriers_made();
   }
   __syncthreads();
-  wait_for_launches_before();
 
   const int warp = warp_of_block(), lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const int mine = warp < 8 ? warp / 4 : warp % 2;  // the warpgroup, or the one for which a warp copies
@@ -332,11 +333,13 @@ __device__ __forceinline__ void ordered(const ConvArgs& c, const OrderedTiles& t
   const Ring ring{barriers + static_cast<uint32_t>(of_ring * stages) * 16, stages};
   if (warp >= 8) {
     fewer_registers<24>();
+    wait_for_launches_before();
+    next_launch_may_begin();
     if (threadIdx.x == 256 || (threadIdx.x == 288 && rings == 2))
       ordered_produce(tiles, image, packed, weights, x, ring, mine);
   } else {
     more_registers<240>();
-    const int cout = static_cast<int>(c.out_channels / c.groups);
+    const int cout = channels_of_group(c.out_channels, c);
     const uint64_t of_weights =
         (weights & 0x3ffff) >> 4 | uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 | uint64_t{1} << 62;
     const uint32_t first = x + (rings == 2 ? 0 : static_cast<uint32_t>(mine) * bytes);
@@ -344,6 +347,7 @@ __device__ __forceinline__ void ordered(const ConvArgs& c, const OrderedTiles& t
     auto* staging =
         reinterpret_cast<Element*>(ordered_shared + (barriers - shared) + rings * stages * 16 + warp * tiles.staging);
     OrderedStages<bf16, width, parts, shifts, rounds> reader{tiles, table, of_x, of_weights, ring};
+    wait_for_launches_before();
     for (StreamWork work(tiles, mine); work.there(tiles); work.next(tiles)) {
       const StreamPlace place(tiles, work.unit, mine);
       if (!place.there) {

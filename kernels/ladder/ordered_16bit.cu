@@ -81,6 +81,7 @@ void plan_ordered(const ConvProblem& p, Plan& plan) {
   plan.launch(ENTRY(ordered_16bit_pack), {std::min<int64_t>(ceil_div(at.words, 256), 1056)}, {256})
       .args(p.args(), t, h.table, plan.w(), plan.workspace(), plan.workspace(at.ready));
   plan.launch(ENTRY(ordered_16bit_put), {at.tiles, t.blocks_of_x}, {ordered_threads})
+      .early()
       .args(p.args(), t, plan.x(), plan.workspace(at.image));
   const OrderedLaunch launch{p, plan, h, at};
 #define CONVSCOPE_FORM(name, ...) launch.form(ENTRY(name), __VA_ARGS__);

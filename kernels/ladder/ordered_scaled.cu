@@ -110,6 +110,7 @@ void plan_ordered(const ConvProblem& p, Plan& plan, int parts) {
   plan.launch(ENTRY(ordered_pack), {std::min<int64_t>(ceil_div(at.words, 256), 1056)}, {256})
       .args(p.args(), t, h.table, plan.w(), plan.workspace(at.of_weights), plan.workspace(), plan.workspace(at.ready));
   plan.launch(ENTRY(ordered_find_scales), {at.tiles, t.blocks_of_x}, {ordered_threads})
+      .early()
       .args(p.args(), t, plan.x(), plan.workspace(at.of_x));
   plan.launch(ENTRY(ordered_put), {at.tiles, t.blocks_of_x}, {ordered_threads})
       .early()

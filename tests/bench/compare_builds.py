@@ -5,8 +5,8 @@
 
 KIND: f16 or bf16, or an accuracy (tf32, 3xtf32, strict). Each build's export is captured in a CUDA graph; all of them
 read the same x and write the same y (one memory pool), and are replayed and timed in turn as compare_pytorch.py does it,
-cold and hot, eight samples each, three times with tensors made anew. Printed: medians of all samples, and of the cold
-ones by turn of tensors.
+cold (one call) and hot (of twenty in a row), eight samples each, three times with tensors made anew. Printed: medians of
+all samples, and of the cold and hot ones by turn of tensors.
 """
 import concurrent.futures
 import gc
@@ -17,7 +17,7 @@ import tempfile
 
 import torch
 
-from compare_pytorch import captured, export, samples_of
+from compare_pytorch import HOT_CALLS, captured, export, in_a_row, samples_of
 
 
 def times_of(modules):
@@ -26,7 +26,7 @@ def times_of(modules):
     flush = torch.zeros(64 << 20, dtype=torch.int32, device="cuda")
     x = torch.rand(*first.INPUT_SHAPE, device="cuda").to(first.DTYPE)
     layers = [m.ModelNew().cuda().eval() for m in modules]
-    graphs, addresses = [], set()
+    graphs, rows, addresses = [], [], set()
     with torch.no_grad():
         for layer in layers:
             getattr(layer, "prepack", lambda: None)()  # older builds' graphs have packed weights without asking
@@ -34,11 +34,12 @@ def times_of(modules):
             graphs.append(graph)
             addresses.add(y.data_ptr())
             del y  # the next one gets its place
-        return samples_of(graphs, 8, flush), samples_of(graphs, 8, None), len(addresses) == 1
+            rows.append(captured(in_a_row(lambda: layer(x)), graphs[0].pool())[0])
+        return samples_of(graphs, 8, flush), samples_of(rows, 8, None, HOT_CALLS), len(addresses) == 1
 
 
 def compare(preset, kind, builds, modules):
-    cold, hot, turns = ([[] for _ in builds] for _ in range(3))
+    cold, hot, turns, hot_turns = ([[] for _ in builds] for _ in range(4))
     same = True
     for _ in range(3):
         *times, alike = times_of(modules)
@@ -47,11 +48,12 @@ def compare(preset, kind, builds, modules):
             cold[k] += times[0][k]
             hot[k] += times[1][k]
             turns[k].append(statistics.median(times[0][k]))
+            hot_turns[k].append(statistics.median(times[1][k]))
         gc.collect()
         torch.cuda.empty_cache()
     for k, build in enumerate(builds):
         print(f"{preset} {kind} {build:8} cold {statistics.median(cold[k]):.4f} hot {statistics.median(hot[k]):.4f} ms"
-              f"   by turn {' '.join(f'{t:.4f}' for t in turns[k])}" + ("" if same else "   OTHER ADDRESSES"), flush=True)
+              f"   by turn {' '.join(f'{t:.4f}' for t in turns[k])}; {' '.join(f'{t:.4f}' for t in hot_turns[k])}" + ("" if same else "   OTHER ADDRESSES"), flush=True)
 
 
 def main():

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """Our exported kernels and PyTorch in one process on one GPU: times, ratios, errors.
 
-    compare_pytorch.py CONVSCOPE [--presets a,b,…] [--accuracies tf32,3xtf32,strict,f16,bf16] [--kernel NAME] [--bias] [--variants]
-                       [--activation relu|leaky_relu[:SLOPE]] [--samples N] [--json FILE]
+    compare_pytorch.py CONVSCOPE [--presets a,b,…] [--accuracies tf32,3xtf32,strict,f16,bf16] [--kernel NAME] [--bias]
+                       [--variants [a,b,…]] [--activation relu|leaky_relu[:SLOPE]] [--samples N] [--json FILE]
 
 For each problem `CONVSCOPE export auto --format pytorch` writes a ModelNew, which gets PyTorch's own weights. Both sides
-are captured in CUDA graphs and replayed in turn; a sample is one replay, timed by events. cold: 256 MiB are written
-before each sample. Medians. The GPU is kept busy until all of a sample is there, so that no launch is waited for. Right is
+are captured in CUDA graphs and replayed in turn; a sample is one replay, timed by events. cold: one call, 256 MiB written
+before each sample. hot: twenty calls, one after the other as in a model, over twenty; single: one call, nothing written
+before, so that what a graph takes to begin and end is in it. Medians. The GPU is kept busy until all of a sample is there,
+so that no launch is waited for. Right is
 checked in the same run, against PyTorch in double precision: the largest error of both sides over the largest |output|
 (not over all elements where that would not fit: the first sequences then). Errors beyond what the accuracy allows
 (compare_rules.py) and other weights are named at the end; then the exit code is 1.
 TF32 on our side is held against PyTorch with TF32, f16 and bf16 against the same type, all else against PyTorch without.
 --activation: fused on our side; on PyTorch's the function of torch.nn.functional after its layer, in the same graph.
---variants: PyTorch's other ways (torch.compile, channels_last) are replayed in turn with both, and the fastest of its ways
-is held against ours.
+--variants: PyTorch's other ways (cudnn.benchmark, torch.compile, channels_last; or those named) are replayed in turn with
+both, and the fastest of its ways is held against ours.
 """
 import argparse
 import concurrent.futures
@@ -32,6 +34,8 @@ import torch
 from compare_rules import fastest, faults, times_faster
 
 THREE = ["kernelbench-79", "kernelbench-74", "kernelbench-64"]
+VARIANTS = ["cudnn.benchmark", "torch.compile", "channels_last"]
+HOT_CALLS = 20
 
 
 def activation_of(text):
@@ -73,7 +77,17 @@ def captured(call, pool=None):
     return graph, out
 
 
-def samples_of(graphs, samples, flush):
+def in_a_row(call):
+    """HOT_CALLS of it, as a call to capture."""
+    def calls():
+        for _ in range(HOT_CALLS):
+            out = call()
+        return out
+    return calls
+
+
+def samples_of(graphs, samples, flush, calls=1):
+    """Milliseconds of a call: of each graph's replays, of so many calls each."""
     times = [[] for _ in graphs]
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     for i in range(samples + 2):
@@ -86,12 +100,12 @@ def samples_of(graphs, samples, flush):
             end.record()
             end.synchronize()
             if i >= 2:
-                times[k].append(begin.elapsed_time(end))
+                times[k].append(begin.elapsed_time(end) / calls)
     return times
 
 
-def medians(graphs, samples, flush):
-    return [statistics.median(t) for t in samples_of(graphs, samples, flush)]
+def medians(graphs, samples, flush, calls=1):
+    return [statistics.median(t) for t in samples_of(graphs, samples, flush, calls)]
 
 
 def in_double(module, x):
@@ -104,8 +118,20 @@ def error(y, truth):
     return ((y[:len(truth)].double() - truth).abs().max() / truth.abs().max()).item()
 
 
-def variants(layer, x, then):
-    """PyTorch's other ways: compiled, and as a 2-d layer in channels_last (1-d has none), whose input lies so already."""
+def benchmarked(call):
+    """PyTorch's way with cuDNN's algorithms tried out, whose choice holds for such a call alone."""
+    def with_search():
+        torch.backends.cudnn.benchmark = True
+        try:
+            return call()
+        finally:
+            torch.backends.cudnn.benchmark = False
+    return with_search
+
+
+def variants(layer, x, then, names):
+    """PyTorch's other ways: cuDNN's algorithms tried out, compiled, and as a 2-d layer in channels_last (1-d has none),
+    whose input lies so already."""
     flat = torch.nn.ConvTranspose2d(layer.in_channels, layer.out_channels, (1, *layer.kernel_size), (1, *layer.stride),
                                     (0, *layer.padding), (0, *layer.output_padding), layer.groups,
                                     layer.bias is not None, (1, *layer.dilation), dtype=x.dtype).cuda().eval()
@@ -116,7 +142,9 @@ def variants(layer, x, then):
     flat = flat.to(memory_format=torch.channels_last)
     wide = x.unsqueeze(2).contiguous(memory_format=torch.channels_last)
     compiled = torch.compile(lambda t: then(layer(t)))
-    return {"torch.compile": lambda: compiled(x), "channels_last": lambda: then(flat(wide))}
+    ways = {"cudnn.benchmark": benchmarked(lambda: then(layer(x))), "torch.compile": lambda: compiled(x),
+            "channels_last": lambda: then(flat(wide))}
+    return {name: ways[name] for name in names}
 
 
 def compare(preset, accuracy, bias, info, module, options):
@@ -133,18 +161,22 @@ def compare(preset, accuracy, bias, info, module, options):
     then = activation_of(options.activation)
     ours.prepack()  # weights are constant in inference: the graph need not pack them at each replay
     with torch.no_grad():
-        graphs, outputs = map(list, zip(*(captured(call) for call in (lambda: ours(x), lambda: then(theirs(x))))))
+        calls = [lambda: ours(x), lambda: then(theirs(x))]
+        graphs, outputs = map(list, zip(*map(captured, calls)))
+        rows = [captured(in_a_row(call))[0] for call in calls]
         others, places = {}, {}
-        for name, call in (variants(theirs, x, then) if options.variants else {}).items():
+        for name, call in (variants(theirs, x, then, options.variants) if options.variants else {}).items():
             try:
                 graph, y = captured(call)
+                rows.append(captured(in_a_row(call))[0])
                 others[name] = dict(same=torch.allclose(y.reshape(outputs[1].shape), outputs[1], atol=1e-2, rtol=1e-2))
                 places[name] = len(graphs)
                 graphs.append(graph)
             except Exception as e:  # what PyTorch cannot do here is said
                 others[name] = dict(trouble=f"{type(e).__name__}: {e}".split("\n")[0][:120])
         cold = medians(graphs, options.samples, flush)
-        hot = medians(graphs, options.samples, None)
+        single = medians(graphs, options.samples, None)
+        hot = medians(rows, options.samples, None, HOT_CALLS)
         for name, place in places.items():
             others[name].update(cold_ms=cold[place], hot_ms=hot[place])
         few = max(1, int(2**31 // (8 * math.prod(module.OUTPUT_SHAPE[1:]))))
@@ -153,7 +185,7 @@ def compare(preset, accuracy, bias, info, module, options):
         close = torch.allclose(outputs[0], outputs[1], atol=1e-4, rtol=1e-4) if accuracy in ("3xtf32", "strict") else None
     return dict(preset=preset, accuracy=accuracy, bias=bias, kernel=info["kernel"], chosen=(info.get("chosen") or {}).get("reason"),
                 activation=options.activation, variants=others,
-                cold_ms=cold[:2], hot_ms=hot[:2], errors=errors, allclose_1e_4=close, same_weights=same)
+                cold_ms=cold[:2], hot_ms=hot[:2], single_ms=single[:2], errors=errors, allclose_1e_4=close, same_weights=same)
 
 
 def main():
@@ -164,10 +196,13 @@ def main():
     parser.add_argument("--kernel", default="auto")
     parser.add_argument("--bias", action="store_true")
     parser.add_argument("--activation", help="relu, leaky_relu or leaky_relu:SLOPE, after the layer")
-    parser.add_argument("--variants", action="store_true", help="torch.compile and channels_last as well")
+    parser.add_argument("--variants", nargs="?", const=",".join(VARIANTS), type=lambda text: text.split(","), default=[],
+                        help="PyTorch's other ways as well: all of them, or some of " + ", ".join(VARIANTS))
     parser.add_argument("--samples", type=int, default=21)
     parser.add_argument("--json")
     options = parser.parse_args()
+    if unknown := set(options.variants) - set(VARIANTS):
+        sys.exit(f"--variants {','.join(unknown)}: not one of {', '.join(VARIANTS)}")
     if not torch.cuda.is_available():
         sys.exit("compare_pytorch: PyTorch sees no GPU")
     presets = []
@@ -187,10 +222,10 @@ def main():
     for case in cases:
         row = compare(*case, *modules[case], options)
         rows.append(row)
-        c, h, e = row["cold_ms"], row["hot_ms"], row["errors"]
+        c, h, one, e = row["cold_ms"], row["hot_ms"], row["single_ms"], row["errors"]
         print(f"{row['preset']:16} {row['accuracy']:7}{' bias' if row['bias'] else ''} {row['kernel']:14} cold {c[0]:.4g} against {c[1]:.4g} ms: "
               f"{c[1] / c[0]:.2f} times   hot {h[0]:.4g} against {h[1]:.4g}: {h[1] / h[0]:.2f} times   "
-              f"largest error {e[0]:.2g} against {e[1]:.2g}"
+              f"single {one[0]:.4g} against {one[1]:.4g}   largest error {e[0]:.2g} against {e[1]:.2g}"
               + ("" if row["allclose_1e_4"] is None else f"   allclose 1e-4: {row['allclose_1e_4']}")
               + ("" if row["same_weights"] else "   NOT THE SAME WEIGHTS"), flush=True)
         for name, v in row["variants"].items():

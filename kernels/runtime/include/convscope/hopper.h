@@ -14,11 +14,18 @@
 #define CONVSCOPE_HAS_HOPPER
 #endif
 
-// Launches that a plan makes before the products let these begin while they run: their blocks are placed and their
-// barriers made meanwhile. The products wait before they touch memory.
+// Launches that are early() in their plan begin while the one before still runs, if it says that they may: their blocks
+// are placed and their barriers made meanwhile. They wait before they touch memory that launches before write.
+// Who says it waits first, so that what follows finds all done that came before. Only a launch in the middle of a plan
+// may say it at once, where the next one of the plan touches nothing before it waits.
 __device__ __forceinline__ void next_launch_may_begin() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+__device__ __forceinline__ void wait_for_launches_before() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
@@ -76,12 +83,6 @@ CONVSCOPE_HOPPER_CALL void arrive(int id CONVSCOPE_AT) {
 }
 
 #if defined(CONVSCOPE_HAS_HOPPER)
-
-CONVSCOPE_HOPPER_CALL void wait_for_launches_before() {
-#if defined(__CUDACC__)
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
 
 // All warps of a warpgroup call it: from now on a thread has n registers, of those the block was launched with.
 template <int n>

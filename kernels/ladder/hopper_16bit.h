@@ -194,6 +194,24 @@ constexpr __host__ __device__ int64_t half_pitch(int64_t values, int64_t stride)
   return (values + 7) / 8 * 8 + (stride > 2 ? 8 : 16);
 }
 
+// Words into shared memory as one store: the compiler makes four of it where they are not in neighbouring registers, and
+// each of these finds four lanes in a bank.
+__device__ __forceinline__ void put(uint16_t* to, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+#if defined(__CUDACC__)
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(to)), "r"(a), "r"(b), "r"(c), "r"(d)
+               : "memory");
+#else
+  *reinterpret_cast<uint4*>(to) = make_uint4(a, b, c, d);
+#endif
+}
+__device__ __forceinline__ void put(uint16_t* to, uint32_t a, uint32_t b) {
+#if defined(__CUDACC__)
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(shared_address(to)), "r"(a), "r"(b) : "memory");
+#else
+  *reinterpret_cast<uint2*>(to) = make_uint2(a, b);
+#endif
+}
+
 // A lane's results (finish()) into shared memory, 16 or 8 bytes at a time. Rows lie there as if each began on a
 // boundary, which few do in y: who reads them shifts (write_half()). As far from a boundary as in y, word by word, they
 // took more time than the products where sums are short, since up to eight lanes wanted a bank, and since it was much
@@ -224,10 +242,10 @@ __device__ __forceinline__ void stage_half(const float (&d)[2][columns], const H
       if constexpr (words % 4 == 0)
 #pragma unroll
         for (int i = 0; i < words; i += 4)
-          *reinterpret_cast<uint4*>(at + 2 * i) = make_uint4(w[i], w[i + 1], w[i + 2], w[i + 3]);
+          put(at + 2 * i, w[i], w[i + 1], w[i + 2], w[i + 3]);
       else
 #pragma unroll
-        for (int i = 0; i < words; i += 2) *reinterpret_cast<uint2*>(at + 2 * i) = make_uint2(w[i], w[i + 1]);
+        for (int i = 0; i < words; i += 2) put(at + 2 * i, w[i], w[i + 1]);
     }
   }
 }

@@ -148,6 +148,11 @@ CONVSCOPE_HOPPER_CALL void product_f16(float (&d)[sums], const uint32_t (&a)[4],
                "}, {%64, %65, %66, %67}, %68, " add ", 1, 1, " exchanged ";"                        \
                : CONVSCOPE_SUMS_64(d, 0)                                                            \
                : CONVSCOPE_FACTORS)
+#define CONVSCOPE_PRODUCT_96(type)                                                                 \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n96k16.f32." type "." type " {" CONVSCOPE_NAMES_48 \
+               "}, {%48, %49, %50, %51}, %52, 1, 1, 1, 0;"                                         \
+               : CONVSCOPE_SUMS_32(d, 0), CONVSCOPE_SUMS_16(d, 32)                                 \
+               : CONVSCOPE_FACTORS)
 #define CONVSCOPE_PRODUCT_160(type)                                                                  \
   asm volatile("wgmma.mma_async.sync.aligned.m64n160k16.f32." type "." type " {" CONVSCOPE_NAMES_80 \
                "}, {%80, %81, %82, %83}, %84, 1, 1, 1, 0;"                                          \
@@ -180,6 +185,20 @@ CONVSCOPE_HOPPER_CALL void product_16(float (&d)[64], const uint32_t (&a)[4], ui
     CONVSCOPE_EMULATED_PRODUCT(bf16, false, true, 128);
   else
     CONVSCOPE_EMULATED_PRODUCT(f16, false, true, 128);
+#endif
+}
+template <bool bf16>
+CONVSCOPE_HOPPER_CALL void product_16(float (&d)[48], const uint32_t (&a)[4], uint64_t b CONVSCOPE_AT) {
+#if defined(__CUDACC__)
+  if constexpr (bf16)
+    CONVSCOPE_PRODUCT_96("bf16");
+  else
+    CONVSCOPE_PRODUCT_96("f16");
+#else
+  if constexpr (bf16)
+    CONVSCOPE_EMULATED_PRODUCT(bf16, false, true, 96);
+  else
+    CONVSCOPE_EMULATED_PRODUCT(f16, false, true, 96);
 #endif
 }
 template <bool bf16>

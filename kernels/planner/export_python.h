@@ -35,8 +35,9 @@ one that is computed is computed once a call.
 
 CUDA graphs: call the module once before capturing. A capture packs the weights within the graph, at each replay, so
 that replays follow weights that change in place. prepack() before the capture keeps that out of the graph: its replays
-then have the weights of that moment; capture again after they change. What captures took of prepack() is kept, even
-where the module moves to another device, until release_captured() or until the module is gone.
+then have the weights of that moment; capture again after they change. Calls that follow each other in one capture on one
+stream share what it packed. What captures took of prepack() is kept, even where the module moves to another device,
+until release_captured() or until the module is gone.
 """
 import ctypes
 import hashlib
@@ -62,6 +63,13 @@ PACKS = @PACKS@  # whether the kernel has launches that only bring the weights i
 
 CUDA_SOURCE = r'''
 @CUDA@
+// Which capture a stream is in; 0: none.
+extern "C" unsigned long long conv_transpose1d_capture(void* stream) {
+  cudaStreamCaptureStatus status;
+  unsigned long long capture = 0;
+  const cudaError_t error = cudaStreamGetCaptureInfo(static_cast<cudaStream_t>(stream), &status, &capture);
+  return error == cudaSuccess && status == cudaStreamCaptureStatusActive ? capture : 0;
+}
 '''
 
 _AS_PACKED, _PACK, _PACK_ONLY = 0, 1, 2  # conv_transpose1d()'s argument `pack`
@@ -142,6 +150,8 @@ def _open(arch):
             os.replace(made, library)
     found = ctypes.CDLL(library)
     found.conv_transpose1d_workspace.restype = ctypes.c_size_t
+    found.conv_transpose1d_capture.restype = ctypes.c_ulonglong
+    found.conv_transpose1d_capture.argtypes = [ctypes.c_void_p]
     found.conv_transpose1d.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_int, ctypes.c_void_p]
     return found
 
@@ -161,6 +171,7 @@ class _Stamp:
     def __init__(self, weight):
         self.weight = weakref.ref(weight)  # weak: hooks of a Parameter may hold the module, and so its own _STATES entry
         self.version = weight._version
+        self.address = weight.data_ptr()
         self.memory = weight.detach()  # held, so that no other weight comes to lie where this one was
         self.stepped = False  # by an optimizer, since
         with _TABLES:
@@ -170,7 +181,7 @@ class _Stamp:
         """Whether what was packed is what `now` is the stamp of."""
         weight = self.weight()
         return (weight is not None and weight is now.weight() and self.version == now.version and not self.stepped
-                and self.memory.data_ptr() == now.memory.data_ptr())
+                and self.address == now.address)
 
 
 def _stamp(weight):
@@ -192,11 +203,14 @@ class _Workspace:
         self.memory = torch.empty(max(library.conv_transpose1d_workspace(), 256), dtype=torch.uint8, device=device)
         self.lock = threading.Lock()  # the launches of two threads must not mix
         self.packed = None  # the stamp of the weight that is packed
+        self.in_capture = None, None  # which capture has it, and the stamp of the weight there
 
-    def run(self, x, weight, bias, y, stamp, only_pack=False, captured=False):
+    def run(self, x, weight, bias, y, stamp, only_pack=False, capture=None):
         with self.lock:
-            pack = _PACK_ONLY if only_pack else _AS_PACKED if _same(self.packed, stamp) else _PACK
+            known = self.in_capture[1] if capture and capture == self.in_capture[0] else self.packed
+            pack = _PACK_ONLY if only_pack else _AS_PACKED if _same(known, stamp) else _PACK
             self.packed = None  # if this fails
+            self.in_capture = None, None
             at = [None if t is None else t.data_ptr() for t in (x, weight, bias, y, self.memory)]
             error = self.library.conv_transpose1d(*at, pack, torch.cuda.current_stream().cuda_stream)
             if error == _INVALID_CONFIGURATION and SHARED_BYTES:
@@ -204,7 +218,11 @@ class _Workspace:
                                    "memory, this GPU gives less")
             if error:
                 raise RuntimeError(f"the kernel could not be started: CUDA error {error}")
-            self.packed = None if captured else stamp  # a graph's is never asked for again, and holds the old weight
+            if not capture:
+                self.packed = stamp
+            elif pack == _AS_PACKED:  # only calls of the same capture ask again; the graph needs no old weight's memory
+                stamp.memory = None
+                self.in_capture = capture, stamp
 
 
 class _State:
@@ -282,11 +300,11 @@ class ModelNew(nn.Module):
         return self._run(x, weight, bias)
 
     def prepack(self, calls=1):
-        """Before the capture of a CUDA graph: packs the weights for so many calls of this module in captures to come.
+        """Before the capture of a CUDA graph: packs the weights for so many captures to come.
 
-        Each has a workspace of its own, which the module keeps for the graph: until release_captured(), or as long as
-        the module lives, so keep it as long as the graph. Waits for the GPU. A captured call whose weight has changed
-        since packs it within the graph after all.
+        A capture that calls the module on several streams counts as so many. Each has a workspace of its own, which the
+        module keeps for the graph: until release_captured(), or as long as the module lives, so keep it as long as the
+        graph. Waits for the GPU. A captured call whose weight has changed since packs it within the graph after all.
         """
         weight, _ = self._parameters_of_layer()
         stamp = _stamp(weight)
@@ -361,12 +379,15 @@ class ModelNew(nn.Module):
             found = _STATES[self] = _State()
         return found
 
-    def _workspace(self, library, device, stamp, capturing):
+    def _workspace(self, library, device, stamp, capture):
         if stamp is None:
             return _Workspace(library, device)
         with _TABLES:
             state = self._state()
-            if capturing:
+            if capture:
+                for found in state.captured:  # by a call before this one on this stream
+                    if found.in_capture[0] == capture and _same(found.in_capture[1], stamp):
+                        return found
                 for i, found in enumerate(state.prepacked):
                     if _same(found.packed, stamp):
                         state.captured.append(state.prepacked.pop(i))
@@ -394,8 +415,12 @@ class ModelNew(nn.Module):
             if x.data_ptr() % 16:
                 x = x.clone()
             y = torch.empty(OUTPUT_SHAPE, dtype=DTYPE, device=x.device)
-            workspace = self._workspace(library, x.device, stamp, capturing)
-            workspace.run(x, weight, bias, y, stamp, captured=capturing)
+            capture = None
+            if capturing:
+                stream = torch.cuda.current_stream().cuda_stream
+                capture = library.conv_transpose1d_capture(stream), stream
+            workspace = self._workspace(library, x.device, stamp, capture)
+            workspace.run(x, weight, bias, y, stamp, capture=capture)
             _RAN[x.device.index] = library
             return y
 )python";

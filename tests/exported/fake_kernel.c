@@ -26,7 +26,7 @@ struct Step {
 struct Call fake_calls[most];
 int fake_call_count, fake_overlaps, fake_nap_us, fake_error;
 static struct Step steps[most], captured[most];
-static int step_count, captured_count, capturing_stream = -1, capturing_graph;
+static int step_count, captured_count, capturing_stream = -1, joined_stream = -1, capturing_graph;
 static struct Workspace* busy;
 
 static void run(const struct Step* s) {
@@ -50,9 +50,11 @@ static void run(const struct Step* s) {
       }
 }
 
+static int in_capture(intptr_t stream) { return stream == capturing_stream || stream == joined_stream; }
+
 static void add(struct Call call, int kind) {
-  struct Step* to = call.stream == capturing_stream ? &captured[captured_count++] : &steps[step_count++];
-  *to = (struct Step){call, kind, call.stream == capturing_stream ? capturing_graph : (int)call.stream};
+  struct Step* to = in_capture(call.stream) ? &captured[captured_count++] : &steps[step_count++];
+  *to = (struct Step){call, kind, in_capture(call.stream) ? capturing_graph : (int)call.stream};
 }
 
 size_t conv_transpose1d_workspace(void) { return sizeof(struct Workspace); }
@@ -70,6 +72,10 @@ int conv_transpose1d(const void* x, const void* w, const void* b, void* y, void*
   return 0;
 }
 
+unsigned long long conv_transpose1d_capture(void* stream) {
+  return in_capture((intptr_t)stream) ? (unsigned long long)capturing_graph : 0;
+}
+
 // All that is queued, a step of each stream at a time.
 void fake_finish(void) {
   int done[most] = {0};
@@ -83,7 +89,8 @@ void fake_finish(void) {
   step_count = 0;
 }
 
-void fake_capture(int stream, int graph) { capturing_stream = stream, capturing_graph = graph; }
+void fake_capture(int stream, int graph) { capturing_stream = stream, joined_stream = -1, capturing_graph = graph; }
+void fake_join(int stream) { joined_stream = stream; }  // another stream of the capture
 
 void fake_replay(int graph, int stream) {
   for (int i = 0; i < captured_count; i++)

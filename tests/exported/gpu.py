@@ -47,7 +47,7 @@ class GPU:
 
     def __init__(self, folder, compiler, problem, packs):
         GPU.only = self
-        self.device, self.stream, self.capturing, self.graphs, self.kept = 0, Stream(0), None, 0, []
+        self.device, self.stream, self.capturing, self.joined, self.graphs, self.kept = 0, Stream(0), None, None, 0, []
         self.capabilities = {0: (9, 0), 1: (8, 0)}
         self.properties = SimpleNamespace(shared_memory_per_block_optin=232448)
         self.libraries = lambda: []
@@ -71,7 +71,7 @@ exec "{compiler}" -x c -O1 -shared -fPIC {flags} -o "$out" "{source}"
         cuda.device = lambda d: _With("device", getattr(d, "index", d) or 0)
         cuda.stream = lambda s: _With("stream", s)
         cuda.current_stream = lambda *_: self.stream
-        cuda.is_current_stream_capturing = lambda: self.capturing is self.stream
+        cuda.is_current_stream_capturing = lambda: self.stream in (self.capturing, self.joined)
         cuda.get_device_capability = lambda *_: self.capabilities[self.device]
         cuda.current_device = lambda: self.device
         cuda.get_device_properties = lambda _: self.properties
@@ -116,6 +116,13 @@ exec "{compiler}" -x c -O1 -shared -fPIC {flags} -o "$out" "{source}"
                 for library in self.libraries():
                     library.fake_capture(-1, 0)
         return self.graphs, out
+
+    def join(self, call, stream):
+        """What `call` returns on another stream of the capture."""
+        for library in self.libraries():
+            library.fake_join(stream.cuda_stream)
+        with _With("stream", stream), _With("joined", stream):
+            return call()
 
     def replay(self, graph):
         for library in self.libraries():

@@ -307,6 +307,47 @@ class Captures(ModuleTest):
         self.assert_right(y, model, a)
         self.assert_right(z, model, b)
 
+    def test_calls_in_a_row_in_one_capture_share_what_is_packed(self):
+        model, inputs = self.model(), [self.x() for _ in range(3)]
+        self.run_without_gradient(model, inputs[0])
+        model.prepack()
+        with torch.no_grad():
+            graph, outputs = self.gpu.capture(lambda: [model(x) for x in inputs])
+            other, z = self.gpu.capture(lambda: model(inputs[0]))  # nothing is left for it
+        self.assertEqual(self.packs(), [1, 2, 0, 0, 0, 1])
+        workspaces = [c.workspace for c in self.gpu.calls()[2:]]
+        self.assertEqual(len(set(workspaces[:3])), 1)
+        self.assertNotEqual(workspaces[3], workspaces[0])
+        self.gpu.replay(graph), self.gpu.replay(other)
+        for x, y in zip(inputs, outputs):
+            self.assert_right(y, model, x)
+        self.assert_right(z, model, inputs[0])
+
+    def test_streams_of_one_capture_share_nothing(self):
+        model, a, b = self.model(), self.x(), self.x()
+        self.run_without_gradient(model, a)
+        model.prepack(calls=2)
+
+        with torch.no_grad():
+            self.gpu.capture(lambda: (model(a), self.gpu.join(lambda: model(b), Stream(61))))
+        self.assertEqual(self.packs(), [1, 2, 2, 0, 0])
+        self.assertNotEqual(*[c.workspace for c in self.gpu.calls()[-2:]])
+
+    def test_a_weight_that_changes_within_a_capture_is_packed_again(self):
+        model, x = self.model(), self.x()
+        self.run_without_gradient(model, x)
+        model.prepack()
+
+        def changing():
+            y = model(x)
+            model.conv1d_transpose.weight.mul_(2)
+            return y, model(x)
+
+        with torch.no_grad():
+            self.gpu.capture(changing)
+        self.assertEqual(self.packs(), [1, 2, 0, 1])
+        self.assertNotEqual(*[c.workspace for c in self.gpu.calls()[-2:]])
+
     def test_what_captures_took_is_kept_until_it_is_released(self):
         model, x = self.model(), self.x()
         self.run_without_gradient(model, x)

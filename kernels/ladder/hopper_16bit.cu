@@ -6,16 +6,21 @@
 //   x exists anywhere, and all taps share what was read.
 // - Weights that leave room stay in shared memory (once for both warpgroups); others come through the ring beside x:
 //   where sums are long once for both warpgroups, which then have two tiles of positions together.
-// - Rows of 16-bit values begin anywhere between two sectors. All results go through shared memory, as far from a
-//   32-byte boundary as they are in y, and leave in whole sectors, 16 bytes a lane, and the few values at its ends one
-//   by one. Where a row begins on an odd value, a lane has one value of its last word from its neighbour.
+// - Rows of 16-bit values begin anywhere between two sectors. All results go through shared memory, 16 bytes a store as
+//   if each row began on a boundary; who reads them shifts, so that they leave in whole sectors, 16 bytes a lane, and
+//   the few values at a row's ends one by one.
 // - Between two products there is as little as can be: no counter is multiplied out, descriptors come from uniform
 //   registers, and the next round is read while products run.
+// - Of a short layer the beginning is a large part. A call begins while the one before ends, and when that has ended it
+//   has nothing left to do before it orders its first copy: no division, no answer of an atomic to wait for.
 // Short sequences share a tile of 128 positions.
 // Tried, in f16 on one H200: a third warpgroup, for 64 columns (#74 0.36 ms, #79 0.28; two: 0.33, 0.24); one warpgroup
 // multiplies at a time, by a lock (#64 0.94 ms, #74 0.34); runs of neighbouring tiles for a warpgroup, which keeps what
 // is beyond a row's last sector for the next (#79 0.25; 0.24 so); fragments of the next round made while products run:
-// the compiler then spills 1700 bytes, for reasons not understood.
+// the compiler then spills 1700 bytes, for reasons not understood; weights copied before the launch before has ended
+// (hifigan.u3 1 %, hifigan.u4 1.5 %, others nothing: more than that they would have to be waited for by rule); one
+// warpgroup beginning half a tile later than the other (−2 to +2 %); 96 columns for wavegan.d1, which then has a tile for
+// each warpgroup (79 to 90 µs).
 // Right for: f16 and bf16, finite inputs, up to 60 shifts of x, 128 output values at most of a position and a channel.
 // Needs: sm_90a (wgmma, TMA). Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions", fragments of
 // wgmma.m64nNk16.

@@ -98,6 +98,11 @@ __device__ __forceinline__ float hopper_weight(const ConvArgs& c, const HopperTi
                           static_cast<int64_t>(at.k / 8 / tiles.shifts) * 8 + at.k % 8, at.k / 8 % tiles.shifts);
 }
 
+// Of so many channels those of a group: a 64-bit division is a call of a hundred instructions, before anything begins.
+__device__ __forceinline__ int channels_of_group(int64_t all, const ConvArgs& c) {
+  return c.groups == 1 ? static_cast<int>(all) : static_cast<int>(all) / static_cast<int>(c.groups);
+}
+
 // Nobody has asked for an item yet (produce()): what packing does first; every launch leaves it so for the next.
 __device__ __forceinline__ void hopper_no_turns(const ConvArgs& c, const HopperTiles& tiles, int* turns) {
   next_launch_may_begin();
@@ -107,11 +112,6 @@ __device__ __forceinline__ void hopper_no_turns(const ConvArgs& c, const HopperT
 }
 
 #if defined(CONVSCOPE_HAS_HOPPER)
-
-// Of so many channels those of a group: a 64-bit division is a call of a hundred instructions, before anything begins.
-__device__ __forceinline__ int channels_of_group(int64_t all, const ConvArgs& c) {
-  return c.groups == 1 ? static_cast<int>(all) : static_cast<int>(all) / static_cast<int>(c.groups);
-}
 
 // As one value for the warp: what follows from it is kept in uniform registers, where descriptors have to be anyway.
 __device__ __forceinline__ int warp_of_block() { return __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0); }

@@ -37,25 +37,26 @@ struct OrderedRow {
   }
 };
 
-// A thread of the launches that put x in order: a row of its block's tile, and eight of 16 channels.
+// A thread of the launches that put x in order: a row of its block's tile, and eight of 16 channels. These launches are
+// so short that a division is felt.
 struct OrderedThread {
-  int tile, group, row, octet;
+  int group, tile, row, octet;
   OrderedRow at;
   __device__ __forceinline__ OrderedThread(const ConvArgs& c, const OrderedTiles& tiles)
-      : tile(static_cast<int>(blockIdx.x) % tiles.items),
-        group(static_cast<int>(blockIdx.x) / tiles.items),
+      : group(c.groups == 1 ? 0 : static_cast<int>(blockIdx.x) / tiles.items),
+        tile(static_cast<int>(blockIdx.x) - group * tiles.items),
         row(static_cast<int>(threadIdx.x) % ordered_rows),
         octet(static_cast<int>(threadIdx.x) / ordered_rows),
         at(c, tiles, tile, row) {}
   // Channels 16·round + 4·octet + 0 … 3, and eight further on.
   template <class T>
   __device__ __forceinline__ void load(T (&v)[8], const ConvArgs& c, const T* x, int round) const {
-    const int cin = static_cast<int>(c.in_channels / c.groups);
-    const T* from = x + (static_cast<int64_t>(at.n) * c.in_channels + group * cin) * c.length + at.m;
+    const int cin = channels_of_group(c.in_channels, c), first = round * 16 + octet * 4;
+    const T* from = x + (static_cast<int64_t>(at.n) * c.in_channels + group * cin + first) * c.length + at.m;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-      const int channel = round * 16 + octet * 4 + i / 4 * 8 + i % 4;
-      v[i] = at.there && channel < cin ? __ldg(from + channel * c.length) : T(0);
+      const int further = i / 4 * 8 + i % 4;
+      v[i] = at.there && first + further < cin ? __ldg(from + further * c.length) : T(0);
     }
   }
   // Where they go, in 16 bytes: x in order has of each group and tile its rounds of 16 channels, of a round its parts

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Calls in a row on a GPU, each of which reads what the one before wrote: bit for bit as with a wait after each.
 
-    chained_calls.py CONVSCOPE [--control]
+    chained_calls.py CONVSCOPE [--control] [--layers NAME;NAME;…]
 
 The products of Hopper's rungs begin while the launch before still runs (programmatic dependent launch) and wait before
 they touch its results. Each rung is exported for layers whose output has as many elements as their input, and twenty
@@ -76,19 +76,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("convscope")
     parser.add_argument("--control", action="store_true")
+    parser.add_argument("--layers", default=";".join(LAYERS), help="some of " + "; ".join(LAYERS))
     options = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("chained_calls: PyTorch sees no GPU")
     cases, folder = {}, tempfile.mkdtemp()
     for rung, kind in RUNGS.items():
-        for layer in LAYERS:
+        for layer in options.layers.split(";"):
             if module := module_of(options.convscope, rung, kind, layer, folder, options.control):
                 cases[rung, layer] = module
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         list(pool.map(lambda m: m._load(), cases.values()))
-    told = {case: differs(module) for case, module in cases.items()}
-    for (rung, layer), wrong in told.items():
-        print(f"{rung:14} {layer:20} " + (f"{wrong} elements differ" if wrong else "the same"))
+    told = {}
+    for (rung, layer), module in cases.items():
+        wrong = told[rung, layer] = differs(module)
+        print(f"{rung:14} {layer:20} " + (f"{wrong} elements differ" if wrong else "the same"), flush=True)
     missing = set(RUNGS) - {rung for rung, _ in cases}
     if missing:
         sys.exit(f"no layer for {', '.join(missing)}")

@@ -84,8 +84,10 @@ struct HalfTile {
   }
 };
 
+// ready, image: of weights that stay, the barrier at which they arrive, and their bytes.
 __device__ __forceinline__ void half_produce(const HalfTiles& tiles, const TensorMap& map, const uint32_t* packed,
-                                             uint32_t weights, uint32_t xs, Ring ring, int* items, int mine, int* turns, uint32_t ready, uint32_t image) {
+                                             uint32_t weights, uint32_t xs, Ring ring, int* items, int mine, int* turns,
+                                             uint32_t ready, uint32_t image) {
   uint32_t bytes = static_cast<uint32_t>(tiles.box * tiles.deep * tiles.segments) * 32;
   uint32_t chunk = static_cast<uint32_t>(tiles.chunk);
   const int stages = tiles.all_stages;
@@ -299,10 +301,10 @@ void half_room(const ConvProblem& p, HalfPlan& h) {
   if (stages_of(image, x_round) >= hopper_few_rounds) {
     // Where a sum is few rounds its first one is waited for, not barriers (H100, f16, hot: hifigan.u4.b16 21.1 µs with
     // four rounds a stage, 19.7 with one; of twelve rounds dac.d4 83.4 and 86.1).
-    const bool few = t.rounds <= 4;
+    const bool long_enough = t.rounds > 4 && h.step;
     t.deep = 1;
     for (int32_t deep : {2, 4})
-      if (!few && t.rounds % deep == 0 && h.step && stages_of(image, deep * x_round) >= hopper_few_rounds) t.deep = deep;
+      if (long_enough && t.rounds % deep == 0 && stages_of(image, deep * x_round) >= hopper_few_rounds) t.deep = deep;
     t.stages = static_cast<int32_t>(stages_of(image, t.deep * x_round));
     h.shared = static_cast<size_t>(image + 2 * (t.stages * (t.deep * x_round + of_a_stage) + staging) + rest);
     return;

@@ -74,18 +74,18 @@ void ProblemOptions::add_to(CLI::App& app) {
   app.add_option("--samples", samples, "timing samples [as many as it takes]");
 }
 
-bool ProblemOptions::names_problem() const {
-  bool any = !preset.empty() || bias || !dtype.empty();
-  for (const auto& [field, option] : given_) any |= option->count() > 0;
-  return any;
-}
-
 std::set<std::string> ProblemOptions::given() const {
   std::set<std::string> names;
   for (const auto& [field, option] : given_)
     if (option->count() > 0) names.insert(field);
   if (no_bias) names.insert("bias");
   return names;
+}
+
+bool ProblemOptions::agrees_with(const ConvProblem& asked, const ConvProblem& p) const {
+  for (const auto& f : problem_fields())
+    if (given_.at(f.name)->count() > 0 && p.*f.value != asked.*f.value) return false;
+  return ((!bias && !no_bias) || p.bias == asked.bias) && (dtype.empty() || p.dtype == asked.dtype);
 }
 
 RunRequest ProblemOptions::part_of_request(const std::string& kernel, const std::string& device) const {

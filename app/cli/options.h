@@ -27,13 +27,14 @@ struct ProblemOptions {
   bool bias = false, no_bias = false;
 
   void add_to(CLI::App& app);
-  bool names_problem() const;  // a preset or a parameter was given
   // Reads files, lets their shapes set the problem, and checks everything. `kernel` and `device` are put in as they
   // are.
   RunRequest request(const std::string& kernel, const std::string& device) const;
   // The same of values that need not be a problem yet: others are drawn. No files.
   RunRequest part_of_request(const std::string& kernel, const std::string& device) const;
   std::set<std::string> given() const;  // names of parameters
+  // Whether `p` has all parameters that were given, as they are in `asked` (a request's problem).
+  bool agrees_with(const ConvProblem& asked, const ConvProblem& p) const;
 
  private:
   std::map<std::string, CLI::Option*> given_;

@@ -26,20 +26,24 @@ std::vector<std::string> names_of_problems(const Recording& r) {
   return names;
 }
 
+// Which of the recorded problems is meant: with a preset this one, without it the only one that has what was given
+// (none, a type, a stride, …).
+ConvProblem problem_meant(const Recording& r, const ConvProblem& asked, const ProblemOptions& given) {
+  std::vector<ConvProblem> fitting;
+  for (const auto& p : r.problems())
+    if (given.preset.empty() ? given.agrees_with(asked, p) : p == asked) fitting.push_back(p);
+  if (fitting.size() == 1) return fitting.front();
+  const std::string held = "the recording holds " + joined(names_of_problems(r));
+  if (fitting.empty()) throw InputError("problem", name_of_problem(asked), "is not recorded: " + held);
+  throw InputError("problem", "", "is missing: " + held);
+}
+
 }  // namespace
 
 json recorded_answer(const std::string& recording, const std::string& type, RunRequest asked,
                      const ProblemOptions& given) {
   Recording r = read_recording(recording_path(recording));
-  auto problems = r.problems();
-  if (!given.names_problem()) {
-    if (problems.size() > 1)
-      throw InputError("problem", "", "is missing: the recording holds " + joined(names_of_problems(r)));
-    asked.problem = problems.front();
-  } else if (std::find(problems.begin(), problems.end(), asked.problem) == problems.end()) {
-    throw InputError("problem", name_of_problem(asked.problem),
-                     "is not recorded: the recording holds " + joined(names_of_problems(r)));
-  }
+  asked.problem = problem_meant(r, asked.problem, given);
   const RecordedAnswer* found = r.find(type, asked);
   if (!found && given.accuracy.empty())
     for (Accuracy a : {Accuracy::tf32x3, Accuracy::tf32}) {

@@ -3,7 +3,8 @@
 
     readme_rungs.py [--results FILE] [--readme FILE] [--take FILE …] [--write | --check]
 
-Without --write or --check the table is printed. --check: exit code 1 if the README has another one.
+Without --write or --check the table is printed. --check: exit code 1 if the README has another one. Each rung stands
+beside the one that it follows ("after" in the results), and must be faster than it on some problem: exit code 1 if not.
 --take: reports of `convscope bench --format json` (hot medians of the kernels in the table) or of `convscope run --json`
 (the verdict of one) go into the results first; their problem must be one of the three presets of the table, at full
 shape, and they must be of a GPU.
@@ -37,10 +38,29 @@ def cell(row, preset):
     return MARKS.get(at.get("verdict"), "") + (f"**{ms}**" if row.get("best") else ms)
 
 
+def gain(row, rows):
+    """How many times as fast as the rung that it follows, on the problem where that is most: (times, in words).
+
+    "after" names that rung; where its figures are of no row here (another type, a layer) they stand beside its name."""
+    after = row["after"]
+    ours = {after["at"]: after["at_ms"]} if "at" in after else {p: at["ms"] for p, at in row["ms"].items()}
+    theirs = after.get("ms") or {p: at["ms"] for p, at in rows[after["rung"]]["ms"].items()}
+    times, problem = max((theirs[p] / ms, p) for p, ms in ours.items() if p in theirs)
+    where = "#" + problem.split("-")[1] if problem in PRESETS else problem
+    kind = f" in {after['in']}" if "in" in after else ""
+    return times, f"{times:.3g}× {after['rung']}{kind} ({where})"
+
+
 def table(results):
-    lines = ["| kernel | idea | " + " | ".join("#" + p.split("-")[1] for p in PRESETS) + " |", "|---|---|---|---|---|"]
+    rows = {row["row"]: row for row in results["rows"]}
+    lines = ["| kernel | idea | " + " | ".join("#" + p.split("-")[1] for p in PRESETS) + " | gain, at best |", "|---|---|---|---|---|---|"]
     for row in results["rows"]:
-        lines.append(f"| {row['row']} | {row['idea']} | " + " | ".join(cell(row, p) for p in PRESETS) + " |")
+        won = ""
+        if "after" in row:
+            times, won = gain(row, rows)
+            if times <= 1:
+                sys.exit(f"readme_rungs.py: {row['row']} is faster than {row['after']['rung']} on no problem: at best {won}")
+        lines.append(f"| {row['row']} | {row['idea']} | " + " | ".join(cell(row, p) for p in PRESETS) + f" | {won} |")
     return "\n".join(lines)
 
 

@@ -91,6 +91,18 @@ TEST_F(RecordingCli, TheComparisonGrowsWithIt) {
   EXPECT_EQ(names, json({"S4", "registers", "tiled"})) << "not the new one alone";
 }
 
+TEST_F(RecordingCli, TakesTheProblemThatHasWhatIsGiven) {
+  record({"tiled"});
+  const json all = convscope_run({"profile", "tiled", "--recording", file_, "--json"}).document();
+  for (const Words& some : {Words{"--dtype", "f32"}, Words{"--kernel-size", "3", "--no-bias"}})
+    EXPECT_EQ(convscope_run(Words{"profile", "tiled", "--recording", file_, "--json"} + some).document(), all);
+  for (const Words& other : {Words{"--dtype", "f16"}, Words{"--kernel-size", "4"}, Words{"--bias"}}) {
+    Finished f = convscope_run(Words{"profile", "tiled", "--recording", file_} + other);
+    EXPECT_EQ(f.code, 2);
+    EXPECT_NE(f.err.find("is not recorded: the recording holds kernelbench-64-small"), std::string::npos) << f.err;
+  }
+}
+
 TEST_F(RecordingCli, SaysWhatItDoesNotHold) {
   record({"tiled"});
   expect_refused({"profile", "direct", "--recording", file_}, "kernel", "direct",

@@ -1,9 +1,11 @@
 // Answers to `bench` as tables and as comma-separated values.
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 
 #include "app/cli/forms.h"
 #include "app/cli/verbs.h"
+#include "kernels/runtime/registry.h"
 
 namespace convscope {
 using json_fields::text;
@@ -65,6 +67,21 @@ std::string what_counts(const json& r, bool packs) {
                : "";
 }
 
+// Who promises less than the type's own accuracy: faster may be no more than that.
+std::string less_accurate(const json& r) {
+  std::map<std::string, std::vector<std::string>> by;
+  for (const auto& e : r.at("entries")) {
+    if (text(e, "name") == "cudnn-tf32") by["tf32"].push_back("cudnn-tf32");
+    for (const auto* k : all_kernels())
+      if (k->name() == text(e, "name") && k->accuracy() != "strict")
+        by[k->accuracy()].push_back(k->name());
+  }
+  std::string out;
+  for (const auto& [accuracy, names] : by)
+    out += fmt::format("{}{} {}", out.empty() ? "" : "; ", accuracy, fmt::join(names, ", "));
+  return out.empty() ? "" : "  accuracy, where it is not the type's own: " + out + "\n";
+}
+
 }  // namespace
 
 std::string bench_text(const json& r) {
@@ -91,6 +108,8 @@ std::string bench_text(const json& r) {
                        verdict.empty() ? "–" : verdict, verdict_words(e));
     if (!text(e, "doubt").empty()) out += fmt::format("                 ! {}\n", text(e, "doubt"));
   }
+  const std::string accuracy = less_accurate(r);
+  if (!accuracy.empty()) out += "\n" + accuracy;
   out +=
       fmt::format("\n{}  {} rounds, samples taken in turn; nothing here is judged, `convscope run` says what is right",
                   what_counts(r, packs), r.at("rounds").get<int>());

@@ -174,13 +174,14 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
     const json& verdict = report.at("verdict");
     const Status status = status_named(text(verdict, "status"));
     // What cannot run here at all is no matter of problems.
-    if (status == Status::not_run && verdict.value("exit_code", 1) != 2) {
+    const int code = verdict.value("exit_code", 1);
+    if (status == Status::not_run && code == 3) {
       session.show_nothing();
-      throw EngineError({{"code", "not-run"}, {"exit_code", verdict.value("exit_code", 1)}}, text(verdict, "sentence"));
+      throw EngineError({{"code", "not-run"}, {"exit_code", code}}, text(verdict, "sentence"));
     }
     if (report.at("device").value("name", json()).is_string()) device = report["device"];
     const bool was_shrinking = fuzz.shrinking();
-    fuzz.judged(status, text(verdict, "sentence"));
+    fuzz.judged(status, text(verdict, "sentence"), code != 2);
     if (!was_shrinking && fuzz.first()) failing.first = report;
     if (fuzz.smallest() && fuzz.smallest()->problem == *p) failing.smallest = std::move(report);
   }

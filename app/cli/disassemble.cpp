@@ -32,7 +32,7 @@ std::string function_text(const json& f, const json& j, const std::vector<std::s
     if (!source_of.empty()) out += fmt::format("  {}: {}\n", what, source_of);
   };
   from(ptx ? "PTX" : "instructions", ptx ? "as ptxas was given it" : text(f, "sass_source"));
-  from("lines", text(f, "lines_source"));
+  if (!ptx) from("lines", text(f, "lines_source"));
   for (const char* reason : {ptx ? "ptx_reason" : "sass_reason", "lines_reason"})
     if (!text(f, reason).empty()) out += "  ! " + text(f, reason) + "\n";
   std::map<int64_t, std::string> here;
@@ -50,7 +50,12 @@ std::string function_text(const json& f, const json& j, const std::vector<std::s
     out += fmt::format("{:5} | {}\n{}", at, index < source.size() ? source[index] : "", instructions);
   }
   if (line > 0) {
-    if (!here.contains(line)) out += fmt::format("{:5} | no instruction comes from this line\n", line);
+    if (here.contains(line)) return out;
+    // The PTX that a program carries has no line table: of a line nothing can be said then.
+    const bool no_table = here.empty() && elsewhere.size() == 1 && elsewhere.contains("of no line");
+    out += no_table ? fmt::format("  ! its {} names no lines: {}\n", ptx ? "PTX" : "code",
+                                  ptx ? "leave --ptx out for the instructions of a line" : "leave --line out")
+                    : fmt::format("{:5} | no instruction comes from this line\n", line);
     return out;
   }
   for (const auto& [where, instructions] : elsewhere) out += fmt::format("      | {}\n{}", where, instructions);
@@ -77,6 +82,9 @@ int verb_disassemble(const CommonOptions& common, const ProblemOptions& problem,
   std::vector<std::string> source;
   std::istringstream whole(text(session.ask({{"type", "source"}, {"kernel", r.kernel}}).header, "text"));
   for (std::string each; std::getline(whole, each);) source.push_back(each);
+  if (options.line > static_cast<int64_t>(source.size()))
+    throw InputError("line", std::to_string(options.line),
+                     fmt::format("is beyond the file's {} lines", source.size()));
   std::string out = fmt::format("{}\n", text(j, "file"));
   for (const auto& f : j.at("functions")) out += "\n" + function_text(f, j, source, options.ptx, options.line);
   std::fputs(out.c_str(), stdout);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
 
@@ -54,13 +55,13 @@ void print(const json& r, const ConvProblem& p) {
 int verb_explain(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel,
                  const std::string& at) {
   RunRequest r = problem.request(kernel, common.device);
+  if (std::count(at.begin(), at.end(), ',') != 2) throw InputError("at", at, "must be three whole numbers: n,co,j");
   std::vector<int64_t> place;
   for (size_t from = 0; from <= at.size();) {
     size_t comma = std::min(at.find(',', from), at.size());
     place.push_back(whole_number("at", at.substr(from, comma - from)));
     from = comma + 1;
   }
-  if (place.size() != 3) throw InputError("at", at, "must be three whole numbers: n,co,j");
   Session session(common);
   std::vector<std::byte> payload;
   json header = request_json(r, payload);

@@ -9,6 +9,7 @@
 #include "app/engine/codec.h"
 #include "app/engine/json_fields.h"
 #include "kernels/base/text.h"
+#include "kernels/runtime/registry.h"
 
 namespace convscope::forms {
 using nlohmann::json;
@@ -21,6 +22,36 @@ inline std::string figure(double v) {
   if (size >= 1e6) return fmt::format("{:.3g}", v);
   if (size >= 100 || size == 0) return fmt::format("{:.0f}", v);
   return fmt::format("{:.3g}", v);
+}
+
+// The largest errors in a report's `error`. Values that are no numbers have none: what is said is of the others then.
+inline std::string sizes_of_errors(const json& e, std::string (*number)(const json&)) {
+  int64_t not_finite = 0;
+  for (const char* kind : {"nan", "inf", "unwritten"})
+    if (auto n = e.find(kind); n != e.end() && n->is_number()) not_finite += n->get<int64_t>();
+  const json &largest = e.at("max_abs"), &worst = e.at("max_bound_ratio");
+  if (!largest.is_number() && not_finite) return "none of them is a finite number";
+  if (not_finite) return "largest error of those that are finite " + number(largest);
+  return fmt::format("largest error {}, {}", number(largest),
+                     worst.is_number()   ? "worst " + ratio_text(worst.get<double>()) + " its bound"
+                     : worst.is_string() ? "something where exactly 0 should be"
+                                         : "its bound unknown");
+}
+
+// What a right verdict on a kernel of the user's says nothing of, as the problem has none of it; "" of other reports.
+inline std::string not_seen_here(const json& report, const ConvProblem& p) {
+  const std::string name = json_fields::text(report.at("kernel"), "name");
+  if (!names_file(name) || json_fields::text(report.at("verdict"), "status") != "right") return "";
+  std::vector<std::string> missing;
+  if (p.groups == 1) missing.push_back("groups");
+  if (!p.bias) missing.push_back("a bias");
+  if (p.stride == 1) missing.push_back("a stride");
+  if (p.dilation == 1) missing.push_back("a dilation");
+  if (p.padding == 0) missing.push_back("padding");
+  if (p.kernel_size == 1) missing.push_back("more than one tap");
+  if (missing.empty()) return "";
+  return fmt::format("{}: this problem has none; `convscope check {} --trust` draws problems that have",
+                     fmt::join(missing, ", "), name);
 }
 
 // What was measured, on which problem and device.

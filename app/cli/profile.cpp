@@ -99,7 +99,8 @@ int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const
   Delivery delivery(common, options.format, options.out, {"table", "json", "csv"});
   const bool recorded = !common.recording.empty();
   if (recorded && (!options.kernels.empty() || !options.against.empty()))
-    throw InputError("kernel", options.kernels.empty() ? options.against : options.kernels.front(),
+    throw InputError(options.kernels.empty() ? "against" : "kernel",
+                     options.kernels.empty() ? options.against : options.kernels.front(),
                      "cannot be chosen: a recorded comparison is of all that were timed in turn; leave the names out");
   json answer =
       recorded

@@ -1,6 +1,7 @@
 // The demo's report: one file, no network, readable in light and dark, on paper and on a phone.
 #include <fmt/format.h>
 
+#include "app/cli/forms.h"
 #include "app/cli/demo.h"
 #include "app/cli/pictures.h"
 #include "kernels/base/text.h"
@@ -48,7 +49,7 @@ std::string number(const json& v) {
 }
 
 std::string ratio(const json& v) {
-  return v.is_number() ? ratio_text(v.get<double>()) : v.is_string() ? "infinitely" : "unknown";
+  return v.is_number() ? ratio_text(v.get<double>()) : v.is_string() ? "beyond any multiple of" : "unknown";
 }
 
 std::string time_cell(const json& t) {
@@ -71,7 +72,7 @@ std::string numbers(const json& r) {
       gates += fmt::format("{}atol = rtol = {:g}: {} failing", gates.empty() ? "" : " · ", g["atol"].get<double>(),
                            percent_text(g["failing"].get<double>(), elements));
     row("usual gates", gates);
-    row("largest error", number(e["max_abs"]) + ", worst " + ratio(e["max_bound_ratio"]) + " its bound");
+    row("errors", forms::sizes_of_errors(e, number));
   }
   const json& t = r["timing"];
   if (t.is_object() && t["median_ms"].is_number()) {

@@ -17,7 +17,7 @@ std::string number(const json& v) {
 }
 
 std::string ratio(const json& v) {
-  return v.is_number() ? ratio_text(v.get<double>()) : v.is_string() ? "infinitely" : "unknown";
+  return v.is_number() ? ratio_text(v.get<double>()) : v.is_string() ? "beyond any multiple of" : "unknown";
 }
 
 std::string time_of(const json& v) { return v.is_number() ? time_text(v.get<double>()) : "unknown"; }
@@ -56,10 +56,9 @@ std::string report_text(const json& r) {
   const json& e = r.at("error");
   if (e.is_object() && e.at("elements").get<int64_t>() > 0) {
     auto elements = e.at("elements").get<int64_t>(), failing = e.at("failing").get<int64_t>();
-    out += fmt::format("\n  error       {} elements, {} beyond the bound ({}); largest error {}, worst {} its bound\n",
-                       grouped(elements), grouped(failing),
-                       percent_text(static_cast<double>(failing), static_cast<double>(elements)),
-                       number(e.at("max_abs")), ratio(e.at("max_bound_ratio")));
+    out += fmt::format("\n  error       {} element{}, {} beyond the bound ({}); {}\n", grouped(elements),
+                       elements == 1 ? "" : "s", grouped(failing),
+                       percent_text(static_cast<double>(failing), static_cast<double>(elements)), forms::sizes_of_errors(e, number));
     std::string gates;
     for (const auto& g : e.at("gates"))
       gates += fmt::format("{}atol {:g}, rtol {:g}: {}", gates.empty() ? "" : "; ", g.at("atol").get<double>(),
@@ -68,6 +67,7 @@ std::string report_text(const json& r) {
     out += fmt::format("  usual gates {} failing\n", gates);
     for (const char* kind : {"nan", "inf", "unwritten"})
       if (int64_t n = e.at(kind)) out += fmt::format("  {:<11} {} elements\n", kind, grouped(n));
+    if (std::string words = forms::not_seen_here(r, problem); !words.empty()) out += "  not seen    " + words + "\n";
     if (e.at("first_failing").is_object()) out += fmt::format("  first       {}\n", element(e.at("first_failing")));
   }
   const json& t = r.at("timing");

@@ -76,6 +76,8 @@ json launches_json(const RunReport& r) {
 json comparison_json(const Comparison& c) {
   const bool any = c.elements > 0;
   auto measured = [&](auto v) { return any ? json(v) : json(nullptr); };
+  const bool none_finite = any && c.nan + c.inf + c.unwritten >= c.elements;
+  auto of_finite = [&](auto v) { return none_finite ? json(nullptr) : measured(v); };
   auto fraction = [&](int64_t n) {
     return any ? json(static_cast<double>(n) / static_cast<double>(c.elements)) : json(nullptr);
   };
@@ -98,16 +100,19 @@ json comparison_json(const Comparison& c) {
             {"elements", c.elements},
             {"failing", measured(c.failing)},
             {"failing_fraction", fraction(c.failing)},
-            {"max_abs", measured(number_json(c.max_abs))},
+            {"max_abs", of_finite(number_json(c.max_abs))},
             {"max_bound_ratio", measured(number_json(c.max_ratio))},
-            {"rms_bound_ratio", measured(number_json(c.rms_ratio))},
-            {"rms_rel", measured(number_json(c.rms_relative))},
+            {"rms_bound_ratio", of_finite(number_json(c.rms_ratio))},
+            {"rms_rel", of_finite(number_json(c.rms_relative))},
             {"nan", measured(c.nan)},
             {"inf", measured(c.inf)},
             {"unwritten", measured(c.unwritten)},
             {"first_failing", element(c.first_failing)},
             {"worst", element(c.worst)}};
-  if (!any) j["reason"] = "there was no output to compare";
+  if (!any)
+    j["reason"] = "there was no output to compare";
+  else if (none_finite)
+    j["reason"] = "no output is a finite number: there is no largest and no mean error";
   return j;
 }
 

@@ -61,6 +61,7 @@ void Workbench::check_next() {
 
 void Workbench::took_judged(Answer a) {
   Status status = Status::crashed;
+  bool fails = true;
   std::string sentence = "crashed: " + a.message;
   if (a.kind == Answer::Kind::hung) {
     status = Status::hung;
@@ -78,13 +79,15 @@ void Workbench::took_judged(Answer a) {
     const json& verdict = report.at("verdict");
     status = status_named(json_fields::text(verdict, "status"));
     sentence = json_fields::text(verdict, "sentence");
-    if (status == Status::not_run && verdict.value("exit_code", 1) != 2) {  // not here, whatever the problem
+    const int code = verdict.value("exit_code", 1);
+    fails = code != 2;
+    if (status == Status::not_run && code == 3) {  // not here, whatever the problem
       checking_.running = false;
       checking_.trouble = sentence;
       return;
     }
   }
-  checking_.fuzz->judged(status, std::move(sentence));
+  checking_.fuzz->judged(status, std::move(sentence), fails);
   check_next();
 }
 

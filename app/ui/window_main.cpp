@@ -3,15 +3,18 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fmt/format.h>
 #include <imgui.h>
 #include <implot.h>
 #include <thread>
 
 #include "app/engine/kernel_file.h"
 #include "app/engine/recording.h"
+#include "app/ui/actions.h"
 #include "app/ui/app.h"
 #include "app/ui/platform/offscreen.h"
 #include "app/ui/platform/window.h"
+#include "kernels/base/text.h"
 
 using namespace convscope;
 
@@ -44,6 +47,19 @@ int screenshot(const ScreenshotOptions& o) {
   if (std::sscanf(o.size.c_str(), "%dx%d%c", &width, &height, &rest) != 2 || width < 200 || height < 150 ||
       width > 8192 || height > 8192)
     throw InputError("size", o.size, "must be WIDTHxHEIGHT in pixels, from 200x150 to 8192x8192");
+  if (o.theme != "dark" && o.theme != "light") throw InputError("theme", o.theme, "must be dark or light");
+  if (!(o.scale >= 0.75 && o.scale <= 2)) throw InputError("scale", fmt::format("{}", o.scale), "must be 0.75 to 2");
+  if (!(o.timeout > 0)) throw InputError("timeout", fmt::format("{}", o.timeout), "must be greater than 0 seconds");
+  if (!o.out.ends_with(".png") && !o.out.ends_with(".PNG"))
+    throw InputError("out", o.out, "must end in .png: it becomes a PNG file");
+  for (const auto& action : o.actions)
+    if (!ui::find_action(action)) {
+      std::vector<std::string> ids;
+      for (const auto& a : ui::actions()) ids.push_back(a.id);
+      const std::string near = nearest_name(action, ids);
+      throw InputError("action", action, near.empty() ? "is not known: " + fmt::format("{}", fmt::join(ids, ", "))
+                                                      : "is not known; did you mean " + near + "?");
+    }
   ImGui::CreateContext();
   ImPlot::CreateContext();
   {
@@ -54,7 +70,7 @@ int screenshot(const ScreenshotOptions& o) {
     ui::App app(std::move(options));
     Settings s = app.settings();
     s.theme = o.theme == "light" ? Settings::Theme::light : Settings::Theme::dark;
-    s.scale = std::clamp(o.scale, 0.75, 2.0);
+    s.scale = o.scale;
     app.apply(ui::SetSettings{s});
     if (o.session.ends_with(".cu") || o.session.ends_with(".py")) {
       read_kernel_file(o.session);  // its errors are this program's
@@ -115,9 +131,7 @@ int main(int argc, char** argv) {
       "Session or kernel's .cu or .py file to show, or a recording: a path, or a name of `convscope list recordings`");
   cli.add_option("--panel", shot.panel, "One panel alone");
   cli.add_option("--size", shot.size, "WIDTHxHEIGHT in pixels")->capture_default_str();
-  cli.add_option("--theme", shot.theme, "dark or light")
-      ->check(CLI::IsMember({"dark", "light"}))
-      ->capture_default_str();
+  cli.add_option("--theme", shot.theme, "dark or light")->capture_default_str();
   cli.add_option("--scale", scale, "Scale of everything, 0.75 to 2")->capture_default_str();
   cli.add_option("--action", shot.actions,
                  "Action to run before the picture, by id (next-failing, fit, …); may be repeated");

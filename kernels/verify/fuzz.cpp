@@ -188,21 +188,21 @@ std::optional<ConvProblem> Fuzz::next() {
   return asked_;
 }
 
-void Fuzz::judged(Status status, std::string sentence) {
+void Fuzz::judged(Status status, std::string sentence, bool fails) {
   if (!asked_) return;
   Case c{*asked_, status, std::move(sentence)};
   asked_.reset();
   if (first_) {
     steps_++;
     // Only what fails in the same way is the same failure, made smaller.
-    if (c.status != first_->status) return;
+    if (c.status != first_->status || (status == Status::not_run && !fails)) return;
     smallest_ = std::move(c);
     progress_ = true;
     // Values between what failed to fail and this one are still to be tried.
     listed_ = false;
     return;
   }
-  if (status == Status::not_run) {
+  if (status == Status::not_run && !fails) {
     refused_++;
     if (++refused_in_a_row_ >= most_refused)
       ended_early_ = fmt::format("the kernel takes none of {} further ones ({})", most_refused, c.sentence);

@@ -48,8 +48,8 @@ class Fuzz {
 
   // The problem to be judged next, the same until judged() was called; nothing when it is over.
   std::optional<ConvProblem> next();
-  // not_run: the kernel does not take it.
-  void judged(Status status, std::string sentence);
+  // not_run: the kernel does not take it; with `fails` it does, and cannot be launched (a grid of no blocks).
+  void judged(Status status, std::string sentence, bool fails = false);
 
   int64_t right() const { return right_; }      // judged and found right
   int64_t refused() const { return refused_; }  // that the kernel does not take

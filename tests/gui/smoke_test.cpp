@@ -153,7 +153,10 @@ TEST_F(Smoke, WhatIsRefusedIsOneLine) {
       {{"--session", scratch.path("not-there.convscope")}, {"not-there.convscope", "cannot be opened"}},
       {{"--session", "h200-kernelbench-7"}, {"session h200-kernelbench-7", "did you mean h200-kernelbench-7"}},
       {{"--session", broken}, {"broken.convscope", "is no convscope session"}},
-      {{"--theme", "purple"}, {"theme", "purple"}},
+      {{"--theme", "purple"}, {"theme purple", "must be dark or light"}},
+      {{"--scale", "9"}, {"scale 9", "must be 0.75 to 2"}},
+      {{"--timeout", "-3"}, {"timeout -3", "must be greater than 0 seconds"}},
+      {{"--action", "next-failling"}, {"action next-failling", "did you mean next-failing?"}},
   };
   for (const auto& c : cases) {
     std::vector<std::string> words = {"screenshot", file};
@@ -166,6 +169,14 @@ TEST_F(Smoke, WhatIsRefusedIsOneLine) {
     for (const auto& s : c.says) EXPECT_NE(o.err.find(s), std::string::npos) << what << " does not say " << s;
     EXPECT_FALSE(std::filesystem::exists(file)) << what;
   }
+}
+
+TEST_F(Smoke, APictureIsAPngByItsName) {
+  Outcome o = run({"screenshot", scratch.path("shot.jpg"), "--session", session});
+  if (o.code == 3) GTEST_SKIP() << o.err;
+  EXPECT_EQ(o.code, 2) << o.err;
+  EXPECT_NE(o.err.find("must end in .png"), std::string::npos) << o.err;
+  EXPECT_FALSE(std::filesystem::exists(scratch.path("shot.jpg")));
 }
 
 TEST_F(Smoke, AFolderThatIsNotThereIsSaid) {

@@ -12,6 +12,7 @@ using test::convscope_run;
 using test::expect_refused;
 using test::has_nvcc;
 using test::holds;
+using test::json;
 using test::little;
 using test::OutsideCli;
 using test::Words;
@@ -191,6 +192,37 @@ TEST_F(OutsideCli, WhatCannotBeDoneWithIt) {
   auto none = run(Words{"run", file} + little, {"CONVSCOPE_CXX=/nowhere/g++"});
   EXPECT_EQ(none.code, 3) << none.out;
   EXPECT_TRUE(holds(none.err, "CONVSCOPE_CXX is /nowhere/g++, which is no program")) << none.err;
+}
+
+TEST_F(OutsideCli, AGridOfNoBlocksIsWhatCheckFinds) {
+  const std::string file = changed("gather.cu", "grid=ceil_div(N*Cout*Lout,256)", "grid=N*Cout*Lout/256");
+  auto r = run({"check", file});
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  for (const char* said : {"✗ not-run on problem ", "smallest  1 × 1→1, K 1, L 1, s 1, p 0, d 1   (",
+                           "grid.x 0 must be between 1 and", "see it    convscope run "})
+    EXPECT_TRUE(holds(r.out, said)) << said << "\n" << r.out;
+  const json j = run({"check", file, "--json"}).document();
+  EXPECT_TRUE(j["first_failing"].is_object()) << j;
+}
+
+TEST_F(OutsideCli, WhatARightVerdictSaysNothingOfIsSaid) {
+  const std::string file = changed("gather.cu", "b ? b[co] : 0.0f", "0.0f");
+  auto plain = run({"run", file, "--preset", "kernelbench-79-small"});
+  EXPECT_EQ(plain.code, 0) << plain.out;
+  EXPECT_TRUE(holds(plain.out, "not seen    groups, a bias: this problem has none; `convscope check ")) << plain.out;
+  EXPECT_FALSE(holds(run(Words{"run", file} + little).out, "not seen")) << "it is wrong there";
+  EXPECT_FALSE(holds(convscope_run({"run", "tiled"}).out, "not seen")) << "a kernel of the program's";
+}
+
+TEST_F(OutsideCli, ValuesThatAreNoNumbersHaveNoError) {
+  const std::string all = changed("gather.cu", "y[id] = sum;", "y[id] = sum / 0.0f - sum / 0.0f;");
+  auto none = run(Words{"run", all} + little);
+  EXPECT_TRUE(holds(none.out, "; none of them is a finite number")) << none.out;
+  const json j = run(Words{"run", all, "--json"} + little).document();
+  for (const char* figure : {"max_abs", "rms_rel"}) EXPECT_TRUE(j["error"][figure].is_null()) << figure;
+  EXPECT_TRUE(holds(j["error"]["reason"].get<std::string>(), "no output is a finite number"));
+  const std::string some = changed("gather.cu", "y[id] = sum;", "y[id] = id == 3 ? sum / 0.0f - sum / 0.0f : sum;");
+  EXPECT_TRUE(holds(run(Words{"run", some} + little).out, "; largest error of those that are finite ")) << "one";
 }
 
 }  // namespace

@@ -113,6 +113,8 @@ TEST_F(RecordingCli, SaysWhatItDoesNotHold) {
                  "was recorded with other inputs, another seed or another accuracy");
   expect_refused({"run", "tiled", "--recording", file_, "--save", "x"}, "save", "x",
                  "needs a run: a recording holds no tensors");
+  expect_refused({"bench", "--recording", file_, "--against", "tiled"}, "against", "tiled",
+                 "cannot be chosen: a recorded comparison is of all that were timed in turn; leave the names out");
   expect_refused({"run", "tiled", "--recording", "nowhere"}, "recording", "nowhere",
                  "is no file, and none of that name comes with the program (see `convscope list recordings`)");
   std::string plain = folder_.write("plain.convscope", "{}", 2);

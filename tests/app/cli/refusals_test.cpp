@@ -147,6 +147,7 @@ TEST(Refusals, Verbs) {
   expect_refused({"explain"}, "kernel", "", example);
   expect_refused({"explain", "S4"}, "at", "", example);
   expect_refused({"explain", "S4", "--at", "1,2"}, "at", "1,2", "must be three whole numbers: n,co,j");
+  expect_refused({"explain", "S4", "--at", "foo"}, "at", "foo", "must be three whole numbers: n,co,j");
   expect_refused({"explain", "S4", "--at", "1,2,3,4"}, "at", "1,2,3,4", "must be three whole numbers: n,co,j");
   expect_refused({"explain", "S4", "--at", "0,x,0"}, "at", "x", "must be a whole number");
   expect_refused({"explain", "S4", "--at", "0,0,1"}, "j", "1", "must be a whole number between 0 and 0");

@@ -291,6 +291,7 @@ void Workbench::want_tile(Map map, const TileWish& wish) {
       t->paint = wish.paint;
       t->cells.resize(a.payload.size() / sizeof(Cell));
       std::memcpy(t->cells.data(), a.payload.data(), a.payload.size());
+      if (wish.quantity == Quantity::reference) keep_flags_of_reference(t->cells);
       t->pixels = paint_cells(t->cells, t->width, wish.paint);
       t->latency_ms = ms_since(posted);
     }

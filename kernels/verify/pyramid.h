@@ -51,6 +51,13 @@ struct Cell {
 };
 static_assert(sizeof(Cell) == 16);
 
+// Flags say what the kernel's elements are. A picture of the reference, where it has numbers, keeps none but "failing":
+// what the kernel left unwritten, or made NaN, has a value there.
+inline void keep_flags_of_reference(std::span<Cell> cells) {
+  for (Cell& c : cells)
+    if (c.minimum <= c.maximum) c.flags &= flag_failing;
+}
+
 // A window of the result in element coordinates, cut into width × height cells. Where a cell is larger than an element,
 // the cells share the elements out with none left over; where it is smaller, a cell is the element under its centre.
 // Where a cell is much larger, borders between cells stand on the borders of the pyramid's blocks (the largest that are

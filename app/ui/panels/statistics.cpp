@@ -167,6 +167,10 @@ void gate_part(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   });
 }
 
+double not_in_joint_plot(const Statistics& s, const Spread& d) {
+  return static_cast<double>(s.elements - s.zero - s.not_finite) - d.joint_sum;
+}
+
 void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   const Theme& t = f.theme;
   if (d.densest <= 0) {
@@ -241,7 +245,7 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
           out += fmt::format("{:g},{:g},{:.0f}\n", mb.edge(m), eb.edge(e), n);
     return out;
   });
-  if (double apart = static_cast<double>(s.elements - s.zero - s.not_finite) - d.joint_sum; apart > 0)
+  if (const double apart = not_in_joint_plot(s, d); apart > 0)
     dim_text(t, fmt::format("{} with an error not in the plot: reference 0, or beyond its ends.", elements(apart)));
 }
 
@@ -304,7 +308,9 @@ void draw_statistics(Frame& f) {
   heading(t, "What a tolerance would say");
   gate_part(f, *s, d, {room.x, each + em * 2});
   heading(t, "Error against magnitude");
-  joint_plot(f, *s, d, {room.x, each});
+  // Whole in sight, with what is said under it.
+  const float said = not_in_joint_plot(*s, d) > 0 ? 2 * ImGui::GetTextLineHeightWithSpacing() : 0;
+  joint_plot(f, *s, d, {room.x, std::max(em * 9, std::min(each, ImGui::GetContentRegionAvail().y - said))});
 }
 
 }  // namespace convscope::ui

@@ -79,9 +79,13 @@ std::string report_text(const json& r) {
       out += fmt::format("; cold {} (noise {:.1f} %)", time_of(t.at("cold").at("median_ms")),
                          t.at("cold").at("noise_pct").get<double>());
     if (t.at("floor_ms").is_number())
-      out +=
-          fmt::format("; floor {} by {} (computed)", time_of(t.at("floor_ms")), t.at("floor_from").get<std::string>());
+      out += fmt::format("; floor {} by {} (computed{})", time_of(t.at("floor_ms")),
+                         t.at("floor_from").get<std::string>(),
+                         t.value("floor_source", json()).is_string()
+                             ? " with the ceilings of " + t.at("floor_source").get<std::string>()
+                             : "");
     out += "\n";
+    if (auto newer = t.find("newer"); newer != t.end()) out += "  ! " + newer->get<std::string>() + "\n";
     if (std::string words = forms::packed_words(r, t); !words.empty()) out += "  packed      " + words + "\n";
   }
   // Of a GPU, and not of a recording of before: what its clocks did meanwhile.

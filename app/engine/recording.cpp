@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <fmt/format.h>
 
 #include "app/engine/json_fields.h"
 #include "app/engine/packed.h"
+#include "kernels/base/text.h"
 
 namespace convscope {
+using json_fields::number;
+using json_fields::part;
 using json_fields::text;
 using nlohmann::json;
 namespace {
@@ -49,12 +54,6 @@ bool from_base64(const std::string& text, std::vector<std::byte>& bytes) {
     for (size_t b = 0; b + 1 < n; b++) bytes.push_back(static_cast<std::byte>(word >> (16 - 8 * b) & 255));
   }
   return true;
-}
-
-const json& part(const json& j, const char* field) {
-  static const json none = json::object();
-  auto it = j.find(field);
-  return it != j.end() && it->is_object() ? *it : none;
 }
 
 bool same_question(const RecordedAnswer& a, const std::string& type, const RunRequest& asked) {
@@ -238,12 +237,29 @@ std::string recorded_source(const std::string& source, const std::string& record
   return source;
 }
 
+namespace {
+
+// What a run's time is held against where the recording has a newer profile of the same question; "" where it has none,
+// or the two agree. Five per cent: what calls of one build differ by in such recordings.
+std::string newer_time(const Recording& r, const RecordedAnswer& run) {
+  const RecordedAnswer* profile = r.find("profile", run.asked);
+  if (run.type() != "run" || !profile || profile->date <= run.date) return "";
+  const auto old = number(part(run.answer, "timing"), "median_ms"),
+             now = number(part(part(profile->answer, "timing"), "hot"), "median_ms");
+  if (!old || !now || std::abs(*old / *now - 1) < 0.05) return "";
+  return fmt::format("this time is of {}; the kernel's profile of {} has {}", run.date,
+                     profile->date, time_text(*now));
+}
+
+}  // namespace
+
 json shown_answer(const Recording& r, const RecordedAnswer& a) {
   json j = a.answer;
   const std::string recorded = r.source(a);
   mark(j, recorded);
   j.erase("result");
   if (a.type() == "profile") judge_recorded_profile(j);
+  if (const std::string newer = newer_time(r, a); !newer.empty()) j["timing"]["newer"] = newer;
   j["recorded"] = {{"source", "recorded: " + recorded},
                    {"device", r.device_name()},
                    {"date", a.date.empty() ? text(r.about, "date") : a.date},

@@ -194,9 +194,11 @@ const std::vector<RecordedPoint>& Recorded::points(const Document& document) con
   using namespace json_fields;
   for (const auto& a : recording_->answers) {
     if (!(a.asked.problem == document.problem) || !(a.asked.inputs == document.inputs)) continue;
-    // A run's time, or else that of the profile.
+    // A run's time, or else that of the profile: of a profile that is newer, as the kernel may have changed between.
     const bool run = a.type() == "run";
-    if (!run && (a.type() != "profile" || recording_->find("run", a.asked))) continue;
+    if (!run && a.type() != "profile") continue;
+    const RecordedAnswer* other = recording_->find(run ? "profile" : "run", a.asked);
+    if (other && (run ? other->date > a.date : a.date <= other->date)) continue;
     const json &p = part(a.answer, "problem"), &timing = part(a.answer, "timing");
     auto flops = number(p, "flops"), bytes = number(p, "least_bytes"),
          ms = number(run ? timing : part(timing, "hot"), "median_ms");

@@ -22,6 +22,7 @@ ReportTiming timing_from(const json& t) {
   r.cold_median_ms = number(cold, "median_ms"), r.cold_noise_pct = number(cold, "noise_pct");
   r.cold_samples_ms = numbers(cold, "samples_ms");
   r.source = text(t, "source"), r.reason = text(t, "reason"), r.cold_reason = text(t, "cold_reason");
+  r.newer = text(t, "newer");
   r.floor_from = text(t, "floor_from"), r.floor_reason = text(t, "floor_reason");
   r.floor_source = text(t, "floor_source");
   return r;

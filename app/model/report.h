@@ -34,6 +34,7 @@ struct ReportTiming {
   std::optional<double> median_ms, min_ms, noise_pct, cold_median_ms, cold_noise_pct, floor_ms;
   std::vector<double> samples_ms, cold_samples_ms;
   std::string source, reason, cold_reason, floor_from, floor_source, floor_reason;
+  std::string newer;  // of a recorded run: that a later profile has another time
   PackedTime packed;
 };
 struct ReportLaunch {

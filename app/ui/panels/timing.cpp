@@ -142,6 +142,11 @@ void figures(Frame& f, const Report& r) {
   const auto& m = r.timing;
   const std::string words = emulated(r) ? "emulated" : measured_words(r.recorded);
   const char* source = words.c_str();
+  if (!m.newer.empty()) {
+    ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+    ImGui::TextWrapped("%s", m.newer.c_str());
+    ImGui::PopStyleColor();
+  }
   if (begin_figures("times")) {
     if (m.min_ms) figure(t, "shortest", time_text(*m.min_ms), {"The shortest sample.", "min of the samples", source});
     if (m.noise_pct)

@@ -118,6 +118,20 @@ TEST(Recording, AnewerAnswerTakesThePlaceOfAnOlderOne) {
   EXPECT_TRUE(r.find("run", asked("S4"))->answer.contains("new"));
 }
 
+TEST(Recording, ARunOfBeforeNamesTheNewerTime) {
+  auto shown = [](double run_ms, const char* profiled, double profile_ms) {
+    Recording r = example();
+    r.add(request("run", asked("S4")), {{"timing", {{"median_ms", run_ms}}}}, {}, "2026-11-22");
+    r.add(request("profile", asked("S4")), {{"timing", {{"hot", {{"median_ms", profile_ms}}}}}}, {}, profiled);
+    return shown_answer(r, *r.find("run", asked("S4")))["timing"].value("newer", "");
+  };
+  EXPECT_EQ(shown(2, "2026-11-24", 1.25),
+            "this time is of 2026-11-22; the kernel's profile of 2026-11-24 has 1.25 ms");
+  EXPECT_EQ(shown(2, "2026-11-22", 1.25), "") << "of one day";
+  EXPECT_EQ(shown(2, "2026-11-21", 1.25), "") << "an older one";
+  EXPECT_EQ(shown(2, "2026-11-24", 1.98), "") << "the same";
+}
+
 TEST(Recording, ShowsEverySourceAsRecorded) {
   Recording r = example();
   json shown = shown_answer(r, *r.find("run", asked("S4")));

@@ -21,7 +21,7 @@ Document document(const std::string& kernel, const std::string& preset) {
 }
 
 // An answer as a GPU would give it: the emulator's own, with a GPU's name and sources.
-void add(Recording& r, const char* type, const Document& d, json answer) {
+void add(Recording& r, const char* type, const Document& d, json answer, const char* date = "2026-11-22") {
   RunRequest asked;
   asked.kernel = d.kernel, asked.problem = d.problem, asked.accuracy = d.accuracy;
   std::vector<std::byte> none;
@@ -29,7 +29,7 @@ void add(Recording& r, const char* type, const Document& d, json answer) {
   request["type"] = type;
   answer["device"] = {{"kind", "cuda"}, {"name", "NVIDIA H200"}};
   if (answer.contains("timing")) answer["timing"]["source"] = "measured";
-  r.add(request, answer, {}, "2026-11-22");
+  r.add(request, answer, {}, date);
 }
 
 class RecordedModel : public testing::Test {
@@ -182,6 +182,23 @@ TEST_F(RecordedModel, SessionKeepsItAndWhatIsUnknown) {
   save_session(folder.path("b.convscope"), s);
   EXPECT_EQ(test::text_of(folder.path("b.convscope")).substr(0, 1), "{");
   EXPECT_FALSE(load_session(folder.path("b.convscope")).recording);
+}
+
+// A kernel's time in lists and in the roofline is its newest one.
+TEST_F(RecordedModel, TheNewerTimeIsTheKernels) {
+  auto time_with = [&](const char* profiled) {
+    auto r = std::make_shared<Recording>();
+    json run = *run_, profile = *profile_;
+    run["timing"]["median_ms"] = 2.0, profile["timing"]["hot"]["median_ms"] = 1.25;
+    add(*r, "run", full_, run), add(*r, "profile", full_, profile, profiled);
+    Recorded recorded;
+    recorded.open(r);
+    EXPECT_EQ(recorded.points(full_).size(), 1u);
+    return recorded.points(full_).empty() ? 0 : recorded.points(full_).front().ms;
+  };
+  EXPECT_EQ(time_with("2026-11-24"), 1.25);
+  EXPECT_EQ(time_with("2026-11-22"), 2);
+  EXPECT_EQ(time_with("2026-11-21"), 2);
 }
 
 // Whatever is odd in an answer: a report, or none.

@@ -73,8 +73,7 @@ std::string less_accurate(const json& r) {
   for (const auto& e : r.at("entries")) {
     if (text(e, "name") == "cudnn-tf32") by["tf32"].push_back("cudnn-tf32");
     for (const auto* k : all_kernels())
-      if (k->name() == text(e, "name") && k->accuracy() != "strict")
-        by[k->accuracy()].push_back(k->name());
+      if (k->name() == text(e, "name") && k->accuracy() != "strict") by[k->accuracy()].push_back(k->name());
   }
   std::string out;
   for (const auto& [accuracy, names] : by)

@@ -83,8 +83,7 @@ int verb_disassemble(const CommonOptions& common, const ProblemOptions& problem,
   std::istringstream whole(text(session.ask({{"type", "source"}, {"kernel", r.kernel}}).header, "text"));
   for (std::string each; std::getline(whole, each);) source.push_back(each);
   if (options.line > static_cast<int64_t>(source.size()))
-    throw InputError("line", std::to_string(options.line),
-                     fmt::format("is beyond the file's {} lines", source.size()));
+    throw InputError("line", std::to_string(options.line), fmt::format("is beyond the file's {} lines", source.size()));
   std::string out = fmt::format("{}\n", text(j, "file"));
   for (const auto& f : j.at("functions")) out += "\n" + function_text(f, j, source, options.ptx, options.line);
   std::fputs(out.c_str(), stdout);

@@ -1,8 +1,8 @@
 // The demo's report: one file, no network, readable in light and dark, on paper and on a phone.
 #include <fmt/format.h>
 
-#include "app/cli/forms.h"
 #include "app/cli/demo.h"
+#include "app/cli/forms.h"
 #include "app/cli/pictures.h"
 #include "kernels/base/text.h"
 

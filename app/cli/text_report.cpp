@@ -58,7 +58,8 @@ std::string report_text(const json& r) {
     auto elements = e.at("elements").get<int64_t>(), failing = e.at("failing").get<int64_t>();
     out += fmt::format("\n  error       {} element{}, {} beyond the bound ({}); {}\n", grouped(elements),
                        elements == 1 ? "" : "s", grouped(failing),
-                       percent_text(static_cast<double>(failing), static_cast<double>(elements)), forms::sizes_of_errors(e, number));
+                       percent_text(static_cast<double>(failing), static_cast<double>(elements)),
+                       forms::sizes_of_errors(e, number));
     std::string gates;
     for (const auto& g : e.at("gates"))
       gates += fmt::format("{}atol {:g}, rtol {:g}: {}", gates.empty() ? "" : "; ", g.at("atol").get<double>(),
@@ -79,11 +80,11 @@ std::string report_text(const json& r) {
       out += fmt::format("; cold {} (noise {:.1f} %)", time_of(t.at("cold").at("median_ms")),
                          t.at("cold").at("noise_pct").get<double>());
     if (t.at("floor_ms").is_number())
-      out += fmt::format("; floor {} by {} (computed{})", time_of(t.at("floor_ms")),
-                         t.at("floor_from").get<std::string>(),
-                         t.value("floor_source", json()).is_string()
-                             ? " with the ceilings of " + t.at("floor_source").get<std::string>()
-                             : "");
+      out +=
+          fmt::format("; floor {} by {} (computed{})", time_of(t.at("floor_ms")), t.at("floor_from").get<std::string>(),
+                      t.value("floor_source", json()).is_string()
+                          ? " with the ceilings of " + t.at("floor_source").get<std::string>()
+                          : "");
     out += "\n";
     if (auto newer = t.find("newer"); newer != t.end()) out += "  ! " + newer->get<std::string>() + "\n";
     if (std::string words = forms::packed_words(r, t); !words.empty()) out += "  packed      " + words + "\n";

@@ -247,8 +247,7 @@ std::string newer_time(const Recording& r, const RecordedAnswer& run) {
   const auto old = number(part(run.answer, "timing"), "median_ms"),
              now = number(part(part(profile->answer, "timing"), "hot"), "median_ms");
   if (!old || !now || std::abs(*old / *now - 1) < 0.05) return "";
-  return fmt::format("this time is of {}; the kernel's profile of {} has {}", run.date,
-                     profile->date, time_text(*now));
+  return fmt::format("this time is of {}; the kernel's profile of {} has {}", run.date, profile->date, time_text(*now));
 }
 
 }  // namespace

@@ -57,8 +57,9 @@ int screenshot(const ScreenshotOptions& o) {
       std::vector<std::string> ids;
       for (const auto& a : ui::actions()) ids.push_back(a.id);
       const std::string near = nearest_name(action, ids);
-      throw InputError("action", action, near.empty() ? "is not known: " + fmt::format("{}", fmt::join(ids, ", "))
-                                                      : "is not known; did you mean " + near + "?");
+      throw InputError("action", action,
+                       near.empty() ? "is not known: " + fmt::format("{}", fmt::join(ids, ", "))
+                                    : "is not known; did you mean " + near + "?");
     }
   ImGui::CreateContext();
   ImPlot::CreateContext();

@@ -3,10 +3,10 @@
 //
 //   nvcc -O3 -std=c++17 -arch=sm_90a -o write_limit tests/bench/write_limit.cu && ./write_limit
 //
-// y: 16 × 64 rows of 262145 floats (262144: each row on a boundary), x: 16 × 32 rows of 131072 floats. A tile is a piece of
-// each of `rows` rows of y and of x's 32; blocks of 512 threads take tiles in turn, neighbours together. A piece's ends lie
-// on 32 bytes (a sector), so that no sector is written twice. Of 1, 2 and 4 blocks a multiprocessor the fastest; medians of
-// 7 times 5 launches, by events.
+// y: 16 × 64 rows of 262145 floats (262144: each row on a boundary), x: 16 × 32 rows of 131072 floats. A tile is a
+// piece of each of `rows` rows of y and of x's 32; blocks of 512 threads take tiles in turn, neighbours together. A
+// piece's ends lie on 32 bytes (a sector), so that no sector is written twice. Of 1, 2 and 4 blocks a multiprocessor
+// the fastest; medians of 7 times 5 launches, by events.
 #include <algorithm>
 #include <cstdio>
 #include <cuda_runtime.h>
@@ -74,7 +74,8 @@ int main() {
   cudaDeviceProp gpu;
   float *y = nullptr, *x = nullptr;
   const size_t bytes_y = batch * rows_y * 262145 * 4, bytes_x = batch * rows_x * length_x * 4;
-  if (cudaGetDeviceProperties(&gpu, 0) || cudaMalloc(&y, bytes_y) || cudaMalloc(&x, bytes_x) || cudaMemset(x, 0, bytes_x)) {
+  if (cudaGetDeviceProperties(&gpu, 0) || cudaMalloc(&y, bytes_y) || cudaMalloc(&x, bytes_x) ||
+      cudaMemset(x, 0, bytes_x)) {
     std::fprintf(stderr, "write_limit: %s\n", cudaGetErrorString(cudaGetLastError()));
     return 3;
   }
@@ -87,9 +88,8 @@ int main() {
           const long tiles = (length + piece - 1) / piece * (rows_y / rows) * batch;
           float best = 1e9f;
           for (int blocks : {1, 2, 4})
-            best = std::min(best, median_ms([&] {
-                              stream<<<blocks * gpu.multiProcessorCount, 512>>>(p, y, x, tiles);
-                            }));
+            best =
+                std::min(best, median_ms([&] { stream<<<blocks * gpu.multiProcessorCount, 512>>>(p, y, x, tiles); }));
           std::printf("%s, rows of %ld floats, pieces of %5d bytes in %d rows: %.4f ms\n",
                       read ? "x read, y written" : "y written        ", length, piece * 4, rows, best);
         }

@@ -125,8 +125,7 @@ TEST(Recording, ARunOfBeforeNamesTheNewerTime) {
     r.add(request("profile", asked("S4")), {{"timing", {{"hot", {{"median_ms", profile_ms}}}}}}, {}, profiled);
     return shown_answer(r, *r.find("run", asked("S4")))["timing"].value("newer", "");
   };
-  EXPECT_EQ(shown(2, "2026-11-24", 1.25),
-            "this time is of 2026-11-22; the kernel's profile of 2026-11-24 has 1.25 ms");
+  EXPECT_EQ(shown(2, "2026-11-24", 1.25), "this time is of 2026-11-22; the kernel's profile of 2026-11-24 has 1.25 ms");
   EXPECT_EQ(shown(2, "2026-11-22", 1.25), "") << "of one day";
   EXPECT_EQ(shown(2, "2026-11-21", 1.25), "") << "an older one";
   EXPECT_EQ(shown(2, "2026-11-24", 1.98), "") << "the same";

@@ -306,7 +306,8 @@ TEST(Pyramid, FindsTheNextFailingElement) {
 }
 
 TEST(Pyramid, TheReferenceIsNotWhatTheOutputIs) {
-  std::vector<Cell> cells = {{1, 2, 2, flag_nan | flag_failing}, {3, 3, 3, flag_unwritten | flag_inf}, {1, -1, 0, flag_nan}};
+  std::vector<Cell> cells = {
+      {1, 2, 2, flag_nan | flag_failing}, {3, 3, 3, flag_unwritten | flag_inf}, {1, -1, 0, flag_nan}};
   keep_flags_of_reference(cells);
   EXPECT_EQ(cells[0].flags, flag_failing);
   EXPECT_EQ(cells[1].flags, 0u);

@@ -116,6 +116,7 @@ class Demo {
                            {"size", {width, height}}});
     std::vector<Cell> cells(r.payload.size() / sizeof(Cell));
     std::memcpy(cells.data(), r.payload.data(), cells.size() * sizeof(Cell));
+    if (std::string_view(quantity) == "reference") keep_flags_of_reference(cells);
     return cells;
   }
 

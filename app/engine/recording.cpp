@@ -240,7 +240,7 @@ std::string recorded_source(const std::string& source, const std::string& record
 namespace {
 
 // What a run's time is held against where the recording has a newer profile of the same question; "" where it has none,
-// or the two agree. Five per cent: what calls of one build differ by in such recordings.
+// or the two agree within five per cent, which is not worth a line.
 std::string newer_time(const Recording& r, const RecordedAnswer& run) {
   const RecordedAnswer* profile = r.find("profile", run.asked);
   if (run.type() != "run" || !profile || profile->date <= run.date) return "";

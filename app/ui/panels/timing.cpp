@@ -144,7 +144,7 @@ void figures(Frame& f, const Report& r) {
   const char* source = words.c_str();
   if (!m.newer.empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
-    ImGui::TextWrapped("%s", m.newer.c_str());
+    wrapped(m.newer);
     ImGui::PopStyleColor();
   }
   if (begin_figures("times")) {

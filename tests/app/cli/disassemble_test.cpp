@@ -54,6 +54,16 @@ TEST_F(DisassembleCli, PtxNeedsNoTool) {
   EXPECT_EQ(f.out.find("cuda-nvdisasm"), std::string::npos) << "nothing is missing for it";
 }
 
+TEST_F(DisassembleCli, PtxWithoutALineTableSaysSo) {
+  Finished f = convscope_run({"disassemble", "direct", "--ptx", "--line", "30"});
+  ASSERT_EQ(f.code, 0) << f.err;
+  EXPECT_NE(f.out.find("! its PTX names no lines"), std::string::npos) << f.out;
+  EXPECT_EQ(f.out.find("no instruction comes from"), std::string::npos) << "that is not known";
+  f = convscope_run({"disassemble", "direct", "--line", "9000"});
+  EXPECT_EQ(f.code, 2);
+  EXPECT_NE(f.err.find("line 9000 is beyond the file's "), std::string::npos) << f.err;
+}
+
 TEST_F(DisassembleCli, WithoutTheToolItSaysHowToGetIt) {
   Finished f = convscope_run({"disassemble", "direct"}, {"CONVSCOPE_NVDISASM=/nowhere/nvdisasm"});
   EXPECT_EQ(f.code, 0);

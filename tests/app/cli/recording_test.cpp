@@ -228,6 +228,19 @@ TEST(ShippedRecordings, AreListedAndShown) {
   }
 }
 
+// A comparison says who owes being faster to less accurate arithmetic, and a verdict of before that there is a newer time.
+TEST(ShippedRecordings, NameAccuraciesAndNewerTimes) {
+  const std::string out = convscope_run({"bench", "--recording", "h200-kernelbench-79"}).out;
+  const size_t at = out.find("accuracy, where it is not the type's own: 3xtf32 ");
+  ASSERT_NE(at, std::string::npos) << out;
+  const std::string line = out.substr(at, out.find('\n', at) - at);
+  for (const char* name : {"hopper_3xtf32", "; tf32 ", "cudnn-tf32", "hopper_tf32"})
+    EXPECT_TRUE(has_part(line, name)) << name << ": " << line;
+  EXPECT_FALSE(has_part(line, "registers")) << line;
+  EXPECT_TRUE(has_part(convscope_run({"run", "mma_tf32", "--recording", "h200-kernelbench-79"}).out,
+                       "! this time is of 2026-11-22; the kernel's profile of 2026-11-24 has 1.18 ms"));
+}
+
 // What limits a kernel is said by this version's rules, and is not disproved by the counters beside it.
 TEST(ShippedRecordings, TheSentenceAgreesWithItsCounters) {
   for (const char* name : {"h200-kernelbench-74", "h200-kernelbench-79", "h200-kernelbench-64"}) {

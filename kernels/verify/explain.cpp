@@ -48,6 +48,15 @@ class Prober {
   void set_w(At at) {
     set(*w_, p_.w_elements(), at);
   }
+  // What lies beside x counts as this: NaN at first, as for the judge.
+  void set_beside_x(bool one) {
+    const uint32_t ones = p_.dtype == DType::f64   ? 0x3ff00000  // of a double both halves: 1.000001
+                          : p_.dtype == DType::f32 ? 0x3f800000
+                          : p_.dtype == DType::f16 ? 0x3c003c00
+                                                   : 0x3f803f80;
+    activity_.check();
+    x_->lay_zones(one ? ones : 0);
+  }
   void set(const Inputs& in) {
     x_->write(in.x.data(), in.x.size_bytes(), &activity_);
     w_->write(in.w.data(), in.w.size_bytes(), &activity_);
@@ -122,6 +131,65 @@ std::string times_text(double v) { return fmt::format("{:.9g}", v); }
 
 bool whole(double v) { return std::isfinite(v) && v == std::floor(v) && std::fabs(v) < 0x1p53; }
 
+// The numerator of the index divides: the input that a tap points to, inside of x or not.
+std::optional<int64_t> pointed_to(const ConvProblem& p, int64_t j, int64_t k) {
+  const int64_t t = j + p.padding - k * p.dilation;
+  return t % p.stride == 0 ? std::optional(t / p.stride) : std::nullopt;
+}
+
+// Taps whose input lies beside its row of x, in other rows or beyond all of them: to the counts of one channel's inputs
+// that is nothing, or another row's input.
+void look_beside_row(Prober& probe, const ConvProblem& p, const Inputs& in, Explanation& out) {
+  const int64_t L = p.length, K = p.kernel_size, c0 = out.first_channel, cog = p.out_per_group();
+  const int64_t row = (out.n * p.in_channels + c0) * L, all = p.x_elements();
+  auto through = [&](std::optional<int64_t> k) {
+    probe.set_w([=](int64_t e) { return e / K / cog == c0 && (!k || e % K == *k) ? 1 : 0; });
+  };
+  auto everything = [&](bool beside) {
+    probe.set_x([](int64_t) { return 1; });
+    probe.set_beside_x(beside);
+    return probe.element(out.n, out.co, out.j);
+  };
+  double counted = 0;
+  bool is_clean = false, has_other = false;
+  for (const auto& t : out.taps) {
+    counted += t.count;
+    is_clean |= t.count == 1 && t.read_i && t.expected_i == t.read_i;
+    has_other |= t.count != 0 && !t.expected_i && pointed_to(p, out.j, t.k).has_value();
+  }
+  through({});
+  if (!has_other && out.all_taps && everything(true) == rounded_to(p.dtype, counted)) return probe.set_beside_x(false);
+  for (auto& t : out.taps) {
+    const auto own = pointed_to(p, out.j, t.k);
+    const bool may = own && !t.expected_i, within = own && row + *own >= 0 && row + *own < all;
+    if (t.count != 0 && !may) continue;
+    through(t.k);
+    const double beside = everything(true);
+    probe.set_beside_x(false);
+    if (beside == 0 || !std::isfinite(beside)) continue;
+    std::optional<int64_t> at;
+    if (beside == 1)
+      at = probe.decode([&](auto code) { probe.set_x(code); }, [](int64_t e) { return e; }, all, out.n, out.co, out.j);
+    // Where nothing comes from its own row, another one may be taken for it: that is told of the channels.
+    if (!(may && (at ? *at == row + *own : !within)) && !(is_clean && t.count == 0)) continue;
+    t.read_i.reset(), t.read_sum.reset();
+    if (!at) {
+      t.strange = own ? fmt::format("goes on to i = {} and reads what lies beyond x", *own) : "reads what lies beyond x";
+      continue;
+    }
+    t.strange = fmt::format("{}reads x[{}, {}, {}], beside its row", may ? fmt::format("goes on to i = {} and ", *own) : "",
+                            *at / L / p.in_channels, *at / L % p.in_channels, *at % L);
+    double sum = 0;
+    bool inside = true;
+    for (int64_t c = 0; c < out.channels; c++) {
+      const int64_t e = *at + c * L;
+      inside &= e < all;
+      if (inside) sum += in.x.at(e) * in.w.at(((c0 + c) * cog + out.co % cog) * K + t.k);
+    }
+    if (inside) t.read_sum = sum;
+  }
+}
+
 }  // namespace
 
 std::string tap_formula(const ConvProblem& p, int64_t j, int64_t k) {
@@ -159,6 +227,9 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     return out;
   }
   out.got = probe.element(n, co, j);
+  // From here on what lies beside x is nothing: as NaN it would reach the sum through every tap.
+  probe.set_beside_x(false);
+  const bool from_beside = std::isnan(out.got) && !std::isnan(probe.element(n, co, j));
 
   std::set<int64_t> taps;
   if (p.kernel_size <= most_taps) {
@@ -213,8 +284,6 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     probe.set_b([](int64_t) { return 0; });
   }
 
-  std::optional<int64_t> clean_tap;
-  out.read_total = out.read_bias;
   for (int64_t k : taps) {
     TapRead t;
     t.k = k;
@@ -237,23 +306,29 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
         if (probe.element(n, co, j) != t.count) t.read_i.reset();
       }
       if (t.read_i) t.read_sum = t.count * sum_at(k, *t.read_i);
-      if (t.read_i && t.count == 1)
-        clean_tap = k;
-      else if (t.read_i)
+      if (t.read_i && t.count != 1)
         t.strange = fmt::format("takes its input {} times{}", times_text(t.count),
                                 whole(t.count) ? "" : ": sums or results are scaled or rounded");
-      else if (t.count == 1)
+      else if (!t.read_i && t.count == 1)
         t.strange = "reads something that is not x";
-      else
+      else if (!t.read_i)
         t.strange = whole(t.count) ? fmt::format("takes {} inputs through one tap", number_text(t.count))
                                    : "the count is " + times_text(t.count) + ": it reads what is not its input";
     }
     if (t.count == 0) t.read_sum = 0;
+    out.taps.push_back(t);
+  }
+  look_beside_row(probe, p, in, out);
+  std::optional<int64_t> clean_tap;
+  bool any_strange = false;
+  out.read_total = out.read_bias;
+  for (const auto& t : out.taps) {
+    if (t.read_i && t.count == 1 && t.strange.empty()) clean_tap = t.k;
+    any_strange |= !t.strange.empty();
     if (t.read_sum && out.read_total)
       *out.read_total += *t.read_sum;
     else
       out.read_total.reset();
-    out.taps.push_back(t);
   }
   if (!out.all_taps) out.read_total.reset();
 
@@ -310,6 +385,8 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
       out.channel_note = fmt::format("with the weights of input channel {} it reads channel {}", c0, *channel);
       break;
     }
+  if (from_beside && !any_strange && out.channel_note.empty())
+    out.channel_note = "what lies beside x reaches the sum times 0: a NaN there is one here";
   if (!out.channel_note.empty() || !out.weight_note.empty() || !out.batch_note.empty()) out.read_total.reset();
   out.launches = probe.launches();
   return out;

@@ -299,6 +299,49 @@ bool rows_by(const RowRule& rule, const IndexMap& m) {
   }
   return true;
 }
+// A kernel that goes on beside a row of x reads the rows that lie there, and nothing beyond the first and the last of
+// them: the same taps for all once indices are counted from the row that belongs.
+std::optional<Structure> beside_rows(const IndexMap& m, const ChannelRule& rule) {
+  const Sizes z(m);
+  const Channels channels = channels_by(rule, z);
+  Structure s;
+  s.taps.problem = m.problem, s.taps.positions = z.J;
+  const auto cells = static_cast<size_t>(z.K * z.J);
+  s.taps.i.assign(cells, IndexMap::none), s.taps.times.assign(cells, 0);
+  // f(read, first of its row, cell): of all that belong together; false where others bring something.
+  auto each = [&](auto f) {
+    for (int64_t e = 0; e < m.problem.w_elements(); e++) {
+      const int64_t a = e / (z.Cog * z.K), b = e / z.K % z.Cog, k = e % z.K;
+      for (int64_t o = 0; o < m.outputs(); o++) {
+        const int64_t n = o / (z.Cout * z.J), co = o / z.J % z.Cout, j = o % z.J;
+        const Read& r = m.read(e, o);
+        const auto channel = channels.find({co, a, b});
+        const bool fits = channel == channels.end()
+                              ? r.at == IndexMap::none
+                              : f(r, (n * z.Cin + channel->second) * z.L, static_cast<size_t>(k * z.J + j));
+        if (!fits || r.at == IndexMap::unclear) return false;
+      }
+    }
+    return true;
+  };
+  bool beside = false;
+  const bool alike = each([&](const Read& r, int64_t row, size_t cell) {
+    if (r.at == IndexMap::none) return true;
+    const auto i = static_cast<int32_t>(r.at - row);
+    beside |= i < 0 || i >= z.L;
+    if (s.taps.i[cell] == IndexMap::none) s.taps.i[cell] = i, s.taps.times[cell] = r.times;
+    return s.taps.i[cell] == i && std::fabs(s.taps.times[cell] - r.times) <= a_little;
+  });
+  if (!alike || !beside) return {};
+  const bool everywhere = each([&](const Read& r, int64_t row, size_t cell) {
+    const int64_t i = s.taps.i[cell], at = row + i;
+    return (r.at != IndexMap::none) == (i != IndexMap::none && at >= 0 && at < m.problem.x_elements());
+  });
+  if (!everywhere) return {};
+  for (const auto& fault : {std::string(rule.fault), fault_of_factors(s.taps), fault_of_bias(m, s.taps, of_y[0])})
+    if (!fault.empty()) s.faults.push_back(fault);
+  return s;
+}
 TapMap right_taps(const IndexMap& m) {
   TapMap t;
   t.problem = m.problem, t.positions = m.out_length;
@@ -327,6 +370,8 @@ std::optional<Structure> structure_of(const IndexMap& m) {
     if (auto s = with(of_w[0], of_x[0], y)) return s;
   for (const auto& rule : row_rules)
     if (rows_by(rule, m)) return Structure{right_taps(m), {rule.fault}};
+  for (const auto& rule : channel_rules)
+    if (auto s = beside_rows(m, rule)) return s;
   return {};
 }
 

@@ -1,7 +1,7 @@
 #include "kernels/verify/index_formula.h"
 
-#include <array>
-#include <span>
+#include <algorithm>
+#include <limits>
 
 namespace convscope {
 namespace {
@@ -88,7 +88,14 @@ constexpr Choice input_ranges[] = {
     {"", 0, "", nullptr},
     {", i > 0", 1.2, "the first input is left out", nullptr},
     {", i < L − 1", 1.2, "the last input is left out", nullptr},
+    {", also where i ≥ L", 1, "nothing asks whether i < L: what lies behind a row of x is read", nullptr},
+    {", also where i < 0", 1, "nothing asks whether i ≥ 0: what lies before a row of x is read", nullptr},
+    {", also outside of x", 1.1, "nothing asks whether 0 ≤ i < L: what lies beside a row of x is read", nullptr},
+    {", i ≤ L", 1.05, "the test lets i = L pass: what lies behind a row of x is read", nullptr},
+    {", i clamped to 0 … L − 1", 1.1, "inputs outside of x count as its nearest one, where they count as nothing", nullptr},
+    {", i modulo L", 1.1, "inputs outside of x are taken from its other end, where they count as nothing", nullptr},
 };
+enum InputRange { all_inputs, not_first, not_last, any_behind, any_before, any_beside, one_behind, clamped, wrapped };
 
 // One problem's numbers for a formula.
 struct Numbers {
@@ -129,14 +136,48 @@ int64_t input_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, 
       break;
   }
   i += v.outside;
-  return i < (f.inputs == 1) || i >= p.length - (f.inputs == 2) ? int64_t{IndexMap::none} : i;
+  const int64_t L = p.length;
+  int64_t first = 0, end = L;  // what is let pass
+  switch (f.inputs) {
+    case not_first:
+      first = 1;
+      break;
+    case not_last:
+      end = L - 1;
+      break;
+    case any_behind:
+      end = std::numeric_limits<int64_t>::max();
+      break;
+    case any_before:
+      first = std::numeric_limits<int64_t>::min();
+      break;
+    case any_beside:
+      first = std::numeric_limits<int64_t>::min(), end = std::numeric_limits<int64_t>::max();
+      break;
+    case one_behind:
+      end = L + 1;
+      break;
+    case clamped:
+      return std::clamp(i, int64_t{0}, L - 1);
+    case wrapped:
+      return (i % L + L) % L;
+    default:
+      break;
+  }
+  return i < first || i >= end ? int64_t{IndexMap::none} : i;
+}
+
+// What a map has for it: of rows of x that lie beside each other, none sees what is further away than all of x.
+int64_t seen_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, int64_t k, int64_t j) {
+  const int64_t i = input_by(f, v, p, k, j), others = (p.batch * p.in_channels - 1) * p.length;
+  return i < -others || i >= p.length + others ? int64_t{IndexMap::none} : i;
 }
 
 bool gives(const IndexFormula& f, const TapMap& m) {
   const Numbers v = numbers_of(f, m.problem);
   for (int64_t k = 0; k < m.problem.kernel_size; k++)
     for (int64_t j = 0; j < m.positions; j++)
-      if (input_by(f, v, m.problem, k, j) != m.at(k, j)) return false;
+      if (seen_by(f, v, m.problem, k, j) != m.at(k, j)) return false;
   return true;
 }
 

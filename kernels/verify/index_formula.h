@@ -15,7 +15,7 @@ namespace convscope {
 struct TapMap {
   ConvProblem problem;
   int64_t positions = 0;
-  std::vector<int32_t> i;    // [K, positions]; IndexMap::none
+  std::vector<int32_t> i;    // [K, positions]; IndexMap::none; below 0 or from L on where a row beside is read
   std::vector<float> times;  // likewise
   int32_t at(int64_t k, int64_t j) const { return i[static_cast<size_t>(k * positions + j)]; }
 };

@@ -5,6 +5,7 @@
 // weight, and one for the biases.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "kernels/base/activity.h"
@@ -13,9 +14,10 @@
 namespace convscope {
 
 struct IndexMap {
-  static constexpr int32_t none = -1;  // nothing reaches the output
+  // Nothing reaches the output. No index is that far below 0: one that is not asked for may lie before its row.
+  static constexpr int32_t none = std::numeric_limits<int32_t>::min();
   // Not one input: several, or something else; times is NaN where the output is no number, or unwritten.
-  static constexpr int32_t unclear = -2;
+  static constexpr int32_t unclear = none + 1;
   struct Read {
     int32_t at = none;  // flat index of x (of b for a bias)
     float times = 0;    // how often: 1; -1 where it is subtracted

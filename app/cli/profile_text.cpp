@@ -271,7 +271,7 @@ std::string profile_csv(const json& r) {
   for (const auto& l : r.at("launches")) {
     for (const char* what : {"registers", "static_shared_bytes", "dynamic_shared_bytes", "local_bytes"})
       csv.line({"launch " + text(l, "entry"), what, plain(l.at(what)),
-                std::string(what).ends_with("bytes") ? "byte" : "1", text(l, "source")});
+                std::string(what).ends_with("bytes") ? "byte" : "register", text(l, "source")});
     if (l.at("occupancy").is_object())
       csv.line({"launch " + text(l, "entry"), "occupancy", plain(l.at("occupancy").at("percent")), "%", "computed"});
   }

@@ -410,7 +410,13 @@ void judge_recorded_profile(json& j) {
         l["occupancy"]["limit"] = limiter_in_words(*a, block, o);
     }
   if (auto t = j.find("timeline"); t != j.end() && t->is_object()) summarise_timeline(*t);
-  j["bottleneck"] = bottleneck_json(find_bottleneck(facts_from(j)));
+  const BottleneckFacts facts = facts_from(j);
+  if (auto list = j.find("headlines"); list != j.end() && list->is_array())
+    for (auto& h : *list)
+      if (auto value = number(h, "value"); value && h.is_object())
+        h["shade"] = name_of(shade_of(text(h, "name"), *value, facts.counters,
+                                      {facts.flops, facts.least_bytes, facts.floor_ms && !facts.floor_by_bytes}));
+  j["bottleneck"] = bottleneck_json(find_bottleneck(facts));
   j["bottleneck"]["source"] = "by the rules of this version, from the recorded figures";
 }
 

@@ -174,11 +174,13 @@ void look_beside_row(Prober& probe, const ConvProblem& p, const Inputs& in, Expl
     if (!(may && (at ? *at == row + *own : !within)) && !(is_clean && t.count == 0)) continue;
     t.read_i.reset(), t.read_sum.reset();
     if (!at) {
-      t.strange = own ? fmt::format("goes on to i = {} and reads what lies beyond x", *own) : "reads what lies beyond x";
+      t.strange =
+          own ? fmt::format("goes on to i = {} and reads what lies beyond x", *own) : "reads what lies beyond x";
       continue;
     }
-    t.strange = fmt::format("{}reads x[{}, {}, {}], beside its row", may ? fmt::format("goes on to i = {} and ", *own) : "",
-                            *at / L / p.in_channels, *at / L % p.in_channels, *at % L);
+    t.strange =
+        fmt::format("{}reads x[{}, {}, {}], beside its row", may ? fmt::format("goes on to i = {} and ", *own) : "",
+                    *at / L / p.in_channels, *at / L % p.in_channels, *at % L);
     double sum = 0;
     bool inside = true;
     for (int64_t c = 0; c < out.channels; c++) {

@@ -360,9 +360,10 @@ Found instruction_overhead(const Facts& f) {
   if (!share || *share > 0.4) return {};
   return Bottleneck{
       "instruction-overhead",
-      fmt::format("{:.0f} % of the issue slots are used, but only {:.0f} % of the instructions multiply and "
-                  "add: the rest works out indices and moves data",
-                  or_zero(f, "issue_busy"), 100 * *share),
+      fmt::format("{:.0f} % of the issue slots are used, but {} of the instructions multiply and add: the rest works "
+                  "out indices and moves data",
+                  or_zero(f, "issue_busy"),
+                  *share < 0.01 ? std::string("less than 1 %") : fmt::format("only {:.0f} %", 100 * *share)),
       "more outputs a thread, so that one index and one load serve many multiply-adds, and no division in "
       "the inner loop",
       rung_for_overhead(f, *share)};
@@ -392,8 +393,10 @@ Found latency(const Facts& f) {
   if (!issue || (*issue > 50 && !(get(f, "l1_busy") && units_of(f).front().busy > *issue))) return {};
   auto top = top_stall(f);
   double occupancy = or_zero(f, "occupancy");
-  std::string waiting =
-      top.stall ? fmt::format("; they are mostly {} ({:.0f} % of all waiting)", top.stall->words, 100 * top.share) : "";
+  std::string waiting = top.stall ? fmt::format("; {} {} ({:.0f} % of all waiting)",
+                                                top.share >= 0.5 ? "they are mostly" : "most often they are",
+                                                top.stall->words, 100 * top.share)
+                                  : "";
   bool few_warps = get(f, "occupancy") && occupancy < 25, tensor = on_tensor_cores(f);
   const auto units = units_of(f);
   std::string busy = "no unit that was counted is more than 40 % busy";

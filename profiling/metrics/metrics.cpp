@@ -183,11 +183,11 @@ std::string why_missing(const Headline& h, const Counters& c, std::span<const As
   return std::string("not counted: it is in the set ") + name_of(h.from);
 }
 
-Shade above(std::optional<double> v, double fair, double good) {
-  return !v ? Shade::unknown : *v >= good ? Shade::good : *v >= fair ? Shade::fair : Shade::bad;
+Shade above(double v, double fair, double good) {
+  return v >= good ? Shade::good : v >= fair ? Shade::fair : Shade::bad;
 }
-Shade below(std::optional<double> v, double good, double fair) {
-  return !v ? Shade::unknown : *v <= good ? Shade::good : *v <= fair ? Shade::fair : Shade::bad;
+Shade below(double v, double good, double fair) {
+  return v <= good ? Shade::good : v <= fair ? Shade::fair : Shade::bad;
 }
 
 }  // namespace
@@ -281,6 +281,28 @@ std::vector<const Metric*> counters_in(const Headline& h) {
   return list;
 }
 
+Shade shade_of(std::string_view name, double v, const Counters& c, const Workload& work) {
+  // Who multiplies on tensor cores needs few instructions.
+  const bool tensor = get(c, "tensor_pipe_busy").value_or(0) > 10;
+  auto unless_good = [](Shade s, bool but) { return but && s != Shade::good ? Shade::unknown : s; };
+  if (name == "memory-busy") return unless_good(above(v, 40, 80), work.products_set_floor);
+  if (name == "bytes-moved") return below(v, 1.2, 2);
+  if (name == "l2-traffic") return below(v, 4, 16);
+  if (name == "sectors-per-load") {
+    // Where tiles come by the copy engine, loads are those of a launch that packs weights: good or bad, they are
+    // little of what moves.
+    auto loads = get(c, "load_sectors"), all = get(c, "l2_sectors");
+    return loads && all && *loads < 0.1 * *all ? Shade::unknown
+                                               : below(v, 4.5, 16.5);  // 16: 16-byte loads side by side
+  }
+  if (name == "bank-conflicts") return below(v, 10, 30);
+  if (name == "occupancy") return above(v, 12, 25);
+  if (name == "issue-busy") return unless_good(above(v, 30, 60), tensor);
+  if (name == "sm-balance") return above(v, 70, 90);
+  if (name == "useful-arithmetic") return above(v, 50, 80);
+  return Shade::unknown;
+}
+
 std::vector<HeadlineValue> headline_values(const Counters& c, const Workload& work, std::span<const AskedSet> asked) {
   std::vector<HeadlineValue> list;
   for (const auto& h : headline_list) {
@@ -292,36 +314,24 @@ std::vector<HeadlineValue> headline_values(const Counters& c, const Workload& wo
       v.value = times(1e-6, get(c, "duration"));
     } else if (name == "memory-busy") {
       v.value = get(c, "dram_busy");
-      v.shade = above(v.value, 40, 80);
     } else if (name == "bytes-moved") {
       v.value = quotient(plus(get(c, "dram_read_bytes"), get(c, "dram_write_bytes")), least);
-      v.shade = below(v.value, 1.2, 2);
     } else if (name == "l2-traffic") {
       v.value = quotient(times(32, get(c, "l2_sectors")), least);
-      v.shade = below(v.value, 4, 16);
     } else if (name == "l2-hits") {
       v.value = get(c, "l2_hit_rate");
     } else if (name == "l1-hits") {
       v.value = get(c, "l1_hit_rate");
     } else if (name == "sectors-per-load") {
       v.value = quotient(get(c, "load_sectors"), get(c, "load_requests"));
-      v.shade = below(v.value, 4.5, 16.5);  // 16: 16-byte loads side by side
-      // Where tiles come by the copy engine, loads are those of a launch that packs weights: good or bad, they are
-      // little of what moves.
-      auto loads = get(c, "load_sectors"), all = get(c, "l2_sectors");
-      if (loads && all && *loads < 0.1 * *all) v.shade = Shade::unknown;
     } else if (name == "bank-conflicts") {
       v.value = times(100, quotient(get(c, "shared_conflicts"), get(c, "shared_wavefronts")));
-      v.shade = below(v.value, 10, 30);
     } else if (name == "occupancy") {
       v.value = get(c, "occupancy");
-      v.shade = above(v.value, 12, 25);
     } else if (name == "issue-busy") {
       v.value = get(c, "issue_busy");
-      v.shade = above(v.value, 30, 60);
     } else if (name == "sm-balance") {
       v.value = times(100, quotient(get(c, "sm_cycles_active"), get(c, "sm_cycles_elapsed")));
-      v.shade = above(v.value, 70, 90);
     } else if (name == "useful-arithmetic") {
       auto done = plus(times(2, get(c, "ffma_threads")), plus(get(c, "fadd_threads"), get(c, "fmul_threads")));
       if (work.flops > 0)
@@ -333,9 +343,11 @@ std::vector<HeadlineValue> headline_values(const Counters& c, const Workload& wo
         v.value.reset();
         v.missing = "most of the arithmetic ran on tensor cores, whose operations these counters do not have";
       }
-      v.shade = above(v.value, 50, 80);
     }
-    if (!v.value && v.missing.empty()) v.missing = why_missing(h, c, asked);
+    if (v.value)
+      v.shade = shade_of(name, *v.value, c, work);
+    else if (v.missing.empty())
+      v.missing = why_missing(h, c, asked);
     list.push_back(v);
   }
   return list;

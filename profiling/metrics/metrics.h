@@ -57,8 +57,9 @@ struct Headline {
 
 // What a headline needs to know besides counters.
 struct Workload {
-  double flops = 0;        // exact, of taps that land
-  double least_bytes = 0;  // that must move
+  double flops = 0;                 // exact, of taps that land
+  double least_bytes = 0;           // that must move
+  bool products_set_floor = false;  // not bytes: the memory need not be busy
 };
 
 // What is known of a set that was asked for beside its values.
@@ -81,6 +82,8 @@ struct HeadlineValue {
 std::span<const Headline> headlines();
 // The counters that its formula names.
 std::vector<const Metric*> counters_in(const Headline& headline);
+// How good a headline's value is: unknown where neither more nor less of it is better by itself.
+Shade shade_of(std::string_view headline, double value, const Counters& counters, const Workload& work);
 // All twelve, in their order; those whose counters are not there say why: by `asked`, the chip does not have one, or
 // the set could not be counted; else it is in a set that was not asked for.
 std::vector<HeadlineValue> headline_values(const Counters& counters, const Workload& work,

@@ -244,12 +244,13 @@ void conclude(ProfileReport& r) {
   std::vector<AskedSet> asked;
   if (!r.emulated)
     for (const auto& c : r.counters) asked.push_back({c.set, c.not_here, c.gap.what});
+  r.ceilings = r.spec.ceilings ? *r.spec.ceilings : ceilings_for(r.device);
+  r.floor = floor_of(r.ceilings, r.arithmetic, r.work.flops, r.work.least_bytes);
+  r.work.products_set_floor = r.floor && !r.floor->by_bytes;
   r.headlines = headline_values(counters, r.work, asked);
   if (r.emulated)
     for (auto& h : r.headlines)
       if (!h.value && h.missing.starts_with("not counted")) h.missing = "only a GPU counts it: run with --device cuda";
-  r.ceilings = r.spec.ceilings ? *r.spec.ceilings : ceilings_for(r.device);
-  r.floor = floor_of(r.ceilings, r.arithmetic, r.work.flops, r.work.least_bytes);
   r.least_possible = floor_of(ceilings_for(r.device), r.arithmetic, r.work.flops, r.work.least_bytes);
   RooflineWork work{r.work.flops, r.work.least_bytes, dram_bytes(counters), 0};
   if (r.emulated)

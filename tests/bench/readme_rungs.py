@@ -4,7 +4,8 @@
     readme_rungs.py [--results FILE] [--readme FILE] [--take FILE …] [--write | --check]
 
 Without --write or --check the table is printed. --check: exit code 1 if the README has another one. Each rung stands
-beside the one that it follows ("after" in the results), and must be faster than it on some problem: exit code 1 if not.
+beside the one that it follows ("after" in the results), and must be faster than it on one of the three problems; a
+branch, for layers that these are not, on the layer that it names: exit code 1 if not.
 --take: reports of `convscope bench --format json` (hot medians of the kernels in the table) or of `convscope run --json`
 (the verdict of one) go into the results first; their problem must be one of the three presets of the table, at full
 shape, and they must be of a GPU.
@@ -51,17 +52,31 @@ def gain(row, rows):
     return times, f"{times:.3g}× {after['rung']}{kind} ({where})"
 
 
+def won(row, rows):
+    """What it gains, in words; nothing where it follows none."""
+    if "after" not in row:
+        return ""
+    times, words = gain(row, rows)
+    if times <= 1:
+        sys.exit(f"readme_rungs.py: {row['row']} is faster than {row['after']['rung']} on no problem: at best {words}")
+    return words
+
+
 def table(results):
     rows = {row["row"]: row for row in results["rows"]}
     lines = ["| kernel | idea | " + " | ".join("#" + p.split("-")[1] for p in PRESETS) + " | gain, at best |", "|---|---|---|---|---|---|"]
+    branches = ["| branch | idea | layer | ms | before | gain |", "|---|---|---|---|---|---|"]
     for row in results["rows"]:
-        won = ""
-        if "after" in row:
-            times, won = gain(row, rows)
-            if times <= 1:
-                sys.exit(f"readme_rungs.py: {row['row']} is faster than {row['after']['rung']} on no problem: at best {won}")
-        lines.append(f"| {row['row']} | {row['idea']} | " + " | ".join(cell(row, p) for p in PRESETS) + f" | {won} |")
-    return "\n".join(lines)
+        words = won(row, rows)
+        if row.get("branch"):
+            after = row["after"]
+            at = after["at"]
+            branches.append(f"| {row['row']} | {row['idea']} | {at} | {after['at_ms']:.3f} | {after['ms'][at]:.3f} ({after['rung']}) | {words.split()[0]} |")
+            continue
+        if "at" in row.get("after", {}):
+            sys.exit(f"readme_rungs.py: {row['row']} is held against {row['after']['rung']} on {row['after']['at']}: a rung must gain on one of the three problems")
+        lines.append(f"| {row['row']} | {row['idea']} | " + " | ".join(cell(row, p) for p in PRESETS) + f" | {words} |")
+    return "\n".join(lines) + "\n\n" + "\n".join(branches)
 
 
 def preset_of(report, name):

@@ -22,6 +22,14 @@ sed 's/"kernelbench-79": {"ms": 38.5,/"kernelbench-79": {"ms": 388.5,/; s/"kerne
 said=$(python3 "$script" --results "$work/rungs.json" 2>&1) && fail "a rung that gains nothing is not seen"
 [[ $said == *"polyphase is faster than scatter on no problem"* ]] || fail "it is not named: $said"
 
+# One that gains on another layer only is a branch, and no branch is slower where it says that it gains.
+sed 's/"row": "tiled",/&\n   "branch": false,/; s/"after": {"rung": "polyphase"}/"after": {"rung": "polyphase", "at": "dac.d1", "at_ms": 1, "ms": {"dac.d1": 2}}/' "$here/results/rungs.json" >"$work/rungs.json"
+said=$(python3 "$script" --results "$work/rungs.json" 2>&1) && fail "a rung that gains elsewhere is not seen"
+[[ $said == *"tiled is held against polyphase on dac.d1: a rung must gain on one of the three"* ]] || fail "it is not named: $said"
+sed 's/"at_ms": 0.161/"at_ms": 0.261/' "$here/results/rungs.json" >"$work/rungs.json"
+said=$(python3 "$script" --results "$work/rungs.json" 2>&1) && fail "a branch that gains nothing is not seen"
+[[ $said == *"ordered_3xf16 is faster than stream_3xf16 on no problem"* ]] || fail "it is not named: $said"
+
 # Reports: of a GPU and of a problem of the table only.
 report() {  # KIND STRIDE
   printf '{"device": {"kind": "%s"}, "problem": {"batch": 16, "in_channels": 32, "out_channels": 64, "kernel_size": 3, "length": 131072, "stride": %s, "padding": 1, "dilation": 2, "dtype": "f32", "bias": false}, "entries": [{"name": "tiled", "hot": {"median_ms": 1.234}}]}' "$1" "$2"

@@ -133,6 +133,20 @@ TEST(Headlines, TheirFormulas) {
   EXPECT_EQ(shade(headline_values(c, {8e11, 4e9}), "sectors-per-load"), Shade::bad);
 }
 
+// What is low because it need not be high is not bad.
+TEST(Headlines, ShadesKnowWhatSetsTheFloor) {
+  const Counters idle{{"dram_busy", 30}, {"issue_busy", 20}}, busy{{"dram_busy", 90}, {"issue_busy", 70}};
+  EXPECT_EQ(shade(headline_values(idle, {1e9, 1e6}), "memory-busy"), Shade::bad);
+  EXPECT_EQ(shade(headline_values(idle, {1e9, 1e6, true}), "memory-busy"), Shade::unknown);
+  EXPECT_EQ(shade(headline_values(busy, {1e9, 1e6, true}), "memory-busy"), Shade::good);
+  EXPECT_EQ(shade(headline_values(idle, {1e9, 1e6}), "issue-busy"), Shade::bad);
+  Counters tensor = idle;
+  tensor["tensor_pipe_busy"] = 60;
+  EXPECT_EQ(shade(headline_values(tensor, {1e9, 1e6}), "issue-busy"), Shade::unknown);
+  tensor["tensor_pipe_busy"] = 0;
+  EXPECT_EQ(shade(headline_values(tensor, {1e9, 1e6}), "issue-busy"), Shade::bad);
+}
+
 TEST(Headlines, WhatIsMissingSaysWhere) {
   auto v = headline_values({}, {1, 1});
   ASSERT_EQ(v.size(), 12u);

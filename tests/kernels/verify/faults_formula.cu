@@ -67,21 +67,21 @@ BIASED(f_bias_twice, 2 * b[co])
 BIASED(f_bias_by_tap, b[co] * landing)
 BIASED(f_bias_by_position, b[j % Cout])
 // What is not asked of the input: rows beside are read, and zones beside x.
-#define ASKED(name, LET_PASS, I, TIMES)                                                                 \
-  FAULTY_ENTRY(name) {                                                                                  \
-    auto e = element_of_thread(c);                                                                      \
-    if (!e.inside) return;                                                                              \
-    const int64_t L = c.length, Cig = c.in_channels / c.groups, Cog = c.out_channels / c.groups;        \
-    float sum = b ? b[e.co] : 0;                                                                        \
-    for (int64_t k = 0; k < c.kernel_size; k++) {                                                       \
-      const int64_t t = e.j + c.padding - k * c.dilation;                                               \
-      if (t % c.stride) continue;                                                                       \
-      [[maybe_unused]] const int64_t i = t / c.stride;                                                  \
-      if (!(LET_PASS)) continue;                                                                        \
-      for (int64_t ci = e.co / Cog * Cig; ci < (e.co / Cog + 1) * Cig; ci++)                            \
-        sum += (TIMES)*x[(e.n * c.in_channels + ci) * L + (I)] * w[w_at(c, ci, e.co, k)];               \
-    }                                                                                                   \
-    y[e.id] = sum;                                                                                      \
+#define ASKED(name, LET_PASS, I, TIMES)                                                          \
+  FAULTY_ENTRY(name) {                                                                           \
+    auto e = element_of_thread(c);                                                               \
+    if (!e.inside) return;                                                                       \
+    const int64_t L = c.length, Cig = c.in_channels / c.groups, Cog = c.out_channels / c.groups; \
+    float sum = b ? b[e.co] : 0;                                                                 \
+    for (int64_t k = 0; k < c.kernel_size; k++) {                                                \
+      const int64_t t = e.j + c.padding - k * c.dilation;                                        \
+      if (t % c.stride) continue;                                                                \
+      [[maybe_unused]] const int64_t i = t / c.stride;                                           \
+      if (!(LET_PASS)) continue;                                                                 \
+      for (int64_t ci = e.co / Cog * Cig; ci < (e.co / Cog + 1) * Cig; ci++)                     \
+        sum += (TIMES)*x[(e.n * c.in_channels + ci) * L + (I)] * w[w_at(c, ci, e.co, k)];        \
+    }                                                                                            \
+    y[e.id] = sum;                                                                               \
   }
 ASKED(f_not_behind, i >= 0, i, 1)
 ASKED(f_not_before, i < L, i, 1)

@@ -364,6 +364,7 @@ json explanation_json(const Explanation& e, const ConvProblem& p) {
               {"read_i", t.read_i ? json(*t.read_i) : json(nullptr)},
               {"expected_sum", number_json(t.expected_sum)},
               {"read_sum", optional_number(t.read_sum)}};
+    if (t.beside) j["beside_i"] = *t.beside;
     if (!t.strange.empty()) j["note"] = t.strange;
     taps.push_back(j);
   }

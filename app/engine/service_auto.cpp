@@ -79,6 +79,14 @@ Service::Reply Service::handle(const json& request, std::span<const std::byte> p
   std::string type = text_of(request, "type");
   if (type == "export") return export_one(request, payload, activity);
   if (type == "choose") {
+    if (request.value("measure", json()) == false) {
+      const RunRequest r = request_from(request, payload);
+      require_legal(r.problem);
+      const Target target = Target::of(state_->open(r.device).device->info());
+      json chosen = choice_json(choose(r.problem, r.accuracy, target));
+      chosen["target"] = target.name;
+      return {header_text({{"chosen", chosen}}), {}};
+    }
     json named = request, chosen;
     named["kernel"] = auto_kernel;
     resolved(named, payload, activity, chosen);

@@ -157,7 +157,7 @@ Explained explained_from(const json& answer, const Document& asked) {
   for (const auto& t : part(j, "taps"))
     e.taps.push_back({whole(t, "k").value_or(0), text(t, "formula"), text(t, "note"), whole(t, "expected_i"),
                       whole(t, "read_i"), number(t, "count").value_or(0), number(t, "expected_sum").value_or(0),
-                      number(t, "read_sum")});
+                      number(t, "read_sum"), whole(t, "beside_i")});
   for (const auto& n : part(j, "notes"))
     if (n.is_string()) e.notes.push_back(n);
   return e;

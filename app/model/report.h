@@ -129,6 +129,7 @@ struct ExplainedTap {
   std::optional<int64_t> expected_i, read_i;
   double count = 0, expected_sum = 0;
   std::optional<double> read_sum;
+  std::optional<int64_t> beside_i;  // the input outside of its row that the kernel goes on to
 };
 struct Explained {
   Document document;

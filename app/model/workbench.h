@@ -26,6 +26,7 @@
 #include "app/model/file_watch.h"
 #include "app/model/kernel_file.h"
 #include "app/model/kernel_times.h"
+#include "app/model/ladder.h"
 #include "app/model/machine_code.h"
 #include "app/model/monitor.h"
 #include "app/model/paint.h"
@@ -136,6 +137,9 @@ class Workbench {
   // The planner's choice for the document's problem, accuracy and device; on a GPU the first candidates are timed. When
   // there is none the log says why, and `then` is not called.
   void find_best(const Document& document, std::function<void(const BestKernel&)> then);
+  // What the planner's model says that each rung takes; asked once for a problem and a device.
+  void want_predicted_times(const Document& document);
+  const PredictedTimes* predicted_times(const Document& document) const;  // null: not known (yet)
   // The document's kernel as a PyTorch module, or as CUDA C++ with a C function; activation: "", or what is fused into
   // it (relu, leaky_relu:0.1). When it cannot be, the log says why.
   void want_export(const Document& document, bool pytorch, const std::string& activation,
@@ -260,6 +264,8 @@ class Workbench {
   std::vector<KernelTime> ran_;
   Document ran_on_;  // whose problem and inputs they are of
   std::string ran_device_;
+  std::optional<PredictedTimes> predicted_wish_;  // what was asked for last
+  std::shared_ptr<const PredictedTimes> predicted_;
   static constexpr size_t maps = static_cast<size_t>(Map::count);
   std::array<std::shared_ptr<const MapTile>, maps> tiles_;
   std::array<TileWish, maps> tile_wishes_;

@@ -170,6 +170,7 @@ void App::shorten() {
   const ConvProblem piece = short_piece(document());
   if (piece == document().problem) return say("The problem is no larger than a short piece of it");
   execute({SetProblem{piece}, 0});
+  show_panel_ = "Maps";  // where its pictures are
   if (!settings_.live) run();
 }
 

@@ -154,9 +154,10 @@ class App {
   bool closing_ = false, full_screen_ = false, layout_pending_ = true, narrow_ = false;
   bool palette_open_ = false, help_open_ = false, about_open_ = false;
   std::optional<PathFor> path_for_;
-  std::string path_text_, palette_text_, show_panel_;
-  int activation_ = 0;    // of the next export
-  bool compare_ = false;  // asked for, not begun
+  std::string path_text_, palette_text_;
+  std::string show_panel_, show_beside_;  // to the front; the second of another dock, where it is open
+  int activation_ = 0;                    // of the next export
+  bool compare_ = false;                  // asked for, not begun
   int palette_at_ = 0;
   struct Shot {
     std::string path;

@@ -33,6 +33,8 @@ void App::open(const std::string& path) {
       views_.set(s.view, true);
       session_path_ = path;
       session_unknown_ = s.unknown;
+      // Nothing has run that there were pictures of.
+      if (s.recording && bench_->rests_on_recording(document())) show_panel_ = "Ladder", show_beside_ = "Compare";
       say("Opened " + fs::path(path).filename().string());
       // Its kernel may be a file, which is no part of it.
       if (const std::string file = file_of_kernel(s.document.kernel); names_file(file) && !bench_->file_of(file))

@@ -14,6 +14,7 @@ const std::vector<Panel>& panels() {
       {"Problem", "Parameters of the convolution, and the numbers it runs on", draw_problem, true},
       {"Kernels", "Which kernel, and what it is compared with", draw_kernels, true},
       {"Maps", "Kernel, reference and difference as pictures", draw_maps, true},
+      {"Ladder", "Every kernel's time beside the floor of the problem", draw_ladder, true},
       {"Lines", "Channels as curves, error below", draw_lines, true},
       {"Error statistics", "How errors are spread; tolerance", draw_statistics, true},
       {"Explain", "One element: its taps, and what the kernel read", draw_explain, true},
@@ -48,7 +49,7 @@ std::vector<const char*> stage_layout(ImGuiID space, ImVec2 size, float em) {
   ImGui::DockBuilderSplitNode(maps, ImGuiDir_Right, share, &right, &maps);
   ImGui::DockBuilderSplitNode(maps, ImGuiDir_Down, 0.35f, &low, &maps);
   for (const auto& p : panels()) dock(p.title, right);
-  for (const char* panel : {"Maps", "Lines", "Problem", "Kernels"}) dock(panel, maps);
+  for (const char* panel : {"Maps", "Ladder", "Lines", "Problem", "Kernels"}) dock(panel, maps);
   for (const char* panel : {"Verdict", "Timing", "Devices", "Log"}) dock(panel, low);
   in_front("Maps", maps), in_front("Verdict", low), in_front("Explain", right);
   return {"Maps", "Problem", "Kernels", "Verdict", "Timing", "Explain", "Source"};
@@ -88,6 +89,7 @@ void App::default_layout(ImGuiID space) {
   dock("Problem", left);
   dock("Kernels", low_left);
   dock("Maps", centre);
+  dock("Ladder", centre);
   dock("Explain", bottom);
   dock("Lines", bottom);
   dock("Error statistics", bottom);
@@ -135,6 +137,12 @@ void App::draw_panels(Frame& f) {
     if (ImGui::Begin(panels()[i].title, &open)) panels()[i].draw(f);
     ImGui::End();
     open_[i] = open;
+  }
+  // Its tab, without the keyboard: once its dock has tabs.
+  if (!show_beside_.empty()) {
+    const ImGuiWindow* w = ImGui::FindWindowByName(show_beside_.c_str());
+    if (w && w->DockNode && w->DockNode->TabBar) w->DockNode->TabBar->NextSelectedTabId = w->TabId;
+    if (!w || (w->DockNode && w->DockNode->TabBar)) show_beside_.clear();
   }
   if (!show_panel_.empty()) ImGui::SetWindowFocus(show_panel_.c_str()), show_panel_.clear();
 }

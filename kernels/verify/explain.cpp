@@ -173,6 +173,7 @@ void look_beside_row(Prober& probe, const ConvProblem& p, const Inputs& in, Expl
     // Where nothing comes from its own row, another one may be taken for it: that is told of the channels.
     if (!(may && (at ? *at == row + *own : !within)) && !(is_clean && t.count == 0)) continue;
     t.read_i.reset(), t.read_sum.reset();
+    if (may) t.beside = own;
     if (!at) {
       t.strange =
           own ? fmt::format("goes on to i = {} and reads what lies beyond x", *own) : "reads what lies beyond x";

@@ -22,6 +22,7 @@ struct TapRead {
   std::optional<int64_t> read_i;   // which one, when it is one
   double expected_sum = 0;         // Σ over the group's channels of x·w, on the requested inputs
   std::optional<double> read_sum;  // the same with read_i
+  std::optional<int64_t> beside;   // the input outside of its row that it goes on to
   std::string strange;             // when the answer fits no simple reading
 };
 

@@ -138,3 +138,46 @@ SCENARIO(the_best_kernel_is_one_key_away_and_says_why) {
   g.until([&] { return g.document().kernel == best; }, "the same choice");
   g.settle();
 }
+
+SCENARIO(a_ladder_of_times_is_read_and_climbed) {
+  g.settle();
+  // Nothing was timed here: the planner's model says what each would take, and again for another problem.
+  g.panel("Ladder");
+  g.until([&] { return g.says("predicted by the planner's model for NVIDIA H200"); }, "predicted times");
+  CHECK(g.says("is predicted to be the fastest here"));
+  CHECK(g.says("Without a time here"));
+  g.app.execute({LoadPreset{"kernelbench-74-small"}, 0});
+  g.settle();
+  g.until([&] { return g.bench().predicted_times(g.document()) != nullptr; }, "those of another problem");
+  // A recording brings its own, and the panel to the front.
+  g.ctx->MenuClick("//##MainMenuBar/File/Recordings/h200-kernelbench-79");
+  if (g.ctx->IsError()) throw Failed{};
+  g.until([&] { return g.bench().recorded().recording() != nullptr; }, "the recording");
+  g.settle();
+  g.frames(4);
+  CHECK(g.says("floor 31"));
+  CHECK(!g.says("predicted by the planner"));
+  g.click("//Ladder/**/tiled/##row");
+  g.settle();
+  CHECK_EQ(g.document().kernel, "tiled");
+  CHECK(g.says("tiled takes 4."));
+  g.ctx->MouseMove("//Ladder/**/direct/##row");
+  g.until([&] { return g.says("times the floor of 38"); }, "the row's tooltip", 10);
+  CHECK(g.says("right on this problem"));
+  g.click("//Ladder/by time");
+  g.frames(3);
+  auto height = [&](const char* kernel) { return g.item(fmt::format("//Ladder/**/{}/##row", kernel)).RectFull.Min.y; };
+  CHECK(height("hopper_tf32") < height("registers"));
+  g.click("//Ladder/by rung");
+  g.frames(3);
+  CHECK(height("hopper_tf32") > height("registers"));
+  g.ctx->MouseMove("//Ladder/**/direct/##row");
+  g.ctx->MouseClick(ImGuiMouseButton_Right);
+  g.frames(3);
+  g.ctx->ItemClick("//$FOCUSED/Copy values (CSV)");
+  g.frames();
+  const std::string csv = g.clipboard();
+  CHECK(csv.starts_with("kernel,kind,ms,times floor,source,accurate enough,verdict,reason\n"));
+  CHECK(csv.find("\nS4,specimen,35.") != std::string::npos);
+  CHECK(csv.find(",recorded,yes,wrong,") != std::string::npos);
+}

@@ -55,7 +55,9 @@ std::vector<TapArrow> arrows_of(const TapPicture& picture) {
     const auto tap = static_cast<size_t>(t);
     const ExplainedTap& x = e.taps[tap];
     using Kind = TapArrow::Kind;
-    if (x.expected_i)
+    if (x.beside_i)
+      arrows.push_back({tap, Kind::taken, static_cast<double>(*x.beside_i)});
+    else if (x.expected_i)
       arrows.push_back({tap, Kind::expected, static_cast<double>(*x.expected_i)});
     else
       arrows.push_back({tap, Kind::nowhere, tap_place(e.document.problem, e.j, x.k)});

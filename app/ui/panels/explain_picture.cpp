@@ -201,6 +201,7 @@ void scatter_tap(const Canvas& c, int64_t k, size_t rank, size_t count, std::vec
 }  // namespace
 
 TapState tap_state(const ExplainedTap& t) {
+  if (t.beside_i) return TapState::beside;
   if (!t.note.empty()) return TapState::strange;
   if (t.expected_i && t.read_i) return *t.expected_i == *t.read_i ? TapState::right : TapState::moved;
   if (t.expected_i) return TapState::missing;

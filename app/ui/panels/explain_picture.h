@@ -8,7 +8,7 @@
 namespace convscope::ui {
 
 // What a tap does against what it should do.
-enum class TapState { right, idle, moved, missing, extra, strange };
+enum class TapState { right, idle, moved, missing, extra, beside, strange };
 TapState tap_state(const ExplainedTap& t);
 inline bool tap_differs(TapState s) { return s != TapState::right && s != TapState::idle; }
 

@@ -18,11 +18,11 @@ const char* plural(size_t n) { return n == 1 ? "" : "s"; }
 const char* verb(size_t n) { return n == 1 ? "s" : ""; }
 
 std::string sentence_of(const Explained& e) {
-  size_t extra = 0, missing = 0, moved = 0, strange = 0, belonging = 0;
+  size_t extra = 0, missing = 0, moved = 0, beside = 0, strange = 0, belonging = 0;
   for (const auto& t : e.taps) {
     TapState s = tap_state(t);
     extra += s == TapState::extra, missing += s == TapState::missing, moved += s == TapState::moved,
-        strange += s == TapState::strange;
+        beside += s == TapState::beside, strange += s == TapState::strange;
     belonging += t.expected_i.has_value();
   }
   std::vector<std::string> parts;
@@ -32,6 +32,9 @@ std::string sentence_of(const Explained& e) {
   if (missing)
     parts.push_back(
         fmt::format("{} tap{} take{} nothing where an input belongs", missing, plural(missing), verb(missing)));
+  if (beside)
+    parts.push_back(fmt::format("{} tap{} go{} on to what lies beside {} row of x", beside, plural(beside),
+                                beside == 1 ? "es" : "", beside == 1 ? "its" : "their"));
   if (strange)
     parts.push_back(
         fmt::format("{} tap{} take{} something else than one input, once", strange, plural(strange), verb(strange)));
@@ -107,9 +110,10 @@ ExplainWords words_of(const Explained& e) {
     x.expected = t.expected_i ? fmt::format("i = {}", *t.expected_i) : "nothing";
     if (t.expected_i) x.expected_sum = signed_text(t.expected_sum);
     x.kernel = t.read_i         ? fmt::format("i = {}", *t.read_i)
+               : t.beside_i     ? fmt::format("i = {}, beside its row", *t.beside_i)
                : t.note.empty() ? "nothing"
                                 : fmt::format("{} inputs", value_text(t.count));
-    if (t.read_i && t.read_sum) x.kernel_sum = signed_text(*t.read_sum);
+    if ((t.read_i || t.beside_i) && t.read_sum) x.kernel_sum = signed_text(*t.read_sum);
     x.expected_so_far = expected, x.kernel_so_far = kernel;
     w.order.push_back(static_cast<int>(i));
     w.taps.push_back(std::move(x));

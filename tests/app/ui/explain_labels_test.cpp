@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "app/ui/panels/explain_layout.h"
+#include "app/ui/panels/explain_picture.h"
+#include "app/ui/panels/explain_words.h"
 #include "tests/convolution.h"
 
 namespace convscope::ui {
@@ -50,6 +52,31 @@ ExplainedTap tap(int64_t k, std::optional<int64_t> expected, std::optional<int64
   ExplainedTap t;
   t.k = k, t.expected_i = expected, t.read_i = read;
   return t;
+}
+
+// A kernel that does not ask whether i ≥ 0: the arrow comes from the place beside the row.
+TEST(ExplainArrows, WhatGoesOnBesideItsRowIsTaken) {
+  Explained e;
+  e.document.problem = {};
+  e.document.problem.stride = 2, e.document.problem.padding = 1, e.document.problem.dilation = 2;
+  e.document.problem.kernel_size = 3, e.document.problem.length = 16;
+  e.j = 1;
+  e.taps = {tap(0, 1, 1), tap(1, 0, 0), tap(2, {}, {})};
+  auto sentence = [&] { return words_of(e).sentence; };
+  auto nowhere = [&] {
+    std::vector<int> order = {0, 1, 2};
+    const TapPicture picture{e, 1, order, Direction::gather, 0, {}, false};
+    return arrows_of(picture).front();
+  };
+  EXPECT_EQ(nowhere().kind, TapArrow::Kind::nowhere);
+  EXPECT_EQ(tap_state(e.taps[2]), TapState::idle);
+  EXPECT_EQ(sentence(), "Every tap takes the input it should.");
+  e.taps[2].beside_i = -1, e.taps[2].note = "goes on to i = -1 and reads what lies beyond x";
+  EXPECT_EQ(nowhere().kind, TapArrow::Kind::taken);
+  EXPECT_EQ(nowhere().place, -1);
+  EXPECT_EQ(tap_state(e.taps[2]), TapState::beside);
+  EXPECT_EQ(sentence(), "1 tap goes on to what lies beside its row of x.");
+  EXPECT_EQ(words_of(e).taps[2].kernel, "i = -1, beside its row");
 }
 
 // S4 at position 0 of kernelbench-79: taps 0 and 1 take input 0, where none belongs.

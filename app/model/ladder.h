@@ -1,0 +1,56 @@
+// Every kernel's time on one problem beside the floor: how far each rung is from what is possible.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/model/document.h"
+
+namespace convscope {
+
+class Workbench;
+
+// What the planner's model says that the rungs take on a GPU, weights packed before.
+struct PredictedTimes {
+  ConvProblem problem;
+  std::string device;  // the document's
+  std::string gpu;     // of which the model speaks
+  struct One {
+    std::string kernel;
+    std::optional<double> ms;
+    std::string refused;  // why it is out of the question
+  };
+  std::vector<One> all;
+};
+
+struct LadderRow {
+  enum class From { nothing, recorded, measured, predicted };
+  std::string name, kind, idea;  // kind: outside, specimen, ladder, reference
+  From from = From::nothing;
+  double ms = 0;
+  std::optional<bool> packs;  // the time has the packing of weights in it; empty: nobody said
+  bool looser = false;        // by arithmetic that the document's accuracy does not allow
+  bool can_choose = false;    // it runs here, or is recorded
+  std::string status;         // right, wrong, …: a verdict on this problem at the document's accuracy; "" without one
+  std::string why;            // why it has no time
+};
+
+struct Ladder {
+  std::vector<LadderRow> rows;       // files, specimens, rungs, references
+  std::vector<std::string> sources;  // "recorded: NVIDIA H200, 2026-11-24", one for each kind of time
+  std::optional<double> floor_ms;
+  std::string floor_words;                             // "by bytes, NVIDIA H200 (measured)"
+  const LadderRow* of(const std::string& name) const;  // null: none
+  const LadderRow* fastest() const;  // of the rungs with a time whose arithmetic is allowed; null: none
+  bool any() const;                  // some row has a time
+};
+
+// Times of the open recording while it is shown; else those that ran here on a GPU, and for all that did not what the
+// planner's model predicts. Emulated times are none.
+Ladder ladder_of(const Workbench& bench, const Document& document);
+
+// "S4 takes 35.5 ms: 93.4 times hopper_tf32, the fastest that is accurate enough, and 113 times the floor": what a
+// ladder says of the document's kernel; "" where it says nothing.
+std::string ladder_sentence(const Ladder& ladder, const Document& document);
+
+}  // namespace convscope

@@ -1,0 +1,335 @@
+// How far every kernel is from the floor of this problem, and so from each other.
+#include "app/model/ladder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_internal.h>
+
+#include "app/ui/panel.h"
+#include "app/ui/panels/plots.h"
+#include "app/ui/widgets.h"
+#include "kernels/base/text.h"
+
+namespace convscope::ui {
+namespace {
+
+using From = LadderRow::From;
+
+std::string ratio(double v) { return fmt::format("{:.{}f}×", v, v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2); }
+
+// A logarithmic axis of milliseconds across the room between names and figures.
+struct Axis {
+  float left = 0, right = 0;
+  double low = 0, high = 1;  // log10 of milliseconds
+  float at(double ms) const {
+    return left + (right - left) * static_cast<float>((std::log10(ms) - low) / (high - low));
+  }
+};
+
+Axis axis_of(const Ladder& l, float left, float right) {
+  Axis a{left, right, 1e9, -1e9};
+  auto take = [&](double ms) { a.low = std::min(a.low, std::log10(ms)), a.high = std::max(a.high, std::log10(ms)); };
+  for (const auto& r : l.rows)
+    if (r.from != From::nothing && r.ms > 0) take(r.ms);
+  if (l.floor_ms) take(*l.floor_ms);
+  const double room = std::max(0.04 * (a.high - a.low), 0.05);
+  a.low -= room, a.high += room;
+  return a;
+}
+
+std::string from_words(const LadderRow& r) {
+  switch (r.from) {
+    case From::recorded:
+      return "recorded";
+    case From::measured:
+      return "measured here";
+    case From::predicted:
+      return "predicted by the planner's model";
+    case From::nothing:
+      break;
+  }
+  return "";
+}
+
+void about_row(const Theme& t, const Ladder& l, const LadderRow& r) {
+  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip | ImGuiHoveredFlags_AllowWhenDisabled) ||
+      !ImGui::BeginTooltip())
+    return;
+  ImGui::PushTextWrapPos(t.em * 28);
+  ImGui::PushFont(t.code_font, 0);
+  ImGui::TextUnformatted(r.name.c_str());
+  ImGui::PopFont();
+  if (!r.idea.empty()) ImGui::TextUnformatted(r.idea.c_str());
+  if (r.from != From::nothing) {
+    std::string s = fmt::format("{} hot, {}", time_text(r.ms), from_words(r));
+    if (r.from == From::predicted) s = fmt::format("{}, {}", time_text(r.ms), from_words(r));
+    if (r.packs == true) s += ", packing included";
+    if (r.from == From::predicted) s += ", weights packed before";
+    ImGui::TextUnformatted(s.c_str());
+    if (l.floor_ms)
+      ImGui::TextUnformatted(
+          fmt::format("{:.3g} times the floor of {} {}", r.ms / *l.floor_ms, time_text(*l.floor_ms), l.floor_words)
+              .c_str());
+    if (const LadderRow* best = l.fastest(); best && best->name != r.name)
+      ImGui::TextUnformatted(fmt::format("{:.3g} times {}", r.ms / best->ms, best->name).c_str());
+  } else {
+    ImGui::TextDisabled("%s", r.why.c_str());
+  }
+  if (r.looser) ImGui::TextColored(t.warning, "its arithmetic is less accurate than what is asked for");
+  if (r.status == "wrong") ImGui::TextColored(t.wrong, "wrong on this problem");
+  if (r.status == "right") ImGui::TextColored(t.right, "right on this problem");
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+}
+
+// Full where it was timed, a ring where it is predicted; a square for references.
+void dot(ImDrawList* draw, const Theme& t, ImVec2 at, const LadderRow& r, bool chosen) {
+  const float radius = t.em * (chosen ? 0.36f : 0.28f);
+  const ImU32 colour = packed(chosen                  ? t.kernel
+                              : r.status == "wrong"   ? t.wrong
+                              : r.looser              ? t.dim
+                              : r.kind == "reference" ? t.reference
+                                                      : t.accent);
+  if (r.kind == "reference")
+    draw->AddRectFilled({at.x - radius * 0.9f, at.y - radius * 0.9f}, {at.x + radius * 0.9f, at.y + radius * 0.9f},
+                        colour);
+  else if (r.from == From::predicted)
+    draw->AddCircle(at, radius, colour, 0, std::max(1.5f, t.em * 0.12f));
+  else
+    draw->AddCircleFilled(at, radius, colour);
+}
+
+float row_height(const Theme& t) { return t.em * 1.4f; }
+
+// What the marks mean, of those that are there; behind the buttons where there is room.
+void legend(const Theme& t, const Ladder& l) {
+  struct Entry {
+    const char* text;
+    LadderRow like;
+    bool there = false;
+  };
+  LadderRow timed, predicted, reference, looser;
+  timed.from = reference.from = looser.from = From::measured, predicted.from = From::predicted;
+  reference.kind = "reference", looser.looser = true;
+  Entry all[] = {
+      {"timed", timed}, {"predicted", predicted}, {"reference", reference}, {"less accurate than asked", looser}};
+  for (const auto& r : l.rows) {
+    if (r.from == From::nothing) continue;
+    all[0].there |= r.from != From::predicted && r.kind != "reference" && !r.looser;
+    all[1].there |= r.from == From::predicted;
+    all[2].there |= r.kind == "reference";
+    all[3].there |= r.looser;
+    if (r.looser) all[3].like.from = r.from;
+  }
+  for (const auto& e : all) {
+    if (!e.there) continue;
+    ImGui::SameLine(0, t.em);
+    const float wide = ImGui::CalcTextSize(e.text).x + t.em;
+    if (ImGui::GetContentRegionAvail().x < wide) ImGui::NewLine();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    dot(ImGui::GetWindowDrawList(), t, {at.x + t.em * 0.4f, at.y + ImGui::GetFrameHeight() / 2}, e.like, false);
+    ImGui::Dummy({t.em * 0.8f, ImGui::GetFrameHeight()});
+    ImGui::SameLine(0, t.em * 0.2f);
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextDisabled("%s", e.text);
+  }
+}
+
+struct Columns {
+  float names = 0, figures = 0;  // widths
+};
+
+Columns columns_of(const Theme& t, const std::vector<const LadderRow*>& rows) {
+  Columns c;
+  for (const auto* r : rows)
+    c.names = std::max(c.names, t.code_font->CalcTextSizeA(t.em, FLT_MAX, 0, file_name(r->name).c_str()).x);
+  c.names += t.em * 2.6f;
+  c.figures = t.code_font->CalcTextSizeA(t.em, FLT_MAX, 0, "1234 ms 1234×").x + t.em * 0.8f;
+  return c;
+}
+
+void code(ImDrawList* draw, const Theme& t, ImVec2 at, const ImVec4& colour, const std::string& text) {
+  draw->AddText(t.code_font, t.em, at, packed(colour), text.c_str());
+}
+
+// The list goes to a kernel that was chosen elsewhere.
+void bring_in_sight(bool chosen, const std::string& name) {
+  static std::string in_sight;
+  if (!chosen || in_sight == name) return;
+  in_sight = name;
+  if (!ImGui::IsItemVisible()) ImGui::SetScrollHereY(0.5f);
+}
+
+void draw_row(Frame& f, const Ladder& l, const LadderRow& r, const Axis& axis, const Columns& columns) {
+  const Theme& t = f.theme;
+  const float height = row_height(t), width = ImGui::GetContentRegionAvail().x;
+  const bool reference = r.kind == "reference",
+             chosen = reference ? f.document.compare_with == r.name : f.document.kernel == r.name;
+  ImGui::PushID(r.name.c_str());
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::BeginDisabled(!r.can_choose);
+  if (ImGui::Selectable("##row", chosen && !reference, 0, {0, height}) && !chosen) {
+    if (reference)
+      f.command(SetCompareWith{r.name});
+    else
+      f.command(SetKernel{r.name});
+  }
+  ImGui::EndDisabled();
+  about_row(t, l, r);
+  bring_in_sight(chosen && !reference, r.name);
+  ImGui::PopID();
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const float middle = at.y + height / 2, text_y = middle - t.em * 0.55f;
+  if (r.status == "right" || r.status == "wrong") {
+    const ImVec2 back = ImGui::GetCursorScreenPos();
+    ImGui::SetCursorScreenPos({at.x + t.em * 0.2f, at.y + (height - ImGui::GetTextLineHeight()) / 2});
+    status_mark(t, r.status == "right" ? "pass" : "fail");
+    ImGui::SetCursorScreenPos(back);
+  }
+  const ImVec4& ink = chosen && !reference ? t.kernel : !r.can_choose || r.looser ? t.dim : t.text;
+  code(draw, t, {at.x + t.em * 1.6f, text_y}, ink, file_name(r.name));
+  if (r.from == From::nothing) {
+    ImGui::PushStyleColor(ImGuiCol_Text, t.dim);
+    const float left = at.x + columns.names;
+    ImGui::RenderTextEllipsis(draw, {left, text_y}, {at.x + width - t.em * 0.4f, at.y + height},
+                              at.x + width - t.em * 0.4f, r.why.c_str(), nullptr, nullptr);
+    ImGui::PopStyleColor();
+    return;
+  }
+  const float x = axis.at(r.ms);
+  if (l.floor_ms) {
+    // What lies between the floor and it is what could be won.
+    const float from = axis.at(*l.floor_ms);
+    draw->AddLine({from, middle}, {x, middle},
+                  packed(chosen     ? t.kernel
+                         : r.looser ? t.dim
+                                    : t.accent,
+                         chosen ? 0.7f : 0.35f),
+                  std::max(2.0f, t.em * 0.18f));
+  }
+  dot(draw, t, {x, middle}, r, chosen && !reference);
+  const std::string times = l.floor_ms ? ratio(r.ms / *l.floor_ms) : "", ms = time_text(r.ms);
+  auto wide = [&](const std::string& s) { return t.code_font->CalcTextSizeA(t.em, FLT_MAX, 0, s.c_str()).x; };
+  const float right = at.x + width - t.em * 0.4f;
+  code(draw, t, {right - wide(times), text_y}, t.dim, times);
+  code(draw, t, {right - t.em * 3.6f - wide(ms), text_y}, ink, ms);
+}
+
+// The axis above the rows, and its lines through them.
+void draw_axis(const Theme& t, const Ladder& l, const Axis& a, float top, float bottom) {
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const int first = static_cast<int>(std::ceil(a.low)), last = static_cast<int>(std::floor(a.high));
+  const float floor_x = l.floor_ms ? a.at(*l.floor_ms) : -1e9f;
+  auto mark = [&](double ms, bool named) {
+    const float x = a.at(ms);
+    if (x < a.left || x > a.right) return;
+    draw->AddLine({x, top + t.em * 1.2f}, {x, bottom}, packed(t.grid, named ? 1.0f : 0.5f));
+    const std::string text = time_text(ms);
+    const float wide = ImGui::CalcTextSize(text.c_str()).x;
+    if (named && std::fabs(x - floor_x) > t.em * 4) draw->AddText({x - wide / 2, top}, packed(t.dim), text.c_str());
+  };
+  // Within one decade or two there is room for halves and fifths of them.
+  const bool few = a.high - a.low < 2.2;
+  for (int d = first - 1; d <= last; d++) {
+    const double one = std::pow(10.0, d);
+    mark(one, true);
+    if (few) mark(2 * one, true), mark(5 * one, true);
+  }
+  if (!l.floor_ms) return;
+  draw->AddLine({floor_x, top + t.em * 1.2f}, {floor_x, bottom}, packed(t.floor), std::max(1.5f, t.em * 0.12f));
+  const std::string text = "floor " + time_text(*l.floor_ms);
+  const float wide = ImGui::CalcTextSize(text.c_str()).x;
+  draw->AddText({std::clamp(floor_x - wide / 2, a.left, a.right - wide), top}, packed(t.floor), text.c_str());
+}
+
+std::string quoted(std::string text) {
+  for (size_t at = 0; (at = text.find('"', at)) != text.npos; at += 2) text.insert(at, 1, '"');
+  return text.find_first_of(",\"\n") == text.npos ? text : '"' + text + '"';
+}
+
+std::string csv_of(const Ladder& l) {
+  std::string s = "kernel,kind,ms,times floor,source,accurate enough,verdict,reason\n";
+  for (const auto& r : l.rows)
+    s += fmt::format("{},{},{},{},{},{},{},{}\n", quoted(r.name), r.kind,
+                     r.from == From::nothing ? "" : fmt::format("{:.9g}", r.ms),
+                     r.from != From::nothing && l.floor_ms ? fmt::format("{:.4g}", r.ms / *l.floor_ms) : "",
+                     from_words(r), r.looser ? "no" : "yes", r.status, quoted(r.why));
+  if (l.floor_ms) s += fmt::format("floor,,{:.9g},1,{},,,\n", *l.floor_ms, quoted(l.floor_words));
+  return s;
+}
+
+void nothing_yet(Frame& f) {
+  if (f.bench.engine().state == EngineStatus::State::starting || f.bench.predicted_times(f.document) == nullptr)
+    empty_state(f.theme, "Asking for times", "The planner's model says in a moment what each kernel would take.");
+  else
+    empty_state(
+        f.theme, "No times",
+        "No kernel has run here on a GPU, and the planner's model has none for this problem. Open a recording, or "
+        "run on a GPU.");
+}
+
+}  // namespace
+
+void draw_ladder(Frame& f) {
+  const Theme& t = f.theme;
+  static bool by_time = false;
+  if (!f.bench.shows_recorded(f.document)) f.wish([d = f.document](Workbench& b) { b.want_predicted_times(d); });
+  const Ladder l = ladder_of(f.bench, f.document);
+  if (!l.any()) return nothing_yet(f);
+
+  if (const std::string says = ladder_sentence(l, f.document); !says.empty()) {
+    ImGui::PushFont(t.bold_font, 0);
+    wrapped(says);
+    ImGui::PopFont();
+  }
+  for (const auto& source : l.sources) dim_text(t, source);
+  if (l.floor_ms) {
+    dim_text(t, fmt::format("floor {} {}", time_text(*l.floor_ms), l.floor_words));
+    explain_item(t, {"Least time of this problem: each byte of x, w, b and y moved once, or its multiply-adds by the "
+                     "arithmetic that is allowed, whichever takes longer.",
+                     "max(least bytes / bandwidth, operations / peak)", "computed"});
+  }
+  if (ImGui::RadioButton("by rung", !by_time)) by_time = false;
+  tooltip(t, "Specimens, rungs from the plainest to the fastest, references");
+  ImGui::SameLine();
+  if (ImGui::RadioButton("by time", by_time)) by_time = true;
+  ImGui::SameLine();
+  if (ImGui::Button("Best for this problem")) f.act("best-kernel");
+  tooltip(t, "What the planner takes for this problem, accuracy and device (B); the log says why");
+
+  legend(t, l);
+
+  std::vector<const LadderRow*> rows;
+  for (const auto& r : l.rows) rows.push_back(&r);
+  if (by_time)
+    std::stable_sort(rows.begin(), rows.end(), [](const LadderRow* a, const LadderRow* b) {
+      const bool known = a->from != From::nothing, other = b->from != From::nothing;
+      return known != other ? known : known && a->ms < b->ms;
+    });
+  if (!ImGui::BeginChild("rows", {0, 0}, ImGuiChildFlags_None)) return ImGui::EndChild();
+  const Columns columns = columns_of(t, rows);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const Axis axis =
+      axis_of(l, at.x + columns.names, at.x + std::max(width - columns.figures, columns.names + t.em * 4));
+  ImGui::PushStyleVarY(ImGuiStyleVar_ItemSpacing, 0);
+  const auto timed =
+      std::count_if(rows.begin(), rows.end(), [](const LadderRow* r) { return r->from != From::nothing; });
+  draw_axis(t, l, axis, at.y, at.y + t.em * 1.4f + static_cast<float>(timed) * row_height(t));
+  ImGui::Dummy({1, t.em * 1.4f});
+  for (const auto* r : rows)
+    if (r->from != From::nothing) draw_row(f, l, *r, axis, columns);
+  if (static_cast<size_t>(timed) < rows.size()) {
+    ImGui::Dummy({1, t.em * 0.4f});
+    heading(t, "Without a time here");
+    for (const auto* r : rows)
+      if (r->from == From::nothing) draw_row(f, l, *r, axis, columns);
+  }
+  ImGui::PopStyleVar();
+  ImGui::EndChild();
+  copy_menu(f, "copy-ladder", [&] { return csv_of(l); });
+}
+
+}  // namespace convscope::ui

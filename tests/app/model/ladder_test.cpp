@@ -1,0 +1,101 @@
+// How far kernels are from the floor: by a recording, and by the planner's model where nothing was timed.
+#include "app/model/ladder.h"
+
+#include <gtest/gtest.h>
+#include <memory>
+
+#include "kernels/problem/presets.h"
+#include "tests/app/model/benches.h"
+#include "tests/support.h"
+
+namespace convscope {
+namespace {
+
+using From = LadderRow::From;
+
+TEST(LadderOfTimes, OfARecording) {
+  test::Bench bench;
+  ASSERT_TRUE(bench.settle()) << "the kernels' list";
+  bench->open_recording(std::make_shared<Recording>(
+      read_recording(test::project_file("assets/recordings/h200-kernelbench-79.convscope"))));
+  Document d;
+  d.problem = find_preset("kernelbench-79").problem, d.kernel = "S4", d.accuracy = Accuracy::tf32;
+  const Ladder l = ladder_of(*bench, d);
+  ASSERT_EQ(l.sources.size(), 1u) << "nothing is predicted beside a recording";
+  EXPECT_TRUE(l.sources[0].starts_with("recorded: NVIDIA H200")) << l.sources[0];
+  ASSERT_TRUE(l.floor_ms);
+  EXPECT_NEAR(*l.floor_ms, 0.315, 0.01);
+  EXPECT_TRUE(l.floor_words.starts_with("by bytes, ")) << l.floor_words;
+  for (const char* name : {"S0", "S4", "direct", "tiled", "hopper_tf32", "hopper_3xtf32", "cudnn", "cudnn-tf32"}) {
+    const LadderRow* r = l.of(name);
+    ASSERT_TRUE(r) << name;
+    EXPECT_EQ(r->from, From::recorded) << name;
+    EXPECT_GT(r->ms, *l.floor_ms) << name;
+    EXPECT_FALSE(r->looser) << name;
+  }
+  EXPECT_EQ(l.of("cudnn")->kind, "reference");
+  EXPECT_EQ(l.of("S4")->status, "wrong");
+  EXPECT_EQ(l.of("direct")->status, "right") << "judged at a stricter accuracy";
+  ASSERT_TRUE(l.fastest());
+  EXPECT_EQ(l.fastest()->name, "hopper_tf32");
+  const std::string says = ladder_sentence(l, d);
+  EXPECT_TRUE(says.starts_with("S4 takes 35.")) << says;
+  EXPECT_TRUE(test::holds(says, " times hopper_tf32, the fastest that is accurate enough, and 11")) << says;
+  EXPECT_TRUE(says.ends_with(" times the floor")) << says;
+  d.kernel = "hopper_tf32";
+  EXPECT_TRUE(test::holds(ladder_sentence(l, d), "the fastest that is accurate enough: 1.")) << ladder_sentence(l, d);
+
+  // Strict: who computes in TF32 is no rival, and not called right by a verdict at TF32.
+  d.accuracy = Accuracy::strict;
+  const Ladder strict = ladder_of(*bench, d);
+  EXPECT_TRUE(strict.of("hopper_tf32")->looser && strict.of("cudnn-tf32")->looser);
+  EXPECT_EQ(strict.of("hopper_tf32")->status, "");
+  ASSERT_TRUE(strict.fastest());
+  EXPECT_EQ(strict.fastest()->name, "registers");
+}
+
+TEST(LadderOfTimes, AreForetoldWhereNothingWasTimed) {
+  test::Bench bench;
+  Document d;
+  d.problem = find_preset("kernelbench-79-small").problem, d.kernel = "S4";
+  ASSERT_TRUE(bench.run(d));
+  EXPECT_FALSE(ladder_of(*bench, d).any()) << "the emulator's times are none, and nobody has asked the model";
+  bench->want_predicted_times(d);
+  ASSERT_TRUE(bench.until([&] { return bench->predicted_times(d) != nullptr; }));
+  const int waiting = bench->waiting();
+  bench->want_predicted_times(d);
+  EXPECT_EQ(bench->waiting(), waiting) << "asked once";
+
+  const Ladder l = ladder_of(*bench, d);
+  ASSERT_EQ(l.sources.size(), 1u);
+  EXPECT_EQ(l.sources[0], "predicted by the planner's model for NVIDIA H200, weights packed before");
+  ASSERT_TRUE(l.floor_ms) << "by the data sheet of the GPU that the model is of";
+  EXPECT_TRUE(test::holds(l.floor_words, "H200")) << l.floor_words;
+  for (const char* name : {"direct", "tiled", "hopper_tf32"}) {
+    ASSERT_TRUE(l.of(name)) << name;
+    EXPECT_EQ(l.of(name)->from, From::predicted) << name;
+    EXPECT_GT(l.of(name)->ms, *l.floor_ms) << name;
+  }
+  EXPECT_GT(l.of("direct")->ms, l.of("tiled")->ms);
+  EXPECT_TRUE(l.of("hopper_tf32")->looser);
+  EXPECT_EQ(l.of("S4")->from, From::nothing);
+  EXPECT_EQ(l.of("S4")->status, "wrong");
+  EXPECT_EQ(l.of("S4")->why, "it has not run here on a GPU");
+  EXPECT_EQ(l.of("hopper_16bit")->why, "takes f16 and bf16 only");
+  const std::string says = ladder_sentence(l, d);
+  EXPECT_TRUE(test::holds(says, " is predicted to be the fastest here of those that are accurate enough: ")) << says;
+
+  // Of another problem they say nothing.
+  Document other = d;
+  other.problem.length++;
+  EXPECT_EQ(bench->predicted_times(other), nullptr);
+  EXPECT_FALSE(ladder_of(*bench, other).any());
+  EXPECT_EQ(ladder_sentence(ladder_of(*bench, other), other), "");
+  bench->want_predicted_times(other);
+  ASSERT_TRUE(bench.until([&] { return bench->predicted_times(other) != nullptr; }));
+  EXPECT_EQ(bench->predicted_times(d), nullptr);
+  EXPECT_FALSE(ladder_of(*bench, other).floor_ms) << "there is no report of it";
+}
+
+}  // namespace
+}  // namespace convscope

@@ -77,7 +77,7 @@ std::string numbers(const json& r) {
   const json& t = r["timing"];
   if (t.is_object() && t["median_ms"].is_number()) {
     std::string s =
-        fmt::format("{} (median of {} hot runs, noise {:.1f} %, {})", time_text(t["median_ms"].get<double>()),
+        fmt::format("{} (median of {} hot runs, noise {:.2g} %, {})", time_text(t["median_ms"].get<double>()),
                     t["samples"].get<int>(), t["noise_pct"].get<double>(), t["source"].get<std::string>());
     if (t["cold"].is_object()) s += "; cold " + time_text(t["cold"]["median_ms"].get<double>());
     if (t["floor_ms"].is_number())

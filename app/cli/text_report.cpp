@@ -4,6 +4,7 @@
 
 #include "app/cli/forms.h"
 #include "app/cli/verbs.h"
+#include "app/engine/json_fields.h"
 #include "kernels/base/text.h"
 
 namespace convscope {
@@ -74,10 +75,10 @@ std::string report_text(const json& r) {
   const json& t = r.at("timing");
   if (t.is_object() && t.at("median_ms").is_number()) {
     out +=
-        fmt::format("  time        {} ({}, median of {} hot runs, noise {:.1f} %)", time_of(t.at("median_ms")),
+        fmt::format("  time        {} ({}, median of {} hot runs, noise {:.2g} %)", time_of(t.at("median_ms")),
                     t.at("source").get<std::string>(), t.at("samples").get<int64_t>(), t.at("noise_pct").get<double>());
     if (t.at("cold").is_object())
-      out += fmt::format("; cold {} (noise {:.1f} %)", time_of(t.at("cold").at("median_ms")),
+      out += fmt::format("; cold {} (noise {:.2g} %)", time_of(t.at("cold").at("median_ms")),
                          t.at("cold").at("noise_pct").get<double>());
     if (t.at("floor_ms").is_number())
       out +=
@@ -97,8 +98,10 @@ std::string report_text(const json& r) {
   for (const auto& ref : r.at("references")) {
     if (ref.at("name") == "oracle") continue;
     if (ref.at("median_ms").is_number())
-      out += fmt::format("  {:<11} {} (measured); largest error {}, worst {} its bound{}\n",
-                         ref.at("name").get<std::string>(), time_of(ref.at("median_ms")), number(ref.at("max_abs")),
+      out += fmt::format("  {:<11} {} ({}); largest error {}, worst {} its bound{}\n",
+                         ref.at("name").get<std::string>(), time_of(ref.at("median_ms")),
+                         json_fields::text(ref, "source").empty() ? "measured" : json_fields::text(ref, "source"),
+                         number(ref.at("max_abs")),
                          ratio(ref.at("max_bound_ratio")),
                          ref.contains("what_ran") ? "; " + ref.at("what_ran").get<std::string>() : "");
     else

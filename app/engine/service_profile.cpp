@@ -199,6 +199,9 @@ Service::Reply Service::bench_several(const json& request, std::span<const std::
   spec.samples = r.samples;
   bool reference =
       std::any_of(o.references.begin(), o.references.end(), [&](const auto& r) { return r->name() == spec.against; });
+  if (spec.against == "oracle")
+    throw InputError("against", "oracle",
+                     "is not timed: must be a kernel or a reference that is (`convscope list references`)");
   if (!spec.against.empty() && !reference) {
     try {
       find_kernel(spec.against);

@@ -159,7 +159,7 @@ void draw_lane(Frame& f, TimelineState& s, const Profile& p, size_t index) {
   const Theme& t = f.theme;
   const ProfileTimeline& line = p.timeline;
   const TimelineLane& lane = line.lanes[index];
-  ImGui::TextUnformatted(lane.title.c_str());
+  ImGui::TextUnformatted(lane.unit.empty() ? lane.title.c_str() : (lane.title + ", " + lane.unit).c_str());
   tooltip(t, fmt::format("{}\nmean {}, from {} to {} while kernels ran\nsource: {}", lane.about,
                          lane_value(lane.mean, lane.unit), lane_value(lane.least, lane.unit),
                          lane_value(lane.most, lane.unit), line.source));

@@ -72,8 +72,8 @@ inline std::string packed_words(const json& answer, const json& times) {
   if (packs == times.end() || *packs != json(true)) return "";
   const json& packed = part(times, "packed");
   if (!packed.contains("median_ms")) return text(times, "packed_reason");
-  return fmt::format("{} with weights packed before, as inference has them (noise {:.1f} %); cold {}; packing {} ({})",
-                     time_of(packed.at("median_ms")), packed.at("noise_pct").get<double>(),
+  return fmt::format("{} with weights packed before, as inference has them (noise {}); cold {}; packing {} ({})",
+                     time_of(packed.at("median_ms")), noise_text(packed.at("noise_pct").get<double>()),
                      time_of(part(packed, "cold").value("median_ms", json())), time_of(times.at("packing_ms")),
                      text(times, "packing_source"));
 }

@@ -27,9 +27,9 @@ using forms::plain;
 using forms::time_of;
 
 std::string times_of(const json& t) {
-  return fmt::format("{} ({} to {}, {} samples, noise {:.2g} %)", time_of(t.at("median_ms")),
+  return fmt::format("{} ({} to {}, {} samples, noise {})", time_of(t.at("median_ms")),
                      time_of(t.at("interval_ms").at(0)), time_of(t.at("interval_ms").at(1)), t.at("samples").get<int>(),
-                     t.at("noise_pct").get<double>());
+                     noise_text(t.at("noise_pct").get<double>()));
 }
 
 std::string shape(const json& v) {

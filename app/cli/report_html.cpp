@@ -77,8 +77,8 @@ std::string numbers(const json& r) {
   const json& t = r["timing"];
   if (t.is_object() && t["median_ms"].is_number()) {
     std::string s =
-        fmt::format("{} (median of {} hot runs, noise {:.2g} %, {})", time_text(t["median_ms"].get<double>()),
-                    t["samples"].get<int>(), t["noise_pct"].get<double>(), t["source"].get<std::string>());
+        fmt::format("{} (median of {} hot runs, noise {}, {})", time_text(t["median_ms"].get<double>()),
+                    t["samples"].get<int>(), noise_text(t["noise_pct"].get<double>()), t["source"].get<std::string>());
     if (t["cold"].is_object()) s += "; cold " + time_text(t["cold"]["median_ms"].get<double>());
     if (t["floor_ms"].is_number())
       s += "; floor " + time_text(t["floor_ms"].get<double>()) + " by " + t["floor_from"].get<std::string>() +

@@ -74,12 +74,12 @@ std::string report_text(const json& r) {
   }
   const json& t = r.at("timing");
   if (t.is_object() && t.at("median_ms").is_number()) {
-    out +=
-        fmt::format("  time        {} ({}, median of {} hot runs, noise {:.2g} %)", time_of(t.at("median_ms")),
-                    t.at("source").get<std::string>(), t.at("samples").get<int64_t>(), t.at("noise_pct").get<double>());
+    out += fmt::format("  time        {} ({}, median of {} hot runs, noise {})", time_of(t.at("median_ms")),
+                       t.at("source").get<std::string>(), t.at("samples").get<int64_t>(),
+                       noise_text(t.at("noise_pct").get<double>()));
     if (t.at("cold").is_object())
-      out += fmt::format("; cold {} (noise {:.2g} %)", time_of(t.at("cold").at("median_ms")),
-                         t.at("cold").at("noise_pct").get<double>());
+      out += fmt::format("; cold {} (noise {})", time_of(t.at("cold").at("median_ms")),
+                         noise_text(t.at("cold").at("noise_pct").get<double>()));
     if (t.at("floor_ms").is_number())
       out +=
           fmt::format("; floor {} by {} (computed{})", time_of(t.at("floor_ms")), t.at("floor_from").get<std::string>(),
@@ -101,8 +101,7 @@ std::string report_text(const json& r) {
       out += fmt::format("  {:<11} {} ({}); largest error {}, worst {} its bound{}\n",
                          ref.at("name").get<std::string>(), time_of(ref.at("median_ms")),
                          json_fields::text(ref, "source").empty() ? "measured" : json_fields::text(ref, "source"),
-                         number(ref.at("max_abs")),
-                         ratio(ref.at("max_bound_ratio")),
+                         number(ref.at("max_abs")), ratio(ref.at("max_bound_ratio")),
                          ref.contains("what_ran") ? "; " + ref.at("what_ran").get<std::string>() : "");
     else
       out += fmt::format("  {:<11} {}\n", ref.at("name").get<std::string>(), ref.value("reason", "no figure"));

@@ -1,40 +1,50 @@
 #include "app/model/ladder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 #include "app/model/kernel_times.h"
 #include "app/model/roof.h"
 #include "app/model/workbench.h"
 #include "kernels/base/text.h"
+#include "kernels/problem/counts.h"
 
 namespace convscope {
 namespace {
 
 using From = LadderRow::From;
 
-std::string times_words(double times) { return fmt::format("{:.3g} times", times); }
-
-// By the report where it has one; on the emulator, whose times have none, by the GPU that its roofline is of.
-// `other`: a report of another kernel at the same accuracy, for where the document's own kernel has none.
-void put_floor(Ladder& l, const Workbench& bench, const Document& d, const Report* other) {
-  const Report* r = bench.report_of(d);
-  if (other && !(r && r->document.problem == d.problem && r->timing.floor_ms)) r = other;
-  if (!r || !(r->document.problem == d.problem)) return;
-  if (r->timing.floor_ms && *r->timing.floor_ms > 0) {
-    l.floor_ms = r->timing.floor_ms;
-    l.floor_words = fmt::format("by {}, {}", r->timing.floor_from == "flops" ? "operations" : r->timing.floor_from,
-                                r->timing.floor_source);
-    return;
+// The ceilings that the times stand under, whichever kernel is chosen: the highest that were recorded with them (nothing
+// is below a floor), those of the last profile on this GPU, those of a data sheet.
+Roof roof_under(const Ladder& l, const Workbench& bench, const Document& d, const PredictedTimes* predicted) {
+  if (l.recorded) {
+    const Profile* best = nullptr;
+    for (const auto& k : bench.kernels()) {
+      Document own = d;
+      own.kernel = k.name;
+      const Profile* p = bench.recorded().profile(bench.recorded().nearest(own));
+      if (p && p->ceilings.memory_gbs > (best ? best->ceilings.memory_gbs : 0)) best = p;
+    }
+    if (best) return roof_of(best->ceilings, d);
+    return datasheet_roof(bench.recorded().source(), d);
   }
-  const Roof roof = roof_of(bench, d, *r);
-  if (!roof.known() || !(roof.peak() > 0) || !(r->least_bytes > 0)) return;
-  const double by_bytes = r->least_bytes / (roof.memory_gbs * 1e6), by_flops = r->flops / (roof.peak() * 1e6);
-  l.floor_ms = std::max(by_bytes, by_flops);
-  l.floor_words = fmt::format("by {} of {}, {}", by_bytes >= by_flops ? "bytes" : "operations", roof.gpu, roof.source);
+  if (!bench.ran_on(d)) return datasheet_roof(predicted ? predicted->gpu : "", d);
+  if (const Profile* p = bench.profile(); p && p->device_name == bench.ran_device() && p->ceilings.memory_gbs > 0)
+    return roof_of(p->ceilings, d);
+  return datasheet_roof(bench.ran_device(), d);
 }
 
-void put_references(Ladder& l, const Workbench& bench, const Document& d, bool recorded) {
+void put_floor(Ladder& l, const Roof& roof, const Document& d) {
+  if (!roof.known() || !(roof.peak() > 0)) return;
+  const double by_bytes = static_cast<double>(least_bytes(d.problem)) / (roof.memory_gbs * 1e6),
+               by_operations = flops(d.problem) / (roof.peak() * 1e6);
+  l.floor_ms = std::max(by_bytes, by_operations);
+  l.floor_words =
+      fmt::format("by {} of {}, {}", by_bytes >= by_operations ? "bytes" : "operations", roof.gpu, roof.source);
+}
+
+void put_references(Ladder& l, const Workbench& bench, const Document& d) {
   auto add = [&](const std::string& name, double ms, From from) {
     if (!(ms > 0) || l.of(name)) return;
     LadderRow row;
@@ -44,28 +54,57 @@ void put_references(Ladder& l, const Workbench& bench, const Document& d, bool r
       if (k.name == name) row.idea = k.idea;
     l.rows.push_back(row);
   };
-  if (recorded)
+  if (l.recorded)
     for (const auto& p : bench.recorded().points(d))
       if (p.kind == "reference") add(p.kernel, p.ms, From::recorded);
   const Report* r = bench.report_of(d);
-  if (r && r->document.problem == d.problem && r->device_kind == "cuda")
+  if (r && r->document.problem == d.problem && r->device_kind == "cuda" && l.recorded == !r->recorded.empty())
     for (const auto& ref : r->references)
-      if (ref.median_ms) add(ref.name, *ref.median_ms, r->recorded.empty() ? From::measured : From::recorded);
+      if (ref.median_ms) add(ref.name, *ref.median_ms, l.recorded ? From::recorded : From::measured);
+}
+
+// A verdict on this problem: of the recording, or the newest report.
+std::string status_of(const LadderRow& row, const Ladder& l, const Workbench& bench, const Document& d) {
+  if (!l.recorded) {
+    const Report* r = bench.report_of(d);
+    return r && r->final && r->kernel == row.name && r->document.problem == d.problem ? r->status : "";
+  }
+  Document own = d;
+  own.kernel = row.name;
+  const Document there = bench.recorded().nearest(own);
+  const Report* r = bench.recorded().report(there);
+  if (!r) return "";
+  // Right at a stricter accuracy is right here; wrong at one may be right here, unless its index is wrong.
+  const bool counts =
+      r->status == "right" ? there.accuracy <= d.accuracy : there.accuracy >= d.accuracy || row.kind == "specimen";
+  return counts ? r->status : "";
 }
 
 }  // namespace
+
+std::string times_text(double v) {
+  if (v >= 999.5) return grouped(std::llround(v));
+  return fmt::format("{:.{}f}", v, v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2);
+}
 
 const LadderRow* Ladder::of(const std::string& name) const {
   auto it = std::find_if(rows.begin(), rows.end(), [&](const LadderRow& r) { return r.name == name; });
   return it == rows.end() ? nullptr : &*it;
 }
 
-const LadderRow* Ladder::fastest() const {
+const LadderRow* Ladder::fastest(From from) const {
   const LadderRow* best = nullptr;
   for (const auto& r : rows)
-    if (r.from != From::nothing && r.kind == "ladder" && !r.looser && r.status != "wrong" && (!best || r.ms < best->ms))
+    if (r.from == from && r.from != From::nothing && r.kind != "specimen" && !r.looser && r.status != "wrong" &&
+        (!best || r.ms < best->ms))
       best = &r;
   return best;
+}
+
+const LadderRow* Ladder::fastest() const {
+  for (From from : {From::recorded, From::measured, From::predicted})
+    if (const LadderRow* r = fastest(from)) return r;
+  return nullptr;
 }
 
 bool Ladder::any() const {
@@ -75,10 +114,11 @@ bool Ladder::any() const {
 Ladder ladder_of(const Workbench& bench, const Document& d) {
   Ladder l;
   const KernelTimes times = kernel_times(bench, d);
-  const bool recorded = times.source.starts_with("recorded");
-  const PredictedTimes* predicted = recorded ? nullptr : bench.predicted_times(d);
+  l.recorded = times.source.starts_with("recorded");
+  const PredictedTimes* predicted = l.recorded ? nullptr : bench.predicted_times(d);
+  // Of two GPUs on one axis nobody would know which is which.
+  if (predicted && !times.all.empty() && predicted->gpu != bench.ran_device()) predicted = nullptr;
   bool any_predicted = false;
-  const Report* with_floor = nullptr;
   for (const char* kind : {"outside", "specimen", "ladder"})
     for (const auto& k : bench.kernels()) {
       if (k.kind != kind) continue;
@@ -86,65 +126,61 @@ Ladder ladder_of(const Workbench& bench, const Document& d) {
       row.name = k.name, row.kind = k.kind, row.idea = k.idea;
       row.looser = is_looser(bench, d, k.name);
       row.can_choose = k.available || bench.recorded().holds_kernel(d, k.name);
-      if (const KernelTime* t = times.of(k.name)) {
-        row.from = recorded ? From::recorded : From::measured;
+      if (const KernelTime* t = times.of(k.name); t && t->ms > 0) {
+        row.from = l.recorded ? From::recorded : From::measured;
         row.ms = t->ms, row.packs = t->packs;
       } else if (predicted) {
         for (const auto& p : predicted->all)
-          if (p.kernel == k.name && p.ms)
+          if (p.kernel == k.name && p.ms && *p.ms > 0)
             row.from = From::predicted, row.ms = *p.ms, row.packs = false, any_predicted = true;
           else if (p.kernel == k.name)
             row.why = p.refused;
       }
-      if (row.from == From::nothing && row.why.empty()) {
-        row.why = recorded                            ? "not recorded on this problem"
+      if (row.from == From::nothing && row.why.empty())
+        row.why = l.recorded                          ? "not recorded on this problem"
                   : row.kind == "ladder" && predicted ? "the planner's model does not know it"
                                                       : "it has not run here on a GPU";
-      }
-      if (recorded && row.from != From::nothing) {
-        Document own = d;
-        own.kernel = k.name;
-        if (const Report* r = bench.recorded().report(own); r && r->timing.floor_ms) with_floor = r;
-        const Document there = bench.recorded().nearest(own);
-        // Right at a stricter accuracy is right here; wrong at one may be right here, unless its index is wrong.
-        if (const Report* r = bench.recorded().report(there))
-          if (r->status == "right" ? there.accuracy <= d.accuracy
-                                   : there.accuracy >= d.accuracy || row.kind == "specimen")
-            row.status = r->status;
-      } else if (const Report* r = bench.report_of(d);
-                 r && r->final && r->kernel == k.name && r->document.problem == d.problem) {
-        row.status = r->status;
-      }
+      row.status = status_of(row, l, bench, d);
       l.rows.push_back(row);
     }
-  put_references(l, bench, d, recorded);
+  put_references(l, bench, d);
   if (!times.source.empty()) l.sources.push_back(times.source);
   if (any_predicted)
     l.sources.push_back(fmt::format("predicted by the planner's model for {}, weights packed before", predicted->gpu));
-  if (l.any()) put_floor(l, bench, d, with_floor);
+  if (l.any()) put_floor(l, roof_under(l, bench, d, predicted), d);
   return l;
 }
 
 std::string ladder_sentence(const Ladder& l, const Document& d) {
-  const LadderRow *own = l.of(d.kernel), *best = l.fastest();
-  const std::string name = file_name(d.kernel);
+  const LadderRow* own = l.of(d.kernel);
   auto of_floor = [&](double ms) {
-    return l.floor_ms ? fmt::format("{} the floor", times_words(ms / *l.floor_ms)) : std::string();
+    return l.floor_ms ? times_text(ms / *l.floor_ms) + " times the floor" : std::string();
   };
-  auto takes = [](const LadderRow& r) { return r.from == From::predicted ? "is predicted to take" : "takes"; };
   if (!own || own->from == From::nothing) {
+    const LadderRow* best = l.fastest();
     if (!best) return "";
     const std::string floor = of_floor(best->ms);
     return fmt::format("{} {} here of those that are accurate enough: {}{}", best->name,
                        best->from == From::predicted ? "is predicted to be the fastest" : "is the fastest",
                        time_text(best->ms), floor.empty() ? "" : ", " + floor);
   }
-  std::string s = fmt::format("{} {} {}", name, takes(*own), time_text(own->ms));
+  const LadderRow* best = l.fastest(own->from);
+  std::string s = fmt::format("{} {} {}", file_name(own->name),
+                              own->from == From::predicted ? "is predicted to take" : "takes", time_text(own->ms));
   const std::string floor = of_floor(own->ms);
-  if (best == own) return s + ", the fastest that is accurate enough" + (floor.empty() ? "" : ": " + floor);
-  if (best)
-    s += fmt::format(": {} {}, the fastest that is accurate enough", times_words(own->ms / best->ms), best->name);
-  if (!floor.empty()) s += (best ? ", and " : ": ") + floor;
+  const char* which = own->from == From::measured ? "the fastest of those that ran here and are accurate enough"
+                                                  : "the fastest that is accurate enough";
+  if (best == own)
+    s += fmt::format(", {}{}", which, floor.empty() ? "" : ": " + floor);
+  else if (best)
+    s += fmt::format(": {} times {}, {}{}", times_text(own->ms / best->ms), file_name(best->name), which,
+                     floor.empty() ? "" : ", and " + floor);
+  else if (!floor.empty())
+    s += ": " + floor;
+  // What nobody has timed may be faster still.
+  const LadderRow* more = own->from == From::measured ? l.fastest(From::predicted) : nullptr;
+  if (more && (!best || more->ms < best->ms))
+    s += fmt::format("; {} is predicted to take {}", more->name, time_text(more->ms));
   return s;
 }
 

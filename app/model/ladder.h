@@ -1,5 +1,6 @@
 // Every kernel's time on one problem beside the floor: how far each rung is from what is possible.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,9 +13,11 @@ class Workbench;
 
 // What the planner's model says that the rungs take on a GPU, weights packed before.
 struct PredictedTimes {
+  uint64_t serial = 0;  // counts answers
   ConvProblem problem;
-  std::string device;  // the document's
-  std::string gpu;     // of which the model speaks
+  std::string device;   // the document's
+  std::string gpu;      // of which the model speaks
+  std::string trouble;  // why there are none
   struct One {
     std::string kernel;
     std::optional<double> ms;
@@ -37,20 +40,25 @@ struct LadderRow {
 
 struct Ladder {
   std::vector<LadderRow> rows;       // files, specimens, rungs, references
+  bool recorded = false;             // times are those of the open recording
   std::vector<std::string> sources;  // "recorded: NVIDIA H200, 2026-11-24", one for each kind of time
-  std::optional<double> floor_ms;
-  std::string floor_words;                             // "by bytes, NVIDIA H200 (measured)"
+  std::optional<double> floor_ms;    // by the arithmetic that the document's accuracy allows, whatever its kernel
+  std::string floor_words;           // "by bytes of NVIDIA H200, datasheet"
   const LadderRow* of(const std::string& name) const;  // null: none
-  const LadderRow* fastest() const;  // of the rungs with a time whose arithmetic is allowed; null: none
+  // Of those whose arithmetic is allowed and that are not known to be wrong, with a time from there; null: none.
+  const LadderRow* fastest(LadderRow::From from) const;
+  const LadderRow* fastest() const;  // of all that was timed, else of what is predicted
   bool any() const;                  // some row has a time
 };
 
-// Times of the open recording while it is shown; else those that ran here on a GPU, and for all that did not what the
-// planner's model predicts. Emulated times are none.
+// Times of the open recording while it is shown; else those that ran here on a GPU, and for rungs that did not what the
+// planner's model predicts for the same GPU. Emulated times are none.
 Ladder ladder_of(const Workbench& bench, const Document& document);
 
 // "S4 takes 35.5 ms: 93.4 times hopper_tf32, the fastest that is accurate enough, and 113 times the floor": what a
 // ladder says of the document's kernel; "" where it says nothing.
 std::string ladder_sentence(const Ladder& ladder, const Document& document);
+// "1.22", "25.0", "142", "4,013": three digits, or all of them.
+std::string times_text(double times);
 
 }  // namespace convscope

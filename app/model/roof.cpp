@@ -266,6 +266,18 @@ std::string Roof::how(const std::string& ceiling) const {
   return "";
 }
 
+Roof roof_of(const ProfileCeilings& ceilings, const Document& d) {
+  Roof roof;
+  take_ceilings(roof, ceilings, ceilings.source, d);
+  return roof;
+}
+
+Roof datasheet_roof(const std::string& gpu, const Document& d) {
+  Roof roof;
+  if (const Ceilings* sheet = find_datasheet(gpu)) take_ceilings(roof, *sheet, sheet->source, d);
+  return roof;
+}
+
 Roof roof_of(const Workbench& bench, const Document& d, const Report& r) {
   Roof roof;
   const Profile* own = bench.profile_of(d);

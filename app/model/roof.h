@@ -34,6 +34,10 @@ struct Roof {
   bool by_bytes(double intensity) const { return intensity * memory_gbs < peak(); }
   std::string how(const std::string& ceiling) const;  // of "memory_gbs", …; "": not told
 };
+// Of ceilings that were measured, and by the data sheet of a GPU, by the driver's name of it. Not known() where they
+// are not there.
+Roof roof_of(const ProfileCeilings& ceilings, const Document& document);
+Roof datasheet_roof(const std::string& gpu, const Document& document);
 // Those that were measured where the report is from, else the datasheet of its GPU, else that of another, named as
 // such.
 Roof roof_of(const Workbench& bench, const Document& document, const Report& report);

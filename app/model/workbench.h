@@ -264,7 +264,9 @@ class Workbench {
   std::vector<KernelTime> ran_;
   Document ran_on_;  // whose problem and inputs they are of
   std::string ran_device_;
-  std::optional<PredictedTimes> predicted_wish_;  // what was asked for last
+  std::optional<PredictedTimes> predicted_wish_;    // what was asked for last
+  int predicted_starts_ = 0, predicted_tries_ = 0;  // of the engine, then; for this problem
+  uint64_t predicted_serial_ = 0;
   std::shared_ptr<const PredictedTimes> predicted_;
   static constexpr size_t maps = static_cast<size_t>(Map::count);
   std::array<std::shared_ptr<const MapTile>, maps> tiles_;

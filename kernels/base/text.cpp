@@ -61,6 +61,10 @@ std::string bytes_text(uint64_t bytes) {
   return u == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.2f} {}", v, units[u]);
 }
 
+std::string noise_text(double percent) {
+  return percent >= 9.95 ? fmt::format("{:.0f} %", percent) : fmt::format("{:.2g} %", percent);
+}
+
 std::string time_text(double ms) {
   if (!std::isfinite(ms)) return "unknown";
   if (ms == 0) return "0 ns";

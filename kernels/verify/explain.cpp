@@ -57,6 +57,14 @@ class Prober {
     activity_.check();
     x_->lay_zones(one ? ones : 0);
   }
+  // One element there, counted from the first of x; false where the zones do not reach so far.
+  bool put_beside_x(int64_t at) {
+    activity_.check();
+    return dispatch(p_.dtype, [&](auto v) {
+      v = static_cast<decltype(v)>(1);
+      return x_->put_beside(at * static_cast<int64_t>(sizeof v), &v, sizeof v);
+    });
+  }
   void set(const Inputs& in) {
     x_->write(in.x.data(), in.x.size_bytes(), &activity_);
     w_->write(in.w.data(), in.w.size_bytes(), &activity_);
@@ -138,18 +146,17 @@ std::optional<int64_t> pointed_to(const ConvProblem& p, int64_t j, int64_t k) {
 }
 
 // Taps whose input lies beside its row of x, in other rows or beyond all of them: to the counts of one channel's inputs
-// that is nothing, or another row's input.
-void look_beside_row(Prober& probe, const ConvProblem& p, const Inputs& in, Explanation& out) {
+// that is nothing, or another row's input. True where what lies beyond x reaches the sum, through whatever channel.
+bool look_beside_row(Prober& probe, const ConvProblem& p, const Inputs& in, Explanation& out) {
   const int64_t L = p.length, K = p.kernel_size, c0 = out.first_channel, cog = p.out_per_group();
   const int64_t row = (out.n * p.in_channels + c0) * L, all = p.x_elements();
-  auto through = [&](std::optional<int64_t> k) {
-    probe.set_w([=](int64_t e) { return e / K / cog == c0 && (!k || e % K == *k) ? 1 : 0; });
-  };
-  auto everything = [&](bool beside) {
+  auto everything = [&](bool beyond) {
     probe.set_x([](int64_t) { return 1; });
-    probe.set_beside_x(beside);
+    probe.set_beside_x(beyond);
     return probe.element(out.n, out.co, out.j);
   };
+  probe.set_w([](int64_t) { return 1; });
+  const bool beyond_any = everything(true) != everything(false);
   double counted = 0;
   bool is_clean = false, has_other = false;
   for (const auto& t : out.taps) {
@@ -157,31 +164,38 @@ void look_beside_row(Prober& probe, const ConvProblem& p, const Inputs& in, Expl
     is_clean |= t.count == 1 && t.read_i && t.expected_i == t.read_i;
     has_other |= t.count != 0 && !t.expected_i && pointed_to(p, out.j, t.k).has_value();
   }
-  through({});
-  if (!has_other && out.all_taps && everything(true) == rounded_to(p.dtype, counted)) return probe.set_beside_x(false);
+  if (!beyond_any && !has_other) {
+    probe.set_w([=](int64_t e) { return e / K / cog == c0 ? 1 : 0; });
+    if (out.all_taps && everything(false) == rounded_to(p.dtype, counted)) return false;
+  }
   for (auto& t : out.taps) {
+    if (!std::isfinite(t.count)) continue;
     const auto own = pointed_to(p, out.j, t.k);
     const bool may = own && !t.expected_i, within = own && row + *own >= 0 && row + *own < all;
-    if (t.count != 0 && !may) continue;
-    through(t.k);
-    const double beside = everything(true);
-    probe.set_beside_x(false);
-    if (beside == 0 || !std::isfinite(beside)) continue;
+    probe.set_w([=](int64_t e) { return e / K / cog == c0 && e % K == t.k ? 1 : 0; });
+    const double with = everything(true), without = everything(false);
+    if (!std::isfinite(with) || !std::isfinite(without)) continue;
+    const bool beyond = with != without;
+    if (!beyond && (without == 0 || (without == t.count && !(may && within)))) continue;
     std::optional<int64_t> at;
-    if (beside == 1)
+    if (!beyond && without == 1)
       at = probe.decode([&](auto code) { probe.set_x(code); }, [](int64_t e) { return e; }, all, out.n, out.co, out.j);
-    // Where nothing comes from its own row, another one may be taken for it: that is told of the channels.
-    if (!(may && (at ? *at == row + *own : !within)) && !(is_clean && t.count == 0)) continue;
-    t.read_i.reset(), t.read_sum.reset();
-    if (may) t.beside = own;
-    if (!at) {
-      t.strange =
-          own ? fmt::format("goes on to i = {} and reads what lies beyond x", *own) : "reads what lies beyond x";
-      continue;
+    bool is_own = may && at && *at == row + *own;
+    if (may && beyond && !within) {  // is it that one, and nothing else?
+      probe.set_x([](int64_t) { return 0; });
+      is_own = probe.put_beside_x(row + *own) && probe.element(out.n, out.co, out.j) == 1;
+      probe.set_beside_x(false);
     }
-    t.strange =
-        fmt::format("{}reads x[{}, {}, {}], beside its row", may ? fmt::format("goes on to i = {} and ", *own) : "",
-                    *at / L / p.in_channels, *at / L % p.in_channels, *at % L);
+    // Where nothing comes from its own row, another one may be taken for it: that is told of the channels.
+    if (!is_own && !beyond && !(is_clean && t.count == 0)) continue;
+    t.read_i.reset(), t.read_sum.reset();
+    if (is_own) t.beside = own;
+    t.strange = is_own ? fmt::format("goes on to i = {} and ", *own) : "";
+    t.strange += at       ? fmt::format("reads x[{}, {}, {}], beside its row", *at / L / p.in_channels,
+                                        *at / L % p.in_channels, *at % L)
+                 : beyond ? "reads what lies beyond x"
+                          : "reads other rows of x";
+    if (!at) continue;
     double sum = 0;
     bool inside = true;
     for (int64_t c = 0; c < out.channels; c++) {
@@ -191,6 +205,7 @@ void look_beside_row(Prober& probe, const ConvProblem& p, const Inputs& in, Expl
     }
     if (inside) t.read_sum = sum;
   }
+  return beyond_any;
 }
 
 }  // namespace
@@ -321,7 +336,7 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     if (t.count == 0) t.read_sum = 0;
     out.taps.push_back(t);
   }
-  look_beside_row(probe, p, in, out);
+  const bool adds_beyond = look_beside_row(probe, p, in, out);
   std::optional<int64_t> clean_tap;
   bool any_strange = false;
   out.read_total = out.read_bias;
@@ -389,7 +404,9 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
       break;
     }
   if (from_beside && !any_strange && out.channel_note.empty())
-    out.channel_note = "what lies beside x reaches the sum times 0: a NaN there is one here";
+    out.channel_note = adds_beyond ? out.all_taps ? "reads what lies beyond x"
+                                                  : "reads what lies beyond x, through a tap that is not listed"
+                                   : "what lies beside x reaches the sum times 0: a NaN there is one here";
   if (!out.channel_note.empty() || !out.weight_note.empty() || !out.batch_note.empty()) out.read_total.reset();
   out.launches = probe.launches();
   return out;

@@ -60,6 +60,15 @@ void GuardedTensor::lay_zones(uint32_t word, Zone which) {
   word_after_ = word;
 }
 
+bool GuardedTensor::put_beside(int64_t offset, const void* from, size_t bytes) {
+  const auto begin = static_cast<int64_t>(before_) + offset, end = begin + static_cast<int64_t>(bytes);
+  const bool before = begin >= 0 && offset + static_cast<int64_t>(bytes) <= 0;
+  const bool after = offset >= static_cast<int64_t>(bytes_) && end <= static_cast<int64_t>(memory_->size());
+  if (!before && !after) return false;
+  device_.write(*memory_, static_cast<size_t>(begin), from, bytes);
+  return true;
+}
+
 std::string GuardedTensor::damage() const {
   size_t padded = round(bytes_);
   // The zone after the tensor starts at its last byte, in the rounding.

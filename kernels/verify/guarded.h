@@ -30,6 +30,9 @@ class GuardedTensor {
   enum class Zone { before, after, both };
   void lay_zones(uint32_t word, Zone which = Zone::both);
 
+  // Bytes within a zone, `offset` counted from the tensor's begin; false, and nothing done, where no zone has room.
+  bool put_beside(int64_t offset, const void* from, size_t bytes);
+
   // "" while both zones are as they were laid; else how much of them was written and how far from the tensor ("8 bytes
   // after its end, the first 24 bytes away").
   std::string damage() const;

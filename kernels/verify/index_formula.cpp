@@ -92,11 +92,23 @@ constexpr Choice input_ranges[] = {
     {", also where i < 0", 1, "nothing asks whether i ≥ 0: what lies before a row of x is read", nullptr},
     {", also outside of x", 1.1, "nothing asks whether 0 ≤ i < L: what lies beside a row of x is read", nullptr},
     {", i ≤ L", 1.05, "the test lets i = L pass: what lies behind a row of x is read", nullptr},
+    {", i ≥ −1", 1.05, "the test lets i = −1 pass: what lies before a row of x is read", nullptr},
     {", i clamped to 0 … L − 1", 1.1, "inputs outside of x count as its nearest one, where they count as nothing",
      nullptr},
     {", i modulo L", 1.1, "inputs outside of x are taken from its other end, where they count as nothing", nullptr},
 };
-enum InputRange { all_inputs, not_first, not_last, any_behind, any_before, any_beside, one_behind, clamped, wrapped };
+enum InputRange {
+  all_inputs,
+  not_first,
+  not_last,
+  any_behind,
+  any_before,
+  any_beside,
+  one_behind,
+  one_before,
+  clamped,
+  wrapped
+};
 
 // One problem's numbers for a formula.
 struct Numbers {
@@ -157,6 +169,9 @@ int64_t input_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, 
       break;
     case one_behind:
       end = L + 1;
+      break;
+    case one_before:
+      first = -1;
       break;
     case clamped:
       return std::clamp(i, int64_t{0}, L - 1);

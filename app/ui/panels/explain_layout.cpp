@@ -89,6 +89,7 @@ void make_layout(TapLayout& l, const TapPicture& picture, float em, float room) 
       l.taps.push_back(tap.k);
       if (tap.expected_i) add_around(inputs, *tap.expected_i, 1, p.length);
       if (tap.read_i) add_around(inputs, *tap.read_i, 1, p.length);
+      if (tap.beside_i) inputs.push_back(*tap.beside_i);
       double place = tap_place(p, e.j, tap.k);
       bool near = place > -3 && place < static_cast<double>(p.length + 2);
       if (near) {

@@ -6,9 +6,10 @@
 #include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_internal.h>
+#include <memory>
+#include <optional>
 
 #include "app/ui/panel.h"
-#include "app/ui/panels/plots.h"
 #include "app/ui/widgets.h"
 #include "kernels/base/text.h"
 
@@ -17,7 +18,8 @@ namespace {
 
 using From = LadderRow::From;
 
-std::string ratio(double v) { return fmt::format("{:.{}f}×", v, v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2); }
+std::string ratio(double v) { return times_text(v) + "×"; }
+std::string ms_text(double ms) { return convscope::time_text(ms); }  // down to nanoseconds
 
 // A logarithmic axis of milliseconds across the room between names and figures.
 struct Axis {
@@ -63,17 +65,17 @@ void about_row(const Theme& t, const Ladder& l, const LadderRow& r) {
   ImGui::PopFont();
   if (!r.idea.empty()) ImGui::TextUnformatted(r.idea.c_str());
   if (r.from != From::nothing) {
-    std::string s = fmt::format("{} hot, {}", time_text(r.ms), from_words(r));
-    if (r.from == From::predicted) s = fmt::format("{}, {}", time_text(r.ms), from_words(r));
+    std::string s = fmt::format("{} hot, {}", ms_text(r.ms), from_words(r));
+    if (r.from == From::predicted) s = fmt::format("{}, {}", ms_text(r.ms), from_words(r));
     if (r.packs == true) s += ", packing included";
     if (r.from == From::predicted) s += ", weights packed before";
     ImGui::TextUnformatted(s.c_str());
     if (l.floor_ms)
-      ImGui::TextUnformatted(
-          fmt::format("{:.3g} times the floor of {} {}", r.ms / *l.floor_ms, time_text(*l.floor_ms), l.floor_words)
-              .c_str());
-    if (const LadderRow* best = l.fastest(); best && best->name != r.name)
-      ImGui::TextUnformatted(fmt::format("{:.3g} times {}", r.ms / best->ms, best->name).c_str());
+      ImGui::TextUnformatted(fmt::format("{} times the floor of {} {}", times_text(r.ms / *l.floor_ms),
+                                         ms_text(*l.floor_ms), l.floor_words)
+                                 .c_str());
+    if (const LadderRow* best = l.fastest(r.from); best && best->name != r.name)
+      ImGui::TextUnformatted(fmt::format("{} times {}", times_text(r.ms / best->ms), best->name).c_str());
   } else {
     ImGui::TextDisabled("%s", r.why.c_str());
   }
@@ -210,7 +212,7 @@ void draw_row(Frame& f, const Ladder& l, const LadderRow& r, const Axis& axis, c
                   std::max(2.0f, t.em * 0.18f));
   }
   dot(draw, t, {x, middle}, r, chosen && !reference);
-  const std::string times = l.floor_ms ? ratio(r.ms / *l.floor_ms) : "", ms = time_text(r.ms);
+  const std::string times = l.floor_ms ? ratio(r.ms / *l.floor_ms) : "", ms = ms_text(r.ms);
   auto wide = [&](const std::string& s) { return t.code_font->CalcTextSizeA(t.em, FLT_MAX, 0, s.c_str()).x; };
   const float right = at.x + width - t.em * 0.4f;
   code(draw, t, {right - wide(times), text_y}, t.dim, times);
@@ -226,7 +228,7 @@ void draw_axis(const Theme& t, const Ladder& l, const Axis& a, float top, float 
     const float x = a.at(ms);
     if (x < a.left || x > a.right) return;
     draw->AddLine({x, top + t.em * 1.2f}, {x, bottom}, packed(t.grid, named ? 1.0f : 0.5f));
-    const std::string text = time_text(ms);
+    const std::string text = ms_text(ms);
     const float wide = ImGui::CalcTextSize(text.c_str()).x;
     if (named && std::fabs(x - floor_x) > t.em * 4) draw->AddText({x - wide / 2, top}, packed(t.dim), text.c_str());
   };
@@ -239,7 +241,7 @@ void draw_axis(const Theme& t, const Ladder& l, const Axis& a, float top, float 
   }
   if (!l.floor_ms) return;
   draw->AddLine({floor_x, top + t.em * 1.2f}, {floor_x, bottom}, packed(t.floor), std::max(1.5f, t.em * 0.12f));
-  const std::string text = "floor " + time_text(*l.floor_ms);
+  const std::string text = "floor " + ms_text(*l.floor_ms);
   const float wide = ImGui::CalcTextSize(text.c_str()).x;
   draw->AddText({std::clamp(floor_x - wide / 2, a.left, a.right - wide), top}, packed(t.floor), text.c_str());
 }
@@ -260,14 +262,57 @@ std::string csv_of(const Ladder& l) {
   return s;
 }
 
+// Made anew when something has changed that it is made of: a recording is searched for each of its rows.
+struct Shown {
+  Ladder ladder;
+  bool stale = false;  // of the problem before: the times of this one are asked for
+};
+const Shown& shown_now(const Frame& f) {
+  struct Of {
+    Document document;
+    const void* recording = nullptr;
+    uint64_t predicted = 0, report = 0, profile = 0;
+    const void* shown = nullptr;  // the report that stands for the document
+    bool live = false;
+    size_t kernels = 0, ran = 0;
+    bool operator==(const Of&) const = default;
+  };
+  static std::optional<Of> made_of;
+  static std::shared_ptr<const Recording> held;  // so that no other one has its address
+  static Shown made;
+  const Report* r = f.report();
+  const PredictedTimes* predicted = f.bench.predicted_times(f.document);
+  size_t kernels = 0;
+  for (const auto& k : f.bench.kernels())
+    kernels = kernels * 31 + hash_of(k.name + k.idea + k.accuracy) + (k.available ? 1 : 0);
+  Of now{f.document,
+         f.bench.recorded().recording().get(),
+         predicted ? predicted->serial : 0,
+         r ? r->serial : 0,
+         static_cast<uint64_t>(reinterpret_cast<uintptr_t>(f.bench.profile())),
+         r,
+         f.bench.live_shown(),
+         kernels,
+         f.bench.ran().size()};
+  if (made_of == now) return made;
+  Ladder fresh = ladder_of(f.bench, f.document);
+  made_of = std::move(now), held = f.bench.recorded().recording();
+  // Never blank while the model is asked: it answers in a moment.
+  made.stale = !fresh.any() && !predicted && made.ladder.any() && !made.ladder.recorded;
+  if (!made.stale) made.ladder = std::move(fresh);
+  return made;
+}
+
 void nothing_yet(Frame& f) {
-  if (f.bench.engine().state == EngineStatus::State::starting || f.bench.predicted_times(f.document) == nullptr)
-    empty_state(f.theme, "Asking for times", "The planner's model says in a moment what each kernel would take.");
+  const PredictedTimes* predicted = f.bench.predicted_times(f.document);
+  if (!predicted)
+    empty_state(f.theme, "Asking for times", "The planner's model says in a moment what each rung would take.");
+  else if (!predicted->trouble.empty())
+    empty_state(f.theme, "No times", ("The planner's model cannot be asked: " + predicted->trouble).c_str());
   else
-    empty_state(
-        f.theme, "No times",
-        "No kernel has run here on a GPU, and the planner's model has none for this problem. Open a recording, or "
-        "run on a GPU.");
+    empty_state(f.theme, "No times",
+                "No kernel has run here on a GPU, and the planner's model knows none that takes this problem. Open a "
+                "recording, or run on a GPU.");
 }
 
 }  // namespace
@@ -275,18 +320,24 @@ void nothing_yet(Frame& f) {
 void draw_ladder(Frame& f) {
   const Theme& t = f.theme;
   static bool by_time = false;
-  if (!f.bench.shows_recorded(f.document)) f.wish([d = f.document](Workbench& b) { b.want_predicted_times(d); });
-  const Ladder l = ladder_of(f.bench, f.document);
+  const Shown& shown = shown_now(f);
+  const Ladder& l = shown.ladder;
+  if (!l.recorded || shown.stale) f.wish([d = f.document](Workbench& b) { b.want_predicted_times(d); });
   if (!l.any()) return nothing_yet(f);
+  if (shown.stale) {
+    ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+    wrapped("stale: of the problem before, while the planner's model is asked");
+    ImGui::PopStyleColor();
+  }
 
-  if (const std::string says = ladder_sentence(l, f.document); !says.empty()) {
+  if (const std::string says = shown.stale ? "" : ladder_sentence(l, f.document); !says.empty()) {
     ImGui::PushFont(t.bold_font, 0);
     wrapped(says);
     ImGui::PopFont();
   }
   for (const auto& source : l.sources) dim_text(t, source);
   if (l.floor_ms) {
-    dim_text(t, fmt::format("floor {} {}", time_text(*l.floor_ms), l.floor_words));
+    dim_text(t, fmt::format("floor {} {}", ms_text(*l.floor_ms), l.floor_words));
     explain_item(t, {"Least time of this problem: each byte of x, w, b and y moved once, or its multiply-adds by the "
                      "arithmetic that is allowed, whichever takes longer.",
                      "max(least bytes / bandwidth, operations / peak)", "computed"});
@@ -298,6 +349,17 @@ void draw_ladder(Frame& f) {
   ImGui::SameLine();
   if (ImGui::Button("Best for this problem")) f.act("best-kernel");
   tooltip(t, "What the planner takes for this problem, accuracy and device (B); the log says why");
+  ImGui::SameLine();
+  const LadderRow* own = l.of(f.document.kernel);
+  ImGui::BeginDisabled(!own || own->kind != "ladder");
+  if (ImGui::Button("Export…")) ImGui::OpenPopup("export");
+  ImGui::EndDisabled();
+  tooltip(t, "The chosen rung as a file of its own, for this problem");
+  if (ImGui::BeginPopup("export")) {
+    if (ImGui::MenuItem("As a PyTorch module…")) f.act("export-pytorch");
+    if (ImGui::MenuItem("As CUDA C++…")) f.act("export-cuda");
+    ImGui::EndPopup();
+  }
 
   legend(t, l);
 

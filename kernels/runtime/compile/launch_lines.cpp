@@ -278,56 +278,9 @@ std::string idea_of(std::string_view text) {
   return out.size() > 160 ? out.substr(0, 157) + "…" : out;
 }
 
-namespace {
-
-// The __global__ functions of a text with their parameters, as they are written.
-struct Global {
-  std::string function, parameters;
-};
-std::vector<Global> globals_of(std::string_view text) {
-  static const std::regex global(
-      R"(__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\))");
-  std::vector<Global> all;
-  for (std::cregex_iterator m(text.data(), text.data() + text.size(), global), end; m != end; ++m)
-    all.push_back({(*m)[1].str(), (*m)[2].str()});
-  return all;
-}
-
-std::string name_of_parameter(const std::string& parameter) {
-  size_t end = parameter.find_last_not_of(" \t\r\n");
-  if (end == parameter.npos) return "";
-  size_t begin = end;
-  while (begin > 0 && (std::isalnum(static_cast<unsigned char>(parameter[begin - 1])) || parameter[begin - 1] == '_'))
-    begin--;
-  return parameter.substr(begin, end - begin + 1);
-}
-
-// Of a line that gives too few arguments or too many a compiler would speak in terms of templates.
-void check_arguments(const Line& line, std::string_view text, const std::string& name) {
-  const std::string function = line.function.substr(0, line.function.find('<'));
-  std::vector<Global> own;
-  for (auto& g : globals_of(text))
-    if (g.function == function) own.push_back(std::move(g));
-  // Of several with one name, or with lines for the preprocessor or comments among them, the compiler knows.
-  if (own.size() != 1 || own[0].parameters.find_first_of("#/") != own[0].parameters.npos) return;
-  std::vector<std::string> names;
-  for (const auto& parameter : list_parts(own[0].parameters))
-    if (std::string one = name_of_parameter(parameter); !one.empty()) names.push_back(one);
-  const auto given = list_parts(line.values.at("args"));
-  if (given.size() == names.size()) return;
-  std::string list;
-  for (const auto& one : names) list += (list.empty() ? "" : ", ") + one;
-  refuse(name, line.number, "args=" + line.values.at("args"),
-         fmt::format("has {} argument{} where {} has {} parameter{}: {}", given.size(), given.size() == 1 ? "" : "s",
-                     function, names.size(), names.size() == 1 ? "" : "s", list));
-}
-
-}  // namespace
-
 std::string registration_of_lines(std::string_view text, const std::string& name) {
   const std::vector<Line> lines = lines_of(text, name);
   if (lines.empty()) return "";
-  for (const auto& line : lines) check_arguments(line, text, name);
   const Line& first = lines.front();
   const std::string at_file = c_string(name);
   auto value = [&](const char* key, const char* otherwise) {
@@ -427,17 +380,23 @@ std::string usual_meaning(const std::string& parameter, bool tensor) {
 }
 
 std::string suggested_line(std::string_view text) {
-  const auto all = globals_of(text);
-  if (all.empty()) return "";
+  static const std::regex global(
+      R"(__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\))");
+  std::cmatch m;
+  if (!std::regex_search(text.data(), text.data() + text.size(), m, global)) return "";
   std::string args;
-  for (const std::string& parameter : list_parts(all[0].parameters)) {
-    const std::string own = name_of_parameter(parameter);
-    if (own.empty()) continue;
+  for (const std::string& parameter : list_parts(m[2].str())) {
+    size_t end = parameter.find_last_not_of(" \t\r\n");
+    if (end == parameter.npos) continue;
+    size_t begin = end;
+    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(parameter[begin - 1])) || parameter[begin - 1] == '_'))
+      begin--;
+    const std::string own = parameter.substr(begin, end - begin + 1);
     std::string argument = usual_meaning(own, parameter.find('*') != parameter.npos);
     if (argument.empty()) argument = "?";
     args += (args.empty() ? "" : ",") + argument;
   }
-  return fmt::format("// convscope: launch {} grid=ceil_div(N*Cout*Lout,256) block=256 args={}", all[0].function, args);
+  return fmt::format("// convscope: launch {} grid=ceil_div(N*Cout*Lout,256) block=256 args={}", m[1].str(), args);
 }
 
 }  // namespace convscope

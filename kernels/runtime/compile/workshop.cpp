@@ -181,6 +181,11 @@ std::string first_error(const std::string& printed, const std::string& name) {
               " here: its host code is called with tensors that have no values, and what PyTorch would compute of them "
               "belongs into a kernel";
       }
+      static const std::regex counted(R"(reduces to '\((\d+) == (\d+)\)')");
+      if (std::smatch n; what.find("a launch gives one argument for each parameter") != what.npos &&
+                         std::regex_search(printed, n, counted))
+        what = fmt::format("a launch gives {} argument{}, and its kernel has {} parameter{}", n[1].str(),
+                           n[1] == "1" ? "" : "s", n[2].str(), n[2] == "1" ? "" : "s");
       return fmt::format("{}: {}", !here.empty() ? here : !last_place.empty() ? last_place : name, what);
     }
   }

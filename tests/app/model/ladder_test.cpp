@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 
+#include "app/engine/recording.h"
 #include "kernels/problem/presets.h"
 #include "tests/app/model/benches.h"
 #include "tests/support.h"
@@ -25,7 +26,7 @@ TEST(LadderOfTimes, OfARecording) {
   EXPECT_TRUE(l.sources[0].starts_with("recorded: NVIDIA H200")) << l.sources[0];
   ASSERT_TRUE(l.floor_ms);
   EXPECT_NEAR(*l.floor_ms, 0.315, 0.01);
-  EXPECT_TRUE(l.floor_words.starts_with("by bytes, ")) << l.floor_words;
+  EXPECT_TRUE(l.floor_words.starts_with("by bytes of NVIDIA H200, ")) << l.floor_words;
   for (const char* name : {"S0", "S4", "direct", "tiled", "hopper_tf32", "hopper_3xtf32", "cudnn", "cudnn-tf32"}) {
     const LadderRow* r = l.of(name);
     ASSERT_TRUE(r) << name;
@@ -52,6 +53,98 @@ TEST(LadderOfTimes, OfARecording) {
   EXPECT_EQ(strict.of("hopper_tf32")->status, "");
   ASSERT_TRUE(strict.fastest());
   EXPECT_EQ(strict.fastest()->name, "registers");
+}
+
+// One floor for all, whichever is chosen, and none below it: in every recording that comes with the program.
+TEST(LadderOfTimes, OfEveryRecordingStandAboveOneFloor) {
+  test::Bench bench;
+  ASSERT_TRUE(bench.settle()) << "the kernels' list";
+  int seen = 0, rows = 0;
+  for (const auto& shipped : shipped_recordings()) {
+    bench->open_recording(std::make_shared<Recording>(read_recording(shipped.path)));
+    std::optional<Document> first = bench->recorded().way_back({});
+    ASSERT_TRUE(first) << shipped.name;
+    const bool one = first->problem.dtype != DType::f32;
+    for (Accuracy a : {Accuracy::strict, Accuracy::tf32x3, Accuracy::tf32}) {
+      if (one && a != Accuracy::strict) continue;
+      Document d = *first;
+      d.accuracy = a;
+      const Ladder l = ladder_of(*bench, d);
+      ASSERT_TRUE(l.floor_ms && l.recorded) << shipped.name;
+      seen++;
+      for (const auto& r : l.rows) {
+        if (r.from == From::nothing) continue;
+        d.kernel = r.name;
+        EXPECT_EQ(ladder_of(*bench, d).floor_ms, l.floor_ms) << shipped.name << ", " << r.name << " chosen";
+        if (!r.looser) {
+          EXPECT_GT(r.ms, 0.95 * *l.floor_ms) << shipped.name << ", " << r.name << ", " << name_of(a);
+          rows++;
+        }
+      }
+    }
+  }
+  EXPECT_GT(seen, 20);
+  EXPECT_GT(rows, 300);
+}
+
+TEST(LadderOfTimes, AreForetoldInEveryType) {
+  test::Bench bench;
+  ASSERT_TRUE(bench.settle());
+  for (DType type : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    Document d;
+    d.problem = find_preset("kernelbench-79-small").problem, d.problem.dtype = type, d.kernel = "direct";
+    bench->want_predicted_times(d);
+    ASSERT_TRUE(bench.until([&] { return bench->predicted_times(d) != nullptr; })) << name_of(type);
+    EXPECT_EQ(bench->predicted_times(d)->trouble, "") << name_of(type);
+    const Ladder l = ladder_of(*bench, d);
+    ASSERT_TRUE(l.of("direct") && l.floor_ms) << name_of(type);
+    EXPECT_EQ(l.of("direct")->from, From::predicted) << name_of(type);
+    EXPECT_GT(l.of("direct")->ms, *l.floor_ms) << name_of(type);
+    EXPECT_EQ(l.of("hopper_16bit")->from == From::predicted, is_half(type)) << name_of(type);
+  }
+}
+
+TEST(LadderOfTimes, SayWhyTheModelCannotBeAsked) {
+  test::Bench bench;
+  ASSERT_TRUE(bench.settle());
+  Document d;
+  d.problem = find_preset("kernelbench-79-small").problem, d.device = "cuda:7";
+  bench->want_predicted_times(d);
+  ASSERT_TRUE(bench.until([&] { return bench->predicted_times(d) != nullptr; }));
+  EXPECT_NE(bench->predicted_times(d)->trouble, "");
+  EXPECT_FALSE(ladder_of(*bench, d).any());
+  const int waiting = bench->waiting();
+  bench->want_predicted_times(d);
+  EXPECT_EQ(bench->waiting(), waiting) << "not again and again";
+}
+
+TEST(LadderOfTimes, TheSentenceNamesWhoIsFastest) {
+  Ladder l;
+  auto add = [&](const char* name, const char* kind, From from, double ms) {
+    LadderRow r;
+    r.name = name, r.kind = kind, r.from = from, r.ms = ms;
+    l.rows.push_back(r);
+  };
+  Document d;
+  d.kernel = "/tmp/my.cu";
+  add("/tmp/my.cu", "outside", From::measured, 0.3);
+  add("tiled", "ladder", From::measured, 4.5);
+  add("hopper_tf32", "ladder", From::predicted, 0.2);
+  add("S0", "specimen", From::measured, 0.1);
+  l.floor_ms = 0.1;
+  EXPECT_EQ(ladder_sentence(l, d),
+            "my.cu takes 300 µs, the fastest of those that ran here and are accurate enough: 3.00 times the floor; "
+            "hopper_tf32 is predicted to take 200 µs");
+  d.kernel = "tiled";
+  EXPECT_EQ(ladder_sentence(l, d),
+            "tiled takes 4.50 ms: 15.0 times my.cu, the fastest of those that ran here and are accurate enough, and "
+            "45.0 times the floor; hopper_tf32 is predicted to take 200 µs");
+  l.rows[0].status = "wrong", l.rows[2].looser = true;
+  EXPECT_EQ(ladder_sentence(l, d),
+            "tiled takes 4.50 ms, the fastest of those that ran here and are accurate enough: 45.0 times the floor");
+  EXPECT_EQ(times_text(4013.2), "4,013");
+  EXPECT_EQ(times_text(1.2249), "1.22");
+  EXPECT_EQ(times_text(142.3), "142");
 }
 
 TEST(LadderOfTimes, AreForetoldWhereNothingWasTimed) {
@@ -94,7 +187,7 @@ TEST(LadderOfTimes, AreForetoldWhereNothingWasTimed) {
   bench->want_predicted_times(other);
   ASSERT_TRUE(bench.until([&] { return bench->predicted_times(other) != nullptr; }));
   EXPECT_EQ(bench->predicted_times(d), nullptr);
-  EXPECT_FALSE(ladder_of(*bench, other).floor_ms) << "there is no report of it";
+  EXPECT_GT(*ladder_of(*bench, other).floor_ms, *l.floor_ms) << "one position more";
 }
 
 }  // namespace

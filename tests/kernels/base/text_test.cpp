@@ -9,6 +9,14 @@
 namespace convscope {
 namespace {
 
+TEST(NoiseText, HasTwoDigitsAndNoExponent) {
+  EXPECT_EQ(noise_text(0.01637), "0.016 %");
+  EXPECT_EQ(noise_text(1.25), "1.2 %");
+  EXPECT_EQ(noise_text(12.3), "12 %");
+  EXPECT_EQ(noise_text(120.4), "120 %");
+  EXPECT_EQ(noise_text(0), "0 %");
+}
+
 TEST(NearestName, FindsWhatIsMeant) {
   std::vector<std::string> names{"kernelbench-64", "kernelbench-79", "hifigan.u1", "direct", "tiled"};
   EXPECT_EQ(nearest_name("kernelbench-78", names), "kernelbench-79");

@@ -53,22 +53,6 @@ TEST(LaunchLines, AreRefusedWithTheirPlace) {
   EXPECT_TRUE(holds(refused(good + " accuracy=bad"), "must be strict, 3xtf32 or tf32"));
 }
 
-TEST(LaunchLines, HaveAnArgumentForEachParameter) {
-  auto refused_of = [](const std::string& args, const std::string& functions) {
-    return test::error_of<InputError>([&] {
-      registration_of_lines("// convscope: launch k<4> grid=1 block=1 args=" + args + "\n" + functions, "m.cu");
-    });
-  };
-  const std::string k = "template <int T>\n__global__ void k(const float* __restrict__ x,\n  float* y, int L) {}\n";
-  EXPECT_EQ(refused_of("x,y,min(L,K)", k), "");
-  EXPECT_EQ(refused_of("x,y", k), "kernel m.cu:1 `args=x,y` has 2 arguments where k has 3 parameters: x, y, L");
-  EXPECT_EQ(refused_of("x,y,L,s", k), "kernel m.cu:1 `args=x,y,L,s` has 4 arguments where k has 3 parameters: x, y, L");
-  // What only a compiler can count is left to it.
-  EXPECT_EQ(refused_of("y", k + "__global__ void k(float* y) {}\n"), "");
-  EXPECT_EQ(refused_of("y", "__global__ void k(float* y, /* , */ int a) {}\n"), "");
-  EXPECT_EQ(refused_of("y", "GLOBAL void k(float* y, int a) {}\n"), "");
-}
-
 TEST(LaunchLines, AreSuggestedFromParametersNames) {
   EXPECT_EQ(
       suggested_line("template<int T>\n__global__ void __launch_bounds__(256) conv_t(const float* __restrict__ input,\n"
@@ -101,6 +85,15 @@ TEST(OutsideFile, TheFirstErrorInOneLine) {
                   "include/convscope/plan.h:213:7: error: static assertion failed: too few\n",
                   "m.cu"),
       "m.cu:2: static assertion failed: too few");
+  const std::string counts =
+      "m.cu:2:10:   required from here\ninclude/convscope/plan.h:164:34: error: static assertion failed: a launch "
+      "gives "
+      "one argument for each parameter of its kernel\n";
+  EXPECT_EQ(
+      first_error(counts + "include/convscope/plan.h:164:34: note: the comparison reduces to '(13 == 14)'\n", "m.cu"),
+      "m.cu:2: a launch gives 13 arguments, and its kernel has 14 parameters");
+  EXPECT_EQ(first_error(counts, "m.cu"),
+            "m.cu:2: static assertion failed: a launch gives one argument for each parameter of its kernel");
   EXPECT_EQ(first_error("", "m.cu"), "m.cu: the compiler failed and said nothing");
 }
 

@@ -233,10 +233,24 @@ TEST(Explain, TellsWhatLiesBesideARow) {
   EXPECT_EQ(e.taps[2].read_i, 4);
   expect_no_notes(e);
   expect_totals_agree(e, DType::f32);
-  for (auto type : {DType::f64, DType::f16, DType::bf16}) {
-    auto p = general;
-    p.dtype = type;
-    if (find_kernel("direct").unsupported(p).empty()) expect_no_notes(explained("direct", p, 0, 0, 39));
+  // Not where the definition points to: no index is named that was not seen.
+  e = explained("f_no_padding_no_test", {.kernel_size = 3, .length = 5, .padding = 1}, 0, 0, 0);
+  EXPECT_EQ(e.taps[0].read_i, 0);
+  for (size_t k : {1, 2}) {
+    EXPECT_EQ(e.taps[k].strange, "reads what lies beyond x") << k;
+    EXPECT_FALSE(e.taps[k].beside) << k;
+  }
+  expect_no_notes(e);
+  // Inputs of its own row, twice: nothing of what lies beside.
+  e = explained("f_clamped_twice", {.kernel_size = 3, .length = 5}, 0, 0, 6);
+  for (size_t k : {0, 1, 2}) {
+    EXPECT_EQ(e.taps[k].strange, "takes its input 2 times") << k;
+    EXPECT_EQ(e.taps[k].read_i, 4) << k;
+  }
+  // Of a long filter the tap is not among those that are listed.
+  e = explained("f_not_behind", {.kernel_size = 300, .length = 10, .stride = 7, .padding = 50}, 0, 0, 150);
+  if (std::none_of(e.taps.begin(), e.taps.end(), [](const auto& t) { return !t.strange.empty(); })) {
+    EXPECT_EQ(e.channel_note, "reads what lies beyond x, through a tap that is not listed");
   }
 }
 
@@ -246,6 +260,23 @@ TEST(Explain, TellsWhatReachesTheSumTimesNothing) {
   EXPECT_EQ(e.channel_note, "what lies beside x reaches the sum times 0: a NaN there is one here");
   for (const auto& t : e.taps) EXPECT_EQ(t.read_i, t.expected_i);
   expect_no_notes(explained("beside_times_zero", general, 2, 0, 20));
+}
+
+// In every type: what stands for 1 beside x is 1, or nearly.
+TEST(Explain, TellsWhatLiesBesideARowInEveryType) {
+  for (auto [kernel, type] :
+       {std::pair{"h_not_beside", DType::f16}, {"h_not_beside", DType::bf16}, {"d_not_beside", DType::f64}}) {
+    ConvProblem p{.kernel_size = 3, .length = 5};
+    p.dtype = type;
+    ASSERT_EQ(test::kernel(kernel).unsupported(p), "") << kernel;
+    const auto e = explained(kernel, p, 0, 0, 6);
+    EXPECT_EQ(e.taps[0].strange, "goes on to i = 6 and reads what lies beyond x") << kernel;
+    EXPECT_EQ(e.taps[0].beside, 6) << kernel;
+    EXPECT_EQ(e.taps[1].beside, 5) << kernel;
+    EXPECT_EQ(e.taps[2].read_i, 4) << kernel;
+    EXPECT_EQ(e.taps[2].strange, "") << kernel;
+    expect_no_notes(e);
+  }
 }
 
 TEST(Explain, LongFiltersAreShownAroundTheirTaps) {

@@ -87,8 +87,28 @@ ASKED(f_not_behind, i >= 0, i, 1)
 ASKED(f_not_before, i < L, i, 1)
 ASKED(f_not_beside, true, i, 1)
 ASKED(f_one_behind, i >= 0 && i <= L, i, 1)
+ASKED(f_one_before, i >= -1 && i < L, i, 1)
 ASKED(f_clamped, true, i < 0 ? 0 : i < L ? i : L - 1, 1)
 ASKED(f_wrapped, true, (i % L + L) % L, 1)
+// And with another fault: the padding is missing; products count twice.
+#define ASKED_AT(name, T, LET_PASS, I, TIMES)                                                           \
+  FAULTY_ENTRY(name) {                                                                                  \
+    auto e = element_of_thread(c);                                                                      \
+    if (!e.inside) return;                                                                              \
+    const int64_t L = c.length, Cig = c.in_channels / c.groups, Cog = c.out_channels / c.groups;        \
+    float sum = b ? b[e.co] : 0;                                                                        \
+    for (int64_t k = 0; k < c.kernel_size; k++) {                                                       \
+      const int64_t t = T;                                                                              \
+      if (t % c.stride) continue;                                                                       \
+      const int64_t i = t / c.stride;                                                                   \
+      if (!(LET_PASS)) continue;                                                                        \
+      for (int64_t ci = e.co / Cog * Cig; ci < (e.co / Cog + 1) * Cig; ci++)                            \
+        sum += (TIMES)*x[(e.n * c.in_channels + ci) * L + (I)] * w[w_at(c, ci, e.co, k)];               \
+    }                                                                                                   \
+    y[e.id] = sum;                                                                                      \
+  }
+ASKED_AT(f_no_padding_no_test, e.j - k * c.dilation, i < 2 * L, i, 1)
+ASKED_AT(f_clamped_twice, e.j + c.padding - k * c.dilation, i < 2 * L, i < 0 ? 0 : i < L ? i : L - 1, 2)
 // As f_not_behind, but what it reads there is multiplied by 0: right where that is a number.
 ASKED(beside_times_zero, i >= 0, i, float(i < L))
 INDEXED_AT(f_first_sequence, Cig, j + p - k * d, t % s == 0, t / s, 0, g* Cig + m, (ci * Cog + co % Cog) * K + k, b[co],
@@ -173,6 +193,9 @@ KERNEL(f_not_behind)
 KERNEL(f_not_before)
 KERNEL(f_not_beside)
 KERNEL(f_one_behind)
+KERNEL(f_no_padding_no_test)
+KERNEL(f_clamped_twice)
+KERNEL(f_one_before)
 KERNEL(f_clamped)
 KERNEL(f_wrapped)
 KERNEL(beside_times_zero)

@@ -74,6 +74,17 @@ struct CutOff {
     return fabs(static_cast<float>(y)) > fabs(sum) ? next_smaller(y) : y;
   }
 };
+struct NotBeside {  // nothing asks whether i is inside of x
+  template <class T>
+  __device__ __forceinline__ T operator()(const ConvArgs& c, const Element& e, const T* x, const T* w,
+                                          const T* b) const {
+    float sum = b ? static_cast<float>(b[e.co]) : 0;
+    each_product_anywhere(c, e.co, e.j, [&](int64_t ci, int64_t k, int64_t i) {
+      sum += static_cast<float>(x[x_at(c, e.n, ci, i)]) * static_cast<float>(w[w_at(c, ci, e.co, k)]);
+    });
+    return static_cast<T>(sum);
+  }
+};
 // Every seventh element is left out.
 struct SomeUnwritten {};
 
@@ -102,6 +113,7 @@ HALF_ENTRIES(half_sums, InSixteen)
 HALF_ENTRIES(half_products, ProductsInSixteen)
 HALF_ENTRIES(half_saturating, Saturating)
 HALF_ENTRIES(half_cut_off, CutOff)
+HALF_ENTRIES(h_not_beside, NotBeside)
 HALF_ENTRIES(half_unwritten, SomeUnwritten)
 
 #ifndef __CUDACC__
@@ -123,5 +135,6 @@ HALF_KERNEL(half_sums, "sums in 16 bits")
 HALF_KERNEL(half_products, "products in 16 bits, summed in f32")
 HALF_KERNEL(half_saturating, "the largest number for infinity")
 HALF_KERNEL(half_cut_off, "cut off where it should be rounded")
+HALF_KERNEL(h_not_beside, "reads beside its rows")
 HALF_KERNEL(half_unwritten, "leaves out every seventh element")
 #endif

@@ -102,6 +102,18 @@ extern "C" __global__ void double_of_floats_f64(const ConvArgs c, const double* 
   y[e.id] = sum;
 }
 
+// Nothing asks whether i is inside of x.
+extern "C" __global__ void d_not_beside_f64(const ConvArgs c, const double* x, const double* w, const double* b,
+                                            double* y) {
+  auto e = element_of_thread(c);
+  if (!e.inside) return;
+  double sum = b ? b[e.co] : 0;
+  each_product_anywhere(c, e.co, e.j, [&](int64_t ci, int64_t k, int64_t i) {
+    sum += x[x_at(c, e.n, ci, i)] * w[w_at(c, ci, e.co, k)];
+  });
+  y[e.id] = sum;
+}
+
 #ifndef __CUDACC__
 FAULTY_KERNEL(tf32, "products of TF32")
 FAULTY_KERNEL(tf32_cut, "products of TF32, inputs cut off")
@@ -126,4 +138,5 @@ FAULTY_KERNEL(adds_a_little, "results plus 1e-7")
   }
 DOUBLE_KERNEL(double_in_float, "f64 computed in f32")
 DOUBLE_KERNEL(double_of_floats, "f64 of inputs in f32")
+DOUBLE_KERNEL(d_not_beside, "f64, reads beside its rows")
 #endif

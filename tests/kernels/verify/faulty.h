@@ -25,6 +25,17 @@ __device__ __forceinline__ void each_product(const ConvArgs& c, int64_t co, int6
   }
 }
 
+// The same of all taps whose quotient is whole, wherever its input lies.
+template <class F>
+__device__ __forceinline__ void each_product_anywhere(const ConvArgs& c, int64_t co, int64_t j, F f) {
+  int64_t cin = c.in_channels / c.groups, first = co / (c.out_channels / c.groups) * cin;
+  for (int64_t k = 0; k < c.kernel_size; k++) {
+    int64_t t = j + c.padding - k * c.dilation;
+    if (t % c.stride != 0) continue;
+    for (int64_t ci = first; ci < first + cin; ci++) f(ci, k, t / c.stride);
+  }
+}
+
 __device__ __forceinline__ int64_t x_at(const ConvArgs& c, int64_t n, int64_t ci, int64_t i) {
   return (n * c.in_channels + ci) * c.length + i;
 }

@@ -15,8 +15,8 @@ namespace {
 
 using From = LadderRow::From;
 
-// The ceilings that the times stand under, whichever kernel is chosen: the highest that were recorded with them (nothing
-// is below a floor), those of the last profile on this GPU, those of a data sheet.
+// The ceilings that the times stand under, whichever kernel is chosen: the highest that were recorded with them
+// (nothing is below a floor), those of the last profile on this GPU, those of a data sheet.
 Roof roof_under(const Ladder& l, const Workbench& bench, const Document& d, const PredictedTimes* predicted) {
   if (l.recorded) {
     const Profile* best = nullptr;
@@ -144,7 +144,10 @@ Ladder ladder_of(const Workbench& bench, const Document& d) {
       l.rows.push_back(row);
     }
   put_references(l, bench, d);
-  if (!times.source.empty()) l.sources.push_back(times.source);
+  const bool packing =
+      std::any_of(times.all.begin(), times.all.end(), [](const KernelTime& t) { return t.packs == true; });
+  if (!times.source.empty())
+    l.sources.push_back(times.source + ", hot" + (packing ? ", packing of weights included where a kernel packs" : ""));
   if (any_predicted)
     l.sources.push_back(fmt::format("predicted by the planner's model for {}, weights packed before", predicted->gpu));
   if (l.any()) put_floor(l, roof_under(l, bench, d, predicted), d);

@@ -178,12 +178,20 @@ bool look_beside_row(Prober& probe, const ConvProblem& p, const Inputs& in, Expl
     const bool beyond = with != without;
     if (!beyond && (without == 0 || (without == t.count && !(may && within)))) continue;
     std::optional<int64_t> at;
-    if (!beyond && without == 1)
-      at = probe.decode([&](auto code) { probe.set_x(code); }, [](int64_t e) { return e; }, all, out.n, out.co, out.j);
+    const double factor = beyond ? with - without : without;  // how often it counts
+    if (!beyond) {
+      at = probe.decode([&](auto code) { probe.set_x(code); }, [](int64_t e) { return e; }, all, out.n, out.co, out.j,
+                        without);
+      if (at && without != 1) {  // several may spell the number of another one
+        probe.set_x([&](int64_t e) { return e == *at ? 1 : 0; });
+        if (probe.element(out.n, out.co, out.j) != without) at.reset();
+      }
+    }
     bool is_own = may && at && *at == row + *own;
     if (may && beyond && !within) {  // is it that one, and nothing else?
       probe.set_x([](int64_t) { return 0; });
-      is_own = probe.put_beside_x(row + *own) && probe.element(out.n, out.co, out.j) == 1;
+      is_own = probe.put_beside_x(row + *own) &&
+               std::fabs(probe.element(out.n, out.co, out.j) - factor) < 1e-3 * std::fabs(factor);
       probe.set_beside_x(false);
     }
     // Where nothing comes from its own row, another one may be taken for it: that is told of the channels.
@@ -195,6 +203,7 @@ bool look_beside_row(Prober& probe, const ConvProblem& p, const Inputs& in, Expl
                                         *at / L % p.in_channels, *at % L)
                  : beyond ? "reads what lies beyond x"
                           : "reads other rows of x";
+    if (std::fabs(factor - 1) > 1e-3) t.strange += fmt::format(", {} times", times_text(factor));
     if (!at) continue;
     double sum = 0;
     bool inside = true;
@@ -203,7 +212,7 @@ bool look_beside_row(Prober& probe, const ConvProblem& p, const Inputs& in, Expl
       inside &= e < all;
       if (inside) sum += in.x.at(e) * in.w.at(((c0 + c) * cog + out.co % cog) * K + t.k);
     }
-    if (inside) t.read_sum = sum;
+    if (inside) t.read_sum = factor * sum;
   }
   return beyond_any;
 }
@@ -339,9 +348,16 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
   const bool adds_beyond = look_beside_row(probe, p, in, out);
   std::optional<int64_t> clean_tap;
   bool any_strange = false;
+  // What another formula takes may be the end of the row before.
+  auto reads_own_row = [&](const TapRead& t) {
+    probe.set_w([&](int64_t e) { return e % K == t.k && e / K / p.out_per_group() == c0 ? 1 : 0; });
+    probe.set_x([&](int64_t e) { return e == (n * p.in_channels + c0) * L + *t.read_i ? 1 : 0; });
+    return probe.element(n, co, j) == 1;
+  };
   out.read_total = out.read_bias;
   for (const auto& t : out.taps) {
-    if (t.read_i && t.count == 1 && t.strange.empty()) clean_tap = t.k;
+    if (t.read_i && t.count == 1 && t.strange.empty() && (t.read_i == t.expected_i || reads_own_row(t)))
+      clean_tap = t.k;
     any_strange |= !t.strange.empty();
     if (t.read_sum && out.read_total)
       *out.read_total += *t.read_sum;
@@ -407,7 +423,8 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     out.channel_note = adds_beyond ? out.all_taps ? "reads what lies beyond x"
                                                   : "reads what lies beyond x, through a tap that is not listed"
                                    : "what lies beside x reaches the sum times 0: a NaN there is one here";
-  if (!out.channel_note.empty() || !out.weight_note.empty() || !out.batch_note.empty()) out.read_total.reset();
+  if (!out.channel_note.empty() || !out.weight_note.empty() || !out.batch_note.empty() || !std::isfinite(out.got))
+    out.read_total.reset();
   out.launches = probe.launches();
   return out;
 }

@@ -27,10 +27,15 @@ void in_parts(size_t bytes, Activity* activity, F f) {
 
 }  // namespace
 
-GuardedTensor::GuardedTensor(Device& device, size_t bytes, size_t zone_after, Activity* activity)
-    : device_(device), bytes_(bytes), after_(round(std::max(zone_after, least_zone))) {
+GuardedTensor::GuardedTensor(Device& device, size_t bytes, size_t zone_after, Activity* activity, uint32_t word)
+    : device_(device),
+      bytes_(bytes),
+      after_(round(std::max(zone_after, least_zone))),
+      word_(word),
+      word_before_(word),
+      word_after_(word) {
   memory_ = device.allocate(before_ + round(bytes) + after_);
-  in_parts(memory_->size(), activity, [&](size_t at, size_t n) { device.fill(*memory_, at, red_zone_word, n); });
+  in_parts(memory_->size(), activity, [&](size_t at, size_t n) { device.fill(*memory_, at, word, n); });
 }
 
 void GuardedTensor::write(const void* from, size_t bytes, Activity* activity) {

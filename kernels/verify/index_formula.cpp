@@ -95,6 +95,11 @@ constexpr Choice input_ranges[] = {
     {", i ≥ −1", 1.05, "the test lets i = −1 pass: what lies before a row of x is read", nullptr},
     {", i clamped to 0 … L − 1", 1.1, "inputs outside of x count as its nearest one, where they count as nothing",
      nullptr},
+    {", i clamped to 0 from below", 1.2, "inputs before x count as its first one, where they count as nothing",
+     nullptr},
+    {", i clamped to L − 1 from above", 1.2, "inputs behind x count as its last one, where they count as nothing",
+     nullptr},
+    {", i % L", 1.15, "inputs behind x are taken from its begin, where they count as nothing: i % L", nullptr},
     {", i modulo L", 1.1, "inputs outside of x are taken from its other end, where they count as nothing", nullptr},
 };
 enum InputRange {
@@ -107,6 +112,9 @@ enum InputRange {
   one_behind,
   one_before,
   clamped,
+  from_below,
+  from_above,
+  remainder,
   wrapped
 };
 
@@ -175,6 +183,12 @@ int64_t input_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, 
       break;
     case clamped:
       return std::clamp(i, int64_t{0}, L - 1);
+    case from_below:
+      return i >= L ? int64_t{IndexMap::none} : std::max(i, int64_t{0});
+    case from_above:
+      return i < 0 ? int64_t{IndexMap::none} : std::min(i, L - 1);
+    case remainder:  // of an i before x it lies before x, and is read there
+      return i % L;
     case wrapped:
       return (i % L + L) % L;
     default:

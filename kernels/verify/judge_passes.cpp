@@ -111,7 +111,10 @@ void Judge::Run::zero_pass() {
   activity_.phase("zero pass");
   x_->fill(0, &activity_);  // the weights stay those of the pass before
   if (b_) b_->fill(0, &activity_);
-  if (!execute({unwritten_word, exact_order})) return;
+  y_->lay_zones(number_zone_word);
+  const bool ran = execute({unwritten_word, exact_order});
+  y_->restore_zones();
+  if (!ran) return;
   // One that is never written at all is known from before.
   each_element(download(), [&](auto zero, size_t e, auto shown, auto bits) {
     using T = decltype(zero);
@@ -145,7 +148,7 @@ void Judge::Run::find_outside_reads() {
   auto saved = [&](GuardedTensor* tensor, Zone zone) -> std::optional<int64_t> {
     tensor->lay_zones(0, zone);
     auto left = reached();
-    tensor->lay_zones(red_zone_word, zone);
+    tensor->restore_zones(zone);
     if (!left) return std::nullopt;
     return r_.exact->nan - *left;
   };
@@ -168,7 +171,7 @@ void Judge::Run::find_outside_reads() {
     if (tensor) tensor->lay_zones(0);
   auto left = reached();
   for (auto [name, tensor] : all_tensors())
-    if (tensor) tensor->lay_zones(red_zone_word);
+    if (tensor) tensor->restore_zones();
   if (left && *left < r_.exact->nan)
     outside_ =
         fmt::format("reads outside its tensors: what lies there reaches {}", amount(r_.exact->nan - *left, "element"));
@@ -375,11 +378,11 @@ void Judge::Run::conclude_determinism() {
   auto add = [&](LayerStatus status, const std::string& why) { r_.verdict.add("determinism", status, why); };
   if (depends_on_output_) return add(LayerStatus::skipped, "not judged: depends on what was in the output");
   if (!races_.race.empty()) return add(LayerStatus::fail, races_.race);
-  const std::string races = !races_.missing.empty()
-                                ? "races as such were not looked for: " + races_.missing
-                                : fmt::format("no race between the threads of {} that {} traced{}",
-                                              amount(races_.blocks, "block"), races_.blocks == 1 ? "was" : "were",
-                                              races_.whole ? "" : ", in the first accesses of each");
+  const std::string races =
+      !races_.missing.empty()
+          ? "races as such were not looked for: " + races_.missing
+          : fmt::format("no race between the threads of {} that {} traced{}", amount(races_.blocks, "block"),
+                        races_.blocks == 1 ? "was" : "were", races_.whole ? "" : ", in the first accesses of each");
   if (!differing_elements_)
     return add(LayerStatus::pass,
                fmt::format("3 runs bitwise the same{}; {}",

@@ -130,14 +130,15 @@ void Judge::Run::take_memory() {
   auto size = [&](int64_t elements) { return static_cast<size_t>(elements) * size_of(p_.dtype); };
   // A kernel that ignores groups walks a weight tensor `groups` times as long: it shall read NaN there and not crash.
   size_t past_w = std::min(size(p_.w_elements()) * static_cast<size_t>(p_.groups - 1), size_t{256} << 20);
-  auto tensor = [&](size_t bytes, size_t zone_after = GuardedTensor::least_zone) {
-    return std::make_unique<GuardedTensor>(device_, bytes, zone_after, &activity_);
+  auto tensor = [&](size_t bytes, size_t zone_after = GuardedTensor::least_zone, uint32_t word = red_zone_word) {
+    return std::make_unique<GuardedTensor>(device_, bytes, zone_after, &activity_, word);
   };
   x_ = tensor(size(p_.x_elements()));
   w_ = tensor(size(p_.w_elements()), past_w);
   if (p_.bias) b_ = tensor(size(p_.b_elements()));
-  y_ = tensor(size(rows_ * std::max({own_, p_.out_length(), int64_t{1}})));
-  if (plan_.workspace_bytes()) workspace_ = tensor(plan_.workspace_bytes());
+  y_ = tensor(size(rows_ * std::max({own_, p_.out_length(), int64_t{1}})), GuardedTensor::least_zone, result_zone_word);
+  if (plan_.workspace_bytes())
+    workspace_ = tensor(plan_.workspace_bytes(), GuardedTensor::least_zone, result_zone_word);
   at_ = {x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(), workspace_ ? workspace_->address() : 0};
 }
 

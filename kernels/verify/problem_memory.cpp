@@ -23,10 +23,12 @@ ProblemMemory::ProblemMemory(Device& device, const ConvProblem& p, const Inputs&
       x_(device, bytes_of(p.x_elements(), p), GuardedTensor::least_zone, activity),
       w_(device, bytes_of(p.w_elements(), p), past_w_, activity),
       y_(device, bytes_of(p.batch * p.out_channels * std::max({own_length, p.out_length(), int64_t{1}}), p),
-         GuardedTensor::least_zone, activity) {
+         GuardedTensor::least_zone, activity, result_zone_word) {
   if (p.bias)
     b_ = std::make_unique<GuardedTensor>(device, bytes_of(p.b_elements(), p), GuardedTensor::least_zone, activity);
-  if (workspace) workspace_ = std::make_unique<GuardedTensor>(device, workspace, GuardedTensor::least_zone, activity);
+  if (workspace)
+    workspace_ =
+        std::make_unique<GuardedTensor>(device, workspace, GuardedTensor::least_zone, activity, result_zone_word);
   x_.write(inputs.x.data(), inputs.x.size_bytes(), activity);
   w_.write(inputs.w.data(), inputs.w.size_bytes(), activity);
   if (b_) b_->write(inputs.b.data(), inputs.b.size_bytes(), activity);

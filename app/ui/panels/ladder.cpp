@@ -70,7 +70,7 @@ void about_row(const Theme& t, const Ladder& l, const LadderRow& r) {
     if (r.packs == true) s += ", packing included";
     if (r.from == From::predicted) s += ", weights packed before";
     ImGui::TextUnformatted(s.c_str());
-    if (l.floor_ms)
+    if (l.floor_ms && !r.looser)
       ImGui::TextUnformatted(fmt::format("{} times the floor of {} {}", times_text(r.ms / *l.floor_ms),
                                          ms_text(*l.floor_ms), l.floor_words)
                                  .c_str());
@@ -140,15 +140,27 @@ void legend(const Theme& t, const Ladder& l) {
 }
 
 struct Columns {
-  float names = 0, figures = 0;  // widths
+  float names = 0, ms = 0, times = 0;  // widths
+  float figures(const Theme& t) const { return ms + times + t.em * 2; }
 };
 
-Columns columns_of(const Theme& t, const std::vector<const LadderRow*>& rows) {
+// Of arithmetic that is not allowed the floor is another.
+std::string times_floor(const Ladder& l, const LadderRow& r) {
+  return l.floor_ms && !r.looser ? ratio(r.ms / *l.floor_ms) : "";
+}
+
+float code_width(const Theme& t, const std::string& text) {
+  return t.code_font->CalcTextSizeA(t.em, FLT_MAX, 0, text.c_str()).x;
+}
+
+Columns columns_of(const Theme& t, const Ladder& l) {
   Columns c;
-  for (const auto* r : rows)
-    c.names = std::max(c.names, t.code_font->CalcTextSizeA(t.em, FLT_MAX, 0, file_name(r->name).c_str()).x);
+  for (const auto& r : l.rows) {
+    c.names = std::max(c.names, code_width(t, file_name(r.name)));
+    if (r.from == From::nothing) continue;
+    c.ms = std::max(c.ms, code_width(t, ms_text(r.ms))), c.times = std::max(c.times, code_width(t, times_floor(l, r)));
+  }
   c.names += t.em * 2.6f;
-  c.figures = t.code_font->CalcTextSizeA(t.em, FLT_MAX, 0, "1234 ms 1234×").x + t.em * 0.8f;
   return c;
 }
 
@@ -201,7 +213,7 @@ void draw_row(Frame& f, const Ladder& l, const LadderRow& r, const Axis& axis, c
     return;
   }
   const float x = axis.at(r.ms);
-  if (l.floor_ms) {
+  if (l.floor_ms && (!r.looser || r.ms > *l.floor_ms)) {
     // What lies between the floor and it is what could be won.
     const float from = axis.at(*l.floor_ms);
     draw->AddLine({from, middle}, {x, middle},
@@ -212,25 +224,25 @@ void draw_row(Frame& f, const Ladder& l, const LadderRow& r, const Axis& axis, c
                   std::max(2.0f, t.em * 0.18f));
   }
   dot(draw, t, {x, middle}, r, chosen && !reference);
-  const std::string times = l.floor_ms ? ratio(r.ms / *l.floor_ms) : "", ms = ms_text(r.ms);
-  auto wide = [&](const std::string& s) { return t.code_font->CalcTextSizeA(t.em, FLT_MAX, 0, s.c_str()).x; };
+  const std::string times = times_floor(l, r), ms = ms_text(r.ms);
   const float right = at.x + width - t.em * 0.4f;
-  code(draw, t, {right - wide(times), text_y}, t.dim, times);
-  code(draw, t, {right - t.em * 3.6f - wide(ms), text_y}, ink, ms);
+  code(draw, t, {right - code_width(t, times), text_y}, t.dim, times);
+  code(draw, t, {right - columns.times - t.em * 0.8f - code_width(t, ms), text_y}, ink, ms);
 }
 
-// The axis above the rows, and its lines through them.
-void draw_axis(const Theme& t, const Ladder& l, const Axis& a, float top, float bottom) {
+// The axis' lines through the rows, and its names in the window above, where they stay when the rows are scrolled.
+void draw_axis(const Theme& t, const Ladder& l, const Axis& a, ImDrawList* names, float header, float top,
+               float bottom) {
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const int first = static_cast<int>(std::ceil(a.low)), last = static_cast<int>(std::floor(a.high));
   const float floor_x = l.floor_ms ? a.at(*l.floor_ms) : -1e9f;
   auto mark = [&](double ms, bool named) {
     const float x = a.at(ms);
     if (x < a.left || x > a.right) return;
-    draw->AddLine({x, top + t.em * 1.2f}, {x, bottom}, packed(t.grid, named ? 1.0f : 0.5f));
+    draw->AddLine({x, top}, {x, bottom}, packed(t.grid, named ? 1.0f : 0.5f));
     const std::string text = ms_text(ms);
     const float wide = ImGui::CalcTextSize(text.c_str()).x;
-    if (named && std::fabs(x - floor_x) > t.em * 4) draw->AddText({x - wide / 2, top}, packed(t.dim), text.c_str());
+    if (named && std::fabs(x - floor_x) > t.em * 4) names->AddText({x - wide / 2, header}, packed(t.dim), text.c_str());
   };
   // Within one decade or two there is room for halves and fifths of them.
   const bool few = a.high - a.low < 2.2;
@@ -240,10 +252,10 @@ void draw_axis(const Theme& t, const Ladder& l, const Axis& a, float top, float 
     if (few) mark(2 * one, true), mark(5 * one, true);
   }
   if (!l.floor_ms) return;
-  draw->AddLine({floor_x, top + t.em * 1.2f}, {floor_x, bottom}, packed(t.floor), std::max(1.5f, t.em * 0.12f));
+  draw->AddLine({floor_x, top}, {floor_x, bottom}, packed(t.floor), std::max(1.5f, t.em * 0.12f));
   const std::string text = "floor " + ms_text(*l.floor_ms);
   const float wide = ImGui::CalcTextSize(text.c_str()).x;
-  draw->AddText({std::clamp(floor_x - wide / 2, a.left, a.right - wide), top}, packed(t.floor), text.c_str());
+  names->AddText({std::clamp(floor_x - wide / 2, a.left, a.right - wide), header}, packed(t.floor), text.c_str());
 }
 
 std::string quoted(std::string text) {
@@ -254,10 +266,10 @@ std::string quoted(std::string text) {
 std::string csv_of(const Ladder& l) {
   std::string s = "kernel,kind,ms,times floor,source,accurate enough,verdict,reason\n";
   for (const auto& r : l.rows)
-    s += fmt::format("{},{},{},{},{},{},{},{}\n", quoted(r.name), r.kind,
-                     r.from == From::nothing ? "" : fmt::format("{:.9g}", r.ms),
-                     r.from != From::nothing && l.floor_ms ? fmt::format("{:.4g}", r.ms / *l.floor_ms) : "",
-                     from_words(r), r.looser ? "no" : "yes", r.status, quoted(r.why));
+    s += fmt::format(
+        "{},{},{},{},{},{},{},{}\n", quoted(r.name), r.kind, r.from == From::nothing ? "" : fmt::format("{:.9g}", r.ms),
+        r.from != From::nothing && l.floor_ms && !r.looser ? fmt::format("{:.4g}", r.ms / *l.floor_ms) : "",
+        from_words(r), r.looser ? "no" : "yes", r.status, quoted(r.why));
   if (l.floor_ms) s += fmt::format("floor,,{:.9g},1,{},,,\n", *l.floor_ms, quoted(l.floor_words));
   return s;
 }
@@ -306,7 +318,9 @@ const Shown& shown_now(const Frame& f) {
 void nothing_yet(Frame& f) {
   const PredictedTimes* predicted = f.bench.predicted_times(f.document);
   if (!predicted)
-    empty_state(f.theme, "Asking for times", "The planner's model says in a moment what each rung would take.");
+    empty_state(f.theme, "Asking for times",
+                f.bench.running() ? "The planner's model says what each rung would take, once the run is over."
+                                  : "The planner's model says in a moment what each rung would take.");
   else if (!predicted->trouble.empty())
     empty_state(f.theme, "No times", ("The planner's model cannot be asked: " + predicted->trouble).c_str());
   else
@@ -370,17 +384,19 @@ void draw_ladder(Frame& f) {
       const bool known = a->from != From::nothing, other = b->from != From::nothing;
       return known != other ? known : known && a->ms < b->ms;
     });
+  const float header = ImGui::GetCursorScreenPos().y;
+  ImDrawList* names = ImGui::GetWindowDrawList();
+  ImGui::Dummy({1, t.em * 1.1f});
   if (!ImGui::BeginChild("rows", {0, 0}, ImGuiChildFlags_None)) return ImGui::EndChild();
-  const Columns columns = columns_of(t, rows);
+  const Columns columns = columns_of(t, l);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   const Axis axis =
-      axis_of(l, at.x + columns.names, at.x + std::max(width - columns.figures, columns.names + t.em * 4));
+      axis_of(l, at.x + columns.names, at.x + std::max(width - columns.figures(t), columns.names + t.em * 4));
   ImGui::PushStyleVarY(ImGuiStyleVar_ItemSpacing, 0);
   const auto timed =
       std::count_if(rows.begin(), rows.end(), [](const LadderRow* r) { return r->from != From::nothing; });
-  draw_axis(t, l, axis, at.y, at.y + t.em * 1.4f + static_cast<float>(timed) * row_height(t));
-  ImGui::Dummy({1, t.em * 1.4f});
+  draw_axis(t, l, axis, names, header, at.y, at.y + static_cast<float>(timed) * row_height(t));
   for (const auto* r : rows)
     if (r->from != From::nothing) draw_row(f, l, *r, axis, columns);
   if (static_cast<size_t>(timed) < rows.size()) {

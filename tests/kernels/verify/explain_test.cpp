@@ -247,6 +247,19 @@ TEST(Explain, TellsWhatLiesBesideARow) {
     EXPECT_EQ(e.taps[k].strange, "takes its input 2 times") << k;
     EXPECT_EQ(e.taps[k].read_i, 4) << k;
   }
+  // The end of another row, twice; with a right tap beside it no channel, weight or sequence is called wrong.
+  e = explained("f_not_before_twice", {.batch = 2, .in_channels = 4, .out_channels = 4, .kernel_size = 3, .length = 9},
+                1, 1, 1);
+  EXPECT_EQ(e.taps[2].strange, "goes on to i = -1 and reads x[0, 3, 8], beside its row, 2 times");
+  EXPECT_EQ(e.taps[0].read_i, 1);
+  EXPECT_EQ(e.channel_note + e.weight_note + e.batch_note, "");
+  expect_totals_agree(e, DType::f32);
+  // No tap is right, and the one that reads the next row tells nothing of weights and sequences.
+  e = explained(
+      "f_not_behind_reversed",
+      {.batch = 2, .in_channels = 4, .out_channels = 4, .kernel_size = 4, .length = 9, .stride = 2, .padding = 1}, 0, 1,
+      17);
+  EXPECT_EQ(e.channel_note + e.weight_note + e.batch_note, "");
   // Of a long filter the tap is not among those that are listed.
   e = explained("f_not_behind", {.kernel_size = 300, .length = 10, .stride = 7, .padding = 50}, 0, 0, 150);
   if (std::none_of(e.taps.begin(), e.taps.end(), [](const auto& t) { return !t.strange.empty(); })) {

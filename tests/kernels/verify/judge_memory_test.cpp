@@ -96,6 +96,15 @@ TEST(JudgeMemory, WritesOutside) {
   wrong_memory("writes_after_x", "writes outside x: 4 bytes directly after its end");
 }
 
+// The commonest fault of a first kernel. A NaN that was read beyond x keeps its bits on the way to what lies beyond y.
+TEST(JudgeMemory, SurplusThreadsWriteOutside) {
+  wrong_memory("no_guard", "writes outside y: 64 bytes directly after its end");
+  // Whose bits a sum of two NaN has is the processor's and the compiler's matter; a number that lies there does change.
+  auto r = judged("no_guard_adds", general);
+  EXPECT_EQ(r.verdict.status, Status::wrong);
+  EXPECT_TRUE(has(evidence(r, "memory"), "writes outside y: ")) << evidence(r, "memory");
+}
+
 TEST(JudgeMemory, ReadsOutside) {
   // The last row of the last sequence has no right neighbour: its border outputs get what lies beyond x.
   auto r = judged("reads_beyond_x", general);

@@ -145,6 +145,21 @@ std::optional<int64_t> pointed_to(const ConvProblem& p, int64_t j, int64_t k) {
   return t % p.stride == 0 ? std::optional(t / p.stride) : std::nullopt;
 }
 
+std::string place_in_x(const ConvProblem& p, int64_t at) {
+  return fmt::format("x[{}, {}, {}]", at / p.length / p.in_channels, at / p.length % p.in_channels, at % p.length);
+}
+
+// What tap k adds when its first channel reads x at this flat index, and the others their rows likewise; nothing where
+// that ends beyond x.
+std::optional<double> sum_from(const ConvProblem& p, const Inputs& in, const Explanation& out, int64_t k, int64_t at) {
+  if (at + (out.channels - 1) * p.length >= p.x_elements()) return std::nullopt;
+  double sum = 0;
+  for (int64_t c = 0; c < out.channels; c++)
+    sum += in.x.at(at + c * p.length) *
+           in.w.at(((out.first_channel + c) * p.out_per_group() + out.co % p.out_per_group()) * p.kernel_size + k);
+  return sum;
+}
+
 // Taps whose input lies beside its row of x, in other rows or beyond all of them: to the counts of one channel's inputs
 // that is nothing, or another row's input. True where what lies beyond x reaches the sum, through whatever channel.
 bool look_beside_row(Prober& probe, const ConvProblem& p, const Inputs& in, Explanation& out) {
@@ -199,20 +214,12 @@ bool look_beside_row(Prober& probe, const ConvProblem& p, const Inputs& in, Expl
     t.read_i.reset(), t.read_sum.reset();
     if (is_own) t.beside = own;
     t.strange = is_own ? fmt::format("goes on to i = {} and ", *own) : "";
-    t.strange += at       ? fmt::format("reads x[{}, {}, {}], beside its row", *at / L / p.in_channels,
-                                        *at / L % p.in_channels, *at % L)
+    t.strange += at       ? "reads " + place_in_x(p, *at) + ", beside its row"
                  : beyond ? "reads what lies beyond x"
                           : "reads other rows of x";
     if (std::fabs(factor - 1) > 1e-3) t.strange += fmt::format(", {} times", times_text(factor));
-    if (!at) continue;
-    double sum = 0;
-    bool inside = true;
-    for (int64_t c = 0; c < out.channels; c++) {
-      const int64_t e = *at + c * L;
-      inside &= e < all;
-      if (inside) sum += in.x.at(e) * in.w.at(((c0 + c) * cog + out.co % cog) * K + t.k);
-    }
-    if (inside) t.read_sum = factor * sum;
+    if (at)
+      if (auto sum = sum_from(p, in, out, t.k, *at)) t.read_sum = factor * *sum;
   }
   return beyond_any;
 }
@@ -355,9 +362,16 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     return probe.element(n, co, j) == 1;
   };
   out.read_total = out.read_bias;
-  for (const auto& t : out.taps) {
-    if (t.read_i && t.count == 1 && t.strange.empty() && (t.read_i == t.expected_i || reads_own_row(t)))
-      clean_tap = t.k;
+  for (auto& t : out.taps) {
+    if (t.read_i && t.count == 1 && t.strange.empty()) {
+      if (t.read_i == t.expected_i || reads_own_row(t)) {
+        clean_tap = t.k;
+      } else if (auto at = probe.decode(
+                     set_x, [](int64_t e) { return e; }, p.x_elements(), n, co, j)) {
+        t.strange = "reads " + place_in_x(p, *at) + ", beside its row";
+        t.read_i.reset(), t.read_sum = sum_from(p, in, out, t.k, *at);
+      }
+    }
     any_strange |= !t.strange.empty();
     if (t.read_sum && out.read_total)
       *out.read_total += *t.read_sum;

@@ -260,6 +260,9 @@ TEST(Explain, TellsWhatLiesBesideARow) {
       {.batch = 2, .in_channels = 4, .out_channels = 4, .kernel_size = 4, .length = 9, .stride = 2, .padding = 1}, 0, 1,
       17);
   EXPECT_EQ(e.channel_note + e.weight_note + e.batch_note, "");
+  EXPECT_TRUE(std::any_of(e.taps.begin(), e.taps.end(),
+                          [](const auto& t) { return has(t.strange, "reads x[0, 1, 0], beside its row"); }));
+  expect_totals_agree(e, DType::f32);
   // Of a long filter the tap is not among those that are listed.
   e = explained("f_not_behind", {.kernel_size = 300, .length = 10, .stride = 7, .padding = 50}, 0, 0, 150);
   if (std::none_of(e.taps.begin(), e.taps.end(), [](const auto& t) { return !t.strange.empty(); })) {

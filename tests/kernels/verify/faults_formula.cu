@@ -67,33 +67,6 @@ BIASED(f_bias_twice, 2 * b[co])
 BIASED(f_bias_by_tap, b[co] * landing)
 BIASED(f_bias_by_position, b[j % Cout])
 // What is not asked of the input: rows beside are read, and zones beside x.
-#define ASKED(name, LET_PASS, I, TIMES)                                                          \
-  FAULTY_ENTRY(name) {                                                                           \
-    auto e = element_of_thread(c);                                                               \
-    if (!e.inside) return;                                                                       \
-    const int64_t L = c.length, Cig = c.in_channels / c.groups, Cog = c.out_channels / c.groups; \
-    float sum = b ? b[e.co] : 0;                                                                 \
-    for (int64_t k = 0; k < c.kernel_size; k++) {                                                \
-      const int64_t t = e.j + c.padding - k * c.dilation;                                        \
-      if (t % c.stride) continue;                                                                \
-      [[maybe_unused]] const int64_t i = t / c.stride;                                           \
-      if (!(LET_PASS)) continue;                                                                 \
-      for (int64_t ci = e.co / Cog * Cig; ci < (e.co / Cog + 1) * Cig; ci++)                     \
-        sum += (TIMES)*x[(e.n * c.in_channels + ci) * L + (I)] * w[w_at(c, ci, e.co, k)];        \
-    }                                                                                            \
-    y[e.id] = sum;                                                                               \
-  }
-ASKED(f_not_behind, i >= 0, i, 1)
-ASKED(f_not_before, i < L, i, 1)
-ASKED(f_not_beside, true, i, 1)
-ASKED(f_one_behind, i >= 0 && i <= L, i, 1)
-ASKED(f_one_before, i >= -1 && i < L, i, 1)
-ASKED(f_clamped, true, i < 0 ? 0 : i < L ? i : L - 1, 1)
-ASKED(f_from_below, i < L, i < 0 ? 0 : i, 1)
-ASKED(f_from_above, i >= 0, i < L ? i : L - 1, 1)
-ASKED(f_remainder, true, i % L, 1)
-ASKED(f_wrapped, true, (i % L + L) % L, 1)
-// And with another fault: the padding is missing; products count twice.
 #define ASKED_AT(name, T, LET_PASS, I, TIMES)                                                           \
   FAULTY_ENTRY(name) {                                                                                  \
     auto e = element_of_thread(c);                                                                      \
@@ -110,6 +83,18 @@ ASKED(f_wrapped, true, (i % L + L) % L, 1)
     }                                                                                                   \
     y[e.id] = sum;                                                                                      \
   }
+#define ASKED(name, LET_PASS, I, TIMES) ASKED_AT(name, e.j + c.padding - k * c.dilation, LET_PASS, I, TIMES)
+ASKED(f_not_behind, i >= 0, i, 1)
+ASKED(f_not_before, i < L, i, 1)
+ASKED(f_not_beside, true, i, 1)
+ASKED(f_one_behind, i >= 0 && i <= L, i, 1)
+ASKED(f_one_before, i >= -1 && i < L, i, 1)
+ASKED(f_clamped, true, i < 0 ? 0 : i < L ? i : L - 1, 1)
+ASKED(f_from_below, i < L, i < 0 ? 0 : i, 1)
+ASKED(f_from_above, i >= 0, i < L ? i : L - 1, 1)
+ASKED(f_remainder, true, i % L, 1)
+ASKED(f_wrapped, true, (i % L + L) % L, 1)
+// And with another fault: the padding is missing, products count twice, taps are in reverse order.
 ASKED_AT(f_no_padding_no_test, e.j - k * c.dilation, i < 2 * L, i, 1)
 ASKED_AT(f_not_before_twice, e.j + c.padding - k * c.dilation, i < L, i, 2)
 ASKED_AT(f_not_behind_reversed, e.j + c.padding - (c.kernel_size - 1 - k) * c.dilation, t >= 0 && i < 2 * L, i, 1)

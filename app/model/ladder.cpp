@@ -170,7 +170,7 @@ std::string ladder_sentence(const Ladder& l, const Document& d) {
   const LadderRow* best = l.fastest(own->from);
   std::string s = fmt::format("{} {} {}", file_name(own->name),
                               own->from == From::predicted ? "is predicted to take" : "takes", time_text(own->ms));
-  const std::string floor = of_floor(own->ms);
+  const std::string floor = own->looser ? "" : of_floor(own->ms);  // its own is another
   const char* which = own->from == From::measured ? "the fastest of those that ran here and are accurate enough"
                                                   : "the fastest that is accurate enough";
   if (best == own)

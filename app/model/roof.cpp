@@ -269,6 +269,7 @@ std::string Roof::how(const std::string& ceiling) const {
 Roof roof_of(const ProfileCeilings& ceilings, const Document& d) {
   Roof roof;
   take_ceilings(roof, ceilings, ceilings.source, d);
+  roof.facts = ceilings.facts;
   return roof;
 }
 
@@ -279,15 +280,13 @@ Roof datasheet_roof(const std::string& gpu, const Document& d) {
 }
 
 Roof roof_of(const Workbench& bench, const Document& d, const Report& r) {
-  Roof roof;
   const Profile* own = bench.profile_of(d);
   if (const Profile* p = own ? own : bench.profile();
-      p && p->device_name == r.device_name && p->ceilings.memory_gbs > 0) {
-    take_ceilings(roof, p->ceilings, p->ceilings.source, d);
-    roof.facts = p->ceilings.facts;
-  } else if (const Ceilings* sheet = find_datasheet(r.device_name)) {
-    take_ceilings(roof, *sheet, sheet->source, d);
-  } else if (const Ceilings* other = find_datasheet("H200")) {
+      p && p->device_name == r.device_name && p->ceilings.memory_gbs > 0)
+    return roof_of(p->ceilings, d);
+  Roof roof = datasheet_roof(r.device_name, d);
+  if (!roof.gpu.empty()) return roof;
+  if (const Ceilings* other = find_datasheet("H200")) {
     take_ceilings(roof, *other,
                   r.device_kind == "emulator" ? "datasheet of another machine: this one has no GPU"
                                               : "datasheet of another GPU: there is none here of " +

@@ -378,11 +378,11 @@ void Judge::Run::conclude_determinism() {
   auto add = [&](LayerStatus status, const std::string& why) { r_.verdict.add("determinism", status, why); };
   if (depends_on_output_) return add(LayerStatus::skipped, "not judged: depends on what was in the output");
   if (!races_.race.empty()) return add(LayerStatus::fail, races_.race);
-  const std::string races =
-      !races_.missing.empty()
-          ? "races as such were not looked for: " + races_.missing
-          : fmt::format("no race between the threads of {} that {} traced{}", amount(races_.blocks, "block"),
-                        races_.blocks == 1 ? "was" : "were", races_.whole ? "" : ", in the first accesses of each");
+  const std::string races = !races_.missing.empty()
+                                ? "races as such were not looked for: " + races_.missing
+                                : fmt::format("no race between the threads of {} that {} traced{}",
+                                              amount(races_.blocks, "block"), races_.blocks == 1 ? "was" : "were",
+                                              races_.whole ? "" : ", in the first accesses of each");
   if (!differing_elements_)
     return add(LayerStatus::pass,
                fmt::format("3 runs bitwise the same{}; {}",

@@ -255,7 +255,7 @@ void draw_axis(const Theme& t, const Ladder& l, const Axis& a, ImDrawList* names
   draw->AddLine({floor_x, top}, {floor_x, bottom}, packed(t.floor), std::max(1.5f, t.em * 0.12f));
   const std::string text = "floor " + ms_text(*l.floor_ms);
   const float wide = ImGui::CalcTextSize(text.c_str()).x;
-  names->AddText({std::clamp(floor_x - wide / 2, a.left, a.right - wide), header}, packed(t.floor), text.c_str());
+  names->AddText({std::max(a.left, std::min(floor_x - wide / 2, a.right - wide)), header}, packed(t.floor), text.c_str());
 }
 
 std::string quoted(std::string text) {

@@ -3,17 +3,19 @@
 #include "faulty.h"
 
 // How the sum of an element is made.
-struct InFloat {  // as it should be
+template <bool anywhere>
+struct SumInFloat {
   template <class T>
   __device__ __forceinline__ T operator()(const ConvArgs& c, const Element& e, const T* x, const T* w,
                                           const T* b) const {
     float sum = b ? static_cast<float>(b[e.co]) : 0;
-    each_product(c, e.co, e.j, [&](int64_t ci, int64_t k, int64_t i) {
+    each_product<anywhere>(c, e.co, e.j, [&](int64_t ci, int64_t k, int64_t i) {
       sum += static_cast<float>(x[x_at(c, e.n, ci, i)]) * static_cast<float>(w[w_at(c, ci, e.co, k)]);
     });
     return static_cast<T>(sum);
   }
 };
+using InFloat = SumInFloat<false>;  // as it should be
 // One rounding to 16 bits. Before sm_80 there is none of bf16's arithmetic: there the sum is in f32.
 template <class T>
 __device__ __forceinline__ T multiplied(T a, T b, T add) {
@@ -74,17 +76,7 @@ struct CutOff {
     return fabs(static_cast<float>(y)) > fabs(sum) ? next_smaller(y) : y;
   }
 };
-struct NotBeside {  // nothing asks whether i is inside of x
-  template <class T>
-  __device__ __forceinline__ T operator()(const ConvArgs& c, const Element& e, const T* x, const T* w,
-                                          const T* b) const {
-    float sum = b ? static_cast<float>(b[e.co]) : 0;
-    each_product_anywhere(c, e.co, e.j, [&](int64_t ci, int64_t k, int64_t i) {
-      sum += static_cast<float>(x[x_at(c, e.n, ci, i)]) * static_cast<float>(w[w_at(c, ci, e.co, k)]);
-    });
-    return static_cast<T>(sum);
-  }
-};
+using NotBeside = SumInFloat<true>;  // nothing asks whether i is inside of x
 // Every seventh element is left out.
 struct SomeUnwritten {};
 

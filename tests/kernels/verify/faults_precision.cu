@@ -106,12 +106,7 @@ extern "C" __global__ void double_of_floats_f64(const ConvArgs c, const double* 
 extern "C" __global__ void d_not_beside_f64(const ConvArgs c, const double* x, const double* w, const double* b,
                                             double* y) {
   auto e = element_of_thread(c);
-  if (!e.inside) return;
-  double sum = b ? b[e.co] : 0;
-  each_product_anywhere(c, e.co, e.j, [&](int64_t ci, int64_t k, int64_t i) {
-    sum += x[x_at(c, e.n, ci, i)] * w[w_at(c, ci, e.co, k)];
-  });
-  y[e.id] = sum;
+  if (e.inside) y[e.id] = right_sum<true>(c, e, x, w, b);
 }
 
 #ifndef __CUDACC__

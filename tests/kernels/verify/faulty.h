@@ -14,24 +14,14 @@ __device__ __forceinline__ Element element_of_thread(const ConvArgs& c) {
           id < c.batch * c.out_channels * c.out_length};
 }
 
-// f(ci, k, i) for each product of an element; the taps outside, so that there is one division a tap.
-template <class F>
+// f(ci, k, i) for each product of an element; the taps outside, so that there is one division a tap. anywhere: also of
+// taps whose input lies outside of x.
+template <bool anywhere = false, class F>
 __device__ __forceinline__ void each_product(const ConvArgs& c, int64_t co, int64_t j, F f) {
   int64_t cin = c.in_channels / c.groups, first = co / (c.out_channels / c.groups) * cin;
   for (int64_t k = 0; k < c.kernel_size; k++) {
     int64_t t = j + c.padding - k * c.dilation;
-    if (t < 0 || t % c.stride != 0 || t / c.stride >= c.length) continue;
-    for (int64_t ci = first; ci < first + cin; ci++) f(ci, k, t / c.stride);
-  }
-}
-
-// The same of all taps whose quotient is whole, wherever its input lies.
-template <class F>
-__device__ __forceinline__ void each_product_anywhere(const ConvArgs& c, int64_t co, int64_t j, F f) {
-  int64_t cin = c.in_channels / c.groups, first = co / (c.out_channels / c.groups) * cin;
-  for (int64_t k = 0; k < c.kernel_size; k++) {
-    int64_t t = j + c.padding - k * c.dilation;
-    if (t % c.stride != 0) continue;
+    if (t % c.stride != 0 || (!anywhere && (t < 0 || t / c.stride >= c.length))) continue;
     for (int64_t ci = first; ci < first + cin; ci++) f(ci, k, t / c.stride);
   }
 }
@@ -44,11 +34,11 @@ __device__ __forceinline__ int64_t w_at(const ConvArgs& c, int64_t ci, int64_t c
   return (ci * cout + co % cout) * c.kernel_size + k;
 }
 
-// The right answer.
-template <class T>
+// The right answer; anywhere: of a kernel that does not ask where an input lies.
+template <bool anywhere = false, class T>
 __device__ __forceinline__ T right_sum(const ConvArgs& c, const Element& e, const T* x, const T* w, const T* b) {
   T sum = b ? b[e.co] : T(0);
-  each_product(c, e.co, e.j,
+  each_product<anywhere>(c, e.co, e.j,
                [&](int64_t ci, int64_t k, int64_t i) { sum += x[x_at(c, e.n, ci, i)] * w[w_at(c, ci, e.co, k)]; });
   return sum;
 }

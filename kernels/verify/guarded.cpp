@@ -74,19 +74,23 @@ bool GuardedTensor::put_beside(int64_t offset, const void* from, size_t bytes) {
   return true;
 }
 
-std::string GuardedTensor::damage() const {
+std::string GuardedTensor::damage(size_t unit) const {
   size_t padded = round(bytes_);
   // The zone after the tensor starts at its last byte, in the rounding.
   auto look = [&](size_t from, size_t bytes, uint32_t word, bool before) -> std::string {
     std::vector<std::byte> zone(bytes);
     device_.read(*memory_, from, zone.data(), bytes);
-    size_t first = bytes, last = 0, count = 0;
-    for (size_t i = 0; i < bytes; i++) {
-      auto expected = static_cast<std::byte>(word >> 8 * ((from + i) % 4) & 0xff);
-      if (zone[i] != expected) first = std::min(first, i), last = i, count++;
+    size_t first = bytes, end = 0, count = 0;
+    // Elements count from the tensor, so that what is left over lies at the zone's far side.
+    for (size_t i = before ? bytes % unit : 0; i < bytes; i += unit) {
+      const size_t n = std::min(unit, bytes - i);
+      bool differs = false;
+      for (size_t k = i; k < i + n; k++)
+        differs |= zone[k] != static_cast<std::byte>(word >> 8 * ((from + k) % 4) & 0xff);
+      if (differs) first = std::min(first, i), end = i + n, count += n;
     }
     if (!count) return "";
-    size_t away = before ? bytes - 1 - last : first;
+    size_t away = before ? bytes - end : first;
     auto amount = [](size_t n) { return fmt::format("{} byte{}", n, n == 1 ? "" : "s"); };
     std::string side = before ? "before its start" : "after its end";
     if (away == 0) return fmt::format("{} directly {}", amount(count), side);

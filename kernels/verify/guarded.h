@@ -40,8 +40,9 @@ class GuardedTensor {
   bool put_beside(int64_t offset, const void* from, size_t bytes);
 
   // "" while both zones are as they were laid; else how much of them was written and how far from the tensor ("8 bytes
-  // after its end, the first 24 bytes away").
-  std::string damage() const;
+  // after its end, the first 24 bytes away"). unit: bytes of an element; of one that differs all were written, as some
+  // may have been what they are now.
+  std::string damage(size_t unit = 1) const;
   // 64-bit checksum of the tensor's bytes.
   uint64_t checksum(Activity* activity = nullptr) const;
 

@@ -169,7 +169,7 @@ bool Judge::Run::execute(const Poison& poison) {
   if (memory_fault_.empty())
     for (auto [name, tensor] : all_tensors())
       if (tensor)
-        if (auto damage = tensor->damage(); !damage.empty())
+        if (auto damage = tensor->damage(tensor == workspace_.get() ? 1 : size_of(p_.dtype)); !damage.empty())
           memory_fault_ = fmt::format("writes outside {}: {}", name, damage);
   return true;
 }
@@ -252,7 +252,8 @@ void Judge::Run::second_looks() {
 
   activity_.phase("looking for differences between runs");
   // A fresh address: a result that was cached by pointer, or left from before, is not there.
-  auto other = std::make_unique<GuardedTensor>(device_, y_->size(), GuardedTensor::least_zone, &activity_);
+  auto other = std::make_unique<GuardedTensor>(device_, y_->size(), GuardedTensor::least_zone, &activity_,
+                                               result_zone_word);
   std::swap(y_, other);
   at_.y = y_->address();
   other.reset();

@@ -15,6 +15,7 @@
 #include "kernels/problem/presets.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/verify/explain.h"
+#include "kernels/verify/guarded.h"
 #include "kernels/verify/judge.h"
 #include "tests/accuracy_problems.h"
 #include "tests/convolution.h"
@@ -194,6 +195,7 @@ TEST_F(Gpu, GpuAndEmulatorAgreeBitwiseOnIntegers) {
     auto x = put(in.x), w = put(in.w);
     std::vector<float> y(static_cast<size_t>(p.y_elements()));
     auto out = d.allocate(y.size() * 4);
+    d.fill(*out, 0, red_zone_word, y.size() * 4);  // not what the kernel before left there
     const auto& k = find_kernel(kernel);
     Plan plan = k.plan_for(p);
     auto scratch = d.allocate(std::max<size_t>(plan.workspace_bytes(), 256));

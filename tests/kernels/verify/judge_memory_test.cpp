@@ -216,6 +216,25 @@ TEST(Guarded, SeesEveryByteOfItsZones) {
   }
 }
 
+// What a GPU makes of every NaN has bytes in common with what lies beside results.
+TEST(Guarded, CountsElementsAndNotWhatOfThemDiffers) {
+  auto device = open_emulator();
+  for (size_t bytes : {size_t{8}, size_t{1000}}) {
+    GuardedTensor t(*device, bytes, GuardedTensor::least_zone, nullptr, result_zone_word);
+    auto end = static_cast<int64_t>(bytes);
+    const uint32_t words[3] = {0x7fffffff, 0x7fffffff, 0x7fffffff};
+    ASSERT_TRUE(t.put_beside(end, words, 12));
+    EXPECT_EQ(t.damage(), "9 bytes directly after its end");
+    EXPECT_EQ(t.damage(4), "12 bytes directly after its end");
+    EXPECT_EQ(t.damage(8), "16 bytes directly after its end");
+    t.restore_zones();
+    ASSERT_TRUE(t.put_beside(-12, words, 8));
+    EXPECT_EQ(t.damage(4), "8 bytes before its start, the nearest 4 bytes away");
+    t.restore_zones();
+    EXPECT_EQ(t.damage(4), "");
+  }
+}
+
 TEST(Guarded, LayingZonesKeepsTheTensor) {
   auto device = open_emulator();
   for (size_t bytes : {size_t{4}, size_t{6}, size_t{1003}}) {

@@ -83,6 +83,7 @@ std::string numbers(const json& r) {
     if (t["floor_ms"].is_number())
       s += "; floor " + time_text(t["floor_ms"].get<double>()) + " by " + t["floor_from"].get<std::string>() +
            " (computed)";
+    if (std::string words = forms::launch_words(t); !words.empty()) s += "; " + words;
     row("time", s);
   }
   for (const auto& ref : r["references"])

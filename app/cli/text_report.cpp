@@ -86,6 +86,7 @@ std::string report_text(const json& r) {
                       t.value("floor_source", json()).is_string()
                           ? " with the ceilings of " + t.at("floor_source").get<std::string>()
                           : "");
+    if (std::string words = forms::launch_words(t); !words.empty()) out += "; " + words;
     out += "\n";
     if (auto newer = t.find("newer"); newer != t.end()) out += "  ! " + newer->get<std::string>() + "\n";
     if (std::string words = forms::packed_words(r, t); !words.empty()) out += "  packed      " + words + "\n";

@@ -328,6 +328,7 @@ json report_json(const RunReport& r) {
   timing["floor_ms"] = optional_number(r.floor_ms);
   timing["floor_from"] = r.floor_ms ? json(r.floor_from) : json(nullptr);
   if (!r.floor_ms) timing["floor_reason"] = r.floor_from.empty() ? no_time : r.floor_from;
+  if (!r.launch.empty()) timing["launch"] = timing_json(r.launch);
 
   json kernel;
   if (const auto* k = r.spec.kernel)

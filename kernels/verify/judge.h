@@ -58,6 +58,7 @@ struct RunReport {
   std::vector<ReferenceReport> references;
   Timing hot, cold;  // of the whole plan
   PackedTimes packed;
+  Timing launch;  // of a launch of nothing, hot; on a GPU, where the kernel's time is not much more
   std::string timing_missing;
   std::optional<double> floor_ms;  // least time by bytes or operations at the device's theoretical peak (computed)
   std::string floor_from;          // "bytes", "flops", or why there is none

@@ -6,7 +6,8 @@
 //   speaks: 13000).
 //   FAKE_CUDA_EARLY_US (by how much a launch that may begin early does so, right behind another launch: an event keeps
 //   it from that), FAKE_CUDA_NAP_US (how long the host really sleeps at a launch), FAKE_CUDA_PACK_US (how long launches
-//   that pack take, if not as long as all), FAKE_CUDA_WORK=hoarded (a launch that packs looks at x as well),
+//   that pack take, if not as long as all), FAKE_CUDA_NOTHING_US (how long a launch of nothing takes, if not as long),
+//   FAKE_CUDA_WORK=hoarded (a launch that packs looks at x as well),
 //   FAKE_CUDA_WORK=unsteady (another rounding in each call).
 // A launch of the kernels direct and polyphase copies the first input element, doubled, to the first output. registers
 // packs the first weight, doubled, and multiplies with it in its other launch. checksum_words has a sum of its own.
@@ -205,6 +206,7 @@ FAKE cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** 
   host_us += number("FAKE_CUDA_HOST_US", 0);
   double us = number("FAKE_CUDA_KERNEL_US", 100);
   if (name.find("_pack") != std::string::npos) us = number("FAKE_CUDA_PACK_US", us);
+  if (name == "empty_launch_nothing") us = number("FAKE_CUDA_NOTHING_US", us);
   const bool early =
       behind_a_launch && config->numAttrs > 0 && config->attrs->value.programmaticStreamSerializationAllowed;
   behind_a_launch = true;

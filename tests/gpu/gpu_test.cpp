@@ -268,6 +268,15 @@ TEST_F(Gpu, TimesHaveSpreadAndAFloor) {
   ASSERT_TRUE(r.floor_ms);
   EXPECT_GT(r.cold.median_ms(), 0.9 * *r.floor_ms);
   EXPECT_LT(r.hot.noise_pct(), 20);
+  EXPECT_TRUE(r.launch.empty()) << "no part of milliseconds that anybody would look for";
+  ConvProblem small;
+  small.length = 64;
+  r = judge("polyphase", small);
+  ASSERT_FALSE(r.launch.empty());
+  EXPECT_GT(r.launch.median_ms(), 0.0005);
+  EXPECT_LT(r.launch.median_ms(), r.hot.median_ms());
+  std::printf("  a launch of nothing %.3f us, a small problem %.3f us\n", r.launch.median_ms() * 1e3,
+              r.hot.median_ms() * 1e3);
 }
 
 TEST_F(Gpu, ExplainReadsWhatTheSpecimenReads) {

@@ -48,6 +48,24 @@ void expect_none(const json& t, const json& packs, const std::string& reason) {
   EXPECT_TRUE(has_part(t["packed_reason"], reason)) << t["packed_reason"];
 }
 
+// What no floor by bytes knows of: of a kernel that takes microseconds, a launch of nothing stands beside its time.
+TEST(LaunchOfNothing, StandsBesideShortTimes) {
+  if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  const Words run = Words{"run", "direct"} + packing_problem;
+  const Words quick = fake_gpu({"FAKE_CUDA_KERNEL_US=5", "FAKE_CUDA_NOTHING_US=2"});
+  json t = convscope_run(run + Words{"--json"}, quick).document()["timing"];
+  EXPECT_NEAR(t["median_ms"].get<double>(), 0.005, 1e-5);
+  ASSERT_TRUE(t.contains("launch")) << t;
+  EXPECT_NEAR(t["launch"]["median_ms"].get<double>(), 0.002, 1e-5);
+  EXPECT_TRUE(t["launch"]["noise_pct"].is_number());
+  auto text = convscope_run(run, quick).out;
+  EXPECT_TRUE(has_part(text, "; a launch of nothing 2.00 µs (measured, noise ")) << text;
+  EXPECT_TRUE(has_part(text, "; a launch of nothing takes 2.00 µs")) << "in the layer speed: " << text;
+  // Of a long one it is no part that anybody would look for; of an emulated time it says nothing.
+  for (const auto& env : {fake_gpu(), Words{}})
+    EXPECT_FALSE(convscope_run(run + Words{"--json"}, env).document()["timing"].contains("launch"));
+}
+
 TEST(PackingCli, ARunAndAProfileHaveBothTimes) {
   if (!has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
   const Words run = Words{"run", "registers"} + packing_problem,

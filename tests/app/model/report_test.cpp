@@ -79,6 +79,7 @@ json full() {
     "references": [{"name": "oracle", "max_abs": 0, "max_bound_ratio": 0, "median_ms": null, "source": "computed", "reason": "not timed"},
                    {"name": "cudnn", "max_abs": 1e-7, "max_bound_ratio": 0.2, "median_ms": 0.5, "source": "measured", "what_ran": "implicit GEMM"}],
     "timing": {"median_ms": 1.25, "min_ms": 1.2, "noise_pct": 0.4, "samples": 2, "samples_ms": [1.2, 1.3], "source": "measured", "floor_ms": 0.25, "floor_from": "memory",
+               "launch": {"median_ms": 0.002, "min_ms": 0.0019, "samples": 9, "noise_pct": 0.5},
                "cold": {"median_ms": 2.5, "noise_pct": 1, "samples_ms": [2.4, 2.6]}},
     "launches": [{"entry": "e", "grid": [4, 3, 2], "block": [256, 1, 1], "dynamic_shared_bytes": 1024, "main": true}],
     "phases": [{"name": "oracle", "seconds": 0.5}],
@@ -109,6 +110,8 @@ TEST(Report, EveryField) {
   EXPECT_EQ(r.timing.cold_median_ms, 2.5);
   EXPECT_EQ(r.timing.cold_samples_ms, (std::vector<double>{2.4, 2.6}));
   EXPECT_EQ(r.timing.floor_ms, 0.25);
+  EXPECT_EQ(r.timing.launch_ms, 0.002);
+  EXPECT_EQ(r.timing.launch_noise_pct, 0.5);
   EXPECT_EQ(r.timing.floor_from, "memory");
   EXPECT_EQ(r.launches[0].grid, (std::array<int64_t, 3>{4, 3, 2}));
   EXPECT_EQ(r.launches[0].dynamic_shared_bytes, 1024);

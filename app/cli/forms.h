@@ -104,18 +104,12 @@ class Csv {
  public:
   explicit Csv(const std::string& head) : text_(head + "\n") {}
   void line(const std::vector<std::string>& fields) {
-    for (size_t i = 0; i < fields.size(); i++) text_ += (i ? "," : "") + quoted(fields[i]);
+    for (size_t i = 0; i < fields.size(); i++) text_ += (i ? "," : "") + csv_field(fields[i]);
     text_ += "\n";
   }
   const std::string& text() const { return text_; }
 
  private:
-  static std::string quoted(const std::string& s) {
-    if (s.find_first_of(",\"\n") == std::string::npos) return s;
-    std::string out = "\"";
-    for (char c : s) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return out + "\"";
-  }
   std::string text_;
 };
 

@@ -413,9 +413,13 @@ void judge_recorded_profile(json& j) {
   const BottleneckFacts facts = facts_from(j);
   if (auto list = j.find("headlines"); list != j.end() && list->is_array())
     for (auto& h : *list)
-      if (auto value = number(h, "value"); value && h.is_object())
-        h["shade"] = name_of(shade_of(text(h, "name"), *value, facts.counters,
+      if (h.is_object()) {
+        auto value = number(h, "value");
+        h["shade"] =
+            name_of(!value ? Shade::unknown
+                           : shade_of(text(h, "name"), *value, facts.counters,
                                       {facts.flops, facts.least_bytes, facts.floor_ms && !facts.floor_by_bytes}));
+      }
   j["bottleneck"] = bottleneck_json(find_bottleneck(facts));
   j["bottleneck"]["source"] = "by the rules of this version, from the recorded figures";
 }

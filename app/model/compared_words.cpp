@@ -48,12 +48,6 @@ std::string number_words(double v, const std::string& unit, double beside) {
   return digits;
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (char c : text) out += c == '"' ? "\"\"" : c == '\n' ? " " : std::string(1, c);
-  return out + "\"";
-}
-
 }  // namespace
 
 const char* name_of(FigureVerdict v) {
@@ -123,16 +117,18 @@ std::string ratio_words(const ComparedFigure& f) {
 
 std::string csv_of(const std::vector<ComparedFigure>& figures, const std::string& first, const std::string& second) {
   auto field = [](const Value& v, const std::string& words, const std::string& why) {
-    return v ? fmt::format("{:.9g}", *v) : words.empty() ? (why.empty() ? "" : quoted("none: " + why)) : quoted(words);
+    return v               ? fmt::format("{:.9g}", *v)
+           : words.empty() ? (why.empty() ? "" : csv_field("none: " + why))
+                           : csv_field(words);
   };
   auto number = [](const Value& v) { return v ? fmt::format("{:.9g}", *v) : std::string(); };
   std::string out = fmt::format("group,figure,unit,{},{},difference,ratio,verdict,rule,source of {},source of {}\n",
                                 first, second, first, second);
   for (const auto& f : figures)
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", title_of(f.group), quoted(f.title), f.unit,
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", title_of(f.group), csv_field(f.title), f.unit,
                        field(f.a, f.a_words, f.a_reason), field(f.b, f.b_words, f.b_reason), number(f.difference()),
-                       number(f.ratio()), f.verdict ? name_of(*f.verdict) : "", quoted(f.rule), quoted(f.source_a),
-                       quoted(f.source_b));
+                       number(f.ratio()), f.verdict ? name_of(*f.verdict) : "", csv_field(f.rule),
+                       csv_field(f.source_a), csv_field(f.source_b));
   return out;
 }
 

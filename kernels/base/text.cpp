@@ -102,6 +102,13 @@ std::string today() {
   return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
 }
 
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
+  std::string out = "\"";
+  for (char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
 uint64_t hash_of(std::string_view text) {
   uint64_t h = 0xcbf29ce484222325;
   for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;

@@ -255,22 +255,19 @@ void draw_axis(const Theme& t, const Ladder& l, const Axis& a, ImDrawList* names
   draw->AddLine({floor_x, top}, {floor_x, bottom}, packed(t.floor), std::max(1.5f, t.em * 0.12f));
   const std::string text = "floor " + ms_text(*l.floor_ms);
   const float wide = ImGui::CalcTextSize(text.c_str()).x;
-  names->AddText({std::max(a.left, std::min(floor_x - wide / 2, a.right - wide)), header}, packed(t.floor), text.c_str());
-}
-
-std::string quoted(std::string text) {
-  for (size_t at = 0; (at = text.find('"', at)) != text.npos; at += 2) text.insert(at, 1, '"');
-  return text.find_first_of(",\"\n") == text.npos ? text : '"' + text + '"';
+  names->AddText({std::max(a.left, std::min(floor_x - wide / 2, a.right - wide)), header}, packed(t.floor),
+                 text.c_str());
 }
 
 std::string csv_of(const Ladder& l) {
   std::string s = "kernel,kind,ms,times floor,source,accurate enough,verdict,reason\n";
   for (const auto& r : l.rows)
-    s += fmt::format(
-        "{},{},{},{},{},{},{},{}\n", quoted(r.name), r.kind, r.from == From::nothing ? "" : fmt::format("{:.9g}", r.ms),
-        r.from != From::nothing && l.floor_ms && !r.looser ? fmt::format("{:.4g}", r.ms / *l.floor_ms) : "",
-        from_words(r), r.looser ? "no" : "yes", r.status, quoted(r.why));
-  if (l.floor_ms) s += fmt::format("floor,,{:.9g},1,{},,,\n", *l.floor_ms, quoted(l.floor_words));
+    s +=
+        fmt::format("{},{},{},{},{},{},{},{}\n", csv_field(r.name), r.kind,
+                    r.from == From::nothing ? "" : fmt::format("{:.9g}", r.ms),
+                    r.from != From::nothing && l.floor_ms && !r.looser ? fmt::format("{:.4g}", r.ms / *l.floor_ms) : "",
+                    from_words(r), r.looser ? "no" : "yes", r.status, csv_field(r.why));
+  if (l.floor_ms) s += fmt::format("floor,,{:.9g},1,{},,,\n", *l.floor_ms, csv_field(l.floor_words));
   return s;
 }
 

@@ -47,11 +47,6 @@ const char* about_layer(const std::string& name) {
   return "";
 }
 
-std::string quoted(std::string s) {
-  for (size_t at = 0; (at = s.find('"', at)) != std::string::npos; at += 2) s.insert(at, 1, '"');
-  return '"' + s + '"';
-}
-
 // The terms of its index that are wrong, by a map of its products: what it takes above what belongs there.
 void why_it_is_wrong(Frame& f, const Report& r) {
   const Theme& t = f.theme;
@@ -93,10 +88,10 @@ void why_it_is_wrong(Frame& f, const Report& r) {
                          "problems with this one's strides and shifts and with others",
                          c->sentence, c->example, grouped(c->launches), c->problems));
   copy_menu(f, "copy-why", [c] {
-    std::string csv = fmt::format("what,value\ncause,{}\n", quoted(c->sentence));
-    csv += fmt::format("it takes,{}\nright is,{}\n", quoted(c->formula), quoted(c->right_formula));
-    for (const auto& fault : c->faults) csv += fmt::format("fault,{}\n", quoted(fault));
-    return csv + fmt::format("for example,{}\n", quoted(c->example));
+    std::string csv = fmt::format("what,value\ncause,{}\n", csv_field(c->sentence));
+    csv += fmt::format("it takes,{}\nright is,{}\n", csv_field(c->formula), csv_field(c->right_formula));
+    for (const auto& fault : c->faults) csv += fmt::format("fault,{}\n", csv_field(fault));
+    return csv + fmt::format("for example,{}\n", csv_field(c->example));
   });
 }
 
@@ -192,7 +187,8 @@ void other_problems(Frame& f, const Report& r) {
     copy_menu(f, "copy-others", [&] {
       std::string csv = "problem,verdict,sentence\n";
       for (const auto* one : {&*fuzz.first(), &least})
-        csv += fmt::format("{},{},{}\n", quoted(describe(one->problem)), name_of(one->status), quoted(one->sentence));
+        csv += fmt::format("{},{},{}\n", csv_field(describe(one->problem)), name_of(one->status),
+                           csv_field(one->sentence));
       return csv;
     });
     if (!c.running && !(f.document.problem == least.problem)) {
@@ -240,8 +236,8 @@ void layers(Frame& f, const Report& r) {
 }
 
 std::string verdict_csv(const Report& r) {
-  std::string out = fmt::format("what,value,evidence\nverdict,{},{}\n", r.status, quoted(r.sentence));
-  for (const auto& l : r.layers) out += fmt::format("{},{},{}\n", l.name, l.status, quoted(l.evidence));
+  std::string out = fmt::format("what,value,evidence\nverdict,{},{}\n", r.status, csv_field(r.sentence));
+  for (const auto& l : r.layers) out += fmt::format("{},{},{}\n", l.name, l.status, csv_field(l.evidence));
   auto add = [&](const char* what, const auto& v) {
     if (v) out += fmt::format("{},{},\n", what, *v);
   };

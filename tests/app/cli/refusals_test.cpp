@@ -121,6 +121,8 @@ TEST(Refusals, Options) {
 }
 
 TEST(Refusals, Verbs) {
+  expect_refused({"bench", "tiled", "--against", "oracle"}, "against", "oracle",
+                 "is not timed: must be a kernel or a reference that is (`convscope list references`)");
   expect_refused({"rum"}, "verb", "rum", "is not known; did you mean run?");
   expect_refused({"frobnicate"}, "verb", "frobnicate", "is not known: see `convscope help`");
   expect_refused({"help", "rum"}, "verb", "rum", "is not known; did you mean run?");

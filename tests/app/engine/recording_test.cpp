@@ -3,8 +3,11 @@
 
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <map>
+#include <optional>
 
 #include "app/engine/packed.h"
+#include "app/engine/profile_codec.h"
 #include "kernels/problem/presets.h"
 #include "tests/convolution.h"
 #include "tests/support.h"
@@ -148,6 +151,31 @@ TEST(Recording, ShowsEverySourceAsRecorded) {
   json deep = {{"a", {{"b", {{{"source", "measured"}}}}}}, {"floor_source", "measured"}};
   r.add(request("profile", asked("S1")), deep, {}, "2026-11-22");
   EXPECT_EQ(shown_answer(r, *r.find("profile", asked("S1"))).dump().find("\"measured\""), std::string::npos);
+}
+
+// Shades are by the rules of this version: not what a version before wrote, and they follow the figures.
+TEST(Recording, ShadesAreThoseOfThisVersion) {
+  const Recording r = read_recording(test::project_file("assets/recordings/h200-kernelbench-79.convscope"));
+  const json* answer = nullptr;
+  for (const auto& a : r.answers)
+    if (a.type() == "profile" && a.asked.kernel == "hopper_tf32") answer = &a.answer;
+  ASSERT_TRUE(answer);
+  auto shades = [](json j, const char* written, std::optional<double> memory_busy = {}) {
+    for (auto& h : j["headlines"]) {
+      h["shade"] = written;
+      if (memory_busy && h["name"] == "memory-busy") h["value"] = *memory_busy;
+    }
+    judge_recorded_profile(j);
+    std::map<std::string, std::string> all;
+    for (const auto& h : j["headlines"]) all[h["name"]] = h["shade"];
+    return all;
+  };
+  const auto now = shades(*answer, "bad");
+  EXPECT_EQ(now, shades(*answer, "good"));
+  EXPECT_EQ(now.at("bytes-moved"), "good") << "1.00 times the least bytes";
+  EXPECT_EQ(now.at("memory-busy"), "fair") << "72 %";
+  EXPECT_EQ(shades(*answer, "good", 5.0).at("memory-busy"), "bad");
+  EXPECT_EQ(shades(*answer, "bad", 95.0).at("memory-busy"), "good");
 }
 
 // A class without a GPU sees the three benchmark problems and five layers that people run, in a download of 20 MB.

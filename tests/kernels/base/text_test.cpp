@@ -17,6 +17,15 @@ TEST(NoiseText, HasTwoDigitsAndNoExponent) {
   EXPECT_EQ(noise_text(0), "0 %");
 }
 
+TEST(CsvField, IsQuotedWhereItMustBe) {
+  EXPECT_EQ(csv_field("dac.d1 2.5 µs"), "dac.d1 2.5 µs");
+  EXPECT_EQ(csv_field(""), "");
+  EXPECT_EQ(csv_field("a, b"), "\"a, b\"");
+  EXPECT_EQ(csv_field("says \"no\""), "\"says \"\"no\"\"\"");
+  EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
+  EXPECT_EQ(csv_field("ends\r"), "\"ends\r\"");
+}
+
 TEST(NearestName, FindsWhatIsMeant) {
   std::vector<std::string> names{"kernelbench-64", "kernelbench-79", "hifigan.u1", "direct", "tiled"};
   EXPECT_EQ(nearest_name("kernelbench-78", names), "kernelbench-79");

@@ -22,23 +22,23 @@ constexpr MeasuredLayer measured_layers[] = {
     {"hifigan.u4", "hopper_tf32", "stream_3xf16", "hopper_16bit"},
     {"hifigan.u1.b16", "stream_1xf16", "ordered_3xf16", "hopper_16bit"},
     {"hifigan.u4.b16", "hopper_tf32", "stream_3xf16", "hopper_16bit"},
-    {"encodec.d1", "stream_1xf16", "ordered_3xf16", "ordered_16bit"},
+    {"encodec.d1", "stream_1xf16", "ordered_3xf16", "hopper_16bit"},
     {"encodec.d2", "ordered_1xf16", "ordered_3xf16", "hopper_16bit"},
-    {"encodec.d3", "stream_1xf16", "stream_3xf16", "hopper_16bit"},
-    {"encodec.d4", "hopper_tf32", "stream_3xf16", "held_16bit"},
+    {"encodec.d3", "stream_tf32", "stream_3xf16", "hopper_16bit"},
+    {"encodec.d4", "hopper_tf32", "stream_3xf16", "hopper_16bit"},
     {"dac.d1", "ordered_1xf16", "ordered_3xf16", "ordered_16bit"},
     {"dac.d2", "ordered_1xf16", "ordered_3xf16", "hopper_16bit"},
     {"dac.d3", "stream_1xf16", "ordered_3xf16", "hopper_16bit"},
     {"dac.d4", "hopper_tf32", "stream_3xf16", "hopper_16bit"},
-    {"oobleck.d1", "ordered_1xf16", "ordered_3xf16", "ordered_16bit"},
+    {"oobleck.d1", "ordered_1xf16", "ordered_3xf16", "hopper_16bit"},
     {"oobleck.d5", "hopper_tf32", "stream_3xf16", "hopper_16bit"},
-    {"demucs.d", "hopper_tf32", "stream_3xf16", "hopper_16bit"},
+    {"demucs.d", "hopper_tf32", "stream_3xf16", "held_16bit"},
     {"wavegan.d1", "ordered_1xf16", "ordered_3xf16", "hopper_16bit"},
     {"wavegan.d4", "ordered_1xf16", "ordered_3xf16", "hopper_16bit"},
 };
 
 // What was the fastest is chosen, or is predicted within a quarter of what is: two or three rungs are as fast there
-// (encodec.d1, encodec.d3, encodec.d4, demucs.d, hifigan.u1, hifigan.u4.b16, wavegan.d1).
+// (encodec.d3, demucs.d, hifigan.u4.b16, oobleck.d1).
 TEST(PlannerOnLayers, ChoosesWhatMeasuringChose) {
   int other = 0;
   for (const MeasuredLayer& l : measured_layers)
@@ -53,7 +53,7 @@ TEST(PlannerOnLayers, ChoosesWhatMeasuringChose) {
       EXPECT_LT(predicted_ms(find_kernel(fastest), p, {}), 1.25 * c.candidates[0].predicted_ms)
           << l.preset << ": " << c.reason;
     }
-  EXPECT_LE(other, 14) << "of 66";
+  EXPECT_LE(other, 13) << "of 66";
 }
 
 }  // namespace

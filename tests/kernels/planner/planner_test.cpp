@@ -156,13 +156,32 @@ TEST(Planner, PredictsWhatWasMeasured) {
     EXPECT_GT(predicted, m.ms / 1.6) << m.kernel << " on " << m.preset;
     EXPECT_LT(predicted, m.ms * 1.6) << m.kernel << " on " << m.preset;
   }
-  for (auto [preset, ms] :
-       {std::pair{"kernelbench-79", 0.242}, {"kernelbench-74", 0.330}, {"kernelbench-64", 0.855}, {"dac.d2", 0.152}}) {
+  // Layers: hot, of twenty calls in a graph (h200-pytorch.md, the last state); problems: notes on rung 12, bench.
+  for (auto [preset, us] : {std::pair{"kernelbench-79", 229.0},
+                            {"kernelbench-74", 337.0},
+                            {"kernelbench-64", 790.0},
+                            {"hifigan.u1", 10.4},
+                            {"hifigan.u2", 17.1},
+                            {"hifigan.u3", 12.4},
+                            {"hifigan.u4", 12.7},
+                            {"hifigan.u1.b16", 14.9},
+                            {"hifigan.u4.b16", 16.7},
+                            {"encodec.d1", 12.0},
+                            {"encodec.d2", 11.6},
+                            {"encodec.d3", 12.5},
+                            {"encodec.d4", 13.3},
+                            {"dac.d2", 97.4},
+                            {"dac.d3", 116.4},
+                            {"dac.d4", 76.8},
+                            {"oobleck.d1", 52.6},
+                            {"oobleck.d5", 108.6},
+                            {"wavegan.d1", 83.7},
+                            {"wavegan.d4", 55.8}}) {
     auto p = find_preset(preset).problem;
     p.dtype = DType::f16;
-    double predicted = predicted_ms(find_kernel("hopper_16bit"), p, {});
-    EXPECT_GT(predicted, ms / 1.4) << preset;
-    EXPECT_LT(predicted, ms * 1.4) << preset;
+    double predicted = predicted_ms(find_kernel("hopper_16bit"), p, {}) * 1e3;
+    EXPECT_GT(predicted, us / 1.1) << preset << ": " << predicted;
+    EXPECT_LT(predicted, us * 1.25) << preset << ": " << predicted;
   }
   for (auto [preset, ms] : {std::pair{"kernelbench-79", 0.232},
                             {"kernelbench-74", 0.251},

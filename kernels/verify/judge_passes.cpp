@@ -380,9 +380,10 @@ void Judge::Run::conclude_determinism() {
   if (!races_.race.empty()) return add(LayerStatus::fail, races_.race);
   const std::string races = !races_.missing.empty()
                                 ? "races as such were not looked for: " + races_.missing
-                                : fmt::format("no race between the threads of {} that {} traced{}",
+                                : fmt::format("no race between the threads of {} that {} traced{}{}",
                                               amount(races_.blocks, "block"), races_.blocks == 1 ? "was" : "were",
-                                              races_.whole ? "" : ", in the first accesses of each");
+                                              races_.whole ? "" : ", in the first accesses of each",
+                                              races_.between ? ", and none between blocks" : "");
   if (!differing_elements_)
     return add(LayerStatus::pass,
                fmt::format("3 runs bitwise the same{}; {}",

@@ -445,6 +445,7 @@ void Judge::Run::look_for_races() {
   }
   if (!survives([&] { races_ = find_races(device_, kernel_, p_, at_, activity_); }) && races_.missing.empty())
     races_.missing = "the kernel crashed";
+  if (memory_fault_.empty()) memory_fault_ = races_.misaligned;
 }
 
 void Judge::Run::judge_references() {

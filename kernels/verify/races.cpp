@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <numeric>
 
+#include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/simt/trace_readers.h"
+#include "kernels/verify/block_races.h"
 
 namespace convscope {
 namespace {
@@ -27,18 +29,43 @@ int64_t step_of(int64_t blocks) {
   return every;
 }
 
+// " at u4.cu:16", or "" where the line is not known.
+std::string at_line(const simt::SourceLine& at) {
+  return at.file.empty() ? std::string() : fmt::format(" at {}:{}", file_name(at.file), at.line);
+}
+
 std::string words(const Race& r) {
   auto side = [](const Race::Side& s) {
     const simt::SourceLine at = simt::source_line(s.pc);
     // The copy engine's are said where the header orders them.
     const bool copies = s.writes && at.file.ends_with("convscope/hopper.h");
-    const std::string who =
-        fmt::format("thread {}{} {}", s.thread, copies ? "'s copy" : "", s.writes ? "writes" : "reads");
-    return at.file.empty() || copies ? who
-                                     : fmt::format("{} at {}:{}", who, at.file.substr(at.file.rfind('/') + 1), at.line);
+    return fmt::format("thread {}{} {}{}", s.thread, copies ? "'s copy" : "", s.writes ? "writes" : "reads",
+                       copies ? std::string() : at_line(at));
   };
   return fmt::format("a race in block {}: {}, and {} the same memory, with nothing between that orders them", r.block,
                      side(r.first), side(r.second));
+}
+
+std::string words(const BlockRaceFinder::Found& r, int64_t out_channels, int64_t out_length) {
+  auto side = [](const BlockRaceFinder::Side& s) {
+    return fmt::format("thread {} of block {} {}{}", s.thread, s.block, s.atomic ? "adds to it" : "writes it",
+                       at_line(simt::source_line(s.pc)));
+  };
+  const int64_t row = out_length > 0 ? r.element / out_length : 0;
+  return fmt::format(
+      "a race between blocks over y[{}, {}, {}]: {}, and {}, with nothing that orders them: on a GPU one "
+      "of the two may be lost",
+      row / out_channels, row % out_channels, out_length > 0 ? r.element % out_length : r.element, side(r.first),
+      side(r.second));
+}
+
+std::string misaligned_words(const simt::Access& a) {
+  uint64_t of = 1;
+  while (a.address % (2 * of) == 0) of *= 2;
+  return fmt::format(
+      "{} {} bytes at an address that is a multiple of {} only{}, thread {} of block {}: a GPU ends the "
+      "launch there (misaligned address)",
+      a.kind == AccessKind::read ? "reads" : "writes", a.size, of, at_line(simt::source_line(a.pc)), a.thread, a.block);
 }
 
 }  // namespace
@@ -161,6 +188,39 @@ void RaceFinder::take(const simt::Access& a) {
   if (lock) release(a.thread, *lock);
 }
 
+namespace {
+
+// Beyond these it takes a second and more.
+constexpr double most_products_between = 6e7;
+constexpr int64_t most_outputs_between = 4 << 20;
+
+void look_between_blocks(Device& emulator, const KernelDefinition& traced, const Plan& plan, const ConvProblem& p,
+                         const Bindings& at, Activity& activity, RaceSearch& out) {
+  const int64_t outputs = p.batch * p.out_channels * std::max<int64_t>(plan.out_length(), 0);
+  if (walked_products(p) > most_products_between || outputs > most_outputs_between || outputs <= 0) return;
+  using Range = BlockRaceFinder::Range;
+  const uint64_t element = size_of(p.dtype);
+  const Range y{at.y, static_cast<uint64_t>(outputs) * element};
+  std::vector<Range> beside = {{at.x, static_cast<uint64_t>(p.x_elements()) * element},
+                               {at.w, static_cast<uint64_t>(p.w_elements()) * element}};
+  if (at.workspace) beside.push_back({at.workspace, plan.workspace_bytes()});
+  activity.phase("looking for races between blocks");
+  for (size_t i = 0; i < plan.launches().size() && out.race.empty(); i++) {
+    BlockRaceFinder finder(y, element, beside);
+    {
+      simt::Tracing tracing([&](std::span<const simt::Access> part) { finder.take(part); },
+                            {.reads = false, .meetings = true});
+      emulator.run(traced, plan, at, {.activity = &activity, .only_launch = static_cast<int64_t>(i)});
+      if (auto a = simt::Tracing::misaligned(); a && out.misaligned.empty()) out.misaligned = misaligned_words(*a);
+    }
+    if (plan.launches()[i].in_order) continue;  // blocks wait for others
+    if (auto race = finder.found()) out.race = words(*race, p.out_channels, plan.out_length());
+  }
+  out.between = true;
+}
+
+}  // namespace
+
 RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,
                       Activity& activity) {
   RaceSearch out;
@@ -193,6 +253,7 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
                     .only_launch = static_cast<int64_t>(i),
                     .every = static_cast<uint64_t>(samples[i].every)});
       finders.only_rests_follow();
+      if (auto a = simt::Tracing::misaligned(); a && out.misaligned.empty()) out.misaligned = misaligned_words(*a);
     }
     out.blocks += samples[i].blocks;
     for (const auto& finder : finders.all()) out.whole &= finder->whole();
@@ -201,6 +262,7 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
       if (finder->race() && (!first || finder->race()->block < first->block)) first = finder->race();
   }
   if (first) out.race = words(*first);
+  if (out.race.empty()) look_between_blocks(emulator, *traced, plan, p, at, activity, out);
   return out;
 }
 

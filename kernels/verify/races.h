@@ -99,12 +99,16 @@ class RaceFinder {
   std::optional<Race> race_;
 };
 
-// Of some blocks of each launch of the plan, run on the emulator with tensors that are there.
+// Of some blocks of each launch of the plan, run on the emulator with tensors that are there, and of problems that are
+// small enough between all of them.
 struct RaceSearch {
-  std::string race;     // a sentence: which threads, where; "": none was found
-  std::string missing;  // why it was not looked for; "": it was
-  int64_t blocks = 0;   // that were traced
-  bool whole = true;    // all that they access, or the first accesses of each
+  std::string race;      // a sentence: which threads, where; "": none was found
+  std::string missing;   // why it was not looked for; "": it was
+  int64_t blocks = 0;    // that were traced
+  bool whole = true;     // all that they access, or the first accesses of each
+  bool between = false;  // blocks as well: whether two of them write one output (block_races.h)
+  // An access at an address that is no multiple of its size, where a GPU ends the launch; "": none was met.
+  std::string misaligned;
 };
 // Errors: Cancelled, KernelFault.
 RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,

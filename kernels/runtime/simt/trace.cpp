@@ -30,6 +30,7 @@ struct Tracer {
     std::vector<Access> list;
   };
   std::vector<std::unique_ptr<Buffer>> buffers;
+  std::optional<Access> misaligned;
 
   Buffer* add() {
     std::lock_guard lock(mutex);
@@ -169,6 +170,22 @@ void record_access(const void* address, unsigned size, uint8_t kind, const void*
                                : 0});
 }
 
+void record_misaligned(const void* address, unsigned size, uint8_t kind, const void* pc) {
+  Tracer* tracer = active.load(std::memory_order_acquire);
+  const Block* block = Block::current();
+  if (!tracer || !block) return;
+  if (tracer->wish.block >= 0 && block->current_block() != static_cast<uint64_t>(tracer->wish.block)) return;
+  std::lock_guard lock(tracer->mutex);
+  // The same one, whichever worker is the first to meet one.
+  if (tracer->misaligned && tracer->misaligned->block <= block->current_block()) return;
+  tracer->misaligned = {reinterpret_cast<uint64_t>(address),
+                        reinterpret_cast<uint64_t>(pc),
+                        block->current_block(),
+                        static_cast<uint16_t>(block->current_thread()),
+                        static_cast<uint16_t>(size),
+                        static_cast<AccessKind>(kind)};
+}
+
 void record_meeting(const void* object, bool goes_on, unsigned thread) {
   record_beside(object, thread, 0, goes_on ? AccessKind::acquire : AccessKind::release, nullptr);
 }
@@ -214,6 +231,13 @@ Tracing::Tracing(TraceSink sink, TraceWish wish) {
 Tracing::~Tracing() {
   std::unique_ptr<Tracer> tracer(active.exchange(nullptr));
   for (auto& b : tracer->buffers) tracer->flush(*b);
+}
+
+std::optional<Access> Tracing::misaligned() {
+  Tracer* tracer = active.load(std::memory_order_acquire);
+  if (!tracer) return {};
+  std::lock_guard lock(tracer->mutex);
+  return tracer->misaligned;
 }
 
 std::string load_traced_kernels() {

@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -48,6 +49,9 @@ class Tracing {
  public:
   explicit Tracing(TraceSink sink, TraceWish wish = {});
   ~Tracing();  // delivers what is buffered
+  // The first access that was met of 2 bytes and more at an address that is no multiple of their number, whether reads
+  // are wanted or not: a GPU ends the launch there (CUDA C++ Programming Guide, "Device Memory Accesses").
+  static std::optional<Access> misaligned();
   Tracing(const Tracing&) = delete;
 };
 

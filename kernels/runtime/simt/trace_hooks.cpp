@@ -7,14 +7,20 @@ using convscope::simt::record_access;
 #define PC __builtin_return_address(0)
 #define HOOK(name, bytes, kind) \
   extern "C" void __tsan_##name##bytes(void* p) { record_access(p, bytes, kind, PC); }
+// The compiler takes these where the type says that it is aligned.
+#define ALIGNED_HOOK(name, bytes, kind)                                                                 \
+  extern "C" void __tsan_##name##bytes(void* p) {                                                       \
+    if (reinterpret_cast<uintptr_t>(p) % bytes) convscope::simt::record_misaligned(p, bytes, kind, PC); \
+    record_access(p, bytes, kind, PC);                                                                  \
+  }
 // clang-format off
 #define HOOKS(bytes)                       \
-  HOOK(read, bytes, 0)                     \
-  HOOK(write, bytes, 1)                    \
+  ALIGNED_HOOK(read, bytes, 0)             \
+  ALIGNED_HOOK(write, bytes, 1)            \
   HOOK(unaligned_read, bytes, 0)           \
   HOOK(unaligned_write, bytes, 1)          \
-  HOOK(volatile_read, bytes, 0)            \
-  HOOK(volatile_write, bytes, 1)           \
+  ALIGNED_HOOK(volatile_read, bytes, 0)    \
+  ALIGNED_HOOK(volatile_write, bytes, 1)   \
   HOOK(unaligned_volatile_read, bytes, 0)  \
   HOOK(unaligned_volatile_write, bytes, 1)
 // clang-format on

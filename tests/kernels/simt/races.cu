@@ -157,8 +157,22 @@ __device__ __forceinline__ void scale(const float* x, float* y, const float* w) 
   F(race_that_does_not_matter, unused(x, y, w))                                 \
   F(race_output, y[threadIdx.x / 2] = x[threadIdx.x])                           \
   F(calm_halves, reinterpret_cast<__half*>(y)[threadIdx.x] = __half(1.0f))
+// Of several blocks, all of which have the same n outputs; and of addresses that are no multiple of what is moved.
+#define BLOCKS(F)                                                                                                  \
+  F(race_blocks_sum, const float old = y[threadIdx.x];                                                             \
+                     y[threadIdx.x] = (old == old ? old : 0) + x[n * blockIdx.x + threadIdx.x])                    \
+  F(race_blocks_their_own, y[threadIdx.x] = static_cast<float>(blockIdx.x))                                        \
+  F(race_blocks_mixed, if (blockIdx.x) atomicAdd(y + threadIdx.x, 1.0f); else y[threadIdx.x] = x[threadIdx.x])     \
+  F(calm_blocks_atomic, atomicAdd(y + threadIdx.x, x[n * blockIdx.x + threadIdx.x]))                               \
+  F(calm_blocks_same, y[threadIdx.x] = 3.0f)                                                                       \
+  F(calm_blocks_apart, y[n * blockIdx.x + threadIdx.x] = x[threadIdx.x])                                           \
+  F(calm_blocks_ticket, atomicAdd(const_cast<float*>(w), 1.0f); y[threadIdx.x] += 1.0f)                            \
+  F(misaligned_write, reinterpret_cast<float2*>(y + 1)[n / 2 * blockIdx.x] = make_float2(1, 2))                    \
+  F(misaligned_read, y[n * blockIdx.x + threadIdx.x] = reinterpret_cast<const float4*>(x + 2)[0].x)                \
+  F(aligned_write, reinterpret_cast<float2*>(y + 2)[n / 2 * blockIdx.x % 100] = make_float2(1, 2))
 // clang-format on
 RACES(RACE)
+BLOCKS(RACE)
 
 #ifndef __CUDACC__
 #define REGISTER(name, ...)                                                                                 \
@@ -170,4 +184,5 @@ RACES(RACE)
     });                                                                                                     \
   }
 RACES(REGISTER)
+BLOCKS(REGISTER)
 #endif

@@ -91,9 +91,53 @@ TEST(Races, ARightResultWithARaceIsWrong) {
       EXPECT_TRUE(r.verdict.sentence.starts_with("wrong: a race in block 0: thread ")) << r.verdict.sentence;
     else
       EXPECT_TRUE(
-          r.verdict.find("determinism")->evidence.ends_with("no race between the threads of 4 blocks that were traced"))
+          r.verdict.find("determinism")
+              ->evidence.ends_with("no race between the threads of 4 blocks that were traced, and none between blocks"))
           << r.verdict.find("determinism")->evidence;
   }
+}
+
+// The emulator runs a block to its end: nothing is lost here of what a GPU loses.
+TEST(Races, BetweenBlocks) {
+  NEEDS_RACY_KERNELS;
+  ConvProblem p;
+  p.length = 256;
+  for (const char* name : {"race_blocks_sum", "race_blocks_their_own", "race_blocks_mixed", "calm_blocks_atomic",
+                           "calm_blocks_same", "calm_blocks_apart", "calm_blocks_ticket"}) {
+    const KernelDefinition* kernel = find_traced(name);
+    ASSERT_TRUE(kernel) << name;
+    const RaceSearch s = races_of(*kernel, p);
+    EXPECT_EQ(s.missing, "") << name;
+    EXPECT_TRUE(s.between) << name;
+    EXPECT_EQ(!s.race.empty(), std::string_view(name).starts_with("race_")) << name << ": " << s.race;
+    EXPECT_EQ(s.misaligned, "") << name;
+  }
+  const std::string line = std::to_string(test::line_of("tests/kernels/simt/races.cu", "RACES(RACE)") + 1);
+  const std::string said = races_of(*find_traced("race_blocks_sum"), p).race;
+  EXPECT_TRUE(said.starts_with("a race between blocks over y[0, 0, 0]: thread 0 of block ")) << said;
+  EXPECT_TRUE(test::holds(said, "writes it at races.cu:" + line)) << said;
+  EXPECT_TRUE(test::holds(races_of(*find_traced("race_blocks_mixed"), p).race, " adds to it at ")) << "atomically";
+  // What takes long is left out, and that it was is known.
+  p.in_channels = p.out_channels = 1024, p.length = 256;
+  EXPECT_FALSE(races_of(*find_traced("race_blocks_sum"), p).between);
+}
+
+TEST(Races, AddressesThatAreNoMultipleOfWhatIsMoved) {
+  NEEDS_RACY_KERNELS;
+  ConvProblem p;
+  p.length = 256;
+  const std::string writes = races_of(*find_traced("misaligned_write"), p).misaligned;
+  EXPECT_TRUE(writes.starts_with("writes 8 bytes at an address that is a multiple of 4 only at races.cu:")) << writes;
+  EXPECT_TRUE(test::holds(writes, ", thread 0 of block 0: a GPU ends the launch there")) << writes;
+  EXPECT_EQ(races_of(*find_traced("aligned_write"), p).misaligned, "");
+  auto device = open_emulator();
+  std::vector<std::unique_ptr<Reference>> none;
+  Judge judge(*device, none);
+  Activity activity;
+  RunSpec spec;
+  spec.problem = p;
+  spec.kernel = find_traced("misaligned_write");
+  EXPECT_TRUE(test::holds(judge.run(spec, activity).verdict.find("memory")->evidence, writes));
 }
 
 TEST(Races, NoRungHasOne) {
@@ -101,7 +145,7 @@ TEST(Races, NoRungHasOne) {
   GTEST_SKIP() << "no traced module in a ThreadSanitizer build";
 #endif
   ASSERT_EQ(simt::load_traced_kernels(), "");
-  int searched = 0, left_out = 0;
+  int searched = 0, left_out = 0, between = 0;
   for (const auto* kernel : all_kernels()) {
     if (kernel->kind() == KernelKind::test) continue;
     for (DType dtype : {DType::f32, DType::f16}) {
@@ -118,6 +162,8 @@ TEST(Races, NoRungHasOne) {
         }
         const RaceSearch s = races_of(*kernel, *p);
         EXPECT_EQ(s.race, "") << kernel->name() << " on " << describe(*p);
+        EXPECT_EQ(s.misaligned, "") << kernel->name() << " on " << describe(*p);
+        between += s.between;
         (s.missing.empty() ? searched : left_out)++;
         fuzz.judged(Status::right, "");
       }
@@ -125,6 +171,7 @@ TEST(Races, NoRungHasOne) {
   }
   EXPECT_GT(searched, 150);
   EXPECT_LT(left_out, searched / 10);
+  EXPECT_GT(between, searched * 9 / 10) << "their problems are small";
 }
 
 }  // namespace

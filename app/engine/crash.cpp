@@ -25,10 +25,29 @@ constexpr size_t signal_stack_bytes = 64 << 10;
 constexpr size_t reserve_bytes = 16 << 20;
 constexpr uint64_t stack_reach = 16 << 10;  // a fault this near to the stack pointer is the stack's end
 
-const char* meaning(int signal, bool in_kernel, bool at_stack_end) {
+// Whether the instruction moves 16 bytes, to or from where they must be aligned (MOVAPS, MOVAPD, MOVDQA, and their
+// forms with a VEX prefix; Intel's manual, volume 2). Its other fault has an address, so that this is the reason where
+// there is none.
+bool moves_aligned(const uint8_t* code) {
+  bool wide = false;  // 66: MOVAPD, MOVDQA
+  if (*code == 0x66) wide = true, code++;
+  if ((*code & 0xf0) == 0x40) code++;  // REX
+  uint8_t op = 0;
+  if (code[0] == 0x0f)
+    op = code[1];
+  else if (code[0] == 0xc5)
+    op = code[2], wide = (code[1] & 3) == 1;
+  else if (code[0] == 0xc4 && (code[1] & 31) == 1)
+    op = code[3], wide = (code[2] & 3) == 1;
+  return op == 0x28 || op == 0x29 || (wide && (op == 0x6f || op == 0x7f));
+}
+
+const char* meaning(int signal, bool in_kernel, bool at_stack_end, bool misaligned) {
   switch (signal) {
     case SIGSEGV:
-      return at_stack_end ? "the stack overflowed" : "an address that is not there was used";
+      return at_stack_end ? "the stack overflowed"
+             : misaligned ? "16 bytes were moved at an address that is no multiple of 16"
+                          : "an address that is not there was used";
     case SIGBUS:
       return "an address that cannot be used was used";
     case SIGFPE:
@@ -111,6 +130,8 @@ void* reserve = MAP_FAILED;
   // The address counts only when the processor named it: kill(2) has none, and beyond the canonical ones it says 0.
   bool named = (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0 && info->si_code != SI_KERNEL;
   bool at_stack_end = named && address - (sp - stack_reach) < 2 * stack_reach;
+  const bool misaligned =
+      signal == SIGSEGV && info->si_code == SI_KERNEL && moves_aligned(reinterpret_cast<const uint8_t*>(pc));
   char where[64] = "", text[1024], line_text[512] = "";
   if (named && !at_stack_end)
     std::snprintf(where, sizeof where, ", address 0x%lx", static_cast<unsigned long>(address));
@@ -118,7 +139,7 @@ void* reserve = MAP_FAILED;
   bool in_kernel = simt::current_position(at);
   auto say = [&] {
     int n = std::snprintf(text, sizeof text, "convscope-crash: %s (signal %d%s)",
-                          meaning(signal, in_kernel, at_stack_end), signal, where);
+                          meaning(signal, in_kernel, at_stack_end, misaligned), signal, where);
     if (in_kernel)
       n += std::snprintf(text + n, sizeof text - static_cast<size_t>(n),
                          ", kernel %s, block (%u, %u, %u), thread (%u, %u, %u)%s\n", at.kernel, at.block.x, at.block.y,

@@ -9,130 +9,12 @@
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
 #include "kernels/reference/oracle.h"
-#include "kernels/verify/guarded.h"
+#include "kernels/verify/prober.h"
 
 namespace convscope {
 namespace {
 
 constexpr int64_t most_taps = 128;
-constexpr const char* phase_name = "explaining one element";
-
-class Prober {
- public:
-  Prober(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity)
-      : device_(device), kernel_(kernel), p_(p), activity_(activity), plan_(kernel.plan_for(p)) {
-    if (auto why = kernel.unsupported(p); !why.empty()) throw InputError("kernel", kernel.name(), why);
-    if (auto why = device.unavailable(kernel, plan_); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
-    own_ = plan_.out_length();
-    auto size = [&](int64_t e) { return static_cast<size_t>(e) * size_of(p.dtype); };
-    auto tensor = [&](size_t bytes, size_t zone_after = GuardedTensor::least_zone) {
-      return std::make_unique<GuardedTensor>(device, bytes, zone_after, &activity_);
-    };
-    x_ = tensor(size(p.x_elements()));
-    w_ = tensor(size(p.w_elements()),
-                std::min(size(p.w_elements()) * static_cast<size_t>(p.groups - 1), size_t{256} << 20));
-    y_ = tensor(size(p.batch * p.out_channels * std::max({own_, p.out_length(), int64_t{1}})));
-    if (p.bias) b_ = tensor(size(p.b_elements()));
-    if (plan_.workspace_bytes()) workspace_ = tensor(plan_.workspace_bytes());
-  }
-
-  int launches() const { return launches_; }
-  int64_t own_length() const { return own_; }
-
-  // Fills a tensor by flat index.
-  template <class At>
-  void set_x(At at) {
-    set(*x_, p_.x_elements(), at);
-  }
-  template <class At>
-  void set_w(At at) {
-    set(*w_, p_.w_elements(), at);
-  }
-  // What lies beside x counts as this: NaN at first, as for the judge.
-  void set_beside_x(bool one) {
-    const uint32_t ones = p_.dtype == DType::f64   ? 0x3ff00000  // of a double both halves: 1.000001
-                          : p_.dtype == DType::f32 ? 0x3f800000
-                          : p_.dtype == DType::f16 ? 0x3c003c00
-                                                   : 0x3f803f80;
-    activity_.check();
-    x_->lay_zones(one ? ones : 0);
-  }
-  // One element there, counted from the first of x; false where the zones do not reach so far.
-  bool put_beside_x(int64_t at) {
-    activity_.check();
-    return dispatch(p_.dtype, [&](auto v) {
-      v = static_cast<decltype(v)>(1);
-      return x_->put_beside(at * static_cast<int64_t>(sizeof v), &v, sizeof v);
-    });
-  }
-  void set(const Inputs& in) {
-    x_->write(in.x.data(), in.x.size_bytes(), &activity_);
-    w_->write(in.w.data(), in.w.size_bytes(), &activity_);
-    if (b_) b_->write(in.b.data(), in.b.size_bytes(), &activity_);
-  }
-  template <class At>
-  void set_b(At at) {
-    set(*b_, p_.b_elements(), at);
-  }
-
-  double element(int64_t n, int64_t co, int64_t j) {
-    y_->fill(red_zone_word, &activity_);
-    device_.run(
-        kernel_, plan_,
-        {x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(), workspace_ ? workspace_->address() : 0},
-        {.activity = &activity_});
-    activity_.phase(phase_name);  // what comes between launches is not the kernel's time
-    launches_++;
-    size_t at = static_cast<size_t>((n * p_.out_channels + co) * own_ + j) * size_of(p_.dtype);
-    return dispatch(p_.dtype, [&](auto v) {
-      y_->read(at, &v, sizeof v);
-      return static_cast<double>(v);
-    });
-  }
-
-  // The number below `count` that an element's only term carries: set(…) fills a tensor from flat indices, and code(e)
-  // is the number that belongs at e, or −1 for zero there. Asked digit by digit, as large as the type holds; each is
-  // odd, so that two terms are none. Nothing when it is no single term. A term that comes `times` times may be rounded:
-  // its digits are small.
-  template <class Set, class Code>
-  std::optional<int64_t> decode(Set set, Code code, int64_t count, int64_t n, int64_t co, int64_t j, double times = 1) {
-    const int bits = times == 1 ? traits(p_.dtype).significand_bits - 1 : 5;
-    const int64_t base = std::min(count, (int64_t{1} << bits) - 1);
-    int64_t number = 0, scale = 1;
-    do {
-      set([&](int64_t e) {
-        int64_t c = code(e);
-        return c < 0 ? 0 : 2 * (c / scale % base) + 1;
-      });
-      double value = element(n, co, j) / times;
-      // Odd numbers are 2 apart, and rounding is far less.
-      if (times != 1 && std::fabs(value - std::round(value)) < 0.25) value = std::round(value);
-      double digit = (value - 1) / 2;
-      if (!(digit >= 0) || digit != std::floor(digit) || digit >= static_cast<double>(base)) return std::nullopt;
-      number += static_cast<int64_t>(digit) * scale;
-      scale *= base;
-    } while (scale < count);
-    return number < count ? std::optional(number) : std::nullopt;
-  }
-
- private:
-  template <class At>
-  void set(GuardedTensor& t, int64_t count, At at) {
-    HostTensor h = make_tensor(p_.dtype, {count}, [&](auto* out, int64_t n) {
-      for (int64_t e = 0; e < n; e++) out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(at(e));
-    });
-    t.write(h.data(), h.size_bytes(), &activity_);
-  }
-
-  Device& device_;
-  const KernelDefinition& kernel_;
-  const ConvProblem& p_;
-  Activity& activity_;
-  Plan plan_;
-  int64_t own_ = 0;
-  std::unique_ptr<GuardedTensor> x_, w_, b_, y_, workspace_;
-  int launches_ = 0;
-};
 
 // With all its digits: 1.000001 is not 1.
 std::string times_text(double v) { return fmt::format("{:.9g}", v); }
@@ -224,6 +106,31 @@ bool look_beside_row(Prober& probe, const ConvProblem& p, const Inputs& in, Expl
   return beyond_any;
 }
 
+// Through tap k one input of each channel comes: with which weights? Of the first channel that has another's, "" where
+// there is none.
+std::string other_weights(Prober& probe, const ConvProblem& p, const Explanation& out, int64_t k) {
+  constexpr int64_t most_channels = 64;
+  const int64_t L = p.length, K = p.kernel_size, cog = p.out_per_group(), mine = out.co % cog;
+  auto one = [&](int64_t e) { return e % K == k ? 1 : 0; };
+  // All at once first: their sum is small, and whatever other weight came would be as much.
+  probe.set_x([](int64_t) { return 1; });
+  probe.set_w([&](int64_t e) {
+    const int64_t ci = e / K / cog;
+    return one(e) && (e / K % cog != mine || ci < out.first_channel || ci >= out.first_channel + out.channels) ? 1 : 0;
+  });
+  if (probe.element(out.n, out.co, out.j) == 0) return "";
+  for (int64_t ci = out.first_channel; ci < out.first_channel + std::min(out.channels, most_channels); ci++) {
+    probe.set_x([&](int64_t e) { return e / L % p.in_channels == ci ? 1 : 0; });
+    auto row = probe.decode([&](auto at) { probe.set_w(at); }, [&](int64_t e) { return one(e) ? e / K : -1; },
+                            p.in_channels * cog, out.n, out.co, out.j);
+    if (row == ci * cog + mine) continue;
+    return row ? fmt::format("for input channel {} it reads w[{}, {}, {}] where w[{}, {}, {}] belongs", ci, *row / cog,
+                             *row % cog, k, ci, mine, k)
+               : fmt::format("for input channel {} it reads no single weight of tap {}", ci, k);
+  }
+  return fmt::format("it reads weights of other channels, beyond its first {} as well", most_channels);
+}
+
 }  // namespace
 
 std::string tap_formula(const ConvProblem& p, int64_t j, int64_t k) {
@@ -248,7 +155,7 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
   out.n = n, out.co = co, out.j = j;
   out.first_channel = co / p.out_per_group() * p.in_per_group();
   out.channels = p.in_per_group();
-  activity.phase(phase_name);
+  activity.phase(Prober::phase);
 
   Inputs in = make_inputs(p, spec, &activity);
   probe.set(in);
@@ -261,6 +168,8 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     return out;
   }
   out.got = probe.element(n, co, j);
+  auto left = std::isnan(out.got) ? probe.left(n, co, j) : Prober::Left::written;
+  if (left == Prober::Left::added_to) out.got = probe.element(n, co, j);
   // From here on what lies beside x is nothing: as NaN it would reach the sum through every tap.
   probe.set_beside_x(false);
   const bool from_beside = std::isnan(out.got) && !std::isnan(probe.element(n, co, j));
@@ -292,6 +201,16 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     probe.set_b([=](int64_t c) { return c == channel ? 1 : 0; });
     return probe.element(n, co, j);
   };
+  if (left == Prober::Left::untouched) {
+    for (int64_t k : taps) {
+      TapRead t{.k = k, .expected_i = {}, .read_i = {}, .read_sum = {}, .beside = {}, .strange = {}};
+      if (auto i = pointed_to(p, j, k); i && *i >= 0 && *i < L) t.expected_i = i, t.expected_sum = sum_at(k, *i);
+      out.taps.push_back(t);
+    }
+    out.channel_note = "no thread writes this element: what was there before is still there";
+    out.launches = probe.launches();
+    return out;
+  }
   // Which bias: of nothing but biases.
   out.read_bias = 0;
   if (p.bias) {
@@ -411,6 +330,7 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
       else
         out.weight_note = fmt::format("for input channel {} it reads no single weight of tap {}", c0, k);
     }
+    if (out.weight_note.empty() && out.channel_note.empty()) out.weight_note = other_weights(probe, p, out, k);
     if (p.batch > 1) {
       probe.set_w([&](int64_t e) { return e % K == k ? 1 : 0; });
       auto batch = probe.decode(
@@ -437,8 +357,25 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     out.channel_note = adds_beyond ? out.all_taps ? "reads what lies beyond x"
                                                   : "reads what lies beyond x, through a tap that is not listed"
                                    : "what lies beside x reaches the sum times 0: a NaN there is one here";
+  // What the taps add is counted with the weights and channels that belong to them.
+  if (!out.channel_note.empty() || !out.weight_note.empty() || !out.batch_note.empty())
+    for (auto& t : out.taps)
+      if (t.read_sum != 0.0) t.read_sum.reset();
+  if (left == Prober::Left::added_to && out.channel_note.empty())
+    out.channel_note = "adds to what is in y, which nobody has cleared: here it began at 0";
   if (!out.channel_note.empty() || !out.weight_note.empty() || !out.batch_note.empty() || !std::isfinite(out.got))
     out.read_total.reset();
+  if (out.read_total) {
+    // Products cancel: what they are is no measure, but their largest.
+    double size = std::fabs(out.bias);
+    for (const auto& t : out.taps)
+      if (t.read_i)
+        for (int64_t ci = c0; ci < c0 + out.channels; ci++)
+          size += std::fabs(in.x.at((n * p.in_channels + ci) * L + *t.read_i) *
+                            in.w.at((ci * p.out_per_group() + co % p.out_per_group()) * K + t.k));
+    if (std::fabs(*out.read_total - out.got) > (is_half(p.dtype) ? 0.02 : 4e-3) * (size + std::fabs(out.got)))
+      out.channel_note = "the sum is not that of these inputs, weights and channels: `xray` tells more";
+  }
   out.launches = probe.launches();
   return out;
 }

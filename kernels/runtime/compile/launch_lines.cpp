@@ -322,7 +322,7 @@ std::string registration_of_lines(std::string_view text, const std::string& name
     auto shared = line.values.find("shared");
     out +=
         line_is(line.number) + fmt::format(
-                                   "    convscope_plan.launch(::convscope::TypedEntry<&{}>{{{}}}, {{{}}}, {{{}}}, "
+                                   "    convscope_plan.launch(::convscope::TypedEntry<&::{}>{{{}}}, {{{}}}, {{{}}}, "
                                    "static_cast<size_t>({})).args({});\n",
                                    line.function, c_string(device_name(line.function)), shape("grid"), shape("block"),
                                    shared == line.values.end() ? "0" : shared->second, line.values.at("args"));

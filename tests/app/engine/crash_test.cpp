@@ -59,6 +59,11 @@ TEST_F(Crash, AddressThatCannotBe) {
                "an address that is not there was used (signal 11), " + place("wild_nowhere", "wild_nowhere"));
 }
 
+TEST_F(Crash, SixteenBytesThatAreNotAligned) {
+  EXPECT_CRASH("misaligned_four", "16 bytes were moved at an address that is no multiple of 16 (signal 11), " +
+                                      place("misaligned_four", "misaligned_four"));
+}
+
 TEST_F(Crash, StackOverflow) {
   EXPECT_CRASH("stack_overflow", "the stack overflowed (signal 11), " + place("stack_overflow", "stack_overflow"));
 }

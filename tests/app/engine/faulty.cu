@@ -46,6 +46,9 @@ void healthy_does() {}
 void wild_write_does() { *unknown(reinterpret_cast<Int*>(0x10)) = 1; }                  // FAULT wild_write
 void wild_read_does() { sink = *unknown(reinterpret_cast<Int*>(0x123450)); }            // FAULT wild_read
 void wild_nowhere_does() { *unknown(reinterpret_cast<Int*>(0xdead000000000000)) = 1; }  // FAULT wild_nowhere
+typedef float Four __attribute__((vector_size(16)));
+alignas(16) float room[8];
+void misaligned_four_does() { *unknown(reinterpret_cast<Four*>(room + 1)) = Four{1, 2, 3, 4}; }  // FAULT misaligned_four
 void stack_overflow_does() { sink = dig(1); }
 void divide_by_zero_does() { sink = 7 / unknown(0); }  // FAULT divide_by_zero
 void illegal_does() { __builtin_trap(); }              // FAULT illegal
@@ -110,6 +113,7 @@ PLAIN(healthy, true)
 PLAIN(wild_write, the_one())
 PLAIN(wild_read, the_one())
 PLAIN(wild_nowhere, the_one())
+PLAIN(misaligned_four, the_one())
 PLAIN(stack_overflow, the_one())
 PLAIN(divide_by_zero, the_one())
 PLAIN(illegal, the_one())

@@ -144,7 +144,10 @@ TEST(Explain, NamesTheWrongWeights) {
   EXPECT_EQ(e.weight_note, "for input channel 0 it reads w[1, 2, 1] where w[0, 2, 1] belongs");
   EXPECT_EQ(e.channel_note + e.batch_note + e.bias_note, "");
   EXPECT_FALSE(e.read_total) << "the table does not add up, and says so";
-  expect_no_notes(explained("transposed_weights", general, 1, 0, 10));
+  // Its first channel's is right there, the second one's is not.
+  e = explained("transposed_weights", general, 1, 0, 10);
+  EXPECT_EQ(e.weight_note, "for input channel 1 it reads w[0, 1, 1] where w[1, 0, 1] belongs");
+  for (const auto& t : e.taps) EXPECT_FALSE(t.read_sum && *t.read_sum != 0) << "by weights that it does not read";
   e = explained("exchanged_channels", general, 1, 2, 10);
   EXPECT_EQ(e.weight_note, "for input channel 0 it reads w[0, 3, 1] where w[0, 2, 1] belongs");
   EXPECT_EQ(e.bias_note, "adds b[3] where b[2] belongs");
@@ -159,6 +162,19 @@ TEST(Explain, NamesTheWrongChannels) {
   // One product less: the channels it sums are too few at that tap.
   e = explained("drops_a_tap", general, 0, 2, 10);
   for (const auto& t : e.taps) EXPECT_EQ(t.count, 0);
+}
+
+TEST(Explain, KnowsWhatIsNotWritten) {
+  auto e = explained("skips_a_channel", general, 0, 1, 10);
+  EXPECT_EQ(e.channel_note, "no thread writes this element: what was there before is still there");
+  EXPECT_FALSE(e.read_total);
+  EXPECT_EQ(e.taps.size(), static_cast<size_t>(general.kernel_size)) << "what belongs there is shown";
+  for (const auto& t : e.taps) EXPECT_EQ(t.strange, "") << t.k;
+  expect_no_notes(explained("skips_a_channel", general, 0, 2, 10));
+  // A sum that goes on from what is there.
+  e = explained("accumulates", general, 1, 2, 10);
+  EXPECT_EQ(e.channel_note, "adds to what is in y, which nobody has cleared: here it began at 0");
+  for (const auto& t : e.taps) EXPECT_EQ(t.read_i, t.expected_i) << t.k;
 }
 
 TEST(Explain, NamesTheWrongSequence) {

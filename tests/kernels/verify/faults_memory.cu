@@ -51,6 +51,12 @@ FAULTY_ENTRY(writes_after) {
   if (e.inside) y[e.id] = right_sum(c, e, x, w, b);
   if (e.id == 0) y[c.batch * c.out_channels * c.out_length] = 1;
 }
+// What lies behind y is added to, by no more than an input's value: a NaN that lies there keeps its bits.
+FAULTY_ENTRY(adds_after) {
+  auto e = element_of_thread(c);
+  if (e.inside) y[e.id] = right_sum(c, e, x, w, b);
+  if (e.id == 0) atomicAdd(y + c.batch * c.out_channels * c.out_length, x[c.length / 2]);
+}
 // Nothing sends surplus threads home: what they read beyond x is a NaN, and that is what they write beyond y; or they
 // add it to what lies there.
 FAULTY_ENTRY(no_guard) {
@@ -131,6 +137,7 @@ FAULTY_KERNEL(accumulates, "wrong: adds to what is in the output")
 FAULTY_KERNEL(keeps_the_larger, "wrong: compares with what is in the output")
 FAULTY_KERNEL(writes_before, "wrong: writes one element before the output")
 FAULTY_KERNEL(writes_after, "wrong: writes one element after the output")
+FAULTY_KERNEL(adds_after, "wrong: adds to what lies after the output")
 FAULTY_KERNEL(no_guard, "wrong: threads beyond the output write")
 FAULTY_KERNEL(no_guard_adds, "wrong: threads beyond the output add")
 FAULTY_KERNEL(writes_far_after, "wrong: writes far after the output")

@@ -93,6 +93,7 @@ TEST(JudgeMemory, WritesOutside) {
   EXPECT_EQ(r.verdict.sentence, "wrong: " + evidence(r, "memory"));
   wrong_memory("writes_after", "writes outside y: 4 bytes directly after its end");
   wrong_memory("writes_far_after", "writes outside y: 8 bytes after its end, the first 4000 bytes away");
+  wrong_memory("adds_after", "writes outside y: 4 bytes directly after its end");
   wrong_memory("writes_after_x", "writes outside x: 4 bytes directly after its end");
 }
 

@@ -34,7 +34,12 @@ constexpr Choice offsets[] = {
     {" + p/2", 1.7, "half of the padding is taken", OF(c.padding / 2)},
     {" − 1", 1.9, "the padding is missing, and the position is off by one", OF(-1)},
     {" + 1", 1.9, "a 1 stands where the padding belongs", OF(1)},
+    {" + s", 1.4, "the stride stands where the padding belongs", OF(c.stride)},
+    {" + d", 1.6, "the dilation stands where the padding belongs", OF(c.dilation)},
+    {" + d·(K − 1)/2", 1.5, "the padding is d·(K − 1)/2, which keeps the length, whatever p is",
+     OF(c.dilation*(c.kernel_size - 1) / 2)},
 };
+constexpr int offset_s = 16, offset_d = 17;
 // k times this is taken off.
 constexpr Choice tap_steps[] = {
     {" − k·d", 0, "", OF(c.dilation)},
@@ -46,14 +51,18 @@ constexpr Choice tap_steps[] = {
     {" − k·(d − 1)", 1.4, "the dilation is one too small", OF(c.dilation - 1)},
     {" − k·d·s", 1.5, "the dilation is multiplied by the stride", OF(c.dilation* c.stride)},
     {"", 1.6, "the tap is missing", OF(0)},
+    {" − k·p", 1.6, "the padding stands where the dilation belongs", OF(c.padding)},
 };
+constexpr int tap_s = 2, tap_p = 9;
 constexpr Choice divisors[] = {
     {"/s", 0, "", OF(c.stride)},
     {"", 1, "the stride is missing", OF(1)},
     {"/d", 1.1, "the dilation stands where the stride belongs", OF(c.dilation)},
     {"/(s − 1)", 1.4, "the stride is one too small", OF(c.stride - 1)},
     {"/(s + 1)", 1.4, "the stride is one too large", OF(c.stride + 1)},
+    {"/p", 1.4, "the padding stands where the stride belongs", OF(c.padding)},
 };
+constexpr int divisor_d = 2, divisor_p = 5;
 // Added after the division.
 constexpr Choice outsides[] = {
     {"", 0, "", OF(0)},
@@ -63,7 +72,7 @@ constexpr Choice outsides[] = {
     {" + 1", 1.4, "the input is one too far right", OF(1)},
 };
 // The last two take no numerator below zero.
-enum Rounding { exact, cut_off, down, up, nearest, up_above, nearest_above };
+enum Rounding { exact, cut_off, down, up, nearest, up_above, nearest_above, by_bits, by_dilation };
 constexpr const char *rounded_up = "nothing asks whether the stride divides: quotients are rounded up",
                      *to_nearest = "nothing asks whether the stride divides: quotients are rounded to the nearest";
 constexpr Choice roundings[] = {
@@ -74,6 +83,9 @@ constexpr Choice roundings[] = {
     {", quotients rounded to the nearest", 1.3, to_nearest, nullptr},
     {", quotients rounded up", 1.25, rounded_up, nullptr},
     {", quotients rounded to the nearest", 1.35, to_nearest, nullptr},
+    {", where the last bits of the numerator are none of s − 1", 1.3,
+     "whether the stride divides is asked by & (s − 1): that is right for powers of two only", nullptr},
+    {", where d divides the numerator", 1.2, "the dilation is asked whether it divides, and not the stride", nullptr},
 };
 constexpr Choice weights[] = {
     {"", 0, "", nullptr},
@@ -139,6 +151,12 @@ int64_t input_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, 
       if (rest != 0) return IndexMap::none;
       break;
     case cut_off:
+      break;
+    case by_bits:
+      if (t & (v.divisor - 1)) return IndexMap::none;
+      break;
+    case by_dilation:
+      if (t < 0 || t % p.dilation != 0) return IndexMap::none;
       break;
     case down:
       i -= rest < 0;
@@ -211,9 +229,20 @@ bool gives(const IndexFormula& f, const TapMap& m) {
   return true;
 }
 
+// Two that stand in each other's place are one fault: arguments in another order.
+const char* exchanged(const IndexFormula& f) {
+  if (f.offset == offset_s && f.divisor == divisor_p) return "the stride and the padding are exchanged";
+  if (f.offset == offset_d && f.tap == tap_p) return "the padding and the dilation are exchanged";
+  if (f.tap == tap_s && f.divisor == divisor_d) return "the stride and the dilation are exchanged";
+  return nullptr;
+}
+
 double cost_of(const IndexFormula& f) {
-  return offsets[f.offset].cost + tap_steps[f.tap].cost + divisors[f.divisor].cost + roundings[f.rounding].cost +
-         outsides[f.outside].cost + weights[f.weight].cost + tap_ranges[f.taps].cost + input_ranges[f.inputs].cost;
+  const double as_one =
+      exchanged(f) ? offsets[f.offset].cost + tap_steps[f.tap].cost + divisors[f.divisor].cost - 1.65 : 0;
+  return -as_one + offsets[f.offset].cost + tap_steps[f.tap].cost + divisors[f.divisor].cost +
+         roundings[f.rounding].cost + outsides[f.outside].cost + weights[f.weight].cost + tap_ranges[f.taps].cost +
+         input_ranges[f.inputs].cost;
 }
 
 template <size_t N>
@@ -246,7 +275,16 @@ std::vector<std::string> IndexFormula::faults() const {
     add("the padding stands outside of the division");
   else
     add(offsets[offset].fault), add(outsides[outside].fault);
-  add(tap_steps[tap].fault), add(divisors[divisor].fault), add(roundings[rounding].fault);
+  if (const char* fault = exchanged(*this)) {
+    list = {fault};
+    add(outsides[outside].fault);
+    if (offset != offset_s && offset != offset_d) add(offsets[offset].fault);
+    if (tap != tap_s && tap != tap_p) add(tap_steps[tap].fault);
+    if (divisor != divisor_d && divisor != divisor_p) add(divisors[divisor].fault);
+  } else {
+    add(tap_steps[tap].fault), add(divisors[divisor].fault);
+  }
+  add(roundings[rounding].fault);
   add(weights[weight].fault), add(tap_ranges[taps].fault), add(input_ranges[inputs].fault);
   return list;
 }

@@ -91,16 +91,20 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
     if (m.structure) maps.push_back(m.structure->taps);
   const Mapped* asked = x.problems.front().is == XrayProblem::Is::not_mapped ? nullptr : &all.front();
   if (asked && asked->structure) first.push_back(asked->structure->taps);
-  bool everywhere = true;
+  bool here_alone = false;
+  std::string another;  // the problem on which it does something else
   std::optional<IndexFormula> formula = maps.empty() ? std::nullopt : fit(maps);
   // On one of the others it may do something that no formula has (divide by s − 1 where s is 1).
   for (size_t without = maps.size(); !formula && without-- > 1;) {
     std::vector<TapMap> rest = maps;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(without));
-    formula = fit(rest);
-    everywhere = false;
+    if ((formula = fit(rest))) another = describe(maps[without].problem);
   }
-  if (!formula && !first.empty()) formula = fit(first), everywhere = false;
+  if (!formula && !first.empty()) {
+    // One problem's products many formulas give: a long one says nothing.
+    formula = fit(first), here_alone = true;
+    if (formula && formula->faults().size() > 2) formula.reset();
+  }
 
   const Mapped* shown = asked && !asked->right ? asked : nullptr;  // whose faults are told
   for (const auto& m : all)
@@ -121,15 +125,22 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
     return;
   }
   x.formula = formula->text();
-  x.faults = formula->faults();
+  // What gives one problem's products, and no other's, names no term that is wrong.
+  if (!here_alone) x.faults = formula->faults();
   for (const auto& fault : shown->structure->faults) x.faults.push_back(fault);
   if (!shown->length.empty()) x.faults.push_back(shown->length);
   const std::string faults = joined(x.faults);
   std::string what =
       formula->right() ? faults : fmt::format("it takes {}, where {} belongs: {}", x.formula, right_index(), faults);
-  if (faults.empty()) what = x.example;
+  if (here_alone)
+    what = fmt::format(
+        "no formula of the kinds that are tried gives its products on all {} small problems; on this one "
+        "they are those of {}{}{}",
+        all.size(), x.formula, faults.empty() ? "" : ": ", faults);
+  else if (faults.empty())
+    what = x.example;
   if (x.is == Xray::Is::right_here_only) what = "right here, but not in general: " + what;
-  if (!everywhere) what += " (other strides and paddings give another formula)";
+  if (!another.empty()) what += fmt::format(" (but on {} something else)", another);
   x.sentence = what;
 }
 

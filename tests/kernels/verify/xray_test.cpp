@@ -64,9 +64,17 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"f_no_dilation", "i = (j + p − k)/s", {"the dilation is missing"}},
         Fault{"f_dilation_more_one", "i = (j + p − k·(d + 1))/s", {"the dilation is one too large"}},
         Fault{"f_stride_for_dilation", "i = (j + p − k·s)/s", {"the stride stands where the dilation belongs"}},
-        Fault{"f_swapped",
-              "i = (j + p − k·s)/d",
-              {"the stride stands where the dilation belongs", "the dilation stands where the stride belongs"}},
+        Fault{"f_swapped", "i = (j + p − k·s)/d", {"the stride and the dilation are exchanged"}},
+        Fault{"f_stride_and_padding", "i = (j + s − k·d)/p", {"the stride and the padding are exchanged"}},
+        Fault{"f_same_length",
+              "i = (j + d·(K − 1)/2 − k·d)/s",
+              {"the padding is d·(K − 1)/2, which keeps the length, whatever p is"}},
+        Fault{"f_by_bits",
+              "i = (j + p − k·d)/s, where the last bits of the numerator are none of s − 1",
+              {"whether the stride divides is asked by & (s − 1): that is right for powers of two only"}},
+        Fault{"f_divides_by_dilation",
+              "i = (j + p − k·d)/s, where d divides the numerator",
+              {"the dilation is asked whether it divides, and not the stride"}},
         Fault{"f_tap_sign",
               "i = (j − p + k·d)/s",
               {"the padding has the wrong sign", "taps are added where they are to be taken off"}},
@@ -140,6 +148,14 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"f_taken_off", right, {"products are taken off where they are to be added"}}),
     [](const auto& info) { return std::string(info.param.kernel); });
 
+TEST(Xray, PaddingAndDilationThatAreNotTheSame) {
+  ConvProblem p = three_groups();
+  p.padding = 3;
+  const Xray x = rayed("f_padding_and_dilation", p);
+  EXPECT_EQ(x.formula, "i = (j + d − k·p)/s") << x.sentence;
+  EXPECT_EQ(x.faults, (std::vector<std::string>{"the padding and the dilation are exchanged"}));
+}
+
 TEST(Xray, ARightKernelIsRight) {
   const Xray x = rayed("f_right", three_groups());
   EXPECT_EQ(x.is, Is::right) << x.sentence;
@@ -154,6 +170,21 @@ TEST(Xray, WhatNoFormulaGivesIsShown) {
   EXPECT_EQ(x.is, Is::unclear);
   EXPECT_TRUE(test::has(x.sentence, "no formula of the kinds that are tried gives its products: y[0, 0, 0]"));
   EXPECT_EQ(x.formula, "");
+}
+
+// What gives the products of one problem is no formula of the kernel's: no term is called wrong.
+TEST(Xray, AFormulaOfOneProblemAloneNamesNoTerm) {
+  Xray x = rayed("f_here_alone", three_groups());
+  EXPECT_TRUE(
+      x.sentence.starts_with("no formula of the kinds that are tried gives its products on all 5 small "
+                             "problems; on this one they are those of i = (j + p + "))
+      << x.sentence;
+  EXPECT_TRUE(x.faults.empty());
+  // On all but one.
+  x = rayed("f_but_on_one", three_groups());
+  EXPECT_EQ(x.faults, (std::vector<std::string>{"the padding is one too small"}));
+  EXPECT_TRUE(test::has(x.sentence, "the padding is one too small (but on ")) << x.sentence;
+  EXPECT_TRUE(x.sentence.ends_with(" something else)") && test::has(x.sentence, ", s 4,")) << x.sentence;
 }
 
 // Each specimen's own formula, also on the problem on which it is right.

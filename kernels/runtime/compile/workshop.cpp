@@ -48,7 +48,9 @@ Workshop::Workshop() {
   for (const char* empty : {"cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h"})
     write_file(path_ / "stubs" / empty, "#pragma once\n");
   for (const char* halves : {"cuda_fp16.h", "cuda_bf16.h"})
-    write_file(path_ / "stubs" / halves, "#include \"convscope/half.h\"\n");
+    write_file(path_ / "stubs" / halves, "#include \"convscope/half_pairs.h\"\n");
+  for (const char* copies : {"cuda_pipeline.h", "cuda_pipeline_primitives.h"})
+    write_file(path_ / "stubs" / copies, "#include \"convscope/pipeline.h\"\n");
   for (const char* pytorch :
        {"torch/extension.h", "torch/torch.h", "torch/types.h", "torch/all.h", "ATen/ATen.h", "ATen/Dispatch.h",
         "ATen/cuda/CUDAContext.h", "ATen/cuda/Exceptions.h", "c10/cuda/CUDAException.h", "c10/cuda/CUDAGuard.h",

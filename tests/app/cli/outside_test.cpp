@@ -41,6 +41,36 @@ TEST_F(OutsideCli, WhatIsWrongWithItsIndexIsSaid) {
   EXPECT_TRUE(holds(r.out, "✓ compile      compiled for the emulator (")) << r.out;
 }
 
+// Pairs of 16 bits, copies that are waited for, and a name that is a parameter's in the launch line.
+TEST_F(OutsideCli, ItsWordsAreThoseOfCuda) {
+  const std::string text = R"(#include <cuda_fp16.h>
+#include <cuda_pipeline.h>
+// convscope: launch K grid=N*Cout*Lout block=1 type=f16 args=x,w,b,y,Cin,Cout,K,L,Lout,s,p,d supports=g==1
+__global__ void K(const __half* x, const __half* w, const __half* b, __half* y, int Cin, int Cout, int taps, int L,
+                  int Lout, int s, int p, int d) {
+  __shared__ __half2 zeros[2];
+  zeros[1] = __float2half2_rn(1.0f);
+  __pipeline_memcpy_async(zeros, x, 4, 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  const int j = blockIdx.x % Lout, co = blockIdx.x / Lout % Cout, n = blockIdx.x / Lout / Cout;
+  float sum = b ? __half2float(b[co]) : 0;
+  for (int ci = 0; ci < Cin; ci++)
+    for (int k = 0; k < taps; k++) {
+      const int t = j + p - k * d;
+      if (t < 0 || t % s || t / s >= L) continue;
+      const __half2 both = __halves2half2(x[(n * Cin + ci) * L + t / s], w[(ci * Cout + co) * taps + k]);
+      const float2 f = __half22float2(__hfma2(both, zeros[1], __hadd2(zeros[0], zeros[0])));
+      sum += f.x * f.y;
+    }
+  y[blockIdx.x] = __float2half(sum);
+}
+)";
+  auto r = run(Words{"run", folder_.write("words.cu", text.data(), text.size()), "--dtype", "f16"} + little);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "right: all ")) << r.out;
+}
+
 #if !defined(__SANITIZE_THREAD__)  // where nothing is traced
 TEST_F(OutsideCli, ARaceIsToldWithItsLines) {
   const std::string file =

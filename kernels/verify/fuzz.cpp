@@ -94,7 +94,9 @@ Fuzz::Fuzz(const FuzzSpec& spec) : spec_(spec), random_(spec.seed) {
                {"dilation", [](const ConvProblem& p) { return p.dilation > 1 && p.kernel_size > 1; }},
                {"groups", [](const ConvProblem& p) { return p.groups > 1; }},
                {"a bias", [](const ConvProblem& p) { return p.bias; }},
-               {"several sequences", [](const ConvProblem& p) { return p.batch > 1; }}};
+               {"several sequences", [](const ConvProblem& p) { return p.batch > 1; }},
+               {"more than 32 channels of a group", [](const ConvProblem& p) { return p.in_per_group() > 32; }},
+               {"more than 1,024 positions", [](const ConvProblem& p) { return p.length > 1024; }}};
   if (spec.cases < 1 || spec.cases > most_cases)
     throw InputError("cases", std::to_string(spec.cases), fmt::format("must be between 1 and {}", most_cases));
   for (const auto& f : problem_fields())
@@ -104,7 +106,8 @@ Fuzz::Fuzz(const FuzzSpec& spec) : spec_(spec), random_(spec.seed) {
     if (auto why = check(spec.base)) throw *why;  // the nearest that there is to a reason
     throw InputError("problem", "", "no problem of these parameters is legal and small enough to be checked");
   }
-  random_.seed(spec.seed), seen_.clear(), ended_early_.clear();
+  random_.seed(spec.seed), random_of_large_.seed(spec.seed), seen_.clear(), ended_early_.clear();
+  draws_ = 0;
 }
 
 // The same on every machine, which std::uniform_int_distribution is not.
@@ -154,7 +157,36 @@ ConvProblem Fuzz::drawn_once() {
   return p;
 }
 
+// Where a loop over a warp's lanes, over a tile, or an index of 16 bits ends: one size is beyond it, the others small.
+ConvProblem Fuzz::large_once() {
+  std::swap(random_, random_of_large_);
+  ConvProblem p = drawn_once();
+  auto set = [&](const char* field, int64_t ConvProblem::*member, int64_t value) {
+    if (!is_fixed(field)) p.*member = value;
+  };
+  const bool channels_are_free = !is_fixed("in_channels") && !is_fixed("out_channels");
+  const int64_t which = between(0, 3), large = between(33, 160), few = between(1, 3), taps = between(1, 4);
+  if (channels_are_free) set("groups", &ConvProblem::groups, which == 3 ? 1 : between(1, 2));
+  set("batch", &ConvProblem::batch, 1);
+  set("in_channels", &ConvProblem::in_channels, p.groups * (which == 0 ? large : few));
+  set("out_channels", &ConvProblem::out_channels, p.groups * (which == 1 ? large : which == 3 ? 1 : few));
+  set("length", &ConvProblem::length,
+      which == 2   ? between(1025, 5000)
+      : which == 3 ? between(32768, 36000)
+                   : between(1, 24));
+  set("kernel_size", &ConvProblem::kernel_size, taps);
+  set("stride", &ConvProblem::stride, between(1, which == 3 ? 2 : 4));
+  set("output_padding", &ConvProblem::output_padding, 0);
+  set("padding", &ConvProblem::padding, between(0, taps - 1));
+  std::swap(random_, random_of_large_);
+  return p;
+}
+
 std::optional<ConvProblem> Fuzz::draw() {
+  if (++draws_ % 12 == 6)
+    if (ConvProblem p = large_once();
+        !check(p) && walked_products(p) <= spec_.most_products && seen_.insert(key_of(p)).second)
+      return p;
   for (int64_t tries = 0; tries < most_repeated; tries++) {
     // Most are small, for small ones say more and are quick.
     const double most = spec_.most_products * std::pow(10.0, -3 * static_cast<double>(between(0, 1000)) / 1000);

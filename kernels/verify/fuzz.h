@@ -3,8 +3,9 @@
 // This draws and shrinks, and judges nothing: whoever uses it asks for the next problem, has it judged where kernels
 // may crash, and says what came of it. What is drawn follows from the seed alone. Half of all problems are small and
 // odd (a tap, a position, a stride longer than the taps, groups of one channel), the others have sizes that tiles are
-// made of, and sizes beside them. The shrinking is a greedy descent over the parameters, as delta debugging does over
-// inputs (Zeller & Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002).
+// made of, and sizes beside them; of a dozen one has a size that is large. The shrinking is a greedy descent over the
+// parameters, as delta debugging does over inputs (Zeller & Hildebrandt, Simplifying and Isolating Failure-Inducing
+// Input, 2002).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -64,6 +65,7 @@ class Fuzz {
  private:
   std::optional<ConvProblem> draw();
   ConvProblem drawn_once();
+  ConvProblem large_once();
   std::optional<ConvProblem> smaller();
   void list_smaller_values();
   bool is_fixed(const char* field) const { return spec_.fixed.contains(field); }
@@ -71,7 +73,8 @@ class Fuzz {
   bool chance(int percent) { return between(1, 100) <= percent; }
 
   FuzzSpec spec_;
-  std::mt19937_64 random_;
+  std::mt19937_64 random_, random_of_large_;
+  int64_t draws_ = 0;
   std::set<std::string> seen_;
   std::optional<ConvProblem> asked_;
   int64_t right_ = 0, refused_ = 0, refused_in_a_row_ = 0, steps_ = 0;

@@ -76,12 +76,17 @@ void App::document_changed(const Document& before) {
   const Document& now = document();
   if (before.problem.y_elements() != now.problem.y_elements() ||
       before.problem.out_channels != now.problem.out_channels) {
-    // Another shape: what was looked at and selected is elsewhere.
+    // Another shape: what was selected may be gone. Who turns one parameter goes on looking at the same place, of
+    // another problem everything is shown.
     View v = views_.now();
+    int64_t turned = 0;
+    for (const auto& field : problem_fields()) turned += before.problem.*field.value != now.problem.*field.value;
+    const bool elsewhere = v.row0 >= static_cast<double>(now.problem.batch * now.problem.out_channels) ||
+                           v.column0 >= static_cast<double>(now.problem.out_length());
     if (v.selected && (v.selected->row >= now.problem.batch * now.problem.out_channels ||
                        v.selected->column >= now.problem.out_length()))
       v.selected.reset();
-    v.row0 = v.row1 = v.column0 = v.column1 = 0;
+    if (turned > 1 || elsewhere) v.row0 = v.row1 = v.column0 = v.column1 = 0;
     views_.set(v, false);
   }
   if (!needs_run(before, now)) return;

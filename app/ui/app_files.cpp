@@ -52,8 +52,13 @@ void App::open(const std::string& path) {
 void App::trust_file(bool yes) {
   const std::string path = std::exchange(untrusted_, "");
   if (!yes) return say("Not run: " + path);
-  trusted_.insert(path);
   try {
+    // What is trusted is what was shown.
+    if (const std::string text = read_kernel_file(path); text != untrusted_text_) {
+      untrusted_ = path, untrusted_text_ = text;
+      return say("It has changed on disk since it was shown: this is what would run now");
+    }
+    trusted_.insert(path);
     bring_kernel(path);
   } catch (const InputError& e) {
     say(e.what());

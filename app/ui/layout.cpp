@@ -134,7 +134,9 @@ void App::draw_panels(Frame& f) {
     if (!open_[i] && show_panel_ != panels()[i].title) continue;
     if (show_panel_ == panels()[i].title) open_[i] = true;
     bool open = true;
-    if (ImGui::Begin(panels()[i].title, &open)) panels()[i].draw(f);
+    // At the start the tabs that were in front stay there: whoever appears last would take the keyboard and its dock.
+    const bool starts = ImGui::GetFrameCount() <= 2;
+    if (ImGui::Begin(panels()[i].title, &open, starts ? ImGuiWindowFlags_NoFocusOnAppearing : 0)) panels()[i].draw(f);
     ImGui::End();
     open_[i] = open;
   }

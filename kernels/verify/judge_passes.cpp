@@ -242,8 +242,11 @@ void Judge::Run::fallback_rounding() {
 
 std::string Judge::Run::right_sentence() const {
   std::string exact = r_.exact ? " and bitwise on integers" : "";
-  return fmt::format("right: all {} elements within {:.2g} of the rounding bound{}", grouped(r_.error.elements),
-                     random_rounding_ ? random_rounding_->max_ratio : r_.error.max_ratio, exact);
+  // Right by a wide bound is another thing than right by a narrow one.
+  const std::string whose =
+      r_.spec.accuracy == Accuracy::strict ? std::string() : fmt::format(" of {}", name_of(r_.spec.accuracy));
+  return fmt::format("right: all {} elements within {:.2g} of the rounding bound{}{}", grouped(r_.error.elements),
+                     random_rounding_ ? random_rounding_->max_ratio : r_.error.max_ratio, whose, exact);
 }
 
 void Judge::Run::conclude() {

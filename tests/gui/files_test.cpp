@@ -145,8 +145,17 @@ SCENARIO(a_kernels_file_follows_its_editor) {
   g.click("//Run code from outside?/Cancel");
   CHECK_EQ(g.app.toast(), "Not run: " + file);
   CHECK_EQ(g.document().kernel, std::string("S4"));
+  // What runs is what was shown: not what somebody has put there meanwhile.
+  g.write("mine.cu", wrong);
   g.app.open(file);
   g.popup("Run code from outside?");
+  g.write("mine.cu", right);
+  g.click("//Run code from outside?/Compile and run");
+  g.frames(5);
+  CHECK_EQ(g.document().kernel, std::string("S4"));
+  CHECK(g.app.toast().find("changed on disk since it was shown") != std::string::npos);
+  g.popup("Run code from outside?");
+  CHECK(g.says("j + p - k * d"));
   g.click("//Run code from outside?/Compile and run");
   g.until([&] { return g.document().kernel == file; }, "it is compiled", 60);
   g.settle();

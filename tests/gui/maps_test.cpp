@@ -305,7 +305,7 @@ SCENARIO(map_menu_copies_what_is_shown) {
   CHECK_EQ(csv, std::string(g.clipboard()));
 }
 
-SCENARIO(view_survives_another_kernel_and_not_another_shape) {
+SCENARIO(view_survives_another_kernel_and_a_turned_parameter) {
   g.click_element(kernel, 2, 30);
   g.press("zoom-in");
   View before = g.app.views().now();
@@ -314,11 +314,13 @@ SCENARIO(view_survives_another_kernel_and_not_another_shape) {
   CHECK(g.app.views().now() == before);
   g.click("//Problem/parameters/stride/+");
   g.settle();
-  CHECK(g.app.views().now().whole());
-  CHECK(g.view().selected.has_value());  // it exists there, too
+  CHECK(g.app.views().now() == before);  // who turns a parameter watches what it does
+  CHECK(g.view().selected.has_value());
+  check_tiles(g);
   ConvProblem p = g.problem();
   p.length = 4;
   g.app.execute({SetProblem{p}, 0});
   g.settle();
   CHECK(!g.view().selected.has_value());
+  CHECK_EQ(columns(g.view()), static_cast<double>(p.out_length()));  // what is left of it
 }

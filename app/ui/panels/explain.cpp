@@ -15,6 +15,17 @@ namespace {
 
 constexpr double step_seconds = 1;
 
+// "kernel S4", "stride 2, dilation 1", "other inputs": in what an explanation is not of what is asked now.
+std::string what_differs(const Document& explained, const Document& now) {
+  if (explained.kernel != now.kernel) return "kernel " + explained.kernel;
+  std::string words;
+  for (const auto& field : problem_fields())
+    if (const int64_t was = explained.problem.*field.value; was != now.problem.*field.value)
+      words += fmt::format("{}{} {}", words.empty() ? "" : ", ", field.name, was);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words.empty() ? "other inputs" : words;
+}
+
 struct ExplainState {
   // What is shown, and its words.
   const Explained* explained = nullptr;
@@ -256,7 +267,10 @@ void draw_explain(Frame& f) {
   }
   stale_strip(f);
   if (!fresh) {
-    coloured(t.warning, fmt::format("{} is being explained; this is {}", place, s.words.place));
+    const std::string of = place == s.words.place ? "of " + what_differs(e->document, r->document) : s.words.place;
+    coloured(t.warning, f.bench.explaining() || f.bench.running()
+                            ? fmt::format("{} is being explained; this is {}", place, of)
+                            : fmt::format("This is {}, and not what is set now", of));
     ImGui::PushStyleVar(ImGuiStyleVar_Alpha, ImGui::GetStyle().Alpha * 0.55f);
   }
   header(f, s);

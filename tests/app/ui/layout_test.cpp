@@ -46,6 +46,32 @@ TEST(Layout, TabsHaveRoomForTheirNames) {
     }
 }
 
+// At the next start the same tabs are in front: the last panel that appears is no one's choice.
+TEST(Layout, TabsInFrontComeBack) {
+  test::ScratchFolder folder;
+  for (int start = 0; start < 3; start++) {
+    test::Screen screen;
+    AppOptions options;
+    options.engine.command = test::silent_engine;
+    options.settings_file = folder.path("settings.json");
+    App app(std::move(options));
+    screen.resize(1600, 1000);
+    screen.frames(app, 8);
+    if (start < 2) {
+      EXPECT_TRUE(in_sight("Verdict")) << "start " << start;
+      EXPECT_FALSE(in_sight("Log") || in_sight("Devices")) << "start " << start;
+    } else {
+      EXPECT_TRUE(in_sight("Devices")) << "the one that was chosen";
+    }
+    EXPECT_TRUE(in_sight("Maps") && in_sight("Problem"));
+    if (start == 1) {
+      ImGui::SetWindowFocus("Devices");
+      screen.frames(app, 4);
+      EXPECT_TRUE(in_sight("Devices"));
+    }
+  }
+}
+
 // Where it is wrong, that it is, and why, in sight together.
 TEST(Layout, OfAStage) {
   for (Size size : {Size{1280, 720}, {1600, 1000}, {1920, 1080}}) {

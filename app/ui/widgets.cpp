@@ -208,6 +208,11 @@ void status_mark(const Theme& t, std::string_view status) {
 
 void stale_strip(Frame& f) {
   std::string why = f.bench.stale(f.document);
+  // A run that came to no result has no picture: the one before's is still there, of the same kernel and problem.
+  const auto last = f.bench.report(), shown = f.bench.picture();
+  if (why.empty() && last && shown && last != shown && last->final && last->key.empty() &&
+      !needs_run(last->document, f.document))
+    why = "of the run before; the last one: " + last->status;
   if (why.empty()) return;
   ImGui::PushStyleColor(ImGuiCol_Text, f.theme.warning);
   wrapped(why == "computing" ? "stale: the newest result is being computed" : "stale: the picture is " + why);

@@ -170,8 +170,18 @@ SCENARIO(a_kernels_file_follows_its_editor) {
   g.frames(3);
   CHECK(g.says("as it was before; the file now: "));
   CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+  // A run that comes to no result leaves the picture of the one before, and says so.
+  std::string far = right;
+  far.replace(far.find("y[id]"), 5, "y[id + (1LL << 40)]");
+  g.write("mine.cu", far);
+  g.until([&] { return g.bench().report()->status == "crashed"; }, "a crash is seen", 60);
+  g.settle();
+  g.panel("Maps");
+  CHECK(g.says("stale: the picture is of the run before; the last one: crashed"));
   g.write("mine.cu", right);
   g.until([&] { return g.bench().report()->status == "right"; }, "and right again", 60);
+  g.frames(3);
+  CHECK(!g.says("stale: the picture is of the run before"));
   g.settle();
   g.press("undo");  // choosing it is a step like any other
   CHECK_EQ(g.document().kernel, std::string("S4"));

@@ -1,5 +1,7 @@
 #include "app/ui/actions.h"
 
+#include <filesystem>
+
 #include "app/ui/app.h"
 
 namespace convscope::ui {
@@ -42,6 +44,13 @@ std::vector<Action> make() {
       {"open", "Open…", "File", ctrl | ImGuiKey_O, 0,
        "A session, a kernel's .cu or .py file, or a .npy or .npz file as the input", always,
        [](App& a) { a.ask_path(App::PathFor::open); }, nullptr},
+      {"open-last", "Open what was there at the last close", "File", 0, 0,
+       "The problem, kernel, inputs and view of the last time, saved or not",
+       [](const App& a) {
+         std::error_code none;
+         return !a.last_session().empty() && std::filesystem::exists(a.last_session(), none);
+       },
+       [](App& a) { a.open(a.last_session()); }, nullptr},
       {"save", "Save session", "File", ctrl | ImGuiKey_S, 0, "Problem, kernel, inputs and view", always,
        [](App& a) { a.save(false); }, nullptr},
       {"save-as", "Save session as…", "File", ctrl | shift | ImGuiKey_S, 0, "Under another name", always,

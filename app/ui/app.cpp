@@ -41,6 +41,7 @@ App::~App() {
   if (!options_.settings_file.empty()) {
     if (only_panel_.empty()) settings_.layout = ImGui::SaveIniSettingsToMemory();
     save_settings(options_.settings_file, settings_);
+    keep_last_session();
   }
   bench_.reset();
 }

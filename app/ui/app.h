@@ -73,6 +73,9 @@ class App {
   void ask_path(PathFor what);
   void ask_picture(const PictureArea& area, const std::string& file);
   void save(bool as);
+  // What was on the screen when the window was closed the last time, whether it had been saved or not; "": not known.
+  std::string last_session() const;
+  void keep_last_session() const;
   void quit() { closing_ = true; }
   void undo();
   void redo();

@@ -13,6 +13,7 @@ namespace convscope::ui {
 void App::open(const std::string& path) {
   namespace fs = std::filesystem;
   std::string ending = fs::path(path).extension().string();
+  const bool last = path == last_session();  // no file of anybody's
   try {
     if (ending == ".npy" || ending == ".npz") {
       TensorSource s = parse_source("input", path);
@@ -31,15 +32,16 @@ void App::open(const std::string& path) {
       bench_->open_recording(s.recording);
       execute({ReplaceDocument{s.document, path}, 0});
       views_.set(s.view, true);
-      session_path_ = path;
+      session_path_ = last ? "" : path;
       session_unknown_ = s.unknown;
       // Nothing has run that there were pictures of.
       if (s.recording && bench_->rests_on_recording(document())) show_panel_ = "Ladder", show_beside_ = "Compare";
-      say("Opened " + fs::path(path).filename().string());
+      say(last ? "As it was at the last close" : "Opened " + fs::path(path).filename().string());
       // Its kernel may be a file, which is no part of it.
       if (const std::string file = file_of_kernel(s.document.kernel); names_file(file) && !bench_->file_of(file))
         open(file);
     }
+    if (last) return;
     Settings kept = settings_;
     kept.remember(fs::absolute(path).string());
     set_settings(kept);
@@ -96,6 +98,20 @@ void App::save(bool as) {
     set_settings(kept);
   } catch (const std::exception& e) {
     say(e.what());
+  }
+}
+
+std::string App::last_session() const {
+  if (options_.settings_file.empty()) return "";
+  return (std::filesystem::path(options_.settings_file).parent_path() / "last.convscope").string();
+}
+
+void App::keep_last_session() const {
+  if (last_session().empty() || !only_panel_.empty() || document() == Document{}) return;
+  try {
+    save_session(last_session(), {document(), views_.now(), session_unknown_, {}});
+  } catch (const std::exception&) {
+    // The window is closing: nobody would read it, and what was saved is where it was saved.
   }
 }
 

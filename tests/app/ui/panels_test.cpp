@@ -389,6 +389,39 @@ TEST(Window, SettingsComeBack) {
   }
 }
 
+// What was not saved when the window was closed is not lost.
+TEST(Window, WhatWasThereAtTheLastClose) {
+  test::ScratchFolder folder;
+  auto is_enabled = [](const App& app) {
+    for (const auto& a : actions())
+      if (std::string_view(a.id) == "open-last") return a.enabled(app);
+    ADD_FAILURE() << "no such action";
+    return false;
+  };
+  for (int start = 0; start < 3; start++) {
+    test::Screen screen;
+    AppOptions options;
+    options.engine.command = test::silent_engine;
+    options.settings_file = folder.path("settings.json");
+    App app(std::move(options));
+    screen.frames(app, 3);
+    EXPECT_EQ(is_enabled(app), start > 0) << "start " << start;
+    if (start == 0) {
+      ConvProblem p = app.document().problem;
+      p.stride = 5;
+      app.execute({SetProblem{p}});
+      app.execute({SetKernel{"tiled"}});
+    } else {
+      EXPECT_NE(app.document().kernel, "tiled") << "nobody has asked for it";
+      app.apply(RunAction{"open-last"});
+      screen.frames(app, 2);
+      EXPECT_EQ(app.document().kernel, "tiled");
+      EXPECT_EQ(app.document().problem.stride, 5);
+      EXPECT_TRUE(app.settings().recent.empty()) << "it is no file of anybody's";
+    }
+  }
+}
+
 // A file of settings that somebody has spoilt does not keep the window from drawing.
 TEST(Window, AnySettingsFile) {
   test::ScratchFolder folder;

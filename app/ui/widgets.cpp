@@ -23,7 +23,7 @@ std::string percent_text(double fraction) {
   double p = 100 * fraction;
   if (p == 0) return "0 %";
   if (p < 0.01) return fmt::format("{:.1e} %", p);
-  if (p > 99.99 && p < 100) return fmt::format("{:.3f} %", p);
+  if (p > 99.99 && p < 100) return convscope::percent_text(fraction, 1);  // as many digits as it takes
   return fmt::format("{:.2f} %", p);
 }
 

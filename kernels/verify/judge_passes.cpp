@@ -271,8 +271,9 @@ void Judge::Run::conclude() {
   if (!memory_.empty()) wrong.push_back(memory_);
   if (!races_.race.empty()) wrong.push_back(races_.race);
   if (unsteady_)
-    wrong.push_back(std::isinf(spread_) ? "results differ between runs: some are not finite"
-                                        : "results differ between runs by up to " + number_text(spread_));
+    wrong.push_back((std::isinf(spread_) ? "results differ between runs: some are not finite"
+                                         : "results differ between runs by up to " + number_text(spread_)) +
+                    (by_nobody_ ? ", as a value is used that the launch has not set" : ""));
   if (zero_fails_)
     wrong.push_back(fmt::format("{} not 0 where the sum is, first {}", amount(zero_wrong_, "element"), zero_first_));
   if (exact_fails_) {
@@ -393,10 +394,15 @@ void Judge::Run::conclude_determinism() {
                            device_.is_emulator() ? ", one of them in a shuffled order of threads" : "", races));
   if (!input_fault_.empty()) return add(LayerStatus::skipped, "not judged: runs differ, and so did their inputs");
   unsteady_ = fails_in_some_runs_;
+  // Races were looked for and not found, and nothing is added up atomically.
+  by_nobody_ = races_.missing.empty() && !races_.atomics && device_.is_emulator();
   std::string spread = std::isinf(spread_) ? "some not finite" : "spread " + number_text(spread_);
   add(unsteady_ ? LayerStatus::fail : LayerStatus::pass,
-      fmt::format("order-dependent, {} in {} over 3 runs{}", spread, amount(differing_elements_, "element"),
-                  unsteady_ ? ", beyond the bound" : ", within the bound"));
+      fmt::format("{}, {} in {} over 3 runs{}",
+                  by_nobody_ ? "not the same twice, and nothing in it depends on an order: a value is used that the "
+                               "launch has not set (a variable or memory that is read before it is written)"
+                             : "order-dependent",
+                  spread, amount(differing_elements_, "element"), unsteady_ ? ", beyond the bound" : ", within the bound"));
 }
 
 // Only what cannot be is wrong.

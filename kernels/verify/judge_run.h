@@ -118,6 +118,7 @@ class Judge::Run {
   std::string memory_;
   bool exact_fails_ = false, zero_fails_ = false, imprecise_ = false, rounding_fails_ = false, rms_fails_ = false,
        unsteady_ = false, impossible_ = false;
+  bool by_nobody_ = false;  // what makes runs differ is no order of threads: a value that the launch has not set
 };
 
 }  // namespace convscope

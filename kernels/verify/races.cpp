@@ -1,6 +1,7 @@
 #include "kernels/verify/races.h"
 
 #include <algorithm>
+#include <atomic>
 #include <fmt/format.h>
 #include <numeric>
 
@@ -244,10 +245,17 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
   }
   activity.phase("looking for races");
   std::optional<Race> first;
+  std::atomic<bool> atomics = false;
   for (size_t i = 0; i < samples.size() && !first; i++) {
     simt::TraceReaders<RaceFinder> finders([] { return std::make_unique<RaceFinder>(); });
     {
-      simt::Tracing tracing([&](std::span<const simt::Access> part) { finders.take(part); }, {.meetings = true});
+      simt::Tracing tracing(
+          [&](std::span<const simt::Access> part) {
+            if (std::any_of(part.begin(), part.end(), [](const auto& a) { return a.kind == AccessKind::atomic; }))
+              atomics = true;
+            finders.take(part);
+          },
+          {.meetings = true});
       emulator.run(*traced, plan, at,
                    {.activity = &activity,
                     .only_launch = static_cast<int64_t>(i),
@@ -261,6 +269,7 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
     for (const auto& finder : finders.all())
       if (finder->race() && (!first || finder->race()->block < first->block)) first = finder->race();
   }
+  out.atomics = atomics;
   if (first) out.race = words(*first);
   if (out.race.empty()) look_between_blocks(emulator, *traced, plan, p, at, activity, out);
   return out;

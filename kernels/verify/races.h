@@ -106,6 +106,7 @@ struct RaceSearch {
   std::string missing;   // why it was not looked for; "": it was
   int64_t blocks = 0;    // that were traced
   bool whole = true;     // all that they access, or the first accesses of each
+  bool atomics = false;  // whether any access was atomic: what is added up so may come in another order
   bool between = false;  // blocks as well: whether two of them write one output (block_races.h)
   // An access at an address that is no multiple of its size, where a GPU ends the launch; "": none was met.
   std::string misaligned;

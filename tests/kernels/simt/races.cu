@@ -117,6 +117,9 @@ __device__ __forceinline__ void unused(const float* x, float* y, const float* w)
   y[at] = x[at] * w[0] + 0 * s[t ^ 32];
 }
 
+// What a launch before has left, of each thread its own.
+float kept[n];
+
 // What one thread computes, or all of them: then all write the same.
 template <bool one>
 __device__ __forceinline__ void scale(const float* x, float* y, const float* w) {
@@ -169,6 +172,7 @@ __device__ __forceinline__ void scale(const float* x, float* y, const float* w) 
   F(calm_blocks_ticket, atomicAdd(const_cast<float*>(w), 1.0f); y[threadIdx.x] += 1.0f)                            \
   F(misaligned_write, reinterpret_cast<float2*>(y + 1)[n / 2 * blockIdx.x] = make_float2(1, 2))                    \
   F(misaligned_read, y[n * blockIdx.x + threadIdx.x] = reinterpret_cast<const float4*>(x + 2)[0].x)                \
+  F(remembers, y[threadIdx.x] = x[threadIdx.x] + kept[threadIdx.x]; kept[threadIdx.x] += 1.0f)                     \
   F(aligned_write, reinterpret_cast<float2*>(y + 2)[n / 2 * blockIdx.x % 100] = make_float2(1, 2))
 // clang-format on
 RACES(RACE)

@@ -97,6 +97,26 @@ TEST(Races, ARightResultWithARaceIsWrong) {
   }
 }
 
+// No order of threads makes runs differ that have neither a race nor an atomic addition.
+TEST(Races, WhatDiffersWithoutAnOrder) {
+  NEEDS_RACY_KERNELS;
+  auto device = open_emulator();
+  std::vector<std::unique_ptr<Reference>> none;
+  Judge judge(*device, none);
+  Activity activity;
+  RunSpec spec;
+  spec.problem.length = 64;
+  spec.kernel = find_traced("remembers");
+  const RunReport r = judge.run(spec, activity);
+  const std::string said = r.verdict.find("determinism")->evidence;
+  EXPECT_TRUE(said.starts_with("not the same twice, and nothing in it depends on an order: a value is used that "))
+      << said;
+  EXPECT_TRUE(test::holds(r.verdict.sentence, ", as a value is used that the launch has not set"))
+      << r.verdict.sentence;
+  EXPECT_FALSE(races_of(*find_traced("remembers"), spec.problem).atomics);
+  EXPECT_TRUE(races_of(*find_traced("calm_blocks_atomic"), spec.problem).atomics) << "the control";
+}
+
 // The emulator runs a block to its end: nothing is lost here of what a GPU loses.
 TEST(Races, BetweenBlocks) {
   NEEDS_RACY_KERNELS;

@@ -25,7 +25,7 @@ ReportTiming timing_from(const json& t) {
   r.newer = text(t, "newer");
   r.floor_from = text(t, "floor_from"), r.floor_reason = text(t, "floor_reason");
   r.floor_source = text(t, "floor_source");
-  r.launch_ms = number(part(t, "launch"), "median_ms"), r.launch_noise_pct = number(part(t, "launch"), "noise_pct");
+  r.launch_ms = number(part(t, "launch"), "min_ms"), r.launch_noise_pct = number(part(t, "launch"), "noise_pct");
   return r;
 }
 

@@ -32,7 +32,7 @@ struct ReportReference {
 };
 struct ReportTiming {
   std::optional<double> median_ms, min_ms, noise_pct, cold_median_ms, cold_noise_pct, floor_ms;
-  std::optional<double> launch_ms, launch_noise_pct;  // of a launch of nothing, where the kernel's time is short
+  std::optional<double> launch_ms, launch_noise_pct;  // of a launch of nothing at least, where the kernel's time is short
   std::vector<double> samples_ms, cold_samples_ms;
   std::string source, reason, cold_reason, floor_from, floor_source, floor_reason;
   std::string newer;  // of a recorded run: that a later profile has another time

@@ -430,7 +430,7 @@ void Judge::Run::conclude_speed() {
   v.add("speed", impossible_ ? LayerStatus::fail : LayerStatus::pass,
         fmt::format("{} cold, {} hot{}, floor {} by {}{}{}{}", time_text(measured), time_text(r_.hot.median_ms()), packed,
                     r_.floor_ms ? time_text(*r_.floor_ms) : "unknown", r_.floor_from, peak,
-                    r_.launch.empty() ? "" : "; a launch of nothing takes " + time_text(r_.launch.median_ms()),
+                    r_.launch.empty() ? "" : "; a launch of nothing takes " + time_text(r_.launch.min_ms()) + " at least",
                     impossible_ ? ": faster than the memory can be read" : ""));
 }
 

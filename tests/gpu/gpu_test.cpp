@@ -3,6 +3,8 @@
 // The program is its own engine (with the faulty kernels above): gpu_tests engine.
 #include "tests/gpu/gpu.h"
 
+#include <cmath>
+#include <cstdio>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -203,10 +205,15 @@ TEST_F(Gpu, GpuAndEmulatorAgreeBitwiseOnIntegers) {
     d.read(*out, 0, y.data(), y.size() * 4);
     return y;
   };
+  int compared = 0;
   for (const char* kernel : ladder) {
-    if (!device_->unavailable(find_kernel(kernel)).empty()) continue;
-    EXPECT_EQ(run(*device_, kernel), run(*emulator, kernel)) << kernel;
+    if (!device_->unavailable(find_kernel(kernel)).empty() || !find_kernel(kernel).unsupported(p).empty()) continue;
+    const auto here = run(*device_, kernel);
+    EXPECT_FALSE(std::isnan(here.front()) || std::isnan(here.back())) << kernel << " has written nothing";
+    EXPECT_EQ(here, run(*emulator, kernel)) << kernel;
+    compared++;
   }
+  EXPECT_GE(compared, 8);
 }
 
 TEST_F(Gpu, SpecimensFailAsDocumentedAtTheirOwnProblem) {
@@ -273,10 +280,10 @@ TEST_F(Gpu, TimesHaveSpreadAndAFloor) {
   small.length = 64;
   r = judge("polyphase", small);
   ASSERT_FALSE(r.launch.empty());
-  EXPECT_GT(r.launch.median_ms(), 0.0005);
-  EXPECT_LT(r.launch.median_ms(), r.hot.median_ms());
-  std::printf("  a launch of nothing %.3f us, a small problem %.3f us\n", r.launch.median_ms() * 1e3,
-              r.hot.median_ms() * 1e3);
+  EXPECT_GT(r.launch.min_ms(), 0.0005);
+  EXPECT_LE(r.launch.min_ms(), r.hot.median_ms());
+  std::printf("  a launch of nothing %.3f us, at least %.3f, a small problem %.3f us\n", r.launch.median_ms() * 1e3,
+              r.launch.min_ms() * 1e3, r.hot.median_ms() * 1e3);
 }
 
 TEST_F(Gpu, ExplainReadsWhatTheSpecimenReads) {

@@ -110,7 +110,7 @@ TEST(Report, EveryField) {
   EXPECT_EQ(r.timing.cold_median_ms, 2.5);
   EXPECT_EQ(r.timing.cold_samples_ms, (std::vector<double>{2.4, 2.6}));
   EXPECT_EQ(r.timing.floor_ms, 0.25);
-  EXPECT_EQ(r.timing.launch_ms, 0.002);
+  EXPECT_EQ(r.timing.launch_ms, 0.0019);
   EXPECT_EQ(r.timing.launch_noise_pct, 0.5);
   EXPECT_EQ(r.timing.floor_from, "memory");
   EXPECT_EQ(r.launches[0].grid, (std::array<int64_t, 3>{4, 3, 2}));

@@ -223,7 +223,7 @@ void look_between_blocks(Device& emulator, const KernelDefinition& traced, const
 }  // namespace
 
 RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,
-                      Activity& activity) {
+                      Activity& activity, bool between) {
   RaceSearch out;
   const KernelDefinition* traced = traced_twin(kernel, out.missing);
   if (!traced) return out;
@@ -271,7 +271,7 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
   }
   out.atomics = atomics;
   if (first) out.race = words(*first);
-  if (out.race.empty()) look_between_blocks(emulator, *traced, plan, p, at, activity, out);
+  if (between && out.race.empty()) look_between_blocks(emulator, *traced, plan, p, at, activity, out);
   return out;
 }
 

@@ -111,8 +111,9 @@ struct RaceSearch {
   // An access at an address that is no multiple of its size, where a GPU ends the launch; "": none was met.
   std::string misaligned;
 };
+// between: blocks as well, which for a kernel of one output a thread takes as long as all else of its verdict.
 // Errors: Cancelled, KernelFault.
 RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,
-                      Activity& activity);
+                      Activity& activity, bool between = true);
 
 }  // namespace convscope

@@ -7,6 +7,8 @@
 #include <imgui.h>
 #include <imgui_internal.h>
 
+#include "kernels/base/text.h"
+
 namespace convscope::ui {
 
 std::string time_text(double ms) {

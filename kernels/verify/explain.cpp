@@ -112,7 +112,7 @@ std::string other_weights(Prober& probe, const ConvProblem& p, const Explanation
   constexpr int64_t most_channels = 64;
   const int64_t L = p.length, K = p.kernel_size, cog = p.out_per_group(), mine = out.co % cog;
   auto one = [&](int64_t e) { return e % K == k ? 1 : 0; };
-  // All at once first: their sum is small, and whatever other weight came would be as much.
+  // All at once first: each weight that is not its own counts 1, and there shall be none.
   probe.set_x([](int64_t) { return 1; });
   probe.set_w([&](int64_t e) {
     const int64_t ci = e / K / cog;
@@ -128,7 +128,9 @@ std::string other_weights(Prober& probe, const ConvProblem& p, const Explanation
                              *row % cog, k, ci, mine, k)
                : fmt::format("for input channel {} it reads no single weight of tap {}", ci, k);
   }
-  return fmt::format("it reads weights of other channels, beyond its first {} as well", most_channels);
+  return out.channels > most_channels
+             ? fmt::format("for input channels beyond its first {} it reads other weights", most_channels)
+             : "";
 }
 
 }  // namespace

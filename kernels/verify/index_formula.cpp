@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
 namespace convscope {
 namespace {
@@ -40,6 +41,7 @@ constexpr Choice offsets[] = {
      OF(c.dilation*(c.kernel_size - 1) / 2)},
 };
 constexpr int offset_s = 16, offset_d = 17;
+static_assert(std::string_view(offsets[offset_s].text) == " + s" && std::string_view(offsets[offset_d].text) == " + d");
 // k times this is taken off.
 constexpr Choice tap_steps[] = {
     {" − k·d", 0, "", OF(c.dilation)},
@@ -54,6 +56,8 @@ constexpr Choice tap_steps[] = {
     {" − k·p", 1.6, "the padding stands where the dilation belongs", OF(c.padding)},
 };
 constexpr int tap_s = 2, tap_p = 9;
+static_assert(std::string_view(tap_steps[tap_s].text) == " − k·s" &&
+              std::string_view(tap_steps[tap_p].text) == " − k·p");
 constexpr Choice divisors[] = {
     {"/s", 0, "", OF(c.stride)},
     {"", 1, "the stride is missing", OF(1)},
@@ -63,6 +67,7 @@ constexpr Choice divisors[] = {
     {"/p", 1.4, "the padding stands where the stride belongs", OF(c.padding)},
 };
 constexpr int divisor_d = 2, divisor_p = 5;
+static_assert(std::string_view(divisors[divisor_d].text) == "/d" && std::string_view(divisors[divisor_p].text) == "/p");
 // Added after the division.
 constexpr Choice outsides[] = {
     {"", 0, "", OF(0)},
@@ -71,7 +76,7 @@ constexpr Choice outsides[] = {
     {" − 1", 1.4, "the input is one too far left", OF(-1)},
     {" + 1", 1.4, "the input is one too far right", OF(1)},
 };
-// The last two take no numerator below zero.
+// up_above, nearest_above and by_dilation take no numerator below zero.
 enum Rounding { exact, cut_off, down, up, nearest, up_above, nearest_above, by_bits, by_dilation };
 constexpr const char *rounded_up = "nothing asks whether the stride divides: quotients are rounded up",
                      *to_nearest = "nothing asks whether the stride divides: quotients are rounded to the nearest";
@@ -230,19 +235,24 @@ bool gives(const IndexFormula& f, const TapMap& m) {
 }
 
 // Two that stand in each other's place are one fault: arguments in another order.
-const char* exchanged(const IndexFormula& f) {
-  if (f.offset == offset_s && f.divisor == divisor_p) return "the stride and the padding are exchanged";
-  if (f.offset == offset_d && f.tap == tap_p) return "the padding and the dilation are exchanged";
-  if (f.tap == tap_s && f.divisor == divisor_d) return "the stride and the dilation are exchanged";
-  return nullptr;
+struct Exchange {
+  const char* fault = nullptr;
+  bool offset = false, tap = false, divisor = false;  // whose terms it is
+};
+Exchange exchange_of(const IndexFormula& f) {
+  if (f.offset == offset_s && f.divisor == divisor_p)
+    return {"the stride and the padding are exchanged", true, false, true};
+  if (f.offset == offset_d && f.tap == tap_p) return {"the padding and the dilation are exchanged", true, true, false};
+  if (f.tap == tap_s && f.divisor == divisor_d) return {"the stride and the dilation are exchanged", false, true, true};
+  return {};
 }
 
 double cost_of(const IndexFormula& f) {
-  const double as_one =
-      exchanged(f) ? offsets[f.offset].cost + tap_steps[f.tap].cost + divisors[f.divisor].cost - 1.65 : 0;
-  return -as_one + offsets[f.offset].cost + tap_steps[f.tap].cost + divisors[f.divisor].cost +
-         roundings[f.rounding].cost + outsides[f.outside].cost + weights[f.weight].cost + tap_ranges[f.taps].cost +
-         input_ranges[f.inputs].cost;
+  constexpr double cost_of_exchange = 1.65;
+  const Exchange e = exchange_of(f);
+  return (e.fault ? cost_of_exchange : 0) + (e.offset ? 0 : offsets[f.offset].cost) +
+         (e.tap ? 0 : tap_steps[f.tap].cost) + (e.divisor ? 0 : divisors[f.divisor].cost) + roundings[f.rounding].cost +
+         outsides[f.outside].cost + weights[f.weight].cost + tap_ranges[f.taps].cost + input_ranges[f.inputs].cost;
 }
 
 template <size_t N>
@@ -268,22 +278,16 @@ std::vector<std::string> IndexFormula::faults() const {
   auto add = [&](const char* fault) {
     if (*fault) list.emplace_back(fault);
   };
+  const Exchange e = exchange_of(*this);
+  if (e.fault) add(e.fault);
   // What stands on the wrong side of the division is one fault, not two.
   if (offset == 1 && outside == 1)
     add("the padding stands outside of the division, with the wrong sign");
   else if (offset == 1 && outside == 2)
     add("the padding stands outside of the division");
   else
-    add(offsets[offset].fault), add(outsides[outside].fault);
-  if (const char* fault = exchanged(*this)) {
-    list = {fault};
-    add(outsides[outside].fault);
-    if (offset != offset_s && offset != offset_d) add(offsets[offset].fault);
-    if (tap != tap_s && tap != tap_p) add(tap_steps[tap].fault);
-    if (divisor != divisor_d && divisor != divisor_p) add(divisors[divisor].fault);
-  } else {
-    add(tap_steps[tap].fault), add(divisors[divisor].fault);
-  }
+    add(e.offset ? "" : offsets[offset].fault), add(outsides[outside].fault);
+  add(e.tap ? "" : tap_steps[tap].fault), add(e.divisor ? "" : divisors[divisor].fault);
   add(roundings[rounding].fault);
   add(weights[weight].fault), add(tap_ranges[taps].fault), add(input_ranges[inputs].fault);
   return list;

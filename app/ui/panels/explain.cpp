@@ -15,17 +15,6 @@ namespace {
 
 constexpr double step_seconds = 1;
 
-// "kernel S4", "stride 2, dilation 1", "other inputs": in what an explanation is not of what is asked now.
-std::string what_differs(const Document& explained, const Document& now) {
-  if (explained.kernel != now.kernel) return "kernel " + explained.kernel;
-  std::string words;
-  for (const auto& field : problem_fields())
-    if (const int64_t was = explained.problem.*field.value; was != now.problem.*field.value)
-      words += fmt::format("{}{} {}", words.empty() ? "" : ", ", field.name, was);
-  std::replace(words.begin(), words.end(), '_', ' ');
-  return words.empty() ? "other inputs" : words;
-}
-
 struct ExplainState {
   // What is shown, and its words.
   const Explained* explained = nullptr;
@@ -267,7 +256,8 @@ void draw_explain(Frame& f) {
   }
   stale_strip(f);
   if (!fresh) {
-    const std::string of = place == s.words.place ? "of " + what_differs(e->document, r->document) : s.words.place;
+    const std::string differs = describe_difference(e->document, r->document).one;  // "": its file is another now
+    const std::string of = place != s.words.place ? s.words.place : differs.empty() ? "of before" : "of " + differs;
     coloured(t.warning, f.bench.explaining() || f.bench.running()
                             ? fmt::format("{} is being explained; this is {}", place, of)
                             : fmt::format("This is {}, and not what is set now", of));

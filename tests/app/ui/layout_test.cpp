@@ -50,11 +50,8 @@ TEST(Layout, TabsHaveRoomForTheirNames) {
 TEST(Layout, TabsInFrontComeBack) {
   test::ScratchFolder folder;
   for (int start = 0; start < 3; start++) {
-    test::Screen screen;
-    AppOptions options;
-    options.engine.command = test::silent_engine;
-    options.settings_file = folder.path("settings.json");
-    App app(std::move(options));
+    test::AppWithSettings start_of(folder.path("settings.json"));
+    auto& [screen, app] = start_of;
     screen.resize(1600, 1000);
     screen.frames(app, 8);
     if (start < 2) {

@@ -371,11 +371,8 @@ TEST(Window, SettingsComeBack) {
   test::ScratchFolder folder;
   std::string layout;
   for (int round = 0; round < 2; round++) {
-    test::Screen screen;
-    AppOptions options;
-    options.engine.command = test::silent_engine;
-    options.settings_file = folder.path("settings.json");
-    App app(std::move(options));
+    test::AppWithSettings start_of(folder.path("settings.json"));
+    auto& [screen, app] = start_of;
     screen.frames(app, 5);
     if (round == 0) {
       app.apply(RunAction{"theme"});
@@ -399,11 +396,8 @@ TEST(Window, WhatWasThereAtTheLastClose) {
     return false;
   };
   for (int start = 0; start < 3; start++) {
-    test::Screen screen;
-    AppOptions options;
-    options.engine.command = test::silent_engine;
-    options.settings_file = folder.path("settings.json");
-    App app(std::move(options));
+    test::AppWithSettings start_of(folder.path("settings.json"));
+    auto& [screen, app] = start_of;
     screen.frames(app, 3);
     EXPECT_EQ(is_enabled(app), start > 0) << "start " << start;
     if (start == 0) {
@@ -427,11 +421,8 @@ TEST(Window, AnySettingsFile) {
   test::ScratchFolder folder;
   std::string good;
   {
-    test::Screen screen;
-    AppOptions options;
-    options.engine.command = test::silent_engine;
-    options.settings_file = folder.path("settings.json");
-    App app(std::move(options));
+    test::AppWithSettings start_of(folder.path("settings.json"));
+    auto& [screen, app] = start_of;
     screen.frames(app, 5);
   }
   good = [&] {
@@ -443,11 +434,8 @@ TEST(Window, AnySettingsFile) {
     std::string text = good;
     for (int64_t n = test::between(r, 0, 12); n > 0; n--) text[r() % text.size()] = static_cast<char>(' ' + r() % 95);
     std::string file = folder.write("spoilt" + std::to_string(i) + ".json", text.data(), text.size());
-    test::Screen screen;
-    AppOptions options;
-    options.engine.command = test::silent_engine;
-    options.settings_file = file;
-    App app(std::move(options));
+    test::AppWithSettings start_of(file);
+    auto& [screen, app] = start_of;
     screen.frames(app, 4);
     EXPECT_TRUE(screen.errors.empty()) << screen.errors.front() << text;
   }

@@ -78,4 +78,12 @@ struct AppOnScreen {
 // An engine that starts and never says a word.
 inline constexpr const char* silent_engine = "sleep 1000";
 
+// One start of the window with a file of settings, beside that engine.
+struct AppWithSettings {
+  explicit AppWithSettings(const std::string& settings_file)
+      : app({.engine = {.command = silent_engine}, .settings_file = settings_file, .wake = {}}) {}
+  Screen screen;  // before the app
+  ui::App app;
+};
+
 }  // namespace convscope::test

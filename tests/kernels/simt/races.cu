@@ -171,7 +171,6 @@ __device__ __forceinline__ void scale(const float* x, float* y, const float* w) 
   F(calm_blocks_apart, y[n * blockIdx.x + threadIdx.x] = x[threadIdx.x])                                           \
   F(calm_blocks_ticket, atomicAdd(const_cast<float*>(w), 1.0f); y[threadIdx.x] += 1.0f)                            \
   F(misaligned_write, reinterpret_cast<float2*>(y + 1)[n / 2 * blockIdx.x] = make_float2(1, 2))                    \
-  F(misaligned_read, y[n * blockIdx.x + threadIdx.x] = reinterpret_cast<const float4*>(x + 2)[0].x)                \
   F(remembers, y[threadIdx.x] = x[threadIdx.x] + kept[threadIdx.x]; kept[threadIdx.x] += 1.0f)                     \
   F(aligned_write, reinterpret_cast<float2*>(y + 2)[n / 2 * blockIdx.x % 100] = make_float2(1, 2))
 // clang-format on

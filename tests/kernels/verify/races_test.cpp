@@ -30,6 +30,17 @@ RaceSearch races_of(const KernelDefinition& kernel, const ConvProblem& p) {
   return find_races(*device, kernel, p, memory.at(), activity);
 }
 
+RunReport judged(const char* kernel, int64_t length) {
+  auto device = open_emulator();
+  std::vector<std::unique_ptr<Reference>> none;
+  Judge judge(*device, none);
+  Activity activity;
+  RunSpec spec;
+  spec.problem.length = length;
+  spec.kernel = find_traced(kernel);
+  return judge.run(spec, activity);
+}
+
 TEST(Races, EachKindIsFoundAndItsLikeInOrderIsNot) {
   NEEDS_RACY_KERNELS;
   ConvProblem p;
@@ -73,15 +84,8 @@ TEST(Races, TheSentenceNamesBothSides) {
 // What came out is right, in every order that was tried: a race it is all the same.
 TEST(Races, ARightResultWithARaceIsWrong) {
   NEEDS_RACY_KERNELS;
-  auto device = open_emulator();
-  std::vector<std::unique_ptr<Reference>> none;
-  Judge judge(*device, none);
-  Activity activity;
-  RunSpec spec;
-  spec.problem.length = 256;
   for (const char* name : {"race_that_does_not_matter", "calm_all_write_it", "calm_one_writes"}) {
-    spec.kernel = find_traced(name);
-    const RunReport r = judge.run(spec, activity);
+    const RunReport r = judged(name, 256);
     const bool racy = std::string_view(name).starts_with("race_");
     EXPECT_EQ(r.error.failing, 0) << name;
     EXPECT_EQ(r.verdict.status, racy ? Status::wrong : Status::right) << r.verdict.sentence;
@@ -100,19 +104,13 @@ TEST(Races, ARightResultWithARaceIsWrong) {
 // No order of threads makes runs differ that have neither a race nor an atomic addition.
 TEST(Races, WhatDiffersWithoutAnOrder) {
   NEEDS_RACY_KERNELS;
-  auto device = open_emulator();
-  std::vector<std::unique_ptr<Reference>> none;
-  Judge judge(*device, none);
-  Activity activity;
-  RunSpec spec;
-  spec.problem.length = 64;
-  spec.kernel = find_traced("remembers");
-  const RunReport r = judge.run(spec, activity);
-  const std::string said = r.verdict.find("determinism")->evidence;
+  const std::string said = judged("remembers", 64).verdict.find("determinism")->evidence;
   EXPECT_TRUE(said.starts_with("not the same twice, and nothing in it depends on an order: a value is used that "))
       << said;
-  EXPECT_FALSE(races_of(*find_traced("remembers"), spec.problem).atomics);
-  EXPECT_TRUE(races_of(*find_traced("calm_blocks_atomic"), spec.problem).atomics) << "the control";
+  ConvProblem p;
+  p.length = 64;
+  EXPECT_FALSE(races_of(*find_traced("remembers"), p).atomics);
+  EXPECT_TRUE(races_of(*find_traced("calm_blocks_atomic"), p).atomics) << "the control";
 }
 
 // The emulator runs a block to its end: nothing is lost here of what a GPU loses.
@@ -148,14 +146,7 @@ TEST(Races, AddressesThatAreNoMultipleOfWhatIsMoved) {
   EXPECT_TRUE(writes.starts_with("writes 8 bytes at an address that is a multiple of 4 only at races.cu:")) << writes;
   EXPECT_TRUE(test::holds(writes, ", thread 0 of block 0: a GPU ends the launch there")) << writes;
   EXPECT_EQ(races_of(*find_traced("aligned_write"), p).misaligned, "");
-  auto device = open_emulator();
-  std::vector<std::unique_ptr<Reference>> none;
-  Judge judge(*device, none);
-  Activity activity;
-  RunSpec spec;
-  spec.problem = p;
-  spec.kernel = find_traced("misaligned_write");
-  EXPECT_TRUE(test::holds(judge.run(spec, activity).verdict.find("memory")->evidence, writes));
+  EXPECT_TRUE(test::holds(judged("misaligned_write", 256).verdict.find("memory")->evidence, writes));
 }
 
 TEST(Races, NoRungHasOne) {

@@ -40,7 +40,8 @@ inline ConvProblem hopper_problem(Random& r, DType dtype) {
   return p;
 }
 
-// Products of a launch with those of a tile's channels and of taps that are not there: what the emulator's time goes by.
+// Products of a launch with those of a tile's channels and of taps that are not there: what the emulator's time goes
+// by.
 inline double padded_products(const ConvProblem& p) {
   const int64_t channels = p.groups * ceil_div(p.out_per_group(), int64_t{128}) * 128;
   return static_cast<double>(p.batch * p.out_length() * channels) *
@@ -96,6 +97,12 @@ inline std::vector<FormProblem> form_problems() {
   };
   return {{"hopper_tf32", "hopper_96_2_s2", of(20, 96, 4, 2, 1, 1000, 2)},
           {"hopper_tf32", "hopper_96_2_s2", of(9, 48, 4, 2, 3, 301, 2)},
+          {"hopper_tf32", "hopper_64_3_s2_blocks", of(32, 64, 3, 2, 1, 1701, 3, DType::f32, 2)},
+          {"hopper_tf32", "hopper_64_3_s2_blocks", of(9, 41, 3, 2, 5, 1600, 4, DType::f32, 2)},
+          {"hopper_tf32", "hopper_64_3_s2_blocks", of(17, 50, 3, 2, 0, 2500, 2, DType::f32, 2)},
+          {"hopper_tf32", "hopper_64_3_s2_blocks", of(64, 64, 3, 2, 1, 1700, 2, DType::f32, 2)},
+          // Too few tiles.
+          {"hopper_tf32", "hopper_64_3_s2_staged", of(32, 64, 3, 2, 1, 700, 3, DType::f32, 2)},
           {"stream_tf32", "stream_2_s5", of(70, 64, 10, 5, 0, 300, 1)},
           {"stream_tf32", "stream_2_s5", of(41, 90, 9, 5, 3, 20, 7)},
           {"stream_tf32", "stream_7_s4", of(30, 20, 25, 4, 11, 296, 2)},

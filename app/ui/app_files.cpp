@@ -77,7 +77,10 @@ void App::bring_kernel(const std::string& path) {
 void App::kernel_came(const std::string& path, const std::string& trouble) {
   const bool first = coming_kernel_ == path;
   if (first) coming_kernel_.clear();
-  if (!trouble.empty()) return say(trouble);
+  if (!trouble.empty()) {
+    if (first) show_panel_ = "Log";  // where what the compiler said stands
+    return say(trouble);
+  }
   const bool chosen = file_of_kernel(document().kernel) == path;
   if (!first && !chosen) return;
   say((first ? "Compiled " : "Compiled again: ") + path);

@@ -7,6 +7,7 @@
 #pragma once
 #include "convscope/wgmma.h"
 #include "divisor.h"
+#include "hopper_blocks.h"
 #include "hopper_boxes.h"
 #include "phases.h"
 
@@ -30,14 +31,15 @@ struct ShiftTable {
 };
 
 // How results leave: from registers; by way of shared memory, stored by warps or written by the copy engine. sectors:
-// staged, and tiles overlap so that no sector is written by two of them.
-enum class Leave { registers, staged, boxes, sectors };
+// staged, and tiles overlap so that no sector is written by two of them. blocks: likewise, no 256 bytes, and stored
+// while the next tile's products run (hopper_blocks.h).
+enum class Leave { registers, staged, boxes, sectors, blocks };
 
 // Positions of a tile until the next one begins.
 template <Leave leave, int stride>
-constexpr int own_positions = leave != Leave::sectors ? hopper_positions
-                              : stride == 1           ? 124
-                                                      : hopper_positions - 8 / stride;
+constexpr int own_positions = leave == Leave::blocks    ? positions_of_blocks(stride)
+                              : leave == Leave::sectors ? 124
+                                                        : hopper_positions;
 
 constexpr int hopper_threads = 384;  // two warpgroups that multiply, one whose four warps copy for them
 
@@ -345,10 +347,13 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
     const float* x = xs + t * tiles.box + tiles.halo + warp % 4 * 32 + near * g;
     const float* bias = tiles.biases ? biases : nullptr;
     wait_for_launches_before();
-    // Fetched for each tile from global memory a bias cost a quarter of the time and more (#79: 0.54 instead of 0.40 ms).
+    // Fetched for each tile from global memory a bias cost a quarter of the time and more (#79: 0.54 instead of 0.40
+    // ms).
     for (int i = threadIdx.x; i < min(tiles.biases, channels); i += 256) biases[i] = b[group * cout + co0 + i];
     if (bias) meet<256>(3);
     barrier_wait(ready, 0);
+    [[maybe_unused]] WaitingRows<hopper_positions*(period ? stride : 1)> waiting;
+    [[maybe_unused]] int put = -1;
     for (;;) {
       barrier_wait(ring.full(), ring.phase);
       // The same in all lanes. A minimum is one register of the warp's, so that descriptors stay in such as well (a
@@ -361,7 +366,13 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
 #endif
       if (item < 0) break;
       float d[2][width / 2];
-      Sum<width, step, shifts, near>::of(d, tiles, table, x, weights, ring, turns + 2 * column_tiles);
+      if constexpr (leave == Leave::blocks) {
+        Sum<width, step, shifts, near>::of(d, tiles, table, x, weights, ring, turns + 2 * column_tiles,
+                                           [&] { waiting.some(c.out_length); });
+        waiting.all(c.out_length);
+      } else {
+        Sum<width, step, shifts, near>::of(d, tiles, table, x, weights, ring, turns + 2 * column_tiles);
+      }
       int64_t j;
       float* rows = place(item, j);
       if constexpr (period == 0) {
@@ -372,12 +383,15 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
           BoxPlace at{static_cast<int>(j) + warp % 4 * box_positions, co0 / 4, group, tiles.by_tiles.of(item)};
           static_assert(stride == 1, "the one that is compiled");
           results_boxes(d, *rows_of_y, staging + warp % 4 * (tiles.staging / 16), at, g, t);
+        } else if constexpr (leave == Leave::blocks) {
+          results_in_blocks<period, gcd>(waiting, put, d, bias, rows, staging, c.out_length, j, channels, g, t);
         } else if constexpr (leave == Leave::staged || leave == Leave::sectors)
           results_staged<period, gcd, own * stride>(d, bias, rows, staging, c.out_length, j, channels, g, t, y);
         else
           results_direct<period, gcd>(d, bias, rows, c.out_length, j + warp % 4 * 32 * stride, channels, g, t);
       }
     }
+    if constexpr (leave == Leave::blocks) waiting.all(c.out_length);
     if (leave == Leave::boxes && lane == 0) boxes_read();  // shared memory is read until then
   }
 }

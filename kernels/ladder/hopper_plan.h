@@ -137,17 +137,32 @@ constexpr bool takes_result_rows<convscope::TypedEntry<F>> = sizeof...(P) == 9;
 // Tiles that overlap by what makes each row's part of them whole sectors; false: rows begin where that is not enough,
 // or there is nothing to gain. Sectors that two tiles write a part of took a tenth of the time in which y is written.
 inline bool overlap(const ConvProblem& p, HopperTiles& t) {
-  constexpr int64_t sector = 8;  // words
-  const int64_t own = p.stride == 1 ? own_positions<Leave::sectors, 1> : own_positions<Leave::sectors, 2>;
+  constexpr int64_t sector = 8, own = own_positions<Leave::sectors, 1>;  // words, of outputs where stride is 1
   // Rows begin a multiple of `apart` words apart; a tile's first one `after` words behind such.
-  const int64_t apart = std::gcd(p.out_length(), sector), first = t.first * p.stride - p.padding;
+  const int64_t apart = std::gcd(p.out_length(), sector), first = t.first - p.padding;
   const int64_t after = (first % apart + apart) % apart;
   const int64_t most = after ? sector - after : sector - apart;  // words until a sector begins
-  if (p.stride > 2 || own * p.stride % apart || most == 0 || most > (hopper_positions - own) * p.stride) return false;
-  const int64_t tiles = ceil_div((p.out_length() - 1 + p.padding) / p.stride - t.first + 1, own);
+  if (p.stride != 1 || own % apart || most == 0 || most > hopper_positions - own) return false;
+  const int64_t tiles = ceil_div(p.out_length() - 1 + p.padding - t.first + 1, own);
   t.tiles = static_cast<int32_t>(tiles), t.by_tiles = divisor_of(tiles);
   t.items = static_cast<int32_t>(tiles * p.batch);
   return true;
+}
+
+// Tiles that overlap by a block of 256 bytes, a quarter of their outputs; false: there is nothing to gain, or no room.
+inline bool in_blocks(const ConvProblem& p, HopperTiles& t, size_t& shared) {
+  const int64_t own = positions_of_blocks(2), first = t.first * p.stride - p.padding;
+  if (p.stride != 2 || (p.out_length() % block_words == 0 && first % block_words == 0)) return false;
+  const int64_t tiles = ceil_div((p.out_length() - 1 + p.padding) / p.stride - t.first + 1 - block_words / 2, own);
+  if (tiles < 8) return false;
+  const int64_t image = int64_t{t.parts} * t.width * t.depth * 4, rest = 8 + 4 * t.biases, round = 2 * t.box * 32 + 40;
+  const int64_t staging = 2 * 4 * t.lane_channels * BlockRow<2 * hopper_positions>::pitch * 4;
+  t.deep = 1, t.staging = static_cast<int32_t>(staging / 2);
+  t.stages = static_cast<int32_t>(std::min((hopper_shared_bytes - image - rest - staging) / round, hopper_stages));
+  t.tiles = static_cast<int32_t>(tiles), t.by_tiles = divisor_of(tiles);
+  t.items = static_cast<int32_t>(tiles * p.batch);
+  shared = static_cast<size_t>(image + t.stages * round + staging + rest);
+  return t.stages >= hopper_few_rounds;
 }
 
 // Where a product is of 16 channels, two rounds of 8 (hopper_scaled.h).
@@ -226,9 +241,11 @@ struct HopperLaunch {
                 (!period || (period == t.period && gcd == t.gcd)) &&
                 (leave == Leave::registers || (t.staging && t.boxes == (leave == Leave::boxes)));
     if (!fits || plan.launches().size() > before) return;  // the first form that fits
+    size_t shared = h.shared;
     if (leave == Leave::sectors && !overlap(p, t)) return;
+    if (leave == Leave::blocks && !in_blocks(p, t, shared)) return;
     auto launch = plan.launch(entry, {std::clamp<int64_t>(hopper_multiprocessors / images, 1, t.items) * images},
-                              {hopper_threads}, h.shared);
+                              {hopper_threads}, shared);
     auto args = [&](const auto&... more) {
       launch.early().args(p.args(), t, h.table, rows.view(plan, t.box, 8 * t.deep, 1), plan.workspace(),
                           plan.workspace(turns), plan.b(), plan.y(), more...);

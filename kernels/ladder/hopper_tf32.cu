@@ -11,8 +11,9 @@
 // - Results leave in whole sectors, classes interleaved, outputs no tap reaches included: rows are put together in
 //   shared memory, as far from a 32-byte boundary as they are in y, and written 512 bytes at a time; where the weights
 //   leave no room for that, lanes hand each other values so that every store is 16 aligned bytes of a row.
-// - Rows begin anywhere between two sectors. Two forms let tiles overlap by four positions, so that no
-//   sector is written by two of them: such sectors took 5 % of the time of #79.
+// - Rows begin anywhere between two boundaries of y. Two forms let tiles overlap, so that what lies between two is
+//   written at once: sectors of 32 bytes where a block would be half a tile, blocks of 256 where it is a quarter of one
+//   (hopper_blocks.h; #79 takes 8 % less time so, a quarter more products included).
 // Right for: f32 in TF32 (inputs rounded to 11 bits, sums in f32), finite inputs, weights of one tile within shared
 // memory; the rule below says which. Needs: sm_90a (wgmma, TMA). Source: PTX ISA 9.0, "Asynchronous warpgroup level
 // matrix instructions" and "Tensor maps"; the producer and consumer roles follow CUTLASS's ping-pong kernels (NVIDIA,
@@ -36,11 +37,13 @@ CONVSCOPE_HOPPER_PAD(hopper_pad)
 // d = the sum over all rounds. The next round is loaded before this one's products are issued, and rounded while they
 // run: fragments are held twice. Where a round has many products it is loaded behind them: what is ready does not wait
 // for what is on its way (#64: 1.49 ms against 1.51; #74, of 10 short products, is slower so: 0.57 against 0.54).
+// meanwhile(): what else is done while a round's products run.
 template <int width, int step, int shifts, int near>
 struct Tf32Sum {
-  template <int columns>
+  template <int columns, class Meanwhile = Nothing>
   __device__ __forceinline__ static void of(float (&d)[2][columns], const HopperTiles& tiles, const ShiftTable&,
-                                            const float* x, uint64_t weights, Ring& ring, const int*) {
+                                            const float* x, uint64_t weights, Ring& ring, const int*,
+                                            Meanwhile meanwhile = {}) {
     constexpr bool late = width == 128 && shifts == 3;
     Fragments<shifts> a[2];
     Rounds<step, shifts, near> rounds{tiles, x, ring};
@@ -62,6 +65,7 @@ struct Tf32Sum {
             product(d[half], a[i % 2][u][half], weights_at<width>(from_here, i * shifts + u), i + u ? 1 : round > 0);
         products_commit();
         if (more && late) rounds.load();
+        meanwhile();
         products_wait<1>();
         if (more) {
           round_window(a[(i + 1) % 2], rounds.window);
@@ -115,8 +119,8 @@ struct Tf32Sum<width, step, 0, near> {
     CONVSCOPE_HOPPER_BODY(__VA_ARGS__);                                                               \
   }
 #define CONVSCOPE_HOPPER_FORMS(F)                              \
+  F(hopper_64_3_s2_blocks, 64, 1, 3, 1, 2, Leave::blocks)      \
   F(hopper_64_5by3_s1_sectors, 64, 3, 5, 1, 1, Leave::sectors) \
-  F(hopper_64_3_s2_sectors, 64, 1, 3, 1, 2, Leave::sectors)    \
   F(hopper_64_3_s1_staged, 64, 1, 3, 1, 1, Leave::staged)      \
   F(hopper_64_5by3_s1_staged, 64, 3, 5, 1, 1, Leave::staged)   \
   F(hopper_64_3_s2_staged, 64, 1, 3, 1, 2, Leave::staged)      \

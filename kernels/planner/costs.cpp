@@ -293,8 +293,8 @@ double hopper_us(const std::string& name, const Layer& l, const Launched& a, con
   if (!a.is("_any")) {
     const double step = halves ? (three ? 0.125 : 0.165) : three ? 0.17 : 0.23;
     const double tile = halves ? (three ? 4 : 3.7) : three ? 2.4 : 1.5, first_us = step * steps * m.tensor;
-    return start_us + first_us +
-           std::max(turns * (first_us + tile * m.instructions), m.traffic_us(l.in_out(), halves ? 0.68 : 0.7));
+    const double rate = halves ? 0.68 : a.is("_blocks") ? 0.8 : 0.7;
+    return start_us + first_us + std::max(turns * (first_us + tile * m.instructions), m.traffic_us(l.in_out(), rate));
   }
   const double tile_us =
       (three ? 0.27 : 0.49) * steps * m.tensor + 1.1 * m.instructions + 1.6e-3 * t.outputs(l) * m.memory;

@@ -5,8 +5,8 @@
 //
 // y: 16 × 64 rows of 262145 floats (262144: each row on a boundary), x: 16 × 32 rows of 131072 floats. A tile is a
 // piece of each of `rows` rows of y and of x's 32; blocks of 512 threads take tiles in turn, neighbours together. A
-// piece's ends lie on 32 bytes (a sector), so that no sector is written twice. Of 1, 2 and 4 blocks a multiprocessor
-// the fastest; medians of 7 times 5 launches, by events.
+// piece's ends lie on 32 bytes of y (a sector), so that no sector is written twice, or on 128 or 256. Of 1, 2 and 4
+// blocks a multiprocessor the fastest; medians of 7 times 5 launches, by events.
 #include <algorithm>
 #include <cstdio>
 #include <cuda_runtime.h>
@@ -19,6 +19,7 @@ struct Pattern {
   long length;  // floats of a row of y, and from row to row
   int piece;    // floats of a row that a tile writes; it reads half as many of each row of x
   int rows;     // of a tile
+  int ends;     // floats of which the ends of pieces are a multiple
   bool read;
 };
 
@@ -41,8 +42,9 @@ __global__ void stream(Pattern p, float* y, const float* x, long tiles) {
     }
     for (int row = warp; row < p.rows; row += warps) {
       const long begin = (sequence * rows_y + group * p.rows + row) * p.length;
-      const long first = (begin + q * p.piece + 7) / 8 * 8;
-      const long last = min((begin + min(p.length, (q + 1) * p.piece) + 7) / 8 * 8, batch * rows_y * p.length / 8 * 8);
+      auto end = [&](long at) { return (at + p.ends - 1) / p.ends * p.ends; };
+      const long first = end(begin + q * p.piece);
+      const long last = min(end(begin + min(p.length, (q + 1) * p.piece)), batch * rows_y * p.length / p.ends * p.ends);
 #pragma unroll 4
       for (long i = first + 4 * lane; i < last; i += 128)
         *reinterpret_cast<float4*>(y + i) = make_float4(sum, static_cast<float>(tile), 1, 2);
@@ -83,16 +85,17 @@ int main() {
   for (bool read : {false, true})
     for (long length : {262144, 262145})
       for (int rows : {64, 16})
-        for (int piece : {256, 512, 1024, 2048, 4096}) {
-          const Pattern p{length, piece, rows, read};
-          const long tiles = (length + piece - 1) / piece * (rows_y / rows) * batch;
-          float best = 1e9f;
-          for (int blocks : {1, 2, 4})
-            best =
-                std::min(best, median_ms([&] { stream<<<blocks * gpu.multiProcessorCount, 512>>>(p, y, x, tiles); }));
-          std::printf("%s, rows of %ld floats, pieces of %5d bytes in %d rows: %.4f ms\n",
-                      read ? "x read, y written" : "y written        ", length, piece * 4, rows, best);
-        }
+        for (int piece : {256, 512, 1024, 2048, 4096})
+          for (int ends : {8, 32, 64}) {
+            const Pattern p{length, piece, rows, ends, read};
+            const long tiles = (length + piece - 1) / piece * (rows_y / rows) * batch;
+            float best = 1e9f;
+            for (int blocks : {1, 2, 4})
+              best =
+                  std::min(best, median_ms([&] { stream<<<blocks * gpu.multiProcessorCount, 512>>>(p, y, x, tiles); }));
+            std::printf("%s, rows of %ld floats, pieces of %5d bytes that end on %3d in %d rows: %.4f ms\n",
+                        read ? "x read, y written" : "y written        ", length, piece * 4, ends * 4, rows, best);
+          }
   if (cudaError_t e = cudaDeviceSynchronize()) {
     std::fprintf(stderr, "write_limit: %s\n", cudaGetErrorString(e));
     return 1;

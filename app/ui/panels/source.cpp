@@ -257,6 +257,14 @@ void heat_build(Frame& f, State& s, const Profile* p) {
   tooltip(t, s.sampled.evidence);
 }
 
+// The file was changed into one that does not compile: what stands here ran before.
+void does_not_compile(Frame& f) {
+  const OpenedFile* file = f.bench.file_of(f.document.kernel);
+  if (!file || file->trouble.empty()) return;
+  coloured(f.theme.warning, "As it was before; the file now: " + file->trouble);
+  tooltip(f.theme, "What the compiler said stands in the log. It is compiled again whenever the file changes.");
+}
+
 // Which of lines and samples of warps are not there, and why.
 void what_is_missing(Frame& f, const Profile* p) {
   const Theme& t = f.theme;
@@ -391,6 +399,7 @@ void draw_source(Frame& f) {
     s.sampled = profile ? sampled_code(*profile, code) : SampledCode{};
   s.theme = &t;
   head(f, s, *files, *text, idea);
+  does_not_compile(f);
   heat_build(f, s, profile);
   what_is_missing(f, profile);
   ImVec2 room = ImGui::GetContentRegionAvail();

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <map>
 
 #include "tests/kernels/simt/test_entries.h"
 
@@ -103,6 +104,62 @@ TEST(HopperResults, OverlappingTilesWriteWholeSectors) {
             ASSERT_EQ(written[k], 1) << f.name << " length " << length << " begin " << begin << ": word " << k;
         }
   EXPECT_GT(split, 0);  // where tiles do not overlap there are some
+}
+
+// Tiles that store blocks of 256 bytes: with rows that begin anywhere behind a block, each output is there, and no
+// block is written by two tiles but where a row begins or ends. Tiles that store sectors split some.
+TEST(HopperResults, TilesWriteWholeBlocks) {
+  constexpr int zone = 80;
+  struct Tiles {
+    const char* name;
+    int own, row, rest;  // words until the next one begins; what a row's sums are apart; words that no tile begins in
+  };
+  auto split = [&](const Tiles& tiles, const char* all) {
+    int blocks = 0;
+    for (int64_t length : {5 * 192 + 64, 4 * 192 + 65, 3 * 192 + 99, 194, 63})
+      for (int64_t begin : {0, -1, -64})
+        for (int channels : {64, 41})
+          for (int y_after : {0, 4, 36, 37}) {  // words behind a block
+            if (!all && y_after % 4) continue;
+            std::vector<float> bias(static_cast<size_t>(channels));
+            for (int r = 0; r < channels; r++) bias[static_cast<size_t>(r)] = static_cast<float>(r) / 16;
+            const bool with_bias = (length + channels) % 2;
+            auto run = [&](const char* name, int64_t j, auto seen) {
+              std::vector<float> memory(static_cast<size_t>(2 * zone + 64 + channels * length),
+                                        std::numeric_limits<float>::quiet_NaN());
+              float* y = memory.data() + zone;
+              y += (64 - reinterpret_cast<uintptr_t>(y) / 4 % 64) % 64 + static_cast<size_t>(y_after);
+              test::launch_entry(test::planned_launch(name), {1}, {128}, 64 * 264 * sizeof(float), {},
+                                 static_cast<const float*>(with_bias ? bias.data() : nullptr), y, length, j, channels);
+              for (size_t k = 0; k < memory.size(); k++) {
+                const int64_t at = memory.data() + k - y;
+                if (std::isnan(memory[k])) continue;
+                ASSERT_TRUE(at >= 0 && at < channels * length) << "beside y: " << at;
+                const int64_t r = at / length, o = at % length - j;
+                float expected = with_bias ? bias[static_cast<size_t>(r)] : 0.0f;
+                if (o % 2 == 0) expected += static_cast<float>(r * tiles.row + o / 2);
+                ASSERT_EQ(memory[k], expected) << name << " length " << length << " row " << r << " + " << o;
+                seen(at, reinterpret_cast<uintptr_t>(y + at) / 256);
+              }
+            };
+            std::vector<int> written(static_cast<size_t>(channels * length));
+            if (all) run(all, begin, [&](int64_t at, uintptr_t) { written[static_cast<size_t>(at)] = 1; });
+            // Tile by tile: which one has written a block of a row.
+            std::map<std::pair<int64_t, uintptr_t>, int64_t> by;
+            for (int64_t j = begin; j < std::max<int64_t>(length - tiles.rest, 1); j += tiles.own)
+              run(tiles.name, j, [&](int64_t at, uintptr_t block) {
+                written[static_cast<size_t>(at)]++;
+                auto [it, first] = by.insert({{at / length, block}, j});
+                if (!first && it->second != j) blocks++;
+              });
+            for (size_t k = 0; k < written.size(); k++)
+              EXPECT_EQ(written[k], all ? 2 : 1)
+                  << tiles.name << " length " << length << " begin " << begin << ": word " << k;
+          }
+    return blocks;
+  };
+  EXPECT_EQ(split({"results_s2_d2_blocks", 192, 8192, 64}, "results_s2_d2_all_blocks"), 0);
+  EXPECT_GT(split({"results_s2_d2_sectors", 248, 2048, 0}, nullptr), 0);
 }
 
 }  // namespace

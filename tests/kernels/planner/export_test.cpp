@@ -335,7 +335,7 @@ TEST(Export, RefusesNamesOfFunctions) {
                                      bad));
   EXPECT_TRUE(said("").starts_with("function must be a name in C"));
   EXPECT_TRUE(said(std::string(65, 'a')).find("must be a name in C") != std::string::npos);
-  for (const char* own : {"hopper_pack", "int", "ConvArgs", "hopper_64_3_s2_sectors"})
+  for (const char* own : {"hopper_pack", "int", "ConvArgs", "hopper_64_3_s2_blocks"})
     EXPECT_EQ(said(own), fmt::format("function {} is a word of the kernel's own text: take another name", own));
 }
 

@@ -1,6 +1,6 @@
 // How hopper_tf32's sums leave a warpgroup, with sums that say which output they belong to: row · 2048 + class's
 // output.
-#include "../../../kernels/ladder/hopper_results.h"
+#include "../../../kernels/ladder/hopper_blocks.h"
 
 // own: outputs until the next tile begins; 0: straight from registers.
 template <int width, int period, int gcd, int own>
@@ -40,6 +40,34 @@ __device__ __forceinline__ void results(const float* bias, float* y, int64_t len
   F(results_s4_staged, 128, 4, 1, 512)
 CONVSCOPE_RESULTS_FORMS(CONVSCOPE_RESULTS)
 
+// In blocks: tiles that begin at j, 192 outputs on and so on before `until`, one after the other as a warpgroup takes
+// them. The sums say row · 8192 + how many outputs that taps reach lie between j and theirs.
+__device__ __forceinline__ void results_in_tiles(const float* bias, float* y, int64_t length, int64_t j, int channels,
+                                                 int64_t until) {
+  CONVSCOPE_DYNAMIC_SHARED(float, staging);
+  int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, put = -1;
+  WaitingRows<256> waiting;
+  for (int number = 0; j + number * 192 < until; number++) {
+    float d[2][32];
+    for (int q = 0; q < 16; q++)
+      for (int h = 0; h < 4; h++)
+        d[h / 2][q / 2 * 4 + h % 2 * 2 + q % 2] =
+            (q * 4 + t) * 8192 + number * 96 + 32 * warp + 16 * (h / 2) + 2 * g + h % 2;
+    finish<1>(d, bias, channels, t);
+    waiting.two(length);  // as while products run
+    waiting.all(length);
+    results_in_blocks<1, 2>(waiting, put, d, bias, y, staging, length, j + number * 192, channels, g, t);
+  }
+  waiting.all(length);
+}
+extern "C" __global__ void results_s2_d2_blocks(const float* bias, float* y, int64_t length, int64_t j, int channels) {
+  results_in_tiles(bias, y, length, j, channels, j + 1);
+}
+extern "C" __global__ void results_s2_d2_all_blocks(const float* bias, float* y, int64_t length, int64_t j,
+                                                    int channels) {
+  results_in_tiles(bias, y, length, j, channels, length > 64 ? length - 64 : 1);
+}
+
 #ifndef __CUDACC__
 CONVSCOPE_KERNEL(test_results) {
   test_only();
@@ -48,6 +76,8 @@ CONVSCOPE_KERNEL(test_results) {
 #define CONVSCOPE_PLAN(name, ...) plan.launch(ENTRY(name), {1}, {1}).args(plan.b(), plan.y(), 0, 0, 0);
     CONVSCOPE_RESULTS_FORMS(CONVSCOPE_PLAN)
 #undef CONVSCOPE_PLAN
+    plan.launch(ENTRY(results_s2_d2_blocks), {1}, {1}).args(plan.b(), plan.y(), 0, 0, 0);
+    plan.launch(ENTRY(results_s2_d2_all_blocks), {1}, {1}).args(plan.b(), plan.y(), 0, 0, 0);
   });
 }
 #endif

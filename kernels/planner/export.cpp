@@ -288,7 +288,7 @@ int describe(TensorMap& map, CUtensorMapDataType type, const void* address, unsi
   return encode(reinterpret_cast<CUtensorMap*>(&map), type, rank, const_cast<void*>(address),
                 sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
                 swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
-                CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+                CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
              ? cudaErrorInvalidValue
              : 0;
 }

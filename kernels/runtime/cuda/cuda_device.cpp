@@ -109,7 +109,7 @@ CUtensorMap encoded(const TensorView& v, uint64_t address) {
   check(driver().cuTensorMapEncodeTiled(&map, type, static_cast<cuuint32_t>(v.rank), reinterpret_cast<void*>(address),
                                         sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
                                         v.swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
-                                        CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                                        CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
         "describing a tensor to the copy engine");
   return map;
 }

@@ -37,6 +37,8 @@ class App {
   void frame(float display_scale);
   // Seconds after which the next frame differs from this one although nobody has touched anything; infinite when idle.
   double next_frame_in() const { return next_frame_; }
+  // The session, marked where it has changed since it was saved, and the kernel: what a list of windows shows.
+  std::string title() const;
   bool wants_to_close() const { return closing_; }
   bool wants_full_screen() const { return full_screen_; }
   // Everything that was asked for has come.
@@ -150,6 +152,7 @@ class App {
   std::string untrusted_, untrusted_text_, coming_kernel_;
   std::set<std::string> trusted_;
   std::string session_path_, only_panel_, no_text_;
+  Document saved_;  // as session_path_ has it
   nlohmann::json session_unknown_;
   std::deque<Note> toasts_;
   uint64_t gesture_ = 1;

@@ -33,6 +33,7 @@ void App::open(const std::string& path) {
       execute({ReplaceDocument{s.document, path}, 0});
       views_.set(s.view, true);
       session_path_ = last ? "" : path;
+      saved_ = s.document;
       session_unknown_ = s.unknown;
       // Nothing has run that there were pictures of.
       if (s.recording && bench_->rests_on_recording(document())) show_panel_ = "Ladder", show_beside_ = "Compare";
@@ -91,10 +92,21 @@ void App::kernel_came(const std::string& path, const std::string& trouble) {
     bench_->run(document());
 }
 
+std::string App::title() const {
+  const std::string session = std::filesystem::path(session_path_).filename().string();
+  const std::string kernel = std::filesystem::path(document().kernel).filename().string();
+  return fmt::format("{}{}{} – convscope", session,
+                     session.empty()        ? ""
+                     : document() == saved_ ? " – "
+                                            : " • – ",
+                     kernel);
+}
+
 void App::save(bool as) {
   if (as || session_path_.empty()) return ask_path(PathFor::save);
   try {
     save_session(session_path_, {document(), views_.now(), session_unknown_, bench_->recorded().recording()});
+    saved_ = document();
     say("Saved " + session_path_);
     Settings kept = settings_;
     kept.remember(std::filesystem::absolute(session_path_).string());

@@ -53,9 +53,12 @@ SCENARIO(saving_again_asks_nothing_and_keeps_what_it_does_not_know) {
   g.write("two.convscope", j.dump());
   g.app.open(g.path("two.convscope"));
   g.frames();
+  CHECK_EQ(g.app.title(), std::string("two.convscope – S4 – convscope"));
   g.app.execute({SetKernel{"tiled"}, 0});
+  CHECK_EQ(g.app.title(), std::string("two.convscope • – tiled – convscope"));
   g.press("save");
   g.frames(3);
+  CHECK_EQ(g.app.title(), std::string("two.convscope – tiled – convscope"));
   j = nlohmann::json::parse(g.read("two.convscope"));
   CHECK_EQ(j["kernel"].get<std::string>(), std::string("tiled"));
   CHECK(j["of_another_version"] == nlohmann::json({1, 2}));
@@ -169,6 +172,8 @@ SCENARIO(a_kernels_file_follows_its_editor) {
   g.until([&] { return !g.bench().file_of(file)->trouble.empty(); }, "what does not compile is said", 60);
   g.frames(3);
   CHECK(g.says("as it was before; the file now: "));
+  g.panel("Source");
+  CHECK(g.says("As it was before; the file now: "));
   CHECK_EQ(g.bench().report()->status, std::string("wrong"));
   // A run that comes to no result leaves the picture of the one before, and says so.
   std::string far = right;
@@ -184,6 +189,19 @@ SCENARIO(a_kernels_file_follows_its_editor) {
   CHECK(!g.says("stale: the picture is of the run before"));
   g.settle();
   g.press("undo");  // choosing it is a step like any other
+  CHECK_EQ(g.document().kernel, std::string("S4"));
+  g.settle();
+}
+
+SCENARIO(what_the_compiler_said_of_a_file_comes_to_the_front) {
+  g.write("broken.cu", text_file(project_file("assets/kernels/gather.cu")) + "oops");
+  g.panel("Verdict");
+  CHECK(!g.exists("//Log/##filter"));
+  g.app.open(g.path("broken.cu"));
+  g.popup("Run code from outside?");
+  g.click("//Run code from outside?/Compile and run");
+  g.until([&] { return g.exists("//Log/##filter"); }, "the log is seen", 60);
+  CHECK(g.app.toast().find("'oops' does not name a type") != std::string::npos);
   CHECK_EQ(g.document().kernel, std::string("S4"));
   g.settle();
 }

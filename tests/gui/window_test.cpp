@@ -77,7 +77,7 @@ class RealWindow : public testing::Test {
         wait_until([&] { return window->err().find("first frame") != std::string::npos || window->ended(); }, 60))
         << window->err();
     ASSERT_FALSE(window->ended()) << window->err();
-    id = tool({"search", "--sync", "--onlyvisible", "--name", "^convscope$"});
+    id = tool({"search", "--sync", "--onlyvisible", "--name", "convscope$"});
     while (!id.empty() && id.back() == '\n') id.pop_back();
     ASSERT_FALSE(id.empty());
     // There is no window manager: the focus is ours to give, and the window may still be settling when it gets it

@@ -145,6 +145,7 @@ int run_window(const WindowOptions& options) {
     bool full_screen = false, first = true;
     int place[4] = {};
     double last_input_seen = -1;
+    std::string title;
     Termination termination;
     KeyOrder keys;
     while (!glfwWindowShouldClose(window) && !app.wants_to_close() && !termination.asked()) {
@@ -157,6 +158,7 @@ int run_window(const WindowOptions& options) {
       keys.after_frame_has_begun();
       app.frame(std::max(1.0f, scale_x));
       ImGui::Render();
+      if (title != app.title()) glfwSetWindowTitle(window, (title = app.title()).c_str());
       int fw, fh;
       glfwGetFramebufferSize(window, &fw, &fh);
       ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());

@@ -95,11 +95,8 @@ void App::kernel_came(const std::string& path, const std::string& trouble) {
 std::string App::title() const {
   const std::string session = std::filesystem::path(session_path_).filename().string();
   const std::string kernel = std::filesystem::path(document().kernel).filename().string();
-  return fmt::format("{}{}{} – convscope", session,
-                     session.empty()        ? ""
-                     : document() == saved_ ? " – "
-                                            : " • – ",
-                     kernel);
+  if (session.empty()) return kernel + " – convscope";
+  return fmt::format("{}{} – {} – convscope", session, document() == saved_ ? "" : " •", kernel);
 }
 
 void App::save(bool as) {

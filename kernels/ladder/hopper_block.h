@@ -347,8 +347,7 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
     const float* x = xs + t * tiles.box + tiles.halo + warp % 4 * 32 + near * g;
     const float* bias = tiles.biases ? biases : nullptr;
     wait_for_launches_before();
-    // Fetched for each tile from global memory a bias cost a quarter of the time and more (#79: 0.54 instead of 0.40
-    // ms).
+    // Fetched for each tile from global memory a bias cost a quarter of the time and more (#79: 0.54, not 0.40 ms).
     for (int i = threadIdx.x; i < min(tiles.biases, channels); i += 256) biases[i] = b[group * cout + co0 + i];
     if (bias) meet<256>(3);
     barrier_wait(ready, 0);

@@ -40,8 +40,7 @@ inline ConvProblem hopper_problem(Random& r, DType dtype) {
   return p;
 }
 
-// Products of a launch with those of a tile's channels and of taps that are not there: what the emulator's time goes
-// by.
+// Products of a launch with those of a tile's channels and of taps that are not there: what the emulator's time goes by.
 inline double padded_products(const ConvProblem& p) {
   const int64_t channels = p.groups * ceil_div(p.out_per_group(), int64_t{128}) * 128;
   return static_cast<double>(p.batch * p.out_length() * channels) *

@@ -36,8 +36,8 @@ struct ShiftTable {
 enum class Leave { registers, staged, boxes, sectors, blocks };
 
 // Positions of a tile until the next one begins.
-template <Leave leave, int stride>
-constexpr int own_positions = leave == Leave::blocks    ? positions_of_blocks(stride)
+template <Leave leave>
+constexpr int own_positions = leave == Leave::blocks    ? block_positions
                               : leave == Leave::sectors ? 124
                                                         : hopper_positions;
 
@@ -319,7 +319,7 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
   int warp = warp_of_block(), lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   int mine = warp < 8 ? warp / 4 : warp % 2;                // the warpgroup, or the one for which a warp copies
   int blocks = static_cast<int>(gridDim.x) / column_tiles;  // of the column tile
-  constexpr int near = period ? 4 / (period * gcd) : 4, stride = period * gcd, own = own_positions<leave, stride>;
+  constexpr int near = period ? 4 / (period * gcd) : 4, stride = period * gcd, own = own_positions<leave>;
   xs += mine * ring_floats, items += mine * stages;
   staging += mine * (tiles.staging / 4);
   auto place = [&](int item, int64_t& j) {  // where a tile's results go
@@ -351,7 +351,7 @@ __device__ __forceinline__ void hopper(const ConvArgs& c, const HopperTiles& til
     for (int i = threadIdx.x; i < min(tiles.biases, channels); i += 256) biases[i] = b[group * cout + co0 + i];
     if (bias) meet<256>(3);
     barrier_wait(ready, 0);
-    [[maybe_unused]] WaitingRows<hopper_positions*(period ? stride : 1)> waiting;
+    [[maybe_unused]] WaitingRows waiting;
     [[maybe_unused]] int put = -1;
     for (;;) {
       barrier_wait(ring.full(), ring.phase);

@@ -137,7 +137,7 @@ constexpr bool takes_result_rows<convscope::TypedEntry<F>> = sizeof...(P) == 9;
 // Tiles that overlap by what makes each row's part of them whole sectors; false: rows begin where that is not enough,
 // or there is nothing to gain. Sectors that two tiles write a part of took a tenth of the time in which y is written.
 inline bool overlap(const ConvProblem& p, HopperTiles& t) {
-  constexpr int64_t sector = 8, own = own_positions<Leave::sectors, 1>;  // words, of outputs where stride is 1
+  constexpr int64_t sector = 8, own = own_positions<Leave::sectors>;  // words, of outputs where stride is 1
   // Rows begin a multiple of `apart` words apart; a tile's first one `after` words behind such.
   const int64_t apart = std::gcd(p.out_length(), sector), first = t.first - p.padding;
   const int64_t after = (first % apart + apart) % apart;
@@ -151,12 +151,12 @@ inline bool overlap(const ConvProblem& p, HopperTiles& t) {
 
 // Tiles that overlap by a block of 256 bytes, a quarter of their outputs; false: there is nothing to gain, or no room.
 inline bool in_blocks(const ConvProblem& p, HopperTiles& t, size_t& shared) {
-  const int64_t own = positions_of_blocks(2), first = t.first * p.stride - p.padding;
+  const int64_t own = block_positions, first = t.first * p.stride - p.padding;
   if (p.stride != 2 || (p.out_length() % block_words == 0 && first % block_words == 0)) return false;
   const int64_t tiles = ceil_div((p.out_length() - 1 + p.padding) / p.stride - t.first + 1 - block_words / 2, own);
   if (tiles < 8) return false;
   const int64_t image = int64_t{t.parts} * t.width * t.depth * 4, rest = 8 + 4 * t.biases, round = 2 * t.box * 32 + 40;
-  const int64_t staging = 2 * 4 * t.lane_channels * BlockRow<2 * hopper_positions>::pitch * 4;
+  const int64_t staging = 2 * 4 * t.lane_channels * block_row * 4;
   t.deep = 1, t.staging = static_cast<int32_t>(staging / 2);
   t.stages = static_cast<int32_t>(std::min((hopper_shared_bytes - image - rest - staging) / round, hopper_stages));
   t.tiles = static_cast<int32_t>(tiles), t.by_tiles = divisor_of(tiles);

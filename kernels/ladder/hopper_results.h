@@ -9,10 +9,6 @@
 
 constexpr int hopper_positions = 128;  // of a tile
 
-struct Nothing {
-  __device__ __forceinline__ void operator()() const {}
-};
-
 // A number that a lambda is called with and the compiler knows.
 template <int n>
 struct Count {

@@ -34,6 +34,10 @@ CONVSCOPE_HOPPER_PAD(hopper_pad)
 
 #if defined(CONVSCOPE_HAS_HOPPER)
 
+struct Nothing {
+  __device__ __forceinline__ void operator()() const {}
+};
+
 // d = the sum over all rounds. The next round is loaded before this one's products are issued, and rounded while they
 // run: fragments are held twice. Where a round has many products it is loaded behind them: what is ready does not wait
 // for what is on its way (#64: 1.49 ms against 1.51; #74, of 10 short products, is slower so: 0.57 against 0.54).

@@ -158,7 +158,7 @@ int run_window(const WindowOptions& options) {
       keys.after_frame_has_begun();
       app.frame(std::max(1.0f, scale_x));
       ImGui::Render();
-      if (title != app.title()) glfwSetWindowTitle(window, (title = app.title()).c_str());
+      if (std::string now = app.title(); now != title) glfwSetWindowTitle(window, (title = now).c_str());
       int fw, fh;
       glfwGetFramebufferSize(window, &fw, &fh);
       ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());

@@ -106,6 +106,7 @@ CUtensorMap encoded(const TensorView& v, uint64_t address) {
   CUtensorMapDataType type =
       v.stride_bytes[0] == 2 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   CUtensorMap map;
+  // Lines as a whole: boxes begin and end within some, and their neighbours want the rest (up to 0.8 %).
   check(driver().cuTensorMapEncodeTiled(&map, type, static_cast<cuuint32_t>(v.rank), reinterpret_cast<void*>(address),
                                         sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
                                         v.swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,

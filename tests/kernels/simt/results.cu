@@ -46,7 +46,7 @@ __device__ __forceinline__ void results_in_tiles(const float* bias, float* y, in
                                                  int64_t until) {
   CONVSCOPE_DYNAMIC_SHARED(float, staging);
   int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, put = -1;
-  WaitingRows<256> waiting;
+  WaitingRows waiting;
   for (int number = 0; j + number * 192 < until; number++) {
     float d[2][32];
     for (int q = 0; q < 16; q++)

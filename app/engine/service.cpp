@@ -28,29 +28,6 @@ namespace convscope {
 using nlohmann::json;
 namespace {
 
-// FNV-1a (Fowler, Noll & Vo) over all that decides a result.
-std::string key_of(const RunRequest& r, const std::string& device) {
-  std::vector<std::byte> files;
-  json j = request_json(r, files);
-  for (const char* unimportant : {"samples", "references", "pictures", "tolerance"}) j.erase(unimportant);
-  for (auto& file : j["files"]) file.erase("name");  // its contents count
-  j["device"] = device;
-  j["version"] = CONVSCOPE_VERSION;
-  uint64_t h = 0xcbf29ce484222325u;
-  auto add = [&](const void* data, size_t n) {
-    for (size_t i = 0; i < n; i++) h = (h ^ static_cast<const uint8_t*>(data)[i]) * 0x100000001b3u;
-  };
-  std::string text = j.dump();
-  add(text.data(), text.size());
-  add(files.data(), files.size());
-  if (r.kernel != auto_kernel)
-    for (const auto* k : all_kernels())
-      if (k->name() == r.kernel) add(k->text().data(), k->text().size());
-  char out[17];
-  std::snprintf(out, sizeof out, "%016llx", static_cast<unsigned long long>(h));
-  return out;
-}
-
 // What RLIMIT_DATA counts: private writable memory, also what was never touched.
 [[maybe_unused]] uint64_t data_bytes() {
   uint64_t kilobytes = 0;
@@ -112,17 +89,6 @@ std::string text_of(const json& request, const char* field) {
   return *it;
 }
 
-// Of all finite elements: what colours shall span.
-static void add_ranges(json& j, const Pyramid* pyramid, const RunReport& report) {
-  if (!pyramid || !report.tensors) return;
-  for (int q = 0; q < 4; q++) {
-    auto rows = static_cast<double>(report.tensors->rows), columns = static_cast<double>(report.tensors->columns);
-    Cell all = pyramid->tile({static_cast<Quantity>(q), 0, rows, 0, columns, 1, 1}).front();
-    j["ranges"][quantity_names[q]] =
-        all.minimum <= all.maximum ? json{number_json(all.minimum), number_json(all.maximum)} : json(nullptr);
-  }
-}
-
 // The floor of a GPU whose ceilings have been measured rests on those, as a profile's does.
 static void add_floor(json& j, const RunReport& report) {
   auto ceilings = known_ceilings(report.device);
@@ -156,8 +122,9 @@ std::shared_ptr<const KeptResult> Service::State::result(const json& request) {
   std::lock_guard lock(mutex);
   auto it = request.find("result");
   std::string key = it != request.end() && it->is_string() ? it->get<std::string>() : "";
-  if (!kept || kept->key != key) bad("result", key, "is not kept any more: run it again");
-  return kept;
+  for (const auto& of : {kept, beside.output, beside.difference})
+    if (of && of->key == key) return of;
+  bad("result", key, "is not kept any more: run it again");
 }
 
 QuickLooks::Now::Now(QuickLooks& of) : of_(of) {
@@ -235,6 +202,7 @@ Service::Reply Service::answer(const json& request, std::span<const std::byte> p
     state_->ending.get();
   compile_for_device(request, activity);
   if (type == "run") return run(request, payload, activity, partial);
+  if (type == "beside") return beside(request, payload, activity);
   if (type == "judge") return judge(request, payload, activity);
   if (type == "profile") return profile_one(request, payload, activity);
   if (type == "draw") return draw(request, payload, activity);
@@ -257,18 +225,6 @@ Service::Reply Service::answer(const json& request, std::span<const std::byte> p
   bad("type", type, "is no request of this protocol");
 }
 
-// What to judge and on what. Errors: InputError.
-static RunSpec run_spec_of(const RunRequest& r) {
-  RunSpec spec;
-  spec.kernel = &find_kernel(r.kernel);
-  spec.problem = r.problem;
-  spec.inputs = r.inputs;
-  spec.accuracy = r.accuracy;
-  spec.tolerance = r.tolerance;
-  require_legal(spec.problem);
-  return spec;
-}
-
 Service::Reply Service::run(const json& request, std::span<const std::byte> payload, Activity& activity,
                             const std::function<void(const std::string&)>& partial) {
   RunRequest r = request_from(request, payload);
@@ -282,6 +238,10 @@ Service::Reply Service::run(const json& request, std::span<const std::byte> payl
   {
     std::lock_guard lock(state_->mutex);  // one large result at a time: the old one goes first
     state_->kept.reset();
+    state_->beside.difference.reset();
+    // Another's output is what the next result stands beside, too, but not where memory is scarce.
+    constexpr size_t small = size_t{512} << 20;
+    if (auto& output = state_->beside.output; output && output->tensors->bytes() > small) output.reset();
   }
   std::shared_ptr<ResultTensors> pictured;  // whose pyramid there is
   std::shared_ptr<Pyramid> pyramid;
@@ -319,7 +279,7 @@ Service::Reply Service::run(const json& request, std::span<const std::byte> payl
     json j = report_json(report);
     j["conditions"] = conditions ? conditions_json(*conditions) : json{{"reason", "the kernel was not timed"}};
     j["result"] = report.tensors ? json(key) : json(nullptr);
-    add_ranges(j, pyramid.get(), report);
+    if (pyramid && report.tensors) add_ranges(j, *pyramid, *report.tensors);
     add_phases(j);
     add_floor(j, report);
     return header_text(j);
@@ -328,7 +288,7 @@ Service::Reply Service::run(const json& request, std::span<const std::byte> payl
   auto early_header = [&](const RunReport& report) {
     json j = report_json(report);
     j["result"] = spec.pictures && report.tensors ? json(key) : json(nullptr);
-    add_ranges(j, pyramid.get(), report);
+    if (pyramid && report.tensors) add_ranges(j, *pyramid, *report.tensors);
     for (const char* field : {"status", "sentence", "exit_code"}) j["verdict"][field] = nullptr;
     for (const char* field : {"reason", "cold_reason", "floor_reason", "packed_reason"})
       j["timing"][field] = "not timed yet";
@@ -427,7 +387,8 @@ Service::Reply Service::numbers(const json& request) {
   for (int64_t r = row0; r < row1; r++)
     for (int64_t c = column0; c < column1; c++) {
       int64_t e = r * t.columns + c;
-      for (double v : {t.output_at(e), t.reference_at(e), t.error_at(e), static_cast<double>(t.ratio.as<float>()[e])})
+      const double reference = kept->reference ? kept->reference->output_at(e) : t.reference_at(e);
+      for (double v : {t.output_at(e), reference, t.error_at(e), static_cast<double>(t.ratio.as<float>()[e])})
         *out++ = v;
     }
   return reply;

@@ -30,6 +30,12 @@ struct KeptResult {
   std::shared_ptr<const Inputs> inputs;
   ConvProblem problem;
   int64_t own_length = 0;
+  std::shared_ptr<const ResultTensors> reference;  // whose output stands in the oracle's place; null: the oracle does
+};
+
+// What was asked for beside the kept result: another's output, and the difference of the two.
+struct KeptBeside {
+  std::shared_ptr<const KeptResult> output, difference;
 };
 
 // Requests that are answered at once. A run lets those for its first pictures pass before it goes on and takes their
@@ -71,8 +77,9 @@ struct Service::State {
   } drawn;                   // of the last `draw`, until `samples` takes it
   std::future<void> ending;  // of an engine that sampled: until it has ended, it holds the GPU's memory
   bool profiled = false;     // CUPTI may hold counters of their contexts
-  std::mutex mutex;          // of `kept`
+  std::mutex mutex;          // of `kept` and `beside`
   std::shared_ptr<const KeptResult> kept;
+  KeptBeside beside;
 
   QuickLooks looks;
   Planner planner;  // used by heavy requests only
@@ -80,5 +87,12 @@ struct Service::State {
   Opened& open(const std::string& name);
   std::shared_ptr<const KeptResult> result(const nlohmann::json& request);
 };
+
+// FNV-1a (Fowler, Noll & Vo) over all that decides a result.
+std::string key_of(const RunRequest& r, const std::string& device);
+// What to judge and on what. Errors: InputError.
+RunSpec run_spec_of(const RunRequest& r);
+// Of all finite elements: what colours shall span.
+void add_ranges(nlohmann::json& j, const Pyramid& pyramid, const ResultTensors& tensors);
 
 }  // namespace convscope

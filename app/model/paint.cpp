@@ -73,6 +73,25 @@ double place_on(const Paint& paint, double value) {
   return span > 0 ? std::clamp((value - paint.low) / span, 0.0, 1.0) : 0.5;
 }
 
+namespace {
+
+// A failing cell that also holds elements within their bound.
+bool mixed(const Cell& c) { return c.flags & flag_failing && c.minimum <= c.maximum && c.minimum <= 1; }
+
+// Such a cell among its like: where there are few, each is painted as what is worst in it, or one wrong element in a
+// million would be lost; where they fill an area, that it is not all wrong is what there is to see.
+bool mixed_around(std::span<const Cell> cells, int width, int x, int y) {
+  const int height = static_cast<int>(cells.size()) / width;
+  for (auto [dx, dy] : {std::pair{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}}) {
+    const int cx = x + dx, cy = y + dy;
+    if (cx < 0 || cy < 0 || cx >= width || cy >= height) continue;
+    if (!mixed(cells[static_cast<size_t>(cy) * static_cast<size_t>(width) + static_cast<size_t>(cx)])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const Paint& paint) {
   constexpr int steps = 1024;  // of the table; excess: an odd split would blur its jump
   std::vector<uint32_t> table(steps + 1);
@@ -108,6 +127,9 @@ std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const 
       out[i] = table[c.flags & flag_failing ? steps : 0];
     else if (c.minimum > c.maximum)
       out[i] = dark;
+    else if (paint.map == ColourMap::excess && ((x / 2 + y / 2) & 1) && mixed_around(cells, width, x, y))
+      out[i] = table[static_cast<size_t>(place_on({ColourMap::excess, 0, 1, false}, static_cast<double>(c.minimum)) *
+                                         steps)];
     else if (paint.map == ColourMap::excess)
       out[i] = table[static_cast<size_t>(excess_step(c))];
     else

@@ -18,6 +18,8 @@ struct Refusal {
   int exit_code = 1;
 };
 Refusal refusal_of(const Answer& a);
+// The engine has not the result that was asked about: it ended, and another one has taken its place.
+bool is_gone(const Answer& a);
 
 // A kernel as the engine's lists have it.
 KernelEntry kernel_entry(const nlohmann::json& k);

@@ -18,14 +18,13 @@ constexpr int64_t most_numbers = 65536;
 
 double ms_since(Clock::time_point t) { return std::chrono::duration<double, std::milli>(Clock::now() - t).count(); }
 
-// The engine has not the result that was asked about: it ended, and another one has taken its place.
+}  // namespace
+
 bool is_gone(const Answer& a) {
   if (a.kind != Answer::Kind::error) return a.kind != Answer::Kind::result;
   json j = json::parse(a.header, nullptr, false);
   return j.is_object() && j.value("field", json()) == "result";
 }
-
-}  // namespace
 
 RunRequest request_of(const Document& d) {
   RunRequest r;
@@ -140,6 +139,7 @@ void Workbench::post_run(const Document& document) {
   if (profiling_) client_->cancel(profile_id_), profile_serial_++, profiling_ = false;
   make_way();
   if (std::exchange(cause_waits_for_, 0)) client_->cancel(cause_id_);
+  stop_beside();
   running_ = true;
   run_posted_ = Clock::now();
   engine_.since = run_posted_;
@@ -236,6 +236,7 @@ void Workbench::cancel() {
   if (running_) client_->cancel(run_id_);
   if (profiling_) client_->cancel(profile_id_), profile_serial_++, profiling_ = false;
   stop_checking();
+  if (beside_waits_) client_->cancel(beside_id_);
   if (!explaining_) return;
   client_->cancel(explain_id_), client_->cancel(trace_id_);
   explain_serial_++, explaining_ = false;
@@ -257,6 +258,7 @@ void Workbench::died(const std::string& how) {
   // What it kept is gone: wishes are sent again for the next result.
   for (auto& w : tile_wishes_) w = {};
   numbers_key_.clear(), hover_key_.clear(), statistics_key_.clear();
+  beside_serial_ = 0, beside_waits_ = false;
 }
 
 std::string Workbench::stale(const Document& document) const {
@@ -330,11 +332,11 @@ std::shared_ptr<NumberBlock> block_from(const Answer& a, const std::string& key,
 
 }  // namespace
 
-void Workbench::want_numbers(int64_t row0, int64_t row1, int64_t column0, int64_t column1) {
+void Workbench::want_numbers(const std::string& key, int64_t row0, int64_t row1, int64_t column0, int64_t column1) {
   if (!picture_ || (row1 - row0) * (column1 - column0) > most_numbers || row1 <= row0 || column1 <= column0) return;
   std::array<int64_t, 4> window{row0, row1, column0, column1};
-  if (numbers_key_ == picture_->key && window == numbers_wish_) return;
-  numbers_key_ = picture_->key, numbers_wish_ = window;
+  if (numbers_key_ == key && window == numbers_wish_) return;
+  numbers_key_ = key, numbers_wish_ = window;
   json header = {{"type", "numbers"}, {"result", numbers_key_}, {"window", window}};
   client_->post_latest("numbers", header.dump(), {},
                        handlers([this, key = numbers_key_, window, asked_at = report_serial_](Answer a) {
@@ -345,11 +347,11 @@ void Workbench::want_numbers(int64_t row0, int64_t row1, int64_t column0, int64_
                        }));
 }
 
-void Workbench::want_hover(ElementIndex at) {
+void Workbench::want_hover(const std::string& key, ElementIndex at) {
   if (!picture_) return;
   std::array<int64_t, 4> window{at.row, at.row + 1, at.column, at.column + 1};
-  if (hover_key_ == picture_->key && window == hover_wish_) return;
-  hover_key_ = picture_->key, hover_wish_ = window;
+  if (hover_key_ == key && window == hover_wish_) return;
+  hover_key_ = key, hover_wish_ = window;
   json header = {{"type", "numbers"}, {"result", hover_key_}, {"window", window}};
   client_->post_latest("hover", header.dump(), {},
                        handlers([this, key = hover_key_, window, asked_at = report_serial_](Answer a) {
@@ -360,9 +362,10 @@ void Workbench::want_hover(ElementIndex at) {
                        }));
 }
 
-void Workbench::find_failing(ElementIndex from, bool forward, std::function<void(std::optional<ElementIndex>)> then) {
+void Workbench::find_failing(const std::string& key, ElementIndex from, bool forward,
+                             std::function<void(std::optional<ElementIndex>)> then) {
   if (!picture_) return then({});
-  json header = {{"type", "find"}, {"result", picture_->key}, {"from", {from.row, from.column}}, {"forward", forward}};
+  json header = {{"type", "find"}, {"result", key}, {"from", {from.row, from.column}}, {"forward", forward}};
   client_->post_latest("find", header.dump(), {},
                        handlers([this, then = std::move(then), asked_at = report_serial_](Answer a) {
                          // No answer is not "none fails": another question has taken its place, or the result is gone.

@@ -16,9 +16,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/engine/client.h"
+#include "app/model/beside.h"
 #include "app/model/cause.h"
 #include "app/model/checking.h"
 #include "app/model/comparison.h"
@@ -102,8 +104,15 @@ class Workbench {
   void cancel();                       // what runs, and what waits
   enum class Map { kernel, reference, difference, minimap, lines_output, lines_reference, lines_error, count };
   void want_tile(Map map, const TileWish& wish);
-  void want_numbers(int64_t row0, int64_t row1, int64_t column0, int64_t column1);
-  void want_hover(ElementIndex at);
+  // key: of the picture's result, which it is where none is given, or of a difference (Beside).
+  void want_numbers(const std::string& key, int64_t row0, int64_t row1, int64_t column0, int64_t column1);
+  void want_hover(const std::string& key, ElementIndex at);
+  void want_numbers(int64_t row0, int64_t row1, int64_t column0, int64_t column1) {
+    want_numbers(picture_key(), row0, row1, column0, column1);
+  }
+  void want_hover(ElementIndex at) { want_hover(picture_key(), at); }
+  // The output of what the document's kernel is compared with, and the difference, once the picture is whole.
+  void want_beside(const Document& document);
   void want_statistics();
   void want_explanation(const Document& document, int64_t n, int64_t co, int64_t j);
   // Which terms of the index are wrong, or would be elsewhere. It comes by itself with the verdict on a wrong kernel
@@ -116,7 +125,11 @@ class Workbench {
   void stop_checking();
   const Checking& checking() const { return checking_; }
   // `then` is called when the engine knows: not when a newer question or the engine's end came between.
-  void find_failing(ElementIndex from, bool forward, std::function<void(std::optional<ElementIndex>)> then);
+  void find_failing(const std::string& key, ElementIndex from, bool forward,
+                    std::function<void(std::optional<ElementIndex>)> then);
+  void find_failing(ElementIndex from, bool forward, std::function<void(std::optional<ElementIndex>)> then) {
+    find_failing(picture_key(), from, forward, std::move(then));
+  }
   // Counters and what limits it; a run that is asked for meanwhile goes first, and the wish is forgotten. full: all
   // sets.
   void want_profile(const Document& document, bool full);
@@ -183,6 +196,13 @@ class Workbench {
   // replaced.
   std::shared_ptr<const Report> report() const { return report_; }
   std::shared_ptr<const Report> picture() const { return picture_; }
+  // What stands beside this report's output; null where that is the oracle, or not known yet.
+  const Beside* beside(const Document& document, const Report& r) const {
+    const bool is = document.compare_with != oracle_name && beside_.serial && beside_.serial == r.serial &&
+                    beside_.with == document.compare_with;
+    return is ? &beside_ : nullptr;
+  }
+  bool asks_beside() const { return beside_waits_; }
   bool running() const { return running_; }
   const Document& wanted() const { return wanted_; }
   // Why the picture is not what the document asks for: "" when it is.
@@ -247,6 +267,10 @@ class Workbench {
                std::function<void(const nlohmann::json&)> took);
   void measure_once_more();
   void make_way();
+  std::string picture_key() const { return picture_ ? picture_->key : ""; }
+  void stop_beside() {
+    if (std::exchange(beside_waits_, false)) client_->cancel(beside_id_), beside_serial_ = 0;
+  }
   void check_next();
   void took_judged(Answer answer);
   void take_reading(const nlohmann::json& answer);
@@ -282,6 +306,11 @@ class Workbench {
   Cause cause_;
   uint64_t cause_waits_for_ = 0, cause_id_ = 0;  // the report's serial; 0: nothing is asked
   std::set<std::string> cause_ends_engine_;      // kernels that ended it when they were asked why: not asked again
+  Beside beside_;
+  uint64_t beside_serial_ = 0, beside_id_ = 0;  // of the report that was asked about; 0: none
+  std::string beside_with_;
+  bool beside_waits_ = false;
+  std::set<std::string> beside_ends_engine_;  // not asked again
   Checking checking_;
   uint64_t checking_serial_ = 0, checking_id_ = 0;
   bool explaining_ = false;

@@ -19,6 +19,10 @@ template <int N>
 void reference_number(App& a) {
   a.choose_reference(N);
 }
+template <int N>
+void beside_number(App& a) {
+  a.choose_beside(N);
+}
 
 template <int... N>
 void add_numbers(std::vector<Action>& all, std::integer_sequence<int, N...>) {
@@ -26,16 +30,22 @@ void add_numbers(std::vector<Action>& all, std::integer_sequence<int, N...>) {
     std::vector<std::string> v;
     for (int i = 1; i <= 9; i++)
       v.push_back("kernel-" + std::to_string(i)), v.push_back("Kernel " + std::to_string(i)),
-          v.push_back("compare-" + std::to_string(i)), v.push_back("Compare with " + std::to_string(i));
+          v.push_back("compare-" + std::to_string(i)), v.push_back("Compare with " + std::to_string(i)),
+          v.push_back("beside-" + std::to_string(i)), v.push_back("Kernel " + std::to_string(i) + " beside");
     return v;
   }();
-  (all.push_back({names[4 * N].c_str(), names[4 * N + 1].c_str(), "", static_cast<ImGuiKeyChord>(ImGuiKey_1 + N), 0,
+  (all.push_back({names[6 * N].c_str(), names[6 * N + 1].c_str(), "", static_cast<ImGuiKeyChord>(ImGuiKey_1 + N), 0,
                   "The kernel of this number in the list", [](const App& a) { return a.bench().kernels().size() > N; },
                   kernel_number<N>, nullptr}),
    ...);
-  (all.push_back({names[4 * N + 2].c_str(), names[4 * N + 3].c_str(), "",
+  (all.push_back({names[6 * N + 2].c_str(), names[6 * N + 3].c_str(), "",
                   static_cast<ImGuiKeyChord>(shift | (ImGuiKey_1 + N)), 0, "What the kernel is compared with", always,
                   reference_number<N>, nullptr}),
+   ...);
+  (all.push_back({names[6 * N + 4].c_str(), names[6 * N + 5].c_str(), "",
+                  static_cast<ImGuiKeyChord>(alt | (ImGuiKey_1 + N)), 0,
+                  "The kernel of this number in the oracle's place, in maps and lines",
+                  [](const App& a) { return a.bench().kernels().size() > N; }, beside_number<N>, nullptr}),
    ...);
 }
 
@@ -67,8 +77,8 @@ std::vector<Action> make() {
        [](const App& a) { return a.bench().recorded().is_open(); }, [](App& a) { a.close_recording(); }, nullptr},
       {"quit", "Quit", "File", ctrl | ImGuiKey_Q, 0, "Close the window", always, [](App& a) { a.quit(); }, nullptr},
       {"undo", "Undo", "Edit", ctrl | ImGuiKey_Z, 0,
-       "Take back the last change of problem, kernel, inputs or tolerance",
-       [](const App& a) { return a.history().can_undo(); }, [](App& a) { a.undo(); }, nullptr},
+       "Take back the last change of problem, kernel, inputs or tolerance", [](const App& a) { return a.can_undo(); },
+       [](App& a) { a.undo(); }, nullptr},
       {"redo", "Redo", "Edit", ctrl | shift | ImGuiKey_Z, ctrl | ImGuiKey_Y, "Do it again",
        [](const App& a) { return a.history().can_redo(); }, [](App& a) { a.redo(); }, nullptr},
       {"copy-window", "Copy values of the view", "Edit", ctrl | shift | ImGuiKey_C, 0,
@@ -111,12 +121,16 @@ std::vector<Action> make() {
       {"compare", "Compare with another kernel", "Run", ImGuiKey_F7, 0,
        "Times both in turn and counts both: who is faster, and why", [](const App& a) { return !a.bench().running(); },
        [](App& a) { a.compare(); }, nullptr},
+      {"exchange", "Exchange with what stands beside", "Run", ImGuiKey_X, 0,
+       "The kernel becomes what is compared with, and the other way round",
+       [](const App& a) { return a.stands_beside(a.document().compare_with); }, [](App& a) { a.exchange(); }, nullptr},
       {"best-kernel", "Best kernel for this problem", "Run", ImGuiKey_B, 0,
        "What the planner takes for this problem, accuracy and device, and why", always, [](App& a) { a.choose_best(); },
        nullptr},
       {"cancel", "Cancel", "Run", ImGuiKey_Escape, 0, "Stop what the engine does",
        [](const App& a) {
-         return a.bench().running() || a.bench().explaining() || a.bench().profiling() || a.bench().monitor().on;
+         const Workbench& b = a.bench();
+         return b.running() || b.explaining() || b.profiling() || b.monitor().on || b.asks_beside();
        },
        [](App& a) { a.cancel(); }, nullptr},
       {"refresh-devices", "Look for devices again", "Run", 0, 0, "Asks the engine what this machine has", always,

@@ -140,6 +140,11 @@ void App::set_settings(const Settings& s) {
 }
 
 void App::undo() {
+  if (draft_.problem) {  // the newest thing that was done
+    say("Taken back: " + draft_.field);
+    draft_ = {};
+    return;
+  }
   Document before = document();
   std::string what = history_.undo_text();
   if (!history_.undo()) return;
@@ -194,6 +199,8 @@ void App::profile(bool full) {
 
 void App::xray() {
   bench_->show_live(true);
+  if (const Report* r = bench_->report().get(); bench_->cause_of(*r) && r->status == "wrong")
+    say("The index was looked at with the verdict: what was found stands below it");
   bench_->want_cause(*bench_->report(), true);
   show_panel_ = "Verdict";
 }
@@ -256,17 +263,24 @@ void App::find_failing(bool forward) {
   ElementIndex from = views_.now().selected.value_or(
       forward ? ElementIndex{0, -1}
               : ElementIndex{static_cast<int64_t>(extent().rows) - 1, static_cast<int64_t>(extent().columns)});
-  bench_->find_failing(from, forward, [this, forward](std::optional<ElementIndex> at) {
-    if (!at) {
-      const Report* r = picture();
-      say(r && r->failing.value_or(0) == 0 ? "No element fails"
-          : forward                        ? "No failing element after this one"
-                                           : "No failing element before this one");
-      return;
-    }
-    views_.set(readable(views_.now(), extent(), *at, cells_), true);
-    show_panel_ = "Explain";
-  });
+  const Report* shown = picture();
+  if (!shown) return;
+  const Beside* other = bench_->beside(document(), *shown);
+  const bool apart = other && other->trouble.empty();  // the next difference, then
+  bench_->find_failing(apart ? other->difference : shown->key, from, forward,
+                       [this, forward, apart](std::optional<ElementIndex> at) {
+                         if (!at) {
+                           const Report* r = picture();
+                           const Beside* now = r ? bench_->beside(document(), *r) : nullptr;
+                           const bool none = apart ? now && now->beyond == 0 : r && r->failing.value_or(0) == 0;
+                           const char* what = apart ? "differing" : "failing";
+                           say(none ? (apart ? "No element differs" : "No element fails")
+                                    : fmt::format("No {} element {} this one", what, forward ? "after" : "before"));
+                           return;
+                         }
+                         views_.set(readable(views_.now(), extent(), *at, cells_), true);
+                         show_panel_ = "Explain";
+                       });
 }
 
 void App::move_selection(int rows, int columns) {
@@ -326,11 +340,34 @@ void App::choose_reference(int number) {
     execute({SetCompareWith{r->references[static_cast<size_t>(number)].name}, 0});
 }
 
+void App::choose_beside(int number) {
+  const auto& all = bench_->kernels();
+  if (static_cast<size_t>(number) >= all.size()) return;
+  const std::string& name = all[static_cast<size_t>(number)].name;
+  // Once more: the oracle again.
+  execute({SetCompareWith{document().compare_with == name ? oracle_name : name}, 0});
+}
+
+bool App::stands_beside(const std::string& name) const {
+  const auto& all = bench_->kernels();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const KernelEntry& k) { return k.name == name && k.kind != "reference"; });
+}
+
+void App::exchange() {
+  Document d = document();
+  std::swap(d.kernel, d.compare_with);
+  execute({ReplaceDocument{d, ""}, 0});
+}
+
 void App::copy_window() {
   const NumberBlock* n = bench_->numbers();
   const Report* r = picture();
   if (!n || !r) return;
-  std::string csv = "n,co,j,output,reference,error,error_over_bound\n";
+  const Beside* other = bench_->beside(document(), *r);
+  std::string csv = n->key == r->key || !other ? "n,co,j,output,reference,error,error_over_bound\n"
+                                               : fmt::format("n,co,j,{},{},difference,difference_over_bound_of_both\n",
+                                                             r->kernel, other->with);
   for (int64_t row = n->row0; row < n->row1; row++)
     for (int64_t column = n->column0; column < n->column1; column++) {
       const double* v = n->at(row, column);

@@ -117,6 +117,12 @@ class App {
   const std::string& untrusted() const { return untrusted_; }
   void choose_kernel(int number);
   void choose_reference(int number);
+  void choose_beside(int number);
+  bool stands_beside(const std::string& name) const;  // a kernel, neither the oracle nor a reference
+  void exchange();
+  bool can_undo() const { return draft_.problem || history_.can_undo(); }
+  // What undo would take back.
+  std::string undo_text() const { return draft_.problem ? draft_.field + ", which is refused" : history_.undo_text(); }
   void copy_window();
   void copy_verdict();
 

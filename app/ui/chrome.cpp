@@ -16,7 +16,7 @@ namespace {
 
 void menu_item(App& app, const Action& a, std::vector<Event>& out) {
   std::string label = a.label;
-  if (std::string_view(a.id) == "undo" && app.history().can_undo()) label += ": " + app.history().undo_text();
+  if (std::string_view(a.id) == "undo" && app.can_undo()) label += ": " + app.undo_text();
   if (std::string_view(a.id) == "redo" && app.history().can_redo()) label += ": " + app.history().redo_text();
   label += std::string("###") + a.id;
   if (ImGui::MenuItem(label.c_str(), chord_text(a.chord).c_str(), a.checked && a.checked(app), a.enabled(app)))
@@ -88,10 +88,10 @@ void Chrome::menu_bar() {
   bool live = f_.settings.live;
   if (ImGui::Checkbox("live", &live)) f_.act("live");
   tooltip(f_.theme, "Run at every change (Space)");
-  ImGui::BeginDisabled(!app_.history().can_undo());
+  ImGui::BeginDisabled(!app_.can_undo());
   if (ImGui::SmallButton("Undo")) f_.act("undo");
   ImGui::EndDisabled();
-  tooltip(f_.theme, app_.history().can_undo() ? "Undo " + app_.history().undo_text() + " (Ctrl+Z)" : "Nothing to undo");
+  tooltip(f_.theme, app_.can_undo() ? "Undo " + app_.undo_text() + " (Ctrl+Z)" : "Nothing to undo");
   ImGui::BeginDisabled(!app_.history().can_redo());
   if (ImGui::SmallButton("Redo")) f_.act("redo");
   ImGui::EndDisabled();

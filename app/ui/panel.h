@@ -96,6 +96,18 @@ struct Frame {
     return r ? Extent{static_cast<double>(r->rows()), static_cast<double>(r->columns())} : Extent{};
   }
 
+  // What stands in the oracle's place in maps and lines; null: the oracle does, or the other is not there (yet).
+  const Beside* beside() const {
+    const Report* r = picture();
+    const Beside* b = r ? bench.beside(document, *r) : nullptr;
+    return b && b->trouble.empty() ? b : nullptr;
+  }
+  // Whose numbers the maps show: the picture's, or those of the difference.
+  std::string shown_key() const {
+    const Beside* b = beside();
+    return b ? b->difference : picture() ? picture()->key : "";
+  }
+
   template <class C>
   void command(C change, bool continues = false) const {
     out.push_back(Command{std::move(change), continues ? gesture : 0});

@@ -37,6 +37,8 @@ std::string value_text(double v) {
   return a >= 1e6 || a < 1e-4 ? fmt::format("{:.4e}", v) : fmt::format("{:.5g}", v);
 }
 
+std::string times_bound_text(double v) { return v > 1e6 ? "> 1e6" : value_text(v); }
+
 std::string bytes_text(double b) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   size_t u = 0;
@@ -215,9 +217,11 @@ void stale_strip(Frame& f) {
   if (why.empty() && last && shown && last != shown && last->final && last->key.empty() &&
       !needs_run(last->document, f.document))
     why = "of the run before; the last one: " + last->status;
+  if (const OpenedFile* file = f.bench.file_of(f.document.kernel); why.empty() && file && !file->trouble.empty())
+    why = "of the file as it was before; as it is now it does not compile";
   if (why.empty()) return;
   ImGui::PushStyleColor(ImGuiCol_Text, f.theme.warning);
-  wrapped(why == "computing" ? "stale: the newest result is being computed" : "stale: the picture is " + why);
+  wrapped(why == "computing" ? "stale: the newest result is being computed" : "stale: this is " + why);
   ImGui::PopStyleColor();
 }
 

@@ -112,7 +112,7 @@ class RowComparer {
         ratio = wrong ? std::numeric_limits<double>::infinity() : 0;
         right_infinity = sizeof(T) == 2 && !wrong && std::isinf(got);
       } else {
-        bound = model_.bound(magnitude[m], terms[m], expected);
+        bound = options_.bounds * model_.bound(magnitude[m], terms[m], expected);
         ratio = std::fabs(error) / bound;
         if constexpr (sizeof(T) == 2) {
           auto overflow = model_.overflow(magnitude[m], terms[m], expected);

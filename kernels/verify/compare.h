@@ -71,6 +71,7 @@ struct CompareOptions {
   Accuracy accuracy = Accuracy::strict;
   std::vector<Gate> gates = {{1e-2, 1e-2, 0}, {1e-4, 1e-4, 0}};
   uint64_t unwritten_pattern = 0;  // elements with these bits count as never written (0: none do)
+  double bounds = 1;               // how many rounding bounds an element may be off: 2 between two kernels
   ErrorSink sink;
 };
 

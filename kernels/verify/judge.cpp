@@ -39,8 +39,7 @@ Judge::Need Judge::predict(const RunSpec& spec, bool on_emulator) {
   return n;
 }
 
-RunReport Judge::run(const RunSpec& spec, Activity& activity, const std::function<void(const RunReport&)>& partial,
-                     const std::function<void(bool begins)>& timing) {
+void Judge::require_memory(const RunSpec& spec) const {
   require_legal(spec.problem);
   Need need = predict(spec, device_.is_emulator());
   auto refuse = [](uint64_t needed, uint64_t there, const std::string& where) {
@@ -50,9 +49,31 @@ RunReport Judge::run(const RunSpec& spec, Activity& activity, const std::functio
   };
   refuse(need.host, available_host_memory(), "the host");
   if (need.device) refuse(need.device, device_.free_memory(), device_.info().name);
+}
 
+RunReport Judge::run(const RunSpec& spec, Activity& activity, const std::function<void(const RunReport&)>& partial,
+                     const std::function<void(bool begins)>& timing) {
+  require_memory(spec);
   Run run(*this, spec, activity, partial);
   return run.go(timing);
+}
+
+RunReport Judge::output(const RunSpec& spec, Reference* reference, Activity& activity) {
+  require_memory(spec);
+  if (reference) {
+    std::string why = reference->unavailable();
+    if (why.empty()) why = reference->unsupported(spec.problem);
+    if (!why.empty()) throw InputError("kernel", reference->name(), why);
+  }
+  Run run(*this, spec, activity, {});
+  return run.output_alone(reference);
+}
+
+OutputDifference Judge::difference(const RunSpec& spec, const ResultTensors& one, const ResultTensors& other,
+                                   ResultTensors& apart, Activity& activity) {
+  require_memory(spec);
+  Run run(*this, spec, activity, {});
+  return run.difference(one, other, apart);
 }
 
 }  // namespace convscope

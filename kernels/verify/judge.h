@@ -16,6 +16,7 @@
 #include "kernels/reference/reference.h"
 #include "kernels/runtime/device.h"
 #include "kernels/verify/compare.h"
+#include "kernels/verify/difference.h"
 #include "kernels/verify/packed_times.h"
 #include "kernels/verify/pattern.h"
 #include "kernels/verify/pyramid.h"
@@ -81,6 +82,15 @@ class Judge {
   RunReport run(const RunSpec& spec, Activity& activity, const std::function<void(const RunReport&)>& partial = {},
                 const std::function<void(bool begins)>& timing = {});
 
+  // One run on the spec's inputs and its tensors, no more: what a kernel wrote, or, where reference is given (one of
+  // the judge's own), what that did. A verdict only where it could not run or crashed; no tensors then. Errors: as
+  // `run`, and InputError where the reference cannot compute the problem.
+  RunReport output(const RunSpec& spec, Reference* reference, Activity& activity);
+
+  // Two such outputs against each other (difference.h); the oracle's part is worked out where a run would.
+  OutputDifference difference(const RunSpec& spec, const ResultTensors& one, const ResultTensors& other,
+                              ResultTensors& apart, Activity& activity);
+
   // As a run would draw them, or those of the last one when it was of this problem: large ones take a second.
   std::shared_ptr<const Inputs> inputs(const ConvProblem& p, const InputSpec& spec, Activity& activity);
 
@@ -93,6 +103,7 @@ class Judge {
  private:
   class Run;
   struct Cache;
+  void require_memory(const RunSpec& spec) const;
   Device& device_;
   std::vector<std::unique_ptr<Reference>>& references_;
   std::unique_ptr<Cache> cache_;  // inputs and reference results of the last problem

@@ -270,6 +270,10 @@ void Judge::Run::conclude() {
     wrong.push_back(fmt::format("its output is {} long, the problem's {}{}", own_, p_.out_length(), length_words()));
   if (!memory_.empty()) wrong.push_back(memory_);
   if (!races_.race.empty()) wrong.push_back(races_.race);
+  // What is read before it is written may be of no use; where numbers are none, or change, it is what they come from.
+  const bool no_numbers = e.nan > 0 || (r_.exact && r_.exact->nan > 0);
+  if (!races_.unset.empty() && races_.race.empty() && (no_numbers || (unsteady_ && by_nobody_)))
+    wrong.push_back(races_.unset);
   if (unsteady_)
     wrong.push_back((std::isinf(spread_) ? "results differ between runs: some are not finite"
                                          : "results differ between runs by up to " + number_text(spread_)) +
@@ -395,7 +399,8 @@ void Judge::Run::conclude_determinism() {
   if (!input_fault_.empty()) return add(LayerStatus::skipped, "not judged: runs differ, and so did their inputs");
   unsteady_ = fails_in_some_runs_;
   // Races were looked for and not found, and nothing is added up atomically.
-  by_nobody_ = races_.missing.empty() && !races_.atomics && device_.is_emulator();
+  by_nobody_ = races_.missing.empty() && races_.between && races_.race.empty() && !races_.atomics &&
+               device_.is_emulator();
   std::string spread = std::isinf(spread_) ? "some not finite" : "spread " + number_text(spread_);
   add(unsteady_ ? LayerStatus::fail : LayerStatus::pass,
       fmt::format("{}, {} in {} over 3 runs{}",

@@ -57,10 +57,7 @@ Judge::Run::Run(Judge& judge, const RunSpec& spec, Activity& activity,
 
 RunReport Judge::Run::go(const std::function<void(bool begins)>& timing) {
   if (!declared()) return std::move(r_);
-  activity_.phase("drawing inputs");
-  r_.inputs = judge_.inputs(p_, r_.spec.inputs, activity_);
-  take_memory();
-  upload(*r_.inputs);
+  draw_inputs();
   for (size_t i = 0; i < input_sums_.size(); i++)
     if (auto* tensor = input_tensor(i).second) input_sums_[i] = tensor->checksum(&activity_);
   if (!execute({nan_poison, 0})) return std::move(r_);
@@ -84,6 +81,31 @@ RunReport Judge::Run::go(const std::function<void(bool begins)>& timing) {
     if (r_.verdict.status != Status::crashed) (this->*pass)();
   conclude();
   return std::move(r_);
+}
+
+// Another's output: a reference's needs the tensors and not the plan, whose length may be the kernel's own.
+RunReport Judge::Run::output_alone(Reference* reference) {
+  if (reference) {
+    own_ = r_.own_length = overlap_ = p_.out_length();
+    if (reference->may_use_tf32()) r_.spec.accuracy = Accuracy::tf32;
+  } else if (!declared()) {
+    return std::move(r_);
+  }
+  draw_inputs();
+  if (!reference) {
+    if (!execute({nan_poison, 0})) return std::move(r_);
+  } else {
+    activity_.phase("running " + reference->name());
+    y_->fill(nan_poison, &activity_);
+    reference->run(p_, at_, &activity_);
+  }
+  shown_run();
+  return std::move(r_);
+}
+
+OutputDifference Judge::Run::difference(const ResultTensors& one, const ResultTensors& other, ResultTensors& apart) {
+  draw_inputs();
+  return output_difference(p_, *oracle(*r_.inputs), one, other, r_.spec.accuracy, apart, &activity_);
 }
 
 // ---- compile and binding --------------------------------------------------------------------------------------------
@@ -142,6 +164,13 @@ void Judge::Run::take_memory() {
   if (plan_.workspace_bytes())
     workspace_ = tensor(plan_.workspace_bytes(), GuardedTensor::least_zone, result_zone_word);
   at_ = {x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(), workspace_ ? workspace_->address() : 0};
+}
+
+void Judge::Run::draw_inputs() {
+  activity_.phase("drawing inputs");
+  r_.inputs = judge_.inputs(p_, r_.spec.inputs, activity_);
+  take_memory();
+  upload(*r_.inputs);
 }
 
 void Judge::Run::upload(const Inputs& in) {
@@ -451,6 +480,8 @@ void Judge::Run::look_for_races() {
   }
   // Of the program's own kernels tests know that their blocks have outputs of their own.
   const bool between = kernel_.kind() != KernelKind::ladder && kernel_.kind() != KernelKind::specimen;
+  // With zeros, which the pass before may have left, all sums are one: two that write the same value are no race.
+  upload(*r_.inputs);
   if (!survives([&] { races_ = find_races(device_, kernel_, p_, at_, activity_, between); }) && races_.missing.empty())
     races_.missing = "the kernel crashed";
   if (memory_fault_.empty()) memory_fault_ = races_.misaligned;

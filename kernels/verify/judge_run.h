@@ -25,6 +25,8 @@ class Judge::Run {
  public:
   Run(Judge& judge, const RunSpec& spec, Activity& activity, const std::function<void(const RunReport&)>& partial);
   RunReport go(const std::function<void(bool begins)>& timing);
+  RunReport output_alone(Reference* reference);
+  OutputDifference difference(const ResultTensors& one, const ResultTensors& other, ResultTensors& apart);
 
  private:
   struct Poison {
@@ -33,6 +35,7 @@ class Judge::Run {
   };
   bool declared();  // compile and binding; false ends the run
   void take_memory();
+  void draw_inputs();  // into tensors
   void upload(const Inputs& in);
   bool execute(const Poison& poison);  // false: the kernel faulted, the verdict says how
   void crashed(const std::string& why);
@@ -89,7 +92,7 @@ class Judge::Run {
   Judge& judge_;
   Device& device_;
   Activity& activity_;
-  const std::function<void(const RunReport&)>& partial_;
+  const std::function<void(const RunReport&)> partial_;
   RunReport r_;
   const ConvProblem& p_;
   const KernelDefinition& kernel_;

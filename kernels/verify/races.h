@@ -35,6 +35,12 @@ struct Race {
   Side first, second;  // in the order in which they were seen
 };
 
+// A read of shared memory that no thread of the block has written.
+struct UnsetRead {
+  uint64_t block = 0, pc = 0;
+  uint16_t thread = 0;
+};
+
 class RaceFinder {
  public:
   void take(const simt::Access& a);
@@ -44,6 +50,7 @@ class RaceFinder {
     settle();
     return race_;
   }
+  const std::optional<UnsetRead>& unset() const { return unset_; }  // the first that was met
   // Whether all accesses of its blocks were looked at, or of some the first most_accesses.
   bool whole() const { return whole_; }
   static constexpr uint64_t most_accesses = 200'000;
@@ -97,6 +104,7 @@ class RaceFinder {
   std::unordered_map<uint64_t, Suspicion> suspicions_;  // by cell
   bool many_atomics_ = false, whole_ = true;
   std::optional<Race> race_;
+  std::optional<UnsetRead> unset_;
 };
 
 // Of some blocks of each launch of the plan, run on the emulator with tensors that are there, and of problems that are
@@ -108,6 +116,9 @@ struct RaceSearch {
   bool whole = true;     // all that they access, or the first accesses of each
   bool atomics = false;  // whether any access was atomic: what is added up so may come in another order
   bool between = false;  // blocks as well: whether two of them write one output (block_races.h)
+  // A read of shared memory that was never written; "": none was met. No fault by itself: what is read may be of no
+  // use.
+  std::string unset;
   // An access at an address that is no multiple of its size, where a GPU ends the launch; "": none was met.
   std::string misaligned;
 };

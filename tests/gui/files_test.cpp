@@ -182,11 +182,11 @@ SCENARIO(a_kernels_file_follows_its_editor) {
   g.until([&] { return g.bench().report()->status == "crashed"; }, "a crash is seen", 60);
   g.settle();
   g.panel("Maps");
-  CHECK(g.says("stale: the picture is of the run before; the last one: crashed"));
+  CHECK(g.says("stale: this is of the run before; the last one: crashed"));
   g.write("mine.cu", right);
   g.until([&] { return g.bench().report()->status == "right"; }, "and right again", 60);
   g.frames(3);
-  CHECK(!g.says("stale: the picture is of the run before"));
+  CHECK(!g.says("stale: this is of the run before"));
   g.settle();
   g.press("undo");  // choosing it is a step like any other
   CHECK_EQ(g.document().kernel, std::string("S4"));

@@ -50,7 +50,7 @@ SCENARIO(live_off_waits_for_f5) {
   g.settle();
   CHECK_EQ(g.serial(), before);
   CHECK(!g.bench().stale(g.document()).empty());
-  CHECK(g.says("stale: the picture is of stride 2; now: stride 3"));
+  CHECK(g.says("stale: this is of stride 2; now: stride 3"));
   g.press("run");
   g.settle();
   CHECK(g.serial() > before);

@@ -15,8 +15,11 @@ struct Asked {
   std::optional<Document> document;
   ElementIndex at;
   const Workbench* bench = nullptr;
-  uint64_t serial = 0;                    // of the picture
-  const Traced* traced_before = nullptr;  // what there was then: another element's
+  uint64_t serial = 0;  // of the picture
+  std::string key;      // of its result: another one when the kernel's file has changed
+  // What there was then: another element's, or of the file before.
+  const Explained* explained_before = nullptr;
+  const Traced* traced_before = nullptr;
 };
 // What would be asked for next, and since when.
 struct Next {
@@ -37,7 +40,7 @@ bool same_place(const T& t, const Report& r, ElementIndex at) {
 }  // namespace
 
 void ask_explanation(Frame& f, const Report& r, ElementIndex at) {
-  last() = {r.document, at, &f.bench, r.serial, f.bench.traced()};
+  last() = {r.document, at, &f.bench, r.serial, r.key, f.bench.explanation(), f.bench.traced()};
   int64_t channels = r.document.problem.out_channels;
   f.wish([d = r.document, n = at.row / channels, co = at.row % channels, j = at.column](Workbench& b) {
     b.want_explanation(d, n, co, j);
@@ -48,10 +51,10 @@ ExplainAsked keep_explained(Frame& f, const Report& r, ElementIndex at) {
   ExplainAsked out;
   const Asked& a = last();
   // A crash does not ask again by itself: it would crash again.
-  out.asked =
-      a.document && a.at == at && a.bench == &f.bench && r.serial >= a.serial && !needs_run(*a.document, r.document);
+  out.asked = a.document && a.at == at && a.bench == &f.bench && r.serial >= a.serial && a.key == r.key &&
+              !needs_run(*a.document, r.document);
   const Explained* e = f.bench.explanation();
-  if (e && same_place(*e, r, at) && !needs_run(e->document, r.document)) out.explained = e;
+  if (out.asked && e && e != a.explained_before && same_place(*e, r, at)) out.explained = e;
   const Traced* t = f.bench.traced();
   if (out.asked && t && t != a.traced_before && same_place(*t, r, at)) out.traced = t;
   // About two runs a tap, and some for bias, channels, weights and batch.

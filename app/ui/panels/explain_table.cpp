@@ -77,7 +77,7 @@ std::optional<int> draw_tap_table(Frame& f, const Explained& e, const ExplainWor
       }
       ImGui::PushFont(t.code_font, 0);
       coloured(ink, which);
-      if ((narrow || wide) && !sum.empty()) ImGui::SameLine(0, em * 0.7f);
+      if ((narrow || wide) && !sum.empty()) beside_if_fits(ImGui::CalcTextSize(sum.c_str()).x);
       if (!sum.empty()) coloured(ink, sum);
       ImGui::PopFont();
       bottom = std::max(bottom, ImGui::GetItemRectMax().y);

@@ -167,6 +167,10 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
     if (ImGui::MenuItem("Copy name")) ImGui::SetClipboardText(k.name.c_str()), f.toast("Name copied");
     if (!k.file.empty() && ImGui::MenuItem("Copy path"))
       ImGui::SetClipboardText(k.file.c_str()), f.toast("Path copied");
+    const bool stands = f.document.compare_with == k.name;
+    if (!chosen && ImGui::MenuItem(stands ? "Put the oracle back beside it" : "Put beside the chosen kernel",
+                                   index < 9 ? fmt::format("Alt+{}", index + 1).c_str() : nullptr, false, can_choose))
+      f.command(SetCompareWith{stands ? oracle_name : k.name});
     if (chosen && ImGui::MenuItem("Show source")) f.show("Source");
     if (chosen && ImGui::MenuItem("Export as a PyTorch module…")) f.act("export-pytorch");
     if (chosen && ImGui::MenuItem("Export as CUDA C++…")) f.act("export-cuda");
@@ -181,7 +185,11 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
     const char key[2] = {static_cast<char>('1' + index), 0};
     draw->AddText({at.x + em * 0.65f, at.y + pad}, packed(t.dim), key);
   }
-  draw_code(t, shown_name(k), {at.x + indent, at.y + pad}, !can_choose ? t.dim : chosen ? t.kernel : t.text);
+  draw_code(t, shown_name(k), {at.x + indent, at.y + pad},
+            !can_choose                         ? t.dim
+            : chosen                            ? t.kernel
+            : f.document.compare_with == k.name ? t.reference
+                                                : t.text);
   // What is left of the line, from the right.
   float left = at.x + indent + names, right = at.x + width - pad;
   if (time) {
@@ -251,9 +259,11 @@ void compare_with(Frame& f) {
   const Report* r = f.report();
   heading(t, "Compare with");
   const std::string source = measured_words(r ? r->recorded : "", "measured on the same inputs");
-  tooltip(t,
-          "Whose time and error are shown beside the kernel's. The verdict rests on the oracle alone, whatever is "
-          "chosen here.");
+  tooltip(
+      t,
+      "What stands beside the kernel: its output in maps and lines, its time and error in figures. A kernel can, too: "
+      "its menu, Alt and its number, or the title of the middle map. The verdict rests on the oracle alone, whatever "
+      "is chosen here.");
   auto choice = [&](const std::string& name, const std::string& status, const std::string& reason, int key) {
     const bool here = reason.empty();
     ImGui::PushID(name.c_str());
@@ -278,6 +288,8 @@ void compare_with(Frame& f) {
   int key = 1;
   choice("oracle", "double precision, for every legal problem; not timed", "", key++);
   bool any = false;
+  for (const auto& k : f.bench.kernels())
+    if (k.name == f.document.compare_with && k.kind != "reference") choice(k.name, "a kernel: " + k.idea, "", 10);
   if (r)
     for (const auto& ref : r->references) {
       if (ref.name == "oracle") continue;

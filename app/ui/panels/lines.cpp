@@ -51,6 +51,7 @@ void read_out(Frame& f, const State& s, int row, double position, bool errors_on
   const Theme& t = f.theme;
   const ConvProblem& p = f.picture()->document.problem;
   const Series& k = s.series[kernel];
+  const Beside* other = f.beside();
   if (!ImGui::BeginTooltip()) return;
   auto name = [&](int r) {
     return fmt::format("n {}, co {}", (s.row + r) / p.out_channels, (s.row + r) % p.out_channels);
@@ -69,9 +70,12 @@ void read_out(Frame& f, const State& s, int row, double position, bool errors_on
     for (int r = 0; r < s.channels; r++)
       ImGui::Text("%-14s %s", name(r).c_str(), range_text(s.series[error], r, position).c_str());
   } else {
-    ImGui::TextColored(t.kernel, "kernel     %s", range_text(k, row, position).c_str());
-    ImGui::TextColored(t.reference, "reference  %s", range_text(s.series[reference], row, position).c_str());
-    ImGui::Text("error      %s", range_text(s.series[error], row, position).c_str());
+    const std::string name = other ? file_name(other->with) : "reference";
+    const int wide = std::max(10, static_cast<int>(name.size()));
+    ImGui::TextColored(t.kernel, "%-*s %s", wide, "kernel", range_text(k, row, position).c_str());
+    ImGui::TextColored(t.reference, "%-*s %s", wide, name.c_str(),
+                       range_text(s.series[reference], row, position).c_str());
+    ImGui::Text("%-*s %s", wide, other ? "difference" : "error", range_text(s.series[error], row, position).c_str());
     auto inside = [&](const std::vector<std::vector<Stretch>>& all) {
       if (!k.serial || row >= k.height) return false;
       const auto& v = all[static_cast<size_t>(row)];
@@ -135,11 +139,15 @@ void legend(Frame& f, State& s) {
     const ImVec4& colour;
     bool* shown;
   };
-  const Entry all[] = {
-      {"reference", "The oracle, in double precision. Click to hide or show.", t.reference, &s.shown[1]},
-      {"kernel", "What the kernel wrote. Click to hide or show.", t.kernel, &s.shown[0]},
-      {"failing", "Positions whose error is above their bound", t.wrong, nullptr},
-      {"never written", "Positions that the kernel did not write", t.warning, nullptr}};
+  const Beside* other = f.beside();
+  const std::string name = other ? file_name(other->with) : "reference";
+  const Entry all[] = {{name.c_str(),
+                        other ? "What stands beside the kernel. Click to hide or show."
+                              : "The oracle, in double precision. Click to hide or show.",
+                        t.reference, &s.shown[1]},
+                       {"kernel", "What the kernel wrote. Click to hide or show.", t.kernel, &s.shown[0]},
+                       {"failing", "Positions whose error is above their bound", t.wrong, nullptr},
+                       {"never written", "Positions that the kernel did not write", t.warning, nullptr}};
   for (const Entry& e : all) {
     if (&e != all) beside_if_fits(sample + em * 0.4f + ImGui::CalcTextSize(e.text).x);
     ImVec2 at = ImGui::GetCursorScreenPos();
@@ -158,7 +166,7 @@ void legend(Frame& f, State& s) {
       draw->AddRect({at.x + sample * 0.3f, y - h / 2}, {at.x + sample * 0.7f, y + h / 2}, ink),
           draw->AddLine({at.x + sample * 0.3f, y + h / 2}, {at.x + sample * 0.5f, y - h / 2}, ink),
           draw->AddLine({at.x + sample * 0.5f, y + h / 2}, {at.x + sample * 0.7f, y - h / 2}, ink);
-    ImGui::PushID(e.text);
+    ImGui::PushID(&e == all ? "reference" : e.text);
     if (ImGui::InvisibleButton("entry", {sample + em * 0.4f + ImGui::CalcTextSize(e.text).x, line}) && e.shown)
       *e.shown = !*e.shown;
     ImGui::PopID();
@@ -207,8 +215,14 @@ void draw_lines(Frame& f) {
   float em = ImGui::GetFontSize(), width = s.pixels > 0 ? s.pixels : ImGui::GetContentRegionAvail().x;
   int cells = std::clamp(static_cast<int>(width) / (s.channels > 2 ? 2 : 1), 64, most_cells);
   v.row0 = static_cast<double>(s.row), v.row1 = static_cast<double>(s.row + s.channels);
+  f.wish([d = f.document](Workbench& b) { b.want_beside(d); });
+  const Beside* other = f.beside();
+  const bool waits = f.document.compare_with != oracle_name && !f.bench.beside(f.document, *r);
   for (int c = 0; c < curves; c++) {
-    TileWish wish = tile_wish(r->key, quantities[c], v, e, cells, most_channels, Paint{});
+    if (waits && c != kernel) continue;  // what was shown stays until the other has come
+    const std::string& key = !other || c == kernel ? r->key : c == reference ? other->output : other->difference;
+    const Quantity quantity = other && c == reference ? Quantity::output : quantities[c];
+    TileWish wish = tile_wish(key, quantity, v, e, cells, most_channels, Paint{});
     f.wish([map = maps[c], wish](Workbench& b) { b.want_tile(map, wish); });
     const MapTile* tile = f.bench.tile(maps[c]);
     if (tile && !s.series[c].of(*tile)) take(s.series[c], *tile);
@@ -270,7 +284,7 @@ void draw_lines(Frame& f) {
       ImGui::PopID();
     }
     if (ImPlot::BeginPlot("##error", {-1, below - gap}, flags)) {
-      axes(s, e, "error", true);
+      axes(s, e, other ? "difference" : "error", true);
       ImPlotSpec zero = plots::line(t.dim, 1);
       zero.Flags = static_cast<int>(ImPlotItemFlags_NoLegend) | static_cast<int>(ImPlotInfLinesFlags_Horizontal);
       double nothing = 0;

@@ -83,6 +83,11 @@ bool hatched(const Frame& f, int64_t column) {
          taps_reaching(r->document.problem, column) == 0;
 }
 
+// Whether these numbers are what this tile shows. Those of a difference have both results' in them, and both names.
+bool are_of(const std::string& numbers, const std::string& tile) {
+  return numbers == tile || numbers.starts_with(tile + '-') || numbers.ends_with('-' + tile);
+}
+
 void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, const Mapping& m) {
   ImDrawList* draw = ImGui::GetWindowDrawList();
   float em = ImGui::GetFontSize(), w = m.cell_w(), h = m.cell_h();
@@ -96,9 +101,10 @@ void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, con
     for (int64_t r = r0; r <= r1; r++)
       draw->AddLine({m.at.x, m.y(static_cast<double>(r))}, {m.at.x + m.size.x, m.y(static_cast<double>(r))}, line);
   if (w < em * 2.9f || h < em * 1.1f) return;
-  f.wish([=](Workbench& b) { b.want_numbers(r0, r1, c0, c1); });
+  const std::string key = f.shown_key();
+  f.wish([=](Workbench& b) { b.want_numbers(key, r0, r1, c0, c1); });
   const NumberBlock* numbers = f.bench.numbers();
-  if (!numbers || numbers->key != tile.key) return;
+  if (!numbers || !are_of(numbers->key, tile.key)) return;
   ImGui::PushFont(f.theme.code_font, ImGui::GetStyle().FontSizeBase * 0.85f);
   float font_h = ImGui::GetFontSize();
   // As many digits as fit with sign, point and leading zeros, the same in all cells; in narrow ones three where they
@@ -115,7 +121,8 @@ void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, con
       ImVec2 need;
       int shown = digits;
       do {  // an exponent takes the place of digits
-        text = fmt::format("{:.{}g}", v[static_cast<size_t>(quantity)], shown);
+        const double number = v[static_cast<size_t>(quantity)];
+        text = quantity == Quantity::ratio && number > 1e6 ? ">1e6" : fmt::format("{:.{}g}", number, shown);
         need = ImGui::CalcTextSize(text.c_str());
       } while (need.x > w - margin && --shown > 0);
       if (need.x > w - margin) continue;
@@ -184,7 +191,7 @@ void interact(Frame& f, const Mapping& m, Extent e) {
     f.show("Explain");
   }
   if (!ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
-    f.wish([under](Workbench& b) { b.want_hover(under); });
+    f.wish([under, key = f.shown_key()](Workbench& b) { b.want_hover(key, under); });
     element_tooltip(f, under);
   }
 }
@@ -219,8 +226,11 @@ void draw_colour_bar(Frame& f, const MapStyle& s, float width) {
   ImGui::PopFont();
   ImGui::Dummy({width, h + em * 0.1f + line});
   tooltip(f.theme, fmt::format("{}: {}. Each cell shows the element of largest magnitude that it covers, never an "
-                               "average. Magenta: NaN; stripes: infinite; checkers: never written.",
-                               s.title, s.unit));
+                               "average. Magenta: NaN; stripes: infinite; grey checkers: never written{}.",
+                               s.title, s.unit,
+                               s.paint.map == ColourMap::excess
+                                   ? "; chequered with the colours of the map: right and wrong elements in every cell"
+                                   : ""));
 }
 
 }  // namespace
@@ -249,14 +259,22 @@ void element_tooltip(Frame& f, ElementIndex at) {
   ImGui::Text("n %lld   co %lld   j %lld", static_cast<long long>(at.row / p.out_channels),
               static_cast<long long>(at.row % p.out_channels), static_cast<long long>(at.column));
   const NumberBlock* h = f.bench.hover();
-  const double* v = h && h->key == r->key ? h->at(at.row, at.column) : nullptr;
+  const double* v = h && h->key == f.shown_key() ? h->at(at.row, at.column) : nullptr;
   if (v) {
-    ImGui::TextColored(f.theme.kernel, "%-10s %s", r->kernel.c_str(), value_text(v[0]).c_str());
-    ImGui::TextColored(f.theme.reference, "%-10s %s", "oracle", value_text(v[1]).c_str());
-    ImGui::Text("%-10s %s", "error", value_text(v[2]).c_str());
+    const Beside* other = f.beside();
+    const std::string one = file_name(r->kernel), two = other ? file_name(other->with) : std::string(oracle_name);
+    const int wide = std::max({10, static_cast<int>(one.size()), static_cast<int>(two.size())});
+    ImGui::TextColored(f.theme.kernel, "%-*s %s", wide, one.c_str(), value_text(v[0]).c_str());
+    ImGui::TextColored(f.theme.reference, "%-*s %s", wide, two.c_str(), value_text(v[1]).c_str());
+    ImGui::Text("%-*s %s", wide, other ? "difference" : "error", value_text(v[2]).c_str());
     bool bad = !(v[3] <= 1);
-    ImGui::TextColored(bad ? f.theme.wrong : f.theme.right, "%-10s %s %s", "|e|/bound", value_text(v[3]).c_str(),
-                       bad ? "failing" : "within the bound");
+    const char* words = other ? bad         ? "further apart than rounding explains"
+                                : v[2] == 0 ? "the same"
+                                            : "rounding"
+                        : bad ? "failing"
+                              : "within the bound";
+    ImGui::TextColored(bad ? f.theme.wrong : f.theme.right, "%-*s %s %s", wide, other ? "|d|/bounds" : "|e|/bound",
+                       times_bound_text(v[3]).c_str(), words);
   } else {
     ImGui::TextDisabled("reading values");
   }
@@ -284,20 +302,43 @@ View readable(const View& v, Extent e, ElementIndex at, CellRoom room) {
   return moved(to, e, std::floor(to.row0) - to.row0, std::floor(to.column0) - to.column0);
 }
 
+// As wide as the map, or the maps beside it would be pushed away.
+static void draw_title(Frame& f, const MapStyle& s, float width) {
+  ImGui::PushFont(f.theme.bold_font, 0);
+  const float line = ImGui::GetTextLineHeight(), arrow = s.choose ? line : 0;
+  const ImVec2 head = ImGui::GetCursorScreenPos(), end{head.x + width - arrow, head.y + line};
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  if (s.choose) {
+    if (ImGui::InvisibleButton("choose", {width, line})) ImGui::OpenPopup("beside");
+    if (ImGui::IsItemHovered())
+      draw->AddRectFilled(head, {head.x + width, head.y + line}, packed(f.theme.dim, 0.2f), 2);
+  } else {
+    ImGui::Dummy({width, line});
+  }
+  ImGui::PushStyleColor(ImGuiCol_Text, s.title_colour);
+  ImGui::RenderTextEllipsis(draw, head, end, end.x, s.title, nullptr, nullptr);
+  if (s.choose) {
+    const float x = std::min(head.x + ImGui::CalcTextSize(s.title).x + line * 0.4f, end.x);
+    ImGui::RenderArrow(draw, {x, head.y + line * 0.1f}, packed(s.title_colour), ImGuiDir_Down, 0.75f);
+  }
+  ImGui::PopStyleColor();
+  ImGui::PopFont();
+  if (!s.choose) return;
+  tooltip(f.theme,
+          "What the kernel's output stands beside: the oracle, a reference or another kernel. Click to choose. "
+          "Alt+1 to 9 put a kernel here, X exchanges the two.");
+  if (!ImGui::BeginPopup("beside")) return;
+  s.choose(f);
+  ImGui::EndPopup();
+}
+
 void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
   const Report* r = f.picture();
   if (!r) return;
   ImGui::PushID(static_cast<int>(s.slot));
   float em = ImGui::GetFontSize();
   ImGui::BeginGroup();
-  ImGui::PushFont(f.theme.bold_font, 0);
-  // As wide as the map, or the maps beside it would be pushed away.
-  const ImVec2 head = ImGui::GetCursorScreenPos(), end{head.x + size.x, head.y + ImGui::GetTextLineHeight()};
-  ImGui::PushStyleColor(ImGuiCol_Text, s.title_colour);
-  ImGui::RenderTextEllipsis(ImGui::GetWindowDrawList(), head, end, end.x, s.title, nullptr, nullptr);
-  ImGui::PopStyleColor();
-  ImGui::Dummy({size.x, ImGui::GetTextLineHeight()});
-  ImGui::PopFont();
+  draw_title(f, s, size.x);
   ImVec2 area{size.x, map_height(size.y)};
   Extent e = f.extent();
   Mapping m{ImGui::GetCursorScreenPos(), area, fitted(f.view, e)};
@@ -305,14 +346,23 @@ void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
   ImDrawList* draw = ImGui::GetWindowDrawList();
   draw->PushClipRect(m.at, {m.at.x + area.x, m.at.y + area.y}, true);
   draw->AddRectFilled(m.at, {m.at.x + area.x, m.at.y + area.y}, packed(f.theme.background));
-  auto wish = tile_wish(r->key, s.quantity, m.v, e, static_cast<int>(area.x), static_cast<int>(area.y), s.paint);
-  f.wish([slot = s.slot, wish](Workbench& b) { b.want_tile(slot, wish); });
+  if (!s.key.empty() && s.trouble.empty()) {
+    auto wish = tile_wish(s.key, s.quantity, m.v, e, static_cast<int>(area.x), static_cast<int>(area.y), s.paint);
+    f.wish([slot = s.slot, wish](Workbench& b) { b.want_tile(slot, wish); });
+  }
   const MapTile* tile = f.bench.tile(s.slot);
-  if (tile) {
-    draw_tile(f, *tile, s.slot, m, tile->quantity != s.quantity);
+  if (!s.trouble.empty()) {
+    ImGui::PushStyleColor(ImGuiCol_Text, f.theme.warning);
+    ImGui::RenderTextWrapped({m.at.x + em * 0.6f, m.at.y + em * 0.5f}, s.trouble.c_str(), nullptr,
+                             std::max(em * 4, area.x - em * 1.2f));
+    ImGui::PopStyleColor();
+  } else if (tile) {
+    // Whose tile it is the slot's wish alone does not say: what stood beside before has another.
+    const bool other = tile->quantity != s.quantity || s.key.empty();
+    draw_tile(f, *tile, s.slot, m, other);
     if (f.view.show_classes) draw_classes(f, *r, m);
-    draw_grid_and_numbers(f, s.quantity, *tile, m);
-    if (s.slot == Workbench::Map::difference) draw_failing(f, *tile, m);
+    if (!other) draw_grid_and_numbers(f, s.number, *tile, m);
+    if (!other && s.slot == Workbench::Map::difference) draw_failing(f, *tile, m);
   }
   if (f.view.selected) {
     auto row = static_cast<double>(f.view.selected->row), column = static_cast<double>(f.view.selected->column);
@@ -326,7 +376,7 @@ void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
   interact(f, m, e);
   if (ImGui::BeginPopupContextItem("map menu")) {
     if (ImGui::MenuItem("Fit everything", "F")) f.act("fit");
-    if (ImGui::MenuItem("Next failing element", "N")) f.act("next-failing");
+    if (ImGui::MenuItem(f.beside() ? "Next differing element" : "Next failing element", "N")) f.act("next-failing");
     if (ImGui::MenuItem("Explain the selected element", nullptr, false, f.view.selected.has_value())) f.show("Explain");
     if (ImGui::MenuItem("Copy values of this window (CSV)")) f.act("copy-window");
     picture_entries(f, m.at, {m.at.x + area.x, m.at.y + area.y});
@@ -335,6 +385,32 @@ void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
   draw_colour_bar(f, s, size.x);
   ImGui::EndGroup();
   ImGui::PopID();
+}
+
+// Where something fails, on the lower edge, over the frame: a column of a pixel would lie below its line.
+static void mark_failing_columns(Frame& f, const MapTile& tile, const Mapping& m) {
+  static uint64_t serial = 0;
+  static std::vector<std::pair<int, int>> runs;  // of columns: from, to
+  if (serial != tile.serial) {
+    serial = tile.serial, runs.clear();
+    for (int x = 0; x < tile.width; x++) {
+      bool failing = false;
+      for (int y = 0; y < tile.height && !failing; y++)
+        failing = tile.cells[static_cast<size_t>(y * tile.width + x)].flags & flag_failing;
+      if (!failing) continue;
+      if (!runs.empty() && runs.back().second == x)
+        runs.back().second++;
+      else
+        runs.emplace_back(x, x + 1);
+    }
+  }
+  const double step = (tile.column1 - tile.column0) / tile.width;
+  const float low = m.at.y + m.size.y, high = low - ImGui::GetFontSize() * 0.28f;
+  for (const auto& [from, to] : runs) {
+    float a = m.x(tile.column0 + from * step), b = m.x(tile.column0 + to * step);
+    if (b - a < 3) a = std::min(a, m.at.x + m.size.x - 3), b = a + 3;
+    ImGui::GetWindowDrawList()->AddRectFilled({a, high}, {b, low}, packed(f.theme.wrong));
+  }
 }
 
 void draw_minimap(Frame& f, float height) {
@@ -346,7 +422,8 @@ void draw_minimap(Frame& f, float height) {
   Mapping m{ImGui::GetCursorScreenPos(), size, fitted(whole, e)};
   ImGui::InvisibleButton("minimap", size);
   Paint paint{ColourMap::excess, 0, 1, f.theme.light};
-  auto wish = tile_wish(r->key, Quantity::ratio, m.v, e, static_cast<int>(size.x), static_cast<int>(size.y), paint);
+  auto wish =
+      tile_wish(f.shown_key(), Quantity::ratio, m.v, e, static_cast<int>(size.x), static_cast<int>(size.y), paint);
   f.wish([wish](Workbench& b) { b.want_tile(Workbench::Map::minimap, wish); });
   ImDrawList* draw = ImGui::GetWindowDrawList();
   draw->AddRectFilled(m.at, {m.at.x + size.x, m.at.y + size.y}, packed(f.theme.background));
@@ -358,12 +435,15 @@ void draw_minimap(Frame& f, float height) {
   if (b.y - a.y < 4) a.y -= 2, b.y += 2;
   draw->AddRect(m.at, {m.at.x + size.x, m.at.y + size.y}, packed(f.theme.border));
   draw->AddRect(a, b, packed(f.theme.text), 0, 1.5f);
+  if (const MapTile* tile = f.bench.tile(Workbench::Map::minimap)) mark_failing_columns(f, *tile, m);
   if (ImGui::IsItemActive()) {
     ImVec2 mouse = ImGui::GetIO().MousePos;
     f.view_to(moved(v, e, m.row(mouse.y) - (v.row0 + v.row1) / 2, m.column(mouse.x) - (v.column0 + v.column1) / 2),
               ImGui::IsItemActivated());
   }
-  tooltip(f.theme, "The whole result, |error| over its bound. The frame is what the maps show: drag it.");
+  tooltip(f.theme, f.beside() ? "The whole result, |difference| over the bounds of both. The frame is what the maps "
+                                "show: drag it."
+                              : "The whole result, |error| over its bound. The frame is what the maps show: drag it.");
 }
 
 }  // namespace convscope::ui

@@ -6,11 +6,15 @@ namespace convscope::ui {
 
 struct MapStyle {
   Workbench::Map slot;
-  Quantity quantity;
+  std::string key;    // of the result that is shown; "": what was shown stays, faded
+  Quantity quantity;  // of that result
+  Quantity number;    // which of an element's numbers stands in its cell
   const char* title;
   const char* unit;  // of the colour bar's ends
   Paint paint;
   ImVec4 title_colour;
+  std::string trouble = {};          // shown in the map's place
+  void (*choose)(Frame&) = nullptr;  // the title is a button that opens a menu, filled by this
 };
 
 // Draws a map with its title and colour bar into the given size.

@@ -3,12 +3,62 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
+#include <utility>
 
 #include "app/ui/panels/map_view.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
 namespace {
+
+// On the toolbar's line where there is room, else below it.
+void toolbar_text(const ImVec4& colour, const std::string& text) {
+  if (ImGui::GetContentRegionAvail().x < ImGui::CalcTextSize(text.c_str()).x) ImGui::NewLine();
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextColored(colour, "%s", text.c_str());
+}
+
+void difference_words(Frame& f, const Beside& b, const Report& r) {
+  const std::string apart =
+      b.beyond                    ? fmt::format("{} of {} differ ({})", grouped(b.beyond), grouped(b.elements),
+                                                percent_text(static_cast<double>(b.beyond) / static_cast<double>(b.elements)))
+      : b.identical == b.elements ? fmt::format("all {} the same, bit for bit", grouped(b.elements))
+                                  : fmt::format("none of {} differs beyond rounding", grouped(b.elements));
+  toolbar_text(b.beyond ? f.theme.wrong : f.theme.right, apart);
+  const std::string about = fmt::format(
+      "{}Elements of {} and {} that are further apart than the rounding of two right kernels can make "
+      "them. {} are the same bit for bit; the largest difference is {}.",
+      b.where.empty() ? "" : b.where + ". ", file_name(r.kernel), file_name(b.with), grouped(b.identical),
+      value_text(b.max_abs));
+  explain_item(f.theme, {about.c_str(), "|y1 − y2| > 2·(λ·√n·u·Σ|x·w| + one rounding of the output)",
+                         r.device_kind == "emulator" ? "computed from the emulated outputs"
+                                                     : "computed from the measured outputs"});
+}
+
+// What may stand beside the kernel's output.
+void choose_beside(Frame& f) {
+  const std::string& now = f.document.compare_with;
+  auto entry = [&](const std::string& name, const std::string& title, const char* key) {
+    if (ImGui::MenuItem(title.c_str(), key, now == name) && now != name) f.command(SetCompareWith{name});
+  };
+  entry(oracle_name, "oracle (double precision)", "Shift+1");
+  auto group = [&](const char* title, auto is) {
+    bool begun = false;
+    int number = 0;
+    for (const auto& k : f.bench.kernels()) {
+      number++;
+      if (!is(k)) continue;
+      if (!std::exchange(begun, true)) ImGui::SeparatorText(title);
+      const bool counts = number <= 9 && k.kind != "reference";
+      ImGui::BeginDisabled(!k.available);
+      entry(k.name, file_name(k.name), counts ? fmt::format("Alt+{}", number).c_str() : nullptr);
+      ImGui::EndDisabled();
+      tooltip(f.theme, k.available ? k.idea : "not here: " + k.reason);
+    }
+  };
+  group("References", [](const KernelEntry& k) { return k.kind == "reference" && k.name != oracle_name; });
+  group("Kernels", [&](const KernelEntry& k) { return k.kind != "reference" && k.name != f.document.kernel; });
+}
 
 void toolbar(Frame& f, const Report& r) {
   float em = ImGui::GetFontSize();
@@ -24,16 +74,22 @@ void toolbar(Frame& f, const Report& r) {
   button("<", "view-back", "The view before (Alt+Left)");
   button(">", "view-forward", "The view after (Alt+Right)");
   ImGui::SameLine(0, em);
-  button("< failing", "previous-failing", "The failing element before the selected one (Shift+N)");
-  button("failing >", "next-failing", "The next failing element (N)");
-  if (r.failing) {
+  const Beside* other = f.beside();
+  if (other) {
+    button("< differing", "previous-failing", "The differing element before the selected one (Shift+N)");
+    button("differing >", "next-failing", "The next differing element (N)");
+  } else {
+    button("< failing", "previous-failing", "The failing element before the selected one (Shift+N)");
+    button("failing >", "next-failing", "The next failing element (N)");
+  }
+  if (other) {
+    difference_words(f, *other, r);
+  } else if (r.failing) {
     ImVec4 c = *r.failing ? f.theme.wrong : f.theme.right;
     std::string text = *r.failing ? fmt::format("{} of {} fail ({})", grouped(*r.failing), grouped(r.elements),
                                                 percent_text(r.failing_fraction.value_or(0)))
                                   : fmt::format("none of {} fails", grouped(r.elements));
-    if (ImGui::GetContentRegionAvail().x < ImGui::CalcTextSize(text.c_str()).x) ImGui::NewLine();
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextColored(c, "%s", text.c_str());
+    toolbar_text(c, text);
     explain_item(
         f.theme,
         {"Elements whose error is above their bound", "|y − oracle| > λ·√n·u·Σ|x·w| + one rounding of the output",
@@ -55,7 +111,7 @@ void toolbar(Frame& f, const Report& r) {
           "zeros). Seen when positions are at least 3 pixels wide.");
   ImGui::SameLine();
   ImGui::SetNextItemWidth(em * 9);
-  const char* kinds[] = {"error / bound", "signed error"};
+  const char* kinds[] = {other ? "apart / bounds" : "error / bound", other ? "signed apart" : "signed error"};
   int kind = v.difference_is_ratio ? 0 : 1;
   if (ImGui::Combo("##difference", &kind, kinds, 2)) {
     v.difference_is_ratio = kind == 0;
@@ -63,7 +119,7 @@ void toolbar(Frame& f, const Report& r) {
   }
   tooltip(f.theme,
           "What the third map shows: |error| over its bound (logarithmic, red beyond 1), or the signed error (blue too "
-          "low, orange too high).");
+          "low, orange too high). Beside another kernel: the difference of the two, over the bounds of both.");
 }
 
 }  // namespace
@@ -84,23 +140,45 @@ void draw_maps(Frame& f) {
   // output must not make the right one flat.
   auto values = r->ranges[static_cast<size_t>(Quantity::reference)].value_or(r->ranges[0].value_or(ValueRange{0, 1}));
   if (!(values.high > values.low)) values.high = values.low + 1;
-  auto errors = r->ranges[static_cast<size_t>(Quantity::error)].value_or(ValueRange{0, 0});
+  // What stands in the oracle's place is asked for; until it has come, what was shown stays.
+  f.wish([d = f.document](Workbench& b) { b.want_beside(d); });
+  const Beside *asked = f.bench.beside(f.document, *r), *other = f.beside();
+  const bool oracle = f.document.compare_with == oracle_name, waits = !oracle && !asked;
+  const std::string with = file_name(f.document.compare_with);
+  const auto& ranges = other ? other->ranges : r->ranges;
+  auto errors = ranges[static_cast<size_t>(Quantity::error)].value_or(ValueRange{0, 0});
   double reach = std::max({std::fabs(errors.low), std::fabs(errors.high), 1e-30});
   ColourMap map = f.settings.value_colours == "cividis" ? ColourMap::cividis : ColourMap::viridis;
   Paint value_paint{map, values.low, values.high, f.theme.light};
-  std::string kernel_title = fmt::format("{} (kernel)", r->kernel);
-  bool ratio = f.view.difference_is_ratio;
-  MapStyle styles[] = {{Workbench::Map::kernel, Quantity::output, kernel_title.c_str(),
-                        "output of the kernel, same scale as the oracle", value_paint, f.theme.kernel},
-                       {Workbench::Map::reference, Quantity::reference, "oracle (double precision)",
-                        "output as it should be", value_paint, f.theme.reference},
-                       {Workbench::Map::difference, ratio ? Quantity::ratio : Quantity::error,
-                        ratio ? "|error| / bound" : "error = kernel − oracle",
-                        ratio ? "|error| over its bound: up to 1 is rounding, beyond is wrong"
-                              : "signed error, range symmetric around 0",
-                        ratio ? Paint{ColourMap::excess, 0, 1, f.theme.light}
-                              : Paint{ColourMap::diverging, -reach, reach, f.theme.light},
-                        f.theme.text}};
+  const std::string kernel_title = fmt::format("{} (kernel)", file_name(r->kernel)),
+                    other_title = oracle  ? "oracle (double precision)"
+                                  : waits ? with + " …"
+                                          : with,
+                    apart = fmt::format("|{} − {}| / bounds", file_name(r->kernel), with),
+                    signed_apart = fmt::format("{} − {}", file_name(r->kernel), with);
+  const bool ratio = f.view.difference_is_ratio;
+  MapStyle styles[] = {
+      {Workbench::Map::kernel, r->key, Quantity::output, Quantity::output, kernel_title.c_str(),
+       "output of the kernel, same scale as what stands beside it", value_paint, f.theme.kernel},
+      {Workbench::Map::reference,
+       waits   ? ""
+       : other ? other->output
+               : r->key,
+       other ? Quantity::output : Quantity::reference, Quantity::reference, other_title.c_str(),
+       other ? "output of what stands beside the kernel" : "output as it should be", value_paint, f.theme.reference,
+       asked ? asked->trouble : "", choose_beside},
+      {Workbench::Map::difference, waits ? "" : f.shown_key(), ratio ? Quantity::ratio : Quantity::error,
+       ratio ? Quantity::ratio : Quantity::error,
+       other   ? (ratio ? apart.c_str() : signed_apart.c_str())
+       : ratio ? "|error| / bound"
+               : "error = kernel − oracle",
+       other   ? (ratio ? "|difference| over the rounding bounds of both: up to 1 is rounding, beyond is none"
+                        : "signed difference, range symmetric around 0")
+       : ratio ? "|error| over its bound: up to 1 is rounding, beyond is wrong"
+               : "signed error, range symmetric around 0",
+       ratio ? Paint{ColourMap::excess, 0, 1, f.theme.light}
+             : Paint{ColourMap::diverging, -reach, reach, f.theme.light},
+       f.theme.text}};
   // Beside or below each other: where there is little room, by how many numbers can be read.
   const ImVec2 third{std::floor((room.x - 2 * gap) / 3), room.y},
       strip{room.x, std::floor(room.y / 3) - ImGui::GetStyle().ItemSpacing.y};

@@ -4,6 +4,7 @@
 #include <imgui.h>
 #include <limits>
 #include <misc/cpp/imgui_stdlib.h>
+#include <utility>
 
 #include "app/ui/widgets.h"
 #include "kernels/problem/counts.h"
@@ -25,7 +26,14 @@ void offer(Frame& f, const ConvProblem& p) {
   f.command(SetProblem{p}, true);
 }
 
+// What a number was before it was pressed: a double click types it, and its first click is not to have moved it.
+struct Pressed {
+  std::string field;
+  ConvProblem before;
+};
+
 void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
+  static Pressed pressed;
   int64_t value = shown.*field.value;
   Span span = slider_span(f.document.problem, field.value);
   span.high = std::clamp(value, span.high, int64_t{1} << 61);  // a slider's range has one bit less than its value
@@ -39,7 +47,7 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   std::replace(label.begin(), label.end(), '_', ' ');
   ImGui::TextColored(wrong ? f.theme.warning : f.theme.text, "%s", label.c_str());
   tooltip(f.theme,
-          fmt::format("{}: {}. Drag, or Ctrl+click to type; at least {}.", field.name, field.meaning, field.minimum));
+          fmt::format("{}: {}. Drag, or double-click to type; at least {}.", field.name, field.meaning, field.minimum));
   ImGui::TableNextColumn();
   float em = ImGui::GetFontSize(), step = ImGui::GetFrameHeight();
   if (wrong)
@@ -49,8 +57,18 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   bool log = span.high > 64;
   const bool fixed = span.low == span.high;  // its handle would cover the number
   if (fixed) ImGui::PushStyleColor(ImGuiCol_SliderGrab, ImVec4(0, 0, 0, 0));
+  // Dear ImGui types on Ctrl+click alone; a double click is one here.
+  ImGuiIO& io = ImGui::GetIO();
+  const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + ImGui::CalcItemWidth(), at.y + ImGui::GetFrameHeight()};
+  const bool twice = ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) && ImGui::IsWindowHovered() &&
+                     ImGui::IsMouseHoveringRect(at, end) && pressed.field == field.name && !io.KeyCtrl;
+  const bool back = twice && !(pressed.before == shown);
+  if (back) value = pressed.before.*field.value;
+  const bool control = std::exchange(io.KeyCtrl, io.KeyCtrl || twice);
   bool changed = ImGui::SliderScalar("##value", ImGuiDataType_S64, &value, &span.low, &span.high, "%lld",
                                      log ? ImGuiSliderFlags_Logarithmic : 0);
+  io.KeyCtrl = control;
+  if (ImGui::IsItemActivated() && !twice) pressed = {field.name, shown};
   if (fixed) ImGui::PopStyleColor();
   ImGui::PopFont();
   if (wrong) ImGui::PopStyleColor();
@@ -62,7 +80,10 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   ImGui::SameLine(0, em * 0.25f);
   if (ImGui::Button("+", {step, 0})) value = std::min(value, most - 1) + 1, changed = true;
   ImGui::PopItemFlag();
-  if (changed) offer(f, with(shown, field.value, value));
+  if (back)
+    offer(f, pressed.before);
+  else if (changed)
+    offer(f, with(shown, field.value, value));
   ImGui::PopID();
 }
 

@@ -323,11 +323,14 @@ void errors(Frame& f, const Report& r) {
           "|y − ref| > λ·√n·u·Σ|x·w| + rounding of y", counted},
          bad);
   maybe("max |error|", r.max_abs, {"The largest absolute error of all finite elements.", "max |y − ref|", counted});
-  maybe("max |error| / bound", r.max_bound_ratio,
-        {"The largest error as a multiple of its element's bound; above 1 fails. Where exactly 0 should stand the "
-         "bound is the smallest number there is, so any error there is a huge multiple.",
-         "max |y − ref| / bound", counted},
-        r.max_bound_ratio.value_or(0) > 1 ? &t.wrong : nullptr);
+  const std::optional<double>& worst = r.max_bound_ratio;
+  figure(t, "max |error| / bound", worst ? times_bound_text(*worst) : "none is finite",
+         {"The largest error as a multiple of its element's bound; above 1 fails. Where exactly 0 should stand the "
+          "bound is the smallest number there is, so any error there is a huge multiple.",
+          "max |y − ref| / bound", counted},
+         !worst       ? &t.dim
+         : *worst > 1 ? &t.wrong
+                      : nullptr);
   maybe("RMS relative", r.rms_rel,
         {"Size of the whole error against the size of the whole output.", "√(Σ(y − ref)² / Σref²)", counted});
   auto count = [&](const char* label, const std::optional<int64_t>& v, const About& about) {

@@ -51,6 +51,13 @@ void Block::prepare(const Entry& kernel, dim3 grid, dim3 block, size_t dynamic_s
   for (unsigned t = 0; t < threads_; t++)
     thread_index_[t] = {t % block.x, t / block.x % block.y, t / (block.x * block.y)};
   lay_red_zones();
+  static_shared_ = static_shared_of(reinterpret_cast<const void*>(kernel.loop));
+  static_before_.assign(static_shared_.begin, static_shared_.begin + static_shared_.bytes);
+}
+
+void Block::finish() {
+  if (static_shared_.bytes) std::memcpy(static_shared_.begin, static_before_.data(), static_shared_.bytes);
+  static_shared_ = {};
 }
 
 // What is read there is NaN; what is written there is seen when the block has ended.
@@ -87,6 +94,7 @@ void Block::run(uint64_t index) {
   // A signalling pattern: a kernel that reads shared memory before it wrote it gets NaN, not what the block before
   // left.
   std::memset(dynamic_shared_, 0xff, dynamic_shared_bytes_);
+  if (static_shared_.bytes) std::memset(static_shared_.begin, 0xff, static_shared_.bytes);
   random_ = seed_ ? static_cast<uint32_t>(scrambled(uint64_t{seed_} << 32 ^ index)) | 1 : 0;  // 0: no shuffling
   for (unsigned i = 0; i < warps_; i++) {
     unsigned lanes = std::min(32u, threads_ - i * 32);
@@ -173,10 +181,9 @@ bool Block::next_thread() {
   w.live &= ~bit;
   w.ready &= ~bit;
   live_--;
-  if (arrived_)
-    fault(fmt::format("the barrier is not reached by all: this thread has ended while {} of {} wait there", arrived_,
-                      threads_),
-          barrier_at_);
+  // A barrier waits for the threads that have not exited (CUDA C++ Programming Guide, "Independent Thread Scheduling":
+  // so from sm_70 on).
+  if (arrived_ && arrived_ == live_) release_barrier();
   if (const Site* ordered = hopper_.unfinished(ended))
     fault("this thread has ended with wgmma products that it has not waited for", *ordered);
   for (uint32_t q = w.waiting; q; q &= q - 1) {
@@ -213,10 +220,6 @@ void Block::wait() {
 }
 
 int Block::barrier(const Site& at, int predicate) {
-  if (live_ != threads_)
-    fault(fmt::format("the barrier is not reached by all: {} of {} threads have already ended", threads_ - live_,
-                      threads_),
-          at);
   if (arrived_ && !same_site(barrier_at_, at))
     fault(fmt::format("threads of one block wait at different barriers: {} of {} wait at {}", arrived_, threads_,
                       line(barrier_at_)),
@@ -224,7 +227,7 @@ int Block::barrier(const Site& at, int predicate) {
   barrier_at_ = at;
   record_meeting(&arrived_, false, current_);
   votes_ += predicate != 0;
-  if (++arrived_ == threads_) {
+  if (++arrived_ == live_) {
     release_barrier();
   } else {
     Warp& w = warp_[current_ >> 5];

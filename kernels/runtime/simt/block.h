@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "convscope/simt.h"
 #include "kernels/base/activity.h"
@@ -10,6 +11,7 @@
 #include "kernels/runtime/simt/executor.h"
 #include "kernels/runtime/simt/fibres.h"
 #include "kernels/runtime/simt/hopper.h"
+#include "kernels/runtime/simt/static_shared.h"
 
 namespace convscope::simt {
 
@@ -96,6 +98,12 @@ class Block {
   const char* kernel_name() const { return kernel_.name; }
   unsigned char* dynamic_shared() const { return dynamic_shared_; }
   bool on_stack(const void* p) const { return fibres_.contains(p); }
+  bool is_shared(const void* p) const {
+    return static_cast<size_t>(static_cast<const unsigned char*>(p) - dynamic_shared_) < dynamic_shared_bytes_ ||
+           static_shared_.holds(p);
+  }
+  // The launch has ended on this OS thread: what else lies among the kernel's variables has its values again.
+  void finish();
 
   static Block*& current();  // of this OS thread; null when it runs no kernel
 
@@ -131,6 +139,8 @@ class Block {
   HostBytes shared_storage_;
   unsigned char* dynamic_shared_;
   size_t dynamic_shared_bytes_ = 0;
+  StaticShared static_shared_;
+  std::vector<unsigned char> static_before_;
   const std::atomic<bool>* given_up_ = nullptr;
   bool all_blocks_ = true;
   Activity* activity_ = nullptr;

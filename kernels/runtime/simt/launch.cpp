@@ -76,6 +76,10 @@ void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_
     Block& self = own_block();
     CurrentBlock mark(self);
     self.prepare(kernel, g, b, dynamic_shared_bytes, args, options.order_seed, given_up, every == 1, options.activity);
+    struct Finish {
+      Block& block;
+      ~Finish() { block.finish(); }
+    } finish{self};
     for (uint64_t taken; (taken = next.fetch_add(1, std::memory_order_relaxed)) < blocks;) {
       if (options.activity && options.activity->cancelled()) {
         given_up = true;

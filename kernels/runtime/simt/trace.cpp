@@ -162,12 +162,12 @@ void record_access(const void* address, unsigned size, uint8_t kind, const void*
   auto at = reinterpret_cast<uint64_t>(address);
   auto inside = [at](const auto& variable) { return at - reinterpret_cast<uint64_t>(&variable) < sizeof variable; };
   if (inside(threadIdx) || inside(blockIdx) || inside(blockDim) || inside(gridDim) || block->on_stack(address)) return;
-  put(*tracer,
-      {at, reinterpret_cast<uint64_t>(pc), block->current_block(), static_cast<uint16_t>(block->current_thread()),
-       static_cast<uint16_t>(size), static_cast<AccessKind>(kind),
-       tracer->wish.rounds     ? loops_of(*block).round()
-       : tracer->wish.meetings ? value_at(address, size)
-                               : 0});
+  put(*tracer, {at, reinterpret_cast<uint64_t>(pc), block->current_block(),
+                static_cast<uint16_t>(block->current_thread()), static_cast<uint16_t>(size),
+                static_cast<AccessKind>(kind), tracer->wish.meetings && tracer->wish.reads && block->is_shared(address),
+                tracer->wish.rounds     ? loops_of(*block).round()
+                : tracer->wish.meetings ? value_at(address, size)
+                                        : 0});
 }
 
 void record_misaligned(const void* address, unsigned size, uint8_t kind, const void* pc) {

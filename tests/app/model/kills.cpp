@@ -134,6 +134,9 @@ class Killer {
     w.want_numbers(0, 1, 0, 1 + static_cast<int64_t>(random_() % 3));
     w.want_hover({0, 0});
     w.want_statistics();
+    Document beside = p->document;
+    beside.compare_with = "polyphase";
+    w.want_beside(beside);
   }
 
   double most_delay_s_ = 0.06 * slowness;

@@ -72,6 +72,27 @@ TEST(WorkbenchFaults, AKernelThatCrashes) {
   expect_works(b);
 }
 
+// What stands beside it may end the engine: the picture comes back, and it is not asked a second time.
+TEST(WorkbenchFaults, AKernelBesideItThatCrashes) {
+  test::Bench b(faulty_engine());
+  Document good = fault("healthy");
+  ASSERT_TRUE(b.run(good));
+  Document d = good;
+  d.compare_with = "call_abort";
+  auto trouble = [&] {
+    b->want_beside(d);
+    const Beside* other = b->picture() ? b->beside(d, *b->picture()) : nullptr;
+    return other && !other->trouble.empty() && !b->running();
+  };
+  ASSERT_TRUE(b.until(trouble));
+  expect_pictures_of(b, good);
+  ASSERT_TRUE(b.until(trouble));
+  ASSERT_TRUE(b.settle());
+  EXPECT_EQ(b->engine().deaths, 1);
+  EXPECT_EQ(b->beside(d, *b->picture())->trouble, "it ended the engine when it ran here");
+  expect_works(b);
+}
+
 TEST(WorkbenchFaults, TheSentenceNamesTheLine) {
   if (test::under_sanitizer) GTEST_SKIP() << "there it is the sanitizer's report that ends the engine";
   test::Bench b(faulty_engine());

@@ -415,5 +415,40 @@ TEST(Workbench, AProfileThatCannotBeSaysWhy) {
   EXPECT_NE(b->profile_trouble().find("no_such_kernel"), std::string::npos) << b->profile_trouble();
 }
 
+TEST(Workbench, AnotherKernelStandsBesideIt) {
+  test::Bench b;
+  Document d = test::quick_document(60, "S4");
+  d.problem.stride = 2, d.problem.padding = 1;
+  ASSERT_TRUE(b.run(d));
+  b->want_beside(d);
+  EXPECT_FALSE(b->asks_beside()) << "the oracle needs no run";
+  d.compare_with = "direct";
+  auto comes = [&] {
+    return b.until([&] {
+      b->want_beside(d);
+      return b->beside(d, *b->report()) != nullptr;
+    });
+  };
+  ASSERT_TRUE(comes());
+  const Beside* other = b->beside(d, *b->report());
+  EXPECT_EQ(other->trouble, "");
+  EXPECT_EQ(other->beyond, b->report()->failing);
+  EXPECT_EQ(other->elements, b->report()->elements);
+  Document oracle = d;
+  oracle.compare_with = oracle_name;
+  EXPECT_FALSE(b->beside(oracle, *b->report()));
+  // Of the next result it is none until it has been asked for anew.
+  d.problem.length = 61;
+  ASSERT_TRUE(b.run(d));
+  EXPECT_FALSE(b->beside(d, *b->report()));
+  ASSERT_TRUE(comes());
+  EXPECT_EQ(b->beside(d, *b->report())->elements, b->report()->elements);
+  // What cannot stand there says why.
+  d.compare_with = "held_16bit";
+  ASSERT_TRUE(comes());
+  EXPECT_NE(b->beside(d, *b->report())->trouble.find("takes f16 and bf16 only"), std::string::npos)
+      << b->beside(d, *b->report())->trouble;
+}
+
 }  // namespace
 }  // namespace convscope

@@ -224,7 +224,7 @@ TEST(Panels, WithACrashedOne) {
   draw_all(a);
   EXPECT_TRUE(holds(a.said("Verdict"), "Crashed")) << a.said("Verdict");
   EXPECT_TRUE(holds(a.said("Maps"), "healthy (kernel)")) << "the last good picture stays";
-  EXPECT_TRUE(holds(a.said("Maps"), "stale: the picture is of kernel healthy; now: kernel wild_write"))
+  EXPECT_TRUE(holds(a.said("Maps"), "stale: this is of kernel healthy; now: kernel wild_write"))
       << a.said("Maps");
 }
 

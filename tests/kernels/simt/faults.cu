@@ -13,9 +13,19 @@ struct Counted {
 };
 #endif
 
-extern "C" __global__ void exit_before_barrier(unsigned who) {
+// No fault: a barrier waits for the threads that have not exited. Twice, so that who has gone on does not count for the
+// next one.
+extern "C" __global__ void exit_before_barrier(unsigned who, int* out) {
+  __shared__ int left[64];
   if (threadIdx.x == who) return;
-  __syncthreads();  // FAULT exit_before_barrier
+  left[threadIdx.x] = 1;
+  int voted = __syncthreads_count(1);
+  int sum = 0;
+  for (unsigned i = 0; i < 64; i++) sum += i == who ? 0 : left[i];
+  __syncthreads();
+  left[threadIdx.x] = 0;
+  voted += __syncthreads_count(threadIdx.x % 2);
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum * 1000 + voted;
 }
 
 extern "C" __global__ void two_barriers(unsigned border) {
@@ -26,10 +36,9 @@ extern "C" __global__ void two_barriers(unsigned border) {
   }
 }
 
-// Warps exit, not lanes: also not allowed.
 extern "C" __global__ void warp_exits() {
   if (threadIdx.x / 32 == 1) return;
-  __syncthreads();  // FAULT warp_exits
+  __syncthreads();
 }
 
 __device__ __forceinline__ int* cell(int* out) { return out + blockIdx.x * blockDim.x + threadIdx.x; }
@@ -141,7 +150,7 @@ CONVSCOPE_KERNEL(test_faults) {
   test_only();
   idea("breaks a rule of the machine");
   plan([](const ConvProblem&, Plan& plan) {
-    plan.launch(ENTRY(exit_before_barrier), {1}, {1}).args(0);
+    plan.launch(ENTRY(exit_before_barrier), {1}, {1}).args(0, plan.y());
     plan.launch(ENTRY(two_barriers), {1}, {1}).args(0);
     plan.launch(ENTRY(warp_exits), {1}, {1}).args();
     plan.launch(ENTRY(mask_of_ended_lane), {1}, {1}).args(plan.y(), 0);

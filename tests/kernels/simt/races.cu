@@ -109,12 +109,12 @@ __device__ __forceinline__ void own(const float* x, float* y) {
   y[t] = s;
 }
 
-// Right whatever the order: what is read too early is multiplied by 0.
+// Right whatever the order: what is read too early is never so large.
 __device__ __forceinline__ void unused(const float* x, float* y, const float* w) {
   __shared__ float s[n];
   const int t = threadIdx.x, at = blockIdx.x * n + t;
   s[t] = x[at];
-  y[at] = x[at] * w[0] + 0 * s[t ^ 32];
+  y[at] = x[at] * w[0] + (s[t ^ 32] > 1e30f ? 1.0f : 0.0f);
 }
 
 // What a launch before has left, of each thread its own.
@@ -129,6 +129,26 @@ __device__ __forceinline__ void scale(const float* x, float* y, const float* w) 
   __syncthreads();
   const int at = blockIdx.x * n + t;
   y[at] = x[at] * s;
+}
+
+// One place of shared memory is not written, and is read: what was read there is used, or not.
+template <bool all, bool dynamic, bool used>
+__device__ __forceinline__ void unset(const float* x, float* y, const float* w) {
+  __shared__ float fixed[n];
+  CONVSCOPE_DYNAMIC_SHARED(float, sized);
+  float* s = dynamic ? sized : fixed;
+  const int t = threadIdx.x, at = blockIdx.x * n + t;
+  if (all || t != 5) s[t] = x[at];
+  __syncthreads();
+  const float v = *static_cast<volatile float*>(s + t);  // UNSET read
+  y[at] = (used || t != 5 ? v : x[at]) * w[0];
+}
+
+// Each block writes the last output of the one before it, too, as another.
+__device__ __forceinline__ void beyond_its_own(const float* x, float* y, const float* w) {
+  const int t = threadIdx.x, at = blockIdx.x * n + t;
+  y[at] = x[at] * w[0];
+  if (t == 0 && blockIdx.x) y[at - 1] = 2 * x[at] * w[0];
 }
 }  // namespace
 
@@ -170,6 +190,12 @@ __device__ __forceinline__ void scale(const float* x, float* y, const float* w) 
   F(calm_blocks_same, y[threadIdx.x] = 3.0f)                                                                       \
   F(calm_blocks_apart, y[n * blockIdx.x + threadIdx.x] = x[threadIdx.x])                                           \
   F(calm_blocks_ticket, atomicAdd(const_cast<float*>(w), 1.0f); y[threadIdx.x] += 1.0f)                            \
+  F(race_blocks_beyond, beyond_its_own(x, y, w))                                                                   \
+  F(unset_static, unset<false, false, true>(x, y, w))                                                              \
+  F(unset_dynamic, unset<false, true, true>(x, y, w))                                                              \
+  F(unset_unused, unset<false, false, false>(x, y, w))                                                             \
+  F(set_static, unset<true, false, true>(x, y, w))                                                                 \
+  F(set_dynamic, unset<true, true, true>(x, y, w))                                                                 \
   F(misaligned_write, reinterpret_cast<float2*>(y + 1)[n / 2 * blockIdx.x] = make_float2(1, 2))                    \
   F(remembers, y[threadIdx.x] = x[threadIdx.x] + kept[threadIdx.x]; kept[threadIdx.x] += 1.0f)                     \
   F(aligned_write, reinterpret_cast<float2*>(y + 2)[n / 2 * blockIdx.x % 100] = make_float2(1, 2))

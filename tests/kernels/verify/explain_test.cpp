@@ -341,7 +341,7 @@ TEST(Explain, RefusesWhatIsNotThere) {
   // A grid of 6·40 threads has a block with some to spare.
   p = general;
   p.batch = 1;
-  EXPECT_THROW(explained("barrier_in_branch", p, 0, 0, 0), KernelFault);
+  EXPECT_THROW(explained("shuffle_after_return", p, 0, 0, 0), KernelFault);
 }
 
 TEST(TapFormula, HasItsNumbers) {

@@ -16,7 +16,7 @@ FAULTY_ENTRY(shuffle_after_return) {
 FAULTY_ENTRY(barrier_in_branch) {
   auto e = element_of_thread(c);
   if (!e.inside) return;
-  __syncthreads();  // FAULT barrier
+  __syncthreads();
   y[e.id] = right_sum(c, e, x, w, b);
 }
 
@@ -47,7 +47,7 @@ extern "C" __global__ void too_wide_f32(float* y) { y[0] = 0; }
 
 #ifndef __CUDACC__
 FAULTY_KERNEL(shuffle_after_return, "wrong: full mask after an early return")
-FAULTY_KERNEL(barrier_in_branch, "wrong: a barrier that not all reach")
+FAULTY_KERNEL(barrier_in_branch, "a barrier that those who have an element reach")
 
 CONVSCOPE_KERNEL(tile_by_global_position) {
   test_only();

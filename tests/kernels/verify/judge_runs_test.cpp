@@ -132,10 +132,8 @@ TEST(JudgeRuns, MachineFaultsSayWhere) {
   expect_crash(r, line("shuffle"));
   EXPECT_TRUE(has(r.verdict.sentence, "__shfl_xor_sync with mask 0xffffffff names lane"));
   EXPECT_TRUE(has(r.verdict.sentence, "kernel shuffle_after_return_f32, block ("));
-  r = judged("barrier_in_branch", p);
-  expect_crash(r, line("barrier"));
-  EXPECT_TRUE(has(r.verdict.sentence, "the barrier is not reached by all"));
-  // The control: where all threads have an element neither is a fault.
+  EXPECT_EQ(judged("barrier_in_branch", p).verdict.status, Status::right) << "who has exited is not waited for";
+  // The control: where all threads have an element there is no fault.
   p.length = 16;
   p.out_channels = 2;
   ASSERT_EQ(p.y_elements() % 64, 0);

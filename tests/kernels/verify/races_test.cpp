@@ -138,6 +138,34 @@ TEST(Races, BetweenBlocks) {
   EXPECT_FALSE(races_of(*find_traced("race_blocks_sum"), p).between);
 }
 
+// The passes before have left zeros in x, and sums of zeros are all the same.
+TEST(Races, BetweenBlocksIsToldFromNumbersThatDiffer) {
+  NEEDS_RACY_KERNELS;
+  const std::string said = judged("race_blocks_beyond", 256).verdict.sentence;
+  EXPECT_TRUE(test::holds(said, "a race between blocks over y[0, 0, 63]: ")) << said;
+}
+
+TEST(Races, SharedMemoryThatNobodyHasWritten) {
+  NEEDS_RACY_KERNELS;
+  ConvProblem p;
+  p.length = 256;
+  const std::string line = std::to_string(test::line_of("tests/kernels/simt/races.cu", "UNSET read")),
+                    words = "reads shared memory that nobody has written at races.cu:" + line + ", thread 5 of block 0";
+  for (const char* name : {"unset_static", "unset_dynamic"}) {
+    EXPECT_EQ(races_of(*find_traced(name), p).unset, words) << name;
+    // The emulator lays NaN there before each block, whichever kind it is of.
+    const RunReport r = judged(name, 256);
+    EXPECT_EQ(r.error.nan, 4) << name << ": one in each block";
+    EXPECT_TRUE(r.verdict.sentence.starts_with("wrong: " + words)) << r.verdict.sentence;
+  }
+  for (const char* name : {"set_static", "set_dynamic"}) {
+    EXPECT_EQ(races_of(*find_traced(name), p).unset, "") << name;
+    EXPECT_EQ(judged(name, 256).verdict.status, Status::right) << name;
+  }
+  EXPECT_EQ(races_of(*find_traced("unset_unused"), p).unset, words);
+  EXPECT_EQ(judged("unset_unused", 256).verdict.status, Status::right) << "what is read and of no use is no fault";
+}
+
 TEST(Races, AddressesThatAreNoMultipleOfWhatIsMoved) {
   NEEDS_RACY_KERNELS;
   ConvProblem p;

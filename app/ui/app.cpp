@@ -31,6 +31,15 @@ App::App(AppOptions options) : options_(std::move(options)) {
     layout_pending_ = false;
   }
   for (const auto& p : panels()) open_.push_back(p.open_at_first);
+  ImGuiContextHook before_frame;
+  before_frame.Type = ImGuiContextHookType_NewFramePre;
+  before_frame.UserData = this;
+  before_frame.Callback = [](ImGuiContext*, ImGuiContextHook* hook) {
+    auto& layout = static_cast<App*>(hook->UserData)->next_layout_;
+    if (layout) ImGui::LoadIniSettingsFromMemory(layout->text.c_str(), layout->text.size());
+    layout.reset();
+  };
+  hook_ = ImGui::AddContextHook(ImGui::GetCurrentContext(), &before_frame);
   bench_ = std::make_unique<Workbench>(options_.engine, options_.wake);
   bench_->on_file([this](const std::string& path, const std::string& trouble) { kernel_came(path, trouble); });
   if (!trouble.empty()) bench_->note(trouble, LogLine::Kind::trouble);
@@ -38,8 +47,10 @@ App::App(AppOptions options) : options_(std::move(options)) {
 }
 
 App::~App() {
+  ImGui::RemoveContextHook(ImGui::GetCurrentContext(), hook_);
   if (!options_.settings_file.empty()) {
-    if (only_panel_.empty()) settings_.layout = ImGui::SaveIniSettingsToMemory();
+    const bool squeezed = narrow_ && kept_layout_ && !settings_.presenter;  // the next window may be wide
+    if (only_panel_.empty()) settings_.layout = squeezed ? kept_layout_->text : ImGui::SaveIniSettingsToMemory();
     save_settings(options_.settings_file, settings_);
     keep_last_session();
   }
@@ -131,9 +142,10 @@ void App::set_settings(const Settings& s) {
     fresh.text_font = theme_.text_font, fresh.bold_font = theme_.bold_font, fresh.code_font = theme_.code_font;
     theme_ = fresh;
   }
-  if (s.presenter != settings_.presenter) layout_pending_ = true;
+  const bool other = s.presenter != settings_.presenter;
   bool now_live = s.live && !settings_.live;
   settings_ = s;
+  if (other) other_layout(!settings_.presenter && !narrow_);
   if (now_live && (!bench_->picture() || !bench_->stale(document()).empty()) && !bench_->rests_on_recording(document()))
     bench_->run(document());
   if (!options_.settings_file.empty()) save_settings(options_.settings_file, settings_);

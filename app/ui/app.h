@@ -109,7 +109,7 @@ class App {
   void toggle_colours();
   void scale_by(double factor);
   void toggle_full_screen() { full_screen_ = !full_screen_; }
-  void reset_layout() { layout_pending_ = true; }
+  void reset_layout() { layout_pending_ = true, kept_layout_.reset(); }
   void open_palette() { palette_open_ = true; }
   void open_help() { help_open_ = true; }
   void open_about() { about_open_ = true; }
@@ -153,6 +153,17 @@ class App {
   MapTextures textures_;
   std::vector<Event> events_;
   std::vector<bool> open_;  // by panel
+  // As panels lay before the presenter's layout or a narrow window's took their place: they go back there. And a layout
+  // that is to be taken before the next frame begins.
+  struct Layout {
+    std::string text;
+    std::vector<bool> open;
+  };
+  std::optional<Layout> kept_layout_, next_layout_;
+  unsigned hook_ = 0;
+  int calm_until_ = 2;  // the frame, while panels appear that a layout brings back
+  void keep_layout();
+  void other_layout(bool usual);  // usual: neither the presenter's nor a narrow window's
   CellRoom cells_;
   // A kernel's file that waits for its person's trust, and its text; one that shall be the kernel when it has come.
   std::string untrusted_, untrusted_text_, coming_kernel_;

@@ -3,6 +3,7 @@
 #include <imgui.h>
 #include <imgui_internal.h>
 #include <string_view>
+#include <utility>
 
 #include "app/ui/app.h"
 #include "app/ui/panel.h"
@@ -107,6 +108,23 @@ void App::default_layout(ImGuiID space) {
   for (size_t i = 0; i < open_.size(); i++) open_[i] = true;
 }
 
+void App::keep_layout() {
+  if (!kept_layout_ && !layout_pending_) kept_layout_ = Layout{ImGui::SaveIniSettingsToMemory(), open_};
+}
+
+void App::other_layout(bool usual) {
+  if (!usual) keep_layout();
+  if (!usual || !kept_layout_) {
+    layout_pending_ = true;
+    return;
+  }
+  open_ = kept_layout_->open;
+  next_layout_ = std::exchange(kept_layout_, std::nullopt);
+  layout_pending_ = false;
+  calm_until_ = ImGui::GetFrameCount() + 3;
+  ImGui::SetWindowFocus(nullptr);  // its dock would bring it to the front
+}
+
 void App::draw_panels(Frame& f) {
   const ImGuiViewport* viewport = ImGui::GetMainViewport();
   if (!only_panel_.empty()) {
@@ -124,7 +142,7 @@ void App::draw_panels(Frame& f) {
   }
   ImGuiID space = ImGui::DockSpaceOverViewport(0, viewport);
   bool narrow = viewport->WorkSize.x < 1100 * style_scale_;
-  if (narrow != narrow_) narrow_ = narrow, layout_pending_ = true;
+  if (narrow != narrow_) narrow_ = narrow, other_layout(!narrow && !settings_.presenter);
   if (layout_pending_ && viewport->WorkSize.x > 0) {
     default_layout(space);
     layout_pending_ = false;
@@ -134,8 +152,8 @@ void App::draw_panels(Frame& f) {
     if (!open_[i] && show_panel_ != panels()[i].title) continue;
     if (show_panel_ == panels()[i].title) open_[i] = true;
     bool open = true;
-    // At the start the tabs that were in front stay there: whoever appears last would take the keyboard and its dock.
-    const bool starts = ImGui::GetFrameCount() <= 2;
+    // The tabs that were in front stay there: whoever appears last would take the keyboard and its dock.
+    const bool starts = ImGui::GetFrameCount() <= calm_until_;
     if (ImGui::Begin(panels()[i].title, &open, starts ? ImGuiWindowFlags_NoFocusOnAppearing : 0)) panels()[i].draw(f);
     ImGui::End();
     open_[i] = open;

@@ -69,6 +69,23 @@ std::string joined(const std::vector<std::string>& list) {
   return text;
 }
 
+// Why a term that is wrong makes no difference on a problem; "" where it does.
+std::string without_effect(const std::string& fault, const ConvProblem& p) {
+  auto says = [&](const char* word) { return fault.find(word) != std::string::npos; };
+  if (says("output_padding")) return p.output_padding == 0 ? "output_padding is 0" : "";
+  if (says("dilation")) return p.dilation == 1 ? "dilation is 1" : "";
+  if (says("padding")) return p.padding == 0 ? "padding is 0" : "";
+  return "";
+}
+
+// What can be seen on the problem that was asked about is said before what would be wrong elsewhere.
+void those_that_matter_first(std::vector<std::string>& faults, const ConvProblem& p) {
+  std::stable_partition(faults.begin(), faults.end(), [&](const auto& f) { return without_effect(f, p).empty(); });
+  for (auto& f : faults)
+    if (const std::string why = without_effect(f, p); !why.empty())
+      f += fmt::format(" (without effect here, where {})", why);
+}
+
 struct Mapped {
   ConvProblem problem;
   bool right = false;
@@ -115,7 +132,8 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
         fmt::format("every product is the definition's on {} small problem{}", all.size(), all.size() == 1 ? "" : "s");
     return;
   }
-  x.example = shown->deviation;
+  // Its channels and positions are of that problem, which need not be in the asked one.
+  x.example = shown->deviation + " (on " + describe(shown->problem) + ")";
   x.is = asked && asked->right ? Xray::Is::right_here_only : Xray::Is::wrong;
   if (!shown->structure || !formula) {
     if (x.is == Xray::Is::wrong) x.is = Xray::Is::unclear;
@@ -129,6 +147,7 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
   if (!here_alone) x.faults = formula->faults();
   for (const auto& fault : shown->structure->faults) x.faults.push_back(fault);
   if (!shown->length.empty()) x.faults.push_back(shown->length);
+  if (x.is == Xray::Is::wrong) those_that_matter_first(x.faults, all.front().problem);
   const std::string faults = joined(x.faults);
   std::string what =
       formula->right() ? faults : fmt::format("it takes {}, where {} belongs: {}", x.formula, right_index(), faults);

@@ -374,6 +374,8 @@ void draw_compare(Frame& f) {
                             f.bench.recorded().source(), s.other.empty() ? "another kernel" : s.other));
   else
     source_strip(f, c ? c->recorded : "");
+  // Of the recording's problem nothing: figures of another one would be taken for its.
+  if (c && recorded && c->recorded.empty() && !(c->document.problem == f.document.problem)) c = nullptr;
   if (!c) {
     if (!f.bench.profiling())
       empty_state(t, "Nothing compared yet",
@@ -381,6 +383,17 @@ void draw_compare(Frame& f) {
     return;
   }
   ask_counters(f, s, *c);
+  if (c->first.name != f.document.kernel || c->second.name != s.other) {
+    ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+    wrapped(fmt::format("of {} with {}, measured before; Compare measures {} with {}", c->first.name, c->second.name,
+                        f.document.kernel, s.other.empty() ? "another" : s.other));
+    ImGui::PopStyleColor();
+  }
+  if (const Report* r = f.report(); r && r->status == "wrong" && is_first_of(*c, f)) {
+    ImGui::PushStyleColor(ImGuiCol_Text, t.wrong);
+    wrapped(fmt::format("{} is wrong on this problem: how fast it is says nothing", c->first.name));
+    ImGui::PopStyleColor();
+  }
   if (Document now = with_kernel(f.document, c->first.name); needs_run(c->document, now)) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
     wrapped(other_document_words(c->document, now));

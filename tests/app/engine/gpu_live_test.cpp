@@ -2,6 +2,7 @@
 // x-ray. Figures are printed as name=value. Skipped with the driver's reason where there is none.
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -113,6 +114,45 @@ TEST_F(LiveGpu, XrayTellsTheSpecimensFaults) {
   EXPECT_EQ(s0["status"], "wrong") << s0["sentence"];
   EXPECT_FALSE(s0["faults"].empty());
   fmt::print("xray S0 on #79: {}\n", s0["sentence"].dump());
+}
+
+// Another's output beside the kernel's: small, where the oracle is the CPU's, and so large that it is the GPU's.
+TEST_F(LiveGpu, AnotherStandsBesideIt) {
+  for (const char* preset : {"kernelbench-79-small", "kernelbench-79"}) {
+    json run = request("run", "S4", preset);
+    run["pictures"] = true, run["references"] = false, run["samples"] = 1;
+    const std::string key = test::result_of(client_, run)["result"];
+    auto beside = [&](const std::string& with) {
+      json ask = request("beside", with, preset);
+      ask["result"] = key;
+      auto begin = Clock::now();
+      json r = test::result_of(client_, ask);
+      fmt::print("beside preset={} with={} seconds={:.2f} beyond={} identical={} of={}\n", preset, with,
+                 seconds_since(begin), r.value("beyond", int64_t{-1}), r.value("identical", int64_t{-1}),
+                 r.value("elements", int64_t{-1}));
+      return r;
+    };
+    const json direct = beside("direct"), cudnn = beside("cudnn"), itself = beside("S4");
+    const int64_t all = direct["elements"];
+    EXPECT_EQ(all, find_preset(preset).problem.y_elements());
+    EXPECT_GT(direct["beyond"].get<int64_t>(), all / 3) << "S4 is wrong in every other element";
+    EXPECT_EQ(cudnn["beyond"], direct["beyond"]) << "both are right";
+    EXPECT_EQ(itself["identical"], all);
+    EXPECT_EQ(itself["beyond"], 0);
+    // The other's output is what a run of it gives.
+    const Answer numbers =
+        test::ask(client_, {{"type", "numbers"}, {"result", direct["result"]}, {"window", {0, 2, 0, 64}}});
+    ASSERT_EQ(numbers.kind, Answer::Kind::result);
+    std::vector<double> both(numbers.payload.size() / 8);
+    std::memcpy(both.data(), numbers.payload.data(), numbers.payload.size());
+    run["kernel"] = "direct";
+    const Answer alone = test::ask(
+        client_, {{"type", "numbers"}, {"result", test::result_of(client_, run)["result"]}, {"window", {0, 2, 0, 64}}});
+    ASSERT_EQ(alone.payload.size(), numbers.payload.size());
+    std::vector<double> one(both.size());
+    std::memcpy(one.data(), alone.payload.data(), alone.payload.size());
+    for (size_t e = 0; e < one.size(); e += 4) ASSERT_EQ(both[e + 1], one[e]) << e / 4;
+  }
 }
 
 }  // namespace

@@ -136,5 +136,58 @@ TEST(Layout, ReadableCellsLieAroundTheElement) {
   }
 }
 
+struct Place {
+  ImVec2 at, size;
+  bool in_front = false;
+};
+std::vector<Place> places() {
+  std::vector<Place> all;
+  for (const auto& p : panels()) {
+    const ImGuiWindow* w = ImGui::FindWindowByName(p.title);
+    all.push_back(w ? Place{w->Pos, w->Size, w->DockTabIsVisible} : Place{});
+  }
+  return all;
+}
+void expect_places(const std::vector<Place>& before, const char* after) {
+  const auto now = places();
+  for (size_t i = 0; i < before.size(); i++) {
+    EXPECT_EQ(now[i].in_front, before[i].in_front) << panels()[i].title << " after " << after;
+    if (!before[i].in_front) continue;
+    EXPECT_NEAR(now[i].at.x, before[i].at.x, 2) << panels()[i].title << " after " << after;
+    EXPECT_NEAR(now[i].at.y, before[i].at.y, 2) << panels()[i].title << " after " << after;
+    EXPECT_NEAR(now[i].size.x, before[i].size.x, 2) << panels()[i].title << " after " << after;
+    EXPECT_NEAR(now[i].size.y, before[i].size.y, 2) << panels()[i].title << " after " << after;
+  }
+}
+
+TEST(Layout, PanelsGoBackToTheirPlaces) {
+  test::AppOnScreen a;
+  a.screen.resize(1600, 1000);
+  ASSERT_TRUE(a.screen.settle(*a));
+  for (const char* panel : {"Source", "Roofline", "Ladder"})
+    a.screen.frame([&] {
+      a->frame(1);
+      ImGui::SetWindowFocus(panel);
+    });
+  a.screen.frames(*a, 6);
+  const auto before = places();
+  for (const char* panel : {"Source", "Roofline", "Ladder"})
+    ASSERT_TRUE(ImGui::FindWindowByName(panel)->DockTabIsVisible) << panel;
+  a->toggle_presenter();
+  a.screen.frames(*a, 6);
+  EXPECT_TRUE(ImGui::FindWindowByName("Maps")->DockTabIsVisible) << "the presenter's own";
+  a->toggle_presenter();
+  a.screen.frames(*a, 6);
+  expect_places(before, "the presenter's layout");
+  a.screen.resize(1000, 700);
+  a.screen.frames(*a, 6);
+  a.screen.resize(1600, 1000);
+  a.screen.frames(*a, 6);
+  expect_places(before, "a narrow window");
+  a->reset_layout();
+  a.screen.frames(*a, 6);
+  EXPECT_TRUE(ImGui::FindWindowByName("Maps")->DockTabIsVisible) << "as at first";
+}
+
 }  // namespace
 }  // namespace convscope::ui

@@ -57,7 +57,8 @@ TEST(Fault, ABarrierWaitsForThoseThatHaveNotEnded) {
     for (uint32_t seed = 0; seed <= 25; seed++) {
       std::vector<int> out(4 * 64, -1);
       EXPECT_EQ(fault_of([&] {
-                  launch_entry(planned_launch("exit_before_barrier"), {4}, {64}, 0, {.order_seed = seed}, who, out.data());
+                  launch_entry(planned_launch("exit_before_barrier"), {4}, {64}, 0, {.order_seed = seed}, who,
+                               out.data());
                 }),
                 "");
       const int left = who < 64 ? 63 : 64, odd = who < 64 && who % 2 ? 31 : 32;

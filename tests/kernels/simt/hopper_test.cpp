@@ -353,7 +353,8 @@ TEST(Hopper, ProductsAreDoneAtTheLastMoment) {
 TEST(Hopper, MisuseOfProductsIsSaid) {
   EXPECT_TRUE(says(run_product({0, 64, false}, another_descriptor, 0).fault,
                    "threads of a warpgroup order different wgmma products"));
-  EXPECT_TRUE(says(run_product({0, 64, false}, a_warp_is_missing, 0).fault, "the barrier is not reached by all"));
+  EXPECT_TRUE(says(run_product({0, 64, false}, a_warp_is_missing, 0).fault,
+                   "wait at wgmma.wait_group for the other warps of its warpgroup"));
   EXPECT_TRUE(says(run_product({0, 64, false}, not_waited_for, 0).fault,
                    "has ended with wgmma products that it has not waited for"));
   EXPECT_TRUE(says(run_product({0, 64, false}, no_fence, 0).fault, "without wgmma.fence since the last wait"));

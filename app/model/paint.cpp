@@ -75,6 +75,9 @@ double place_on(const Paint& paint, double value) {
 
 namespace {
 
+// Halfway between two colours.
+uint32_t between(uint32_t a, uint32_t b) { return 0xff000000u | ((a >> 1 & 0x7f7f7f) + (b >> 1 & 0x7f7f7f)); }
+
 // A failing cell that also holds elements within their bound.
 bool mixed(const Cell& c) { return c.flags & flag_failing && c.minimum <= c.maximum && c.minimum <= 1; }
 
@@ -128,8 +131,9 @@ std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const 
     else if (c.minimum > c.maximum)
       out[i] = dark;
     else if (paint.map == ColourMap::excess && ((x / 2 + y / 2) & 1) && mixed_around(cells, width, x, y))
-      out[i] = table[static_cast<size_t>(place_on({ColourMap::excess, 0, 1, false}, static_cast<double>(c.minimum)) *
-                                         steps)];
+      out[i] = between(table[static_cast<size_t>(excess_step(c))],
+                       table[static_cast<size_t>(
+                           place_on({ColourMap::excess, 0, 1, false}, static_cast<double>(c.minimum)) * steps)]);
     else if (paint.map == ColourMap::excess)
       out[i] = table[static_cast<size_t>(excess_step(c))];
     else

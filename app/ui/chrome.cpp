@@ -192,7 +192,7 @@ void Chrome::status_bar() {
       ImGui::TextUnformatted(text.c_str());
       if (r->timing.median_ms) {
         ImGui::Separator();
-        ImGui::TextDisabled("%s %s%s", r->kernel.c_str(), time_text(*r->timing.median_ms).c_str(),
+        ImGui::TextDisabled("%s %s%s", file_name(r->kernel).c_str(), time_text(*r->timing.median_ms).c_str(),
                             r->timing.source == "emulated" ? " emulated"
                             : r->recorded.empty()          ? " measured"
                                                            : " recorded");

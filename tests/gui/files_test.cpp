@@ -1,5 +1,6 @@
 // Sessions, arrays, pictures: one way in, and what is wrong is said.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -168,12 +169,27 @@ SCENARIO(a_kernels_file_follows_its_editor) {
   g.write("mine.cu", wrong);
   g.until([&] { return g.bench().report()->status == "wrong"; }, "it is compiled and run again", 60);
   g.until([&] { return g.says("the dilation is missing"); }, "the cause stands in the verdict", 20);
+  // What is explained of an element is of the file as it is now.
+  g.press("next-failing");
+  auto explains = [&](bool wrong_one) {
+    const Explained* e = g.bench().explanation();
+    return e && g.says("expected") && (std::fabs(e->got - e->expected) > 1e-3) == wrong_one && !g.bench().explaining();
+  };
+  g.until([&] { return explains(true); }, "a failing element is explained", 60);
+  g.write("mine.cu", right);
+  g.until([&] { return g.bench().report()->status == "right"; }, "it is right for once", 60);
+  g.until([&] { return explains(false); }, "the same element is explained anew", 60);
+  CHECK(!g.says("This is of before"));
+  g.write("mine.cu", wrong);
+  g.until([&] { return g.bench().report()->status == "wrong"; }, "and wrong again", 60);
   g.write("mine.cu", right + "oops");
   g.until([&] { return !g.bench().file_of(file)->trouble.empty(); }, "what does not compile is said", 60);
   g.frames(3);
   CHECK(g.says("as it was before; the file now: "));
   g.panel("Source");
   CHECK(g.says("As it was before; the file now: "));
+  g.panel("Maps");
+  CHECK(g.says("stale: this is of the file as it was before"));
   CHECK_EQ(g.bench().report()->status, std::string("wrong"));
   // A run that comes to no result leaves the picture of the one before, and says so.
   std::string far = right;

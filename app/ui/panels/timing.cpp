@@ -258,11 +258,12 @@ void bars(Frame& f, const Report& r) {
         words += fmt::format("\nof it {} with weights packed before (dark), the rest is packing (light)",
                              time_text(*b.packed_ms));
       if (comparable && &b.name != &floor_name && b.name != r.kernel)
-        words += fmt::format(
-            "\n{} takes {} its time{}", r.kernel, factor_text(m.packed.median_ms.value_or(*m.median_ms) / b.ms),
-            m.packed.median_ms ? fmt::format(" with weights packed before, {} with packing in each call",
-                                             factor_text(*m.median_ms / b.ms))
-                               : "");
+        words +=
+            fmt::format("\n{} takes {} its time{}", file_name(r.kernel),
+                        factor_text(m.packed.median_ms.value_or(*m.median_ms) / b.ms),
+                        m.packed.median_ms ? fmt::format(" with weights packed before, {} with packing in each call",
+                                                         factor_text(*m.median_ms / b.ms))
+                                           : "");
       for (const auto& ref : r.references)
         if (ref.name == b.name && !ref.what_ran.empty()) words += "\n" + ref.what_ran;
       words += &b.name == &floor_name ? "\nsource: computed from the problem and the device"
@@ -274,13 +275,13 @@ void bars(Frame& f, const Report& r) {
   }
   if (!comparable) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
-    wrapped(fmt::format("{} has no bar: its {} are the emulator's and cannot be compared", r.kernel,
+    wrapped(fmt::format("{} has no bar: its {} are the emulator's and cannot be compared", file_name(r.kernel),
                         time_text(*m.median_ms)));
     ImGui::PopStyleColor();
   }
   for (const auto& ref : r.references) {
     if (comparable && ref.median_ms && ref.name == f.document.compare_with)
-      wrapped(fmt::format("{} takes {} the time of {}{}{}", r.kernel,
+      wrapped(fmt::format("{} takes {} the time of {}{}{}", file_name(r.kernel),
                           factor_text(m.packed.median_ms.value_or(*m.median_ms) / *ref.median_ms), ref.name,
                           looser(r, ref.name) ? ", which is not strict" : "",
                           m.packed.median_ms

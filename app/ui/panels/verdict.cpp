@@ -120,7 +120,7 @@ void head(Frame& f, const Report& r) {
     wrapped(s);
     why_it_is_wrong(f, r);
   }
-  const std::string& kernel = r.kernel.empty() ? f.document.kernel : r.kernel;
+  const std::string kernel = file_name(r.kernel.empty() ? f.document.kernel : r.kernel);
   dim_text(t,
            r.device_name.empty() ? kernel : kernel + " on " + r.device_name + (r.recorded.empty() ? "" : ", recorded"));
   if (r.status == "not-judged") {

@@ -234,5 +234,32 @@ TEST(PaintCells, EveryFlagOnAnyValueIsOpaque) {
   EXPECT_TRUE(paint_cells({}, 0, excess).empty());
 }
 
+// Right and wrong in every cell of an area is another picture than wrong throughout; one such cell alone is painted as
+// what is worst in it.
+TEST(Paint, AreasOfRightAndWrongAreChequered) {
+  const Paint paint{ColourMap::excess, 0, 1, false};
+  const Cell wrong{50, 5000, 5000, flag_failing}, mixed{0.01f, 5000, 5000, flag_failing}, right{0.01f, 0.5f, 0.5f, 0};
+  auto colours = [&](const std::vector<Cell>& cells, int width) {
+    const auto pixels = paint_cells(cells, width, paint);
+    return std::set<uint32_t>(pixels.begin(), pixels.end());
+  };
+  EXPECT_EQ(colours(std::vector<Cell>(64, wrong), 8).size(), 1u);
+  EXPECT_EQ(colours(std::vector<Cell>(64, mixed), 8).size(), 2u);
+  for (size_t i = 0; i < 64; i++) {
+    std::vector<Cell> one(64, right), few(64, wrong);
+    one[i] = few[i] = mixed;
+    EXPECT_EQ(paint_cells(one, 8, paint)[i], paint_cells(few, 8, paint)[i]) << "cell " << i;
+    EXPECT_EQ(paint_cells(one, 8, paint)[i], paint_cells(std::vector<Cell>(64, wrong), 8, paint)[0]) << "cell " << i;
+  }
+  // One right cell among mixed ones: those beside it are not dimmed, all others are as before.
+  std::vector<Cell> cells(64, mixed);
+  const auto before = paint_cells(cells, 8, paint);
+  cells[27] = right;
+  const auto after = paint_cells(cells, 8, paint);
+  for (size_t i : {19, 26, 28, 35}) EXPECT_EQ(after[i], paint_cells(std::vector<Cell>{wrong}, 1, paint)[0]);
+  EXPECT_EQ(after[0], before[0]);
+  EXPECT_EQ(after[63], before[63]);
+}
+
 }  // namespace
 }  // namespace convscope

@@ -46,6 +46,28 @@ TEST_F(Parameters, ADragIsOneStepOfUndo) {
   }
 }
 
+// A double click types a number; its first click has moved nothing when it is over.
+TEST_F(Parameters, ADoubleClickTypes) {
+  const Document before = a_->document();
+  for (const char* field : {"stride", "length"}) {
+    const ImRect at = find(slider(field));
+    const float x = at.Min.x + at.GetWidth() * 0.8f, y = at.GetCenter().y;
+    a_.screen.click(*a_, x, y);
+    EXPECT_NE(a_->document(), before) << "one click sets it";
+    a_.screen.click(*a_, x, y);
+    EXPECT_EQ(a_->document(), before) << field;
+    EXPECT_TRUE(a_.screen.io().WantTextInput);
+    a_.screen.type(*a_, "7");
+    a_.screen.press(*a_, ImGuiKey_Enter);
+    a_.screen.frames(*a_, 2);
+    const ConvProblem& p = a_->document().problem;
+    EXPECT_EQ(std::string_view(field) == "stride" ? p.stride : p.length, 7) << field;
+    while (a_->document() != before && undo_steps()) a_->undo();
+    EXPECT_EQ(a_->document(), before);
+    a_.screen.frames(*a_, 60);  // the next click is no third one
+  }
+}
+
 TEST_F(Parameters, TwoDragsAreTwoSteps) {
   ImRect at = find(slider("stride"));
   float y = at.GetCenter().y;
@@ -93,10 +115,13 @@ TEST_F(Parameters, WhatIsTypedAndIllegalSaysItsRule) {
     EXPECT_EQ(a_->document(), before) << "the last legal one stays";
   }
   EXPECT_EQ(undo_steps(), steps_);
-  // Undo takes the draft away.
+  // Undo takes the draft away, and nothing else; then what was done before it.
   a_->execute({SetSeed{5}});
   a_->undo();
   EXPECT_EQ(a_.screen.text(*a_).find("The last legal problem stays shown"), std::string::npos);
+  EXPECT_EQ(a_->document().inputs.seed, 5u);
+  a_->undo();
+  EXPECT_EQ(a_->document(), before);
 }
 
 TEST_F(Parameters, TypingIsOneStep) {

@@ -43,10 +43,12 @@ inline std::string not_seen_here(const json& report, const ConvProblem& p) {
   const std::string name = json_fields::text(report.at("kernel"), "name");
   if (!names_file(name) || json_fields::text(report.at("verdict"), "status") != "right") return "";
   std::vector<std::string> missing;
+  if (p.batch == 1) missing.push_back("a second sequence");
   if (p.groups == 1) missing.push_back("groups");
   if (!p.bias) missing.push_back("a bias");
   if (p.stride == 1) missing.push_back("a stride");
   if (p.dilation == 1) missing.push_back("a dilation");
+  if (p.stride > 1 && p.stride == p.dilation) missing.push_back("a dilation other than its stride");
   if (p.padding == 0) missing.push_back("padding");
   if (p.kernel_size == 1) missing.push_back("more than one tap");
   if (missing.empty()) return "";

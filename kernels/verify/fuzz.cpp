@@ -236,11 +236,16 @@ void Fuzz::judged(Status status, std::string sentence, bool fails) {
   }
   if (status == Status::not_run && !fails) {
     refused_++;
-    if (++refused_in_a_row_ >= most_refused)
-      ended_early_ = fmt::format("the kernel takes none of {} further ones ({})", most_refused, c.sentence);
+    why_refused_[c.sentence]++;
+    if (++refused_in_a_row_ >= most_refused) {
+      auto most = std::max_element(why_refused_.begin(), why_refused_.end(),
+                                   [](const auto& a, const auto& b) { return a.second < b.second; });
+      ended_early_ =
+          fmt::format("the kernel takes none of {} further ones (most often: {})", most_refused, most->first);
+    }
     return;
   }
-  refused_in_a_row_ = 0;
+  refused_in_a_row_ = 0, why_refused_.clear();
   if (status == Status::right) {
     right_++;
     for (auto& part : coverage_) part.count += part.has(c.problem);

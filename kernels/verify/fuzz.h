@@ -9,6 +9,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <random>
 #include <set>
@@ -77,6 +78,7 @@ class Fuzz {
   int64_t draws_ = 0;
   std::set<std::string> seen_;
   std::optional<ConvProblem> asked_;
+  std::map<std::string, int64_t> why_refused_;  // those in a row
   int64_t right_ = 0, refused_ = 0, refused_in_a_row_ = 0, steps_ = 0;
   std::vector<Coverage> coverage_;
   std::optional<Case> first_, smallest_;

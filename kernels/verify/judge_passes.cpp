@@ -406,8 +406,14 @@ void Judge::Run::conclude_determinism() {
       fmt::format("{}, {} in {} over 3 runs{}",
                   by_nobody_ ? "not the same twice, and nothing in it depends on an order: a value is used that the "
                                "launch has not set (a variable or memory that is read before it is written)"
-                             : "order-dependent",
-                  spread, amount(differing_elements_, "element"), unsteady_ ? ", beyond the bound" : ", within the bound"));
+                  : unsteady_ && !device_.is_emulator() ? "not the same twice"
+                                                        : "order-dependent",
+                  spread, amount(differing_elements_, "element"),
+                  !unsteady_ ? ", within the bound"
+                  : device_.is_emulator()
+                      ? ", beyond the bound"
+                      : ", beyond the bound: --device emulator looks for races and for memory that is read before it "
+                        "is written"));
 }
 
 // Only what cannot be is wrong.

@@ -348,7 +348,7 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
   if (out.constant_added) parts.push_back("off by a number that is the same all along a channel");
   if (out.nearness)
     parts.push_back(
-        fmt::format("every value is near the right one (largest relative difference 2^{:.0f}): sums or "
+        fmt::format("every value is near the right one (largest difference 2^{:.0f} of a value's usual size): sums or "
                     "results are rounded or scaled",
                     std::round(std::log2(*out.nearness))));
   if (out.factor)

@@ -384,7 +384,8 @@ TEST(Pattern, NearTheRightValue) {
   p = s.find([&](int64_t r, int64_t j) { return s.value(r, j) * (1 + ((r + j) % 2 ? 0x1p-11 : -0x1p-11)); });
   ASSERT_TRUE(p.nearness) << p.where;
   EXPECT_EQ(p.where,
-            "every value is near the right one (largest relative difference 2^-11): sums or results are rounded or "
+            "every value is near the right one (largest difference 2^-11 of a value's usual size): sums or results are "
+            "rounded or "
             "scaled");
   expect_no_explanation(p);
   // Integers that are none any more, few as they are (where a little is added, large ones round it away).

@@ -276,6 +276,20 @@ TapPictureClick draw_tap_picture(Frame& f, const TapPicture& picture) {
   return click;
 }
 
+// A cell of the picture: one that does not exist, or one that no tap reaches.
+static void cell_sample(const Theme& t, ImVec2 a, ImVec2 b, bool unreached) {
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const float em = ImGui::GetFontSize(), high = b.y - a.y;
+  if (unreached) {
+    draw->AddRectFilled(a, b, ImGui::GetColorU32(t.raised));
+    draw->PushClipRect(a, b, true);
+    for (float h = -high; h < b.x - a.x; h += em * 0.4f)
+      draw->AddLine({a.x + h, b.y}, {a.x + h + high, a.y}, packed(t.dim, 0.6f));
+    draw->PopClipRect();
+  }
+  draw->AddRect(a, b, packed(unreached ? t.border : t.warning, unreached ? 1.0f : 0.7f));
+}
+
 void draw_tap_legend(Frame& f, Direction direction) {
   struct Entry {
     const char *text, *about;
@@ -285,18 +299,22 @@ void draw_tap_legend(Frame& f, Direction direction) {
       {"kernel", "Which input the kernel took through this tap: found by running it on one-hot inputs"},
       {"no tap", "(j + p − k·d)/s is not whole or lies outside: nothing may come through this tap"},
       {"does not belong", "The kernel takes an input that does not belong to this output"},
-      {"missing", "The kernel does not take the input that belongs"}};
+      {"missing", "The kernel does not take the input that belongs"},
+      {"no such position", "Before the first input or behind the last one: it counts as zero"},
+      {"no tap reaches it", "An output that stays 0, or the bias: the stride divides no j + p − k·d"}};
   static const Entry scatter[] = {
       {"expected", "Where the product must land: j = i·s − p + k·d"},
       {"kernel", "Where the kernel used this input; known for the explained output only"},
       {"outside", "j lies outside the output: the product is dropped"},
-      {"does not belong", "The kernel uses this input for an output it does not belong to"}};
+      {"does not belong", "The kernel uses this input for an output it does not belong to"},
+      {"no such position", "Before the first output or behind the last one"},
+      {"no tap reaches it", "An output that stays 0, or the bias: the stride divides no j + p − k·d"}};
   const Theme& t = f.theme;
   float em = ImGui::GetFontSize(), line = ImGui::GetTextLineHeight(), sample = em * 1.8f,
         thin = std::max(1.2f, em * 0.1f);
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const Entry* all = direction == Direction::gather ? gather : scatter;
-  int count = direction == Direction::gather ? 5 : 4;
+  const int count = direction == Direction::gather ? 7 : 6;
   for (int i = 0; i < count; i++) {
     float need = sample + em * 0.4f + ImGui::CalcTextSize(all[i].text).x;
     if (i) beside_if_fits(need);
@@ -312,8 +330,10 @@ void draw_tap_legend(Frame& f, Direction direction) {
       straight(ImGui::GetColorU32(t.kernel), thin * 1.4f, em * 0.42f, em * 0.3f);
     else if (i == 2)
       straight(ImGui::GetColorU32(t.dim), thin, em * 0.1f, em * 0.28f);
-    else
+    else if (i < count - 2)
       mark(draw, t, {at.x + sample / 2, y}, em * 0.36f, i == 4, 1);
+    else
+      cell_sample(t, {at.x + sample * 0.2f, y - em * 0.42f}, {at.x + sample * 0.8f, y + em * 0.42f}, i == count - 1);
     ImGui::BeginGroup();
     ImGui::Dummy({sample, line});
     ImGui::SameLine(0, em * 0.4f);

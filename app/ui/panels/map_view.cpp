@@ -323,6 +323,11 @@ static void draw_title(Frame& f, const MapStyle& s, float width) {
   }
   ImGui::PopStyleColor();
   ImGui::PopFont();
+  // What lies along the sides, once.
+  constexpr const char* axes = "n, co ↓  j →";
+  const float room = width - ImGui::CalcTextSize(s.title).x - line, need = ImGui::CalcTextSize(axes).x;
+  if (s.slot == Workbench::Map::kernel && need < room)
+    draw->AddText({head.x + width - need, head.y}, packed(f.theme.dim), axes);
   if (!s.choose) return;
   tooltip(f.theme,
           "What the kernel's output stands beside: the oracle, a reference or another kernel. Click to choose. "

@@ -46,12 +46,7 @@ json timing_json(const Timing& t) {
 
 // The launch that a run is about: it reads x, by the most threads. Packing of weights and sums of parts do not.
 const Launch* main_launch(const Plan& plan) {
-  auto reads_x = [](const Launch& l) {
-    return std::any_of(l.arguments.begin(), l.arguments.end(), [](const Argument& a) {
-      return (a.is_tensor && a.tensor.tensor == Tensor::x) || (a.is_view && a.view.tensor.tensor == Tensor::x);
-    });
-  };
-  auto weight = [&](const Launch& l) { return std::pair(reads_x(l), l.grid.count() * l.block.count()); };
+  auto weight = [](const Launch& l) { return std::pair(l.is_given(Tensor::x), l.grid.count() * l.block.count()); };
   const Launch* main = nullptr;
   for (const auto& l : plan.launches())
     if (!main || weight(l) > weight(*main)) main = &l;

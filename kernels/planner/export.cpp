@@ -133,12 +133,6 @@ std::string problem_args(const ConvProblem& p) {
                      p.groups);
 }
 
-bool reads(const Launch& l, Tensor tensor) {
-  return std::any_of(l.arguments.begin(), l.arguments.end(), [&](const Argument& a) {
-    return (a.is_tensor && a.tensor.tensor == tensor) || (a.is_view && a.view.tensor.tensor == tensor);
-  });
-}
-
 // One argument as a variable a0, a1, … of the launch's scope.
 std::string variable(const Argument& a, size_t i, const ConvProblem& p, bool bias) {
   if (a.is_view) {
@@ -190,7 +184,7 @@ std::string launch_text(const Launch& l, const ConvProblem& p) {
 // What costs nothing to see of the addresses; the copy engine and wide loads and stores rest on the alignments.
 std::string checks(const ConvProblem& p, const Plan& plan) {
   bool packing = false, running = false;  // which of them reads w
-  for (const Launch& l : plan.launches()) (packs(l) ? packing : running) |= reads(l, Tensor::w);
+  for (const Launch& l : plan.launches()) (packs(l) ? packing : running) |= l.is_given(Tensor::w);
   size_t element = size_of(p.dtype);
   std::string text = fmt::format("  if ({}wrong(w, {})) return cudaErrorInvalidValue;\n",
                                  packing && running ? ""

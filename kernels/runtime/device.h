@@ -1,6 +1,7 @@
 // Where kernels run: the emulator or one GPU, behind one interface.
 #pragma once
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +44,37 @@ class DeviceMemory {
 // The addresses that a plan's tensor arguments become. b is 0 without a bias.
 struct Bindings {
   uint64_t x = 0, w = 0, b = 0, y = 0, workspace = 0;
+
+  uint64_t address(Tensor t) const {
+    switch (t) {
+      case Tensor::x:
+        return x;
+      case Tensor::w:
+        return w;
+      case Tensor::b:
+        return b;
+      case Tensor::y:
+        return y;
+      case Tensor::workspace:
+        return workspace;
+      case Tensor::none:
+        return 0;
+    }
+    return 0;
+  }
+  // null stays null, whatever place in it is meant.
+  uint64_t address(const TensorRef& r) const {
+    const uint64_t base = address(r.tensor);
+    return base ? base + static_cast<uint64_t>(r.offset_bytes) : 0;
+  }
+  // The argument with the addresses that its value holds.
+  Argument filled(Argument a) const {
+    for (const auto& h : a.held) {
+      const uint64_t own = address(h.tensor);
+      std::memcpy(a.value.data() + h.at, &own, sizeof own);
+    }
+    return a;
+  }
 };
 
 struct RunOptions {

@@ -1,6 +1,7 @@
 // The emulator as a device: memory of the host between guard pages, launches through simt/.
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <fmt/format.h>
 #include <sys/mman.h>
 
@@ -103,17 +104,18 @@ class EmulatorDevice final : public Device {
       const auto& l = plan.launches()[launch];
       std::vector<uint64_t> pointers(l.arguments.size());
       std::vector<TensorMap> maps(l.arguments.size());
+      std::deque<Argument> filled;
       std::vector<void*> args;
       for (size_t i = 0; i < l.arguments.size(); i++) {
         const Argument& a = l.arguments[i];
         if (a.is_tensor) {
-          uint64_t base = address(at, a.tensor.tensor);
-          pointers[i] = base ? base + static_cast<uint64_t>(a.tensor.offset_bytes) : 0;
+          pointers[i] = at.address(a.tensor);
           args.push_back(&pointers[i]);
         } else if (a.is_view) {
-          maps[i] = simt::encoded(
-              a.view, address(at, a.view.tensor.tensor) + static_cast<uint64_t>(a.view.tensor.offset_bytes));
+          maps[i] = simt::encoded(a.view, at.address(a.view.tensor));
           args.push_back(&maps[i]);
+        } else if (!a.held.empty()) {
+          args.push_back(filled.emplace_back(at.filled(a)).value.data());
         } else {
           args.push_back(const_cast<std::byte*>(a.value.data()));
         }
@@ -144,23 +146,6 @@ class EmulatorDevice final : public Device {
   }
 
  private:
-  static uint64_t address(const Bindings& at, Tensor t) {
-    switch (t) {
-      case Tensor::x:
-        return at.x;
-      case Tensor::w:
-        return at.w;
-      case Tensor::b:
-        return at.b;
-      case Tensor::y:
-        return at.y;
-      case Tensor::workspace:
-        return at.workspace;
-      case Tensor::none:
-        return 0;
-    }
-    return 0;
-  }
   DeviceInfo info_;
 };
 

@@ -28,12 +28,6 @@ struct Zone {
   uint64_t begin, bytes;
 };
 
-bool writes_output(const Launch& l) {
-  return std::any_of(l.arguments.begin(), l.arguments.end(), [](const Argument& a) {
-    return (a.is_tensor && a.tensor.tensor == Tensor::y) || (a.is_view && a.view.tensor.tensor == Tensor::y);
-  });
-}
-
 // One launch of the plan: every `every`-th block of it is run and counted.
 PlaceCounts count_launch(Device& device, const KernelDefinition& kernel, const Plan& plan, const Bindings& at,
                          int64_t launch, uint64_t every, const std::function<bool(uint64_t)>& is_global,
@@ -124,7 +118,7 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
   // Those that write the output do the work.
   const Sample* most = nullptr;
   for (size_t i = 0; i < samples.size(); i++)
-    if (writes_output(plan.launches()[i]) && (!most || samples[i].every < most->every)) most = &samples[i];
+    if (plan.launches()[i].is_given(Tensor::y) && (!most || samples[i].every < most->every)) most = &samples[i];
   double traced = most ? products / static_cast<double>(most->every) : 0;
   if (traced > most_products && !whole_grids()) {
     out.missing = fmt::format(

@@ -48,12 +48,7 @@ class KernelSubject final : public Subject {
   std::vector<LaunchFacts> launch_facts() override {
     auto facts = device_.launch_facts(kernel_, plan_);
     if (facts.empty()) facts = compiled_launch_facts();
-    for (size_t i = 0; i < facts.size(); i++) {
-      const auto& arguments = plan_.launches()[i].arguments;
-      facts[i].output = std::any_of(arguments.begin(), arguments.end(), [](const Argument& a) {
-        return (a.is_tensor && a.tensor.tensor == Tensor::y) || (a.is_view && a.view.tensor.tensor == Tensor::y);
-      });
-    }
+    for (size_t i = 0; i < facts.size(); i++) facts[i].output = plan_.launches()[i].is_given(Tensor::y);
     return facts;
   }
   Accuracy accuracy() const override { return accuracy_from(kernel_.accuracy()).value_or(Accuracy::strict); }

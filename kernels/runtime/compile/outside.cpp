@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "kernels/runtime/compile/host_code.h"
+#include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/workshop.h"
 #include "kernels/runtime/registry.h"
@@ -40,7 +41,7 @@ const std::vector<std::string>& common_flags() {
                                                  "-isystem",
                                                  "kernels/ladder",
                                                  "-include",
-                                                 "convscope/kernel.h",
+                                                 "convscope/outside.h",
                                                  "-Wall",
                                                  "-Wextra",
                                                  "-Wno-unknown-pragmas",
@@ -78,6 +79,19 @@ constexpr bool traces() {
 #else
   return true;
 #endif
+}
+
+// Over PTX in asm() the host's compiler and its assembler stumble in many words. The line of it, where that is what an
+// error is about; else 0.
+int line_of_ptx(const CompileError& e, const std::string& text, const std::string& file) {
+  static const std::regex statement(R"(\b(?:asm|__asm__)\s*(?:volatile\s*|__volatile__\s*)*\()");
+  const std::string code = code_of(text), said = e.what();
+  const bool assembler = e.log().find("Assembler messages:") != std::string::npos;
+  for (auto it = std::sregex_iterator(code.begin(), code.end(), statement); it != std::sregex_iterator(); ++it) {
+    const auto line = 1 + std::count(code.begin(), code.begin() + it->position(), '\n');
+    if (assembler || said.starts_with(fmt::format("{}:{}: ", file, line))) return static_cast<int>(line);
+  }
+  return 0;
 }
 
 // Compiles both modules of a file and puts them there. Returns the compiler's warnings.
@@ -147,7 +161,7 @@ std::string for_host(const std::string& text, const std::string& name) {
   if (host) body = with_noted_launches(body);
   std::string registration = own ? "" : registration_of_lines(cuda, name);
   if (registration.empty() && !own && host) registration = registration_of_host_code(cuda, text, name);
-  if (registration.empty() && !own) {
+  if (registration.empty() && !own && !host) {
     const std::string line = suggested_line(cuda);
     throw InputError("kernel", name,
                      line.empty() ? "has no __global__ function"
@@ -179,7 +193,17 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
     std::error_code error;
     if (!fs::exists(plain, error) || (traces() && !fs::exists(traced, error))) {
       const auto begin = std::chrono::steady_clock::now();
-      out.warnings = make_modules(source, file, compiler, plain, traced, activity);
+      try {
+        out.warnings = make_modules(source, file, compiler, plain, traced, activity);
+      } catch (const CompileError& e) {
+        if (const int line = line_of_ptx(e, cuda_source(text, file), file))
+          throw CompileError(
+              fmt::format("{}:{}: PTX in asm(), which is compiled for a GPU alone; give the emulator plain "
+                          "CUDA beside it: #ifdef __CUDA_ARCH__ … #else … #endif",
+                          file, line),
+              e.log());
+        throw;
+      }
       thin_out(folder);
       out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
@@ -193,7 +217,12 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
     known = modules().open.find(key);
   }
   auto& [plain, traced] = known->second;
-  if (plain.empty()) throw InputError("kernel", name, "registers no kernel");
+  if (plain.empty())
+    throw InputError("kernel", name,
+                     has_host_code(text)
+                         ? "has braces that do not match, in #if and #else: its functions are not found; "
+                           "give it braces that match in each"
+                         : "registers no kernel");
   for (const auto* list : {&plain, &traced})
     for (size_t i = 0; i < list->size(); i++) {
       KernelDefinition* k = (*list)[i];

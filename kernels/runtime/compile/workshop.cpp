@@ -44,17 +44,60 @@ Workshop::Workshop() {
     if (file.starts_with(public_headers)) file.remove_prefix(public_headers.size() - 8);  // include/convscope/…
     write_file(path_ / file, h.text);
   }
-  // All of it is in kernel.h, and for host code in host_code.h.
-  for (const char* empty : {"cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h"})
+  // All of it is there before the file begins (convscope/outside.h), and for host code in host_code.h.
+  for (const char* empty : {"cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h",
+                            "vector_types.h", "vector_functions.h", "device_functions.h", "sm_20_intrinsics.h",
+                            "device_atomic_functions.h", "math_functions.h"})
     write_file(path_ / "stubs" / empty, "#pragma once\n");
-  for (const char* halves : {"cuda_fp16.h", "cuda_bf16.h"})
-    write_file(path_ / "stubs" / halves, "#include \"convscope/half_pairs.h\"\n");
-  for (const char* copies : {"cuda_pipeline.h", "cuda_pipeline_primitives.h"})
-    write_file(path_ / "stubs" / copies, "#include \"convscope/pipeline.h\"\n");
-  for (const char* pytorch :
-       {"torch/extension.h", "torch/torch.h", "torch/types.h", "torch/all.h", "ATen/ATen.h", "ATen/Dispatch.h",
-        "ATen/cuda/CUDAContext.h", "ATen/cuda/Exceptions.h", "c10/cuda/CUDAException.h", "c10/cuda/CUDAGuard.h",
-        "c10/cuda/CUDAStream.h", "c10/util/Optional.h", "ATen/core/Tensor.h", "torch/library.h", "pybind11/pybind11.h"})
+  // A failed assertion ends the kernel, not the process. Like the system's own these may be included again.
+  for (const char* assertions : {"assert.h", "cassert"})
+    write_file(path_ / "stubs" / assertions,
+               "#include \"convscope/intrinsics.h\"\n#undef assert\n#ifdef NDEBUG\n"
+               "#define assert(...) static_cast<void>(0)\n#else\n"
+               "#define assert(...) CONVSCOPE_ASSERT((__VA_ARGS__))\n#endif\n");
+  const std::pair<const char*, std::vector<const char*>> of_cuda[] = {
+      {"half_functions.h", {"cuda_fp16.h", "cuda_bf16.h", "cuda_fp16.hpp", "cuda_bf16.hpp"}},
+      {"wmma.h", {"mma.h"}},
+      {"pipeline.h", {"cuda_pipeline.h", "cuda_pipeline_primitives.h"}},
+      {"cooperative_groups.h",
+       {"cooperative_groups.h", "cooperative_groups/reduce.h", "cooperative_groups/memcpy_async.h"}},
+  };
+  for (const auto& [own, names] : of_cuda)
+    for (const char* name : names) write_file(path_ / "stubs" / name, fmt::format("#include \"convscope/{}\"\n", own));
+  for (const char* pytorch : {"torch/extension.h",
+                              "torch/torch.h",
+                              "torch/types.h",
+                              "torch/all.h",
+                              "torch/library.h",
+                              "torch/python.h",
+                              "torch/script.h",
+                              "ATen/ATen.h",
+                              "ATen/AccumulateType.h",
+                              "ATen/Dispatch.h",
+                              "ATen/Dispatch_v2.h",
+                              "ATen/OpMathType.h",
+                              "ATen/TensorUtils.h",
+                              "ATen/ceil_div.h",
+                              "ATen/core/Tensor.h",
+                              "ATen/core/TensorAccessor.h",
+                              "ATen/cuda/ApplyGridUtils.cuh",
+                              "ATen/cuda/Atomic.cuh",
+                              "ATen/cuda/CUDAContext.h",
+                              "ATen/cuda/CUDAContextLight.h",
+                              "ATen/cuda/Exceptions.h",
+                              "ATen/native/cuda/KernelUtils.cuh",
+                              "c10/core/ScalarType.h",
+                              "c10/cuda/CUDAException.h",
+                              "c10/cuda/CUDAFunctions.h",
+                              "c10/cuda/CUDAGuard.h",
+                              "c10/cuda/CUDAMacros.h",
+                              "c10/cuda/CUDAStream.h",
+                              "c10/macros/Macros.h",
+                              "c10/util/BFloat16.h",
+                              "c10/util/Exception.h",
+                              "c10/util/Half.h",
+                              "c10/util/Optional.h",
+                              "pybind11/pybind11.h"})
     write_file(path_ / "host" / pytorch, "#include \"convscope/host_code.h\"\n");
 }
 
@@ -175,6 +218,9 @@ std::string first_error(const std::string& printed, const std::string& name) {
     if (!here.empty()) last_place = here;
     if (std::smatch m; std::regex_search(line, m, kind)) {
       std::string what = m[1];
+      // The error of a function that is there to say so: its own words alone.
+      constexpr std::string_view declared = " declared with attribute error: ";
+      if (const size_t at = what.find(declared); at != what.npos) what.erase(0, at + declared.size());
       const std::string own_tensor = "class convscope::host::Tensor";
       if (const size_t at = what.find(own_tensor); at != what.npos) {
         what.replace(at, own_tensor.size(), "torch::Tensor");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <fmt/format.h>
 
 #include "kernels/base/error.h"
@@ -73,24 +74,6 @@ DeviceInfo describe_device(CUdevice d, int index) {
   int lanes = major == 7 || (major == 8 && minor == 0) ? 64 : 128;
   info.fma_gflops = 2.0 * lanes * info.multiprocessors * attribute(d, CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1e6;
   return info;
-}
-
-uint64_t address_of(const Bindings& at, Tensor t) {
-  switch (t) {
-    case Tensor::x:
-      return at.x;
-    case Tensor::w:
-      return at.w;
-    case Tensor::b:
-      return at.b;
-    case Tensor::y:
-      return at.y;
-    case Tensor::workspace:
-      return at.workspace;
-    case Tensor::none:
-      return 0;
-  }
-  return 0;
 }
 
 CUtensorMap encoded(const TensorView& v, uint64_t address) {
@@ -241,19 +224,20 @@ void CudaDevice::launch(const KernelDefinition& kernel, const Launch& l, const B
     check(d.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared),
           fmt::format("giving kernel {} {} bytes of shared memory", l.entry.name, shared));
   std::vector<uint64_t> pointers(l.arguments.size());
+  std::deque<Argument> filled;
   std::vector<CUtensorMap> maps;
   maps.reserve(l.arguments.size());
   std::vector<void*> args;
   for (size_t i = 0; i < l.arguments.size(); i++) {
     const Argument& a = l.arguments[i];
     if (a.is_view) {
-      maps.push_back(
-          encoded(a.view, address_of(at, a.view.tensor.tensor) + static_cast<uint64_t>(a.view.tensor.offset_bytes)));
+      maps.push_back(encoded(a.view, at.address(a.view.tensor)));
       args.push_back(&maps.back());
     } else if (a.is_tensor) {
-      uint64_t base = address_of(at, a.tensor.tensor);
-      pointers[i] = base ? base + static_cast<uint64_t>(a.tensor.offset_bytes) : 0;
+      pointers[i] = at.address(a.tensor);
       args.push_back(&pointers[i]);
+    } else if (!a.held.empty()) {
+      args.push_back(filled.emplace_back(at.filled(a)).value.data());
     } else {
       args.push_back(const_cast<std::byte*>(a.value.data()));
     }

@@ -6,8 +6,10 @@
 #include <cstring>
 #include <exception>
 #include <fmt/format.h>
+#include <stdexcept>
 #include <thread>
 
+#include "convscope/intrinsics.h"
 #include "kernels/base/error.h"
 #include "kernels/runtime/simt/trace_hooks.h"
 
@@ -378,8 +380,10 @@ std::string Block::who_waits() const {
   return out + "; none of them can go on";
 }
 
-void Block::fault(const std::string& what, const Site& at) {
-  if (!abandoned_) fault_ = fmt::format("kernel {}, {}, at {}: {}", kernel_.name, place(), line(at), what);
+void Block::fault(const std::string& what, const Site& at) { fault_at(line(at), what); }
+
+void Block::fault_at(const std::string& line, const std::string& what) {
+  if (!abandoned_) fault_ = fmt::format("kernel {}, {}, at {}: {}", kernel_.name, place(), line, what);
   abandoned_ = true;
   throw Abandon{};
 }
@@ -401,6 +405,11 @@ unsigned lane() { return Block::current()->lane(); }
 int barrier(const Site& at, int predicate) { return Block::current()->barrier(at, predicate); }
 uint32_t active_mask(const Site& at) { return Block::current()->active_mask(at); }
 void trap(const Site& at, const char* why) { Block::current()->fault(why, at); }
+void assertion_failed(const char* condition, const char* file, unsigned line) {
+  Block* b = Block::current();
+  if (!b) throw std::runtime_error(fmt::format("its assertion {} fails at {}:{}", condition, file, line));
+  b->fault_at(fmt::format("{}:{}", file, line), fmt::format("its assertion {} fails", condition));
+}
 void collective(uint32_t mask, void* mine, Exchange exchange, const char* what, const Site& at) {
   Block::current()->collective(mask, mine, exchange, what, at);
 }

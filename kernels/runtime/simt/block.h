@@ -91,6 +91,7 @@ class Block {
   }
   bool all_blocks_run() const { return all_blocks_; }
   [[noreturn]] void fault(const std::string& what, const Site& at);
+  [[noreturn]] void fault_at(const std::string& line, const std::string& what);
 
   unsigned lane() const { return current_ & 31; }
   unsigned current_thread() const { return current_; }

@@ -42,7 +42,13 @@ void __tsan_func_exit() { convscope::simt::record_return(); }
 void __tsan_vptr_read(void**) {}
 void __tsan_vptr_update(void**, void*) {}
 
-// The emulator's atomicAdd and its kin come down to these (simt.h, atomic_update).
+// The emulator's atomicAdd and its kin come down to these (simt.h, atomic_update; half_functions.h).
+uint16_t __tsan_atomic16_load(const volatile uint16_t* p, int) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); }
+int __tsan_atomic16_compare_exchange_weak(volatile uint16_t* p, uint16_t* old, uint16_t v, int, int) {
+  bool done = __atomic_compare_exchange_n(p, old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  if (done) record_access(const_cast<uint16_t*>(p), 2, 2, PC);
+  return done;
+}
 uint32_t __tsan_atomic32_load(const volatile uint32_t* p, int) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); }
 void __tsan_atomic32_store(volatile uint32_t* p, uint32_t v, int) {
   record_access(const_cast<uint32_t*>(p), 4, 1, PC);

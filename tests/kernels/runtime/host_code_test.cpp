@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/base/error.h"
+#include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "tests/support.h"
 
@@ -93,6 +94,37 @@ TEST(HostCode, TheFunctionThatNobodyCallsIsCalled) {
   EXPECT_TRUE(holds(code, "if (convscope_problem.bias) return \"takes no bias\";")) << code;
 }
 
+// A class, a template and macros stand between the function and its launches.
+TEST(HostCode, LaunchesByWayOfOthersAreItsOwn) {
+  const std::string caller = "at::Tensor up(at::Tensor x, at::Tensor w, int stride) { ";
+  for (const std::string& text :
+       {"class Up final : Base {\n  void operator()(float* y) const { k<<<1, 2>>>(y); }\n};\n" + caller +
+            "Up()(x); }\n",
+        "template <int S>\nvoid go(float* y) { k<<<S, 2>>>(y); }\n#define CASE(S) case S: go<S>(y); break\n"
+        "#define CASES \\\n  CASE(1)\n" +
+            caller + "switch (stride) { CASES; } }\n",
+        "struct __align__(16) Up {\n  template <int S> void go() { k<<<1, S>>>(y); }\n};\n"
+        "#define CASE(S) case S: u.go<S>(); break\n" +
+            caller + "Up u; switch (stride) { CASE(1); } }\n"})
+    EXPECT_TRUE(holds(registration(kernel + text), "return up(")) << text;
+  const std::string alone = kernel + "struct Up {\n  void go() { k<<<1, 2>>>(y); }\n};\n";
+  EXPECT_TRUE(holds(refusal(alone),
+                    "launches kernels in Up, which no function outside of classes and templates calls; "
+                    "write one that does, and name it in a line: // convscope: call FUNCTION args=x,"))
+      << refusal(alone);
+  const std::string unused = "struct Other {};\n" + alone + "at::Tensor f(at::Tensor x, at::Tensor w) { Other o; }\n";
+  EXPECT_TRUE(holds(refusal(unused), "launches kernels in Up")) << "who does not name the class launches nothing";
+}
+
+TEST(HostCode, WhatLacksABraceIsLeftToTheCompiler) {
+  const std::string whole = kernel + "void f(float* x, float* w) {\n  if (x) { k<<<1, 2>>>(w); }\n}\n";
+  EXPECT_NE(registration(whole), "");
+  EXPECT_EQ(registration(whole.substr(0, whole.size() - 2)), "");
+  EXPECT_EQ(unmatched_brace(code_of(whole)), 0);
+  EXPECT_EQ(unmatched_brace(code_of(whole.substr(0, whole.size() - 2))), 2) << "the line of the one that is open";
+  EXPECT_EQ(unmatched_brace(code_of(whole + "// }\n}\n")), 6);
+}
+
 TEST(HostCode, ParametersOfAllKinds) {
   const std::string code = registration(
       kernel +
@@ -123,7 +155,9 @@ TEST(HostCode, ACommentSaysWhatNamesDoNot) {
 
 TEST(HostCode, ALaunchInAMainOnlyIsNone) {
   const std::string text = kernel + "int main() { k<<<1, 2>>>(y); }\nint after;\n";
-  EXPECT_TRUE(holds(refusal(text), "has no function of its own that does"));
+  EXPECT_TRUE(
+      holds(refusal(text), "launches kernels in main, which no function outside of classes and templates calls"))
+      << refusal(text);
   const std::string source = cuda_source(text, "m.cu");
   EXPECT_FALSE(has_host_code(source));
   EXPECT_EQ(source.size(), text.size());

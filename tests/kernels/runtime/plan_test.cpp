@@ -41,6 +41,26 @@ TEST(Plan, IsPlainData) {
   EXPECT_EQ(l.arguments[7].size, sizeof(ConvArgs));
 }
 
+// A struct of pointers, as PyTorch's accessors are, among other values.
+TEST(Plan, AValueMayHoldAddresses) {
+  Argument a;
+  a.size = 24;
+  a.value.fill(std::byte{7});
+  a.held = {{0, {Tensor::w, 0}}, {16, {Tensor::workspace, 512}}, {8, {Tensor::b, 4}}};
+  const Bindings at{.x = 1, .w = 1000, .b = 0, .y = 3, .workspace = 4000};
+  uint64_t words[4];
+  const Argument filled = at.filled(a);
+  std::memcpy(words, filled.value.data(), sizeof words);
+  EXPECT_EQ(words[0], 1000u);
+  EXPECT_EQ(words[1], 0u) << "null stays null";
+  EXPECT_EQ(words[2], 4512u);
+  EXPECT_EQ(words[3], 0x0707070707070707u) << "and the rest what it was";
+  Launch l;
+  l.arguments = {a};
+  EXPECT_TRUE(l.is_given(Tensor::w) && l.is_given(Tensor::workspace));
+  EXPECT_FALSE(l.is_given(Tensor::x) || l.is_given(Tensor::y));
+}
+
 TEST(Plan, AViewOfATensorIsAnArgument) {
   ConvProblem p;
   p.batch = 3, p.in_channels = 24, p.out_channels = 10, p.kernel_size = 3, p.length = 1000, p.groups = 2;

@@ -17,8 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "convscope/half.h"
+#include "convscope/accessors.h"
+#include "convscope/half_functions.h"
 #include "convscope/kernel.h"
+#include "convscope/pytorch_device.h"
 
 #if defined(__CUDACC__)
 #include <cuda_fp16.h>
@@ -205,9 +207,38 @@ class Tensor {
     return data_ptr<T>();
   }
   void* data_ptr() const { return reinterpret_cast<void*>(address_); }
+  template <class T, size_t N, template <class U> class PtrTraits = at::DefaultPtrTraits>
+  at::PackedTensorAccessor32<T, N, PtrTraits> packed_accessor32() const {
+    if (numel() > INT32_MAX) refuse("its host code takes 32-bit indices for a tensor of ", numel(), " elements");
+    return packed<T, N, PtrTraits, int32_t>();
+  }
+  template <class T, size_t N, template <class U> class PtrTraits = at::DefaultPtrTraits>
+  at::PackedTensorAccessor64<T, N, PtrTraits> packed_accessor64() const {
+    return packed<T, N, PtrTraits, int64_t>();
+  }
+  template <class T, size_t N, template <class U> class PtrTraits = at::DefaultPtrTraits, class index_t = int64_t>
+  at::GenericPackedTensorAccessor<T, N, PtrTraits, index_t> generic_packed_accessor() const {
+    return packed<T, N, PtrTraits, index_t>();
+  }
+  template <class T, size_t N, template <class U> class PtrTraits = at::DefaultPtrTraits, class index_t = int64_t>
+  at::GenericPackedTensorAccessor<T, N, PtrTraits, index_t> packed_accessor() const {
+    return packed<T, N, PtrTraits, index_t>();
+  }
+  // Its sizes lie in the host's memory.
+  template <class T, size_t N>
+  at::TensorAccessor<T, N> accessor() const {
+    refuse(
+        "its host code takes an accessor() of a tensor on the GPU; packed_accessor32() is what a kernel can be given");
+  }
   uint64_t address() const { return address_; }
 
  private:
+  template <class T, size_t N, template <class U> class PtrTraits, class index_t>
+  at::GenericPackedTensorAccessor<T, N, PtrTraits, index_t> packed() const {
+    if (dim() != static_cast<int64_t>(N))
+      refuse("its host code expects ", N, " dimensions of a tensor that has ", dim());
+    return {data_ptr<T>(), sizes_.data(), strides().data()};
+  }
   int64_t place(int64_t d) const {
     if (d < -dim() || d >= dim()) refuse("its host code asks for dimension ", d, " of a tensor that has ", dim());
     return d < 0 ? d + dim() : d;
@@ -260,92 +291,7 @@ struct Named {
 
 }  // namespace convscope::host
 
-#if !defined(__CUDACC__)
-enum cudaMemcpyKind {
-  cudaMemcpyHostToHost,
-  cudaMemcpyHostToDevice,
-  cudaMemcpyDeviceToHost,
-  cudaMemcpyDeviceToDevice,
-  cudaMemcpyDefault
-};
-using cudaStream_t = void*;
-using cudaEvent_t = void*;
-enum cudaError_t { cudaSuccess = 0 };
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout };
-struct cudaDeviceProp {
-  int multiProcessorCount = 132, maxThreadsPerBlock = 1024, warpSize = 32, major = 9, minor = 0;
-  size_t sharedMemPerBlock = 49152, sharedMemPerBlockOptin = 232448, sharedMemPerMultiprocessor = 233472;
-};
-inline cudaError_t cudaGetLastError() { return cudaSuccess; }
-inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
-inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-inline const char* cudaGetErrorString(cudaError_t) { return "no error"; }
-inline const char* cudaGetErrorName(cudaError_t) { return "cudaSuccess"; }
-inline cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
-inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) { return *p = {}, cudaSuccess; }
-enum cudaDeviceAttr {
-  cudaDevAttrMultiProcessorCount,
-  cudaDevAttrMaxSharedMemoryPerBlockOptin,
-  cudaDevAttrMaxSharedMemoryPerBlock,
-  cudaDevAttrMaxThreadsPerBlock,
-  cudaDevAttrWarpSize,
-  cudaDevAttrComputeCapabilityMajor,
-  cudaDevAttrComputeCapabilityMinor
-};
-inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr a, int) {
-  const cudaDeviceProp p;
-  const int all[] = {p.multiProcessorCount,
-                     int(p.sharedMemPerBlockOptin),
-                     int(p.sharedMemPerBlock),
-                     p.maxThreadsPerBlock,
-                     p.warpSize,
-                     p.major,
-                     p.minor};
-  return *value = all[a], cudaSuccess;
-}
-template <class F>
-cudaError_t cudaFuncSetAttribute(F f, cudaFuncAttribute a, int value) {
-  if (a == cudaFuncAttributeMaxDynamicSharedMemorySize)
-    convscope::host::dynamic_allowed()[reinterpret_cast<const void*>(f)] = value;
-  return cudaSuccess;
-}  // plans give what is asked for
-template <class T>
-cudaError_t cudaMalloc(T** p, size_t bytes) {
-  return *p = reinterpret_cast<T*>(convscope::host::take(static_cast<int64_t>(bytes))), cudaSuccess;
-}
-template <class T>
-cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t) {
-  return cudaMalloc(p, bytes);
-}
-inline cudaError_t cudaFree(void*) { return cudaSuccess; }
-inline cudaError_t cudaFreeAsync(void*, cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  if (kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
-    convscope::host::refuse("its host code copies between host and GPU; its tensors have no values there");
-  return convscope::host::copy(reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from),
-                               static_cast<int64_t>(bytes)),
-         cudaSuccess;
-}
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                                   cudaStream_t = nullptr) {
-  return cudaMemcpy(to, from, bytes, kind);
-}
-template <class T>
-cudaError_t cudaMemcpyToSymbol(const T&, const void*, size_t, size_t = 0, cudaMemcpyKind = cudaMemcpyHostToDevice) {
-  convscope::host::refuse(
-      "its host code fills __constant__ memory (cudaMemcpyToSymbol), which is not noted down; give the kernel a "
-      "pointer");
-}
-inline cudaError_t cudaMemset(void* p, int value, size_t bytes) {
-  if (value) convscope::host::refuse("its host code sets memory to ", value, "; only zero is noted down");
-  return convscope::host::clear(reinterpret_cast<uint64_t>(p), static_cast<int64_t>(bytes)), cudaSuccess;
-}
-inline cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t = nullptr) {
-  return cudaMemset(p, value, bytes);
-}
-#endif
+#include "convscope/host_runtime.h"
 
 namespace at {
 using convscope::host::Device, convscope::host::DeviceType, convscope::host::kCPU, convscope::host::kCUDA,
@@ -388,6 +334,14 @@ inline const cudaDeviceProp* getCurrentDeviceProperties() {
   return &all;
 }
 inline const cudaDeviceProp* getDeviceProperties(int) { return getCurrentDeviceProperties(); }
+inline int current_device() { return 0; }
+inline int device_count() { return 1; }
+inline void device_synchronize() {}
+inline int warp_size() { return 32; }
+template <class T>
+constexpr T ATenCeilDiv(T a, T b) {
+  return ceil_div(a, b);
+}
 }  // namespace cuda
 }  // namespace at
 namespace c10 {
@@ -445,6 +399,9 @@ namespace py = pybind11;
 #define AT_DISPATCH_FLOATING_TYPES_AND_HALF(type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
 #define AT_DISPATCH_FLOATING_TYPES_AND(other, type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
 #define AT_DISPATCH_FLOATING_TYPES_AND2(one, other, type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
+#define AT_WRAP(...) __VA_ARGS__
+#define AT_EXPAND(...) __VA_ARGS__
+#define AT_DISPATCH_V2(type, what, body, ...) CONVSCOPE_DISPATCH(type, what, body)
 #define AT_DISPATCH_ALL_TYPES(type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
 
 // torch::zeros and cudaMemset, in 2-byte elements.

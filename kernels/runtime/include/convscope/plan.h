@@ -95,15 +95,40 @@ struct TensorView {
   bool swizzled = false;                           // boxes in shared memory have the 128-byte swizzle
 };
 
-// One argument of a launch: a tensor's address, a view of a tensor, or a plain value.
+// One argument of a launch: a tensor's address, a view of a tensor, or a plain value, which may hold tensors'
+// addresses.
 struct Argument {
   static constexpr size_t max_value = 256;
+  struct Held {
+    size_t at;  // bytes from the value's beginning, where the address stands
+    TensorRef tensor;
+  };
   bool is_tensor = false, is_view = false;
   TensorRef tensor{};
   TensorView view{};
   size_t size = 0;
   alignas(64) std::array<std::byte, max_value> value{};
+  std::vector<Held> held;
+
+  // f(TensorRef) for each tensor that the kernel is given by it.
+  template <class F>
+  void each_tensor(F f) const {
+    if (is_view) f(view.tensor);
+    if (is_tensor) f(tensor);
+    for (const Held& h : held) f(h.tensor);
+  }
 };
+
+// A value as an argument, in which addresses of tensors stand: a struct of pointers and sizes.
+template <class T>
+struct HoldsTensors {
+  T value;
+  std::vector<Argument::Held> held;
+};
+template <class A>
+constexpr bool holds_tensors = false;
+template <class T>
+constexpr bool holds_tensors<HoldsTensors<T>> = true;
 
 // A launch shape before it is checked: 64 bits, so that a problem too large for a grid is refused and not truncated.
 struct Shape {
@@ -119,6 +144,12 @@ struct Launch {
   bool early = false;     // on a GPU it may begin before the launch before it has ended, for which it waits by itself
   bool in_order = false;  // blocks wait for blocks of lower numbers, which a GPU starts first
   bool packs = false;     // works on weights alone: it packs them, which inference does once
+
+  bool is_given(Tensor t) const {
+    bool found = false;
+    for (const Argument& a : arguments) a.each_tensor([&](const TensorRef& r) { found |= r.tensor == t; });
+    return found;
+  }
 };
 
 template <auto F>
@@ -180,6 +211,9 @@ class Plan {
         out.is_view = true;
         out.view = a;
         out.size = sizeof(TensorMap);
+      } else if constexpr (holds_tensors<A>) {
+        out = bind<Parameter>(a.value);
+        out.held = a.held;
       } else {
         static_assert(!std::is_pointer_v<Parameter>, "a pointer parameter takes a tensor of the plan");
         static_assert(sizeof(Parameter) <= Argument::max_value && std::is_trivially_copyable_v<Parameter>);
@@ -231,8 +265,7 @@ class Plan {
   void find_packing(Launch& l) {
     bool weights = false, of_call = false;
     auto each_tensor = [&](auto f) {
-      for (const Argument& a : l.arguments)
-        if (a.is_tensor || a.is_view) f(a.is_view ? a.view.tensor : a.tensor);
+      for (const Argument& a : l.arguments) a.each_tensor(f);
     };
     each_tensor([&](const TensorRef& t) {
       weights |= t.tensor == Tensor::w;

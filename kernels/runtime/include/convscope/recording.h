@@ -4,10 +4,12 @@
 #include <typeinfo>
 #include <utility>
 
-// CUDA's dim3 is made of a number as well; the emulator's is plain data.
+// CUDA's dim3 is made of a number and of a uint3 as well; the emulator's is plain data.
 namespace convscope::host {
 struct Dim3 : dim3 {
   constexpr Dim3(unsigned nx = 1, unsigned ny = 1, unsigned nz = 1) : dim3{nx, ny, nz} {}
+  constexpr Dim3(const dim3& d) : dim3(d) {}
+  constexpr Dim3(const uint3& d) : dim3{d.x, d.y, d.z} {}
 };
 }  // namespace convscope::host
 #define dim3 ::convscope::host::Dim3
@@ -65,23 +67,28 @@ inline TensorRef tensor_at(uint64_t address, const Recording::Places& places) {
   return {::convscope::Tensor::workspace,
           static_cast<int64_t>(places.in_workspace[static_cast<size_t>(number)]) + place};
 }
+// Whether a word of a struct is a tensor's address: its upper bits are none that numbers are likely to have. Also of
+// memory that is kept from an earlier call, which tensor_at() refuses.
+inline bool is_address(uint64_t word, const Recording::Places& places) {
+  const int what = what_of(word), end = places.first + static_cast<int>(places.in_workspace.size());
+  return (what >= x && what <= y) || (what >= first_made && what < end);
+}
 template <class P>
 auto argument(const P& value, const Recording::Places& places) {
   if constexpr (std::is_pointer_v<P>) {
     const auto address = reinterpret_cast<uint64_t>(value);
     return address ? tensor_at(address, places) : TensorRef{::convscope::Tensor::none, 0};
+  } else if constexpr (std::is_class_v<P> && std::is_trivially_copyable_v<P> && alignof(P) >= alignof(void*)) {
+    HoldsTensors<P> found{value, {}};
+    // What lies between its members may be left of anything.
+    __builtin_clear_padding(&found.value);
+    for (size_t i = 0; i + 8 <= sizeof(P); i += 8) {
+      uint64_t word;
+      __builtin_memcpy(&word, reinterpret_cast<const char*>(&found.value) + i, 8);
+      if (is_address(word, places)) found.held.push_back({i, tensor_at(word, places)});
+    }
+    return found;
   } else {
-    if constexpr (std::is_class_v<P> && std::is_trivially_copyable_v<P> && alignof(P) >= alignof(void*))
-      for (size_t i = 0; i + 8 <= sizeof(P); i += 8) {
-        uint64_t word;
-        __builtin_memcpy(&word, reinterpret_cast<const char*>(&value) + i, 8);
-        if (const int what = what_of(word);
-            (what >= x && what <= y) ||
-            (what >= places.first && what < places.first + static_cast<int>(places.in_workspace.size())))
-          refuse(
-              "its host code gives a kernel a struct with a pointer in it; give it the pointer as a parameter of its "
-              "own");
-      }
     return value;
   }
 }

@@ -1,0 +1,138 @@
+// The CUDA runtime API as host code of kernel files from outside sees it (host_code.h): nothing is allocated or
+// launched, memory and copies are noted down, the GPU is said to be an H200. Included by host_code.h alone.
+#pragma once
+#if !defined(__CUDACC__)
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
+using cudaStream_t = void*;
+enum cudaError_t { cudaSuccess = 0 };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout };
+struct cudaDeviceProp {
+  int multiProcessorCount = 132, maxThreadsPerBlock = 1024, warpSize = 32, major = 9, minor = 0;
+  size_t sharedMemPerBlock = 49152, sharedMemPerBlockOptin = 232448, sharedMemPerMultiprocessor = 233472;
+};
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
+inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+inline const char* cudaGetErrorString(cudaError_t) { return "no error"; }
+inline const char* cudaGetErrorName(cudaError_t) { return "cudaSuccess"; }
+inline cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) { return *p = {}, cudaSuccess; }
+enum cudaDeviceAttr {
+  cudaDevAttrMultiProcessorCount,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin,
+  cudaDevAttrMaxSharedMemoryPerBlock,
+  cudaDevAttrMaxThreadsPerBlock,
+  cudaDevAttrWarpSize,
+  cudaDevAttrComputeCapabilityMajor,
+  cudaDevAttrComputeCapabilityMinor
+};
+inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr a, int) {
+  const cudaDeviceProp p;
+  const int all[] = {p.multiProcessorCount,
+                     int(p.sharedMemPerBlockOptin),
+                     int(p.sharedMemPerBlock),
+                     p.maxThreadsPerBlock,
+                     p.warpSize,
+                     p.major,
+                     p.minor};
+  return *value = all[a], cudaSuccess;
+}
+template <class F>
+cudaError_t cudaFuncSetAttribute(F f, cudaFuncAttribute a, int value) {
+  if (a == cudaFuncAttributeMaxDynamicSharedMemorySize)
+    convscope::host::dynamic_allowed()[reinterpret_cast<const void*>(f)] = value;
+  return cudaSuccess;
+}  // plans give what is asked for
+template <class T>
+cudaError_t cudaMalloc(T** p, size_t bytes) {
+  return *p = reinterpret_cast<T*>(convscope::host::take(static_cast<int64_t>(bytes))), cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t) {
+  return cudaMalloc(p, bytes);
+}
+inline cudaError_t cudaFree(void*) { return cudaSuccess; }
+inline cudaError_t cudaFreeAsync(void*, cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  if (kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+    convscope::host::refuse("its host code copies between host and GPU; its tensors have no values there");
+  return convscope::host::copy(reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from),
+                               static_cast<int64_t>(bytes)),
+         cudaSuccess;
+}
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                                   cudaStream_t = nullptr) {
+  return cudaMemcpy(to, from, bytes, kind);
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbol(const T&, const void*, size_t, size_t = 0, cudaMemcpyKind = cudaMemcpyHostToDevice) {
+  convscope::host::refuse(
+      "its host code fills __constant__ memory (cudaMemcpyToSymbol), which is not noted down; give the kernel a "
+      "pointer");
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t at, cudaMemcpyKind kind,
+                                    cudaStream_t = nullptr) {
+  return cudaMemcpyToSymbol(symbol, from, bytes, at, kind);
+}
+inline cudaError_t cudaMemset(void* p, int value, size_t bytes) {
+  if (value) convscope::host::refuse("its host code sets memory to ", value, "; only zero is noted down");
+  return convscope::host::clear(reinterpret_cast<uint64_t>(p), static_cast<int64_t>(bytes)), cudaSuccess;
+}
+inline cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t = nullptr) {
+  return cudaMemset(p, value, bytes);
+}
+
+// ---- events: nothing has run, so no time has passed
+
+using cudaEvent_t = struct CUevent_st*;
+enum : unsigned { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
+inline cudaError_t cudaEventCreate(cudaEvent_t* e) { return *e = nullptr, cudaSuccess; }
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) { return cudaEventCreate(e); }
+inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t = nullptr) { return cudaSuccess; }
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) { return *ms = 0, cudaSuccess; }
+
+// ---- streams: launches are in the order of their calls on whichever
+
+enum : unsigned { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
+inline cudaError_t cudaStreamCreate(cudaStream_t* s) { return *s = nullptr, cudaSuccess; }
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) { return cudaStreamCreate(s); }
+inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) { return cudaSuccess; }
+inline cudaError_t cudaGetDeviceCount(int* n) { return *n = 1, cudaSuccess; }
+
+// ---- occupancy: what threads alone allow. Registers and shared memory are the device code's, which is not made here.
+
+template <class F>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, size_t shared) {
+  constexpr int most_threads = 2048, most_blocks = 32;
+  *blocks = threads < 1 || threads > 1024 ? 0 : std::min(most_blocks, most_threads / ((threads + 31) / 32 * 32));
+  if (shared)
+    *blocks = std::min(*blocks, static_cast<int>(cudaDeviceProp().sharedMemPerMultiprocessor / (shared + 1024)));
+  return cudaSuccess;
+}
+template <class F>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, F f, int threads, size_t shared,
+                                                                   unsigned) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, shared);
+}
+template <class F>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F f, size_t shared = 0, int limit = 0) {
+  *block = limit > 0 ? std::min(limit, 1024) : 1024;
+  int blocks = 0;
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, *block, shared);
+  *grid = cudaDeviceProp().multiProcessorCount * blocks;
+  return cudaSuccess;
+}
+#endif

@@ -1,0 +1,188 @@
+// Words of CUDA and PyTorch that kernel files from outside use: each file is right only if what it names does what it
+// does on a GPU. What is not emulated is said in one line.
+#include <gtest/gtest.h>
+
+#include "tests/app/cli/outside.h"
+
+namespace convscope {
+namespace {
+
+using test::operator+;
+using test::has_nvcc;
+using test::holds;
+using test::little;
+using test::OutsideCli;
+using test::Words;
+
+class CudaWordsCli : public OutsideCli {
+ protected:
+  std::string file(const std::string& name, const std::string& text) {
+    return folder_.write(name, text.data(), text.size());
+  }
+};
+
+// PyTorch's tutorial: accessors by value, of 32 and 64 bits, one of them of a temporary; a bias as a pointer in a
+// struct.
+constexpr const char* with_accessors = R"(
+#include <torch/extension.h>
+#include <ATen/cuda/CUDAContextLight.h>
+#include <ATen/ceil_div.h>
+struct Sums { int groups; const float* bias; };
+template <typename scalar_t>
+__global__ void turn(const torch::PackedTensorAccessor32<scalar_t, 3, torch::RestrictPtrTraits> w,
+                     torch::PackedTensorAccessor64<scalar_t, 3> turned) {
+  const int k = blockIdx.x, co = blockIdx.y, ci = threadIdx.x;
+  turned[k][co][ci] = w[ci][co][k];
+}
+template <typename scalar_t>
+__global__ void up(const torch::PackedTensorAccessor32<scalar_t, 3, torch::RestrictPtrTraits> x,
+                   const torch::PackedTensorAccessor64<scalar_t, 3> turned,
+                   torch::PackedTensorAccessor32<scalar_t, 3, torch::RestrictPtrTraits> y, Sums sums, int s, int p, int d) {
+  const int j = blockIdx.x * blockDim.x + threadIdx.x, co = blockIdx.y, n = blockIdx.z;
+  if (j >= y.size(2)) return;
+  scalar_t sum = sums.bias ? sums.bias[co] : 0;
+  auto row = turned[0];
+  for (int k = 0; k < turned.size(0); k++) {
+    const int t = j + p - k * d;
+    if (t < 0 || t % s || t / s >= x.size(2)) continue;
+    for (int ci = 0; ci < x.size(1); ci++)
+      sum += x[n][ci][t / s] * row[co].data()[k * turned.stride(0) + ci * turned.stride(2)];
+  }
+  y[n][co][j] = sum * sums.groups;
+}
+torch::Tensor forward(torch::Tensor x, torch::Tensor w, torch::optional<torch::Tensor> bias, int stride, int padding,
+                      int dilation) {
+  const int64_t Lout = (x.size(2) - 1) * stride - 2 * padding + dilation * (w.size(2) - 1) + 1;
+  auto y = torch::empty({x.size(0), w.size(1), Lout}, x.options());
+  auto turned = torch::empty({w.size(2), w.size(1), w.size(0)}, w.options());
+  int size, grid;
+  cudaOccupancyMaxPotentialBlockSize(&grid, &size, up<float>);
+  cudaEvent_t begin;
+  cudaEventCreate(&begin), cudaEventRecord(begin);
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", ([&] {
+    turn<scalar_t><<<dim3(w.size(2), w.size(1)), w.size(0)>>>(
+        w.packed_accessor32<scalar_t, 3, torch::RestrictPtrTraits>(), turned.packed_accessor64<scalar_t, 3>());
+    up<scalar_t><<<dim3(at::ceil_div(Lout, (int64_t)64), w.size(1), x.size(0)), 64>>>(
+        x.packed_accessor32<scalar_t, 3, torch::RestrictPtrTraits>(), turned.packed_accessor64<scalar_t, 3>(),
+        y.packed_accessor32<scalar_t, 3, torch::RestrictPtrTraits>(),
+        Sums{1, bias ? bias->data_ptr<float>() : nullptr}, stride, padding, dilation);
+  }));
+  return y;
+}
+)";
+
+TEST_F(CudaWordsCli, AccessorsAndStructsOfPointers) {
+  const std::string here = file("accessors.cu", with_accessors);
+  auto r = run(Words{"run", here} + little);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "✓ binding      2 launches")) << r.out;
+  EXPECT_EQ(r.err, "") << "no warnings";
+  std::string text = with_accessors;
+  const std::string plain = "w.packed_accessor32<scalar_t, 3, torch::RestrictPtrTraits>()";
+  auto changed_to = [&](const std::string& other) {
+    std::string all = text;
+    all.replace(all.find("        " + plain) + 8, plain.size(), other);
+    return run(Words{"run", file("changed.cu", all)} + little);
+  };
+  r = changed_to("x.packed_accessor32<scalar_t, 3, torch::RestrictPtrTraits>()");
+  EXPECT_EQ(r.code, 1) << "another tensor is another one" << r.out;
+  r = changed_to("w.view({-1}).packed_accessor32<scalar_t, 3, torch::RestrictPtrTraits>()");
+  EXPECT_TRUE(holds(r.out, "its host code expects 3 dimensions of a tensor that has 1")) << r.out;
+  if (!has_nvcc()) return;
+  r = run({"disassemble", here, "--device", "emulator"});
+  for (const char* kernel : {"\nturn_float, sm_90: ", "\nup_float, sm_90: "})
+    EXPECT_TRUE(holds(r.out, kernel)) << r.out.substr(0, 300) << r.err;
+}
+
+constexpr const char* of_a_class = R"(
+#include <torch/extension.h>
+#include <cuda_fp16.h>
+#include <mma.h>
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cassert>
+namespace cg = cooperative_groups;
+// One warp for each output, whose lanes take the channels.
+__global__ void up(const half* x, const half* w, half* y, int Cin, int Cout, int K, int L, int Lout, int s, int p, int d) {
+  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  const int id = blockIdx.x * warp.meta_group_size() + warp.meta_group_rank();
+  assert(blockDim.x % 32 == 0);
+  const int j = id % Lout, co = id / Lout % Cout, n = id / Lout / Cout;
+  float sum = 0;
+  for (int k = 0; k < K; k++) {
+    const int t = j + p - k * d;
+    if (t < 0 || t % s || t / s >= L) continue;
+    for (int ci = warp.thread_rank(); ci < Cin; ci += warp.size())
+      sum += __half2float(__ldca(x + (n * Cin + ci) * L + t / s)) * __half2float(w[(ci * Cout + co) * K + k]);
+  }
+  sum = cg::reduce(warp, sum, cg::plus<float>());
+  if (warp.thread_rank() == 0) y[id] = __float2half(sum);
+}
+struct Up {
+  int s, p, d;
+  template <int threads>
+  void go(const torch::Tensor& x, const torch::Tensor& w, torch::Tensor& y) const {
+    up<<<y.numel() * 32 / threads, threads>>>((const half*)x.data_ptr<at::Half>(), (const half*)w.data_ptr<at::Half>(),
+        (half*)y.data_ptr<at::Half>(), x.size(1), y.size(1), w.size(2), x.size(2), y.size(2), s, p, d);
+  }
+};
+#define CASE(threads) if (y.numel() * 32 % threads == 0) return launcher.go<threads>(x, w, y), y
+torch::Tensor forward(torch::Tensor x, torch::Tensor w, int stride, int padding, int dilation) {
+  auto y = torch::empty({x.size(0), w.size(1), (x.size(2) - 1) * stride - 2 * padding + dilation * (w.size(2) - 1) + 1},
+                        x.options());
+  const Up launcher{stride, padding, dilation};
+  CASE(128);
+  CASE(32);
+  return y;
+}
+)";
+const Words little_f16 = {"--dtype",  "f16", "--in-channels", "6", "--out-channels", "4", "--kernel-size", "3",
+                          "--length", "40",  "--stride",      "2", "--padding",      "1", "--dilation",    "2"};
+
+TEST_F(CudaWordsCli, ALauncherInAClassWithGroupsAndHalves) {
+  const std::string here = file("class.cu", of_a_class);
+  auto r = run(Words{"run", here} + little_f16);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_EQ(r.err, "");
+  std::string text = of_a_class;
+  text.replace(text.find("blockDim.x % 32 == 0"), 20, "blockDim.x % 32 == 1");
+  r = run(Words{"run", file("assert.cu", text)} + little_f16);
+  EXPECT_EQ(r.code, 4) << r.out;
+  EXPECT_TRUE(holds(r.out, "/assert.cu:13: its assertion (blockDim.x % 32 == 1) fails")) << r.out;
+  if (!has_nvcc()) return;
+  r = run({"disassemble", here, "--device", "emulator", "--dtype", "f16"});
+  EXPECT_TRUE(holds(r.out, "\nup, sm_90: ")) << r.out.substr(0, 300) << r.err;
+}
+
+TEST_F(CudaWordsCli, WhatIsNotEmulatedIsSaidInOneLine) {
+  const std::string text = of_a_class;
+  auto with = [&](const std::string& statement) {
+    std::string all = text;
+    const std::string before = "  float sum = 0;\n";
+    all.replace(all.find(before), before.size(), statement + before);
+    const std::string here = file("not.cu", all);
+    const auto r = run(Words{"run", here} + little_f16);
+    EXPECT_EQ(r.code, 1) << r.out;
+    return r.out;
+  };
+  std::string said = with("  cg::this_grid().sync();\n");
+  EXPECT_TRUE(holds(said, "not.cu:15: the emulator runs a grid's blocks one after another, so none can wait for all"))
+      << said;
+  for (const char* ptx : {"  asm volatile(\"bar.sync 0;\");\n",
+                          "  float v; asm volatile(\"ld.global.nc.f32 %0, [%1];\" : \"=f\"(v) : \"l\"(x));\n"}) {
+    said = with(ptx);
+    EXPECT_TRUE(holds(said, "not.cu:15: PTX in asm(), which is compiled for a GPU alone; give the emulator plain CUDA"))
+        << said;
+  }
+}
+
+TEST_F(CudaWordsCli, ABraceThatLacksIsTheCompilersToSay) {
+  const std::string text = of_a_class;
+  auto r = run(Words{"run", file("open.cu", text.substr(0, text.size() - 2))} + little_f16);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "open.cu:")) << r.out;
+  EXPECT_TRUE(holds(r.out, "expected '}' at end of input")) << r.out;
+}
+
+}  // namespace
+}  // namespace convscope

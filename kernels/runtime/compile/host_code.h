@@ -26,8 +26,7 @@ std::string cuda_source(const std::string& text, const std::string& name);
 std::string with_noted_launches(const std::string& text);
 
 // C++ that registers a kernel whose plan is what the host code launches. `original`: the text as the file has it (a
-// Python file names its functions). "" where braces do not match: what lacks a compiler says. Errors: InputError, with
-// the line that would do.
+// Python file names its functions). Errors: InputError, with the line that would do.
 std::string registration_of_host_code(const std::string& text, const std::string& original, const std::string& name);
 
 }  // namespace convscope

@@ -198,20 +198,6 @@ std::string code_of(std::string_view text, bool macros) {
   return out;
 }
 
-int unmatched_brace(std::string_view code) {
-  std::vector<size_t> open;
-  auto line = [&](size_t at) {
-    return 1 + static_cast<int>(std::count(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
-  };
-  for (size_t i = 0; i < code.size(); i++) {
-    if (code[i] == '{') open.push_back(i);
-    if (code[i] != '}') continue;
-    if (open.empty()) return line(i);
-    open.pop_back();
-  }
-  return open.empty() ? 0 : line(open.front());
-}
-
 std::vector<LaunchSite> launches_in(std::string_view code) {
   std::vector<LaunchSite> all;
   for (size_t at = 0; (at = code.find("<<<", at)) != code.npos; at += 3) {

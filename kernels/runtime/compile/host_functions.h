@@ -11,9 +11,6 @@ namespace convscope {
 // otherwise): what is found there is code, at the same places.
 std::string code_of(std::string_view text, bool macros = false);
 
-// The line of the first { that no } closes, or of the first } that closes nothing; 0 where all match.
-int unmatched_brace(std::string_view code);
-
 struct LaunchSite {
   size_t callee, arrows, config_end;  // of kernel<<<…>>>: where the kernel's name begins, <<<, >>>
 };

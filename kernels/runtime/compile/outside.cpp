@@ -152,16 +152,37 @@ std::string host_compiler() {
   return found;
 }
 
-std::string for_host(const std::string& text, const std::string& name) {
+namespace {
+
+// As the host compiler is given it, without what registers a kernel: keeps the lines.
+std::string host_body(const std::string& cuda, const std::string& name) {
   static const std::regex dynamic(
       R"(extern\s+__shared__\s+(?:(?:__align__|alignas)\s*\((?:[^()]|\([^()]*\))*\)\s*)?((?:unsigned\s+|signed\s+|long\s+)*\w+)\s+(\w+)\s*\[\s*\]\s*;)");
+  const std::string body = std::regex_replace(cuda, dynamic, "CONVSCOPE_DYNAMIC_SHARED($1, $2);");
+  const bool host = has_host_code(cuda);
+  return fmt::format("{}#line 1 {}\n{}\n", host ? "#include \"convscope/host_code.h\"\n" : "", c_string(name),
+                     host ? with_noted_launches(body) : body);
+}
+
+// Where its host code is not understood: that may be because it is no C++. Errors: CompileError, if so.
+void look_for_errors(const std::string& text, const std::string& file, Activity& activity) {
+  const std::string cuda = cuda_source(text, file);
+  if (!has_host_code(cuda)) return;
+  const Workshop in;
+  in.write("source.cu", host_body(cuda, file));
+  std::vector<std::string> arguments = common_flags();
+  for (const char* a : {"-fsyntax-only", "source.cu"}) arguments.emplace_back(a);
+  in.compile(host_compiler(), arguments, file, activity);
+}
+
+}  // namespace
+
+std::string for_host(const std::string& text, const std::string& name) {
   const std::string cuda = cuda_source(text, name);
-  const bool own = registers_itself(cuda), host = has_host_code(cuda);
-  std::string body = std::regex_replace(cuda, dynamic, "CONVSCOPE_DYNAMIC_SHARED($1, $2);");
-  if (host) body = with_noted_launches(body);
+  const bool own = registers_itself(cuda);
   std::string registration = own ? "" : registration_of_lines(cuda, name);
-  if (registration.empty() && !own && host) registration = registration_of_host_code(cuda, text, name);
-  if (registration.empty() && !own && !host) {
+  if (registration.empty() && !own && has_host_code(cuda)) registration = registration_of_host_code(cuda, text, name);
+  if (registration.empty() && !own) {
     const std::string line = suggested_line(cuda);
     throw InputError("kernel", name,
                      line.empty() ? "has no __global__ function"
@@ -169,15 +190,20 @@ std::string for_host(const std::string& text, const std::string& name) {
                                     "grid and block) as your kernel has it: " +
                                         line);
   }
-  return fmt::format("{}#line 1 {}\n{}\n{}", host ? "#include \"convscope/host_code.h\"\n" : "", c_string(name), body,
-                     registration);
+  return host_body(cuda, name) + registration;
 }
 
 OutsideFile bring_outside(const std::string& name, const std::string& text, Activity& activity) {
   activity.phase("compiling " + name);
   std::string file = name;
   while (file.starts_with("./")) file.erase(0, 2);  // as source_line() says it
-  const std::string source = for_host(text, file);
+  std::string source;
+  try {
+    source = for_host(text, file);
+  } catch (const InputError&) {
+    look_for_errors(text, file, activity);
+    throw;
+  }
   const std::string compiler = host_compiler();
   Fingerprint print;
   print.add_headers();
@@ -217,12 +243,7 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
     known = modules().open.find(key);
   }
   auto& [plain, traced] = known->second;
-  if (plain.empty())
-    throw InputError("kernel", name,
-                     has_host_code(text)
-                         ? "has braces that do not match, in #if and #else: its functions are not found; "
-                           "give it braces that match in each"
-                         : "registers no kernel");
+  if (plain.empty()) throw InputError("kernel", name, "registers no kernel");
   for (const auto* list : {&plain, &traced})
     for (size_t i = 0; i < list->size(); i++) {
       KernelDefinition* k = (*list)[i];

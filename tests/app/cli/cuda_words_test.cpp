@@ -176,12 +176,25 @@ TEST_F(CudaWordsCli, WhatIsNotEmulatedIsSaidInOneLine) {
   }
 }
 
-TEST_F(CudaWordsCli, ABraceThatLacksIsTheCompilersToSay) {
-  const std::string text = of_a_class;
-  auto r = run(Words{"run", file("open.cu", text.substr(0, text.size() - 2))} + little_f16);
-  EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(holds(r.out, "open.cu:")) << r.out;
-  EXPECT_TRUE(holds(r.out, "expected '}' at end of input")) << r.out;
+// Also where the function that launches is not found for it.
+TEST_F(CudaWordsCli, WhatIsNoCppTheCompilerSays) {
+  std::string text = of_a_class;
+  auto says = [&](const std::string& all, const std::string& what) {
+    auto r = run(Words{"run", file("open.cu", all)} + little_f16);
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    EXPECT_TRUE(holds(r.out, what)) << r.out << r.err;
+  };
+  says(text.substr(0, text.size() - 2), "open.cu:40: expected '}' at end of input");
+  text.erase(text.find("int dilation) {") + 12, 1);
+  says(text, "open.cu:34: expected ')' before");
+  // Nothing is wrong with it but that no function can be called.
+  text = of_a_class;
+  text.replace(text.find("torch::Tensor forward("), 22, "template <int>\ntorch::Tensor forward(");
+  auto r = run(Words{"run", file("template.cu", text)} + little_f16);
+  EXPECT_EQ(r.code, 2) << r.out << r.err;
+  EXPECT_TRUE(
+      holds(r.err, "which no function outside of classes and templates calls; write one that does, and name it"))
+      << r.err;
 }
 
 }  // namespace

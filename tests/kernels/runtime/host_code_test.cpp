@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "kernels/base/error.h"
-#include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "tests/support.h"
 
@@ -114,15 +113,6 @@ TEST(HostCode, LaunchesByWayOfOthersAreItsOwn) {
       << refusal(alone);
   const std::string unused = "struct Other {};\n" + alone + "at::Tensor f(at::Tensor x, at::Tensor w) { Other o; }\n";
   EXPECT_TRUE(holds(refusal(unused), "launches kernels in Up")) << "who does not name the class launches nothing";
-}
-
-TEST(HostCode, WhatLacksABraceIsLeftToTheCompiler) {
-  const std::string whole = kernel + "void f(float* x, float* w) {\n  if (x) { k<<<1, 2>>>(w); }\n}\n";
-  EXPECT_NE(registration(whole), "");
-  EXPECT_EQ(registration(whole.substr(0, whole.size() - 2)), "");
-  EXPECT_EQ(unmatched_brace(code_of(whole)), 0);
-  EXPECT_EQ(unmatched_brace(code_of(whole.substr(0, whole.size() - 2))), 2) << "the line of the one that is open";
-  EXPECT_EQ(unmatched_brace(code_of(whole + "// }\n}\n")), 6);
 }
 
 TEST(HostCode, ParametersOfAllKinds) {

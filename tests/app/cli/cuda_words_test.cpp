@@ -154,6 +154,81 @@ TEST_F(CudaWordsCli, ALauncherInAClassWithGroupsAndHalves) {
   EXPECT_TRUE(holds(r.out, "\nup, sm_90: ")) << r.out.substr(0, 300) << r.err;
 }
 
+// Dispatch on the type of the elements, to PyTorch's own types of 16 bits; sums in the type that PyTorch takes for
+// them.
+constexpr const char* with_dispatch = R"(
+#include <torch/extension.h>
+#include <c10/cuda/CUDAException.h>
+template <typename scalar_t>
+__global__ void up(const scalar_t* __restrict__ x, const scalar_t* __restrict__ w, const scalar_t* __restrict__ b, scalar_t* __restrict__ y, int Cin, int Cout, int K, int L, int Lout, int s, int p, int d, int total) {
+  int id = blockIdx.x * blockDim.x + threadIdx.x;
+  if (id >= total) return;
+  int j = id % Lout, co = id / Lout % Cout, n = id / Lout / Cout;
+  using acc_t = at::opmath_type<scalar_t>;
+  acc_t sum = b ? static_cast<acc_t>(b[co]) : acc_t(0);
+  for (int c = 0; c < Cin; c++)
+    for (int k = 0; k < K; k++) {
+      int t = j + p - k * d;
+      if (t < 0 || t % s || t / s >= L) continue;
+      sum += static_cast<acc_t>(x[(n * Cin + c) * L + t / s]) * static_cast<acc_t>(w[(c * Cout + co) * K + k]);
+    }
+  y[id] = sum;
+}
+torch::Tensor conv_transpose1d(torch::Tensor x, torch::Tensor w, c10::optional<torch::Tensor> b, int stride, int padding, int output_padding, int dilation) {
+  int Lout = (x.size(2) - 1) * stride - 2 * padding + dilation * (w.size(2) - 1) + output_padding + 1;
+  auto y = torch::empty({x.size(0), w.size(1), Lout}, x.options());
+  int total = y.numel();
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::ScalarType::Half, at::kBFloat16, x.scalar_type(), "up", ([&] {
+    up<scalar_t><<<(total + 255) / 256, 256>>>(x.data_ptr<scalar_t>(), w.data_ptr<scalar_t>(), b ? b->data_ptr<scalar_t>() : nullptr, y.data_ptr<scalar_t>(), x.size(1), w.size(1), w.size(2), x.size(2), Lout, stride, padding, dilation, total);
+  }));
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return y;
+}
+)";
+
+TEST_F(CudaWordsCli, DispatchGoesToSixteenBits) {
+  const std::string text = with_dispatch, here = file("dispatch.cu", text);
+  for (const char* type : {"f32", "f16", "bf16", "f64"}) {
+    Words words = little_f16;
+    words[1] = type;
+    const auto r = run(Words{"run", here} + words);
+    EXPECT_EQ(r.code, 0) << type << "\n" << r.out << r.err;
+  }
+  // at::Half rounds each sum: what the verdict is there to see. With a float beside it, it does not.
+  auto changed_sums = [&](const char* sum, const char* product) {
+    std::string other = text;
+    const std::string was = "acc_t sum = b ? static_cast<acc_t>(b[co]) : acc_t(0);",
+                      added = "static_cast<acc_t>(x[(n * Cin + c) * L + t / s]) * static_cast<acc_t>(w[";
+    other.replace(other.find(was), was.size(), sum);
+    const size_t at = other.find(added), end = other.find(";", at);
+    other.replace(at, end - at, product);
+    return file("sums.cu", other);
+  };
+  Words words = little_f16;
+  words.insert(words.end(), {"--in-channels", "64"});
+  words.erase(words.begin() + 2, words.begin() + 4);
+  auto r = run(Words{"run", changed_sums("scalar_t sum = b ? b[co] : scalar_t(0); (void)sizeof(acc_t);",
+                                         "x[(n * Cin + c) * L + t / s] * w[(c * Cout + co) * K + k]")} +
+               words);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  r = run(Words{"run", changed_sums("float sum = b ? b[co] : scalar_t(0); (void)sizeof(acc_t);",
+                                    "1.0f * x[(n * Cin + c) * L + t / s] * w[(c * Cout + co) * K + k]")} +
+          words);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  // A type that it is not compiled for is said.
+  std::string without = text;
+  const std::string also = "_AND2(at::ScalarType::Half, at::kBFloat16, ";
+  without.replace(without.find(also), also.size(), "_AND_HALF(");
+  words = little_f16;
+  words[1] = "bf16";
+  r = run(Words{"run", file("half.cu", without)} + words);
+  EXPECT_EQ(r.code, 2) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out + r.err, "up is not compiled here for tensors of type BFloat16")) << r.out << r.err;
+  if (!has_nvcc()) return;
+  r = run({"disassemble", here, "--device", "emulator", "--dtype", "bf16"});
+  EXPECT_TRUE(holds(r.out, "sm_90: ")) << r.out.substr(0, 300) << r.err;
+}
+
 TEST_F(CudaWordsCli, WhatIsNotEmulatedIsSaidInOneLine) {
   const std::string text = of_a_class;
   auto with = [&](const std::string& statement) {

@@ -296,8 +296,6 @@ struct Named {
 namespace at {
 using convscope::host::Device, convscope::host::DeviceType, convscope::host::kCPU, convscope::host::kCUDA,
     convscope::host::device_of;
-using Half = __half;
-using BFloat16 = __nv_bfloat16;
 using convscope::host::empty, convscope::host::empty_like, convscope::host::full, convscope::host::zeros,
     convscope::host::zeros_like;
 using convscope::host::ScalarType, convscope::host::Tensor, convscope::host::TensorOptions;
@@ -379,10 +377,28 @@ namespace py = pybind11;
 #define C10_CUDA_CHECK(call) (void)(call)
 #define AT_CUDA_CHECK(call) (void)(call)
 #define C10_CUDA_KERNEL_LAUNCH_CHECK() (void)0
-#define CONVSCOPE_DISPATCH(type, what, ...)                                           \
+// One more type of dispatch: at::ScalarType::Half, say.
+namespace convscope::host {
+template <ScalarType type>
+struct TypeOf;
+template <>
+struct TypeOf<ScalarType::Half> {
+  using type = at::Half;
+};
+template <>
+struct TypeOf<ScalarType::BFloat16> {
+  using type = at::BFloat16;
+};
+}  // namespace convscope::host
+#define CONVSCOPE_ALSO(other, ...)                                                       \
+  case (other): {                                                                        \
+    using scalar_t [[maybe_unused]] = typename ::convscope::host::TypeOf<(other)>::type; \
+    return __VA_ARGS__();                                                                \
+  }
+#define CONVSCOPE_DISPATCH(type, what, also, ...)                                     \
   [&] {                                                                               \
     switch (type) {                                                                   \
-      case ::convscope::host::ScalarType::Float: {                                    \
+      also case ::convscope::host::ScalarType::Float : {                              \
         using scalar_t [[maybe_unused]] = float;                                      \
         return __VA_ARGS__();                                                         \
       }                                                                               \
@@ -395,14 +411,17 @@ namespace py = pybind11;
                                   ::convscope::host::name_of(type));                  \
     }                                                                                 \
   }()
-#define AT_DISPATCH_FLOATING_TYPES(type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
-#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
-#define AT_DISPATCH_FLOATING_TYPES_AND(other, type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
-#define AT_DISPATCH_FLOATING_TYPES_AND2(one, other, type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES(type, what, ...) CONVSCOPE_DISPATCH(type, what, , __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND(other, type, what, ...) \
+  CONVSCOPE_DISPATCH(type, what, CONVSCOPE_ALSO(other, __VA_ARGS__), __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(type, what, ...) \
+  AT_DISPATCH_FLOATING_TYPES_AND(::at::ScalarType::Half, type, what, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND2(one, other, type, what, ...) \
+  CONVSCOPE_DISPATCH(type, what, CONVSCOPE_ALSO(one, __VA_ARGS__) CONVSCOPE_ALSO(other, __VA_ARGS__), __VA_ARGS__)
 #define AT_WRAP(...) __VA_ARGS__
 #define AT_EXPAND(...) __VA_ARGS__
-#define AT_DISPATCH_V2(type, what, body, ...) CONVSCOPE_DISPATCH(type, what, body)
-#define AT_DISPATCH_ALL_TYPES(type, what, ...) CONVSCOPE_DISPATCH(type, what, __VA_ARGS__)
+#define AT_DISPATCH_V2(type, what, body, ...) CONVSCOPE_DISPATCH(type, what, , body)
+#define AT_DISPATCH_ALL_TYPES(type, what, ...) CONVSCOPE_DISPATCH(type, what, , __VA_ARGS__)
 
 // torch::zeros and cudaMemset, in 2-byte elements.
 extern "C" __global__ void convscope_clear(unsigned short* to, long long elements) {

@@ -7,6 +7,7 @@
 
 #include "convscope/half.h"
 #include "convscope/kernel.h"
+#include "convscope/pytorch_half.h"
 
 #define C10_HOST_DEVICE __host__ __device__
 #define C10_DEVICE __device__
@@ -55,7 +56,14 @@ template <class T>
 __device__ __forceinline__ T gpuAtomicAdd(T* p, std::type_identity_t<T> v) {
   return atomicAdd(p, v);
 }
+// PyTorch's own types by way of CUDA's.
+__device__ __forceinline__ at::Half gpuAtomicAdd(at::Half* p, at::Half v) {
+  return atomicAdd(reinterpret_cast<__half*>(p), static_cast<__half>(v));
+}
+__device__ __forceinline__ at::BFloat16 gpuAtomicAdd(at::BFloat16* p, at::BFloat16 v) {
+  return atomicAdd(reinterpret_cast<__nv_bfloat16*>(p), static_cast<__nv_bfloat16>(v));
+}
 template <class T>
 __device__ __forceinline__ void gpuAtomicAddNoReturn(T* p, std::type_identity_t<T> v) {
-  atomicAdd(p, v);
+  gpuAtomicAdd(p, v);
 }

@@ -239,6 +239,13 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     probe.set_b([](int64_t) { return 0; });
   }
 
+  // Is it no number even of nothing but zeros? Then no tap says anything.
+  bool by_itself = false;
+  if (std::isnan(out.got)) {
+    probe.set_w([](int64_t) { return 0; });
+    probe.set_x([](int64_t) { return 0; });
+    by_itself = !std::isfinite(probe.element(n, co, j));
+  }
   for (int64_t k : taps) {
     TapRead t;
     t.k = k;
@@ -250,7 +257,9 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     probe.set_w([&](int64_t e) { return e % K == k ? 1 : 0; });
     probe.set_x([&](int64_t e) { return in_channel(e) ? 1 : 0; });
     t.count = probe.element(n, co, j);
-    if (!std::isfinite(t.count)) {
+    if (!std::isfinite(t.count) && by_itself) {
+      t.strange = "cannot be told: of zeros alone it is no number either, so something beside x and w is in it";
+    } else if (!std::isfinite(t.count)) {
       t.strange = "the count is " + number_text(t.count) + ": it reads what is not its input";
     } else if (t.count != 0) {
       t.read_i = probe.decode(

@@ -206,12 +206,13 @@ TEST(Explain, ShowsMirroredTaps) {
 }
 
 TEST(Explain, SaysWhatFitsNoReading) {
-  // Ignoring groups it reads beyond the weights.
+  // Ignoring groups it reads beyond the weights: what lies there is in the sum whatever the weights are.
   auto p = general;
   p.groups = 2, p.bias = false;
   auto e = explained("S4", p, 0, 5, 10);
   bool said = false;
-  for (const auto& t : e.taps) said |= t.strange == "the count is NaN: it reads what is not its input";
+  for (const auto& t : e.taps)
+    said |= t.strange == "cannot be told: of zeros alone it is no number either, so something beside x and w is in it";
   EXPECT_TRUE(said);
   EXPECT_FALSE(e.read_total);
   e = explained("doubled", general, 0, 0, 10);

@@ -256,7 +256,7 @@ Service::Reply Service::run(const json& request, std::span<const std::byte> payl
     k->tensors = report.tensors;
     k->pyramid = pyramid;
     k->inputs = report.inputs;
-    k->problem = report.spec.problem;
+    k->problem = report.spec.problem, k->spec = report.spec.inputs;
     k->own_length = report.own_length;
     std::lock_guard lock(state_->mutex);
     state_->kept = k;

@@ -62,7 +62,7 @@ std::shared_ptr<KeptResult> with_pictures(const std::string& key, const KeptResu
   k->key = key;
   k->pyramid = std::make_shared<Pyramid>(*tensors, &activity);
   k->tensors = std::move(tensors);
-  k->inputs = of.inputs, k->problem = of.problem, k->own_length = of.problem.out_length();
+  k->inputs = of.inputs, k->problem = of.problem, k->spec = of.spec, k->own_length = of.problem.out_length();
   return k;
 }
 
@@ -81,6 +81,7 @@ Service::Reply Service::beside(const json& request, std::span<const std::byte> p
   const auto kept = state_->result(request);
   if (!kept->pyramid) throw InputError("result", kept->key, "was made without pictures");
   if (!(kept->problem == r.problem)) throw InputError("result", kept->key, "is of another problem");
+  if (!(kept->spec == r.inputs)) throw InputError("result", kept->key, "is of other inputs");
 
   if (const uint64_t need = difference_bytes(r.problem); need > available_host_memory())
     throw InputError("memory", bytes_text(need),

@@ -29,6 +29,7 @@ struct KeptResult {
   std::shared_ptr<const Pyramid> pyramid;
   std::shared_ptr<const Inputs> inputs;
   ConvProblem problem;
+  InputSpec spec;  // of the inputs
   int64_t own_length = 0;
   std::shared_ptr<const ResultTensors> reference;  // whose output stands in the oracle's place; null: the oracle does
 };

@@ -94,6 +94,9 @@ TEST(EngineBeside, WhatCannotStandThereSaysWhy) {
   json larger = small_problem;
   larger["length"] = 51;
   EXPECT_EQ(rule(test::ask(client, beside_request("S4", one, larger))), "result: is of another problem");
+  json other_inputs = beside_request("S4", one);
+  other_inputs["seed"] = 77;
+  EXPECT_EQ(rule(test::ask(client, other_inputs)), "result: is of other inputs");
   EXPECT_EQ(rule(test::ask(client, beside_request("nobody", one))).substr(0, 7), "kernel:");
   const json refused = test::result_of(client, beside_request("hopper_16bit", one));
   EXPECT_EQ(refused["result"], nullptr);

@@ -1,6 +1,5 @@
 // The request `beside`: another kernel's output, or a reference's, on the inputs of the kept result, and the difference
-// of the two. And what that has in common with `run`.
-#include <cstdio>
+// of the two.
 #include <nlohmann/json.hpp>
 
 #include "app/engine/service.h"
@@ -11,48 +10,6 @@
 
 namespace convscope {
 using nlohmann::json;
-
-std::string key_of(const RunRequest& r, const std::string& device) {
-  std::vector<std::byte> files;
-  json j = request_json(r, files);
-  for (const char* unimportant : {"samples", "references", "pictures", "tolerance"}) j.erase(unimportant);
-  for (auto& file : j["files"]) file.erase("name");  // its contents count
-  j["device"] = device;
-  j["version"] = CONVSCOPE_VERSION;
-  uint64_t h = 0xcbf29ce484222325u;
-  auto add = [&](const void* data, size_t n) {
-    for (size_t i = 0; i < n; i++) h = (h ^ static_cast<const uint8_t*>(data)[i]) * 0x100000001b3u;
-  };
-  std::string text = j.dump();
-  add(text.data(), text.size());
-  add(files.data(), files.size());
-  if (r.kernel != auto_kernel)
-    for (const auto* k : all_kernels())
-      if (k->name() == r.kernel) add(k->text().data(), k->text().size());
-  char out[17];
-  std::snprintf(out, sizeof out, "%016llx", static_cast<unsigned long long>(h));
-  return out;
-}
-
-RunSpec run_spec_of(const RunRequest& r) {
-  RunSpec spec;
-  spec.kernel = &find_kernel(r.kernel);
-  spec.problem = r.problem;
-  spec.inputs = r.inputs;
-  spec.accuracy = r.accuracy;
-  spec.tolerance = r.tolerance;
-  require_legal(spec.problem);
-  return spec;
-}
-
-void add_ranges(json& j, const Pyramid& pyramid, const ResultTensors& tensors) {
-  for (int q = 0; q < 4; q++) {
-    auto rows = static_cast<double>(tensors.rows), columns = static_cast<double>(tensors.columns);
-    Cell all = pyramid.tile({static_cast<Quantity>(q), 0, rows, 0, columns, 1, 1}).front();
-    j["ranges"][quantity_names[q]] =
-        all.minimum <= all.maximum ? json{number_json(all.minimum), number_json(all.maximum)} : json(nullptr);
-  }
-}
 
 namespace {
 

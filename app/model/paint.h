@@ -31,8 +31,8 @@ double place_on(const Paint& paint, double value);
 
 // One colour a cell, row-major: the extreme of the cell; NaN magenta; infinite hatched; never written a checker
 // pattern; failing cells keep their colour (the map marks them). excess: where every cell of an area holds failing
-// elements and others within their bound, every other square of 2 × 2 cells has a colour halfway to
-// that of the least ratio.
+// elements and others within their bound, every other square of 2 × 2 cells has a colour halfway to that of
+// the least ratio.
 std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const Paint& paint);
 
 inline constexpr uint32_t nan_colour = 0xffff00ff;

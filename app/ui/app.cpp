@@ -277,13 +277,13 @@ void App::find_failing(bool forward) {
               : ElementIndex{static_cast<int64_t>(extent().rows) - 1, static_cast<int64_t>(extent().columns)});
   const Report* shown = picture();
   if (!shown) return;
-  const Beside* other = bench_->beside(document(), *shown);
-  const bool apart = other && other->trouble.empty();  // the next difference, then
+  const Beside* other = beside_of(*bench_, document());
+  const bool apart = other;  // the next difference, then
   bench_->find_failing(apart ? other->difference : shown->key, from, forward,
                        [this, forward, apart](std::optional<ElementIndex> at) {
                          if (!at) {
                            const Report* r = picture();
-                           const Beside* now = r ? bench_->beside(document(), *r) : nullptr;
+                           const Beside* now = beside_of(*bench_, document());
                            const bool none = apart ? now && now->beyond == 0 : r && r->failing.value_or(0) == 0;
                            const char* what = apart ? "differing" : "failing";
                            say(none ? (apart ? "No element differs" : "No element fails")
@@ -376,10 +376,10 @@ void App::copy_window() {
   const NumberBlock* n = bench_->numbers();
   const Report* r = picture();
   if (!n || !r) return;
-  const Beside* other = bench_->beside(document(), *r);
-  std::string csv = n->key == r->key || !other ? "n,co,j,output,reference,error,error_over_bound\n"
-                                               : fmt::format("n,co,j,{},{},difference,difference_over_bound_of_both\n",
-                                                             r->kernel, other->with);
+  const Beside* other = beside_of(*bench_, document());
+  std::string csv = other && n->key == other->difference
+                        ? fmt::format("n,co,j,{},{},difference,difference_over_bound_of_both\n", r->kernel, other->with)
+                        : "n,co,j,output,reference,error,error_over_bound\n";
   for (int64_t row = n->row0; row < n->row1; row++)
     for (int64_t column = n->column0; column < n->column1; column++) {
       const double* v = n->at(row, column);

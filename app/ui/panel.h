@@ -72,6 +72,13 @@ inline const Report* picture_of(const Workbench& bench, const Document& document
   return other ? nullptr : picture;
 }
 
+// What stands in the oracle's place in maps and lines; null: the oracle does, or the other is not there (yet).
+inline const Beside* beside_of(const Workbench& bench, const Document& document) {
+  const Report* r = picture_of(bench, document);
+  const Beside* b = r ? bench.beside(document, *r) : nullptr;
+  return b && b->trouble.empty() ? b : nullptr;
+}
+
 struct Frame {
   const Document& document;
   const Workbench& bench;
@@ -96,12 +103,7 @@ struct Frame {
     return r ? Extent{static_cast<double>(r->rows()), static_cast<double>(r->columns())} : Extent{};
   }
 
-  // What stands in the oracle's place in maps and lines; null: the oracle does, or the other is not there (yet).
-  const Beside* beside() const {
-    const Report* r = picture();
-    const Beside* b = r ? bench.beside(document, *r) : nullptr;
-    return b && b->trouble.empty() ? b : nullptr;
-  }
+  const Beside* beside() const { return beside_of(bench, document); }
   // Whose numbers the maps show: the picture's, or those of the difference.
   std::string shown_key() const {
     const Beside* b = beside();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <regex>
-#include <set>
 
 #include "kernels/runtime/compile/launch_lines.h"
 
@@ -81,18 +80,28 @@ struct Part {
   bool launches;
 };
 
-// Whether a text uses a part: of functions that they are called, of others that they are named.
-bool uses(std::string_view text, const Part& part) {
-  for (size_t at = 0; (at = text.find(part.name, at)) != text.npos; at++) {
-    size_t end = at + part.name.size();
+// Whether a name that ends there is called, with arguments of a template or without.
+bool is_called(std::string_view text, size_t end) {
+  auto opens = [&](size_t i) {
+    while (i < text.size() && blank(text[i])) i++;
+    return i < text.size() && text[i] == '(';
+  };
+  if (opens(end)) return true;
+  while (end < text.size() && blank(text[end])) end++;
+  if (end >= text.size() || text[end] != '<') return false;
+  const size_t rest = text.find_first_of(";{}", end);
+  while ((end = text.find('>', end)) < rest)
+    if (opens(++end)) return true;
+  return false;
+}
+
+// Whether a text uses a function or what else has a name: of functions that they are called, of others that they are
+// named.
+bool uses(std::string_view text, const std::string& name, bool function) {
+  for (size_t at = 0; (at = text.find(name, at)) != text.npos; at++) {
+    const size_t end = at + name.size();
     if ((at > 0 && word(text[at - 1])) || (end < text.size() && word(text[end]))) continue;
-    if (part.kind != Part::function) return true;
-    while (end < text.size() && blank(text[end])) end++;
-    if (end < text.size() && text[end] == '<') {
-      end = text.find_first_of(">;{}", end);
-      while (end < text.size() && (text[end] == '>' || blank(text[end]))) end++;
-    }
-    if (end < text.size() && text[end] == '(') return true;
+    if (!function || is_called(text, end)) return true;
   }
   return false;
 }
@@ -125,19 +134,13 @@ std::vector<Part> parts_of(const std::string& text, const std::string& code,
     for (auto& part : all) {
       if (part.launches) continue;
       for (const auto& other : all)
-        if (other.launches && uses(part.text, other)) {
+        if (other.launches && uses(part.text, other.name, other.kind == Part::function)) {
           part.launches = more = true;
           break;
         }
     }
   }
   return all;
-}
-
-bool calls(const std::string& code, const HostFunction& f, const std::string& other) {
-  const std::regex call("\\b" + other + R"(\s*(<[^;{}]*>)?\s*\()");
-  return std::regex_search(code.begin() + static_cast<std::ptrdiff_t>(f.body),
-                           code.begin() + static_cast<std::ptrdiff_t>(f.end), call);
 }
 
 // Whether its parameters' names tell an input and weights.
@@ -250,19 +253,18 @@ std::vector<HostParameter> parameters_of(const HostFunction& f) {
 const HostFunction* entry_of(const std::vector<HostFunction>& all, const std::string& text,
                              const std::string& original) {
   const std::string code = code_of(text);
-  std::set<const HostFunction*> launching;
-  for (const auto& f : all)
-    if (f.launches && last_part(f.name) != "main") launching.insert(&f);
+  auto launches = [](const HostFunction& f) { return f.launches && last_part(f.name) != "main"; };
   const HostFunction *last = nullptr, *backward = nullptr;
   bool last_known = false;
   static const std::regex named(R"re(functions\s*=\s*\[\s*["'](\w+)["'])re");
   std::smatch m;
   const std::string wanted = std::regex_search(original, m, named) ? m[1].str() : "";
   for (const auto& f : all) {
-    if (!launching.contains(&f) || f.is_template) continue;
+    if (!launches(f) || f.is_template) continue;
     if (!wanted.empty() && last_part(f.name) == wanted) return &f;
-    const bool called = std::any_of(launching.begin(), launching.end(), [&](const auto* other) {
-      return other != &f && calls(code, *other, last_part(f.name));
+    const bool called = std::any_of(all.begin(), all.end(), [&](const HostFunction& other) {
+      return &other != &f && launches(other) &&
+             uses(std::string_view(code).substr(other.body, other.end - other.body), last_part(f.name), true);
     });
     if (called) continue;
     static const std::regex gradient(R"(grad|backward|bwd)", std::regex::icase);

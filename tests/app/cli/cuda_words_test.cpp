@@ -14,12 +14,7 @@ using test::little;
 using test::OutsideCli;
 using test::Words;
 
-class CudaWordsCli : public OutsideCli {
- protected:
-  std::string file(const std::string& name, const std::string& text) {
-    return folder_.write(name, text.data(), text.size());
-  }
-};
+class CudaWordsCli : public OutsideCli {};
 
 // PyTorch's tutorial: accessors by value, of 32 and 64 bits, one of them of a temporary; a bias as a pointer in a
 // struct.

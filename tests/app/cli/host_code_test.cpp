@@ -13,12 +13,7 @@ using test::little;
 using test::OutsideCli;
 using test::Words;
 
-class HostCodeCli : public OutsideCli {
- protected:
-  std::string file(const std::string& name, const std::string& text) {
-    return folder_.write(name, text.data(), text.size());
-  }
-};
+class HostCodeCli : public OutsideCli {};
 
 TEST_F(HostCodeCli, AnExtensionInPythonIsJudged) {
   const std::string sample = test::project_file("assets/kernels/extension.py");

@@ -33,6 +33,9 @@ class OutsideCli : public ::testing::Test {
     if (at != text.npos) text.replace(at, from.size(), to);
     return folder_.write(sample, text.data(), text.size());
   }
+  std::string file(const std::string& name, const std::string& text) {
+    return folder_.write(name, text.data(), text.size());
+  }
   Finished run(const Words& words, const Words& more = {}) {
     return convscope_run(words + Words{"--trust"}, Words{"CONVSCOPE_CACHE=" + folder_.path("cache")} + more);
   }

@@ -206,6 +206,20 @@ TEST(Xray, TheSpecimens) {
   }
 }
 
+// What is wrong elsewhere alone comes last and says so; an example says of which problem it is.
+TEST(Xray, WhatMakesNoDifferenceHereComesLast) {
+  ConvProblem p = find_preset("kernelbench-79").problem;
+  Xray x = rayed("S1", p);
+  ASSERT_GT(x.faults.size(), 2u);
+  EXPECT_EQ(x.faults.back(), "output_padding moves the index (without effect here, where output_padding is 0)");
+  for (size_t i = 0; i + 1 < x.faults.size(); i++)
+    EXPECT_FALSE(test::has(x.faults[i], "without effect")) << x.faults[i];
+  EXPECT_TRUE(test::has(x.example, " (on 2 × 4→2, K 3, L 9, s 2, p 1, d 2)"));
+  p.output_padding = 1;
+  x = rayed("S1", p);
+  EXPECT_EQ(x.faults.front(), "output_padding moves the index") << x.sentence;
+}
+
 // No rung has a fault, on whatever small problem it takes.
 TEST(Xray, NoRungHasAFault) {
   int seen = 0;

@@ -50,10 +50,7 @@ class GenericPackedTensorAccessor {
       sizes_[d] = static_cast<index_t>(sizes[d]), strides_[d] = static_cast<index_t>(strides[d]);
   }
   __host__ __device__ __forceinline__ decltype(auto) operator[](index_t i) const {
-    if constexpr (N == 1)
-      return (data_[strides_[0] * i]);
-    else
-      return TensorAccessor<T, N - 1, PtrTraits, index_t>(data_ + strides_[0] * i, sizes_ + 1, strides_ + 1);
+    return TensorAccessor<T, N, PtrTraits, index_t>(data_, sizes_, strides_)[i];
   }
   __host__ __device__ index_t size(index_t d) const { return sizes_[d]; }
   __host__ __device__ index_t stride(index_t d) const { return strides_[d]; }

@@ -1,6 +1,5 @@
 // The vector types of CUDA that simt.h lacks, for the emulator (CUDA C++ Programming Guide, "Built-in Vector Types":
-// sizes and alignments are those of its table). Unlike those of simt.h their copies are traced
-// member by member.
+// sizes and alignments are those of its table). Unlike those of simt.h their copies are traced member by member.
 #pragma once
 #include "convscope/simt.h"
 

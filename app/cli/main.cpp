@@ -177,6 +177,26 @@ int run(int argc, char** argv) {
   common.add_to(*bench_verb);
   common.add_recording_to(*bench_verb);
   bench_problem.add_to(*bench_verb);
+  SweepOptionsCli sweep_options;
+  ProblemOptions sweep_problem;
+  auto* sweep_verb = add("sweep", "kernels over one parameter: at each value right or wrong, and how fast");
+  sweep_verb->add_option("KERNEL", sweep_options.kernels, "kernels or references; auto: the best at each value");
+  sweep_verb->add_option("--over", sweep_options.over,
+                         "FIELD[,FIELD]=VALUES: stride=1..8, length=1024..65536 (doubled where every one would be more "
+                         "than 32), kernel-size=3..25+2, in-channels,out-channels=64..512*2, length=1000,1024");
+  sweep_verb
+      ->add_option("--times", sweep_options.times,
+                   "predicted (the planner's model), measured (the emulator's own, where there is no GPU), none, or "
+                   "auto: measured on a GPU, else predicted")
+      ->capture_default_str();
+  sweep_verb
+      ->add_option("--verdicts", sweep_options.verdicts,
+                   "all, none, or auto: on the emulator none of problems that are a GPU's work")
+      ->capture_default_str();
+  sweep_verb->add_option("--format", sweep_options.format, "table, json or csv [table]");
+  sweep_verb->add_option("--out", sweep_options.out, "a file for it, instead of the terminal");
+  common.add_to(*sweep_verb);
+  sweep_problem.add_to(*sweep_verb);
   RecordOptionsCli record_options;
   ProblemOptions record_problem;
   auto* record_verb = add("record", "verdicts, profiles and comparisons, kept in a file that shows them without a GPU");
@@ -321,6 +341,12 @@ int run(int argc, char** argv) {
       return verb_record(common, record_problem, record_options);
     }
     if (chosen == bench_verb) return verb_bench(common, bench_problem, bench_options);
+    if (chosen == sweep_verb) {
+      const char* example = "sweep S4 direct --over stride=1..8 --preset kernelbench-79-small";
+      if (sweep_options.kernels.empty()) need("", "kernel", example);
+      need(sweep_options.over, "over", example);
+      return verb_sweep(common, sweep_problem, sweep_options);
+    }
     if (chosen == export_verb) {
       need(export_options.kernel, "kernel", "export auto --preset kernelbench-79 --accuracy tf32 --out model_new.py");
       return verb_export(common, export_problem, export_options);

@@ -1,8 +1,4 @@
-#include <algorithm>
-#include <cstdio>
-#include <optional>
-
-#include "app/cli/out_file.h"
+#include "app/cli/delivery.h"
 #include "app/cli/recorded.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
@@ -10,49 +6,7 @@
 namespace convscope {
 using nlohmann::json;
 
-// Where a verb's answer goes, and in what form.
-class Delivery {
- public:
-  // `formats`: what --format may be. Errors: InputError, before anything is computed.
-  Delivery(const CommonOptions& common, const std::string& format, const std::string& out,
-           const std::vector<std::string>& formats);
-  const std::string& format() const { return format_; }
-  void deliver(const std::string& text, const json& document);
-
- private:
-  bool as_json_;
-  std::string format_;
-  std::optional<OutFile> file_;
-};
-
-Delivery::Delivery(const CommonOptions& common, const std::string& format, const std::string& out,
-                   const std::vector<std::string>& formats)
-    : as_json_(common.json), format_(format) {
-  if (format_.empty()) format_ = as_json_ ? "json" : "table";
-  std::string list;
-  for (size_t i = 0; i < formats.size(); i++)
-    list += (i == 0 ? "" : i + 1 == formats.size() ? " or " : ", ") + formats[i];
-  if (std::find(formats.begin(), formats.end(), format_) == formats.end())
-    throw InputError("format", format_, "must be " + list);
-  // Into a file any form may go; stdout then still is one document.
-  if (as_json_ && format_ != "json" && out.empty())
-    throw InputError("format", format_, "cannot be on stdout together with --json: name a file with --out");
-  if (!out.empty()) file_.emplace("out", out);
-}
-
-void Delivery::deliver(const std::string& text, const json& document) {
-  if (file_) {
-    file_->out << text;
-    file_->finish();
-  } else if (format_ != "json") {
-    std::fputs(text.c_str(), stdout);
-  }
-  if (as_json_ || (!file_ && format_ == "json")) print_json(document);
-}
-
 namespace {
-
-std::string json_text(const json& j) { return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
 
 json asked(const CommonOptions& common, RunRequest r, const char* type, json more, const std::string& title) {
   Session session(common);

@@ -38,6 +38,11 @@ struct BenchOptionsCli {
   bool with_packing = false;
 };
 int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const BenchOptionsCli& options);
+struct SweepOptionsCli {
+  std::vector<std::string> kernels;
+  std::string over, times = "auto", verdicts = "auto", format, out;
+};
+int verb_sweep(const CommonOptions& common, const ProblemOptions& problem, const SweepOptionsCli& options);
 struct ExportOptionsCli {
   std::string kernel, format = "pytorch", out, architecture, activation, function;
 };

@@ -12,6 +12,9 @@
 
 namespace convscope {
 
+// The kernel that stands for the planner's choice.
+inline constexpr const char* auto_kernel = "auto";
+
 // A value as text for a message: short, and without looking inside lists and objects.
 std::string brief(const nlohmann::json& value);
 

@@ -7,7 +7,10 @@
 #include "app/engine/service_state.h"
 #include "kernels/planner/export.h"
 #include "kernels/planner/planner.h"
+#include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
+#include "profiling/profile/profile.h"
+#include "profiling/roofline/roofline.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -22,6 +25,18 @@ json choice_json(const Choice& c) {
                           {"measured_on", k.measured_on.empty() ? json(nullptr) : json(k.measured_on)},
                           {"refused", k.refused.empty() ? json(nullptr) : json(k.refused)}});
   return {{"kernel", c.kernel->name()}, {"reason", c.reason}, {"candidates", candidates}};
+}
+
+// The least time of the problem on the GPU that the model is of.
+void add_floor(json& chosen, const RunRequest& r, const Target& target) {
+  const Ceilings* sheet = find_datasheet(target.name);
+  const auto floor = sheet ? floor_of(*sheet, arithmetic_of(r.problem, r.accuracy, true), flops(r.problem),
+                                      static_cast<double>(least_bytes(r.problem)))
+                           : std::nullopt;
+  if (!floor) return;
+  chosen["floor_ms"] = floor->ms;
+  chosen["floor_from"] = floor->by_bytes ? "bytes" : "flops";
+  chosen["floor_source"] = sheet->gpu + ", " + sheet->source;
 }
 
 std::string with_choice(const std::string& header, const json& choice) {
@@ -82,10 +97,12 @@ Service::Reply Service::handle(const json& request, std::span<const std::byte> p
     if (request.value("measure", json()) == false) {
       const RunRequest r = request_from(request, payload);
       require_legal(r.problem);
-      const Target target = Target::of(state_->open(r.device).device->info());
+      const DeviceInfo device = state_->open(r.device).device->info();
+      const Target target = Target::of(device);
       json chosen = choice_json(choose(r.problem, r.accuracy, target));
       chosen["target"] = target.name;
-      return {header_text({{"chosen", chosen}}), {}};
+      add_floor(chosen, r, target);
+      return {header_text({{"chosen", chosen}, {"device", device_json(device)}}), {}};
     }
     json named = request, chosen;
     named["kernel"] = auto_kernel;

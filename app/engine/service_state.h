@@ -9,15 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "app/engine/codec.h"
 #include "app/engine/service.h"
 #include "kernels/planner/planner.h"
 #include "kernels/verify/judge.h"
 #include "profiling/profile/live.h"
 
 namespace convscope {
-
-// In the place of a kernel's name: the planner's choice.
-inline constexpr const char* auto_kernel = "auto";
 
 // A word, or "" when it is not given. Errors: InputError.
 std::string text_of(const nlohmann::json& request, const char* field);

@@ -84,6 +84,12 @@ Settings load_settings(const std::string& file, std::string& note) {
   std::string check;
   text_of("layout_check", check);
   if (check != fingerprint(s.layout)) s.layout.clear();
+  text_of("sweep_over", s.sweep_over);
+  if (j.contains("sweep_with") && j["sweep_with"].is_array()) {
+    s.sweep_with.clear();
+    for (const auto& k : j["sweep_with"])
+      if (k.is_string() && s.sweep_with.size() < 16) s.sweep_with.push_back(k);
+  }
   if (j.contains("recent") && j["recent"].is_array())
     for (const auto& r : j["recent"])
       if (r.is_string() && s.recent.size() < 10) s.recent.push_back(r);
@@ -101,6 +107,8 @@ bool save_settings(const std::string& file, const Settings& s) {
             {"presenter", s.presenter},
             {"live", s.live},
             {"value_colours", s.value_colours},
+            {"sweep_over", s.sweep_over},
+            {"sweep_with", s.sweep_with},
             {"recent", s.recent},
             {"layout", s.layout},
             {"layout_check", fingerprint(s.layout)}};

@@ -12,6 +12,8 @@ struct Settings {
   bool presenter = false;  // large type
   bool live = true;
   std::string value_colours = "viridis";  // or cividis
+  std::string sweep_over = "stride=1..8";       // kernels/problem/axis.h; may be what a person has half typed
+  std::vector<std::string> sweep_with{"auto"};  // kernels and references beside the chosen one
   std::vector<std::string> recent;        // newest first, at most 10
   std::string layout;                     // the docking layout, as Dear ImGui writes it
 

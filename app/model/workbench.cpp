@@ -236,6 +236,7 @@ void Workbench::cancel() {
   if (running_) client_->cancel(run_id_);
   if (profiling_) client_->cancel(profile_id_), profile_serial_++, profiling_ = false;
   stop_checking();
+  stop_sweep();
   if (beside_waits_) client_->cancel(beside_id_);
   if (!explaining_) return;
   client_->cancel(explain_id_), client_->cancel(trace_id_);

@@ -35,6 +35,7 @@
 #include "app/model/profile.h"
 #include "app/model/recorded.h"
 #include "app/model/report.h"
+#include "app/model/sweeping.h"
 #include "app/model/view.h"
 
 namespace convscope {
@@ -124,6 +125,13 @@ class Workbench {
   void check_others(const Document& document);
   void stop_checking();
   const Checking& checking() const { return checking_; }
+  // Kernels over one parameter. What the planner's model says of it is asked at once and anew at every change; verdicts,
+  // and times where there is a GPU, when somebody wants them. Everything else that is wished goes between two requests.
+  void want_sweep_preview(const SweepSpec& spec);
+  void sweep(const SweepSpec& spec);
+  void stop_sweep();
+  const Sweeping& sweeping() const { return sweeping_; }
+  const Sweeping& sweep_preview() const { return preview_; }
   // `then` is called when the engine knows: not when a newer question or the engine's end came between.
   void find_failing(const std::string& key, ElementIndex from, bool forward,
                     std::function<void(std::optional<ElementIndex>)> then);
@@ -272,6 +280,9 @@ class Workbench {
     if (std::exchange(beside_waits_, false)) client_->cancel(beside_id_), beside_serial_ = 0;
   }
   void check_next();
+  void begin_sweep(Sweeping& s, const SweepSpec& spec);
+  void sweep_next(Sweeping& s);
+  void took_sweep(Sweeping& s, Answer answer);
   void took_judged(Answer answer);
   void take_reading(const nlohmann::json& answer);
 
@@ -311,6 +322,7 @@ class Workbench {
   std::string beside_with_;
   bool beside_waits_ = false;
   std::set<std::string> beside_ends_engine_;  // not asked again
+  Sweeping sweeping_, preview_;
   Checking checking_;
   uint64_t checking_serial_ = 0, checking_id_ = 0;
   bool explaining_ = false;

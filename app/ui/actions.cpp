@@ -118,6 +118,9 @@ std::vector<Action> make() {
        "The kernel on a hundred problems that are drawn; the first that fails is made as small as it goes",
        [](const App& a) { return a.bench().checking().running || a.bench().report(); },
        [](App& a) { a.check_others(); }, [](const App& a) { return a.bench().checking().running; }},
+      {"sweep", "Sweep a parameter", "Run", ImGuiKey_F10, 0,
+       "The kernel and others at each value of one parameter: where it is right, and how long it takes", always,
+       [](App& a) { a.sweep(); }, [](const App& a) { return a.bench().sweeping().running; }},
       {"compare", "Compare with another kernel", "Run", ImGuiKey_F7, 0,
        "Times both in turn and counts both: who is faster, and why", [](const App& a) { return !a.bench().running(); },
        [](App& a) { a.compare(); }, nullptr},
@@ -130,7 +133,8 @@ std::vector<Action> make() {
       {"cancel", "Cancel", "Run", ImGuiKey_Escape, 0, "Stop what the engine does",
        [](const App& a) {
          const Workbench& b = a.bench();
-         return b.running() || b.explaining() || b.profiling() || b.monitor().on || b.asks_beside();
+         return b.running() || b.explaining() || b.profiling() || b.monitor().on || b.asks_beside() ||
+                b.sweeping().running;
        },
        [](App& a) { a.cancel(); }, nullptr},
       {"refresh-devices", "Look for devices again", "Run", 0, 0, "Asks the engine what this machine has", always,

@@ -236,6 +236,16 @@ void App::compare() {
   show_panel_ = "Compare";
 }
 
+void App::sweep() {
+  if (bench_->sweeping().running) return bench_->stop_sweep();
+  show_panel_ = "Sweep";
+  try {
+    bench_->sweep(sweep_of(document(), axis_from(settings_.sweep_over), settings_.sweep_with));
+  } catch (const InputError& e) {
+    say(e.what());
+  }
+}
+
 void App::cancel() {
   bench_->cancel();
   bench_->stop_measuring();

@@ -91,6 +91,7 @@ class App {
   void xray();
   void check_others();  // or no more
   void compare();
+  void sweep();  // or no more
   void choose_best();
   void export_kernel(const std::string& path, bool pytorch);
   void ask_activation();  // a line of the export's dialog

@@ -16,6 +16,7 @@ const std::vector<Panel>& panels() {
       {"Kernels", "Which kernel, and what it is compared with", draw_kernels, true},
       {"Maps", "Kernel, reference and difference as pictures", draw_maps, true},
       {"Ladder", "Every kernel's time beside the floor of the problem", draw_ladder, true},
+      {"Sweep", "Kernels over one parameter: where they are right, and how fast", draw_sweep, true},
       {"Lines", "Channels as curves, error below", draw_lines, true},
       {"Error statistics", "How errors are spread; tolerance", draw_statistics, true},
       {"Explain", "One element: its taps, and what the kernel read", draw_explain, true},
@@ -50,7 +51,7 @@ std::vector<const char*> stage_layout(ImGuiID space, ImVec2 size, float em) {
   ImGui::DockBuilderSplitNode(maps, ImGuiDir_Right, share, &right, &maps);
   ImGui::DockBuilderSplitNode(maps, ImGuiDir_Down, 0.35f, &low, &maps);
   for (const auto& p : panels()) dock(p.title, right);
-  for (const char* panel : {"Maps", "Ladder", "Lines", "Problem", "Kernels"}) dock(panel, maps);
+  for (const char* panel : {"Maps", "Ladder", "Sweep", "Lines", "Problem", "Kernels"}) dock(panel, maps);
   for (const char* panel : {"Verdict", "Timing", "Devices", "Log"}) dock(panel, low);
   in_front("Maps", maps), in_front("Verdict", low), in_front("Explain", right);
   return {"Maps", "Problem", "Kernels", "Verdict", "Timing", "Explain", "Source"};
@@ -91,6 +92,7 @@ void App::default_layout(ImGuiID space) {
   dock("Kernels", low_left);
   dock("Maps", centre);
   dock("Ladder", centre);
+  dock("Sweep", centre);
   dock("Explain", bottom);
   dock("Lines", bottom);
   dock("Error statistics", bottom);

@@ -134,6 +134,7 @@ void draw_problem(Frame&);
 void draw_kernels(Frame&);
 void draw_maps(Frame&);
 void draw_ladder(Frame&);
+void draw_sweep(Frame&);
 void draw_lines(Frame&);
 void draw_statistics(Frame&);
 void draw_explain(Frame&);

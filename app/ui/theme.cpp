@@ -25,6 +25,8 @@ Theme dark_theme() {
   t.text = hex(0xe6eaf0), t.dim = hex(0x9aa6b5), t.accent = hex(0x6cb2ff);
   t.right = hex(0x5bd19a), t.wrong = hex(0xff7a72), t.warning = hex(0xf2c14e);
   t.kernel = hex(0xffa657), t.reference = hex(0x7cc4ff), t.floor = hex(0xb99cff), t.grid = hex(0x2a313b);
+  // Okabe & Ito, Color Universal Design, 2008; on the light ground darker ones of the same hues.
+  t.series = {t.kernel, hex(0x56b4e9), hex(0x00c08b), hex(0xcc79a7), hex(0xf0e442), hex(0x8c9eff), hex(0xb0bec5)};
   return t;
 }
 
@@ -35,6 +37,7 @@ Theme light_theme() {
   t.text = hex(0x1b2028), t.dim = hex(0x566170), t.accent = hex(0x0b5cad);
   t.right = hex(0x12704a), t.wrong = hex(0xb3261e), t.warning = hex(0x855300);
   t.kernel = hex(0xa34b00), t.reference = hex(0x0b5cad), t.floor = hex(0x6a3fc0), t.grid = hex(0xdde2e8);
+  t.series = {t.kernel, hex(0x0072b2), hex(0x00755a), hex(0x9c4577), hex(0x7a6a00), hex(0x4b53b8), hex(0x546e7a)};
   return t;
 }
 

@@ -9,6 +9,7 @@ namespace convscope::ui {
 struct Theme {
   bool light = false;
   ImVec4 background, panel, raised, border, text, dim, accent, right, wrong, warning, kernel, reference, floor, grid;
+  std::vector<ImVec4> series;  // of lines beside each other, told apart by those who see few colours as well
   ImFont *text_font = nullptr, *bold_font = nullptr, *code_font = nullptr;
   float em = 16;  // size of text in pixels, scale included: every length is a multiple of it
 };

@@ -1,0 +1,103 @@
+// Kernels over one parameter: a request at a time, so that whatever else is wished goes between them, and a crash ends
+// one value and not the sweep.
+#include <nlohmann/json.hpp>
+
+#include "app/engine/frame.h"
+#include "app/engine/json_fields.h"
+#include "app/model/requests.h"
+#include "app/model/workbench.h"
+
+namespace convscope {
+using nlohmann::json;
+
+SweepSpec sweep_of(const Document& d, const Axis& axis, const std::vector<std::string>& with) {
+  SweepSpec spec;
+  spec.base = d.problem, spec.axis = axis, spec.accuracy = d.accuracy, spec.device = d.device;
+  spec.inputs = d.inputs;
+  // Files are of one shape: their place is taken by what is usual.
+  const InputSpec usual;
+  if (spec.inputs.x.kind == InputKind::file) spec.inputs.x = usual.x;
+  if (spec.inputs.w.kind == InputKind::file) spec.inputs.w = usual.w;
+  if (spec.inputs.b.kind == InputKind::file) spec.inputs.b = usual.b;
+  spec.kernels = {d.kernel};
+  for (const auto& k : with)
+    if (std::find(spec.kernels.begin(), spec.kernels.end(), k) == spec.kernels.end()) spec.kernels.push_back(k);
+  return spec;
+}
+
+std::string usual_values(const std::string& field) {
+  if (field == "length") return "256..131072";
+  if (field == "batch" || field == "groups") return "1..64*2";
+  if (field.starts_with("in_channels") || field == "out_channels") return "8..512*2";
+  if (field == "kernel_size") return "1..16";
+  if (field == "padding") return "0..8";
+  if (field == "output_padding") return "0..7";
+  return "1..8";
+}
+
+void Workbench::sweep(const SweepSpec& spec) {
+  stop_sweep();
+  begin_sweep(sweeping_, spec);
+}
+
+void Workbench::want_sweep_preview(const SweepSpec& wish) {
+  SweepSpec spec = wish;
+  spec.times = SweepSpec::Times::predicted, spec.verdicts = SweepSpec::Verdicts::none;
+  if (preview_.serial && same_sweep(preview_.asked, spec)) return;
+  if (preview_.running) client_->cancel(preview_.request);
+  begin_sweep(preview_, spec);
+}
+
+void Workbench::begin_sweep(Sweeping& s, const SweepSpec& spec) {
+  const uint64_t serial = s.serial + 1;
+  s = Sweeping();
+  s.asked = spec, s.serial = serial;
+  try {
+    s.sweep = std::make_unique<Sweep>(spec);
+  } catch (const InputError& e) {
+    s.trouble = e.what();
+    return;
+  }
+  s.running = true;
+  sweep_next(s);
+}
+
+void Workbench::stop_sweep() {
+  if (!std::exchange(sweeping_.running, false)) return;
+  sweeping_.trouble = "stopped";
+  sweeping_.serial++;
+  client_->cancel(sweeping_.request);
+}
+
+void Workbench::sweep_next(Sweeping& s) {
+  s.serial++;
+  auto request = s.sweep->next();
+  if (!request) {
+    s.running = false, s.now.clear();
+    return;
+  }
+  s.now = request->title;
+  s.request = client_->post(header_text(request->header), {}, handlers([this, &s, serial = s.serial](Answer a) {
+                              const bool gone = a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung;
+                              if (gone) died(a.message);
+                              if (serial == s.serial && s.running) took_sweep(s, std::move(a));
+                            }));
+}
+
+void Workbench::took_sweep(Sweeping& s, Answer a) {
+  if (a.kind == Answer::Kind::result) {
+    s.sweep->took(json::parse(a.header));
+    return sweep_next(s);
+  }
+  std::string code = a.kind == Answer::Kind::hung ? "hung" : "crashed", message = a.message;
+  if (a.kind == Answer::Kind::error) {
+    const Refusal refusal = refusal_of(a);
+    message = refusal.text;
+    code = refusal.cancelled ? "cancelled" : refusal.exit_code == 4 ? "crashed" : "failed";
+  }
+  if (s.sweep->failed(code, message)) return sweep_next(s);
+  s.running = false, s.now.clear(), s.serial++;
+  s.trouble = code == "cancelled" ? "stopped" : message;
+}
+
+}  // namespace convscope

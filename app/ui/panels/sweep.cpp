@@ -1,0 +1,195 @@
+// Kernels over one parameter of the problem: where they are right, and how their times grow beside the floor.
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <imgui.h>
+#include <misc/cpp/imgui_stdlib.h>
+#include <optional>
+
+#include "app/ui/panel.h"
+#include "app/ui/panels/sweep_picture.h"
+#include "app/ui/widgets.h"
+#include "kernels/base/text.h"
+
+namespace convscope::ui {
+namespace {
+
+// Both sides of "stride=1..8", as they are typed.
+struct Over {
+  std::string field, values;
+};
+Over over_of(const std::string& text) {
+  const size_t at = text.find('=');
+  return at == text.npos ? Over{"stride", text} : Over{text.substr(0, at), text.substr(at + 1)};
+}
+
+void set_over(Frame& f, const Over& over) {
+  Settings s = f.settings;
+  s.sweep_over = over.field + "=" + over.values;
+  f.out.push_back(SetSettings{s});
+}
+
+void choose_axis(Frame& f, const std::string& rule) {
+  const Theme& t = f.theme;
+  const Over now = over_of(f.settings.sweep_over);
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted("over");
+  ImGui::SameLine();
+  static const std::vector<Choice> fields = [] {
+    std::vector<Choice> all;
+    for (const auto& p : problem_fields()) {
+      all.push_back({p.name, p.meaning});
+      if (std::string_view(p.name) == "out_channels") all.push_back({"in_channels,out_channels", "both alike"});
+    }
+    return all;
+  }();
+  if (std::string chosen; choose("##field", fields, now.field, chosen, t.em * 9))
+    set_over(f, {chosen, usual_values(chosen)});
+  tooltip(t, "The parameter that is swept; all others are those of the problem");
+  ImGui::SameLine();
+  std::string values = now.values;
+  ImGui::SetNextItemWidth(t.em * 9);
+  if (!rule.empty()) ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+  if (ImGui::InputText("##values", &values)) set_over(f, {now.field, values});
+  if (!rule.empty()) ImGui::PopStyleColor();
+  tooltip(t,
+          "1..8: each value, or doubled where those are more than 32 · 64..512*2: multiplied · 3..25+2: in steps · "
+          "1,2,5: these");
+}
+
+void choose_kernels(Frame& f) {
+  const Theme& t = f.theme;
+  ImGui::SameLine();
+  const auto& with = f.settings.sweep_with;
+  const std::string label = with.empty()       ? "and no other"
+                            : with.size() == 1 ? "and " + file_name(with[0])
+                                               : fmt::format("and {} others", with.size());
+  if (ImGui::Button((label + "###with").c_str())) ImGui::OpenPopup("with");
+  tooltip(t, "Kernels and references that are swept beside the chosen one");
+  if (!ImGui::BeginPopup("with")) return;
+  static ImGuiTextFilter filter;
+  if (ImGui::IsWindowAppearing()) filter.Clear();
+  ImGui::SetNextItemWidth(t.em * 16);
+  if (ImGui::InputTextWithHint("##filter", "filter", filter.InputBuf, sizeof filter.InputBuf)) filter.Build();
+  auto row = [&](const std::string& name, const std::string& about) {
+    if (!filter.PassFilter(name.c_str()) && !filter.PassFilter(about.c_str())) return;
+    bool on = std::find(with.begin(), with.end(), name) != with.end();
+    if (ImGui::Checkbox(file_name(name).c_str(), &on)) {
+      Settings s = f.settings;
+      if (on)
+        s.sweep_with.push_back(name);
+      else
+        std::erase(s.sweep_with, name);
+      f.out.push_back(SetSettings{s});
+    }
+    if (!about.empty()) ImGui::SameLine(), ImGui::TextDisabled("%s", about.c_str());
+  };
+  if (ImGui::BeginChild("list", {t.em * 34, t.em * 20})) {
+    row(auto_kernel, "the planner's choice at each value");
+    for (const auto& k : f.bench.kernels())
+      if (k.name != f.document.kernel && k.name != "oracle" && k.kind != "test") row(k.name, k.idea);
+  }
+  ImGui::EndChild();
+  ImGui::EndPopup();
+}
+
+void controls(Frame& f, const Sweeping& full, const std::string& rule) {
+  const Theme& t = f.theme;
+  ImGui::SameLine();
+  if (!full.running) {
+    ImGui::BeginDisabled(!rule.empty());
+    if (ImGui::Button("Sweep")) f.act("sweep");
+    ImGui::EndDisabled();
+    tooltip(t, "Judges every kernel at every value, and on a GPU times them there, samples taken in turn (F10)");
+    return;
+  }
+  if (ImGui::Button("Stop")) f.act("sweep");
+  tooltip(t, "What has come stays (F10, Esc)");
+  ImGui::SameLine();
+  ImGui::ProgressBar(static_cast<float>(full.sweep->share_done()), {t.em * 8, 0}, "");
+  tooltip(t, full.now);
+  f.again_in(0.1);
+}
+
+// The kernels of a sweep that the engine here has, without those that were taken away since.
+std::vector<std::string> known(const Frame& f) {
+  std::vector<std::string> all;
+  for (const auto& name : f.settings.sweep_with) {
+    const auto& kernels = f.bench.kernels();
+    if (name == auto_kernel ||
+        std::any_of(kernels.begin(), kernels.end(), [&](const KernelEntry& k) { return k.name == name; }))
+      all.push_back(name);
+  }
+  return all;
+}
+
+}  // namespace
+
+void draw_sweep(Frame& f) {
+  const Theme& t = f.theme;
+  std::optional<SweepSpec> wish;
+  std::string rule;
+  try {
+    wish = sweep_of(f.document, axis_from(f.settings.sweep_over), known(f));
+    Sweep{*wish};
+  } catch (const InputError& e) {
+    rule = e.what();
+    wish.reset();
+  }
+  const Sweeping& full = f.bench.sweeping();
+  choose_axis(f, rule);
+  choose_kernels(f);
+  controls(f, full, rule);
+  if (!rule.empty()) {
+    ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+    wrapped(rule);
+    ImGui::PopStyleColor();
+    return;
+  }
+  const bool whole = full.sweep && same_sweep(full.asked, *wish);
+  if (!whole) f.wish([spec = *wish](Workbench& b) { b.want_sweep_preview(spec); });
+  const Sweeping& preview = f.bench.sweep_preview();
+  const Sweeping& shown = whole ? full : preview;
+  if (!shown.sweep) {
+    empty_state(t, "Asking for times", "The planner's model says what each rung would take.");
+    return;
+  }
+  if (!shown.trouble.empty() && shown.trouble != "stopped") {
+    ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
+    wrapped(shown.trouble);
+    ImGui::PopStyleColor();
+  }
+  // Words and picture are made of what has come: not anew at every frame.
+  static uint64_t serial = 0;
+  static const void* of = nullptr;
+  static std::vector<std::string> sentences;
+  static std::string source;
+  if (serial != shown.serial || of != &shown)
+    serial = shown.serial, of = &shown, sentences = shown.sweep->sentences(), source = shown.sweep->times_words();
+  if (whole) {
+    for (const auto& s : sentences) wrapped(s);
+    if (full.trouble == "stopped") dim_text(t, "stopped: what is missing was not asked any more");
+  } else if (full.sweep) {
+    dim_text(t, full.running ? "A sweep of another problem is under way"
+                             : "Verdicts are of another problem or axis: Sweep (F10) asks anew");
+  } else {
+    dim_text(t, "Sweep (F10) judges each kernel at each value, and times them where there is a GPU");
+  }
+  static bool of_floor = false;
+  if (!source.empty()) {
+    if (ImGui::RadioButton("time", !of_floor)) of_floor = false;
+    ImGui::SameLine();
+    if (ImGui::RadioButton("times the floor", of_floor)) of_floor = true;
+    explain_item(t, {"Least time of each value's problem: each byte of x, w, b and y moved once, or its multiply-adds "
+                     "by the arithmetic that is allowed, whichever takes longer.",
+                     "max(least bytes / bandwidth, operations / peak)", "computed"});
+    ImGui::SameLine(0, t.em);
+    ImGui::AlignTextToFramePadding();
+    dim_text(t, source);
+  } else if (!shown.running) {
+    dim_text(t, "No times: the planner's model knows the rungs alone, and nothing was timed on a GPU");
+  }
+  draw_sweep_picture(f, *shown.sweep, of_floor);
+}
+
+}  // namespace convscope::ui

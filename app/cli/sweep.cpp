@@ -115,11 +115,8 @@ int verb_sweep(const CommonOptions& common, const ProblemOptions& problem, const
                               {"none", Times::none}});
   spec.verdicts = one_of<Verdicts>("verdicts", options.verdicts,
                                    {{"auto", Verdicts::automatic}, {"all", Verdicts::all}, {"none", Verdicts::none}});
-  if (!problem.samples.empty()) {
-    const int64_t samples = whole_number("samples", problem.samples);
-    if (samples < 1 || samples > 10000) throw InputError("samples", problem.samples, "must be in 1 … 10000");
-    spec.samples = static_cast<int>(samples);
-  }
+  if (r.samples > 0) spec.samples = r.samples;
+  if (r.tolerance) throw InputError("tolerance", problem.tolerance, "is of `run`: a sweep shows verdicts alone");
   Delivery delivery(common, options.format, options.out, {"table", "json", "csv"});
   Sweep sweep(std::move(spec));
 

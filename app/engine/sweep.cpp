@@ -173,7 +173,10 @@ void Sweep::take_verdict(SweepEntry& e, const json& answer) {
 }
 
 void Sweep::take_times(SweepPoint& p, const json& answer) {
-  if (auto floor = number(answer, "floor_ms")) p.floor_ms = floor, p.floor_words = floor_words_of(answer);
+  if (!on_gpu_)  // a floor of the emulator's times would mean nothing
+    p.floor_ms.reset(), p.floor_words.clear();
+  else if (auto floor = number(answer, "floor_ms"))
+    p.floor_ms = floor, p.floor_words = floor_words_of(answer);
   for (auto& e : p.entries) {
     e.ms.reset(), e.source.clear();
     if (e.status == Status::not_run)
@@ -228,6 +231,13 @@ bool Sweep::failed(const std::string& code, const std::string& message) {
   } else if (phase_ != Phase::run) {
     return false;
   } else if (SweepPoint& p = points_[point_]; entry_ < p.entries.size()) {
+    if (code == "bad-input" && message.find(" is a reference") != std::string::npos) {  // that is not here
+      for (auto& point : points_)
+        for (auto& e : point.entries)
+          if (e.kernel == p.entries[entry_].kernel) e.reference = true, e.no_time = "it is not here";
+      skip();
+      return true;
+    }
     if (!died) return false;
     SweepEntry& e = p.entries[entry_++];
     e.status = code == "hung" ? Status::hung : Status::crashed;

@@ -104,6 +104,7 @@ std::string verdict_words(const Sweep& s, size_t kernel) {
 
 // Who is the fastest where, or how long the only one takes.
 std::string fastest_sentence(const Sweep& s) {
+  if (s.measures() && !s.on_gpu()) return "";  // the emulator's times say nothing of each other on a GPU
   const auto& points = s.points();
   struct Stretch {
     std::string kernel;

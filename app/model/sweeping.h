@@ -14,9 +14,11 @@ struct Sweeping {
   std::unique_ptr<Sweep> sweep;  // null: nobody has asked
   SweepSpec asked;               // also of one that was refused
   bool running = false;
-  std::string now;      // what is done now
-  std::string trouble;  // why it ended before it was over: a refusal, or that it was stopped
-  uint64_t serial = 0;  // changes with all that is here
+  std::string now;                     // what is done now
+  std::vector<std::string> sentences;  // what it shows so far (Sweep::sentences)
+  std::string times;                   // what its times are (Sweep::times_words); "": none
+  std::string trouble;                 // why it ended before it was over: a refusal, or that it was stopped
+  uint64_t serial = 0;                 // changes with all that is here
   uint64_t request = 0;
 };
 

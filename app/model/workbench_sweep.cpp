@@ -71,6 +71,7 @@ void Workbench::stop_sweep() {
 
 void Workbench::sweep_next(Sweeping& s) {
   s.serial++;
+  s.sentences = s.sweep->sentences(), s.times = s.sweep->times_words();
   auto request = s.sweep->next();
   if (!request) {
     s.running = false, s.now.clear();
@@ -93,7 +94,9 @@ void Workbench::took_sweep(Sweeping& s, Answer a) {
   if (a.kind == Answer::Kind::error) {
     const Refusal refusal = refusal_of(a);
     message = refusal.text;
-    code = refusal.cancelled ? "cancelled" : refusal.exit_code == 4 ? "crashed" : "failed";
+    code = refusal.cancelled        ? "cancelled"
+           : refusal.exit_code == 4 ? "crashed"
+                                    : json_fields::text(json::parse(a.header), "code");
   }
   if (s.sweep->failed(code, message)) return sweep_next(s);
   s.running = false, s.now.clear(), s.serial++;

@@ -159,15 +159,8 @@ void draw_sweep(Frame& f) {
     wrapped(shown.trouble);
     ImGui::PopStyleColor();
   }
-  // Words and picture are made of what has come: not anew at every frame.
-  static uint64_t serial = 0;
-  static const void* of = nullptr;
-  static std::vector<std::string> sentences;
-  static std::string source;
-  if (serial != shown.serial || of != &shown)
-    serial = shown.serial, of = &shown, sentences = shown.sweep->sentences(), source = shown.sweep->times_words();
   if (whole) {
-    for (const auto& s : sentences) wrapped(s);
+    for (const auto& s : full.sentences) wrapped(s);
     if (full.trouble == "stopped") dim_text(t, "stopped: what is missing was not asked any more");
   } else if (full.sweep) {
     dim_text(t, full.running ? "A sweep of another problem is under way"
@@ -176,7 +169,7 @@ void draw_sweep(Frame& f) {
     dim_text(t, "Sweep (F10) judges each kernel at each value, and times them where there is a GPU");
   }
   static bool of_floor = false;
-  if (!source.empty()) {
+  if (!shown.times.empty()) {
     if (ImGui::RadioButton("time", !of_floor)) of_floor = false;
     ImGui::SameLine();
     if (ImGui::RadioButton("times the floor", of_floor)) of_floor = true;
@@ -185,7 +178,7 @@ void draw_sweep(Frame& f) {
                      "max(least bytes / bandwidth, operations / peak)", "computed"});
     ImGui::SameLine(0, t.em);
     ImGui::AlignTextToFramePadding();
-    dim_text(t, source);
+    dim_text(t, shown.times);
   } else if (!shown.running) {
     dim_text(t, "No times: the planner's model knows the rungs alone, and nothing was timed on a GPU");
   }

@@ -262,7 +262,7 @@ void draw_sweep_picture(Frame& f, const Sweep& s, bool of_floor) {
 
   // What it stands at now, and what is pointed at.
   ImGui::SetCursorScreenPos({p.left, p.top});
-  const bool clicked = ImGui::InvisibleButton("##values", {right - p.left, end - p.top});
+  const bool clicked = ImGui::InvisibleButton("##columns", {right - p.left, end - p.top});
   std::optional<size_t> pointed;
   if (ImGui::IsItemHovered())
     pointed = std::min(columns - 1, static_cast<size_t>(std::max(0.0f, (ImGui::GetMousePos().x - p.left) / p.column)));

@@ -4,9 +4,11 @@
 
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
+#include "app/engine/json_fields.h"
 #include "kernels/base/text.h"
 
 namespace convscope {
+using json_fields::text;
 using nlohmann::json;
 namespace {
 
@@ -48,6 +50,27 @@ void print(const json& r, const ConvProblem& p) {
   if (e["read_total"].is_number())
     fmt::print("  What it reads adds up to {}; it wrote {}.\n", number(e["read_total"]), number(e["got"]));
   fmt::print("  Found from outside by {} runs on one-hot inputs.\n", e["launches"].get<int>());
+  for (const auto& s : r.value("stray_reads", json::array()))
+    fmt::print("  ✗ {}:{} reads {} ({} of its {})\n", file_name(text(s, "file")), s["line"].get<int>(),
+               text(s, "words"), s["stray"].get<int64_t>(), s["reads"].get<int64_t>());
+}
+
+bool differs(const json& explanation) {
+  return !explanation["notes"].empty() ||
+         std::any_of(explanation["taps"].begin(), explanation["taps"].end(),
+                     [](const json& t) { return t.contains("note") || t["expected_i"] != t["read_i"]; });
+}
+
+// Which lines read what does not belong to the element; nothing where the kernel cannot be traced.
+json strays_of(Session& session, const RunRequest& r, const std::vector<int64_t>& place) {
+  std::vector<std::byte> payload;
+  json header = request_json(r, payload);
+  header["type"] = "trace", header["at"] = place;
+  try {
+    return session.ask(header, std::move(payload), "trace " + r.kernel).header.value("stray_reads", json::array());
+  } catch (const EngineError&) {
+    return json::array();
+  }
 }
 
 }  // namespace
@@ -69,6 +92,7 @@ int verb_explain(const CommonOptions& common, const ProblemOptions& problem, con
   header["at"] = place;
   json answer = session.ask(header, std::move(payload), "explain " + kernel).header;
   for (const char* own : {"id", "type"}) answer.erase(own);
+  answer["stray_reads"] = differs(answer["explanation"]) ? strays_of(session, r, place) : json::array();
   if (common.json)
     print_json(answer);
   else

@@ -20,6 +20,7 @@
 #include "kernels/runtime/sources.h"
 #include "kernels/verify/element_trace.h"
 #include "kernels/verify/statistics.h"
+#include "kernels/verify/stray_reads.h"
 #include "profiling/cupti/cupti.h"
 #include "profiling/profile/profile.h"
 #include "profiling/roofline/measure.h"
@@ -498,14 +499,23 @@ Service::Reply Service::trace(const json& request, std::span<const std::byte> pa
   require_legal(r.problem);
   auto at = numbers_of(request, "at", 3);
   auto whole = [&](size_t i, const char* name, int64_t limit) { return index_of(at[i], limit - 1, name); };
-  ElementTrace t =
-      trace_element(find_kernel(r.kernel), r.problem, r.inputs, whole(0, "n", r.problem.batch),
-                    whole(1, "co", r.problem.out_channels), whole(2, "j", r.problem.out_length()), activity);
+  const int64_t at_n = whole(0, "n", r.problem.batch), at_co = whole(1, "co", r.problem.out_channels),
+                at_j = whole(2, "j", r.problem.out_length());
+  ElementTrace t = trace_element(find_kernel(r.kernel), r.problem, r.inputs, at_n, at_co, at_j, activity);
   json writers = json::array(), reads = json::array();
   for (const auto& w : t.writers)
     writers.push_back({{"block", w.block}, {"thread", w.thread}, {"file", w.file}, {"line", w.line}});
   for (const auto& read : t.reads) reads.push_back({std::string(1, read.tensor), read.index, read.line, read.file});
+  json strays = json::array();
+  for (const auto& s : stray_reads(t, r.problem, at_n, at_co, at_j))
+    strays.push_back({{"tensor", std::string(1, s.tensor)},
+                      {"file", s.file},
+                      {"line", s.line},
+                      {"stray", s.stray},
+                      {"reads", s.all},
+                      {"words", s.words}});
   json j = {{"at", request.at("at")},
+            {"stray_reads", strays},
             {"reason", t.reason},
             {"writers", writers},
             {"writes", t.writes},

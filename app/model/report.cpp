@@ -164,6 +164,12 @@ Explained explained_from(const json& answer, const Document& asked) {
   return e;
 }
 
+bool Explained::differs() const {
+  return !notes.empty() || std::any_of(taps.begin(), taps.end(), [](const ExplainedTap& t) {
+    return !t.note.empty() || t.expected_i != t.read_i;
+  });
+}
+
 Traced traced_from(const json& j) {
   Traced t;
   auto at = wholes(j, "at");
@@ -175,6 +181,9 @@ Traced traced_from(const json& j) {
   for (const auto& w : part(j, "writers"))
     t.writers.push_back({whole(w, "block").value_or(0), whole(w, "thread").value_or(0), text(w, "file"),
                          static_cast<int>(whole(w, "line").value_or(0))});
+  for (const auto& s : part(j, "stray_reads"))
+    t.strays.push_back({text(s, "file"), text(s, "words"), static_cast<int>(whole(s, "line").value_or(0)),
+                        whole(s, "stray").value_or(0), whole(s, "reads").value_or(0)});
   for (const auto& r : part(j, "reads"))
     if (r.is_array() && r.size() >= 3 && r[0].is_string())
       t.reads.push_back({r[0].get_ref<const std::string&>().empty() ? '?' : r[0].get_ref<const std::string&>()[0],

@@ -32,7 +32,8 @@ struct ReportReference {
 };
 struct ReportTiming {
   std::optional<double> median_ms, min_ms, noise_pct, cold_median_ms, cold_noise_pct, floor_ms;
-  std::optional<double> launch_ms, launch_noise_pct;  // of a launch of nothing at least, where the kernel's time is short
+  std::optional<double> launch_ms,
+      launch_noise_pct;  // of a launch of nothing at least, where the kernel's time is short
   std::vector<double> samples_ms, cold_samples_ms;
   std::string source, reason, cold_reason, floor_from, floor_source, floor_reason;
   std::string newer;  // of a recorded run: that a later profile has another time
@@ -141,6 +142,7 @@ struct Explained {
   int launches = 0;
   std::vector<ExplainedTap> taps;
   std::vector<std::string> notes;
+  bool differs() const;  // the kernel takes something else for it than the definition
 };
 Explained explained_from(const nlohmann::json& j, const Document& asked);
 
@@ -155,11 +157,18 @@ struct TracedRead {
   int line = 0;
   std::string file;
 };
+// A line that reads for the element what the definition does not take for it.
+struct TracedStray {
+  std::string file, words;
+  int line = 0;
+  int64_t stray = 0, reads = 0;
+};
 struct Traced {
   int64_t n = 0, co = 0, j = 0, writes = 0, reads_total = 0;
   std::string reason;
   std::vector<TracedWriter> writers;
   std::vector<TracedRead> reads;
+  std::vector<TracedStray> strays;
   bool through_shared = false, through_workspace = false;
 };
 Traced traced_from(const nlohmann::json& j);

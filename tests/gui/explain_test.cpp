@@ -152,6 +152,25 @@ SCENARIO(the_line_that_wrote_it_is_shown_in_the_source) {
   CHECK(g.exists(fmt::format("//Source/Line {} wrote it", t->writers[0].line)));
 }
 
+SCENARIO(the_line_that_reads_what_does_not_belong_is_marked) {
+  explained(g, 0, 64);
+  const Traced* t = g.bench().traced();
+  CHECK(t != nullptr);
+  if (!t->reason.empty()) throw Skipped{"not traced: " + t->reason};
+  CHECK(!t->strays.empty());
+  CHECK(g.says("where no tap lands"));
+  g.click(fmt::format("//Explain/s4.cu:{}", t->strays.at(0).line));
+  g.frames(3);
+  g.settle();
+  CHECK(shown(g, "Source"));
+  CHECK(g.says(fmt::format("s4.cu:{} reads x at i = ", t->strays[0].line)));
+  // Of an element that is right nothing is marked so.
+  explained(g, 0, 65);
+  g.panel("Source");
+  g.settle();
+  CHECK(!g.says("reads x at i = "));
+}
+
 SCENARIO(source_of_every_kernel) {
   g.panel("Source");
   g.press("live");  // their texts alone

@@ -158,6 +158,15 @@ void who_wrote(Frame& f, ExplainState& s, const Report& r, const Traced* now) {
   for (const auto& writer : s.trace.writers) wrapped(writer), explain_item(t, about);
   if (!s.trace.reads.empty()) dim_text(t, s.trace.reads), explain_item(t, about);
   if (!s.trace.outside.empty()) coloured(t.wrong, s.trace.outside), explain_item(t, about);
+  // A right kernel may read more than it uses: that is no fault.
+  if (s.words.differs)
+    for (const auto& stray : s.trace.strays) {
+      if (ImGui::SmallButton(stray.place.c_str())) show_in_source(f, stray.file, stray.line);
+      tooltip(t, "Go to the line that reads it");
+      ImGui::SameLine();
+      coloured(t.wrong, stray.words);
+      explain_item(t, about);
+    }
   if (s.trace.line && ImGui::Button(fmt::format("Show line {}", s.trace.line).c_str()))
     show_in_source(f, s.trace.file, s.trace.line);
 }

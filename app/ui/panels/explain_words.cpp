@@ -184,6 +184,11 @@ TraceWords words_of(const Traced& t, const Report& r) {
     w.reads += w.reads.empty() ? fmt::format("read through {}", where)
                                : fmt::format("; more came through {}, filled by other threads too", where);
   }
+  for (const auto& s : t.strays)
+    w.strays.push_back({fmt::format("{}:{}", file_name(s.file), s.line),
+                        fmt::format("reads {} ({} of its {} read{})", s.words, grouped(s.stray), grouped(s.reads),
+                                    s.reads == 1 ? "" : "s"),
+                        s.file, s.line});
   if (!outside.empty()) w.outside = "outside the tensor: " + list(outside);
   return w;
 }

@@ -32,6 +32,11 @@ std::string csv_of(const Explained& e);
 
 struct TraceWords {
   std::vector<std::string> writers;
+  struct Stray {  // a line that reads for it what does not belong
+    std::string place, words, file;
+    int line = 0;
+  };
+  std::vector<Stray> strays;
   std::string reads, outside, file;  // outside: reads beyond a tensor's ends, "" when there are none
   int line = 0;                      // that wrote it; 0: unknown
 };

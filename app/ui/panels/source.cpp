@@ -20,7 +20,7 @@ namespace convscope::ui {
 namespace {
 
 struct Marks {
-  std::map<int, char> letters;  // by line, from 0: W writes the element, R reads for it
+  std::map<int, char> letters;  // by line, from 0: W writes the element, R reads for it, ! also what does not belong
   int writes = -1;              // the line that wrote it first
 };
 
@@ -28,9 +28,10 @@ struct State {
   std::string kernel, shown, file;  // shown: what the editor has; file: what it shall have
   size_t length = 0;                // of the text
   const Traced* traced = nullptr;
+  bool differs = false;  // what the kernel takes for the element is not what the definition takes
   bool light = false, styled = false;
-  ImVec4 writes{}, reads{};      // colours
-  const Theme* theme = nullptr;  // of this frame
+  ImVec4 writes{}, reads{}, strays{};  // colours
+  const Theme* theme = nullptr;        // of this frame
   Marks marks;
   std::vector<HeatMeasure> measures = heat_measures(nullptr);  // of the profile that is shown
   std::string measure, heated_measure;                         // the name of the one that is drawn
@@ -67,14 +68,21 @@ TextEditor::Palette palette(const Theme& t) {
   return p;
 }
 
-// The trace of the selected element. Asks for it as the panel that explains does.
-const Traced* trace_here(Frame& f) {
+// The trace of the selected element, and whether it is known to be another than the definition's. Asks for it as the
+// panel that explains does.
+struct TraceHere {
+  const Traced* traced = nullptr;
+  bool differs = false;
+};
+TraceHere trace_here(Frame& f) {
   const Report* r = f.picture();
-  if (!r || !f.view.selected || r->kernel != f.document.kernel) return nullptr;
+  if (!r || !f.view.selected || r->kernel != f.document.kernel) return {};
   ElementIndex at = *f.view.selected;
-  if (at.row >= r->rows() || at.column >= r->columns()) return nullptr;
-  const Traced* t = keep_explained(f, *r, at).traced;
-  return t && !t->writers.empty() && t->writers[0].line > 0 ? t : nullptr;
+  if (at.row >= r->rows() || at.column >= r->columns()) return {};
+  const ExplainAsked asked = keep_explained(f, *r, at);
+  const Traced* t = asked.traced;
+  if (!t || t->writers.empty() || t->writers[0].line <= 0) return {};
+  return {t, asked.explained && asked.explained->differs()};
 }
 
 void set_marks(State& s, const Theme& theme, const Traced* t) {
@@ -85,7 +93,7 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
   struct Line {
     int64_t writers = 0;
     std::map<char, int64_t> reads;
-    std::string who;
+    std::string who, stray;
   };
   std::map<int, Line> lines;
   for (const auto& w : t->writers) {
@@ -95,6 +103,12 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
   }
   for (const auto& r : t->reads)
     if (r.line > 0 && here(r.file)) lines[r.line - 1].reads[r.tensor]++;
+  // A right kernel may read more than it uses: that is no fault.
+  if (s.differs)
+    for (const auto& stray : t->strays)
+      if (stray.line > 0 && here(stray.file))
+        lines[stray.line - 1].stray +=
+            fmt::format("\nreads {}: {} of {}", stray.words, grouped(stray.stray), grouped(stray.reads));
   if (here(t->writers[0].file)) s.marks.writes = t->writers[0].line - 1;
   std::string element = fmt::format("y[{}, {}, {}]", t->n, t->co, t->j);
   for (const auto& [line, l] : lines) {
@@ -106,10 +120,11 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
     for (const auto& [tensor, count] : l.reads)
       about += fmt::format("{}reads {} {} time{} for {}", about.empty() ? "" : "\n", tensor, grouped(count),
                            count == 1 ? "" : "s", element);
-    about += "\nsource: traced on the emulator";
-    const ImVec4& c = l.writers ? theme.kernel : theme.accent;
-    s.editor.AddMarker(static_cast<size_t>(line), packed(c, 0.35f), packed(c, l.writers ? 0.22f : 0.13f), about, about);
-    s.marks.letters[line] = l.writers ? 'W' : 'R';
+    about += l.stray + "\nsource: traced on the emulator";
+    const ImVec4& c = !l.stray.empty() ? theme.wrong : l.writers ? theme.kernel : theme.accent;
+    s.editor.AddMarker(static_cast<size_t>(line), packed(c, 0.35f),
+                       packed(c, l.writers || !l.stray.empty() ? 0.22f : 0.13f), about, about);
+    s.marks.letters[line] = !l.stray.empty() ? '!' : l.writers ? 'W' : 'R';
   }
 }
 
@@ -240,7 +255,14 @@ void head(Frame& f, State& s, const std::vector<SourceText>& files, const std::s
   std::string place = std::to_string(writer.line);
   if (s.marks.writes < 0) place = file_name(writer.file) + ":" + place;
   if (button_beside(fmt::format("Line {} wrote it", place))) s.go_to = {writer.file, writer.line};
-  tooltip(t, "Go to the line that wrote the selected element. Marked W: writes it; R: reads for it.");
+  tooltip(t,
+          "Go to the line that wrote the selected element. Marked W: writes it; R: reads for it; !: reads what "
+          "does not belong to it.");
+  if (!s.differs) return;
+  for (const auto& stray : s.traced->strays) {
+    coloured(f.theme.wrong, fmt::format("{}:{} reads {}", file_name(stray.file), stray.line, stray.words));
+    break;  // the first tells most; the others are marked
+  }
 }
 
 // Whether the heat is of the source that is shown: a recording's is of another build.
@@ -295,7 +317,7 @@ void decorate(State& s) {
           {at.x - d.glyphSize.x * 0.5f, at.y}, {at.x - d.glyphSize.x * 0.1f, at.y + d.height}, packed(s.theme->accent));
     if (auto it = s.marks.letters.find(line); it != s.marks.letters.end()) {
       const char letter[] = {it->second, 0};
-      ImGui::TextColored(it->second == 'W' ? s.writes : s.reads, "%s", letter);
+      ImGui::TextColored(it->second == 'W' ? s.writes : it->second == '!' ? s.strays : s.reads, "%s", letter);
     }
     if (!heat) return;
     auto it = s.heat.lines.find(line);
@@ -341,7 +363,7 @@ void draw_source(Frame& f) {
     return;
   }
   if (s.kernel != kernel) s.kernel = kernel, s.file = files->front().file, s.traced = nullptr;
-  const Traced* traced = trace_here(f);
+  const auto [traced, differs] = trace_here(f);
   const bool newly_traced = traced != s.traced;
   if (newly_traced && traced)
     if (const SourceText* writer = find_file(*files, traced->writers[0].file)) s.file = writer->file;
@@ -364,7 +386,7 @@ void draw_source(Frame& f) {
     s.editor.SetShowMatchingBrackets(false);
     s.editor.SetShowScrollbarMiniMapEnabled(true);
     s.editor.SetTabSize(2);
-    s.writes = t.kernel, s.reads = t.accent;
+    s.writes = t.kernel, s.reads = t.accent, s.strays = t.wrong;
   }
   if (fresh) {
     s.shown = kernel + " " + s.file, s.length = text->size();
@@ -372,8 +394,8 @@ void draw_source(Frame& f) {
     s.editor.SetText(*text);
     s.link = {}, s.cursor = s.editor.GetMainCursorPosition();
   }
-  if (newly_traced || fresh || restyled) {
-    s.traced = traced;
+  if (newly_traced || differs != s.differs || fresh || restyled) {
+    s.traced = traced, s.differs = differs;
     set_marks(s, t, traced);
     if (s.marks.writes >= 0 && newly_traced) s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
   }

@@ -164,6 +164,9 @@ TEST(Verbs, Explain) {
   EXPECT_EQ(r.err, "");
   EXPECT_TRUE(r.out.starts_with("y[0, 1, 2] of S4 on 1 × 1→2, K 3, L 5, s 2, p 0, d 1\n")) << r.out;
   EXPECT_TRUE(holds(r.out, "but it takes one")) << r.out;
+  EXPECT_TRUE(holds(r.out, "✗ s4.cu:") &&
+              holds(r.out, " reads w of k = 1, a tap that does not reach it (1 of its 3)\n"))
+      << r.out;
   auto j = convscope_run(words + test::Words{"--json"}).document();
   EXPECT_EQ(j["kernel"], "S4");
   const auto& e = j["explanation"];
@@ -174,6 +177,9 @@ TEST(Verbs, Explain) {
   EXPECT_EQ(e["taps"][1]["expected_i"], nullptr);
   EXPECT_EQ(e["taps"][1]["read_i"], 0);
   EXPECT_EQ(e["taps"][2]["expected_i"], 0);
+  ASSERT_EQ(j["stray_reads"].size(), 1u);
+  EXPECT_EQ(j["stray_reads"][0]["tensor"], "w");
+  EXPECT_GT(j["stray_reads"][0]["line"], 0);
   auto right = convscope_run({"explain", "direct", "--at", "0,1,2", "--stride", "2", "--length", "5", "--kernel-size",
                               "3", "--out-channels", "2", "--bias"});
   EXPECT_EQ(right.code, 0);

@@ -18,7 +18,7 @@ Service::Reply Service::xray_one(const json& request, std::span<const std::byte>
   json j = {{"kernel", kernel.name()},
             {"problem", problem_json(r.problem)},
             {"device", device_json(o.device->info())},
-            {"xray", xray_json(xray(*o.device, kernel, r.problem, limit_s, activity))}};
+            {"xray", xray_json(xray(*o.device, kernel, r.problem, r.accuracy, limit_s, activity))}};
   return {header_text(j), {}};
 }
 

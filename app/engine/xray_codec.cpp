@@ -40,6 +40,10 @@ json xray_json(const Xray& x) {
 CauseWords cause_words(const json& xray, bool right) {
   const std::string status = json_fields::text(xray, "status"), sentence = json_fields::text(xray, "sentence");
   if (status == (right ? "right-here-only" : "wrong")) return {sentence, ""};
+  // Wrong as it was asked for, and right on the small problem of that kind.
+  const std::string here = "right here, but not in general: ";
+  if (!right && status == "right-here-only" && sentence.starts_with(here))
+    return {"seen on other small problems: " + sentence.substr(here.size()), ""};
   if (right || status == "unclear" || status == "not-mapped") return {"", sentence};
   return {"",
           "its products on small problems are the definition's: what is wrong depends on sizes, values or rounding"};

@@ -183,6 +183,7 @@ ConvProblem Fuzz::large_once() {
 }
 
 std::optional<ConvProblem> Fuzz::draw() {
+  if (spec_.start) return spec_.start;
   if (++draws_ % 12 == 6)
     if (ConvProblem p = large_once();
         !check(p) && walked_products(p) <= spec_.most_products && seen_.insert(key_of(p)).second)

@@ -28,6 +28,8 @@ struct FuzzSpec {
   uint64_t seed = 42;
   // Output elements × taps × channels of a group: what the plainest kernel does for a problem that is drawn.
   double most_products = 1e6;
+  // Instead of drawing: what is known to fail, to be made smaller. It is the first problem that next() gives.
+  std::optional<ConvProblem> start = {};
 };
 
 class Fuzz {

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <functional>
 #include <map>
+#include <set>
+
+#include "kernels/verify/pattern_values.h"
 
 namespace convscope {
 namespace {
@@ -150,10 +153,32 @@ Channels channels_by(const ChannelRule& rule, const Sizes& z) {
   return all;
 }
 
-std::optional<std::string> fault_of(const Channels& seen, const Sizes& z) {
+std::optional<std::string> fault_of(const Channels& seen, const Sizes& z, bool& sized) {
   for (const auto& rule : channel_rules)
     if (channels_by(rule, z) == seen) return rule.fault;
-  return {};
+  // Some of the channels that belong, the same for every output channel.
+  std::set<int64_t> summed;
+  for (const auto& [key, ci] : seen) summed.insert(ci % z.Cig);
+  const Channels all = channels_by(channel_rules[0], z);
+  Channels some;
+  for (const auto& [key, ci] : all)
+    if (summed.contains(ci % z.Cig)) some[key] = ci;
+  if (some != seen) return {};
+  if (summed == std::set<int64_t>{z.Cig - 1}) return only_the_last_channel;
+  sized = true;
+  return fmt::format("only input channels {} of {}{} are summed", ranges({summed.begin(), summed.end()}),
+                     z.G > 1 ? "a group's " : "", z.Cig);
+}
+
+// A factor by which sums are divided, where it is one of the sizes.
+std::string divided_words(double times, const ConvProblem& p) {
+  const auto K = static_cast<double>(p.kernel_size), inputs = static_cast<double>(p.in_per_group());
+  for (const auto& [by, name] : {std::pair{K, "K"},
+                                 {inputs, "the number of input channels"},
+                                 {K * inputs, "K times the number of input channels"},
+                                 {static_cast<double>(p.stride), "s"}})
+    if (by > 1 && std::fabs(times * by - 1) <= a_little) return fmt::format("sums are divided by {}", name);
+  return "";
 }
 
 // The factor of products that are counted otherwise than once: of all, or of which taps.
@@ -176,6 +201,8 @@ std::string fault_of_factors(const TapMap& t) {
   if (odd.empty()) return "";
   const float times = of_tap.begin()->second;
   if (all_alike)
+    if (std::string divided = divided_words(times, t.problem); !divided.empty()) return divided;
+  if (all_alike)
     return times == -1 ? "products are taken off where they are to be added"
                        : fmt::format("each product counts {:.4g} times", times);
   return fmt::format("products of tap k = {} do not count once", odd);
@@ -195,6 +222,12 @@ std::string fault_of_bias(const IndexMap& m, const TapMap& taps, const Order& y)
       {"the bias is missing", [](const Sizes&, I, I) { return I{-1}; }, [](const Sizes&, I) { return 0.0; }},
       {"the bias is added twice", [](const Sizes&, I co, I) { return co; }, [](const Sizes&, I) { return 2.0; }},
       {"the bias is taken off", [](const Sizes&, I co, I) { return co; }, [](const Sizes&, I) { return -1.0; }},
+      {"the bias is missing where a tap lands", [](const Sizes&, I co, I) { return co; },
+       [](const Sizes&, I landing) { return landing ? 0.0 : 1.0; }},
+      {"the bias is divided by K", [](const Sizes&, I co, I) { return co; },
+       [](const Sizes& z, I) { return 1.0 / static_cast<double>(z.K); }},
+      {"the bias is divided by the number of input channels", [](const Sizes&, I co, I) { return co; },
+       [](const Sizes& z, I) { return 1.0 / static_cast<double>(z.Cig); }},
       {"the bias is added once for each tap that lands", [](const Sizes&, I co, I) { return co; },
        [](const Sizes&, I landing) { return static_cast<double>(landing); }},
       {"the bias is added once for each tap", [](const Sizes&, I co, I) { return co; },
@@ -243,13 +276,14 @@ bool reads_as_convolution(const Channels& seen, const Sizes& z) {
 std::optional<Structure> in_words(const IndexMap& m, const Taken& t, const char* layout, const Order& w, const Order& x,
                                   const Order& y) {
   const Sizes z(m);
-  Structure s{t.taps, {}};
+  Structure s;
+  s.taps = t.taps;
   auto add = [&](const std::string& fault) {
     if (!fault.empty()) s.faults.push_back(fault);
   };
   for (const char* text : {layout, w.text, x.text, y.text}) add(text);
   if (!*layout) {
-    auto channels = fault_of(t.channels, z);
+    auto channels = fault_of(t.channels, z, s.sized);
     if (!channels) return {};
     add(*channels);
   }
@@ -351,9 +385,76 @@ TapMap right_taps(const IndexMap& m) {
   return t;
 }
 
+// What belongs through a weight to an output: the flat input, or none.
+int64_t definition(const Sizes& z, const ConvProblem& p, int64_t weight, int64_t output) {
+  const int64_t a = weight / (z.Cog * z.K), b = weight / z.K % z.Cog, k = weight % z.K;
+  const int64_t n = output / (z.Cout * z.J), co = output / z.J % z.Cout, j = output % z.J;
+  if (co / z.Cog != a / z.Cig || co % z.Cog != b) return IndexMap::none;
+  const int64_t i = input_of({}, p, k, j);
+  return i < 0 ? int64_t{IndexMap::none} : (n * z.Cin + a) * z.L + i;
+}
+
+// Outputs that no launch wrote.
+std::vector<int64_t> unwritten(const IndexMap& m) {
+  auto nothing = [](const Read& r) { return r.at == IndexMap::unclear && std::isnan(r.times); };
+  std::vector<int64_t> all;
+  for (int64_t o = 0; o < m.outputs(); o++) {
+    bool none = m.biases.empty() || nothing(m.biases[static_cast<size_t>(o)]);
+    for (int64_t e = 0; e < m.problem.w_elements() && none; e++) none = nothing(m.read(e, o));
+    if (none) all.push_back(o);
+  }
+  return all;
+}
+
+// Which they are; what they have in common is what their cause is looked for by.
+std::string unwritten_words(const Sizes& z, const std::vector<int64_t>& all, bool& sized) {
+  std::set<int64_t> positions, channels, sequences;
+  for (const int64_t o : all)
+    positions.insert(o % z.J), channels.insert(o / z.J % z.Cout), sequences.insert(o / z.J / z.Cout);
+  const auto n = static_cast<int64_t>(all.size()), outputs = z.N * z.Cout * z.J;
+  auto list = [](const std::set<int64_t>& s) { return ranges({s.begin(), s.end()}); };
+  if (n == static_cast<int64_t>(positions.size()) * z.N * z.Cout) {
+    if (positions == std::set<int64_t>{0}) return "position 0 is never written";
+    if (positions == std::set<int64_t>{z.J - 1}) return "the last position is never written";
+  }
+  // Before what has numbers: a grid that is too small leaves these, and they may be whole rows.
+  if (all.front() == outputs - n)
+    return "the last outputs in memory are never written: there are too few threads or blocks";
+  sized = true;
+  if (n == static_cast<int64_t>(positions.size()) * z.N * z.Cout)
+    return fmt::format("positions {} of {} are never written", list(positions), z.J);
+  if (n == static_cast<int64_t>(channels.size()) * z.N * z.J)
+    return fmt::format("output channels {} of {} are never written", list(channels), z.Cout);
+  if (n == static_cast<int64_t>(sequences.size()) * z.Cout * z.J)
+    return fmt::format("sequences {} of {} are never written", list(sequences), z.N);
+  return fmt::format("{} of {} outputs are never written", n, outputs);
+}
+
+std::optional<Structure> structure_of_written(const IndexMap& m);
+
 }  // namespace
 
+// What was not written is taken to be right: the others say what the index is.
 std::optional<Structure> structure_of(const IndexMap& m) {
+  const std::vector<int64_t> missing = unwritten(m);
+  const Sizes z(m);
+  if (missing.empty() || static_cast<int64_t>(missing.size()) == m.outputs()) return structure_of_written(m);
+  IndexMap filled = m;
+  for (const int64_t o : missing) {
+    for (int64_t e = 0; e < m.problem.w_elements(); e++) {
+      const int64_t at = definition(z, m.problem, e, o);
+      filled.reads[static_cast<size_t>(e * m.outputs() + o)] = {static_cast<int32_t>(at), at >= 0 ? 1.0f : 0.0f};
+    }
+    if (!m.biases.empty()) filled.biases[static_cast<size_t>(o)] = {static_cast<int32_t>(o / z.J % z.Cout), 1};
+  }
+  auto s = structure_of_written(filled);
+  if (s) s->faults.push_back(unwritten_words(z, missing, s->sized));
+  return s;
+}
+
+namespace {
+
+std::optional<Structure> structure_of_written(const IndexMap& m) {
   const Sizes z(m);
   auto with = [&](const Order& w, const Order& x, const Order& y) -> std::optional<Structure> {
     auto taken = take(m, w, {z.Cin, z.Cog, z.K}, x, y);
@@ -369,21 +470,10 @@ std::optional<Structure> structure_of(const IndexMap& m) {
   for (const Order& y : of_y)
     if (auto s = with(of_w[0], of_x[0], y)) return s;
   for (const auto& rule : row_rules)
-    if (rows_by(rule, m)) return Structure{right_taps(m), {rule.fault}};
+    if (rows_by(rule, m)) return Structure{right_taps(m), {rule.fault}, false};
   for (const auto& rule : channel_rules)
     if (auto s = beside_rows(m, rule)) return s;
   return {};
-}
-
-namespace {
-
-// What belongs through a weight to an output: the flat input, or none.
-int64_t definition(const Sizes& z, const ConvProblem& p, int64_t weight, int64_t output) {
-  const int64_t a = weight / (z.Cog * z.K), b = weight / z.K % z.Cog, k = weight % z.K;
-  const int64_t n = output / (z.Cout * z.J), co = output / z.J % z.Cout, j = output % z.J;
-  if (co / z.Cog != a / z.Cig || co % z.Cog != b) return IndexMap::none;
-  const int64_t i = input_of({}, p, k, j);
-  return i < 0 ? int64_t{IndexMap::none} : (n * z.Cin + a) * z.L + i;
 }
 
 }  // namespace

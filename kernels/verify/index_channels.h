@@ -9,11 +9,14 @@
 
 namespace convscope {
 
+inline constexpr const char* only_the_last_channel = "the last input channel's products alone stay";
+
 // A map that has one structure: the same taps for all channels and sequences.
 struct Structure {
   TapMap taps;
   std::vector<std::string>
-      faults;  // of layouts, channels, sequences, factors and bias: "w is read as [Cout/groups, Cin, K]"
+      faults;          // of layouts, channels, sequences, factors and bias: "w is read as [Cout/groups, Cin, K]"
+  bool sized = false;  // one of them has numbers that are this map's problem's
 };
 
 // Nothing when products differ from channel to channel in a way that no layout explains.

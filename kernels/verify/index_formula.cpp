@@ -77,7 +77,21 @@ constexpr Choice outsides[] = {
     {" + 1", 1.4, "the input is one too far right", OF(1)},
 };
 // up_above, nearest_above and by_dilation take no numerator below zero.
-enum Rounding { exact, cut_off, down, up, nearest, up_above, nearest_above, by_bits, by_dilation };
+// by_phase, by_position and by_shifted cut quotients off, and take no numerator below zero.
+enum Rounding {
+  exact,
+  cut_off,
+  down,
+  up,
+  nearest,
+  up_above,
+  nearest_above,
+  by_bits,
+  by_dilation,
+  by_phase,
+  by_position,
+  by_shifted
+};
 constexpr const char *rounded_up = "nothing asks whether the stride divides: quotients are rounded up",
                      *to_nearest = "nothing asks whether the stride divides: quotients are rounded to the nearest";
 constexpr Choice roundings[] = {
@@ -91,6 +105,13 @@ constexpr Choice roundings[] = {
     {", where the last bits of the numerator are none of s − 1", 1.3,
      "whether the stride divides is asked by & (s − 1): that is right for powers of two only", nullptr},
     {", where d divides the numerator", 1.2, "the dilation is asked whether it divides, and not the stride", nullptr},
+    {", for the taps k = (j + p) mod s, + s, + 2·s, …", 1.15,
+     "the loop over taps steps by s from (j + p) mod s: that is right where the dilation is 1 (mod s) "
+     "alone",
+     nullptr},
+    {", where s divides j", 1.3, "whether the stride divides is asked of j, where j + p − k·d belongs", nullptr},
+    {", where s divides j + p", 1.3, "whether the stride divides is asked of j + p, where j + p − k·d belongs",
+     nullptr},
 };
 constexpr Choice weights[] = {
     {"", 0, "", nullptr},
@@ -100,7 +121,9 @@ constexpr Choice tap_ranges[] = {
     {"", 0, "", nullptr},
     {", k from 1", 1.2, "the first tap is left out", nullptr},
     {", k up to K − 2", 1.2, "the last tap is left out", nullptr},
+    {", of the taps that land the last alone", 1.2, only_the_last_tap, nullptr},
 };
+constexpr int last_alone = 3;
 constexpr Choice input_ranges[] = {
     {"", 0, "", nullptr},
     {", i > 0", 1.2, "the first input is left out", nullptr},
@@ -148,7 +171,8 @@ int64_t input_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, 
   const int64_t K = p.kernel_size;
   if (f.weight == 1) k = K - 1 - k;  // the tap of w is the loop's from the other end
   if ((f.taps == 1 && k == 0) || (f.taps == 2 && k == K - 1) || v.divisor <= 0) return IndexMap::none;
-  const int64_t t = j + v.offset - k * v.tap;
+  const int64_t t = f.convolution ? j * p.stride - p.padding + k * p.dilation : j + v.offset - k * v.tap;
+  if (f.convolution) return t < 0 || t >= p.length ? int64_t{IndexMap::none} : t;
   int64_t i = t / v.divisor;
   const int64_t rest = t % v.divisor;
   switch (f.rounding) {
@@ -162,6 +186,15 @@ int64_t input_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, 
       break;
     case by_dilation:
       if (t < 0 || t % p.dilation != 0) return IndexMap::none;
+      break;
+    case by_phase:
+      if (t < 0 || (j + v.offset - k) % v.divisor != 0) return IndexMap::none;
+      break;
+    case by_position:
+      if (t < 0 || j % v.divisor != 0) return IndexMap::none;
+      break;
+    case by_shifted:
+      if (t < 0 || (j + v.offset) % v.divisor != 0) return IndexMap::none;
       break;
     case down:
       i -= rest < 0;
@@ -220,8 +253,16 @@ int64_t input_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, 
   return i < first || i >= end ? int64_t{IndexMap::none} : i;
 }
 
+// Whether a tap behind this one brings an input to the same output.
+bool another_lands(const IndexFormula& f, const Numbers& v, const ConvProblem& p, int64_t k, int64_t j) {
+  while (++k < p.kernel_size)
+    if (input_by(f, v, p, k, j) != IndexMap::none) return true;
+  return false;
+}
+
 // What a map has for it: of rows of x that lie beside each other, none sees what is further away than all of x.
 int64_t seen_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, int64_t k, int64_t j) {
+  if (f.taps == last_alone && another_lands(f, v, p, k, j)) return IndexMap::none;
   const int64_t i = input_by(f, v, p, k, j), others = (p.batch * p.in_channels - 1) * p.length;
   return i < -others || i >= p.length + others ? int64_t{IndexMap::none} : i;
 }
@@ -250,9 +291,11 @@ Exchange exchange_of(const IndexFormula& f) {
 double cost_of(const IndexFormula& f) {
   constexpr double cost_of_exchange = 1.65;
   const Exchange e = exchange_of(f);
-  return (e.fault ? cost_of_exchange : 0) + (e.offset ? 0 : offsets[f.offset].cost) +
-         (e.tap ? 0 : tap_steps[f.tap].cost) + (e.divisor ? 0 : divisors[f.divisor].cost) + roundings[f.rounding].cost +
-         outsides[f.outside].cost + weights[f.weight].cost + tap_ranges[f.taps].cost + input_ranges[f.inputs].cost;
+  constexpr double cost_of_convolution = 1.2;
+  return (f.convolution ? cost_of_convolution : 0) + (e.fault ? cost_of_exchange : 0) +
+         (e.offset ? 0 : offsets[f.offset].cost) + (e.tap ? 0 : tap_steps[f.tap].cost) +
+         (e.divisor ? 0 : divisors[f.divisor].cost) + roundings[f.rounding].cost + outsides[f.outside].cost +
+         weights[f.weight].cost + tap_ranges[f.taps].cost + input_ranges[f.inputs].cost;
 }
 
 template <size_t N>
@@ -263,10 +306,12 @@ constexpr int count(const Choice (&)[N]) {
 }  // namespace
 
 int64_t input_of(const IndexFormula& f, const ConvProblem& p, int64_t k, int64_t j) {
-  return input_by(f, numbers_of(f, p), p, k, j);
+  const Numbers v = numbers_of(f, p);
+  return f.taps == last_alone && another_lands(f, v, p, k, j) ? int64_t{IndexMap::none} : input_by(f, v, p, k, j);
 }
 
 std::string IndexFormula::text() const {
+  if (convolution) return std::string("i = j·s − p + k·d") + weights[weight].text + tap_ranges[taps].text;
   std::string inner = std::string("j") + offsets[offset].text + tap_steps[tap].text;
   if (*divisors[divisor].text) inner = "(" + inner + ")" + divisors[divisor].text;
   return "i = " + inner + outsides[outside].text + roundings[rounding].text + weights[weight].text +
@@ -278,6 +323,7 @@ std::vector<std::string> IndexFormula::faults() const {
   auto add = [&](const char* fault) {
     if (*fault) list.emplace_back(fault);
   };
+  if (convolution) add("it computes a convolution, and not its transpose");
   const Exchange e = exchange_of(*this);
   if (e.fault) add(e.fault);
   // What stands on the wrong side of the division is one fault, not two.
@@ -310,6 +356,9 @@ std::optional<IndexFormula> fit(const std::vector<TapMap>& maps) {
       if (const double cost = cost_of(f); cost < least && cost <= most) inner();
     term = 0;
   };
+  f.convolution = true;
+  each(f.weight, count(weights), [&] { each(f.taps, count(tap_ranges), consider); });
+  f.convolution = false;
   each(f.offset, count(offsets), [&] {
     each(f.tap, count(tap_steps), [&] {
       each(f.divisor, count(divisors), [&] {

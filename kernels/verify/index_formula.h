@@ -11,6 +11,8 @@
 
 namespace convscope {
 
+inline constexpr const char* only_the_last_tap = "of the taps that land the last one's product alone stays";
+
 // Of a map whose products are the same for all channels and sequences: which input each tap takes at each position.
 struct TapMap {
   ConvProblem problem;
@@ -23,6 +25,7 @@ struct TapMap {
 // One choice a term: 0 is the definition's, others are faults.
 struct IndexFormula {
   int offset = 0, tap = 0, divisor = 0, rounding = 0, outside = 0, weight = 0, taps = 0, inputs = 0;
+  bool convolution = false;  // i = j·s − p + k·d: no term of the definition is left
   bool right() const { return *this == IndexFormula{}; }
   bool operator==(const IndexFormula&) const = default;
   // "i = (j + p − k·d)/s"

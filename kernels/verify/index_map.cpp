@@ -21,7 +21,8 @@ std::vector<int> primes() {
   return list;
 }
 
-IndexMap::Read decoded(double v, const std::vector<int>& codes, int64_t count) {
+// odd: other factors that are looked for, of sums that are divided by one of the problem's sizes.
+IndexMap::Read decoded(double v, const std::vector<int>& codes, int64_t count, const std::vector<double>& odd) {
   if (v == 0) return {};
   if (!std::isfinite(v)) return {IndexMap::unclear, static_cast<float>(std::nan(""))};
   for (double times : {1., -1., 2., 3., 4., 5., 6., 7., 8., -2., 0.5})
@@ -31,6 +32,10 @@ IndexMap::Read decoded(double v, const std::vector<int>& codes, int64_t count) {
   for (int64_t e = 0; e < count; e++)
     if (double times = v / codes[static_cast<size_t>(e)]; std::fabs(times - 1) < 4e-4)
       return {static_cast<int32_t>(e), static_cast<float>(times)};
+  for (const double times : odd)
+    for (int64_t e = 0; e < count; e++)
+      if (std::fabs(v / (times * codes[static_cast<size_t>(e)]) - 1) < 4e-4)
+        return {static_cast<int32_t>(e), static_cast<float>(times)};
   return {IndexMap::unclear, 0};
 }
 
@@ -109,9 +114,12 @@ IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvPro
   map.problem = p, map.out_length = launcher.own_length();
   const int64_t weights = p.w_elements(), outputs = map.outputs();
   map.reads.resize(static_cast<size_t>(weights * outputs));
+  std::vector<double> odd;
+  for (const int64_t by : {p.kernel_size, p.in_per_group(), p.kernel_size * p.in_per_group(), p.stride})
+    if (by > 1) odd.push_back(1.0 / static_cast<double>(by));
   auto code = [](int64_t e) { return codes[static_cast<size_t>(e)]; };
   auto take = [&](IndexMap::Read* to, const std::vector<double>& values, int64_t count) {
-    for (int64_t o = 0; o < outputs; o++) to[o] = decoded(values[static_cast<size_t>(o)], codes, count);
+    for (int64_t o = 0; o < outputs; o++) to[o] = decoded(values[static_cast<size_t>(o)], codes, count, odd);
     map.launches++;
   };
   launcher.set(launcher.x(), p.x_elements(), code);

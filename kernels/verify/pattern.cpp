@@ -323,9 +323,10 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
   // Rows that are right have nothing to explain.
   std::vector<SampleRow> wrong;
   std::copy_if(samples.begin(), samples.end(), std::back_inserter(wrong), differs);
-  out.bias_missing = find_missing_bias(wrong);
-  if (!out.bias_missing && p.bias) out.bias_times = find_bias_times(p, wrong);
-  bool explained = out.bias_missing || !out.bias_times.empty();
+  out.activation = find_activation(wrong);
+  out.bias_missing = out.activation.empty() && find_missing_bias(wrong);
+  if (out.activation.empty() && !out.bias_missing && p.bias) out.bias_times = find_bias_times(p, wrong);
+  bool explained = out.bias_missing || !out.bias_times.empty() || !out.activation.empty();
   if (!explained) out.factor = find_factor(wrong, false);
   if (!explained && !out.factor && p.bias) out.factor_of_sums = (out.factor = find_factor(wrong, true)).has_value();
   if (!explained && !out.factor) out.shift = find_shift(p, wrong, false);
@@ -342,6 +343,7 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
 
   std::vector<std::string> parts;
   if (out.shift) parts.push_back(shift_words(p, *out.shift));
+  if (!out.activation.empty()) parts.push_back(out.activation);
   if (out.bias_missing) parts.push_back("the bias is missing");
   if (!out.bias_times.empty()) parts.push_back(out.bias_times);
   if (out.bias_of_others) parts.push_back("right but for the bias: that of other channels is added");

@@ -28,6 +28,7 @@ struct Pattern {
   bool bias_missing = false;       // y = expected − bias
   bool bias_of_others = false;     // y = expected − bias + the bias of some other channel
   std::string bias_times;          // "the bias is added twice", "the bias is subtracted", …
+  std::string activation;          // "negative values are 0, …"
   bool constant_added = false;     // in each channel
   std::optional<double> nearness;  // the largest relative difference, when sums or results are rounded or scaled
   std::vector<std::pair<int64_t, int64_t>> exchanged;  // channels that hold what belongs to each other

@@ -17,6 +17,9 @@ std::optional<double> find_nearness(const ConvProblem& p, const Comparison& exac
 // should be once; "" when that says nothing. Never added is a missing bias, and not said here.
 std::string find_bias_times(const ConvProblem& p, const std::vector<SampleRow>& wrong);
 
+// "negative values are 0, as behind a ReLU": what follows the layer in a model, and is not of it; "" where it is none.
+std::string find_activation(const std::vector<SampleRow>& wrong);
+
 // Whether each wrong row is off by one number all along.
 bool find_added_constant(const std::vector<SampleRow>& wrong);
 

@@ -7,6 +7,7 @@
 
 #include "kernels/verify/index_channels.h"
 #include "kernels/verify/pattern.h"
+#include "kernels/verify/xray_sizes.h"
 
 namespace convscope {
 namespace {
@@ -86,6 +87,14 @@ void those_that_matter_first(std::vector<std::string>& faults, const ConvProblem
       f += fmt::format(" (without effect here, where {})", why);
 }
 
+// Of taps and of channels only the last: nothing is added up.
+void one_fault_of_two(std::vector<std::string>& faults) {
+  auto of = [&](const char* words) { return std::find(faults.begin(), faults.end(), words); };
+  if (of(only_the_last_tap) == faults.end() || of(only_the_last_channel) == faults.end()) return;
+  std::erase(faults, only_the_last_channel);
+  *of(only_the_last_tap) = "each product takes the sum's place, and is not added to it";
+}
+
 struct Mapped {
   ConvProblem problem;
   bool right = false;
@@ -146,6 +155,7 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
   // What gives one problem's products, and no other's, names no term that is wrong.
   if (!here_alone) x.faults = formula->faults();
   for (const auto& fault : shown->structure->faults) x.faults.push_back(fault);
+  one_fault_of_two(x.faults);
   if (!shown->length.empty()) x.faults.push_back(shown->length);
   if (x.is == Xray::Is::wrong) those_that_matter_first(x.faults, all.front().problem);
   const std::string faults = joined(x.faults);
@@ -159,15 +169,33 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
   else if (faults.empty())
     what = x.example;
   if (x.is == Xray::Is::right_here_only) what = "right here, but not in general: " + what;
+  if (shown->structure->sized) what += fmt::format(" (on {})", describe(shown->problem));
   if (!another.empty()) what += fmt::format(" (but on {} something else)", another);
   x.sentence = what;
+}
+
+// What is wrong although the products of small problems are right.
+void tell_sizes(Xray& x, const SizeFault& fault) {
+  x.is = Xray::Is::wrong, x.launches += fault.launches;
+  const std::string where =
+      fmt::format("{}{}", describe(fault.smallest), fault.least ? "" : ", and maybe on smaller ones");
+  if (!fault.what.empty()) {
+    x.sentence = fmt::format("its sizes matter: right on small problems, wrong on {}: {}", where, fault.what);
+    x.faults = {x.sentence};  // without where it is so it would be read as of the problem that was asked about
+  } else if (fault.mapped) {
+    x.sentence = fmt::format(
+        "its products are the definition's, and its results are wrong on {}: values or rounding matter", where);
+  } else {
+    x.sentence = fmt::format("its sizes matter: right on small problems, wrong on {}", where);
+  }
 }
 
 }  // namespace
 
 std::string right_index() { return IndexFormula{}.text(); }
 
-Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, double limit_s, Activity& activity) {
+Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy, double limit_s,
+          Activity& activity) {
   require_legal(p);
   Xray x;
   const auto problems = small_problems(kernel, p);
@@ -211,6 +239,8 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     x.sentence = "its products cannot be mapped: " + x.problems.front().why;
   else
     conclude(x, mapped);
+  if (x.is == Xray::Is::right)
+    if (const auto fault = size_fault(device, kernel, p, accuracy, limit_s, activity)) tell_sizes(x, *fault);
   return x;
 }
 

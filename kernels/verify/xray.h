@@ -10,6 +10,7 @@
 
 #include "kernels/base/activity.h"
 #include "kernels/runtime/device.h"
+#include "kernels/verify/accuracy.h"
 
 namespace convscope {
 
@@ -32,8 +33,11 @@ struct Xray {
 // The definition's formula, as texts have it: "i = (j + p − k·d)/s".
 std::string right_index();
 
-// limit_s: no further small problem is begun after so long. Errors: InputError for an illegal problem; Cancelled;
+// Where every product is the definition's on the small problems, pieces of p itself are judged at this accuracy, and
+// the smallest that fails is told (xray_sizes.h). limit_s: no further small problem is begun after so long, of either
+// kind. Errors: InputError for an illegal problem; Cancelled;
 // DeviceError when the device cannot be used again.
-Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, double limit_s, Activity& activity);
+Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy, double limit_s,
+          Activity& activity);
 
 }  // namespace convscope

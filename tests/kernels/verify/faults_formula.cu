@@ -48,6 +48,10 @@ INDEXED(f_padding_and_dilation, j + d - k * p, t % s == 0, t / s)
 INDEXED(f_same_length, j + d * (K - 1) / 2 - k * d, t % s == 0, t / s)
 INDEXED(f_by_bits, j + p - k * d, (t & (s - 1)) == 0, t / s)
 INDEXED(f_divides_by_dilation, j + p - k * d, t >= 0 && t % d == 0, t / s)
+INDEXED(f_convolution, j* s - p + k * d, true, t)
+INDEXED(f_by_phase, j + p - k * d, t >= 0 && (j + p - k) % s == 0, t / s)
+INDEXED(f_divides_position, j + p - k * d, t >= 0 && j % s == 0, t / s)
+INDEXED(f_divides_shifted, j + p - k * d, t >= 0 && (j + p) % s == 0, t / s)
 INDEXED(f_here_alone, j + p + (s == 3 && p == 2 ? 1 : j * j % 7) - k * d, t % s == 0, t / s)
 INDEXED(f_but_on_one, j + p - (s == 4 ? j * j % 7 : 1) - k * d, t % s == 0, t / s)
 INDEXED(f_tap_sign, j - p + k * d, t % s == 0, t / s)
@@ -67,28 +71,33 @@ CHANNELLED(f_group_x, Cig, m, ((g * Cig + m) * Cog + co % Cog) * K + k)
 CHANNELLED(f_group_both, Cig, m, (ci * Cog + co % Cog) * K + k)
 CHANNELLED(f_all_channels, Cin, m, (ci * Cog + co % Cog) * K + k)
 CHANNELLED(f_in_turn, Cig, m* G + g, (ci * Cog + co % Cog) * K + k)
+CHANNELLED(f_sixteen_channels, Cig < 16 ? Cig : 16, g* Cig + m, (ci * Cog + co % Cog) * K + k)
+CHANNELLED(f_first_channels, Cig / 2, g* Cig + m, (ci * Cog + co % Cog) * K + k)
 CHANNELLED(f_last_channel, Cig - 1, g* Cig + m, (ci * Cog + co % Cog) * K + k)
 BIASED(f_bias_by_channel, b[co] * Cig)
+BIASED(f_bias_where_none_lands, (landing ? 0 : b[co]))
+INDEXED_AT(f_mean, Cig, j + p - k * d, t % s == 0, t / s, n, g* Cig + m, (ci * Cog + co % Cog) * K + k, b[co] / K,
+           1.0f / K)
 BIASED(f_no_bias, 0)
 BIASED(f_bias_twice, 2 * b[co])
 BIASED(f_bias_by_tap, b[co] * landing)
 BIASED(f_bias_by_position, b[j % Cout])
 // What is not asked of the input: rows beside are read, and zones beside x.
-#define ASKED_AT(name, T, LET_PASS, I, TIMES)                                                           \
-  FAULTY_ENTRY(name) {                                                                                  \
-    auto e = element_of_thread(c);                                                                      \
-    if (!e.inside) return;                                                                              \
-    const int64_t L = c.length, Cig = c.in_channels / c.groups, Cog = c.out_channels / c.groups;        \
-    float sum = b ? b[e.co] : 0;                                                                        \
-    for (int64_t k = 0; k < c.kernel_size; k++) {                                                       \
-      const int64_t t = T;                                                                              \
-      if (t % c.stride) continue;                                                                       \
-      const int64_t i = t / c.stride;                                                                   \
-      if (!(LET_PASS)) continue;                                                                        \
-      for (int64_t ci = e.co / Cog * Cig; ci < (e.co / Cog + 1) * Cig; ci++)                            \
-        sum += (TIMES)*x[(e.n * c.in_channels + ci) * L + (I)] * w[w_at(c, ci, e.co, k)];               \
-    }                                                                                                   \
-    y[e.id] = sum;                                                                                      \
+#define ASKED_AT(name, T, LET_PASS, I, TIMES)                                                    \
+  FAULTY_ENTRY(name) {                                                                           \
+    auto e = element_of_thread(c);                                                               \
+    if (!e.inside) return;                                                                       \
+    const int64_t L = c.length, Cig = c.in_channels / c.groups, Cog = c.out_channels / c.groups; \
+    float sum = b ? b[e.co] : 0;                                                                 \
+    for (int64_t k = 0; k < c.kernel_size; k++) {                                                \
+      const int64_t t = T;                                                                       \
+      if (t % c.stride) continue;                                                                \
+      const int64_t i = t / c.stride;                                                            \
+      if (!(LET_PASS)) continue;                                                                 \
+      for (int64_t ci = e.co / Cog * Cig; ci < (e.co / Cog + 1) * Cig; ci++)                     \
+        sum += (TIMES)*x[(e.n * c.in_channels + ci) * L + (I)] * w[w_at(c, ci, e.co, k)];        \
+    }                                                                                            \
+    y[e.id] = sum;                                                                               \
   }
 #define ASKED(name, LET_PASS, I, TIMES) ASKED_AT(name, e.j + c.padding - k * c.dilation, LET_PASS, I, TIMES)
 ASKED(f_not_behind, i >= 0, i, 1)
@@ -126,6 +135,44 @@ FAULTY_ENTRY(f_sequence_rows) {
   y[e.id] = sum;
 }
 // No formula: two inputs through every tap.
+// Each product takes the sum's place.
+FAULTY_ENTRY(f_overwrites) {
+  auto e = element_of_thread(c);
+  if (!e.inside) return;
+  const int64_t Cig = c.in_channels / c.groups, Cog = c.out_channels / c.groups, g = e.co / Cog;
+  float sum = b ? b[e.co] : 0;
+  for (int64_t m = 0; m < Cig; m++)
+    for (int64_t k = 0; k < c.kernel_size; k++) {
+      const int64_t t = e.j + c.padding - k * c.dilation, ci = g * Cig + m;
+      if (t < 0 || t % c.stride != 0 || t / c.stride >= c.length) continue;
+      sum = x[(e.n * c.in_channels + ci) * c.length + t / c.stride] * w[(ci * Cog + e.co % Cog) * c.kernel_size + k];
+    }
+  y[e.id] = sum;
+}
+// Right where it writes.
+#define WRITES(name, WHERE, VALUE)                                                                                    \
+  FAULTY_ENTRY(name) {                                                                                                \
+    auto e = element_of_thread(c);                                                                                    \
+    if (!e.inside) return;                                                                                            \
+    [[maybe_unused]] const int64_t all = c.batch * c.out_channels * c.out_length, last = c.out_length - 1;            \
+    if (!(WHERE)) return;                                                                                             \
+    const int64_t Cig = c.in_channels / c.groups, Cog = c.out_channels / c.groups, g = e.co / Cog;                    \
+    float sum = b ? b[e.co] : 0;                                                                                      \
+    for (int64_t m = 0; m < Cig; m++)                                                                                 \
+      for (int64_t k = 0; k < c.kernel_size; k++) {                                                                   \
+        const int64_t t = e.j + c.padding - k * c.dilation, ci = g * Cig + m;                                         \
+        if (t < 0 || t % c.stride != 0 || t / c.stride >= c.length) continue;                                         \
+        sum +=                                                                                                        \
+            x[(e.n * c.in_channels + ci) * c.length + t / c.stride] * w[(ci * Cog + e.co % Cog) * c.kernel_size + k]; \
+      }                                                                                                               \
+    y[e.id] = VALUE;                                                                                                  \
+  }
+#define WRITES_WHERE(name, WHERE) WRITES(name, WHERE, sum)
+WRITES(f_relu, true, sum > 0 ? sum : 0)
+WRITES_WHERE(f_not_first, e.j > 0)
+WRITES_WHERE(f_not_last, e.j < last)
+WRITES_WHERE(f_grid_short, e.id < all / 8 * 8 && e.id < all - 5)
+WRITES_WHERE(f_even_channels, e.co % 2 == 0)
 FAULTY_ENTRY(f_none) {
   auto e = element_of_thread(c);
   if (!e.inside) return;
@@ -208,5 +255,19 @@ KERNEL(f_from_above)
 KERNEL(f_remainder)
 KERNEL(f_wrapped)
 KERNEL(beside_times_zero)
+KERNEL(f_first_channels)
+KERNEL(f_sixteen_channels)
+KERNEL(f_convolution)
+KERNEL(f_by_phase)
+KERNEL(f_divides_position)
+KERNEL(f_divides_shifted)
+KERNEL(f_mean)
+KERNEL(f_bias_where_none_lands)
+KERNEL(f_overwrites)
+KERNEL(f_not_first)
+KERNEL(f_not_last)
+KERNEL(f_grid_short)
+KERNEL(f_even_channels)
+KERNEL(f_relu)
 KERNEL(f_none)
 #endif

@@ -131,6 +131,21 @@ TEST(Pattern, BiasIsNoEvidenceOfAShift) {
   expect_no_explanation(p);
 }
 
+TEST(Pattern, WhatFollowsTheLayer) {
+  Signal s(usual);
+  auto with = [&](auto f) { return s.find([&](int64_t r, int64_t j) { return f(s.value(r, j)); }); };
+  EXPECT_EQ(with([](double v) { return v > 0 ? v : 0; }).activation,
+            "negative values are 0, as behind a ReLU, which is not of the layer");
+  EXPECT_EQ(with([](double v) { return v > 0 ? v : 0.1 * v; }).activation,
+            "negative values are 0.1 times the right ones, as behind a LeakyReLU, which is not of the layer");
+  EXPECT_EQ(with([](double v) { return std::fabs(v); }).activation, "negative values have lost their sign");
+  // Controls: of positive values as well, or of some negative ones alone.
+  EXPECT_EQ(with([](double v) { return 0.1 * v; }).activation, "");
+  EXPECT_EQ(with([](double v) { return v > 0 ? 2 * v : 0; }).activation, "");
+  EXPECT_EQ(s.find([&](int64_t r, int64_t j) { return j % 2 && s.value(r, j) < 0 ? 0.0 : s.value(r, j); }).activation,
+            "");
+}
+
 TEST(Pattern, Factors) {
   Signal s(usual);
   for (double f : {2.0, 0.5, -1.0, 3.0}) {

@@ -15,10 +15,10 @@ namespace {
 
 using Is = Xray::Is;
 
-Xray rayed(const std::string& kernel, const ConvProblem& p) {
+Xray rayed(const std::string& kernel, const ConvProblem& p, Accuracy accuracy = Accuracy::strict) {
   auto device = open_emulator();
   Activity activity;
-  return xray(*device, test::kernel(kernel), p, 1e9, activity);
+  return xray(*device, test::kernel(kernel), p, accuracy, 1e9, activity);
 }
 
 // Stride 3, padding 2, output_padding 1, dilation 2, three groups, a bias.
@@ -140,6 +140,29 @@ INSTANTIATE_TEST_SUITE_P(
               right,
               {"input channels are dealt to groups in turn, ci = c·groups + g, where g·(Cin/groups) + c belongs"}},
         Fault{"f_last_channel", right, {"the last input channel of a group is left out"}},
+        Fault{"f_first_channels", right, {"only input channels 0 of a group's 3 are summed"}},
+        Fault{"f_convolution", "i = j·s − p + k·d", {"it computes a convolution, and not its transpose"}},
+        Fault{
+            "f_by_phase",
+            "i = (j + p − k·d)/s, for the taps k = (j + p) mod s, + s, + 2·s, …",
+            {"the loop over taps steps by s from (j + p) mod s: that is right where the dilation is 1 (mod s) alone"}},
+        Fault{"f_divides_position",
+              "i = (j + p − k·d)/s, where s divides j",
+              {"whether the stride divides is asked of j, where j + p − k·d belongs"}},
+        Fault{"f_divides_shifted",
+              "i = (j + p − k·d)/s, where s divides j + p",
+              {"whether the stride divides is asked of j + p, where j + p − k·d belongs"}},
+        Fault{"f_mean", right, {"sums are divided by K", "the bias is divided by K"}},
+        Fault{"f_bias_where_none_lands", right, {"the bias is missing where a tap lands"}},
+        Fault{"f_overwrites",
+              "i = (j + p − k·d)/s, of the taps that land the last alone",
+              {"each product takes the sum's place, and is not added to it", "the bias is missing where a tap lands"}},
+        Fault{"f_not_first", right, {"position 0 is never written"}},
+        Fault{"f_not_last", right, {"the last position is never written"}},
+        Fault{"f_grid_short",
+              right,
+              {"the last outputs in memory are never written: there are too few threads or blocks"}},
+        Fault{"f_even_channels", right, {"output channels 1, 3 of 4 are never written"}},
         Fault{"f_no_bias", right, {"the bias is missing"}}, Fault{"f_bias_twice", right, {"the bias is added twice"}},
         Fault{"f_bias_by_tap", right, {"the bias is added once for each tap that lands"}},
         Fault{"f_bias_by_position", right, {"the bias is taken by position, b[j mod Cout], where b[co] belongs"}},
@@ -163,6 +186,33 @@ TEST(Xray, ARightKernelIsRight) {
   for (const auto& at : x.problems) EXPECT_EQ(at.is, XrayProblem::Is::right) << describe(at.problem);
   EXPECT_EQ(x.sentence, "every product is the definition's on 5 small problems");
   EXPECT_TRUE(x.faults.empty() && x.example.empty());
+}
+
+// Right on small problems: pieces of the problem itself are judged, and the smallest that fails is told.
+TEST(Xray, SizesThatMatterAreFound) {
+  ConvProblem p = three_groups();
+  p.in_channels = 3 * 40;
+  Xray x = rayed("f_sixteen_channels", p);
+  EXPECT_EQ(x.is, Is::wrong);
+  EXPECT_EQ(x.sentence,
+            "its sizes matter: right on small problems, wrong on 1 × 17→1, K 1, L 1, s 1, p 0, d 1: the last input "
+            "channel of a group is left out");
+  EXPECT_EQ(x.faults, (std::vector<std::string>{x.sentence}));
+  // The control: where it sums all there are.
+  p.in_channels = 3 * 16;
+  x = rayed("f_sixteen_channels", p);
+  EXPECT_EQ(x.is, Is::right) << x.sentence;
+}
+
+// What stands behind a layer: no index is wrong, and no size is to blame.
+TEST(Xray, ValuesThatMatterAreNoSizes) {
+  const Xray x = rayed("f_relu", three_groups());
+  EXPECT_EQ(x.is, Is::wrong);
+  EXPECT_TRUE(
+      x.sentence.starts_with("its products are the definition's, and its results are wrong on 1 × 1→1, K 1, L 1"))
+      << x.sentence;
+  EXPECT_TRUE(x.sentence.ends_with(": values or rounding matter")) << x.sentence;
+  EXPECT_TRUE(x.faults.empty());
 }
 
 TEST(Xray, WhatNoFormulaGivesIsShown) {
@@ -228,7 +278,7 @@ TEST(Xray, NoRungHasAFault) {
     for (const char* preset : {"kernelbench-79", "hifigan.u2"}) {
       ConvProblem p = find_preset(preset).problem;
       p.dtype = k->unsupported(p).empty() ? DType::f32 : DType::f16;
-      const Xray x = rayed(k->name(), p);
+      const Xray x = rayed(k->name(), p, accuracy_from(k->accuracy()).value_or(Accuracy::strict));
       EXPECT_TRUE(x.is == Is::right || x.is == Is::not_mapped) << k->name() << " on " << preset << ": " << x.sentence;
       seen += x.is == Is::right;
     }
@@ -250,7 +300,7 @@ TEST(Xray, ACancelEndsIt) {
   auto device = open_emulator();
   Activity activity;
   activity.cancel();
-  EXPECT_THROW(xray(*device, test::kernel("f_right"), three_groups(), 1e9, activity), Cancelled);
+  EXPECT_THROW(xray(*device, test::kernel("f_right"), three_groups(), Accuracy::strict, 1e9, activity), Cancelled);
 }
 
 TEST(IndexFormulas, AreToldApartByTheirMaps) {

@@ -1,0 +1,101 @@
+#include "kernels/verify/xray_sizes.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <vector>
+
+#include "kernels/verify/fuzz.h"
+#include "kernels/verify/index_channels.h"
+#include "kernels/verify/judge.h"
+
+namespace convscope {
+namespace {
+
+constexpr double most_of_a_piece = 5e6;  // hundredths of a second on the emulator
+
+double products_of(const ConvProblem& p) {
+  return static_cast<double>(p.y_elements()) * static_cast<double>(p.kernel_size) *
+         static_cast<double>(p.in_per_group());
+}
+
+// Short ones first, each with another of the sizes as it was asked for.
+std::vector<ConvProblem> pieces(const ConvProblem& p) {
+  constexpr int64_t short_row = 40, longer_row = 2100, few_channels = 4;
+  std::vector<ConvProblem> all;
+  auto add = [&](int64_t batch, int64_t length, int64_t outputs) {
+    ConvProblem q = p;
+    q.batch = std::min(p.batch, batch), q.length = std::min(p.length, length);
+    q.out_channels = p.groups * std::min(p.out_per_group(), outputs);
+    if (!check(q) && products_of(q) <= most_of_a_piece && std::find(all.begin(), all.end(), q) == all.end())
+      all.push_back(q);
+  };
+  add(1, short_row, few_channels);
+  add(1, short_row, p.out_channels);
+  add(1, longer_row, few_channels);
+  add(p.batch, short_row, few_channels);
+  add(1, longer_row, p.out_channels);
+  add(p.batch, p.length, p.out_channels);
+  return all;
+}
+
+// What its products are on the smallest problem.
+void look_at_products(SizeFault& fault, Device& device, const KernelDefinition& kernel, Activity& activity) {
+  try {
+    const IndexMap m = index_map(device, kernel, fault.smallest, activity);
+    fault.mapped = true, fault.launches = m.launches;
+    if (first_deviation(m).empty()) return;
+    if (const auto s = structure_of(m))
+      for (const auto& f : s->faults) fault.what += (fault.what.empty() ? "" : "; ") + f;
+    if (fault.what.empty()) fault.what = first_deviation(m);
+  } catch (const InputError&) {  // too large
+  } catch (const MissingError&) {
+  } catch (const KernelFault&) {
+  } catch (const DeviceError& e) {
+    if (e.poisoned()) throw;
+  }
+}
+
+}  // namespace
+
+std::optional<SizeFault> size_fault(Device& device, const KernelDefinition& kernel, const ConvProblem& p,
+                                    Accuracy accuracy, double limit_s, Activity& activity) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto over = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > limit_s; };
+  std::vector<std::unique_ptr<Reference>> none;
+  Judge judge(device, none);
+  auto verdict = [&](const ConvProblem& q) {
+    RunSpec spec;
+    spec.kernel = &kernel, spec.problem = q, spec.accuracy = accuracy, spec.verdict_only = true;
+    activity.check();
+    return judge.run(spec, activity).verdict;
+  };
+  std::optional<ConvProblem> failing;
+  for (const auto& q : pieces(p)) {
+    if (over()) return {};
+    if (verdict(q).status == Status::wrong) {
+      failing = q;
+      break;
+    }
+  }
+  if (!failing) return {};
+  FuzzSpec spec;
+  spec.cases = 1, spec.start = *failing, spec.base = *failing;
+  Fuzz fuzz(spec);
+  fuzz.next(), fuzz.judged(Status::wrong, "");
+  bool least = true;
+  while (auto q = fuzz.next()) {
+    if (over()) {
+      least = false;
+      break;
+    }
+    const Verdict v = verdict(*q);
+    fuzz.judged(v.status, v.sentence, v.exit_code != 2);
+  }
+  SizeFault fault;
+  fault.smallest = fuzz.smallest()->problem, fault.least = least;
+  look_at_products(fault, device, kernel, activity);
+  return fault;
+}
+
+}  // namespace convscope

@@ -1,0 +1,28 @@
+// Of a kernel whose products are the definition's on small problems: whether its sizes are what it is wrong by. Pieces
+// of the problem that was asked about are judged, and the first that fails is made as small as it goes.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "kernels/base/activity.h"
+#include "kernels/runtime/device.h"
+#include "kernels/verify/accuracy.h"
+
+namespace convscope {
+
+struct SizeFault {
+  ConvProblem smallest;  // on which it was seen to be wrong
+  bool least = false;    // no smaller one fails; else the time was over
+  // "only input channels 0–15 of 17 are summed", "y[0, 0, 0] lacks x[0, 16, 0]·w[16, 0, 0]"; "" where its products are
+  // the definition's there, too, or cannot be mapped (mapped)
+  std::string what;
+  bool mapped = false;
+  int launches = 0;  // of the map
+};
+
+// Nothing where no piece fails. limit_s: no further problem is begun after so long. Errors: Cancelled; DeviceError when
+// the device cannot be used again.
+std::optional<SizeFault> size_fault(Device& device, const KernelDefinition& kernel, const ConvProblem& p,
+                                    Accuracy accuracy, double limit_s, Activity& activity);
+
+}  // namespace convscope

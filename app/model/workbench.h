@@ -117,9 +117,13 @@ class Workbench {
   void want_statistics();
   void want_explanation(const Document& document, int64_t n, int64_t co, int64_t j);
   // Which terms of the index are wrong, or would be elsewhere. It comes by itself with the verdict on a wrong kernel
-  // and on an exhibit; of other kernels that are right when it is asked for.
+  // and on an exhibit; of other kernels that are right when it is asked for. Of a recorded verdict it is found here.
   void want_cause(const Report& report, bool asked = false);
   bool can_xray() const;  // there is a verdict to ask it of
+  // A recorded report's, if nobody has asked yet.
+  void want_cause_once(const Report& report) {
+    if (cause_waits_for_ != report.serial && cause_.serial != report.serial) want_cause(report);
+  }
   // The document's kernel on a hundred problems that are drawn; the first that fails is made as small as it goes.
   // Everything else that is wished goes between two of them.
   void check_others(const Document& document);
@@ -224,10 +228,10 @@ class Workbench {
   // Why a wrong kernel is wrong, or an exhibit would be elsewhere; null until that is known of this report, and of
   // reports of others.
   const Cause* cause_of(const Report& r) const {
-    return r.recorded.empty() && r.serial && cause_.serial == r.serial ? &cause_ : nullptr;
+    return r.serial && cause_.serial == r.serial ? &cause_ : nullptr;
   }
   bool asks_for_cause_of(const Report& r) const {
-    return r.recorded.empty() && r.serial && cause_waits_for_ == r.serial;
+    return r.serial && cause_waits_for_ == r.serial;
   }
   const std::string& explanation_trouble() const { return explanation_trouble_; }
   bool explaining() const { return explaining_; }

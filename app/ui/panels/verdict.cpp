@@ -51,6 +51,12 @@ const char* about_layer(const std::string& name) {
 void why_it_is_wrong(Frame& f, const Report& r) {
   const Theme& t = f.theme;
   const Cause* c = f.bench.cause_of(r);
+  const auto& kernels = f.bench.kernels();
+  if (!c && !r.recorded.empty() && !f.bench.running() && !f.bench.asks_for_cause_of(r) &&
+      (r.status == "wrong" || std::any_of(kernels.begin(), kernels.end(), [&](const KernelEntry& k) {
+         return k.name == r.kernel && k.kind == "specimen";
+       })))
+    f.wish([r](Workbench& b) { b.want_cause_once(r); });
   if (!c) {
     if (f.bench.asks_for_cause_of(r)) dim_text(t, "looking which term of its index is wrong…");
     return;
@@ -85,8 +91,9 @@ void why_it_is_wrong(Frame& f, const Report& r) {
   }
   ImGui::EndGroup();
   tooltip(t, fmt::format("{}.\nFor example: {}.\nsource: computed from {} launches with one weight each, on {} small "
-                         "problems with this one's strides and shifts and with others",
-                         c->sentence, c->example, grouped(c->launches), c->problems));
+                         "problems with this one's strides and shifts and with others{}",
+                         c->sentence, c->example, grouped(c->launches), c->problems,
+                         r.recorded.empty() ? "" : ", here; the verdict was recorded"));
   copy_menu(f, "copy-why", [c] {
     std::string csv = fmt::format("what,value\ncause,{}\n", csv_field(c->sentence));
     csv += fmt::format("it takes,{}\nright is,{}\n", csv_field(c->formula), csv_field(c->right_formula));

@@ -43,5 +43,26 @@ TEST(XrayPanel, ARightKernelWhenAsked) {
   EXPECT_TRUE(holds(a.said("Verdict"), "In general: every product is the definition's on 5 small problems"));
 }
 
+// A recording has the verdict; which term is wrong is found here, on whatever machine it is looked at.
+TEST(XrayPanel, OfARecordedVerdictIsFoundHere) {
+  test::AppOnScreen a;
+  ASSERT_TRUE(a.open_recording("h200-kernelbench-79"));
+  a->execute({SetKernel{"S4"}, 0});
+  ASSERT_TRUE(a.screen.settle(*a));
+  const Report* r = a->bench().report_of(a->document());
+  ASSERT_TRUE(r && !r->recorded.empty() && r->status == "wrong");
+  a->show_only("Verdict");
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().cause_of(*r) != nullptr; }));
+  const std::string text = a.said("Verdict");
+  EXPECT_TRUE(holds(text, "nothing asks whether the stride divides: quotients are cut off")) << text;
+  EXPECT_TRUE(holds(text, "recorded")) << text;
+  // Of a right kernel there is nothing to be found.
+  a->execute({SetKernel{"registers"}, 0});
+  ASSERT_TRUE(a.screen.settle(*a));
+  r = a->bench().report_of(a->document());
+  ASSERT_TRUE(r && !r->recorded.empty());
+  EXPECT_FALSE(a->bench().cause_of(*r));
+}
+
 }  // namespace
 }  // namespace convscope::ui

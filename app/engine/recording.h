@@ -66,6 +66,8 @@ std::string recorded_source(const std::string& source, const std::string& record
 
 // The recordings that come with the program, sorted by name: beside it (share/convscope/recordings), or in the
 // project's assets while it is being built.
+// What else is there: "lessons". "": no such folder.
+std::string shipped_folder(const std::string& what);
 struct ShippedRecording {
   std::string name, path;  // h200-kernelbench-79
 };

@@ -11,22 +11,24 @@ namespace {
 constexpr const char* ending = ".convscope";
 
 // Installed: PREFIX/bin beside PREFIX/share. In a build tree, the folders above it are the project's.
-fs::path folder_of_recordings() {
+fs::path folder_of(const std::string& what) {
   std::error_code error;
   fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  if (fs::path installed = here / "../share/convscope/recordings"; fs::is_directory(installed, error))
+  if (fs::path installed = here / "../share/convscope" / what; fs::is_directory(installed, error))
     return installed.lexically_normal();
   for (fs::path up = here; up.has_relative_path(); up = up.parent_path())
-    if (fs::path own = up / "assets/recordings"; fs::is_directory(own, error)) return own;
+    if (fs::path own = up / "assets" / what; fs::is_directory(own, error)) return own;
   return {};
 }
 
 }  // namespace
 
+std::string shipped_folder(const std::string& what) { return folder_of(what).string(); }
+
 std::vector<ShippedRecording> shipped_recordings() {
   std::vector<ShippedRecording> list;
   std::error_code error;
-  fs::path folder = folder_of_recordings();
+  fs::path folder = folder_of("recordings");
   if (folder.empty()) return list;
   for (const auto& e : fs::directory_iterator(folder, error))
     if (e.path().extension() == ending) list.push_back({e.path().stem().string(), e.path().string()});

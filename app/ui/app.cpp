@@ -476,6 +476,7 @@ void App::frame(float display_scale) {
   next_frame_ = std::numeric_limits<double>::infinity();
   for (const auto& n : toasts_) next_frame_ = std::min(next_frame_, n.until - ImGui::GetTime());
   if (bench_->running()) next_frame_ = std::min(next_frame_, 0.25);
+  go_on_with_lesson();
   Frame f{document(), *bench_,  views_.now(), settings_, theme_,      textures_,
           draft_,     gesture_, events_,      compare_,  next_frame_, cells_};
   Chrome chrome(*this, f);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "app/model/history.h"
+#include "app/model/lesson.h"
 #include "app/model/session_file.h"
 #include "app/model/settings.h"
 #include "app/model/view.h"
@@ -95,6 +96,14 @@ class App {
   void choose_best();
   void export_kernel(const std::string& path, bool pytorch);
   void ask_activation();  // a line of the export's dialog
+  // The lesson that is open, and where it stands; null: none.
+  const Lesson* lesson() const { return lesson_ ? &*lesson_ : nullptr; }
+  size_t lesson_step() const { return lesson_step_; }
+  void open_lesson(const std::string& path);
+  void show_step(size_t step);  // its problem, kernel, view and panels; undo brings back what was there
+  void end_lesson();
+  // What the lesson shows is there, and its actions have run.
+  bool lesson_shown() const { return lesson_actions_.empty() && lesson_waits_ == 0; }
   void cancel();
   void refresh();
   void toggle_live();
@@ -191,6 +200,11 @@ class App {
   PictureArea picture_area_;
   float style_scale_ = 0;
   bool style_light_ = false;
+  std::optional<Lesson> lesson_;
+  size_t lesson_step_ = 0;
+  std::deque<std::string> lesson_actions_;  // that wait for the run to be over
+  int lesson_waits_ = 0;                    // frames until the next may begin
+  void go_on_with_lesson();
   double frame_seconds_ = 0, next_frame_ = 0;
   int settling_ = 0;  // frames until what has come lies where it belongs
 };

@@ -20,6 +20,8 @@ void App::open(const std::string& path) {
       s.values = convert(read_array_file(path, "x", "input"), document().problem.dtype);
       execute({SetSource{Role::input, s}, 0});
       say("Input: " + fs::path(path).filename().string());
+    } else if (ending == ".lesson") {
+      open_lesson(path);
     } else if (ending == ".cu" || ending == ".py") {
       const std::string text = read_kernel_file(path);
       if (options_.trust) trusted_.insert(path);

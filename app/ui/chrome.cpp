@@ -42,6 +42,7 @@ void badge(const Theme& t, const std::string& text, const ImVec4& colour, const 
 void Chrome::bars() {
   menu_bar();
   status_bar();
+  lesson_strip();
 }
 
 void Chrome::menu_bar() {
@@ -59,6 +60,7 @@ void Chrome::menu_bar() {
         ImGui::EndMenu();
       }
     }
+    if (std::string_view(menu) == "Help") lessons_menu();
     if (std::string_view(menu) == "View") {
       ImGui::Separator();
       for (size_t i = 0; i < panels().size(); i++) {

@@ -13,6 +13,8 @@ class Chrome {
  private:
   void menu_bar();
   void recordings_menu();
+  void lessons_menu();
+  void lesson_strip();  // above the status bar, while a lesson is open
   void status_bar();
   void palette();
   void help();

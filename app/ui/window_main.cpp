@@ -73,7 +73,10 @@ int screenshot(const ScreenshotOptions& o) {
     s.theme = o.theme == "light" ? Settings::Theme::light : Settings::Theme::dark;
     s.scale = o.scale;
     app.apply(ui::SetSettings{s});
-    if (o.session.ends_with(".cu") || o.session.ends_with(".py")) {
+    if (o.session.ends_with(".lesson")) {
+      load_lesson(o.session);  // its errors are this program's
+      app.open(o.session);
+    } else if (o.session.ends_with(".cu") || o.session.ends_with(".py")) {
       read_kernel_file(o.session);  // its errors are this program's
       app.open(o.session);
     } else if (!o.session.empty()) {
@@ -91,7 +94,8 @@ int screenshot(const ScreenshotOptions& o) {
       screen.begin_frame(1.0 / 30);
       app.frame(1);
       screen.end_frame();
-      bool settled = app.settled() && app.bench().report_of(app.document()) && !app.bench().explaining();
+      bool settled =
+          app.settled() && app.lesson_shown() && app.bench().report_of(app.document()) && !app.bench().explaining();
       quiet = settled ? quiet + 1 : 0;
       if (quiet == 4 && next_action < o.actions.size()) {
         app.apply(ui::RunAction{o.actions[next_action++]});

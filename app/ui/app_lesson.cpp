@@ -1,0 +1,92 @@
+// Lessons: steps of text, each with what the window shows to it.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "app/ui/actions.h"
+#include "app/ui/app.h"
+#include "app/ui/panels/map_view.h"
+
+namespace convscope::ui {
+
+void App::open_lesson(const std::string& path) {
+  Lesson l = load_lesson(path);
+  for (size_t i = 0; i < l.steps.size(); i++) {
+    const auto& step = l.steps[i];
+    const auto& all = panels();
+    for (const std::string& panel : {step.panel, step.beside})
+      if (!panel.empty() && std::none_of(all.begin(), all.end(), [&](const Panel& p) { return panel == p.title; }))
+        throw InputError("lesson", fmt::format("{}, step {}", path, i + 1),
+                         "names a panel that there is not: " + panel);
+    for (const auto& action : step.actions)
+      if (!find_action(action))
+        throw InputError("lesson", fmt::format("{}, step {}", path, i + 1),
+                         "names an action that there is not: " + action);
+  }
+  lesson_ = std::move(l);
+  show_step(0);
+}
+
+void App::show_step(size_t step) {
+  if (!lesson_ || step >= lesson_->steps.size()) return;
+  lesson_step_ = step;
+  const LessonStep& s = lesson_->steps[step];
+  try {
+    const std::string open = bench_->recorded().is_open() ? session_path_ : "";
+    if (s.recording.empty()) {
+      if (bench_->recorded().is_open()) bench_->open_recording(nullptr);
+    } else if (const std::string path = recording_path(s.recording); path != open) {
+      SessionFile file = load_session(path);
+      bench_->open_recording(file.recording);
+      session_path_ = path, saved_ = file.document, session_unknown_ = file.unknown;
+    }
+  } catch (const std::exception& e) {
+    say(e.what());
+  }
+  if (s.recording.empty() && !session_path_.empty()) session_path_.clear();
+  execute({ReplaceDocument{s.document, lesson_->title}, 0});
+  View v;
+  v.selected = s.selected, v.show_classes = s.classes;
+  if (s.selected)
+    v = readable(v,
+                 Extent{static_cast<double>(s.document.problem.batch * s.document.problem.out_channels),
+                        static_cast<double>(s.document.problem.out_length())},
+                 *s.selected, cells_);
+  views_.set(v, true);
+  if (!s.sweep.empty()) {
+    Settings kept = settings_;
+    kept.sweep_over = s.sweep;
+    set_settings(kept);
+  }
+  if (!s.panel.empty()) show_panel_ = s.panel;
+  show_beside_ = s.beside;
+  lesson_actions_.assign(s.actions.begin(), s.actions.end());
+  lesson_waits_ = 3;  // until what was asked for is under way
+}
+
+// The next of the step's actions, once nothing is under way any more.
+void App::go_on_with_lesson() {
+  if (!lesson_ || (lesson_actions_.empty() && lesson_waits_ == 0)) return;
+  const Report* r = bench_->report_of(document());
+  const bool ready = settled() && !bench_->explaining() && r && r->final;
+  if (!ready) {
+    lesson_waits_ = std::max(lesson_waits_, 1);
+    return;
+  }
+  if (lesson_waits_ > 0) {
+    lesson_waits_--;
+    next_frame_ = 0;
+    return;
+  }
+  const Action* a = find_action(lesson_actions_.front());
+  lesson_actions_.pop_front();
+  if (a && a->enabled(*this)) a->run(*this);
+  lesson_waits_ = 3, next_frame_ = 0;
+}
+
+void App::end_lesson() {
+  lesson_.reset();
+  lesson_actions_.clear();
+  lesson_waits_ = 0;
+}
+
+}  // namespace convscope::ui

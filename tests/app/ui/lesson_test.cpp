@@ -1,0 +1,119 @@
+// Every lesson that comes with the program is played: its steps show what they say, and what they claim is so.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/app/engine/harness.h"
+#include "tests/app/ui/screen.h"
+#include "tests/support.h"
+
+namespace convscope::ui {
+namespace {
+
+using test::holds;
+
+bool step_is_shown(test::AppOnScreen& a) {
+  return a.screen.until(
+      *a,
+      [&] {
+        const Report* r = a->bench().report_of(a->document());
+        return a->lesson_shown() && a->settled() && r && r->final && !a->bench().sweeping().running &&
+               !a->bench().asks_for_cause_of(*r);
+      },
+      60);
+}
+
+class ShippedLessons : public testing::TestWithParam<ShippedLesson> {};
+
+TEST_P(ShippedLessons, ShowWhatTheySay) {
+  test::AppOnScreen a;
+  ASSERT_TRUE(a.screen.settle(*a));
+  a->open(GetParam().path);
+  ASSERT_TRUE(a->lesson()) << a->toast();
+  const Lesson& lesson = *a->lesson();
+  for (size_t i = 0; i < lesson.steps.size(); i++) {
+    const LessonStep& s = lesson.steps[i];
+    SCOPED_TRACE(fmt::format("step {}: {}", i + 1, s.title));
+    EXPECT_EQ(a->lesson_step(), i);
+    ASSERT_TRUE(step_is_shown(a));
+    const Report* r = a->bench().report_of(a->document());
+    EXPECT_EQ(a->document().kernel, s.document.kernel);
+    EXPECT_EQ(a->document().problem, s.document.problem);
+    EXPECT_EQ(!r->recorded.empty(), !s.recording.empty());
+    if (!s.expect_status.empty()) {
+      EXPECT_EQ(r->status, s.expect_status) << r->sentence;
+    }
+    const Cause* cause = a->bench().cause_of(*r);
+    const std::string said = r->sentence + " " + (cause ? cause->sentence : "");
+    EXPECT_TRUE(holds(said, s.expect_says)) << said;
+    if (s.selected) {
+      EXPECT_EQ(a->views().now().selected, s.selected);
+    }
+    if (!s.sweep.empty()) {
+      EXPECT_TRUE(a->bench().sweeping().sweep && a->bench().sweeping().sweep->over());
+    }
+    const std::string text = a.screen.text(*a);
+    EXPECT_TRUE(holds(text, s.title.c_str())) << text;
+    // Its panel is in front.
+    if (!s.panel.empty()) {
+      const ImGuiWindow* w = ImGui::FindWindowByName(s.panel.c_str());
+      ASSERT_TRUE(w);
+      EXPECT_FALSE(w->Hidden) << s.panel;
+    }
+    if (i + 1 < lesson.steps.size()) a.screen.press(*a, ImGuiKey_PageDown);
+  }
+  a.screen.press(*a, ImGuiKey_PageDown);
+  EXPECT_EQ(a->lesson_step(), lesson.steps.size() - 1) << "nothing is behind the last one";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ShippedLessons, testing::ValuesIn(shipped_lessons()), [](const auto& info) {
+  std::string name = info.param.name;
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+});
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ShippedLessons);
+
+TEST(Lessons, ThereAreSome) { EXPECT_GE(shipped_lessons().size(), 4u); }
+
+TEST(Lessons, GoBackEndAndAreUndone) {
+  test::AppOnScreen a;
+  ASSERT_TRUE(a.screen.settle(*a));
+  const Document before = a->document();
+  a->open(shipped_lessons().at(1).path);
+  ASSERT_TRUE(step_is_shown(a));
+  const Document first = a->document();
+  EXPECT_NE(first, before);
+  a->undo();
+  EXPECT_EQ(a->document(), before) << "what was there comes back";
+  a->apply(RunAction{"lesson-again"});
+  EXPECT_EQ(a->document(), first);
+  a.screen.press(*a, ImGuiKey_PageDown);
+  ASSERT_TRUE(step_is_shown(a));
+  EXPECT_NE(a->document(), first);
+  a.screen.press(*a, ImGuiKey_PageUp);
+  EXPECT_EQ(a->document(), first);
+  EXPECT_EQ(a->lesson_step(), 0u);
+  a->apply(RunAction{"lesson-end"});
+  a.screen.frames(*a, 2);
+  EXPECT_FALSE(a->lesson());
+  EXPECT_EQ(a->document(), first) << "what is shown stays";
+  EXPECT_FALSE(holds(a.screen.text(*a), "Why a gather asks"));
+}
+
+TEST(Lessons, WhatThereIsNotIsRefused) {
+  test::AppOnScreen a;
+  ASSERT_TRUE(a.screen.settle(*a));
+  test::ScratchFolder folder;
+  auto refused = [&](const std::string& step) {
+    const std::string text = R"({"type": "convscope-lesson", "version": 1, "title": "t", "steps": [)" + step + "]}";
+    a->open(folder.write("a.lesson", text.data(), text.size()));
+    EXPECT_FALSE(a->lesson());
+    return a->toast();
+  };
+  EXPECT_TRUE(holds(refused(R"({"title": "s", "panel": "Mapps"})"), "step 1 names a panel that there is not: Mapps"));
+  EXPECT_TRUE(holds(refused(R"({"title": "s", "actions": ["fly"]})"), "step 1 names an action that there is not: fly"));
+  EXPECT_TRUE(holds(refused(R"({"title": "s", "problem": {"stride": 0}})"), "stride 0 must be"));
+}
+
+}  // namespace
+}  // namespace convscope::ui

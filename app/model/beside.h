@@ -22,6 +22,7 @@ struct Beside {
   double max_abs = 0;
   std::string where;                                // what those have in common
   std::array<std::optional<ValueRange>, 4> ranges;  // of the difference, by Quantity
+  std::string status, sentence;                     // of a kernel: its own verdict, once it is known
 };
 
 // Errors: none; what lacks stays empty.

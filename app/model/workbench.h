@@ -283,6 +283,7 @@ class Workbench {
   void stop_beside() {
     if (std::exchange(beside_waits_, false)) client_->cancel(beside_id_), beside_serial_ = 0;
   }
+  void judge_beside();
   void check_next();
   void begin_sweep(Sweeping& s, const SweepSpec& spec);
   void sweep_next(Sweeping& s);

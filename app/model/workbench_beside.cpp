@@ -1,4 +1,5 @@
 // What stands beside the kernel's output where that is not the oracle: asked for when the kernel's own result is there.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/engine/frame.h"
@@ -62,6 +63,7 @@ void Workbench::want_beside(const Document& document) {
                              beside_waits_ = false;
                              if (a.kind == Answer::Kind::result) {
                                beside_ = beside_from(json::parse(a.header), serial, with);
+                               judge_beside();
                              } else if (Refusal r = refusal_of(a); r.cancelled) {
                                beside_ = none(serial, with, "cancelled: run again to see it");
                              } else if (is_gone(a)) {
@@ -70,6 +72,31 @@ void Workbench::want_beside(const Document& document) {
                                beside_ = none(serial, with, a.message.empty() ? r.text : a.message);
                              }
                            }));
+}
+
+// Two that are the same may both be wrong: what stands beside has its own verdict. After everything else that it is
+// wanted for, since it takes as long as a run.
+void Workbench::judge_beside() {
+  const bool kernel = std::any_of(kernels_.begin(), kernels_.end(), [&](const KernelEntry& k) {
+    return k.name == beside_.with && k.kind != "reference";
+  });
+  if (!kernel || !picture_ || !beside_.trouble.empty()) return;
+  Document other = picture_->document;
+  other.kernel = beside_.with;
+  std::vector<std::byte> payload;
+  json header = request_json(request_of(other), payload);
+  header["type"] = "judge";
+  client_->post_latest("beside's verdict", header_text(header), std::move(payload),
+                       handlers([this, serial = beside_.serial, with = beside_.with](Answer a) {
+                         if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) {
+                           died(a.message);
+                           beside_ends_engine_.insert(with);
+                         }
+                         if (a.kind != Answer::Kind::result || beside_.serial != serial || beside_.with != with) return;
+                         const json answer = json::parse(a.header), &verdict = json_fields::part(answer, "verdict");
+                         beside_.status = json_fields::text(verdict, "status");
+                         beside_.sentence = json_fields::text(verdict, "sentence");
+                       }));
 }
 
 }  // namespace convscope

@@ -33,6 +33,12 @@ void difference_words(Frame& f, const Beside& b, const Report& r) {
   explain_item(f.theme, {about.c_str(), "|y1 − y2| > 2·(λ·√n·u·Σ|x·w| + one rounding of the output)",
                          r.device_kind == "emulator" ? "computed from the emulated outputs"
                                                      : "computed from the measured outputs"});
+  if (b.status.empty()) return;
+  // Two that are the same may both be wrong.
+  ImGui::SameLine();
+  toolbar_text(b.status == "right" ? f.theme.right : f.theme.wrong,
+               fmt::format("{} {} is {}", b.status == "right" ? "✓" : "✗", file_name(b.with), b.status));
+  tooltip(f.theme, b.sentence + "\nsource: judged against the double-precision oracle, on this problem");
 }
 
 // What may stand beside the kernel's output.

@@ -90,5 +90,25 @@ TEST(BesidePanel, WhatCannotStandThereSaysWhy) {
   EXPECT_TRUE(holds(text, "|error| / bound")) << "the third map has the oracle's: " << text;
 }
 
+// Two that are the same may both be wrong: what stands beside is judged as well.
+TEST(BesidePanel, WhatStandsThereHasAVerdict) {
+  test::AppOnScreen a("", wrong_document());
+  ASSERT_TRUE(a.screen.settle(*a));
+  for (const auto& [with, said] : {std::pair{"S2", "✗ S2 is wrong"}, {"direct", "✓ direct is right"}}) {
+    a->execute({SetCompareWith{with}, 0});
+    ASSERT_TRUE(has_beside(a));
+    ASSERT_TRUE(a.screen.until(*a, [&] {
+      const Beside* b = a->bench().beside(a->document(), *a->picture());
+      return b && !b->status.empty();
+    }));
+    EXPECT_TRUE(holds(a.said("Maps"), said)) << a.said("Maps");
+  }
+  // A reference has none.
+  a->execute({SetCompareWith{"onednn"}, 0});
+  ASSERT_TRUE(has_beside(a));
+  ASSERT_TRUE(a.screen.settle(*a));
+  EXPECT_FALSE(holds(a.said("Maps"), "onednn is")) << a.said("Maps");
+}
+
 }  // namespace
 }  // namespace convscope::ui

@@ -12,6 +12,7 @@
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_lines.h"
+#include "kernels/runtime/compile/variables.h"
 #include "kernels/runtime/compile/workshop.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/simt/trace.h"
@@ -160,8 +161,8 @@ std::string host_body(const std::string& cuda, const std::string& name) {
       R"(extern\s+__shared__\s+(?:(?:__align__|alignas)\s*\((?:[^()]|\([^()]*\))*\)\s*)?((?:unsigned\s+|signed\s+|long\s+)*\w+)\s+(\w+)\s*\[\s*\]\s*;)");
   const std::string body = std::regex_replace(cuda, dynamic, "CONVSCOPE_DYNAMIC_SHARED($1, $2);");
   const bool host = has_host_code(cuda);
-  return fmt::format("{}#line 1 {}\n{}\n", host ? "#include \"convscope/host_code.h\"\n" : "", c_string(name),
-                     host ? with_noted_launches(body) : body);
+  return fmt::format("{}#line 1 {}\n{}\n{}", host ? "#include \"convscope/host_code.h\"\n" : "", c_string(name),
+                     host ? with_noted_launches(body) : body, registration_of_variables(cuda, name, host));
 }
 
 // Where its host code is not understood: that may be because it is no C++. Errors: CompileError, if so.

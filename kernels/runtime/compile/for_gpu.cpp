@@ -111,13 +111,14 @@ std::string for_device(const std::string& text, const std::string& name) {
 std::string with_plain_entries(const std::string& ptx) {
   // Variables of the file, too; those of functions (_ZZ…) are nobody else's.
   static const std::regex entry(R"((?:\.visible |\.weak )?\.entry (\w+)\s*\()"),
-      variable(R"((?:^|\n)(\.visible |\.weak |)(\.(?:const|global) (?:\.align \d+ )?\.\w+ )((?!_ZZ)[\w$]+)([\[;= ]))");
+      variable(
+          R"((?:^|\n)(\.visible |\.weak |)(\.(?:const|global) (?:\.align \d+ )?\.\w+ )((?!_ZZ)[A-Za-z_$][\w$]*)([\[;= ]))");
   std::map<std::string, std::string> plain;  // by mangled name
   std::map<std::string, int> times;
   for (const auto* kind : {&entry, &variable})
     for (auto it = std::sregex_iterator(ptx.begin(), ptx.end(), *kind); it != std::sregex_iterator(); ++it) {
       const std::string symbol = (*it)[kind == &entry ? 1 : 3];
-      const std::string known = demangled(symbol.c_str());
+      const std::string known = symbol.starts_with("_Z") ? demangled(symbol.c_str()) : "";  // w alone: wchar_t
       const std::string name = known.empty() ? symbol : device_name(function_of(known));
       plain[symbol] = name;
       times[name]++;
@@ -148,7 +149,7 @@ std::string with_plain_entries(const std::string& ptx) {
       out.insert(out.size() - before.size(), ".visible ");
     out += it->second + (parameter == word.npos ? "" : word.substr(parameter));
   }
-  static const std::regex hidden(R"((^|\n)(\.(?:const|global) (?:\.align \d+ )?\.\w+ (?!_ZZ)[\w$]+[\[;= ]))");
+  static const std::regex hidden(R"((^|\n)(\.(?:const|global) (?:\.align \d+ )?\.\w+ (?!_ZZ)[A-Za-z_$][\w$]*[\[;= ]))");
   return std::regex_replace(out, hidden, "$1.visible $2");
 }
 

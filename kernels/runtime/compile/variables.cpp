@@ -82,14 +82,16 @@ std::vector<DeclaredVariable> variables_in(const std::string& text) {
     } else if (code[i] == '{') {
       const std::string head = code.substr(from, i - from);
       static const std::regex space(R"(^\s*(?:inline\s+)?namespace\b\s*([\w:]*)\s*$)"),
-          linkage(R"(^\s*extern\s*"\s*"\s*$)"), set(R"((=|\])\s*$)");
+          linkage(R"(^\s*extern\s*"\s*"\s*$)"), set(R"((=|\])\s*$)"), memory(R"(\b(__constant__|__device__)\b)"),
+          other(R"(\(|\b(struct|class|union|enum)\b)");
       std::smatch m;
       if (std::regex_match(head, m, space) || std::regex_match(head, linkage)) {
         spaces.push_back(m.size() > 1 && m[1].length() ? m[1].str() + "::" : "");
         from = i + 1;
         continue;
       }
-      const bool initialises = std::regex_search(head, set);
+      const bool initialises =
+          std::regex_search(head, set) || (std::regex_search(head, memory) && !std::regex_search(head, other));
       i = behind(code, i) - 1;
       if (!initialises) from = i + 1;
     }
@@ -108,8 +110,8 @@ std::string registration_of_variables(const std::string& text, const std::string
       if (!first) first = v.line;
     }
     if (for_host_code)
-      out += fmt::format("#line {} {}\nstatic const ::convscope::host::Declared convscope_declared_{}({}, ::{});\n",
-                         v.line, c_string(name), i, c_string(last_part(v.name)), v.name);
+      out += fmt::format("#line {} {}\nstatic const ::convscope::host::Declared convscope_declared_{}({}, ::{}, {});\n",
+                         v.line, c_string(name), i, c_string(last_part(v.name)), v.name, v.is_constant);
   }
   if (first)
     out += fmt::format(

@@ -159,6 +159,7 @@ class Tensor {
   Tensor contiguous() const { return *this; }
   Tensor detach() const { return *this; }
   Tensor cuda() const { return *this; }
+  Tensor cpu() const { return *this; }  // to be copied from; it has no more values than the other
   Tensor to(ScalarType t) const {
     if (t != type_) refuse("its host code converts a tensor of type ", name_of(type_), " to ", name_of(t));
     return *this;

@@ -248,6 +248,7 @@ class Plan {
     std::string name;
     void* on_host;
     int64_t bytes;
+    bool constant = false;  // __constant__: it is read by way of a cache of its own
   };
   TensorRef variable(const Variable& v, int64_t offset_bytes = 0) {
     auto known = std::find_if(variables_.begin(), variables_.end(), [&](const auto& o) { return o.name == v.name; });

@@ -183,7 +183,7 @@ void note(uint64_t to, From from, int64_t bytes, int64_t threads) {
 }
 
 inline void check_variable(uint64_t to) {
-  if (const Variable* v = variable_at(to); v && v->constant)
+  if (const Variable* v = variable_at(to); v && v->fixed)
     refuse("its host code fills ", v->own.name, ", which is declared const: the compiler may take its first value");
 }
 

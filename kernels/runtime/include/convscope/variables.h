@@ -14,7 +14,7 @@ constexpr int first_variable = 0x90000;
 
 struct Variable {
   Plan::Variable own;
-  bool constant;  // const, so that a compiler may know its value
+  bool fixed;  // const, so that a compiler may know its value
 };
 inline std::vector<Variable>& variables() {
   static std::vector<Variable> all;
@@ -22,9 +22,10 @@ inline std::vector<Variable>& variables() {
 }
 struct Declared {
   template <class T>
-  Declared(const char* name, T& v) {
+  Declared(const char* name, T& v, bool constant) {
     auto* at = const_cast<void*>(static_cast<const volatile void*>(&v));
-    variables().push_back({{name, at, static_cast<int64_t>(sizeof(T))}, std::is_const_v<std::remove_all_extents_t<T>>});
+    variables().push_back(
+        {{name, at, static_cast<int64_t>(sizeof(T)), constant}, std::is_const_v<std::remove_all_extents_t<T>>});
   }
 };
 

@@ -119,6 +119,8 @@ std::string with_plain_entries(const std::string& ptx) {
     for (auto it = std::sregex_iterator(ptx.begin(), ptx.end(), *kind); it != std::sregex_iterator(); ++it) {
       const std::string symbol = (*it)[kind == &entry ? 1 : 3];
       const std::string known = symbol.starts_with("_Z") ? demangled(symbol.c_str()) : "";  // w alone: wchar_t
+      // CUDA's own headers declare many, of names that anything has.
+      if (kind == &variable && known.find("cuda::") != known.npos) continue;
       const std::string name = known.empty() ? symbol : device_name(function_of(known));
       plain[symbol] = name;
       times[name]++;

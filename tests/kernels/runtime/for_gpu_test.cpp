@@ -42,6 +42,8 @@ TEST(ForGpu, VariablesGetTheirPlainNamesAndAreFound) {
   EXPECT_EQ(with_plain_entries(
                 ".const .align 8 .f64 _ZN31_INTERNAL_d305ab83_4_c_cu_table33_GLOBAL__N__d305ab83_4_c_cu_table3c_dE;\n"),
             ".visible .const .align 8 .f64 c_d;\n");
+  EXPECT_EQ(with_plain_entries(".global .align 1 .b8 _ZN4cuda3std5beginE[1];\n"),
+            ".visible .global .align 1 .b8 _ZN4cuda3std5beginE[1];\n");
   const std::string of_a_function = ".global .align 1 .b8 _ZZ1fPfE4part[16];\n";
   EXPECT_EQ(with_plain_entries(of_a_function), of_a_function);
 }

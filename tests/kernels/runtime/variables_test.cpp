@@ -5,6 +5,7 @@
 
 #include "convscope/plan.h"
 #include "kernels/runtime/device.h"
+#include "kernels/runtime/registry.h"
 #include "tests/support.h"
 
 namespace convscope {
@@ -53,8 +54,18 @@ TEST(Variables, MoreThanAGpuHasDoesNotCompile) {
   EXPECT_EQ(registration_of_variables("__global__ void k() {}", "m.cu", true), "");
 }
 
-extern "C" void fills_in_plan(float*, const float*, int) {}
-extern "C" void reads_in_plan(const float*, float*) {}
+extern "C" void fills_in_plan(float* to, const float* from, int n) {
+  for (int i = 0; i < n; i++) to[i] = from ? from[i] : 0;
+}
+struct FourFloats {
+  alignas(8) float all[4];
+};
+extern "C" void sets_in_plan(float* to, FourFloats from, int n) {
+  for (int i = 0; i < n; i++) to[i] = from.all[i];
+}
+extern "C" void reads_in_plan(const float* from, float* to) {
+  for (int i = 0; i < 4; i++) to[i] = from[i];
+}
 
 TEST(Variables, APlanKnowsThemAndWhatFillsThem) {
   ConvProblem p;
@@ -78,6 +89,31 @@ TEST(Variables, APlanKnowsThemAndWhatFillsThem) {
   Bindings at;
   at.variables = {100, 200};
   EXPECT_EQ(at.address({Tensor::variable, 8, 1}), 208u);
+}
+
+// A launch alone, as it is traced: what is filled before it is, by the inputs of this run.
+TEST(Variables, ALaunchAloneFindsThemFilled) {
+  auto device = open_emulator();
+  float memory[6] = {9, 9, 9, 9, 9, 9}, w[4] = {1, 2, 3, 4}, y[4] = {};
+  Plan plan{ConvProblem()};
+  const TensorRef all = plan.variable({"all", memory, sizeof memory, true});
+  plan.launch(ENTRY(fills_in_plan), {1}, {1}).fill(16, all, plan.w(), 4);
+  plan.launch(ENTRY(fills_in_plan), {1}, {1})
+      .fill(4, plan.variable({"all", memory, sizeof memory, true}, 4), TensorRef{Tensor::none}, 1);
+  plan.launch(ENTRY(sets_in_plan), {1}, {1})
+      .fill(4, plan.variable({"all", memory, sizeof memory, true}, 12), FourFloats{{7}}, 1);
+  plan.launch(ENTRY(reads_in_plan), {1}, {1}).args(all, plan.y());
+  plan.launch(ENTRY(fills_in_plan), {1}, {1}).fill(16, all, plan.y(), 4);
+  Bindings at;
+  at.w = reinterpret_cast<uint64_t>(w), at.y = reinterpret_cast<uint64_t>(y);
+  const std::vector<float> want = {1, 0, 3, 7};
+  const KernelDefinition& any = *all_kernels().front();
+  device->run(any, plan, at, {.only_launch = 3});
+  EXPECT_EQ(std::vector<float>(y, y + 4), want);
+  w[2] = 30;
+  device->run(any, plan, at, {});
+  EXPECT_EQ(std::vector<float>(y, y + 4), (std::vector<float>{1, 0, 30, 7}));
+  EXPECT_EQ(memory[4], 9) << "and no more than that";
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class DeviceMemory {
 // The addresses that a plan's tensor arguments become. b is 0 without a bias.
 struct Bindings {
   uint64_t x = 0, w = 0, b = 0, y = 0, workspace = 0;
-  std::vector<uint64_t> variables;  // those of the plan: filled in by the device
+  std::vector<uint64_t> variables = {};  // those of the plan: filled in by the device
 
   uint64_t address(Tensor t) const {
     switch (t) {

@@ -26,7 +26,7 @@ size_t behind(const std::string& code, size_t open) {
   return code.size();
 }
 
-// Of one declaration, whose initialisers are blanks, its variables. `from`: where it begins in the text.
+// Of one declaration its variables. `from`: where it begins in the text.
 void take_declaration(const std::string& text, const std::string& code, size_t from, size_t to,
                       const std::string& space, std::vector<DeclaredVariable>& all) {
   std::string statement = code.substr(from, to - from);

@@ -44,6 +44,7 @@ class DeviceMemory {
 // The addresses that a plan's tensor arguments become. b is 0 without a bias.
 struct Bindings {
   uint64_t x = 0, w = 0, b = 0, y = 0, workspace = 0;
+  std::vector<uint64_t> variables = {};  // those of the plan: filled in by the device
 
   uint64_t address(Tensor t) const {
     switch (t) {
@@ -58,13 +59,14 @@ struct Bindings {
       case Tensor::workspace:
         return workspace;
       case Tensor::none:
+      case Tensor::variable:
         return 0;
     }
     return 0;
   }
   // null stays null, whatever place in it is meant.
   uint64_t address(const TensorRef& r) const {
-    const uint64_t base = address(r.tensor);
+    const uint64_t base = r.tensor == Tensor::variable ? variables.at(r.variable) : address(r.tensor);
     return base ? base + static_cast<uint64_t>(r.offset_bytes) : 0;
   }
   // The argument with the addresses that its value holds.

@@ -87,7 +87,8 @@ class EmulatorDevice final : public Device {
                                     [&](int64_t a, int64_t b) { std::fill(p + a, p + b, word); });
   }
 
-  void run(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, const RunOptions& options) override {
+  void run(const KernelDefinition& kernel, const Plan& plan, const Bindings& given,
+           const RunOptions& options) override {
     if (auto why = unavailable(kernel); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
     auto runs = [&](size_t launch) {
       return options.only_launch < 0 || launch == static_cast<size_t>(options.only_launch);
@@ -99,9 +100,14 @@ class EmulatorDevice final : public Device {
           blocks += (static_cast<uint64_t>(plan.launches()[i].grid.count()) + options.every - 1) / options.every;
       options.activity->phase("running " + kernel.name(), blocks);
     }
+    Bindings at = given;
+    for (const auto& v : plan.variables()) at.variables.push_back(reinterpret_cast<uint64_t>(v.on_host));
     for (size_t launch = 0; launch < plan.launches().size(); launch++) {
-      if (!runs(launch)) continue;
       const auto& l = plan.launches()[launch];
+      if (!runs(launch)) {
+        if (l.fills_bytes && static_cast<int64_t>(launch) < options.only_launch) fill_variable(l, at);
+        continue;
+      }
       std::vector<uint64_t> pointers(l.arguments.size());
       std::vector<TensorMap> maps(l.arguments.size());
       std::deque<Argument> filled;
@@ -146,6 +152,19 @@ class EmulatorDevice final : public Device {
   }
 
  private:
+  // What a launch that is left out would have copied: variables are those of the module that is run, plain or traced.
+  static void fill_variable(const Launch& l, const Bindings& at) {
+    auto* to = reinterpret_cast<void*>(at.address(l.arguments[0].tensor));
+    const Argument& from = l.arguments[1];
+    const auto bytes = static_cast<size_t>(l.fills_bytes);
+    if (!from.is_tensor)
+      std::memcpy(to, at.filled(from).value.data(), bytes);
+    else if (const uint64_t address = at.address(from.tensor))
+      std::memcpy(to, reinterpret_cast<const void*>(address), bytes);
+    else
+      std::memset(to, 0, bytes);
+  }
+
   DeviceInfo info_;
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 
 #include "kernels/problem/counts.h"
@@ -28,13 +29,28 @@ struct Zone {
   uint64_t begin, bytes;
 };
 
+// Whether an address is in __constant__ memory that the plan fills.
+bool is_constant(const Plan& plan, uint64_t address) {
+  return std::any_of(plan.variables().begin(), plan.variables().end(), [&](const Plan::Variable& v) {
+    return v.constant && address - reinterpret_cast<uint64_t>(v.on_host) < static_cast<uint64_t>(v.bytes);
+  });
+}
+
 // One launch of the plan: every `every`-th block of it is run and counted.
 PlaceCounts count_launch(Device& device, const KernelDefinition& kernel, const Plan& plan, const Bindings& at,
                          int64_t launch, uint64_t every, const std::function<bool(uint64_t)>& is_global,
                          Activity& activity) {
   simt::TraceReaders<WarpAssembler> assemblers([&] { return std::make_unique<WarpAssembler>(is_global); });
   {
-    simt::Tracing tracing([&](std::span<const simt::Access> part) { assemblers.take(part); }, {.rounds = true});
+    auto take = [&](std::span<const simt::Access> part) {
+      if (plan.variables().empty()) return assemblers.take(part);
+      // Neither the load and store units' nor shared memory's.
+      std::vector<simt::Access> rest;
+      std::copy_if(part.begin(), part.end(), std::back_inserter(rest),
+                   [&](const simt::Access& a) { return !is_constant(plan, a.address); });
+      assemblers.take(rest);
+    };
+    simt::Tracing tracing(take, {.rounds = true});
     device.run(kernel, plan, at, {.activity = &activity, .only_launch = launch, .every = every});
     assemblers.only_rests_follow();
   }
@@ -132,6 +148,8 @@ EmulatedCounters count_emulated(const KernelDefinition& kernel, const ConvProble
   std::vector<Zone> zones;
   for (const auto& t : memory.extents())
     zones.push_back({t.address - GuardedTensor::least_zone, t.bytes + 2 * GuardedTensor::least_zone + t.walked});
+  for (const auto& v : plan.variables())
+    if (!v.constant) zones.push_back({reinterpret_cast<uint64_t>(v.on_host), static_cast<uint64_t>(v.bytes)});
   auto is_global = [&zones](uint64_t a) {
     return std::any_of(zones.begin(), zones.end(), [a](const Zone& z) { return a - z.begin < z.bytes; });
   };

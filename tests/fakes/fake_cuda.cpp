@@ -163,6 +163,11 @@ constexpr unsigned static_shared = 1024, unasked_shared = 48 * 1024;
 FAKE cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
   return *function = reinterpret_cast<CUfunction>(new Function{name}), CUDA_SUCCESS;  // kept: there are few
 }
+FAKE cuModuleGetGlobal(CUdeviceptr* at, size_t* bytes, CUmodule, const char*) {
+  static char memory[65536];
+  *at = reinterpret_cast<CUdeviceptr>(memory), *bytes = static_cast<size_t>(number("FAKE_CUDA_VARIABLE_BYTES", 0));
+  return *bytes ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
 FAKE cuFuncSetAttribute(CUfunction function, CUfunction_attribute which, int value) {
   if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
     reinterpret_cast<Function*>(function)->dynamic_shared = static_cast<unsigned>(value);

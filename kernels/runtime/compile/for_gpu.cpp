@@ -109,16 +109,22 @@ std::string for_device(const std::string& text, const std::string& name) {
 }
 
 std::string with_plain_entries(const std::string& ptx) {
-  static const std::regex entry(R"((?:\.visible |\.weak )?\.entry (\w+)\s*\()");
+  // Variables of the file, too; those of functions (_ZZ…) are nobody else's.
+  static const std::regex entry(R"((?:\.visible |\.weak )?\.entry (\w+)\s*\()"),
+      variable(
+          R"((?:^|\n)(\.visible |\.weak |)(\.(?:const|global) (?:\.align \d+ )?\.\w+ )((?!_ZZ)[A-Za-z_$][\w$]*)([\[;= ]))");
   std::map<std::string, std::string> plain;  // by mangled name
   std::map<std::string, int> times;
-  for (auto it = std::sregex_iterator(ptx.begin(), ptx.end(), entry); it != std::sregex_iterator(); ++it) {
-    const std::string symbol = (*it)[1];
-    const std::string known = demangled(symbol.c_str());
-    const std::string name = known.empty() ? symbol : device_name(function_of(known));
-    plain[symbol] = name;
-    times[name]++;
-  }
+  for (const auto* kind : {&entry, &variable})
+    for (auto it = std::sregex_iterator(ptx.begin(), ptx.end(), *kind); it != std::sregex_iterator(); ++it) {
+      const std::string symbol = (*it)[kind == &entry ? 1 : 3];
+      const std::string known = symbol.starts_with("_Z") ? demangled(symbol.c_str()) : "";  // w alone: wchar_t
+      // CUDA's own headers declare many, of names that anything has.
+      if (kind == &variable && known.find("cuda::") != known.npos) continue;
+      const std::string name = known.empty() ? symbol : device_name(function_of(known));
+      plain[symbol] = name;
+      times[name]++;
+    }
   std::erase_if(plain, [&](const auto& p) { return p.first == p.second || times[p.second] > 1; });
   std::string out;
   out.reserve(ptx.size());
@@ -145,7 +151,8 @@ std::string with_plain_entries(const std::string& ptx) {
       out.insert(out.size() - before.size(), ".visible ");
     out += it->second + (parameter == word.npos ? "" : word.substr(parameter));
   }
-  return out;
+  static const std::regex hidden(R"((^|\n)(\.(?:const|global) (?:\.align \d+ )?\.\w+ (?!_ZZ)[A-Za-z_$][\w$]*[\[;= ]))");
+  return std::regex_replace(out, hidden, "$1.visible $2");
 }
 
 MadeForGpu bring_device_code(const KernelDefinition& kernel, const std::string& architecture, Activity& activity) {

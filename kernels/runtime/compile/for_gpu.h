@@ -26,7 +26,8 @@ std::string device_compiler();
 // As nvcc is given it: `name` for its lines, and a use of each function template that is launched.
 std::string for_device(const std::string& text, const std::string& name);
 
-// PTX whose entries have their mangled names replaced: _Z6gatherPKf by gather, those of gather<128> by gather_128.
+// PTX whose entries and variables have their mangled names replaced: _Z6gatherPKf by gather, those of gather<128> by
+// gather_128, _ZN2up1wE by w; a driver finds all of them.
 // Where two would have one name both keep theirs.
 std::string with_plain_entries(const std::string& ptx);
 

@@ -12,6 +12,7 @@
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_lines.h"
+#include "kernels/runtime/compile/variables.h"
 #include "kernels/runtime/compile/workshop.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/simt/trace.h"
@@ -158,10 +159,13 @@ namespace {
 std::string host_body(const std::string& cuda, const std::string& name) {
   static const std::regex dynamic(
       R"(extern\s+__shared__\s+(?:(?:__align__|alignas)\s*\((?:[^()]|\([^()]*\))*\)\s*)?((?:unsigned\s+|signed\s+|long\s+)*\w+)\s+(\w+)\s*\[\s*\]\s*;)");
-  const std::string body = std::regex_replace(cuda, dynamic, "CONVSCOPE_DYNAMIC_SHARED($1, $2);");
+  // nvcc takes an alignment behind these words, the host's compiler before them.
+  static const std::regex aligned(R"(\b(__shared__|__constant__)(\s+)(alignas\s*\((?:[^()]|\([^()]*\))*\)))");
+  const std::string body =
+      std::regex_replace(std::regex_replace(cuda, dynamic, "CONVSCOPE_DYNAMIC_SHARED($1, $2);"), aligned, "$3$2$1");
   const bool host = has_host_code(cuda);
-  return fmt::format("{}#line 1 {}\n{}\n", host ? "#include \"convscope/host_code.h\"\n" : "", c_string(name),
-                     host ? with_noted_launches(body) : body);
+  return fmt::format("{}#line 1 {}\n{}\n{}", host ? "#include \"convscope/host_code.h\"\n" : "", c_string(name),
+                     host ? with_noted_launches(body) : body, registration_of_variables(cuda, name, host));
 }
 
 // Where its host code is not understood: that may be because it is no C++. Errors: CompileError, if so.
@@ -181,6 +185,14 @@ std::string for_host(const std::string& text, const std::string& name) {
   const std::string cuda = cuda_source(text, name);
   const bool own = registers_itself(cuda);
   std::string registration = own ? "" : registration_of_lines(cuda, name);
+  if (!registration.empty())
+    for (const auto& v : variables_in(cuda))
+      if (v.is_constant && !v.is_set)
+        throw InputError("kernel", fmt::format("{}:{}", name, v.line),
+                         fmt::format("{} is __constant__ memory that no `launch` line fills: keep the host code that "
+                                     "does (cudaMemcpyToSymbol) in the file instead of them, or give the kernel a "
+                                     "pointer",
+                                     last_part(v.name)));
   if (registration.empty() && !own && has_host_code(cuda)) registration = registration_of_host_code(cuda, text, name);
   if (registration.empty() && !own) {
     const std::string line = suggested_line(cuda);

@@ -61,6 +61,11 @@ Workshop::Workshop() {
       {"pipeline.h", {"cuda_pipeline.h", "cuda_pipeline_primitives.h"}},
       {"cooperative_groups.h",
        {"cooperative_groups.h", "cooperative_groups/reduce.h", "cooperative_groups/memcpy_async.h"}},
+      {"block_barrier.h", {"cuda/barrier", "cuda/pipeline"}},
+      {"cub.h",
+       {"cub/cub.cuh", "cub/block/block_reduce.cuh", "cub/block/block_scan.cuh", "cub/block/block_load.cuh",
+        "cub/block/block_store.cuh", "cub/warp/warp_reduce.cuh", "cub/warp/warp_scan.cuh", "cuda/functional",
+        "cuda/std/functional"}},
   };
   for (const auto& [own, names] : of_cuda)
     for (const char* name : names) write_file(path_ / "stubs" / name, fmt::format("#include \"convscope/{}\"\n", own));

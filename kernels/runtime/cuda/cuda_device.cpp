@@ -256,16 +256,24 @@ void CudaDevice::launch(const KernelDefinition& kernel, const Launch& l, const B
   check(d.cuLaunchKernelEx(&config, f, args.data(), nullptr), fmt::format("launching kernel {}", l.entry.name));
 }
 
+Bindings CudaDevice::with_variables(const KernelDefinition& kernel, const Plan& plan, const Bindings& at) {
+  Bindings own = at;
+  for (const auto& v : plan.variables()) own.variables.push_back(modules_->variable(kernel, v));
+  return own;
+}
+
 void CudaDevice::issue(const KernelDefinition& kernel, const Plan& plan, const Bindings& at) {
-  for (const auto& l : plan.launches()) launch(kernel, l, at);
+  const Bindings own = with_variables(kernel, plan, at);
+  for (const auto& l : plan.launches()) launch(kernel, l, own);
 }
 
 void CudaDevice::run(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, const RunOptions& options) {
   if (auto why = Device::unavailable(kernel, plan); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
   make_current();
   if (options.activity) options.activity->phase("running " + kernel.name());
+  const Bindings own = with_variables(kernel, plan, at);
   for (const auto& l : plan.launches()) {
-    launch(kernel, l, at);
+    launch(kernel, l, own);
     check(driver().cuStreamSynchronize(stream_), fmt::format("kernel {}", l.entry.name));
     if (options.activity) {
       options.activity->advance();

@@ -15,7 +15,7 @@ namespace convscope::cuda {
   F(cuMemcpyDtoHAsync) F(cuMemsetD32Async) F(cuStreamCreate) F(cuStreamDestroy) F(cuStreamSynchronize)     \
   F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventSynchronize) F(cuEventElapsedTime)          \
   F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction) F(cuFuncSetAttribute) F(cuFuncGetAttribute) \
-  F(cuLaunchKernelEx) F(cuTensorMapEncodeTiled)
+  F(cuLaunchKernelEx) F(cuTensorMapEncodeTiled) F(cuModuleGetGlobal)
 // clang-format on
 
 struct Driver {

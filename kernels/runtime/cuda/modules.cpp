@@ -44,7 +44,7 @@ Modules::~Modules() {
   for (auto& [image, module] : modules_) driver().cuModuleUnload(module);  // fails harmlessly in a poisoned context
 }
 
-CUfunction Modules::function(const KernelDefinition& kernel, const std::string& function) {
+std::pair<const void*, CUmodule> Modules::module_of(const KernelDefinition& kernel) {
   const std::string& file = kernel.file();
   const bool outside = kernel.kind() == KernelKind::outside;
   const std::string_view image =
@@ -54,8 +54,6 @@ CUfunction Modules::function(const KernelDefinition& kernel, const std::string& 
         outside ? fmt::format("{} is not compiled for sm_{}", file, architecture_)
                 : "no device code of " + file + " is in this build",
         outside ? "open it again, or use --device emulator" : "build with the CUDA Toolkit, or use --device emulator");
-  auto key = std::pair<const void*, std::string>(image.data(), function);
-  if (auto it = functions_.find(key); it != functions_.end()) return it->second;
   CUmodule& module = modules_[image.data()];
   if (!module) {
     CUresult r = driver().cuModuleLoadData(&module, image.data());
@@ -64,9 +62,33 @@ CUfunction Modules::function(const KernelDefinition& kernel, const std::string& 
                          "build with CONVSCOPE_CUDA_ARCHITECTURES for it");
     check(r, "loading the device code of " + file);
   }
-  CUfunction f = nullptr;
-  check(driver().cuModuleGetFunction(&f, module, function.c_str()), "finding " + function + " in " + file);
-  return functions_[key] = f;
+  return {image.data(), module};
+}
+
+CUfunction Modules::function(const KernelDefinition& kernel, const std::string& function) {
+  const auto [image, module] = module_of(kernel);
+  CUfunction& f = functions_[{image, function}];
+  if (!f)
+    check(driver().cuModuleGetFunction(&f, module, function.c_str()), "finding " + function + " in " + kernel.file());
+  return f;
+}
+
+CUdeviceptr Modules::variable(const KernelDefinition& kernel, const Plan::Variable& variable) {
+  const auto [image, module] = module_of(kernel);
+  CUdeviceptr& at = variables_[{image, variable.name}];
+  if (at) return at;
+  size_t bytes = 0;
+  const CUresult r = driver().cuModuleGetGlobal(&at, &bytes, module, variable.name.c_str());
+  if (r != CUDA_SUCCESS) at = 0;
+  check(r, "finding " + variable.name + " in " + kernel.file());
+  // It was noted down by the size that the host's compiler gives it.
+  if (bytes != static_cast<size_t>(variable.bytes)) {
+    at = 0;
+    throw InputError(
+        "kernel", kernel.file(),
+        fmt::format("{} has {} bytes on the host and {} on the GPU", variable.name, variable.bytes, bytes));
+  }
+  return at;
 }
 
 }  // namespace cuda

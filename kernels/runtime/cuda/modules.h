@@ -23,11 +23,17 @@ class Modules {
   // `function` is a __global__ function of the kernel's file, by its name in the plan. Errors: MissingError,
   // DeviceError.
   CUfunction function(const KernelDefinition& kernel, const std::string& function);
+  // Likewise where a variable of the file lies.
+  CUdeviceptr variable(const KernelDefinition& kernel, const Plan::Variable& variable);
 
  private:
+  // The module of the kernel's file and, as its key, the place of its image.
+  std::pair<const void*, CUmodule> module_of(const KernelDefinition& kernel);
+
   int architecture_;
   std::map<const void*, CUmodule> modules_;  // by the place of their images
   std::map<std::pair<const void*, std::string>, CUfunction> functions_;
+  std::map<std::pair<const void*, std::string>, CUdeviceptr> variables_;
 };
 
 }  // namespace convscope::cuda

@@ -34,6 +34,20 @@ TEST(ForGpu, OfTemplatesNamespacesAndFilesOfTheirOwn) {
             ".visible .entry plain(\n.param .u64 plain_param_0\n");
 }
 
+TEST(ForGpu, VariablesGetTheirPlainNamesAndAreFound) {
+  EXPECT_EQ(with_plain_entries(".const .align 4 .b8 w[4096];\n.const .align 4 .b8 _ZN2up1bE[28];\n"
+                               ".visible .global .align 4 .u32 n;\nld.const.f32 %f4, [_ZN2up1bE+12];\n"),
+            ".visible .const .align 4 .b8 w[4096];\n.visible .const .align 4 .b8 b[28];\n"
+            ".visible .global .align 4 .u32 n;\nld.const.f32 %f4, [b+12];\n");
+  EXPECT_EQ(with_plain_entries(
+                ".const .align 8 .f64 _ZN31_INTERNAL_d305ab83_4_c_cu_table33_GLOBAL__N__d305ab83_4_c_cu_table3c_dE;\n"),
+            ".visible .const .align 8 .f64 c_d;\n");
+  EXPECT_EQ(with_plain_entries(".global .align 1 .b8 _ZN4cuda3std5beginE[1];\n"),
+            ".visible .global .align 1 .b8 _ZN4cuda3std5beginE[1];\n");
+  const std::string of_a_function = ".global .align 1 .b8 _ZZ1fPfE4part[16];\n";
+  EXPECT_EQ(with_plain_entries(of_a_function), of_a_function);
+}
+
 template <auto F>
 struct Tag {};
 template <int, class T>

@@ -99,8 +99,10 @@ class lanes_of_warp {
 // modulo Size.
 template <unsigned Size, class Parent = void>
 class thread_block_tile : public lanes_of_warp {
-  static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0,
-                "a tile has 1, 2, 4, 8, 16 or 32 threads here; larger ones are not emulated");
+  static_assert(
+      Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0,
+      "a tile has 1, 2, 4, 8, 16 or 32 threads here; larger ones, which a GPU makes of several warps by way of "
+      "shared memory, are not emulated");
 
  public:
   thread_block_tile(uint32_t mask, unsigned meta_rank, unsigned meta_size)
@@ -278,12 +280,31 @@ CONVSCOPE_UNTRACED T reduce(const coalesced_group& g, T value, F f, const Site& 
   return all;
 }
 
-// <cooperative_groups/memcpy_async.h>: the group's threads copy in turn, and are done when the call returns; who reads
-// what others copied waits all the same.
+// <cooperative_groups/memcpy_async.h>: the group's threads copy in turn, and are done when the call returns. Each
+// copies what its neighbour would read of a tile: who does not wait is in a race with it.
+namespace of_convscope {
+struct OneThread {
+  static unsigned thread_rank() { return 0; }
+  static unsigned size() { return 1; }
+};
+template <class Group, class T, class U>
+__forceinline__ void copy_in_parts(const Group& g, T* to, const U* from, size_t bytes) {
+  using Part = std::conditional_t<std::is_void_v<T> || sizeof(std::conditional_t<std::is_void_v<T>, char, T>) == 1,
+                                  char, std::remove_cv_t<T>>;
+  const size_t n = bytes / sizeof(Part), all = g.size();
+  auto* t = reinterpret_cast<Part*>(to);
+  auto* f = reinterpret_cast<const Part*>(from);
+  for (size_t i = (g.thread_rank() + 1) % all; i < n; i += all) t[i] = f[i];
+}
+}  // namespace of_convscope
+template <class Group, class T, class U>
+__forceinline__ void memcpy_async(const Group& g, T* to, const U* from, size_t bytes) {
+  of_convscope::copy_in_parts(g, to, from, bytes);
+}
+// Of as many elements as both have.
 template <class Group, class T>
-__forceinline__ void memcpy_async(const Group& g, T* to, const T* from, size_t bytes) {
-  const size_t n = bytes / sizeof(T);
-  for (size_t i = g.thread_rank(); i < n; i += g.size()) to[i] = from[i];
+__forceinline__ void memcpy_async(const Group& g, T* to, size_t room, const T* from, size_t elements) {
+  of_convscope::copy_in_parts(g, to, from, (room < elements ? room : elements) * sizeof(T));
 }
 template <class Group>
 CONVSCOPE_UNTRACED void wait(const Group& g, const Site& at = Site::current()) {

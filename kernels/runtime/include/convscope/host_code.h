@@ -87,7 +87,11 @@ enum Role { x = 1, w = 2, b = 3, y = 4 };
 // Of the call that is being noted down. Errors: Refused outside of one.
 uint64_t take(int64_t bytes);
 void clear(uint64_t address, int64_t bytes);
-void copy(uint64_t to, uint64_t from, int64_t bytes);
+// From an address of these, or from the host's memory, whose bytes are known now; between_device: it may not be that.
+void copy(uint64_t to, uint64_t from, int64_t bytes, bool between_device);
+// Of __constant__ and __device__ memory that the file declares (variables.h). Errors: Refused when it is none of it.
+uint64_t address_of_variable(const void* symbol);
+int64_t bytes_of_variable(const void* symbol);
 
 enum class DeviceType { CPU, CUDA };
 constexpr DeviceType kCUDA = DeviceType::CUDA, kCPU = DeviceType::CPU;
@@ -155,6 +159,7 @@ class Tensor {
   Tensor contiguous() const { return *this; }
   Tensor detach() const { return *this; }
   Tensor cuda() const { return *this; }
+  Tensor cpu() const { return *this; }  // to be copied from; it has no more values than the other
   Tensor to(ScalarType t) const {
     if (t != type_) refuse("its host code converts a tensor of type ", name_of(type_), " to ", name_of(t));
     return *this;
@@ -433,6 +438,20 @@ extern "C" __global__ void convscope_clear(unsigned short* to, long long element
 extern "C" __global__ void convscope_copy(unsigned short* to, const unsigned short* from, long long elements) {
   const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < elements) to[i] = from[i];
+}
+
+// To memory that a file declares, four bytes by each thread; zeros from a null pointer.
+extern "C" __global__ void convscope_fill(unsigned char* to, const unsigned char* from, long long bytes) {
+  const long long begin = 4 * (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x);
+  for (long long i = begin; i < begin + 4 && i < bytes; i++) to[i] = from ? from[i] : 0;
+}
+
+// Bytes that the host has: as many as an argument holds.
+struct alignas(8) convscope_bytes {
+  unsigned char all[248];
+};
+extern "C" __global__ void convscope_set(unsigned char* to, convscope_bytes from, long long bytes) {
+  if (threadIdx.x < bytes) to[threadIdx.x] = from.all[threadIdx.x];
 }
 #if !defined(__CUDACC__)
 #include "convscope/recording.h"

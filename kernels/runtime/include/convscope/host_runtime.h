@@ -62,27 +62,63 @@ cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t) {
 inline cudaError_t cudaFree(void*) { return cudaSuccess; }
 inline cudaError_t cudaFreeAsync(void*, cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  if (kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
-    convscope::host::refuse("its host code copies between host and GPU; its tensors have no values there");
   return convscope::host::copy(reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from),
-                               static_cast<int64_t>(bytes)),
+                               static_cast<int64_t>(bytes), kind == cudaMemcpyDeviceToDevice),
          cudaSuccess;
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                                    cudaStream_t = nullptr) {
   return cudaMemcpy(to, from, bytes, kind);
 }
-template <class T>
-cudaError_t cudaMemcpyToSymbol(const T&, const void*, size_t, size_t = 0, cudaMemcpyKind = cudaMemcpyHostToDevice) {
-  convscope::host::refuse(
-      "its host code fills __constant__ memory (cudaMemcpyToSymbol), which is not noted down; give the kernel a "
-      "pointer");
+
+// ---- memory that the file declares, by its name or, as C has it, by its address as const void*
+
+inline cudaError_t cudaGetSymbolAddress(void** p, const void* symbol) {
+  return *p = reinterpret_cast<void*>(convscope::host::address_of_variable(symbol)), cudaSuccess;
 }
-template <class T>
-cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t at, cudaMemcpyKind kind,
-                                    cudaStream_t = nullptr) {
+inline cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol) {
+  return *bytes = static_cast<size_t>(convscope::host::bytes_of_variable(symbol)), cudaSuccess;
+}
+inline cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t at = 0,
+                                      cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+  void* to = nullptr;
+  cudaGetSymbolAddress(&to, symbol);
+  return cudaMemcpy(static_cast<char*>(to) + at, from, bytes, kind);
+}
+inline cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t at = 0,
+                                        cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+  void* from = nullptr;
+  cudaGetSymbolAddress(&from, symbol);
+  return cudaMemcpy(to, static_cast<const char*>(from) + at, bytes, kind);
+}
+inline cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t at,
+                                           cudaMemcpyKind kind, cudaStream_t = nullptr) {
   return cudaMemcpyToSymbol(symbol, from, bytes, at, kind);
 }
+template <class T>
+cudaError_t cudaGetSymbolAddress(void** p, const T& symbol) {
+  return cudaGetSymbolAddress(p, static_cast<const void*>(&symbol));
+}
+template <class T>
+cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) {
+  return cudaGetSymbolSize(bytes, static_cast<const void*>(&symbol));
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t at = 0,
+                               cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+  return cudaMemcpyToSymbol(static_cast<const void*>(&symbol), from, bytes, at, kind);
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t at = 0,
+                                    cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t = nullptr) {
+  return cudaMemcpyToSymbol(static_cast<const void*>(&symbol), from, bytes, at, kind);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t at = 0,
+                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+  return cudaMemcpyFromSymbol(to, static_cast<const void*>(&symbol), bytes, at, kind);
+}
+
 inline cudaError_t cudaMemset(void* p, int value, size_t bytes) {
   if (value) convscope::host::refuse("its host code sets memory to ", value, "; only zero is noted down");
   return convscope::host::clear(reinterpret_cast<uint64_t>(p), static_cast<int64_t>(bytes)), cudaSuccess;

@@ -78,10 +78,12 @@ struct Loop<F> {
 }  // namespace simt
 
 // A tensor of the problem as a launch argument: known by role until the runtime has its address. none: a null pointer.
-enum class Tensor : uint8_t { x, w, b, y, workspace, none };
+// variable: __constant__ or __device__ memory that the kernel's file declares, which one Plan::variables() says.
+enum class Tensor : uint8_t { x, w, b, y, workspace, none, variable };
 struct TensorRef {
   Tensor tensor;
   int64_t offset_bytes = 0;
+  size_t variable = 0;
 };
 
 // A tensor of 4-byte or 2-byte elements as the bulk-copy engine reads or writes it: a parameter of type TensorMap takes
@@ -144,6 +146,9 @@ struct Launch {
   bool early = false;     // on a GPU it may begin before the launch before it has ended, for which it waits by itself
   bool in_order = false;  // blocks wait for blocks of lower numbers, which a GPU starts first
   bool packs = false;     // works on weights alone: it packs them, which inference does once
+  // Not 0: copies so many bytes into a variable, the first argument; from the second, which is a tensor, the bytes
+  // themselves, or a null pointer for zeros. Launches behind it need them, also where one is run alone.
+  int64_t fills_bytes = 0;
 
   bool is_given(Tensor t) const {
     bool found = false;
@@ -196,6 +201,12 @@ class Plan {
       (plan_.launches_[launch_].arguments.push_back(bind<P>(a)), ...);
       plan_.find_packing(plan_.launches_[launch_]);
     }
+    template <class... A>
+    void fill(int64_t bytes, const A&... a) {
+      args(a...);
+      plan_.launches_[launch_].fills_bytes = bytes;
+      plan_.look_for_fills_before(launch_);
+    }
 
    private:
     template <class Parameter, class A>
@@ -228,9 +239,24 @@ class Plan {
   };
   template <auto F>
   Pending<F> launch(TypedEntry<F> f, Shape grid, Shape block, size_t dynamic_shared_bytes = 0) {
-    launches_.push_back({{f.name, &simt::Loop<F>::run}, grid, block, dynamic_shared_bytes, {}, false, false, false});
+    launches_.push_back({{f.name, &simt::Loop<F>::run}, grid, block, dynamic_shared_bytes, {}, false, false, false, 0});
     return {*this, launches_.size() - 1};
   }
+
+  // Memory that the kernel's file declares: by its name in the device code, and where the emulator has it.
+  struct Variable {
+    std::string name;
+    void* on_host;
+    int64_t bytes;
+    bool constant = false;  // __constant__: it is read by way of a cache of its own
+  };
+  TensorRef variable(const Variable& v, int64_t offset_bytes = 0) {
+    auto known = std::find_if(variables_.begin(), variables_.end(), [&](const auto& o) { return o.name == v.name; });
+    const auto number = static_cast<size_t>(known - variables_.begin());
+    if (known == variables_.end()) variables_.push_back(v);
+    return {Tensor::variable, offset_bytes, number};
+  }
+  const std::vector<Variable>& variables() const { return variables_; }
 
   // Scratch memory, 256-byte aligned, not cleared.
   void need_workspace(size_t bytes) { workspace_bytes_ = bytes; }
@@ -280,7 +306,18 @@ class Plan {
     });
   }
 
+  // What is filled again and again holds no weights for good.
+  void look_for_fills_before(size_t launch) {
+    Launch& own = launches_[launch];
+    for (size_t i = 0; i < launch; i++) {
+      Launch& other = launches_[i];
+      if (!other.fills_bytes || other.arguments[0].tensor.variable != own.arguments[0].tensor.variable) continue;
+      other.packs = own.packs = false;
+    }
+  }
+
   std::vector<Launch> launches_;
+  std::vector<Variable> variables_;
   std::vector<int64_t> parts_of_call_;  // offsets in the workspace
   size_t workspace_bytes_ = 0;
   int64_t out_length_;

@@ -4,6 +4,8 @@
 #include <typeinfo>
 #include <utility>
 
+#include "convscope/variables.h"
+
 // CUDA's dim3 is made of a number and of a uint3 as well; the emulator's is plain data.
 namespace convscope::host {
 struct Dim3 : dim3 {
@@ -25,7 +27,9 @@ struct Recording {
     std::vector<size_t> in_workspace;  // of what was taken, by its number
     int first = first_made;            // the first number of this call
     int result = 0;                    // the number of the memory that is y; 0: none of it
+    Plan* plan = nullptr;
   };
+  int64_t given[5] = {};       // bytes of the problem's tensors
   std::vector<int64_t> taken;  // bytes
   std::vector<std::function<void(Plan&, const Places&)>> launches;
 };
@@ -58,6 +62,7 @@ inline TensorRef tensor_at(uint64_t address, const Recording::Places& places) {
     default:
       break;
   }
+  if (const Variable* v = variable_at(address)) return places.plan->variable(v->own, place);
   const int number = what - places.first;
   if (what >= first_made && number < 0)
     refuse("its host code keeps memory from one call to the next (static); each call is judged by itself");
@@ -71,7 +76,7 @@ inline TensorRef tensor_at(uint64_t address, const Recording::Places& places) {
 // memory that is kept from an earlier call, which tensor_at() refuses.
 inline bool is_address(uint64_t word, const Recording::Places& places) {
   const int what = what_of(word), end = places.first + static_cast<int>(places.in_workspace.size());
-  return (what >= x && what <= y) || (what >= first_made && what < end);
+  return (what >= x && what <= y) || (what >= first_made && what < end) || variable_at(word);
 }
 template <class P>
 auto argument(const P& value, const Recording::Places& places) {
@@ -137,14 +142,86 @@ class Launching<F> {
   size_t shared_;
 };
 
+// Whether an address is one of a tensor, or of memory that was taken or declared; else it is the host's own.
+inline bool on_device(uint64_t address) {
+  const int what = what_of(address);
+  return (what >= x && what <= y) || (what >= first_made && what < next_number) || variable_at(address);
+}
+
+// What is copied must be there: a GPU says cudaErrorInvalidValue, or copies what lies behind it.
+inline void check_room(uint64_t address, int64_t bytes, const char* doing) {
+  const int what = what_of(address), number = what - now().first;
+  const auto place = static_cast<int64_t>(address & ((uint64_t{1} << place_bits) - 1));
+  constexpr const char* names[] = {"", "x", "w", "b", "y"};
+  int64_t all = 0;
+  std::string name = "memory that it took";
+  if (const Variable* v = variable_at(address))
+    all = v->own.bytes, name = v->own.name;
+  else if (what <= y)
+    all = now().given[what], name = names[what];
+  else if (number >= 0 && number < static_cast<int>(now().taken.size()))
+    all = now().taken[static_cast<size_t>(number)];
+  else
+    return;  // of an earlier call: tensor_at() refuses it
+  if (place + bytes <= all) return;
+  const std::string from = place ? joined(" at byte ", place) : "";
+  refuse("its host code copies ", bytes, " bytes ", doing, " ", name, from, ", which has ", all);
+}
+
+// What is noted down for memory that the file declares, and for bytes of the host: they are other kernels than those
+// that copy tensors, since a launch that is looked at alone needs them before it.
+template <auto F, class From>
+void note(uint64_t to, From from, int64_t bytes, int64_t threads) {
+  now().launches.push_back([=](Plan& plan, const Recording::Places& places) {
+    auto launch = plan.launch(TypedEntry<F>{name_of_function<F>()}, Shape{ceil_div(threads, 256)}, Shape{256});
+    auto* place = reinterpret_cast<unsigned char*>(to);
+    if (variable_at(to))
+      launch.fill(bytes, argument(place, places), argument(from, places), static_cast<long long>(bytes));
+    else
+      launch.args(argument(place, places), argument(from, places), static_cast<long long>(bytes));
+  });
+}
+
+inline void check_variable(uint64_t to) {
+  if (const Variable* v = variable_at(to); v && v->fixed)
+    refuse("its host code fills ", v->own.name, ", which is declared const: the compiler may take its first value");
+}
+
 inline void clear(uint64_t address, int64_t bytes) {
   if (!address || bytes <= 0) return;
+  if (variable_at(address)) {
+    check_variable(address), check_room(address, bytes, "into");
+    return note<&convscope_fill>(address, static_cast<const unsigned char*>(nullptr), bytes, ceil_div(bytes, 4));
+  }
   if (bytes % 2) refuse("its host code clears an odd number of bytes");
   Launching<&convscope_clear>(ceil_div(bytes / 2, 256), 256)(reinterpret_cast<unsigned short*>(address), bytes / 2);
 }
 
-inline void copy(uint64_t to, uint64_t from, int64_t bytes) {
+// Bytes of the host, whose values are known: in the arguments of launches.
+inline void set(uint64_t to, const unsigned char* from, int64_t bytes) {
+  constexpr int64_t most = 65536;
+  if (bytes > most)
+    refuse("its host code copies ", bytes, " bytes of its own to the GPU; up to ", most, " are noted down");
+  for (int64_t at = 0; at < bytes; at += static_cast<int64_t>(sizeof(convscope_bytes))) {
+    convscope_bytes part{};
+    const int64_t n = std::min(bytes - at, static_cast<int64_t>(sizeof part));
+    __builtin_memcpy(part.all, from + at, static_cast<size_t>(n));
+    note<&convscope_set>(to + static_cast<uint64_t>(at), part, n, 1);
+  }
+}
+
+inline void copy(uint64_t to, uint64_t from, int64_t bytes, bool between_device) {
   if (bytes <= 0) return;
+  if (!on_device(to)) refuse("its host code copies from the GPU to the host; its tensors have no values there");
+  check_variable(to), check_room(to, bytes, "into");
+  if (!on_device(from)) {
+    if (!from) refuse("its host code copies from a null pointer");
+    if (between_device) refuse("its host code copies memory of the host with cudaMemcpyDeviceToDevice");
+    return set(to, reinterpret_cast<const unsigned char*>(from), bytes);
+  }
+  check_room(from, bytes, "out of");
+  if (variable_at(to))
+    return note<&convscope_fill>(to, reinterpret_cast<const unsigned char*>(from), bytes, ceil_div(bytes, 4));
   if (bytes % 2) refuse("its host code copies an odd number of bytes");
   Launching<&convscope_copy>(ceil_div(bytes / 2, 256), 256)(reinterpret_cast<unsigned short*>(to),
                                                             reinterpret_cast<const unsigned short*>(from), bytes / 2);
@@ -178,6 +255,7 @@ class Given {
     }
   };
   Pointer pointer(Role role) const { return {tensor(role).address()}; }
+  int64_t bytes(Role role) const { return tensor(role).nbytes(); }
 
  private:
   ScalarType type_;
@@ -201,8 +279,9 @@ void record(const ConvProblem& p, Plan& plan, Call call) {
     ~Scope() { recording = before; }
   } scope(&own);
   const Given given(p);
+  for (Role role : {x, w, b, y}) own.given[role] = given.bytes(role);
   Recording::Places places;
-  places.first = own.first;
+  places.first = own.first, places.plan = &plan;
   if constexpr (!std::is_void_v<decltype(call(given))>) {
     const Tensor result = result_of(call(given));
     places.result = what_of(result.address());

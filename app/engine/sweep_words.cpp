@@ -141,7 +141,8 @@ std::string fastest_sentence(const Sweep& s) {
   std::vector<std::string> parts;
   for (const auto& st : stretches) {
     if (parts.size() == most_told) {
-      parts.push_back(fmt::format("and {} changes more", stretches.size() - most_told));
+      parts.push_back(fmt::format("and {} more change{}", stretches.size() - most_told,
+                                  stretches.size() == most_told + 1 ? "" : "s"));
       break;
     }
     const std::string by =

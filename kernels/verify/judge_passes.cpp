@@ -391,7 +391,8 @@ void Judge::Run::conclude_determinism() {
                                 : fmt::format("no race between the threads of {} that {} traced{}{}",
                                               amount(races_.blocks, "block"), races_.blocks == 1 ? "was" : "were",
                                               races_.whole ? "" : ", in the first accesses of each",
-                                              races_.between ? ", and none between blocks" : "");
+                                              races_.between ? ", and none between blocks" : "") +
+                                      (races_.piece.empty() ? "" : fmt::format(" (by the emulator, on {})", races_.piece));
   if (!differing_elements_)
     return add(LayerStatus::pass,
                fmt::format("3 runs bitwise the same{}; {}",

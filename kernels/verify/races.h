@@ -121,10 +121,14 @@ struct RaceSearch {
   std::string unset;
   // An access at an address that is no multiple of its size, where a GPU ends the launch; "": none was met.
   std::string misaligned;
+  std::string piece;  // of a search on another device: what it was of
 };
 // between: blocks as well, which for a kernel of one output a thread takes as long as all else of its verdict.
 // Errors: Cancelled, KernelFault.
 RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,
                       Activity& activity, bool between = true);
+// The same of a short piece of p, on the emulator: for a kernel that runs on a GPU. What takes longer than seconds
+// there (blocks that wait for blocks do for ever) is given up. Errors: Cancelled.
+RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem& p, Activity& activity);
 
 }  // namespace convscope

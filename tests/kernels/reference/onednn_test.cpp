@@ -145,8 +145,9 @@ TEST_F(OneDnnTest, SixteenBitsAgreeWithTheDefinition) {
       taken += agrees(p);
       if (HasFailure()) return;
       std::string ran = reference_->what_ran();
-      if (t == DType::f16 && taken)
+      if (t == DType::f16 && taken) {
         EXPECT_NE(ran.find("in f32 from widened f16, rounded once"), std::string::npos) << ran;
+      }
     }
     EXPECT_GE(taken, 20) << name_of(t);
   }

@@ -101,6 +101,27 @@ TEST(Races, ARightResultWithARaceIsWrong) {
   }
 }
 
+// A kernel that runs on a GPU is looked at on the emulator, in a short piece of its problem.
+TEST(Races, OfAShortPiece) {
+  NEEDS_RACY_KERNELS;
+  ConvProblem p;
+  p.in_channels = p.out_channels = 4, p.kernel_size = 3, p.length = 1'000'000, p.batch = 64;
+  Activity activity;
+  const RaceSearch racy = find_races_of_piece(*find_traced("race_no_barrier"), p, activity);
+  EXPECT_TRUE(racy.race.starts_with("a race in block 0: thread 0 reads at races.cu:")) << racy.race << racy.missing;
+  EXPECT_TRUE(racy.race.ends_with(" (found by the emulator, on 2 × 4→4, K 3, L 300, s 1, p 0, d 1)")) << racy.race;
+  const RaceSearch calm = find_races_of_piece(*find_traced("calm_barrier"), p, activity);
+  EXPECT_EQ(calm.race, "");
+  EXPECT_EQ(calm.missing, "");
+  EXPECT_GT(calm.blocks, 0);
+  // What no piece is small enough of is not looked for, and said.
+  p.in_channels = 1 << 16, p.out_channels = 1 << 10, p.length = 16;
+  EXPECT_TRUE(test::holds(find_races_of_piece(*find_traced("calm_barrier"), p, activity).missing, "no short piece"));
+  activity.cancel();
+  p.in_channels = p.out_channels = 4;
+  EXPECT_THROW(find_races_of_piece(*find_traced("calm_barrier"), p, activity), Cancelled);
+}
+
 // No order of threads makes runs differ that have neither a race nor an atomic addition.
 TEST(Races, WhatDiffersWithoutAnOrder) {
   NEEDS_RACY_KERNELS;

@@ -1,0 +1,108 @@
+// Races of a kernel that runs on a GPU, where none shows by itself: looked for on the emulator, on a short piece.
+#include <chrono>
+#include <condition_variable>
+#include <fmt/format.h>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "kernels/verify/problem_memory.h"
+#include "kernels/verify/races.h"
+
+namespace convscope {
+namespace {
+
+// Cancels the work in hand when its time is over, or when the whole is cancelled.
+class Deadline {
+ public:
+  Deadline(Activity& work, const Activity& whole, std::chrono::milliseconds most)
+      : thread_([this, &work, &whole, end = std::chrono::steady_clock::now() + most] {
+          std::unique_lock lock(mutex_);
+          while (!over_) {
+            if (whole.cancelled() || std::chrono::steady_clock::now() > end) return work.cancel();
+            changed_.wait_for(lock, std::chrono::milliseconds(20));
+          }
+        }) {}
+  ~Deadline() {
+    {
+      std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::thread thread_;  // last: what it looks at is there before it
+};
+
+// Kernels that took too long once: of a hundred problems nobody waits for each.
+bool too_slow(const KernelDefinition& kernel, bool now) {
+  static std::mutex mutex;
+  static std::set<const KernelDefinition*> all;
+  std::lock_guard lock(mutex);
+  if (now) all.insert(&kernel);
+  return all.contains(&kernel);
+}
+
+// All channels, since blocks are made by them; a row that is short, and two sequences at most.
+std::optional<ConvProblem> short_piece_of(const KernelDefinition& kernel, ConvProblem p) {
+  constexpr double most_products = 2e7;
+  p.batch = std::min<int64_t>(p.batch, 2);
+  for (int64_t length : {300, 130, 40, 16}) {
+    ConvProblem q = p;
+    q.length = std::min(p.length, length);
+    const double products = static_cast<double>(q.y_elements()) * static_cast<double>(q.kernel_size) *
+                            static_cast<double>(q.in_per_group());
+    if (!check(q) && products <= most_products && kernel.unsupported(q).empty()) return q;
+  }
+  return {};
+}
+
+}  // namespace
+
+RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem& p, Activity& activity) {
+  RaceSearch out;
+  const auto piece = short_piece_of(kernel, p);
+  if (!piece) {
+    out.missing = "no short piece of this problem could be traced on the emulator, and this ran on a GPU";
+    return out;
+  }
+  if (too_slow(kernel, false)) {
+    out.missing = "the emulator takes too long for this kernel, and this ran on a GPU";
+    return out;
+  }
+  activity.phase("looking for races on the emulator");
+  Activity own;
+  constexpr std::chrono::seconds most{4};
+  try {
+    Deadline deadline(own, activity, most);
+    auto emulator = open_emulator();
+    const Plan plan = kernel.plan_for(*piece);
+    const Inputs in = make_inputs(*piece, {}, &own);
+    ProblemMemory memory(*emulator, *piece, in, plan.out_length(), plan.workspace_bytes(), &own);
+    out = find_races(*emulator, kernel, *piece, memory.at(), own);
+  } catch (const Cancelled&) {
+    activity.check();
+    too_slow(kernel, true);
+    out = {};
+    out.missing =
+        fmt::format("on the emulator the kernel takes longer than {} s for {}", most.count(), describe(*piece));
+  } catch (const KernelFault& e) {
+    out = {};
+    out.missing = fmt::format("on the emulator, on {}: {}", describe(*piece), e.what());
+  } catch (const MissingError& e) {
+    out = {};
+    out.missing = e.what();
+  }
+  const std::string where = fmt::format(" (found by the emulator, on {})", describe(*piece));
+  if (!out.race.empty()) out.race += where;
+  if (!out.unset.empty()) out.unset += where;
+  out.piece = describe(*piece);
+  return out;
+}
+
+}  // namespace convscope

@@ -86,17 +86,20 @@ RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem
     ProblemMemory memory(*emulator, *piece, in, plan.out_length(), plan.workspace_bytes(), &own);
     out = find_races(*emulator, kernel, *piece, memory.at(), own);
   } catch (const Cancelled&) {
-    activity.check();
-    too_slow(kernel, true);
     out = {};
-    out.missing =
-        fmt::format("on the emulator the kernel takes longer than {} s for {}", most.count(), describe(*piece));
   } catch (const KernelFault& e) {
     out = {};
     out.missing = fmt::format("on the emulator, on {}: {}", describe(*piece), e.what());
   } catch (const MissingError& e) {
     out = {};
     out.missing = e.what();
+  }
+  if (own.cancelled()) {  // it may have been told as a fault of the kernel
+    activity.check();
+    too_slow(kernel, true);
+    out = {};
+    out.missing =
+        fmt::format("on the emulator the kernel takes longer than {} s for {}", most.count(), describe(*piece));
   }
   const std::string where = fmt::format(" (found by the emulator, on {})", describe(*piece));
   if (!out.race.empty()) out.race += where;

@@ -199,7 +199,12 @@ void record_engine_write(const void* address, size_t bytes, unsigned thread, con
 
 void record_step(const void* pc) {
   const Tracer* tracer = active.load(std::memory_order_acquire);
-  if (!tracer || !tracer->wish.rounds) return;
+  if (!tracer) return;
+  // A loop without end (blocks that wait for others, which run one after the other here) must not outlive its cancel.
+  static constinit thread_local unsigned steps = 0;
+  if (++steps % 65536 == 0)
+    if (Block* block = Block::current()) block->look_for_cancel();
+  if (!tracer->wish.rounds) return;
   if (Block* block = Block::current()) loops_of(*block).step(reinterpret_cast<uint64_t>(pc));
 }
 

@@ -197,6 +197,8 @@ __device__ __forceinline__ void beyond_its_own(const float* x, float* y, const f
   F(set_static, unset<true, false, true>(x, y, w))                                                                 \
   F(set_dynamic, unset<true, true, true>(x, y, w))                                                                 \
   F(misaligned_write, reinterpret_cast<float2*>(y + 1)[n / 2 * blockIdx.x] = make_float2(1, 2))                    \
+  F(waits_for_others, if (threadIdx.x == 0) while (atomicAdd(const_cast<float*>(w), 0.0f) < 1e30f) {}              \
+                      y[n * blockIdx.x + threadIdx.x] = x[threadIdx.x])                                            \
   F(remembers, y[threadIdx.x] = x[threadIdx.x] + kept[threadIdx.x]; kept[threadIdx.x] += 1.0f)                     \
   F(aligned_write, reinterpret_cast<float2*>(y + 2)[n / 2 * blockIdx.x % 100] = make_float2(1, 2))
 // clang-format on

@@ -114,6 +114,11 @@ TEST(Races, OfAShortPiece) {
   EXPECT_EQ(calm.race, "");
   EXPECT_EQ(calm.missing, "");
   EXPECT_GT(calm.blocks, 0);
+  // Blocks that wait for others do so for ever there: it is given up, and not asked again.
+  for (const char* why : {"takes longer than 4 s", "takes too long for this kernel"}) {
+    const RaceSearch waits = find_races_of_piece(*find_traced("waits_for_others"), p, activity);
+    EXPECT_TRUE(test::holds(waits.missing, why)) << waits.missing << waits.race;
+  }
   // What no piece is small enough of is not looked for, and said.
   p.in_channels = 1 << 16, p.out_channels = 1 << 10, p.length = 16;
   EXPECT_TRUE(test::holds(find_races_of_piece(*find_traced("calm_barrier"), p, activity).missing, "no short piece"));

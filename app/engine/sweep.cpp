@@ -6,18 +6,13 @@
 
 #include "app/engine/json_fields.h"
 #include "kernels/base/text.h"
+#include "kernels/problem/counts.h"
 
 namespace convscope {
 using nlohmann::json;
 using namespace json_fields;
 
 namespace {
-
-// What the plainest kernel does: each output's taps and channels.
-double products(const ConvProblem& p) {
-  return static_cast<double>(p.y_elements()) * static_cast<double>(p.kernel_size) *
-         static_cast<double>(p.in_per_group());
-}
 
 std::string floor_words_of(const json& answer) {
   return fmt::format("by {} of {}", text(answer, "floor_from") == "bytes" ? "bytes" : "operations",
@@ -73,7 +68,7 @@ bool Sweep::measures() const {
 
 bool Sweep::judges(const SweepPoint& p, const SweepEntry& e) const {
   if (e.reference || spec_.verdicts == SweepSpec::Verdicts::none || given_up_.contains(e.kernel)) return false;
-  return on_gpu_ || spec_.verdicts == SweepSpec::Verdicts::all || products(p.problem) <= most_products;
+  return on_gpu_ || spec_.verdicts == SweepSpec::Verdicts::all || walked_products(p.problem) <= most_products;
 }
 
 // What can be timed: what crashes would take the others' times along.
@@ -110,7 +105,7 @@ void Sweep::skip() {
         e.sentence = "not judged: that was not asked for";
       else
         e.sentence = fmt::format("not judged: {:.2g} products are a GPU's work (--verdicts all does it here)",
-                                 products(p.problem));
+                                 walked_products(p.problem));
     }
     if (timed(p)) return;
   }

@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "kernels/problem/counts.h"
 #include "kernels/verify/problem_memory.h"
 #include "kernels/verify/races.h"
 
@@ -55,9 +56,7 @@ std::optional<ConvProblem> short_piece_of(const KernelDefinition& kernel, ConvPr
   for (int64_t length : {300, 130, 40, 16}) {
     ConvProblem q = p;
     q.length = std::min(p.length, length);
-    const double products = static_cast<double>(q.y_elements()) * static_cast<double>(q.kernel_size) *
-                            static_cast<double>(q.in_per_group());
-    if (!check(q) && products <= most_products && kernel.unsupported(q).empty()) return q;
+    if (!check(q) && walked_products(q) <= most_products && kernel.unsupported(q).empty()) return q;
   }
   return {};
 }

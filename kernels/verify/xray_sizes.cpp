@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <vector>
 
+#include "kernels/problem/counts.h"
 #include "kernels/verify/fuzz.h"
 #include "kernels/verify/index_channels.h"
 #include "kernels/verify/judge.h"
@@ -14,11 +15,6 @@ namespace {
 
 constexpr double most_of_a_piece = 5e6;  // hundredths of a second on the emulator
 
-double products_of(const ConvProblem& p) {
-  return static_cast<double>(p.y_elements()) * static_cast<double>(p.kernel_size) *
-         static_cast<double>(p.in_per_group());
-}
-
 // Short ones first, each with another of the sizes as it was asked for.
 std::vector<ConvProblem> pieces(const ConvProblem& p) {
   constexpr int64_t short_row = 40, longer_row = 2100, few_channels = 4;
@@ -27,7 +23,7 @@ std::vector<ConvProblem> pieces(const ConvProblem& p) {
     ConvProblem q = p;
     q.batch = std::min(p.batch, batch), q.length = std::min(p.length, length);
     q.out_channels = p.groups * std::min(p.out_per_group(), outputs);
-    if (!check(q) && products_of(q) <= most_of_a_piece && std::find(all.begin(), all.end(), q) == all.end())
+    if (!check(q) && walked_products(q) <= most_of_a_piece && std::find(all.begin(), all.end(), q) == all.end())
       all.push_back(q);
   };
   add(1, short_row, few_channels);

@@ -52,6 +52,18 @@ TEST_F(Readme, ItsPictureOfTheLadderIsOfToday) {
   EXPECT_GT(other.differing(kept), 0.01);
 }
 
+TEST_F(Readme, ItsPictureOfASweepIsOfToday) {
+  PngPicture kept = read_png("assets/pictures/sweep.png");
+  PngPicture now = shoot({"--panel", "Sweep", "--size", "1100x620", "--action", "sweep"});
+  if (!no_egl.empty()) GTEST_SKIP() << no_egl;
+  ASSERT_EQ(now.width, kept.width);
+  ASSERT_EQ(now.height, kept.height);
+  // Predicted times and verdicts: the same on every machine without a GPU.
+  EXPECT_LE(now.differing(kept), 0.01) << "refresh it with ./dev pictures";
+  PngPicture other = shoot({"--panel", "Sweep", "--size", "1100x620"});
+  EXPECT_GT(other.differing(kept), 0.01) << "without verdicts it is another";
+}
+
 TEST_F(Readme, AnotherWindowWouldBeSeen) {
   PngPicture kept = read_png("assets/pictures/window-S4.png");
   PngPicture other = shoot({"--action", "kernel-7"});

@@ -64,6 +64,7 @@ std::optional<ConvProblem> short_piece_of(const KernelDefinition& kernel, ConvPr
 }  // namespace
 
 RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem& p, Activity& activity) {
+  activity.check();
   RaceSearch out;
   const auto piece = short_piece_of(kernel, p);
   if (!piece) {

@@ -269,6 +269,13 @@ void Block::beat(const Site& at) {
   if (beats_ < most) activity_->advance(0);
 }
 
+void Block::look_for_cancel() {
+  if (!activity_ || !activity_->cancelled()) return;
+  if (!abandoned_) fault_ = fmt::format("kernel {}, {}: cancelled", kernel_.name, place());
+  abandoned_ = true;
+  fibres_.lose();
+}
+
 void Block::wake(const void* key) {
   for (unsigned i = 0; i < warps_; i++) {
     Warp& w = warp_[i];

@@ -76,10 +76,9 @@ class Block {
   bool shuffles() const { return random_ != 0; }
   // Whether the launch is over for others' reasons (a fault, cancelled); whether all blocks run, or some for counting.
   bool given_up() const { return *given_up_; }
-  // Ends the block if the launch is cancelled: of traced kernels, which call it as they go.
-  void look_for_cancel() {
-    if (activity_ && activity_->cancelled()) fault_at("a loop", "cancelled");
-  }
+  // Ends the block if the launch is cancelled: of traced kernels, which call it as they go. Not by an exception: the
+  // compiler takes its hooks to throw none.
+  void look_for_cancel();
   // Sets the current thread aside until the others have had a turn: it waits for what another block writes.
   void poll(const char* what, const Site& at);
   // Something has been done, of a block that may work for long: it is said now and then, and a cancel is looked at.

@@ -1,5 +1,6 @@
 #include "kernels/runtime/simt/fibres.h"
 
+#include <cstdlib>
 #include <new>
 #include <sys/mman.h>
 
@@ -37,6 +38,7 @@ struct Fibres::One {
   size_t size = 0;
   void* fake = nullptr;  // AddressSanitizer's fake stack while suspended
   void* tsan = nullptr;  // ThreadSanitizer's identity
+  bool lost = false;
 };
 
 Fibres::Fibres(std::function<void()> body) : body_(std::move(body)) {
@@ -52,6 +54,9 @@ Fibres::Fibres(std::function<void()> body) : body_(std::move(body)) {
 Fibres::~Fibres() {
   quit_ = true;
   for (unsigned f : idle_) enter(f);
+  // The context of a lost one would throw on its stack to end it.
+  for (auto& f : all_)
+    if (f->lost) new bc::fiber(std::move(f->context));
 #if defined(__SANITIZE_THREAD__)
   for (auto& f : all_) __tsan_destroy_fiber(f->tsan);
 #endif
@@ -139,6 +144,13 @@ unsigned Fibres::start() {
   idle_.pop_back();
   enter(number);
   return number;
+}
+
+void Fibres::lose() {
+  One& f = *all_[running_];
+  f.lost = true;
+  leave(f, false);
+  std::abort();  // nobody resumes it
 }
 
 bool Fibres::contains(const void* p) const {

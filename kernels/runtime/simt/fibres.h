@@ -11,7 +11,7 @@ class Fibres {
  public:
   // body(): what a fibre does each time it is taken from the idle ones; it must not let an exception out.
   explicit Fibres(std::function<void()> body);
-  ~Fibres();  // all must be idle
+  ~Fibres();  // all must be idle, or lost
   Fibres(const Fibres&) = delete;
 
   // Runs an idle fibre (made when there is none) until it suspends or its body returns. Returns its number.
@@ -20,6 +20,8 @@ class Fibres {
   void resume(unsigned fibre);
   // On a fibre: back to whoever started or resumed it.
   void suspend();
+  // On a fibre: back for ever. Its stack stays as it is and is not used again: for code that no exception may pass.
+  [[noreturn]] void lose();
   unsigned running() const { return running_; }
   bool contains(const void* p) const;  // does p lie on one of the stacks?
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/engine/json_fields.h"
 #include "kernels/base/text.h"
@@ -22,7 +23,11 @@ std::string floor_words_of(const json& answer) {
 }  // namespace
 
 bool same_sweep(const SweepSpec& a, const SweepSpec& b) {
-  auto begins = [](const SweepSpec& s) { return s.axis.at(s.base, s.axis.values.front()).problem; };
+  auto begins = [](const SweepSpec& s) {
+    ConvProblem p = s.base;
+    for (const auto* f : s.axis.fields) p.*f->value = s.axis.values.front();
+    return p;
+  };
   return a.axis.fields == b.axis.fields && a.axis.values == b.axis.values && begins(a) == begins(b) &&
          a.kernels == b.kernels && a.inputs == b.inputs && a.accuracy == b.accuracy && a.device == b.device &&
          a.times == b.times && a.verdicts == b.verdicts && a.samples == b.samples;
@@ -91,6 +96,12 @@ void Sweep::skip() {
     if (point_ < points_.size()) return;
     phase_ = Phase::run, point_ = entry_ = 0;
   }
+  if (phase_ == Phase::run && measures() && !std::exchange(measured_alone_, true))
+    for (auto& p : points_) {
+      // What the model says is no time beside those that are measured.
+      for (auto& e : p.entries) e.ms.reset(), e.source.clear();
+      if (!on_gpu_) p.floor_ms.reset(), p.floor_words.clear();
+    }
   if (phase_ != Phase::run) return;
   for (; point_ < points_.size(); point_++, entry_ = 0) {
     SweepPoint& p = points_[point_];
@@ -161,6 +172,8 @@ void Sweep::take_choice(SweepPoint& p, const json& answer) {
 
 void Sweep::take_verdict(SweepEntry& e, const json& answer) {
   const json &verdict = part(answer, "verdict"), &error = part(answer, "error");
+  if (const json& device = part(answer, "device"); !text(device, "name").empty())
+    device_ = text(device, "name"), on_gpu_ = text(device, "kind") == "cuda";
   e.status = status_named(text(verdict, "status")), e.sentence = text(verdict, "sentence");
   e.failing = whole(error, "failing").value_or(0), e.elements = whole(error, "elements").value_or(0);
   e.worst = number(error, "max_bound_ratio");
@@ -176,7 +189,7 @@ void Sweep::take_times(SweepPoint& p, const json& answer) {
     e.ms.reset(), e.source.clear();
     if (e.status == Status::not_run)
       e.no_time = e.sentence;
-    else if (e.status != Status::crashed && e.status != Status::hung)
+    else if (e.status != Status::crashed && e.status != Status::hung && !given_up_.contains(e.kernel))
       e.no_time = "it was not timed";
     for (const auto& b : part(answer, "entries")) {
       if (text(b, "name") != e.ran) continue;
@@ -220,7 +233,7 @@ void Sweep::took(const json& result) {
 bool Sweep::failed(const std::string& code, const std::string& message) {
   const bool died = code == "crashed" || code == "hung";
   if (phase_ == Phase::predict) {  // no rung takes it, or none is known: no times, and verdicts all the same
-    if (died || code == "cancelled") return false;
+    if (died || code == "cancelled" || message.starts_with("device ")) return false;
     for (auto& e : points_[point_].entries) e.no_time = message;
     point_++;
   } else if (phase_ != Phase::run) {
@@ -233,8 +246,15 @@ bool Sweep::failed(const std::string& code, const std::string& message) {
       skip();
       return true;
     }
+    SweepEntry& e = p.entries[entry_];
+    if (!died && code != "cancelled" && message.starts_with("memory ")) {  // this value alone is too large
+      e.status = Status::not_run, e.sentence = e.no_time = message, e.ms.reset();
+      entry_++;
+      skip();
+      return true;
+    }
     if (!died) return false;
-    SweepEntry& e = p.entries[entry_++];
+    entry_++;
     e.status = code == "hung" ? Status::hung : Status::crashed;
     e.sentence = code + ": " + message, e.ms.reset(), e.no_time = "it " + std::string(code);
     constexpr int enough = 3;

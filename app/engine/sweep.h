@@ -105,7 +105,7 @@ class Sweep {
   SweepSpec spec_;
   std::vector<SweepPoint> points_;
   std::string device_, target_;
-  bool on_gpu_ = false;
+  bool on_gpu_ = false, measured_alone_ = false;  // what was predicted has been put away
   Phase phase_ = Phase::references;
   size_t point_ = 0, entry_ = 0;  // in Phase::run: entry_ == entries.size() is the point's times
   std::map<std::string, int> crashes_;

@@ -238,6 +238,7 @@ void Workbench::cancel() {
   stop_checking();
   stop_sweep();
   if (beside_waits_) client_->cancel(beside_id_);
+  if (const uint64_t id = std::exchange(beside_verdict_id_, 0)) client_->cancel(id);
   if (!explaining_) return;
   client_->cancel(explain_id_), client_->cancel(trace_id_);
   explain_serial_++, explaining_ = false;

@@ -134,8 +134,11 @@ class Workbench {
   void want_sweep_preview(const SweepSpec& spec);
   void sweep(const SweepSpec& spec);
   void stop_sweep();
+  // Of these kernels those that the engine here has: a file may not have been opened since.
+  std::vector<std::string> known_of(const std::vector<std::string>& kernels) const;
   const Sweeping& sweeping() const { return sweeping_; }
-  const Sweeping& sweep_preview() const { return preview_; }
+  // The newest that is whole: it stays until the next one is.
+  const Sweeping& sweep_preview() const { return preview_shown_.sweep ? preview_shown_ : preview_; }
   // `then` is called when the engine knows: not when a newer question or the engine's end came between.
   void find_failing(const std::string& key, ElementIndex from, bool forward,
                     std::function<void(std::optional<ElementIndex>)> then);
@@ -282,9 +285,11 @@ class Workbench {
   std::string picture_key() const { return picture_ ? picture_->key : ""; }
   void stop_beside() {
     if (std::exchange(beside_waits_, false)) client_->cancel(beside_id_), beside_serial_ = 0;
+    if (const uint64_t id = std::exchange(beside_verdict_id_, 0)) client_->cancel(id);
   }
   void judge_beside();
   void check_next();
+  void forget_sweep();
   void begin_sweep(Sweeping& s, const SweepSpec& spec);
   void sweep_next(Sweeping& s);
   void took_sweep(Sweeping& s, Answer answer);
@@ -323,11 +328,12 @@ class Workbench {
   uint64_t cause_waits_for_ = 0, cause_id_ = 0;  // the report's serial; 0: nothing is asked
   std::set<std::string> cause_ends_engine_;      // kernels that ended it when they were asked why: not asked again
   Beside beside_;
+  uint64_t beside_verdict_id_ = 0;
   uint64_t beside_serial_ = 0, beside_id_ = 0;  // of the report that was asked about; 0: none
   std::string beside_with_;
   bool beside_waits_ = false;
   std::set<std::string> beside_ends_engine_;  // not asked again
-  Sweeping sweeping_, preview_;
+  Sweeping sweeping_, preview_, preview_shown_;
   Checking checking_;
   uint64_t checking_serial_ = 0, checking_id_ = 0;
   bool explaining_ = false;

@@ -86,17 +86,19 @@ void Workbench::judge_beside() {
   std::vector<std::byte> payload;
   json header = request_json(request_of(other), payload);
   header["type"] = "judge";
-  client_->post_latest("beside's verdict", header_text(header), std::move(payload),
-                       handlers([this, serial = beside_.serial, with = beside_.with](Answer a) {
-                         if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) {
-                           died(a.message);
-                           beside_ends_engine_.insert(with);
-                         }
-                         if (a.kind != Answer::Kind::result || beside_.serial != serial || beside_.with != with) return;
-                         const json answer = json::parse(a.header), &verdict = json_fields::part(answer, "verdict");
-                         beside_.status = json_fields::text(verdict, "status");
-                         beside_.sentence = json_fields::text(verdict, "sentence");
-                       }));
+  beside_verdict_id_ =
+      client_->post_latest("beside's verdict", header_text(header), std::move(payload),
+                           handlers([this, serial = beside_.serial, with = beside_.with](Answer a) {
+                             if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) {
+                               died(a.message);
+                               beside_ends_engine_.insert(with);
+                             }
+                             if (a.kind != Answer::Kind::result || beside_.serial != serial || beside_.with != with)
+                               return;
+                             const json answer = json::parse(a.header), &verdict = json_fields::part(answer, "verdict");
+                             beside_.status = json_fields::text(verdict, "status");
+                             beside_.sentence = json_fields::text(verdict, "sentence");
+                           }));
 }
 
 }  // namespace convscope

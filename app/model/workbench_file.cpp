@@ -1,5 +1,6 @@
 // Kernels from outside: files that a person opened and trusts. Each is given to the engine, and again whenever it
 // changes on disk.
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -56,6 +57,8 @@ void Workbench::took_file(const std::string& path, const std::string& text, bool
       std::erase_if(sources_, [&](const auto& s) { return of_file(s.first); });
       std::erase_if(trail_, [&](const auto& p) { return of_file(p->document.kernel); });
       if (comparison_ && of_file(comparison_->document.kernel)) comparison_.reset();
+      const auto& swept = sweeping_.asked.kernels;
+      if (sweeping_.sweep && std::any_of(swept.begin(), swept.end(), of_file)) forget_sweep();
     }
     cause_ends_engine_.erase(path);
     std::istringstream warnings(j.value("warnings", ""));

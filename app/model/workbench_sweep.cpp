@@ -1,5 +1,6 @@
 // Kernels over one parameter: a request at a time, so that whatever else is wished goes between them, and a crash ends
 // one value and not the sweep.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/engine/frame.h"
@@ -35,6 +36,15 @@ std::string usual_values(const std::string& field) {
   return "1..8";
 }
 
+std::vector<std::string> Workbench::known_of(const std::vector<std::string>& kernels) const {
+  std::vector<std::string> all;
+  for (const auto& name : kernels)
+    if (name == auto_kernel ||
+        std::any_of(kernels_.begin(), kernels_.end(), [&](const KernelEntry& k) { return k.name == name; }))
+      all.push_back(name);
+  return all;
+}
+
 void Workbench::sweep(const SweepSpec& spec) {
   stop_sweep();
   begin_sweep(sweeping_, spec);
@@ -62,6 +72,14 @@ void Workbench::begin_sweep(Sweeping& s, const SweepSpec& spec) {
   sweep_next(s);
 }
 
+// One of its kernels' files is another now.
+void Workbench::forget_sweep() {
+  stop_sweep();
+  const uint64_t serial = sweeping_.serial + 1;
+  sweeping_ = Sweeping();
+  sweeping_.serial = serial;
+}
+
 void Workbench::stop_sweep() {
   if (!std::exchange(sweeping_.running, false)) return;
   sweeping_.trouble = "stopped";
@@ -75,6 +93,10 @@ void Workbench::sweep_next(Sweeping& s) {
   auto request = s.sweep->next();
   if (!request) {
     s.running = false, s.now.clear();
+    if (&s != &preview_) return;
+    preview_shown_ = std::move(preview_);
+    preview_ = Sweeping();
+    preview_.asked = preview_shown_.asked, preview_.serial = preview_shown_.serial;
     return;
   }
   s.now = request->title;

@@ -240,7 +240,7 @@ void App::sweep() {
   if (bench_->sweeping().running) return bench_->stop_sweep();
   show_panel_ = "Sweep";
   try {
-    bench_->sweep(sweep_of(document(), axis_from(settings_.sweep_over), settings_.sweep_with));
+    bench_->sweep(sweep_of(document(), axis_from(settings_.sweep_over), bench_->known_of(settings_.sweep_with)));
   } catch (const InputError& e) {
     say(e.what());
   }

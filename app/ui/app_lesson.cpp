@@ -18,9 +18,9 @@ void App::open_lesson(const std::string& path) {
         throw InputError("lesson", fmt::format("{}, step {}", path, i + 1),
                          "names a panel that there is not: " + panel);
     for (const auto& action : step.actions)
-      if (!find_action(action))
+      if (!find_action(action) || action == "quit" || action == "save" || action.starts_with("lesson-"))
         throw InputError("lesson", fmt::format("{}, step {}", path, i + 1),
-                         "names an action that there is not: " + action);
+                         "names an action that there is not, or is none of a lesson's: " + action);
   }
   lesson_ = std::move(l);
   show_step(0);
@@ -66,6 +66,12 @@ void App::show_step(size_t step) {
 // The next of the step's actions, once nothing is under way any more.
 void App::go_on_with_lesson() {
   if (!lesson_ || (lesson_actions_.empty() && lesson_waits_ == 0)) return;
+  // Who has gone on to something else does not want them there.
+  if (document().kernel != lesson_->steps[lesson_step_].document.kernel ||
+      !(document().problem == lesson_->steps[lesson_step_].document.problem)) {
+    lesson_actions_.clear(), lesson_waits_ = 0;
+    return;
+  }
   const Report* r = bench_->report_of(document());
   const bool ready = settled() && !bench_->explaining() && r && r->final;
   if (!ready) {

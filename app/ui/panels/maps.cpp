@@ -36,8 +36,13 @@ void difference_words(Frame& f, const Beside& b, const Report& r) {
   if (b.status.empty()) return;
   // Two that are the same may both be wrong.
   ImGui::SameLine();
-  toolbar_text(b.status == "right" ? f.theme.right : f.theme.wrong,
-               fmt::format("{} {} is {}", b.status == "right" ? "✓" : "✗", file_name(b.with), b.status));
+  const std::string with = file_name(b.with);
+  if (b.status == "right")
+    toolbar_text(f.theme.right, fmt::format("✓ {} is right", with));
+  else if (b.status == "wrong")
+    toolbar_text(f.theme.wrong, fmt::format("✗ {} is wrong", with));
+  else
+    toolbar_text(b.status == "not-run" ? f.theme.dim : f.theme.wrong, fmt::format("{}: {}", with, b.sentence));
   tooltip(f.theme, b.sentence + "\nsource: judged against the double-precision oracle, on this problem");
 }
 

@@ -74,6 +74,7 @@ void choose_kernels(Frame& f) {
   auto row = [&](const std::string& name, const std::string& about) {
     if (!filter.PassFilter(name.c_str()) && !filter.PassFilter(about.c_str())) return;
     bool on = std::find(with.begin(), with.end(), name) != with.end();
+    ImGui::PushID(name.c_str());
     if (ImGui::Checkbox(file_name(name).c_str(), &on)) {
       Settings s = f.settings;
       if (on)
@@ -82,6 +83,7 @@ void choose_kernels(Frame& f) {
         std::erase(s.sweep_with, name);
       f.out.push_back(SetSettings{s});
     }
+    ImGui::PopID();
     if (!about.empty()) ImGui::SameLine(), ImGui::TextDisabled("%s", about.c_str());
   };
   if (ImGui::BeginChild("list", {t.em * 34, t.em * 20})) {
@@ -111,18 +113,6 @@ void controls(Frame& f, const Sweeping& full, const std::string& rule) {
   f.again_in(0.1);
 }
 
-// The kernels of a sweep that the engine here has, without those that were taken away since.
-std::vector<std::string> known(const Frame& f) {
-  std::vector<std::string> all;
-  for (const auto& name : f.settings.sweep_with) {
-    const auto& kernels = f.bench.kernels();
-    if (name == auto_kernel ||
-        std::any_of(kernels.begin(), kernels.end(), [&](const KernelEntry& k) { return k.name == name; }))
-      all.push_back(name);
-  }
-  return all;
-}
-
 }  // namespace
 
 void draw_sweep(Frame& f) {
@@ -130,7 +120,7 @@ void draw_sweep(Frame& f) {
   std::optional<SweepSpec> wish;
   std::string rule;
   try {
-    wish = sweep_of(f.document, axis_from(f.settings.sweep_over), known(f));
+    wish = sweep_of(f.document, axis_from(f.settings.sweep_over), f.bench.known_of(f.settings.sweep_with));
     Sweep{*wish};
   } catch (const InputError& e) {
     rule = e.what();

@@ -271,9 +271,13 @@ void draw_sweep_picture(Frame& f, const Sweep& s, bool of_floor) {
     draw->AddRectFilled({p.left + p.column * static_cast<float>(i), p.top},
                         {p.left + p.column * static_cast<float>(i + 1), end}, packed(colour, alpha));
   };
-  const int64_t now = s.spec().axis.of(f.document.problem);
+  auto stands_at = [&](const SweepPoint& point) {
+    const auto& fields = s.spec().axis.fields;
+    return std::all_of(fields.begin(), fields.end(),
+                       [&](const ProblemField* field) { return f.document.problem.*field->value == point.value; });
+  };
   for (size_t i = 0; i < columns; i++)
-    if (s.points()[i].value == now) band(i, t.kernel, 0.12f);
+    if (stands_at(s.points()[i])) band(i, t.kernel, 0.12f);
   if (pointed) band(*pointed, t.text, 0.06f);
 
   if (p.timed()) {
@@ -291,7 +295,7 @@ void draw_sweep_picture(Frame& f, const Sweep& s, bool of_floor) {
     if (x < last + t.em * 0.5f) continue;
     last = x + wide;
     draw->AddText({x, p.labels},
-                  packed(s.points()[i].value == now       ? t.kernel
+                  packed(stands_at(s.points()[i])         ? t.kernel
                          : !s.points()[i].refused.empty() ? t.dim
                                                           : t.text),
                   text.c_str());
@@ -312,7 +316,7 @@ void draw_sweep_picture(Frame& f, const Sweep& s, bool of_floor) {
   if (!pointed) return;
   const SweepPoint& point = s.points()[*pointed];
   about_point(t, s, point);
-  if (clicked && point.refused.empty() && point.value != now) f.command(SetProblem{point.problem});
+  if (clicked && point.refused.empty() && !stands_at(point)) f.command(SetProblem{point.problem});
 }
 
 }  // namespace convscope::ui

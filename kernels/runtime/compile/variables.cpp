@@ -63,10 +63,29 @@ void take_declaration(const std::string& text, const std::string& code, size_t f
   }
 }
 
+// Blanks for what stands between #if and #endif.
+void leave_out_conditional(const std::string& text, std::string& code) {
+  int depth = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    size_t at = text.find_first_not_of(" \t", begin);
+    if (at < end && text[at] == '#') {
+      at = text.find_first_not_of(" \t", at + 1);
+      if (text.compare(at, 2, "if") == 0) depth++;
+      if (text.compare(at, 5, "endif") == 0) depth = std::max(0, depth - 1);
+    }
+    if (depth)
+      for (size_t i = begin; i < std::min(end, code.size()); i++)
+        if (code[i] != '{' && code[i] != '}') code[i] = ' ';
+    begin = end + 1;
+  }
+}
+
 }  // namespace
 
 std::vector<DeclaredVariable> variables_in(const std::string& text) {
-  const std::string code = code_of(text);
+  std::string code = code_of(text);
+  leave_out_conditional(text, code);
   std::vector<DeclaredVariable> all;
   std::vector<std::string> spaces;
   size_t from = 0;

@@ -11,7 +11,8 @@ struct DeclaredVariable {
   bool is_constant;  // __constant__
   bool is_set;       // where it is declared
 };
-// Those at any depth of namespaces, and of no class or template. Of several in one declaration each.
+// Those at any depth of namespaces, and of no class or template, nor between #if and #endif, where they may not be. Of
+// several in one declaration each.
 std::vector<DeclaredVariable> variables_in(const std::string& text);
 
 // C++ behind a text: that its __constant__ memory is no more than a GPU has and, `for_host_code`, by which names it is

@@ -79,6 +79,7 @@ class Block {
   // Ends the block if the launch is cancelled: of traced kernels, which call it as they go. Not by an exception: the
   // compiler takes its hooks to throw none.
   void look_for_cancel();
+  bool lost_a_fibre() const { return fibres_.any_lost(); }  // it has not all of its stacks any more
   // Sets the current thread aside until the others have had a turn: it waits for what another block writes.
   void poll(const char* what, const Site& at);
   // Something has been done, of a block that may work for long: it is said now and then, and a cancel is looked at.

@@ -39,6 +39,7 @@ struct Fibres::One {
   void* fake = nullptr;  // AddressSanitizer's fake stack while suspended
   void* tsan = nullptr;  // ThreadSanitizer's identity
   bool lost = false;
+  alignas(bc::fiber) unsigned char never_ended[sizeof(bc::fiber)];  // the context of a lost one
 };
 
 Fibres::Fibres(std::function<void()> body) : body_(std::move(body)) {
@@ -56,7 +57,7 @@ Fibres::~Fibres() {
   for (unsigned f : idle_) enter(f);
   // The context of a lost one would throw on its stack to end it.
   for (auto& f : all_)
-    if (f->lost) new bc::fiber(std::move(f->context));
+    if (f->lost) new (f->never_ended) bc::fiber(std::move(f->context));
 #if defined(__SANITIZE_THREAD__)
   for (auto& f : all_) __tsan_destroy_fiber(f->tsan);
 #endif
@@ -99,6 +100,7 @@ void Fibres::leave([[maybe_unused]] One& f, [[maybe_unused]] bool for_good) {
 
 unsigned Fibres::start() {
   if (idle_.empty()) {
+    if (all_.size() == most_fibres) throw std::bad_alloc();  // some were lost, and nobody has made others
     auto number = static_cast<unsigned>(all_.size());
     char* low = stacks_ + number * spacing;
     mprotect(low, guard_bytes, PROT_NONE);
@@ -148,7 +150,7 @@ unsigned Fibres::start() {
 
 void Fibres::lose() {
   One& f = *all_[running_];
-  f.lost = true;
+  f.lost = any_lost_ = true;
   leave(f, false);
   std::abort();  // nobody resumes it
 }

@@ -22,6 +22,7 @@ class Fibres {
   void suspend();
   // On a fibre: back for ever. Its stack stays as it is and is not used again: for code that no exception may pass.
   [[noreturn]] void lose();
+  bool any_lost() const { return any_lost_; }
   unsigned running() const { return running_; }
   bool contains(const void* p) const;  // does p lie on one of the stacks?
 
@@ -36,7 +37,7 @@ class Fibres {
   std::vector<unsigned> idle_;
   boost::context::fiber home_;
   unsigned running_ = 0;
-  bool quit_ = false;
+  bool quit_ = false, any_lost_ = false;
   // For the sanitizers: the stack and identity of the OS thread itself.
   const void* home_stack_ = nullptr;
   size_t home_size_ = 0;

@@ -14,9 +14,10 @@
 namespace convscope::simt {
 namespace {
 
-// One Block an OS thread, for the thread's life: its fibres cannot move.
+// One Block an OS thread, for the thread's life, since its fibres cannot move; or until it has lost one of them.
 Block& own_block() {
   static thread_local std::unique_ptr<Block> own;
+  if (own && own->lost_a_fibre()) own.reset();
   if (!own) own = std::make_unique<Block>();
   return *own;
 }

@@ -189,6 +189,37 @@ TEST(Sweep, WhatEndsIt) {
   EXPECT_EQ(s.points()[1].entries[0].no_time, "it is not here");
 }
 
+// One value that is too large for memory ends itself alone.
+TEST(Sweep, WhatDoesNotFitIsOneValue) {
+  Sweep s(spec_of({"slow"}, "stride=1..2"));
+  Played engine;
+  while (auto r = s.next())
+    if (r->header["type"] == "judge" && Played::stride(r->header) == 2) {
+      ASSERT_TRUE(s.failed("bad-input", "memory 500 GiB is needed"));
+    } else {
+      s.took(engine.answer(r->header));
+    }
+  EXPECT_EQ(s.points()[0].entries[0].status, Status::right);
+  EXPECT_EQ(s.points()[1].entries[0].status, Status::not_run);
+  EXPECT_EQ(s.points()[1].entries[0].sentence, "memory 500 GiB is needed");
+  // A device that there is not is none of the model's answers.
+  Sweep elsewhere(spec_of({"slow"}, "stride=1"));
+  elsewhere.took(engine.answer(elsewhere.next()->header));
+  EXPECT_FALSE(elsewhere.failed("bad-input", "device nosuch is not known"));
+}
+
+// What is predicted is no time beside those that are measured.
+TEST(Sweep, PredictionsGoWhereItMeasures) {
+  Sweep s(spec_of({"slow", "quick"}, "stride=1..2"));
+  Played engine;
+  engine.gpu = true;
+  while (s.next()->header["type"] != "judge") s.took(engine.answer(s.next()->header));
+  EXPECT_FALSE(s.points()[0].entries[0].ms);
+  EXPECT_EQ(s.times_words(), "");
+  engine.play(s);
+  EXPECT_EQ(s.points()[0].entries[0].source, "measured");
+}
+
 TEST(Sweep, LargeProblemsAreAGpusWork) {
   SweepSpec spec = spec_of({"slow"}, "length=10,100000000");
   spec.base.stride = 2;
@@ -259,6 +290,8 @@ TEST(Sweep, IsTheSameWhereverItsAxisStands) {
   EXPECT_TRUE(same_sweep(a, b));
   b.base.padding = 1;
   EXPECT_FALSE(same_sweep(a, b));
+  b = a, a.base.stride = b.base.stride = 3, b.base.output_padding = 1;
+  EXPECT_FALSE(same_sweep(a, b)) << "at stride 1 both have none, beyond it not";
   b = a, b.kernels = {"S3"};
   EXPECT_FALSE(same_sweep(a, b));
   b = a, b.axis = axis_from("stride=1..4");

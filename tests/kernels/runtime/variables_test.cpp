@@ -32,6 +32,25 @@ TEST(Variables, AreFoundWhereverTheyAreDeclared) {
             "q:2 constant set; d:3 constant set; ");
 }
 
+// What is between #if and #endif may not be there when the file is compiled.
+TEST(Variables, ConditionalOnesAreLeftOut) {
+  EXPECT_EQ(variables_said("#ifdef WITH_TABLE\n__constant__ float table[64];\n#endif\n__constant__ float w[3];"),
+            "w:4 constant; ");
+  EXPECT_EQ(variables_said("#if A\n# if B\n__device__ int n;\n# endif\n__device__ int m;\n#else\n__device__ int k;\n"
+                           "#endif\nnamespace q {\n__device__ int z;\n}"),
+            "q::z:10; ");
+}
+
+// Two of one name in different namespaces are two.
+TEST(Variables, AreToldApartByTheirPlace) {
+  Plan plan(ConvProblem{});
+  float one[2], two[2];
+  EXPECT_EQ(plan.variable({"v", one, 8}).variable, 0u);
+  EXPECT_EQ(plan.variable({"v", two, 8}).variable, 1u);
+  EXPECT_EQ(plan.variable({"v", one, 8}, 4).variable, 0u);
+  EXPECT_EQ(plan.variables().size(), 2u);
+}
+
 TEST(Variables, OthersAreNot) {
   EXPECT_EQ(variables_said("__device__ float f(float a, int b);\n__device__ float g() { return 1; }\n"
                            "extern __constant__ float e[3];\nfloat host[3];\n// __constant__ float c;\n"

@@ -251,7 +251,7 @@ class Plan {
     bool constant = false;  // __constant__: it is read by way of a cache of its own
   };
   TensorRef variable(const Variable& v, int64_t offset_bytes = 0) {
-    auto known = std::find_if(variables_.begin(), variables_.end(), [&](const auto& o) { return o.name == v.name; });
+    auto known = std::find_if(variables_.begin(), variables_.end(), [&](const auto& o) { return o.on_host == v.on_host; });
     const auto number = static_cast<size_t>(known - variables_.begin());
     if (known == variables_.end()) variables_.push_back(v);
     return {Tensor::variable, offset_bytes, number};

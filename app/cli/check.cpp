@@ -15,8 +15,6 @@ using json_fields::text;
 using nlohmann::json;
 namespace {
 
-constexpr int interrupted_code = 130;
-
 // The report of one problem; of one that ended the engine as well.
 json judged(Session& session, const RunRequest& r) {
   std::vector<std::byte> payload;

@@ -1,6 +1,5 @@
 #include "app/cli/delivery.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "app/cli/session.h"
@@ -12,11 +11,7 @@ Delivery::Delivery(const CommonOptions& common, const std::string& format, const
                    const std::vector<std::string>& formats)
     : as_json_(common.json), format_(format) {
   if (format_.empty()) format_ = as_json_ ? "json" : "table";
-  std::string list;
-  for (size_t i = 0; i < formats.size(); i++)
-    list += (i == 0 ? "" : i + 1 == formats.size() ? " or " : ", ") + formats[i];
-  if (std::find(formats.begin(), formats.end(), format_) == formats.end())
-    throw InputError("format", format_, "must be " + list);
+  require_one_of("format", format_, formats);
   // Into a file any form may go; stdout then still is one document.
   if (as_json_ && format_ != "json" && out.empty())
     throw InputError("format", format_, "cannot be on stdout together with --json: name a file with --out");

@@ -15,6 +15,15 @@ std::string kebab(std::string s) {
   return s;
 }
 
+void require_one_of(const std::string& field, const std::string& word, const std::vector<std::string>& words) {
+  std::string list;
+  for (size_t i = 0; i < words.size(); i++) {
+    if (word == words[i]) return;
+    list += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  }
+  throw InputError(field, word, "must be " + list);
+}
+
 int64_t whole_number(const std::string& field, const std::string& text) {
   int64_t v = 0;
   const char* end = text.data() + text.size();

@@ -41,6 +41,8 @@ struct ProblemOptions {
 };
 
 std::string kebab(std::string name);  // in_channels → in-channels
+// Errors: InputError ("must be a, b or c") when the word is none of these.
+void require_one_of(const std::string& field, const std::string& word, const std::vector<std::string>& words);
 int64_t whole_number(const std::string& field, const std::string& text);
 double real_number(const std::string& field, const std::string& text);
 

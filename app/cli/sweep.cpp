@@ -14,16 +14,12 @@ namespace convscope {
 using nlohmann::json;
 namespace {
 
-constexpr int interrupted_code = 130;
-
 template <class T>
 T one_of(const char* option, const std::string& word, const std::vector<std::pair<const char*, T>>& all) {
-  std::string names;
-  for (size_t i = 0; i < all.size(); i++) {
-    if (word == all[i].first) return all[i].second;
-    names += (i == 0 ? "" : i + 1 == all.size() ? " or " : ", ") + std::string(all[i].first);
-  }
-  throw InputError(option, word, "must be " + names);
+  std::vector<std::string> words;
+  for (const auto& [name, value] : all) words.emplace_back(name);
+  require_one_of(option, word, words);
+  return std::find_if(all.begin(), all.end(), [&](const auto& one) { return word == one.first; })->second;
 }
 
 size_t columns_of(const std::string& text) {  // on a terminal: a character each

@@ -62,7 +62,7 @@ struct SweepPoint {
 
 class Sweep {
  public:
-  // Operations × taps that a run on the emulator may have to be judged without being asked: a second or two.
+  // Products (walked_products) of a run on the emulator that is judged without being asked: a second or two.
   static constexpr double most_products = 3e8;
 
   // Errors: InputError: no kernel, one given twice, the oracle, files, or no value that makes a legal problem.

@@ -165,9 +165,8 @@ Explained explained_from(const json& answer, const Document& asked) {
 }
 
 bool Explained::differs() const {
-  return !notes.empty() || std::any_of(taps.begin(), taps.end(), [](const ExplainedTap& t) {
-    return !t.note.empty() || t.expected_i != t.read_i;
-  });
+  return std::any_of(notes.begin(), notes.end(), [](const std::string& n) { return !n.empty(); }) ||
+         std::any_of(taps.begin(), taps.end(), [](const ExplainedTap& t) { return t.differs(); });
 }
 
 Traced traced_from(const json& j) {

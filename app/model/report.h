@@ -132,6 +132,7 @@ struct ExplainedTap {
   double count = 0, expected_sum = 0;
   std::optional<double> read_sum;
   std::optional<int64_t> beside_i;  // the input outside of its row that the kernel goes on to
+  bool differs() const { return beside_i || !note.empty() || expected_i != read_i; }
 };
 struct Explained {
   Document document;

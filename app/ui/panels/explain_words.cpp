@@ -72,16 +72,14 @@ ExplainWords words_of(const Explained& e) {
   w.error = std::isfinite(e.got) ? signed_text(e.got - e.expected) : "not finite";
   w.forward = fmt::format("j = i·s − p + k·d = i·{} − {} + k·{}", p.stride, p.padding, p.dilation);
   w.inverse = fmt::format("i = (j + p − k·d)/s = ({} + {} − k·{})/{}", e.j, p.padding, p.dilation, p.stride);
-  w.sentence = sentence_of(e);
+  w.sentence = sentence_of(e), w.differs = e.differs();
   for (const auto& n : e.notes) {
     if (n.empty()) continue;
-    w.differs = true;
     w.notes.push_back(
         fmt::format("{}{}.", static_cast<char>(std::toupper(static_cast<unsigned char>(n[0]))), n.substr(1)));
   }
   std::optional<double> reads = e.read_total;
   for (const auto& t : e.taps) {
-    w.differs |= tap_differs(tap_state(t));
     if (reads) reads = t.read_sum ? std::optional(*reads - *t.read_sum) : std::nullopt;
   }
   // What is left of the kernel's total is its bias; what rounding leaves of an absent one is none.

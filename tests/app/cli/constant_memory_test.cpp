@@ -13,14 +13,7 @@ using test::little;
 using test::OutsideCli;
 using test::Words;
 
-class ConstantMemoryCli : public OutsideCli {
- protected:
-  std::string changed_text(std::string text, const std::string& from, const std::string& to) {
-    const size_t at = text.find(from);
-    EXPECT_NE(at, text.npos) << from;
-    return file("changed.cu", at == text.npos ? text : text.replace(at, from.size(), to));
-  }
-};
+class ConstantMemoryCli : public OutsideCli {};
 
 constexpr const char* weights_in_constants = R"(
 #include <torch/extension.h>

@@ -27,11 +27,15 @@ class OutsideCli : public ::testing::Test {
  protected:
   // A file of assets/kernels in which one text stands for another, which must be there.
   std::string changed(const std::string& sample, const std::string& from, const std::string& to) {
-    std::string text = text_file(project_file("assets/kernels/" + sample));
+    return changed_text(text_file(project_file("assets/kernels/" + sample)), from, to, sample);
+  }
+  // The same of a text.
+  std::string changed_text(std::string text, const std::string& from, const std::string& to,
+                           const std::string& name = "changed.cu") {
     const size_t at = text.find(from);
     EXPECT_NE(at, text.npos) << from;
     if (at != text.npos) text.replace(at, from.size(), to);
-    return folder_.write(sample, text.data(), text.size());
+    return file(name, text);
   }
   std::string file(const std::string& name, const std::string& text) {
     return folder_.write(name, text.data(), text.size());

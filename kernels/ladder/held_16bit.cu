@@ -2,8 +2,8 @@
 //
 // Idea: wgmma takes 16-bit operands from shared memory with either side as neighbours, so that x could go there as it
 // lies in NCL. What stands in the way is the shift: a matrix begins on 16 bytes, and x[m − e] does not. So three warps
-// put each tile of x in another order first (ldmatrix, stmatrix with rows and columns exchanged): eight positions that
-// are 16 apart are neighbours, and a shift by one is the next row. One copy in shared memory serves all shifts.
+// put each tile of x in another order first (ldmatrix, stmatrix with rows and columns exchanged): eight channels of a
+// position are neighbours, and a shift by one is the next row. One copy in shared memory serves all shifts.
 // - The other operand are the weights, which never change: each lane holds its part of 64 columns in registers for as
 //   long as the block lives. Nothing but x is read from shared memory, by the tensor cores themselves; between products
 //   there are no fragments to make, as in rung 12.
@@ -13,7 +13,8 @@
 //   warpgroups multiply, and one or two store: sums go to them by way of shared memory, and leave in whole sectors.
 //   Those who share their tiles multiply in turn, so that one stages its sums while the other multiplies.
 // - Tiles are given to who asks first, as in rung 12.
-// - Where a sector is a small part of a row, as in #79, the two warpgroups' tiles are one row of 256 positions, of which
+// - Where a sector is a small part of a row, as in #79, the two warpgroups' tiles are one row of 256 positions, of
+// which
 //   each pair stores whole sectors only: a sector's outputs are computed twice, and none is written by two.
 // On one H200, f16: #74 0.25 ms, where rung 12 takes 0.34, #64 0.70 (0.84), #79 0.19 (0.23); layers of two shifts as
 // rung 12 (h200-ladder.md has the steps).
@@ -93,12 +94,14 @@ __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& t
     bias[side] = tiles.biases && row.channel < columns.channels ? biases[columns.co + row.channel] : 0.0f;
     nones[side] = activated(bias[side]);
   }
-  uint32_t row = room.row / 16, begins[shifts];
+  // In 16 bytes: where a shift's positions begin; from eight channels to the next eight.
+  uint32_t begins[shifts];
 #pragma unroll
-  for (int u = 0; u < shifts; u++) begins[u] = static_cast<uint32_t>(tiles.halo - table.shift[u]) * row;
-  if (tiles.together == 2) x += static_cast<uint32_t>(mine) * room.image_tile;
-  uint32_t low = (x & 0x3ffff) >> 4 | (128 >> 4) << 16;
-  uint32_t stage_size = static_cast<uint32_t>(tiles.together) * room.image_tile / 16;
+  for (int u = 0; u < shifts; u++) begins[u] = static_cast<uint32_t>(tiles.halo - table.shift[u]);
+  const auto octet = static_cast<uint32_t>(tiles.box);
+  if (tiles.together == 2) x += static_cast<uint32_t>(mine) * room.tile;
+  uint32_t low = (x & 0x3ffff) >> 4 | octet << 16;
+  uint32_t stage_size = static_cast<uint32_t>(tiles.together) * room.tile / 16;
   // Values from a 32-byte boundary to the warpgroup's first row in y, modulo 16; the same of a sequence, a tile.
   const uint32_t length = static_cast<uint32_t>(c.out_length);
   uint32_t first_phase = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(y) >> 1) +
@@ -124,7 +127,7 @@ __device__ __forceinline__ void held_tiles(const ConvArgs& c, const HeldTiles& t
       for (int half = 0; half < 2; half++)
 #pragma unroll
         for (int u = 0; u < shifts; u++) {
-          uint64_t matrix = uint64_t{row} << 32 | (at + begins[u] + static_cast<uint32_t>(half * 16));
+          uint64_t matrix = uint64_t{128 >> 4} << 32 | (at + begins[u] + static_cast<uint32_t>(half) * 2 * octet);
           if (round + half + u == 0)
             product_held<bf16, false>(d, a[0], matrix);
           else
@@ -290,7 +293,7 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
     next_launch_may_begin();
     if (threadIdx.x == 256)
       held_produce<spins, pairs ? HeldPairs<period * gcd>::positions : 0>(
-          tiles, map, shared + room.raw, room.raw_tile, raw, raw_items, turns + 2 * image, image / (images / groups),
+          tiles, map, shared + room.raw, room.tile, raw, raw_items, turns + 2 * image, image / (images / groups),
           blocks, static_cast<int>(blockIdx.x) / images);
     else if (warp > 8)
       held_order<halo, spins>(tiles, room, shared, raw, ordered, raw_items, items, warp - 9, lane);
@@ -360,7 +363,10 @@ int held_conflicts(const HeldTiles& t, int64_t length, int64_t stride) {
   for (int g = 0; g < 8; g++)
     for (int lane = 0; lane < 4; lane++) {
       HeldRow row(t.period, 0, g, 0);
-      count[(row.channel * t.pitch + row.channel * length % 16 + 16 * lane * stride + row.rho * t.gcd) / 2 % 32]++;
+      const int64_t begin = row.channel * t.pitch + row.channel * length % 16 + row.rho;
+      int64_t word = begin / 2 + (stride == 1 ? lane : lane * stride + row.channel % 2 * stride / 2);
+      if (stride == 1 && lane + begin / 2 % 4 >= 4) word -= 4;
+      count[(word + 32) % 32]++;
     }
   return *std::max_element(count, count + 32);
 }
@@ -403,9 +409,10 @@ HeldPlan held_plan(const ConvProblem& p) {
     t.items = static_cast<int32_t>(t.tiles * p.batch);
   }
   t.pitch = static_cast<int32_t>((t.pairs ? 2 : 1) * tile + 16);
-  HeldTiles wider = t;
-  wider.pitch += 8;
-  if (held_conflicts(wider, p.out_length(), p.stride) < held_conflicts(t, p.out_length(), p.stride)) t = wider;
+  HeldTiles best = t;
+  for (const int32_t narrow = t.pitch; t.pitch < narrow + 32; t.pitch += 8)
+    if (held_conflicts(t, p.out_length(), p.stride) < held_conflicts(best, p.out_length(), p.stride)) best = t;
+  t = best;
   t.staging = t.channels * t.pitch * (t.pairs ? 1 : 2);  // HeldRoom has two of it
   // Stages of both kinds in turn, as many as fit.
   t.raw_stages = t.stages = held_orders;

@@ -1,11 +1,11 @@
 // What held_16bit is made of: x in an order in which a shift is another address, products with weights that stay in
 // registers, and results by way of shared memory.
 //
-// Order of x: of a tile of 128 positions the tensor cores' column n = 8a + b is position 16·π(b) + a, with π(2t) = t
-// and π(2t + 1) = t + 4. A row `a` of eight values (16 bytes a channel) of position m − e is then row a − e: a matrix
-// descriptor that begins e rows earlier. Rows before 0 are the halo, each position of it where a row wants it.
-// A lane (g, t) = (lane / 4, lane % 4) of warp w has the sums of rows g and g + 8 of its warp's 16, at positions
-// 16t … 16t + 15 and 64 + 16t … 64 + 16t + 15: neighbours in y, where stride is 1.
+// Order of x: eight channels of a position are 16 bytes, and positions follow each other, the halo's first. So eight
+// neighbouring positions from anywhere on are one of the tensor cores' matrices, and a shift by e is an address e rows
+// earlier (as in the ordered rungs, here within shared memory).
+// A lane (g, t) = (lane / 4, lane % 4) of warp w has the sums of rows g and g + 8 of its warp's 16, at positions 8j +
+// 2t and 8j + 2t + 1 for j = 0 … 15.
 #pragma once
 #include "half_products.h"
 
@@ -71,16 +71,14 @@ __host__ __device__ __forceinline__ int held_images(const HeldTiles& tiles, int 
 // Where things are in shared memory, and how large: computed alike on both sides.
 struct HeldRoom {
   uint32_t raw, image, staging, barriers, items, biases;  // bytes from the beginning
-  uint32_t raw_tile, row, image_tile;                     // bytes of a tile of x as it lies; of a row a; of all rows
+  uint32_t tile;                                          // bytes of a tile of x, as it lies and in order
   uint32_t all;
   static constexpr int more = 3;  // barriers: of the two warpgroups' results, and of their turns; pairs of numbers
   __host__ __device__ __forceinline__ explicit HeldRoom(const HeldTiles& t) {
-    raw_tile = static_cast<uint32_t>(held_channels * t.box * 2);
-    row = held_channels * 16 + 16;  // 16 more: eight rows begin in different banks
-    image_tile = static_cast<uint32_t>(16 + t.halo) * row;
+    tile = static_cast<uint32_t>(held_channels * t.box * 2);
     raw = 0;
-    image = raw + static_cast<uint32_t>(t.raw_stages * t.together) * raw_tile;
-    staging = image + static_cast<uint32_t>(t.stages * t.together) * image_tile;
+    image = raw + static_cast<uint32_t>(t.raw_stages * t.together) * tile;
+    staging = image + static_cast<uint32_t>(t.stages * t.together) * tile;
     barriers = staging + 2 * static_cast<uint32_t>(t.staging);
     items = barriers + 16 * static_cast<uint32_t>(t.raw_stages + t.stages + more);
     biases = items + 4 * static_cast<uint32_t>(t.raw_stages + t.stages + 2 * more);
@@ -135,11 +133,10 @@ __device__ __forceinline__ void held_produce(const HeldTiles& tiles, const Tenso
 template <int halo, bool spins>
 __device__ __forceinline__ void held_order(const HeldTiles& tiles, const HeldRoom& room, uint32_t shared, Ring raw,
                                            Ring image, const int* raw_items, int* items, int which, int lane) {
-  constexpr int blocks = 2 + halo / 8;  // of eight rows
-  const int leads = lane == 0, b = lane % 8, channel = lane / 8;
-  const uint32_t from = shared + room.raw + static_cast<uint32_t>(channel * tiles.box + 16 * (b % 2 * 4 + b / 2)) * 2;
-  const uint32_t to = shared + room.image + static_cast<uint32_t>(b) * room.row + static_cast<uint32_t>(channel) * 16;
-  const uint32_t four = static_cast<uint32_t>(4 * tiles.box) * 2;  // channels
+  constexpr int many = 4;  // 8 × 8 matrices that a lane has at a time, of each of 4 × 8 channels
+  const int leads = lane == 0;
+  const uint32_t from = shared + room.raw + static_cast<uint32_t>(lane * tiles.box) * 2;  // a row: a channel
+  const uint32_t to = shared + room.image + static_cast<uint32_t>(lane / 8 * tiles.box + lane % 8) * 16;
   raw.stage = image.stage = which;
   auto advance = [](Ring& ring) {
     if ((ring.stage += held_orders) >= ring.stages) ring.stage -= ring.stages, ring.phase ^= 1;
@@ -151,20 +148,19 @@ __device__ __forceinline__ void held_order(const HeldTiles& tiles, const HeldRoo
     if (leads) items[image.stage] = item;
     if (item < 0) break;
     for (int i = 0; i < tiles.together; i++) {
-      uint32_t in = from + static_cast<uint32_t>(raw.stage * tiles.together + i) * room.raw_tile;
-      uint32_t out = to + static_cast<uint32_t>(image.stage * tiles.together + i) * room.image_tile;
+      uint32_t in = from + static_cast<uint32_t>(raw.stage * tiles.together + i) * room.tile;
+      uint32_t out = to + static_cast<uint32_t>(image.stage * tiles.together + i) * room.tile;
+      auto turn = [&](auto count) {
+        uint32_t v[decltype(count)::value][4];
+#pragma unroll
+        for (int k = 0; k < decltype(count)::value; k++) load_matrices(v[k], in + k * 16);
+#pragma unroll
+        for (int k = 0; k < decltype(count)::value; k++) store_matrices(out + k * 128, v[k]);
+        in += decltype(count)::value * 16, out += decltype(count)::value * 128;
+      };
 #pragma unroll 1
-      for (int k = 0; k < 4; k++, in += 2 * four, out += 128) {
-        uint32_t v[2][blocks][4];
-#pragma unroll
-        for (int a = 0; a < blocks; a++)
-          load_matrices(v[0][a], in + a * 16), load_matrices(v[1][a], in + four + a * 16);
-#pragma unroll
-        for (int a = 0; a < blocks; a++) {
-          store_matrices(out + static_cast<uint32_t>(8 * a) * room.row, v[0][a]);
-          store_matrices(out + static_cast<uint32_t>(8 * a) * room.row + 64, v[1][a]);
-        }
-      }
+      for (int k = 0; k < hopper_positions / 8; k += many) turn(Count<many>{});
+      turn(Count<halo / 8>{});
     }
     shared_stores_seen();
     __syncwarp();
@@ -178,7 +174,7 @@ __device__ __forceinline__ void held_order(const HeldTiles& tiles, const HeldRoo
 
 // A lane's results (biases added) into shared memory: words of two neighbours where there are any. Row r begins
 // (phase + r·length) % 16 values after a 32-byte boundary in y, and so it does there. goes_on: another tile's results
-// follow in the same rows.
+// follow in the same rows. Behind a row one value may be anything.
 template <bool bf16, int period, int gcd, bool goes_on>
 __device__ __forceinline__ void stage_held(const float (&d)[64], const HeldTiles& tiles, uint16_t* staging,
                                            uint32_t phase, uint32_t length, const float (&nones)[2], int warp, int g,
@@ -190,51 +186,59 @@ __device__ __forceinline__ void stage_held(const float (&d)[64], const HeldTiles
   };
   auto store_word = [](uint16_t* at, uint32_t w) { *reinterpret_cast<uint32_t*>(at) = w; };
   auto half_of = [](float v) { return static_cast<uint16_t>(rounded_pair(bf16, v, 0)); };
+  // Which of two neighbouring positions comes first, so that lanes of odd channels use the banks between.
+  auto swapped = [](const HeldRow& row, int r) { return r ^ row.channel % 2; };
   if constexpr (period % 2 == 0) {
     HeldRow row(period, warp, g, 0);
     if (row.channel >= tiles.channels) return;
-    uint16_t* at = row_of(row) + 16 * t * stride + row.rho;
-    bool odd = reinterpret_cast<uintptr_t>(at) & 2;
-    if (!odd) {
+    uint16_t* at = row_of(row) + 2 * t * stride + row.rho;
+    const bool odd = reinterpret_cast<uintptr_t>(at) & 2;
 #pragma unroll
-      for (int i = 0; i < 32; i++)
-        store_word(at + (i / 16 * 64 + i % 16) * stride,
-                   rounded_pair(bf16, d[i % 16 * 4 + i / 16], d[i % 16 * 4 + i / 16 + 2]));
-    } else {
-#pragma unroll
-      for (int i = 0; i < 32; i++) {
-        uint32_t w = rounded_pair(bf16, d[i % 16 * 4 + i / 16], d[i % 16 * 4 + i / 16 + 2]);
-        at[(i / 16 * 64 + i % 16) * stride] = static_cast<uint16_t>(w);
-        at[(i / 16 * 64 + i % 16) * stride + 1] = static_cast<uint16_t>(w >> 16);
-      }
+    for (int i = 0; i < 32; i++) {
+      const int j = i / 2, r = swapped(row, i % 2);
+      const uint32_t w = rounded_pair(bf16, r ? d[4 * j + 1] : d[4 * j], r ? d[4 * j + 3] : d[4 * j + 2]);
+      uint16_t* to = at + (8 * j + r) * stride;
+      if (!odd)
+        store_word(to, w);
+      else
+        to[0] = static_cast<uint16_t>(w), to[1] = static_cast<uint16_t>(w >> 16);
     }
   } else {
 #pragma unroll
     for (int side = 0; side < 2; side++) {
       HeldRow row(period, warp, g, side);
-      float none = nones[side];
+      uint16_t* at = row_of(row);
+      const bool odd = reinterpret_cast<uintptr_t>(at) & 2;
+      if constexpr (gcd == 2) {
+        const float none = nones[side];
+        uint16_t* words = at - odd + 4 * t;  // odd: the value before is one that no tap reaches, too
 #pragma unroll
-      for (int run = 0; run < 2; run++) {
-        auto v = [&](int j) { return d[j * 4 + side * 2 + run]; };
-        uint16_t* at = row_of(row) + (run * 64 + 16 * t) * stride;
-        bool odd = reinterpret_cast<uintptr_t>(at) & 2;
-        if constexpr (gcd == 2) {
-          uint16_t* words = at - odd;  // odd: the value before is one that no tap reaches, too
-#pragma unroll
-          for (int j = 0; j < 16; j++)
-            store_word(words + 2 * j, rounded_pair(bf16, odd ? none : v(j), odd ? v(j) : none));
-          if (!goes_on && odd && run && t == 3) at[31] = half_of(none);
-        } else if (!__any_sync(~0u, odd)) {
-#pragma unroll
-          for (int j = 0; j < 16; j += 2) store_word(at + j, rounded_pair(bf16, v(j), v(j + 1)));
-        } else {
-          uint16_t* words = at + odd;
-#pragma unroll
-          for (int j = 0; j < 14; j += 2)
-            store_word(words + j, rounded_pair(bf16, odd ? v(j + 1) : v(j), odd ? v(j + 2) : v(j + 1)));
-          at[odd ? 0 : 14] = half_of(odd ? v(0) : v(14));
-          at[15] = half_of(v(15));
+        for (int i = 0; i < 32; i++) {
+          const int j = i / 2, r = swapped(row, i % 2);
+          const float v = r ? d[4 * j + 2 * side + 1] : d[4 * j + 2 * side];
+          store_word(words + 16 * j + 2 * r, rounded_pair(bf16, odd ? none : v, odd ? v : none));
         }
+        if (!goes_on && odd && t == 3) at[2 * hopper_positions - 1] = half_of(none);
+      } else {
+        uint32_t w[16];
+#pragma unroll
+        for (int j = 0; j < 16; j++) w[j] = rounded_pair(bf16, d[4 * j + 2 * side], d[4 * j + 2 * side + 1]);
+        if (__any_sync(~0u, odd)) {  // words of a lane's second value and the next lane's first
+          if (odd && t == 0) at[0] = static_cast<uint16_t>(w[0]);
+#pragma unroll
+          for (int j = 0; j < 16; j++) {
+            const uint32_t next = __shfl_sync(~0u, t == 0 && j < 15 ? w[(j + 1) % 16] : w[j], (t + 1) % 4, 4);
+            if (odd) w[j] = w[j] >> 16 | next << 16;  // the last one's upper half is nobody's
+          }
+        }
+        uint16_t* words = at + odd + 2 * t;
+        // Rows begin on any word: lanes whose word is past a 16-byte boundary store the one before, so that the eight
+        // rows of a warp are in different banks.
+        const bool lags = t + static_cast<int>(reinterpret_cast<uintptr_t>(at + odd) >> 2 & 3) >= 4;
+        if (!lags) store_word(words, w[0]);
+#pragma unroll
+        for (int j = 1; j < 16; j++) store_word(words + 8 * (j - lags), lags ? w[j - 1] : w[j]);
+        if (lags) store_word(words + 8 * 15, w[15]);
       }
     }
   }

@@ -107,8 +107,7 @@ void Hopper::multiply_one(std::array<Queue*, 128>& threads, size_t product, cons
   auto& [a, b, c] = *operands_;
   for (int t = 0; t < 128; t++) {
     const Wgmma& mine = threads[static_cast<size_t>(t)]->products[product];
-    if (mine.type != p.type || mine.exchanged != p.exchanged || mine.add != p.add || mine.columns != p.columns ||
-        mine.b != p.b || mine.from != p.from)
+    if (mine.type != p.type || mine.add != p.add || mine.columns != p.columns || mine.b != p.b || mine.from != p.from)
       block_.fault("threads of a warpgroup order different wgmma products: shape, type and descriptor are one", at);
     const int row = t / 32 * 16 + t % 32 / 4, column = t % 4;
     for (int i = 0; i < 4 && !p.from; i++) {
@@ -138,21 +137,22 @@ void Hopper::multiply_one(std::array<Queue*, 128>& threads, size_t product, cons
   }
   const Descriptor from(p.b);
   const uint32_t size = tf32 ? 4 : 2;
-  // PTX ISA 9.0, "Canonical layouts": k as neighbours with the 128-byte swizzle, rows of 128 bytes, eight of them
-  // `stride` apart; or columns as neighbours without one, eight of them 16 bytes, k rows of 16 bytes, eight of those
-  // `leading` apart, and `stride` to the next eight columns.
-  if (p.exchanged ? from.swizzle != 0 || tf32 : from.swizzle != 1)
+  // PTX ISA 9.0, "Canonical layouts": k as neighbours, with the 128-byte swizzle: rows of 128 bytes, eight of them
+  // `stride` apart; or, of 16 bits, without one: rows of 16 bytes, eight of them `stride` apart, `leading` to the next
+  // eight k values.
+  const bool plain = from.swizzle == 0 && !tf32;
+  if (from.swizzle != 1 && !plain)
     block_.fault(
-        "the emulator has wgmma operands with k as neighbours and the 128-byte swizzle, or with columns as "
-        "neighbours and none",
+        "the emulator has wgmma operands with k as neighbours, with the 128-byte swizzle or, of 16 bits, with none",
         at);
   for (int n = 0; n < p.columns; n++)
     for (int k = 0; k < depth; k++) {
       const auto un = static_cast<uint32_t>(n), uk = static_cast<uint32_t>(k);
-      uint32_t address = p.exchanged
-                             ? from.begin + un / 8 * from.stride + uk / 8 * from.leading + uk % 8 * 16 + un % 8 * 2
-                             : from.begin + un / 8 * from.stride + un % 8 * 128 + uk * size;
-      if (!p.exchanged) address ^= (address >> 7 & 7) << 4;
+      uint32_t address = from.begin + un / 8 * from.stride;
+      if (plain)
+        address += un % 8 * 16 + uk / 8 * from.leading + uk % 8 * 2;
+      else
+        address += un % 8 * 128 + uk * size, address ^= (address >> 7 & 7) << 4;
       const unsigned char* where = shared_at(address, size, size, "wgmma", at);
       if (tf32) {
         uint32_t bits;

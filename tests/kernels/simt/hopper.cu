@@ -92,7 +92,7 @@ extern "C" __global__ void hand_over(int rounds, int mode, int* out) {
 // shared memory, `step_bytes` a step. type 0: TF32, k = 8; 1: f16, 2: bf16, k = 16.
 template <int columns>
 __device__ __forceinline__ void multiply_steps(const uint32_t* a, const unsigned char* b, int step_bytes,
-                                               uint64_t descriptor, int type, int exchanged, int mode, float* out) {
+                                               uint64_t descriptor, int type, int plain, int mode, float* out) {
   CONVSCOPE_DYNAMIC_SHARED_1024(shared);
   for (int i = threadIdx.x; i < 2 * step_bytes; i += 128) shared[i] = b[i];
   shared_stores_seen();
@@ -100,7 +100,7 @@ __device__ __forceinline__ void multiply_steps(const uint32_t* a, const unsigned
   int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
   if (mode == a_warp_is_missing && warp == 3) return;
   float d[columns / 2];
-  for (float& v : d) v = type && !exchanged ? 0 : -1;
+  for (float& v : d) v = type && !plain ? 0 : -1;
   if (mode != no_fence) products_begin();
   for (int step = 0; step < 2; step++) {
     uint32_t f[4];  // words of a row: 8
@@ -110,12 +110,12 @@ __device__ __forceinline__ void multiply_steps(const uint32_t* a, const unsigned
     if (type == 0) {
       product(d, f, at, step);
     } else if constexpr (columns == 128) {
-      if (exchanged && step)
+      if (plain && step)
         type == 1 ? product_held<false, true>(d, f, at) : product_held<true, true>(d, f, at);
-      else if (exchanged)
+      else if (plain)
         type == 1 ? product_held<false, false>(d, f, at) : product_held<true, false>(d, f, at);
     }
-    if (type && !exchanged) type == 1 ? product_16<false>(d, f, at) : product_16<true>(d, f, at);
+    if (type && !plain) type == 1 ? product_16<false>(d, f, at) : product_16<true>(d, f, at);
   }
   products_commit();
   __syncthreads();
@@ -153,12 +153,12 @@ extern "C" __global__ void multiply_rows(const unsigned char* b, const unsigned 
     for (int i = 0; i < 4; i++) out[(warp * 16 + g + i / 2 * 8) * 80 + 8 * j + 2 * t + i % 2] = d[4 * j + i];
 }
 extern "C" __global__ void multiply_64(const uint32_t* a, const unsigned char* b, int step_bytes, uint64_t descriptor,
-                                       int type, int exchanged, int mode, float* out) {
-  multiply_steps<64>(a, b, step_bytes, descriptor, type, exchanged, mode, out);
+                                       int type, int plain, int mode, float* out) {
+  multiply_steps<64>(a, b, step_bytes, descriptor, type, plain, mode, out);
 }
 extern "C" __global__ void multiply_128(const uint32_t* a, const unsigned char* b, int step_bytes, uint64_t descriptor,
-                                        int type, int exchanged, int mode, float* out) {
-  multiply_steps<128>(a, b, step_bytes, descriptor, type, exchanged, mode, out);
+                                        int type, int plain, int mode, float* out) {
+  multiply_steps<128>(a, b, step_bytes, descriptor, type, plain, mode, out);
 }
 
 // Four matrices of 8 × 8 16-bit values from `in` to fragments, and back with rows and columns exchanged.

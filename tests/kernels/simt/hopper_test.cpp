@@ -225,7 +225,7 @@ TEST(Hopper, NamedBarriersHandValuesOver) {
 
 struct Product {
   int type, columns;  // 0 TF32, 1 f16, 2 bf16
-  bool exchanged;
+  bool plain;         // B without swizzle
 };
 int depth_of(const Product& p) { return p.type ? 16 : 8; }
 
@@ -246,27 +246,27 @@ Ran run_product(const Product& p, int mode, uint32_t seed) {
   for (size_t i = 0; i < a.size(); i++)
     words[i / static_cast<size_t>(per_word)] |= as_type(p.type, a[i]) << (i % static_cast<size_t>(per_word) * 16);
   // B[k][n] of each step. k as neighbours: rows of 128 bytes a column, pieces of 16 bytes exchanged by the column's
-  // number; the second step in the next 1024-byte patterns. Columns as neighbours: eight of them 16 bytes, then k.
-  const int step_bytes = p.exchanged ? p.columns * k * size : p.columns * 128;
+  // number; the second step in the next 1024-byte patterns. Without swizzle: eight k values 16 bytes, then columns.
+  const int step_bytes = p.plain ? p.columns * k * size : p.columns * 128;
   std::vector<unsigned char> image(static_cast<size_t>(2 * step_bytes), 0xff);
   for (int step = 0; step < 2; step++)
     for (int n = 0; n < p.columns; n++)
       for (int kk = 0; kk < k; kk++) {
         int offset = kk * size;
-        int place = p.exchanged ? n / 8 * (k * 16) + kk * 16 + n % 8 * 2
-                                : n * 128 + ((offset / 16) ^ (n % 8)) * 16 + offset % 16;
+        int place = p.plain ? (kk / 8 * p.columns + n) * 16 + kk % 8 * 2
+                            : n * 128 + ((offset / 16) ^ (n % 8)) * 16 + offset % 16;
         uint32_t v = as_type(p.type, b[static_cast<size_t>((step * k + kk) * p.columns + n)]);
         std::memcpy(&image[static_cast<size_t>(step * step_bytes + place)], &v, static_cast<size_t>(size));
       }
-  uint64_t descriptor = p.exchanged ? uint64_t{128 / 16} << 16 | uint64_t(k) << 32
-                                    : uint64_t{1} << 16 | uint64_t{1024 / 16} << 32 | uint64_t{1} << 62;
+  uint64_t descriptor = p.plain ? uint64_t(p.columns) << 16 | uint64_t{128 / 16} << 32
+                                : uint64_t{1} << 16 | uint64_t{1024 / 16} << 32 | uint64_t{1} << 62;
   std::vector<float> out(static_cast<size_t>(64 * p.columns), 1e30f);
   Ran ran;
   ran.fault = fault_of([&] {
     launch_entry(planned_launch(p.columns == 64 ? "multiply_64" : "multiply_128"), {1}, {128},
                  static_cast<size_t>(2 * step_bytes), {.order_seed = seed}, static_cast<const uint32_t*>(words.data()),
-                 static_cast<const unsigned char*>(image.data()), step_bytes, descriptor, p.type, int{p.exchanged},
-                 mode, out.data());
+                 static_cast<const unsigned char*>(image.data()), step_bytes, descriptor, p.type, int{p.plain}, mode,
+                 out.data());
   });
   for (int i = 0; i < 64; i++)
     for (int n = 0; n < p.columns; n++) {
@@ -292,7 +292,7 @@ TEST(Hopper, ProductsOfAWarpgroup) {
     for (uint32_t seed = 0; seed < 5; seed++) {
       Ran r = run_product(p, products_right, seed);
       ASSERT_EQ(r.fault, "") << p.type << " " << p.columns;
-      ASSERT_EQ(r.wrong, 0) << p.type << " " << p.columns << " " << p.exchanged;
+      ASSERT_EQ(r.wrong, 0) << p.type << " " << p.columns << " " << p.plain;
     }
 }
 

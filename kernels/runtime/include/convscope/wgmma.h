@@ -23,9 +23,8 @@ namespace convscope::simt {
 enum class Operand : uint8_t { tf32, f16, bf16 };
 struct Wgmma {
   Operand type;
-  bool exchanged;  // columns of B are neighbours in shared memory, not k
-  bool add;        // else the sums are overwritten
-  int columns;     // 64, 80, 96, 128 or 160
+  bool add;     // else the sums are overwritten
+  int columns;  // 64, 80, 96, 128 or 160
   uint32_t a[4];
   float* d;
   uint64_t b;
@@ -37,9 +36,8 @@ CONVSCOPE_SIMT_API void wgmma(const Wgmma& product, const Site& at);
 CONVSCOPE_SIMT_API void wgmma_commit(const Site& at);
 CONVSCOPE_SIMT_API void wgmma_wait(int pending, const Site& at);
 }  // namespace convscope::simt
-#define CONVSCOPE_EMULATED_PRODUCT(operand, exchanged, add, columns)                                                   \
-  convscope::simt::wgmma({convscope::simt::Operand::operand, exchanged, add, columns, {a[0], a[1], a[2], a[3]}, d, b}, \
-                         at)
+#define CONVSCOPE_EMULATED_PRODUCT(operand, add, columns) \
+  convscope::simt::wgmma({convscope::simt::Operand::operand, add, columns, {a[0], a[1], a[2], a[3]}, d, b}, at)
 #endif
 
 CONVSCOPE_HOPPER_CALL void products_begin() {
@@ -121,7 +119,7 @@ CONVSCOPE_HOPPER_CALL void product(float (&d)[sums], const uint32_t (&a)[4], uin
 #if defined(__CUDACC__)
   CONVSCOPE_PRODUCT_OF(sums, "k8.f32.tf32.tf32", "1, 1");
 #else
-  CONVSCOPE_EMULATED_PRODUCT(tf32, false, add != 0, 2 * sums);
+  CONVSCOPE_EMULATED_PRODUCT(tf32, add != 0, 2 * sums);
 #endif
 }
 // The same of f16, 16 k values.
@@ -131,21 +129,21 @@ CONVSCOPE_HOPPER_CALL void product_f16(float (&d)[sums], const uint32_t (&a)[4],
 #if defined(__CUDACC__)
   CONVSCOPE_PRODUCT_OF(sums, "k16.f32.f16.f16", "1, 1, 0");
 #else
-  CONVSCOPE_EMULATED_PRODUCT(f16, false, add != 0, 2 * sums);
+  CONVSCOPE_EMULATED_PRODUCT(f16, add != 0, 2 * sums);
 #endif
 }
 
-// The same of f16 or bf16, 16 k values. add: "1", or "0": d is overwritten. exchanged: "0": k values are neighbours in
-// shared memory; "1": columns are.
+// The same of f16 or bf16, 16 k values. add: "1", or "0": d is overwritten. k values are neighbours in
+// shared memory.
 #if defined(__CUDACC__)
 #define CONVSCOPE_PRODUCT_64(type)                                                                 \
   asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type " {" CONVSCOPE_NAMES_32 \
                "}, {%32, %33, %34, %35}, %36, 1, 1, 1, 0;"                                         \
                : CONVSCOPE_SUMS_32(d, 0)                                                           \
                : CONVSCOPE_FACTORS)
-#define CONVSCOPE_PRODUCT_128(type, add, exchanged)                                                 \
+#define CONVSCOPE_PRODUCT_128(type, add)                                                            \
   asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " {" CONVSCOPE_NAMES_64 \
-               "}, {%64, %65, %66, %67}, %68, " add ", 1, 1, " exchanged ";"                        \
+               "}, {%64, %65, %66, %67}, %68, " add ", 1, 1, 0;"                                    \
                : CONVSCOPE_SUMS_64(d, 0)                                                            \
                : CONVSCOPE_FACTORS)
 #define CONVSCOPE_PRODUCT_96(type)                                                                 \
@@ -153,7 +151,7 @@ CONVSCOPE_HOPPER_CALL void product_f16(float (&d)[sums], const uint32_t (&a)[4],
                "}, {%48, %49, %50, %51}, %52, 1, 1, 1, 0;"                                         \
                : CONVSCOPE_SUMS_32(d, 0), CONVSCOPE_SUMS_16(d, 32)                                 \
                : CONVSCOPE_FACTORS)
-#define CONVSCOPE_PRODUCT_160(type)                                                                  \
+#define CONVSCOPE_PRODUCT_160(type)                                                                 \
   asm volatile("wgmma.mma_async.sync.aligned.m64n160k16.f32." type "." type " {" CONVSCOPE_NAMES_80 \
                "}, {%80, %81, %82, %83}, %84, 1, 1, 1, 0;"                                          \
                : CONVSCOPE_SUMS_64(d, 0), CONVSCOPE_SUMS_16(d, 64)                                  \
@@ -168,23 +166,23 @@ CONVSCOPE_HOPPER_CALL void product_16(float (&d)[32], const uint32_t (&a)[4], ui
     CONVSCOPE_PRODUCT_64("f16");
 #else
   if constexpr (bf16)
-    CONVSCOPE_EMULATED_PRODUCT(bf16, false, true, 64);
+    CONVSCOPE_EMULATED_PRODUCT(bf16, true, 64);
   else
-    CONVSCOPE_EMULATED_PRODUCT(f16, false, true, 64);
+    CONVSCOPE_EMULATED_PRODUCT(f16, true, 64);
 #endif
 }
 template <bool bf16>
 CONVSCOPE_HOPPER_CALL void product_16(float (&d)[64], const uint32_t (&a)[4], uint64_t b CONVSCOPE_AT) {
 #if defined(__CUDACC__)
   if constexpr (bf16)
-    CONVSCOPE_PRODUCT_128("bf16", "1", "0");
+    CONVSCOPE_PRODUCT_128("bf16", "1");
   else
-    CONVSCOPE_PRODUCT_128("f16", "1", "0");
+    CONVSCOPE_PRODUCT_128("f16", "1");
 #else
   if constexpr (bf16)
-    CONVSCOPE_EMULATED_PRODUCT(bf16, false, true, 128);
+    CONVSCOPE_EMULATED_PRODUCT(bf16, true, 128);
   else
-    CONVSCOPE_EMULATED_PRODUCT(f16, false, true, 128);
+    CONVSCOPE_EMULATED_PRODUCT(f16, true, 128);
 #endif
 }
 template <bool bf16>
@@ -196,9 +194,9 @@ CONVSCOPE_HOPPER_CALL void product_16(float (&d)[48], const uint32_t (&a)[4], ui
     CONVSCOPE_PRODUCT_96("f16");
 #else
   if constexpr (bf16)
-    CONVSCOPE_EMULATED_PRODUCT(bf16, false, true, 96);
+    CONVSCOPE_EMULATED_PRODUCT(bf16, true, 96);
   else
-    CONVSCOPE_EMULATED_PRODUCT(f16, false, true, 96);
+    CONVSCOPE_EMULATED_PRODUCT(f16, true, 96);
 #endif
 }
 template <bool bf16>
@@ -210,28 +208,28 @@ CONVSCOPE_HOPPER_CALL void product_16(float (&d)[80], const uint32_t (&a)[4], ui
     CONVSCOPE_PRODUCT_160("f16");
 #else
   if constexpr (bf16)
-    CONVSCOPE_EMULATED_PRODUCT(bf16, false, true, 160);
+    CONVSCOPE_EMULATED_PRODUCT(bf16, true, 160);
   else
-    CONVSCOPE_EMULATED_PRODUCT(f16, false, true, 160);
+    CONVSCOPE_EMULATED_PRODUCT(f16, true, 160);
 #endif
 }
-// Columns are neighbours in shared memory; add: else d is overwritten.
+// add: else d is overwritten.
 template <bool bf16, bool add>
 CONVSCOPE_HOPPER_CALL void product_held(float (&d)[64], const uint32_t (&a)[4], uint64_t b CONVSCOPE_AT) {
 #if defined(__CUDACC__)
   if constexpr (bf16 && add)
-    CONVSCOPE_PRODUCT_128("bf16", "1", "1");
+    CONVSCOPE_PRODUCT_128("bf16", "1");
   else if constexpr (bf16)
-    CONVSCOPE_PRODUCT_128("bf16", "0", "1");
+    CONVSCOPE_PRODUCT_128("bf16", "0");
   else if constexpr (add)
-    CONVSCOPE_PRODUCT_128("f16", "1", "1");
+    CONVSCOPE_PRODUCT_128("f16", "1");
   else
-    CONVSCOPE_PRODUCT_128("f16", "0", "1");
+    CONVSCOPE_PRODUCT_128("f16", "0");
 #else
   if constexpr (bf16)
-    CONVSCOPE_EMULATED_PRODUCT(bf16, true, add, 128);
+    CONVSCOPE_EMULATED_PRODUCT(bf16, add, 128);
   else
-    CONVSCOPE_EMULATED_PRODUCT(f16, true, add, 128);
+    CONVSCOPE_EMULATED_PRODUCT(f16, add, 128);
 #endif
 }
 
@@ -266,7 +264,7 @@ CONVSCOPE_HOPPER_CALL void product_from(float (&d)[sums], uint64_t a, uint64_t b
   }
 #else
   constexpr auto type = bf16 ? convscope::simt::Operand::bf16 : convscope::simt::Operand::f16;
-  convscope::simt::wgmma({type, false, add != 0, 2 * sums, {}, d, b, a}, at);
+  convscope::simt::wgmma({type, add != 0, 2 * sums, {}, d, b, a}, at);
 #endif
 }
 #endif

@@ -201,7 +201,10 @@ __device__ __forceinline__ void held_store(const ConvArgs& c, const HeldTiles& t
                                                       y + columns[mine].co * c.out_length + n * sequence + j,
                                                       c.out_length, columns[mine].channels};
       if (j >= 0 && j + rows.positions <= c.out_length) {
-        rows.store(warp, lane, read);
+        if (gcd == 1 && rows.even())  // of two, registers are spilled
+          rows.template store<true>(warp, lane, read);
+        else
+          rows.template store<false>(warp, lane, read);
       } else {
         rows.store(warp, lane, static_cast<int>(max(int64_t{0}, -j)),
                    static_cast<int>(min(static_cast<int64_t>(rows.positions), c.out_length - j)));

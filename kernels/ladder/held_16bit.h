@@ -285,12 +285,20 @@ __device__ __forceinline__ void store_if(bool is, uint16_t* to, const uint4& v) 
   if (is) *reinterpret_cast<uint4*>(to) = v;
 #endif
 }
+template <bool word>
 __device__ __forceinline__ void store_if(bool is, uint16_t* to, uint32_t v) {
 #if defined(__CUDACC__)
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %0, 0;\n@p st.global.b16 [%1], %2;\n}\n" ::"r"(static_cast<int>(is)),
-               "l"(to), "h"(static_cast<uint16_t>(v)));
+  if constexpr (word)
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %0, 0;\n@p st.global.b32 [%1], %2;\n}\n" ::"r"(static_cast<int>(is)),
+                 "l"(to), "r"(v));
+  else
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %0, 0;\n@p st.global.b16 [%1], %2;\n}\n" ::"r"(static_cast<int>(is)),
+                 "l"(to), "h"(static_cast<uint16_t>(v)));
 #else
-  if (is) *to = static_cast<uint16_t>(v);
+  if (is && word)
+    *reinterpret_cast<uint32_t*>(to) = v;
+  else if (is)
+    *to = static_cast<uint16_t>(v);
 #endif
 }
 
@@ -365,9 +373,12 @@ struct HeldRows {
   int64_t length;
   int rows;  // that are stored
 
+  // Whether all rows begin on a word.
+  __device__ __forceinline__ bool even() const { return ((reinterpret_cast<uintptr_t>(to) >> 1 | length) & 1) == 0; }
   // Of a tile that is inside its rows: whole sectors, 16 bytes a lane, and the values before the first and behind the
-  // last one, 16 together, one a lane. When all is read, read() is called.
-  template <class Read>
+  // last one, 16 together: one a lane, or, where rows begin on words, a word a lane of two rows that are eight apart.
+  // When all is read, read() is called.
+  template <bool words_end, class Read>
   __device__ __forceinline__ void store(int warp, int lane, Read read) const {
     const int l = lane % 16, mine = warp * 2 + lane / 16;
     uint16_t* row = to + mine * length;
@@ -381,11 +392,15 @@ struct HeldRows {
       const int phase = static_cast<int>((reinterpret_cast<uintptr_t>(row + k * further) >> 1) & 15);
       const int begin = -phase & 15;
       at[k] = begin + 8 * l, last[k] = at[k] + positions - 128 < positions - phase;
-      at_end[k] = l < begin ? l : positions - 16 + l, ends[k] = phase != 0;
-      there[k] = (phase + at[k]) * 2, there_end[k] = (phase + at_end[k]) * 2;
+      there[k] = (phase + at[k]) * 2;
+      const int end = words_end ? l % 8 * 2 : l;
+      at_end[k] = end < begin ? end : positions - 16 + end, ends[k] = phase != 0;
+      there_end[k] = (phase + at_end[k]) * 2;
     }
     uint16_t* to_sectors[2] = {row + at[0], row + further + at[1]};
     uint16_t* to_end[2] = {row + at_end[0], row + further + at_end[1]};
+    const bool second = words_end && l >= 8;  // of the two rows
+    if (second) to_end[0] = to_end[1], ends[0] = ends[1], there_end[0] = there_end[1] + 16 * pitch;
 #pragma unroll
     for (int done = 0; done < many; done += together) {
       uint4 v[together][stride];
@@ -396,13 +411,16 @@ struct HeldRows {
 #pragma unroll
         for (int part = 0; part < stride; part++)
           v[i][part] = *reinterpret_cast<const uint4*>(here + there[i % 2] + 256 * part);
-        end[i] = *reinterpret_cast<const uint16_t*>(here + there_end[i % 2]);
+        if constexpr (!words_end)
+          end[i] = *reinterpret_cast<const uint16_t*>(here + there_end[i % 2]);
+        else if (i % 2 == 0)
+          end[i] = *reinterpret_cast<const uint32_t*>(here + there_end[0]);
       }
 #pragma unroll
       for (int i = 0; i < together; i++) {
 #pragma unroll
         for (int part = 0; part < stride; part++) settled(v[i][part]);
-        settled(end[i]);
+        if (!words_end || i % 2 == 0) settled(end[i]);
       }
       if (done + together == many) read();
 #pragma unroll
@@ -411,7 +429,10 @@ struct HeldRows {
 #pragma unroll
         for (int part = 0; part < stride; part++)
           store_if(is && (part + 1 < stride || last[i % 2]), to_sectors[i % 2] + 128 * part, v[i][part]);
-        store_if(is && ends[i % 2], to_end[i % 2], end[i]);
+        if constexpr (!words_end)
+          store_if<false>(is && ends[i % 2], to_end[i % 2], end[i]);
+        else if (i % 2 == 0)
+          store_if<true>(mine + 8 * (done + i + second) < rows && ends[0], to_end[0], end[i]);
         to_sectors[i % 2] += 2 * further, to_end[i % 2] += 2 * further;
       }
     }

@@ -14,10 +14,9 @@
 //   Those who share their tiles multiply in turn, so that one stages its sums while the other multiplies.
 // - Tiles are given to who asks first, as in rung 12.
 // - Where a sector is a small part of a row, as in #79, the two warpgroups' tiles are one row of 256 positions, of
-// which
-//   each pair stores whole sectors only: a sector's outputs are computed twice, and none is written by two.
-// On one H200, f16: #74 0.25 ms, where rung 12 takes 0.34, #64 0.70 (0.84), #79 0.19 (0.23); layers of two shifts as
-// rung 12 (h200-ladder.md has the steps).
+//   which each pair stores whole sectors only: a sector's outputs are computed twice, and none is written by two.
+// On one H200, f16: #74 0.25 ms, where rung 12 takes 0.34, #64 0.67 (0.84), #79 0.19 (0.23) (h200-ladder.md has the
+// steps).
 // Right for: f16 and bf16, finite inputs, the numbers of channels, taps and classes whose forms are compiled (below),
 // shifts of x up to 16.
 // Needs: sm_90a (wgmma, TMA, stmatrix). Source: PTX ISA 9.0, "Asynchronous warpgroup level matrix instructions", the
@@ -417,15 +416,17 @@ HeldPlan held_plan(const ConvProblem& p) {
     if (held_conflicts(t, p.out_length(), p.stride) < held_conflicts(best, p.out_length(), p.stride)) best = t;
   t = best;
   t.staging = t.channels * t.pitch * (t.pairs ? 1 : 2);  // HeldRoom has two of it
-  // Stages of both kinds in turn, as many as fit.
+  // Stages of both kinds in turn, as many as fit; few where two warpgroups store results that are no pairs: more of
+  // them read further ahead of what is written (#74: 0.240 to 0.243 ms, both on an H200).
   t.raw_stages = t.stages = held_orders;
+  const int32_t most_stages = held_crew(t.rounds, t.shifts, t.period).words == 32 ? held_orders : 9;
   auto fits = [&] { return HeldRoom(t).all <= hopper_shared_bytes; };
   if (!fits()) return h.refused = "takes results that fit in shared memory", h;
   for (bool more = true; more;) {
     more = false;
     for (int32_t* count : {&t.raw_stages, &t.stages}) {
       *count += held_orders;
-      if (*count <= 9 && fits())
+      if (*count <= most_stages && fits())
         more = true;
       else
         *count -= held_orders;

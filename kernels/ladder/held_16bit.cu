@@ -15,7 +15,7 @@
 // - Tiles are given to who asks first, as in rung 12.
 // - Where a sector is a small part of a row, as in #79, the two warpgroups' tiles are one row of 256 positions, of
 //   which each pair stores whole sectors only: a sector's outputs are computed twice, and none is written by two.
-// On one H200, f16: #74 0.25 ms, where rung 12 takes 0.34, #64 0.67 (0.84), #79 0.19 (0.23) (h200-ladder.md has the
+// On one H200, f16: #74 0.24 ms, where rung 12 takes 0.34, #64 0.67 (0.84), #79 0.19 (0.23) (h200-ladder.md has the
 // steps).
 // Right for: f16 and bf16, finite inputs, the numbers of channels, taps and classes whose forms are compiled (below),
 // shifts of x up to 16.

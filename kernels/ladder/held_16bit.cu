@@ -416,8 +416,8 @@ HeldPlan held_plan(const ConvProblem& p) {
     if (held_conflicts(t, p.out_length(), p.stride) < held_conflicts(best, p.out_length(), p.stride)) best = t;
   t = best;
   t.staging = t.channels * t.pitch * (t.pairs ? 1 : 2);  // HeldRoom has two of it
-  // Stages of both kinds in turn, as many as fit; few in #74's form, the one of 32 words (on an H200 0.240 ms, with twice
-  // as many of the first kind 0.243).
+  // Stages of both kinds in turn, as many as fit; few in #74's form, the one of 32 words (on an H200 0.240 ms, with
+  // twice as many of the first kind 0.243).
   t.raw_stages = t.stages = held_orders;
   const int32_t most_stages = held_crew(t.rounds, t.shifts, t.period).words == 32 ? held_orders : 9;
   auto fits = [&] { return HeldRoom(t).all <= hopper_shared_bytes; };

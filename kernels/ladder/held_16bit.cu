@@ -251,6 +251,7 @@ __device__ __forceinline__ void held(const ConvArgs& c, const HeldTiles& tiles, 
                                      uint16_t* y) {
   CONVSCOPE_DYNAMIC_SHARED_1024(held_shared);
   constexpr HeldCrew crew = held_crew(rounds, shifts, period);
+  static_assert(crew.taken() <= crew.given(), "who asks for more registers than the launch got waits for ever");
   constexpr bool spins = held_spins(rounds, shifts);
   const HeldRoom room(tiles);
   const uint32_t shared = shared_address(held_shared), barriers = shared + room.barriers;

@@ -19,6 +19,9 @@ struct HeldCrew {
   int storing;                   // warpgroups
   int words;                     // of results that a thread that stores has at a time
   int threads;
+  // Registers of a block: what its launch gets, eight a thread at once, and what its threads ask for.
+  __host__ __device__ constexpr int given() const { return 65536 / threads / 8 * 8 * threads; }
+  __host__ __device__ constexpr int taken() const { return 128 * (2 * products + orders + storing * stores); }
 };
 __host__ __device__ constexpr HeldCrew held_crew(int rounds, int shifts, int period, int = 0, int = 0, bool = false) {
   const int steps = rounds * shifts;

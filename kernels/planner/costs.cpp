@@ -381,14 +381,15 @@ double hopper_16bit_us(const Layer& l, const Launched& a, const Machine& m) {
   return copied_us(l, a, m) + std::max(us, m.traffic_us(l.x + l.y, 0.61));
 }
 
-// A stage of 32 channels takes about as long whatever its shifts.
+// Both warpgroups of a block have a tile at once: the same with 64 columns each, or, of 64 columns or fewer, each its
+// own. Fitted to nine problems (h200-ladder.md, 2026-11-27): microseconds of a turn's results, of its stages of 32
+// channels, and of what a launch begins and ends with.
 double held_16bit_us(const Layer& l, const Launched& a, const Machine& m) {
-  const double columns = padded(l.out * l.period, l.out * l.period <= 64 ? 64 : 128);
-  const double tiles = l.sequences * pieces(l.positions, 128) * l.groups;
-  const double rounds = tiles * std::ceil(columns / 128) / 2 / m.multiprocessors;
-  const double stretch = std::min(std::ceil(rounds) / rounds, m.multiprocessors);
-  const double us = 0.75 * tiles * std::ceil(columns / 128) * pieces(l.in, 32);
-  return copied_us(l, a, m) + std::max(us / m.multiprocessors * stretch * m.tensor, m.traffic_us(l.x + l.y, 0.65));
+  const double columns = l.out * l.period, tiles = l.sequences * pieces(l.positions, 128);
+  const double images = l.groups * pieces(columns, 128);
+  const double turns = std::ceil((columns <= 64 ? pieces(tiles, 2) : tiles) * images / m.multiprocessors);
+  const double turn_us = 1.55 + pieces(l.in, 32) * (0.093 + 0.0615 * l.shifts);
+  return copied_us(l, a, m) + std::max((2.5 + turns * turn_us) * m.tensor, m.traffic_us(l.x + l.y, 0.7));
 }
 
 double cost_us(const std::string& name, const Layer& l, const Launched& a, const Machine& m) {

@@ -513,7 +513,9 @@ Service::Reply Service::trace(const json& request, std::span<const std::byte> pa
                       {"line", s.line},
                       {"stray", s.stray},
                       {"reads", s.all},
-                      {"words", s.words}});
+                      {"words", s.words},
+                      {"from_file", s.from_file},
+                      {"from_line", s.from_line}});
   json j = {{"at", request.at("at")},
             {"stray_reads", strays},
             {"reason", t.reason},
@@ -521,6 +523,7 @@ Service::Reply Service::trace(const json& request, std::span<const std::byte> pa
             {"writes", t.writes},
             {"reads", reads},
             {"reads_total", t.reads_total},
+            {"reads_unknown", t.unknown},
             {"through_shared", t.through_shared},
             {"through_workspace", t.through_workspace}};
   return {header_text(j), {}};

@@ -175,6 +175,7 @@ Traced traced_from(const json& j) {
   if (at.size() == 3) t.n = at[0], t.co = at[1], t.j = at[2];
   t.reason = text(j, "reason");
   t.writes = whole(j, "writes").value_or(0), t.reads_total = whole(j, "reads_total").value_or(0);
+  t.unknown = whole(j, "reads_unknown").value_or(0);
   t.through_workspace = j.contains("through_workspace") && j["through_workspace"] == true;
   t.through_shared = j.contains("through_shared") && j["through_shared"] == true;
   for (const auto& w : part(j, "writers"))
@@ -182,7 +183,8 @@ Traced traced_from(const json& j) {
                          static_cast<int>(whole(w, "line").value_or(0))});
   for (const auto& s : part(j, "stray_reads"))
     t.strays.push_back({text(s, "file"), text(s, "words"), static_cast<int>(whole(s, "line").value_or(0)),
-                        whole(s, "stray").value_or(0), whole(s, "reads").value_or(0)});
+                        whole(s, "stray").value_or(0), whole(s, "reads").value_or(0), text(s, "from_file"),
+                        static_cast<int>(whole(s, "from_line").value_or(0))});
   for (const auto& r : part(j, "reads"))
     if (r.is_array() && r.size() >= 3 && r[0].is_string())
       t.reads.push_back({r[0].get_ref<const std::string&>().empty() ? '?' : r[0].get_ref<const std::string&>()[0],

@@ -163,9 +163,11 @@ struct TracedStray {
   std::string file, words;
   int line = 0;
   int64_t stray = 0, reads = 0;
+  std::string from_file;  // who brought it to shared memory; "" where that is not known, or where it is not there
+  int from_line = 0;
 };
 struct Traced {
-  int64_t n = 0, co = 0, j = 0, writes = 0, reads_total = 0;
+  int64_t n = 0, co = 0, j = 0, writes = 0, reads_total = 0, unknown = 0;
   std::string reason;
   std::vector<TracedWriter> writers;
   std::vector<TracedRead> reads;

@@ -86,6 +86,9 @@ struct RunOptions {
   // multiple of `every`.
   int64_t only_launch = -1;
   uint64_t every = 1;
+  // Emulator: of this launch `blocks` blocks from first_block on; all of it where there are none, or -1.
+  int64_t part_of = -1;
+  uint64_t first_block = 0, blocks = 0;
 };
 
 // What the compiler gave one launch of a plan, as the driver knows it.

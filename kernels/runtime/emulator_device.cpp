@@ -93,11 +93,14 @@ class EmulatorDevice final : public Device {
     auto runs = [&](size_t launch) {
       return options.only_launch < 0 || launch == static_cast<size_t>(options.only_launch);
     };
+    auto part = [&](size_t launch) { return options.blocks && launch == static_cast<size_t>(options.part_of); };
     if (options.activity) {
       uint64_t blocks = 0;
       for (size_t i = 0; i < plan.launches().size(); i++)
         if (runs(i))
-          blocks += (static_cast<uint64_t>(plan.launches()[i].grid.count()) + options.every - 1) / options.every;
+          blocks += ((part(i) ? options.blocks : static_cast<uint64_t>(plan.launches()[i].grid.count())) +
+                     options.every - 1) /
+                    options.every;
       options.activity->phase("running " + kernel.name(), blocks);
     }
     Bindings at = given;
@@ -129,6 +132,8 @@ class EmulatorDevice final : public Device {
       simt::launch(l.entry, l.grid, l.block, l.dynamic_shared_bytes, args.data(),
                    {.workers = 0,
                     .every = options.every,
+                    .first = part(launch) ? options.first_block : 0,
+                    .count = part(launch) ? options.blocks : 0,
                     .order_seed = options.order_seed,
                     .in_order = l.in_order,
                     .activity = options.activity});

@@ -19,20 +19,30 @@ struct ElementWriter {
 };
 
 struct ElementRead {
-  char tensor = 'x';  // x, w, b, or y when the output itself is read
+  char tensor = 'x';  // x, w, b, or y when the output itself is read; '-': shared memory that nobody has written
   int64_t index = 0;  // flat; negative or beyond the tensor: outside of it
   std::string file;
   int line = 0;
+  // Where it lay: in the tensor itself, or as a copy, which is known by its value (coded_inputs.h).
+  enum class Where : uint8_t { tensor, shared, workspace, constant } where = Where::tensor;
+  // Of a copy in shared memory, the line that read it from the tensor, in this block; "" where that is not known.
+  std::string from_file = {};
+  int from_line = 0;
 };
 
 struct ElementTrace {
   std::string reason;                  // why there is none; the rest is empty then
   std::vector<ElementWriter> writers;  // in the order seen, at most 8
   int64_t writes = 0;                  // to the element, in all
-  std::vector<ElementRead> reads;      // of the first writer before its write, at most 4096
+  // Of the first writer before its write, at most 4096. Not what it only copied to shared memory: that is read there.
+  std::vector<ElementRead> reads;
   int64_t reads_total = 0;
-  // Other threads may have fetched what it used, or prepared it in the plan's workspace.
+  int64_t unknown = 0;  // reads of shared memory, a workspace or constants that are no copies of inputs
   bool through_shared = false, through_workspace = false;
+  // Elements of the output that it wrote together with this one, this one among them, at most 4096: what it read is
+  // for all of them. Flat, in the kernel's own output, whose rows are `length` long.
+  std::vector<int64_t> together;
+  int64_t length = 0;
 };
 
 // Runs the kernel twice, traced, on the emulator; too large a problem is a reason, not an error.

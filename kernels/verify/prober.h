@@ -14,6 +14,10 @@
 
 namespace convscope {
 
+// The launch that is given y, where it is the only one and its blocks have no memory in common but the tensors: then a
+// block does the same whether the others run or not, as long as they do not meet in y.
+std::optional<int64_t> launch_of_lone_blocks(const KernelDefinition& kernel, const Plan& plan);
+
 class Prober {
  public:
   static constexpr const char* phase = "explaining one element";
@@ -82,6 +86,11 @@ class Prober {
     });
   }
 
+  // From here on only the block that writes the element runs, where that is known to be the same: on the emulator, of a
+  // kernel whose blocks have no memory in common but the tensors, when that block alone leaves `got`, bit for bit as
+  // element() has just brought it. Found by halves of the grid, so it takes about as long as a run.
+  void narrow(int64_t n, int64_t co, int64_t j);
+
   // What becomes of an element: it may be left as it was, or be added to, which a NaN does not show. Then it is zero
   // before each launch from here on.
   enum class Left { written, untouched, added_to };
@@ -135,14 +144,26 @@ class Prober {
   }
 
  private:
+  struct Part {
+    int64_t launch = -1;
+    uint64_t first = 0, blocks = 0;
+  };
   void run(uint32_t word) {
+    run(word, part_);
+    launches_++;
+  }
+  void run(uint32_t word, const Part& part) {
     y_->fill(word, &activity_);
     device_.run(
         kernel_, plan_,
         {x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(), workspace_ ? workspace_->address() : 0},
-        {.activity = &activity_});
+        {.activity = &activity_, .part_of = part.launch, .first_block = part.first, .blocks = part.blocks});
     activity_.phase(phase);  // what comes between launches is not the kernel's time
-    launches_++;
+  }
+  uint64_t bits_of(int64_t n, int64_t co, int64_t j) const {
+    uint64_t bits = 0;
+    y_->read(place(n, co, j), &bits, size_of(p_.dtype));
+    return bits;
   }
   size_t place(int64_t n, int64_t co, int64_t j) const {
     return static_cast<size_t>((n * p_.out_channels + co) * own_ + j) * size_of(p_.dtype);
@@ -164,6 +185,7 @@ class Prober {
   uint32_t was_there_ = red_zone_word;  // in y, before each launch
   std::unique_ptr<GuardedTensor> x_, w_, b_, y_, workspace_;
   int launches_ = 0;
+  Part part_;
 };
 
 }  // namespace convscope

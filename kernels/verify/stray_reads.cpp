@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
+
+#include "kernels/base/text.h"
 
 namespace convscope {
 namespace {
@@ -13,6 +16,12 @@ namespace {
 struct Taken {
   int64_t n, first_channel, channels, co;      // co within its group
   std::map<int64_t, int64_t> position_of_tap;  // k → i, of taps that land
+
+  bool takes_place(int64_t i) const {
+    return std::any_of(position_of_tap.begin(), position_of_tap.end(),
+                       [i](const auto& tap) { return tap.second == i; });
+  }
+  bool takes_channel(int64_t ci) const { return ci >= first_channel && ci < first_channel + channels; }
 };
 
 Taken taken_by(const ConvProblem& p, int64_t n, int64_t co, int64_t j) {
@@ -24,6 +33,36 @@ Taken taken_by(const ConvProblem& p, int64_t n, int64_t co, int64_t j) {
   }
   return t;
 }
+
+// What the thread has read for: the element first, then those it wrote together with it.
+class All {
+ public:
+  All(const ElementTrace& trace, const ConvProblem& p, int64_t n, int64_t co, int64_t j)
+      : elements_{taken_by(p, n, co, j)}, biases_{co} {
+    if (trace.length <= 0) return;
+    const int64_t mine = (n * p.out_channels + co) * trace.length + j;
+    for (const int64_t e : trace.together) {
+      const int64_t row = e / trace.length;
+      if (e == mine || row / p.out_channels >= p.batch) continue;
+      elements_.push_back(taken_by(p, row / p.out_channels, row % p.out_channels, e % trace.length));
+      biases_.insert(row % p.out_channels);
+    }
+  }
+  template <class Is>
+  bool any(Is is) const {
+    return std::any_of(elements_.begin(), elements_.end(), is);
+  }
+  const Taken& first() const { return elements_.front(); }
+  size_t size() const { return elements_.size(); }
+  bool none_lands() const {
+    return !any([](const Taken& t) { return !t.position_of_tap.empty(); });
+  }
+  const std::set<int64_t>& biases() const { return biases_; }
+
+ private:
+  std::vector<Taken> elements_;
+  std::set<int64_t> biases_;
+};
 
 // "3", "3 and 4", "3, 4 and 5", "3, 4, 5 and 9 more".
 std::string list_words(const std::set<int64_t>& values) {
@@ -45,64 +84,54 @@ std::string list_words(const std::set<int64_t>& values) {
 struct Strays {
   int64_t all = 0, stray = 0;
   std::set<int64_t> outside, sequences, channels, outputs, places;
+  std::set<std::pair<std::string, int>> brought_by;
 };
 
-void look_at_x(Strays& s, const Taken& t, const ConvProblem& p, int64_t index) {
+const std::set<int64_t>* stray_of_x(Strays& s, const All& all, const ConvProblem& p, int64_t index) {
   const int64_t n = index / p.length / p.in_channels, ci = index / p.length % p.in_channels, i = index % p.length;
-  if (index < 0 || index >= p.x_elements())
-    s.outside.insert(index);
-  else if (n != t.n)
-    s.sequences.insert(n);
-  else if (ci < t.first_channel || ci >= t.first_channel + t.channels)
-    s.channels.insert(ci);
-  else if (std::none_of(t.position_of_tap.begin(), t.position_of_tap.end(), [&](auto& tap) { return tap.second == i; }))
-    s.places.insert(i);
-  else
-    return;
-  s.stray++;
+  if (index < 0 || index >= p.x_elements()) return s.outside.insert(index), &s.outside;
+  if (all.any([&](const Taken& t) { return t.n == n && t.takes_channel(ci) && t.takes_place(i); })) return nullptr;
+  if (!all.any([&](const Taken& t) { return t.n == n; })) return s.sequences.insert(n), &s.sequences;
+  if (!all.any([&](const Taken& t) { return t.takes_channel(ci); })) return s.channels.insert(ci), &s.channels;
+  return s.places.insert(i), &s.places;
 }
 
-void look_at_w(Strays& s, const Taken& t, const ConvProblem& p, int64_t index) {
+const std::set<int64_t>* stray_of_w(Strays& s, const All& all, const ConvProblem& p, int64_t index) {
   const int64_t ci = index / p.kernel_size / p.out_per_group(), co = index / p.kernel_size % p.out_per_group(),
                 k = index % p.kernel_size;
-  if (index < 0 || index >= p.w_elements())
-    s.outside.insert(index);
-  else if (ci < t.first_channel || ci >= t.first_channel + t.channels)
-    s.channels.insert(ci);
-  else if (co != t.co)
-    s.outputs.insert(co);
-  else if (!t.position_of_tap.contains(k))
-    s.places.insert(k);
-  else
-    return;
-  s.stray++;
+  if (index < 0 || index >= p.w_elements()) return s.outside.insert(index), &s.outside;
+  if (all.any([&](const Taken& t) { return t.takes_channel(ci) && t.co == co && t.position_of_tap.contains(k); }))
+    return nullptr;
+  if (!all.any([&](const Taken& t) { return t.takes_channel(ci); })) return s.channels.insert(ci), &s.channels;
+  if (!all.any([&](const Taken& t) { return t.co == co; })) return s.outputs.insert(co), &s.outputs;
+  return s.places.insert(k), &s.places;
 }
 
-void look_at_b(Strays& s, const ConvProblem& p, int64_t co, int64_t index) {
-  if (index < 0 || index >= p.b_elements())
-    s.outside.insert(index);
-  else if (index != co)
-    s.outputs.insert(index);
-  else
-    return;
-  s.stray++;
+const std::set<int64_t>* stray_of_b(Strays& s, const All& all, const ConvProblem& p, int64_t index) {
+  if (index < 0 || index >= p.b_elements()) return s.outside.insert(index), &s.outside;
+  if (all.biases().contains(index)) return nullptr;
+  return s.outputs.insert(index), &s.outputs;
 }
 
-std::string words_of(char tensor, const Strays& s, const Taken& t, int64_t co) {
+std::string words_of(char tensor, const Strays& s, const All& all, int64_t co) {
   const std::string name(1, tensor);
-  const bool none = t.position_of_tap.empty();
+  const bool none = all.none_lands(), several = all.size() > 1;
   std::vector<std::string> parts;
   if (!s.outside.empty()) parts.push_back(fmt::format("outside of {} (element {})", name, list_words(s.outside)));
   if (!s.sequences.empty())
-    parts.push_back(fmt::format("{} of sequence {}, not {}", name, list_words(s.sequences), t.n));
+    parts.push_back(fmt::format("{} of sequence {}, not {}", name, list_words(s.sequences), all.first().n));
   if (!s.channels.empty())
     parts.push_back(fmt::format("{} of channel {}, which is not of its group", name, list_words(s.channels)));
   if (!s.outputs.empty())
-    parts.push_back(
-        fmt::format("{} of output channel {}, not {}", name, list_words(s.outputs), tensor == 'b' ? co : t.co));
+    parts.push_back(several ? fmt::format("{} of output channel {}, none of the {} outputs it writes", name,
+                                          list_words(s.outputs), all.size())
+                            : fmt::format("{} of output channel {}, not {}", name, list_words(s.outputs),
+                                          tensor == 'b' ? co : all.first().co));
   if (!s.places.empty() && tensor == 'x')
     parts.push_back(fmt::format("x at i = {}, {}", list_words(s.places),
-                                none ? "where no tap lands" : "which none of its taps takes"));
+                                none      ? "where no tap lands"
+                                : several ? fmt::format("which no tap of the {} outputs it writes takes", all.size())
+                                          : "which none of its taps takes"));
   if (!s.places.empty() && tensor == 'w')
     parts.push_back(fmt::format("w of k = {}, {}", list_words(s.places),
                                 none                   ? "though no tap lands"
@@ -111,32 +140,99 @@ std::string words_of(char tensor, const Strays& s, const Taken& t, int64_t co) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+// Where copies lay, and who brought them there.
+std::string origin_words(ElementRead::Where where, const StrayReads& s) {
+  using Where = ElementRead::Where;
+  if (where == Where::tensor) return "";
+  if (where == Where::constant) return ", from constants";
+  if (where == Where::workspace) return ", from a workspace";
+  if (s.from_line <= 0) return ", from shared memory";
+  return ", from shared memory that " + (s.from_file == s.file
+                                             ? fmt::format("line {} fills", s.from_line)
+                                             : fmt::format("{}:{} fills", file_name(s.from_file), s.from_line));
+}
+
+// Products of what belongs to the element, but not together: where x and w are read in turn, a value each, these are
+// the products. Of a line of w with the first of them; nothing where they are read in another way.
+std::optional<StrayReads> wrong_pairs(const ElementTrace& trace, const All& taken, const ConvProblem& p) {
+  std::vector<std::pair<const ElementRead*, const ElementRead*>> pairs;
+  const ElementRead* last = nullptr;
+  for (const auto& r : trace.reads) {
+    if (r.tensor != 'x' && r.tensor != 'w') continue;
+    if (!last) {
+      last = &r;
+      continue;
+    }
+    if (last->tensor == r.tensor) return {};
+    pairs.emplace_back(r.tensor == 'w' ? last : &r, r.tensor == 'w' ? &r : last);
+    last = nullptr;
+  }
+  if (last || taken.size() > 1 || trace.reads_total > static_cast<int64_t>(trace.reads.size())) return {};
+  std::optional<StrayReads> found;
+  for (const auto& [x, w] : pairs) {
+    const int64_t i = x->index % p.length, x_channel = x->index / p.length % p.in_channels;
+    const int64_t k = w->index % p.kernel_size, w_channel = w->index / p.kernel_size / p.out_per_group();
+    const auto& taps = taken.first().position_of_tap;
+    const auto tap = taps.find(k);
+    const bool channels = x_channel != w_channel;
+    if (!channels && tap != taps.end() && tap->second == i) continue;
+    if (!found) {
+      found = {'w', w->file, w->line, 0, static_cast<int64_t>(pairs.size()), {}, w->from_file, w->from_line};
+      const auto own = std::find_if(taps.begin(), taps.end(), [&](const auto& t) { return t.second == i; });
+      if (channels)
+        found->words = fmt::format("w of channel {} for x of channel {}", w_channel, x_channel);
+      else if (own != taps.end())
+        found->words = fmt::format("w of k = {} for x at i = {}, where k = {} belongs", k, i, own->first);
+      else
+        return {};
+      found->words += origin_words(w->where, *found);
+    }
+    found->stray++;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<StrayReads> stray_reads(const ElementTrace& trace, const ConvProblem& p, int64_t n, int64_t co, int64_t j) {
   std::vector<StrayReads> all;
-  if (trace.through_shared || trace.through_workspace) return all;
-  const Taken taken = taken_by(p, n, co, j);
-  std::map<std::tuple<std::string, int, char>, Strays> lines;
+  if (trace.unknown) return all;
+  const All taken(trace, p, n, co, j);
+  std::map<std::tuple<std::string, int, char, ElementRead::Where>, Strays> lines;
   for (const auto& r : trace.reads) {
-    if (r.line <= 0 || (r.tensor != 'x' && r.tensor != 'w' && r.tensor != 'b')) continue;
-    Strays& s = lines[{r.file, r.line, r.tensor}];
+    if (r.line <= 0 || (r.tensor != 'x' && r.tensor != 'w' && r.tensor != 'b' && r.tensor != '-')) continue;
+    Strays& s = lines[{r.file, r.line, r.tensor, r.where}];
     s.all++;
-    if (r.tensor == 'x')
-      look_at_x(s, taken, p, r.index);
-    else if (r.tensor == 'w')
-      look_at_w(s, taken, p, r.index);
-    else
-      look_at_b(s, p, co, r.index);
+    if (r.tensor == '-') {
+      s.stray++;
+      continue;
+    }
+    const auto* why = r.tensor == 'x'   ? stray_of_x(s, taken, p, r.index)
+                      : r.tensor == 'w' ? stray_of_w(s, taken, p, r.index)
+                                        : stray_of_b(s, taken, p, r.index);
+    if (!why) continue;
+    s.stray++;
+    s.brought_by.insert({r.from_file, r.from_line});
   }
-  for (const auto& [where, s] : lines) {
+  for (const auto& [line, s] : lines) {
     if (!s.stray) continue;
-    const auto& [file, line, tensor] = where;
+    const auto& [file, number, tensor, where] = line;
     // Where no tap lands, what is read of x says it of w as well.
-    if (tensor == 'w' && taken.position_of_tap.empty())
-      if (auto x = lines.find({file, line, 'x'}); x != lines.end() && x->second.stray) continue;
-    all.push_back({tensor, file, line, s.stray, s.all, words_of(tensor, s, taken, co)});
+    if (tensor == 'w' && taken.none_lands())
+      if (auto x = lines.find({file, number, 'x', where}); x != lines.end() && x->second.stray) continue;
+    StrayReads stray{tensor, file, number, s.stray, s.all, {}, {}, 0};
+    if (s.brought_by.size() == 1) std::tie(stray.from_file, stray.from_line) = *s.brought_by.begin();
+    if (tensor == '-') {
+      stray.words = "shared memory that nobody has written";
+      for (const char other : {'x', 'w', 'b'})
+        if (auto it = lines.find({file, number, other, where}); it != lines.end()) stray.all += it->second.all;
+    } else {
+      stray.words = words_of(tensor, s, taken, co) + origin_words(where, stray);
+    }
+    all.push_back(std::move(stray));
   }
+  if (all.empty())
+    if (auto pairs = wrong_pairs(trace, taken, p)) all.push_back(std::move(*pairs));
   // What is read of x tells more than what is read of w for it.
   std::stable_sort(all.begin(), all.end(), [](const StrayReads& a, const StrayReads& b) {
     return std::tuple(a.tensor != 'x', -a.stray) < std::tuple(b.tensor != 'x', -b.stray);

@@ -10,15 +10,22 @@
 namespace convscope {
 
 struct StrayReads {
-  char tensor = 'x';  // x, w or b
+  char tensor = 'x';  // x, w or b; '-': shared memory that nobody has written
   std::string file;
   int line = 0;
   int64_t stray = 0, all = 0;  // of the reads of this tensor in this line
-  std::string words;           // "x at i = 3, 4 and 5, where no tap lands"
+  // "x at i = 3, 4 and 5, where no tap lands"; of copies ", from shared memory that line 20 fills" behind it.
+  std::string words;
+  // The line that brought the stray copies to shared memory, when it is one and known.
+  std::string from_file;
+  int from_line = 0;
 };
 
-// Of y[n, co, j], a line and tensor each, those of x first. Nothing of a kernel that reads through shared memory or a
-// workspace: what it fetches is its neighbours' as well. A right kernel may have some, too, which it then does not use.
+// Of y[n, co, j], a line and tensor each, those of x first. A thread that writes several elements in a row has read for
+// all of them, and what any of these takes is none. Where all that is read belongs, but x and w are read in turn and
+// do not belong together, that is said ("w of k = 2 for x at i = 7, where k = 0 belongs"). Nothing where some of what
+// was read is no copy of an input: sums of other threads, say. A right kernel may have some, too, which it then does
+// not use.
 std::vector<StrayReads> stray_reads(const ElementTrace& trace, const ConvProblem& p, int64_t n, int64_t co, int64_t j);
 
 }  // namespace convscope

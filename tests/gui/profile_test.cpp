@@ -1,4 +1,5 @@
 // What is counted and what the GPU allows: the panels Counters and Roofline.
+#include <cmath>
 #include <filesystem>
 #include <imgui_internal.h>
 #include <map>
@@ -172,6 +173,14 @@ SCENARIO(lines_and_instructions_lead_to_each_other) {
   if (g.bench().machine_code()->functions.empty()) throw Skipped{g.bench().machine_code()->reason};
   g.frames(5);
   const CodeFunction& f = g.bench().machine_code()->functions[0];
+  if (!f.sass_reason.empty() && !f.ptx.empty()) {  // instructions that have no text are not what is shown first
+    auto high = [&] { return g.ctx->WindowInfo("//Source/instructions/code").Window->ContentSize.y; };
+    const float ptx = high();
+    g.click("//Source/**/SASS");
+    g.frames(3);
+    const auto rows = static_cast<float>(f.ptx.size()) / static_cast<float>(f.sass.size());
+    CHECK(std::fabs(rows - 1) > 0.02f && std::fabs(ptx / high() - rows) < 0.01f);
+  }
   ImGuiWindow* code = g.ctx->WindowInfo("//Source/instructions/code").Window;
   ImGuiWindow* source = g.ctx->WindowInfo("//Source/source").Window;
   CHECK(code && source);

@@ -164,6 +164,14 @@ void who_wrote(Frame& f, ExplainState& s, const Report& r, const Traced* now) {
       if (ImGui::SmallButton(stray.place.c_str())) show_in_source(f, stray.file, stray.line);
       tooltip(t, "Go to the line that reads it");
       ImGui::SameLine();
+      if (stray.from_line > 0) {
+        ImGui::PushID(stray.from_line);
+        if (ImGui::SmallButton(fmt::format("line {}", stray.from_line).c_str()))
+          show_in_source(f, stray.from_file, stray.from_line);
+        tooltip(t, "Go to the line that brings it to shared memory");
+        ImGui::PopID();
+        ImGui::SameLine();
+      }
       coloured(t.wrong, stray.words);
       explain_item(t, about);
     }

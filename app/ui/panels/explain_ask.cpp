@@ -59,6 +59,9 @@ ExplainAsked keep_explained(Frame& f, const Report& r, ElementIndex at) {
   if (out.asked && t && t != a.traced_before && same_place(*t, r, at)) out.traced = t;
   // About two runs a tap, and some for bias, channels, weights and batch.
   out.runs = 2 * static_cast<int>(std::min(r.document.problem.kernel_size, most_taps_tried)) + 6;
+  // On the emulator, of a kernel without launches before it, mostly one block alone: a run, one to find the block, and
+  // the traced ones.
+  if (r.device_kind == "emulator" && r.launches.size() == 1) out.runs = std::min(out.runs, 5);
   if (out.asked || f.bench.running()) return out;
   static Next next;
   double now = ImGui::GetTime();

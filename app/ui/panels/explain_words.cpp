@@ -136,6 +136,8 @@ std::string csv_of(const Explained& e) {
   return s + fmt::format("# y[{} {} {}] got {} expected {} bias {}\n", e.n, e.co, e.j, e.got, e.expected, e.bias);
 }
 
+std::string read_name(char tensor) { return tensor == '-' ? "unset shared memory" : std::string(1, tensor); }
+
 TraceWords words_of(const Traced& t, const Report& r) {
   TraceWords w;
   for (const auto& writer : t.writers) {
@@ -166,7 +168,7 @@ TraceWords words_of(const Traced& t, const Report& r) {
   auto list = [](const std::map<char, int64_t>& counts) {
     std::string s;
     for (const auto& [tensor, count] : counts)
-      s += fmt::format("{}{} of {}", s.empty() ? "" : ", ", grouped(count), tensor);
+      s += fmt::format("{}{} of {}", s.empty() ? "" : ", ", grouped(count), read_name(tensor));
     return s;
   };
   if (t.reads_total > 0) {
@@ -179,14 +181,17 @@ TraceWords words_of(const Traced& t, const Report& r) {
     const char* where = !t.through_workspace ? "shared memory"
                         : t.through_shared   ? "a workspace and shared memory"
                                              : "a workspace";
-    w.reads += w.reads.empty() ? fmt::format("read through {}", where)
-                               : fmt::format("; more came through {}, filled by other threads too", where);
+    if (t.unknown > 0)
+      w.reads += fmt::format("{}{} more came through {}, and {} no copies of inputs", w.reads.empty() ? "" : "; ",
+                             grouped(t.unknown), where, t.unknown == 1 ? "is" : "are");
+    else
+      w.reads += (w.reads.empty() ? "read through " : ", through ") + std::string(where);
   }
   for (const auto& s : t.strays)
     w.strays.push_back({fmt::format("{}:{}", file_name(s.file), s.line),
                         fmt::format("reads {} ({} of its {} read{})", s.words, grouped(s.stray), grouped(s.reads),
                                     s.reads == 1 ? "" : "s"),
-                        s.file, s.line});
+                        s.file, s.line, s.from_file, s.from_line});
   if (!outside.empty()) w.outside = "outside the tensor: " + list(outside);
   return w;
 }

@@ -35,12 +35,16 @@ struct TraceWords {
   struct Stray {  // a line that reads for it what does not belong
     std::string place, words, file;
     int line = 0;
+    std::string from_file;  // who brought it to shared memory, where that is known
+    int from_line = 0;
   };
   std::vector<Stray> strays;
   std::string reads, outside, file;  // outside: reads beyond a tensor's ends, "" when there are none
   int line = 0;                      // that wrote it; 0: unknown
 };
 TraceWords words_of(const Traced& t, const Report& r);
+// What a read is of: "x", "unset shared memory".
+std::string read_name(char tensor);
 
 std::string signed_text(double v);
 

@@ -64,10 +64,10 @@ void MachineCodePane::head(Frame& f, const MachineCode& m, const CodeFunction& c
     tooltip(t, "Which of the kernel's launches");
     ImGui::SameLine();
   }
-  if (ImGui::RadioButton("SASS", !ptx_)) ptx_ = false, scrolled_for_.clear();
-  tooltip(t, "The instructions that the GPU runs");
+  if (ImGui::RadioButton("SASS", !ptx_)) chosen_ptx_ = ptx_ = false, scrolled_for_.clear();
+  tooltip(t, "The instructions that the GPU runs" + (c.sass_reason.empty() ? "" : "\n" + c.sass_reason));
   ImGui::SameLine();
-  if (ImGui::RadioButton("PTX", ptx_)) ptx_ = true, scrolled_for_.clear();
+  if (ImGui::RadioButton("PTX", ptx_)) chosen_ptx_ = ptx_ = true, scrolled_for_.clear();
   tooltip(t, "What the compiler made of the source, before ptxas made instructions of it");
   std::string facts = fmt::format("{}, {}: {} registers, {} of code", c.name, m.architecture, c.registers,
                                   bytes_text(static_cast<double>(c.code_bytes)));
@@ -185,6 +185,7 @@ void MachineCodePane::draw(Frame& f, const std::string& file, const Profile* pro
   function_ = std::min(function_, m->functions.size() - 1);
   const CodeFunction& c = m->functions[function_];
   take_heat(c, m->architecture, profile, reason);
+  ptx_ = chosen_ptx_.value_or(!c.sass_reason.empty() && !c.ptx.empty() && heat_.empty());
   head(f, *m, c);
   ImGui::PushFont(t.code_font, 0);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {t.em * 0.4f, t.em * 0.1f});

@@ -105,10 +105,14 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
     if (r.line > 0 && here(r.file)) lines[r.line - 1].reads[r.tensor]++;
   // A right kernel may read more than it uses: that is no fault.
   if (s.differs)
-    for (const auto& stray : t->strays)
+    for (const auto& stray : t->strays) {
       if (stray.line > 0 && here(stray.file))
         lines[stray.line - 1].stray +=
             fmt::format("\nreads {}: {} of {}", stray.words, grouped(stray.stray), grouped(stray.reads));
+      if (stray.from_line > 0 && here(stray.from_file))
+        lines[stray.from_line - 1].stray +=
+            fmt::format("\nbrings to shared memory what line {} reads: {}", stray.line, stray.words);
+    }
   if (here(t->writers[0].file)) s.marks.writes = t->writers[0].line - 1;
   std::string element = fmt::format("y[{}, {}, {}]", t->n, t->co, t->j);
   for (const auto& [line, l] : lines) {
@@ -118,7 +122,7 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
       about = fmt::format("writes {}: {}{}", element, l.who,
                           l.writers > 1 ? fmt::format(" and {} more", l.writers - 1) : "");
     for (const auto& [tensor, count] : l.reads)
-      about += fmt::format("{}reads {} {} time{} for {}", about.empty() ? "" : "\n", tensor, grouped(count),
+      about += fmt::format("{}reads {} {} time{} for {}", about.empty() ? "" : "\n", read_name(tensor), grouped(count),
                            count == 1 ? "" : "s", element);
     about += l.stray + "\nsource: traced on the emulator";
     const ImVec4& c = !l.stray.empty() ? theme.wrong : l.writers ? theme.kernel : theme.accent;

@@ -16,11 +16,12 @@ inline constexpr int64_t max_grid_yz = 65535;
 inline constexpr size_t max_dynamic_shared = 227 * 1024;
 
 struct LaunchOptions {
-  int workers = 0;               // OS threads; 0: all cores
-  uint64_t every = 1;            // only blocks whose linear index is a multiple run: for counting, not for results
-  uint32_t order_seed = 0;       // not 0: lanes, warps and blocks run in a shuffled order, so that races show
-  bool in_order = false;         // blocks all the same in the order of their numbers: they wait for lower ones
-  Activity* activity = nullptr;  // one unit a finished block; cancel is looked at between blocks, and in long ones
+  int workers = 0;                // OS threads; 0: all cores
+  uint64_t every = 1;             // only blocks whose linear index is a multiple run: for counting, not for results
+  uint64_t first = 0, count = 0;  // and of these blocks alone, from the first one on; count 0: all that there are
+  uint32_t order_seed = 0;        // not 0: lanes, warps and blocks run in a shuffled order, so that races show
+  bool in_order = false;          // blocks all the same in the order of their numbers: they wait for lower ones
+  Activity* activity = nullptr;   // one unit a finished block; cancel is looked at between blocks, and in long ones
 };
 
 // Runs one launch to its end. `args` holds one pointer to each argument's value.

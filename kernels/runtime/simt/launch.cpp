@@ -55,7 +55,11 @@ void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_
   };
   dim3 g = narrow(grid), b = narrow(block);
   uint64_t every = std::max<uint64_t>(options.every, 1);
-  uint64_t blocks = (static_cast<uint64_t>(grid.count()) + every - 1) / every;  // that run
+  const auto all = static_cast<uint64_t>(grid.count());
+  const uint64_t first = std::min(options.first, all);
+  const uint64_t asked = options.count ? std::min(options.count, all - first) : all - first;
+  uint64_t blocks = (asked + every - 1) / every;  // that run
+  if (blocks == 0) return;
 
   auto& pool = WorkerPool::shared();
   int workers = options.workers > 0 ? options.workers : pool.size();
@@ -76,7 +80,8 @@ void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_
   pool.run(workers, [&](int) {
     Block& self = own_block();
     CurrentBlock mark(self);
-    self.prepare(kernel, g, b, dynamic_shared_bytes, args, options.order_seed, given_up, every == 1, options.activity);
+    self.prepare(kernel, g, b, dynamic_shared_bytes, args, options.order_seed, given_up, blocks == all,
+                 options.activity);
     struct Finish {
       Block& block;
       ~Finish() { block.finish(); }
@@ -86,7 +91,8 @@ void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_
         given_up = true;
         return;
       }
-      uint64_t i = every * static_cast<uint64_t>((static_cast<unsigned __int128>(taken) * step + offset) % blocks);
+      uint64_t i =
+          first + every * static_cast<uint64_t>((static_cast<unsigned __int128>(taken) * step + offset) % blocks);
       blockIdx = {static_cast<unsigned>(i % g.x), static_cast<unsigned>(i / g.x % g.y),
                   static_cast<unsigned>(i / (uint64_t{g.x} * g.y))};
       try {

@@ -162,12 +162,15 @@ void record_access(const void* address, unsigned size, uint8_t kind, const void*
   auto at = reinterpret_cast<uint64_t>(address);
   auto inside = [at](const auto& variable) { return at - reinterpret_cast<uint64_t>(&variable) < sizeof variable; };
   if (inside(threadIdx) || inside(blockIdx) || inside(blockDim) || inside(gridDim) || block->on_stack(address)) return;
-  put(*tracer, {at, reinterpret_cast<uint64_t>(pc), block->current_block(),
-                static_cast<uint16_t>(block->current_thread()), static_cast<uint16_t>(size),
-                static_cast<AccessKind>(kind), tracer->wish.meetings && tracer->wish.reads && block->is_shared(address),
-                tracer->wish.rounds     ? loops_of(*block).round()
-                : tracer->wish.meetings ? value_at(address, size)
-                                        : 0});
+  const bool shared = tracer->wish.meetings && tracer->wish.reads && block->is_shared(address);
+  const unsigned part = tracer->wish.meetings && size == 16 ? 8 : size;
+  for (unsigned from = 0; from < size; from += part)
+    put(*tracer, {at + from, reinterpret_cast<uint64_t>(pc), block->current_block(),
+                  static_cast<uint16_t>(block->current_thread()), static_cast<uint16_t>(part),
+                  static_cast<AccessKind>(kind), shared,
+                  tracer->wish.rounds     ? loops_of(*block).round()
+                  : tracer->wish.meetings ? value_at(static_cast<const char*>(address) + from, part)
+                                          : 0});
 }
 
 void record_misaligned(const void* address, unsigned size, uint8_t kind, const void* pc) {

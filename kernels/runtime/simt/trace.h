@@ -29,7 +29,7 @@ struct Access {
   // Names the rounds of all loops that the thread is in: equal for threads that are in the same rounds of the same
   // loops, and 0 outside of loops. A GPU brings the threads of a warp together again in every round. 0 where rounds
   // were not asked for: they take ten times as long. With meetings instead: what stands there before the access, in the
-  // low `size` bytes (0 for more than 8).
+  // low `size` bytes (0 for more than 8; accesses of 16 are told as two of 8 then).
   uint64_t round = 0;
 };
 

@@ -46,12 +46,12 @@ int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "random";
   generator.seed(argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 0);
   const char* fields[] = {
-      "result",    "kernel",   "problem",          "verdict", "error",   "references", "timing",
-      "launches",  "phases",   "ranges",           "device",  "kernels", "place",      "text",
-      "file",      "at",       "reason",           "writers", "reads",   "writes",     "through_shared",
-      "elements",  "zero",     "not_finite",       "ratio",   "gate",    "joint",      "explanation",
-      "code",      "message",  "exit_code",        "field",   "value",   "rule",       "ratio_bins",
-      "gate_bins", "accuracy", "kernel_out_length"};
+      "result",        "kernel",    "problem",  "verdict",          "error",   "references", "timing",
+      "launches",      "phases",    "ranges",   "device",           "kernels", "place",      "text",
+      "file",          "at",        "reason",   "writers",          "reads",   "writes",     "through_shared",
+      "reads_unknown", "elements",  "zero",     "not_finite",       "ratio",   "gate",       "joint",
+      "explanation",   "code",      "message",  "exit_code",        "field",   "value",      "rule",
+      "ratio_bins",    "gate_bins", "accuracy", "kernel_out_length"};
   write_all(hello_marker);
   send({{"type", "hello"}, {"protocol", protocol_version}, {"pid", static_cast<int>(getpid())}});
   FrameParser parser;

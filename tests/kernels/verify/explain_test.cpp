@@ -47,6 +47,73 @@ void expect_totals_agree(const Explanation& e, DType dtype, const std::string& a
   EXPECT_NEAR(*e.read_total, e.got, 8 * size * unit);
 }
 
+// The emulator, with how many blocks of a launch it was asked for, run by run; 0: all. whole: they all run.
+class Watched final : public Device {
+ public:
+  explicit Watched(bool whole = false) : whole_(whole) {}
+  const DeviceInfo& info() const override { return own_->info(); }
+  std::string unavailable(const KernelDefinition& k) const override { return own_->unavailable(k); }
+  uint64_t free_memory() const override { return own_->free_memory(); }
+  std::unique_ptr<DeviceMemory> allocate(size_t bytes) override { return own_->allocate(bytes); }
+  void write(DeviceMemory& to, size_t at, const void* from, size_t n) override { own_->write(to, at, from, n); }
+  void read(const DeviceMemory& from, size_t at, void* to, size_t n) override { own_->read(from, at, to, n); }
+  void fill(DeviceMemory& to, size_t at, uint32_t word, size_t n) override { own_->fill(to, at, word, n); }
+  void run(const KernelDefinition& k, const Plan& plan, const Bindings& at, const RunOptions& options) override {
+    blocks.push_back(options.blocks);
+    RunOptions asked = options;
+    if (whole_) asked.blocks = 0;
+    own_->run(k, plan, at, asked);
+  }
+  Timing time(const KernelDefinition& k, const Plan& plan, const Bindings& at, bool cold, const TimingOptions& options,
+              Activity* activity) override {
+    return own_->time(k, plan, at, cold, options, activity);
+  }
+  std::vector<uint64_t> blocks;
+
+ private:
+  std::unique_ptr<Device> own_ = open_emulator();
+  bool whole_;
+};
+
+ConvProblem of_many_blocks() {
+  ConvProblem p;
+  p.batch = 3, p.in_channels = 2, p.out_channels = 4, p.kernel_size = 3, p.length = 3000, p.stride = 2;
+  return p;
+}
+
+// All but the first few runs are of the one block that has the element, and what is found is the same.
+TEST(Explain, RunsTheBlockOfTheElementAlone) {
+  const ConvProblem p = of_many_blocks();
+  Activity activity;
+  for (const char* kernel : {"direct", "tiled", "S4", "numbered_by_turns"})
+    for (const int64_t j : {int64_t{0}, int64_t{100}, p.out_length() - 1}) {
+      Watched part, whole(true);
+      const Explanation a = explain(part, test::kernel(kernel), p, {}, 2, 3, j, activity);
+      const auto ones = std::count(part.blocks.begin(), part.blocks.end(), uint64_t{1});
+      if (std::string(kernel) == "numbered_by_turns") {  // its blocks alone leave something else
+        EXPECT_LE(ones, 3);
+        EXPECT_GT(part.blocks.size(), 12u);
+        continue;
+      }
+      const Explanation b = explain(whole, test::kernel(kernel), p, {}, 2, 3, j, activity);
+      EXPECT_GT(ones, static_cast<int64_t>(part.blocks.size()) - 13) << kernel << ", of " << part.blocks.size();
+      EXPECT_GE(ones, a.launches - 1) << kernel;
+      EXPECT_EQ(part.blocks[0], 0u) << "first it runs whole";
+      EXPECT_EQ(a.got, b.got);
+      ASSERT_EQ(a.taps.size(), b.taps.size());
+      for (size_t k = 0; k < a.taps.size(); k++) {
+        EXPECT_EQ(a.taps[k].count, b.taps[k].count) << kernel << ' ' << j;
+        EXPECT_EQ(a.taps[k].read_i, b.taps[k].read_i) << kernel << ' ' << j;
+      }
+      EXPECT_EQ(a.launches, b.launches);
+    }
+  // What has a workspace, or waits for other blocks, runs whole.
+  Watched packs;
+  explain(packs, test::kernel("mma_tf32"), p, {}, 2, 3, 100, activity);
+  EXPECT_EQ(std::count(packs.blocks.begin(), packs.blocks.end(), uint64_t{0}),
+            static_cast<int64_t>(packs.blocks.size()));
+}
+
 TEST(Explain, RightKernelsReadTheDefinition) {
   test::Random r(70);
   int outside = 0, inside = 0;

@@ -8,6 +8,12 @@ static float* pointer_kept;
 // Counts this launch; a launch of its own, so that all threads of the next one see the same number.
 extern "C" __global__ void count_launch() { launches++; }
 
+// Each element is how many threads were before it: blocks that know of each other, through a variable of the file.
+static int threads_before;
+FAULTY_ENTRY(numbered_by_turns) {
+  auto e = element_of_thread(c);
+  if (e.inside) y[e.id] = static_cast<float>(threads_before++);
+}
 // Right the first time; afterwards it believes to have the answer already.
 FAULTY_ENTRY(right_once) {
   auto e = element_of_thread(c);
@@ -91,6 +97,7 @@ extern "C" __global__ void hand_out(const ConvArgs c, const float* sums, float* 
 }
 
 #ifndef __CUDACC__
+FAULTY_KERNEL(numbered_by_turns, "wrong: numbers its elements by turns")
 namespace convscope::test {
 void forget_launches() {
   launches = 0;

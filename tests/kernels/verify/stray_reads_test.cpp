@@ -90,9 +90,37 @@ TEST(StrayReads, ManyPlacesAreCountedAtTheEnd) {
   EXPECT_EQ(words(reads), "x at i = 4, 5, 6 and 3 more, which none of its taps takes");
 }
 
-TEST(StrayReads, OfTilesNothingIsSaid) {
+// What belongs, multiplied with what does not belong to it: taps from behind, another channel's weights.
+TEST(StrayReads, ProductsOfWhatDoesNotBelongTogether) {
+  auto of = [](int64_t channel, int64_t i, int64_t weights, int64_t k) {
+    return std::vector<ElementRead>{{'x', at_x(1, channel, i), "k.cu", 7}, {'w', at_w(weights, 1, k), "k.cu", 8}};
+  };
+  auto both = [](std::vector<ElementRead> a, const std::vector<ElementRead>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  };
+  EXPECT_TRUE(strays(both(of(2, 3, 2, 0), of(2, 2, 2, 2))).empty());
+  const auto flipped = strays(both(of(2, 3, 2, 2), of(2, 2, 2, 0)));
+  ASSERT_EQ(flipped.size(), 1u);
+  EXPECT_EQ(flipped[0].words, "w of k = 2 for x at i = 3, where k = 0 belongs");
+  EXPECT_EQ(flipped[0].line, 8);
+  EXPECT_EQ(flipped[0].stray, 2);
+  EXPECT_EQ(flipped[0].all, 2);
+  const auto channels = strays(both(of(2, 3, 3, 0), of(2, 2, 2, 2)));
+  ASSERT_EQ(channels.size(), 1u);
+  EXPECT_EQ(channels[0].words, "w of channel 3 for x of channel 2");
+  EXPECT_EQ(channels[0].stray, 1);
+  // Read in another way, it is not known what is multiplied with what.
+  auto reads = both(of(2, 3, 2, 2), of(2, 2, 2, 0));
+  std::swap(reads[1], reads[2]);
+  EXPECT_TRUE(strays(reads).empty());
+}
+
+// Sums of other threads, say: the rest may be in them.
+TEST(StrayReads, WhereSomeIsUnknownNothingIsSaid) {
   ElementTrace t = trace_of({{'x', at_x(1, 2, 4), "k.cu", 7}});
-  t.through_shared = true;
+  EXPECT_FALSE(stray_reads(t, grouped_layer(), 1, 4, 5).empty());
+  t.unknown = 1;
   EXPECT_TRUE(stray_reads(t, grouped_layer(), 1, 4, 5).empty());
 }
 

@@ -1,0 +1,191 @@
+// What a trace tells of kernels that read through shared memory or a workspace: which element a copy is of, and which
+// line takes what does not belong.
+#include <algorithm>
+#include <gtest/gtest.h>
+
+#include "kernels/problem/counts.h"
+#include "kernels/runtime/registry.h"
+#include "kernels/runtime/simt/trace.h"
+#include "kernels/verify/stray_reads.h"
+#include "tests/kernels/verify/judging.h"
+#include "tests/support.h"
+
+namespace convscope {
+namespace {
+
+class Tiles : public testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "no traced module in a ThreadSanitizer build";
+#endif
+    ASSERT_EQ(simt::load_traced_kernels(), "");
+    ASSERT_EQ(test::open_module("libtest_tiles.so"), "");
+  }
+};
+
+ConvProblem tiled_layer() {
+  ConvProblem p;
+  p.batch = 2, p.in_channels = 8, p.out_channels = 5, p.kernel_size = 3, p.length = 100, p.padding = 1, p.bias = true;
+  return p;
+}
+
+constexpr int64_t n = 1, co = 2, j = 70;
+ElementTrace trace_of(const char* kernel, const ConvProblem& p) {
+  Activity activity;
+  const KernelDefinition* k = find_traced(kernel);
+  if (!k) {
+    ElementTrace none;
+    none.reason = "no such kernel";
+    return none;
+  }
+  return trace_element(*k, p, {}, n, co, std::min(j, p.out_length() - 1), activity);
+}
+std::vector<StrayReads> strays_of(const char* kernel, const ConvProblem& p) {
+  const ElementTrace t = trace_of(kernel, p);
+  EXPECT_EQ(t.reason, "");
+  EXPECT_FALSE(t.writers.empty());
+  return stray_reads(t, p, n, co, std::min(j, p.out_length() - 1));
+}
+int line(const char* text) { return test::line_of("tests/kernels/verify/tiles.cu", text); }
+
+std::vector<int64_t> reads_of(const ElementTrace& t, char tensor) {
+  std::vector<int64_t> v;
+  for (const auto& r : t.reads)
+    if (r.tensor == tensor) v.push_back(r.index);
+  std::sort(v.begin(), v.end());
+  return v;
+}
+std::vector<int64_t> landing(const ConvProblem& p, char tensor, int64_t j) {
+  std::vector<int64_t> v;
+  for (int64_t ci = 0; ci < p.in_channels; ci++)
+    for (const Tap& tap : taps_at(p, j))
+      v.push_back(tensor == 'x' ? (n * p.in_channels + ci) * p.length + tap.i
+                                : (ci * p.out_channels + co) * p.kernel_size + tap.k);
+  std::sort(v.begin(), v.end());
+  return v;
+}
+
+TEST_F(Tiles, CopiesAreKnownByTheirValues) {
+  const ConvProblem p = tiled_layer();
+  const ElementTrace t = trace_of("tile_right", p);
+  ASSERT_EQ(t.reason, "");
+  EXPECT_TRUE(t.through_shared);
+  EXPECT_EQ(t.unknown, 0);
+  EXPECT_EQ(reads_of(t, 'x'), landing(p, 'x', j)) << "what it copied for others is not among them";
+  EXPECT_EQ(reads_of(t, 'w'), landing(p, 'w', j));
+  EXPECT_EQ(reads_of(t, 'b'), std::vector<int64_t>{co});
+  for (const auto& r : t.reads) {
+    EXPECT_EQ(r.where, ElementRead::Where::shared);
+    EXPECT_EQ(r.line, line(r.tensor == 'x' ? "// READS x" : r.tensor == 'w' ? "// READS w" : "// READS b"));
+    if (r.tensor != 'b') {
+      EXPECT_EQ(r.from_line, line(r.tensor == 'x' ? "// FILLS x" : "// FILLS w"));
+    }
+  }
+  EXPECT_TRUE(strays_of("tile_right", p).empty());
+}
+
+TEST_F(Tiles, TheLinesThatAreToBlameAreNamed) {
+  const ConvProblem p = tiled_layer();
+  for (const char* kernel : {"tile_wrong_fill", "tile_wrong_read"}) {
+    const auto s = strays_of(kernel, p);
+    ASSERT_EQ(s.size(), 1u) << kernel;
+    EXPECT_EQ(s[0].words, "x at i = 72, which none of its taps takes, from shared memory that line " +
+                              std::to_string(line("// FILLS x")) + " fills")
+        << kernel;
+    EXPECT_EQ(s[0].line, line("// READS x"));
+    EXPECT_EQ(s[0].from_line, line("// FILLS x"));
+    EXPECT_EQ(s[0].stray, 8);
+    EXPECT_EQ(s[0].all, 24);
+  }
+  auto s = strays_of("tile_wrong_weights", p);
+  ASSERT_EQ(s.size(), 1u);
+  EXPECT_EQ(s[0].line, line("// READS w"));
+  EXPECT_TRUE(s[0].words.starts_with("w of output channel 3, not 2, from shared memory that line ")) << s[0].words;
+  s = strays_of("tile_wrong_bias", p);
+  ASSERT_EQ(s.size(), 1u);
+  EXPECT_EQ(s[0].tensor, 'b');
+  EXPECT_EQ(s[0].line, line("// READS b"));
+  EXPECT_TRUE(s[0].words.starts_with("b of output channel 3, not 2, from shared memory")) << s[0].words;
+}
+
+TEST_F(Tiles, SharedMemoryThatNobodyHasWrittenIsNamed) {
+  const ConvProblem p = tiled_layer();
+  Activity activity;
+  const int64_t at = 68;  // thread 4 reads the places 4, 5 and 6 of each row
+  const auto s = stray_reads(trace_element(*find_traced("tile_unset"), p, {}, n, co, at, activity), p, n, co, at);
+  ASSERT_EQ(s.size(), 1u);
+  EXPECT_EQ(s[0].words, "shared memory that nobody has written");
+  EXPECT_EQ(s[0].line, line("// READS x"));
+  EXPECT_EQ(s[0].stray, 8) << "one of each channel";
+  EXPECT_EQ(s[0].all, 24);
+}
+
+TEST_F(Tiles, OfSumsOfOtherThreadsNothingIsSaid) {
+  const ElementTrace t = trace_of("tile_of_sums", tiled_layer());
+  EXPECT_EQ(t.unknown, 1);
+  EXPECT_TRUE(strays_of("tile_of_sums", tiled_layer()).empty());
+}
+
+// What a thread reads is for all that it writes in a row.
+TEST_F(Tiles, SeveralOutputsOfAThread) {
+  ConvProblem p = tiled_layer();
+  p.length = 61, p.kernel_size = 4, p.padding = 0, p.bias = false;
+  const ElementTrace t = trace_of("tile_four", p);
+  EXPECT_EQ(t.together.size(), 4u);
+  EXPECT_EQ(t.unknown, 0);
+  EXPECT_TRUE(strays_of("tile_four", p).empty());
+  Activity activity;
+  auto at = [&](const char* kernel, int64_t j) {
+    return stray_reads(trace_element(*find_traced(kernel), p, {}, n, co, j, activity), p, n, co, j);
+  };
+  EXPECT_TRUE(at("tile_four", 21).empty());
+  const auto s = at("tile_wrong_four", 21);
+  ASSERT_EQ(s.size(), 1u);
+  EXPECT_EQ(s[0].line, line("// READS four"));
+  EXPECT_TRUE(s[0].words.starts_with(
+      "x at i = 24, 25, 26 and 27, which no tap of the 4 outputs it writes takes, from shared memory that line "))
+      << s[0].words;
+}
+
+TEST_F(Tiles, ThroughAWorkspace) {
+  const ConvProblem p = tiled_layer();
+  const ElementTrace t = trace_of("tile_packed", p);
+  EXPECT_TRUE(t.through_workspace);
+  ASSERT_EQ(t.writers.size(), 1u);
+  EXPECT_EQ(t.writers[0].launch, 1);
+  EXPECT_EQ(reads_of(t, 'w'), landing(p, 'w', j));
+  EXPECT_EQ(reads_of(t, 'x'), landing(p, 'x', j)) << "and what the launch before read is not its own";
+  EXPECT_TRUE(strays_of("tile_packed", p).empty());
+  const auto s = strays_of("tile_wrong_packed", p);
+  ASSERT_EQ(s.size(), 1u);
+  EXPECT_EQ(s[0].line, line("// READS packed"));
+  EXPECT_EQ(s[0].words, "w of output channel 0, not 2, from a workspace");
+}
+
+// Our own rungs: right ones, in all types that they take.
+TEST_F(Tiles, OfRungsThatShareTheirTiles) {
+  for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16})
+    for (const char* kernel : {"tiled", "registers", "depthwise"}) {
+      ConvProblem p;
+      p.dtype = type, p.batch = 2, p.in_channels = 6, p.out_channels = 6, p.kernel_size = 5, p.length = 40;
+      p.stride = 2, p.padding = 1, p.groups = std::string(kernel) == "depthwise" ? 6 : 2;
+      if (!find_kernel(kernel).unsupported(p).empty()) continue;
+      for (const int64_t at : {0, 33}) {
+        Activity activity;
+        const ElementTrace t = trace_element(find_kernel(kernel), p, {}, 1, 4, at, activity);
+        EXPECT_EQ(t.reason, "");
+        EXPECT_EQ(t.unknown, 0) << kernel << ' ' << name_of(type);
+        auto holds = [](const std::vector<int64_t>& all, int64_t v) {
+          return std::binary_search(all.begin(), all.end(), v);
+        };
+        const auto xs = reads_of(t, 'x');
+        const int64_t first = 4 / p.out_per_group() * p.in_per_group();
+        for (const Tap& tap : taps_at(p, at))
+          EXPECT_TRUE(holds(xs, (p.in_channels + first) * p.length + tap.i)) << kernel << ' ' << name_of(type);
+      }
+    }
+}
+
+}  // namespace
+}  // namespace convscope

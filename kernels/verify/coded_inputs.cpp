@@ -11,6 +11,8 @@ namespace {
 struct Scheme {
   uint64_t first, first_b, sign, codes, codes_b, odd;
   int shift;
+  // The first element's code: 1.0 and −1.0, which kernels have for other reasons, are hardly anyone's.
+  static constexpr uint64_t begin = 0x1f35;
 };
 Scheme scheme_of(DType t) {
   switch (t) {
@@ -48,7 +50,7 @@ Inputs CodedInputs::make() const {
       using Bits = BitsOf<std::remove_pointer_t<decltype(to)>>;
       for (int64_t i = 0; i < count; i++)
         to[i] = std::bit_cast<std::remove_pointer_t<decltype(to)>>(
-            static_cast<Bits>((first + ((static_cast<uint64_t>(i) * s.odd % codes) << s.shift)) | sign));
+            static_cast<Bits>((first + (((static_cast<uint64_t>(i) * s.odd + s.begin) % codes) << s.shift)) | sign));
     });
   };
   Inputs in;
@@ -66,7 +68,7 @@ std::vector<CodedInputs::Element> CodedInputs::elements_of(uint64_t bits) const 
     if (magnitude < first || magnitude - first >= codes << s.shift) return;
     const uint64_t code = magnitude - first;
     if (code & ((uint64_t{1} << s.shift) - 1)) return;
-    const auto index = static_cast<int64_t>((code >> s.shift) * inverse_of(s.odd) % codes);
+    const auto index = static_cast<int64_t>(((code >> s.shift) - s.begin) * inverse_of(s.odd) % codes);
     for (int64_t i = index; i < elements; i += static_cast<int64_t>(codes)) all.push_back({tensor, i});
   };
   if (bits & s.sign)

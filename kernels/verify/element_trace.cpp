@@ -1,15 +1,16 @@
 #include "kernels/verify/element_trace.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <fmt/format.h>
 #include <map>
 #include <mutex>
-#include <unordered_set>
 
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/simt/trace.h"
-#include "kernels/verify/coded_inputs.h"
+#include "kernels/verify/element_reader.h"
 #include "kernels/verify/prober.h"
 #include "kernels/verify/problem_memory.h"
 #include "kernels/verify/pyramid.h"
@@ -24,122 +25,9 @@ using simt::AccessKind;
 constexpr double most_products = 4e8;
 constexpr size_t most_kept = 4096;
 
-struct Range {
-  char name;
-  uint64_t begin, bytes;
-  bool holds(uint64_t a) const { return a - begin < bytes; }
-};
-
-// Where the tensors lie, and what is read beside them.
-class TensorPlaces {
- public:
-  TensorPlaces(const ProblemMemory& memory, size_t element) : element_(element) {
-    for (const auto& t : memory.extents()) ranges_.push_back({t.name, t.address, t.bytes + t.walked});
-  }
-  // Of which tensor (0: none) and element an address is; one in a red zone is that of an element beside its tensor.
-  std::pair<char, int64_t> of(uint64_t address) const {
-    for (const Range& r : ranges_)
-      if (r.holds(address)) return {r.name, static_cast<int64_t>((address - r.begin) / element_)};
-    constexpr uint64_t zone = GuardedTensor::least_zone;
-    for (const Range& r : ranges_)
-      if (address - (r.begin - zone) < r.bytes + 2 * zone)
-        return {r.name, (static_cast<int64_t>(address - r.begin) - (address < r.begin ? int64_t(element_) - 1 : 0)) /
-                            static_cast<int64_t>(element_)};
-    return {0, 0};
-  }
-
- private:
-  const size_t element_;
-  std::vector<Range> ranges_;
-};
-
-// What one thread reads before it writes the element, and what its block fetches from x, w and b and puts into shared
-// memory.
-class ElementReader {
- public:
-  ElementReader(const TensorPlaces& places, size_t element, const ElementWriter& writer, int64_t target)
-      : places_(places), element_(element), writer_(writer), target_(target) {}
-
-  struct Read {
-    Access access;
-    char tensor;  // 0: of no tensor
-    int64_t index;
-    bool fetched;  // copied to shared memory, or to another place
-    bool unset;    // shared memory that nobody has written
-  };
-
-  void take(const Access& a) {
-    if (a.block != writer_.block || a.kind == AccessKind::release || a.kind == AccessKind::acquire) return;
-    const auto [tensor, index] = places_.of(a.address);
-    const bool input = tensor == 'x' || tensor == 'w' || tensor == 'b';
-    if (a.kind == AccessKind::read && input)
-      for (size_t e = 0; e * element_ < a.size; e++)
-        fetches_.try_emplace({tensor, index + static_cast<int64_t>(e)}, a.pc);
-    if (a.kind != AccessKind::read && !tensor)
-      for (uint64_t at = a.address; at < a.address + a.size; at += cell) set_.insert(at / cell);
-    if (a.thread != writer_.thread || done_) return;
-    if (a.kind == AccessKind::read)
-      read(a, tensor, index);
-    else if (tensor == 'y')
-      wrote(a, index);
-    else if (a.shared || tensor == 's')
-      for (size_t i : std::exchange(waiting_, {})) reads_[i].fetched = true;
-    last_is_bias_ = a.kind == AccessKind::read && tensor == 'b';
-  }
-
-  bool found() const { return hit_; }
-  const std::vector<Read>& reads() const { return reads_; }
-  const std::vector<int64_t>& together() const { return together_; }
-  // The place in the source that read an element in this block; 0: none.
-  uint64_t fetch_of(const CodedInputs::Element& e) const {
-    auto it = fetches_.find(e);
-    return it == fetches_.end() ? 0 : it->second;
-  }
-
- private:
-  // Several elements may be written in a row, with their biases read in between: what was read before is for all.
-  void read(const Access& a, char tensor, int64_t index) {
-    if (wrote_ && tensor != 'b') {
-      if (hit_) {
-        done_ = true;
-        return;
-      }
-      reads_.clear(), together_.clear(), waiting_.clear();
-      wrote_ = false;
-    }
-    // What is copied elsewhere is written next; what is read of anything else in between is used. A bias, which sums
-    // may begin with, at once.
-    if (last_is_bias_) std::erase_if(waiting_, [&](size_t i) { return reads_[i].tensor == 'b'; });
-    if (tensor == 'x' || tensor == 'w' || tensor == 'b')
-      waiting_.push_back(reads_.size());
-    else
-      waiting_.clear();
-    reads_.push_back({a, tensor, index, false, a.shared && !set_.contains(a.address / cell)});
-  }
-  void wrote(const Access& a, int64_t index) {
-    wrote_ = true;
-    waiting_.clear();
-    for (size_t e = 0; e * element_ < a.size; e++) {
-      hit_ |= index + static_cast<int64_t>(e) == target_;
-      if (together_.size() < most_kept) together_.push_back(index + static_cast<int64_t>(e));
-    }
-  }
-
-  static constexpr uint64_t cell = 2;  // bytes
-  const TensorPlaces& places_;
-  const size_t element_;
-  const ElementWriter writer_;
-  const int64_t target_;
-  bool wrote_ = false, hit_ = false, done_ = false, last_is_bias_ = false;
-  std::vector<Read> reads_;
-  std::vector<size_t> waiting_;
-  std::vector<int64_t> together_;
-  std::map<CodedInputs::Element, uint64_t> fetches_;
-  std::unordered_set<uint64_t> set_;  // cells that were written, of no tensor
-};
-
 // What was read, in the words of the problem.
-void tell(const ElementReader& reader, const CodedInputs& codes, size_t element, ElementTrace& out) {
+void tell(const ElementReader& reader, const CodedInputs& codes, DType type, ElementTrace& out) {
+  const size_t element = size_of(type);
   std::map<uint64_t, simt::SourceLine> lines;
   auto line_of = [&](uint64_t pc) -> const simt::SourceLine& {
     auto [it, isnew] = lines.try_emplace(pc);
@@ -147,41 +35,82 @@ void tell(const ElementReader& reader, const CodedInputs& codes, size_t element,
     return it->second;
   };
   using Where = ElementRead::Where;
-  auto add = [&](const CodedInputs::Element& e, const Access& a, Where where) {
+  auto add = [&](const CodedInputs::Element& e, const ElementReader::Read& read, Where where) {
     out.reads_total++;
     if (out.reads.size() >= most_kept) return;
-    const auto& place = line_of(a.pc);
+    const auto& place = line_of(read.access.pc);
     ElementRead r{e.tensor, e.index, place.file, place.line, where};
-    if (where == Where::shared)
-      if (const uint64_t from = reader.fetch_of(e)) r.from_file = line_of(from).file, r.from_line = line_of(from).line;
+    if (where == Where::shared && read.filled_at) {
+      const auto& from = line_of(read.filled_at);
+      // Copies that a header orders are not told apart by their lines.
+      if (from.file.find("convscope/") == std::string::npos) r.from_file = from.file, r.from_line = from.line;
+    }
     out.reads.push_back(std::move(r));
   };
-  for (const auto& [a, tensor, index, fetched, unset] : reader.reads()) {
-    if (tensor && tensor != 's') {
-      if (!fetched)
-        for (size_t e = 0; e * element < a.size; e++) add({tensor, index + static_cast<int64_t>(e)}, a, Where::tensor);
-      continue;
-    }
-    const Where where = tensor == 's' ? Where::workspace : a.shared ? Where::shared : Where::constant;
+  out.unknown += reader.exchanges();
+  for (const auto& read : reader.reads()) {
+    const auto& a = read.access;
+    const Where where = read.tensor == 's' ? Where::workspace
+                        : read.tensor      ? Where::tensor
+                        : a.shared         ? Where::shared
+                                           : Where::other;
     out.through_workspace |= where == Where::workspace;
     out.through_shared |= where == Where::shared;
-    if (unset) {
-      add({'-', 0}, a, where);
+    if (read.fetched) continue;
+    if (where == Where::tensor) {
+      for (size_t e = 0; e * element < a.size; e++)
+        add({read.tensor, read.index + static_cast<int64_t>(e)}, read, where);
+      continue;
+    }
+    if (read.unset) {
+      add({'-', 0}, read, where);
       continue;
     }
     if (a.size > 8) {
       out.unknown++;
       continue;
     }
-    for (auto& candidates : codes.read(a.round, a.size)) {
-      // Where a value is that of several: the one that this block has fetched.
-      if (candidates.size() > 1) std::erase_if(candidates, [&](const auto& e) { return reader.fetch_of(e) == 0; });
-      if (candidates.size() == 1)
-        add(candidates[0], a, where);
+    auto values = codes.read(a.round, a.size);
+    // Values of 16 bits are few, and sums look like some of them: they must have been fetched, and two of a pair be of
+    // one tensor.
+    const bool must_be_fetched = is_half(type) && where == Where::shared && !reader.engine_copies();
+    for (auto& candidates : values)
+      if (candidates.size() > 1 || must_be_fetched)
+        std::erase_if(candidates, [&](const auto& e) { return !reader.fetched_by_block(e); });
+    const bool odd = is_half(type) && values.size() == 2 && values[0].size() == 1 && values[1].size() == 1 &&
+                     values[0][0].tensor != values[1][0].tensor;
+    for (const auto& candidates : values) {
+      if (candidates.size() == 1 && !odd)
+        add(candidates[0], read, where);
       else
         out.unknown++;
     }
   }
+}
+
+// x and w read in turn, a value each, and what they make in turn is what was written: so these are the products.
+bool are_products(const ElementTrace& t, const Inputs& in, double wrote) {
+  double sum = 0, size = 0;
+  const ElementRead* last = nullptr;
+  for (const auto& r : t.reads) {
+    if (r.tensor == 'b') {
+      if (r.index < 0 || r.index >= in.b.elements()) return false;
+      sum += in.b.at(r.index), size += std::fabs(in.b.at(r.index));
+      continue;
+    }
+    if (r.tensor != 'x' && r.tensor != 'w') return false;
+    const HostTensor& of = r.tensor == 'x' ? in.x : in.w;
+    if (r.index < 0 || r.index >= of.elements()) return false;
+    if (!last) {
+      last = &r;
+      continue;
+    }
+    if (last->tensor == r.tensor) return false;
+    const double product = of.at(r.index) * (last->tensor == 'x' ? in.x : in.w).at(last->index);
+    sum += product, size += std::fabs(product);
+    last = nullptr;
+  }
+  return !last && size > 0 && std::fabs(wrote - sum) < 1e-5 * size;
 }
 
 }  // namespace
@@ -250,7 +179,8 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
   for (int64_t launch = 0; launch < first.launch; launch++)
     device->run(*traced, plan, memory.at(), {.activity = &activity, .only_launch = launch});
   const TensorPlaces places(memory, element);
-  ElementReader reader(places, element, first, target);
+  ElementReader reader(places, codes, element, first.block, first.thread, target,
+                       p.batch * p.out_channels * plan.out_length());
   {
     std::mutex mutex;
     simt::Tracing tracing(
@@ -268,10 +198,20 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
                  .first_block = first.block,
                  .blocks = alone ? 1u : 0u});
   }
+  reader.finish();
   // Where blocks take what is next, another one may have it this time.
   if (!reader.found()) return out;
-  tell(reader, codes, element, out);
+  tell(reader, codes, p.dtype, out);
   out.together = reader.together();
+  if (!reader.together_whole()) out.unknown++;
+  if (!is_half(p.dtype) && out.together.size() == 1 && !out.unknown &&
+      out.reads_total == static_cast<int64_t>(out.reads.size())) {
+    const auto* y = reinterpret_cast<const char*>(memory.at().y) + static_cast<size_t>(target) * element;
+    out.products = dispatch(p.dtype, [&](auto v) {
+      std::memcpy(&v, y, sizeof v);
+      return are_products(out, in, static_cast<double>(v));
+    });
+  }
   return out;
 }
 

@@ -23,9 +23,10 @@ struct ElementRead {
   int64_t index = 0;  // flat; negative or beyond the tensor: outside of it
   std::string file;
   int line = 0;
-  // Where it lay: in the tensor itself, or as a copy, which is known by its value (coded_inputs.h).
-  enum class Where : uint8_t { tensor, shared, workspace, constant } where = Where::tensor;
-  // Of a copy in shared memory, the line that read it from the tensor, in this block; "" where that is not known.
+  // Where it lay: in the tensor itself, or as a copy, which is known by its value (coded_inputs.h). other: constants
+  // and variables of the file.
+  enum class Where : uint8_t { tensor, shared, workspace, other } where = Where::tensor;
+  // Of a copy in shared memory, the line that wrote it there; "" where that is not known.
   std::string from_file = {};
   int from_line = 0;
 };
@@ -37,11 +38,14 @@ struct ElementTrace {
   // Of the first writer before its write, at most 4096. Not what it only copied to shared memory: that is read there.
   std::vector<ElementRead> reads;
   int64_t reads_total = 0;
-  int64_t unknown = 0;  // reads of shared memory, a workspace or constants that are no copies of inputs
+  // Reads of shared memory, a workspace or constants that are no copies of inputs, and values of other lanes (shuffles,
+  // votes, matrices of a warp).
+  int64_t unknown = 0;
   bool through_shared = false, through_workspace = false;
   // Elements of the output that it wrote together with this one, this one among them, at most 4096: what it read is
   // for all of them. Flat, in the kernel's own output, whose rows are `length` long.
   std::vector<int64_t> together;
+  bool products = false;  // x and w are read in turn, and what they make in turn was written (f32 and f64)
   int64_t length = 0;
 };
 

@@ -5,12 +5,6 @@ namespace {
 
 constexpr int64_t few_blocks = 8;  // less than that costs more to find than it saves
 
-bool takes_output(const Launch& l) {
-  return std::any_of(l.arguments.begin(), l.arguments.end(), [](const Argument& a) {
-    return (a.is_tensor && a.tensor.tensor == Tensor::y) || (a.is_view && a.view.tensor.tensor == Tensor::y);
-  });
-}
-
 // Words without which no block of a file from outside waits for another one, or hands it something.
 bool may_meet(const std::string& text) {
   constexpr const char* words[] = {"atomic", "volatile", "asm", "fence", "cooperative", "__ldc", "__nanosleep"};
@@ -24,7 +18,7 @@ std::optional<int64_t> launch_of_lone_blocks(const KernelDefinition& kernel, con
   if (plan.workspace_bytes() || !plan.variables().empty() || may_meet(kernel.text())) return {};
   std::optional<int64_t> found;
   for (size_t i = 0; i < plan.launches().size(); i++) {
-    if (!takes_output(plan.launches()[i])) continue;
+    if (!plan.launches()[i].is_given(Tensor::y)) continue;
     if (found || plan.launches()[i].in_order) return {};
     found = static_cast<int64_t>(i);
   }

@@ -15,7 +15,7 @@
 namespace convscope {
 
 // The launch that is given y, where it is the only one and its blocks have no memory in common but the tensors: then a
-// block does the same whether the others run or not, as long as they do not meet in y.
+// block does the same whether the others run or not, as long as they do not meet in a tensor.
 std::optional<int64_t> launch_of_lone_blocks(const KernelDefinition& kernel, const Plan& plan);
 
 class Prober {

@@ -176,7 +176,7 @@ void RaceFinder::access(const simt::Access& a) {
 }
 
 void RaceFinder::take(const simt::Access& a) {
-  if (race_) return;
+  if (race_ || a.kind == AccessKind::exchange) return;
   if (a.block != block_) begin(a.block);
   if (a.kind == AccessKind::release) return release(a.thread, objects_[a.address]);
   if (a.kind == AccessKind::acquire) return acquire(a.thread, objects_[a.address]);

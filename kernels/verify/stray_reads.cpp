@@ -16,6 +16,7 @@ namespace {
 struct Taken {
   int64_t n, first_channel, channels, co;      // co within its group
   std::map<int64_t, int64_t> position_of_tap;  // k → i, of taps that land
+  std::set<int64_t> beside;                    // taps that point beside x: a tile may have zeros there
 
   bool takes_place(int64_t i) const {
     return std::any_of(position_of_tap.begin(), position_of_tap.end(),
@@ -26,10 +27,14 @@ struct Taken {
 
 Taken taken_by(const ConvProblem& p, int64_t n, int64_t co, int64_t j) {
   const int64_t group = co / p.out_per_group();
-  Taken t{n, group * p.in_per_group(), p.in_per_group(), co % p.out_per_group(), {}};
+  Taken t{n, group * p.in_per_group(), p.in_per_group(), co % p.out_per_group(), {}, {}};
   for (int64_t k = 0; k < p.kernel_size; k++) {
     const int64_t at = j + p.padding - k * p.dilation;
-    if (at >= 0 && at % p.stride == 0 && at / p.stride < p.length) t.position_of_tap[k] = at / p.stride;
+    if (at % p.stride != 0) continue;
+    if (at >= 0 && at / p.stride < p.length)
+      t.position_of_tap[k] = at / p.stride;
+    else
+      t.beside.insert(k);
   }
   return t;
 }
@@ -100,7 +105,9 @@ const std::set<int64_t>* stray_of_w(Strays& s, const All& all, const ConvProblem
   const int64_t ci = index / p.kernel_size / p.out_per_group(), co = index / p.kernel_size % p.out_per_group(),
                 k = index % p.kernel_size;
   if (index < 0 || index >= p.w_elements()) return s.outside.insert(index), &s.outside;
-  if (all.any([&](const Taken& t) { return t.takes_channel(ci) && t.co == co && t.position_of_tap.contains(k); }))
+  if (all.any([&](const Taken& t) {
+        return t.takes_channel(ci) && t.co == co && (t.position_of_tap.contains(k) || t.beside.contains(k));
+      }))
     return nullptr;
   if (!all.any([&](const Taken& t) { return t.takes_channel(ci); })) return s.channels.insert(ci), &s.channels;
   if (!all.any([&](const Taken& t) { return t.co == co; })) return s.outputs.insert(co), &s.outputs;
@@ -144,7 +151,7 @@ std::string words_of(char tensor, const Strays& s, const All& all, int64_t co) {
 std::string origin_words(ElementRead::Where where, const StrayReads& s) {
   using Where = ElementRead::Where;
   if (where == Where::tensor) return "";
-  if (where == Where::constant) return ", from constants";
+  if (where == Where::other) return ", from constants or variables of the file";
   if (where == Where::workspace) return ", from a workspace";
   if (s.from_line <= 0) return ", from shared memory";
   return ", from shared memory that " + (s.from_file == s.file
@@ -152,9 +159,9 @@ std::string origin_words(ElementRead::Where where, const StrayReads& s) {
                                              : fmt::format("{}:{} fills", file_name(s.from_file), s.from_line));
 }
 
-// Products of what belongs to the element, but not together: where x and w are read in turn, a value each, these are
-// the products. Of a line of w with the first of them; nothing where they are read in another way.
+// Products of what belongs to the element, but not together. Of the line of w that has the first of them.
 std::optional<StrayReads> wrong_pairs(const ElementTrace& trace, const All& taken, const ConvProblem& p) {
+  if (!trace.products) return {};
   std::vector<std::pair<const ElementRead*, const ElementRead*>> pairs;
   const ElementRead* last = nullptr;
   for (const auto& r : trace.reads) {
@@ -163,13 +170,12 @@ std::optional<StrayReads> wrong_pairs(const ElementTrace& trace, const All& take
       last = &r;
       continue;
     }
-    if (last->tensor == r.tensor) return {};
     pairs.emplace_back(r.tensor == 'w' ? last : &r, r.tensor == 'w' ? &r : last);
     last = nullptr;
   }
-  if (last || taken.size() > 1 || trace.reads_total > static_cast<int64_t>(trace.reads.size())) return {};
   std::optional<StrayReads> found;
   for (const auto& [x, w] : pairs) {
+    if (found && (w->line != found->line || w->file != found->file)) continue;
     const int64_t i = x->index % p.length, x_channel = x->index / p.length % p.in_channels;
     const int64_t k = w->index % p.kernel_size, w_channel = w->index / p.kernel_size / p.out_per_group();
     const auto& taps = taken.first().position_of_tap;
@@ -177,7 +183,10 @@ std::optional<StrayReads> wrong_pairs(const ElementTrace& trace, const All& take
     const bool channels = x_channel != w_channel;
     if (!channels && tap != taps.end() && tap->second == i) continue;
     if (!found) {
-      found = {'w', w->file, w->line, 0, static_cast<int64_t>(pairs.size()), {}, w->from_file, w->from_line};
+      const auto all = std::count_if(pairs.begin(), pairs.end(), [&](const auto& other) {
+        return other.second->line == w->line && other.second->file == w->file;
+      });
+      found = {'w', w->file, w->line, 0, all, {}, w->from_file, w->from_line};
       const auto own = std::find_if(taps.begin(), taps.end(), [&](const auto& t) { return t.second == i; });
       if (channels)
         found->words = fmt::format("w of channel {} for x of channel {}", w_channel, x_channel);

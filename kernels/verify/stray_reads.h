@@ -22,8 +22,8 @@ struct StrayReads {
 };
 
 // Of y[n, co, j], a line and tensor each, those of x first. A thread that writes several elements in a row has read for
-// all of them, and what any of these takes is none. Where all that is read belongs, but x and w are read in turn and
-// do not belong together, that is said ("w of k = 2 for x at i = 7, where k = 0 belongs"). Nothing where some of what
+// all of them, and what any of these takes is none. Where all that is read belongs, but x and w are multiplied that do
+// not belong together, that is said ("w of k = 2 for x at i = 7, where k = 0 belongs"). Nothing where some of what
 // was read is no copy of an input: sums of other threads, say. A right kernel may have some, too, which it then does
 // not use.
 std::vector<StrayReads> stray_reads(const ElementTrace& trace, const ConvProblem& p, int64_t n, int64_t co, int64_t j);

@@ -108,7 +108,7 @@ SCENARIO(occupancy_is_of_the_main_launch_until_another_is_chosen) {
   g.frames(3);
   CHECK(g.says("limited by registers: 36"));
   // A GPU that was added: less room than on an H200.
-  g.choose("//Occupancy/##launch", "launch 2: hopper_64_3_s2_staged");
+  g.choose("//Occupancy/##launch", "launch 2: hopper_64_3_s2_blocks");
   g.choose("//Occupancy/##architecture", "sm_121 (Blackwell, GB10)");
   g.frames(3);
   CHECK(g.says("cannot be launched"));

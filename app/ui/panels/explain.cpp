@@ -161,19 +161,19 @@ void who_wrote(Frame& f, ExplainState& s, const Report& r, const Traced* now) {
   // A right kernel may read more than it uses: that is no fault.
   if (s.words.differs)
     for (const auto& stray : s.trace.strays) {
+      ImGui::PushID(&stray);
       if (ImGui::SmallButton(stray.place.c_str())) show_in_source(f, stray.file, stray.line);
       tooltip(t, "Go to the line that reads it");
       ImGui::SameLine();
       if (stray.from_line > 0) {
-        ImGui::PushID(stray.from_line);
         if (ImGui::SmallButton(fmt::format("line {}", stray.from_line).c_str()))
           show_in_source(f, stray.from_file, stray.from_line);
         tooltip(t, "Go to the line that brings it to shared memory");
-        ImGui::PopID();
         ImGui::SameLine();
       }
       coloured(t.wrong, stray.words);
       explain_item(t, about);
+      ImGui::PopID();
     }
   if (s.trace.line && ImGui::Button(fmt::format("Show line {}", s.trace.line).c_str()))
     show_in_source(f, s.trace.file, s.trace.line);

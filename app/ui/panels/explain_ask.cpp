@@ -32,6 +32,8 @@ Asked& last() {
   return a;
 }
 
+int64_t blocks_of(const ReportLaunch& l) { return l.grid[0] * l.grid[1] * l.grid[2]; }
+
 template <class T>
 bool same_place(const T& t, const Report& r, ElementIndex at) {
   return t.j == at.column && t.n * r.document.problem.out_channels + t.co == at.row;
@@ -61,7 +63,8 @@ ExplainAsked keep_explained(Frame& f, const Report& r, ElementIndex at) {
   out.runs = 2 * static_cast<int>(std::min(r.document.problem.kernel_size, most_taps_tried)) + 6;
   // On the emulator, of a kernel without launches before it, mostly one block alone: a run, one to find the block, and
   // the traced ones.
-  if (r.device_kind == "emulator" && r.launches.size() == 1) out.runs = std::min(out.runs, 5);
+  if (r.device_kind == "emulator" && r.launches.size() == 1 && r.nan == 0 && blocks_of(r.launches[0]) >= 8)
+    out.runs = std::min(out.runs, 5);
   if (out.asked || f.bench.running()) return out;
   static Next next;
   double now = ImGui::GetTime();

@@ -181,12 +181,11 @@ TraceWords words_of(const Traced& t, const Report& r) {
     const char* where = !t.through_workspace ? "shared memory"
                         : t.through_shared   ? "a workspace and shared memory"
                                              : "a workspace";
-    if (t.unknown > 0)
-      w.reads += fmt::format("{}{} more came through {}, and {} no copies of inputs", w.reads.empty() ? "" : "; ",
-                             grouped(t.unknown), where, t.unknown == 1 ? "is" : "are");
-    else
-      w.reads += (w.reads.empty() ? "read through " : ", through ") + std::string(where);
+    w.reads += (w.reads.empty() ? "read through " : ", through ") + std::string(where);
   }
+  if (t.unknown > 0)
+    w.reads += fmt::format("{}{} more came from other threads, or had been computed with", w.reads.empty() ? "" : "; ",
+                           grouped(t.unknown));
   for (const auto& s : t.strays)
     w.strays.push_back({fmt::format("{}:{}", file_name(s.file), s.line),
                         fmt::format("reads {} ({} of its {} read{})", s.words, grouped(s.stray), grouped(s.reads),

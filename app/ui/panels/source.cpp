@@ -30,8 +30,8 @@ struct State {
   const Traced* traced = nullptr;
   bool differs = false;  // what the kernel takes for the element is not what the definition takes
   bool light = false, styled = false;
-  ImVec4 writes{}, reads{}, strays{};  // colours
-  const Theme* theme = nullptr;        // of this frame
+  ImVec4 writes{}, reads{}, strays{}, fills{};  // colours
+  const Theme* theme = nullptr;                 // of this frame
   Marks marks;
   std::vector<HeatMeasure> measures = heat_measures(nullptr);  // of the profile that is shown
   std::string measure, heated_measure;                         // the name of the one that is drawn
@@ -93,7 +93,7 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
   struct Line {
     int64_t writers = 0;
     std::map<char, int64_t> reads;
-    std::string who, stray;
+    std::string who, stray, fills;
   };
   std::map<int, Line> lines;
   for (const auto& w : t->writers) {
@@ -110,7 +110,7 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
         lines[stray.line - 1].stray +=
             fmt::format("\nreads {}: {} of {}", stray.words, grouped(stray.stray), grouped(stray.reads));
       if (stray.from_line > 0 && here(stray.from_file))
-        lines[stray.from_line - 1].stray +=
+        lines[stray.from_line - 1].fills +=
             fmt::format("\nbrings to shared memory what line {} reads: {}", stray.line, stray.words);
     }
   if (here(t->writers[0].file)) s.marks.writes = t->writers[0].line - 1;
@@ -124,11 +124,14 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
     for (const auto& [tensor, count] : l.reads)
       about += fmt::format("{}reads {} {} time{} for {}", about.empty() ? "" : "\n", read_name(tensor), grouped(count),
                            count == 1 ? "" : "s", element);
-    about += l.stray + "\nsource: traced on the emulator";
-    const ImVec4& c = !l.stray.empty() ? theme.wrong : l.writers ? theme.kernel : theme.accent;
+    about += l.stray + l.fills + "\nsource: traced on the emulator";
+    const ImVec4& c = !l.stray.empty()   ? theme.wrong
+                      : !l.fills.empty() ? theme.warning
+                      : l.writers        ? theme.kernel
+                                         : theme.accent;
     s.editor.AddMarker(static_cast<size_t>(line), packed(c, 0.35f),
                        packed(c, l.writers || !l.stray.empty() ? 0.22f : 0.13f), about, about);
-    s.marks.letters[line] = !l.stray.empty() ? '!' : l.writers ? 'W' : 'R';
+    s.marks.letters[line] = !l.stray.empty() ? '!' : !l.fills.empty() ? 'F' : l.writers ? 'W' : 'R';
   }
 }
 
@@ -261,7 +264,7 @@ void head(Frame& f, State& s, const std::vector<SourceText>& files, const std::s
   if (button_beside(fmt::format("Line {} wrote it", place))) s.go_to = {writer.file, writer.line};
   tooltip(t,
           "Go to the line that wrote the selected element. Marked W: writes it; R: reads for it; !: reads what "
-          "does not belong to it.");
+          "does not belong to it; F: fills the shared memory that it is read from.");
   if (!s.differs) return;
   for (const auto& stray : s.traced->strays) {
     coloured(f.theme.wrong, fmt::format("{}:{} reads {}", file_name(stray.file), stray.line, stray.words));
@@ -321,7 +324,11 @@ void decorate(State& s) {
           {at.x - d.glyphSize.x * 0.5f, at.y}, {at.x - d.glyphSize.x * 0.1f, at.y + d.height}, packed(s.theme->accent));
     if (auto it = s.marks.letters.find(line); it != s.marks.letters.end()) {
       const char letter[] = {it->second, 0};
-      ImGui::TextColored(it->second == 'W' ? s.writes : it->second == '!' ? s.strays : s.reads, "%s", letter);
+      ImGui::TextColored(it->second == 'W'   ? s.writes
+                         : it->second == '!' ? s.strays
+                         : it->second == 'F' ? s.fills
+                                             : s.reads,
+                         "%s", letter);
     }
     if (!heat) return;
     auto it = s.heat.lines.find(line);
@@ -390,7 +397,7 @@ void draw_source(Frame& f) {
     s.editor.SetShowMatchingBrackets(false);
     s.editor.SetShowScrollbarMiniMapEnabled(true);
     s.editor.SetTabSize(2);
-    s.writes = t.kernel, s.reads = t.accent, s.strays = t.wrong;
+    s.writes = t.kernel, s.reads = t.accent, s.strays = t.wrong, s.fills = t.warning;
   }
   if (fresh) {
     s.shown = kernel + " " + s.file, s.length = text->size();

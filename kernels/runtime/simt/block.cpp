@@ -322,6 +322,9 @@ bool Block::meet(Warp& w, unsigned self) {
     for (bool goes_on : {false, true})
       for (uint32_t q = me.mask; q; q &= q - 1)
         record_meeting(&w, goes_on, (current_ & ~31u) + static_cast<unsigned>(std::countr_zero(q)));
+  else
+    for (uint32_t q = me.mask; q; q &= q - 1)
+      record_exchange((current_ & ~31u) + static_cast<unsigned>(std::countr_zero(q)));
   w.waiting &= ~me.mask;
   w.ready |= me.mask;
   return true;

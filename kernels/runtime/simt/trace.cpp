@@ -193,6 +193,8 @@ void record_meeting(const void* object, bool goes_on, unsigned thread) {
   record_beside(object, thread, 0, goes_on ? AccessKind::acquire : AccessKind::release, nullptr);
 }
 
+void record_exchange(unsigned thread) { record_beside(nullptr, thread, 0, AccessKind::exchange, nullptr); }
+
 void record_engine_write(const void* address, size_t bytes, unsigned thread, const void* pc) {
   constexpr size_t most = 1 << 15;  // of an access
   for (size_t at = 0; at < bytes; at += most)

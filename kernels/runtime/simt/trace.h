@@ -15,8 +15,9 @@ namespace convscope::simt {
 
 // bulk_write: by the copy engine, on behalf of the thread that ordered it; no request of the load and store units.
 // release, acquire: no access of memory, but a meeting (TraceWish): what the thread did before is known to whoever
-// acquires the same object later. `address` is the object's, and size 0.
-enum class AccessKind : uint8_t { read, write, atomic, bulk_write, release, acquire };
+// acquires the same object later. `address` is the object's, and size 0. exchange: no access either, but values of
+// other lanes of its warp (shuffles, votes, matrices); recorded beside meetings.
+enum class AccessKind : uint8_t { read, write, atomic, bulk_write, release, acquire, exchange };
 
 struct Access {
   uint64_t address;

@@ -20,6 +20,8 @@ CONVSCOPE_SIMT_API void record_return();
 // Not of the hooks, but of the emulator's barriers: a thread arrives at `object`, or may go on from it. That is said
 // when the last has arrived, and not when the thread does go on: others may have arrived for the next time by then.
 void record_meeting(const void* object, bool goes_on, unsigned thread);
+// A thread gets values of other lanes of its warp. Recorded beside meetings only.
+void record_exchange(unsigned thread);
 // The copy engine writes shared memory on behalf of a thread. Recorded beside meetings only.
 void record_engine_write(const void* address, size_t bytes, unsigned thread, const void* pc);
 

@@ -53,7 +53,7 @@ TEST_F(ComparedPanels, RooflineOfARecording) {
 
 TEST_F(ComparedPanels, OccupancyOpensOnTheMainLaunch) {
   open("h200-kernelbench-79", "hopper_tf32", Accuracy::tf32);
-  expect_said("Occupancy", {"launch 2: hopper_64_3_s2_staged", "18.75 % theoretical", "15.5 % achieved",
+  expect_said("Occupancy", {"launch 2: hopper_64_3_s2_blocks", "18.75 % theoretical", "15.5 % achieved",
                             "sm_90 (Hopper)", "NVIDIA H200, recorded", "waves | 1.00"});
   // Another kernel, its own main launch.
   show("registers", Accuracy::strict);
@@ -64,8 +64,8 @@ TEST_F(ComparedPanels, CompareHasEveryFigureWithItsVerdict) {
   open("h200-kernelbench-79", "hopper_tf32", Accuracy::tf32);
   expect_said("Compare", {"first − second", "first / second", "first is", "Median, hot", "better", "worse", "neutral",
                           "What limits", "Memory", "Instructions", "What warps wait for", "Launch", "Clocks and power",
-                          "hopper_64_3_s2_staged", "SM clock", "Local memory a thread",
-                          "the L2 cache is 81 % busy with 1.57 times the least bytes, the memory 72 %",
+                          "hopper_64_3_s2_blocks", "SM clock", "Local memory a thread",
+                          "the L2 cache is 84 % busy with 1.63 times the least bytes, the memory 79 %",
                           "each of a measurement of its own", "data from global or local memory (warps)"});
   EXPECT_FALSE(test::holds(said("Compare"), "0.00×"));
   EXPECT_FALSE(test::holds(said("Compare"), "dram busy")) << "a counter that a headline shows";

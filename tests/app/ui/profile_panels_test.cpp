@@ -236,7 +236,7 @@ TEST(TimingPanel, OnTheEmulatorThereAreNoClocks) {
 // A recording of before has ranges, and a CUPTI time beside the events'.
 TEST(TimingPanel, ARecordingOfBeforeHasRanges) {
   test::AppOnScreen a(test::full_engine(), test::quick_document(), false);
-  ASSERT_TRUE(a.open_recording("h200-kernelbench-79"));
+  ASSERT_TRUE(a.open_recording("h200-kernelbench-74"));
   std::string text = a.said("Timing");
   for (const char* said : {"MHz (limit 1980)", "ranges only: how they changed over time was not kept",
                            "its kernels alone, CUPTI", "seen from the host"})

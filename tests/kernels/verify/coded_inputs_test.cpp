@@ -40,7 +40,8 @@ TEST_P(CodedInputsOf, EachValueTellsItsElement) {
   EXPECT_TRUE(codes.read(0, bytes).empty()) << "zero is nothing's";
   const Candidates none{{}};
   // bf16's codes take all numbers from 2^-64 on.
-  for (const double v : p.dtype == DType::bf16 ? std::vector{1e-30} : std::vector{0.0009765625, 3e4, -1e5})
+  for (const double v :
+       p.dtype == DType::bf16 ? std::vector{1e-30} : std::vector{0.0009765625, 3e4, -1e5, 1.0, -1.0, 0.5})
     EXPECT_EQ(codes.read(dispatch(p.dtype,
                                   [&](auto zero) -> uint64_t {
                                     using T = decltype(zero);

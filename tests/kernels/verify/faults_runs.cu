@@ -12,7 +12,7 @@ extern "C" __global__ void count_launch() { launches++; }
 static int threads_before;
 FAULTY_ENTRY(numbered_by_turns) {
   auto e = element_of_thread(c);
-  if (e.inside) y[e.id] = static_cast<float>(threads_before++);
+  if (e.inside) y[e.id] = static_cast<float>(atomicAdd(&threads_before, 1));
 }
 // Right the first time; afterwards it believes to have the answer already.
 FAULTY_ENTRY(right_once) {

@@ -5,7 +5,7 @@
 namespace {
 constexpr int n = 64, most_taps = 8, channels = 4;
 
-enum class Fault { nothing, fill, read, weights, bias, unset, sums, vectors, reuse };
+enum class Fault { nothing, fill, read, weights, bias, unset, sums };
 
 template <Fault fault>
 __device__ __forceinline__ void tile(const ConvArgs& c, const float* x, const float* w, const float* b, float* y) {
@@ -89,6 +89,95 @@ __device__ __forceinline__ void packed(const ConvArgs& c, const float* x, const 
     }
   y[id] = sum;
 }
+
+// A thread has every so many outputs, one after the other, and begins each with its bias.
+template <bool wrong>
+__device__ __forceinline__ void strided(const ConvArgs& c, const float* x, const float* w, const float* b, float* y) {
+  for (int64_t id = static_cast<int64_t>(blockIdx.x) * n + threadIdx.x; id < c.batch * c.out_channels * c.out_length;
+       id += static_cast<int64_t>(gridDim.x) * n) {
+    const int64_t row = id / c.out_length, j = id % c.out_length, co = row % c.out_channels, at = row / c.out_channels;
+    float sum = b[wrong ? (co + 1) % c.out_channels : co];  // READS its bias
+    for (int64_t ci = 0; ci < c.in_channels; ci++)
+      for (int64_t k = 0; k < c.kernel_size; k++) {
+        const int64_t i = j + c.padding - k;
+        if (i < 0 || i >= c.length) continue;
+        sum += x[(at * c.in_channels + ci) * c.length + i] * w[(ci * c.out_channels + co) * c.kernel_size + k];
+      }
+    y[id] = sum;
+  }
+}
+
+// Two output channels a thread; their biases, from shared memory, are added as they are written.
+template <bool wrong>
+__device__ __forceinline__ void two(const ConvArgs& c, const float* x, const float* w, const float* b, float* y) {
+  __shared__ __align__(16) float bs[8];
+  if (threadIdx.x < 2)
+    *reinterpret_cast<float4*>(bs + 4 * threadIdx.x) = *reinterpret_cast<const float4*>(b + 4 * threadIdx.x);
+  __syncthreads();
+  const int64_t tiles = (c.out_length + n - 1) / n, pair = blockIdx.x / tiles, j = blockIdx.x % tiles * n + threadIdx.x;
+  const int64_t co = pair % (c.out_channels / 2) * 2, at = pair / (c.out_channels / 2);
+  if (j >= c.out_length) return;
+  float sum[2] = {};
+  for (int64_t ci = 0; ci < c.in_channels; ci++)
+    for (int64_t k = 0; k < c.kernel_size; k++) {
+      const int64_t i = j + c.padding - k;
+      if (i < 0 || i >= c.length) continue;
+      const float v = x[(at * c.in_channels + ci) * c.length + i];
+      for (int q = 0; q < 2; q++)
+        sum[q] += v * w[(ci * c.out_channels + co + q + (wrong ? 1 : 0)) * c.kernel_size + k];  // READS two
+    }
+  for (int q = 0; q < 2; q++) y[(at * c.out_channels + co + q) * c.out_length + j] = sum[q] + bs[co + q];
+}
+
+// The next channel's row is on its way, in a register, while this one's is used.
+__device__ __forceinline__ void ahead(const ConvArgs& c, const float* x, const float* w, float* y) {
+  __shared__ float xs[2][n];
+  const int t = threadIdx.x;
+  const int64_t row = blockIdx.x, co = row % c.out_channels, at = row / c.out_channels;
+  auto load = [&](int64_t ci) { return t < c.length ? x[(at * c.in_channels + ci) * c.length + t] : 0; };
+  float sum = 0, next = load(0);
+  for (int64_t ci = 0; ci < c.in_channels; ci++) {
+    xs[ci % 2][t] = next;
+    __syncthreads();
+    if (ci + 1 < c.in_channels) next = load(ci + 1);
+    for (int k = 0; k < c.kernel_size; k++)
+      if (t - k >= 0 && t - k < c.length) sum += xs[ci % 2][t - k] * w[(ci * c.out_channels + co) * c.kernel_size + k];
+  }
+  if (t < c.out_length) y[row * c.out_length + t] = sum;
+}
+
+// Each lane loads one position and gets the others by shuffles.
+__device__ __forceinline__ void shuffled(const ConvArgs& c, const float* x, const float* w, float* y) {
+  const int lane = threadIdx.x;
+  const int64_t row = blockIdx.x, co = row % c.out_channels, at = row / c.out_channels;
+  float sum = 0;
+  for (int64_t ci = 0; ci < c.in_channels; ci++) {
+    const float mine = lane < c.length ? x[(at * c.in_channels + ci) * c.length + lane] : 0;
+    for (int k = 0; k < c.kernel_size; k++) {
+      const float v = __shfl_up_sync(~0u, mine, k);
+      if (lane >= k) sum += v * w[(ci * c.out_channels + co) * c.kernel_size + k];
+    }
+  }
+  if (lane < c.out_length) y[row * c.out_length + lane] = sum;
+}
+
+// Taps are read from behind into registers, and used from behind as well.
+__device__ __forceinline__ void turned(const ConvArgs& c, const float* x, const float* w, float* y) {
+  const int64_t id = static_cast<int64_t>(blockIdx.x) * n + threadIdx.x, row = id / c.out_length;
+  if (row >= c.batch * c.out_channels) return;
+  const int64_t j = id % c.out_length, co = row % c.out_channels, at = row / c.out_channels, K = c.kernel_size;
+  float sum = 0;
+  for (int64_t ci = 0; ci < c.in_channels; ci++) {
+    float xr[most_taps], wr[most_taps];
+    for (int64_t k = 0; k < K; k++) {
+      const int64_t i = j + c.padding - k;
+      xr[k] = i >= 0 && i < c.length ? x[(at * c.in_channels + ci) * c.length + i] : 0;
+      wr[k] = w[(ci * c.out_channels + co) * K + K - 1 - k];
+    }
+    for (int64_t k = 0; k < K; k++) sum += xr[k] * wr[K - 1 - k];
+  }
+  y[id] = sum;
+}
 }  // namespace
 
 extern "C" __global__ void tile_pack(const ConvArgs c, const float* w, float* to) {
@@ -99,10 +188,11 @@ extern "C" __global__ void tile_pack(const ConvArgs c, const float* w, float* to
   to[(k * c.in_channels + ci) * c.out_channels + co] = w[id];
 }
 
-#define TILES(F)                                                                                            \
-  F(tile_right, nothing)                                                                                    \
-  F(tile_wrong_fill, fill) F(tile_wrong_read, read) F(tile_wrong_weights, weights) F(tile_wrong_bias, bias) \
-      F(tile_unset, unset) F(tile_of_sums, sums)
+#define TILES(F)                                                                                        \
+  F(tile_right, nothing)                                                                                \
+  F(tile_wrong_fill, fill)                                                                              \
+  F(tile_wrong_read, read) F(tile_wrong_weights, weights) F(tile_wrong_bias, bias) F(tile_unset, unset) \
+      F(tile_of_sums, sums)
 #define TILE(name, fault)                                                                                             \
   extern "C" __global__ void name##_run(const ConvArgs c, const float* x, const float* w, const float* b, float* y) { \
     tile<Fault::fault>(c, x, w, b, y);                                                                                \
@@ -121,6 +211,30 @@ extern "C" __global__ void tile_wrong_packed_run(const ConvArgs c, const float* 
   packed<true>(c, x, w, y);
 }
 
+#define MORE(F)                                                                                                      \
+  F(strided_bias, strided<false>(c, x, w, b, y), 3)                                                                  \
+  F(strided_wrong_bias, strided<true>(c, x, w, b, y), 3)                                                             \
+      F(two_channels, two<false>(c, x, w, b, y), p.batch* p.out_channels / 2 * ceil_div(p.out_length(), n))          \
+          F(two_wrong_channels, two<true>(c, x, w, b, y), p.batch* p.out_channels / 2 * ceil_div(p.out_length(), n)) \
+              F(row_ahead, ahead(c, x, w, y), p.batch* p.out_channels)                                               \
+                  F(lanes_shuffle, shuffled(c, x, w, y), p.batch* p.out_channels)                                    \
+                      F(taps_turned, turned(c, x, w, y), ceil_div(p.y_elements(), n))
+#define MORE_ENTRY(name, body, blocks)                                                                                \
+  extern "C" __global__ void name##_run(const ConvArgs c, const float* x, const float* w, const float* b, float* y) { \
+    body;                                                                                                             \
+  }
+MORE(MORE_ENTRY)
+
+#define MORE_KERNEL(name, body, blocks)                                                               \
+  CONVSCOPE_KERNEL(name) {                                                                            \
+    test_only();                                                                                      \
+    idea("for traces");                                                                               \
+    plan([](const ConvProblem& p, Plan& plan) {                                                       \
+      plan.launch(ENTRY(name##_run), {blocks}, {std::string_view(#name) == "lanes_shuffle" ? 32 : n}) \
+          .args(p.args(), plan.x(), plan.w(), plan.b(), plan.y());                                    \
+    });                                                                                               \
+  }
+MORE(MORE_KERNEL)
 #define REGISTER(name, fault)                                                                       \
   CONVSCOPE_KERNEL(name) {                                                                          \
     test_only();                                                                                    \

@@ -146,15 +146,15 @@ __device__ __forceinline__ void ahead(const ConvArgs& c, const float* x, const f
   if (t < c.out_length) y[row * c.out_length + t] = sum;
 }
 
-// Each lane loads one position and gets the others by shuffles.
+// Each lane loads its neighbour's position and gets what it takes by shuffles.
 __device__ __forceinline__ void shuffled(const ConvArgs& c, const float* x, const float* w, float* y) {
   const int lane = threadIdx.x;
   const int64_t row = blockIdx.x, co = row % c.out_channels, at = row / c.out_channels;
   float sum = 0;
   for (int64_t ci = 0; ci < c.in_channels; ci++) {
-    const float mine = lane < c.length ? x[(at * c.in_channels + ci) * c.length + lane] : 0;
+    const float mine = (lane ^ 1) < c.length ? x[(at * c.in_channels + ci) * c.length + (lane ^ 1)] : 0;
     for (int k = 0; k < c.kernel_size; k++) {
-      const float v = __shfl_up_sync(~0u, mine, k);
+      const float v = __shfl_sync(~0u, mine, (lane - k) ^ 1);
       if (lane >= k) sum += v * w[(ci * c.out_channels + co) * c.kernel_size + k];
     }
   }
@@ -188,11 +188,11 @@ extern "C" __global__ void tile_pack(const ConvArgs c, const float* w, float* to
   to[(k * c.in_channels + ci) * c.out_channels + co] = w[id];
 }
 
-#define TILES(F)                                                                                        \
-  F(tile_right, nothing)                                                                                \
-  F(tile_wrong_fill, fill)                                                                              \
-  F(tile_wrong_read, read) F(tile_wrong_weights, weights) F(tile_wrong_bias, bias) F(tile_unset, unset) \
-      F(tile_of_sums, sums)
+#define TILES(F)           \
+  F(tile_right, nothing)   \
+  F(tile_wrong_fill, fill) \
+  F(tile_wrong_read, read) \
+  F(tile_wrong_weights, weights) F(tile_wrong_bias, bias) F(tile_unset, unset) F(tile_of_sums, sums)
 #define TILE(name, fault)                                                                                             \
   extern "C" __global__ void name##_run(const ConvArgs c, const float* x, const float* w, const float* b, float* y) { \
     tile<Fault::fault>(c, x, w, b, y);                                                                                \
@@ -211,14 +211,14 @@ extern "C" __global__ void tile_wrong_packed_run(const ConvArgs c, const float* 
   packed<true>(c, x, w, y);
 }
 
-#define MORE(F)                                                                                                      \
-  F(strided_bias, strided<false>(c, x, w, b, y), 3)                                                                  \
-  F(strided_wrong_bias, strided<true>(c, x, w, b, y), 3)                                                             \
-      F(two_channels, two<false>(c, x, w, b, y), p.batch* p.out_channels / 2 * ceil_div(p.out_length(), n))          \
-          F(two_wrong_channels, two<true>(c, x, w, b, y), p.batch* p.out_channels / 2 * ceil_div(p.out_length(), n)) \
-              F(row_ahead, ahead(c, x, w, y), p.batch* p.out_channels)                                               \
-                  F(lanes_shuffle, shuffled(c, x, w, y), p.batch* p.out_channels)                                    \
-                      F(taps_turned, turned(c, x, w, y), ceil_div(p.y_elements(), n))
+#define MORE(F)                                                                                              \
+  F(strided_bias, strided<false>(c, x, w, b, y), 3)                                                          \
+  F(strided_wrong_bias, strided<true>(c, x, w, b, y), 3)                                                     \
+  F(two_channels, two<false>(c, x, w, b, y), p.batch* p.out_channels / 2 * ceil_div(p.out_length(), n))      \
+  F(two_wrong_channels, two<true>(c, x, w, b, y), p.batch* p.out_channels / 2 * ceil_div(p.out_length(), n)) \
+  F(row_ahead, ahead(c, x, w, y), p.batch* p.out_channels)                                                   \
+  F(lanes_shuffle, shuffled(c, x, w, y), p.batch* p.out_channels)                                            \
+  F(taps_turned, turned(c, x, w, y), ceil_div(p.y_elements(), n))
 #define MORE_ENTRY(name, body, blocks)                                                                                \
   extern "C" __global__ void name##_run(const ConvArgs c, const float* x, const float* w, const float* b, float* y) { \
     body;                                                                                                             \

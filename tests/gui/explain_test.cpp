@@ -159,7 +159,7 @@ SCENARIO(the_line_that_reads_what_does_not_belong_is_marked) {
   if (!t->reason.empty()) throw Skipped{"not traced: " + t->reason};
   CHECK(!t->strays.empty());
   CHECK(g.says("where no tap lands"));
-  g.click(fmt::format("//Explain/s4.cu:{}", t->strays.at(0).line));
+  g.click(fmt::format("//Explain/**/s4.cu:{}", t->strays.at(0).line));
   g.frames(3);
   g.settle();
   CHECK(shown(g, "Source"));

@@ -14,7 +14,9 @@ bool may_meet(const std::string& text) {
 
 }  // namespace
 
-std::optional<int64_t> launch_of_lone_blocks(const KernelDefinition& kernel, const Plan& plan) {
+// UndefinedBehaviorSanitizer does not know the types of kernels in modules.
+__attribute__((no_sanitize("vptr"))) std::optional<int64_t> launch_of_lone_blocks(const KernelDefinition& kernel,
+                                                                                  const Plan& plan) {
   if (plan.workspace_bytes() || !plan.variables().empty() || may_meet(kernel.text())) return {};
   std::optional<int64_t> found;
   for (size_t i = 0; i < plan.launches().size(); i++) {

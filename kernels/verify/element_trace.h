@@ -49,7 +49,8 @@ struct ElementTrace {
   int64_t length = 0;
 };
 
-// Runs the kernel twice, traced, on the emulator; too large a problem is a reason, not an error.
+// Runs the kernel twice, traced, on the emulator: on these inputs for the writers, then, where it can that block alone,
+// on coded ones (coded_inputs.h) for the reads. Too large a problem is a reason, not an error.
 // Errors: InputError when n, co or j is outside the output; KernelFault; Cancelled.
 ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p, const InputSpec& inputs, int64_t n,
                            int64_t co, int64_t j, Activity& activity);

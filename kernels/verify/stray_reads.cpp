@@ -92,32 +92,33 @@ struct Strays {
   std::set<std::pair<std::string, int>> brought_by;
 };
 
-const std::set<int64_t>* stray_of_x(Strays& s, const All& all, const ConvProblem& p, int64_t index) {
+// Whether a read is stray; then its place is kept by what is wrong with it.
+bool stray_of_x(Strays& s, const All& all, const ConvProblem& p, int64_t index) {
   const int64_t n = index / p.length / p.in_channels, ci = index / p.length % p.in_channels, i = index % p.length;
-  if (index < 0 || index >= p.x_elements()) return s.outside.insert(index), &s.outside;
-  if (all.any([&](const Taken& t) { return t.n == n && t.takes_channel(ci) && t.takes_place(i); })) return nullptr;
-  if (!all.any([&](const Taken& t) { return t.n == n; })) return s.sequences.insert(n), &s.sequences;
-  if (!all.any([&](const Taken& t) { return t.takes_channel(ci); })) return s.channels.insert(ci), &s.channels;
-  return s.places.insert(i), &s.places;
+  if (index < 0 || index >= p.x_elements()) return s.outside.insert(index), true;
+  if (all.any([&](const Taken& t) { return t.n == n && t.takes_channel(ci) && t.takes_place(i); })) return false;
+  if (!all.any([&](const Taken& t) { return t.n == n; })) return s.sequences.insert(n), true;
+  if (!all.any([&](const Taken& t) { return t.takes_channel(ci); })) return s.channels.insert(ci), true;
+  return s.places.insert(i), true;
 }
 
-const std::set<int64_t>* stray_of_w(Strays& s, const All& all, const ConvProblem& p, int64_t index) {
+bool stray_of_w(Strays& s, const All& all, const ConvProblem& p, int64_t index) {
   const int64_t ci = index / p.kernel_size / p.out_per_group(), co = index / p.kernel_size % p.out_per_group(),
                 k = index % p.kernel_size;
-  if (index < 0 || index >= p.w_elements()) return s.outside.insert(index), &s.outside;
+  if (index < 0 || index >= p.w_elements()) return s.outside.insert(index), true;
   if (all.any([&](const Taken& t) {
         return t.takes_channel(ci) && t.co == co && (t.position_of_tap.contains(k) || t.beside.contains(k));
       }))
-    return nullptr;
-  if (!all.any([&](const Taken& t) { return t.takes_channel(ci); })) return s.channels.insert(ci), &s.channels;
-  if (!all.any([&](const Taken& t) { return t.co == co; })) return s.outputs.insert(co), &s.outputs;
-  return s.places.insert(k), &s.places;
+    return false;
+  if (!all.any([&](const Taken& t) { return t.takes_channel(ci); })) return s.channels.insert(ci), true;
+  if (!all.any([&](const Taken& t) { return t.co == co; })) return s.outputs.insert(co), true;
+  return s.places.insert(k), true;
 }
 
-const std::set<int64_t>* stray_of_b(Strays& s, const All& all, const ConvProblem& p, int64_t index) {
-  if (index < 0 || index >= p.b_elements()) return s.outside.insert(index), &s.outside;
-  if (all.biases().contains(index)) return nullptr;
-  return s.outputs.insert(index), &s.outputs;
+bool stray_of_b(Strays& s, const All& all, const ConvProblem& p, int64_t index) {
+  if (index < 0 || index >= p.b_elements()) return s.outside.insert(index), true;
+  if (all.biases().contains(index)) return false;
+  return s.outputs.insert(index), true;
 }
 
 std::string words_of(char tensor, const Strays& s, const All& all, int64_t co) {
@@ -216,10 +217,10 @@ std::vector<StrayReads> stray_reads(const ElementTrace& trace, const ConvProblem
       s.stray++;
       continue;
     }
-    const auto* why = r.tensor == 'x'   ? stray_of_x(s, taken, p, r.index)
-                      : r.tensor == 'w' ? stray_of_w(s, taken, p, r.index)
-                                        : stray_of_b(s, taken, p, r.index);
-    if (!why) continue;
+    const bool stray = r.tensor == 'x'   ? stray_of_x(s, taken, p, r.index)
+                       : r.tensor == 'w' ? stray_of_w(s, taken, p, r.index)
+                                         : stray_of_b(s, taken, p, r.index);
+    if (!stray) continue;
     s.stray++;
     s.brought_by.insert({r.from_file, r.from_line});
   }

@@ -50,9 +50,13 @@ void print(const json& r, const ConvProblem& p) {
   if (e["read_total"].is_number())
     fmt::print("  What it reads adds up to {}; it wrote {}.\n", number(e["read_total"]), number(e["got"]));
   fmt::print("  Found from outside by {} runs on one-hot inputs.\n", e["launches"].get<int>());
-  for (const auto& s : r.value("stray_reads", json::array()))
-    fmt::print("  ✗ {}:{} reads {} ({} of its {})\n", file_name(text(s, "file")), s["line"].get<int>(),
-               text(s, "words"), s["stray"].get<int64_t>(), s["reads"].get<int64_t>());
+  for (const auto& s : r.value("stray_reads", json::array())) {
+    fmt::print("  ✗ {}:{} ", file_name(text(s, "file")), s["line"].get<int>());
+    if (text(s, "tensor") == "y")
+      fmt::print("writes {}\n", text(s, "words"));
+    else
+      fmt::print("reads {} ({} of its {})\n", text(s, "words"), s["stray"].get<int64_t>(), s["reads"].get<int64_t>());
+  }
 }
 
 bool differs(const json& explanation) {

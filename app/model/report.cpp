@@ -182,8 +182,9 @@ Traced traced_from(const json& j) {
     t.writers.push_back({whole(w, "block").value_or(0), whole(w, "thread").value_or(0), text(w, "file"),
                          static_cast<int>(whole(w, "line").value_or(0))});
   for (const auto& s : part(j, "stray_reads"))
-    t.strays.push_back({text(s, "file"), text(s, "words"), static_cast<int>(whole(s, "line").value_or(0)),
-                        whole(s, "stray").value_or(0), whole(s, "reads").value_or(0), text(s, "from_file"),
+    t.strays.push_back({text(s, "file"), (text(s, "tensor") == "y" ? "writes " : "reads ") + text(s, "words"),
+                        static_cast<int>(whole(s, "line").value_or(0)), whole(s, "stray").value_or(0),
+                        whole(s, "reads").value_or(0), text(s, "from_file"),
                         static_cast<int>(whole(s, "from_line").value_or(0))});
   for (const auto& r : part(j, "reads"))
     if (r.is_array() && r.size() >= 3 && r[0].is_string())

@@ -158,9 +158,9 @@ struct TracedRead {
   int line = 0;
   std::string file;
 };
-// A line that reads for the element what the definition does not take for it.
+// A line that reads for the element what the definition does not take for it, or writes there what belongs elsewhere.
 struct TracedStray {
-  std::string file, words;
+  std::string file, words;  // words: "reads x at i = 3, which none of its taps takes"
   int line = 0;
   int64_t stray = 0, reads = 0;
   std::string from_file;  // who brought it to shared memory; "" where that is not known, or where it is not there

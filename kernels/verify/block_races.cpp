@@ -23,7 +23,7 @@ uint64_t BlockRaceFinder::now(uint64_t element) const {
 void BlockRaceFinder::write(const simt::Access& a, uint64_t element) {
   const Side side{a.block, a.pc, a.thread, a.kind == AccessKind::atomic};
   // What stood there before it; an atomic's is known when it has been carried out.
-  if (a.kind == AccessKind::write) {
+  if (a.kind == AccessKind::write || a.kind == AccessKind::arrival) {
     const uint64_t at = y_.begin + element * element_bytes_;
     if (a.size > 8 || at < a.address || at + element_bytes_ > a.address + a.size) {
       values_[element] = unknown;
@@ -48,7 +48,9 @@ void BlockRaceFinder::write(const simt::Access& a, uint64_t element) {
 void BlockRaceFinder::take(std::span<const simt::Access> part) {
   std::lock_guard lock(mutex_);
   for (const auto& a : part) {
-    if (a.kind != AccessKind::write && a.kind != AccessKind::atomic && a.kind != AccessKind::bulk_write) continue;
+    if (a.kind != AccessKind::write && a.kind != AccessKind::atomic && a.kind != AccessKind::bulk_write &&
+        a.kind != AccessKind::arrival)
+      continue;
     const uint64_t end = a.address + a.size;
     if (end <= y_.begin || a.address >= y_.begin + y_.bytes) {
       if (a.kind == AccessKind::atomic)

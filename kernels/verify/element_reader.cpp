@@ -47,13 +47,21 @@ void ElementReader::take(const Access& a) {
     if (mine) (wrote_ ? next_ : current_).exchanges++;
     return;
   }
-  settle(a);
+  // Of copies that arrive later it is known what they bring when they are ordered.
+  if (a.kind != AccessKind::ordered && a.kind != AccessKind::arrival) settle(a);
   const auto [tensor, index] = places_.of(a.address);
   if (a.kind == AccessKind::read && is_input(tensor))
     for (size_t e = 0; e * element_ < a.size; e++) fetches_.insert({tensor, index + static_cast<int64_t>(e)});
   if (a.kind == AccessKind::read && (tensor == 's' || (!tensor && !a.shared)) && a.size <= 8)
     for (const auto& candidates : codes_.read(a.round, a.size)) fetches_.insert(candidates.begin(), candidates.end());
+  if (a.kind == AccessKind::ordered) {
+    for (uint64_t at = a.address; at < a.address + a.size; at += cell) on_their_way_[at / cell] = a.pc;
+    if (mine) copies(a), settle(a);
+    return;
+  }
   if (a.kind != AccessKind::read && !tensor) {
+    if (a.kind == AccessKind::arrival)
+      for (uint64_t at = a.address; at < a.address + a.size; at += cell) on_their_way_.erase(at / cell);
     engine_ |= a.kind == AccessKind::bulk_write;
     for (uint64_t at = a.address; at < a.address + a.size; at += cell) set_[at / cell] = a.pc;
   }
@@ -62,7 +70,7 @@ void ElementReader::take(const Access& a) {
     read(a, tensor, index);
   else if (tensor == 'y')
     wrote(a, index);
-  else if (a.shared || tensor == 's')
+  else if (a.kind != AccessKind::arrival && (a.shared || tensor == 's'))
     copies(a);
 }
 
@@ -80,7 +88,9 @@ void ElementReader::read(const Access& a, char tensor, int64_t index) {
         reads_of_[e].push_back(number);
         operand |= e.tensor != 'b';
       }
-    if (auto it = set_.find(a.address / cell); it != set_.end())
+    if (auto it = on_their_way_.find(a.address / cell); it != on_their_way_.end())
+      r.filled_at = it->second, r.awaited = true;
+    else if (it = set_.find(a.address / cell); it != set_.end())
       r.filled_at = it->second;
     else
       r.unset = a.shared;

@@ -44,6 +44,7 @@ class ElementReader {
     bool fetched = false;    // and put elsewhere: it is read there
     bool unset = false;      // shared memory that nobody has written
     uint64_t filled_at = 0;  // of shared memory: the place in the source that wrote it
+    bool awaited = false;    // or that has ordered a copy to it, which nobody has waited for
   };
 
   void take(const simt::Access& a);
@@ -98,6 +99,7 @@ class ElementReader {
   std::vector<int64_t> together_;
   std::set<CodedInputs::Element> fetches_;
   std::unordered_map<uint64_t, uint64_t> set_;  // cells of no tensor that were written, and where in the source
+  std::unordered_map<uint64_t, uint64_t> on_their_way_;  // the same of copies that are ordered
 };
 
 }  // namespace convscope

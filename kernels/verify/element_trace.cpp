@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -14,6 +15,7 @@
 #include "kernels/verify/prober.h"
 #include "kernels/verify/problem_memory.h"
 #include "kernels/verify/pyramid.h"
+#include "kernels/verify/stray_reads.h"
 
 namespace convscope {
 namespace {
@@ -45,6 +47,7 @@ void tell(const ElementReader& reader, const CodedInputs& codes, DType type, Ele
       // Copies that a header orders are not told apart by their lines.
       if (from.file.find("convscope/") == std::string::npos) r.from_file = from.file, r.from_line = from.line;
     }
+    r.awaited = read.awaited;
     out.reads.push_back(std::move(r));
   };
   out.unknown += reader.exchanges();
@@ -62,7 +65,7 @@ void tell(const ElementReader& reader, const CodedInputs& codes, DType type, Ele
         add({read.tensor, read.index + static_cast<int64_t>(e)}, read, where);
       continue;
     }
-    if (read.unset) {
+    if (read.unset || read.awaited) {
       add({'-', 0}, read, where);
       continue;
     }
@@ -111,6 +114,48 @@ bool are_products(const ElementTrace& t, const Inputs& in, double wrote) {
     last = nullptr;
   }
   return !last && size > 0 && std::fabs(wrote - sum) < 1e-5 * size;
+}
+
+// Of what was read and does not belong to the element: whether it reaches it. A thread may read more than it uses.
+// run: all of it anew; y: where the thread has written.
+void mark_unused(ElementTrace& out, const ConvProblem& p, int64_t n, int64_t co, int64_t j, const Bindings& at,
+                 const std::vector<uint64_t>& y, const std::function<void()>& run) {
+  constexpr size_t most_lines = 4;
+  const auto strays = stray_reads(out, p, n, co, j);
+  const size_t element = size_of(p.dtype);
+  auto result = [&] {
+    std::string bytes;
+    for (const uint64_t address : y) bytes.append(reinterpret_cast<const char*>(address), element);
+    return bytes;
+  };
+  if (strays.size() > most_lines) return;
+  std::string before;
+  for (const auto& s : strays) {
+    const uint64_t tensor = s.tensor == 'x' ? at.x : s.tensor == 'w' ? at.w : s.tensor == 'b' ? at.b : 0;
+    const int64_t elements = s.tensor == 'x' ? p.x_elements() : s.tensor == 'w' ? p.w_elements() : p.b_elements();
+    if (!tensor || s.elements.empty() ||
+        std::any_of(s.elements.begin(), s.elements.end(), [&](int64_t e) { return e < 0 || e >= elements; }))
+      continue;
+    if (before.empty()) run(), before = result();
+    std::vector<std::pair<char*, std::string>> kept;
+    for (const int64_t e : s.elements) {
+      auto* value = reinterpret_cast<char*>(tensor + static_cast<uint64_t>(e) * element);
+      kept.emplace_back(value, std::string(value, element));
+      dispatch(p.dtype, [&](auto v) {
+        std::memcpy(&v, value, sizeof v);
+        v = static_cast<decltype(v)>(static_cast<float>(v) * 1.25f + 1.0f);
+        std::memcpy(value, &v, sizeof v);
+        return 0;
+      });
+    }
+    run();
+    const bool same = result() == before;
+    for (const auto& [value, bytes] : kept) std::memcpy(value, bytes.data(), element);
+    if (!same) continue;
+    for (auto& r : out.reads)
+      r.unused |= r.tensor == s.tensor && r.line == s.line && r.file == s.file &&
+                  std::find(s.elements.begin(), s.elements.end(), r.index) != s.elements.end();
+  }
 }
 
 }  // namespace
@@ -175,9 +220,22 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
   const CodedInputs codes(p);
   const Inputs in = codes.make();
   ProblemMemory memory(*device, p, in, plan.out_length(), plan.workspace_bytes(), &activity);
-  memory.fill_output(unwritten_word, &activity);
-  for (int64_t launch = 0; launch < first.launch; launch++)
-    device->run(*traced, plan, memory.at(), {.activity = &activity, .only_launch = launch});
+  // Its block alone, where it does not matter whether the others run.
+  const bool alone = launch_of_lone_blocks(kernel, plan) == first.launch && out.writers.size() == 1;
+  auto run_before = [&] {
+    memory.fill_output(unwritten_word, &activity);
+    for (int64_t launch = 0; launch < first.launch; launch++)
+      device->run(*traced, plan, memory.at(), {.activity = &activity, .only_launch = launch});
+  };
+  auto run_block = [&] {
+    device->run(*traced, plan, memory.at(),
+                {.activity = &activity,
+                 .only_launch = first.launch,
+                 .part_of = first.launch,
+                 .first_block = first.block,
+                 .blocks = alone ? 1u : 0u});
+  };
+  run_before();
   const TensorPlaces places(memory, element);
   ElementReader reader(places, codes, element, first.block, first.thread, target,
                        p.batch * p.out_channels * plan.out_length());
@@ -189,14 +247,7 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
           for (const auto& a : part) reader.take(a);
         },
         {.meetings = true, .block = static_cast<int64_t>(first.block)});
-    // Its block alone, where it does not matter whether the others run.
-    const bool alone = launch_of_lone_blocks(kernel, plan) == first.launch && out.writers.size() == 1;
-    device->run(*traced, plan, memory.at(),
-                {.activity = &activity,
-                 .only_launch = first.launch,
-                 .part_of = first.launch,
-                 .first_block = first.block,
-                 .blocks = alone ? 1u : 0u});
+    run_block();
   }
   reader.finish();
   // Where blocks take what is next, another one may have it this time.
@@ -211,6 +262,11 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
       std::memcpy(&v, y, sizeof v);
       return are_products(out, in, static_cast<double>(v));
     });
+  }
+  if (alone && out.together.size() <= most_kept) {
+    std::vector<uint64_t> y;
+    for (const int64_t e : out.together) y.push_back(memory.at().y + static_cast<size_t>(e) * element);
+    mark_unused(out, p, n, co, j, memory.at(), y, [&] { run_before(), run_block(); });
   }
   return out;
 }

@@ -29,6 +29,8 @@ struct ElementRead {
   // Of a copy in shared memory, the line that wrote it there; "" where that is not known.
   std::string from_file = {};
   int from_line = 0;
+  bool awaited = false;  // of '-': that line has ordered a copy to it, which nobody has waited for
+  bool unused = false;   // it does not belong to the element, and another value there changes nothing
 };
 
 struct ElementTrace {

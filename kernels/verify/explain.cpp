@@ -259,7 +259,7 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     probe.set_x([&](int64_t e) { return in_channel(e) ? 1 : 0; });
     t.count = probe.element(n, co, j);
     if (!std::isfinite(t.count) && by_itself) {
-      t.strange = "cannot be told: of zeros alone it is no number either, so something beside x and w is in it";
+      t.strange = "cannot be told";
     } else if (!std::isfinite(t.count)) {
       t.strange = "the count is " + number_text(t.count) + ": it reads what is not its input";
     } else if (t.count != 0) {
@@ -283,6 +283,7 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     if (t.count == 0) t.read_sum = 0;
     out.taps.push_back(t);
   }
+  if (by_itself) out.channel_note = "of zeros alone it is no number either: something beside x and w is in it";
   const bool adds_beyond = look_beside_row(probe, p, in, out);
   std::optional<int64_t> clean_tap;
   bool any_strange = false;

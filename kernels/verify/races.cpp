@@ -40,10 +40,15 @@ std::string words(const Race& r) {
   auto side = [](const Race::Side& s) {
     const simt::SourceLine at = simt::source_line(s.pc);
     // The copy engine's are said where the header orders them.
-    const bool copies = s.writes && at.file.ends_with("convscope/hopper.h");
-    return fmt::format("thread {}{} {}{}", s.thread, copies ? "'s copy" : "", s.writes ? "writes" : "reads",
-                       copies ? std::string() : at_line(at));
+    const bool engine = at.file.ends_with("convscope/hopper.h");
+    return fmt::format("thread {}{} {}{}", s.thread, s.copies ? "'s copy" : "", s.writes ? "writes" : "reads",
+                       engine ? std::string() : at_line(at));
   };
+  if (r.on_its_way)
+    return fmt::format("a race in block {}: {} what {} copy{} brings, which nobody has waited for", r.block,
+                       side(r.second),
+                       r.first.thread == r.second.thread ? "its own" : fmt::format("thread {}'s", r.first.thread),
+                       at_line(simt::source_line(r.first.pc)));
   return fmt::format("a race in block {}: {}, and {} the same memory, with nothing between that orders them", r.block,
                      side(r.first), side(r.second));
 }
@@ -127,9 +132,16 @@ void RaceFinder::acquire(uint16_t thread, Object& from) {
   t.others = std::move(both);
 }
 
+bool RaceFinder::copies(const simt::Access& a) {
+  return a.kind == AccessKind::bulk_write || a.kind == AccessKind::ordered || a.kind == AccessKind::arrival;
+}
+
 void RaceFinder::found(const simt::Access& a, const Epoch& e, bool it_writes) {
   if (race_) return;
-  race_ = Race{a.block, a.address, {it_writes, e.thread, e.pc}, {a.kind != AccessKind::read, a.thread, a.pc}};
+  race_ = Race{a.block,
+               a.address,
+               {it_writes, e.thread, e.pc, e.copies},
+               {a.kind != AccessKind::read, a.thread, a.pc, copies(a)}};
 }
 
 void RaceFinder::look_again(uint64_t cell, uint16_t value) {
@@ -150,16 +162,26 @@ void RaceFinder::settle() {
 void RaceFinder::access(const simt::Access& a) {
   const uint16_t t = a.thread;
   const bool writes = a.kind != AccessKind::read, atomic = a.kind == AccessKind::atomic;
-  const Epoch now{threads_[t].own, t, a.pc};
+  const Epoch now{threads_[t].own, t, copies(a), a.pc};
   for (uint64_t c = a.address / cell_bytes; c <= (a.address + a.size - 1) / cell_bytes; c++) {
     Cell& cell = this->cell(c);
-    const bool has_value = a.kind != AccessKind::bulk_write && a.size <= 8 && a.address % cell_bytes == 0;
+    const bool has_value =
+        a.kind != AccessKind::bulk_write && a.kind != AccessKind::ordered && a.size <= 8 && a.address % cell_bytes == 0;
     const auto value = static_cast<uint16_t>(has_value ? a.round >> 8 * (c * cell_bytes - a.address) : 0);
     if (!suspicions_.empty() && has_value) look_again(c, value);
-    if (!(atomic && cell.atomic) && !before(cell.writer, t)) {
+    if (a.kind != AccessKind::ordered && !(atomic && cell.atomic) && !before(cell.writer, t)) {
       if (!writes || atomic || cell.atomic || !has_value) return found(a, cell.writer, true);
-      suspicions_.try_emplace(
-          c, Suspicion{{a.block, a.address, {true, cell.writer.thread, cell.writer.pc}, {true, t, a.pc}}, value});
+      suspicions_.try_emplace(c, Suspicion{{a.block,
+                                            a.address,
+                                            {true, cell.writer.thread, cell.writer.pc, cell.writer.copies},
+                                            {true, t, a.pc, now.copies}},
+                                           value});
+    }
+    if (a.kind == AccessKind::arrival) cell.ordered = {};
+    if (cell.ordered.clock && a.kind != AccessKind::ordered) {
+      found(a, cell.ordered, true);
+      race_->on_its_way = !writes && before(cell.ordered, t);
+      return;
     }
     if (!writes) {
       if (a.shared && !cell.writer.clock && !unset_) unset_ = UnsetRead{a.block, a.pc, t};
@@ -171,7 +193,10 @@ void RaceFinder::access(const simt::Access& a) {
     }
     for (const Epoch* reader : {&cell.reader, &cell.other_reader})
       if (!before(*reader, t)) return found(a, *reader, false);
-    cell = {now, {}, {}, atomic};
+    if (a.kind == AccessKind::ordered)
+      cell.ordered = now;
+    else
+      cell = {now, {}, {}, {}, atomic};
   }
 }
 

@@ -9,7 +9,8 @@
 // accumulates over all its phases is taken for one of each phase, and of readers two are remembered: a race may be
 // missed, and none is made up. Two that write the same value are none, as for compute-sanitizer's racecheck; whether it
 // is the same, the next access of that memory shows. What the copy engine writes is its thread's; what it reads of
-// shared memory, and what wgmma reads there, is not among the accesses.
+// shared memory, and what wgmma reads there, is not among the accesses. Copies that a thread waits for later write when
+// it has waited; nobody may still read there when they are ordered.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -30,9 +31,11 @@ struct Race {
     bool writes = false;
     uint16_t thread = 0;
     uint64_t pc = 0;
+    bool copies = false;  // by a copy that it waits for later, or that the copy engine makes
   };
   uint64_t block = 0, address = 0;
-  Side first, second;  // in the order in which they were seen
+  Side first, second;       // in the order in which they were seen
+  bool on_its_way = false;  // the second reads what the first has ordered a copy of, which is not there yet
 };
 
 // A read of shared memory that no thread of the block has written.
@@ -61,10 +64,12 @@ class RaceFinder {
   struct Epoch {
     uint32_t clock = 0;  // 0: none
     uint16_t thread = 0;
+    bool copies = false;
     uint64_t pc = 0;
   };
   struct Cell {
     Epoch writer, reader, other_reader;
+    Epoch ordered;        // a copy that is on its way
     bool atomic = false;  // the writer
   };
   struct Thread {
@@ -81,6 +86,7 @@ class RaceFinder {
   void release(uint16_t thread, Object& to);
   void acquire(uint16_t thread, Object& from);
   void access(const simt::Access& a);
+  static bool copies(const simt::Access& a);
   void found(const simt::Access& a, const Epoch& e, bool it_writes);
   // Two writes that nothing orders: a race, unless the second turns out to have written what the first had.
   struct Suspicion {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -90,6 +91,8 @@ struct Strays {
   int64_t all = 0, stray = 0;
   std::set<int64_t> outside, sequences, channels, outputs, places;
   std::set<std::pair<std::string, int>> brought_by;
+  std::set<int64_t> elements;
+  bool awaited = false;
 };
 
 // Whether a read is stray; then its place is kept by what is wrong with it.
@@ -160,6 +163,15 @@ std::string origin_words(ElementRead::Where where, const StrayReads& s) {
                                              : fmt::format("{}:{} fills", file_name(s.from_file), s.from_line));
 }
 
+// A copy is on its way to where it is read.
+std::string awaited_words(const StrayReads& s) {
+  const std::string copy = s.from_line <= 0 ? "a copy"
+                           : s.from_file == s.file
+                               ? fmt::format("the copy of line {}", s.from_line)
+                               : fmt::format("the copy of {}:{}", file_name(s.from_file), s.from_line);
+  return "shared memory before " + copy + " is there: nobody has waited for it";
+}
+
 // Products of what belongs to the element, but not together. Of the line of w that has the first of them.
 std::optional<StrayReads> wrong_pairs(const ElementTrace& trace, const All& taken, const ConvProblem& p) {
   if (!trace.products) return {};
@@ -187,7 +199,7 @@ std::optional<StrayReads> wrong_pairs(const ElementTrace& trace, const All& take
       const auto all = std::count_if(pairs.begin(), pairs.end(), [&](const auto& other) {
         return other.second->line == w->line && other.second->file == w->file;
       });
-      found = {'w', w->file, w->line, 0, all, {}, w->from_file, w->from_line};
+      found = {'w', w->file, w->line, 0, all, {}, w->from_file, w->from_line, {}};
       const auto own = std::find_if(taps.begin(), taps.end(), [&](const auto& t) { return t.second == i; });
       if (channels)
         found->words = fmt::format("w of channel {} for x of channel {}", w_channel, x_channel);
@@ -200,6 +212,61 @@ std::optional<StrayReads> wrong_pairs(const ElementTrace& trace, const All& take
     found->stray++;
   }
   return found;
+}
+
+// All that was read is what other elements take, as many as were written: these may be in the wrong places.
+std::optional<StrayReads> wrong_place(const ElementTrace& trace, const ConvProblem& p, int64_t n, int64_t co,
+                                      int64_t j) {
+  constexpr int64_t most_positions = 8192;
+  if (trace.writers.size() != 1 || trace.length <= 0) return {};
+  std::set<int64_t> x, w, sequences, outputs, biases;
+  for (const auto& r : trace.reads) {
+    if (r.unused) continue;
+    if (r.tensor == 'x' && r.index >= 0 && r.index < p.x_elements()) {
+      x.insert(r.index), sequences.insert(r.index / p.length / p.in_channels);
+    } else if (r.tensor == 'w' && r.index >= 0 && r.index < p.w_elements()) {
+      const int64_t row = r.index / p.kernel_size, group = row / p.out_per_group() / p.in_per_group();
+      w.insert(r.index), outputs.insert(group * p.out_per_group() + row % p.out_per_group());
+    } else if (r.tensor == 'b') {
+      biases.insert(r.index);
+    } else {
+      return {};
+    }
+  }
+  if (sequences.size() != 1 || outputs.empty() || (!biases.empty() && biases != outputs)) return {};
+  const int64_t sequence = *sequences.begin(), first = *outputs.begin();
+  std::set<int64_t> places, positions, its_x, its_w;
+  auto holds = [](const std::set<int64_t>& all, const std::set<int64_t>& part) {
+    return std::includes(all.begin(), all.end(), part.begin(), part.end());
+  };
+  int64_t least = p.length, most = 0;
+  for (const int64_t e : x) least = std::min(least, e % p.length), most = std::max(most, e % p.length);
+  const int64_t from = std::max<int64_t>(least * p.stride - p.padding, 0);
+  const int64_t end = std::min(most * p.stride - p.padding + (p.kernel_size - 1) * p.dilation + 1, trace.length);
+  if (end - from > most_positions) return {};
+  for (int64_t at = from; at < end; at++) {
+    const Taken t = taken_by(p, sequence, first, at);
+    std::set<int64_t> here_x, here_w, beside;
+    for (int64_t ci = t.first_channel; ci < t.first_channel + t.channels; ci++) {
+      for (const auto& [tap, i] : t.position_of_tap) here_x.insert((sequence * p.in_channels + ci) * p.length + i);
+      for (const int64_t output : outputs) {
+        const int64_t weights = (ci * p.out_per_group() + output % p.out_per_group()) * p.kernel_size;
+        for (const auto& [tap, i] : t.position_of_tap) here_w.insert(weights + tap);
+        for (const int64_t tap : t.beside) beside.insert(weights + tap);
+      }
+    }
+    if (here_x.empty() || !holds(x, here_x) || !holds(w, here_w)) continue;
+    positions.insert(at), its_x.merge(here_x), its_w.merge(here_w), its_w.merge(beside);
+    for (const int64_t output : outputs) places.insert((sequence * p.out_channels + output) * trace.length + at);
+  }
+  std::set<int64_t> written(trace.together.begin(), trace.together.end());
+  if (written.empty()) written.insert((n * p.out_channels + co) * trace.length + j);
+  if (places.size() != written.size() || places == written || its_x != x || !holds(its_w, w)) return {};
+  const ElementWriter& writer = trace.writers.front();
+  const std::string words =
+      fmt::format("what belongs to y[{}, {}, {}]: either the reads or {} wrong", sequence, list_words(outputs),
+                  list_words(positions), places.size() == 1 ? "this place is" : "these places are");
+  return StrayReads{'y', writer.file, writer.line, 1, 1, words, {}, 0, {}};
 }
 
 }  // namespace
@@ -215,13 +282,16 @@ std::vector<StrayReads> stray_reads(const ElementTrace& trace, const ConvProblem
     s.all++;
     if (r.tensor == '-') {
       s.stray++;
+      s.awaited |= r.awaited;
+      if (r.awaited) s.brought_by.insert({r.from_file, r.from_line});
       continue;
     }
     const bool stray = r.tensor == 'x'   ? stray_of_x(s, taken, p, r.index)
                        : r.tensor == 'w' ? stray_of_w(s, taken, p, r.index)
                                          : stray_of_b(s, taken, p, r.index);
-    if (!stray) continue;
+    if (!stray || r.unused) continue;
     s.stray++;
+    s.elements.insert(r.index);
     s.brought_by.insert({r.from_file, r.from_line});
   }
   for (const auto& [line, s] : lines) {
@@ -230,10 +300,10 @@ std::vector<StrayReads> stray_reads(const ElementTrace& trace, const ConvProblem
     // Where no tap lands, what is read of x says it of w as well.
     if (tensor == 'w' && taken.none_lands())
       if (auto x = lines.find({file, number, 'x', where}); x != lines.end() && x->second.stray) continue;
-    StrayReads stray{tensor, file, number, s.stray, s.all, {}, {}, 0};
+    StrayReads stray{tensor, file, number, s.stray, s.all, {}, {}, 0, {s.elements.begin(), s.elements.end()}};
     if (s.brought_by.size() == 1) std::tie(stray.from_file, stray.from_line) = *s.brought_by.begin();
     if (tensor == '-') {
-      stray.words = "shared memory that nobody has written";
+      stray.words = s.awaited ? awaited_words(stray) : "shared memory that nobody has written";
       for (const char other : {'x', 'w', 'b'})
         if (auto it = lines.find({file, number, other, where}); it != lines.end()) stray.all += it->second.all;
     } else {
@@ -247,6 +317,8 @@ std::vector<StrayReads> stray_reads(const ElementTrace& trace, const ConvProblem
   std::stable_sort(all.begin(), all.end(), [](const StrayReads& a, const StrayReads& b) {
     return std::tuple(a.tensor != 'x', -a.stray) < std::tuple(b.tensor != 'x', -b.stray);
   });
+  if (!all.empty())
+    if (auto place = wrong_place(trace, p, n, co, j)) all.push_back(std::move(*place));
   return all;
 }
 

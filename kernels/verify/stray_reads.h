@@ -10,7 +10,9 @@
 namespace convscope {
 
 struct StrayReads {
-  char tensor = 'x';  // x, w or b; '-': shared memory that nobody has written
+  // x, w or b; '-': shared memory that nobody has written; y: the line that writes, and `words` say what belongs where
+  // it wrote.
+  char tensor = 'x';
   std::string file;
   int line = 0;
   int64_t stray = 0, all = 0;  // of the reads of this tensor in this line
@@ -19,13 +21,15 @@ struct StrayReads {
   // The line that brought the stray copies to shared memory, when it is one and known.
   std::string from_file;
   int from_line = 0;
+  std::vector<int64_t> elements;  // of x, w or b, flat: those that are stray
 };
 
 // Of y[n, co, j], a line and tensor each, those of x first. A thread that writes several elements in a row has read for
 // all of them, and what any of these takes is none. Where all that is read belongs, but x and w are multiplied that do
-// not belong together, that is said ("w of k = 2 for x at i = 7, where k = 0 belongs"). Nothing where some of what
-// was read is no copy of an input: sums of other threads, say. A right kernel may have some, too, which it then does
-// not use.
+// not belong together, that is said ("w of k = 2 for x at i = 7, where k = 0 belongs"). Where all that is read is what
+// another element takes, the line that wrote comes last: it is that one, or the reads, that are to blame.
+// Nothing where some of what was read is no copy of an input: sums of other threads, say. What is read and not used is
+// no fault, as far as that was seen (ElementRead::unused).
 std::vector<StrayReads> stray_reads(const ElementTrace& trace, const ConvProblem& p, int64_t n, int64_t co, int64_t j);
 
 }  // namespace convscope

@@ -163,7 +163,7 @@ void who_wrote(Frame& f, ExplainState& s, const Report& r, const Traced* now) {
     for (const auto& stray : s.trace.strays) {
       ImGui::PushID(&stray);
       if (ImGui::SmallButton(stray.place.c_str())) show_in_source(f, stray.file, stray.line);
-      tooltip(t, "Go to the line that reads it");
+      tooltip(t, "Go to this line");
       ImGui::SameLine();
       if (stray.from_line > 0) {
         if (ImGui::SmallButton(fmt::format("line {}", stray.from_line).c_str()))

@@ -188,8 +188,10 @@ TraceWords words_of(const Traced& t, const Report& r) {
                            grouped(t.unknown));
   for (const auto& s : t.strays)
     w.strays.push_back({fmt::format("{}:{}", file_name(s.file), s.line),
-                        fmt::format("reads {} ({} of its {} read{})", s.words, grouped(s.stray), grouped(s.reads),
-                                    s.reads == 1 ? "" : "s"),
+                        s.words.starts_with("writes ")
+                            ? s.words
+                            : fmt::format("{} ({} of its {} read{})", s.words, grouped(s.stray), grouped(s.reads),
+                                          s.reads == 1 ? "" : "s"),
                         s.file, s.line, s.from_file, s.from_line});
   if (!outside.empty()) w.outside = "outside the tensor: " + list(outside);
   return w;

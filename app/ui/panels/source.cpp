@@ -108,10 +108,12 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
     for (const auto& stray : t->strays) {
       if (stray.line > 0 && here(stray.file))
         lines[stray.line - 1].stray +=
-            fmt::format("\nreads {}: {} of {}", stray.words, grouped(stray.stray), grouped(stray.reads));
+            stray.words.starts_with("writes ")
+                ? "\n" + stray.words
+                : fmt::format("\n{}: {} of {}", stray.words, grouped(stray.stray), grouped(stray.reads));
       if (stray.from_line > 0 && here(stray.from_file))
-        lines[stray.from_line - 1].fills +=
-            fmt::format("\nbrings to shared memory what line {} reads: {}", stray.line, stray.words);
+        lines[stray.from_line - 1].fills += fmt::format("\nbrings to shared memory what line {} reads: {}", stray.line,
+                                                        stray.words.substr(stray.words.find(' ') + 1));
     }
   if (here(t->writers[0].file)) s.marks.writes = t->writers[0].line - 1;
   std::string element = fmt::format("y[{}, {}, {}]", t->n, t->co, t->j);
@@ -264,10 +266,10 @@ void head(Frame& f, State& s, const std::vector<SourceText>& files, const std::s
   if (button_beside(fmt::format("Line {} wrote it", place))) s.go_to = {writer.file, writer.line};
   tooltip(t,
           "Go to the line that wrote the selected element. Marked W: writes it; R: reads for it; !: reads what "
-          "does not belong to it; F: fills the shared memory that it is read from.");
+          "does not belong to it, or writes what belongs elsewhere; F: fills the shared memory that it is read from.");
   if (!s.differs) return;
   for (const auto& stray : s.traced->strays) {
-    coloured(f.theme.wrong, fmt::format("{}:{} reads {}", file_name(stray.file), stray.line, stray.words));
+    coloured(f.theme.wrong, fmt::format("{}:{} {}", file_name(stray.file), stray.line, stray.words));
     break;  // the first tells most; the others are marked
   }
 }

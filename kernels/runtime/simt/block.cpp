@@ -105,6 +105,7 @@ void Block::run(uint64_t index) {
     w.at_barrier = w.waiting = w.converging = w.parked = w.suspended = 0;
   }
   hopper_.begin();
+  late_copies_.begin(random_);
   while (live_ && !abandoned_) {
     bool any = false;
     unsigned first = random_ ? (random_ >> 8) % warps_ : 0;

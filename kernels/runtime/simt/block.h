@@ -11,6 +11,7 @@
 #include "kernels/runtime/simt/executor.h"
 #include "kernels/runtime/simt/fibres.h"
 #include "kernels/runtime/simt/hopper.h"
+#include "kernels/runtime/simt/late_copies.h"
 #include "kernels/runtime/simt/static_shared.h"
 
 namespace convscope::simt {
@@ -72,6 +73,7 @@ class Block {
         if (warp_[i].parked >> l & 1 && warp_[i].lane[l].mine == key) f(i * 32 + l);
   }
   Hopper& hopper() { return hopper_; }
+  LateCopies& late_copies() { return late_copies_; }
   size_t dynamic_shared_bytes() const { return dynamic_shared_bytes_; }
   bool shuffles() const { return random_ != 0; }
   // Whether the launch is over for others' reasons (a fault, cancelled); whether all blocks run, or some for counting.
@@ -152,6 +154,7 @@ class Block {
   uint64_t beats_ = 0;
   bool polling_ = false;  // threads wait for other blocks
   Hopper hopper_{*this};
+  LateCopies late_copies_{*this};
   Fibres fibres_;
 };
 

@@ -10,7 +10,7 @@ namespace convscope::simt {
 namespace {
 
 constexpr uint64_t mark = 0xb6;
-constexpr uint64_t phases = 1 << 24;
+constexpr uint64_t phases = BlockBarrier::phases;
 
 Block& block_of(const BlockBarrier* b, const Site& at) {
   Block& block = *Block::current();
@@ -59,6 +59,7 @@ bool block_barrier_ended(BlockBarrier* b, uint64_t phase, const Site& at) {
   Block& block = block_of(b, at);
   if (!ended(b, phase)) return false;
   record_meeting(object(b, phase), true, block.current_thread());
+  block.late_copies().waited_for(b, phase);
   return true;
 }
 

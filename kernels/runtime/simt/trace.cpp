@@ -151,9 +151,8 @@ void record_beside(const void* address, unsigned thread, size_t size, AccessKind
                   static_cast<uint16_t>(thread), static_cast<uint16_t>(size), kind});
 }
 
-}  // namespace
-
-void record_access(const void* address, unsigned size, uint8_t kind, const void* pc) {
+// stands: what stands there, where that is wanted.
+void record(const void* address, unsigned size, uint8_t kind, const void* pc, const void* stands) {
   Tracer* tracer = active.load(std::memory_order_acquire);
   if (!tracer || (kind == 0 && !tracer->wish.reads)) return;
   Block* block = Block::current();
@@ -169,8 +168,14 @@ void record_access(const void* address, unsigned size, uint8_t kind, const void*
                   static_cast<uint16_t>(block->current_thread()), static_cast<uint16_t>(part),
                   static_cast<AccessKind>(kind), shared,
                   tracer->wish.rounds     ? loops_of(*block).round()
-                  : tracer->wish.meetings ? value_at(static_cast<const char*>(address) + from, part)
+                  : tracer->wish.meetings ? value_at(static_cast<const char*>(stands) + from, part)
                                           : 0});
+}
+
+}  // namespace
+
+void record_access(const void* address, unsigned size, uint8_t kind, const void* pc) {
+  record(address, size, kind, pc, address);
 }
 
 void record_misaligned(const void* address, unsigned size, uint8_t kind, const void* pc) {
@@ -187,6 +192,13 @@ void record_misaligned(const void* address, unsigned size, uint8_t kind, const v
                         static_cast<uint16_t>(block->current_thread()),
                         static_cast<uint16_t>(size),
                         static_cast<AccessKind>(kind)};
+}
+
+void record_copy(const void* address, unsigned size, const void* bytes, bool is_there, const void* pc) {
+  const Tracer* tracer = active.load(std::memory_order_acquire);
+  if (!tracer || (is_there && !tracer->wish.meetings)) return;
+  const auto kind = is_there ? AccessKind::arrival : tracer->wish.meetings ? AccessKind::ordered : AccessKind::write;
+  record(address, size, static_cast<uint8_t>(kind), pc, is_there ? address : bytes);
 }
 
 void record_meeting(const void* object, bool goes_on, unsigned thread) {

@@ -16,8 +16,9 @@ namespace convscope::simt {
 // bulk_write: by the copy engine, on behalf of the thread that ordered it; no request of the load and store units.
 // release, acquire: no access of memory, but a meeting (TraceWish): what the thread did before is known to whoever
 // acquires the same object later. `address` is the object's, and size 0. exchange: no access either, but values of
-// other lanes of its warp (shuffles, votes, matrices); recorded beside meetings.
-enum class AccessKind : uint8_t { read, write, atomic, bulk_write, release, acquire, exchange };
+// other lanes of its warp (shuffles, votes, matrices); recorded beside meetings. ordered, arrival: a thread orders a
+// copy that it waits for later, and the copy is there; without meetings both are one write, when it is ordered.
+enum class AccessKind : uint8_t { read, write, atomic, bulk_write, release, acquire, exchange, ordered, arrival };
 
 struct Access {
   uint64_t address;
@@ -30,7 +31,8 @@ struct Access {
   // Names the rounds of all loops that the thread is in: equal for threads that are in the same rounds of the same
   // loops, and 0 outside of loops. A GPU brings the threads of a warp together again in every round. 0 where rounds
   // were not asked for: they take ten times as long. With meetings instead: what stands there before the access, in the
-  // low `size` bytes (0 for more than 8; accesses of 16 are told as two of 8 then).
+  // low `size` bytes (0 for more than 8; accesses of 16 are told as two of 8 then); of a copy that is ordered, what it
+  // will bring.
   uint64_t round = 0;
 };
 

@@ -122,7 +122,7 @@ TEST_F(CubWordsCli, ABarrierThatIsAnObject) {
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_EQ(r.err, "") << "no warnings";
   r = judged(rows_at_a_barrier, "bar.arrive_and_wait();", "bar.arrive();");
-  EXPECT_TRUE(holds(r.out, "thread 0 writes at words.cu:16, and thread 1 reads at words.cu:20 the same memory"))
+  EXPECT_TRUE(holds(r.out, "thread 0's copy writes at words.cu:16, and thread 1 reads at words.cu:20 the same memory"))
       << r.out;
   r = judged(rows_at_a_barrier, "    block.sync();\n  }", "  }");
   EXPECT_TRUE(holds(r.out, "a race in block 0: ")) << r.out;

@@ -1,9 +1,11 @@
 // Kernels in the words of CUB and of <cuda/barrier>: reductions and scans of a block and a warp, barriers that are
-// objects, pipelines.
+// objects, pipelines, copies that are waited for.
 #include "convscope/block_barrier.h"
+#include "convscope/copy.h"
 #include "convscope/cub.h"
 #include "convscope/kernel.h"
 #include "convscope/outside.h"
+#include "convscope/pipeline.h"
 
 namespace cg = cooperative_groups;
 
@@ -94,6 +96,56 @@ extern "C" __global__ void stages(const int* in, int* out, int rounds, int produ
   }
 }
 
+// Each of 64 threads orders a copy of a number, by one of the ways that there are, and reads another thread's behind a
+// barrier; -1 where it is not there. Who does not wait may get it, or not.
+enum LateWay { cp_async, cp_async_16, primitives, of_a_group, at_a_barrier, of_a_pipeline, late_ways };
+extern "C" __global__ void late_copies(const int* in, int* out, int way, int waits) {
+  __shared__ __align__(16) int stage[64];
+  __shared__ block_barrier bar;
+  const auto block = cg::this_thread_block();
+  const int t = static_cast<int>(threadIdx.x);
+  stage[t] = -1;
+  if (t == 0) init(&bar, 64);
+  __syncthreads();
+  if (way == cp_async) {
+    copy_async<4>(stage + t, in + t, true), copies_commit();
+    if (waits) copies_wait<0>();
+  } else if (way == cp_async_16) {
+    if (t % 4 == 0) copy_async<16>(stage + t, in + t, true), copies_commit();
+    if (waits) copies_wait<0>();
+  } else if (way == primitives) {
+    __pipeline_memcpy_async(stage + t, in + t, 4), __pipeline_commit();
+    if (waits) __pipeline_wait_prior(0);
+  } else if (way == of_a_group) {
+    cg::memcpy_async(block, stage, in, 64 * sizeof(int));
+    if (waits) cg::wait(block);
+  } else if (way == at_a_barrier) {
+    cuda::memcpy_async(block, stage, in, 64 * sizeof(int), bar);
+    if (waits) bar.arrive_and_wait();
+  } else if (way == of_a_pipeline) {
+    auto pipe = cuda::make_pipeline();
+    cuda::memcpy_async(stage + t, in + t, sizeof(int), pipe);
+    pipe.producer_commit();
+    if (waits) pipe.consumer_wait();
+  }
+  __syncthreads();
+  out[t] = stage[t ^ 32];
+}
+
+// Four groups of a thread, of which all but `pending` are waited for; the last is not committed. What is there of each.
+extern "C" __global__ void groups_of_copies(const int* in, int* out, int pending) {
+  __shared__ int stage[4];
+  for (int i = 0; i < 4; i++) stage[i] = -1;
+  for (int i = 0; i < 4; i++) {
+    copy_async<4>(stage + i, in + i, i != 1);
+    if (i < 3) copies_commit();
+  }
+  if (pending == 2) copies_wait<2>();
+  if (pending == 1) copies_wait<1>();
+  if (pending == 0) copies_wait<0>();
+  for (int i = 0; i < 4; i++) out[i] = stage[i];
+}
+
 extern "C" __global__ void too_many_arrive(int* out) {
   __shared__ block_barrier all;
   if (threadIdx.x == 0) init(&all, 16);
@@ -113,6 +165,8 @@ CONVSCOPE_KERNEL(collectives) {
     plan.launch(ENTRY(parts_of_warps), {1}, {64}).args(plan.x(), plan.y(), plan.x(), plan.y(), 0);
     plan.launch(ENTRY(arrivals), {1}, {64}).args(plan.y(), 0);
     plan.launch(ENTRY(stages), {1}, {64}).args(plan.x(), plan.y(), 0, 0);
+    plan.launch(ENTRY(late_copies), {1}, {64}).args(plan.x(), plan.y(), 0, 0);
+    plan.launch(ENTRY(groups_of_copies), {1}, {1}).args(plan.x(), plan.y(), 0);
     plan.launch(ENTRY(too_many_arrive), {1}, {64}).args(plan.y());
   });
 }

@@ -1,5 +1,6 @@
 // CUB's collectives and <cuda/barrier>'s objects, as files from outside have them, against what they are defined to
 // give.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -11,7 +12,9 @@ namespace {
 
 using test::fault_of;
 using test::holds;
+using test::launch_entry;
 using test::launch_test;
+using test::planned_launch;
 
 std::vector<int> odd_numbers(size_t n) {
   std::vector<int> all(n);
@@ -82,6 +85,41 @@ TEST(Collectives, StagesAreFilledAndReadInTurn) {
   launch_test("stages", {1}, {64}, in.data(), out.data(), 7, 16);
   for (size_t i = 0; i < 7; i++)
     for (size_t t = 0; t < 48; t++) EXPECT_EQ(out[i * 64 + t], in[i * 64 + t % 16]) << i << " " << t;
+}
+
+// Six ways to order them. Who does not wait reads what was there before, or in another order of the block what is
+// there by chance.
+TEST(Collectives, CopiesAreThereWhenTheyAreWaitedFor) {
+  const std::vector<int> in = odd_numbers(64);
+  std::vector<int> turned(64);
+  for (size_t t = 0; t < 64; t++) turned[t] = in[t ^ 32];
+  for (int way = 0; way < 6; way++)
+    for (uint32_t seed : {0u, 1u, 2u}) {
+      std::vector<int> out(64);
+      const auto launch = [&](int waits) {
+        launch_entry(planned_launch("late_copies"), {1}, {64}, 0, {.order_seed = seed}, in.data(), out.data(), way,
+                     waits);
+      };
+      launch(1);
+      EXPECT_EQ(out, turned) << "way " << way << ", order " << seed;
+      launch(0);
+      const auto missing = std::count(out.begin(), out.end(), -1);
+      EXPECT_GT(missing, seed ? 8 : 63) << "way " << way << ", order " << seed;
+      EXPECT_LT(missing, seed ? 56 : 65) << "way " << way << ", order " << seed << ": some come at once";
+    }
+}
+
+TEST(Collectives, CopiesComeByGroups) {
+  const std::vector<int> in = {7, 8, 9, 10};
+  std::vector<int> out(4);
+  const auto there = [&](int pending) {
+    launch_test("groups_of_copies", {1}, {1}, in.data(), out.data(), pending);
+    return out;
+  };
+  EXPECT_EQ(there(3), (std::vector<int>{-1, -1, -1, -1}));
+  EXPECT_EQ(there(2), (std::vector<int>{7, -1, -1, -1}));
+  EXPECT_EQ(there(1), (std::vector<int>{7, 0, -1, -1})) << "zeros where nothing is read";
+  EXPECT_EQ(there(0), (std::vector<int>{7, 0, 9, -1})) << "what is in no group is not waited for";
 }
 
 }  // namespace

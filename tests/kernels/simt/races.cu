@@ -1,5 +1,6 @@
 // Kernels with a race between threads, each beside one that does the same with the order that it needs. Traced only.
 // Each takes x and y, 64 positions or more; 64 threads a block.
+#include "convscope/copy.h"
 #include "convscope/half.h"
 #include "convscope/hopper.h"
 #include "convscope/kernel.h"
@@ -113,6 +114,31 @@ __device__ __forceinline__ void stage(const float* x, float* y) {
   }
 }
 
+// Copies that their threads wait for: in time, behind the barrier, not at all; ordered to where others still read.
+enum class Copies { right, late_wait, no_wait, own, overwrites, twice };
+template <Copies way>
+__device__ __forceinline__ void late(const float* x, float* y) {
+  __shared__ float s[2][n];
+  const int t = threadIdx.x;
+  float sum = 0;
+  if (way == Copies::overwrites) {
+    s[0][t] = x[t];
+    __syncthreads();
+    sum = s[0][t ^ 32];
+  }
+  copy_async<4>(&s[0][way == Copies::twice ? t / 2 : t], x + (way == Copies::twice ? t / 2 : t), true);  // COPY ordered
+  copies_commit();
+  if (way == Copies::own) {
+    y[t] = s[0][t];  // COPY read
+    return;
+  }
+  if (way != Copies::late_wait && way != Copies::no_wait) copies_wait<0>();
+  __syncthreads();
+  sum += s[0][way == Copies::twice ? t / 2 ^ 16 : t ^ 32];  // COPY taken
+  if (way == Copies::late_wait) copies_wait<0>();
+  y[t] = sum;
+}
+
 // All write a word, each something else, and read it after a barrier.
 __device__ __forceinline__ void own(const float* x, float* y) {
   __shared__ float s;
@@ -189,6 +215,12 @@ __device__ __forceinline__ void beyond_its_own(const float* x, float* y, const f
   F(calm_one_writes, scale<true>(x, y, w))                                      \
   F(race_all_write_their_own, own(x, y))                                        \
   F(race_that_does_not_matter, unused(x, y, w))                                 \
+  F(calm_copy, late<Copies::right>(x, y))                                       \
+  F(race_copy_late_wait, late<Copies::late_wait>(x, y))                         \
+  F(race_copy_no_wait, late<Copies::no_wait>(x, y))                             \
+  F(race_copy_own, late<Copies::own>(x, y))                                     \
+  F(race_copy_overwrites, late<Copies::overwrites>(x, y))                       \
+  F(calm_copy_twice, late<Copies::twice>(x, y))                                 \
   F(race_output, y[threadIdx.x / 2] = x[threadIdx.x])                           \
   F(calm_halves, reinterpret_cast<__half*>(y)[threadIdx.x] = __half(1.0f))
 // Of several blocks, all of which have the same n outputs; and of addresses that are no multiple of what is moved.

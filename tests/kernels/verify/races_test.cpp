@@ -46,13 +46,34 @@ TEST(Races, EachKindIsFoundAndItsLikeInOrderIsNot) {
   ConvProblem p;
   p.length = 64;
   int racy = 0, calm = 0;
-  for (const char* name :
-       {"race_no_barrier", "calm_barrier",      "race_second_round",        "calm_second_round",
-        "race_warp",       "calm_syncwarp",     "race_syncwarp_across",     "race_shuffle",
-        "race_plain_sum",  "calm_atomic_sum",   "race_atomic_read",         "race_no_hand_over",
-        "calm_hand_over",  "calm_all_write_it", "race_all_write_their_own", "race_that_does_not_matter",
-        "calm_one_writes", "calm_stage",        "race_stage_early",         "race_stage_taken",
-        "race_output",     "calm_halves"}) {
+  for (const char* name : {"race_no_barrier",
+                           "calm_barrier",
+                           "race_second_round",
+                           "calm_second_round",
+                           "race_warp",
+                           "calm_syncwarp",
+                           "race_syncwarp_across",
+                           "race_shuffle",
+                           "race_plain_sum",
+                           "calm_atomic_sum",
+                           "race_atomic_read",
+                           "race_no_hand_over",
+                           "calm_hand_over",
+                           "calm_all_write_it",
+                           "race_all_write_their_own",
+                           "race_that_does_not_matter",
+                           "calm_one_writes",
+                           "calm_stage",
+                           "race_stage_early",
+                           "race_stage_taken",
+                           "race_output",
+                           "calm_halves",
+                           "calm_copy",
+                           "race_copy_late_wait",
+                           "race_copy_no_wait",
+                           "race_copy_own",
+                           "race_copy_overwrites",
+                           "calm_copy_twice"}) {
     const KernelDefinition* kernel = find_traced(name);
     ASSERT_TRUE(kernel) << name;
     const RaceSearch s = races_of(*kernel, p);
@@ -62,8 +83,32 @@ TEST(Races, EachKindIsFoundAndItsLikeInOrderIsNot) {
     EXPECT_EQ(!s.race.empty(), has) << name << ": " << s.race;
     (has ? racy : calm)++;
   }
-  EXPECT_EQ(racy, 13);
-  EXPECT_EQ(calm, 9);
+  EXPECT_EQ(racy, 17);
+  EXPECT_EQ(calm, 11);
+}
+
+// Of copies: who reads what, and whether it is on its way or will overwrite what others still read.
+TEST(Races, CopiesThatNobodyHasWaitedFor) {
+  NEEDS_RACY_KERNELS;
+  ConvProblem p;
+  p.length = 64;
+  auto at = [](const char* mark) {
+    return "races.cu:" + std::to_string(test::line_of("tests/kernels/simt/races.cu", std::string("COPY ") + mark));
+  };
+  for (const char* kernel : {"race_copy_late_wait", "race_copy_no_wait"}) {
+    const std::string said = races_of(*find_traced(kernel), p).race;
+    EXPECT_TRUE(test::holds(said, " reads at " + at("taken") + " what thread ")) << said;
+    EXPECT_TRUE(test::holds(said, "'s copy at " + at("ordered") + " brings, which nobody has waited for")) << said;
+  }
+  EXPECT_EQ(races_of(*find_traced("race_copy_own"), p).race, "a race in block 0: thread 0 reads at " + at("read") +
+                                                                 " what its own copy at " + at("ordered") +
+                                                                 " brings, which nobody has waited for");
+  const std::string over = races_of(*find_traced("race_copy_overwrites"), p).race;
+  EXPECT_TRUE(test::holds(over, "'s copy writes at " + at("ordered"))) << over;
+  EXPECT_TRUE(over.ends_with(" the same memory, with nothing between that orders them")) << over;
+  // What comes out shows it as well, and is the same in all orders of a right one.
+  EXPECT_EQ(judged("race_copy_no_wait", 64).verdict.status, Status::wrong);
+  EXPECT_EQ(races_of(*find_traced("calm_copy"), p).unset, "");
 }
 
 TEST(Races, TheSentenceNamesBothSides) {

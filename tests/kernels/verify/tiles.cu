@@ -1,5 +1,6 @@
 // Kernels that read through shared memory, constants or a workspace, each with one fault: what a trace tells of them.
 // Traced only. Stride 1, dilation 1, no groups, up to 8 taps; a block has 64 positions of an output channel.
+#include "convscope/copy.h"
 #include "convscope/kernel.h"
 
 namespace {
@@ -129,6 +130,49 @@ __device__ __forceinline__ void two(const ConvArgs& c, const float* x, const flo
   for (int q = 0; q < 2; q++) y[(at * c.out_channels + co + q) * c.out_length + j] = sum[q] + bs[co + q];
 }
 
+// Reads a value of x behind as well, and uses it for nothing; writes where it belongs, or the next position.
+enum class Spare { right, weights, place };
+template <Spare fault>
+__device__ __forceinline__ void spare(const ConvArgs& c, const float* x, const float* w, float* y) {
+  const int64_t id = static_cast<int64_t>(blockIdx.x) * n + threadIdx.x, row = id / c.out_length;
+  if (row >= c.batch * c.out_channels) return;
+  const int64_t j = id % c.out_length, co = row % c.out_channels, at = row / c.out_channels;
+  const int64_t other = fault == Spare::weights ? (co + 1) % c.out_channels : co;
+  float sum = 0;
+  for (int64_t ci = 0; ci < c.in_channels; ci++)
+    for (int64_t k = 0; k < c.kernel_size; k++) {
+      const int64_t i = j + c.padding - k;
+      if (i < 0 || i >= c.length) continue;
+      const volatile float* from = x + (at * c.in_channels + ci) * c.length + i;
+      const float v = from[0];                                          // SPARE used
+      const float next = i + 9 < c.length ? from[9] : 0;                // SPARE unused
+      sum += v * w[(ci * c.out_channels + other) * c.kernel_size + k];  // SPARE weights
+      if (next > 1e30f) sum = next;
+    }
+  y[row * c.out_length + (j + (fault == Spare::place ? 1 : 0)) % c.out_length] = sum;  // SPARE place
+}
+
+// Rows are copied by cp.async, and waited for or not.
+template <bool waits>
+__device__ __forceinline__ void copied(const ConvArgs& c, const float* x, const float* w, float* y) {
+  __shared__ float xs[n];
+  const int t = threadIdx.x;
+  const int64_t row = blockIdx.x, co = row % c.out_channels, at = row / c.out_channels;
+  float sum = 0;
+  for (int64_t ci = 0; ci < c.in_channels; ci++) {
+    __syncthreads();
+    const int64_t o = (t + 1) % n;
+    copy_async<4>(xs + o, x + (at * c.in_channels + ci) * c.length + o, o < c.length);  // COPIES x
+    copies_commit();
+    if (waits) copies_wait<0>();
+    __syncthreads();
+    for (int k = 0; k < c.kernel_size; k++)
+      if (t - k >= 0 && t - k < c.length)
+        sum += xs[t - k] * w[(ci * c.out_channels + co) * c.kernel_size + k];  // TAKES x
+  }
+  if (t < c.out_length) y[row * c.out_length + t] = sum;
+}
+
 // The next channel's row is on its way, in a register, while this one's is used.
 __device__ __forceinline__ void ahead(const ConvArgs& c, const float* x, const float* w, float* y) {
   __shared__ float xs[2][n];
@@ -217,6 +261,11 @@ extern "C" __global__ void tile_wrong_packed_run(const ConvArgs c, const float* 
   F(two_channels, two<false>(c, x, w, b, y), p.batch* p.out_channels / 2 * ceil_div(p.out_length(), n))      \
   F(two_wrong_channels, two<true>(c, x, w, b, y), p.batch* p.out_channels / 2 * ceil_div(p.out_length(), n)) \
   F(row_ahead, ahead(c, x, w, y), p.batch* p.out_channels)                                                   \
+  F(spare_right, spare<Spare::right>(c, x, w, y), ceil_div(p.y_elements(), n))                               \
+  F(spare_weights, spare<Spare::weights>(c, x, w, y), ceil_div(p.y_elements(), n))                           \
+  F(spare_place, spare<Spare::place>(c, x, w, y), ceil_div(p.y_elements(), n))                               \
+  F(row_copied, copied<true>(c, x, w, y), p.batch* p.out_channels)                                           \
+  F(row_not_waited, copied<false>(c, x, w, y), p.batch* p.out_channels)                                      \
   F(lanes_shuffle, shuffled(c, x, w, y), p.batch* p.out_channels)                                            \
   F(taps_turned, turned(c, x, w, y), ceil_div(p.y_elements(), n))
 #define MORE_ENTRY(name, body, blocks)                                                                                \

@@ -89,7 +89,9 @@ TEST_F(Tiles, TheLinesThatAreToBlameAreNamed) {
   const ConvProblem p = tiled_layer();
   for (const char* kernel : {"tile_wrong_fill", "tile_wrong_read"}) {
     const auto s = strays_of(kernel, p);
-    ASSERT_EQ(s.size(), 1u) << kernel;
+    ASSERT_EQ(s.size(), 2u) << kernel;
+    EXPECT_EQ(s[1].tensor, 'y');
+    EXPECT_EQ(s[1].words, "what belongs to y[1, 2, 71]: either the reads or this place is wrong") << kernel;
     EXPECT_EQ(s[0].words, "x at i = 72, which none of its taps takes, from shared memory that line " +
                               std::to_string(line("// FILLS x")) + " fills")
         << kernel;
@@ -99,7 +101,7 @@ TEST_F(Tiles, TheLinesThatAreToBlameAreNamed) {
     EXPECT_EQ(s[0].all, 24);
   }
   auto s = strays_of("tile_wrong_weights", p);
-  ASSERT_EQ(s.size(), 1u);
+  ASSERT_EQ(s.size(), 1u) << "its bias is its own";
   EXPECT_EQ(s[0].line, line("// READS w"));
   EXPECT_TRUE(s[0].words.starts_with("w of output channel 3, not 2, from shared memory that line ")) << s[0].words;
   s = strays_of("tile_wrong_bias", p);
@@ -119,6 +121,50 @@ TEST_F(Tiles, SharedMemoryThatNobodyHasWrittenIsNamed) {
   EXPECT_EQ(s[0].line, line("// READS x"));
   EXPECT_EQ(s[0].stray, 8) << "one of each channel";
   EXPECT_EQ(s[0].all, 24);
+}
+
+// What is read and not used is no fault, whatever else is wrong.
+TEST_F(Tiles, WhatIsReadAndNotUsedIsNotToBlame) {
+  const ConvProblem p = tiled_layer();
+  EXPECT_TRUE(strays_of("spare_right", p).empty());
+  const ElementTrace t = trace_of("spare_right", p);
+  int64_t unused = 0;
+  for (const auto& r : t.reads) {
+    unused += r.unused;
+    EXPECT_FALSE(r.unused && r.line != line("// SPARE unused"));
+  }
+  EXPECT_EQ(unused, 24) << "one a tap of each channel";
+  const auto s = strays_of("spare_weights", p);
+  ASSERT_FALSE(s.empty());
+  EXPECT_EQ(s[0].line, line("// SPARE weights"));
+  EXPECT_EQ(s[0].words, "w of output channel 3, not 2");
+  for (const auto& other : s) EXPECT_NE(other.tensor, 'x') << other.words;
+}
+
+TEST_F(Tiles, WhatBelongsElsewhereIsNamed) {
+  const auto s = strays_of("spare_place", tiled_layer());
+  ASSERT_EQ(s.size(), 2u);
+  EXPECT_EQ(s[0].tensor, 'x');
+  EXPECT_EQ(s[1].words, "what belongs to y[1, 2, 69]: either the reads or this place is wrong");
+  EXPECT_EQ(s[1].line, line("// SPARE place"));
+}
+
+TEST_F(Tiles, CopiesThatNobodyHasWaitedForAreNamed) {
+  ConvProblem p = tiled_layer();
+  p.length = 20, p.padding = 0, p.bias = false;
+  Activity activity;
+  const auto s = stray_reads(trace_element(*find_traced("row_not_waited"), p, {}, n, co, 9, activity), p, n, co, 9);
+  ASSERT_EQ(s.size(), 1u);
+  EXPECT_EQ(s[0].words, "shared memory before the copy of line " + std::to_string(line("// COPIES x")) +
+                            " is there: nobody has waited for it");
+  EXPECT_EQ(s[0].line, line("// TAKES x"));
+  EXPECT_EQ(s[0].from_line, line("// COPIES x"));
+  EXPECT_EQ(s[0].stray, 24);
+  const ElementTrace right = trace_element(*find_traced("row_copied"), p, {}, n, co, 9, activity);
+  ASSERT_EQ(right.reads.size(), 48u);
+  for (const auto& r : right.reads) {
+    EXPECT_EQ(r.from_line, r.tensor == 'x' ? line("// COPIES x") : 0);
+  }
 }
 
 TEST_F(Tiles, OfSumsOfOtherThreadsNothingIsSaid) {
@@ -158,7 +204,7 @@ TEST_F(Tiles, ThroughAWorkspace) {
   EXPECT_EQ(reads_of(t, 'x'), landing(p, 'x', j)) << "and what the launch before read is not its own";
   EXPECT_TRUE(strays_of("tile_packed", p).empty());
   const auto s = strays_of("tile_wrong_packed", p);
-  ASSERT_EQ(s.size(), 1u);
+  ASSERT_EQ(s.size(), 2u);
   EXPECT_EQ(s[0].line, line("// READS packed"));
   EXPECT_EQ(s[0].words, "w of output channel 0, not 2, from a workspace");
 }
@@ -185,6 +231,7 @@ TEST_F(Tiles, NothingIsSaidOfRightKernels) {
       EXPECT_EQ(of("taps_turned", p, 1, channel, at), "");
       EXPECT_EQ(of("row_ahead", shorter, 1, channel, at % 20), "");
       EXPECT_EQ(of("lanes_shuffle", shorter, 1, channel, at % 20), "");
+      EXPECT_EQ(of("row_copied", shorter, 1, channel, at % 20), "");
     }
   EXPECT_EQ(of("strided_wrong_bias", p, 0, 0, 5), "b of output channel 1, not 0; ") << "the first of its thread";
   EXPECT_EQ(of("strided_wrong_bias", p, 1, 6, 70), "b of output channel 7, not 6; ");

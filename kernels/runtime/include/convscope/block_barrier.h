@@ -1,7 +1,7 @@
 // Barriers of a block that are objects in shared memory, copies that arrive at them, and pipelines made of both, for
 // the emulator: what kernel files from outside get as <cuda/barrier> and <cuda/pipeline> (CUDA C++ Programming Guide,
-// "Asynchronous Barriers", "Asynchronous Data Copies", "Pipelines"). Copies are done when the call returns, each thread
-// of a group its part; who reads another's part without waiting is in a race.
+// "Asynchronous Barriers", "Asynchronous Data Copies", "Pipelines"). Each thread of a group copies its part, which
+// arrives when somebody has waited for it (convscope/late_copies.h).
 #pragma once
 #include <cstddef>
 
@@ -12,6 +12,7 @@ namespace convscope::simt {
 // How often all have arrived, how many are still missing, how many there are of them. The mark tells it from memory
 // that nobody has initialised.
 struct BlockBarrier {
+  static constexpr uint64_t phases = 1 << 24;  // are counted
   uint64_t phase : 24, pending : 12, arrivals : 12, marked : 8;
 };
 CONVSCOPE_SIMT_API void block_barrier_init(BlockBarrier* b, int64_t arrivals, const Site& at);
@@ -70,6 +71,7 @@ class barrier {
     convscope::simt::block_barrier_arrive(&own_, 1, true, at);
   }
   static constexpr ptrdiff_t max() { return 1023; }
+  const convscope::simt::BlockBarrier* own() const { return &own_; }
 
  private:
   convscope::simt::BlockBarrier own_;
@@ -96,11 +98,19 @@ class pipeline {
       convscope::simt::block_barrier_wait(read_ + head_ % stages_, head_ / stages_ - 1, at);
   }
   CONVSCOPE_UNTRACED void producer_commit(const Site& at = Site::current()) {
-    if (stages_) convscope::simt::block_barrier_arrive(filled_ + head_ % stages_, 1, false, at);
+    if (stages_) {
+      convscope::simt::late_copies_arrive_at(filled_ + head_ % stages_);
+      convscope::simt::block_barrier_arrive(filled_ + head_ % stages_, 1, false, at);
+    } else {
+      convscope::simt::late_copies_commit();
+    }
     head_++;
   }
   CONVSCOPE_UNTRACED void consumer_wait(const Site& at = Site::current()) {
-    if (stages_) convscope::simt::block_barrier_wait(filled_ + tail_ % stages_, tail_ / stages_, at);
+    if (stages_)
+      convscope::simt::block_barrier_wait(filled_ + tail_ % stages_, tail_ / stages_, at);
+    else
+      convscope::simt::late_copies_wait(head_ > tail_ ? head_ - tail_ - 1 : 0);
   }
   CONVSCOPE_UNTRACED void consumer_release(const Site& at = Site::current()) {
     if (stages_) convscope::simt::block_barrier_arrive(read_ + tail_ % stages_, 1, false, at);
@@ -119,7 +129,9 @@ class pipeline {
 
 inline pipeline<thread_scope_thread> make_pipeline() { return {}; }
 template <unsigned prior>
-void pipeline_consumer_wait_prior(pipeline<thread_scope_thread>&) {}
+void pipeline_consumer_wait_prior(pipeline<thread_scope_thread>&) {
+  convscope::simt::late_copies_wait(prior);
+}
 
 namespace of_convscope {
 template <class Group, thread_scope scope, uint8_t stages>
@@ -164,17 +176,26 @@ template <thread_scope scope>
 constexpr bool takes_copies<barrier<scope>> = true;
 template <thread_scope scope>
 constexpr bool takes_copies<pipeline<scope>> = true;
+// Those of a pipeline's stage arrive when it is committed.
+template <thread_scope scope>
+void ordered(pipeline<scope>&) {}
+template <thread_scope scope>
+void ordered(barrier<scope>& b) {
+  convscope::simt::late_copies_arrive_at(b.own());
+}
 }  // namespace of_convscope
 
 template <class Group, class T, class U, class Arrival>
 requires of_convscope::takes_copies<Arrival> __forceinline__ void memcpy_async(const Group& g, T* to, const U* from,
-                                                                               size_t bytes, Arrival&) {
+                                                                               size_t bytes, Arrival& at) {
   cooperative_groups::of_convscope::copy_in_parts(g, to, from, bytes);
+  of_convscope::ordered(at);
 }
 template <class T, class U, class Arrival>
 requires of_convscope::takes_copies<Arrival> __forceinline__ void memcpy_async(T* to, const U* from, size_t bytes,
-                                                                               Arrival&) {
+                                                                               Arrival& at) {
   cooperative_groups::of_convscope::copy_in_parts(cooperative_groups::of_convscope::OneThread(), to, from, bytes);
+  of_convscope::ordered(at);
 }
 
 }  // namespace cuda

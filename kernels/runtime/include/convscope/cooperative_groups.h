@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "convscope/intrinsics.h"
+#include "convscope/late_copies.h"
 #include "convscope/vectors.h"
 
 namespace cooperative_groups {
@@ -280,8 +281,8 @@ CONVSCOPE_UNTRACED T reduce(const coalesced_group& g, T value, F f, const Site& 
   return all;
 }
 
-// <cooperative_groups/memcpy_async.h>: the group's threads copy in turn, and are done when the call returns. Each
-// copies what its neighbour would read of a tile: who does not wait is in a race with it.
+// <cooperative_groups/memcpy_async.h>: the group's threads copy in turn, each a part that arrives when it waits. Each
+// copies what its neighbour would read of a tile: who waits without the group is in a race with it.
 namespace of_convscope {
 struct OneThread {
   static unsigned thread_rank() { return 0; }
@@ -294,24 +295,33 @@ __forceinline__ void copy_in_parts(const Group& g, T* to, const U* from, size_t 
   const size_t n = bytes / sizeof(Part), all = g.size();
   auto* t = reinterpret_cast<Part*>(to);
   auto* f = reinterpret_cast<const Part*>(from);
-  for (size_t i = (g.thread_rank() + 1) % all; i < n; i += all) t[i] = f[i];
+  for (size_t i = (g.thread_rank() + 1) % all; i < n; i += all) {
+    const Part v = f[i];
+    for (size_t at = 0; at < sizeof v; at += 16)
+      convscope::simt::late_copy(reinterpret_cast<char*>(t + i) + at, reinterpret_cast<const char*>(&v) + at,
+                                 static_cast<unsigned>(sizeof v - at < 16 ? sizeof v - at : 16), 1);
+  }
 }
 }  // namespace of_convscope
 template <class Group, class T, class U>
 __forceinline__ void memcpy_async(const Group& g, T* to, const U* from, size_t bytes) {
   of_convscope::copy_in_parts(g, to, from, bytes);
+  convscope::simt::late_copies_commit();
 }
 // Of as many elements as both have.
 template <class Group, class T>
 __forceinline__ void memcpy_async(const Group& g, T* to, size_t room, const T* from, size_t elements) {
   of_convscope::copy_in_parts(g, to, from, (room < elements ? room : elements) * sizeof(T));
+  convscope::simt::late_copies_commit();
 }
 template <class Group>
 CONVSCOPE_UNTRACED void wait(const Group& g, const Site& at = Site::current()) {
+  convscope::simt::late_copies_wait(0);
   g.sync(at);
 }
 template <unsigned Stages, class Group>
 CONVSCOPE_UNTRACED void wait_prior(const Group& g, const Site& at = Site::current()) {
+  convscope::simt::late_copies_wait(Stages);
   g.sync(at);
 }
 

@@ -32,6 +32,7 @@ json xray_json(const Xray& x) {
           {"formula", x.formula.empty() ? json(nullptr) : json(x.formula)},
           {"right_formula", right_index()},
           {"faults", x.faults},
+          {"without_effect", x.without_effect},
           {"example", x.example.empty() ? json(nullptr) : json(x.example)},
           {"problems", std::move(problems)},
           {"launches", x.launches}};
@@ -42,7 +43,8 @@ CauseWords cause_words(const json& xray, bool right) {
   if (status == (right ? "right-here-only" : "wrong")) return {sentence, ""};
   // Wrong as it was asked for, and right on the small problem of that kind.
   const std::string here = "right here, but not in general: ";
-  if (!right && status == "right-here-only" && sentence.starts_with(here))
+  const bool none_here = xray.value("without_effect", false);
+  if (!right && status == "right-here-only" && sentence.starts_with(here) && !none_here)
     return {"seen on other small problems: " + sentence.substr(here.size()), ""};
   if (right || status == "unclear" || status == "not-mapped") return {"", sentence};
   return {"",

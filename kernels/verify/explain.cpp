@@ -133,6 +133,29 @@ std::string other_weights(Prober& probe, const ConvProblem& p, const Explanation
              : "";
 }
 
+// Through tap k not all channels come: do the others come with weights of other taps, as many as belong? Of the first
+// that does, "" where that is not so. i: the input that they all read.
+std::string weights_of_other_taps(Prober& probe, const ConvProblem& p, const Explanation& out, int64_t k, int64_t i) {
+  constexpr int64_t most_channels = 64;
+  const int64_t L = p.length, K = p.kernel_size, cog = p.out_per_group(), mine = out.co % cog;
+  auto input = [&](int64_t ci) { return (out.n * p.in_channels + ci) * L + i; };
+  probe.set_w([](int64_t) { return 1; });
+  probe.set_x([&](int64_t e) {
+    const int64_t ci = e / L % p.in_channels;
+    return ci >= out.first_channel && ci < out.first_channel + out.channels && e == input(ci) ? 1 : 0;
+  });
+  if (probe.element(out.n, out.co, out.j) != rounded_to(p.dtype, static_cast<double>(out.channels))) return "";
+  for (int64_t ci = out.first_channel; ci < out.first_channel + std::min(out.channels, most_channels); ci++) {
+    probe.set_x([&](int64_t e) { return e == input(ci) ? 1 : 0; });
+    const auto at = probe.decode([&](auto w) { probe.set_w(w); }, [](int64_t e) { return e; }, p.w_elements(), out.n,
+                                 out.co, out.j);
+    if (at && *at % K != k)
+      return fmt::format("for input channel {} it reads w[{}, {}, {}] where w[{}, {}, {}] belongs", ci, *at / K / cog,
+                         *at / K % cog, *at % K, ci, mine, k);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string tap_formula(const ConvProblem& p, int64_t j, int64_t k) {
@@ -285,7 +308,7 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
   }
   if (by_itself) out.channel_note = "of zeros alone it is no number either: something beside x and w is in it";
   const bool adds_beyond = look_beside_row(probe, p, in, out);
-  std::optional<int64_t> clean_tap;
+  std::optional<int64_t> clean_tap, clean_input;
   bool any_strange = false;
   // What another formula takes may be the end of the row before.
   auto reads_own_row = [&](const TapRead& t) {
@@ -297,7 +320,7 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
   for (auto& t : out.taps) {
     if (t.read_i && t.count == 1 && t.strange.empty()) {
       if (t.read_i == t.expected_i || reads_own_row(t)) {
-        clean_tap = t.k;
+        clean_tap = t.k, clean_input = t.read_i;
       } else if (auto at = probe.decode(
                      set_x, [](int64_t e) { return e; }, p.x_elements(), n, co, j)) {
         t.strange = "reads " + place_in_x(p, *at) + ", beside its row";
@@ -326,16 +349,23 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
       return exact ? ci + 1 : ci < c0 || ci >= c0 + out.channels ? 1 : 0;
     });
     const bool others = probe.element(n, co, j) != (exact ? expected : 0);
-    if (channels != rounded_to(p.dtype, static_cast<double>(out.channels)))
-      out.channel_note =
-          fmt::format("sums {} input channels, {} belong to this output", number_text(channels), out.channels);
-    else if (others)
+    const bool all_come = channels == rounded_to(p.dtype, static_cast<double>(out.channels));
+    probe.set_x([&](int64_t e) { return e % L == *clean_input ? 1 : 0; });
+    const bool all_from_there = probe.element(n, co, j) == channels;
+    if (!all_come || !all_from_there) {
+      out.weight_note = weights_of_other_taps(probe, p, out, k, *clean_input);
+      probe.set_w([&](int64_t e) { return e % K == k ? 1 : 0; });
+      if (out.weight_note.empty() && !all_come)
+        out.channel_note = fmt::format("sums {} input channel{}, {} belong{} to this output", number_text(channels),
+                                       channels == 1 ? "" : "s", out.channels, out.channels == 1 ? "s" : "");
+    }
+    if (all_come && others)
       out.channel_note =
           fmt::format("sums {} input channels, but not {} to {}", out.channels, c0, c0 + out.channels - 1);
     probe.set_x([&](int64_t e) { return in_channel(e) ? 1 : 0; });
     auto row = probe.decode(
         set_w, [&](int64_t e) { return e % K == k ? e / K : -1; }, p.in_channels * p.out_per_group(), n, co, j);
-    if (row != c0 * p.out_per_group() + co % p.out_per_group()) {
+    if (out.weight_note.empty() && row != c0 * p.out_per_group() + co % p.out_per_group()) {
       if (row)
         out.weight_note =
             fmt::format("for input channel {} it reads w[{}, {}, {}] where w[{}, {}, {}] belongs", c0,

@@ -208,8 +208,9 @@ std::string fault_of_factors(const TapMap& t) {
   return fmt::format("products of tap k = {} do not count once", odd);
 }
 
-std::string fault_of_bias(const IndexMap& m, const TapMap& taps, const Order& y) {
-  if (m.biases.empty()) return "";
+// sized: what it says is of this problem alone.
+std::vector<std::string> faults_of_bias(const IndexMap& m, const TapMap& taps, const Order& y, bool& sized) {
+  if (m.biases.empty()) return {};
   const Sizes z(m);
   struct Rule {
     const char* fault;
@@ -240,7 +241,15 @@ std::string fault_of_bias(const IndexMap& m, const TapMap& taps, const Order& y)
        [](const Sizes&, I) { return 1.0; }},
       {"the bias is taken by position, b[j mod Cout], where b[co] belongs",
        [](const Sizes& z, I, I j) { return j % z.Cout; }, [](const Sizes&, I) { return 1.0; }},
+      {"the bias is taken by the flat index e, b[e mod Cout], where b[co] belongs",
+       [](const Sizes& z, I co, I j) { return (co * z.J + j) % z.Cout; }, [](const Sizes&, I) { return 1.0; }},
       {"the bias is the next channel's", [](const Sizes& z, I co, I) { return (co + 1) % z.Cout; },
+       [](const Sizes&, I) { return 1.0; }},
+      {"the bias is the previous channel's", [](const Sizes& z, I co, I) { return (co + z.Cout - 1) % z.Cout; },
+       [](const Sizes&, I) { return 1.0; }},
+      {"the bias is b[Cout − 1 − co] where b[co] belongs", [](const Sizes& z, I co, I) { return z.Cout - 1 - co; },
+       [](const Sizes&, I) { return 1.0; }},
+      {"the bias is b[co ^ 1] where b[co] belongs", [](const Sizes&, I co, I) { return co ^ 1; },
        [](const Sizes&, I) { return 1.0; }},
       {"the bias is the first channel's everywhere", [](const Sizes&, I, I) { return I{0}; },
        [](const Sizes&, I) { return 1.0; }},
@@ -248,18 +257,30 @@ std::string fault_of_bias(const IndexMap& m, const TapMap& taps, const Order& y)
   std::vector<int64_t> landing(static_cast<size_t>(z.J), 0);
   for (int64_t k = 0; k < z.K; k++)
     for (int64_t j = 0; j < z.J; j++) landing[static_cast<size_t>(j)] += taps.at(k, j) != IndexMap::none;
+  std::vector<std::string> all;
   for (const auto& rule : rules) {
     bool fits = true;
     for (int64_t o = 0; o < m.outputs() && fits; o++) {
       const auto [n, co, j] = from_flat(o, {z.N, z.Cout, z.J}, y);
       const double times = rule.times(z, landing[static_cast<size_t>(j)]);
+      const int64_t channel = rule.channel(z, co, j);
       const Read& r = m.biases[static_cast<size_t>(o)];
-      fits = times == 0 ? r.at == IndexMap::none
-                        : r.at == rule.channel(z, co, j) && std::fabs(r.times - times) <= a_little * std::fabs(times);
+      fits = times == 0 || channel >= z.Cout  // nothing lies behind b here
+                 ? r.at == IndexMap::none
+                 : r.at == channel && std::fabs(r.times - times) <= a_little * std::fabs(times);
     }
-    if (fits) return rule.fault;
+    if (fits) all.push_back(rule.fault);
   }
-  return "the bias is another one than b[co]";
+  for (int64_t o = 0; o < m.outputs() && all.empty(); o++) {
+    const auto [n, co, j] = from_flat(o, {z.N, z.Cout, z.J}, y);
+    const Read& r = m.biases[static_cast<size_t>(o)];
+    if (r.at == co && std::fabs(r.times - 1) <= a_little) continue;
+    const std::string place = fmt::format("y[{}, {}, {}]", n, co, j);
+    all.push_back("the bias is another one than b[co]: " +
+                  (r.at < 0 ? place + " has none, or no single one" : fmt::format("{} has b[{}]", place, r.at)));
+    sized = true;
+  }
+  return all;
 }
 
 // As of a convolution's weights: [Cout, Cin/groups, K].
@@ -297,7 +318,8 @@ std::optional<Structure> in_words(const IndexMap& m, const Taken& t, const char*
     add("every sequence reads the first one's x");
   }
   add(fault_of_factors(t.taps));
-  add(fault_of_bias(m, t.taps, y));
+  s.biases = faults_of_bias(m, t.taps, y, s.sized);
+  if (!s.biases.empty()) add(s.biases.front());
   return s;
 }
 
@@ -372,7 +394,9 @@ std::optional<Structure> beside_rows(const IndexMap& m, const ChannelRule& rule)
     return (r.at != IndexMap::none) == (i != IndexMap::none && at >= 0 && at < m.problem.x_elements());
   });
   if (!everywhere) return {};
-  for (const auto& fault : {std::string(rule.fault), fault_of_factors(s.taps), fault_of_bias(m, s.taps, of_y[0])})
+  s.biases = faults_of_bias(m, s.taps, of_y[0], s.sized);
+  for (const auto& fault :
+       {std::string(rule.fault), fault_of_factors(s.taps), s.biases.empty() ? std::string() : s.biases.front()})
     if (!fault.empty()) s.faults.push_back(fault);
   return s;
 }
@@ -394,9 +418,9 @@ int64_t definition(const Sizes& z, const ConvProblem& p, int64_t weight, int64_t
   return i < 0 ? int64_t{IndexMap::none} : (n * z.Cin + a) * z.L + i;
 }
 
-// Outputs that no launch wrote.
-std::vector<int64_t> unwritten(const IndexMap& m) {
-  auto nothing = [](const Read& r) { return r.at == IndexMap::unclear && std::isnan(r.times); };
+// Outputs that no launch wrote, or that are no numbers whatever the inputs are.
+std::vector<int64_t> without_number(const IndexMap& m) {
+  auto nothing = [](const Read& r) { return r.at == IndexMap::unclear && !std::isfinite(r.times); };
   std::vector<int64_t> all;
   for (int64_t o = 0; o < m.outputs(); o++) {
     bool none = m.biases.empty() || nothing(m.biases[static_cast<size_t>(o)]);
@@ -407,36 +431,38 @@ std::vector<int64_t> unwritten(const IndexMap& m) {
 }
 
 // Which they are; what they have in common is what their cause is looked for by.
-std::string unwritten_words(const Sizes& z, const std::vector<int64_t>& all, bool& sized) {
+std::string without_number_words(const Sizes& z, const std::vector<int64_t>& all, bool written, bool& sized) {
+  const char* is = written ? "is NaN whatever x and w are" : "is never written";
+  const char* are = written ? "are NaN whatever x and w are" : "are never written";
   std::set<int64_t> positions, channels, sequences;
   for (const int64_t o : all)
     positions.insert(o % z.J), channels.insert(o / z.J % z.Cout), sequences.insert(o / z.J / z.Cout);
   const auto n = static_cast<int64_t>(all.size()), outputs = z.N * z.Cout * z.J;
   auto list = [](const std::set<int64_t>& s) { return ranges({s.begin(), s.end()}); };
   if (n == static_cast<int64_t>(positions.size()) * z.N * z.Cout) {
-    if (positions == std::set<int64_t>{0}) return "position 0 is never written";
-    if (positions == std::set<int64_t>{z.J - 1}) return "the last position is never written";
+    if (positions == std::set<int64_t>{0}) return fmt::format("position 0 {}", is);
+    if (positions == std::set<int64_t>{z.J - 1}) return fmt::format("the last position {}", is);
   }
   // Before what has numbers: a grid that is too small leaves these, and they may be whole rows.
   if (all.front() == outputs - n)
-    return "the last outputs in memory are never written: there are too few threads or blocks";
+    return fmt::format("the last outputs in memory {}{}", are, written ? "" : ": there are too few threads or blocks");
   sized = true;
   if (n == static_cast<int64_t>(positions.size()) * z.N * z.Cout)
-    return fmt::format("positions {} of {} are never written", list(positions), z.J);
+    return fmt::format("positions {} of {} {}", list(positions), z.J, are);
   if (n == static_cast<int64_t>(channels.size()) * z.N * z.J)
-    return fmt::format("output channels {} of {} are never written", list(channels), z.Cout);
+    return fmt::format("output channels {} of {} {}", list(channels), z.Cout, are);
   if (n == static_cast<int64_t>(sequences.size()) * z.Cout * z.J)
-    return fmt::format("sequences {} of {} are never written", list(sequences), z.N);
-  return fmt::format("{} of {} outputs are never written", n, outputs);
+    return fmt::format("sequences {} of {} {}", list(sequences), z.N, are);
+  return fmt::format("{} of {} outputs {}", n, outputs, are);
 }
 
 std::optional<Structure> structure_of_written(const IndexMap& m);
 
 }  // namespace
 
-// What was not written is taken to be right: the others say what the index is.
+// What was not written, or is no number, is taken to be right: the others say what the index is.
 std::optional<Structure> structure_of(const IndexMap& m) {
-  const std::vector<int64_t> missing = unwritten(m);
+  const std::vector<int64_t> missing = without_number(m);
   const Sizes z(m);
   if (missing.empty() || static_cast<int64_t>(missing.size()) == m.outputs()) return structure_of_written(m);
   IndexMap filled = m;
@@ -448,7 +474,9 @@ std::optional<Structure> structure_of(const IndexMap& m) {
     if (!m.biases.empty()) filled.biases[static_cast<size_t>(o)] = {static_cast<int32_t>(o / z.J % z.Cout), 1};
   }
   auto s = structure_of_written(filled);
-  if (s) s->faults.push_back(unwritten_words(z, missing, s->sized));
+  const bool written =
+      std::any_of(missing.begin(), missing.end(), [&](int64_t o) { return std::isnan(m.read(0, o).times); });
+  if (s) s->faults.push_back(without_number_words(z, missing, written, s->sized));
   return s;
 }
 
@@ -489,7 +517,8 @@ std::string first_deviation(const IndexMap& m) {
     for (int64_t e = 0; e < m.problem.w_elements(); e++) {
       const Read& r = m.read(e, o);
       const int64_t right = definition(z, m.problem, e, o);
-      if (r.at == IndexMap::unclear && std::isnan(r.times)) return y(o) + " is never written, or is no number";
+      if (r.at == IndexMap::unclear && std::isinf(r.times)) return y(o) + " is never written";
+      if (r.at == IndexMap::unclear && std::isnan(r.times)) return y(o) + " is no number";
       if (r.at == IndexMap::unclear)
         return fmt::format("{} takes something else than one input through w[{}, {}, {}]", y(o), e / (z.Cog * z.K),
                            e / z.K % z.Cog, e % z.K);

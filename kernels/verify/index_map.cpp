@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 
 #include "kernels/problem/tensor.h"
@@ -24,7 +25,7 @@ std::vector<int> primes() {
 // odd: other factors that are looked for, of sums that are divided by one of the problem's sizes.
 IndexMap::Read decoded(double v, const std::vector<int>& codes, int64_t count, const std::vector<double>& odd) {
   if (v == 0) return {};
-  if (!std::isfinite(v)) return {IndexMap::unclear, static_cast<float>(std::nan(""))};
+  if (!std::isfinite(v)) return {IndexMap::unclear, static_cast<float>(v)};
   for (double times : {1., -1., 2., 3., 4., 5., 6., 7., 8., -2., 0.5})
     for (int64_t e = 0; e < count; e++)
       if (v == times * codes[static_cast<size_t>(e)]) return {static_cast<int32_t>(e), static_cast<float>(times)};
@@ -70,7 +71,7 @@ class Launcher {
     });
     t.write(h.data(), h.size_bytes(), &activity_);
   }
-  // All outputs of a launch; NaN where nothing was written.
+  // All outputs of a launch; infinite where nothing was written, NaN where it was no number.
   std::vector<double> outputs() {
     y_->fill(red_zone_word, &activity_);
     device_.run(
@@ -79,10 +80,20 @@ class Launcher {
         {.activity = &activity_});
     const auto count = static_cast<size_t>(p_.batch * p_.out_channels * own_length());
     std::vector<double> out(count);
+    constexpr uint32_t words[] = {red_zone_word, red_zone_word};
     dispatch(p_.dtype, [&](auto zero) {
       std::vector<decltype(zero)> typed(count);
       y_->read(0, typed.data(), count * sizeof zero);
-      for (size_t e = 0; e < count; e++) out[e] = static_cast<double>(typed[e]);
+      uint64_t unwritten = 0;
+      std::memcpy(&unwritten, words, sizeof zero);
+      for (size_t e = 0; e < count; e++) {
+        uint64_t bits = 0;
+        std::memcpy(&bits, &typed[e], sizeof zero);
+        const auto v = static_cast<double>(typed[e]);
+        out[e] = bits == unwritten  ? std::numeric_limits<double>::infinity()
+                 : std::isfinite(v) ? v
+                                    : std::numeric_limits<double>::quiet_NaN();
+      }
     });
     return out;
   }

@@ -128,15 +128,20 @@ std::string words_of(char tensor, const Strays& s, const All& all, int64_t co) {
   const std::string name(1, tensor);
   const bool none = all.none_lands(), several = all.size() > 1;
   std::vector<std::string> parts;
-  if (!s.outside.empty()) parts.push_back(fmt::format("outside of {} (element {})", name, list_words(s.outside)));
+  // "channel 3", "channels 3 and 4".
+  auto numbered = [](const char* noun, const std::set<int64_t>& values) {
+    return fmt::format("{}{} {}", noun, values.size() == 1 ? "" : "s", list_words(values));
+  };
+  if (!s.outside.empty()) parts.push_back(fmt::format("outside of {} ({})", name, numbered("element", s.outside)));
   if (!s.sequences.empty())
-    parts.push_back(fmt::format("{} of sequence {}, not {}", name, list_words(s.sequences), all.first().n));
+    parts.push_back(fmt::format("{} of {}, not {}", name, numbered("sequence", s.sequences), all.first().n));
   if (!s.channels.empty())
-    parts.push_back(fmt::format("{} of channel {}, which is not of its group", name, list_words(s.channels)));
+    parts.push_back(fmt::format("{} of {}, which {} not of its group", name, numbered("channel", s.channels),
+                                s.channels.size() == 1 ? "is" : "are"));
   if (!s.outputs.empty())
-    parts.push_back(several ? fmt::format("{} of output channel {}, none of the {} outputs it writes", name,
-                                          list_words(s.outputs), all.size())
-                            : fmt::format("{} of output channel {}, not {}", name, list_words(s.outputs),
+    parts.push_back(several ? fmt::format("{} of {}, none of the {} outputs it writes", name,
+                                          numbered("output channel", s.outputs), all.size())
+                            : fmt::format("{} of {}, not {}", name, numbered("output channel", s.outputs),
                                           tensor == 'b' ? co : all.first().co));
   if (!s.places.empty() && tensor == 'x')
     parts.push_back(fmt::format("x at i = {}, {}", list_words(s.places),

@@ -26,7 +26,8 @@ bool choose_length(ConvProblem& q) {
 }
 
 // A small problem with these strides and shifts that the kernel takes, of p's type where that holds the numbers.
-std::optional<ConvProblem> small_problem(const KernelDefinition& kernel, ConvProblem p) {
+// three: of three output channels, where that may be: of two, the next one is the one before, and all but the first.
+std::optional<ConvProblem> small_problem(const KernelDefinition& kernel, ConvProblem p, bool three = false) {
   struct Channels {
     int64_t groups, in, out;  // of one group
   };
@@ -34,6 +35,7 @@ std::optional<ConvProblem> small_problem(const KernelDefinition& kernel, ConvPro
   // each of one of them is told apart.
   const int64_t in = std::min(p.kernel_size, most_taps) == 3 ? 4 : 3;
   std::vector<Channels> channels{{1, in, 2}, {1, 2, 3}, {1, 4, 4}, {1, 8, 8}};
+  if (three) channels.insert(channels.begin(), {1, 2, 3});
   if (p.groups > 1 && p.in_per_group() == 1) channels = {{3, 1, std::min<int64_t>(p.out_per_group(), 2)}, {8, 1, 1}};
   if (p.groups > 1 && p.in_per_group() > 1) channels = {{2, in, 2}, {3, 2, 2}, {2, 4, 4}, {2, 8, 8}};
   std::vector<DType> types{p.dtype};
@@ -59,7 +61,7 @@ std::vector<ConvProblem> small_problems(const KernelDefinition& kernel, const Co
   for (const Other& o : {Other{4, 3, 5, 2, 1}, Other{3, 2, 1, 3, 2}, Other{5, 1, 3, 1, 0}, Other{2, 4, 2, 1, 3}}) {
     ConvProblem q = p;
     q.kernel_size = o.K, q.stride = o.s, q.padding = o.p, q.dilation = o.d, q.output_padding = o.op;
-    if (auto small = small_problem(kernel, q)) all.push_back(*small);
+    if (auto small = small_problem(kernel, q, p.bias && o.K == 5)) all.push_back(*small);
   }
   return all;
 }
@@ -110,6 +112,18 @@ std::string length_fault(const IndexMap& m) {
                        : "its output is as long " + as_if;
 }
 
+// Of what may be wrong with the bias what all problems have in common.
+std::string bias_fault(const Mapped& shown, const std::vector<Mapped>& all) {
+  if (shown.structure->biases.empty()) return "";
+  for (const std::string& fault : shown.structure->biases)
+    if (std::all_of(all.begin(), all.end(), [&](const Mapped& m) {
+          return !m.structure || m.structure->biases.empty() ||
+                 std::find(m.structure->biases.begin(), m.structure->biases.end(), fault) != m.structure->biases.end();
+        }))
+      return fault;
+  return shown.structure->biases.front();
+}
+
 // What the maps say together.
 void conclude(Xray& x, const std::vector<Mapped>& all) {
   std::vector<TapMap> maps, first;
@@ -154,7 +168,9 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
   x.formula = formula->text();
   // What gives one problem's products, and no other's, names no term that is wrong.
   if (!here_alone) x.faults = formula->faults();
-  for (const auto& fault : shown->structure->faults) x.faults.push_back(fault);
+  const std::string bias = bias_fault(*shown, all);
+  for (const auto& fault : shown->structure->faults)
+    x.faults.push_back(!bias.empty() && fault == shown->structure->biases.front() ? bias : fault);
   one_fault_of_two(x.faults);
   if (!shown->length.empty()) x.faults.push_back(shown->length);
   if (x.is == Xray::Is::wrong) those_that_matter_first(x.faults, all.front().problem);
@@ -176,7 +192,9 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
 
 // What is wrong although the products of small problems are right.
 void tell_sizes(Xray& x, const SizeFault& fault) {
-  x.is = Xray::Is::wrong, x.launches += fault.launches;
+  const std::string elsewhere = x.without_effect ? fmt::format("; with other values {}", joined(x.faults)) : "";
+  x.is = Xray::Is::wrong, x.launches += fault.launches, x.without_effect = false;
+  x.formula = right_index(), x.example.clear();
   const std::string where =
       fmt::format("{}{}", describe(fault.smallest), fault.least ? "" : ", and maybe on smaller ones");
   if (!fault.what.empty()) {
@@ -188,6 +206,7 @@ void tell_sizes(Xray& x, const SizeFault& fault) {
   } else {
     x.sentence = fmt::format("its sizes matter: right on small problems, wrong on {}", where);
   }
+  x.sentence += elsewhere;
 }
 
 }  // namespace
@@ -239,7 +258,11 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     x.sentence = "its products cannot be mapped: " + x.problems.front().why;
   else
     conclude(x, mapped);
-  if (x.is == Xray::Is::right)
+  // Terms that are wrong elsewhere say nothing of what is wrong here.
+  x.without_effect = x.is == Xray::Is::right_here_only && !x.faults.empty() &&
+                     std::none_of(x.faults.begin(), x.faults.end(),
+                                  [&](const auto& fault) { return without_effect(fault, p).empty(); });
+  if (x.is == Xray::Is::right || x.without_effect)
     if (const auto fault = size_fault(device, kernel, p, accuracy, limit_s, activity)) tell_sizes(x, *fault);
   return x;
 }

@@ -25,6 +25,7 @@ struct Xray {
   std::string sentence;             // one, without its full stop at the end
   std::string formula;              // "i = (j − k·d)/s"; "" when none fits
   std::vector<std::string> faults;  // "the padding is missing"
+  bool without_effect = false;      // of right_here_only: all faults are of terms that make no difference here
   std::string example;              // of an output: the first product that is there and should not be, or lacks
   std::vector<XrayProblem> problems;
   int launches = 0;

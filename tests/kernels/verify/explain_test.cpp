@@ -272,6 +272,19 @@ TEST(Explain, ShowsMirroredTaps) {
   expect_totals_agree(e, DType::f32);
 }
 
+// Not all channels come through a tap: some with another tap's weights, or not at all.
+TEST(Explain, TellsWeightsOfOtherTapsFromChannelsThatAreMissing) {
+  auto p = general;
+  p.bias = false;
+  auto e = explained("f_later_taps_reversed", p, 0, 1, 9);
+  EXPECT_EQ(e.channel_note, "");
+  EXPECT_EQ(e.weight_note, "for input channel 1 it reads w[1, 1, 0] where w[1, 1, 2] belongs")
+      << "tap 2 is the last that is clean";
+  e = explained("f_last_channel", p, 0, 1, 9);
+  EXPECT_EQ(e.channel_note, "sums 3 input channels, 4 belong to this output");
+  EXPECT_EQ(e.weight_note, "");
+}
+
 TEST(Explain, SaysWhatFitsNoReading) {
   // Ignoring groups it reads beyond the weights: what lies there is in the sum whatever the weights are.
   auto p = general;

@@ -45,7 +45,7 @@ TEST(StrayReads, AreNamedByWhatIsWrongWithThem) {
   EXPECT_EQ(words({{'x', at_x(1, 2, 4), "k.cu", 7}}), "x at i = 4, which none of its taps takes");
   EXPECT_EQ(words({{'x', at_x(0, 2, 3), "k.cu", 7}}), "x of sequence 0, not 1");
   EXPECT_EQ(words({{'x', at_x(1, 1, 3), "k.cu", 7}}), "x of channel 1, which is not of its group");
-  EXPECT_EQ(words({{'x', -1, "k.cu", 7}, {'x', 80, "k.cu", 7}}), "outside of x (element -1 and 80)");
+  EXPECT_EQ(words({{'x', -1, "k.cu", 7}, {'x', 80, "k.cu", 7}}), "outside of x (elements -1 and 80)");
   EXPECT_EQ(words({{'w', at_w(2, 1, 1), "k.cu", 7}}), "w of k = 1, a tap that does not reach it");
   EXPECT_EQ(words({{'w', at_w(2, 2, 0), "k.cu", 7}}), "w of output channel 2, not 1");
   EXPECT_EQ(words({{'w', at_w(0, 1, 0), "k.cu", 7}}), "w of channel 0, which is not of its group");

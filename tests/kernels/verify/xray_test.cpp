@@ -162,6 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"f_grid_short",
               right,
               {"the last outputs in memory are never written: there are too few threads or blocks"}},
+        Fault{"f_not_a_number", right, {"output channels 1, 3 of 4 are NaN whatever x and w are"}},
         Fault{"f_even_channels", right, {"output channels 1, 3 of 4 are never written"}},
         Fault{"f_no_bias", right, {"the bias is missing"}}, Fault{"f_bias_twice", right, {"the bias is added twice"}},
         Fault{"f_bias_by_tap", right, {"the bias is added once for each tap that lands"}},
@@ -170,6 +171,52 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"f_double_tap", right, {"products of tap k = 1 do not count once"}},
         Fault{"f_taken_off", right, {"products are taken off where they are to be added"}}),
     [](const auto& info) { return std::string(info.param.kernel); });
+
+// Of two channels the next one, the one before, the other of a pair and the first from behind are the same: problems
+// of three tell.
+TEST(Xray, BiasesOfOtherChannelsAreToldApart) {
+  struct Of {
+    const char *kernel, *fault;
+  };
+  for (const int64_t groups : {1, 3})
+    for (const Of& of :
+         {Of{"f_bias_next", "the bias is the next channel's"},
+          Of{"f_bias_before", "the bias is the previous channel's"},
+          Of{"f_bias_turned", "the bias is b[Cout − 1 − co] where b[co] belongs"},
+          Of{"f_bias_in_pairs", "the bias is b[co ^ 1] where b[co] belongs"},
+          Of{"f_bias_by_element", "the bias is taken by the flat index e, b[e mod Cout], where b[co] belongs"}}) {
+      ConvProblem p = three_groups();
+      p.groups = groups;
+      const Xray x = rayed(of.kernel, p);
+      EXPECT_EQ(x.faults, std::vector<std::string>{of.fault}) << of.kernel << " in " << groups << ": " << x.sentence;
+    }
+  // What small problems do not show, larger ones do.
+  ConvProblem p = three_groups();
+  p.groups = 1;
+  EXPECT_EQ(rayed("f_bias_of_four", p).sentence,
+            "its sizes matter: right on small problems, wrong on 1 × 1→5, K 1, L 1, s 1, p 0, d 1, bias: the bias is "
+            "another one than b[co]: y[0, 4, 0] has b[0]");
+}
+
+// A term that is wrong, and makes no difference where the kernel was asked about, is not what it is wrong by there.
+TEST(Xray, WhatMakesNoDifferenceIsNotTheCause) {
+  ConvProblem p = three_groups();
+  p.dilation = 1, p.in_channels = 3 * 40;
+  Xray x = rayed("f_no_dilation_sixteen", p);
+  EXPECT_EQ(x.is, Is::wrong);
+  EXPECT_EQ(x.sentence,
+            "its sizes matter: right on small problems, wrong on 1 × 17→1, K 1, L 1, s 1, p 0, d 1: the last input "
+            "channel of a group is left out; with other values the dilation is missing");
+  EXPECT_FALSE(x.without_effect);
+  // Where its sizes are no fault: right here alone.
+  p.in_channels = 3 * 16;
+  x = rayed("f_no_dilation_sixteen", p);
+  EXPECT_EQ(x.is, Is::right_here_only);
+  EXPECT_TRUE(x.without_effect);
+  EXPECT_EQ(x.faults, std::vector<std::string>{"the dilation is missing"});
+  p.dilation = 2;
+  EXPECT_EQ(rayed("f_no_dilation_sixteen", p).is, Is::wrong);
+}
 
 TEST(Xray, PaddingAndDilationThatAreNotTheSame) {
   ConvProblem p = three_groups();

@@ -61,13 +61,22 @@ function(convscope_fatbin target source)
   get_filename_component(name ${source} NAME_WE)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/fatbin/${name}.fatbin)
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fatbin)
+  set(nvcc ${CONVSCOPE_NVCC})
+  set(outcome -fatbin -o ${out})
+  set(extract)
+  if(CCACHE AND CMAKE_OBJCOPY)
+    # ccache keeps objects alone. Their section .nv_fatbin is, byte by byte, what -fatbin would have made.
+    set(nvcc ${CCACHE} ${CONVSCOPE_NVCC})
+    set(outcome -c -o ${out}.o)
+    set(extract COMMAND ${CMAKE_OBJCOPY} -O binary --only-section=.nv_fatbin ${out}.o ${out})
+  endif()
   add_custom_command(
     OUTPUT ${out}
     BYPRODUCTS ${out}.log
     COMMAND ${CMAKE_COMMAND} -DLOG=${out}.log -P ${CMAKE_SOURCE_DIR}/third_party/run_logged.cmake --
-            ${CONVSCOPE_NVCC} -fatbin --no-compress -std=c++20 -lineinfo ${nvcc_architectures} ${nvcc_definitions}
-            -I ${CMAKE_SOURCE_DIR}/kernels/runtime/include -MD -MF ${out}.d -MT ${out} -Xptxas=-v
-            -o ${out} ${source}
+            ${nvcc} ${outcome} --no-compress -std=c++20 -lineinfo ${nvcc_architectures} ${nvcc_definitions}
+            -I ${CMAKE_SOURCE_DIR}/kernels/runtime/include -MD -MF ${out}.d -MT ${out} -Xptxas=-v ${source}
+    ${extract}
     DEPENDS ${source}
     DEPFILE ${out}.d
     COMMENT "nvcc ${name}.cu"

@@ -54,6 +54,8 @@ void print(const json& r, const ConvProblem& p) {
     fmt::print("  ✗ {}:{} ", file_name(text(s, "file")), s["line"].get<int>());
     if (text(s, "tensor") == "y")
       fmt::print("writes {}\n", text(s, "words"));
+    else if (s["reads"] == 0)
+      fmt::print("reads {}\n", text(s, "words"));
     else
       fmt::print("reads {} ({} of its {})\n", text(s, "words"), s["stray"].get<int64_t>(), s["reads"].get<int64_t>());
   }

@@ -162,7 +162,7 @@ struct TracedRead {
 struct TracedStray {
   std::string file, words;  // words: "reads x at i = 3, which none of its taps takes"
   int line = 0;
-  int64_t stray = 0, reads = 0;
+  int64_t stray = 0, reads = 0;  // reads 0: of other threads, not counted
   std::string from_file;  // who brought it to shared memory; "" where that is not known, or where it is not there
   int from_line = 0;
 };

@@ -40,6 +40,11 @@ ElementReader::ElementReader(const TensorPlaces& places, const CodedInputs& code
       target_(target),
       elements_(elements) {}
 
+void ElementReader::take_before(const Access& a) {
+  if (a.kind != AccessKind::read && places_.of(a.address).first == 's')
+    for (uint64_t at = a.address; at < a.address + a.size; at += cell) set_[at / cell] = a.pc;
+}
+
 void ElementReader::take(const Access& a) {
   if (a.block != block_ || a.kind == AccessKind::release || a.kind == AccessKind::acquire) return;
   const bool mine = a.thread == thread_ && !done_;
@@ -59,7 +64,7 @@ void ElementReader::take(const Access& a) {
     if (mine) copies(a), settle(a);
     return;
   }
-  if (a.kind != AccessKind::read && !tensor) {
+  if (a.kind != AccessKind::read && (!tensor || tensor == 's')) {
     if (a.kind == AccessKind::arrival)
       for (uint64_t at = a.address; at < a.address + a.size; at += cell) on_their_way_.erase(at / cell);
     engine_ |= a.kind == AccessKind::bulk_write;

@@ -47,6 +47,7 @@ class ElementReader {
     bool awaited = false;    // or that has ordered a copy to it, which nobody has waited for
   };
 
+  void take_before(const simt::Access& a);  // of launches before its own, whose writes alone matter
   void take(const simt::Access& a);
   void finish();  // no more comes
 

@@ -1,12 +1,14 @@
 #include "kernels/verify/element_trace.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
@@ -15,6 +17,7 @@
 #include "kernels/verify/prober.h"
 #include "kernels/verify/problem_memory.h"
 #include "kernels/verify/pyramid.h"
+#include "kernels/verify/reaching.h"
 #include "kernels/verify/stray_reads.h"
 
 namespace convscope {
@@ -26,6 +29,8 @@ using simt::AccessKind;
 // Lout·K products a pair of channels is what the plainest kernel walks; traced it does some 10^8 of them a second.
 constexpr double most_products = 4e8;
 constexpr size_t most_kept = 4096;
+// All blocks are run again and again.
+constexpr double most_products_reaching = 2e7, most_s_reaching = 1.5;  // seconds: of each tensor
 
 // What was read, in the words of the problem.
 void tell(const ElementReader& reader, const CodedInputs& codes, DType type, ElementTrace& out) {
@@ -42,7 +47,7 @@ void tell(const ElementReader& reader, const CodedInputs& codes, DType type, Ele
     if (out.reads.size() >= most_kept) return;
     const auto& place = line_of(read.access.pc);
     ElementRead r{e.tensor, e.index, place.file, place.line, where};
-    if (where == Where::shared && read.filled_at) {
+    if ((where == Where::shared || where == Where::workspace) && read.filled_at) {
       const auto& from = line_of(read.filled_at);
       // Copies that a header orders are not told apart by their lines.
       if (from.file.find("convscope/") == std::string::npos) r.from_file = from.file, r.from_line = from.line;
@@ -117,44 +122,53 @@ bool are_products(const ElementTrace& t, const Inputs& in, double wrote) {
 }
 
 // Of what was read and does not belong to the element: whether it reaches it. A thread may read more than it uses.
-// run: all of it anew; y: where the thread has written.
-void mark_unused(ElementTrace& out, const ConvProblem& p, int64_t n, int64_t co, int64_t j, const Bindings& at,
-                 const std::vector<uint64_t>& y, const std::function<void()>& run) {
+void mark_unused(ElementTrace& out, const ConvProblem& p, int64_t n, int64_t co, int64_t j,
+                 const std::function<Changing()>& changing) {
   constexpr size_t most_lines = 4;
   const auto strays = stray_reads(out, p, n, co, j);
-  const size_t element = size_of(p.dtype);
-  auto result = [&] {
-    std::string bytes;
-    for (const uint64_t address : y) bytes.append(reinterpret_cast<const char*>(address), element);
-    return bytes;
-  };
-  if (strays.size() > most_lines) return;
-  std::string before;
+  if (strays.empty() || strays.size() > most_lines) return;
+  Changing change = changing();
+  if (!change.works()) return;
   for (const auto& s : strays) {
-    const uint64_t tensor = s.tensor == 'x' ? at.x : s.tensor == 'w' ? at.w : s.tensor == 'b' ? at.b : 0;
-    const int64_t elements = s.tensor == 'x' ? p.x_elements() : s.tensor == 'w' ? p.w_elements() : p.b_elements();
-    if (!tensor || s.elements.empty() ||
-        std::any_of(s.elements.begin(), s.elements.end(), [&](int64_t e) { return e < 0 || e >= elements; }))
+    std::vector<CodedInputs::Element> elements;
+    for (const int64_t index : s.elements) elements.push_back({s.tensor, index});
+    if (elements.empty() ||
+        !std::all_of(elements.begin(), elements.end(), [&](const auto& e) { return change.within(e); }) ||
+        change.changes(elements))
       continue;
-    if (before.empty()) run(), before = result();
-    std::vector<std::pair<char*, std::string>> kept;
-    for (const int64_t e : s.elements) {
-      auto* value = reinterpret_cast<char*>(tensor + static_cast<uint64_t>(e) * element);
-      kept.emplace_back(value, std::string(value, element));
-      dispatch(p.dtype, [&](auto v) {
-        std::memcpy(&v, value, sizeof v);
-        v = static_cast<decltype(v)>(static_cast<float>(v) * 1.25f + 1.0f);
-        std::memcpy(value, &v, sizeof v);
-        return 0;
-      });
-    }
-    run();
-    const bool same = result() == before;
-    for (const auto& [value, bytes] : kept) std::memcpy(value, bytes.data(), element);
-    if (!same) continue;
     for (auto& r : out.reads)
       r.unused |= r.tensor == s.tensor && r.line == s.line && r.file == s.file &&
                   std::find(s.elements.begin(), s.elements.end(), r.index) != s.elements.end();
+  }
+}
+
+// Which places in the source read each element of the inputs.
+using Readers = std::map<CodedInputs::Element, std::set<uint64_t>>;
+
+void collect(Readers& readers, const TensorPlaces& places, size_t element, const Access& a) {
+  if (a.kind != AccessKind::read) return;
+  const auto [tensor, index] = places.of(a.address);
+  if (tensor != 'x' && tensor != 'w' && tensor != 'b') return;
+  for (size_t e = 0; e * element < a.size; e++) readers[{tensor, index + static_cast<int64_t>(e)}].insert(a.pc);
+}
+
+void find_reaching(ElementTrace& out, const ConvProblem& p, int64_t n, int64_t co, int64_t j, const Readers& readers,
+                   Changing& change, int runs) {
+  constexpr size_t most = 3;  // of a tensor
+  if (!change.works()) return;
+  out.looked_for_reaching = true;
+  for (const char tensor : {'x', 'w', 'b'}) {
+    std::vector<CodedInputs::Element> strangers;
+    for (const auto& [e, pcs] : readers)
+      if (e.tensor == tensor && change.within(e) && !belongs(p, n, co, j, tensor, e.index)) strangers.push_back(e);
+    for (const auto& e : change.that_change(strangers, most, runs)) {
+      std::set<std::pair<std::string, int>> lines;
+      for (const uint64_t pc : readers.at(e)) {
+        const auto place = simt::source_line(pc);
+        if (lines.insert({place.file, place.line}).second)
+          out.reaching.push_back({e.tensor, e.index, place.file, place.line});
+      }
+    }
   }
 }
 
@@ -221,7 +235,10 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
   const Inputs in = codes.make();
   ProblemMemory memory(*device, p, in, plan.out_length(), plan.workspace_bytes(), &activity);
   // Its block alone, where it does not matter whether the others run.
-  const bool alone = launch_of_lone_blocks(kernel, plan) == first.launch && out.writers.size() == 1;
+  const bool alone =
+      launch_of_lone_blocks(kernel, plan) == first.launch && out.writes == static_cast<int64_t>(out.writers.size()) &&
+      std::all_of(out.writers.begin(), out.writers.end(),
+                  [&](const ElementWriter& w) { return w.launch == first.launch && w.block == first.block; });
   auto run_before = [&] {
     memory.fill_output(unwritten_word, &activity);
     for (int64_t launch = 0; launch < first.launch; launch++)
@@ -235,12 +252,23 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
                  .first_block = first.block,
                  .blocks = alone ? 1u : 0u});
   };
-  run_before();
   const TensorPlaces places(memory, element);
   ElementReader reader(places, codes, element, first.block, first.thread, target,
                        p.batch * p.out_channels * plan.out_length());
+  std::mutex mutex;
+  // Launches that put weights in another order: which line fills the workspace.
+  if (plan.workspace_bytes() && first.launch > 0) {
+    simt::Tracing tracing(
+        [&](std::span<const Access> part) {
+          std::lock_guard lock(mutex);
+          for (const auto& a : part) reader.take_before(a);
+        },
+        {.reads = false});
+    run_before();
+  } else {
+    run_before();
+  }
   {
-    std::mutex mutex;
     simt::Tracing tracing(
         [&](std::span<const Access> part) {
           std::lock_guard lock(mutex);
@@ -263,11 +291,42 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
       return are_products(out, in, static_cast<double>(v));
     });
   }
-  if (alone && out.together.size() <= most_kept) {
-    std::vector<uint64_t> y;
-    for (const int64_t e : out.together) y.push_back(memory.at().y + static_cast<size_t>(e) * element);
-    mark_unused(out, p, n, co, j, memory.at(), y, [&] { run_before(), run_block(); });
+  const bool all_known = out.unknown == 0 && out.writes == 1;
+  std::vector<uint64_t> y;
+  for (const int64_t e : all_known ? out.together : std::vector{target})
+    y.push_back(memory.at().y + static_cast<size_t>(e) * element);
+  auto run_all = [&] {
+    run_before(), run_block();
+    for (int64_t launch = first.launch + 1; launch < launches && !alone; launch++)
+      device->run(*traced, plan, memory.at(), {.activity = &activity, .only_launch = launch});
+  };
+  auto changing = [&] { return Changing(p, memory.at(), y, run_all); };
+  if (all_known) {
+    if (alone) mark_unused(out, p, n, co, j, changing);
+    return out;
   }
+  // What a thread reads tells nothing here: what reaches the element does, whoever reads it.
+  if (!alone && products > most_products_reaching) return out;
+  Readers readers;
+  for (int64_t launch = 0; launch < launches && (!alone || launch <= first.launch); launch++) {
+    std::set<uint64_t> blocks;  // that write it, of this launch; none: it prepares something for all
+    for (const auto& w : out.writers)
+      if (w.launch == launch) blocks.insert(w.block);
+    if (out.writes > static_cast<int64_t>(out.writers.size())) blocks.clear();
+    simt::Tracing tracing([&](std::span<const Access> part) {
+      std::lock_guard lock(mutex);
+      for (const auto& a : part)
+        if (blocks.empty() || blocks.contains(a.block)) collect(readers, places, element, a);
+    });
+    if (launch == first.launch)
+      run_block();
+    else
+      device->run(*traced, plan, memory.at(), {.activity = &activity, .only_launch = launch});
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  Changing change = changing();
+  const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  find_reaching(out, p, n, co, j, readers, change, static_cast<int>(std::clamp(most_s_reaching / took, 4.0, 40.0)));
   return out;
 }
 

@@ -47,6 +47,10 @@ struct ElementTrace {
   // Elements of the output that it wrote together with this one, this one among them, at most 4096: what it read is
   // for all of them. Flat, in the kernel's own output, whose rows are `length` long.
   std::vector<int64_t> together;
+  // Where it is written several times, or not all that was read is known: inputs that reach it and do not belong to it,
+  // some of them, each with the lines that read it, for whichever thread; whether they were looked for.
+  std::vector<ElementRead> reaching;
+  bool looked_for_reaching = false;
   bool products = false;  // x and w are read in turn, and what they make in turn was written (f32 and f64)
   int64_t length = 0;
 };

@@ -161,11 +161,11 @@ std::string origin_words(ElementRead::Where where, const StrayReads& s) {
   using Where = ElementRead::Where;
   if (where == Where::tensor) return "";
   if (where == Where::other) return ", from constants or variables of the file";
-  if (where == Where::workspace) return ", from a workspace";
-  if (s.from_line <= 0) return ", from shared memory";
-  return ", from shared memory that " + (s.from_file == s.file
-                                             ? fmt::format("line {} fills", s.from_line)
-                                             : fmt::format("{}:{} fills", file_name(s.from_file), s.from_line));
+  const std::string memory = where == Where::workspace ? ", from a workspace" : ", from shared memory";
+  if (s.from_line <= 0) return memory;
+  return memory + " that " +
+         (s.from_file == s.file ? fmt::format("line {} fills", s.from_line)
+                                : fmt::format("{}:{} fills", file_name(s.from_file), s.from_line));
 }
 
 // A copy is on its way to where it is read.
@@ -251,17 +251,21 @@ std::optional<StrayReads> wrong_place(const ElementTrace& trace, const ConvProbl
   if (end - from > most_positions) return {};
   for (int64_t at = from; at < end; at++) {
     const Taken t = taken_by(p, sequence, first, at);
-    std::set<int64_t> here_x, here_w, beside;
-    for (int64_t ci = t.first_channel; ci < t.first_channel + t.channels; ci++) {
-      for (const auto& [tap, i] : t.position_of_tap) here_x.insert((sequence * p.in_channels + ci) * p.length + i);
-      for (const int64_t output : outputs) {
-        const int64_t weights = (ci * p.out_per_group() + output % p.out_per_group()) * p.kernel_size;
-        for (const auto& [tap, i] : t.position_of_tap) here_w.insert(weights + tap);
-        for (const int64_t tap : t.beside) beside.insert(weights + tap);
+    bool all_there = !t.position_of_tap.empty();
+    std::set<int64_t> here_x, here_w;
+    for (int64_t ci = t.first_channel; ci < t.first_channel + t.channels && all_there; ci++)
+      for (const auto& [tap, i] : t.position_of_tap) {
+        all_there &= x.contains(*here_x.insert((sequence * p.in_channels + ci) * p.length + i).first);
+        for (const int64_t output : outputs)
+          all_there &= w.contains(
+              *here_w.insert((ci * p.out_per_group() + output % p.out_per_group()) * p.kernel_size + tap).first);
       }
-    }
-    if (here_x.empty() || !holds(x, here_x) || !holds(w, here_w)) continue;
-    positions.insert(at), its_x.merge(here_x), its_w.merge(here_w), its_w.merge(beside);
+    if (!all_there) continue;
+    for (int64_t ci = t.first_channel; ci < t.first_channel + t.channels; ci++)
+      for (const int64_t output : outputs)
+        for (const int64_t tap : t.beside)
+          its_w.insert((ci * p.out_per_group() + output % p.out_per_group()) * p.kernel_size + tap);
+    positions.insert(at), its_x.merge(here_x), its_w.merge(here_w);
     for (const int64_t output : outputs) places.insert((sequence * p.out_channels + output) * trace.length + at);
   }
   std::set<int64_t> written(trace.together.begin(), trace.together.end());
@@ -274,10 +278,48 @@ std::optional<StrayReads> wrong_place(const ElementTrace& trace, const ConvProbl
   return StrayReads{'y', writer.file, writer.line, 1, 1, words, {}, 0, {}};
 }
 
+bool stray_of(Strays& s, const All& all, const ConvProblem& p, char tensor, int64_t index) {
+  return tensor == 'x'   ? stray_of_x(s, all, p, index)
+         : tensor == 'w' ? stray_of_w(s, all, p, index)
+                         : stray_of_b(s, all, p, index);
+}
+
+// What reaches the element by way of other threads. Where several write it, the line that does is told, if it is one.
+std::vector<StrayReads> reaching(const ElementTrace& trace, const ConvProblem& p, int64_t n, int64_t co, int64_t j) {
+  const All taken({}, p, n, co, j);
+  std::set<std::pair<std::string, int>> adding;
+  if (trace.writes > 1)
+    for (const ElementWriter& w : trace.writers)
+      if (w.launch == trace.writers.back().launch) adding.insert({w.file, w.line});
+  const bool adds = adding.size() == 1 && adding.begin()->second > 0;
+  constexpr std::string_view tensors = "xwb";  // in this order
+  std::map<std::tuple<size_t, std::string, int>, Strays> lines;
+  for (const auto& r : trace.reaching) {
+    const auto& [file, line] = adds ? *adding.begin() : std::pair(r.file, r.line);
+    if (line > 0) stray_of(lines[{tensors.find(r.tensor), file, line}], taken, p, r.tensor, r.index);
+  }
+  std::vector<StrayReads> all;
+  for (const auto& [at, s] : lines) {
+    const auto& [order, file, line] = at;
+    const std::string what = words_of(tensors[order], s, taken, co);
+    if (adds)
+      all.push_back({'y', file, line, 1, 1, "what comes of " + what, {}, 0, {}});
+    else
+      all.push_back({tensors[order], file, line, 0, 0, what + "; it comes to y through other threads", {}, 0, {}});
+  }
+  return all;
+}
+
 }  // namespace
+
+bool belongs(const ConvProblem& p, int64_t n, int64_t co, int64_t j, char tensor, int64_t index) {
+  Strays s;
+  return !stray_of(s, All({}, p, n, co, j), p, tensor, index);
+}
 
 std::vector<StrayReads> stray_reads(const ElementTrace& trace, const ConvProblem& p, int64_t n, int64_t co, int64_t j) {
   std::vector<StrayReads> all;
+  if (trace.looked_for_reaching) return reaching(trace, p, n, co, j);
   if (trace.unknown) return all;
   const All taken(trace, p, n, co, j);
   std::map<std::tuple<std::string, int, char, ElementRead::Where>, Strays> lines;
@@ -291,10 +333,7 @@ std::vector<StrayReads> stray_reads(const ElementTrace& trace, const ConvProblem
       if (r.awaited) s.brought_by.insert({r.from_file, r.from_line});
       continue;
     }
-    const bool stray = r.tensor == 'x'   ? stray_of_x(s, taken, p, r.index)
-                       : r.tensor == 'w' ? stray_of_w(s, taken, p, r.index)
-                                         : stray_of_b(s, taken, p, r.index);
-    if (!stray || r.unused) continue;
+    if (!stray_of(s, taken, p, r.tensor, r.index) || r.unused) continue;
     s.stray++;
     s.elements.insert(r.index);
     s.brought_by.insert({r.from_file, r.from_line});

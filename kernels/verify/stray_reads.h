@@ -30,6 +30,12 @@ struct StrayReads {
 // another element takes, the line that wrote comes last: it is that one, or the reads, that are to blame.
 // Nothing where some of what was read is no copy of an input: sums of other threads, say. What is read and not used is
 // no fault, as far as that was seen (ElementRead::unused).
+// Where threads add up what others read, or several write it (ElementTrace::reaching), the lines that read what reaches
+// it and does not belong, `stray` and `all` 0, or the one that writes it ("what comes of x at i = 3, …").
 std::vector<StrayReads> stray_reads(const ElementTrace& trace, const ConvProblem& p, int64_t n, int64_t co, int64_t j);
+
+// Whether the definition takes this element of x, w or b (flat) for y[n, co, j]; a weight whose tap points beside x as
+// well.
+bool belongs(const ConvProblem& p, int64_t n, int64_t co, int64_t j, char tensor, int64_t index);
 
 }  // namespace convscope

@@ -188,7 +188,7 @@ TraceWords words_of(const Traced& t, const Report& r) {
                            grouped(t.unknown));
   for (const auto& s : t.strays)
     w.strays.push_back({fmt::format("{}:{}", file_name(s.file), s.line),
-                        s.words.starts_with("writes ")
+                        s.words.starts_with("writes ") || s.reads == 0
                             ? s.words
                             : fmt::format("{} ({} of its {} read{})", s.words, grouped(s.stray), grouped(s.reads),
                                           s.reads == 1 ? "" : "s"),

@@ -108,7 +108,7 @@ void set_marks(State& s, const Theme& theme, const Traced* t) {
     for (const auto& stray : t->strays) {
       if (stray.line > 0 && here(stray.file))
         lines[stray.line - 1].stray +=
-            stray.words.starts_with("writes ")
+            stray.words.starts_with("writes ") || stray.reads == 0
                 ? "\n" + stray.words
                 : fmt::format("\n{}: {} of {}", stray.words, grouped(stray.stray), grouped(stray.reads));
       if (stray.from_line > 0 && here(stray.from_file))

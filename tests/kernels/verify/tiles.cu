@@ -191,14 +191,15 @@ __device__ __forceinline__ void ahead(const ConvArgs& c, const float* x, const f
 }
 
 // Each lane loads its neighbour's position and gets what it takes by shuffles.
+template <bool wrong>
 __device__ __forceinline__ void shuffled(const ConvArgs& c, const float* x, const float* w, float* y) {
   const int lane = threadIdx.x;
   const int64_t row = blockIdx.x, co = row % c.out_channels, at = row / c.out_channels;
   float sum = 0;
   for (int64_t ci = 0; ci < c.in_channels; ci++) {
-    const float mine = (lane ^ 1) < c.length ? x[(at * c.in_channels + ci) * c.length + (lane ^ 1)] : 0;
+    const float mine = (lane ^ 1) < c.length ? x[(at * c.in_channels + ci) * c.length + (lane ^ 1)] : 0;  // LANES read
     for (int k = 0; k < c.kernel_size; k++) {
-      const float v = __shfl_sync(~0u, mine, (lane - k) ^ 1);
+      const float v = __shfl_sync(~0u, mine, (lane - k + (wrong ? 4 : 0)) ^ 1);
       if (lane >= k) sum += v * w[(ci * c.out_channels + co) * c.kernel_size + k];
     }
   }
@@ -229,7 +230,33 @@ extern "C" __global__ void tile_pack(const ConvArgs c, const float* w, float* to
   if (id >= c.in_channels * c.out_channels * c.kernel_size) return;
   const int64_t k = id % c.kernel_size, co = id / c.kernel_size % c.out_channels,
                 ci = id / c.kernel_size / c.out_channels;
-  to[(k * c.in_channels + ci) * c.out_channels + co] = w[id];
+  to[(k * c.in_channels + ci) * c.out_channels + co] = w[id];  // PACKS
+}
+
+// Each input is added to what it reaches, or one further.
+template <bool wrong>
+__device__ __forceinline__ void scattered(const ConvArgs& c, const float* x, const float* w, float* y) {
+  const int64_t id = static_cast<int64_t>(blockIdx.x) * n + threadIdx.x, row = id / c.length, i = id % c.length;
+  if (row >= c.batch * c.in_channels) return;
+  const int64_t ci = row % c.in_channels, at = row / c.in_channels;
+  const float v = x[id];
+  for (int64_t co = 0; co < c.out_channels; co++)
+    for (int64_t k = 0; k < c.kernel_size; k++) {
+      const int64_t j = i - c.padding + k + (wrong ? 5 : 0);
+      if (j >= 0 && j < c.out_length)
+        atomicAdd(y + (at * c.out_channels + co) * c.out_length + j,  // SCATTERS
+                  v * w[(ci * c.out_channels + co) * c.kernel_size + k]);
+    }
+}
+extern "C" __global__ void scattered_clear(float* y, int64_t elements) {
+  const int64_t id = static_cast<int64_t>(blockIdx.x) * n + threadIdx.x;
+  if (id < elements) y[id] = 0;
+}
+extern "C" __global__ void scattered_run(const ConvArgs c, const float* x, const float* w, float* y) {
+  scattered<false>(c, x, w, y);
+}
+extern "C" __global__ void scattered_wrong_run(const ConvArgs c, const float* x, const float* w, float* y) {
+  scattered<true>(c, x, w, y);
 }
 
 #define TILES(F)           \
@@ -266,7 +293,8 @@ extern "C" __global__ void tile_wrong_packed_run(const ConvArgs c, const float* 
   F(spare_place, spare<Spare::place>(c, x, w, y), ceil_div(p.y_elements(), n))                               \
   F(row_copied, copied<true>(c, x, w, y), p.batch* p.out_channels)                                           \
   F(row_not_waited, copied<false>(c, x, w, y), p.batch* p.out_channels)                                      \
-  F(lanes_shuffle, shuffled(c, x, w, y), p.batch* p.out_channels)                                            \
+  F(lanes_shuffle, shuffled<false>(c, x, w, y), p.batch* p.out_channels)                                     \
+  F(lanes_shuffle_wrong, shuffled<true>(c, x, w, y), p.batch* p.out_channels)                                \
   F(taps_turned, turned(c, x, w, y), ceil_div(p.y_elements(), n))
 #define MORE_ENTRY(name, body, blocks)                                                                                \
   extern "C" __global__ void name##_run(const ConvArgs c, const float* x, const float* w, const float* b, float* y) { \
@@ -274,14 +302,14 @@ extern "C" __global__ void tile_wrong_packed_run(const ConvArgs c, const float* 
   }
 MORE(MORE_ENTRY)
 
-#define MORE_KERNEL(name, body, blocks)                                                               \
-  CONVSCOPE_KERNEL(name) {                                                                            \
-    test_only();                                                                                      \
-    idea("for traces");                                                                               \
-    plan([](const ConvProblem& p, Plan& plan) {                                                       \
-      plan.launch(ENTRY(name##_run), {blocks}, {std::string_view(#name) == "lanes_shuffle" ? 32 : n}) \
-          .args(p.args(), plan.x(), plan.w(), plan.b(), plan.y());                                    \
-    });                                                                                               \
+#define MORE_KERNEL(name, body, blocks)                                                                         \
+  CONVSCOPE_KERNEL(name) {                                                                                      \
+    test_only();                                                                                                \
+    idea("for traces");                                                                                         \
+    plan([](const ConvProblem& p, Plan& plan) {                                                                 \
+      plan.launch(ENTRY(name##_run), {blocks}, {std::string_view(#name).starts_with("lanes_shuffle") ? 32 : n}) \
+          .args(p.args(), plan.x(), plan.w(), plan.b(), plan.y());                                              \
+    });                                                                                                         \
   }
 MORE(MORE_KERNEL)
 #define REGISTER(name, fault)                                                                       \
@@ -315,5 +343,16 @@ REGISTER_FOUR(tile_wrong_four)
           .args(p.args(), plan.x(), plan.workspace(), plan.y());                                                    \
     });                                                                                                             \
   }
+#define REGISTER_SCATTERED(name)                                                                                       \
+  CONVSCOPE_KERNEL(name) {                                                                                             \
+    test_only();                                                                                                       \
+    idea("for traces");                                                                                                \
+    plan([](const ConvProblem& p, Plan& plan) {                                                                        \
+      plan.launch(ENTRY(scattered_clear), {ceil_div(p.y_elements(), n)}, {n}).args(plan.y(), p.y_elements());          \
+      plan.launch(ENTRY(name##_run), {ceil_div(p.x_elements(), n)}, {n}).args(p.args(), plan.x(), plan.w(), plan.y()); \
+    });                                                                                                                \
+  }
+REGISTER_SCATTERED(scattered)
+REGISTER_SCATTERED(scattered_wrong)
 REGISTER_PACKED(tile_packed)
 REGISTER_PACKED(tile_wrong_packed)

@@ -167,10 +167,37 @@ TEST_F(Tiles, CopiesThatNobodyHasWaitedForAreNamed) {
   }
 }
 
-TEST_F(Tiles, OfSumsOfOtherThreadsNothingIsSaid) {
-  const ElementTrace t = trace_of("tile_of_sums", tiled_layer());
+// Where values of other threads are added up, what reaches the element is found by changing it, whoever reads it.
+TEST_F(Tiles, WhatComesThroughOtherThreadsIsNamed) {
+  const ConvProblem p = tiled_layer();
+  const ElementTrace t = trace_of("tile_of_sums", p);
   EXPECT_EQ(t.unknown, 1);
-  EXPECT_TRUE(strays_of("tile_of_sums", tiled_layer()).empty());
+  auto s = stray_reads(t, p, n, co, j);
+  ASSERT_EQ(s.size(), 1u) << "the neighbour's sum: one of its inputs is none of its own";
+  EXPECT_EQ(s[0].words, "x at i = 72, which none of its taps takes; it comes to y through other threads");
+  EXPECT_EQ(s[0].line, line("// FILLS x"));
+  EXPECT_EQ(s[0].all, 0);
+
+  ConvProblem shorter = p;
+  shorter.length = 20, shorter.padding = 0, shorter.bias = false;
+  Activity activity;
+  auto at = [&](const char* kernel, const ConvProblem& q, int64_t position) {
+    const ElementTrace all = trace_element(*find_traced(kernel), q, {}, n, co, position, activity);
+    EXPECT_EQ(all.reason, "") << kernel;
+    EXPECT_TRUE(all.looked_for_reaching) << kernel;
+    return stray_reads(all, q, n, co, position);
+  };
+  EXPECT_TRUE(at("lanes_shuffle", shorter, 9).empty());
+  s = at("lanes_shuffle_wrong", shorter, 9);
+  ASSERT_EQ(s.size(), 1u);
+  EXPECT_EQ(s[0].words, "x at i = 11, 12 and 13, which none of its taps takes; it comes to y through other threads");
+  EXPECT_EQ(s[0].line, line("// LANES read"));
+  EXPECT_TRUE(at("scattered", shorter, 9).empty());
+  s = at("scattered_wrong", shorter, 9);
+  ASSERT_EQ(s.size(), 1u);
+  EXPECT_EQ(s[0].tensor, 'y');
+  EXPECT_EQ(s[0].words, "what comes of x at i = 2, 3 and 4, which none of its taps takes");
+  EXPECT_EQ(s[0].line, line("// SCATTERS"));
 }
 
 // What a thread reads is for all that it writes in a row.
@@ -206,7 +233,9 @@ TEST_F(Tiles, ThroughAWorkspace) {
   const auto s = strays_of("tile_wrong_packed", p);
   ASSERT_EQ(s.size(), 2u);
   EXPECT_EQ(s[0].line, line("// READS packed"));
-  EXPECT_EQ(s[0].words, "w of output channel 0, not 2, from a workspace");
+  EXPECT_EQ(s[0].words,
+            "w of output channel 0, not 2, from a workspace that line " + std::to_string(line("// PACKS")) + " fills");
+  EXPECT_EQ(s[0].from_line, line("// PACKS"));
 }
 
 // Right kernels of other shapes: nothing in them is to blame.
@@ -231,6 +260,7 @@ TEST_F(Tiles, NothingIsSaidOfRightKernels) {
       EXPECT_EQ(of("taps_turned", p, 1, channel, at), "");
       EXPECT_EQ(of("row_ahead", shorter, 1, channel, at % 20), "");
       EXPECT_EQ(of("lanes_shuffle", shorter, 1, channel, at % 20), "");
+      EXPECT_EQ(of("scattered", shorter, 1, channel, at % 20), "");
       EXPECT_EQ(of("row_copied", shorter, 1, channel, at % 20), "");
     }
   EXPECT_EQ(of("strided_wrong_bias", p, 0, 0, 5), "b of output channel 1, not 0; ") << "the first of its thread";

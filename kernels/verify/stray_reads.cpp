@@ -294,18 +294,31 @@ std::vector<StrayReads> reaching(const ElementTrace& trace, const ConvProblem& p
   const bool adds = adding.size() == 1 && adding.begin()->second > 0;
   constexpr std::string_view tensors = "xwb";  // in this order
   std::map<std::tuple<size_t, std::string, int>, Strays> lines;
+  // Biases are what sums begin with: who reads one, writes it.
+  auto by_who_adds = [&](char tensor) { return adds && tensor != 'b'; };
+  const bool any_x =
+      std::any_of(trace.reaching.begin(), trace.reaching.end(), [](const auto& r) { return r.tensor == 'x'; });
   for (const auto& r : trace.reaching) {
-    const auto& [file, line] = adds ? *adding.begin() : std::pair(r.file, r.line);
+    if (r.tensor == 'w' && taken.none_lands() && any_x) continue;  // what is said of x says it
+    const auto& [file, line] = by_who_adds(r.tensor) ? *adding.begin() : std::pair(r.file, r.line);
     if (line > 0) stray_of(lines[{tensors.find(r.tensor), file, line}], taken, p, r.tensor, r.index);
   }
   std::vector<StrayReads> all;
   for (const auto& [at, s] : lines) {
     const auto& [order, file, line] = at;
     const std::string what = words_of(tensors[order], s, taken, co);
-    if (adds)
+    if (by_who_adds(tensors[order]))
       all.push_back({'y', file, line, 1, 1, "what comes of " + what, {}, 0, {}});
     else
-      all.push_back({tensors[order], file, line, 0, 0, what + "; it comes to y through other threads", {}, 0, {}});
+      all.push_back({tensors[order],
+                     file,
+                     line,
+                     0,
+                     0,
+                     what + (trace.writes > 1 ? "" : "; it comes to y through other threads"),
+                     {},
+                     0,
+                     {}});
   }
   return all;
 }

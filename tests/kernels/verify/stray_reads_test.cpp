@@ -70,6 +70,30 @@ TEST(StrayReads, AreCountedByLine) {
   EXPECT_EQ(all[2].tensor, 'w');
 }
 
+// Where several threads write it: what they add is theirs, and the bias is of who begins with it.
+TEST(StrayReads, WhatSeveralThreadsAdd) {
+  ElementTrace t;
+  t.writes = 3, t.unknown = 1;
+  t.writers = {{0, 0, 0, "k.cu", 7}, {1, 0, 3, "k.cu", 19}, {1, 2, 5, "k.cu", 19}};
+  t.reaching = {{'b', 1, "k.cu", 7}, {'x', at_x(1, 2, 4), "k.cu", 15}};
+  EXPECT_TRUE(stray_reads(t, grouped_layer(), 1, 4, 5).empty()) << "it was not looked for";
+  t.looked_for_reaching = true;
+  auto all = stray_reads(t, grouped_layer(), 1, 4, 5);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].tensor, 'y');
+  EXPECT_EQ(all[0].line, 19);
+  EXPECT_EQ(all[0].words, "what comes of x at i = 4, which none of its taps takes");
+  EXPECT_EQ(all[1].tensor, 'b');
+  EXPECT_EQ(all[1].line, 7);
+  EXPECT_EQ(all[1].words, "b of output channel 1, not 4");
+  // Two lines that add: who read it is told.
+  t.writers.back().line = 21;
+  all = stray_reads(t, grouped_layer(), 1, 4, 5);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].tensor, 'x');
+  EXPECT_EQ(all[0].line, 15);
+}
+
 TEST(StrayReads, WhereNoTapLands) {
   ConvProblem p = grouped_layer();
   p.dilation = 2;  // j + p − 2k is odd for j = 4: nothing lands

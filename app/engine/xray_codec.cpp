@@ -48,7 +48,8 @@ CauseWords cause_words(const json& xray, bool right) {
     return {"seen on other small problems: " + sentence.substr(here.size()), ""};
   if (right || status == "unclear" || status == "not-mapped") return {"", sentence};
   return {"",
-          "its products on small problems are the definition's: what is wrong depends on sizes, values or rounding"};
+          "its products on small problems are the definition's: what is wrong depends on sizes, values, rounding or "
+          "the order of threads"};
 }
 
 }  // namespace convscope

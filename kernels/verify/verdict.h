@@ -45,6 +45,12 @@ struct Verdict {
       if (l.name == name) return &l;
     return nullptr;
   }
+  // All results came out right, and threads are not ordered that should be.
+  bool only_order_is_wrong() const {
+    bool determinism = false, other = false;
+    for (const auto& l : layers) (l.name == "determinism" ? determinism : other) |= l.status == LayerStatus::fail;
+    return determinism && !other;
+  }
 };
 
 }  // namespace convscope

@@ -7,6 +7,7 @@
 #include "kernels/runtime/registry.h"
 #include "kernels/verify/fuzz.h"
 #include "kernels/verify/problem_memory.h"
+#include "kernels/verify/xray_sizes.h"
 #include "tests/kernels/verify/judging.h"
 #include "tests/support.h"
 
@@ -144,6 +145,19 @@ TEST(Races, ARightResultWithARaceIsWrong) {
               ->evidence.ends_with("no race between the threads of 4 blocks that were traced, and none between blocks"))
           << r.verdict.find("determinism")->evidence;
   }
+}
+
+// It is no fault of sizes or values, either.
+TEST(Races, AreNotToldAsSizes) {
+  NEEDS_RACY_KERNELS;
+  ConvProblem p;
+  p.length = 256;
+  auto device = open_emulator();
+  Activity activity;
+  const KernelDefinition& racy = *find_traced("race_that_does_not_matter");
+  EXPECT_TRUE(judged("race_that_does_not_matter", 256).verdict.only_order_is_wrong());
+  EXPECT_FALSE(size_fault(*device, racy, p, Accuracy::strict, 1e9, activity));
+  EXPECT_FALSE(judged("race_no_barrier", 256).verdict.only_order_is_wrong()) << "its results are wrong as well";
 }
 
 // A kernel that runs on a GPU is looked at on the emulator, in a short piece of its problem.

@@ -5,7 +5,7 @@
 #pragma once
 #include "convscope/kernel.h"
 
-#if !defined(__CUDACC__)
+#ifndef __CUDACC__
 namespace convscope::simt {
 
 struct BlockBarrier;

@@ -193,7 +193,7 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     return out;
   }
   out.got = probe.element(n, co, j);
-  if (!std::isnan(out.got)) probe.narrow(n, co, j);
+  probe.narrow(n, co, j);
   auto left = std::isnan(out.got) ? probe.left(n, co, j) : Prober::Left::written;
   if (left == Prober::Left::added_to) out.got = probe.element(n, co, j);
   // From here on what lies beside x is nothing: as NaN it would reach the sum through every tap.

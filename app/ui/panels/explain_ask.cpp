@@ -63,7 +63,7 @@ ExplainAsked keep_explained(Frame& f, const Report& r, ElementIndex at) {
   out.runs = 2 * static_cast<int>(std::min(r.document.problem.kernel_size, most_taps_tried)) + 6;
   // On the emulator, of a kernel without launches before it, mostly one block alone: a run, one to find the block, and
   // the traced ones.
-  if (r.device_kind == "emulator" && r.launches.size() == 1 && r.nan == 0 && blocks_of(r.launches[0]) >= 8)
+  if (r.device_kind == "emulator" && r.launches.size() == 1 && r.unwritten == 0 && blocks_of(r.launches[0]) >= 8)
     out.runs = std::min(out.runs, 5);
   if (out.asked || f.bench.running()) return out;
   static Next next;

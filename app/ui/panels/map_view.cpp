@@ -122,7 +122,9 @@ void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, con
       int shown = digits;
       do {  // an exponent takes the place of digits
         const double number = v[static_cast<size_t>(quantity)];
-        text = quantity == Quantity::ratio && number > 1e6 ? ">1e6" : fmt::format("{:.{}g}", number, shown);
+        text = !std::isfinite(number)                        ? value_text(number)
+               : quantity == Quantity::ratio && number > 1e6 ? ">1e6"
+                                                             : fmt::format("{:.{}g}", number, shown);
         need = ImGui::CalcTextSize(text.c_str());
       } while (need.x > w - margin && --shown > 0);
       if (need.x > w - margin) continue;

@@ -107,6 +107,19 @@ TEST(Explain, RunsTheBlockOfTheElementAlone) {
       }
       EXPECT_EQ(a.launches, b.launches);
     }
+  // Of what is no number as well; not so of what nobody writes.
+  for (const char* kernel : {"f_not_a_number", "f_even_channels"}) {
+    Watched part;
+    const Explanation e = explain(part, test::kernel(kernel), p, {}, 2, 3, 100, activity);
+    EXPECT_TRUE(std::isnan(e.got));
+    const auto ones = std::count(part.blocks.begin(), part.blocks.end(), uint64_t{1});
+    const bool is_written = std::string(kernel) == "f_not_a_number";
+    EXPECT_EQ(e.channel_note == "no thread writes this element: what was there before is still there", !is_written);
+    if (is_written)
+      EXPECT_GT(ones, static_cast<int64_t>(part.blocks.size()) - 13) << "of " << part.blocks.size();
+    else
+      EXPECT_EQ(ones, 0);
+  }
   // What has a workspace, or waits for other blocks, runs whole.
   Watched packs;
   explain(packs, test::kernel("mma_tf32"), p, {}, 2, 3, 100, activity);

@@ -136,7 +136,30 @@ void step_line(Frame& f, const ExplainState& s, const Explained& e, int steps) {
   sum("kernel", t.kernel, x.kernel_so_far ? value_text(*x.kernel_so_far) : "not known");
 }
 
-void who_wrote(Frame& f, ExplainState& s, const Report& r, const Traced* now) {
+constexpr const char* traced_on_emulator = "Seen by running the traced build of the kernel on the emulator";
+
+// The lines that read what does not belong to it, or write what belongs elsewhere, above all else.
+void who_is_to_blame(Frame& f, const ExplainState& s) {
+  const Theme& t = f.theme;
+  if (!s.traced || !s.words.differs) return;
+  for (const auto& stray : s.trace.strays) {
+    ImGui::PushID(&stray);
+    if (ImGui::SmallButton(stray.place.c_str())) show_in_source(f, stray.file, stray.line);
+    tooltip(t, "Go to this line");
+    ImGui::SameLine();
+    if (stray.from_line > 0) {
+      if (ImGui::SmallButton(fmt::format("line {}", stray.from_line).c_str()))
+        show_in_source(f, stray.from_file, stray.from_line);
+      tooltip(t, "Go to the line that brings it to shared memory");
+      ImGui::SameLine();
+    }
+    coloured(t.wrong, stray.words);
+    explain_item(t, {traced_on_emulator, "", "traced"});
+    ImGui::PopID();
+  }
+}
+
+void who_wrote(Frame& f, const ExplainState& s, const Traced* now) {
   const Theme& t = f.theme;
   heading(t, "Who wrote it");
   if (!now) {
@@ -144,7 +167,6 @@ void who_wrote(Frame& f, ExplainState& s, const Report& r, const Traced* now) {
                                                           : "The trace did not come back: the log says why.");
     return;
   }
-  if (s.traced != now) s.traced = now, s.trace = words_of(*now, r);
   if (!now->reason.empty()) {
     dim_text(t, "not traced: " + now->reason);
     return;
@@ -153,28 +175,11 @@ void who_wrote(Frame& f, ExplainState& s, const Report& r, const Traced* now) {
     coloured(t.wrong, "No thread wrote it.");
     return;
   }
-  About about{"Seen by running the traced build of the kernel on the emulator", "", "traced"};
+  About about{traced_on_emulator, "", "traced"};
   if (now->writes > 1) coloured(t.warning, fmt::format("written {} times", grouped(now->writes)));
   for (const auto& writer : s.trace.writers) wrapped(writer), explain_item(t, about);
   if (!s.trace.reads.empty()) dim_text(t, s.trace.reads), explain_item(t, about);
   if (!s.trace.outside.empty()) coloured(t.wrong, s.trace.outside), explain_item(t, about);
-  // A right kernel may read more than it uses: that is no fault.
-  if (s.words.differs)
-    for (const auto& stray : s.trace.strays) {
-      ImGui::PushID(&stray);
-      if (ImGui::SmallButton(stray.place.c_str())) show_in_source(f, stray.file, stray.line);
-      tooltip(t, "Go to this line");
-      ImGui::SameLine();
-      if (stray.from_line > 0) {
-        if (ImGui::SmallButton(fmt::format("line {}", stray.from_line).c_str()))
-          show_in_source(f, stray.from_file, stray.from_line);
-        tooltip(t, "Go to the line that brings it to shared memory");
-        ImGui::SameLine();
-      }
-      coloured(t.wrong, stray.words);
-      explain_item(t, about);
-      ImGui::PopID();
-    }
   if (s.trace.line && ImGui::Button(fmt::format("Show line {}", s.trace.line).c_str()))
     show_in_source(f, s.trace.file, s.trace.line);
 }
@@ -282,6 +287,8 @@ void draw_explain(Frame& f) {
   }
   header(f, s);
   for (const auto& n : s.words.notes) coloured(t.wrong, n);
+  if (state.traced && s.traced != state.traced) s.traced = state.traced, s.trace = words_of(*state.traced, *r);
+  who_is_to_blame(f, s);
   ImGui::Spacing();
   int steps = s.direction == Direction::gather
                   ? static_cast<int>(s.words.taps.size())
@@ -314,7 +321,7 @@ void draw_explain(Frame& f) {
                    "computed"});
   dim_text(t, fmt::format("input channels {}…{}; found from outside by {} runs on one-hot inputs", e->first_channel,
                           e->first_channel + e->channels - 1, e->launches));
-  who_wrote(f, s, *r, state.traced);
+  who_wrote(f, s, state.traced);
   if (!fresh) ImGui::PopStyleVar();
 }
 

@@ -25,6 +25,10 @@ std::string sentence_of(const Explained& e) {
         beside += s == TapState::beside, strange += s == TapState::strange;
     belonging += t.expected_i.has_value();
   }
+  // Whatever its inputs are: nothing is told of its taps.
+  if (!e.taps.empty() &&
+      std::all_of(e.taps.begin(), e.taps.end(), [](const auto& t) { return !std::isfinite(t.count); }))
+    return "What its taps take cannot be told: it is no number.";
   std::vector<std::string> parts;
   if (extra)
     parts.push_back(fmt::format("{} tap{} take{} an input where none belongs", extra, plural(extra), verb(extra)));
@@ -107,10 +111,11 @@ ExplainWords words_of(const Explained& e) {
     x.note = t.note;
     x.expected = t.expected_i ? fmt::format("i = {}", *t.expected_i) : "nothing";
     if (t.expected_i) x.expected_sum = signed_text(t.expected_sum);
-    x.kernel = t.read_i         ? fmt::format("i = {}", *t.read_i)
-               : t.beside_i     ? fmt::format("i = {}, beside its row", *t.beside_i)
-               : t.note.empty() ? "nothing"
-                                : fmt::format("{} inputs", value_text(t.count));
+    x.kernel = t.read_i                  ? fmt::format("i = {}", *t.read_i)
+               : t.beside_i              ? fmt::format("i = {}, beside its row", *t.beside_i)
+               : t.note.empty()          ? "nothing"
+               : !std::isfinite(t.count) ? "not known"
+                                         : fmt::format("{} inputs", value_text(t.count));
     if ((t.read_i || t.beside_i) && t.read_sum) x.kernel_sum = signed_text(*t.read_sum);
     x.expected_so_far = expected, x.kernel_so_far = kernel;
     w.order.push_back(static_cast<int>(i));

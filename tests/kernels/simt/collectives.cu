@@ -146,6 +146,14 @@ extern "C" __global__ void groups_of_copies(const int* in, int* out, int pending
   for (int i = 0; i < 4; i++) out[i] = stage[i];
 }
 
+extern "C" __global__ void copy_of_12_bytes(const int* in, int* out) {
+  __shared__ __align__(16) int stage[4];
+  __pipeline_memcpy_async(stage, in, 12);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  out[0] = stage[0];
+}
+
 extern "C" __global__ void too_many_arrive(int* out) {
   __shared__ block_barrier all;
   if (threadIdx.x == 0) init(&all, 16);
@@ -167,6 +175,7 @@ CONVSCOPE_KERNEL(collectives) {
     plan.launch(ENTRY(stages), {1}, {64}).args(plan.x(), plan.y(), 0, 0);
     plan.launch(ENTRY(late_copies), {1}, {64}).args(plan.x(), plan.y(), 0, 0);
     plan.launch(ENTRY(groups_of_copies), {1}, {1}).args(plan.x(), plan.y(), 0);
+    plan.launch(ENTRY(copy_of_12_bytes), {1}, {1}).args(plan.x(), plan.y());
     plan.launch(ENTRY(too_many_arrive), {1}, {64}).args(plan.y());
   });
 }

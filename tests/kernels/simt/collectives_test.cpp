@@ -120,6 +120,8 @@ TEST(Collectives, CopiesComeByGroups) {
   EXPECT_EQ(there(2), (std::vector<int>{7, -1, -1, -1}));
   EXPECT_EQ(there(1), (std::vector<int>{7, 0, -1, -1})) << "zeros where nothing is read";
   EXPECT_EQ(there(0), (std::vector<int>{7, 0, 9, -1})) << "what is in no group is not waited for";
+  const std::string said = fault_of([&] { launch_test("copy_of_12_bytes", {1}, {1}, in.data(), out.data()); });
+  EXPECT_TRUE(holds(said, "__pipeline_memcpy_async copies 4, 8 or 16 bytes")) << said;
 }
 
 }  // namespace

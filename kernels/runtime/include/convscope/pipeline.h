@@ -4,7 +4,10 @@
 #include "convscope/late_copies.h"
 
 // 4, 8 or 16 bytes, of which the last `zeros` are not read, and are 0.
-__forceinline__ void __pipeline_memcpy_async(void* to, const void* from, size_t bytes, size_t zeros = 0) {
+__forceinline__ void __pipeline_memcpy_async(void* to, const void* from, size_t bytes, size_t zeros = 0,
+                                             const convscope::simt::Site& at_line = convscope::simt::Site::current()) {
+  if (bytes != 4 && bytes != 8 && bytes != 16)
+    convscope::simt::trap(at_line, "__pipeline_memcpy_async copies 4, 8 or 16 bytes");
   const size_t read = zeros < bytes ? bytes - zeros : 0;
   alignas(16) char v[16] = {};
   if (read == 16) {

@@ -240,6 +240,9 @@ std::optional<StrayReads> wrong_place(const ElementTrace& trace, const ConvProbl
   }
   if (sequences.size() != 1 || outputs.empty() || (!biases.empty() && biases != outputs)) return {};
   const int64_t sequence = *sequences.begin(), first = *outputs.begin();
+  auto weight = [&](int64_t ci, int64_t output, int64_t tap) {
+    return (ci * p.out_per_group() + output % p.out_per_group()) * p.kernel_size + tap;
+  };
   std::set<int64_t> places, positions, its_x, its_w;
   auto holds = [](const std::set<int64_t>& all, const std::set<int64_t>& part) {
     return std::includes(all.begin(), all.end(), part.begin(), part.end());
@@ -256,15 +259,12 @@ std::optional<StrayReads> wrong_place(const ElementTrace& trace, const ConvProbl
     for (int64_t ci = t.first_channel; ci < t.first_channel + t.channels && all_there; ci++)
       for (const auto& [tap, i] : t.position_of_tap) {
         all_there &= x.contains(*here_x.insert((sequence * p.in_channels + ci) * p.length + i).first);
-        for (const int64_t output : outputs)
-          all_there &= w.contains(
-              *here_w.insert((ci * p.out_per_group() + output % p.out_per_group()) * p.kernel_size + tap).first);
+        for (const int64_t output : outputs) all_there &= w.contains(*here_w.insert(weight(ci, output, tap)).first);
       }
     if (!all_there) continue;
     for (int64_t ci = t.first_channel; ci < t.first_channel + t.channels; ci++)
       for (const int64_t output : outputs)
-        for (const int64_t tap : t.beside)
-          its_w.insert((ci * p.out_per_group() + output % p.out_per_group()) * p.kernel_size + tap);
+        for (const int64_t tap : t.beside) its_w.insert(weight(ci, output, tap));
     positions.insert(at), its_x.merge(here_x), its_w.merge(here_w);
     for (const int64_t output : outputs) places.insert((sequence * p.out_channels + output) * trace.length + at);
   }

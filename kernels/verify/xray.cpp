@@ -194,19 +194,19 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
 void tell_sizes(Xray& x, const SizeFault& fault) {
   const std::string elsewhere = x.without_effect ? fmt::format("; with other values {}", joined(x.faults)) : "";
   x.is = Xray::Is::wrong, x.launches += fault.launches, x.without_effect = false;
-  x.formula = right_index(), x.example.clear();
+  x.formula = right_index(), x.example.clear(), x.faults.clear();
   const std::string where =
       fmt::format("{}{}", describe(fault.smallest), fault.least ? "" : ", and maybe on smaller ones");
-  if (!fault.what.empty()) {
-    x.sentence = fmt::format("its sizes matter: right on small problems, wrong on {}: {}", where, fault.what);
-    x.faults = {x.sentence};  // without where it is so it would be read as of the problem that was asked about
-  } else if (fault.mapped) {
-    x.sentence = fmt::format(
-        "its products are the definition's, and its results are wrong on {}: values or rounding matter", where);
-  } else {
-    x.sentence = fmt::format("its sizes matter: right on small problems, wrong on {}", where);
+  if (fault.what.empty() && fault.mapped) {
+    x.sentence =
+        fmt::format("its products are the definition's, and its results are wrong on {}: values or rounding matter{}",
+                    where, elsewhere);
+    return;
   }
-  x.sentence += elsewhere;
+  x.sentence = fmt::format("its sizes matter: right on small problems, wrong on {}{}{}{}", where,
+                           fault.what.empty() ? "" : ": ", fault.what, elsewhere);
+  // Without where it is so it would be read as of the problem that was asked about.
+  if (!fault.what.empty()) x.faults = {x.sentence};
 }
 
 }  // namespace

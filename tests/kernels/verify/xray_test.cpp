@@ -207,6 +207,7 @@ TEST(Xray, WhatMakesNoDifferenceIsNotTheCause) {
   EXPECT_EQ(x.sentence,
             "its sizes matter: right on small problems, wrong on 1 × 17→1, K 1, L 1, s 1, p 0, d 1: the last input "
             "channel of a group is left out; with other values the dilation is missing");
+  EXPECT_EQ(x.faults, std::vector<std::string>{x.sentence}) << "and not the term that makes no difference";
   EXPECT_FALSE(x.without_effect);
   // Where its sizes are no fault: right here alone.
   p.in_channels = 3 * 16;

@@ -104,8 +104,7 @@ std::string for_device(const std::string& text, const std::string& name) {
           "reinterpret_cast<const void*>(&{});\n",
           device_name(function), function);
   // Host code is seen by nvcc as well: it says which templates are launched.
-  return fmt::format("{}#line 1 {}\n{}\n{}", has_host_code(cuda) ? "#include \"convscope/host_code.h\"\n" : "",
-                     c_string(name), cuda, uses);
+  return fmt::format("{}#line 1 {}\n{}\n{}", includes_before(cuda), c_string(name), cuda, uses);
 }
 
 std::string with_plain_entries(const std::string& ptx) {

@@ -141,8 +141,6 @@ std::string registration_of_host_code(const std::string& text, const std::string
     takes_bias |= meanings[i] == "b";
   }
   const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(f->body), '\n');
-  const std::string call = fmt::format(
-      "[&]([[maybe_unused]] const ::convscope::host::Given& convscope_call) {{ return {}({}); }}", f->name, args);
   std::string rules;
   auto means = [&](std::initializer_list<const char*> names) {
     return std::any_of(names.begin(), names.end(),
@@ -158,16 +156,48 @@ std::string registration_of_host_code(const std::string& text, const std::string
                          c_string("takes only problems with " + said->supports));
   std::string idea = idea_of(text);
   if (idea.empty()) idea = fmt::format("what {}() launches", last_part(f->name));
+  // One function for both: what calls it is compiled once.
   return fmt::format(
-      "\n{}#line {} {}\nCONVSCOPE_KERNEL({}) {{\n  idea({});\n"
-      "  supports([](const ConvProblem& convscope_p) -> std::string {{\n"
-      "    const ConvProblem* convscope_given = &convscope_p;\n{}{}"
-      "    return ::convscope::host::refused(convscope_p, {});\n  }});\n"
+      "\n{}#line {} {}\nnamespace {{\nauto convscope_called([[maybe_unused]] const ConvProblem& convscope_p, "
+      "[[maybe_unused]] const ::convscope::host::Given& convscope_call) {{\n"
+      "  const ConvProblem* convscope_given = &convscope_p;\n{}  return {}({});\n}}\n}}\n"
+      "CONVSCOPE_KERNEL({}) {{\n  idea({});\n"
+      "  supports([](const ConvProblem& convscope_p) -> std::string {{\n{}"
+      "    return ::convscope::host::refused(convscope_p, convscope_called);\n  }});\n"
       "  plan([](const ConvProblem& convscope_p, Plan& convscope_plan) {{\n"
-      "    const ConvProblem* convscope_given = &convscope_p;\n{}"
-      "    ::convscope::host::record(convscope_p, convscope_plan, {});\n  }});\n}}\n",
-      undefined_names(), line, c_string(name), last_part(f->name), c_string(idea), names_of_problem(), rules, call,
-      names_of_problem(), call);
+      "    ::convscope::host::record(convscope_p, convscope_plan, convscope_called);\n  }});\n}}\n",
+      undefined_names(), line, c_string(name), names_of_problem(), f->name, args, last_part(f->name), c_string(idea),
+      rules.empty() ? "" : "    const ConvProblem* convscope_given = &convscope_p;\n" + names_of_problem() + rules);
+}
+
+std::string includes_before(std::string_view cuda) {
+  if (!has_host_code(cuda)) return "";
+  static const std::pair<const char*, std::vector<const char*>> of_headers[] = {
+      {"sstream", {"ostringstream", "istringstream", "stringstream"}},
+      {"iostream", {"cout", "cerr", "clog"}},
+      {"iomanip", {"setw", "setprecision"}},
+      {"chrono", {"chrono"}},
+      {"memory", {"unique_ptr", "shared_ptr", "make_unique", "make_shared"}},
+      {"mutex", {"mutex", "lock_guard", "unique_lock", "scoped_lock", "once_flag", "call_once"}},
+      {"atomic", {"atomic"}},
+      {"thread", {"thread"}},
+      {"set", {"set"}},
+      {"unordered_map", {"unordered_map"}},
+      {"unordered_set", {"unordered_set"}},
+      {"deque", {"deque"}},
+      {"list", {"list"}}};
+  const std::string code = code_of(cuda, true);
+  std::set<std::string_view> used;
+  for (size_t at = 0; (at = code.find("std::", at)) != code.npos;) {
+    const size_t begin = at += 5;
+    while (at < code.size() && (std::isalnum(static_cast<unsigned char>(code[at])) || code[at] == '_')) at++;
+    used.insert(std::string_view(code).substr(begin, at - begin));
+  }
+  std::string out = "#include \"convscope/host_code.h\"\n";
+  for (const auto& [header, names] : of_headers)
+    if (std::any_of(names.begin(), names.end(), [&](const char* n) { return used.contains(n); }))
+      out += fmt::format("#include <{}>\n", header);
+  return out;
 }
 
 namespace {

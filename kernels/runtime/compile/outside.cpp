@@ -97,7 +97,7 @@ int line_of_ptx(const CompileError& e, const std::string& text, const std::strin
 
 // Compiles both modules of a file and puts them there. Returns the compiler's warnings.
 std::string make_modules(const std::string& source, const std::string& file, const std::string& compiler,
-                         const fs::path& plain, const fs::path& traced, Activity& activity) {
+                         const fs::path& plain, const fs::path& traced, const fs::path& hooks, Activity& activity) {
   const Workshop in;
   in.write("source.cu", source);
   // Files are known by their place in the workshop: it has another name each time.
@@ -111,10 +111,15 @@ std::string make_modules(const std::string& source, const std::string& file, con
   auto other = std::async(std::launch::async, [&] {
     if (!traces()) return;
     gcc({common_flags(), traced_flags(), {"-c", "source.cu", "-o", "traced.o"}}, file);
-    gcc({{"-std=gnu++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Iinclude", "-I.", "-c"},
-         {"kernels/runtime/simt/trace_hooks.cpp", "-o", "hooks.o"}},
-        "trace_hooks.cpp");
-    gcc({{"-shared", "traced.o", "hooks.o", "-o", "traced.so"}}, file);
+    // The same for every file.
+    if (std::error_code error; !fs::exists(hooks, error)) {
+      gcc({{"-std=gnu++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Iinclude", "-I.", "-c"},
+           {"kernels/runtime/simt/trace_hooks.cpp", "-o", "hooks.o"}},
+          "trace_hooks.cpp");
+      in.put("hooks.o", hooks);
+    }
+    touch(hooks);
+    gcc({{"-shared", "traced.o", hooks.string(), "-o", "traced.so"}}, file);
   });
   const std::string warnings = gcc({common_flags(), {"-O2", "-shared", "source.cu", "-o", "plain.so"}}, file);
   other.get();
@@ -164,7 +169,7 @@ std::string host_body(const std::string& cuda, const std::string& name) {
   const std::string body =
       std::regex_replace(std::regex_replace(cuda, dynamic, "CONVSCOPE_DYNAMIC_SHARED($1, $2);"), aligned, "$3$2$1");
   const bool host = has_host_code(cuda);
-  return fmt::format("{}#line 1 {}\n{}\n{}", host ? "#include \"convscope/host_code.h\"\n" : "", c_string(name),
+  return fmt::format("{}#line 1 {}\n{}\n{}", includes_before(cuda), c_string(name),
                      host ? with_noted_launches(body) : body, registration_of_variables(cuda, name, host));
 }
 
@@ -218,9 +223,9 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
   }
   const std::string compiler = host_compiler();
   Fingerprint print;
-  print.add_headers();
-  print.add(common_flags()), print.add(traced_flags());
-  print.add_compiler(compiler), print.add(source);
+  print.add_headers(), print.add_compiler(compiler);
+  const std::string hooks = print.text();
+  print.add(common_flags()), print.add(traced_flags()), print.add(source);
   const std::string key = print.text();
 
   OutsideFile out;
@@ -232,7 +237,8 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
     if (!fs::exists(plain, error) || (traces() && !fs::exists(traced, error))) {
       const auto begin = std::chrono::steady_clock::now();
       try {
-        out.warnings = make_modules(source, file, compiler, plain, traced, activity);
+        out.warnings =
+            make_modules(source, file, compiler, plain, traced, folder / ("hooks-" + hooks + ".o"), activity);
       } catch (const CompileError& e) {
         if (const int line = line_of_ptx(e, cuda_source(text, file), file))
           throw CompileError(

@@ -59,6 +59,32 @@ TEST_F(HostCodeCli, ItsOwnChecksRefuse) {
   EXPECT_TRUE(holds(r.out, "input and weight have three dimensions")) << r.out;
 }
 
+// As PyTorch writes sizes, types and devices; what its headers bring of the standard library is there.
+TEST_F(HostCodeCli, ItsMessagesAreMadeOfWhatPyTorchPrints) {
+  const std::string here = file("said.cu", R"(#include <torch/extension.h>
+enum Plain { three = 3 };
+struct Silent {};
+__global__ void k(float* y) { y[threadIdx.x] = 0; }
+torch::Tensor up(torch::Tensor x, torch::Tensor w, int stride) {
+  const char* none = nullptr;
+  std::ostringstream text;
+  text << x.sizes() << x.scalar_type() << std::setw(3) << 1;
+  std::unique_ptr<float[]> unused(new float[1]);
+  TORCH_CHECK(stride != 2, "takes ", x.sizes(), " of ", x.dtype(), " on ", x.device(), ": ", 0.25, ' ', true, 'c',
+              size_t(18446744073709551615u), " ", -1, uint8_t('u'), three, " ", none, x.dim() > 2 ? " yes" : " no", " ",
+              w, Silent(), std::string(" and "), text.str());
+  k<<<1, 1>>>(x.data_ptr<float>());
+  return x;
+}
+)");
+  const auto r = run(Words{"run", here} + Words(little.begin(), little.end() - 1));
+  EXPECT_TRUE(
+      holds(r.out,
+            "takes [1, 6, 40] of Float on cuda:0: 0.25 1c18446744073709551615 -1u3 (null) yes a tensor of sizes "
+            "[6, 4, 3]… and [1, 6, 40]Float  1"))
+      << r.out << r.err;
+}
+
 // What it takes besides, what it clears, several launches, and kernels that pack weights.
 constexpr const char* with_temporaries = R"(
 #include <torch/extension.h>

@@ -1,5 +1,6 @@
 // Kernel files from outside on the command line, in a cache of the test's own.
 #pragma once
+#include <algorithm>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <string>
@@ -43,11 +44,15 @@ class OutsideCli : public ::testing::Test {
   Finished run(const Words& words, const Words& more = {}) {
     return convscope_run(words + Words{"--trust"}, Words{"CONVSCOPE_CACHE=" + folder_.path("cache")} + more);
   }
-  size_t modules() {
+  // What was made of kernel files; hooks: what all of them share.
+  size_t kept(bool hooks) {
     std::error_code none;
     std::filesystem::directory_iterator all(folder_.path("cache/kernels"), none);
-    return static_cast<size_t>(std::distance(begin(all), end(all)));
+    return static_cast<size_t>(std::count_if(begin(all), end(all), [&](const auto& e) {
+      return e.path().filename().string().starts_with("hooks-") == hooks;
+    }));
   }
+  size_t modules() { return kept(false); }
   ScratchFolder folder_;
 };
 

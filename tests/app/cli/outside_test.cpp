@@ -125,6 +125,7 @@ TEST_F(OutsideCli, IsCompiledOnce) {
   file = changed("gather.cu", "float sum", "float   sum");
   EXPECT_EQ(run(Words{"run", file} + little).code, 0);
   EXPECT_EQ(modules(), 2 * of_a_file);
+  EXPECT_EQ(kept(true), of_a_file - 1) << "of whatever is traced";
 }
 
 TEST_F(OutsideCli, ARungMayBeTakenOutAndChanged) {

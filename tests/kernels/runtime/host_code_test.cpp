@@ -77,6 +77,17 @@ TEST(HostCode, LaunchesReadAsCalls) {
   EXPECT_EQ(with_noted_launches("k<<<1, 2"), "k<<<1, 2") << "not whole: the compiler says so";
 }
 
+// PyTorch's headers bring much of the standard library along.
+TEST(HostCode, WhatItUsesOfTheStandardLibraryComesBeforeIt) {
+  EXPECT_EQ(includes_before("__global__ void k(float* y) { std::cout; }"), "") << "no host code";
+  const std::string launch = kernel + "void up(float* y) { k<<<1, 32>>>(y); ";
+  EXPECT_EQ(includes_before(launch + "}"), "#include \"convscope/host_code.h\"\n");
+  EXPECT_EQ(
+      includes_before(launch + "std::ostringstream s; /* std::set<int> */ auto t = \"std::cout\"; std::set_new; }"),
+      "#include \"convscope/host_code.h\"\n#include <sstream>\n");
+  EXPECT_TRUE(holds(includes_before(launch + "}\n#define OUT std::cout\n"), "#include <iostream>\n"));
+}
+
 TEST(HostCode, TheFunctionThatNobodyCallsIsCalled) {
   const std::string text = kernel +
                            "static int half(int n) { return n / 2; }\n"
@@ -89,7 +100,7 @@ TEST(HostCode, TheFunctionThatNobodyCallsIsCalled) {
                     "return outer(convscope_call.tensor(::convscope::host::Role::x), "
                     "convscope_call.tensor(::convscope::host::Role::w), stride);"))
       << code;
-  EXPECT_TRUE(holds(code, "#line 4 \"m.cu\"\nCONVSCOPE_KERNEL(outer)")) << code;
+  EXPECT_TRUE(holds(code, "#line 4 \"m.cu\"\nnamespace {\nauto convscope_called(")) << code;
   EXPECT_TRUE(holds(code, "if (convscope_problem.bias) return \"takes no bias\";")) << code;
 }
 

@@ -12,13 +12,12 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <sstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "convscope/accessors.h"
 #include "convscope/half_functions.h"
+#include "convscope/host_words.h"
 #include "convscope/kernel.h"
 #include "convscope/pytorch_device.h"
 
@@ -28,21 +27,6 @@
 #endif
 
 namespace convscope::host {
-
-// Why host code does not take a problem, in its own words.
-struct Refused : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-template <class... A>
-std::string joined(const A&... words) {
-  std::ostringstream out;
-  (out << ... << words);
-  return out.str();
-}
-template <class... A>
-[[noreturn]] void refuse(const A&... words) {
-  throw Refused(sizeof...(A) ? joined(words...) : std::string("its own check fails"));
-}
 
 // What kernels were allowed by cudaFuncSetAttribute: more than 48 KiB of dynamic shared memory a GPU gives nobody
 // unasked.
@@ -77,6 +61,14 @@ struct Sizes : std::vector<int64_t> {
   std::vector<int64_t> vec() const { return *this; }
 };
 
+// As PyTorch writes them (host_words.h).
+inline std::string said(ScalarType t) { return name_of(t); }
+inline std::string said(const std::vector<int64_t>& sizes) {
+  std::string all = "[";
+  for (int64_t n : sizes) all += (all.size() > 1 ? ", " : "") + std::to_string(n);
+  return all + "]";
+}
+
 // Addresses say what is meant: a tensor of the problem, or memory that the host code took, and a place in it.
 // Their upper bits are none that a number in a kernel's parameters is likely to have.
 constexpr int place_bits = 44, first_made = 16, address_mark = 0x50000;
@@ -84,12 +76,12 @@ constexpr uint64_t address_of(int what) { return static_cast<uint64_t>(address_m
 constexpr int what_of(uint64_t address) { return static_cast<int>(address >> place_bits) - address_mark; }
 enum Role { x = 1, w = 2, b = 3, y = 4 };
 
-// Of the call that is being noted down. Errors: Refused outside of one.
+// Of the call that is being noted down. Errors: refused outside of one.
 uint64_t take(int64_t bytes);
 void clear(uint64_t address, int64_t bytes);
 // From an address of these, or from the host's memory, whose bytes are known now; between_device: it may not be that.
 void copy(uint64_t to, uint64_t from, int64_t bytes, bool between_device);
-// Of __constant__ and __device__ memory that the file declares (variables.h). Errors: Refused when it is none of it.
+// Of __constant__ and __device__ memory that the file declares (variables.h). Errors: refused when it is none of it.
 uint64_t address_of_variable(const void* symbol);
 int64_t bytes_of_variable(const void* symbol);
 
@@ -105,6 +97,7 @@ struct Device {
   template <class... A>
   explicit Device(const A&...) {}
 };
+inline std::string said(const Device&) { return "cuda:0"; }
 
 struct TensorOptions {
   ScalarType type = ScalarType::Float;
@@ -252,6 +245,11 @@ class Tensor {
   Sizes sizes_;
   ScalarType type_ = ScalarType::Float;
 };
+
+inline std::string said(const Tensor& t) { return "a tensor of sizes " + said(t.sizes()); }
+template <class Stream, class T>
+requires requires(Stream& out, const T& value) { out.flush(), said(value); }
+Stream& operator<<(Stream& out, const T& value) { return out << said(value), out; }
 
 inline Tensor empty(const Sizes& sizes, TensorOptions o = {}) {
   Tensor made(1, sizes, o.type);

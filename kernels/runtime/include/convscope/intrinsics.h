@@ -2,7 +2,6 @@
 // Guide, "C++ Language Extensions"; CUDA Math API, "Integer Intrinsics", "Single Precision Intrinsics", "Type Casting
 // Intrinsics"). The approximations among them (__expf, __fdividef, …) are as exact here as their exact counterparts.
 #pragma once
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <limits>
@@ -75,7 +74,11 @@ constexpr To clamped(From v) {
 // ---- time and assertions
 
 // CUDA's clocks count up, at no rate that is promised. (clock() is that of <ctime>.)
-inline long long clock64() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+inline long long clock64() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
 
 // <assert.h> comes again and again: its own version is in the stub of that name (workshop.cpp).
 #define CONVSCOPE_ASSERT(condition) \

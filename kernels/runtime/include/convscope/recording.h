@@ -269,7 +269,8 @@ inline const Tensor& result_of(const std::vector<Tensor>& all) {
   return all.front();
 }
 
-// Calls the host code for a problem and notes what it launches. Errors: Refused, and what the host code throws.
+// Calls the host code for a problem and notes what it launches. Errors: std::runtime_error, and what the host code
+// throws.
 template <class Call>
 void record(const ConvProblem& p, Plan& plan, Call call) {
   Recording own;
@@ -282,18 +283,18 @@ void record(const ConvProblem& p, Plan& plan, Call call) {
   for (Role role : {x, w, b, y}) own.given[role] = given.bytes(role);
   Recording::Places places;
   places.first = own.first, places.plan = &plan;
-  if constexpr (!std::is_void_v<decltype(call(given))>) {
-    const Tensor result = result_of(call(given));
+  if constexpr (!std::is_void_v<decltype(call(p, given))>) {
+    const Tensor result = result_of(call(p, given));
     places.result = what_of(result.address());
     if (places.result != y && places.result < first_made) refuse("its host code returns a tensor that it was given");
     if (result.dim() != 3 || result.size(0) != p.batch || result.size(1) != p.out_channels) {
-      std::string sizes;
-      for (int64_t n : result.sizes()) sizes += joined(sizes.empty() ? "" : ", ", n);
-      refuse("its host code returns a tensor of sizes ", sizes, "; [", p.batch, ", ", p.out_channels, ", …] belongs");
+      const std::string sizes = said(result.sizes());
+      refuse("its host code returns a tensor of sizes ", sizes.substr(1, sizes.size() - 2), "; [", p.batch, ", ",
+             p.out_channels, ", …] belongs");
     }
     if (result.size(2) != p.out_length()) plan.out_length(result.size(2));
   } else {
-    call(given);
+    call(p, given);
   }
   size_t workspace = 0;
   for (size_t i = 0; i < own.taken.size(); i++) {

@@ -205,12 +205,23 @@ bool Judge::Run::execute(const Poison& poison) {
   return true;
 }
 
+// Damage behind dynamic shared memory is seen when its block has ended. Where it was done, or "".
+std::string Judge::Run::line_that_leaves_shared(const std::string& why) {
+  if (!device_.is_emulator() || why.find("dynamic shared memory") == why.npos) return "";
+  try {
+    return find_races(device_, kernel_, p_, at_, activity_, false).leaves_shared;
+  } catch (const KernelFault&) {
+    return "";
+  }
+}
+
 void Judge::Run::crashed(const std::string& why) {
   Verdict& v = r_.verdict;
-  v.add("memory", LayerStatus::fail, why);
+  const std::string line = line_that_leaves_shared(why), all = line.empty() ? why : why + "; it " + line;
+  v.add("memory", LayerStatus::fail, all);
   v.status = Status::crashed;
   v.exit_code = 4;
-  v.sentence = "crashed: " + why;
+  v.sentence = "crashed: " + all;
 }
 
 std::unique_ptr<Oracle> Judge::Run::oracle(const Inputs& in) {
@@ -477,10 +488,12 @@ void Judge::Run::look_for_races() {
   if (!device_.is_emulator()) {
     // What writes beside its tensors may end this process there. Of the program's own kernels tests know that they have
     // none.
-    if (kernel_.kind() == KernelKind::outside && memory_fault_.empty())
-      races_ = find_races_of_piece(kernel_, p_, activity_);
-    else
+    if (kernel_.kind() != KernelKind::outside || !memory_fault_.empty()) {
       races_.missing = "the emulator does it, and this ran on a GPU";
+      return;
+    }
+    races_ = find_races_of_piece(kernel_, p_, activity_);
+    memory_fault_ = races_.leaves_shared;
     return;
   }
   // Of the program's own kernels tests know that their blocks have outputs of their own.
@@ -490,6 +503,7 @@ void Judge::Run::look_for_races() {
   if (!survives([&] { races_ = find_races(device_, kernel_, p_, at_, activity_, between); }) && races_.missing.empty())
     races_.missing = "the kernel crashed";
   if (memory_fault_.empty()) memory_fault_ = races_.misaligned;
+  if (memory_fault_.empty()) memory_fault_ = races_.leaves_shared;
 }
 
 void Judge::Run::judge_references() {

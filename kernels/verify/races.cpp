@@ -80,6 +80,19 @@ std::string misaligned_words(const simt::Access& a) {
       a.kind == AccessKind::read ? "reads" : "writes", a.size, of, at_line(simt::source_line(a.pc)), a.thread, a.block);
 }
 
+std::string leaving_words(const simt::Tracing::LeavesShared& l) {
+  const bool reads = l.access.kind == simt::AccessKind::read;
+  return fmt::format("{} {},{}, thread {} of block {}: {}", reads ? "reads" : "writes", l.words,
+                     at_line(simt::source_line(l.access.pc)), l.access.thread, l.access.block,
+                     reads ? "a GPU gives it whatever lies there" : "a GPU overwrites whatever lies there");
+}
+
+// Of the launch that was traced just now.
+void note_faults(RaceSearch& out) {
+  if (auto a = simt::Tracing::misaligned(); a && out.misaligned.empty()) out.misaligned = misaligned_words(*a);
+  if (auto l = simt::Tracing::leaves_shared(); l && out.leaves_shared.empty()) out.leaves_shared = leaving_words(*l);
+}
+
 }  // namespace
 
 void RaceFinder::begin(uint64_t block) {
@@ -253,7 +266,7 @@ void look_between_blocks(Device& emulator, const KernelDefinition& traced, const
       simt::Tracing tracing([&](std::span<const simt::Access> part) { finder.take(part); },
                             {.reads = false, .meetings = true});
       emulator.run(traced, plan, at, {.activity = &activity, .only_launch = static_cast<int64_t>(i)});
-      if (auto a = simt::Tracing::misaligned(); a && out.misaligned.empty()) out.misaligned = misaligned_words(*a);
+      note_faults(out);
     }
     if (plan.launches()[i].in_order) continue;  // blocks wait for others
     if (auto race = finder.found()) out.race = words(*race, p.out_channels, plan.out_length());
@@ -298,12 +311,18 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
             finders.take(part);
           },
           {.meetings = true});
-      emulator.run(*traced, plan, at,
-                   {.activity = &activity,
-                    .only_launch = static_cast<int64_t>(i),
-                    .every = static_cast<uint64_t>(samples[i].every)});
+      try {
+        emulator.run(*traced, plan, at,
+                     {.activity = &activity,
+                      .only_launch = static_cast<int64_t>(i),
+                      .every = static_cast<uint64_t>(samples[i].every)});
+      } catch (const KernelFault&) {
+        note_faults(out);
+        if (out.leaves_shared.empty()) throw;  // else this is what it comes from
+        return out;
+      }
       finders.only_rests_follow();
-      if (auto a = simt::Tracing::misaligned(); a && out.misaligned.empty()) out.misaligned = misaligned_words(*a);
+      note_faults(out);
     }
     out.blocks += samples[i].blocks;
     for (const auto& finder : finders.all()) out.whole &= finder->whole();

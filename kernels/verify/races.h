@@ -127,6 +127,8 @@ struct RaceSearch {
   std::string unset;
   // An access at an address that is no multiple of its size, where a GPU ends the launch; "": none was met.
   std::string misaligned;
+  // An access that leaves an array of shared memory (simt::Tracing); "": none was met.
+  std::string leaves_shared;
   std::string piece;  // of a search on another device: what it was of
 };
 // between: blocks as well, which for a kernel of one output a thread takes as long as all else of its verdict.

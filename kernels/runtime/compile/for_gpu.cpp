@@ -60,13 +60,6 @@ std::string demangled(const char* symbol) {
 
 bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
 
-std::string read_whole(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return in ? text.str() : "";
-}
-
 // Images by what they were made from: several kernels of a file share one.
 struct Images {
   std::mutex mutex;

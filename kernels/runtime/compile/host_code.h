@@ -19,8 +19,8 @@ std::string cuda_of_python(const std::string& text, const std::string& name);
 // Whether a text launches kernels itself.
 bool has_host_code(std::string_view text);
 
-// What stands before a text for its compilers: our header in the place of PyTorch's where it has host code, and those of
-// the standard library that PyTorch's bring along and it uses by name. Else "".
+// What stands before a text for its compilers: our header in the place of PyTorch's where it has host code, and those
+// of the standard library that PyTorch's bring along and it uses by name. Else "".
 std::string includes_before(std::string_view cuda);
 
 // The CUDA source of a file: of Python what cuda_of_python() gives, without a main().

@@ -12,9 +12,11 @@
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_lines.h"
+#include "kernels/runtime/compile/shared_zones.h"
 #include "kernels/runtime/compile/variables.h"
 #include "kernels/runtime/compile/workshop.h"
 #include "kernels/runtime/registry.h"
+#include "kernels/runtime/simt/static_shared.h"
 #include "kernels/runtime/simt/trace.h"
 #include "kernels/runtime/sources.h"
 
@@ -110,7 +112,9 @@ std::string make_modules(const std::string& source, const std::string& file, con
   // Both at once: the second is needed for every verdict (races, lines).
   auto other = std::async(std::launch::async, [&] {
     if (!traces()) return;
-    gcc({common_flags(), traced_flags(), {"-c", "source.cu", "-o", "traced.o"}}, file);
+    gcc({common_flags(), traced_flags(), {"-S", "source.cu", "-o", "traced.s"}}, file);
+    in.write("traced.s", with_room_around_shared(read_whole(in.path() / "traced.s")));
+    gcc({{"-c", "traced.s", "-o", "traced.o"}}, file);
     // The same for every file.
     if (std::error_code error; !fs::exists(hooks, error)) {
       gcc({{"-std=gnu++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Iinclude", "-I.", "-c"},
@@ -135,6 +139,7 @@ std::vector<KernelDefinition*> opened(const fs::path& module, bool traced) {
     const char* why = dlerror();
     throw CompileError(fmt::format("its module cannot be opened: {}", why ? why : "unknown"), "");
   }
+  if (const void* table = dlsym(handle, "convscope_declared_shared")) simt::know_declared_shared(table);
   return traced ? come.traced : come.plain;
 }
 
@@ -225,7 +230,7 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
   Fingerprint print;
   print.add_headers(), print.add_compiler(compiler);
   const std::string hooks = print.text();
-  print.add(common_flags()), print.add(traced_flags()), print.add(source);
+  print.add(common_flags()), print.add(traced_flags()), print.add("room around shared memory"), print.add(source);
   const std::string key = print.text();
 
   OutsideFile out;

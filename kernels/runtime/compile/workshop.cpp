@@ -182,6 +182,13 @@ void thin_out(const fs::path& folder) {
   for (size_t i = 0; i + most_kept < all.size(); i++) fs::remove(all[i].second, error);
 }
 
+std::string read_whole(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return in ? text.str() : "";
+}
+
 void touch(const fs::path& file) {
   std::error_code error;
   fs::last_write_time(file, fs::file_time_type::clock::now(), error);

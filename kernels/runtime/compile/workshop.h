@@ -52,6 +52,7 @@ std::filesystem::path modules_folder();
 // The files that were kept longest unused go.
 void thin_out(const std::filesystem::path& folder);
 // This one was used now.
+std::string read_whole(const std::filesystem::path& file);
 void touch(const std::filesystem::path& file);
 
 // The program in the environment's variable (and nothing else, when it is set), else the first of `names` in the

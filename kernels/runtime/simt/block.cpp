@@ -86,6 +86,22 @@ std::string Block::shared_damage() const {
                      dynamic_shared_ - std::find_if(before, before + zone_before, touched));
 }
 
+std::string Block::leaves_shared(const void* p, size_t size) const {
+  const auto* at = static_cast<const unsigned char*>(p);
+  const unsigned char *begin = dynamic_shared_, *end = begin + dynamic_shared_bytes_;
+  std::string name = "its dynamic shared memory";
+  if (const DeclaredShared* v = static_shared_.left(p, size)) {
+    begin = static_shared_.begin + v->offset, end = begin + v->bytes;
+    name = own_name(*v);
+  } else if (at < begin - zone_before || at >= end + zone_after || (at >= begin && at + size <= end)) {
+    return "";
+  }
+  const std::ptrdiff_t from = at - begin, all = end - begin, n = static_cast<std::ptrdiff_t>(size);
+  if (from % n || all % n)
+    return fmt::format("{} bytes at byte {} of {}, which has {} bytes of shared memory", size, from, name, all);
+  return fmt::format("element {} of {}, which has {} of {} bytes each", from / n, name, all / n, size);
+}
+
 void Block::run(uint64_t index) {
   index_ = index;
   live_ = threads_;

@@ -109,6 +109,8 @@ class Block {
     return static_cast<size_t>(static_cast<const unsigned char*>(p) - dynamic_shared_) < dynamic_shared_bytes_ ||
            static_shared_.holds(p);
   }
+  // Where `size` bytes at p leave an array of shared memory, in words that follow "reads" or "writes"; "": they do not.
+  std::string leaves_shared(const void* p, size_t size) const;
   // The launch has ended on this OS thread: what else lies among the kernel's variables has its values again.
   void finish();
 

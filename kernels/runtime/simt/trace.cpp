@@ -31,6 +31,7 @@ struct Tracer {
   };
   std::vector<std::unique_ptr<Buffer>> buffers;
   std::optional<Access> misaligned;
+  std::optional<Tracing::LeavesShared> leaves_shared;
 
   Buffer* add() {
     std::lock_guard lock(mutex);
@@ -151,6 +152,19 @@ void record_beside(const void* address, unsigned thread, size_t size, AccessKind
                   static_cast<uint16_t>(thread), static_cast<uint16_t>(size), kind});
 }
 
+void look_whether_it_leaves(Tracer& tracer, const Block& block, const void* address, unsigned size, uint8_t kind,
+                            const void* pc) {
+  std::string words = block.leaves_shared(address, size);
+  if (words.empty()) return;
+  std::lock_guard lock(tracer.mutex);
+  // The same one, whichever worker is the first to meet one.
+  if (tracer.leaves_shared && tracer.leaves_shared->access.block <= block.current_block()) return;
+  tracer.leaves_shared = {
+      {reinterpret_cast<uint64_t>(address), reinterpret_cast<uint64_t>(pc), block.current_block(),
+       static_cast<uint16_t>(block.current_thread()), static_cast<uint16_t>(size), static_cast<AccessKind>(kind)},
+      std::move(words)};
+}
+
 // stands: what stands there, where that is wanted.
 void record(const void* address, unsigned size, uint8_t kind, const void* pc, const void* stands) {
   Tracer* tracer = active.load(std::memory_order_acquire);
@@ -161,7 +175,8 @@ void record(const void* address, unsigned size, uint8_t kind, const void* pc, co
   auto at = reinterpret_cast<uint64_t>(address);
   auto inside = [at](const auto& variable) { return at - reinterpret_cast<uint64_t>(&variable) < sizeof variable; };
   if (inside(threadIdx) || inside(blockIdx) || inside(blockDim) || inside(gridDim) || block->on_stack(address)) return;
-  const bool shared = tracer->wish.meetings && tracer->wish.reads && block->is_shared(address);
+  const bool looks = tracer->wish.meetings && tracer->wish.reads, shared = looks && block->is_shared(address);
+  if (looks) look_whether_it_leaves(*tracer, *block, address, size, kind, pc);
   const unsigned part = tracer->wish.meetings && size == 16 ? 8 : size;
   for (unsigned from = 0; from < size; from += part)
     put(*tracer, {at + from, reinterpret_cast<uint64_t>(pc), block->current_block(),
@@ -260,6 +275,13 @@ std::optional<Access> Tracing::misaligned() {
   if (!tracer) return {};
   std::lock_guard lock(tracer->mutex);
   return tracer->misaligned;
+}
+
+std::optional<Tracing::LeavesShared> Tracing::leaves_shared() {
+  Tracer* tracer = active.load(std::memory_order_acquire);
+  if (!tracer) return {};
+  std::lock_guard lock(tracer->mutex);
+  return tracer->leaves_shared;
 }
 
 std::string load_traced_kernels() {

@@ -56,6 +56,13 @@ class Tracing {
   // The first access that was met of 2 bytes and more at an address that is no multiple of their number, whether reads
   // are wanted or not: a GPU ends the launch there (CUDA C++ Programming Guide, "Device Memory Accesses").
   static std::optional<Access> misaligned();
+  // The first access that was met which leaves an array of shared memory, where reads and meetings are wanted: dynamic,
+  // or declared by a kernel file from outside.
+  struct LeavesShared {
+    Access access;
+    std::string words;  // "element 34 of xs, which has 34 of 4 bytes each"
+  };
+  static std::optional<LeavesShared> leaves_shared();
   Tracing(const Tracing&) = delete;
 };
 

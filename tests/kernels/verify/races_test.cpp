@@ -155,9 +155,9 @@ TEST(Races, AreNotToldAsSizes) {
   auto device = open_emulator();
   Activity activity;
   const KernelDefinition& racy = *find_traced("race_that_does_not_matter");
-  EXPECT_TRUE(judged("race_that_does_not_matter", 256).verdict.only_order_is_wrong());
+  EXPECT_TRUE(judged("race_that_does_not_matter", 256).verdict.results_are_right());
   EXPECT_FALSE(size_fault(*device, racy, p, Accuracy::strict, 1e9, activity));
-  EXPECT_FALSE(judged("race_no_barrier", 256).verdict.only_order_is_wrong()) << "its results are wrong as well";
+  EXPECT_FALSE(judged("race_no_barrier", 256).verdict.results_are_right()) << "its results are wrong as well";
 }
 
 // A kernel that runs on a GPU is looked at on the emulator, in a short piece of its problem.

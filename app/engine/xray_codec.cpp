@@ -38,7 +38,7 @@ json xray_json(const Xray& x) {
           {"launches", x.launches}};
 }
 
-CauseWords cause_words(const json& xray, bool right) {
+CauseWords cause_words(const json& xray, bool right, bool sums_right) {
   const std::string status = json_fields::text(xray, "status"), sentence = json_fields::text(xray, "sentence");
   if (status == (right ? "right-here-only" : "wrong")) return {sentence, ""};
   // Wrong as it was asked for, and right on the small problem of that kind.
@@ -47,6 +47,7 @@ CauseWords cause_words(const json& xray, bool right) {
   if (!right && status == "right-here-only" && sentence.starts_with(here) && !none_here)
     return {"seen on other small problems: " + sentence.substr(here.size()), ""};
   if (right || status == "unclear" || status == "not-mapped") return {"", sentence};
+  if (sums_right) return {"", "its sums are right: no term of its index is to blame"};
   return {"",
           "its products on small problems are the definition's: what is wrong depends on sizes, values, rounding or "
           "the order of threads"};

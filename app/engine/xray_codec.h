@@ -14,6 +14,7 @@ nlohmann::json xray_json(const Xray& x);
 struct CauseWords {
   std::string sentence, reason;
 };
-CauseWords cause_words(const nlohmann::json& xray, bool right);
+// sums_right: the verdict found its mathematics right, and other things wrong.
+CauseWords cause_words(const nlohmann::json& xray, bool right, bool sums_right);
 
 }  // namespace convscope

@@ -13,11 +13,11 @@ using nlohmann::json;
 
 namespace {
 
-Cause cause_from(const json& x, uint64_t serial, bool right) {
+Cause cause_from(const json& x, uint64_t serial, bool right, bool sums_right) {
   using namespace json_fields;
   Cause c;
   c.serial = serial;
-  const CauseWords words = cause_words(x, right);
+  const CauseWords words = cause_words(x, right, sums_right);
   c.sentence = words.sentence, c.reason = words.reason;
   c.formula = text(x, "formula"), c.right_formula = text(x, "right_formula"), c.example = text(x, "example");
   for (const auto& fault : part(x, "faults"))
@@ -42,6 +42,9 @@ bool Workbench::can_xray() const {
 void Workbench::want_cause(const Report& report, bool asked) {
   const bool right = report.status == "right";
   if (report.status != "wrong" && !(right && (asked || is_exhibit(report.document.kernel)))) return;
+  const bool sums_right = std::any_of(report.layers.begin(), report.layers.end(), [](const ReportLayer& l) {
+    return l.name == "mathematics" && l.status == "pass";
+  });
   constexpr double patience_s = 2;  // no further small problem is begun after it
   if (cause_ends_engine_.contains(report.document.kernel)) {
     cause_ = {};
@@ -55,7 +58,7 @@ void Workbench::want_cause(const Report& report, bool asked) {
   cause_waits_for_ = report.serial;
   cause_id_ = client_->post_latest(
       "xray", header_text(header), std::move(payload),
-      handlers([this, right, serial = report.serial, kernel = report.document.kernel](Answer a) {
+      handlers([this, right, sums_right, serial = report.serial, kernel = report.document.kernel](Answer a) {
         if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) {
           died(a.message);
           cause_ends_engine_.insert(kernel);
@@ -63,7 +66,7 @@ void Workbench::want_cause(const Report& report, bool asked) {
         if (serial != cause_waits_for_) return;
         cause_waits_for_ = 0;
         if (a.kind == Answer::Kind::result) {
-          cause_ = cause_from(json_fields::part(json::parse(a.header), "xray"), serial, right);
+          cause_ = cause_from(json_fields::part(json::parse(a.header), "xray"), serial, right, sums_right);
         } else if (Refusal r = refusal_of(a); !r.cancelled) {
           cause_ = {};
           cause_.serial = serial;

@@ -50,10 +50,11 @@ class SharedBoundsCli : public OutsideCli {
     GTEST_SKIP() << "assembly of another architecture is left alone";
 #endif
   }
-  test::Finished judged(const std::string& from = "", const std::string& to = "", const std::string& taps = "4") {
-    return run(Words{"run", from.empty() ? file("tile.cu", tile) : changed_text(tile, from, to, "tile.cu"),
-                     "--in-channels", "3", "--out-channels", "2", "--kernel-size", taps, "--length", "70", "--padding",
-                     "1", "--samples", "2"});
+  test::Finished judged(const std::string& from = "", const std::string& to = "", const std::string& taps = "4",
+                        const Words& more = {}) {
+    return run(more + Words{"run", from.empty() ? file("tile.cu", tile) : changed_text(tile, from, to, "tile.cu"),
+                            "--in-channels", "3", "--out-channels", "2", "--kernel-size", taps, "--length", "70",
+                            "--padding", "1", "--samples", "2"});
   }
 };
 
@@ -73,6 +74,8 @@ TEST_F(SharedBoundsCli, OneThatIsTooShortIsLeftByAWrite) {
   EXPECT_TRUE(holds(r.out, "✗ memory       " + words)) << r.out;
   EXPECT_TRUE(holds(r.out, "wrong: " + words + "\n")) << "the sums are not to blame\n" << r.out;
   EXPECT_FALSE(holds(r.out, "Why: ")) << r.out;
+  const auto verdict = judged("xs[T + KM - 1]", "xs[T + KM - 2]", "4", {"--json"}).document()["verdict"];
+  EXPECT_EQ(verdict["cause_reason"], "its sums are right: no term of its index is to blame");
   r = judged("xs[T + KM - 1]", "xs[T + KM - 2]", "3");
   EXPECT_EQ(r.code, 0) << "of three taps it is long enough\n" << r.out;
 }

@@ -199,6 +199,9 @@ SCENARIO(a_kernels_file_follows_its_editor) {
   g.settle();
   g.panel("Maps");
   CHECK(g.says("stale: this is of the run before; the last one: crashed"));
+  const auto line = 1 + std::count(far.data(), far.data() + far.find("y[id"), '\n');
+  g.click("//Verdict/mine.cu:" + std::to_string(line));
+  CHECK(shown(g, "Source"));
   g.write("mine.cu", right);
   g.until([&] { return g.bench().report()->status == "right"; }, "and right again", 60);
   g.frames(3);

@@ -1,6 +1,8 @@
 // A line of a kernel's file or of a header it includes: shown by the panel Source.
 #pragma once
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "app/ui/panel.h"
 
@@ -10,6 +12,9 @@ struct SourcePlace {
   std::string file;  // its name without folders decides
   int line = 0;      // from 1; 0: none
 };
+
+// The places that a sentence names: of "a race in block 0: thread 0 writes at up.cu:14, …" up.cu, 14. Each once.
+std::vector<SourcePlace> places_in(std::string_view words);
 
 // Brings the panel Source to the front, with this line in view.
 void show_in_source(const Frame& f, const std::string& file, int line);

@@ -5,7 +5,9 @@
 #include <imgui.h>
 
 #include "app/ui/panel.h"
+#include "app/ui/panels/flow.h"
 #include "app/ui/panels/map_view.h"
+#include "app/ui/panels/source_place.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
@@ -102,6 +104,18 @@ void why_it_is_wrong(Frame& f, const Report& r) {
   });
 }
 
+// Of races, crashes and arrays that are left: one button for each line that the sentence speaks of.
+void lines_it_names(Frame& f, std::string_view sentence) {
+  constexpr size_t most = 4;
+  const auto places = places_in(sentence);
+  for (size_t i = 0; i < std::min(places.size(), most); i++) {
+    const std::string label = fmt::format("{}:{}", places[i].file, places[i].line);
+    if (i) beside_if_fits(ImGui::CalcTextSize(label.c_str()).x + 2 * ImGui::GetStyle().FramePadding.x);
+    if (ImGui::SmallButton(label.c_str())) show_in_source(f, places[i].file, places[i].line);
+    tooltip(f.theme, "Go to this line");
+  }
+}
+
 void head(Frame& f, const Report& r) {
   const Theme& t = f.theme;
   ImGui::PushFont(t.bold_font, ImGui::GetStyle().FontSizeBase * 1.7f);
@@ -125,6 +139,7 @@ void head(Frame& f, const Report& r) {
     for (std::string_view word : {"right: ", "wrong: ", "crashed: ", "hung: ", "not run: "})
       if (s.starts_with(word)) s.remove_prefix(word.size());
     wrapped(s);
+    lines_it_names(f, s);
     why_it_is_wrong(f, r);
   }
   const std::string kernel = file_name(r.kernel.empty() ? f.document.kernel : r.kernel);

@@ -2,6 +2,9 @@
 #include "app/ui/panels/source_heat.h"
 
 #include <gtest/gtest.h>
+#include <string>
+
+#include "app/ui/panels/source_place.h"
 
 namespace convscope::ui {
 namespace {
@@ -130,6 +133,20 @@ TEST(SourceHeat, NothingIsNothing) {
   p.lines.erase(p.lines.begin() + 2);
   EXPECT_TRUE(heat_of(p, "tiled.cu", measure("shared")).lines.empty());
   EXPECT_EQ(heat_of(p, "tiled.cu", measure("shared")).hottest, -1);
+}
+
+TEST(SourcePlace, AreFoundInSentences) {
+  auto found = [](const char* words) {
+    std::string all;
+    for (const auto& p : places_in(words)) all += p.file + " " + std::to_string(p.line) + ";";
+    return all;
+  };
+  EXPECT_EQ(found("a race in block 0: thread 0 writes at my-up.2.cu:14, and thread 2 reads at tile.h:12 the same; "
+                  "thread 3 at my-up.2.cu:14"),
+            "my-up.2.cu 14;tile.h 12;");
+  EXPECT_EQ(found("crashed: kernel up, block (0, 0, 0): /home/u/a.py:7:"), "a.py 7;");
+  for (const char* none : {"", ":", "wrong: 3 of 4", "a.cu", "a.cu:", "a.cu:x", ".cu:3", "a.cpp:3", "i:3"})
+    EXPECT_EQ(found(none), "") << none;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ if(TARGET convscope_traced)
 endif()
 install(DIRECTORY assets/kernels/ DESTINATION share/convscope/kernels)
 install(DIRECTORY assets/recordings/ DESTINATION share/convscope/recordings FILES_MATCHING PATTERN "*.convscope")
-install(DIRECTORY assets/lessons/ DESTINATION share/convscope/lessons FILES_MATCHING PATTERN "*.lesson")
+install(DIRECTORY assets/lessons/ DESTINATION share/convscope/lessons FILES_MATCHING PATTERN "*.lesson" PATTERN "*.cu")
 install(FILES LICENSE README.md DESTINATION share/doc/convscope)
 install(CODE [[
   set(programs "${CMAKE_INSTALL_PREFIX}/bin/convscope")

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/engine/kernel_file.h"
 #include "app/engine/packed.h"
 #include "app/engine/recording.h"
 #include "kernels/base/text.h"
+#include "kernels/runtime/registry.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -93,7 +95,17 @@ void set_problem(Document& d, const json& j, const std::string& where) {
   d = apply(d, SetProblem{p});
 }
 
-LessonStep step_from(const json& j, const LessonStep* before, const std::string& where) {
+// A file lies beside the lesson, unless it says where.
+std::string kernel_of(const std::string& named, const fs::path& folder, const Fields& f) {
+  if (!names_file(named) || fs::path(named).is_absolute()) return named;
+  const std::string kernel = (folder / named).lexically_normal().string();
+  std::error_code error;
+  if (!fs::is_regular_file(file_of_kernel(kernel), error))
+    f.bad(fmt::format("names a kernel's file that is not there: {}", file_of_kernel(kernel)));
+  return kernel;
+}
+
+LessonStep step_from(const json& j, const LessonStep* before, const fs::path& folder, const std::string& where) {
   Fields f(j, where);
   LessonStep s;
   if (before) s.document = before->document, s.recording = before->recording;
@@ -103,7 +115,8 @@ LessonStep step_from(const json& j, const LessonStep* before, const std::string&
     if (const std::string preset = f.text("preset"); !preset.empty())
       s.document = apply(s.document, LoadPreset{preset});
     if (const json* problem = f.take("problem")) set_problem(s.document, *problem, where);
-    if (const std::string kernel = f.text("kernel"); !kernel.empty()) s.document = apply(s.document, SetKernel{kernel});
+    if (const std::string kernel = f.text("kernel"); !kernel.empty())
+      s.document = apply(s.document, SetKernel{kernel_of(kernel, folder, f)});
     s.document = apply(s.document, SetCompareWith{f.text("compare_with", s.document.compare_with)});
     constexpr std::pair<const char*, Role> roles[] = {
         {"input", Role::input}, {"weight", Role::weight}, {"bias_values", Role::bias}};
@@ -162,10 +175,17 @@ Lesson load_lesson(const std::string& path) {
   if (!steps || !steps->is_array() || steps->empty()) f.bad("has no steps");
   for (const auto& one : *steps)
     lesson.steps.push_back(step_from(one, lesson.steps.empty() ? nullptr : &lesson.steps.back(),
+                                     fs::absolute(path).parent_path(),
                                      fmt::format("{}, step {}", file_name(path), lesson.steps.size() + 1)));
   f.nothing_else();
   if (lesson.title.empty()) f.bad("needs a title");
   return lesson;
+}
+
+bool comes_with_the_program(const std::string& kernel_file) {
+  std::error_code error;
+  const std::string folder = shipped_folder("lessons");
+  return !folder.empty() && fs::equivalent(fs::path(kernel_file).parent_path(), folder, error);
 }
 
 std::vector<ShippedLesson> shipped_lessons() {

@@ -32,6 +32,9 @@ struct Lesson {
 // known or of the wrong type, a problem that is not legal.
 Lesson load_lesson(const std::string& path);
 
+// Whether a kernel's file lies beside those lessons that come with the program: it is as much to be trusted.
+bool comes_with_the_program(const std::string& kernel_file);
+
 // What comes with the program, in the order of their file names: title and path. Files that cannot be read are left
 // out.
 struct ShippedLesson {

@@ -123,6 +123,7 @@ class App {
   void open_palette() { palette_open_ = true; }
   void open_help() { help_open_ = true; }
   void open_about() { about_open_ = true; }
+  void open_kernels_file(const Document& d);
   void trust_file(bool yes);  // the answer to the question whether untrusted() shall run
   const std::string& untrusted() const { return untrusted_; }
   void choose_kernel(int number);

@@ -24,7 +24,7 @@ void App::open(const std::string& path) {
       open_lesson(path);
     } else if (ending == ".cu" || ending == ".py") {
       const std::string text = read_kernel_file(path);
-      if (options_.trust) trusted_.insert(path);
+      if (options_.trust || comes_with_the_program(path)) trusted_.insert(path);
       if (trusted_.contains(path))
         bring_kernel(path);
       else
@@ -40,9 +40,7 @@ void App::open(const std::string& path) {
       // Nothing has run that there were pictures of.
       if (s.recording && bench_->rests_on_recording(document())) show_panel_ = "Ladder", show_beside_ = "Compare";
       say(last ? "As it was at the last close" : "Opened " + fs::path(path).filename().string());
-      // Its kernel may be a file, which is no part of it.
-      if (const std::string file = file_of_kernel(s.document.kernel); names_file(file) && !bench_->file_of(file))
-        open(file);
+      open_kernels_file(s.document);
     }
     if (last) return;
     Settings kept = settings_;
@@ -52,6 +50,11 @@ void App::open(const std::string& path) {
     say(e.what());
     bench_->note(e.what(), LogLine::Kind::trouble);
   }
+}
+
+// A session's or a lesson's kernel may be a file, which is no part of it.
+void App::open_kernels_file(const Document& d) {
+  if (const std::string file = file_of_kernel(d.kernel); names_file(file) && !bench_->file_of(file)) open(file);
 }
 
 void App::trust_file(bool yes) {

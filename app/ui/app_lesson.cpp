@@ -44,6 +44,7 @@ void App::show_step(size_t step) {
   }
   if (s.recording.empty() && !session_path_.empty()) session_path_.clear();
   execute({ReplaceDocument{s.document, lesson_->title}, 0});
+  open_kernels_file(s.document);
   View v;
   v.selected = s.selected, v.show_classes = s.classes;
   if (s.selected)

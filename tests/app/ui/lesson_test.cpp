@@ -6,6 +6,10 @@
 #include "tests/app/ui/screen.h"
 #include "tests/support.h"
 
+namespace convscope {
+static void PrintTo(const ShippedLesson& l, std::ostream* out) { *out << l.name; }
+}  // namespace convscope
+
 namespace convscope::ui {
 namespace {
 
@@ -73,7 +77,33 @@ INSTANTIATE_TEST_SUITE_P(All, ShippedLessons, testing::ValuesIn(shipped_lessons(
 });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ShippedLessons);
 
-TEST(Lessons, ThereAreSome) { EXPECT_GE(shipped_lessons().size(), 4u); }
+TEST(Lessons, ThereAreSome) { EXPECT_GE(shipped_lessons().size(), 5u); }
+
+// Of a lesson that somebody else wrote a kernel's file runs when its person has said so.
+TEST(Lessons, ShowKernelsOfFilesBesideThem) {
+  test::AppOnScreen a;
+  ASSERT_TRUE(a.screen.settle(*a));
+  test::ScratchFolder folder;
+  const std::string gather = test::text_file(test::project_file("assets/kernels/gather.cu"));
+  const std::string file = folder.write("mine.cu", gather.data(), gather.size());
+  const std::string text = R"({"type": "convscope-lesson", "version": 1, "title": "t", "steps": [
+    {"title": "first", "kernel": "S4", "problem": {"length": 40}},
+    {"title": "second", "kernel": "mine.cu"}, {"title": "third", "problem": {"stride": 3}}]})";
+  a->open(folder.write("a.lesson", text.data(), text.size()));
+  ASSERT_TRUE(a->lesson()) << a->toast();
+  EXPECT_EQ(a->lesson()->steps[2].document.kernel, file);
+  ASSERT_TRUE(step_is_shown(a));
+  EXPECT_EQ(a->untrusted(), "") << "not before its step";
+  a.screen.press(*a, ImGuiKey_PageDown);
+  EXPECT_EQ(a->untrusted(), file);
+  a->trust_file(true);
+  ASSERT_TRUE(step_is_shown(a)) << a->toast();
+  EXPECT_EQ(a->bench().report_of(a->document())->status, "right");
+  a.screen.press(*a, ImGuiKey_PageDown);
+  ASSERT_TRUE(step_is_shown(a));
+  EXPECT_EQ(a->untrusted(), "") << "it is there";
+  EXPECT_EQ(a->bench().report_of(a->document())->document.kernel, file);
+}
 
 TEST(Lessons, GoBackEndAndAreUndone) {
   test::AppOnScreen a;
@@ -111,7 +141,10 @@ TEST(Lessons, WhatThereIsNotIsRefused) {
     return a->toast();
   };
   EXPECT_TRUE(holds(refused(R"({"title": "s", "panel": "Mapps"})"), "step 1 names a panel that there is not: Mapps"));
-  EXPECT_TRUE(holds(refused(R"({"title": "s", "actions": ["fly"]})"), "step 1 names an action that there is not, or is none of a lesson's: fly"));
+  EXPECT_TRUE(holds(refused(R"({"title": "s", "actions": ["fly"]})"),
+                    "step 1 names an action that there is not, or is none of a lesson's: fly"));
+  EXPECT_TRUE(
+      holds(refused(R"({"title": "s", "kernel": "no.cu"})"), "step 1 names a kernel's file that is not there: "));
   EXPECT_TRUE(holds(refused(R"({"title": "s", "problem": {"stride": 0}})"), "stride 0 must be"));
 }
 

@@ -320,7 +320,7 @@ void Judge::Run::conclude_memory() {
                     percent_text(static_cast<double>(e.unwritten), static_cast<double>(e.elements))));
   if (zero_unwritten_) add(fmt::format("leaves {} unwritten where the sum is 0", amount(zero_unwritten_, "element")));
   if (!outside_.empty()) add(outside_);
-  r_.verdict.leaves_shared = !memory_.empty() && memory_ == races_.leaves_shared;
+  r_.verdict.leaves_arrays = !memory_.empty() && memory_ == races_.leaves;
   r_.verdict.add(
       "memory", memory_.empty() ? LayerStatus::pass : LayerStatus::fail,
       memory_.empty() ? "every element written under two poisons, red zones whole, inputs unchanged" : memory_);
@@ -402,7 +402,7 @@ void Judge::Run::conclude_determinism() {
   unsteady_ = fails_in_some_runs_;
   // Races were looked for and not found, and nothing is added up atomically. (Behind an array of shared memory lie
   // others, of which the search for races keeps them apart.)
-  by_nobody_ = races_.missing.empty() && races_.between && races_.race.empty() && races_.leaves_shared.empty() &&
+  by_nobody_ = races_.missing.empty() && races_.between && races_.race.empty() && races_.leaves.empty() &&
                !races_.atomics && device_.is_emulator();
   std::string spread = std::isinf(spread_) ? "some not finite" : "spread " + number_text(spread_);
   add(unsteady_ ? LayerStatus::fail : LayerStatus::pass,

@@ -206,10 +206,10 @@ bool Judge::Run::execute(const Poison& poison) {
 }
 
 // Damage behind dynamic shared memory is seen when its block has ended. Where it was done, or "".
-std::string Judge::Run::line_that_leaves_shared(const std::string& why) {
+std::string Judge::Run::line_that_leaves(const std::string& why) {
   if (!device_.is_emulator() || why.find("dynamic shared memory") == why.npos) return "";
   try {
-    return find_races(device_, kernel_, p_, at_, activity_, false).leaves_shared;
+    return find_races(device_, kernel_, p_, at_, activity_, false).leaves;
   } catch (const KernelFault&) {
     return "";
   }
@@ -217,7 +217,7 @@ std::string Judge::Run::line_that_leaves_shared(const std::string& why) {
 
 void Judge::Run::crashed(const std::string& why) {
   Verdict& v = r_.verdict;
-  const std::string line = line_that_leaves_shared(why), all = line.empty() ? why : why + "; it " + line;
+  const std::string line = line_that_leaves(why), all = line.empty() ? why : why + "; it " + line;
   v.add("memory", LayerStatus::fail, all);
   v.status = Status::crashed;
   v.exit_code = 4;
@@ -493,7 +493,7 @@ void Judge::Run::look_for_races() {
       return;
     }
     races_ = find_races_of_piece(kernel_, p_, activity_);
-    memory_fault_ = races_.leaves_shared;
+    memory_fault_ = races_.leaves;
     return;
   }
   // Of the program's own kernels tests know that their blocks have outputs of their own.
@@ -503,7 +503,10 @@ void Judge::Run::look_for_races() {
   if (!survives([&] { races_ = find_races(device_, kernel_, p_, at_, activity_, between); }) && races_.missing.empty())
     races_.missing = "the kernel crashed";
   if (memory_fault_.empty()) memory_fault_ = races_.misaligned;
-  if (memory_fault_.empty()) memory_fault_ = races_.leaves_shared;
+  if (memory_fault_.empty())
+    memory_fault_ = races_.leaves;
+  else if (memory_fault_.starts_with("writes outside ") && races_.leaves.starts_with("writes "))
+    memory_fault_ += "; it " + races_.leaves;
 }
 
 void Judge::Run::judge_references() {

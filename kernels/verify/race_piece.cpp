@@ -104,7 +104,7 @@ RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem
   const std::string where = fmt::format(" (found by the emulator, on {})", describe(*piece));
   if (!out.race.empty()) out.race += where;
   if (!out.unset.empty()) out.unset += where;
-  if (!out.leaves_shared.empty()) out.leaves_shared += where;
+  if (!out.leaves.empty()) out.leaves += where;
   out.piece = describe(*piece);
   return out;
 }

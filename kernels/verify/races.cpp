@@ -11,6 +11,7 @@
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/simt/trace_readers.h"
 #include "kernels/verify/block_races.h"
+#include "kernels/verify/tensor_bounds.h"
 
 namespace convscope {
 namespace {
@@ -20,13 +21,16 @@ using simt::AccessKind;
 // Of a launch: its blocks are alike, and what they do to the memory of others is another layer's.
 constexpr int64_t most_blocks = 6;
 constexpr double most_products = 4e7;
+// Of so few products many blocks take no time.
+constexpr double little = 4e5;
+constexpr int64_t most_of_little = 256;
 // Words that atomics share may order what is around them (a lock, a ticket). So many words are data.
 constexpr size_t most_locks = 64;
 
 // Every so many blocks, so that classes of stride, channels or sequences that come in turn are all met.
-int64_t step_of(int64_t blocks) {
-  if (blocks <= most_blocks) return 1;
-  int64_t every = (blocks + most_blocks - 1) / most_blocks;
+int64_t step_of(int64_t blocks, int64_t most) {
+  if (blocks <= most) return 1;
+  int64_t every = (blocks + most - 1) / most;
   while (std::gcd(every, int64_t{2 * 3 * 5 * 7}) != 1) every++;
   return every;
 }
@@ -80,17 +84,20 @@ std::string misaligned_words(const simt::Access& a) {
       a.kind == AccessKind::read ? "reads" : "writes", a.size, of, at_line(simt::source_line(a.pc)), a.thread, a.block);
 }
 
-std::string leaving_words(const simt::Tracing::LeavesShared& l) {
-  const bool reads = l.access.kind == simt::AccessKind::read;
-  return fmt::format("{} {},{}, thread {} of block {}: {}", reads ? "reads" : "writes", l.words,
-                     at_line(simt::source_line(l.access.pc)), l.access.thread, l.access.block,
-                     reads ? "a GPU gives it whatever lies there" : "a GPU overwrites whatever lies there");
+std::string leaving_words(const simt::Access& a, const std::string& words, bool shared) {
+  const bool reads = a.kind == simt::AccessKind::read;
+  return fmt::format("{} {},{}, thread {} of block {}: {}", reads ? "reads" : "writes", words,
+                     at_line(simt::source_line(a.pc)), a.thread, a.block,
+                     !shared ? "a GPU may end the launch there"
+                     : reads ? "a GPU gives it whatever lies there"
+                             : "a GPU overwrites whatever lies there");
 }
 
-// Of the launch that was traced just now.
+// Of the launch that is traced now.
 void note_faults(RaceSearch& out) {
   if (auto a = simt::Tracing::misaligned(); a && out.misaligned.empty()) out.misaligned = misaligned_words(*a);
-  if (auto l = simt::Tracing::leaves_shared(); l && out.leaves_shared.empty()) out.leaves_shared = leaving_words(*l);
+  if (auto l = simt::Tracing::leaves_shared(); l && out.leaves.empty())
+    out.leaves = leaving_words(l->access, l->words, true);
 }
 
 }  // namespace
@@ -284,13 +291,16 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
   const Plan plan = traced->plan_for(p);
   const double products = walked_products(p);
   struct Sample {
-    int64_t every, blocks;
+    int64_t every, blocks, last;
   };
   std::vector<Sample> samples;
   for (const auto& launch : plan.launches()) {
     // Blocks that wait for others must all be there.
-    const int64_t all = launch.grid.count(), every = launch.in_order ? 1 : step_of(all);
-    samples.push_back({every, (all + every - 1) / every});
+    const int64_t all = launch.grid.count(), most = products <= little ? most_of_little : most_blocks,
+                  every = launch.in_order ? 1 : step_of(all, most);
+    // And the last one, which is where rows and channels end.
+    const bool last = (all - 1) % every != 0;
+    samples.push_back({every, (all + every - 1) / every + last, last ? all - 1 : -1});
     if (products / static_cast<double>(every) > most_products) {
       out.missing = fmt::format("a block of {:.2g} products takes long to trace: a smaller problem shows it",
                                 products / static_cast<double>(all));
@@ -302,6 +312,7 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
   std::optional<UnsetRead> unset;
   std::atomic<bool> atomics = false;
   for (size_t i = 0; i < samples.size() && !first; i++) {
+    TensorBounds bounds(p, at, plan.out_length(), plan.workspace_bytes());
     simt::TraceReaders<RaceFinder> finders([] { return std::make_unique<RaceFinder>(); });
     {
       simt::Tracing tracing(
@@ -309,6 +320,7 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
             if (std::any_of(part.begin(), part.end(), [](const auto& a) { return a.kind == AccessKind::atomic; }))
               atomics = true;
             finders.take(part);
+            bounds.take(part);
           },
           {.meetings = true});
       try {
@@ -316,14 +328,22 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
                      {.activity = &activity,
                       .only_launch = static_cast<int64_t>(i),
                       .every = static_cast<uint64_t>(samples[i].every)});
+        if (samples[i].last >= 0)
+          emulator.run(*traced, plan, at,
+                       {.activity = &activity,
+                        .only_launch = static_cast<int64_t>(i),
+                        .part_of = static_cast<int64_t>(i),
+                        .first_block = static_cast<uint64_t>(samples[i].last),
+                        .blocks = 1});
       } catch (const KernelFault&) {
         note_faults(out);
-        if (out.leaves_shared.empty()) throw;  // else this is what it comes from
+        if (out.leaves.empty()) throw;  // else this is what it comes from
         return out;
       }
       finders.only_rests_follow();
       note_faults(out);
     }
+    if (auto l = bounds.left(); l && out.leaves.empty()) out.leaves = leaving_words(l->access, l->words, false);
     out.blocks += samples[i].blocks;
     for (const auto& finder : finders.all()) out.whole &= finder->whole();
     // The same one, whoever met it first.

@@ -127,8 +127,9 @@ struct RaceSearch {
   std::string unset;
   // An access at an address that is no multiple of its size, where a GPU ends the launch; "": none was met.
   std::string misaligned;
-  // An access that leaves an array of shared memory (simt::Tracing); "": none was met.
-  std::string leaves_shared;
+  // An access that leaves an array of shared memory (simt::Tracing), or a tensor by little (tensor_bounds.h); "": none
+  // was met.
+  std::string leaves;
   std::string piece;  // of a search on another device: what it was of
 };
 // between: blocks as well, which for a kernel of one output a thread takes as long as all else of its verdict.

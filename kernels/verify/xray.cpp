@@ -75,8 +75,14 @@ std::string joined(const std::vector<std::string>& list) {
 // Why a term that is wrong makes no difference on a problem; "" where it does.
 std::string without_effect(const std::string& fault, const ConvProblem& p) {
   auto says = [&](const char* word) { return fault.find(word) != std::string::npos; };
+  if (says("exchanged")) {
+    const int64_t one = says("stride and") ? p.stride : p.padding,
+                  other = says("and the dilation") ? p.dilation : p.padding;
+    return one == other ? fmt::format("both are {}", one) : "";
+  }
   if (says("output_padding")) return p.output_padding == 0 ? "output_padding is 0" : "";
   if (says("dilation")) return p.dilation == 1 ? "dilation is 1" : "";
+  if (says("too large") || says("too small")) return "";
   if (says("padding")) return p.padding == 0 ? "padding is 0" : "";
   return "";
 }
@@ -197,6 +203,10 @@ void tell_sizes(Xray& x, const SizeFault& fault) {
   x.formula = right_index(), x.example.clear(), x.faults.clear();
   const std::string where =
       fmt::format("{}{}", describe(fault.smallest), fault.least ? "" : ", and maybe on smaller ones");
+  if (fault.what.empty() && !fault.beside.empty()) {
+    x.sentence = fmt::format("its products are the definition's; on {} it {}{}", where, fault.beside, elsewhere);
+    return;
+  }
   if (fault.what.empty() && fault.mapped) {
     x.sentence =
         fmt::format("its products are the definition's, and its results are wrong on {}: values or rounding matter{}",

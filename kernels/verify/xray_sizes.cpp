@@ -93,6 +93,11 @@ std::optional<SizeFault> size_fault(Device& device, const KernelDefinition& kern
   SizeFault fault;
   fault.smallest = fuzz.smallest()->problem, fault.least = least;
   look_at_products(fault, device, kernel, activity);
+  const Verdict last = verdict(fault.smallest);
+  if (const Layer* memory = last.find("memory"); memory && memory->status == LayerStatus::fail)
+    fault.beside = memory->evidence;
+  else if (const Layer* order = last.find("determinism"); order && order->evidence.starts_with("a race "))
+    fault.beside = "has " + order->evidence;
   return fault;
 }
 

@@ -17,7 +17,8 @@ struct SizeFault {
   // the definition's there, too, or cannot be mapped (mapped)
   std::string what;
   bool mapped = false;
-  int launches = 0;  // of the map
+  std::string beside;  // "reads element 3 of x, …", "has a race …": what the verdict says of memory or order there
+  int launches = 0;    // of the map
 };
 
 // Nothing where no piece fails. limit_s: no further problem is begun after so long. Errors: Cancelled; DeviceError when

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <regex>
 
+#include "kernels/runtime/compile/dynamic_shared.h"
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_lines.h"
@@ -167,12 +168,9 @@ namespace {
 
 // As the host compiler is given it, without what registers a kernel: keeps the lines.
 std::string host_body(const std::string& cuda, const std::string& name) {
-  static const std::regex dynamic(
-      R"(extern\s+__shared__\s+(?:(?:__align__|alignas)\s*\((?:[^()]|\([^()]*\))*\)\s*)?((?:unsigned\s+|signed\s+|long\s+)*\w+)\s+(\w+)\s*\[\s*\]\s*;)");
   // nvcc takes an alignment behind these words, the host's compiler before them.
   static const std::regex aligned(R"(\b(__shared__|__constant__)(\s+)(alignas\s*\((?:[^()]|\([^()]*\))*\)))");
-  const std::string body =
-      std::regex_replace(std::regex_replace(cuda, dynamic, "CONVSCOPE_DYNAMIC_SHARED($1, $2);"), aligned, "$3$2$1");
+  const std::string body = std::regex_replace(with_dynamic_shared(cuda), aligned, "$3$2$1");
   const bool host = has_host_code(cuda);
   return fmt::format("{}#line 1 {}\n{}\n{}", includes_before(cuda), c_string(name),
                      host ? with_noted_launches(body) : body, registration_of_variables(cuda, name, host));

@@ -110,6 +110,37 @@ TEST_F(SharedBoundsCli, DynamicSharedMemoryHasAnEndAsWell) {
       << r.out;
 }
 
+// Tensors lie between red zones; what is read there and used makes results NaN. The line is told in any case.
+TEST_F(SharedBoundsCli, TensorsAreNotLeftEither) {
+  auto r = judged("from >= 0 && from < L ?", "from >= 0 ?");
+  EXPECT_EQ(r.code, 1) << r.out;
+  EXPECT_TRUE(holds(r.out, "reads element 210 of x, which has 210, at tile.cu:10, thread ")) << r.out;
+  r = judged("  if (j < Lout) y[", "  y[");
+  EXPECT_TRUE(holds(r.out, "writes outside y: ")) << r.out;
+  EXPECT_TRUE(holds(r.out, "; it writes element 142 of y, which has 142, at tile.cu:17, thread ")) << r.out;
+  // Of no use: the sums are right.
+  r = judged("  float sum = 0;\n", "  float sum = 0;\n  if (x[Cin * L + 3] == 1.25f) return;\n");
+  EXPECT_TRUE(holds(r.out,
+                    "wrong: reads element 213 of x, which has 210, at tile.cu:6, thread 0 of block 0: a GPU may "
+                    "end the launch there\n"))
+      << r.out;
+}
+
+// Outside of functions, as well as in them; what is meant is each thread's own block's.
+TEST_F(SharedBoundsCli, DynamicSharedMemoryIsDeclaredOutsideOfFunctionsToo) {
+  std::string text = tile;
+  auto change = [&](const std::string& from, const std::string& to) { text.replace(text.find(from), from.size(), to); };
+  change("template <int T, int KM>",
+         "extern __shared__ __align__(16) unsigned char raw[];\n"
+         "__device__ float* tile_of(unsigned char* raw) { return (float*)raw; }\n"
+         "__device__ float* first() { return reinterpret_cast<float*>(raw); }\n"
+         "template <int T, int KM>");
+  change("__shared__ float xs[T + KM - 1];", "float* xs = tile_of(raw); if (xs != first()) return;");
+  const auto r = run(Words{"run", file("tile.cu", text), "--kernel-size", "4", "--length", "70"});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_EQ(r.err, "") << "no warnings";
+}
+
 // A driver of fakes launches nothing; where arrays are left is found by the emulator.
 TEST_F(SharedBoundsCli, OnAGpuItIsLookedForAsWell) {
   if (!test::has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";

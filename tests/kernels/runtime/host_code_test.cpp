@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/base/error.h"
+#include "kernels/runtime/compile/dynamic_shared.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "tests/support.h"
 
@@ -75,6 +76,27 @@ TEST(HostCode, LaunchesReadAsCalls) {
   EXPECT_EQ(with_noted_launches("// k<<<1>>>\nx = \"<<<\"; k<<<1, 2>>>(); m<<<3, 4>>>();"),
             "// k<<<1>>>\nx = \"<<<\"; " + l + "k>(1, 2)(); " + l + "m>(3, 4)();");
   EXPECT_EQ(with_noted_launches("k<<<1, 2"), "k<<<1, 2") << "not whole: the compiler says so";
+}
+
+TEST(DynamicShared, StandsWhereItIsUsed) {
+  const std::string own = "CONVSCOPE_DYNAMIC_SHARED(float, s);";
+  EXPECT_EQ(with_dynamic_shared("__global__ void k() {\n  extern __shared__ float s[];\n}"),
+            "__global__ void k() {\n  " + own + "\n}");
+  EXPECT_EQ(with_dynamic_shared("extern __shared__ float s[];\n__global__ void k(int n) { s[n] = 0; }\n"
+                                "__device__ void f(float* s) { s[0] = 1; }\n__global__ void g() { float ss, s_; }\n"
+                                "struct A { __device__ void h() const { s[1] = 2; } };"),
+            "\n__global__ void k(int n) { " + own +
+                " s[n] = 0; }\n"
+                "__device__ void f(float* s) { s[0] = 1; }\n__global__ void g() { float ss, s_; }\n"
+                "struct A { __device__ void h() const { " +
+                own + " s[1] = 2; } };");
+  EXPECT_EQ(with_dynamic_shared("namespace n {\nextern __shared__\n float s[];\n}\nvoid k() { { s; } }"),
+            "namespace n {\n\n\n}\nvoid k() { " + own + " { s; } }")
+      << "lines stay";
+  EXPECT_EQ(with_dynamic_shared("#define S extern __shared__ float s[];\nvoid k() { S s; }"),
+            "#define S " + own + "\nvoid k() { S s; }");
+  const std::string said = "// extern __shared__ float s[];\nvoid k() { s; }";
+  EXPECT_EQ(with_dynamic_shared(said), said);
 }
 
 // PyTorch's headers bring much of the standard library along.

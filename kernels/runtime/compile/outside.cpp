@@ -133,14 +133,22 @@ std::string make_modules(const std::string& source, const std::string& file, con
   return warnings;
 }
 
-std::vector<KernelDefinition*> opened(const fs::path& module, bool traced) {
+std::vector<KernelDefinition*> opened(const fs::path& module, bool traced, const std::string& file) {
   Arrivals come;
   void* handle = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char* why = dlerror();
     throw CompileError(fmt::format("its module cannot be opened: {}", why ? why : "unknown"), "");
   }
-  if (const void* table = dlsym(handle, "convscope_declared_shared")) simt::know_declared_shared(table);
+  if (const void* table = dlsym(handle, "convscope_declared_shared")) {
+    constexpr uint64_t most_static = 49152;  // CUDA C++ Programming Guide, table "Technical Specifications"
+    if (const auto most = simt::most_declared_shared(table); most.bytes > most_static)
+      throw CompileError(fmt::format("{}: {} declares {} bytes of __shared__ memory; a GPU's compiler takes up to {}: "
+                                     "more must be dynamic (extern __shared__)",
+                                     file, most.function, most.bytes, most_static),
+                         "");
+    simt::know_declared_shared(table);
+  }
   return traced ? come.traced : come.plain;
 }
 
@@ -255,9 +263,10 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
       out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
     touch(plain), touch(traced);
-    auto& made = modules().open[key];
-    made.first = opened(plain, false);
-    if (traces()) made.second = opened(traced, true);
+    std::pair<std::vector<KernelDefinition*>, std::vector<KernelDefinition*>> made;
+    if (traces()) made.second = opened(traced, true, file);
+    made.first = opened(plain, false, file);
+    modules().open[key] = made;
     simt::look_for_lines_again();
     // Debug information is read now: where a kernel crashes there is little room for it.
     simt::source_line(reinterpret_cast<uint64_t>(&bring_outside) + 1);

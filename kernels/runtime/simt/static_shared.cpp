@@ -67,13 +67,36 @@ const DeclaredShared* StaticShared::left(const void* p, size_t size) const {
   return nearest;
 }
 
-std::string own_name(const DeclaredShared& variable) {
+namespace {
+
+std::string demangled(const char* name) {
   int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> whole(abi::__cxa_demangle(variable.name, nullptr, nullptr, &status),
+  const std::unique_ptr<char, decltype(&std::free)> whole(abi::__cxa_demangle(name, nullptr, nullptr, &status),
                                                           &std::free);
-  const std::string name = whole ? whole.get() : variable.name;
+  return whole ? whole.get() : name;
+}
+
+}  // namespace
+
+std::string own_name(const DeclaredShared& variable) {
+  const std::string name = demangled(variable.name);
   const size_t colons = name.rfind("::");
   return colons == name.npos ? name : name.substr(colons + 2);
+}
+
+MostShared most_declared_shared(const void* table) {
+  const auto* words = static_cast<const uint64_t*>(table);
+  const auto* first = reinterpret_cast<const DeclaredShared*>(words + 2);
+  std::map<std::string, uint64_t> of;
+  for (const DeclaredShared& v : std::vector<DeclaredShared>(first, first + words[0])) {
+    const std::string name = demangled(v.name);
+    of[name.substr(0, name.rfind("::"))] += v.bytes;
+  }
+  MostShared most;
+  for (const auto& [function, bytes] : of)
+    if (bytes > most.bytes) most = {function.substr(0, function.find('(')), bytes};
+  if (most.function.starts_with("void ")) most.function.erase(0, 5);  // of templates
+  return most;
 }
 
 StaticShared static_shared_of(const void* code) {

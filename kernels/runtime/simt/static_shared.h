@@ -15,6 +15,12 @@ struct DeclaredShared {
 };
 // The table of a module that was opened.
 void know_declared_shared(const void* table);
+// Of a table the function that declares the most, and its bytes.
+struct MostShared {
+  std::string function;  // "up", without parameters
+  uint64_t bytes = 0;
+};
+MostShared most_declared_shared(const void* table);
 
 struct StaticShared {
   unsigned char* begin = nullptr;

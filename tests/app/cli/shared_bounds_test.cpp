@@ -80,6 +80,25 @@ TEST_F(SharedBoundsCli, OneThatIsTooShortIsLeftByAWrite) {
   EXPECT_EQ(r.code, 0) << "of three taps it is long enough\n" << r.out;
 }
 
+TEST_F(SharedBoundsCli, AGpusCompilerTakesSoManyBytes) {
+  // 140 and 16 bytes are there already.
+  auto with = [&](int more) {
+    return judged("  float sum = 0;\n", "  __shared__ float rest[" + std::to_string(more) +
+                                            "];\n  rest[t] = 0;\n"
+                                            "  float sum = rest[t];\n");
+  };
+  auto r = with((49152 - 156) / 4);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  for (int again = 0; again < 2; again++) {
+    r = with((49152 - 156) / 4 + 1);
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    EXPECT_TRUE(holds(r.out,
+                      "tile.cu: up<32, 4> declares 49156 bytes of __shared__ memory; a GPU's compiler takes up to "
+                      "49152: more must be dynamic"))
+        << r.out << r.err;
+  }
+}
+
 TEST_F(SharedBoundsCli, ItIsLeftByReadsToo) {
   auto r = judged("sum += xs[t + K - 1 - k]", "sum += xs[t + K - 2 - k]");
   EXPECT_EQ(r.code, 1) << r.out;

@@ -205,19 +205,12 @@ bool Judge::Run::execute(const Poison& poison) {
   return true;
 }
 
-// Damage behind dynamic shared memory is seen when its block has ended. Where it was done, or "".
-std::string Judge::Run::line_that_leaves(const std::string& why) {
-  if (!device_.is_emulator() || why.find("dynamic shared memory") == why.npos) return "";
-  try {
-    return find_races(device_, kernel_, p_, at_, activity_, false).leaves;
-  } catch (const KernelFault&) {
-    return "";
-  }
-}
-
 void Judge::Run::crashed(const std::string& why) {
   Verdict& v = r_.verdict;
-  const std::string line = line_that_leaves(why), all = line.empty() ? why : why + "; it " + line;
+  // Damage behind dynamic shared memory is seen when its block has ended.
+  const bool shared = device_.is_emulator() && why.find("dynamic shared memory") != why.npos;
+  const std::string where = shared ? where_it_leaves(device_, kernel_, p_, at_, activity_) : "",
+                    all = where.empty() ? why : why + "; it " + where;
   v.add("memory", LayerStatus::fail, all);
   v.status = Status::crashed;
   v.exit_code = 4;

@@ -39,7 +39,6 @@ class Judge::Run {
   void upload(const Inputs& in);
   bool execute(const Poison& poison);  // false: the kernel faulted, the verdict says how
   void crashed(const std::string& why);
-  std::string line_that_leaves(const std::string& why);
   // Does what runs the kernel; false: it faulted, the verdict says how.
   template <class F>
   bool survives(F work);

@@ -359,4 +359,13 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
   return out;
 }
 
+std::string where_it_leaves(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,
+                            Activity& activity) {
+  try {
+    return find_races(emulator, kernel, p, at, activity, false).leaves;
+  } catch (const KernelFault&) {
+    return "";
+  }
+}
+
 }  // namespace convscope

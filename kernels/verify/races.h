@@ -136,7 +136,10 @@ struct RaceSearch {
 // Errors: Cancelled, KernelFault.
 RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,
                       Activity& activity, bool between = true);
-// The same of a short piece of p, on the emulator: for a kernel that runs on a GPU. What takes longer than seconds
+// Where a kernel that ended with a fault leaves an array or a tensor, as RaceSearch says it; "". Errors: Cancelled.
+std::string where_it_leaves(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,
+                            Activity& activity);
+// find_races() of a short piece of p, on the emulator: for a kernel that runs on a GPU. What takes longer than seconds
 // there (blocks that wait for blocks do for ever) is given up. Errors: Cancelled.
 RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem& p, Activity& activity);
 

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <cxxabi.h>
 #include <fmt/format.h>
 #include <fstream>
 #include <map>
@@ -12,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "kernels/base/demangled.h"
 #include "kernels/base/error.h"
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/launch_lines.h"
@@ -49,13 +49,6 @@ std::string function_of(std::string symbol) {
     if (c == '(') return symbol.substr(begin, i - begin);
   }
   return symbol.substr(begin);
-}
-
-// "" when it is no mangled name.
-std::string demangled(const char* symbol) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> known(abi::__cxa_demangle(symbol, nullptr, nullptr, &status), std::free);
-  return status == 0 && known ? known.get() : "";
 }
 
 bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }

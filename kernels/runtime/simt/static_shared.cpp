@@ -1,13 +1,13 @@
 #include "kernels/runtime/simt/static_shared.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <map>
-#include <memory>
 #include <mutex>
+#include <span>
+
+#include "kernels/base/demangled.h"
 
 // The C library's: the calling thread's copy of a module's variable, made when it is asked for first (Drepper, ELF
 // Handling For Thread-Local Storage, section 3.4).
@@ -69,17 +69,15 @@ const DeclaredShared* StaticShared::left(const void* p, size_t size) const {
 
 namespace {
 
-std::string demangled(const char* name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> whole(abi::__cxa_demangle(name, nullptr, nullptr, &status),
-                                                          &std::free);
-  return whole ? whole.get() : name;
+std::string known_name(const DeclaredShared& v) {
+  const std::string whole = demangled(v.name);
+  return whole.empty() ? v.name : whole;
 }
 
 }  // namespace
 
 std::string own_name(const DeclaredShared& variable) {
-  const std::string name = demangled(variable.name);
+  const std::string name = known_name(variable);
   const size_t colons = name.rfind("::");
   return colons == name.npos ? name : name.substr(colons + 2);
 }
@@ -88,8 +86,8 @@ MostShared most_declared_shared(const void* table) {
   const auto* words = static_cast<const uint64_t*>(table);
   const auto* first = reinterpret_cast<const DeclaredShared*>(words + 2);
   std::map<std::string, uint64_t> of;
-  for (const DeclaredShared& v : std::vector<DeclaredShared>(first, first + words[0])) {
-    const std::string name = demangled(v.name);
+  for (const DeclaredShared& v : std::span(first, words[0])) {
+    const std::string name = known_name(v);
     of[name.substr(0, name.rfind("::"))] += v.bytes;
   }
   MostShared most;

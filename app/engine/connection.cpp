@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 

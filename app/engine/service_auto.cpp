@@ -1,5 +1,7 @@
 // The kernel `auto`, and the requests `choose` and `export`.
+#include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "app/engine/codec.h"

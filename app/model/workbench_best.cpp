@@ -1,4 +1,5 @@
 // The best kernel for a problem, and a kernel as a file of its own: what the planner chooses and what `export` writes.
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "app/engine/frame.h"

@@ -1,6 +1,7 @@
 // What the window opens and writes: sessions, inputs, kernels' files, pictures.
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <imgui.h>
 
 #include "app/engine/kernel_file.h"

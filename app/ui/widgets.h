@@ -1,5 +1,6 @@
 // Small pieces that every panel uses, so that figures look the same everywhere.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>

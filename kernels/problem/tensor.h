@@ -1,6 +1,7 @@
 // A dense tensor in host memory: contiguous, C order, 64-byte aligned, shared and immutable once filled.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <span>

@@ -1,4 +1,5 @@
 // The emulator as a device: memory of the host between guard pages, launches through simt/.
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -111,6 +112,7 @@ class EmulatorDevice final : public Device {
         if (l.fills_bytes && static_cast<int64_t>(launch) < options.only_launch) fill_variable(l, at);
         continue;
       }
+      if (auto why = simt::launch_fault(l); !why.empty()) throw KernelFault(why);
       std::vector<uint64_t> pointers(l.arguments.size());
       std::vector<TensorMap> maps(l.arguments.size());
       std::deque<Argument> filled;

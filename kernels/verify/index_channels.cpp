@@ -1,5 +1,6 @@
 #include "kernels/verify/index_channels.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fmt/format.h>

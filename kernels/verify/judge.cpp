@@ -1,5 +1,7 @@
 #include "kernels/verify/judge.h"
 
+#include <functional>
+
 #include "kernels/base/text.h"
 #include "kernels/verify/judge_run.h"
 

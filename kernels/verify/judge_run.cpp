@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
+#include <functional>
 #include <limits>
 
 #include "kernels/base/text.h"
@@ -121,14 +122,13 @@ bool Judge::Run::declared() {
     v.add("binding", LayerStatus::fail, why);
     v.status = Status::not_run;
     v.exit_code = code;
-    v.sentence = "not run: " + kernel_.name() + " " + why;
+    v.sentence = "not run: " + kernel_.name() + (why.starts_with("its ") ? ": " : " ") + why;
     return false;
   };
   if (auto why = kernel_.unsupported(p_); !why.empty()) return not_run(2, why);
   if (auto why = device_.unavailable(kernel_, plan_); !why.empty()) return not_run(3, why);
   for (const auto& l : plan_.launches())
-    if (auto why = simt::launch_shape_fault(l.entry, l.grid, l.block, l.dynamic_shared_bytes); !why.empty())
-      return not_run(1, "cannot be launched: " + why);
+    if (auto why = simt::launch_fault(l); !why.empty()) return not_run(1, "cannot be launched: " + why);
   size_t arguments = 0;
   for (const auto& l : plan_.launches()) arguments += l.arguments.size();
   v.add("binding", LayerStatus::pass,

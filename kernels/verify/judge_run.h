@@ -1,6 +1,7 @@
 // One run of the judge, step by step (private to the judge).
 #pragma once
 #include <array>
+#include <functional>
 #include <utility>
 
 #include "kernels/base/text.h"

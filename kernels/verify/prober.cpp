@@ -1,5 +1,7 @@
 #include "kernels/verify/prober.h"
 
+#include <algorithm>
+
 namespace convscope {
 namespace {
 

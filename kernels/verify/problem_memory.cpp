@@ -1,6 +1,7 @@
 #include "kernels/verify/problem_memory.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "kernels/verify/packed_times.h"
 

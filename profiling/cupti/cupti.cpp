@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <mutex>
 
 #include "profiling/cupti/state.h"

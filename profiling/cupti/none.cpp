@@ -1,4 +1,6 @@
 // CUPTI in a build that found none of its headers.
+#include <functional>
+
 #include "profiling/cupti/cupti.h"
 
 namespace convscope {

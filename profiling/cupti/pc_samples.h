@@ -1,6 +1,7 @@
 // Where warps were found, and why they were not issuing: what PC sampling says of the kernels that ran.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>

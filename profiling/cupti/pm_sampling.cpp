@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 
 #include "profiling/cupti/state.h"
 #include "profiling/metrics/lanes.h"

@@ -1,6 +1,7 @@
 // Hardware counters by the Range Profiler: a user range around a piece of work, which is run again for each pass.
 #include <chrono>
 #include <fmt/format.h>
+#include <functional>
 #include <utility>
 
 #include "profiling/cupti/state.h"

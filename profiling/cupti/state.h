@@ -1,5 +1,6 @@
 // What a Cupti holds. Only for the files of this folder.
 #pragma once
+#include <functional>
 #include <map>
 
 #include "profiling/cupti/library.h"

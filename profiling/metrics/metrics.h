@@ -3,6 +3,7 @@
 // A counter is known by our own name; what the hardware calls it depends on the chip (Metric::spellings, tried in
 // turn). tests/profiling/metrics_names_test.cpp checks them for every chip that CUPTI's Host API knows.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>

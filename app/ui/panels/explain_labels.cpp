@@ -1,5 +1,6 @@
 #include "app/ui/panels/explain_labels.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace convscope::ui {

@@ -10,6 +10,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/compile/host_functions.h"
+#include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_lines.h"
 
 namespace convscope {
@@ -60,7 +61,7 @@ std::string argument_for(const HostParameter& p, const std::string& meaning) {
 
 bool has_host_code(std::string_view text) { return code_of(text, true).find("<<<") != std::string::npos; }
 
-std::string with_noted_launches(const std::string& text) {
+std::string with_noted_launches(const std::string& text, const std::set<std::string>& bounded) {
   std::string out;
   size_t at = 0;
   for (const auto& l : launches_in(code_of(text, true))) {
@@ -69,6 +70,7 @@ std::string with_noted_launches(const std::string& text) {
     while (std::isspace(static_cast<unsigned char>(callee.back()))) callee.pop_back();
     out += text.substr(at, l.callee - at) + "::convscope::host::Launching<" + callee + ">(" +
            text.substr(l.arrows + 3, l.config_end - l.arrows - 3) + ")";
+    if (const std::string bounds = bounds_of(callee, bounded); !bounds.empty()) out += ".bounded(" + bounds + ")";
     at = l.config_end + 3;
   }
   out += text.substr(at);
@@ -163,16 +165,32 @@ std::string registration_of_host_code(const std::string& text, const std::string
       "  const ConvProblem* convscope_given = &convscope_p;\n{}  return {}({});\n}}\n}}\n"
       "CONVSCOPE_KERNEL({}) {{\n  idea({});\n"
       "  supports([](const ConvProblem& convscope_p) -> std::string {{\n{}"
-      "    return ::convscope::host::refused(convscope_p, convscope_called);\n  }});\n"
+      "    return ::convscope::host::refused(convscope_p, ::convscope::host::called<convscope_called>());\n  }});\n"
       "  plan([](const ConvProblem& convscope_p, Plan& convscope_plan) {{\n"
-      "    ::convscope::host::record(convscope_p, convscope_plan, convscope_called);\n  }});\n}}\n",
+      "    ::convscope::host::record(convscope_p, convscope_plan, ::convscope::host::called<convscope_called>());\n  "
+      "}});\n}}\n",
       undefined_names(), line, c_string(name), names_of_problem(), f->name, args, last_part(f->name), c_string(idea),
       rules.empty() ? "" : "    const ConvProblem* convscope_given = &convscope_p;\n" + names_of_problem() + rules);
 }
 
 std::string includes_before(std::string_view cuda) {
+  // As the program's own have it before they begin (convscope/kernel.h).
+  if (registers_itself(cuda)) return "#include <algorithm>\n";
   if (!has_host_code(cuda)) return "";
   static const std::pair<const char*, std::vector<const char*>> of_headers[] = {
+      {"algorithm",
+       {"all_of",      "any_of",    "clamp",     "copy",        "copy_n",     "count",    "count_if",    "equal",
+        "fill",        "fill_n",    "find",      "find_if",     "for_each",   "generate", "max_element", "min_element",
+        "minmax",      "none_of",   "partition", "remove_if",   "reverse",    "rotate",   "sort",        "stable_sort",
+        "swap_ranges", "transform", "unique",    "lower_bound", "upper_bound"}},
+      {"numeric", {"accumulate", "gcd", "inner_product", "iota", "lcm", "partial_sum", "reduce"}},
+      {"functional",
+       {"bind", "bit_and", "bit_or", "equal_to", "function", "greater", "hash", "invoke", "less", "multiplies", "plus",
+        "ref"}},
+      {"map", {"map", "multimap"}},
+      {"array", {"array", "to_array"}},
+      {"tuple", {"make_tuple", "tie", "tuple"}},
+      {"cstring", {"memcmp", "memcpy", "memset", "strcmp", "strlen"}},
       {"sstream", {"ostringstream", "istringstream", "stringstream"}},
       {"iostream", {"cout", "cerr", "clog"}},
       {"iomanip", {"setw", "setprecision"}},

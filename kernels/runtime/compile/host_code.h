@@ -7,6 +7,7 @@
 //
 // Texts keep their lines.
 #pragma once
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -27,7 +28,8 @@ std::string includes_before(std::string_view cuda);
 std::string cuda_source(const std::string& text, const std::string& name);
 
 // kernel<<<grid, block, …>>> as the host compiler is given it: convscope::host::Launching<kernel>(grid, block, …).
-std::string with_noted_launches(const std::string& text);
+// bounded: kernels that have a constant of their __launch_bounds__ (launch_bounds.h).
+std::string with_noted_launches(const std::string& text, const std::set<std::string>& bounded = {});
 
 // C++ that registers a kernel whose plan is what the host code launches. `original`: the text as the file has it (a
 // Python file names its functions). Errors: InputError, with the line that would do.

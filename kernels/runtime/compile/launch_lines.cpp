@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/problem/dtype.h"
+#include "kernels/runtime/compile/launch_bounds.h"
 
 namespace convscope {
 namespace {
@@ -281,6 +283,7 @@ std::string idea_of(std::string_view text) {
 std::string registration_of_lines(std::string_view text, const std::string& name) {
   const std::vector<Line> lines = lines_of(text, name);
   if (lines.empty()) return "";
+  const auto bounded = with_launch_bounds(std::string(text)).names;
   const Line& first = lines.front();
   const std::string at_file = c_string(name);
   auto value = [&](const char* key, const char* otherwise) {
@@ -319,13 +322,15 @@ std::string registration_of_lines(std::string_view text, const std::string& name
         sizes += fmt::format("{}static_cast<int64_t>({})", sizes.empty() ? "" : ", ", part);
       return sizes;
     };
-    auto shared = line.values.find("shared");
+    const auto shared = line.values.find("shared");
+    const std::string bounds = bounds_of(line.function, bounded);
     out +=
         line_is(line.number) + fmt::format(
                                    "    convscope_plan.launch(::convscope::TypedEntry<&::{}>{{{}}}, {{{}}}, {{{}}}, "
-                                   "static_cast<size_t>({})).args({});\n",
+                                   "static_cast<size_t>({})){}.args({});\n",
                                    line.function, c_string(device_name(line.function)), shape("grid"), shape("block"),
-                                   shared == line.values.end() ? "0" : shared->second, line.values.at("args"));
+                                   shared == line.values.end() ? "0" : shared->second,
+                                   bounds.empty() ? "" : fmt::format(".bounded(::{})", bounds), line.values.at("args"));
   }
   return out + "  });\n}\n";
 }

@@ -1,5 +1,6 @@
 #include "kernels/runtime/compile/outside.h"
 
+#include <algorithm>
 #include <chrono>
 #include <dlfcn.h>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "kernels/runtime/compile/dynamic_shared.h"
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/host_functions.h"
+#include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/shared_zones.h"
 #include "kernels/runtime/compile/variables.h"
@@ -178,10 +180,11 @@ namespace {
 std::string host_body(const std::string& cuda, const std::string& name) {
   // nvcc takes an alignment behind these words, the host's compiler before them.
   static const std::regex aligned(R"(\b(__shared__|__constant__)(\s+)(alignas\s*\((?:[^()]|\([^()]*\))*\)))");
-  const std::string body = std::regex_replace(with_dynamic_shared(cuda), aligned, "$3$2$1");
+  const auto body = with_launch_bounds(std::regex_replace(with_dynamic_shared(cuda), aligned, "$3$2$1"));
   const bool host = has_host_code(cuda);
   return fmt::format("{}#line 1 {}\n{}\n{}", includes_before(cuda), c_string(name),
-                     host ? with_noted_launches(body) : body, registration_of_variables(cuda, name, host));
+                     host ? with_noted_launches(body.text, body.names) : body.text,
+                     registration_of_variables(cuda, name, host));
 }
 
 // Where its host code is not understood: that may be because it is no C++. Errors: CompileError, if so.

@@ -60,7 +60,8 @@ Workshop::Workshop() {
       {"wmma.h", {"mma.h"}},
       {"pipeline.h", {"cuda_pipeline.h", "cuda_pipeline_primitives.h"}},
       {"cooperative_groups.h",
-       {"cooperative_groups.h", "cooperative_groups/reduce.h", "cooperative_groups/memcpy_async.h"}},
+       {"cooperative_groups.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h",
+        "cooperative_groups/memcpy_async.h"}},
       {"block_barrier.h", {"cuda/barrier", "cuda/pipeline"}},
       {"cub.h",
        {"cub/cub.cuh", "cub/block/block_reduce.cuh", "cub/block/block_scan.cuh", "cub/block/block_load.cuh",
@@ -69,6 +70,12 @@ Workshop::Workshop() {
   };
   for (const auto& [own, names] : of_cuda)
     for (const char* name : names) write_file(path_ / "stubs" / name, fmt::format("#include \"convscope/{}\"\n", own));
+  // libcu++'s names of the standard library are the host's own.
+  for (const char* standard : {"array", "bit", "climits", "cmath", "cstddef", "cstdint", "cstring", "initializer_list",
+                               "limits", "tuple", "type_traits", "utility"})
+    write_file(
+        path_ / "stubs/cuda/std" / standard,
+        fmt::format("#pragma once\n#include <{}>\nnamespace cuda::std {{\nusing namespace ::std;\n}}\n", standard));
   for (const char* pytorch : {"torch/extension.h",
                               "torch/torch.h",
                               "torch/types.h",

@@ -216,8 +216,7 @@ void CudaDevice::fill(DeviceMemory& to, size_t offset, uint32_t word, size_t byt
 
 void CudaDevice::launch(const KernelDefinition& kernel, const Launch& l, const Bindings& at) {
   const Driver& d = driver();
-  if (auto why = simt::launch_shape_fault(l.entry, l.grid, l.block, l.dynamic_shared_bytes); !why.empty())
-    throw KernelFault(why);
+  if (auto why = simt::launch_fault(l); !why.empty()) throw KernelFault(why);
   CUfunction f = modules_->function(kernel, l.entry.name);
   auto shared = static_cast<int>(l.dynamic_shared_bytes);
   if (shared > 0)  // what a kernel gets unasked, 48 KiB, holds its static shared memory as well

@@ -1,6 +1,7 @@
 // One GPU through the driver API and its primary context (which cuDNN shares).
 #pragma once
 #include <cuda.h>
+#include <functional>
 #include <memory>
 #include <mutex>
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 
 #include "kernels/runtime/cuda/cuda_device.h"
 #include "kernels/runtime/cuda/driver.h"

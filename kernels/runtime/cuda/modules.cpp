@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/binary.h"

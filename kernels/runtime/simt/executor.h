@@ -31,6 +31,8 @@ void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_
 
 // Why a launch shape is impossible on any GPU, or "" (also used before a launch on a GPU, for one set of words).
 std::string launch_shape_fault(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_bytes);
+// The same of a launch of a plan, and what the plan knows of it.
+std::string launch_fault(const Launch& l);
 
 // What the calling OS thread runs now, for signal handlers: no allocation. False when it runs no kernel.
 struct Position {

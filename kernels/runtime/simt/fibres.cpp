@@ -1,6 +1,7 @@
 #include "kernels/runtime/simt/fibres.h"
 
 #include <cstdlib>
+#include <functional>
 #include <new>
 #include <sys/mman.h>
 

@@ -1,6 +1,7 @@
 // Barriers in shared memory, the copy engine and named barriers, as PTX ISA 9.0 has them.
 #include "kernels/runtime/simt/hopper.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
 

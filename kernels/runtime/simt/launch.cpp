@@ -47,6 +47,11 @@ std::string launch_shape_fault(const Entry& kernel, Shape grid, Shape block, siz
   return "";
 }
 
+std::string launch_fault(const Launch& l) {
+  return l.refused.empty() ? launch_shape_fault(l.entry, l.grid, l.block, l.dynamic_shared_bytes)
+                           : fmt::format("kernel {}: {}", l.entry.name, l.refused);
+}
+
 void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_bytes, void* const* args,
             const LaunchOptions& options) {
   if (auto why = launch_shape_fault(kernel, grid, block, dynamic_shared_bytes); !why.empty()) throw KernelFault(why);

@@ -213,7 +213,8 @@ void f(const float* x, const float* w, float* y, int Lout) {
   const std::vector<std::pair<const char*, const char*>> all = {
       {"static float* kept = nullptr; if (!kept) cudaMalloc(&kept, 64); up<<<1, 1>>>(kept, y);",
        "keeps memory from one call to the next"},
-      {"up<<<1, 1, 65536>>>(x, y);", "launches up with 65536 bytes of dynamic shared memory; more than 49152 need"},
+      {"up<<<1, 1, 65536>>>(x, y);",
+       "cannot be launched: kernel up: 65536 bytes of dynamic shared memory; more than 49152 need"},
       {"float h[4]; cudaMemcpy(h, x, 16, cudaMemcpyDeviceToHost); up<<<1, 1>>>(x, y);",
        "copies from the GPU to the host; its tensors have no values there"},
       {"up<<<1, 1>>>(reinterpret_cast<const float*>(64), y);", "gives a kernel a pointer that is no tensor's"},
@@ -223,6 +224,40 @@ void f(const float* x, const float* w, float* y, int Lout) {
     EXPECT_NE(r.code, 0) << r.out;
     EXPECT_TRUE(holds(r.out + r.err, says)) << body << "\n" << r.out << r.err;
   }
+}
+
+// A GPU starts no block that is larger than its kernel's __launch_bounds__; 70 positions and more make it larger here.
+TEST_F(HostCodeCli, ALauncherThatReturnsAStatusAndBlocksLargerThanTheirBounds) {
+  const std::string text = R"(#include <cuda_runtime.h>
+#include <algorithm>
+constexpr int most = 64;
+template <int half> __global__ void __launch_bounds__(2 * half, 1) up(const float* x, const float* w, float* y, int Lout) {
+  const int j = blockIdx.x * blockDim.x + threadIdx.x;
+  if (j < Lout) y[j] = x[j] * w[0];
+}
+extern "C" int f(const float* x, const float* w, float* out, int N, int Cin, int Cout, int K, int L, int Lout, int s) {
+  if (N != 1 || Cin != 1 || Cout != 1 || K != 1 || s != 1) return cudaErrorInvalidValue;
+  const int threads = std::clamp(L, 32, 128);
+  up<most / 2><<<(Lout + threads - 1) / threads, threads>>>(x, w, out, Lout);
+  return cudaGetLastError();
+}
+)";
+  const std::string here = file("status.cu", text);
+  auto r = run({"run", here, "--length", "60"});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  r = run({"run", here, "--length", "70"});
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(
+      holds(r.out, "cannot be launched: kernel up_32: 70 threads in a block, and its __launch_bounds__ allow 64"))
+      << r.out;
+  r = run({"run", here, "--length", "60", "--stride", "2"});
+  EXPECT_EQ(r.code, 2) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out + r.err, "is refused by its host code: it returns 1")) << r.out << r.err;
+  const std::string line = R"(// convscope: launch k grid=1 block=L args=x,y supports=K==1&&Cin==1&&Cout==1
+__launch_bounds__(32) __global__ void k(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
+)";
+  r = run({"run", file("line.cu", line), "--length", "33"});
+  EXPECT_TRUE(holds(r.out, "33 threads in a block, and its __launch_bounds__ allow 32")) << r.out << r.err;
 }
 
 TEST_F(HostCodeCli, ALauncherOfPointersBesideAMain) {

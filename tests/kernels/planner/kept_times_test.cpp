@@ -142,8 +142,8 @@ TEST_F(KeptTimes, AreOfOneGpuDriverAndProblem) {
 
 // A kernel of the name `direct` whose code or launches are another's.
 struct Changed : KernelDefinition {
-  Changed(const char* file, const char* launches) : KernelDefinition("direct", file) {
-    plan([launches](const ConvProblem& p, Plan& plan) { plan = find_kernel(launches).plan_for(p); });
+  Changed(const char* file, void (*launches)(const ConvProblem&, Plan&)) : KernelDefinition("direct", file) {
+    plan(launches);
   }
 };
 
@@ -152,7 +152,10 @@ TEST_F(KeptTimes, AreOfOneVersionOfAKernel) {
   const std::string now = time_key(gpu.info(), find_kernel("direct"), problem());
   EXPECT_EQ(time_key(gpu.info(), find_kernel("direct"), problem()), now);
   auto words = [](const KernelDefinition& k) { return k.name() + " in " + k.file(); };
-  Changed code("kernels/ladder/polyphase.cu", "direct"), launches("kernels/ladder/direct.cu", "polyphase");
+  Changed code("kernels/ladder/polyphase.cu",
+               [](const ConvProblem& p, Plan& plan) { plan = find_kernel("direct").plan_for(p); });
+  Changed launches("kernels/ladder/direct.cu",
+                   [](const ConvProblem& p, Plan& plan) { plan = find_kernel("polyphase").plan_for(p); });
   EXPECT_NE(time_key(gpu.info(), code, problem()), now) << words(code);
   EXPECT_NE(time_key(gpu.info(), launches, problem()), now) << words(launches);
   // As the planner meets it: times of other code are no times of this kernel.

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <set>
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/compile/dynamic_shared.h"
+#include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "tests/support.h"
 
@@ -78,6 +80,34 @@ TEST(HostCode, LaunchesReadAsCalls) {
   EXPECT_EQ(with_noted_launches("k<<<1, 2"), "k<<<1, 2") << "not whole: the compiler says so";
 }
 
+TEST(LaunchBounds, BecomeConstantsBeforeTheirKernels) {
+  const std::string one =
+      "int a;\ntemplate <\nint T> // of it: {\n__global__ void __launch_bounds__(T * f(2), 1) k(int) {\n}\n"
+      "extern \"C\" __launch_bounds__(64) __global__ void m(float* y) { y[0] = 1; }\n";
+  auto b = with_launch_bounds(one);
+  EXPECT_EQ(b.names, (std::set<std::string>{"k", "m"}));
+  EXPECT_TRUE(
+      holds(b.text, "int a;\ntemplate < int T> constexpr int convscope_bounds_k = (T * f(2)); template <\nint T>"))
+      << b.text;
+  EXPECT_TRUE(holds(b.text, "\nconstexpr int convscope_bounds_m = (64); extern \"C\" ")) << b.text;
+  EXPECT_EQ(std::count(b.text.begin(), b.text.end(), '\n'), std::count(one.begin(), one.end(), '\n'));
+  EXPECT_EQ(bounds_of("n::k<g<2>(1)> ", b.names), "n::convscope_bounds_k<g<2>(1)> ");
+  EXPECT_EQ(bounds_of("m", b.names), "convscope_bounds_m");
+  EXPECT_EQ(bounds_of("other<m>", b.names), "");
+  EXPECT_EQ(with_noted_launches("m<<<1, 65>>>(y);", b.names),
+            "::convscope::host::Launching<m>(1, 65).bounded(convscope_bounds_m)(y);");
+  // Of several definitions, of macros, and what is declared only: nothing.
+  for (const char* none :
+       {"__global__ void __launch_bounds__(64) k(int);\n", "__global__ void k() {}\n// __launch_bounds__(64)\n",
+        "#define K __global__ void __launch_bounds__(64) k(int) {}\nK\n",
+        "template <class T> __global__ void __launch_bounds__(64) k(T) {}\n"
+        "template <> __global__ void __launch_bounds__(32) k(int) {}\n"}) {
+    b = with_launch_bounds(none);
+    EXPECT_TRUE(b.names.empty()) << none;
+    EXPECT_EQ(b.text, none);
+  }
+}
+
 TEST(DynamicShared, StandsWhereItIsUsed) {
   const std::string own = "CONVSCOPE_DYNAMIC_SHARED(float, s);";
   EXPECT_EQ(with_dynamic_shared("__global__ void k() {\n  extern __shared__ float s[];\n}"),
@@ -108,6 +138,8 @@ TEST(HostCode, WhatItUsesOfTheStandardLibraryComesBeforeIt) {
       includes_before(launch + "std::ostringstream s; /* std::set<int> */ auto t = \"std::cout\"; std::set_new; }"),
       "#include \"convscope/host_code.h\"\n#include <sstream>\n");
   EXPECT_TRUE(holds(includes_before(launch + "}\n#define OUT std::cout\n"), "#include <iostream>\n"));
+  EXPECT_TRUE(holds(includes_before(launch + "int n = std::accumulate(a, b, 1, std::multiplies<int>()); }"),
+                    "#include <numeric>\n#include <functional>\n"));
 }
 
 TEST(HostCode, TheFunctionThatNobodyCallsIsCalled) {

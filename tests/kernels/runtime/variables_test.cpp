@@ -86,14 +86,21 @@ extern "C" void reads_in_plan(const float* from, float* to) {
   for (int i = 0; i < 4; i++) to[i] = from[i];
 }
 
+// A launch of one block that fills so many bytes of a variable.
+template <auto F, class... A>
+void note_fill(Plan& plan, TypedEntry<F> f, int64_t bytes, const A&... a) {
+  plan.launch(f, {1}, {1}).args(a...);
+  plan.end_launch(plan.launches().size() - 1, bytes);
+}
+
 TEST(Variables, APlanKnowsThemAndWhatFillsThem) {
   ConvProblem p;
   float memory[4] = {};
   auto filled = [&](int times) {
     Plan plan(p);
     const Plan::Variable w{"w", memory, sizeof memory, true}, b{"b", memory + 2, 8, true};
-    for (int i = 0; i < times; i++) plan.launch(ENTRY(fills_in_plan), {1}, {1}).fill(16, plan.variable(w), plan.w(), 4);
-    plan.launch(ENTRY(fills_in_plan), {1}, {1}).fill(8, plan.variable(b), plan.x(), 2);
+    for (int i = 0; i < times; i++) note_fill(plan, ENTRY(fills_in_plan), 16, plan.variable(w), plan.w(), 4);
+    note_fill(plan, ENTRY(fills_in_plan), 8, plan.variable(b), plan.x(), 2);
     plan.launch(ENTRY(reads_in_plan), {1}, {1}).args(plan.x(), plan.y());
     return plan;
   };
@@ -116,13 +123,12 @@ TEST(Variables, ALaunchAloneFindsThemFilled) {
   float memory[6] = {9, 9, 9, 9, 9, 9}, w[4] = {1, 2, 3, 4}, y[4] = {};
   Plan plan{ConvProblem()};
   const TensorRef all = plan.variable({"all", memory, sizeof memory, true});
-  plan.launch(ENTRY(fills_in_plan), {1}, {1}).fill(16, all, plan.w(), 4);
-  plan.launch(ENTRY(fills_in_plan), {1}, {1})
-      .fill(4, plan.variable({"all", memory, sizeof memory, true}, 4), TensorRef{Tensor::none}, 1);
-  plan.launch(ENTRY(sets_in_plan), {1}, {1})
-      .fill(4, plan.variable({"all", memory, sizeof memory, true}, 12), FourFloats{{7}}, 1);
+  note_fill(plan, ENTRY(fills_in_plan), 16, all, plan.w(), 4);
+  note_fill(plan, ENTRY(fills_in_plan), 4, plan.variable({"all", memory, sizeof memory, true}, 4),
+            TensorRef{Tensor::none}, 1);
+  note_fill(plan, ENTRY(sets_in_plan), 4, plan.variable({"all", memory, sizeof memory, true}, 12), FourFloats{{7}}, 1);
   plan.launch(ENTRY(reads_in_plan), {1}, {1}).args(all, plan.y());
-  plan.launch(ENTRY(fills_in_plan), {1}, {1}).fill(16, all, plan.y(), 4);
+  note_fill(plan, ENTRY(fills_in_plan), 16, all, plan.y(), 4);
   Bindings at;
   at.w = reinterpret_cast<uint64_t>(w), at.y = reinterpret_cast<uint64_t>(y);
   const std::vector<float> want = {1, 0, 3, 7};

@@ -281,6 +281,32 @@ CONVSCOPE_UNTRACED T reduce(const coalesced_group& g, T value, F f, const Site& 
   return all;
 }
 
+// <cooperative_groups/scan.h>: each thread gets the fold of the values of those before it, and of its own.
+template <class Group, class T, class F>
+CONVSCOPE_UNTRACED T inclusive_scan(const Group& g, T value, F f, const Site& at = Site::current()) {
+  T all = g.shfl(value, 0, at);
+  for (unsigned i = 1; i < g.size(); i++) {
+    const T next = g.shfl(value, static_cast<int>(i), at);
+    if (i <= g.thread_rank()) all = f(all, next);
+  }
+  return all;
+}
+template <class Group, class T>
+CONVSCOPE_UNTRACED T inclusive_scan(const Group& g, T value, const Site& at = Site::current()) {
+  return inclusive_scan(g, value, plus<T>(), at);
+}
+// Without its own: the first one gets T{}, as with plus; of other operations that value is not defined.
+template <class Group, class T, class F>
+CONVSCOPE_UNTRACED T exclusive_scan(const Group& g, T value, F f, const Site& at = Site::current()) {
+  const T all = inclusive_scan(g, value, f, at);
+  const T before = g.shfl(all, g.thread_rank() ? static_cast<int>(g.thread_rank()) - 1 : 0, at);
+  return g.thread_rank() ? before : T{};
+}
+template <class Group, class T>
+CONVSCOPE_UNTRACED T exclusive_scan(const Group& g, T value, const Site& at = Site::current()) {
+  return exclusive_scan(g, value, plus<T>(), at);
+}
+
 // <cooperative_groups/memcpy_async.h>: the group's threads copy in turn, each a part that arrives when it waits. Each
 // copies what its neighbour would read of a tile: who waits without the group is in a race with it.
 namespace of_convscope {

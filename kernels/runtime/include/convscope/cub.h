@@ -4,6 +4,7 @@
 // they have. Two uses of one storage need a barrier between them.
 #pragma once
 #include <cstdio>
+#include <functional>
 
 #include "convscope/cooperative_groups.h"
 

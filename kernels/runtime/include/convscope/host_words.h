@@ -8,6 +8,9 @@
 #include <string_view>
 #include <type_traits>
 
+// What is in the program, not in the module of a file.
+#define CONVSCOPE_PROGRAM __attribute__((visibility("default")))
+
 namespace convscope::host {
 
 // One value that a message is made of, written as std::ostream would. Refers to it.
@@ -52,9 +55,9 @@ class Word {
   void (*write_)(std::ostream&, const void*) = nullptr;
 };
 
-[[gnu::visibility("default")]] std::string put_together(std::initializer_list<Word> words);
+CONVSCOPE_PROGRAM std::string put_together(std::initializer_list<Word> words);
 // Why host code does not take a problem. Throws std::runtime_error; without words it says "its own check fails".
-[[noreturn, gnu::visibility("default")]] void refuse_in_words(std::initializer_list<Word> words);
+[[noreturn]] CONVSCOPE_PROGRAM void refuse_in_words(std::initializer_list<Word> words);
 
 template <class... A>
 std::string joined(const A&... words) {

@@ -13,6 +13,10 @@
 
 #else
 
+#if !defined(CONVSCOPE_OUTSIDE)  // which is compiled while its writer waits, and is given what it names
+#include <algorithm>
+#endif
+
 #include "convscope/plan.h"
 #include "convscope/simt.h"
 

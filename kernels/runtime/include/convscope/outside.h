@@ -1,6 +1,7 @@
 // First include of kernel files from outside on the host compiler: what CUDA has without an #include, of which the
 // program's own kernels need less (kernel.h).
 #pragma once
+#define CONVSCOPE_OUTSIDE
 #include "convscope/intrinsics.h"
 #include "convscope/kernel.h"
 #include "convscope/vectors.h"

@@ -1,12 +1,9 @@
 // How a kernel file says what it is and how it is launched: its registration and its plan (host compiler only).
 #pragma once
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -121,17 +118,6 @@ struct Argument {
   }
 };
 
-// A value as an argument, in which addresses of tensors stand: a struct of pointers and sizes.
-template <class T>
-struct HoldsTensors {
-  T value;
-  std::vector<Argument::Held> held;
-};
-template <class A>
-constexpr bool holds_tensors = false;
-template <class T>
-constexpr bool holds_tensors<HoldsTensors<T>> = true;
-
 // A launch shape before it is checked: 64 bits, so that a problem too large for a grid is refused and not truncated.
 struct Shape {
   int64_t x = 1, y = 1, z = 1;
@@ -149,6 +135,7 @@ struct Launch {
   // Not 0: copies so many bytes into a variable, the first argument; from the second, which is a tensor, the bytes
   // themselves, or a null pointer for zeros. Launches behind it need them, also where one is run alone.
   int64_t fills_bytes = 0;
+  std::string refused;  // why a GPU does not start it, as far as its plan knows
 
   bool is_given(Tensor t) const {
     bool found = false;
@@ -166,9 +153,15 @@ struct TypedEntry {
 inline bool packs(const Launch& l) { return l.packs; }
 
 // What runs for one problem: plain data, made without a device. Launches run in order on one stream.
+// Much of it is in the program (kernels/runtime/plan.cpp): kernel files are compiled while their writer waits.
 class Plan {
  public:
-  explicit Plan(const ConvProblem& p) : out_length_(p.out_length()) {}
+  CONVSCOPE_SIMT_API explicit Plan(const ConvProblem& p);
+  CONVSCOPE_SIMT_API Plan(const Plan&);
+  CONVSCOPE_SIMT_API Plan(Plan&&) noexcept;
+  CONVSCOPE_SIMT_API Plan& operator=(const Plan&);
+  CONVSCOPE_SIMT_API Plan& operator=(Plan&&) noexcept;
+  CONVSCOPE_SIMT_API ~Plan();
 
   TensorRef x() const { return {Tensor::x}; }
   TensorRef w() const { return {Tensor::w}; }
@@ -195,53 +188,52 @@ class Plan {
       plan_.launches_[launch_].in_order = true;
       return *this;
     }
+    // What the kernel's __launch_bounds__ allow; 0: it has none.
+    Pending& bounded(int64_t most_threads) {
+      plan_.bound_threads(launch_, most_threads);
+      return *this;
+    }
     template <class... A>
     void args(const A&... a) {
       static_assert(sizeof...(A) == sizeof...(P), "a launch gives one argument for each parameter of its kernel");
-      (plan_.launches_[launch_].arguments.push_back(bind<P>(a)), ...);
-      plan_.find_packing(plan_.launches_[launch_]);
-    }
-    template <class... A>
-    void fill(int64_t bytes, const A&... a) {
-      args(a...);
-      plan_.launches_[launch_].fills_bytes = bytes;
-      plan_.look_for_fills_before(launch_);
+      (add<P>(a), ...);
+      plan_.end_launch(launch_);
     }
 
    private:
     template <class Parameter, class A>
-    static Argument bind(const A& a) {
-      Argument out;
+    void add(const A& a) {
       if constexpr (std::same_as<A, TensorRef>) {
         static_assert(std::is_pointer_v<Parameter>, "a tensor goes to a pointer parameter");
-        out.is_tensor = true;
-        out.tensor = a;
-        out.size = sizeof(void*);
+        plan_.add(launch_, a);
       } else if constexpr (std::same_as<A, TensorView>) {
         static_assert(std::same_as<std::remove_const_t<Parameter>, TensorMap>, "a view goes to a TensorMap parameter");
-        out.is_view = true;
-        out.view = a;
-        out.size = sizeof(TensorMap);
-      } else if constexpr (holds_tensors<A>) {
-        out = bind<Parameter>(a.value);
-        out.held = a.held;
+        plan_.add(launch_, a);
       } else {
         static_assert(!std::is_pointer_v<Parameter>, "a pointer parameter takes a tensor of the plan");
         static_assert(sizeof(Parameter) <= Argument::max_value && std::is_trivially_copyable_v<Parameter>);
-        std::remove_const_t<Parameter> value = static_cast<std::remove_const_t<Parameter>>(a);
-        out.size = sizeof value;
-        __builtin_memcpy(out.value.data(), &value, sizeof value);
+        const auto value = static_cast<std::remove_const_t<Parameter>>(a);
+        plan_.add(launch_, &value, sizeof value);
       }
-      return out;
     }
     Plan& plan_;
     size_t launch_;
   };
   template <auto F>
   Pending<F> launch(TypedEntry<F> f, Shape grid, Shape block, size_t dynamic_shared_bytes = 0) {
-    launches_.push_back({{f.name, &simt::Loop<F>::run}, grid, block, dynamic_shared_bytes, {}, false, false, false, 0});
-    return {*this, launches_.size() - 1};
+    return {*this, begin_launch({f.name, &simt::Loop<F>::run}, grid, block, dynamic_shared_bytes)};
   }
+
+  // The same in parts, for what is known when it runs: a launch's number, its arguments in order, its end.
+  CONVSCOPE_SIMT_API size_t begin_launch(simt::Entry entry, const Shape& grid, const Shape& block, size_t shared_bytes);
+  CONVSCOPE_SIMT_API void add(size_t launch, const TensorRef& tensor);
+  CONVSCOPE_SIMT_API void add(size_t launch, const TensorView& view);
+  CONVSCOPE_SIMT_API void add(size_t launch, const void* value, size_t bytes);
+  void add(size_t launch, Argument argument);
+  CONVSCOPE_SIMT_API void bound_threads(size_t launch, int64_t most);
+  void refuse_launch(size_t launch, std::string why) { launches_[launch].refused = std::move(why); }
+  // fills_bytes: as Launch has it.
+  CONVSCOPE_SIMT_API void end_launch(size_t launch, int64_t fills_bytes = 0);
 
   // Memory that the kernel's file declares: by its name in the device code, and where the emulator has it.
   struct Variable {
@@ -250,12 +242,7 @@ class Plan {
     int64_t bytes;
     bool constant = false;  // __constant__: it is read by way of a cache of its own
   };
-  TensorRef variable(const Variable& v, int64_t offset_bytes = 0) {
-    auto known = std::find_if(variables_.begin(), variables_.end(), [&](const auto& o) { return o.on_host == v.on_host; });
-    const auto number = static_cast<size_t>(known - variables_.begin());
-    if (known == variables_.end()) variables_.push_back(v);
-    return {Tensor::variable, offset_bytes, number};
-  }
+  TensorRef variable(const Variable& v, int64_t offset_bytes = 0);
   const std::vector<Variable>& variables() const { return variables_; }
 
   // Scratch memory, 256-byte aligned, not cleared.
@@ -267,54 +254,16 @@ class Plan {
   std::vector<Launch> launches() && { return std::move(launches_); }  // for (… : kernel.plan_for(p).launches())
   size_t workspace_bytes() const { return workspace_bytes_; }
   // Whether some launches pack weights, and others are left without these.
-  bool packs_weights() const {
-    auto pack = std::count_if(launches_.begin(), launches_.end(), [](const Launch& l) { return l.packs; });
-    return pack > 0 && static_cast<size_t>(pack) < launches_.size();
-  }
+  bool packs_weights() const;
   // The plan with weights that are packed already: on a workspace in which the whole plan has run.
-  Plan without_packing() const {
-    Plan rest = *this;
-    std::erase_if(rest.launches_, [](const Launch& l) { return l.packs; });
-    return rest;
-  }
+  Plan without_packing() const;
   // What packs them, alone.
-  Plan packing() const {
-    Plan part = *this;
-    std::erase_if(part.launches_, [](const Launch& l) { return !l.packs; });
-    return part;
-  }
+  Plan packing() const;
   int64_t out_length() const { return out_length_; }
 
  private:
-  // A launch packs if it is given weights and nothing of a call: neither x nor y, nor a part of the workspace that a
-  // launch before it was given which has something of the call. What a kernel file says of a launch does not count.
-  void find_packing(Launch& l) {
-    bool weights = false, of_call = false;
-    auto each_tensor = [&](auto f) {
-      for (const Argument& a : l.arguments) a.each_tensor(f);
-    };
-    each_tensor([&](const TensorRef& t) {
-      weights |= t.tensor == Tensor::w;
-      of_call |= t.tensor == Tensor::x || t.tensor == Tensor::y ||
-                 (t.tensor == Tensor::workspace &&
-                  std::find(parts_of_call_.begin(), parts_of_call_.end(), t.offset_bytes) != parts_of_call_.end());
-    });
-    l.packs = weights && !of_call;
-    if (!of_call) return;
-    each_tensor([&](const TensorRef& t) {
-      if (t.tensor == Tensor::workspace) parts_of_call_.push_back(t.offset_bytes);
-    });
-  }
-
-  // What is filled again and again holds no weights for good.
-  void look_for_fills_before(size_t launch) {
-    Launch& own = launches_[launch];
-    for (size_t i = 0; i < launch; i++) {
-      Launch& other = launches_[i];
-      if (!other.fills_bytes || other.arguments[0].tensor.variable != own.arguments[0].tensor.variable) continue;
-      other.packs = own.packs = false;
-    }
-  }
+  void find_packing(Launch& l);
+  void look_for_fills_before(size_t launch);
 
   std::vector<Launch> launches_;
   std::vector<Variable> variables_;
@@ -342,9 +291,9 @@ void for_type(DType t, F launch, F32 f32, F64 f64, F16 f16, BF16 bf16) {
 enum class KernelKind { specimen, ladder, test, internal, outside };
 
 // What the program knows of a kernel. Filled by the functions a CONVSCOPE_KERNEL block calls.
-class KernelDefinition {
+class CONVSCOPE_SIMT_API KernelDefinition {
  public:
-  virtual ~KernelDefinition() = default;
+  virtual ~KernelDefinition();
 
   const std::string& name() const { return name_; }
   const std::string& file() const { return file_; }  // kernels/ladder/direct.cu
@@ -364,28 +313,17 @@ class KernelDefinition {
   // Why this kernel declares that it does not take the problem; empty if it does.
   std::string unsupported(const ConvProblem& p) const { return supports_ ? supports_(p) : std::string(); }
   // Without launches where it does not take the problem: then nothing of the kernel's own is asked.
-  Plan plan_for(const ConvProblem& p) const {
-    Plan plan(p);
-    if (unsupported(p).empty()) plan_(p, plan);
-    return plan;
-  }
+  Plan plan_for(const ConvProblem& p) const;
 
   // What a kernel from outside is called here, and what it was compiled from.
-  void come_from_outside(std::string name, std::string text) {
-    kind_ = KernelKind::outside;
-    name_ = std::move(name), text_ = std::move(text);
-  }
+  void come_from_outside(std::string name, std::string text);
 
  protected:
-  KernelDefinition(const char* name, const char* file) : name_(name), file_(file) {}
+  KernelDefinition(const char* name, const char* file);
 
-  void idea(std::string text) { idea_ = std::move(text); }
+  void idea(std::string text);
   void rung(int n) { rung_ = n; }  // its place on the ladder
-  void specimen(std::string home_preset, std::function<bool(const ConvProblem&)> right_for) {
-    kind_ = KernelKind::specimen;
-    home_preset_ = std::move(home_preset);
-    right_for_ = std::move(right_for);
-  }
+  void specimen(std::string home_preset, bool (*right_for)(const ConvProblem&));
   void test_only() { kind_ = KernelKind::test; }
   void internal() { kind_ = KernelKind::internal; }  // the program's own, in no list
   // Hardware features it needs (sm_90a, wgmma, tma). Those that a device does not have make it unavailable there, with
@@ -394,21 +332,27 @@ class KernelDefinition {
   void requires_(S... features) {
     (hardware_.emplace_back(features), ...);
   }
-  void accuracy(std::string promised) { accuracy_ = std::move(promised); }  // left out: strict
+  void accuracy(std::string promised);  // left out: strict
   void activates() { fuses_activation_ = true; }
-  // The rule for the problems it takes: supports([](const ConvProblem& p) -> std::string { …why not, or "" });
-  void supports(std::function<std::string(const ConvProblem&)> why_not) { supports_ = std::move(why_not); }
-  void plan(std::function<void(const ConvProblem&, Plan&)> make) { plan_ = std::move(make); }
+  // Functions, not closures: <functional> is much to compile. The rule for the problems it takes: supports([](const
+  // ConvProblem& p) -> std::string { …why not, or "" });
+  template <class F>
+  void supports(F) {
+    why_not([](const ConvProblem& p) -> std::string { return F()(p); });
+  }
+  void plan(void (*make)(const ConvProblem&, Plan&));
 
  private:
+  void why_not(std::string (*function)(const ConvProblem&));
+
   std::string name_, file_, text_, idea_, home_preset_, accuracy_ = "strict";
   KernelKind kind_ = KernelKind::ladder;
   int rung_ = 0;
   bool fuses_activation_ = false;
   std::vector<std::string> hardware_;
-  std::function<std::string(const ConvProblem&)> supports_;
-  std::function<bool(const ConvProblem&)> right_for_;
-  std::function<void(const ConvProblem&, Plan&)> plan_;
+  std::string (*supports_)(const ConvProblem&) = nullptr;
+  bool (*right_for_)(const ConvProblem&) = nullptr;
+  void (*plan_)(const ConvProblem&, Plan&) = nullptr;
 };
 
 // Called by static constructors of kernel files; the definition lives as long as its object file is loaded.

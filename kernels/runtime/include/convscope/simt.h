@@ -3,7 +3,6 @@
 // Semantics follow the CUDA C++ Programming Guide, chapter "C++ Language Extensions". What is not here does not compile
 // on the host, so a kernel never runs with a silently different meaning.
 #pragma once
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -257,11 +256,11 @@ __forceinline__ T atomicExch(T* p, std::type_identity_t<T> v) {
 }
 template <convscope::simt::AtomicWord T>
 __forceinline__ T atomicMin(T* p, std::type_identity_t<T> v) {
-  return convscope::simt::atomic_update(p, [v](T old) { return std::min(old, v); });
+  return convscope::simt::atomic_update(p, [v](T old) { return v < old ? v : old; });
 }
 template <convscope::simt::AtomicWord T>
 __forceinline__ T atomicMax(T* p, std::type_identity_t<T> v) {
-  return convscope::simt::atomic_update(p, [v](T old) { return std::max(old, v); });
+  return convscope::simt::atomic_update(p, [v](T old) { return old < v ? v : old; });
 }
 template <convscope::simt::AtomicWord T>
 __forceinline__ T atomicAnd(T* p, std::type_identity_t<T> v) {

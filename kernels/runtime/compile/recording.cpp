@@ -1,0 +1,270 @@
+// Calls host code of kernel files and makes a plan of what it launches (convscope/recording.h).
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "convscope/host_calls.h"
+#include "kernels/runtime/compile/for_gpu.h"
+
+namespace convscope::host {
+namespace {
+
+// Memory is numbered from call to call: what host code keeps from one (static tensors) is told from what it took in
+// this one.
+thread_local int next_number = first_made;
+
+struct Noted {
+  Callee kernel;
+  Shape grid, block;
+  size_t shared_bytes;
+  std::vector<std::pair<Handed::Kind, Argument>> arguments;
+  int64_t fills_bytes;
+  std::string refused;
+};
+
+// What a call did, until it is known which of its tensors is the result.
+struct Recording {
+  const Variable* last_variable;
+  int first = next_number < 1 << 19 ? next_number : next_number = first_made;  // the first number of this call
+  int64_t given[5] = {};                                                       // bytes of the problem's tensors
+  std::vector<int64_t> taken;                                                  // bytes
+  std::vector<Noted> launches;
+};
+thread_local Recording* recording = nullptr;
+
+Recording& now() {
+  if (!recording) refuse("its host code launches something outside of the function that is called");
+  return *recording;
+}
+
+struct Allowed {
+  std::mutex mutex;
+  std::map<const void*, int> bytes;
+};
+Allowed& allowed() {
+  static auto* a = new Allowed;
+  return *a;
+}
+
+int64_t place_of(uint64_t address) { return static_cast<int64_t>(address & ((uint64_t{1} << place_bits) - 1)); }
+
+const Variable* variable_at(uint64_t address) {
+  const int number = what_of(address) - first_variable;
+  if (number < 0) return nullptr;
+  const Variable* v = now().last_variable;
+  while (v && v->number != number) v = v->before;
+  return v;
+}
+
+const Variable& variable_of(const void* symbol) {
+  for (const Variable* v = now().last_variable; v; v = v->before)
+    if (v->on_host == symbol) return *v;
+  refuse("its host code names a variable for a copy that is no __constant__ or __device__ memory of the file");
+}
+
+// A kernel's name in the device code, for good: entries hold it as text without an owner.
+const char* name_of(const Callee& kernel) {
+  static std::mutex mutex;
+  static auto* names = new std::map<std::string, std::string>;
+  std::lock_guard lock(mutex);
+  const auto known = names->find(kernel.tag);
+  return (known != names->end() ? known : names->emplace(kernel.tag, name_in_device_code(kernel.tag)).first)
+      ->second.c_str();
+}
+
+// What was taken lies in the workspace, but for what is returned, which is y.
+struct Places {
+  std::vector<size_t> in_workspace;  // of what was taken, by its number
+  int result = 0;                    // the number of the memory that is y; 0: none of it
+};
+
+// A pointer of the host code as an argument of the plan.
+TensorRef tensor_at(uint64_t address, const Places& places, Plan& plan) {
+  using Of = ::convscope::Tensor;
+  const int what = what_of(address);
+  const int64_t place = place_of(address);
+  if (what == x) return {Of::x, place};
+  if (what == w) return {Of::w, place};
+  if (what == b) return {Of::b, place};
+  if (what == y) return {Of::y, place};
+  if (const Variable* v = variable_at(address))
+    return plan.variable({v->name, v->on_host, v->bytes, v->constant}, place);
+  const int number = what - now().first;
+  if (what >= first_made && number < 0)
+    refuse("its host code keeps memory from one call to the next (static); each call is judged by itself");
+  if (number < 0 || number >= static_cast<int>(places.in_workspace.size()))
+    refuse("its host code gives a kernel a pointer that is no tensor's");
+  if (what == places.result) return {Of::y, place};
+  return {Of::workspace, static_cast<int64_t>(places.in_workspace[static_cast<size_t>(number)]) + place};
+}
+
+Argument with_tensors(Handed::Kind kind, Argument a, const Places& places, Plan& plan) {
+  if (kind == Handed::plain) return a;
+  for (size_t i = 0; i + 8 <= a.size; i += 8) {
+    uint64_t word;
+    std::memcpy(&word, a.value.data() + i, 8);
+    if (kind == Handed::pointer) {
+      a.is_tensor = true;
+      a.tensor = word ? tensor_at(word, places, plan) : TensorRef{::convscope::Tensor::none, 0};
+    } else if (on_device(word)) {
+      // Its upper bits are none that numbers are likely to have. Also memory that is kept from an earlier call, which
+      // tensor_at() refuses.
+      a.held.push_back({i, tensor_at(word, places, plan)});
+    }
+  }
+  return a;
+}
+
+}  // namespace
+
+void allow_dynamic(const void* function, int bytes) {
+  std::lock_guard lock(allowed().mutex);
+  allowed().bytes[function] = bytes;
+}
+
+uint64_t take(int64_t bytes) {
+  if (bytes < 0 || bytes >> place_bits) refuse("its host code takes ", bytes, " bytes");
+  now().taken.push_back(bytes);
+  next_number = now().first + static_cast<int>(now().taken.size());
+  return address_of(next_number - 1);
+}
+
+void note_launch(const Callee& kernel, const Shape& grid, const Shape& block, size_t shared_bytes,
+                 std::initializer_list<Handed> arguments, int64_t fills_bytes) {
+  Noted launch{kernel, grid, block, shared_bytes, {}, fills_bytes, ""};
+  if (shared_bytes > 49152) {
+    std::lock_guard lock(allowed().mutex);
+    const auto it = allowed().bytes.find(kernel.function);
+    if (it == allowed().bytes.end() || static_cast<size_t>(it->second) < shared_bytes)
+      launch.refused =
+          joined(shared_bytes, " bytes of dynamic shared memory; more than 49152 need cudaFuncSetAttribute");
+  }
+  for (const Handed& h : arguments) {
+    Argument a;
+    a.size = h.bytes;
+    std::memcpy(a.value.data(), h.value, h.bytes);
+    launch.arguments.emplace_back(h.kind, std::move(a));
+  }
+  now().launches.push_back(std::move(launch));
+}
+
+bool is_variable(uint64_t address) { return variable_at(address) != nullptr; }
+uint64_t address_of_variable(const void* symbol) { return address_of(first_variable + variable_of(symbol).number); }
+int64_t bytes_of_variable(const void* symbol) { return variable_of(symbol).bytes; }
+
+bool on_device(uint64_t address) {
+  const int what = what_of(address);
+  return (what >= x && what <= y) || (what >= first_made && what < next_number) || variable_at(address);
+}
+
+void check_room(uint64_t address, int64_t bytes, const char* doing) {
+  const int what = what_of(address), number = what - now().first;
+  const int64_t place = place_of(address);
+  constexpr const char* names[] = {"", "x", "w", "b", "y"};
+  int64_t all = 0;
+  std::string name = "memory that it took";
+  if (const Variable* v = variable_at(address))
+    all = v->bytes, name = v->name;
+  else if (what <= y)
+    all = now().given[what], name = names[what];
+  else if (number >= 0 && number < static_cast<int>(now().taken.size()))
+    all = now().taken[static_cast<size_t>(number)];
+  else
+    return;  // of an earlier call: tensor_at() refuses it
+  if (place + bytes <= all) return;
+  const std::string from = place ? joined(" at byte ", place) : "";
+  refuse("its host code copies ", bytes, " bytes ", doing, " ", name, from, ", which has ", all);
+}
+
+void check_variable(uint64_t to) {
+  if (const Variable* v = variable_at(to); v && v->fixed)
+    refuse("its host code fills ", v->name, ", which is declared const: the compiler may take its first value");
+}
+
+void check_copy(uint64_t to, uint64_t from, int64_t bytes, bool between_device) {
+  if (!on_device(to)) refuse("its host code copies from the GPU to the host; its tensors have no values there");
+  check_variable(to), check_room(to, bytes, "into");
+  if (on_device(from)) return check_room(from, bytes, "out of");
+  if (!from) refuse("its host code copies from a null pointer");
+  if (between_device) refuse("its host code copies memory of the host with cudaMemcpyDeviceToDevice");
+}
+
+void check_status(int64_t status) {
+  if (status) refuse("it returns ", status);
+}
+
+Given::Given(const ConvProblem& p)
+    : type_(p.dtype == DType::f32   ? ScalarType::Float
+            : p.dtype == DType::f64 ? ScalarType::Double
+            : p.dtype == DType::f16 ? ScalarType::Half
+                                    : ScalarType::BFloat16),
+      shapes_{{},
+              {p.batch, p.in_channels, p.length},
+              {p.in_channels, p.out_channels / p.groups, p.kernel_size},
+              {p.out_channels},
+              {p.batch, p.out_channels, p.out_length()}},
+      bias_(p.bias) {}
+Tensor Given::tensor(Role role) const {
+  return role == b && !bias_ ? Tensor() : Tensor(address_of(role), shapes_[role], type_);
+}
+std::optional<Tensor> Given::maybe(Role role) const {
+  return role == b && !bias_ ? std::nullopt : std::optional<Tensor>(tensor(role));
+}
+Given::Pointer Given::pointer(Role role) const { return {tensor(role).address()}; }
+
+void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
+  Recording own{*host_code.variables};
+  struct Scope {
+    Recording* before;
+    explicit Scope(Recording* r) : before(std::exchange(recording, r)) {}
+    ~Scope() { recording = before; }
+  } scope(&own);
+  const Given given(p);
+  for (Role role : {x, w, b, y}) own.given[role] = given.bytes(role);
+  Places places;
+  if (host_code.returns) {
+    const Tensor result = host_code.returns(p, given);
+    places.result = what_of(result.address());
+    if (places.result != y && places.result < first_made) refuse("its host code returns a tensor that it was given");
+    if (result.dim() != 3 || result.size(0) != p.batch || result.size(1) != p.out_channels) {
+      const std::string sizes = said(result.sizes());
+      refuse("its host code returns a tensor of sizes ", sizes.substr(1, sizes.size() - 2), "; [", p.batch, ", ",
+             p.out_channels, ", …] belongs");
+    }
+    if (result.size(2) != p.out_length()) plan.out_length(result.size(2));
+  } else {
+    host_code.does(p, given);
+  }
+  size_t workspace = 0;
+  for (size_t i = 0; i < own.taken.size(); i++) {
+    places.in_workspace.push_back(workspace);
+    if (own.first + static_cast<int>(i) != places.result)
+      workspace += (static_cast<size_t>(own.taken[i]) + 255) / 256 * 256;
+  }
+  plan.need_workspace(workspace);
+  if (own.launches.empty()) refuse("its host code launches nothing");
+  for (Noted& l : own.launches) {
+    const size_t number = plan.begin_launch({name_of(l.kernel), l.kernel.loop}, l.grid, l.block, l.shared_bytes);
+    for (auto& [kind, argument] : l.arguments) plan.add(number, with_tensors(kind, std::move(argument), places, plan));
+    plan.bound_threads(number, l.kernel.most_threads);
+    if (!l.refused.empty()) plan.refuse_launch(number, l.refused);
+    plan.end_launch(number, l.fills_bytes);
+  }
+}
+
+std::string refused(const ConvProblem& p, const Called& host_code) {
+  try {
+    Plan plan(p);
+    record(p, plan, host_code);
+    return "";
+  } catch (const std::exception& e) {
+    const std::string own = e.what();
+    return own.starts_with("its host code ") || own.find(" is not compiled here ") != own.npos
+               ? own
+               : "is refused by its host code: " + (own.empty() ? "it says no why" : own);
+  }
+}
+
+}  // namespace convscope::host

@@ -1,0 +1,223 @@
+// The tensors that host code of kernel files from outside works with: a shape, a type and no values (host_code.h).
+// What they do is done in the program (kernels/runtime/compile/host_tensor.cpp), not compiled with each file.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "convscope/accessors.h"
+#include "convscope/half_functions.h"
+#include "convscope/host_words.h"
+#include "convscope/kernel.h"
+#include "convscope/pytorch_device.h"
+
+namespace convscope::host {
+
+enum class ScalarType { Float, Double, Half, BFloat16, Int, Long, Bool, Char };
+inline const char* name_of(ScalarType t) {
+  constexpr const char* names[] = {"Float", "Double", "Half", "BFloat16", "Int", "Long", "Bool", "Char"};
+  return names[static_cast<int>(t)];
+}
+inline int64_t size_of(ScalarType t) {
+  constexpr int sizes[] = {4, 8, 2, 2, 4, 8, 1, 1};
+  return sizes[static_cast<int>(t)];
+}
+template <class T>
+constexpr bool is_type(ScalarType t) {
+  if constexpr (std::is_same_v<T, float>) return t == ScalarType::Float;
+  if constexpr (std::is_same_v<T, double>) return t == ScalarType::Double;
+  if constexpr (std::is_same_v<T, int>) return t == ScalarType::Int;
+  if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, long long>) return t == ScalarType::Long;
+  if constexpr (std::is_same_v<T, bool>) return t == ScalarType::Bool;
+  return sizeof(T) == 2 && (t == ScalarType::Half || t == ScalarType::BFloat16);
+}
+
+struct Sizes : std::vector<int64_t> {
+  using std::vector<int64_t>::vector;
+  Sizes() = default;
+  Sizes(const std::vector<int64_t>& v) : std::vector<int64_t>(v) {}
+  std::vector<int64_t> vec() const { return *this; }
+};
+
+// As PyTorch writes them (host_words.h).
+inline std::string said(ScalarType t) { return name_of(t); }
+CONVSCOPE_PROGRAM std::string said(const std::vector<int64_t>& sizes);
+
+// Addresses say what is meant: a tensor of the problem, or memory that the host code took, and a place in it.
+// Their upper bits are none that a number in a kernel's parameters is likely to have.
+constexpr int place_bits = 44, first_made = 16, address_mark = 0x50000;
+constexpr uint64_t address_of(int what) { return static_cast<uint64_t>(address_mark + what) << place_bits; }
+constexpr int what_of(uint64_t address) { return static_cast<int>(address >> place_bits) - address_mark; }
+enum Role { x = 1, w = 2, b = 3, y = 4 };
+
+// Of the call that is being noted down. Errors: refused outside of one.
+CONVSCOPE_PROGRAM uint64_t take(int64_t bytes);
+void clear(uint64_t address, int64_t bytes);
+// From an address of these, or from the host's memory, whose bytes are known now; between_device: it may not be that.
+void copy(uint64_t to, uint64_t from, int64_t bytes, bool between_device);
+// Of __constant__ and __device__ memory that the file declares (variables.h). Errors: refused when it is none of it.
+CONVSCOPE_PROGRAM uint64_t address_of_variable(const void* symbol);
+CONVSCOPE_PROGRAM int64_t bytes_of_variable(const void* symbol);
+// As cudaFuncSetAttribute does for a kernel: more than 48 KiB of dynamic shared memory a GPU gives nobody unasked.
+CONVSCOPE_PROGRAM void allow_dynamic(const void* function, int bytes);
+
+enum class DeviceType { CPU, CUDA };
+constexpr DeviceType kCUDA = DeviceType::CUDA, kCPU = DeviceType::CPU;
+struct Device {
+  DeviceType type() const { return kCUDA; }
+  bool is_cpu() const { return false; }
+  bool operator==(const Device&) const { return true; }
+  bool is_cuda() const { return true; }
+  int index() const { return 0; }
+  Device() = default;
+  template <class... A>
+  explicit Device(const A&...) {}
+};
+inline std::string said(const Device&) { return "cuda:0"; }
+
+struct TensorOptions {
+  ScalarType type = ScalarType::Float;
+  TensorOptions() = default;
+  TensorOptions(ScalarType t) : type(t) {}
+  TensorOptions dtype(ScalarType t) const { return {t}; }
+  template <class... A>
+  TensorOptions device(const A&...) const {
+    return *this;
+  }
+  TensorOptions requires_grad(bool) const { return *this; }
+};
+
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(uint64_t address, Sizes sizes, ScalarType type) : address_(address), sizes_(std::move(sizes)), type_(type) {}
+  bool defined() const { return address_ != 0; }
+  int64_t dim() const { return static_cast<int64_t>(sizes_.size()); }
+  int64_t ndimension() const { return dim(); }
+  CONVSCOPE_PROGRAM int64_t size(int64_t d) const;
+  const Sizes& sizes() const { return sizes_; }
+  CONVSCOPE_PROGRAM int64_t stride(int64_t d) const;
+  CONVSCOPE_PROGRAM Sizes strides() const;
+  CONVSCOPE_PROGRAM int64_t numel() const;
+  int64_t element_size() const { return size_of(type_); }
+  int64_t nbytes() const { return numel() * element_size(); }
+  ScalarType scalar_type() const { return type_; }
+  ScalarType dtype() const { return type_; }
+  struct Kind {  // what Tensor::type() gave before it was deprecated
+    ScalarType type;
+    operator ScalarType() const { return type; }
+    ScalarType scalarType() const { return type; }
+    bool is_cuda() const { return true; }
+  };
+  Kind type() const { return {type_}; }
+  TensorOptions options() const { return {type_}; }
+  Device device() const { return {}; }
+  int get_device() const { return 0; }
+  bool is_cuda() const { return true; }
+  bool is_contiguous() const { return true; }
+  Tensor contiguous() const { return *this; }
+  Tensor detach() const { return *this; }
+  Tensor cuda() const { return *this; }
+  Tensor cpu() const { return *this; }  // to be copied from; it has no more values than the other
+  CONVSCOPE_PROGRAM Tensor to(ScalarType t) const;
+  CONVSCOPE_PROGRAM Tensor view(Sizes sizes) const;
+  Tensor reshape(Sizes sizes) const { return view(std::move(sizes)); }
+  CONVSCOPE_PROGRAM Tensor squeeze(int64_t d) const;
+  CONVSCOPE_PROGRAM Tensor unsqueeze(int64_t d) const;
+  bool is_same(const Tensor& other) const { return address_ == other.address_; }
+  CONVSCOPE_PROGRAM Tensor new_empty(const Sizes& sizes, TensorOptions o) const;
+  Tensor new_empty(const Sizes& sizes) const { return new_empty(sizes, options()); }
+  Tensor new_zeros(const Sizes& sizes) const {
+    Tensor made = new_empty(sizes);
+    return made.zero_();
+  }
+  Tensor& zero_() {
+    clear(address_, nbytes());
+    return *this;
+  }
+  Tensor& fill_(double value) {
+    allow_fill(value);
+    return zero_();
+  }
+  template <class T>
+  T* data_ptr() const {
+    if (defined() && !is_type<std::remove_const_t<T>>(type_)) refuse_type();
+    return reinterpret_cast<T*>(address_);
+  }
+  template <class T>
+  T* data() const {
+    return data_ptr<T>();
+  }
+  template <class T>
+  T* mutable_data_ptr() const {
+    return data_ptr<T>();
+  }
+  template <class T>
+  const T* const_data_ptr() const {
+    return data_ptr<T>();
+  }
+  void* data_ptr() const { return reinterpret_cast<void*>(address_); }
+  template <class T, size_t N, template <class U> class PtrTraits = at::DefaultPtrTraits>
+  at::PackedTensorAccessor32<T, N, PtrTraits> packed_accessor32() const {
+    allow_32_bits();
+    return packed<T, N, PtrTraits, int32_t>();
+  }
+  template <class T, size_t N, template <class U> class PtrTraits = at::DefaultPtrTraits>
+  at::PackedTensorAccessor64<T, N, PtrTraits> packed_accessor64() const {
+    return packed<T, N, PtrTraits, int64_t>();
+  }
+  template <class T, size_t N, template <class U> class PtrTraits = at::DefaultPtrTraits, class index_t = int64_t>
+  at::GenericPackedTensorAccessor<T, N, PtrTraits, index_t> generic_packed_accessor() const {
+    return packed<T, N, PtrTraits, index_t>();
+  }
+  template <class T, size_t N, template <class U> class PtrTraits = at::DefaultPtrTraits, class index_t = int64_t>
+  at::GenericPackedTensorAccessor<T, N, PtrTraits, index_t> packed_accessor() const {
+    return packed<T, N, PtrTraits, index_t>();
+  }
+  // Its sizes lie in the host's memory.
+  template <class T, size_t N>
+  at::TensorAccessor<T, N> accessor() const {
+    refuse(
+        "its host code takes an accessor() of a tensor on the GPU; packed_accessor32() is what a kernel can be given");
+  }
+  uint64_t address() const { return address_; }
+
+ private:
+  template <class T, size_t N, template <class U> class PtrTraits, class index_t>
+  at::GenericPackedTensorAccessor<T, N, PtrTraits, index_t> packed() const {
+    allow_dimensions(N);
+    return {data_ptr<T>(), sizes_.data(), strides().data()};
+  }
+  int64_t place(int64_t d) const;
+  // Errors: refused.
+  CONVSCOPE_PROGRAM static void allow_fill(double value);
+  CONVSCOPE_PROGRAM void allow_dimensions(size_t n) const;
+  CONVSCOPE_PROGRAM void allow_32_bits() const;
+  [[noreturn]] CONVSCOPE_PROGRAM void refuse_type() const;
+  uint64_t address_ = 0;
+  Sizes sizes_;
+  ScalarType type_ = ScalarType::Float;
+};
+
+CONVSCOPE_PROGRAM std::string said(const Tensor& t);
+template <class Stream, class T>
+requires requires(Stream& out, const T& value) { out.flush(), said(value); }
+Stream& operator<<(Stream& out, const T& value) { return out << said(value), out; }
+
+CONVSCOPE_PROGRAM Tensor empty(const Sizes& sizes, TensorOptions o = {});
+inline Tensor zeros(const Sizes& sizes, TensorOptions o = {}) {
+  Tensor made = empty(sizes, o);
+  return made.zero_();
+}
+inline Tensor full(const Sizes& sizes, double value, TensorOptions o = {}) {
+  Tensor made = empty(sizes, o);
+  return made.fill_(value);
+}
+inline Tensor empty_like(const Tensor& t) { return empty(t.sizes(), t.options()); }
+inline std::optional<Device> device_of(const Tensor&) { return Device(); }
+inline Tensor zeros_like(const Tensor& t) { return zeros(t.sizes(), t.options()); }
+
+}  // namespace convscope::host

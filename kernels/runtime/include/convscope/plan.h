@@ -336,6 +336,7 @@ class CONVSCOPE_SIMT_API KernelDefinition {
   void activates() { fuses_activation_ = true; }
   // Functions, not closures: <functional> is much to compile. The rule for the problems it takes: supports([](const
   // ConvProblem& p) -> std::string { …why not, or "" });
+  void supports(std::string (*why)(const ConvProblem&)) { why_not(why); }
   template <class F>
   void supports(F) {
     why_not([](const ConvProblem& p) -> std::string { return F()(p); });

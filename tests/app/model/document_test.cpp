@@ -92,6 +92,7 @@ struct Refused {
   const char* name;
   Change change;
   const char *field, *value, *rule;  // rule: a part of it
+  friend void PrintTo(const Refused& r, std::ostream* out) { *out << r.field << ' ' << r.value; }
 };
 
 ConvProblem problem(int64_t P::*field, int64_t value) {

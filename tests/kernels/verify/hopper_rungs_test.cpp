@@ -1,5 +1,6 @@
 // Hopper's rungs on the emulator, in all their forms, as the judge sees them: bitwise on integers, in shuffled orders.
 #include <gtest/gtest.h>
+#include <ostream>
 #include <set>
 
 #include "kernels/problem/counts.h"
@@ -24,6 +25,7 @@ struct Case {
   const char* name;
   DType dtype;
   size_t forms;  // that its problems reach
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name << " in " << name_of(c.dtype); }
 };
 class HopperRungs : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Emulated, HopperRungs,

@@ -42,7 +42,7 @@ CellSpan Series::span(int cell) const { return cell_span(column0, column1, width
 int Series::cell(double position) const {
   const auto j = static_cast<int64_t>(std::round(position));
   int i = static_cast<int>(std::floor((position + 0.5 - column0) / step));
-  if (exact() || i < 0 || i >= width) return i;
+  if (step < 1 || i < 0 || i >= width) return i;
   // Cells have whole positions: where they are drawn is not quite where they end.
   while (i > 0 && span(i).begin > j) i--;
   while (i + 1 < width && span(i).end <= j) i++;

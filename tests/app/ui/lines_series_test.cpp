@@ -7,7 +7,7 @@ namespace convscope::ui {
 namespace {
 
 TEST(LinesSeries, ValuesAreThoseOfThePositionUnderThePointer) {
-  for (const double to : {601.0, 1100.25, 4000.5}) {
+  for (const double to : {500.75, 601.0, 1100.25, 4000.5}) {
     MapTile t;
     t.column0 = 0.75, t.column1 = to, t.width = 500, t.height = 1;
     for (int i = 0; i < t.width; i++) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/base/worker_pool.h"
+#include "kernels/verify/cell_span.h"
 
 namespace convscope {
 namespace {
@@ -180,20 +181,11 @@ void Pyramid::cover(int64_t from, int64_t to, int64_t factor, int levels, std::v
 // The extent of each cell along one axis.
 Pyramid::Axis Pyramid::cut(double from, double to, int cells, int64_t limit, int64_t factor, int levels) {
   Axis axis;
-  double step = (to - from) / cells;
-  int64_t grain = 1;
-  while (static_cast<double>(grain * factor) <= step / 2) grain *= factor;
-  auto border = [&](int i) {
-    if (i == cells) return static_cast<int64_t>(std::ceil(to));
-    auto at = static_cast<int64_t>(std::floor(from + i * step));
-    return i == 0 ? at : (at + grain / 2) / grain * grain;
-  };
   for (int i = 0; i < cells; i++) {
     axis.begin.push_back(axis.runs.size());
-    int64_t a = step >= 1 ? border(i) : static_cast<int64_t>(std::floor(from + (i + 0.5) * step));
-    int64_t b = step >= 1 ? border(i + 1) : a + 1;
-    a = std::clamp<int64_t>(a, 0, limit - 1);
-    b = std::clamp<int64_t>(b, a + 1, limit);
+    const CellSpan span = cell_span(from, to, cells, factor, i);
+    const int64_t a = std::clamp<int64_t>(span.begin, 0, limit - 1);
+    const int64_t b = std::clamp<int64_t>(span.end, a + 1, limit);
     cover(a, b, factor, levels, axis.runs);
   }
   axis.begin.push_back(axis.runs.size());
@@ -203,6 +195,7 @@ Pyramid::Axis Pyramid::cut(double from, double to, int cells, int64_t limit, int
 std::vector<Cell> Pyramid::tile(const TileRequest& r) const {
   auto w = static_cast<size_t>(r.width), h = static_cast<size_t>(r.height);
   std::vector<Cell> cells(w * h);
+  static_assert(column_factor == tile_column_factor);
   Axis columns = cut(r.column0, r.column1, r.width, result_.columns, column_factor, column_levels_);
   Axis rows = cut(r.row0, r.row1, r.height, result_.rows, row_factor, row_levels_);
   WorkerPool::shared().for_chunks(r.height, 8, [&](int64_t first, int64_t last) {

@@ -58,8 +58,9 @@ void read_out(Frame& f, const State& s, int row, double position, bool errors_on
   };
   double first = std::round(position), last = first;
   if (k.serial && !k.exact()) {
-    double from = k.column0 + k.cell(position) * k.step;
-    first = std::ceil(from - 1e-9), last = std::max(first, std::ceil(from + k.step - 1e-9) - 1);
+    const CellSpan span = k.span(k.cell(position));
+    first = static_cast<double>(std::max<int64_t>(span.begin, 0));
+    last = static_cast<double>(std::max(span.begin, std::min(span.end, p.out_length()) - 1));
   }
   std::string where = first == last ? fmt::format("position j = {}", grouped(static_cast<int64_t>(first)))
                                     : fmt::format("positions j = {} to {}", grouped(static_cast<int64_t>(first)),

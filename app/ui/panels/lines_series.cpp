@@ -1,6 +1,7 @@
 #include "app/ui/panels/lines_series.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 
@@ -12,7 +13,7 @@ void take(Series& s, const MapTile& t) {
   s.serial = t.serial, s.latency = t.latency_ms;
   s.width = t.width, s.height = t.height;
   s.step = (t.column1 - t.column0) / t.width;
-  s.column0 = t.column0;
+  s.column0 = t.column0, s.column1 = t.column1;
   s.row0 = static_cast<int64_t>(t.row0);
   s.x.resize(static_cast<size_t>(t.width));
   for (size_t i = 0; i < s.x.size(); i++) s.x[i] = t.column0 + (static_cast<double>(i) + 0.5) * s.step - 0.5;
@@ -36,6 +37,18 @@ void take(Series& s, const MapTile& t) {
     }
 }
 
+CellSpan Series::span(int cell) const { return cell_span(column0, column1, width, tile_column_factor, cell); }
+
+int Series::cell(double position) const {
+  const auto j = static_cast<int64_t>(std::round(position));
+  int i = static_cast<int>(std::floor((position + 0.5 - column0) / step));
+  if (step < 1 || i < 0 || i >= width) return i;
+  // Cells have whole positions: where they are drawn is not quite where they end.
+  while (i > 0 && span(i).begin > j) i--;
+  while (i + 1 < width && span(i).end <= j) i++;
+  return i;
+}
+
 std::string range_text(const Series& s, int row, double position) {
   int cell = s.serial ? s.cell(position) : -1;
   if (cell < 0 || cell >= s.width || row >= s.height) return "reading values";
@@ -48,12 +61,11 @@ std::string lines_csv(const MapTile& k, const MapTile* reference, const MapTile*
   std::string s =
       "n,co,first_position,last_position,kernel_min,kernel_max,reference_min,reference_max,error_min,error_max,failing,"
       "unwritten\n";
-  double step = (k.column1 - k.column0) / k.width;
   for (int r = 0; r < k.height; r++)
     for (int i = 0; i < k.width; i++) {
       auto row = static_cast<int64_t>(k.row0) + r;
-      double from = std::ceil(k.column0 + i * step - 1e-9),
-             to = std::max(from, std::ceil(k.column0 + (i + 1) * step - 1e-9) - 1);
+      const CellSpan span = cell_span(k.column0, k.column1, k.width, tile_column_factor, i);
+      const int64_t from = std::max<int64_t>(span.begin, 0), to = std::max(from, span.end - 1);
       size_t at = static_cast<size_t>(r) * static_cast<size_t>(k.width) + static_cast<size_t>(i);
       s += fmt::format("{},{},{},{}", row / channels, row % channels, from, to);
       for (const MapTile* x : {&k, reference, error}) {

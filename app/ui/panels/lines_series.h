@@ -1,11 +1,11 @@
 // Tiles of the engine as curves.
 #pragma once
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "app/model/workbench.h"
+#include "kernels/verify/cell_span.h"
 
 namespace convscope::ui {
 
@@ -17,7 +17,7 @@ struct Stretch {
 struct Series {
   uint64_t serial = 0;  // of its tile; 0: there is none
   double latency = 0;
-  double column0 = 0, step = 1;
+  double column0 = 0, column1 = 0, step = 1;
   int64_t row0 = 0;
   int width = 0, height = 0;
   std::vector<double> x, low, high;  // low, high: [row][cell]
@@ -27,7 +27,9 @@ struct Series {
   size_t at(int row, int cell) const {
     return static_cast<size_t>(row) * static_cast<size_t>(width) + static_cast<size_t>(cell);
   }
-  int cell(double position) const { return static_cast<int>(std::floor((position + 0.5 - column0) / step)); }
+  // The cell that has what stands at a position, and the positions that it has.
+  int cell(double position) const;
+  CellSpan span(int cell) const;
 };
 void take(Series& s, const MapTile& t);
 // What stands at a position, or the range of what its cell covers.

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "kernels/verify/cell_span.h"
 #include "tests/kernels/verify/judging.h"
 
 namespace convscope {
@@ -201,6 +202,26 @@ TEST(Pyramid, CellsShareTheElementsOut) {
       for (const Cell& c : pyramid.tile(q)) failing += (c.flags & flag_failing) != 0;
       EXPECT_EQ(failing, 1) << width << " × " << height << ", element " << e;
       t.ratio.as<float>()[e] = kept;
+    }
+  }
+}
+
+// Who reads values off a tile says for which positions they are.
+TEST(Pyramid, CellsSayWhichElementsTheyAreOf) {
+  test::Random random(3);
+  constexpr int64_t columns = 5000;
+  ResultTensors t = random_result(random, 1, columns, DType::f32, 0);
+  for (int64_t j = 0; j < columns; j++) t.output.as<float>()[j] = static_cast<float>(j);
+  const Pyramid pyramid(t, nullptr);
+  for (int trial = 0; trial < 200; trial++) {
+    const double from = static_cast<double>(random() % 4000) + 0.01 * static_cast<double>(random() % 100),
+                 to = std::min<double>(from + 1 + static_cast<double>(random() % 1000), columns);
+    const int cells = 1 + static_cast<int>(random() % 300);
+    const auto tile = pyramid.tile({Quantity::output, 0, 1, from, to, cells, 1});
+    for (int i = 0; i < cells; i++) {
+      const CellSpan span = cell_span(from, to, cells, tile_column_factor, i);
+      ASSERT_EQ(tile[static_cast<size_t>(i)].minimum, static_cast<float>(span.begin)) << from << " " << to << " " << i;
+      ASSERT_EQ(tile[static_cast<size_t>(i)].maximum, static_cast<float>(std::max(span.begin, span.end - 1)));
     }
   }
 }

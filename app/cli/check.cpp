@@ -32,6 +32,12 @@ json judged(Session& session, const RunRequest& r) {
   return report;
 }
 
+// The fields that the kernel's launches are not told.
+std::vector<std::string> not_given(const json& report) {
+  const json& kernel = report.at("kernel");
+  return kernel.is_object() ? kernel.value("not_given", std::vector<std::string>()) : std::vector<std::string>();
+}
+
 // What asks for this problem.
 std::string options_of(const RunRequest& r) {
   const ConvProblem none, &p = r.problem;
@@ -61,12 +67,18 @@ json document_of(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, co
   const json base = problem_json(r.problem);
   for (const auto& name : spec.fixed) fixed[name] = base.at(name);
   const bool failed = fuzz.first().has_value();
+  json in_kernel = json::object();
+  if (const auto& pins = fuzz.pins()) {
+    const json values = problem_json(pins->problem);
+    for (const auto& f : pins->fields) in_kernel[f] = values.at(f);
+  }
   return {{"convscope", CONVSCOPE_VERSION},
           {"kernel", r.kernel},
           {"device", device},
           {"seed", spec.seed},
           {"cases", spec.cases},
           {"fixed", fixed},
+          {"fixed_in_kernel", in_kernel},
           {"status", failed         ? name_of(fuzz.first()->status)
                      : fuzz.right() ? "right"
                                     : "not-run"},
@@ -86,6 +98,9 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
   const std::string where = text(device, "name");
   fmt::print("{} on problems drawn with seed {}{}{}\n\n", r.kernel, spec.seed,
              spec.fixed.empty() ? "" : ", some parameters as given", where.empty() ? "" : ", on " + where);
+  if (fuzz.pins())
+    fmt::print("  Checked with {} alone: its launches are not told {}, and other values are wrong.\n\n",
+               fuzz.pins()->words, fuzz.pins()->fields.size() == 1 ? "this" : "these");
   auto amount = [](int64_t n) { return fmt::format("{} problem{}", grouped(n), n == 1 ? "" : "s"); };
   if (!fuzz.first()) {
     if (fuzz.right() == spec.cases)
@@ -153,7 +168,9 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
       interrupted = true;
       break;
     }
-    if (fuzz.shrinking())
+    if (fuzz.looking_for_pins())
+      session.show(fmt::format("check {}: looking for parameters that are in it", r.kernel));
+    else if (fuzz.shrinking())
       session.show(fmt::format("check {}: problem {} fails; {} smaller ones tried", r.kernel, fuzz.right() + 1,
                                fuzz.smaller_tried()));
     else
@@ -178,12 +195,13 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
       throw EngineError({{"code", "not-run"}, {"exit_code", code}}, text(verdict, "sentence"));
     }
     if (report.at("device").value("name", json()).is_string()) device = report["device"];
-    const bool was_shrinking = fuzz.shrinking();
-    fuzz.judged(status, text(verdict, "sentence"), code != 2);
-    if (!was_shrinking && fuzz.first()) failing.first = report;
+    const bool had_first = fuzz.first().has_value();
+    fuzz.judged(status, text(verdict, "sentence"), code != 2, not_given(report));
+    if (!had_first && fuzz.first()) failing.first = report;
     if (fuzz.smallest() && fuzz.smallest()->problem == *p) failing.smallest = std::move(report);
   }
   session.show_nothing();
+  if (!fuzz.first()) failing = {};  // what failed was no matter of the kernel's
   if (fuzz.first() && !interrupted) {
     RunRequest smallest = r;
     smallest.problem = fuzz.smallest()->problem;

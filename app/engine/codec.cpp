@@ -326,8 +326,10 @@ json report_json(const RunReport& r) {
   if (!r.launch.empty()) timing["launch"] = timing_json(r.launch);
 
   json kernel;
-  if (const auto* k = r.spec.kernel)
+  if (const auto* k = r.spec.kernel) {
     kernel = {{"name", k->name()}, {"file", k->file()}, {"requires", k->requires_hardware()}};
+    if (!k->not_given().empty()) kernel["not_given"] = k->not_given();
+  }
 
   json out = {{"convscope", CONVSCOPE_VERSION},
               {"kernel", kernel},

@@ -26,7 +26,7 @@ FileWatch::State FileWatch::state_of(const std::string& path) {
 void FileWatch::watch(const std::string& path) {
   std::lock_guard lock(mutex_);
   const State now = state_of(path);
-  files_[path] = {now, now};
+  files_[path] = {now, now, 0};
   if (!thread_.joinable()) thread_ = std::thread([this] { look(); });
 }
 
@@ -38,7 +38,9 @@ void FileWatch::look() {
       const State now = state_of(path);
       const bool rests = now == file.last;
       file.last = now;
-      if (!rests || now == file.known || now == State{}) continue;
+      constexpr int enough = 4;
+      file.missing = now == State{} ? file.missing + 1 : 0;
+      if (!rests || now == file.known || (file.missing && file.missing < enough)) continue;
       file.known = now;
       changed.push_back(path);
     }

@@ -15,7 +15,8 @@ namespace convscope {
 class FileWatch {
  public:
   // Called on the watch's thread, once a file that changed has stayed as it is from one look to the next: an editor may
-  // write it in pieces. One that is gone and comes back (written beside and renamed) has changed.
+  // write it in pieces. One that is gone and comes back (written beside and renamed) has changed; one that stays away
+  // for half a second has as well.
   explicit FileWatch(std::function<void(const std::string& path)> changed) : changed_(std::move(changed)) {}
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;
@@ -37,6 +38,7 @@ class FileWatch {
   bool stop_ = false;
   struct Watched {
     State known, last;  // that was told, or begun with; that was seen at the last look
+    int missing = 0;    // looks in a row at which it was not there
   };
   std::map<std::string, Watched> files_;
   std::thread thread_;

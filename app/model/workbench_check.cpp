@@ -63,6 +63,7 @@ void Workbench::took_judged(Answer a) {
   Status status = Status::crashed;
   bool fails = true;
   std::string sentence = "crashed: " + a.message;
+  std::vector<std::string> not_given;
   if (a.kind == Answer::Kind::hung) {
     status = Status::hung;
     sentence = "hung: " + a.message;
@@ -79,6 +80,8 @@ void Workbench::took_judged(Answer a) {
     const json& verdict = report.at("verdict");
     status = status_named(json_fields::text(verdict, "status"));
     sentence = json_fields::text(verdict, "sentence");
+    if (const json& kernel = report.at("kernel"); kernel.is_object())
+      not_given = kernel.value("not_given", std::vector<std::string>());
     const int code = verdict.value("exit_code", 1);
     fails = code != 2;
     if (status == Status::not_run && code == 3) {  // not here, whatever the problem
@@ -87,7 +90,7 @@ void Workbench::took_judged(Answer a) {
       return;
     }
   }
-  checking_.fuzz->judged(status, std::move(sentence), fails);
+  checking_.fuzz->judged(status, std::move(sentence), fails, not_given);
   check_next();
 }
 

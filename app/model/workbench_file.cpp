@@ -16,6 +16,7 @@ using nlohmann::json;
 void Workbench::bring_file(const std::string& path, const std::string& device) {
   std::string text = read_kernel_file(path);
   OpenedFile& file = files_[path];
+  file.gone = false;
   const bool again = file.text == text;  // for another device
   if (again && file.device == device && !file.compiling) {
     if (file.trouble.empty() && file_came_) file_came_(path, "");
@@ -37,6 +38,7 @@ void Workbench::read_again(const std::string& path) {
     bring_file(path, files_[path].device);
   } catch (const InputError& e) {
     files_[path].trouble = e.what();
+    files_[path].gone = true;
     note(e.what(), LogLine::Kind::trouble);
     if (file_came_) file_came_(path, e.what());
   }
@@ -55,6 +57,7 @@ void Workbench::took_file(const std::string& path, const std::string& text, bool
     for (const auto& k : j.at("kernels")) kernels_.push_back(kernel_entry(k));
     if (!again) {  // what is known of the text before it is of another kernel
       std::erase_if(sources_, [&](const auto& s) { return of_file(s.first); });
+      machine_code_.reset(), machine_code_key_.clear(), machine_code_waiting_ = false;
       std::erase_if(trail_, [&](const auto& p) { return of_file(p->document.kernel); });
       if (comparison_ && of_file(comparison_->document.kernel)) comparison_.reset();
       const auto& swept = sweeping_.asked.kernels;

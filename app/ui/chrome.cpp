@@ -106,13 +106,12 @@ void Chrome::menu_bar() {
   if (emulated) device = "emulator: times are not GPU times";
   const bool recorded = r && !r->recorded.empty();
   if (recorded) device = "recorded: " + r->recorded;
-  float width = ImGui::CalcTextSize(device.c_str()).x + em * 1.2f,
-        hint = ImGui::CalcTextSize("Ctrl+Shift+P").x + em * 2;
+  float width = ImGui::CalcTextSize(device.c_str()).x + em * 1.2f, hint = ImGui::CalcTextSize("Search…").x + em * 2;
   float right = ImGui::GetWindowWidth() - width - em * 0.5f;
   if (right - hint > ImGui::GetCursorPosX()) {
     ImGui::SetCursorPosX(right - hint);
-    if (ImGui::SmallButton("Ctrl+Shift+P")) f_.act("palette");
-    tooltip(f_.theme, "Command palette: find an action, a preset, a kernel or a panel by name");
+    if (ImGui::SmallButton("Search…")) f_.act("palette");
+    tooltip(f_.theme, "Find an action, a preset, a kernel or a panel by name (Ctrl+Shift+P)");
   }
   if (right > ImGui::GetCursorPosX()) {
     ImGui::SetCursorPosX(right);
@@ -186,13 +185,19 @@ void Chrome::status_bar() {
     }
     if (r && (!f_.bench.running() || !r->recorded.empty())) {
       ImGui::Separator();
-      status_mark(f_.theme, r->status);
+      // What the document says now has no verdict yet.
+      const std::string stale = r->recorded.empty() ? stale_words(f_) : "";
+      status_mark(f_.theme, stale.empty() ? r->status : "");
       std::string text =
           r->failing ? fmt::format("{} of {} elements fail", grouped(*r->failing), grouped(r->elements)) : r->status;
       std::replace(text.begin(), text.end(), '-', ' ');  // not-run
       if (r->failing && *r->failing == 0) text = fmt::format("all {} elements within the bound", grouped(r->elements));
-      ImGui::TextUnformatted(text.c_str());
-      if (r->timing.median_ms) {
+      if (stale.empty())
+        ImGui::TextUnformatted(text.c_str());
+      else
+        ImGui::TextDisabled("stale: %s", text.c_str());
+      tooltip(f_.theme, stale.empty() ? "" : "This is " + stale);
+      if (r->timing.median_ms && stale.empty()) {
         ImGui::Separator();
         ImGui::TextDisabled("%s %s%s", file_name(r->kernel).c_str(), time_text(*r->timing.median_ms).c_str(),
                             r->timing.source == "emulated" ? " emulated"
@@ -461,14 +466,26 @@ void Chrome::path_dialog() {
     if (ImGui::Selectable(".."))
       app_.path_text_ = (folder.empty() ? fs::path("..") : folder / "..").lexically_normal().string();
     for (const auto& [name, is_folder] : entries)
-      if (ImGui::Selectable((name + (is_folder ? "/" : "")).c_str())) {
+      if (ImGui::Selectable((name + (is_folder ? "/" : "")).c_str(), false, ImGuiSelectableFlags_AllowDoubleClick)) {
         app_.path_text_ = (folder / name).string() + (is_folder ? "/" : "");
+        enter |= opening && !is_folder && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
       }
   }
   ImGui::EndChild();
   if (source) app_.ask_activation();
-  bool exists = fs::exists(app_.path_text_, error) && !fs::is_directory(app_.path_text_, error);
-  if (!opening && exists) ImGui::TextColored(f_.theme.warning, "There is such a file: it will be replaced.");
+  // A name without an ending gets the one by which the file is found again.
+  std::string path = app_.path_text_;
+  if (!opening && !fs::path(path).filename().empty() && !fs::is_directory(path, error) &&
+      fs::path(path).extension().empty())
+    path += *app_.path_for_ == App::PathFor::save      ? ".convscope"
+            : *app_.path_for_ == App::PathFor::picture ? ".png"
+            : *app_.path_for_ == App::PathFor::pytorch ? ".py"
+                                                       : ".cu";
+  bool exists = fs::exists(path, error) && !fs::is_directory(path, error);
+  if (!opening && exists)
+    ImGui::TextColored(f_.theme.warning, "There is such a file: it will be replaced.");
+  else if (path != app_.path_text_)
+    ImGui::TextDisabled("Saved as %s", fs::path(path).filename().c_str());
   bool possible = opening ? exists : !app_.path_text_.empty() && !fs::is_directory(app_.path_text_, error);
   ImGui::BeginDisabled(!possible);
   bool go = ImGui::Button(opening ? "Open" : "Save") || (enter && possible);
@@ -479,7 +496,6 @@ void Chrome::path_dialog() {
     auto what = *app_.path_for_;
     app_.path_for_.reset();
     ImGui::CloseCurrentPopup();
-    std::string path = app_.path_text_;
     if (go && what == App::PathFor::open) app_.open(path);
     if (go && what == App::PathFor::save) app_.session_path_ = path, app_.save(false);
     if (go && what == App::PathFor::picture) app_.shot_ = {path};

@@ -7,6 +7,7 @@
 #include <functional>
 #include <imgui.h>
 #include <imgui_internal.h>
+#include <utility>
 
 #include "kernels/base/text.h"
 
@@ -211,7 +212,7 @@ void status_mark(const Theme& t, std::string_view status) {
   ImGui::Dummy({size, ImGui::GetTextLineHeight()});
 }
 
-void stale_strip(Frame& f) {
+std::string stale_words(const Frame& f) {
   std::string why = f.bench.stale(f.document);
   // A run that came to no result has no picture: the one before's is still there, of the same kernel and problem.
   const auto last = f.bench.report(), shown = f.bench.picture();
@@ -219,7 +220,13 @@ void stale_strip(Frame& f) {
       !needs_run(last->document, f.document))
     why = "of the run before; the last one: " + last->status;
   if (const OpenedFile* file = f.bench.file_of(f.document.kernel); why.empty() && file && !file->trouble.empty())
-    why = "of the file as it was before; as it is now it does not compile";
+    why = file->gone ? "of the file as it was before; it is not there any more"
+                     : "of the file as it was before; as it is now it does not compile";
+  return why;
+}
+
+void stale_strip(Frame& f) {
+  const std::string why = stale_words(f);
   if (why.empty()) return;
   ImGui::PushStyleColor(ImGuiCol_Text, f.theme.warning);
   wrapped(why == "computing" ? "stale: the newest result is being computed" : "stale: this is " + why);
@@ -269,13 +276,17 @@ bool choose(const char* label, const std::vector<Choice>& all, const std::string
   if (!ImGui::BeginCombo(label, now.c_str(), ImGuiComboFlags_HeightLarge)) return false;
   static ImGuiTextFilter filter;
   if (ImGui::IsWindowAppearing()) filter.Clear(), ImGui::SetKeyboardFocusHere();
+  bool takes_first = false;  // Return takes the first that is left
   if (all.size() > 8) {
     ImGui::SetNextItemWidth(-FLT_MIN);
     if (ImGui::InputTextWithHint("##filter", "filter", filter.InputBuf, sizeof filter.InputBuf)) filter.Build();
+    takes_first = filter.IsActive() && ImGui::IsItemDeactivated() &&
+                  (ImGui::IsKeyPressed(ImGuiKey_Enter) || ImGui::IsKeyPressed(ImGuiKey_KeypadEnter));
   }
   for (const auto& c : all) {
     if (!filter.PassFilter(c.name.c_str()) && !filter.PassFilter(c.about.c_str())) continue;
-    if (ImGui::Selectable(c.name.c_str(), c.name == now)) chosen = c.name, changed = c.name != now;
+    if (ImGui::Selectable(c.name.c_str(), c.name == now) || takes_first) chosen = c.name, changed = c.name != now;
+    if (std::exchange(takes_first, false)) ImGui::CloseCurrentPopup();
     if (!c.about.empty()) {
       ImGui::SameLine();
       ImGui::TextDisabled("%s", c.about.c_str());

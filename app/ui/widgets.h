@@ -63,6 +63,8 @@ void status_mark(const Theme& t, std::string_view status);
 ImVec4 shade_colour(const Theme& t, std::string_view shade);
 // A strip that says that the picture is of something else than what the document asks for; nothing when it is not.
 void stale_strip(Frame& f);
+// Why what is shown is not of what the document says now, or "".
+std::string stale_words(const Frame& f);
 // The same for a panel of figures, above them. Recorded ones: where and when, and a way to what runs now. While a
 // recording is open that does not hold the document: that, and the way back to what it holds.
 void source_strip(Frame& f, const std::string& recorded);

@@ -16,7 +16,7 @@ Plan& Plan::operator=(Plan&&) noexcept = default;
 Plan::~Plan() = default;
 
 size_t Plan::begin_launch(simt::Entry entry, const Shape& grid, const Shape& block, size_t shared_bytes) {
-  launches_.push_back({entry, grid, block, shared_bytes, {}, false, false, false, 0, {}});
+  launches_.push_back({entry, grid, block, shared_bytes, {}, false, false, false, 0, {}, {}, true});
   return launches_.size() - 1;
 }
 
@@ -97,15 +97,22 @@ bool Plan::packs_weights() const {
   return pack > 0 && static_cast<size_t>(pack) < launches_.size();
 }
 
+// Of a part of a plan, whose launches have other numbers.
+void Plan::forget_order() {
+  for (Launch& l : launches_) l.beside.clear(), l.waited_for = true;
+}
+
 Plan Plan::without_packing() const {
   Plan rest = *this;
   std::erase_if(rest.launches_, [](const Launch& l) { return l.packs; });
+  rest.forget_order();
   return rest;
 }
 
 Plan Plan::packing() const {
   Plan part = *this;
   std::erase_if(part.launches_, [](const Launch& l) { return !l.packs; });
+  part.forget_order();
   return part;
 }
 
@@ -129,6 +136,9 @@ void KernelDefinition::specimen(std::string home_preset, bool (*right_for)(const
   right_for_ = right_for;
 }
 
+void KernelDefinition::not_given(std::initializer_list<const char*> fields) {
+  not_given_.assign(fields.begin(), fields.end());
+}
 void KernelDefinition::idea(std::string text) { idea_ = std::move(text); }
 void KernelDefinition::accuracy(std::string promised) { accuracy_ = std::move(promised); }
 void KernelDefinition::why_not(std::string (*function)(const ConvProblem&)) { supports_ = function; }

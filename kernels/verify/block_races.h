@@ -38,6 +38,8 @@ class BlockRaceFinder {
   void take(std::span<const simt::Access> part);  // from any thread
   // When the launch has ended and all has been taken: the first element that two blocks wrote.
   std::optional<Found> found() const;
+  // Whether blocks share words by atomics beside y.
+  bool shares_words() const { return ordered_; }
 
  private:
   // What stood in an element before its writes, of what had not stood there before the launch.

@@ -46,7 +46,9 @@ void ElementReader::take_before(const Access& a) {
 }
 
 void ElementReader::take(const Access& a) {
-  if (a.block != block_ || a.kind == AccessKind::release || a.kind == AccessKind::acquire) return;
+  if (a.block != block_ || a.kind == AccessKind::release || a.kind == AccessKind::acquire ||
+      a.kind == AccessKind::fence)
+    return;
   const bool mine = a.thread == thread_ && !done_;
   if (a.kind == AccessKind::exchange) {
     if (mine) (wrote_ ? next_ : current_).exchanges++;

@@ -106,7 +106,11 @@ Fuzz::Fuzz(const FuzzSpec& spec) : spec_(spec), random_(spec.seed) {
     if (auto why = check(spec.base)) throw *why;  // the nearest that there is to a reason
     throw InputError("problem", "", "no problem of these parameters is legal and small enough to be checked");
   }
-  random_.seed(spec.seed), random_of_large_.seed(spec.seed), seen_.clear(), ended_early_.clear();
+  begin_drawing();
+}
+
+void Fuzz::begin_drawing() {
+  random_.seed(spec_.seed), random_of_large_.seed(spec_.seed), seen_.clear(), ended_early_.clear();
   draws_ = 0;
 }
 
@@ -214,6 +218,8 @@ std::optional<ConvProblem> Fuzz::draw() {
 
 std::optional<ConvProblem> Fuzz::next() {
   if (asked_) return asked_;
+  if (pin_search_ && !(asked_ = pin_search_->next())) end_pin_search();
+  if (asked_) return asked_;
   if (first_)
     asked_ = smaller();
   else if (right_ < spec_.cases && ended_early_.empty())
@@ -221,10 +227,24 @@ std::optional<ConvProblem> Fuzz::next() {
   return asked_;
 }
 
-void Fuzz::judged(Status status, std::string sentence, bool fails) {
+// Either problems are drawn anew, with what was found, or what failed is made smaller.
+void Fuzz::end_pin_search() {
+  pins_ = pin_search_->found();
+  pin_search_.reset();
+  if (!pins_) return;
+  first_.reset(), smallest_.reset();
+  for (const auto& f : problem_fields())
+    if (pins_->fields.contains(f.name)) spec_.base.*f.value = pins_->problem.*f.value, spec_.fixed.insert(f.name);
+  right_ = refused_ = refused_in_a_row_ = 0;
+  for (auto& part : coverage_) part.count = 0;
+  begin_drawing();
+}
+
+void Fuzz::judged(Status status, std::string sentence, bool fails, const std::vector<std::string>& not_given) {
   if (!asked_) return;
   Case c{*asked_, status, std::move(sentence)};
   asked_.reset();
+  if (pin_search_) return pin_search_->judged(status);
   if (first_) {
     steps_++;
     // Only what fails in the same way is the same failure, made smaller.
@@ -254,6 +274,8 @@ void Fuzz::judged(Status status, std::string sentence, bool fails) {
   }
   first_ = smallest_ = std::move(c);
   seen_.clear();
+  if (status == Status::wrong && !std::exchange(looked_for_pins_, true) && !spec_.start)
+    pin_search_.emplace(first_->problem, not_given, spec_.fixed);
 }
 
 // Smallest first, then nearer and nearer to what it is.

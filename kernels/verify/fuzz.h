@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "kernels/problem/conv_problem.h"
+#include "kernels/verify/fuzz_pins.h"
 #include "kernels/verify/verdict.h"
 
 namespace convscope {
@@ -53,12 +54,16 @@ class Fuzz {
   // The problem to be judged next, the same until judged() was called; nothing when it is over.
   std::optional<ConvProblem> next();
   // not_run: the kernel does not take it; with `fails` it does, and cannot be launched (a grid of no blocks).
-  void judged(Status status, std::string sentence, bool fails = false);
+  // not_given: fields that its launches are not told (KernelDefinition). Where the first failure comes of the value of
+  // one, that is found out first, and problems are drawn anew with the value that is in the kernel.
+  void judged(Status status, std::string sentence, bool fails = false, const std::vector<std::string>& not_given = {});
 
-  int64_t right() const { return right_; }      // judged and found right
-  int64_t refused() const { return refused_; }  // that the kernel does not take
+  int64_t right() const { return right_; }                   // judged and found right
+  int64_t refused() const { return refused_; }               // that the kernel does not take
+  const std::optional<Pins>& pins() const { return pins_; }  // values that are in the kernel: others are not drawn
+  bool looking_for_pins() const { return pin_search_.has_value(); }
   const std::vector<Coverage>& coverage() const { return coverage_; }
-  bool shrinking() const { return first_.has_value(); }
+  bool shrinking() const { return first_.has_value() && !pin_search_; }
   const std::optional<Case>& first() const { return first_; }        // that failed, as drawn
   const std::optional<Case>& smallest() const { return smallest_; }  // so far; no smaller one fails once it is over
   int64_t smaller_tried() const { return steps_; }
@@ -70,6 +75,8 @@ class Fuzz {
   ConvProblem drawn_once();
   ConvProblem large_once();
   std::optional<ConvProblem> smaller();
+  void begin_drawing();
+  void end_pin_search();
   void list_smaller_values();
   bool is_fixed(const char* field) const { return spec_.fixed.contains(field); }
   int64_t between(int64_t low, int64_t high);
@@ -84,6 +91,9 @@ class Fuzz {
   int64_t right_ = 0, refused_ = 0, refused_in_a_row_ = 0, steps_ = 0;
   std::vector<Coverage> coverage_;
   std::optional<Case> first_, smallest_;
+  std::optional<PinSearch> pin_search_;
+  std::optional<Pins> pins_;
+  bool looked_for_pins_ = false;
   std::string ended_early_;
   // Of the descent: the parameter that is being made smaller, values of it that are still to be tried, whether this
   // round over the parameters has made anything smaller.

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "kernels/verify/index_outputs.h"
 #include "kernels/verify/pattern_values.h"
 
 namespace convscope {
@@ -431,38 +432,10 @@ std::vector<int64_t> without_number(const IndexMap& m) {
   return all;
 }
 
-// Which they are; what they have in common is what their cause is looked for by.
-std::string without_number_words(const Sizes& z, const std::vector<int64_t>& all, bool written, bool& sized) {
-  const char* is = written ? "is NaN whatever x and w are" : "is never written";
-  const char* are = written ? "are NaN whatever x and w are" : "are never written";
-  std::set<int64_t> positions, channels, sequences;
-  for (const int64_t o : all)
-    positions.insert(o % z.J), channels.insert(o / z.J % z.Cout), sequences.insert(o / z.J / z.Cout);
-  const auto n = static_cast<int64_t>(all.size()), outputs = z.N * z.Cout * z.J;
-  auto list = [](const std::set<int64_t>& s) { return ranges({s.begin(), s.end()}); };
-  if (n == static_cast<int64_t>(positions.size()) * z.N * z.Cout) {
-    if (positions == std::set<int64_t>{0}) return fmt::format("position 0 {}", is);
-    if (positions == std::set<int64_t>{z.J - 1}) return fmt::format("the last position {}", is);
-  }
-  // Before what has numbers: a grid that is too small leaves these, and they may be whole rows.
-  if (all.front() == outputs - n)
-    return fmt::format("the last outputs in memory {}{}", are, written ? "" : ": there are too few threads or blocks");
-  sized = true;
-  if (n == static_cast<int64_t>(positions.size()) * z.N * z.Cout)
-    return fmt::format("positions {} of {} {}", list(positions), z.J, are);
-  if (n == static_cast<int64_t>(channels.size()) * z.N * z.J)
-    return fmt::format("output channels {} of {} {}", list(channels), z.Cout, are);
-  if (n == static_cast<int64_t>(sequences.size()) * z.Cout * z.J)
-    return fmt::format("sequences {} of {} {}", list(sequences), z.N, are);
-  return fmt::format("{} of {} outputs {}", n, outputs, are);
-}
-
 std::optional<Structure> structure_of_written(const IndexMap& m);
 
-}  // namespace
-
 // What was not written, or is no number, is taken to be right: the others say what the index is.
-std::optional<Structure> structure_of(const IndexMap& m) {
+std::optional<Structure> structure_of_numbers(const IndexMap& m) {
   const std::vector<int64_t> missing = without_number(m);
   const Sizes z(m);
   if (missing.empty() || static_cast<int64_t>(missing.size()) == m.outputs()) return structure_of_written(m);
@@ -477,7 +450,18 @@ std::optional<Structure> structure_of(const IndexMap& m) {
   auto s = structure_of_written(filled);
   const bool written =
       std::any_of(missing.begin(), missing.end(), [&](int64_t o) { return std::isnan(m.read(0, o).times); });
-  if (s) s->faults.push_back(without_number_words(z, missing, written, s->sized));
+  if (s) s->faults.push_back(outputs_in_words(m, missing, written ? no_number : never_written, s->sized));
+  return s;
+}
+
+}  // namespace
+
+std::optional<Structure> structure_of(const IndexMap& m) {
+  auto s = structure_of_numbers(m);
+  if (!s || m.added.empty()) return s;
+  s->faults.push_back(static_cast<int64_t>(m.added.size()) == m.outputs()
+                          ? fmt::format("sums {}", added_to.are)
+                          : outputs_in_words(m, m.added, added_to, s->sized));
   return s;
 }
 

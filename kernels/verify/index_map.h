@@ -24,9 +24,10 @@ struct IndexMap {
     float times = 0;    // how often: 1; -1 where it is subtracted
   };
   ConvProblem problem;
-  int64_t out_length = 0;    // the kernel's own
-  std::vector<Read> reads;   // [weights, outputs]: through that weight to that output, both flat
-  std::vector<Read> biases;  // [outputs]; empty without a bias
+  int64_t out_length = 0;      // the kernel's own
+  std::vector<Read> reads;     // [weights, outputs]: through that weight to that output, both flat
+  std::vector<Read> biases;    // [outputs]; empty without a bias
+  std::vector<int64_t> added;  // outputs whose sum is added to what stood there: it was zeros for the reads above
   int launches = 0;
 
   int64_t outputs() const { return problem.batch * problem.out_channels * out_length; }

@@ -109,6 +109,7 @@ class Judge::Run {
   RaceSearch races_;
   bool depends_on_output_ = false;
   int64_t differing_elements_ = 0;                            // in any of three runs
+  std::vector<double> ran_ms_;                                // of whole runs, by the host's clock
   int64_t differing_by_poison_ = 0, differing_by_order_ = 0;  // with another content of the output, in another order
   bool fails_in_some_runs_ = false;                           // an element is right in one run and wrong in another
   double spread_ = 0;                                         // infinite: NaN or Infinity in some runs only

@@ -11,7 +11,10 @@
 #include "kernels/runtime/registry.h"
 #include "kernels/runtime/simt/trace_readers.h"
 #include "kernels/verify/block_races.h"
+#include "kernels/verify/launch_races.h"
+#include "kernels/verify/source_words.h"
 #include "kernels/verify/tensor_bounds.h"
+#include "kernels/verify/unfenced.h"
 
 namespace convscope {
 namespace {
@@ -33,11 +36,6 @@ int64_t step_of(int64_t blocks, int64_t most) {
   int64_t every = (blocks + most - 1) / most;
   while (std::gcd(every, int64_t{2 * 3 * 5 * 7}) != 1) every++;
   return every;
-}
-
-// " at u4.cu:16", or "" where the line is not known.
-std::string at_line(const simt::SourceLine& at) {
-  return at.file.empty() ? std::string() : fmt::format(" at {}:{}", file_name(at.file), at.line);
 }
 
 std::string words(const Race& r) {
@@ -68,6 +66,14 @@ std::string words(const BlockRaceFinder::Found& r, int64_t out_channels, int64_t
       "of the two may be lost",
       row / out_channels, row % out_channels, out_length > 0 ? r.element % out_length : r.element, side(r.first),
       side(r.second));
+}
+
+std::string words(const UnfencedFinder::Found& f, const MemoryCells& memory) {
+  return fmt::format(
+      "a race between blocks over {}: thread {} of block {} writes it{}, and block {} reads it{}, with no "
+      "__threadfence() between the write and what tells of it: on a GPU it may not be there yet",
+      memory.name(f.cell), f.writer_thread, f.writer_block, at_line(simt::source_line(f.writer_pc)), f.reader_block,
+      at_line(simt::source_line(f.reader_pc)));
 }
 
 std::string words(const UnsetRead& u) {
@@ -221,7 +227,7 @@ void RaceFinder::access(const simt::Access& a) {
 }
 
 void RaceFinder::take(const simt::Access& a) {
-  if (race_ || a.kind == AccessKind::exchange) return;
+  if (race_ || a.kind == AccessKind::exchange || a.kind == AccessKind::fence) return;
   if (a.block != block_) begin(a.block);
   if (a.kind == AccessKind::release) return release(a.thread, objects_[a.address]);
   if (a.kind == AccessKind::acquire) return acquire(a.thread, objects_[a.address]);
@@ -253,6 +259,21 @@ void fill_with_odd_number(const BlockRaceFinder::Range& y, uint64_t element) {
     std::memcpy(reinterpret_cast<void*>(y.begin + at), &odd, element);
 }
 
+// Of a launch whose blocks tell each other by atomics.
+std::string unfenced_read(Device& emulator, const KernelDefinition& traced, const Plan& plan, size_t launch,
+                          const ConvProblem& p, const Bindings& at, Activity& activity) {
+  const MemoryCells memory(plan, p, at);
+  constexpr uint64_t most_cells = 2 << 20;  // of 100 bytes each
+  if (memory.count() > most_cells) return "";
+  UnfencedFinder finder(memory);
+  {
+    simt::Tracing tracing([&](std::span<const simt::Access> part) { finder.take(part); }, {.meetings = true});
+    emulator.run(traced, plan, at, {.activity = &activity, .only_launch = static_cast<int64_t>(launch)});
+  }
+  const auto found = finder.found();
+  return found ? words(*found, memory) : "";
+}
+
 void look_between_blocks(Device& emulator, const KernelDefinition& traced, const Plan& plan, const ConvProblem& p,
                          const Bindings& at, Activity& activity, RaceSearch& out) {
   const int64_t outputs = p.batch * p.out_channels * std::max<int64_t>(plan.out_length(), 0);
@@ -277,6 +298,12 @@ void look_between_blocks(Device& emulator, const KernelDefinition& traced, const
     }
     if (plan.launches()[i].in_order) continue;  // blocks wait for others
     if (auto race = finder.found()) out.race = words(*race, p.out_channels, plan.out_length());
+    if (out.race.empty() && finder.shares_words()) {
+      // Counters as they were before it.
+      for (size_t before = 0; before < i; before++)
+        emulator.run(traced, plan, at, {.activity = &activity, .only_launch = static_cast<int64_t>(before)});
+      out.race = unfenced_read(emulator, traced, plan, i, p, at, activity);
+    }
   }
   out.between = true;
 }
@@ -289,6 +316,7 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
   const KernelDefinition* traced = traced_twin(kernel, out.missing);
   if (!traced) return out;
   const Plan plan = traced->plan_for(p);
+  out.race = launch_nobody_waits_for(plan);
   const double products = walked_products(p);
   struct Sample {
     int64_t every, blocks, last;
@@ -355,6 +383,8 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
   out.atomics = atomics;
   if (first) out.race = words(*first);
   if (unset) out.unset = words(*unset);
+  if (between && out.race.empty() && products <= most_products_between)
+    out.race = race_between_launches(emulator, *traced, plan, p, at, activity);
   if (between && out.race.empty()) look_between_blocks(emulator, *traced, plan, p, at, activity, out);
   return out;
 }

@@ -236,7 +236,9 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
     if (file->compiling)
       dim_text(t, "compiling…");
     else if (!file->trouble.empty() && k.available)
-      ImGui::PushStyleColor(ImGuiCol_Text, t.warning), wrapped("as it was before; the file now: " + file->trouble),
+      ImGui::PushStyleColor(ImGuiCol_Text, t.warning),
+          wrapped(file->gone ? "as it was before; the file is not there any more"
+                             : "as it was before; the file now: " + file->trouble),
           ImGui::PopStyleColor();
     ImGui::Unindent(indent);
   }

@@ -292,7 +292,8 @@ void heat_build(Frame& f, State& s, const Profile* p) {
 void does_not_compile(Frame& f) {
   const OpenedFile* file = f.bench.file_of(f.document.kernel);
   if (!file || file->trouble.empty()) return;
-  coloured(f.theme.warning, "As it was before; the file now: " + file->trouble);
+  coloured(f.theme.warning, file->gone ? "As it was before; the file is not there any more"
+                                       : "As it was before; the file now: " + file->trouble);
   tooltip(f.theme, "What the compiler said stands in the log. It is compiled again whenever the file changes.");
 }
 

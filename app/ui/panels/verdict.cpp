@@ -116,13 +116,38 @@ void lines_it_names(Frame& f, std::string_view sentence) {
   }
 }
 
-void head(Frame& f, const Report& r) {
+// Of the file as it is now: what is said below is of the text before. True when there is something to say.
+bool file_is_not_this(Frame& f, const Report& r) {
+  const OpenedFile* file = f.bench.file_of(f.document.kernel);
+  if (!file || file->trouble.empty() || !r.recorded.empty()) return false;
   const Theme& t = f.theme;
   ImGui::PushFont(t.bold_font, ImGui::GetStyle().FontSizeBase * 1.7f);
-  status_mark(t, r.final ? r.status : "");
+  status_mark(t, "not-run");
+  ImGui::SameLine(0, ImGui::GetFontSize() * 0.3f);
+  ImGui::TextColored(t.warning, "%s", file->gone ? "The file is gone" : "Does not compile");
+  ImGui::PopFont();
+  if (!file->gone) {
+    wrapped(file->trouble);
+    lines_it_names(f, file->trouble);
+    if (ImGui::SmallButton("Show the log")) f.show("Log");
+    tooltip(t, "All that the compiler said. The file is compiled again whenever it changes.");
+  }
+  heading(t, "Before");
+  return true;
+}
+
+// of_before: of the file's text before.
+void head(Frame& f, const Report& r, bool of_before) {
+  const Theme& t = f.theme;
+  // What is computed now is there in a moment: until then nothing changes its looks.
+  const std::string why = stale_words(f);
+  const bool stale = of_before || (!why.empty() && why != "computing");
+  ImGui::PushFont(t.bold_font, ImGui::GetStyle().FontSizeBase * (of_before ? 1.2f : 1.7f));
+  status_mark(t, r.final && !stale ? r.status : "");
   ImGui::SameLine(0, ImGui::GetFontSize() * 0.3f);
   const bool unfinished = !r.final && !f.bench.running();
-  ImGui::TextColored(colour_of(t, r.status), "%s", unfinished ? "No verdict" : word_of(r.final ? r.status : ""));
+  ImGui::TextColored(stale ? t.dim : colour_of(t, r.status), "%s",
+                     unfinished ? "No verdict" : word_of(r.final ? r.status : ""));
   ImGui::PopFont();
   explain_item(t, {"The verdict on the kernel for this problem: right when every layer below passes.", "",
                    "judged against the double-precision oracle"});
@@ -171,15 +196,20 @@ void other_problems(Frame& f, const Report& r) {
   }
   const Fuzz& fuzz = *c.fuzz;
   if (c.running) {
-    ImGui::ProgressBar(fuzz.shrinking() ? -1.0f * static_cast<float>(ImGui::GetTime())
-                                        : static_cast<float>(fuzz.right()) / static_cast<float>(c.cases),
+    ImGui::ProgressBar(fuzz.first() ? -1.0f * static_cast<float>(ImGui::GetTime())
+                                    : static_cast<float>(fuzz.right()) / static_cast<float>(c.cases),
                        {t.em * 8, t.em * 0.9f}, "");
     f.again_in(0.1);
     ImGui::SameLine();
     if (ImGui::SmallButton("Stop")) f.act("check");
     tooltip(t, "Shift+F9, or Esc");
   }
-  if (!fuzz.first()) {
+  if (const auto& pins = fuzz.pins())
+    wrapped(fmt::format("With {} alone: its launches are not told {}, and other values are wrong.", pins->words,
+                        pins->fields.size() == 1 ? "this" : "these"));
+  if (fuzz.looking_for_pins()) {
+    dim_text(t, "looking for parameters that are in the kernel");
+  } else if (!fuzz.first()) {
     if (c.running)
       dim_text(t, fmt::format("right on {} of {} so far", grouped(fuzz.right()), grouped(c.cases)));
     else if (fuzz.right() == c.cases) {
@@ -407,8 +437,9 @@ void draw_verdict(Frame& f) {
       f.act("run");
     return;
   }
-  source_strip(f, r->recorded);
-  head(f, *r);
+  const bool of_before = file_is_not_this(f, *r);
+  if (!of_before) source_strip(f, r->recorded);
+  head(f, *r, of_before);
   first_failing(f, *r);
   // What somebody asked for, and what is of use where all is right, stands above the layers.
   const bool early = r->status == "right" || f.bench.checking().is_about(f.document);

@@ -163,13 +163,14 @@ std::string registration_of_host_code(const std::string& text, const std::string
       "\n{}#line {} {}\nnamespace {{\nauto convscope_called([[maybe_unused]] const ConvProblem& convscope_p, "
       "[[maybe_unused]] const ::convscope::host::Given& convscope_call) {{\n"
       "  const ConvProblem* convscope_given = &convscope_p;\n{}  return {}({});\n}}\n}}\n"
-      "CONVSCOPE_KERNEL({}) {{\n  idea({});\n"
+      "CONVSCOPE_KERNEL({}) {{\n  idea({});\n{}"
       "  supports([](const ConvProblem& convscope_p) -> std::string {{\n{}"
       "    return ::convscope::host::refused(convscope_p, ::convscope::host::called<convscope_called>());\n  }});\n"
       "  plan([](const ConvProblem& convscope_p, Plan& convscope_plan) {{\n"
       "    ::convscope::host::record(convscope_p, convscope_plan, ::convscope::host::called<convscope_called>());\n  "
       "}});\n}}\n",
       undefined_names(), line, c_string(name), names_of_problem(), f->name, args, last_part(f->name), c_string(idea),
+      fields_not_in(meanings),
       rules.empty() ? "" : "    const ConvProblem* convscope_given = &convscope_p;\n" + names_of_problem() + rules);
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <regex>
+#include <set>
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
@@ -280,6 +281,27 @@ std::string idea_of(std::string_view text) {
   return out.size() > 160 ? out.substr(0, 157) + "…" : out;
 }
 
+std::string fields_not_in(const std::vector<std::string>& expressions) {
+  static const std::pair<const char*, std::set<std::string>> fields[] = {
+      {"stride", {"s", "stride"}},
+      {"padding", {"p", "padding"}},
+      {"output_padding", {"op", "output_padding", "Lout", "out_length"}},
+      {"dilation", {"d", "dilation"}},
+      {"groups", {"g", "groups"}},
+  };
+  std::set<std::string> names;
+  static const std::regex word(R"([A-Za-z_]\w*)");
+  for (const auto& e : expressions)
+    for (auto it = std::sregex_iterator(e.begin(), e.end(), word); it != std::sregex_iterator(); ++it)
+      names.insert(it->str());
+  if (names.contains("c")) return "";  // a ConvArgs, which has all
+  std::string list;
+  for (const auto& [field, known_as] : fields)
+    if (std::none_of(known_as.begin(), known_as.end(), [&](const auto& n) { return names.contains(n); }))
+      list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", field);
+  return list.empty() ? "" : fmt::format("  not_given({{{}}});\n", list);
+}
+
 std::string registration_of_lines(std::string_view text, const std::string& name) {
   const std::vector<Line> lines = lines_of(text, name);
   if (lines.empty()) return "";
@@ -300,6 +322,10 @@ std::string registration_of_lines(std::string_view text, const std::string& name
   out += line_is(first.number) + fmt::format("CONVSCOPE_KERNEL({}) {{\n  idea({});\n", identifier, c_string(idea));
   if (const std::string accuracy = value("accuracy", "strict"); accuracy != "strict")
     out += fmt::format("  accuracy(\"{}\");\n", accuracy);
+  std::vector<std::string> expressions;
+  for (const auto& line : lines)
+    for (const auto& [key, text] : line.values) expressions.push_back(text);
+  out += fields_not_in(expressions);
   out +=
       "  supports([](const ConvProblem& convscope_p) -> std::string {\n    const ConvProblem* convscope_given = "
       "&convscope_p;\n" +

@@ -40,6 +40,9 @@ void check_expression(const std::string& name, int number, const std::string& ke
 std::string usual_meaning(const std::string& parameter, bool tensor);
 // C++ that names the problem's parameters (of *convscope_given), and that takes the same names from macros before.
 std::string names_of_problem();
+
+// C++ that says which fields of the problem none of these expressions has ("  not_given({\"dilation\"});\n"), or "".
+std::string fields_not_in(const std::vector<std::string>& expressions);
 std::string undefined_names();
 std::string c_string(std::string_view text);
 // The first sentence of a file's head comment, or "".

@@ -7,6 +7,7 @@
 
 #include "convscope/host_calls.h"
 #include "kernels/runtime/compile/for_gpu.h"
+#include "kernels/runtime/compile/streams.h"
 
 namespace convscope::host {
 namespace {
@@ -26,11 +27,13 @@ struct Noted {
 
 // What a call did, until it is known which of its tensors is the result.
 struct Recording {
-  const Variable* last_variable;
+  const Variable* last_variable = nullptr;
   int first = next_number < 1 << 19 ? next_number : next_number = first_made;  // the first number of this call
   int64_t given[5] = {};                                                       // bytes of the problem's tensors
   std::vector<int64_t> taken;                                                  // bytes
   std::vector<Noted> launches;
+  Streams streams;
+  uintptr_t current_stream = 0;
 };
 thread_local Recording* recording = nullptr;
 
@@ -131,7 +134,7 @@ uint64_t take(int64_t bytes) {
   return address_of(next_number - 1);
 }
 
-void note_launch(const Callee& kernel, const Shape& grid, const Shape& block, size_t shared_bytes,
+void note_launch(const Callee& kernel, const Shape& grid, const Shape& block, size_t shared_bytes, uintptr_t stream,
                  std::initializer_list<Handed> arguments, int64_t fills_bytes) {
   Noted launch{kernel, grid, block, shared_bytes, {}, fills_bytes, ""};
   if (shared_bytes > 49152) {
@@ -148,6 +151,28 @@ void note_launch(const Callee& kernel, const Shape& grid, const Shape& block, si
     launch.arguments.emplace_back(h.kind, std::move(a));
   }
   now().launches.push_back(std::move(launch));
+  now().streams.launch(stream);
+}
+
+// What is done with them outside of a call orders nothing of one.
+uintptr_t current_stream() { return recording ? recording->current_stream : 0; }
+uintptr_t set_current_stream(uintptr_t stream) {
+  return recording ? std::exchange(recording->current_stream, stream) : 0;
+}
+void record_event(uintptr_t event, uintptr_t stream) {
+  if (recording) recording->streams.record(event, stream);
+}
+void wait_for_event(uintptr_t stream, uintptr_t event) {
+  if (recording) recording->streams.wait_event(stream, event);
+}
+void synchronize(uintptr_t stream) {
+  if (recording) recording->streams.synchronize(stream);
+}
+void synchronize_event(uintptr_t event) {
+  if (recording) recording->streams.synchronize_event(event);
+}
+void synchronize_all() {
+  if (recording) recording->streams.synchronize_all();
 }
 
 bool is_variable(uint64_t address) { return variable_at(address) != nullptr; }
@@ -215,7 +240,8 @@ std::optional<Tensor> Given::maybe(Role role) const {
 Given::Pointer Given::pointer(Role role) const { return {tensor(role).address()}; }
 
 void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
-  Recording own{*host_code.variables};
+  Recording own;
+  own.last_variable = *host_code.variables;
   struct Scope {
     Recording* before;
     explicit Scope(Recording* r) : before(std::exchange(recording, r)) {}
@@ -251,6 +277,9 @@ void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
     plan.bound_threads(number, l.kernel.most_threads);
     if (!l.refused.empty()) plan.refuse_launch(number, l.refused);
     plan.end_launch(number, l.fills_bytes);
+    // Who returns a tensor gives it to what its caller launches next; who is given y may leave the waiting to others.
+    plan.order_launch(number, own.streams.beside(number),
+                      !host_code.returns || own.streams.ended_for(own.current_stream, number));
   }
 }
 

@@ -222,6 +222,11 @@ void record_meeting(const void* object, bool goes_on, unsigned thread) {
 
 void record_exchange(unsigned thread) { record_beside(nullptr, thread, 0, AccessKind::exchange, nullptr); }
 
+void fence() {
+  if (const Block* block = Block::current())
+    record_beside(nullptr, block->current_thread(), 0, AccessKind::fence, nullptr);
+}
+
 void record_engine_write(const void* address, size_t bytes, unsigned thread, const void* pc) {
   constexpr size_t most = 1 << 15;  // of an access
   for (size_t at = 0; at < bytes; at += most)

@@ -17,8 +17,20 @@ namespace convscope::simt {
 // release, acquire: no access of memory, but a meeting (TraceWish): what the thread did before is known to whoever
 // acquires the same object later. `address` is the object's, and size 0. exchange: no access either, but values of
 // other lanes of its warp (shuffles, votes, matrices); recorded beside meetings. ordered, arrival: a thread orders a
-// copy that it waits for later, and the copy is there; without meetings both are one write, when it is ordered.
-enum class AccessKind : uint8_t { read, write, atomic, bulk_write, release, acquire, exchange, ordered, arrival };
+// copy that it waits for later, and the copy is there; without meetings both are one write, when it is ordered. fence:
+// __threadfence, beside meetings.
+enum class AccessKind : uint8_t {
+  read,
+  write,
+  atomic,
+  bulk_write,
+  release,
+  acquire,
+  exchange,
+  ordered,
+  arrival,
+  fence
+};
 
 struct Access {
   uint64_t address;

@@ -300,6 +300,40 @@ TEST_F(HostCodeCli, WhatItIsCalledWithMayHaveToBeSaid) {
   EXPECT_EQ(r.code, 0) << r.out << r.err;
 }
 
+// Its author has one dilation in mind, which is in the launcher's length and in the kernel.
+TEST_F(HostCodeCli, CheckFindsTheDilationThatIsInAKernel) {
+  const std::string text = R"(#include <torch/extension.h>
+__global__ void up(const float* x, const float* w, float* y, int N, int Cin, int Cout, int K, int L, int Lout, int s, int p) {
+  const int e = blockIdx.x * blockDim.x + threadIdx.x, j = e % Lout, co = e / Lout % Cout, n = e / Lout / Cout;
+  if (n >= N) return;
+  float sum = 0;
+  for (int ci = 0; ci < Cin; ci++)
+    for (int k = 0; k < K; k++)
+      if (const int t = j + p - 2 * k; t >= 0 && t % s == 0 && t / s < L) sum += x[(n * Cin + ci) * L + t / s] * w[(ci * Cout + co) * K + k];
+  y[e] = sum;
+}
+torch::Tensor forward(torch::Tensor x, torch::Tensor w, int stride, int padding) {
+  const int N = x.size(0), Cout = w.size(1), K = w.size(2), L = x.size(2), Lout = (L - 1) * stride - 2 * padding + 2 * (K - 1) + 1;
+  auto y = torch::empty({N, Cout, Lout}, x.options());
+  up<<<(N * Cout * Lout + 127) / 128, 128>>>(x.data_ptr<float>(), w.data_ptr<float>(), y.data_ptr<float>(), N, x.size(1), Cout, K, L, Lout, stride, padding);
+  return y;
+}
+)";
+  auto r = run({"check", file("two.cu", text), "--cases", "15"});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(
+      holds(r.out, "Checked with dilation 2 alone: its launches are not told this, and other values are wrong."))
+      << r.out;
+  EXPECT_TRUE(holds(r.out, "✓ right on all 15 problems")) << r.out;
+  const auto document = run({"check", file("two.cu", text), "--cases", "5", "--json"}).document();
+  EXPECT_EQ(document["fixed_in_kernel"], test::json({{"dilation", 2}}));
+  EXPECT_TRUE(document["first_failing"].is_null());
+  // Who asks for another one is told that it is wrong.
+  r = run({"check", file("two.cu", text), "--cases", "15", "--dilation", "3"});
+  EXPECT_EQ(r.code, 1) << r.out;
+  EXPECT_FALSE(holds(r.out, "Checked with")) << r.out;
+}
+
 TEST_F(HostCodeCli, NvccFindsItsKernels) {
   if (!has_nvcc()) GTEST_SKIP() << "no nvcc is here";
   auto r = run({"disassemble", test::project_file("assets/kernels/extension.py"), "--device", "emulator"});

@@ -13,13 +13,13 @@ namespace {
 using Rule = std::function<Status(const ConvProblem&)>;
 
 // To the end; every problem that was asked for is legal.
-std::vector<ConvProblem> play(Fuzz& fuzz, const Rule& kernel) {
+std::vector<ConvProblem> play(Fuzz& fuzz, const Rule& kernel, const std::vector<std::string>& not_given = {}) {
   std::vector<ConvProblem> asked;
   while (auto p = fuzz.next()) {
     EXPECT_FALSE(check(*p)) << describe(*p);
     EXPECT_EQ(fuzz.next(), p) << "the same until it is judged";
     asked.push_back(*p);
-    fuzz.judged(kernel(*p), "as it is");
+    fuzz.judged(kernel(*p), "as it is", false, not_given);
     if (asked.size() > 5000) ADD_FAILURE() << "does not end";
     if (asked.size() > 5000) break;
   }
@@ -158,6 +158,52 @@ TEST(Fuzz, TheSmallestIsWhatTheFaultNeedsAndNoMore) {
       }
       EXPECT_LE(fuzz.smaller_tried(), 200) << f.name;
     }
+}
+
+// A kernel whose launches are not told a parameter has one value of it in it: which one is found out.
+TEST(Fuzz, WhatIsInAKernelIsFoundOut) {
+  Fuzz fuzz({.cases = 60});
+  const auto asked = play(fuzz, wrong_when([](const ConvProblem& p) { return p.dilation != 3 || p.stride != 2; }),
+                          {"stride", "dilation"});
+  ASSERT_TRUE(fuzz.pins());
+  EXPECT_EQ(fuzz.pins()->fields, (std::set<std::string>{"stride", "dilation"}));
+  EXPECT_EQ(fuzz.pins()->words, "stride 2 and dilation 3");
+  EXPECT_FALSE(fuzz.first()) << "no failure of its own";
+  EXPECT_EQ(fuzz.right(), 60);
+  for (size_t i = asked.size() - 60; i < asked.size(); i++)
+    EXPECT_TRUE(asked[i].stride == 2 && asked[i].dilation == 3) << describe(asked[i]);
+}
+
+TEST(Fuzz, WhatIsInAKernelIsNoExcuse) {
+  // Wrong at the value that is in it as well: that is what is made smaller.
+  Fuzz wrong({.cases = 60});
+  play(wrong, wrong_when([](const ConvProblem& p) { return p.dilation != 1 || p.length > 30; }), {"dilation"});
+  ASSERT_TRUE(wrong.pins());
+  EXPECT_EQ(wrong.pins()->words, "dilation 1");
+  ASSERT_TRUE(wrong.smallest());
+  EXPECT_EQ(wrong.smallest()->problem.length, 31);
+  // No value makes it right, or the parameter has nothing to do with it, or it was told.
+  for (const auto& not_given : {std::vector<std::string>{"stride"}, {"padding"}, {}}) {
+    Fuzz other({.cases = 60});
+    play(other, wrong_when([](const ConvProblem& p) { return p.out_channels > 1; }), not_given);
+    EXPECT_FALSE(other.pins());
+    ASSERT_TRUE(other.smallest());
+    EXPECT_EQ(other.smallest()->problem.out_channels, 2);
+  }
+  Fuzz never({.cases = 60});
+  play(never, wrong_when([](const ConvProblem&) { return true; }), {"stride", "dilation", "padding"});
+  EXPECT_FALSE(never.pins());
+  EXPECT_TRUE(never.smallest());
+}
+
+TEST(Fuzz, WhatIsFixedIsNotLookedFor) {
+  FuzzSpec spec;
+  spec.base.dilation = 2, spec.fixed = {"dilation"};
+  Fuzz fuzz(spec);
+  play(fuzz, wrong_when([](const ConvProblem& p) { return p.dilation != 1; }), {"dilation"});
+  EXPECT_FALSE(fuzz.pins());
+  ASSERT_TRUE(fuzz.smallest());
+  EXPECT_EQ(fuzz.smallest()->problem.dilation, 2);
 }
 
 // A crash is not a wrong result made smaller.

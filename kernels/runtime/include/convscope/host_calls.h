@@ -78,7 +78,7 @@ struct Callee {
 
 // A launch. fills_bytes: as convscope::Launch has it.
 CONVSCOPE_PROGRAM void note_launch(const Callee& kernel, const Shape& grid, const Shape& block, size_t shared_bytes,
-                                   std::initializer_list<Handed> arguments, int64_t fills_bytes = 0);
+                                   uintptr_t stream, std::initializer_list<Handed> arguments, int64_t fills_bytes = 0);
 
 // Whether an address is one of a variable.
 CONVSCOPE_PROGRAM bool is_variable(uint64_t address);

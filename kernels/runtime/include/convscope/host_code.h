@@ -65,13 +65,39 @@ TensorOptions device(const A&...) {
   return {};
 }
 namespace cuda {
-struct Stream {
-  cudaStream_t stream() const { return nullptr; }
-  operator cudaStream_t() const { return nullptr; }
+struct CUDAStream {
+  uintptr_t handle = 0;
+  cudaStream_t stream() const { return reinterpret_cast<cudaStream_t>(handle); }
+  operator cudaStream_t() const { return stream(); }
+  void synchronize() const { convscope::host::synchronize(handle); }
+  bool operator==(const CUDAStream&) const = default;
 };
-using CUDAStream = Stream;
-inline Stream getCurrentCUDAStream(int = 0) { return {}; }
-inline Stream getDefaultCUDAStream(int = 0) { return {}; }
+inline CUDAStream getCurrentCUDAStream(int = 0) { return {convscope::host::current_stream()}; }
+inline CUDAStream getDefaultCUDAStream(int = 0) { return {}; }
+inline CUDAStream getStreamFromPool(bool = false, int = 0) { return {convscope::host::new_stream(false)}; }
+inline void setCurrentCUDAStream(const CUDAStream& s) { convscope::host::set_current_stream(s.handle); }
+class CUDAStreamGuard {
+ public:
+  explicit CUDAStreamGuard(const CUDAStream& s) : before_{convscope::host::set_current_stream(s.handle)} {}
+  CUDAStreamGuard(const CUDAStreamGuard&) = delete;
+  ~CUDAStreamGuard() { convscope::host::set_current_stream(before_.handle); }
+  CUDAStream original_stream() const { return before_; }
+  CUDAStream current_stream() const { return getCurrentCUDAStream(); }
+
+ private:
+  CUDAStream before_;
+};
+class CUDAEvent {
+ public:
+  explicit CUDAEvent(unsigned = 0) : handle_(convscope::host::new_event()) {}
+  void record() { record(getCurrentCUDAStream()); }
+  void record(const CUDAStream& s) { convscope::host::record_event(handle_, s.handle); }
+  void block(const CUDAStream& s) { convscope::host::wait_for_event(s.handle, handle_); }
+  void synchronize() const { convscope::host::synchronize_event(handle_); }
+
+ private:
+  uintptr_t handle_;
+};
 struct CUDAGuard {
   template <class... A>
   explicit CUDAGuard(const A&...) {}
@@ -88,7 +114,7 @@ inline const cudaDeviceProp* getCurrentDeviceProperties() {
 inline const cudaDeviceProp* getDeviceProperties(int) { return getCurrentDeviceProperties(); }
 inline int current_device() { return 0; }
 inline int device_count() { return 1; }
-inline void device_synchronize() {}
+inline void device_synchronize() { convscope::host::synchronize_all(); }
 inline int warp_size() { return 32; }
 template <class T>
 constexpr T ATenCeilDiv(T a, T b) {

@@ -38,8 +38,7 @@ struct cudaDeviceProp {
 };
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
-inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaDeviceSynchronize() { return convscope::host::synchronize_all(), cudaSuccess; }
 inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 inline const char* cudaGetErrorString(cudaError_t) { return "no error"; }
 inline const char* cudaGetErrorName(cudaError_t) { return "cudaSuccess"; }
@@ -81,22 +80,27 @@ inline cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 }
 template <class T>
 cudaError_t cudaMalloc(T** p, size_t bytes) {
+  convscope::host::synchronize_all();  // so does taking memory and giving it back
   return *p = reinterpret_cast<T*>(convscope::host::take(static_cast<int64_t>(bytes))), cudaSuccess;
 }
 template <class T>
 cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t) {
-  return cudaMalloc(p, bytes);
+  return *p = reinterpret_cast<T*>(convscope::host::take(static_cast<int64_t>(bytes))), cudaSuccess;
 }
-inline cudaError_t cudaFree(void*) { return cudaSuccess; }
+inline cudaError_t cudaFree(void*) { return cudaDeviceSynchronize(); }
 inline cudaError_t cudaFreeAsync(void*, cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                                   cudaStream_t stream = nullptr) {
   return convscope::host::copy(reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from),
-                               static_cast<int64_t>(bytes), kind == cudaMemcpyDeviceToDevice),
+                               static_cast<int64_t>(bytes), kind == cudaMemcpyDeviceToDevice,
+                               reinterpret_cast<uintptr_t>(stream)),
          cudaSuccess;
 }
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                                   cudaStream_t = nullptr) {
-  return cudaMemcpy(to, from, bytes, kind);
+inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  cudaMemcpyAsync(to, from, bytes, kind);
+  // The host waits, but for copies from device to device (CUDA Runtime API, "API synchronization behavior").
+  if (kind != cudaMemcpyDeviceToDevice) convscope::host::synchronize(0);
+  return cudaSuccess;
 }
 
 // ---- memory that the file declares, by its name or, as C has it, by its address as const void*
@@ -120,8 +124,10 @@ inline cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t byt
   return cudaMemcpy(to, static_cast<const char*>(from) + at, bytes, kind);
 }
 inline cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t at,
-                                           cudaMemcpyKind kind, cudaStream_t = nullptr) {
-  return cudaMemcpyToSymbol(symbol, from, bytes, at, kind);
+                                           cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+  void* to = nullptr;
+  cudaGetSymbolAddress(&to, symbol);
+  return cudaMemcpyAsync(static_cast<char*>(to) + at, from, bytes, kind, stream);
 }
 template <class T>
 cudaError_t cudaGetSymbolAddress(void** p, const T& symbol) {
@@ -138,8 +144,8 @@ cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, 
 }
 template <class T>
 cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t at = 0,
-                                    cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t = nullptr) {
-  return cudaMemcpyToSymbol(static_cast<const void*>(&symbol), from, bytes, at, kind);
+                                    cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = nullptr) {
+  return cudaMemcpyToSymbolAsync(static_cast<const void*>(&symbol), from, bytes, at, kind, stream);
 }
 template <class T>
 cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t at = 0,
@@ -147,33 +153,52 @@ cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t
   return cudaMemcpyFromSymbol(to, static_cast<const void*>(&symbol), bytes, at, kind);
 }
 
-inline cudaError_t cudaMemset(void* p, int value, size_t bytes) {
+inline cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t stream = nullptr) {
   if (value) convscope::host::refuse("its host code sets memory to ", value, "; only zero is noted down");
-  return convscope::host::clear(reinterpret_cast<uint64_t>(p), static_cast<int64_t>(bytes)), cudaSuccess;
+  return convscope::host::clear(reinterpret_cast<uint64_t>(p), static_cast<int64_t>(bytes),
+                                reinterpret_cast<uintptr_t>(stream)),
+         cudaSuccess;
 }
-inline cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t = nullptr) {
-  return cudaMemset(p, value, bytes);
-}
+inline cudaError_t cudaMemset(void* p, int value, size_t bytes) { return cudaMemsetAsync(p, value, bytes); }
 
-// ---- events: nothing has run, so no time has passed
+// ---- streams and events: what they order is noted down. Nothing has run, so no time has passed.
 
 using cudaEvent_t = struct CUevent_st*;
 enum : unsigned { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
-inline cudaError_t cudaEventCreate(cudaEvent_t* e) { return *e = nullptr, cudaSuccess; }
+inline cudaError_t cudaEventCreate(cudaEvent_t* e) {
+  return *e = reinterpret_cast<cudaEvent_t>(convscope::host::new_event()), cudaSuccess;
+}
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) { return cudaEventCreate(e); }
 inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
-inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t = nullptr) { return cudaSuccess; }
-inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-inline cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream = nullptr) {
+  return convscope::host::record_event(reinterpret_cast<uintptr_t>(e), reinterpret_cast<uintptr_t>(stream)),
+         cudaSuccess;
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t e) {
+  return convscope::host::synchronize_event(reinterpret_cast<uintptr_t>(e)), cudaSuccess;
+}
+inline cudaError_t cudaEventQuery(cudaEvent_t e) { return cudaEventSynchronize(e); }  // who asks waits until it is so
 inline cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) { return *ms = 0, cudaSuccess; }
 
-// ---- streams: launches are in the order of their calls on whichever
-
 enum : unsigned { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
-inline cudaError_t cudaStreamCreate(cudaStream_t* s) { return *s = nullptr, cudaSuccess; }
-inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) { return cudaStreamCreate(s); }
+#define cudaStreamLegacy (reinterpret_cast<cudaStream_t>(uintptr_t{1}))
+#define cudaStreamPerThread (reinterpret_cast<cudaStream_t>(uintptr_t{2}))
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned flags) {
+  return *s = reinterpret_cast<cudaStream_t>(convscope::host::new_stream(flags != cudaStreamNonBlocking)), cudaSuccess;
+}
+inline cudaError_t cudaStreamCreate(cudaStream_t* s) { return cudaStreamCreateWithFlags(s, cudaStreamDefault); }
+inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* s, unsigned flags, int) {
+  return cudaStreamCreateWithFlags(s, flags);
+}
 inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) { return cudaSuccess; }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned = 0) {
+  return convscope::host::wait_for_event(reinterpret_cast<uintptr_t>(stream), reinterpret_cast<uintptr_t>(e)),
+         cudaSuccess;
+}
+inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return convscope::host::synchronize(reinterpret_cast<uintptr_t>(stream)), cudaSuccess;
+}
+inline cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 inline cudaError_t cudaGetDeviceCount(int* n) { return *n = 1, cudaSuccess; }
 
 // ---- occupancy: what threads alone allow. Registers and shared memory are the device code's, which is not made here.

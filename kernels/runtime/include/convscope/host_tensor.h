@@ -55,9 +55,20 @@ enum Role { x = 1, w = 2, b = 3, y = 4 };
 
 // Of the call that is being noted down. Errors: refused outside of one.
 CONVSCOPE_PROGRAM uint64_t take(int64_t bytes);
-void clear(uint64_t address, int64_t bytes);
+void clear(uint64_t address, int64_t bytes, uintptr_t stream);
 // From an address of these, or from the host's memory, whose bytes are known now; between_device: it may not be that.
-void copy(uint64_t to, uint64_t from, int64_t bytes, bool between_device);
+void copy(uint64_t to, uint64_t from, int64_t bytes, bool between_device, uintptr_t stream);
+// Streams and events by the values of their handles (kernels/runtime/compile/streams.h). The current stream is the one
+// that what PyTorch does is on; launches that name none are on the default stream all the same.
+CONVSCOPE_PROGRAM uintptr_t new_stream(bool blocking);
+CONVSCOPE_PROGRAM uintptr_t new_event();
+CONVSCOPE_PROGRAM uintptr_t current_stream();
+CONVSCOPE_PROGRAM uintptr_t set_current_stream(uintptr_t stream);  // what it was before
+CONVSCOPE_PROGRAM void record_event(uintptr_t event, uintptr_t stream);
+CONVSCOPE_PROGRAM void wait_for_event(uintptr_t stream, uintptr_t event);
+CONVSCOPE_PROGRAM void synchronize(uintptr_t stream);
+CONVSCOPE_PROGRAM void synchronize_event(uintptr_t event);
+CONVSCOPE_PROGRAM void synchronize_all();
 // Of __constant__ and __device__ memory that the file declares (variables.h). Errors: refused when it is none of it.
 CONVSCOPE_PROGRAM uint64_t address_of_variable(const void* symbol);
 CONVSCOPE_PROGRAM int64_t bytes_of_variable(const void* symbol);
@@ -135,7 +146,7 @@ class Tensor {
     return made.zero_();
   }
   Tensor& zero_() {
-    clear(address_, nbytes());
+    clear(address_, nbytes(), current_stream());
     return *this;
   }
   Tensor& fill_(double value) {

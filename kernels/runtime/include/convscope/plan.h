@@ -136,6 +136,10 @@ struct Launch {
   // themselves, or a null pointer for zeros. Launches behind it need them, also where one is run alone.
   int64_t fills_bytes = 0;
   std::string refused;  // why a GPU does not start it, as far as its plan knows
+  // Of host code that uses several streams: the launches before it in the plan that nothing orders before it, and
+  // whether what its caller does next waits for it. Here all run in order.
+  std::vector<uint32_t> beside;
+  bool waited_for = true;
 
   bool is_given(Tensor t) const {
     bool found = false;
@@ -232,6 +236,9 @@ class Plan {
   void add(size_t launch, Argument argument);
   CONVSCOPE_SIMT_API void bound_threads(size_t launch, int64_t most);
   void refuse_launch(size_t launch, std::string why) { launches_[launch].refused = std::move(why); }
+  void order_launch(size_t launch, std::vector<uint32_t> beside, bool waited_for) {
+    launches_[launch].beside = std::move(beside), launches_[launch].waited_for = waited_for;
+  }
   // fills_bytes: as Launch has it.
   CONVSCOPE_SIMT_API void end_launch(size_t launch, int64_t fills_bytes = 0);
 
@@ -263,6 +270,7 @@ class Plan {
 
  private:
   void find_packing(Launch& l);
+  void forget_order();
   void look_for_fills_before(size_t launch);
 
   std::vector<Launch> launches_;
@@ -303,6 +311,9 @@ class CONVSCOPE_SIMT_API KernelDefinition {
   int rung() const { return rung_; }
   const std::string& idea() const { return idea_; }
   const std::vector<std::string>& requires_hardware() const { return hardware_; }
+  // Fields of the problem that nothing of its launches is told, as far as its registration knows (kernel files from
+  // outside): whatever it does has one value of them in it.
+  const std::vector<std::string>& not_given() const { return not_given_; }
   // What it promises on f32 problems: strict, 3xtf32 or tf32. Of other types it is always strict.
   const std::string& accuracy() const { return accuracy_; }
   // Whether its finished sums go through activated() (activation.h).
@@ -332,6 +343,7 @@ class CONVSCOPE_SIMT_API KernelDefinition {
   void requires_(S... features) {
     (hardware_.emplace_back(features), ...);
   }
+  void not_given(std::initializer_list<const char*> fields);
   void accuracy(std::string promised);  // left out: strict
   void activates() { fuses_activation_ = true; }
   // Functions, not closures: <functional> is much to compile. The rule for the problems it takes: supports([](const
@@ -350,7 +362,7 @@ class CONVSCOPE_SIMT_API KernelDefinition {
   KernelKind kind_ = KernelKind::ladder;
   int rung_ = 0;
   bool fuses_activation_ = false;
-  std::vector<std::string> hardware_;
+  std::vector<std::string> hardware_, not_given_;
   std::string (*supports_)(const ConvProblem&) = nullptr;
   bool (*right_for_)(const ConvProblem&) = nullptr;
   void (*plan_)(const ConvProblem&, Plan&) = nullptr;

@@ -51,43 +51,46 @@ template <class... P, void (*F)(P...)>
 class Launching<F> {
  public:
   template <class G, class B>
-  Launching(const G& grid, const B& block, size_t shared = 0, cudaStream_t = nullptr)
-      : grid_(shape_of(grid)), block_(shape_of(block)), shared_(shared) {}
+  Launching(const G& grid, const B& block, size_t shared = 0, cudaStream_t stream = nullptr)
+      : grid_(shape_of(grid)), block_(shape_of(block)), shared_(shared), stream_(reinterpret_cast<uintptr_t>(stream)) {}
   Launching& bounded(int64_t most_threads) {
     most_threads_ = most_threads;
     return *this;
   }
   void operator()(P... given) const { fill(0, given...); }
   void fill(int64_t bytes, P... given) const {
-    note_launch(callee<F>(most_threads_), grid_, block_, shared_, {handed(given)...}, bytes);
+    note_launch(callee<F>(most_threads_), grid_, block_, shared_, stream_, {handed(given)...}, bytes);
   }
 
  private:
   Shape grid_, block_;
   size_t shared_;
+  uintptr_t stream_;
   int64_t most_threads_ = 0;
 };
 
 // What is noted down for memory that the file declares, and for bytes of the host: they are other kernels than those
 // that copy tensors, since a launch that is looked at alone needs them before it.
 template <auto F, class From>
-void note(uint64_t to, From from, int64_t bytes, int64_t threads) {
-  Launching<F>(ceil_div(threads, 256), 256)
+void note(uint64_t to, From from, int64_t bytes, int64_t threads, uintptr_t stream) {
+  Launching<F>(ceil_div(threads, 256), 256, 0, reinterpret_cast<cudaStream_t>(stream))
       .fill(is_variable(to) ? bytes : 0, reinterpret_cast<unsigned char*>(to), from, bytes);
 }
 
-inline void clear(uint64_t address, int64_t bytes) {
+inline void clear(uint64_t address, int64_t bytes, uintptr_t stream) {
   if (!address || bytes <= 0) return;
   if (is_variable(address)) {
     check_variable(address), check_room(address, bytes, "into");
-    return note<&convscope_fill>(address, static_cast<const unsigned char*>(nullptr), bytes, ceil_div(bytes, 4));
+    return note<&convscope_fill>(address, static_cast<const unsigned char*>(nullptr), bytes, ceil_div(bytes, 4),
+                                 stream);
   }
   if (bytes % 2) refuse("its host code clears an odd number of bytes");
-  Launching<&convscope_clear>(ceil_div(bytes / 2, 256), 256)(reinterpret_cast<unsigned short*>(address), bytes / 2);
+  Launching<&convscope_clear>(ceil_div(bytes / 2, 256), 256, 0, reinterpret_cast<cudaStream_t>(stream))(
+      reinterpret_cast<unsigned short*>(address), bytes / 2);
 }
 
 // Bytes of the host, whose values are known: in the arguments of launches.
-inline void set(uint64_t to, const unsigned char* from, int64_t bytes) {
+inline void set(uint64_t to, const unsigned char* from, int64_t bytes, uintptr_t stream) {
   constexpr int64_t most = 65536;
   if (bytes > most)
     refuse("its host code copies ", bytes, " bytes of its own to the GPU; up to ", most, " are noted down");
@@ -95,19 +98,19 @@ inline void set(uint64_t to, const unsigned char* from, int64_t bytes) {
     convscope_bytes part{};
     const int64_t rest = bytes - at, n = rest < int64_t{sizeof part} ? rest : int64_t{sizeof part};
     __builtin_memcpy(part.all, from + at, static_cast<size_t>(n));
-    note<&convscope_set>(to + static_cast<uint64_t>(at), part, n, 1);
+    note<&convscope_set>(to + static_cast<uint64_t>(at), part, n, 1, stream);
   }
 }
 
-inline void copy(uint64_t to, uint64_t from, int64_t bytes, bool between_device) {
+inline void copy(uint64_t to, uint64_t from, int64_t bytes, bool between_device, uintptr_t stream) {
   if (bytes <= 0) return;
   check_copy(to, from, bytes, between_device);
-  if (!on_device(from)) return set(to, reinterpret_cast<const unsigned char*>(from), bytes);
+  if (!on_device(from)) return set(to, reinterpret_cast<const unsigned char*>(from), bytes, stream);
   if (is_variable(to))
-    return note<&convscope_fill>(to, reinterpret_cast<const unsigned char*>(from), bytes, ceil_div(bytes, 4));
+    return note<&convscope_fill>(to, reinterpret_cast<const unsigned char*>(from), bytes, ceil_div(bytes, 4), stream);
   if (bytes % 2) refuse("its host code copies an odd number of bytes");
-  Launching<&convscope_copy>(ceil_div(bytes / 2, 256), 256)(reinterpret_cast<unsigned short*>(to),
-                                                            reinterpret_cast<const unsigned short*>(from), bytes / 2);
+  Launching<&convscope_copy>(ceil_div(bytes / 2, 256), 256, 0, reinterpret_cast<cudaStream_t>(stream))(
+      reinterpret_cast<unsigned short*>(to), reinterpret_cast<const unsigned short*>(from), bytes / 2);
 }
 
 inline const Tensor& result_of(const Tensor& t) { return t; }

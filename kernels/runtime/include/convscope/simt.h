@@ -91,6 +91,7 @@ CONVSCOPE_SIMT_API unsigned lane();                             // 0..31
 CONVSCOPE_SIMT_API int barrier(const Site& at, int predicate);  // returns how many threads gave a non-zero predicate
 CONVSCOPE_SIMT_API uint32_t active_mask(const Site& at);
 [[noreturn]] CONVSCOPE_SIMT_API void trap(const Site& at, const char* why);
+CONVSCOPE_SIMT_API void fence();  // blocks see memory in one order anyway: it is noted in traces
 
 // Runs once when all lanes of a mask have arrived, on the last of them. lanes[i] is what lane i published (null outside
 // the mask): a struct on its own stack, read and written in place.
@@ -195,9 +196,9 @@ CONVSCOPE_UNTRACED inline void __syncwarp(unsigned mask = ~0u,
 CONVSCOPE_UNTRACED inline unsigned __activemask(const convscope::simt::Site& at = convscope::simt::Site::current()) {
   return convscope::simt::active_mask(at);
 }
-inline void __threadfence() {}
+CONVSCOPE_UNTRACED inline void __threadfence() { convscope::simt::fence(); }
 inline void __threadfence_block() {}
-inline void __threadfence_system() {}
+CONVSCOPE_UNTRACED inline void __threadfence_system() { convscope::simt::fence(); }
 inline void __nanosleep(unsigned) {}
 [[noreturn]] inline void __trap(const convscope::simt::Site& at = convscope::simt::Site::current()) {
   convscope::simt::trap(at, "__trap()");

@@ -1,0 +1,98 @@
+#include "kernels/verify/launch_races.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <mutex>
+
+#include "kernels/base/text.h"
+#include "kernels/verify/source_words.h"
+
+namespace convscope {
+
+using simt::AccessKind;
+
+LaunchRaceFinder::LaunchRaceFinder(const std::vector<Launch>& launches, const MemoryCells& cells)
+    : launches_(launches), memory_(cells), cells_(cells.count()) {}
+
+bool LaunchRaceFinder::unordered(size_t before, size_t launch) const {
+  const auto& all = launches_[launch].beside;
+  return std::find(all.begin(), all.end(), before) != all.end();
+}
+
+void LaunchRaceFinder::take(size_t launch, std::span<const simt::Access> part) {
+  for (const auto& a : part) {
+    if (!a.size) continue;  // a meeting
+    const bool writes = a.kind != AccessKind::read;
+    memory_.each(a.address, a.size, [&](uint64_t c) {
+      Cell& cell = cells_[c];
+      const Side now{launch, a.pc, writes};
+      const Side* other = cell.writer.pc && unordered(cell.writer.launch, launch)             ? &cell.writer
+                          : writes && cell.reader.pc && unordered(cell.reader.launch, launch) ? &cell.reader
+                                                                                              : nullptr;
+      if (other && (!found_ || (found_->second.launch == launch && c < found_->cell))) found_ = Found{c, *other, now};
+      (writes ? cell.writer : cell.reader) = now;
+    });
+  }
+}
+
+namespace {
+
+// A launch as the file has it: its kernel, or what the host code asks the runtime for.
+std::string name_of(const Launch& l) {
+  const std::string name = l.entry.name;
+  if (name == "convscope_clear" ||
+      (name == "convscope_fill" && l.arguments.size() > 1 && l.arguments[1].tensor.tensor == Tensor::none))
+    return "the zeroing of memory";
+  if (name.starts_with("convscope_")) return "the copy";
+  return name;
+}
+
+std::string side(const Launch& l, const LaunchRaceFinder::Side& s) {
+  const simt::SourceLine at = simt::source_line(s.pc);
+  const bool own = std::string(l.entry.name).starts_with("convscope_");
+  return fmt::format("{} {}{}", name_of(l), s.writes ? "writes" : "reads", own ? "" : at_line(at));
+}
+
+}  // namespace
+
+std::string race_between_launches(Device& emulator, const KernelDefinition& traced, const Plan& plan,
+                                  const ConvProblem& p, const Bindings& at, Activity& activity) {
+  const auto& launches = plan.launches();
+  std::vector<bool> looked_at(launches.size());
+  for (size_t i = 0; i < launches.size(); i++)
+    for (const uint32_t other : launches[i].beside) looked_at[i] = looked_at[other] = true;
+  if (std::find(looked_at.begin(), looked_at.end(), true) == looked_at.end()) return "";
+  const MemoryCells memory(plan, p, at);
+  constexpr uint64_t most = 4 << 20;  // of 48 bytes each
+  if (memory.count() > most) return "";
+  activity.phase("looking for races between launches");
+  LaunchRaceFinder finder(launches, memory);
+  for (size_t i = 0; i < launches.size() && !finder.found(); i++) {
+    std::mutex mutex;
+    std::optional<simt::Tracing> tracing;
+    if (looked_at[i])
+      tracing.emplace([&](std::span<const simt::Access> part) {
+        std::lock_guard lock(mutex);
+        finder.take(i, part);
+      });
+    emulator.run(traced, plan, at, {.activity = &activity, .only_launch = static_cast<int64_t>(i)});
+  }
+  if (!finder.found()) return "";
+  const auto& f = *finder.found();
+  return fmt::format(
+      "a race between launches over {}: {}, and {}, on streams that nothing orders: the second waits for no event of "
+      "the first",
+      memory.name(f.cell), side(launches[f.first.launch], f.first), side(launches[f.second.launch], f.second));
+}
+
+std::string launch_nobody_waits_for(const Plan& plan) {
+  const auto& all = plan.launches();
+  const auto it =
+      std::find_if(all.rbegin(), all.rend(), [](const Launch& l) { return !l.waited_for && l.is_given(Tensor::y); });
+  if (it == all.rend()) return "";
+  return fmt::format(
+      "returns y while {} may still run: its stream is one of its own, and the caller's does not wait for it",
+      name_of(*it));
+}
+
+}  // namespace convscope

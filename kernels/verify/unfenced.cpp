@@ -1,0 +1,56 @@
+#include "kernels/verify/unfenced.h"
+
+namespace convscope {
+
+using simt::AccessKind;
+
+void UnfencedFinder::take(std::span<const simt::Access> part) {
+  std::lock_guard lock(mutex_);
+  for (const auto& a : part) {
+    Block& block = blocks_[a.block];
+    block.now++;
+    // A word of memory that is told by a release has the fence in it.
+    if (a.kind == AccessKind::fence || (a.kind == AccessKind::release && memory_.has(a.address))) {
+      block.fence = block.now;
+      if (a.kind == AccessKind::release) block.published = block.now;
+    }
+    if (!a.size || a.shared) continue;
+    if (a.kind == AccessKind::atomic) {
+      block.atomic = block.now, block.published = block.fence;
+      continue;
+    }
+    const Side now{a.block, a.pc, block.now, a.thread};
+    memory_.each(a.address, a.size, [&](uint64_t c) {
+      Cell& cell = cells_[c];
+      if (a.kind == AccessKind::read) {
+        if (!cell.reader.pc || cell.reader.block == a.block)
+          cell.reader = now;
+        else
+          cell.other_reader = now;
+      } else {
+        cell.several |= cell.writer.pc && cell.writer.block != a.block;
+        cell.writer = now;
+      }
+    });
+  }
+}
+
+bool UnfencedFinder::is_fenced(const Side& write) const {
+  const Block& b = blocks_.at(write.block);
+  return b.published > write.when || (b.fence > write.when && b.atomic < write.when);
+}
+
+std::optional<UnfencedFinder::Found> UnfencedFinder::found() const {
+  for (uint64_t c = 0; c < cells_.size(); c++) {
+    const Cell& cell = cells_[c];
+    if (!cell.writer.pc || cell.several) continue;
+    const Side* reader = cell.reader.pc && cell.reader.block != cell.writer.block               ? &cell.reader
+                         : cell.other_reader.pc && cell.other_reader.block != cell.writer.block ? &cell.other_reader
+                                                                                                : nullptr;
+    if (reader && !is_fenced(cell.writer))
+      return Found{c, cell.writer.pc, reader->pc, cell.writer.block, reader->block, cell.writer.thread, reader->thread};
+  }
+  return {};
+}
+
+}  // namespace convscope

@@ -7,8 +7,7 @@ namespace convscope {
 
 using simt::AccessKind;
 
-BlockRaceFinder::BlockRaceFinder(Range y, uint64_t element_bytes, std::vector<Range> beside)
-    : y_(y), element_bytes_(element_bytes), beside_(std::move(beside)) {
+BlockRaceFinder::BlockRaceFinder(Range y, uint64_t element_bytes) : y_(y), element_bytes_(element_bytes) {
   const uint64_t elements = y.bytes / element_bytes;
   before_.resize(elements), seen_.resize(elements), values_.resize(elements), first_.resize(elements);
   for (uint64_t e = 0; e < elements; e++) before_[e] = now(e);
@@ -53,8 +52,7 @@ void BlockRaceFinder::take(std::span<const simt::Access> part) {
       continue;
     const uint64_t end = a.address + a.size;
     if (end <= y_.begin || a.address >= y_.begin + y_.bytes) {
-      if (a.kind == AccessKind::atomic)
-        for (const Range& r : beside_) ordered_ |= r.holds(a.address);
+      ordered_ |= a.kind == AccessKind::atomic && !a.shared;
       continue;
     }
     const uint64_t from = std::max(a.address, y_.begin) - y_.begin, to = std::min(end - y_.begin, y_.bytes);

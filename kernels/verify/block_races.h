@@ -29,12 +29,11 @@ class BlockRaceFinder {
   };
   struct Range {
     uint64_t begin = 0, bytes = 0;
-    bool holds(uint64_t address) const { return address - begin < bytes; }
   };
 
-  // y: memory of this process, of elements of 2, 4 or 8 bytes, as it is before the launch. beside: the other tensors.
-  // Accesses are of a trace with meetings, and may be without reads.
-  BlockRaceFinder(Range y, uint64_t element_bytes, std::vector<Range> beside);
+  // y: memory of this process, of elements of 2, 4 or 8 bytes, as it is before the launch. Accesses are of a trace with
+  // meetings, and may be without reads.
+  BlockRaceFinder(Range y, uint64_t element_bytes);
   void take(std::span<const simt::Access> part);  // from any thread
   // When the launch has ended and all has been taken: the first element that two blocks wrote.
   std::optional<Found> found() const;
@@ -49,7 +48,6 @@ class BlockRaceFinder {
 
   Range y_;
   uint64_t element_bytes_;
-  std::vector<Range> beside_;
   std::vector<uint64_t> before_, seen_;  // of each element: its bits before the launch, and the one value
   std::vector<Values> values_;
   std::vector<Side> first_;

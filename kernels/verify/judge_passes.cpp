@@ -108,6 +108,8 @@ void Judge::Run::exact_pass() {
 // pass has sums that are zero where taps land.
 void Judge::Run::zero_pass() {
   if (overlap_ <= 0 || depends_on_output_) return;
+  // What is not written at all any more says nothing of zeros.
+  if (r_.exact && r_.exact->unwritten == r_.exact->elements) return;
   activity_.phase("zero pass");
   x_->fill(0, &activity_);  // the weights stay those of the pass before
   if (b_) b_->fill(0, &activity_);

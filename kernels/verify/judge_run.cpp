@@ -299,7 +299,7 @@ void Judge::Run::second_looks() {
   y_->restore_zones();
   other_order(differs);
   differing_elements_ = std::count(differs.begin(), differs.end(), true);
-  if (differing_by_poison_ && !differing_by_order_) look_closer();
+  if (differing_by_poison_) look_closer();
 
   for (size_t i = 0; i < input_sums_.size(); i++)
     if (auto [name, tensor] = input_tensor(i);
@@ -407,11 +407,11 @@ void Judge::Run::look_closer() {
     reached = std::max(reached, now_reached);
   }
   int64_t unwritten = std::count(left.begin(), left.end(), true);
-  depends_on_output_ = !unwritten && reached;
+  depends_on_output_ = !unwritten && reached && !differing_by_order_;
   if (!memory_fault_.empty()) return;
   if (unwritten)
     memory_fault_ = fmt::format("leaves {} unwritten when it is run again", amount(unwritten, "element"));
-  else if (reached)
+  else if (depends_on_output_)
     memory_fault_ = std::string(depends_words) + amount(reached, "element");
 }
 

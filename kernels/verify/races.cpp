@@ -281,15 +281,12 @@ void look_between_blocks(Device& emulator, const KernelDefinition& traced, const
   using Range = BlockRaceFinder::Range;
   const uint64_t element = size_of(p.dtype);
   const Range y{at.y, static_cast<uint64_t>(outputs) * element};
-  std::vector<Range> beside = {{at.x, static_cast<uint64_t>(p.x_elements()) * element},
-                               {at.w, static_cast<uint64_t>(p.w_elements()) * element}};
-  if (at.workspace) beside.push_back({at.workspace, plan.workspace_bytes()});
   activity.phase("looking for races between blocks");
   // A number that no result is: what was there is what the last run has left, and the first of two writers that leaves
   // the same again would not be seen to differ from the second.
   fill_with_odd_number(y, element);
   for (size_t i = 0; i < plan.launches().size() && out.race.empty(); i++) {
-    BlockRaceFinder finder(y, element, beside);
+    BlockRaceFinder finder(y, element);
     {
       simt::Tracing tracing([&](std::span<const simt::Access> part) { finder.take(part); },
                             {.reads = false, .meetings = true});
@@ -316,7 +313,6 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
   const KernelDefinition* traced = traced_twin(kernel, out.missing);
   if (!traced) return out;
   const Plan plan = traced->plan_for(p);
-  out.race = launch_nobody_waits_for(plan);
   const double products = walked_products(p);
   struct Sample {
     int64_t every, blocks, last;
@@ -385,6 +381,7 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
   if (unset) out.unset = words(*unset);
   if (between && out.race.empty() && products <= most_products_between)
     out.race = race_between_launches(emulator, *traced, plan, p, at, activity);
+  if (out.race.empty()) out.race = launch_nobody_waits_for(plan);
   if (between && out.race.empty()) look_between_blocks(emulator, *traced, plan, p, at, activity, out);
   return out;
 }

@@ -175,7 +175,9 @@ void record(const void* address, unsigned size, uint8_t kind, const void* pc, co
   auto at = reinterpret_cast<uint64_t>(address);
   auto inside = [at](const auto& variable) { return at - reinterpret_cast<uint64_t>(&variable) < sizeof variable; };
   if (inside(threadIdx) || inside(blockIdx) || inside(blockDim) || inside(gridDim) || block->on_stack(address)) return;
-  const bool looks = tracer->wish.meetings && tracer->wish.reads, shared = looks && block->is_shared(address);
+  const bool looks = tracer->wish.meetings && tracer->wish.reads,
+             shared = (looks || (tracer->wish.meetings && static_cast<AccessKind>(kind) == AccessKind::atomic)) &&
+                      block->is_shared(address);
   if (looks) look_whether_it_leaves(*tracer, *block, address, size, kind, pc);
   const unsigned part = tracer->wish.meetings && size == 16 ? 8 : size;
   for (unsigned from = 0; from < size; from += part)

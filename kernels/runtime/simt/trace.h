@@ -39,7 +39,8 @@ struct Access {
   uint16_t thread;  // linear index in the block
   uint16_t size;    // bytes
   AccessKind kind;
-  bool shared = false;  // in shared memory; known where reads and meetings are wanted
+  bool shared =
+      false;  // in shared memory; known where reads and meetings are wanted, and of atomics where meetings are
   // Names the rounds of all loops that the thread is in: equal for threads that are in the same rounds of the same
   // loops, and 0 outside of loops. A GPU brings the threads of a warp together again in every round. 0 where rounds
   // were not asked for: they take ten times as long. With meetings instead: what stands there before the access, in the

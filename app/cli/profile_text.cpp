@@ -167,8 +167,9 @@ std::string ceilings_text(const json& c) {
     std::string rate = rate_of(c, n), how;
     for (const auto& f : facts)
       if (text(f, "name") == n.field)
-        how = f.at("value").is_number() ? fmt::format("± {:.2g} %, {}", f.at("noise_pct").get<double>(), text(f, "how"))
-                                        : text(f, "how");
+        how = f.at("value").is_number()
+                  ? fmt::format("± {}, {}", noise_text(f.at("noise_pct").get<double>()), text(f, "how"))
+                  : text(f, "how");
     if (rate.empty() && how.empty()) continue;
     out += fmt::format("  {:<14} {:>16}  {}\n", n.words, rate.empty() ? "–" : rate, how);
   }

@@ -34,8 +34,8 @@ std::string times_in_words(const Report* run, const Profile* profile, const Kern
   if (whole.size() > 1) {
     auto [least, most] =
         std::minmax_element(whole.begin(), whole.end(), [](const Time& a, const Time& b) { return a.ms < b.ms; });
-    out += fmt::format(" ({:.2g} % apart: clocks, heat and what ran before were not the same)",
-                       100 * (most->ms / least->ms - 1));
+    out += fmt::format(" ({} apart: clocks, heat and what ran before were not the same)",
+                       noise_text(100 * (most->ms / least->ms - 1)));
   }
   if (profile && profile->kernel_ms)
     out += fmt::format("; its kernels alone in one recorded call {}", time_text(*profile->kernel_ms));

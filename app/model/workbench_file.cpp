@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "app/engine/kernel_file.h"
 #include "app/model/requests.h"
@@ -16,9 +17,9 @@ using nlohmann::json;
 void Workbench::bring_file(const std::string& path, const std::string& device) {
   std::string text = read_kernel_file(path);
   OpenedFile& file = files_[path];
-  file.gone = false;
+  const bool was_gone = std::exchange(file.gone, false);
   const bool again = file.text == text;  // for another device
-  if (again && file.device == device && !file.compiling) {
+  if (again && file.device == device && !file.compiling && !was_gone) {
     if (file.trouble.empty() && file_came_) file_came_(path, "");
     return;
   }

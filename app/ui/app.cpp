@@ -459,7 +459,9 @@ void App::shortcuts() {
         continue;
       if (io.WantTextInput && !(chord & (ImGuiMod_Ctrl | ImGuiMod_Alt)) && (chord & ~ImGuiMod_Mask_) > ImGuiKey_F24)
         continue;
-      if (ImGui::IsKeyChordPressed(chord) && a.enabled(*this)) events_.push_back(RunAction{a.id});
+      // On many keyboards + is = with Shift.
+      const bool plus = (chord & ~ImGuiMod_Mask_) == ImGuiKey_Equal && ImGui::IsKeyChordPressed(chord | ImGuiMod_Shift);
+      if ((plus || ImGui::IsKeyChordPressed(chord)) && a.enabled(*this)) events_.push_back(RunAction{a.id});
     }
 }
 

@@ -524,6 +524,7 @@ std::string first_deviation(const IndexMap& m) {
     return r.at == IndexMap::none ? fmt::format("{} lacks its bias", y(static_cast<int64_t>(o)))
                                   : fmt::format("{} has another bias than b[{}] once", y(static_cast<int64_t>(o)), co);
   }
+  if (!m.added.empty()) return fmt::format("{} {}", y(m.added.front()), added_to.is);
   return "";
 }
 

@@ -70,6 +70,15 @@ SCENARIO(saving_again_asks_nothing_and_keeps_what_it_does_not_know) {
   g.key(ImGuiKey_Enter);
   g.frames(3);
   CHECK(std::filesystem::exists(g.path("three.convscope")));
+  // Without an ending it gets the one by which it is listed.
+  g.menu("save-as");
+  g.popup("Save session");
+  g.type("//Save session/##path", g.path("four"), false);
+  g.frames(2);
+  CHECK(g.says("Saved as four.convscope"));
+  g.key(ImGuiKey_Enter);
+  g.frames(3);
+  CHECK(std::filesystem::exists(g.path("four.convscope")) && !std::filesystem::exists(g.path("four")));
   g.settle();
 }
 
@@ -191,6 +200,12 @@ SCENARIO(a_kernels_file_follows_its_editor) {
   g.panel("Maps");
   CHECK(g.says("stale: this is of the file as it was before"));
   CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+  g.panel("Verdict");
+  CHECK(g.says("Does not compile"));
+  CHECK(g.says("stale: "));  // the status bar's count
+  std::filesystem::remove(file);
+  g.until([&] { return g.says("The file is gone"); }, "that the file is gone is said", 20);
+  CHECK(!g.says("Does not compile"));
   // A run that comes to no result leaves the picture of the one before, and says so.
   std::string far = right;
   far.replace(far.find("y[id]"), 5, "y[id + (1LL << 40)]");

@@ -8,6 +8,16 @@ namespace {
 std::string value_of(const char* field) { return std::string("//Problem/parameters/") + field + "/##value"; }
 }  // namespace
 
+SCENARIO(return_takes_the_first_of_a_filtered_list) {
+  g.click("//Problem/##preset");
+  g.frames(3);
+  g.ctx->KeyChars("79-small");
+  g.key(ImGuiKey_Enter);
+  g.frames(2);
+  CHECK(g.problem() == find_preset("kernelbench-79-small").problem);
+  g.settle();
+}
+
 SCENARIO(preset_from_the_combo_is_loaded) {
   g.choose("//Problem/##preset", "kernelbench-64-small");
   CHECK(g.problem() == find_preset("kernelbench-64-small").problem);

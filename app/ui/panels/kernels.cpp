@@ -56,7 +56,7 @@ void bring_in_sight(bool chosen, const std::string& name) {
   static int frames = 0;
   if (!chosen) return;
   if (in_sight != name) in_sight = name, frames = 3;
-  if (frames > 0) ImGui::SetScrollHereY(0.5f), frames--;
+  if (frames > 0) ImGui::ScrollToItem(ImGuiScrollFlags_KeepVisibleEdgeY), frames--;
 }
 
 void about_kernel(const Theme& t, const KernelEntry& k, size_t index, const KernelTimes& times) {
@@ -161,8 +161,8 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
   ImGui::BeginDisabled(!can_choose && !chosen);
   if (ImGui::Selectable("##kernel", chosen, 0, {0, height}) && !chosen) f.command(SetKernel{k.name});
   ImGui::EndDisabled();
-  about_kernel(t, k, index, times);
   bring_in_sight(chosen, k.name);
+  about_kernel(t, k, index, times);
   if (ImGui::BeginPopupContextItem("kernel-menu")) {
     if (ImGui::MenuItem("Copy name")) ImGui::SetClipboardText(k.name.c_str()), f.toast("Name copied");
     if (!k.file.empty() && ImGui::MenuItem("Copy path"))

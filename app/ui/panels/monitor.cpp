@@ -6,6 +6,7 @@
 
 #include "app/ui/panels/plots.h"
 #include "app/ui/widgets.h"
+#include "kernels/base/text.h"
 
 namespace convscope::ui {
 namespace {
@@ -71,7 +72,7 @@ void draw_monitor(Frame& f, const Monitor& m) {
     figure(t, "last call", time_text(m.readings.back().ms), {"The time of the last call.", "", source.c_str()});
     figure(t, "median", time_text(m.median_ms),
            {"The middle of the calls that are kept, 600 at most.", "median of the calls", source.c_str()});
-    figure(t, "spread", fmt::format("± {:.2g} %", m.spread_pct),
+    figure(t, "spread", "± " + noise_text(m.spread_pct),
            {"Half of these calls lie within this of the median.", "(p75 − p25) / 2 / median", source.c_str()});
     if (m.readings.back().packed_ms)
       figure(

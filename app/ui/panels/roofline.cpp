@@ -385,10 +385,10 @@ void legend(Frame& f, const RoofPoints& all) {
   add(Of::kernel, Bytes::dram, false, "by bytes of DRAM", "The same time, by the bytes that moved, as counted");
   add(Of::kernel, Bytes::l2, false, "by bytes of L2", "The same time, by what went through the L2 cache, as counted");
   add(Of::reference, Bytes::least, false, "references", "What is not ours, on the same problem and GPU");
-  add(Of::reference, Bytes::dram, false, "their bytes of DRAM", "As counted in their profiles");
+  add(Of::reference, Bytes::dram, false, "references, by bytes of DRAM", "As counted in their profiles");
   if (has(Of::other, Bytes::least, false))
     add(Of::other, Bytes::least, false, "other kernels", "Of the same recording, hot, by the least bytes");
-  add(Of::other, Bytes::dram, false, "their bytes of DRAM", "As counted in their profiles");
+  add(Of::other, Bytes::dram, false, "other kernels, by bytes of DRAM", "As counted in their profiles");
   add(Of::earlier, Bytes::least, false, "earlier profiles", "Of this window, on the same problem, faded with age");
   add(Of::earlier, Bytes::dram, false, "earlier profiles, by bytes of DRAM",
       "Of this window, on the same problem, faded with age");

@@ -12,6 +12,7 @@
 #include "app/ui/panels/clocks.h"
 #include "app/ui/panels/plots.h"
 #include "app/ui/widgets.h"
+#include "kernels/base/text.h"
 
 namespace convscope::ui {
 namespace {
@@ -150,7 +151,7 @@ void figures(Frame& f, const Report& r) {
   if (begin_figures("times")) {
     if (m.min_ms) figure(t, "shortest", time_text(*m.min_ms), {"The shortest sample.", "min of the samples", source});
     if (m.noise_pct)
-      figure(t, "noise", fmt::format("± {:.2g} %", *m.noise_pct),
+      figure(t, "noise", "± " + noise_text(*m.noise_pct),
              {"Half of all samples lie within this of the median.", "(p75 − p25) / 2 / median", source});
     figure(t, "samples", grouped(static_cast<int64_t>(m.samples_ms.size())),
            {"Runs that were timed one by one, until the median was known well enough.", "", source});
@@ -162,7 +163,7 @@ void figures(Frame& f, const Report& r) {
     if (m.launch_ms)
       figure(
           t, "a launch of nothing, at least",
-          time_text(*m.launch_ms) + (m.launch_noise_pct ? fmt::format(" ± {:.2g} %", *m.launch_noise_pct) : ""),
+          time_text(*m.launch_ms) + (m.launch_noise_pct ? " ± " + noise_text(*m.launch_noise_pct) : ""),
           {"One warp that ends at once, timed as the kernel is, hot: no kernel takes less, and of a small problem it "
            "is most of the time.",
            "the shortest sample", source});

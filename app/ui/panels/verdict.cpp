@@ -126,7 +126,9 @@ bool file_is_not_this(Frame& f, const Report& r) {
   ImGui::SameLine(0, ImGui::GetFontSize() * 0.3f);
   ImGui::TextColored(t.warning, "%s", file->gone ? "The file is gone" : "Does not compile");
   ImGui::PopFont();
-  if (!file->gone) {
+  if (file->gone) {
+    dim_text(t, "It is compiled again when it comes back.");
+  } else {
     wrapped(file->trouble);
     lines_it_names(f, file->trouble);
     if (ImGui::SmallButton("Show the log")) f.show("Log");

@@ -63,6 +63,7 @@ Workshop::Workshop() {
        {"cooperative_groups.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h",
         "cooperative_groups/memcpy_async.h"}},
       {"block_barrier.h", {"cuda/barrier", "cuda/pipeline"}},
+      {"cuda_atomic.h", {"cuda/atomic"}},
       {"cub.h",
        {"cub/cub.cuh", "cub/block/block_reduce.cuh", "cub/block/block_scan.cuh", "cub/block/block_load.cuh",
         "cub/block/block_store.cuh", "cub/warp/warp_reduce.cuh", "cub/warp/warp_scan.cuh", "cuda/functional",

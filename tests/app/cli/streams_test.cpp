@@ -99,10 +99,12 @@ TEST_F(StreamsCli, WhoReturnsATensorHasWaitedForIt) {
   }
 }
 
-// Each block sums a part of the taps; the last one that is done, by a counter, adds the parts. Line 9 writes them, 14
-// tells of it, 21 reads. By the number of sequences: with a fence, without one, with a fence that is too late, with a
-// fence of the thread that tells, without one and a counter that the file declares.
+// Each block sums a part of the taps; the last one that is done, by a counter, adds the parts. Line 10 writes them, 15
+// tells of it, 23 reads. By the number of sequences: with a fence, without one, with a fence that is too late, with a
+// fence of the thread that tells, without one and a counter that the file declares, by libcu++'s relaxed and releasing
+// atomics.
 constexpr const char* last_block = R"(#include <torch/extension.h>
+#include <cuda/atomic>
 __device__ unsigned own[64]; __global__ void up(const float* x, const float* w, float* parts, unsigned* counter, float* y, int Cin, int Cout, int K, int L, int Lout, int s, int p, int how) {
   __shared__ bool last;
   const int j = threadIdx.x, co = blockIdx.y % Cout, n = blockIdx.y / Cout, ci = blockIdx.x;
@@ -115,6 +117,7 @@ __device__ unsigned own[64]; __global__ void up(const float* x, const float* w, 
   __syncthreads();
   if (j == 0) {
     if (how == 4) __threadfence();
+    if (how > 5) last = cuda::atomic_ref<unsigned, cuda::thread_scope_device>(counter[blockIdx.y]).fetch_add(1, how == 6 ? cuda::memory_order_relaxed : cuda::memory_order_acq_rel) == Cin - 1; else
     last = atomicInc(how == 5 ? &own[blockIdx.y] : &counter[blockIdx.y], Cin - 1) == Cin - 1;
     if (how == 3) __threadfence();
   }
@@ -141,17 +144,17 @@ TEST_F(StreamsCli, ACounterNeedsAFenceBeforeIt) {
     return run({"run", file("last.cu", last_block), "--batch", std::to_string(how), "--in-channels", "4",
                 "--out-channels", "2", "--kernel-size", "3", "--length", "9", "--stride", "2", "--padding", "1"});
   };
-  for (int how : {1, 4}) {  // of each thread, and of the one that tells
+  for (int how : {1, 4, 7}) {  // of each thread, of the one that tells, in the order of an atomic
     const auto r = with(how);
     EXPECT_EQ(r.code, 0) << how << r.out << r.err;
   }
-  for (int how : {2, 3, 5}) {
+  for (int how : {2, 3, 5, 6}) {
     const auto r = with(how);
     EXPECT_EQ(r.code, 1) << how << r.out << r.err;
     EXPECT_TRUE(holds(r.out, "wrong: a race between blocks over its workspace: thread 0 of block ")) << r.out;
-    EXPECT_TRUE(holds(r.out, " writes it at last.cu:9, and block ")) << r.out;
+    EXPECT_TRUE(holds(r.out, " writes it at last.cu:10, and block ")) << r.out;
     EXPECT_TRUE(holds(r.out,
-                      " reads it at last.cu:21, with no __threadfence() between the write and what tells of it: "
+                      " reads it at last.cu:23, with no __threadfence() between the write and what tells of it: "
                       "on a GPU it may not be there yet"))
         << r.out;
   }

@@ -83,6 +83,39 @@ TEST_F(WorkbenchFile, ThatChangesOnDiskIsAnotherKernel) {
   EXPECT_EQ(run()->status, "right");
 }
 
+// Editors take a file away for a moment: that is no change. One that stays away is said, and comes back.
+TEST_F(WorkbenchFile, ThatIsGoneIsSaidUntilItComesBack) {
+  write();
+  bench_->bring_file(path_, "emulator");
+  ASSERT_TRUE(comes(1));
+  ASSERT_EQ(run()->status, "right");
+  std::filesystem::remove(path_);
+  ASSERT_TRUE(comes(2));
+  EXPECT_TRUE(bench_->file_of(path_)->gone);
+  EXPECT_TRUE(test::holds(trouble_, "is no file that is there")) << trouble_;
+  EXPECT_EQ(run()->status, "right") << "of the text before";
+  write();
+  ASSERT_TRUE(comes(3));
+  EXPECT_EQ(trouble_, "");
+  EXPECT_FALSE(bench_->file_of(path_)->gone);
+}
+
+// Instructions are those of the text that is there.
+TEST_F(WorkbenchFile, ThatChangesHasOtherInstructions) {
+  write();
+  bench_->bring_file(path_, "emulator");
+  ASSERT_TRUE(comes(1));
+  Document d = test::quick_document(40, path_);
+  bench_->want_machine_code(d);
+  ASSERT_TRUE(bench_.until([&] { return bench_->machine_code() && !bench_->machine_code_waiting(); }, 60));
+  write("j + p - k * d", "j + p - k");
+  ASSERT_TRUE(comes(2));
+  EXPECT_EQ(bench_->machine_code(), nullptr);
+  bench_->want_machine_code(d);
+  EXPECT_TRUE(bench_->machine_code_waiting());
+  EXPECT_TRUE(bench_.until([&] { return bench_->machine_code() && !bench_->machine_code_waiting(); }, 60));
+}
+
 // Where it cannot be had on another device, what there is of it here stays.
 TEST_F(WorkbenchFile, IsAskedForAnotherDeviceAndStaysWhereItIsNot) {
   write();

@@ -1,6 +1,7 @@
 // Kernels from outside: files that a person opened and trusts. Each is given to the engine, and again whenever it
 // changes on disk.
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -39,7 +40,7 @@ void Workbench::read_again(const std::string& path) {
     bring_file(path, files_[path].device);
   } catch (const InputError& e) {
     files_[path].trouble = e.what();
-    files_[path].gone = true;
+    files_[path].gone = !std::filesystem::exists(path);
     note(e.what(), LogLine::Kind::trouble);
     if (file_came_) file_came_(path, e.what());
   }
@@ -52,7 +53,7 @@ void Workbench::took_file(const std::string& path, const std::string& text, bool
   auto of_file = [&](const std::string& kernel) { return kernel == path || kernel.starts_with(path + ":"); };
   if (answer.kind == Answer::Kind::result) {
     const json j = json::parse(answer.header);
-    file.trouble.clear();
+    if (!file.gone) file.trouble.clear();
     file.seconds = j.value("compiled_in_s", 0.0);
     std::erase_if(kernels_, [&](const KernelEntry& k) { return of_file(k.name); });
     for (const auto& k : j.at("kernels")) kernels_.push_back(kernel_entry(k));

@@ -467,8 +467,10 @@ void Chrome::path_dialog() {
       app_.path_text_ = (folder.empty() ? fs::path("..") : folder / "..").lexically_normal().string();
     for (const auto& [name, is_folder] : entries)
       if (ImGui::Selectable((name + (is_folder ? "/" : "")).c_str(), false, ImGuiSelectableFlags_AllowDoubleClick)) {
-        app_.path_text_ = (folder / name).string() + (is_folder ? "/" : "");
-        enter |= opening && !is_folder && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
+        const std::string chosen = (folder / name).string() + (is_folder ? "/" : "");
+        // Both clicks on it: the first on a folder puts another list under the mouse.
+        const bool again = std::exchange(app_.path_text_, chosen) == chosen;
+        enter |= again && opening && !is_folder && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
       }
   }
   ImGui::EndChild();

@@ -41,6 +41,11 @@ PinSearch::PinSearch(const ConvProblem& failing, const std::vector<std::string>&
   set("batch", &ConvProblem::batch, std::min<int64_t>(failing.batch, 2));
   set("padding", &ConvProblem::padding, std::min<int64_t>(failing.padding, 1));
   set("output_padding", &ConvProblem::output_padding, 0);
+  // All likely values are to be legal.
+  const int64_t of = std::lcm<int64_t>(2, failing.groups);
+  set("in_channels", &ConvProblem::in_channels, (failing.in_channels + of - 1) / of * of);
+  set("out_channels", &ConvProblem::out_channels, (failing.out_channels + of - 1) / of * of);
+  set("stride", &ConvProblem::stride, std::max<int64_t>(failing.stride, 2));
 
   choices_ = {{}};
   for (const auto& f : open_) {
@@ -88,6 +93,12 @@ std::optional<ConvProblem> PinSearch::next() {
 
 void PinSearch::judged(Status status) {
   const bool right = status == Status::right;
+  constexpr int most_tried = 200, most_crashes = 3;
+  crashes_ += status == Status::crashed ? 1 : status == Status::hung ? most_crashes : 0;
+  if (++tried_ > most_tried || crashes_ >= most_crashes) {
+    over_ = true, chosen_.reset();
+    return;
+  }
   if (chosen_ && status == Status::wrong) wrong_[field_] = true;
   const bool both = right && is_longer_;
   is_longer_ = right && !is_longer_;

@@ -46,6 +46,7 @@ class PinSearch {
   size_t field_ = 0, other_ = 0;
   std::vector<bool> as_right_, wrong_;  // of each open field: whether another value is, or was seen to be wrong
   bool over_ = false;
+  int tried_ = 0, crashes_ = 0;  // of kernels that are wrong everywhere nobody waits for all choices
 };
 
 }  // namespace convscope

@@ -90,8 +90,16 @@ class Launcher {
     for (size_t e = 0; e < of_nan.size(); e++) any |= of_nan[e] && !of_one[e];
     std::vector<int64_t> added;
     // Where no tap lands nothing is added that would show.
+    auto has_taps = [&](int64_t j) {
+      for (int64_t k = 0; k < p_.kernel_size; k++)
+        if (const int64_t t = j + p_.padding - k * p_.dilation;
+            t >= 0 && t % p_.stride == 0 && t / p_.stride < p_.length)
+          return true;
+      return false;
+    };
     for (size_t e = 0; e < of_nan.size() && any; e++)
-      if (of_nan[e]) added.push_back(static_cast<int64_t>(e));
+      if (of_nan[e] && (!of_one[e] || !has_taps(static_cast<int64_t>(e) % own_length())))
+        added.push_back(static_cast<int64_t>(e));
     begin_at_zero_ = added;
     return added;
   }

@@ -407,11 +407,12 @@ void Judge::Run::look_closer() {
     reached = std::max(reached, now_reached);
   }
   int64_t unwritten = std::count(left.begin(), left.end(), true);
-  depends_on_output_ = !unwritten && reached && !differing_by_order_;
+  const bool depends = !unwritten && reached && !differing_by_order_;
+  depends_on_output_ |= depends;
   if (!memory_fault_.empty()) return;
   if (unwritten)
     memory_fault_ = fmt::format("leaves {} unwritten when it is run again", amount(unwritten, "element"));
-  else if (depends_on_output_)
+  else if (depends)
     memory_fault_ = std::string(depends_words) + amount(reached, "element");
 }
 

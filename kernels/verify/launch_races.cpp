@@ -22,15 +22,17 @@ bool LaunchRaceFinder::unordered(size_t before, size_t launch) const {
 void LaunchRaceFinder::take(size_t launch, std::span<const simt::Access> part) {
   for (const auto& a : part) {
     if (!a.size) continue;  // a meeting
-    const bool writes = a.kind != AccessKind::read;
+    const bool writes = a.kind != AccessKind::read, atomic = a.kind == AccessKind::atomic;
     memory_.each(a.address, a.size, [&](uint64_t c) {
       Cell& cell = cells_[c];
       const Side now{launch, a.pc, writes};
-      const Side* other = cell.writer.pc && unordered(cell.writer.launch, launch)             ? &cell.writer
-                          : writes && cell.reader.pc && unordered(cell.reader.launch, launch) ? &cell.reader
-                                                                                              : nullptr;
+      auto beside = [&](const Side& s) { return s.pc && unordered(s.launch, launch); };
+      const Side* other = beside(cell.writer)             ? &cell.writer
+                          : !atomic && beside(cell.adder) ? &cell.adder
+                          : writes && beside(cell.reader) ? &cell.reader
+                                                          : nullptr;
       if (other && (!found_ || (found_->second.launch == launch && c < found_->cell))) found_ = Found{c, *other, now};
-      (writes ? cell.writer : cell.reader) = now;
+      (atomic ? cell.adder : writes ? cell.writer : cell.reader) = now;
     });
   }
 }
@@ -63,7 +65,7 @@ std::string race_between_launches(Device& emulator, const KernelDefinition& trac
     for (const uint32_t other : launches[i].beside) looked_at[i] = looked_at[other] = true;
   if (std::find(looked_at.begin(), looked_at.end(), true) == looked_at.end()) return "";
   const MemoryCells memory(plan, p, at);
-  constexpr uint64_t most = 4 << 20;  // of 48 bytes each
+  constexpr uint64_t most = 2 << 20;  // of 72 bytes each
   if (memory.count() > most) return "";
   activity.phase("looking for races between launches");
   LaunchRaceFinder finder(launches, memory);

@@ -30,9 +30,10 @@ class LaunchRaceFinder {
   const std::optional<Found>& found() const { return found_; }   // of the first pair, in the lowest cell that was met
 
  private:
-  // Of readers the last launch is remembered: a race may be missed, and none is made up.
+  // Of each kind the last launch is remembered: a race may be missed, and none is made up. Two that are atomic are
+  // none.
   struct Cell {
-    Side writer, reader;
+    Side writer, adder, reader;
   };
   bool unordered(size_t before, size_t launch) const;
   const std::vector<Launch>& launches_;

@@ -264,7 +264,8 @@ std::string unfenced_read(Device& emulator, const KernelDefinition& traced, cons
                           const ConvProblem& p, const Bindings& at, Activity& activity) {
   const MemoryCells memory(plan, p, at);
   constexpr uint64_t most_cells = 2 << 20;  // of 100 bytes each
-  if (memory.count() > most_cells) return "";
+  constexpr double most_products = 6e6;     // with all reads it takes ten times as long as without
+  if (memory.count() > most_cells || walked_products(p) > most_products) return "";
   UnfencedFinder finder(memory);
   {
     simt::Tracing tracing([&](std::span<const simt::Access> part) { finder.take(part); }, {.meetings = true});

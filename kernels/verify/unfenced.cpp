@@ -6,8 +6,11 @@ using simt::AccessKind;
 
 void UnfencedFinder::take(std::span<const simt::Access> part) {
   std::lock_guard lock(mutex_);
+  uint64_t of = ~uint64_t{0};
+  Block* in_hand = nullptr;
   for (const auto& a : part) {
-    Block& block = blocks_[a.block];
+    if (!in_hand || a.block != of) in_hand = &blocks_[of = a.block];
+    Block& block = *in_hand;
     block.now++;
     // A word of memory that is told by a release has the fence in it.
     if (a.kind == AccessKind::fence || (a.kind == AccessKind::release && memory_.has(a.address))) {
@@ -19,7 +22,9 @@ void UnfencedFinder::take(std::span<const simt::Access> part) {
       block.atomic = block.now, block.published = block.fence;
       continue;
     }
-    const Side now{a.block, a.pc, block.now, a.thread};
+    const bool writes = a.kind != AccessKind::read;
+    const Side now{a.block, a.pc, block.now, a.thread, writes && block.fence > block.write};
+    if (writes && memory_.has(a.address)) block.write = block.now, block.published = block.fence;
     memory_.each(a.address, a.size, [&](uint64_t c) {
       Cell& cell = cells_[c];
       if (a.kind == AccessKind::read) {
@@ -37,7 +42,7 @@ void UnfencedFinder::take(std::span<const simt::Access> part) {
 
 bool UnfencedFinder::is_fenced(const Side& write) const {
   const Block& b = blocks_.at(write.block);
-  return b.published > write.when || (b.fence > write.when && b.atomic < write.when);
+  return write.tells || b.published > write.when || b.atomic < write.when;
 }
 
 std::optional<UnfencedFinder::Found> UnfencedFinder::found() const {

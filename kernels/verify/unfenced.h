@@ -32,13 +32,15 @@ class UnfencedFinder {
     uint64_t block = 0, pc = 0;  // pc 0: nobody
     uint32_t when = 0;           // of the block's own accesses
     uint16_t thread = 0;
+    bool tells = false;  // what is written first after a fence: a flag
   };
   struct Cell {
     Side writer, reader, other_reader;  // readers of different blocks
     bool several = false;               // blocks write it: another finder's
   };
   struct Block {
-    uint32_t now = 0, fence = 0, published = 0, atomic = 0;  // published: the last fence that an atomic follows
+    // When it did what last. published: the last fence that an atomic or a write follows.
+    uint32_t now = 0, fence = 0, published = 0, atomic = 0, write = 0;
   };
   bool is_fenced(const Side& write) const;
 

@@ -180,14 +180,17 @@ std::string includes_before(std::string_view cuda) {
   if (!has_host_code(cuda)) return "";
   static const std::pair<const char*, std::vector<const char*>> of_headers[] = {
       {"algorithm",
-       {"all_of",      "any_of",    "clamp",     "copy",        "copy_n",     "count",    "count_if",    "equal",
-        "fill",        "fill_n",    "find",      "find_if",     "for_each",   "generate", "max_element", "min_element",
-        "minmax",      "none_of",   "partition", "remove_if",   "reverse",    "rotate",   "sort",        "stable_sort",
-        "swap_ranges", "transform", "unique",    "lower_bound", "upper_bound"}},
+       {"all_of",      "any_of",         "clamp",       "copy",        "copy_n",    "count",         "count_if",
+        "equal",       "fill",           "fill_n",      "find",        "find_if",   "for_each",      "generate",
+        "max_element", "min_element",    "minmax",      "none_of",     "partition", "remove_if",     "reverse",
+        "rotate",      "sort",           "stable_sort", "swap_ranges", "transform", "unique",        "lower_bound",
+        "upper_bound", "minmax_element", "nth_element", "copy_if",     "is_sorted", "binary_search", "partial_sort",
+        "equal_range", "includes",       "merge",       "mismatch",    "search"}},
       {"numeric", {"accumulate", "gcd", "inner_product", "iota", "lcm", "partial_sum", "reduce"}},
       {"functional",
-       {"bind", "bit_and", "bit_or", "equal_to", "function", "greater", "hash", "invoke", "less", "multiplies", "plus",
-        "ref"}},
+       {"bind",       "bit_and",       "bit_or",       "equal_to",    "function",   "greater", "hash",    "invoke",
+        "less",       "multiplies",    "plus",         "ref",         "minus",      "divides", "modulus", "negate",
+        "less_equal", "greater_equal", "not_equal_to", "logical_and", "logical_or", "not_fn"}},
       {"map", {"map", "multimap"}},
       {"array", {"array", "to_array"}},
       {"tuple", {"make_tuple", "tie", "tuple"}},
@@ -212,9 +215,12 @@ std::string includes_before(std::string_view cuda) {
     while (at < code.size() && (std::isalnum(static_cast<unsigned char>(code[at])) || code[at] == '_')) at++;
     used.insert(std::string_view(code).substr(begin, at - begin));
   }
+  // Of a list: what is in <algorithm> alone.
+  if (code.find("max({") != code.npos || code.find("min({") != code.npos) used.insert("minmax");
+  const bool all = code.find("using namespace std") != code.npos;  // names are then not told from the file's own
   std::string out = "#include \"convscope/host_code.h\"\n";
   for (const auto& [header, names] : of_headers)
-    if (std::any_of(names.begin(), names.end(), [&](const char* n) { return used.contains(n); }))
+    if (all || std::any_of(names.begin(), names.end(), [&](const char* n) { return used.contains(n); }))
       out += fmt::format("#include <{}>\n", header);
   return out;
 }

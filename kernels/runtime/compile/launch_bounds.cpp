@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <regex>
 #include <vector>
 
 #include "kernels/runtime/compile/host_functions.h"
@@ -25,6 +26,36 @@ size_t behind_bracket(const std::string& code, size_t open) {
   return code.npos;
 }
 
+// The first of a list of expressions; "" where it cannot be told, since < may begin a template's arguments.
+std::string first_expression(const std::string& list) {
+  int depth = 0;
+  std::string first;
+  for (const char c : list) {
+    if (c == '(' || c == '[' || c == '{') depth++;
+    if (c == ')' || c == ']' || c == '}') depth--;
+    if (c == ',' && depth == 0) break;
+    first += c;
+  }
+  int opened = 0;
+  for (size_t i = 0; i < first.size(); i++) {
+    const bool twice = i + 1 < first.size() && (first[i + 1] == first[i] || first[i + 1] == '=');
+    if ((first[i] == '<' || first[i] == '>') && twice) {
+      i++;
+      continue;
+    }
+    opened += first[i] == '<';
+    opened -= first[i] == '>' && opened > 0;
+  }
+  return opened ? "" : first;
+}
+
+bool has_word(const std::string& code, const std::string& word, size_t end) {
+  for (size_t at = 0; (at = code.find(word, at)) < end; at += word.size())
+    if ((at == 0 || !is_word(code[at - 1])) && (at + word.size() >= code.size() || !is_word(code[at + word.size()])))
+      return true;
+  return false;
+}
+
 // What is declared where a __global__ stands: from behind what ends the declaration before it.
 struct Declaration {
   size_t begin;
@@ -40,11 +71,14 @@ Declaration declaration_at(const std::string& code, size_t global) {
   std::string text = code.substr(d.begin, code.find_first_of(";{", global) - d.begin);
   d.defines = d.begin + text.size() < code.size() && code[d.begin + text.size()] == '{';
   if (text.starts_with("template")) {
-    int depth = 0;
+    int depth = 0, brackets = 0;
     size_t end = text.find('<');
     for (; end < text.size(); end++) {
-      if (text[end] == '<' || text[end] == '(') depth++;
-      if ((text[end] == '>' || text[end] == ')') && --depth == 0) break;
+      brackets += text[end] == '(';
+      brackets -= text[end] == ')';
+      if (brackets) continue;  // < and > compare there
+      if (text[end] == '<') depth++;
+      if (text[end] == '>' && --depth == 0) break;
     }
     if (end >= text.size()) return d;
     d.head = text.substr(0, end + 1);
@@ -53,7 +87,7 @@ Declaration declaration_at(const std::string& code, size_t global) {
   if (const size_t at = text.find("__launch_bounds__"); at != text.npos) {
     const size_t open = text.find('(', at), end = open == text.npos ? open : behind_bracket(text, open);
     if (end == text.npos) return d;
-    d.threads = list_parts(text.substr(open + 1, end - open - 2)).front();
+    d.threads = first_expression(text.substr(open + 1, end - open - 2));
     text.erase(at, end - at);
   }
   const size_t open = text.find('(');
@@ -83,6 +117,10 @@ BoundedText with_launch_bounds(const std::string& text) {
   }
   for (auto d = all.rbegin(); d != all.rend(); ++d) {
     if (times[d->name] != 1 || d->head == "template <>" || d->head == "template<>") continue;
+    // Its constant stands before the definition, in its namespace: what launches it there and then knows no other.
+    if (has_word(code, d->name, d->begin) ||
+        std::regex_search(code, std::regex("using\\s[\\w:\\s]*::\\s*" + d->name + "\\s*;")))
+      continue;
     std::string constant =
         d->head + (d->head.empty() ? "" : " ") + "constexpr int " + prefix + d->name + " = (" + d->threads + "); ";
     std::replace(constant.begin(), constant.end(), '\n', ' ');

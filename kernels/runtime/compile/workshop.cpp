@@ -97,6 +97,7 @@ Workshop::Workshop() {
                               "ATen/cuda/Atomic.cuh",
                               "ATen/cuda/CUDAContext.h",
                               "ATen/cuda/CUDAContextLight.h",
+                              "ATen/cuda/CUDAEvent.h",
                               "ATen/cuda/Exceptions.h",
                               "ATen/native/cuda/KernelUtils.cuh",
                               "c10/core/ScalarType.h",

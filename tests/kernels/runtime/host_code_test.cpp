@@ -96,9 +96,20 @@ TEST(LaunchBounds, BecomeConstantsBeforeTheirKernels) {
   EXPECT_EQ(bounds_of("other<m>", b.names), "");
   EXPECT_EQ(with_noted_launches("m<<<1, 65>>>(y);", b.names),
             "::convscope::host::Launching<m>(1, 65).bounded(convscope_bounds_m)(y);");
-  // Of several definitions, of macros, and what is declared only: nothing.
+  // Commas and < that are no brackets.
+  EXPECT_TRUE(holds(with_launch_bounds("__global__ void __launch_bounds__(1 << 8, 2) k(int) {}\n").text,
+                    "constexpr int convscope_bounds_k = (1 << 8); "));
+  EXPECT_TRUE(holds(with_launch_bounds("template <int A, bool B = (A > 4)> __global__ void __launch_bounds__(A >= 4 ? "
+                                       "256 : 128, 2) k(int) {}\n")
+                        .text,
+                    "template <int A, bool B = (A > 4)> constexpr int convscope_bounds_k = (A >= 4 ? 256 : 128); "));
+  // Of several definitions, of macros, and what is declared only: nothing. Nor where it is launched before or from
+  // elsewhere, or where it cannot be told how far the first argument goes.
   for (const char* none :
-       {"__global__ void __launch_bounds__(64) k(int);\n", "__global__ void k() {}\n// __launch_bounds__(64)\n",
+       {"__global__ void k(int);\nvoid f();\n__global__ void __launch_bounds__(64) k(int) {}\n",
+        "namespace n {\n__global__ void __launch_bounds__(64) k(int) {}\n}\nusing n::k;\n",
+        "__global__ void __launch_bounds__(f<1, 2>(), 3) k(int) {}\n",
+        "__global__ void __launch_bounds__(64) k(int);\n", "__global__ void k() {}\n// __launch_bounds__(64)\n",
         "#define K __global__ void __launch_bounds__(64) k(int) {}\nK\n",
         "template <class T> __global__ void __launch_bounds__(64) k(T) {}\n"
         "template <> __global__ void __launch_bounds__(32) k(int) {}\n"}) {

@@ -29,7 +29,7 @@ class atomic_ref {
   atomic_ref& operator=(const atomic_ref&) = delete;
 
   __forceinline__ T load(memory_order = memory_order_seq_cst) const {
-    return convscope::simt::atomic_update(p_, [](T old) { return old; });
+    return update(memory_order_relaxed, [](T old) { return old; });
   }
   __forceinline__ void store(T v, memory_order o = memory_order_seq_cst) const { exchange(v, o); }
   __forceinline__ operator T() const { return load(); }
@@ -71,10 +71,14 @@ class atomic_ref {
   __forceinline__ T operator--(int) const { return fetch_sub(T(1)); }
 
  private:
+  // uint64_t and size_t are other types than CUDA's words of the same width.
+  using Word = std::conditional_t<std::is_same_v<T, unsigned long>, unsigned long long,
+                                  std::conditional_t<std::is_same_v<T, long>, long long, T>>;
   template <class F>
   __forceinline__ T update(memory_order o, F f) const {
     convscope_release(o, scope);
-    return convscope::simt::atomic_update(p_, f);
+    return static_cast<T>(convscope::simt::atomic_update(
+        reinterpret_cast<Word*>(p_), [f](Word old) { return static_cast<Word>(f(static_cast<T>(old))); }));
   }
   T* p_;
 };

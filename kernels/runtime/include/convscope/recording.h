@@ -3,6 +3,7 @@
 #pragma once
 #include <concepts>
 #include <initializer_list>
+#include <tuple>
 #include <typeinfo>
 #include <utility>
 
@@ -118,6 +119,10 @@ inline const Tensor& result_of(const std::vector<Tensor>& all) {
   if (all.empty()) refuse("its host code returns no tensor");
   return all.front();
 }
+template <class... More>
+const Tensor& result_of(const std::tuple<Tensor, More...>& all) {
+  return std::get<0>(all);
+}
 
 // The host code's function, whatever it returns: a tensor, several, a status, nothing.
 template <auto call>
@@ -126,7 +131,10 @@ Called called() {
   if constexpr (requires(Result r) { result_of(r); })
     return {[](const ConvProblem& p, const Given& given) { return Tensor(result_of(call(p, given))); }, nullptr,
             &last_declared};
-  else
+  else {
+    static_assert(!std::is_class_v<Result>,
+                  "host code returns a tensor, several in a vector, a number or nothing; say in a line which function: "
+                  "// convscope: call FUNCTION args=…");
     return {nullptr,
             [](const ConvProblem& p, const Given& given) {
               if constexpr ((std::is_integral_v<Result> || std::is_enum_v<Result>)&&!std::is_same_v<Result, bool>)
@@ -135,6 +143,7 @@ Called called() {
                 call(p, given);
             },
             &last_declared};
+  }
 }
 
 }  // namespace convscope::host

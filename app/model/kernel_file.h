@@ -10,7 +10,7 @@ struct OpenedFile {
   bool compiling = false;
   std::string trouble;  // why its newest text gave no kernel, in a line; the kernel of the text before it stays
   double seconds = 0;   // that compiling took
-  bool gone = false;    // it cannot be read any more
+  bool gone = false;    // it is not there any more
 };
 
 }  // namespace convscope

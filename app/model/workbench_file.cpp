@@ -59,7 +59,12 @@ void Workbench::took_file(const std::string& path, const std::string& text, bool
     for (const auto& k : j.at("kernels")) kernels_.push_back(kernel_entry(k));
     if (!again) {  // what is known of the text before it is of another kernel
       std::erase_if(sources_, [&](const auto& s) { return of_file(s.first); });
-      machine_code_.reset(), machine_code_key_.clear(), machine_code_waiting_ = false;
+      // By what was asked, which names the kernel: of this file, or of one of several in it. What is on its way is of
+      // the text before as well.
+      std::string asked = json(path).dump();
+      asked.pop_back();
+      if (machine_code_key_.find(asked) != machine_code_key_.npos)
+        machine_code_.reset(), machine_code_key_.clear(), machine_code_waiting_ = false;
       std::erase_if(trail_, [&](const auto& p) { return of_file(p->document.kernel); });
       if (comparison_ && of_file(comparison_->document.kernel)) comparison_.reset();
       const auto& swept = sweeping_.asked.kernels;

@@ -45,11 +45,9 @@ class atomic_ref {
   __forceinline__ bool compare_exchange_strong(T& expected, T v, memory_order success, memory_order) const {
     return compare_exchange_strong(expected, v, success);
   }
-  __forceinline__ bool compare_exchange_weak(T& expected, T v, memory_order o = memory_order_seq_cst) const {
-    return compare_exchange_strong(expected, v, o);
-  }
-  __forceinline__ bool compare_exchange_weak(T& expected, T v, memory_order success, memory_order) const {
-    return compare_exchange_strong(expected, v, success);
+  template <class... Orders>
+  __forceinline__ bool compare_exchange_weak(T& expected, T v, Orders... orders) const {
+    return compare_exchange_strong(expected, v, orders...);
   }
 #define CONVSCOPE_FETCH(name, expression)                                    \
   __forceinline__ T name(T v, memory_order o = memory_order_seq_cst) const { \

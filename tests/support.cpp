@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 [[maybe_unused]] static const int sleeping_threads = ::setenv("OMP_WAIT_POLICY", "passive", 0);
 
 // Figures of fake GPUs never reach a person's cache.
-[[maybe_unused]] static const int own_cache =
+[[maybe_unused]] static const int tests_cache =
     ::setenv("CONVSCOPE_CACHE", ("/tmp/convscope-tests-" + std::to_string(::getuid())).c_str(), 0);
 
 std::string project_file(std::string_view place) {
@@ -120,6 +120,15 @@ std::string ScratchFolder::write(const std::string& name, const void* data, size
   std::ofstream(path(name), std::ios::binary)
       .write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
   return path(name);
+}
+
+std::string own_cache(const ScratchFolder& folder) {
+  const fs::path cache = folder.path("cache"), of_all = fs::path(std::getenv("CONVSCOPE_CACHE")) / "kernels/headers";
+  std::error_code error;
+  fs::create_directories(cache / "kernels", error);
+  fs::create_directories(of_all, error);
+  fs::create_directory_symlink(of_all, cache / "kernels/headers", error);  // nothing to do the second time
+  return cache.string();
 }
 
 }  // namespace convscope::test

@@ -60,4 +60,8 @@ class ScratchFolder {
   std::string path_;
 };
 
+// A cache in a test's folder: what is made of kernel files is the test's own, and only the precompiled headers are
+// those of all tests.
+std::string own_cache(const ScratchFolder& folder);
+
 }  // namespace convscope::test

@@ -15,6 +15,7 @@
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_lines.h"
+#include "kernels/runtime/compile/precompiled.h"
 #include "kernels/runtime/compile/shared_zones.h"
 #include "kernels/runtime/compile/variables.h"
 #include "kernels/runtime/compile/workshop.h"
@@ -29,8 +30,6 @@ namespace {
 
 const std::vector<std::string>& common_flags() {
   static const std::vector<std::string> flags = {"-std=gnu++20",
-                                                 "-x",
-                                                 "c++",
                                                  "-g1",
                                                  "-fPIC",
                                                  "-fvisibility=hidden",
@@ -46,8 +45,6 @@ const std::vector<std::string>& common_flags() {
                                                  ".",
                                                  "-isystem",
                                                  "kernels/ladder",
-                                                 "-include",
-                                                 "convscope/outside.h",
                                                  "-Wall",
                                                  "-Wextra",
                                                  "-Wno-unknown-pragmas",
@@ -112,10 +109,21 @@ std::string make_modules(const std::string& source, const std::string& file, con
     for (const auto& list : arguments) all.insert(all.end(), list.begin(), list.end());
     return in.compile(compiler, all, name, activity);
   };
+  const bool host_code = source.starts_with("#include \"convscope/host_code.h\"");  // includes_before()
+  auto of_source = [&](std::vector<std::string> flags, const std::vector<std::string>& to) {
+    flags.insert(flags.begin(), common_flags().begin(), common_flags().end());
+    const auto first = first_header(in, compiler, flags, host_code, activity);
+    try {
+      return gcc({flags, first, {"-x", "c++", "source.cu"}, to}, file);
+    } catch (const CompileError& e) {
+      if (!forget_unreadable(first, e.log())) throw;
+      return gcc({flags, {"-include", "convscope/outside.h", "-x", "c++", "source.cu"}, to}, file);
+    }
+  };
   // Both at once: the second is needed for every verdict (races, lines).
   auto other = std::async(std::launch::async, [&] {
     if (!traces()) return;
-    gcc({common_flags(), traced_flags(), {"-S", "source.cu", "-o", "traced.s"}}, file);
+    of_source(traced_flags(), {"-S", "-o", "traced.s"});
     in.write("traced.s", with_room_around_shared(read_whole(in.path() / "traced.s")));
     gcc({{"-c", "traced.s", "-o", "traced.o"}}, file);
     // The same for every file.
@@ -128,7 +136,7 @@ std::string make_modules(const std::string& source, const std::string& file, con
     touch(hooks);
     gcc({{"-shared", "traced.o", hooks.string(), "-o", "traced.so"}}, file);
   });
-  const std::string warnings = gcc({common_flags(), {"-O2", "-shared", "source.cu", "-o", "plain.so"}}, file);
+  const std::string warnings = of_source({"-O2"}, {"-shared", "-o", "plain.so"});
   other.get();
   in.put("plain.so", plain);
   if (traces()) in.put("traced.so", traced);
@@ -194,7 +202,8 @@ void look_for_errors(const std::string& text, const std::string& file, Activity&
   const Workshop in;
   in.write("source.cu", host_body(cuda, file));
   std::vector<std::string> arguments = common_flags();
-  for (const char* a : {"-fsyntax-only", "source.cu"}) arguments.emplace_back(a);
+  for (const char* a : {"-fsyntax-only", "-include", "convscope/outside.h", "-x", "c++", "source.cu"})
+    arguments.emplace_back(a);
   in.compile(host_compiler(), arguments, file, activity);
 }
 

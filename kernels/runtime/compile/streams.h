@@ -3,6 +3,7 @@
 // "Asynchronous Concurrent Execution"; the runtime API's "Stream synchronization behavior"). Vector clocks, as for
 // threads (kernels/verify/races.h).
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>

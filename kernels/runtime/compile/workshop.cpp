@@ -185,7 +185,8 @@ fs::path modules_folder() {
 void thin_out(const fs::path& folder) {
   std::error_code error;
   std::vector<std::pair<fs::file_time_type, fs::path>> all;
-  for (const auto& e : fs::directory_iterator(folder, error)) all.emplace_back(e.last_write_time(error), e.path());
+  for (const auto& e : fs::directory_iterator(folder, error))
+    if (e.is_regular_file(error)) all.emplace_back(e.last_write_time(error), e.path());
   if (all.size() <= most_kept) return;
   std::sort(all.begin(), all.end());
   for (size_t i = 0; i + most_kept < all.size(); i++) fs::remove(all[i].second, error);

@@ -42,14 +42,14 @@ class OutsideCli : public ::testing::Test {
     return folder_.write(name, text.data(), text.size());
   }
   Finished run(const Words& words, const Words& more = {}) {
-    return convscope_run(words + Words{"--trust"}, Words{"CONVSCOPE_CACHE=" + folder_.path("cache")} + more);
+    return convscope_run(words + Words{"--trust"}, Words{"CONVSCOPE_CACHE=" + own_cache(folder_)} + more);
   }
   // What was made of kernel files; hooks: what all of them share.
   size_t kept(bool hooks) {
     std::error_code none;
     std::filesystem::directory_iterator all(folder_.path("cache/kernels"), none);
     return static_cast<size_t>(std::count_if(begin(all), end(all), [&](const auto& e) {
-      return e.path().filename().string().starts_with("hooks-") == hooks;
+      return e.is_regular_file() && e.path().filename().string().starts_with("hooks-") == hooks;
     }));
   }
   size_t modules() { return kept(false); }

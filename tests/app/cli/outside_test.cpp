@@ -2,7 +2,9 @@
 #include "tests/app/cli/outside.h"
 
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <map>
 
 namespace convscope {
 namespace {
@@ -126,6 +128,45 @@ TEST_F(OutsideCli, IsCompiledOnce) {
   EXPECT_EQ(run(Words{"run", file} + little).code, 0);
   EXPECT_EQ(modules(), 2 * of_a_file);
   EXPECT_EQ(kept(true), of_a_file - 1) << "of whatever is traced";
+}
+
+TEST_F(OutsideCli, WhatFilesBeginWithIsCompiledOnce) {
+#if defined(__SANITIZE_THREAD__)
+  const size_t of_a_kind = 1;
+#else
+  const size_t of_a_kind = 2;  // plain and traced
+#endif
+  const Words fresh = {"CONVSCOPE_CACHE=" + folder_.path("fresh")};
+  const auto headers = [&] {
+    std::map<std::string, std::filesystem::file_time_type> all;
+    for (const auto& e : std::filesystem::directory_iterator(folder_.path("fresh/kernels/headers")))
+      if (e.path().extension() == ".gch") all[e.path().string()] = e.last_write_time();
+    return all;
+  };
+  const auto right = [&](const std::string& f) {
+    const auto r = run(Words{"run", f} + little, fresh);
+    EXPECT_EQ(r.code, 0) << r.out << r.err;
+  };
+  right(changed("gather.cu", "float sum", "float  sum"));
+  const auto first = headers();
+  EXPECT_EQ(first.size(), of_a_kind);
+  // Another file is compiled with them, which a compiler that knows nothing of them would not be.
+  right(changed("gather.cu", "float sum", "float   sum"));
+  EXPECT_EQ(headers().size(), of_a_kind);
+  right(changed("extension.py", "padding", "padding"));  // host code has more of them
+  EXPECT_EQ(headers().size(), 2 * of_a_kind);
+  // Spoilt in three ways.
+  const std::string noise(1 << 20, '\x5a');
+  for (int how = 0; how < 3; how++) {
+    for (const auto& [path, time] : first) {
+      if (how == 0) std::filesystem::resize_file(path, 1000000);
+      if (how == 1) std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(1 << 20) << noise;
+      if (how == 2) std::ofstream(path) << "not a header";
+    }
+    right(changed("gather.cu", "float sum", "float" + std::string(4 + how, ' ') + "sum"));
+    right(changed("gather.cu", "float sum", "float" + std::string(14 + how, ' ') + "sum"));
+    EXPECT_EQ(headers().size(), 2 * of_a_kind) << how;
+  }
 }
 
 TEST_F(OutsideCli, ARungMayBeTakenOutAndChanged) {

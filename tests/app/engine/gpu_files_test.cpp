@@ -69,7 +69,7 @@ class FilesGpu : public ::testing::Test {
   }
   test::ScratchFolder folder_;
   EngineClient client_{
-      EngineOptions{"env CONVSCOPE_CACHE=" + folder_.path("cache") + " " + test::program("convscope") + " engine"}};
+      EngineOptions{"env CONVSCOPE_CACHE=" + test::own_cache(folder_) + " " + test::program("convscope") + " engine"}};
 };
 
 TEST_F(FilesGpu, SamplesAndTemplatesAreRight) {

@@ -36,7 +36,7 @@ class WorkbenchFile : public testing::Test {
   // The compiler's work is kept with the tests' other scratch, not with the person's.
   test::ScratchFolder folder_;
   std::string path_ = folder_.path("mine.cu");
-  test::Bench bench_{"env CONVSCOPE_CACHE=" + folder_.path("cache") + " " + test::real_engine()};
+  test::Bench bench_{"env CONVSCOPE_CACHE=" + test::own_cache(folder_) + " " + test::real_engine()};
   int came_ = 0;
   std::string trouble_;
 };

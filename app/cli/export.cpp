@@ -11,8 +11,8 @@ using nlohmann::json;
 
 int verb_export(const CommonOptions& common, const ProblemOptions& problem, const ExportOptionsCli& options) {
   RunRequest r = problem.request(options.kernel, common.device);
-  if (options.format != "pytorch" && options.format != "cuda")
-    throw InputError("format", options.format, "must be pytorch or cuda");
+  if (options.format != "pytorch" && options.format != "cuda" && options.format != "source")
+    throw InputError("format", options.format, "must be pytorch, cuda or source");
   const Activation then = Activation::from(options.activation);
   std::unique_ptr<OutFile> file;  // that it cannot be written is said before the work
   if (!options.out.empty()) file = std::make_unique<OutFile>("out", options.out);
@@ -41,6 +41,12 @@ int verb_export(const CommonOptions& common, const ProblemOptions& problem, cons
     return 0;
   }
   if (!file) std::fputs(text.c_str(), stdout);
+  if (options.format == "source") {
+    const std::string here = file ? options.out : "FILE.cu";
+    std::fprintf(stderr, "convscope: %s: %s as the program has it; change it, and: convscope run %s --trust\n",
+                 here.c_str(), j["kernel"].get<std::string>().c_str(), here.c_str());
+    return 0;
+  }
   std::string what = j["kernel"].get<std::string>() + ", " + j["accuracy"].get<std::string>() + " accuracy";
   if (then) what += ", then " + then.name();
   if (j["chosen"].is_object()) what += "; " + j["chosen"]["reason"].get<std::string>();

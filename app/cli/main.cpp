@@ -215,7 +215,10 @@ int run(int argc, char** argv) {
   ProblemOptions export_problem;
   auto* export_verb = add("export", "a kernel as a file of its own, for one problem: a PyTorch module or CUDA C++");
   export_verb->add_option("KERNEL", export_options.kernel, "a kernel, or auto: the best for the problem");
-  export_verb->add_option("--format", export_options.format, "pytorch or cuda")->capture_default_str();
+  export_verb
+      ->add_option("--format", export_options.format,
+                   "pytorch, cuda, or source: the kernel as it is, to be changed and run as a file")
+      ->capture_default_str();
   export_verb->add_option("--out", export_options.out, "a file for it, instead of the terminal");
   export_verb->add_option(
       "--architecture", export_options.architecture,

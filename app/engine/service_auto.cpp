@@ -11,6 +11,7 @@
 #include "kernels/planner/planner.h"
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
+#include "kernels/runtime/sources.h"
 #include "profiling/profile/profile.h"
 #include "profiling/roofline/roofline.h"
 
@@ -127,12 +128,13 @@ Service::Reply Service::export_one(const json& request, std::span<const std::byt
   RunRequest r = request_from(request, payload);
   require_legal(r.problem);
   std::string format = text_of(request, "format"), architecture = text_of(request, "architecture");
-  if (format != "pytorch" && format != "cuda") throw InputError("format", format, "must be pytorch or cuda");
+  if (format != "pytorch" && format != "cuda" && format != "source")
+    throw InputError("format", format, "must be pytorch, cuda or source");
   const Activation then = Activation::from(text_of(request, "activation"));
   ExportedAs as;
   as.architecture = architecture, as.version = CONVSCOPE_VERSION;
   if (const std::string name = text_of(request, "function"); !name.empty()) {
-    if (format != "cuda") throw InputError("function", name, "is for CUDA files: a Python file calls its own");
+    if (format != "cuda") throw InputError("function", name, "is for --format cuda: the others have none of this name");
     as.function = name;
   }
   json choice;
@@ -153,6 +155,18 @@ Service::Reply Service::export_one(const json& request, std::span<const std::byt
   if (kernel->kind() == KernelKind::outside)
     throw InputError("kernel", kernel->name(), "is a file from outside: what is exported is the program's own");
   if (kernel->kind() == KernelKind::test) throw InputError("kernel", kernel->name(), "is a kernel of tests");
+  if (format == "source") {
+    if (then) throw InputError("activation", then.name(), "is not for --format source: that is the kernel as it is");
+    const auto files = with_headers(kernel->file());
+    if (files.empty()) throw InputError("kernel", kernel->name(), "was linked in without its text");
+    return {header_text({{"kernel", kernel->name()},
+                         {"accuracy", kernel->accuracy()},
+                         {"format", format},
+                         {"specimen", kernel->kind() == KernelKind::specimen},
+                         {"chosen", choice},
+                         {"text", files[0].text}}),
+            {}};
+  }
   if (auto why = kernel->unsupported(r.problem); !why.empty()) throw InputError("kernel", kernel->name(), why);
   if (r.kernel != auto_kernel) require_named(*kernel, r, architecture);
   if (auto why = then.refused_by(*kernel); !why.empty()) throw InputError("activation", then.name(), why);

@@ -45,21 +45,21 @@ void Workbench::want_machine_code(const Document& document) {
   if (key == machine_code_key_) return;
   machine_code_key_ = key;
   machine_code_waiting_ = true;
-  client_->post_latest("disassembly", header.dump(), {}, handlers([this, key](Answer a) {
-                         if (key != machine_code_key_) return;
-                         machine_code_waiting_ = false;
-                         MachineCode m;
-                         json answer = json::parse(a.header, nullptr, false);
-                         if (a.kind == Answer::Kind::result && answer.is_object())
-                           m = machine_code_from(answer);
-                         else
-                           m.reason =
-                               answer.is_object() && answer.contains("rule")
-                                   ? text(answer, "field") + " " + text(answer, "value") + " " + text(answer, "rule")
-                               : answer.is_object() && answer.contains("message") ? text(answer, "message")
-                                                                                  : a.message;
-                         machine_code_ = std::make_shared<MachineCode>(std::move(m));
-                       }));
+  machine_code_id_ = client_->post_latest(
+      "disassembly", header.dump(), {}, handlers([this, key](Answer a) {
+        if (key != machine_code_key_ || machine_code_cut_) return;
+        machine_code_waiting_ = false;
+        MachineCode m;
+        json answer = json::parse(a.header, nullptr, false);
+        if (a.kind == Answer::Kind::result && answer.is_object())
+          m = machine_code_from(answer);
+        else
+          m.reason = answer.is_object() && answer.contains("rule")
+                         ? text(answer, "field") + " " + text(answer, "value") + " " + text(answer, "rule")
+                     : answer.is_object() && answer.contains("message") ? text(answer, "message")
+                                                                        : a.message;
+        machine_code_ = std::make_shared<MachineCode>(std::move(m));
+      }));
 }
 
 }  // namespace convscope

@@ -129,8 +129,9 @@ class Workbench {
   void check_others(const Document& document);
   void stop_checking();
   const Checking& checking() const { return checking_; }
-  // Kernels over one parameter. What the planner's model says of it is asked at once and anew at every change; verdicts,
-  // and times where there is a GPU, when somebody wants them. Everything else that is wished goes between two requests.
+  // Kernels over one parameter. What the planner's model says of it is asked at once and anew at every change;
+  // verdicts, and times where there is a GPU, when somebody wants them. Everything else that is wished goes between two
+  // requests.
   void want_sweep_preview(const SweepSpec& spec);
   void sweep(const SweepSpec& spec);
   void stop_sweep();
@@ -184,6 +185,9 @@ class Workbench {
   void on_file(std::function<void(const std::string& path, const std::string& trouble)> came) {
     file_came_ = std::move(came);
   }
+  // A file that was brought gets this text, and is compiled. False, and the file stays as it is, where it has another
+  // text than `before`: somebody else has written it. Throws std::runtime_error where it cannot be written.
+  bool rewrite_file(const std::string& path, const std::string& text, const std::string& before);
   const OpenedFile* file_of(const std::string& kernel) const;  // null: of no file that was brought
 
   // ---- recordings -------------------------------------------------------------------------------------------------
@@ -230,12 +234,8 @@ class Workbench {
   const Traced* traced() const { return traced_.get(); }
   // Why a wrong kernel is wrong, or an exhibit would be elsewhere; null until that is known of this report, and of
   // reports of others.
-  const Cause* cause_of(const Report& r) const {
-    return r.serial && cause_.serial == r.serial ? &cause_ : nullptr;
-  }
-  bool asks_for_cause_of(const Report& r) const {
-    return r.serial && cause_waits_for_ == r.serial;
-  }
+  const Cause* cause_of(const Report& r) const { return r.serial && cause_.serial == r.serial ? &cause_ : nullptr; }
+  bool asks_for_cause_of(const Report& r) const { return r.serial && cause_waits_for_ == r.serial; }
   const std::string& explanation_trouble() const { return explanation_trouble_; }
   bool explaining() const { return explaining_; }
   // The newest profile, and those before it (the newest last, at most 12): the trail of the roofline.
@@ -282,6 +282,7 @@ class Workbench {
                std::function<void(const nlohmann::json&)> took);
   void measure_once_more();
   void make_way();
+  void stop_for_new_text();
   std::string picture_key() const { return picture_ ? picture_->key : ""; }
   void stop_beside() {
     if (std::exchange(beside_waits_, false)) client_->cancel(beside_id_), beside_serial_ = 0;
@@ -356,7 +357,8 @@ class Workbench {
   std::map<std::string, SourceWish> sources_;
   std::shared_ptr<const MachineCode> machine_code_;
   std::string machine_code_key_;
-  bool machine_code_waiting_ = false;
+  bool machine_code_waiting_ = false, machine_code_cut_ = false;  // cut: a new text of its file is on its way
+  uint64_t machine_code_id_ = 0;
   std::vector<KernelEntry> kernels_;
   std::map<std::string, OpenedFile> files_;  // by path
   std::function<void(const std::string&, const std::string&)> file_came_;

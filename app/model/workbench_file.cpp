@@ -9,6 +9,7 @@
 
 #include "app/engine/kernel_file.h"
 #include "app/model/requests.h"
+#include "app/model/settings.h"
 #include "app/model/workbench.h"
 #include "kernels/base/error.h"
 
@@ -24,6 +25,7 @@ void Workbench::bring_file(const std::string& path, const std::string& device) {
     if (file.trouble.empty() && file_came_) file_came_(path, "");
     return;
   }
+  if (!again && file_of_kernel(wanted_.kernel) == path) stop_for_new_text();
   file.text = text;
   file.compiling = true;
   if (!watch_)
@@ -33,6 +35,31 @@ void Workbench::bring_file(const std::string& path, const std::string& device) {
   file.device = device;
   client_->lend(path, kernel_file_request(path, device), as_payload(text),
                 handlers([this, path, text, again](Answer a) { took_file(path, text, again, std::move(a)); }));
+}
+
+// What is done with the text before: the compiler would wait for it.
+void Workbench::stop_for_new_text() {
+  if (running_) client_->cancel(run_id_);
+  if (profiling_) client_->cancel(profile_id_), profile_serial_++, profiling_ = false;
+  if (std::exchange(cause_waits_for_, 0)) client_->cancel(cause_id_);
+  if (machine_code_waiting_) client_->cancel(machine_code_id_), machine_code_cut_ = true;
+  make_way();
+}
+
+bool Workbench::rewrite_file(const std::string& path, const std::string& text, const std::string& before) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  const bool there = fs::exists(path, none);
+  const bool same = !there || read_kernel_file(path) == before;
+  if (same) {
+    const fs::path target = there ? fs::canonical(path) : fs::path(path);  // of a link, what it leads to
+    const fs::perms kept = fs::status(target, none).permissions();
+    write_file_safely(target.string(), text);
+    if (there) fs::permissions(target, kept, none);
+    if (watch_) watch_->watch(path);  // it is known
+  }
+  read_again(path);
+  return same;
 }
 
 void Workbench::read_again(const std::string& path) {
@@ -50,6 +77,7 @@ void Workbench::took_file(const std::string& path, const std::string& text, bool
   OpenedFile& file = files_[path];
   if (file.text != text) return;  // a newer one is on its way
   file.compiling = false;
+  if (std::exchange(machine_code_cut_, false)) machine_code_key_.clear(), machine_code_waiting_ = false;
   auto of_file = [&](const std::string& kernel) { return kernel == path || kernel.starts_with(path + ":"); };
   if (answer.kind == Answer::Kind::result) {
     const json j = json::parse(answer.header);

@@ -12,6 +12,7 @@
 #include "app/ui/actions.h"
 #include "app/ui/chrome.h"
 #include "app/ui/panels/map_view.h"
+#include "app/ui/panels/source_edit.h"
 #include "app/ui/widgets.h"
 #include "kernels/base/text.h"
 
@@ -47,6 +48,8 @@ App::App(AppOptions options) : options_(std::move(options)) {
 }
 
 App::~App() {
+  if (const auto typed = source_edit().last_words()) write_kernel(*typed);
+  source_edit().end();
   ImGui::RemoveContextHook(ImGui::GetCurrentContext(), hook_);
   if (!options_.settings_file.empty()) {
     const bool squeezed = narrow_ && kept_layout_ && !settings_.presenter;  // the next window may be wide
@@ -130,6 +133,8 @@ void App::apply(const Event& event) {
     show_panel_ = p->title;
   else if (auto* q = std::get_if<AskPicture>(&event))
     ask_picture(q->area, q->file);
+  else if (auto* k = std::get_if<WriteFile>(&event))
+    write_kernel(*k);
   else if (auto* a = std::get_if<RunAction>(&event)) {
     const Action* action = find_action(a->id);
     if (action && action->enabled(*this)) action->run(*this);
@@ -445,6 +450,11 @@ void App::shortcuts() {
   for (const auto& a : actions())
     for (ImGuiKeyChord chord : {a.chord, a.second}) {
       if (!chord) continue;
+      // Who types in the source has the keys of an editor: all but those of functions, and of what no editor has.
+      if (ImGuiKeyChord key = chord & ~ImGuiMod_Mask_;
+          source_edit().has_keys() && (key < ImGuiKey_F1 || key > ImGuiKey_F24) &&
+          (!(chord & (ImGuiMod_Ctrl | ImGuiMod_Alt)) || key == ImGuiKey_S || key == ImGuiKey_Z || key == ImGuiKey_Y))
+        continue;
       if (chord == ImGuiKey_Space || (chord >= ImGuiKey_LeftArrow && chord <= ImGuiKey_DownArrow)) {
         // A route keeps the key from starting a walk.
         ImGuiInputFlags how = ImGuiInputFlags_RouteGlobal | (chord == ImGuiKey_Space ? 0 : ImGuiInputFlags_Repeat);
@@ -482,6 +492,7 @@ void App::frame(float display_scale) {
   Frame f{document(), *bench_,  views_.now(), settings_, theme_,      textures_,
           draft_,     gesture_, events_,      compare_,  next_frame_, cells_};
   Chrome chrome(*this, f);
+  source_edit().keep(f);
   if (only_panel_.empty()) chrome.bars();
   draw_panels(f);
   if (only_panel_.empty()) chrome.overlays();

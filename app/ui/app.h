@@ -72,7 +72,7 @@ class App {
   const std::string& toast() const { return toasts_.empty() ? no_text_ : toasts_.back().text; }
 
   // What the action table runs.
-  enum class PathFor { open, save, picture, pytorch, cuda };
+  enum class PathFor { open, save, picture, pytorch, cuda, copy };
   void ask_path(PathFor what);
   void ask_picture(const PictureArea& area, const std::string& file);
   void save(bool as);
@@ -96,6 +96,10 @@ class App {
   void choose_best();
   void export_kernel(const std::string& path, bool pytorch);
   void ask_activation();  // a line of the export's dialog
+  // The kernel's own text as a file of the person's, which becomes the kernel and is typed in.
+  bool can_copy_kernel() const;
+  void copy_kernel(const std::string& path);
+  void write_kernel(const WriteFile& w);
   // The lesson that is open, and where it stands; null: none.
   const Lesson* lesson() const { return lesson_ ? &*lesson_ : nullptr; }
   size_t lesson_step() const { return lesson_step_; }

@@ -6,6 +6,7 @@
 
 #include "app/engine/kernel_file.h"
 #include "app/ui/app.h"
+#include "app/ui/panels/source_edit.h"
 #include "kernels/problem/npy.h"
 #include "kernels/runtime/registry.h"
 
@@ -84,13 +85,15 @@ void App::bring_kernel(const std::string& path) {
 void App::kernel_came(const std::string& path, const std::string& trouble) {
   const bool first = coming_kernel_ == path;
   if (first) coming_kernel_.clear();
+  const bool typed = source_edit().is_on() && source_edit().path() == path;  // said beside the text
   if (!trouble.empty()) {
     if (first) show_panel_ = "Log";  // where what the compiler said stands
-    return say(trouble);
+    if (!typed) say(trouble);
+    return;
   }
   const bool chosen = file_of_kernel(document().kernel) == path;
   if (!first && !chosen) return;
-  say((first ? "Compiled " : "Compiled again: ") + path);
+  if (!typed) say((first ? "Compiled " : "Compiled again: ") + path);
   bench_->show_live(true);
   if (!chosen)
     execute({SetKernel{path}, 0});
@@ -140,6 +143,10 @@ void App::ask_path(PathFor what) {
   if (what == PathFor::open) path_text_.clear();
   if (what == PathFor::pytorch) path_text_ = "model_new.py";
   if (what == PathFor::cuda) path_text_ = "conv_transpose1d.cu";
+  if (what == PathFor::copy) {
+    bench_->want_source(document().kernel);
+    path_text_ = fmt::format("my_{}.cu", std::filesystem::path(document().kernel).stem().string());
+  }
 }
 
 void App::ask_picture(const PictureArea& area, const std::string& file) {

@@ -419,7 +419,12 @@ void Chrome::trust_dialog() {
 // ---- paths, toasts ------------------------------------------------------------------------------------------------
 
 void Chrome::path_dialog() {
-  const char* titles[] = {"Open", "Save session", "Save picture", "Export as a PyTorch module", "Export as CUDA C++"};
+  const char* titles[] = {"Open",
+                          "Save session",
+                          "Save picture",
+                          "Export as a PyTorch module",
+                          "Export as CUDA C++",
+                          "Edit a copy of the kernel"};
   if (!app_.path_for_) return;
   const char* title = titles[static_cast<int>(*app_.path_for_)];
   if (!ImGui::IsPopupOpen(title)) ImGui::OpenPopup(title);
@@ -433,7 +438,8 @@ void Chrome::path_dialog() {
   }
   namespace fs = std::filesystem;
   bool opening = *app_.path_for_ == App::PathFor::open;
-  bool source = *app_.path_for_ == App::PathFor::pytorch || *app_.path_for_ == App::PathFor::cuda;
+  const bool exporting = *app_.path_for_ == App::PathFor::pytorch || *app_.path_for_ == App::PathFor::cuda;
+  const bool source = exporting || *app_.path_for_ == App::PathFor::copy;
   if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
   ImGui::SetNextItemWidth(-FLT_MIN);
   bool enter =
@@ -474,7 +480,7 @@ void Chrome::path_dialog() {
       }
   }
   ImGui::EndChild();
-  if (source) app_.ask_activation();
+  if (exporting) app_.ask_activation();
   // A name without an ending gets the one by which the file is found again.
   std::string path = app_.path_text_;
   if (!opening && !fs::path(path).filename().empty() && !fs::is_directory(path, error) &&
@@ -503,6 +509,7 @@ void Chrome::path_dialog() {
     if (go && what == App::PathFor::picture) app_.shot_ = {path};
     if (go && what == App::PathFor::pytorch) app_.export_kernel(path, true);
     if (go && what == App::PathFor::cuda) app_.export_kernel(path, false);
+    if (go && what == App::PathFor::copy) app_.copy_kernel(path);
   }
   ImGui::EndPopup();
 }

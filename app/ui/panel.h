@@ -35,6 +35,10 @@ struct SetSettings {
 struct OpenFile {
   std::string path;
 };
+struct WriteFile {  // of a kernel that was typed in
+  std::string path, text;
+  std::string before;  // what the file has, as far as who writes it knows
+};
 struct Toast {
   std::string text;
 };
@@ -49,7 +53,8 @@ struct AskPicture {  // asks for a file and saves what the area shows
   PictureArea area;
   std::string file;  // a first guess at its name
 };
-using Event = std::variant<Command, SetView, RunAction, Wish, SetSettings, Toast, OpenFile, ShowPanel, AskPicture>;
+using Event =
+    std::variant<Command, SetView, RunAction, Wish, SetSettings, Toast, OpenFile, ShowPanel, AskPicture, WriteFile>;
 
 // What a person types before it is legal: kept beside the document, shown in the warning colour with its rule.
 struct Draft {

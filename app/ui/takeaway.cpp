@@ -1,4 +1,5 @@
 // The best kernel for the problem, and taking a kernel away as a file.
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <imgui.h>
@@ -6,6 +7,7 @@
 
 #include "app/model/settings.h"
 #include "app/ui/app.h"
+#include "app/ui/panels/source_edit.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
@@ -48,6 +50,38 @@ void App::export_kernel(const std::string& path, bool pytorch) {
                           bench_->note(e.what(), LogLine::Kind::trouble);
                         }
                       });
+}
+
+bool App::can_copy_kernel() const {
+  const auto& all = bench_->kernels();
+  return std::any_of(all.begin(), all.end(), [&](const KernelEntry& k) { return k.name == document().kernel; });
+}
+
+void App::copy_kernel(const std::string& path) {
+  const auto* files = bench_->source(document().kernel);
+  if (!files || files->front().file.empty()) return say("The kernel's text is not there yet: try again in a moment");
+  try {
+    write_file_safely(path, files->front().text);
+  } catch (const std::exception& e) {
+    say(e.what());
+    return bench_->note(e.what(), LogLine::Kind::trouble);
+  }
+  trusted_.insert(path);  // it is the program's own text
+  source_edit().wanted = path;
+  show_panel_ = "Source";
+  open(path);
+}
+
+void App::write_kernel(const WriteFile& w) {
+  try {
+    if (bench_->rewrite_file(w.path, w.text, w.before)) return;
+    ImGui::SetClipboardText(w.text.c_str());
+    say(w.path + " was changed by another program, whose text is shown; what was typed here is in the clipboard");
+  } catch (const std::exception& e) {
+    source_edit().not_written(w);
+    say(e.what());
+    bench_->note(e.what(), LogLine::Kind::trouble);
+  }
 }
 
 void App::ask_activation() {

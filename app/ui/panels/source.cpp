@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <imgui.h>
+#include <imgui_internal.h>
 #include <map>
+#include <unistd.h>
 #include <utility>
 
+#include "app/engine/kernel_file.h"
+#include "app/model/lesson.h"
 #include "app/model/recorded.h"
 #include "app/ui/panels/explain_ask.h"
 #include "app/ui/panels/explain_words.h"
 #include "app/ui/panels/flow.h"
 #include "app/ui/panels/follow_profile.h"
 #include "app/ui/panels/machine_code.h"
+#include "app/ui/panels/source_edit.h"
 #include "app/ui/panels/source_heat.h"
 #include "app/ui/panels/source_place.h"
 #include "app/ui/widgets.h"
@@ -40,7 +45,8 @@ struct State {
       if (m.name == measure) return m;
     return measures.front();
   }
-  bool code = true;  // the instructions are shown beside
+  bool code = true;     // the instructions are shown beside
+  std::string trouble;  // of the text that is typed, which is marked on its line
   MachineCodePane pane;
   CodeLink link;
   SourcePlace go_to;          // that was asked for
@@ -245,13 +251,54 @@ void file_choice(const Theme& t, State& s, const std::vector<SourceText>& files,
   tooltip(t, about);
 }
 
+// Why the file that is shown cannot be typed in here; "": it can.
+std::string not_typed_in(const Frame& f, const State& s) {
+  const OpenedFile* own = f.bench.file_of(f.document.kernel);
+  const std::string path = file_of_kernel(f.document.kernel);
+  if (!own || file_name(s.file) != file_name(path)) return "It is the program's own text";
+  if (comes_with_the_program(path)) return "It comes with the program";
+  return access(path.c_str(), W_OK) == 0 || own->gone ? "" : "The file may not be written";
+}
+
+// A file of the person's own is typed in; of another one a copy becomes that.
+void edit_choice(Frame& f, const State& s) {
+  const Theme& t = f.theme;
+  SourceEdit& edit = source_edit();
+  const OpenedFile* own = f.bench.file_of(f.document.kernel);
+  const std::string why = not_typed_in(f, s);
+  if (!why.empty()) {
+    if (button_beside("Edit a copy…")) f.act("edit-copy");
+    return tooltip(t, why + ": a copy of it, in a file of yours, becomes the kernel, and is judged anew as you type");
+  }
+  beside_if_room(t.em * 4);
+  bool on = edit.is_on();
+  if (ImGui::Checkbox("Edit", &on)) {
+    if (on)
+      edit.wanted = file_of_kernel(f.document.kernel);
+    else
+      edit.end();
+  }
+  tooltip(t,
+          "Type here: what is typed goes into the file after a short pause, and is compiled, run and judged. Ctrl+Z "
+          "takes it back. Another editor's changes are followed as well.");
+  if (!edit.is_on()) return;
+  beside_if_room(t.em * 9);
+  const std::string state = edit.waits() || own->compiling ? "compiling…"
+                            : !own->trouble.empty()        ? "does not compile"
+                            : own->seconds > 0             ? fmt::format("compiled in {:.1f} s", own->seconds)
+                                                           : "compiled";
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextColored(state.starts_with("does") ? t.wrong : t.dim, "%s", state.c_str());
+}
+
 void head(Frame& f, State& s, const std::vector<SourceText>& files, const std::string& text, const std::string& idea) {
   const Theme& t = f.theme;
   file_choice(t, s, files, idea);
+  edit_choice(f, s);
   bool copy = button_beside("Copy");
   tooltip(t, "Copy the whole text");
   if (copy) {
-    ImGui::SetClipboardText(text.c_str());
+    ImGui::SetClipboardText(source_edit().is_on() ? s.editor.GetText().c_str() : text.c_str());
     f.toast(file_name(s.file) + " copied");
   }
   beside_if_room(t.em * 7);
@@ -292,8 +339,11 @@ void heat_build(Frame& f, State& s, const Profile* p) {
 void does_not_compile(Frame& f) {
   const OpenedFile* file = f.bench.file_of(f.document.kernel);
   if (!file || file->trouble.empty()) return;
-  coloured(f.theme.warning, file->gone ? "As it was before; the file is not there any more"
-                                       : "As it was before; the file now: " + file->trouble);
+  if (source_edit().is_on())
+    coloured(f.theme.wrong, file->trouble);
+  else
+    coloured(f.theme.warning, file->gone ? "As it was before; the file is not there any more"
+                                         : "As it was before; the file now: " + file->trouble);
   tooltip(f.theme, "What the compiler said stands in the log. It is compiled again whenever the file changes.");
 }
 
@@ -345,6 +395,41 @@ void decorate(State& s) {
   });
 }
 
+// The editor while a file is typed in, and what is drawn beside its lines.
+void keep_typing(Frame& f, State& s, bool marks_are_new) {
+  SourceEdit& edit = source_edit();
+  const std::string path = file_of_kernel(f.document.kernel);
+  const OpenedFile* own = f.bench.file_of(f.document.kernel);
+  const bool here = own && file_name(s.file) == file_name(path);
+  if (!edit.wanted.empty() && here && edit.wanted == path) {
+    edit.begin(s.editor, path, *own);
+    edit.wanted.clear(), s.shown.clear(), s.trouble.clear();
+    decorate(s);
+  }
+  if (!edit.is_on()) return;
+  if (!here || edit.path() != path) {
+    edit.end();
+    s.shown.clear();
+    return;
+  }
+  edit.follow(*own);
+  if (edit.take_typed()) {  // what stood beside the lines was of other lines
+    s.editor.ClearMarkers();
+    s.marks = {}, s.heat = {}, s.trouble.clear();
+    decorate(s);
+  }
+  const std::string trouble = edit.waits() || own->compiling ? "" : own->trouble;
+  if (trouble == s.trouble && !marks_are_new) return;
+  if (trouble.empty() && !s.trouble.empty()) set_marks(s, *s.theme, s.traced);
+  s.trouble = trouble;
+  for (const auto& place : places_in(trouble))
+    if (file_name(place.file) == file_name(path)) {
+      s.editor.AddMarker(static_cast<size_t>(place.line - 1), packed(s.theme->wrong, 0.5f),
+                         packed(s.theme->wrong, 0.25f), trouble, trouble);
+      break;
+    }
+}
+
 // Which line the pointer is on, and which was clicked, for the instructions.
 void link_source(State& s) {
   ImVec2 mouse = ImGui::GetMousePos();
@@ -370,8 +455,12 @@ void draw_source(Frame& f) {
   const Theme& t = f.theme;
   const std::string& kernel = f.document.kernel;
   const std::vector<SourceText>* files = f.bench.source(kernel);
+  if (!files) f.wish([kernel](Workbench& b) { b.want_source(kernel); });
+  // What is typed stays there, with the keyboard, while the engine's copy of it comes.
+  std::vector<SourceText> typed;
+  if (const OpenedFile* own = f.bench.file_of(kernel); !files && own && source_edit().path() == file_of_kernel(kernel))
+    typed = {{source_edit().path(), own->text}}, files = &typed;
   if (!files) {
-    f.wish([kernel](Workbench& b) { b.want_source(kernel); });
     empty_state(t, kernel.empty() ? "No kernel is chosen" : "Reading the source",
                 kernel.empty() ? "Choose one in the list of kernels." : kernel.c_str());
     return;
@@ -387,7 +476,10 @@ void draw_source(Frame& f) {
   const SourceText* source = find_file(*files, s.file);
   if (!source) source = &files->front(), s.file = source->file;
   const std::string* text = &source->text;
-  bool fresh = s.shown != kernel + " " + s.file || s.length != text->size();
+  s.theme = &t;
+  const bool typing = source_edit().is_on() && file_name(source_edit().path()) == file_name(s.file) &&
+                      source_edit().path() == file_of_kernel(kernel);
+  const bool fresh = !typing && (s.shown != kernel + " " + s.file || s.length != text->size());
   std::string idea;
   for (const auto& k : f.bench.kernels())
     if (k.name == kernel) idea = k.idea;
@@ -395,7 +487,7 @@ void draw_source(Frame& f) {
   if (restyled) {
     s.styled = true, s.light = t.light;
     s.editor.SetPalette(palette(t));
-    s.editor.SetReadOnlyEnabled(true);
+    s.editor.SetReadOnlyEnabled(!typing);
     s.editor.SetShowWhitespacesEnabled(false);
     s.editor.SetShowMatchingBrackets(false);
     s.editor.SetShowScrollbarMiniMapEnabled(true);
@@ -408,7 +500,8 @@ void draw_source(Frame& f) {
     s.editor.SetText(*text);
     s.link = {}, s.cursor = s.editor.GetMainCursorPosition();
   }
-  if (newly_traced || differs != s.differs || fresh || restyled) {
+  const bool marks_are_new = newly_traced || differs != s.differs || fresh || restyled;
+  if (marks_are_new) {
     s.traced = traced, s.differs = differs;
     set_marks(s, t, traced);
     if (s.marks.writes >= 0 && newly_traced) s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
@@ -433,7 +526,7 @@ void draw_source(Frame& f) {
       fresh || code != s.sampled_against || serial != s.sampled_serial)
     s.sampled_against = code, s.sampled_serial = serial,
     s.sampled = profile ? sampled_code(*profile, code) : SampledCode{};
-  s.theme = &t;
+  keep_typing(f, s, marks_are_new);
   head(f, s, *files, *text, idea);
   does_not_compile(f);
   heat_build(f, s, profile);
@@ -443,7 +536,10 @@ void draw_source(Frame& f) {
   const bool code = s.code && (beside || room.y > t.em * 24);
   ImVec2 size = !code ? room : beside ? ImVec2{room.x * 0.5f, room.y} : ImVec2{room.x, room.y * 0.5f};
   ImGui::PushFont(t.code_font, 0);
+  const ImGuiContext& g = *ImGui::GetCurrentContext();
+  const bool other_field = g.PlatformImeData.WantTextInput;
   s.editor.Render("source", size);
+  source_edit().drawn(g.PlatformImeData.WantTextInput && !other_field);
   ImGui::PopFont();
   if (!code) return;
   link_source(s);

@@ -45,6 +45,8 @@ const std::vector<std::string>& common_flags() {
                                                  ".",
                                                  "-isystem",
                                                  "kernels/ladder",
+                                                 "-isystem",
+                                                 "kernels/specimens",
                                                  "-Wall",
                                                  "-Wextra",
                                                  "-Wno-unknown-pragmas",
@@ -223,6 +225,10 @@ std::string for_host(const std::string& text, const std::string& name) {
                                      last_part(v.name)));
   if (registration.empty() && !own && has_host_code(cuda)) registration = registration_of_host_code(cuda, text, name);
   if (registration.empty() && !own) {
+    if (text.find("_workspace(void);") != text.npos && text.find(" of convscope") != text.npos)  // export.cpp
+      throw InputError("kernel", name,
+                       "is an export: it is for programs of yours; a file of the kernel to be changed and run here is "
+                       "what `convscope export KERNEL --format source` writes");
     const std::string line = suggested_line(cuda);
     throw InputError("kernel", name,
                      line.empty() ? "has no __global__ function"

@@ -155,10 +155,10 @@ bool Block::run_warp(unsigned number) {
   while (!abandoned_) {
     if (!w.ready && !converge(w)) return any;
     any = true;
-    uint32_t turn = w.ready;
-    while ((turn &= w.ready) && !abandoned_) {
-      uint32_t l = pick(turn);
-      turn &= ~(1u << l);
+    turn_ = w.ready, turn_warp_ = number;
+    while ((turn_ &= w.ready) && !abandoned_) {  // those that wait go on with it
+      uint32_t l = pick(turn_);
+      turn_ &= ~(1u << l);
       if (w.fresh >> l & 1) {
         begin(number * 32 + l);
         fibres_.start();
@@ -226,14 +226,24 @@ bool Block::next_thread() {
   return true;
 }
 
-// The current lane cannot go on: back to the scheduler.
-void Block::wait() {
+// The current lane cannot go on: the next one in its turn that stands inside the kernel does, else the scheduler.
+inline void Block::wait() {
   Warp& w = warp_[current_ >> 5];
-  w.ready &= ~(1u << lane());
-  uint32_t bit = 1u << lane();
+  const uint32_t bit = 1u << lane();
+  w.ready &= ~bit;
   w.lane[lane()].fibre = fibres_.running();
   w.suspended |= bit;
-  fibres_.suspend();
+  Warp& now = warp_[turn_warp_];
+  uint32_t next = 32;
+  if ((turn_ &= now.ready) && !(turn_ & now.fresh) && !abandoned_) {
+    next = pick(turn_);
+    turn_ &= ~(1u << next);
+    current_ = turn_warp_ * 32 + next;
+    threadIdx = thread_index_[current_];
+    fibres_.pass(now.lane[next].fibre);
+  } else {
+    fibres_.suspend();
+  }
   w.suspended &= ~bit;
   if (abandoned_) throw Abandon{};
 }
@@ -244,7 +254,7 @@ int Block::barrier(const Site& at, int predicate) {
                       line(barrier_at_)),
           at);
   barrier_at_ = at;
-  record_meeting(&arrived_, false, current_);
+  if (is_traced()) record_meeting(&arrived_, false, current_);
   votes_ += predicate != 0;
   if (++arrived_ == live_) {
     release_barrier();
@@ -258,7 +268,8 @@ int Block::barrier(const Site& at, int predicate) {
 }
 
 void Block::release_barrier() {
-  for (unsigned t = 0; t < threads_; t++) record_meeting(&arrived_, true, t);
+  if (is_traced())
+    for (unsigned t = 0; t < threads_; t++) record_meeting(&arrived_, true, t);
   arrived_ = 0;
   vote_result_ = std::exchange(votes_, 0);
   for (unsigned i = 0; i < warps_; i++) warp_[i].ready |= std::exchange(warp_[i].at_barrier, 0u);
@@ -335,13 +346,15 @@ bool Block::meet(Warp& w, unsigned self) {
   }
   if (me.exchange) me.exchange(published, me.mask);
   // The others exchange values and promise nothing about memory.
-  if (same_word(me.what, "__syncwarp"))
+  if (!is_traced()) {
+  } else if (same_word(me.what, "__syncwarp")) {
     for (bool goes_on : {false, true})
       for (uint32_t q = me.mask; q; q &= q - 1)
         record_meeting(&w, goes_on, (current_ & ~31u) + static_cast<unsigned>(std::countr_zero(q)));
-  else
+  } else {
     for (uint32_t q = me.mask; q; q &= q - 1)
       record_exchange((current_ & ~31u) + static_cast<unsigned>(std::countr_zero(q)));
+  }
   w.waiting &= ~me.mask;
   w.ready |= me.mask;
   return true;
@@ -428,8 +441,8 @@ void Block::abandon() {
 // ---- the calls of simt.h --------------------------------------------------------------------------------------------
 
 unsigned char* dynamic_shared() { return Block::current()->dynamic_shared(); }
-unsigned lane() { return Block::current()->lane(); }
-int barrier(const Site& at, int predicate) { return Block::current()->barrier(at, predicate); }
+unsigned lane() { return current_block_object->lane(); }
+int barrier(const Site& at, int predicate) { return current_block_object->barrier(at, predicate); }
 uint32_t active_mask(const Site& at) { return Block::current()->active_mask(at); }
 void trap(const Site& at, const char* why) { Block::current()->fault(why, at); }
 void assertion_failed(const char* condition, const char* file, unsigned line) {
@@ -438,7 +451,7 @@ void assertion_failed(const char* condition, const char* file, unsigned line) {
   b->fault_at(fmt::format("{}:{}", file, line), fmt::format("its assertion {} fails", condition));
 }
 void collective(uint32_t mask, void* mine, Exchange exchange, const char* what, const Site& at) {
-  Block::current()->collective(mask, mine, exchange, what, at);
+  current_block_object->collective(mask, mine, exchange, what, at);
 }
 bool next_thread() { return Block::current()->next_thread(); }
 unsigned current_thread() { return Block::current()->current_thread(); }

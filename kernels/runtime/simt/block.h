@@ -120,7 +120,7 @@ class Block {
   bool run_warp(unsigned warp);
   bool converge(Warp& w);
   void begin(unsigned thread);
-  void wait();
+  [[gnu::always_inline]] void wait();
   void release_barrier();
   bool meet(Warp& w, unsigned lane);
   uint32_t pick(uint32_t set);
@@ -141,6 +141,8 @@ class Block {
   uint32_t seed_ = 0, random_ = 0;
   bool abandoned_ = false;
   std::string fault_;
+  uint32_t turn_ = 0;       // of the warp that runs: the lanes that are still to have their turn
+  unsigned turn_warp_ = 0;  // which it is
   uint3 thread_index_[max_threads_per_block];
   Warp warp_[32];
   // Dynamic shared memory between two red zones. Pages are taken when first touched.

@@ -7,10 +7,6 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
-#endif
-#if defined(__SANITIZE_THREAD__)
-#include <sanitizer/tsan_interface.h>
 #endif
 
 namespace convscope::simt {
@@ -33,29 +29,19 @@ struct NoAllocator {  // the stacks belong to Fibres
 
 }  // namespace
 
-struct Fibres::One {
-  bc::fiber context;
-  const void* stack = nullptr;
-  size_t size = 0;
-  void* fake = nullptr;  // AddressSanitizer's fake stack while suspended
-  void* tsan = nullptr;  // ThreadSanitizer's identity
-  bool lost = false;
-  alignas(bc::fiber) unsigned char never_ended[sizeof(bc::fiber)];  // the context of a lost one
-};
-
 Fibres::Fibres(std::function<void()> body) : body_(std::move(body)) {
   void* p =
       mmap(nullptr, most_fibres * spacing, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
   stacks_ = static_cast<char*>(p);
 #if defined(__SANITIZE_THREAD__)
-  home_tsan_ = __tsan_get_current_fiber();
+  outside_.tsan = __tsan_get_current_fiber();
 #endif
 }
 
 Fibres::~Fibres() {
   quit_ = true;
-  for (unsigned f : idle_) enter(f);
+  for (unsigned f : idle_) enter(*all_[f]);
   // The context of a lost one would throw on its stack to end it.
   for (auto& f : all_)
     if (f->lost) new (f->never_ended) bc::fiber(std::move(f->context));
@@ -68,37 +54,6 @@ Fibres::~Fibres() {
   munmap(stacks_, most_fibres * spacing);
 }
 
-// The two sides of a switch tell the sanitizers which stack comes next and that it has arrived.
-void Fibres::enter(unsigned number) {
-  One& f = *all_[number];
-  running_ = number;
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(&home_fake_, f.stack, f.size);
-#endif
-#if defined(__SANITIZE_THREAD__)
-  __tsan_switch_to_fiber(f.tsan, 0);
-#endif
-  f.context = std::move(f.context).resume();
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_finish_switch_fiber(home_fake_, nullptr, nullptr);
-#endif
-}
-
-void Fibres::leave([[maybe_unused]] One& f, [[maybe_unused]] bool for_good) {
-#if defined(__SANITIZE_ADDRESS__)
-  // Also for good the fake stack is kept: the frames of the fibre's function lie on it until it has returned.
-  __sanitizer_start_switch_fiber(&f.fake, home_stack_, home_size_);
-#endif
-#if defined(__SANITIZE_THREAD__)
-  __tsan_switch_to_fiber(home_tsan_, 0);
-#endif
-  if (for_good) return;  // the fibre's function returns, which is the switch
-  home_ = std::move(home_).resume();
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_finish_switch_fiber(f.fake, &home_stack_, &home_size_);
-#endif
-}
-
 unsigned Fibres::start() {
   if (idle_.empty()) {
     if (all_.size() == most_fibres) throw std::bad_alloc();  // some were lost, and nobody has made others
@@ -106,6 +61,7 @@ unsigned Fibres::start() {
     char* low = stacks_ + number * spacing;
     mprotect(low, guard_bytes, PROT_NONE);
     auto f = std::make_unique<One>();
+    f->number = number;
     f->stack = low + guard_bytes;
     f->size = stack_bytes - number % 32 * 128;
 #if defined(__SANITIZE_THREAD__)
@@ -119,49 +75,53 @@ unsigned Fibres::start() {
     // comes to lie on the fake stack of the one that called. ThreadSanitizer keeps no stacks.
 #if defined(__SANITIZE_ADDRESS__)
     __asan_unpoison_memory_region(f->stack, stack_bytes);  // whoever had these addresses before may have left marks
-    __sanitizer_start_switch_fiber(&home_fake_, f->stack, f->size);
+    __sanitizer_start_switch_fiber(&outside_.fake, f->stack, f->size);
 #endif
     f->context = bc::fiber(std::allocator_arg, bc::preallocated(place.sp, place.size, place), NoAllocator{},
-                           [this, self, number](bc::fiber&& home) {
+                           [this, self](bc::fiber&& came) {
+    // It is entered for the first time from outside.
 #if defined(__SANITIZE_ADDRESS__)
-                             __sanitizer_finish_switch_fiber(nullptr, &home_stack_, &home_size_);
+                             __sanitizer_finish_switch_fiber(nullptr, &outside_.stack, &outside_.size);
 #endif
-                             home_ = std::move(home);
+                             from_->context = std::move(came);
                              while (!quit_) {
                                body_();
-                               idle_.push_back(number);
-                               leave(*self, false);
+                               idle_.push_back(self->number);
+                               enter(outside_);
                              }
-                             leave(*self, true);
-                             return std::move(home_);
+                             // The last switch is this function's return. AddressSanitizer keeps the fake stack: the
+                             // frames of the function lie on it until then.
+                             from_ = self, here_ = &outside_;
+#if defined(__SANITIZE_ADDRESS__)
+                             __sanitizer_start_switch_fiber(&self->fake, outside_.stack, outside_.size);
+#endif
+#if defined(__SANITIZE_THREAD__)
+                             __tsan_switch_to_fiber(outside_.tsan, 0);
+#endif
+                             return std::move(outside_.context);
                            });
 #if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_finish_switch_fiber(home_fake_, &home_stack_, &home_size_);  // there …
-    __sanitizer_start_switch_fiber(&home_fake_, home_stack_, home_size_);
-    __sanitizer_finish_switch_fiber(home_fake_, nullptr, nullptr);  // … and back
+    __sanitizer_finish_switch_fiber(outside_.fake, &outside_.stack, &outside_.size);  // there …
+    __sanitizer_start_switch_fiber(&outside_.fake, outside_.stack, outside_.size);
+    __sanitizer_finish_switch_fiber(outside_.fake, nullptr, nullptr);  // … and back
 #endif
     all_.push_back(std::move(f));
     idle_.push_back(number);
   }
   unsigned number = idle_.back();
   idle_.pop_back();
-  enter(number);
+  enter(*all_[number]);
   return number;
 }
 
 void Fibres::lose() {
-  One& f = *all_[running_];
-  f.lost = any_lost_ = true;
-  leave(f, false);
+  here_->lost = any_lost_ = true;
+  enter(outside_);
   std::abort();  // nobody resumes it
 }
 
 bool Fibres::contains(const void* p) const {
   return static_cast<size_t>(static_cast<const char*>(p) - stacks_) < most_fibres * spacing;
 }
-
-void Fibres::resume(unsigned fibre) { enter(fibre); }
-
-void Fibres::suspend() { leave(*all_[running_], false); }
 
 }  // namespace convscope::simt

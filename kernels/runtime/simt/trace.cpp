@@ -270,9 +270,11 @@ Tracing::Tracing(TraceSink sink, TraceWish wish) {
   auto* tracer = new Tracer(std::move(sink), wish);
   generation.fetch_add(1);
   active.store(tracer, std::memory_order_release);
+  traced = true;
 }
 
 Tracing::~Tracing() {
+  traced = false;
   std::unique_ptr<Tracer> tracer(active.exchange(nullptr));
   for (auto& b : tracer->buffers) tracer->flush(*b);
 }

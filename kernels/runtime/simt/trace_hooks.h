@@ -1,5 +1,6 @@
 // Between the hooks, which live in the traced module, and the tracer, which lives in the program.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,6 +19,10 @@ CONVSCOPE_SIMT_API void record_step(const void* pc);
 // It enters a function that is not put in its caller's place, called at `from`; it leaves one.
 CONVSCOPE_SIMT_API void record_call(const void* from);
 CONVSCOPE_SIMT_API void record_return();
+
+// Whether anybody traces: barriers ask this first, since they are what a kernel may do most often.
+inline std::atomic<bool> traced{false};
+inline bool is_traced() { return traced.load(std::memory_order_acquire); }
 
 // Not of the hooks, but of the emulator's barriers: a thread arrives at `object`, or may go on from it. That is said
 // when the last has arrived, and not when the thread does go on: others may have arrived for the next time by then.

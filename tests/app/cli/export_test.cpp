@@ -109,7 +109,7 @@ TEST(ExportCli, Refuses) {
   for (const Case& c :
        {Case{{"export"}, "kernel is missing"},
         {{"export", "nope", "--preset", "kernelbench-79"}, "kernel nope is not known"},
-        {{"export", "tiled", "--format", "onnx"}, "format onnx must be pytorch or cuda"},
+        {{"export", "tiled", "--format", "onnx"}, "format onnx must be pytorch, cuda or source"},
         {{"export", "auto", "--architecture", "hopper"}, "architecture hopper must be one of sm_75, sm_80"},
         {{"export", "hopper_tf32", "--dtype", "f64"}, "takes f32 only"},
         {{"export", "mma_tf32", "--dtype", "f16"}, "takes f32 only"},

@@ -36,9 +36,11 @@ struct dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
 
-// constinit on the declaration: no call of a wrapper at each use.
-extern constinit thread_local CONVSCOPE_SIMT_API uint3 threadIdx, blockIdx;
-extern constinit thread_local CONVSCOPE_SIMT_API dim3 blockDim, gridDim;
+// constinit on the declaration: no call of a wrapper at each use. initial-exec: they are the program's own, and modules
+// find them without a call of the loader.
+#define CONVSCOPE_OF_THE_PROGRAM CONVSCOPE_SIMT_API __attribute__((tls_model("initial-exec")))
+extern constinit thread_local CONVSCOPE_OF_THE_PROGRAM uint3 threadIdx, blockIdx;
+extern constinit thread_local CONVSCOPE_OF_THE_PROGRAM dim3 blockDim, gridDim;
 constexpr int warpSize = 32;
 
 // A copy of a vector type is one access of its full width in the trace, as on the GPU; a plain struct would be several.

@@ -1,0 +1,57 @@
+// Writing in the panel Source: what is typed goes into the kernel's file a moment after the last key, where everything
+// that follows a changed file begins: compiling, running, judging.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "app/model/kernel_file.h"
+#include "app/ui/panel.h"
+
+class TextEditor;
+
+namespace convscope::ui {
+
+class SourceEdit {
+ public:
+  bool is_on() const { return editor_ != nullptr; }
+  const std::string& path() const { return path_; }
+  bool waits() const { return typed_; }  // for the keys to pause
+
+  // From now on the editor has this file's text and may be typed in, until end().
+  void begin(TextEditor& editor, const std::string& path, const OpenedFile& file);
+  void end();
+  // The file has another text that was not typed here: the editor gets it.
+  void follow(const OpenedFile& file);
+  // The editor has been drawn: whether it has the keyboard. has_keys() is true in the frame after, when the window's
+  // own shortcuts are looked for.
+  void drawn(bool focused);
+  bool has_keys() const;
+  // Whether something was typed since this was asked: what is drawn beside the old lines is then no longer true.
+  bool take_typed();
+
+  // Every frame, whether the panel is drawn or not: writes what waits.
+  void keep(Frame& f);
+  // What waits, at once: the window closes.
+  std::optional<WriteFile> last_words();
+  // It could not be written: the next key tries again.
+  void not_written(const WriteFile& w);
+
+  // A file that is to be typed in as soon as it is there and its panel is drawn.
+  std::string wanted;
+
+ private:
+  WriteFile taken();
+
+  TextEditor* editor_ = nullptr;
+  std::string path_;
+  std::string written_;         // the file's text, as far as is known here
+  bool windows_lines_ = false;  // \r\n
+  bool typed_ = false, unseen_ = false, underway_ = false;
+  double typed_at_ = 0;
+  int keys_at_ = -2;               // the frame in which it had the keyboard
+  std::optional<WriteFile> left_;  // by end()
+};
+
+SourceEdit& source_edit();  // the window's
+
+}  // namespace convscope::ui

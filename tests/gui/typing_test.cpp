@@ -1,0 +1,110 @@
+// A kernel's text that is typed in the window itself.
+#include <algorithm>
+#include <filesystem>
+
+#include "app/ui/panels/source_edit.h"
+#include "tests/gui/gui.h"
+
+using namespace convscope;
+using namespace convscope::test;
+
+namespace {
+
+// The file of a copy of S4, which is then the kernel.
+std::string copied(Gui& g) {
+  g.press("edit-copy");
+  g.popup("Edit a copy of the kernel");
+  const std::string file = g.path("mine.cu");
+  g.type("//Edit a copy of the kernel/##path", file, false);
+  g.click("//Edit a copy of the kernel/Save");
+  g.until([&] { return g.document().kernel == file; }, "the copy is compiled", 60);
+  g.settle();
+  CHECK(shown(g, "Source"));
+  CHECK(ui::source_edit().is_on());
+  return file;
+}
+
+void go_to_line(Gui& g, const std::string& text, const std::string& words) {
+  const size_t at = text.find(words);
+  CHECK(at != text.npos);
+  g.key(ImGuiMod_Ctrl | ImGuiKey_Home);
+  g.key(ImGuiKey_DownArrow, static_cast<int>(std::count(text.data(), text.data() + at, '\n')));
+  g.key(ImGuiKey_Home);
+}
+
+}  // namespace
+
+SCENARIO(a_copy_of_a_specimen_is_mended_by_typing) {
+  const std::string wrong = text_file(project_file("kernels/specimens/s4.cu"));
+  const std::string file = copied(g);
+  CHECK_EQ(g.read("mine.cu"), wrong);
+  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+  go_to_line(g, wrong, "if (i >= 0");
+  // Among it are keys that are the window's own elsewhere: Space, x, b, 1.
+  const std::string typed = "if (const int box = (j + p - k * d) % s; box != 0 * 1) continue; ";
+  g.ctx->KeyChars(typed.c_str());
+  g.until([&] { return g.bench().report()->status == "right"; }, "it is compiled, run and right", 60);
+  CHECK(g.read("mine.cu").find(typed) != std::string::npos);
+  CHECK_EQ(g.document().kernel, file);
+  CHECK(g.app.settings().live);
+  g.settle();
+  // Undo is the editor's own, down to the text as it was, and no further.
+  for (int i = 0; i < 120 && g.read("mine.cu") != wrong; i++) {
+    g.key(ImGuiMod_Ctrl | ImGuiKey_Z);
+    if (i % 20 == 19) g.frames(40);
+  }
+  g.until([&] { return g.bench().report()->status == "wrong"; }, "and wrong again", 60);
+  CHECK_EQ(g.read("mine.cu"), wrong);
+  g.key(ImGuiMod_Ctrl | ImGuiKey_Z, 3);
+  g.settle();
+  CHECK_EQ(g.document().kernel, file);
+  // What does not compile is said beside the text, and what was right before is no longer called so.
+  g.ctx->KeyChars("oops");
+  g.until([&] { return !g.bench().file_of(file)->trouble.empty(); }, "what does not compile is said", 60);
+  g.frames(3);
+  CHECK(g.says("does not compile"));
+  CHECK(!g.says("As it was before; the file now: "));
+  g.key(ImGuiMod_Ctrl | ImGuiKey_Z, 4);
+  g.until([&] { return g.bench().file_of(file)->trouble.empty() && g.read("mine.cu") == wrong; }, "it compiles", 60);
+  g.settle();
+}
+
+SCENARIO(another_editors_text_is_not_typed_over) {
+  const std::string file = copied(g), first = g.read("mine.cu"), other = "// by another editor\n" + first;
+  g.write("mine.cu", other);
+  g.until([&] { return g.bench().file_of(file)->text == other; }, "the other text is seen", 20);
+  g.settle();
+  g.key(ImGuiMod_Ctrl | ImGuiKey_Home);
+  g.ctx->KeyChars("// and ");
+  g.until([&] { return g.read("mine.cu") == "// and " + other; }, "what is typed is put into the other text", 20);
+  g.settle();
+  // Both at once: the file keeps what the other one wrote.
+  g.ctx->KeyChars("lost? ");
+  g.write("mine.cu", first);
+  g.until([&] { return g.app.toast().find("was changed by another program") != std::string::npos; }, "it is said", 20);
+  CHECK_EQ(g.read("mine.cu"), first);
+  CHECK(std::string(g.clipboard()).find("// and lost? ") != std::string::npos);
+  g.until([&] { return g.bench().file_of(file)->text == first; }, "its text is the kernel's", 20);
+  g.settle();
+  // Ctrl and S write at once, and save no session.
+  g.ctx->KeyChars("// now\n");
+  g.key(ImGuiMod_Ctrl | ImGuiKey_S);
+  g.frames(3);
+  CHECK(!g.exists("//Save session/##path"));
+  g.until([&] { return g.read("mine.cu").starts_with("// now\n"); }, "it is written", 20);
+  // All deleted is not written: somebody is about to paste.
+  const std::string kept = g.read("mine.cu");
+  g.key(ImGuiMod_Ctrl | ImGuiKey_A);
+  g.key(ImGuiKey_Delete);
+  g.frames(60);
+  CHECK_EQ(g.read("mine.cu"), kept);
+  g.key(ImGuiMod_Ctrl | ImGuiKey_Z);
+  g.settle();
+  g.click("//Source/Edit");
+  CHECK(!ui::source_edit().is_on());
+  // A file that comes with the program stays as it is: a copy is offered.
+  g.load(small_document("S4"));
+  g.panel("Source");
+  CHECK(g.exists("//Source/Edit a copy…"));
+  CHECK(!g.exists("//Source/Edit"));
+}

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/model/compared_figures.h"
+#include "app/model/ladder.h"
 #include "app/model/times.h"
 #include "app/ui/panel.h"
 #include "app/ui/widgets.h"
@@ -348,6 +349,24 @@ void table(Frame& f, const KernelComparison& c) {
     }
 }
 
+// Of which of both it is known that they are wrong here: the kernel's own verdict, what the recording holds, and that
+// of what stands beside it in the maps.
+void wrong_ones(const Frame& f, const KernelComparison& c) {
+  std::vector<std::string> wrong;
+  if (const Report* r = f.report(); r && r->status == "wrong" && is_first_of(c, f)) wrong.push_back(c.first.name);
+  const Ladder all = ladder_of(f.bench, f.document);
+  const LadderRow* row = all.of(c.second.name);
+  const Beside* b = f.beside();
+  if ((row && row->status == "wrong") || (b && b->with == c.second.name && b->status == "wrong"))
+    wrong.push_back(c.second.name);
+  if (wrong.empty()) return;
+  ImGui::PushStyleColor(ImGuiCol_Text, f.theme.wrong);
+  wrapped(wrong.size() == 1
+              ? fmt::format("{} is wrong on this problem: how fast it is says nothing", wrong[0])
+              : fmt::format("{} and {} are wrong on this problem: how fast they are says nothing", wrong[0], wrong[1]));
+  ImGui::PopStyleColor();
+}
+
 }  // namespace
 
 void draw_compare(Frame& f) {
@@ -389,11 +408,7 @@ void draw_compare(Frame& f) {
                         f.document.kernel, s.other.empty() ? "another" : s.other));
     ImGui::PopStyleColor();
   }
-  if (const Report* r = f.report(); r && r->status == "wrong" && is_first_of(*c, f)) {
-    ImGui::PushStyleColor(ImGuiCol_Text, t.wrong);
-    wrapped(fmt::format("{} is wrong on this problem: how fast it is says nothing", c->first.name));
-    ImGui::PopStyleColor();
-  }
+  wrong_ones(f, *c);
   if (Document now = with_kernel(f.document, c->first.name); needs_run(c->document, now)) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
     wrapped(other_document_words(c->document, now));

@@ -82,10 +82,12 @@ Mark mark_of(const Theme& t, const RoofPoint& p) {
 
 // ---- the plot -------------------------------------------------------------------------------------------------------
 
-// Text along a line that rises through `at`, above it.
-void text_along(ImDrawList* draw, ImVec2 at, float angle, ImU32 colour, const std::string& text) {
+// Text along a line that rises through `at`, above it; what lies under it is covered.
+void text_along(ImDrawList* draw, ImVec2 at, float angle, ImU32 colour, ImU32 cover, const std::string& text) {
   const int first = draw->VtxBuffer.Size;
   const ImVec2 size = ImGui::CalcTextSize(text.c_str());
+  draw->AddRectFilled({at.x - size.y * 0.2f, at.y - size.y * 1.05f},
+                      {at.x + size.x + size.y * 0.2f, at.y - size.y * 0.08f}, cover, size.y * 0.2f);
   draw->AddText({at.x, at.y - size.y * 1.05f}, colour, text.c_str());
   const float c = std::cos(angle), s = std::sin(angle);
   for (int i = first; i < draw->VtxBuffer.Size; i++) {
@@ -149,7 +151,10 @@ void name_flat(const Theme& t, const Roof::Flat& flat, const Extents& e, Taken& 
   for (float y : {end.y - size.y - 2, end.y + 2})
     if (y >= ImPlot::GetPlotPos().y && taken.free({left, y}, size)) {
       taken.take({left, y}, size);
-      ImPlot::GetPlotDrawList()->AddText({left, y}, packed(flat.allowed ? t.text : t.dim), text.c_str());
+      ImDrawList* draw = ImPlot::GetPlotDrawList();
+      draw->AddRectFilled({left - t.em * 0.2f, y}, {left + size.x + t.em * 0.2f, y + size.y},
+                          packed(t.background, 0.9f), t.em * 0.2f);
+      draw->AddText({left, y}, packed(flat.allowed ? t.text : t.dim), text.c_str());
       return;
     }
 }
@@ -161,12 +166,16 @@ void draw_ceilings(const Theme& t, const Roof& roof, const Extents& e, Taken& ta
     const double knee = std::log10(flat.gflops / roof.memory_gbs), height = std::log10(flat.gflops);
     const double xs[] = {std::max(knee, e.x0), e.x1}, ys[] = {height, height};
     ImPlot::PlotLine(fmt::format("##flat{}", n++).c_str(), xs, ys, 2, plots::line(t.floor, flat.allowed ? 2.5f : 1.2f));
-    ImPlot::PushPlotClipRect();
-    name_flat(t, flat, e, taken);
-    ImPlot::PopPlotClipRect();
   }
   ImDrawList* draw = ImPlot::GetPlotDrawList();
-  double below = 0;  // the ceiling under this one
+  struct Along {
+    ImVec2 at;
+    float angle;
+    ImU32 colour;
+    std::string text;
+  };
+  std::vector<Along> names;  // over all lines
+  double below = 0;          // the ceiling under this one
   for (const auto& s : slants_of(t, roof)) {
     // In a small plot they are so near to each other that one name has room.
     const bool room = below <= 0 || (ImPlot::PlotToPixels(0, std::log10(below)).y -
@@ -182,11 +191,15 @@ void draw_ceilings(const Theme& t, const Roof& roof, const Extents& e, Taken& ta
     const float angle = std::atan2(high.y - low.y, high.x - low.x);
     const std::string label = fmt::format("{} {}", s.name, bandwidth_text(s.gbs));
     if (!room || std::hypot(high.x - low.x, high.y - low.y) < ImGui::CalcTextSize(label.c_str()).x + t.em * 2) continue;
-    ImPlot::PushPlotClipRect();
-    text_along(draw, {low.x + t.em * std::cos(angle), low.y + t.em * std::sin(angle)}, angle,
-               packed(s.weight > 1 ? t.text : t.dim), label);
-    ImPlot::PopPlotClipRect();
+    names.push_back({{low.x + t.em * std::cos(angle), low.y + t.em * std::sin(angle)},
+                     angle,
+                     packed(s.weight > 1 ? t.text : t.dim),
+                     label});
   }
+  ImPlot::PushPlotClipRect();
+  for (const auto& flat : roof.flats) name_flat(t, flat, e, taken);
+  for (const auto& n : names) text_along(draw, n.at, n.angle, n.colour, packed(t.background, 0.9f), n.text);
+  ImPlot::PopPlotClipRect();
 }
 
 ImVec2 place_of(const RoofPoint& p) { return ImPlot::PlotToPixels(std::log10(p.intensity), std::log10(p.gflops)); }

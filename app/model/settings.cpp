@@ -121,14 +121,14 @@ bool save_settings(const std::string& file, const Settings& s) {
   }
 }
 
-void write_file_safely(const std::string& file, const std::string& bytes) {
+void write_file_safely(const std::string& file, const std::string& bytes, unsigned mode) {
   std::string beside = file + ".part" + std::to_string(getpid());
   auto fail = [&] {
     std::string why = std::strerror(errno);
     unlink(beside.c_str());
     throw std::runtime_error(file + " cannot be written: " + why);
   };
-  int fd = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  int fd = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
   if (fd < 0) fail();
   for (size_t at = 0; at < bytes.size();) {
     ssize_t n = write(fd, bytes.data() + at, bytes.size() - at);

@@ -141,7 +141,7 @@ void Workbench::post_run(const Document& document) {
   make_way();
   if (std::exchange(cause_waits_for_, 0)) client_->cancel(cause_id_);
   stop_beside();
-  running_ = true;
+  running_ = true, run_was_cut_ = false;
   run_posted_ = Clock::now();
   engine_.since = run_posted_;
   engine_.state = EngineStatus::State::working;

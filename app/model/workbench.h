@@ -187,6 +187,8 @@ class Workbench {
   }
   // A file that was brought gets this text, and is compiled. False, and the file stays as it is, where it has another
   // text than `before`: somebody else has written it. Throws std::runtime_error where it cannot be written.
+  // Whether a run was cut short by a new text, and none has begun since: it is to be made up for.
+  bool owes_a_run() const { return run_was_cut_; }
   bool rewrite_file(const std::string& path, const std::string& text, const std::string& before);
   const OpenedFile* file_of(const std::string& kernel) const;  // null: of no file that was brought
 
@@ -273,7 +275,7 @@ class Workbench {
   void refused(uint64_t asked_at, bool gone, std::function<void()> forget);
   void took_run(uint64_t serial, Answer answer, const Document& document);
   void take_report(Report r);
-  void took_file(const std::string& path, const std::string& text, bool again, Answer answer);
+  void took_file(const std::string& path, uint64_t serial, bool again, Answer answer);
   void read_again(const std::string& path);
   void keep_time(const Report& r);
   bool is_exhibit(const std::string& kernel) const;
@@ -359,6 +361,7 @@ class Workbench {
   std::string machine_code_key_;
   bool machine_code_waiting_ = false, machine_code_cut_ = false;  // cut: a new text of its file is on its way
   uint64_t machine_code_id_ = 0;
+  bool run_was_cut_ = false;  // by a new text of its kernel
   std::vector<KernelEntry> kernels_;
   std::map<std::string, OpenedFile> files_;  // by path
   std::function<void(const std::string&, const std::string&)> file_came_;

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
+#include <unistd.h>
 #include <utility>
 
 #include "app/engine/kernel_file.h"
@@ -25,6 +28,7 @@ void Workbench::bring_file(const std::string& path, const std::string& device) {
     if (file.trouble.empty() && file_came_) file_came_(path, "");
     return;
   }
+  if (!again && file.compiling) client_->cancel(file.request);
   if (!again && file_of_kernel(wanted_.kernel) == path) stop_for_new_text();
   file.text = text;
   file.compiling = true;
@@ -33,13 +37,15 @@ void Workbench::bring_file(const std::string& path, const std::string& device) {
         [this](const std::string& changed) { deliver([this, changed] { read_again(changed); }); });
   if (file.device.empty()) watch_->watch(path);
   file.device = device;
-  client_->lend(path, kernel_file_request(path, device), as_payload(text),
-                handlers([this, path, text, again](Answer a) { took_file(path, text, again, std::move(a)); }));
+  const uint64_t serial = ++file.serial;
+  file.request =
+      client_->lend(path, kernel_file_request(path, device), as_payload(text),
+                    handlers([this, path, serial, again](Answer a) { took_file(path, serial, again, std::move(a)); }));
 }
 
 // What is done with the text before: the compiler would wait for it.
 void Workbench::stop_for_new_text() {
-  if (running_) client_->cancel(run_id_);
+  if (running_) client_->cancel(run_id_), run_was_cut_ = true;
   if (profiling_) client_->cancel(profile_id_), profile_serial_++, profiling_ = false;
   if (std::exchange(cause_waits_for_, 0)) client_->cancel(cause_id_);
   if (machine_code_waiting_) client_->cancel(machine_code_id_), machine_code_cut_ = true;
@@ -50,11 +56,18 @@ bool Workbench::rewrite_file(const std::string& path, const std::string& text, c
   namespace fs = std::filesystem;
   std::error_code none;
   const bool there = fs::exists(path, none);
-  const bool same = !there || read_kernel_file(path) == before;
+  constexpr size_t most = 1 << 20;  // as read_kernel_file() takes it
+  if (text.size() > most)
+    throw std::runtime_error(path + " would be larger than 1 MiB, the most that a kernel's file may have");
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream now;
+  now << in.rdbuf();
+  const bool same = !there || now.str() == before || (now.str().empty() && before.empty());
+  if (there && access(path.c_str(), W_OK) != 0) throw std::runtime_error(path + " may not be written");
   if (same) {
     const fs::path target = there ? fs::canonical(path) : fs::path(path);  // of a link, what it leads to
     const fs::perms kept = fs::status(target, none).permissions();
-    write_file_safely(target.string(), text);
+    write_file_safely(target.string(), text, there ? static_cast<unsigned>(kept) & 0777u : 0644);
     if (there) fs::permissions(target, kept, none);
     if (watch_) watch_->watch(path);  // it is known
   }
@@ -73,9 +86,9 @@ void Workbench::read_again(const std::string& path) {
   }
 }
 
-void Workbench::took_file(const std::string& path, const std::string& text, bool again, Answer answer) {
+void Workbench::took_file(const std::string& path, uint64_t serial, bool again, Answer answer) {
   OpenedFile& file = files_[path];
-  if (file.text != text) return;  // a newer one is on its way
+  if (file.serial != serial) return;  // a newer one is on its way
   file.compiling = false;
   if (std::exchange(machine_code_cut_, false)) machine_code_key_.clear(), machine_code_waiting_ = false;
   auto of_file = [&](const std::string& kernel) { return kernel == path || kernel.starts_with(path + ":"); };
@@ -96,6 +109,7 @@ void Workbench::took_file(const std::string& path, const std::string& text, bool
       std::erase_if(trail_, [&](const auto& p) { return of_file(p->document.kernel); });
       if (comparison_ && of_file(comparison_->document.kernel)) comparison_.reset();
       const auto& swept = sweeping_.asked.kernels;
+      if (of_file(checking_.document.kernel)) stop_checking();
       if (sweeping_.sweep && std::any_of(swept.begin(), swept.end(), of_file)) forget_sweep();
     }
     cause_ends_engine_.erase(path);

@@ -48,8 +48,9 @@ App::App(AppOptions options) : options_(std::move(options)) {
 }
 
 App::~App() {
-  if (const auto typed = source_edit().last_words()) write_kernel(*typed);
+  const auto typed = source_edit().last_words();
   source_edit().end();
+  if (typed) write_kernel(*typed);
   ImGui::RemoveContextHook(ImGui::GetCurrentContext(), hook_);
   if (!options_.settings_file.empty()) {
     const bool squeezed = narrow_ && kept_layout_ && !settings_.presenter;  // the next window may be wide

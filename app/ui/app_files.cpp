@@ -88,6 +88,7 @@ void App::kernel_came(const std::string& path, const std::string& trouble) {
   const bool typed = source_edit().is_on() && source_edit().path() == path;  // said beside the text
   if (!trouble.empty()) {
     if (first) show_panel_ = "Log";  // where what the compiler said stands
+    if (first) source_edit().wanted.clear();
     if (!typed) say(trouble);
     return;
   }
@@ -97,7 +98,7 @@ void App::kernel_came(const std::string& path, const std::string& trouble) {
   bench_->show_live(true);
   if (!chosen)
     execute({SetKernel{path}, 0});
-  else if (settings_.live)
+  else if (settings_.live || bench_->owes_a_run())
     bench_->run(document());
 }
 
@@ -145,7 +146,8 @@ void App::ask_path(PathFor what) {
   if (what == PathFor::cuda) path_text_ = "conv_transpose1d.cu";
   if (what == PathFor::copy) {
     bench_->want_source(document().kernel);
-    path_text_ = fmt::format("my_{}.cu", std::filesystem::path(document().kernel).stem().string());
+    const std::filesystem::path now = file_of_kernel(document().kernel);
+    path_text_ = fmt::format("my_{}{}", now.stem().string(), now.extension() == ".py" ? ".py" : ".cu");
   }
 }
 

@@ -7,6 +7,7 @@
 #include <imgui_internal.h>
 #include <misc/cpp/imgui_stdlib.h>
 
+#include "app/engine/kernel_file.h"
 #include "app/ui/actions.h"
 #include "app/ui/widgets.h"
 #include "kernels/problem/presets.h"
@@ -483,12 +484,16 @@ void Chrome::path_dialog() {
   if (exporting) app_.ask_activation();
   // A name without an ending gets the one by which the file is found again.
   std::string path = app_.path_text_;
+  const bool copying = *app_.path_for_ == App::PathFor::copy;
+  const char* ending = *app_.path_for_ == App::PathFor::save                                ? ".convscope"
+                       : *app_.path_for_ == App::PathFor::picture                           ? ".png"
+                       : *app_.path_for_ == App::PathFor::pytorch                           ? ".py"
+                       : copying && file_of_kernel(app_.document().kernel).ends_with(".py") ? ".py"
+                                                                                            : ".cu";
+  // A kernel's file is known by its ending.
   if (!opening && !fs::path(path).filename().empty() && !fs::is_directory(path, error) &&
-      fs::path(path).extension().empty())
-    path += *app_.path_for_ == App::PathFor::save      ? ".convscope"
-            : *app_.path_for_ == App::PathFor::picture ? ".png"
-            : *app_.path_for_ == App::PathFor::pytorch ? ".py"
-                                                       : ".cu";
+      (fs::path(path).extension().empty() || (copying && fs::path(path).extension() != ending)))
+    path += ending;
   bool exists = fs::exists(path, error) && !fs::is_directory(path, error);
   if (!opening && exists)
     ImGui::TextColored(f_.theme.warning, "There is such a file: it will be replaced.");

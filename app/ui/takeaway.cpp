@@ -5,10 +5,12 @@
 #include <imgui.h>
 #include <iterator>
 
+#include "app/engine/kernel_file.h"
 #include "app/model/settings.h"
 #include "app/ui/app.h"
 #include "app/ui/panels/source_edit.h"
 #include "app/ui/widgets.h"
+#include "kernels/base/cache.h"
 
 namespace convscope::ui {
 namespace {
@@ -58,30 +60,43 @@ bool App::can_copy_kernel() const {
 }
 
 void App::copy_kernel(const std::string& path) {
+  const std::string own = file_of_kernel(document().kernel);
+  const OpenedFile* file = bench_->file_of(document().kernel);
   const auto* files = bench_->source(document().kernel);
-  if (!files || files->front().file.empty()) return say("The kernel's text is not there yet: try again in a moment");
+  if (!file && (!files || files->front().file.empty()))
+    return say("The kernel's text is not there yet: try again in a moment");
+  std::error_code none;
+  if (file && (path == own || std::filesystem::equivalent(path, own, none)))
+    return say(path + " is the kernel's file itself: a copy needs another name");
+  const bool typed = source_edit().is_on() && source_edit().path() == own;
   try {
-    write_file_safely(path, files->front().text);
+    write_file_safely(path, typed ? source_edit().text() : file ? file->text : files->front().text);
   } catch (const std::exception& e) {
     say(e.what());
     return bench_->note(e.what(), LogLine::Kind::trouble);
   }
-  trusted_.insert(path);  // it is the program's own text
+  trusted_.insert(path);  // a text that ran already
   source_edit().wanted = path;
   show_panel_ = "Source";
   open(path);
 }
 
 void App::write_kernel(const WriteFile& w) {
+  std::string why = w.path + " was changed by another program, whose text is shown";
   try {
     if (bench_->rewrite_file(w.path, w.text, w.before)) return;
-    ImGui::SetClipboardText(w.text.c_str());
-    say(w.path + " was changed by another program, whose text is shown; what was typed here is in the clipboard");
   } catch (const std::exception& e) {
-    source_edit().not_written(w);
-    say(e.what());
-    bench_->note(e.what(), LogLine::Kind::trouble);
+    why = e.what();
+    if (source_edit().not_written(w, why)) return bench_->note(why, LogLine::Kind::trouble);
   }
+  // Nobody else has what was typed.
+  ImGui::SetClipboardText(w.text.c_str());
+  const std::string name = std::filesystem::path(w.path).filename().string(), kept = cache_file("typed-" + name);
+  cache_text(kept, w.text);
+  why += "; what was typed here is in the clipboard";
+  if (!kept.empty()) why += " and in " + kept;
+  say(why);
+  bench_->note(why, LogLine::Kind::trouble);
 }
 
 void App::ask_activation() {

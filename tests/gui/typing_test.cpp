@@ -69,6 +69,69 @@ SCENARIO(a_copy_of_a_specimen_is_mended_by_typing) {
   g.settle();
 }
 
+// What was typed is written whatever comes next, and nothing else of the file changes.
+SCENARIO(what_is_typed_is_not_lost) {
+  const std::string file = copied(g);
+  std::string text = g.read("mine.cu"), windows;
+  for (char c : text) windows += c == '\n' ? "\r\n" : std::string(1, c);
+  windows.resize(windows.size() - 2);  // without the last end of a line
+  g.write("mine.cu", windows);
+  g.until([&] { return g.bench().file_of(file)->text == windows; }, "Windows' ends of lines are seen", 20);
+  g.settle();
+  CHECK(ui::source_edit().is_on());
+  g.key(ImGuiMod_Ctrl | ImGuiKey_Home);
+  g.ctx->KeyChars("// 1 ");
+  g.click("//Source/Edit");  // within the pause
+  g.until([&] { return g.read("mine.cu").starts_with("// 1 "); }, "it is written all the same", 20);
+  CHECK_EQ(g.read("mine.cu"), "// 1 " + windows + "\r\n");
+  // Another kernel within the pause.
+  g.settle();
+  g.click("//Source/Edit");
+  g.frames(3);
+  g.key(ImGuiMod_Ctrl | ImGuiKey_Home);
+  g.ctx->KeyChars("// 2 ");
+  g.app.execute({SetKernel{"S1"}, 0});
+  g.until([&] { return g.read("mine.cu").starts_with("// 2 // 1 "); }, "it is written as well", 20);
+  g.settle();
+  CHECK(!ui::source_edit().is_on());
+  // A trace of the selected element does not take the lines away from who types.
+  g.write("mine.cu", text);
+  g.app.execute({SetKernel{file}, 0});
+  g.until([&] { return g.bench().file_of(file)->text == text && g.bench().report()->document.kernel == file; },
+          "it is shown", 60);
+  g.settle();
+  g.press("next-failing");
+  g.panel("Source");
+  g.settle();
+  g.click("//Source/Edit");
+  g.frames(3);
+  g.key(ImGuiMod_Ctrl | ImGuiKey_Home);
+  for (const char* typed : {"/*a*/", "/*b*/"}) {
+    g.ctx->KeyChars(typed);
+    g.until(
+        [&] {
+          return g.bench().file_of(file)->text.find(typed) != std::string::npos && !g.bench().file_of(file)->compiling;
+        },
+        "it is compiled", 60);
+    g.settle();
+    CHECK(g.bench().traced() != nullptr);
+  }
+  CHECK(ui::source_edit().has_keys());
+  CHECK(g.read("mine.cu").starts_with("/*a*//*b*/"));
+  CHECK_EQ(g.document().kernel, file);
+  // Bytes that would not come back are not typed among.
+  const std::string latin = "// \xe9 caf\xe9\n" + text;
+  g.write("mine.cu", latin);
+  g.until([&] { return g.bench().file_of(file)->text == latin; }, "another editor's text is seen", 20);
+  g.settle();
+  CHECK(!ui::source_edit().is_on());
+  g.click("//Source/Edit");
+  g.frames(3);
+  CHECK(!ui::source_edit().is_on());
+  CHECK(g.app.toast().find("use another editor") != std::string::npos);
+  CHECK_EQ(g.read("mine.cu"), latin);
+}
+
 SCENARIO(another_editors_text_is_not_typed_over) {
   const std::string file = copied(g), first = g.read("mine.cu"), other = "// by another editor\n" + first;
   g.write("mine.cu", other);

@@ -31,7 +31,7 @@ struct Marks {
 
 struct State {
   std::string kernel, shown, file;  // shown: what the editor has; file: what it shall have
-  size_t length = 0;                // of the text
+  size_t print = 0;                 // of the text: a hash
   const Traced* traced = nullptr;
   bool differs = false;  // what the kernel takes for the element is not what the definition takes
   bool light = false, styled = false;
@@ -266,7 +266,7 @@ void edit_choice(Frame& f, const State& s) {
   SourceEdit& edit = source_edit();
   const OpenedFile* own = f.bench.file_of(f.document.kernel);
   const std::string why = not_typed_in(f, s);
-  if (!why.empty()) {
+  if (!why.empty() && !edit.is_on()) {
     if (button_beside("Edit a copy…")) f.act("edit-copy");
     return tooltip(t, why + ": a copy of it, in a file of yours, becomes the kernel, and is judged anew as you type");
   }
@@ -283,12 +283,15 @@ void edit_choice(Frame& f, const State& s) {
           "takes it back. Another editor's changes are followed as well.");
   if (!edit.is_on()) return;
   beside_if_room(t.em * 9);
-  const std::string state = edit.waits() || own->compiling ? "compiling…"
-                            : !own->trouble.empty()        ? "does not compile"
-                            : own->seconds > 0             ? fmt::format("compiled in {:.1f} s", own->seconds)
-                                                           : "compiled";
+  const std::string state = !edit.trouble().empty()          ? "not written"
+                            : !own                           ? ""
+                            : edit.waits() || own->compiling ? "compiling…"
+                            : !own->trouble.empty()          ? "does not compile"
+                            : own->seconds > 0               ? fmt::format("compiled in {:.1f} s", own->seconds)
+                                                             : "compiled";
   ImGui::AlignTextToFramePadding();
-  ImGui::TextColored(state.starts_with("does") ? t.wrong : t.dim, "%s", state.c_str());
+  ImGui::TextColored(state.starts_with("does") || state.starts_with("not") ? t.wrong : t.dim, "%s", state.c_str());
+  if (!edit.trouble().empty()) tooltip(t, edit.trouble() + "\nIt is tried again after the next key, and in a while.");
 }
 
 void head(Frame& f, State& s, const std::vector<SourceText>& files, const std::string& text, const std::string& idea) {
@@ -298,7 +301,7 @@ void head(Frame& f, State& s, const std::vector<SourceText>& files, const std::s
   bool copy = button_beside("Copy");
   tooltip(t, "Copy the whole text");
   if (copy) {
-    ImGui::SetClipboardText(source_edit().is_on() ? s.editor.GetText().c_str() : text.c_str());
+    ImGui::SetClipboardText(source_edit().is_on() ? source_edit().text().c_str() : text.c_str());
     f.toast(file_name(s.file) + " copied");
   }
   beside_if_room(t.em * 7);
@@ -402,17 +405,18 @@ void keep_typing(Frame& f, State& s, bool marks_are_new) {
   const OpenedFile* own = f.bench.file_of(f.document.kernel);
   const bool here = own && file_name(s.file) == file_name(path);
   if (!edit.wanted.empty() && here && edit.wanted == path) {
-    edit.begin(s.editor, path, *own);
+    if (const std::string why = edit.begin(s.editor, path, *own); !why.empty()) f.toast(why);
     edit.wanted.clear(), s.shown.clear(), s.trouble.clear();
     decorate(s);
   }
+  // It came, and another kernel was chosen meanwhile.
+  if (const OpenedFile* w = f.bench.file_of(edit.wanted); w && !w->compiling && edit.wanted != path)
+    edit.wanted.clear();
   if (!edit.is_on()) return;
-  if (!here || edit.path() != path) {
-    edit.end();
+  if (!edit.follow(*own)) {
     s.shown.clear();
-    return;
+    return f.toast(path + " has bytes or characters now that would not come back as they are: it is shown only");
   }
-  edit.follow(*own);
   if (edit.take_typed()) {  // what stood beside the lines was of other lines
     s.editor.ClearMarkers();
     s.marks = {}, s.heat = {}, s.trouble.clear();
@@ -458,8 +462,8 @@ void draw_source(Frame& f) {
   if (!files) f.wish([kernel](Workbench& b) { b.want_source(kernel); });
   // What is typed stays there, with the keyboard, while the engine's copy of it comes.
   std::vector<SourceText> typed;
-  if (const OpenedFile* own = f.bench.file_of(kernel); !files && own && source_edit().path() == file_of_kernel(kernel))
-    typed = {{source_edit().path(), own->text}}, files = &typed;
+  if (const OpenedFile* own = f.bench.file_of(kernel); own && (!files || files->front().file.empty()))
+    typed = {{file_of_kernel(kernel), own->text}}, files = &typed;
   if (!files) {
     empty_state(t, kernel.empty() ? "No kernel is chosen" : "Reading the source",
                 kernel.empty() ? "Choose one in the list of kernels." : kernel.c_str());
@@ -467,8 +471,9 @@ void draw_source(Frame& f) {
   }
   if (s.kernel != kernel) s.kernel = kernel, s.file = files->front().file, s.traced = nullptr;
   const auto [traced, differs] = trace_here(f);
-  const bool newly_traced = traced != s.traced;
-  if (newly_traced && traced)
+  // Whoever types stays where they are.
+  const bool newly_traced = traced != s.traced, led = newly_traced && !source_edit().is_on();
+  if (led && traced)
     if (const SourceText* writer = find_file(*files, traced->writers[0].file)) s.file = writer->file;
   if (asked_for.line) s.go_to = std::exchange(asked_for, {});
   if (s.go_to.line)
@@ -477,9 +482,12 @@ void draw_source(Frame& f) {
   if (!source) source = &files->front(), s.file = source->file;
   const std::string* text = &source->text;
   s.theme = &t;
+  const size_t print = std::hash<std::string>()(*text);
   const bool typing = source_edit().is_on() && file_name(source_edit().path()) == file_name(s.file) &&
                       source_edit().path() == file_of_kernel(kernel);
-  const bool fresh = !typing && (s.shown != kernel + " " + s.file || s.length != text->size());
+  // Before the editor gets another text: what was typed in it is still to be written.
+  if (source_edit().is_on() && !typing) source_edit().end(), s.shown.clear();
+  const bool fresh = !typing && (s.shown != kernel + " " + s.file || s.print != print);
   std::string idea;
   for (const auto& k : f.bench.kernels())
     if (k.name == kernel) idea = k.idea;
@@ -495,7 +503,7 @@ void draw_source(Frame& f) {
     s.writes = t.kernel, s.reads = t.accent, s.strays = t.wrong, s.fills = t.warning;
   }
   if (fresh) {
-    s.shown = kernel + " " + s.file, s.length = text->size();
+    s.shown = kernel + " " + s.file, s.print = print;
     s.editor.SetLanguage(language_of(s.file));
     s.editor.SetText(*text);
     s.link = {}, s.cursor = s.editor.GetMainCursorPosition();
@@ -504,7 +512,7 @@ void draw_source(Frame& f) {
   if (marks_are_new) {
     s.traced = traced, s.differs = differs;
     set_marks(s, t, traced);
-    if (s.marks.writes >= 0 && newly_traced) s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
+    if (s.marks.writes >= 0 && led) s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
   }
   if (s.go_to.line) {
     s.link.source_chosen = std::exchange(s.go_to, {}).line - 1;

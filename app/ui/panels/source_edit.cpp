@@ -8,6 +8,7 @@ namespace convscope::ui {
 namespace {
 
 constexpr double pause_seconds = 0.35;  // after the last key; between two of a word are some 0.2
+constexpr double again_seconds = 5;     // after it could not be written
 
 std::string with_plain_ends(std::string text) {
   std::erase(text, '\r');
@@ -30,38 +31,62 @@ SourceEdit& source_edit() {
   return all;
 }
 
-void SourceEdit::begin(TextEditor& editor, const std::string& path, const OpenedFile& file) {
+std::string SourceEdit::text() const {
+  const std::string all = editor_->GetText();
+  return windows_lines_ ? with_windows_ends(all) : all;
+}
+
+// Whether the editor gives the text back as it is, but for the end of a last line that had none.
+bool SourceEdit::take(const std::string& text) {
+  windows_lines_ = text.find("\r\n") != text.npos;
+  editor_->SetText(with_plain_ends(text));
+  typed_ = false;
+  const std::string back = this->text();
+  return back == text || back == text + (windows_lines_ ? "\r\n" : "\n");
+}
+
+std::string SourceEdit::begin(TextEditor& editor, const std::string& path, const OpenedFile& file) {
   end();
   editor_ = &editor, path_ = path, written_ = file.text;
-  windows_lines_ = file.text.find("\r\n") != file.text.npos;
-  editor.SetText(with_plain_ends(file.text));
+  trouble_.clear(), keys_at_ = -2;
+  if (!take(file.text)) {
+    editor_ = nullptr;
+    return path +
+           " has bytes or characters that would not come back as they are: use another editor, whose changes "
+           "are followed";
+  }
   editor.SetReadOnlyEnabled(false);
   editor.SetCompletePairedGlyphs(false);
   editor.SetTransactionCallback([this](const std::vector<TextEditor::Change>&) {
     typed_ = unseen_ = true;
     typed_at_ = ImGui::GetTime();
+    trouble_.clear();
   });
   editor.SetFocus();
+  return "";
 }
 
 void SourceEdit::end() {
   if (!editor_) return;
-  if (typed_) left_ = taken();
+  if (auto w = taken()) left_ = std::move(w);
   editor_->ClearTransactionCallback();
   editor_->SetReadOnlyEnabled(true);
-  editor_ = nullptr;
+  editor_ = nullptr, typed_ = false;
 }
 
-void SourceEdit::follow(const OpenedFile& file) {
-  if (!editor_ || typed_ || underway_ || file.text == written_) return;
+bool SourceEdit::follow(const OpenedFile& file) {
+  if (!editor_ || typed_ || underway_ || file.text == written_) return true;
   written_ = file.text;
-  windows_lines_ = file.text.find("\r\n") != file.text.npos;
   const auto at = editor_->GetMainCursorPosition();
   const size_t top = editor_->GetFirstVisibleRow();
-  editor_->SetText(with_plain_ends(file.text));
+  if (!take(file.text)) {
+    end();
+    return false;
+  }
   editor_->SetCursor(at);
   editor_->ScrollToLine(top, TextEditor::Scroll::alignTop);
   typed_ = false, unseen_ = true;
+  return true;
 }
 
 void SourceEdit::drawn(bool focused) {
@@ -72,12 +97,12 @@ bool SourceEdit::has_keys() const { return editor_ && keys_at_ + 1 >= ImGui::Get
 
 bool SourceEdit::take_typed() { return std::exchange(unseen_, false); }
 
-WriteFile SourceEdit::taken() {
-  typed_ = false;
-  std::string text = editor_->GetText();
-  if (windows_lines_) text = with_windows_ends(text);
-  WriteFile w{path_, text, written_};
-  written_ = std::move(text);
+std::optional<WriteFile> SourceEdit::taken() {
+  if (!std::exchange(typed_, false)) return {};
+  WriteFile w{path_, text(), written_};
+  // An empty file is no kernel's: whoever deletes all is about to paste.
+  if (w.text == w.before || w.text.find_first_not_of(" \t\r\n") == w.text.npos) return {};
+  written_ = w.text;
   return w;
 }
 
@@ -87,19 +112,20 @@ void SourceEdit::keep(Frame& f) {
   if (!typed_) return;
   if (has_keys() && ImGui::IsKeyChordPressed(ImGuiMod_Ctrl | ImGuiKey_S)) typed_at_ = -pause_seconds;
   if (const double left = typed_at_ + pause_seconds - ImGui::GetTime(); left > 0) return f.again_in(left);
-  WriteFile w = taken();
-  // An empty file is no kernel's: whoever deletes all is about to paste.
-  if (w.text.find_first_not_of(" \t\r\n") == w.text.npos) return not_written(w);
-  if (w.text != w.before) f.out.push_back(std::move(w)), underway_ = true;
+  if (auto w = taken()) f.out.push_back(*std::move(w)), underway_ = true;
 }
 
 std::optional<WriteFile> SourceEdit::last_words() {
-  if (typed_ && editor_) left_ = taken();
+  if (editor_)
+    if (auto w = taken()) left_ = std::move(w);
   return std::exchange(left_, {});
 }
 
-void SourceEdit::not_written(const WriteFile& w) {
-  if (w.path == path_) written_ = w.before;
+bool SourceEdit::not_written(const WriteFile& w, const std::string& why) {
+  if (!editor_ || w.path != path_) return false;
+  written_ = w.before, trouble_ = why;
+  typed_ = true, typed_at_ = ImGui::GetTime() + again_seconds;
+  return true;
 }
 
 }  // namespace convscope::ui

@@ -15,35 +15,40 @@ class SourceEdit {
  public:
   bool is_on() const { return editor_ != nullptr; }
   const std::string& path() const { return path_; }
-  bool waits() const { return typed_; }  // for the keys to pause
+  bool waits() const { return typed_; }                    // for the keys to pause
+  const std::string& trouble() const { return trouble_; }  // why what waits could not be written
 
-  // From now on the editor has this file's text and may be typed in, until end().
-  void begin(TextEditor& editor, const std::string& path, const OpenedFile& file);
+  // From now on the editor has this file's text and may be typed in, until end(). Returns "", or why not: a text that
+  // the editor would not give back as it is (bytes that are no UTF-8, characters beyond U+FFFF, mixed ends of lines).
+  std::string begin(TextEditor& editor, const std::string& path, const OpenedFile& file);
   void end();
-  // The file has another text that was not typed here: the editor gets it.
-  void follow(const OpenedFile& file);
+  // The file has another text that was not typed here: the editor gets it. False: it cannot, and typing has ended.
+  bool follow(const OpenedFile& file);
   // The editor has been drawn: whether it has the keyboard. has_keys() is true in the frame after, when the window's
   // own shortcuts are looked for.
   void drawn(bool focused);
   bool has_keys() const;
   // Whether something was typed since this was asked: what is drawn beside the old lines is then no longer true.
   bool take_typed();
+  std::string text() const;  // as the file would have it
 
   // Every frame, whether the panel is drawn or not: writes what waits.
   void keep(Frame& f);
   // What waits, at once: the window closes.
   std::optional<WriteFile> last_words();
-  // It could not be written: the next key tries again.
-  void not_written(const WriteFile& w);
+  // It could not be written. True: it is tried again, after the next key or in a while; false: nobody types in this
+  // file any more, and the text is the caller's to keep.
+  bool not_written(const WriteFile& w, const std::string& why);
 
   // A file that is to be typed in as soon as it is there and its panel is drawn.
   std::string wanted;
 
  private:
-  WriteFile taken();
+  bool take(const std::string& text);
+  std::optional<WriteFile> taken();  // what is to be written; none: nothing, or nothing but blanks
 
   TextEditor* editor_ = nullptr;
-  std::string path_;
+  std::string path_, trouble_;
   std::string written_;         // the file's text, as far as is known here
   bool windows_lines_ = false;  // \r\n
   bool typed_ = false, unseen_ = false, underway_ = false;

@@ -116,7 +116,8 @@ std::string make_modules(const std::string& source, const std::string& file, con
     flags.insert(flags.begin(), common_flags().begin(), common_flags().end());
     const auto first = first_header(in, compiler, flags, host_code, activity);
     try {
-      return gcc({flags, first, {"-x", "c++", "source.cu"}, to}, file);
+      std::string said = gcc({flags, first, {"-Winvalid-pch", "-x", "c++", "source.cu"}, to}, file);
+      return forget_unreadable(first, said) ? "" : said;  // it did without
     } catch (const CompileError& e) {
       if (!forget_unreadable(first, e.log())) throw;
       return gcc({flags, {"-include", "convscope/outside.h", "-x", "c++", "source.cu"}, to}, file);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
+#include <mutex>
+#include <set>
 
 #include "kernels/base/cache.h"
 #include "kernels/base/error.h"
@@ -16,13 +18,41 @@ constexpr auto longest_unused = std::chrono::hours(24 * 14);
 
 const std::vector<std::string> by_itself = {"-include", "convscope/outside.h"};
 
+// What could not be made or kept, by its key: not tried again by this program.
+class Failed {
+ public:
+  bool has(const std::string& key) {
+    std::lock_guard lock(mutex_);
+    return all_.contains(key);
+  }
+  void add(const std::string& key) {
+    std::lock_guard lock(mutex_);
+    all_.insert(key);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> all_;
+};
+Failed& failed() {
+  static auto* all = new Failed;
+  return *all;
+}
+
 void remove_old(const fs::path& folder) {
   std::error_code error;
-  std::vector<std::pair<fs::file_time_type, fs::path>> all;
-  for (const auto& e : fs::directory_iterator(folder, error))
-    if (e.path().extension() == ".gch") all.emplace_back(e.last_write_time(error), e.path());
-  std::sort(all.rbegin(), all.rend());
   const auto now = fs::file_time_type::clock::now();
+  std::vector<std::pair<fs::file_time_type, fs::path>> all;
+  std::vector<fs::path> half;  // copies that were ended on their way: KEY.h.gch.PID
+  for (const auto& e : fs::directory_iterator(folder, error)) {
+    const auto ending = e.path().extension();
+    if (ending == ".gch")
+      all.emplace_back(e.last_write_time(error), e.path());
+    else if (ending != ".h" && ending != ".lock" && now - e.last_write_time(error) > std::chrono::hours(1))
+      half.push_back(e.path());
+  }
+  for (const auto& path : half) fs::remove(path, error);
+  std::sort(all.rbegin(), all.rend());
   for (size_t i = 0; i < all.size(); i++) {
     if (i < most_precompiled && now - all[i].first < longest_unused) continue;
     fs::path header = all[i].second;
@@ -41,6 +71,7 @@ std::vector<std::string> first_header(const Workshop& in, const std::string& com
   const std::string key = print.text();
   const fs::path header = folder / (key + ".h"), precompiled = folder / (key + ".h.gch");
   std::error_code error;
+  if (failed().has(key)) return by_itself;
   if (!fs::exists(precompiled, error)) {
     const CacheLock one(header.string());  // another process makes it as well
     if (!fs::exists(precompiled, error)) {
@@ -57,8 +88,10 @@ std::vector<std::string> first_header(const Workshop& in, const std::string& com
         cache_text(header.string(), text);
         in.put(made.c_str(), precompiled);
       } catch (const CompileError&) {
-        return by_itself;  // says it of the kernel file, where it is that
+        failed().add(key);
+        return by_itself;  // the kernel file is told
       } catch (const MissingError&) {
+        failed().add(key);
         return by_itself;  // a full disk
       }
       remove_old(folder);
@@ -70,9 +103,10 @@ std::vector<std::string> first_header(const Workshop& in, const std::string& com
 
 bool forget_unreadable(const std::vector<std::string>& first, const std::string& log) {
   if (first == by_itself) return false;
-  // cc1plus says "not a PCH file", "cannot read PCH", or crashes over what it took for one.
+  // cc1plus says "not a PCH file", "cannot read PCH", that the header is not there any more (another process thinned
+  // them out), or crashes over what it took for one.
   const auto says = [&](const char* what) { return log.find(what) != log.npos; };
-  if (!says("PCH") && !says(".gch") && !says("internal compiler error")) return false;
+  if (!says("PCH") && !says(first.back().c_str()) && !says("internal compiler error")) return false;
   std::error_code error;
   fs::remove(first.back() + ".gch", error);
   return true;

@@ -141,7 +141,11 @@ void Workshop::put(const char* from, const fs::path& to) const {
   const fs::path beside = to.string() + fmt::format(".{}", getpid());
   fs::copy_file(path_ / from, beside, fs::copy_options::overwrite_existing, error);
   if (!error) fs::rename(beside, to, error);
-  if (error) throw MissingError(to.string() + " cannot be written", "compiled kernels are kept there");
+  if (error) {
+    std::error_code gone;
+    fs::remove(beside, gone);
+    throw MissingError(to.string() + " cannot be written", "compiled kernels are kept there");
+  }
 }
 
 void Fingerprint::add(std::string_view text) {

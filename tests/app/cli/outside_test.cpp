@@ -168,6 +168,12 @@ TEST_F(OutsideCli, WhatFilesBeginWithIsCompiledOnce) {
     if (short_one) right(changed("gather.cu", "float sum", "float      sum"));
     EXPECT_EQ(headers().size(), short_one ? 2 * of_a_kind : of_a_kind);
   }
+  // What the compiler leaves aside by itself: it says so where warnings are on, of the plain one.
+  right(changed("gather.cu", "float sum", "float       sum"));
+  EXPECT_EQ(headers().size(), 2 * of_a_kind);
+  for (const auto& [path, time] : first) std::ofstream(path) << "not a header";
+  right(changed("gather.cu", "float sum", "float        sum"));
+  EXPECT_EQ(headers().size(), 2 * of_a_kind - 1);
 }
 
 TEST_F(OutsideCli, ARungMayBeTakenOutAndChanged) {

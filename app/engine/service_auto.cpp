@@ -134,7 +134,10 @@ Service::Reply Service::export_one(const json& request, std::span<const std::byt
   ExportedAs as;
   as.architecture = architecture, as.version = CONVSCOPE_VERSION;
   if (const std::string name = text_of(request, "function"); !name.empty()) {
-    if (format != "cuda") throw InputError("function", name, "is for --format cuda: the others have none of this name");
+    if (format != "cuda")
+      throw InputError("function", name,
+                       format == "source" ? "is for --format cuda: a kernel's own file has none of its own choosing"
+                                          : "is for CUDA files: a Python file calls its own");
     as.function = name;
   }
   json choice;

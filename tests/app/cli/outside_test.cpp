@@ -188,6 +188,28 @@ TEST_F(OutsideCli, ARungMayBeTakenOutAndChanged) {
   EXPECT_EQ(run_alone.code, 0) << run_alone.out << run_alone.err;
 }
 
+TEST_F(OutsideCli, AKernelOfTheProgramIsTakenOutMendedAndRun) {
+  const std::string mine = folder_.path("mine.cu");
+  auto taken = run({"export", "S4", "--format", "source", "--out", mine});
+  ASSERT_EQ(taken.code, 0) << taken.err;
+  EXPECT_TRUE(holds(taken.err, "mine.cu: S4 as the program has it")) << taken.err;
+  const std::string text = test::text_file(mine);
+  const Words plain = {"--in-channels", "3", "--out-channels", "2", "--kernel-size", "3", "--length", "40",
+                       "--stride",      "2", "--padding",      "1", "--dilation",    "2"};  // S4 takes no bias
+  EXPECT_EQ(text, test::text_file(test::project_file("kernels/specimens/s4.cu")));
+  EXPECT_TRUE(holds(run(Words{"run", mine} + plain).out, "wrong: "));
+  auto mended = run(Words{"run", changed_text(text, "if (i >= 0", "if ((j + p - k * d) % s == 0 && i >= 0")} + plain);
+  EXPECT_TRUE(holds(mended.out, "right: ")) << mended.out << mended.err;
+  // What is written for programs is told apart from what would only lack a line.
+  for (const char* format : {"cuda", "pytorch"}) {
+    const std::string file = folder_.path(format == std::string("cuda") ? "of.cu" : "of.py");
+    ASSERT_EQ(run({"export", "direct", "--preset", "kernelbench-79-small", "--format", format, "--out", file}).code, 0);
+    auto r = run({"run", file});
+    EXPECT_EQ(r.code, 2) << r.out;
+    EXPECT_TRUE(holds(r.err, "is an export: it is for programs of yours")) << r.err;
+  }
+}
+
 TEST_F(OutsideCli, OnlyWhatThisUserPutThereIsOpened) {
   const std::string file = test::project_file("assets/kernels/gather.cu");
   std::filesystem::create_directories(folder_.path("cache"));

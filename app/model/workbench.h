@@ -129,9 +129,8 @@ class Workbench {
   void check_others(const Document& document);
   void stop_checking();
   const Checking& checking() const { return checking_; }
-  // Kernels over one parameter. What the planner's model says of it is asked at once and anew at every change;
-  // verdicts, and times where there is a GPU, when somebody wants them. Everything else that is wished goes between two
-  // requests.
+  // Kernels over one parameter. What the planner's model says of it is asked at once and anew at every change; verdicts,
+  // and times where there is a GPU, when somebody wants them. Everything else that is wished goes between two requests.
   void want_sweep_preview(const SweepSpec& spec);
   void sweep(const SweepSpec& spec);
   void stop_sweep();
@@ -187,9 +186,9 @@ class Workbench {
   }
   // A file that was brought gets this text, and is compiled. False, and the file stays as it is, where it has another
   // text than `before`: somebody else has written it. Throws std::runtime_error where it cannot be written.
+  bool rewrite_file(const std::string& path, const std::string& text, const std::string& before);
   // Whether a run was cut short by a new text, and none has begun since: it is to be made up for.
   bool owes_a_run() const { return run_was_cut_; }
-  bool rewrite_file(const std::string& path, const std::string& text, const std::string& before);
   const OpenedFile* file_of(const std::string& kernel) const;  // null: of no file that was brought
 
   // ---- recordings -------------------------------------------------------------------------------------------------
@@ -236,8 +235,12 @@ class Workbench {
   const Traced* traced() const { return traced_.get(); }
   // Why a wrong kernel is wrong, or an exhibit would be elsewhere; null until that is known of this report, and of
   // reports of others.
-  const Cause* cause_of(const Report& r) const { return r.serial && cause_.serial == r.serial ? &cause_ : nullptr; }
-  bool asks_for_cause_of(const Report& r) const { return r.serial && cause_waits_for_ == r.serial; }
+  const Cause* cause_of(const Report& r) const {
+    return r.serial && cause_.serial == r.serial ? &cause_ : nullptr;
+  }
+  bool asks_for_cause_of(const Report& r) const {
+    return r.serial && cause_waits_for_ == r.serial;
+  }
   const std::string& explanation_trouble() const { return explanation_trouble_; }
   bool explaining() const { return explaining_; }
   // The newest profile, and those before it (the newest last, at most 12): the trail of the roofline.

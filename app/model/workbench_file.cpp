@@ -62,7 +62,7 @@ bool Workbench::rewrite_file(const std::string& path, const std::string& text, c
   std::ifstream in(path, std::ios::binary);
   std::ostringstream now;
   now << in.rdbuf();
-  const bool same = !there || now.str() == before || (now.str().empty() && before.empty());
+  const bool same = !there || now.str() == before;
   if (there && access(path.c_str(), W_OK) != 0) throw std::runtime_error(path + " may not be written");
   if (same) {
     const fs::path target = there ? fs::canonical(path) : fs::path(path);  // of a link, what it leads to

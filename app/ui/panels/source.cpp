@@ -5,11 +5,9 @@
 #include <imgui.h>
 #include <imgui_internal.h>
 #include <map>
-#include <unistd.h>
 #include <utility>
 
 #include "app/engine/kernel_file.h"
-#include "app/model/lesson.h"
 #include "app/model/recorded.h"
 #include "app/ui/panels/explain_ask.h"
 #include "app/ui/panels/explain_words.h"
@@ -167,17 +165,6 @@ const Profile* profile_here(const Frame& f) {
   return newest && newest->kernel == f.document.kernel ? newest : nullptr;
 }
 
-// On the line of the last item, when `need` pixels are left there.
-void beside_if_room(float need) {
-  float em = ImGui::GetFontSize(), right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
-  if (ImGui::GetItemRectMax().x + em + need <= right) ImGui::SameLine(0, em * 0.6f);
-}
-
-bool button_beside(const std::string& label) {
-  beside_if_room(ImGui::CalcTextSize(label.c_str(), nullptr, true).x + 2 * ImGui::GetStyle().FramePadding.x);
-  return ImGui::Button(label.c_str());
-}
-
 // What the bars are a share of; without a profile, how to get one.
 void heat_choice(Frame& f, State& s) {
   const Theme& t = f.theme;
@@ -186,7 +173,7 @@ void heat_choice(Frame& f, State& s) {
   const Profile* p = profile_here(f);
   if (p && (!p->lines.empty() || p->samples.samples > 0)) {
     constexpr float width = 9.5f;  // em
-    beside_if_room(em * width);
+    beside_if_fits(em * width);
     ImGui::SetNextItemWidth(em * width);
     if (ImGui::BeginCombo("##heat", m.label.c_str())) {
       for (const auto& each : s.measures) {
@@ -202,7 +189,7 @@ void heat_choice(Frame& f, State& s) {
     tooltip(t, about + "\nsource: " + (m.sampled ? p->samples.source : p->lines_source));
     copy_menu(f, "copy-heat", [&s] { return s.heat.csv(); });
     if (s.heat.lines.empty()) {
-      beside_if_room(em * 4);
+      beside_if_fits(em * 4);
       ImGui::TextDisabled("none");
     }
     const bool here = s.files.hottest_file == file_name(s.file);
@@ -216,7 +203,7 @@ void heat_choice(Frame& f, State& s) {
     return;
   }
   if (f.bench.profiling()) {
-    beside_if_room(em * 5);
+    beside_if_fits(em * 5);
     ImGui::TextColored(t.accent, "counting…");
     return;
   }
@@ -251,60 +238,17 @@ void file_choice(const Theme& t, State& s, const std::vector<SourceText>& files,
   tooltip(t, about);
 }
 
-// Why the file that is shown cannot be typed in here; "": it can.
-std::string not_typed_in(const Frame& f, const State& s) {
-  const OpenedFile* own = f.bench.file_of(f.document.kernel);
-  const std::string path = file_of_kernel(f.document.kernel);
-  if (!own || file_name(s.file) != file_name(path)) return "It is the program's own text";
-  if (comes_with_the_program(path)) return "It comes with the program";
-  return access(path.c_str(), W_OK) == 0 || own->gone ? "" : "The file may not be written";
-}
-
-// A file of the person's own is typed in; of another one a copy becomes that.
-void edit_choice(Frame& f, const State& s) {
-  const Theme& t = f.theme;
-  SourceEdit& edit = source_edit();
-  const OpenedFile* own = f.bench.file_of(f.document.kernel);
-  const std::string why = not_typed_in(f, s);
-  if (!why.empty() && !edit.is_on()) {
-    if (button_beside("Edit a copy…")) f.act("edit-copy");
-    return tooltip(t, why + ": a copy of it, in a file of yours, becomes the kernel, and is judged anew as you type");
-  }
-  beside_if_room(t.em * 4);
-  bool on = edit.is_on();
-  if (ImGui::Checkbox("Edit", &on)) {
-    if (on)
-      edit.wanted = file_of_kernel(f.document.kernel);
-    else
-      edit.end();
-  }
-  tooltip(t,
-          "Type here: what is typed goes into the file after a short pause, and is compiled, run and judged. Ctrl+Z "
-          "takes it back. Another editor's changes are followed as well.");
-  if (!edit.is_on()) return;
-  beside_if_room(t.em * 9);
-  const std::string state = !edit.trouble().empty()          ? "not written"
-                            : !own                           ? ""
-                            : edit.waits() || own->compiling ? "compiling…"
-                            : !own->trouble.empty()          ? "does not compile"
-                            : own->seconds > 0               ? fmt::format("compiled in {:.1f} s", own->seconds)
-                                                             : "compiled";
-  ImGui::AlignTextToFramePadding();
-  ImGui::TextColored(state.starts_with("does") || state.starts_with("not") ? t.wrong : t.dim, "%s", state.c_str());
-  if (!edit.trouble().empty()) tooltip(t, edit.trouble() + "\nIt is tried again after the next key, and in a while.");
-}
-
 void head(Frame& f, State& s, const std::vector<SourceText>& files, const std::string& text, const std::string& idea) {
   const Theme& t = f.theme;
   file_choice(t, s, files, idea);
-  edit_choice(f, s);
+  edit_choice(f, s.file);
   bool copy = button_beside("Copy");
   tooltip(t, "Copy the whole text");
   if (copy) {
     ImGui::SetClipboardText(source_edit().is_on() ? source_edit().text().c_str() : text.c_str());
     f.toast(file_name(s.file) + " copied");
   }
-  beside_if_room(t.em * 7);
+  beside_if_fits(t.em * 7);
   ImGui::Checkbox("Instructions", &s.code);
   tooltip(t,
           "What the GPU runs, beside the lines that it comes from: click a line or an instruction to find the other");

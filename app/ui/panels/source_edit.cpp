@@ -2,7 +2,12 @@
 
 #include <TextEditor.h>
 #include <imgui.h>
+#include <unistd.h>
 #include <utility>
+
+#include "app/engine/kernel_file.h"
+#include "app/model/lesson.h"
+#include "app/ui/panels/flow.h"
 
 namespace convscope::ui {
 namespace {
@@ -22,6 +27,13 @@ std::string with_windows_ends(const std::string& text) {
     out += c;
   }
   return out;
+}
+
+// Why the file that is shown cannot be typed in; "": it can.
+std::string not_typed_in(const OpenedFile* own, const std::string& path, const std::string& shown_file) {
+  if (!own || file_name(shown_file) != file_name(path)) return "It is the program's own text";
+  if (comes_with_the_program(path)) return "It comes with the program";
+  return own->gone || access(path.c_str(), W_OK) == 0 ? "" : "The file may not be written";
 }
 
 }  // namespace
@@ -126,6 +138,43 @@ bool SourceEdit::not_written(const WriteFile& w, const std::string& why) {
   written_ = w.before, trouble_ = why;
   typed_ = true, typed_at_ = ImGui::GetTime() + again_seconds;
   return true;
+}
+
+void edit_choice(Frame& f, const std::string& shown_file) {
+  const Theme& t = f.theme;
+  SourceEdit& edit = source_edit();
+  const OpenedFile* own = f.bench.file_of(f.document.kernel);
+  const std::string path = file_of_kernel(f.document.kernel), why = not_typed_in(own, path, shown_file);
+  if (!why.empty() && !edit.is_on()) {
+    if (button_beside("Edit a copy…")) f.act("edit-copy");
+    return tooltip(t, why + ": a copy of it, in a file of yours, becomes the kernel, and is judged anew as you type");
+  }
+  beside_if_fits(t.em * 4);
+  bool on = edit.is_on();
+  if (ImGui::Checkbox("Edit", &on)) {
+    if (on)
+      edit.wanted = path;
+    else
+      edit.end();
+  }
+  tooltip(t,
+          "Type here: what is typed goes into the file after a short pause, and is compiled, run and judged. Ctrl+Z "
+          "takes it back. Another editor's changes are followed as well.");
+  if (!edit.is_on() || !own) return;
+  beside_if_fits(t.em * 9);
+  ImGui::AlignTextToFramePadding();
+  if (!edit.trouble().empty()) {
+    ImGui::TextColored(t.wrong, "not written");
+    tooltip(t, edit.trouble() + "\nIt is tried again after the next key, and in a while.");
+  } else if (edit.waits() || own->compiling) {
+    ImGui::TextColored(t.dim, "compiling…");
+  } else if (!own->trouble.empty()) {
+    ImGui::TextColored(t.wrong, "does not compile");
+  } else if (own->seconds > 0) {
+    ImGui::TextColored(t.dim, "compiled in %.1f s", own->seconds);
+  } else {
+    ImGui::TextColored(t.dim, "compiled");
+  }
 }
 
 }  // namespace convscope::ui

@@ -59,4 +59,8 @@ class SourceEdit {
 
 SourceEdit& source_edit();  // the window's
 
+// In the row above the text: whether the file that is shown is typed in, and how that goes; of one that is not the
+// person's own, a button for a copy that is.
+void edit_choice(Frame& f, const std::string& shown_file);
+
 }  // namespace convscope::ui

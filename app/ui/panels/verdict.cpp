@@ -426,12 +426,7 @@ void first_failing(Frame& f, const Report& r) {
                   : "The maps show another result now.");
   // Who reads why is about to mend it.
   if (r.recorded.empty() && !f.bench.file_of(r.kernel) && r.kernel == f.document.kernel) {
-    const char* label = "Edit a copy…";
-    const ImGuiStyle& style = ImGui::GetStyle();
-    const float need = ImGui::CalcTextSize(label).x + 2 * style.FramePadding.x + style.ItemSpacing.x;
-    if (ImGui::GetItemRectMax().x + need < ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x)
-      ImGui::SameLine();
-    if (ImGui::Button(label)) f.act("edit-copy");
+    if (button_beside("Edit a copy…")) f.act("edit-copy");
     tooltip(t,
             "The kernel's text in a file of yours, to be mended in the panel Source: it is judged anew as you type.");
   }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fmt/format.h>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 
 #include "kernels/base/cache.h"
 #include "kernels/base/error.h"
@@ -87,12 +87,11 @@ std::vector<std::string> first_header(const Workshop& in, const std::string& com
         in.compile(compiler, all, "convscope/outside.h", activity);
         cache_text(header.string(), text);
         in.put(made.c_str(), precompiled);
-      } catch (const CompileError&) {
+      } catch (const Cancelled&) {
+        throw;
+      } catch (const std::runtime_error&) {  // a compiler that cannot; a full disk
         failed().add(key);
-        return by_itself;  // the kernel file is told
-      } catch (const MissingError&) {
-        failed().add(key);
-        return by_itself;  // a full disk
+        return by_itself;
       }
       remove_old(folder);
     }

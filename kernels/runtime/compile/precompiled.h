@@ -14,7 +14,7 @@ namespace convscope {
 std::vector<std::string> first_header(const Workshop& in, const std::string& compiler,
                                       const std::vector<std::string>& flags, bool host_code, Activity& activity);
 
-// Whether a compiler that failed with this log could not read a precompiled header, which then is forgotten.
+// Whether a compiler that said this, failing or not, did not take the precompiled header, which then is forgotten.
 bool forget_unreadable(const std::vector<std::string>& first, const std::string& log);
 
 }  // namespace convscope

@@ -234,9 +234,8 @@ inline void Block::wait() {
   w.lane[lane()].fibre = fibres_.running();
   w.suspended |= bit;
   Warp& now = warp_[turn_warp_];
-  uint32_t next = 32;
   if ((turn_ &= now.ready) && !(turn_ & now.fresh) && !abandoned_) {
-    next = pick(turn_);
+    const uint32_t next = pick(turn_);
     turn_ &= ~(1u << next);
     current_ = turn_warp_ * 32 + next;
     threadIdx = thread_index_[current_];
@@ -346,12 +345,12 @@ bool Block::meet(Warp& w, unsigned self) {
   }
   if (me.exchange) me.exchange(published, me.mask);
   // The others exchange values and promise nothing about memory.
-  if (!is_traced()) {
-  } else if (same_word(me.what, "__syncwarp")) {
+  const bool traced = is_traced();
+  if (traced && same_word(me.what, "__syncwarp")) {
     for (bool goes_on : {false, true})
       for (uint32_t q = me.mask; q; q &= q - 1)
         record_meeting(&w, goes_on, (current_ & ~31u) + static_cast<unsigned>(std::countr_zero(q)));
-  } else {
+  } else if (traced) {
     for (uint32_t q = me.mask; q; q &= q - 1)
       record_exchange((current_ & ~31u) + static_cast<unsigned>(std::countr_zero(q)));
   }

@@ -23,6 +23,13 @@ inline bool has_nvcc() {
 inline const Words little = {"--in-channels", "6", "--out-channels", "4", "--kernel-size", "3", "--length", "40",
                              "--stride",      "2", "--padding",      "1", "--dilation",    "2", "--bias"};
 
+// What is compiled of a file, and of the headers for it: plain and traced.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr size_t of_a_file = 1;
+#else
+inline constexpr size_t of_a_file = 2;
+#endif
+
 // Modules are kept in a folder of the test's own, so that each compiles what it is about.
 class OutsideCli : public ::testing::Test {
  protected:

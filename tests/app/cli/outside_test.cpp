@@ -16,6 +16,7 @@ using test::has_nvcc;
 using test::holds;
 using test::json;
 using test::little;
+using test::of_a_file;
 using test::OutsideCli;
 using test::Words;
 
@@ -113,11 +114,6 @@ TEST_F(OutsideCli, ACrashEndsTheEngineAndTheNextOneHasTheFileAgain) {
 }
 
 TEST_F(OutsideCli, IsCompiledOnce) {
-#if defined(__SANITIZE_THREAD__)
-  const size_t of_a_file = 1;
-#else
-  const size_t of_a_file = 2;  // plain and traced
-#endif
   std::string file = changed("gather.cu", "float sum", "float  sum");
   EXPECT_EQ(run(Words{"run", file} + little).code, 0);
   EXPECT_EQ(modules(), of_a_file);
@@ -131,11 +127,6 @@ TEST_F(OutsideCli, IsCompiledOnce) {
 }
 
 TEST_F(OutsideCli, WhatFilesBeginWithIsCompiledOnce) {
-#if defined(__SANITIZE_THREAD__)
-  const size_t of_a_kind = 1;
-#else
-  const size_t of_a_kind = 2;  // plain and traced
-#endif
   const Words fresh = {"CONVSCOPE_CACHE=" + folder_.path("fresh")};
   const auto headers = [&] {
     std::map<std::string, std::filesystem::file_time_type> all;
@@ -149,12 +140,12 @@ TEST_F(OutsideCli, WhatFilesBeginWithIsCompiledOnce) {
   };
   right(changed("gather.cu", "float sum", "float  sum"));
   const auto first = headers();
-  EXPECT_EQ(first.size(), of_a_kind);
+  EXPECT_EQ(first.size(), of_a_file);
   // Another file is compiled with them, which a compiler that knows nothing of them would not be.
   right(changed("gather.cu", "float sum", "float   sum"));
-  EXPECT_EQ(headers().size(), of_a_kind);
+  EXPECT_EQ(headers().size(), of_a_file);
   right(changed("extension.py", "padding", "padding"));  // host code has more of them
-  EXPECT_EQ(headers().size(), 2 * of_a_kind);
+  EXPECT_EQ(headers().size(), 2 * of_a_file);
   // Spoilt: read as far as it goes, or a compiler that crashes over it.
   const std::string noise(1 << 20, '\x5a');
   for (const bool short_one : {true, false}) {
@@ -164,16 +155,16 @@ TEST_F(OutsideCli, WhatFilesBeginWithIsCompiledOnce) {
       else
         std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(1 << 20) << noise;
     right(changed("gather.cu", "float sum", short_one ? "float    sum" : "float     sum"));
-    EXPECT_EQ(headers().size(), of_a_kind) << "the others are forgotten";
+    EXPECT_EQ(headers().size(), of_a_file) << "the others are forgotten";
     if (short_one) right(changed("gather.cu", "float sum", "float      sum"));
-    EXPECT_EQ(headers().size(), short_one ? 2 * of_a_kind : of_a_kind);
+    EXPECT_EQ(headers().size(), short_one ? 2 * of_a_file : of_a_file);
   }
   // What the compiler leaves aside by itself: it says so where warnings are on, of the plain one.
   right(changed("gather.cu", "float sum", "float       sum"));
-  EXPECT_EQ(headers().size(), 2 * of_a_kind);
+  EXPECT_EQ(headers().size(), 2 * of_a_file);
   for (const auto& [path, time] : first) std::ofstream(path) << "not a header";
   right(changed("gather.cu", "float sum", "float        sum"));
-  EXPECT_EQ(headers().size(), 2 * of_a_kind - 1);
+  EXPECT_EQ(headers().size(), 2 * of_a_file - 1);
 }
 
 TEST_F(OutsideCli, ARungMayBeTakenOutAndChanged) {

@@ -10,7 +10,7 @@ namespace convscope {
 
 // The arguments by which a compilation with these flags begins with convscope/outside.h, for host code with
 // convscope/host_code.h behind it. Precompiled where that can be made and kept, which is tried once for each program,
-// compiler and set of flags; else the headers themselves. Errors: Cancelled.
+// compiler and set of flags, and whole by its checksum; else the headers themselves. Errors: Cancelled.
 std::vector<std::string> first_header(const Workshop& in, const std::string& compiler,
                                       const std::vector<std::string>& flags, bool host_code, Activity& activity);
 

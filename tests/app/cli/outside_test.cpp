@@ -146,25 +146,19 @@ TEST_F(OutsideCli, WhatFilesBeginWithIsCompiledOnce) {
   EXPECT_EQ(headers().size(), of_a_file);
   right(changed("extension.py", "padding", "padding"));  // host code has more of them
   EXPECT_EQ(headers().size(), 2 * of_a_file);
-  // Spoilt: read as far as it goes, or a compiler that crashes over it.
+  // Spoilt: read as far as it goes by a compiler that then finds errors in the file, or that crashes. Made anew.
   const std::string noise(1 << 20, '\x5a');
-  for (const bool short_one : {true, false}) {
-    for (const auto& [path, time] : first)
-      if (short_one)
-        std::filesystem::resize_file(path, 1000000);
-      else
-        std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(1 << 20) << noise;
-    right(changed("gather.cu", "float sum", short_one ? "float    sum" : "float     sum"));
-    EXPECT_EQ(headers().size(), of_a_file) << "the others are forgotten";
-    if (short_one) right(changed("gather.cu", "float sum", "float      sum"));
-    EXPECT_EQ(headers().size(), short_one ? 2 * of_a_file : of_a_file);
-  }
-  // What the compiler leaves aside by itself: it says so where warnings are on, of the plain one.
-  right(changed("gather.cu", "float sum", "float       sum"));
+  for (const auto& [path, time] : first)
+    if (path == first.begin()->first)
+      std::filesystem::resize_file(path, 1000000);
+    else
+      std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(1 << 20) << noise;
+  right(changed("gather.cu", "float sum", "float    sum"));
+  const auto again = headers();
+  EXPECT_EQ(again.size(), 2 * of_a_file);
+  for (const auto& [path, time] : first) EXPECT_GT(std::filesystem::file_size(path), size_t{1} << 21) << path;
+  right(changed("gather.cu", "float sum", "float     sum"));
   EXPECT_EQ(headers().size(), 2 * of_a_file);
-  for (const auto& [path, time] : first) std::ofstream(path) << "not a header";
-  right(changed("gather.cu", "float sum", "float        sum"));
-  EXPECT_EQ(headers().size(), 2 * of_a_file - 1);
 }
 
 TEST_F(OutsideCli, ARungMayBeTakenOutAndChanged) {

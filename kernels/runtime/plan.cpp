@@ -126,6 +126,10 @@ Plan KernelDefinition::plan_for(const ConvProblem& p) const {
 }
 
 void KernelDefinition::come_from_outside(std::string name, std::string text) {
+  // A copy of a specimen may be mended by now.
+  constexpr std::string_view wrong = "wrong: ";
+  if (kind_ == KernelKind::specimen && idea_.starts_with(wrong))
+    idea_ = "begun as " + name_ + ": " + idea_.substr(wrong.size());
   kind_ = KernelKind::outside;
   name_ = std::move(name), text_ = std::move(text);
 }

@@ -1,5 +1,6 @@
 // A kernel's text that is typed in the window itself.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "app/ui/panels/source_edit.h"
@@ -39,6 +40,8 @@ SCENARIO(a_copy_of_a_specimen_is_mended_by_typing) {
   const std::string file = copied(g);
   CHECK_EQ(g.read("mine.cu"), wrong);
   CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+  for (const auto& k : g.bench().kernels())
+    if (k.name == file) CHECK_EQ(k.idea, std::string("begun as S4: the right index without the divisibility test"));
   go_to_line(g, wrong, "if (i >= 0");
   // Among it are keys that are the window's own elsewhere: Space, x, b, 1.
   const std::string typed = "if ((j+p-k*d) % s) continue; /*xb1*/";
@@ -67,6 +70,32 @@ SCENARIO(a_copy_of_a_specimen_is_mended_by_typing) {
   g.key(ImGuiMod_Ctrl | ImGuiKey_Z, 4);
   g.until([&] { return g.bench().file_of(file)->trouble.empty() && g.read("mine.cu") == wrong; }, "it compiles", 60);
   g.settle();
+}
+
+// Half of the panel is too narrow for lines of code: instructions give way to what is typed, and come back behind it.
+SCENARIO(who_types_has_the_panel) {
+  g.load(small_document());
+  g.panel("Source");
+  CHECK(g.exists("//Source/##between"));
+  copied(g);
+  CHECK(!g.exists("//Source/##between"));
+  // Asked for all the same, and given less of the room.
+  g.click("//Source/Instructions");
+  g.frames(3);
+  CHECK(ui::source_edit().is_on());
+  const auto middle = [&] { return g.item("//Source/##between").RectFull.GetCenter(); };
+  const ImVec2 half = middle();
+  g.drag(half, {half.x + 150, half.y});
+  CHECK(std::abs(middle().x - half.x - 150) < 12);
+  g.drag(middle(), {half.x + 2000, half.y});
+  CHECK(middle().x < half.x + 500);  // what is left for them
+  g.act(ImGuiTestAction_DoubleClick, "//Source/##between");
+  CHECK(std::abs(middle().x - half.x) < 2);
+  g.click("//Source/Instructions");
+  g.click("//Source/Edit");
+  g.frames(3);
+  CHECK(!ui::source_edit().is_on());
+  CHECK(g.exists("//Source/##between"));
 }
 
 // What was typed is written whatever comes next, and nothing else of the file changes.

@@ -43,8 +43,11 @@ struct State {
       if (m.name == measure) return m;
     return measures.front();
   }
-  bool code = true;     // the instructions are shown beside
-  std::string trouble;  // of the text that is typed, which is marked on its line
+  bool code = true;       // the instructions are shown beside
+  float share = 0.5f;     // of the room that the text has of both
+  bool typing = false;    // in the last frame
+  bool gave_way = false;  // the instructions did, to what is typed
+  std::string trouble;    // of the text that is typed, which is marked on its line
   MachineCodePane pane;
   CodeLink link;
   SourcePlace go_to;          // that was asked for
@@ -268,6 +271,28 @@ void head(Frame& f, State& s, const std::vector<SourceText>& files, const std::s
   }
 }
 
+// Between the text and the instructions: dragged, it gives one of them more of the room; a double click halves it.
+void between(const Theme& t, State& s, bool beside, ImVec2 room) {
+  const float wide = ImGui::GetStyle().ItemSpacing.x;
+  if (beside) ImGui::SameLine(0, 0);
+  ImGui::InvisibleButton("##between", beside ? ImVec2{wide, room.y} : ImVec2{room.x, wide});
+  if (ImGui::IsItemHovered() || ImGui::IsItemActive()) {
+    ImGui::SetMouseCursor(beside ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
+    const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax(),
+                 middle = {(low.x + high.x) / 2, (low.y + high.y) / 2};
+    const ImVec2 from = beside ? ImVec2{middle.x, low.y} : ImVec2{low.x, middle.y},
+                 to = beside ? ImVec2{middle.x, high.y} : ImVec2{high.x, middle.y};
+    ImGui::GetWindowDrawList()->AddLine(from, to, packed(t.accent), wide * 0.25f);
+  }
+  if (ImGui::IsItemActive()) {
+    const ImVec2 moved = ImGui::GetIO().MouseDelta;
+    s.share += beside ? moved.x / room.x : moved.y / room.y;
+  }
+  if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0)) s.share = 0.5f;
+  s.share = std::clamp(s.share, 0.2f, 0.8f);
+  if (beside) ImGui::SameLine(0, wide * 0.5f);
+}
+
 // Whether the heat is of the source that is shown: a recording's is of another build.
 void heat_build(Frame& f, State& s, const Profile* p) {
   if (!p || s.heat.lines.empty()) return;
@@ -485,8 +510,15 @@ void draw_source(Frame& f) {
   what_is_missing(f, profile);
   ImVec2 room = ImGui::GetContentRegionAvail();
   const bool beside = room.x > t.em * 40;  // else one above the other, if there is room for two
+  // Who begins to type has the panel for it, where half of it would cut off most lines.
+  if (typing != s.typing) {
+    if (typing && s.code && (!beside || room.x < t.em * 90)) s.code = false, s.gave_way = true;
+    if (!typing && std::exchange(s.gave_way, false)) s.code = true;
+    s.typing = typing;
+  }
   const bool code = s.code && (beside || room.y > t.em * 24);
-  ImVec2 size = !code ? room : beside ? ImVec2{room.x * 0.5f, room.y} : ImVec2{room.x, room.y * 0.5f};
+  ImVec2 size = room;
+  if (code) (beside ? size.x : size.y) *= s.share;
   ImGui::PushFont(t.code_font, 0);
   const ImGuiContext& g = *ImGui::GetCurrentContext();
   const bool other_field = g.PlatformImeData.WantTextInput;
@@ -495,7 +527,7 @@ void draw_source(Frame& f) {
   ImGui::PopFont();
   if (!code) return;
   link_source(s);
-  if (beside) ImGui::SameLine();
+  between(t, s, beside, room);
   ImGui::BeginChild("instructions");
   s.pane.draw(f, s.file, profile, s.measured().sampled ? s.measured().reason : "", s.link);
   ImGui::EndChild();

@@ -67,10 +67,9 @@ void put_cause(Session& session, const RunRequest& r, json& report, bool right_a
   verdict["cause"] = nullptr;
   try {
     constexpr double patience_s = 2;
-    const bool sums_right = std::any_of(verdict.at("layers").begin(), verdict.at("layers").end(), [](const json& l) {
-      return text(l, "name") == "mathematics" && text(l, "status") == "pass";
-    });
-    const CauseWords words = cause_words(asked(session, r, patience_s).at("xray"), right, sums_right);
+    CauseBeside beside;
+    for (const json& l : verdict.at("layers")) beside.layer(text(l, "name"), text(l, "status"), text(l, "evidence"));
+    const CauseWords words = cause_words(asked(session, r, patience_s).at("xray"), right, beside);
     if (words.sentence.empty())
       verdict["cause_reason"] = words.reason;
     else

@@ -38,8 +38,15 @@ json xray_json(const Xray& x) {
           {"launches", x.launches}};
 }
 
-CauseWords cause_words(const json& xray, bool right, bool sums_right) {
+void CauseBeside::layer(std::string_view name, std::string_view status, std::string_view evidence) {
+  if (name == "mathematics") sums_right = status == "pass";
+  if (name == "determinism") race = status == "fail" && evidence.starts_with("a race ");
+}
+
+CauseWords cause_words(const json& xray, bool right, const CauseBeside& beside) {
   const std::string status = json_fields::text(xray, "status"), sentence = json_fields::text(xray, "sentence");
+  if (!right && beside.race && sentence.find("it takes ") == sentence.npos)
+    return {"", "its threads race: as long as they do, what it computes says nothing of its index"};
   if (status == (right ? "right-here-only" : "wrong")) return {sentence, ""};
   // Wrong as it was asked for, and right on the small problem of that kind.
   const std::string here = "right here, but not in general: ";
@@ -47,7 +54,7 @@ CauseWords cause_words(const json& xray, bool right, bool sums_right) {
   if (!right && status == "right-here-only" && sentence.starts_with(here) && !none_here)
     return {"seen on other small problems: " + sentence.substr(here.size()), ""};
   if (right || status == "unclear" || status == "not-mapped") return {"", sentence};
-  if (sums_right) return {"", "its sums are right: no term of its index is to blame"};
+  if (beside.sums_right) return {"", "its sums are right: no term of its index is to blame"};
   return {"",
           "its products on small problems are the definition's: what is wrong depends on sizes, values, rounding or "
           "the order of threads"};

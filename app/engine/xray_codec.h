@@ -2,6 +2,7 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "kernels/verify/xray.h"
 
@@ -14,7 +15,12 @@ nlohmann::json xray_json(const Xray& x);
 struct CauseWords {
   std::string sentence, reason;
 };
-// sums_right: the verdict found its mathematics right, and other things wrong.
-CauseWords cause_words(const nlohmann::json& xray, bool right, bool sums_right);
+// What its verdict found beside: its mathematics are right, and other things wrong; threads race, and what they leave
+// then looks like a fault of the index.
+struct CauseBeside {
+  bool sums_right = false, race = false;
+  void layer(std::string_view name, std::string_view status, std::string_view evidence);
+};
+CauseWords cause_words(const nlohmann::json& xray, bool right, const CauseBeside& beside);
 
 }  // namespace convscope

@@ -13,11 +13,11 @@ using nlohmann::json;
 
 namespace {
 
-Cause cause_from(const json& x, uint64_t serial, bool right, bool sums_right) {
+Cause cause_from(const json& x, uint64_t serial, bool right, const CauseBeside& beside) {
   using namespace json_fields;
   Cause c;
   c.serial = serial;
-  const CauseWords words = cause_words(x, right, sums_right);
+  const CauseWords words = cause_words(x, right, beside);
   c.sentence = words.sentence, c.reason = words.reason;
   c.formula = text(x, "formula"), c.right_formula = text(x, "right_formula"), c.example = text(x, "example");
   for (const auto& fault : part(x, "faults"))
@@ -42,9 +42,8 @@ bool Workbench::can_xray() const {
 void Workbench::want_cause(const Report& report, bool asked) {
   const bool right = report.status == "right";
   if (report.status != "wrong" && !(right && (asked || is_exhibit(report.document.kernel)))) return;
-  const bool sums_right = std::any_of(report.layers.begin(), report.layers.end(), [](const ReportLayer& l) {
-    return l.name == "mathematics" && l.status == "pass";
-  });
+  CauseBeside beside;
+  for (const ReportLayer& l : report.layers) beside.layer(l.name, l.status, l.evidence);
   constexpr double patience_s = 2;  // no further small problem is begun after it
   if (cause_ends_engine_.contains(report.document.kernel)) {
     cause_ = {};
@@ -58,7 +57,7 @@ void Workbench::want_cause(const Report& report, bool asked) {
   cause_waits_for_ = report.serial;
   cause_id_ = client_->post_latest(
       "xray", header_text(header), std::move(payload),
-      handlers([this, right, sums_right, serial = report.serial, kernel = report.document.kernel](Answer a) {
+      handlers([this, right, beside, serial = report.serial, kernel = report.document.kernel](Answer a) {
         if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) {
           died(a.message);
           cause_ends_engine_.insert(kernel);
@@ -66,7 +65,7 @@ void Workbench::want_cause(const Report& report, bool asked) {
         if (serial != cause_waits_for_) return;
         cause_waits_for_ = 0;
         if (a.kind == Answer::Kind::result) {
-          cause_ = cause_from(json_fields::part(json::parse(a.header), "xray"), serial, right, sums_right);
+          cause_ = cause_from(json_fields::part(json::parse(a.header), "xray"), serial, right, beside);
         } else if (Refusal r = refusal_of(a); !r.cancelled) {
           cause_ = {};
           cause_.serial = serial;

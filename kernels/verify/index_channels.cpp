@@ -278,8 +278,8 @@ std::vector<std::string> faults_of_bias(const IndexMap& m, const TapMap& taps, c
     const Read& r = m.biases[static_cast<size_t>(o)];
     if (r.at == co && std::fabs(r.times - 1) <= a_little) continue;
     const std::string place = fmt::format("y[{}, {}, {}]", n, co, j);
-    all.push_back("the bias is another one than b[co]: " +
-                  (r.at < 0 ? place + " has none, or no single one" : fmt::format("{} has b[{}]", place, r.at)));
+    all.push_back(r.at < 0 ? fmt::format("the bias is not b[co], taken once: {} has none, or several", place)
+                           : fmt::format("the bias is another one than b[co]: {} has b[{}]", place, r.at));
     sized = true;
   }
   return all;

@@ -271,6 +271,7 @@ void Judge::Run::conclude() {
   if (own_ != p_.out_length())
     wrong.push_back(fmt::format("its output is {} long, the problem's {}{}", own_, p_.out_length(), length_words()));
   if (!memory_.empty()) wrong.push_back(memory_);
+  if (!unset_.empty()) wrong.push_back(unset_);
   if (!races_.race.empty()) wrong.push_back(races_.race);
   // What is read before it is written may be of no use; where numbers are none, or change, it is what they come from.
   const bool no_numbers = e.nan > 0 || (r_.exact && r_.exact->nan > 0);
@@ -295,9 +296,10 @@ void Judge::Run::conclude() {
     wrong.push_back(fmt::format("less accurate than {}: rms error {:.2g} of the bound", name_of(r_.spec.accuracy),
                                 rounding.rms_ratio));
   if (rounding_fails_ && !exact_fails_ && !imprecise_)
-    wrong.push_back(fmt::format("{} beyond the rounding bound, worst {} the bound, first {}",
+    wrong.push_back(fmt::format("{} beyond the rounding bound, worst {} the bound, first {}{}",
                                 amount(rounding.failing, "element"), ratio_text(rounding.max_ratio),
-                                at(*rounding.first_failing)));
+                                at(*rounding.first_failing),
+                                all_whole_numbers() ? "; every result is a whole number: a sum is kept in integers" : ""));
   if (impossible_) wrong.push_back("faster than physics allows");
 
   if (wrong.empty()) {
@@ -310,6 +312,17 @@ void Judge::Run::conclude() {
   v.exit_code = 1;
   v.sentence = "wrong: " + wrong[0];
   for (size_t i = 1; i < wrong.size(); i++) v.sentence += "; " + wrong[i];
+}
+
+// Of the inputs that were asked for; where sums of integers are judged this tells nothing.
+bool Judge::Run::all_whole_numbers() const {
+  constexpr int64_t few = 32;
+  int64_t all = 0, whole = 0;
+  each_element(r_.tensors->output, [&](auto zero, size_t, auto shown, auto) {
+    const auto v = static_cast<double>(std::bit_cast<decltype(zero)>(shown));
+    all++, whole += v == std::floor(v);
+  });
+  return all >= few && whole == all && inputs_are_drawn() && own_ == p_.out_length();
 }
 
 void Judge::Run::conclude_memory() {

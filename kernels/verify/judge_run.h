@@ -72,6 +72,7 @@ class Judge::Run {
   std::optional<Comparison> on_exact(const Inputs& in);
   void fallback_rounding();
   void look_for_races();
+  void look_for_unset();
   void conclude();
   void conclude_memory();
   void conclude_mathematics();
@@ -83,6 +84,7 @@ class Judge::Run {
   uint32_t math_poison() const { return depends_on_output_ ? 0 : unwritten_word; }
   HostBytes download() const;
   std::vector<SampleRow> sample(const HostBytes& y, Oracle& oracle, const Inputs& in) const;
+  bool all_whole_numbers() const;
   bool inputs_are_drawn() const;  // all of them at random
   std::string right_sentence() const;
   std::string length_words() const;
@@ -106,6 +108,7 @@ class Judge::Run {
 
   // What the passes found.
   std::string memory_fault_, input_fault_, outside_;
+  std::string unset_;  // a variable that is read before anything was put into it
   RaceSearch races_;
   bool depends_on_output_ = false;
   int64_t differing_elements_ = 0;                            // in any of three runs

@@ -23,6 +23,7 @@ struct Fit {
   double score() const { return places >= 8 ? static_cast<double>(agree) / static_cast<double>(places) : 0; }
 };
 constexpr double fits = 0.99;
+constexpr double a_rounding = 1e-6;  // of a product by a factor that is no binary fraction
 
 bool differs(const SampleRow& s) {
   for (size_t j = 0; j < s.got.size(); j++)
@@ -65,7 +66,9 @@ std::optional<double> find_factor(const std::vector<SampleRow>& samples, bool su
       zeros += expected != 0 && got == 0;
       others += got != 0;
       if (factor == 0 && expected != 0) factor = got / expected;
-      if (factor != 0) f.add(got, factor * expected);
+      if (factor != 0)
+        f.add(std::fabs(got - factor * expected) <= a_rounding * std::fabs(got) ? factor * expected : got,
+              factor * expected);
     }
   if (zeros >= 8 && others == 0) return 0;
   if (f.score() < fits || factor == 1 || !std::isfinite(factor)) return std::nullopt;
@@ -292,6 +295,24 @@ std::string shift_words(const ConvProblem& p, int64_t shift) {
                      shift > 0 ? "+" : "−", size, size == 1 ? "" : "s", name, shift > 0 ? "−" : "+", size);
 }
 
+// ", divided by 6, the number of input channels": which sizes of the problem a factor is one part of.
+std::string divisor_words(const ConvProblem& p, double factor) {
+  const double by = 1 / factor;
+  if (by < 1.5 || std::fabs(by - std::round(by)) > 1e-4 * by) return "";
+  const auto whole = static_cast<int64_t>(std::round(by));
+  std::string names;
+  for (auto [name, size] : {std::pair{"the number of input channels", p.in_channels},
+                            {"the number of input channels of a group", p.groups > 1 ? p.in_per_group() : 0},
+                            {"the number of taps", p.kernel_size},
+                            {"the number of input channels and taps", p.in_per_group() * p.kernel_size},
+                            {"the number of output channels", p.out_channels},
+                            {"the stride", p.stride},
+                            {"the batch size", p.batch},
+                            {"the length", p.length}})
+    if (size == whole) names += (names.empty() ? ", " : " or ") + std::string(name);
+  return fmt::format(": divided by {}{}", whole, names);
+}
+
 // "channels exchanged: 0 and 1, 4 and 5"
 std::string exchange_words(const Comparison& c, const std::vector<std::pair<int64_t, int64_t>>& pairs) {
   std::string out = "channels exchanged: ";
@@ -356,8 +377,9 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
   if (out.factor)
     parts.push_back(*out.factor == 0
                         ? (out.factor_of_sums ? "the bias alone, without any sum" : "zeros instead of the result")
-                        : fmt::format("every {} is {} times the right one{}", out.factor_of_sums ? "sum" : "value",
-                                      number_text(*out.factor), out.factor_of_sums ? ", and the bias right" : ""));
+                        : fmt::format("every {} is {} times the right one{}{}", out.factor_of_sums ? "sum" : "value",
+                                      number_text(*out.factor), divisor_words(p, *out.factor),
+                                      out.factor_of_sums ? ", and the bias right" : ""));
   if (out.channel_offset)
     parts.push_back(fmt::format("channels exchanged: a channel holds what belongs {} channel{} {}",
                                 std::abs(*out.channel_offset), std::abs(*out.channel_offset) == 1 ? "" : "s",

@@ -9,7 +9,9 @@
 #include <map>
 #include <mutex>
 #include <regex>
+#include <stdexcept>
 
+#include "kernels/base/run_program.h"
 #include "kernels/runtime/compile/dynamic_shared.h"
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/host_functions.h"
@@ -86,6 +88,23 @@ constexpr bool traces() {
 #endif
 }
 
+// What automatic variables begin with: another thing in the plain module than in the traced one, so that results in
+// which one is used before anything was put into it differ (GCC's manual, "Optimize Options", from GCC 12 on). Of a
+// compiler that does not know it: nothing.
+std::vector<std::string> begin_with(const char* what, const std::string& compiler) {
+  const std::string flag = "-ftrivial-auto-var-init=";
+  static std::mutex mutex;
+  static std::map<std::string, bool> known;
+  std::lock_guard lock(mutex);
+  auto it = known.find(compiler);
+  if (it == known.end()) {
+    Activity none;
+    const ProgramResult r = run_program(compiler, {flag + "zero", "-x", "c++", "-fsyntax-only", "/dev/null"}, 20, none);
+    it = known.emplace(compiler, r.started && r.status == 0).first;
+  }
+  return it->second ? std::vector<std::string>{flag + what} : std::vector<std::string>{};
+}
+
 // Over PTX in asm() the host's compiler and its assembler stumble in many words. The line of it, where that is what an
 // error is about; else 0.
 int line_of_ptx(const CompileError& e, const std::string& text, const std::string& file) {
@@ -112,7 +131,8 @@ std::string make_modules(const std::string& source, const std::string& file, con
     return in.compile(compiler, all, name, activity);
   };
   const bool host_code = source.starts_with("#include \"convscope/host_code.h\"");  // includes_before()
-  auto of_source = [&](std::vector<std::string> flags, const std::vector<std::string>& to) {
+  auto of_source = [&](std::vector<std::string> flags, const char* variables, const std::vector<std::string>& to) {
+    for (const auto& flag : begin_with(variables, compiler)) flags.push_back(flag);
     flags.insert(flags.begin(), common_flags().begin(), common_flags().end());
     const auto first = first_header(in, compiler, flags, host_code, activity);
     try {
@@ -126,7 +146,7 @@ std::string make_modules(const std::string& source, const std::string& file, con
   // Both at once: the second is needed for every verdict (races, lines).
   auto other = std::async(std::launch::async, [&] {
     if (!traces()) return;
-    of_source(traced_flags(), {"-S", "-o", "traced.s"});
+    of_source(traced_flags(), "zero", {"-S", "-o", "traced.s"});
     in.write("traced.s", with_room_around_shared(read_whole(in.path() / "traced.s")));
     gcc({{"-c", "traced.s", "-o", "traced.o"}}, file);
     // The same for every file.
@@ -139,7 +159,7 @@ std::string make_modules(const std::string& source, const std::string& file, con
     touch(hooks);
     gcc({{"-shared", "traced.o", hooks.string(), "-o", "traced.so"}}, file);
   });
-  const std::string warnings = of_source({"-O2"}, {"-shared", "-o", "plain.so"});
+  const std::string warnings = of_source({"-O2"}, "pattern", {"-shared", "-o", "plain.so"});
   other.get();
   in.put("plain.so", plain);
   if (traces()) in.put("traced.so", traced);
@@ -255,7 +275,8 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
   Fingerprint print;
   print.add_headers(), print.add_compiler(compiler);
   const std::string hooks = print.text();
-  print.add(common_flags()), print.add(traced_flags()), print.add("room around shared memory"), print.add(source);
+  print.add(common_flags()), print.add(traced_flags()), print.add(begin_with("pattern", compiler)),
+      print.add("room around shared memory"), print.add(source);
   const std::string key = print.text();
 
   OutsideFile out;
@@ -302,6 +323,30 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
   list_outside(name, plain, traced);
   for (const auto* k : plain) out.kernels.push_back(k);
   return out;
+}
+
+std::string unset_variable(const std::string& name, const std::string& text, Activity& activity) {
+  std::string file = name;
+  while (file.starts_with("./")) file.erase(0, 2);
+  const Workshop in;
+  std::string said;
+  try {
+    in.write("source.cu", for_host(text, file));
+    std::vector<std::string> arguments = common_flags();
+    for (const char* a : {"-O2", "-Wuninitialized", "-Wmaybe-uninitialized", "-include", "convscope/outside.h", "-x",
+                          "c++", "-S", "-o", "/dev/null", "source.cu"})
+      arguments.emplace_back(a);
+    said = in.compile(host_compiler(), arguments, file, activity);
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const std::runtime_error&) {
+    return "";
+  }
+  static const std::regex warning(
+      R"((?:^|\n)([^\n]+):(\d+):\d+: warning: '([^'<]+)' (?:is|may be) used uninitialized)");
+  for (auto it = std::sregex_iterator(said.begin(), said.end(), warning); it != std::sregex_iterator(); ++it)
+    if ((*it)[1] == file) return fmt::format("{} at {}:{}", (*it)[3].str(), file, (*it)[2].str());
+  return "";
 }
 
 }  // namespace convscope

@@ -22,6 +22,10 @@ struct OutsideFile {
 // (it says nothing of a launch, or something wrong), CompileError, MissingError (no compiler), Cancelled.
 OutsideFile bring_outside(const std::string& name, const std::string& text, Activity& activity);
 
+// The first variable of a file that may be read before anything was put into it, as the compiler's data flow has it:
+// "sum at mine.cu:12"; "" when it finds none. Errors: Cancelled.
+std::string unset_variable(const std::string& name, const std::string& text, Activity& activity);
+
 // Where the compiler is: CONVSCOPE_CXX (and nothing else, when it is set), else g++ or c++ in the folders of PATH.
 // Errors: MissingError.
 std::string host_compiler();

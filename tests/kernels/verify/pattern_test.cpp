@@ -2,6 +2,7 @@
 #include "kernels/verify/pattern.h"
 
 #include <cmath>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "kernels/problem/counts.h"
@@ -155,6 +156,11 @@ TEST(Pattern, Factors) {
   }
   EXPECT_TRUE(
       has(s.find([&](int64_t r, int64_t j) { return -s.value(r, j); }).where, "every value is -1 times the right one"));
+  // Of no binary fraction, rounded; and no near one.
+  auto third = s.find([&](int64_t r, int64_t j) { return double(float(s.value(r, j) / double(usual.kernel_size))); });
+  EXPECT_TRUE(has(third.where, fmt::format("the right one: divided by {}, ", usual.kernel_size))) << third.where;
+  EXPECT_TRUE(has(third.where, "the number of taps")) << third.where;
+  EXPECT_FALSE(s.find([&](int64_t r, int64_t j) { return s.value(r, j) * (j % 2 ? 0.3 : 0.3001); }).factor);
   auto zeros = s.find([](int64_t, int64_t) { return 0.0; });
   EXPECT_EQ(zeros.factor, 0.0);
   EXPECT_TRUE(has(zeros.where, "zeros instead of the result"));

@@ -1,0 +1,71 @@
+// What a wrong kernel file does beside its index, told by how it was compiled or by its values.
+#include <gtest/gtest.h>
+
+#include "tests/app/cli/outside.h"
+
+namespace convscope {
+namespace {
+
+using test::operator+;
+using test::holds;
+using test::json;
+using test::little;
+using test::OutsideCli;
+using test::Words;
+
+class UnsetCli : public OutsideCli {
+ protected:
+  std::string said_of(const std::string& file, int code = 1) {
+    const auto r = run(Words{"run", file} + little);
+    EXPECT_EQ(r.code, code) << r.out << r.err;
+    return r.out;
+  }
+};
+
+#if !defined(__SANITIZE_THREAD__)  // which has no traced twin
+TEST_F(UnsetCli, AVariableThatNothingWasPutIntoIsNamed) {
+  const std::string start = "float sum = b ? b[co] : 0.0f;";
+  std::string out = said_of(changed("gather.cu", start, "float sum;\n  if (b) sum += b[co];"));
+  EXPECT_TRUE(holds(out, "wrong: uses sum at ")) << out;
+  EXPECT_TRUE(holds(out, "gather.cu:15 before anything was put into it: what stands there reaches 324 elements"))
+      << out;
+  // Of an array, where the compiler says nothing.
+  out = said_of(
+      changed("gather.cu", start, "float part[4], sum = 0;\n  part[co % 4] += 1;\n  for (float v : part) sum += v;"));
+  EXPECT_TRUE(holds(out, " before anything was put into it: what stands there reaches 324 elements")) << out;
+  // Controls: one that is wrong without it, and one whose every element is set before it is used.
+  out = said_of(changed("gather.cu", start, "float sum = 0.5f;"));
+  EXPECT_FALSE(holds(out, "before anything was put into it")) << out;
+  out = said_of(changed("gather.cu", start, "float sum;\n  if (b) sum = b[co];\n  else sum = 0;"), 0);
+  EXPECT_TRUE(holds(out, "right: ")) << out;
+}
+#endif
+
+TEST_F(UnsetCli, WholeNumbersAreNamed) {
+  const std::string whole = "; every result is a whole number: a sum is kept in integers";
+  std::string out = said_of(changed("gather.cu", "float sum =", "int sum ="));
+  EXPECT_TRUE(holds(out, whole)) << out;
+  out = said_of(changed("gather.cu", "y[id] = sum;", "y[id] = sum * 1.0001f;"));
+  EXPECT_FALSE(holds(out, whole)) << out;
+}
+
+TEST_F(UnsetCli, WhatADivisorIsIsNamed) {
+  const std::string out = said_of(changed("gather.cu", "y[id] = sum;", "y[id] = sum / Cin;"));
+  EXPECT_TRUE(holds(out, "every value is 0.166667 times the right one: divided by 6, the number of input channels"))
+      << out;
+}
+
+#if !defined(__SANITIZE_THREAD__)
+// What a race leaves looks like a fault of the index on another problem.
+TEST_F(UnsetCli, OfThreadsThatRaceNoTermIsBlamed) {
+  const std::string file =
+      changed("shared_sum.cu", "part[threadIdx.x + half];\n    __syncthreads();", "part[threadIdx.x + half];");
+  const json verdict = run(Words{"run", file, "--json"} + little).document()["verdict"];
+  EXPECT_TRUE(holds(verdict["sentence"].get<std::string>(), "wrong: a race in block 0: ")) << verdict;
+  EXPECT_TRUE(verdict["cause"].is_null()) << verdict["cause"];
+  EXPECT_TRUE(holds(verdict["cause_reason"].get<std::string>(), "its threads race: ")) << verdict;
+}
+#endif
+
+}  // namespace
+}  // namespace convscope

@@ -237,9 +237,18 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     out.launches = probe.launches();
     return out;
   }
+  // What it is of nothing but zeros. If that is no number, or one beside which counts vanish, no tap says anything.
+  probe.set_x([](int64_t) { return 0; });
+  probe.set_w([](int64_t) { return 0; });
+  if (p.bias) probe.set_b([](int64_t) { return 0; });
+  const double rest = probe.element(n, co, j);
+  const bool by_itself = !(std::fabs(rest) <= std::exp2(traits(p.dtype).significand_bits / 2));
+  if (!by_itself) probe.leave_out(rest);
   // Which bias: of nothing but biases.
   out.read_bias = 0;
-  if (p.bias) {
+  if (by_itself) {
+    out.read_bias.reset();
+  } else if (p.bias) {
     probe.set_x([](int64_t) { return 0; });
     probe.set_w([](int64_t) { return 0; });
     probe.set_b([](int64_t) { return 1; });
@@ -263,13 +272,6 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     probe.set_b([](int64_t) { return 0; });
   }
 
-  // Is it no number even of nothing but zeros? Then no tap says anything.
-  bool by_itself = false;
-  if (std::isnan(out.got)) {
-    probe.set_w([](int64_t) { return 0; });
-    probe.set_x([](int64_t) { return 0; });
-    by_itself = !std::isfinite(probe.element(n, co, j));
-  }
   for (int64_t k : taps) {
     TapRead t;
     t.k = k;
@@ -278,12 +280,15 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
       t.expected_i = numerator / p.stride;
       t.expected_sum = sum_at(k, *t.expected_i);
     }
+    if (by_itself) {
+      t.count = std::numeric_limits<double>::quiet_NaN(), t.strange = "cannot be told";
+      out.taps.push_back(t);
+      continue;
+    }
     probe.set_w([&](int64_t e) { return e % K == k ? 1 : 0; });
     probe.set_x([&](int64_t e) { return in_channel(e) ? 1 : 0; });
     t.count = probe.element(n, co, j);
-    if (!std::isfinite(t.count) && by_itself) {
-      t.strange = "cannot be told";
-    } else if (!std::isfinite(t.count)) {
+    if (!std::isfinite(t.count)) {
       t.strange = "the count is " + number_text(t.count) + ": it reads what is not its input";
     } else if (t.count != 0) {
       t.read_i = probe.decode(
@@ -306,7 +311,11 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     if (t.count == 0) t.read_sum = 0;
     out.taps.push_back(t);
   }
-  if (by_itself) out.channel_note = "of zeros alone it is no number either: something beside x and w is in it";
+  if (by_itself)
+    out.channel_note =
+        std::isfinite(rest)
+            ? fmt::format("of zeros alone it is {}: something beside x, w and b is in it", number_text(rest))
+            : "of zeros alone it is no number either: something beside x and w is in it";
   const bool adds_beyond = look_beside_row(probe, p, in, out);
   std::optional<int64_t> clean_tap, clean_input;
   bool any_strange = false;
@@ -317,6 +326,7 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     return probe.element(n, co, j) == 1;
   };
   out.read_total = out.read_bias;
+  if (out.read_total) *out.read_total += rest;
   for (auto& t : out.taps) {
     if (t.read_i && t.count == 1 && t.strange.empty()) {
       if (t.read_i == t.expected_i || reads_own_row(t)) {
@@ -404,6 +414,8 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
   if (!out.channel_note.empty() || !out.weight_note.empty() || !out.batch_note.empty())
     for (auto& t : out.taps)
       if (t.read_sum != 0.0) t.read_sum.reset();
+  if (!by_itself && rest != 0 && out.channel_note.empty())
+    out.channel_note = fmt::format("of zeros alone it is {}: something beside x, w and b is added", number_text(rest));
   if (left == Prober::Left::added_to && out.channel_note.empty())
     out.channel_note = "adds to what is in y, which nobody has cleared: here it began at 0";
   if (!out.channel_note.empty() || !out.weight_note.empty() || !out.batch_note.empty() || !std::isfinite(out.got))

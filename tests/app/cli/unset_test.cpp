@@ -41,6 +41,22 @@ TEST_F(UnsetCli, AVariableThatNothingWasPutIntoIsNamed) {
 }
 #endif
 
+// An element's taps are told by counts that are read off it: with something beside them in the sum they are counted
+// without it, or, where it is so large that counts vanish, not at all.
+TEST_F(UnsetCli, WhatIsBesideTheTapsIsNoTap) {
+  const std::string start = "float sum = b ? b[co] : 0.0f;";
+  auto explained = [&](const std::string& file) { return run(Words{"explain", file, "--at", "0,0,3"} + little).out; };
+  std::string out = explained(changed("gather.cu", start, "float sum = b[co] + 0.1f;"));
+  EXPECT_TRUE(holds(out, "of zeros alone it is 0.1: something beside x, w and b is added")) << out;
+  EXPECT_FALSE(holds(out, " times")) << out;
+  EXPECT_FALSE(holds(out, "cannot be told")) << out;
+  EXPECT_TRUE(holds(out, " 0         2         2       0.182035       0.182035")) << out;
+  out = explained(changed("gather.cu", start, "float sum = b[co] - 1.7e38f;"));
+  EXPECT_TRUE(holds(out, "of zeros alone it is -1.7e+38: something beside x, w and b is in it")) << out;
+  EXPECT_TRUE(holds(out, "cannot be told")) << out;
+  EXPECT_FALSE(holds(out, " times")) << out;
+}
+
 TEST_F(UnsetCli, WholeNumbersAreNamed) {
   const std::string whole = "; every result is a whole number: a sum is kept in integers";
   std::string out = said_of(changed("gather.cu", "float sum =", "int sum ="));

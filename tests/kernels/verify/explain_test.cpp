@@ -132,7 +132,8 @@ TEST(Explain, RightKernelsReadTheDefinition) {
   int outside = 0, inside = 0;
   std::map<std::string, int> ran;
   auto emulator = open_emulator();
-  for (int i = 0; i < 24 / test::fewer; i++) {
+  const int problems = test::cases(12, 24);
+  for (int i = 0; i < problems; i++) {
     auto p = test::random_problem(r, {.kernel_size = 8, .length = 20});
     for (const auto* k : all_kernels()) {
       if (k->kind() != KernelKind::ladder || !k->unsupported(p).empty() || !emulator->unavailable(*k).empty()) continue;
@@ -163,8 +164,8 @@ TEST(Explain, RightKernelsReadTheDefinition) {
       }
     }
   }
-  EXPECT_GT(inside, 800 / test::fewer);
-  EXPECT_GT(outside, 1000 / test::fewer);
+  EXPECT_GT(inside, 30 * problems);
+  EXPECT_GT(outside, 40 * problems);
   for (const char* name : {"hopper_tf32", "hopper_3xtf32", "stream_tf32", "stream_3xtf32"})
     if (emulator->unavailable(find_kernel(name)).empty()) {
       EXPECT_GT(ran[name], 0) << name;

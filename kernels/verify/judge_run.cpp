@@ -475,7 +475,14 @@ void Judge::Run::look_for_unset() {
   activity_.phase("looking for variables that nobody sets");
   upload(*r_.inputs);
   y_->fill(nan_poison, &activity_);
-  if (!survives([&] { device_.run(*twin, twin->plan_for(p_), at_, {.activity = &activity_}); })) return;
+  try {
+    device_.run(*twin, twin->plan_for(p_), at_, {.activity = &activity_});
+  } catch (const KernelFault&) {
+    return;  // of the twin, which is not judged
+  } catch (const DeviceError& e) {
+    if (e.poisoned()) throw;
+    return;
+  }
   int64_t reached = 0;
   each_element(download(), [&](auto zero, size_t, auto shown, auto now) {
     using T = decltype(zero);

@@ -102,7 +102,8 @@ std::vector<std::string> begin_with(const char* what, const std::string& compile
     const ProgramResult r = run_program(compiler, {flag + "zero", "-x", "c++", "-fsyntax-only", "/dev/null"}, 20, none);
     it = known.emplace(compiler, r.started && r.status == 0).first;
   }
-  return it->second ? std::vector<std::string>{flag + what} : std::vector<std::string>{};
+  if (!it->second) return {};
+  return {flag + what, "-Wno-trivial-auto-var-init"};  // said of what a switch jumps over
 }
 
 // Over PTX in asm() the host's compiler and its assembler stumble in many words. The line of it, where that is what an
@@ -326,10 +327,15 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
 }
 
 std::string unset_variable(const std::string& name, const std::string& text, Activity& activity) {
+  static std::mutex mutex;
+  static std::pair<std::string, std::string> last;  // a file is judged on many problems
+  std::lock_guard lock(mutex);
+  const std::string key = name + '\n' + text;
+  if (last.first == key) return last.second;
   std::string file = name;
   while (file.starts_with("./")) file.erase(0, 2);
   const Workshop in;
-  std::string said;
+  std::string said, found;
   try {
     in.write("source.cu", for_host(text, file));
     std::vector<std::string> arguments = common_flags();
@@ -340,13 +346,13 @@ std::string unset_variable(const std::string& name, const std::string& text, Act
   } catch (const Cancelled&) {
     throw;
   } catch (const std::runtime_error&) {
-    return "";
   }
   static const std::regex warning(
       R"((?:^|\n)([^\n]+):(\d+):\d+: warning: '([^'<]+)' (?:is|may be) used uninitialized)");
   for (auto it = std::sregex_iterator(said.begin(), said.end(), warning); it != std::sregex_iterator(); ++it)
-    if ((*it)[1] == file) return fmt::format("{} at {}:{}", (*it)[3].str(), file, (*it)[2].str());
-  return "";
+    if (found.empty() && (*it)[1] == file) found = fmt::format("{} at {}:{}", (*it)[3].str(), file, (*it)[2].str());
+  last = {key, found};
+  return found;
 }
 
 }  // namespace convscope

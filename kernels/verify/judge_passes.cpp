@@ -271,7 +271,6 @@ void Judge::Run::conclude() {
   if (own_ != p_.out_length())
     wrong.push_back(fmt::format("its output is {} long, the problem's {}{}", own_, p_.out_length(), length_words()));
   if (!memory_.empty()) wrong.push_back(memory_);
-  if (!unset_.empty()) wrong.push_back(unset_);
   if (!races_.race.empty()) wrong.push_back(races_.race);
   // What is read before it is written may be of no use; where numbers are none, or change, it is what they come from.
   const bool no_numbers = e.nan > 0 || (r_.exact && r_.exact->nan > 0);
@@ -335,7 +334,8 @@ void Judge::Run::conclude_memory() {
                     percent_text(static_cast<double>(e.unwritten), static_cast<double>(e.elements))));
   if (zero_unwritten_) add(fmt::format("leaves {} unwritten where the sum is 0", amount(zero_unwritten_, "element")));
   if (!outside_.empty()) add(outside_);
-  r_.verdict.leaves_arrays = !memory_.empty() && memory_ == races_.leaves;
+  if (!races_.variable.empty()) add(races_.variable);
+  r_.verdict.leaves_arrays = !memory_.empty() && (memory_ == races_.leaves || memory_ == races_.variable);
   r_.verdict.add(
       "memory", memory_.empty() ? LayerStatus::pass : LayerStatus::fail,
       memory_.empty() ? "every element written under two poisons, red zones whole, inputs unchanged" : memory_);

@@ -11,9 +11,8 @@
 #include "kernels/base/text.h"
 #include "kernels/base/worker_pool.h"
 #include "kernels/problem/counts.h"
-#include "kernels/runtime/compile/outside.h"
-#include "kernels/runtime/registry.h"
 #include "kernels/runtime/simt/executor.h"
+#include "kernels/verify/unset_variables.h"
 
 namespace convscope {
 namespace {
@@ -212,12 +211,8 @@ void Judge::Run::crashed(const std::string& why) {
   Verdict& v = r_.verdict;
   // Damage behind dynamic shared memory is seen when its block has ended.
   const bool shared = device_.is_emulator() && why.find("dynamic shared memory") != why.npos;
-  std::string unset = device_.is_emulator() && !kernel_.text().empty() && !shared
-                          ? unset_variable(kernel_.file(), kernel_.text(), activity_)
-                          : "";
-  if (!unset.empty()) unset = "; the compiler finds that it may use " + unset + ", before anything was put into it";
   const std::string where = shared ? where_it_leaves(device_, kernel_, p_, at_, activity_) : "",
-                    all = (where.empty() ? why : why + "; it " + where) + unset;
+                    all = where.empty() ? why : why + "; it " + where;
   v.add("memory", LayerStatus::fail, all);
   v.status = Status::crashed;
   v.exit_code = 4;
@@ -458,40 +453,21 @@ void Judge::Run::look_for_races() {
     memory_fault_ += "; it " + races_.leaves;
 }
 
-// Files that are compiled here are compiled twice, and automatic variables begin with other bytes in the traced twin
-// (unset_variable()). So where nothing depends on an order, and the twin's results are others, one was used that
-// nothing was put into.
+// Of a wrong kernel file, on the emulator: here what stands in them is a number that no sum is right with.
 void Judge::Run::look_for_unset() {
   constexpr double patience_ms = 1000;  // of a run, which takes the twin several times as long
   const bool wrong = r_.error.failing || (r_.exact && r_.exact->failing);
-  if (!device_.is_emulator() || kernel_.text().empty() || !wrong || overlap_ <= 0 || ran_ms_.front() > patience_ms)
+  if (!device_.is_emulator() || !wrong || overlap_ <= 0 || ran_ms_.front() > patience_ms) return;
+  if (!memory_fault_.empty() || !outside_.empty() || differing_elements_ || !may_look_for_unset(kernel_, races_))
     return;
-  if (!memory_fault_.empty() || !outside_.empty() || differing_elements_ || !races_.missing.empty() ||
-      !races_.race.empty() || !races_.unset.empty() || races_.atomics)
-    return;
-  std::string missing;
-  const KernelDefinition* twin = traced_twin(kernel_, missing);
-  if (!twin) return;
   activity_.phase("looking for variables that nobody sets");
   upload(*r_.inputs);
-  y_->fill(nan_poison, &activity_);
-  try {
-    device_.run(*twin, twin->plan_for(p_), at_, {.activity = &activity_});
-  } catch (const KernelFault&) {
-    return;  // of the twin, which is not judged
-  } catch (const DeviceError& e) {
-    if (e.poisoned()) throw;
-    return;
-  }
-  int64_t reached = 0;
-  each_element(download(), [&](auto zero, size_t, auto shown, auto now) {
-    using T = decltype(zero);
-    reached += shown != now && !(std::isnan(std::bit_cast<T>(shown)) && std::isnan(std::bit_cast<T>(now)));
-  });
-  if (!reached) return;
-  const std::string name = unset_variable(kernel_.file(), kernel_.text(), activity_);
-  unset_ = fmt::format("uses {} before anything was put into it: what stands there reaches {}",
-                       name.empty() ? "a variable" : name, amount(reached, "element"));
+  auto output_of = [&](const KernelDefinition& kernel) {
+    y_->fill(nan_poison, &activity_);
+    device_.run(kernel, kernel.plan_for(p_), at_, {.activity = &activity_});
+    return download();
+  };
+  races_.variable = unset_variable_used(kernel_, p_.dtype, output_of, activity_);
 }
 
 void Judge::Run::judge_references() {

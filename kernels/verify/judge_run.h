@@ -108,7 +108,6 @@ class Judge::Run {
 
   // What the passes found.
   std::string memory_fault_, input_fault_, outside_;
-  std::string unset_;  // a variable that is read before anything was put into it
   RaceSearch races_;
   bool depends_on_output_ = false;
   int64_t differing_elements_ = 0;                            // in any of three runs

@@ -66,8 +66,10 @@ std::optional<double> find_factor(const std::vector<SampleRow>& samples, bool su
       zeros += expected != 0 && got == 0;
       others += got != 0;
       if (factor == 0 && expected != 0) factor = got / expected;
+      // Near 1 a factor is one of rounding (find_nearness()).
+      const double slack = std::fabs(factor - 1) > 1e-2 ? a_rounding : 0;
       if (factor != 0)
-        f.add(std::fabs(got - factor * expected) <= a_rounding * std::fabs(got) ? factor * expected : got,
+        f.add(std::fabs(got - factor * expected) <= slack * std::fabs(got) ? factor * expected : got,
               factor * expected);
     }
   if (zeros >= 8 && others == 0) return 0;

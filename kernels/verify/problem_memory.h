@@ -30,6 +30,7 @@ class ProblemMemory {
   // Gigabytes, so an activity is looked at in between. Errors: Cancelled, when it is; what was being written is then
   // written in part.
   void fill_output(uint32_t word, Activity* activity) { y_.fill(word, activity); }
+  HostBytes output(const ConvProblem& p, int64_t own_length) const;
   uint64_t output_checksum(Activity* activity) const { return y_.checksum(activity); }
   // Other input values, and the drawn ones again.
   void change_input(Activity* activity) { x_.fill(0x3e99999a, activity); }  // 0.3

@@ -9,6 +9,7 @@
 #include "kernels/problem/counts.h"
 #include "kernels/verify/problem_memory.h"
 #include "kernels/verify/races.h"
+#include "kernels/verify/unset_variables.h"
 
 namespace convscope {
 namespace {
@@ -85,6 +86,12 @@ RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem
     const Inputs in = make_inputs(*piece, {}, &own);
     ProblemMemory memory(*emulator, *piece, in, plan.out_length(), plan.workspace_bytes(), &own);
     out = find_races(*emulator, kernel, *piece, memory.at(), own);
+    auto output_of = [&](const KernelDefinition& k) {
+      memory.fill_output(result_zone_word, &own);
+      emulator->run(k, k.plan_for(*piece), memory.at(), {.activity = &own});
+      return memory.output(*piece, plan.out_length());
+    };
+    if (may_look_for_unset(kernel, out)) out.variable = unset_variable_used(kernel, piece->dtype, output_of, own);
   } catch (const Cancelled&) {
     out = {};
   } catch (const KernelFault& e) {
@@ -105,6 +112,7 @@ RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem
   if (!out.race.empty()) out.race += where;
   if (!out.unset.empty()) out.unset += where;
   if (!out.leaves.empty()) out.leaves += where;
+  if (!out.variable.empty()) out.variable += where;
   out.piece = describe(*piece);
   return out;
 }

@@ -130,6 +130,8 @@ struct RaceSearch {
   // An access that leaves an array of shared memory (simt::Tracing), or a tensor by little (tensor_bounds.h); "": none
   // was met.
   std::string leaves;
+  // A variable that is used before anything was put into it (unset_variables.h); "": none was met.
+  std::string variable;
   std::string piece;  // of a search on another device: what it was of
 };
 // between: blocks as well, which for a kernel of one output a thread takes as long as all else of its verdict.
@@ -139,7 +141,7 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
 // Where a kernel that ended with a fault leaves an array or a tensor, as RaceSearch says it; "". Errors: Cancelled.
 std::string where_it_leaves(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,
                             Activity& activity);
-// find_races() of a short piece of p, on the emulator: for a kernel that runs on a GPU. What takes longer than seconds
+// find_races() of a short piece of p, on the emulator, and variables that nothing was put into: for a kernel that runs on a GPU. What takes longer than seconds
 // there (blocks that wait for blocks do for ever) is given up. Errors: Cancelled.
 RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem& p, Activity& activity);
 

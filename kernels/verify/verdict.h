@@ -45,7 +45,8 @@ struct Verdict {
       if (l.name == name) return &l;
     return nullptr;
   }
-  bool leaves_arrays = false;  // of shared memory, or a tensor, and memory has no other fault
+  // Of shared memory, or a tensor, or a variable is used that nothing was put into, and memory has no other fault.
+  bool leaves_arrays = false;
   // All results came out right, and threads are not ordered that should be, or leave an array or a tensor.
   bool results_are_right() const {
     bool beside = false, other = false;

@@ -108,6 +108,20 @@ TEST_F(FilesGpu, AFaultIsToldByName) {
   EXPECT_TRUE(test::holds(x["sentence"].get<std::string>(), "the dilation is missing")) << x;
 }
 
+// Where a register happens to be zero its results are right; the emulator sees it in a short piece.
+TEST_F(FilesGpu, AVariableThatNothingWasPutIntoIsNamed) {
+  const std::string start = "float sum = b ? b[co] : 0.0f;";
+  ASSERT_EQ(bring(sample(start, "float sum;")).kind, Answer::Kind::result);
+  json r = ask("run");
+  EXPECT_EQ(r["verdict"]["status"], "wrong") << r["verdict"];
+  const auto sentence = r["verdict"]["sentence"].get<std::string>();
+  EXPECT_TRUE(test::holds(sentence, "uses sum at mine.cu:")) << sentence;
+  EXPECT_TRUE(test::holds(sentence, "(found by the emulator, on ")) << sentence;
+  fmt::print("files unset: {}\n", sentence);
+  ASSERT_EQ(bring(sample(start, "float sum = 0;")).kind, Answer::Kind::result);
+  EXPECT_EQ(ask("run")["verdict"]["status"], "right");
+}
+
 TEST_F(FilesGpu, OpenedForTheEmulatorItIsCompiledWhenItIsAskedHere) {
   ASSERT_EQ(bring(sample(), "emulator").kind, Answer::Kind::result);
   EXPECT_EQ(ask("run")["verdict"]["status"], "right");

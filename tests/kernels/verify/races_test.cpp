@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "kernels/problem/presets.h"
+#include "kernels/runtime/compile/outside.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/verify/fuzz.h"
 #include "kernels/verify/problem_memory.h"
 #include "kernels/verify/xray_sizes.h"
+#include "tests/fakes/setting.h"
 #include "tests/kernels/verify/judging.h"
 #include "tests/support.h"
 
@@ -158,6 +160,31 @@ TEST(Races, AreNotToldAsSizes) {
   EXPECT_TRUE(judged("race_that_does_not_matter", 256).verdict.results_are_right());
   EXPECT_FALSE(size_fault(*device, racy, p, Accuracy::strict, 1e9, activity));
   EXPECT_FALSE(judged("race_no_barrier", 256).verdict.results_are_right()) << "its results are wrong as well";
+}
+
+// Of a file, variables that nothing was put into as well: what a GPU has in a register may be right.
+TEST(Races, OfAShortPieceOfAFile) {
+  NEEDS_RACY_KERNELS;
+  const test::ScratchFolder folder;
+  const test::Setting cache("CONVSCOPE_CACHE", test::own_cache(folder));
+  ConvProblem p;
+  p.in_channels = p.out_channels = 4, p.kernel_size = 3, p.length = 1'000'000, p.batch = 64;
+  Activity activity;
+  auto found = [&](const std::string& to) {
+    std::string text = test::text_file(test::project_file("assets/kernels/gather.cu"));
+    const std::string from = "float sum = b ? b[co] : 0.0f;";
+    text.replace(text.find(from), from.size(), to);
+    return find_races_of_piece(*bring_outside("mine.cu", text, activity).kernels.at(0), p, activity);
+  };
+  const RaceSearch unset = found("float sum;");
+  EXPECT_TRUE(test::holds(unset.variable, "uses sum at mine.cu:")) << unset.variable << unset.missing;
+  EXPECT_TRUE(test::holds(unset.variable,
+                          " before anything was put into it: what stands there reaches 2,416 elements "
+                          "(found by the emulator, on 2 × 4→4, K 3, L 300, s 1, p 0, d 1)"))
+      << unset.variable;
+  const RaceSearch set = found("float sum = 0;");
+  EXPECT_EQ(set.variable, "");
+  EXPECT_EQ(set.missing, "");
 }
 
 // A kernel that runs on a GPU is looked at on the emulator, in a short piece of its problem.

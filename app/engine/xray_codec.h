@@ -10,8 +10,7 @@ namespace convscope {
 
 nlohmann::json xray_json(const Xray& x);
 
-// Why a kernel is wrong; of one that is right on its problem (right): why it is not in general. Without a sentence, the
-// reason why there is none.
+// Without a sentence, the reason why there is none.
 struct CauseWords {
   std::string sentence, reason;
 };
@@ -21,6 +20,7 @@ struct CauseBeside {
   bool sums_right = false, race = false;
   void layer(std::string_view name, std::string_view status, std::string_view evidence);
 };
+// Why a kernel is wrong; of one that is right on its problem (right): why it is not in general.
 CauseWords cause_words(const nlohmann::json& xray, bool right, const CauseBeside& beside);
 
 }  // namespace convscope

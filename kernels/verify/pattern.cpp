@@ -297,7 +297,7 @@ std::string shift_words(const ConvProblem& p, int64_t shift) {
                      shift > 0 ? "+" : "−", size, size == 1 ? "" : "s", name, shift > 0 ? "−" : "+", size);
 }
 
-// ", divided by 6, the number of input channels": which sizes of the problem a factor is one part of.
+// ": divided by 6, the number of input channels": which sizes of the problem a factor is one part of.
 std::string divisor_words(const ConvProblem& p, double factor) {
   const double by = 1 / factor;
   if (by < 1.5 || std::fabs(by - std::round(by)) > 1e-4 * by) return "";

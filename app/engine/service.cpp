@@ -432,8 +432,7 @@ Service::Reply Service::numbers(const json& request) {
     for (int64_t c = column0; c < column1; c++) {
       int64_t e = r * t.columns + c;
       const double reference = kept->reference ? kept->reference->output_at(e) : t.reference_at(e);
-      for (double v : {t.output_at(e), reference, t.error_at(e), static_cast<double>(t.ratio.as<float>()[e])})
-        *out++ = v;
+      for (double v : {t.output_at(e), reference, t.error_at(e), static_cast<double>(t.ratio_at(e))}) *out++ = v;
     }
   return reply;
 }

@@ -41,12 +41,17 @@ json xray_json(const Xray& x) {
 void CauseBeside::layer(std::string_view name, std::string_view status, std::string_view evidence) {
   if (name == "mathematics") sums_right = status == "pass";
   if (name == "determinism") race = status == "fail" && evidence.starts_with("a race ");
+  if (name == "memory") unset = status == "fail" && evidence.find(" before anything was put into it") != evidence.npos;
 }
 
 CauseWords cause_words(const json& xray, bool right, const CauseBeside& beside) {
   const std::string status = json_fields::text(xray, "status"), sentence = json_fields::text(xray, "sentence");
-  if (!right && beside.race && sentence.find("it takes ") == sentence.npos)
+  const bool of_an_index = sentence.find("it takes ") != sentence.npos;
+  if (!right && beside.race && !of_an_index)
     return {"", "its threads race: as long as they do, what it computes says nothing of its index"};
+  if (!right && beside.unset && !of_an_index)
+    return {"",
+            "a variable that nothing was put into is in its results: as long as it is, they say nothing of its index"};
   if (status == (right ? "right-here-only" : "wrong")) return {sentence, ""};
   // Wrong as it was asked for, and right on the small problem of that kind.
   const std::string here = "right here, but not in general: ";

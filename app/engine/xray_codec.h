@@ -14,10 +14,10 @@ nlohmann::json xray_json(const Xray& x);
 struct CauseWords {
   std::string sentence, reason;
 };
-// What its verdict found beside: its mathematics are right, and other things wrong; threads race, and what they leave
-// then looks like a fault of the index.
+// What its verdict found beside: its mathematics are right, and other things wrong; threads race, or a variable that
+// nothing was put into is in its results, and what comes of that looks like a fault of the index.
 struct CauseBeside {
-  bool sums_right = false, race = false;
+  bool sums_right = false, race = false, unset = false;
   void layer(std::string_view name, std::string_view status, std::string_view evidence);
 };
 // Why a kernel is wrong; of one that is right on its problem (right): why it is not in general.

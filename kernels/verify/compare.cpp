@@ -126,11 +126,14 @@ class RowComparer {
         wrong = !(ratio <= 1);
       }
       int64_t e = row * p_.out_length() + at.j;
-      if (options_.sink.error) options_.sink.error[e] = static_cast<float>(std::isfinite(got) ? error : expected);
-      // Rounded to float a ratio just above 1 would be 1, and a wrong element would look right.
-      if (options_.sink.ratio)
-        options_.sink.ratio[e] =
+      if (options_.sink.error) {
+        const bool oracle_kept = wrong && std::fabs(error) > std::fabs(expected);
+        options_.sink.error[e] = static_cast<float>(std::isfinite(got) && !oracle_kept ? error : expected);
+        // Rounded to float a ratio just above 1 would be 1, and a wrong element would look right.
+        const float rounded =
             wrong && ratio < 1.5 ? std::max(static_cast<float>(ratio), just_above_1) : static_cast<float>(ratio);
+        options_.sink.ratio[e] = oracle_kept ? -rounded : rounded;
+      }
       double size = std::fabs(error);
       if (right_infinity) {
         // Neither wrong nor a number: nothing to count.

@@ -67,7 +67,7 @@ OutputDifference output_difference(const ConvProblem& p, Oracle& oracle, const R
           error[e] = static_cast<float>(std::isfinite(va) ? va - vb : vb);
           ratio[e] = equal ? 0 : std::numeric_limits<float>::infinity();
         }
-        same += equal, wrong += !(ratio[e] <= 1);
+        same += equal, wrong += !(std::fabs(ratio[e]) <= 1);
       }
       identical += same, beyond += wrong;
     });

@@ -33,15 +33,17 @@ float shown(double v) {
 
 double ResultTensors::reference_at(int64_t e) const {
   double y = output_at(e), d = error.as<float>()[e];
-  return std::isfinite(y) ? y - d : d;
+  return std::isfinite(y) && !std::signbit(ratio.as<float>()[e]) ? y - d : d;
 }
 
 double ResultTensors::error_at(int64_t e) const {
-  return std::isfinite(output_at(e)) ? error.as<float>()[e] : std::numeric_limits<double>::quiet_NaN();
+  double y = output_at(e), d = error.as<float>()[e];
+  if (!std::isfinite(y)) return std::numeric_limits<double>::quiet_NaN();
+  return std::signbit(ratio.as<float>()[e]) ? y - d : d;
 }
 
 uint8_t ResultTensors::flags_at(int64_t e) const {
-  uint8_t f = ratio.as<float>()[e] <= 1 ? 0 : flag_failing;
+  uint8_t f = ratio_at(e) <= 1 ? 0 : flag_failing;
   double y = output_at(e);
   if (std::isfinite(y)) return f;
   bool unwritten =
@@ -62,7 +64,7 @@ Pyramid::Range Pyramid::element_range(Quantity q, int64_t e) const {
       v = result_.error_at(e);
       break;
     case Quantity::ratio:
-      v = result_.ratio.as<float>()[e];
+      v = result_.ratio_at(e);
       break;
   }
   if (!std::isfinite(v)) return {infinite, -infinite};
@@ -114,11 +116,12 @@ void Pyramid::build_from_elements(Level& to, bool by_rows, Activity* activity) {
             for (int64_t j = left; j < right; j++) {
               int64_t e = i * r.columns + j;
               const auto v = static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(output[e]);
-              float dv = error[e], qv = ratio[e];
+              const float dv = error[e], qv = std::fabs(ratio[e]);
               auto widen = [](Range& g, float f) { g.low = std::min(g.low, f), g.high = std::max(g.high, f); };
               if (std::isfinite(v)) {
-                widen(y, shown(v)), widen(d, dv);
-                widen(x, shown(static_cast<double>(v) - static_cast<double>(dv)));
+                const float rest = shown(static_cast<double>(v) - static_cast<double>(dv));
+                const bool oracle_kept = std::signbit(ratio[e]);
+                widen(y, shown(v)), widen(oracle_kept ? x : d, dv), widen(oracle_kept ? d : x, rest);
                 if (std::isfinite(qv)) widen(q, qv);
                 if (!(qv <= 1)) flags |= flag_failing;
               } else {

@@ -1,6 +1,7 @@
 // A result of any size as pictures of any size: every cell says the least, the greatest and the state of all elements
 // it covers, so that one wrong element in 500 million is seen at every zoom.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -32,14 +33,17 @@ struct ResultTensors {
   int64_t rows = 0, columns = 0;
   DType dtype = DType::f32;
   HostBytes output;  // dtype; what the kernel wrote, or unwritten_bits
-  HostBytes error;   // float; output − oracle, or the oracle's value where the output is not finite
-  HostBytes ratio;   // float; |error|/bound; above 1 (or infinite): failing
+  // float; output − oracle; or, where the output is not finite or the ratio is negative, the oracle's value: of the two
+  // the smaller one is kept, as the other follows from it and the output without loss.
+  HostBytes error;
+  HostBytes ratio;  // float; |error|/bound, by its magnitude; above 1 (or infinite): failing
 
   double output_at(int64_t e) const {
     return dispatch(dtype, [&](auto zero) { return static_cast<double>(output.as<decltype(zero)>()[e]); });
   }
   double reference_at(int64_t e) const;
   double error_at(int64_t e) const;  // NaN where the output is not finite
+  float ratio_at(int64_t e) const { return std::fabs(ratio.as<float>()[e]); }
   uint8_t flags_at(int64_t e) const;
   size_t bytes() const { return output.size() + error.size() + ratio.size(); }
 };

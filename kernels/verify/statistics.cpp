@@ -59,15 +59,14 @@ ErrorStatistics error_statistics(const ResultTensors& t, Activity& activity) {
     if (activity.cancelled()) return;
     S s = empty();
     auto slot = [](int bin, LogBins b) { return static_cast<size_t>(std::min(bin, b.count() - 1) + 1); };
-    const float *ratios = t.ratio.as<float>(), *errors = t.error.as<float>();
     for (int64_t e = begin; e < end; e++) {
       auto signed_error = static_cast<float>(t.error_at(e));
-      float r = ratios[e];
+      const float r = t.ratio_at(e);
       if (!std::isfinite(signed_error) || std::isnan(r)) {
         s.not_finite++;
         continue;
       }
-      float d = std::fabs(errors[e]), truth = static_cast<float>(std::fabs(t.reference_at(e)));
+      float d = std::fabs(signed_error), truth = static_cast<float>(std::fabs(t.reference_at(e)));
       s.ratio[slot(ratio(r), S::ratio_bins)]++;
       s.gate[slot(gate(d / (1 + truth)), S::gate_bins)]++;
       if (d == 0) {

@@ -25,17 +25,21 @@ class UnsetCli : public OutsideCli {
 #if !defined(__SANITIZE_THREAD__)  // which has no traced twin
 TEST_F(UnsetCli, AVariableThatNothingWasPutIntoIsNamed) {
   const std::string start = "float sum = b ? b[co] : 0.0f;";
-  std::string out = said_of(changed("gather.cu", start, "float sum;\n  if (b) sum += b[co];"));
+  const std::string file = changed("gather.cu", start, "float sum;\n  if (b) sum += b[co];");
+  std::string out = said_of(file);
   EXPECT_TRUE(holds(out, "wrong: uses sum at ")) << out;
   EXPECT_TRUE(holds(out, "gather.cu:15 before anything was put into it: what stands there reaches 324 elements"))
       << out;
+  const json report = json::parse(run(Words{"run", file, "--json"} + little).out);
+  EXPECT_TRUE(holds(report.at("verdict").value("cause_reason", ""), "a variable that nothing was put into is in its"))
+      << report.at("verdict");
   // Of an array, where the compiler says nothing.
   out = said_of(
       changed("gather.cu", start, "float part[4], sum = 0;\n  part[co % 4] += 1;\n  for (float v : part) sum += v;"));
   EXPECT_TRUE(holds(out, " before anything was put into it: what stands there reaches 324 elements")) << out;
   // Controls: one that is wrong without it, and one whose every element is set before it is used.
   out = said_of(changed("gather.cu", start, "float sum = 0.5f;"));
-  EXPECT_FALSE(holds(out, "before anything was put into it")) << out;
+  EXPECT_FALSE(holds(out, "put into")) << out;
   out = said_of(changed("gather.cu", start, "float sum;\n  if (b) sum = b[co];\n  else sum = 0;"), 0);
   EXPECT_TRUE(holds(out, "right: ")) << out;
 }

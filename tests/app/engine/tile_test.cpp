@@ -144,7 +144,7 @@ TEST_F(Tile, NumbersAreTheElements) {
       EXPECT_EQ(v[i++], t.output_at(e));
       EXPECT_EQ(v[i++], t.reference_at(e));
       EXPECT_EQ(v[i++], t.error_at(e));
-      EXPECT_EQ(v[i++], t.ratio.as<float>()[e]);
+      EXPECT_EQ(v[i++], t.ratio_at(e));
     }
 }
 

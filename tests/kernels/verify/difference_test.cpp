@@ -77,11 +77,37 @@ TEST(Difference, RoundingOfBothIsAllowed) {
   EXPECT_EQ(d.first->j, 9);
   EXPECT_EQ(d.first->got, t.one.output_at(9));
   EXPECT_EQ(d.first->expected, t.other.output_at(9));
-  EXPECT_NEAR(apart.ratio.as<float>()[5], 0.95, 0.01);
-  EXPECT_NEAR(apart.ratio.as<float>()[9], 1.1, 0.01);
+  EXPECT_NEAR(apart.ratio_at(5), 0.95, 0.01);
+  EXPECT_NEAR(apart.ratio_at(9), 1.1, 0.01);
   EXPECT_EQ(apart.ratio.as<float>()[20], 0);
   EXPECT_EQ(static_cast<double>(apart.error.as<float>()[9]),
             static_cast<double>(static_cast<float>(t.one.output_at(9) - t.other.output_at(9))));
+}
+
+// The larger of difference and other value would swallow the smaller one.
+TEST(Difference, WhatIsFarTooLargeLeavesTheOtherValue) {
+  Two t(striding);
+  const float large[] = {1e30f, -1e30f, 1e9f, 70000.f};
+  for (int64_t e = 0; e < striding.y_elements(); e++) t.set(t.one, e, large[e % 4]);
+  ResultTensors apart;
+  EXPECT_EQ(t.difference(apart).beyond, striding.y_elements());
+  float low = 1, high = 0;
+  for (int64_t e = 0; e < striding.y_elements(); e++) {
+    const auto other = static_cast<float>(t.other.output_at(e));
+    ASSERT_EQ(static_cast<float>(apart.reference_at(e)), other) << e;
+    ASSERT_EQ(apart.error_at(e), static_cast<double>(large[e % 4]) - static_cast<double>(other)) << e;
+    ASSERT_GT(apart.ratio_at(e), 1) << e;
+    ASSERT_EQ(apart.flags_at(e), flag_failing) << e;
+    low = std::min(low, other), high = std::max(high, other);
+  }
+  const Pyramid pyramid(apart, nullptr);
+  auto range = [&](Quantity q) {
+    return pyramid.tile({q, 0, static_cast<double>(apart.rows), 0, static_cast<double>(apart.columns), 1, 1}).front();
+  };
+  EXPECT_EQ(range(Quantity::reference).minimum, low);
+  EXPECT_EQ(range(Quantity::reference).maximum, high);
+  EXPECT_EQ(range(Quantity::error).maximum, 1e30f);
+  EXPECT_GT(range(Quantity::ratio).minimum, 1);
 }
 
 TEST(Difference, WhatIsNoNumber) {
@@ -99,7 +125,7 @@ TEST(Difference, WhatIsNoNumber) {
     EXPECT_EQ(d.beyond, 4) << name_of(type);
     EXPECT_EQ(d.identical, d.elements - 4);
     const bool wrong[] = {false, true, true, false, true, true};
-    for (int i = 0; i < 6; i++) EXPECT_EQ(!(apart.ratio.as<float>()[10 + i] <= 1), wrong[i]) << i;
+    for (int i = 0; i < 6; i++) EXPECT_EQ(!(apart.ratio_at(10 + i) <= 1), wrong[i]) << i;
     EXPECT_LT(d.max_abs, 1e3) << "of pairs of numbers";
   }
 }

@@ -242,7 +242,8 @@ TEST(Races, BetweenBlocks) {
   }
   const std::string line = std::to_string(test::line_of("tests/kernels/simt/races.cu", "RACES(RACE)") + 1);
   const std::string said = races_of(*find_traced("race_blocks_sum"), p).race;
-  EXPECT_TRUE(said.starts_with("a race between blocks over y[0, 0, 0]: thread 0 of block ")) << said;
+  // Of which element depends, rarely, on the workers: where two write at the very same time, both find what was before.
+  EXPECT_TRUE(said.starts_with("a race between blocks over y[0, 0, ")) << said;
   EXPECT_TRUE(test::holds(said, "writes it at races.cu:" + line)) << said;
   EXPECT_TRUE(test::holds(races_of(*find_traced("race_blocks_mixed"), p).race, " adds to it at ")) << "atomically";
   // What takes long is left out, and that it was is known.

@@ -217,22 +217,32 @@ void draw_colour_bar(Frame& f, const MapStyle& s, float width) {
     low = value_text(s.paint.low), high = value_text(s.paint.high);
     if (s.paint.map == ColourMap::diverging) middle = '0';
   }
+  // What is beyond the scale has the colours of its ends: how far it goes is said there.
+  const double much = 0.01 * (s.paint.high - s.paint.low);
+  const bool below = s.values && s.values->low < s.paint.low - much,
+             above = s.values && s.values->high > s.paint.high + much;
+  if (below) low = value_text(s.values->low) + " … " + low;
+  if (above) high += " … " + value_text(s.values->high);
   float y = at.y + h + em * 0.1f;
-  ImU32 dim = packed(f.theme.dim);
+  const ImU32 dim = packed(f.theme.dim), beyond = packed(f.theme.wrong);
   auto text_width = [](const std::string& t) { return ImGui::CalcTextSize(t.c_str()).x; };
-  draw->AddText({at.x, y}, dim, low.c_str());
-  draw->AddText({at.x + width - text_width(high), y}, dim, high.c_str());
+  draw->AddText({at.x, y}, below ? beyond : dim, low.c_str());
+  draw->AddText({at.x + width - text_width(high), y}, above ? beyond : dim, high.c_str());
   if (text_width(low) + text_width(middle) + text_width(high) + em < width)
     draw->AddText({at.x + (width - text_width(middle)) / 2, y}, dim, middle.c_str());
   float line = ImGui::GetFontSize();
   ImGui::PopFont();
   ImGui::Dummy({width, h + em * 0.1f + line});
   tooltip(f.theme, fmt::format("{}: {}. Each cell shows the element of largest magnitude that it covers, never an "
-                               "average. Magenta: NaN; stripes: infinite; grey checkers: never written{}.",
+                               "average. Magenta: NaN; stripes: infinite; grey checkers: never written{}.{}",
                                s.title, s.unit,
                                s.paint.map == ColourMap::excess
                                    ? "; chequered with the colours of the map: right and wrong elements in every cell"
-                                   : ""));
+                                   : "",
+                               below || above ? fmt::format(" Values go from {} to {}: those beyond the scale have the "
+                                                            "colours of its ends.",
+                                                            value_text(s.values->low), value_text(s.values->high))
+                                              : ""));
 }
 
 }  // namespace

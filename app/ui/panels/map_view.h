@@ -13,8 +13,9 @@ struct MapStyle {
   const char* unit;  // of the colour bar's ends
   Paint paint;
   ImVec4 title_colour;
-  std::string trouble = {};          // shown in the map's place
-  void (*choose)(Frame&) = nullptr;  // the title is a button that opens a menu, filled by this
+  std::string trouble = {};               // shown in the map's place
+  void (*choose)(Frame&) = nullptr;       // the title is a button that opens a menu, filled by this
+  std::optional<ValueRange> values = {};  // of all that is shown, which the scale need not hold
 };
 
 // Draws a map with its title and colour bar into the given size.

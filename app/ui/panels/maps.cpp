@@ -171,14 +171,16 @@ void draw_maps(Frame& f) {
   const bool ratio = f.view.difference_is_ratio;
   MapStyle styles[] = {
       {Workbench::Map::kernel, r->key, Quantity::output, Quantity::output, kernel_title.c_str(),
-       "output of the kernel, same scale as what stands beside it", value_paint, f.theme.kernel},
+       "output of the kernel, same scale as what stands beside it", value_paint, f.theme.kernel, "", nullptr,
+       r->ranges[static_cast<size_t>(Quantity::output)]},
       {Workbench::Map::reference,
        waits   ? ""
        : other ? other->output
                : r->key,
        other ? Quantity::output : Quantity::reference, Quantity::reference, other_title.c_str(),
        other ? "output of what stands beside the kernel" : "output as it should be", value_paint, f.theme.reference,
-       asked ? asked->trouble : "", choose_beside},
+       asked ? asked->trouble : "", choose_beside,
+       other ? other->ranges[static_cast<size_t>(Quantity::output)] : std::nullopt},
       {Workbench::Map::difference, waits ? "" : f.shown_key(), ratio ? Quantity::ratio : Quantity::error,
        ratio ? Quantity::ratio : Quantity::error,
        other   ? (ratio ? apart.c_str() : signed_apart.c_str())

@@ -12,6 +12,7 @@
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_lines.h"
+#include "kernels/runtime/compile/python_source.h"
 
 namespace convscope {
 namespace {
@@ -222,71 +223,6 @@ std::string includes_before(std::string_view cuda) {
   for (const auto& [header, names] : of_headers)
     if (all || std::any_of(names.begin(), names.end(), [&](const char* n) { return used.contains(n); }))
       out += fmt::format("#include <{}>\n", header);
-  return out;
-}
-
-namespace {
-
-// A kernel or a function with a body: not what only speaks of them, nor declarations.
-bool defines_something(std::string_view body) {
-  const std::string code = code_of(body);
-  for (size_t at = 0; (at = code.find("__global__", at)) != code.npos; at++) {
-    const size_t next = code.find_first_of(";{", at);
-    if (next != code.npos && code[next] == '{') return true;
-  }
-  for (const auto& f : functions_in(std::string(body)))
-    if (f.launches || f.parameters.find("Tensor") != f.parameters.npos) return true;
-  return false;
-}
-
-}  // namespace
-
-// ---- Python
-// -----------------------------------------------------------------------------------------------------------
-
-std::string cuda_of_python(const std::string& text, const std::string& name) {
-  std::string out = text;
-  for (char& c : out)
-    if (c != '\n') c = ' ';
-  bool any = false;
-  auto keep = [&](size_t from, size_t to, bool raw) {
-    for (size_t i = from; i < to; i++) {
-      out[i] = text[i];
-      if (raw || text[i] != '\\' || i + 1 == to || (text[i + 1] != '\\' && text[i + 1] != '"')) continue;
-      out[i] = ' ', i++, out[i] = text[i];  // \" is a quotation mark, \\ one backslash
-    }
-  };
-  for (size_t i = 0; i < text.size();) {
-    const std::string_view three = std::string_view(text).substr(i, 3);
-    if (three == "\"\"\"" || three == "'''") {
-      const size_t end = text.find(three, i + 3);
-      if (end == text.npos) break;
-      const std::string_view body = std::string_view(text).substr(i + 3, end - i - 3);
-      const bool raw = i > 0 && (text[i - 1] == 'r' || text[i - 1] == 'R');
-      if (defines_something(body)) {
-        if (i > 0 && (text[i - 1] == 'f' || text[i - 1] == 'F') && body.find("{{") != body.npos)
-          throw InputError("kernel", name, "has its CUDA source in an f-string, whose values are not known here");
-        keep(i + 3, end, raw), any = true;
-      }
-      i = end + 3;
-    } else if (text[i] == '#') {
-      const size_t end = std::min(text.find('\n', i), text.size());
-      constexpr std::string_view mark = "# convscope:";
-      // One character more than the comment has: the mark takes the blank behind it.
-      if (std::string_view(text).substr(i, mark.size()) == mark) {
-        const std::string own = "// convscope:" + text.substr(i + mark.size() + 1, end - i - mark.size() - 1);
-        out.replace(i, end - i, own.substr(0, end - i));
-      }
-      i = end;
-    } else if (text[i] == '"' || text[i] == '\'') {
-      size_t end = i + 1;
-      while (end < text.size() && text[end] != text[i] && text[end] != '\n') end += text[end] == '\\' ? 2 : 1;
-      i = end + 1;
-    } else {
-      i++;
-    }
-  }
-  if (!any) throw InputError("kernel", name, "has no CUDA source: no triple-quoted string with a __global__ function");
   return out;
 }
 

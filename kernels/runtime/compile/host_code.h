@@ -13,10 +13,6 @@
 
 namespace convscope {
 
-// Of a Python file the CUDA source: the triple-quoted strings with kernels or host code in them, all else as empty
-// lines (comments with `# convscope:` become the source's own). Errors: InputError when there is none.
-std::string cuda_of_python(const std::string& text, const std::string& name);
-
 // Whether a text launches kernels itself.
 bool has_host_code(std::string_view text);
 

@@ -43,6 +43,7 @@ __global__ void up(const torch::PackedTensorAccessor32<scalar_t, 3, torch::Restr
     for (int ci = 0; ci < x.size(1); ci++)
       sum += x[n][ci][t / s] * row[co].data()[k * turned.stride(0) + ci * turned.stride(2)];
   }
+  if (isnan(sum) || isinf(sum) || !isfinite(sum) || sum > FLT_MAX) sum = INT_MAX;
   y[n][co][j] = sum * sums.groups;
 }
 torch::Tensor forward(torch::Tensor x, torch::Tensor w, torch::optional<torch::Tensor> bias, int stride, int padding,

@@ -10,6 +10,7 @@
 #include "kernels/runtime/compile/dynamic_shared.h"
 #include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_lines.h"
+#include "kernels/runtime/compile/python_source.h"
 #include "tests/support.h"
 
 namespace convscope {
@@ -238,17 +239,69 @@ TEST(HostCode, OfPythonTheCudaStringsRemain) {
       "text = \"\"\"words\"\"\"\n";
   const std::string cuda = cuda_of_python(text, "m.py");
   EXPECT_EQ(std::count(cuda.begin(), cuda.end(), '\n'), std::count(text.begin(), text.end(), '\n'));
-  EXPECT_TRUE(holds(cuda, "\n__global__ void k(float* y) { printf(\"%d \\n\", 1); }\n")) << cuda;
+  EXPECT_TRUE(holds(cuda, "\n__global__ void k(float* y) { printf(\"%d\\n\", 1); }\n")) << cuda;
   EXPECT_TRUE(holds(cuda, "\nvoid f() { k<<<1, 2>>>(y); }\n")) << cuda;
-  EXPECT_TRUE(holds(cuda, "\n// convscope:call f args=y\n")) << cuda;
+  EXPECT_TRUE(holds(cuda, "\n// convscope: call f args=y\n")) << cuda;
   for (const char* gone : {"import", "words", "doc", "source"}) EXPECT_FALSE(holds(cuda, gone)) << cuda;
   const std::string speaks = "\"\"\"It has a __global__ function and k<<<1, 2>>>.\"\"\"\n";
   EXPECT_FALSE(holds(cuda_of_python(speaks + text, "m.py"), "It has")) << "what only speaks of them";
-  EXPECT_TRUE(
-      holds(test::error_of<InputError>([] { cuda_of_python("f\"\"\"__global__ void k() {{ }}\"\"\"", "m.py"); }),
-            "has its CUDA source in an f-string"));
   EXPECT_TRUE(holds(test::error_of<InputError>([] { cuda_of_python("import torch\n", "m.py"); }),
                     "has no CUDA source: no triple-quoted string with a __global__ function"));
+}
+
+// A source of several strings, which alone are no kernels, and of strings that are formatted.
+TEST(HostCode, OfPythonAllPartsOfASource) {
+  const std::string body = "__global__ void k(float* y) { y[threadIdx.x] = SIZE; }\n";
+  auto made = [&](const std::string& text) {
+    const std::string cuda = cuda_of_python(text, "m.py");
+    EXPECT_EQ(std::count(cuda.begin(), cuda.end(), '\n'), std::count(text.begin(), text.end(), '\n')) << cuda;
+    return cuda;
+  };
+  const std::string load = "m = load_inline(name='m', cpp_sources=words, cuda_sources=";
+  std::string cuda = made("words = '''void f();'''\ncommon = '''#define SIZE 2\n'''\nsource = common + '''" + body +
+                          "'''\n" + load + "source, functions=['f'])\n");
+  EXPECT_TRUE(holds(cuda, "#define SIZE 2\n")) << cuda;
+  EXPECT_TRUE(holds(cuda, body)) << cuda;
+  EXPECT_FALSE(holds(cuda, "void f()")) << "only what is in cuda_sources: " << cuda;
+  cuda = made("head = \"#include <cuda.h>\\n#define SIZE 2\\n\"\nkernel = '''" + body + "'''\n" + load +
+              "[head, kernel])\n");
+  EXPECT_TRUE(cuda.starts_with("#define SIZE 2\n")) << cuda;
+  const std::string formatted = "__global__ void k(float* y) {{ y[threadIdx.x] = {SIZE}; }}\n",
+                    right = "__global__ void k(float* y) { y[threadIdx.x] = 64; }\n";
+  EXPECT_TRUE(holds(made("SIZE = 64\nkernel = f'''" + formatted + "'''\n"), right));
+  EXPECT_TRUE(holds(made("kernel = '''" + formatted + "'''.format(SIZE=64)\n"), right));
+  EXPECT_TRUE(holds(made("size = 64\nkernel = '''" + body + "'''.replace('SIZE', str(size))\n"), right));
+  EXPECT_TRUE(holds(
+      made("kernel = '''" + std::string(body).replace(body.find("SIZE"), 4, "%(SIZE)d %% 7") + "''' % dict(SIZE=64)\n"),
+      "y[threadIdx.x] = 64 % 7; }"));
+  EXPECT_TRUE(holds(made("kernel = '''" + body + "'''\n"), body)) << "the control";
+  auto refused = [](const std::string& text) {
+    return test::error_of<InputError>([&] { cuda_of_python(text, "m.py"); });
+  };
+  EXPECT_TRUE(holds(refused("kernel = f'''" + formatted + "'''\n"), "has {SIZE} in its CUDA source")) << "not known";
+  EXPECT_TRUE(holds(refused("kernel = '''" + body + "'''.replace('SIZE', str(pick()))\n"),
+                    "puts str(pick()) into its CUDA source in line 2, whose value is not known here"));
+  EXPECT_TRUE(holds(refused("m = load(name='m', sources=['up.cu'])\n"), "it loads up.cu, which is the file to name"));
+}
+
+// Where forward() changes tensors the call alone would be wrong, though the module is right.
+TEST(HostCode, WhatPythonDoesBesideIsNotFollowed) {
+  const std::string source =
+      "source = '''__global__ void k(float* y) {}\n'''\nm = load_inline(cuda_sources=source, functions=['pack', "
+      "'call'])\nclass M:\n  def forward(self, x):\n";
+  auto refused = [&](const std::string& line, const std::string& before = "") {
+    return test::error_of<InputError>([&] { cuda_of_python(before + source + "    " + line + "\n", "m.py"); });
+  };
+  for (const char* line : {"w = self.w.permute(1, 0, 2)", "w = self.w.flip(2)", "x = F.pad(x, (1, 1))",
+                           "up[:, :, ::2] = x", "return m.call(x, self.w.transpose(0, 1).contiguous())"})
+    EXPECT_TRUE(holds(refused(line), "is not followed here: line 6, " + std::string(line))) << refused(line);
+  EXPECT_TRUE(holds(refused("return m.call(x, m.pack(self.w))"), "calls call and pack in forward(), of which one"));
+  // Controls: what changes no order, a choice between two, other functions, and a comment that says what is meant.
+  for (const char* line : {"return m.call(x.contiguous(), self.w.view(-1))", "y = m.call(x)  # not w.permute(1, 0)",
+                           "return m.call(x) if x.is_cuda else m.pack(x)"})
+    EXPECT_EQ(refused(line), "") << line;
+  EXPECT_EQ(refused("pass\n  def weights(self):\n    return self.w.flip(2)"), "");
+  EXPECT_EQ(refused("w = self.w.flip(2)", "# convscope: call call args=x,w,y\n"), "");
 }
 
 TEST(HostCode, PythonNamesItsFunction) {

@@ -1,0 +1,14 @@
+// The CUDA source of a Python file: the strings that it hands to load_inline, as the file puts them together.
+#pragma once
+#include <string>
+
+namespace convscope {
+
+// The triple-quoted strings with kernels or host code in them, and all that is in what `cuda_sources` is set to,
+// through names and sums; all else as empty lines, so that lines keep their numbers (comments with `# convscope:`
+// become the source's own). Numbers and strings that names stand for are put in where a string is formatted (f"…", %,
+// .format(), .replace()). Errors: InputError where there is no source, where a value is not known, and where forward()
+// does to tensors what is not followed here (said in one line, with what to do).
+std::string cuda_of_python(const std::string& text, const std::string& name);
+
+}  // namespace convscope

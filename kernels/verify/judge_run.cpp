@@ -179,20 +179,6 @@ void Judge::Run::upload(const Inputs& in) {
   if (b_) b_->write(in.b.data(), in.b.size_bytes(), &activity_);
 }
 
-template <class F>
-bool Judge::Run::survives(F work) {
-  try {
-    work();
-    return true;
-  } catch (const KernelFault& e) {
-    crashed(e.what());
-  } catch (const DeviceError& e) {
-    if (e.poisoned()) throw;  // the engine ends; its client reports the crash
-    crashed(e.what());
-  }
-  return false;
-}
-
 bool Judge::Run::execute(const Poison& poison) {
   y_->fill(poison.word, &activity_);
   const auto begin = std::chrono::steady_clock::now();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/verify/guarded.h"
 #include "kernels/verify/judge.h"
@@ -42,7 +43,18 @@ class Judge::Run {
   void crashed(const std::string& why);
   // Does what runs the kernel; false: it faulted, the verdict says how.
   template <class F>
-  bool survives(F work);
+  bool survives(F work) {
+    try {
+      work();
+      return true;
+    } catch (const KernelFault& e) {
+      crashed(e.what());
+    } catch (const DeviceError& e) {
+      if (e.poisoned()) throw;  // the engine ends; its client reports the crash
+      crashed(e.what());
+    }
+    return false;
+  }
   void shown_run();
   void second_looks();
   void other_poison(std::vector<bool>& differs);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "kernels/verify/index_channels.h"
+#include "kernels/verify/index_program.h"
 #include "kernels/verify/pattern.h"
 #include "kernels/verify/xray_sizes.h"
 
@@ -108,6 +109,7 @@ struct Mapped {
   bool right = false;
   std::optional<Structure> structure;
   std::string deviation, length;  // what is wrong, where it is
+  IndexMap map = {};
 };
 
 std::string length_fault(const IndexMap& m) {
@@ -128,6 +130,22 @@ std::string bias_fault(const Mapped& shown, const std::vector<Mapped>& all) {
         }))
       return fault;
   return shown.structure->biases.front();
+}
+
+void tell_program(Xray& x, const ProgramFault& fault) {
+  x.formula = fault.text;
+  x.faults = {fault.what + " is wrong"};
+  auto says = [&](const char* word) { return (fault.text + " " + fault.right).find(word) != std::string::npos; };
+  std::string names;  // that are not the definition's
+  auto explain = [&](bool is, const char* words) {
+    if (is) names += (names.empty() ? " (" : "; ") + std::string(words);
+  };
+  explain(says("e/") || says("e mod"), "e: an output's place in memory");
+  explain(says("first"), "first: the first input channel of the output's group");
+  explain(says(" t") || says("(t") || says("t mod") || says("t/"), "t = j + p − k·d");
+  x.sentence = fmt::format("{}{} is wrong: it takes {}, where {} belongs{}{}",
+                           x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "", fault.what,
+                           fault.text, fault.right, names, names.empty() ? "" : ")");
 }
 
 // What the maps say together.
@@ -164,6 +182,16 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
   // Its channels and positions are of that problem, which need not be in the asked one.
   x.example = shown->deviation + " (on " + describe(shown->problem) + ")";
   x.is = asked && asked->right ? Xray::Is::right_here_only : Xray::Is::wrong;
+  if (!shown->structure || !formula || here_alone) {
+    // One wrong operand or operator anywhere else, where lengths are right.
+    std::vector<const IndexMap*> maps_of_all;
+    for (const auto& m : all) maps_of_all.push_back(&m.map);
+    const auto fault = shown->length.empty() ? program_fault(maps_of_all) : std::nullopt;
+    if (fault) {
+      tell_program(x, *fault);
+      return;
+    }
+  }
   if (!shown->structure || !formula) {
     if (x.is == Xray::Is::wrong) x.is = Xray::Is::unclear;
     x.sentence = "no formula of the kinds that are tried gives its products: " + x.example;
@@ -243,9 +271,10 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
       at.why = "there was no time left for it";
     } else {
       try {
-        const IndexMap m = index_map(device, kernel, q, activity);
+        IndexMap m = index_map(device, kernel, q, activity);
         x.launches += m.launches;
         Mapped one{q, false, structure_of(m), first_deviation(m), length_fault(m)};
+        one.map = std::move(m);
         if (one.deviation.empty()) one.deviation = one.length;
         one.right = one.deviation.empty();
         at.is = one.right ? XrayProblem::Is::right : one.structure ? XrayProblem::Is::wrong : XrayProblem::Is::unclear;

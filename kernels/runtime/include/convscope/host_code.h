@@ -6,6 +6,8 @@
 // Included before files that have such code (kernels/runtime/compile/host_code.h); by nvcc too, which needs to know
 // what is launched.
 #pragma once
+#include <cfloat>
+#include <climits>
 #include <optional>
 #include <string>
 

@@ -2,7 +2,6 @@
 // program's own kernels need less (kernel.h).
 #pragma once
 #define CONVSCOPE_OUTSIDE
-#include <cfloat>
 #include <climits>
 
 #include "convscope/intrinsics.h"

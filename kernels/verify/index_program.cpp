@@ -325,7 +325,7 @@ std::optional<ProgramFault> program_fault(const std::vector<const IndexMap*>& ma
         q.slots[static_cast<size_t>(at)] = slot;
         if (cost < least && fits(q)) best = ProgramFault{filled(st, q), filled(st, {}), st.what}, least = cost;
       };
-      for (const int add : {-1, 1}) consider({right, add}, 1.4);
+      for (const int add : {-1, 1}) consider({right, add}, right < e ? 1.4 : 1.45);  // rather of a size
       for (int o = 0; o < operands; o++) {
         const auto other = static_cast<Operand>(o);
         const double cost = cost_of(other, right);

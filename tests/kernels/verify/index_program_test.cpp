@@ -1,0 +1,104 @@
+// Single faults anywhere in the definition's loop, by name: maps are made by loops that are written here once more,
+// with one thing changed in each.
+#include "kernels/verify/index_program.h"
+
+#include <gtest/gtest.h>
+
+namespace convscope {
+namespace {
+
+// What a loop may do otherwise.
+struct Loop {
+  int64_t channel_length = 0, channel_count = 0, sequence_times = 0, taps = 0, inputs = 0, first_more = 0, end = 0;
+  bool remainder = false, channel_of_bias = false, twice = false;
+};
+
+IndexMap made(const ConvProblem& p, const Loop& more) {
+  IndexMap m;
+  m.problem = p, m.out_length = p.out_length();
+  const int64_t outputs = m.outputs(), Cig = p.in_per_group(), Cog = p.out_per_group();
+  m.reads.resize(static_cast<size_t>(p.w_elements() * outputs));
+  for (int64_t e = 0; e < outputs; e++) {
+    const int64_t j = e % m.out_length, n = e / m.out_length / p.out_channels + more.sequence_times,
+                  co = e / (m.out_length + more.channel_length) % (p.out_channels + more.channel_count),
+                  first = co / Cog * Cig + more.first_more;
+    if (p.bias) {
+      const int64_t of = more.channel_of_bias ? j % p.out_channels : co;
+      m.biases.push_back(of < p.out_channels ? IndexMap::Read{static_cast<int32_t>(of), 1} : IndexMap::Read{});
+    }
+    for (int64_t k = 0; k < p.kernel_size + more.taps; k++) {
+      const int64_t t = j + p.padding - k * p.dilation, i = more.remainder ? t % p.stride : t / p.stride;
+      if (t < 0 || t % p.stride != 0 || i >= p.length - more.end) continue;
+      for (int64_t ci = first; ci < co / Cog * Cig + Cig + more.inputs; ci++) {
+        const int64_t x = (n * p.in_channels + ci) * p.length + i, w = (ci * Cog + co % Cog) * p.kernel_size + k;
+        if (x < 0 || x >= p.x_elements() || w < 0 || w >= p.w_elements()) continue;
+        IndexMap::Read& read = m.reads[static_cast<size_t>(w * outputs + e)];
+        read.at = read.at == IndexMap::none ? static_cast<int32_t>(x) : read.at == x ? read.at : IndexMap::unclear;
+        read.times = read.at == IndexMap::unclear ? 0 : read.times + (more.twice && k == 1 && ci == first ? 2.f : 1.f);
+      }
+    }
+  }
+  return m;
+}
+
+std::vector<ConvProblem> problems() {
+  const ConvProblem one{.batch = 2,
+                        .in_channels = 8,
+                        .out_channels = 4,
+                        .kernel_size = 3,
+                        .length = 8,
+                        .stride = 3,
+                        .padding = 2,
+                        .output_padding = 1,
+                        .dilation = 2,
+                        .groups = 2,
+                        .bias = true};
+  ConvProblem two = one, three = one;
+  two.in_channels = 6, two.kernel_size = 4, two.stride = 2, two.padding = 5, two.dilation = 3, two.length = 9;
+  three.groups = 1, three.in_channels = 3, three.out_channels = 2, three.stride = 4, three.padding = 1;
+  three.dilation = 1, three.kernel_size = 2, three.output_padding = 3;
+  return {one, two, three};
+}
+
+std::optional<ProgramFault> found(const Loop& more) {
+  std::vector<IndexMap> maps;
+  for (const ConvProblem& p : problems()) maps.push_back(made(p, more));
+  std::vector<const IndexMap*> all;
+  for (const IndexMap& m : maps) all.push_back(&m);
+  return program_fault(all);
+}
+
+TEST(IndexProgram, OneFaultIsNamed) {
+  struct Fault {
+    Loop more;
+    const char *text, *right, *what;
+  };
+  const Fault faults[] = {
+      {{.channel_length = 1}, "co = e/(Lout + 1) mod Cout", "co = e/Lout mod Cout", "the channel of an output"},
+      {{.channel_count = -1}, "co = e/Lout mod (Cout − 1)", "co = e/Lout mod Cout", "the channel of an output"},
+      {{.taps = 1}, "k ≤ K", "k < K", "the last tap"},
+      {{.inputs = 1}, "ci ≤ first + Cin/groups", "ci < first + Cin/groups", "the last input channel of the sum"},
+      {{.first_more = -1}, "ci from (first − 1)", "ci from first", "the first input channel of the sum"},
+      {{.end = 1}, "i < (L − 1)", "i < L", "the test for the end of a row of x"},
+      {{.remainder = true}, "i = t mod s", "i = t/s", "the division of the numerator t"},
+      {{.sequence_times = 1}, "x[((n + 1)·Cin + ci)·L + i]", "x[(n·Cin + ci)·L + i]", "the address in x"},
+  };
+  for (const Fault& f : faults) {
+    const auto seen = found(f.more);
+    ASSERT_TRUE(seen) << f.text;
+    EXPECT_EQ(seen->text, f.text);
+    EXPECT_EQ(seen->right, f.right);
+    EXPECT_EQ(seen->what, f.what);
+  }
+}
+
+// Controls: two faults at once, a factor, and a bias by position are none of its programs.
+TEST(IndexProgram, WhatIsNoSingleFaultIsNotNamed) {
+  EXPECT_FALSE(found({.channel_length = 1, .taps = 1}));
+  EXPECT_FALSE(found({.twice = true}));
+  EXPECT_FALSE(found({.channel_of_bias = true}));
+  EXPECT_FALSE(program_fault({}));
+}
+
+}  // namespace
+}  // namespace convscope

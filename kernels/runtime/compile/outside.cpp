@@ -119,6 +119,8 @@ int line_of_ptx(const CompileError& e, const std::string& text, const std::strin
   return 0;
 }
 
+constexpr size_t room_around_shared = 8192;  // bytes
+
 // Compiles both modules of a file and puts them there. Returns the compiler's warnings.
 std::string make_modules(const std::string& source, const std::string& file, const std::string& compiler,
                          const fs::path& plain, const fs::path& traced, const fs::path& hooks, Activity& activity) {
@@ -148,7 +150,7 @@ std::string make_modules(const std::string& source, const std::string& file, con
   auto other = std::async(std::launch::async, [&] {
     if (!traces()) return;
     of_source(traced_flags(), "zero", {"-S", "-o", "traced.s"});
-    in.write("traced.s", with_room_around_shared(read_whole(in.path() / "traced.s")));
+    in.write("traced.s", with_room_around_shared(read_whole(in.path() / "traced.s"), room_around_shared));
     gcc({{"-c", "traced.s", "-o", "traced.o"}}, file);
     // The same for every file.
     if (std::error_code error; !fs::exists(hooks, error)) {
@@ -160,7 +162,10 @@ std::string make_modules(const std::string& source, const std::string& file, con
     touch(hooks);
     gcc({{"-shared", "traced.o", hooks.string(), "-o", "traced.so"}}, file);
   });
-  const std::string warnings = of_source({"-O2"}, "pattern", {"-shared", "-o", "plain.so"});
+  const std::string warnings = of_source({"-O2"}, "pattern", {"-S", "-o", "plain.s"});
+  // What leaves an array is told of the traced module; here it must not end the engine before.
+  in.write("plain.s", with_room_around_shared(read_whole(in.path() / "plain.s"), room_around_shared, false));
+  gcc({{"-shared", "plain.s", "-o", "plain.so"}}, file);
   other.get();
   in.put("plain.so", plain);
   if (traces()) in.put("traced.so", traced);
@@ -277,7 +282,7 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
   print.add_headers(), print.add_compiler(compiler);
   const std::string hooks = print.text();
   print.add(common_flags()), print.add(traced_flags()), print.add(begin_with("pattern", compiler)),
-      print.add("room around shared memory"), print.add(source);
+      print.add(fmt::format("room around shared memory: {}", room_around_shared)), print.add(source);
   const std::string key = print.text();
 
   OutsideFile out;

@@ -18,7 +18,7 @@ std::string_view operand_of(std::string_view line, std::string_view word) {
 
 }  // namespace
 
-std::string with_room_around_shared(std::string_view assembly, size_t room) {
+std::string with_room_around_shared(std::string_view assembly, size_t room, bool with_table) {
 #if defined(__x86_64__)
   std::string out;
   out.reserve(assembly.size() + assembly.size() / 16);
@@ -63,6 +63,7 @@ std::string with_room_around_shared(std::string_view assembly, size_t room) {
     }
   }
   if (all.empty()) return std::string(assembly);
+  if (!with_table) return out;
   std::string table, names;
   for (size_t i = 0; i < all.size(); i++) {
     table += fmt::format("\t.quad\t{}@dtpoff, {}, .Lconvscope_name{}\n", all[i].name, all[i].bytes, i);
@@ -76,7 +77,7 @@ std::string with_room_around_shared(std::string_view assembly, size_t room) {
       names, all.size(), room, table);
   return out;
 #else
-  (void)room;
+  (void)room, (void)with_table;
   return std::string(assembly);
 #endif
 }

@@ -9,7 +9,8 @@ namespace convscope {
 // Assembly of a traced module, in which each thread-local variable that has no first value (the emulator's __shared__,
 // convscope/simt.h) has `room` bytes before and behind it. A table at its end, convscope_declared_shared, says where
 // they lie, how long they are and what they are called (kernels/runtime/simt/static_shared.h). Unchanged where there
-// are none, and of another architecture than x86-64.
-std::string with_room_around_shared(std::string_view assembly, size_t room = 1024);
+// are none, and of another architecture than x86-64. table: of a plain module, where room is there only so that what is
+// written beside an array spoils nothing, there is none.
+std::string with_room_around_shared(std::string_view assembly, size_t room = 1024, bool table = true);
 
 }  // namespace convscope

@@ -137,6 +137,18 @@ TEST_F(SharedBoundsCli, WhatLeavesAnArrayIsToldWithItsLine) {
   EXPECT_EQ(modules(), 2u) << "compiled once";
 }
 
+// So far beside it that without room there the engine would end before anything is told.
+TEST_F(SharedBoundsCli, WhatIsWrittenFarBesideAnArraySpoilsNothing) {
+  const auto r =
+      run(Words{"run", changed("gather.cu", "  float sum = b ? b[co] : 0.0f;",
+                               "  __shared__ float part[16];\n  for (int q = 0; q < 1200; q++) part[q] = x[0];\n"
+                               "  float sum = (b ? b[co] : 0.0f) + 0 * part[0];")} +
+          little);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "writes element 16")) << r.out;
+  EXPECT_TRUE(holds(r.out, " of part, which has 16 of 4 bytes each, at ")) << r.out;
+}
+
 TEST_F(SharedBoundsCli, AGpusCompilerTakesSoManyBytes) {
   // 140 and 16 bytes are there already.
   auto with = [&](int more) {

@@ -12,7 +12,7 @@ namespace convscope {
 namespace {
 
 // Primes from 101 on: no product of one with a small number is another one.
-std::vector<int> primes() {
+std::vector<int> primes_made() {
   std::vector<int> list;
   for (int n = 101; n < 1024; n += 2) {
     bool prime = true;
@@ -20,6 +20,11 @@ std::vector<int> primes() {
     if (prime) list.push_back(n);
   }
   return list;
+}
+
+const std::vector<int>& primes() {
+  static const std::vector<int> all = primes_made();
+  return all;
 }
 
 // odd: other factors that are looked for, of sums that are divided by one of the problem's sizes.
@@ -164,6 +169,8 @@ class Launcher {
 
 }  // namespace
 
+int input_code(int64_t element) { return primes()[static_cast<size_t>(element)]; }
+
 IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity) {
   require_legal(p);
   if (auto why = kernel.unsupported(p); !why.empty()) throw InputError("kernel", kernel.name(), why);
@@ -174,7 +181,7 @@ IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvPro
   if (const int64_t own = kernel.plan_for(p).out_length();
       own > most_cells / (p.w_elements() * p.batch * p.out_channels))
     throw InputError("output", std::to_string(own), "is too long for the kernel's products to be mapped");
-  static const std::vector<int> codes = primes();
+  const std::vector<int>& codes = primes();
   Launcher launcher(device, kernel, p, activity);
   IndexMap map;
   map.problem = p, map.out_length = launcher.own_length();
@@ -183,7 +190,7 @@ IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvPro
   std::vector<double> odd;
   for (const int64_t by : {p.kernel_size, p.in_per_group(), p.kernel_size * p.in_per_group(), p.stride})
     if (by > 1) odd.push_back(1.0 / static_cast<double>(by));
-  auto code = [](int64_t e) { return codes[static_cast<size_t>(e)]; };
+  auto code = [](int64_t e) { return input_code(e); };
   auto take = [&](IndexMap::Read* to, const std::vector<double>& values, int64_t count) {
     for (int64_t o = 0; o < outputs; o++) to[o] = decoded(values[static_cast<size_t>(o)], codes, count, odd);
     map.launches++;

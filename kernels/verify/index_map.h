@@ -39,6 +39,10 @@ struct IndexMap {
 // The most elements that x may have, and b: there are no more primes that f16 and TF32 hold.
 inline constexpr int64_t most_mapped = 140;
 
+// The number that stands for an element of x (or b) while its products are mapped. Sums of several may be another's, or
+// twice that: what a sum is read as is known by them alone.
+int input_code(int64_t element);
+
 // Errors: InputError when the kernel does not take the problem, or x is larger than most_mapped; MissingError;
 // KernelFault; DeviceError; Cancelled.
 IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity);

@@ -102,6 +102,8 @@ constexpr Slots definition = {{{Lout, 0}, {Lout, 0}, {Cout, 0},  {Lout, 0},  {Co
 // Operators that may stand in each other's place: which, and what is written there instead.
 enum Operator : uint8_t {
   none_changed,
+  co_divides,
+  w_divides,
   j_divides,
   co_mod,
   first_mod,
@@ -156,7 +158,7 @@ struct Values {
 
 // What a program does to one output: reads[weight]. False where it divides by zero, or goes on for ever.
 struct Reads {
-  std::unordered_map<int64_t, IndexMap::Read> through;  // by flat weight
+  std::unordered_map<int64_t, int64_t> through;  // by flat weight: the sum of the inputs' codes
   int32_t bias = IndexMap::none;
 };
 
@@ -173,8 +175,8 @@ bool output_of(const Program& q, const ConvProblem& c, int64_t length, int64_t o
   auto over = [&](int64_t a, int64_t b) { return b == 0 ? (fails = true, 0) : a / b; };
   auto rest = [&](int64_t a, int64_t b) { return b == 0 ? (fails = true, 0) : a % b; };
   o[j] = q.changed == j_divides ? over(output, value(j_length)) : rest(output, value(j_length));
-  o[co] =
-      rest(q.changed == co_mod ? rest(output, value(co_length)) : over(output, value(co_length)), value(co_channels));
+  const int64_t row = q.changed == co_mod ? rest(output, value(co_length)) : over(output, value(co_length));
+  o[co] = q.changed == co_divides ? over(row, value(co_channels)) : rest(row, value(co_channels));
   o[n] = over(over(output, value(n_length)), value(n_channels));
   if (q.changed == n_mod) o[n] = rest(over(output, value(n_length)), value(n_channels));
   o[Cig] = over(value(in_all), value(in_groups)), o[Cog] = over(value(out_all), value(out_groups));
@@ -200,14 +202,11 @@ bool output_of(const Program& q, const ConvProblem& c, int64_t length, int64_t o
     if (q.changed == end_below ? value(end_i) < value(end_L) : value(end_i) >= value(end_L)) continue;
     for (o[ci] = value(ci_begin); o[ci] < value(ci_from) + value(ci_count) && turns < many; o[ci]++, turns++) {
       const int64_t x = (value(x_n) * value(x_channels) + value(x_ci)) * value(x_length) + value(x_i),
-                    w = (value(w_ci) * value(w_channels) + rest(value(w_co), value(w_mod))) * value(w_taps) +
-                        value(w_k);
+                    in_row = q.changed == w_divides ? over(value(w_co), value(w_mod)) : rest(value(w_co), value(w_mod)),
+                    w = (value(w_ci) * value(w_channels) + in_row) * value(w_taps) + value(w_k);
       if (fails) return false;
       if (x < 0 || x >= c.x_elements() || w < 0 || w >= c.w_elements()) continue;  // zeros lie there
-      IndexMap::Read& read = reads.through[w];
-      if (read.at == IndexMap::none) read.at = static_cast<int32_t>(x);
-      if (read.at != x) read.at = IndexMap::unclear;
-      read.times += 1;
+      reads.through[w] += input_code(x);
     }
   }
   return turns < many;
@@ -225,8 +224,11 @@ bool gives(const Program& q, const IndexMap& m) {
       const IndexMap::Read& r = m.read(w, output);
       if (r.at == IndexMap::none) continue;
       const auto found = reads.through.find(w);
-      if (found == reads.through.end() || found->second.at != r.at) return false;
-      if (r.at == IndexMap::unclear ? !std::isfinite(r.times) : std::fabs(found->second.times - r.times) > 1e-3f)
+      if (found == reads.through.end()) return false;
+      // Several inputs through one weight are read as whatever their sum looks like, or as unclear.
+      const auto sum = static_cast<double>(found->second);
+      if (r.at == IndexMap::unclear ? !std::isfinite(r.times)
+                                    : std::fabs(static_cast<double>(r.times) * input_code(r.at) / sum - 1) > 1e-3)
         return false;
       seen++;
     }
@@ -292,6 +294,9 @@ struct Change {
 };
 constexpr Change changes[] = {
     {j_divides, "j = e/Lout", "j = e mod Lout", "the position of an output"},
+    {co_divides, "co = e/Lout/Cout", "co = e/Lout mod Cout", "the channel of an output"},
+    {w_divides, "w[(ci·(Cout/groups) + co/(Cout/groups))·K + k]", "w[(ci·(Cout/groups) + co mod (Cout/groups))·K + k]",
+     "the address in w"},
     {co_mod, "co = e mod Lout mod Cout", "co = e/Lout mod Cout", "the channel of an output"},
     {n_mod, "n = e/Lout mod Cout", "n = e/(Lout·Cout)", "the sequence of an output"},
     {first_mod, "co mod (Cout/groups)·(Cin/groups)", "co/(Cout/groups)·(Cin/groups)",

@@ -28,7 +28,8 @@ bool choose_length(ConvProblem& q) {
 
 // A small problem with these strides and shifts that the kernel takes, of p's type where that holds the numbers.
 // three: of three output channels, where that may be: of two, the next one is the one before, and all but the first.
-std::optional<ConvProblem> small_problem(const KernelDefinition& kernel, ConvProblem p, bool three = false) {
+std::optional<ConvProblem> small_problem(const KernelDefinition& kernel, ConvProblem p, bool three = false,
+                                         int64_t batch = 2) {
   struct Channels {
     int64_t groups, in, out;  // of one group
   };
@@ -41,7 +42,7 @@ std::optional<ConvProblem> small_problem(const KernelDefinition& kernel, ConvPro
   if (p.groups > 1 && p.in_per_group() > 1) channels = {{2, in, 2}, {3, 2, 2}, {2, 4, 4}, {2, 8, 8}};
   std::vector<DType> types{p.dtype};
   if (p.dtype == DType::bf16) types = {DType::f32, DType::f16};  // it holds no primes above 256
-  p.batch = 2, p.kernel_size = std::min(p.kernel_size, most_taps);
+  p.batch = batch, p.kernel_size = std::min(p.kernel_size, most_taps);
   for (DType type : types)
     for (const auto& c : channels) {
       ConvProblem q = p;
@@ -62,7 +63,8 @@ std::vector<ConvProblem> small_problems(const KernelDefinition& kernel, const Co
   for (const Other& o : {Other{4, 3, 5, 2, 1}, Other{3, 2, 1, 3, 2}, Other{5, 1, 3, 1, 0}, Other{2, 4, 2, 1, 3}}) {
     ConvProblem q = p;
     q.kernel_size = o.K, q.stride = o.s, q.padding = o.p, q.dilation = o.d, q.output_padding = o.op;
-    if (auto small = small_problem(kernel, q, p.bias && o.K == 5)) all.push_back(*small);
+    // Of three sequences one: other sizes are 2 as well.
+    if (auto small = small_problem(kernel, q, p.bias && o.K == 5, o.K == 4 ? 3 : 2)) all.push_back(*small);
   }
   return all;
 }
@@ -142,7 +144,7 @@ void tell_program(Xray& x, const ProgramFault& fault) {
   };
   explain(says("e/") || says("e mod"), "e: an output's place in memory");
   explain(says("first"), "first: the first input channel of the output's group");
-  explain(says(" t") || says("(t") || says("t mod") || says("t/"), "t = j + p − k·d");
+  explain(fault.what.find("numerator t") != std::string::npos, "t = j + p − k·d");
   x.sentence = fmt::format("{}{} is wrong: it takes {}, where {} belongs{}{}",
                            x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "", fault.what,
                            fault.text, fault.right, names, names.empty() ? "" : ")");

@@ -18,6 +18,7 @@ IndexMap made(const ConvProblem& p, const Loop& more) {
   m.problem = p, m.out_length = p.out_length();
   const int64_t outputs = m.outputs(), Cig = p.in_per_group(), Cog = p.out_per_group();
   m.reads.resize(static_cast<size_t>(p.w_elements() * outputs));
+  std::vector<double> sums(m.reads.size());
   for (int64_t e = 0; e < outputs; e++) {
     const int64_t j = e % m.out_length, n = e / m.out_length / p.out_channels + more.sequence_times,
                   co = e / (m.out_length + more.channel_length) % (p.out_channels + more.channel_count),
@@ -32,12 +33,14 @@ IndexMap made(const ConvProblem& p, const Loop& more) {
       for (int64_t ci = first; ci < co / Cog * Cig + Cig + more.inputs; ci++) {
         const int64_t x = (n * p.in_channels + ci) * p.length + i, w = (ci * Cog + co % Cog) * p.kernel_size + k;
         if (x < 0 || x >= p.x_elements() || w < 0 || w >= p.w_elements()) continue;
-        IndexMap::Read& read = m.reads[static_cast<size_t>(w * outputs + e)];
-        read.at = read.at == IndexMap::none ? static_cast<int32_t>(x) : read.at == x ? read.at : IndexMap::unclear;
-        read.times = read.at == IndexMap::unclear ? 0 : read.times + (more.twice && k == 1 && ci == first ? 2.f : 1.f);
+        const size_t at = static_cast<size_t>(w * outputs + e);
+        sums[at] += input_code(x) * (more.twice && k == 1 && ci == first ? 2 : 1);
+        m.reads[at].at = m.reads[at].at == IndexMap::none ? static_cast<int32_t>(x) : IndexMap::unclear;
       }
     }
   }
+  for (size_t at = 0; at < sums.size(); at++)
+    if (m.reads[at].at >= 0) m.reads[at].times = static_cast<float>(sums[at] / input_code(m.reads[at].at));
   return m;
 }
 

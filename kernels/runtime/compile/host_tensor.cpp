@@ -1,6 +1,7 @@
 // What tensors of host code do, without values.
 #include "convscope/host_tensor.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -21,6 +22,7 @@ int64_t Tensor::place(int64_t d) const {
 int64_t Tensor::size(int64_t d) const { return sizes_[static_cast<size_t>(place(d))]; }
 
 int64_t Tensor::stride(int64_t d) const {
+  if (!strides_.empty()) return strides_[static_cast<size_t>(place(d))];
   int64_t all = 1;
   for (int64_t i = dim() - 1; i > place(d); i--) all *= sizes_[static_cast<size_t>(i)];
   return all;
@@ -30,6 +32,64 @@ Sizes Tensor::strides() const {
   Sizes all;
   for (int64_t d = 0; d < dim(); d++) all.push_back(stride(d));
   return all;
+}
+
+bool Tensor::is_contiguous() const {
+  if (strides_.empty()) return true;
+  int64_t all = 1;
+  for (int64_t d = dim() - 1; d >= 0; d--) {
+    if (size(d) != 1 && stride(d) != all) return false;
+    all *= size(d);
+  }
+  return true;
+}
+
+Tensor Tensor::permute(const Sizes& dims) const {
+  Sizes seen;
+  Tensor other = *this;
+  other.strides_ = strides();
+  if (static_cast<int64_t>(dims.size()) != dim())
+    refuse("its host code permutes ", dims.size(), " dimensions of a tensor that has ", dim());
+  for (size_t i = 0; i < dims.size(); i++) {
+    const int64_t d = place(dims[i]);
+    if (std::find(seen.begin(), seen.end(), d) != seen.end())
+      refuse("its host code permutes dimension ", d, " of a tensor twice");
+    seen.push_back(d);
+    other.sizes_[i] = size(d), other.strides_[i] = stride(d);
+  }
+  return other;
+}
+
+Tensor Tensor::transpose(int64_t a, int64_t b) const {
+  Sizes dims;
+  for (int64_t d = 0; d < dim(); d++) dims.push_back(d == place(a) ? place(b) : d == place(b) ? place(a) : d);
+  return permute(dims);
+}
+
+Tensor Tensor::t() const {
+  if (dim() > 2) refuse("its host code takes t() of a tensor that has ", dim(), " dimensions: up to 2");
+  return dim() < 2 ? *this : transpose(0, 1);
+}
+
+Order Tensor::order() const {
+  constexpr int64_t most = 5;
+  if (dim() > most) refuse("its host code copies a tensor that has ", dim(), " dimensions: up to ", most);
+  if (element_size() % 2) refuse("its host code copies a tensor of type ", name_of(type_));
+  Order o;
+  o.dims = static_cast<int>(dim());
+  for (int d = 0; d < o.dims; d++) o.sizes[d] = size(d), o.strides[d] = stride(d);
+  return o;
+}
+
+Order Tensor::flipped(const Sizes& dims, uint64_t& from) const {
+  Order o = order();
+  for (const int64_t d : dims) {
+    const auto at = static_cast<size_t>(place(d));
+    if (o.strides[at] < 0) refuse("its host code flips dimension ", place(d), " of a tensor twice");
+    from += static_cast<uint64_t>((o.sizes[at] - 1) * o.strides[at] * element_size());
+    o.strides[at] = -o.strides[at];
+  }
+  return o;
 }
 
 int64_t Tensor::numel() const {
@@ -42,6 +102,8 @@ Tensor Tensor::to(ScalarType t) const {
 }
 
 Tensor Tensor::view(Sizes sizes) const {
+  if (!is_contiguous())
+    refuse("its host code takes view() of a tensor whose elements are in another order; reshape() copies them");
   Tensor other(address_, std::move(sizes), type_);
   int64_t known = 1, *open = nullptr;
   for (auto& n : other.sizes_)
@@ -56,18 +118,29 @@ Tensor Tensor::view(Sizes sizes) const {
 
 Tensor Tensor::squeeze(int64_t d) const {
   Tensor other = *this;
-  if (size(d) == 1) other.sizes_.erase(other.sizes_.begin() + place(d));
+  if (size(d) == 1) {
+    other.sizes_.erase(other.sizes_.begin() + place(d));
+    if (!strides_.empty()) other.strides_.erase(other.strides_.begin() + place(d));
+  }
   return other;
 }
 
 Tensor Tensor::unsqueeze(int64_t d) const {
   if (d < -dim() - 1 || d > dim()) refuse("its host code puts a dimension at ", d, " of a tensor that has ", dim());
   Tensor other = *this;
-  other.sizes_.insert(other.sizes_.begin() + (d < 0 ? d + dim() + 1 : d), 1);
+  const int64_t at = d < 0 ? d + dim() + 1 : d;
+  other.sizes_.insert(other.sizes_.begin() + at, 1);
+  if (!strides_.empty()) other.strides_.insert(other.strides_.begin() + at, at < dim() ? size(at) * stride(at) : 1);
   return other;
 }
 
 Tensor Tensor::new_empty(const Sizes& sizes, TensorOptions o) const { return empty(sizes, o); }
+
+Tensor empty_like(const Tensor& t) {
+  if (!t.is_contiguous())
+    refuse("its host code makes a tensor like one whose elements are in another order: it would have that order");
+  return empty(t.sizes(), t.options());
+}
 
 Tensor empty(const Sizes& sizes, TensorOptions o) {
   const Tensor made(1, sizes, o.type);

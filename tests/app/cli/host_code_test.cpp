@@ -45,11 +45,10 @@ TEST_F(HostCodeCli, MessagesHaveTheLinesOfTheFile) {
   EXPECT_EQ(r.code, 1);
   EXPECT_TRUE(holds(r.out, "extension.py:30: 'z' was not declared in this scope")) << r.out;
   // What is PyTorch's work does not compile, and is never done otherwise.
-  r = run(Words{"run", changed("extension.py", "weight.size(1) * groups", "weight.permute({1, 0, 2}).size(0)")} +
-          little);
+  r = run(Words{"run", changed("extension.py", "weight.size(1) * groups", "weight.narrow(0, 0, 1).size(1)")} + little);
   EXPECT_EQ(r.code, 1);
   EXPECT_TRUE(holds(r.out, "extension.py:37: ")) << r.out;
-  EXPECT_TRUE(holds(r.out, "no member named 'permute'")) << r.out;
+  EXPECT_TRUE(holds(r.out, "no member named 'narrow'")) << r.out;
 }
 
 TEST_F(HostCodeCli, ItsOwnChecksRefuse) {
@@ -334,6 +333,53 @@ torch::Tensor forward(torch::Tensor x, torch::Tensor w, int stride, int padding)
   EXPECT_FALSE(holds(r.out, "Checked with")) << r.out;
 }
 
+// Weights that are put in another order by PyTorch's own functions, [Cout, K, Cin] with taps from the last one on.
+constexpr const char* with_views = R"(
+#include <torch/extension.h>
+__global__ void up(const float* x, const float* w, const float* b, float* y, int N, int Cin, int Cout, int K, int L,
+                   int Lout, int s, int p, int d) {
+  const int e = blockIdx.x * blockDim.x + threadIdx.x;
+  if (e >= N * Cout * Lout) return;
+  const int j = e % Lout, co = e / Lout % Cout, n = e / Lout / Cout;
+  float sum = b ? b[co] : 0;
+  for (int k = 0; k < K; k++) {
+    const int t = j + p - k * d;
+    if (t < 0 || t % s || t / s >= L) continue;
+    for (int ci = 0; ci < Cin; ci++) sum += x[(n * Cin + ci) * L + t / s] * w[(co * K + K - 1 - k) * Cin + ci];
+  }
+  y[e] = sum;
+}
+torch::Tensor forward(torch::Tensor x, torch::Tensor w, torch::optional<torch::Tensor> b, int stride, int padding,
+                      int dilation) {
+  const int Cin = w.size(0), Cout = w.size(1), K = w.size(2), L = x.size(2);
+  const int Lout = (L - 1) * stride - 2 * padding + dilation * (K - 1) + 1;
+  auto turned = w.permute({1, 2, 0}).flip(1);
+  TORCH_CHECK(w.transpose(0, 1).size(0) == Cout && turned.is_contiguous());
+  auto y = torch::empty({x.size(0), Cout, Lout}, x.options());
+  up<<<(y.numel() + 127) / 128, 128>>>(x.clone().data_ptr<float>(), turned.data_ptr<float>(),
+                                       b ? b->data_ptr<float>() : nullptr, y.data_ptr<float>(), x.size(0), Cin, Cout, K,
+                                       L, Lout, stride, padding, dilation);
+  return y.transpose(1, 2).contiguous().transpose(-1, -2);
+}
+)";
+
+TEST_F(HostCodeCli, ViewsOfTensorsAreCopiedInTheirOrder) {
+  auto r = run(Words{"run", file("views.cu", with_views)} + little);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "right: all 324 elements")) << r.out;
+  EXPECT_EQ(r.err, "") << "no warnings";
+  // A view that nobody copies is memory in its old order, as on a GPU.
+  r = run(Words{"run", changed_text(with_views, "w.permute({1, 2, 0}).flip(1)", "w.flip(2).permute({1, 2, 0})")} +
+          little);
+  EXPECT_EQ(r.code, 2) << r.out;
+  EXPECT_TRUE(holds(r.out, "its own check fails")) << "is_contiguous(): " << r.out;
+  r = run(Words{"run", changed_text(with_views, ".flip(1);", ".contiguous();")} + little);
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_TRUE(holds(r.out, "the taps of w are taken in reverse order")) << r.out;
+  r = run(Words{"run", changed_text(with_views, ".flip(1);", ".view({-1});")} + little);
+  EXPECT_TRUE(holds(r.out, "takes view() of a tensor whose elements are in another order")) << r.out << r.err;
+}
+
 TEST_F(HostCodeCli, NvccFindsItsKernels) {
   if (!has_nvcc()) GTEST_SKIP() << "no nvcc is here";
   auto r = run({"disassemble", test::project_file("assets/kernels/extension.py"), "--device", "emulator"});
@@ -342,6 +388,9 @@ TEST_F(HostCodeCli, NvccFindsItsKernels) {
   auto two = run({"disassemble", file("scatter.cu", with_temporaries), "--device", "emulator"});
   for (const char* name : {"\nconvscope_clear, sm_90: ", "\nturn, sm_90: ", "\nscatter, sm_90: "})
     EXPECT_TRUE(holds(two.out, name)) << name << two.err;
+  auto views = run({"disassemble", file("views.cu", with_views), "--device", "emulator"});
+  for (const char* name : {"\nconvscope_turn, sm_90: ", "\nup, sm_90: "})
+    EXPECT_TRUE(holds(views.out, name)) << name << views.err;
 }
 
 TEST_F(HostCodeCli, PythonWithoutCudaIsRefused) {

@@ -53,7 +53,7 @@ namespace at {
 using convscope::host::Device, convscope::host::DeviceType, convscope::host::kCPU, convscope::host::kCUDA,
     convscope::host::device_of;
 using convscope::host::empty, convscope::host::empty_like, convscope::host::full, convscope::host::zeros,
-    convscope::host::zeros_like;
+    convscope::host::zeros_like, convscope::host::flip, convscope::host::permute, convscope::host::transpose;
 using convscope::host::ScalarType, convscope::host::Tensor, convscope::host::TensorOptions;
 using IntArrayRef = convscope::host::Sizes;
 constexpr auto kFloat = ScalarType::Float, kFloat32 = ScalarType::Float, kDouble = ScalarType::Double,
@@ -217,6 +217,16 @@ extern "C" __global__ void convscope_clear(unsigned short* to, long long element
 extern "C" __global__ void convscope_copy(unsigned short* to, const unsigned short* from, long long elements) {
   const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < elements) to[i] = from[i];
+}
+
+// contiguous() and clone(), an element a thread, of `halves` times 2 bytes.
+extern "C" __global__ void convscope_turn(unsigned short* to, const unsigned short* from, long long elements,
+                                          int halves, convscope::host::Order order) {
+  const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= elements) return;
+  long long rest = i, at = 0;
+  for (int d = order.dims - 1; d >= 0; d--) at += rest % order.sizes[d] * order.strides[d], rest /= order.sizes[d];
+  for (int h = 0; h < halves; h++) to[i * halves + h] = from[at * halves + h];
 }
 
 // To memory that a file declares, four bytes by each thread; zeros from a null pointer.

@@ -58,6 +58,12 @@ CONVSCOPE_PROGRAM uint64_t take(int64_t bytes);
 void clear(uint64_t address, int64_t bytes, uintptr_t stream);
 // From an address of these, or from the host's memory, whose bytes are known now; between_device: it may not be that.
 void copy(uint64_t to, uint64_t from, int64_t bytes, bool between_device, uintptr_t stream);
+// Elements in another order: to, one after the other, what lies at these strides from `from` on.
+struct Order {
+  int dims = 0;
+  long long sizes[5] = {}, strides[5] = {};  // in elements; a stride may be negative
+};
+void turn(uint64_t to, uint64_t from, const Order& order, int64_t element_bytes, uintptr_t stream);
 // Streams and events by the values of their handles (kernels/runtime/compile/streams.h). The current stream is the one
 // that what PyTorch does is on; launches that name none are on the default stream all the same.
 CONVSCOPE_PROGRAM uintptr_t new_stream(bool blocking);
@@ -128,14 +134,28 @@ class Tensor {
   Device device() const { return {}; }
   int get_device() const { return 0; }
   bool is_cuda() const { return true; }
-  bool is_contiguous() const { return true; }
-  Tensor contiguous() const { return *this; }
+  CONVSCOPE_PROGRAM bool is_contiguous() const;
+  Tensor contiguous() const { return is_contiguous() ? *this : clone(); }
+  Tensor clone() const { return in_order(order()); }
+  // Views: an element is where it was.
+  CONVSCOPE_PROGRAM Tensor permute(const Sizes& dims) const;
+  CONVSCOPE_PROGRAM Tensor transpose(int64_t a, int64_t b) const;
+  Tensor swapaxes(int64_t a, int64_t b) const { return transpose(a, b); }
+  CONVSCOPE_PROGRAM Tensor t() const;
+  // A copy, as in PyTorch.
+  Tensor flip(const Sizes& dims) const {
+    uint64_t from = address_;
+    const Order o = flipped(dims, from);
+    return in_order(o, from);
+  }
+  Tensor flip(int64_t d) const { return flip(Sizes{d}); }
   Tensor detach() const { return *this; }
   Tensor cuda() const { return *this; }
   Tensor cpu() const { return *this; }  // to be copied from; it has no more values than the other
   CONVSCOPE_PROGRAM Tensor to(ScalarType t) const;
   CONVSCOPE_PROGRAM Tensor view(Sizes sizes) const;
-  Tensor reshape(Sizes sizes) const { return view(std::move(sizes)); }
+  Tensor reshape(Sizes sizes) const { return contiguous().view(std::move(sizes)); }
+  Tensor flatten() const { return reshape({-1}); }
   CONVSCOPE_PROGRAM Tensor squeeze(int64_t d) const;
   CONVSCOPE_PROGRAM Tensor unsqueeze(int64_t d) const;
   bool is_same(const Tensor& other) const { return address_ == other.address_; }
@@ -197,6 +217,14 @@ class Tensor {
   uint64_t address() const { return address_; }
 
  private:
+  CONVSCOPE_PROGRAM Order order() const;
+  CONVSCOPE_PROGRAM Order flipped(const Sizes& dims, uint64_t& from) const;
+  Tensor in_order(const Order& o) const { return in_order(o, address_); }
+  Tensor in_order(const Order& o, uint64_t from) const {
+    Tensor made = new_empty(sizes_);
+    turn(made.address(), from, o, element_size(), current_stream());
+    return made;
+  }
   template <class T, size_t N, template <class U> class PtrTraits, class index_t>
   at::GenericPackedTensorAccessor<T, N, PtrTraits, index_t> packed() const {
     allow_dimensions(N);
@@ -209,7 +237,7 @@ class Tensor {
   CONVSCOPE_PROGRAM void allow_32_bits() const;
   [[noreturn]] CONVSCOPE_PROGRAM void refuse_type() const;
   uint64_t address_ = 0;
-  Sizes sizes_;
+  Sizes sizes_, strides_;  // no strides: each row behind the one before
   ScalarType type_ = ScalarType::Float;
 };
 
@@ -227,7 +255,10 @@ inline Tensor full(const Sizes& sizes, double value, TensorOptions o = {}) {
   Tensor made = empty(sizes, o);
   return made.fill_(value);
 }
-inline Tensor empty_like(const Tensor& t) { return empty(t.sizes(), t.options()); }
+CONVSCOPE_PROGRAM Tensor empty_like(const Tensor& t);
+inline Tensor flip(const Tensor& t, const Sizes& dims) { return t.flip(dims); }
+inline Tensor transpose(const Tensor& t, int64_t a, int64_t b) { return t.transpose(a, b); }
+inline Tensor permute(const Tensor& t, const Sizes& dims) { return t.permute(dims); }
 inline std::optional<Device> device_of(const Tensor&) { return Device(); }
 inline Tensor zeros_like(const Tensor& t) { return zeros(t.sizes(), t.options()); }
 

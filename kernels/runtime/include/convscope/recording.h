@@ -114,6 +114,15 @@ inline void copy(uint64_t to, uint64_t from, int64_t bytes, bool between_device,
       reinterpret_cast<unsigned short*>(to), reinterpret_cast<const unsigned short*>(from), bytes / 2);
 }
 
+inline void turn(uint64_t to, uint64_t from, const Order& order, int64_t element_bytes, uintptr_t stream) {
+  long long elements = 1;
+  for (int d = 0; d < order.dims; d++) elements *= order.sizes[d];
+  if (elements <= 0) return;
+  Launching<&convscope_turn>(ceil_div(elements, 256), 256, 0, reinterpret_cast<cudaStream_t>(stream))(
+      reinterpret_cast<unsigned short*>(to), reinterpret_cast<const unsigned short*>(from), elements,
+      static_cast<int>(element_bytes / 2), order);
+}
+
 inline const Tensor& result_of(const Tensor& t) { return t; }
 inline const Tensor& result_of(const std::vector<Tensor>& all) {
   if (all.empty()) refuse("its host code returns no tensor");
@@ -129,7 +138,7 @@ template <auto call>
 Called called() {
   using Result = decltype(call(ConvProblem(), Given(ConvProblem())));
   if constexpr (requires(Result r) { result_of(r); })
-    return {[](const ConvProblem& p, const Given& given) { return Tensor(result_of(call(p, given))); }, nullptr,
+    return {[](const ConvProblem& p, const Given& given) { return result_of(call(p, given)).contiguous(); }, nullptr,
             &last_declared};
   else {
     static_assert(!std::is_class_v<Result>,

@@ -30,7 +30,7 @@ json xray_json(const Xray& x) {
   return {{"status", name_of(x.is)},
           {"sentence", x.sentence},
           {"formula", x.formula.empty() ? json(nullptr) : json(x.formula)},
-          {"right_formula", right_index()},
+          {"right_formula", x.right_formula.empty() ? right_index() : x.right_formula},
           {"faults", x.faults},
           {"without_effect", x.without_effect},
           {"example", x.example.empty() ? json(nullptr) : json(x.example)},

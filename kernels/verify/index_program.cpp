@@ -115,7 +115,9 @@ enum Operator : uint8_t {
   low_above,
   end_below,
   n_mod,
-  operators
+  x_first,  // of an address (a·b + c)·d + e: a + b, − c, + d, − e in their order
+  w_first = x_first + 4,
+  operators = w_first + 4
 };
 
 struct Program {
@@ -201,9 +203,15 @@ bool output_of(const Program& q, const ConvProblem& c, int64_t length, int64_t o
     if (fails) return false;
     if (q.changed == end_below ? value(end_i) < value(end_L) : value(end_i) >= value(end_L)) continue;
     for (o[ci] = value(ci_begin); o[ci] < value(ci_from) + value(ci_count) && turns < many; o[ci]++, turns++) {
-      const int64_t x = (value(x_n) * value(x_channels) + value(x_ci)) * value(x_length) + value(x_i),
-                    in_row = q.changed == w_divides ? over(value(w_co), value(w_mod)) : rest(value(w_co), value(w_mod)),
-                    w = (value(w_ci) * value(w_channels) + in_row) * value(w_taps) + value(w_k);
+      const int64_t of_group =
+          q.changed == w_divides ? over(value(w_co), value(w_mod)) : rest(value(w_co), value(w_mod));
+      auto address = [&](Operator its_first, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e) {
+        const int changed = q.changed - its_first;
+        const int64_t row = (changed == 0 ? a + b : a * b) + (changed == 1 ? -c : c);
+        return (changed == 2 ? row + d : row * d) + (changed == 3 ? -e : e);
+      };
+      const int64_t x = address(x_first, value(x_n), value(x_channels), value(x_ci), value(x_length), value(x_i));
+      const int64_t w = address(w_first, value(w_ci), value(w_channels), of_group, value(w_taps), value(w_k));
       if (fails) return false;
       if (x < 0 || x >= c.x_elements() || w < 0 || w >= c.w_elements()) continue;  // zeros lie there
       reads.through[w] += input_code(x);
@@ -292,11 +300,19 @@ struct Change {
   Operator is;
   const char *text, *right, *what;
 };
+constexpr const char* right_w = "w[(ci·(Cout/groups) + co mod (Cout/groups))·K + k]";
 constexpr Change changes[] = {
     {j_divides, "j = e/Lout", "j = e mod Lout", "the position of an output"},
     {co_divides, "co = e/Lout/Cout", "co = e/Lout mod Cout", "the channel of an output"},
-    {w_divides, "w[(ci·(Cout/groups) + co/(Cout/groups))·K + k]", "w[(ci·(Cout/groups) + co mod (Cout/groups))·K + k]",
-     "the address in w"},
+    {w_divides, "w[(ci·(Cout/groups) + co/(Cout/groups))·K + k]", right_w, "the address in w"},
+    {x_first, "x[(n + Cin + ci)·L + i]", "x[(n·Cin + ci)·L + i]", "the address in x"},
+    {Operator(x_first + 1), "x[(n·Cin − ci)·L + i]", "x[(n·Cin + ci)·L + i]", "the address in x"},
+    {Operator(x_first + 2), "x[n·Cin + ci + L + i]", "x[(n·Cin + ci)·L + i]", "the address in x"},
+    {Operator(x_first + 3), "x[(n·Cin + ci)·L − i]", "x[(n·Cin + ci)·L + i]", "the address in x"},
+    {w_first, "w[(ci + (Cout/groups) + co mod (Cout/groups))·K + k]", right_w, "the address in w"},
+    {Operator(w_first + 1), "w[(ci·(Cout/groups) − co mod (Cout/groups))·K + k]", right_w, "the address in w"},
+    {Operator(w_first + 2), "w[ci·(Cout/groups) + co mod (Cout/groups) + K + k]", right_w, "the address in w"},
+    {Operator(w_first + 3), "w[(ci·(Cout/groups) + co mod (Cout/groups))·K − k]", right_w, "the address in w"},
     {co_mod, "co = e mod Lout mod Cout", "co = e/Lout mod Cout", "the channel of an output"},
     {n_mod, "n = e/Lout mod Cout", "n = e/(Lout·Cout)", "the sequence of an output"},
     {first_mod, "co mod (Cout/groups)·(Cin/groups)", "co/(Cout/groups)·(Cin/groups)",

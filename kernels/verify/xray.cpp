@@ -135,8 +135,7 @@ std::string bias_fault(const Mapped& shown, const std::vector<Mapped>& all) {
 }
 
 void tell_program(Xray& x, const ProgramFault& fault) {
-  x.formula = fault.text;
-  x.faults = {fault.what + " is wrong"};
+  x.formula = fault.text, x.right_formula = fault.right;
   auto says = [&](const char* word) { return (fault.text + " " + fault.right).find(word) != std::string::npos; };
   std::string names;  // that are not the definition's
   auto explain = [&](bool is, const char* words) {
@@ -145,9 +144,11 @@ void tell_program(Xray& x, const ProgramFault& fault) {
   explain(says("e/") || says("e mod"), "e: an output's place in memory");
   explain(says("first"), "first: the first input channel of the output's group");
   explain(fault.what.find("numerator t") != std::string::npos, "t = j + p − k·d");
-  x.sentence = fmt::format("{}{} is wrong: it takes {}, where {} belongs{}{}",
+  if (!names.empty()) names += ")";
+  x.faults = {fault.what + " is wrong" + names};
+  x.sentence = fmt::format("{}{} is wrong: it takes {}, where {} belongs{}",
                            x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "", fault.what,
-                           fault.text, fault.right, names, names.empty() ? "" : ")");
+                           fault.text, fault.right, names);
 }
 
 // What the maps say together.
@@ -230,7 +231,7 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
 void tell_sizes(Xray& x, const SizeFault& fault) {
   const std::string elsewhere = x.without_effect ? fmt::format("; with other values {}", joined(x.faults)) : "";
   x.is = Xray::Is::wrong, x.launches += fault.launches, x.without_effect = false;
-  x.formula = right_index(), x.example.clear(), x.faults.clear();
+  x.formula = right_index(), x.right_formula.clear(), x.example.clear(), x.faults.clear();
   const std::string where =
       fmt::format("{}{}", describe(fault.smallest), fault.least ? "" : ", and maybe on smaller ones");
   if (fault.what.empty() && !fault.beside.empty()) {

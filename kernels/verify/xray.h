@@ -23,7 +23,8 @@ struct XrayProblem {
 struct Xray {
   enum class Is { right, wrong, right_here_only, unclear, not_mapped } is = Is::not_mapped;
   std::string sentence;             // one, without its full stop at the end
-  std::string formula;              // "i = (j − k·d)/s"; "" when none fits
+  std::string formula;              // "i = (j − k·d)/s", or the statement that is wrong; "" when none fits
+  std::string right_formula;        // what belongs in its place; "": right_index()
   std::vector<std::string> faults;  // "the padding is missing"
   bool without_effect = false;      // of right_here_only: all faults are of terms that make no difference here
   std::string example;              // of an output: the first product that is there and should not be, or lacks

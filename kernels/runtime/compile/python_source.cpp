@@ -87,6 +87,12 @@ bool defines_something(std::string_view body) {
   return false;
 }
 
+// How a string is formatted: {name}, %(name)s.
+struct How {
+  bool fields = false, percents = false;
+  How with(How other) const { return {fields || other.fields, percents || other.percents}; }
+};
+
 class PythonFile {
  public:
   PythonFile(const std::string& text, const std::string& name) : text_(text), name_(name), tokens_(tokens_of(text)) {
@@ -107,7 +113,7 @@ class PythonFile {
       if (of(i) == "cuda_sources" && is(i + 1, "=")) take(i + 2, argument_end(i + 2));
     for (size_t i = 0; i < tokens_.size(); i++)
       if (tokens_[i].kind == Token::literal && tokens_[i].three && defines_something(body(tokens_[i])))
-        kept_.insert(i), formats(i + 1);
+        keep(i, formats(i + 1));
     const bool any =
         std::any_of(kept_.begin(), kept_.end(), [&](size_t i) { return defines_something(body(tokens_[i])); });
     if (!any) {
@@ -123,7 +129,7 @@ class PythonFile {
     size_t done = 0;
     for (const size_t i : kept_) {
       blank(done, tokens_[i].from, out);
-      out += converted(tokens_[i]);
+      out += converted(i);
       done = tokens_[i].to;
     }
     blank(done, text_.size(), out);
@@ -158,23 +164,37 @@ class PythonFile {
     return i;
   }
 
+  void keep(size_t literal, How how) {
+    kept_.insert(literal);
+    if (how.fields) by_fields_.insert(literal);
+    if (how.percents) by_percents_.insert(literal);
+  }
+
   // All strings that an expression is made of, and how they are formatted.
-  void take(size_t from, size_t to) {
+  void take(size_t from, size_t to, How how = {}) {
     for (size_t i = from; i < to; i++) {
       if (tokens_[i].kind == Token::literal) {
-        kept_.insert(i), formats(i + 1);
+        keep(i, how.with(formats(i + 1)));
       } else if (tokens_[i].kind == Token::name && !is(i - 1, ".")) {
-        formats(i + 1);
+        const How own = how.with(formats(i + 1));
         const auto found = assigned_.find(std::string(of(i)));
-        if (found != assigned_.end() && taken_.insert(found->first).second)
-          for (const Range& r : found->second) take(r.from, r.to);
+        if (found == assigned_.end()) continue;
+        if (taken_.insert(found->first).second) {
+          for (const Range& r : found->second) take(r.from, r.to, own);
+        } else if (own.fields || own.percents) {  // source = source.format(…)
+          for (const size_t literal : std::set<size_t>(kept_)) keep(literal, own);
+        }
+      } else if (const size_t inside = format_at(i); inside < to) {
+        i = closing(argument_end(inside));  // what stands in its brackets is no part of the source
       }
-      // What stands in the brackets of a format is no part of the source.
-      if (is(i, ".") || is(i, "%"))
-        while (i < to && !is(i, "(") && !is(i, "{") && !is(i, "+") && !is(i, ",") && !is(i, "]")) i++;
-      if (i < to && (is(i, "(") || is(i, "{")) && i > from && (tokens_[i - 1].kind == Token::name || is(i - 1, "%")))
-        i = closing(argument_end(i + 1));
     }
+  }
+  // Where the arguments of a format that stands there begin; else npos.
+  size_t format_at(size_t i) const {
+    if (is(i, ".") && (is_name(i + 1, "replace") || is_name(i + 1, "format")) && is(i + 2, "(")) return i + 3;
+    if (is(i, "%") && is(i + 1, "{")) return i + 2;
+    if (is(i, "%") && is_name(i + 1, "dict") && is(i + 2, "(")) return i + 3;
+    return std::string::npos;
   }
   // The bracket that closes the list in which i stands.
   size_t closing(size_t i) const {
@@ -206,24 +226,21 @@ class PythonFile {
   }
 
   // .replace(a, b), .format(a=b) and % {…} behind a string or a name.
-  void formats(size_t i) {
-    while (is(i, ".") && (is_name(i + 1, "replace") || is_name(i + 1, "format")) && is(i + 2, "(")) {
-      size_t at = i + 3, end = argument_end(at);
+  How formats(size_t i) {
+    How how;
+    for (size_t at = format_at(i); at != std::string::npos; at = format_at(i)) {
+      size_t end = argument_end(at);
       if (is_name(i + 1, "replace") && is(end, ",")) {
         const size_t next = end + 1, last = argument_end(next);
         replaced_[known(at, end)] = known(next, last);
         end = last;
       } else {
         named_values(at);
-        by_format_ = true;
-        end = closing(end);
+        (is(i, "%") ? how.percents : how.fields) = true;
       }
-      i = end + 1;
+      i = closing(end) + 1;
     }
-    if (is(i, "%") && (is(i + 1, "{") || (is_name(i + 1, "dict") && is(i + 2, "(")))) {
-      by_percent_ = true;
-      named_values(is(i + 1, "{") ? i + 2 : i + 3);
-    }
+    return how;
   }
   // a=b, … or "a": b, …
   void named_values(size_t at) {
@@ -235,7 +252,8 @@ class PythonFile {
     }
   }
 
-  std::string converted(const Token& t) const {
+  std::string converted(size_t literal) const {
+    const Token& t = tokens_[literal];
     std::string s;
     const std::string_view b = body(t);
     for (size_t i = 0; i < b.size(); i++) {
@@ -249,8 +267,8 @@ class PythonFile {
         s += b[i];
       }
     }
-    if (t.formatted || by_format_) s = with_fields(s, t);
-    if (by_percent_) s = with_percents(s);
+    if (t.formatted || by_fields_.contains(literal)) s = with_fields(s, t);
+    if (by_percents_.contains(literal)) s = with_percents(s);
     for (const auto& [from, to] : replaced_)
       for (size_t at = 0; !from.empty() && (at = s.find(from, at)) != s.npos; at += to.size())
         s.replace(at, from.size(), to);
@@ -399,10 +417,9 @@ class PythonFile {
   const std::string& name_;
   std::vector<Token> tokens_;
   std::map<std::string, std::vector<Range>> assigned_;
-  std::set<size_t> kept_;
+  std::set<size_t> kept_, by_fields_, by_percents_;  // literals
   std::set<std::string> taken_;
   std::map<std::string, std::string> replaced_, values_;
-  bool by_format_ = false, by_percent_ = false;
 };
 
 }  // namespace

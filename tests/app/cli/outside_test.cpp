@@ -42,6 +42,14 @@ TEST_F(OutsideCli, WhatIsWrongWithItsIndexIsSaid) {
       holds(r.out, "Why: it takes i = (j + p − k)/s, where i = (j + p − k·d)/s belongs: the dilation is missing"))
       << r.out;
   EXPECT_TRUE(holds(r.out, "✓ compile      compiled for the emulator (")) << r.out;
+  // And of anything else that stands in its loop.
+  r = run(Words{"xray", changed("gather.cu", "co = id / Lout % Cout", "co = id / L % Cout")} + little);
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_TRUE(holds(r.out,
+                    "✗ the channel of an output is wrong: it takes co = e/L mod Cout, where co = e/Lout mod Cout "
+                    "belongs (e: an output's place in memory)\n"))
+      << r.out;
+  EXPECT_TRUE(holds(r.out, "  it takes     co = e/L mod Cout\n  definition   co = e/Lout mod Cout\n")) << r.out;
 }
 
 // Pairs of 16 bits, copies that are waited for, and a name that is a parameter's in the launch line.

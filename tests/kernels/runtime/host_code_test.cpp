@@ -274,6 +274,12 @@ TEST(HostCode, OfPythonAllPartsOfASource) {
   EXPECT_TRUE(holds(
       made("kernel = '''" + std::string(body).replace(body.find("SIZE"), 4, "%(SIZE)d %% 7") + "''' % dict(SIZE=64)\n"),
       "y[threadIdx.x] = 64 % 7; }"));
+  // One of two is formatted; one is formatted later; one goes through a function.
+  cuda = made("kernel = '''" + body + "''' + '''" + formatted + "'''.format(SIZE=64)\n" + load + "kernel)\n");
+  EXPECT_TRUE(holds(cuda, body) && holds(cuda, right)) << cuda;
+  EXPECT_TRUE(holds(made("s = '''" + formatted + "'''\ns = s.format(SIZE=64)\n" + load + "s)\n"), right));
+  cuda = made("head = '''#define SIZE 2\n'''\nkernel = '''" + body + "'''\n" + load + "dedent(head) + kernel)\n");
+  EXPECT_TRUE(holds(cuda, "#define SIZE 2\n")) << cuda;
   EXPECT_TRUE(holds(made("kernel = '''" + body + "'''\n"), body)) << "the control";
   auto refused = [](const std::string& text) {
     return test::error_of<InputError>([&] { cuda_of_python(text, "m.py"); });
@@ -302,6 +308,39 @@ TEST(HostCode, WhatPythonDoesBesideIsNotFollowed) {
     EXPECT_EQ(refused(line), "") << line;
   EXPECT_EQ(refused("pass\n  def weights(self):\n    return self.w.flip(2)"), "");
   EXPECT_EQ(refused("w = self.w.flip(2)", "# convscope: call call args=x,w,y\n"), "");
+}
+
+// Whatever stands in a file: an InputError at worst, and as many lines.
+TEST(HostCode, OfAnyPythonLinesStay) {
+  const std::string whole =
+      "SIZE = 64\nhead = \"#define A 1\\n\"\nkernel = f'''\n__global__ void k(float* y) {{ y[0] = {SIZE}; }}\n'''\n"
+      "other = r\"\"\"\nint f() { k<<<1, 2>>>(y); }\n\"\"\".replace('A', str(SIZE)) % dict(B=\"2\")\n"
+      "m = load_inline(cuda_sources=[head, kernel + other.format(C=3)], functions=['f'])\nclass M:\n"
+      "  def forward(self, x):  # it\n    return m.f(x)\n";
+  uint64_t random = 1;
+  auto next = [&](uint64_t below) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    return (random >> 33) % below;
+  };
+  int taken = 0;
+  for (int round = 0; round < 3000; round++) {
+    std::string text = whole;
+    for (uint64_t changes = 1 + next(4); changes > 0; changes--) {
+      const size_t at = next(text.size());
+      constexpr std::string_view signs = "\"'{}()[]%.,=+#\\\nf";
+      if (changes % 2)
+        text[at] = signs[next(signs.size())];
+      else
+        text.erase(at, 1 + next(9));
+    }
+    try {
+      const std::string cuda = cuda_of_python(text, "m.py");
+      taken++;
+      ASSERT_LE(std::count(cuda.begin(), cuda.end(), '\n'), std::count(text.begin(), text.end(), '\n')) << text;
+    } catch (const InputError&) {
+    }
+  }
+  EXPECT_GT(taken, 100) << "of 3,000";
 }
 
 TEST(HostCode, PythonNamesItsFunction) {

@@ -10,7 +10,7 @@ namespace {
 // What a loop may do otherwise.
 struct Loop {
   int64_t channel_length = 0, channel_count = 0, sequence_times = 0, taps = 0, inputs = 0, first_more = 0, end = 0;
-  bool remainder = false, channel_of_bias = false, twice = false;
+  bool remainder = false, channel_of_bias = false, twice = false, from_the_end = false;
 };
 
 IndexMap made(const ConvProblem& p, const Loop& more) {
@@ -31,7 +31,8 @@ IndexMap made(const ConvProblem& p, const Loop& more) {
       const int64_t t = j + p.padding - k * p.dilation, i = more.remainder ? t % p.stride : t / p.stride;
       if (t < 0 || t % p.stride != 0 || i >= p.length - more.end) continue;
       for (int64_t ci = first; ci < co / Cog * Cig + Cig + more.inputs; ci++) {
-        const int64_t x = (n * p.in_channels + ci) * p.length + i, w = (ci * Cog + co % Cog) * p.kernel_size + k;
+        const int64_t x = (n * p.in_channels + ci) * p.length + (more.from_the_end ? -i : i),
+                      w = (ci * Cog + co % Cog) * p.kernel_size + k;
         if (x < 0 || x >= p.x_elements() || w < 0 || w >= p.w_elements()) continue;
         const size_t at = static_cast<size_t>(w * outputs + e);
         sums[at] += input_code(x) * (more.twice && k == 1 && ci == first ? 2 : 1);
@@ -84,6 +85,7 @@ TEST(IndexProgram, OneFaultIsNamed) {
       {{.first_more = -1}, "ci from (first − 1)", "ci from first", "the first input channel of the sum"},
       {{.end = 1}, "i < (L − 1)", "i < L", "the test for the end of a row of x"},
       {{.remainder = true}, "i = t mod s", "i = t/s", "the division of the numerator t"},
+      {{.from_the_end = true}, "x[(n·Cin + ci)·L − i]", "x[(n·Cin + ci)·L + i]", "the address in x"},
       {{.sequence_times = 1}, "x[((n + 1)·Cin + ci)·L + i]", "x[(n·Cin + ci)·L + i]", "the address in x"},
   };
   for (const Fault& f : faults) {

@@ -65,8 +65,21 @@ function(others_code target)
   target_link_libraries(${target} PUBLIC imgui_headers)
 endfunction()
 
+# In the frame in which a shorter text takes the place of one that was scrolled, the editor looks for the line of a row of
+# the text before, which is not there any more. Mended in a copy (seen by the standard library's own checks, .ci/run).
+set(text_edit ${external}/ImGuiColorTextEdit/ImGuiColorTextEdit)
+set(text_edit_mended ${CMAKE_BINARY_DIR}/third_party/TextEditor.cpp)
+file(READ ${text_edit}/TextEditor.cpp editor)
+set(row_of_before "if (pos.row >= size()) {")
+string(FIND "${editor}" "${row_of_before}" place)
+if(place EQUAL -1)
+  message(FATAL_ERROR "third_party/imgui.cmake: TextEditor.cpp is another one than the one that is mended here")
+endif()
+string(REPLACE "${row_of_before}" "if (pos.row >= size() || at(pos.row).line >= document.size()) {" editor "${editor}")
+file(CONFIGURE OUTPUT ${text_edit_mended} CONTENT "${editor}" @ONLY)
 add_library(imgui_plots STATIC ${external}/implot/implot/implot.cpp ${external}/implot/implot/implot_items.cpp
-  ${external}/ImGuiColorTextEdit/ImGuiColorTextEdit/TextEditor.cpp)
+  ${text_edit_mended})
+target_include_directories(imgui_plots PRIVATE ${text_edit})
 others_code(imgui_plots)
 
 add_library(imgui_window STATIC ${imgui_folder}/backends/imgui_impl_opengl3.cpp ${imgui_folder}/backends/imgui_impl_glfw.cpp)

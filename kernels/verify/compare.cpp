@@ -126,13 +126,15 @@ class RowComparer {
         wrong = !(ratio <= 1);
       }
       int64_t e = row * p_.out_length() + at.j;
-      if (options_.sink.error) {
-        const bool oracle_kept = wrong && std::fabs(error) > std::fabs(expected);
-        options_.sink.error[e] = static_cast<float>(std::isfinite(got) && !oracle_kept ? error : expected);
-        // Rounded to float a ratio just above 1 would be 1, and a wrong element would look right.
+      float *error_to = options_.sink.error, *ratio_to = options_.sink.ratio;
+      const bool finite = std::isfinite(got),
+                 oracle_kept = error_to && ratio_to && wrong && finite && std::fabs(error) > std::fabs(expected);
+      if (error_to) error_to[e] = static_cast<float>(finite && !oracle_kept ? error : expected);
+      // Rounded to float a ratio just above 1 would be 1, and a wrong element would look right.
+      if (ratio_to) {
         const float rounded =
             wrong && ratio < 1.5 ? std::max(static_cast<float>(ratio), just_above_1) : static_cast<float>(ratio);
-        options_.sink.ratio[e] = oracle_kept ? -rounded : rounded;
+        ratio_to[e] = oracle_kept ? -rounded : rounded;
       }
       double size = std::fabs(error);
       if (right_infinity) {

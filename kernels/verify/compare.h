@@ -32,7 +32,7 @@ struct OutputView {
 
 // Where a comparison puts error and error/bound of each element, [N·Cout, Lout]; null where not wanted. An element that
 // is not finite has no error: the expected value stands in its place, so that the reference can always be shown.
-// As ResultTensors keeps them (pyramid.h); both, or none.
+// As ResultTensors keeps them (pyramid.h); of one alone errors are errors, and no ratio is negative.
 struct ErrorSink {
   float* error = nullptr;
   float* ratio = nullptr;

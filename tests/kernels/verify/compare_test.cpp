@@ -204,8 +204,8 @@ TEST(Compare, FillsItsSinks) {
   CompareOptions o;
   o.sink = {error.data(), ratio.data()};
   auto c = s.compare(y, o);
-  EXPECT_EQ(error[7], static_cast<float>(500 - Setting::value(0, 7)));
-  EXPECT_NEAR(ratio[7], c.max_abs / c.first_failing->bound, 1e-6 * ratio[7]);
+  EXPECT_EQ(error[7], static_cast<float>(Setting::value(0, 7))) << "the smaller of error and expected value is kept";
+  EXPECT_NEAR(-ratio[7], c.max_abs / c.first_failing->bound, -1e-6 * ratio[7]) << "and a negative ratio says which";
   EXPECT_EQ(error[8], static_cast<float>(Setting::value(0, 8))) << "the expected value stands in for the error";
   EXPECT_FALSE(ratio[8] <= 1);
   EXPECT_EQ(error[9], static_cast<float>(Setting::value(0, 9)));
@@ -216,6 +216,9 @@ TEST(Compare, FillsItsSinks) {
   s.compare(y, o);
   o.sink = {nullptr, ratio_only.data()};
   s.compare(y, o);
+  EXPECT_EQ(error_only[7], static_cast<float>(500 - Setting::value(0, 7)));
+  EXPECT_EQ(ratio_only[7], -ratio[7]);
+  error_only[7] = error[7];
   EXPECT_EQ(error_only, error);
   EXPECT_EQ(std::vector(ratio_only.begin() + 9, ratio_only.end()), std::vector(ratio.begin() + 9, ratio.end()));
 }

@@ -59,23 +59,27 @@ set(imgui_core imgui imgui_draw imgui_tables imgui_widgets imgui_stacklayout mis
 list(TRANSFORM imgui_core PREPEND ${imgui_folder}/)
 list(TRANSFORM imgui_core APPEND .cpp)
 
-# Others' code: no warnings, and no sanitizers (implot alone takes minutes with them).
+# Others' code: no warnings, no sanitizers (implot alone takes minutes with them), and no checks of ours (.ci/run).
 function(others_code target)
-  target_compile_options(${target} PRIVATE -w -O2 -fno-sanitize=all)
+  target_compile_options(${target} PRIVATE -w -O2 -fno-sanitize=all -U_GLIBCXX_ASSERTIONS)
   target_link_libraries(${target} PUBLIC imgui_headers)
 endfunction()
 
-# In the frame in which a shorter text takes the place of one that was scrolled, the editor looks for the line of a row of
-# the text before, which is not there any more. Mended in a copy (seen by the standard library's own checks, .ci/run).
+# In the frame in which a shorter text takes the place of one that was scrolled, the editor looks for lines of the text
+# before, which are not there any more. Mended in a copy.
 set(text_edit ${external}/ImGuiColorTextEdit/ImGuiColorTextEdit)
 set(text_edit_mended ${CMAKE_BINARY_DIR}/third_party/TextEditor.cpp)
 file(READ ${text_edit}/TextEditor.cpp editor)
-set(row_of_before "if (pos.row >= size()) {")
-string(FIND "${editor}" "${row_of_before}" place)
-if(place EQUAL -1)
-  message(FATAL_ERROR "third_party/imgui.cmake: TextEditor.cpp is another one than the one that is mended here")
-endif()
-string(REPLACE "${row_of_before}" "if (pos.row >= size() || at(pos.row).line >= document.size()) {" editor "${editor}")
+foreach(part "if (pos.row >= size()|at(pos.row).line >= document.size()" "if (size() == 0|pos.line >= document.size()")
+  string(REPLACE "|" ";" part "${part}")
+  list(GET part 0 asks)
+  list(GET part 1 more)
+  string(FIND "${editor}" "${asks}) {" place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "third_party/imgui.cmake: TextEditor.cpp is another one than the one that is mended here")
+  endif()
+  string(REPLACE "${asks}) {" "${asks} || ${more}) {" editor "${editor}")
+endforeach()
 file(CONFIGURE OUTPUT ${text_edit_mended} CONTENT "${editor}" @ONLY)
 add_library(imgui_plots STATIC ${external}/implot/implot/implot.cpp ${external}/implot/implot/implot_items.cpp
   ${text_edit_mended})

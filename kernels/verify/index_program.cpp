@@ -116,8 +116,7 @@ enum Operator : uint8_t {
   end_below,
   n_mod,
   x_first,  // of an address (a·b + c)·d + e: a + b, − c, + d, − e in their order
-  w_first = x_first + 4,
-  operators = w_first + 4
+  w_first = x_first + 4
 };
 
 struct Program {
@@ -221,12 +220,16 @@ bool output_of(const Program& q, const ConvProblem& c, int64_t length, int64_t o
 }
 
 bool gives(const Program& q, const IndexMap& m) {
+  if (!m.added.empty()) return false;  // to what stood there: another fault
   const int64_t weights = m.problem.w_elements();
   Reads reads;
   for (int64_t output = 0; output < m.outputs(); output++) {
     reads.through.clear(), reads.bias = IndexMap::none;
     if (!output_of(q, m.problem, m.out_length, output, reads)) return false;
-    if (!m.biases.empty() && m.biases[static_cast<size_t>(output)].at != reads.bias) return false;
+    if (!m.biases.empty()) {
+      const IndexMap::Read& b = m.biases[static_cast<size_t>(output)];
+      if (b.at != reads.bias || (b.at != IndexMap::none && std::fabs(b.times - 1) > 1e-3f)) return false;
+    }
     size_t seen = 0;
     for (int64_t w = 0; w < weights; w++) {
       const IndexMap::Read& r = m.read(w, output);

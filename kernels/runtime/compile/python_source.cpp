@@ -203,19 +203,20 @@ class PythonFile {
   }
 
   // What a number, a string, or a name for one is, also in str(…).
-  std::optional<std::string> value(size_t from, size_t to) const {
+  std::optional<std::string> value(size_t from, size_t to, int names = 16) const {  // names: that stand for each other
     if (to == from + 4 && is_name(from, "str") && is(from + 1, "(") && is(from + 3, ")"))
-      return value(from + 2, from + 3);
+      return value(from + 2, from + 3, names);
     if (to != from + 1) return {};
     const Token& t = tokens_[from];
     if (t.kind == Token::number) return std::string(of(from));
     if (t.kind == Token::literal && !t.formatted && of(from).find_first_of("\\\n") == std::string_view::npos)
       return std::string(of(from));
-    if (t.kind != Token::name) return {};
-    const auto found = assigned_.find(std::string(of(from)));
+    return t.kind == Token::name && names > 0 ? value_of(std::string(of(from)), names - 1) : std::nullopt;
+  }
+  std::optional<std::string> value_of(const std::string& name, int names = 16) const {
+    const auto found = assigned_.find(name);
     if (found == assigned_.end() || found->second.size() != 1) return {};
-    const Range r = found->second.front();
-    return is_name(r.from, of(from)) ? std::nullopt : value(r.from, r.to);
+    return value(found->second.front().from, found->second.front().to, names);
   }
   std::string known(size_t from, size_t to) const {
     if (auto v = value(from, to)) return *v;
@@ -285,9 +286,7 @@ class PythonFile {
         const std::string field = s.substr(i + 1, end - i - 1);
         std::optional<std::string> v;
         if (const auto own = values_.find(field); own != values_.end()) v = own->second;
-        for (const auto& [name, ranges] : assigned_)
-          if (!v && t.formatted && name == field && ranges.size() == 1)
-            v = value(ranges.front().from, ranges.front().to);
+        if (!v && t.formatted) v = value_of(field);
         if (!v)
           throw InputError(
               "kernel", name_,

@@ -285,6 +285,7 @@ TEST(HostCode, OfPythonAllPartsOfASource) {
     return test::error_of<InputError>([&] { cuda_of_python(text, "m.py"); });
   };
   EXPECT_TRUE(holds(refused("kernel = f'''" + formatted + "'''\n"), "has {SIZE} in its CUDA source")) << "not known";
+  EXPECT_TRUE(holds(refused("SIZE = MORE\nMORE = SIZE\nkernel = f'''" + formatted + "'''\n"), "has {SIZE} in its"));
   EXPECT_TRUE(holds(refused("kernel = '''" + body + "'''.replace('SIZE', str(pick()))\n"),
                     "puts str(pick()) into its CUDA source in line 2, whose value is not known here"));
   EXPECT_TRUE(holds(refused("m = load(name='m', sources=['up.cu'])\n"), "it loads up.cu, which is the file to name"));

@@ -10,7 +10,7 @@ namespace {
 // What a loop may do otherwise.
 struct Loop {
   int64_t channel_length = 0, channel_count = 0, sequence_times = 0, taps = 0, inputs = 0, first_more = 0, end = 0;
-  bool remainder = false, channel_of_bias = false, twice = false, from_the_end = false;
+  bool remainder = false, channel_of_bias = false, twice = false, from_the_end = false, bias_twice = false;
 };
 
 IndexMap made(const ConvProblem& p, const Loop& more) {
@@ -25,7 +25,8 @@ IndexMap made(const ConvProblem& p, const Loop& more) {
                   first = co / Cog * Cig + more.first_more;
     if (p.bias) {
       const int64_t of = more.channel_of_bias ? j % p.out_channels : co;
-      m.biases.push_back(of < p.out_channels ? IndexMap::Read{static_cast<int32_t>(of), 1} : IndexMap::Read{});
+      m.biases.push_back(of < p.out_channels ? IndexMap::Read{static_cast<int32_t>(of), more.bias_twice ? 2.f : 1.f}
+                                             : IndexMap::Read{});
     }
     for (int64_t k = 0; k < p.kernel_size + more.taps; k++) {
       const int64_t t = j + p.padding - k * p.dilation, i = more.remainder ? t % p.stride : t / p.stride;
@@ -101,6 +102,7 @@ TEST(IndexProgram, OneFaultIsNamed) {
 TEST(IndexProgram, WhatIsNoSingleFaultIsNotNamed) {
   EXPECT_FALSE(found({.channel_length = 1, .taps = 1}));
   EXPECT_FALSE(found({.twice = true}));
+  EXPECT_FALSE(found({.channel_length = 1, .bias_twice = true}));
   EXPECT_FALSE(found({.channel_of_bias = true}));
   EXPECT_FALSE(program_fault({}));
 }

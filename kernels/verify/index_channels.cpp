@@ -121,8 +121,8 @@ struct ChannelRule {
   }
 constexpr ChannelRule channel_rules[] = {
     {"", false, ROW((g * z.Cig + c) * z.Cog + co % z.Cog), ROW(g* z.Cig + c)},
-    {"groups are ignored: all input channels are summed, with the weights that they would have without groups", true,
-     ROW(c* z.Cout + co), ROW(c)},
+    {"groups are ignored: channels of x and rows of w are taken as if there were none", true, ROW(c* z.Cout + co),
+     ROW(c)},
     {"all input channels are summed, not those of the output's group", true, ROW(c* z.Cog + co % z.Cog), ROW(c)},
     {"all input channels are summed, and the weight's row is of co where co mod (Cout/groups) belongs", true,
      ROW(c* z.Cog + co), ROW(c)},

@@ -115,6 +115,11 @@ enum Operator : uint8_t {
   low_above,
   end_below,
   n_mod,
+  n_rest,
+  co_times,
+  out_times,
+  first_product,
+  one_test,
   x_first,  // of an address (a·b + c)·d + e: a + b, − c, + d, − e in their order
   w_first = x_first + 4
 };
@@ -176,13 +181,18 @@ bool output_of(const Program& q, const ConvProblem& c, int64_t length, int64_t o
   auto over = [&](int64_t a, int64_t b) { return b == 0 ? (fails = true, 0) : a / b; };
   auto rest = [&](int64_t a, int64_t b) { return b == 0 ? (fails = true, 0) : a % b; };
   o[j] = q.changed == j_divides ? over(output, value(j_length)) : rest(output, value(j_length));
-  const int64_t row = q.changed == co_mod ? rest(output, value(co_length)) : over(output, value(co_length));
+  const int64_t row = q.changed == co_mod     ? rest(output, value(co_length))
+                      : q.changed == co_times ? output * value(co_length)
+                                              : over(output, value(co_length));
   o[co] = q.changed == co_divides ? over(row, value(co_channels)) : rest(row, value(co_channels));
   o[n] = over(over(output, value(n_length)), value(n_channels));
   if (q.changed == n_mod) o[n] = rest(over(output, value(n_length)), value(n_channels));
+  if (q.changed == n_rest) o[n] = over(rest(output, value(n_length)), value(n_channels));
   o[Cig] = over(value(in_all), value(in_groups)), o[Cog] = over(value(out_all), value(out_groups));
-  const int64_t group =
-      q.changed == first_mod ? rest(value(first_co), value(first_by)) : over(value(first_co), value(first_by));
+  if (q.changed == out_times) o[Cog] = value(out_all) * value(out_groups);
+  const int64_t group = q.changed == first_mod       ? rest(value(first_co), value(first_by))
+                        : q.changed == first_product ? value(first_co) * value(first_by)
+                                                     : over(value(first_co), value(first_by));
   o[first] = q.changed == first_adds ? group + value(first_times) : group * value(first_times);
   if (fails) return false;
   if (const int64_t channel = value(bias_of); channel >= 0 && channel < c.out_channels)
@@ -194,8 +204,9 @@ bool output_of(const Program& q, const ConvProblem& c, int64_t length, int64_t o
     const int64_t low = value(low_t), left = q.changed == rest_divides ? over(value(rest_t), value(rest_s))
                                                                        : rest(value(rest_t), value(rest_s));
     if (fails) return false;
-    if (q.changed == low_above ? low > 0 : low < 0) continue;
-    if (q.changed == rest_is ? left == 0 : left != 0) continue;
+    const bool before = q.changed == low_above ? low > 0 : low < 0,
+               between = q.changed == rest_is ? left == 0 : left != 0;
+    if (q.changed == one_test ? before && between : before || between) continue;
     o[i] = q.changed == i_mod     ? rest(value(i_t), value(i_s))
            : q.changed == i_times ? value(i_t) * value(i_s)
                                   : over(value(i_t), value(i_s));
@@ -294,7 +305,9 @@ std::string filled(const Statement& st, const Program& q) {
   for (const auto& [as_made, written] : {std::pair{"k < (K + 1)", "k ≤ K"},
                                          {"ci < (first + 1) + (Cin/groups)", "ci ≤ first + Cin/groups"},
                                          {"ci < first + ((Cin/groups) + 1)", "ci ≤ first + Cin/groups"},
-                                         {"ci < first + (Cin/groups)", "ci < first + Cin/groups"}})
+                                         {"ci < first + (Cin/groups)", "ci < first + Cin/groups"},
+                                         {"Cin/1", "Cin"},
+                                         {"Cout/1", "Cout"}})
     if (out == as_made) return written;
   return out;
 }
@@ -318,6 +331,12 @@ constexpr Change changes[] = {
     {Operator(w_first + 3), "w[(ci·(Cout/groups) + co mod (Cout/groups))·K − k]", right_w, "the address in w"},
     {co_mod, "co = e mod Lout mod Cout", "co = e/Lout mod Cout", "the channel of an output"},
     {n_mod, "n = e/Lout mod Cout", "n = e/(Lout·Cout)", "the sequence of an output"},
+    {n_rest, "n = (e mod Lout)/Cout", "n = e/(Lout·Cout)", "the sequence of an output"},
+    {co_times, "co = e·Lout mod Cout", "co = e/Lout mod Cout", "the channel of an output"},
+    {out_times, "Cout·groups", "Cout/groups", "the number of output channels of a group"},
+    {first_product, "co·(Cout/groups)·(Cin/groups)", "co/(Cout/groups)·(Cin/groups)",
+     "the first input channel of an output's group"},
+    {one_test, "t ≥ 0 or t mod s = 0", "t ≥ 0 and t mod s = 0", "the test of the numerator t"},
     {first_mod, "co mod (Cout/groups)·(Cin/groups)", "co/(Cout/groups)·(Cin/groups)",
      "the first input channel of an output's group"},
     {first_adds, "co/(Cout/groups) + (Cin/groups)", "co/(Cout/groups)·(Cin/groups)",

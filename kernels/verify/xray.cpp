@@ -27,7 +27,8 @@ bool choose_length(ConvProblem& q) {
 }
 
 // A small problem with these strides and shifts that the kernel takes, of p's type where that holds the numbers.
-// three: of three output channels, where that may be: of two, the next one is the one before, and all but the first.
+// three: of three output channels, where that may be: of two, the next one is the one before, and all but the first;
+// of groups three, as groups − 1 is 1 where there are two.
 std::optional<ConvProblem> small_problem(const KernelDefinition& kernel, ConvProblem p, bool three = false,
                                          int64_t batch = 2) {
   struct Channels {
@@ -40,6 +41,7 @@ std::optional<ConvProblem> small_problem(const KernelDefinition& kernel, ConvPro
   if (three) channels.insert(channels.begin(), {1, 2, 3});
   if (p.groups > 1 && p.in_per_group() == 1) channels = {{3, 1, std::min<int64_t>(p.out_per_group(), 2)}, {8, 1, 1}};
   if (p.groups > 1 && p.in_per_group() > 1) channels = {{2, in, 2}, {3, 2, 2}, {2, 4, 4}, {2, 8, 8}};
+  if (three && p.groups > 1 && p.in_per_group() > 1) channels.insert(channels.begin(), {3, in, 2});
   std::vector<DType> types{p.dtype};
   if (p.dtype == DType::bf16) types = {DType::f32, DType::f16};  // it holds no primes above 256
   p.batch = batch, p.kernel_size = std::min(p.kernel_size, most_taps);
@@ -64,7 +66,8 @@ std::vector<ConvProblem> small_problems(const KernelDefinition& kernel, const Co
     ConvProblem q = p;
     q.kernel_size = o.K, q.stride = o.s, q.padding = o.p, q.dilation = o.d, q.output_padding = o.op;
     // Of three sequences one: other sizes are 2 as well.
-    if (auto small = small_problem(kernel, q, p.bias && o.K == 5, o.K == 4 ? 3 : 2)) all.push_back(*small);
+    if (auto small = small_problem(kernel, q, p.groups > 1 ? o.K == 3 : p.bias && o.K == 5, o.K == 4 ? 3 : 2))
+      all.push_back(*small);
   }
   return all;
 }
@@ -185,7 +188,11 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
   // Its channels and positions are of that problem, which need not be in the asked one.
   x.example = shown->deviation + " (on " + describe(shown->problem) + ")";
   x.is = asked && asked->right ? Xray::Is::right_here_only : Xray::Is::wrong;
-  if (!shown->structure || !formula || here_alone) {
+  // Channels as they are taken on one problem alone are told of it only where nothing fits all of them.
+  const bool alike = shown->structure && std::all_of(all.begin(), all.end(), [&](const Mapped& m) {
+                       return m.right || (m.structure && m.structure->faults == shown->structure->faults);
+                     });
+  if (!alike || !formula || here_alone || !another.empty()) {
     // One wrong operand or operator anywhere else, where lengths are right.
     std::vector<const IndexMap*> maps_of_all;
     for (const auto& m : all) maps_of_all.push_back(&m.map);

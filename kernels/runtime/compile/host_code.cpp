@@ -119,22 +119,23 @@ std::string registration_of_host_code(const std::string& text, const std::string
           fmt::format("`args=` gives {} values, {} takes {}", meanings.size(), f->name, parameters.size()));
   } else {
     bool whole = true;
-    std::string list;
+    std::string list, unknown;
     for (const auto& p : parameters) {
       std::string m = p.type.find("cudaStream_t") != p.type.npos
                           ? "nullptr"
                           : usual_meaning(p.name, p.is_tensor() || p.is_pointer());
       if (m.empty() && p.has_default) break;  // as are all behind it
       whole &= !m.empty();
+      if (m.empty()) unknown += (unknown.empty() ? "`" : ", `") + p.name + "`";
       if (!list.empty()) list += ',';
       list += m.empty() ? "?" : m;
       meanings.push_back(m);
     }
     if (!whole)
       throw InputError("kernel", name,
-                       fmt::format("its host code is called with what its parameters' names do not tell; put this in "
-                                   "it, with values for ?: // convscope: call {} args={}",
-                                   f->name, list));
+                       fmt::format("its host code is called with what its parameters' names do not tell, {}; put this "
+                                   "in it, with values for ?: // convscope: call {} args={}",
+                                   unknown, f->name, list));
   }
   std::string args;
   bool takes_bias = false;

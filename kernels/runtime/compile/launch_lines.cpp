@@ -49,69 +49,6 @@ constexpr Parameter parameters[] = {{"N", "p.batch"},
 constexpr std::string_view functions[] = {"ceil_div", "min", "max"};
 constexpr std::string_view tensors[] = {"x", "w", "b", "y"};
 
-// What parameters of kernels are usually called.
-const std::map<std::string, std::string, std::less<>>& usual_names() {
-  static const std::map<std::string, std::string, std::less<>> all = {{"input", "x"},
-                                                                      {"in", "x"},
-                                                                      {"inp", "x"},
-                                                                      {"weight", "w"},
-                                                                      {"weights", "w"},
-                                                                      {"wt", "w"},
-                                                                      {"kernel", "w"},
-                                                                      {"filter", "w"},
-                                                                      {"output", "y"},
-                                                                      {"out", "y"},
-                                                                      {"batch_size", "N"},
-                                                                      {"n", "N"},
-                                                                      {"b_size", "N"},
-                                                                      {"cin", "Cin"},
-                                                                      {"c_in", "Cin"},
-                                                                      {"in_ch", "Cin"},
-                                                                      {"cout", "Cout"},
-                                                                      {"c_out", "Cout"},
-                                                                      {"out_ch", "Cout"},
-                                                                      {"ksize", "K"},
-                                                                      {"k", "K"},
-                                                                      {"kernel_length", "K"},
-                                                                      {"l", "L"},
-                                                                      {"l_in", "L"},
-                                                                      {"lin", "L"},
-                                                                      {"in_length", "L"},
-                                                                      {"input_length", "L"},
-                                                                      {"input_size", "L"},
-                                                                      {"lout", "Lout"},
-                                                                      {"l_out", "Lout"},
-                                                                      {"output_length", "Lout"},
-                                                                      {"output_size", "Lout"},
-                                                                      {"pad", "p"},
-                                                                      {"out_padding", "op"},
-                                                                      {"dil", "d"},
-                                                                      {"in_len", "L"},
-                                                                      {"input_len", "L"},
-                                                                      {"out_len", "Lout"},
-                                                                      {"output_len", "Lout"},
-                                                                      {"kernel_len", "K"},
-                                                                      {"out_pad", "op"},
-                                                                      {"outpad", "op"},
-                                                                      {"opad", "op"},
-                                                                      {"has_bias", "bias"},
-                                                                      {"use_bias", "bias"},
-                                                                      {"with_bias", "bias"},
-                                                                      {"c", "c"},
-                                                                      {"bias_ptr", "b"}};
-  return all;
-}
-
-struct Line {
-  int number = 0;
-  std::string function;
-  std::map<std::string, std::string> values;  // of grid, block, …
-};
-
-[[noreturn]] void refuse(const std::string& name, int line, const std::string& word, const std::string& rule) {
-  throw InputError("kernel", fmt::format("{}:{}", name, line), fmt::format("`{}` {}", word, rule));
-}
-
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   std::string word;
@@ -122,6 +59,54 @@ std::vector<std::string> words_of(std::string_view text) {
       words.push_back(std::exchange(word, ""));
   }
   return words;
+}
+
+// What parameters of kernels are usually called, in small letters and without underscores (in_len and inLen are one).
+const std::map<std::string, std::string, std::less<>>& usual_names() {
+  static const auto all = [] {
+    const std::pair<const char*, const char*> names[] = {
+        {"x", "input in inp"},
+        {"w", "weight weights wt kernel filter"},
+        {"y", "output out"},
+        {"b", "biasptr"},
+        {"N", "n batchsize bsize bs bsz batches nbatch"},
+        {"Cin", "cin inch inchannels inputchannels channelsin inc ic"},
+        {"Cout", "cout outch outchannels outputchannels channelsout outc oc"},
+        {"K", "k ksize ks ker kernelsize kernellength kernellen klen kernelwidth kernelw kwidth kw"},
+        {"L",
+         "l lin inlength inputlength lengthin inputsize insize inlen inputlen lenin length seqlen inwidth "
+         "inputwidth widthin win inw iw tin"},
+        {"Lout",
+         "lout outlength outputlength lengthout outputsize outsize outlen outputlen lenout outwidth "
+         "outputwidth widthout wout outw ow tout"},
+        {"s", "stride str strd"},
+        {"p", "pad padding"},
+        {"op", "outpadding outputpadding outpad outputpad opad"},
+        {"d", "dil dilation"},
+        {"g", "group groups"},
+        {"bias", "hasbias usebias withbias"},
+        {"c", "c"}};
+    std::map<std::string, std::string, std::less<>> map;
+    for (const auto& [meaning, list] : names)
+      for (const auto& name : words_of(list)) map.emplace(name, meaning);
+    return map;
+  }();
+  return all;
+}
+
+std::string without(std::string text, char c) {
+  std::erase(text, c);
+  return text;
+}
+
+struct Line {
+  int number = 0;
+  std::string function;
+  std::map<std::string, std::string> values;  // of grid, block, …
+};
+
+[[noreturn]] void refuse(const std::string& name, int line, const std::string& word, const std::string& rule) {
+  throw InputError("kernel", fmt::format("{}:{}", name, line), fmt::format("`{}` {}", word, rule));
 }
 
 std::optional<Line> line_of(std::string_view text, int number, const std::string& name) {
@@ -396,17 +381,35 @@ std::string usual_meaning(const std::string& parameter, bool tensor) {
   if (tensor) {
     if (role) return lower;
     if (lower == "bias") return "b";
-    const auto it = usual_names().find(lower);
+    const auto it = usual_names().find(without(lower, '_'));
     if (it != usual_names().end() && std::find(std::begin(tensors), std::end(tensors), it->second) != std::end(tensors))
       return it->second;
-    return has("weight") || has("filter") ? "w" : has("bias") ? "b" : has("in") ? "x" : has("out") ? "y" : "";
+    return has("weight") || has("filter") || has("kernel") || lower == "ker" ? "w"
+           : has("bias")                                                     ? "b"
+           : has("in")                                                       ? "x"
+           : has("out")                                                      ? "y"
+                                                                             : "";
   }
   if (std::any_of(std::begin(parameters), std::end(parameters), [&](const auto& p) { return parameter == p.name; }))
     return parameter;
-  if (auto it = usual_names().find(lower); it != usual_names().end()) return it->second;
-  if (lower.starts_with("conv_")) lower.erase(0, 5);
-  for (const auto& p : parameters)
-    if (lower == p.name || lower == std::string(p.name) + "_size") return p.name;
+  // stride_val, numGroups, conv_pad: what is before and behind says no more than the name between.
+  for (const char* before : {"", "conv_", "num_", "n_", "num"})
+    for (const char* behind : {"", "_val", "_value", "_arg", "_param", "_size", "_1d", "1d", "val", "value"}) {
+      const std::string_view b = before, e = behind;
+      if (!lower.starts_with(b) || !lower.ends_with(e) || lower.size() <= b.size() + e.size()) continue;
+      const bool whole = b.empty() && e.empty();
+      const std::string name = without(lower.substr(b.size(), lower.size() - b.size() - e.size()), '_');
+      std::string meaning;
+      for (const auto& p : parameters)
+        if (name == p.name) meaning = p.name;
+      if (auto it = usual_names().find(name); meaning.empty() && it != usual_names().end()) meaning = it->second;
+      if (meaning == "w") meaning = "K";  // `int kernel`
+      // A group's or a bias' size is another number, and n_p may be anything.
+      if (!whole && (meaning == "c" || meaning == "bias" || (name.starts_with("group") && e == "_size"))) continue;
+      if (b.starts_with("n") && name.size() == 1) continue;
+      if (!meaning.empty() && std::find(std::begin(tensors), std::end(tensors), meaning) == std::end(tensors))
+        return meaning;
+    }
   return "";
 }
 

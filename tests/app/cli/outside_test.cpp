@@ -52,6 +52,22 @@ TEST_F(OutsideCli, WhatIsWrongWithItsIndexIsSaid) {
   EXPECT_TRUE(holds(r.out, "  it takes     co = e/L mod Cout\n  definition   co = e/Lout mod Cout\n")) << r.out;
 }
 
+// A formula of four small problems of five, and channels as they are taken on one alone, were told before.
+TEST_F(OutsideCli, WhatFitsAllSmallProblemsIsSaid) {
+  const Words layer{"--batch",  "2",  "--in-channels", "12",     "--out-channels", "24", "--kernel-size", "5",
+                    "--length", "21", "--stride",      "3",      "--padding",      "5",  "--dilation",    "2",
+                    "--groups", "4",  "--bias",        "--trust"};
+  for (const auto& [is, other, said] :
+       {std::tuple{"j + p - k * d", "j + p - (k + 1) * d", "it takes j + p − (k + 1)·d, where j + p − k·d belongs"},
+        {"if (i >= L)", "if (i >= Lout)", "it takes i < Lout, where i < L belongs"},
+        {"out_group = Cout / g", "out_group = L / g", "it takes L/groups, where Cout/groups belongs"}}) {
+    auto r = run(Words{"xray", changed("gather.cu", is, other)} + layer);
+    EXPECT_EQ(r.code, 1) << r.err;
+    EXPECT_TRUE(holds(r.out, said)) << r.out;
+    EXPECT_FALSE(holds(r.out, "but on")) << r.out;
+  }
+}
+
 // Pairs of 16 bits, copies that are waited for, and a name that is a parameter's in the launch line.
 TEST_F(OutsideCli, ItsWordsAreThoseOfCuda) {
   const std::string text = R"(#include <cuda_fp16.h>

@@ -65,9 +65,29 @@ TEST(HostCode, UsualNames) {
                                       {"in_len", "L"},
                                       {"out_pad", "op"},
                                       {"has_bias", "bias"},
-                                      {"n1", ""}})
+                                      {"stride_val", "stride"},
+                                      {"padding_value", "padding"},
+                                      {"outputPadding", "op"},
+                                      {"inChannels", "Cin"},
+                                      {"num_groups", "groups"},
+                                      {"numGroups", "groups"},
+                                      {"kernelSize", "K"},
+                                      {"ker", "K"},
+                                      {"kernel", "K"},
+                                      {"str", "s"},
+                                      {"bs", "N"},
+                                      {"oc", "Cout"},
+                                      {"n1", ""},
+                                      {"in", ""},
+                                      {"num_out", ""},
+                                      {"n_p", ""},
+                                      {"num_c", ""},
+                                      {"bias_size", ""},
+                                      {"group_size", ""},
+                                      {"num_channels", ""}})
     EXPECT_EQ(usual_meaning(name, false), meaning) << name;
-  for (const auto& [name, meaning] : {std::pair{"d_x", "x"}, {"x_ptr", "x"}, {"grad_out", ""}, {"weight_t", "w"}})
+  for (const auto& [name, meaning] :
+       {std::pair{"d_x", "x"}, {"x_ptr", "x"}, {"grad_out", ""}, {"weight_t", "w"}, {"ker", "w"}})
     EXPECT_EQ(usual_meaning(name, true), meaning) << name;
 }
 

@@ -11,6 +11,7 @@ namespace {
 struct Loop {
   int64_t channel_length = 0, channel_count = 0, sequence_times = 0, taps = 0, inputs = 0, first_more = 0, end = 0;
   bool remainder = false, channel_of_bias = false, twice = false, from_the_end = false, bias_twice = false;
+  bool sequence_of_rest = false, one_test = false, product = false, channel_times = false;
 };
 
 IndexMap made(const ConvProblem& p, const Loop& more) {
@@ -20,9 +21,11 @@ IndexMap made(const ConvProblem& p, const Loop& more) {
   m.reads.resize(static_cast<size_t>(p.w_elements() * outputs));
   std::vector<double> sums(m.reads.size());
   for (int64_t e = 0; e < outputs; e++) {
-    const int64_t j = e % m.out_length, n = e / m.out_length / p.out_channels + more.sequence_times,
-                  co = e / (m.out_length + more.channel_length) % (p.out_channels + more.channel_count),
-                  first = co / Cog * Cig + more.first_more;
+    const int64_t row = more.channel_times ? e * m.out_length : e / (m.out_length + more.channel_length);
+    const int64_t whole = more.sequence_of_rest ? e % m.out_length : e / m.out_length;
+    const int64_t j = e % m.out_length, n = whole / p.out_channels + more.sequence_times,
+                  co = row % (p.out_channels + more.channel_count),
+                  first = (more.product ? co * Cog : co / Cog) * Cig + more.first_more;
     if (p.bias) {
       const int64_t of = more.channel_of_bias ? j % p.out_channels : co;
       m.biases.push_back(of < p.out_channels ? IndexMap::Read{static_cast<int32_t>(of), more.bias_twice ? 2.f : 1.f}
@@ -30,8 +33,10 @@ IndexMap made(const ConvProblem& p, const Loop& more) {
     }
     for (int64_t k = 0; k < p.kernel_size + more.taps; k++) {
       const int64_t t = j + p.padding - k * p.dilation, i = more.remainder ? t % p.stride : t / p.stride;
-      if (t < 0 || t % p.stride != 0 || i >= p.length - more.end) continue;
-      for (int64_t ci = first; ci < co / Cog * Cig + Cig + more.inputs; ci++) {
+      const bool before = t < 0, between = t % p.stride != 0;
+      if (more.one_test ? before && between : before || between) continue;
+      if (i >= p.length - more.end) continue;
+      for (int64_t ci = first; ci < first - more.first_more + Cig + more.inputs; ci++) {
         const int64_t x = (n * p.in_channels + ci) * p.length + (more.from_the_end ? -i : i),
                       w = (ci * Cog + co % Cog) * p.kernel_size + k;
         if (x < 0 || x >= p.x_elements() || w < 0 || w >= p.w_elements()) continue;
@@ -87,6 +92,13 @@ TEST(IndexProgram, OneFaultIsNamed) {
       {{.end = 1}, "i < (L − 1)", "i < L", "the test for the end of a row of x"},
       {{.remainder = true}, "i = t mod s", "i = t/s", "the division of the numerator t"},
       {{.from_the_end = true}, "x[(n·Cin + ci)·L − i]", "x[(n·Cin + ci)·L + i]", "the address in x"},
+      {{.sequence_of_rest = true}, "n = (e mod Lout)/Cout", "n = e/(Lout·Cout)", "the sequence of an output"},
+      {{.channel_times = true}, "co = e·Lout mod Cout", "co = e/Lout mod Cout", "the channel of an output"},
+      {{.one_test = true}, "t ≥ 0 or t mod s = 0", "t ≥ 0 and t mod s = 0", "the test of the numerator t"},
+      {{.product = true},
+       "co·(Cout/groups)·(Cin/groups)",
+       "co/(Cout/groups)·(Cin/groups)",
+       "the first input channel of an output's group"},
       {{.sequence_times = 1}, "x[((n + 1)·Cin + ci)·L + i]", "x[(n·Cin + ci)·L + i]", "the address in x"},
   };
   for (const Fault& f : faults) {

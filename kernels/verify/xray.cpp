@@ -41,7 +41,7 @@ std::optional<ConvProblem> small_problem(const KernelDefinition& kernel, ConvPro
   if (three) channels.insert(channels.begin(), {1, 2, 3});
   if (p.groups > 1 && p.in_per_group() == 1) channels = {{3, 1, std::min<int64_t>(p.out_per_group(), 2)}, {8, 1, 1}};
   if (p.groups > 1 && p.in_per_group() > 1) channels = {{2, in, 2}, {3, 2, 2}, {2, 4, 4}, {2, 8, 8}};
-  if (three && p.groups > 1 && p.in_per_group() > 1) channels.insert(channels.begin(), {3, in, 2});
+  if (three && p.groups > 1 && p.in_per_group() > 1) channels.insert(channels.begin(), {3, 4, 2});
   std::vector<DType> types{p.dtype};
   if (p.dtype == DType::bf16) types = {DType::f32, DType::f16};  // it holds no primes above 256
   p.batch = batch, p.kernel_size = std::min(p.kernel_size, most_taps);
@@ -66,7 +66,7 @@ std::vector<ConvProblem> small_problems(const KernelDefinition& kernel, const Co
     ConvProblem q = p;
     q.kernel_size = o.K, q.stride = o.s, q.padding = o.p, q.dilation = o.d, q.output_padding = o.op;
     // Of three sequences one: other sizes are 2 as well.
-    if (auto small = small_problem(kernel, q, p.groups > 1 ? o.K == 3 : p.bias && o.K == 5, o.K == 4 ? 3 : 2))
+    if (auto small = small_problem(kernel, q, p.groups > 1 ? o.K == 2 : p.bias && o.K == 5, o.K == 4 ? 3 : 2))
       all.push_back(*small);
   }
   return all;

@@ -61,7 +61,8 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-// What parameters of kernels are usually called, in small letters and without underscores (in_len and inLen are one).
+// What parameters of kernels are usually called besides, in small letters and without underscores (in_len and inLen are
+// one).
 const std::map<std::string, std::string, std::less<>>& usual_names() {
   static const auto all = [] {
     const std::pair<const char*, const char*> names[] = {
@@ -74,16 +75,16 @@ const std::map<std::string, std::string, std::less<>>& usual_names() {
         {"Cout", "cout outch outchannels outputchannels channelsout outc oc"},
         {"K", "k ksize ks ker kernelsize kernellength kernellen klen kernelwidth kernelw kwidth kw"},
         {"L",
-         "l lin inlength inputlength lengthin inputsize insize inlen inputlen lenin length seqlen inwidth "
+         "l lin inlength inputlength lengthin inputsize insize inlen inputlen lenin seqlen inwidth "
          "inputwidth widthin win inw iw tin"},
         {"Lout",
          "lout outlength outputlength lengthout outputsize outsize outlen outputlen lenout outwidth "
          "outputwidth widthout wout outw ow tout"},
-        {"s", "stride str strd"},
-        {"p", "pad padding"},
+        {"s", "str strd"},
+        {"p", "pad"},
         {"op", "outpadding outputpadding outpad outputpad opad"},
-        {"d", "dil dilation"},
-        {"g", "group groups"},
+        {"d", "dil"},
+        {"g", "group"},
         {"bias", "hasbias usebias withbias"},
         {"c", "c"}};
     std::map<std::string, std::string, std::less<>> map;
@@ -405,7 +406,9 @@ std::string usual_meaning(const std::string& parameter, bool tensor) {
       if (auto it = usual_names().find(name); meaning.empty() && it != usual_names().end()) meaning = it->second;
       if (meaning == "w") meaning = "K";  // `int kernel`
       // A group's or a bias' size is another number, and n_p may be anything.
-      if (!whole && (meaning == "c" || meaning == "bias" || (name.starts_with("group") && e == "_size"))) continue;
+      if (!whole &&
+          (meaning == "c" || (meaning == "bias" && b != "conv_") || (name.starts_with("group") && e == "_size")))
+        continue;
       if (b.starts_with("n") && name.size() == 1) continue;
       if (!meaning.empty() && std::find(std::begin(tensors), std::end(tensors), meaning) == std::end(tensors))
         return meaning;

@@ -60,6 +60,7 @@ TEST_F(OutsideCli, WhatFitsAllSmallProblemsIsSaid) {
   for (const auto& [is, other, said] :
        {std::tuple{"j + p - k * d", "j + p - (k + 1) * d", "it takes j + p − (k + 1)·d, where j + p − k·d belongs"},
         {"if (i >= L)", "if (i >= Lout)", "it takes i < Lout, where i < L belongs"},
+        {"out_group = Cout / g", "out_group = Cout * g", "it takes Cout·groups, where Cout/groups belongs"},
         {"out_group = Cout / g", "out_group = L / g", "it takes L/groups, where Cout/groups belongs"}}) {
     auto r = run(Words{"xray", changed("gather.cu", is, other)} + layer);
     EXPECT_EQ(r.code, 1) << r.err;

@@ -83,6 +83,7 @@ TEST(HostCode, UsualNames) {
                                       {"n_p", ""},
                                       {"num_c", ""},
                                       {"bias_size", ""},
+                                      {"conv_bias", "bias"},
                                       {"group_size", ""},
                                       {"num_channels", ""}})
     EXPECT_EQ(usual_meaning(name, false), meaning) << name;

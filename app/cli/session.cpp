@@ -68,7 +68,9 @@ void catch_interrupts() {
 
 Session::Session(const CommonOptions& options)
     : options_(options), client_(EngineOptions{options.engine, 20}), terminal_(isatty(STDERR_FILENO) != 0) {
-  client_.on_log([](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+  client_.on_log([this](const std::string& line) {
+    if (!mapping_ || !line.starts_with("convscope-crash: ")) std::fprintf(stderr, "%s\n", line.c_str());
+  });
 }
 
 void Session::show(const std::string& line) {
@@ -101,21 +103,23 @@ void Session::bring(const std::string& kernel) {
   brought_.insert(file);
 }
 
-Received Session::ask(json header, std::vector<std::byte> payload, const std::string& title) {
+Received Session::ask(json header, std::vector<std::byte> payload, const std::string& title,
+                      std::function<void(const std::string&)> partial) {
   if (auto k = header.find("kernel"); k != header.end() && k->is_string()) bring(*k);
   if (auto k = header.find("against"); k != header.end() && k->is_string()) bring(*k);
   if (auto all = header.find("kernels"); all != header.end() && all->is_array())
     for (const auto& k : *all) bring(k.get<std::string>());
-  return waited(std::move(header), std::move(payload), title, "");
+  return waited(std::move(header), std::move(payload), title, "", std::move(partial));
 }
 
-Received Session::waited(json header, std::vector<std::byte> payload, const std::string& title,
-                         const std::string& lent) {
+Received Session::waited(json header, std::vector<std::byte> payload, const std::string& title, const std::string& lent,
+                         std::function<void(const std::string&)> partial) {
   std::mutex mutex;
   Progress now;
   bool heard = false;
   ProgressBar bar(terminal_, title);
   Handlers handlers;
+  handlers.partial = std::move(partial);
   handlers.progress = [&](const Progress& p) {
     std::lock_guard lock(mutex);
     now = p;
@@ -123,6 +127,7 @@ Received Session::waited(json header, std::vector<std::byte> payload, const std:
   };
   // --timeout is for a kernel: what else is asked says what became of it.
   std::string type = header.value("type", "");
+  mapping_ = type == "xray";
   bool kernel =
       type == "run" || type == "explain" || type == "xray" || type == "judge" || type == "profile" || type == "bench";
   Answer a = client_.request(

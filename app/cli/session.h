@@ -1,5 +1,7 @@
 // One engine and one terminal: how every verb talks to both.
 #pragma once
+#include <atomic>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -33,7 +35,9 @@ class Session {
 
   // Sends a request and waits, with a progress bar where stderr is a terminal; Ctrl-C cancels it.
   // Errors: EngineError; a crashed or hung engine is one too, with code "crashed" or "hung" and exit code 4.
-  Received ask(nlohmann::json header, std::vector<std::byte> payload = {}, const std::string& title = "");
+  // partial: of an early answer's header, on another thread.
+  Received ask(nlohmann::json header, std::vector<std::byte> payload = {}, const std::string& title = "",
+               std::function<void(const std::string&)> partial = {});
   // Gives the engine the file of a kernel that is one; else does nothing. Every request that names it does this itself.
   // Errors: InputError without --trust; EngineError, with code "compile" when it does not compile.
   void bring(const std::string& kernel);
@@ -44,9 +48,10 @@ class Session {
 
  private:
   Received waited(nlohmann::json header, std::vector<std::byte> payload, const std::string& title,
-                  const std::string& lent);
+                  const std::string& lent, std::function<void(const std::string&)> partial = {});
 
   CommonOptions options_;
+  std::atomic<bool> mapping_{false};  // of the small problem that ended an engine the answer tells
   EngineClient client_;
   std::set<std::string> brought_;  // files
   bool terminal_, shown_ = false;
@@ -60,9 +65,8 @@ inline constexpr int interrupted_code = 130;  // interface.md: Ctrl-C
 // From now on Ctrl-C is remembered instead of ending the program; a second one ends it.
 void catch_interrupts();
 
-// The report of a run whose engine died or hung, or whose kernel's file does not compile, in the shape of a report: what
-// is known, or what another engine says
-// of kernel and device, is filled in.
+// The report of a run whose engine died or hung, or whose kernel's file does not compile, in the shape of a report:
+// what is known, or what another engine says of kernel and device, is filled in.
 nlohmann::json lost_report(Session& session, const RunRequest& r, const nlohmann::json& error);
 
 }  // namespace convscope

@@ -17,7 +17,15 @@ json asked(Session& session, const RunRequest& r, double limit_s) {
   json header = request_json(r, payload);
   header["type"] = "xray";
   if (limit_s > 0) header["limit_s"] = limit_s;
-  json answer = session.ask(header, std::move(payload), "xray " + r.kernel).header;
+  XrayAgain again;
+  json answer;
+  while (answer.is_null()) try {
+      again.put_into(header);
+      answer = session.ask(header, payload, "xray " + r.kernel, [&](const std::string& early) { again.heard(early); })
+                   .header;
+    } catch (const EngineError& e) {
+      if (text(e.error(), "code") != "crashed" || !again.after(e.what())) throw;
+    }
   for (const char* own : {"id", "type"}) answer.erase(own);
   return answer;
 }
@@ -63,7 +71,8 @@ int verb_xray(const CommonOptions& common, const ProblemOptions& problem, const 
 void put_cause(Session& session, const RunRequest& r, json& report, bool right_as_well) {
   json& verdict = report.at("verdict");
   const bool right = text(verdict, "status") == "right" && right_as_well;
-  if (text(verdict, "status") != "wrong" && !right) return;
+  const bool crashed = text(verdict, "status") == "crashed";  // on small problems it may not
+  if (text(verdict, "status") != "wrong" && !crashed && !right) return;
   verdict["cause"] = nullptr;
   try {
     constexpr double patience_s = 2;

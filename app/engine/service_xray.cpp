@@ -8,17 +8,17 @@
 
 namespace convscope {
 using nlohmann::json;
-Service::Reply Service::xray_one(const json& request, std::span<const std::byte> payload, Activity& activity) {
-  constexpr double no_limit_s = 1e9;
+Service::Reply Service::xray_one(const json& request, std::span<const std::byte> payload, Activity& activity,
+                                 const std::function<void(const std::string&)>& partial) {
   RunRequest r = request_from(request, payload);
   const KernelDefinition& kernel = find_kernel(r.kernel);
-  double limit_s = no_limit_s;
-  if (auto it = request.find("limit_s"); it != request.end() && it->is_number()) limit_s = it->get<double>();
+  XrayLimits limits = xray_limits(request);
+  if (partial) limits.begins = [&](size_t place) { partial(XrayAgain::begun(place)); };
   auto& o = state_->open(r.device);
   json j = {{"kernel", kernel.name()},
             {"problem", problem_json(r.problem)},
             {"device", device_json(o.device->info())},
-            {"xray", xray_json(xray(*o.device, kernel, r.problem, r.accuracy, limit_s, activity))}};
+            {"xray", xray_json(xray(*o.device, kernel, r.problem, r.accuracy, limits, activity))}};
   return {header_text(j), {}};
 }
 

@@ -38,6 +38,33 @@ json xray_json(const Xray& x) {
           {"launches", x.launches}};
 }
 
+XrayLimits xray_limits(const json& request) {
+  XrayLimits limits;
+  if (auto it = request.find("limit_s"); it != request.end() && it->is_number()) limits.seconds = it->get<double>();
+  for (const auto& one : json_fields::part(request, "left_out"))
+    if (const auto place = json_fields::whole(one, "place"); place && *place >= 0)
+      limits.left_out[static_cast<size_t>(*place)] = json_fields::text(one, "why");
+  return limits;
+}
+
+std::string XrayAgain::begun(size_t place) { return json{{"maps", place}}.dump(); }
+
+void XrayAgain::heard(const std::string& header) {
+  const json j = json::parse(header, nullptr, false);
+  if (j.is_object())
+    if (const auto place = json_fields::whole(j, "maps"); place && *place >= 0) place_ = static_cast<size_t>(*place);
+}
+
+bool XrayAgain::after(const std::string& how) {
+  return place_ && left_out_.emplace(*place_, "on it the kernel ended the engine: " + how).second;
+}
+
+void XrayAgain::put_into(json& header) const {
+  json list = json::array();
+  for (const auto& [place, why] : left_out_) list.push_back({{"place", place}, {"why", why}});
+  if (!list.empty()) header["left_out"] = std::move(list);
+}
+
 void CauseBeside::layer(std::string_view name, std::string_view status, std::string_view evidence) {
   if (name == "mathematics") sums_right = status == "pass";
   if (name == "determinism") race = status == "fail" && evidence.starts_with("a race ");

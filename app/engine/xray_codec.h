@@ -1,6 +1,8 @@
 // What was found of a kernel's index, as JSON (PROTOCOL.md, `xray`), and as the reason of a verdict.
 #pragma once
+#include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,6 +11,24 @@
 namespace convscope {
 
 nlohmann::json xray_json(const Xray& x);
+// The request's fields `limit_s` and `left_out`.
+XrayLimits xray_limits(const nlohmann::json& request);
+
+// A kernel that ends the engine on one small problem (a division by zero) is asked about the others.
+class XrayAgain {
+ public:
+  // What an engine sends before it runs a small problem: the header of a partial answer.
+  static std::string begun(size_t place);
+  // A partial answer came.
+  void heard(const std::string& header);
+  // The engine ended in these words: whether to ask the next one, with `left_out` in the header.
+  bool after(const std::string& how);
+  void put_into(nlohmann::json& header) const;
+
+ private:
+  std::optional<size_t> place_;
+  std::map<size_t, std::string> left_out_;
+};
 
 // Without a sentence, the reason why there is none.
 struct CauseWords {

@@ -139,7 +139,8 @@ void Workbench::restore() {
 void Workbench::post_run(const Document& document) {
   if (profiling_) client_->cancel(profile_id_), profile_serial_++, profiling_ = false;
   make_way();
-  if (std::exchange(cause_waits_for_, 0)) client_->cancel(cause_id_);
+  // What is made again stands behind the question that its engine died of.
+  if (!restoring_ && std::exchange(cause_waits_for_, 0)) client_->cancel(cause_id_);
   stop_beside();
   running_ = true, run_was_cut_ = false;
   run_posted_ = Clock::now();
@@ -264,11 +265,10 @@ void Workbench::died(const std::string& how) {
   beside_serial_ = 0, beside_waits_ = false;
 }
 
-std::string Workbench::stale(const Document& document) const {
-  if (!picture_) return "";
-  if (!needs_run(picture_->document, document)) return "";
+std::string Workbench::stale(const Document& shown, const Document& document) const {
+  if (!needs_run(shown, document)) return "";
   if (running_ && !restoring_) return "computing";
-  return other_document_words(picture_->document, document);
+  return other_document_words(shown, document);
 }
 
 // ---- pictures -----------------------------------------------------------------------------------------------------

@@ -40,6 +40,9 @@
 
 namespace convscope {
 
+class XrayAgain;
+struct CauseBeside;
+
 // A window of a result, cut into cells and painted.
 struct MapTile {
   std::string key;  // of the result
@@ -225,8 +228,9 @@ class Workbench {
   bool asks_beside() const { return beside_waits_; }
   bool running() const { return running_; }
   const Document& wanted() const { return wanted_; }
-  // Why the picture is not what the document asks for: "" when it is.
-  std::string stale(const Document& document) const;
+  // Why the picture, or what was shown of another document, is not what this one asks for: "" when it is.
+  std::string stale(const Document& document) const { return picture_ ? stale(picture_->document, document) : ""; }
+  std::string stale(const Document& shown, const Document& document) const;
   const MapTile* tile(Map map) const { return tiles_[static_cast<size_t>(map)].get(); }
   const NumberBlock* numbers() const { return numbers_.get(); }
   const NumberBlock* hover() const { return hover_.get(); }
@@ -294,6 +298,8 @@ class Workbench {
     if (const uint64_t id = std::exchange(beside_verdict_id_, 0)) client_->cancel(id);
   }
   void judge_beside();
+  void ask_cause(const Document& document, uint64_t serial, bool right, const CauseBeside& beside,
+                 const std::shared_ptr<XrayAgain>& again);
   void check_next();
   void forget_sweep();
   void begin_sweep(Sweeping& s, const SweepSpec& spec);

@@ -36,42 +36,55 @@ bool Workbench::is_exhibit(const std::string& kernel) const {
 }
 
 bool Workbench::can_xray() const {
-  return report_ && report_->final && !running_ && (report_->status == "right" || report_->status == "wrong");
+  return report_ && report_->final && !running_ &&
+         (report_->status == "right" || report_->status == "wrong" || report_->status == "crashed");
 }
 
 void Workbench::want_cause(const Report& report, bool asked) {
   const bool right = report.status == "right";
-  if (report.status != "wrong" && !(right && (asked || is_exhibit(report.document.kernel)))) return;
+  const bool crashed = report.status == "crashed";  // on small problems it may not
+  if (report.status != "wrong" && !crashed && !(right && (asked || is_exhibit(report.document.kernel)))) return;
   CauseBeside beside;
   for (const ReportLayer& l : report.layers) beside.layer(l.name, l.status, l.evidence);
-  constexpr double patience_s = 2;  // no further small problem is begun after it
   if (cause_ends_engine_.contains(report.document.kernel)) {
     cause_ = {};
     cause_.serial = report.serial;
     cause_.reason = "its products cannot be mapped: on a small problem it ended the engine";
     return;
   }
-  std::vector<std::byte> payload;
-  json header = request_json(request_of(report.document), payload);
-  header["type"] = "xray", header["limit_s"] = patience_s;
   cause_waits_for_ = report.serial;
-  cause_id_ = client_->post_latest(
-      "xray", header_text(header), std::move(payload),
-      handlers([this, right, beside, serial = report.serial, kernel = report.document.kernel](Answer a) {
-        if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) {
-          died(a.message);
-          cause_ends_engine_.insert(kernel);
-        }
-        if (serial != cause_waits_for_) return;
-        cause_waits_for_ = 0;
-        if (a.kind == Answer::Kind::result) {
-          cause_ = cause_from(json_fields::part(json::parse(a.header), "xray"), serial, right, beside);
-        } else if (Refusal r = refusal_of(a); !r.cancelled) {
-          cause_ = {};
-          cause_.serial = serial;
-          cause_.reason = "its products could not be mapped: " + (a.message.empty() ? r.text : a.message);
-        }
-      }));
+  ask_cause(report.document, report.serial, right, beside, std::make_shared<XrayAgain>());
+}
+
+void Workbench::ask_cause(const Document& document, uint64_t serial, bool right, const CauseBeside& beside,
+                          const std::shared_ptr<XrayAgain>& again) {
+  std::vector<std::byte> payload;
+  constexpr double patience_s = 2;  // no further small problem is begun after it
+  json header = request_json(request_of(document), payload);
+  header["type"] = "xray", header["limit_s"] = patience_s;
+  again->put_into(header);
+  Handlers h = handlers([this, document, serial, right, beside, again](Answer a) {
+    const bool crashed = a.kind == Answer::Kind::crashed, hung = a.kind == Answer::Kind::hung;
+    if (crashed || hung) died(a.message);
+    const Refusal refusal = a.kind == Answer::Kind::error ? refusal_of(a) : Refusal{};
+    const std::string why = a.message.empty() ? refusal.text : a.message;
+    if ((crashed || (a.kind == Answer::Kind::error && refusal.exit_code == 4)) && again->after(why)) {
+      if (serial == cause_waits_for_) ask_cause(document, serial, right, beside, again);
+      return;
+    }
+    if (crashed || hung) cause_ends_engine_.insert(document.kernel);
+    if (serial != cause_waits_for_) return;
+    cause_waits_for_ = 0;
+    if (a.kind == Answer::Kind::result) {
+      cause_ = cause_from(json_fields::part(json::parse(a.header), "xray"), serial, right, beside);
+    } else if (!refusal.cancelled) {
+      cause_ = {};
+      cause_.serial = serial;
+      cause_.reason = "its products could not be mapped: " + why;
+    }
+  });
+  h.partial = [again](const std::string& early) { again->heard(early); };
+  cause_id_ = client_->post_latest("xray", header_text(header), std::move(payload), std::move(h));
 }
 
 }  // namespace convscope

@@ -101,7 +101,8 @@ void Chrome::menu_bar() {
   tooltip(f_.theme,
           app_.history().can_redo() ? "Redo " + app_.history().redo_text() + " (Ctrl+Shift+Z)" : "Nothing to redo");
 
-  const Report* r = f_.report() ? f_.report() : f_.picture();
+  // A run that came to no result says nothing of its device: the one before ran there as well.
+  const Report* r = f_.report() && !f_.report()->device_name.empty() ? f_.report() : f_.picture();
   std::string device = r && !r->device_name.empty() ? r->device_name : "starting the engine";
   bool emulated = r && r->device_kind == "emulator";
   if (emulated) device = "emulator: times are not GPU times";
@@ -187,7 +188,7 @@ void Chrome::status_bar() {
     if (r && (!f_.bench.running() || !r->recorded.empty())) {
       ImGui::Separator();
       // What the document says now has no verdict yet.
-      const std::string stale = r->recorded.empty() ? stale_words(f_) : "";
+      const std::string stale = r->recorded.empty() ? stale_words(f_, r) : "";
       status_mark(f_.theme, stale.empty() ? r->status : "");
       std::string text =
           r->failing ? fmt::format("{} of {} elements fail", grouped(*r->failing), grouped(r->elements)) : r->status;

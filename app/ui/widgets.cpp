@@ -212,12 +212,13 @@ void status_mark(const Theme& t, std::string_view status) {
   ImGui::Dummy({size, ImGui::GetTextLineHeight()});
 }
 
-std::string stale_words(const Frame& f) {
-  std::string why = f.bench.stale(f.document);
-  // A run that came to no result has no picture: the one before's is still there, of the same kernel and problem.
+std::string stale_words(const Frame& f, const Report* of) {
   const auto last = f.bench.report(), shown = f.bench.picture();
-  if (why.empty() && last && shown && last != shown && last->final && last->key.empty() &&
-      !needs_run(last->document, f.document))
+  // A run that came to no result has a verdict, and no picture: the one before's is still there.
+  const bool no_result = last && shown && last != shown && last->final && last->key.empty();
+  const bool of_last = no_result && of == last.get();
+  std::string why = of_last ? f.bench.stale(of->document, f.document) : f.bench.stale(f.document);
+  if (why.empty() && no_result && !of_last && !needs_run(last->document, f.document))
     why = "of the run before; the last one: " + last->status;
   if (const OpenedFile* file = f.bench.file_of(f.document.kernel); why.empty() && file && !file->trouble.empty())
     why = file->gone ? "of the file as it was before; it is not there any more"
@@ -225,8 +226,8 @@ std::string stale_words(const Frame& f) {
   return why;
 }
 
-void stale_strip(Frame& f) {
-  const std::string why = stale_words(f);
+void stale_strip(Frame& f, const Report* of) {
+  const std::string why = stale_words(f, of);
   if (why.empty()) return;
   ImGui::PushStyleColor(ImGuiCol_Text, f.theme.warning);
   wrapped(why == "computing" ? "stale: the newest result is being computed" : "stale: this is " + why);
@@ -237,7 +238,7 @@ std::string measured_words(const std::string& recorded, const char* live) {
   return recorded.empty() ? live : "recorded: " + recorded;
 }
 
-void source_strip(Frame& f, const std::string& recorded) {
+void source_strip(Frame& f, const std::string& recorded, const Report* of) {
   const Theme& t = f.theme;
   const Recorded& all = f.bench.recorded();
   auto coloured = [](const ImVec4& colour, const std::string& words) {
@@ -266,7 +267,7 @@ void source_strip(Frame& f, const std::string& recorded) {
     if (ImGui::SmallButton("Back to the recorded")) f.act("back-to-recorded");
     tooltip(t, "Sets the problem, the kernel and the inputs to what was recorded");
   }
-  stale_strip(f);
+  stale_strip(f, of);
 }
 
 bool choose(const char* label, const std::vector<Choice>& all, const std::string& now, std::string& chosen,

@@ -62,12 +62,13 @@ void status_mark(const Theme& t, std::string_view status);
 // Of a headline's shade (profiling/metrics/metrics.h): good, fair, bad; anything else has the colour of text.
 ImVec4 shade_colour(const Theme& t, std::string_view shade);
 // A strip that says that the picture is of something else than what the document asks for; nothing when it is not.
-void stale_strip(Frame& f);
-// Why what is shown is not of what the document says now, or "".
-std::string stale_words(const Frame& f);
+void stale_strip(Frame& f, const Report* of = nullptr);
+// Why what is shown is not of what the document says now, or "". of: whose verdict and figures are shown; the last
+// run's may have come to no picture.
+std::string stale_words(const Frame& f, const Report* of = nullptr);
 // The same for a panel of figures, above them. Recorded ones: where and when, and a way to what runs now. While a
 // recording is open that does not hold the document: that, and the way back to what it holds.
-void source_strip(Frame& f, const std::string& recorded);
+void source_strip(Frame& f, const std::string& recorded, const Report* of = nullptr);
 // Where a measured figure is from, for tooltips: "measured", or "recorded: NVIDIA H200, 2026-11-22".
 std::string measured_words(const std::string& recorded, const char* live = "measured");
 

@@ -1,12 +1,13 @@
-// One wrong operand or operator in the program that the definition is when it is written as a loop, found from outside.
+// One or two wrong operands or operators in the program that the definition is when it is written as a loop
+// (index_loop.h), found from outside.
 //
 // index_formula.h knows the terms of a position that people get wrong. What else stands in such a kernel is here: how a
 // place in memory is taken apart into sequence, channel and position, how many channels a group has, where loops begin
 // and end, what is tested, and how addresses of x and w are made. Each place is tried with each operand that stands
 // near it, and what comes of it is compared with the maps: of no two of some hundred programs are these the same by
-// chance.
+// chance. Where none fits, each two of them are tried together, some hundred thousand programs, of which nearly all
+// fail at the first output that the definition does not give.
 #pragma once
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,11 @@ namespace convscope {
 struct ProgramFault {
   std::string text;   // "co = e/L mod Cout": the statement as it is
   std::string right;  // "co = e/Lout mod Cout"
-  std::string what;   // "the channel of an output is wrong": whose statement it is
+  std::string what;   // "the channel of an output": whose statement it is
 };
 
-// The likeliest single fault that gives all these maps, those that are right among them; nothing when none does.
-std::optional<ProgramFault> program_fault(const std::vector<const IndexMap*>& maps);
+// The likeliest fault that gives all these maps, those that are right among them, or the likeliest two; none when
+// nothing does. Two faults of one statement are one element.
+std::vector<ProgramFault> program_faults(const std::vector<const IndexMap*>& maps);
 
 }  // namespace convscope

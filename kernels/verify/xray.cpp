@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fmt/format.h>
 #include <optional>
 
@@ -137,21 +138,41 @@ std::string bias_fault(const Mapped& shown, const std::vector<Mapped>& all) {
   return shown.structure->biases.front();
 }
 
-void tell_program(Xray& x, const ProgramFault& fault) {
-  x.formula = fault.text, x.right_formula = fault.right;
-  auto says = [&](const char* word) { return (fault.text + " " + fault.right).find(word) != std::string::npos; };
+void tell_program(Xray& x, const std::vector<ProgramFault>& faults) {
+  x.formula.clear(), x.right_formula.clear(), x.faults.clear();
+  std::string all_words;
+  for (const ProgramFault& f : faults) all_words += f.text + " " + f.right + " " + f.what + " ";
+  auto says = [&](const char* word) { return all_words.find(word) != std::string::npos; };
   std::string names;  // that are not the definition's
   auto explain = [&](bool is, const char* words) {
     if (is) names += (names.empty() ? " (" : "; ") + std::string(words);
   };
-  explain(says("e/") || says("e mod"), "e: an output's place in memory");
+  explain(says("e/") || says("e mod") || says("e·") || says("e < "), "e: an output's place in memory");
   explain(says("first"), "first: the first input channel of the output's group");
-  explain(fault.what.find("numerator t") != std::string::npos, "t = j + p − k·d");
+  explain(says("numerator t"), "t = j + p − k·d");
   if (!names.empty()) names += ")";
-  x.faults = {fault.what + " is wrong" + names};
-  x.sentence = fmt::format("{}{} is wrong: it takes {}, where {} belongs{}",
-                           x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "", fault.what,
-                           fault.text, fault.right, names);
+  const char* here = x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "";
+  std::string sentence;
+  for (const ProgramFault& f : faults) {
+    const char* next = sentence.empty() ? "" : "; ";
+    x.formula += next + f.text, x.right_formula += next + f.right;
+    x.faults.push_back(f.what + " is wrong");
+    sentence += fmt::format("{}{} is wrong: it takes {}, where {} belongs", next, f.what, f.text, f.right);
+  }
+  x.sentence = here + sentence + names, x.faults.back() += names;
+}
+
+// Of maps in which nothing is: no formula says more of them. "" of others.
+std::string nothing_at_all(const std::vector<Mapped>& all) {
+  auto in_all = [&](auto is) {
+    return std::all_of(all.begin(), all.end(), [&](const Mapped& m) {
+      return !m.map.reads.empty() && std::all_of(m.map.reads.begin(), m.map.reads.end(), is);
+    });
+  };
+  if (in_all([](const IndexMap::Read& r) { return r.at == IndexMap::unclear && std::isinf(r.times); }))
+    return "no output is ever written";
+  if (!in_all([](const IndexMap::Read& r) { return r.at == IndexMap::none; })) return "";
+  return "no product reaches any output: a loop is never entered, or each product is left out by a test";
 }
 
 // What the maps say together.
@@ -188,17 +209,22 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
   // Its channels and positions are of that problem, which need not be in the asked one.
   x.example = shown->deviation + " (on " + describe(shown->problem) + ")";
   x.is = asked && asked->right ? Xray::Is::right_here_only : Xray::Is::wrong;
+  if (const std::string nothing = nothing_at_all(all); !nothing.empty() && shown->length.empty()) {
+    x.formula.clear(), x.faults = {nothing};
+    x.sentence = (x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "") + nothing;
+    return;
+  }
   // Channels as they are taken on one problem alone are told of it only where nothing fits all of them.
   const bool alike = shown->structure && std::all_of(all.begin(), all.end(), [&](const Mapped& m) {
                        return m.right || (m.structure && m.structure->faults == shown->structure->faults);
                      });
   if (!alike || !formula || here_alone || !another.empty()) {
-    // One wrong operand or operator anywhere else, where lengths are right.
+    // One or two wrong operands or operators anywhere else, where lengths are right.
     std::vector<const IndexMap*> maps_of_all;
     for (const auto& m : all) maps_of_all.push_back(&m.map);
-    const auto fault = shown->length.empty() ? program_fault(maps_of_all) : std::nullopt;
-    if (fault) {
-      tell_program(x, *fault);
+    const auto program = shown->length.empty() ? program_faults(maps_of_all) : std::vector<ProgramFault>{};
+    if (!program.empty()) {
+      tell_program(x, program);
       return;
     }
   }
@@ -261,8 +287,8 @@ void tell_sizes(Xray& x, const SizeFault& fault) {
 
 std::string right_index() { return IndexFormula{}.text(); }
 
-Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy, double limit_s,
-          Activity& activity) {
+Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
+          const XrayLimits& limits, Activity& activity) {
   require_legal(p);
   Xray x;
   const auto problems = small_problems(kernel, p);
@@ -277,9 +303,13 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
   std::vector<Mapped> mapped;
   for (const auto& q : problems) {
     XrayProblem at{q, XrayProblem::Is::not_mapped, ""};
-    if (!mapped.empty() && spent() > limit_s) {
+    const auto left_out = limits.left_out.find(x.problems.size());
+    if (left_out != limits.left_out.end()) {
+      at.why = left_out->second;
+    } else if (!mapped.empty() && spent() > limits.seconds) {
       at.why = "there was no time left for it";
     } else {
+      if (limits.begins) limits.begins(x.problems.size());
       try {
         IndexMap m = index_map(device, kernel, q, activity);
         x.launches += m.launches;
@@ -311,8 +341,10 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
   x.without_effect = x.is == Xray::Is::right_here_only && !x.faults.empty() &&
                      std::none_of(x.faults.begin(), x.faults.end(),
                                   [&](const auto& fault) { return without_effect(fault, p).empty(); });
-  if (x.is == Xray::Is::right || x.without_effect)
-    if (const auto fault = size_fault(device, kernel, p, accuracy, limit_s, activity)) tell_sizes(x, *fault);
+  if ((x.is == Xray::Is::right || x.without_effect) && !limits.left_out.contains(problems.size())) {
+    if (limits.begins) limits.begins(problems.size());
+    if (const auto fault = size_fault(device, kernel, p, accuracy, limits.seconds, activity)) tell_sizes(x, *fault);
+  }
   return x;
 }
 

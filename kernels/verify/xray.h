@@ -5,6 +5,8 @@
 // others have other values, so that terms can be told apart that are equal there (a shift of 1 may be the padding or
 // output_padding), and so that a kernel that is right on one problem only is seen.
 #pragma once
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,7 +25,7 @@ struct XrayProblem {
 struct Xray {
   enum class Is { right, wrong, right_here_only, unclear, not_mapped } is = Is::not_mapped;
   std::string sentence;             // one, without its full stop at the end
-  std::string formula;              // "i = (j − k·d)/s", or the statement that is wrong; "" when none fits
+  std::string formula;              // "i = (j − k·d)/s", or what is wrong, a statement or two; "" when none fits
   std::string right_formula;        // what belongs in its place; "": right_index()
   std::vector<std::string> faults;  // "the padding is missing"
   bool without_effect = false;      // of right_here_only: all faults are of terms that make no difference here
@@ -32,14 +34,20 @@ struct Xray {
   int launches = 0;
 };
 
+// How far it goes, and who is told.
+struct XrayLimits {
+  double seconds = 1e9;                     // no further small problem is begun after so long
+  std::map<size_t, std::string> left_out;   // small problems that are not run, by place, and why
+  std::function<void(size_t)> begins = {};  // with the place of the small problem that is run next
+};
+
 // The definition's formula, as texts have it: "i = (j + p − k·d)/s".
 std::string right_index();
 
 // Where every product is the definition's on the small problems, pieces of p itself are judged at this accuracy, and
-// the smallest that fails is told (xray_sizes.h). limit_s: no further small problem is begun after so long, of either
-// kind. Errors: InputError for an illegal problem; Cancelled;
-// DeviceError when the device cannot be used again.
-Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy, double limit_s,
-          Activity& activity);
+// the smallest that fails is told (xray_sizes.h); among limits.left_out these have the place behind the last small
+// problem. Errors: InputError for an illegal problem; Cancelled; DeviceError when the device cannot be used again.
+Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
+          const XrayLimits& limits, Activity& activity);
 
 }  // namespace convscope

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """How often x-ray names what is wrong: every program that comes of assets/kernels/gather.cu by changing one token.
 
-    token_mutants.py CONVSCOPE [--json FILE]
+    token_mutants.py CONVSCOPE [--pairs N] [--seed S] [--json FILE]
 
 Names become others of their kind (sizes; stride, padding, dilation, groups; positions; channels), one more or one less,
 or a constant; operators become others. Each program is run on one small problem with groups and a bias, on which sizes
 differ from each other, and so do the other parameters, and counted by its verdict: of those that are wrong, how many
 have a sentence that says why. Right are those whose change makes no difference there. Printed besides: what was not
-named. Takes some six minutes on two cores.
+named. Takes some six minutes on two cores. --pairs: N programs in which two lines, drawn with the seed, have such a
+change each.
 """
 import argparse
 import collections
 import json
 import os
+import random
 import re
 import subprocess
 import tempfile
@@ -47,16 +49,35 @@ def mutants(source):
             yield changed.split("\n")[body[:a].count("\n")].strip(), token, other, source[:begin] + changed + source[end:]
 
 
+def pairs(source, count, seed):
+    """Two of them at once, on different lines."""
+    draw, singles, lines = random.Random(seed), list(mutants(source)), source.split("\n")
+    changed = [next((k, new) for k, (old, new) in enumerate(zip(lines, m[3].split("\n"))) if old != new) for m in singles]
+    while count > 0:
+        a, b = draw.sample(range(len(singles)), 2)
+        if changed[a][0] == changed[b][0]:
+            continue
+        both = lines.copy()
+        for at, new in (changed[a], changed[b]):
+            both[at] = new
+        count -= 1
+        yield (f"{singles[a][0]}   {singles[b][0]}", f"{singles[a][1]}, {singles[b][1]}", f"{singles[a][2]}, {singles[b][2]}",
+               "\n".join(both))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("convscope")
+    parser.add_argument("--pairs", type=int, help="how many programs with two changes")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", help="all verdicts")
     options = parser.parse_args()
     sample = os.path.join(os.path.dirname(__file__), "../../assets/kernels/gather.cu")
     folder, rows = tempfile.mkdtemp(), []
     environment = dict(os.environ, CONVSCOPE_CACHE=os.path.join(folder, "cache"))
     with open(sample, encoding="utf-8") as f:
-        all_mutants = list(mutants(f.read()))
+        source = f.read()
+    all_mutants = list(pairs(source, options.pairs, options.seed) if options.pairs else mutants(source))
     for number, (line, token, other, program) in enumerate(all_mutants):
         path = os.path.join(folder, f"{number:03}.cu")
         with open(path, "w", encoding="utf-8") as f:

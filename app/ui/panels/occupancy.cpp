@@ -197,7 +197,7 @@ void draw_occupancy(Frame& f) {
     return;
   }
   follow_with_profile(f);
-  source_strip(f, r->recorded);
+  source_strip(f, r->recorded, r);
   take_architecture(s, f, *r);
   const Profile* profile = f.bench.profile_of(r->document);
   std::string launched = r->kernel;

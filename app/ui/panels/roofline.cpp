@@ -491,7 +491,7 @@ void draw_roofline(Frame& f) {
     return;
   }
   follow_with_profile(f);
-  source_strip(f, r->recorded);
+  source_strip(f, r->recorded, r);
   const Roof roof = roof_of(f.bench, f.document, *r);
   if (!roof.known() || r->flops <= 0 || r->least_bytes <= 0) {
     empty_state(t, "No roof",

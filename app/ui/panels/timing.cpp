@@ -416,7 +416,7 @@ void draw_timing(Frame& f) {
       f.act("run");
     return;
   }
-  source_strip(f, r->recorded);
+  source_strip(f, r->recorded, r);
   if (r->timing.median_ms) {
     head(f, *r);
     ImGui::BeginGroup();  // one place to copy from

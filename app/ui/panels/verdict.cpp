@@ -49,6 +49,15 @@ const char* about_layer(const std::string& name) {
   return "";
 }
 
+std::vector<std::string_view> parts_of(std::string_view text) {
+  std::vector<std::string_view> parts;
+  constexpr std::string_view between = "; ";
+  for (size_t at; (at = text.find(between)) != text.npos; text.remove_prefix(at + between.size()))
+    parts.push_back(text.substr(0, at));
+  parts.push_back(text);
+  return parts;
+}
+
 // The terms of its index that are wrong, by a map of its products: what it takes above what belongs there.
 void why_it_is_wrong(Frame& f, const Report& r) {
   const Theme& t = f.theme;
@@ -74,23 +83,29 @@ void why_it_is_wrong(Frame& f, const Report& r) {
     wrapped("Right here, but not in general:");
     ImGui::PopStyleColor();
   }
-  for (const auto& fault : c->faults) {
+  auto line = [&](const char* word, std::string_view formula, const ImVec4& colour) {
+    ImGui::TextDisabled("%s", word);
+    ImGui::SameLine(t.em * 4.5f);
+    ImGui::PushFont(t.code_font, 0);
+    ImGui::PushStyleColor(ImGuiCol_Text, colour);
+    wrapped(std::string(formula));
+    ImGui::PopStyleColor();
+    ImGui::PopFont();
+  };
+  auto both = [&](std::string_view takes, std::string_view right) {
+    if (takes == right || takes.empty()) return;
+    line("it takes", takes, t.wrong);
+    line("right is", right, t.right);
+  };
+  // Of two statements that are wrong each has its own.
+  const auto takes = parts_of(c->formula), right = parts_of(c->right_formula);
+  const bool each = takes.size() > 1 && takes.size() == c->faults.size() && right.size() == takes.size();
+  for (size_t k = 0; k < c->faults.size(); k++) {
     ImGui::Bullet();
-    wrapped(fault);
+    wrapped(c->faults[k]);
+    if (each) both(takes[k], right[k]);
   }
-  if (c->formula != c->right_formula && !c->formula.empty()) {
-    auto line = [&](const char* word, const std::string& formula, const ImVec4& colour) {
-      ImGui::TextDisabled("%s", word);
-      ImGui::SameLine(t.em * 4.5f);
-      ImGui::PushFont(t.code_font, 0);
-      ImGui::PushStyleColor(ImGuiCol_Text, colour);
-      wrapped(formula);
-      ImGui::PopStyleColor();
-      ImGui::PopFont();
-    };
-    line("it takes", c->formula, t.wrong);
-    line("right is", c->right_formula, t.right);
-  }
+  if (!each) both(c->formula, c->right_formula);
   ImGui::EndGroup();
   tooltip(t, fmt::format("{}.\nFor example: {}.\nsource: computed from {} launches with one weight each, on {} small "
                          "problems with this one's strides and shifts and with others{}",
@@ -142,7 +157,7 @@ bool file_is_not_this(Frame& f, const Report& r) {
 void head(Frame& f, const Report& r, bool of_before) {
   const Theme& t = f.theme;
   // What is computed now is there in a moment: until then nothing changes its looks.
-  const std::string why = stale_words(f);
+  const std::string why = stale_words(f, &r);
   const bool stale = of_before || (!why.empty() && why != "computing");
   ImGui::PushFont(t.bold_font, ImGui::GetStyle().FontSizeBase * (of_before ? 1.2f : 1.7f));
   status_mark(t, r.final && !stale ? r.status : "");
@@ -446,7 +461,7 @@ void draw_verdict(Frame& f) {
     return;
   }
   const bool of_before = file_is_not_this(f, *r);
-  if (!of_before) source_strip(f, r->recorded);
+  if (!of_before) source_strip(f, r->recorded, r);
   head(f, *r, of_before);
   first_failing(f, *r);
   // What somebody asked for, and what is of use where all is right, stands above the layers.

@@ -69,6 +69,40 @@ TEST_F(OutsideCli, WhatFitsAllSmallProblemsIsSaid) {
   }
 }
 
+TEST_F(OutsideCli, TwoFaultsAreSaid) {
+  const std::string once = test::text_file(changed("gather.cu", "n = id / Lout / Cout", "n = id / L / Cout"));
+  auto r = run(Words{"run", changed_text(once, "co % out_group) * K", "co % out_group) * L"), "--batch", "2",
+                     "--in-channels", "4", "--out-channels", "6", "--kernel-size", "3", "--length", "10", "--stride",
+                     "2", "--padding", "1", "--groups", "2", "--trust"});
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_TRUE(holds(r.out,
+                    "the sequence of an output is wrong: it takes n = e/(L·Cout), where n = e/(Lout·Cout) "
+                    "belongs; the address in w is wrong: it takes "
+                    "w[(ci·(Cout/groups) + co mod (Cout/groups))·L + k], where"))
+      << r.out;
+}
+
+// Where no product is, or no output, that is said, and no formula.
+TEST_F(OutsideCli, NothingIsSaidToBeNothing) {
+  const Words layer{"--length", "10", "--trust"};
+  auto none = run(Words{"run", changed("gather.cu", "k < K", "k > K")} + layer);
+  EXPECT_TRUE(holds(none.out, "no product reaches any output: a loop is never entered")) << none.out;
+  auto unwritten = run(Words{"run", changed("gather.cu", "if (id >= ", "if (id >= 0 || id >= ")} + layer);
+  EXPECT_TRUE(holds(unwritten.out, "no output is ever written")) << unwritten.out;
+}
+
+// One of the small problems has stride 1: the kernel ends its engine there, and the others are asked all the same.
+TEST_F(OutsideCli, ASmallProblemThatEndsTheEngineIsLeftOut) {
+  const Words layer{"--length", "10", "--stride", "3", "--trust"};
+  const std::string file = changed("gather.cu", "i = t / s", "i = t / (s - 1)");
+  auto r = run(Words{"run", file} + layer);
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_TRUE(holds(r.out, "it takes i = t/(s − 1), where i = t/s belongs")) << r.out;
+  auto x = run(Words{"xray", file} + layer);
+  EXPECT_TRUE(holds(x.out, "it takes     i = t/(s − 1)")) << x.out;
+  EXPECT_TRUE(holds(x.out, "on it the kernel ended the engine: a division by zero")) << x.out;
+}
+
 // Pairs of 16 bits, copies that are waited for, and a name that is a parameter's in the launch line.
 TEST_F(OutsideCli, ItsWordsAreThoseOfCuda) {
   const std::string text = R"(#include <cuda_fp16.h>

@@ -18,7 +18,7 @@ using Is = Xray::Is;
 Xray rayed(const std::string& kernel, const ConvProblem& p, Accuracy accuracy = Accuracy::strict) {
   auto device = open_emulator();
   Activity activity;
-  return xray(*device, test::kernel(kernel), p, accuracy, 1e9, activity);
+  return xray(*device, test::kernel(kernel), p, accuracy, {}, activity);
 }
 
 // Stride 3, padding 2, output_padding 1, dilation 2, three groups, a bias.
@@ -352,7 +352,7 @@ TEST(Xray, ACancelEndsIt) {
   auto device = open_emulator();
   Activity activity;
   activity.cancel();
-  EXPECT_THROW(xray(*device, test::kernel("f_right"), three_groups(), Accuracy::strict, 1e9, activity), Cancelled);
+  EXPECT_THROW(xray(*device, test::kernel("f_right"), three_groups(), Accuracy::strict, {}, activity), Cancelled);
 }
 
 TEST(IndexFormulas, AreToldApartByTheirMaps) {

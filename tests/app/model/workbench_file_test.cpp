@@ -157,5 +157,34 @@ TEST_F(WorkbenchFile, AnEngineAfterACrashHasItAgain) {
   EXPECT_EQ(r->status, "right") << r->sentence;
 }
 
+// It ends on the problem that was asked for, and not on the small ones on which its products are mapped.
+TEST_F(WorkbenchFile, ACrashHasItsCause) {
+  write("const int t = j + p - k * d;", "if (L > 30) __builtin_trap();\n    const int t = j + p - k;");
+  bench_->bring_file(path_, "emulator");
+  ASSERT_TRUE(comes(1));
+  auto r = run();
+  ASSERT_TRUE(r);
+  ASSERT_EQ(r->status, "crashed") << r->sentence;
+  ASSERT_TRUE(bench_.until([&] { return bench_->cause_of(*r) != nullptr; }));
+  EXPECT_TRUE(bench_->cause_of(*r)->sentence.ends_with(": the dilation is missing")) << bench_->cause_of(*r)->sentence;
+  EXPECT_TRUE(bench_->can_xray());
+}
+
+// One of the small problems has stride 1.
+TEST_F(WorkbenchFile, ASmallProblemThatEndsTheEngineIsLeftOut) {
+  write("i = t / s", "i = t / (s - 1)");
+  bench_->bring_file(path_, "emulator");
+  ASSERT_TRUE(comes(1));
+  Document three = test::quick_document(40, path_);
+  three.problem.stride = 3;
+  auto r = bench_.run(three);
+  ASSERT_TRUE(r);
+  ASSERT_EQ(r->status, "wrong") << r->sentence;
+  ASSERT_TRUE(bench_.until([&] { return bench_->cause_of(*r) != nullptr; }));
+  const Cause& c = *bench_->cause_of(*r);
+  EXPECT_EQ(c.formula, "i = t/(s − 1)") << c.sentence << c.reason;
+  EXPECT_EQ(c.problems, 4);
+}
+
 }  // namespace
 }  // namespace convscope

@@ -223,6 +223,7 @@ TEST(Panels, WithACrashedOne) {
   ASSERT_TRUE(a.screen.settle(*a));
   draw_all(a);
   EXPECT_TRUE(holds(a.said("Verdict"), "Crashed")) << a.said("Verdict");
+  EXPECT_FALSE(holds(a.said("Verdict"), "stale")) << "it is of this kernel: " << a.said("Verdict");
   EXPECT_TRUE(holds(a.said("Maps"), "healthy (kernel)")) << "the last good picture stays";
   EXPECT_TRUE(holds(a.said("Maps"), "stale: this is of kernel healthy; now: kernel wild_write"))
       << a.said("Maps");

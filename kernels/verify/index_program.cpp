@@ -1,7 +1,8 @@
 #include "kernels/verify/index_program.h"
 
 #include <algorithm>
-#include <random>
+#include <initializer_list>
+#include <memory>
 
 #include "kernels/verify/index_loop.h"
 
@@ -26,101 +27,102 @@ double cost_of(Operand is, Operand right) {
   return 0;
 }
 
-// Whether it has been computed where that place is.
-bool in_scope(Operand o, Place at) {
-  if (o < e || o >= zero) return (o != Cig && o != Cog) || at >= first_co;
-  if (o == e) return true;
-  if (o == j || o == co || o == n) return at >= in_all;
-  if (o == first) return at >= bias_of;
-  if (o == k) return at >= t_j;
-  if (o == t) return at >= low_t;
-  if (o == i) return at >= end_i;
-  return at >= x_n;  // ci
-}
-
-// One thing that may be otherwise: an operand, or (at: places) an operator.
+// One thing that may be otherwise: an operand, or an operator (change).
 struct Edit {
-  Place at = places;
+  int at = no_place;
   Slot slot{};
   const Change* change = nullptr;
   double cost = 0;
+  int statement = no_place;  // where it begins; no_place: it is in none alone
 
   void make(Program& q) const {
     if (change)
-      q.changed |= 1u << change->is;
+      q.changed |= uint64_t{1} << change->is;
     else
-      q.slots[at] = slot;
+      q.slots[static_cast<size_t>(at)] = slot;
   }
-  // Where the statement begins in which it stands; places: in none alone.
-  Place statement() const { return change ? change->at : statement_of(at).from; }
 };
 
-std::vector<Edit> all_edits() {
+std::vector<Edit> all_edits(const Loop& loop) {
   std::vector<Edit> all;
-  for (int at = 0; at < places; at++) {
-    const auto place = static_cast<Place>(at);
-    const Operand right = definition.slots[place].operand;
+  for (int at = 0; at < static_cast<int>(loop.definition.size()); at++) {
+    const Operand right = loop.definition[static_cast<size_t>(at)].operand;
+    const int statement = loop.statement_of(at).from;
     for (const int8_t add : {int8_t{-1}, int8_t{1}})
-      all.push_back({place, {right, add}, nullptr, right < e ? 1.4 : 1.45});  // rather of a size
+      all.push_back({at, {right, add}, nullptr, is_size(right) ? 1.4 : 1.45, statement});  // rather of a size
     for (int o = 0; o < operands; o++) {
       const auto other = static_cast<Operand>(o);
       const double cost = cost_of(other, right);
-      if (cost > 0 && in_scope(other, place)) all.push_back({place, {other, 0}, nullptr, cost});
+      if (cost > 0 && loop.in_scope(other, at)) all.push_back({at, {other, 0}, nullptr, cost, statement});
     }
   }
-  for (const Change& c : operators) all.push_back({places, {}, &c, 1.6});
+  for (const Change& c : loop.operators) all.push_back({no_place, {}, &c, 1.6, c.at});
   return all;
 }
 
-// Maps, and in which order their outputs tell most programs apart.
-class Maps {
+// Looks for the faults of a loop that give all maps.
+class Search {
  public:
-  explicit Maps(const std::vector<const IndexMap*>& maps) {
-    std::mt19937 random(1);
-    size_t most = 0;
-    std::vector<std::vector<int64_t>> of_each;
-    for (const IndexMap* m : maps) {
-      maps_.emplace_back(*m);
-      // What the definition does not give first: it is what a program has to explain.
-      std::vector<int64_t> order(static_cast<size_t>(maps_.back().size()));
-      for (size_t o = 0; o < order.size(); o++) order[o] = static_cast<int64_t>(o);
-      std::shuffle(order.begin(), order.end(), random);
-      std::stable_partition(order.begin(), order.end(),
-                            [&](int64_t output) { return !maps_.back().gives(definition, output); });
-      most = std::max(most, order.size());
-      of_each.push_back(std::move(order));
-    }
-    for (size_t turn = 0; turn < most; turn++)
-      for (size_t m = 0; m < maps_.size(); m++)
-        if (turn < of_each[m].size()) order_.emplace_back(m, of_each[m][turn]);
+  Search(const Loop& loop, const std::vector<const IndexMap*>& maps)
+      : loop_(loop), edits_(all_edits(loop)), maps_(loop.maps(maps)) {}
+  void one() {
+    for (const Edit& edit : edits_) consider(edit.cost, {&edit});
   }
-  bool fit(const Program& q) const {
-    return std::all_of(order_.begin(), order_.end(),
-                       [&](const auto& at) { return maps_[at.first].gives(q, at.second); });
+  void two() {
+    for (size_t a = 0; a < edits_.size(); a++)
+      for (size_t b = a + 1; b < edits_.size(); b++) {
+        const Edit &one = edits_[a], &other = edits_[b];
+        if (!one.change && !other.change && one.at == other.at) continue;
+        const bool same = one.statement == other.statement;
+        if (same && one.change && other.change) continue;
+        constexpr double likelier = 0.3;  // two in one statement
+        consider(one.cost + other.cost - (same ? likelier : 0), {&one, &other});
+      }
+  }
+  bool found() const { return !best_.empty(); }
+  double cost() const { return least_; }
+  std::vector<ProgramFault> faults() const {
+    // In the order of the program.
+    std::vector<const Edit*> edits = best_;
+    std::stable_sort(edits.begin(), edits.end(),
+                     [](const Edit* a, const Edit* b) { return a->statement < b->statement; });
+    Program q = loop_.right();
+    for (const Edit* edit : edits) edit->make(q);
+    std::vector<ProgramFault> all;
+    for (const Edit* edit : edits) {
+      if (edit->statement == no_place) {
+        all.push_back({edit->change->text, edit->change->right, edit->change->what, {}});
+        continue;
+      }
+      const Statement& st = loop_.statement_of(edit->statement);
+      const ProgramFault fault{loop_.text(st, q), loop_.text(st, loop_.right()), st.what, {}};
+      if (all.empty() || all.back().text != fault.text) all.push_back(fault);
+    }
+    for (ProgramFault& f : all)
+      for (const auto& [word, is] : loop_.names)
+        if ((f.text + " " + f.right + " " + f.what).find(word) != std::string::npos &&
+            std::find(f.names.begin(), f.names.end(), is) == f.names.end())
+          f.names.emplace_back(is);
+    return all;
   }
 
  private:
-  std::vector<OutputMap> maps_;
-  std::vector<std::pair<size_t, int64_t>> order_;
-};
-
-std::vector<ProgramFault> told(const Program& q, std::vector<const Edit*> edits) {
-  // In the order of the program.
-  std::stable_sort(edits.begin(), edits.end(),
-                   [](const Edit* a, const Edit* b) { return a->statement() < b->statement(); });
-  std::vector<ProgramFault> all;
-  for (const Edit* edit : edits) {
-    const Place from = edit->statement();
-    if (from == places) {
-      all.push_back({edit->change->text, edit->change->right, edit->change->what});
-      continue;
+  void consider(double cost, std::initializer_list<const Edit*> made) {
+    for (const uint64_t form : loop_.forms) {
+      if (cost >= least_) return;
+      Program q = loop_.right();
+      q.changed = form;
+      for (const Edit* edit : made) edit->make(q);
+      if (maps_->fit(q)) best_ = made, least_ = cost;
     }
-    const Statement& st = statement_of(from);
-    const ProgramFault fault{st.of(q), st.of(definition), st.what};
-    if (all.empty() || all.back().text != fault.text) all.push_back(fault);
   }
-  return all;
-}
+
+  const Loop& loop_;
+  std::vector<Edit> edits_;
+  std::unique_ptr<Maps> maps_;
+  std::vector<const Edit*> best_;
+  double least_ = 1e9;
+};
 
 }  // namespace
 
@@ -128,30 +130,11 @@ std::vector<ProgramFault> program_faults(const std::vector<const IndexMap*>& map
   // What is added to what stood there is another fault.
   if (maps.empty() || std::any_of(maps.begin(), maps.end(), [](const IndexMap* m) { return !m->added.empty(); }))
     return {};
-  static const std::vector<Edit> edits = all_edits();
-  const Maps all(maps);
-  std::vector<const Edit*> best;
-  double least = 1e9;
-  auto consider = [&](double cost, std::initializer_list<const Edit*> made) {
-    if (cost >= least) return;
-    Program q = definition;
-    for (const Edit* edit : made) edit->make(q);
-    if (all.fit(q)) best = made, least = cost;
-  };
-  for (const Edit& edit : edits) consider(edit.cost, {&edit});
-  if (best.empty())
-    for (size_t a = 0; a < edits.size(); a++)
-      for (size_t b = a + 1; b < edits.size(); b++) {
-        const Edit &one_of_them = edits[a], &other = edits[b];
-        if (!one_of_them.change && !other.change && one_of_them.at == other.at) continue;
-        const bool same = one_of_them.statement() == other.statement();
-        if (same && one_of_them.change && other.change) continue;
-        constexpr double likelier = 0.3;  // two in one statement
-        consider(one_of_them.cost + other.cost - (same ? likelier : 0), {&one_of_them, &other});
-      }
-  Program q = definition;
-  for (const Edit* edit : best) edit->make(q);
-  return told(q, best);
+  Search gathers(gather(), maps), scatters(scatter(), maps);
+  gathers.one(), scatters.one();
+  if (!gathers.found() && !scatters.found()) gathers.two(), scatters.two();
+  if (!gathers.found() && !scatters.found()) return {};
+  return scatters.cost() < gathers.cost() ? scatters.faults() : gathers.faults();
 }
 
 }  // namespace convscope

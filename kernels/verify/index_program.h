@@ -1,5 +1,5 @@
-// One or two wrong operands or operators in the program that the definition is when it is written as a loop
-// (index_loop.h), found from outside.
+// One or two wrong operands or operators in the program that the definition is when it is written as a loop, by one
+// thread an output or by one an input (index_loop.h), found from outside.
 //
 // index_formula.h knows the terms of a position that people get wrong. What else stands in such a kernel is here: how a
 // place in memory is taken apart into sequence, channel and position, how many channels a group has, where loops begin
@@ -16,9 +16,10 @@
 namespace convscope {
 
 struct ProgramFault {
-  std::string text;   // "co = e/L mod Cout": the statement as it is
-  std::string right;  // "co = e/Lout mod Cout"
-  std::string what;   // "the channel of an output": whose statement it is
+  std::string text;                // "co = e/L mod Cout": the statement as it is
+  std::string right;               // "co = e/Lout mod Cout"
+  std::string what;                // "the channel of an output": whose statement it is
+  std::vector<std::string> names;  // "e: an output's place in memory": words of it that are not the definition's
 };
 
 // The likeliest fault that gives all these maps, those that are right among them, or the likeliest two; none when

@@ -140,17 +140,11 @@ std::string bias_fault(const Mapped& shown, const std::vector<Mapped>& all) {
 
 void tell_program(Xray& x, const std::vector<ProgramFault>& faults) {
   x.formula.clear(), x.right_formula.clear(), x.faults.clear();
-  std::string all_words;
-  for (const ProgramFault& f : faults) all_words += f.text + " " + f.right + " " + f.what + " ";
-  auto says = [&](const char* word) { return all_words.find(word) != std::string::npos; };
-  std::string names;  // that are not the definition's
-  auto explain = [&](bool is, const char* words) {
-    if (is) names += (names.empty() ? " (" : "; ") + std::string(words);
-  };
-  explain(says("e/") || says("e mod") || says("e·") || says("e < "), "e: an output's place in memory");
-  explain(says("first"), "first: the first input channel of the output's group");
-  explain(says("numerator t"), "t = j + p − k·d");
-  if (!names.empty()) names += ")";
+  std::vector<std::string> all_names;
+  for (const ProgramFault& f : faults)
+    for (const std::string& name : f.names)
+      if (std::find(all_names.begin(), all_names.end(), name) == all_names.end()) all_names.push_back(name);
+  const std::string names = all_names.empty() ? "" : " (" + joined(all_names) + ")";
   const char* here = x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "";
   std::string sentence;
   for (const ProgramFault& f : faults) {

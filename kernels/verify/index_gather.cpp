@@ -1,0 +1,354 @@
+// The definition as a loop of one thread an output:
+//
+//   if e ≥ N·Cout·Lout: nothing is written
+//   j = e mod Lout;  co = e/Lout mod Cout;  n = e/(Lout·Cout)
+//   Cig = Cin/groups;  Cog = Cout/groups;  first = co/Cog·Cig;  sum = b[co]
+//   for k from 0 while k < K:  t = j + p − k·d;  if t < 0 or t mod s ≠ 0: none;  i = t/s;  if i ≥ L: none
+//     for ci from first while ci < first + Cig:  sum += x[(n·Cin + ci)·L + i] · w[(ci·Cog + co mod Cog)·K + k]
+//
+// (e: an output's place in memory.)
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "kernels/verify/index_loop.h"
+
+namespace convscope::index_loop {
+namespace gathering {
+namespace {
+
+// Places where one of them stands, in the order of the program.
+enum Place {
+  guard_n,
+  guard_channels,
+  guard_length,
+  j_length,
+  co_length,
+  co_channels,
+  n_length,
+  n_channels,
+  in_all,
+  in_groups,
+  out_all,
+  out_groups,
+  first_co,
+  first_by,
+  first_times,
+  bias_of,
+  k_begin,
+  k_end,
+  t_j,
+  t_p,
+  t_k,
+  t_d,
+  low_t,
+  rest_t,
+  rest_s,
+  i_t,
+  i_s,
+  end_i,
+  end_L,
+  ci_begin,
+  ci_from,
+  ci_count,
+  x_n,
+  x_channels,
+  x_ci,
+  x_length,
+  x_i,
+  w_ci,
+  w_channels,
+  w_co,
+  w_mod,
+  w_taps,
+  w_k,
+  places
+};
+
+// Operators that may stand in the definition's place; what each makes of its statement stands below.
+enum Operator {
+  guard_adds,
+  guard_adds_length,
+  j_divides,
+  co_divides,
+  co_mod,
+  co_times,
+  n_mod,
+  n_rest,
+  out_times,
+  first_mod,
+  first_product,
+  first_adds,
+  t_minus_p,
+  t_plus_kd,
+  low_above,
+  rest_is,
+  rest_divides,
+  one_test,
+  i_mod,
+  i_times,
+  end_below,
+  x_first,  // of an address (a·b + c)·d + e: a + b, − c, + d, − e in their order
+  w_first = x_first + 4,
+  w_divides = w_first + 4,
+  sum_is,
+  sum_minus,
+  changes
+};
+
+// Whether it has been computed where that place is.
+bool in_scope(Operand o, int at) {
+  if (o < e || o >= zero) return (o != Cig && o != Cog) || at >= first_co;
+  if (o == e) return true;
+  if (o == j || o == co || o == n) return at >= in_all;
+  if (o == first) return at >= bias_of;
+  if (o == k) return at >= t_j;
+  if (o == t) return at >= low_t;
+  if (o == i) return at >= end_i;
+  return at >= x_n;  // ci
+}
+
+// An output as a program makes it.
+struct Made {
+  int32_t bias = IndexMap::none;
+  bool written = true;
+};
+
+// sums: by flat weight, of the inputs' codes; touched: those weights. False where it divides by zero, or goes on for
+// ever.
+bool run(const Program& q, const ConvProblem& problem, const Values& sizes, int64_t output, std::vector<int64_t>& sums,
+         std::vector<int32_t>& touched, Made& made) {
+  Values o = sizes;
+  o[e] = output;
+  bool fails = false;
+  auto value = [&](Place place) { return o[q.slots[place].operand] + q.slots[place].add; };
+  auto over = [&](int64_t a, int64_t b) { return b == 0 ? (fails = true, 0) : a / b; };
+  auto rest = [&](int64_t a, int64_t b) { return b == 0 ? (fails = true, 0) : a % b; };
+  const int64_t a = value(guard_n), b = value(guard_channels), c = value(guard_length);
+  if (output >= (q.has(guard_adds) ? a + b * c : q.has(guard_adds_length) ? a * b + c : a * b * c)) {
+    made.written = false;
+    return true;
+  }
+  o[j] = q.has(j_divides) ? over(output, value(j_length)) : rest(output, value(j_length));
+  const int64_t row = q.has(co_mod)     ? rest(output, value(co_length))
+                      : q.has(co_times) ? output * value(co_length)
+                                        : over(output, value(co_length));
+  o[co] = q.has(co_divides) ? over(row, value(co_channels)) : rest(row, value(co_channels));
+  o[n] = q.has(n_mod)    ? rest(over(output, value(n_length)), value(n_channels))
+         : q.has(n_rest) ? over(rest(output, value(n_length)), value(n_channels))
+                         : over(over(output, value(n_length)), value(n_channels));
+  o[Cig] = over(value(in_all), value(in_groups));
+  o[Cog] = q.has(out_times) ? value(out_all) * value(out_groups) : over(value(out_all), value(out_groups));
+  const int64_t group = q.has(first_mod)       ? rest(value(first_co), value(first_by))
+                        : q.has(first_product) ? value(first_co) * value(first_by)
+                                               : over(value(first_co), value(first_by));
+  o[first] = q.has(first_adds) ? group + value(first_times) : group * value(first_times);
+  if (fails) return false;
+  if (const int64_t channel = value(bias_of); channel >= 0 && channel < problem.out_channels)
+    made.bias = static_cast<int32_t>(channel);
+  constexpr int64_t many = 512;  // more turns than any size of a small problem
+  int64_t turns = 0, last_x = -1, last_w = -1;
+  const int64_t x_elements = problem.x_elements(), w_elements = problem.w_elements();
+  auto add = [&](int64_t x, int64_t w) {
+    if (x < 0 || x >= x_elements || w < 0 || w >= w_elements) return;  // zeros lie there
+    if (sums[static_cast<size_t>(w)] == 0) touched.push_back(static_cast<int32_t>(w));
+    sums[static_cast<size_t>(w)] += q.has(sum_minus) ? -input_code(x) : input_code(x);
+  };
+  for (o[k] = value(k_begin); o[k] < value(k_end) && turns < many; o[k]++, turns++) {
+    const int64_t padded = q.has(t_minus_p) ? value(t_j) - value(t_p) : value(t_j) + value(t_p),
+                  of_tap = value(t_k) * value(t_d);
+    o[t] = q.has(t_plus_kd) ? padded + of_tap : padded - of_tap;
+    const int64_t low = value(low_t),
+                  left = q.has(rest_divides) ? over(value(rest_t), value(rest_s)) : rest(value(rest_t), value(rest_s));
+    if (fails) return false;
+    const bool before = q.has(low_above) ? low > 0 : low < 0, between = q.has(rest_is) ? left == 0 : left != 0;
+    if (q.has(one_test) ? before && between : before || between) continue;
+    o[i] = q.has(i_mod)     ? rest(value(i_t), value(i_s))
+           : q.has(i_times) ? value(i_t) * value(i_s)
+                            : over(value(i_t), value(i_s));
+    if (fails) return false;
+    if (q.has(end_below) ? value(end_i) < value(end_L) : value(end_i) >= value(end_L)) continue;
+    for (o[ci] = value(ci_begin); o[ci] < value(ci_from) + value(ci_count) && turns < many; o[ci]++, turns++) {
+      const int64_t of_group = q.has(w_divides) ? over(value(w_co), value(w_mod)) : rest(value(w_co), value(w_mod));
+      auto address = [&](int its_first, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e) {
+        const int64_t row = (q.has(its_first) ? a + b : a * b) + (q.has(its_first + 1) ? -c : c);
+        return (q.has(its_first + 2) ? row + d : row * d) + (q.has(its_first + 3) ? -e : e);
+      };
+      last_x = address(x_first, value(x_n), value(x_channels), value(x_ci), value(x_length), value(x_i));
+      last_w = address(w_first, value(w_ci), value(w_channels), of_group, value(w_taps), value(w_k));
+      if (fails) return false;
+      if (q.has(sum_is))
+        made.bias = IndexMap::none;  // a product takes its place
+      else
+        add(last_x, last_w);
+    }
+  }
+  if (q.has(sum_is)) add(last_x, last_w);
+  return turns < many;
+}
+
+// What one output of a map is made of: the weights whose products reach it, in rising order.
+struct Output {
+  std::vector<std::pair<int32_t, IndexMap::Read>> reads;
+  IndexMap::Read bias;
+  bool written = true;
+};
+
+// A map, an output at a time.
+class OutputMap {
+ public:
+  explicit OutputMap(const IndexMap& m) : map_(&m), sizes_(sizes_of(m)) {
+    sums_.resize(static_cast<size_t>(m.problem.w_elements()));
+    outputs_.resize(static_cast<size_t>(m.outputs()));
+    for (int64_t w = 0; w < m.problem.w_elements(); w++)
+      for (int64_t output = 0; output < m.outputs(); output++) {
+        const IndexMap::Read& r = m.read(w, output);
+        if (r.at == IndexMap::none) continue;
+        Output& to = outputs_[static_cast<size_t>(output)];
+        to.written &= !(r.at == IndexMap::unclear && std::isinf(r.times));
+        to.reads.emplace_back(static_cast<int32_t>(w), r);
+      }
+    for (size_t output = 0; output < m.biases.size(); output++) outputs_[output].bias = m.biases[output];
+  }
+  int64_t size() const { return static_cast<int64_t>(outputs_.size()); }
+  // Whether the program does with an output what the kernel did; not where it divides by zero or goes on for ever.
+  bool gives(const Program& q, int64_t output) {
+    for (const int32_t w : touched_) sums_[static_cast<size_t>(w)] = 0;
+    touched_.clear();
+    Made made;
+    if (!run(q, map_->problem, sizes_, output, sums_, touched_, made)) return false;
+    const Output& seen = outputs_[static_cast<size_t>(output)];
+    if (!seen.written || !made.written) return seen.written == made.written;
+    if (!map_->biases.empty() &&
+        (seen.bias.at != made.bias || (made.bias != IndexMap::none && std::fabs(seen.bias.times - 1) > 1e-3f)))
+      return false;
+    return seen.reads.size() == touched_.size() &&
+           std::all_of(seen.reads.begin(), seen.reads.end(),
+                       [&](const auto& r) { return is_sum(r.second, sums_[static_cast<size_t>(r.first)]); });
+  }
+
+ private:
+  const IndexMap* map_;
+  Values sizes_;
+  std::vector<Output> outputs_;
+  std::vector<int64_t> sums_;  // by weight: of the inputs' codes; 0 but for those that are touched
+  std::vector<int32_t> touched_;
+};
+
+// In which order outputs of all maps tell most programs apart.
+class OutputMaps : public Maps {
+ public:
+  explicit OutputMaps(const std::vector<const IndexMap*>& maps) {
+    std::mt19937 random(1);
+    size_t most = 0;
+    std::vector<std::vector<int64_t>> of_each;
+    const Program right = gather().right();
+    for (const IndexMap* m : maps) {
+      maps_.emplace_back(*m);
+      // What the definition does not give first: it is what a program has to explain.
+      std::vector<int64_t> order(static_cast<size_t>(maps_.back().size()));
+      for (size_t o = 0; o < order.size(); o++) order[o] = static_cast<int64_t>(o);
+      std::shuffle(order.begin(), order.end(), random);
+      std::stable_partition(order.begin(), order.end(),
+                            [&](int64_t output) { return !maps_.back().gives(right, output); });
+      most = std::max(most, order.size());
+      of_each.push_back(std::move(order));
+    }
+    for (size_t turn = 0; turn < most; turn++)
+      for (size_t m = 0; m < maps_.size(); m++)
+        if (turn < of_each[m].size()) order_.emplace_back(m, of_each[m][turn]);
+  }
+  bool fit(const Program& q) override {
+    return std::all_of(order_.begin(), order_.end(),
+                       [&](const auto& at) { return maps_[at.first].gives(q, at.second); });
+  }
+
+ private:
+  std::vector<OutputMap> maps_;
+  std::vector<std::pair<size_t, int64_t>> order_;
+};
+
+Loop made() {
+  Loop l;
+  l.definition = {{N, 0}, {Cout, 0}, {Lout, 0},  {Lout, 0},  {Lout, 0}, {Cout, 0}, {Lout, 0}, {Cout, 0}, {Cin, 0},
+                  {g, 0}, {Cout, 0}, {g, 0},     {co, 0},    {Cog, 0},  {Cig, 0},  {co, 0},   {zero, 0}, {K, 0},
+                  {j, 0}, {p, 0},    {k, 0},     {d, 0},     {t, 0},    {t, 0},    {s, 0},    {t, 0},    {s, 0},
+                  {i, 0}, {L, 0},    {first, 0}, {first, 0}, {Cig, 0},  {n, 0},    {Cin, 0},  {ci, 0},   {L, 0},
+                  {i, 0}, {ci, 0},   {Cog, 0},   {co, 0},    {Cog, 0},  {K, 0},    {k, 0}};
+  l.statements = {
+      {guard_n, 3, "e < {}·{}·{}", "the test for the end of y"},
+      {j_length, 1, "j = e mod {}", "the position of an output"},
+      {co_length, 2, "co = e/{} mod {}", "the channel of an output"},
+      {n_length, 2, "n = e/({}·{})", "the sequence of an output"},
+      {in_all, 2, "{}/{}", "the number of input channels of a group"},
+      {out_all, 2, "{}/{}", "the number of output channels of a group"},
+      {first_co, 3, "{}/{}·{}", "the first input channel of an output's group"},
+      {bias_of, 1, "b[{}]", "the bias"},
+      {k_begin, 1, "k from {}", "the first tap"},
+      {k_end, 1, "k < {}", "the last tap"},
+      {t_j, 4, "{} + {} − {}·{}", "the numerator t of the index"},
+      {low_t, 1, "{} ≥ 0", "the test that the numerator t is not below 0"},
+      {rest_t, 2, "{} mod {} = 0", "the test whether the stride divides the numerator t"},
+      {i_t, 2, "i = {}/{}", "the division of the numerator t"},
+      {end_i, 2, "{} < {}", "the test for the end of a row of x"},
+      {ci_begin, 1, "ci from {}", "the first input channel of the sum"},
+      {ci_from, 2, "ci < {} + {}", "the last input channel of the sum"},
+      {x_n, 5, "x[({}·{} + {})·{} + {}]", "the address in x"},
+      {w_ci, 6, "w[({}·{} + {} mod {})·{} + {}]", "the address in w"},
+  };
+  l.operators = {
+      {guard_adds, guard_n, "e < {} + {}·{}"},
+      {guard_adds_length, guard_n, "e < {}·{} + {}"},
+      {j_divides, j_length, "j = e/{}"},
+      {co_divides, co_length, "co = e/{}/{}"},
+      {co_mod, co_length, "co = e mod {} mod {}"},
+      {co_times, co_length, "co = e·{} mod {}"},
+      {n_mod, n_length, "n = e/{} mod {}"},
+      {n_rest, n_length, "n = (e mod {})/{}"},
+      {out_times, out_all, "{}·{}"},
+      {first_mod, first_co, "{} mod {}·{}"},
+      {first_product, first_co, "{}·{}·{}"},
+      {first_adds, first_co, "{}/{} + {}"},
+      {t_minus_p, t_j, "{} − {} − {}·{}"},
+      {t_plus_kd, t_j, "{} + {} + {}·{}"},
+      {low_above, low_t, "{} ≤ 0"},
+      {rest_is, rest_t, "{} mod {} ≠ 0"},
+      {rest_divides, rest_t, "{}/{} = 0"},
+      {one_test, no_place, "t ≥ 0 or t mod s = 0", "t ≥ 0 and t mod s = 0", "the test of the numerator t"},
+      {i_mod, i_t, "i = {} mod {}"},
+      {i_times, i_t, "i = {}·{}"},
+      {end_below, end_i, "{} ≥ {}"},
+      {x_first, x_n, "x[({} + {} + {})·{} + {}]"},
+      {(x_first + 1), x_n, "x[({}·{} − {})·{} + {}]"},
+      {(x_first + 2), x_n, "x[{}·{} + {} + {} + {}]"},
+      {(x_first + 3), x_n, "x[({}·{} + {})·{} − {}]"},
+      {w_first, w_ci, "w[({} + {} + {} mod {})·{} + {}]"},
+      {(w_first + 1), w_ci, "w[({}·{} − {} mod {})·{} + {}]"},
+      {(w_first + 2), w_ci, "w[{}·{} + {} mod {} + {} + {}]"},
+      {(w_first + 3), w_ci, "w[({}·{} + {} mod {})·{} − {}]"},
+      {w_divides, w_ci, "w[({}·{} + {}/{})·{} + {}]"},
+      {sum_is, no_place, "sum = x·w", "sum += x·w", "what is done with a product"},
+      {sum_minus, no_place, "sum −= x·w", "sum += x·w", "what is done with a product"},
+  };
+  l.in_scope = in_scope;
+  l.names = {{"e mod", "e: an output's place in memory"},
+             {"e/", "e: an output's place in memory"},
+             {"e·", "e: an output's place in memory"},
+             {"e < ", "e: an output's place in memory"},
+             {"first", "first: the first input channel of the output's group"},
+             {"numerator t", "t = j + p − k·d"}};
+  l.maps = [](const std::vector<const IndexMap*>& maps) -> std::unique_ptr<Maps> {
+    return std::make_unique<OutputMaps>(maps);
+  };
+  return l;
+}
+
+}  // namespace
+}  // namespace gathering
+
+const Loop& gather() {
+  static const Loop loop = gathering::made();
+  return loop;
+}
+
+}  // namespace convscope::index_loop

@@ -13,6 +13,7 @@ struct OpenedFile {
   std::string trouble;  // why its newest text gave no kernel, in a line; the kernel of the text before it stays
   double seconds = 0;   // that compiling took
   bool gone = false;    // it is not there any more
+  bool ever = false;    // one of its texts gave a kernel
 };
 
 }  // namespace convscope

@@ -124,6 +124,8 @@ Handlers Workbench::handlers(std::function<void(Answer)> done) {
 void Workbench::run(const Document& document) {
   wanted_ = document;
   restoring_ = false;
+  // What never compiled is no kernel that could be run.
+  if (const OpenedFile* file = file_of(document.kernel); file && !file->ever && !file->trouble.empty()) return cancel();
   post_run(document);
 }
 

@@ -95,6 +95,7 @@ void Workbench::took_file(const std::string& path, uint64_t serial, bool again, 
   if (answer.kind == Answer::Kind::result) {
     const json j = json::parse(answer.header);
     if (!file.gone) file.trouble.clear();
+    file.ever = true;
     file.seconds = j.value("compiled_in_s", 0.0);
     std::erase_if(kernels_, [&](const KernelEntry& k) { return of_file(k.name); });
     for (const auto& k : j.at("kernels")) kernels_.push_back(kernel_entry(k));

@@ -456,10 +456,13 @@ void App::shortcuts() {
           source_edit().has_keys() && (key < ImGuiKey_F1 || key > ImGuiKey_F24) &&
           (!(chord & (ImGuiMod_Ctrl | ImGuiMod_Alt)) || key == ImGuiKey_S || key == ImGuiKey_Z || key == ImGuiKey_Y))
         continue;
-      if (chord == ImGuiKey_Space || (chord >= ImGuiKey_LeftArrow && chord <= ImGuiKey_DownArrow)) {
+      const bool page = chord == ImGuiKey_PageUp || chord == ImGuiKey_PageDown;
+      if (page || chord == ImGuiKey_Space || (chord >= ImGuiKey_LeftArrow && chord <= ImGuiKey_DownArrow)) {
+        if (page && (!lesson() || io.WantTextInput)) continue;  // where there is none they turn pages
         // A route keeps the key from starting a walk.
-        ImGuiInputFlags how = ImGuiInputFlags_RouteGlobal | (chord == ImGuiKey_Space ? 0 : ImGuiInputFlags_Repeat);
-        if (!walking && a.enabled(*this) && ImGui::Shortcut(chord, how)) events_.push_back(RunAction{a.id});
+        const bool once = page || chord == ImGuiKey_Space;
+        ImGuiInputFlags how = ImGuiInputFlags_RouteGlobal | (once ? 0 : ImGuiInputFlags_Repeat);
+        if ((page || !walking) && a.enabled(*this) && ImGui::Shortcut(chord, how)) events_.push_back(RunAction{a.id});
         continue;
       }
       // A text field has its own undo.

@@ -87,9 +87,13 @@ void App::kernel_came(const std::string& path, const std::string& trouble) {
   if (first) coming_kernel_.clear();
   const bool typed = source_edit().is_on() && source_edit().path() == path;  // said beside the text
   if (!trouble.empty()) {
-    if (first) show_panel_ = "Log";  // where what the compiler said stands
-    if (first) source_edit().wanted.clear();
     if (!typed) say(trouble);
+    if (!first) return;
+    source_edit().wanted.clear();
+    // It is the kernel that is worked on, with its line marked, and is judged as soon as it compiles.
+    show_panel_ = "Source";
+    bench_->show_live(true);
+    execute({SetKernel{path}, 0});
     return;
   }
   const bool chosen = file_of_kernel(document().kernel) == path;

@@ -163,7 +163,7 @@ void Chrome::status_bar() {
         float part = std::min(1.0f, static_cast<float>(e.done) / static_cast<float>(e.total));
         ImGui::ProgressBar(part, {em * 7, em * 0.8f}, "");
         // Only worth saying when it is long.
-        if (seconds > 2 && part > 0.05f)
+        if (seconds > 2 && part > 0.05f && part < 0.99f)
           ImGui::TextDisabled(
               "about %s left",
               time_text(1000 * seconds * (1 - static_cast<double>(part)) / static_cast<double>(part)).c_str());
@@ -193,7 +193,10 @@ void Chrome::status_bar() {
       std::string text =
           r->failing ? fmt::format("{} of {} elements fail", grouped(*r->failing), grouped(r->elements)) : r->status;
       std::replace(text.begin(), text.end(), '-', ' ');  // not-run
-      if (r->failing && *r->failing == 0) text = fmt::format("all {} elements within the bound", grouped(r->elements));
+      if (r->failing && *r->failing == 0)
+        text =
+            fmt::format("{}all {} elements within the bound",
+                        r->status == "right" || r->status.empty() ? "" : r->status + ", though ", grouped(r->elements));
       if (stale.empty())
         ImGui::TextUnformatted(text.c_str());
       else
@@ -286,6 +289,7 @@ void Chrome::palette() {
   for (const auto& p : panels()) add(std::string("Panel: ") + p.title, p.about, ShowPanel{p.title});
   for (const auto& r : App::recordings())
     if (fits("Recording: " + r.name)) rows.push_back({"Recording: " + r.name, r.path, OpenFile{r.path}});
+  for (const auto& l : lessons()) add("Lesson: " + l.title, l.about, OpenFile{l.path});
   for (const auto& k : f_.bench.kernels()) add("Kernel: " + k.name, k.idea, Command{SetKernel{k.name}, 0});
   for (const auto& p : presets()) add("Preset: " + p.name, p.about, Command{LoadPreset{p.name}, 0});
   if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) app_.palette_at_++;
@@ -414,108 +418,6 @@ void Chrome::trust_dialog() {
   } else if (go) {
     ImGui::CloseCurrentPopup();
     app_.trust_file(true);
-  }
-  ImGui::EndPopup();
-}
-
-// ---- paths, toasts ------------------------------------------------------------------------------------------------
-
-void Chrome::path_dialog() {
-  const char* titles[] = {"Open",
-                          "Save session",
-                          "Save picture",
-                          "Export as a PyTorch module",
-                          "Export as CUDA C++",
-                          "Edit a copy of the kernel"};
-  if (!app_.path_for_) return;
-  const char* title = titles[static_cast<int>(*app_.path_for_)];
-  if (!ImGui::IsPopupOpen(title)) ImGui::OpenPopup(title);
-  float em = ImGui::GetFontSize();
-  ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetCenter(), ImGuiCond_Appearing, {0.5f, 0.5f});
-  ImGui::SetNextWindowSize({std::min(em * 36, ImGui::GetMainViewport()->WorkSize.x * 0.9f), 0});
-  bool open = true;
-  if (!ImGui::BeginPopupModal(title, &open, ImGuiWindowFlags_NoResize)) {
-    app_.path_for_.reset();
-    return;
-  }
-  namespace fs = std::filesystem;
-  bool opening = *app_.path_for_ == App::PathFor::open;
-  const bool exporting = *app_.path_for_ == App::PathFor::pytorch || *app_.path_for_ == App::PathFor::cuda;
-  const bool source = exporting || *app_.path_for_ == App::PathFor::copy;
-  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
-  ImGui::SetNextItemWidth(-FLT_MIN);
-  bool enter =
-      ImGui::InputTextWithHint("##path", "path of a file", &app_.path_text_, ImGuiInputTextFlags_EnterReturnsTrue);
-  // The folder that is named so far, so that nobody has to know the path by heart. Read once a text.
-  static std::string listed_for = "\n";
-  static std::vector<std::pair<std::string, bool>> entries;
-  fs::path folder = fs::path(app_.path_text_);
-  std::error_code error;
-  if (!fs::is_directory(folder, error)) folder = folder.parent_path();
-  std::string key = folder.string() + "|" + title;
-  if (listed_for != key) {
-    listed_for = key;
-    entries.clear();
-    for (const auto& e : fs::directory_iterator(folder.empty() ? fs::path(".") : folder,
-                                                fs::directory_options::skip_permission_denied, error)) {
-      std::string name = e.path().filename().string(), ending = e.path().extension().string();
-      bool is_folder = e.is_directory(error);
-      if (name.starts_with(".")) continue;
-      if (is_folder || (source ? ending == ".py" || ending == ".cu"
-                               : ending == ".convscope" || ending == ".npy" || ending == ".npz" || ending == ".cu" ||
-                                     ending == ".py"))
-        entries.push_back({name, is_folder});
-      if (entries.size() > 2000) break;
-    }
-    std::sort(entries.begin(), entries.end(),
-              [](const auto& a, const auto& b) { return a.second != b.second ? a.second : a.first < b.first; });
-  }
-  if (ImGui::BeginChild("entries", {0, em * 12}, ImGuiChildFlags_Borders)) {
-    if (ImGui::Selectable(".."))
-      app_.path_text_ = (folder.empty() ? fs::path("..") : folder / "..").lexically_normal().string();
-    for (const auto& [name, is_folder] : entries)
-      if (ImGui::Selectable((name + (is_folder ? "/" : "")).c_str(), false, ImGuiSelectableFlags_AllowDoubleClick)) {
-        const std::string chosen = (folder / name).string() + (is_folder ? "/" : "");
-        // Both clicks on it: the first on a folder puts another list under the mouse.
-        const bool again = std::exchange(app_.path_text_, chosen) == chosen;
-        enter |= again && opening && !is_folder && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
-      }
-  }
-  ImGui::EndChild();
-  if (exporting) app_.ask_activation();
-  // A name without an ending gets the one by which the file is found again.
-  std::string path = app_.path_text_;
-  const bool copying = *app_.path_for_ == App::PathFor::copy;
-  const char* ending = *app_.path_for_ == App::PathFor::save                                ? ".convscope"
-                       : *app_.path_for_ == App::PathFor::picture                           ? ".png"
-                       : *app_.path_for_ == App::PathFor::pytorch                           ? ".py"
-                       : copying && file_of_kernel(app_.document().kernel).ends_with(".py") ? ".py"
-                                                                                            : ".cu";
-  // A kernel's file is known by its ending.
-  if (!opening && !fs::path(path).filename().empty() && !fs::is_directory(path, error) &&
-      (fs::path(path).extension().empty() || (copying && fs::path(path).extension() != ending)))
-    path += ending;
-  bool exists = fs::exists(path, error) && !fs::is_directory(path, error);
-  if (!opening && exists)
-    ImGui::TextColored(f_.theme.warning, "There is such a file: it will be replaced.");
-  else if (path != app_.path_text_)
-    ImGui::TextDisabled("Saved as %s", fs::path(path).filename().c_str());
-  bool possible = opening ? exists : !app_.path_text_.empty() && !fs::is_directory(app_.path_text_, error);
-  ImGui::BeginDisabled(!possible);
-  bool go = ImGui::Button(opening ? "Open" : "Save") || (enter && possible);
-  ImGui::EndDisabled();
-  ImGui::SameLine();
-  bool stop = ImGui::Button("Cancel") || ImGui::IsKeyPressed(ImGuiKey_Escape) || !open;
-  if (go || stop) {
-    auto what = *app_.path_for_;
-    app_.path_for_.reset();
-    ImGui::CloseCurrentPopup();
-    if (go && what == App::PathFor::open) app_.open(path);
-    if (go && what == App::PathFor::save) app_.session_path_ = path, app_.save(false);
-    if (go && what == App::PathFor::picture) app_.shot_ = {path};
-    if (go && what == App::PathFor::pytorch) app_.export_kernel(path, true);
-    if (go && what == App::PathFor::cuda) app_.export_kernel(path, false);
-    if (go && what == App::PathFor::copy) app_.copy_kernel(path);
   }
   ImGui::EndPopup();
 }

@@ -36,8 +36,13 @@ float height_of(const std::string& text, float width) {
 
 }  // namespace
 
-void Chrome::lessons_menu() {
+const std::vector<ShippedLesson>& Chrome::lessons() {
   static const std::vector<ShippedLesson> all = shipped_lessons();
+  return all;
+}
+
+void Chrome::lessons_menu() {
+  const auto& all = lessons();
   if (!ImGui::BeginMenu("Lessons", !all.empty())) {
     tooltip(f_.theme, all.empty() ? "This program came without lessons; File, Open reads those of others"
                                   : "Steps to go through: what a transposed convolution is, and why kernels are wrong");

@@ -42,11 +42,15 @@ void App::choose_best() {
 void App::export_kernel(const std::string& path, bool pytorch) {
   const auto& then = activations[static_cast<size_t>(activation_)];
   const std::string what = activation_ ? fmt::format(" for this problem, then {},", then.title) : " for this problem";
+  const auto r = bench_->report();
+  const bool wrong =
+      r && r->final && r->status != "right" && r->status != "not-run" && !needs_run(r->document, document());
+  const std::string warning = wrong ? fmt::format(". It is {} on this problem", r->status) : "";
   bench_->want_export(document(), pytorch, then.name,
-                      [this, path, what](const std::string& kernel, const std::string& text) {
+                      [this, path, what, warning](const std::string& kernel, const std::string& text) {
                         try {
                           write_file_safely(path, text);
-                          say(fmt::format("{}{} written to {}", kernel, what, path));
+                          say(fmt::format("{}{} written to {}{}", kernel, what, path, warning));
                         } catch (const std::exception& e) {
                           say(e.what());
                           bench_->note(e.what(), LogLine::Kind::trouble);

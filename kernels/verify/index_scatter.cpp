@@ -194,19 +194,16 @@ class InputMap {
     const ConvProblem& c = map_->problem;
     const int64_t outputs = map_->outputs(), inputs = c.x_elements(), weights = c.w_elements();
     const int sign = q.has(sum_minus) ? -1 : 1;
-    int64_t products = 0, others = 0;  // those that are not in the map as this input's alone
     for (const int64_t input : order_) {
+      bool all_there = true;
       const bool ends = run(q, sizes_, input, [&](int64_t y, int64_t x, int64_t w) {
         if (y < 0 || y >= outputs || x < 0 || x >= inputs || w < 0 || w >= weights) return;  // zeros, or nobody's
         const auto cell = static_cast<size_t>(w * outputs + y);
         if (sums_[cell] == 0) touched_.push_back(cell);
         sums_[cell] += sign * input_code(x);
-        const int32_t seen = map_->reads[cell].at;
-        products++, others += seen != x && seen != IndexMap::unclear;
+        all_there &= map_->reads[cell].at != IndexMap::none;
       });
-      // A few sums of several inputs look like another's.
-      constexpr int64_t enough = 8;
-      if (!ends || (products >= enough && 2 * others > products)) return false;
+      if (!ends || !all_there) return false;
     }
     return touched_.size() == there_ && std::all_of(touched_.begin(), touched_.end(), [&](size_t cell) {
              return is_sum(map_->reads[cell], sums_[cell]);

@@ -225,8 +225,10 @@ std::optional<StrayReads> wrong_place(const ElementTrace& trace, const ConvProbl
   constexpr int64_t most_positions = 8192;
   if (trace.writers.size() != 1 || trace.length <= 0) return {};
   std::set<int64_t> x, w, sequences, outputs, biases;
+  size_t reads_of_x = 0, products = 0;
   for (const auto& r : trace.reads) {
     if (r.unused) continue;
+    reads_of_x += r.tensor == 'x';
     if (r.tensor == 'x' && r.index >= 0 && r.index < p.x_elements()) {
       x.insert(r.index), sequences.insert(r.index / p.length / p.in_channels);
     } else if (r.tensor == 'w' && r.index >= 0 && r.index < p.w_elements()) {
@@ -265,12 +267,14 @@ std::optional<StrayReads> wrong_place(const ElementTrace& trace, const ConvProbl
     for (int64_t ci = t.first_channel; ci < t.first_channel + t.channels; ci++)
       for (const int64_t output : outputs)
         for (const int64_t tap : t.beside) its_w.insert(weight(ci, output, tap));
+    products += here_x.size() * outputs.size();
     positions.insert(at), its_x.merge(here_x), its_w.merge(here_w);
     for (const int64_t output : outputs) places.insert((sequence * p.out_channels + output) * trace.length + at);
   }
   std::set<int64_t> written(trace.together.begin(), trace.together.end());
   if (written.empty()) written.insert((n * p.out_channels + co) * trace.length + j);
   if (places.size() != written.size() || places == written || its_x != x || !holds(its_w, w)) return {};
+  if (reads_of_x > products) return {};  // it takes products that are nobody's, of the same x and w
   const ElementWriter& writer = trace.writers.front();
   const std::string words =
       fmt::format("what belongs to y[{}, {}, {}]: either the reads or {} wrong", sequence, list_words(outputs),

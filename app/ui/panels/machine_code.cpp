@@ -167,7 +167,13 @@ void MachineCodePane::draw(Frame& f, const std::string& file, const Profile* pro
                            CodeLink& link) {
   link.code_hovered = link.code_chosen = -1;
   const Theme& t = f.theme;
-  if (!asked_ || needs_run(*asked_, f.document) || asked_of_ != f.bench.engine().starts) {
+  const OpenedFile* own = f.bench.file_of(f.document.kernel);
+  if (own && !own->ever)
+    return (void)empty_state(t, "No instructions",
+                             own->compiling ? "the file is being compiled" : "the file has not compiled yet");
+  // What was known of a file is forgotten when it comes anew.
+  const bool forgotten = !f.bench.machine_code() && !f.bench.machine_code_waiting();
+  if (!asked_ || needs_run(*asked_, f.document) || asked_of_ != f.bench.engine().starts || forgotten) {
     asked_ = f.document, asked_of_ = f.bench.engine().starts;
     f.wish([d = f.document](Workbench& b) { b.want_machine_code(d); });
   }

@@ -223,9 +223,13 @@ void draw_colour_bar(Frame& f, const MapStyle& s, float width) {
              above = s.values && s.values->high > s.paint.high + much;
   if (below) low = value_text(s.values->low) + " … " + low;
   if (above) high += " … " + value_text(s.values->high);
+  auto text_width = [](const std::string& t) { return ImGui::CalcTextSize(t.c_str()).x; };
+  if (text_width(low) + text_width(high) + em > width) {  // how far it goes stands in the tooltip as well
+    low = below ? "… " + value_text(s.paint.low) : low;
+    high = above ? value_text(s.paint.high) + " …" : high;
+  }
   float y = at.y + h + em * 0.1f;
   const ImU32 dim = packed(f.theme.dim), beyond = packed(f.theme.wrong);
-  auto text_width = [](const std::string& t) { return ImGui::CalcTextSize(t.c_str()).x; };
   draw->AddText({at.x, y}, below ? beyond : dim, low.c_str());
   draw->AddText({at.x + width - text_width(high), y}, above ? beyond : dim, high.c_str());
   if (text_width(low) + text_width(middle) + text_width(high) + em < width)

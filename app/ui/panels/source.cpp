@@ -311,7 +311,7 @@ void heat_build(Frame& f, State& s, const Profile* p) {
 void does_not_compile(Frame& f) {
   const OpenedFile* file = f.bench.file_of(f.document.kernel);
   if (!file || file->trouble.empty()) return;
-  if (source_edit().is_on())
+  if (source_edit().is_on() || (!file->ever && !file->gone))
     coloured(f.theme.wrong, file->trouble);
   else
     coloured(f.theme.warning, file->gone ? "As it was before; the file is not there any more"
@@ -372,7 +372,7 @@ void keep_typing(Frame& f, State& s, bool marks_are_new) {
   SourceEdit& edit = source_edit();
   const std::string path = file_of_kernel(f.document.kernel);
   const OpenedFile* own = f.bench.file_of(f.document.kernel);
-  const bool here = own && file_name(s.file) == file_name(path);
+  const bool here = own && file_name(s.file) == file_name(path), never = here && !own->ever && !own->trouble.empty();
   if (!edit.wanted.empty() && here && edit.wanted == path) {
     if (const std::string why = edit.begin(s.editor, path, *own); !why.empty()) f.toast(why);
     edit.wanted.clear(), s.shown.clear(), s.trouble.clear();
@@ -381,12 +381,12 @@ void keep_typing(Frame& f, State& s, bool marks_are_new) {
   // It came, and another kernel was chosen meanwhile.
   if (const OpenedFile* w = f.bench.file_of(edit.wanted); w && !w->compiling && edit.wanted != path)
     edit.wanted.clear();
-  if (!edit.is_on()) return;
-  if (!edit.follow(*own)) {
+  if (!edit.is_on() && !never) return;
+  if (edit.is_on() && !edit.follow(*own)) {
     s.shown.clear();
     return f.toast(path + " has bytes or characters now that would not come back as they are: it is shown only");
   }
-  if (edit.take_typed()) {  // what stood beside the lines was of other lines
+  if (edit.is_on() && edit.take_typed()) {  // what stood beside the lines was of other lines
     s.editor.ClearMarkers();
     s.marks = {}, s.heat = {}, s.trouble.clear();
     decorate(s);

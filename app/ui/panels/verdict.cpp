@@ -97,15 +97,23 @@ void why_it_is_wrong(Frame& f, const Report& r) {
     line("it takes", takes, t.wrong);
     line("right is", right, t.right);
   };
+  constexpr std::string_view elsewhere = "seen on other small problems: ", not_on_all = " (but on ";
+  const std::string_view sentence = c->sentence;
+  if (sentence.starts_with(elsewhere)) dim_text(t, "Seen on other small problems:");
   // Of two statements that are wrong each has its own.
   const auto takes = parts_of(c->formula), right = parts_of(c->right_formula);
   const bool each = takes.size() > 1 && takes.size() == c->faults.size() && right.size() == takes.size();
-  for (size_t k = 0; k < c->faults.size(); k++) {
+  // What no formula gives on all of them is no term's fault, and what has none is all that is known.
+  const bool whole = c->faults.empty() || sentence.find("no formula of the kinds") != sentence.npos;
+  if (whole) wrapped(c->sentence);
+  for (size_t k = 0; !whole && k < c->faults.size(); k++) {
     ImGui::Bullet();
     wrapped(c->faults[k]);
     if (each) both(takes[k], right[k]);
   }
-  if (!each) both(c->formula, c->right_formula);
+  if (!whole && !each) both(c->formula, c->right_formula);
+  if (const size_t but = sentence.rfind(not_on_all); !whole && but != sentence.npos)
+    dim_text(t, std::string(sentence.substr(but + 1)));
   ImGui::EndGroup();
   tooltip(t, fmt::format("{}.\nFor example: {}.\nsource: computed from {} launches with one weight each, on {} small "
                          "problems with this one's strides and shifts and with others{}",
@@ -149,7 +157,7 @@ bool file_is_not_this(Frame& f, const Report& r) {
     if (ImGui::SmallButton("Show the log")) f.show("Log");
     tooltip(t, "All that the compiler said. The file is compiled again whenever it changes.");
   }
-  heading(t, "Before");
+  if (file->ever) heading(t, "Before");
   return true;
 }
 
@@ -158,7 +166,8 @@ void head(Frame& f, const Report& r, bool of_before) {
   const Theme& t = f.theme;
   // What is computed now is there in a moment: until then nothing changes its looks.
   const std::string why = stale_words(f, &r);
-  const bool stale = of_before || (!why.empty() && why != "computing");
+  const bool stale =
+      of_before || (!why.empty() && why != "computing") || (!why.empty() && r.kernel != f.document.kernel);
   ImGui::PushFont(t.bold_font, ImGui::GetStyle().FontSizeBase * (of_before ? 1.2f : 1.7f));
   status_mark(t, r.final && !stale ? r.status : "");
   ImGui::SameLine(0, ImGui::GetFontSize() * 0.3f);
@@ -461,6 +470,8 @@ void draw_verdict(Frame& f) {
     return;
   }
   const bool of_before = file_is_not_this(f, *r);
+  // Of a file that never compiled the verdict before is another kernel's.
+  if (const OpenedFile* file = f.bench.file_of(f.document.kernel); of_before && !file->ever) return;
   if (!of_before) source_strip(f, r->recorded, r);
   head(f, *r, of_before);
   first_failing(f, *r);

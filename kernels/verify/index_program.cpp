@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <memory>
+#include <string_view>
 
 #include "kernels/verify/index_loop.h"
 
@@ -64,7 +65,14 @@ std::vector<Edit> all_edits(const Loop& loop) {
 class Search {
  public:
   Search(const Loop& loop, const std::vector<const IndexMap*>& maps)
-      : loop_(loop), edits_(all_edits(loop)), maps_(loop.maps(maps)) {}
+      : loop_(loop), edits_(all_edits(loop)), maps_(loop.maps(maps)) {
+    // Who knows nothing of groups has no statement of them that could be wrong.
+    if (std::any_of(maps.begin(), maps.end(), [](const IndexMap* m) { return m->problem.groups > 1; })) return;
+    for (Edit& edit : edits_)
+      if (edit.statement != no_place &&
+          std::string_view(loop.statement_of(edit.statement).what).find("group") != std::string_view::npos)
+        edit.cost += 1;
+  }
   void one() {
     for (const Edit& edit : edits_) consider(edit.cost, {&edit});
   }

@@ -227,16 +227,74 @@ SCENARIO(a_kernels_file_follows_its_editor) {
   g.settle();
 }
 
-SCENARIO(what_the_compiler_said_of_a_file_comes_to_the_front) {
-  g.write("broken.cu", text_file(project_file("assets/kernels/gather.cu")) + "oops");
+// It is the kernel that is worked on from the first, and judged as soon as it compiles.
+SCENARIO(a_file_that_does_not_compile_is_worked_on) {
+  const std::string right = text_file(project_file("assets/kernels/gather.cu"));
+  g.write("broken.cu", right + "oops");
   g.panel("Verdict");
-  CHECK(!g.exists("//Log/##filter"));
   g.app.open(g.path("broken.cu"));
   g.popup("Run code from outside?");
   g.click("//Run code from outside?/Compile and run");
-  g.until([&] { return g.exists("//Log/##filter"); }, "the log is seen", 60);
+  g.until([&] { return g.document().kernel == g.path("broken.cu"); }, "it is chosen", 60);
+  g.settle();
   CHECK(g.app.toast().find("'oops' does not name a type") != std::string::npos);
+  CHECK(shown(g, "Source"));
+  CHECK(!g.says("As it was before"));
+  g.panel("Verdict");
+  CHECK(g.says("Does not compile"));
+  CHECK(!g.says("quotients are cut off"));  // of S4
+  g.click("//Verdict/Show the log");
+  g.until([&] { return g.exists("//Log/##filter"); }, "the log is seen");
+  g.write("broken.cu", right);
+  g.until([&] { return g.bench().report()->status == "right" && g.bench().report()->kernel == g.path("broken.cu"); },
+          "it is judged", 60);
+  g.settle();
+  g.press("undo");
   CHECK_EQ(g.document().kernel, std::string("S4"));
+  g.settle();
+}
+
+SCENARIO(enter_alone_replaces_no_file) {
+  g.write("mine.convscope", "kept");
+  auto ask = [&] {
+    g.menu("save-as");
+    g.popup("Save session");
+    g.type("//Save session/##path", g.path("mine.convscope"), false);
+  };
+  ask();
+  g.key(ImGuiKey_Enter);
+  g.frames(4);
+  CHECK_EQ(g.read("mine.convscope"), std::string("kept"));
+  CHECK(g.says("Enter once more replaces it"));
+  g.key(ImGuiKey_Enter);
+  g.frames(4);
+  CHECK(g.read("mine.convscope").find("\"kernel\"") != std::string::npos);
+  g.write("mine.convscope", "kept");
+  ask();
+  g.click("//Save session/Replace");
+  g.frames(3);
+  CHECK(g.read("mine.convscope").find("\"kernel\"") != std::string::npos);
+  g.settle();
+}
+
+// PageDown is the lesson's: it neither scrolls a panel nor begins a walk through the controls, which would take the
+// arrows. The control: where no lesson is open it does.
+SCENARIO(page_down_in_a_lesson_is_its_next_step) {
+  g.app.open_lesson(project_file("assets/lessons/2-the-divisibility-test.lesson"));
+  g.until([&] { return g.app.lesson() && g.app.lesson_shown(); }, "the first step is shown", 60);
+  g.settle();
+  g.panel("Verdict");
+  g.key(ImGuiKey_PageDown);
+  g.frames(3);
+  CHECK_EQ(g.app.lesson_step(), size_t{1});
+  CHECK(!ImGui::GetIO().NavVisible);
+  g.app.end_lesson();
+  g.settle();
+  g.panel("Verdict");
+  g.key(ImGuiKey_PageDown);
+  g.frames(3);
+  CHECK(ImGui::GetIO().NavVisible);
+  g.key(ImGuiKey_Escape);
   g.settle();
 }
 
@@ -366,6 +424,17 @@ SCENARIO(a_kernel_is_taken_away_as_a_file) {
   CHECK(g.read("mine.py").find("Kernel tiled") != std::string::npos);
   g.frames(2);
   CHECK_EQ(g.app.toast(), "tiled for this problem written to " + g.path("mine.py"));
+  g.app.execute({SetKernel{"S4"}, 0});
+  g.settle();
+  g.menu("export-pytorch");
+  g.popup("Export as a PyTorch module");
+  g.type("//Export as a PyTorch module/##path", g.path("wrong.py"), false);
+  g.click("//Export as a PyTorch module/Save");
+  g.until([&] { return std::filesystem::exists(g.path("wrong.py")); }, "it is there");
+  g.frames(2);
+  CHECK_EQ(g.app.toast(), "S4 for this problem written to " + g.path("wrong.py") + ". It is wrong on this problem");
+  g.app.execute({SetKernel{"tiled"}, 0});
+  g.settle();
   CHECK(g.read("mine.py").find("#define CONVSCOPE_LEAKY_RELU") == std::string::npos);
   g.menu("export-cuda");
   g.popup("Export as CUDA C++");

@@ -108,6 +108,25 @@ TEST(StrayReads, WhereNoTapLands) {
   EXPECT_EQ(all[1].line, 9);
 }
 
+// S4: where no tap lands it takes the x and the weights of the place before, and more products of them than that place
+// has. The control: a thread that takes just these products, and writes them here.
+TEST(StrayReads, MoreProductsThanAPlaceHasAreNoOther) {
+  ConvProblem p;
+  p.in_channels = p.out_channels = 1, p.kernel_size = 3, p.length = 8, p.stride = 2, p.padding = 1, p.dilation = 2;
+  std::vector<ElementRead> reads = {{'x', 1, "k.cu", 7}, {'w', 0, "k.cu", 7}, {'x', 0, "k.cu", 7},
+                                    {'w', 1, "k.cu", 7}, {'w', 2, "k.cu", 7}};
+  auto writes_elsewhere = [&] {
+    ElementTrace t = trace_of(reads);
+    t.writers.push_back({0, 0, 2, "k.cu", 9}), t.writes = 1, t.length = p.out_length();
+    for (const StrayReads& s : stray_reads(t, p, 0, 0, 2))
+      if (s.tensor == 'y') return s.words;
+    return std::string();
+  };
+  EXPECT_EQ(writes_elsewhere(), "what belongs to y[0, 0, 1]: either the reads or this place is wrong");
+  reads.push_back({'x', 0, "k.cu", 7});
+  EXPECT_EQ(writes_elsewhere(), "");
+}
+
 TEST(StrayReads, ManyPlacesAreCountedAtTheEnd) {
   std::vector<ElementRead> reads;
   for (int64_t i = 4; i < 10; i++) reads.push_back({'x', at_x(1, 2, i), "k.cu", 7});

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """How often x-ray names what is wrong: every program that comes of assets/kernels/gather.cu by changing one token.
 
-    token_mutants.py CONVSCOPE [--pairs N] [--seed S] [--json FILE]
+    token_mutants.py CONVSCOPE [--scatter] [--pairs N] [--seed S] [--json FILE]
 
 Names become others of their kind (sizes; stride, padding, dilation, groups; positions; channels), one more or one less,
 or a constant; operators become others. Each program is run on one small problem with groups and a bias, on which sizes
 differ from each other, and so do the other parameters, and counted by its verdict: of those that are wrong, how many
 have a sentence that says why. Right are those whose change makes no difference there. Printed besides: what was not
 named. Takes some six minutes on two cores. --pairs: N programs in which two lines, drawn with the seed, have such a
-change each.
+change each. --scatter: of assets/kernels/scatter.cu.
 """
 import argparse
 import collections
@@ -31,7 +31,9 @@ PROBLEM = ("--batch 2 --in-channels 12 --out-channels 24 --kernel-size 5 --lengt
 
 def mutants(source):
     """(line, token, what stands for it, program) of each."""
-    begin, end = source.index("  long long id"), source.index("  y[id] = sum;")
+    # The body of the last kernel, without what writes the sum.
+    begin = source.rindex("  long long ")
+    end = source.index("  y[id] = sum;", begin) if "  y[id] = sum;" in source[begin:] else len(source)
     body = source[begin:end]
     for m in TOKEN.finditer(body):
         token, (a, b) = m.group(), m.span()
@@ -68,11 +70,12 @@ def pairs(source, count, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("convscope")
+    parser.add_argument("--scatter", action="store_true", help="of the sample that scatters")
     parser.add_argument("--pairs", type=int, help="how many programs with two changes")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", help="all verdicts")
     options = parser.parse_args()
-    sample = os.path.join(os.path.dirname(__file__), "../../assets/kernels/gather.cu")
+    sample = os.path.join(os.path.dirname(__file__), "../../assets/kernels", "scatter.cu" if options.scatter else "gather.cu")
     folder, rows = tempfile.mkdtemp(), []
     environment = dict(os.environ, CONVSCOPE_CACHE=os.path.join(folder, "cache"))
     with open(sample, encoding="utf-8") as f:

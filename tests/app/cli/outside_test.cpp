@@ -27,7 +27,7 @@ TEST_F(OutsideCli, RunsOnlyWhenItIsTrusted) {
 }
 
 TEST_F(OutsideCli, TheSamplesAreRight) {
-  for (const char* sample : {"gather.cu", "shared_sum.cu"}) {
+  for (const char* sample : {"gather.cu", "shared_sum.cu", "scatter.cu"}) {
     auto r = run({"check", test::project_file(std::string("assets/kernels/") + sample), "--cases", "20"});
     EXPECT_EQ(r.code, 0) << r.out << r.err;
     EXPECT_TRUE(holds(r.out, "✓ right on all 20 problems")) << r.out;
@@ -84,32 +84,14 @@ TEST_F(OutsideCli, TwoFaultsAreSaid) {
 
 // One thread an input, which adds its products to outputs: its statements are named as they stand there.
 TEST_F(OutsideCli, AScatterHasItsOwnWords) {
-  const std::string text = R"(
-// convscope: launch init grid=ceil_div(N*Cout*Lout,256) block=256 args=b,y,N,Cout,Lout
-// convscope: launch scatter grid=ceil_div(N*Cin*L,256) block=256 args=x,w,y,N,Cin,Cout,K,L,Lout,s,p,d
-__global__ void init(const float* b, float* y, int N, int Cout, int Lout) {
-  int e = blockIdx.x * blockDim.x + threadIdx.x;
-  if (e < N * Cout * Lout) y[e] = b ? b[e / Lout % Cout] : 0.0f;
-}
-__global__ void scatter(const float* x, const float* w, float* y, int N, int Cin, int Cout, int K, int L, int Lout,
-                        int s, int p, int d) {
-  int e = blockIdx.x * blockDim.x + threadIdx.x;
-  if (e >= N * Cin * L) return;
-  const int i = e % L, ci = e / L % Cin, n = e / L / Cin;
-  for (int k = 0; k < K; k++) {
-    const int j = i * s - p + k * d;
-    if (j < 0 || j >= Lout) continue;
-    for (int co = 0; co < Cout; co++)
-      atomicAdd(&y[(n * Cout + co) * Lout + j], x[e] * w[(ci * Cout + co) * K + k]);
-  }
-})";
+  const std::string text = test::text_file(test::project_file("assets/kernels/scatter.cu"));
   const Words layer{"--batch",       "2", "--in-channels", "3", "--out-channels", "4", "--length", "9",
                     "--kernel-size", "3", "--stride",      "2", "--padding",      "1", "--trust"};
   EXPECT_EQ(run(Words{"run", file("scatter.cu", text)} + layer).code, 0);
   for (const auto& [is, other, said] :
        {std::tuple{"j >= Lout", "j >= Lout - 1",
                    "the test for the end of a row of y is wrong: it takes j < (Lout − 1)"},
-        {"co < Cout", "co < Cout - 1",
+        {"co < out_group", "co < out_group - 1",
          "the last output channel of the loop is wrong: it takes co < ((Cout/groups) − 1)"},
         {"ci = e / L % Cin", "ci = e / Lout % Cin", "the channel of an input is wrong: it takes ci = e/Lout mod Cin"},
         {"* Lout + j", "* L + j", "the address in y is wrong: it takes y["}}) {

@@ -68,6 +68,27 @@ int verb_xray(const CommonOptions& common, const ProblemOptions& problem, const 
   return text(answer.at("xray"), "status") == "right" ? 0 : 1;
 }
 
+namespace {
+
+// Of a launch that a GPU ended, where its index says nothing.
+std::string seen_by_the_emulator(Session& session, RunRequest r) {
+  const auto piece = piece_for_the_emulator(r.problem);
+  if (!piece) return "";
+  r.problem = *piece, r.device = "emulator", r.inputs = InputSpec{};
+  std::vector<std::byte> payload;
+  json header = request_json(r, payload);
+  header["type"] = "judge";
+  try {
+    return cause_seen_by_the_emulator(session.ask(std::move(header), std::move(payload), "emulate " + r.kernel).header,
+                                      *piece);
+  } catch (const EngineError& e) {
+    if (text(e.error(), "code") != "crashed") return "";
+    return cause_seen_by_the_emulator({{"verdict", {{"status", "crashed"}, {"sentence", e.what()}}}}, *piece);
+  }
+}
+
+}  // namespace
+
 void put_cause(Session& session, const RunRequest& r, json& report, bool right_as_well) {
   json& verdict = report.at("verdict");
   const bool right = text(verdict, "status") == "right" && right_as_well;
@@ -85,6 +106,11 @@ void put_cause(Session& session, const RunRequest& r, json& report, bool right_a
       verdict["cause"] = words.sentence;
   } catch (const EngineError& e) {
     verdict["cause_reason"] = "its products could not be mapped: " + std::string(e.what());
+  }
+  if (!crashed || verdict["cause"].is_string() || !ended_by_a_gpu(text(verdict, "sentence"))) return;
+  if (const std::string cause = seen_by_the_emulator(session, r); !cause.empty()) {
+    verdict["cause"] = cause;
+    verdict.erase("cause_reason");
   }
 }
 

@@ -1,9 +1,12 @@
 #include "app/engine/xray_codec.h"
 
+#include <algorithm>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "app/engine/codec.h"
 #include "app/engine/json_fields.h"
+#include "kernels/problem/counts.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -71,6 +74,28 @@ void CauseBeside::layer(std::string_view name, std::string_view status, std::str
   if (name == "mathematics") sums_right = status == "pass";
   if (name == "determinism") race = status == "fail" && evidence.starts_with("a race ");
   if (name == "memory") unset = status == "fail" && evidence.find(" before anything was put into it") != evidence.npos;
+}
+
+bool ended_by_a_gpu(std::string_view sentence) { return sentence.find("CUDA_ERROR_") != sentence.npos; }
+
+std::optional<ConvProblem> piece_for_the_emulator(ConvProblem p) {
+  constexpr double most_products = 2e7;  // a second or so
+  p.batch = std::min<int64_t>(p.batch, 2);
+  const int64_t all = p.length;
+  for (int64_t length : {300, 130, 40, 16}) {
+    p.length = std::min(all, length);
+    if (!check(p) && walked_products(p) <= most_products) return p;
+  }
+  return {};
+}
+
+std::string cause_seen_by_the_emulator(const json& report, const ConvProblem& piece) {
+  const json& verdict = json_fields::part(report, "verdict");
+  const std::string status = json_fields::text(verdict, "status"), sentence = json_fields::text(verdict, "sentence");
+  if (status != "wrong" && status != "crashed") return "";
+  const std::string word = status + ": ";
+  return fmt::format("{} (found by the emulator, on {})",
+                     sentence.starts_with(word) ? sentence.substr(word.size()) : sentence, describe(piece));
 }
 
 CauseWords cause_words(const json& xray, bool right, const CauseBeside& beside) {

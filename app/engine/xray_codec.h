@@ -40,6 +40,13 @@ struct CauseBeside {
   bool sums_right = false, race = false, unset = false;
   void layer(std::string_view name, std::string_view status, std::string_view evidence);
 };
+// A launch that a GPU ended has a cause that only the emulator sees: a shared array that is left, an address beside a
+// tensor. Whether these are words of such an end, and a small problem to look at there instead of p.
+bool ended_by_a_gpu(std::string_view sentence);
+std::optional<ConvProblem> piece_for_the_emulator(ConvProblem p);
+// Of the emulator's report on that piece: the cause, or "" where nothing is wrong there.
+std::string cause_seen_by_the_emulator(const nlohmann::json& report, const ConvProblem& piece);
+
 // Why a kernel is wrong; of one that is right on its problem (right): why it is not in general.
 CauseWords cause_words(const nlohmann::json& xray, bool right, const CauseBeside& beside);
 

@@ -300,6 +300,7 @@ class Workbench {
   void judge_beside();
   void ask_cause(const Document& document, uint64_t serial, bool right, const CauseBeside& beside,
                  const std::shared_ptr<XrayAgain>& again);
+  void ask_emulator(const Document& document, uint64_t serial);
   void check_next();
   void forget_sweep();
   void begin_sweep(Sweeping& s, const SweepSpec& spec);

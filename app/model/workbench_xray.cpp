@@ -82,9 +82,31 @@ void Workbench::ask_cause(const Document& document, uint64_t serial, bool right,
       cause_.serial = serial;
       cause_.reason = "its products could not be mapped: " + why;
     }
+    if (cause_.serial == serial && cause_.sentence.empty() && !refusal.cancelled) ask_emulator(document, serial);
   });
   h.partial = [again](const std::string& early) { again->heard(early); };
   cause_id_ = client_->post_latest("xray", header_text(header), std::move(payload), std::move(h));
+}
+
+// Of a launch that a GPU ended, where its index says nothing.
+void Workbench::ask_emulator(const Document& document, uint64_t serial) {
+  if (!report_ || report_->serial != serial || report_->status != "crashed" || !ended_by_a_gpu(report_->sentence))
+    return;
+  const auto piece = piece_for_the_emulator(document.problem);
+  if (!piece) return;
+  RunRequest r = request_of(document);
+  r.problem = *piece, r.device = "emulator", r.inputs = InputSpec{};
+  std::vector<std::byte> payload;
+  json header = request_json(r, payload);
+  header["type"] = "judge";
+  client_->post_latest("xray", header_text(header), std::move(payload), handlers([this, serial, piece](Answer a) {
+                         json report;
+                         if (a.kind == Answer::Kind::result) report = json::parse(a.header);
+                         if (a.kind == Answer::Kind::crashed)
+                           died(a.message), report = {{"verdict", {{"status", "crashed"}, {"sentence", a.message}}}};
+                         if (cause_.serial == serial && report.is_object())
+                           cause_.sentence = cause_seen_by_the_emulator(report, *piece);
+                       }));
 }
 
 }  // namespace convscope

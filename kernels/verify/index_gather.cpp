@@ -211,12 +211,17 @@ class OutputMap {
     for (size_t output = 0; output < m.biases.size(); output++) outputs_[output].bias = m.biases[output];
   }
   int64_t size() const { return static_cast<int64_t>(outputs_.size()); }
+  bool fails(const Program& q) {
+    for (int64_t output = 0; output < size(); output++) {
+      Made made;
+      if (!made_by(q, output, made)) return true;
+    }
+    return false;
+  }
   // Whether the program does with an output what the kernel did; not where it divides by zero or goes on for ever.
   bool gives(const Program& q, int64_t output) {
-    for (const int32_t w : touched_) sums_[static_cast<size_t>(w)] = 0;
-    touched_.clear();
     Made made;
-    if (!run(q, map_->problem, sizes_, output, sums_, touched_, made)) return false;
+    if (!made_by(q, output, made)) return false;
     const Output& seen = outputs_[static_cast<size_t>(output)];
     if (!seen.written || !made.written) return seen.written == made.written;
     if (!map_->biases.empty() &&
@@ -228,6 +233,12 @@ class OutputMap {
   }
 
  private:
+  bool made_by(const Program& q, int64_t output, Made& made) {
+    for (const int32_t w : touched_) sums_[static_cast<size_t>(w)] = 0;
+    touched_.clear();
+    return run(q, map_->problem, sizes_, output, sums_, touched_, made);
+  }
+
   const IndexMap* map_;
   Values sizes_;
   std::vector<Output> outputs_;
@@ -261,6 +272,9 @@ class OutputMaps : public Maps {
   bool fit(const Program& q) override {
     return std::all_of(order_.begin(), order_.end(),
                        [&](const auto& at) { return maps_[at.first].gives(q, at.second); });
+  }
+  bool fails(const Program& q) override {
+    return std::any_of(maps_.begin(), maps_.end(), [&](OutputMap& m) { return m.fails(q); });
   }
 
  private:

@@ -81,6 +81,9 @@ class Maps {
  public:
   virtual ~Maps() = default;
   virtual bool fit(const Program& q) = 0;
+  // It divides by zero on one of their problems, or goes on for ever: what a GPU makes of that is no matter of the
+  // index.
+  virtual bool fails(const Program& q) = 0;
 };
 
 struct Loop {

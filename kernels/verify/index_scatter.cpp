@@ -187,6 +187,10 @@ class InputMap {
     std::iota(order_.begin(), order_.end(), int64_t{0});
     std::shuffle(order_.begin(), order_.end(), std::mt19937(1));
   }
+  bool fails(const Program& q) const {
+    return std::any_of(order_.begin(), order_.end(),
+                       [&](int64_t input) { return !run(q, sizes_, input, [](int64_t, int64_t, int64_t) {}); });
+  }
   bool gives(const Program& q) {
     for (const size_t cell : touched_) sums_[cell] = 0;
     touched_.clear();
@@ -227,6 +231,9 @@ class InputMaps : public Maps {
   }
   bool fit(const Program& q) override {
     return std::all_of(maps_.begin(), maps_.end(), [&](InputMap& m) { return m.gives(q); });
+  }
+  bool fails(const Program& q) override {
+    return std::any_of(maps_.begin(), maps_.end(), [&](InputMap& m) { return m.fails(q); });
   }
 
  private:

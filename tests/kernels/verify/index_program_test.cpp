@@ -12,6 +12,7 @@ struct Loop {
   int64_t channel_length = 0, channel_count = 0, sequence_times = 0, taps = 0, inputs = 0, first_more = 0, end = 0;
   bool remainder = false, channel_of_bias = false, twice = false, from_the_end = false, bias_twice = false;
   bool sequence_of_rest = false, one_test = false, product = false, channel_times = false;
+  int64_t divisor = 0;  // more than the stride; a division by zero gives 0
 };
 
 IndexMap made(const ConvProblem& p, const Loop& more) {
@@ -32,7 +33,10 @@ IndexMap made(const ConvProblem& p, const Loop& more) {
                                              : IndexMap::Read{});
     }
     for (int64_t k = 0; k < p.kernel_size + more.taps; k++) {
-      const int64_t t = j + p.padding - k * p.dilation, i = more.remainder ? t % p.stride : t / p.stride;
+      const int64_t t = j + p.padding - k * p.dilation, by = p.stride + more.divisor,
+                    i = more.remainder ? t % p.stride
+                        : by           ? t / by
+                                       : 0;
       const bool before = t < 0, between = t % p.stride != 0;
       if (more.one_test ? before && between : before || between) continue;
       if (i >= p.length - more.end) continue;
@@ -130,6 +134,26 @@ TEST(IndexProgram, TwoFaultsAreNamed) {
     for (const ProgramFault& f : found(two.more)) texts.push_back(f.text);
     EXPECT_EQ(texts, two.texts);
   }
+}
+
+// A GPU goes on after a division by zero: what comes of it on that problem is of no account. The control: where that
+// problem is the definition's all the same.
+TEST(IndexProgram, ADivisionByZeroOnOneProblem) {
+  std::vector<ConvProblem> four = problems();
+  ConvProblem one = four.front();
+  one.stride = 1, one.output_padding = 0;
+  four.push_back(one);
+  auto found_of = [&](const Loop& elsewhere, const Loop& there) {
+    std::vector<IndexMap> maps;
+    for (size_t k = 0; k < four.size(); k++) maps.push_back(made(four[k], k + 1 < four.size() ? elsewhere : there));
+    std::vector<const IndexMap*> all;
+    for (const IndexMap& m : maps) all.push_back(&m);
+    return program_faults(all);
+  };
+  const auto seen = found_of({.divisor = -1}, {.divisor = -1});
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].text, "i = t/(s − 1)");
+  EXPECT_TRUE(found_of({.divisor = 1}, {.divisor = -1}).empty());  // one that would not divide by zero
 }
 
 // Controls: three faults at once, a factor, and a bias by position are none of its programs.

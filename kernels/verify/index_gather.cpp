@@ -11,6 +11,7 @@
 #include <cmath>
 #include <random>
 
+#include "kernels/verify/index_head.h"
 #include "kernels/verify/index_loop.h"
 
 namespace convscope::index_loop {
@@ -19,22 +20,7 @@ namespace {
 
 // Places where one of them stands, in the order of the program.
 enum Place {
-  guard_n,
-  guard_channels,
-  guard_length,
-  j_length,
-  co_length,
-  co_channels,
-  n_length,
-  n_channels,
-  in_all,
-  in_groups,
-  out_all,
-  out_groups,
-  first_co,
-  first_by,
-  first_times,
-  bias_of,
+  bias_of = head::places,
   k_begin,
   k_end,
   t_j,
@@ -67,19 +53,7 @@ enum Place {
 
 // Operators that may stand in the definition's place; what each makes of its statement stands below.
 enum Operator {
-  guard_adds,
-  guard_adds_length,
-  j_divides,
-  co_divides,
-  co_mod,
-  co_times,
-  n_mod,
-  n_rest,
-  out_times,
-  first_mod,
-  first_product,
-  first_adds,
-  t_minus_p,
+  t_minus_p = head::operators,
   t_plus_kd,
   low_above,
   rest_is,
@@ -98,14 +72,11 @@ enum Operator {
 
 // Whether it has been computed where that place is.
 bool in_scope(Operand o, int at) {
-  if (o < e || o >= zero) return (o != Cig && o != Cog) || at >= first_co;
-  if (o == e) return true;
-  if (o == j || o == co || o == n) return at >= in_all;
-  if (o == first) return at >= bias_of;
   if (o == k) return at >= t_j;
   if (o == t) return at >= low_t;
   if (o == i) return at >= end_i;
-  return at >= x_n;  // ci
+  if (o == ci) return at >= x_n;
+  return head::in_scope(o, head::outputs, at);
 }
 
 // An output as a program makes it.
@@ -124,26 +95,9 @@ bool run(const Program& q, const ConvProblem& problem, const Values& sizes, int6
   auto value = [&](Place place) { return o[q.slots[place].operand] + q.slots[place].add; };
   auto over = [&](int64_t a, int64_t b) { return b == 0 ? (fails = true, 0) : a / b; };
   auto rest = [&](int64_t a, int64_t b) { return b == 0 ? (fails = true, 0) : a % b; };
-  const int64_t a = value(guard_n), b = value(guard_channels), c = value(guard_length);
-  if (output >= (q.has(guard_adds) ? a + b * c : q.has(guard_adds_length) ? a * b + c : a * b * c)) {
-    made.written = false;
-    return true;
-  }
-  o[j] = q.has(j_divides) ? over(output, value(j_length)) : rest(output, value(j_length));
-  const int64_t row = q.has(co_mod)     ? rest(output, value(co_length))
-                      : q.has(co_times) ? output * value(co_length)
-                                        : over(output, value(co_length));
-  o[co] = q.has(co_divides) ? over(row, value(co_channels)) : rest(row, value(co_channels));
-  o[n] = q.has(n_mod)    ? rest(over(output, value(n_length)), value(n_channels))
-         : q.has(n_rest) ? over(rest(output, value(n_length)), value(n_channels))
-                         : over(over(output, value(n_length)), value(n_channels));
-  o[Cig] = over(value(in_all), value(in_groups));
-  o[Cog] = q.has(out_times) ? value(out_all) * value(out_groups) : over(value(out_all), value(out_groups));
-  const int64_t group = q.has(first_mod)       ? rest(value(first_co), value(first_by))
-                        : q.has(first_product) ? value(first_co) * value(first_by)
-                                               : over(value(first_co), value(first_by));
-  o[first] = q.has(first_adds) ? group + value(first_times) : group * value(first_times);
-  if (fails) return false;
+  const head::Begins begins = head::begin(q, head::outputs, o);
+  made.written = begins != head::Begins::no;
+  if (begins != head::Begins::yes) return !made.written;
   if (const int64_t channel = value(bias_of); channel >= 0 && channel < problem.out_channels)
     made.bias = static_cast<int32_t>(channel);
   constexpr int64_t many = 512;  // more turns than any size of a small problem
@@ -170,12 +124,8 @@ bool run(const Program& q, const ConvProblem& problem, const Values& sizes, int6
     if (q.has(end_below) ? value(end_i) < value(end_L) : value(end_i) >= value(end_L)) continue;
     for (o[ci] = value(ci_begin); o[ci] < value(ci_from) + value(ci_count) && turns < many; o[ci]++, turns++) {
       const int64_t of_group = q.has(w_divides) ? over(value(w_co), value(w_mod)) : rest(value(w_co), value(w_mod));
-      auto address = [&](int its_first, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e) {
-        const int64_t row = (q.has(its_first) ? a + b : a * b) + (q.has(its_first + 1) ? -c : c);
-        return (q.has(its_first + 2) ? row + d : row * d) + (q.has(its_first + 3) ? -e : e);
-      };
-      last_x = address(x_first, value(x_n), value(x_channels), value(x_ci), value(x_length), value(x_i));
-      last_w = address(w_first, value(w_ci), value(w_channels), of_group, value(w_taps), value(w_k));
+      last_x = address(q, x_first, value(x_n), value(x_channels), value(x_ci), value(x_length), value(x_i));
+      last_w = address(q, w_first, value(w_ci), value(w_channels), of_group, value(w_taps), value(w_k));
       if (fails) return false;
       if (q.has(sum_is))
         made.bias = IndexMap::none;  // a product takes its place
@@ -283,74 +233,51 @@ class OutputMaps : public Maps {
 };
 
 Loop made() {
-  Loop l;
-  l.definition = {{N, 0}, {Cout, 0}, {Lout, 0},  {Lout, 0},  {Lout, 0}, {Cout, 0}, {Lout, 0}, {Cout, 0}, {Cin, 0},
-                  {g, 0}, {Cout, 0}, {g, 0},     {co, 0},    {Cog, 0},  {Cig, 0},  {co, 0},   {zero, 0}, {K, 0},
-                  {j, 0}, {p, 0},    {k, 0},     {d, 0},     {t, 0},    {t, 0},    {s, 0},    {t, 0},    {s, 0},
-                  {i, 0}, {L, 0},    {first, 0}, {first, 0}, {Cig, 0},  {n, 0},    {Cin, 0},  {ci, 0},   {L, 0},
-                  {i, 0}, {ci, 0},   {Cog, 0},   {co, 0},    {Cog, 0},  {K, 0},    {k, 0}};
-  l.statements = {
-      {guard_n, 3, "e < {}·{}·{}", "the test for the end of y"},
-      {j_length, 1, "j = e mod {}", "the position of an output"},
-      {co_length, 2, "co = e/{} mod {}", "the channel of an output"},
-      {n_length, 2, "n = e/({}·{})", "the sequence of an output"},
-      {in_all, 2, "{}/{}", "the number of input channels of a group"},
-      {out_all, 2, "{}/{}", "the number of output channels of a group"},
-      {first_co, 3, "{}/{}·{}", "the first input channel of an output's group"},
-      {bias_of, 1, "b[{}]", "the bias"},
-      {k_begin, 1, "k from {}", "the first tap"},
-      {k_end, 1, "k < {}", "the last tap"},
-      {t_j, 4, "{} + {} − {}·{}", "the numerator t of the index"},
-      {low_t, 1, "{} ≥ 0", "the test that the numerator t is not below 0"},
-      {rest_t, 2, "{} mod {} = 0", "the test whether the stride divides the numerator t"},
-      {i_t, 2, "i = {}/{}", "the division of the numerator t"},
-      {end_i, 2, "{} < {}", "the test for the end of a row of x"},
-      {ci_begin, 1, "ci from {}", "the first input channel of the sum"},
-      {ci_from, 2, "ci < {} + {}", "the last input channel of the sum"},
-      {x_n, 5, "x[({}·{} + {})·{} + {}]", "the address in x"},
-      {w_ci, 6, "w[({}·{} + {} mod {})·{} + {}]", "the address in w"},
-  };
-  l.operators = {
-      {guard_adds, guard_n, "e < {} + {}·{}"},
-      {guard_adds_length, guard_n, "e < {}·{} + {}"},
-      {j_divides, j_length, "j = e/{}"},
-      {co_divides, co_length, "co = e/{}/{}"},
-      {co_mod, co_length, "co = e mod {} mod {}"},
-      {co_times, co_length, "co = e·{} mod {}"},
-      {n_mod, n_length, "n = e/{} mod {}"},
-      {n_rest, n_length, "n = (e mod {})/{}"},
-      {out_times, out_all, "{}·{}"},
-      {first_mod, first_co, "{} mod {}·{}"},
-      {first_product, first_co, "{}·{}·{}"},
-      {first_adds, first_co, "{}/{} + {}"},
-      {t_minus_p, t_j, "{} − {} − {}·{}"},
-      {t_plus_kd, t_j, "{} + {} + {}·{}"},
-      {low_above, low_t, "{} ≤ 0"},
-      {rest_is, rest_t, "{} mod {} ≠ 0"},
-      {rest_divides, rest_t, "{}/{} = 0"},
-      {one_test, no_place, "t ≥ 0 or t mod s = 0", "t ≥ 0 and t mod s = 0", "the test of the numerator t"},
-      {i_mod, i_t, "i = {} mod {}"},
-      {i_times, i_t, "i = {}·{}"},
-      {end_below, end_i, "{} ≥ {}"},
-      {x_first, x_n, "x[({} + {} + {})·{} + {}]"},
-      {(x_first + 1), x_n, "x[({}·{} − {})·{} + {}]"},
-      {(x_first + 2), x_n, "x[{}·{} + {} + {} + {}]"},
-      {(x_first + 3), x_n, "x[({}·{} + {})·{} − {}]"},
-      {w_first, w_ci, "w[({} + {} + {} mod {})·{} + {}]"},
-      {(w_first + 1), w_ci, "w[({}·{} − {} mod {})·{} + {}]"},
-      {(w_first + 2), w_ci, "w[{}·{} + {} mod {} + {} + {}]"},
-      {(w_first + 3), w_ci, "w[({}·{} + {} mod {})·{} − {}]"},
-      {w_divides, w_ci, "w[({}·{} + {}/{})·{} + {}]"},
-      {sum_is, no_place, "sum = x·w", "sum += x·w", "what is done with a product"},
-      {sum_minus, no_place, "sum −= x·w", "sum += x·w", "what is done with a product"},
-  };
+  Loop l = head::loop_of(head::outputs);
+  l.definition.insert(l.definition.end(),
+                      {{co},    {zero},  {K},   {j}, {p},   {k},  {d}, {t}, {t},  {s},   {t},  {s},   {i}, {L},
+                       {first}, {first}, {Cig}, {n}, {Cin}, {ci}, {L}, {i}, {ci}, {Cog}, {co}, {Cog}, {K}, {k}});
+  l.statements.insert(l.statements.end(),
+                      {
+                          {bias_of, 1, "b[{}]", "the bias"},
+                          {k_begin, 1, "k from {}", "the first tap"},
+                          {k_end, 1, "k < {}", "the last tap"},
+                          {t_j, 4, "{} + {} − {}·{}", "the numerator t of the index"},
+                          {low_t, 1, "{} ≥ 0", "the test that the numerator t is not below 0"},
+                          {rest_t, 2, "{} mod {} = 0", "the test whether the stride divides the numerator t"},
+                          {i_t, 2, "i = {}/{}", "the division of the numerator t"},
+                          {end_i, 2, "{} < {}", "the test for the end of a row of x"},
+                          {ci_begin, 1, "ci from {}", "the first input channel of the sum"},
+                          {ci_from, 2, "ci < {} + {}", "the last input channel of the sum"},
+                          {x_n, 5, "x[({}·{} + {})·{} + {}]", "the address in x"},
+                          {w_ci, 6, "w[({}·{} + {} mod {})·{} + {}]", "the address in w"},
+                      });
+  l.operators.insert(
+      l.operators.end(),
+      {
+          {t_minus_p, t_j, "{} − {} − {}·{}"},
+          {t_plus_kd, t_j, "{} + {} + {}·{}"},
+          {low_above, low_t, "{} ≤ 0"},
+          {rest_is, rest_t, "{} mod {} ≠ 0"},
+          {rest_divides, rest_t, "{}/{} = 0"},
+          {one_test, no_place, "t ≥ 0 or t mod s = 0", "t ≥ 0 and t mod s = 0", "the test of the numerator t"},
+          {i_mod, i_t, "i = {} mod {}"},
+          {i_times, i_t, "i = {}·{}"},
+          {end_below, end_i, "{} ≥ {}"},
+          {x_first, x_n, "x[({} + {} + {})·{} + {}]"},
+          {(x_first + 1), x_n, "x[({}·{} − {})·{} + {}]"},
+          {(x_first + 2), x_n, "x[{}·{} + {} + {} + {}]"},
+          {(x_first + 3), x_n, "x[({}·{} + {})·{} − {}]"},
+          {w_first, w_ci, "w[({} + {} + {} mod {})·{} + {}]"},
+          {(w_first + 1), w_ci, "w[({}·{} − {} mod {})·{} + {}]"},
+          {(w_first + 2), w_ci, "w[{}·{} + {} mod {} + {} + {}]"},
+          {(w_first + 3), w_ci, "w[({}·{} + {} mod {})·{} − {}]"},
+          {w_divides, w_ci, "w[({}·{} + {}/{})·{} + {}]"},
+          {sum_is, no_place, "sum = x·w", "sum += x·w", "what is done with a product"},
+          {sum_minus, no_place, "sum −= x·w", "sum += x·w", "what is done with a product"},
+      });
   l.in_scope = in_scope;
-  l.names = {{"e mod", "e: an output's place in memory"},
-             {"e/", "e: an output's place in memory"},
-             {"e·", "e: an output's place in memory"},
-             {"e < ", "e: an output's place in memory"},
-             {"first", "first: the first input channel of the output's group"},
-             {"numerator t", "t = j + p − k·d"}};
+  l.names.emplace_back("numerator t", "t = j + p − k·d");
   l.maps = [](const std::vector<const IndexMap*>& maps) -> std::unique_ptr<Maps> {
     return std::make_unique<OutputMaps>(maps);
   };

@@ -34,7 +34,7 @@ const Statement& Loop::statement_of(int place) const {
 }
 
 std::string Loop::text(const Statement& st, const Program& q) const {
-  const char* as = st.text;
+  std::string_view as = st.text;
   for (const Change& c : operators)
     if (c.at == st.from && q.has(c.is)) as = c.text;
   std::string out;

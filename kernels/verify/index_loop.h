@@ -63,7 +63,7 @@ struct Program {
 // Statements: the places that stand in them as {}, and whose they are.
 struct Statement {
   int from, count;
-  const char *text, *what;
+  std::string text, what;
 };
 
 // What an operator makes of the statement that begins at a place. Of one that is no statement's own (at: no_place)
@@ -72,8 +72,7 @@ constexpr int no_place = 1 << 20;
 struct Change {
   int is;
   int at;
-  const char* text;
-  const char *right = nullptr, *what = nullptr;
+  std::string text, right = {}, what = {};
 };
 
 // Maps that a program has to give, all of them.
@@ -93,7 +92,7 @@ struct Loop {
   bool (*in_scope)(Operand o, int place);  // whether it has been computed where that place is
   std::vector<uint64_t> forms = {0};       // bits of Program::changed in each of the definition's forms
   // Words of its texts that are not the definition's, and what they are.
-  std::vector<std::pair<const char*, const char*>> names;
+  std::vector<std::pair<std::string, std::string>> names;
   std::unique_ptr<Maps> (*maps)(const std::vector<const IndexMap*>& maps);
 
   Program right() const;
@@ -101,6 +100,12 @@ struct Loop {
   // A statement as people write it: "k ≤ K" of "k < (K + 1)".
   std::string text(const Statement& st, const Program& q) const;
 };
+
+// (a·b + c)·d + e, where from `adds` on stand the operators that make it a + b, − c, + d and − e.
+inline int64_t address(const Program& q, int adds, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e) {
+  const int64_t row = (q.has(adds) ? a + b : a * b) + (q.has(adds + 1) ? -c : c);
+  return (q.has(adds + 2) ? row + d : row * d) + (q.has(adds + 3) ? -e : e);
+}
 
 const Loop& gather();
 const Loop& scatter();

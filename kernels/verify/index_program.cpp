@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <memory>
-#include <string_view>
 
 #include "kernels/verify/index_loop.h"
 
@@ -69,8 +68,7 @@ class Search {
     // Who knows nothing of groups has no statement of them that could be wrong.
     if (std::any_of(maps.begin(), maps.end(), [](const IndexMap* m) { return m->problem.groups > 1; })) return;
     for (Edit& edit : edits_)
-      if (edit.statement != no_place &&
-          std::string_view(loop.statement_of(edit.statement).what).find("group") != std::string_view::npos)
+      if (edit.statement != no_place && loop.statement_of(edit.statement).what.find("group") != std::string::npos)
         edit.cost += 1;
   }
   void one() {
@@ -121,10 +119,12 @@ class Search {
       if (all.empty() || all.back().text != fault.text) all.push_back(fault);
     }
     for (ProgramFault& f : all)
-      for (const auto& [word, is] : loop_.names)
-        if ((f.text + " " + f.right + " " + f.what).find(word) != std::string::npos &&
+      for (const auto& [word, is] : loop_.names) {
+        const bool of_what = word.starts_with("numerator") && f.what.find(word) != std::string::npos;
+        if ((of_what || (f.text + " " + f.right).find(word) != std::string::npos) &&
             std::find(f.names.begin(), f.names.end(), is) == f.names.end())
-          f.names.emplace_back(is);
+          f.names.push_back(is);
+      }
     return all;
   }
 

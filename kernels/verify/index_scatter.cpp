@@ -13,6 +13,7 @@
 #include <numeric>
 #include <random>
 
+#include "kernels/verify/index_head.h"
 #include "kernels/verify/index_loop.h"
 
 namespace convscope::index_loop {
@@ -21,22 +22,7 @@ namespace {
 
 // Places where operands stand, in the order of the program.
 enum Place {
-  guard_n,
-  guard_channels,
-  guard_length,
-  i_length,
-  ci_length,
-  ci_channels,
-  n_length,
-  n_channels,
-  in_all,
-  in_groups,
-  out_all,
-  out_groups,
-  first_ci,
-  first_by,
-  first_times,
-  k_begin,
+  k_begin = head::places,
   k_end,
   j_i,
   j_s,
@@ -68,19 +54,7 @@ enum Place {
 
 // Operators that may stand in the definition's place; what each makes of its statement stands below.
 enum Operator {
-  guard_adds,
-  guard_adds_length,
-  i_divides,
-  ci_divides,
-  ci_mod,
-  ci_times,
-  n_mod,
-  n_rest,
-  out_times,
-  first_mod,
-  first_product,
-  first_adds,
-  j_adds_s,
+  j_adds_s = head::operators,
   j_plus_p,
   j_minus_kd,
   j_adds_d,
@@ -105,13 +79,10 @@ enum Operator {
 };
 
 bool in_scope(Operand o, int at) {
-  if (o < e || o >= zero) return (o != Cig && o != Cog) || at >= first_ci;
-  if (o == e) return true;
-  if (o == i || o == ci || o == n) return at >= in_all;
-  if (o == first) return at >= k_begin;
   if (o == k) return at >= j_i;
   if (o == j) return at >= low_j;
-  return o == co && at >= y_n;
+  if (o == co) return at >= y_n;
+  return head::in_scope(o, head::inputs, at);
 }
 
 // add(address in y, in x, in w) of each product of one input. False where it divides by zero, or goes on for ever.
@@ -119,28 +90,9 @@ template <class Add>
 bool run(const Program& q, const Values& sizes, int64_t input, Add add) {
   Values o = sizes;
   o[e] = input;
-  bool fails = false;
+  if (const head::Begins begins = head::begin(q, head::inputs, o); begins != head::Begins::yes)
+    return begins == head::Begins::no;
   auto value = [&](Place place) { return o[q.slots[place].operand] + q.slots[place].add; };
-  auto over = [&](int64_t a, int64_t b) { return b == 0 ? (fails = true, 0) : a / b; };
-  auto rest = [&](int64_t a, int64_t b) { return b == 0 ? (fails = true, 0) : a % b; };
-  const int64_t all = value(guard_n), rows = value(guard_channels), row = value(guard_length);
-  if (input >= (q.has(guard_adds) ? all + rows * row : q.has(guard_adds_length) ? all * rows + row : all * rows * row))
-    return true;
-  o[i] = q.has(i_divides) ? over(input, value(i_length)) : rest(input, value(i_length));
-  const int64_t of = q.has(ci_mod)     ? rest(input, value(ci_length))
-                     : q.has(ci_times) ? input * value(ci_length)
-                                       : over(input, value(ci_length));
-  o[ci] = q.has(ci_divides) ? over(of, value(ci_channels)) : rest(of, value(ci_channels));
-  o[n] = q.has(n_mod)    ? rest(over(input, value(n_length)), value(n_channels))
-         : q.has(n_rest) ? over(rest(input, value(n_length)), value(n_channels))
-                         : over(over(input, value(n_length)), value(n_channels));
-  o[Cig] = over(value(in_all), value(in_groups));
-  o[Cog] = q.has(out_times) ? value(out_all) * value(out_groups) : over(value(out_all), value(out_groups));
-  const int64_t group = q.has(first_mod)       ? rest(value(first_ci), value(first_by))
-                        : q.has(first_product) ? value(first_ci) * value(first_by)
-                                               : over(value(first_ci), value(first_by));
-  o[first] = q.has(first_adds) ? group + value(first_times) : group * value(first_times);
-  if (fails) return false;
   constexpr int64_t many = 512;  // more turns than any size of a small problem
   int64_t turns = 0;
   for (o[k] = value(k_begin); o[k] < value(k_end) && turns < many; o[k]++, turns++) {
@@ -157,15 +109,11 @@ bool run(const Program& q, const Values& sizes, int64_t input, Add add) {
                                 (q.has(y_minus_co) ? -value(y_co) : value(y_co)),
                     y_at = (q.has(y_adds_length) ? y_channel + value(y_length) : y_channel * value(y_length)) +
                            (q.has(y_minus_j) ? -value(y_j) : value(y_j));
-      auto address = [&](int adds, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e) {
-        const int64_t at = (q.has(adds) ? a + b : a * b) + (q.has(adds + 1) ? -c : c);
-        return (q.has(adds + 2) ? at + d : at * d) + (q.has(adds + 3) ? -e : e);
-      };
       add(y_at,
           q.has(x_at_parts)
-              ? address(x_adds_channels, value(x_n), value(x_channels), value(x_ci), value(x_length), value(x_i))
+              ? address(q, x_adds_channels, value(x_n), value(x_channels), value(x_ci), value(x_length), value(x_i))
               : input,
-          address(w_adds_channels, value(w_ci), value(w_channels), value(w_co), value(w_taps), value(w_k)));
+          address(q, w_adds_channels, value(w_ci), value(w_channels), value(w_co), value(w_taps), value(w_k)));
     }
   }
   return turns < many;
@@ -241,73 +189,50 @@ class InputMaps : public Maps {
 };
 
 Loop made() {
-  Loop l;
-  l.definition = {{N}, {Cin}, {L},    {L},    {L},    {Cin}, {L},    {Cin},   {Cin}, {g},    {Cout},
-                  {g}, {ci},  {Cig},  {Cog},  {zero}, {K},   {i},    {s},     {p},   {k},    {d},
-                  {j}, {j},   {Lout}, {zero}, {Cog},  {n},   {Cout}, {first}, {co},  {Lout}, {j},
-                  {n}, {Cin}, {ci},   {L},    {i},    {ci},  {Cog},  {co},    {K},   {k}};
-  l.statements = {
-      {guard_n, 3, "e < {}·{}·{}", "the test for the end of x"},
-      {i_length, 1, "i = e mod {}", "the position of an input"},
-      {ci_length, 2, "ci = e/{} mod {}", "the channel of an input"},
-      {n_length, 2, "n = e/({}·{})", "the sequence of an input"},
-      {in_all, 2, "{}/{}", "the number of input channels of a group"},
-      {out_all, 2, "{}/{}", "the number of output channels of a group"},
-      {first_ci, 3, "{}/{}·{}", "the first output channel of an input's group"},
-      {k_begin, 1, "k from {}", "the first tap"},
-      {k_end, 1, "k < {}", "the last tap"},
-      {j_i, 5, "j = {}·{} − {} + {}·{}", "the position that a product is added to"},
-      {low_j, 1, "{} ≥ 0", "the test that the position is not below 0"},
-      {end_j, 2, "{} < {}", "the test for the end of a row of y"},
-      {co_begin, 1, "co from {}", "the first output channel of the loop"},
-      {co_count, 1, "co < {}", "the last output channel of the loop"},
-      {y_n, 6, "y[({}·{} + {} + {})·{} + {}]", "the address in y"},
-      {x_n, 5, "x[({}·{} + {})·{} + {}]", "the address in x"},
-      {w_ci, 5, "w[({}·{} + {})·{} + {}]", "the address in w"},
-  };
-  l.operators = {
-      {guard_adds, guard_n, "e < {} + {}·{}"},
-      {guard_adds_length, guard_n, "e < {}·{} + {}"},
-      {i_divides, i_length, "i = e/{}"},
-      {ci_divides, ci_length, "ci = e/{}/{}"},
-      {ci_mod, ci_length, "ci = e mod {} mod {}"},
-      {ci_times, ci_length, "ci = e·{} mod {}"},
-      {n_mod, n_length, "n = e/{} mod {}"},
-      {n_rest, n_length, "n = (e mod {})/{}"},
-      {out_times, out_all, "{}·{}"},
-      {first_mod, first_ci, "{} mod {}·{}"},
-      {first_product, first_ci, "{}·{}·{}"},
-      {first_adds, first_ci, "{}/{} + {}"},
-      {j_adds_s, j_i, "j = {} + {} − {} + {}·{}"},
-      {j_plus_p, j_i, "j = {}·{} + {} + {}·{}"},
-      {j_minus_kd, j_i, "j = {}·{} − {} − {}·{}"},
-      {j_adds_d, j_i, "j = {}·{} − {} + {} + {}"},
-      {low_above, low_j, "{} ≤ 0"},
-      {end_below, end_j, "{} ≥ {}"},
-      {one_test, no_place, "j ≥ 0 or j < Lout", "j ≥ 0 and j < Lout", "the test of the position"},
-      {y_adds_channels, y_n, "y[({} + {} + {} + {})·{} + {}]"},
-      {y_minus_first, y_n, "y[({}·{} − {} + {})·{} + {}]"},
-      {y_minus_co, y_n, "y[({}·{} + {} − {})·{} + {}]"},
-      {y_adds_length, y_n, "y[{}·{} + {} + {} + {} + {}]"},
-      {y_minus_j, y_n, "y[({}·{} + {} + {})·{} − {}]"},
-      {x_adds_channels, x_n, "x[({} + {} + {})·{} + {}]"},
-      {x_minus_ci, x_n, "x[({}·{} − {})·{} + {}]"},
-      {x_adds_length, x_n, "x[{}·{} + {} + {} + {}]"},
-      {x_minus_i, x_n, "x[({}·{} + {})·{} − {}]"},
-      {w_adds_channels, w_ci, "w[({} + {} + {})·{} + {}]"},
-      {w_minus_co, w_ci, "w[({}·{} − {})·{} + {}]"},
-      {w_adds_taps, w_ci, "w[{}·{} + {} + {} + {}]"},
-      {w_minus_k, w_ci, "w[({}·{} + {})·{} − {}]"},
-      {sum_minus, no_place, "y −= x·w", "y += x·w", "what is done with a product"},
-  };
+  Loop l = head::loop_of(head::inputs);
+  l.definition.insert(l.definition.end(),
+                      {{zero},  {K},  {i},    {s}, {p}, {k},   {d},  {j}, {j}, {Lout}, {zero}, {Cog}, {n}, {Cout},
+                       {first}, {co}, {Lout}, {j}, {n}, {Cin}, {ci}, {L}, {i}, {ci},   {Cog},  {co},  {K}, {k}});
+  l.statements.insert(l.statements.end(),
+                      {
+                          {k_begin, 1, "k from {}", "the first tap"},
+                          {k_end, 1, "k < {}", "the last tap"},
+                          {j_i, 5, "j = {}·{} − {} + {}·{}", "the position that a product is added to"},
+                          {low_j, 1, "{} ≥ 0", "the test that the position is not below 0"},
+                          {end_j, 2, "{} < {}", "the test for the end of a row of y"},
+                          {co_begin, 1, "co from {}", "the first output channel of the loop"},
+                          {co_count, 1, "co < {}", "the last output channel of the loop"},
+                          {y_n, 6, "y[({}·{} + {} + {})·{} + {}]", "the address in y"},
+                          {x_n, 5, "x[({}·{} + {})·{} + {}]", "the address in x"},
+                          {w_ci, 5, "w[({}·{} + {})·{} + {}]", "the address in w"},
+                      });
+  l.operators.insert(l.operators.end(),
+                     {
+                         {j_adds_s, j_i, "j = {} + {} − {} + {}·{}"},
+                         {j_plus_p, j_i, "j = {}·{} + {} + {}·{}"},
+                         {j_minus_kd, j_i, "j = {}·{} − {} − {}·{}"},
+                         {j_adds_d, j_i, "j = {}·{} − {} + {} + {}"},
+                         {low_above, low_j, "{} ≤ 0"},
+                         {end_below, end_j, "{} ≥ {}"},
+                         {one_test, no_place, "j ≥ 0 or j < Lout", "j ≥ 0 and j < Lout", "the test of the position"},
+                         {y_adds_channels, y_n, "y[({} + {} + {} + {})·{} + {}]"},
+                         {y_minus_first, y_n, "y[({}·{} − {} + {})·{} + {}]"},
+                         {y_minus_co, y_n, "y[({}·{} + {} − {})·{} + {}]"},
+                         {y_adds_length, y_n, "y[{}·{} + {} + {} + {} + {}]"},
+                         {y_minus_j, y_n, "y[({}·{} + {} + {})·{} − {}]"},
+                         {x_adds_channels, x_n, "x[({} + {} + {})·{} + {}]"},
+                         {x_minus_ci, x_n, "x[({}·{} − {})·{} + {}]"},
+                         {x_adds_length, x_n, "x[{}·{} + {} + {} + {}]"},
+                         {x_minus_i, x_n, "x[({}·{} + {})·{} − {}]"},
+                         {w_adds_channels, w_ci, "w[({} + {} + {})·{} + {}]"},
+                         {w_minus_co, w_ci, "w[({}·{} − {})·{} + {}]"},
+                         {w_adds_taps, w_ci, "w[{}·{} + {} + {} + {}]"},
+                         {w_minus_k, w_ci, "w[({}·{} + {})·{} − {}]"},
+                         {sum_minus, no_place, "y −= x·w", "y += x·w", "what is done with a product"},
+                     });
   l.in_scope = in_scope;
   l.forms = {0, uint64_t{1} << x_at_parts};
-  l.names = {{"e mod", "e: an input's place in memory"},
-             {"e/", "e: an input's place in memory"},
-             {"e·", "e: an input's place in memory"},
-             {"e < ", "e: an input's place in memory"},
-             {"first", "first: the first output channel of the input's group"},
-             {"co", "co: an output channel, counted in its group"}};
+  l.names.emplace_back("co", "co: an output channel, counted in its group");
   l.maps = [](const std::vector<const IndexMap*>& maps) -> std::unique_ptr<Maps> {
     return std::make_unique<InputMaps>(maps);
   };

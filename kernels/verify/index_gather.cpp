@@ -276,7 +276,7 @@ Loop made() {
           {sum_is, no_place, "sum = x·w", "sum += x·w", "what is done with a product"},
           {sum_minus, no_place, "sum −= x·w", "sum += x·w", "what is done with a product"},
       });
-  l.in_scope = in_scope;
+  l.in_scope = in_scope, l.sum_is = sum_is;
   l.names.emplace_back("numerator t", "t = j + p − k·d");
   l.maps = [](const std::vector<const IndexMap*>& maps) -> std::unique_ptr<Maps> {
     return std::make_unique<OutputMaps>(maps);

@@ -89,6 +89,7 @@ struct Loop {
   std::vector<Slot> definition;
   std::vector<Statement> statements;
   std::vector<Change> operators;
+  int sum_is = -1;                         // the operator by which a product takes the sum's place
   bool (*in_scope)(Operand o, int place);  // whether it has been computed where that place is
   std::vector<uint64_t> forms = {0};       // bits of Program::changed in each of the definition's forms
   // Words of its texts that are not the definition's, and what they are.

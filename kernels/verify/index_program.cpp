@@ -71,8 +71,9 @@ class Search {
       if (edit.statement != no_place && loop.statement_of(edit.statement).what.find("group") != std::string::npos)
         edit.cost += 1;
   }
-  void one() {
-    for (const Edit& edit : edits_) consider(edit.cost, {&edit});
+  void one(bool of_a_statement = false) {
+    for (const Edit& edit : edits_)
+      if (!of_a_statement || !edit.change || edit.change->is != loop_.sum_is) consider(edit.cost, {&edit});
   }
   // The same, where on one of the problems the program divides by zero, and on the others it gives the maps: a GPU goes
   // on with whatever comes of that.
@@ -88,8 +89,8 @@ class Search {
       fails_on_ = nullptr;
     }
   }
-  void two() {
-    for (size_t a = 0; a < edits_.size(); a++)
+  void two(const Activity& activity) {
+    for (size_t a = 0; a < edits_.size(); a++, activity.check())
       for (size_t b = a + 1; b < edits_.size(); b++) {
         const Edit &one = edits_[a], &other = edits_[b];
         if (!one.change && !other.change && one.at == other.at) continue;
@@ -149,13 +150,15 @@ class Search {
 
 }  // namespace
 
-std::vector<ProgramFault> program_faults(const std::vector<const IndexMap*>& maps) {
+std::vector<ProgramFault> program_faults(const std::vector<const IndexMap*>& maps, const Activity& activity,
+                                         bool one_statement) {
   // What is added to what stood there is another fault.
   if (maps.empty() || std::any_of(maps.begin(), maps.end(), [](const IndexMap* m) { return !m->added.empty(); }))
     return {};
   Search gathers(gather(), maps), scatters(scatter(), maps);
-  gathers.one(), scatters.one();
-  if (!gathers.found() && !scatters.found()) gathers.two(), scatters.two();
+  gathers.one(one_statement), scatters.one(one_statement);
+  if (one_statement && !gathers.found() && !scatters.found()) return {};
+  if (!gathers.found() && !scatters.found()) gathers.two(activity), scatters.two(activity);
   if (!gathers.found() && !scatters.found()) gathers.one_but_for(gather(), maps), scatters.one_but_for(scatter(), maps);
   if (!gathers.found() && !scatters.found()) return {};
   return scatters.cost() < gathers.cost() ? scatters.faults() : gathers.faults();

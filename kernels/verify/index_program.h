@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/base/activity.h"
 #include "kernels/verify/index_map.h"
 
 namespace convscope {
@@ -23,7 +24,10 @@ struct ProgramFault {
 };
 
 // The likeliest fault that gives all these maps, those that are right among them, or the likeliest two; none when
-// nothing does. Two faults of one statement are one element.
-std::vector<ProgramFault> program_faults(const std::vector<const IndexMap*>& maps);
+// nothing does. Two faults of one statement are one element. Errors: Cancelled, which a search of a second makes room
+// for.
+// one_statement: only one operand or operator of a statement, as where other words fit the maps as well.
+std::vector<ProgramFault> program_faults(const std::vector<const IndexMap*>& maps, const Activity& activity,
+                                         bool one_statement = false);
 
 }  // namespace convscope

@@ -170,7 +170,7 @@ std::string nothing_at_all(const std::vector<Mapped>& all) {
 }
 
 // What the maps say together.
-void conclude(Xray& x, const std::vector<Mapped>& all) {
+void conclude(Xray& x, const std::vector<Mapped>& all, const Activity& activity) {
   std::vector<TapMap> maps, first;
   for (const auto& m : all)
     if (m.structure) maps.push_back(m.structure->taps);
@@ -216,7 +216,9 @@ void conclude(Xray& x, const std::vector<Mapped>& all) {
     // One or two wrong operands or operators anywhere else, where lengths are right.
     std::vector<const IndexMap*> maps_of_all;
     for (const auto& m : all) maps_of_all.push_back(&m.map);
-    const auto program = shown->length.empty() ? program_faults(maps_of_all) : std::vector<ProgramFault>{};
+    const auto program = shown->length.empty()
+                             ? program_faults(maps_of_all, activity, formula && !here_alone && another.empty())
+                             : std::vector<ProgramFault>{};
     if (!program.empty()) {
       tell_program(x, program);
       return;
@@ -330,7 +332,7 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
   if (mapped.empty())
     x.sentence = "its products cannot be mapped: " + x.problems.front().why;
   else
-    conclude(x, mapped);
+    conclude(x, mapped, activity);
   // Terms that are wrong elsewhere say nothing of what is wrong here.
   x.without_effect = x.is == Xray::Is::right_here_only && !x.faults.empty() &&
                      std::none_of(x.faults.begin(), x.faults.end(),

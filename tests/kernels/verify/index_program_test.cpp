@@ -79,7 +79,7 @@ std::vector<ProgramFault> found(const Loop& more) {
   for (const ConvProblem& p : problems()) maps.push_back(made(p, more));
   std::vector<const IndexMap*> all;
   for (const IndexMap& m : maps) all.push_back(&m);
-  return program_faults(all);
+  return program_faults(all, Activity());
 }
 
 TEST(IndexProgram, OneFaultIsNamed) {
@@ -148,7 +148,7 @@ TEST(IndexProgram, ADivisionByZeroOnOneProblem) {
     for (size_t k = 0; k < four.size(); k++) maps.push_back(made(four[k], k + 1 < four.size() ? elsewhere : there));
     std::vector<const IndexMap*> all;
     for (const IndexMap& m : maps) all.push_back(&m);
-    return program_faults(all);
+    return program_faults(all, Activity());
   };
   const auto seen = found_of({.divisor = -1}, {.divisor = -1});
   ASSERT_EQ(seen.size(), 1u);
@@ -162,7 +162,15 @@ TEST(IndexProgram, WhatIsNoFaultOfTheLoopIsNotNamed) {
   EXPECT_TRUE(found({.twice = true}).empty());
   EXPECT_TRUE(found({.channel_length = 1, .bias_twice = true}).empty());
   EXPECT_TRUE(found({.channel_of_bias = true}).empty());
-  EXPECT_TRUE(program_faults({}).empty());
+  EXPECT_TRUE(program_faults({}, Activity()).empty());
+}
+
+// Some hundred thousand programs: whoever goes on has no time for them.
+TEST(IndexProgram, ACancelEndsTheSearch) {
+  const IndexMap m = made(problems().front(), {.twice = true});
+  Activity activity;
+  activity.cancel();
+  EXPECT_THROW(program_faults({&m}, activity), Cancelled);
 }
 
 }  // namespace

@@ -249,9 +249,9 @@ Loop made() {
                           {end_i, 2, "{} < {}", "the test for the end of a row of x"},
                           {ci_begin, 1, "ci from {}", "the first input channel of the sum"},
                           {ci_from, 2, "ci < {} + {}", "the last input channel of the sum"},
-                          {x_n, 5, "x[({}·{} + {})·{} + {}]", "the address in x"},
-                          {w_ci, 6, "w[({}·{} + {} mod {})·{} + {}]", "the address in w"},
                       });
+  add_address(l, "x", x_n, x_first);
+  l.statements.push_back({w_ci, 6, "w[({}·{} + {} mod {})·{} + {}]", "the address in w"});
   l.operators.insert(
       l.operators.end(),
       {
@@ -264,10 +264,6 @@ Loop made() {
           {i_mod, i_t, "i = {} mod {}"},
           {i_times, i_t, "i = {}·{}"},
           {end_below, end_i, "{} ≥ {}"},
-          {x_first, x_n, "x[({} + {} + {})·{} + {}]"},
-          {(x_first + 1), x_n, "x[({}·{} − {})·{} + {}]"},
-          {(x_first + 2), x_n, "x[{}·{} + {} + {} + {}]"},
-          {(x_first + 3), x_n, "x[({}·{} + {})·{} − {}]"},
           {w_first, w_ci, "w[({} + {} + {} mod {})·{} + {}]"},
           {(w_first + 1), w_ci, "w[({}·{} − {} mod {})·{} + {}]"},
           {(w_first + 2), w_ci, "w[{}·{} + {} mod {} + {} + {}]"},
@@ -276,11 +272,9 @@ Loop made() {
           {sum_is, no_place, "sum = x·w", "sum += x·w", "what is done with a product"},
           {sum_minus, no_place, "sum −= x·w", "sum += x·w", "what is done with a product"},
       });
-  l.in_scope = in_scope, l.sum_is = sum_is;
-  l.names.emplace_back("numerator t", "t = j + p − k·d");
-  l.maps = [](const std::vector<const IndexMap*>& maps) -> std::unique_ptr<Maps> {
-    return std::make_unique<OutputMaps>(maps);
-  };
+  l.in_scope = in_scope;
+  l.names.push_back({"numerator t", "t = j + p − k·d", true});
+  l.maps = maps_of<OutputMaps>;
   return l;
 }
 

@@ -6,20 +6,20 @@ namespace convscope::index_loop::head {
 
 Loop loop_of(const Elements& of) {
   const bool outs = of.channel == co;
-  const std::string position = outs ? "j" : "i", channel = outs ? "co" : "ci", one = of.one, other = of.other;
-  const std::string article = "an ";
+  const std::string position = outs ? "j" : "i", channel = outs ? "co" : "ci", an = std::string("an ") + of.one,
+                    other = of.other;
   Loop l;
   l.definition = {{N},           {of.channels}, {of.length},   {of.length},    {of.length},
                   {of.channels}, {of.length},   {of.channels}, {Cin},          {g},
                   {Cout},        {g},           {of.channel},  {of.own_group}, {of.other_group}};
   l.statements = {
       {guard_n, 3, "e < {}·{}·{}", std::string("the test for the end of ") + (outs ? "y" : "x")},
-      {position_length, 1, position + " = e mod {}", "the position of " + article + one},
-      {channel_length, 2, channel + " = e/{} mod {}", "the channel of " + article + one},
-      {n_length, 2, "n = e/({}·{})", "the sequence of " + article + one},
+      {position_length, 1, position + " = e mod {}", "the position of " + an},
+      {channel_length, 2, channel + " = e/{} mod {}", "the channel of " + an},
+      {n_length, 2, "n = e/({}·{})", "the sequence of " + an},
       {in_all, 2, "{}/{}", "the number of input channels of a group"},
       {out_all, 2, "{}/{}", "the number of output channels of a group"},
-      {first_channel, 3, "{}/{}·{}", "the first " + other + " channel of " + article + one + "'s group"},
+      {first_channel, 3, "{}/{}·{}", "the first " + other + " channel of " + an + "'s group"},
   };
   l.operators = {
       {guard_adds, guard_n, "e < {} + {}·{}"},
@@ -35,9 +35,8 @@ Loop loop_of(const Elements& of) {
       {first_product, first_channel, "{}·{}·{}"},
       {first_adds, first_channel, "{}/{} + {}"},
   };
-  for (const char* word : {"e mod", "e/", "e·", "e < "})
-    l.names.emplace_back(word, "e: " + article + one + "'s place in memory");
-  l.names.emplace_back("first", "first: the first " + other + " channel of the " + one + "'s group");
+  for (const char* word : {"e mod", "e/", "e·", "e < "}) l.names.push_back({word, "e: " + an + "'s place in memory"});
+  l.names.push_back({"first", "first: the first " + other + " channel of the " + of.one + "'s group"});
   return l;
 }
 

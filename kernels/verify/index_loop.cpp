@@ -59,6 +59,14 @@ std::string Loop::text(const Statement& st, const Program& q) const {
   return out;
 }
 
+void add_address(Loop& l, const std::string& tensor, int place, int adds) {
+  l.statements.push_back({place, 5, tensor + "[({}·{} + {})·{} + {}]", "the address in " + tensor});
+  int is = adds;
+  for (const char* text :
+       {"[({} + {} + {})·{} + {}]", "[({}·{} − {})·{} + {}]", "[{}·{} + {} + {} + {}]", "[({}·{} + {})·{} − {}]"})
+    l.operators.push_back({is++, place, tensor + text});
+}
+
 bool is_sum(const IndexMap::Read& r, int64_t sum) {
   if (r.at == IndexMap::none || sum == 0) return r.at == IndexMap::none && sum == 0;
   if (r.at == IndexMap::unclear) return std::isfinite(r.times);

@@ -85,15 +85,19 @@ class Maps {
   virtual bool fails(const Program& q) = 0;
 };
 
+// A word that is not the definition's, and what it is; of_what: it stands in whose statement it is, and not in that.
+struct Name {
+  std::string word, is;
+  bool of_what = false;
+};
+
 struct Loop {
   std::vector<Slot> definition;
   std::vector<Statement> statements;
   std::vector<Change> operators;
-  int sum_is = -1;                         // the operator by which a product takes the sum's place
   bool (*in_scope)(Operand o, int place);  // whether it has been computed where that place is
   std::vector<uint64_t> forms = {0};       // bits of Program::changed in each of the definition's forms
-  // Words of its texts that are not the definition's, and what they are.
-  std::vector<std::pair<std::string, std::string>> names;
+  std::vector<Name> names;
   std::unique_ptr<Maps> (*maps)(const std::vector<const IndexMap*>& maps);
 
   Program right() const;
@@ -102,7 +106,9 @@ struct Loop {
   std::string text(const Statement& st, const Program& q) const;
 };
 
-// (a·b + c)·d + e, where from `adds` on stand the operators that make it a + b, − c, + d and − e.
+// A statement of the five places from `place` on, and its operators from `adds` on: "x[({}·{} + {})·{} + {}]".
+void add_address(Loop& l, const std::string& tensor, int place, int adds);
+// What it is: (a·b + c)·d + e, where from `adds` on stand the operators that make it a + b, − c, + d and − e.
 inline int64_t address(const Program& q, int adds, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e) {
   const int64_t row = (q.has(adds) ? a + b : a * b) + (q.has(adds + 1) ? -c : c);
   return (q.has(adds + 2) ? row + d : row * d) + (q.has(adds + 3) ? -e : e);
@@ -110,6 +116,11 @@ inline int64_t address(const Program& q, int adds, int64_t a, int64_t b, int64_t
 
 const Loop& gather();
 const Loop& scatter();
+
+template <class M>
+std::unique_ptr<Maps> maps_of(const std::vector<const IndexMap*>& maps) {
+  return std::make_unique<M>(maps);
+}
 
 // Whether a map's cell is what comes of inputs whose codes have this sum. Of several inputs it is read as whatever
 // their sum looks like, or as unclear.

@@ -64,26 +64,26 @@ std::vector<Edit> all_edits(const Loop& loop) {
 class Search {
  public:
   Search(const Loop& loop, const std::vector<const IndexMap*>& maps)
-      : loop_(loop), edits_(all_edits(loop)), maps_(loop.maps(maps)) {
+      : loop_(loop), right_(loop.right()), edits_(all_edits(loop)), maps_(loop.maps(maps)) {
     // Who knows nothing of groups has no statement of them that could be wrong.
     if (std::any_of(maps.begin(), maps.end(), [](const IndexMap* m) { return m->problem.groups > 1; })) return;
     for (Edit& edit : edits_)
       if (edit.statement != no_place && loop.statement_of(edit.statement).what.find("group") != std::string::npos)
         edit.cost += 1;
   }
-  void one(bool of_a_statement = false) {
+  void one(bool in_a_statement = false) {
     for (const Edit& edit : edits_)
-      if (!of_a_statement || !edit.change || edit.change->is != loop_.sum_is) consider(edit.cost, {&edit});
+      if (!in_a_statement || edit.statement != no_place) consider(edit.cost, {&edit});
   }
   // The same, where on one of the problems the program divides by zero, and on the others it gives the maps: a GPU goes
   // on with whatever comes of that.
-  void one_but_for(const Loop& loop, const std::vector<const IndexMap*>& maps) {
+  void one_but_for(const std::vector<const IndexMap*>& maps) {
     constexpr size_t least = 3;
     for (size_t without = 0; without < maps.size() && maps.size() > least && best_.empty(); without++) {
       std::vector<const IndexMap*> rest = maps;
       rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(without));
-      const auto left_out = loop.maps({maps[without]});
-      maps_ = loop.maps(rest);
+      const auto left_out = loop_.maps({maps[without]});
+      maps_ = loop_.maps(rest);
       fails_on_ = left_out.get();
       one();
       fails_on_ = nullptr;
@@ -107,7 +107,7 @@ class Search {
     std::vector<const Edit*> edits = best_;
     std::stable_sort(edits.begin(), edits.end(),
                      [](const Edit* a, const Edit* b) { return a->statement < b->statement; });
-    Program q = loop_.right();
+    Program q = right_;
     for (const Edit* edit : edits) edit->make(q);
     std::vector<ProgramFault> all;
     for (const Edit* edit : edits) {
@@ -116,16 +116,14 @@ class Search {
         continue;
       }
       const Statement& st = loop_.statement_of(edit->statement);
-      const ProgramFault fault{loop_.text(st, q), loop_.text(st, loop_.right()), st.what, {}};
+      const ProgramFault fault{loop_.text(st, q), loop_.text(st, right_), st.what, {}};
       if (all.empty() || all.back().text != fault.text) all.push_back(fault);
     }
     for (ProgramFault& f : all)
-      for (const auto& [word, is] : loop_.names) {
-        const bool of_what = word.starts_with("numerator") && f.what.find(word) != std::string::npos;
-        if ((of_what || (f.text + " " + f.right).find(word) != std::string::npos) &&
-            std::find(f.names.begin(), f.names.end(), is) == f.names.end())
-          f.names.push_back(is);
-      }
+      for (const Name& name : loop_.names)
+        if ((name.of_what ? f.what : f.text + " " + f.right).find(name.word) != std::string::npos &&
+            std::find(f.names.begin(), f.names.end(), name.is) == f.names.end())
+          f.names.push_back(name.is);
     return all;
   }
 
@@ -133,7 +131,7 @@ class Search {
   void consider(double cost, std::initializer_list<const Edit*> made) {
     for (const uint64_t form : loop_.forms) {
       if (cost >= least_) return;
-      Program q = loop_.right();
+      Program q = right_;
       q.changed = form;
       for (const Edit* edit : made) edit->make(q);
       if (maps_->fit(q) && (!fails_on_ || fails_on_->fails(q))) best_ = made, least_ = cost;
@@ -141,6 +139,7 @@ class Search {
   }
 
   const Loop& loop_;
+  const Program right_;
   std::vector<Edit> edits_;
   std::unique_ptr<Maps> maps_;
   Maps* fails_on_ = nullptr;  // where only programs are wanted that fail on it
@@ -156,11 +155,11 @@ std::vector<ProgramFault> program_faults(const std::vector<const IndexMap*>& map
   if (maps.empty() || std::any_of(maps.begin(), maps.end(), [](const IndexMap* m) { return !m->added.empty(); }))
     return {};
   Search gathers(gather(), maps), scatters(scatter(), maps);
+  auto found = [&] { return gathers.found() || scatters.found(); };
   gathers.one(one_statement), scatters.one(one_statement);
-  if (one_statement && !gathers.found() && !scatters.found()) return {};
-  if (!gathers.found() && !scatters.found()) gathers.two(activity), scatters.two(activity);
-  if (!gathers.found() && !scatters.found()) gathers.one_but_for(gather(), maps), scatters.one_but_for(scatter(), maps);
-  if (!gathers.found() && !scatters.found()) return {};
+  if (!found() && !one_statement) gathers.two(activity), scatters.two(activity);
+  if (!found() && !one_statement) gathers.one_but_for(maps), scatters.one_but_for(maps);
+  if (!found()) return {};
   return scatters.cost() < gathers.cost() ? scatters.faults() : gathers.faults();
 }
 

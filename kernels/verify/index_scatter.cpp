@@ -203,9 +203,9 @@ Loop made() {
                           {co_begin, 1, "co from {}", "the first output channel of the loop"},
                           {co_count, 1, "co < {}", "the last output channel of the loop"},
                           {y_n, 6, "y[({}·{} + {} + {})·{} + {}]", "the address in y"},
-                          {x_n, 5, "x[({}·{} + {})·{} + {}]", "the address in x"},
-                          {w_ci, 5, "w[({}·{} + {})·{} + {}]", "the address in w"},
                       });
+  add_address(l, "x", x_n, x_adds_channels);
+  add_address(l, "w", w_ci, w_adds_channels);
   l.operators.insert(l.operators.end(),
                      {
                          {j_adds_s, j_i, "j = {} + {} − {} + {}·{}"},
@@ -220,22 +220,12 @@ Loop made() {
                          {y_minus_co, y_n, "y[({}·{} + {} − {})·{} + {}]"},
                          {y_adds_length, y_n, "y[{}·{} + {} + {} + {} + {}]"},
                          {y_minus_j, y_n, "y[({}·{} + {} + {})·{} − {}]"},
-                         {x_adds_channels, x_n, "x[({} + {} + {})·{} + {}]"},
-                         {x_minus_ci, x_n, "x[({}·{} − {})·{} + {}]"},
-                         {x_adds_length, x_n, "x[{}·{} + {} + {} + {}]"},
-                         {x_minus_i, x_n, "x[({}·{} + {})·{} − {}]"},
-                         {w_adds_channels, w_ci, "w[({} + {} + {})·{} + {}]"},
-                         {w_minus_co, w_ci, "w[({}·{} − {})·{} + {}]"},
-                         {w_adds_taps, w_ci, "w[{}·{} + {} + {} + {}]"},
-                         {w_minus_k, w_ci, "w[({}·{} + {})·{} − {}]"},
                          {sum_minus, no_place, "y −= x·w", "y += x·w", "what is done with a product"},
                      });
   l.in_scope = in_scope;
   l.forms = {0, uint64_t{1} << x_at_parts};
-  l.names.emplace_back("co", "co: an output channel, counted in its group");
-  l.maps = [](const std::vector<const IndexMap*>& maps) -> std::unique_ptr<Maps> {
-    return std::make_unique<InputMaps>(maps);
-  };
+  l.names.push_back({"co", "co: an output channel, counted in its group"});
+  l.maps = maps_of<InputMaps>;
   return l;
 }
 

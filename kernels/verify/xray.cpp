@@ -212,13 +212,15 @@ void conclude(Xray& x, const std::vector<Mapped>& all, const Activity& activity)
   const bool alike = shown->structure && std::all_of(all.begin(), all.end(), [&](const Mapped& m) {
                        return m.right || (m.structure && m.structure->faults == shown->structure->faults);
                      });
-  if (!alike || !formula || here_alone || !another.empty()) {
+  // A formula is that of maps with a structure: where one has none, its words are not all that is wrong.
+  const bool all_told = formula && !here_alone && another.empty() &&
+                        std::all_of(all.begin(), all.end(), [](const Mapped& m) { return m.structure.has_value(); });
+  if (!alike || !all_told) {
     // One or two wrong operands or operators anywhere else, where lengths are right.
     std::vector<const IndexMap*> maps_of_all;
     for (const auto& m : all) maps_of_all.push_back(&m.map);
-    const auto program = shown->length.empty()
-                             ? program_faults(maps_of_all, activity, formula && !here_alone && another.empty())
-                             : std::vector<ProgramFault>{};
+    const auto program =
+        shown->length.empty() ? program_faults(maps_of_all, activity, all_told) : std::vector<ProgramFault>{};
     if (!program.empty()) {
       tell_program(x, program);
       return;

@@ -80,6 +80,14 @@ TEST_F(OutsideCli, TwoFaultsAreSaid) {
                     "belongs; the address in w is wrong: it takes "
                     "w[(ci·(Cout/groups) + co mod (Cout/groups))·L + k], where"))
       << r.out;
+  // Where a formula is that of some small problems alone, and the others have no structure.
+  const std::string wide = test::text_file(changed("gather.cu", "if (i >= L)", "if (i > L)"));
+  r = run(Words{"xray", changed_text(wide, "* K + k]", "* out_group + k]")} +
+          Words{"--batch",  "2",  "--in-channels",    "12", "--out-channels", "24",     "--kernel-size", "5",
+                "--length", "21", "--stride",         "3",  "--padding",      "5",      "--dilation",    "2",
+                "--groups", "4",  "--output-padding", "1",  "--bias",         "--trust"});
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_TRUE(holds(r.out, "it takes i < (L + 1), where i < L belongs; the address in w is wrong")) << r.out;
 }
 
 // One thread an input, which adds its products to outputs: its statements are named as they stand there.

@@ -457,10 +457,10 @@ void Judge::Run::conclude_speed() {
     peak = fmt::format(" at the {:.3g} TFLOP/s of the driver's clock and cores",
                        device_.info().fma_gflops * (p_.dtype == DType::f64 ? 0.5 : 1) * 1e-3);
   v.add("speed", impossible_ ? LayerStatus::fail : LayerStatus::pass,
-        fmt::format("{} cold, {} hot{}, floor {} by {}{}{}{}", time_text(measured), time_text(r_.hot.median_ms()), packed,
+        fmt::format("{} cold, {} hot{}, floor {} by {}{}{}{}{}", time_text(measured), time_text(r_.hot.median_ms()), packed,
                     r_.floor_ms ? time_text(*r_.floor_ms) : "unknown", r_.floor_from, peak,
                     r_.launch.empty() ? "" : "; a launch of nothing takes " + time_text(r_.launch.min_ms()) + " at least",
-                    impossible_ ? ": faster than the memory can be read" : ""));
+                    impossible_ ? ": faster than the memory can be read" : "", and_of_stand_ins()));
 }
 
 }  // namespace convscope

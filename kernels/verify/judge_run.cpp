@@ -132,8 +132,8 @@ bool Judge::Run::declared() {
   size_t arguments = 0;
   for (const auto& l : plan_.launches()) arguments += l.arguments.size();
   v.add("binding", LayerStatus::pass,
-        fmt::format("{} launch{}, {} arguments", plan_.launches().size(), plan_.launches().size() == 1 ? "" : "es",
-                    arguments));
+        fmt::format("{} launch{}, {} arguments{}", plan_.launches().size(), plan_.launches().size() == 1 ? "" : "es",
+                    arguments, and_of_stand_ins()));
   if (own_ == p_.out_length()) {
     v.add("shape", LayerStatus::pass, fmt::format("output [{}, {}, {}]", p_.batch, p_.out_channels, own_));
   } else {

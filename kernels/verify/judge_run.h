@@ -6,6 +6,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/runtime/stand_ins.h"
 #include "kernels/verify/guarded.h"
 #include "kernels/verify/judge.h"
 #include "kernels/verify/races.h"
@@ -75,6 +76,10 @@ class Judge::Run {
     });
   }
   void time_it();
+  std::string and_of_stand_ins() const {
+    const std::string words = stand_in_words(plan_);
+    return words.empty() ? "" : "; " + words;
+  }
   void check_packed_calls();
   void judge_references();
   void exact_pass();

@@ -209,6 +209,9 @@ BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& ac
   for (auto& c : list) {
     if (is_of_this_cpu(c.entry)) c.entry.floor.reset();  // a GPU's
     if (c.subject && !emulator) c.entry.doubt = timed_calls_look_honest(*c.subject, memory, &activity);
+    if (c.subject)
+      if (const auto words = c.subject->stand_ins(); !words.empty())
+        r.warnings.push_back(c.entry.name + ": " + words);
     if (c.subject && c.entry.packed.missing.empty())
       if (auto odd = packed_calls_look_honest(*c.subject, memory, &activity); !odd.empty()) {
         c.entry.packed = {.packs = true, .missing = odd};

@@ -432,6 +432,7 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
   }
   conclude(r);
   r.warnings = timing_warnings(r);
+  odd.push_back(subject->stand_ins());
   for (const auto& words : odd)
     if (!words.empty()) r.warnings.push_back(words);
   return r;

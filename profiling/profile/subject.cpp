@@ -5,6 +5,7 @@
 #include "kernels/base/error.h"
 #include "kernels/runtime/device_code.h"
 #include "kernels/runtime/registry.h"
+#include "kernels/runtime/stand_ins.h"
 
 namespace convscope {
 namespace {
@@ -30,6 +31,7 @@ class KernelSubject final : public Subject {
   Timing time(const Bindings& at, bool cold, const TimingOptions& options, Activity* activity) override {
     return device_.time(kernel_, plan_, at, cold, options, activity);
   }
+  std::string stand_ins() const override { return stand_in_words(plan_); }
   bool packs_weights() const override { return plan_.packs_weights(); }
   std::string no_packed_times() const override { return convscope::no_packed_times(plan_, device_); }
   PackedTimes packed_times(const Bindings& at, const TimingOptions& options, Activity* activity) override {

@@ -21,6 +21,8 @@ class Subject {
   virtual std::string file() const { return ""; }
   virtual std::vector<std::string> requires_hardware() const { return {}; }
   virtual std::string what_ran() const { return ""; }
+  // What is to be said beside its times of launches that stand for a library's, or "".
+  virtual std::string stand_ins() const { return ""; }
   virtual int64_t out_length() const = 0;  // that it works out itself
   virtual size_t workspace_bytes() const { return 0; }
   // A call, whole: issued at once, waited for.

@@ -23,8 +23,9 @@ namespace fs = std::filesystem;
 namespace {
 
 const std::vector<std::string>& nvcc_flags() {
-  static const std::vector<std::string> flags = {"-std=c++20",       "-lineinfo", "-Iinclude", "-I.",
-                                                 "-Ikernels/ladder", "-isystem",  "host"};
+  // host before the toolkit's own folder, which has cuBLAS's headers too.
+  static const std::vector<std::string> flags = {"-std=c++20", "-lineinfo",        "-Iinclude",
+                                                 "-I.",        "-Ikernels/ladder", "-Ihost"};
   return flags;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/runtime/compile/deduced.h"
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_lines.h"
@@ -58,20 +59,39 @@ std::string argument_for(const HostParameter& p, const std::string& meaning) {
   return p.is_list() ? fmt::format("{{{}}}", meaning) : meaning;
 }
 
+// (…) that stands there, with its brackets.
+std::string arguments_behind(const std::string& code, size_t at) {
+  const size_t open = code.find('(', at);
+  int depth = 0;
+  for (size_t i = open; i < code.size(); i++) {
+    depth += code[i] == '(';
+    if (code[i] == ')' && --depth == 0) return code.substr(open, i + 1 - open);
+  }
+  return "()";
+}
+
 }  // namespace
 
 bool has_host_code(std::string_view text) { return code_of(text, true).find("<<<") != std::string::npos; }
 
-std::string with_noted_launches(const std::string& text, const std::set<std::string>& bounded) {
+std::string with_noted_launches(const std::string& plain, const std::set<std::string>& bounded) {
+  const DeducedText deduced = with_deducers(plain, bounded);
+  const std::string &text = deduced.text, code = code_of(text, true);
   std::string out;
   size_t at = 0;
-  for (const auto& l : launches_in(code_of(text, true))) {
+  for (const auto& l : launches_in(code)) {
     if (l.callee < at) continue;
     std::string callee = text.substr(l.callee, l.arrows - l.callee);
     while (std::isspace(static_cast<unsigned char>(callee.back()))) callee.pop_back();
-    out += text.substr(at, l.callee - at) + "::convscope::host::Launching<" + callee + ">(" +
-           text.substr(l.arrows + 3, l.config_end - l.arrows - 3) + ")";
-    if (const std::string bounds = bounds_of(callee, bounded); !bounds.empty()) out += ".bounded(" + bounds + ")";
+    const std::string config = "(" + text.substr(l.arrows + 3, l.config_end - l.arrows - 3) + ")";
+    out += text.substr(at, l.callee - at);
+    if (const std::string type = deduced_launch(callee, arguments_behind(code, l.config_end + 3), deduced);
+        !type.empty()) {
+      out += type + config;
+    } else {
+      out += "::convscope::host::Launching<" + callee + ">" + config;
+      if (const std::string bounds = bounds_of(callee, bounded); !bounds.empty()) out += ".bounded(" + bounds + ")";
+    }
     at = l.config_end + 3;
   }
   out += text.substr(at);
@@ -224,6 +244,8 @@ std::string includes_before(std::string_view cuda) {
   for (const auto& [header, names] : of_headers)
     if (all || std::any_of(names.begin(), names.end(), [&](const char* n) { return used.contains(n); }))
       out += fmt::format("#include <{}>\n", header);
+  static const std::regex product(R"(\b(?:matmul|mm|bmm)\s*\(|\bcublas|\bgetCurrentCUDABlasHandle\b)");
+  if (std::regex_search(code, product)) out += "#include \"convscope/products.h\"\n";
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <regex>
 #include <vector>
 
+#include "kernels/runtime/compile/global_functions.h"
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_lines.h"
 
@@ -16,39 +17,6 @@ const std::string prefix = "convscope_bounds_";
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Behind the bracket that ends what begins at `open`.
-size_t behind_bracket(const std::string& code, size_t open) {
-  int depth = 0;
-  for (size_t i = open; i < code.size(); i++) {
-    if (code[i] == '(') depth++;
-    if (code[i] == ')' && --depth == 0) return i + 1;
-  }
-  return code.npos;
-}
-
-// The first of a list of expressions; "" where it cannot be told, since < may begin a template's arguments.
-std::string first_expression(const std::string& list) {
-  int depth = 0;
-  std::string first;
-  for (const char c : list) {
-    if (c == '(' || c == '[' || c == '{') depth++;
-    if (c == ')' || c == ']' || c == '}') depth--;
-    if (c == ',' && depth == 0) break;
-    first += c;
-  }
-  int opened = 0;
-  for (size_t i = 0; i < first.size(); i++) {
-    const bool twice = i + 1 < first.size() && (first[i + 1] == first[i] || first[i + 1] == '=');
-    if ((first[i] == '<' || first[i] == '>') && twice) {
-      i++;
-      continue;
-    }
-    opened += first[i] == '<';
-    opened -= first[i] == '>' && opened > 0;
-  }
-  return opened ? "" : first;
-}
-
 bool has_word(const std::string& code, const std::string& word, size_t end) {
   for (size_t at = 0; (at = code.find(word, at)) < end; at += word.size())
     if ((at == 0 || !is_word(code[at - 1])) && (at + word.size() >= code.size() || !is_word(code[at + word.size()])))
@@ -56,48 +24,19 @@ bool has_word(const std::string& code, const std::string& word, size_t end) {
   return false;
 }
 
-// What is declared where a __global__ stands: from behind what ends the declaration before it.
-struct Declaration {
-  size_t begin;
-  std::string name, head, threads;  // head: template <…>, or ""; threads: the first argument of its bounds, or ""
-  bool defines = false;
-};
-
-// Errors: none; a name of "" where it is not understood.
-Declaration declaration_at(const std::string& code, size_t global) {
-  Declaration d{code.find_last_of(";{}", global), "", "", "", false};
-  d.begin = d.begin == code.npos ? 0 : d.begin + 1;
-  while (d.begin < global && std::isspace(static_cast<unsigned char>(code[d.begin]))) d.begin++;
-  std::string text = code.substr(d.begin, code.find_first_of(";{", global) - d.begin);
-  d.defines = d.begin + text.size() < code.size() && code[d.begin + text.size()] == '{';
-  if (text.starts_with("template")) {
-    int depth = 0, brackets = 0;
-    size_t end = text.find('<');
-    for (; end < text.size(); end++) {
-      brackets += text[end] == '(';
-      brackets -= text[end] == ')';
-      if (brackets) continue;  // < and > compare there
-      if (text[end] == '<') depth++;
-      if (text[end] == '>' && --depth == 0) break;
-    }
-    if (end >= text.size()) return d;
-    d.head = text.substr(0, end + 1);
-    text.erase(0, end + 1);
+// A kernel's template may have defaults before parameters without, which are deduced; a constant's may not.
+std::string head_of_constant(const std::string& head) {
+  if (head.empty()) return "";
+  const size_t open = head.find('<');
+  std::string list;
+  bool needed = false;
+  auto parts = list_parts(head.substr(open + 1, head.rfind('>') - open - 1));
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    const size_t equals = part->find('=');
+    needed |= equals == part->npos && part->find("...") == part->npos;
+    list.insert(0, (needed ? part->substr(0, equals) : *part) + (list.empty() ? "" : ","));
   }
-  if (const size_t at = text.find("__launch_bounds__"); at != text.npos) {
-    const size_t open = text.find('(', at), end = open == text.npos ? open : behind_bracket(text, open);
-    if (end == text.npos) return d;
-    d.threads = first_expression(text.substr(open + 1, end - open - 2));
-    text.erase(at, end - at);
-  }
-  const size_t open = text.find('(');
-  if (open == text.npos || text.find('#') != text.npos) return d;
-  size_t end = open;
-  while (end > 0 && std::isspace(static_cast<unsigned char>(text[end - 1]))) end--;
-  size_t begin = end;
-  while (begin > 0 && is_word(text[begin - 1])) begin--;
-  d.name = text.substr(begin, end - begin);
-  return d;
+  return head.substr(0, open + 1) + list + ">";
 }
 
 }  // namespace
@@ -106,12 +45,10 @@ BoundedText with_launch_bounds(const std::string& text) {
   BoundedText out{text, {}};
   const std::string code = code_of(text);
   if (code.find("__launch_bounds__") == code.npos) return out;
-  std::vector<Declaration> all;
+  std::vector<GlobalFunction> all;
   std::map<std::string, int> times;
-  constexpr std::string_view word = "__global__";
-  for (size_t at = 0; (at = code.find(word, at)) != code.npos; at += word.size()) {
-    Declaration d = declaration_at(code, at);
-    if (!d.defines || d.name.empty()) continue;
+  for (GlobalFunction& d : global_functions(code)) {
+    if (!d.defines) continue;
     times[d.name]++;
     if (!d.threads.empty()) all.push_back(std::move(d));
   }
@@ -121,8 +58,8 @@ BoundedText with_launch_bounds(const std::string& text) {
     if (has_word(code, d->name, d->begin) ||
         std::regex_search(code, std::regex("using\\s[\\w:\\s]*::\\s*" + d->name + "\\s*;")))
       continue;
-    std::string constant =
-        d->head + (d->head.empty() ? "" : " ") + "constexpr int " + prefix + d->name + " = (" + d->threads + "); ";
+    std::string constant = head_of_constant(d->head) + (d->head.empty() ? "" : " ") + "constexpr int " + prefix +
+                           d->name + " = (" + d->threads + "); ";
     std::replace(constant.begin(), constant.end(), '\n', ' ');
     out.text.insert(d->begin, constant);
     out.names.insert(d->name);

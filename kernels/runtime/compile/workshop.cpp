@@ -113,6 +113,8 @@ Workshop::Workshop() {
                               "c10/util/Optional.h",
                               "pybind11/pybind11.h"})
     write_file(path_ / "host" / pytorch, "#include \"convscope/host_code.h\"\n");
+  for (const char* cublas : {"cublas_v2.h", "ATen/cuda/CUDABlas.h"})
+    write_file(path_ / "host" / cublas, "#include \"convscope/products.h\"\n");
 }
 
 Workshop::~Workshop() {

@@ -380,6 +380,69 @@ TEST_F(HostCodeCli, ViewsOfTensorsAreCopiedInTheirOrder) {
   EXPECT_TRUE(holds(r.out, "takes view() of a tensor whose elements are in another order")) << r.out << r.err;
 }
 
+// Templates whose arguments follow from what they are given, all of them or the rest.
+constexpr const char* with_deduced = R"(
+#include <torch/extension.h>
+namespace up {
+template <class T>
+__global__ void add(T* y, const T* bias, int Cout, int Lout);
+template <int K = 3, typename T, class... Rest>
+__global__ void __launch_bounds__(64)
+    gather(const T* __restrict__ x, const T* w, T* y, int Cin, int Cout, int L, int Lout, Rest... rest) {
+  const int j = blockIdx.x * blockDim.x + threadIdx.x, co = blockIdx.y;
+  const int list[] = {rest...}, s = list[0], p = list[1], d = list[2];
+  if (j >= Lout) return;
+  T sum = 0;
+  for (int k = 0; k < K; k++) {
+    const int t = j + p - k * d;
+    if (t < 0 || t % s || t / s >= L) continue;
+    for (int ci = 0; ci < Cin; ci++) sum += x[ci * L + t / s] * w[(ci * Cout + co) * K + k];
+  }
+  y[co * Lout + j] = sum;
+}
+}  // namespace up
+torch::Tensor forward(torch::Tensor x, torch::Tensor w, torch::Tensor bias, int stride, int padding, int dilation) {
+  const int Cin = x.size(1), L = x.size(2), Cout = w.size(1), K = w.size(2);
+  TORCH_CHECK(x.size(0) == 1 && K == 3, "one sequence, three taps");
+  const int Lout = (L - 1) * stride - 2 * padding + dilation * (K - 1) + 1;
+  auto y = torch::empty({1, Cout, Lout}, x.options());
+  const dim3 grid((Lout + 63) / 64, Cout);
+  up::gather<<<grid, 64>>>(x.data_ptr<float>(), w.data_ptr<float>(), y.data_ptr<float>(),  // the bias comes later
+                           Cin, Cout, L, Lout, stride, padding,
+                           dilation);
+  up::add<<<grid, 64>>>(y.data_ptr<float>(), bias.data_ptr<float>(), Cout, Lout);
+  return y;
+}
+namespace up {
+template <class T>
+__global__ void add(T* y, const T* bias, int Cout, int Lout) {
+  const int j = blockIdx.x * blockDim.x + threadIdx.x;
+  if (j < Lout) y[blockIdx.y * Lout + j] += bias[blockIdx.y];
+}
+}  // namespace up
+)";
+
+TEST_F(HostCodeCli, ArgumentsOfTemplatesAreDeduced) {
+  auto r = run(Words{"run", file("deduced.cu", with_deduced)} + little);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_EQ(r.err, "") << "no warnings";
+  r = run(Words{"run", changed_text(with_deduced, "up::gather<<<", "up::gather<3><<<")} + little);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  r = run(Words{"run", changed_text(with_deduced, "up::gather<<<", "up::gather<2><<<")} + little);
+  EXPECT_EQ(r.code, 1) << "two taps of three: " << r.out << r.err;
+  // Bounds are those of the kernel that is meant; lines are where they were.
+  r = run(Words{"run", changed_text(with_deduced, "up::gather<<<grid, 64", "up::gather<<<grid, 96")} + little);
+  EXPECT_EQ(r.code, 1) << r.out;
+  EXPECT_TRUE(holds(r.out, "__launch_bounds__")) << r.out << r.err;
+  r = run(Words{"run", changed_text(with_deduced, "  up::add<<<grid, 64>>>(y.data", "  up::add<<<grid, 64>>>(z.data")} +
+          little);
+  EXPECT_TRUE(holds(r.out, "changed.cu:30: 'z' was not declared in this scope")) << r.out << r.err;
+  r = run(Words{"run", changed_text(with_deduced, "(y.data_ptr<float>(), bias.data_ptr<float>(), Cout",
+                                    "(y.data_ptr<float>(), bias.data_ptr<double>(), Cout")} +
+          little);
+  EXPECT_EQ(r.code, 1) << r.out << "T is float and double";
+}
+
 TEST_F(HostCodeCli, NvccFindsItsKernels) {
   if (!has_nvcc()) GTEST_SKIP() << "no nvcc is here";
   auto r = run({"disassemble", test::project_file("assets/kernels/extension.py"), "--device", "emulator"});

@@ -127,7 +127,10 @@ TEST_F(OutsideCli, ASmallProblemThatEndsTheEngineIsLeftOut) {
   EXPECT_TRUE(holds(r.out, "it takes i = t/(s − 1), where i = t/s belongs")) << r.out;
   auto x = run(Words{"xray", file} + layer);
   EXPECT_TRUE(holds(x.out, "it takes     i = t/(s − 1)")) << x.out;
-  EXPECT_TRUE(holds(x.out, "on it the kernel ended the engine: a division by zero")) << x.out;
+  EXPECT_TRUE(holds(x.out, "on it the kernel ended the engine: ")) << x.out;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these have the signals
+  EXPECT_TRUE(holds(x.out, "ended the engine: a division by zero")) << x.out;
+#endif
 }
 
 // Pairs of 16 bits, copies that are waited for, and a name that is a parameter's in the launch line.

@@ -149,6 +149,10 @@ class Tensor {
     return in_order(o, from);
   }
   Tensor flip(int64_t d) const { return flip(Sizes{d}); }
+  // Defined in products.h, which files that name one of them include.
+  Tensor matmul(const Tensor& b) const;
+  Tensor mm(const Tensor& b) const;
+  Tensor bmm(const Tensor& b) const;
   Tensor detach() const { return *this; }
   Tensor cuda() const { return *this; }
   Tensor cpu() const { return *this; }  // to be copied from; it has no more values than the other

@@ -70,6 +70,16 @@ class Launching<F> {
   int64_t most_threads_ = 0;
 };
 
+// Of a kernel whose bounds are known (__launch_bounds__), where its template's arguments are deduced.
+template <auto F, int64_t most_threads>
+class Bounded : public Launching<F> {
+ public:
+  template <class... A>
+  explicit Bounded(const A&... given) : Launching<F>(given...) {
+    this->bounded(most_threads);
+  }
+};
+
 // What is noted down for memory that the file declares, and for bytes of the host: they are other kernels than those
 // that copy tensors, since a launch that is looked at alone needs them before it.
 template <auto F, class From>

@@ -1,0 +1,19 @@
+// The kernels that a text declares and defines, found without a compiler.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace convscope {
+
+// Of one: from behind what ends the declaration before it.
+struct GlobalFunction {
+  size_t begin = 0, head_end = 0;               // where it begins; where its { or ; is
+  std::string name, head, threads, parameters;  // head: template <…>, or ""; threads: the first argument of its
+                                                // __launch_bounds__, or ""
+  bool defines = false;
+};
+
+// In a text without comments and literals (code_of); what is not understood is left out.
+std::vector<GlobalFunction> global_functions(const std::string& code);
+
+}  // namespace convscope

@@ -9,13 +9,15 @@
 namespace convscope {
 
 std::string stand_in_words(const Plan& plan) {
-  const auto n = std::count_if(plan.launches().begin(), plan.launches().end(), [](const Launch& l) {
-    return std::string_view(l.entry.name).starts_with("convscope_product_");
-  });
-  if (!n) return "";
+  const auto named = [&](std::string_view begin) {
+    return std::count_if(plan.launches().begin(), plan.launches().end(),
+                         [&](const Launch& l) { return std::string_view(l.entry.name).starts_with(begin); });
+  };
+  const auto products = named("convscope_product_"), all = products + named("convscope_sum") + named("convscope_turn");
+  if (!all) return "";
   return fmt::format(
-      "{} of its launches {} a plain matrix product in the place of PyTorch's or cuBLAS's, which {} faster", n,
-      n == 1 ? "is" : "are each", n == 1 ? "is" : "are");
+      "{} of its launches stand{} for PyTorch's own{}", all, all == 1 ? "s" : "",
+      !products ? ", whose time may be another" : ", plain matrix products where the library's are faster");
 }
 
 }  // namespace convscope

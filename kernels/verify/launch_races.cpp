@@ -45,6 +45,8 @@ std::string name_of(const Launch& l) {
   if (name == "convscope_clear" ||
       (name == "convscope_fill" && l.arguments.size() > 1 && l.arguments[1].tensor.tensor == Tensor::none))
     return "the zeroing of memory";
+  if (name.starts_with("convscope_product_")) return "the matrix product";
+  if (name == "convscope_sum") return "the sum or copy";
   if (name.starts_with("convscope_")) return "the copy";
   return name;
 }

@@ -92,6 +92,79 @@ Order Tensor::flipped(const Sizes& dims, uint64_t& from) const {
   return o;
 }
 
+Tensor Tensor::slice(int64_t d, std::optional<int64_t> begin, std::optional<int64_t> end, int64_t step) const {
+  if (step < 1) refuse("its host code takes a slice with a step of ", step);
+  const int64_t all = size(d);
+  // As in Python: from the end where negative, and never beyond it.
+  auto within = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + all : at, 0, all); };
+  const int64_t from = within(begin.value_or(0)), to = std::max(from, within(end.value_or(all)));
+  Tensor other = *this;
+  const auto at = static_cast<size_t>(place(d));
+  other.strides_ = strides();
+  other.address_ += static_cast<uint64_t>(from * other.strides_[at] * element_size());
+  other.sizes_[at] = (to - from + step - 1) / step, other.strides_[at] *= step;
+  return other;
+}
+
+Tensor Tensor::narrow(int64_t d, int64_t begin, int64_t length) const {
+  const int64_t all = size(d), from = begin < 0 ? begin + all : begin;
+  if (from < 0 || length < 0 || from + length > all)
+    refuse("its host code narrows dimension ", place(d), " of ", said(*this), " to ", length, " from ", begin, " on");
+  return slice(d, from, from + length);
+}
+
+Tensor Tensor::select(int64_t d, int64_t index) const {
+  const int64_t all = size(d), from = index < 0 ? index + all : index;
+  if (from < 0 || from >= all)
+    refuse("its host code selects index ", index, " of dimension ", place(d), " of ", said(*this));
+  Tensor other = slice(d, from, from + 1);
+  other.sizes_.erase(other.sizes_.begin() + place(d)), other.strides_.erase(other.strides_.begin() + place(d));
+  return other;
+}
+
+// PyTorch's rules (documentation, "Broadcasting semantics"): from the last dimension on; one element is there for all.
+Tensor Tensor::expand(const Sizes& sizes) const {
+  const auto more = static_cast<int64_t>(sizes.size()) - dim();
+  auto cannot = [&] { refuse("its host code expands ", said(*this), " to ", said(sizes)); };
+  if (more < 0) cannot();
+  Tensor other(address_, sizes, type_);
+  for (int64_t d = 0; d < static_cast<int64_t>(sizes.size()); d++) {
+    const int64_t own = d < more ? 1 : size(d - more);
+    int64_t& n = other.sizes_[static_cast<size_t>(d)];
+    if (n == -1 && d >= more) n = own;
+    if (n < 0 || (own != 1 && own != n)) cannot();
+    other.strides_.push_back(d < more || own != n ? 0 : stride(d - more));
+  }
+  return other;
+}
+
+Sizes Tensor::both_sizes(const Tensor& other) const {
+  const Tensor &more = dim() < other.dim() ? other : *this, &less = dim() < other.dim() ? *this : other;
+  Sizes all = more.sizes_;
+  for (int64_t d = 1; d <= less.dim(); d++)
+    if (int64_t& n = all[all.size() - static_cast<size_t>(d)]; n == 1) n = less.size(-d);
+  return all;
+}
+
+Sum Tensor::sum_of(const Tensor& a, const Tensor& b, double alpha, double constant) const {
+  for (const Tensor* t : {&a, &b})
+    if (t->defined() && t->type_ != type_)
+      refuse("its host code adds or copies a tensor of type ", name_of(t->type_), " to one of type ", name_of(type_));
+  if (type_ != ScalarType::Float && type_ != ScalarType::Double && type_ != ScalarType::Half &&
+      type_ != ScalarType::BFloat16)
+    refuse("its host code adds, copies or fills tensors of type ", name_of(type_));
+  const Order to = order();
+  Sum s{type_, to.dims, {}, {}, {}, {}, alpha, constant};
+  auto with_strides = [&](const Tensor& t, long long* strides) {
+    if (!t.defined()) return;
+    const Order o = t.expand(sizes_).order();
+    std::copy(o.strides, o.strides + o.dims, strides);
+  };
+  std::copy(to.sizes, to.sizes + to.dims, s.sizes), std::copy(to.strides, to.strides + to.dims, s.to);
+  with_strides(a, s.a), with_strides(b, s.b);
+  return s;
+}
+
 int64_t Tensor::numel() const {
   return defined() ? std::accumulate(sizes_.begin(), sizes_.end(), int64_t{1}, std::multiplies<>()) : 0;
 }
@@ -145,10 +218,6 @@ Tensor empty_like(const Tensor& t) {
 Tensor empty(const Sizes& sizes, TensorOptions o) {
   const Tensor made(1, sizes, o.type);
   return {take(made.nbytes()), sizes, o.type};
-}
-
-void Tensor::allow_fill(double value) {
-  if (value != 0) refuse("its host code fills a tensor with ", value, "; only zero is noted down");
 }
 
 void Tensor::allow_dimensions(size_t n) const {

@@ -184,6 +184,12 @@ bool on_device(uint64_t address) {
   return (what >= x && what <= y) || (what >= first_made && what < next_number) || variable_at(address);
 }
 
+bool Tensor::is_all_of_its_memory() const {
+  const int what = what_of(address_), number = what - now().first;
+  const bool own = number >= 0 && number < static_cast<int>(now().taken.size());
+  return place_of(address_) == 0 && (!own || now().taken[static_cast<size_t>(number)] == nbytes());
+}
+
 void check_room(uint64_t address, int64_t bytes, const char* doing) {
   const int what = what_of(address), number = what - now().first;
   const int64_t place = place_of(address);

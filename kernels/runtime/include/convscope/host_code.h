@@ -53,7 +53,8 @@ namespace at {
 using convscope::host::Device, convscope::host::DeviceType, convscope::host::kCPU, convscope::host::kCUDA,
     convscope::host::device_of;
 using convscope::host::empty, convscope::host::empty_like, convscope::host::full, convscope::host::zeros,
-    convscope::host::zeros_like, convscope::host::flip, convscope::host::permute, convscope::host::transpose;
+    convscope::host::zeros_like, convscope::host::ones, convscope::host::ones_like, convscope::host::add,
+    convscope::host::constant_pad_nd, convscope::host::flip, convscope::host::permute, convscope::host::transpose;
 using convscope::host::ScalarType, convscope::host::Tensor, convscope::host::TensorOptions;
 using IntArrayRef = convscope::host::Sizes;
 constexpr auto kFloat = ScalarType::Float, kFloat32 = ScalarType::Float, kDouble = ScalarType::Double,
@@ -227,6 +228,36 @@ extern "C" __global__ void convscope_turn(unsigned short* to, const unsigned sho
   long long rest = i, at = 0;
   for (int d = order.dims - 1; d >= 0; d--) at += rest % order.sizes[d] * order.strides[d], rest /= order.sizes[d];
   for (int h = 0; h < halves; h++) to[i * halves + h] = from[at * halves + h];
+}
+
+// Sums of tensors, copies into parts of one, and what is filled with another number than 0.
+template <class T, class Real>
+__device__ inline void convscope_add_up(T* to, const T* a, const T* b, long long i, const convscope::host::Sum& s) {
+  long long rest = i, at = 0, of_a = 0, of_b = 0;
+  for (int d = s.dims - 1; d >= 0; d--) {
+    const long long e = rest % s.sizes[d];
+    at += e * s.to[d], of_a += e * s.a[d], of_b += e * s.b[d], rest /= s.sizes[d];
+  }
+  if (a && !b && s.constant == 0) {
+    to[at] = a[of_a];
+    return;
+  }
+  Real sum = a ? static_cast<Real>(a[of_a]) : 0;
+  if (b) sum += static_cast<Real>(s.alpha) * static_cast<Real>(b[of_b]);
+  to[at] = static_cast<T>(sum + static_cast<Real>(s.constant));
+}
+extern "C" __global__ void convscope_sum(void* to, const void* a, const void* b, long long elements,
+                                         convscope::host::Sum s) {
+  using convscope::host::ScalarType;
+  const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= elements) return;
+  auto as = [&]<class T, class Real>(T*, Real) {
+    convscope_add_up<T, Real>(static_cast<T*>(to), static_cast<const T*>(a), static_cast<const T*>(b), i, s);
+  };
+  if (s.type == ScalarType::Float) as(static_cast<float*>(nullptr), 0.f);
+  if (s.type == ScalarType::Double) as(static_cast<double*>(nullptr), 0.0);
+  if (s.type == ScalarType::Half) as(static_cast<__half*>(nullptr), 0.f);
+  if (s.type == ScalarType::BFloat16) as(static_cast<__nv_bfloat16*>(nullptr), 0.f);
 }
 
 // To memory that a file declares, four bytes by each thread; zeros from a null pointer.

@@ -64,6 +64,15 @@ struct Order {
   long long sizes[5] = {}, strides[5] = {};  // in elements; a stride may be negative
 };
 void turn(uint64_t to, uint64_t from, const Order& order, int64_t element_bytes, uintptr_t stream);
+// to = a + alpha · b + constant for each element, a and b with strides of their own (0: one for all of a dimension);
+// a null address is none.
+struct Sum {
+  ScalarType type;
+  int dims;
+  long long sizes[5], to[5], a[5], b[5];
+  double alpha, constant;
+};
+void add_up(uint64_t to, uint64_t a, uint64_t b, const Sum& sum, uintptr_t stream);
 // Streams and events by the values of their handles (kernels/runtime/compile/streams.h). The current stream is the one
 // that what PyTorch does is on; launches that name none are on the default stream all the same.
 CONVSCOPE_PROGRAM uintptr_t new_stream(bool blocking);
@@ -153,6 +162,24 @@ class Tensor {
   Tensor matmul(const Tensor& b) const;
   Tensor mm(const Tensor& b) const;
   Tensor bmm(const Tensor& b) const;
+  // Views of a part, or of more than there is.
+  CONVSCOPE_PROGRAM Tensor slice(int64_t d, std::optional<int64_t> begin = {}, std::optional<int64_t> end = {},
+                                 int64_t step = 1) const;
+  CONVSCOPE_PROGRAM Tensor narrow(int64_t d, int64_t begin, int64_t length) const;
+  CONVSCOPE_PROGRAM Tensor select(int64_t d, int64_t index) const;
+  CONVSCOPE_PROGRAM Tensor expand(const Sizes& sizes) const;
+  Tensor expand_as(const Tensor& other) const { return expand(other.sizes_); }
+  Tensor& copy_(const Tensor& from) { return become(from, {}, 0, 0); }
+  Tensor& add_(const Tensor& other, double alpha = 1) { return become(*this, other, alpha, 0); }
+  Tensor& operator+=(const Tensor& other) { return add_(other); }
+  Tensor add(const Tensor& other, double alpha = 1) const {
+    Tensor made = new_empty(both_sizes(other));
+    made.become(*this, other, alpha, 0);
+    return made;
+  }
+  friend Tensor operator+(const Tensor& a, const Tensor& b) { return a.add(b); }
+  // A result, alone in its memory.
+  Tensor alone() const { return is_contiguous() && is_all_of_its_memory() ? *this : clone(); }
   Tensor detach() const { return *this; }
   Tensor cuda() const { return *this; }
   Tensor cpu() const { return *this; }  // to be copied from; it has no more values than the other
@@ -169,13 +196,11 @@ class Tensor {
     Tensor made = new_empty(sizes);
     return made.zero_();
   }
-  Tensor& zero_() {
+  Tensor& zero_() { return fill_(0); }
+  Tensor& fill_(double value) {
+    if (value != 0 || !is_contiguous()) return become({}, {}, 0, value);
     clear(address_, nbytes(), current_stream());
     return *this;
-  }
-  Tensor& fill_(double value) {
-    allow_fill(value);
-    return zero_();
   }
   template <class T>
   T* data_ptr() const {
@@ -235,8 +260,14 @@ class Tensor {
     return {data_ptr<T>(), sizes_.data(), strides().data()};
   }
   int64_t place(int64_t d) const;
+  CONVSCOPE_PROGRAM bool is_all_of_its_memory() const;
+  CONVSCOPE_PROGRAM Sizes both_sizes(const Tensor& other) const;
+  CONVSCOPE_PROGRAM Sum sum_of(const Tensor& a, const Tensor& b, double alpha, double constant) const;
+  Tensor& become(const Tensor& a, const Tensor& b, double alpha, double constant) {
+    if (numel()) add_up(address_, a.address_, b.address_, sum_of(a, b, alpha, constant), current_stream());
+    return *this;
+  }
   // Errors: refused.
-  CONVSCOPE_PROGRAM static void allow_fill(double value);
   CONVSCOPE_PROGRAM void allow_dimensions(size_t n) const;
   CONVSCOPE_PROGRAM void allow_32_bits() const;
   [[noreturn]] CONVSCOPE_PROGRAM void refuse_type() const;
@@ -260,6 +291,29 @@ inline Tensor full(const Sizes& sizes, double value, TensorOptions o = {}) {
   return made.fill_(value);
 }
 CONVSCOPE_PROGRAM Tensor empty_like(const Tensor& t);
+inline Tensor ones(const Sizes& sizes, TensorOptions o = {}) { return full(sizes, 1, o); }
+inline Tensor ones_like(const Tensor& t) { return ones(t.sizes(), t.options()); }
+// Of the last dimensions, from the last on: before and behind; less than 0 cuts off.
+inline Tensor constant_pad_nd(const Tensor& t, const Sizes& pad, double value = 0) {
+  Sizes sizes = t.sizes();
+  Tensor part = t;
+  Sizes begins;
+  for (size_t i = 0; i + 1 < pad.size(); i += 2) {
+    const auto d = t.dim() - 1 - static_cast<int64_t>(i / 2);
+    const int64_t before = pad[i], behind = pad[i + 1];
+    part = part.slice(d, before < 0 ? -before : 0, t.size(d) + (behind < 0 ? behind : 0));
+    sizes[static_cast<size_t>(d)] += before + behind;
+    begins.push_back(before > 0 ? before : 0);
+  }
+  Tensor made = full(sizes, value, t.options()), room = made;
+  for (size_t i = 0; i < begins.size(); i++) {
+    const auto d = t.dim() - 1 - static_cast<int64_t>(i);
+    room = room.narrow(d, begins[i], part.size(d));
+  }
+  room.copy_(part);
+  return made;
+}
+inline Tensor add(const Tensor& a, const Tensor& b, double alpha = 1) { return a.add(b, alpha); }
 inline Tensor flip(const Tensor& t, const Sizes& dims) { return t.flip(dims); }
 inline Tensor transpose(const Tensor& t, int64_t a, int64_t b) { return t.transpose(a, b); }
 inline Tensor permute(const Tensor& t, const Sizes& dims) { return t.permute(dims); }

@@ -133,6 +133,13 @@ inline void turn(uint64_t to, uint64_t from, const Order& order, int64_t element
       static_cast<int>(element_bytes / 2), order);
 }
 
+inline void add_up(uint64_t to, uint64_t a, uint64_t b, const Sum& sum, uintptr_t stream) {
+  long long elements = 1;
+  for (int d = 0; d < sum.dims; d++) elements *= sum.sizes[d];
+  Launching<&convscope_sum>(ceil_div(elements, 256), 256, 0, reinterpret_cast<cudaStream_t>(stream))(
+      reinterpret_cast<void*>(to), reinterpret_cast<const void*>(a), reinterpret_cast<const void*>(b), elements, sum);
+}
+
 inline const Tensor& result_of(const Tensor& t) { return t; }
 inline const Tensor& result_of(const std::vector<Tensor>& all) {
   if (all.empty()) refuse("its host code returns no tensor");
@@ -148,7 +155,7 @@ template <auto call>
 Called called() {
   using Result = decltype(call(ConvProblem(), Given(ConvProblem())));
   if constexpr (requires(Result r) { result_of(r); })
-    return {[](const ConvProblem& p, const Given& given) { return result_of(call(p, given)).contiguous(); }, nullptr,
+    return {[](const ConvProblem& p, const Given& given) { return result_of(call(p, given)).alone(); }, nullptr,
             &last_declared};
   else {
     static_assert(!std::is_class_v<Result>,

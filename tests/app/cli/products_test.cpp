@@ -84,6 +84,8 @@ TEST_F(ProductsCli, OfPyTorchAreComputed) {
     EXPECT_TRUE(holds(r.out, " for PyTorch's own, plain matrix products where the library's are faster"))
         << "that its time is not theirs: " << r.out;
   }
+  const auto sample = run(Words{"check", test::project_file("assets/kernels/col2im.py"), "--cases", "20"});
+  EXPECT_TRUE(holds(sample.out, "✓ right on all 20 problems")) << sample.out << sample.err;
   const auto none = run(Words{"run", test::project_file("assets/kernels/extension.py")} + products_layer);
   EXPECT_FALSE(holds(none.out, "matrix product")) << none.out;
 }

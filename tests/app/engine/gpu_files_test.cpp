@@ -100,6 +100,24 @@ TEST_F(FilesGpu, AnExtensionInPythonIsRight) {
   EXPECT_EQ(ask("run", "kernelbench-79-small", "mine.py")["verdict"]["status"], "right") << "cleared before";
 }
 
+// What PyTorch would compute around its kernels is computed on the GPU as well: products, parts, sums.
+TEST_F(FilesGpu, ProductsAndPartsAreRight) {
+  Answer a = bring(sample("", "", "col2im.py"), "cuda", "mine.py");
+  ASSERT_EQ(a.kind, Answer::Kind::result) << a.header << a.message;
+  for (const char* preset : {"kernelbench-79-small", "hifigan.u2"}) {
+    const json r = ask("run", preset, "mine.py");
+    EXPECT_EQ(r["verdict"]["status"], "right") << r["verdict"];
+    EXPECT_TRUE(test::holds(r["verdict"].dump(), "plain matrix products where the library's are faster")) << r;
+  }
+  std::string longer = sample("out_length =\n      (", "out_length =\n      1 + (", "col2im.py");
+  longer.replace(longer.find("return output;"), 14,
+                 "return torch::zeros({1}, output.options()) + output.narrow(2, 0, out_length - 1);");
+  a = bring(longer, "cuda", "mine.py");
+  ASSERT_EQ(a.kind, Answer::Kind::result) << a.header << a.message;
+  const json r = ask("run", "kernelbench-79-small", "mine.py");
+  EXPECT_EQ(r["verdict"]["status"], "right") << r["verdict"];
+}
+
 TEST_F(FilesGpu, AFaultIsToldByName) {
   ASSERT_EQ(bring(sample("j + p - k * d", "j + p - k")).kind, Answer::Kind::result);
   json r = ask("run");

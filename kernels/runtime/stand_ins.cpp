@@ -15,9 +15,9 @@ std::string stand_in_words(const Plan& plan) {
   };
   const auto products = named("convscope_product_"), all = products + named("convscope_sum") + named("convscope_turn");
   if (!all) return "";
-  return fmt::format(
-      "{} of its launches stand{} for PyTorch's own{}", all, all == 1 ? "s" : "",
-      !products ? ", whose time may be another" : ", plain matrix products where the library's are faster");
+  return fmt::format("{} of its launches stand{} for {}", all, all == 1 ? "s" : "",
+                     products ? "a library's (PyTorch, cuBLAS), whose matrix products are faster"
+                              : "PyTorch's own, whose time may be another");
 }
 
 }  // namespace convscope

@@ -458,10 +458,14 @@ std::optional<Structure> structure_of_numbers(const IndexMap& m) {
 
 std::optional<Structure> structure_of(const IndexMap& m) {
   auto s = structure_of_numbers(m);
-  if (!s || m.added.empty()) return s;
-  s->faults.push_back(static_cast<int64_t>(m.added.size()) == m.outputs()
-                          ? fmt::format("sums {}", added_to.are)
-                          : outputs_in_words(m, m.added, added_to, s->sized));
+  if (!s) return s;
+  auto tell = [&](const std::vector<int64_t>& outputs, const OutputWords& words) {
+    if (outputs.empty()) return;
+    s->faults.push_back(static_cast<int64_t>(outputs.size()) == m.outputs()
+                            ? fmt::format("sums {}", words.are)
+                            : outputs_in_words(m, outputs, words, s->sized));
+  };
+  tell(m.added, added_to), tell(m.unset, of_unset);
   return s;
 }
 
@@ -498,6 +502,7 @@ std::string first_deviation(const IndexMap& m) {
     return fmt::format("x[{}, {}, {}]·w[{}, {}, {}]", x / (z.Cin * z.L), x / z.L % z.Cin, x % z.L, e / (z.Cog * z.K),
                        e / z.K % z.Cog, e % z.K);
   };
+  if (!m.unset.empty()) return fmt::format("{} {}", y(m.unset.front()), of_unset.is);
   for (int64_t o = 0; o < m.outputs(); o++)
     for (int64_t e = 0; e < m.problem.w_elements(); e++) {
       const Read& r = m.read(e, o);

@@ -76,6 +76,24 @@ class Launcher {
     });
     t.write(h.data(), h.size_bytes(), &activity_);
   }
+  // The outputs that depend on what stood in memory that the kernel takes for itself. It is zeros from then on.
+  std::vector<int64_t> find_unset() {
+    if (!workspace_) return {};
+    auto after = [&](uint32_t word) {
+      y_->fill(red_zone_word, &activity_), workspace_->fill(word, &activity_);
+      run();
+      std::vector<uint64_t> all(count());
+      dispatch(p_.dtype,
+               [&](auto zero) { each<decltype(zero)>([&](size_t e, uint64_t bits, auto) { all[e] = bits; }); });
+      return all;
+    };
+    const std::vector<uint64_t> of_nan = after(red_zone_word), of_zero = after(0);
+    std::vector<int64_t> unset;
+    for (size_t e = 0; e < of_nan.size(); e++)
+      if (of_nan[e] != of_zero[e]) unset.push_back(static_cast<int64_t>(e));
+    workspace_begins_at_zero_ = !unset.empty();
+    return unset;
+  }
   // The outputs that are added to what stood there, on inputs that give each a sum which is not 0: a NaN stays that
   // NaN, and looks as if nobody had written it, and a number does not.
   std::vector<int64_t> find_added() {
@@ -134,6 +152,7 @@ class Launcher {
  private:
   size_t count() const { return static_cast<size_t>(p_.batch * p_.out_channels * own_length()); }
   void run() {
+    if (workspace_begins_at_zero_) workspace_->fill(0, &activity_);
     device_.run(
         kernel_, plan_,
         {x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(), workspace_ ? workspace_->address() : 0},
@@ -165,6 +184,7 @@ class Launcher {
   Plan plan_;
   std::unique_ptr<GuardedTensor> x_, w_, b_, y_, workspace_;
   std::vector<int64_t> begin_at_zero_;
+  bool workspace_begins_at_zero_ = false;
 };
 
 }  // namespace
@@ -199,8 +219,9 @@ IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvPro
   if (p.bias) launcher.set(launcher.b(), p.out_channels, [](int64_t) { return 0; });
   activity.phase("mapping the index of " + kernel.name());
   launcher.set(launcher.w(), weights, [](int64_t) { return 1; });
+  map.unset = launcher.find_unset();
   map.added = launcher.find_added();
-  map.launches += 2;
+  map.launches += 4;
   for (int64_t e = 0; e < weights; e++) {
     activity.check();
     launcher.set(launcher.w(), weights, [&](int64_t at) { return at == e ? 1 : 0; });

@@ -28,6 +28,7 @@ struct IndexMap {
   std::vector<Read> reads;     // [weights, outputs]: through that weight to that output, both flat
   std::vector<Read> biases;    // [outputs]; empty without a bias
   std::vector<int64_t> added;  // outputs whose sum is added to what stood there: it was zeros for the reads above
+  std::vector<int64_t> unset;  // outputs that depend on what stood in memory of the kernel's own; likewise zeros
   int launches = 0;
 
   int64_t outputs() const { return problem.batch * problem.out_channels * out_length; }

@@ -16,7 +16,9 @@ inline constexpr OutputWords never_written = {"is never written", "are never wri
                                               ": there are too few threads or blocks"},
                              no_number = {"is NaN whatever x and w are", "are NaN whatever x and w are", ""},
                              added_to = {"is added to what stood there, which nobody has cleared",
-                                         "are added to what stood there, which nobody has cleared", ""};
+                                         "are added to what stood there, which nobody has cleared", ""},
+                             of_unset = {"takes memory that the kernel has for itself and nobody has written",
+                                         "take memory that the kernel has for itself and nobody has written", ""};
 
 // "output channels 1, 3 of 4 are never written". What they have in common is what their cause is looked for by. sized
 // becomes true where the numbers are this map's problem's. outputs: flat, in order, some of m's and not none.

@@ -152,7 +152,8 @@ class Search {
 std::vector<ProgramFault> program_faults(const std::vector<const IndexMap*>& maps, const Activity& activity,
                                          bool one_statement) {
   // What is added to what stood there is another fault.
-  if (maps.empty() || std::any_of(maps.begin(), maps.end(), [](const IndexMap* m) { return !m->added.empty(); }))
+  if (maps.empty() ||
+      std::any_of(maps.begin(), maps.end(), [](const IndexMap* m) { return !m->added.empty() || !m->unset.empty(); }))
     return {};
   Search gathers(gather(), maps), scatters(scatter(), maps);
   auto found = [&] { return gathers.found() || scatters.found(); };

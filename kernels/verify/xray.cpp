@@ -226,6 +226,12 @@ void conclude(Xray& x, const std::vector<Mapped>& all, const Activity& activity)
       return;
     }
   }
+  if (!shown->structure && !shown->map.unset.empty()) {
+    // What was there is part of its sums, whatever else is.
+    x.faults = {"memory that it takes for itself (torch::empty, cudaMalloc) is read before all of it is written"};
+    x.sentence = fmt::format("{}: {}", x.faults.front(), x.example);
+    return;
+  }
   if (!shown->structure || !formula) {
     if (x.is == Xray::Is::wrong) x.is = Xray::Is::unclear;
     x.sentence = "no formula of the kinds that are tried gives its products: " + x.example;

@@ -127,12 +127,21 @@ TEST_F(ProductsCli, ItsFaultsAreTold) {
   std::string text = right;
   text.replace(text.find("- k * d"), 7, "- k");
   EXPECT_TRUE(holds(why(text).out, "the dilation is missing"));
-  // Sums that are added to what stood there.
+  // Sums that are added to what stood in memory of its own; of one sequence, and of the next to the one before.
   text = with_cublas(each_sequence);
   text.replace(text.find("&zero"), 5, "&one");
   r = why(text);
   EXPECT_EQ(r.code, 1);
-  EXPECT_TRUE(holds(r.out, "are added to what stood there, which nobody has cleared")) << r.out;
+  EXPECT_TRUE(holds(r.out, " take memory that the kernel has for itself and nobody has written")) << r.out;
+  EXPECT_FALSE(holds(r.out, "never written")) << r.out;
+  text.replace(text.find("cols + n * Cout * K * L"), 23, "cols");
+  EXPECT_TRUE(holds(why(text).out,
+                    "Why: memory that it takes for itself (torch::empty, cudaMalloc) is read before all "
+                    "of it is written: y[0, 0, "));
+  // Cleared memory is none of that.
+  text = with_cublas("cudaMemsetAsync(cols, 0, col.nbytes());\n" + std::string(each_sequence));
+  text.replace(text.find("&zero"), 5, "&one");
+  EXPECT_EQ(why(text).code, 0);
 }
 
 TEST_F(ProductsCli, WhatIsNotMultipliedIsRefused) {

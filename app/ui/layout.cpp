@@ -150,12 +150,16 @@ void App::draw_panels(Frame& f) {
     layout_pending_ = false;
     show_panel_ = show_panel_.empty() ? "Maps" : show_panel_;
   }
+  // A dock's own × would close all of its tabs, and each tab has one.
+  ImGuiWindowClass of_panels;
+  of_panels.DockNodeFlagsOverrideSet = ImGuiDockNodeFlags_NoCloseButton;
   for (size_t i = 0; i < panels().size(); i++) {
     if (!open_[i] && show_panel_ != panels()[i].title) continue;
     if (show_panel_ == panels()[i].title) open_[i] = true;
     bool open = true;
     // The tabs that were in front stay there: whoever appears last would take the keyboard and its dock.
     const bool starts = ImGui::GetFrameCount() <= calm_until_;
+    ImGui::SetNextWindowClass(&of_panels);
     if (ImGui::Begin(panels()[i].title, &open, starts ? ImGuiWindowFlags_NoFocusOnAppearing : 0)) panels()[i].draw(f);
     ImGui::End();
     open_[i] = open;

@@ -227,6 +227,21 @@ SCENARIO(a_panel_is_closed_and_opened_again) {
   CHECK(shown(g, "Verdict"));
 }
 
+// A dock's × would close every panel of it; a tab's closes one, and the others stay.
+SCENARIO(one_tab_is_closed_at_a_time) {
+  g.settle();
+  for (const char* panel : {"Maps", "Lines", "Verdict", "Timing"}) {
+    const ImGuiWindow* w = g.ctx->GetWindowByRef(fmt::format("//{}", panel).c_str());
+    CHECK(w && w->DockNode && w->DockNode->Windows.Size > 1);
+    CHECK(w && w->DockNode && (w->DockNode->MergedFlags & ImGuiDockNodeFlags_NoCloseButton) != 0);
+  }
+  g.ctx->WindowClose("//Verdict");
+  g.frames(3);
+  CHECK(!there(g, "Verdict") && there(g, "Devices") && there(g, "Log"));
+  g.menu("reset-layout");
+  g.frames(5);
+}
+
 SCENARIO(every_panel_is_shown_by_the_view_menu) {
   for (const auto& p : ui::panels()) {
     g.ctx->WindowClose(fmt::format("//{}", p.title).c_str());

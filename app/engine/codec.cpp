@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "app/engine/profile_codec.h"
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
+#include "kernels/runtime/stand_ins.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -44,9 +46,12 @@ json timing_json(const Timing& t) {
           {"noise_pct", number_json(t.noise_pct())}};
 }
 
-// The launch that a run is about: it reads x, by the most threads. Packing of weights and sums of parts do not.
+// The launch that a run is about: it reads x, by the most threads. Packing of weights and sums of parts do not. What
+// stands for a library's launch is the file's least.
 const Launch* main_launch(const Plan& plan) {
-  auto weight = [](const Launch& l) { return std::pair(l.is_given(Tensor::x), l.grid.count() * l.block.count()); };
+  auto weight = [](const Launch& l) {
+    return std::tuple(!is_stand_in(l.entry.name), l.is_given(Tensor::x), l.grid.count() * l.block.count());
+  };
   const Launch* main = nullptr;
   for (const auto& l : plan.launches())
     if (!main || weight(l) > weight(*main)) main = &l;

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "kernels/base/text.h"
+#include "kernels/runtime/stand_ins.h"
 #include "kernels/verify/source_words.h"
 
 namespace convscope {
@@ -47,13 +48,13 @@ std::string name_of(const Launch& l) {
     return "the zeroing of memory";
   if (name.starts_with("convscope_product_")) return "the matrix product";
   if (name == "convscope_sum") return "the sum or copy";
-  if (name.starts_with("convscope_")) return "the copy";
+  if (is_stand_in(name)) return "the copy";
   return name;
 }
 
 std::string side(const Launch& l, const LaunchRaceFinder::Side& s) {
   const simt::SourceLine at = simt::source_line(s.pc);
-  const bool own = std::string(l.entry.name).starts_with("convscope_");
+  const bool own = is_stand_in(l.entry.name);
   return fmt::format("{} {}{}", name_of(l), s.writes ? "writes" : "reads", own ? "" : at_line(at));
 }
 

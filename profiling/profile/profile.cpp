@@ -10,6 +10,7 @@
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/registry.h"
+#include "kernels/runtime/stand_ins.h"
 #include "profiling/metrics/figures.h"
 #include "profiling/roofline/measure.h"
 
@@ -220,7 +221,7 @@ const LaunchProfile* main_launch(const ProfileReport& r) {
     double ms = 0;
     for (const auto& k : r.kernels)
       if (k.name == l.facts.entry) ms += k.ms();
-    return std::tuple(ms, l.facts.output, l.facts.grid.count() * l.facts.block.count());
+    return std::tuple(!is_stand_in(l.facts.entry), ms, l.facts.output, l.facts.grid.count() * l.facts.block.count());
   };
   const LaunchProfile* main = nullptr;
   for (const auto& l : r.launches)

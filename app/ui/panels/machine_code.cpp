@@ -7,6 +7,7 @@
 
 #include "app/ui/panels/flow.h"
 #include "app/ui/widgets.h"
+#include "kernels/runtime/stand_ins.h"
 
 namespace convscope::ui {
 namespace {
@@ -187,6 +188,12 @@ void MachineCodePane::draw(Frame& f, const std::string& file, const Profile* pro
     empty_state(t, "No instructions",
                 m->reason.empty() ? "the device code has none of its functions" : m->reason.c_str());
     return;
+  }
+  if (function_of_ != asked_->kernel) {
+    function_of_ = asked_->kernel;
+    const auto own = std::find_if(m->functions.begin(), m->functions.end(),
+                                  [](const CodeFunction& c) { return !is_stand_in(c.name); });
+    function_ = own == m->functions.end() ? 0 : static_cast<size_t>(own - m->functions.begin());
   }
   function_ = std::min(function_, m->functions.size() - 1);
   const CodeFunction& c = m->functions[function_];

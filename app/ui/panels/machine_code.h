@@ -38,6 +38,7 @@ class MachineCodePane {
   std::optional<Document> asked_;  // for
   int asked_of_ = -1;              // which of the engines
   size_t function_ = 0;
+  std::string function_of_;  // whose it is: another kernel begins with one of its own
   std::optional<bool> chosen_ptx_;  // by a person; else instructions, or PTX where those have no text
   bool ptx_ = false;
   std::map<int64_t, Heat> heat_;  // by offset

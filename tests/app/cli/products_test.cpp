@@ -1,5 +1,6 @@
 // Matrix products in host code: what PyTorch or cuBLAS multiplies, before a kernel puts it together (col2im).
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/app/cli/outside.h"
 
@@ -88,6 +89,14 @@ TEST_F(ProductsCli, OfPyTorchAreComputed) {
   EXPECT_TRUE(holds(sample.out, "✓ right on all 20 problems")) << sample.out << sample.err;
   const auto none = run(Words{"run", test::project_file("assets/kernels/extension.py")} + products_layer);
   EXPECT_FALSE(holds(none.out, "matrix product")) << none.out;
+}
+
+// What is looked at first is the file's own kernel, however long the product is.
+TEST_F(ProductsCli, TheMainLaunchIsTheFilesOwn) {
+  const auto r = run(Words{"run", file("own.cu", with_cublas(each_sequence)), "--json"} + products_layer + two);
+  const auto launches = nlohmann::json::parse(r.out)["launches"];
+  ASSERT_EQ(launches.size(), 3u) << launches;
+  for (const auto& l : launches) EXPECT_EQ(l["main"], l["entry"] == "col2im_float") << l;
 }
 
 TEST_F(ProductsCli, OfCublasAreComputed) {

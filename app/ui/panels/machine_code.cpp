@@ -189,8 +189,8 @@ void MachineCodePane::draw(Frame& f, const std::string& file, const Profile* pro
                 m->reason.empty() ? "the device code has none of its functions" : m->reason.c_str());
     return;
   }
-  if (function_of_ != asked_->kernel) {
-    function_of_ = asked_->kernel;
+  if (function_of_ != m->kernel) {
+    function_of_ = m->kernel;
     const auto own = std::find_if(m->functions.begin(), m->functions.end(),
                                   [](const CodeFunction& c) { return !is_stand_in(c.name); });
     function_ = own == m->functions.end() ? 0 : static_cast<size_t>(own - m->functions.begin());

@@ -138,6 +138,28 @@ Tensor Tensor::expand(const Sizes& sizes) const {
   return other;
 }
 
+const Tensor& Tensor::there() const {
+  if (!defined()) refuse("its host code adds or copies a tensor that is not there");
+  return *this;
+}
+
+Tensor part_left(const Tensor& t, const Sizes& pad, Sizes& sizes, Sizes& begins) {
+  const auto padded = static_cast<int64_t>(pad.size() / 2);
+  if (pad.size() % 2 || padded > t.dim())
+    refuse("its host code pads ", said(t), " by ", pad.size(), " numbers: two for each of its dimensions at most");
+  Tensor part = t;
+  sizes = t.sizes(), begins = Sizes(static_cast<size_t>(t.dim()), 0);
+  for (int64_t i = 0; i < padded; i++) {
+    const int64_t d = t.dim() - 1 - i, before = pad[static_cast<size_t>(2 * i)],
+                  behind = pad[static_cast<size_t>(2 * i + 1)];
+    const int64_t cut = std::max<int64_t>(-before, 0) + std::max<int64_t>(-behind, 0);
+    if (cut > t.size(d)) refuse("its host code cuts ", cut, " off dimension ", d, " of ", said(t));
+    part = part.narrow(d, std::max<int64_t>(-before, 0), t.size(d) - cut);
+    sizes[static_cast<size_t>(d)] += before + behind, begins[static_cast<size_t>(d)] = std::max<int64_t>(before, 0);
+  }
+  return part;
+}
+
 Sizes Tensor::both_sizes(const Tensor& other) const {
   const Tensor &more = dim() < other.dim() ? other : *this, &less = dim() < other.dim() ? *this : other;
   Sizes all = more.sizes_;
@@ -154,6 +176,8 @@ Sum Tensor::sum_of(const Tensor& a, const Tensor& b, double alpha, double consta
       type_ != ScalarType::BFloat16)
     refuse("its host code adds, copies or fills tensors of type ", name_of(type_));
   const Order to = order();
+  for (int d = 0; d < to.dims; d++)
+    if (to.strides[d] == 0 && to.sizes[d] > 1) refuse("its host code writes to ", said(*this), " that expand() made");
   Sum s{type_, to.dims, {}, {}, {}, {}, alpha, constant};
   auto with_strides = [&](const Tensor& t, long long* strides) {
     if (!t.defined()) return;

@@ -94,6 +94,12 @@ TEST_F(TensorsCli, WhatDoesNotFitIsRefused) {
                   "to 83 from 1 on"},
         {"return full + bias->view({1, 1, -1});", "its host code expands a tensor of sizes [1, 1, 4] to [2, 4, 83]"},
         {"return full.select(1, 4);", "selects index 4 of dimension 1 of a tensor of sizes [2, 4, 83]"},
+        {"return full + torch::Tensor();", "adds or copies a tensor that is not there"},
+        {"return torch::constant_pad_nd(full, {1, 1, 0, 0, 0, 0, 0, 0});",
+         "pads a tensor of sizes [2, 4, 83] by 8 numbers: two for each of its dimensions at most"},
+        {"return torch::constant_pad_nd(full, {-80, -4});", "cuts 84 off dimension 2 of a tensor of sizes [2, 4, 83]"},
+        {"auto y = bias->view({4, 1}).expand({4, 83});\ny.add_(full.select(0, 0));\nreturn full;",
+         "writes to a tensor of sizes [4, 83] that expand() made"},
         {"return full.slice(2, 0, Lout, 0);", "takes a slice with a step of 0"},
         {"full.add_(torch::zeros({1}, torch::kDouble));\nreturn full;",
          "adds or copies a tensor of type Double to one of type Float"}}) {

@@ -169,12 +169,12 @@ class Tensor {
   CONVSCOPE_PROGRAM Tensor select(int64_t d, int64_t index) const;
   CONVSCOPE_PROGRAM Tensor expand(const Sizes& sizes) const;
   Tensor expand_as(const Tensor& other) const { return expand(other.sizes_); }
-  Tensor& copy_(const Tensor& from) { return become(from, {}, 0, 0); }
-  Tensor& add_(const Tensor& other, double alpha = 1) { return become(*this, other, alpha, 0); }
+  Tensor& copy_(const Tensor& from) { return become(from.there(), {}, 0, 0); }
+  Tensor& add_(const Tensor& other, double alpha = 1) { return become(*this, other.there(), alpha, 0); }
   Tensor& operator+=(const Tensor& other) { return add_(other); }
   Tensor add(const Tensor& other, double alpha = 1) const {
     Tensor made = new_empty(both_sizes(other));
-    made.become(*this, other, alpha, 0);
+    made.become(there(), other.there(), alpha, 0);
     return made;
   }
   friend Tensor operator+(const Tensor& a, const Tensor& b) { return a.add(b); }
@@ -261,6 +261,7 @@ class Tensor {
   }
   int64_t place(int64_t d) const;
   CONVSCOPE_PROGRAM bool is_all_of_its_memory() const;
+  CONVSCOPE_PROGRAM const Tensor& there() const;  // Errors: refused, where it is undefined
   CONVSCOPE_PROGRAM Sizes both_sizes(const Tensor& other) const;
   CONVSCOPE_PROGRAM Sum sum_of(const Tensor& a, const Tensor& b, double alpha, double constant) const;
   Tensor& become(const Tensor& a, const Tensor& b, double alpha, double constant) {
@@ -293,23 +294,14 @@ inline Tensor full(const Sizes& sizes, double value, TensorOptions o = {}) {
 CONVSCOPE_PROGRAM Tensor empty_like(const Tensor& t);
 inline Tensor ones(const Sizes& sizes, TensorOptions o = {}) { return full(sizes, 1, o); }
 inline Tensor ones_like(const Tensor& t) { return ones(t.sizes(), t.options()); }
-// Of the last dimensions, from the last on: before and behind; less than 0 cuts off.
+// Of the last dimensions, from the last on: before and behind; less than 0 cuts off. The part of `t` that is left, and
+// in `sizes` and `begins` all sizes of the result and where in it that part lies. Errors: refused.
+CONVSCOPE_PROGRAM Tensor part_left(const Tensor& t, const Sizes& pad, Sizes& sizes, Sizes& begins);
 inline Tensor constant_pad_nd(const Tensor& t, const Sizes& pad, double value = 0) {
-  Sizes sizes = t.sizes();
-  Tensor part = t;
-  Sizes begins;
-  for (size_t i = 0; i + 1 < pad.size(); i += 2) {
-    const auto d = t.dim() - 1 - static_cast<int64_t>(i / 2);
-    const int64_t before = pad[i], behind = pad[i + 1];
-    part = part.slice(d, before < 0 ? -before : 0, t.size(d) + (behind < 0 ? behind : 0));
-    sizes[static_cast<size_t>(d)] += before + behind;
-    begins.push_back(before > 0 ? before : 0);
-  }
+  Sizes sizes, begins;
+  const Tensor part = part_left(t, pad, sizes, begins);
   Tensor made = full(sizes, value, t.options()), room = made;
-  for (size_t i = 0; i < begins.size(); i++) {
-    const auto d = t.dim() - 1 - static_cast<int64_t>(i);
-    room = room.narrow(d, begins[i], part.size(d));
-  }
+  for (int64_t d = 0; d < t.dim(); d++) room = room.narrow(d, begins[static_cast<size_t>(d)], part.size(d));
   room.copy_(part);
   return made;
 }

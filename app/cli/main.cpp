@@ -380,6 +380,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   convscope::open_standard_descriptors();
+  // Threads of oneDNN's OpenMP spin at barriers by its own measure for so long that a call takes fifty times as long
+  // where anything else has one of their cores (GCC's libgomp manual, GOMP_SPINCOUNT). It is read when the library is
+  // loaded; what the user has set stays.
+  if (!std::getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "1000", 0);
   int code = convscope::run(argc, argv);
   // A full disk must not look like success; a reader that has gone (| head) wants no more.
   if ((std::fflush(stdout) != 0 || std::ferror(stdout)) && errno != EPIPE) {

@@ -64,6 +64,7 @@ class Launcher {
       workspace_ =
           std::make_unique<GuardedTensor>(device, plan_.workspace_bytes(), GuardedTensor::least_zone, &activity_);
   }
+  int launches() const { return launches_; }
   int64_t own_length() const { return std::max<int64_t>(plan_.out_length(), 0); }
   GuardedTensor& x() { return *x_; }
   GuardedTensor& w() { return *w_; }
@@ -152,6 +153,7 @@ class Launcher {
  private:
   size_t count() const { return static_cast<size_t>(p_.batch * p_.out_channels * own_length()); }
   void run() {
+    launches_++;
     if (workspace_begins_at_zero_) workspace_->fill(0, &activity_);
     device_.run(
         kernel_, plan_,
@@ -185,6 +187,7 @@ class Launcher {
   std::unique_ptr<GuardedTensor> x_, w_, b_, y_, workspace_;
   std::vector<int64_t> begin_at_zero_;
   bool workspace_begins_at_zero_ = false;
+  int launches_ = 0;
 };
 
 }  // namespace
@@ -213,7 +216,6 @@ IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvPro
   auto code = [](int64_t e) { return input_code(e); };
   auto take = [&](IndexMap::Read* to, const std::vector<double>& values, int64_t count) {
     for (int64_t o = 0; o < outputs; o++) to[o] = decoded(values[static_cast<size_t>(o)], codes, count, odd);
-    map.launches++;
   };
   launcher.set(launcher.x(), p.x_elements(), code);
   if (p.bias) launcher.set(launcher.b(), p.out_channels, [](int64_t) { return 0; });
@@ -221,7 +223,6 @@ IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvPro
   launcher.set(launcher.w(), weights, [](int64_t) { return 1; });
   map.unset = launcher.find_unset();
   map.added = launcher.find_added();
-  map.launches += 4;
   for (int64_t e = 0; e < weights; e++) {
     activity.check();
     launcher.set(launcher.w(), weights, [&](int64_t at) { return at == e ? 1 : 0; });
@@ -234,6 +235,7 @@ IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvPro
     map.biases.resize(static_cast<size_t>(outputs));
     take(map.biases.data(), launcher.outputs(), p.out_channels);
   }
+  map.launches = launcher.launches();
   return map;
 }
 

@@ -1,23 +1,15 @@
 #include "kernels/runtime/compile/global_functions.h"
 
+#include <algorithm>
 #include <cctype>
 #include <string_view>
 #include <utility>
 
+#include "kernels/runtime/compile/host_functions.h"
+#include "kernels/runtime/compile/launch_lines.h"
+
 namespace convscope {
 namespace {
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-// Behind the bracket that ends what begins at `open`.
-size_t behind_bracket(const std::string& code, size_t open) {
-  int depth = 0;
-  for (size_t i = open; i < code.size(); i++) {
-    if (code[i] == '(') depth++;
-    if (code[i] == ')' && --depth == 0) return i + 1;
-  }
-  return code.npos;
-}
 
 // The first of a list of expressions; "" where it cannot be told, since < may begin a template's arguments.
 std::string first_expression(const std::string& list) {
@@ -66,25 +58,34 @@ GlobalFunction function_at(const std::string& code, size_t global) {
     text.erase(0, end + 1);
   }
   if (const size_t at = text.find("__launch_bounds__"); at != text.npos) {
-    const size_t open = text.find('(', at), end = open == text.npos ? open : behind_bracket(text, open);
-    if (end == text.npos) return d;
-    d.threads = first_expression(text.substr(open + 1, end - open - 2));
-    text.erase(at, end - at);
+    const size_t open = text.find('(', at), close = closing(text, open, '(', ')');
+    if (close == text.npos) return d;
+    d.threads = first_expression(text.substr(open + 1, close - open - 1));
+    text.erase(at, close + 1 - at);
   }
   const size_t open = text.find('(');
   if (open == text.npos || text.find('#') != text.npos) return d;
-  size_t end = open;
-  while (end > 0 && std::isspace(static_cast<unsigned char>(text[end - 1]))) end--;
-  size_t begin = end;
-  while (begin > 0 && is_word(text[begin - 1])) begin--;
-  const size_t close = behind_bracket(text, open);
+  const size_t close = closing(text, open, '(', ')');
   if (close == text.npos) return d;
-  d.parameters = text.substr(open + 1, close - open - 2);
-  d.name = text.substr(begin, end - begin);
+  d.parameters = text.substr(open + 1, close - open - 1);
+  d.name = name_before(text, open).text;
   return d;
 }
 
 }  // namespace
+
+NameAt name_before(const std::string& code, size_t at) {
+  size_t end = std::min(at, code.size());
+  while (end > 0 && std::isspace(static_cast<unsigned char>(code[end - 1]))) end--;
+  size_t begin = end;
+  while (begin > 0 && is_word(code[begin - 1])) begin--;
+  return {begin, end, code.substr(begin, end - begin)};
+}
+
+std::vector<std::string> template_parameters(const std::string& head) {
+  const size_t open = head.find('<');
+  return list_parts(head.substr(open + 1, head.rfind('>') - open - 1));
+}
 
 std::vector<GlobalFunction> global_functions(const std::string& code) {
   std::vector<GlobalFunction> all;

@@ -16,4 +16,13 @@ struct GlobalFunction {
 // In a text without comments and literals (code_of); what is not understood is left out.
 std::vector<GlobalFunction> global_functions(const std::string& code);
 
+// The name that ends before a place but for blanks: where it is, and itself.
+struct NameAt {
+  size_t begin, end;
+  std::string text;
+};
+NameAt name_before(const std::string& code, size_t at);
+
+std::vector<std::string> template_parameters(const std::string& head);  // of template <…>, which is not empty
+
 }  // namespace convscope

@@ -61,13 +61,8 @@ std::string argument_for(const HostParameter& p, const std::string& meaning) {
 
 // (…) that stands there, with its brackets.
 std::string arguments_behind(const std::string& code, size_t at) {
-  const size_t open = code.find('(', at);
-  int depth = 0;
-  for (size_t i = open; i < code.size(); i++) {
-    depth += code[i] == '(';
-    if (code[i] == ')' && --depth == 0) return code.substr(open, i + 1 - open);
-  }
-  return "()";
+  const size_t open = code.find('(', at), close = closing(code, open, '(', ')');
+  return close == code.npos ? "()" : code.substr(open, close + 1 - open);
 }
 
 }  // namespace

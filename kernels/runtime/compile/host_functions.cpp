@@ -7,12 +7,9 @@
 #include "kernels/runtime/compile/launch_lines.h"
 
 namespace convscope {
-namespace {
 
-bool word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-bool blank(char c) { return std::isspace(static_cast<unsigned char>(c)); }
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// The bracket that closes the one at `open`, or npos.
 size_t closing(std::string_view code, size_t open, char opens, char closes) {
   int depth = 0;
   for (size_t i = open; i < code.size(); i++) {
@@ -21,6 +18,10 @@ size_t closing(std::string_view code, size_t open, char opens, char closes) {
   }
   return code.npos;
 }
+
+namespace {
+
+bool blank(char c) { return std::isspace(static_cast<unsigned char>(c)); }
 
 std::vector<HostFunction> plain_functions(const std::string& text, const std::string& code) {
   std::vector<HostFunction> all;
@@ -58,7 +59,7 @@ std::vector<HostFunction> plain_functions(const std::string& text, const std::st
       size_t name_end = open;
       while (name_end > 0 && blank(head[name_end - 1])) name_end--;
       size_t name = name_end;
-      while (name > 0 && word(head[name - 1])) name--;
+      while (name > 0 && is_word(head[name - 1])) name--;
       if (name < name_end && open < close) {
         std::string path;
         for (const auto& s : spaces) path += s;
@@ -100,7 +101,7 @@ bool is_called(std::string_view text, size_t end) {
 bool uses(std::string_view text, const std::string& name, bool function) {
   for (size_t at = 0; (at = text.find(name, at)) != text.npos; at++) {
     const size_t end = at + name.size();
-    if ((at > 0 && word(text[at - 1])) || (end < text.size() && word(text[end]))) continue;
+    if ((at > 0 && is_word(text[at - 1])) || (end < text.size() && is_word(text[end]))) continue;
     if (!function || is_called(text, end)) return true;
   }
   return false;
@@ -175,7 +176,7 @@ std::string code_of(std::string_view text, bool macros) {
     } else if (text.substr(i, 2) == "/*") {
       const size_t end = std::min(text.find("*/", i + 2), text.size() - 2) + 2;
       hide(i, end), i = end;
-    } else if (c == '"' || (c == '\'' && (i == 0 || !word(text[i - 1])))) {
+    } else if (c == '"' || (c == '\'' && (i == 0 || !is_word(text[i - 1])))) {
       size_t end = i + 1;
       while (end < text.size() && text[end] != c && text[end] != '\n') end += text[end] == '\\' ? 2 : 1;
       hide(i + 1, end), i = end + 1;
@@ -214,7 +215,7 @@ std::vector<LaunchSite> launches_in(std::string_view code) {
         depth -= code[begin] == '<';
       } while (depth && begin > 0);
     }
-    while (begin > 0 && (word(code[begin - 1]) || code[begin - 1] == ':')) begin--;
+    while (begin > 0 && (is_word(code[begin - 1]) || code[begin - 1] == ':')) begin--;
     int depth = 0;
     size_t end = at + 3;
     for (; end < code.size(); end++) {
@@ -244,7 +245,7 @@ std::vector<HostParameter> parameters_of(const HostFunction& f) {
     while (!part.empty() && blank(part.back())) part.pop_back();
     if (part.empty() || part == "void") continue;
     size_t name = part.size();
-    while (name > 0 && word(part[name - 1])) name--;
+    while (name > 0 && is_word(part[name - 1])) name--;
     list.push_back({part.substr(0, name), part.substr(name), has_default});
   }
   return list;

@@ -11,6 +11,10 @@ namespace convscope {
 // otherwise): what is found there is code, at the same places.
 std::string code_of(std::string_view text, bool macros = false);
 
+bool is_word(char c);  // of a name
+// The bracket that closes the one at `open`, or npos.
+size_t closing(std::string_view code, size_t open, char opens, char closes);
+
 struct LaunchSite {
   size_t callee, arrows, config_end;  // of kernel<<<…>>>: where the kernel's name begins, <<<, >>>
 };

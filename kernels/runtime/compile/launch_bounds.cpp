@@ -15,8 +15,6 @@ namespace {
 
 const std::string prefix = "convscope_bounds_";
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
 bool has_word(const std::string& code, const std::string& word, size_t end) {
   for (size_t at = 0; (at = code.find(word, at)) < end; at += word.size())
     if ((at == 0 || !is_word(code[at - 1])) && (at + word.size() >= code.size() || !is_word(code[at + word.size()])))
@@ -27,16 +25,15 @@ bool has_word(const std::string& code, const std::string& word, size_t end) {
 // A kernel's template may have defaults before parameters without, which are deduced; a constant's may not.
 std::string head_of_constant(const std::string& head) {
   if (head.empty()) return "";
-  const size_t open = head.find('<');
   std::string list;
   bool needed = false;
-  auto parts = list_parts(head.substr(open + 1, head.rfind('>') - open - 1));
+  const auto parts = template_parameters(head);
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     const size_t equals = part->find('=');
     needed |= equals == part->npos && part->find("...") == part->npos;
     list.insert(0, (needed ? part->substr(0, equals) : *part) + (list.empty() ? "" : ","));
   }
-  return head.substr(0, open + 1) + list + ">";
+  return "template <" + list + ">";
 }
 
 }  // namespace
@@ -68,13 +65,8 @@ BoundedText with_launch_bounds(const std::string& text) {
 }
 
 std::string bounds_of(const std::string& callee, const std::set<std::string>& names) {
-  const size_t end = std::min(callee.find('<'), callee.size());
-  size_t last = end;
-  while (last > 0 && std::isspace(static_cast<unsigned char>(callee[last - 1]))) last--;
-  size_t begin = last;
-  while (begin > 0 && is_word(callee[begin - 1])) begin--;
-  const std::string name = callee.substr(begin, last - begin);
-  return names.contains(name) ? callee.substr(0, begin) + prefix + name + callee.substr(last) : "";
+  const auto [begin, end, name] = name_before(callee, callee.find('<'));
+  return names.contains(name) ? callee.substr(0, begin) + prefix + name + callee.substr(end) : "";
 }
 
 }  // namespace convscope

@@ -116,10 +116,9 @@ using cudaDataType = cudaDataType_t;
 #endif
 
 inline cublasStatus_t cublasCreate(cublasHandle_t* handle) {
-  static cublasContext one;
-  return *handle = &one, CUBLAS_STATUS_SUCCESS;
+  return *handle = new cublasContext, CUBLAS_STATUS_SUCCESS;
 }
-inline cublasStatus_t cublasDestroy(cublasHandle_t) { return CUBLAS_STATUS_SUCCESS; }
+inline cublasStatus_t cublasDestroy(cublasHandle_t handle) { return delete handle, CUBLAS_STATUS_SUCCESS; }
 inline cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
   return handle->stream = reinterpret_cast<uintptr_t>(stream), CUBLAS_STATUS_SUCCESS;
 }
@@ -134,7 +133,7 @@ inline cublasStatus_t cublasSetPointerMode(cublasHandle_t, cublasPointerMode_t m
 }
 namespace at::cuda {
 inline cublasHandle_t getCurrentCUDABlasHandle() {
-  static cublasContext one;
+  static thread_local cublasContext one;
   return one.stream = convscope::host::current_stream(), &one;
 }
 }  // namespace at::cuda

@@ -16,6 +16,15 @@ void confine(double& low, double& high, double limit) {
   high = low + size;
 }
 
+// The least multiple of 1, 2 or 5 times a power of ten that is no less.
+int64_t round_step(double apart) {
+  if (!(apart > 1)) return 1;
+  const double power = std::pow(10, std::floor(std::log10(apart)));
+  for (double step : {power, 2 * power, 5 * power})
+    if (step >= apart) return static_cast<int64_t>(step);
+  return static_cast<int64_t>(10 * power);
+}
+
 }  // namespace
 
 View fitted(View v, Extent e) {
@@ -51,6 +60,32 @@ View focused(const View& view, Extent e, ElementIndex at, double rows_shown, dou
   v.column0 = column - columns_shown / 2, v.column1 = column + columns_shown / 2;
   v.selected = at;
   return fitted(v, e);
+}
+
+std::vector<int64_t> axis_ticks(double from, double to, double apart) {
+  const int64_t step = round_step(apart);
+  std::vector<int64_t> at;
+  auto first = static_cast<int64_t>(std::ceil(std::max(from - 0.5, 0.0) / static_cast<double>(step))) * step;
+  for (int64_t i = first; static_cast<double>(i) + 0.5 <= to; i += step) at.push_back(i);
+  return at;
+}
+
+std::vector<int64_t> row_ticks(double from, double to, double apart, int64_t channels) {
+  const auto all = static_cast<double>(channels);
+  std::vector<int64_t> at;
+  if (round_step(apart) >= channels) {
+    for (int64_t n : axis_ticks(std::floor(from / all), to / all, apart / all))
+      if (static_cast<double>(n * channels) >= from - 0.5 && static_cast<double>(n * channels) + 0.5 <= to)
+        at.push_back(n * channels);
+    return at;
+  }
+  for (auto n = static_cast<int64_t>(std::max(from, 0.0) / all); static_cast<double>(n) * all < to; n++) {
+    const int64_t row = n * channels;
+    for (int64_t co : axis_ticks(from - static_cast<double>(row), std::min(all, to - static_cast<double>(row)), apart))
+      if (co == 0 || static_cast<double>(channels - co) >= apart)  // the next sequence's first has its place
+        at.push_back(row + co);
+  }
+  return at;
 }
 
 }  // namespace convscope

@@ -32,6 +32,12 @@ View moved(const View& v, Extent e, double rows, double columns);
 // Brings an element into the window, close enough to read its number.
 View focused(const View& v, Extent e, ElementIndex at, double rows_shown, double columns_shown);
 
+// Elements of an axis that are named along a window from…to: multiples of 1, 2 or 5 times a power of ten, at least
+// `apart` elements from each other, of which the window shows the middle.
+std::vector<int64_t> axis_ticks(double from, double to, double apart);
+// The same of rows n·channels + co: they begin anew with every sequence; where that is too near, whole sequences.
+std::vector<int64_t> row_ticks(double from, double to, double apart, int64_t channels);
+
 class ViewHistory {
  public:
   const View& now() const { return views_[at_]; }

@@ -15,6 +15,14 @@
 namespace convscope::ui {
 namespace {
 
+// Of a verdict's sentence, for one line.
+std::string first_clause(const std::string& sentence) {
+  constexpr size_t most = 80;
+  std::string clause = sentence.substr(0, sentence.find("; "));
+  if (clause.size() > most) clause = clause.substr(0, clause.rfind(' ', most)) + " …";
+  return clause;
+}
+
 void menu_item(App& app, const Action& a, std::vector<Event>& out) {
   std::string label = a.label;
   if (std::string_view(a.id) == "undo" && app.can_undo()) label += ": " + app.undo_text();
@@ -193,10 +201,12 @@ void Chrome::status_bar() {
       std::string text =
           r->failing ? fmt::format("{} of {} elements fail", grouped(*r->failing), grouped(r->elements)) : r->status;
       std::replace(text.begin(), text.end(), '-', ' ');  // not-run
+      // Wrong by something else than its values.
       if (r->failing && *r->failing == 0)
-        text =
-            fmt::format("{}all {} elements within the bound",
-                        r->status == "right" || r->status.empty() ? "" : r->status + ", though ", grouped(r->elements));
+        text = r->status == "right" || r->status.empty()
+                   ? r->elements == 1 ? "the element is within the bound"
+                                      : fmt::format("all {} elements within the bound", grouped(r->elements))
+                   : first_clause(r->sentence);
       if (stale.empty())
         ImGui::TextUnformatted(text.c_str());
       else

@@ -88,7 +88,7 @@ void apply_theme(const Theme& t, float scale) {
   auto& c = s.Colors;
   c[ImGuiCol_Text] = t.text, c[ImGuiCol_TextDisabled] = t.dim;
   c[ImGuiCol_WindowBg] = t.panel, c[ImGuiCol_ChildBg] = faded(t.panel, 0),
-  c[ImGuiCol_PopupBg] = t.light ? t.panel : t.raised;
+  c[ImGuiCol_PopupBg] = t.light ? t.panel : mixed(t.panel, t.raised, 0.4f);  // buttons are raised
   c[ImGuiCol_Border] = t.border;
   c[ImGuiCol_FrameBg] = t.raised, c[ImGuiCol_FrameBgHovered] = mixed(t.raised, t.accent, 0.18f),
   c[ImGuiCol_FrameBgActive] = mixed(t.raised, t.accent, 0.3f);

@@ -41,6 +41,13 @@ std::string value_text(double v) {
 
 std::string times_bound_text(double v) { return v > 1e6 ? "> 1e6" : value_text(v); }
 
+std::string operations_text(double operations) {
+  const char* units[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
+  size_t u = 0;
+  while (operations >= 1000 && u < 5) operations /= 1000, u++;
+  return fmt::format("{:.4g} {}", operations, units[u]);
+}
+
 std::string bytes_text(double b) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   size_t u = 0;
@@ -195,7 +202,9 @@ void status_mark(const Theme& t, std::string_view status) {
   float size = ImGui::GetFontSize();
   ImVec2 at = ImGui::GetCursorScreenPos();
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  float top = at.y + (ImGui::GetTextLineHeight() - size) / 2, u = size / 16;
+  // On the line of text that is beside it: in a menu bar, and behind AlignTextToFramePadding, that is lower.
+  float top = at.y + (ImGui::GetTextLineHeight() - size) / 2 + ImGui::GetCurrentWindow()->DC.CurrLineTextBaseOffset,
+        u = size / 16;
   auto point = [&](float x, float y) { return ImVec2(at.x + x * u, top + y * u); };
   float thick = 2 * u;
   if (status == "pass" || status == "right") {
@@ -213,6 +222,7 @@ void status_mark(const Theme& t, std::string_view status) {
 }
 
 std::string stale_words(const Frame& f, const Report* of) {
+  if (of && !of->recorded.empty()) return "";  // it is shown because it is of what is asked for
   const auto last = f.bench.report(), shown = f.bench.picture();
   // A run that came to no result has a verdict, and no picture: the one before's is still there.
   const bool no_result = last && shown && last != shown && last->final && last->key.empty();

@@ -17,6 +17,7 @@ std::string percent_text(double fraction);
 std::string value_text(double v);  // shortest that shows 5 significant digits
 // Of an error to its bound: beyond a million digits mean nothing, where 0 is right the bound is the least number.
 std::string times_bound_text(double v);
+std::string operations_text(double operations);  // "50.3 MFLOP"
 std::string bytes_text(double bytes);
 
 std::string unit_text(const std::string& unit);  // as it stands behind a figure: "×" for a ratio, "" for sectors

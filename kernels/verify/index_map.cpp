@@ -77,6 +77,26 @@ class Launcher {
     });
     t.write(h.data(), h.size_bytes(), &activity_);
   }
+  // What is written behind y. Where a row's last threads write into the row behind it, which value stays is what a
+  // GPU's blocks leave to chance: from then on blocks run one by one on the emulator, and the row's own come later.
+  void find_behind(IndexMap& map) {
+    if (own_length() != p_.out_length()) return;
+    run();
+    dispatch(p_.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      std::vector<T> zone(GuardedTensor::least_zone / sizeof(T));
+      y_->read(y_->size(), zone.data(), zone.size() * sizeof(T));
+      for (size_t e = 0; e < zone.size(); e++) {
+        uint64_t bits = 0;
+        std::memcpy(&bits, &zone[e], sizeof(T));
+        if (bits == bits_of<T>(red_zone_word)) continue;
+        const auto v = static_cast<double>(zone[e]);
+        map.behind = static_cast<int64_t>(e) + 1, map.products_behind |= std::isfinite(v) && v != 0;
+      }
+    });
+    y_->restore_zones();
+    one_by_one_ = map.behind > 0 && device_.is_emulator();
+  }
   // The outputs that depend on what stood in memory that the kernel takes for itself. It is zeros from then on.
   std::vector<int64_t> find_unset() {
     if (!workspace_) return {};
@@ -155,10 +175,24 @@ class Launcher {
   void run() {
     launches_++;
     if (workspace_begins_at_zero_) workspace_->fill(0, &activity_);
-    device_.run(
-        kernel_, plan_,
-        {x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(), workspace_ ? workspace_->address() : 0},
-        {.activity = &activity_});
+    const Bindings at{x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(),
+                      workspace_ ? workspace_->address() : 0};
+    if (!one_by_one_) return device_.run(kernel_, plan_, at, {.activity = &activity_});
+    for (size_t l = 0; l < plan_.launches().size(); l++) {
+      const auto launch = static_cast<int64_t>(l);
+      const Shape& grid = plan_.launches()[l].grid;
+      // Where rows have a side of the grid for themselves, the last block along a row before its first: it may write
+      // what the first one of the same channels has.
+      const bool backward = grid.y * grid.z > 1;
+      for (int64_t row = 0; row < grid.y * grid.z; row++)
+        for (int64_t x = 0; x < grid.x; x++)
+          device_.run(kernel_, plan_, at,
+                      {.activity = &activity_,
+                       .only_launch = launch,
+                       .part_of = launch,
+                       .first_block = static_cast<uint64_t>(row * grid.x + (backward ? grid.x - 1 - x : x)),
+                       .blocks = 1});
+    }
   }
   template <class T>
   static uint64_t bits_of(uint32_t word) {
@@ -186,7 +220,7 @@ class Launcher {
   Plan plan_;
   std::unique_ptr<GuardedTensor> x_, w_, b_, y_, workspace_;
   std::vector<int64_t> begin_at_zero_;
-  bool workspace_begins_at_zero_ = false;
+  bool workspace_begins_at_zero_ = false, one_by_one_ = false;
   int launches_ = 0;
 };
 
@@ -221,6 +255,7 @@ IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvPro
   if (p.bias) launcher.set(launcher.b(), p.out_channels, [](int64_t) { return 0; });
   activity.phase("mapping the index of " + kernel.name());
   launcher.set(launcher.w(), weights, [](int64_t) { return 1; });
+  launcher.find_behind(map);
   map.unset = launcher.find_unset();
   map.added = launcher.find_added();
   for (int64_t e = 0; e < weights; e++) {
@@ -237,6 +272,20 @@ IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvPro
   }
   map.launches = launcher.launches();
   return map;
+}
+
+std::vector<int64_t> outputs_left(Device& device, const KernelDefinition& kernel, const ConvProblem& p,
+                                  Activity& activity) {
+  require_legal(p);
+  Launcher launcher(device, kernel, p, activity);
+  launcher.set(launcher.x(), p.x_elements(), [](int64_t) { return 1; });
+  launcher.set(launcher.w(), p.w_elements(), [](int64_t) { return 1; });
+  if (p.bias) launcher.set(launcher.b(), p.out_channels, [](int64_t) { return 1; });
+  std::vector<int64_t> left;
+  const std::vector<double> values = launcher.outputs();
+  for (size_t o = 0; o < values.size(); o++)
+    if (std::isinf(values[o])) left.push_back(static_cast<int64_t>(o));
+  return left;
 }
 
 }  // namespace convscope

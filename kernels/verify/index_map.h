@@ -24,11 +24,13 @@ struct IndexMap {
     float times = 0;    // how often: 1; -1 where it is subtracted
   };
   ConvProblem problem;
-  int64_t out_length = 0;      // the kernel's own
-  std::vector<Read> reads;     // [weights, outputs]: through that weight to that output, both flat
-  std::vector<Read> biases;    // [outputs]; empty without a bias
-  std::vector<int64_t> added;  // outputs whose sum is added to what stood there: it was zeros for the reads above
-  std::vector<int64_t> unset;  // outputs that depend on what stood in memory of the kernel's own; likewise zeros
+  int64_t out_length = 0;        // the kernel's own
+  std::vector<Read> reads;       // [weights, outputs]: through that weight to that output, both flat
+  std::vector<Read> biases;      // [outputs]; empty without a bias
+  std::vector<int64_t> added;    // outputs whose sum is added to what stood there: it was zeros for the reads above
+  std::vector<int64_t> unset;    // outputs that depend on what stood in memory of the kernel's own; likewise zeros
+  int64_t behind = 0;            // outputs that are written behind y's end, up to the furthest
+  bool products_behind = false;  // a product is among them
   int launches = 0;
 
   int64_t outputs() const { return problem.batch * problem.out_channels * out_length; }
@@ -47,5 +49,9 @@ int input_code(int64_t element);
 // Errors: InputError when the kernel does not take the problem, or x is larger than most_mapped; MissingError;
 // KernelFault; DeviceError; Cancelled.
 IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity);
+
+// The outputs that a launch leaves, flat, in order, on a problem of any size. Errors: as above, but for the size.
+std::vector<int64_t> outputs_left(Device& device, const KernelDefinition& kernel, const ConvProblem& p,
+                                   Activity& activity);
 
 }  // namespace convscope

@@ -284,9 +284,10 @@ void Judge::Run::conclude() {
     wrong.push_back(fmt::format("{} not 0 where the sum is, first {}", amount(zero_wrong_, "element"), zero_first_));
   if (exact_fails_) {
     // Told from the requested inputs, unless those hide the fault (zeros, say).
-    const Comparison& c = e.failing > r_.exact->failing / 2 ? e : *r_.exact;
+    const bool asked = e.failing > r_.exact->failing / 2;
+    const Comparison& c = asked ? e : *r_.exact;
     wrong.push_back(percent_text(static_cast<double>(c.failing), static_cast<double>(c.elements)) +
-                    " of the elements: " + r_.pattern.where);
+                    (asked ? " of the elements: " : " of the elements, on integers: ") + r_.pattern.where);
   }
   if (imprecise_)
     wrong.push_back(fmt::format("less accurate than {}: loses low bits of its inputs{}", name_of(r_.spec.accuracy),

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <optional>
 
+#include "kernels/problem/counts.h"
 #include "kernels/verify/index_channels.h"
+#include "kernels/verify/index_extent.h"
 #include "kernels/verify/index_program.h"
 #include "kernels/verify/pattern.h"
 #include "kernels/verify/xray_sizes.h"
@@ -154,6 +156,77 @@ void tell_program(Xray& x, const std::vector<ProgramFault>& faults) {
     sentence += fmt::format("{}{} is wrong: it takes {}, where {} belongs", next, f.what, f.text, f.right);
   }
   x.sentence = here + sentence + names, x.faults.back() += names;
+}
+
+// What its threads reach beside y, and what they leave, on the small problem that was mapped.
+Extent extent_of(const IndexMap& m, const Plan& plan) {
+  Extent e = extent_of(m.problem, plan);
+  e.behind = m.behind, e.products_behind = m.products_behind;
+  for (int64_t o = 0; o < m.outputs(); o++) {
+    bool written = false;
+    for (int64_t w = 0; w < m.problem.w_elements() && !written; w++)
+      written = m.read(w, o).at != IndexMap::unclear || !std::isinf(m.read(w, o).times);
+    if (!written) e.missing.push_back(o);
+  }
+  return e;
+}
+
+// A kernel whose grid is rounded down has no block on small problems, and one whose grid does not grow enough for them:
+// what is left of longer ones, and of p itself where that is soon run.
+std::vector<Extent> extents_of_longer(Device& device, const KernelDefinition& kernel, const ConvProblem& p,
+                                      Activity& activity) {
+  std::vector<Extent> all;
+  auto add = [&](const ConvProblem& q, double most) {
+    if (check(q) || !kernel.unsupported(q).empty() || walked_products(q) > most) return;
+    const Plan plan = kernel.plan_for(q);
+    if (plan.out_length() != q.out_length()) return;
+    Extent e = extent_of(q, plan);
+    try {
+      if (!e.no_blocks) e.missing = outputs_left(device, kernel, q, activity);
+    } catch (const KernelFault&) {
+      return;
+    } catch (const MissingError&) {
+      return;
+    } catch (const DeviceError& failed) {
+      if (failed.poisoned()) throw;
+      return;
+    }
+    all.push_back(std::move(e));
+  };
+  for (const int64_t outputs : {std::min<int64_t>(p.out_per_group(), 3), p.out_per_group(), p.out_per_group() + 3}) {
+    for (const int64_t length : {97, 517, 2101, 4099}) {
+      ConvProblem q = p;
+      q.length = length, q.batch = std::min<int64_t>(p.batch, 2);
+      q.in_channels = p.groups * std::min<int64_t>(p.in_per_group(), 2), q.out_channels = p.groups * outputs;
+      add(q, 5e6);
+    }
+    if (std::any_of(all.begin(), all.end(), [](const Extent& e) { return !e.missing.empty(); })) break;
+  }
+  add(p, 1e8);
+  return all;
+}
+
+// In place of what the maps say of outputs that are not written, which knows less.
+void put_extent(std::vector<Mapped>& all, const ExtentFault& f) {
+  if (f.too_many) return;
+  for (Mapped& m : all)
+    if (m.structure)
+      for (std::string& fault : m.structure->faults)
+        if (fault.find(" never written") != std::string::npos) fault = f.what, m.structure->sized = false;
+}
+
+// A bound that is not asked, or a grid that is too small, beside what the products say or in its place.
+void tell_extent(Xray& x, const ExtentFault& f, const ConvProblem& p) {
+  using enum Xray::Is;
+  const bool here = f.matters(p), told = std::find(x.faults.begin(), x.faults.end(), f.what) != x.faults.end();
+  if ((told && x.faults.size() == 1) || x.is == right || x.is == unclear || x.is == not_mapped ||
+      (x.is == right_here_only && here && !told)) {
+    x.is = here ? wrong : right_here_only;
+    x.faults = {f.what}, x.formula = f.formula, x.right_formula = f.right;
+    x.sentence = here ? f.what : "right here, but not in general: " + f.what;
+  } else if (!told) {
+    x.faults.push_back(f.what), x.sentence += "; " + f.what;
+  }
 }
 
 // Of maps in which nothing is: no formula says more of them. "" of others.
@@ -305,6 +378,7 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
   const auto begin = std::chrono::steady_clock::now();
   auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   std::vector<Mapped> mapped;
+  std::vector<Extent> extents;
   for (const auto& q : problems) {
     XrayProblem at{q, XrayProblem::Is::not_mapped, ""};
     const auto left_out = limits.left_out.find(x.problems.size());
@@ -315,8 +389,11 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     } else {
       if (limits.begins) limits.begins(x.problems.size());
       try {
+        const Plan plan = kernel.plan_for(q);
+        if (Extent none = extent_of(q, plan); none.no_blocks) extents.push_back(std::move(none));
         IndexMap m = index_map(device, kernel, q, activity);
         x.launches += m.launches;
+        if (m.out_length == q.out_length()) extents.push_back(extent_of(m, plan));
         Mapped one{q, false, structure_of(m), first_deviation(m), length_fault(m)};
         one.map = std::move(m);
         if (one.deviation.empty()) one.deviation = one.length;
@@ -337,14 +414,21 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     }
     x.problems.push_back(std::move(at));
   }
-  if (mapped.empty())
+  if (mapped.empty() && !extents.empty()) extents = extents_of_longer(device, kernel, p, activity);
+  const auto extent = extent_fault(extents);
+  if (mapped.empty()) {
     x.sentence = "its products cannot be mapped: " + x.problems.front().why;
-  else
+  } else {
+    if (extent) put_extent(mapped, *extent);
     conclude(x, mapped, activity);
+  }
+  if (extent) tell_extent(x, *extent, p);
   // Terms that are wrong elsewhere say nothing of what is wrong here.
   x.without_effect = x.is == Xray::Is::right_here_only && !x.faults.empty() &&
                      std::none_of(x.faults.begin(), x.faults.end(),
                                   [&](const auto& fault) { return without_effect(fault, p).empty(); });
+  if (x.is == Xray::Is::right)
+    if (const auto left = extent_fault(extents_of_longer(device, kernel, p, activity))) tell_extent(x, *left, p);
   if ((x.is == Xray::Is::right || x.without_effect) && !limits.left_out.contains(problems.size())) {
     if (limits.begins) limits.begins(problems.size());
     if (const auto fault = size_fault(device, kernel, p, accuracy, limits.seconds, activity)) tell_sizes(x, *fault);

@@ -106,20 +106,24 @@ void dot(ImDrawList* draw, const Theme& t, ImVec2 at, const LadderRow& r, bool c
 float row_height(const Theme& t) { return t.em * 1.4f; }
 
 // What the marks mean, of those that are there; behind the buttons where there is room.
-void legend(const Theme& t, const Ladder& l) {
+void legend(const Theme& t, const Ladder& l, bool one_line) {
   struct Entry {
     const char* text;
     LadderRow like;
     bool there = false;
   };
-  LadderRow timed, predicted, reference, looser;
-  timed.from = reference.from = looser.from = From::measured, predicted.from = From::predicted;
-  reference.kind = "reference", looser.looser = true;
-  Entry all[] = {
-      {"timed", timed}, {"predicted", predicted}, {"reference", reference}, {"less accurate than asked", looser}};
+  LadderRow timed, predicted, reference, looser, wrong;
+  timed.from = reference.from = looser.from = wrong.from = From::measured, predicted.from = From::predicted;
+  reference.kind = "reference", looser.looser = true, wrong.status = "wrong";
+  Entry all[] = {{"timed", timed},
+                 {"predicted", predicted},
+                 {"reference", reference},
+                 {"less accurate than asked", looser},
+                 {"wrong", wrong}};
   for (const auto& r : l.rows) {
     if (r.from == From::nothing) continue;
-    all[0].there |= r.from != From::predicted && r.kind != "reference" && !r.looser;
+    all[0].there |= r.from != From::predicted && r.kind != "reference" && !r.looser && r.status != "wrong";
+    all[4].there |= r.status == "wrong" && r.from != From::predicted;
     all[1].there |= r.from == From::predicted;
     all[2].there |= r.kind == "reference";
     all[3].there |= r.looser;
@@ -129,7 +133,10 @@ void legend(const Theme& t, const Ladder& l) {
     if (!e.there) continue;
     ImGui::SameLine(0, t.em);
     const float wide = ImGui::CalcTextSize(e.text).x + t.em;
-    if (ImGui::GetContentRegionAvail().x < wide) ImGui::NewLine();
+    if (ImGui::GetContentRegionAvail().x < wide) {
+      ImGui::NewLine();
+      if (one_line) return;
+    }
     const ImVec2 at = ImGui::GetCursorScreenPos();
     dot(ImGui::GetWindowDrawList(), t, {at.x + t.em * 0.4f, at.y + ImGui::GetFrameHeight() / 2}, e.like, false);
     ImGui::Dummy({t.em * 0.8f, ImGui::GetFrameHeight()});
@@ -236,13 +243,18 @@ void draw_axis(const Theme& t, const Ladder& l, const Axis& a, ImDrawList* names
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const int first = static_cast<int>(std::ceil(a.low)), last = static_cast<int>(std::floor(a.high));
   const float floor_x = l.floor_ms ? a.at(*l.floor_ms) : -1e9f;
+  const std::string floor = l.floor_ms ? "floor " + ms_text(*l.floor_ms) : "";
+  const float floor_wide = ImGui::CalcTextSize(floor.c_str()).x,
+              floor_left = std::max(a.left, std::min(floor_x - floor_wide / 2, a.right - floor_wide));
   auto mark = [&](double ms, bool named) {
     const float x = a.at(ms);
     if (x < a.left || x > a.right) return;
     draw->AddLine({x, top}, {x, bottom}, packed(t.grid, named ? 1.0f : 0.5f));
     const std::string text = ms_text(ms);
-    const float wide = ImGui::CalcTextSize(text.c_str()).x;
-    if (named && std::fabs(x - floor_x) > t.em * 4) names->AddText({x - wide / 2, header}, packed(t.dim), text.c_str());
+    const float wide = ImGui::CalcTextSize(text.c_str()).x, left = x - wide / 2;
+    const bool beside = floor.empty() || left > floor_left + floor_wide + t.em || left + wide + t.em < floor_left;
+    if (named && beside && left + wide < a.right + t.em * 2)
+      names->AddText({left, header}, packed(t.dim), text.c_str());
   };
   // Within one decade or two there is room for halves and fifths of them.
   const bool few = a.high - a.low < 2.2;
@@ -253,10 +265,20 @@ void draw_axis(const Theme& t, const Ladder& l, const Axis& a, ImDrawList* names
   }
   if (!l.floor_ms) return;
   draw->AddLine({floor_x, top}, {floor_x, bottom}, packed(t.floor), std::max(1.5f, t.em * 0.12f));
-  const std::string text = "floor " + ms_text(*l.floor_ms);
-  const float wide = ImGui::CalcTextSize(text.c_str()).x;
-  names->AddText({std::max(a.left, std::min(floor_x - wide / 2, a.right - wide)), header}, packed(t.floor),
-                 text.c_str());
+  names->AddText({floor_left, header}, packed(t.floor), floor.c_str());
+}
+
+// Above the figures of the rows, where the axis leaves room.
+void name_figures(const Theme& t, const Ladder& l, const Columns& columns, ImDrawList* names, float header, float right,
+                  float free_from) {
+  right -= t.em * 0.4f;
+  auto put = [&](const char* text) {
+    const float wide = ImGui::CalcTextSize(text).x;
+    if (right - wide > free_from) names->AddText({right - wide, header}, packed(t.dim), text);
+  };
+  if (l.floor_ms) put("× floor");
+  right -= std::max(columns.times, ImGui::CalcTextSize("× floor").x) + t.em * 0.8f;
+  put("time");
 }
 
 std::string csv_of(const Ladder& l) {
@@ -346,9 +368,27 @@ void draw_ladder(Frame& f) {
     wrapped(says);
     ImGui::PopFont();
   }
-  for (const auto& source : l.sources) dim_text(t, source);
-  if (l.floor_ms) {
-    dim_text(t, fmt::format("floor {} {}", ms_text(*l.floor_ms), l.floor_words));
+  // Where there is little room it goes to the rows: what is said besides stands in a line, and whole in its tooltip.
+  const bool low = ImGui::GetContentRegionAvail().y < t.em * 20;
+  const std::string floor =
+      l.floor_ms ? fmt::format("floor {} {}", ms_text(*l.floor_ms), l.floor_words) : std::string();
+  if (low) {
+    std::string all;
+    for (const auto& source : l.sources) all += (all.empty() ? "" : "; ") + source;
+    if (!floor.empty()) all += (all.empty() ? "" : "; ") + floor;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float wide = ImGui::GetContentRegionAvail().x, line = ImGui::GetTextLineHeight();
+    ImGui::Dummy({wide, line});
+    ImGui::PushStyleColor(ImGuiCol_Text, t.dim);
+    ImGui::RenderTextEllipsis(ImGui::GetWindowDrawList(), at, {at.x + wide, at.y + line}, at.x + wide, all.c_str(),
+                              nullptr, nullptr);
+    ImGui::PopStyleColor();
+    tooltip(t, all);
+  } else {
+    for (const auto& source : l.sources) dim_text(t, source);
+  }
+  if (l.floor_ms && !low) {
+    dim_text(t, floor);
     explain_item(t, {"Least time of this problem: each byte of x, w, b and y moved once, or its multiply-adds by the "
                      "arithmetic that is allowed, whichever takes longer.",
                      "max(least bytes / bandwidth, operations / peak)", "computed"});
@@ -372,7 +412,7 @@ void draw_ladder(Frame& f) {
     ImGui::EndPopup();
   }
 
-  legend(t, l);
+  legend(t, l, low);
 
   std::vector<const LadderRow*> rows;
   for (const auto& r : l.rows) rows.push_back(&r);
@@ -394,13 +434,18 @@ void draw_ladder(Frame& f) {
   const auto timed =
       std::count_if(rows.begin(), rows.end(), [](const LadderRow* r) { return r->from != From::nothing; });
   draw_axis(t, l, axis, names, header, at.y, at.y + static_cast<float>(timed) * row_height(t));
+  name_figures(t, l, columns, names, header, at.x + width, axis.right + t.em * 0.5f);
   for (const auto* r : rows)
     if (r->from != From::nothing) draw_row(f, l, *r, axis, columns);
   if (static_cast<size_t>(timed) < rows.size()) {
     ImGui::Dummy({1, t.em * 0.4f});
-    heading(t, "Without a time here");
-    for (const auto* r : rows)
-      if (r->from == From::nothing) draw_row(f, l, *r, axis, columns);
+    // Of a recording they have one reason, and it is the same for most.
+    const std::string without = fmt::format("Without a time here: {}", rows.size() - static_cast<size_t>(timed));
+    if (ImGui::TreeNodeEx("without",
+                          (l.recorded ? 0 : ImGuiTreeNodeFlags_DefaultOpen) | ImGuiTreeNodeFlags_NoTreePushOnOpen, "%s",
+                          without.c_str()))
+      for (const auto* r : rows)
+        if (r->from == From::nothing) draw_row(f, l, *r, axis, columns);
   }
   ImGui::PopStyleVar();
   ImGui::EndChild();

@@ -43,6 +43,10 @@ void axes(State& s, const Extent& e, const char* y_label, bool last) {
   ImPlot::SetupAxisLimitsConstraints(ImAxis_X1, -0.5, e.columns - 0.5);
   ImPlot::SetupAxisZoomConstraints(ImAxis_X1, std::min(2.0, e.columns), e.columns);
   ImPlot::SetupAxisFormat(ImAxis_X1, position_label);
+  // Positions are whole numbers, as the maps name them.
+  std::vector<double> at;
+  for (int64_t j : axis_ticks(s.x0 + 0.5, s.x1 + 0.5, (s.x1 - s.x0) / 9)) at.push_back(static_cast<double>(j));
+  if (!at.empty()) ImPlot::SetupAxisTicks(ImAxis_X1, at.data(), static_cast<int>(at.size()));
 }
 
 // ---- reading values off --------------------------------------------------------------------------------------------

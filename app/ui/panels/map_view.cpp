@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/ui/map_textures.h"
+#include "app/ui/panels/map_axes.h"
 #include "app/ui/widgets.h"
 #include "kernels/problem/counts.h"
 
@@ -76,11 +77,44 @@ void draw_failing(Frame& f, const MapTile& tile, const Mapping& m) {
   }
 }
 
+// Residue classes (j + p) mod s as tints, positions that no tap reaches hatched.
+constexpr float tint_share = 0.22f;
+ImVec4 class_tint(const ConvProblem& p, int64_t j) {
+  static const ImVec4 tints[] = {{0.30f, 0.65f, 1, 1},     {1, 0.65f, 0.30f, 1},     {0.45f, 0.85f, 0.55f, 1},
+                                 {0.80f, 0.50f, 0.95f, 1}, {0.95f, 0.85f, 0.35f, 1}, {0.40f, 0.85f, 0.85f, 1}};
+  return tints[static_cast<size_t>((j + p.padding) % p.stride) % std::size(tints)];
+}
+
+void draw_classes(Frame& f, const Report& r, const Mapping& m) {
+  const ConvProblem& p = r.document.problem;
+  if (m.cell_w() < 2.5f) return;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  auto c0 = static_cast<int64_t>(std::floor(m.v.column0)), c1 = static_cast<int64_t>(std::ceil(m.v.column1));
+  for (int64_t j = std::max<int64_t>(0, c0); j < std::min(c1, r.columns()); j++) {
+    float a = m.x(static_cast<double>(j)), b = m.x(static_cast<double>(j + 1));
+    if (taps_reaching(p, j) == 0) {
+      for (float y = m.at.y; y < m.at.y + m.size.y + (b - a); y += 7)
+        draw->AddLine({a, y}, {b, y - (b - a)}, packed(f.theme.text, 0.5f));
+      continue;
+    }
+    if (p.stride == 1) continue;
+    draw->AddRectFilled({a, m.at.y}, {b, m.at.y + m.size.y}, packed(class_tint(p, j), tint_share));
+  }
+}
+
 // A position that no tap reaches, while classes are shown.
 bool hatched(const Frame& f, int64_t column) {
   const Report* r = f.picture();
   return f.view.show_classes && r && column >= 0 && column < r->columns() &&
          taps_reaching(r->document.problem, column) == 0;
+}
+
+// What lies below a number: the cell's colour, under the tint of its class while classes are shown.
+ImVec4 ground_of(const Frame& f, const Paint& paint, double value, int64_t column, bool hatch) {
+  ImVec4 ground = ImGui::ColorConvertU32ToFloat4(colour(paint.map, place_on(paint, value), paint.light_theme));
+  const Report* r = f.picture();
+  if (!f.view.show_classes || hatch || !r || column < 0 || r->document.problem.stride == 1) return ground;
+  return ImLerp(ground, class_tint(r->document.problem, column), tint_share);
 }
 
 // Whether these numbers are what this tile shows. Those of a difference have both results' in them, and both names.
@@ -122,15 +156,15 @@ void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, con
       int shown = digits;
       do {  // an exponent takes the place of digits
         const double number = v[static_cast<size_t>(quantity)];
-        text = !std::isfinite(number)                        ? value_text(number)
-               : quantity == Quantity::ratio && number > 1e6 ? ">1e6"
-                                                             : fmt::format("{:.{}g}", number, shown);
+        text = quantity == Quantity::ratio && number > 1e6 ? ">1e6"
+               : !std::isfinite(number)                    ? value_text(number)
+                                                           : fmt::format("{:.{}g}", number, shown);
         need = ImGui::CalcTextSize(text.c_str());
       } while (need.x > w - margin && --shown > 0);
       if (need.x > w - margin) continue;
       // Black or white, by the lightness of the cell below.
-      double t = place_on(tile.paint, v[static_cast<size_t>(quantity)]);
-      ImVec4 ground = ImGui::ColorConvertU32ToFloat4(colour(tile.paint.map, t, tile.paint.light_theme));
+      const ImVec4 ground =
+          ground_of(f, tile.paint, v[static_cast<size_t>(quantity)], c, hatch[static_cast<size_t>(c - c0)]);
       bool dark = 0.2126f * ground.x + 0.7152f * ground.y + 0.0722f * ground.z < 0.45f;
       const ImVec2 at{m.x(static_cast<double>(c)) + (w - need.x) / 2, m.y(static_cast<double>(r)) + (h - font_h) / 2};
       if (hatch[static_cast<size_t>(c - c0)])  // no line runs through a number
@@ -138,27 +172,6 @@ void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, con
       draw->AddText(at, dark ? IM_COL32(245, 245, 245, 255) : IM_COL32(15, 15, 15, 255), text.c_str());
     }
   ImGui::PopFont();
-}
-
-// Residue classes (j + p) mod s as tints, positions that no tap reaches hatched.
-void draw_classes(Frame& f, const Report& r, const Mapping& m) {
-  const ConvProblem& p = r.document.problem;
-  if (m.cell_w() < 2.5f) return;
-  ImDrawList* draw = ImGui::GetWindowDrawList();
-  auto c0 = static_cast<int64_t>(std::floor(m.v.column0)), c1 = static_cast<int64_t>(std::ceil(m.v.column1));
-  static const ImVec4 tints[] = {{0.30f, 0.65f, 1, 1},     {1, 0.65f, 0.30f, 1},     {0.45f, 0.85f, 0.55f, 1},
-                                 {0.80f, 0.50f, 0.95f, 1}, {0.95f, 0.85f, 0.35f, 1}, {0.40f, 0.85f, 0.85f, 1}};
-  for (int64_t j = std::max<int64_t>(0, c0); j < std::min(c1, r.columns()); j++) {
-    float a = m.x(static_cast<double>(j)), b = m.x(static_cast<double>(j + 1));
-    if (taps_reaching(p, j) == 0) {
-      for (float y = m.at.y; y < m.at.y + m.size.y + (b - a); y += 7)
-        draw->AddLine({a, y}, {b, y - (b - a)}, packed(f.theme.text, 0.5f));
-      continue;
-    }
-    if (p.stride == 1) continue;
-    auto residue = static_cast<size_t>((j + p.padding) % p.stride);
-    draw->AddRectFilled({a, m.at.y}, {b, m.at.y + m.size.y}, packed(tints[residue % std::size(tints)], 0.22f));
-  }
 }
 
 void interact(Frame& f, const Mapping& m, Extent e) {
@@ -303,10 +316,13 @@ void element_tooltip(Frame& f, ElementIndex at) {
   ImGui::EndTooltip();
 }
 
-float map_height(float height) {
+// What is left between a map's title and its colour bar.
+static float between(float height) {
   const float bar = ImGui::GetFontSize() * 1.75f + ImGui::GetStyle().ItemSpacing.y;
   return std::max(ImGui::GetFontSize() * 3, height - ImGui::GetTextLineHeightWithSpacing() - bar);
 }
+
+float map_height(float height) { return between(height) - positions_height(between(height)); }
 
 CellRoom cell_room(ImVec2 area) {
   const float em = ImGui::GetFontSize();
@@ -340,7 +356,8 @@ static void draw_title(Frame& f, const MapStyle& s, float width) {
   ImGui::PopStyleColor();
   ImGui::PopFont();
   // What lies along the sides, once.
-  constexpr const char* axes = "n, co ↓  j →";
+  const Report* r = f.picture();
+  const char* axes = r && r->document.problem.batch == 1 ? "co ↓  j →" : "n, co ↓  j →";
   const float room = width - ImGui::CalcTextSize(s.title).x - line, need = ImGui::CalcTextSize(axes).x;
   if (s.slot == Workbench::Map::kernel && need < room)
     draw->AddText({head.x + width - need, head.y}, packed(f.theme.dim), axes);
@@ -362,6 +379,8 @@ void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
   draw_title(f, s, size.x);
   ImVec2 area{size.x, map_height(size.y)};
   Extent e = f.extent();
+  const float above = positions_height(between(size.y));
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + above);
   Mapping m{ImGui::GetCursorScreenPos(), area, fitted(f.view, e)};
   ImGui::InvisibleButton("map", area);
   ImDrawList* draw = ImGui::GetWindowDrawList();
@@ -394,13 +413,15 @@ void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
   }
   draw->PopClipRect();
   draw->AddRect(m.at, {m.at.x + area.x, m.at.y + area.y}, packed(f.theme.border));
+  if (above > 0) draw_positions(f, m.at, area.x, m.v);
+  draw_rows(f, m.at, area.y, s.rows_room, m.v);
   interact(f, m, e);
   if (ImGui::BeginPopupContextItem("map menu")) {
     if (ImGui::MenuItem("Fit everything", "F")) f.act("fit");
     if (ImGui::MenuItem(f.beside() ? "Next differing element" : "Next failing element", "N")) f.act("next-failing");
     if (ImGui::MenuItem("Explain the selected element", nullptr, false, f.view.selected.has_value())) f.show("Explain");
     if (ImGui::MenuItem("Copy values of this window (CSV)")) f.act("copy-window");
-    picture_entries(f, m.at, {m.at.x + area.x, m.at.y + area.y});
+    picture_entries(f, {m.at.x - s.rows_room, m.at.y - above}, {m.at.x + area.x, m.at.y + area.y});
     ImGui::EndPopup();
   }
   draw_colour_bar(f, s, size.x);

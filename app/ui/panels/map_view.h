@@ -16,6 +16,7 @@ struct MapStyle {
   std::string trouble = {};               // shown in the map's place
   void (*choose)(Frame&) = nullptr;       // the title is a button that opens a menu, filled by this
   std::optional<ValueRange> values = {};  // of all that is shown, which the scale need not hold
+  float rows_room = 0;                    // for the names of rows beside it, left of the size it is drawn in
 };
 
 // Draws a map with its title and colour bar into the given size.

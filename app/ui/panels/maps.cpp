@@ -5,6 +5,7 @@
 #include <imgui.h>
 #include <utility>
 
+#include "app/ui/panels/map_axes.h"
 #include "app/ui/panels/map_view.h"
 #include "app/ui/widgets.h"
 
@@ -194,8 +195,9 @@ void draw_maps(Frame& f) {
              : Paint{ColourMap::diverging, -reach, reach, f.theme.light},
        f.theme.text}};
   // Beside or below each other: where there is little room, by how many numbers can be read.
-  const ImVec2 third{std::floor((room.x - 2 * gap) / 3), room.y},
-      strip{room.x, std::floor(room.y / 3) - ImGui::GetStyle().ItemSpacing.y};
+  const float rows = rows_width(f, room.x);
+  const ImVec2 third{std::floor((room.x - rows - 2 * gap) / 3), room.y},
+      strip{room.x - rows, std::floor(room.y / 3) - ImGui::GetStyle().ItemSpacing.y};
   auto cells = [](ImVec2 size) { return cell_room({size.x, map_height(size.y)}); };
   auto count = [&](ImVec2 size) { return cells(size).rows * cells(size).columns; };
   const bool low = map_height(strip.y) <= em * 3;  // less would not be a map
@@ -203,9 +205,13 @@ void draw_maps(Frame& f) {
   const ImVec2 size = beside ? third : strip;
   f.cells = cells(size);
   for (int i = 0; i < 3; i++) {
-    if (beside && i) ImGui::SameLine(0, gap);
+    if (beside && i)
+      ImGui::SameLine(0, gap);
+    else
+      ImGui::SetCursorPosX(ImGui::GetCursorPosX() + rows), styles[i].rows_room = rows;
     draw_map(f, styles[i], size);
   }
+  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + rows);
   draw_minimap(f, mini);
 }
 

@@ -186,7 +186,7 @@ void draw_problem(Frame& f) {
     figure(f.theme, "output", fmt::format("[{}, {}, {}]", p.batch, p.out_channels, p.out_length()),
            {"Shape of y", "[N, Cout, Lout]", "computed"});
     figure(f.theme, "elements", grouped(p.y_elements()), {"Output elements", "N·Cout·Lout", "computed"});
-    figure(f.theme, "work", fmt::format("{:.4g} GFLOP", 2e-9 * static_cast<double>(taps)),
+    figure(f.theme, "work", operations_text(2.0 * static_cast<double>(taps)),
            {"Multiply-adds that land on the output, two operations each; Lout·K would over-count by about the stride",
             "2·N·Cin·(Cout/groups)·|{(i, k): 0 ≤ i·s − p + k·d < Lout}|", "computed"});
     figure(f.theme, "least traffic", bytes_text(static_cast<double>(least_bytes(p))),

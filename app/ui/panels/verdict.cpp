@@ -340,6 +340,7 @@ void gates(Frame& f, const Report& r) {
       "|y − ref| > atol + rtol·|ref|, or not finite", source.c_str()};
   auto row = [&](const std::string& label, std::optional<double> fraction) {
     if (!fraction) return figure(t, label.c_str(), "not compared", about, &t.dim);
+    if (r.own_length != r.out_length) return figure(t, label.c_str(), "fails: other length", about, &t.wrong);
     const bool fooled = *fraction == 0 && r.failing.value_or(0) > 0;
     figure(t, label.c_str(),
            fooled           ? "would let it pass"

@@ -150,6 +150,44 @@ TEST(ViewHistory, BackAndForward) {
   EXPECT_EQ(h.now(), window(1));
 }
 
+TEST(AxisTicks, AreRoundNumbersOfTheWindow) {
+  EXPECT_EQ(axis_ticks(0, 5, 0.3), (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(axis_ticks(0, 8193, 1500), (std::vector<int64_t>{0, 2000, 4000, 6000, 8000}));
+  EXPECT_EQ(axis_ticks(7, 30, 3), (std::vector<int64_t>{10, 15, 20, 25}));
+  EXPECT_EQ(axis_ticks(0, 1, 40), std::vector<int64_t>{0});
+  // An element of which less than half is shown has no name.
+  EXPECT_EQ(axis_ticks(0.4, 3.6, 1), (std::vector<int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(axis_ticks(0.6, 3.4, 1), (std::vector<int64_t>{1, 2}));
+}
+
+TEST(AxisTicks, OfRowsBeginWithEverySequence) {
+  EXPECT_EQ(row_ticks(0, 64, 8, 64), (std::vector<int64_t>{0, 10, 20, 30, 40, 50}));  // 60 would be too near the next 0
+  EXPECT_EQ(row_ticks(0, 14, 3, 7), (std::vector<int64_t>{0, 7}));
+  EXPECT_EQ(row_ticks(5, 14, 2, 7), (std::vector<int64_t>{7, 9, 11}));
+  EXPECT_EQ(row_ticks(0, 6400, 160, 64),
+            (std::vector<int64_t>{0,    320,  640,  960,  1280, 1600, 1920, 2240, 2560, 2880,
+                                  3200, 3520, 3840, 4160, 4480, 4800, 5120, 5440, 5760, 6080}));
+}
+
+TEST(AxisTicks, AreFarEnoughApartAndInTheWindow) {
+  test::Random r(7);
+  for (int i = 0; i < 2000; i++) {
+    const auto channels = static_cast<int64_t>(1 + r() % 200), batch = static_cast<int64_t>(1 + r() % 40);
+    const auto all = static_cast<double>(channels * batch);
+    const double from = uniform(r, 0, all), to = std::min(all, from + uniform(r, 1, all)), apart = uniform(r, 0.1, 300);
+    const auto rows = row_ticks(from, to, apart, channels), columns = axis_ticks(from, to, apart);
+    for (const auto& ticks : {rows, columns}) {
+      ASSERT_LE(ticks.size(), static_cast<size_t>((to - from) / std::max(apart, 1.0)) + 2)
+          << from << ' ' << to << ' ' << apart;
+      for (size_t t = 0; t < ticks.size(); t++) {
+        const auto middle = static_cast<double>(ticks[t]) + 0.5;
+        ASSERT_TRUE(middle >= from && middle <= to) << from << ' ' << to << ' ' << ticks[t];
+        ASSERT_TRUE(!t || static_cast<double>(ticks[t] - ticks[t - 1]) >= apart) << ticks[t];
+      }
+    }
+  }
+}
+
 TEST(ViewHistory, ADragIsNoPlace) {
   ViewHistory h;
   h.set(window(1), true);

@@ -167,6 +167,12 @@ void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, con
           ground_of(f, tile.paint, v[static_cast<size_t>(quantity)], c, hatch[static_cast<size_t>(c - c0)]);
       bool dark = 0.2126f * ground.x + 0.7152f * ground.y + 0.0722f * ground.z < 0.45f;
       const ImVec2 at{m.x(static_cast<double>(c)) + (w - need.x) / 2, m.y(static_cast<double>(r)) + (h - font_h) / 2};
+      // NaN, what is infinite and what was never written have patterns of their own: no colour of the scale.
+      const bool none = !(std::isfinite(v[0]) && std::isfinite(v[1]) && std::isfinite(v[2]));
+      if (none)
+        draw->AddRectFilled({at.x - margin / 2, at.y}, {at.x + need.x + margin / 2, at.y + font_h},
+                            IM_COL32(20, 20, 20, 200));
+      dark |= none;
       if (hatch[static_cast<size_t>(c - c0)])  // no line runs through a number
         draw->AddRectFilled({at.x - margin / 2, at.y}, {at.x + need.x + margin / 2, at.y + font_h}, packed(ground));
       draw->AddText(at, dark ? IM_COL32(245, 245, 245, 255) : IM_COL32(15, 15, 15, 255), text.c_str());

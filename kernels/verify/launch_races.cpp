@@ -48,6 +48,7 @@ std::string name_of(const Launch& l) {
     return "the zeroing of memory";
   if (name.starts_with("convscope_product_")) return "the matrix product";
   if (name == "convscope_sum") return "the sum or copy";
+  if (name == "convscope_convert") return "the conversion";
   if (is_stand_in(name)) return "the copy";
   return name;
 }

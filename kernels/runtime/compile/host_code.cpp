@@ -13,6 +13,7 @@
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_lines.h"
+#include "kernels/runtime/compile/python_run.h"
 #include "kernels/runtime/compile/python_source.h"
 
 namespace convscope {
@@ -101,8 +102,50 @@ std::string with_noted_launches(const std::string& plain, const std::set<std::st
   return out;
 }
 
+namespace {
+
+// A Python file whose module is followed: it calls what it calls. "" where it has none, or calls none of the functions.
+std::string registration_of_module(const std::vector<HostFunction>& functions, const std::string& text,
+                                   const std::string& original, const std::string& name) {
+  if (!name.ends_with(".py") || !has_python_module(original)) return "";
+  std::string table, first;
+  for (const auto& [known_as, bound] : python_bindings(original)) {
+    const HostFunction* f = nullptr;
+    size_t of_that_name = 0;
+    for (const auto& each : functions)
+      if (last_part(each.name) == last_part(bound.function)) f = &each, of_that_name++;
+    if (of_that_name != 1 || f->is_template) continue;
+    table += fmt::format("    ::convscope::host::python_function<&{}>({}, {}),\n", f->name, c_string(known_as),
+                         c_string(bound.names));
+    if (first.empty()) first = known_as;
+  }
+  if (table.empty()) return "";
+  const HostFunction* entry = entry_of(functions, text, original);
+  const std::string called = entry ? last_part(entry->name) : first;
+  std::string idea = idea_of(text);
+  if (idea.empty()) idea = fmt::format("what {}() launches", called);
+  return fmt::format(
+      "\n#include \"convscope/python_module.h\"\n{}namespace {{\nauto convscope_called(const ConvProblem& "
+      "convscope_p, const ::convscope::host::Given& convscope_call) {{\n"
+      "  static const std::vector<::convscope::host::PythonFunction> functions = {{\n{}  }};\n"
+      "  static const char text[] = R\"convscope_py({})convscope_py\";\n"
+      "  return ::convscope::host::python_module(convscope_p, convscope_call, text, functions, "
+      "::convscope::host::python_operations<int>());\n}}\n}}\n"
+      "CONVSCOPE_KERNEL({}) {{\n  idea({});\n{}"
+      "  supports([](const ConvProblem& convscope_p) -> std::string {{\n"
+      "    return ::convscope::host::refused(convscope_p, ::convscope::host::called<convscope_called>());\n  }});\n"
+      "  plan([](const ConvProblem& convscope_p, Plan& convscope_plan) {{\n"
+      "    ::convscope::host::record(convscope_p, convscope_plan, ::convscope::host::called<convscope_called>());\n  "
+      "}});\n}}\n",
+      undefined_names(), table, original, called, c_string(idea), fields_not_in(python_module_numbers(original)));
+}
+
+}  // namespace
+
 std::string registration_of_host_code(const std::string& text, const std::string& original, const std::string& name) {
   const auto functions = functions_in(text);
+  if (const std::string module = registration_of_module(functions, text, original, name); !module.empty())
+    return module;
   const auto said = call_line(text, name);
   const HostFunction* f = nullptr;
   if (said) {
@@ -240,7 +283,8 @@ std::string includes_before(std::string_view cuda) {
     if (all || std::any_of(names.begin(), names.end(), [&](const char* n) { return used.contains(n); }))
       out += fmt::format("#include <{}>\n", header);
   static const std::regex product(R"(\b(?:matmul|mm|bmm)\s*\(|\bcublas|\bgetCurrentCUDABlasHandle\b)");
-  if (std::regex_search(code, product)) out += "#include \"convscope/products.h\"\n";
+  if (std::regex_search(code, product) || cuda.find(products_mark) != cuda.npos)
+    out += "#include \"convscope/products.h\"\n";
   return out;
 }
 

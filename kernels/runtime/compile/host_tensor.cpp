@@ -193,9 +193,10 @@ int64_t Tensor::numel() const {
   return defined() ? std::accumulate(sizes_.begin(), sizes_.end(), int64_t{1}, std::multiplies<>()) : 0;
 }
 
-Tensor Tensor::to(ScalarType t) const {
-  if (t != type_) refuse("its host code converts a tensor of type ", name_of(type_), " to ", name_of(t));
-  return *this;
+void Tensor::allow_conversion(ScalarType t) const {
+  for (const ScalarType each : {t, type_})
+    if (each > ScalarType::BFloat16)
+      refuse("its host code converts a tensor of type ", name_of(type_), " to ", name_of(t));
 }
 
 Tensor Tensor::view(Sizes sizes) const {

@@ -12,68 +12,13 @@
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/compile/host_functions.h"
+#include "kernels/runtime/compile/python_run.h"
+#include "kernels/runtime/compile/python_tokens.h"
 
 namespace convscope {
 namespace {
 
-// A piece of Python: a literal (its body), a name, a number, a sign of one character, or a line's end outside of
-// brackets.
-struct Token {
-  enum Kind { literal, name, number, sign, line_end } kind;
-  size_t from, to;  // of a literal its body
-  bool raw = false, formatted = false, three = false;
-};
-
-bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
-bool goes_on(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-// Python Language Reference, "Lexical analysis", as far as it matters here.
-std::vector<Token> tokens_of(std::string_view text) {
-  std::vector<Token> all;
-  int depth = 0;
-  for (size_t i = 0; i < text.size();) {
-    const char c = text[i];
-    if (c == '#') {
-      i = std::min(text.find('\n', i), text.size());
-    } else if (starts_name(c) || c == '"' || c == '\'') {
-      size_t quote = i;
-      while (quote < text.size() && goes_on(text[quote])) quote++;
-      const bool prefix = quote - i <= 2 && quote < text.size() && (text[quote] == '"' || text[quote] == '\'');
-      if (!prefix) {
-        all.push_back({Token::name, i, quote});
-        i = quote;
-        continue;
-      }
-      Token t{Token::literal, 0, 0};
-      for (size_t p = i; p < quote; p++) t.raw |= (text[p] | 32) == 'r', t.formatted |= (text[p] | 32) == 'f';
-      const std::string_view mark = text.substr(quote, 3);
-      t.three = mark == "\"\"\"" || mark == "'''";
-      const std::string_view closes = text.substr(quote, t.three ? 3 : 1);
-      t.from = t.to = quote + closes.size();
-      while (t.to < text.size() && text.substr(t.to, closes.size()) != closes && (t.three || text[t.to] != '\n'))
-        t.to += text[t.to] == '\\' ? 2 : 1;
-      if (t.to > text.size()) t.to = text.size();
-      all.push_back(t);
-      i = t.to + closes.size();
-    } else if (std::isdigit(static_cast<unsigned char>(c))) {
-      size_t end = i;
-      while (end < text.size() && (goes_on(text[end]) || text[end] == '.')) end++;
-      all.push_back({Token::number, i, end});
-      i = end;
-    } else if (c == '\n') {
-      if (depth <= 0 && !(i > 0 && text[i - 1] == '\\')) all.push_back({Token::line_end, i, i + 1});
-      i++;
-    } else {
-      if (!std::isspace(static_cast<unsigned char>(c))) {
-        depth += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
-        all.push_back({Token::sign, i, i + 1});
-      }
-      i++;
-    }
-  }
-  all.push_back({Token::line_end, text.size(), text.size()});
-  return all;
-}
+using Token = PythonToken;
 
 // A kernel or a function with a body: not what only speaks of them, nor declarations.
 bool defines_something(std::string_view body) {
@@ -95,7 +40,8 @@ struct How {
 
 class PythonFile {
  public:
-  PythonFile(const std::string& text, const std::string& name) : text_(text), name_(name), tokens_(tokens_of(text)) {
+  PythonFile(const std::string& text, const std::string& name)
+      : text_(text), name_(name), tokens_(python_tokens(text)) {
     for (size_t i = 0; i < tokens_.size(); i++) {
       const bool begins = i == 0 || tokens_[i - 1].kind == Token::line_end;
       if (!begins || tokens_[i].kind != Token::name) continue;
@@ -124,7 +70,7 @@ class PythonFile {
                          "has no CUDA source of its own: it loads " + m[1].str() + ", which is the file to name");
       throw InputError("kernel", name_, "has no CUDA source: no triple-quoted string with a __global__ function");
     }
-    refuse_what_is_not_followed();
+    const bool followed = has_python_module(text_);
     std::string out;
     size_t done = 0;
     for (const size_t i : kept_) {
@@ -133,6 +79,9 @@ class PythonFile {
       done = tokens_[i].to;
     }
     blank(done, text_.size(), out);
+    // For includes_before(): what the module multiplies is a kernel of ours.
+    static const std::regex product(R"(\b(matmul|mm|bmm)\s*\(|\s@\s)");
+    if (followed && std::regex_search(text_, product)) out += products_mark;
     return out;
   }
 
@@ -346,71 +295,6 @@ class PythonFile {
       }
     }
   }
-
-  // What a module does to tensors before the call: where the call alone is judged, a right kernel would be wrong. (A
-  // bias that is added behind it is none of the call's: problems without one are left.) A comment `# convscope: call …`
-  // says that the call alone is meant.
-  void refuse_what_is_not_followed() const {
-    static const std::regex said(R"(#\s*convscope:\s*call\b)"), forward(R"(^([ \t]*)def forward\b)"),
-        changes(
-            R"(\.(permute|transpose|flip|roll|t|swapaxes|movedim|index_select|repeat)\(|\.(T|mT)\b|\bF\.pad\(|\bfunctional\.pad\(|\btorch\.(flip|cat|stack|matmul|einsum|bmm|mm|roll|transpose|permute)\()"),
-        strides(R"(\[[^\]\n]*::[^\]\n]*\]\s*=[^=])");
-    if (std::regex_search(text_, said)) return;
-    std::string code = text_;  // without strings and comments
-    size_t done = 0;
-    for (const Token& t : tokens_) {
-      for (size_t i = done; i < std::min(t.from, code.size()); i++)
-        if (code[i] == '#')
-          while (i < t.from && code[i] != '\n') code[i++] = ' ';
-      if (t.kind == Token::literal)
-        for (size_t i = t.from; i < t.to; i++)
-          if (code[i] != '\n') code[i] = ' ';
-      done = t.to;
-    }
-    const std::set<std::string> functions = functions_named();
-    std::set<std::string> called;
-    size_t number = 0, indent = std::string::npos;
-    bool branches = false;
-    for (size_t at = 0; at < code.size();) {
-      const size_t end = std::min(code.find('\n', at), code.size());
-      const std::string each = code.substr(at, end - at);
-      const size_t first = each.find_first_not_of(" \t");
-      number++;
-      if (first != each.npos && indent != std::string::npos && first <= indent) indent = std::string::npos;
-      std::smatch m;
-      if (std::regex_search(each, m, forward)) {
-        indent = static_cast<size_t>(m.length(1));
-      } else if (indent != std::string::npos && first != each.npos) {
-        if (std::regex_search(each, changes) || std::regex_search(each, strides))
-          throw InputError(
-              "kernel", name_,
-              fmt::format("does more in forward() than call its host code, which is not followed here: line {}, {}. {}",
-                          number, text_.substr(at + first, end - at - first), instead));
-        static const std::regex branch(R"(^\s*(if|elif|else)\b|\bif\b.*\belse\b)");
-        branches |= std::regex_search(each, branch);
-        for (const std::string& f : functions)
-          if (each.find("." + f + "(") != each.npos) called.insert(f);
-      }
-      at = end + 1;
-    }
-    if (called.size() > 1 && !branches) {
-      std::string all;
-      for (const std::string& f : called) all += (all.empty() ? "" : " and ") + f;
-      throw InputError("kernel", name_,
-                       fmt::format("calls {} in forward(), of which one alone is followed here. {}", all, instead));
-    }
-  }
-  // functions=["a", "b"], of all modules.
-  std::set<std::string> functions_named() const {
-    std::set<std::string> all;
-    for (size_t i = 0; i + 2 < tokens_.size(); i++)
-      if (is_name(i, "functions") && is(i + 1, "=") && is(i + 2, "["))
-        for (size_t at = i + 3; at < tokens_.size() && !is(at, "]"); at++)
-          if (tokens_[at].kind == Token::literal) all.emplace(of(at));
-    return all;
-  }
-  static constexpr const char* instead =
-      "Do it in the host code, or say `# convscope: call` with the function's name where the call alone is meant";
 
   const std::string& text_;
   const std::string& name_;

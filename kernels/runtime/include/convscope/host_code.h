@@ -260,6 +260,23 @@ extern "C" __global__ void convscope_sum(void* to, const void* a, const void* b,
   if (s.type == ScalarType::BFloat16) as(static_cast<__nv_bfloat16*>(nullptr), 0.f);
 }
 
+// Tensor::to(): by way of float, as PyTorch's conversions of 16-bit types go.
+extern "C" __global__ void convscope_convert(void* to, const void* from, long long elements,
+                                             convscope::host::ScalarType to_type,
+                                             convscope::host::ScalarType from_type) {
+  using convscope::host::ScalarType;
+  const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= elements) return;
+  const float v = from_type == ScalarType::Float    ? static_cast<const float*>(from)[i]
+                  : from_type == ScalarType::Double ? static_cast<float>(static_cast<const double*>(from)[i])
+                  : from_type == ScalarType::Half   ? static_cast<float>(static_cast<const __half*>(from)[i])
+                                                    : static_cast<float>(static_cast<const __nv_bfloat16*>(from)[i]);
+  if (to_type == ScalarType::Float) static_cast<float*>(to)[i] = v;
+  if (to_type == ScalarType::Double) static_cast<double*>(to)[i] = v;
+  if (to_type == ScalarType::Half) static_cast<__half*>(to)[i] = static_cast<__half>(v);
+  if (to_type == ScalarType::BFloat16) static_cast<__nv_bfloat16*>(to)[i] = static_cast<__nv_bfloat16>(v);
+}
+
 // To memory that a file declares, four bytes by each thread; zeros from a null pointer.
 extern "C" __global__ void convscope_fill(unsigned char* to, const unsigned char* from, long long bytes) {
   const long long begin = 4 * (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x);

@@ -72,6 +72,8 @@ struct Sum {
   long long sizes[5], to[5], a[5], b[5];
   double alpha, constant;
 };
+// To another type of numbers, rounded to the nearest.
+void convert(uint64_t to, uint64_t from, int64_t elements, ScalarType to_type, ScalarType from_type, uintptr_t stream);
 void add_up(uint64_t to, uint64_t a, uint64_t b, const Sum& sum, uintptr_t stream);
 // Streams and events by the values of their handles (kernels/runtime/compile/streams.h). The current stream is the one
 // that what PyTorch does is on; launches that name none are on the default stream all the same.
@@ -183,7 +185,13 @@ class Tensor {
   Tensor detach() const { return *this; }
   Tensor cuda() const { return *this; }
   Tensor cpu() const { return *this; }  // to be copied from; it has no more values than the other
-  CONVSCOPE_PROGRAM Tensor to(ScalarType t) const;
+  Tensor to(ScalarType t) const {
+    if (t == type_) return *this;
+    allow_conversion(t);
+    const Tensor from = contiguous(), made = new_empty(sizes_, TensorOptions(t));
+    convert(made.address(), from.address(), numel(), t, type_, current_stream());
+    return made;
+  }
   CONVSCOPE_PROGRAM Tensor view(Sizes sizes) const;
   Tensor reshape(Sizes sizes) const { return contiguous().view(std::move(sizes)); }
   Tensor flatten() const { return reshape({-1}); }
@@ -269,6 +277,7 @@ class Tensor {
     return *this;
   }
   // Errors: refused.
+  CONVSCOPE_PROGRAM void allow_conversion(ScalarType t) const;
   CONVSCOPE_PROGRAM void allow_dimensions(size_t n) const;
   CONVSCOPE_PROGRAM void allow_32_bits() const;
   [[noreturn]] CONVSCOPE_PROGRAM void refuse_type() const;

@@ -3,6 +3,7 @@
 // is a launch of a plain kernel, an output a thread: right, and slower than what it stands for, which is said beside
 // its times. Included after host_code.h for files that name one of them (kernels/runtime/compile/host_code.h).
 #pragma once
+#define CONVSCOPE_PRODUCTS
 #include "convscope/half_functions.h"
 #include "convscope/host_code.h"
 #include "convscope/product.h"

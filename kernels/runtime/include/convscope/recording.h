@@ -133,6 +133,13 @@ inline void turn(uint64_t to, uint64_t from, const Order& order, int64_t element
       static_cast<int>(element_bytes / 2), order);
 }
 
+inline void convert(uint64_t to, uint64_t from, int64_t elements, ScalarType to_type, ScalarType from_type,
+                    uintptr_t stream) {
+  if (elements <= 0) return;
+  Launching<&convscope_convert>(ceil_div(elements, 256), 256, 0, reinterpret_cast<cudaStream_t>(stream))(
+      reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), elements, to_type, from_type);
+}
+
 inline void add_up(uint64_t to, uint64_t a, uint64_t b, const Sum& sum, uintptr_t stream) {
   long long elements = 1;
   for (int d = 0; d < sum.dims; d++) elements *= sum.sizes[d];

@@ -1,0 +1,115 @@
+#include "kernels/runtime/compile/python_file.h"
+
+#include <algorithm>
+#include <mutex>
+#include <regex>
+
+#include "kernels/runtime/compile/launch_lines.h"
+#include "kernels/runtime/compile/python_run.h"
+
+namespace convscope {
+namespace host {
+
+using Expression = PythonExpression;
+using Statement = PythonStatement;
+
+namespace {
+
+// Of what stands at the outer level, also behind an `if`.
+void define(PythonFile& f, const std::vector<Statement>& all) {
+  for (const Statement& s : all) {
+    if (s.kind == Statement::function || s.kind == Statement::type) f.definitions[s.word] = &s;
+    if (s.kind == Statement::assignment && s.targets.size() == 1 && s.targets[0].kind == Expression::name)
+      f.global_names[s.targets[0].word] = &s.value;
+    if (s.kind == Statement::tries || s.kind == Statement::with) define(f, s.body);
+    if (s.kind == Statement::branch && !(s.value.kind == Expression::compare)) define(f, s.body);
+  }
+}
+
+}  // namespace
+
+const Statement* method_of(const PythonFile& f, const Statement* type, const std::string& name, int deep) {
+  for (const Statement& s : type->body)
+    if (s.kind == Statement::function && s.word == name) return &s;
+  for (const Expression& base : type->bases)
+    if (const auto known = f.definitions.find(base.word); base.kind == Expression::name &&
+                                                          known != f.definitions.end() &&
+                                                          known->second->kind == Statement::type && deep < 8)
+      if (const Statement* found = method_of(f, known->second, name, deep + 1)) return found;
+  return nullptr;
+}
+
+bool is_autograd(const Statement& type) {
+  return std::any_of(type.bases.begin(), type.bases.end(),
+                     [](const Expression& base) { return base.word == "Function"; });
+}
+
+const Statement* module_of(const PythonFile& f) {
+  const Statement* found = nullptr;
+  for (const Statement& s : f.statements) {
+    if (s.kind != Statement::type || is_autograd(s) || !method_of(f, &s, "forward")) continue;
+    if (!found || found->word == "Model" || (found->word != "ModelNew" && s.word != "Model")) found = &s;
+  }
+  return found;
+}
+
+std::shared_ptr<const PythonFile> python_file(const std::string& text) {
+  constexpr size_t most = 8;
+  static std::mutex mutex;
+  static auto* all = new std::vector<std::shared_ptr<const PythonFile>>;
+  std::lock_guard lock(mutex);
+  for (const auto& known : *all)
+    if (known->text == text) return known;
+  auto f = std::make_shared<PythonFile>();
+  f->text = text, f->statements = python_statements(text);
+  define(*f, f->statements);
+  if (all->size() == most) all->erase(all->begin());
+  all->push_back(f);
+  return f;
+}
+
+}  // namespace host
+
+bool has_python_module(const std::string& text) {
+  static const std::regex said(R"(#\s*convscope:\s*call\b)");
+  return !std::regex_search(text, said) && host::module_of(*host::python_file(text));
+}
+
+std::vector<std::string> python_module_numbers(const std::string& text) {
+  const auto file = host::python_file(text);
+  const PythonStatement* type = host::module_of(*file);
+  std::vector<std::string> all;
+  for (const char* name : {"__init__", "forward"})
+    if (const PythonStatement* f = type ? host::method_of(*file, type, name) : nullptr)
+      for (const PythonParameter& p : f->parameters) {
+        if (p.stars == 2) all.insert(all.end(), {"stride", "padding", "output_padding", "dilation", "groups"});
+        if (const std::string m = usual_meaning(p.name, false); !m.empty()) all.push_back(m);
+      }
+  return all;
+}
+
+std::map<std::string, PythonBinding> python_bindings(const std::string& text) {
+  std::map<std::string, PythonBinding> all;
+  static const std::regex list(R"(\bfunctions\s*=\s*\[([^\]]*)\])"), quoted(R"re(["'](\w+)["'])re"),
+      bound(R"re(\bm\.def\s*\(\s*"(\w+)"\s*,\s*&?\s*([\w:]+)([^;]*))re"),
+      named(R"re(\barg\(\s*"(\w+)"\s*\)(?:\s*=\s*([\w.:-]+(?:\(\))?))?)re");
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), list); it != std::sregex_iterator(); ++it) {
+    const std::string names = (*it)[1];
+    for (auto name = std::sregex_iterator(names.begin(), names.end(), quoted); name != std::sregex_iterator(); ++name)
+      all[(*name)[1]] = {(*name)[1], ""};
+  }
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), bound); it != std::sregex_iterator(); ++it) {
+    PythonBinding b{(*it)[2], ""};
+    const std::string rest = (*it)[3];
+    for (auto arg = std::sregex_iterator(rest.begin(), rest.end(), named); arg != std::sregex_iterator(); ++arg) {
+      std::string value = (*arg)[2];
+      if (value.find("none") != value.npos || value.find("nullopt") != value.npos) value = "None";
+      if (value == "true" || value == "false") value = value == "true" ? "True" : "False";
+      b.names += (b.names.empty() ? "" : ",") + (*arg)[1].str() + (value.empty() ? "" : "=" + value);
+    }
+    all[(*it)[1]] = std::move(b);
+  }
+  return all;
+}
+
+}  // namespace convscope

@@ -1,0 +1,29 @@
+// A Python text as it is followed: its statements, its functions and classes, the module that is meant.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/runtime/compile/python_syntax.h"
+
+namespace convscope::host {
+
+struct PythonFile {
+  std::string text;
+  std::vector<PythonStatement> statements;
+  std::map<std::string, const PythonStatement*> definitions;    // functions and classes
+  std::map<std::string, const PythonExpression*> global_names;  // the last value of each
+};
+
+// Of a class, or of one of the file's that it is made from; null: it has none of that name.
+const PythonStatement* method_of(const PythonFile& f, const PythonStatement* type, const std::string& name,
+                                 int deep = 0);
+bool is_autograd(const PythonStatement& type);  // a torch.autograd.Function
+// ModelNew where there is one, else the last class that has a forward(); Model, which is compared with, where there is
+// no other. Null where there is none.
+const PythonStatement* module_of(const PythonFile& f);
+// The last few texts are kept: a plan is made again and again of one.
+std::shared_ptr<const PythonFile> python_file(const std::string& text);
+
+}  // namespace convscope::host

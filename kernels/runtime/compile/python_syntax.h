@@ -1,0 +1,78 @@
+// The statements of a Python text as far as modules of layers use the language: what else there is becomes a node that
+// says so when it is reached.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convscope {
+
+// An expression. parts, by kind:
+//   attribute, unary, star: what it is of    call: the callee, then arguments by place; `named`: by name
+//   subscript: what it is of, then indices   slice: begin, end, step (nothing where one is left out)
+//   tuple, list: elements                    binary, compare, both, either: left, right
+//   conditional: if true, the condition, else
+struct PythonExpression {
+  enum Kind {
+    nothing,
+    name,
+    number,
+    text,
+    attribute,
+    call,
+    subscript,
+    slice,
+    tuple,
+    list,
+    unary,
+    binary,
+    compare,
+    both,
+    either,
+    conditional,
+    star,
+    unknown
+  } kind = nothing;
+  std::string word;  // a name, an attribute, an operator, a number's digits, a string's body; of unknown the source
+  std::vector<PythonExpression> parts = {};
+  std::vector<std::pair<std::string, PythonExpression>> named = {};
+  int line = 0;
+};
+
+struct PythonParameter {
+  std::string name;
+  PythonExpression value = {};  // its default; nothing: none
+  int stars = 0;                // of *args and **kwargs
+};
+
+struct PythonStatement {
+  enum Kind {
+    none,
+    expression,
+    assignment,
+    augmented,
+    returns,
+    branch,
+    each,
+    loop,
+    asserts,
+    raises,
+    with,
+    tries,
+    function,
+    type,
+    globals,
+    unknown
+  } kind = none;
+  int line = 0;
+  std::string word;  // a function's or class's name, an augmented operator, of unknown the source
+  std::vector<PythonExpression> targets = {};  // of an assignment, and the names of `global`
+  PythonExpression value = {};                 // assigned, returned, asked, walked
+  std::vector<PythonStatement> body = {}, otherwise = {};
+  std::vector<PythonParameter> parameters = {};  // of a function
+  std::vector<PythonExpression> bases = {};      // of a class
+};
+
+std::vector<PythonStatement> python_statements(const std::string& text);
+
+}  // namespace convscope

@@ -1,0 +1,280 @@
+// PyTorch's functions and methods as far as a followed module may call them (python_values.h). What a name means is
+// PyTorch's documentation of it (torch.Tensor, torch, torch.nn.functional).
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "kernels/runtime/compile/python_values.h"
+
+namespace convscope::host {
+namespace {
+
+ScalarType type_in(const PythonArguments& a, ScalarType otherwise) {
+  auto found = a.by_name.find("dtype");
+  if (found == a.by_name.end() || is_none(found->second)) return otherwise;
+  auto t = std::get_if<ScalarType>(&found->second.is);
+  if (!t) throw NotFollowed{};
+  return *t;
+}
+
+const Tensor& tensor_at(const PythonArguments& a, size_t place, const char* name = "input") {
+  const PythonValue* v = a.find(name, place);
+  const Tensor* t = v ? tensor_in(*v) : nullptr;
+  if (!t) throw NotFollowed{};
+  return *t;
+}
+int64_t number_at(const PythonArguments& a, size_t place, const char* name, std::optional<int64_t> otherwise = {}) {
+  if (const PythonValue* v = a.find(name, place)) return whole_number(*v);
+  if (!otherwise) throw NotFollowed{};
+  return *otherwise;
+}
+PythonValue numbers(const Sizes& sizes) {
+  PythonValue::List all;
+  for (const int64_t n : sizes) all.push_back({n});
+  return python_list(std::move(all));
+}
+
+// to(type), to(tensor's), to(device): of these a type changes something.
+PythonValue moved(const PythonOperations& ops, const Tensor& t, const PythonArguments& a) {
+  ScalarType wanted = type_in(a, t.scalar_type());
+  for (const PythonValue& v : a.by_place) {
+    if (auto type = std::get_if<ScalarType>(&v.is)) wanted = *type;
+    if (auto like = tensor_in(v)) wanted = like->scalar_type();
+  }
+  return {ops.convert(t, wanted)};
+}
+
+// The input to be joined along a dimension, each copied into its place.
+Tensor joined(const PythonOperations& ops, const PythonValue::List& parts, int64_t dim) {
+  const Tensor* first = parts.empty() ? nullptr : tensor_in(parts.front());
+  if (!first) throw NotFollowed{};
+  if (dim < 0) dim += first->dim();
+  Sizes sizes = first->sizes();
+  const auto d = static_cast<size_t>(dim);
+  if (d >= sizes.size()) throw NotFollowed{};
+  sizes[d] = 0;
+  for (const PythonValue& v : parts) {
+    const Tensor* t = tensor_in(v);
+    if (!t || t->dim() != first->dim()) throw NotFollowed{};
+    sizes[d] += t->size(dim);
+  }
+  Tensor all = empty(sizes, first->options());
+  int64_t at = 0;
+  for (const PythonValue& v : parts) {
+    const Tensor& t = *tensor_in(v);
+    Tensor room = all.narrow(dim, at, t.size(dim));
+    ops.copy_to(room, t), at += t.size(dim);
+  }
+  return all;
+}
+
+Tensor product(const PythonOperations& ops, const Tensor& a, const Tensor& b) {
+  if (!ops.matmul) throw NotFollowed{};
+  return ops.matmul(a, b);
+}
+
+}  // namespace
+
+PythonValue tensor_attribute(const Tensor& t, const std::string& name) {
+  if (name == "shape") return numbers(t.sizes());
+  if (name == "dtype") return {t.scalar_type()};
+  if (name == "device") return python_path("torch.device");
+  if (name == "is_cuda") return {true};
+  if (name == "ndim") return {t.dim()};
+  if (name == "data") return {t};
+  if (name == "requires_grad") return {false};
+  if (name == "grad") return {};
+  if (name == "_version") return {int64_t{0}};
+  if (name == "T") return {t.t()};
+  if (name == "mT") return {t.transpose(-1, -2)};
+  throw NotFollowed{};
+}
+
+PythonValue tensor_method(const PythonOperations& ops, const Tensor& t, const std::string& name,
+                          const PythonArguments& a) {
+  static const std::set<std::string> same = {"detach", "cuda", "requires_grad_", "data", "cpu"};
+  if (same.contains(name)) return {t};
+  if (name == "size")
+    return a.by_place.empty() && a.by_name.empty() ? numbers(t.sizes()) : PythonValue{t.size(number_at(a, 0, "dim"))};
+  if (name == "stride")
+    return a.by_place.empty() ? numbers(t.strides()) : PythonValue{t.stride(number_at(a, 0, "dim"))};
+  if (name == "dim" || name == "ndimension") return {t.dim()};
+  if (name == "numel" || name == "nelement") return {t.numel()};
+  if (name == "element_size") return {t.element_size()};
+  if (name == "data_ptr") return {static_cast<int64_t>(t.address())};
+  if (name == "is_contiguous") return {t.is_contiguous()};
+  if (name == "is_floating_point") return {true};
+  if (name == "get_device") return {int64_t{0}};
+  if (name == "contiguous") return {t.is_contiguous() ? t : ops.clone(t)};
+  if (name == "clone") return {ops.clone(t)};
+  if (name == "float") return {ops.convert(t, ScalarType::Float)};
+  if (name == "double") return {ops.convert(t, ScalarType::Double)};
+  if (name == "half") return {ops.convert(t, ScalarType::Half)};
+  if (name == "bfloat16") return {ops.convert(t, ScalarType::BFloat16)};
+  if (name == "to" || name == "type") return moved(ops, t, a);
+  if (name == "type_as") return {ops.convert(t, tensor_at(a, 0, "other").scalar_type())};
+  if (name == "permute") return {t.permute(sizes_in(a.by_place))};
+  if (name == "transpose" || name == "swapaxes" || name == "swapdims")
+    return {t.transpose(number_at(a, 0, "dim0"), number_at(a, 1, "dim1"))};
+  if (name == "t") return {t.t()};
+  if (name == "flip") {
+    if (auto dims = a.by_name.find("dims"); dims != a.by_name.end())
+      return {
+          ops.flip(t, list_in(dims->second) ? sizes_in(*list_in(dims->second)) : Sizes{whole_number(dims->second)})};
+    return {ops.flip(t, sizes_in(a.by_place))};
+  }
+  if (name == "view" || name == "reshape") {
+    if (a.by_place.size() == 1 && std::holds_alternative<ScalarType>(a.by_place[0].is)) throw NotFollowed{};
+    const Tensor of = name == "view" || t.is_contiguous() ? t : ops.clone(t);
+    return {of.view(sizes_in(a.by_place))};
+  }
+  if (name == "view_as" || name == "reshape_as") return {t.view(tensor_at(a, 0, "other").sizes())};
+  if (name == "flatten" && a.by_place.empty() && a.by_name.empty())
+    return {(t.is_contiguous() ? t : ops.clone(t)).view({-1})};
+  if (name == "squeeze" && (!a.by_place.empty() || !a.by_name.empty())) return {t.squeeze(number_at(a, 0, "dim"))};
+  if (name == "unsqueeze") return {t.unsqueeze(number_at(a, 0, "dim"))};
+  if (name == "narrow") return {t.narrow(number_at(a, 0, "dim"), number_at(a, 1, "start"), number_at(a, 2, "length"))};
+  if (name == "select") return {t.select(number_at(a, 0, "dim"), number_at(a, 1, "index"))};
+  if (name == "expand") return {t.expand(sizes_in(a.by_place))};
+  if (name == "expand_as") return {t.expand_as(tensor_at(a, 0, "other"))};
+  if (name == "new_empty") return {t.new_empty(sizes_in(a.by_place), TensorOptions(type_in(a, t.scalar_type())))};
+  if (name == "new_zeros") {
+    Tensor made = t.new_empty(sizes_in(a.by_place), TensorOptions(type_in(a, t.scalar_type())));
+    return ops.fill(made, 0), PythonValue{made};
+  }
+  Tensor self = t;
+  if (name == "zero_") return ops.fill(self, 0), PythonValue{self};
+  if (name == "fill_") return ops.fill(self, real_number(a.by_place.at(0))), PythonValue{self};
+  if (name == "copy_") return ops.copy_to(self, tensor_at(a, 0, "src")), PythonValue{self};
+  const double alpha = a.by_name.contains("alpha") ? real_number(a.by_name.at("alpha")) : 1;
+  if (name == "add_") return ops.add_to(self, tensor_at(a, 0, "other"), alpha), PythonValue{self};
+  if (name == "add") return {ops.add(t, tensor_at(a, 0, "other"), alpha)};
+  if (name == "sub") return {ops.add(t, tensor_at(a, 0, "other"), -alpha)};
+  if (name == "matmul" || name == "mm" || name == "bmm") return {product(ops, t, tensor_at(a, 0, "other"))};
+  throw NotFollowed{};
+}
+
+PythonValue tensor_arithmetic(const PythonOperations& ops, const std::string& sign, const PythonValue& a,
+                              const PythonValue& b) {
+  auto x = tensor_in(a), y = tensor_in(b);
+  if (!x || !y) throw NotFollowed{};
+  if (sign == "+") return {ops.add(*x, *y, 1)};
+  if (sign == "-") return {ops.add(*x, *y, -1)};
+  if (sign == "@") return {product(ops, *x, *y)};
+  throw NotFollowed{};
+}
+
+PythonValue value_of_path(const std::string& path) {
+  static const std::pair<const char*, ScalarType> types[] = {
+      {"torch.float32", ScalarType::Float},     {"torch.float", ScalarType::Float},
+      {"torch.float64", ScalarType::Double},    {"torch.double", ScalarType::Double},
+      {"torch.float16", ScalarType::Half},      {"torch.half", ScalarType::Half},
+      {"torch.bfloat16", ScalarType::BFloat16}, {"torch.int32", ScalarType::Int},
+      {"torch.int", ScalarType::Int},           {"torch.int64", ScalarType::Long},
+      {"torch.long", ScalarType::Long},         {"torch.bool", ScalarType::Bool}};
+  for (const auto& [name, type] : types)
+    if (path == name) return {type};
+  if (path == "torch.device.type") return {std::string("cuda")};
+  if (path == "torch.device.index") return {int64_t{0}};
+  if (path == "math.pi") return {3.141592653589793};
+  return python_path(path);
+}
+
+PythonValue call_of_path(const PythonOperations& ops, const std::string& path, const PythonArguments& a) {
+  auto one = [&]() -> const PythonValue& {
+    if (a.by_place.empty()) throw NotFollowed{};
+    return a.by_place.front();
+  };
+  // ---- Python's own
+  if (path == "int") return {static_cast<int64_t>(real_number(one()))};
+  if (path == "float") return {real_number(one())};
+  if (path == "bool") return {truth_of(one())};
+  if (path == "len") {
+    if (auto t = tensor_in(one())) return {t->size(0)};
+    if (auto list = list_in(one())) return {static_cast<int64_t>(list->size())};
+    throw NotFollowed{};
+  }
+  if (path == "abs") return {std::fabs(real_number(one()))};
+  if (path == "max" || path == "min") {
+    const PythonValue::List& all = a.by_place.size() == 1 && list_in(one()) ? *list_in(one()) : a.by_place;
+    if (all.empty()) throw NotFollowed{};
+    return *std::max_element(all.begin(), all.end(), [&](const PythonValue& x, const PythonValue& y) {
+      return path == "max" ? real_number(x) < real_number(y) : real_number(x) > real_number(y);
+    });
+  }
+  if (path == "tuple" || path == "list") {
+    if (a.by_place.empty()) return python_list({});
+    if (auto list = list_in(one())) return python_list(*list);
+    throw NotFollowed{};
+  }
+  if (path == "range") {
+    const bool ends = a.by_place.size() > 1;
+    const int64_t from = ends ? whole_number(one()) : 0, to = whole_number(a.by_place.at(ends ? 1 : 0)),
+                  step = a.by_place.size() > 2 ? whole_number(a.by_place[2]) : 1;
+    constexpr int64_t most = 100'000;
+    if (step <= 0 || (to - from) / step > most) throw NotFollowed{};
+    PythonValue::List all;
+    for (int64_t i = from; i < to; i += step) all.push_back({i});
+    return python_list(std::move(all));
+  }
+  if (path == "str" || path == "repr" || path == "type") return {std::string(path)};
+  if (path == "print" || path == "id") return {};
+  if (path.starts_with("math.")) {
+    const double v = real_number(one());
+    if (path == "math.ceil") return {static_cast<int64_t>(std::ceil(v))};
+    if (path == "math.floor") return {static_cast<int64_t>(std::floor(v))};
+    if (path == "math.sqrt") return {std::sqrt(v)};
+    throw NotFollowed{};
+  }
+  // ---- what changes no tensor
+  for (const char* quiet : {"torch.cuda.", "torch.backends.", "torch.nn.init.", "warnings.", "torch.set_",
+                            "torch.manual_seed", "torch._dynamo", "os.", "time.", "logging."})
+    if (path.starts_with(quiet)) {
+      if (path == "torch.cuda.is_available") return {true};
+      if (path == "torch.cuda.get_device_capability") return python_list({{int64_t{9}}, {int64_t{0}}});
+      return path == "torch.cuda.current_stream" ? python_path("torch.cuda.Stream") : PythonValue{};
+    }
+  if (path == "torch.compile" || path == "torch.jit.script") return a.by_place.empty() ? PythonValue{} : one();
+  if (path == "torch.is_tensor") return {tensor_in(one()) != nullptr};
+  if (path == "torch.device" || path == "torch.Size") return path == "torch.Size" ? one() : python_path("torch.device");
+  if (path == "torch.is_grad_enabled") return {false};
+  if (path == "torch.is_autocast_enabled") return {false};
+  // ---- tensors
+  const std::string name = path.substr(path.rfind('.') + 1);
+  auto options = [&] { return TensorOptions(type_in(a, ScalarType::Float)); };
+  auto filled = [&](Tensor t, double v) { return ops.fill(t, v), PythonValue{t}; };
+  auto asked = [&] {
+    if (auto size = a.by_name.find("size"); size != a.by_name.end()) return sizes_in({size->second});
+    return sizes_in(a.by_place);
+  };
+  if (path == "torch.empty") return {empty(asked(), options())};
+  if (path == "torch.zeros") return filled(empty(asked(), options()), 0);
+  if (path == "torch.ones") return filled(empty(asked(), options()), 1);
+  if (path == "torch.full" && a.by_place.size() > 1)
+    return filled(empty(sizes_in({one()}), options()), real_number(a.by_place[1]));
+  if (path == "torch.empty_like") return {tensor_at(a, 0).new_empty(tensor_at(a, 0).sizes())};
+  if (path == "torch.zeros_like") return filled(tensor_at(a, 0).new_empty(tensor_at(a, 0).sizes()), 0);
+  if (path == "torch.ones_like") return filled(tensor_at(a, 0).new_empty(tensor_at(a, 0).sizes()), 1);
+  if (path == "torch.cat" || path == "torch.concat") {
+    const PythonValue* list = a.find("tensors", 0);
+    if (!list || !list_in(*list)) throw NotFollowed{};
+    return {joined(ops, *list_in(*list), number_at(a, 1, "dim", 0))};
+  }
+  if (path == "torch.nn.functional.pad") {
+    const PythonValue *pad = a.find("pad", 1), *mode = a.find("mode", 2), *value = a.find("value", 3);
+    if (!pad || !list_in(*pad)) throw NotFollowed{};
+    if (mode && !same_values(*mode, {std::string("constant")})) throw NotFollowed{};
+    return {ops.pad(tensor_at(a, 0), sizes_in(*list_in(*pad)), value && !is_none(*value) ? real_number(*value) : 0)};
+  }
+  static const std::set<std::string> of_tensors = {"flip",   "transpose", "permute", "reshape", "squeeze",  "unsqueeze",
+                                                   "narrow", "select",    "add",     "sub",     "matmul",   "mm",
+                                                   "bmm",    "clone",     "numel",   "t",       "swapaxes", "flatten"};
+  if (path.starts_with("torch.") && path.rfind('.') == 5 && of_tensors.contains(name) && !a.by_place.empty()) {
+    PythonArguments rest = a;
+    rest.by_place.erase(rest.by_place.begin());
+    return tensor_method(ops, tensor_at(a, 0), name, rest);
+  }
+  throw NotFollowed{};
+}
+
+}  // namespace convscope::host

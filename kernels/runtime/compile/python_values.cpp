@@ -1,0 +1,138 @@
+#include "kernels/runtime/compile/python_values.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace convscope::host {
+namespace {
+
+bool is_number(const PythonValue& v) { return v.is.index() >= 1 && v.is.index() <= 3; }  // bool, int64_t, double
+bool is_whole(const PythonValue& v) { return v.is.index() == 1 || v.is.index() == 2; }
+
+int64_t floor_divided(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+}  // namespace
+
+void refuse_argument(const PythonValue& v, const char* wanted) {
+  refuse("its module gives a function of the host code ", kind_of(v), ", where ", wanted, " belongs");
+}
+
+int64_t whole_number(const PythonValue& v) {
+  if (auto b = std::get_if<bool>(&v.is)) return *b;
+  if (auto n = std::get_if<int64_t>(&v.is)) return *n;
+  if (auto d = std::get_if<double>(&v.is); d && *d == std::floor(*d)) return static_cast<int64_t>(*d);
+  if (auto t = std::get_if<ScalarType>(&v.is)) return static_cast<int64_t>(*t);
+  refuse_argument(v, "a whole number");
+}
+
+double real_number(const PythonValue& v) {
+  if (auto d = std::get_if<double>(&v.is)) return *d;
+  return static_cast<double>(whole_number(v));
+}
+
+const PythonValue* PythonArguments::find(const char* name, size_t place) const {
+  if (place < by_place.size()) return &by_place[place];
+  auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : &found->second;
+}
+
+const PythonValue::List* list_in(const PythonValue& v) {
+  auto list = std::get_if<std::shared_ptr<PythonValue::List>>(&v.is);
+  return list ? list->get() : nullptr;
+}
+
+std::string kind_of(const PythonValue& v) {
+  constexpr const char* words[] = {"None",     "True or False", "a whole number", "a number", "a string",
+                                   "a tensor", "a type",        "a list",         "an object"};
+  return words[v.is.index()];
+}
+
+bool truth_of(const PythonValue& v) {
+  if (is_none(v)) return false;
+  if (is_number(v)) return real_number(v) != 0;
+  if (auto s = std::get_if<std::string>(&v.is)) return !s->empty();
+  if (auto list = list_in(v)) return !list->empty();
+  if (tensor_in(v)) throw NotFollowed{};  // its values are not known
+  return true;
+}
+
+bool same_values(const PythonValue& a, const PythonValue& b) {
+  if (is_number(a) && is_number(b)) return real_number(a) == real_number(b);
+  if (a.is.index() != b.is.index()) return false;
+  if (auto list = list_in(a)) {
+    const auto& other = *list_in(b);
+    return std::equal(list->begin(), list->end(), other.begin(), other.end(), same_values);
+  }
+  if (auto t = tensor_in(a)) return t->address() == tensor_in(b)->address();
+  if (auto s = std::get_if<std::string>(&a.is)) return *s == std::get<std::string>(b.is);
+  if (auto t = std::get_if<ScalarType>(&a.is)) return *t == std::get<ScalarType>(b.is);
+  if (auto o = object_in(a))
+    return o == object_in(b) || (o->kind == PythonObject::path && o->name == object_in(b)->name);
+  return true;
+}
+
+Sizes sizes_in(const PythonValue::List& given, size_t from) {
+  if (given.size() == from + 1)
+    if (auto list = list_in(given[from])) return sizes_in(*list);
+  Sizes sizes;
+  for (size_t i = from; i < given.size(); i++) sizes.push_back(whole_number(given[i]));
+  return sizes;
+}
+
+PythonValue python_arithmetic(const std::string& sign, const PythonValue& a, const PythonValue& b) {
+  if (sign == "+") {
+    auto s = std::get_if<std::string>(&a.is), other = std::get_if<std::string>(&b.is);
+    if (s && other) return {*s + *other};
+    auto list = list_in(a), more = list_in(b);
+    if (list && more) {
+      PythonValue::List both = *list;
+      both.insert(both.end(), more->begin(), more->end());
+      return python_list(std::move(both));
+    }
+  }
+  if (auto list = list_in(a); list && sign == "*" && is_whole(b)) {
+    PythonValue::List times;
+    for (int64_t n = whole_number(b); n > 0 && times.size() < 1000; n--)
+      times.insert(times.end(), list->begin(), list->end());
+    return python_list(std::move(times));
+  }
+  if (!is_number(a) || !is_number(b)) throw NotFollowed{};
+  if (is_whole(a) && is_whole(b) && sign != "/") {
+    const int64_t x = whole_number(a), y = whole_number(b);
+    if (sign == "+") return {x + y};
+    if (sign == "-") return {x - y};
+    if (sign == "*") return {x * y};
+    if ((sign == "//" || sign == "%") && y == 0) throw NotFollowed{};
+    if (sign == "//") return {floor_divided(x, y)};
+    if (sign == "%") return {x - floor_divided(x, y) * y};
+  }
+  const double x = real_number(a), y = real_number(b);
+  if (sign == "+") return {x + y};
+  if (sign == "-") return {x - y};
+  if (sign == "*") return {x * y};
+  if (sign == "/" && y != 0) return {x / y};
+  if (sign == "//" && y != 0) return {std::floor(x / y)};
+  if (sign == "**") {
+    const double power = std::pow(x, y);
+    if (is_whole(a) && is_whole(b) && y >= 0) return {static_cast<int64_t>(power)};
+    return {power};
+  }
+  throw NotFollowed{};
+}
+
+bool python_comparison(const std::string& sign, const PythonValue& a, const PythonValue& b) {
+  if (sign == "is" || sign == "==") return same_values(a, b);
+  if (sign == "is not" || sign == "!=") return !same_values(a, b);
+  if (sign == "in" || sign == "not in") {
+    auto list = list_in(b);
+    if (!list) throw NotFollowed{};
+    const bool in =
+        std::any_of(list->begin(), list->end(), [&](const PythonValue& each) { return same_values(a, each); });
+    return in == (sign == "in");
+  }
+  if (!is_number(a) || !is_number(b)) throw NotFollowed{};
+  const double x = real_number(a), y = real_number(b);
+  return sign == "<" ? x < y : sign == ">" ? x > y : sign == "<=" ? x <= y : x >= y;
+}
+
+}  // namespace convscope::host

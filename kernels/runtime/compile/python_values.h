@@ -1,0 +1,81 @@
+// What a followed module's values are (convscope/python_module.h), and what can be done with them.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "convscope/python_module.h"
+#include "kernels/runtime/compile/python_syntax.h"
+
+namespace convscope::host {
+
+// What has attributes, or can be called. path: something of a module that is imported, by its whole name.
+struct PythonObject {
+  enum Kind {
+    path,
+    instance,
+    layer,
+    made,
+    function,
+    method,
+    host_function,
+    type,
+    extension,
+    parent,
+    names  // **kwargs
+  } kind = path;
+  std::string name;                               // of a path, a host function
+  std::map<std::string, PythonValue> attributes;  // of an instance, a layer
+  const PythonStatement* statement = nullptr;     // of a function, a method, a class
+  std::shared_ptr<PythonObject> self;             // of a method, a parent
+  Sizes sizes;                                    // of what was made with values of its own
+};
+using PythonObjectPointer = std::shared_ptr<PythonObject>;
+
+struct PythonArguments {
+  PythonValue::List by_place;
+  std::map<std::string, PythonValue> by_name;
+  // The one of that name or place; null: it was not given.
+  const PythonValue* find(const char* name, size_t place) const;
+};
+
+inline PythonValue python_list(PythonValue::List all) { return {std::make_shared<PythonValue::List>(std::move(all))}; }
+inline PythonValue python_path(std::string name) {
+  auto o = std::make_shared<PythonObject>();
+  o->name = std::move(name);
+  return {o};
+}
+inline PythonObjectPointer object_in(const PythonValue& v) {
+  auto o = std::get_if<PythonObjectPointer>(&v.is);
+  return o ? *o : nullptr;
+}
+inline const Tensor* tensor_in(const PythonValue& v) { return std::get_if<Tensor>(&v.is); }
+inline bool is_none(const PythonValue& v) { return std::holds_alternative<std::monostate>(v.is); }
+const PythonValue::List* list_in(const PythonValue& v);
+
+std::string kind_of(const PythonValue& v);  // "a tensor", "None"
+bool truth_of(const PythonValue& v);
+bool same_values(const PythonValue& a, const PythonValue& b);
+// Sizes, as arguments of their own or in one list. from: the first of them.
+Sizes sizes_in(const PythonValue::List& given, size_t from = 0);
+
+// Thrown where something is not followed: who runs the statement says its line.
+struct NotFollowed {};
+
+// Of numbers, strings and lists. Errors: NotFollowed.
+PythonValue python_arithmetic(const std::string& sign, const PythonValue& a, const PythonValue& b);
+bool python_comparison(const std::string& sign, const PythonValue& a, const PythonValue& b);
+
+// Of tensors. Errors: NotFollowed; refused.
+PythonValue tensor_attribute(const Tensor& t, const std::string& name);
+PythonValue tensor_method(const PythonOperations& ops, const Tensor& t, const std::string& name,
+                          const PythonArguments& a);
+PythonValue tensor_arithmetic(const PythonOperations& ops, const std::string& sign, const PythonValue& a,
+                              const PythonValue& b);
+// A function of PyTorch, math, or Python itself.
+PythonValue call_of_path(const PythonOperations& ops, const std::string& path, const PythonArguments& a);
+// torch.float32; a path where it is none.
+PythonValue value_of_path(const std::string& path);
+
+}  // namespace convscope::host

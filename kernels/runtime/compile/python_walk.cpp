@@ -1,0 +1,222 @@
+#include "kernels/runtime/compile/python_walk.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+
+namespace convscope::host {
+
+PythonValue PythonWalk::function_value(const Statement& s) const {
+  auto o = std::make_shared<PythonObject>();
+  o->kind = s.kind == Statement::type ? PythonObject::type : PythonObject::function, o->name = s.word,
+  o->statement = &s;
+  return {o};
+}
+
+void PythonWalk::not_followed(int line) const {
+  size_t from = 0;
+  for (int l = 1; l < line && from < file_.text.size(); l++) from = file_.text.find('\n', from) + 1;
+  const size_t end = std::min(file_.text.find('\n', from), file_.text.size());
+  const size_t first = std::min(file_.text.find_first_not_of(" \t", from), end);
+  refuse(fmt::format("does more in forward() than call its host code, which is not followed here: line {}, {}. {}",
+                     line, file_.text.substr(first, end - first), instead));
+}
+
+PythonWalk::Value PythonWalk::value_of(const Expression& e, Locals& l) {
+  try {
+    return known_value(e, l);
+  } catch (const NotFollowed&) {
+    not_followed(e.line);
+  }
+}
+PythonWalk::Value PythonWalk::known_value(const Expression& e, Locals& l) {
+  switch (e.kind) {
+    case Expression::nothing:
+      return {};
+    case Expression::name: {
+      if (e.word == "None" || e.word == "...") return {};
+      if (e.word == "True" || e.word == "False") return {e.word == "True"};
+      const auto own = l.find(e.word);
+      return own != l.end() ? own->second : global(e.word);
+    }
+    case Expression::number: {
+      char* end = nullptr;
+      const bool real = e.word.find_first_of(".eE") != std::string::npos && !e.word.starts_with("0x");
+      const Value v =
+          real ? Value{std::strtod(e.word.c_str(), &end)}
+               : Value{static_cast<int64_t>(std::strtoll(e.word.c_str(), &end, e.word.starts_with("0x") ? 16 : 10))};
+      if (*end) throw NotFollowed{};
+      return v;
+    }
+    case Expression::text:
+      return {e.word};
+    case Expression::attribute:
+      return attribute(value_of(e.parts[0], l), e.word);
+    case Expression::call:
+      return call(e, l);
+    case Expression::subscript:
+      return subscript(e, l);
+    case Expression::tuple:
+    case Expression::list: {
+      Value::List all;
+      for (const Expression& part : e.parts) all.push_back(value_of(part, l));
+      return python_list(std::move(all));
+    }
+    case Expression::unary: {
+      const Value v = value_of(e.parts[0], l);
+      if (e.word == "not") return {!truth_of(v)};
+      return python_arithmetic("-", {int64_t{0}}, v);
+    }
+    case Expression::binary: {
+      const Value a = value_of(e.parts[0], l), b = value_of(e.parts[1], l);
+      return tensor_in(a) || tensor_in(b) ? tensor_arithmetic(ops_, e.word, a, b) : python_arithmetic(e.word, a, b);
+    }
+    case Expression::compare:
+      return {python_comparison(e.word, value_of(e.parts[0], l), value_of(e.parts[1], l))};
+    case Expression::both:
+    case Expression::either: {
+      Value v = value_of(e.parts[0], l);
+      return truth_of(v) == (e.kind == Expression::both) ? value_of(e.parts[1], l) : v;
+    }
+    case Expression::conditional:
+      return value_of(e.parts[truth_of(value_of(e.parts[1], l)) ? 0 : 2], l);
+    default:
+      throw NotFollowed{};
+  }
+}
+PythonWalk::Value PythonWalk::subscript(const Expression& e, Locals& l) {
+  const Value of = value_of(e.parts[0], l);
+  if (auto t = tensor_in(of)) return {part_of(*t, e, l)};
+  auto list = list_in(of);
+  if (!list || e.parts.size() != 2) throw NotFollowed{};
+  const auto n = static_cast<int64_t>(list->size());
+  if (e.parts[1].kind == Expression::slice) {
+    const auto [from, to, step] = bounds(e.parts[1], l);
+    if (step.value_or(1) != 1) throw NotFollowed{};
+    const int64_t a = std::clamp(from.value_or(0) + (from.value_or(0) < 0 ? n : 0), int64_t{0}, n),
+                  z = std::clamp(to.value_or(n) + (to.value_or(n) < 0 ? n : 0), a, n);
+    return python_list({list->begin() + a, list->begin() + z});
+  }
+  int64_t i = whole_number(value_of(e.parts[1], l));
+  if (i < 0) i += n;
+  if (i < 0 || i >= n) throw NotFollowed{};
+  return (*list)[static_cast<size_t>(i)];
+}
+PythonWalk::Bounds PythonWalk::bounds(const Expression& slice, Locals& l) {
+  auto one = [&](size_t i) -> std::optional<int64_t> {
+    if (slice.parts[i].kind == Expression::nothing) return {};
+    const Value v = value_of(slice.parts[i], l);
+    return is_none(v) ? std::nullopt : std::optional(whole_number(v));
+  };
+  return {one(0), one(1), one(2)};
+}
+// t[n], t[:, :, 1:], t[..., None]
+Tensor PythonWalk::part_of(Tensor t, const Expression& e, Locals& l) {
+  int64_t d = 0;
+  const auto given = static_cast<int64_t>(e.parts.size()) - 1;
+  for (size_t i = 1; i < e.parts.size(); i++) {
+    const Expression& index = e.parts[i];
+    if (index.kind == Expression::name && index.word == "...") {
+      d = t.dim() - (given - static_cast<int64_t>(i));
+    } else if (index.kind == Expression::slice) {
+      const auto [from, to, step] = bounds(index, l);
+      t = t.slice(d++, from, to, step.value_or(1));
+    } else if (const Value v = value_of(index, l); is_none(v)) {
+      t = t.unsqueeze(d++);
+    } else {
+      t = t.select(d, whole_number(v));
+    }
+  }
+  return t;
+}
+
+void PythonWalk::assign(const Expression& to, const Value& v, Locals& l) {
+  if (to.kind == Expression::name) {
+    (l.contains("global " + to.word) ? made_ : l)[to.word] = v;
+  } else if (to.kind == Expression::tuple || to.kind == Expression::list) {
+    auto list = list_in(v);
+    if (!list || list->size() != to.parts.size()) throw NotFollowed{};
+    for (size_t i = 0; i < list->size(); i++) assign(to.parts[i], (*list)[i], l);
+  } else if (to.kind == Expression::attribute) {
+    const auto o = object_in(value_of(to.parts[0], l));
+    if (!o) throw NotFollowed{};
+    o->attributes[to.word] = v;
+  } else if (to.kind == Expression::subscript) {
+    const Value of = value_of(to.parts[0], l);
+    if (!tensor_in(of)) throw NotFollowed{};
+    Tensor room = part_of(*tensor_in(of), to, l);
+    if (auto t = tensor_in(v))
+      ops_.copy_to(room, *t);
+    else
+      ops_.fill(room, real_number(v));
+  } else {
+    throw NotFollowed{};
+  }
+}
+void PythonWalk::run(const std::vector<Statement>& all, Locals& l) {
+  for (const Statement& s : all) {
+    try {
+      run_one(s, l);
+    } catch (const NotFollowed&) {
+      not_followed(s.line);
+    }
+  }
+}
+void PythonWalk::run_one(const Statement& s, Locals& l) {
+  if (++steps_ > 100'000) throw NotFollowed{};
+  switch (s.kind) {
+    case Statement::none:
+      return;
+    case Statement::expression:
+      if (s.value.kind != Expression::text) value_of(s.value, l);
+      return;
+    case Statement::assignment: {
+      const Value v = settled(value_of(s.value, l));
+      for (const Expression& to : s.targets) assign(to, v, l);
+      return;
+    }
+    case Statement::augmented: {
+      const Value a = value_of(s.targets[0], l), b = value_of(s.value, l);
+      if (tensor_in(a) && tensor_in(b) && (s.word == "+" || s.word == "-")) {
+        Tensor to = *tensor_in(a);
+        return ops_.add_to(to, *tensor_in(b), s.word == "+" ? 1 : -1);
+      }
+      if (tensor_in(a)) throw NotFollowed{};
+      return assign(s.targets[0], python_arithmetic(s.word, a, b), l);
+    }
+    case Statement::returns:
+      throw Returned{value_of(s.value, l)};
+    case Statement::branch:
+      return run(truth_of(value_of(s.value, l)) ? s.body : s.otherwise, l);
+    case Statement::each: {
+      const Value v = value_of(s.value, l);
+      if (!list_in(v)) throw NotFollowed{};
+      for (const Value& one : *list_in(v)) assign(s.targets[0], one, l), run(s.body, l);
+      return;
+    }
+    case Statement::loop:
+      while (truth_of(value_of(s.value, l))) {
+        if (++steps_ > 100'000) throw NotFollowed{};
+        run(s.body, l);
+      }
+      return;
+    case Statement::asserts:
+      if (!truth_of(value_of(s.value, l))) refuse(fmt::format("its assertion in line {} fails", s.line));
+      return;
+    case Statement::raises:
+      refuse(fmt::format("it raises in line {}: {}", s.line, s.word));
+    case Statement::with:
+    case Statement::tries:
+      return run(s.body, l);
+    case Statement::function:
+      l[s.word] = function_value(s);
+      return;
+    case Statement::globals:
+      for (const Expression& name : s.targets) l["global " + name.word] = {};
+      return;
+    default:
+      throw NotFollowed{};
+  }
+}
+
+}  // namespace convscope::host

@@ -1,0 +1,178 @@
+// What a module of a Python file calls: the host code's functions by their names, and what PyTorch does to tensors. The
+// module itself, its __init__() and forward(), is followed in the program (kernels/runtime/compile/python_run.h).
+// Included by what registers such a file (host_code.h).
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "convscope/host_calls.h"
+
+namespace convscope::host {
+
+struct PythonObject;
+
+// A value of the module: None, a number, a string, a tensor, a type, a tuple or list, or what has attributes.
+struct PythonValue {
+  using List = std::vector<PythonValue>;
+  std::variant<std::monostate, bool, int64_t, double, std::string, Tensor, ScalarType, std::shared_ptr<List>,
+               std::shared_ptr<PythonObject>>
+      is;
+};
+
+// What a function cannot be given. Errors: always refused.
+[[noreturn]] CONVSCOPE_PROGRAM void refuse_argument(const PythonValue& v, const char* wanted);
+CONVSCOPE_PROGRAM int64_t whole_number(const PythonValue& v);
+CONVSCOPE_PROGRAM double real_number(const PythonValue& v);
+
+template <class P>
+struct AsParameter {
+  static P of(const PythonValue& v) {
+    if constexpr (std::is_same_v<P, bool>) {
+      if (auto b = std::get_if<bool>(&v.is)) return *b;
+      return whole_number(v) != 0;
+    } else if constexpr (std::is_floating_point_v<P>) {
+      return static_cast<P>(real_number(v));
+    } else if constexpr (std::is_integral_v<P>) {
+      return static_cast<P>(whole_number(v));
+    } else if constexpr (std::is_same_v<P, Tensor>) {
+      if (auto t = std::get_if<Tensor>(&v.is)) return *t;
+      if (std::holds_alternative<std::monostate>(v.is)) return {};
+      refuse_argument(v, "a tensor");
+    } else if constexpr (std::is_same_v<P, std::string>) {
+      if (auto s = std::get_if<std::string>(&v.is)) return *s;
+      refuse_argument(v, "a string");
+    } else {
+      refuse_argument(v, "what its parameter's type is");
+    }
+  }
+};
+template <class T>
+struct AsParameter<std::optional<T>> {
+  static std::optional<T> of(const PythonValue& v) {
+    if (std::holds_alternative<std::monostate>(v.is)) return {};
+    return AsParameter<T>::of(v);
+  }
+};
+template <class T>
+std::vector<T> list_of(const PythonValue& v) {
+  auto list = std::get_if<std::shared_ptr<PythonValue::List>>(&v.is);
+  if (!list) refuse_argument(v, "a list");
+  std::vector<T> all;
+  for (const PythonValue& each : **list) all.push_back(AsParameter<T>::of(each));
+  return all;
+}
+template <class T>
+struct AsParameter<std::vector<T>> {
+  static std::vector<T> of(const PythonValue& v) { return list_of<T>(v); }
+};
+template <>
+struct AsParameter<Sizes> {
+  static Sizes of(const PythonValue& v) { return list_of<int64_t>(v); }
+};
+
+// make_shared() would need std::type_info of the module.
+inline std::shared_ptr<PythonValue::List> new_list() {
+  return std::shared_ptr<PythonValue::List>(new PythonValue::List);
+}
+inline PythonValue python_value(const Tensor& t) { return {t}; }
+template <class T>
+requires std::is_arithmetic_v<T> PythonValue python_value(T v) {
+  if constexpr (std::is_same_v<T, bool>) return {v};
+  if constexpr (std::is_floating_point_v<T>) return {static_cast<double>(v)};
+  if constexpr (std::is_integral_v<T>) return {static_cast<int64_t>(v)};
+}
+inline PythonValue python_value(const std::string& s) { return {s}; }
+template <class T>
+PythonValue python_value(const std::vector<T>& all) {
+  auto list = new_list();
+  for (const T& each : all) list->push_back(python_value(each));
+  return {list};
+}
+template <class... T>
+PythonValue python_value(const std::tuple<T...>& all) {
+  auto list = new_list();
+  std::apply([&](const auto&... each) { (list->push_back(python_value(each)), ...); }, all);
+  return {list};
+}
+template <class A, class B>
+PythonValue python_value(const std::pair<A, B>& both) {
+  return python_value(std::tuple<A, B>(both));
+}
+
+// A function of the host code that the module may call. names: of its parameters with what they are by default, where
+// its binding says them (py::arg("x"), py::arg("bias") = none): "x,bias=None".
+struct PythonFunction {
+  const char *name, *names;
+  size_t parameters;
+  PythonValue (*call)(const PythonValue::List& given);
+};
+template <auto F>
+struct PythonCall;
+template <class R, class... P, R (*F)(P...)>
+struct PythonCall<F> {
+  static constexpr size_t parameters = sizeof...(P);
+  static PythonValue call(const PythonValue::List& given) { return go(given, std::index_sequence_for<P...>{}); }
+
+ private:
+  template <size_t... I>
+  static PythonValue go([[maybe_unused]] const PythonValue::List& given, std::index_sequence<I...>) {
+    if constexpr (std::is_void_v<R>) {
+      F(AsParameter<std::remove_cvref_t<P>>::of(given[I])...);
+      return {};
+    } else if constexpr (requires(R r) { python_value(r); }) {
+      return python_value(F(AsParameter<std::remove_cvref_t<P>>::of(given[I])...));
+    } else {
+      (void)F(AsParameter<std::remove_cvref_t<P>>::of(given[I])...);
+      return {};
+    }
+  }
+};
+template <auto F>
+PythonFunction python_function(const char* name, const char* names) {
+  return {name, names, PythonCall<F>::parameters, &PythonCall<F>::call};
+}
+
+// Of tensors what launches something: kernels of PyTorch's place are compiled with each file.
+struct PythonOperations {
+  Tensor (*clone)(const Tensor&);
+  Tensor (*flip)(const Tensor&, const Sizes&);
+  Tensor (*add)(const Tensor&, const Tensor&, double alpha);
+  void (*add_to)(Tensor&, const Tensor&, double alpha);
+  void (*copy_to)(Tensor&, const Tensor&);
+  void (*fill)(Tensor&, double);
+  Tensor (*pad)(const Tensor&, const Sizes&, double);
+  Tensor (*convert)(const Tensor&, ScalarType);
+  Tensor (*matmul)(const Tensor&, const Tensor&);  // null: the file names none
+};
+template <class T>
+PythonOperations python_operations() {  // a template: products.h, if at all, is included before it is used
+  PythonOperations all{
+      [](const Tensor& t) { return t.clone(); },
+      [](const Tensor& t, const Sizes& d) { return t.flip(d); },
+      [](const Tensor& a, const Tensor& b, double alpha) { return a.add(b, alpha); },
+      [](Tensor& to, const Tensor& t, double alpha) { to.add_(t, alpha); },
+      [](Tensor& to, const Tensor& t) { to.copy_(t); },
+      [](Tensor& to, double value) { to.fill_(value); },
+      [](const Tensor& t, const Sizes& pad, double value) { return constant_pad_nd(t, pad, value); },
+      [](const Tensor& t, ScalarType type) { return t.to(type); },
+      nullptr,
+  };
+#if defined(CONVSCOPE_PRODUCTS)
+  all.matmul = [](const Tensor& a, const Tensor& b) { return a.matmul(b); };
+#endif
+  return all;
+}
+
+// Makes the module for the problem's layer and calls it. text: the Python file. Errors: refused, with the line that is
+// not followed, or that says no.
+CONVSCOPE_PROGRAM Tensor python_module(const ConvProblem& p, const Given& given, const char* text,
+                                       const std::vector<PythonFunction>& functions,
+                                       const PythonOperations& operations);
+
+}  // namespace convscope::host

@@ -6,6 +6,7 @@
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
 #include "app/engine/json_fields.h"
+#include "app/engine/xray_codec.h"
 #include "kernels/base/text.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/verify/fuzz.h"
@@ -196,7 +197,7 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
     }
     if (report.at("device").value("name", json()).is_string()) device = report["device"];
     const bool had_first = fuzz.first().has_value();
-    fuzz.judged(status, text(verdict, "sentence"), code != 2, not_given(report));
+    fuzz.judged(status, text(verdict, "sentence"), code != 2, not_given(report), sums_are_right(verdict));
     if (!had_first && fuzz.first()) failing.first = report;
     if (fuzz.smallest() && fuzz.smallest()->problem == *p) failing.smallest = std::move(report);
   }

@@ -76,6 +76,13 @@ void CauseBeside::layer(std::string_view name, std::string_view status, std::str
   if (name == "memory") unset = status == "fail" && evidence.find(" before anything was put into it") != evidence.npos;
 }
 
+bool sums_are_right(const json& verdict) {
+  CauseBeside beside;
+  for (const json& l : verdict.value("layers", json::array()))
+    beside.layer(json_fields::text(l, "name"), json_fields::text(l, "status"), json_fields::text(l, "evidence"));
+  return beside.sums_right;
+}
+
 bool ended_by_a_gpu(std::string_view sentence) { return sentence.find("CUDA_ERROR_") != sentence.npos; }
 
 std::optional<ConvProblem> piece_for_the_emulator(ConvProblem p) {

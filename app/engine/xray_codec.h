@@ -40,6 +40,8 @@ struct CauseBeside {
   bool sums_right = false, race = false, unset = false;
   void layer(std::string_view name, std::string_view status, std::string_view evidence);
 };
+// Of a verdict's JSON: that its mathematics passed.
+bool sums_are_right(const nlohmann::json& verdict);
 // A launch that a GPU ended has a cause that only the emulator sees: a shared array that is left, an address beside a
 // tensor. Whether these are words of such an end, and a small problem to look at there instead of p.
 bool ended_by_a_gpu(std::string_view sentence);

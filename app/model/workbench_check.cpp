@@ -4,6 +4,7 @@
 
 #include "app/engine/frame.h"
 #include "app/engine/json_fields.h"
+#include "app/engine/xray_codec.h"
 #include "app/model/requests.h"
 #include "app/model/workbench.h"
 
@@ -64,6 +65,7 @@ void Workbench::took_judged(Answer a) {
   bool fails = true;
   std::string sentence = "crashed: " + a.message;
   std::vector<std::string> not_given;
+  bool sums = false;
   if (a.kind == Answer::Kind::hung) {
     status = Status::hung;
     sentence = "hung: " + a.message;
@@ -80,6 +82,7 @@ void Workbench::took_judged(Answer a) {
     const json& verdict = report.at("verdict");
     status = status_named(json_fields::text(verdict, "status"));
     sentence = json_fields::text(verdict, "sentence");
+    sums = sums_are_right(verdict);
     if (const json& kernel = report.at("kernel"); kernel.is_object())
       not_given = kernel.value("not_given", std::vector<std::string>());
     const int code = verdict.value("exit_code", 1);
@@ -90,7 +93,7 @@ void Workbench::took_judged(Answer a) {
       return;
     }
   }
-  checking_.fuzz->judged(status, std::move(sentence), fails, not_given);
+  checking_.fuzz->judged(status, std::move(sentence), fails, not_given, sums);
   check_next();
 }
 

@@ -172,11 +172,11 @@ ConvProblem Fuzz::large_once() {
   const int64_t which = between(0, 3), large = between(33, 160), few = between(1, 3), taps = between(1, 4);
   if (channels_are_free) set("groups", &ConvProblem::groups, which == 3 ? 1 : between(1, 2));
   set("batch", &ConvProblem::batch, 1);
-  set("in_channels", &ConvProblem::in_channels, p.groups * (which == 0 ? large : few));
+  set("in_channels", &ConvProblem::in_channels, p.groups * (which == 0 ? large : which == 3 ? 1 : few));
   set("out_channels", &ConvProblem::out_channels, p.groups * (which == 1 ? large : which == 3 ? 1 : few));
   set("length", &ConvProblem::length,
       which == 2   ? between(1025, 5000)
-      : which == 3 ? between(32768, 36000)
+      : which == 3 ? between(65537, 70000)
                    : between(1, 24));
   set("kernel_size", &ConvProblem::kernel_size, taps);
   set("stride", &ConvProblem::stride, between(1, which == 3 ? 2 : 4));
@@ -240,15 +240,17 @@ void Fuzz::end_pin_search() {
   begin_drawing();
 }
 
-void Fuzz::judged(Status status, std::string sentence, bool fails, const std::vector<std::string>& not_given) {
+void Fuzz::judged(Status status, std::string sentence, bool fails, const std::vector<std::string>& not_given,
+                  bool sums_are_right) {
   if (!asked_) return;
-  Case c{*asked_, status, std::move(sentence)};
+  Case c{*asked_, status, std::move(sentence), sums_are_right};
   asked_.reset();
   if (pin_search_) return pin_search_->judged(status);
   if (first_) {
     steps_++;
     // Only what fails in the same way is the same failure, made smaller.
     if (c.status != first_->status || (status == Status::not_run && !fails)) return;
+    if (c.sums_are_right != first_->sums_are_right) return;
     smallest_ = std::move(c);
     progress_ = true;
     // Values between what failed to fail and this one are still to be tried.

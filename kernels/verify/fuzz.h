@@ -38,7 +38,8 @@ class Fuzz {
   struct Case {
     ConvProblem problem;
     Status status = Status::right;
-    std::string sentence;  // of the verdict
+    std::string sentence;         // of the verdict
+    bool sums_are_right = false;  // wrong by what it does beside: to memory, by a race
   };
 
   // Of the problems that were judged and found right, how many had what.
@@ -56,7 +57,8 @@ class Fuzz {
   // not_run: the kernel does not take it; with `fails` it does, and cannot be launched (a grid of no blocks).
   // not_given: fields that its launches are not told (KernelDefinition). Where the first failure comes of the value of
   // one, that is found out first, and problems are drawn anew with the value that is in the kernel.
-  void judged(Status status, std::string sentence, bool fails = false, const std::vector<std::string>& not_given = {});
+  void judged(Status status, std::string sentence, bool fails = false, const std::vector<std::string>& not_given = {},
+              bool sums_are_right = false);
 
   int64_t right() const { return right_; }                   // judged and found right
   int64_t refused() const { return refused_; }               // that the kernel does not take

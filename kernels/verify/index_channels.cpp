@@ -273,6 +273,15 @@ std::vector<std::string> faults_of_bias(const IndexMap& m, const TapMap& taps, c
     }
     if (fits) all.push_back(rule.fault);
   }
+  // By as many as add it to their part of a sum.
+  const float first = m.biases.empty() ? 0 : m.biases.front().times;
+  bool each = first > 2 && first == std::floor(first);
+  for (int64_t o = 0; o < m.outputs() && each; o++) {
+    const Read& r = m.biases[static_cast<size_t>(o)];
+    const auto [n, co, j] = from_flat(o, {z.N, z.Cout, z.J}, y);
+    each = r.at == co && r.times == first;
+  }
+  if (each) all.push_back(fmt::format("the bias is added {:g} times", first));
   for (int64_t o = 0; o < m.outputs() && all.empty(); o++) {
     const auto [n, co, j] = from_flat(o, {z.N, z.Cout, z.J}, y);
     const Read& r = m.biases[static_cast<size_t>(o)];
@@ -352,7 +361,7 @@ bool rows_by(const RowRule& rule, const IndexMap& m) {
       if (co / z.Cog == a / z.Cig && co % z.Cog == b)
         if (const int64_t i = input_of({}, m.problem, k, o % z.J); i >= 0) at = rule.flat(z, n, a, i);
       if (at >= m.problem.x_elements()) at = IndexMap::none;  // beyond x: nothing
-      if (m.read(e, o).at != at) return false;
+      if (m.read(e, o).at != at || (at >= 0 && std::fabs(m.read(e, o).times - 1) > a_little)) return false;
     }
   }
   return true;

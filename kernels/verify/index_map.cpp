@@ -31,7 +31,7 @@ const std::vector<int>& primes() {
 IndexMap::Read decoded(double v, const std::vector<int>& codes, int64_t count, const std::vector<double>& odd) {
   if (v == 0) return {};
   if (!std::isfinite(v)) return {IndexMap::unclear, static_cast<float>(v)};
-  for (double times : {1., -1., 2., 3., 4., 5., 6., 7., 8., -2., 0.5})
+  for (double times : {1., -1., 2., 3., 4., 5., 6., 7., 8., -2., 0.5, 16., 32., 64.})
     for (int64_t e = 0; e < count; e++)
       if (v == times * codes[static_cast<size_t>(e)]) return {static_cast<int32_t>(e), static_cast<float>(times)};
   // Scaled or rounded a little: primes are further apart than that.

@@ -282,9 +282,16 @@ std::string includes_before(std::string_view cuda) {
   for (const auto& [header, names] : of_headers)
     if (all || std::any_of(names.begin(), names.end(), [&](const char* n) { return used.contains(n); }))
       out += fmt::format("#include <{}>\n", header);
+  // Macros that a file defines itself are its own: PyTorch's of that name it does not include (CUDA_KERNEL_LOOP).
+  static const std::regex define(R"(^[ \t]*#[ \t]*define[ \t]+([A-Z][A-Z0-9_]*)\b)", std::regex::multiline);
+  std::set<std::string> defined;
+  for (auto it = std::cregex_iterator(cuda.data(), cuda.data() + cuda.size(), define); it != std::cregex_iterator();
+       ++it)
+    defined.insert((*it)[1]);
   static const std::regex product(R"(\b(?:matmul|mm|bmm)\s*\(|\bcublas|\bgetCurrentCUDABlasHandle\b)");
   if (std::regex_search(code, product) || cuda.find(products_mark) != cuda.npos)
     out += "#include \"convscope/products.h\"\n";
+  for (const std::string& own : defined) out += "#undef " + own + "\n";
   return out;
 }
 

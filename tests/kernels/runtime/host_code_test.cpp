@@ -313,25 +313,6 @@ TEST(HostCode, OfPythonAllPartsOfASource) {
 }
 
 // Where forward() changes tensors the call alone would be wrong, though the module is right.
-TEST(HostCode, WhatPythonDoesBesideIsNotFollowed) {
-  const std::string source =
-      "source = '''__global__ void k(float* y) {}\n'''\nm = load_inline(cuda_sources=source, functions=['pack', "
-      "'call'])\nclass M:\n  def forward(self, x):\n";
-  auto refused = [&](const std::string& line, const std::string& before = "") {
-    return test::error_of<InputError>([&] { cuda_of_python(before + source + "    " + line + "\n", "m.py"); });
-  };
-  for (const char* line : {"w = self.w.permute(1, 0, 2)", "w = self.w.flip(2)", "x = F.pad(x, (1, 1))",
-                           "up[:, :, ::2] = x", "return m.call(x, self.w.transpose(0, 1).contiguous())"})
-    EXPECT_TRUE(holds(refused(line), "is not followed here: line 6, " + std::string(line))) << refused(line);
-  EXPECT_TRUE(holds(refused("return m.call(x, m.pack(self.w))"), "calls call and pack in forward(), of which one"));
-  // Controls: what changes no order, a choice between two, other functions, and a comment that says what is meant.
-  for (const char* line : {"return m.call(x.contiguous(), self.w.view(-1))", "y = m.call(x)  # not w.permute(1, 0)",
-                           "return m.call(x) if x.is_cuda else m.pack(x)"})
-    EXPECT_EQ(refused(line), "") << line;
-  EXPECT_EQ(refused("pass\n  def weights(self):\n    return self.w.flip(2)"), "");
-  EXPECT_EQ(refused("w = self.w.flip(2)", "# convscope: call call args=x,w,y\n"), "");
-}
-
 // Whatever stands in a file: an InputError at worst, and as many lines.
 TEST(HostCode, OfAnyPythonLinesStay) {
   const std::string whole =

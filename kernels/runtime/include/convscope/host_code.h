@@ -154,6 +154,17 @@ namespace py = pybind11;
     if (!(condition)) ::convscope::host::refuse(__VA_ARGS__); \
   } while (0)
 #define TORCH_INTERNAL_ASSERT(...) TORCH_CHECK(__VA_ARGS__)
+#define TORCH_CHECK_VALUE(...) TORCH_CHECK(__VA_ARGS__)
+#define TORCH_CHECK_TYPE(...) TORCH_CHECK(__VA_ARGS__)
+#define TORCH_CHECK_INDEX(...) TORCH_CHECK(__VA_ARGS__)
+#define TORCH_CHECK_NOT_IMPLEMENTED(...) TORCH_CHECK(__VA_ARGS__)
+#define CONVSCOPE_CHECK_OF(a, sign, b) TORCH_CHECK((a)sign(b), "Check failed: " #a " " #sign " " #b)
+#define TORCH_CHECK_EQ(a, b) CONVSCOPE_CHECK_OF(a, ==, b)
+#define TORCH_CHECK_NE(a, b) CONVSCOPE_CHECK_OF(a, !=, b)
+#define TORCH_CHECK_LT(a, b) CONVSCOPE_CHECK_OF(a, <, b)
+#define TORCH_CHECK_LE(a, b) CONVSCOPE_CHECK_OF(a, <=, b)
+#define TORCH_CHECK_GT(a, b) CONVSCOPE_CHECK_OF(a, >, b)
+#define TORCH_CHECK_GE(a, b) CONVSCOPE_CHECK_OF(a, >=, b)
 #define AT_ASSERT(...) TORCH_CHECK(__VA_ARGS__)
 #define AT_ASSERTM(...) TORCH_CHECK(__VA_ARGS__)
 #define TORCH_WARN(...) (void)0
@@ -166,6 +177,14 @@ namespace py = pybind11;
 namespace convscope::host {
 template <ScalarType type>
 struct TypeOf;
+template <>
+struct TypeOf<ScalarType::Float> {
+  using type = float;
+};
+template <>
+struct TypeOf<ScalarType::Double> {
+  using type = double;
+};
 template <>
 struct TypeOf<ScalarType::Half> {
   using type = at::Half;
@@ -203,6 +222,23 @@ struct TypeOf<ScalarType::BFloat16> {
   AT_DISPATCH_FLOATING_TYPES_AND(::at::ScalarType::Half, type, what, __VA_ARGS__)
 #define AT_DISPATCH_FLOATING_TYPES_AND2(one, other, type, what, ...) \
   CONVSCOPE_DISPATCH(type, what, CONVSCOPE_ALSO(one, __VA_ARGS__) CONVSCOPE_ALSO(other, __VA_ARGS__), __VA_ARGS__)
+#define AT_DISPATCH_REDUCED_FLOATING_TYPES(type, what, ...)                                             \
+  AT_DISPATCH_SWITCH(type, what, CONVSCOPE_ALSO(::convscope::host::ScalarType::Half, __VA_ARGS__)        \
+                                     CONVSCOPE_ALSO(::convscope::host::ScalarType::BFloat16, __VA_ARGS__))
+// Cases one by one.
+#define AT_DISPATCH_SWITCH(type, what, ...)                                           \
+  [&] {                                                                               \
+    switch (type) {                                                                   \
+      __VA_ARGS__                                                                     \
+      default:                                                                        \
+        ::convscope::host::refuse(what, " is not compiled here for tensors of type ", \
+                                  ::convscope::host::name_of(type));                  \
+    }                                                                                 \
+  }()
+#define AT_DISPATCH_CASE(one, ...) CONVSCOPE_ALSO(one, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_TYPES(...)                         \
+  CONVSCOPE_ALSO(::convscope::host::ScalarType::Double, __VA_ARGS__) \
+  CONVSCOPE_ALSO(::convscope::host::ScalarType::Float, __VA_ARGS__)
 #define AT_WRAP(...) __VA_ARGS__
 #define AT_EXPAND(...) __VA_ARGS__
 #define AT_DISPATCH_V2(type, what, body, ...) CONVSCOPE_DISPATCH(type, what, , body)

@@ -169,6 +169,7 @@ class Tensor {
                                  int64_t step = 1) const;
   CONVSCOPE_PROGRAM Tensor narrow(int64_t d, int64_t begin, int64_t length) const;
   CONVSCOPE_PROGRAM Tensor select(int64_t d, int64_t index) const;
+  Tensor operator[](int64_t index) const { return select(0, index); }
   CONVSCOPE_PROGRAM Tensor expand(const Sizes& sizes) const;
   Tensor expand_as(const Tensor& other) const { return expand(other.sizes_); }
   Tensor& copy_(const Tensor& from) { return become(from.there(), {}, 0, 0); }

@@ -1,0 +1,159 @@
+// Modules of Python files as wholes: what forward() does around the call is part of what is judged.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/app/cli/outside.h"
+
+namespace convscope {
+namespace {
+
+using test::operator+;
+using test::holds;
+using test::little;
+using test::OutsideCli;
+using test::Words;
+
+class PythonCli : public OutsideCli {
+ protected:
+  // A module whose kernel is right, with weights as PyTorch has them.
+  std::string module(const std::string& forward, const std::string& init = "") {
+    static int number = 0;
+    const std::string text = R"(import torch, torch.nn as nn, torch.nn.functional as F
+from torch.utils.cpp_extension import load_inline
+source = r'''
+#include <torch/extension.h>
+__global__ void up(const float* x, const float* w, const float* b, float* y, int N, int Cin, int Cout, int K, int L,
+                   int Lout, int s, int p, int d) {
+  const int id = blockIdx.x * blockDim.x + threadIdx.x;
+  if (id >= N * Cout * Lout) return;
+  const int j = id % Lout, co = id / Lout % Cout, n = id / Lout / Cout;
+  float sum = b ? b[co] : 0.f;
+  for (int k = 0; k < K; k++) {
+    const int t = j + p - k * d;
+    if (t < 0 || t % s || t / s >= L) continue;
+    for (int ci = 0; ci < Cin; ci++) sum += x[(n * Cin + ci) * L + t / s] * w[(ci * Cout + co) * K + k];
+  }
+  y[id] = sum;
+}
+__global__ void turn(const float* w, float* to, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) to[i] = w[n - 1 - i];
+}
+torch::Tensor conv(torch::Tensor x, torch::Tensor w, torch::optional<torch::Tensor> b, int a0, int a1, int a2, int a3) {
+  const int N = x.size(0), L = x.size(2), Cout = w.size(1), K = w.size(2);
+  const int Lout = (L - 1) * a0 - 2 * a1 + a3 * (K - 1) + a2 + 1;
+  auto y = torch::empty({N, Cout, Lout}, x.options());
+  up<<<(N * Cout * Lout + 127) / 128, 128>>>(x.data_ptr<float>(), w.data_ptr<float>(),
+      b.has_value() ? b->data_ptr<float>() : nullptr, y.data_ptr<float>(), N, x.size(1), Cout, K, L, Lout, a0, a1, a3);
+  return y;
+}
+torch::Tensor reversed(torch::Tensor w) {
+  auto to = torch::empty_like(w);
+  turn<<<(w.numel() + 63) / 64, 64>>>(w.data_ptr<float>(), to.data_ptr<float>(), w.numel());
+  return to;
+}
+'''
+ext = load_inline(name='e', cpp_sources='', cuda_sources=source, functions=['conv', 'reversed'])
+
+class ModelNew(nn.Module):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, dilation=1,
+                 bias=False):
+        super().__init__()
+        self.c = nn.ConvTranspose1d(in_channels, out_channels, kernel_size, stride, padding, output_padding, 1, bias,
+                                    dilation)
+)" + init + "\n    def forward(self, x):\n        c = self.c\n" +
+                             forward;
+    return file("m" + std::to_string(number++) + ".py", text);
+  }
+  std::string checked(const std::string& name, const Words& more = {}) {
+    const auto r = run(Words{"check", name, "--cases", "40"} + more);
+    return r.out + r.err;
+  }
+};
+
+TEST_F(PythonCli, WhatForwardDoesIsFollowed) {
+  struct Module {
+    const char *forward, *init;
+  };
+  for (const Module& m :
+       {Module{"        return ext.conv(x.contiguous(), c.weight, c.bias, c.stride[0], c.padding[0], "
+               "c.output_padding[0], c.dilation[0])\n",
+               ""},
+        // Two of its functions, the weights packed once.
+        Module{"        if self.w is None:\n            self.w = ext.reversed(ext.reversed(c.weight))\n"
+               "        return ext.conv(x, self.w, c.bias, c.stride[0], c.padding[0], c.output_padding[0], "
+               "c.dilation[0])\n",
+               "        self.w = None\n"},
+        // The bias behind the call; zeros put between, so that the stride is 1; the padding cut off the result.
+        Module{"        y = ext.conv(x, c.weight, None, c.stride[0], c.padding[0], c.output_padding[0], "
+               "c.dilation[0])\n        return y if c.bias is None else y + c.bias.view(1, -1, 1)\n",
+               ""},
+        Module{"        N, C, L = x.shape\n        s = c.stride[0]\n"
+               "        up = torch.zeros(N, C, (L - 1) * s + 1, device=x.device, dtype=x.dtype)\n"
+               "        up[:, :, ::s] = x\n        up = F.pad(up, (0, c.output_padding[0]))\n"
+               "        return ext.conv(up, c.weight, c.bias, 1, c.padding[0], 0, c.dilation[0])\n",
+               ""},
+        Module{"        y = ext.conv(x, c.weight, c.bias, c.stride[0], 0, c.output_padding[0], c.dilation[0])\n"
+               "        p = c.padding[0]\n        return y[:, :, p:y.size(2) - p].contiguous()\n",
+               ""},
+        // Weights in another order, and back.
+        Module{"        return ext.conv(x, self.w.permute(1, 0, 2).contiguous(), c.bias, c.stride[0], c.padding[0], "
+               "c.output_padding[0], c.dilation[0])\n",
+               "        self.w = nn.Parameter(self.c.weight.transpose(0, 1).contiguous())\n"}}) {
+    const std::string said = checked(module(m.forward, m.init));
+    EXPECT_TRUE(holds(said, "✓ right on all 40 problems")) << m.forward << said;
+  }
+}
+
+TEST_F(PythonCli, ItsFaultsAreTold) {
+  struct Fault {
+    const char *forward, *why;
+  };
+  for (const Fault& f :
+       {Fault{"        return ext.conv(x, c.weight, c.bias, c.stride[0], c.dilation[0], c.output_padding[0], "
+              "c.padding[0])\n",
+              "the padding and the dilation are exchanged"},
+        Fault{"        y = ext.conv(x, c.weight, c.bias, c.stride[0], c.padding[0], c.output_padding[0], "
+              "c.dilation[0])\n        return y if c.bias is None else y + c.bias.view(1, -1, 1)\n",
+              "the bias is added twice"},
+        Fault{"        return ext.conv(x, c.weight, None, c.stride[0], c.padding[0], c.output_padding[0], "
+              "c.dilation[0])\n",
+              "the bias is missing"},
+        Fault{"        return ext.conv(x, c.weight.flip(2), c.bias, c.stride[0], c.padding[0], c.output_padding[0], "
+              "c.dilation[0])\n",
+              "the taps of w are taken in reverse order"},
+        Fault{"        return ext.conv(x, c.weight, c.bias, c.stride[0], c.padding[0], c.output_padding[0], 1)\n",
+              "the dilation is missing"}}) {
+    const std::string said = checked(module(f.forward));
+    EXPECT_TRUE(holds(said, f.why)) << f.forward << said;
+  }
+}
+
+TEST_F(PythonCli, WhatIsNotFollowedIsRefused) {
+  const std::string call =
+      "ext.conv(x, c.weight, c.bias, c.stride[0], c.padding[0], c.output_padding[0], c.dilation[0])";
+  const std::string name = module("        return torch.relu(" + call + ")\n");
+  auto r = run(Words{"run", name} + little);
+  EXPECT_EQ(r.code, 2) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out + r.err, "is not followed here: line 47, return torch.relu(ext.conv(")) << r.out << r.err;
+  // The call alone, where that is said.
+  const std::string text = "# convscope: call conv args=x,w,b,s,p,op,d supports=g==1\n" + test::text_file(name);
+  r = run(Words{"run", file("call.py", text)} + little);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+}
+
+// Types that it converts to and from: sums are in f32.
+TEST_F(PythonCli, ConversionsAreLaunches) {
+  const std::string name = module(
+      "        y = ext.conv(x.float(), c.weight.float(), None if c.bias is None else c.bias.float(), "
+      "c.stride[0], c.padding[0], c.output_padding[0], c.dilation[0])\n        return y.to(x.dtype)\n");
+  for (const char* type : {"f16", "bf16", "f32"}) {
+    const auto r = run(Words{"run", name, "--dtype", type, "--json"} + little);
+    ASSERT_EQ(r.code, 0) << type << r.out << r.err;
+    const auto report = nlohmann::json::parse(r.out);
+    EXPECT_EQ(report["launches"].size(), std::string(type) == "f32" ? 1u : 5u) << type;
+  }
+}
+
+}  // namespace
+}  // namespace convscope

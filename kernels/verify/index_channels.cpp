@@ -9,6 +9,7 @@
 #include <set>
 
 #include "kernels/verify/index_outputs.h"
+#include "kernels/verify/index_places.h"
 #include "kernels/verify/pattern_values.h"
 
 namespace convscope {
@@ -466,6 +467,7 @@ std::optional<Structure> structure_of_numbers(const IndexMap& m) {
 }  // namespace
 
 std::optional<Structure> structure_of(const IndexMap& m) {
+  if (const std::string places = wrong_places(m); !places.empty()) return Structure{right_taps(m), {places}, false};
   auto s = structure_of_numbers(m);
   if (!s) return s;
   auto tell = [&](const std::vector<int64_t>& outputs, const OutputWords& words) {

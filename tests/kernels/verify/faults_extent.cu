@@ -31,6 +31,19 @@
     (void)all;                                                   \
   }
 
+// Rows, and sequences, stored as far apart as something else is long.
+#define STORED(name, ROW, SEQUENCE)                                                       \
+  FAULTY_ENTRY(name) {                                                                    \
+    const auto e = element_of_thread(c);                                                  \
+    const int64_t Cin = c.in_channels, Cout = c.out_channels, L = c.length, s = c.stride; \
+    const int64_t Lout = c.out_length;                                                    \
+    (void)Cin, (void)Cout, (void)L, (void)s, (void)Lout;                                  \
+    if (e.inside) y[e.n * (SEQUENCE) + e.co * (ROW) + e.j] = right_sum(c, e, x, w, b);    \
+  }
+STORED(e_rows_by_stride, L* s, Cout* L* s)
+STORED(e_rows_less_one, Lout - 1, Cout*(Lout - 1))
+STORED(e_sequences_by_inputs, Lout, Cin* Lout)
+STORED(e_sequences_by_stride, Lout, Cout* L* s)
 TILED(e_right, 1, j < Lout && co < Cout, USUAL)
 TILED(e_row, 1, co < Cout, USUAL)
 TILED(e_row_equal, 1, j <= Lout && co < Cout, USUAL)
@@ -65,6 +78,10 @@ TILES(e_both)
 TILES(e_row_and_padding)
 GRID(e_four, e_four, ceil_div(p.out_length(), 64 * 4), p.out_channels, p.batch, 64)
 GRID(e_phases, e_phases, ceil_div(p.out_length(), 16 * p.stride), p.out_channels, p.batch, 16)
+GRID(e_rows_by_stride, e_rows_by_stride, ceil_div(p.y_elements(), 64), 1, 1, 64)
+GRID(e_rows_less_one, e_rows_less_one, ceil_div(p.y_elements(), 64), 1, 1, 64)
+GRID(e_sequences_by_inputs, e_sequences_by_inputs, ceil_div(p.y_elements(), 64), 1, 1, 64)
+GRID(e_sequences_by_stride, e_sequences_by_stride, ceil_div(p.y_elements(), 64), 1, 1, 64)
 GRID(e_flat, e_flat, ceil_div(p.y_elements(), 96), 1, 1, 96)
 GRID(e_flat_equal, e_flat_equal, ceil_div(p.y_elements() + 1, 96), 1, 1, 96)
 GRID(e_row_down, e_right, p.out_length() / 32, ceil_div(p.out_channels, 4), p.batch, 32, 4)

@@ -113,6 +113,19 @@ TEST(ExtentFaults, StandBesideThoseOfTheIndex) {
   EXPECT_EQ(x.formula, "i = (j − k·d)/s");
 }
 
+// Sums that are right, in other places.
+TEST(Places, OfRowsAndSequencesByName) {
+  for (const auto& [kernel, what] :
+       {std::pair{"e_rows_by_stride", "rows of y are taken to be L·s apart, and they are Lout apart"},
+        {"e_rows_less_one", "rows of y are taken to be Lout − 1 apart, and they are Lout apart"},
+        {"e_sequences_by_inputs", "sequences of y are taken to be Cin rows apart, and they are Cout rows apart"},
+        {"e_sequences_by_stride", "sequences of y are taken to be Cout·L·s apart, and they are Cout·Lout apart"}}) {
+    const Xray x = extent_rayed(kernel, odd_sizes());
+    EXPECT_EQ(x.is, Is::wrong) << kernel;
+    EXPECT_EQ(x.faults, std::vector<std::string>{what}) << kernel << ": " << x.sentence;
+  }
+}
+
 // Where the bound is a multiple of what blocks do nothing is wrong on the problem itself.
 TEST(ExtentFaults, WithoutEffectHere) {
   ConvProblem p = odd_sizes();

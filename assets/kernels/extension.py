@@ -55,10 +55,11 @@ CPP = """torch::Tensor conv_transpose1d(torch::Tensor, torch::Tensor, c10::optio
 
 
 class ModelNew(torch.nn.Module):
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, bias=False):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1,
+                 bias=False, dilation=1):
         super().__init__()
-        self.layer = torch.nn.ConvTranspose1d(in_channels, out_channels, kernel_size, stride, padding,
-                                              dilation=dilation, bias=bias)
+        self.layer = torch.nn.ConvTranspose1d(in_channels, out_channels, kernel_size, stride, padding, output_padding,
+                                              groups, bias, dilation)
         self.op = load_inline("conv_transpose1d", CPP, CUDA, functions=["conv_transpose1d"])
 
     def forward(self, x):

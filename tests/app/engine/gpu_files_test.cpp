@@ -119,6 +119,46 @@ TEST_F(FilesGpu, ProductsAndPartsAreRight) {
   EXPECT_EQ(r["verdict"]["status"], "right") << r["verdict"];
 }
 
+// What the module does around the call is done there, too, and is judged.
+TEST_F(FilesGpu, AModuleIsFollowed) {
+  const char* call = "x, layer.weight,";
+  Answer a = bring(sample(call,
+                          "torch.nn.functional.pad(x.double(), (0, 0)).float(), "
+                          "layer.weight.permute(2, 0, 1).contiguous().permute(1, 2, 0).contiguous(),",
+                          "extension.py"),
+                   "cuda", "mine.py");
+  ASSERT_EQ(a.kind, Answer::Kind::result) << a.header << a.message;
+  json r = ask("run", "kernelbench-79-small", "mine.py");
+  EXPECT_EQ(r["verdict"]["status"], "right") << r["verdict"];
+  EXPECT_TRUE(test::holds(r["verdict"].dump(), "stand for PyTorch's own")) << r["verdict"];
+  a = bring(sample("layer.padding[0]", "2 * layer.padding[0]", "extension.py"), "cuda", "mine.py");
+  ASSERT_EQ(a.kind, Answer::Kind::result) << a.header << a.message;
+  r = ask("run", "kernelbench-79-small", "mine.py");
+  EXPECT_EQ(r["verdict"]["status"], "wrong") << r["verdict"];
+  const json x = ask("xray", "kernelbench-79-small", "mine.py")["xray"];
+  EXPECT_TRUE(test::holds(x["sentence"].get<std::string>(), "the padding counts twice")) << x;
+}
+
+// From outside on a GPU as on the emulator: by what is written behind y, and what is left.
+TEST_F(FilesGpu, ABoundAndAGridAreNamed) {
+  const std::string grid = "grid=ceil_div(N*Cout*Lout,256)",
+                    asks = "if (id >= static_cast<long long>(N) * Cout * Lout) return;";
+  std::string unasked = sample(asks, "");
+  struct Of {
+    std::string text;
+    const char* says;
+  };
+  for (const Of& of :
+       {Of{sample(asks, "if (id > static_cast<long long>(N) * Cout * Lout) return;"),
+           "index ≤ N·Cout·Lout is let through"},
+        Of{unasked, "nothing asks whether index < N·Cout·Lout: outputs are written up to a multiple of 256"},
+        Of{sample(grid, "grid=N*Cout*Lout/256"), "(N·Cout·Lout)/256 is rounded down"}}) {
+    ASSERT_EQ(bring(of.text).kind, Answer::Kind::result) << of.says;
+    const json x = ask("xray")["xray"];
+    EXPECT_TRUE(test::holds(x["sentence"].get<std::string>(), of.says)) << x;
+  }
+}
+
 TEST_F(FilesGpu, AFaultIsToldByName) {
   ASSERT_EQ(bring(sample("j + p - k * d", "j + p - k")).kind, Answer::Kind::result);
   json r = ask("run");

@@ -109,16 +109,21 @@ std::string registration_of_module(const std::vector<HostFunction>& functions, c
                                    const std::string& original, const std::string& name) {
   if (!name.ends_with(".py") || !has_python_module(original)) return "";
   std::string table, first;
-  for (const auto& [known_as, bound] : python_bindings(original)) {
+  auto add = [&](const std::string& known_as, const PythonBinding& bound) {
     const HostFunction* f = nullptr;
     size_t of_that_name = 0;
     for (const auto& each : functions)
       if (last_part(each.name) == last_part(bound.function)) f = &each, of_that_name++;
-    if (of_that_name != 1 || f->is_template) continue;
+    if (of_that_name != 1 || f->is_template) return;
     table += fmt::format("    ::convscope::host::python_function<&{}>({}, {}),\n", f->name, c_string(known_as),
                          c_string(bound.names));
     if (first.empty()) first = known_as;
-  }
+  };
+  for (const auto& [known_as, bound] : python_bindings(original)) add(known_as, bound);
+  // Where no binding can be read: by their own names.
+  for (const auto& f : functions)
+    if (const std::string own = last_part(f.name); table.empty() && original.find("." + own + "(") != original.npos)
+      add(own, {own, ""});
   if (table.empty()) return "";
   const HostFunction* entry = entry_of(functions, text, original);
   const std::string called = entry ? last_part(entry->name) : first;

@@ -1,6 +1,7 @@
 #include "kernels/runtime/compile/python_syntax.h"
 
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 
 #include "kernels/runtime/compile/python_tokens.h"
@@ -261,7 +262,14 @@ class Parser {
 
   // ---- statements
 
-  size_t column() const { return now().from - lines_[static_cast<size_t>(line()) - 1]; }
+  size_t column() const {
+    size_t begin = now().from;
+    if (now().kind == PythonToken::literal) {  // of which that is its body's
+      begin -= now().three ? 3 : 1;
+      while (begin > 0 && std::isalpha(static_cast<unsigned char>(text_[begin - 1]))) begin--;
+    }
+    return begin - lines_[static_cast<size_t>(line()) - 1];
+  }
   void skip_ends() {
     while (!ended() && (now().kind == PythonToken::line_end || is_sign(";"))) at_++;
   }

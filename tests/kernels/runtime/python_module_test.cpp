@@ -132,6 +132,9 @@ INSTANTIATE_TEST_SUITE_P(
         Follows{"    return ext.f(x.unsqueeze(0)[0], self.conv.weight.permute(1, 0, 2), x[:, 1:3, ..., :-1], "
                 "x.size(-1))\n",
                 "", "x[2,4,9] w[3,4,5] x[2,2,8] 9"},
+        Follows{"    r\"\"\"Of a layer.\n\n  x: three dimensions\n    \"\"\"\n    'and more'\n"
+                "    return ext.f(x, self.conv.weight, self.conv.bias, 1)\n",
+                "    '''Makes it.'''\n", "x[2,4,9] w[4,3,5] b[6] 1"},
         Follows{"    args = (self.conv.stride[0],)\n    return ext.f(x, self.conv.weight, self.conv.bias, *args)\n", "",
                 "x[2,4,9] w[4,3,5] b[6] 3"}));
 
@@ -174,6 +177,7 @@ TEST(PythonModule, TakesWhatItsParametersSay) {
 
 TEST(PythonModule, TheOneThatIsMeant) {
   EXPECT_TRUE(has_python_module(module("    return x\n")));
+  EXPECT_TRUE(has_python_module("\"\"\"What this file\nis.\"\"\"\n" + module("    return x\n")));
   EXPECT_FALSE(has_python_module(module("    return x\n") + "# convscope: call f args=x,w\n"));
   EXPECT_FALSE(has_python_module("def forward(x):\n  return x\n"));
   EXPECT_TRUE(has_python_module("class Model(nn.Module):\n  def forward(self, x):\n    return x\n"));

@@ -236,6 +236,11 @@ std::string stale_words(const Frame& f, const Report* of) {
   return why;
 }
 
+bool out_of_date(const Frame& f) {
+  const std::string why = stale_words(f);
+  return !why.empty() && why != "computing";
+}
+
 void stale_strip(Frame& f, const Report* of) {
   const std::string why = stale_words(f, of);
   if (why.empty()) return;

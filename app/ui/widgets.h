@@ -67,6 +67,9 @@ void stale_strip(Frame& f, const Report* of = nullptr);
 // Why what is shown is not of what the document says now, or "". of: whose verdict and figures are shown; the last
 // run's may have come to no picture.
 std::string stale_words(const Frame& f, const Report* of = nullptr);
+// Whether the picture is of something else and stays so: what is being computed is there in a moment, and nothing
+// changes its looks until then.
+bool out_of_date(const Frame& f);
 // The same for a panel of figures, above them. Recorded ones: where and when, and a way to what runs now. While a
 // recording is open that does not hold the document: that, and the way back to what it holds.
 void source_strip(Frame& f, const std::string& recorded, const Report* of = nullptr);

@@ -17,6 +17,7 @@ namespace convscope::ui {
 namespace {
 
 constexpr int most_channels = 8, most_cells = 2048;
+constexpr float faded_alpha = 0.4f;    // of curves of something else
 constexpr double gesture_pause = 0.7;  // seconds: wheel steps closer than this are one place for back and forward
 
 enum Curve { kernel, reference, error, curves };
@@ -233,6 +234,8 @@ void draw_lines(Frame& f) {
     if (tile && !s.series[c].of(*tile)) take(s.series[c], *tile);
   }
 
+  const float alpha = out_of_date(f) ? faded_alpha : 1;
+  auto ink = [&](const ImVec4& c) { return ImVec4(c.x, c.y, c.z, c.w * alpha); };
   ImVec2 room = ImGui::GetContentRegionAvail();
   float gap = ImGui::GetStyle().ItemSpacing.y;
   float below = std::max(em * 7.5f, room.y * (s.channels == 1 ? 0.42f : 0.3f));
@@ -279,9 +282,9 @@ void draw_lines(Frame& f) {
         std::string label = s.channels == 1 ? "value" : fmt::format("co {}", at % channels);
         axes(s, e, label.c_str(), false);
         if (s.shown[1])
-          plot_series(s.series[reference], row, "reference", {t.reference, em * 0.2f, -em * 0.3f, 0.5f, 0.7f});
-        if (s.shown[0]) plot_series(s.series[kernel], row, "kernel", {t.kernel, em * 0.1f, em * 0.16f, 0.25f, 1});
-        plot_marks(t, s.series[kernel], row);
+          plot_series(s.series[reference], row, "reference", {ink(t.reference), em * 0.2f, -em * 0.3f, 0.5f, 0.7f});
+        if (s.shown[0]) plot_series(s.series[kernel], row, "kernel", {ink(t.kernel), em * 0.1f, em * 0.16f, 0.25f, 1});
+        plot_marks(t, s.series[kernel], row, alpha);
         common(row);
         s.pixels = ImPlot::GetPlotSize().x;
         ImPlot::EndPlot();
@@ -298,10 +301,10 @@ void draw_lines(Frame& f) {
         ImVec4 c = t.text;
         c.w = s.channels == 1 ? 1 : 1 - 0.65f * static_cast<float>(row) / static_cast<float>(s.channels - 1);
         ImGui::PushID(row);
-        plot_series(s.series[error], row, "error", {c, em * 0.1f, em * 0.16f, 0.25f, 0.8f});
+        plot_series(s.series[error], row, "error", {ink(c), em * 0.1f, em * 0.16f, 0.25f, 0.8f});
         ImGui::PopID();
       }
-      if (s.channels == 1) plot_marks(t, s.series[error], 0);
+      if (s.channels == 1) plot_marks(t, s.series[error], 0, alpha);
       common(-1);
       ImPlot::EndPlot();
     }

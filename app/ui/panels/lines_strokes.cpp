@@ -38,7 +38,7 @@ void plot_series(const Series& s, int row, const char* label, const Stroke& stro
   ImPlot::PlotLine(label, s.x.data(), low, s.width, line);
 }
 
-void plot_marks(const Theme& t, const Series& s, int row) {
+void plot_marks(const Theme& t, const Series& s, int row, float alpha) {
   if (s.serial == 0 || row >= s.height) return;
   float em = ImGui::GetFontSize(), h = em * 0.35f;
   ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
@@ -58,8 +58,8 @@ void plot_marks(const Theme& t, const Series& s, int row) {
       for (float x = a; x < b; x += h) draw->AddLine({x, bottom}, {std::min(x + h, b), bottom - h}, colour);
     }
   };
-  lane(s.failing[static_cast<size_t>(row)], at.y + size.y, packed(t.wrong), false);
-  lane(s.unwritten[static_cast<size_t>(row)], at.y + size.y - h * 1.3f, packed(t.warning), true);
+  lane(s.failing[static_cast<size_t>(row)], at.y + size.y, packed(t.wrong, alpha), false);
+  lane(s.unwritten[static_cast<size_t>(row)], at.y + size.y - h * 1.3f, packed(t.warning, alpha), true);
   ImPlot::PopPlotClipRect();
 }
 

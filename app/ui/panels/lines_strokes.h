@@ -13,7 +13,7 @@ struct Stroke {
 };
 void plot_series(const Series& s, int row, const char* label, const Stroke& stroke);
 // Where elements fail, and above that where nothing was written.
-void plot_marks(const Theme& t, const Series& s, int row);
+void plot_marks(const Theme& t, const Series& s, int row, float alpha = 1);
 void plot_vertical(const char* id, double x, const ImVec4& colour, float weight);
 // 12 345; a formatter of ImPlot.
 int position_label(double value, char* out, int size, void*);

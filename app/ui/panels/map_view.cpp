@@ -16,6 +16,7 @@ namespace convscope::ui {
 namespace {
 
 constexpr size_t most_markers = 400;
+constexpr float faded_alpha = 0.55f;  // of a picture of something else
 
 // From elements to pixels of one map.
 struct Mapping {
@@ -38,9 +39,14 @@ void draw_tile(Frame& f, const MapTile& tile, Workbench::Map slot, const Mapping
   auto& io = ImGui::GetPlatformIO();
   if (io.DrawCallback_SetSamplerNearest) draw->AddCallback(io.DrawCallback_SetSamplerNearest, nullptr);
   draw->AddImage(f.textures.texture(slot, tile), {m.x(tile.column0), m.y(tile.row0)},
-                 {m.x(tile.column1), m.y(tile.row1)}, {0, 0}, {1, 1},
-                 faded ? IM_COL32(255, 255, 255, 140) : IM_COL32_WHITE);
+                 {m.x(tile.column1), m.y(tile.row1)}, {0, 0}, {1, 1}, packed({1, 1, 1, faded ? faded_alpha : 1}));
   if (io.DrawCallback_SetSamplerLinear) draw->AddCallback(io.DrawCallback_SetSamplerLinear, nullptr);
+}
+
+// Over a map of another result than what is asked for: its colours, numbers and frames have not their full contrast.
+void draw_veil(const Frame& f, const Mapping& m) {
+  ImGui::GetWindowDrawList()->AddRectFilled(m.at, {m.at.x + m.size.x, m.at.y + m.size.y},
+                                            packed(f.theme.background, 1 - faded_alpha));
 }
 
 // A frame around each failing cell while there are few: one wrong element in millions is found by eye.
@@ -409,6 +415,7 @@ void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
     if (f.view.show_classes) draw_classes(f, *r, m);
     if (!other) draw_grid_and_numbers(f, s.number, *tile, m);
     if (!other && s.slot == Workbench::Map::difference) draw_failing(f, *tile, m);
+    if (!other && out_of_date(f)) draw_veil(f, m);
   }
   if (f.view.selected) {
     auto row = static_cast<double>(f.view.selected->row), column = static_cast<double>(f.view.selected->column);
@@ -436,7 +443,7 @@ void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
 }
 
 // Where something fails, on the lower edge, over the frame: a column of a pixel would lie below its line.
-static void mark_failing_columns(Frame& f, const MapTile& tile, const Mapping& m) {
+static void mark_failing_columns(Frame& f, const MapTile& tile, const Mapping& m, float alpha) {
   static uint64_t serial = 0;
   static std::vector<std::pair<int, int>> runs;  // of columns: from, to
   if (serial != tile.serial) {
@@ -457,7 +464,7 @@ static void mark_failing_columns(Frame& f, const MapTile& tile, const Mapping& m
   for (const auto& [from, to] : runs) {
     float a = m.x(tile.column0 + from * step), b = m.x(tile.column0 + to * step);
     if (b - a < 3) a = std::min(a, m.at.x + m.size.x - 3), b = a + 3;
-    ImGui::GetWindowDrawList()->AddRectFilled({a, high}, {b, low}, packed(f.theme.wrong));
+    ImGui::GetWindowDrawList()->AddRectFilled({a, high}, {b, low}, packed(f.theme.wrong, alpha));
   }
 }
 
@@ -475,15 +482,17 @@ void draw_minimap(Frame& f, float height) {
   f.wish([wish](Workbench& b) { b.want_tile(Workbench::Map::minimap, wish); });
   ImDrawList* draw = ImGui::GetWindowDrawList();
   draw->AddRectFilled(m.at, {m.at.x + size.x, m.at.y + size.y}, packed(f.theme.background));
+  const bool faded = out_of_date(f);
   if (const MapTile* tile = f.bench.tile(Workbench::Map::minimap))
-    draw_tile(f, *tile, Workbench::Map::minimap, m, false);
+    draw_tile(f, *tile, Workbench::Map::minimap, m, faded);
   View v = fitted(f.view, e);
   ImVec2 a{m.x(v.column0), m.y(v.row0)}, b{m.x(v.column1), m.y(v.row1)};
   if (b.x - a.x < 4) a.x -= 2, b.x += 2;
   if (b.y - a.y < 4) a.y -= 2, b.y += 2;
   draw->AddRect(m.at, {m.at.x + size.x, m.at.y + size.y}, packed(f.theme.border));
   draw->AddRect(a, b, packed(f.theme.text), 0, 1.5f);
-  if (const MapTile* tile = f.bench.tile(Workbench::Map::minimap)) mark_failing_columns(f, *tile, m);
+  if (const MapTile* tile = f.bench.tile(Workbench::Map::minimap))
+    mark_failing_columns(f, *tile, m, faded ? faded_alpha : 1);
   if (ImGui::IsItemActive()) {
     ImVec2 mouse = ImGui::GetIO().MousePos;
     f.view_to(moved(v, e, m.row(mouse.y) - (v.row0 + v.row1) / 2, m.column(mouse.x) - (v.column0 + v.column1) / 2),

@@ -97,8 +97,7 @@ void toolbar(Frame& f, const Report& r) {
   if (other) {
     difference_words(f, *other, r);
   } else if (r.failing) {
-    const std::string stale = stale_words(f);
-    ImVec4 c = !stale.empty() && stale != "computing" ? f.theme.dim : *r.failing ? f.theme.wrong : f.theme.right;
+    ImVec4 c = out_of_date(f) ? f.theme.dim : *r.failing ? f.theme.wrong : f.theme.right;
     std::string text = *r.failing ? fmt::format("{} of {} fail ({})", grouped(*r.failing), grouped(r.elements),
                                                 percent_text(r.failing_fraction.value_or(0)))
                                   : fmt::format("none of {} fails", grouped(r.elements));

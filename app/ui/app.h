@@ -178,6 +178,7 @@ class App {
   unsigned hook_ = 0;
   int calm_until_ = 2;  // the frame, while panels appear that a layout brings back
   void keep_layout();
+  void front_of_layout();
   void other_layout(bool usual);  // usual: neither the presenter's nor a narrow window's
   CellRoom cells_;
   // A kernel's file that waits for its person's trust, and its text; one that shall be the kernel when it has come.

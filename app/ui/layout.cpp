@@ -51,10 +51,11 @@ std::vector<const char*> stage_layout(ImGuiID space, ImVec2 size, float em) {
   ImGui::DockBuilderSplitNode(maps, ImGuiDir_Right, share, &right, &maps);
   ImGui::DockBuilderSplitNode(maps, ImGuiDir_Down, 0.35f, &low, &maps);
   for (const auto& p : panels()) dock(p.title, right);
-  for (const char* panel : {"Maps", "Ladder", "Sweep", "Lines", "Problem", "Kernels"}) dock(panel, maps);
+  // Lines lie at the right: beside the maps, for lessons show both.
+  for (const char* panel : {"Maps", "Ladder", "Sweep", "Problem", "Kernels"}) dock(panel, maps);
   for (const char* panel : {"Verdict", "Timing", "Devices", "Log"}) dock(panel, low);
   in_front("Maps", maps), in_front("Verdict", low), in_front("Explain", right);
-  return {"Maps", "Problem", "Kernels", "Verdict", "Timing", "Explain", "Source"};
+  return {"Maps", "Ladder", "Problem", "Kernels", "Verdict", "Timing", "Explain", "Source"};
 }
 
 }  // namespace
@@ -110,6 +111,21 @@ void App::default_layout(ImGuiID space) {
   for (size_t i = 0; i < open_.size(); i++) open_[i] = true;
 }
 
+// What a layout that has just been made has in front besides: on a stage that has figures of a recording and no
+// picture, those; what a lesson's step names, above all.
+void App::front_of_layout() {
+  const Report* r = bench_->report_of(document());
+  const bool figures_alone = settings_.presenter && r && !r->recorded.empty() && !picture();
+  std::string panel = figures_alone ? "Ladder" : "Maps", beside = figures_alone ? "Source" : "";
+  if (lesson_) {
+    const LessonStep& step = lesson_->steps[lesson_step_];
+    if (!step.panel.empty()) panel = step.panel;
+    if (!step.beside.empty()) beside = step.beside;
+  }
+  if (show_panel_.empty()) show_panel_ = panel;
+  if (show_beside_.empty()) show_beside_ = beside;
+}
+
 void App::keep_layout() {
   if (!kept_layout_ && !layout_pending_) kept_layout_ = Layout{ImGui::SaveIniSettingsToMemory(), open_};
 }
@@ -148,14 +164,16 @@ void App::draw_panels(Frame& f) {
   if (layout_pending_ && viewport->WorkSize.x > 0) {
     default_layout(space);
     layout_pending_ = false;
-    show_panel_ = show_panel_.empty() ? "Maps" : show_panel_;
+    front_of_layout();
+    calm_until_ = std::max(calm_until_, ImGui::GetFrameCount() + 3);
   }
   // A dock's own × would close all of its tabs, and each tab has one.
   ImGuiWindowClass of_panels;
   of_panels.DockNodeFlagsOverrideSet = ImGuiDockNodeFlags_NoCloseButton;
   for (size_t i = 0; i < panels().size(); i++) {
-    if (!open_[i] && show_panel_ != panels()[i].title) continue;
-    if (show_panel_ == panels()[i].title) open_[i] = true;
+    // What stands beside is opened as well where no person has closed it, but the stage's layout.
+    if (show_panel_ == panels()[i].title || (settings_.presenter && show_beside_ == panels()[i].title)) open_[i] = true;
+    if (!open_[i]) continue;
     bool open = true;
     // The tabs that were in front stay there: whoever appears last would take the keyboard and its dock.
     const bool starts = ImGui::GetFrameCount() <= calm_until_;
@@ -168,7 +186,7 @@ void App::draw_panels(Frame& f) {
   if (!show_beside_.empty()) {
     const ImGuiWindow* w = ImGui::FindWindowByName(show_beside_.c_str());
     if (w && w->DockNode && w->DockNode->TabBar) w->DockNode->TabBar->NextSelectedTabId = w->TabId;
-    if (!w || (w->DockNode && w->DockNode->TabBar)) show_beside_.clear();
+    if (!w || !w->DockId || (w->DockNode && w->DockNode->TabBar)) show_beside_.clear();
   }
   if (!show_panel_.empty()) ImGui::SetWindowFocus(show_panel_.c_str()), show_panel_.clear();
 }

@@ -212,6 +212,59 @@ SCENARIO(presenter_layout_is_large_and_goes_back) {
   g.settle();
 }
 
+// A recording's full problem has no picture here: two of three panels that say so are not for a stage.
+SCENARIO(presenter_layout_of_a_recording_has_its_figures_in_front) {
+  g.ctx->MenuClick("//##MainMenuBar/File/Recordings/h200-kernelbench-79");
+  if (g.ctx->IsError()) throw Failed{};
+  g.until([&] { return g.bench().recorded().recording() != nullptr; }, "the recording");
+  g.settle();
+  g.panel("Maps");
+  g.press("presenter");
+  g.frames(8);
+  for (const char* panel : {"Ladder", "Verdict", "Source"})
+    if (!shown(g, panel)) g.fail(fmt::format("{} is not in front", panel), __FILE__, __LINE__);
+  CHECK(there(g, "Maps") && !shown(g, "Maps"));
+  CHECK(there(g, "Timing") && !shown(g, "Explain"));
+  g.press("presenter");
+  g.frames(8);
+  CHECK(shown(g, "Maps"));  // as it lay before
+  g.settle();
+}
+
+SCENARIO(presenter_layout_keeps_what_a_lesson_shows) {
+  auto open = [&](const char* lesson) {
+    g.app.open_lesson(project_file(fmt::format("assets/lessons/{}.lesson", lesson)));
+    g.until([&] { return g.app.lesson() && g.app.lesson_shown(); }, "the first step is shown", 60);
+    g.settle();
+  };
+  auto check_shown = [&] {
+    const LessonStep& step = g.app.lesson()->steps[g.app.lesson_step()];
+    for (const std::string& panel : {step.panel, step.beside})
+      if (!panel.empty() && !shown(g, panel.c_str()))
+        g.fail(fmt::format("{} of step {} is not in front", panel, g.app.lesson_step() + 1), __FILE__, __LINE__);
+  };
+  open("1-what-it-is");
+  g.press("presenter");
+  g.frames(8);
+  check_shown();  // Maps with Lines
+  g.app.end_lesson();
+  // Each step of one brings what it names, a panel as well that the stage has no place for at first.
+  open("4-from-naive-to-the-floor");
+  while (true) {
+    g.frames(8);
+    check_shown();
+    CHECK(there(g, "Ladder"));
+    if (g.app.lesson_step() + 1 == g.app.lesson()->steps.size()) break;
+    g.press("lesson-next");
+    g.until([&] { return g.app.lesson_shown(); }, "the step is shown", 60);
+    g.settle();
+  }
+  g.app.end_lesson();
+  g.press("presenter");
+  g.frames(8);
+  g.settle();
+}
+
 SCENARIO(a_panel_is_closed_and_opened_again) {
   g.ctx->WindowClose("//Verdict");
   g.frames(3);

@@ -151,6 +151,7 @@ void App::set_settings(const Settings& s) {
   const bool other = s.presenter != settings_.presenter;
   bool now_live = s.live && !settings_.live;
   settings_ = s;
+  if (other && settings_.presenter && shows_number_of_selected()) readable_in_ = 5;
   if (other) other_layout(!settings_.presenter && !narrow_);
   if (now_live && (!bench_->picture() || !bench_->stale(document()).empty()) && !bench_->rests_on_recording(document()))
     bench_->run(document());
@@ -282,6 +283,15 @@ void App::zoom(double factor) {
     if (r >= 0 && r <= 1 && c >= 0 && c <= 1) row = r, column = c;
   }
   views_.set(zoomed(v, extent(), factor, factor, row, column), true);
+}
+
+// Of the selected element's, as far as the room goes that the maps have had until now.
+bool App::shows_number_of_selected() const {
+  const View v = fitted(views_.now(), extent());
+  if (!v.selected || !picture()) return false;
+  const auto row = static_cast<double>(v.selected->row), column = static_cast<double>(v.selected->column);
+  return v.row1 - v.row0 <= cells_.rows + 1 && v.column1 - v.column0 <= cells_.columns + 1 && row >= v.row0 &&
+         row < v.row1 && column >= v.column0 && column < v.column1;
 }
 
 void App::view_back() { views_.back(); }
@@ -500,6 +510,9 @@ void App::frame(float display_scale) {
   if (only_panel_.empty()) chrome.bars();
   draw_panels(f);
   if (only_panel_.empty()) chrome.overlays();
+  // The stage's layout has larger type and less room: who looked at a number looks at it there.
+  if (readable_in_ > 0 && --readable_in_ == 0)
+    if (const auto at = views_.now().selected) views_.set(readable(views_.now(), extent(), *at, cells_), false);
   auto events = std::exchange(events_, {});
   // What is dragged or typed without a pause is one gesture. It begins in the frame in which its control becomes
   // active, which may already change the value.
@@ -511,7 +524,8 @@ void App::frame(float display_scale) {
     if (auto* c = std::get_if<Command>(&e); c && c->gesture) c->gesture = gesture_;
   bool changes =
       std::any_of(events.begin(), events.end(), [](const Event& e) { return !std::holds_alternative<Wish>(e); });
-  if (changes || layout_pending_ || shot_ || !show_panel_.empty() || (settling_ > 0 && --settling_ > 0))
+  if (changes || layout_pending_ || shot_ || !show_panel_.empty() || readable_in_ > 0 ||
+      (settling_ > 0 && --settling_ > 0))
     next_frame_ = 0;
   for (const auto& e : events) apply(e);
   if (draft_.problem && !check(*draft_.problem)) draft_ = {};

@@ -181,6 +181,8 @@ class App {
   void front_of_layout();
   void other_layout(bool usual);  // usual: neither the presenter's nor a narrow window's
   CellRoom cells_;
+  int readable_in_ = 0;  // frames, until the stage's layout lies and the selected element's number is brought back
+  bool shows_number_of_selected() const;
   // A kernel's file that waits for its person's trust, and its text; one that shall be the kernel when it has come.
   std::string untrusted_, untrusted_text_, coming_kernel_;
   std::set<std::string> trusted_;

@@ -212,6 +212,43 @@ SCENARIO(presenter_layout_is_large_and_goes_back) {
   g.settle();
 }
 
+// Large type leaves room for fewer cells: the number that was looked at stays one.
+SCENARIO(presenter_layout_keeps_the_number_that_was_looked_at) {
+  auto cell = [&] {
+    const ImVec2 map =
+        g.item(fmt::format("//Maps/$${}/map", static_cast<int>(Workbench::Map::kernel))).RectFull.GetSize();
+    const View v = g.view();
+    const float em = g.app.theme().em;  // of a cell's size below which no number is drawn: map_view.cpp
+    return map.x / static_cast<float>(v.column1 - v.column0) >= 2.9f * em &&
+           map.y / static_cast<float>(v.row1 - v.row0) >= 1.1f * em;
+  };
+  Document d = small_document();
+  d.problem = find_preset("kernelbench-79-small").problem;  // more rows than have room, and a count of two lines
+  g.load(d);
+  g.press("next-failing");
+  g.settle();
+  CHECK(cell());
+  const ElementIndex at = *g.view().selected;
+  g.press("presenter");
+  g.frames(10);
+  g.settle();
+  CHECK(cell());
+  CHECK(g.view().selected == at);
+  CHECK(g.view().column0 <= static_cast<double>(at.column) && static_cast<double>(at.column) < g.view().column1);
+  CHECK(g.bench().numbers() && g.bench().numbers()->at(at.row, at.column));
+  g.press("presenter");
+  g.frames(8);
+  // Who has an element selected, and looks at all of the result, goes on to do so.
+  g.press("fit");
+  g.press("presenter");
+  g.frames(10);
+  g.settle();
+  CHECK(g.app.views().now().whole());
+  g.press("presenter");
+  g.frames(8);
+  g.settle();
+}
+
 // A recording's full problem has no picture here: two of three panels that say so are not for a stage.
 SCENARIO(presenter_layout_of_a_recording_has_its_figures_in_front) {
   g.ctx->MenuClick("//##MainMenuBar/File/Recordings/h200-kernelbench-79");

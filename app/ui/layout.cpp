@@ -51,7 +51,7 @@ std::vector<const char*> stage_layout(ImGuiID space, ImVec2 size, float em) {
   ImGui::DockBuilderSplitNode(maps, ImGuiDir_Right, share, &right, &maps);
   ImGui::DockBuilderSplitNode(maps, ImGuiDir_Down, 0.35f, &low, &maps);
   for (const auto& p : panels()) dock(p.title, right);
-  // Lines lie at the right: beside the maps, for lessons show both.
+  // Lines lie at the right, beside the maps: lessons show both.
   for (const char* panel : {"Maps", "Ladder", "Sweep", "Problem", "Kernels"}) dock(panel, maps);
   for (const char* panel : {"Verdict", "Timing", "Devices", "Log"}) dock(panel, low);
   in_front("Maps", maps), in_front("Verdict", low), in_front("Explain", right);

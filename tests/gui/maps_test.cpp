@@ -254,8 +254,19 @@ SCENARIO(selection_stays_in_sight_when_it_moves) {
 
 SCENARIO(polyphase_classes_by_key_and_by_box) {
   CHECK(!g.view().show_classes);
+  CHECK(!g.says("(j + p) mod s"));
   g.press("classes");
   CHECK(g.view().show_classes);
+  // What the tints and the hatch mean is said, while they are there.
+  CHECK(g.says("(j + p) mod s"));
+  CHECK(g.says("no tap"));
+  ConvProblem p = g.problem();
+  p.stride = 1;
+  g.app.execute({SetProblem{p}, 0});
+  g.settle();
+  CHECK(g.says("one class, no tint"));
+  g.press("undo");
+  g.settle();
   g.click("//Maps/classes");
   CHECK(!g.view().show_classes);
   g.menu("classes");

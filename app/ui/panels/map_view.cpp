@@ -9,6 +9,7 @@
 
 #include "app/ui/map_textures.h"
 #include "app/ui/panels/map_axes.h"
+#include "app/ui/panels/map_classes.h"
 #include "app/ui/widgets.h"
 #include "kernels/problem/counts.h"
 
@@ -84,13 +85,6 @@ void draw_failing(Frame& f, const MapTile& tile, const Mapping& m) {
 }
 
 // Residue classes (j + p) mod s as tints, positions that no tap reaches hatched.
-constexpr float tint_share = 0.22f;
-ImVec4 class_tint(const ConvProblem& p, int64_t j) {
-  static const ImVec4 tints[] = {{0.30f, 0.65f, 1, 1},     {1, 0.65f, 0.30f, 1},     {0.45f, 0.85f, 0.55f, 1},
-                                 {0.80f, 0.50f, 0.95f, 1}, {0.95f, 0.85f, 0.35f, 1}, {0.40f, 0.85f, 0.85f, 1}};
-  return tints[static_cast<size_t>((j + p.padding) % p.stride) % std::size(tints)];
-}
-
 void draw_classes(Frame& f, const Report& r, const Mapping& m) {
   const ConvProblem& p = r.document.problem;
   if (m.cell_w() < 2.5f) return;

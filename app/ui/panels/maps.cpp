@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/ui/panels/map_axes.h"
+#include "app/ui/panels/map_classes.h"
 #include "app/ui/panels/map_view.h"
 #include "app/ui/widgets.h"
 
@@ -144,6 +145,7 @@ void draw_maps(Frame& f) {
   }
   toolbar(f, *r);
   stale_strip(f);
+  if (f.view.show_classes) class_legend(f, r->document.problem);
   ImVec2 room = ImGui::GetContentRegionAvail();
   float em = ImGui::GetFontSize(), gap = ImGui::GetStyle().ItemSpacing.x,
         mini = std::clamp(room.y * 0.1f, em * 1.2f, em * 2.2f);

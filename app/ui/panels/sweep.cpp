@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "app/ui/panel.h"
+#include "app/ui/panels/flow.h"
 #include "app/ui/panels/sweep_picture.h"
 #include "app/ui/widgets.h"
 #include "kernels/base/text.h"
@@ -46,9 +47,9 @@ void choose_axis(Frame& f, const std::string& rule) {
   if (std::string chosen; choose("##field", fields, now.field, chosen, t.em * 9))
     set_over(f, {chosen, usual_values(chosen)});
   tooltip(t, "The parameter that is swept; all others are those of the problem");
-  ImGui::SameLine();
+  beside_if_fits(t.em * 8);
   std::string values = now.values;
-  ImGui::SetNextItemWidth(t.em * 9);
+  ImGui::SetNextItemWidth(t.em * 8);
   if (!rule.empty()) ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
   if (ImGui::InputText("##values", &values)) set_over(f, {now.field, values});
   if (!rule.empty()) ImGui::PopStyleColor();
@@ -59,12 +60,12 @@ void choose_axis(Frame& f, const std::string& rule) {
 
 void choose_kernels(Frame& f) {
   const Theme& t = f.theme;
-  ImGui::SameLine();
   const auto& with = f.settings.sweep_with;
-  const std::string label = with.empty()       ? "and no other"
-                            : with.size() == 1 ? "and " + file_name(with[0])
-                                               : fmt::format("and {} others", with.size());
-  if (ImGui::Button((label + "###with").c_str())) ImGui::OpenPopup("with");
+  const std::string label = with.empty()             ? "with no other"
+                            : with.size() > 1        ? fmt::format("with {} others", with.size())
+                            : with[0] == auto_kernel ? "with auto's choice"
+                                                     : "with " + file_name(with[0]);
+  if (button_beside(label + "###with")) ImGui::OpenPopup("with");
   tooltip(t, "Kernels and references that are swept beside the chosen one");
   if (!ImGui::BeginPopup("with")) return;
   static ImGuiTextFilter filter;
@@ -97,17 +98,16 @@ void choose_kernels(Frame& f) {
 
 void controls(Frame& f, const Sweeping& full, const std::string& rule) {
   const Theme& t = f.theme;
-  ImGui::SameLine();
   if (!full.running) {
     ImGui::BeginDisabled(!rule.empty());
-    if (ImGui::Button("Sweep")) f.act("sweep");
+    if (button_beside("Sweep")) f.act("sweep");
     ImGui::EndDisabled();
     tooltip(t, "Judges every kernel at every value, and on a GPU times them there, samples taken in turn (F10)");
     return;
   }
-  if (ImGui::Button("Stop")) f.act("sweep");
+  if (button_beside("Stop")) f.act("sweep");
   tooltip(t, "What has come stays (F10, Esc)");
-  ImGui::SameLine();
+  beside_if_fits(t.em * 8);
   ImGui::ProgressBar(static_cast<float>(full.sweep->share_done()), {t.em * 8, 0}, "");
   tooltip(t, full.now);
   f.again_in(0.1);

@@ -37,7 +37,8 @@ ImVec4 colour_of(const Theme& t, const Sweep& s, size_t kernel) {
   return t.series[kernel % t.series.size()];
 }
 
-void put_range(Places& p, const Sweep& s) {
+// False: there are no times.
+bool put_range(Places& p, const Sweep& s) {
   double least = 1e300, most = 0;
   bool timed = false;
   auto take = [&](const std::optional<double>& height) {
@@ -48,13 +49,11 @@ void put_range(Places& p, const Sweep& s) {
     for (const auto& e : point.entries) timed |= take(p.height(point, e.ms));
     take(p.height(point, point.floor_ms));
   }
-  if (!timed) {
-    p.bottom = p.top;
-    return;
-  }
+  if (!timed) return false;
   p.low = std::log10(least), p.high = std::log10(most);
   const double room = std::max(0.06 * (p.high - p.low), 0.08);
   p.low -= room, p.high += room;
+  return true;
 }
 
 void text_right(ImDrawList* draw, float right, float y, ImU32 colour, const std::string& text) {
@@ -202,6 +201,13 @@ void about_point(const Theme& t, const Sweep& s, const SweepPoint& p) {
   ImGui::EndTooltip();
 }
 
+// Whether it has no curve: beside kernels that have one that is said.
+bool untimed(const Sweep& s, size_t kernel) {
+  return std::none_of(s.points().begin(), s.points().end(),
+                      [&](const SweepPoint& at) { return !at.entries.empty() && at.entries[kernel].ms; });
+}
+constexpr const char* not_timed = "not timed";
+
 // The rows' names are the legend, and choose their kernel.
 void draw_names(Frame& f, const Sweep& s, const Places& p, float left) {
   const Theme& t = f.theme;
@@ -234,6 +240,8 @@ void draw_names(Frame& f, const Sweep& s, const Places& p, float left) {
                          : name == f.document.kernel ? t.kernel
                                                      : t.text),
                   file_name(name).c_str());
+    if (p.timed() && untimed(s, k))
+      text_right(draw, p.left - t.em * 0.4f, middle - t.em * 0.5f, packed(t.dim), not_timed);
   }
 }
 
@@ -245,17 +253,20 @@ void draw_sweep_picture(Frame& f, const Sweep& s, bool of_floor) {
   const size_t columns = s.points().size(), kernels = s.spec().kernels.size();
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   float gutter = t.em * 5;
-  for (const auto& k : s.spec().kernels)
-    gutter = std::max(gutter, t.code_font->CalcTextSizeA(t.em, FLT_MAX, 0, file_name(k).c_str()).x + t.em * 1.6f);
   Places p;
   p.of_floor = of_floor;
+  const bool timed = put_range(p, s);
+  for (size_t k = 0; k < kernels; k++) {
+    float wide = t.code_font->CalcTextSizeA(t.em, FLT_MAX, 0, file_name(s.spec().kernels[k]).c_str()).x + t.em * 1.6f;
+    if (timed && untimed(s, k)) wide += ImGui::CalcTextSize(not_timed).x + t.em * 0.6f;
+    gutter = std::max(gutter, wide);
+  }
   p.row = t.em * 1.5f;
   p.left = at.x + gutter;
   p.column = std::max(t.em, (room.x - gutter - t.em * 0.4f) / static_cast<float>(columns));
   const float rows = p.row * static_cast<float>(kernels), line = ImGui::GetTextLineHeightWithSpacing();
   p.top = at.y + t.em * 0.3f;
-  p.bottom = std::max(p.top + t.em * 7, at.y + room.y - rows - line - t.em * 0.8f);
-  put_range(p, s);
+  p.bottom = timed ? std::max(p.top + t.em * 7, at.y + room.y - rows - line - t.em * 0.8f) : p.top;
   p.labels = p.bottom + (p.timed() ? t.em * 0.2f : 0);
   p.cells = p.labels + line;
   const float right = p.left + p.column * static_cast<float>(columns), end = p.cells + rows;

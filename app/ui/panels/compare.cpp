@@ -180,11 +180,45 @@ std::string fitted(const std::string& text, float width) {
   return shown + "…";
 }
 
-// Which columns have room; what has none is in a row's tooltip all the same.
+// How wide the columns are; 0: it has no room, and is in a row's tooltip all the same.
 struct Columns {
-  bool difference, ratio;
-  int count() const { return 4 + difference + ratio; }
+  float title = 0, value = 0, difference = 0, ratio = 0, verdict = 0;
+  int count() const { return 4 + (difference > 0) + (ratio > 0); }
+  float all_but_title() const { return 2 * value + difference + ratio + verdict; }
 };
+
+// A number is whole before a title stands in one line: titles wrap.
+Columns columns_for(const Theme& t, const KernelComparison& c, const std::vector<ComparedFigure>& rows, float room) {
+  // Names of kernels may be longer than any number, and counts of thousands of millions have a short form. Widths are
+  // cut to whole pixels.
+  const float em = ImGui::GetFontSize(), widest = 6.5f, slack = 2;
+  auto grow = [&](float& width, float need, float most) { width = std::max(width, std::min(need, most * em) + slack); };
+  auto text = [&](float& width, const std::string& s, float most) {
+    grow(width, ImGui::CalcTextSize(s.c_str()).x, most);
+  };
+  auto code = [&](float& width, const std::string& s, float most) {
+    grow(width, t.code_font->CalcTextSizeA(em, FLT_MAX, 0, s.c_str()).x, most);
+  };
+  Columns w;
+  text(w.value, c.first.name, widest), text(w.value, c.second.name, widest);
+  text(w.difference, "difference", widest), text(w.ratio, "ratio", widest), text(w.verdict, "first is", widest);
+  for (const auto& r : rows) {
+    text(w.title, r.title, 30);
+    code(w.value, r.a_words.empty() ? (r.estimate_a ? "≈ " : "") + value_words(r.a, r.unit, r.b) : r.a_words, widest);
+    code(w.value, r.b_words.empty() ? (r.estimate_b ? "≈ " : "") + value_words(r.b, r.unit, r.a) : r.b_words, widest);
+    code(w.difference, difference_words(r), widest), code(w.ratio, ratio_words(r), widest);
+    if (r.verdict) text(w.verdict, std::string(name_of(*r.verdict)), 30);
+  }
+  auto left = [&] {
+    return room - w.all_but_title() - 2 * ImGui::GetStyle().CellPadding.x * static_cast<float>(w.count());
+  };
+  const float wrapped_title = std::min(w.title, em * 8), least_title = em * 6.5f;
+  if (left() < wrapped_title) w.ratio = 0;
+  if (left() < wrapped_title) w.difference = 0;
+  if (left() < least_title) w.value = std::max(em, w.value - (least_title - left()) / 2);
+  w.title = std::max(em, std::min(w.title, left()));
+  return w;
+}
 
 void group_row(Frame& f, const KernelComparison& c, FigureGroup group, const Columns& columns) {
   const Theme& t = f.theme;
@@ -202,9 +236,9 @@ void group_row(Frame& f, const KernelComparison& c, FigureGroup group, const Col
   ImGui::PopFont();
   head(c.first.name, t.kernel, "The first");
   head(c.second.name, t.reference, "The second");
-  if (columns.difference)
-    head("first − second", t.dim, "Signed, in the unit of the values; of shares in percentage points (pp)");
-  if (columns.ratio) head("first / second", t.dim, "");
+  if (columns.difference > 0)
+    head("difference", t.dim, "first − second, signed, in the unit of the values; of shares in percentage points (pp)");
+  if (columns.ratio > 0) head("ratio", t.dim, "first / second");
   head("first is", t.dim,
        fmt::format("What {} is beside {}, by the way that is good for the figure. Medians have the verdict of the "
                    "statistics; counts are the same within what two runs of one kernel differ by.",
@@ -244,11 +278,17 @@ void figure_row(Frame& f, const KernelComparison& c, const ComparedFigure& r, co
   // The whole row shows its tooltip.
   ImGui::PushStyleColor(ImGuiCol_HeaderHovered, {t.accent.x, t.accent.y, t.accent.z, 0.12f});
   ImGui::PushStyleColor(ImGuiCol_HeaderActive, {t.accent.x, t.accent.y, t.accent.z, 0.12f});
-  const std::string title = fitted(r.title, ImGui::GetContentRegionAvail().x);
-  ImGui::Selectable(title == r.title ? title.c_str() : fmt::format("{}###title", title).c_str(), false,
-                    ImGuiSelectableFlags_SpanAllColumns);
+  const float width = ImGui::GetContentRegionAvail().x;
+  const bool wraps = ImGui::CalcTextSize(r.title.c_str()).x > width;
+  const ImVec2 at = ImGui::GetCursorPos();
+  ImGui::Selectable(wraps ? "###title" : r.title.c_str(), false, ImGuiSelectableFlags_SpanAllColumns,
+                    {0, wraps ? ImGui::CalcTextSize(r.title.c_str(), nullptr, false, width).y : 0});
   ImGui::PopStyleColor(2);
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(t, about_row(r, c));
+  if (wraps) {
+    ImGui::SetCursorPos(at);
+    wrapped(r.title);
+  }
   ImGui::PushFont(t.code_font, 0);
   auto cell = [&](const std::string& text, const ImVec4& colour) {
     ImGui::TableNextColumn();
@@ -273,12 +313,12 @@ void figure_row(Frame& f, const KernelComparison& c, const ComparedFigure& r, co
   };
   value(r.a, r.a_words, r.b, r.estimate_a), value(r.b, r.b_words, r.a, r.estimate_b);
   const bool same = r.verdict == FigureVerdict::same;
-  if (columns.difference) {
+  if (columns.difference > 0) {
     // Its sign stands before it.
     const auto d = r.difference();
     number(difference_words(r), d, "", same ? t.dim : t.text);
   }
-  if (columns.ratio) cell(ratio_words(r), same ? t.dim : t.text);
+  if (columns.ratio > 0) cell(ratio_words(r), same ? t.dim : t.text);
   ImGui::PopFont();
   cell(r.verdict ? name_of(*r.verdict) : "", r.verdict ? colour_of(t, *r.verdict) : t.dim);
 }
@@ -308,18 +348,17 @@ void table(Frame& f, const KernelComparison& c) {
   const Theme& t = f.theme;
   const auto rows =
       compared_figures(c, counters_of(f, c.document, c.first.name), counters_of(f, c.document, c.second.name));
-  const float room = ImGui::GetContentRegionAvail().x;
-  const Columns columns{room > t.em * 32, room > t.em * 40};
+  const Columns columns = columns_for(t, c, rows, ImGui::GetContentRegionAvail().x);
   ImGui::BeginGroup();
   constexpr auto flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_NoSavedSettings;
   if (ImGui::BeginTable("compare", columns.count(), flags)) {
     auto column = [](const char* name, float weight) {
       ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthStretch, weight);
     };
-    column("figure", 2.3f), column("first", 1.5f), column("second", 1.5f);
-    if (columns.difference) column("difference", 1.3f);
-    if (columns.ratio) column("ratio", 1.1f);
-    column("verdict", 0.9f);
+    column("figure", columns.title), column("first", columns.value), column("second", columns.value);
+    if (columns.difference > 0) column("difference", columns.difference);
+    if (columns.ratio > 0) column("ratio", columns.ratio);
+    column("verdict", columns.verdict);
     for (size_t i = 0; i < rows.size(); i++) {
       if (!i || rows[i].group != rows[i - 1].group) group_row(f, c, rows[i].group, columns);
       ImGui::PushID(static_cast<int>(i));

@@ -62,11 +62,11 @@ TEST_F(ComparedPanels, OccupancyOpensOnTheMainLaunch) {
 
 TEST_F(ComparedPanels, CompareHasEveryFigureWithItsVerdict) {
   open("h200-kernelbench-79", "hopper_tf32", Accuracy::tf32);
-  expect_said("Compare", {"first − second", "first / second", "first is", "Median, hot", "better", "worse", "neutral",
-                          "What limits", "Memory", "Instructions", "What warps wait for", "Launch", "Clocks and power",
-                          "hopper_64_3_s2_blocks", "SM clock", "Local memory a thread",
-                          "the L2 cache is 84 % busy with 1.63 times the least bytes, the memory 79 %",
-                          "each of a measurement of its own", "data from global or local memory (warps)"});
+  expect_said("Compare",
+              {"difference", "ratio", "first is", "Median, hot", "better", "worse", "neutral", "What limits", "Memory",
+               "Instructions", "What warps wait for", "Launch", "Clocks and power", "hopper_64_3_s2_blocks", "SM clock",
+               "Local memory a thread", "the L2 cache is 84 % busy with 1.63 times the least bytes, the memory 79 %",
+               "each of a measurement of its own", "data from global or local memory (warps)"});
   EXPECT_FALSE(test::holds(said("Compare"), "0.00×"));
   EXPECT_FALSE(test::holds(said("Compare"), "dram busy")) << "a counter that a headline shows";
 }

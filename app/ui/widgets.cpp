@@ -78,7 +78,10 @@ void tooltip(const Theme&, std::string_view text) {
 }
 
 bool begin_figures(const char* id) {
-  if (!ImGui::BeginTable(id, 2, ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_NoSavedSettings)) return false;
+  // Further apart a label and its figure are not read as one row.
+  const float width = std::min(ImGui::GetContentRegionAvail().x, 42 * ImGui::GetFontSize());
+  constexpr auto flags = ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_NoSavedSettings;
+  if (!ImGui::BeginTable(id, 2, flags, {width, 0})) return false;
   ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthStretch);
   ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthFixed);
   return true;

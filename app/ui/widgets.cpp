@@ -41,6 +41,11 @@ std::string value_text(double v) {
 
 std::string times_bound_text(double v) { return v > 1e6 ? "> 1e6" : value_text(v); }
 
+ValueRange range_around(double value) {
+  const double reach = 0.05 * (value == 0 ? 1 : std::fabs(value));
+  return {value - reach, value + reach};
+}
+
 std::string operations_text(double operations) {
   const char* units[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
   size_t u = 0;

@@ -17,6 +17,8 @@ std::string percent_text(double fraction);
 std::string value_text(double v);  // shortest that shows 5 significant digits
 // Of an error to its bound: beyond a million digits mean nothing, where 0 is right the bound is the least number.
 std::string times_bound_text(double v);
+// Where all values are the same: what a scale or an axis has around it, 5 % of its magnitude to each side.
+ValueRange range_around(double value);
 std::string operations_text(double operations);  // "50.3 MFLOP"
 std::string bytes_text(double bytes);
 

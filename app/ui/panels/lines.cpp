@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <imgui.h>
 #include <implot.h>
+#include <initializer_list>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "app/ui/panels/flow.h"
@@ -37,9 +39,31 @@ struct State {
   double changed_at = -1;
 };
 
-void axes(State& s, const Extent& e, const char* y_label, bool last) {
+// The value of every cell in these curves; none: they are not all the same.
+std::optional<double> level_of(std::initializer_list<const Series*> all, int row, int rows) {
+  std::optional<double> level;
+  for (const Series* s : all)
+    for (int r = row; s->serial && r < std::min(row + rows, s->height); r++)
+      for (int i = 0; i < s->width; i++) {
+        const double low = s->low[s->at(r, i)], high = s->high[s->at(r, i)];
+        if (low != high || low != level.value_or(low)) return std::nullopt;  // NaN: never written, or not finite
+        level = low;
+      }
+  return level;
+}
+
+// level: the one value of what is drawn. An axis that fits itself to it makes up a range, which reads as if it were
+// known: it has a narrow one, with that value alone beside it.
+void axes(State& s, const Extent& e, const char* y_label, bool last, std::optional<double> level) {
   ImPlotAxisFlags x = plots::axis | ImPlotAxisFlags_NoInitialFit | (last ? 0 : ImPlotAxisFlags_NoTickLabels);
-  ImPlot::SetupAxes(last ? "position j" : nullptr, y_label, x, plots::axis | ImPlotAxisFlags_AutoFit);
+  ImPlot::SetupAxes(last ? "position j" : nullptr, y_label, x, plots::axis | (level ? 0 : ImPlotAxisFlags_AutoFit));
+  if (level) {
+    const ValueRange around = range_around(*level);
+    const std::string name = value_text(*level);
+    const char* names[] = {name.c_str()};
+    ImPlot::SetupAxisLimits(ImAxis_Y1, around.low, around.high, ImPlotCond_Always);
+    ImPlot::SetupAxisTicks(ImAxis_Y1, &*level, 1, names);
+  }
   ImPlot::SetupAxisLinks(ImAxis_X1, &s.x0, &s.x1);
   ImPlot::SetupAxisLimitsConstraints(ImAxis_X1, -0.5, e.columns - 0.5);
   ImPlot::SetupAxisZoomConstraints(ImAxis_X1, std::min(2.0, e.columns), e.columns);
@@ -280,7 +304,10 @@ void draw_lines(Frame& f) {
       if (ImPlot::BeginPlot("##values", {-1, strip}, flags)) {
         int64_t at = s.row + row, channels = r->document.problem.out_channels;
         std::string label = s.channels == 1 ? "value" : fmt::format("co {}", at % channels);
-        axes(s, e, label.c_str(), false);
+        // Of the curves that are shown, or of both where none is.
+        axes(s, e, label.c_str(), false,
+             s.shown[0] == s.shown[1] ? level_of({&s.series[kernel], &s.series[reference]}, row, 1)
+                                      : level_of({&s.series[s.shown[0] ? kernel : reference]}, row, 1));
         if (s.shown[1])
           plot_series(s.series[reference], row, "reference", {ink(t.reference), em * 0.2f, -em * 0.3f, 0.5f, 0.7f});
         if (s.shown[0]) plot_series(s.series[kernel], row, "kernel", {ink(t.kernel), em * 0.1f, em * 0.16f, 0.25f, 1});
@@ -292,7 +319,7 @@ void draw_lines(Frame& f) {
       ImGui::PopID();
     }
     if (ImPlot::BeginPlot("##error", {-1, below - gap}, flags)) {
-      axes(s, e, other ? "difference" : "error", true);
+      axes(s, e, other ? "difference" : "error", true, level_of({&s.series[error]}, 0, s.channels));
       ImPlotSpec zero = plots::line(t.dim, 1);
       zero.Flags = static_cast<int>(ImPlotItemFlags_NoLegend) | static_cast<int>(ImPlotInfLinesFlags_Horizontal);
       double nothing = 0;

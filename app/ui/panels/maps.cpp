@@ -153,7 +153,7 @@ void draw_maps(Frame& f) {
   // One scale for kernel and reference, or their difference would not be one of colours. The reference sets it: a wild
   // output must not make the right one flat.
   auto values = r->ranges[static_cast<size_t>(Quantity::reference)].value_or(r->ranges[0].value_or(ValueRange{0, 1}));
-  if (!(values.high > values.low)) values.high = values.low + 1;
+  if (!(values.high > values.low)) values = range_around(values.low);
   // What stands in the oracle's place is asked for; until it has come, what was shown stays.
   f.wish([d = f.document](Workbench& b) { b.want_beside(d); });
   const Beside *asked = f.bench.beside(f.document, *r), *other = f.beside();

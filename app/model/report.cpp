@@ -96,7 +96,9 @@ Report failed_report(const Document& asked, const std::string& status, const std
   r.out_length = r.own_length = asked.problem.out_length();
   r.status = status;
   r.sentence = sentence;
-  r.timing.reason = "the kernel did not come to an end";
+  r.timing.reason = status == "crashed" ? "the kernel crashed"
+                    : status == "hung"  ? "the kernel did not come to an end"
+                                        : "the kernel did not run";
   return r;
 }
 

@@ -111,7 +111,11 @@ void Chrome::menu_bar() {
 
   // A run that came to no result says nothing of its device: the one before ran there as well.
   const Report* r = f_.report() && !f_.report()->device_name.empty() ? f_.report() : f_.picture();
-  std::string device = r && !r->device_name.empty() ? r->device_name : "starting the engine";
+  const bool starting = f_.bench.engine().state == EngineStatus::State::starting;
+  std::string device = r && !r->device_name.empty() ? r->device_name
+                       : starting                   ? "starting the engine"
+                       : f_.bench.running()         ? "first run"
+                                                    : "nothing has run";
   bool emulated = r && r->device_kind == "emulator";
   if (emulated) device = "emulator: times are not GPU times";
   const bool recorded = r && !r->recorded.empty();

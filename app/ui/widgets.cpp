@@ -182,6 +182,13 @@ RunOffer run_offer(const Frame& f) {
           "Run a short piece (Shift+F5)", "shorten"};
 }
 
+RunOffer refused_offer(const Frame& f, const Report& r) {
+  const bool refused = r.final && r.status == "not-run" && r.layers.empty() && !needs_run(r.document, f.document);
+  const RunOffer offer = refused ? run_offer(f) : RunOffer{};
+  const bool shorter = offer.action && std::string_view(offer.action) == "shorten";
+  return shorter ? RunOffer{"A short piece of it has the same patterns.", offer.button, offer.action} : RunOffer{};
+}
+
 void no_output_state(Frame& f, const char* seen) {
   const Report* last = f.report();
   const bool starting = f.bench.engine().state == EngineStatus::State::starting;
@@ -200,7 +207,9 @@ void no_output_state(Frame& f, const char* seen) {
     const char* what = f.bench.picture() ? "This problem has not run here" : "Nothing has run here";
     if (empty_state(f.theme, what, hint.c_str(), offer.button)) f.act(offer.action);
   } else if (last && !last->sentence.empty()) {
-    empty_state(f.theme, "No output", last->sentence.c_str());
+    const RunOffer offer = refused_offer(f, *last);
+    const std::string hint = last->sentence + (offer.action ? ". " + offer.why : "");
+    if (empty_state(f.theme, "No output", hint.c_str(), offer.button)) f.act(offer.action);
   } else if (empty_state(f.theme, "Nothing has run yet", fmt::format("Run the kernel {}.", seen).c_str(), "Run (F5)")) {
     f.act("run");
   }

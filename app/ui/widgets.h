@@ -60,6 +60,9 @@ struct RunOffer {
   const char *button = nullptr, *action = nullptr;
 };
 RunOffer run_offer(const Frame& f);
+// A short piece of a problem that was refused before anything ran, as one is that is too large for the memory here. No
+// action: this report is not of such a one.
+RunOffer refused_offer(const Frame& f, const Report& r);
 // ✓ ✗ ○ in the colour of right, wrong, dim; shape and word, never colour alone.
 void status_mark(const Theme& t, std::string_view status);
 // Of a headline's shade (profiling/metrics/metrics.h): good, fair, bad; anything else has the colour of text.

@@ -432,6 +432,9 @@ void draw_timing(Frame& f) {
   } else {
     heading(f.theme, "No time");
     wrapped(r->timing.reason.empty() ? "not timed yet" : r->timing.reason);
+    const RunOffer offer = refused_offer(f, *r);
+    if (offer.action && ImGui::Button(offer.button)) f.act(offer.action);
+    if (offer.action) tooltip(f.theme, r->sentence + ". " + offer.why);
   }
   phases(f, *r);
 }

@@ -202,7 +202,12 @@ void head(Frame& f, const Report& r, bool of_before) {
     if (offer.action && ImGui::Button(offer.button)) f.act(offer.action);
     tooltip(t, "Runs the kernel on this machine and judges it");
   } else if (r.final && r.layers.empty()) {
-    if (ImGui::Button("Show the log")) f.show("Log");
+    const RunOffer offer = refused_offer(f, r);
+    if (offer.action) {
+      if (ImGui::Button(offer.button)) f.act(offer.action);
+      tooltip(t, offer.why);
+    }
+    if (offer.action ? button_beside("Show the log") : ImGui::Button("Show the log")) f.show("Log");
     tooltip(t, "What the engine said before it ended");
   }
 }

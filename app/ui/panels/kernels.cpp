@@ -297,7 +297,7 @@ void compare_with(Frame& f) {
       if (ref.name == "oracle") continue;
       any = true;
       std::string status;
-      if (ref.max_bound_ratio) status = "error " + value_text(*ref.max_bound_ratio) + " of the bound";
+      if (ref.max_bound_ratio) status = "error " + times_bound_text(*ref.max_bound_ratio) + " of the bound";
       if (ref.median_ms)
         status += (status.empty() ? "" : ", ") + time_text(*ref.median_ms) +
                   (r->device_kind == "emulator" ? " on the CPU"

@@ -79,14 +79,14 @@ void ratio_figures(Frame& f, const Statistics& s, const Spread& d) {
   if (!begin_figures("spread")) return ImGui::EndGroup();
   const char* counted = "counted over all elements, in bins of 1/20 decade";
   for (size_t q = 0; q < 5; q++) {
-    const double v = d.quantiles[q], most = s.ratio_bins.edge(s.ratio_bins.count());
+    const double v = d.quantiles[q];
     const About about{q < 4 ? "This share of all finite elements has an error of at most so many bounds."
                             : "No finite element has an error of more bounds than this.",
                       "|y − ref| / bound", counted};
     figure(t, quantile_name[q],
-           v == 0      ? "exact"
-           : v >= most ? fmt::format("> 1e{}", s.ratio_bins.high_decade)
-                       : fmt::format("{:.2g}", v),
+           v == 0    ? "exact"
+           : v > 1e6 ? times_bound_text(v)
+                     : fmt::format("{:.2g}", v),
            about, v > 1 ? &t.wrong : &t.right);
   }
   figure(t, "exact", fmt::format("{} ({})", grouped(s.zero), percent_text(share_of(static_cast<double>(s.zero), s))),

@@ -136,14 +136,14 @@ SCENARIO(wheel_zooms_where_the_mouse_is) {
   g.ctx->MouseWheelY(1);
   g.ctx->KeyUp(ImGuiMod_Shift);
   g.frames();
-  CHECK_EQ(rows(g.view()), before_rows);
+  CHECK(std::fabs(rows(g.view()) - before_rows) < 1e-9);  // around another place it is rounded otherwise
   CHECK(columns(g.view()) < before_columns);
   before_columns = columns(g.view());
   g.ctx->KeyDown(ImGuiMod_Ctrl);
   g.ctx->MouseWheelY(1);
   g.ctx->KeyUp(ImGuiMod_Ctrl);
   g.frames();
-  CHECK_EQ(columns(g.view()), before_columns);
+  CHECK(std::fabs(columns(g.view()) - before_columns) < 1e-9);
   CHECK(rows(g.view()) < before_rows);
   g.settle();
   check_tiles(g);

@@ -176,8 +176,14 @@ Extent extent_of(const IndexMap& m, const Plan& plan) {
 std::vector<Extent> extents_of_longer(Device& device, const KernelDefinition& kernel, const ConvProblem& p,
                                       Activity& activity) {
   std::vector<Extent> all;
+  using Clock = std::chrono::steady_clock;
+  double seconds_a_product = 0;  // of the longest so far: what takes long on the emulator is not run larger
   auto add = [&](const ConvProblem& q, double most) {
-    if (check(q) || !kernel.unsupported(q).empty() || walked_products(q) > most) return;
+    constexpr double patience_s = 1;
+    const double products = walked_products(q);
+    if (check(q) || !kernel.unsupported(q).empty() || products > most || products * seconds_a_product > patience_s)
+      return;
+    const auto begin = Clock::now();
     const Plan plan = kernel.plan_for(q);
     if (plan.out_length() != q.out_length()) return;
     Extent e = extent_of(q, plan);
@@ -192,6 +198,7 @@ std::vector<Extent> extents_of_longer(Device& device, const KernelDefinition& ke
       return;
     }
     all.push_back(std::move(e));
+    seconds_a_product = std::chrono::duration<double>(Clock::now() - begin).count() / products;
   };
   for (const int64_t outputs : {std::min<int64_t>(p.out_per_group(), 3), p.out_per_group(), p.out_per_group() + 3}) {
     for (const int64_t length : {97, 517, 2101, 4099}) {
@@ -414,7 +421,13 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     }
     x.problems.push_back(std::move(at));
   }
-  if (mapped.empty() && !extents.empty()) extents = extents_of_longer(device, kernel, p, activity);
+  // Longer problems have the place behind the last small one: a kernel that ends the engine there is asked without.
+  const bool goes_on = !limits.left_out.contains(problems.size());
+  auto longer = [&] {
+    if (limits.begins) limits.begins(problems.size());
+    return extents_of_longer(device, kernel, p, activity);
+  };
+  if (mapped.empty() && !extents.empty() && goes_on) extents = longer();
   const auto extent = extent_fault(extents);
   if (mapped.empty()) {
     x.sentence = "its products cannot be mapped: " + x.problems.front().why;
@@ -427,9 +440,9 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
   x.without_effect = x.is == Xray::Is::right_here_only && !x.faults.empty() &&
                      std::none_of(x.faults.begin(), x.faults.end(),
                                   [&](const auto& fault) { return without_effect(fault, p).empty(); });
-  if (x.is == Xray::Is::right)
-    if (const auto left = extent_fault(extents_of_longer(device, kernel, p, activity))) tell_extent(x, *left, p);
-  if ((x.is == Xray::Is::right || x.without_effect) && !limits.left_out.contains(problems.size())) {
+  if (x.is == Xray::Is::right && goes_on)
+    if (const auto left = extent_fault(longer())) tell_extent(x, *left, p);
+  if ((x.is == Xray::Is::right || x.without_effect) && goes_on) {
     if (limits.begins) limits.begins(problems.size());
     if (const auto fault = size_fault(device, kernel, p, accuracy, limits.seconds, activity)) tell_sizes(x, *fault);
   }

@@ -190,6 +190,18 @@ TEST_F(OutsideCli, WhatDoesNotCompileIsAVerdict) {
   EXPECT_TRUE(holds(other.err, "'summe' was not declared in this scope")) << other.err;
 }
 
+// What is right on small problems and ends the engine on longer ones: said so, and not that nothing can be mapped.
+TEST_F(OutsideCli, ACrashOnLongRowsIsAskedWithoutThem) {
+  const std::string name =
+      changed("gather.cu", "if (i >= L) continue;",
+              "if (i >= L) continue;\n    if (id == 777) *static_cast<volatile int*>(nullptr) = 3;");
+  const auto r = run(Words{"run", name, "--preset", "kernelbench-79-small", "--json"});
+  const json verdict = json::parse(r.out)["verdict"];
+  EXPECT_EQ(verdict["status"], "crashed") << r.out;
+  EXPECT_TRUE(holds(verdict.value("cause_reason", ""), "its products on small problems are the definition's"))
+      << verdict;
+}
+
 TEST_F(OutsideCli, ACrashEndsTheEngineAndTheNextOneHasTheFileAgain) {
   const std::string file = changed("gather.cu", "y[id] = sum;", "*reinterpret_cast<volatile float*>(16) = sum;");
   auto r = run(Words{"run", file, "--json"} + little);

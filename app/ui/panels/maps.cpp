@@ -196,7 +196,12 @@ void draw_maps(Frame& f) {
              : Paint{ColourMap::diverging, -reach, reach, f.theme.light},
        f.theme.text}};
   // Beside or below each other: where there is little room, by how many numbers can be read.
-  const float rows = rows_width(f, room.x);
+  // Names of rows are not worth the third column of numbers.
+  float rows = rows_width(f, room.x);
+  auto columns_beside = [&](float names) {
+    return cell_room({std::floor((room.x - names - 2 * gap) / 3), room.y}).columns;
+  };
+  if (columns_beside(rows) < std::min(3, columns_beside(0))) rows = 0;
   const ImVec2 third{std::floor((room.x - rows - 2 * gap) / 3), room.y},
       strip{room.x - rows, std::floor(room.y / 3) - ImGui::GetStyle().ItemSpacing.y};
   auto cells = [](ImVec2 size) { return cell_room({size.x, map_height(size.y)}); };

@@ -33,9 +33,11 @@ class Module : PythonWalk {
       call_function(*init, self, of_the_layer(*init));
       makes_ = false;
     }
-    allow(init);
     const Statement& forward = *method_of(file_, type, "forward");
-    const Value y = call_function(forward, self, of_the_call(forward));
+    const PythonArguments given = of_the_call(forward);
+    allow(init);
+    const Value y = call_function(forward, self, given);
+    self->attributes.clear();  // a method that is kept in one would keep its module
     if (const Tensor* t = tensor_in(y)) return *t;
     if (auto list = list_in(y); list && !list->empty() && tensor_in(list->front())) return *tensor_in(list->front());
     refuse(fmt::format("its forward() returns {}, where a tensor belongs", kind_of(y)));
@@ -88,10 +90,10 @@ class Module : PythonWalk {
         a.by_name[p.name] = {given_.tensor(x)};
       else if (role == "w" && p.value.kind == Expression::nothing)
         a.by_name[p.name] = {given_.tensor(w)};
-      else if (role == "b" && p.value.kind == Expression::nothing)
+      else if (role == "b")
         a.by_name[p.name] = bias(), has_bias_ = true;
-      else if (auto v = number_of_layer(p.name); v && p.value.kind == Expression::nothing)
-        a.by_name[p.name] = *v;
+      else if (auto v = number_of_layer(p.name))
+        a.by_name[p.name] = *v, asked_.push_back(usual_meaning(p.name, false));
       else if (p.value.kind == Expression::nothing)
         refuse(fmt::format("its forward() is given `{}`, of which its name does not tell what it is. {}", p.name,
                            instead));

@@ -175,6 +175,19 @@ TEST(PythonModule, TakesWhatItsParametersSay) {
   EXPECT_EQ(python_module_numbers(text), (std::vector<std::string>{"Cin", "Cout", "K", "stride"}));
 }
 
+// A layer that is given all of it with each call.
+TEST(PythonModule, ForwardMayBeGivenEverything) {
+  const std::string text =
+      "class M(nn.Module):\n  def __init__(self):\n    super().__init__()\n    self.keeps = self.helps\n"
+      "  def helps(self, n):\n    return n + 1\n"
+      "  def forward(self, x, weight, bias=None, stride=1, groups: int = 1):\n"
+      "    return ext.f(x, weight, bias, self.keeps(stride) * groups)\n";
+  ConvProblem p = layer;
+  EXPECT_EQ(given_by(text, p, 4), "takes no output padding");
+  p.output_padding = 0;
+  EXPECT_EQ(given_by(text, p, 4), "x[2,4,9] w[4,3,5] b[6] 8");
+}
+
 TEST(PythonModule, TheOneThatIsMeant) {
   EXPECT_TRUE(has_python_module(module("    return x\n")));
   EXPECT_TRUE(has_python_module("\"\"\"What this file\nis.\"\"\"\n" + module("    return x\n")));

@@ -89,6 +89,7 @@ struct RunOptions {
   // Emulator: of this launch `blocks` blocks from first_block on; all of it where there are none, or -1.
   int64_t part_of = -1;
   uint64_t first_block = 0, blocks = 0;
+  bool one_worker = false;  // emulator: blocks one after the other, so that the last of two that write a place stays
 };
 
 // What the compiler gave one launch of a plan, as the driver knows it.

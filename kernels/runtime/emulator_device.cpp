@@ -132,7 +132,7 @@ class EmulatorDevice final : public Device {
         }
       }
       simt::launch(l.entry, l.grid, l.block, l.dynamic_shared_bytes, args.data(),
-                   {.workers = 0,
+                   {.workers = options.one_worker ? 1 : 0,
                     .every = options.every,
                     .first = part(launch) ? options.first_block : 0,
                     .count = part(launch) ? options.blocks : 0,

@@ -65,6 +65,8 @@ class Launcher {
           std::make_unique<GuardedTensor>(device, plan_.workspace_bytes(), GuardedTensor::least_zone, &activity_);
   }
   int launches() const { return launches_; }
+  // Of two blocks that write one place the same one is last in each launch.
+  void in_turn() { in_turn_ = true; }
   int64_t own_length() const { return std::max<int64_t>(plan_.out_length(), 0); }
   GuardedTensor& x() { return *x_; }
   GuardedTensor& w() { return *w_; }
@@ -177,7 +179,7 @@ class Launcher {
     if (workspace_begins_at_zero_) workspace_->fill(0, &activity_);
     const Bindings at{x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(),
                       workspace_ ? workspace_->address() : 0};
-    if (!one_by_one_) return device_.run(kernel_, plan_, at, {.activity = &activity_});
+    if (!one_by_one_) return device_.run(kernel_, plan_, at, {.activity = &activity_, .one_worker = in_turn_});
     for (size_t l = 0; l < plan_.launches().size(); l++) {
       const auto launch = static_cast<int64_t>(l);
       const Shape& grid = plan_.launches()[l].grid;
@@ -220,7 +222,7 @@ class Launcher {
   Plan plan_;
   std::unique_ptr<GuardedTensor> x_, w_, b_, y_, workspace_;
   std::vector<int64_t> begin_at_zero_;
-  bool workspace_begins_at_zero_ = false, one_by_one_ = false;
+  bool workspace_begins_at_zero_ = false, one_by_one_ = false, in_turn_ = false;
   int launches_ = 0;
 };
 
@@ -255,7 +257,7 @@ IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvPro
   if (p.bias) launcher.set(launcher.b(), p.out_channels, [](int64_t) { return 0; });
   activity.phase("mapping the index of " + kernel.name());
   launcher.set(launcher.w(), weights, [](int64_t) { return 1; });
-  launcher.find_behind(map);
+  launcher.in_turn(), launcher.find_behind(map);
   map.unset = launcher.find_unset();
   map.added = launcher.find_added();
   for (int64_t e = 0; e < weights; e++) {

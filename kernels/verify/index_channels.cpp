@@ -423,11 +423,7 @@ TapMap right_taps(const IndexMap& m) {
 
 // What belongs through a weight to an output: the flat input, or none.
 int64_t definition(const Sizes& z, const ConvProblem& p, int64_t weight, int64_t output) {
-  const int64_t a = weight / (z.Cog * z.K), b = weight / z.K % z.Cog, k = weight % z.K;
-  const int64_t n = output / (z.Cout * z.J), co = output / z.J % z.Cout, j = output % z.J;
-  if (co / z.Cog != a / z.Cig || co % z.Cog != b) return IndexMap::none;
-  const int64_t i = input_of({}, p, k, j);
-  return i < 0 ? int64_t{IndexMap::none} : (n * z.Cin + a) * z.L + i;
+  return flat_input(p, weight, output / (z.Cout * z.J), output / z.J % z.Cout, output % z.J);
 }
 
 // Outputs that no launch wrote, or that are no numbers whatever the inputs are.
@@ -518,7 +514,7 @@ std::string first_deviation(const IndexMap& m) {
     for (int64_t e = 0; e < m.problem.w_elements(); e++) {
       const Read& r = m.read(e, o);
       const int64_t right = definition(z, m.problem, e, o);
-      if (r.at == IndexMap::unclear && std::isinf(r.times)) return y(o) + " is never written";
+      if (r.unwritten()) return y(o) + " is never written";
       if (r.at == IndexMap::unclear && std::isnan(r.times)) return y(o) + " is no number";
       if (r.at == IndexMap::unclear)
         return fmt::format("{} takes something else than one input through w[{}, {}, {}]", y(o), e / (z.Cog * z.K),

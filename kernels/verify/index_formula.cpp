@@ -339,6 +339,13 @@ std::vector<std::string> IndexFormula::faults() const {
   return list;
 }
 
+int64_t flat_input(const ConvProblem& p, int64_t weight, int64_t n, int64_t co, int64_t j) {
+  const int64_t a = weight / (p.out_per_group() * p.kernel_size), b = weight / p.kernel_size % p.out_per_group();
+  if (co / p.out_per_group() != a / p.in_per_group() || co % p.out_per_group() != b) return IndexMap::none;
+  const int64_t i = input_of({}, p, weight % p.kernel_size, j);
+  return i < 0 ? int64_t{IndexMap::none} : (n * p.in_channels + a) * p.length + i;
+}
+
 std::optional<IndexFormula> fit(const std::vector<TapMap>& maps) {
   std::optional<IndexFormula> best;
   double least = 1e9;

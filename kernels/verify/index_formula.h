@@ -37,6 +37,9 @@ struct IndexFormula {
 // The input that a formula takes, or IndexMap::none.
 int64_t input_of(const IndexFormula& f, const ConvProblem& p, int64_t k, int64_t j);
 
+// What the definition takes through a weight (flat) to an output: the flat input, or IndexMap::none.
+int64_t flat_input(const ConvProblem& p, int64_t weight, int64_t n, int64_t co, int64_t j);
+
 // The simplest formula that gives all these maps; nothing when none does. Of equally simple ones the likelier.
 std::optional<IndexFormula> fit(const std::vector<TapMap>& maps);
 

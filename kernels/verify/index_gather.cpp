@@ -155,7 +155,7 @@ class OutputMap {
         const IndexMap::Read& r = m.read(w, output);
         if (r.at == IndexMap::none) continue;
         Output& to = outputs_[static_cast<size_t>(output)];
-        to.written &= !(r.at == IndexMap::unclear && std::isinf(r.times));
+        to.written &= !r.unwritten();
         to.reads.emplace_back(static_cast<int32_t>(w), r);
       }
     for (size_t output = 0; output < m.biases.size(); output++) outputs_[output].bias = m.biases[output];

@@ -4,6 +4,7 @@
 // through that weight. Inputs are different primes, so that the sum tells which one, and how often. One launch a
 // weight, and one for the biases.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -22,6 +23,7 @@ struct IndexMap {
   struct Read {
     int32_t at = none;  // flat index of x (of b for a bias)
     float times = 0;    // how often: 1; -1 where it is subtracted
+    bool unwritten() const { return at == unclear && std::isinf(times); }
   };
   ConvProblem problem;
   int64_t out_length = 0;        // the kernel's own
@@ -52,6 +54,6 @@ IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvPro
 
 // The outputs that a launch leaves, flat, in order, on a problem of any size. Errors: as above, but for the size.
 std::vector<int64_t> outputs_left(Device& device, const KernelDefinition& kernel, const ConvProblem& p,
-                                   Activity& activity);
+                                  Activity& activity);
 
 }  // namespace convscope

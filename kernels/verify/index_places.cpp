@@ -15,14 +15,6 @@ struct Pitch {
   std::string text;
 };
 
-// The flat input that belongs through a weight to an output of these indices, or none.
-int64_t input_for(const ConvProblem& p, int64_t weight, int64_t n, int64_t co, int64_t j) {
-  const int64_t a = weight / (p.out_per_group() * p.kernel_size), b = weight / p.kernel_size % p.out_per_group();
-  if (co / p.out_per_group() != a / p.in_per_group() || co % p.out_per_group() != b) return IndexMap::none;
-  const int64_t i = input_of({}, p, weight % p.kernel_size, j);
-  return i < 0 ? int64_t{IndexMap::none} : (n * p.in_channels + a) * p.length + i;
-}
-
 // Whether what stands in all places is what belongs to an output that these pitches put there, and nothing is written
 // elsewhere.
 bool stored_by(const IndexMap& m, int64_t row, int64_t sequence) {
@@ -42,12 +34,12 @@ bool stored_by(const IndexMap& m, int64_t row, int64_t sequence) {
     auto is = [&](int64_t o) {
       for (int64_t e = 0; e < p.w_elements(); e++) {
         const IndexMap::Read& r = m.read(e, place);
-        const int64_t at = input_for(p, e, o / length / p.out_channels, o / length % p.out_channels, o % length);
+        const int64_t at = flat_input(p, e, o / length / p.out_channels, o / length % p.out_channels, o % length);
         if (r.at != at || (at >= 0 && std::fabs(r.times - 1) > 1e-3)) return false;
       }
       return true;
     };
-    const bool written = m.read(0, place).at != IndexMap::unclear || !std::isinf(m.read(0, place).times);
+    const bool written = !m.read(0, place).unwritten();
     if (here.empty() ? written : std::none_of(here.begin(), here.end(), is)) return false;
   }
   return true;

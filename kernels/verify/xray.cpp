@@ -164,8 +164,7 @@ Extent extent_of(const IndexMap& m, const Plan& plan) {
   e.behind = m.behind, e.products_behind = m.products_behind;
   for (int64_t o = 0; o < m.outputs(); o++) {
     bool written = false;
-    for (int64_t w = 0; w < m.problem.w_elements() && !written; w++)
-      written = m.read(w, o).at != IndexMap::unclear || !std::isinf(m.read(w, o).times);
+    for (int64_t w = 0; w < m.problem.w_elements() && !written; w++) written = !m.read(w, o).unwritten();
     if (!written) e.missing.push_back(o);
   }
   return e;
@@ -243,8 +242,7 @@ std::string nothing_at_all(const std::vector<Mapped>& all) {
       return !m.map.reads.empty() && std::all_of(m.map.reads.begin(), m.map.reads.end(), is);
     });
   };
-  if (in_all([](const IndexMap::Read& r) { return r.at == IndexMap::unclear && std::isinf(r.times); }))
-    return "no output is ever written";
+  if (in_all([](const IndexMap::Read& r) { return r.unwritten(); })) return "no output is ever written";
   if (!in_all([](const IndexMap::Read& r) { return r.at == IndexMap::none; })) return "";
   return "no product reaches any output: a loop is never entered, or each product is left out by a test";
 }

@@ -30,10 +30,9 @@ struct PythonExpression {
     both,
     either,
     conditional,
-    star,
-    unknown
+    star
   } kind = nothing;
-  std::string word;  // a name, an attribute, an operator, a number's digits, a string's body; of unknown the source
+  std::string word;  // a name, an attribute, an operator, a number's digits, a string's body
   std::vector<PythonExpression> parts = {};
   std::vector<std::pair<std::string, PythonExpression>> named = {};
   int line = 0;

@@ -92,7 +92,7 @@ PythonValue tensor_attribute(const Tensor& t, const std::string& name) {
 
 PythonValue tensor_method(const PythonOperations& ops, const Tensor& t, const std::string& name,
                           const PythonArguments& a) {
-  static const std::set<std::string> same = {"detach", "cuda", "requires_grad_", "data", "cpu"};
+  static const std::set<std::string> same = {"detach", "cuda", "requires_grad_", "cpu"};
   if (same.contains(name)) return {t};
   if (name == "size")
     return a.by_place.empty() && a.by_name.empty() ? numbers(t.sizes()) : PythonValue{t.size(number_at(a, 0, "dim"))};

@@ -131,6 +131,13 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
       fmt::print("            convscope explain {} --at {},{},{}{}\n", r.kernel,
                  at["first_failing"]["n"].get<int64_t>(), at["first_failing"]["co"].get<int64_t>(),
                  at["first_failing"]["j"].get<int64_t>(), options_of(smallest));
+    // Whoever wrote numbers into it wants to know whether it is right with these.
+    if (auto fixed = verdict.find("cause_fixed"); fixed != verdict.end()) {
+      std::string with;
+      for (const auto& [parameter, value] : fixed->items())
+        with += fmt::format(" --{} {}", kebab(parameter), value.get<int64_t>());
+      fmt::print("  with its own  convscope check {}{}{}\n", r.kernel, names_file(r.kernel) ? " --trust" : "", with);
+    }
   }
   if (fuzz.right()) {
     std::string with;

@@ -43,8 +43,10 @@ std::string report_text(const json& r) {
   if (auto chosen = r.value("chosen", json()); chosen.is_object())
     out += fmt::format("chosen by auto: {}\n", chosen.at("reason").get<std::string>());
   out += fmt::format("\n  {}\n", r.at("verdict").at("sentence").get<std::string>());
-  if (auto cause = r.at("verdict").value("cause", json()); cause.is_string())
-    out += fmt::format("  Why: {}\n", cause.get<std::string>());
+  // Where no term is named it is said what is known of it.
+  for (const char* field : {"cause", "cause_reason"})
+    if (auto cause = r.at("verdict").value(field, json()); cause.is_string())
+      out += fmt::format("  Why: {}\n", cause.get<std::string>());
   out += "\n";
   for (const auto& l : r.at("verdict").at("layers")) {
     std::string status = l.at("status");

@@ -99,11 +99,14 @@ void put_cause(Session& session, const RunRequest& r, json& report, bool right_a
     constexpr double patience_s = 2;
     CauseBeside beside;
     for (const json& l : verdict.at("layers")) beside.layer(text(l, "name"), text(l, "status"), text(l, "evidence"));
-    const CauseWords words = cause_words(asked(session, r, patience_s).at("xray"), right, beside);
+    const json answer = asked(session, r, patience_s);
+    const CauseWords words = cause_words(answer.at("xray"), right, beside);
     if (words.sentence.empty())
       verdict["cause_reason"] = words.reason;
     else
       verdict["cause"] = words.sentence;
+    if (const json& fixed = answer["xray"].at("fixed"); !words.sentence.empty() && !fixed.empty())
+      verdict["cause_fixed"] = fixed;
   } catch (const EngineError& e) {
     verdict["cause_reason"] = "its products could not be mapped: " + std::string(e.what());
   }

@@ -30,12 +30,15 @@ json xray_json(const Xray& x) {
     if (!at.why.empty()) j["reason"] = at.why;
     problems.push_back(std::move(j));
   }
+  json fixed = json::object();
+  for (const auto& [parameter, value] : x.fixed) fixed[parameter] = value;
   return {{"status", name_of(x.is)},
           {"sentence", x.sentence},
           {"formula", x.formula.empty() ? json(nullptr) : json(x.formula)},
           {"right_formula", x.right_formula.empty() ? right_index() : x.right_formula},
           {"faults", x.faults},
           {"without_effect", x.without_effect},
+          {"fixed", std::move(fixed)},
           {"example", x.example.empty() ? json(nullptr) : json(x.example)},
           {"problems", std::move(problems)},
           {"launches", x.launches}};
@@ -59,7 +62,7 @@ void XrayAgain::heard(const std::string& header) {
 }
 
 bool XrayAgain::after(const std::string& how) {
-  constexpr size_t most = 2;  // one that ends more of them ends all
+  constexpr size_t most = 3;  // with two small problems all are left out, and one more step is tried
   return place_ && left_out_.emplace(*place_, "on it the kernel ended the engine: " + how).second &&
          left_out_.size() <= most;
 }

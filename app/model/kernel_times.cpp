@@ -1,6 +1,7 @@
 #include "app/model/kernel_times.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/model/roof.h"
 #include "app/model/workbench.h"
@@ -10,6 +11,15 @@ namespace convscope {
 const KernelTime* KernelTimes::of(const std::string& kernel) const {
   auto it = std::find_if(all.begin(), all.end(), [&](const KernelTime& t) { return t.kernel == kernel; });
   return it == all.end() ? nullptr : &*it;
+}
+
+double KernelTimes::bar_of(double ms) const {
+  constexpr double below = 1.25, least_span = 10;
+  double shortest = ms, longest = ms;
+  for (const auto& t : all) shortest = std::min(shortest, t.ms), longest = std::max(longest, t.ms);
+  if (!(shortest > 0)) return 0;
+  const double from = shortest / below;
+  return std::log(ms / from) / std::log(std::max(longest / from, least_span));
 }
 
 KernelTimes kernel_times(const Workbench& bench, const Document& document) {

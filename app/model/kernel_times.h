@@ -23,6 +23,9 @@ struct KernelTimes {
   std::string fastest;  // of those whose arithmetic is allowed; "" where there are none
   double fastest_ms = 0;
   const KernelTime* of(const std::string& kernel) const;  // null: it has none
+  // How long the bar of a time is, of 1: logarithmic, as the ladder's, from just below the shortest time to the longest,
+  // a decade at least, so that near times have near bars.
+  double bar_of(double ms) const;
 };
 
 // Those of the open recording while it is shown, else those that ran here on a GPU. Emulated times are none.

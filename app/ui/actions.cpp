@@ -30,7 +30,7 @@ void add_numbers(std::vector<Action>& all, std::integer_sequence<int, N...>) {
     std::vector<std::string> v;
     for (int i = 1; i <= 9; i++)
       v.push_back("kernel-" + std::to_string(i)), v.push_back("Kernel " + std::to_string(i)),
-          v.push_back("compare-" + std::to_string(i)), v.push_back("Compare with " + std::to_string(i)),
+          v.push_back("compare-" + std::to_string(i)), v.push_back("Reference " + std::to_string(i) + " beside"),
           v.push_back("beside-" + std::to_string(i)), v.push_back("Kernel " + std::to_string(i) + " beside");
     return v;
   }();
@@ -39,8 +39,8 @@ void add_numbers(std::vector<Action>& all, std::integer_sequence<int, N...>) {
                   kernel_number<N>, nullptr}),
    ...);
   (all.push_back({names[6 * N + 2].c_str(), names[6 * N + 3].c_str(), "",
-                  static_cast<ImGuiKeyChord>(shift | (ImGuiKey_1 + N)), 0, "What the kernel is compared with", always,
-                  reference_number<N>, nullptr}),
+                  static_cast<ImGuiKeyChord>(shift | (ImGuiKey_1 + N)), 0,
+                  "The reference of this number stands beside the kernel", always, reference_number<N>, nullptr}),
    ...);
   (all.push_back({names[6 * N + 4].c_str(), names[6 * N + 5].c_str(), "",
                   static_cast<ImGuiKeyChord>(alt | (ImGuiKey_1 + N)), 0,
@@ -128,7 +128,7 @@ std::vector<Action> make() {
        "Times both in turn and counts both: who is faster, and why", [](const App& a) { return !a.bench().running(); },
        [](App& a) { a.compare(); }, nullptr},
       {"exchange", "Exchange with what stands beside", "Run", ImGuiKey_X, 0,
-       "The kernel becomes what is compared with, and the other way round",
+       "The kernel becomes what stands beside it, and the other way round",
        [](const App& a) { return a.stands_beside(a.document().compare_with); }, [](App& a) { a.exchange(); }, nullptr},
       {"best-kernel", "Best kernel for this problem", "Run", ImGuiKey_B, 0,
        "What the planner takes for this problem, accuracy and device, and why", always, [](App& a) { a.choose_best(); },

@@ -1,6 +1,7 @@
 #include "kernels/verify/index_formula.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <string_view>
 
@@ -40,8 +41,9 @@ constexpr Choice offsets[] = {
     {" + d·(K − 1)/2", 1.5, "the padding is d·(K − 1)/2, which keeps the length, whatever p is",
      OF(c.dilation*(c.kernel_size - 1) / 2)},
 };
-constexpr int offset_s = 16, offset_d = 17;
-static_assert(std::string_view(offsets[offset_s].text) == " + s" && std::string_view(offsets[offset_d].text) == " + d");
+constexpr int no_offset = 1, offset_s = 16, offset_d = 17;
+static_assert(std::string_view(offsets[no_offset].text).empty() && std::string_view(offsets[offset_s].text) == " + s" &&
+              std::string_view(offsets[offset_d].text) == " + d");
 // k times this is taken off.
 constexpr Choice tap_steps[] = {
     {" − k·d", 0, "", OF(c.dilation)},
@@ -55,8 +57,9 @@ constexpr Choice tap_steps[] = {
     {"", 1.6, "the tap is missing", OF(0)},
     {" − k·p", 1.6, "the padding stands where the dilation belongs", OF(c.padding)},
 };
-constexpr int tap_s = 2, tap_p = 9;
-static_assert(std::string_view(tap_steps[tap_s].text) == " − k·s" &&
+constexpr int no_dilation = 1, tap_s = 2, tap_p = 9;
+static_assert(std::string_view(tap_steps[no_dilation].text) == " − k" &&
+              std::string_view(tap_steps[tap_s].text) == " − k·s" &&
               std::string_view(tap_steps[tap_p].text) == " − k·p");
 constexpr Choice divisors[] = {
     {"/s", 0, "", OF(c.stride)},
@@ -66,8 +69,9 @@ constexpr Choice divisors[] = {
     {"/(s + 1)", 1.4, "the stride is one too large", OF(c.stride + 1)},
     {"/p", 1.4, "the padding stands where the stride belongs", OF(c.padding)},
 };
-constexpr int divisor_d = 2, divisor_p = 5;
-static_assert(std::string_view(divisors[divisor_d].text) == "/d" && std::string_view(divisors[divisor_p].text) == "/p");
+constexpr int no_divisor = 1, divisor_d = 2, divisor_p = 5;
+static_assert(std::string_view(divisors[no_divisor].text).empty() &&
+              std::string_view(divisors[divisor_d].text) == "/d" && std::string_view(divisors[divisor_p].text) == "/p");
 // Added after the division.
 constexpr Choice outsides[] = {
     {"", 0, "", OF(0)},
@@ -122,8 +126,15 @@ constexpr Choice tap_ranges[] = {
     {", k from 1", 1.2, "the first tap is left out", nullptr},
     {", k up to K − 2", 1.2, "the last tap is left out", nullptr},
     {", of the taps that land the last alone", 1.2, only_the_last_tap, nullptr},
+    {", up to the first tap that does not land", 1.25,
+     "the loop over taps ends at the first that does not land: a break where continue belongs", nullptr},
+    {", up to the first tap where the stride does not divide", 1.3,
+     "the loop over taps ends at the first where the stride does not divide: a break where continue belongs", nullptr},
+    {", up to the first tap where i ≥ L", 1.3,
+     "the loop over taps ends at the first where i ≥ L: a break where continue belongs", nullptr},
 };
-constexpr int last_alone = 3;
+// to_first_…: of loops that end there.
+enum TapRange { all_taps, not_first_tap, not_last_tap, last_alone, to_first_off, to_first_rest, to_first_behind };
 constexpr Choice input_ranges[] = {
     {"", 0, "", nullptr},
     {", i > 0", 1.2, "the first input is left out", nullptr},
@@ -163,14 +174,16 @@ struct Numbers {
   int64_t offset, tap, divisor, outside;
 };
 Numbers numbers_of(const IndexFormula& f, const ConvProblem& p) {
-  return {offsets[f.offset].value(p), tap_steps[f.tap].value(p), divisors[f.divisor].value(p),
-          outsides[f.outside].value(p)};
+  return {f.fixed.offset.value_or(offsets[f.offset].value(p)), f.fixed.tap.value_or(tap_steps[f.tap].value(p)),
+          f.fixed.divisor.value_or(divisors[f.divisor].value(p)), outsides[f.outside].value(p)};
 }
 
 int64_t input_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, int64_t k, int64_t j) {
   const int64_t K = p.kernel_size;
   if (f.weight == 1) k = K - 1 - k;  // the tap of w is the loop's from the other end
-  if ((f.taps == 1 && k == 0) || (f.taps == 2 && k == K - 1) || v.divisor <= 0) return IndexMap::none;
+  if ((f.taps == not_first_tap && k == 0) || (f.taps == not_last_tap && k == K - 1) || v.divisor <= 0)
+    return IndexMap::none;
+  if (f.fixed.taps && k >= *f.fixed.taps) return IndexMap::none;
   const int64_t t = f.convolution ? j * p.stride - p.padding + k * p.dilation : j + v.offset - k * v.tap;
   if (f.convolution) return t < 0 || t >= p.length ? int64_t{IndexMap::none} : t;
   int64_t i = t / v.divisor;
@@ -260,9 +273,22 @@ bool another_lands(const IndexFormula& f, const Numbers& v, const ConvProblem& p
   return false;
 }
 
+// Whether a loop over taps that ends where one does not land, or is not to be divided, has ended before this one.
+bool has_ended(const IndexFormula& f, const Numbers& v, const ConvProblem& p, int64_t k, int64_t j) {
+  if (f.taps < to_first_off || f.convolution || v.divisor <= 0) return false;
+  for (int64_t before = 0; before < k; before++) {
+    const int64_t t = j + v.offset - before * v.tap;
+    const bool ends = f.taps == to_first_rest     ? t % v.divisor != 0
+                      : f.taps == to_first_behind ? t % v.divisor == 0 && t / v.divisor >= p.length
+                                                  : input_by(f, v, p, before, j) == IndexMap::none;
+    if (ends) return true;
+  }
+  return false;
+}
+
 // What a map has for it: of rows of x that lie beside each other, none sees what is further away than all of x.
 int64_t seen_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, int64_t k, int64_t j) {
-  if (f.taps == last_alone && another_lands(f, v, p, k, j)) return IndexMap::none;
+  if (has_ended(f, v, p, k, j) || (f.taps == last_alone && another_lands(f, v, p, k, j))) return IndexMap::none;
   const int64_t i = input_by(f, v, p, k, j), others = (p.batch * p.in_channels - 1) * p.length;
   return i < -others || i >= p.length + others ? int64_t{IndexMap::none} : i;
 }
@@ -288,6 +314,13 @@ Exchange exchange_of(const IndexFormula& f) {
   return {};
 }
 
+// The first number is unlikelier than a fault with a name of its own; who writes one writes more of them.
+double cost_of(const IndexFormula::Fixed& f) {
+  constexpr double first = 2.2, another = 0.2;
+  const int numbers = f.offset.has_value() + f.tap.has_value() + f.divisor.has_value() + f.taps.has_value();
+  return numbers ? first + another * (numbers - 1) : 0;
+}
+
 double cost_of(const IndexFormula& f) {
   constexpr double cost_of_exchange = 1.65;
   const Exchange e = exchange_of(f);
@@ -295,7 +328,7 @@ double cost_of(const IndexFormula& f) {
   return (f.convolution ? cost_of_convolution : 0) + (e.fault ? cost_of_exchange : 0) +
          (e.offset ? 0 : offsets[f.offset].cost) + (e.tap ? 0 : tap_steps[f.tap].cost) +
          (e.divisor ? 0 : divisors[f.divisor].cost) + roundings[f.rounding].cost + outsides[f.outside].cost +
-         weights[f.weight].cost + tap_ranges[f.taps].cost + input_ranges[f.inputs].cost;
+         weights[f.weight].cost + tap_ranges[f.taps].cost + input_ranges[f.inputs].cost + cost_of(f.fixed);
 }
 
 template <size_t N>
@@ -307,15 +340,33 @@ constexpr int count(const Choice (&)[N]) {
 
 int64_t input_of(const IndexFormula& f, const ConvProblem& p, int64_t k, int64_t j) {
   const Numbers v = numbers_of(f, p);
-  return f.taps == last_alone && another_lands(f, v, p, k, j) ? int64_t{IndexMap::none} : input_by(f, v, p, k, j);
+  if (has_ended(f, v, p, k, j) || (f.taps == last_alone && another_lands(f, v, p, k, j))) return IndexMap::none;
+  return input_by(f, v, p, k, j);
 }
 
 std::string IndexFormula::text() const {
+  auto number = [](const char* before, int64_t v) { return before + std::to_string(v); };
   if (convolution) return std::string("i = j·s − p + k·d") + weights[weight].text + tap_ranges[taps].text;
-  std::string inner = std::string("j") + offsets[offset].text + tap_steps[tap].text;
-  if (*divisors[divisor].text) inner = "(" + inner + ")" + divisors[divisor].text;
+  std::string inner = "j";
+  inner += fixed.offset ? number(*fixed.offset < 0 ? " − " : " + ", std::abs(*fixed.offset)) : offsets[offset].text;
+  inner += fixed.tap ? number(*fixed.tap < 0 ? " + k·" : " − k·", std::abs(*fixed.tap)) : tap_steps[tap].text;
+  const std::string by = fixed.divisor ? number("/", *fixed.divisor) : divisors[divisor].text;
+  if (!by.empty()) inner = "(" + inner + ")" + by;
   return "i = " + inner + outsides[outside].text + roundings[rounding].text + weights[weight].text +
-         tap_ranges[taps].text + input_ranges[inputs].text;
+         tap_ranges[taps].text + (fixed.taps ? number(", k up to ", *fixed.taps - 1) : "") + input_ranges[inputs].text;
+}
+
+std::vector<std::pair<std::string, int64_t>> IndexFormula::fixed_parameters() const {
+  std::vector<std::pair<std::string, int64_t>> list;
+  if (!fixed.any()) return list;
+  auto add = [&](const char* name, std::optional<int64_t> number, bool missing, int64_t as) {
+    if (number || missing) list.emplace_back(name, number.value_or(as));
+  };
+  add("stride", fixed.divisor, divisor == no_divisor, 1);
+  add("padding", fixed.offset, offset == no_offset, 0);
+  add("dilation", fixed.tap, tap == no_dilation, 1);
+  add("kernel_size", fixed.taps, false, 0);
+  return list;
 }
 
 std::vector<std::string> IndexFormula::faults() const {
@@ -326,14 +377,26 @@ std::vector<std::string> IndexFormula::faults() const {
   if (convolution) add("it computes a convolution, and not its transpose");
   const Exchange e = exchange_of(*this);
   if (e.fault) add(e.fault);
+  const auto numbers_in_it = fixed_parameters();
+  std::string words;
+  for (size_t i = 0; i < numbers_in_it.size(); i++) {
+    const auto& [name, value] = numbers_in_it[i];
+    words += i == 0 ? "" : i + 1 == numbers_in_it.size() ? " and " : ", ";
+    words += (name == "kernel_size" ? "kernel size" : name) + " " + std::to_string(value);
+  }
+  const bool numbers = fixed.any();
+  if (numbers) add((words + (numbers_in_it.size() == 1 ? " is" : " are") + fixed_in_it).c_str());
   // What stands on the wrong side of the division is one fault, not two.
-  if (offset == 1 && outside == 1)
+  if (numbers && (fixed.offset || offset == no_offset))
+    add(outsides[outside].fault);
+  else if (offset == no_offset && outside == 1)
     add("the padding stands outside of the division, with the wrong sign");
-  else if (offset == 1 && outside == 2)
+  else if (offset == no_offset && outside == 2)
     add("the padding stands outside of the division");
   else
     add(e.offset ? "" : offsets[offset].fault), add(outsides[outside].fault);
-  add(e.tap ? "" : tap_steps[tap].fault), add(e.divisor ? "" : divisors[divisor].fault);
+  if (!numbers || !(fixed.tap || tap == no_dilation)) add(e.tap ? "" : tap_steps[tap].fault);
+  if (!numbers || !(fixed.divisor || divisor == no_divisor)) add(e.divisor ? "" : divisors[divisor].fault);
   add(roundings[rounding].fault);
   add(weights[weight].fault), add(tap_ranges[taps].fault), add(input_ranges[inputs].fault);
   return list;
@@ -345,6 +408,45 @@ int64_t flat_input(const ConvProblem& p, int64_t weight, int64_t n, int64_t co, 
   const int64_t i = input_of({}, p, weight % p.kernel_size, j);
   return i < 0 ? int64_t{IndexMap::none} : (n * p.in_channels + a) * p.length + i;
 }
+
+namespace {
+
+// Numbers in the place of terms, each where the maps' problems have several values of what belongs there.
+// f: the formula that promising() and consider() look at.
+template <class Promising, class Consider>
+void fit_numbers(const std::vector<TapMap>& maps, IndexFormula& f, Promising promising, Consider consider) {
+  constexpr int64_t most = 32, most_taps = 6;
+  auto several = [&](int64_t ConvProblem::*field) {
+    return std::any_of(maps.begin(), maps.end(),
+                       [&](const TapMap& m) { return m.problem.*field != maps[0].problem.*field; });
+  };
+  const bool strides = several(&ConvProblem::stride), dilations = several(&ConvProblem::dilation),
+             paddings = several(&ConvProblem::padding), sizes = several(&ConvProblem::kernel_size);
+  // The term's own choices, then numbers; 0 and 1 are choices where something is missing.
+  auto each = [&](int& term, int choices, std::optional<int64_t>& number, int64_t from, bool numbers, auto inner) {
+    for (term = 0; term < choices; term++)
+      if (promising()) inner();
+    term = 0;
+    for (int64_t v = from; numbers && v <= most; v++)
+      if (number = v; v != 0 && promising()) inner();
+    number.reset();
+  };
+  auto others = [&] {
+    if (sizes)
+      for (f.fixed.taps = 1; *f.fixed.taps <= most_taps; ++*f.fixed.taps) consider();
+    f.fixed.taps.reset();
+    if (!f.fixed.any()) return;
+    for (f.rounding = exact; f.rounding <= down; f.rounding++)
+      for (f.inputs = all_inputs; f.inputs <= any_beside; f.inputs++) consider();
+    f.rounding = exact, f.inputs = all_inputs;
+  };
+  each(f.divisor, count(divisors), f.fixed.divisor, 2, strides, [&] {
+    each(f.tap, count(tap_steps), f.fixed.tap, 2, dilations,
+         [&] { each(f.offset, count(offsets), f.fixed.offset, -2, paddings, others); });
+  });
+}
+
+}  // namespace
 
 std::optional<IndexFormula> fit(const std::vector<TapMap>& maps) {
   std::optional<IndexFormula> best;
@@ -378,6 +480,8 @@ std::optional<IndexFormula> fit(const std::vector<TapMap>& maps) {
       });
     });
   });
+  fit_numbers(
+      maps, f, [&] { return cost_of(f) < least && cost_of(f) <= most; }, consider);
   return best;
 }
 

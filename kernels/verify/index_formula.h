@@ -5,6 +5,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/verify/index_map.h"
@@ -12,6 +13,9 @@
 namespace convscope {
 
 inline constexpr const char* only_the_last_tap = "of the taps that land the last one's product alone stays";
+
+// Ends the fault of numbers that stand in a term's place.
+inline constexpr const char* fixed_in_it = " fixed in it, whatever is asked";
 
 // Of a map whose products are the same for all channels and sequences: which input each tap takes at each position.
 struct TapMap {
@@ -26,12 +30,22 @@ struct TapMap {
 struct IndexFormula {
   int offset = 0, tap = 0, divisor = 0, rounding = 0, outside = 0, weight = 0, taps = 0, inputs = 0;
   bool convolution = false;  // i = j·s − p + k·d: no term of the definition is left
+  // Numbers that stand in a term's place, whatever the problem is: of a kernel that was written for one.
+  struct Fixed {
+    std::optional<int64_t> offset, tap, divisor, taps;  // taps: k is below it
+    bool any() const { return offset || tap || divisor || taps; }
+    bool operator==(const Fixed&) const = default;
+  } fixed = {};
   bool right() const { return *this == IndexFormula{}; }
   bool operator==(const IndexFormula&) const = default;
   // "i = (j + p − k·d)/s"
   std::string text() const;
-  // "the padding is missing", …: one for each term that is not the definition's.
+  // "the padding is missing", …: one for each term that is not the definition's; numbers are one fault together,
+  // "stride 2 and padding 1 are fixed in it, whatever is asked".
   std::vector<std::string> faults() const;
+  // The parameters that numbers stand for, by their names on the command line; where one does, a term that is missing
+  // is a number as well.
+  std::vector<std::pair<std::string, int64_t>> fixed_parameters() const;
 };
 
 // The input that a formula takes, or IndexMap::none.

@@ -421,30 +421,32 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
   return out;
 }
 
-std::string explain_length(const ConvProblem& p, int64_t own_length) {
-  struct Change {
-    std::string words;
-    ConvProblem problem;
-  };
-  auto with = [](ConvProblem q, int64_t ConvProblem::*field, int64_t v) {
-    q.*field = v;
-    return q;
-  };
+std::string explain_length(const ConvProblem& p, int64_t own_length) { return explain_lengths({{p, own_length}}); }
+
+std::string explain_lengths(const std::vector<std::pair<ConvProblem, int64_t>>& lengths) {
   // Each change of one parameter on its own, then each two of them.
-  const std::pair<const char*, std::pair<int64_t ConvProblem::*, int64_t>> single[] = {
-      {"output_padding were 0", {&ConvProblem::output_padding, 0}},
-      {"dilation were 1", {&ConvProblem::dilation, 1}},
-      {"padding were 0", {&ConvProblem::padding, 0}},
-      {"stride were 1", {&ConvProblem::stride, 1}},
+  struct Change {
+    const char* words;
+    int64_t ConvProblem::*field;
+    int64_t to;
   };
-  std::vector<Change> changes;
-  for (const auto& [words, change] : single) changes.push_back({words, with(p, change.first, change.second)});
-  for (size_t a = 0; a < std::size(single); a++)
-    for (size_t b = a + 1; b < std::size(single); b++)
-      changes.push_back({fmt::format("{} and {}", single[a].first, single[b].first),
-                         with(changes[a].problem, single[b].second.first, single[b].second.second)});
-  for (const auto& c : changes)
-    if (c.problem.out_length() == own_length) return "as if " + c.words;
+  constexpr Change changes[] = {{"output_padding were 0", &ConvProblem::output_padding, 0},
+                                {"dilation were 1", &ConvProblem::dilation, 1},
+                                {"padding were 0", &ConvProblem::padding, 0},
+                                {"stride were 1", &ConvProblem::stride, 1}};
+  auto explain_all = [&](std::initializer_list<const Change*> made) {
+    return std::all_of(lengths.begin(), lengths.end(), [&](const auto& one) {
+      ConvProblem p = one.first;
+      for (const Change* change : made) p.*change->field = change->to;
+      return p.out_length() == one.second;
+    });
+  };
+  for (const Change& c : changes)
+    if (explain_all({&c})) return fmt::format("as if {}", c.words);
+  for (size_t a = 0; a < std::size(changes); a++)
+    for (size_t b = a + 1; b < std::size(changes); b++)
+      if (explain_all({&changes[a], &changes[b]}))
+        return fmt::format("as if {} and {}", changes[a].words, changes[b].words);
   return "";
 }
 

@@ -47,5 +47,7 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
 
 // A length other than the problem's: "as if dilation were 1", when one or two changed parameters explain it; else "".
 std::string explain_length(const ConvProblem& p, int64_t own_length);
+// The same of several problems with their lengths: what explains all of them.
+std::string explain_lengths(const std::vector<std::pair<ConvProblem, int64_t>>& lengths);
 
 }  // namespace convscope

@@ -7,9 +7,11 @@
 #include <optional>
 
 #include "kernels/problem/counts.h"
+#include "kernels/verify/fixed_sizes.h"
 #include "kernels/verify/index_channels.h"
 #include "kernels/verify/index_extent.h"
 #include "kernels/verify/index_program.h"
+#include "kernels/verify/length_formula.h"
 #include "kernels/verify/pattern.h"
 #include "kernels/verify/xray_sizes.h"
 
@@ -68,9 +70,13 @@ std::vector<ConvProblem> small_problems(const KernelDefinition& kernel, const Co
   for (const Other& o : {Other{4, 3, 5, 2, 1}, Other{3, 2, 1, 3, 2}, Other{5, 1, 3, 1, 0}, Other{2, 4, 2, 1, 3}}) {
     ConvProblem q = p;
     q.kernel_size = o.K, q.stride = o.s, q.padding = o.p, q.dilation = o.d, q.output_padding = o.op;
-    // Of three sequences one: other sizes are 2 as well.
-    if (auto small = small_problem(kernel, q, p.groups > 1 ? o.K == 2 : p.bias && o.K == 5, o.K == 4 ? 3 : 2))
-      all.push_back(*small);
+    // Of three sequences one: other sizes are 2 as well. Without output_padding for a kernel that takes none.
+    for (const int64_t op : {o.op, int64_t{0}}) {
+      q.output_padding = op;
+      const auto small = small_problem(kernel, q, p.groups > 1 ? o.K == 2 : p.bias && o.K == 5, o.K == 4 ? 3 : 2);
+      if (small) all.push_back(*small);
+      if (small || op == 0) break;
+    }
   }
   return all;
 }
@@ -84,6 +90,17 @@ std::string joined(const std::vector<std::string>& list) {
 // Why a term that is wrong makes no difference on a problem; "" where it does.
 std::string without_effect(const std::string& fault, const ConvProblem& p) {
   auto says = [&](const char* word) { return fault.find(word) != std::string::npos; };
+  if (says(fixed_in_it)) {
+    for (const auto& [word, value] : {std::pair{"stride ", p.stride},
+                                      {"padding ", p.padding},
+                                      {"dilation ", p.dilation},
+                                      {"kernel size ", p.kernel_size}})
+      if (says(word) && !says(fmt::format("{}{} ", word, value).c_str()) &&
+          !says(fmt::format("{}{},", word, value).c_str()))
+        return "";
+    return "they are these";
+  }
+  if (says("its output's length")) return "";
   if (says("exchanged")) {
     const int64_t one = says("stride and") ? p.stride : p.padding,
                   other = says("and the dilation") ? p.dilation : p.padding;
@@ -126,6 +143,19 @@ std::string length_fault(const IndexMap& m) {
   const std::string as_if = explain_length(m.problem, m.out_length);
   return as_if.empty() ? fmt::format("its output is {} long where {} belongs", m.out_length, right)
                        : "its output is as long " + as_if;
+}
+
+// What all lengths have in common, in place of what one of them looks like.
+LengthFormula tell_length(std::vector<Mapped>& all, const KernelDefinition& kernel, const Activity& activity) {
+  for (const Mapped& m : all) {
+    if (m.length.empty()) continue;
+    const LengthFormula formula = length_formula(kernel, m.problem, activity);
+    for (Mapped& one : all) {
+      if (!one.length.empty() && !formula.fault.empty()) one.length = formula.fault;
+    }
+    return formula;
+  }
+  return {};
 }
 
 // Of what may be wrong with the bias what all problems have in common.
@@ -244,29 +274,28 @@ std::string nothing_at_all(const std::vector<Mapped>& all) {
   };
   if (in_all([](const IndexMap::Read& r) { return r.unwritten(); })) return "no output is ever written";
   if (!in_all([](const IndexMap::Read& r) { return r.at == IndexMap::none; })) return "";
-  return "no product reaches any output: a loop is never entered, or each product is left out by a test";
+  return "on small problems no product stays in any output: a loop is not entered, each product is left out by a test, "
+         "or something else is written in its place";
 }
 
+enum class Told { by_formula, by_program, with_numbers, not_at_all };
+
 // What the maps say together.
-void conclude(Xray& x, const std::vector<Mapped>& all, const Activity& activity) {
-  std::vector<TapMap> maps, first;
+Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& lengths, const Activity& activity) {
+  std::vector<TapMap> maps;
   for (const auto& m : all)
     if (m.structure) maps.push_back(m.structure->taps);
   const Mapped* asked = x.problems.front().is == XrayProblem::Is::not_mapped ? nullptr : &all.front();
-  if (asked && asked->structure) first.push_back(asked->structure->taps);
-  bool here_alone = false;
   std::string another;  // the problem on which it does something else
   std::optional<IndexFormula> formula = maps.empty() ? std::nullopt : fit(maps);
-  // On one of the others it may do something that no formula has (divide by s − 1 where s is 1).
-  for (size_t without = maps.size(); !formula && without-- > 1;) {
+  // On one of the others it may do something that no formula has (divide by s − 1 where s is 1). One problem's products
+  // many formulas give: a long one says nothing, and one that fits no other is no formula of the kernel's.
+  constexpr size_t least = 3, most_faults_of_one = 2;
+  if (maps.size() == 1 && formula && formula->faults().size() > most_faults_of_one) formula.reset();
+  for (size_t without = maps.size(); !formula && maps.size() > least && without-- > 1;) {
     std::vector<TapMap> rest = maps;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(without));
     if ((formula = fit(rest))) another = describe(maps[without].problem);
-  }
-  if (!formula && !first.empty()) {
-    // One problem's products many formulas give: a long one says nothing.
-    formula = fit(first), here_alone = true;
-    if (formula && formula->faults().size() > 2) formula.reset();
   }
 
   const Mapped* shown = asked && !asked->right ? asked : nullptr;  // whose faults are told
@@ -276,7 +305,7 @@ void conclude(Xray& x, const std::vector<Mapped>& all, const Activity& activity)
     x.is = Xray::Is::right, x.formula = right_index();
     x.sentence =
         fmt::format("every product is the definition's on {} small problem{}", all.size(), all.size() == 1 ? "" : "s");
-    return;
+    return Told::with_numbers;  // of sizes, if any
   }
   // Its channels and positions are of that problem, which need not be in the asked one.
   x.example = shown->deviation + " (on " + describe(shown->problem) + ")";
@@ -284,14 +313,14 @@ void conclude(Xray& x, const std::vector<Mapped>& all, const Activity& activity)
   if (const std::string nothing = nothing_at_all(all); !nothing.empty() && shown->length.empty()) {
     x.formula.clear(), x.faults = {nothing};
     x.sentence = (x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "") + nothing;
-    return;
+    return Told::by_program;
   }
   // Channels as they are taken on one problem alone are told of it only where nothing fits all of them.
   const bool alike = shown->structure && std::all_of(all.begin(), all.end(), [&](const Mapped& m) {
                        return m.right || (m.structure && m.structure->faults == shown->structure->faults);
                      });
   // A formula is that of maps with a structure: where one has none, its words are not all that is wrong.
-  const bool all_told = formula && !here_alone && another.empty() &&
+  const bool all_told = formula && another.empty() &&
                         std::all_of(all.begin(), all.end(), [](const Mapped& m) { return m.structure.has_value(); });
   if (!alike || !all_told) {
     // One or two wrong operands or operators anywhere else, where lengths are right.
@@ -301,45 +330,41 @@ void conclude(Xray& x, const std::vector<Mapped>& all, const Activity& activity)
         shown->length.empty() ? program_faults(maps_of_all, activity, all_told) : std::vector<ProgramFault>{};
     if (!program.empty()) {
       tell_program(x, program);
-      return;
+      return Told::by_program;
     }
   }
   if (!shown->structure && !shown->map.unset.empty()) {
     // What was there is part of its sums, whatever else is.
     x.faults = {"memory that it takes for itself (torch::empty, cudaMalloc) is read before all of it is written"};
     x.sentence = fmt::format("{}: {}", x.faults.front(), x.example);
-    return;
+    return Told::by_formula;
   }
   if (!shown->structure || !formula) {
     if (x.is == Xray::Is::wrong) x.is = Xray::Is::unclear;
     x.sentence = "no formula of the kinds that are tried gives its products: " + x.example;
     if (x.is == Xray::Is::right_here_only)
       x.sentence = fmt::format("right here, but not on {}: {}", describe(shown->problem), x.example);
-    return;
+    return Told::not_at_all;
   }
   x.formula = formula->text();
-  // What gives one problem's products, and no other's, names no term that is wrong.
-  if (!here_alone) x.faults = formula->faults();
+  x.faults = formula->faults(), x.fixed = formula->fixed_parameters();
   const std::string bias = bias_fault(*shown, all);
   for (const auto& fault : shown->structure->faults)
     x.faults.push_back(!bias.empty() && fault == shown->structure->biases.front() ? bias : fault);
   one_fault_of_two(x.faults);
   if (!shown->length.empty()) x.faults.push_back(shown->length);
+  if (formula->right() && !shown->length.empty() && x.faults.size() == 1 && !lengths.text.empty())
+    x.formula = lengths.text, x.right_formula = right_length();
   if (x.is == Xray::Is::wrong) those_that_matter_first(x.faults, all.front().problem);
   const std::string faults = joined(x.faults);
   std::string what =
       formula->right() ? faults : fmt::format("it takes {}, where {} belongs: {}", x.formula, right_index(), faults);
-  if (here_alone)
-    what = fmt::format(
-        "no formula of the kinds that are tried gives its products on all {} small problems; on this one "
-        "they are those of {}{}{}",
-        all.size(), x.formula, faults.empty() ? "" : ": ", faults);
-  else if (faults.empty())
-    what = x.example;
+  if (faults.empty()) what = x.example;
   if (x.is == Xray::Is::right_here_only) what = "right here, but not in general: " + what;
   if (shown->structure->sized) what += fmt::format(" (on {})", describe(shown->problem));
   if (!another.empty()) what += fmt::format(" (but on {} something else)", another);
   x.sentence = what;
+  return formula->fixed.any() ? Told::with_numbers : Told::by_formula;
 }
 
 // What is wrong although the products of small problems are right.
@@ -365,6 +390,19 @@ void tell_sizes(Xray& x, const SizeFault& fault) {
   if (!fault.what.empty()) x.faults = {x.sentence};
 }
 
+// Sizes with which it is wrong where it is right with its own: beside what the products say of numbers in it, or in the
+// place of what they do not explain.
+void tell_fixed(Xray& x, const FixedSizes& fixed, Told told) {
+  if (fixed.faults.empty()) return;
+  const bool beside = told == Told::with_numbers && x.is != Xray::Is::right;
+  if (!beside) x.faults.clear(), x.formula.clear(), x.right_formula.clear(), x.example.clear();
+  const std::string words = joined(fixed.faults);
+  x.sentence = beside ? x.sentence + "; " + words : "right here, but not in general: " + words;
+  x.faults.insert(x.faults.end(), fixed.faults.begin(), fixed.faults.end());
+  x.fixed.insert(x.fixed.end(), fixed.parameters.begin(), fixed.parameters.end());
+  x.is = Xray::Is::right_here_only, x.without_effect = false;
+}
+
 }  // namespace
 
 std::string right_index() { return IndexFormula{}.text(); }
@@ -384,11 +422,14 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
   auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   std::vector<Mapped> mapped;
   std::vector<Extent> extents;
+  constexpr size_t ends_all = 2;  // a kernel that ends the engine on so many small problems is run on none
   for (const auto& q : problems) {
     XrayProblem at{q, XrayProblem::Is::not_mapped, ""};
     const auto left_out = limits.left_out.find(x.problems.size());
     if (left_out != limits.left_out.end()) {
       at.why = left_out->second;
+    } else if (mapped.empty() && x.problems.size() >= ends_all && limits.left_out.size() >= ends_all) {
+      at.why = limits.left_out.begin()->second;
     } else if (!mapped.empty() && spent() > limits.seconds) {
       at.why = "there was no time left for it";
     } else {
@@ -419,31 +460,43 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     }
     x.problems.push_back(std::move(at));
   }
-  // Longer problems have the place behind the last small one: a kernel that ends the engine there is asked without.
-  const bool goes_on = !limits.left_out.contains(problems.size());
-  auto longer = [&] {
-    if (limits.begins) limits.begins(problems.size());
-    return extents_of_longer(device, kernel, p, activity);
+  // What follows has the places behind the small problems: a kernel that ends the engine there is asked without.
+  enum { longer_ones, sizes, other_sizes };
+  auto begins = [&](size_t step) {
+    const size_t place = problems.size() + step;
+    if (limits.left_out.contains(place)) return false;
+    if (limits.begins) limits.begins(place);
+    return true;
   };
-  if (mapped.empty() && !extents.empty() && goes_on) extents = longer();
+  if (mapped.empty() && !extents.empty() && begins(longer_ones))
+    extents = extents_of_longer(device, kernel, p, activity);
   const auto extent = extent_fault(extents);
+  Told told = Told::not_at_all;
   if (mapped.empty()) {
     x.sentence = "its products cannot be mapped: " + x.problems.front().why;
   } else {
     if (extent) put_extent(mapped, *extent);
-    conclude(x, mapped, activity);
+    const LengthFormula lengths = tell_length(mapped, kernel, activity);
+    told = conclude(x, mapped, lengths, activity);
   }
   if (extent) tell_extent(x, *extent, p);
   // Terms that are wrong elsewhere say nothing of what is wrong here.
   x.without_effect = x.is == Xray::Is::right_here_only && !x.faults.empty() &&
                      std::none_of(x.faults.begin(), x.faults.end(),
                                   [&](const auto& fault) { return without_effect(fault, p).empty(); });
-  if (x.is == Xray::Is::right && goes_on)
-    if (const auto left = extent_fault(longer())) tell_extent(x, *left, p);
-  if ((x.is == Xray::Is::right || x.without_effect) && goes_on) {
-    if (limits.begins) limits.begins(problems.size());
-    if (const auto fault = size_fault(device, kernel, p, accuracy, limits.seconds, activity)) tell_sizes(x, *fault);
-  }
+  bool sizes_told = extent.has_value();
+  if (x.is == Xray::Is::right && begins(longer_ones))
+    if (const auto left = extent_fault(extents_of_longer(device, kernel, p, activity)))
+      tell_extent(x, *left, p), sizes_told = true;
+  if ((x.is == Xray::Is::right || x.without_effect) && begins(sizes))
+    if (const auto fault = size_fault(device, kernel, p, accuracy, limits.seconds, activity))
+      tell_sizes(x, *fault), sizes_told = true;
+  if (told != Told::by_formula && !sizes_told && begins(other_sizes))
+    tell_fixed(
+        x,
+        fixed_sizes(device, kernel, p, accuracy,
+                    {.all = told == Told::not_at_all, .pieces = !mapped.empty(), .seconds = limits.seconds}, activity),
+        told);
   return x;
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/base/activity.h"
@@ -29,7 +30,10 @@ struct Xray {
   std::string right_formula;        // what belongs in its place; "": right_index()
   std::vector<std::string> faults;  // "the padding is missing"
   bool without_effect = false;      // of right_here_only: all faults are of terms that make no difference here
-  std::string example;              // of an output: the first product that is there and should not be, or lacks
+  // Numbers that are written into it: parameters by their names on the command line, and the only values that it was
+  // seen to be right with, or takes in the place of what was asked.
+  std::vector<std::pair<std::string, int64_t>> fixed;
+  std::string example;  // of an output: the first product that is there and should not be, or lacks
   std::vector<XrayProblem> problems;
   int launches = 0;
 };
@@ -45,8 +49,9 @@ struct XrayLimits {
 std::string right_index();
 
 // Where every product is the definition's on the small problems, pieces of p itself are judged at this accuracy, and
-// the smallest that fails is told (xray_sizes.h); among limits.left_out these have the place behind the last small
-// problem. Errors: InputError for an illegal problem; Cancelled; DeviceError when the device cannot be used again.
+// the smallest that fails is told (xray_sizes.h), or else other sizes with which it is wrong (fixed_sizes.h). Among
+// limits.left_out longer problems, these and those have the places behind the last small problem, in this order.
+// Errors: InputError for an illegal problem; Cancelled; DeviceError when the device cannot be used again.
 Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
           const XrayLimits& limits, Activity& activity);
 

@@ -126,8 +126,8 @@ void draw_code(const Theme& t, const std::string& text, ImVec2 at, const ImVec4&
   ImGui::PopFont();
 }
 
-// One line: number key, name, and behind it how fast the kernel is beside the fastest where times are known, else its
-// idea. The chosen one says more below: its idea, and what it needs.
+// One line: number key, name, and behind it the kernel's time as a bar beside the others' where times are known, else
+// its idea. The chosen one says more below: its idea, and what it needs.
 void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const KernelTimes& times) {
   const Theme& t = f.theme;
   const bool chosen = f.document.kernel == k.name;
@@ -135,8 +135,7 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
   std::string_view idea = k.idea;
   if (k.kind == "specimen" && idea.starts_with("wrong: ")) idea.remove_prefix(7);  // as its group says
   const KernelTime* time = times.of(k.name);
-  const bool rivals = time && !time->looser && times.fastest_ms > 0;
-  const float speed = rivals ? static_cast<float>(times.fastest_ms / time->ms) : 0;  // of the fastest's
+  const float bar = time ? static_cast<float>(times.bar_of(time->ms)) : 0;
   const bool recorded = f.bench.recorded().holds_kernel(f.document, k.name), can_choose = k.available || recorded;
   // Less accurate than what is asked for: it will be wrong.
   const bool too_little = is_looser(f.bench, f.document, k.name);
@@ -205,11 +204,15 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
   }
   if (right - left > em * 2) {
     const float room = right - left;
-    if (speed > 0) {
+    if (bar > 0) {
       const float y = at.y + pad + em * 0.5f, high = em * 0.28f;
       draw->AddRectFilled({left, y}, {left + room, y + high}, packed(t.dim, 0.25f), high * 0.5f);
-      draw->AddRectFilled({left, y}, {left + std::max(room * speed, high), y + high},
-                          packed(chosen ? t.kernel : t.accent, chosen ? 1.0f : 0.75f), high * 0.5f);
+      draw->AddRectFilled({left, y}, {left + std::max(room * bar, high), y + high},
+                          packed(chosen         ? t.kernel
+                                 : time->looser ? t.dim
+                                                : t.accent,
+                                 chosen ? 1.0f : 0.75f),
+                          high * 0.5f);
     } else if (!time && !chosen) {
       draw_cut(can_choose ? idea : k.reason, {left, at.y + pad}, room, t.dim);
     }
@@ -256,10 +259,10 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
 }
 
 // What the kernel's time and error stand beside. Its verdict always rests on the oracle.
-void compare_with(Frame& f) {
+void beside_it(Frame& f) {
   const Theme& t = f.theme;
   const Report* r = f.report();
-  heading(t, "Compare with");
+  heading(t, "Beside the kernel");
   const std::string source = measured_words(r ? r->recorded : "", "measured on the same inputs");
   tooltip(
       t,
@@ -339,9 +342,10 @@ void draw_kernels(Frame& f) {
   const KernelTimes times = kernel_times(f.bench, f.document);
   if (!times.source.empty()) {
     dim_text(f.theme, "hot times, " + times.source);
-    tooltip(f.theme,
-            "Of a whole call on this problem, packing included. A bar is a kernel's speed beside that of the fastest "
-            "whose arithmetic is accurate enough; those that are less accurate have none.");
+    tooltip(
+        f.theme,
+        "Of a whole call on this problem, packing included. A bar is a kernel's time, logarithmic as in the ladder: "
+        "the shorter the faster. Those whose arithmetic is less accurate than what is asked for are grey.");
   }
   ImGui::PushStyleVarY(ImGuiStyleVar_ItemSpacing, f.theme.em * 0.1f);
   for (const auto& g : groups) {
@@ -366,7 +370,7 @@ void draw_kernels(Frame& f) {
     }
   }
   ImGui::PopStyleVar();
-  compare_with(f);
+  beside_it(f);
 }
 
 }  // namespace convscope::ui

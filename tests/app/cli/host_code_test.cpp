@@ -299,6 +299,36 @@ TEST_F(HostCodeCli, WhatItIsCalledWithMayHaveToBeSaid) {
   EXPECT_EQ(r.code, 0) << r.out << r.err;
 }
 
+// Its launches are told everything, and it takes numbers of its own: which they are is said, and how to check the rest.
+TEST_F(HostCodeCli, CheckTellsTheNumbersThatAreInAKernel) {
+  const std::string text = R"(#include <torch/extension.h>
+__global__ void up(const float* x, const float* w, float* y, int N, int Cin, int Cout, int K, int L, int Lout, int s, int p, int d) {
+  const int e = blockIdx.x * blockDim.x + threadIdx.x, j = e % Lout, co = e / Lout % Cout, n = e / Lout / Cout;
+  if (n >= N) return;
+  float sum = 0;
+  for (int ci = 0; ci < Cin; ci++)
+    for (int k = 0; k < K; k++)
+      if (const int t = j + 1 - 2 * k; t >= 0 && t % 3 == 0 && t / 3 < L) sum += x[(n * Cin + ci) * L + t / 3] * w[(ci * Cout + co) * K + k];
+  y[e] = sum;
+}
+torch::Tensor forward(torch::Tensor x, torch::Tensor w, int stride, int padding, int dilation) {
+  const int N = x.size(0), Cout = w.size(1), K = w.size(2), L = x.size(2);
+  const int Lout = (L - 1) * stride - 2 * padding + dilation * (K - 1) + 1;
+  auto y = torch::empty({N, Cout, Lout}, x.options());
+  up<<<(N * Cout * Lout + 127) / 128, 128>>>(x.data_ptr<float>(), w.data_ptr<float>(), y.data_ptr<float>(), N, x.size(1), Cout, K, L, Lout, stride, padding, dilation);
+  return y;
+}
+)";
+  const std::string path = file("numbers.cu", text);
+  auto r = run({"check", path, "--cases", "15"});
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "stride 3, padding 1 and dilation 2 are fixed in it, whatever is asked")) << r.out;
+  EXPECT_TRUE(holds(r.out, "with its own  convscope check " + path + " --trust --dilation 2 --padding 1 --stride 3\n"))
+      << r.out;
+  r = run({"check", path, "--cases", "15", "--dilation", "2", "--padding", "1", "--stride", "3"});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+}
+
 // Its author has one dilation in mind, which is in the launcher's length and in the kernel.
 TEST_F(HostCodeCli, CheckFindsTheDilationThatIsInAKernel) {
   const std::string text = R"(#include <torch/extension.h>

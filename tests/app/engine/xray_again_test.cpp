@@ -35,7 +35,9 @@ TEST(XrayAgain, EndsWhereItDoesNotHelp) {
   again.heard(XrayAgain::begun(2));
   EXPECT_TRUE(again.after("twice"));
   again.heard(XrayAgain::begun(4));
-  EXPECT_FALSE(again.after("a third time"));
+  EXPECT_TRUE(again.after("a third time")) << "a later step, when two small problems have left out all";
+  again.heard(XrayAgain::begun(5));
+  EXPECT_FALSE(again.after("a fourth time"));
 }
 
 TEST(XrayAgain, LimitsOfAnyType) {

@@ -57,6 +57,17 @@ TEST_F(KernelTimesOfARecording, TheFastestIsOneThatIsAccurateEnough) {
   for (const auto& t : times.all) EXPECT_FALSE(t.looser) << t.kernel;
 }
 
+TEST(KernelTimesBars, AreLongerTheLongerTheTime) {
+  KernelTimes times;
+  times.all = {{"fast", 0.5, {}}, {"near", 0.55, {}}, {"slow", 50, {}}};
+  EXPECT_GT(times.bar_of(0.5), 0.02) << "something is seen of the shortest";
+  EXPECT_LT(times.bar_of(0.55) - times.bar_of(0.5), 0.1);
+  EXPECT_DOUBLE_EQ(times.bar_of(50), 1);
+  EXPECT_NEAR(times.bar_of(5) - times.bar_of(0.5), times.bar_of(50) - times.bar_of(5), 1e-12) << "logarithmic";
+  times.all.pop_back();
+  EXPECT_LT(times.bar_of(0.55), 0.2) << "a tenth more is no full bar";
+}
+
 TEST_F(KernelTimesOfARecording, AreOfItsProblemWhileItIsShown) {
   bench_->show_live(true);
   EXPECT_TRUE(kernel_times(*bench_, document_).all.empty()) << "nothing ran here on a GPU";

@@ -102,8 +102,10 @@ class Mutator {
 };
 
 constexpr int most_rounds = 1000000;
-bool time_left(std::chrono::steady_clock::time_point start, double seconds) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < seconds;
+// A second of rounds, and as many as tell something on a machine that has other work.
+bool goes_on(std::chrono::steady_clock::time_point start, int round, int least) {
+  const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return round < most_rounds && (spent < 1 || round <= least);
 }
 
 std::vector<std::string> corpus(const char* ending) {
@@ -119,12 +121,11 @@ TEST(ArrayFuzz, ArraysAreReadOrRefused) {
   Outcome outcome;
   auto start = std::chrono::steady_clock::now();
   int round = 0;
-  for (; round < most_rounds && time_left(start, 1); round++) {
+  for (; goes_on(start, round, 2000); round++) {
     auto file = round % 50 == 0 ? "\x93NUMPY\1" + m.noise(m.below(300)) : m.mutate(files[m.below(files.size())]);
     attempt(outcome, [&] { return parse_npy(file); });
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(round, 2000);
   EXPECT_GT(outcome.read, round / 50) << "not everything is refused at the door";
   EXPECT_GT(outcome.refused, round / 4);
 }
@@ -136,13 +137,12 @@ TEST(ArrayFuzz, ArchivesAreReadOrRefused) {
   Outcome outcome;
   auto start = std::chrono::steady_clock::now();
   int round = 0;
-  for (; round < most_rounds && time_left(start, 1); round++) {
+  for (; goes_on(start, round, 1000); round++) {
     auto file =
         round % 50 == 0 ? m.noise(m.below(300)) + "PK\5\6" + m.noise(18) : m.mutate(files[m.below(files.size())]);
     attempt(outcome, [&] { return parse_npz(file, round % 2 ? "x" : "w"); });
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(round, 1000);
   EXPECT_GT(outcome.refused, round / 4);
 }
 
@@ -153,7 +153,7 @@ TEST(ArrayFuzz, ArraysInsideSoundArchivesAreReadOrRefused) {
   Outcome outcome;
   auto start = std::chrono::steady_clock::now();
   int round = 0;
-  for (; round < most_rounds && time_left(start, 0.8); round++) {
+  for (; goes_on(start, round, 500); round++) {
     auto array = m.mutate(files[m.below(files.size())]);
     auto file = zip({{"x.npy", array, m.below(2) == 0, m.below(2) == 0}});
     std::string alone, inside;
@@ -164,7 +164,6 @@ TEST(ArrayFuzz, ArraysInsideSoundArchivesAreReadOrRefused) {
     if (HasFatalFailure()) return;
     ASSERT_EQ(alone.empty(), inside.empty()) << "an archive changes nothing about its array: " << alone << inside;
   }
-  EXPECT_GT(round, 500);
   EXPECT_GT(outcome.read, round / 50);
 }
 

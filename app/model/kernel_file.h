@@ -1,5 +1,6 @@
 // A kernel's file that a person opened, as far as it has come.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -9,7 +10,9 @@ struct OpenedFile {
   std::string text;    // that the engine was given last
   std::string device;  // for which its availability was asked
   bool compiling = false;
-  uint64_t request = 0, serial = 0;  // its compilation; how many texts it has had
+  uint64_t request = 0, serial = 0;             // its compilation; how many there were
+  uint64_t texts = 0, compiled = 0;             // how many it has had; which of them the engine's kernel is of
+  std::chrono::steady_clock::time_point since;  // when the newest came
   std::string trouble;  // why its newest text gave no kernel, in a line; the kernel of the text before it stays
   double seconds = 0;   // that compiling took
   bool gone = false;    // it is not there any more

@@ -58,6 +58,7 @@ struct Report {
   uint64_t serial = 0;  // counts answers: a later one is larger
   bool final = false;   // else the first comparison only: no verdict, no time yet
   std::string key;      // names its tensors in the engine; "" when there are none
+  uint64_t text = 0;    // of a kernel's file that a person opened: which of its texts ran (OpenedFile::texts)
 
   std::string recorded;  // "NVIDIA H200, 2026-11-22": where and when; "" for what was run now
   std::string kernel, file, device_kind, device_name;

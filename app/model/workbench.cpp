@@ -154,6 +154,8 @@ void Workbench::post_run(const Document& document) {
   json header = request_json(request_of(document), payload);
   header["type"] = "run";
   uint64_t serial = ++run_serial_;
+  const OpenedFile* file = file_of(document.kernel);
+  run_text_ = file ? file->compiled : 0;
   Handlers h = handlers([this, serial, document](Answer a) { took_run(serial, std::move(a), document); });
   h.partial = [this, serial, document](const std::string& text) {
     auto r = std::make_shared<Report>();
@@ -208,6 +210,7 @@ void Workbench::took_run(uint64_t serial, Answer a, const Document& document) {
 
 void Workbench::take_report(Report r) {
   r.serial = ++report_serial_;
+  r.text = run_text_;
   auto made = std::make_shared<const Report>(std::move(r));
   if (!made->key.empty()) {
     bool first = !picture_ || picture_->key != made->key || !picture_->serial ||
@@ -267,10 +270,19 @@ void Workbench::died(const std::string& how) {
   beside_serial_ = 0, beside_waits_ = false;
 }
 
-std::string Workbench::stale(const Document& shown, const Document& document) const {
-  if (!needs_run(shown, document)) return "";
-  if (running_ && !restoring_) return "computing";
-  return other_document_words(shown, document);
+std::string Workbench::stale(const Report& shown, const Document& document) const {
+  const OpenedFile* file = file_of(document.kernel);
+  const bool other = needs_run(shown.document, document),
+             text_changed = !other && is_of_before(shown) && (file->compiling || file->trouble.empty());
+  if (!other && !text_changed) return "";
+  // What takes longer than a moment is awaited with another thing before one's eyes.
+  constexpr double moment_ms = 700;
+  const bool computing = running_ && !restoring_, compiling = file && file->compiling;
+  if ((computing && ms_since(run_posted_) < moment_ms) || (compiling && ms_since(file->since) < moment_ms))
+    return "computing";
+  std::string words = text_changed ? "of the file as it was before" : other_document_words(shown.document, document);
+  if (computing || compiling) words += computing ? "; the newest is being computed" : "; the newest is being compiled";
+  return words;
 }
 
 // ---- pictures -----------------------------------------------------------------------------------------------------
@@ -479,14 +491,25 @@ void Workbench::open_recording(std::shared_ptr<const Recording> recording) {
   live_shown_ = false;
 }
 
-bool Workbench::rests_on_recording(const Document& document) const {
-  if (!shows_recorded(document)) return false;
+bool Workbench::runs_on_a_gpu(const Document& document) const {
   bool gpu = false;
   if (auto devices = info_->find("devices"); devices != info_->end() && devices->is_array())
     for (const auto& d : *devices) gpu |= d.is_object() && d.value("kind", json()) == "cuda";
+  return gpu && document.device != "emulator";
+}
+
+bool Workbench::knows_devices() const { return info_->contains("devices"); }
+
+bool Workbench::rests_on_recording(const Document& document) const {
+  if (!shows_recorded(document)) return false;
   // The emulator does some 10^9 operations a second.
-  const double at_once = gpu && document.device != "emulator" ? 1e12 : 1e9;
+  const double at_once = runs_on_a_gpu(document) ? 1e12 : 1e9;
   return flops(document.problem) > at_once;
+}
+
+bool Workbench::waits_for_a_person(const Document& document) const {
+  constexpr double at_once = 4e9;  // some ten seconds of the emulator, with all that a verdict needs
+  return rests_on_recording(document) || (!runs_on_a_gpu(document) && flops(document.problem) > at_once);
 }
 
 const Profile* Workbench::profile_of(const Document& document) const {

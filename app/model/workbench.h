@@ -204,6 +204,10 @@ class Workbench {
   bool shows_recorded(const Document& document) const { return !live_shown_ && recorded_.holds(document); }
   // It is recorded, and running it here as well would take long: it runs when a person says so.
   bool rests_on_recording(const Document& document) const;
+  // It is that, or all of the problem takes long on the emulator: nothing runs by itself then.
+  bool waits_for_a_person(const Document& document) const;
+  bool runs_on_a_gpu(const Document& document) const;
+  bool knows_devices() const;
   // The report that stands for this document: the recorded one, else the newest.
   const Report* report_of(const Document& document) const {
     const Report* r = live_shown_ ? nullptr : recorded_.report(document);
@@ -229,8 +233,14 @@ class Workbench {
   bool running() const { return running_; }
   const Document& wanted() const { return wanted_; }
   // Why the picture, or what was shown of another document, is not what this one asks for: "" when it is.
-  std::string stale(const Document& document) const { return picture_ ? stale(picture_->document, document) : ""; }
-  std::string stale(const Document& shown, const Document& document) const;
+  std::string stale(const Document& document) const { return picture_ ? stale(*picture_, document) : ""; }
+  std::string stale(const Report& shown, const Document& document) const;
+  // Of a text that its kernel's file does not have any more.
+  bool is_of_before(const Report& r) const { return is_of_before(r.document.kernel, r.text); }
+  bool is_of_before(const std::string& kernel, uint64_t text) const {
+    const OpenedFile* file = file_of(kernel);
+    return file && text > 0 && text < file->texts;
+  }
   const MapTile* tile(Map map) const { return tiles_[static_cast<size_t>(map)].get(); }
   const NumberBlock* numbers() const { return numbers_.get(); }
   const NumberBlock* hover() const { return hover_.get(); }
@@ -314,7 +324,7 @@ class Workbench {
   std::vector<std::function<void()>> inbox_;
 
   Document wanted_;
-  uint64_t run_serial_ = 0, run_id_ = 0, report_serial_ = 0, tile_serial_ = 0;
+  uint64_t run_serial_ = 0, run_id_ = 0, run_text_ = 0, report_serial_ = 0, tile_serial_ = 0;
   std::chrono::steady_clock::time_point run_posted_;
   bool running_ = false, restoring_ = false, may_restore_ = true;
   std::vector<std::function<void()>> refused_;  // what to forget when the next result comes

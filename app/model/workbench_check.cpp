@@ -27,6 +27,7 @@ void Workbench::check_others(const Document& document) {
   checking_ = {};
   checking_.seed = spec.seed;
   checking_.document = document;
+  if (const OpenedFile* file = file_of(document.kernel)) checking_.text = file->compiled;
   checking_.cases = spec.cases;
   checking_.fuzz = std::make_unique<Fuzz>(spec);
   checking_.running = true;

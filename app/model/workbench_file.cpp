@@ -31,7 +31,9 @@ void Workbench::bring_file(const std::string& path, const std::string& device) {
   if (!again && file.compiling) client_->cancel(file.request);
   if (!again && file_of_kernel(wanted_.kernel) == path) stop_for_new_text();
   file.text = text;
+  file.texts += !again;
   file.compiling = true;
+  file.since = Clock::now();
   if (!watch_)
     watch_ = std::make_unique<FileWatch>(
         [this](const std::string& changed) { deliver([this, changed] { read_again(changed); }); });
@@ -95,7 +97,7 @@ void Workbench::took_file(const std::string& path, uint64_t serial, bool again, 
   if (answer.kind == Answer::Kind::result) {
     const json j = json::parse(answer.header);
     if (!file.gone) file.trouble.clear();
-    file.ever = true;
+    file.ever = true, file.compiled = file.texts;
     file.seconds = j.value("compiled_in_s", 0.0);
     std::erase_if(kernels_, [&](const KernelEntry& k) { return of_file(k.name); });
     for (const auto& k : j.at("kernels")) kernels_.push_back(kernel_entry(k));

@@ -44,7 +44,7 @@ App::App(AppOptions options) : options_(std::move(options)) {
   bench_ = std::make_unique<Workbench>(options_.engine, options_.wake);
   bench_->on_file([this](const std::string& path, const std::string& trouble) { kernel_came(path, trouble); });
   if (!trouble.empty()) bench_->note(trouble, LogLine::Kind::trouble);
-  if (settings_.live) bench_->run(document());
+  run_by_itself();
 }
 
 App::~App() {
@@ -110,9 +110,15 @@ void App::document_changed(const Document& before) {
   // A file is compiled for another device first, and then run.
   if (before.device != now.device && bench_->file_of(now.kernel))
     return bench_->bring_file(file_of_kernel(now.kernel), now.device);
+  run_by_itself();
+}
+
+void App::run_by_itself() {
   if (!settings_.live) return;
-  if (!bench_->rests_on_recording(now))
-    bench_->run(now);
+  // Whether there is a GPU is known a moment after the start.
+  run_when_known_ = !bench_->knows_devices();
+  if (!bench_->waits_for_a_person(document()))
+    bench_->run(document()), run_when_known_ = false;
   else if (bench_->running())
     bench_->cancel();
 }
@@ -153,8 +159,7 @@ void App::set_settings(const Settings& s) {
   settings_ = s;
   if (other && settings_.presenter && shows_number_of_selected()) readable_in_ = 5;
   if (other) other_layout(!settings_.presenter && !narrow_);
-  if (now_live && (!bench_->picture() || !bench_->stale(document()).empty()) && !bench_->rests_on_recording(document()))
-    bench_->run(document());
+  if (now_live && (!bench_->picture() || !bench_->stale(document()).empty())) run_by_itself();
   if (!options_.settings_file.empty()) save_settings(options_.settings_file, settings_);
 }
 
@@ -206,7 +211,8 @@ void App::shorten() {
 
 void App::close_recording() {
   bench_->open_recording(nullptr);
-  if (settings_.live && (!bench_->picture() || !bench_->stale(document()).empty())) bench_->run(document());
+  if (std::exchange(is_recording_, false)) session_path_.clear();
+  if (!bench_->picture() || !bench_->stale(document()).empty()) run_by_itself();
   say("The recording is closed");
 }
 
@@ -493,6 +499,7 @@ void App::frame(float display_scale) {
   auto start = std::chrono::steady_clock::now();
   // Tables and windows that appear with what has come know their widths one or two frames later.
   if (bench_->drain()) settling_ = 3;
+  if (run_when_known_ && bench_->knows_devices()) run_when_known_ = false, run_by_itself();
   if (bench_->monitor().on) bench_->keep_measuring(document());
   restyle(display_scale);
   theme_.em = ImGui::GetFontSize();

@@ -37,6 +37,7 @@ void App::open(const std::string& path) {
       execute({ReplaceDocument{s.document, path}, 0});
       views_.set(s.view, true);
       session_path_ = last ? "" : path;
+      is_recording_ = !last && s.recording;
       saved_ = s.document;
       session_unknown_ = s.unknown;
       // Nothing has run that there were pictures of.
@@ -102,8 +103,10 @@ void App::kernel_came(const std::string& path, const std::string& trouble) {
   bench_->show_live(true);
   if (!chosen)
     execute({SetKernel{path}, 0});
-  else if (settings_.live || bench_->owes_a_run())
+  else if (bench_->owes_a_run())
     bench_->run(document());
+  else
+    run_by_itself();
 }
 
 std::string App::title() const {
@@ -114,7 +117,7 @@ std::string App::title() const {
 }
 
 void App::save(bool as) {
-  if (as || session_path_.empty()) return ask_path(PathFor::save);
+  if (as || session_path_.empty() || is_recording_) return ask_path(PathFor::save);
   try {
     save_session(session_path_, {document(), views_.now(), session_unknown_, bench_->recorded().recording()});
     saved_ = document();
@@ -143,7 +146,11 @@ void App::keep_last_session() const {
 
 void App::ask_path(PathFor what) {
   path_for_ = what;
-  if (what == PathFor::save) path_text_ = session_path_.empty() ? "experiment.convscope" : session_path_;
+  // A recording is what was measured: a session that holds it is another file, where whoever saves it works.
+  if (what == PathFor::save)
+    path_text_ = is_recording_           ? std::filesystem::path(session_path_).stem().string() + "-session.convscope"
+                 : session_path_.empty() ? "experiment.convscope"
+                                         : session_path_;
   if (what == PathFor::picture) path_text_ = "convscope.png", picture_area_ = {};
   if (what == PathFor::open) path_text_.clear();
   if (what == PathFor::pytorch) path_text_ = "model_new.py";

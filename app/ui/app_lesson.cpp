@@ -38,11 +38,12 @@ void App::show_step(size_t step) {
       SessionFile file = load_session(path);
       bench_->open_recording(file.recording);
       session_path_ = path, saved_ = file.document, session_unknown_ = file.unknown;
+      is_recording_ = true;
     }
   } catch (const std::exception& e) {
     say(e.what());
   }
-  if (s.recording.empty() && !session_path_.empty()) session_path_.clear();
+  if (s.recording.empty() && !session_path_.empty()) session_path_.clear(), is_recording_ = false;
   execute({ReplaceDocument{s.document, lesson_->title}, 0});
   open_kernels_file(s.document);
   View v;

@@ -197,6 +197,13 @@ void Chrome::status_bar() {
       tooltip(f_.theme,
               shown ? "The figures are those of a recording" : "The recording does not hold this, or is not shown");
     }
+    const OpenedFile* file = f_.bench.file_of(f_.document.kernel);
+    if (!r && file && !file->trouble.empty()) {
+      ImGui::Separator();
+      status_mark(f_.theme, "not-run");
+      ImGui::TextUnformatted(file->gone ? "the file is gone" : "does not compile");
+      tooltip(f_.theme, file->trouble);
+    }
     if (r && (!f_.bench.running() || !r->recorded.empty())) {
       ImGui::Separator();
       // What the document says now has no verdict yet.

@@ -114,7 +114,7 @@ void Chrome::path_dialog() {
     app_.path_for_.reset();
     ImGui::CloseCurrentPopup();
     if (go && what == App::PathFor::open) app_.open(path);
-    if (go && what == App::PathFor::save) app_.session_path_ = path, app_.save(false);
+    if (go && what == App::PathFor::save) app_.session_path_ = path, app_.is_recording_ = false, app_.save(false);
     if (go && what == App::PathFor::picture) app_.shot_ = {path};
     if (go && what == App::PathFor::pytorch) app_.export_kernel(path, true);
     if (go && what == App::PathFor::cuda) app_.export_kernel(path, false);

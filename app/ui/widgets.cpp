@@ -244,7 +244,7 @@ std::string stale_words(const Frame& f, const Report* of) {
   // A run that came to no result has a verdict, and no picture: the one before's is still there.
   const bool no_result = last && shown && last != shown && last->final && last->key.empty();
   const bool of_last = no_result && of == last.get();
-  std::string why = of_last ? f.bench.stale(of->document, f.document) : f.bench.stale(f.document);
+  std::string why = of_last ? f.bench.stale(*of, f.document) : f.bench.stale(f.document);
   if (why.empty() && no_result && !of_last && !needs_run(last->document, f.document))
     why = "of the run before; the last one: " + last->status;
   if (const OpenedFile* file = f.bench.file_of(f.document.kernel); why.empty() && file && !file->trouble.empty())

@@ -16,6 +16,7 @@ std::string shared_memory_fault(const Plan& plan, int64_t most, const std::strin
 
 std::string Device::unavailable(const KernelDefinition& kernel, const Plan& plan) const {
   std::string why = unavailable(kernel);
+  if (why.empty() && !plan.wrong_shape().empty()) return plan.wrong_shape();
   return why.empty() ? shared_memory_fault(plan, info().shared_bytes_per_block, info().architecture) : why;
 }
 

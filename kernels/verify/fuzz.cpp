@@ -17,7 +17,7 @@ constexpr int64_t most_steps(Status failure) {
   return failure == Status::wrong ? 500 : failure == Status::crashed ? 60 : 8;
 }
 // Problems in a row that the kernel does not take, or that were drawn before, until the search ends.
-constexpr int64_t most_refused = 2000, most_repeated = 2000;
+constexpr int64_t large_every = 12, most_refused = 2000, most_repeated = 2000;
 
 std::string key_of(const ConvProblem& p) {
   std::string key = p.bias ? "b" : "";
@@ -168,18 +168,32 @@ ConvProblem Fuzz::large_once() {
   auto set = [&](const char* field, int64_t ConvProblem::*member, int64_t value) {
     if (!is_fixed(field)) p.*member = value;
   };
+  // In turn, so that a hundred problems have one of each: beyond a tile of channels, blocks of positions, 16 bits of
+  // them, 8 bits of a tap's reach, a stride by which no reciprocal divides well, and the shared memory of a block.
+  enum { in_channels, out_channels, positions, very_long, dilated, far_apart, weights, kinds };
+  const auto which = draws_ / large_every % kinds;
   const bool channels_are_free = !is_fixed("in_channels") && !is_fixed("out_channels");
-  const int64_t which = between(0, 3), large = between(33, 160), few = between(1, 3), taps = between(1, 4);
-  if (channels_are_free) set("groups", &ConvProblem::groups, which == 3 ? 1 : between(1, 2));
+  const int64_t large = between(33, 160), few = between(1, 3), taps = which == dilated ? 3 : between(1, 4);
+  const bool few_groups = which != very_long && which != weights;
+  if (channels_are_free) set("groups", &ConvProblem::groups, few_groups ? between(1, 2) : 1);
   set("batch", &ConvProblem::batch, 1);
-  set("in_channels", &ConvProblem::in_channels, p.groups * (which == 0 ? large : which == 3 ? 1 : few));
-  set("out_channels", &ConvProblem::out_channels, p.groups * (which == 1 ? large : which == 3 ? 1 : few));
+  set("in_channels", &ConvProblem::in_channels,
+      p.groups * (which == in_channels ? large
+                  : which == weights   ? between(520, 700)
+                  : which == very_long ? 1
+                                       : few));
+  set("out_channels", &ConvProblem::out_channels,
+      p.groups * (which == out_channels                    ? large
+                  : which == very_long || which == weights ? 1
+                                                           : few));
   set("length", &ConvProblem::length,
-      which == 2   ? between(1025, 5000)
-      : which == 3 ? between(65537, 70000)
-                   : between(1, 24));
-  set("kernel_size", &ConvProblem::kernel_size, taps);
-  set("stride", &ConvProblem::stride, between(1, which == 3 ? 2 : 4));
+      which == positions   ? between(1025, 5000)
+      : which == very_long ? between(65537, 70000)
+                           : between(1, which == weights ? 4 : 24));
+  set("kernel_size", &ConvProblem::kernel_size, which == weights ? between(17, 25) : taps);
+  set("stride", &ConvProblem::stride,
+      which == far_apart ? 2 * between(20, 60) + 1 : between(1, which == very_long ? 2 : 4));
+  if (which == dilated) set("dilation", &ConvProblem::dilation, between(130, 300));
   set("output_padding", &ConvProblem::output_padding, 0);
   set("padding", &ConvProblem::padding, between(0, taps - 1));
   std::swap(random_, random_of_large_);
@@ -188,7 +202,7 @@ ConvProblem Fuzz::large_once() {
 
 std::optional<ConvProblem> Fuzz::draw() {
   if (spec_.start) return spec_.start;
-  if (++draws_ % 12 == 6)
+  if (++draws_ % large_every == large_every / 2)
     if (ConvProblem p = large_once();
         !check(p) && walked_products(p) <= spec_.most_products && seen_.insert(key_of(p)).second)
       return p;

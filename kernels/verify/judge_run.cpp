@@ -126,6 +126,13 @@ bool Judge::Run::declared() {
     return false;
   };
   if (auto why = kernel_.unsupported(p_); !why.empty()) return not_run(2, why);
+  if (auto why = device_.unavailable(kernel_); !why.empty()) return not_run(3, why);
+  if (const std::string& words = plan_.wrong_shape(); !words.empty()) {
+    v.add("binding", LayerStatus::pass, "its host code returns a tensor");
+    v.add("shape", LayerStatus::fail, words);
+    v.status = Status::wrong, v.exit_code = 1, v.sentence = "wrong: " + words;
+    return false;
+  }
   if (auto why = device_.unavailable(kernel_, plan_); !why.empty()) return not_run(3, why);
   for (const auto& l : plan_.launches())
     if (auto why = simt::launch_fault(l); !why.empty()) return not_run(1, "cannot be launched: " + why);

@@ -390,6 +390,19 @@ void tell_sizes(Xray& x, const SizeFault& fault) {
   if (!fault.what.empty()) x.faults = {x.sentence};
 }
 
+// Where what it returns is no [N, Cout, …], nothing else is looked at.
+bool tell_shape(Xray& x) {
+  for (const XrayProblem& at : x.problems) {
+    if (at.is != XrayProblem::Is::wrong || at.why.empty()) continue;
+    const bool here = &at == &x.problems.front();
+    x.is = here ? Xray::Is::wrong : Xray::Is::right_here_only;
+    x.faults = {fmt::format("{} (on {})", at.why, describe(at.problem))};
+    x.sentence = (here ? "" : "right here, but not in general: ") + x.faults.front();
+    return true;
+  }
+  return false;
+}
+
 // Sizes with which it is wrong where it is right with its own: beside what the products say of numbers in it, or in the
 // place of what they do not explain.
 void tell_fixed(Xray& x, const FixedSizes& fixed, Told told) {
@@ -436,6 +449,11 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
       if (limits.begins) limits.begins(x.problems.size());
       try {
         const Plan plan = kernel.plan_for(q);
+        if (!plan.wrong_shape().empty()) {
+          at.is = XrayProblem::Is::wrong, at.why = plan.wrong_shape();
+          x.problems.push_back(std::move(at));
+          continue;
+        }
         if (Extent none = extent_of(q, plan); none.no_blocks) extents.push_back(std::move(none));
         IndexMap m = index_map(device, kernel, q, activity);
         x.launches += m.launches;
@@ -460,6 +478,7 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     }
     x.problems.push_back(std::move(at));
   }
+  if (tell_shape(x)) return x;
   // What follows has the places behind the small problems: a kernel that ends the engine there is asked without.
   enum { longer_ones, sizes, other_sizes };
   auto begins = [&](size_t step) {

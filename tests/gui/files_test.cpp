@@ -316,6 +316,37 @@ SCENARIO(recent_files_are_in_the_menu) {
   CHECK_EQ(g.document().kernel, std::string("tiled"));
 }
 
+// A recording is what was measured: whatever is saved beside it goes to another file.
+SCENARIO(nothing_is_saved_into_a_recording) {
+  namespace fs = std::filesystem;
+  const std::string own = g.path("h200-kernelbench-79.convscope");
+  fs::copy_file(test::project_file("assets/recordings/h200-kernelbench-79.convscope"), own,
+                fs::copy_options::overwrite_existing);
+  const std::string before = test::text_file(own);
+  g.app.open(own);
+  g.settle();
+  CHECK(g.bench().recorded().is_open());
+  g.press("save");
+  g.popup("Save session");
+  CHECK(g.says("h200-kernelbench-79-session.convscope"));
+  g.click("//Save session/Cancel");
+  g.settle();
+  g.menu("close-recording");
+  g.settle();
+  CHECK(!g.bench().recorded().is_open());
+  g.press("save");
+  g.popup("Save session");
+  CHECK(!g.says("h200-kernelbench-79"));
+  g.type("//Save session/##path", g.path("mine.convscope"), false);
+  g.click("//Save session/Save");
+  g.settle();
+  CHECK_EQ(g.app.toast(), "Saved " + g.path("mine.convscope"));
+  CHECK(test::text_file(own) == before);
+  g.press("save");  // the control: a file of one's own is saved to without a question
+  g.settle();
+  CHECK_EQ(g.app.toast(), "Saved " + g.path("mine.convscope"));
+}
+
 SCENARIO(a_recording_is_opened_from_the_menu) {
   const auto& shipped = ui::App::recordings();
   auto it = std::find_if(shipped.begin(), shipped.end(), [](const auto& r) { return r.name == "h200-kernelbench-79"; });

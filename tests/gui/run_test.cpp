@@ -18,6 +18,11 @@ Document long_document() {
 
 void start_long_run(Gui& g) {
   g.app.execute({ReplaceDocument{long_document(), "long"}, 0});
+  g.frames(2);
+  CHECK(!g.bench().running());  // what takes long does not run by itself
+  CHECK(g.says("Not judged yet"));
+  CHECK(!g.says("nothing asks whether the stride divides"));  // of what ran before
+  g.press("run");
   g.until(
       [&] {
         return g.bench().running() && g.bench().engine().phase != "waiting for the engine" &&

@@ -83,7 +83,7 @@ struct TraceHere {
 };
 TraceHere trace_here(Frame& f) {
   const Report* r = f.picture();
-  if (!r || !f.view.selected || r->kernel != f.document.kernel) return {};
+  if (!r || !f.view.selected || r->kernel != f.document.kernel || f.bench.is_of_before(*r)) return {};
   ElementIndex at = *f.view.selected;
   if (at.row >= r->rows() || at.column >= r->columns()) return {};
   const ExplainAsked asked = keep_explained(f, *r, at);

@@ -139,10 +139,11 @@ void lines_it_names(Frame& f, std::string_view sentence) {
   }
 }
 
-// Of the file as it is now: what is said below is of the text before. True when there is something to say.
-bool file_is_not_this(Frame& f, const Report& r) {
+// Of the file as it is now: what is said below is of the text before, where there is a report of it. True when there is
+// something to say.
+bool file_is_not_this(Frame& f, const Report* r) {
   const OpenedFile* file = f.bench.file_of(f.document.kernel);
-  if (!file || file->trouble.empty() || !r.recorded.empty()) return false;
+  if (!file || file->trouble.empty() || (r && !r->recorded.empty())) return false;
   const Theme& t = f.theme;
   ImGui::PushFont(t.bold_font, ImGui::GetStyle().FontSizeBase * 1.7f);
   status_mark(t, "not-run");
@@ -157,7 +158,7 @@ bool file_is_not_this(Frame& f, const Report& r) {
     if (ImGui::SmallButton("Show the log")) f.show("Log");
     tooltip(t, "All that the compiler said. The file is compiled again whenever it changes.");
   }
-  if (file->ever) heading(t, "Before");
+  if (file->ever && r) heading(t, "Before");
   return true;
 }
 
@@ -226,6 +227,9 @@ void other_problems(Frame& f, const Report& r) {
     return;
   }
   const Fuzz& fuzz = *c.fuzz;
+  const bool before = f.bench.is_of_before(c.document.kernel, c.text);
+  if (before) dim_text(t, "stale: this is of the file as it was before");
+  ImGui::PushStyleColor(ImGuiCol_Text, before ? t.dim : t.text);
   if (c.running) {
     ImGui::ProgressBar(fuzz.first() ? -1.0f * static_cast<float>(ImGui::GetTime())
                                     : static_cast<float>(fuzz.right()) / static_cast<float>(c.cases),
@@ -244,7 +248,7 @@ void other_problems(Frame& f, const Report& r) {
     if (c.running)
       dim_text(t, fmt::format("right on {} of {} so far", grouped(fuzz.right()), grouped(c.cases)));
     else if (fuzz.right() == c.cases) {
-      status_mark(t, "right");
+      status_mark(t, before ? "" : "right");
       ImGui::SameLine();
       wrapped(fmt::format("right on all {} that were drawn", grouped(c.cases)));
     } else {
@@ -259,7 +263,7 @@ void other_problems(Frame& f, const Report& r) {
                         with, grouped(fuzz.refused())));
   } else {
     const Fuzz::Case& least = *fuzz.smallest();
-    status_mark(t, name_of(least.status));
+    status_mark(t, before ? "" : name_of(least.status));
     ImGui::SameLine();
     wrapped(fmt::format("{}: {}", describe(least.problem), least.sentence));
     tooltip(t,
@@ -280,6 +284,7 @@ void other_problems(Frame& f, const Report& r) {
       ImGui::SameLine();
     }
   }
+  ImGui::PopStyleColor();
   if (!c.running && ImGui::Button("Check 100 others")) f.act("check");
   if (!c.running) tooltip(t, "Draws other problems than before. Shift+F9");
 }
@@ -462,10 +467,22 @@ void first_failing(Frame& f, const Report& r) {
   }
 }
 
+// What is asked for has not run, and does not run by itself: what was judged before is of something else.
+bool waits_for_a_person(Frame& f, const Report* r) {
+  const bool of_this = r && !needs_run(r->document, f.document);
+  if (of_this || f.bench.running() || !f.bench.waits_for_a_person(f.document)) return false;
+  const RunOffer offer = run_offer(f);
+  const std::string why = offer.why + " All of it runs when you say so (F5).";
+  if (empty_state(f.theme, "Not judged yet", why.c_str(), offer.button)) f.act(offer.action);
+  return true;
+}
+
 }  // namespace
 
 void draw_verdict(Frame& f) {
   const Report* r = f.report();
+  if (waits_for_a_person(f, r)) return;
+  if (!r && file_is_not_this(f, r)) return;
   if (!r) {
     if (f.bench.running())
       empty_state(
@@ -475,7 +492,7 @@ void draw_verdict(Frame& f) {
       f.act("run");
     return;
   }
-  const bool of_before = file_is_not_this(f, *r);
+  const bool of_before = file_is_not_this(f, r);
   // Of a file that never compiled the verdict before is another kernel's.
   if (const OpenedFile* file = f.bench.file_of(f.document.kernel); of_before && !file->ever) return;
   if (!of_before) source_strip(f, r->recorded, r);

@@ -12,6 +12,7 @@
 #include "kernels/runtime/compile/deduced.h"
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_bounds.h"
+#include "kernels/runtime/compile/launch_calls.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/python_run.h"
 #include "kernels/runtime/compile/python_source.h"
@@ -306,7 +307,7 @@ std::string cuda_source(const std::string& text, const std::string& name) {
     if (last_part(f.name) == "main")
       for (size_t i = f.begin; i <= f.end; i++)
         if (cuda[i] != '\n') cuda[i] = ' ';
-  return cuda;
+  return with_plain_launches(cuda);
 }
 
 }  // namespace convscope

@@ -260,7 +260,8 @@ std::string idea_of(std::string_view text) {
     line.remove_prefix(2);
     while (line.starts_with(" ")) line.remove_prefix(1);
     if (line.empty()) break;
-    out += (out.empty() ? "" : " ") + std::string(line);
+    if (!out.empty()) out += ' ';
+    out += line;
     if (const size_t stop = out.find(". "); stop != out.npos) return out.substr(0, stop);
   }
   while (out.ends_with(".") || out.ends_with("\r")) out.pop_back();

@@ -44,6 +44,15 @@ bool is_autograd(const Statement& type) {
                      [](const Expression& base) { return base.word == "Function"; });
 }
 
+bool is_layer(const PythonFile& f, const Statement& type, int deep) {
+  return std::any_of(type.bases.begin(), type.bases.end(), [&](const Expression& base) {
+    const auto known = f.definitions.find(base.word);
+    if (base.kind == Expression::name && known != f.definitions.end())
+      return known->second->kind == Statement::type && deep < 8 && is_layer(f, *known->second, deep + 1);
+    return base.word == "ConvTranspose1d";
+  });
+}
+
 const Statement* module_of(const PythonFile& f) {
   const Statement* found = nullptr;
   for (const Statement& s : f.statements) {
@@ -79,6 +88,8 @@ std::vector<std::string> python_module_numbers(const std::string& text) {
   const auto file = host::python_file(text);
   const PythonStatement* type = host::module_of(*file);
   std::vector<std::string> all;
+  const bool as_the_layer = type && !host::method_of(*file, type, "__init__") && host::is_layer(*file, *type);
+  if (as_the_layer) all = {"stride", "padding", "output_padding", "dilation", "groups"};
   for (const char* name : {"__init__", "forward"})
     if (const PythonStatement* f = type ? host::method_of(*file, type, name) : nullptr)
       for (const PythonParameter& p : f->parameters) {

@@ -32,6 +32,12 @@ class Module : PythonWalk {
       makes_ = true;
       call_function(*init, self, of_the_layer(*init));
       makes_ = false;
+    } else if (is_layer(file_, *type)) {
+      PythonArguments all;
+      for (const char* name : {"in_channels", "out_channels", "kernel_size", "stride", "padding", "output_padding",
+                               "groups", "bias", "dilation"})
+        all.by_name[name] = *number_of_layer(name);
+      self->attributes = object_in(layer(all))->attributes;
     }
     const Statement& forward = *method_of(file_, type, "forward");
     const PythonArguments given = of_the_call(forward);
@@ -332,6 +338,11 @@ class Module : PythonWalk {
       if (auto known = file_.definitions.find(base.word); known != file_.definitions.end())
         if (const Statement* m = method_of(file_, known->second, name))
           return call_function(*m, o.self, arguments(e, l));
+    // nn.ConvTranspose1d's own: weights and numbers.
+    if (name == "__init__" && is_layer(file_, *o.self->statement)) {
+      const Value made = layer(arguments(e, l));
+      for (const auto& [known_as, v] : object_in(made)->attributes) o.self->attributes[known_as] = v;
+    }
     return {};
   }
   Value call_value(const Value& f, const Expression& e, Locals& l) {
@@ -353,6 +364,8 @@ class Module : PythonWalk {
         made->kind = Object::instance, made->statement = o->statement;
         if (const Statement* init = method_of(file_, o->statement, "__init__"))
           call_function(*init, made, arguments(e, l));
+        else if (is_layer(file_, *o->statement))
+          made->attributes = object_in(layer(arguments(e, l)))->attributes;
         return {made};
       }
       case Object::path:

@@ -245,6 +245,28 @@ std::optional<Tensor> Given::maybe(Role role) const {
 }
 Given::Pointer Given::pointer(Role role) const { return {tensor(role).address()}; }
 
+namespace {
+
+// "its output has sizes [2, 3, 300], where [2, 6, 300] belongs: Cout/groups channels"
+std::string shape_words(const ConvProblem& p, const Tensor& y) {
+  auto is = [&](int64_t n, int64_t c, int64_t l) {
+    return y.dim() == 3 && y.size(0) == n && y.size(1) == c && (l < 0 || y.size(2) == l);
+  };
+  const int64_t N = p.batch, Cout = p.out_channels, any = -1;
+  const char* means = is(N, p.out_length(), Cout)     ? ": channels and positions are exchanged"
+                      : is(N, p.out_per_group(), any) ? ": Cout/groups channels"
+                      : is(N, p.in_channels, any)     ? ": as many channels as x has"
+                      : is(1, Cout, any)              ? ": one sequence"
+                      : is(N, Cout * p.groups, any)   ? ": Cout·groups channels"
+                                                      : "";
+  std::string sizes;
+  for (int64_t i = 0; i < y.dim(); i++) sizes += (i ? ", " : "") + std::to_string(y.size(i));
+  return "its output has sizes [" + sizes + "], where [" + std::to_string(N) + ", " + std::to_string(Cout) + ", " +
+         std::to_string(p.out_length()) + "] belongs" + means;
+}
+
+}  // namespace
+
 void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
   Recording own;
   own.last_variable = *host_code.variables;
@@ -260,11 +282,8 @@ void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
     const Tensor result = host_code.returns(p, given);
     places.result = what_of(result.address());
     if (places.result != y && places.result < first_made) refuse("its host code returns a tensor that it was given");
-    if (result.dim() != 3 || result.size(0) != p.batch || result.size(1) != p.out_channels) {
-      const std::string sizes = said(result.sizes());
-      refuse("its host code returns a tensor of sizes ", sizes.substr(1, sizes.size() - 2), "; [", p.batch, ", ",
-             p.out_channels, ", …] belongs");
-    }
+    if (result.dim() != 3 || result.size(0) != p.batch || result.size(1) != p.out_channels)
+      return plan.wrong_shape(shape_words(p, result));
     if (result.size(2) != p.out_length()) plan.out_length(result.size(2));
   } else {
     host_code.does(p, given);

@@ -105,6 +105,31 @@ TEST_F(PythonCli, WhatForwardDoesIsFollowed) {
   }
 }
 
+// A module that is made from PyTorch's layer has its weights and numbers.
+TEST_F(PythonCli, WhatIsMadeFromTheLayerHasItsNumbers) {
+  const std::string source = test::text_file(module("        return x\n"));
+  const std::string before = source.substr(0, source.find("class ModelNew"));
+  const std::string call =
+      "    def forward(self, x, output_size=None):\n        return ext.conv(x, self.weight, self.bias, "
+      "self.stride[0], self.padding[0], self.output_padding[0], self.dilation[0])\n";
+  const std::string init =
+      "    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, "
+      "output_padding=0, dilation=1, bias=False):\n        super().__init__(in_channels, "
+      "out_channels, kernel_size, stride=stride, padding=padding, output_padding=output_padding, "
+      "bias=bias, dilation=dilation)\n";
+  const Words one_group = {"--groups", "1"};
+  for (const std::string& type :
+       {"class ModelNew(nn.ConvTranspose1d):\n" + call, "class ModelNew(torch.nn.ConvTranspose1d):\n" + init + call,
+        "class Up(nn.ConvTranspose1d):\n" + call + "class ModelNew(Up):\n    pass\n"}) {
+    const std::string said = checked(file("layer.py", before + type), one_group);
+    EXPECT_TRUE(holds(said, "✓ right on all 40 problems")) << type << said;
+  }
+  const std::string said = checked(changed_text(before + "class ModelNew(nn.ConvTranspose1d):\n" + call,
+                                                "self.padding[0]", "self.dilation[0]", "wrong.py"),
+                                   one_group);
+  EXPECT_TRUE(holds(said, "the dilation stands where the padding belongs")) << said;
+}
+
 TEST_F(PythonCli, ItsFaultsAreTold) {
   struct Fault {
     const char *forward, *why;

@@ -83,6 +83,31 @@ TEST_F(WorkbenchFile, ThatChangesOnDiskIsAnotherKernel) {
   EXPECT_EQ(run()->status, "right");
 }
 
+// What is shown is of a text, and says so as soon as the file has another.
+TEST_F(WorkbenchFile, WhatIsOfATextBeforeIsStale) {
+  write();
+  bench_->bring_file(path_, "emulator");
+  ASSERT_TRUE(comes(1));
+  const auto r = run();
+  ASSERT_EQ(r->status, "right");
+  EXPECT_FALSE(bench_->is_of_before(*r));
+  EXPECT_EQ(bench_->stale(r->document), "");
+  bench_->bring_file(path_, "auto");  // for another device: the same text
+  ASSERT_TRUE(comes(2));
+  EXPECT_FALSE(bench_->is_of_before(*r));
+  write("j + p - k * d", "j + p - k");
+  ASSERT_TRUE(comes(3));
+  EXPECT_TRUE(bench_->is_of_before(*r));
+  EXPECT_EQ(bench_->stale(r->document), "of the file as it was before");
+  const auto wrong = run();
+  EXPECT_EQ(wrong->status, "wrong");
+  EXPECT_EQ(bench_->stale(wrong->document), "");
+  // What runs while the newest text does not compile is of the one before.
+  write("y[id] = sum;", "y[id] = summe;");
+  ASSERT_TRUE(comes(4));
+  EXPECT_TRUE(bench_->is_of_before(*run()));
+}
+
 // Editors take a file away for a moment: that is no change. One that stays away is said, and comes back.
 TEST_F(WorkbenchFile, ThatIsGoneIsSaidUntilItComesBack) {
   write();

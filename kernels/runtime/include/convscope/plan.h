@@ -257,6 +257,10 @@ class Plan {
   // The output length this kernel works out, where it is not the problem's: y is then [N, Cout, that length].
   void out_length(int64_t n) { out_length_ = n; }
 
+  // What its host code returns is no [N, Cout, …]: in words. Nothing is launched then.
+  void wrong_shape(std::string words) { wrong_shape_ = std::move(words), launches_.clear(); }
+  const std::string& wrong_shape() const { return wrong_shape_; }
+
   const std::vector<Launch>& launches() const& { return launches_; }
   std::vector<Launch> launches() && { return std::move(launches_); }  // for (… : kernel.plan_for(p).launches())
   size_t workspace_bytes() const { return workspace_bytes_; }
@@ -278,6 +282,7 @@ class Plan {
   std::vector<int64_t> parts_of_call_;  // offsets in the workspace
   size_t workspace_bytes_ = 0;
   int64_t out_length_;
+  std::string wrong_shape_;
 };
 
 // Calls launch(entry) with a kernel's entry for elements of type t.

@@ -1,0 +1,140 @@
+// What host code may write in the place of kernel<<<…>>>, and tensors of wrong sizes that it returns.
+#include "kernels/runtime/compile/launch_calls.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/app/cli/outside.h"
+
+namespace convscope {
+namespace {
+
+using test::operator+;
+using test::holds;
+using test::little;
+using test::OutsideCli;
+using test::Words;
+
+TEST(PlainLaunches, OfArraysOfPointers) {
+  EXPECT_EQ(
+      with_plain_launches("void* args[] = {(void*)&x, &n,};\n"
+                          "AT_CUDA_CHECK(cudaLaunchKernel((const void*)k<3, true>, dim3(a, b), 128,\n args, 0, s));"),
+      "void* args[] = {(void*)&x, &n,};\n"
+      "AT_CUDA_CHECK((k<3, true><<<dim3(a, b), 128, 0, s>>>(x, n), cudaSuccess)\n);");
+  EXPECT_EQ(with_plain_launches("void *p[2] = {const_cast<float**>(&x), reinterpret_cast<void*>(&y)};\n"
+                                "cudaLaunchCooperativeKernel(reinterpret_cast<void*>(&ns::k), g, b, p);"),
+            "void *p[2] = {const_cast<float**>(&x), reinterpret_cast<void*>(&y)};\n"
+            "(ns::k<<<g, b>>>(x, y), cudaSuccess);");
+  // What is no array of addresses, and comments, stay.
+  for (const char* left : {"cudaLaunchKernel(k, g, b, args);", "void* args[] = {p};\ncudaLaunchKernel(k, g, b, args);",
+                           "// cudaLaunchKernel(k, g, b, args)\n"})
+    EXPECT_EQ(with_plain_launches(left), left);
+}
+
+TEST(PlainLaunches, OfOneOfTwoKernels) {
+  EXPECT_EQ(with_plain_launches("auto f = s == 1 ? k<0, 1> : &ns::k<0, 0>;\nf<<<g, b>>>(x,\n y);"),
+            "auto f = s == 1 ? k<0, 1> : &ns::k<0, 0>;\n"
+            "((s == 1) ? (k<0, 1><<<g, b>>>(x,  y)) : (ns::k<0, 0><<<g, b>>>(x,  y)))\n;");
+  for (const char* left : {"auto f = k<1>;\nf<<<g, b>>>(x);", "auto f = a ? k<1> : b ? k<2> : k<3>;\nf<<<g, b>>>(x);",
+                           "int f = s ? 1 : 2;\nk<<<f, b>>>(x);"})
+    EXPECT_EQ(with_plain_launches(left), left);
+}
+
+class LaunchCallsCli : public OutsideCli {
+ protected:
+  static std::string text(const std::string& launch, const std::string& out = "{N, Cout, Lout}") {
+    return R"(#include <torch/extension.h>
+template <bool plain>
+__global__ void up(const float* x, const float* w, const float* b, float* y, int N, int Cin, int Cout, int K, int L, int Lout, int s, int p, int d, int groups) {
+  const int e = blockIdx.x * blockDim.x + threadIdx.x, j = e % Lout, co = e / Lout % Cout, n = e / Lout / Cout;
+  if (n >= N) return;
+  const int cin = Cin / groups, cout = Cout / groups, g = co / cout;
+  float sum = b ? b[co] : 0.f;
+  for (int c = 0; c < cin; c++)
+    for (int k = 0; k < K; k++)
+      if (const int t = j + p - k * d; t >= 0 && (plain || t % s == 0) && t / s < L)
+        sum += x[(n * Cin + g * cin + c) * L + t / s] * w[((g * cin + c) * cout + co % cout) * K + k];
+  y[e] = sum;
+}
+torch::Tensor forward(torch::Tensor x_, torch::Tensor w_, torch::optional<torch::Tensor> bias, int stride, int padding, int output_padding, int dilation, int groups) {
+  int N = x_.size(0), Cin = x_.size(1), Cout = w_.size(1) * groups, K = w_.size(2), L = x_.size(2);
+  int Lout = (L - 1) * stride - 2 * padding + dilation * (K - 1) + output_padding + 1;
+  auto y_ = torch::empty()" +
+           out + R"(, x_.options());
+  const float *x = x_.data_ptr<float>(), *w = w_.data_ptr<float>(), *b = bias.has_value() ? bias->data_ptr<float>() : nullptr;
+  float* y = y_.data_ptr<float>();
+  const int blocks = (N * Cout * Lout + 127) / 128;
+)" + launch +
+           R"(
+  return y_;
+}
+)";
+  }
+};
+
+constexpr const char* by_call =
+    R"(  void* args[] = {&x, &w, &b, &y, &N, &Cin, &Cout, &K, &L, &Lout, &stride, &padding, &dilation, &groups};
+  AT_CUDA_CHECK(cudaLaunchKernel((const void*)up<false>, dim3(blocks), dim3(128), args, 0, nullptr));)";
+constexpr const char* by_arrows =
+    "  up<false><<<blocks, 128>>>(x, w, b, y, N, Cin, Cout, K, L, Lout, stride, padding, dilation, groups);";
+
+TEST_F(LaunchCallsCli, CudaLaunchKernelIsALaunch) {
+  auto r = run({"check", file("call.cu", text(by_call)), "--cases", "20"});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "✓ right on all 20 problems")) << r.out;
+  // Its arguments are those of the array, in its order.
+  r = run(Words{"run", changed_text(text(by_call), "&padding, &dilation", "&dilation, &padding")} + little);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "the padding and the dilation are exchanged")) << r.out;
+}
+
+TEST_F(LaunchCallsCli, AKernelIsChosenByACondition) {
+  const std::string chosen =
+      "  auto kernel = stride == 1 ? up<true> : up<false>;\n"
+      "  kernel<<<blocks, 128>>>(x, w, b, y, N, Cin, Cout, K, L, Lout, stride, padding, dilation, groups);";
+  auto r = run({"check", file("choice.cu", text(chosen)), "--cases", "20"});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  r = run(Words{"run", changed_text(text(chosen), "stride == 1 ?", "stride > 0 ?")} + little);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "nothing asks whether the stride divides")) << r.out;
+}
+
+// A tensor of other sizes is no problem that the kernel does not take: it is wrong.
+TEST_F(LaunchCallsCli, WhatIsReturnedHasWrongSizes) {
+  struct Of {
+    const char *sizes, *words;
+  };
+  const Words problem = little + Words{"--groups", "2"};
+  for (const Of& of :
+       {Of{"{N, Cout / groups, Lout}", "[1, 2, 81], where [1, 4, 81] belongs: Cout/groups channels"},
+        Of{"{N, Lout, Cout}", "[1, 81, 4], where [1, 4, 81] belongs: channels and positions are exchanged"},
+        Of{"{N, Cin, Lout}", "[1, 6, 81], where [1, 4, 81] belongs: as many channels as x has"},
+        Of{"{N * Cout, Lout}", "[4, 81], where [1, 4, 81] belongs"}}) {
+    const std::string path = file("sizes.cu", text(by_arrows, of.sizes));
+    auto r = run(Words{"run", path} + problem);
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    EXPECT_TRUE(holds(r.out, std::string("wrong: its output has sizes ") + of.words + "\n")) << r.out;
+    EXPECT_TRUE(holds(r.out, "Why: its output has sizes [")) << r.out;
+    EXPECT_TRUE(holds(r.out, "✗ shape ")) << r.out;
+    r = run({"check", path, "--cases", "20"});
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    const auto document = run(Words{"run", path, "--json"} + problem).document();
+    EXPECT_EQ(document["verdict"]["status"], "wrong");
+    // Nothing of it is timed, counted or explained.
+    for (const Words& other : {Words{"profile", path}, Words{"bench", path}}) {
+      r = run(other + problem);
+      EXPECT_NE(r.code, 0) << r.out;
+      EXPECT_TRUE(holds(r.out + r.err, of.words)) << r.out << r.err;
+    }
+  }
+  // One sequence of several; where there is one alone it is right, and the x-ray knows others.
+  const std::string path = file("sequence.cu", text(by_arrows, "{1, Cout, Lout}"));
+  auto r = run(Words{"run", path, "--batch", "3"} + little);
+  EXPECT_TRUE(holds(r.out, "[1, 4, 81], where [3, 4, 81] belongs: one sequence")) << r.out;
+  // The control.
+  r = run(Words{"run", file("right.cu", text(by_arrows))} + problem);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+}
+
+}  // namespace
+}  // namespace convscope

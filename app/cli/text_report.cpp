@@ -45,7 +45,8 @@ std::string report_text(const json& r) {
   out += fmt::format("\n  {}\n", r.at("verdict").at("sentence").get<std::string>());
   // Where no term is named it is said what is known of it.
   for (const char* field : {"cause", "cause_reason"})
-    if (auto cause = r.at("verdict").value(field, json()); cause.is_string())
+    if (auto cause = r.at("verdict").value(field, json());
+        cause.is_string() && !r.at("verdict").value("cause_elsewhere", false))
       out += fmt::format("  Why: {}\n", cause.get<std::string>());
   out += "\n";
   for (const auto& l : r.at("verdict").at("layers")) {

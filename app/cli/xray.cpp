@@ -102,7 +102,7 @@ void put_cause(Session& session, const RunRequest& r, json& report, bool right_a
     const json answer = asked(session, r, patience_s);
     const CauseWords words = cause_words(answer.at("xray"), right, beside);
     if (words.sentence.empty())
-      verdict["cause_reason"] = words.reason;
+      verdict["cause_reason"] = words.reason, verdict["cause_elsewhere"] = words.elsewhere;
     else
       verdict["cause"] = words.sentence;
     if (const json& fixed = answer["xray"].at("fixed"); !words.sentence.empty() && !fixed.empty())
@@ -113,7 +113,7 @@ void put_cause(Session& session, const RunRequest& r, json& report, bool right_a
   if (!crashed || verdict["cause"].is_string() || !ended_by_a_gpu(text(verdict, "sentence"))) return;
   if (const std::string cause = seen_by_the_emulator(session, r); !cause.empty()) {
     verdict["cause"] = cause;
-    verdict.erase("cause_reason");
+    verdict.erase("cause_reason"), verdict.erase("cause_elsewhere");
   }
 }
 

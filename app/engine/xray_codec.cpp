@@ -115,21 +115,23 @@ CauseWords cause_words(const json& xray, bool right, const CauseBeside& beside) 
   const bool of_an_index =
       says("it takes ") || says("nothing asks whether ") || says(" is let through, ") || says(" are taken to be ");
   if (!right && beside.race && !of_an_index)
-    return {"", "its threads race: as long as they do, what it computes says nothing of its index"};
+    return {"", "its threads race: as long as they do, what it computes says nothing of its index", true};
   if (!right && beside.unset && !of_an_index)
     return {"",
-            "a variable that nothing was put into is in its results: as long as it is, they say nothing of its index"};
-  if (status == (right ? "right-here-only" : "wrong")) return {sentence, ""};
+            "a variable that nothing was put into is in its results: as long as it is, they say nothing of its index",
+            true};
+  if (status == (right ? "right-here-only" : "wrong")) return {sentence, "", false};
   // Wrong as it was asked for, and right on the small problem of that kind.
   const std::string here = "right here, but not in general: ";
   const bool none_here = xray.value("without_effect", false);
   if (!right && status == "right-here-only" && sentence.starts_with(here) && !none_here)
-    return {"seen on other small problems: " + sentence.substr(here.size()), ""};
-  if (right || status == "unclear" || status == "not-mapped") return {"", sentence};
-  if (beside.sums_right) return {"", "its sums are right: no term of its index is to blame"};
+    return {"seen on other small problems: " + sentence.substr(here.size()), "", false};
+  if (right || status == "unclear" || status == "not-mapped") return {"", sentence, false};
+  if (beside.sums_right) return {"", "its sums are right: no term of its index is to blame", true};
   return {"",
           "its products on small problems are the definition's: what is wrong depends on sizes, values, rounding or "
-          "the order of threads"};
+          "the order of threads",
+          false};
 }
 
 }  // namespace convscope

@@ -33,6 +33,7 @@ class XrayAgain {
 // Without a sentence, the reason why there is none.
 struct CauseWords {
   std::string sentence, reason;
+  bool elsewhere = false;  // the reason: what is wrong is nothing of its index, and stands in the verdict
 };
 // What its verdict found beside: its mathematics are right, and other things wrong; threads race, or a variable that
 // nothing was put into is in its results, and what comes of that looks like a fault of the index.

@@ -244,9 +244,10 @@ std::string stale_words(const Frame& f, const Report* of) {
   // A run that came to no result has a verdict, and no picture: the one before's is still there.
   const bool no_result = last && shown && last != shown && last->final && last->key.empty();
   const bool of_last = no_result && of == last.get();
+  // The newest that is asked for has run.
+  if (no_result && !of_last && f.bench.stale(*last, f.document).empty())
+    return "of the run before; the last one: " + last->status;
   std::string why = of_last ? f.bench.stale(*of, f.document) : f.bench.stale(f.document);
-  if (why.empty() && no_result && !of_last && !needs_run(last->document, f.document))
-    why = "of the run before; the last one: " + last->status;
   if (const OpenedFile* file = f.bench.file_of(f.document.kernel); why.empty() && file && !file->trouble.empty())
     why = file->gone ? "of the file as it was before; it is not there any more"
                      : "of the file as it was before; as it is now it does not compile";

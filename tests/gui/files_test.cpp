@@ -336,7 +336,7 @@ SCENARIO(nothing_is_saved_into_a_recording) {
   CHECK(!g.bench().recorded().is_open());
   g.press("save");
   g.popup("Save session");
-  CHECK(!g.says("h200-kernelbench-79"));
+  CHECK(!g.says("h200-kernelbench-79-session") && g.says("experiment.convscope"));
   g.type("//Save session/##path", g.path("mine.convscope"), false);
   g.click("//Save session/Save");
   g.settle();

@@ -10,6 +10,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/compile/deduced.h"
+#include "kernels/runtime/compile/global_functions.h"
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_calls.h"
@@ -71,9 +72,63 @@ std::string arguments_behind(const std::string& code, size_t at) {
 
 bool has_host_code(std::string_view text) { return code_of(text, true).find("<<<") != std::string::npos; }
 
+namespace {
+
+// Whether a name is one of a variable or a parameter that holds a kernel's address, as far as its declaration tells.
+bool is_variable(const std::string& name, const std::string& code) {
+  if (!std::all_of(name.begin(), name.end(), is_word)) return false;
+  const std::regex declared("\\bauto\\s*(?:const\\s*)?[*&]*\\s*(?:const\\s*)?" + name +
+                            "\\b|\\(\\s*\\*\\s*(?:const\\s*)?" + name + "\\s*\\)|\\b[A-Z]\\w*\\s*[*&]*\\s+" + name +
+                            "\\s*[,)]");
+  return std::regex_search(code, declared);
+}
+
+// Kernels' names where they stand for their addresses: known<k<3>>() in the place of k<3> or &k<3>.
+std::string with_known_kernels(const std::string& text, const std::set<std::string>& kernels,
+                               const std::set<std::string>& bounded) {
+  const std::string code = code_of(text);
+  std::string out;
+  size_t done = 0;
+  for (size_t at = 0; at < code.size();) {
+    if (!is_word(code[at])) {
+      at++;
+      continue;
+    }
+    size_t end = at;
+    while (end < code.size() && (is_word(code[end]) || (code[end] == ':' && code.substr(end, 2) == "::") ||
+                                 (code[end] == ':' && code[end - 1] == ':')))
+      end++;
+    const size_t begin = at;
+    at = end;
+    if (!kernels.contains(last_part(code.substr(begin, end - begin)))) continue;
+    if (code.substr(0, begin).ends_with("Launching<")) continue;
+    if (const size_t open = code.find_first_not_of(" \t\n", end); open != code.npos && code[open] == '<') {
+      const size_t close = closing(code, open, '<', '>');
+      if (close == code.npos) continue;
+      end = close + 1;
+    }
+    const size_t next = code.find_first_not_of(" \t\n", end);
+    if (next == code.npos || code[next] == '(' || code[next] == '<') continue;  // it is declared, or launched
+    size_t before = begin;
+    while (before > done && std::isspace(static_cast<unsigned char>(code[before - 1]))) before--;
+    if (before > done && (code[before - 1] == '.' || code[before - 1] == '>')) continue;
+    const bool address = before > done && code[before - 1] == '&' && (before < 2 || code[before - 2] != '&');
+    const std::string kernel = text.substr(begin, end - begin), bounds = bounds_of(kernel, bounded);
+    out += text.substr(done, (address ? before - 1 : begin) - done) + "::convscope::host::known<" + kernel +
+           (bounds.empty() ? "" : ", " + bounds) + ">()";
+    done = at = end;
+  }
+  return out + text.substr(done);
+}
+
+}  // namespace
+
 std::string with_noted_launches(const std::string& plain, const std::set<std::string>& bounded) {
   const DeducedText deduced = with_deducers(plain, bounded);
   const std::string &text = deduced.text, code = code_of(text, true);
+  std::set<std::string> kernels;
+  for (const auto& k : global_functions(code_of(text))) kernels.insert(last_part(k.name));
+  bool by_pointer = false;
   std::string out;
   size_t at = 0;
   for (const auto& l : launches_in(code)) {
@@ -82,8 +137,11 @@ std::string with_noted_launches(const std::string& plain, const std::set<std::st
     while (std::isspace(static_cast<unsigned char>(callee.back()))) callee.pop_back();
     const std::string config = "(" + text.substr(l.arrows + 3, l.config_end - l.arrows - 3) + ")";
     out += text.substr(at, l.callee - at);
-    if (const std::string type = deduced_launch(callee, arguments_behind(code, l.config_end + 3), deduced);
-        !type.empty()) {
+    if (!kernels.contains(callee) && is_variable(callee, code)) {
+      out += "::convscope::host::launching(" + callee + ", " + config.substr(1);
+      by_pointer = true;
+    } else if (const std::string type = deduced_launch(callee, arguments_behind(code, l.config_end + 3), deduced);
+               !type.empty()) {
       out += type + config;
     } else {
       out += "::convscope::host::Launching<" + callee + ">" + config;
@@ -92,15 +150,7 @@ std::string with_noted_launches(const std::string& plain, const std::set<std::st
     at = l.config_end + 3;
   }
   out += text.substr(at);
-  // A kernel that is launched by another name of it: one that is known when it is compiled.
-  static const std::regex by_name(R"(Launching<(\w+)>\()");
-  std::set<std::string> names;
-  for (auto it = std::sregex_iterator(out.begin(), out.end(), by_name); it != std::sregex_iterator(); ++it)
-    names.insert((*it)[1]);
-  for (const auto& name : names)
-    out = std::regex_replace(out, std::regex("\\b(?:const\\s+)?auto\\s*\\*?\\s*(?:const\\s+)?" + name + "\\s*="),
-                             "constexpr auto " + name + " =");
-  return out;
+  return by_pointer ? with_known_kernels(out, kernels, bounded) : out;
 }
 
 namespace {

@@ -68,7 +68,9 @@ std::optional<std::string> arguments_in(const std::string& text, const std::stri
   return list;
 }
 
-std::string with_calls(const std::string& text) {
+}  // namespace
+
+std::string with_plain_launches(const std::string& text) {
   static const std::regex call(R"(\b(?:cudaLaunchKernel|cudaLaunchCooperativeKernel)\s*\()"),
       identifier(R"(^[A-Za-z_]\w*$)");
   const std::string code = code_of(text, true);
@@ -85,67 +87,13 @@ std::string with_calls(const std::string& text) {
     if (kernel.empty() || !std::regex_match(array, identifier)) continue;
     const auto arguments = arguments_in(text, code, array, begin);
     if (!arguments) continue;
-    out += text.substr(at, begin - at) + "(" + kernel + "<<<" + trimmed(parts[1]) + ", " + trimmed(parts[2]);
+    out += text.substr(at, begin - at) + "((void)" + array + ", " + kernel + "<<<" + trimmed(parts[1]) + ", " +
+           trimmed(parts[2]);
     for (size_t i = 4; i < parts.size(); i++) out += ", " + trimmed(parts[i]);
     out += ">>>(" + *arguments + "), cudaSuccess)" + lines_of_text(text.substr(begin, close - begin));
     at = close + 1;
   }
   return out + text.substr(at);
 }
-
-// "s == 1 ? k<1> : k<0>": a condition and two kernels; nothing where it is none.
-struct Choice {
-  std::string condition, one, other;
-};
-std::optional<Choice> choice_in(const std::string& value) {
-  int depth = 0;
-  size_t asks = value.npos, otherwise = value.npos;
-  for (size_t i = 0; i < value.size(); i++) {
-    depth += value[i] == '(' || value[i] == '[' || value[i] == '{';
-    depth -= value[i] == ')' || value[i] == ']' || value[i] == '}';
-    const bool double_colon = value[i] == ':' && ((i && value[i - 1] == ':') || value.substr(i, 2) == "::");
-    if (depth == 0 && value[i] == '?' && asks != value.npos) return {};  // of more than two
-    if (depth == 0 && value[i] == '?') asks = i;
-    if (depth == 0 && value[i] == ':' && !double_colon && asks != value.npos) otherwise = i;
-  }
-  if (otherwise == value.npos) return {};
-  Choice c{trimmed(value.substr(0, asks)), trimmed(value.substr(asks + 1, otherwise - asks - 1)),
-           trimmed(value.substr(otherwise + 1))};
-  static const std::regex kernel(R"(^[A-Za-z_][\w:]*\s*(?:<[^?;]*>)?$)");
-  for (std::string* k : {&c.one, &c.other}) {
-    if (k->starts_with("&")) *k = trimmed(k->substr(1));
-    if (!std::regex_match(*k, kernel)) return {};
-  }
-  return c;
-}
-
-std::string with_choices(const std::string& text) {
-  const std::string code = code_of(text, true);
-  std::string out;
-  size_t at = 0;
-  for (const LaunchSite& l : launches_in(code)) {
-    if (l.callee < at) continue;
-    const std::string name = trimmed(code.substr(l.callee, l.arrows - l.callee));
-    if (!std::all_of(name.begin(), name.end(), is_word)) continue;
-    const std::regex made("\\b(?:const\\s+)?auto\\s*\\*?\\s*(?:const\\s+)?" + name + "\\s*=\\s*([^;]*);");
-    std::optional<Choice> choice;
-    for (auto it = std::sregex_iterator(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(l.callee), made);
-         it != std::sregex_iterator(); ++it)
-      choice = choice_in(text.substr(static_cast<size_t>(it->position(1)), static_cast<size_t>(it->length(1))));
-    const size_t open = code.find('(', l.config_end + 3), close = closing(code, open, '(', ')');
-    if (!choice || close == code.npos) continue;
-    const std::string launch = text.substr(l.arrows, close + 1 - l.arrows);
-    std::string one_line = launch;
-    std::replace(one_line.begin(), one_line.end(), '\n', ' ');
-    out += text.substr(at, l.callee - at) + "((" + choice->condition + ") ? (" + choice->one + one_line + ") : (" +
-           choice->other + one_line + "))" + lines_of_text(launch);
-    at = close + 1;
-  }
-  return out + text.substr(at);
-}
-
-}  // namespace
-
-std::string with_plain_launches(const std::string& text) { return with_choices(with_calls(text)); }
 
 }  // namespace convscope

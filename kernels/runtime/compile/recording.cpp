@@ -154,6 +154,31 @@ void note_launch(const Callee& kernel, const Shape& grid, const Shape& block, si
   now().streams.launch(stream);
 }
 
+namespace {
+
+struct KnownKernels {
+  std::mutex mutex;
+  std::map<const void*, Callee> at;
+};
+KnownKernels& known_kernels() {
+  static auto* all = new KnownKernels;  // modules note theirs whenever they are loaded
+  return *all;
+}
+
+}  // namespace
+
+void note_kernel(const Callee& kernel) {
+  std::lock_guard lock(known_kernels().mutex);
+  known_kernels().at[kernel.function] = kernel;
+}
+Callee kernel_at(const void* function) {
+  std::lock_guard lock(known_kernels().mutex);
+  const auto it = known_kernels().at.find(function);
+  if (it == known_kernels().at.end())
+    refuse(function ? "its host code launches what is no kernel of the file" : "its host code launches a null pointer");
+  return it->second;
+}
+
 // What is done with them outside of a call orders nothing of one.
 uintptr_t current_stream() { return recording ? recording->current_stream : 0; }
 uintptr_t set_current_stream(uintptr_t stream) {

@@ -20,23 +20,14 @@ TEST(PlainLaunches, OfArraysOfPointers) {
       with_plain_launches("void* args[] = {(void*)&x, &n,};\n"
                           "AT_CUDA_CHECK(cudaLaunchKernel((const void*)k<3, true>, dim3(a, b), 128,\n args, 0, s));"),
       "void* args[] = {(void*)&x, &n,};\n"
-      "AT_CUDA_CHECK((k<3, true><<<dim3(a, b), 128, 0, s>>>(x, n), cudaSuccess)\n);");
+      "AT_CUDA_CHECK(((void)args, k<3, true><<<dim3(a, b), 128, 0, s>>>(x, n), cudaSuccess)\n);");
   EXPECT_EQ(with_plain_launches("void *p[2] = {const_cast<float**>(&x), reinterpret_cast<void*>(&y)};\n"
                                 "cudaLaunchCooperativeKernel(reinterpret_cast<void*>(&ns::k), g, b, p);"),
             "void *p[2] = {const_cast<float**>(&x), reinterpret_cast<void*>(&y)};\n"
-            "(ns::k<<<g, b>>>(x, y), cudaSuccess);");
+            "((void)p, ns::k<<<g, b>>>(x, y), cudaSuccess);");
   // What is no array of addresses, and comments, stay.
   for (const char* left : {"cudaLaunchKernel(k, g, b, args);", "void* args[] = {p};\ncudaLaunchKernel(k, g, b, args);",
                            "// cudaLaunchKernel(k, g, b, args)\n"})
-    EXPECT_EQ(with_plain_launches(left), left);
-}
-
-TEST(PlainLaunches, OfOneOfTwoKernels) {
-  EXPECT_EQ(with_plain_launches("auto f = s == 1 ? k<0, 1> : &ns::k<0, 0>;\nf<<<g, b>>>(x,\n y);"),
-            "auto f = s == 1 ? k<0, 1> : &ns::k<0, 0>;\n"
-            "((s == 1) ? (k<0, 1><<<g, b>>>(x,  y)) : (ns::k<0, 0><<<g, b>>>(x,  y)))\n;");
-  for (const char* left : {"auto f = k<1>;\nf<<<g, b>>>(x);", "auto f = a ? k<1> : b ? k<2> : k<3>;\nf<<<g, b>>>(x);",
-                           "int f = s ? 1 : 2;\nk<<<f, b>>>(x);"})
     EXPECT_EQ(with_plain_launches(left), left);
 }
 
@@ -97,6 +88,41 @@ TEST_F(LaunchCallsCli, AKernelIsChosenByACondition) {
   r = run(Words{"run", changed_text(text(chosen), "stride == 1 ?", "stride > 0 ?")} + little);
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(holds(r.out, "nothing asks whether the stride divides")) << r.out;
+}
+
+// Addresses of kernels in variables, which are assigned, given to functions, and kept in tables.
+TEST_F(LaunchCallsCli, AKernelIsLaunchedByItsAddress) {
+  const std::string given = "(x, w, b, y, N, Cin, Cout, K, L, Lout, stride, padding, dilation, groups);";
+  for (const std::string& launch :
+       {"  auto kernel = up<true>;\n  if (stride != 1) kernel = &up<false>;\n  kernel<<<blocks, 128>>>" + given,
+        "  void (*f)(const float*, const float*, const float*, float*, int, int, int, int, int, int, int, int, int, "
+        "int) = "
+        "nullptr;\n  switch (stride) {\n    case 1: f = up<true>; break;\n    default: f = up<false>;\n  }\n  "
+        "cudaFuncSetAttribute(f, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536);\n  f<<<blocks, 128, 60000>>>" +
+            given,
+        "  auto go = [&](auto kernel) { kernel<<<blocks, 128>>>" + given +
+            " };\n  if (stride == 1)\n    go(up<true>);\n"
+            "  else\n    go(up<false>);",
+        "  static constexpr decltype(&up<true>) all[] = {up<false>, up<true>};\n  auto* kernel = all[stride == 1];\n"
+        "  kernel<<<blocks, 128>>>" +
+            given}) {
+    auto r = run({"check", file("address.cu", text(launch)), "--cases", "20"});
+    EXPECT_EQ(r.code, 0) << launch << r.out << r.err;
+    EXPECT_EQ(r.err, "") << "no warnings";
+  }
+  // Which of them is wrong is what is judged; none is no launch.
+  auto r = run(Words{"run", file("wrong.cu", text("  auto kernel = up<false>;\n  if (stride > 1) kernel = up<true>;\n  "
+                                                  "kernel<<<blocks, 128>>>" +
+                                                  given))} +
+               little);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "exactly the bias should stand")) << r.out;
+  r = run(
+      Words{"run", file("none.cu",
+                        text("  auto kernel = up<false>;\n  kernel = nullptr;\n  kernel<<<blocks, 128>>>" + given))} +
+      little);
+  EXPECT_EQ(r.code, 2) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "its host code launches a null pointer")) << r.out;
 }
 
 // A tensor of other sizes is no problem that the kernel does not take: it is wrong.

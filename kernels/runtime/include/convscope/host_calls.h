@@ -80,6 +80,10 @@ struct Callee {
 CONVSCOPE_PROGRAM void note_launch(const Callee& kernel, const Shape& grid, const Shape& block, size_t shared_bytes,
                                    uintptr_t stream, std::initializer_list<Handed> arguments, int64_t fills_bytes = 0);
 
+// Kernels whose addresses variables of the host code may hold. Errors of kernel_at: refused, where it is none of these.
+CONVSCOPE_PROGRAM void note_kernel(const Callee& kernel);
+CONVSCOPE_PROGRAM Callee kernel_at(const void* function);
+
 // Whether an address is one of a variable.
 CONVSCOPE_PROGRAM bool is_variable(uint64_t address);
 

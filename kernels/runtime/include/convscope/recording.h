@@ -80,6 +80,39 @@ class Bounded : public Launching<F> {
   }
 };
 
+// Of a kernel by the address that a variable holds: what is known of it is noted where its name stands (known<k<3>>()).
+template <auto F, int64_t most_threads>
+inline const bool noted_kernel = (note_kernel(callee<F>(most_threads)), true);
+template <auto F, int64_t most_threads = 0>
+constexpr auto known() {
+  (void)&noted_kernel<F, most_threads>;
+  return F;
+}
+template <class... P>
+class LaunchingAt {
+ public:
+  LaunchingAt(void (*function)(P...), Shape grid, Shape block, size_t shared, uintptr_t stream)
+      : function_(reinterpret_cast<const void*>(function)),
+        grid_(grid),
+        block_(block),
+        shared_(shared),
+        stream_(stream) {}
+  void operator()(P... given) const {
+    note_launch(kernel_at(function_), grid_, block_, shared_, stream_, {handed(given)...});
+  }
+
+ private:
+  const void* function_;
+  Shape grid_, block_;
+  size_t shared_;
+  uintptr_t stream_;
+};
+template <class... P, class G, class B>
+LaunchingAt<P...> launching(void (*function)(P...), const G& grid, const B& block, size_t shared = 0,
+                            cudaStream_t stream = nullptr) {
+  return {function, shape_of(grid), shape_of(block), shared, reinterpret_cast<uintptr_t>(stream)};
+}
+
 // What is noted down for memory that the file declares, and for bytes of the host: they are other kernels than those
 // that copy tensors, since a launch that is looked at alone needs them before it.
 template <auto F, class From>

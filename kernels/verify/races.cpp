@@ -222,8 +222,15 @@ void RaceFinder::access(const simt::Access& a) {
     if (a.kind == AccessKind::ordered)
       cell.ordered = now;
     else
-      cell = {now, {}, {}, {}, atomic};
+      cell = {now, {}, {}, {}, atomic, atomic ? cell.plain : now};
   }
+}
+
+// What a word is cleared with is not ordered by what is added to that word itself: in another order the one is lost.
+bool RaceFinder::meets_a_plain_write(const simt::Access& a) {
+  for (uint64_t c = a.address / cell_bytes; c <= (a.address + a.size - 1) / cell_bytes; c++)
+    if (const Epoch& plain = cell(c).plain; !before(plain, a.thread)) return found(a, plain, true), true;
+  return false;
 }
 
 void RaceFinder::take(const simt::Access& a) {
@@ -242,6 +249,7 @@ void RaceFinder::take(const simt::Access& a) {
     lock = &locks_[a.address];
     many_atomics_ = locks_.size() > most_locks;
   }
+  if (a.kind == AccessKind::atomic && meets_a_plain_write(a)) return;
   if (lock) acquire(a.thread, *lock);
   access(a);
   if (lock) release(a.thread, *lock);

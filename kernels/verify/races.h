@@ -71,6 +71,7 @@ class RaceFinder {
     Epoch writer, reader, other_reader;
     Epoch ordered;        // a copy that is on its way
     bool atomic = false;  // the writer
+    Epoch plain;          // the last that wrote it without an atomic, whatever atomics came since
   };
   struct Thread {
     std::shared_ptr<const Clocks> others;  // what it knows of them
@@ -86,6 +87,7 @@ class RaceFinder {
   void release(uint16_t thread, Object& to);
   void acquire(uint16_t thread, Object& from);
   void access(const simt::Access& a);
+  bool meets_a_plain_write(const simt::Access& atomic);
   static bool copies(const simt::Access& a);
   void found(const simt::Access& a, const Epoch& e, bool it_writes);
   // Two writes that nothing orders: a race, unless the second turns out to have written what the first had.

@@ -139,6 +139,53 @@ TEST_F(FilesGpu, AModuleIsFollowed) {
   EXPECT_TRUE(test::holds(x["sentence"].get<std::string>(), "the padding counts twice")) << x;
 }
 
+// nvcc makes the templates whose addresses the host code takes; numbers in a kernel are told from outside.
+TEST_F(FilesGpu, KernelsAreLaunchedByAddressAndByCall) {
+  auto text = [](const std::string& launch, const char* t, const char* s) {
+    return fmt::format(R"(#include <torch/extension.h>
+template <bool plain>
+__global__ void up(const float* x, const float* w, float* y, int N, int Cin, int Cout, int K, int L, int Lout, int s, int p, int d) {{
+  const int e = blockIdx.x * blockDim.x + threadIdx.x, j = e % Lout, co = e / Lout % Cout, n = e / Lout / Cout;
+  if (n >= N) return;
+  float sum = 0.f;
+  for (int c = 0; c < Cin; c++)
+    for (int k = 0; k < K; k++)
+      if (const int t = {1}; t >= 0 && (plain || t % {2} == 0) && t / {2} < L)
+        sum += x[(n * Cin + c) * L + t / {2}] * w[(c * Cout + co) * K + k];
+  y[e] = sum;
+}}
+torch::Tensor forward(torch::Tensor x_, torch::Tensor w_, int stride, int padding, int output_padding, int dilation) {{
+  int N = x_.size(0), Cin = x_.size(1), Cout = w_.size(1), K = w_.size(2), L = x_.size(2);
+  int Lout = (L - 1) * stride - 2 * padding + dilation * (K - 1) + output_padding + 1;
+  auto y_ = torch::empty({{N, Cout, Lout}}, x_.options());
+  const float *x = x_.data_ptr<float>(), *w = w_.data_ptr<float>();
+  float* y = y_.data_ptr<float>();
+  const int blocks = (N * Cout * Lout + 127) / 128;
+  {0}
+  return y_;
+}}
+)",
+                       launch, t, s);
+  };
+  const std::string by_call =
+                        "void* args[] = {&x, &w, &y, &N, &Cin, &Cout, &K, &L, &Lout, &stride, &padding, &dilation};\n"
+                        "  AT_CUDA_CHECK(cudaLaunchKernel((void*)up<false>, blocks, 128, args, 0, nullptr));",
+                    by_address =
+                        "auto kernel = up<true>;\n  if (stride > 1) kernel = up<false>;\n"
+                        "  kernel<<<blocks, 128>>>(x, w, y, N, Cin, Cout, K, L, Lout, stride, padding, dilation);";
+  for (const std::string& launch : {by_call, by_address}) {
+    const Answer a = bring(text(launch, "j + p - k * d", "s"));
+    ASSERT_EQ(a.kind, Answer::Kind::result) << a.header << a.message;
+    const json r = ask("run");
+    EXPECT_EQ(r["verdict"]["status"], "right") << r["verdict"];
+  }
+  const Answer a = bring(text(by_address, "j + 1 - k * 2", "2"));
+  ASSERT_EQ(a.kind, Answer::Kind::result) << a.header << a.message;
+  EXPECT_EQ(ask("run")["verdict"]["status"], "right");
+  const json x = ask("xray")["xray"];
+  EXPECT_TRUE(test::holds(x["sentence"].get<std::string>(), "stride 2, padding 1 and dilation 2 are fixed in it")) << x;
+}
+
 // From outside on a GPU as on the emulator: by what is written behind y, and what is left.
 TEST_F(FilesGpu, ABoundAndAGridAreNamed) {
   const std::string grid = "grid=ceil_div(N*Cout*Lout,256)",

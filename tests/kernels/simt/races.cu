@@ -74,6 +74,19 @@ __device__ __forceinline__ void count(const float* x, float* y) {
   if (t == 5) y[t] = static_cast<float>(cell[0]) + x[t];
 }
 
+// Each clears a word and adds to its own and to the next thread's: what is cleared is not ordered by what is added.
+template <bool barrier>
+__device__ __forceinline__ void clear_and_add(const float* x, float* y) {
+  __shared__ int cells[64];
+  const int t = threadIdx.x;
+  cells[t] = 0;
+  if (barrier) __syncthreads();
+  atomicAdd(&cells[t], 1);
+  atomicAdd(&cells[(t + 1) % 64], 1);
+  __syncthreads();
+  y[t] = static_cast<float>(cells[t]) + x[t];
+}
+
 // Half of the block fills, half takes.
 template <bool waits>
 __device__ __forceinline__ void hand_over(const float* x, float* y) {
@@ -206,6 +219,8 @@ __device__ __forceinline__ void beyond_its_own(const float* x, float* y, const f
   F(race_plain_sum, count<false, true>(x, y))                                   \
   F(calm_atomic_sum, count<true, true>(x, y))                                   \
   F(race_atomic_read, count<true, false>(x, y))                                 \
+  F(race_clear_and_add, clear_and_add<false>(x, y))                                  \
+  F(calm_clear_and_add, clear_and_add<true>(x, y))                                  \
   F(race_no_hand_over, hand_over<false>(x, y))                                  \
   F(calm_hand_over, hand_over<true>(x, y))                                      \
   F(calm_stage, stage<true, true>(x, y))                                   \

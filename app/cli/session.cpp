@@ -69,7 +69,7 @@ void catch_interrupts() {
 Session::Session(const CommonOptions& options)
     : options_(options), client_(EngineOptions{options.engine, 20}), terminal_(isatty(STDERR_FILENO) != 0) {
   client_.on_log([this](const std::string& line) {
-    if (!mapping_ || !line.starts_with("convscope-crash: ")) std::fprintf(stderr, "%s\n", line.c_str());
+    if (!answer_tells_ || !line.starts_with("convscope-crash: ")) std::fprintf(stderr, "%s\n", line.c_str());
   });
 }
 
@@ -127,7 +127,7 @@ Received Session::waited(json header, std::vector<std::byte> payload, const std:
   };
   // --timeout is for a kernel: what else is asked says what became of it.
   std::string type = header.value("type", "");
-  mapping_ = type == "xray";
+  answer_tells_ = type == "xray" || type == "judge";
   bool kernel =
       type == "run" || type == "explain" || type == "xray" || type == "judge" || type == "profile" || type == "bench";
   Answer a = client_.request(

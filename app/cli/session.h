@@ -51,7 +51,7 @@ class Session {
                   const std::string& lent, std::function<void(const std::string&)> partial = {});
 
   CommonOptions options_;
-  std::atomic<bool> mapping_{false};  // of the small problem that ended an engine the answer tells
+  std::atomic<bool> answer_tells_{false};  // of what ended an engine on a problem the answer tells
   EngineClient client_;
   std::set<std::string> brought_;  // files
   bool terminal_, shown_ = false;

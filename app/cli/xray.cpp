@@ -109,6 +109,7 @@ void put_cause(Session& session, const RunRequest& r, json& report, bool right_a
       verdict["cause_fixed"] = fixed;
   } catch (const EngineError& e) {
     verdict["cause_reason"] = "its products could not be mapped: " + std::string(e.what());
+    verdict["cause_elsewhere"] = crashed;
   }
   if (!crashed || verdict["cause"].is_string() || !ended_by_a_gpu(text(verdict, "sentence"))) return;
   if (const std::string cause = seen_by_the_emulator(session, r); !cause.empty()) {

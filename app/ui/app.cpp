@@ -510,6 +510,7 @@ void App::frame(float display_scale) {
   for (const auto& n : toasts_) next_frame_ = std::min(next_frame_, n.until - ImGui::GetTime());
   if (bench_->running()) next_frame_ = std::min(next_frame_, 0.25);
   go_on_with_lesson();
+  tooltips_of_focus(!lesson_);
   Frame f{document(), *bench_,  views_.now(), settings_, theme_,      textures_,
           draft_,     gesture_, events_,      compare_,  next_frame_, cells_};
   Chrome chrome(*this, f);

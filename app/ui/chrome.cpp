@@ -424,15 +424,17 @@ void Chrome::trust_dialog() {
   wrapped(
       "It is compiled by g++ for the emulator, on a GPU by nvcc as well, and runs with your rights, now and whenever "
       "it changes on disk. Look through it first.");
-  if (ImGui::BeginChild("text", {0, em * 22}, ImGuiChildFlags_Borders, ImGuiWindowFlags_HorizontalScrollbar)) {
+  if (ImGui::BeginChild("text", {0, em * 22}, ImGuiChildFlags_Borders | ImGuiChildFlags_NavFlattened,
+                        ImGuiWindowFlags_HorizontalScrollbar)) {
     ImGui::PushFont(f_.theme.code_font, 0);
     ImGui::TextUnformatted(app_.untrusted_text_.c_str());
     ImGui::PopFont();
   }
   ImGui::EndChild();
+  // By the keyboard as well: Tab and Space, or Enter, on the one that is marked.
+  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere(), ImGui::SetNavCursorVisible(true);
   const bool go = ImGui::Button("Compile and run");
   ImGui::SameLine();
-  ImGui::SetItemDefaultFocus();
   if (ImGui::Button("Cancel") || ImGui::IsKeyPressed(ImGuiKey_Escape) || !open) {
     ImGui::CloseCurrentPopup();
     app_.trust_file(false);

@@ -60,8 +60,19 @@ std::string bytes_text(double b) {
   return u && b < 100 ? fmt::format("{:.1f} {}", b, units[u]) : fmt::format("{:.0f} {}", b, units[u]);
 }
 
+namespace {
+
+bool of_focus = true;
+bool wants_tooltip() {
+  return ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip | (of_focus ? 0 : ImGuiHoveredFlags_NoNavOverride));
+}
+
+}  // namespace
+
+void tooltips_of_focus(bool on) { of_focus = on; }
+
 void explain_item(const Theme& t, const About& about) {
-  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip) || !ImGui::BeginTooltip()) return;
+  if (!wants_tooltip() || !ImGui::BeginTooltip()) return;
   ImGui::PushTextWrapPos(ImGui::GetFontSize() * 26);
   ImGui::TextUnformatted(about.what);
   if (*about.formula) {
@@ -75,7 +86,7 @@ void explain_item(const Theme& t, const About& about) {
 }
 
 void tooltip(const Theme&, std::string_view text) {
-  if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip) || !ImGui::BeginTooltip()) return;
+  if (text.empty() || !wants_tooltip() || !ImGui::BeginTooltip()) return;
   ImGui::PushTextWrapPos(ImGui::GetFontSize() * 26);
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
   ImGui::PopTextWrapPos();

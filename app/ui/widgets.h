@@ -33,6 +33,8 @@ struct About {
 // A tooltip for the last item, wrapped; nothing when the item is not hovered.
 void explain_item(const Theme& t, const About& about);
 void tooltip(const Theme& t, std::string_view text);
+// Whether what has the keyboard's focus has them as well: not while its keys turn pages, and they would cover the text.
+void tooltips_of_focus(bool on);
 
 // Text at the right end of what room there is.
 void right_aligned(const std::string& text, const ImVec4& colour);

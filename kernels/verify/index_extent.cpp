@@ -69,6 +69,13 @@ struct Tile {
     const int64_t n = bound_of(unit, e.problem), size = step.of(e.problem);
     return std::find(e.blocks.begin(), e.blocks.end(), too_many ? ceil_div(n, size) : n / size) != e.blocks.end();
   }
+  // Whether a number of blocks has it in it rounded down, and not rounded up: of several sides in one, say.
+  bool is_in_the_grid(const Extent& e) const {
+    const int64_t n = bound_of(unit, e.problem), size = step.of(e.problem), down = n / size, up = ceil_div(n, size);
+    return e.no_blocks || down == up || (down > 0 && std::any_of(e.blocks.begin(), e.blocks.end(), [&](int64_t b) {
+                                           return b % down == 0 && b % up != 0;
+                                         }));
+  }
   int64_t begun(const ConvProblem& p) const { return bound_of(unit, p) / step.of(p) * step.of(p); }
   bool leaves(int64_t o, const ConvProblem& p) const {
     const int64_t length = p.out_length(), co = o / length % p.out_channels;
@@ -124,16 +131,19 @@ std::vector<Step> steps(const std::vector<Extent>& all) {
 
 std::string put_in(const char* text, const std::string& what) { return fmt::format(fmt::runtime(text), what); }
 
-// The first tiles that say of all problems what is amiss: those of which the grid has as many, else any.
+// The first tiles that say of all problems what is amiss: those of which the grid has as many; else any, and of too few
+// those that the grid may be made of.
 template <class Says>
 Tiles tiles_that(Says says, bool too_many, const std::vector<Extent>& all) {
   const std::vector<Step> list = steps(all);
   for (const bool of_the_grid : {true, false}) {
     auto of_all = [&](const Tiles& tiles) {
       return std::all_of(all.begin(), all.end(), [&](const Extent& e) {
-        return says(e, tiles) && (!of_the_grid || std::all_of(tiles.begin(), tiles.end(), [&](const Tile& t) {
-                 return t.is_of_the_grid(e, too_many);
-               }));
+        return says(e, tiles) &&
+               (!of_the_grid || std::all_of(tiles.begin(), tiles.end(),
+                                            [&](const Tile& t) { return t.is_of_the_grid(e, too_many); })) &&
+               (too_many ||
+                std::all_of(tiles.begin(), tiles.end(), [&](const Tile& t) { return t.is_in_the_grid(e); }));
       });
     };
     for (const Step& step : list)

@@ -199,7 +199,7 @@ void draw_row(Frame& f, const Ladder& l, const LadderRow& r, const Axis& axis, c
   }
   ImGui::EndDisabled();
   about_row(t, l, r);
-  bring_in_sight(chosen && !reference, r.name);
+  bring_in_sight(chosen && !reference && r.from != From::nothing, r.name);
   ImGui::PopID();
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const float middle = at.y + height / 2, text_y = middle - t.em * 0.55f;
@@ -439,13 +439,12 @@ void draw_ladder(Frame& f) {
     if (r->from != From::nothing) draw_row(f, l, *r, axis, columns);
   if (static_cast<size_t>(timed) < rows.size()) {
     ImGui::Dummy({1, t.em * 0.4f});
-    // Of a recording they have one reason, and it is the same for most.
+    // The chosen one's reason is seen at once; the others' leave the room to what has a time.
+    if (own && own->from == From::nothing) draw_row(f, l, *own, axis, columns);
     const std::string without = fmt::format("Without a time here: {}", rows.size() - static_cast<size_t>(timed));
-    if (ImGui::TreeNodeEx("without",
-                          (l.recorded ? 0 : ImGuiTreeNodeFlags_DefaultOpen) | ImGuiTreeNodeFlags_NoTreePushOnOpen, "%s",
-                          without.c_str()))
+    if (ImGui::TreeNodeEx("without", ImGuiTreeNodeFlags_NoTreePushOnOpen, "%s", without.c_str()))
       for (const auto* r : rows)
-        if (r->from == From::nothing) draw_row(f, l, *r, axis, columns);
+        if (r->from == From::nothing && r != own) draw_row(f, l, *r, axis, columns);
   }
   ImGui::PopStyleVar();
   ImGui::EndChild();

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_internal.h>
-#include <map>
 #include <utility>
 
 #include "app/engine/kernel_file.h"
@@ -16,16 +15,12 @@
 #include "app/ui/panels/machine_code.h"
 #include "app/ui/panels/source_edit.h"
 #include "app/ui/panels/source_heat.h"
+#include "app/ui/panels/source_marks.h"
 #include "app/ui/panels/source_place.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
 namespace {
-
-struct Marks {
-  std::map<int, char> letters;  // by line, from 0: W writes the element, R reads for it, ! also what does not belong
-  int writes = -1;              // the line that wrote it first
-};
 
 struct State {
   std::string kernel, shown, file;  // shown: what the editor has; file: what it shall have
@@ -48,6 +43,7 @@ struct State {
   bool typing = false;    // in the last frame
   bool gave_way = false;  // the instructions did, to what is typed
   std::string trouble;    // of the text that is typed, which is marked on its line
+  std::string told;       // the verdict's sentence, whose lines are marked
   MachineCodePane pane;
   CodeLink link;
   SourcePlace go_to;          // that was asked for
@@ -90,58 +86,6 @@ TraceHere trace_here(Frame& f) {
   const Traced* t = asked.traced;
   if (!t || t->writers.empty() || t->writers[0].line <= 0) return {};
   return {t, asked.explained && asked.explained->differs()};
-}
-
-void set_marks(State& s, const Theme& theme, const Traced* t) {
-  s.editor.ClearMarkers();
-  s.marks = {};
-  if (!t) return;
-  auto here = [&](const std::string& file) { return file_name(file) == file_name(s.file); };
-  struct Line {
-    int64_t writers = 0;
-    std::map<char, int64_t> reads;
-    std::string who, stray, fills;
-  };
-  std::map<int, Line> lines;
-  for (const auto& w : t->writers) {
-    if (w.line <= 0 || !here(w.file)) continue;
-    Line& l = lines[w.line - 1];
-    if (!l.writers++) l.who = fmt::format("block {}, thread {}", w.block, w.thread);
-  }
-  for (const auto& r : t->reads)
-    if (r.line > 0 && here(r.file)) lines[r.line - 1].reads[r.tensor]++;
-  // A right kernel may read more than it uses: that is no fault.
-  if (s.differs)
-    for (const auto& stray : t->strays) {
-      if (stray.line > 0 && here(stray.file))
-        lines[stray.line - 1].stray +=
-            stray.words.starts_with("writes ") || stray.reads == 0
-                ? "\n" + stray.words
-                : fmt::format("\n{}: {} of {}", stray.words, grouped(stray.stray), grouped(stray.reads));
-      if (stray.from_line > 0 && here(stray.from_file))
-        lines[stray.from_line - 1].fills += fmt::format("\nbrings to shared memory what line {} reads: {}", stray.line,
-                                                        stray.words.substr(stray.words.find(' ') + 1));
-    }
-  if (here(t->writers[0].file)) s.marks.writes = t->writers[0].line - 1;
-  std::string element = fmt::format("y[{}, {}, {}]", t->n, t->co, t->j);
-  for (const auto& [line, l] : lines) {
-    if (static_cast<size_t>(line) >= s.editor.GetLineCount()) continue;
-    std::string about;
-    if (l.writers)
-      about = fmt::format("writes {}: {}{}", element, l.who,
-                          l.writers > 1 ? fmt::format(" and {} more", l.writers - 1) : "");
-    for (const auto& [tensor, count] : l.reads)
-      about += fmt::format("{}reads {} {} time{} for {}", about.empty() ? "" : "\n", read_name(tensor), grouped(count),
-                           count == 1 ? "" : "s", element);
-    about += l.stray + l.fills + "\nsource: traced on the emulator";
-    const ImVec4& c = !l.stray.empty()   ? theme.wrong
-                      : !l.fills.empty() ? theme.warning
-                      : l.writers        ? theme.kernel
-                                         : theme.accent;
-    s.editor.AddMarker(static_cast<size_t>(line), packed(c, 0.35f),
-                       packed(c, l.writers || !l.stray.empty() ? 0.22f : 0.13f), about, about);
-    s.marks.letters[line] = !l.stray.empty() ? '!' : !l.fills.empty() ? 'F' : l.writers ? 'W' : 'R';
-  }
 }
 
 // CUDA in a Python file is in a string, which is not to be seen as one.
@@ -393,7 +337,8 @@ void keep_typing(Frame& f, State& s, bool marks_are_new) {
   }
   const std::string trouble = edit.waits() || own->compiling ? "" : own->trouble;
   if (trouble == s.trouble && !marks_are_new) return;
-  if (trouble.empty() && !s.trouble.empty()) set_marks(s, *s.theme, s.traced);
+  if (trouble.empty() && !s.trouble.empty())
+    s.marks = mark_lines(s.editor, s.file, *s.theme, s.traced, s.differs, s.told);
   s.trouble = trouble;
   for (const auto& place : places_in(trouble))
     if (file_name(place.file) == file_name(path)) {
@@ -477,10 +422,15 @@ void draw_source(Frame& f) {
     s.editor.SetText(*text);
     s.link = {}, s.cursor = s.editor.GetMainCursorPosition();
   }
-  const bool marks_are_new = newly_traced || differs != s.differs || fresh || restyled;
+  // What its verdict names stands beside what the element's trace knows.
+  const Report* verdict = f.report();
+  const bool tells = verdict && verdict->final && verdict->status != "right" && verdict->kernel == kernel &&
+                     verdict->recorded.empty() && !f.bench.is_of_before(*verdict);
+  const std::string told = tells ? verdict->sentence : "";
+  const bool marks_are_new = newly_traced || differs != s.differs || told != s.told || fresh || restyled;
   if (marks_are_new) {
-    s.traced = traced, s.differs = differs;
-    set_marks(s, t, traced);
+    s.traced = traced, s.differs = differs, s.told = told;
+    s.marks = mark_lines(s.editor, s.file, t, traced, differs, told);
     if (s.marks.writes >= 0 && led) s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
   }
   if (s.go_to.line) {

@@ -198,13 +198,14 @@ void Chrome::status_bar() {
               shown ? "The figures are those of a recording" : "The recording does not hold this, or is not shown");
     }
     const OpenedFile* file = f_.bench.file_of(f_.document.kernel);
-    if (!r && file && !file->trouble.empty()) {
+    const bool no_kernel = file && !file->trouble.empty() && (!r || r->recorded.empty());
+    if (no_kernel) {
       ImGui::Separator();
       status_mark(f_.theme, "not-run");
       ImGui::TextUnformatted(file->gone ? "the file is gone" : "does not compile");
       tooltip(f_.theme, file->trouble);
     }
-    if (r && (!f_.bench.running() || !r->recorded.empty())) {
+    if (r && !no_kernel && (!f_.bench.running() || !r->recorded.empty())) {
       ImGui::Separator();
       // What the document says now has no verdict yet.
       const std::string stale = r->recorded.empty() ? stale_words(f_, r) : "";
@@ -259,86 +260,6 @@ void Chrome::overlays() {
   path_dialog();
   trust_dialog();
   toasts();
-}
-
-// ---- palette ------------------------------------------------------------------------------------------------------
-
-void Chrome::palette() {
-  if (app_.palette_open_ && !ImGui::IsPopupOpen("palette")) {
-    ImGui::OpenPopup("palette");
-    app_.palette_text_.clear();
-    app_.palette_at_ = 0;
-  }
-  ImGuiViewport* v = ImGui::GetMainViewport();
-  float em = ImGui::GetFontSize();
-  ImGui::SetNextWindowPos({v->WorkPos.x + v->WorkSize.x / 2, v->WorkPos.y + em * 3}, ImGuiCond_Always, {0.5f, 0});
-  ImGui::SetNextWindowSize({std::min(em * 36, v->WorkSize.x * 0.9f), 0});
-  if (!ImGui::BeginPopup("palette")) {
-    app_.palette_open_ = false;
-    return;
-  }
-  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
-  ImGui::SetNextItemWidth(-FLT_MIN);
-  ImGui::InputTextWithHint("##search", "an action, a preset, a kernel, a panel", &app_.palette_text_);
-  struct Row {
-    std::string label, detail;
-    Event event;
-  };
-  std::vector<Row> rows;
-  auto lower = [](std::string s) {
-    std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return s;
-  };
-  std::string wanted = lower(app_.palette_text_);
-  // Every word of what was typed must occur.
-  auto fits = [&](const std::string& text) {
-    std::string in = lower(text);
-    size_t at = 0;
-    while (at < wanted.size()) {
-      size_t end = wanted.find(' ', at);
-      if (end == std::string::npos) end = wanted.size();
-      if (end > at && in.find(wanted.substr(at, end - at)) == std::string::npos) return false;
-      at = end + 1;
-    }
-    return true;
-  };
-  auto add = [&](std::string label, std::string detail, Event event) {
-    if (fits(label + " " + detail)) rows.push_back({std::move(label), std::move(detail), std::move(event)});
-  };
-  for (const auto& a : actions())
-    if (*a.menu && a.enabled(app_)) add(a.label, chord_text(a.chord), RunAction{a.id});
-  for (const auto& p : panels()) add(std::string("Panel: ") + p.title, p.about, ShowPanel{p.title});
-  for (const auto& r : App::recordings())
-    if (fits("Recording: " + r.name)) rows.push_back({"Recording: " + r.name, r.path, OpenFile{r.path}});
-  for (const auto& l : lessons()) add("Lesson: " + l.title, l.about, OpenFile{l.path});
-  for (const auto& k : f_.bench.kernels()) add("Kernel: " + k.name, k.idea, Command{SetKernel{k.name}, 0});
-  for (const auto& p : presets()) add("Preset: " + p.name, p.about, Command{LoadPreset{p.name}, 0});
-  if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) app_.palette_at_++;
-  if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) app_.palette_at_--;
-  app_.palette_at_ = std::clamp(app_.palette_at_, 0, std::max(0, static_cast<int>(rows.size()) - 1));
-  if (ImGui::IsItemEdited()) app_.palette_at_ = 0;
-  bool done = false;
-  if (ImGui::BeginChild("rows", {0, ImGui::GetTextLineHeightWithSpacing() * 14})) {
-    for (size_t i = 0; i < rows.size(); i++) {
-      bool chosen = static_cast<int>(i) == app_.palette_at_;
-      if (ImGui::Selectable(fmt::format("{}##{}", rows[i].label, i).c_str(), chosen) ||
-          (chosen && ImGui::IsKeyPressed(ImGuiKey_Enter))) {
-        f_.out.push_back(rows[i].event);
-        done = true;
-      }
-      if (chosen && (ImGui::IsKeyPressed(ImGuiKey_DownArrow) || ImGui::IsKeyPressed(ImGuiKey_UpArrow)))
-        ImGui::SetScrollHereY();
-      ImGui::SameLine(em * 15);
-      ImGui::TextDisabled("%s", rows[i].detail.c_str());
-    }
-    if (rows.empty()) ImGui::TextDisabled("nothing of that name");
-  }
-  ImGui::EndChild();
-  if (done || ImGui::IsKeyPressed(ImGuiKey_Escape)) {
-    app_.palette_open_ = false;
-    ImGui::CloseCurrentPopup();
-  }
-  ImGui::EndPopup();
 }
 
 // ---- help, about --------------------------------------------------------------------------------------------------

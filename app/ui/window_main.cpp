@@ -94,8 +94,10 @@ int screenshot(const ScreenshotOptions& o) {
       screen.begin_frame(1.0 / 30);
       app.frame(1);
       screen.end_frame();
-      bool settled =
-          app.settled() && app.lesson_shown() && app.bench().report_of(app.document()) && !app.bench().explaining();
+      const Workbench& bench = app.bench();
+      const bool waits = bench.knows_devices() && bench.waits_for_a_person(app.document());  // no report will come
+      const bool settled =
+          app.settled() && app.lesson_shown() && (bench.report_of(app.document()) || waits) && !bench.explaining();
       quiet = settled ? quiet + 1 : 0;
       if (quiet == 4 && next_action < o.actions.size()) {
         app.apply(ui::RunAction{o.actions[next_action++]});

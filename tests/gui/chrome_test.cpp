@@ -108,6 +108,41 @@ SCENARIO(palette_shows_a_panel) {
   CHECK(shown(g, "Devices"));
 }
 
+// By the keyboard alone: a parameter is set by its name and a number, and refused with its rule.
+SCENARIO(palette_sets_a_parameter) {
+  find_in_palette(g, "stride 3");
+  g.settle();
+  CHECK_EQ(g.problem().stride, 3);
+  find_in_palette(g, "in chan 8");
+  g.settle();
+  CHECK_EQ(g.problem().in_channels, 8);
+  g.press("undo");
+  CHECK(g.problem().in_channels != 8);
+  const int64_t groups = g.problem().groups;
+  find_in_palette(g, "groups 5");
+  CHECK(g.says("must divide"));
+  CHECK_EQ(g.problem().groups, groups);
+  g.key(ImGuiKey_Escape);
+  g.frames(3);
+  g.press("palette");
+  g.frames(3);
+  g.ctx->KeyChars("dilation");
+  g.frames(2);
+  CHECK(g.says("with a number behind it, as dilation 3"));
+  g.key(ImGuiKey_Escape);
+  g.frames(3);
+}
+
+// What is called so comes before what is only described so.
+SCENARIO(palette_finds_names_first) {
+  find_in_palette(g, "what a right result");
+  g.settle();
+  CHECK(g.app.lesson_shown());
+  CHECK(g.says("What a right result hides"));
+  g.app.end_lesson();
+  g.settle();
+}
+
 SCENARIO(palette_is_walked_with_arrows_and_left_with_escape) {
   Document before = g.document();
   g.press("palette");

@@ -143,9 +143,15 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
     std::string with;
     for (const auto& c : fuzz.coverage())
       with += fmt::format("{}{} with {}", with.empty() ? "" : ", ", grouped(c.count), c.what);
-    fmt::print("\n  Of the right ones {}.\n", with);
+    fmt::print("\n  Of the right ones {}. All are of {}.\n", with, name_of(r.problem.dtype));
   }
   if (fuzz.refused()) fmt::print("  {} more were drawn that it does not take.\n", grouped(fuzz.refused()));
+  // What takes 16 bits alone takes none of these.
+  const bool of_halves = fuzz.ended_early().find("alf") != std::string::npos ||
+                         fuzz.ended_early().find("than Float") != std::string::npos ||
+                         fuzz.ended_early().find("f16") != std::string::npos;
+  if (!fuzz.right() && !fuzz.first() && r.problem.dtype == DType::f32 && of_halves)
+    fmt::print("  of f16        convscope check {}{} --dtype f16\n", r.kernel, names_file(r.kernel) ? " --trust" : "");
 }
 
 }  // namespace

@@ -278,7 +278,8 @@ TEST_F(Gpu, TimesHaveSpreadAndAFloor) {
   EXPECT_TRUE(r.launch.empty()) << "no part of milliseconds that anybody would look for";
   ConvProblem small;
   small.length = 64;
-  r = judge("polyphase", small);
+  // Where the host is slow for a moment both are the host's time, and nothing is said of a launch.
+  for (int tries = 0; tries < 3 && r.launch.empty(); tries++) r = judge("polyphase", small);
   ASSERT_FALSE(r.launch.empty());
   EXPECT_GT(r.launch.min_ms(), 0.0005);
   EXPECT_LE(r.launch.min_ms(), r.hot.median_ms());

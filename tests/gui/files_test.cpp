@@ -138,6 +138,26 @@ SCENARIO(what_cannot_be_opened_is_said) {
   CHECK(g.document() == before);
 }
 
+// By the keyboard alone: what is marked is taken by Enter, and Tab marks the other one.
+SCENARIO(a_file_is_trusted_by_the_keyboard) {
+  const std::string file = g.path("keys.cu");
+  g.write("keys.cu", text_file(project_file("assets/kernels/gather.cu")));
+  g.app.open(file);
+  g.popup("Run code from outside?");
+  g.frames(3);
+  g.key(ImGuiKey_Tab);
+  g.frames(3);
+  g.key(ImGuiKey_Enter);
+  g.frames(3);
+  CHECK_EQ(g.app.toast(), "Not run: " + file);
+  g.app.open(file);
+  g.popup("Run code from outside?");
+  g.frames(3);
+  g.key(ImGuiKey_Enter);
+  g.until([&] { return g.document().kernel == file; }, "it is compiled", 60);
+  g.settle();
+}
+
 // A kernel's file: asked about, compiled, judged, and again when an editor writes it.
 SCENARIO(a_kernels_file_follows_its_editor) {
   const std::string right = text_file(project_file("assets/kernels/gather.cu")), term = "j + p - k * d";

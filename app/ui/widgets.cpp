@@ -255,8 +255,8 @@ std::string stale_words(const Frame& f, const Report* of) {
   // A run that came to no result has a verdict, and no picture: the one before's is still there.
   const bool no_result = last && shown && last != shown && last->final && last->key.empty();
   const bool of_last = no_result && of == last.get();
-  // The newest that is asked for has run.
-  if (no_result && !of_last && f.bench.stale(*last, f.document).empty())
+  // The newest that is asked for has run, of a file that had another text before.
+  if (no_result && !of_last && !needs_run(shown->document, f.document) && f.bench.stale(*last, f.document).empty())
     return "of the run before; the last one: " + last->status;
   std::string why = of_last ? f.bench.stale(*of, f.document) : f.bench.stale(f.document);
   if (const OpenedFile* file = f.bench.file_of(f.document.kernel); why.empty() && file && !file->trouble.empty())

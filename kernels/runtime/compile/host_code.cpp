@@ -101,7 +101,9 @@ std::string with_known_kernels(const std::string& text, const std::set<std::stri
     const size_t begin = at;
     at = end;
     if (!kernels.contains(last_part(code.substr(begin, end - begin)))) continue;
-    if (code.substr(0, begin).ends_with("Launching<")) continue;
+    std::string_view left(code.data(), begin);
+    if (left.ends_with("&")) left.remove_suffix(1);
+    if (left.ends_with("Launching<") || left.ends_with("Bounded<")) continue;
     if (const size_t open = code.find_first_not_of(" \t\n", end); open != code.npos && code[open] == '<') {
       const size_t close = closing(code, open, '<', '>');
       if (close == code.npos) continue;
@@ -137,7 +139,7 @@ std::string with_noted_launches(const std::string& plain, const std::set<std::st
     while (std::isspace(static_cast<unsigned char>(callee.back()))) callee.pop_back();
     const std::string config = "(" + text.substr(l.arrows + 3, l.config_end - l.arrows - 3) + ")";
     out += text.substr(at, l.callee - at);
-    if (!kernels.contains(callee) && is_variable(callee, code)) {
+    if (!kernels.empty() && !kernels.contains(callee) && is_variable(callee, code)) {
       out += "::convscope::host::launching(" + callee + ", " + config.substr(1);
       by_pointer = true;
     } else if (const std::string type = deduced_launch(callee, arguments_behind(code, l.config_end + 3), deduced);
@@ -150,7 +152,17 @@ std::string with_noted_launches(const std::string& plain, const std::set<std::st
     at = l.config_end + 3;
   }
   out += text.substr(at);
-  return by_pointer ? with_known_kernels(out, kernels, bounded) : out;
+  if (by_pointer) return with_known_kernels(out, kernels, bounded);
+  // Where the kernels stand in another file, another name of one is known when it is compiled.
+  static const std::regex by_name(R"(Launching<(\w+)>\()");
+  std::set<std::string> names;
+  for (auto it = std::sregex_iterator(out.begin(), out.end(), by_name); kernels.empty() && it != std::sregex_iterator();
+       ++it)
+    names.insert((*it)[1]);
+  for (const auto& name : names)
+    out = std::regex_replace(out, std::regex("\\b(?:const\\s+)?auto\\s*\\*?\\s*(?:const\\s+)?" + name + "\\s*="),
+                             "constexpr auto " + name + " =");
+  return out;
 }
 
 namespace {

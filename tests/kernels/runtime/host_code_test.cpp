@@ -41,6 +41,20 @@ TEST(HostCode, LaunchesInMacrosAreLaunches) {
   EXPECT_TRUE(holds(registration(text), "return f("));
 }
 
+// A variable holds the address of a kernel, whose name is noted where it stands for it.
+TEST(HostCode, KernelsAreKnownByTheirAddresses) {
+  const std::string own = "template <int B> __global__ void k(float* y) {}\n";
+  const std::string noted =
+      with_noted_launches(own + "auto go = n ? &k<1> : k<2>;\ngo<<<1, 2>>>(y);\nk<3><<<1, 2>>>(y);");
+  EXPECT_FALSE(holds(noted, "known<k<B>>")) << noted;
+  EXPECT_EQ(noted.substr(noted.find("auto go")),
+            "auto go = n ? ::convscope::host::known<k<1>>() : ::convscope::host::known<k<2>>();\n"
+            "::convscope::host::launching(go, 1, 2)(y);\n::convscope::host::Launching<k<3>>(1, 2)(y);");
+  // Without such a variable nothing of it is needed.
+  EXPECT_TRUE(holds(with_noted_launches(own + "use(k<1>); k<3><<<1, 2>>>(y);"), "use(k<1>);"));
+}
+
+// Of kernels that stand in another file one name alone is known.
 TEST(HostCode, ANameOfAKernelIsKnownWhenItIsCompiled) {
   EXPECT_TRUE(holds(with_noted_launches("auto go = k<64>;\ngo<<<1, 2>>>(y);"), "constexpr auto go = k<64>;\n::"));
   EXPECT_TRUE(holds(with_noted_launches("auto other = 1;\nk<<<1, 2>>>(y);"), "auto other = 1;"));

@@ -147,9 +147,9 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
   }
   if (fuzz.refused()) fmt::print("  {} more were drawn that it does not take.\n", grouped(fuzz.refused()));
   // What takes 16 bits alone takes none of these.
-  const bool of_halves = fuzz.ended_early().find("alf") != std::string::npos ||
-                         fuzz.ended_early().find("than Float") != std::string::npos ||
-                         fuzz.ended_early().find("f16") != std::string::npos;
+  const std::string& why = fuzz.ended_early();
+  bool of_halves = false;
+  for (const char* words : {"half", "Half", "another type than Float", "f16"}) of_halves |= why.find(words) != why.npos;
   if (!fuzz.right() && !fuzz.first() && r.problem.dtype == DType::f32 && of_halves)
     fmt::print("  of f16        convscope check {}{} --dtype f16\n", r.kernel, names_file(r.kernel) ? " --trust" : "");
 }

@@ -11,7 +11,7 @@ namespace convscope {
 struct Checking {
   Document document;           // whose kernel, dtype, accuracy and device it is about; its problem is not
   std::unique_ptr<Fuzz> fuzz;  // null: nobody has asked
-  uint64_t text = 0;  // of a kernel's file: which of its texts (OpenedFile::texts)
+  uint64_t text = 0;           // of a kernel's file: which of its texts (OpenedFile::texts)
   int64_t cases = 0;
   uint64_t seed = FuzzSpec{}.seed;
   bool running = false;

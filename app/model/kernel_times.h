@@ -23,8 +23,8 @@ struct KernelTimes {
   std::string fastest;  // of those whose arithmetic is allowed; "" where there are none
   double fastest_ms = 0;
   const KernelTime* of(const std::string& kernel) const;  // null: it has none
-  // How long the bar of a time is, of 1: logarithmic, as the ladder's, from just below the shortest time to the longest,
-  // a decade at least, so that near times have near bars.
+  // How long the bar of a time is, of 1: logarithmic, as the ladder's, from just below the shortest time to the
+  // longest, a decade at least, so that near times have near bars.
   double bar_of(double ms) const;
 };
 

@@ -30,7 +30,7 @@ bool Workbench::rests_on_recording(const Document& document) const {
 }
 
 bool Workbench::waits_for_a_person(const Document& document) const {
-  constexpr double at_once = 4e9;  // some ten seconds of the emulator, with all that a verdict needs
+  constexpr double at_once = 4e9;  // eight seconds of the emulator on two cores, with all that a verdict needs
   return rests_on_recording(document) || (!runs_on_a_gpu(document) && flops(document.problem) > at_once);
 }
 

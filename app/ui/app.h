@@ -188,9 +188,9 @@ class App {
   std::string untrusted_, untrusted_text_, coming_kernel_;
   std::set<std::string> trusted_;
   std::string session_path_, only_panel_, no_text_;
-  Document saved_;             // as session_path_ has it
+  Document saved_;               // as session_path_ has it
   bool run_when_known_ = false;  // which devices there are
-  bool is_recording_ = false;  // what session_path_ names is a recording: nothing is saved into it
+  bool is_recording_ = false;    // what session_path_ names is a recording: nothing is saved into it
   nlohmann::json session_unknown_;
   std::deque<Note> toasts_;
   uint64_t gesture_ = 1;

@@ -12,40 +12,35 @@
 namespace convscope {
 namespace {
 
-// A tenth of a second on the emulator; where nothing less than the whole problem is right, it may take longer.
+// Of one problem that is judged; where nothing less than the whole problem is right, it may take longer.
 constexpr double most_products = 3e7, most_of_all = 1e8, patience_s = 6;
 
 // A size, and how it is said.
 struct Size {
   const char *one, *parameter;  // "{} input channels"
-  int64_t (*of)(const ConvProblem&);
-  void (*set)(ConvProblem&, int64_t);
-  int64_t (*step)(const ConvProblem&);  // it is a multiple of this
-  bool tensors;                         // a tensor's alone
+  int64_t ConvProblem::*field;
+  bool of_groups = false;  // it is a multiple of their number
+  bool tensors = true;     // a tensor's alone
 };
-#define FIELD(name) [](const ConvProblem& p) { return p.name; }, [](ConvProblem& p, int64_t v) { p.name = v; }
-constexpr int64_t (*by_one)(const ConvProblem&) = [](const ConvProblem&) { return int64_t{1}; };
-constexpr int64_t (*by_groups)(const ConvProblem&) = [](const ConvProblem& p) { return p.groups; };
-const Size sizes[] = {
-    {"batch {}", "batch", FIELD(batch), by_one, true},
-    {"{} input channels", "in_channels", FIELD(in_channels), by_groups, true},
-    {"{} output channels", "out_channels", FIELD(out_channels), by_groups, true},
-    {"length {}", "length", FIELD(length), by_one, true},
-    {"kernel size {}", "kernel_size", FIELD(kernel_size), by_one, false},
-    {"stride {}", "stride", FIELD(stride), by_one, false},
-    {"padding {}", "padding", FIELD(padding), by_one, false},
-    {"dilation {}", "dilation", FIELD(dilation), by_one, false},
-    {"output_padding {}", "output_padding", FIELD(output_padding), by_one, false},
+constexpr Size sizes[] = {
+    {"batch {}", "batch", &ConvProblem::batch},
+    {"{} input channels", "in_channels", &ConvProblem::in_channels, true},
+    {"{} output channels", "out_channels", &ConvProblem::out_channels, true},
+    {"length {}", "length", &ConvProblem::length},
+    {"kernel size {}", "kernel_size", &ConvProblem::kernel_size, false, false},
+    {"stride {}", "stride", &ConvProblem::stride, false, false},
+    {"padding {}", "padding", &ConvProblem::padding, false, false},
+    {"dilation {}", "dilation", &ConvProblem::dilation, false, false},
+    {"output_padding {}", "output_padding", &ConvProblem::output_padding, false, false},
 };
-#undef FIELD
 
 // Larger ones: what has a smaller number than it takes reads and writes beside its tensors.
 std::vector<ConvProblem> others(const Size& size, const ConvProblem& p) {
   std::vector<ConvProblem> all;
-  const int64_t own = size.of(p);
-  for (const int64_t v : {own + size.step(p), 2 * own, 2 * own + size.step(p)}) {
+  const int64_t own = p.*size.field, step = size.of_groups ? p.groups : 1;
+  for (const int64_t v : {own + step, 2 * own, 2 * own + step}) {
     ConvProblem q = p;
-    size.set(q, v);
+    q.*size.field = v;
     if (v > own && std::find(all.begin(), all.end(), q) == all.end()) all.push_back(q);
   }
   if (all.size() > 2) all.resize(2);
@@ -58,7 +53,8 @@ FixedSizes fixed_sizes(Device& device, const KernelDefinition& kernel, const Con
                        const FixedLimits& limits, Activity& activity) {
   const auto begin = std::chrono::steady_clock::now();
   auto over = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > limits.seconds;
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() >
+           std::min(limits.seconds, patience_s);
   };
   std::vector<std::unique_ptr<Reference>> none;
   Judge judge(device, none);
@@ -100,14 +96,13 @@ FixedSizes fixed_sizes(Device& device, const KernelDefinition& kernel, const Con
       if (!is) continue;
       any_right |= *is;
       if (any_right) break;
-      const bool one_is_enough = most == most_of_all;
-      tried += (tried.empty() ? "" : " and ") + std::to_string(size.of(q));
-      if (one_is_enough) break;
+      tried += (tried.empty() ? "" : " and ") + std::to_string(q.*size.field);
+      if (most == most_of_all) break;  // one is enough
     }
     if (any_right || tried.empty()) continue;
-    const std::string own = fmt::format(fmt::runtime(size.one), size.of(base));
+    const std::string own = fmt::format(fmt::runtime(size.one), base.*size.field);
     found.faults.push_back(fmt::format("right with {}, wrong with {}", own, tried));
-    found.parameters.emplace_back(size.parameter, size.of(base));
+    found.parameters.emplace_back(size.parameter, base.*size.field);
   }
   return found;
 }

@@ -20,9 +20,9 @@ struct FixedSizes {
 };
 
 struct FixedLimits {
-  bool all = true;      // kernel size, stride, padding, dilation and output_padding too, not the sizes of tensors alone
-  bool pieces = true;   // a shorter problem with fewer sequences may stand for p
-  double seconds = 10;  // nothing is begun after so long
+  bool all = true;     // kernel size, stride, padding, dilation and output_padding too, not the sizes of tensors alone
+  bool pieces = true;  // a shorter problem with fewer sequences may stand for p
+  double seconds = 1e9;  // nothing is begun after so long, nor after some seconds anyway
 };
 
 // Nothing where no piece that is soon run is right. Errors: Cancelled; DeviceError when the device cannot be used

@@ -286,9 +286,14 @@ bool has_ended(const IndexFormula& f, const Numbers& v, const ConvProblem& p, in
   return false;
 }
 
+// Whether the loop over taps leaves it out for what other taps do.
+bool is_passed_over(const IndexFormula& f, const Numbers& v, const ConvProblem& p, int64_t k, int64_t j) {
+  return has_ended(f, v, p, k, j) || (f.taps == last_alone && another_lands(f, v, p, k, j));
+}
+
 // What a map has for it: of rows of x that lie beside each other, none sees what is further away than all of x.
 int64_t seen_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, int64_t k, int64_t j) {
-  if (has_ended(f, v, p, k, j) || (f.taps == last_alone && another_lands(f, v, p, k, j))) return IndexMap::none;
+  if (is_passed_over(f, v, p, k, j)) return IndexMap::none;
   const int64_t i = input_by(f, v, p, k, j), others = (p.batch * p.in_channels - 1) * p.length;
   return i < -others || i >= p.length + others ? int64_t{IndexMap::none} : i;
 }
@@ -340,8 +345,7 @@ constexpr int count(const Choice (&)[N]) {
 
 int64_t input_of(const IndexFormula& f, const ConvProblem& p, int64_t k, int64_t j) {
   const Numbers v = numbers_of(f, p);
-  if (has_ended(f, v, p, k, j) || (f.taps == last_alone && another_lands(f, v, p, k, j))) return IndexMap::none;
-  return input_by(f, v, p, k, j);
+  return is_passed_over(f, v, p, k, j) ? int64_t{IndexMap::none} : input_by(f, v, p, k, j);
 }
 
 std::string IndexFormula::text() const {
@@ -349,7 +353,7 @@ std::string IndexFormula::text() const {
   if (convolution) return std::string("i = j·s − p + k·d") + weights[weight].text + tap_ranges[taps].text;
   std::string inner = "j";
   inner += fixed.offset ? number(*fixed.offset < 0 ? " − " : " + ", std::abs(*fixed.offset)) : offsets[offset].text;
-  inner += fixed.tap ? number(*fixed.tap < 0 ? " + k·" : " − k·", std::abs(*fixed.tap)) : tap_steps[tap].text;
+  inner += fixed.tap ? number(" − k·", *fixed.tap) : tap_steps[tap].text;
   const std::string by = fixed.divisor ? number("/", *fixed.divisor) : divisors[divisor].text;
   if (!by.empty()) inner = "(" + inner + ")" + by;
   return "i = " + inner + outsides[outside].text + roundings[rounding].text + weights[weight].text +
@@ -395,8 +399,8 @@ std::vector<std::string> IndexFormula::faults() const {
     add("the padding stands outside of the division");
   else
     add(e.offset ? "" : offsets[offset].fault), add(outsides[outside].fault);
-  if (!numbers || !(fixed.tap || tap == no_dilation)) add(e.tap ? "" : tap_steps[tap].fault);
-  if (!numbers || !(fixed.divisor || divisor == no_divisor)) add(e.divisor ? "" : divisors[divisor].fault);
+  if (!(numbers && (fixed.tap || tap == no_dilation))) add(e.tap ? "" : tap_steps[tap].fault);
+  if (!(numbers && (fixed.divisor || divisor == no_divisor))) add(e.divisor ? "" : divisors[divisor].fault);
   add(roundings[rounding].fault);
   add(weights[weight].fault), add(tap_ranges[taps].fault), add(input_ranges[inputs].fault);
   return list;

@@ -143,8 +143,9 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
 // Where a kernel that ended with a fault leaves an array or a tensor, as RaceSearch says it; "". Errors: Cancelled.
 std::string where_it_leaves(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,
                             Activity& activity);
-// find_races() of a short piece of p, on the emulator, and variables that nothing was put into: for a kernel that runs on a GPU. What takes longer than seconds
-// there (blocks that wait for blocks do for ever) is given up. Errors: Cancelled.
+// find_races() of a short piece of p, on the emulator, and variables that nothing was put into: for a kernel that runs
+// on a GPU. What takes longer than seconds there (blocks that wait for blocks do for ever) is given up. Errors:
+// Cancelled.
 RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem& p, Activity& activity);
 
 }  // namespace convscope

@@ -20,7 +20,7 @@ namespace convscope {
 struct XrayProblem {
   ConvProblem problem;
   enum class Is { right, wrong, unclear, not_mapped } is = Is::not_mapped;
-  std::string why;  // of not_mapped, and of unclear
+  std::string why;  // of not_mapped, of unclear, and of wrong sizes of its output, which are not mapped
 };
 
 struct Xray {

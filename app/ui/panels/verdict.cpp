@@ -73,7 +73,8 @@ void why_it_is_wrong(Frame& f, const Report& r) {
     return;
   }
   if (c->sentence.empty()) {
-    if (!c->reason.empty() && r.status != "crashed") dim_text(t, (r.status == "right" ? "In general: " : "Why: ") + c->reason);
+    if (!c->reason.empty() && r.status != "crashed")
+      dim_text(t, (r.status == "right" ? "In general: " : "Why: ") + c->reason);
     return;
   }
   ImGui::Spacing();

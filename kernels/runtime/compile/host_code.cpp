@@ -75,7 +75,7 @@ bool has_host_code(std::string_view text) { return code_of(text, true).find("<<<
 namespace {
 
 // Whether a name is one of a variable or a parameter that holds a kernel's address, as far as its declaration tells.
-bool is_variable(const std::string& name, const std::string& code) {
+bool holds_a_kernel(const std::string& name, const std::string& code) {
   if (!std::all_of(name.begin(), name.end(), is_word)) return false;
   const std::regex declared("\\bauto\\s*(?:const\\s*)?[*&]*\\s*(?:const\\s*)?" + name +
                             "\\b|\\(\\s*\\*\\s*(?:const\\s*)?" + name + "\\s*\\)|\\b[A-Z]\\w*\\s*[*&]*\\s+" + name +
@@ -139,7 +139,7 @@ std::string with_noted_launches(const std::string& plain, const std::set<std::st
     while (std::isspace(static_cast<unsigned char>(callee.back()))) callee.pop_back();
     const std::string config = "(" + text.substr(l.arrows + 3, l.config_end - l.arrows - 3) + ")";
     out += text.substr(at, l.callee - at);
-    if (!kernels.empty() && !kernels.contains(callee) && is_variable(callee, code)) {
+    if (!kernels.empty() && !kernels.contains(callee) && holds_a_kernel(callee, code)) {
       out += "::convscope::host::launching(" + callee + ", " + config.substr(1);
       by_pointer = true;
     } else if (const std::string type = deduced_launch(callee, arguments_behind(code, l.config_end + 3), deduced);

@@ -15,6 +15,10 @@ namespace {
 
 using Object = PythonObject;
 
+// What nn.ConvTranspose1d is made with, in its order.
+constexpr const char* of_a_layer[] = {"in_channels",    "out_channels", "kernel_size", "stride",  "padding",
+                                      "output_padding", "groups",       "bias",        "dilation"};
+
 class Module : PythonWalk {
  public:
   Module(const PythonFile& f, const ConvProblem& p, const Given& given, const std::vector<PythonFunction>& functions,
@@ -34,9 +38,7 @@ class Module : PythonWalk {
       makes_ = false;
     } else if (is_layer(file_, *type)) {
       PythonArguments all;
-      for (const char* name : {"in_channels", "out_channels", "kernel_size", "stride", "padding", "output_padding",
-                               "groups", "bias", "dilation"})
-        all.by_name[name] = *number_of_layer(name);
+      for (const char* name : of_a_layer) all.by_name[name] = *number_of_layer(name);
       self->attributes = object_in(layer(all))->attributes;
     }
     const Statement& forward = *method_of(file_, type, "forward");
@@ -74,8 +76,7 @@ class Module : PythonWalk {
     for (size_t i = 1; i < init.parameters.size(); i++) {
       const PythonParameter& p = init.parameters[i];
       if (p.stars == 2)  // as nn.ConvTranspose1d is made
-        for (const char* name : {"in_channels", "out_channels", "kernel_size", "stride", "padding", "output_padding",
-                                 "groups", "bias", "dilation"})
+        for (const char* name : of_a_layer)
           if (!a.by_name.contains(name)) a.by_name[name] = *number_of_layer(name), asked_.push_back(name);
       if (p.stars) continue;
       if (auto v = number_of_layer(p.name))

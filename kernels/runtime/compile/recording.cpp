@@ -284,10 +284,7 @@ std::string shape_words(const ConvProblem& p, const Tensor& y) {
                       : is(1, Cout, any)              ? ": one sequence"
                       : is(N, Cout * p.groups, any)   ? ": Cout·groups channels"
                                                       : "";
-  std::string sizes;
-  for (int64_t i = 0; i < y.dim(); i++) sizes += (i ? ", " : "") + std::to_string(y.size(i));
-  return "its output has sizes [" + sizes + "], where [" + std::to_string(N) + ", " + std::to_string(Cout) + ", " +
-         std::to_string(p.out_length()) + "] belongs" + means;
+  return "its output has sizes " + said(y.sizes()) + ", where " + said({N, Cout, p.out_length()}) + " belongs" + means;
 }
 
 }  // namespace

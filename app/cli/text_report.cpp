@@ -43,10 +43,12 @@ std::string report_text(const json& r) {
   if (auto chosen = r.value("chosen", json()); chosen.is_object())
     out += fmt::format("chosen by auto: {}\n", chosen.at("reason").get<std::string>());
   out += fmt::format("\n  {}\n", r.at("verdict").at("sentence").get<std::string>());
-  // Where no term is named it is said what is known of it.
+  // Where no term is named it is said what is known of it; nothing twice.
+  const std::string said = r.at("verdict").at("sentence");
   for (const char* field : {"cause", "cause_reason"})
-    if (auto cause = r.at("verdict").value(field, json());
-        cause.is_string() && !r.at("verdict").value("cause_elsewhere", false))
+    if (auto cause = r.at("verdict").value(field, json()); cause.is_string() &&
+                                                           !r.at("verdict").value("cause_elsewhere", false) &&
+                                                           said.find(cause.get<std::string>()) == said.npos)
       out += fmt::format("  Why: {}\n", cause.get<std::string>());
   out += "\n";
   for (const auto& l : r.at("verdict").at("layers")) {

@@ -74,7 +74,8 @@ void XrayAgain::put_into(json& header) const {
 }
 
 void CauseBeside::layer(std::string_view name, std::string_view status, std::string_view evidence) {
-  if (name == "mathematics") sums_right = status == "pass";
+  if (name == "mathematics")
+    sums_right = status == "pass", carried = evidence.find("; sums go on from ") != evidence.npos;
   if (name == "determinism") race = status == "fail" && evidence.starts_with("a race ");
   if (name == "memory") unset = status == "fail" && evidence.find(" before anything was put into it") != evidence.npos;
 }
@@ -121,6 +122,9 @@ CauseWords cause_words(const json& xray, bool right, const CauseBeside& beside) 
             "a variable that nothing was put into is in its results: as long as it is, they say nothing of its index",
             true};
   if (status == (right ? "right-here-only" : "wrong")) return {sentence, "", false};
+  if (!right && beside.carried)
+    return {"", "a thread's sum goes on from one output to the next: as long as it does, no term of its index is seen",
+            true};
   // Wrong as it was asked for, and right on the small problem of that kind.
   const std::string here = "right here, but not in general: ";
   const bool none_here = xray.value("without_effect", false);

@@ -38,7 +38,7 @@ struct CauseWords {
 // What its verdict found beside: its mathematics are right, and other things wrong; threads race, or a variable that
 // nothing was put into is in its results, and what comes of that looks like a fault of the index.
 struct CauseBeside {
-  bool sums_right = false, race = false, unset = false;
+  bool sums_right = false, race = false, unset = false, carried = false;  // carried: sums go on from other outputs
   void layer(std::string_view name, std::string_view status, std::string_view evidence);
 };
 // Of a verdict's JSON: that its mathematics passed.

@@ -156,6 +156,10 @@ Ladder ladder_of(const Workbench& bench, const Document& d) {
 
 std::string ladder_sentence(const Ladder& l, const Document& d) {
   const LadderRow* own = l.of(d.kernel);
+  const std::string enough = fmt::format(
+      "accurate enough for {}", d.problem.dtype == DType::f32
+                                    ? std::string(name_of(d.accuracy)) + (d.accuracy == Accuracy::strict ? " f32" : "")
+                                    : std::string(name_of(d.problem.dtype)));
   auto of_floor = [&](double ms) {
     return l.floor_ms ? times_text(ms / *l.floor_ms) + " times the floor" : std::string();
   };
@@ -163,16 +167,16 @@ std::string ladder_sentence(const Ladder& l, const Document& d) {
     const LadderRow* best = l.fastest();
     if (!best) return "";
     const std::string floor = of_floor(best->ms);
-    return fmt::format("{} {} here of those that are accurate enough: {}{}", best->name,
-                       best->from == From::predicted ? "is predicted to be the fastest" : "is the fastest",
+    return fmt::format("{} {} here of those that are {}: {}{}", best->name,
+                       best->from == From::predicted ? "is predicted to be the fastest" : "is the fastest", enough,
                        time_text(best->ms), floor.empty() ? "" : ", " + floor);
   }
   const LadderRow* best = l.fastest(own->from);
   std::string s = fmt::format("{} {} {}", file_name(own->name),
                               own->from == From::predicted ? "is predicted to take" : "takes", time_text(own->ms));
   const std::string floor = own->looser ? "" : of_floor(own->ms);  // its own is another
-  const char* which = own->from == From::measured ? "the fastest of those that ran here and are accurate enough"
-                                                  : "the fastest that is accurate enough";
+  const std::string which =
+      (own->from == From::measured ? "the fastest of those that ran here and are " : "the fastest that is ") + enough;
   if (best == own)
     s += fmt::format(", {}{}", which, floor.empty() ? "" : ": " + floor);
   else if (best)

@@ -137,6 +137,9 @@ class Workbench {
   void want_sweep_preview(const SweepSpec& spec);
   void sweep(const SweepSpec& spec);
   void stop_sweep();
+  // One of this that was stopped, and what it lacks.
+  bool can_go_on_with_sweep(const SweepSpec& spec) const;
+  void go_on_with_sweep();
   // Of these kernels those that the engine here has: a file may not have been opened since.
   std::vector<std::string> known_of(const std::vector<std::string>& kernels) const;
   const Sweeping& sweeping() const { return sweeping_; }

@@ -11,6 +11,10 @@
 namespace convscope {
 using nlohmann::json;
 
+namespace {
+const std::string sweep_stopped = "stopped";
+}
+
 SweepSpec sweep_of(const Document& d, const Axis& axis, const std::vector<std::string>& with) {
   SweepSpec spec;
   spec.base = d.problem, spec.axis = axis, spec.accuracy = d.accuracy, spec.device = d.device;
@@ -50,6 +54,19 @@ void Workbench::sweep(const SweepSpec& spec) {
   begin_sweep(sweeping_, spec);
 }
 
+bool Workbench::can_go_on_with_sweep(const SweepSpec& spec) const {
+  return !sweeping_.running && sweeping_.trouble == sweep_stopped && sweeping_.sweep &&
+         same_sweep(sweeping_.asked, spec);
+}
+
+// From the request whose answer was not waited for.
+void Workbench::go_on_with_sweep() {
+  if (sweeping_.running || sweeping_.trouble != sweep_stopped || !sweeping_.sweep) return;
+  sweeping_.trouble.clear();
+  sweeping_.running = true;
+  sweep_next(sweeping_);
+}
+
 void Workbench::want_sweep_preview(const SweepSpec& wish) {
   SweepSpec spec = wish;
   spec.times = SweepSpec::Times::predicted, spec.verdicts = SweepSpec::Verdicts::none;
@@ -82,7 +99,7 @@ void Workbench::forget_sweep() {
 
 void Workbench::stop_sweep() {
   if (!std::exchange(sweeping_.running, false)) return;
-  sweeping_.trouble = "stopped";
+  sweeping_.trouble = sweep_stopped;
   sweeping_.serial++;
   client_->cancel(sweeping_.request);
 }
@@ -122,7 +139,7 @@ void Workbench::took_sweep(Sweeping& s, Answer a) {
   }
   if (s.sweep->failed(code, message)) return sweep_next(s);
   s.running = false, s.now.clear(), s.serial++;
-  s.trouble = code == "cancelled" ? "stopped" : message;
+  s.trouble = code == "cancelled" ? sweep_stopped : message;
 }
 
 }  // namespace convscope

@@ -253,7 +253,9 @@ void App::sweep() {
   if (bench_->sweeping().running) return bench_->stop_sweep();
   show_panel_ = "Sweep";
   try {
-    bench_->sweep(sweep_of(document(), axis_from(settings_.sweep_over), bench_->known_of(settings_.sweep_with)));
+    const SweepSpec spec =
+        sweep_of(document(), axis_from(settings_.sweep_over), bench_->known_of(settings_.sweep_with));
+    bench_->can_go_on_with_sweep(spec) ? bench_->go_on_with_sweep() : bench_->sweep(spec);
   } catch (const InputError& e) {
     say(e.what());
   }
@@ -323,7 +325,9 @@ void App::find_failing(bool forward) {
                            return;
                          }
                          views_.set(readable(views_.now(), extent(), *at, cells_), true);
-                         show_panel_ = "Explain";
+                         // Its position among its neighbours is looked at where the lines are.
+                         const ImGuiWindow* lines = ImGui::FindWindowByName("Lines");
+                         if (!lines || !lines->Active || lines->Hidden) show_panel_ = "Explain";
                        });
 }
 

@@ -120,7 +120,11 @@ void Chrome::menu_bar() {
   if (emulated) device = "emulator: times are not GPU times";
   const bool recorded = r && !r->recorded.empty();
   if (recorded) device = "recorded: " + r->recorded;
-  float width = ImGui::CalcTextSize(device.c_str()).x + em * 1.2f, hint = ImGui::CalcTextSize("Search…").x + em * 2;
+  auto width_of = [&](const std::string& text) { return ImGui::CalcTextSize(text.c_str()).x + em * 1.2f; };
+  // That it is no GPU, or not here and now, is said in any room.
+  if ((emulated || recorded) && ImGui::GetWindowWidth() - width_of(device) - em * 0.5f <= ImGui::GetCursorPosX())
+    device = recorded ? "recorded" : "emulator";
+  const float width = width_of(device), hint = ImGui::CalcTextSize("Search…").x + em * 2;
   float right = ImGui::GetWindowWidth() - width - em * 0.5f;
   if (right - hint > ImGui::GetCursorPosX()) {
     ImGui::SetCursorPosX(right - hint);
@@ -182,6 +186,11 @@ void Chrome::status_bar() {
       }
       if (seconds > 0.5) ImGui::TextDisabled("%.1f s", seconds);
       if (ImGui::SmallButton("Cancel (Esc)")) f_.act("cancel");
+    } else if (f_.bench.sweeping().running) {
+      const Sweeping& sweep = f_.bench.sweeping();
+      ImGui::TextUnformatted(("sweep: " + sweep.now).c_str());
+      ImGui::ProgressBar(static_cast<float>(sweep.sweep->share_done()), {em * 7, em * 0.8f}, "");
+      if (ImGui::SmallButton("Stop (F10)")) f_.act("sweep");
     } else {
       ImGui::TextDisabled("%s", e.state == EngineStatus::State::starting ? "the engine starts"
                                 : f_.bench.explaining()                  ? "explaining"
@@ -234,7 +243,10 @@ void Chrome::status_bar() {
     }
     if (e.deaths > 0) {
       ImGui::Separator();
-      ImGui::TextColored(f_.theme.warning, "engine restarted %d time%s", e.deaths, e.deaths == 1 ? "" : "s");
+      // What has run since is no part of it.
+      const bool over = r && r->status != "crashed" && r->status != "hung";
+      ImGui::TextColored(over ? f_.theme.dim : f_.theme.warning, "engine restarted %d time%s", e.deaths,
+                         e.deaths == 1 ? "" : "s");
       tooltip(f_.theme, e.last_death);
     }
     std::string right = fmt::format("picture {}  frame {}",

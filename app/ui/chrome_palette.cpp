@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "app/model/lesson.h"
+#include "app/model/typed_number.h"
 #include "app/ui/actions.h"
 #include "app/ui/chrome.h"
 #include "kernels/problem/presets.h"
@@ -39,25 +40,31 @@ bool fits(const std::string& wanted, const std::string& text) {
 
 // "stride 3": the parameters whose names begin so, set to it, or why they cannot be; without a number what they are.
 void add_parameters(std::vector<Row>& rows, const std::string& wanted, const ConvProblem& now) {
-  size_t end = wanted.size();
-  while (end > 0 && std::isdigit(static_cast<unsigned char>(wanted[end - 1]))) end--;
-  const std::string digits = wanted.substr(end);
+  // A number is one word: 3, 65536, 1e5, 2^16.
+  size_t end = wanted.find_last_of(" =");
+  end = end == std::string::npos ? 0 : end + 1;
+  if (end == 0) {  // stride3; but S4 is a kernel
+    while (end < wanted.size() && !std::isdigit(static_cast<unsigned char>(wanted[end]))) end++;
+    if (end < 3) end = wanted.size();
+  }
+  const auto value = typed_number(wanted.substr(end));
+  if (!value) end = wanted.size();
   std::string name = wanted.substr(0, end);
   while (!name.empty() && (name.back() == ' ' || name.back() == '=')) name.pop_back();
   std::replace(name.begin(), name.end(), ' ', '_'), std::replace(name.begin(), name.end(), '-', '_');
-  if (name.empty() || digits.size() > 12) return;
+  if (name.empty()) return;
   for (const auto& f : problem_fields()) {
     std::string own = f.name;
     if (!own.starts_with(name)) continue;
     std::replace(own.begin(), own.end(), '_', ' ');
-    if (digits.empty()) {
+    if (!value) {
       rows.push_back({own, fmt::format("now {}; with a number behind it, as {} 3, it is set", now.*f.value, own), {}});
       continue;
     }
     ConvProblem p = now;
-    p.*f.value = std::stoll(digits);
+    p.*f.value = *value;
     const auto why = check(p);
-    rows.push_back({fmt::format("{} {}", own, digits),
+    rows.push_back({fmt::format("{} {}", own, *value),
                     why ? std::string(why->what()) : fmt::format("sets it; now {}", now.*f.value),
                     why ? std::nullopt : std::optional<Event>(Command{SetProblem{p}, 0})});
   }
@@ -97,6 +104,13 @@ void Chrome::palette() {
     if (fits(wanted, "Recording: " + r.name)) rows.push_back({"Recording: " + r.name, r.path, OpenFile{r.path}});
   for (const auto& l : lessons()) add("Lesson: " + l.title, l.about, OpenFile{l.path});
   for (const auto& k : f_.bench.kernels()) add("Kernel: " + k.name, k.idea, Command{SetKernel{k.name}, 0});
+  for (const auto& t : dtype_table) {
+    ConvProblem p = f_.document.problem;
+    p.dtype = t.dtype;
+    add("Type: " + std::string(t.name), "of all tensors", Command{SetProblem{p}, 0});
+  }
+  for (Accuracy a : {Accuracy::strict, Accuracy::tf32x3, Accuracy::tf32})
+    add("Accuracy: " + std::string(name_of(a)), "that is asked of f32 problems", Command{SetAccuracy{a}, 0});
   for (const auto& p : presets()) add("Preset: " + p.name, p.about, Command{LoadPreset{p.name}, 0});
   // What is called so comes before what is only described so.
   if (!wanted.empty())

@@ -6,11 +6,13 @@
 #include <iterator>
 
 #include "app/engine/kernel_file.h"
+#include "app/model/ladder.h"
 #include "app/model/settings.h"
 #include "app/ui/app.h"
 #include "app/ui/panels/source_edit.h"
 #include "app/ui/widgets.h"
 #include "kernels/base/cache.h"
+#include "kernels/base/text.h"
 
 namespace convscope::ui {
 namespace {
@@ -28,6 +30,16 @@ constexpr Following activations[] = {{"nothing", ""},
 }  // namespace
 
 void App::choose_best() {
+  // Of a recording: who was the fastest there.
+  if (bench_->shows_recorded(document())) {
+    const Ladder l = ladder_of(*bench_, document());
+    const LadderRow* best = l.fastest(LadderRow::From::recorded);
+    if (best && best->kind != "reference") {
+      if (document().kernel != best->name) execute({SetKernel{best->name}, 0});
+      return say(fmt::format("{}: the fastest of those that were recorded on this problem and are accurate enough, {}",
+                             best->name, time_text(best->ms)));
+    }
+  }
   say("Choosing a kernel");
   const Document asked = document();
   bench_->find_best(asked, [this, asked](const BestKernel& best) {

@@ -228,6 +228,8 @@ std::vector<std::string> faults_of_bias(const IndexMap& m, const TapMap& taps, c
       {"the bias is taken off", [](const Sizes&, I co, I) { return co; }, [](const Sizes&, I) { return -1.0; }},
       {"the bias is missing where a tap lands", [](const Sizes&, I co, I) { return co; },
        [](const Sizes&, I landing) { return landing ? 0.0 : 1.0; }},
+      {"the bias is missing where no tap lands", [](const Sizes&, I co, I) { return co; },
+       [](const Sizes&, I landing) { return landing ? 1.0 : 0.0; }},
       {"the bias is divided by K", [](const Sizes&, I co, I) { return co; },
        [](const Sizes& z, I) { return 1.0 / static_cast<double>(z.K); }},
       {"the bias is divided by the number of input channels", [](const Sizes&, I co, I) { return co; },

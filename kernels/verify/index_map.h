@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "kernels/base/activity.h"
@@ -33,6 +34,7 @@ struct IndexMap {
   std::vector<int64_t> unset;    // outputs that depend on what stood in memory of the kernel's own; likewise zeros
   int64_t behind = 0;            // outputs that are written behind y's end, up to the furthest
   bool products_behind = false;  // a product is among them
+  std::string operation;         // "x + w": what is summed in the place of x·w; "" where it is that, or not known
   int launches = 0;
 
   int64_t outputs() const { return problem.batch * problem.out_channels * out_length; }

@@ -99,7 +99,13 @@ void Judge::Run::exact_pass() {
     std::vector<double> biases;
     for (int64_t c = 0; c < p_.b_elements(); c++) biases.push_back(in->b.at(c));
     bool comparable = inputs_are_drawn() && !depends_on_output_;
-    r_.pattern = find_pattern(p_, *r_.exact, sample(y, *truth, *in), biases, comparable ? &r_.error : nullptr);
+    const WholeOutput whole{own_, [&](int64_t e) {
+                              return dispatch(p_.dtype, [&](auto zero) {
+                                return static_cast<double>(y.as<decltype(zero)>()[e]);
+                              });
+                            }};
+    r_.pattern =
+        find_pattern(p_, *r_.exact, sample(y, *truth, *in), biases, comparable ? &r_.error : nullptr, &whole);
   }
   if (r_.exact->nan) find_outside_reads();
 }
@@ -373,6 +379,7 @@ void Judge::Run::conclude_mathematics() {
   else
     math = "integers: skipped, " + r_.exact_skipped;
   if (depends_on_output_) math += " on a cleared output";
+  if (exact_fails_ && !r_.pattern.carried.empty()) math += "; " + r_.pattern.carried;
   if (r_.precision)
     math += imprecise_ ? fmt::format("; wide integers: {} elements lose bits, first {}", grouped(r_.precision->failing),
                                      at(*r_.precision->first_failing))

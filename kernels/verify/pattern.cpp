@@ -329,7 +329,7 @@ std::string exchange_words(const Comparison& c, const std::vector<std::pair<int6
 }  // namespace
 
 Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::vector<SampleRow>& samples,
-                     const std::vector<double>& biases, const Comparison* requested) {
+                     const std::vector<double>& biases, const Comparison* requested, const WholeOutput* y) {
   Pattern out;
   if (exact.failing == 0) return out;
   if (exact.nan + exact.inf == exact.elements) {
@@ -359,6 +359,11 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
   if (!explained) find_exchange(p, samples, out);
   explained |= out.channel_offset || !out.exchanged.empty();
   if (!explained) explained = out.bias_of_others = find_exchanged_bias(wrong, biases);
+  if (!explained && y && exact.first_failing) {
+    const ElementReport& f = *exact.first_failing;
+    out.carried = find_carried_sum(p, wrong, biases, (f.n * p.out_channels + f.co) * y->length + f.j, *y);
+    explained = !out.carried.empty();
+  }
   if (!explained) explained = out.constant_added = find_added_constant(wrong);
   if (!explained) out.nearness = find_nearness(p, exact, wrong);
   explained |= out.nearness.has_value();
@@ -370,6 +375,7 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
   if (out.bias_missing) parts.push_back("the bias is missing");
   if (!out.bias_times.empty()) parts.push_back(out.bias_times);
   if (out.bias_of_others) parts.push_back("right but for the bias: that of other channels is added");
+  if (!out.carried.empty()) parts.push_back(out.carried);
   if (out.constant_added) parts.push_back("off by a number that is the same all along a channel");
   if (out.nearness)
     parts.push_back(

@@ -1,6 +1,7 @@
 // What the wrong elements have in common, in words: residue classes, channels, batches, borders, a shift, a factor, a
 // missing bias. States what is seen and nothing that is not.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +21,12 @@ struct SampleRow {
   double bias = 0;  // of its channel
 };
 
+// All that a kernel wrote on the same inputs, [N, Cout, length] flat.
+struct WholeOutput {
+  int64_t length = 0;  // of a row, the kernel's own
+  std::function<double(int64_t)> at;
+};
+
 struct Pattern {
   // What the wrong rows differ by, if one explanation fits nearly all samples of them.
   std::optional<int64_t> shift;    // y[j] holds what belongs at j − shift
@@ -29,6 +36,7 @@ struct Pattern {
   bool bias_of_others = false;     // y = expected − bias + the bias of some other channel
   std::string bias_times;          // "the bias is added twice", "the bias is subtracted", …
   std::string activation;          // "negative values are 0, …"
+  std::string carried;             // "sums go on from the position before …"
   bool constant_added = false;     // in each channel
   std::optional<double> nearness;  // the largest relative difference, when sums or results are rounded or scaled
   std::vector<std::pair<int64_t, int64_t>> exchanged;  // channels that hold what belongs to each other
@@ -41,9 +49,9 @@ struct Pattern {
 // wrong elements, so the pattern is read off them but the fraction is told from the requested inputs. `biases`: of all
 // channels on the integer inputs, empty without a bias. `requested`: the comparison on the requested inputs when they
 // are random; integers may cancel in a whole residue class of a small problem, and then only those show that it is
-// wrong too.
+// wrong too. `y`: without it sums that go on from other outputs are not looked for.
 Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::vector<SampleRow>& samples,
-                     const std::vector<double>& biases, const Comparison* requested);
+                     const std::vector<double>& biases, const Comparison* requested, const WholeOutput* y = nullptr);
 
 // A length other than the problem's: "as if dilation were 1", when one or two changed parameters explain it; else "".
 std::string explain_length(const ConvProblem& p, int64_t own_length);

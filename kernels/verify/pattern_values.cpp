@@ -64,7 +64,7 @@ std::optional<double> find_nearness(const ConvProblem& p, const Comparison& exac
 
 std::string find_bias_times(const ConvProblem& p, const std::vector<SampleRow>& wrong) {
   // How often, counted in biases; where it would be right anyway, nothing is proven.
-  int64_t places = 0, same = 0, by_tap = 0, by_product = 0, telling = 0;
+  int64_t places = 0, same = 0, by_tap = 0, by_product = 0, telling = 0, where_any = 0;
   std::optional<double> times;
   std::set<double> biases;
   const auto inputs = static_cast<double>(p.in_per_group());
@@ -76,7 +76,7 @@ std::string find_bias_times(const ConvProblem& p, const std::vector<SampleRow>& 
       if (!std::isfinite(n)) return "";
       auto taps = static_cast<double>(taps_reaching(p, s.column + static_cast<int64_t>(j)));
       if (!times && n != 1) times = n;
-      places++, telling += n != 1;
+      places++, telling += n != 1, where_any += n == (taps > 0 ? 1 : 0);
       same += times && n == *times, by_tap += n == taps, by_product += n == taps * inputs;
     }
   }
@@ -87,6 +87,7 @@ std::string find_bias_times(const ConvProblem& p, const std::vector<SampleRow>& 
     return fmt::format("the bias is added {} times{}", number_text(*times),
                        *times == inputs ? ": once an input channel" : "");
   }
+  if (most_of(where_any, places)) return "the bias is missing where no tap lands";
   if (most_of(by_product, places))
     return p.in_per_group() == 1 ? "the bias is added once a tap" : "the bias is added once a tap and input channel";
   return most_of(by_tap, places) ? "the bias is added once a tap" : "";
@@ -116,6 +117,45 @@ std::string find_activation(const std::vector<SampleRow>& wrong) {
                    "negative values are {:.3g} times the right ones, as behind a LeakyReLU, which is not of the layer",
                    *slope)
              : "";
+}
+
+std::string find_carried_sum(const ConvProblem& p, const std::vector<SampleRow>& wrong,
+                             const std::vector<double>& biases, int64_t first, const WholeOutput& y) {
+  // The first output that another one's sum is in has no wrong one before it; where no tap lands for that one, it is a
+  // little further away.
+  constexpr int64_t enough = 12, furthest = 64;
+  const int64_t rows = p.batch * p.out_channels;
+  auto bias_of = [&](int64_t e) {
+    return biases.empty() ? 0 : biases[static_cast<size_t>(e / y.length % p.out_channels)];
+  };
+  auto carries = [&](int64_t lag, bool with_bias) {
+    int64_t places = 0, fits = 0;
+    for (const auto& s : wrong)
+      for (size_t j = 0; j < s.got.size(); j++) {
+        const double more = s.got[j] - s.expected[j];
+        const int64_t e = s.row * y.length + s.column + static_cast<int64_t>(j), from = e - lag;
+        if (more == 0) continue;
+        places++;
+        if (from >= 0) fits += more == y.at(from) - (with_bias ? 0 : bias_of(from));
+        if (places == enough && !most_of(fits, places)) return false;
+      }
+    return places >= enough && most_of(fits, places);
+  };
+  for (int64_t lag = first; lag > std::max<int64_t>(0, first - furthest); lag--)
+    for (const bool with_bias : {false, true}) {
+      if ((with_bias && biases.empty()) || !carries(lag, with_bias)) continue;
+      const int64_t channels = lag / y.length;
+      const std::string from = lag == 1 ? "the position before"
+                               : lag % y.length != 0 || channels >= rows
+                                   ? fmt::format("{} elements before in y", grouped(lag))
+                               : channels == 1 ? "the channel before"
+                                               : fmt::format("{} channels before", grouped(channels));
+      return fmt::format(
+          "sums go on from {} where each is to begin anew: a thread does not reset its sum between two "
+          "outputs",
+          from);
+    }
+  return "";
 }
 
 bool find_added_constant(const std::vector<SampleRow>& wrong) {

@@ -20,6 +20,12 @@ std::string find_bias_times(const ConvProblem& p, const std::vector<SampleRow>& 
 // "negative values are 0, as behind a ReLU": what follows the layer in a model, and is not of it; "" where it is none.
 std::string find_activation(const std::vector<SampleRow>& wrong);
 
+// "sums go on from the position before …": to what belongs there another output of the same thread is added, whose sum
+// is not reset in between; "" where that is not so. biases: of all channels, empty without a bias. first: the first
+// wrong output, flat.
+std::string find_carried_sum(const ConvProblem& p, const std::vector<SampleRow>& wrong,
+                             const std::vector<double>& biases, int64_t first, const WholeOutput& y);
+
 // Whether each wrong row is off by one number all along.
 bool find_added_constant(const std::vector<SampleRow>& wrong);
 

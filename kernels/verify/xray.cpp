@@ -253,6 +253,12 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
     x.sentence = (x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "") + nothing;
     return Told::by_program;
   }
+  if (const std::string& operation = shown->map.operation; !operation.empty()) {
+    x.formula = fmt::format("Σ ({})", operation), x.right_formula = "Σ x·w";
+    x.faults = {operation + " is summed where x·w belongs"};
+    x.sentence = (x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "") + x.faults.front();
+    return Told::by_formula;
+  }
   // Channels as they are taken on one problem alone are told of it only where nothing fits all of them.
   const bool alike = shown->structure && std::all_of(all.begin(), all.end(), [&](const Mapped& m) {
                        return m.right || (m.structure && m.structure->faults == shown->structure->faults);
@@ -354,10 +360,12 @@ void tell_fixed(Xray& x, const FixedSizes& fixed, Told told) {
   const bool beside = told == Told::with_numbers && x.is != Xray::Is::right;
   if (!beside) x.faults.clear(), x.formula.clear(), x.right_formula.clear(), x.example.clear();
   const std::string words = joined(fixed.faults);
-  x.sentence = beside ? x.sentence + "; " + words : "right here, but not in general: " + words;
+  x.sentence = beside             ? x.sentence + "; " + words
+               : fixed.wrong_here ? words
+                                  : "right here, but not in general: " + words;
   x.faults.insert(x.faults.end(), fixed.faults.begin(), fixed.faults.end());
   x.fixed.insert(x.fixed.end(), fixed.parameters.begin(), fixed.parameters.end());
-  x.is = Xray::Is::right_here_only, x.without_effect = false;
+  x.is = fixed.wrong_here ? Xray::Is::wrong : Xray::Is::right_here_only, x.without_effect = false;
 }
 
 }  // namespace
@@ -441,6 +449,17 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     if (extent) put_extent(mapped, *extent);
     const LengthFormula lengths = tell_length(mapped, kernel, activity);
     told = conclude(x, mapped, lengths, activity);
+  }
+  if (told == Told::not_at_all && !mapped.empty() && !extent) {
+    // Of products that no formula gives: they may be another output's.
+    const auto first = std::find_if(mapped.begin(), mapped.end(), [](const Mapped& m) { return !m.right; });
+    std::string carried = carried_sum(device, kernel, first->problem, accuracy, activity);
+    if (carried.empty()) carried = carried_sum(device, kernel, p, accuracy, activity);
+    if (!carried.empty()) {
+      const bool here = x.is != Xray::Is::right_here_only;
+      x.is = here ? Xray::Is::wrong : Xray::Is::right_here_only, x.faults = {carried}, told = Told::by_formula;
+      x.sentence = (here ? "" : "right here, but not in general: ") + carried;
+    }
   }
   if (extent) tell_extent(x, *extent, p);
   // Terms that are wrong elsewhere say nothing of what is wrong here.

@@ -52,19 +52,44 @@ void look_at_products(SizeFault& fault, Device& device, const KernelDefinition& 
   }
 }
 
+RunReport judged(Device& device, const KernelDefinition& kernel, const ConvProblem& q, Accuracy accuracy,
+                 Activity& activity) {
+  std::vector<std::unique_ptr<Reference>> none;
+  Judge judge(device, none);
+  RunSpec spec;
+  spec.kernel = &kernel, spec.problem = q, spec.accuracy = accuracy, spec.verdict_only = true;
+  activity.check();
+  return judge.run(spec, activity);
+}
+
 }  // namespace
+
+std::string carried_sum(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
+                        Activity& activity) {
+  constexpr double most = 3e7;  // a part of a second on the emulator
+  constexpr int64_t least_length = 64;
+  ConvProblem q = p;
+  if (walked_products(q) > most) q.batch = std::min<int64_t>(q.batch, 2);
+  while (walked_products(q) > most && q.length > least_length) q.length /= 2;
+  if (check(q) || walked_products(q) > most || !kernel.unsupported(q).empty()) return "";
+  try {
+    return judged(device, kernel, q, accuracy, activity).pattern.carried;
+  } catch (const InputError&) {
+  } catch (const DeviceError& e) {
+    if (e.poisoned()) throw;
+  }
+  return "";
+}
 
 std::optional<SizeFault> size_fault(Device& device, const KernelDefinition& kernel, const ConvProblem& p,
                                     Accuracy accuracy, double limit_s, Activity& activity) {
   const auto begin = std::chrono::steady_clock::now();
   auto over = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > limit_s; };
-  std::vector<std::unique_ptr<Reference>> none;
-  Judge judge(device, none);
+  std::string carried;
   auto verdict = [&](const ConvProblem& q) {
-    RunSpec spec;
-    spec.kernel = &kernel, spec.problem = q, spec.accuracy = accuracy, spec.verdict_only = true;
-    activity.check();
-    return judge.run(spec, activity).verdict;
+    RunReport r = judged(device, kernel, q, accuracy, activity);
+    carried = r.pattern.carried;
+    return r.verdict;
   };
   // A race, or an array of shared memory that is left, is nothing that sizes or values are to blame for.
   auto wrong = [](const Verdict& v) { return v.status == Status::wrong && !v.results_are_right(); };
@@ -77,6 +102,11 @@ std::optional<SizeFault> size_fault(Device& device, const KernelDefinition& kern
     }
   }
   if (!failing) return {};
+  SizeFault fault;
+  if (!carried.empty()) {  // smaller ones have too few outputs for that to be seen
+    fault.smallest = *failing, fault.what = carried;
+    return fault;
+  }
   FuzzSpec spec;
   spec.cases = 1, spec.start = *failing, spec.base = *failing;
   Fuzz fuzz(spec);
@@ -90,7 +120,6 @@ std::optional<SizeFault> size_fault(Device& device, const KernelDefinition& kern
     const Verdict v = verdict(*q);
     fuzz.judged(v.status == Status::wrong && !wrong(v) ? Status::right : v.status, v.sentence, v.exit_code != 2);
   }
-  SizeFault fault;
   fault.smallest = fuzz.smallest()->problem, fault.least = least;
   look_at_products(fault, device, kernel, activity);
   const Verdict last = verdict(fault.smallest);

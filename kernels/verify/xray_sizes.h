@@ -21,6 +21,11 @@ struct SizeFault {
   int launches = 0;    // of the map
 };
 
+// Of a kernel that is wrong on p, or on a shorter problem where p takes long: how sums go on from one output to another
+// (Pattern::carried), or "". Errors: as below.
+std::string carried_sum(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
+                        Activity& activity);
+
 // Nothing where no piece fails. limit_s: no further problem is begun after so long. Errors: Cancelled; DeviceError when
 // the device cannot be used again.
 std::optional<SizeFault> size_fault(Device& device, const KernelDefinition& kernel, const ConvProblem& p,

@@ -133,6 +133,22 @@ SCENARIO(palette_sets_a_parameter) {
   g.frames(3);
 }
 
+SCENARIO(palette_sets_type_and_accuracy) {
+  find_in_palette(g, "length 2^9");
+  g.settle();
+  CHECK_EQ(g.problem().length, 512);
+  find_in_palette(g, "accuracy: 3x");
+  g.settle();
+  CHECK(g.document().accuracy == Accuracy::tf32x3);
+  find_in_palette(g, "accuracy: strict");
+  find_in_palette(g, "type: bf16");
+  g.settle();
+  CHECK(g.problem().dtype == DType::bf16);
+  find_in_palette(g, "s4");
+  g.settle();
+  CHECK_EQ(g.document().kernel, "S4");
+}
+
 // What is called so comes before what is only described so.
 SCENARIO(palette_finds_names_first) {
   find_in_palette(g, "what a right result");

@@ -173,7 +173,7 @@ SCENARIO(input_kind_and_seed) {
 
 SCENARIO(accuracy_is_chosen_and_refused_for_doubles) {
   g.load(test::small_document("tiled"));
-  g.choose("//Problem/inputs/##accuracy", "tf32");
+  g.choose("//Problem/parameters/##accuracy", "tf32");
   CHECK(g.document().accuracy == Accuracy::tf32);
   g.settle();
   CHECK_EQ(g.bench().report()->accuracy_allowed, std::string("tf32"));

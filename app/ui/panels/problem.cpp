@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <imgui.h>
+#include <imgui_internal.h>
 #include <limits>
 #include <misc/cpp/imgui_stdlib.h>
 #include <utility>
 
+#include "app/model/typed_number.h"
 #include "app/ui/widgets.h"
 #include "kernels/problem/counts.h"
 #include "kernels/problem/presets.h"
@@ -32,6 +34,16 @@ struct Pressed {
   ConvProblem before;
 };
 
+// As Dear ImGui draws one, under the number.
+void draw_handle(ImVec2 low, ImVec2 high, float share, ImU32 colour, const std::string& number) {
+  constexpr float gap = 2;
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float wide = style.GrabMinSize, left = low.x + gap + share * (high.x - low.x - 2 * gap - wide);
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  draw->AddRectFilled({left, low.y + gap}, {left + wide, high.y - gap}, colour, style.GrabRounding);
+  ImGui::RenderTextClipped(low, high, number.c_str(), nullptr, nullptr, {0.5f, 0.5f});
+}
+
 void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   static Pressed pressed;
   int64_t value = shown.*field.value;
@@ -46,8 +58,8 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   std::string label = field.name;
   std::replace(label.begin(), label.end(), '_', ' ');
   ImGui::TextColored(wrong ? f.theme.warning : f.theme.text, "%s", label.c_str());
-  tooltip(f.theme,
-          fmt::format("{}: {}. Drag, or double-click to type; at least {}.", field.name, field.meaning, field.minimum));
+  tooltip(f.theme, fmt::format("{}: {}. Drag, or double-click to type (65536, 1e5, 2^16); at least {}.", field.name,
+                               field.meaning, field.minimum));
   ImGui::TableNextColumn();
   float em = ImGui::GetFontSize(), step = ImGui::GetFrameHeight();
   if (wrong)
@@ -55,8 +67,15 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   ImGui::PushFont(f.theme.code_font, 0);
   ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - 2 * step - em * 0.5f);
   bool log = span.high > 64;
-  const bool fixed = span.low == span.high;  // its handle would cover the number
-  if (fixed) ImGui::PushStyleColor(ImGuiCol_SliderGrab, ImVec4(0, 0, 0, 0));
+  // Of few values a handle is as wide as its part of them, and looks like a bar that is filled to there: it has its
+  // usual width instead. Of one alone there is none.
+  constexpr int64_t few = 24;
+  const bool fixed = span.low == span.high, own_handle = !fixed && span.high - span.low < few;
+  const ImVec4 handle = ImGui::GetStyleColorVec4(ImGuiCol_SliderGrab);
+  const bool own_number = own_handle && !ImGui::TempInputIsActive(ImGui::GetID("##value"));
+  if (own_number) ImGui::PushStyleColor(ImGuiCol_Text, ImVec4(0, 0, 0, 0));
+  if (fixed || own_handle)
+    for (ImGuiCol_ c : {ImGuiCol_SliderGrab, ImGuiCol_SliderGrabActive}) ImGui::PushStyleColor(c, ImVec4(0, 0, 0, 0));
   // Dear ImGui types on Ctrl+click alone; a double click is one here.
   ImGuiIO& io = ImGui::GetIO();
   const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + ImGui::CalcItemWidth(), at.y + ImGui::GetFrameHeight()};
@@ -65,11 +84,27 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   const bool back = twice && !(pressed.before == shown);
   if (back) value = pressed.before.*field.value;
   const bool control = std::exchange(io.KeyCtrl, io.KeyCtrl || twice);
+  const ImGuiID id = ImGui::GetID("##value");
+  const bool typing = ImGui::TempInputIsActive(id);
   bool changed = ImGui::SliderScalar("##value", ImGuiDataType_S64, &value, &span.low, &span.high, "%lld",
                                      log ? ImGuiSliderFlags_Logarithmic : 0);
   io.KeyCtrl = control;
+  // Dear ImGui reads digits alone: of 1e9 the 1.
+  if (typing && !ImGui::TempInputIsActive(id))
+    if (ImGuiInputTextState* state = ImGui::GetInputTextState(id)) {
+      const auto typed = typed_number(state->GetText());
+      if (!typed && *state->GetText()) f.toast(fmt::format("{}: {} is no whole number", label, state->GetText()));
+      value = typed.value_or(shown.*field.value);
+      changed = value != shown.*field.value;
+    }
   if (ImGui::IsItemActivated() && !twice) pressed = {field.name, shown};
-  if (fixed) ImGui::PopStyleColor();
+  if (fixed || own_handle) ImGui::PopStyleColor(2);
+  if (own_number) ImGui::PopStyleColor();
+  if (own_number && !ImGui::TempInputIsActive(id))
+    draw_handle(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
+                static_cast<float>(std::clamp(value, span.low, span.high) - span.low) /
+                    static_cast<float>(span.high - span.low),
+                packed(handle), std::to_string(value));
   ImGui::PopFont();
   if (wrong) ImGui::PopStyleColor();
   if (wrong && f.draft.problem) tooltip(f.theme, f.draft.rule);
@@ -113,6 +148,40 @@ void formula(Frame& f, const ConvProblem& p) {
   ImGui::PopFont();
   explain_item(f.theme, {"Output length. Element y[n, co, j] gathers every input i and tap k with", "j = i·s − p + k·d",
                          "torch.nn.ConvTranspose1d"});
+}
+
+const char* accuracy_words(Accuracy a) {
+  switch (a) {
+    case Accuracy::strict:
+      return "Products and sums as in f32: fused multiply-adds, or what is no less accurate";
+    case Accuracy::tf32x3:
+      return "Three TF32 products of tensor cores for each: nearly as accurate as f32";
+    case Accuracy::tf32:
+      return "Factors cut to TF32 (10 fraction bits) for tensor cores, sums in f32: what PyTorch calls allow_tf32";
+  }
+  return "";
+}
+
+void accuracy_row(Frame& f, DType type) {
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted("accuracy");
+  ImGui::TableNextColumn();
+  ImGui::SetNextItemWidth(-FLT_MIN);
+  // Other types than f32 have one.
+  ImGui::BeginDisabled(type != DType::f32 && f.document.accuracy == Accuracy::strict);
+  if (ImGui::BeginCombo("##accuracy", std::string(name_of(f.document.accuracy)).c_str())) {
+    for (Accuracy a : {Accuracy::strict, Accuracy::tf32x3, Accuracy::tf32}) {
+      if (ImGui::Selectable(std::string(name_of(a)).c_str(), a == f.document.accuracy)) f.command(SetAccuracy{a});
+      tooltip(f.theme, accuracy_words(a));
+    }
+    ImGui::EndCombo();
+  }
+  ImGui::EndDisabled();
+  tooltip(f.theme,
+          "What a kernel may do with f32 problems; it sets the unit round-off of the bound. A kernel that is less "
+          "accurate than asked is wrong, and the ladder compares those that are accurate enough.");
 }
 
 void source_row(Frame& f, const char* label, Role role, const TensorSource& now) {
@@ -166,6 +235,7 @@ void draw_problem(Frame& f) {
     tooltip(f.theme,
             "Element type of all tensors: f32 (single), f64 (double), f16 (half) or bf16 (bfloat16). f16 and bf16 are "
             "summed in f32 and rounded once. Accuracies other than strict are for f32.");
+    accuracy_row(f, shown.dtype);
     ImGui::EndTable();
   }
   if (f.draft.problem) {
@@ -213,21 +283,6 @@ void draw_problem(Frame& f) {
     tooltip(f.theme,
             "The random generator's seed, as torch.manual_seed: weights and bias are drawn, it is set again, the input "
             "is drawn.");
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted("accuracy");
-    ImGui::TableNextColumn();
-    ImGui::SetNextItemWidth(-FLT_MIN);
-    const Accuracy kinds[] = {Accuracy::strict, Accuracy::tf32x3, Accuracy::tf32};
-    if (ImGui::BeginCombo("##accuracy", std::string(name_of(f.document.accuracy)).c_str())) {
-      for (Accuracy a : kinds)
-        if (ImGui::Selectable(std::string(name_of(a)).c_str(), a == f.document.accuracy)) f.command(SetAccuracy{a});
-      ImGui::EndCombo();
-    }
-    tooltip(f.theme,
-            "What a kernel may do with f32 problems; it sets the unit round-off of the bound. A kernel that is less "
-            "accurate than asked is wrong.");
     ImGui::EndTable();
   }
 }

@@ -96,8 +96,15 @@ void choose_kernels(Frame& f) {
   ImGui::EndPopup();
 }
 
-void controls(Frame& f, const Sweeping& full, const std::string& rule) {
+void controls(Frame& f, const Sweeping& full, const SweepSpec* wish, const std::string& rule) {
   const Theme& t = f.theme;
+  if (wish && f.bench.can_go_on_with_sweep(*wish)) {
+    if (button_beside("Go on")) f.act("sweep");
+    tooltip(t, "From where it was stopped; what has come stays (F10)");
+    if (button_beside("Anew")) f.wish([spec = *wish](Workbench& b) { b.sweep(spec); });
+    tooltip(t, "All of it once more");
+    return;
+  }
   if (!full.running) {
     ImGui::BeginDisabled(!rule.empty());
     if (button_beside("Sweep")) f.act("sweep");
@@ -129,7 +136,7 @@ void draw_sweep(Frame& f) {
   const Sweeping& full = f.bench.sweeping();
   choose_axis(f, rule);
   choose_kernels(f);
-  controls(f, full, rule);
+  controls(f, full, wish ? &*wish : nullptr, rule);
   if (!rule.empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
     wrapped(rule);
@@ -151,7 +158,7 @@ void draw_sweep(Frame& f) {
   }
   if (whole) {
     for (const auto& s : full.sentences) wrapped(s);
-    if (full.trouble == "stopped") dim_text(t, "stopped: what is missing was not asked any more");
+    if (full.trouble == "stopped") dim_text(t, "stopped: what is missing has not been asked yet");
   } else if (full.sweep) {
     dim_text(t, full.running ? "A sweep of another problem is under way"
                              : "Verdicts are of another problem or axis: Sweep (F10) asks anew");

@@ -41,10 +41,11 @@ TEST(LadderOfTimes, OfARecording) {
   EXPECT_EQ(l.fastest()->name, "hopper_tf32");
   const std::string says = ladder_sentence(l, d);
   EXPECT_TRUE(says.starts_with("S4 takes 35.")) << says;
-  EXPECT_TRUE(test::holds(says, " times hopper_tf32, the fastest that is accurate enough, and 11")) << says;
+  EXPECT_TRUE(test::holds(says, " times hopper_tf32, the fastest that is accurate enough for tf32, and 11")) << says;
   EXPECT_TRUE(says.ends_with(" times the floor")) << says;
   d.kernel = "hopper_tf32";
-  EXPECT_TRUE(test::holds(ladder_sentence(l, d), "the fastest that is accurate enough: 1.")) << ladder_sentence(l, d);
+  EXPECT_TRUE(test::holds(ladder_sentence(l, d), "the fastest that is accurate enough for tf32: 1."))
+      << ladder_sentence(l, d);
 
   // Strict: who computes in TF32 is no rival, and not called right by a verdict at TF32.
   d.accuracy = Accuracy::strict;
@@ -133,15 +134,17 @@ TEST(LadderOfTimes, TheSentenceNamesWhoIsFastest) {
   add("S0", "specimen", From::measured, 0.1);
   l.floor_ms = 0.1;
   EXPECT_EQ(ladder_sentence(l, d),
-            "my.cu takes 300 µs, the fastest of those that ran here and are accurate enough: 3.00 times the floor; "
+            "my.cu takes 300 µs, the fastest of those that ran here and are accurate enough for strict f32: 3.00 times "
+            "the floor; "
             "hopper_tf32 is predicted to take 200 µs");
   d.kernel = "tiled";
   EXPECT_EQ(ladder_sentence(l, d),
-            "tiled takes 4.50 ms: 15.0 times my.cu, the fastest of those that ran here and are accurate enough, and "
-            "45.0 times the floor; hopper_tf32 is predicted to take 200 µs");
+            "tiled takes 4.50 ms: 15.0 times my.cu, the fastest of those that ran here and are accurate enough for "
+            "strict f32, and 45.0 times the floor; hopper_tf32 is predicted to take 200 µs");
   l.rows[0].status = "wrong", l.rows[2].looser = true;
   EXPECT_EQ(ladder_sentence(l, d),
-            "tiled takes 4.50 ms, the fastest of those that ran here and are accurate enough: 45.0 times the floor");
+            "tiled takes 4.50 ms, the fastest of those that ran here and are accurate enough for strict f32: "
+            "45.0 times the floor");
   EXPECT_EQ(times_text(4013.2), "4,013");
   EXPECT_EQ(times_text(1.2249), "1.22");
   EXPECT_EQ(times_text(142.3), "142");
@@ -176,7 +179,9 @@ TEST(LadderOfTimes, AreForetoldWhereNothingWasTimed) {
   EXPECT_EQ(l.of("S4")->why, "it has not run here on a GPU");
   EXPECT_EQ(l.of("hopper_16bit")->why, "takes f16 and bf16 only");
   const std::string says = ladder_sentence(l, d);
-  EXPECT_TRUE(test::holds(says, " is predicted to be the fastest here of those that are accurate enough: ")) << says;
+  EXPECT_TRUE(
+      test::holds(says, " is predicted to be the fastest here of those that are accurate enough for strict f32: "))
+      << says;
 
   // Of another problem they say nothing.
   Document other = d;

@@ -124,6 +124,37 @@ TEST_F(Parameters, WhatIsTypedAndIllegalSaysItsRule) {
   EXPECT_EQ(a_->document(), before);
 }
 
+// As people write them: Dear ImGui alone would take the 1 of 1e3.
+TEST_F(Parameters, NumbersAreReadWhole) {
+  const Document before = a_->document();
+  const std::pair<const char*, int64_t> typed[] = {{"1e3", 1000}, {"2^10", 1024}, {"1_500", 1500}, {"77", 77}};
+  auto type = [&](const char* text, ImGuiKey end) {
+    const ImRect at = find(slider("length"));
+    a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, true);
+    a_.screen.click(*a_, at.GetCenter().x, at.GetCenter().y);
+    a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, false);
+    a_.screen.frame(*a_);
+    ASSERT_TRUE(a_.screen.io().WantTextInput);
+    a_.screen.press(*a_, ImGuiMod_Ctrl | ImGuiKey_A);
+    a_.screen.type(*a_, text);
+    a_.screen.press(*a_, end);
+    a_.screen.frames(*a_, 2);
+  };
+  for (const auto& [text, value] : typed) {
+    type(text, ImGuiKey_Enter);
+    EXPECT_EQ(a_->document().problem.length, value) << text;
+    EXPECT_EQ(undo_steps(), ++steps_) << text;
+  }
+  for (const char* text : {"1.5", "e", "2^0.5"}) {
+    type(text, ImGuiKey_Enter);
+    EXPECT_EQ(a_->document().problem.length, 77) << "no whole number: " << text;
+    EXPECT_EQ(a_->toast(), std::string("length: ") + text + " is no whole number");
+  }
+  type("1e3", ImGuiKey_Escape);
+  EXPECT_EQ(a_->document().problem.length, 77) << "taken back";
+  EXPECT_NE(a_->document(), before);
+}
+
 TEST_F(Parameters, TypingIsOneStep) {
   ImGuiID seed = test::Screen::id("Problem", {"inputs", "##seed"});
   ImGui::ActivateItemByID(seed);

@@ -129,6 +129,17 @@ TEST(SweepPanel, StopsAndGivesWay) {
   const int then = judged();
   ASSERT_TRUE(a.screen.settle(*a));
   EXPECT_EQ(judged(), then) << "and nothing more comes";
+  // Where it was asked, it goes on from there.
+  a->undo();
+  ASSERT_TRUE(a.screen.settle(*a));
+  a->show_only("Sweep");
+  EXPECT_TRUE(holds(a.screen.text(*a), "Go on")) << a.screen.text(*a);
+  a.screen.press(*a, ImGuiKey_F10);
+  EXPECT_TRUE(a->bench().sweeping().running);
+  EXPECT_EQ(a->bench().sweeping().trouble, "");
+  EXPECT_GE(judged(), then) << "what had come stays";
+  ASSERT_TRUE(swept(a));
+  EXPECT_EQ(judged(), 32);
 }
 
 TEST(SweepPanel, ACrashEndsOneValue) {

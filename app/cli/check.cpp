@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 
+#include "app/cli/own_layer.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
 #include "app/engine/json_fields.h"
@@ -15,23 +16,6 @@ namespace convscope {
 using json_fields::text;
 using nlohmann::json;
 namespace {
-
-// The report of one problem; of one that ended the engine as well.
-json judged(Session& session, const RunRequest& r) {
-  std::vector<std::byte> payload;
-  json header = request_json(r, payload);
-  header["type"] = "judge";
-  json report;
-  try {
-    report = session.ask(std::move(header), std::move(payload), "check " + r.kernel).header;
-  } catch (const EngineError& e) {
-    const std::string code = text(e.error(), "code");
-    if (code != "crashed" && code != "hung") throw;
-    report = lost_report(session, r, e.error());
-  }
-  for (const char* own : {"id", "type"}) report.erase(own);
-  return report;
-}
 
 // The fields that the kernel's launches are not told.
 std::vector<std::string> not_given(const json& report) {
@@ -54,6 +38,7 @@ std::string options_of(const RunRequest& r) {
 
 struct Failing {
   json first, smallest;  // reports
+  std::optional<OwnLayer> own;
 };
 
 json document_of(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Failing& failing,
@@ -91,7 +76,12 @@ json document_of(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, co
                                                        : json(fuzz.ended_early())},
           {"first_failing", of(failing.first)},
           {"smallest_failing", of(failing.smallest)},
-          {"smaller_tried", fuzz.smaller_tried()}};
+          {"smaller_tried", fuzz.smaller_tried()},
+          {"right_on", failing.own ? json{{"name", failing.own->name},
+                                          {"problem", problem_json(failing.own->problem)},
+                                          {"cause", failing.own->verdict.value("cause", json())},
+                                          {"cause_fixed", failing.own->verdict.value("cause_fixed", json::object())}}
+                                   : json(nullptr)}};
 }
 
 void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Failing& failing, const json& device,
@@ -120,7 +110,10 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
     else
       fmt::print("  smallest  {}   ({} tried{})\n            {}\n", describe(fuzz.smallest()->problem),
                  grouped(fuzz.smaller_tried()), interrupted ? ", interrupted" : "", fuzz.smallest()->sentence);
-    const json& verdict = failing.smallest.at("verdict");
+    // Of a kernel that was written for one layer its verdict there says more.
+    const bool own = failing.own && failing.own->verdict.value("cause", json()).is_string();
+    const json& verdict = own ? failing.own->verdict : failing.smallest.at("verdict");
+    if (failing.own) fmt::print("  right on  {}: {}\n", failing.own->name, describe(failing.own->problem));
     if (verdict.contains("cause"))
       fmt::print("  why       {}\n",
                  verdict["cause"].is_string() ? text(verdict, "cause") : text(verdict, "cause_reason"));
@@ -155,6 +148,22 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
 }
 
 }  // namespace
+
+json judged_report(Session& session, const RunRequest& r) {
+  std::vector<std::byte> payload;
+  json header = request_json(r, payload);
+  header["type"] = "judge";
+  json report;
+  try {
+    report = session.ask(std::move(header), std::move(payload), "check " + r.kernel).header;
+  } catch (const EngineError& e) {
+    const std::string code = text(e.error(), "code");
+    if (code != "crashed" && code != "hung") throw;
+    report = lost_report(session, r, e.error());
+  }
+  for (const char* own : {"id", "type"}) report.erase(own);
+  return report;
+}
 
 int verb_check(const CommonOptions& common, const ProblemOptions& problem, const CheckOptionsCli& options) {
   RunRequest r = problem.part_of_request(options.kernel, common.device);
@@ -193,7 +202,7 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
     one.problem = *p;
     json report;
     try {
-      report = judged(session, one);
+      report = judged_report(session, one);
     } catch (const EngineError&) {
       session.show_nothing();
       if (!session.interrupted()) throw;
@@ -220,6 +229,11 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
     RunRequest smallest = r;
     smallest.problem = fuzz.smallest()->problem;
     put_cause(session, smallest, failing.smallest);
+    // What fails at once may be right where its author tried it.
+    constexpr int64_t hardly_any = 8;
+    if (names_file(r.kernel) && !fuzz.pins() && fuzz.right() < hardly_any)
+      failing.own = own_layer(session, r, !problem.preset.empty() || !problem.given().empty());
+    session.show_nothing();
   }
   if (common.json)
     print_json(document_of(fuzz, r, spec, failing, device, interrupted));

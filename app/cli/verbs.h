@@ -22,6 +22,8 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
 // that cannot be said. right_as_well: also of one that is right on its problem only.
 class Session;
 void put_cause(Session& session, const RunRequest& r, nlohmann::json& report, bool right_as_well = false);
+// The report of one problem; of one that ended the engine as well.
+nlohmann::json judged_report(Session& session, const RunRequest& r);
 struct ProfileOptionsCli {
   std::string kernel, set = "live", format, out;
 };

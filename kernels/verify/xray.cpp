@@ -353,13 +353,35 @@ bool tell_shape(Xray& x) {
   return false;
 }
 
+// "right with 32 input channels, wrong with 33 and 64": of more than two of these, all that it is right with at once.
+std::string words_of_sizes(const std::vector<std::string>& faults) {
+  constexpr std::string_view right = "right with ", wrong = ", wrong with ";
+  std::vector<std::string> own, tried;
+  for (const std::string& f : faults) {
+    const size_t at = f.find(wrong);
+    if (!f.starts_with(right) || at == f.npos) return joined(faults);
+    own.push_back(f.substr(right.size(), at - right.size())), tried.push_back(f.substr(at + wrong.size()));
+  }
+  if (own.size() < 3) return joined(faults);
+  std::string all =
+      fmt::format("right with {} and {} alone; wrong with ", fmt::join(own.begin(), own.end() - 1, ", "), own.back());
+  for (size_t i = 0; i < own.size(); i++) {
+    // "33 and 64 input channels", "stride 3 and 4"
+    std::string name = own[i];
+    const size_t digit = name.find_first_of("0123456789"), end = name.find_first_not_of("0123456789", digit);
+    name.replace(digit, end == name.npos ? name.npos : end - digit, tried[i]);
+    all += (i ? "; " : "") + name;
+  }
+  return all;
+}
+
 // Sizes with which it is wrong where it is right with its own: beside what the products say of numbers in it, or in the
 // place of what they do not explain.
 void tell_fixed(Xray& x, const FixedSizes& fixed, Told told) {
   if (fixed.faults.empty()) return;
   const bool beside = told == Told::with_numbers && x.is != Xray::Is::right;
   if (!beside) x.faults.clear(), x.formula.clear(), x.right_formula.clear(), x.example.clear();
-  const std::string words = joined(fixed.faults);
+  const std::string words = words_of_sizes(fixed.faults);
   x.sentence = beside             ? x.sentence + "; " + words
                : fixed.wrong_here ? words
                                   : "right here, but not in general: " + words;

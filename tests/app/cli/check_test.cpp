@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/problem/conv_problem.h"
-#include "tests/app/cli/cli.h"
+#include "tests/app/cli/outside.h"
 
 namespace convscope {
 namespace {
@@ -97,6 +97,43 @@ TEST(CheckCli, WhatTheKernelDoesNotTakeIsCounted) {
   EXPECT_EQ(none.code, 2);
   EXPECT_TRUE(holds(none.out, "✗ right on 0 of 100 asked for")) << none.out;
   EXPECT_TRUE(holds(none.out, "is for length 7"));
+}
+
+using CheckOfFilesCli = test::OutsideCli;
+
+// Written for one layer of KernelBench: what is drawn reaches beside its tensors, or looks like a fault of its index.
+TEST_F(CheckOfFilesCli, AKernelOfOneLayerIsFoundRightThere) {
+  const std::string text = R"(// 32 input and 64 output channels, three taps, stride 2, padding 1, dilation 2
+// convscope: launch up grid=ceil_div(N*64*Lout,256) block=256 args=x,w,y,N,L,Lout
+#include "convscope/kernel.h"
+extern "C" __global__ void up(const float* x, const float* w, float* y, int N, int L, int Lout) {
+  const int e = blockIdx.x * blockDim.x + threadIdx.x, j = e % Lout, co = e / Lout % 64, n = e / Lout / 64;
+  if (n >= N) return;
+  float sum = 0;
+  for (int ci = 0; ci < 32; ci++)
+    for (int k = 0; k < 3; k++)
+      if (const int t = j + 1 - 2 * k; t >= 0 && t % 2 == 0 && t / 2 < L)
+        sum += x[(n * 32 + ci) * L + t / 2] * w[(ci * 64 + co) * 3 + k];
+  y[e] = sum;
+}
+)";
+  const std::string path = file("layer.cu", text);
+  auto r = run({"check", path, "--cases", "10"});
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  for (const char* said : {"  right on  kernelbench-79-small: 1 × 32→64, K 3, L 4096, s 2, p 1, d 2\n",
+                           // As many sizes as there was time for.
+                           "  why       right there, but not in general: right with 32 input channels",
+                           " 64 output channels", "wrong with 33"})
+    EXPECT_TRUE(holds(r.out, said)) << said << "\n" << r.out;
+  // A layer that is named comes first.
+  const json j = run({"check", path, "--cases", "10", "--preset", "kernelbench-79", "--json"}).document();
+  EXPECT_EQ(j["right_on"]["name"], "the layer that was given");
+  EXPECT_EQ(j["right_on"]["cause_fixed"]["in_channels"], 32);
+  EXPECT_EQ(j["smallest_failing"]["problem"]["in_channels"], 1);
+  // The controls: wrong on its layer as well, and right on nearly all.
+  r = run({"check", changed_text(text, "j + 1 -", "j + 2 -"), "--cases", "10"});
+  EXPECT_FALSE(holds(r.out, "right on  ")) << r.out;
+  EXPECT_TRUE(convscope_run({"check", "S4", "--json"}).document()["right_on"].is_null());
 }
 
 TEST(CheckCli, Refuses) {

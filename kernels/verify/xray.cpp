@@ -216,6 +216,27 @@ std::string nothing_at_all(const std::vector<Mapped>& all) {
          "or something else is written in its place";
 }
 
+// Of maps in which the first sequence is right and the others have nothing, as where their rows are looked for behind
+// the end of x: many formulas of a channel give that as well. "" of others.
+std::string first_sequence_alone(const std::vector<Mapped>& all) {
+  bool several = false;
+  for (const Mapped& m : all) {
+    const ConvProblem& p = m.problem;
+    if (m.map.reads.empty() || m.map.out_length != p.out_length()) return "";
+    several |= p.batch > 1;
+    for (int64_t w = 0; w < p.w_elements(); w++)
+      for (int64_t o = 0; o < m.map.outputs(); o++) {
+        const int64_t j = o % m.map.out_length, co = o / m.map.out_length % p.out_channels,
+                      n = o / m.map.out_length / p.out_channels;
+        const IndexMap::Read& r = m.map.read(w, o);
+        if (r.at != (n ? int64_t{IndexMap::none} : flat_input(p, w, n, co, j)) || (r.at >= 0 && r.times != 1))
+          return "";
+      }
+  }
+  return several ? "only the first sequence has its products: those of the others' outputs take nothing that is in x"
+                 : "";
+}
+
 enum class Told { by_formula, by_program, with_numbers, not_at_all };
 
 // What the maps say together.
@@ -248,7 +269,9 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
   // Its channels and positions are of that problem, which need not be in the asked one.
   x.example = shown->deviation + " (on " + describe(shown->problem) + ")";
   x.is = asked && asked->right ? Xray::Is::right_here_only : Xray::Is::wrong;
-  if (const std::string nothing = nothing_at_all(all); !nothing.empty() && shown->length.empty()) {
+  std::string nothing = nothing_at_all(all);
+  if (nothing.empty()) nothing = first_sequence_alone(all);
+  if (!nothing.empty() && shown->length.empty()) {
     x.formula.clear(), x.faults = {nothing};
     x.sentence = (x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "") + nothing;
     return Told::by_program;

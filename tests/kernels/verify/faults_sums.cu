@@ -77,6 +77,22 @@ FAULTY_ENTRY(s_output_eights) {
       (b ? b[e.co] : 0) + sum_of(c, e.n, e.co, e.j, [&](int64_t at, int64_t by) { return rest ? 0 : x[at] * w[by]; });
 }
 
+// 32 input channels, whatever there are: a sequence's rows are looked for behind x. (Behind w lies nothing, either.)
+FAULTY_ENTRY(s_rows_of_32) {
+  auto e = element_of_thread(c);
+  if (!e.inside) return;
+  const int64_t cout = c.out_channels / c.groups;
+  float sum = b ? b[e.co] : 0;
+  for (int64_t ci = 0; ci < 32; ci++)
+    for (int64_t k = 0; k < c.kernel_size; k++) {
+      const int64_t t = e.j + c.padding - k * c.dilation, at = (e.n * 32 + ci) * c.length + t / c.stride,
+                    by = (ci * cout + e.co) * c.kernel_size + k;
+      if (t < 0 || t % c.stride || t / c.stride >= c.length) continue;
+      if (at < c.batch * c.in_channels * c.length && by < c.in_channels * cout * c.kernel_size) sum += x[at] * w[by];
+    }
+  y[e.id] = sum;
+}
+
 #ifndef __CUDACC__
 #define KERNEL(name) FAULTY_KERNEL(name, "a sum that is not the definition's")
 KERNEL(s_positions)
@@ -91,4 +107,5 @@ KERNEL(s_squared)
 KERNEL(s_neither)
 KERNEL(s_input_fours)
 KERNEL(s_output_eights)
+KERNEL(s_rows_of_32)
 #endif

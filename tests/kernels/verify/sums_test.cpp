@@ -101,5 +101,16 @@ TEST(Sums, OfChannelsByFours) {
   EXPECT_EQ(xray_of("f_right", p).is, Is::right);
 }
 
+// Rows of x that are looked for behind its end: a formula of the outputs' channels would give the same.
+TEST(Sums, OfTheFirstSequenceAlone) {
+  ConvProblem p = small_layer;
+  p.groups = 1;
+  const Xray x = xray_of("s_rows_of_32", p);
+  EXPECT_EQ(x.is, Is::wrong);
+  EXPECT_EQ(x.sentence,
+            "only the first sequence has its products: those of the others' outputs take nothing that is in x");
+  EXPECT_NE(xray_of("f_first_sequence", p).sentence, x.sentence) << "which takes the first one's x for all";
+}
+
 }  // namespace
 }  // namespace convscope

@@ -363,11 +363,12 @@ void tell_sizes(Xray& x, const SizeFault& fault) {
   if (!fault.what.empty()) x.faults = {x.sentence};
 }
 
-// Where what it returns is no [N, Cout, …], nothing else is looked at.
-bool tell_shape(Xray& x) {
+// Where what it returns is no [N, Cout, …], its products are not looked at. The first small problem stands for p, whose
+// own sizes may be those that are written into the kernel.
+bool tell_shape(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
   for (const XrayProblem& at : x.problems) {
     if (at.is != XrayProblem::Is::wrong || at.why.empty()) continue;
-    const bool here = &at == &x.problems.front();
+    const bool here = &at == &x.problems.front() && !kernel.plan_for(p).wrong_shape().empty();
     x.is = here ? Xray::Is::wrong : Xray::Is::right_here_only;
     x.faults = {fmt::format("{} (on {})", at.why, describe(at.problem))};
     x.sentence = (here ? "" : "right here, but not in general: ") + x.faults.front();
@@ -475,7 +476,6 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     }
     x.problems.push_back(std::move(at));
   }
-  if (tell_shape(x)) return x;
   // What follows has the places behind the small problems: a kernel that ends the engine there is asked without.
   enum { longer_ones, sizes, other_sizes };
   auto begins = [&](size_t step) {
@@ -484,6 +484,16 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     if (limits.begins) limits.begins(place);
     return true;
   };
+  auto look_at_sizes = [&](Told told, bool pieces) {
+    tell_fixed(x,
+               fixed_sizes(device, kernel, p, accuracy,
+                           {.all = told == Told::not_at_all, .pieces = pieces, .seconds = limits.seconds}, activity),
+               told);
+  };
+  if (tell_shape(x, kernel, p)) {
+    if (x.is == Xray::Is::right_here_only && begins(other_sizes)) look_at_sizes(Told::not_at_all, true);
+    return x;
+  }
   if (mapped.empty() && !extents.empty() && begins(longer_ones))
     extents = extents_of_longer(device, kernel, p, activity);
   const auto extent = extent_fault(extents);
@@ -518,12 +528,7 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
   if ((x.is == Xray::Is::right || x.without_effect) && begins(sizes))
     if (const auto fault = size_fault(device, kernel, p, accuracy, limits.seconds, activity))
       tell_sizes(x, *fault), sizes_told = true;
-  if (told != Told::by_formula && !sizes_told && begins(other_sizes))
-    tell_fixed(
-        x,
-        fixed_sizes(device, kernel, p, accuracy,
-                    {.all = told == Told::not_at_all, .pieces = !mapped.empty(), .seconds = limits.seconds}, activity),
-        told);
+  if (told != Told::by_formula && !sizes_told && begins(other_sizes)) look_at_sizes(told, !mapped.empty());
   return x;
 }
 

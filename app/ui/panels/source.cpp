@@ -76,6 +76,7 @@ TextEditor::Palette palette(const Theme& t) {
 struct TraceHere {
   const Traced* traced = nullptr;
   bool differs = false;
+  bool no_lines = false;  // it was traced, and by a build that does not know its lines
 };
 TraceHere trace_here(Frame& f) {
   const Report* r = f.picture();
@@ -84,7 +85,8 @@ TraceHere trace_here(Frame& f) {
   if (at.row >= r->rows() || at.column >= r->columns()) return {};
   const ExplainAsked asked = keep_explained(f, *r, at);
   const Traced* t = asked.traced;
-  if (!t || t->writers.empty() || t->writers[0].line <= 0) return {};
+  if (!t || t->writers.empty()) return {};
+  if (t->writers[0].line <= 0) return {nullptr, false, true};
   return {t, asked.explained && asked.explained->differs()};
 }
 
@@ -384,7 +386,7 @@ void draw_source(Frame& f) {
     return;
   }
   if (s.kernel != kernel) s.kernel = kernel, s.file = files->front().file, s.traced = nullptr;
-  const auto [traced, differs] = trace_here(f);
+  const auto [traced, differs, no_lines] = trace_here(f);
   // Whoever types stays where they are.
   const bool newly_traced = traced != s.traced, led = newly_traced && !source_edit().is_on();
   if (led && traced)
@@ -455,6 +457,9 @@ void draw_source(Frame& f) {
     s.sampled = profile ? sampled_code(*profile, code) : SampledCode{};
   keep_typing(f, s, marks_are_new);
   head(f, s, *files, *text, idea);
+  if (no_lines)
+    dim_text(t, "which lines wrote and read the selected element is not known: this build has no debug information (an "
+                "install with --strip leaves it out)");
   does_not_compile(f);
   heat_build(f, s, profile);
   what_is_missing(f, profile);

@@ -23,6 +23,14 @@ std::vector<std::string> not_given(const json& report) {
   return kernel.is_object() ? kernel.value("not_given", std::vector<std::string>()) : std::vector<std::string>();
 }
 
+// What asks for its type and accuracy.
+std::string kind_of(const RunRequest& r) {
+  std::string out;
+  if (r.problem.dtype != DType::f32) out += fmt::format(" --dtype {}", name_of(r.problem.dtype));
+  if (r.accuracy != Accuracy::strict) out += fmt::format(" --accuracy {}", name_of(r.accuracy));
+  return out;
+}
+
 // What asks for this problem.
 std::string options_of(const RunRequest& r) {
   const ConvProblem none, &p = r.problem;
@@ -30,8 +38,7 @@ std::string options_of(const RunRequest& r) {
   for (const auto& f : problem_fields())
     if (p.*f.value != none.*f.value) out += fmt::format(" --{} {}", kebab(f.name), p.*f.value);
   if (p.bias) out += " --bias";
-  if (p.dtype != DType::f32) out += fmt::format(" --dtype {}", name_of(p.dtype));
-  if (r.accuracy != Accuracy::strict) out += fmt::format(" --accuracy {}", name_of(r.accuracy));
+  out += kind_of(r);
   if (r.inputs.seed != InputSpec{}.seed) out += fmt::format(" --seed {}", r.inputs.seed);
   return out;
 }
@@ -41,6 +48,14 @@ struct Failing {
   std::optional<OwnLayer> own;
 };
 
+// The verdict's sentence of a refusal, less what every one of them says.
+std::string reason_of(const Fuzz::Refusal& refusal, const std::string& kernel) {
+  std::string_view s = refusal.sentence;
+  for (const std::string& words : {std::string("not run: "), kernel + " "})
+    if (s.starts_with(words)) s.remove_prefix(words.size());
+  return std::string(s);
+}
+
 json document_of(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Failing& failing,
                  const json& device, bool interrupted) {
   auto of = [](const json& report) -> json {
@@ -49,6 +64,9 @@ json document_of(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, co
   };
   json coverage = json::object();
   for (const auto& c : fuzz.coverage()) coverage[c.what] = c.count;
+  json reasons = json::array();
+  for (const auto& refusal : fuzz.refusals())
+    reasons.push_back({{"count", refusal.count}, {"reason", reason_of(refusal, r.kernel)}});
   json fixed = json::object();
   const json base = problem_json(r.problem);
   for (const auto& name : spec.fixed) fixed[name] = base.at(name);
@@ -71,6 +89,7 @@ json document_of(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, co
           {"right", fuzz.right()},
           {"right_with", coverage},
           {"not_taken", fuzz.refused()},
+          {"not_taken_reasons", reasons},
           {"ended_early", interrupted                  ? json("interrupted")
                           : fuzz.ended_early().empty() ? json(nullptr)
                                                        : json(fuzz.ended_early())},
@@ -84,6 +103,27 @@ json document_of(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, co
                                    : json(nullptr)}};
 }
 
+// What was drawn and says nothing of the kernel, and why. Code that is not followed is none that refuses.
+void print_refusals(const Fuzz& fuzz, const std::string& kernel) {
+  if (!fuzz.refused()) return;
+  constexpr size_t most = 3;
+  const auto all = fuzz.refusals();
+  fmt::print("  {} more {} drawn that it does not take", grouped(fuzz.refused()), fuzz.refused() == 1 ? "was" : "were");
+  if (all.size() == 1) return fmt::print(": {}.\n", reason_of(all.front(), kernel));
+  fmt::print(":\n");
+  for (size_t i = 0; i < std::min(all.size(), most); i++)
+    fmt::print("    {:>5}  {}\n", grouped(all[i].count), reason_of(all[i], kernel));
+  if (all.size() > most) fmt::print("           and {} other reasons\n", all.size() - most);
+}
+
+// Problems that were not judged as something in the kernel's host code is not followed.
+int64_t not_followed(const Fuzz& fuzz) {
+  int64_t n = 0;
+  for (const auto& refusal : fuzz.refusals())
+    if (refusal.sentence.find(" not followed here") != refusal.sentence.npos) n += refusal.count;
+  return n;
+}
+
 void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Failing& failing, const json& device,
            bool interrupted, double seconds) {
   const std::string where = text(device, "name");
@@ -95,7 +135,10 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
   auto amount = [](int64_t n) { return fmt::format("{} problem{}", grouped(n), n == 1 ? "" : "s"); };
   if (!fuzz.first()) {
     if (fuzz.right() == spec.cases)
-      fmt::print("  ✓ right on all {}, in {:.1f} s\n", amount(fuzz.right()), seconds);
+      fmt::print("  ✓ right on all {}, in {:.1f} s{}\n", amount(fuzz.right()), seconds,
+                 not_followed(fuzz) ? fmt::format("; {} others were not judged, where its code is not followed (below)",
+                                                  grouped(not_followed(fuzz)))
+                                    : "");
     else
       fmt::print("  {} right on {} of {} asked for, in {:.1f} s: {}\n", fuzz.right() ? "✓" : "✗", grouped(fuzz.right()),
                  grouped(spec.cases), seconds, interrupted ? "interrupted" : fuzz.ended_early());
@@ -129,16 +172,20 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
       std::string with;
       for (const auto& [parameter, value] : fixed->items())
         with += fmt::format(" --{} {}", kebab(parameter), value.get<int64_t>());
-      fmt::print("  with its own  convscope check {}{}{}\n", r.kernel, names_file(r.kernel) ? " --trust" : "", with);
+      fmt::print("  with its own  convscope check {}{}{}{}\n", r.kernel, names_file(r.kernel) ? " --trust" : "", with,
+                 kind_of(r));
     }
   }
   if (fuzz.right()) {
     std::string with;
     for (const auto& c : fuzz.coverage())
       with += fmt::format("{}{} with {}", with.empty() ? "" : ", ", grouped(c.count), c.what);
-    fmt::print("\n  Of the right ones {}. All are of {}.\n", with, name_of(r.problem.dtype));
+    fmt::print(
+        "\n  Of the right ones {}. All are of {}; the largest output has {} elements: an index that leaves 32 bits is not "
+        "seen.\n",
+        with, name_of(r.problem.dtype), grouped(fuzz.largest_right()));
   }
-  if (fuzz.refused()) fmt::print("  {} more were drawn that it does not take.\n", grouped(fuzz.refused()));
+  print_refusals(fuzz, r.kernel);
   // What takes 16 bits alone takes none of these.
   const std::string& why = fuzz.ended_early();
   bool of_halves = false;

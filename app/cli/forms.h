@@ -50,10 +50,16 @@ inline std::string not_seen_here(const json& report, const ConvProblem& p) {
   if (p.dilation == 1) missing.push_back("a dilation");
   if (p.stride > 1 && p.stride == p.dilation) missing.push_back("a dilation other than its stride");
   if (p.padding == 0) missing.push_back("padding");
+  if (p.output_padding == 0 && std::max(p.stride, p.dilation) > 1) missing.push_back("output padding");
   if (p.kernel_size == 1) missing.push_back("more than one tap");
   if (missing.empty()) return "";
-  return fmt::format("{}: this problem has none; `convscope check {} --trust` draws problems that have",
-                     fmt::join(missing, ", "), name);
+  std::string kind;  // of what is drawn, as here
+  if (p.dtype != DType::f32) kind += fmt::format(" --dtype {}", name_of(p.dtype));
+  if (const std::string allowed = json_fields::text(json_fields::part(report, "accuracy"), "allowed");
+      !allowed.empty() && allowed != "strict")
+    kind += " --accuracy " + allowed;
+  return fmt::format("{}: this problem has none; `convscope check {} --trust{}` draws problems that have",
+                     fmt::join(missing, ", "), name, kind);
 }
 
 // What was measured, on which problem and device.

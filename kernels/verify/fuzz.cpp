@@ -83,6 +83,22 @@ const std::vector<Shrinkable>& shrinkables() {
 #undef CONVSCOPE_PLAIN
 #undef CONVSCOPE_BOTH
 
+// What a problem asks of a kernel beside the plainest.
+int64_t features_of(const ConvProblem& p) {
+  return (p.groups > 1) + p.bias + (p.batch > 1) + (p.stride > 1) + (p.padding > 0) + (p.output_padding > 0) +
+         (p.dilation > 1) + (p.kernel_size > 1);
+}
+
+std::string without_numbers(const std::string& sentence) {
+  std::string key;
+  for (const char c : sentence)
+    if (c < '0' || c > '9')
+      key += c;
+    else if (key.empty() || key.back() != '#')
+      key += '#';
+  return key;
+}
+
 }  // namespace
 
 Fuzz::Fuzz(const FuzzSpec& spec) : spec_(spec), random_(spec.seed) {
@@ -249,9 +265,18 @@ void Fuzz::end_pin_search() {
   first_.reset(), smallest_.reset();
   for (const auto& f : problem_fields())
     if (pins_->fields.contains(f.name)) spec_.base.*f.value = pins_->problem.*f.value, spec_.fixed.insert(f.name);
-  right_ = refused_ = refused_in_a_row_ = 0;
+  right_ = refused_ = refused_in_a_row_ = largest_right_ = 0, refusals_.clear();
   for (auto& part : coverage_) part.count = 0;
   begin_drawing();
+}
+
+std::vector<Fuzz::Refusal> Fuzz::refusals() const {
+  std::vector<Refusal> all;
+  for (const auto& [key, refusal] : refusals_) all.push_back(refusal);
+  std::stable_sort(all.begin(), all.end(), [](const Refusal& a, const Refusal& b) {
+    return a.features != b.features ? a.features < b.features : a.count > b.count;
+  });
+  return all;
 }
 
 void Fuzz::judged(Status status, std::string sentence, bool fails, const std::vector<std::string>& not_given,
@@ -273,18 +298,18 @@ void Fuzz::judged(Status status, std::string sentence, bool fails, const std::ve
   }
   if (status == Status::not_run && !fails) {
     refused_++;
-    why_refused_[c.sentence]++;
-    if (++refused_in_a_row_ >= most_refused) {
-      auto most = std::max_element(why_refused_.begin(), why_refused_.end(),
-                                   [](const auto& a, const auto& b) { return a.second < b.second; });
-      ended_early_ =
-          fmt::format("the kernel takes none of {} further ones (most often: {})", most_refused, most->first);
-    }
+    const int64_t features = features_of(c.problem);
+    Refusal& why = refusals_.try_emplace(without_numbers(c.sentence), Refusal{c.sentence, 0, features}).first->second;
+    if (features < why.features) why.sentence = c.sentence, why.features = features;
+    why.count++;
+    if (++refused_in_a_row_ >= most_refused)
+      ended_early_ = fmt::format("the kernel takes none of {} further ones ({})", most_refused,
+                                 refusals().front().sentence);
     return;
   }
-  refused_in_a_row_ = 0, why_refused_.clear();
+  refused_in_a_row_ = 0;
   if (status == Status::right) {
-    right_++;
+    right_++, largest_right_ = std::max(largest_right_, c.problem.y_elements());
     for (auto& part : coverage_) part.count += part.has(c.problem);
     return;
   }

@@ -62,7 +62,15 @@ class Fuzz {
 
   int64_t right() const { return right_; }                   // judged and found right
   int64_t refused() const { return refused_; }               // that the kernel does not take
+  // Why not, in the verdicts' words (one for all that differ in numbers alone), and how often; what refused the plainest
+  // problem first: a kernel that takes nothing refuses groups as well.
+  struct Refusal {
+    std::string sentence;
+    int64_t count = 0, features = 0;  // of the plainest: groups, a bias, several sequences, …
+  };
+  std::vector<Refusal> refusals() const;
   const std::optional<Pins>& pins() const { return pins_; }  // values that are in the kernel: others are not drawn
+  int64_t largest_right() const { return largest_right_; }   // output elements of those that were right
   bool looking_for_pins() const { return pin_search_.has_value(); }
   const std::vector<Coverage>& coverage() const { return coverage_; }
   bool shrinking() const { return first_.has_value() && !pin_search_; }
@@ -89,8 +97,8 @@ class Fuzz {
   int64_t draws_ = 0;
   std::set<std::string> seen_;
   std::optional<ConvProblem> asked_;
-  std::map<std::string, int64_t> why_refused_;  // those in a row
-  int64_t right_ = 0, refused_ = 0, refused_in_a_row_ = 0, steps_ = 0;
+  std::map<std::string, Refusal> refusals_;
+  int64_t right_ = 0, refused_ = 0, refused_in_a_row_ = 0, steps_ = 0, largest_right_ = 0;
   std::vector<Coverage> coverage_;
   std::optional<Case> first_, smallest_;
   std::optional<PinSearch> pin_search_;

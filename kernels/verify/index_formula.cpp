@@ -81,7 +81,7 @@ constexpr Choice outsides[] = {
     {" + 1", 1.4, "the input is one too far right", OF(1)},
 };
 // up_above, nearest_above and by_dilation take no numerator below zero.
-// by_phase, by_position and by_shifted cut quotients off, and take no numerator below zero.
+// by_phase, by_position and by_shifted cut quotients off, and take no numerator below zero, nor does by_first.
 enum Rounding {
   exact,
   cut_off,
@@ -94,7 +94,8 @@ enum Rounding {
   by_dilation,
   by_phase,
   by_position,
-  by_shifted
+  by_shifted,
+  by_first
 };
 constexpr const char *rounded_up = "nothing asks whether the stride divides: quotients are rounded up",
                      *to_nearest = "nothing asks whether the stride divides: quotients are rounded to the nearest";
@@ -115,6 +116,10 @@ constexpr Choice roundings[] = {
      nullptr},
     {", where s divides j", 1.3, "whether the stride divides is asked of j, where j + p − k·d belongs", nullptr},
     {", where s divides j + p", 1.3, "whether the stride divides is asked of j + p, where j + p − k·d belongs",
+     nullptr},
+    {", for the first tap that lands and every s-th behind it", 1.25,
+     "the loop over taps steps by s from the first that lands: taps between them land as well where stride and dilation "
+     "have a common divisor",
      nullptr},
 };
 constexpr Choice weights[] = {
@@ -203,6 +208,13 @@ int64_t input_by(const IndexFormula& f, const Numbers& v, const ConvProblem& p, 
     case by_phase:
       if (t < 0 || (j + v.offset - k) % v.divisor != 0) return IndexMap::none;
       break;
+    case by_first: {
+      if (t < 0 || rest != 0) return IndexMap::none;
+      int64_t first = 0;
+      while (first < k && (j + v.offset - first * v.tap) % v.divisor != 0) first++;
+      if ((k - first) % v.divisor != 0) return IndexMap::none;
+      break;
+    }
     case by_position:
       if (t < 0 || j % v.divisor != 0) return IndexMap::none;
       break;

@@ -295,10 +295,10 @@ void Judge::Run::conclude() {
     wrong.push_back(percent_text(static_cast<double>(c.failing), static_cast<double>(c.elements)) +
                     (asked ? " of the elements: " : " of the elements, on integers: ") + r_.pattern.where);
   }
-  if (imprecise_)
+  if (imprecise_ && races_.race.empty())  // low bits are lost as any are
     wrong.push_back(fmt::format("less accurate than {}: loses low bits of its inputs{}", name_of(r_.spec.accuracy),
                                 is_half(p_.dtype) ? ", or sums in less than f32" : ""));
-  else if (rms_fails_)
+  else if (rms_fails_ && races_.race.empty())
     wrong.push_back(fmt::format("less accurate than {}: rms error {:.2g} of the bound", name_of(r_.spec.accuracy),
                                 rounding.rms_ratio));
   if (rounding_fails_ && !exact_fails_ && !imprecise_)

@@ -52,13 +52,13 @@ bool too_slow(const KernelDefinition& kernel, bool now) {
 
 // All channels, since blocks are made by them; a row that is short, and two sequences at most.
 std::optional<ConvProblem> short_piece_of(const KernelDefinition& kernel, ConvProblem p) {
-  constexpr double most_products = 2e7;
   p.batch = std::min<int64_t>(p.batch, 2);
-  for (int64_t length : {300, 130, 40, 16}) {
-    ConvProblem q = p;
-    q.length = std::min(p.length, length);
-    if (!check(q) && walked_products(q) <= most_products && kernel.unsupported(q).empty()) return q;
-  }
+  for (const double most_products : {most_products_fenced, 2e7})  // all that is looked for is, where that is possible
+    for (int64_t length : {300, 130, 40, 16}) {
+      ConvProblem q = p;
+      q.length = std::min(p.length, length);
+      if (!check(q) && walked_products(q) <= most_products && kernel.unsupported(q).empty()) return q;
+    }
   return {};
 }
 

@@ -269,11 +269,14 @@ void fill_with_odd_number(const BlockRaceFinder::Range& y, uint64_t element) {
 
 // Of a launch whose blocks tell each other by atomics.
 std::string unfenced_read(Device& emulator, const KernelDefinition& traced, const Plan& plan, size_t launch,
-                          const ConvProblem& p, const Bindings& at, Activity& activity) {
+                          const ConvProblem& p, const Bindings& at, Activity& activity, RaceSearch& out) {
   const MemoryCells memory(plan, p, at);
   constexpr uint64_t most_cells = 2 << 20;  // of 100 bytes each
-  constexpr double most_products = 6e6;     // with all reads it takes ten times as long as without
-  if (memory.count() > most_cells || walked_products(p) > most_products) return "";
+  // With all reads it takes ten times as long as without.
+  if (memory.count() > most_cells || walked_products(p) > most_products_fenced) {
+    out.fences_unseen = true;
+    return "";
+  }
   UnfencedFinder finder(memory);
   {
     simt::Tracing tracing([&](std::span<const simt::Access> part) { finder.take(part); }, {.meetings = true});
@@ -308,7 +311,7 @@ void look_between_blocks(Device& emulator, const KernelDefinition& traced, const
       // Counters as they were before it.
       for (size_t before = 0; before < i; before++)
         emulator.run(traced, plan, at, {.activity = &activity, .only_launch = static_cast<int64_t>(before)});
-      out.race = unfenced_read(emulator, traced, plan, i, p, at, activity);
+      out.race = unfenced_read(emulator, traced, plan, i, p, at, activity, out);
     }
   }
   out.between = true;

@@ -15,49 +15,10 @@
 #include "kernels/verify/pattern.h"
 #include "kernels/verify/xray_problems.h"
 #include "kernels/verify/xray_sizes.h"
+#include "kernels/verify/xray_words.h"
 
 namespace convscope {
 namespace {
-
-std::string joined(const std::vector<std::string>& list) {
-  std::string text;
-  for (const auto& one : list) text += (text.empty() ? "" : "; ") + one;
-  return text;
-}
-
-// Why a term that is wrong makes no difference on a problem; "" where it does.
-std::string without_effect(const std::string& fault, const ConvProblem& p) {
-  auto says = [&](const char* word) { return fault.find(word) != std::string::npos; };
-  if (says(fixed_in_it)) {
-    for (const auto& [word, value] : {std::pair{"stride ", p.stride},
-                                      {"padding ", p.padding},
-                                      {"dilation ", p.dilation},
-                                      {"kernel size ", p.kernel_size}})
-      if (says(word) && !says(fmt::format("{}{} ", word, value).c_str()) &&
-          !says(fmt::format("{}{},", word, value).c_str()))
-        return "";
-    return "they are these";
-  }
-  if (says("its output's length")) return "";
-  if (says("exchanged")) {
-    const int64_t one = says("stride and") ? p.stride : p.padding,
-                  other = says("and the dilation") ? p.dilation : p.padding;
-    return one == other ? fmt::format("both are {}", one) : "";
-  }
-  if (says("output_padding")) return p.output_padding == 0 ? "output_padding is 0" : "";
-  if (says("dilation")) return p.dilation == 1 ? "dilation is 1" : "";
-  if (says("too large") || says("too small")) return "";
-  if (says("padding")) return p.padding == 0 ? "padding is 0" : "";
-  return "";
-}
-
-// What can be seen on the problem that was asked about is said before what would be wrong elsewhere.
-void those_that_matter_first(std::vector<std::string>& faults, const ConvProblem& p) {
-  std::stable_partition(faults.begin(), faults.end(), [&](const auto& f) { return without_effect(f, p).empty(); });
-  for (auto& f : faults)
-    if (const std::string why = without_effect(f, p); !why.empty())
-      f += fmt::format(" (without effect here, where {})", why);
-}
 
 // Of taps and of channels only the last: nothing is added up.
 void one_fault_of_two(std::vector<std::string>& faults) {
@@ -255,6 +216,7 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
     std::vector<TapMap> rest = maps;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(without));
     if ((formula = fit(rest))) another = describe(maps[without].problem);
+    if (formula && formula->fixed.any()) formula.reset();  // a number that is fixed has no exception
   }
 
   const Mapped* shown = asked && !asked->right ? asked : nullptr;  // whose faults are told
@@ -264,6 +226,15 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
     x.is = Xray::Is::right, x.formula = right_index();
     x.sentence =
         fmt::format("every product is the definition's on {} small problem{}", all.size(), all.size() == 1 ? "" : "s");
+    auto none_has = [&](auto has) {
+      return std::none_of(all.begin(), all.end(), [&](const Mapped& m) { return has(m.problem); });
+    };
+    const bool no_groups = none_has([](const ConvProblem& p) { return p.groups > 1; }),
+               no_bias = none_has([](const ConvProblem& p) { return p.bias; });
+    if (no_groups || no_bias)
+      x.sentence += fmt::format(", none of which has {}", !no_bias    ? "groups"
+                                                          : !no_groups ? "a bias"
+                                                                       : "groups or a bias");
     return Told::with_numbers;  // of sizes, if any
   }
   // Its channels and positions are of that problem, which need not be in the asked one.
@@ -302,7 +273,7 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
   }
   if (!shown->structure && !shown->map.unset.empty()) {
     // What was there is part of its sums, whatever else is.
-    x.faults = {"memory that it takes for itself (torch::empty, cudaMalloc) is read before all of it is written"};
+    x.faults = {"memory that it takes for itself (torch::empty, cudaMalloc) is read where nothing was written: before all of it is, or behind its end"};
     x.sentence = fmt::format("{}: {}", x.faults.front(), x.example);
     return Told::by_formula;
   }
@@ -375,28 +346,6 @@ bool tell_shape(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
     return true;
   }
   return false;
-}
-
-// "right with 32 input channels, wrong with 33 and 64": of more than two of these, all that it is right with at once.
-std::string words_of_sizes(const std::vector<std::string>& faults) {
-  constexpr std::string_view right = "right with ", wrong = ", wrong with ";
-  std::vector<std::string> own, tried;
-  for (const std::string& f : faults) {
-    const size_t at = f.find(wrong);
-    if (!f.starts_with(right) || at == f.npos) return joined(faults);
-    own.push_back(f.substr(right.size(), at - right.size())), tried.push_back(f.substr(at + wrong.size()));
-  }
-  if (own.size() < 3) return joined(faults);
-  std::string all =
-      fmt::format("right with {} and {} alone; wrong with ", fmt::join(own.begin(), own.end() - 1, ", "), own.back());
-  for (size_t i = 0; i < own.size(); i++) {
-    // "33 and 64 input channels", "stride 3 and 4"
-    std::string name = own[i];
-    const size_t digit = name.find_first_of("0123456789"), end = name.find_first_not_of("0123456789", digit);
-    name.replace(digit, end == name.npos ? name.npos : end - digit, tried[i]);
-    all += (i ? "; " : "") + name;
-  }
-  return all;
 }
 
 // Sizes with which it is wrong where it is right with its own: beside what the products say of numbers in it, or in the
@@ -508,12 +457,15 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
   if (told == Told::not_at_all && !mapped.empty() && !extent) {
     // Of products that no formula gives: they may be another output's.
     const auto first = std::find_if(mapped.begin(), mapped.end(), [](const Mapped& m) { return !m.right; });
-    std::string carried = carried_sum(device, kernel, first->problem, accuracy, activity);
-    if (carried.empty()) carried = carried_sum(device, kernel, p, accuracy, activity);
-    if (!carried.empty()) {
+    const SeenBeside beside = seen_beside(device, kernel, first->problem, accuracy, activity);
+    std::string why = beside.carried;
+    if (!beside.race.empty()) why = "its threads race, and as long as they do its products say nothing: " + beside.race;
+    if (!beside.unset.empty()) why = beside.unset;
+    if (why.empty()) why = seen_beside(device, kernel, p, accuracy, activity).carried;
+    if (!why.empty()) {
       const bool here = x.is != Xray::Is::right_here_only;
-      x.is = here ? Xray::Is::wrong : Xray::Is::right_here_only, x.faults = {carried}, told = Told::by_formula;
-      x.sentence = (here ? "" : "right here, but not in general: ") + carried;
+      x.is = here ? Xray::Is::wrong : Xray::Is::right_here_only, x.faults = {why}, told = Told::by_formula;
+      x.sentence = (here ? "" : "right here, but not in general: ") + why;
     }
   }
   if (extent) tell_extent(x, *extent, p);
@@ -526,8 +478,18 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     if (const auto left = extent_fault(extents_of_longer(device, kernel, p, activity)))
       tell_extent(x, *left, p), sizes_told = true;
   if ((x.is == Xray::Is::right || x.without_effect) && begins(sizes))
-    if (const auto fault = size_fault(device, kernel, p, accuracy, limits.seconds, activity))
-      tell_sizes(x, *fault), sizes_told = true;
+    if (const auto fault = size_fault(device, kernel, p, accuracy, limits.seconds, activity)) {
+      sizes_told = true;
+      // What it takes there may be one operand that is another only where sizes are as they are there.
+      std::vector<const IndexMap*> maps;
+      for (const auto& m : mapped) maps.push_back(&m.map);
+      if (fault->odd) maps.push_back(&*fault->odd);
+      const auto program = fault->odd ? program_faults(maps, activity, false) : std::vector<ProgramFault>{};
+      if (program.empty())
+        tell_sizes(x, *fault);
+      else
+        x.is = Xray::Is::wrong, x.without_effect = false, tell_program(x, program);
+    }
   if (told != Told::by_formula && !sizes_told && begins(other_sizes)) look_at_sizes(told, !mapped.empty());
   return x;
 }

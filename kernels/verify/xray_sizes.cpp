@@ -38,12 +38,12 @@ std::vector<ConvProblem> pieces(const ConvProblem& p) {
 // What its products are on the smallest problem.
 void look_at_products(SizeFault& fault, Device& device, const KernelDefinition& kernel, Activity& activity) {
   try {
-    const IndexMap m = index_map(device, kernel, fault.smallest, activity);
+    IndexMap m = index_map(device, kernel, fault.smallest, activity);
     fault.mapped = true, fault.launches = m.launches;
     if (first_deviation(m).empty()) return;
     if (const auto s = structure_of(m))
       for (const auto& f : s->faults) fault.what += (fault.what.empty() ? "" : "; ") + f;
-    if (fault.what.empty()) fault.what = first_deviation(m);
+    if (fault.what.empty()) fault.what = first_deviation(m), fault.odd = std::move(m);
   } catch (const InputError&) {  // too large
   } catch (const MissingError&) {
   } catch (const KernelFault&) {
@@ -64,21 +64,28 @@ RunReport judged(Device& device, const KernelDefinition& kernel, const ConvProbl
 
 }  // namespace
 
-std::string carried_sum(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
-                        Activity& activity) {
+SeenBeside seen_beside(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
+                       Activity& activity) {
   constexpr double most = 3e7;  // a part of a second on the emulator
   constexpr int64_t least_length = 64;
   ConvProblem q = p;
   if (walked_products(q) > most) q.batch = std::min<int64_t>(q.batch, 2);
   while (walked_products(q) > most && q.length > least_length) q.length /= 2;
-  if (check(q) || walked_products(q) > most || !kernel.unsupported(q).empty()) return "";
+  if (check(q) || walked_products(q) > most || !kernel.unsupported(q).empty()) return {};
   try {
-    return judged(device, kernel, q, accuracy, activity).pattern.carried;
+    const RunReport r = judged(device, kernel, q, accuracy, activity);
+    SeenBeside seen{r.pattern.carried, "", ""};
+    const Layer *order = r.verdict.find("determinism"), *memory = r.verdict.find("memory");
+    if (order && order->status == LayerStatus::fail && order->evidence.starts_with("a race ")) seen.race = order->evidence;
+    if (memory && memory->status == LayerStatus::fail &&
+        memory->evidence.find(" before anything was put into it") != std::string::npos)
+      seen.unset = memory->evidence;
+    return seen;
   } catch (const InputError&) {
   } catch (const DeviceError& e) {
     if (e.poisoned()) throw;
   }
-  return "";
+  return {};
 }
 
 std::optional<SizeFault> size_fault(Device& device, const KernelDefinition& kernel, const ConvProblem& p,

@@ -7,6 +7,7 @@
 #include "kernels/base/activity.h"
 #include "kernels/runtime/device.h"
 #include "kernels/verify/accuracy.h"
+#include "kernels/verify/index_map.h"
 
 namespace convscope {
 
@@ -17,14 +18,20 @@ struct SizeFault {
   // the definition's there, too, or cannot be mapped (mapped)
   std::string what;
   bool mapped = false;
+  std::optional<IndexMap> odd;  // of products that have no structure
   std::string beside;  // "reads element 3 of x, …", "has a race …": what the verdict says of memory or order there
   int launches = 0;    // of the map
 };
 
-// Of a kernel that is wrong on p, or on a shorter problem where p takes long: how sums go on from one output to another
-// (Pattern::carried), or "". Errors: as below.
-std::string carried_sum(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
-                        Activity& activity);
+// Of a kernel that is wrong on p, or on a shorter problem where p takes long.
+struct SeenBeside {
+  std::string carried;  // how sums go on from one output to another (Pattern::carried)
+  std::string race;     // "a race in block 0: …"
+  std::string unset;    // a variable, or shared memory, that is used before anything was put into it
+};
+// Errors: as below.
+SeenBeside seen_beside(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
+                       Activity& activity);
 
 // Nothing where no piece fails. limit_s: no further problem is begun after so long. Errors: Cancelled; DeviceError when
 // the device cannot be used again.

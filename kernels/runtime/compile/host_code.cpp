@@ -74,12 +74,14 @@ bool has_host_code(std::string_view text) { return code_of(text, true).find("<<<
 
 namespace {
 
-// Whether a name is one of a variable or a parameter that holds a kernel's address, as far as its declaration tells.
+// Whether a name is one of a variable or a parameter that holds a kernel's address, as far as its declaration tells; an
+// element of a table, or *pointer in brackets, holds one.
 bool holds_a_kernel(const std::string& name, const std::string& code) {
+  if (name.ends_with("]") || name.ends_with(")")) return true;
   if (!std::all_of(name.begin(), name.end(), is_word)) return false;
   const std::regex declared("\\bauto\\s*(?:const\\s*)?[*&]*\\s*(?:const\\s*)?" + name +
                             "\\b|\\(\\s*\\*\\s*(?:const\\s*)?" + name + "\\s*\\)|\\b[A-Z]\\w*\\s*[*&]*\\s+" + name +
-                            "\\s*[,)]");
+                            "\\s*[,)]|\\b\\w+\\s*[*&]*\\s*(?:const\\s+)?\\b" + name + "\\s*=[^=]");
   return std::regex_search(code, declared);
 }
 

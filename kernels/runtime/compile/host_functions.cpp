@@ -215,7 +215,22 @@ std::vector<LaunchSite> launches_in(std::string_view code) {
         depth -= code[begin] == '<';
       } while (depth && begin > 0);
     }
-    while (begin > 0 && (is_word(code[begin - 1]) || code[begin - 1] == ':')) begin--;
+    auto over_name = [&] {
+      while (begin > 0 && (is_word(code[begin - 1]) || code[begin - 1] == ':')) begin--;
+    };
+    // An element of a table, or (*pointer): back over its brackets, and over what it is a member of.
+    while (begin > 0 && (code[begin - 1] == ']' || code[begin - 1] == ')')) {
+      const char close = code[begin - 1], open = close == ']' ? '[' : '(';
+      int depth = 0;
+      do {
+        begin--;
+        depth += code[begin] == close;
+        depth -= code[begin] == open;
+      } while (depth && begin > 0);
+      over_name();
+      if (begin > 1 && code[begin - 1] == '.') begin--, over_name();
+    }
+    over_name();
     int depth = 0;
     size_t end = at + 3;
     for (; end < code.size(); end++) {

@@ -68,10 +68,22 @@ std::optional<std::string> arguments_in(const std::string& text, const std::stri
   return list;
 }
 
+// "" where it is not of this form.
+std::string launch_by_config(const std::vector<std::string>& parts) {
+  if (parts.size() < 2) return "";
+  bool address = false;
+  const std::string kernel = what_is_pointed_at(parts[1], address), config = "(*(" + trimmed(parts[0]) + "))";
+  if (kernel.empty()) return "";
+  std::string out = "(" + kernel + "<<<" + config + ".gridDim, " + config + ".blockDim, " + config +
+                    ".dynamicSmemBytes, " + config + ".stream>>>(";
+  for (size_t i = 2; i < parts.size(); i++) out += (i > 2 ? ", " : "") + trimmed(parts[i]);
+  return out + "), cudaSuccess)";
+}
+
 }  // namespace
 
 std::string with_plain_launches(const std::string& text) {
-  static const std::regex call(R"(\b(?:cudaLaunchKernel|cudaLaunchCooperativeKernel)\s*\()"),
+  static const std::regex call(R"(\b(?:cudaLaunchKernel|cudaLaunchCooperativeKernel|cudaLaunchKernelEx)\s*\()"),
       identifier(R"(^[A-Za-z_]\w*$)");
   const std::string code = code_of(text, true);
   std::string out;
@@ -81,6 +93,13 @@ std::string with_plain_launches(const std::string& text) {
                close = closing(code, open, '(', ')');
     if (begin < at || close == code.npos) continue;
     const auto parts = list_parts(text.substr(open + 1, close - open - 1));
+    if (code.substr(begin, open - begin).find("KernelEx") != code.npos) {
+      const std::string launch = launch_by_config(parts);
+      if (launch.empty()) continue;
+      out += text.substr(at, begin - at) + launch + lines_of_text(text.substr(begin, close - begin));
+      at = close + 1;
+      continue;
+    }
     if (parts.size() < 4 || parts.size() > 6) continue;
     bool address = false;
     const std::string kernel = what_is_pointed_at(parts[0], address), array = trimmed(parts[3]);

@@ -3,6 +3,8 @@
 //   void* args[] = {&x, &y};
 //   cudaLaunchKernel((void*)k<3>, grid, block, args, 0, s)
 //   → ((void)args, k<3><<<grid, block, 0, s>>>(x, y), cudaSuccess)
+//   cudaLaunchKernelEx(&config, k<3>, x, y)
+//   → (k<3><<<(*(&config)).gridDim, (*(&config)).blockDim, …>>>(x, y), cudaSuccess)
 #pragma once
 #include <string>
 

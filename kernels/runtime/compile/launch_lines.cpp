@@ -203,7 +203,7 @@ void check_expression(const std::string& name, int number, const std::string& ke
       if (!known) {
         std::vector<std::string> all(std::begin(functions), std::end(functions));
         for (const auto& p : parameters) all.emplace_back(p.name);
-        std::string near = nearest_name(found, all), list;
+        std::string near = nearest_name(found, all), list = key == "args" ? "c, x, w, b, y" : "";
         for (const auto& p : parameters) list += std::string(list.empty() ? "" : ", ") + p.name;
         refuse(name, number, word,
                fmt::format("names {}, which is none of {}{}", found, list,

@@ -80,8 +80,8 @@ std::string Block::shared_damage() const {
     return "";
   auto touched = [](unsigned char byte) { return byte != 0xff; };
   if (const auto* first = std::find_if(after, after + zone_after, touched); first != after + zone_after)
-    return fmt::format("writes beyond its {} bytes of dynamic shared memory: {} bytes behind their end",
-                       dynamic_shared_bytes_, first - after);
+    return fmt::format("writes beyond its {} bytes of dynamic shared memory: {}", dynamic_shared_bytes_,
+                       first == after ? "from their end on" : fmt::format("{} bytes behind their end", first - after));
   return fmt::format("writes before its dynamic shared memory: {} bytes before its start",
                      dynamic_shared_ - std::find_if(before, before + zone_before, touched));
 }

@@ -25,6 +25,9 @@ TEST(PlainLaunches, OfArraysOfPointers) {
                                 "cudaLaunchCooperativeKernel(reinterpret_cast<void*>(&ns::k), g, b, p);"),
             "void *p[2] = {const_cast<float**>(&x), reinterpret_cast<void*>(&y)};\n"
             "((void)p, ns::k<<<g, b>>>(x, y), cudaSuccess);");
+  EXPECT_EQ(with_plain_launches("C10_CUDA_CHECK(cudaLaunchKernelEx(&config, k<3, true>, x,\n  n));"),
+            "C10_CUDA_CHECK((k<3, true><<<(*(&config)).gridDim, (*(&config)).blockDim, "
+            "(*(&config)).dynamicSmemBytes, (*(&config)).stream>>>(x, n), cudaSuccess)\n);");
   // What is no array of addresses, and comments, stay.
   for (const char* left : {"cudaLaunchKernel(k, g, b, args);", "void* args[] = {p};\ncudaLaunchKernel(k, g, b, args);",
                            "// cudaLaunchKernel(k, g, b, args)\n"})
@@ -105,7 +108,21 @@ TEST_F(LaunchCallsCli, AKernelIsLaunchedByItsAddress) {
             "  else\n    go(up<false>);",
         "  static constexpr decltype(&up<true>) all[] = {up<false>, up<true>};\n  auto* kernel = all[stride == 1];\n"
         "  kernel<<<blocks, 128>>>" +
-            given}) {
+            given,
+        "  using Kernel = decltype(&up<true>);\n  static constexpr Kernel table[] = {up<false>, up<true>};\n"
+        "  const Kernel kernel = table[stride == 1];\n  kernel<<<blocks, 128>>>" +
+            given,
+        "  static constexpr decltype(&up<true>) table[] = {up<false>, up<true>};\n"
+        "  table[stride == 1]<<<blocks, 128>>>" +
+            given,
+        "  struct { decltype(&up<true>) any[2]; } table = {{up<false>, up<true>}};\n"
+        "  (*table.any[stride == 1])<<<dim3(blocks), 128>>>" +
+            given,
+        "  cudaLaunchConfig_t config = {};\n  config.gridDim = blocks;\n  config.blockDim = dim3(128);\n"
+        "  cudaLaunchAttribute attribute;\n  attribute.id = cudaLaunchAttributeCooperative;\n"
+        "  attribute.val.cooperative = 1;\n  config.attrs = &attribute, config.numAttrs = 1;\n"
+        "  C10_CUDA_CHECK(cudaLaunchKernelEx(&config, up<false>, " +
+            given.substr(1, given.size() - 2) + ");"}) {
     auto r = run({"check", file("address.cu", text(launch)), "--cases", "20"});
     EXPECT_EQ(r.code, 0) << launch << r.out << r.err;
     EXPECT_EQ(r.err, "") << "no warnings";
@@ -123,6 +140,41 @@ TEST_F(LaunchCallsCli, AKernelIsLaunchedByItsAddress) {
       little);
   EXPECT_EQ(r.code, 2) << r.out << r.err;
   EXPECT_TRUE(holds(r.out, "its host code launches a null pointer")) << r.out;
+}
+
+// Vector types as a kernel's parameters, alone and in a struct that is passed by value; a tensor's order in memory.
+TEST_F(LaunchCallsCli, VectorsArePassedByValue) {
+  const std::string by_vectors = R"(#include <torch/extension.h>
+struct Sizes {
+  int4 channels;  // in, out, of a group each
+  uint2 lengths;
+};
+__global__ void up(const float* x, const float* w, const float* b, float* y, Sizes z, int2 step, float2 scale, int K, int d, int N) {
+  const int L = z.lengths.x, Lout = z.lengths.y, Cout = z.channels.y, cin = z.channels.z, cout = z.channels.w;
+  const int e = blockIdx.x * blockDim.x + threadIdx.x, j = e % Lout, co = e / Lout % Cout, n = e / Lout / Cout;
+  if (n >= N) return;
+  float sum = b ? b[co] : scale.y;
+  for (int c = 0; c < cin; c++)
+    for (int k = 0; k < K; k++)
+      if (const int t = j + step.y - k * d, ci = co / cout * cin + c; t >= 0 && t % step.x == 0 && t / step.x < L)
+        sum += scale.x * x[(n * z.channels.x + ci) * L + t / step.x] * w[(ci * cout + co % cout) * K + k];
+  y[e] = sum;
+}
+torch::Tensor forward(torch::Tensor x_, torch::Tensor w, torch::optional<torch::Tensor> bias, int stride, int padding, int output_padding, int dilation, int groups) {
+  auto x = x_.contiguous(at::MemoryFormat::Contiguous);
+  int N = x.size(0), Cin = x.size(1), Cout = w.size(1) * groups, K = w.size(2), L = x.size(2);
+  int Lout = (L - 1) * stride - 2 * padding + dilation * (K - 1) + output_padding + 1;
+  auto y = at::empty({N, Cout, Lout}, x.options(), at::MemoryFormat::Contiguous);
+  Sizes z{make_int4(Cin, Cout, Cin / groups, Cout / groups), make_uint2(L, Lout)};
+  up<<<(N * Cout * Lout + 127) / 128, 128>>>(x.data_ptr<float>(), w.data_ptr<float>(), bias.has_value() ? bias->data_ptr<float>() : nullptr,
+      y.data_ptr<float>(), z, make_int2(stride, padding), make_float2(1, 0), K, dilation, N);
+  return y;
+}
+)";
+  auto r = run({"check", file("vectors.cu", by_vectors), "--cases", "20"});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  r = run(Words{"run", changed_text(by_vectors, "make_int2(stride, padding)", "make_int2(padding, stride)")} + little);
+  EXPECT_TRUE(holds(r.out, "the stride and the padding are exchanged")) << r.out << r.err;
 }
 
 // A tensor of other sizes is no problem that the kernel does not take: it is wrong.

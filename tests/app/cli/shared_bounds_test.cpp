@@ -114,7 +114,7 @@ TEST_F(SharedBoundsCli, WhatLeavesAnArrayIsToldWithItsLine) {
   r = judged(short_dynamic);
   EXPECT_EQ(r.code, 4) << r.out;
   words =
-      "0 bytes behind their end; it writes element 34 of its dynamic shared memory, which has 34 of 4 bytes each, at "
+      "from their end on; it writes element 34 of its dynamic shared memory, which has 34 of 4 bytes each, at "
       "tile.cu:11, thread 2 of block 0";
   EXPECT_TRUE(holds(r.out, words)) << r.out;
   r = judged(reads_behind_it);

@@ -284,7 +284,7 @@ TEST(Workbench, SaysWhyAKernelIsWrong) {
   b->want_cause(*right, true);
   ASSERT_TRUE(b.until([&] { return b->cause_of(*right) != nullptr; }));
   EXPECT_EQ(b->cause_of(*right)->sentence, "");
-  EXPECT_EQ(b->cause_of(*right)->reason, "every product is the definition's on 5 small problems");
+  EXPECT_TRUE(b->cause_of(*right)->reason.starts_with("every product is the definition's on 5 small problems"));
   // An exhibit where its fault cannot be seen.
   d.kernel = "S0", d.problem.padding = d.problem.output_padding = 0;
   auto lucky = b.run(d);

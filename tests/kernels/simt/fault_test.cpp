@@ -197,7 +197,7 @@ TEST(Fault, OutsideDynamicSharedMemory) {
     return text;
   };
   const std::string where = "kernel outside_dynamic, block (1, 0, 0): ";
-  EXPECT_EQ(said(64), where + "writes beyond its 256 bytes of dynamic shared memory: 0 bytes behind their end");
+  EXPECT_EQ(said(64), where + "writes beyond its 256 bytes of dynamic shared memory: from their end on");
   EXPECT_EQ(said(300), where + "writes beyond its 256 bytes of dynamic shared memory: 944 bytes behind their end");
   EXPECT_EQ(said(-1), where + "writes before its dynamic shared memory: 4 bytes before its start");
   EXPECT_EQ(said(63), "");

@@ -55,7 +55,8 @@ using convscope::host::Device, convscope::host::DeviceType, convscope::host::kCP
 using convscope::host::empty, convscope::host::empty_like, convscope::host::full, convscope::host::zeros,
     convscope::host::zeros_like, convscope::host::ones, convscope::host::ones_like, convscope::host::add,
     convscope::host::constant_pad_nd, convscope::host::flip, convscope::host::permute, convscope::host::transpose;
-using convscope::host::ScalarType, convscope::host::Tensor, convscope::host::TensorOptions;
+using convscope::host::ScalarType, convscope::host::Tensor, convscope::host::TensorOptions,
+    convscope::host::MemoryFormat;
 using IntArrayRef = convscope::host::Sizes;
 constexpr auto kFloat = ScalarType::Float, kFloat32 = ScalarType::Float, kDouble = ScalarType::Double,
                kFloat64 = ScalarType::Double, kHalf = ScalarType::Half, kFloat16 = ScalarType::Half,

@@ -161,6 +161,39 @@ inline cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_
 }
 inline cudaError_t cudaMemset(void* p, int value, size_t bytes) { return cudaMemsetAsync(p, value, bytes); }
 
+// ---- cudaLaunchKernelEx, of which a launch is made (compile/launch_calls.h); attributes are not looked at
+
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+  cudaLaunchAttributePriority = 8
+};
+struct cudaLaunchAttributeValue {
+  int cooperative = 0, programmaticStreamSerializationAllowed = 0, priority = 0;
+  struct {
+    unsigned x = 1, y = 1, z = 1;
+  } clusterDim;
+};
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id{};
+  cudaLaunchAttributeValue val{};
+};
+namespace convscope::host {
+struct LaunchShape : ::dim3 {  // of numbers as well
+  constexpr LaunchShape(unsigned nx = 1, unsigned ny = 1, unsigned nz = 1) : ::dim3{nx, ny, nz} {}
+  constexpr LaunchShape(const ::dim3& d) : ::dim3(d) {}
+};
+}  // namespace convscope::host
+struct cudaLaunchConfig_t {
+  convscope::host::LaunchShape gridDim, blockDim;
+  size_t dynamicSmemBytes = 0;
+  cudaStream_t stream = nullptr;
+  cudaLaunchAttribute* attrs = nullptr;
+  unsigned numAttrs = 0;
+};
+
 // ---- streams and events: what they order is noted down. Nothing has run, so no time has passed.
 
 using cudaEvent_t = struct CUevent_st*;

@@ -106,6 +106,13 @@ struct Device {
 };
 inline std::string said(const Device&) { return "cuda:0"; }
 
+enum class MemoryFormat : int8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
+// Tensors of three dimensions have no other order than rows one behind the other, unless a view gives them one.
+inline void in_rows(MemoryFormat f) {
+  if (f == MemoryFormat::ChannelsLast || f == MemoryFormat::ChannelsLast3d)
+    refuse("its host code asks for channels_last, which is for tensors of four and five dimensions");
+}
+
 struct TensorOptions {
   ScalarType type = ScalarType::Float;
   TensorOptions() = default;
@@ -147,6 +154,8 @@ class Tensor {
   bool is_cuda() const { return true; }
   CONVSCOPE_PROGRAM bool is_contiguous() const;
   Tensor contiguous() const { return is_contiguous() ? *this : clone(); }
+  bool is_contiguous(MemoryFormat f) const { return in_rows(f), is_contiguous(); }
+  Tensor contiguous(MemoryFormat f) const { return in_rows(f), contiguous(); }
   Tensor clone() const { return in_order(order()); }
   // Views: an element is where it was.
   CONVSCOPE_PROGRAM Tensor permute(const Sizes& dims) const;
@@ -302,6 +311,13 @@ inline Tensor full(const Sizes& sizes, double value, TensorOptions o = {}) {
   return made.fill_(value);
 }
 CONVSCOPE_PROGRAM Tensor empty_like(const Tensor& t);
+inline Tensor empty(const Sizes& sizes, TensorOptions o, std::optional<MemoryFormat> f) {
+  return in_rows(f.value_or(MemoryFormat::Contiguous)), empty(sizes, o);
+}
+inline Tensor empty_like(const Tensor& t, TensorOptions o, std::optional<MemoryFormat> f = {}) {
+  return empty(t.sizes(), o, f);
+}
+inline Tensor empty_like(const Tensor& t, MemoryFormat f) { return empty(t.sizes(), t.options(), f); }
 inline Tensor ones(const Sizes& sizes, TensorOptions o = {}) { return full(sizes, 1, o); }
 inline Tensor ones_like(const Tensor& t) { return ones(t.sizes(), t.options()); }
 // Of the last dimensions, from the last on: before and behind; less than 0 cuts off. The part of `t` that is left, and

@@ -215,7 +215,7 @@ class Plan {
         plan_.add(launch_, a);
       } else {
         static_assert(!std::is_pointer_v<Parameter>, "a pointer parameter takes a tensor of the plan");
-        static_assert(sizeof(Parameter) <= Argument::max_value && std::is_trivially_copyable_v<Parameter>);
+        static_assert(sizeof(Parameter) <= Argument::max_value && std::is_trivially_destructible_v<Parameter>);
         const auto value = static_cast<std::remove_const_t<Parameter>>(a);
         plan_.add(launch_, &value, sizeof value);
       }

@@ -23,12 +23,13 @@ namespace convscope::host {
 
 template <class P>
 Handed handed(P& value) {
-  static_assert(sizeof(P) <= Argument::max_value && std::is_trivially_copyable_v<P>);
+  // Vector types have a copy constructor of their own, and so has a struct that holds one.
+  static_assert(sizeof(P) <= Argument::max_value && std::is_trivially_destructible_v<P>);
   constexpr auto kind = std::is_pointer_v<P>                                 ? Handed::pointer
                         : std::is_class_v<P> && alignof(P) >= alignof(void*) ? Handed::words
                                                                              : Handed::plain;
   // What lies between its members may be left of anything.
-  if constexpr (kind == Handed::words) __builtin_clear_padding(&value);
+  if constexpr (kind == Handed::words && std::is_trivially_copyable_v<P>) __builtin_clear_padding(&value);
   return {kind, &value, sizeof value};
 }
 

@@ -1,0 +1,70 @@
+#include "kernels/verify/xray_words.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <string_view>
+
+#include "kernels/verify/index_formula.h"
+
+namespace convscope {
+
+std::string joined(const std::vector<std::string>& list) {
+  std::string text;
+  for (const auto& one : list) text += (text.empty() ? "" : "; ") + one;
+  return text;
+}
+
+std::string without_effect(const std::string& fault, const ConvProblem& p) {
+  auto says = [&](const char* word) { return fault.find(word) != std::string::npos; };
+  if (says(fixed_in_it)) {
+    for (const auto& [word, value] : {std::pair{"stride ", p.stride},
+                                      {"padding ", p.padding},
+                                      {"dilation ", p.dilation},
+                                      {"kernel size ", p.kernel_size}})
+      if (says(word) && !says(fmt::format("{}{} ", word, value).c_str()) &&
+          !says(fmt::format("{}{},", word, value).c_str()))
+        return "";
+    return "they are these";
+  }
+  if (says("its output's length")) return "";
+  if (says("exchanged")) {
+    const int64_t one = says("stride and") ? p.stride : p.padding,
+                  other = says("and the dilation") ? p.dilation : p.padding;
+    return one == other ? fmt::format("both are {}", one) : "";
+  }
+  if (says("output_padding")) return p.output_padding == 0 ? "output_padding is 0" : "";
+  if (says("too large") || says("too small")) return "";
+  if (says("dilation")) return p.dilation == 1 ? "dilation is 1" : "";
+  if (says("padding")) return p.padding == 0 ? "padding is 0" : "";
+  return "";
+}
+
+void those_that_matter_first(std::vector<std::string>& faults, const ConvProblem& p) {
+  std::stable_partition(faults.begin(), faults.end(), [&](const auto& f) { return without_effect(f, p).empty(); });
+  for (auto& f : faults)
+    if (const std::string why = without_effect(f, p); !why.empty())
+      f += fmt::format(" (without effect here, where {})", why);
+}
+
+std::string words_of_sizes(const std::vector<std::string>& faults) {
+  constexpr std::string_view right = "right with ", wrong = ", wrong with ";
+  std::vector<std::string> own, tried;
+  for (const std::string& f : faults) {
+    const size_t at = f.find(wrong);
+    if (!f.starts_with(right) || at == f.npos) return joined(faults);
+    own.push_back(f.substr(right.size(), at - right.size())), tried.push_back(f.substr(at + wrong.size()));
+  }
+  if (own.size() < 3) return joined(faults);
+  std::string all =
+      fmt::format("right with {} and {} alone; wrong with ", fmt::join(own.begin(), own.end() - 1, ", "), own.back());
+  for (size_t i = 0; i < own.size(); i++) {
+    // "33 and 64 input channels", "stride 3 and 4"
+    std::string name = own[i];
+    const size_t digit = name.find_first_of("0123456789"), end = name.find_first_not_of("0123456789", digit);
+    name.replace(digit, end == name.npos ? name.npos : end - digit, tried[i]);
+    all += (i ? "; " : "") + name;
+  }
+  return all;
+}
+
+}  // namespace convscope

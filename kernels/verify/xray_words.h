@@ -1,0 +1,18 @@
+// How faults of an index are put together, and which of them can be seen on a problem (private to xray).
+#pragma once
+#include <string>
+#include <vector>
+
+#include "kernels/problem/conv_problem.h"
+
+namespace convscope {
+
+std::string joined(const std::vector<std::string>& list);
+// Why a term that is wrong makes no difference on a problem; "" where it does.
+std::string without_effect(const std::string& fault, const ConvProblem& p);
+// What can be seen on the problem that was asked about is said before what would be wrong elsewhere.
+void those_that_matter_first(std::vector<std::string>& faults, const ConvProblem& p);
+// "right with 32 input channels, wrong with 33 and 64": of more than two of these, all that it is right with at once.
+std::string words_of_sizes(const std::vector<std::string>& faults);
+
+}  // namespace convscope

@@ -56,6 +56,7 @@ constexpr Choice tap_steps[] = {
     {" − k·d·s", 1.5, "the dilation is multiplied by the stride", OF(c.dilation* c.stride)},
     {"", 1.6, "the tap is missing", OF(0)},
     {" − k·p", 1.6, "the padding stands where the dilation belongs", OF(c.padding)},
+    {" − k·op", 1.7, "output_padding stands where the dilation belongs", OF(c.output_padding)},
 };
 constexpr int no_dilation = 1, tap_s = 2, tap_p = 9;
 static_assert(std::string_view(tap_steps[no_dilation].text) == " − k" &&
@@ -118,7 +119,8 @@ constexpr Choice roundings[] = {
     {", where s divides j + p", 1.3, "whether the stride divides is asked of j + p, where j + p − k·d belongs",
      nullptr},
     {", for the first tap that lands and every s-th behind it", 1.25,
-     "the loop over taps steps by s from the first that lands: taps between them land as well where stride and dilation "
+     "the loop over taps steps by s from the first that lands: taps between them land as well where stride and "
+     "dilation "
      "have a common divisor",
      nullptr},
 };

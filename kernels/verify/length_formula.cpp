@@ -1,5 +1,6 @@
 #include "kernels/verify/length_formula.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -163,6 +164,24 @@ std::string without(const Terms& f) {
   return list.empty() ? "" : text + (list.size() == 1 ? " is" : " are");
 }
 
+// "as if dilation and output_padding were exchanged": arguments in another order. "" of lengths that are of none such.
+std::string as_if_exchanged(const std::vector<Sample>& samples) {
+  using Field = int64_t ConvProblem::*;
+  constexpr std::pair<const char*, Field> fields[] = {{"stride", &ConvProblem::stride},
+                                                      {"padding", &ConvProblem::padding},
+                                                      {"dilation", &ConvProblem::dilation},
+                                                      {"output_padding", &ConvProblem::output_padding}};
+  for (size_t a = 0; a < std::size(fields); a++)
+    for (size_t b = a + 1; b < std::size(fields); b++)
+      if (std::all_of(samples.begin(), samples.end(), [&](const Sample& one) {
+            ConvProblem q = one.problem;
+            std::swap(q.*fields[a].second, q.*fields[b].second);
+            return q.out_length() == one.own;
+          }))
+        return fmt::format("as if {} and {} were exchanged", fields[a].first, fields[b].first);
+  return "";
+}
+
 }  // namespace
 
 std::string right_length() { return "Lout = " + text_of(right); }
@@ -179,6 +198,7 @@ LengthFormula length_formula(const KernelDefinition& kernel, const ConvProblem& 
   }
   if (all_right) return {};
   if (const std::string as_if = explain_lengths(lengths); !as_if.empty()) return {"", "its output is as long " + as_if};
+  if (const std::string as_if = as_if_exchanged(samples); !as_if.empty()) return {"", "its output is as long " + as_if};
   const auto factors = factors_of(samples);
   if (!factors) return {};
   const std::string text = text_of(*factors);

@@ -28,10 +28,18 @@ std::string without_effect(const std::string& fault, const ConvProblem& p) {
   }
   if (says("its output's length")) return "";
   if (says("exchanged")) {
-    const int64_t one = says("stride and") ? p.stride : p.padding,
-                  other = says("and the dilation") ? p.dilation : p.padding;
-    return one == other ? fmt::format("both are {}", one) : "";
+    std::string names = fault;
+    std::vector<int64_t> values;
+    for (const auto& [name, value] : {std::pair{"output_padding", p.output_padding},
+                                      {"padding", p.padding},
+                                      {"stride", p.stride},
+                                      {"dilation", p.dilation}})
+      if (const size_t at = names.find(name); at != names.npos)
+        values.push_back(value), names.erase(at, std::string_view(name).size());
+    return values.size() == 2 && values[0] == values[1] ? fmt::format("both are {}", values[0]) : "";
   }
+  if (says("output_padding stands where the dilation belongs"))
+    return p.dilation == p.output_padding ? fmt::format("both are {}", p.dilation) : "";
   if (says("output_padding")) return p.output_padding == 0 ? "output_padding is 0" : "";
   if (says("too large") || says("too small")) return "";
   if (says("dilation")) return p.dilation == 1 ? "dilation is 1" : "";

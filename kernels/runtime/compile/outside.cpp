@@ -119,6 +119,26 @@ int line_of_ptx(const CompileError& e, const std::string& text, const std::strin
   return 0;
 }
 
+// What the compiler stumbled over, where that is a part of CUDA or PyTorch that is not known here: its first message
+// may be of what follows from that. "" of anything else.
+std::string unknown_part(const CompileError& e) {
+  struct Part {
+    const char *word, *what;
+  };
+  constexpr Part parts[] = {{"cudaTextureObject_t", "texture objects are"},
+                            {"tex1D", "textures are"},
+                            {"cudaGraph", "CUDA graphs are"},
+                            {"thrust", "Thrust is"},
+                            {"from_blob", "torch::from_blob is"},
+                            {"cublas", "cuBLAS is"},
+                            {"cudnn", "cuDNN is"},
+                            {"nvcuda::wmma::experimental", "wmma of bits is"},
+                            {"cudaSurfaceObject_t", "surface objects are"}};
+  for (const Part& part : parts)
+    if (e.log().find(part.word) != std::string::npos) return fmt::format("; {} not known here", part.what);
+  return "";
+}
+
 constexpr size_t room_around_shared = 8192;  // bytes
 
 // Compiles both modules of a file and puts them there. Returns the compiler's warnings.
@@ -303,6 +323,8 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
                           "CUDA beside it: #ifdef __CUDA_ARCH__ … #else … #endif",
                           file, line),
               e.log());
+        if (const std::string unknown = unknown_part(e); !unknown.empty())
+          throw CompileError(e.what() + unknown, e.log());
         throw;
       }
       thin_out(folder);

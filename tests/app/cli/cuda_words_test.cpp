@@ -239,6 +239,9 @@ TEST_F(CudaWordsCli, WhatIsNotEmulatedIsSaidInOneLine) {
   std::string said = with("  cg::this_grid().sync();\n");
   EXPECT_TRUE(holds(said, "not.cu:15: the emulator runs a grid's blocks one after another, so none can wait for all"))
       << said;
+  said = with("  cudaTextureObject_t t = 0;\n");
+  EXPECT_TRUE(holds(said, "not.cu:15: 'cudaTextureObject_t' was not declared in this scope")) << said;
+  EXPECT_TRUE(holds(said, "; texture objects are not known here")) << said;
   for (const char* ptx : {"  asm volatile(\"bar.sync 0;\");\n",
                           "  float v; asm volatile(\"ld.global.nc.f32 %0, [%1];\" : \"=f\"(v) : \"l\"(x));\n"}) {
     said = with(ptx);

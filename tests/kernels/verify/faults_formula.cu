@@ -71,6 +71,14 @@ INDEXED(f_fixed_all, j + 1 - k * 3, t % 2 == 0, t / 2)
 INDEXED(f_fixed_and_missing, j - k * d, t % 4 == 0, t / 4)
 INDEXED(f_fixed_cut_off, j + p - k * 2, true, t / s)
 INDEXED(f_fixed_taps, j + p - k * d, k < 3 && t % s == 0, t / s)
+INDEXED(f_output_padding_for_dilation, j + p - k * op, t % s == 0, t / s)
+// From the first tap on for which the stride divides, every s-th.
+__device__ inline bool is_nth(const ConvArgs& c, int64_t j, int64_t k) {
+  int64_t first = 0;
+  while (first < k && (j + c.padding - first * c.dilation) % c.stride != 0) first++;
+  return (k - first) % c.stride == 0;
+}
+INDEXED(f_first_and_every_s, j + p - k * d, t >= 0 && t % s == 0 && is_nth(c, j, k), t / s)
 INDEXED(f_tap_sign, j - p + k * d, t % s == 0, t / s)
 INDEXED(f_no_stride, j + p - k * d, true, t)
 INDEXED(f_cut_off, j + p - k * d, true, t / s)
@@ -257,6 +265,8 @@ KERNEL(f_fixed_cut_off)
 KERNEL(f_fixed_taps)
 KERNEL(f_eight_channels)
 KERNEL(f_eight_outputs)
+KERNEL(f_output_padding_for_dilation)
+KERNEL(f_first_and_every_s)
 KERNEL(f_tap_sign)
 KERNEL(f_no_stride)
 KERNEL(f_cut_off)

@@ -94,6 +94,9 @@ INSTANTIATE_TEST_SUITE_P(
               {"stride 2, padding 1 and dilation 3 are fixed in it, whatever is asked"}},
         Fault{"f_fixed_and_missing", "i = (j − k·d)/4", {"stride 4 and padding 0 are fixed in it, whatever is asked"}},
         Fault{"f_fixed_taps", "i = (j + p − k·d)/s, k up to 2", {"kernel size 3 is fixed in it, whatever is asked"}},
+        Fault{"f_output_padding_for_dilation",
+              "i = (j + p − k·op)/s",
+              {"output_padding stands where the dilation belongs"}},
         Fault{"f_tap_sign",
               "i = (j − p + k·d)/s",
               {"the padding has the wrong sign", "taps are added where they are to be taken off"}},
@@ -250,6 +253,20 @@ TEST(Xray, PaddingAndDilationThatAreNotTheSame) {
   EXPECT_EQ(x.faults, (std::vector<std::string>{"the padding and the dilation are exchanged"}));
 }
 
+// Seen where the two have a common divisor alone.
+TEST(Xray, StepsOverTapsByTheStride) {
+  ConvProblem p = three_groups();
+  EXPECT_EQ(rayed("f_first_and_every_s", p).is, Is::right) << "of stride 3 and dilation 2 every third tap lands";
+  p.stride = 4;
+  const Xray x = rayed("f_first_and_every_s", p);
+  EXPECT_EQ(x.is, Is::wrong);
+  EXPECT_EQ(x.formula, "i = (j + p − k·d)/s, for the first tap that lands and every s-th behind it");
+  EXPECT_EQ(x.faults,
+            (std::vector<std::string>{
+                "the loop over taps steps by s from the first that lands: taps between them land as well where "
+                "stride and dilation have a common divisor"}));
+}
+
 TEST(Xray, ARightKernelIsRight) {
   const Xray x = rayed("f_right", three_groups());
   EXPECT_EQ(x.is, Is::right) << x.sentence;
@@ -358,6 +375,13 @@ TEST(LengthFormulas, AreFoundFromPlans) {
   });
   EXPECT_EQ(no_dilation.fault, "its output is as long as if dilation were 1");
   EXPECT_EQ(no_dilation.text, "");
+  // Nor have arguments in another order.
+  EXPECT_EQ(fitted([](const ConvProblem& p) {
+              ConvProblem q = p;
+              std::swap(q.dilation, q.output_padding);
+              return q.out_length();
+            }).fault,
+            "its output is as long as if dilation and output_padding were exchanged");
   EXPECT_EQ(fitted([](const ConvProblem& p) { return p.out_length(); }).fault, "");
   EXPECT_EQ(fitted([](const ConvProblem& p) { return p.out_length() + p.length % 2; }).fault, "");
 }

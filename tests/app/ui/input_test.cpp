@@ -19,6 +19,18 @@ class Parameters : public testing::Test {
   }
   static ImGuiID slider(const char* field) { return test::Screen::id("Problem", {"parameters", field, "##value"}); }
   ImRect find(ImGuiID id) { return a_.screen.find(*a_, "Problem", id); }
+  // By Ctrl+click, in the place of the number that is there; end: the key that ends it.
+  void type_into(const char* field, const char* text, ImGuiKey end) {
+    const ImRect at = find(slider(field));
+    a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, true);
+    a_.screen.click(*a_, at.GetCenter().x, at.GetCenter().y);
+    a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, false);
+    a_.screen.frame(*a_);
+    ASSERT_TRUE(a_.screen.io().WantTextInput);
+    a_.screen.press(*a_, ImGuiMod_Ctrl | ImGuiKey_A);
+    a_.screen.type(*a_, text);
+    a_.screen.press(*a_, end);
+  }
   // How many undo steps there are; nothing is different afterwards.
   int undo_steps() {
     History h = a_->history();
@@ -100,15 +112,7 @@ TEST_F(Parameters, WhatIsTypedAndIllegalSaysItsRule) {
                                                        {"99999999999", "must be at most 2147483647"},
                                                        {"9223372036854775807", "must be at most"}};
   for (auto [number, rule] : typed) {
-    ImRect at = find(slider("stride"));
-    a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, true);
-    a_.screen.click(*a_, at.GetCenter().x, at.GetCenter().y);
-    a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, false);
-    a_.screen.frame(*a_);
-    ASSERT_TRUE(a_.screen.io().WantTextInput);
-    a_.screen.press(*a_, ImGuiMod_Ctrl | ImGuiKey_A);
-    a_.screen.type(*a_, number);
-    a_.screen.press(*a_, ImGuiKey_Enter);
+    type_into("stride", number, ImGuiKey_Enter);
     std::string text = a_.screen.text(*a_);
     EXPECT_NE(text.find(rule), std::string::npos) << number;
     EXPECT_NE(text.find("The last legal problem stays shown"), std::string::npos) << number;
@@ -129,15 +133,7 @@ TEST_F(Parameters, NumbersAreReadWhole) {
   const Document before = a_->document();
   const std::pair<const char*, int64_t> typed[] = {{"1e3", 1000}, {"2^10", 1024}, {"1_500", 1500}, {"77", 77}};
   auto type = [&](const char* text, ImGuiKey end) {
-    const ImRect at = find(slider("length"));
-    a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, true);
-    a_.screen.click(*a_, at.GetCenter().x, at.GetCenter().y);
-    a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, false);
-    a_.screen.frame(*a_);
-    ASSERT_TRUE(a_.screen.io().WantTextInput);
-    a_.screen.press(*a_, ImGuiMod_Ctrl | ImGuiKey_A);
-    a_.screen.type(*a_, text);
-    a_.screen.press(*a_, end);
+    type_into("length", text, end);
     a_.screen.frames(*a_, 2);
   };
   for (const auto& [text, value] : typed) {

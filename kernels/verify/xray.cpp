@@ -216,7 +216,8 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
     std::vector<TapMap> rest = maps;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(without));
     if ((formula = fit(rest))) another = describe(maps[without].problem);
-    if (formula && formula->fixed.any()) formula.reset();  // a number that is fixed has no exception
+    // One number alone that is fixed, and not on all of them, is a coincidence.
+    if (formula && formula->fixed.any() && formula->fixed_parameters().size() < 2) formula.reset();
   }
 
   const Mapped* shown = asked && !asked->right ? asked : nullptr;  // whose faults are told
@@ -229,10 +230,10 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
     auto none_has = [&](auto has) {
       return std::none_of(all.begin(), all.end(), [&](const Mapped& m) { return has(m.problem); });
     };
-    const bool no_groups = none_has([](const ConvProblem& p) { return p.groups > 1; }),
-               no_bias = none_has([](const ConvProblem& p) { return p.bias; });
+    const bool no_groups = none_has([](const ConvProblem&p) { return p.groups > 1; }),
+               no_bias = none_has([](const ConvProblem&p) { return p.bias; });
     if (no_groups || no_bias)
-      x.sentence += fmt::format(", none of which has {}", !no_bias    ? "groups"
+      x.sentence += fmt::format(", none of which has {}", !no_bias     ? "groups"
                                                           : !no_groups ? "a bias"
                                                                        : "groups or a bias");
     return Told::with_numbers;  // of sizes, if any
@@ -273,7 +274,9 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
   }
   if (!shown->structure && !shown->map.unset.empty()) {
     // What was there is part of its sums, whatever else is.
-    x.faults = {"memory that it takes for itself (torch::empty, cudaMalloc) is read where nothing was written: before all of it is, or behind its end"};
+    x.faults = {
+        "memory that it takes for itself (torch::empty, cudaMalloc) is read where nothing was written: before all of "
+        "it is, or behind its end"};
     x.sentence = fmt::format("{}: {}", x.faults.front(), x.example);
     return Told::by_formula;
   }

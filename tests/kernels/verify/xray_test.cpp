@@ -313,6 +313,12 @@ TEST(Xray, NumbersOfOneLayer) {
   EXPECT_EQ(x.sentence,
             "right here, but not in general: it takes i = (j + 1 − k·3)/2, where i = (j + p − k·d)/s belongs: stride "
             "2, padding 1 and dilation 3 are fixed in it, whatever is asked");
+  // Where strides of 1 are another kernel's, which numbers are fixed in the first one is told all the same.
+  x = rayed("f_fixed_all_but", layer);
+  EXPECT_EQ(x.fixed, (Parameters{{"stride", 2}, {"padding", 1}, {"dilation", 3}})) << x.sentence;
+  EXPECT_TRUE(test::has(x.sentence, "are fixed in it, whatever is asked (but on "));
+  // One number alone that is not fixed everywhere is none.
+  EXPECT_EQ(rayed("f_fixed_taps_but", three_groups()).sentence.find("is fixed in it"), std::string::npos);
   // What is wrong beside is no less wrong.
   x = rayed("f_fixed_cut_off", layer);
   EXPECT_EQ(x.faults, (std::vector<std::string>{"dilation 2 is fixed in it, whatever is asked",

@@ -227,11 +227,8 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
     x.is = Xray::Is::right, x.formula = right_index();
     x.sentence =
         fmt::format("every product is the definition's on {} small problem{}", all.size(), all.size() == 1 ? "" : "s");
-    auto none_has = [&](auto has) {
-      return std::none_of(all.begin(), all.end(), [&](const Mapped& m) { return has(m.problem); });
-    };
-    const bool no_groups = none_has([](const ConvProblem&p) { return p.groups > 1; }),
-               no_bias = none_has([](const ConvProblem&p) { return p.bias; });
+    bool no_groups = true, no_bias = true;
+    for (const Mapped& m : all) no_groups &= m.problem.groups == 1, no_bias &= !m.problem.bias;
     if (no_groups || no_bias)
       x.sentence += fmt::format(", none of which has {}", !no_bias     ? "groups"
                                                           : !no_groups ? "a bias"
@@ -337,12 +334,22 @@ void tell_sizes(Xray& x, const SizeFault& fault) {
   if (!fault.what.empty()) x.faults = {x.sentence};
 }
 
+bool has_wrong_shape(const KernelDefinition& kernel, const ConvProblem& p) {
+  try {
+    return !kernel.plan_for(p).wrong_shape().empty();
+  } catch (const KernelFault&) {
+  } catch (const InputError&) {
+  } catch (const MissingError&) {
+  }
+  return true;  // nobody has seen it right
+}
+
 // Where what it returns is no [N, Cout, …], its products are not looked at. The first small problem stands for p, whose
 // own sizes may be those that are written into the kernel.
 bool tell_shape(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
   for (const XrayProblem& at : x.problems) {
     if (at.is != XrayProblem::Is::wrong || at.why.empty()) continue;
-    const bool here = &at == &x.problems.front() && !kernel.plan_for(p).wrong_shape().empty();
+    const bool here = &at == &x.problems.front() && has_wrong_shape(kernel, p);
     x.is = here ? Xray::Is::wrong : Xray::Is::right_here_only;
     x.faults = {fmt::format("{} (on {})", at.why, describe(at.problem))};
     x.sentence = (here ? "" : "right here, but not in general: ") + x.faults.front();
@@ -429,7 +436,7 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     x.problems.push_back(std::move(at));
   }
   // What follows has the places behind the small problems: a kernel that ends the engine there is asked without.
-  enum { longer_ones, sizes, other_sizes };
+  enum { longer_ones, sizes, other_sizes, judged_ones };
   auto begins = [&](size_t step) {
     const size_t place = problems.size() + step;
     if (limits.left_out.contains(place)) return false;
@@ -457,7 +464,7 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     const LengthFormula lengths = tell_length(mapped, kernel, activity);
     told = conclude(x, mapped, lengths, activity);
   }
-  if (told == Told::not_at_all && !mapped.empty() && !extent) {
+  if (told == Told::not_at_all && !mapped.empty() && !extent && begins(judged_ones)) {
     // Of products that no formula gives: they may be another output's.
     const auto first = std::find_if(mapped.begin(), mapped.end(), [](const Mapped& m) { return !m.right; });
     const SeenBeside beside = seen_beside(device, kernel, first->problem, accuracy, activity);

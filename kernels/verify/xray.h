@@ -49,8 +49,10 @@ struct XrayLimits {
 std::string right_index();
 
 // Where every product is the definition's on the small problems, pieces of p itself are judged at this accuracy, and
-// the smallest that fails is told (xray_sizes.h), or else other sizes with which it is wrong (fixed_sizes.h). Among
-// limits.left_out longer problems, these and those have the places behind the last small problem, in this order.
+// the smallest that fails is told (xray_sizes.h), or else other sizes with which it is wrong (fixed_sizes.h). Of
+// one whose products no formula gives the first is judged as well: what races, or is not set, says more. Among
+// limits.left_out longer problems, those pieces, other sizes and what is judged have the places behind the last small
+// problem, in this order.
 // Errors: InputError for an illegal problem; Cancelled; DeviceError when the device cannot be used again.
 Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
           const XrayLimits& limits, Activity& activity);

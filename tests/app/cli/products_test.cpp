@@ -145,8 +145,8 @@ TEST_F(ProductsCli, ItsFaultsAreTold) {
   EXPECT_FALSE(holds(r.out, "never written")) << r.out;
   text.replace(text.find("cols + n * Cout * K * L"), 23, "cols");
   EXPECT_TRUE(holds(why(text).out,
-                    "Why: memory that it takes for itself (torch::empty, cudaMalloc) is read before all "
-                    "of it is written: y[0, 0, "));
+                    "Why: memory that it takes for itself (torch::empty, cudaMalloc) is read where nothing was written: "
+                    "before all of it is, or behind its end: y[0, 0, "));
   // Cleared memory is none of that.
   text = with_cublas("cudaMemsetAsync(cols, 0, col.nbytes());\n" + std::string(each_sequence));
   text.replace(text.find("&zero"), 5, "&one");

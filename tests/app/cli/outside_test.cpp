@@ -397,8 +397,8 @@ TEST_F(OutsideCli, WhatARightVerdictSaysNothingOfIsSaid) {
   auto plain = run({"run", file, "--preset", "kernelbench-79-small"});
   EXPECT_EQ(plain.code, 0) << plain.out;
   EXPECT_TRUE(holds(plain.out,
-                    "not seen    a second sequence, groups, a bias, a dilation other than its stride: this problem has "
-                    "none; `convscope check "))
+                    "not seen    a second sequence, groups, a bias, a dilation other than its stride, output padding: this "
+                    "problem has none; `convscope check "))
       << plain.out;
   EXPECT_FALSE(holds(run(Words{"run", file} + little).out, "not seen")) << "it is wrong there";
   EXPECT_FALSE(holds(convscope_run({"run", "tiled"}).out, "not seen")) << "a kernel of the program's";

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 
+#include "app/cli/forms.h"
 #include "app/cli/own_layer.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
@@ -23,14 +24,6 @@ std::vector<std::string> not_given(const json& report) {
   return kernel.is_object() ? kernel.value("not_given", std::vector<std::string>()) : std::vector<std::string>();
 }
 
-// What asks for its type and accuracy.
-std::string kind_of(const RunRequest& r) {
-  std::string out;
-  if (r.problem.dtype != DType::f32) out += fmt::format(" --dtype {}", name_of(r.problem.dtype));
-  if (r.accuracy != Accuracy::strict) out += fmt::format(" --accuracy {}", name_of(r.accuracy));
-  return out;
-}
-
 // What asks for this problem.
 std::string options_of(const RunRequest& r) {
   const ConvProblem none, &p = r.problem;
@@ -38,7 +31,7 @@ std::string options_of(const RunRequest& r) {
   for (const auto& f : problem_fields())
     if (p.*f.value != none.*f.value) out += fmt::format(" --{} {}", kebab(f.name), p.*f.value);
   if (p.bias) out += " --bias";
-  out += kind_of(r);
+  out += forms::kind_options(p.dtype, name_of(r.accuracy));
   if (r.inputs.seed != InputSpec{}.seed) out += fmt::format(" --seed {}", r.inputs.seed);
   return out;
 }
@@ -116,12 +109,12 @@ void print_refusals(const Fuzz& fuzz, const std::string& kernel) {
   if (all.size() > most) fmt::print("           and {} other reasons\n", all.size() - most);
 }
 
-// Problems that were not judged as something in the kernel's host code is not followed.
-int64_t not_followed(const Fuzz& fuzz) {
+// Of problems that were not judged as something in the kernel's host code is not followed; "" where there are none.
+std::string not_followed_words(const Fuzz& fuzz) {
   int64_t n = 0;
   for (const auto& refusal : fuzz.refusals())
     if (refusal.sentence.find(" not followed here") != refusal.sentence.npos) n += refusal.count;
-  return n;
+  return n ? fmt::format("; {} others were not judged, where its code is not followed (below)", grouped(n)) : "";
 }
 
 void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Failing& failing, const json& device,
@@ -135,10 +128,7 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
   auto amount = [](int64_t n) { return fmt::format("{} problem{}", grouped(n), n == 1 ? "" : "s"); };
   if (!fuzz.first()) {
     if (fuzz.right() == spec.cases)
-      fmt::print("  ✓ right on all {}, in {:.1f} s{}\n", amount(fuzz.right()), seconds,
-                 not_followed(fuzz) ? fmt::format("; {} others were not judged, where its code is not followed (below)",
-                                                  grouped(not_followed(fuzz)))
-                                    : "");
+      fmt::print("  ✓ right on all {}, in {:.1f} s{}\n", amount(fuzz.right()), seconds, not_followed_words(fuzz));
     else
       fmt::print("  {} right on {} of {} asked for, in {:.1f} s: {}\n", fuzz.right() ? "✓" : "✗", grouped(fuzz.right()),
                  grouped(spec.cases), seconds, interrupted ? "interrupted" : fuzz.ended_early());
@@ -173,7 +163,7 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
       for (const auto& [parameter, value] : fixed->items())
         with += fmt::format(" --{} {}", kebab(parameter), value.get<int64_t>());
       fmt::print("  with its own  convscope check {}{}{}{}\n", r.kernel, names_file(r.kernel) ? " --trust" : "", with,
-                 kind_of(r));
+                 forms::kind_options(r.problem.dtype, name_of(r.accuracy)));
     }
   }
   if (fuzz.right()) {
@@ -181,8 +171,8 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
     for (const auto& c : fuzz.coverage())
       with += fmt::format("{}{} with {}", with.empty() ? "" : ", ", grouped(c.count), c.what);
     fmt::print(
-        "\n  Of the right ones {}. All are of {}; the largest output has {} elements: an index that leaves 32 bits is not "
-        "seen.\n",
+        "\n  Of the right ones {}. All are of {}; the largest output has {} elements: an index that leaves 32 bits is "
+        "not seen.\n",
         with, name_of(r.problem.dtype), grouped(fuzz.largest_right()));
   }
   print_refusals(fuzz, r.kernel);

@@ -38,6 +38,14 @@ inline std::string sizes_of_errors(const json& e, std::string (*number)(const js
                                          : "its bound unknown");
 }
 
+// What asks for a type and an accuracy on the command line.
+inline std::string kind_options(DType type, std::string_view accuracy) {
+  std::string out;
+  if (type != DType::f32) out += fmt::format(" --dtype {}", name_of(type));
+  if (!accuracy.empty() && accuracy != name_of(Accuracy::strict)) out += fmt::format(" --accuracy {}", accuracy);
+  return out;
+}
+
 // What a right verdict on a kernel of the user's says nothing of, as the problem has none of it; "" of other reports.
 inline std::string not_seen_here(const json& report, const ConvProblem& p) {
   const std::string name = json_fields::text(report.at("kernel"), "name");
@@ -53,13 +61,9 @@ inline std::string not_seen_here(const json& report, const ConvProblem& p) {
   if (p.output_padding == 0 && std::max(p.stride, p.dilation) > 1) missing.push_back("output padding");
   if (p.kernel_size == 1) missing.push_back("more than one tap");
   if (missing.empty()) return "";
-  std::string kind;  // of what is drawn, as here
-  if (p.dtype != DType::f32) kind += fmt::format(" --dtype {}", name_of(p.dtype));
-  if (const std::string allowed = json_fields::text(json_fields::part(report, "accuracy"), "allowed");
-      !allowed.empty() && allowed != "strict")
-    kind += " --accuracy " + allowed;
   return fmt::format("{}: this problem has none; `convscope check {} --trust{}` draws problems that have",
-                     fmt::join(missing, ", "), name, kind);
+                     fmt::join(missing, ", "), name,
+                     kind_options(p.dtype, json_fields::text(json_fields::part(report, "accuracy"), "allowed")));
 }
 
 // What was measured, on which problem and device.

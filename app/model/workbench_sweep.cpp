@@ -61,7 +61,7 @@ bool Workbench::can_go_on_with_sweep(const SweepSpec& spec) const {
 
 // From the request whose answer was not waited for.
 void Workbench::go_on_with_sweep() {
-  if (sweeping_.running || sweeping_.trouble != sweep_stopped || !sweeping_.sweep) return;
+  if (!can_go_on_with_sweep(sweeping_.asked)) return;
   sweeping_.trouble.clear();
   sweeping_.running = true;
   sweep_next(sweeping_);

@@ -325,9 +325,7 @@ void App::find_failing(bool forward) {
                            return;
                          }
                          views_.set(readable(views_.now(), extent(), *at, cells_), true);
-                         // Its position among its neighbours is looked at where the lines are.
-                         const ImGuiWindow* lines = ImGui::FindWindowByName("Lines");
-                         if (!lines || !lines->Active || lines->Hidden) show_panel_ = "Explain";
+                         show_panel_ = "Explain";
                        });
 }
 

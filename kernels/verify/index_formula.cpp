@@ -120,8 +120,7 @@ constexpr Choice roundings[] = {
      nullptr},
     {", for the first tap that lands and every s-th behind it", 1.25,
      "the loop over taps steps by s from the first that lands: taps between them land as well where stride and "
-     "dilation "
-     "have a common divisor",
+     "dilation have a common divisor",
      nullptr},
 };
 constexpr Choice weights[] = {

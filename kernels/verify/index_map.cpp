@@ -239,7 +239,6 @@ std::string operation_of(Launcher& launcher, const ConvProblem& p) {
                             {"w − x", [](double x, double w) { return w - x; }},
                             {"x/w", [](double x, double w) { return x / w; }},
                             {"w/x", [](double x, double w) { return w / x; }},
-                            {"|x·w|", [](double x, double w) { return std::fabs(x * w); }},
                             {"max(x, w)", [](double x, double w) { return std::max(x, w); }},
                             {"min(x, w)", [](double x, double w) { return std::min(x, w); }},
                             {"x·x", [](double x, double) { return x * x; }},

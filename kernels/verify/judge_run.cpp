@@ -440,7 +440,7 @@ void Judge::Run::look_for_races() {
   if (!survives([&] { races_ = find_races(device_, kernel_, p_, at_, activity_, between); }) && races_.missing.empty())
     races_.missing = "the kernel crashed";
   // Of a large problem the reads of all blocks are followed on a short piece.
-  if (races_.fences_unseen && races_.race.empty()) races_.race = find_races_of_piece(kernel_, p_, activity_).race;
+  if (races_.fences_unseen && races_.race.empty()) races_.race = unfenced_in_a_piece(kernel_, p_, activity_);
   if (memory_fault_.empty()) memory_fault_ = races_.misaligned;
   if (memory_fault_.empty())
     memory_fault_ = races_.leaves;

@@ -124,7 +124,6 @@ std::string find_carried_sum(const ConvProblem& p, const std::vector<SampleRow>&
   // The first output that another one's sum is in has no wrong one before it; where no tap lands for that one, it is a
   // little further away.
   constexpr int64_t enough = 12, furthest = 64;
-  const int64_t rows = p.batch * p.out_channels;
   auto bias_of = [&](int64_t e) {
     return biases.empty() ? 0 : biases[static_cast<size_t>(e / y.length % p.out_channels)];
   };
@@ -145,11 +144,10 @@ std::string find_carried_sum(const ConvProblem& p, const std::vector<SampleRow>&
     for (const bool with_bias : {false, true}) {
       if ((with_bias && biases.empty()) || !carries(lag, with_bias)) continue;
       const int64_t channels = lag / y.length;
-      const std::string from = lag == 1 ? "the position before"
-                               : lag % y.length != 0 || channels >= rows
-                                   ? fmt::format("{} elements before in y", grouped(lag))
-                               : channels == 1 ? "the channel before"
-                                               : fmt::format("{} channels before", grouped(channels));
+      const std::string from = lag == 1              ? "the position before"
+                               : lag % y.length != 0 ? fmt::format("{} elements before in y", grouped(lag))
+                               : channels == 1       ? "the channel before"
+                                                     : fmt::format("{} channels before", grouped(channels));
       return fmt::format(
           "sums go on from {} where each is to begin anew: a thread does not reset its sum between two "
           "outputs",

@@ -50,11 +50,13 @@ bool too_slow(const KernelDefinition& kernel, bool now) {
   return all.contains(&kernel);
 }
 
+constexpr int64_t lengths_of_pieces[] = {300, 130, 40, 16};
+
 // All channels, since blocks are made by them; a row that is short, and two sequences at most.
 std::optional<ConvProblem> short_piece_of(const KernelDefinition& kernel, ConvProblem p) {
   p.batch = std::min<int64_t>(p.batch, 2);
   for (const double most_products : {most_products_fenced, 2e7})  // all that is looked for is, where that is possible
-    for (int64_t length : {300, 130, 40, 16}) {
+    for (int64_t length : lengths_of_pieces) {
       ConvProblem q = p;
       q.length = std::min(p.length, length);
       if (!check(q) && walked_products(q) <= most_products && kernel.unsupported(q).empty()) return q;
@@ -115,6 +117,16 @@ RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem
   if (!out.variable.empty()) out.variable += where;
   out.piece = describe(*piece);
   return out;
+}
+
+std::string unfenced_in_a_piece(const KernelDefinition& kernel, ConvProblem p, Activity& activity) {
+  for (int64_t length : lengths_of_pieces) {
+    if (length > p.length) continue;
+    p.length = length;
+    const RaceSearch piece = find_races_of_piece(kernel, p, activity);
+    if (!piece.fences_unseen) return piece.race;
+  }
+  return "";
 }
 
 }  // namespace convscope

@@ -124,7 +124,8 @@ struct RaceSearch {
   bool whole = true;     // all that they access, or the first accesses of each
   bool atomics = false;  // whether any access was atomic: what is added up so may come in another order
   bool between = false;  // blocks as well: whether two of them write one output (block_races.h)
-  // Blocks tell each other of what they have written (unfenced.h), and the problem is too large to follow all they read.
+  // Blocks tell each other of what they have written (unfenced.h), and the problem is too large to follow all they
+  // read.
   bool fences_unseen = false;
   // A read of shared memory that was never written; "": none was met. No fault by itself: what is read may be of no
   // use.
@@ -146,9 +147,12 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
 std::string where_it_leaves(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, const Bindings& at,
                             Activity& activity);
 // find_races() of a short piece of p, on the emulator, and variables that nothing was put into: for a kernel that runs
-// on a GPU, and for one of whose problem fences_unseen is so. What takes longer than seconds there (blocks that wait for blocks do for ever) is given up. Errors:
+// on a GPU. What takes longer than seconds there (blocks that wait for blocks do for ever) is given up. Errors:
 // Cancelled.
 RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem& p, Activity& activity);
+// Of a kernel of whose problem fences_unseen is so: the race of the longest piece whose fences can be looked at, or "".
+// Errors: Cancelled.
+std::string unfenced_in_a_piece(const KernelDefinition& kernel, ConvProblem p, Activity& activity);
 // The most products of a problem whose fences are looked at.
 inline constexpr double most_products_fenced = 6e6;
 

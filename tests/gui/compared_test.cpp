@@ -38,6 +38,14 @@ ImVec2 place(const RoofPoint& p) {
 
 }  // namespace
 
+SCENARIO(the_best_of_a_recording_is_the_recorded_one) {
+  open_recording(g, "mma_tf32");
+  g.press("best-kernel");
+  g.settle();
+  CHECK_EQ(g.document().kernel, std::string("hopper_tf32"));
+  CHECK(g.app.toast().starts_with("hopper_tf32: the fastest of those that were recorded on this problem"));
+}
+
 SCENARIO(each_point_under_the_roof_says_what_it_is) {
   open_recording(g);
   g.panel("Roofline");

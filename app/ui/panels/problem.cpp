@@ -72,7 +72,8 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   constexpr int64_t few = 24;
   const bool fixed = span.low == span.high, own_handle = !fixed && span.high - span.low < few;
   const ImVec4 handle = ImGui::GetStyleColorVec4(ImGuiCol_SliderGrab);
-  const bool own_number = own_handle && !ImGui::TempInputIsActive(ImGui::GetID("##value"));
+  const ImGuiID id = ImGui::GetID("##value");
+  const bool typing = ImGui::TempInputIsActive(id), own_number = own_handle && !typing;
   if (own_number) ImGui::PushStyleColor(ImGuiCol_Text, ImVec4(0, 0, 0, 0));
   if (fixed || own_handle)
     for (ImGuiCol_ c : {ImGuiCol_SliderGrab, ImGuiCol_SliderGrabActive}) ImGui::PushStyleColor(c, ImVec4(0, 0, 0, 0));
@@ -84,8 +85,6 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   const bool back = twice && !(pressed.before == shown);
   if (back) value = pressed.before.*field.value;
   const bool control = std::exchange(io.KeyCtrl, io.KeyCtrl || twice);
-  const ImGuiID id = ImGui::GetID("##value");
-  const bool typing = ImGui::TempInputIsActive(id);
   bool changed = ImGui::SliderScalar("##value", ImGuiDataType_S64, &value, &span.low, &span.high, "%lld",
                                      log ? ImGuiSliderFlags_Logarithmic : 0);
   io.KeyCtrl = control;

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <regex>
+#include <sstream>
 #include <stdexcept>
 
 #include "kernels/base/run_program.h"
@@ -129,13 +130,12 @@ std::string unknown_part(const CompileError& e) {
                             {"tex1D", "textures are"},
                             {"cudaGraph", "CUDA graphs are"},
                             {"thrust", "Thrust is"},
-                            {"from_blob", "torch::from_blob is"},
-                            {"cublas", "cuBLAS is"},
-                            {"cudnn", "cuDNN is"},
-                            {"nvcuda::wmma::experimental", "wmma of bits is"},
-                            {"cudaSurfaceObject_t", "surface objects are"}};
-  for (const Part& part : parts)
-    if (e.log().find(part.word) != std::string::npos) return fmt::format("; {} not known here", part.what);
+                            {"from_blob", "torch::from_blob is"}};
+  std::istringstream log(e.log());
+  for (std::string line; std::getline(log, line);)
+    for (const Part& part : parts)
+      if (line.find("error:") != line.npos && line.find(part.word) != line.npos)
+        return fmt::format("; {} not known here", part.what);
   return "";
 }
 

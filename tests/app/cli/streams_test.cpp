@@ -159,6 +159,12 @@ TEST_F(StreamsCli, ACounterNeedsAFenceBeforeIt) {
                       "on a GPU it may not be there yet"))
         << r.out;
   }
+  // Of a problem that is too large for all its reads to be followed, on a short piece.
+  const auto r = run({"run", file("last.cu", last_block), "--batch", "2", "--in-channels", "4", "--out-channels", "590",
+                      "--kernel-size", "25", "--length", "40", "--padding", "1"});
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, " reads it at last.cu:23, with no __threadfence()")) << r.out;
+  EXPECT_TRUE(holds(r.out, "(found by the emulator, on 2 × 4→590, K 25, L 16, s 1, p 1, d 1)")) << r.out;
 }
 
 }  // namespace

@@ -130,7 +130,6 @@ TEST_F(Parameters, WhatIsTypedAndIllegalSaysItsRule) {
 
 // As people write them: Dear ImGui alone would take the 1 of 1e3.
 TEST_F(Parameters, NumbersAreReadWhole) {
-  const Document before = a_->document();
   const std::pair<const char*, int64_t> typed[] = {{"1e3", 1000}, {"2^10", 1024}, {"1_500", 1500}, {"77", 77}};
   auto type = [&](const char* text, ImGuiKey end) {
     type_into("length", text, end);
@@ -148,7 +147,6 @@ TEST_F(Parameters, NumbersAreReadWhole) {
   }
   type("1e3", ImGuiKey_Escape);
   EXPECT_EQ(a_->document().problem.length, 77) << "taken back";
-  EXPECT_NE(a_->document(), before);
 }
 
 TEST_F(Parameters, TypingIsOneStep) {

@@ -11,12 +11,6 @@ namespace {
 
 using Is = Xray::Is;
 
-Xray extent_rayed(const std::string& kernel, const ConvProblem& p) {
-  auto device = open_emulator();
-  Activity activity;
-  return xray(*device, test::kernel(kernel), p, Accuracy::strict, {}, activity);
-}
-
 // Neither 5 channels nor 1,207 positions are a multiple of what blocks do.
 ConvProblem odd_sizes() {
   return {.batch = 2,
@@ -39,7 +33,7 @@ class ExtentFaults : public testing::TestWithParam<OfExtent> {};
 
 TEST_P(ExtentFaults, AreToldByName) {
   const OfExtent& f = GetParam();
-  const Xray x = extent_rayed(f.kernel, odd_sizes());
+  const Xray x = test::rayed(f.kernel, odd_sizes());
   EXPECT_EQ(x.is, Is::wrong);
   EXPECT_EQ(x.sentence, f.what);
   EXPECT_EQ(x.faults, std::vector<std::string>{f.what});
@@ -97,14 +91,14 @@ INSTANTIATE_TEST_SUITE_P(
                  "2,560 of N·Cout·Lout outputs", "all N·Cout·Lout outputs"}));
 
 TEST(ExtentFaults, WhatAsksEverythingHasNone) {
-  const Xray x = extent_rayed("e_right", odd_sizes());
+  const Xray x = test::rayed("e_right", odd_sizes());
   EXPECT_EQ(x.is, Is::right) << x.sentence;
   EXPECT_TRUE(x.faults.empty());
 }
 
 // Beside a fault of the index both are told; a row's own value stays where the row before writes into it.
 TEST(ExtentFaults, StandBesideThoseOfTheIndex) {
-  const Xray x = extent_rayed("e_row_and_padding", odd_sizes());
+  const Xray x = test::rayed("e_row_and_padding", odd_sizes());
   EXPECT_EQ(x.is, Is::wrong);
   EXPECT_EQ(x.faults,
             (std::vector<std::string>{"the padding is missing",
@@ -120,7 +114,7 @@ TEST(Places, OfRowsAndSequencesByName) {
         {"e_rows_less_one", "rows of y are taken to be Lout − 1 apart, and they are Lout apart"},
         {"e_sequences_by_inputs", "sequences of y are taken to be Cin rows apart, and they are Cout rows apart"},
         {"e_sequences_by_stride", "sequences of y are taken to be Cout·L·s apart, and they are Cout·Lout apart"}}) {
-    const Xray x = extent_rayed(kernel, odd_sizes());
+    const Xray x = test::rayed(kernel, odd_sizes());
     EXPECT_EQ(x.is, Is::wrong) << kernel;
     EXPECT_EQ(x.faults, std::vector<std::string>{what}) << kernel << ": " << x.sentence;
   }
@@ -131,13 +125,13 @@ TEST(ExtentFaults, WithoutEffectHere) {
   ConvProblem p = odd_sizes();
   p.out_channels = 8;
   for (const char* kernel : {"e_channel", "e_channel_down"}) {
-    const Xray x = extent_rayed(kernel, p);
+    const Xray x = test::rayed(kernel, p);
     EXPECT_EQ(x.is, Is::right_here_only) << kernel << ": " << x.sentence;
     EXPECT_TRUE(x.sentence.starts_with("right here, but not in general: ") && test::has(x.sentence, "Cout"))
         << x.sentence;
   }
   // One too many is so everywhere.
-  EXPECT_EQ(extent_rayed("e_channel_equal", p).is, Is::wrong);
+  EXPECT_EQ(test::rayed("e_channel_equal", p).is, Is::wrong);
 }
 
 }  // namespace

@@ -85,6 +85,12 @@ RunReport judged(const std::string& name, const ConvProblem& p, RunSpec spec) {
   return judge.run(spec, activity);
 }
 
+Xray rayed(const std::string& name, const ConvProblem& p, Accuracy accuracy) {
+  auto device = open_emulator();
+  Activity activity;
+  return xray(*device, kernel(name), p, accuracy, {}, activity);
+}
+
 std::string evidence(const RunReport& r, const std::string& layer) {
   const Layer* l = r.verdict.find(layer);
   return l ? l->evidence : "no layer " + layer;

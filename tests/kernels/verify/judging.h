@@ -9,6 +9,7 @@
 #include "kernels/reference/oracle.h"
 #include "kernels/verify/compare.h"
 #include "kernels/verify/judge.h"
+#include "kernels/verify/xray.h"
 #include "tests/convolution.h"
 
 namespace convscope::test {
@@ -73,6 +74,8 @@ inline ::testing::AssertionResult has(const std::string& text, const std::string
   return ::testing::AssertionFailure() << "no \"" << part << "\" in \"" << text << '"';
 }
 
+// The index of a kernel on the emulator.
+Xray rayed(const std::string& kernel, const ConvProblem& p, Accuracy accuracy = Accuracy::strict);
 std::string evidence(const RunReport& r, const std::string& layer);
 LayerStatus layer_status(const RunReport& r, const std::string& layer);
 

@@ -16,12 +16,6 @@ namespace {
 
 using Is = Xray::Is;
 
-Xray rayed(const std::string& kernel, const ConvProblem& p, Accuracy accuracy = Accuracy::strict) {
-  auto device = open_emulator();
-  Activity activity;
-  return xray(*device, test::kernel(kernel), p, accuracy, {}, activity);
-}
-
 // Stride 3, padding 2, output_padding 1, dilation 2, three groups, a bias.
 ConvProblem three_groups() {
   return {.batch = 2,
@@ -46,7 +40,7 @@ class XrayFaults : public testing::TestWithParam<Fault> {};
 
 TEST_P(XrayFaults, AreToldByName) {
   const Fault& f = GetParam();
-  const Xray x = rayed(f.kernel, three_groups());
+  const Xray x = test::rayed(f.kernel, three_groups());
   EXPECT_EQ(x.is, Is::wrong) << x.sentence;
   EXPECT_EQ(x.formula, f.formula);
   EXPECT_EQ(x.faults, std::vector<std::string>(f.faults.begin(), f.faults.end())) << x.sentence;
@@ -213,13 +207,13 @@ TEST(Xray, BiasesOfOtherChannelsAreToldApart) {
           Of{"f_bias_by_element", "the bias is taken by the flat index e, b[e mod Cout], where b[co] belongs"}}) {
       ConvProblem p = three_groups();
       p.groups = groups;
-      const Xray x = rayed(of.kernel, p);
+      const Xray x = test::rayed(of.kernel, p);
       EXPECT_EQ(x.faults, std::vector<std::string>{of.fault}) << of.kernel << " in " << groups << ": " << x.sentence;
     }
   // What small problems do not show, larger ones do.
   ConvProblem p = three_groups();
   p.groups = 1;
-  EXPECT_EQ(rayed("f_bias_of_four", p).sentence,
+  EXPECT_EQ(test::rayed("f_bias_of_four", p).sentence,
             "its sizes matter: right on small problems, wrong on 1 × 1→5, K 1, L 1, s 1, p 0, d 1, bias: the bias is "
             "another one than b[co]: y[0, 4, 0] has b[0]");
 }
@@ -228,7 +222,7 @@ TEST(Xray, BiasesOfOtherChannelsAreToldApart) {
 TEST(Xray, WhatMakesNoDifferenceIsNotTheCause) {
   ConvProblem p = three_groups();
   p.dilation = 1, p.in_channels = 3 * 40;
-  Xray x = rayed("f_no_dilation_sixteen", p);
+  Xray x = test::rayed("f_no_dilation_sixteen", p);
   EXPECT_EQ(x.is, Is::wrong);
   EXPECT_EQ(x.sentence,
             "its sizes matter: right on small problems, wrong on 1 × 17→1, K 1, L 1, s 1, p 0, d 1: the last input "
@@ -237,18 +231,18 @@ TEST(Xray, WhatMakesNoDifferenceIsNotTheCause) {
   EXPECT_FALSE(x.without_effect);
   // Where its sizes are no fault: right here alone.
   p.in_channels = 3 * 16;
-  x = rayed("f_no_dilation_sixteen", p);
+  x = test::rayed("f_no_dilation_sixteen", p);
   EXPECT_EQ(x.is, Is::right_here_only);
   EXPECT_TRUE(x.without_effect);
   EXPECT_EQ(x.faults, std::vector<std::string>{"the dilation is missing"});
   p.dilation = 2;
-  EXPECT_EQ(rayed("f_no_dilation_sixteen", p).is, Is::wrong);
+  EXPECT_EQ(test::rayed("f_no_dilation_sixteen", p).is, Is::wrong);
 }
 
 TEST(Xray, PaddingAndDilationThatAreNotTheSame) {
   ConvProblem p = three_groups();
   p.padding = 3;
-  const Xray x = rayed("f_padding_and_dilation", p);
+  const Xray x = test::rayed("f_padding_and_dilation", p);
   EXPECT_EQ(x.formula, "i = (j + d − k·p)/s") << x.sentence;
   EXPECT_EQ(x.faults, (std::vector<std::string>{"the padding and the dilation are exchanged"}));
 }
@@ -256,9 +250,9 @@ TEST(Xray, PaddingAndDilationThatAreNotTheSame) {
 // Seen where the two have a common divisor alone.
 TEST(Xray, StepsOverTapsByTheStride) {
   ConvProblem p = three_groups();
-  EXPECT_EQ(rayed("f_first_and_every_s", p).is, Is::right) << "of stride 3 and dilation 2 every third tap lands";
+  EXPECT_EQ(test::rayed("f_first_and_every_s", p).is, Is::right) << "of stride 3 and dilation 2 every third tap lands";
   p.stride = 4;
-  const Xray x = rayed("f_first_and_every_s", p);
+  const Xray x = test::rayed("f_first_and_every_s", p);
   EXPECT_EQ(x.is, Is::wrong);
   EXPECT_EQ(x.formula, "i = (j + p − k·d)/s, for the first tap that lands and every s-th behind it");
   EXPECT_EQ(x.faults,
@@ -268,7 +262,7 @@ TEST(Xray, StepsOverTapsByTheStride) {
 }
 
 TEST(Xray, ARightKernelIsRight) {
-  const Xray x = rayed("f_right", three_groups());
+  const Xray x = test::rayed("f_right", three_groups());
   EXPECT_EQ(x.is, Is::right) << x.sentence;
   EXPECT_EQ(x.problems.size(), 5u);
   for (const auto& at : x.problems) EXPECT_EQ(at.is, XrayProblem::Is::right) << describe(at.problem);
@@ -280,7 +274,7 @@ TEST(Xray, ARightKernelIsRight) {
 TEST(Xray, SizesThatMatterAreFound) {
   ConvProblem p = three_groups();
   p.in_channels = 3 * 40;
-  Xray x = rayed("f_sixteen_channels", p);
+  Xray x = test::rayed("f_sixteen_channels", p);
   EXPECT_EQ(x.is, Is::wrong);
   EXPECT_EQ(x.sentence,
             "its sizes matter: right on small problems, wrong on 1 × 17→1, K 1, L 1, s 1, p 0, d 1: the last input "
@@ -288,11 +282,11 @@ TEST(Xray, SizesThatMatterAreFound) {
   EXPECT_EQ(x.faults, (std::vector<std::string>{x.sentence}));
   // Where it sums all there are it is right, and is told to be right there alone.
   p.in_channels = 3 * 16;
-  x = rayed("f_sixteen_channels", p);
+  x = test::rayed("f_sixteen_channels", p);
   EXPECT_EQ(x.is, Is::right_here_only);
   EXPECT_EQ(x.sentence, "right here, but not in general: right with 48 input channels, wrong with 51 and 96");
   // The control.
-  EXPECT_EQ(rayed("f_right", p).is, Is::right);
+  EXPECT_EQ(test::rayed("f_right", p).is, Is::right);
 }
 
 using Parameters = std::vector<std::pair<std::string, int64_t>>;
@@ -307,33 +301,33 @@ TEST(Xray, NumbersOfOneLayer) {
                        .stride = 2,
                        .padding = 1,
                        .dilation = 3};
-  Xray x = rayed("f_fixed_all", layer);
+  Xray x = test::rayed("f_fixed_all", layer);
   EXPECT_EQ(x.is, Is::right_here_only);
   EXPECT_EQ(x.fixed, (Parameters{{"stride", 2}, {"padding", 1}, {"dilation", 3}}));
   EXPECT_EQ(x.sentence,
             "right here, but not in general: it takes i = (j + 1 − k·3)/2, where i = (j + p − k·d)/s belongs: stride "
             "2, padding 1 and dilation 3 are fixed in it, whatever is asked");
   // Where strides of 1 are another kernel's, which numbers are fixed in the first one is told all the same.
-  x = rayed("f_fixed_all_but", layer);
+  x = test::rayed("f_fixed_all_but", layer);
   EXPECT_EQ(x.fixed, (Parameters{{"stride", 2}, {"padding", 1}, {"dilation", 3}})) << x.sentence;
   EXPECT_TRUE(test::has(x.sentence, "are fixed in it, whatever is asked (but on "));
   // One number alone that is not fixed everywhere is none.
-  EXPECT_EQ(rayed("f_fixed_taps_but", three_groups()).sentence.find("is fixed in it"), std::string::npos);
+  EXPECT_EQ(test::rayed("f_fixed_taps_but", three_groups()).sentence.find("is fixed in it"), std::string::npos);
   // What is wrong beside is no less wrong.
-  x = rayed("f_fixed_cut_off", layer);
+  x = test::rayed("f_fixed_cut_off", layer);
   EXPECT_EQ(x.faults, (std::vector<std::string>{"dilation 2 is fixed in it, whatever is asked",
                                                 "nothing asks whether the stride divides: quotients are cut off"}));
-  x = rayed("f_eight_channels", layer);
+  x = test::rayed("f_eight_channels", layer);
   EXPECT_EQ(x.sentence, "right here, but not in general: right with 8 input channels, wrong with 9 and 16");
   EXPECT_EQ(x.fixed, (Parameters{{"in_channels", 8}}));
   EXPECT_TRUE(x.formula.empty());
   // On small problems the address is no other than with the length, which is another number there: nothing is said of
   // that, as with eight channels it is right.
-  x = rayed("f_eight_outputs", layer);
+  x = test::rayed("f_eight_outputs", layer);
   EXPECT_EQ(x.sentence, "right here, but not in general: right with 8 output channels, wrong with 9 and 16");
   // Where it is wrong as well there is nothing to compare with.
   layer.out_channels = 7;
-  x = rayed("f_eight_outputs", layer);
+  x = test::rayed("f_eight_outputs", layer);
   EXPECT_EQ(x.is, Is::wrong);
   EXPECT_TRUE(x.fixed.empty()) << x.sentence;
 }
@@ -394,7 +388,7 @@ TEST(LengthFormulas, AreFoundFromPlans) {
 
 // What stands behind a layer: no index is wrong, and no size is to blame.
 TEST(Xray, ValuesThatMatterAreNoSizes) {
-  const Xray x = rayed("f_relu", three_groups());
+  const Xray x = test::rayed("f_relu", three_groups());
   EXPECT_EQ(x.is, Is::wrong);
   EXPECT_TRUE(
       x.sentence.starts_with("its products are the definition's, and its results are wrong on 1 × 1→1, K 1, L 1"))
@@ -404,7 +398,7 @@ TEST(Xray, ValuesThatMatterAreNoSizes) {
 }
 
 TEST(Xray, WhatNoFormulaGivesIsShown) {
-  const Xray x = rayed("f_none", three_groups());
+  const Xray x = test::rayed("f_none", three_groups());
   EXPECT_EQ(x.is, Is::unclear);
   EXPECT_TRUE(test::has(x.sentence, "no formula of the kinds that are tried gives its products: y[0, 0, 0]"));
   EXPECT_EQ(x.formula, "");
@@ -412,13 +406,13 @@ TEST(Xray, WhatNoFormulaGivesIsShown) {
 
 // What gives the products of one problem is no formula of the kernel's: nothing of it is said.
 TEST(Xray, AFormulaOfOneProblemAloneNamesNoTerm) {
-  Xray x = rayed("f_here_alone", three_groups());
+  Xray x = test::rayed("f_here_alone", three_groups());
   EXPECT_EQ(x.is, Is::unclear);
   EXPECT_TRUE(x.sentence.starts_with("no formula of the kinds that are tried gives its products: y[")) << x.sentence;
   EXPECT_EQ(x.formula, "");
   EXPECT_TRUE(x.faults.empty());
   // On all but one.
-  x = rayed("f_but_on_one", three_groups());
+  x = test::rayed("f_but_on_one", three_groups());
   EXPECT_EQ(x.faults, (std::vector<std::string>{"the padding is one too small"}));
   EXPECT_TRUE(test::has(x.sentence, "the padding is one too small (but on ")) << x.sentence;
   EXPECT_TRUE(x.sentence.ends_with(" something else)") && test::has(x.sentence, ", s 4,")) << x.sentence;
@@ -437,7 +431,7 @@ TEST(Xray, TheSpecimens) {
                        Of{"S3", "kernelbench-74", "i = (j − p − k)/s, quotients cut off", Is::wrong},
                        Of{"S4", "kernelbench-79", "i = (j + p − k·d)/s, quotients cut off", Is::wrong},
                        Of{"S4", "kernelbench-64", "i = (j + p − k·d)/s, quotients cut off", Is::right_here_only}}) {
-    const Xray x = rayed(of.kernel, find_preset(of.preset).problem);
+    const Xray x = test::rayed(of.kernel, find_preset(of.preset).problem);
     EXPECT_EQ(x.is, of.is) << of.kernel << " " << of.preset << ": " << x.sentence;
     EXPECT_EQ(x.formula, of.formula) << of.kernel << ": " << x.sentence;
   }
@@ -446,14 +440,14 @@ TEST(Xray, TheSpecimens) {
 // What is wrong elsewhere alone comes last and says so; an example says of which problem it is.
 TEST(Xray, WhatMakesNoDifferenceHereComesLast) {
   ConvProblem p = find_preset("kernelbench-79").problem;
-  Xray x = rayed("S1", p);
+  Xray x = test::rayed("S1", p);
   ASSERT_GT(x.faults.size(), 2u);
   EXPECT_EQ(x.faults.back(), "output_padding moves the index (without effect here, where output_padding is 0)");
   for (size_t i = 0; i + 1 < x.faults.size(); i++)
     EXPECT_FALSE(test::has(x.faults[i], "without effect")) << x.faults[i];
   EXPECT_TRUE(test::has(x.example, " (on 2 × 4→2, K 3, L 9, s 2, p 1, d 2)"));
   p.output_padding = 1;
-  x = rayed("S1", p);
+  x = test::rayed("S1", p);
   EXPECT_EQ(x.faults.front(), "output_padding moves the index") << x.sentence;
 }
 
@@ -465,7 +459,7 @@ TEST(Xray, NoRungHasAFault) {
     for (const char* preset : {"kernelbench-79", "hifigan.u2"}) {
       ConvProblem p = find_preset(preset).problem;
       p.dtype = k->unsupported(p).empty() ? DType::f32 : DType::f16;
-      const Xray x = rayed(k->name(), p, accuracy_from(k->accuracy()).value_or(Accuracy::strict));
+      const Xray x = test::rayed(k->name(), p, accuracy_from(k->accuracy()).value_or(Accuracy::strict));
       EXPECT_TRUE(x.is == Is::right || x.is == Is::not_mapped) << k->name() << " on " << preset << ": " << x.sentence;
       seen += x.is == Is::right;
     }
@@ -476,11 +470,12 @@ TEST(Xray, NoRungHasAFault) {
 // A length of its own may be anything.
 TEST(Xray, LengthsThatCannotBe) {
   for (const char* kernel : {"f_no_output", "f_endless_output"}) {
-    const Xray x = rayed(kernel, three_groups());
+    const Xray x = test::rayed(kernel, three_groups());
     EXPECT_NE(x.is, Is::right) << kernel;
     EXPECT_NE(x.sentence, "") << kernel;
   }
-  EXPECT_TRUE(test::has(rayed("f_endless_output", three_groups()).sentence, "too long for the kernel's products"));
+  EXPECT_TRUE(
+      test::has(test::rayed("f_endless_output", three_groups()).sentence, "too long for the kernel's products"));
 }
 
 TEST(Xray, ACancelEndsIt) {

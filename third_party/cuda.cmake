@@ -29,9 +29,9 @@ foreach(a ${CONVSCOPE_CUDA_ARCHITECTURES})
     list(APPEND nvcc_architectures -gencode arch=compute_${a},code=sm_${a})
   endif()
 endforeach()
-set(nvcc_definitions)
+separate_arguments(nvcc_flags UNIX_COMMAND "${CONVSCOPE_NVCC_FLAGS}")
 if(CONVSCOPE_RACECHECK)
-  list(APPEND nvcc_definitions -DCONVSCOPE_RACECHECK)
+  list(APPEND nvcc_flags -DCONVSCOPE_RACECHECK)
 endif()
 
 # embed_file(target symbol file): 16-byte aligned, rebuilt when the file changes.
@@ -74,7 +74,7 @@ function(convscope_fatbin target source)
     OUTPUT ${out}
     BYPRODUCTS ${out}.log
     COMMAND ${CMAKE_COMMAND} -DLOG=${out}.log -P ${CMAKE_SOURCE_DIR}/third_party/run_logged.cmake --
-            ${nvcc} ${outcome} --no-compress -std=c++20 -lineinfo ${nvcc_architectures} ${nvcc_definitions}
+            ${nvcc} ${outcome} --no-compress -std=c++20 -lineinfo ${nvcc_architectures} ${nvcc_flags}
             -I ${CMAKE_SOURCE_DIR}/kernels/runtime/include -MD -MF ${out}.d -MT ${out} -Xptxas=-v ${source}
     ${extract}
     DEPENDS ${source}

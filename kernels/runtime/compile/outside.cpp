@@ -174,6 +174,7 @@ std::string make_modules(const std::string& source, const std::string& file, con
     gcc({{"-c", "traced.s", "-o", "traced.o"}}, file);
     // The same for every file.
     if (std::error_code error; !fs::exists(hooks, error)) {
+      fs::create_directories(hooks.parent_path(), error);
       gcc({{"-std=gnu++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Iinclude", "-I.", "-c"},
            {"kernels/runtime/simt/trace_hooks.cpp", "-o", "hooks.o"}},
           "trace_hooks.cpp");
@@ -314,8 +315,8 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
     if (!fs::exists(plain, error) || (traces() && !fs::exists(traced, error))) {
       const auto begin = std::chrono::steady_clock::now();
       try {
-        out.warnings =
-            make_modules(source, file, compiler, plain, traced, folder / ("hooks-" + hooks + ".o"), activity);
+        out.warnings = make_modules(source, file, compiler, plain, traced,
+                                    shared_by_all(folder) / ("hooks-" + hooks + ".o"), activity);
       } catch (const CompileError& e) {
         if (const int line = line_of_ptx(e, cuda_source(text, file), file))
           throw CompileError(

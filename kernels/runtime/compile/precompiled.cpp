@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t most_precompiled = 8;  // of some 50 MB; a program makes up to four: traced or not, host code or not
-constexpr auto longest_unused = std::chrono::hours(24 * 14);
+constexpr std::chrono::hours longest_unused(24 * 14);
 
 const std::vector<std::string> by_itself = {"-include", "convscope/outside.h"};
 
@@ -81,31 +81,34 @@ void remove_old(const fs::path& folder) {
   std::error_code error;
   const auto now = fs::file_time_type::clock::now();
   std::vector<std::pair<fs::file_time_type, fs::path>> all;
-  std::vector<fs::path> half;  // copies that were ended on their way: KEY.h.gch.PID
+  std::vector<fs::path> gone;  // objects of before; copies that were ended on their way: KEY.h.gch.PID
   for (const auto& e : fs::directory_iterator(folder, error)) {
     const auto ending = e.path().extension();
     if (ending == ".gch")
       all.emplace_back(e.last_write_time(error), e.path());
-    else if (ending != ".h" && ending != ".lock" && now - e.last_write_time(error) > std::chrono::hours(1))
-      half.push_back(e.path());
+    else if (ending != ".h" && ending != ".lock" &&
+             now - e.last_write_time(error) > (ending == ".o" ? longest_unused : std::chrono::hours(1)))
+      gone.push_back(e.path());
   }
-  for (const auto& path : half) fs::remove(path, error);
+  for (const auto& path : gone) fs::remove(path, error);
   std::sort(all.rbegin(), all.rend());
   for (size_t i = 0; i < all.size(); i++) {
     if (i < most_precompiled && now - all[i].first < longest_unused) continue;
     fs::path header = all[i].second;
     header.replace_extension();
-    for (const auto& gone : {all[i].second, header, fs::path(header.string() + ".lock")}) fs::remove(gone, error);
+    for (const auto& one : {all[i].second, header, fs::path(header.string() + ".lock")}) fs::remove(one, error);
   }
 }
 
 }  // namespace
 
+fs::path shared_by_all(const fs::path& modules) { return modules / "headers"; }
+
 std::vector<std::string> first_header(const Workshop& in, const std::string& compiler,
                                       const std::vector<std::string>& flags, bool host_code, Activity& activity) {
   Fingerprint print;
   print.add_headers(), print.add_compiler(compiler), print.add(flags), print.add(host_code ? "host code" : "kernels");
-  const fs::path folder = modules_folder() / "headers";
+  const fs::path folder = shared_by_all(modules_folder());
   const std::string key = print.text();
   const fs::path header = folder / (key + ".h"), precompiled = folder / (key + ".h.gch");
   std::error_code error;

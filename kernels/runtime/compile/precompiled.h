@@ -8,6 +8,9 @@
 
 namespace convscope {
 
+// Of the folder of modules: where precompiled headers lie, and what else is the same for every file.
+std::filesystem::path shared_by_all(const std::filesystem::path& modules);
+
 // The arguments by which a compilation with these flags begins with convscope/outside.h, for host code with
 // convscope/host_code.h behind it. Precompiled where that can be made and kept, which is tried once for each program,
 // compiler and set of flags, and whole by its checksum; else the headers themselves. Errors: Cancelled.

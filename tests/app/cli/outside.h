@@ -51,15 +51,15 @@ class OutsideCli : public ::testing::Test {
   Finished run(const Words& words, const Words& more = {}) {
     return convscope_run(words + Words{"--trust"}, Words{"CONVSCOPE_CACHE=" + own_cache(folder_)} + more);
   }
-  // What was made of kernel files; hooks: what all of them share.
-  size_t kept(bool hooks) {
+  // Files of the folder whose names begin so.
+  size_t files(const std::string& folder, const std::string& begin_of_name) {
     std::error_code none;
-    std::filesystem::directory_iterator all(folder_.path("cache/kernels"), none);
+    std::filesystem::directory_iterator all(folder_.path(folder), none);
     return static_cast<size_t>(std::count_if(begin(all), end(all), [&](const auto& e) {
-      return e.is_regular_file() && e.path().filename().string().starts_with("hooks-") == hooks;
+      return e.is_regular_file() && e.path().filename().string().starts_with(begin_of_name);
     }));
   }
-  size_t modules() { return kept(false); }
+  size_t modules() { return files("cache/kernels", ""); }  // what was made of kernel files
   ScratchFolder folder_;
 };
 

@@ -29,9 +29,9 @@ foreach(a ${CONVSCOPE_CUDA_ARCHITECTURES})
     list(APPEND nvcc_architectures -gencode arch=compute_${a},code=sm_${a})
   endif()
 endforeach()
-separate_arguments(nvcc_flags UNIX_COMMAND "${CONVSCOPE_NVCC_FLAGS}")
+set(nvcc_definitions)
 if(CONVSCOPE_RACECHECK)
-  list(APPEND nvcc_flags -DCONVSCOPE_RACECHECK)
+  list(APPEND nvcc_definitions -DCONVSCOPE_RACECHECK)
 endif()
 
 # embed_file(target symbol file): 16-byte aligned, rebuilt when the file changes.
@@ -61,6 +61,12 @@ function(convscope_fatbin target source)
   get_filename_component(name ${source} NAME_WE)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/fatbin/${name}.fatbin)
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fatbin)
+  set(quickly)
+  set(log ${out}.log)
+  if(name IN_LIST CONVSCOPE_NVCC_QUICKLY)
+    set(quickly -Ofc=max)
+    set(log ${out}.quick) # what it spills says nothing (tests/kernels/ladder/spills.py)
+  endif()
   set(nvcc ${CONVSCOPE_NVCC})
   set(outcome -fatbin -o ${out})
   set(extract)
@@ -72,9 +78,9 @@ function(convscope_fatbin target source)
   endif()
   add_custom_command(
     OUTPUT ${out}
-    BYPRODUCTS ${out}.log
-    COMMAND ${CMAKE_COMMAND} -DLOG=${out}.log -P ${CMAKE_SOURCE_DIR}/third_party/run_logged.cmake --
-            ${nvcc} ${outcome} --no-compress -std=c++20 -lineinfo ${nvcc_architectures} ${nvcc_flags}
+    BYPRODUCTS ${log}
+    COMMAND ${CMAKE_COMMAND} -DLOG=${log} -P ${CMAKE_SOURCE_DIR}/third_party/run_logged.cmake --
+            ${nvcc} ${outcome} --no-compress -std=c++20 -lineinfo ${nvcc_architectures} ${nvcc_definitions} ${quickly}
             -I ${CMAKE_SOURCE_DIR}/kernels/runtime/include -MD -MF ${out}.d -MT ${out} -Xptxas=-v ${source}
     ${extract}
     DEPENDS ${source}

@@ -77,7 +77,10 @@ void CauseBeside::layer(std::string_view name, std::string_view status, std::str
   if (name == "mathematics")
     sums_right = status == "pass", carried = evidence.find("; sums go on from ") != evidence.npos;
   if (name == "determinism") race = status == "fail" && evidence.starts_with("a race ");
-  if (name == "memory") unset = status == "fail" && evidence.find(" before anything was put into it") != evidence.npos;
+  if (name == "memory" && status == "fail") {
+    unset = evidence.find(" before anything was put into it") != evidence.npos;
+    unset_shared = evidence.starts_with("reads shared memory that nobody has written");
+  }
 }
 
 bool sums_are_right(const json& verdict) {
@@ -117,10 +120,12 @@ CauseWords cause_words(const json& xray, bool right, const CauseBeside& beside) 
       says("it takes ") || says("nothing asks whether ") || says(" is let through, ") || says(" are taken to be ");
   if (!right && beside.race && !of_an_index)
     return {"", "its threads race: as long as they do, what it computes says nothing of its index", true};
-  if (!right && beside.unset && !of_an_index)
-    return {"",
-            "a variable that nothing was put into is in its results: as long as it is, they say nothing of its index",
-            true};
+  if (!right && (beside.unset || beside.unset_shared) && !of_an_index)
+    return {
+        "",
+        fmt::format("{} that nothing was put into is in its results: as long as it is, they say nothing of its index",
+                    beside.unset ? "a variable" : "shared memory"),
+        true};
   if (status == (right ? "right-here-only" : "wrong")) return {sentence, "", false};
   if (!right && beside.carried)
     return {"", "a thread's sum goes on from one output to the next: as long as it does, no term of its index is seen",

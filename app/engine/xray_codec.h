@@ -39,6 +39,7 @@ struct CauseWords {
 // nothing was put into is in its results, and what comes of that looks like a fault of the index.
 struct CauseBeside {
   bool sums_right = false, race = false, unset = false, carried = false;  // carried: sums go on from other outputs
+  bool unset_shared = false;                                              // memory of a block's
   void layer(std::string_view name, std::string_view status, std::string_view evidence);
 };
 // Of a verdict's JSON: that its mathematics passed.

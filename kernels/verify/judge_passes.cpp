@@ -281,7 +281,7 @@ void Judge::Run::conclude() {
   // What is read before it is written may be of no use; where numbers are none, or change, it is what they come from.
   const bool no_numbers = e.nan > 0 || (r_.exact && r_.exact->nan > 0);
   if (!races_.unset.empty() && races_.race.empty() && (no_numbers || (unsteady_ && by_nobody_)))
-    wrong.push_back(races_.unset);
+    v.fail("memory", races_.unset), wrong.push_back(races_.unset);
   if (unsteady_)
     wrong.push_back((std::isinf(spread_) ? "results differ between runs: some are not finite"
                                          : "results differ between runs by up to " + number_text(spread_)) +
@@ -307,6 +307,8 @@ void Judge::Run::conclude() {
                                 at(*rounding.first_failing),
                                 all_whole_numbers() ? "; every result is a whole number: a sum is kept in integers" : ""));
   if (impossible_) wrong.push_back("faster than physics allows");
+
+  if (!v.results_are_right() && !wrong.empty() && !plan_.doubt().empty()) wrong.insert(wrong.begin(), plan_.doubt());
 
   if (wrong.empty()) {
     v.status = Status::right;

@@ -128,7 +128,8 @@ bool Judge::Run::declared() {
   if (auto why = kernel_.unsupported(p_); !why.empty()) return not_run(2, why);
   if (auto why = device_.unavailable(kernel_); !why.empty()) return not_run(3, why);
   if (const std::string& words = plan_.wrong_shape(); !words.empty()) {
-    v.add("binding", LayerStatus::pass, "its host code returns a tensor");
+    const bool output = words.starts_with("its output ");
+    v.add("binding", LayerStatus::pass, output ? "its host code returns a tensor" : "its module is followed");
     v.add("shape", LayerStatus::fail, words);
     v.status = Status::wrong, v.exit_code = 1, v.sentence = "wrong: " + words;
     return false;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <fmt/format.h>
+#include <map>
 #include <numeric>
 
 #include "kernels/base/text.h"
@@ -77,8 +78,9 @@ std::string words(const UnfencedFinder::Found& f, const MemoryCells& memory) {
 }
 
 std::string words(const UnsetRead& u) {
-  return fmt::format("reads shared memory that nobody has written{}, thread {} of block {}",
-                     at_line(simt::source_line(u.pc)), u.thread, u.block);
+  const std::string rows = rows_that_differ(u.written, u.read, at_line(simt::source_line(u.writer_pc)));
+  return fmt::format("reads shared memory that nobody has written{}, thread {} of block {}{}{}",
+                     at_line(simt::source_line(u.pc)), u.thread, u.block, rows.empty() ? "" : ": ", rows);
 }
 
 std::string misaligned_words(const simt::Access& a) {
@@ -183,6 +185,50 @@ void RaceFinder::settle() {
               return a.first < b.first;
             })->second.race;
   suspicions_.clear();
+  if (unset_ && unset_->block == block_ && !unset_->writer_pc) look_at_rows();
+}
+
+// The emulator keeps arrays of shared memory apart: what lies around it is of the same one.
+void RaceFinder::look_at_rows() {
+  constexpr uint64_t gap = 2048, reach = 65536;  // bytes
+  const simt::SourceLine line = simt::source_line(unset_->pc);
+  std::map<uint64_t, bool> in_line;  // by place of the program
+  auto there = [&](const Epoch& e) {
+    if (!e.clock) return false;
+    auto [it, is_new] = in_line.try_emplace(e.pc, e.pc == unset_->pc);
+    if (is_new && !it->second) {
+      const simt::SourceLine other = simt::source_line(e.pc);
+      it->second = other.line && other.line == line.line && other.file == line.file;
+    }
+    return it->second;
+  };
+  const uint64_t element = std::min<uint64_t>(unset_->size, 4);  // of vectors: f32, or pairs of f16
+  struct Touched {
+    bool written, read;
+    uint64_t writer;
+  };
+  std::map<uint64_t, Touched> around;  // by address
+  for (const auto& [number, page] : pages_) {
+    const uint64_t begin = number * page_cells * cell_bytes;
+    if (begin + reach < unset_->address || begin > unset_->address + reach) continue;
+    for (uint64_t i = 0; i < page_cells; i++) {
+      const Cell& c = (*page)[i];
+      if (!c.writer.clock && !c.reader.clock && !c.other_reader.clock) continue;
+      around[begin + i * cell_bytes] = {c.writer.clock != 0, there(c.reader) || there(c.other_reader), c.writer.pc};
+    }
+  }
+  auto first = around.find(unset_->address / cell_bytes * cell_bytes), end = first;
+  if (first == around.end()) return;
+  while (first != around.begin() && std::prev(first)->first + gap > first->first) --first;
+  for (auto last = end; ++end != around.end() && end->first < last->first + gap;) last = end;
+  std::vector<int64_t> written, read;
+  for (auto it = first; it != end; ++it) {
+    if ((it->first - first->first) % element) continue;
+    const auto at = static_cast<int64_t>((it->first - first->first) / element);
+    if (it->second.written) written.push_back(at), unset_->writer_pc = it->second.writer;
+    if (it->second.read) read.push_back(at);
+  }
+  unset_->written = rows_of(written), unset_->read = rows_of(read);
 }
 
 void RaceFinder::access(const simt::Access& a) {
@@ -210,7 +256,7 @@ void RaceFinder::access(const simt::Access& a) {
       return;
     }
     if (!writes) {
-      if (a.shared && !cell.writer.clock && !unset_) unset_ = UnsetRead{a.block, a.pc, t};
+      if (a.shared && !cell.writer.clock && !unset_) unset_ = UnsetRead{a.block, a.pc, t, a.address, a.size, 0, {}, {}};
       if (before(cell.reader, t))
         cell.reader = now;
       else

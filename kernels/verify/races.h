@@ -23,6 +23,7 @@
 #include "kernels/base/activity.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/simt/trace.h"
+#include "kernels/verify/shared_rows.h"
 
 namespace convscope {
 
@@ -42,6 +43,10 @@ struct Race {
 struct UnsetRead {
   uint64_t block = 0, pc = 0;
   uint16_t thread = 0;
+  uint64_t address = 0;
+  uint32_t size = 0;       // bytes
+  uint64_t writer_pc = 0;  // of what stands around it, when the block is over
+  SharedRows written, read;
 };
 
 class RaceFinder {
@@ -53,7 +58,10 @@ class RaceFinder {
     settle();
     return race_;
   }
-  const std::optional<UnsetRead>& unset() const { return unset_; }  // the first that was met
+  const std::optional<UnsetRead>& unset() {  // as race()
+    settle();
+    return unset_;
+  }
   // Whether all accesses of its blocks were looked at, or of some the first most_accesses.
   bool whole() const { return whole_; }
   static constexpr uint64_t most_accesses = 200'000;
@@ -96,7 +104,8 @@ class RaceFinder {
     uint16_t first_value = 0;
   };
   void look_again(uint64_t cell, uint16_t value);
-  void settle();  // what nobody looked at any more
+  void settle();        // what nobody looked at any more
+  void look_at_rows();  // around what was not set
 
   uint64_t block_ = ~uint64_t{0}, accesses_ = 0;  // of this block
   std::vector<Thread> threads_;

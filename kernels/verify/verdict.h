@@ -40,6 +40,11 @@ struct Verdict {
   void add(std::string name, LayerStatus status, std::string evidence) {
     layers.push_back({std::move(name), status, std::move(evidence)});
   }
+  // A layer that was added, of which something else is seen.
+  void fail(const std::string& name, const std::string& evidence) {
+    for (auto& l : layers)
+      if (l.name == name) l.status = LayerStatus::fail, l.evidence = evidence;
+  }
   const Layer* find(const std::string& name) const {
     for (const auto& l : layers)
       if (l.name == name) return &l;

@@ -358,6 +358,26 @@ bool tell_shape(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
   return false;
 }
 
+// What its host code does to a small problem's tensors that nobody means, where that one is not right.
+bool tell_doubt(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
+  auto doubt = [&](const ConvProblem& q) {
+    try {
+      return kernel.plan_for(q).doubt();
+    } catch (const std::runtime_error&) {
+      return std::string();
+    }
+  };
+  for (const XrayProblem& at : x.problems) {
+    if (at.is == XrayProblem::Is::right || doubt(at.problem).empty()) continue;
+    const std::string here = doubt(p);
+    x.is = here.empty() ? Xray::Is::right_here_only : Xray::Is::wrong;
+    x.faults = {here.empty() ? fmt::format("{} (on {})", doubt(at.problem), describe(at.problem)) : here};
+    x.sentence = (here.empty() ? "right here, but not in general: " : "") + x.faults.front();
+    return true;
+  }
+  return false;
+}
+
 // Sizes with which it is wrong where it is right with its own: beside what the products say of numbers in it, or in the
 // place of what they do not explain.
 void tell_fixed(Xray& x, const FixedSizes& fixed, Told told) {
@@ -449,6 +469,7 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
                            {.all = told == Told::not_at_all, .pieces = pieces, .seconds = limits.seconds}, activity),
                told);
   };
+  if (tell_doubt(x, kernel, p)) return x;
   if (tell_shape(x, kernel, p)) {
     if (x.is == Xray::Is::right_here_only && begins(other_sizes)) look_at_sizes(Told::not_at_all, true);
     return x;
@@ -477,6 +498,13 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
       x.is = here ? Xray::Is::wrong : Xray::Is::right_here_only, x.faults = {why}, told = Told::by_formula;
       x.sentence = (here ? "" : "right here, but not in general: ") + why;
     }
+  }
+  for (auto& fault : x.faults) {
+    if (fault != "the bias is added once for each input channel" || !begins(judged_ones)) continue;
+    const std::string times = bias_of_more_channels(device, kernel, x.problems.front().problem, accuracy, activity);
+    if (times.empty()) continue;
+    const std::string parts = "the bias is added once for each part of a sum: " + times;
+    x.sentence.replace(x.sentence.find(fault), fault.size(), parts), fault = parts;
   }
   if (extent) tell_extent(x, *extent, p);
   // Terms that are wrong elsewhere say nothing of what is wrong here.

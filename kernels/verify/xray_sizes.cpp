@@ -76,9 +76,11 @@ SeenBeside seen_beside(Device& device, const KernelDefinition& kernel, const Con
     const RunReport r = judged(device, kernel, q, accuracy, activity);
     SeenBeside seen{r.pattern.carried, "", ""};
     const Layer *order = r.verdict.find("determinism"), *memory = r.verdict.find("memory");
-    if (order && order->status == LayerStatus::fail && order->evidence.starts_with("a race ")) seen.race = order->evidence;
+    if (order && order->status == LayerStatus::fail && order->evidence.starts_with("a race "))
+      seen.race = order->evidence;
     if (memory && memory->status == LayerStatus::fail &&
-        memory->evidence.find(" before anything was put into it") != std::string::npos)
+        (memory->evidence.find(" before anything was put into it") != std::string::npos ||
+         memory->evidence.find(" that nobody has written") != std::string::npos))
       seen.unset = memory->evidence;
     return seen;
   } catch (const InputError&) {
@@ -86,6 +88,25 @@ SeenBeside seen_beside(Device& device, const KernelDefinition& kernel, const Con
     if (e.poisoned()) throw;
   }
   return {};
+}
+
+std::string bias_of_more_channels(Device& device, const KernelDefinition& kernel, ConvProblem p, Accuracy accuracy,
+                                  Activity& activity) {
+  constexpr int64_t channels = 16;  // of a group
+  p.in_channels = channels * p.groups, p.bias = true;
+  if (check(p) || !kernel.unsupported(p).empty()) return "";
+  try {
+    const std::string times = judged(device, kernel, p, accuracy, activity).pattern.bias_times;
+    const std::string is = "the bias is added ";
+    if (!times.starts_with(is) || times.find(" once ") != times.npos ||
+        times == fmt::format("{}{} times", is, channels))
+      return "";
+    return fmt::format("{} with {} input channels", times.substr(is.size()), channels);
+  } catch (const InputError&) {
+  } catch (const DeviceError& e) {
+    if (e.poisoned()) throw;
+  }
+  return "";
 }
 
 std::optional<SizeFault> size_fault(Device& device, const KernelDefinition& kernel, const ConvProblem& p,

@@ -33,6 +33,11 @@ struct SeenBeside {
 SeenBeside seen_beside(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
                        Activity& activity);
 
+// What a bias that is added once for each channel of a small problem is with 16: "4 times with 16 input channels", of a
+// sum in parts; "" where it is once for each there, too, or cannot be told. Errors: as below.
+std::string bias_of_more_channels(Device& device, const KernelDefinition& kernel, ConvProblem p, Accuracy accuracy,
+                                  Activity& activity);
+
 // Nothing where no piece fails. limit_s: no further problem is begun after so long. Errors: Cancelled; DeviceError when
 // the device cannot be used again.
 std::optional<SizeFault> size_fault(Device& device, const KernelDefinition& kernel, const ConvProblem& p,

@@ -379,7 +379,13 @@ std::string array_added_to(const std::string& cuda, const std::string& file) {
       return fmt::format("{} at {}:{}", array, file, line_of(at));
     }
   }
-  return candidates.size() == 1 ? candidates.front() : "";
+  // The only one, or the only one that is ever added to.
+  std::vector<std::string> sums;
+  for (const auto& c : candidates) {
+    const std::regex adds("\\b" + c.substr(0, c.find(' ')) + R"(\s*(?:\[[^\];]*\]\s*)+[-+*/]=)");
+    if (std::regex_search(code, adds)) sums.push_back(c);
+  }
+  return candidates.size() == 1 ? candidates.front() : sums.size() == 1 ? sums.front() : "";
 }
 
 }  // namespace

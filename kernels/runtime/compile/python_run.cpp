@@ -278,7 +278,7 @@ class Module : PythonWalk {
         o->attributes[name] = has ? bias() : Value{};
       }
     }
-    o->attributes["weight"] = {given_.tensor(w)};
+    o->attributes["weight"] = {given_.tensor(w)}, has_weights_ = true;
     return {o};
   }
   // Parameters of a module of its own: what has the weights' sizes, or the bias', is one of them.
@@ -286,9 +286,30 @@ class Module : PythonWalk {
     const PythonObjectPointer o = object_in(v);
     if (!o || o->kind != Object::made) return v;
     const Sizes weights{p_.in_channels, p_.out_per_group(), p_.kernel_size};
-    if (o->sizes == weights) return {given_.tensor(w)};
+    if (o->sizes == weights) return has_weights_ = true, Value{given_.tensor(w)};
     if (o->sizes == Sizes{p_.out_channels}) return has_bias_ = true, bias();
+    if (!has_weights_) look_at_sizes(o->sizes);  // else it may be what they are packed into
     return settled(v);
+  }
+  // Weights in another order, or as many as another convolution has: the layer's cannot be loaded into them.
+  void look_at_sizes(const Sizes& own) const {
+    const int64_t in = p_.in_channels, out = p_.out_channels, K = p_.kernel_size;
+    struct Other {
+      Sizes sizes;
+      const char* words;
+    };
+    for (const Other& o : {Other{{out, in / p_.groups, K}, "[Cout, Cin/groups, K], as nn.Conv1d's are"},
+                           Other{{in, out, K}, "[Cin, Cout, K], with no groups"},
+                           Other{{K, in, p_.out_per_group()}, "[K, Cin, Cout/groups]"},
+                           Other{{K, p_.out_per_group(), in}, "[K, Cout/groups, Cin]"},
+                           Other{{in, K, p_.out_per_group()}, "[Cin, K, Cout/groups]"},
+                           Other{{p_.out_per_group(), K, in}, "[Cout/groups, K, Cin]"}})
+      if (own == o.sizes)
+        throw WrongWeights(
+            fmt::format("its module's weight has sizes [{}], where nn.ConvTranspose1d's has [{}, {}, {}]: it is {}, "
+                        "and the layer's "
+                        "is [Cin, Cout/groups, K]",
+                        fmt::join(own, ", "), in, p_.out_per_group(), K, o.words));
   }
   // Memory that is no parameter; random values are none that could be known.
   Value settled(const Value& v) const override {
@@ -433,7 +454,7 @@ class Module : PythonWalk {
   std::map<std::string, const PythonFunction*> functions_;
   std::set<std::string> walking_;
   std::vector<std::string> asked_;  // what the module's __init__() is given, in the usual names
-  bool makes_ = false, has_bias_ = false;
+  bool makes_ = false, has_bias_ = false, has_weights_ = false;  // of the layer's sizes
   int deep_ = 0;
 };
 

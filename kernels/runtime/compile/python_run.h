@@ -2,6 +2,7 @@
 // given x, and what it calls is called. What is not followed is refused with its line.
 #pragma once
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,10 @@ struct PythonBinding {
   std::string names;     // its parameters', as convscope::host::PythonFunction has them; "": the binding names none
 };
 std::map<std::string, PythonBinding> python_bindings(const std::string& text);
+
+// The module's own weights have sizes that the layer's do not have: "its weight has sizes …". Nothing is launched.
+struct WrongWeights : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 }  // namespace convscope

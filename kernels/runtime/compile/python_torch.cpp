@@ -45,7 +45,7 @@ PythonValue moved(const PythonOperations& ops, const Tensor& t, const PythonArgu
 }
 
 // The input to be joined along a dimension, each copied into its place.
-Tensor joined(const PythonOperations& ops, const PythonValue::List& parts, int64_t dim) {
+Tensor concatenated(const PythonOperations& ops, const PythonValue::List& parts, int64_t dim) {
   const Tensor* first = parts.empty() ? nullptr : tensor_in(parts.front());
   if (!first) throw NotFollowed{};
   if (dim < 0) dim += first->dim();
@@ -258,7 +258,7 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
   if (path == "torch.cat" || path == "torch.concat") {
     const PythonValue* list = a.find("tensors", 0);
     if (!list || !list_in(*list)) throw NotFollowed{};
-    return {joined(ops, *list_in(*list), number_at(a, 1, "dim", 0))};
+    return {concatenated(ops, *list_in(*list), number_at(a, 1, "dim", 0))};
   }
   if (path == "torch.nn.functional.pad") {
     const PythonValue *pad = a.find("pad", 1), *mode = a.find("mode", 2), *value = a.find("value", 3);

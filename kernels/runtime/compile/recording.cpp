@@ -7,6 +7,7 @@
 
 #include "convscope/host_calls.h"
 #include "kernels/runtime/compile/for_gpu.h"
+#include "kernels/runtime/compile/python_run.h"
 #include "kernels/runtime/compile/streams.h"
 
 namespace convscope::host {
@@ -34,6 +35,8 @@ struct Recording {
   std::vector<Noted> launches;
   Streams streams;
   uintptr_t current_stream = 0;
+  int64_t element = 1;  // bytes of one of the problem's tensors
+  std::string doubt;
 };
 thread_local Recording* recording = nullptr;
 
@@ -239,10 +242,28 @@ void check_variable(uint64_t to) {
     refuse("its host code fills ", v->name, ", which is declared const: the compiler may take its first value");
 }
 
+namespace {
+
+// A tensor's elements are counted where its bytes belong.
+void look_at_bytes(const char* does, uint64_t address, int64_t bytes) {
+  const int what = what_of(address);
+  if (what < x || what > y || place_of(address) || now().element == 1) return;
+  constexpr const char* names[] = {"", "x", "w", "b", "y"};
+  if (bytes * now().element == now().given[what])
+    now().doubt = joined("its host code ", does, " ", bytes, bytes == 1 ? " byte of " : " bytes of ", names[what],
+                         ", whose ", bytes, bytes == 1 ? " element has " : " elements have ", now().element,
+                         " bytes each: the rest of it is not reached");
+}
+
+}  // namespace
+
+void check_clear(uint64_t address, int64_t bytes) { look_at_bytes("clears", address, bytes); }
+
 void check_copy(uint64_t to, uint64_t from, int64_t bytes, bool between_device) {
   if (!on_device(to)) refuse("its host code copies from the GPU to the host; its tensors have no values there");
   check_variable(to), check_room(to, bytes, "into");
-  if (on_device(from)) return check_room(from, bytes, "out of");
+  look_at_bytes("fills", to, bytes);
+  if (on_device(from)) return look_at_bytes("copies", from, bytes), check_room(from, bytes, "out of");
   if (!from) refuse("its host code copies from a null pointer");
   if (between_device) refuse("its host code copies memory of the host with cudaMemcpyDeviceToDevice");
 }
@@ -299,9 +320,15 @@ void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
   } scope(&own);
   const Given given(p);
   for (Role role : {x, w, b, y}) own.given[role] = given.bytes(role);
+  own.element = static_cast<int64_t>(size_of(p.dtype));
   Places places;
   if (host_code.returns) {
-    const Tensor result = host_code.returns(p, given);
+    Tensor result;
+    try {
+      result = host_code.returns(p, given);
+    } catch (const WrongWeights& e) {
+      return plan.wrong_shape(e.what());
+    }
     places.result = what_of(result.address());
     if (places.result != y && places.result < first_made) refuse("its host code returns a tensor that it was given");
     if (result.dim() != 3 || result.size(0) != p.batch || result.size(1) != p.out_channels)
@@ -310,6 +337,7 @@ void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
   } else {
     host_code.does(p, given);
   }
+  if (!own.doubt.empty()) plan.doubt(own.doubt);
   size_t workspace = 0;
   for (size_t i = 0; i < own.taken.size(); i++) {
     places.in_workspace.push_back(workspace);

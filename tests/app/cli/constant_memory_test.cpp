@@ -212,6 +212,32 @@ TEST_F(ConstantMemoryCli, AFunctionOfTheHostsArrays) {
   EXPECT_TRUE(holds(r.out, "bytes into memory that it took, which has ")) << r.out;
 }
 
+// Elements are counted where bytes belong: of results that are wrong by it that is the cause.
+TEST_F(ConstantMemoryCli, ElementsThatAreTakenForBytesAreTold) {
+  const Words no_bias = {"--in-channels", "6", "--out-channels", "4", "--kernel-size", "3", "--length", "40"};
+  const std::string rest = " have 4 bytes each: the rest of it is not reached";
+  struct Of {
+    const char *from, *to, *says;
+  };
+  for (const Of& of :
+       {Of{"h_weight, sizeof(float) * in", "h_weight, in", "copies 72 bytes of w, whose 72 elements"},
+        Of{"cudaMemcpy(d_N, h_input, in,", "cudaMemcpy(d_N, h_input, in / 4,",
+           "copies 240 bytes of x, whose 240 elements"},
+        Of{"h_output, d_P, out,", "h_output, d_P, out / 4,", "fills 168 bytes of y, whose 168 elements"}}) {
+    const std::string changed = changed_text(of_a_textbook, of.from, of.to);
+    auto r = run(Words{"run", changed} + no_bias);
+    EXPECT_EQ(r.code, 1) << r.out;
+    EXPECT_TRUE(holds(r.out, std::string("wrong: its host code ") + of.says + rest)) << r.out;
+    r = run(Words{"xray", changed} + no_bias);
+    EXPECT_TRUE(holds(r.out, "✗ its host code ")) << r.out;
+  }
+  // Half of it is none of these.
+  const auto r =
+      run(Words{"run", changed_text(of_a_textbook, "h_output, d_P, out,", "h_output, d_P, out / 2,")} + no_bias);
+  EXPECT_EQ(r.code, 1) << r.out;
+  EXPECT_FALSE(holds(r.out, "the rest of it is not reached")) << r.out;
+}
+
 TEST_F(ConstantMemoryCli, WhatALaunchLineCannotFillIsSaid) {
   const std::string text =
       "// convscope: launch k grid=1 block=1 args=x,y\n__constant__ float c_w[64];\n"

@@ -130,6 +130,33 @@ TEST_F(PythonCli, WhatIsMadeFromTheLayerHasItsNumbers) {
   EXPECT_TRUE(holds(said, "the dilation stands where the padding belongs")) << said;
 }
 
+// Weights of its own that the layer's cannot be loaded into; where they are square they are the layer's.
+TEST_F(PythonCli, ItsWeightsHaveOtherSizes) {
+  std::string text =
+      test::text_file(module("        return ext.conv(x, self.weight, None, self.s, self.p, self.o, self.d)\n"));
+  const size_t layer = text.find("        self.c = "), end = text.find("dilation)\n", layer) + 10,
+               use = text.find("        c = self.c\n");
+  text.erase(use, 19);
+  auto of = [&](const std::string& sizes) {
+    std::string own = text;
+    own.replace(layer, end - layer,
+                "        self.s, self.p, self.o, self.d = stride, padding, output_padding, dilation\n"
+                "        self.weight = nn.Parameter(torch.randn(" +
+                    sizes + "))\n");
+    return file("own.py", own);
+  };
+  const Words problem = {"--in-channels", "6", "--out-channels", "4", "--kernel-size", "3", "--length", "40"};
+  auto r = run(Words{"run", of("out_channels, in_channels, kernel_size")} + problem);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out,
+                    "wrong: its module's weight has sizes [4, 6, 3], where nn.ConvTranspose1d's has [6, 4, 3]: it "
+                    "is [Cout, Cin/groups, K], as nn.Conv1d's are, and the layer's is [Cin, Cout/groups, K]"))
+      << r.out;
+  EXPECT_TRUE(holds(r.out, "its module is followed")) << r.out;
+  r = run(Words{"run", of("in_channels, out_channels, kernel_size")} + problem);
+  EXPECT_EQ(r.code, 0) << "the control" << r.out << r.err;
+}
+
 TEST_F(PythonCli, ItsFaultsAreTold) {
   struct Fault {
     const char *forward, *why;

@@ -37,11 +37,60 @@ TEST_F(UnsetCli, AVariableThatNothingWasPutIntoIsNamed) {
   out = said_of(
       changed("gather.cu", start, "float part[4], sum = 0;\n  part[co % 4] += 1;\n  for (float v : part) sum += v;"));
   EXPECT_TRUE(holds(out, " before anything was put into it: what stands there reaches 324 elements")) << out;
+  // Of several arrays the one that is added to.
+  out = said_of(
+      changed("gather.cu", start,
+              "float part[2][2], other[2], sum = 0;\n  part[0][0] = part[0][1] = 0;\n  other[0] = other[1] = 0;\n"
+              "  for (int q = 0; q < 4; q++) part[q / 2][q % 2] += other[co % 2];\n  sum = part[1][co % 2];"));
+  EXPECT_TRUE(holds(out, "wrong: uses part at ")) << out;
   // Controls: one that is wrong without it, and one whose every element is set before it is used.
   out = said_of(changed("gather.cu", start, "float sum = 0.5f;"));
   EXPECT_FALSE(holds(out, "put into")) << out;
   out = said_of(changed("gather.cu", start, "float sum;\n  if (b) sum = b[co];\n  else sum = 0;"), 0);
   EXPECT_TRUE(holds(out, "right: ")) << out;
+}
+
+// Rows that are padded against bank conflicts where they are written, and not where they are read.
+TEST_F(UnsetCli, PaddingThatIsLeftOutIsTold) {
+  const auto of = [&](const std::string& write, const std::string& read) {
+    return file(
+        "padded.cu",
+        R"(// convscope: launch padded grid=ceil_div(Lout,32),Cout,N block=32,4 args=x,w,b,y,Cin,Cout,K,L,Lout,s,p,d
+__global__ void padded(const float* x, const float* w, const float* b, float* y, int Cin, int Cout, int K, int L, int Lout, int s, int p,
+                       int d) {
+  __shared__ float part[4 * 36];
+  const int lane = threadIdx.x, j = blockIdx.x * 32 + lane, co = blockIdx.y, n = blockIdx.z;
+  float sum = 0;
+  for (int ci = threadIdx.y; ci < Cin; ci += 4)
+    for (int k = 0; k < K; k++) {
+      const int t = j + p - k * d;
+      if (t >= 0 && t % s == 0 && t / s < L) sum += x[(n * Cin + ci) * L + t / s] * w[(ci * Cout + co) * K + k];
+    }
+  part[threadIdx.y * )" +
+            write + R"( + lane] = sum;
+  __syncthreads();
+  if (threadIdx.y || j >= Lout) return;
+  sum = b[co];
+  for (int q = 0; q < 4; q++) sum += part[q * )" +
+            read + R"( + lane];
+  y[(n * Cout + co) * Lout + j] = sum;
+}
+)");
+  };
+  const std::string unset = "wrong: reads shared memory that nobody has written at padded.cu:16, thread ",
+                    written = ": what is written at padded.cu:12 lies in ";
+  std::string out = said_of(of("33", "32"));
+  EXPECT_TRUE(holds(out, unset)) << out;
+  EXPECT_TRUE(holds(out, written + "rows of 32 that begin every 33 elements, and is read as one piece")) << out;
+  EXPECT_FALSE(holds(out, "Why: ")) << out;
+  out = said_of(of("32", "33"));
+  EXPECT_TRUE(holds(out, written + "one piece, and is read in rows of 32 that begin every 33 elements")) << out;
+  out = said_of(of("33", "36"));
+  EXPECT_TRUE(holds(out, "rows of 32 that begin every 33 elements, and is read in rows of 32 that begin every 36"))
+      << out;
+  const std::string x = run(Words{"xray", of("33", "32")} + little).out;
+  EXPECT_TRUE(holds(x, "✗ reads shared memory that nobody has written at padded.cu:16")) << x;
+  said_of(of("33", "33"), 0);
 }
 #endif
 

@@ -91,6 +91,7 @@ CONVSCOPE_PROGRAM bool is_variable(uint64_t address);
 CONVSCOPE_PROGRAM void check_room(uint64_t address, int64_t bytes, const char* doing);
 CONVSCOPE_PROGRAM void check_variable(uint64_t to);
 CONVSCOPE_PROGRAM void check_copy(uint64_t to, uint64_t from, int64_t bytes, bool between_device);
+CONVSCOPE_PROGRAM void check_clear(uint64_t address, int64_t bytes);
 // What a function of another type than tensors returns: cudaError_t, a number. Not if it is no success.
 CONVSCOPE_PROGRAM void check_status(int64_t status);
 // Whether an address is one of a tensor, or of memory that was taken or declared; else it is the host's own.

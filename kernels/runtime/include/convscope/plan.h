@@ -261,6 +261,10 @@ class Plan {
   void wrong_shape(std::string words) { wrong_shape_ = std::move(words), launches_.clear(); }
   const std::string& wrong_shape() const { return wrong_shape_; }
 
+  // What its host code does that hardly anybody means, in words: told where its results are wrong.
+  void doubt(std::string words) { doubt_ = std::move(words); }
+  const std::string& doubt() const { return doubt_; }
+
   const std::vector<Launch>& launches() const& { return launches_; }
   std::vector<Launch> launches() && { return std::move(launches_); }  // for (… : kernel.plan_for(p).launches())
   size_t workspace_bytes() const { return workspace_bytes_; }
@@ -282,7 +286,7 @@ class Plan {
   std::vector<int64_t> parts_of_call_;  // offsets in the workspace
   size_t workspace_bytes_ = 0;
   int64_t out_length_;
-  std::string wrong_shape_;
+  std::string wrong_shape_, doubt_;
 };
 
 // Calls launch(entry) with a kernel's entry for elements of type t.

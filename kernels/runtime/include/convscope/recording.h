@@ -129,6 +129,7 @@ inline void clear(uint64_t address, int64_t bytes, uintptr_t stream) {
     return note<&convscope_fill>(address, static_cast<const unsigned char*>(nullptr), bytes, ceil_div(bytes, 4),
                                  stream);
   }
+  check_clear(address, bytes);
   if (bytes % 2) refuse("its host code clears an odd number of bytes");
   Launching<&convscope_clear>(ceil_div(bytes / 2, 256), 256, 0, reinterpret_cast<cudaStream_t>(stream))(
       reinterpret_cast<unsigned short*>(address), bytes / 2);

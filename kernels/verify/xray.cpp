@@ -13,6 +13,7 @@
 #include "kernels/verify/index_program.h"
 #include "kernels/verify/length_formula.h"
 #include "kernels/verify/pattern.h"
+#include "kernels/verify/sixteen_bits.h"
 #include "kernels/verify/xray_problems.h"
 #include "kernels/verify/xray_sizes.h"
 #include "kernels/verify/xray_words.h"
@@ -515,6 +516,14 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
   if (x.is == Xray::Is::right && begins(longer_ones))
     if (const auto left = extent_fault(extents_of_longer(device, kernel, p, activity)))
       tell_extent(x, *left, p), sizes_told = true;
+  if (x.is == Xray::Is::right && is_half(p.dtype) && begins(judged_ones)) {
+    ConvProblem q = problems.front();
+    q.dtype = p.dtype;  // products are mapped in f16 for bf16 as well
+    if (const std::string rounded = rounded_to_sixteen_bits(device, kernel, q, activity); !rounded.empty()) {
+      x.is = Xray::Is::wrong, x.faults = {rounded}, x.sentence = rounded;
+      return x;
+    }
+  }
   if ((x.is == Xray::Is::right || x.without_effect) && begins(sizes))
     if (const auto fault = size_fault(device, kernel, p, accuracy, limits.seconds, activity)) {
       sizes_told = true;

@@ -280,7 +280,7 @@ void Judge::Run::conclude() {
   if (!races_.race.empty()) wrong.push_back(races_.race);
   // What is read before it is written may be of no use; where numbers are none, or change, it is what they come from.
   const bool no_numbers = e.nan > 0 || (r_.exact && r_.exact->nan > 0);
-  if (!races_.unset.empty() && races_.race.empty() && (no_numbers || (unsteady_ && by_nobody_)))
+  if (!races_.unset.empty() && races_.race.empty() && (no_numbers || races_.unset_shows || (unsteady_ && by_nobody_)))
     v.fail("memory", races_.unset), wrong.push_back(races_.unset);
   if (unsteady_)
     wrong.push_back((std::isinf(spread_) ? "results differ between runs: some are not finite"

@@ -239,7 +239,17 @@ std::string stretch(const Comparison& c, int64_t compared_columns) {
   constexpr int64_t noticeable = 16;
   if (c.places.first_column == c.places.last_column && compared_columns > 1)
     return fmt::format("only at position {}", c.places.first_column);
-  if (c.failing * 10 < c.elements) return "";
+  if (c.failing * 10 < c.elements) {
+    // Few, and one piece of each row that is longer than borders() looks at.
+    const int64_t hit = c.places.last_column - c.places.first_column + 1;
+    const auto rows =
+        static_cast<int64_t>(nonzero(c.places.channel_wrong).size() * nonzero(c.places.batch_wrong).size());
+    if (hit == compared_columns || c.failing != hit * rows) return "";
+    if (c.places.last_column == compared_columns - 1) return fmt::format("only the last {} positions", grouped(hit));
+    return c.places.first_column == 0
+               ? fmt::format("only the first {} positions", grouped(hit))
+               : fmt::format("only positions {}–{}", c.places.first_column, c.places.last_column);
+  }
   std::string out;
   if (c.places.first_column >= noticeable) out = fmt::format("from position {} on", c.places.first_column);
   if (compared_columns - 1 - c.places.last_column >= noticeable)

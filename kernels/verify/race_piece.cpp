@@ -1,5 +1,7 @@
 // Races of a kernel that runs on a GPU, where none shows by itself: looked for on the emulator, on a short piece.
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <fmt/format.h>
 #include <mutex>
@@ -64,6 +66,15 @@ std::optional<ConvProblem> short_piece_of(const KernelDefinition& kernel, ConvPr
   return {};
 }
 
+// The emulator's shared memory is NaN before anything is put into it, and inputs are numbers.
+bool has_nan(const HostBytes& output, DType dtype) {
+  return dispatch(dtype, [&](auto zero) {
+    const auto* all = output.as<decltype(zero)>();
+    return std::any_of(all, all + output.size() / sizeof zero,
+                       [](auto v) { return std::isnan(static_cast<double>(v)); });
+  });
+}
+
 }  // namespace
 
 RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem& p, Activity& activity) {
@@ -93,6 +104,11 @@ RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem
       emulator->run(k, k.plan_for(*piece), memory.at(), {.activity = &own});
       return memory.output(*piece, plan.out_length());
     };
+    if (!out.unset.empty()) {
+      memory.fill_output(number_zone_word, &own);
+      emulator->run(kernel, plan, memory.at(), {.activity = &own});
+      out.unset_shows = has_nan(memory.output(*piece, plan.out_length()), piece->dtype);
+    }
     if (may_look_for_unset(kernel, out)) out.variable = unset_variable_used(kernel, piece->dtype, output_of, own);
   } catch (const Cancelled&) {
     out = {};

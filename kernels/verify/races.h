@@ -139,6 +139,7 @@ struct RaceSearch {
   // A read of shared memory that was never written; "": none was met. No fault by itself: what is read may be of no
   // use.
   std::string unset;
+  bool unset_shows = false;  // of a piece: results there are no numbers by it
   // An access at an address that is no multiple of its size, where a GPU ends the launch; "": none was met.
   std::string misaligned;
   // An access that leaves an array of shared memory (simt::Tracing), or a tensor by little (tensor_bounds.h); "": none

@@ -51,7 +51,9 @@ void expect_self_contained(const std::string& html) {
   EXPECT_EQ(html.find(fs::current_path().string()), std::string::npos) << "a path of this machine";
 }
 
+// What `./dev run` shows where there is no display.
 TEST(Demo, ShowsEveryKernel) {
+  if (!std::getenv("CONVSCOPE_LONG")) GTEST_SKIP() << "a minute and more: ./dev test --long";
   test::ScratchFolder folder;
   std::string out = folder.path("a new/folder");
   auto r = test::convscope_run({"demo", "--out", out, "--json"});

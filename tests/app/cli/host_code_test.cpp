@@ -473,6 +473,28 @@ TEST_F(HostCodeCli, ArgumentsOfTemplatesAreDeduced) {
   EXPECT_EQ(r.code, 1) << r.out << "T is float and double";
 }
 
+// PyTorch's headers bring much of the standard library along, and files name none of it.
+TEST_F(HostCodeCli, StandardHeadersComeWithPyTorchs) {
+  const std::string uses =
+      changed("extension.py", "#include <c10/cuda/CUDAStream.h>", R"(#include <c10/cuda/CUDAStream.h>
+static void must(bool is, int code) {
+  std::ostringstream text;
+  text << "code " << code << std::to_string(std::max(code, 1));
+  if (!is) std::cerr << text.str() << std::endl;
+  std::vector<int> all(3);
+  std::unordered_map<std::string, std::tuple<int, double>> table;
+  std::function<float(float)> root = [](float v) { return std::sqrt(v); };
+  std::unique_ptr<std::array<int, 2>> two;
+  if (!is && all.empty() && table.empty() && !two && root(2) > std::numeric_limits<float>::max())
+    throw std::runtime_error(text.str());
+})");
+  auto r = run(Words{"run", uses} + little);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  if (!has_nvcc()) return;
+  r = run({"disassemble", uses, "--device", "emulator"});
+  EXPECT_TRUE(holds(r.out, "\nup_float, sm_90: ")) << r.out.substr(0, 300) << r.err;
+}
+
 TEST_F(HostCodeCli, NvccFindsItsKernels) {
   if (!has_nvcc()) GTEST_SKIP() << "no nvcc is here";
   auto r = run({"disassemble", test::project_file("assets/kernels/extension.py"), "--device", "emulator"});

@@ -20,6 +20,32 @@ class UnsetCli : public OutsideCli {
     EXPECT_EQ(r.code, code) << r.out << r.err;
     return r.out;
   }
+  // A sum in four parts, in rows of 32 positions that are so far apart.
+  std::string padded(const std::string& write, const std::string& read) {
+    return file(
+        "padded.cu",
+        R"(// convscope: launch padded grid=ceil_div(Lout,32),Cout,N block=32,4 args=x,w,b,y,Cin,Cout,K,L,Lout,s,p,d
+__global__ void padded(const float* x, const float* w, const float* b, float* y, int Cin, int Cout, int K, int L, int Lout, int s, int p,
+                       int d) {
+  __shared__ float part[4 * 36];
+  const int lane = threadIdx.x, j = blockIdx.x * 32 + lane, co = blockIdx.y, n = blockIdx.z;
+  float sum = 0;
+  for (int ci = threadIdx.y; ci < Cin; ci += 4)
+    for (int k = 0; k < K; k++) {
+      const int t = j + p - k * d;
+      if (t >= 0 && t % s == 0 && t / s < L) sum += x[(n * Cin + ci) * L + t / s] * w[(ci * Cout + co) * K + k];
+    }
+  part[threadIdx.y * )" +
+            write + R"( + lane] = sum;
+  __syncthreads();
+  if (threadIdx.y || j >= Lout) return;
+  sum = b[co];
+  for (int q = 0; q < 4; q++) sum += part[q * )" +
+            read + R"( + lane];
+  y[(n * Cout + co) * Lout + j] = sum;
+}
+)");
+  }
 };
 
 #if !defined(__SANITIZE_THREAD__)  // which has no traced twin
@@ -52,45 +78,34 @@ TEST_F(UnsetCli, AVariableThatNothingWasPutIntoIsNamed) {
 
 // Rows that are padded against bank conflicts where they are written, and not where they are read.
 TEST_F(UnsetCli, PaddingThatIsLeftOutIsTold) {
-  const auto of = [&](const std::string& write, const std::string& read) {
-    return file(
-        "padded.cu",
-        R"(// convscope: launch padded grid=ceil_div(Lout,32),Cout,N block=32,4 args=x,w,b,y,Cin,Cout,K,L,Lout,s,p,d
-__global__ void padded(const float* x, const float* w, const float* b, float* y, int Cin, int Cout, int K, int L, int Lout, int s, int p,
-                       int d) {
-  __shared__ float part[4 * 36];
-  const int lane = threadIdx.x, j = blockIdx.x * 32 + lane, co = blockIdx.y, n = blockIdx.z;
-  float sum = 0;
-  for (int ci = threadIdx.y; ci < Cin; ci += 4)
-    for (int k = 0; k < K; k++) {
-      const int t = j + p - k * d;
-      if (t >= 0 && t % s == 0 && t / s < L) sum += x[(n * Cin + ci) * L + t / s] * w[(ci * Cout + co) * K + k];
-    }
-  part[threadIdx.y * )" +
-            write + R"( + lane] = sum;
-  __syncthreads();
-  if (threadIdx.y || j >= Lout) return;
-  sum = b[co];
-  for (int q = 0; q < 4; q++) sum += part[q * )" +
-            read + R"( + lane];
-  y[(n * Cout + co) * Lout + j] = sum;
-}
-)");
-  };
   const std::string unset = "wrong: reads shared memory that nobody has written at padded.cu:16, thread ",
                     written = ": what is written at padded.cu:12 lies in ";
-  std::string out = said_of(of("33", "32"));
+  std::string out = said_of(padded("33", "32"));
   EXPECT_TRUE(holds(out, unset)) << out;
   EXPECT_TRUE(holds(out, written + "rows of 32 that begin every 33 elements, and is read as one piece")) << out;
   EXPECT_FALSE(holds(out, "Why: ")) << out;
-  out = said_of(of("32", "33"));
+  out = said_of(padded("32", "33"));
   EXPECT_TRUE(holds(out, written + "one piece, and is read in rows of 32 that begin every 33 elements")) << out;
-  out = said_of(of("33", "36"));
+  out = said_of(padded("33", "36"));
   EXPECT_TRUE(holds(out, "rows of 32 that begin every 33 elements, and is read in rows of 32 that begin every 36"))
       << out;
-  const std::string x = run(Words{"xray", of("33", "32")} + little).out;
+  const std::string x = run(Words{"xray", padded("33", "32")} + little).out;
   EXPECT_TRUE(holds(x, "✗ reads shared memory that nobody has written at padded.cu:16")) << x;
-  said_of(of("33", "33"), 0);
+  said_of(padded("33", "33"), 0);
+}
+
+// A GPU's shared memory is whatever was there, often zeros: the emulator's is NaN.
+TEST_F(UnsetCli, PaddingThatIsLeftOutIsToldOfAGpuAsWell) {
+  if (!test::has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
+  if (!test::has_nvcc()) GTEST_SKIP() << "no nvcc is here";
+  auto on_gpu = [&](const std::string& kernel) {
+    return run(Words{"run", kernel, "--device", "cuda"} + little, test::fake_gpu()).out;
+  };
+  std::string out = on_gpu(padded("33", "32"));
+  EXPECT_TRUE(holds(out, "✗ memory       reads shared memory that nobody has written at padded.cu:16, thread ")) << out;
+  EXPECT_TRUE(holds(out, "every 33 elements, and is read as one piece (found by the emulator, on 1 × 6→4")) << out;
+  out = on_gpu(padded("33", "33"));
+  EXPECT_FALSE(holds(out, "nobody has written")) << out;
 }
 #endif
 

@@ -49,7 +49,8 @@ def limits_text(nvcc, limits):
     return "\n".join(lines) + "\n"
 
 
-def faults(seen, limits):
+def faults(seen, limits, whole=True):
+    """whole: whether each limit must be of a kernel that was seen."""
     out = []
     for (architecture, kernel), (stores, loads) in sorted(seen.items()):
         most = limits.get((architecture, kernel), (0, 0))
@@ -59,7 +60,8 @@ def faults(seen, limits):
         elif (stores, loads) != most:
             out.append(f"{kernel} for {architecture} spills {stores} and {loads} bytes only: lower its limit of {most[0]} and {most[1]}")
     architectures = {a for a, _ in seen}
-    out += [f"{k} for {a} has a limit and is not in the logs" for a, k in sorted(limits) if a in architectures and (a, k) not in seen]
+    if whole:
+        out += [f"{k} for {a} has a limit and is not in the logs" for a, k in sorted(limits) if a in architectures and (a, k) not in seen]
     return out
 
 
@@ -93,7 +95,8 @@ def main():
     if options.nvcc and nvcc != options.nvcc:
         print(f"spills.py: the limits are of nvcc {nvcc}, the logs of {options.nvcc}")
         sys.exit(77)
-    wrong = faults(seen, limits)
+    # Files that were not optimized spill what says nothing: their logs have another name.
+    wrong = faults(seen, limits, whole=not glob.glob(os.path.join(options.folder, "*.quick")))
     if wrong:
         sys.exit("\n".join(wrong))
     print(f"{len(seen)} kernels for {', '.join(sorted({a for a, _ in seen}))}: {sum(s > 0 or l > 0 for s, l in seen.values())} "

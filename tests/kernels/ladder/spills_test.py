@@ -52,9 +52,9 @@ class Spills(unittest.TestCase):
 
 
 class Program(unittest.TestCase):
-    def run_on(self, log, limits, *more):
+    def run_on(self, log, limits, *more, quick=None):
         with tempfile.TemporaryDirectory() as folder:
-            for name, text in (("a.fatbin.log", log), ("limits.txt", limits)):
+            for name, text in (("a.fatbin.log", log), ("b.fatbin.quick", quick), ("limits.txt", limits)):
                 if text is not None:
                     with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
                         f.write(text)
@@ -72,6 +72,10 @@ class Program(unittest.TestCase):
         self.assertIn("products for sm_90a spills 124", said)
         self.assertEqual(self.run_on(LOG, limits, "--nvcc", "13.1.1")[0], 77)
         self.assertEqual(self.run_on(None, limits)[0], 1)  # no logs are no proof
+        more = limits_text("13.0.88", {**AS_IT_IS, ("sm_90a", "elsewhere"): (8, 8)})
+        self.assertEqual(self.run_on(LOG, more, "--nvcc", "13.0.88")[0], 1)
+        self.assertEqual(self.run_on(LOG, more, "--nvcc", "13.0.88", quick="")[0], 0)  # it may be of one of these
+        self.assertEqual(self.run_on(LOG, limits_text("13.0.88", {}), "--nvcc", "13.0.88", quick="")[0], 1)
         self.assertEqual(self.run_on("nothing", limits)[0], 1)
 
     def test_it_writes_limits(self):

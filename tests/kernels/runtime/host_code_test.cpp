@@ -185,6 +185,7 @@ TEST(HostCode, WhatItUsesOfTheStandardLibraryComesBeforeIt) {
       includes_before(launch + "std::ostringstream s; /* std::set<int> */ auto t = \"std::cout\"; std::set_new; }"),
       "#include \"convscope/host_code.h\"\n#include <sstream>\n");
   EXPECT_TRUE(holds(includes_before(launch + "}\n#define OUT std::cout\n"), "#include <iostream>\n"));
+  EXPECT_TRUE(holds(includes_before(launch + "throw std::runtime_error(\"no\"); }"), "#include <stdexcept>\n"));
   EXPECT_TRUE(holds(includes_before(launch + "int n = std::accumulate(a, b, 1, std::multiplies<int>()); }"),
                     "#include <numeric>\n#include <functional>\n"));
 }

@@ -132,7 +132,7 @@ TEST(Explain, RightKernelsReadTheDefinition) {
   int outside = 0, inside = 0;
   std::map<std::string, int> ran;
   auto emulator = open_emulator();
-  const int problems = test::cases(12, 24);
+  const int problems = test::cases(6, 24);
   for (int i = 0; i < problems; i++) {
     auto p = test::random_problem(r, {.kernel_size = 8, .length = 20});
     for (const auto* k : all_kernels()) {

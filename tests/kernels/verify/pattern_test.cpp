@@ -320,6 +320,27 @@ TEST(Pattern, Borders) {
   }
 }
 
+// Of fewer than a tenth, and more than are looked at as borders.
+TEST(Pattern, PiecesOfRows) {
+  ConvProblem q{.batch = 2, .in_channels = 2, .out_channels = 3, .kernel_size = 3, .length = 3000};
+  Signal s(q);
+  const int64_t end = q.out_length();
+  auto wrong_at = [&](auto hit) {
+    return s
+        .find([&, hit](int64_t r, int64_t j) {
+          return hit(r, j) ? s.value(r, j) + static_cast<double>(1 + j % 3) : s.value(r, j);
+        })
+        .where;
+  };
+  EXPECT_TRUE(has(wrong_at([=](int64_t, int64_t j) { return j >= end - 100; }), "only the last 100 positions"));
+  EXPECT_TRUE(has(wrong_at([](int64_t, int64_t j) { return j < 100; }), "only the first 100 positions"));
+  EXPECT_TRUE(has(wrong_at([](int64_t, int64_t j) { return j >= 500 && j < 600; }), "only positions 500–599"));
+  EXPECT_TRUE(
+      has(wrong_at([=](int64_t r, int64_t j) { return r % 3 == 1 && j >= end - 100; }), "only the last 100 positions"))
+      << "of a channel";
+  EXPECT_FALSE(has(wrong_at([](int64_t, int64_t j) { return j >= 500 && j < 600 && j % 3; }), "only positions"));
+}
+
 TEST(Pattern, Stretches) {
   ConvProblem q{.in_channels = 2, .out_channels = 3, .kernel_size = 3, .length = 600};
   Signal s(q);

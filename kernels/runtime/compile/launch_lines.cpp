@@ -360,6 +360,8 @@ std::string device_name(std::string_view function) {
   for (char c : std::regex_replace(std::string(function), typed_number, "$1")) {
     if (std::isalnum(static_cast<unsigned char>(c)) || c == '_')
       out += c;
+    else if (c == '-')  // −1 is not 1
+      out += out.ends_with('_') ? "m" : "_m";
     else if (!out.ends_with('_'))
       out += '_';
   }

@@ -112,6 +112,7 @@ TEST_F(LaunchCallsCli, AKernelIsLaunchedByItsAddress) {
         "  using Kernel = decltype(&up<true>);\n  static constexpr Kernel table[] = {up<false>, up<true>};\n"
         "  const Kernel kernel = table[stride == 1];\n  kernel<<<blocks, 128>>>" +
             given,
+        "  up<false><<<{static_cast<unsigned>(blocks), 1}, {128, 1, 1}>>>" + given,
         "  static constexpr decltype(&up<true>) table[] = {up<false>, up<true>};\n"
         "  table[stride == 1]<<<blocks, 128>>>" +
             given,

@@ -78,6 +78,8 @@ TEST(ForGpu, ATemplateIsUsedOnce) {
   EXPECT_EQ(code.find(use), code.rfind(use));
   EXPECT_FALSE(holds(code, "&plain")) << "it is there by itself";
   EXPECT_EQ(device_name("k<64,float>"), "k_64_float");
+  EXPECT_EQ(device_name("k<-1, 1>"), "k_m1_1");
+  EXPECT_NE(device_name("k<3, -1>"), device_name("k<3, 1>"));
   EXPECT_EQ(device_name("k"), "k");
 }
 

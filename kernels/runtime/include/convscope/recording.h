@@ -55,6 +55,9 @@ class Launching<F> {
   template <class G, class B>
   Launching(const G& grid, const B& block, size_t shared = 0, cudaStream_t stream = nullptr)
       : grid_(shape_of(grid)), block_(shape_of(block)), shared_(shared), stream_(reinterpret_cast<uintptr_t>(stream)) {}
+  // In braces, of which nothing is deduced: <<<{blocks, channels}, {128, 1, 1}>>>.
+  Launching(const Dim3& grid, const Dim3& block, size_t shared = 0, cudaStream_t stream = nullptr)
+      : grid_(shape_of(grid)), block_(shape_of(block)), shared_(shared), stream_(reinterpret_cast<uintptr_t>(stream)) {}
   Launching& bounded(int64_t most_threads) {
     most_threads_ = most_threads;
     return *this;

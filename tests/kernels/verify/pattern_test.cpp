@@ -7,52 +7,13 @@
 
 #include "kernels/problem/counts.h"
 #include "tests/kernels/verify/judging.h"
+#include "tests/kernels/verify/pattern_signal.h"
 
 namespace convscope {
 namespace {
 
 using test::has;
-
-// Integers as the exact pass has them: mostly different, not zero where a tap lands.
-struct Signal {
-  ConvProblem p;
-  std::vector<double> biases;
-  test::MadeUpOracle oracle;
-
-  double bias(int64_t row) const { return biases.empty() ? 0 : biases[static_cast<size_t>(row % p.out_channels)]; }
-  double value(int64_t row, int64_t j) const {
-    if (taps_reaching(p, j) == 0) return bias(row);
-    auto h = static_cast<uint64_t>(row * 1000003 + j + 7) * 0x9e3779b97f4a7c15u;
-    h = (h ^ h >> 31) * 0xbf58476d1ce4e5b9u;
-    return static_cast<double>(h >> 40 & 31) - 15.5 + bias(row);
-  }
-  explicit Signal(const ConvProblem& problem)
-      : p(problem),
-        oracle(
-            problem, [this](int64_t r, int64_t j) { return value(r, j); }, [](int64_t, int64_t) { return 100.0; }) {
-    for (int64_t c = 0; c < p.b_elements(); c++)
-      biases.push_back(static_cast<double>(c % 5 + 1) * (c % 2 ? -0.25 : 0.25));
-  }
-
-  // The pattern of an output that is got(row, j).
-  Pattern find(const std::function<double(int64_t, int64_t)>& got) {
-    int64_t lout = p.out_length(), rows = p.batch * p.out_channels;
-    auto y = make_tensor(DType::f32, {p.batch, p.out_channels, lout}, [&](auto* out, int64_t n) {
-      for (int64_t e = 0; e < n; e++)
-        out[e] = static_cast<std::remove_pointer_t<decltype(out)>>(got(e / lout, e % lout));
-    });
-    CompareOptions o;
-    o.exactness = Exactness::bitwise;
-    auto c = compare(p, oracle, {DType::f32, y.data(), lout}, o, nullptr);
-    std::vector<SampleRow> samples;
-    for (int64_t row = 0; row < rows; row++) {
-      SampleRow s{row, 0, {}, {}, bias(row)};
-      for (int64_t j = 0; j < lout; j++) s.got.push_back(y.at(row * lout + j)), s.expected.push_back(value(row, j));
-      samples.push_back(s);
-    }
-    return find_pattern(p, c, samples, biases, nullptr);
-  }
-};
+using test::Signal;
 
 const ConvProblem usual{.batch = 2,
                         .in_channels = 2,
@@ -300,62 +261,6 @@ TEST(Pattern, ResiduesThatNoTapReaches) {
     });
     EXPECT_FALSE(has(p.where, "no tap lands")) << "of the wrong ones taps reach half";
   }
-}
-
-TEST(Pattern, Borders) {
-  for (int64_t length : {40, 400, 3000}) {
-    ConvProblem q{.batch = 2, .in_channels = 2, .out_channels = 3, .kernel_size = 3, .length = length};
-    Signal s(q);
-    int64_t last = q.out_length() - 1;
-    auto wrong_at = [&](auto hit) {
-      return s.find([&, hit](int64_t r, int64_t j) { return hit(j) ? s.value(r, j) + 1 : s.value(r, j); }).where;
-    };
-    EXPECT_TRUE(has(wrong_at([](int64_t j) { return j == 0; }), "only at the border: position 0"));
-    EXPECT_TRUE(has(wrong_at([](int64_t j) { return j < 3; }), "only at the border: positions 0–2"));
-    EXPECT_TRUE(has(wrong_at([=](int64_t j) { return j == last; }), "only at the border: the last position"));
-    EXPECT_TRUE(has(wrong_at([=](int64_t j) { return j < 2 || j > last - 4; }),
-                    "only at the border: positions 0–1 and the last 4 positions"));
-    EXPECT_FALSE(has(wrong_at([=](int64_t j) { return j < 2 || j == last / 2; }), "border"));
-    EXPECT_FALSE(has(wrong_at([](int64_t) { return true; }), "border"));
-  }
-}
-
-// Of fewer than a tenth, and more than are looked at as borders.
-TEST(Pattern, PiecesOfRows) {
-  ConvProblem q{.batch = 2, .in_channels = 2, .out_channels = 3, .kernel_size = 3, .length = 3000};
-  Signal s(q);
-  const int64_t end = q.out_length();
-  auto wrong_at = [&](auto hit) {
-    return s
-        .find([&, hit](int64_t r, int64_t j) {
-          return hit(r, j) ? s.value(r, j) + static_cast<double>(1 + j % 3) : s.value(r, j);
-        })
-        .where;
-  };
-  EXPECT_TRUE(has(wrong_at([=](int64_t, int64_t j) { return j >= end - 100; }), "only the last 100 positions"));
-  EXPECT_TRUE(has(wrong_at([](int64_t, int64_t j) { return j < 100; }), "only the first 100 positions"));
-  EXPECT_TRUE(has(wrong_at([](int64_t, int64_t j) { return j >= 500 && j < 600; }), "only positions 500–599"));
-  EXPECT_TRUE(
-      has(wrong_at([=](int64_t r, int64_t j) { return r % 3 == 1 && j >= end - 100; }), "only the last 100 positions"))
-      << "of a channel";
-  EXPECT_FALSE(has(wrong_at([](int64_t, int64_t j) { return j >= 500 && j < 600 && j % 3; }), "only positions"));
-}
-
-TEST(Pattern, Stretches) {
-  ConvProblem q{.in_channels = 2, .out_channels = 3, .kernel_size = 3, .length = 600};
-  Signal s(q);
-  auto wrong_at = [&](auto hit) {
-    return s
-        .find([&, hit](int64_t r, int64_t j) {
-          return hit(j) ? s.value(r, j) + static_cast<double>(1 + j % 3) : s.value(r, j);
-        })
-        .where;
-  };
-  EXPECT_TRUE(has(wrong_at([](int64_t j) { return j >= 64; }), "from position 64 on"));
-  EXPECT_TRUE(has(wrong_at([](int64_t j) { return j < 300; }), "up to position 299"));
-  EXPECT_TRUE(
-      has(wrong_at([](int64_t j) { return j >= 64 && j < 300; }), "from position 64 on and up to position 299"));
-  EXPECT_FALSE(has(wrong_at([](int64_t) { return true; }), "position"));
 }
 
 TEST(Pattern, Batches) {

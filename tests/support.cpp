@@ -122,6 +122,11 @@ std::string ScratchFolder::write(const std::string& name, const void* data, size
   return path(name);
 }
 
+bool long_run() {
+  const char* set = std::getenv("CONVSCOPE_LONG");
+  return set && *set;
+}
+
 std::string own_cache(const ScratchFolder& folder) {
   const fs::path cache = folder.path("cache"), of_all = fs::path(std::getenv("CONVSCOPE_CACHE")) / "kernels/headers";
   std::error_code error;

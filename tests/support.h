@@ -27,6 +27,9 @@ std::vector<int64_t> golden_params(const std::string& archive);
 int line_of(std::string_view place, std::string_view mark);
 std::string text_of_line(std::string_view place, int line);
 
+// Whether tests do all that they can (./dev test --long), and not the part that takes no time.
+bool long_run();
+
 inline bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // What the error of type E thrown by f says; "" when f throws none. Anything else thrown goes on.

@@ -505,7 +505,8 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     const std::string times = bias_of_more_channels(device, kernel, x.problems.front().problem, accuracy, activity);
     if (times.empty()) continue;
     const std::string parts = "the bias is added once for each part of a sum: " + times;
-    x.sentence.replace(x.sentence.find(fault), fault.size(), parts), fault = parts;
+    if (const size_t at = x.sentence.find(fault); at != x.sentence.npos) x.sentence.replace(at, fault.size(), parts);
+    fault = parts;
   }
   if (extent) tell_extent(x, *extent, p);
   // Terms that are wrong elsewhere say nothing of what is wrong here.

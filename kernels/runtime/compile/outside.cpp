@@ -357,13 +357,14 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
 namespace {
 
 // An array of a function's own that is added to before anything is put into it, which g++ does not see behind an index
-// that varies: "acc at file.cu:8"; else the only one that is declared without values, where it is; or "".
+// that varies: "acc at file.cu:8"; else the only one that is declared without values, or of several the only one that
+// is ever added to, where it is; or "".
 std::string array_added_to(const std::string& cuda, const std::string& file) {
   const std::string code = code_of(cuda, true);
   static const std::regex declared(
       R"((^|[;{}])\s*(?:float|double|half|__half|__half2|__nv_bfloat16|int|unsigned|scalar_t|T|acc_t|float[234])\s+((?:\w+\s*(?:\[[^\];]*\]\s*)+(?:,\s*)?)+);)"),
       one(R"((\w+)\s*\[)");
-  std::vector<std::string> candidates;
+  std::vector<std::string> candidates, sums;  // sums: those that are ever added to
   auto line_of = [&](std::ptrdiff_t at) { return 1 + std::count(code.begin(), code.begin() + at, '\n'); };
   for (auto it = std::sregex_iterator(code.begin(), code.end(), declared); it != std::sregex_iterator(); ++it) {
     const std::string names = (*it)[2];
@@ -371,6 +372,8 @@ std::string array_added_to(const std::string& cuda, const std::string& file) {
     for (auto n = std::sregex_iterator(names.begin(), names.end(), one); n != std::sregex_iterator(); ++n) {
       const std::string array = (*n)[1];
       candidates.push_back(fmt::format("{} at {}:{}", array, file, line_of(it->position(2))));
+      if (std::regex_search(code, std::regex("\\b" + array + R"(\s*(?:\[[^\];]*\]\s*)+[-+*/]=)")))
+        sums.push_back(candidates.back());
       const std::regex first_use("\\b" + array + R"(\s*((?:\[[^\];]*\]\s*)*)([-+*/]?=|[^\w\s]))");
       std::smatch use;
       if (!std::regex_search(code.begin() + static_cast<std::ptrdiff_t>(end), code.end(), use, first_use)) continue;
@@ -378,12 +381,6 @@ std::string array_added_to(const std::string& cuda, const std::string& file) {
       const auto at = static_cast<std::ptrdiff_t>(end) + use.position();
       return fmt::format("{} at {}:{}", array, file, line_of(at));
     }
-  }
-  // The only one, or the only one that is ever added to.
-  std::vector<std::string> sums;
-  for (const auto& c : candidates) {
-    const std::regex adds("\\b" + c.substr(0, c.find(' ')) + R"(\s*(?:\[[^\];]*\]\s*)+[-+*/]=)");
-    if (std::regex_search(code, adds)) sums.push_back(c);
   }
   return candidates.size() == 1 ? candidates.front() : sums.size() == 1 ? sums.front() : "";
 }

@@ -17,6 +17,8 @@ namespace {
 // this one.
 thread_local int next_number = first_made;
 
+constexpr const char* role_names[] = {"", "x", "w", "b", "y"};  // by Role
+
 struct Noted {
   Callee kernel;
   Shape grid, block;
@@ -221,13 +223,12 @@ bool Tensor::is_all_of_its_memory() const {
 void check_room(uint64_t address, int64_t bytes, const char* doing) {
   const int what = what_of(address), number = what - now().first;
   const int64_t place = place_of(address);
-  constexpr const char* names[] = {"", "x", "w", "b", "y"};
   int64_t all = 0;
   std::string name = "memory that it took";
   if (const Variable* v = variable_at(address))
     all = v->bytes, name = v->name;
   else if (what <= y)
-    all = now().given[what], name = names[what];
+    all = now().given[what], name = role_names[what];
   else if (number >= 0 && number < static_cast<int>(now().taken.size()))
     all = now().taken[static_cast<size_t>(number)];
   else
@@ -248,9 +249,8 @@ namespace {
 void look_at_bytes(const char* does, uint64_t address, int64_t bytes) {
   const int what = what_of(address);
   if (what < x || what > y || place_of(address) || now().element == 1) return;
-  constexpr const char* names[] = {"", "x", "w", "b", "y"};
   if (bytes * now().element == now().given[what])
-    now().doubt = joined("its host code ", does, " ", bytes, bytes == 1 ? " byte of " : " bytes of ", names[what],
+    now().doubt = joined("its host code ", does, " ", bytes, bytes == 1 ? " byte of " : " bytes of ", role_names[what],
                          ", whose ", bytes, bytes == 1 ? " element has " : " elements have ", now().element,
                          " bytes each: the rest of it is not reached");
 }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/app/cli/cli.h"
+#include "tests/support.h"
 
 namespace convscope {
 namespace {
@@ -53,7 +54,7 @@ void expect_self_contained(const std::string& html) {
 
 // What `./dev run` shows where there is no display.
 TEST(Demo, ShowsEveryKernel) {
-  if (!std::getenv("CONVSCOPE_LONG")) GTEST_SKIP() << "a minute and more: ./dev test --long";
+  if (!test::long_run()) GTEST_SKIP() << "a minute and more: ./dev test --long";
   test::ScratchFolder folder;
   std::string out = folder.path("a new/folder");
   auto r = test::convscope_run({"demo", "--out", out, "--json"});

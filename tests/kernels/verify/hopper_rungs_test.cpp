@@ -64,7 +64,7 @@ TEST_P(HopperRungs, AreRightInAllTheirForms) {
 TEST(HopperRung, FormsForSomeLayersAreRight) {
   for (const auto& [name, form, p] : test::form_problems()) {
     EXPECT_STREQ(find_kernel(name).plan_for(p).launches().back().entry.name, form) << describe(p);
-    if (flops(p) > (test::fewer > 1 ? 8e6 : test::cases(1, 2) == 1 ? 2.5e7 : 1e12)) continue;
+    if (flops(p) > (test::fewer > 1 ? 8e6 : test::long_run() ? 1e12 : 2.5e7)) continue;
     auto report = judged_as_promised(name, p);
     ASSERT_EQ(report.verdict.status, Status::right) << name << " on " << describe(p) << ": " << report.verdict.sentence;
   }

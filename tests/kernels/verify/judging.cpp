@@ -101,10 +101,7 @@ LayerStatus layer_status(const RunReport& r, const std::string& layer) {
   return l ? l->status : LayerStatus::skipped;
 }
 
-int cases(int usually, int long_run) {
-  const char* set = std::getenv("CONVSCOPE_LONG");
-  return set && *set ? long_run : std::max(1, usually / fewer);
-}
+int cases(int usually, int of_long) { return test::long_run() ? of_long : std::max(1, usually / fewer); }
 
 float rounded_to_tf32(float v) { return std::bit_cast<float>((std::bit_cast<uint32_t>(v) + 0x1000u) & 0xffffe000u); }
 float cut_to_tf32(float v) { return std::bit_cast<float>(std::bit_cast<uint32_t>(v) & 0xffffe000u); }

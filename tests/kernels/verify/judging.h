@@ -11,6 +11,7 @@
 #include "kernels/verify/judge.h"
 #include "kernels/verify/xray.h"
 #include "tests/convolution.h"
+#include "tests/support.h"
 
 namespace convscope::test {
 
@@ -85,7 +86,7 @@ inline constexpr int fewer = 5;
 #else
 inline constexpr int fewer = 1;
 #endif
-int cases(int usually, int long_run);
+int cases(int usually, int of_long);
 
 // Kernels of faults_runs.cu that count their launches begin anew.
 void forget_launches();

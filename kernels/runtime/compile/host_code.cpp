@@ -195,12 +195,15 @@ std::string registration_of_module(const std::vector<HostFunction>& functions, c
   std::string idea = idea_of(text);
   if (idea.empty()) idea = fmt::format("what {}() launches", called);
   return fmt::format(
-      "\n#include \"convscope/python_module.h\"\n{}namespace {{\nauto convscope_called(const ConvProblem& "
+      "\n#include \"convscope/python_module.h\"\n{}namespace {{\n"
+      "#if defined(CONVSCOPE_PRODUCTS)\nconstexpr bool convscope_products = true;\n"
+      "#else\nconstexpr bool convscope_products = false;\n#endif\n"
+      "auto convscope_called(const ConvProblem& "
       "convscope_p, const ::convscope::host::Given& convscope_call) {{\n"
-      "  static const std::vector<::convscope::host::PythonFunction> functions = {{\n{}  }};\n"
+      "  static const ::convscope::host::PythonFunction functions[] = {{\n{}  }};\n"
       "  static const char text[] = R\"convscope_py({})convscope_py\";\n"
       "  return ::convscope::host::python_module(convscope_p, convscope_call, text, functions, "
-      "::convscope::host::python_operations<int>());\n}}\n}}\n"
+      "::convscope::host::python_operations(convscope_products));\n}}\n}}\n"
       "CONVSCOPE_KERNEL({}) {{\n  idea({});\n{}"
       "  supports([](const ConvProblem& convscope_p) -> std::string {{\n"
       "    return ::convscope::host::refused(convscope_p, ::convscope::host::called<convscope_called>());\n  }});\n"

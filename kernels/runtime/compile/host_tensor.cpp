@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 namespace convscope::host {
 
@@ -13,6 +14,14 @@ std::string said(const std::vector<int64_t>& sizes) {
   return all + "]";
 }
 std::string said(const Tensor& t) { return "a tensor of sizes " + said(t.sizes()); }
+
+Tensor::Tensor(uint64_t address, Sizes sizes, ScalarType type)
+    : address_(address), sizes_(std::move(sizes)), type_(type) {}
+Tensor::Tensor(const Tensor& other) = default;
+Tensor::Tensor(Tensor&& other) noexcept = default;
+Tensor& Tensor::operator=(const Tensor& other) = default;
+Tensor& Tensor::operator=(Tensor&& other) noexcept = default;
+Tensor::~Tensor() = default;
 
 int64_t Tensor::place(int64_t d) const {
   if (d < -dim() || d >= dim()) refuse("its host code asks for dimension ", d, " of a tensor that has ", dim());

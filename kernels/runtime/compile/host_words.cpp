@@ -5,6 +5,8 @@
 
 namespace convscope::host {
 
+Word::~Word() = default;
+
 void Word::write_to(std::ostream& out) const {
   switch (kind_) {
     case Kind::number:

@@ -141,9 +141,20 @@ std::string unknown_part(const CompileError& e) {
 
 constexpr size_t room_around_shared = 8192;  // bytes
 
+// Objects that are linked to every file, or to every one with host code: compiled once for these headers and flags.
+struct Objects {
+  fs::path hooks, operations, traced_operations;
+};
+
+Objects shared_objects(const fs::path& folder, const std::string& of_headers, const std::string& of_flags) {
+  const fs::path in = shared_by_all(folder);
+  return {in / ("hooks-" + of_headers + ".o"), in / ("operations-" + of_flags + ".o"),
+          in / ("operations-" + of_flags + "-traced.o")};
+}
+
 // Compiles both modules of a file and puts them there. Returns the compiler's warnings.
 std::string make_modules(const std::string& source, const std::string& file, const std::string& compiler,
-                         const fs::path& plain, const fs::path& traced, const fs::path& hooks, Activity& activity) {
+                         const fs::path& plain, const fs::path& traced, const Objects& objects, Activity& activity) {
   const Workshop in;
   in.write("source.cu", source);
   // Files are known by their place in the workshop: it has another name each time.
@@ -154,39 +165,56 @@ std::string make_modules(const std::string& source, const std::string& file, con
     return in.compile(compiler, all, name, activity);
   };
   const bool host_code = source.starts_with("#include \"convscope/host_code.h\"");  // includes_before()
-  auto of_source = [&](std::vector<std::string> flags, const char* variables, const std::vector<std::string>& to) {
+  auto of_source = [&](std::vector<std::string> flags, const char* variables, const std::string& name,
+                       const std::vector<std::string>& from_and_to) {
     for (const auto& flag : begin_with(variables, compiler)) flags.push_back(flag);
     flags.insert(flags.begin(), common_flags().begin(), common_flags().end());
     const auto first = first_header(in, compiler, flags, host_code, activity);
     try {
-      std::string said = gcc({flags, first, {"-Winvalid-pch", "-x", "c++", "source.cu"}, to}, file);
+      std::string said = gcc({flags, first, {"-Winvalid-pch", "-x", "c++"}, from_and_to}, name);
       return forget_unreadable(first, said) ? "" : said;  // it did without
     } catch (const CompileError& e) {
       if (!forget_unreadable(first, e.log())) throw;
-      return gcc({flags, {"-include", "convscope/outside.h", "-x", "c++", "source.cu"}, to}, file);
+      return gcc({flags, {"-include", "convscope/outside.h", "-x", "c++"}, from_and_to}, name);
     }
+  };
+  // The object, made where it is not there yet by `make`, which is given where.
+  auto once = [&](const fs::path& object, auto make) {
+    if (std::error_code error; !fs::exists(object, error)) {
+      fs::create_directories(object.parent_path(), error);
+      const std::string made = object.filename().string();
+      make(made);
+      in.put(made.c_str(), object);
+    }
+    touch(object);
+    return object.string();
+  };
+  auto operations = [&](const fs::path& object, const std::vector<std::string>& flags, const char* variables) {
+    if (!host_code) return std::vector<std::string>();
+    return std::vector<std::string>{once(object, [&](const std::string& made) {
+      of_source(flags, variables, "host_operations.cpp", {"-c", "include/convscope/host_operations.cpp", "-o", made});
+    })};
   };
   // Both at once: the second is needed for every verdict (races, lines).
   auto other = std::async(std::launch::async, [&] {
     if (!traces()) return;
-    of_source(traced_flags(), "zero", {"-S", "-o", "traced.s"});
+    of_source(traced_flags(), "zero", file, {"-S", "source.cu", "-o", "traced.s"});
     in.write("traced.s", with_room_around_shared(read_whole(in.path() / "traced.s"), room_around_shared));
     gcc({{"-c", "traced.s", "-o", "traced.o"}}, file);
-    // The same for every file.
-    if (std::error_code error; !fs::exists(hooks, error)) {
-      fs::create_directories(hooks.parent_path(), error);
+    const std::string hooks = once(objects.hooks, [&](const std::string& made) {
       gcc({{"-std=gnu++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Iinclude", "-I.", "-c"},
-           {"kernels/runtime/simt/trace_hooks.cpp", "-o", "hooks.o"}},
+           {"kernels/runtime/simt/trace_hooks.cpp", "-o", made}},
           "trace_hooks.cpp");
-      in.put("hooks.o", hooks);
-    }
-    touch(hooks);
-    gcc({{"-shared", "traced.o", hooks.string(), "-o", "traced.so"}}, file);
+    });
+    gcc({{"-shared", "traced.o", hooks},
+         operations(objects.traced_operations, traced_flags(), "zero"),
+         {"-o", "traced.so"}},
+        file);
   });
-  const std::string warnings = of_source({"-O2"}, "pattern", {"-S", "-o", "plain.s"});
+  const std::string warnings = of_source({"-O2"}, "pattern", file, {"-S", "source.cu", "-o", "plain.s"});
   // What leaves an array is told of the traced module; here it must not end the engine before.
   in.write("plain.s", with_room_around_shared(read_whole(in.path() / "plain.s"), room_around_shared, false));
-  gcc({{"-shared", "plain.s", "-o", "plain.so"}}, file);
+  gcc({{"-shared", "plain.s"}, operations(objects.operations, {"-O2"}, "pattern"), {"-o", "plain.so"}}, file);
   other.get();
   in.put("plain.so", plain);
   if (traces()) in.put("traced.so", traced);
@@ -301,9 +329,10 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
   const std::string compiler = host_compiler();
   Fingerprint print;
   print.add_headers(), print.add_compiler(compiler);
-  const std::string hooks = print.text();
-  print.add(common_flags()), print.add(traced_flags()), print.add(begin_with("pattern", compiler)),
-      print.add(fmt::format("room around shared memory: {}", room_around_shared)), print.add(source);
+  const std::string of_headers = print.text();
+  print.add(common_flags()), print.add(traced_flags()), print.add(begin_with("pattern", compiler));
+  const std::string of_flags = print.text();
+  print.add(fmt::format("room around shared memory: {}", room_around_shared)), print.add(source);
   const std::string key = print.text();
 
   OutsideFile out;
@@ -315,8 +344,8 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
     if (!fs::exists(plain, error) || (traces() && !fs::exists(traced, error))) {
       const auto begin = std::chrono::steady_clock::now();
       try {
-        out.warnings = make_modules(source, file, compiler, plain, traced,
-                                    shared_by_all(folder) / ("hooks-" + hooks + ".o"), activity);
+        out.warnings =
+            make_modules(source, file, compiler, plain, traced, shared_objects(folder, of_headers, of_flags), activity);
       } catch (const CompileError& e) {
         if (const int line = line_of_ptx(e, cuda_source(text, file), file))
           throw CompileError(

@@ -118,7 +118,8 @@ std::vector<std::string> first_header(const Workshop& in, const std::string& com
     if (!is_known_whole(header)) {
       fs::remove(precompiled, error);
       const std::string text =
-          std::string("#include \"convscope/outside.h\"\n") + (host_code ? "#include \"convscope/host_code.h\"\n" : "");
+          std::string("#include \"convscope/outside.h\"\n") +
+          (host_code ? "#include \"convscope/host_code.h\"\n#include \"convscope/python_module.h\"\n" : "");
       // Made where its name is not seen yet: a compiler takes what lies beside the header.
       const std::string made = key + ".gch";
       try {

@@ -21,7 +21,7 @@ constexpr const char* of_a_layer[] = {"in_channels",    "out_channels", "kernel_
 
 class Module : PythonWalk {
  public:
-  Module(const PythonFile& f, const ConvProblem& p, const Given& given, const std::vector<PythonFunction>& functions,
+  Module(const PythonFile& f, const ConvProblem& p, const Given& given, std::span<const PythonFunction> functions,
          const PythonOperations& ops)
       : PythonWalk(f, ops), p_(p), given_(given) {
     for (const PythonFunction& each : functions) functions_[each.name] = &each;
@@ -461,7 +461,7 @@ class Module : PythonWalk {
 }  // namespace
 
 Tensor python_module(const ConvProblem& p, const Given& given, const char* text,
-                     const std::vector<PythonFunction>& functions, const PythonOperations& operations) {
+                     std::span<const PythonFunction> functions, const PythonOperations& operations) {
   const auto file = python_file(text);
   return Module(*file, p, given, functions, operations).result();
 }

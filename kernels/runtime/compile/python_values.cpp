@@ -30,6 +30,31 @@ double real_number(const PythonValue& v) {
   return static_cast<double>(whole_number(v));
 }
 
+PythonValue python_value(const Tensor& t) { return {t}; }
+PythonValue python_value(const std::string& s) { return {s}; }
+PythonValue python_boolean(bool v) { return {v}; }
+PythonValue python_real(double v) { return {v}; }
+PythonValue python_whole(int64_t v) { return {v}; }
+PythonValue python_list(PythonValue::List all) { return {std::make_shared<PythonValue::List>(std::move(all))}; }
+
+bool is_none(const PythonValue& v) { return std::holds_alternative<std::monostate>(v.is); }
+
+Tensor tensor_or_none(const PythonValue& v) {
+  if (auto t = std::get_if<Tensor>(&v.is)) return *t;
+  if (is_none(v)) return {};
+  refuse_argument(v, "a tensor");
+}
+
+std::string string_of(const PythonValue& v) {
+  if (auto s = std::get_if<std::string>(&v.is)) return *s;
+  refuse_argument(v, "a string");
+}
+
+const PythonValue::List& elements_of(const PythonValue& v) {
+  if (auto list = list_in(v)) return *list;
+  refuse_argument(v, "a list");
+}
+
 const PythonValue* PythonArguments::find(const char* name, size_t place) const {
   if (place < by_place.size()) return &by_place[place];
   auto found = by_name.find(name);

@@ -40,7 +40,6 @@ struct PythonArguments {
   const PythonValue* find(const char* name, size_t place) const;
 };
 
-inline PythonValue python_list(PythonValue::List all) { return {std::make_shared<PythonValue::List>(std::move(all))}; }
 inline PythonValue python_path(std::string name) {
   auto o = std::make_shared<PythonObject>();
   o->name = std::move(name);
@@ -51,7 +50,6 @@ inline PythonObjectPointer object_in(const PythonValue& v) {
   return o ? *o : nullptr;
 }
 inline const Tensor* tensor_in(const PythonValue& v) { return std::get_if<Tensor>(&v.is); }
-inline bool is_none(const PythonValue& v) { return std::holds_alternative<std::monostate>(v.is); }
 const PythonValue::List* list_in(const PythonValue& v);
 
 std::string kind_of(const PythonValue& v);  // "a tensor", "None"

@@ -46,7 +46,8 @@ std::string given_by(const std::string& text, const ConvProblem& p, size_t param
   heard = "nothing";
   try {
     const host::Given given(p);
-    host::python_module(p, given, text.c_str(), {{"f", names, parameters, listens}}, none);
+    const host::PythonFunction functions[] = {{"f", names, parameters, listens}};
+    host::python_module(p, given, text.c_str(), functions, none);
   } catch (const std::runtime_error& e) {
     return e.what();
   }

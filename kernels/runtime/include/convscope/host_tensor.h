@@ -1,5 +1,6 @@
 // The tensors that host code of kernel files from outside works with: a shape, a type and no values (host_code.h).
-// What they do is done in the program (kernels/runtime/compile/host_tensor.cpp), not compiled with each file.
+// What they do is done in the program (kernels/runtime/compile/host_tensor.cpp) or, where something is launched by it,
+// in what is compiled once for all files (host_operations.cpp), not with each.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -128,7 +129,12 @@ struct TensorOptions {
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(uint64_t address, Sizes sizes, ScalarType type) : address_(address), sizes_(std::move(sizes)), type_(type) {}
+  CONVSCOPE_PROGRAM Tensor(uint64_t address, Sizes sizes, ScalarType type);
+  CONVSCOPE_PROGRAM Tensor(const Tensor& other);
+  CONVSCOPE_PROGRAM Tensor(Tensor&& other) noexcept;
+  CONVSCOPE_PROGRAM Tensor& operator=(const Tensor& other);
+  CONVSCOPE_PROGRAM Tensor& operator=(Tensor&& other) noexcept;
+  CONVSCOPE_PROGRAM ~Tensor();
   bool defined() const { return address_ != 0; }
   int64_t dim() const { return static_cast<int64_t>(sizes_.size()); }
   int64_t ndimension() const { return dim(); }
@@ -153,21 +159,17 @@ class Tensor {
   int get_device() const { return 0; }
   bool is_cuda() const { return true; }
   CONVSCOPE_PROGRAM bool is_contiguous() const;
-  Tensor contiguous() const { return is_contiguous() ? *this : clone(); }
+  Tensor contiguous() const;
   bool is_contiguous(MemoryFormat f) const { return in_rows(f), is_contiguous(); }
   Tensor contiguous(MemoryFormat f) const { return in_rows(f), contiguous(); }
-  Tensor clone() const { return in_order(order()); }
+  Tensor clone() const;
   // Views: an element is where it was.
   CONVSCOPE_PROGRAM Tensor permute(const Sizes& dims) const;
   CONVSCOPE_PROGRAM Tensor transpose(int64_t a, int64_t b) const;
   Tensor swapaxes(int64_t a, int64_t b) const { return transpose(a, b); }
   CONVSCOPE_PROGRAM Tensor t() const;
   // A copy, as in PyTorch.
-  Tensor flip(const Sizes& dims) const {
-    uint64_t from = address_;
-    const Order o = flipped(dims, from);
-    return in_order(o, from);
-  }
+  Tensor flip(const Sizes& dims) const;
   Tensor flip(int64_t d) const { return flip(Sizes{d}); }
   // Defined in products.h, which files that name one of them include.
   Tensor matmul(const Tensor& b) const;
@@ -181,45 +183,28 @@ class Tensor {
   Tensor operator[](int64_t index) const { return select(0, index); }
   CONVSCOPE_PROGRAM Tensor expand(const Sizes& sizes) const;
   Tensor expand_as(const Tensor& other) const { return expand(other.sizes_); }
-  Tensor& copy_(const Tensor& from) { return become(from.there(), {}, 0, 0); }
-  Tensor& add_(const Tensor& other, double alpha = 1) { return become(*this, other.there(), alpha, 0); }
+  Tensor& copy_(const Tensor& from);
+  Tensor& add_(const Tensor& other, double alpha = 1);
   Tensor& operator+=(const Tensor& other) { return add_(other); }
-  Tensor add(const Tensor& other, double alpha = 1) const {
-    Tensor made = new_empty(both_sizes(other));
-    made.become(there(), other.there(), alpha, 0);
-    return made;
-  }
+  Tensor add(const Tensor& other, double alpha = 1) const;
   friend Tensor operator+(const Tensor& a, const Tensor& b) { return a.add(b); }
   // A result, alone in its memory.
-  Tensor alone() const { return is_contiguous() && is_all_of_its_memory() ? *this : clone(); }
+  Tensor alone() const;
   Tensor detach() const { return *this; }
   Tensor cuda() const { return *this; }
   Tensor cpu() const { return *this; }  // to be copied from; it has no more values than the other
-  Tensor to(ScalarType t) const {
-    if (t == type_) return *this;
-    allow_conversion(t);
-    const Tensor from = contiguous(), made = new_empty(sizes_, TensorOptions(t));
-    convert(made.address(), from.address(), numel(), t, type_, current_stream());
-    return made;
-  }
+  Tensor to(ScalarType t) const;
   CONVSCOPE_PROGRAM Tensor view(Sizes sizes) const;
-  Tensor reshape(Sizes sizes) const { return contiguous().view(std::move(sizes)); }
+  Tensor reshape(Sizes sizes) const;
   Tensor flatten() const { return reshape({-1}); }
   CONVSCOPE_PROGRAM Tensor squeeze(int64_t d) const;
   CONVSCOPE_PROGRAM Tensor unsqueeze(int64_t d) const;
   bool is_same(const Tensor& other) const { return address_ == other.address_; }
   CONVSCOPE_PROGRAM Tensor new_empty(const Sizes& sizes, TensorOptions o) const;
   Tensor new_empty(const Sizes& sizes) const { return new_empty(sizes, options()); }
-  Tensor new_zeros(const Sizes& sizes) const {
-    Tensor made = new_empty(sizes);
-    return made.zero_();
-  }
+  Tensor new_zeros(const Sizes& sizes) const;
   Tensor& zero_() { return fill_(0); }
-  Tensor& fill_(double value) {
-    if (value != 0 || !is_contiguous()) return become({}, {}, 0, value);
-    clear(address_, nbytes(), current_stream());
-    return *this;
-  }
+  Tensor& fill_(double value);
   template <class T>
   T* data_ptr() const {
     if (defined() && !is_type<std::remove_const_t<T>>(type_)) refuse_type();
@@ -266,12 +251,7 @@ class Tensor {
  private:
   CONVSCOPE_PROGRAM Order order() const;
   CONVSCOPE_PROGRAM Order flipped(const Sizes& dims, uint64_t& from) const;
-  Tensor in_order(const Order& o) const { return in_order(o, address_); }
-  Tensor in_order(const Order& o, uint64_t from) const {
-    Tensor made = new_empty(sizes_);
-    turn(made.address(), from, o, element_size(), current_stream());
-    return made;
-  }
+  Tensor in_order(const Order& o, uint64_t from) const;
   template <class T, size_t N, template <class U> class PtrTraits, class index_t>
   at::GenericPackedTensorAccessor<T, N, PtrTraits, index_t> packed() const {
     allow_dimensions(N);
@@ -282,10 +262,7 @@ class Tensor {
   CONVSCOPE_PROGRAM const Tensor& there() const;  // Errors: refused, where it is undefined
   CONVSCOPE_PROGRAM Sizes both_sizes(const Tensor& other) const;
   CONVSCOPE_PROGRAM Sum sum_of(const Tensor& a, const Tensor& b, double alpha, double constant) const;
-  Tensor& become(const Tensor& a, const Tensor& b, double alpha, double constant) {
-    if (numel()) add_up(address_, a.address_, b.address_, sum_of(a, b, alpha, constant), current_stream());
-    return *this;
-  }
+  Tensor& become(const Tensor& a, const Tensor& b, double alpha, double constant);
   // Errors: refused.
   CONVSCOPE_PROGRAM void allow_conversion(ScalarType t) const;
   CONVSCOPE_PROGRAM void allow_dimensions(size_t n) const;
@@ -302,14 +279,8 @@ requires requires(Stream& out, const T& value) { out.flush(), said(value); }
 Stream& operator<<(Stream& out, const T& value) { return out << said(value), out; }
 
 CONVSCOPE_PROGRAM Tensor empty(const Sizes& sizes, TensorOptions o = {});
-inline Tensor zeros(const Sizes& sizes, TensorOptions o = {}) {
-  Tensor made = empty(sizes, o);
-  return made.zero_();
-}
-inline Tensor full(const Sizes& sizes, double value, TensorOptions o = {}) {
-  Tensor made = empty(sizes, o);
-  return made.fill_(value);
-}
+Tensor zeros(const Sizes& sizes, TensorOptions o = {});
+Tensor full(const Sizes& sizes, double value, TensorOptions o = {});
 CONVSCOPE_PROGRAM Tensor empty_like(const Tensor& t);
 inline Tensor empty(const Sizes& sizes, TensorOptions o, std::optional<MemoryFormat> f) {
   return in_rows(f.value_or(MemoryFormat::Contiguous)), empty(sizes, o);
@@ -323,14 +294,7 @@ inline Tensor ones_like(const Tensor& t) { return ones(t.sizes(), t.options()); 
 // Of the last dimensions, from the last on: before and behind; less than 0 cuts off. The part of `t` that is left, and
 // in `sizes` and `begins` all sizes of the result and where in it that part lies. Errors: refused.
 CONVSCOPE_PROGRAM Tensor part_left(const Tensor& t, const Sizes& pad, Sizes& sizes, Sizes& begins);
-inline Tensor constant_pad_nd(const Tensor& t, const Sizes& pad, double value = 0) {
-  Sizes sizes, begins;
-  const Tensor part = part_left(t, pad, sizes, begins);
-  Tensor made = full(sizes, value, t.options()), room = made;
-  for (int64_t d = 0; d < t.dim(); d++) room = room.narrow(d, begins[static_cast<size_t>(d)], part.size(d));
-  room.copy_(part);
-  return made;
-}
+Tensor constant_pad_nd(const Tensor& t, const Sizes& pad, double value = 0);
 inline Tensor add(const Tensor& a, const Tensor& b, double alpha = 1) { return a.add(b, alpha); }
 inline Tensor flip(const Tensor& t, const Sizes& dims) { return t.flip(dims); }
 inline Tensor transpose(const Tensor& t, int64_t a, int64_t b) { return t.transpose(a, b); }

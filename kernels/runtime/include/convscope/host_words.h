@@ -41,6 +41,7 @@ class Word {
       kind_ = Kind::text, text_ = "…";
     }
   }
+  CONVSCOPE_PROGRAM ~Word();
   void write_to(std::ostream& out) const;
 
  private:

@@ -8,36 +8,9 @@
 #include "convscope/host_code.h"
 #include "convscope/product.h"
 
-template <class T, class Sum>
-__device__ inline void convscope_multiply(T* c, const T* a, const T* b, const convscope::host::Product& p) {
-  const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= p.m * p.n * p.batch) return;
-  // Neighbouring threads have neighbouring results.
-  const long long rest = i % (p.m * p.n), batch = i / (p.m * p.n);
-  const long long m = p.c_m == 1 ? rest % p.m : rest / p.n, n = p.c_m == 1 ? rest / p.m : rest % p.n;
-  a += batch * p.a_batch + m * p.a_m, b += batch * p.b_batch + n * p.b_n,
-      c += batch * p.c_batch + m * p.c_m + n * p.c_n;
-  Sum sum = 0;
-  for (long long k = 0; k < p.k; k++) sum += static_cast<Sum>(a[k * p.a_k]) * static_cast<Sum>(b[k * p.b_k]);
-  sum *= static_cast<Sum>(p.alpha);
-  if (p.beta != 0) sum += static_cast<Sum>(p.beta) * static_cast<Sum>(*c);  // else it need not have been written
-  *c = static_cast<T>(sum);
-}
-extern "C" __global__ void convscope_product_f32(float* c, const float* a, const float* b, convscope::host::Product p) {
-  convscope_multiply<float, float>(c, a, b, p);
-}
-extern "C" __global__ void convscope_product_f64(double* c, const double* a, const double* b,
-                                                 convscope::host::Product p) {
-  convscope_multiply<double, double>(c, a, b, p);
-}
-extern "C" __global__ void convscope_product_f16(__half* c, const __half* a, const __half* b,
-                                                 convscope::host::Product p) {
-  convscope_multiply<__half, float>(c, a, b, p);
-}
-extern "C" __global__ void convscope_product_bf16(__nv_bfloat16* c, const __nv_bfloat16* a, const __nv_bfloat16* b,
-                                                  convscope::host::Product p) {
-  convscope_multiply<__nv_bfloat16, float>(c, a, b, p);
-}
+#if defined(__CUDACC__)
+#include "convscope/product_kernels.h"
+#endif
 
 namespace convscope::host {
 
@@ -56,27 +29,6 @@ inline Tensor bmm(const Tensor& a, const Tensor& b) { return multiplied("bmm", a
 inline Tensor Tensor::matmul(const Tensor& b) const { return host::matmul(*this, b); }
 inline Tensor Tensor::mm(const Tensor& b) const { return host::mm(*this, b); }
 inline Tensor Tensor::bmm(const Tensor& b) const { return host::bmm(*this, b); }
-
-#if !defined(__CUDACC__)
-inline void multiply(ScalarType type, uint64_t c, uint64_t a, uint64_t b, const Product& p, uintptr_t stream) {
-  const long long blocks = ceil_div(p.m * p.n * p.batch, 256LL);
-  if (blocks <= 0) return;
-  const auto s = reinterpret_cast<cudaStream_t>(stream);
-  auto launch = [&]<auto F, class T>(Launching<F> l, T * to) {
-    l(to, reinterpret_cast<const T*>(a), reinterpret_cast<const T*>(b), p);
-  };
-  if (type == ScalarType::Float)
-    launch(Launching<&convscope_product_f32>(blocks, 256, 0, s), reinterpret_cast<float*>(c));
-  else if (type == ScalarType::Double)
-    launch(Launching<&convscope_product_f64>(blocks, 256, 0, s), reinterpret_cast<double*>(c));
-  else if (type == ScalarType::Half)
-    launch(Launching<&convscope_product_f16>(blocks, 256, 0, s), reinterpret_cast<__half*>(c));
-  else if (type == ScalarType::BFloat16)
-    launch(Launching<&convscope_product_bf16>(blocks, 256, 0, s), reinterpret_cast<__nv_bfloat16*>(c));
-  else
-    refuse("its host code multiplies tensors of type ", name_of(type));
-}
-#endif
 
 }  // namespace convscope::host
 

@@ -4,6 +4,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -29,24 +30,24 @@ struct PythonValue {
 [[noreturn]] CONVSCOPE_PROGRAM void refuse_argument(const PythonValue& v, const char* wanted);
 CONVSCOPE_PROGRAM int64_t whole_number(const PythonValue& v);
 CONVSCOPE_PROGRAM double real_number(const PythonValue& v);
+CONVSCOPE_PROGRAM Tensor tensor_or_none(const PythonValue& v);
+CONVSCOPE_PROGRAM std::string string_of(const PythonValue& v);
+CONVSCOPE_PROGRAM bool is_none(const PythonValue& v);
+CONVSCOPE_PROGRAM const PythonValue::List& elements_of(const PythonValue& v);
 
 template <class P>
 struct AsParameter {
   static P of(const PythonValue& v) {
     if constexpr (std::is_same_v<P, bool>) {
-      if (auto b = std::get_if<bool>(&v.is)) return *b;
       return whole_number(v) != 0;
     } else if constexpr (std::is_floating_point_v<P>) {
       return static_cast<P>(real_number(v));
     } else if constexpr (std::is_integral_v<P>) {
       return static_cast<P>(whole_number(v));
     } else if constexpr (std::is_same_v<P, Tensor>) {
-      if (auto t = std::get_if<Tensor>(&v.is)) return *t;
-      if (std::holds_alternative<std::monostate>(v.is)) return {};
-      refuse_argument(v, "a tensor");
+      return tensor_or_none(v);
     } else if constexpr (std::is_same_v<P, std::string>) {
-      if (auto s = std::get_if<std::string>(&v.is)) return *s;
-      refuse_argument(v, "a string");
+      return string_of(v);
     } else {
       refuse_argument(v, "what its parameter's type is");
     }
@@ -55,16 +56,14 @@ struct AsParameter {
 template <class T>
 struct AsParameter<std::optional<T>> {
   static std::optional<T> of(const PythonValue& v) {
-    if (std::holds_alternative<std::monostate>(v.is)) return {};
+    if (is_none(v)) return {};
     return AsParameter<T>::of(v);
   }
 };
 template <class T>
 std::vector<T> list_of(const PythonValue& v) {
-  auto list = std::get_if<std::shared_ptr<PythonValue::List>>(&v.is);
-  if (!list) refuse_argument(v, "a list");
   std::vector<T> all;
-  for (const PythonValue& each : **list) all.push_back(AsParameter<T>::of(each));
+  for (const PythonValue& each : elements_of(v)) all.push_back(AsParameter<T>::of(each));
   return all;
 }
 template <class T>
@@ -76,29 +75,29 @@ struct AsParameter<Sizes> {
   static Sizes of(const PythonValue& v) { return list_of<int64_t>(v); }
 };
 
-// make_shared() would need std::type_info of the module.
-inline std::shared_ptr<PythonValue::List> new_list() {
-  return std::shared_ptr<PythonValue::List>(new PythonValue::List);
-}
-inline PythonValue python_value(const Tensor& t) { return {t}; }
+CONVSCOPE_PROGRAM PythonValue python_value(const Tensor& t);
+CONVSCOPE_PROGRAM PythonValue python_value(const std::string& s);
+CONVSCOPE_PROGRAM PythonValue python_boolean(bool v);
+CONVSCOPE_PROGRAM PythonValue python_real(double v);
+CONVSCOPE_PROGRAM PythonValue python_whole(int64_t v);
 template <class T>
 requires std::is_arithmetic_v<T> PythonValue python_value(T v) {
-  if constexpr (std::is_same_v<T, bool>) return {v};
-  if constexpr (std::is_floating_point_v<T>) return {static_cast<double>(v)};
-  if constexpr (std::is_integral_v<T>) return {static_cast<int64_t>(v)};
+  if constexpr (std::is_same_v<T, bool>) return python_boolean(v);
+  if constexpr (std::is_floating_point_v<T>) return python_real(static_cast<double>(v));
+  if constexpr (std::is_integral_v<T>) return python_whole(static_cast<int64_t>(v));
 }
-inline PythonValue python_value(const std::string& s) { return {s}; }
+CONVSCOPE_PROGRAM PythonValue python_list(PythonValue::List all);
 template <class T>
 PythonValue python_value(const std::vector<T>& all) {
-  auto list = new_list();
-  for (const T& each : all) list->push_back(python_value(each));
-  return {list};
+  PythonValue::List list;
+  for (const T& each : all) list.push_back(python_value(each));
+  return python_list(std::move(list));
 }
 template <class... T>
 PythonValue python_value(const std::tuple<T...>& all) {
-  auto list = new_list();
-  std::apply([&](const auto&... each) { (list->push_back(python_value(each)), ...); }, all);
-  return {list};
+  PythonValue::List list;
+  std::apply([&](const auto&... each) { (list.push_back(python_value(each)), ...); }, all);
+  return python_list(std::move(list));
 }
 template <class A, class B>
 PythonValue python_value(const std::pair<A, B>& both) {
@@ -138,7 +137,7 @@ PythonFunction python_function(const char* name, const char* names) {
   return {name, names, PythonCall<F>::parameters, &PythonCall<F>::call};
 }
 
-// Of tensors what launches something: kernels of PyTorch's place are compiled with each file.
+// Of tensors what launches something (host_operations.cpp).
 struct PythonOperations {
   Tensor (*clone)(const Tensor&);
   Tensor (*flip)(const Tensor&, const Sizes&);
@@ -148,31 +147,13 @@ struct PythonOperations {
   void (*fill)(Tensor&, double);
   Tensor (*pad)(const Tensor&, const Sizes&, double);
   Tensor (*convert)(const Tensor&, ScalarType);
-  Tensor (*matmul)(const Tensor&, const Tensor&);  // null: the file names none
+  Tensor (*matmul)(const Tensor&, const Tensor&);  // null: the file names none, and its device code has no kernel of it
 };
-template <class T>
-PythonOperations python_operations() {  // a template: products.h, if at all, is included before it is used
-  PythonOperations all{
-      [](const Tensor& t) { return t.clone(); },
-      [](const Tensor& t, const Sizes& d) { return t.flip(d); },
-      [](const Tensor& a, const Tensor& b, double alpha) { return a.add(b, alpha); },
-      [](Tensor& to, const Tensor& t, double alpha) { to.add_(t, alpha); },
-      [](Tensor& to, const Tensor& t) { to.copy_(t); },
-      [](Tensor& to, double value) { to.fill_(value); },
-      [](const Tensor& t, const Sizes& pad, double value) { return constant_pad_nd(t, pad, value); },
-      [](const Tensor& t, ScalarType type) { return t.to(type); },
-      nullptr,
-  };
-#if defined(CONVSCOPE_PRODUCTS)
-  all.matmul = [](const Tensor& a, const Tensor& b) { return a.matmul(b); };
-#endif
-  return all;
-}
+PythonOperations python_operations(bool products);
 
 // Makes the module for the problem's layer and calls it. text: the Python file. Errors: refused, with the line that is
 // not followed, or that says no.
 CONVSCOPE_PROGRAM Tensor python_module(const ConvProblem& p, const Given& given, const char* text,
-                                       const std::vector<PythonFunction>& functions,
-                                       const PythonOperations& operations);
+                                       std::span<const PythonFunction> functions, const PythonOperations& operations);
 
 }  // namespace convscope::host

@@ -1,5 +1,6 @@
 // Where kernels run: the emulator or one GPU, behind one interface.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -45,6 +46,9 @@ class DeviceMemory {
 struct Bindings {
   uint64_t x = 0, w = 0, b = 0, y = 0, workspace = 0;
   std::vector<uint64_t> variables = {};  // those of the plan: filled in by the device
+  // For words about who leaves them: of x, w, b and y; 0: not known.
+  std::array<int64_t, 4> elements = {};
+  size_t element_bytes = 0;
 
   uint64_t address(Tensor t) const {
     switch (t) {

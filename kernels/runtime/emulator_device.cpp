@@ -25,25 +25,30 @@ class HostMemory final : public DeviceMemory {
  public:
   explicit HostMemory(size_t bytes) {
     size_t inner = (bytes + page - 1) / page * page;
-    mapped_ = inner + 2 * guard;
     if (bytes <= available_host_memory()) {
-      base_ = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      for (const size_t guard : {wide_guard, guard_at_least}) {
+        guard_ = guard, mapped_ = inner + 2 * guard;
+        base_ = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (base_ != MAP_FAILED) break;
+      }
       if (base_ != MAP_FAILED && inner &&
-          mprotect(static_cast<char*>(base_) + guard, inner, PROT_READ | PROT_WRITE) != 0) {
+          mprotect(static_cast<char*>(base_) + guard_, inner, PROT_READ | PROT_WRITE) != 0) {
         munmap(base_, mapped_);
         base_ = MAP_FAILED;
       }
     }
     if (base_ == MAP_FAILED) refuse_memory(bytes);
-    if (inner >= (size_t{1} << 21)) madvise(static_cast<char*>(base_) + guard, inner, MADV_HUGEPAGE);
-    address_ = reinterpret_cast<uint64_t>(base_) + guard;
+    if (inner >= (size_t{1} << 21)) madvise(static_cast<char*>(base_) + guard_, inner, MADV_HUGEPAGE);
+    address_ = reinterpret_cast<uint64_t>(base_) + guard_;
     size_ = bytes;
   }
   ~HostMemory() override { munmap(base_, mapped_); }
   char* data() const { return reinterpret_cast<char*>(address_); }
 
  private:
-  static constexpr size_t guard = 16 * page;
+  // As far as an index of 32 bits goes astray in floats: only addresses are taken for it. Where these are short, little.
+  static constexpr size_t wide_guard = size_t{1} << 33, guard_at_least = 16 * page;
+  size_t guard_ = wide_guard;
   void* base_ = MAP_FAILED;
   size_t mapped_ = 0;
 };
@@ -105,6 +110,11 @@ class EmulatorDevice final : public Device {
       options.activity->phase("running " + kernel.name(), blocks);
     }
     Bindings at = given;
+    const simt::KnownTensor tensors[] = {{"x", at.x, at.elements[0], at.element_bytes},
+                                         {"w", at.w, at.elements[1], at.element_bytes},
+                                         {"b", at.b, at.elements[2], at.element_bytes},
+                                         {"y", at.y, at.elements[3], at.element_bytes}};
+    simt::know_tensors(tensors);
     for (const auto& v : plan.variables()) at.variables.push_back(reinterpret_cast<uint64_t>(v.on_host));
     for (size_t launch = 0; launch < plan.launches().size(); launch++) {
       const auto& l = plan.launches()[launch];

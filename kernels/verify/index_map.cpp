@@ -178,8 +178,10 @@ class Launcher {
   void run() {
     launches_++;
     if (workspace_begins_at_zero_) workspace_->fill(0, &activity_);
-    const Bindings at{x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(),
-                      workspace_ ? workspace_->address() : 0};
+    Bindings at{x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(),
+                workspace_ ? workspace_->address() : 0};
+    at.elements = {p_.x_elements(), p_.w_elements(), p_.b_elements(), static_cast<int64_t>(count())};
+    at.element_bytes = size_of(p_.dtype);
     if (!one_by_one_) return device_.run(kernel_, plan_, at, {.activity = &activity_, .one_worker = in_turn_});
     for (size_t l = 0; l < plan_.launches().size(); l++) {
       const auto launch = static_cast<int64_t>(l);

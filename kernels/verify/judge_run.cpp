@@ -172,6 +172,8 @@ void Judge::Run::take_memory() {
   if (plan_.workspace_bytes())
     workspace_ = tensor(plan_.workspace_bytes(), GuardedTensor::least_zone, result_zone_word);
   at_ = {x_->address(), w_->address(), b_ ? b_->address() : 0, y_->address(), workspace_ ? workspace_->address() : 0};
+  at_.elements = {p_.x_elements(), p_.w_elements(), p_.b_elements(), rows_ * std::max<int64_t>(own_, 0)};
+  at_.element_bytes = size_of(p_.dtype);
 }
 
 void Judge::Run::draw_inputs() {

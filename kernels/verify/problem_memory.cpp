@@ -34,6 +34,9 @@ ProblemMemory::ProblemMemory(Device& device, const ConvProblem& p, const Inputs&
   w_.write(inputs.w.data(), inputs.w.size_bytes(), activity);
   if (b_) b_->write(inputs.b.data(), inputs.b.size_bytes(), activity);
   at_ = {x_.address(), w_.address(), b_ ? b_->address() : 0, y_.address(), workspace_ ? workspace_->address() : 0};
+  at_.elements = {p.x_elements(), p.w_elements(), p.b_elements(),
+                  p.batch * p.out_channels * std::max<int64_t>(own_length, 0)};
+  at_.element_bytes = size_of(p.dtype);
 }
 
 std::vector<ProblemMemory::Extent> ProblemMemory::extents() const {

@@ -1,6 +1,7 @@
 // Runs a __global__ function's grid on the CPU: blocks on all cores, the threads of a block on fibres of one OS thread.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "convscope/plan.h"
@@ -40,6 +41,18 @@ struct Position {
   uint3 block, thread;
 };
 bool current_position(Position& out);
+
+// The tensors of the launches that come now, for who uses an address that is not there.
+struct KnownTensor {
+  const char* name;  // of static storage
+  uint64_t begin;
+  int64_t elements;
+  size_t element_bytes;
+};
+constexpr size_t most_known_tensors = 4;
+void know_tensors(std::span<const KnownTensor> all);
+// The nearest to an address, for signal handlers: no allocation. False where none is known or as near as `within` bytes.
+bool nearest_tensor(uint64_t address, uint64_t within, KnownTensor& out);
 
 // Index of the current thread in its block, and of its block in the grid (for the tracer).
 unsigned current_thread();

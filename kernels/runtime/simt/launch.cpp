@@ -1,5 +1,6 @@
 // A grid over the worker pool: blocks are handed out in order (or shuffled), each runs whole on one OS thread.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <fmt/format.h>
 #include <memory>
@@ -22,12 +23,41 @@ Block& own_block() {
   return *own;
 }
 
+struct Known {
+  std::atomic<const char*> name{nullptr};
+  std::atomic<uint64_t> begin{0};
+  std::atomic<int64_t> elements{0};
+  std::atomic<size_t> element_bytes{0};
+};
+std::array<Known, most_known_tensors> known;
+
 struct CurrentBlock {  // marks this OS thread as running kernel code
   explicit CurrentBlock(Block& b) { Block::current() = &b; }
   ~CurrentBlock() { Block::current() = nullptr; }
 };
 
 }  // namespace
+
+void know_tensors(std::span<const KnownTensor> all) {
+  for (size_t i = 0; i < known.size(); i++) {
+    const KnownTensor t = i < all.size() ? all[i] : KnownTensor{};
+    known[i].name = t.name, known[i].begin = t.begin, known[i].elements = t.elements;
+    known[i].element_bytes = t.element_bytes;
+  }
+}
+
+bool nearest_tensor(uint64_t address, uint64_t within, KnownTensor& out) {
+  uint64_t least = within;
+  for (const auto& k : known) {
+    const uint64_t begin = k.begin, bytes = static_cast<uint64_t>(k.elements.load()) * k.element_bytes;
+    if (!k.name || !begin || !bytes) continue;
+    const uint64_t distance = address < begin ? begin - address : address - std::min(address, begin + bytes);
+    if (distance >= least) continue;
+    least = distance;
+    out = {k.name, begin, k.elements, k.element_bytes};
+  }
+  return least < within;
+}
 
 std::string launch_shape_fault(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_bytes) {
   auto is = [&](const char* what, int64_t value, int64_t most) {

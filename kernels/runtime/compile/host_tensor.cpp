@@ -223,6 +223,12 @@ Tensor Tensor::view(Sizes sizes) const {
   return other;
 }
 
+Tensor Tensor::to(DeviceType where) const {
+  Tensor other = *this;
+  if (defined()) other.address_ = where == kCPU ? address_ | of_the_cpu : address_ & ~of_the_cpu;
+  return other;
+}
+
 Tensor Tensor::squeeze(int64_t d) const {
   Tensor other = *this;
   if (size(d) == 1) {
@@ -251,7 +257,7 @@ Tensor empty_like(const Tensor& t) {
 
 Tensor empty(const Sizes& sizes, TensorOptions o) {
   const Tensor made(1, sizes, o.type);
-  return {take(made.nbytes()), sizes, o.type};
+  return Tensor(take(made.nbytes()), sizes, o.type).to(o.where);
 }
 
 void Tensor::allow_dimensions(size_t n) const {

@@ -44,6 +44,7 @@ class Module : PythonWalk {
     const Statement& forward = *method_of(file_, type, "forward");
     const PythonArguments given = of_the_call(forward);
     allow(init);
+    ops_.made_on = kCPU;
     const Value y = call_function(forward, self, given);
     self->attributes.clear();  // a method that is kept in one would keep its module
     if (const Tensor* t = tensor_in(y)) return *t;

@@ -34,14 +34,41 @@ PythonValue numbers(const Sizes& sizes) {
   return python_list(std::move(all));
 }
 
-// to(type), to(tensor's), to(device): of these a type changes something.
+// What a value says as a device; none: nothing.
+std::optional<DeviceType> device_in(const PythonValue& v) {
+  if (auto s = std::get_if<std::string>(&v.is)) {
+    if (s->starts_with("cpu")) return kCPU;
+    if (s->starts_with("cuda")) return kCUDA;
+  }
+  if (same_values(v, python_path("torch.device"))) return kCUDA;
+  return {};
+}
+
+// torch.device("cpu"), torch.device("cuda", 0)
+PythonValue device_named(const PythonArguments& a) {
+  const PythonValue* type = a.find("type", 0);
+  if (type && device_in(*type) == kCPU) return {std::string("cpu")};
+  return python_path("torch.device");
+}
+
+TensorOptions options_like(const Tensor& t, const PythonArguments& a) {
+  const auto named = a.by_name.find("device");
+  const auto device = named == a.by_name.end() ? std::nullopt : device_in(named->second);
+  return {type_in(a, t.scalar_type()), device.value_or(t.device().type())};
+}
+
+// to(type), to(tensor's), to(device).
 PythonValue moved(const PythonOperations& ops, const Tensor& t, const PythonArguments& a) {
   ScalarType wanted = type_in(a, t.scalar_type());
+  DeviceType where = t.device().type();
   for (const PythonValue& v : a.by_place) {
     if (auto type = std::get_if<ScalarType>(&v.is)) wanted = *type;
-    if (auto like = tensor_in(v)) wanted = like->scalar_type();
+    if (auto like = tensor_in(v)) wanted = like->scalar_type(), where = like->device().type();
+    if (auto device = device_in(v)) where = *device;
   }
-  return {ops.convert(t, wanted)};
+  if (auto named = a.by_name.find("device"); named != a.by_name.end())
+    if (auto device = device_in(named->second)) where = *device;
+  return {ops.convert(t.to(where), wanted)};
 }
 
 // The input to be joined along a dimension, each copied into its place.
@@ -78,8 +105,8 @@ Tensor product(const PythonOperations& ops, const Tensor& a, const Tensor& b) {
 PythonValue tensor_attribute(const Tensor& t, const std::string& name) {
   if (name == "shape") return numbers(t.sizes());
   if (name == "dtype") return {t.scalar_type()};
-  if (name == "device") return python_path("torch.device");
-  if (name == "is_cuda") return {true};
+  if (name == "device") return t.is_cpu() ? PythonValue{std::string("cpu")} : python_path("torch.device");
+  if (name == "is_cuda") return {t.is_cuda()};
   if (name == "ndim") return {t.dim()};
   if (name == "data") return {t};
   if (name == "requires_grad") return {false};
@@ -92,8 +119,9 @@ PythonValue tensor_attribute(const Tensor& t, const std::string& name) {
 
 PythonValue tensor_method(const PythonOperations& ops, const Tensor& t, const std::string& name,
                           const PythonArguments& a) {
-  static const std::set<std::string> same = {"detach", "cuda", "requires_grad_", "cpu"};
+  static const std::set<std::string> same = {"detach", "requires_grad_"};
   if (same.contains(name)) return {t};
+  if (name == "cuda" || name == "cpu") return {t.to(name == "cpu" ? kCPU : kCUDA)};
   if (name == "size")
     return a.by_place.empty() && a.by_name.empty() ? numbers(t.sizes()) : PythonValue{t.size(number_at(a, 0, "dim"))};
   if (name == "stride")
@@ -104,7 +132,7 @@ PythonValue tensor_method(const PythonOperations& ops, const Tensor& t, const st
   if (name == "data_ptr") return {static_cast<int64_t>(t.address())};
   if (name == "is_contiguous") return {t.is_contiguous()};
   if (name == "is_floating_point") return {true};
-  if (name == "get_device") return {int64_t{0}};
+  if (name == "get_device") return {int64_t{t.get_device()}};
   if (name == "contiguous") return {t.is_contiguous() ? t : ops.clone(t)};
   if (name == "clone") return {ops.clone(t)};
   if (name == "float") return {ops.convert(t, ScalarType::Float)};
@@ -137,9 +165,9 @@ PythonValue tensor_method(const PythonOperations& ops, const Tensor& t, const st
   if (name == "select") return {t.select(number_at(a, 0, "dim"), number_at(a, 1, "index"))};
   if (name == "expand") return {t.expand(sizes_in(a.by_place))};
   if (name == "expand_as") return {t.expand_as(tensor_at(a, 0, "other"))};
-  if (name == "new_empty") return {t.new_empty(sizes_in(a.by_place), TensorOptions(type_in(a, t.scalar_type())))};
+  if (name == "new_empty") return {t.new_empty(sizes_in(a.by_place), options_like(t, a))};
   if (name == "new_zeros") {
-    Tensor made = t.new_empty(sizes_in(a.by_place), TensorOptions(type_in(a, t.scalar_type())));
+    Tensor made = t.new_empty(sizes_in(a.by_place), options_like(t, a));
     return ops.fill(made, 0), PythonValue{made};
   }
   Tensor self = t;
@@ -236,12 +264,16 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
     }
   if (path == "torch.compile" || path == "torch.jit.script") return a.by_place.empty() ? PythonValue{} : one();
   if (path == "torch.is_tensor") return {tensor_in(one()) != nullptr};
-  if (path == "torch.device" || path == "torch.Size") return path == "torch.Size" ? one() : python_path("torch.device");
+  if (path == "torch.device" || path == "torch.Size") return path == "torch.Size" ? one() : device_named(a);
   if (path == "torch.is_grad_enabled") return {false};
   if (path == "torch.is_autocast_enabled") return {false};
   // ---- tensors
   const std::string name = path.substr(path.rfind('.') + 1);
-  auto options = [&] { return TensorOptions(type_in(a, ScalarType::Float)); };
+  auto options = [&] {
+    const auto named = a.by_name.find("device");
+    const bool given = named != a.by_name.end() && !is_none(named->second);
+    return TensorOptions(type_in(a, ScalarType::Float), given ? device_in(named->second).value_or(kCUDA) : ops.made_on);
+  };
   auto filled = [&](Tensor t, double v) { return ops.fill(t, v), PythonValue{t}; };
   auto asked = [&] {
     if (auto size = a.by_name.find("size"); size != a.by_name.end()) return sizes_in({size->second});

@@ -37,7 +37,7 @@ class PythonWalk {
   };
 
   const PythonFile& file_;
-  const PythonOperations& ops_;
+  PythonOperations ops_;
   std::map<std::string, Value> made_;  // global names
 
  private:

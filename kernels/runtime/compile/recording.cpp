@@ -56,7 +56,7 @@ Allowed& allowed() {
   return *a;
 }
 
-int64_t place_of(uint64_t address) { return static_cast<int64_t>(address & ((uint64_t{1} << place_bits) - 1)); }
+int64_t place_of(uint64_t address) { return static_cast<int64_t>(address & (of_the_cpu - 1)); }
 
 const Variable* variable_at(uint64_t address) {
   const int number = what_of(address) - first_variable;
@@ -133,7 +133,7 @@ void allow_dynamic(const void* function, int bytes) {
 }
 
 uint64_t take(int64_t bytes) {
-  if (bytes < 0 || bytes >> place_bits) refuse("its host code takes ", bytes, " bytes");
+  if (bytes < 0 || bytes >> (place_bits - 1)) refuse("its host code takes ", bytes, " bytes");
   now().taken.push_back(bytes);
   next_number = now().first + static_cast<int>(now().taken.size());
   return address_of(next_number - 1);
@@ -153,6 +153,16 @@ void note_launch(const Callee& kernel, const Shape& grid, const Shape& block, si
     Argument a;
     a.size = h.bytes;
     std::memcpy(a.value.data(), h.value, h.bytes);
+    // Our own kernels stand for what PyTorch does there.
+    const bool own = std::string_view(kernel.tag).find("convscope_") != std::string_view::npos;
+    for (size_t i = 0; !own && h.kind != Handed::plain && i + 8 <= h.bytes; i += 8) {
+      uint64_t word;
+      std::memcpy(&word, a.value.data() + i, 8);
+      if (on_device(word) && word & of_the_cpu)
+        launch.refused = joined(
+            "is given a tensor on the CPU, which a GPU cannot reach: it was made without a device, "
+            "as torch::empty({…}, torch::kFloat32) is, or by cpu()");
+    }
     launch.arguments.emplace_back(h.kind, std::move(a));
   }
   now().launches.push_back(std::move(launch));
@@ -331,6 +341,7 @@ void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
     }
     places.result = what_of(result.address());
     if (places.result != y && places.result < first_made) refuse("its host code returns a tensor that it was given");
+    if (result.is_cpu()) refuse("its host code returns a tensor on the CPU, where its input is on the GPU");
     if (result.dim() != 3 || result.size(0) != p.batch || result.size(1) != p.out_channels)
       return plan.wrong_shape(shape_words(p, result));
     if (result.size(2) != p.out_length()) plan.out_length(result.size(2));

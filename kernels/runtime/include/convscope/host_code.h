@@ -65,8 +65,8 @@ constexpr auto kFloat = ScalarType::Float, kFloat32 = ScalarType::Float, kDouble
 using std::nullopt, std::optional;
 inline TensorOptions dtype(ScalarType t) { return {t}; }
 template <class... A>
-TensorOptions device(const A&...) {
-  return {};
+TensorOptions device(const A&... a) {
+  return {convscope::host::Device(a...)};
 }
 namespace cuda {
 struct CUDAStream {

@@ -127,7 +127,7 @@ Tensor Tensor::add(const Tensor& other, double alpha) const {
 Tensor Tensor::to(ScalarType t) const {
   if (t == type_) return *this;
   allow_conversion(t);
-  const Tensor from = contiguous(), made = new_empty(sizes_, TensorOptions(t));
+  const Tensor from = contiguous(), made = new_empty(sizes_, options().dtype(t));
   convert(made.address(), from.address(), numel(), t, type_, current_stream());
   return made;
 }

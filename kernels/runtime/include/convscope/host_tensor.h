@@ -50,6 +50,7 @@ CONVSCOPE_PROGRAM std::string said(const std::vector<int64_t>& sizes);
 // Addresses say what is meant: a tensor of the problem, or memory that the host code took, and a place in it.
 // Their upper bits are none that a number in a kernel's parameters is likely to have.
 constexpr int place_bits = 44, first_made = 16, address_mark = 0x50000;
+constexpr uint64_t of_the_cpu = uint64_t{1} << (place_bits - 1);  // that a GPU cannot reach; a part of the place
 constexpr uint64_t address_of(int what) { return static_cast<uint64_t>(address_mark + what) << place_bits; }
 constexpr int what_of(uint64_t address) { return static_cast<int>(address >> place_bits) - address_mark; }
 enum Role { x = 1, w = 2, b = 3, y = 4 };
@@ -95,17 +96,25 @@ CONVSCOPE_PROGRAM void allow_dynamic(const void* function, int bytes);
 
 enum class DeviceType { CPU, CUDA };
 constexpr DeviceType kCUDA = DeviceType::CUDA, kCPU = DeviceType::CPU;
-struct Device {
-  DeviceType type() const { return kCUDA; }
-  bool is_cpu() const { return false; }
-  bool operator==(const Device&) const { return true; }
-  bool is_cuda() const { return true; }
-  int index() const { return 0; }
+class Device {
+ public:
   Device() = default;
+  template <class I = int>
+  Device(DeviceType t, I = {}) : type_(t) {}
+  Device(const char* name) : type_(name[0] == 'c' && name[1] == 'p' ? kCPU : kCUDA) {}  // "cpu", "cuda:0"
+  Device(const std::string& name) : Device(name.c_str()) {}
   template <class... A>
-  explicit Device(const A&...) {}
+  requires(sizeof...(A) > 0) explicit Device(const A&...) {}
+  DeviceType type() const { return type_; }
+  bool is_cpu() const { return type_ == kCPU; }
+  bool is_cuda() const { return type_ == kCUDA; }
+  int index() const { return is_cuda() ? 0 : -1; }
+  bool operator==(const Device&) const = default;
+
+ private:
+  DeviceType type_ = kCUDA;
 };
-inline std::string said(const Device&) { return "cuda:0"; }
+inline std::string said(const Device& d) { return d.is_cuda() ? "cuda:0" : "cpu"; }
 
 enum class MemoryFormat : int8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 // Tensors of three dimensions have no other order than rows one behind the other, unless a view gives them one.
@@ -114,14 +123,19 @@ inline void in_rows(MemoryFormat f) {
     refuse("its host code asks for channels_last, which is for tensors of four and five dimensions");
 }
 
+// As in PyTorch, what no device is named for is on the CPU.
 struct TensorOptions {
   ScalarType type = ScalarType::Float;
+  DeviceType where = kCPU;
   TensorOptions() = default;
   TensorOptions(ScalarType t) : type(t) {}
-  TensorOptions dtype(ScalarType t) const { return {t}; }
+  TensorOptions(ScalarType t, DeviceType d) : type(t), where(d) {}
+  TensorOptions(const Device& d) : where(d.type()) {}
+  TensorOptions(DeviceType d) : where(d) {}
+  TensorOptions dtype(ScalarType t) const { return {t, where}; }
   template <class... A>
-  TensorOptions device(const A&...) const {
-    return *this;
+  TensorOptions device(const A&... a) const {
+    return {type, Device(a...).type()};
   }
   TensorOptions requires_grad(bool) const { return *this; }
 };
@@ -149,15 +163,17 @@ class Tensor {
   ScalarType dtype() const { return type_; }
   struct Kind {  // what Tensor::type() gave before it was deprecated
     ScalarType type;
+    DeviceType where;
     operator ScalarType() const { return type; }
     ScalarType scalarType() const { return type; }
-    bool is_cuda() const { return true; }
+    bool is_cuda() const { return where == kCUDA; }
   };
-  Kind type() const { return {type_}; }
-  TensorOptions options() const { return {type_}; }
-  Device device() const { return {}; }
-  int get_device() const { return 0; }
-  bool is_cuda() const { return true; }
+  Kind type() const { return {type_, device().type()}; }
+  TensorOptions options() const { return {type_, device().type()}; }
+  Device device() const { return address_ & of_the_cpu ? kCPU : kCUDA; }
+  int get_device() const { return device().index(); }
+  bool is_cuda() const { return device().is_cuda(); }
+  bool is_cpu() const { return device().is_cpu(); }
   CONVSCOPE_PROGRAM bool is_contiguous() const;
   Tensor contiguous() const;
   bool is_contiguous(MemoryFormat f) const { return in_rows(f), is_contiguous(); }
@@ -191,9 +207,17 @@ class Tensor {
   // A result, alone in its memory.
   Tensor alone() const;
   Tensor detach() const { return *this; }
-  Tensor cuda() const { return *this; }
-  Tensor cpu() const { return *this; }  // to be copied from; it has no more values than the other
+  // Another address of the same memory: it has no values, and on a GPU the copy has those of this.
+  Tensor cuda() const { return to(kCUDA); }
+  Tensor cpu() const { return to(kCPU); }
+  CONVSCOPE_PROGRAM Tensor to(DeviceType where) const;
+  Tensor to(const Device& d) const { return to(d.type()); }
   Tensor to(ScalarType t) const;
+  Tensor to(const TensorOptions& o) const { return to(o.where).to(o.type); }
+  template <class D>
+  Tensor to(const D& d, ScalarType t, bool = false) const {
+    return to(Device(d).type()).to(t);
+  }
   CONVSCOPE_PROGRAM Tensor view(Sizes sizes) const;
   Tensor reshape(Sizes sizes) const;
   Tensor flatten() const { return reshape({-1}); }

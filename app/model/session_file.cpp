@@ -6,7 +6,7 @@
 
 #include "app/engine/codec.h"
 #include "app/engine/packed.h"
-#include "app/model/settings.h"
+#include "kernels/base/safe_file.h"
 #include "kernels/problem/npy.h"
 
 namespace convscope {

@@ -1,18 +1,16 @@
 #include "app/model/settings.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
-#include <unistd.h>
+
+#include "kernels/base/safe_file.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -119,29 +117,6 @@ bool save_settings(const std::string& file, const Settings& s) {
   } catch (const std::exception&) {
     return false;
   }
-}
-
-void write_file_safely(const std::string& file, const std::string& bytes, unsigned mode) {
-  std::string beside = file + ".part" + std::to_string(getpid());
-  auto fail = [&] {
-    std::string why = std::strerror(errno);
-    unlink(beside.c_str());
-    throw std::runtime_error(file + " cannot be written: " + why);
-  };
-  int fd = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-  if (fd < 0) fail();
-  for (size_t at = 0; at < bytes.size();) {
-    ssize_t n = write(fd, bytes.data() + at, bytes.size() - at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      close(fd);
-      fail();
-    }
-    at += static_cast<size_t>(n);
-  }
-  bool ok = fsync(fd) == 0;
-  ok = close(fd) == 0 && ok;
-  if (!ok || rename(beside.c_str(), file.c_str()) != 0) fail();
 }
 
 }  // namespace convscope

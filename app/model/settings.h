@@ -29,8 +29,4 @@ Settings load_settings(const std::string& file, std::string& note);
 // Written beside and renamed. False when it cannot be written.
 bool save_settings(const std::string& file, const Settings& s);
 
-// Replaces a file by writing another one beside it and renaming: a crash leaves the old or the new one, never half.
-// Errors: std::runtime_error with the system's reason.
-void write_file_safely(const std::string& file, const std::string& bytes, unsigned mode = 0644);
-
 }  // namespace convscope

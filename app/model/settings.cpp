@@ -48,21 +48,15 @@ std::string settings_folder() {
   return fs::is_directory(folder, error) ? folder.string() : "";
 }
 
-Settings load_settings(const std::string& file, std::string& note) {
-  Settings s;
+KeptSettings read_settings(const std::string& file, Settings& s) {
+  s = {};
   std::ifstream in(file);
-  if (!in) return s;
+  if (!in) return KeptSettings::none;
   std::stringstream text;
   text << in.rdbuf();
-  json j = json::parse(text.str(), nullptr, false);
-  if (!j.is_object()) {
-    note = file + " cannot be read as settings: the defaults are used";
-    return s;
-  }
-  if (!j.contains("version") || !j["version"].is_number_unsigned() || j["version"].get<uint64_t>() > version) {
-    note = file + " is of a later version: the defaults are used, and it is left alone";
-    return s;
-  }
+  const json j = json::parse(text.str(), nullptr, false);
+  if (!j.is_object() || !j.contains("version") || !j["version"].is_number_unsigned()) return KeptSettings::damaged;
+  if (j["version"].get<uint64_t>() > version) return KeptSettings::later;
   auto text_of = [&](const char* name, std::string& to) {
     if (j.contains(name) && j[name].is_string()) to = j[name];
   };
@@ -91,14 +85,19 @@ Settings load_settings(const std::string& file, std::string& note) {
   if (j.contains("recent") && j["recent"].is_array())
     for (const auto& r : j["recent"])
       if (r.is_string() && s.recent.size() < 10) s.recent.push_back(r);
+  return KeptSettings::read;
+}
+
+Settings load_settings(const std::string& file, std::string& note) {
+  Settings s;
+  const KeptSettings kept = read_settings(file, s);
+  if (kept == KeptSettings::damaged) note = file + " cannot be read as settings: the defaults are used";
+  if (kept == KeptSettings::later) note = file + " is of a later version: the defaults are used, and it is left alone";
   return s;
 }
 
 bool save_settings(const std::string& file, const Settings& s) {
-  // What a later version has left there is not overwritten.
-  std::string note;
-  load_settings(file, note);
-  if (note.find("later version") != std::string::npos) return false;
+  if (Settings there; read_settings(file, there) == KeptSettings::later) return false;
   json j = {{"version", version},
             {"theme", s.theme == Settings::Theme::light ? "light" : "dark"},
             {"scale", s.scale},

@@ -57,7 +57,9 @@ TEST_F(SettingsFile, NoneIsTheDefault) {
 }
 
 TEST_F(SettingsFile, ACorruptOneIsTheDefaultAndSaysSo) {
-  for (const char* text : {"", "{", "[]", "null", "7", "\xff\xfe", "{\"version\": 1,", "not json at all"}) {
+  for (const char* text :
+       {"", "{", "[]", "null", "7", "\xff\xfe", "{\"version\": 1,", "not json at all", "{}", R"({"theme": "light"})",
+        R"({"version": "1"})", R"({"version": null})", R"({"version": -1})", R"({"version": 1.5, "theme": "light"})"}) {
     std::string note;
     write(text);
     EXPECT_EQ(load(note), Settings{}) << text;
@@ -83,9 +85,12 @@ TEST_F(SettingsFile, FieldsOfTheWrongTypeAreTheDefault) {
 }
 
 TEST_F(SettingsFile, ALaterVersionIsLeftAlone) {
-  for (const std::string text : {R"({"version": 2, "theme": "light", "more": true})",
-                                 R"({"version": 18446744073709551615})", R"({"version": "next"})"}) {
+  for (const std::string text :
+       {R"({"version": 2, "theme": "light", "more": true})", R"({"version": 18446744073709551615})"}) {
     std::string file = write(text), note;
+    Settings s = unusual();
+    EXPECT_EQ(read_settings(file, s), KeptSettings::later);
+    EXPECT_EQ(s, Settings{});
     EXPECT_EQ(load(note), Settings{});
     EXPECT_NE(note.find("later version"), std::string::npos);
     EXPECT_FALSE(save_settings(file, unusual()));

@@ -102,6 +102,52 @@ TEST_F(Session, FilesElsewhereAreAbsolute) {
   expect_same(load_session(folder_.path("s.convscope")), s);
 }
 
+// The kernel's file, and what stands beside it when that is a file, go with the session like values.
+TEST_F(Session, KernelsFilesGoWithTheSession) {
+  fs::create_directory(folder_.path("kernels"));
+  folder_.write("kernels/mine.cu", "x", 1);
+  test::ScratchFolder elsewhere;
+  const std::string other = elsewhere.write("other.py", "x", 1);
+  SessionFile s;
+  s.unknown = json::object();
+  s.document.kernel = folder_.path("kernels/mine.cu:gather"), s.document.compare_with = other;
+  save_session(folder_.path("s.convscope"), s);
+  json j = json::parse(test::text_of(folder_.path("s.convscope")));
+  EXPECT_EQ(j["kernel"], "kernels/mine.cu:gather");
+  EXPECT_EQ(j["compare_with"], other);
+  expect_same(load_session(folder_.path("s.convscope")), s);
+  test::ScratchFolder moved;
+  fs::copy(folder_.path(""), moved.path(""), fs::copy_options::recursive);
+  SessionFile back = load_session(moved.path("s.convscope"));
+  EXPECT_EQ(back.document.kernel, moved.path("kernels/mine.cu:gather"));
+  EXPECT_EQ(back.document.compare_with, other);
+}
+
+// Typed in the working folder, opened from another one.
+TEST_F(Session, AKernelsFileAsItWasTyped) {
+  folder_.write("mine.cu", "x", 1);
+  test::ScratchFolder sessions;
+  const fs::path was = fs::current_path();
+  fs::current_path(folder_.path(""));
+  SessionFile s;
+  s.document.kernel = "mine.cu";
+  save_session(sessions.path("s.convscope"), s);
+  fs::current_path(was);
+  EXPECT_TRUE(fs::equivalent(load_session(sessions.path("s.convscope")).document.kernel, folder_.path("mine.cu")));
+}
+
+// A relative path that is not there beside the session counts from the working folder, and stays as it is.
+TEST_F(Session, AKernelsFileOfAnOldSession) {
+  const std::string file = with_field("kernel", "old/mine.cu:gather");
+  SessionFile s = load_session(file);
+  EXPECT_EQ(s.document.kernel, "old/mine.cu:gather");
+  save_session(file, s);
+  EXPECT_EQ(json::parse(test::text_of(file))["kernel"], "old/mine.cu:gather");
+  // A control: the program's own kernels are no files, whatever lies there.
+  folder_.write("tiled", "x", 1);
+  EXPECT_EQ(load_session(with_field("kernel", "tiled")).document.kernel, "tiled");
+}
+
 // As `convscope window s.convscope` in the folder of the session.
 TEST_F(Session, AFileInTheWorkingFolder) {
   fs::path was = fs::current_path();

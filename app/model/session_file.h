@@ -1,4 +1,4 @@
-// NAME.convscope: a document and a view as JSON (interface.md, "A session file"); one that holds a recording is packed.
+// NAME.convscope: a document and a view as JSON; one that holds a recording is packed.
 #pragma once
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
+#include "app/engine/codec.h"
 #include "tests/app/model/documents.h"
 #include "tests/app/model/sessions.h"
 
@@ -146,6 +147,31 @@ TEST_F(Session, AKernelsFileOfAnOldSession) {
   // A control: the program's own kernels are no files, whatever lies there.
   folder_.write("tiled", "x", 1);
   EXPECT_EQ(load_session(with_field("kernel", "tiled")).document.kernel, "tiled");
+}
+
+// A recording's answers are found by the name that was asked for, wherever it is opened.
+TEST_F(Session, AKernelsFileOfARecording) {
+  for (const char* name : {"mine.cu", "other.cu"}) folder_.write(name, "x", 1);
+  SessionFile s;
+  s.unknown = json::object();
+  RunRequest asked;
+  asked.kernel = "mine.cu", asked.problem = s.document.problem;
+  std::vector<std::byte> none;
+  json request = request_json(asked, none);
+  request["type"] = "run";
+  Recording r;
+  r.about = {{"device", {{"name", "NVIDIA H200"}}}, {"date", "2026-11-22"}};
+  r.add(request, {{"verdict", {{"status", "right"}}}}, {}, "2026-11-22");
+  s.recording = std::make_shared<Recording>(r);
+  s.document.kernel = "mine.cu", s.document.compare_with = folder_.path("other.cu");
+  const std::string file = folder_.path("s.convscope");
+  save_session(file, s);
+  for (int i = 0; i < 2; i++) {
+    SessionFile back = load_session(file);
+    EXPECT_EQ(back.document.kernel, "mine.cu");
+    EXPECT_EQ(back.document.compare_with, folder_.path("other.cu")) << "the control: it has no answers";
+    save_session(file, back);
+  }
 }
 
 // As `convscope window s.convscope` in the folder of the session.

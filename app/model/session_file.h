@@ -17,8 +17,8 @@ struct SessionFile {
   std::shared_ptr<const Recording> recording = {};  // what was measured on a GPU; null for a plain session
 };
 
-// Reads a session; values in .npy files are read beside it (relative paths are relative to the session). So are those of
-// kernels' files, where there is such a file: sessions of before have them as they were typed.
+// Reads a session; values in .npy files are read beside it (relative paths are relative to the session). So are those
+// of kernels' files, where there is such a file: sessions of before have them as they were typed.
 // Errors: InputError naming the file and what is wrong with it.
 SessionFile load_session(const std::string& path);
 

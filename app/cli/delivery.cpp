@@ -20,7 +20,7 @@ Delivery::Delivery(const CommonOptions& common, const std::string& format, const
 
 void Delivery::deliver(const std::string& text, const json& document) {
   if (file_) {
-    file_->out << text;
+    file_->write(text);
     file_->finish();
   } else if (format_ != "json") {
     std::fputs(text.c_str(), stdout);

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 
+#include "app/cli/out_file.h"
 #include "app/cli/pictures.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
@@ -205,9 +205,9 @@ class Demo {
   }
 
   void write(const std::string& name, const std::string& bytes) {
-    std::ofstream out(folder_ / name, std::ios::binary);
-    out << bytes;
-    if (!out) throw InputError("out", (folder_ / name).string(), "cannot be written");
+    OutFile out("out", folder_ / name, Disk::later);
+    out.write(bytes);
+    out.finish();
   }
 
   int finish(std::chrono::steady_clock::time_point start, int code) {

@@ -28,7 +28,7 @@ int verb_export(const CommonOptions& common, const ProblemOptions& problem, cons
   for (const char* own : {"id", "type"}) j.erase(own);
   auto text = j["text"].get<std::string>();
   if (file) {
-    file->out << text;
+    file->write(text);
     file->finish();
     j.erase("text");
     j["file"] = options.out;

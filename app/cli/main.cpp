@@ -1,4 +1,4 @@
-// convscope: the command line. Verbs and exit codes: interface.md; each verb is a function in verbs.h.
+// convscope: the command line. Each verb is a function in verbs.h.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>

@@ -1,26 +1,37 @@
 #include "app/cli/out_file.h"
 
+#include <stdexcept>
+#include <utility>
+
 #include "kernels/base/error.h"
 
 namespace convscope {
 
-OutFile::OutFile(std::string field, const std::filesystem::path& file)
-    : field_(std::move(field)), file_(file), part_(file.string() + ".part"), out(part_, std::ios::binary) {
-  if (!out) refuse();
+OutFile::OutFile(std::string field, const std::filesystem::path& file, Disk disk)
+    : field_(std::move(field)), file_(file.string()) {
+  try {
+    out_.emplace(file_, disk);
+  } catch (const std::runtime_error&) {
+    refuse();
+  }
 }
 
-OutFile::~OutFile() {
-  std::error_code ignored;
-  std::filesystem::remove(part_, ignored);
+void OutFile::write(std::string_view bytes) {
+  try {
+    out_->write(bytes);
+  } catch (const std::runtime_error&) {
+    refuse();
+  }
 }
 
 void OutFile::finish() {
-  out.close();
-  std::error_code error;
-  if (out) std::filesystem::rename(part_, file_, error);
-  if (!out || error) refuse();
+  try {
+    out_->finish();
+  } catch (const std::runtime_error&) {
+    refuse();
+  }
 }
 
-void OutFile::refuse() const { throw InputError(field_, file_.string(), "cannot be written"); }
+void OutFile::refuse() const { throw InputError(field_, file_, "cannot be written"); }
 
 }  // namespace convscope

@@ -1,26 +1,26 @@
-// A file under another name until it is whole, so that a program that is stopped leaves no half of one.
+// A file that an option names (kernels/base/safe_file.h): that it cannot be written is said as of any other input.
 #pragma once
 #include <filesystem>
-#include <fstream>
+#include <optional>
 #include <string>
+#include <string_view>
+
+#include "kernels/base/safe_file.h"
 
 namespace convscope {
 
 class OutFile {
  public:
-  // `field`: the option that named it, for messages. Errors: InputError when it cannot be written.
-  OutFile(std::string field, const std::filesystem::path& file);
-  ~OutFile();
+  // `field`: the option that named it, for messages. Errors, here and below: InputError when it cannot be written.
+  OutFile(std::string field, const std::filesystem::path& file, Disk disk = Disk::wait);
   OutFile(const OutFile&) = delete;
-  void finish();  // gives it its name
+  void write(std::string_view bytes);
+  void finish();  // gives it its name; without, nothing has happened
   [[noreturn]] void refuse() const;
 
  private:
-  std::string field_;
-  std::filesystem::path file_, part_;
-
- public:
-  std::ofstream out;
+  std::string field_, file_;
+  std::optional<SafeFile> out_;
 };
 
 }  // namespace convscope

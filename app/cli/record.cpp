@@ -318,7 +318,7 @@ int verb_record(const CommonOptions& common, const ProblemOptions& problem, cons
   }
   const std::string bytes =
       packed(session_of(r, std::move(session)).dump(-1, ' ', false, json::error_handler_t::replace));
-  file.out << bytes;
+  file.write(bytes);
   file.finish();
   json kernels = json::array();
   for (const auto& p : r.problems())

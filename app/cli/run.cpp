@@ -17,7 +17,7 @@ namespace {
 // Streams one tensor of a kept result into a .npy file.
 void save_tensor(Session& session, const std::string& result, const std::string& what,
                  const std::filesystem::path& file) {
-  OutFile unfinished("save", file);
+  OutFile unfinished("save", file, Disk::later);  // gigabytes, which the same run gives again
   int64_t at = 0, total = 1;
   DType dtype = DType::f32;
   while (at < total) {
@@ -28,15 +28,15 @@ void save_tensor(Session& session, const std::string& result, const std::string&
       total = 1;
       for (int64_t n : shape) total *= n;
       dtype = *dtype_from(r.header["dtype"].get<std::string>());
-      unfinished.out << npy_header(dtype, shape);
+      unfinished.write(npy_header(dtype, shape));
     }
     auto got = r.header["count"].get<int64_t>();
     HostTensor part = make_tensor(dtype, {got}, [&](auto* out, int64_t n) {
       std::memcpy(out, r.payload.data(), std::min(r.payload.size(), static_cast<size_t>(n) * sizeof *out));
     });
     part = convert(part, npy_type(dtype));
-    unfinished.out.write(reinterpret_cast<const char*>(part.data()), static_cast<std::streamsize>(part.size_bytes()));
-    if (got == 0 || !unfinished.out) unfinished.refuse();
+    unfinished.write({reinterpret_cast<const char*>(part.data()), part.size_bytes()});
+    if (got == 0) unfinished.refuse();
     at += got;
   }
   unfinished.finish();

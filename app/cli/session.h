@@ -60,7 +60,7 @@ class Session {
 // The one document of --json. Text that is no UTF-8 (a file's name) is replaced.
 void print_json(const nlohmann::json& document);
 
-inline constexpr int interrupted_code = 130;  // interface.md: Ctrl-C
+inline constexpr int interrupted_code = 130;  // Ctrl-C, as shells have it
 
 // From now on Ctrl-C is remembered instead of ending the program; a second one ends it.
 void catch_interrupts();

@@ -1,4 +1,5 @@
-// The verbs of the command line. Each returns the program's exit code (interface.md).
+// The verbs of the command line. Each returns the program's exit code (kernels/base/error.h; of a verdict
+// kernels/verify/verdict.h).
 #pragma once
 #include <string>
 #include <vector>

@@ -193,11 +193,12 @@ std::vector<ShippedLesson> shipped_lessons() {
   std::error_code error;
   const std::string folder = shipped_folder("lessons");
   if (folder.empty()) return all;
-  for (const auto& e : fs::directory_iterator(folder, error)) {
-    if (e.path().extension() != ".lesson") continue;
+  for (fs::directory_iterator e(folder, error), end; !error && e != end; e.increment(error)) {
+    const fs::path path = e->path();
+    if (path.extension() != ".lesson") continue;
     try {
-      const Lesson l = load_lesson(e.path().string());
-      all.push_back({e.path().stem().string(), l.title, l.about, e.path().string()});
+      const Lesson l = load_lesson(path.string());
+      all.push_back({path.stem().string(), l.title, l.about, path.string()});
     } catch (const std::exception&) {
     }
   }

@@ -1,5 +1,5 @@
-// A run's answer (interface.md, "JSON of run") as plain values for panels. Immutable once made; absent figures are
-// empty, with the reason beside them.
+// A run's answer (what `convscope run --json` prints) as plain values for panels. Immutable once made; absent figures
+// are empty, with the reason beside them.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,13 +1,16 @@
 #include "app/model/session_file.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 #include <tuple>
 
 #include "app/engine/codec.h"
+#include "app/engine/kernel_file.h"
 #include "app/engine/packed.h"
-#include "app/model/settings.h"
+#include "kernels/base/safe_file.h"
 #include "kernels/problem/npy.h"
+#include "kernels/runtime/registry.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -43,6 +46,43 @@ T take(const json& j, const char* field, const T& otherwise, const std::string& 
     return it->template get<T>();
 }
 
+// A file as a session names it: from the session's folder where it lies below it, so that the two can be moved
+// together.
+std::string from_session(const std::string& file, const std::string& session) {
+  std::error_code error;
+  const fs::path folder = fs::absolute(session, error).parent_path(), whole = fs::absolute(file, error);
+  const fs::path relative = whole.lexically_relative(folder);
+  return relative.empty() || *relative.begin() == ".." ? whole.string() : relative.string();
+}
+
+std::string beside_session(const fs::path& file, const std::string& session) {
+  return (file.is_relative() ? fs::path(session).parent_path() / file : file).lexically_normal().string();
+}
+
+// A kernel may be a file as well, or one of several in a file. One that a recording has answers of stays as it was
+// named there: its questions are found by that name.
+bool names_own_file(const std::string& kernel, const Recording* recording) {
+  if (!names_file(kernel)) return false;
+  return !recording || std::none_of(recording->answers.begin(), recording->answers.end(),
+                                    [&](const RecordedAnswer& a) { return a.asked.kernel == kernel; });
+}
+
+std::string kernel_from_session(const std::string& kernel, const std::string& session, const Recording* recording) {
+  const std::string file = file_of_kernel(kernel);
+  std::error_code error;
+  // One that is not there stays as it is: from where its name counts is not known.
+  if (!names_own_file(kernel, recording) || (fs::path(file).is_relative() && !fs::exists(file, error))) return kernel;
+  return from_session(file, session) + kernel.substr(file.size());
+}
+
+std::string kernel_beside_session(const std::string& kernel, const std::string& session, const Recording* recording) {
+  if (!names_own_file(kernel, recording)) return kernel;
+  const std::string file = file_of_kernel(kernel), beside = beside_session(file, session);
+  std::error_code error;
+  // Sessions of before have the name as it was typed, which counts from the working folder.
+  return fs::exists(beside, error) ? beside + kernel.substr(file.size()) : kernel;
+}
+
 }  // namespace
 
 SessionFile load_session(const std::string& path) {
@@ -56,11 +96,12 @@ SessionFile load_session(const std::string& path) {
         "is of version " + std::to_string(v) + ": this program reads up to " + std::to_string(session_version));
 
   SessionFile s;
+  if (Recording r = recording_from(j, path); !r.empty()) s.recording = std::make_shared<Recording>(std::move(r));
   Document& d = s.document;
   d.problem = problem_from(j.value("problem", json::object()));
   require_legal(d.problem);
-  d.kernel = take(j, "kernel", d.kernel, path);
-  d.compare_with = take(j, "compare_with", d.compare_with, path);
+  d.kernel = kernel_beside_session(take(j, "kernel", d.kernel, path), path, s.recording.get());
+  d.compare_with = kernel_beside_session(take(j, "compare_with", d.compare_with, path), path, s.recording.get());
   d.device = take(j, "device", d.device, path);
   d.inputs.seed = take(j, "seed", d.inputs.seed, path);
   std::string accuracy = take(j, "accuracy", std::string("strict"), path);
@@ -74,9 +115,7 @@ SessionFile load_session(const std::string& path) {
     TensorSource& source = d.inputs.*r.source;
     source = parse_source(r.field, name);
     if (source.kind != InputKind::file) continue;
-    fs::path file = name;
-    if (file.is_relative()) file = fs::path(path).parent_path() / file;
-    source.file = file.lexically_normal().string();
+    source.file = beside_session(name, path);
     source.values = convert(read_array_file(source.file, r.array, r.field), d.problem.dtype);
   }
   d = apply(d, ReplaceDocument{d, path});  // the rules hold for files too
@@ -92,7 +131,6 @@ SessionFile load_session(const std::string& path) {
     if (at.row >= 0 && at.row < p.batch * p.out_channels && at.column >= 0 && at.column < p.out_length())
       v.selected = at;
   }
-  if (Recording r = recording_from(j, path); !r.empty()) s.recording = std::make_shared<Recording>(std::move(r));
   s.unknown = std::move(j);
   for (const char* field : known) s.unknown.erase(field);
   return s;
@@ -104,8 +142,8 @@ void save_session(const std::string& path, const SessionFile& s) {
   j["type"] = session_type;
   j["version"] = session_version;
   j["problem"] = problem_json(d.problem);
-  j["kernel"] = d.kernel;
-  j["compare_with"] = d.compare_with;
+  j["kernel"] = kernel_from_session(d.kernel, path, s.recording.get());
+  j["compare_with"] = kernel_from_session(d.compare_with, path, s.recording.get());
   j["device"] = d.device;
   j["seed"] = d.inputs.seed;
   j["accuracy"] = name_of(d.accuracy);
@@ -113,10 +151,7 @@ void save_session(const std::string& path, const SessionFile& s) {
   for (const auto& r : roles) {
     const TensorSource& source = d.inputs.*r.source;
     if (source.kind == InputKind::file) {
-      std::error_code error;
-      fs::path folder = fs::absolute(path, error).parent_path(), file = fs::absolute(source.file, error);
-      fs::path relative = file.lexically_relative(folder);
-      j[r.field] = relative.empty() || *relative.begin() == ".." ? file.string() : relative.string();
+      j[r.field] = from_session(source.file, path);
     } else {
       for (const auto& k : input_kinds)
         if (k.kind == source.kind) j[r.field] = k.name;
@@ -134,7 +169,7 @@ void save_session(const std::string& path, const SessionFile& s) {
     // A recording is large, and packs to a tenth of its size.
     text = s.recording ? packed(session_of(*s.recording, std::move(j)).dump()) : j.dump(2) + "\n";
   } catch (const json::exception&) {  // of bytes that are no UTF-8
-    throw std::runtime_error(path + " cannot be written: the path of a file of values is no text");
+    throw std::runtime_error(path + " cannot be written: the path of a file is no text");
   }
   write_file_safely(path, text);
 }

@@ -1,18 +1,16 @@
 #include "app/model/settings.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
-#include <unistd.h>
+
+#include "kernels/base/safe_file.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -50,21 +48,15 @@ std::string settings_folder() {
   return fs::is_directory(folder, error) ? folder.string() : "";
 }
 
-Settings load_settings(const std::string& file, std::string& note) {
-  Settings s;
+KeptSettings read_settings(const std::string& file, Settings& s) {
+  s = {};
   std::ifstream in(file);
-  if (!in) return s;
+  if (!in) return KeptSettings::none;
   std::stringstream text;
   text << in.rdbuf();
-  json j = json::parse(text.str(), nullptr, false);
-  if (!j.is_object()) {
-    note = file + " cannot be read as settings: the defaults are used";
-    return s;
-  }
-  if (!j.contains("version") || !j["version"].is_number_unsigned() || j["version"].get<uint64_t>() > version) {
-    note = file + " is of a later version: the defaults are used, and it is left alone";
-    return s;
-  }
+  const json j = json::parse(text.str(), nullptr, false);
+  if (!j.is_object() || !j.contains("version") || !j["version"].is_number_unsigned()) return KeptSettings::damaged;
+  if (j["version"].get<uint64_t>() > version) return KeptSettings::later;
   auto text_of = [&](const char* name, std::string& to) {
     if (j.contains(name) && j[name].is_string()) to = j[name];
   };
@@ -93,14 +85,19 @@ Settings load_settings(const std::string& file, std::string& note) {
   if (j.contains("recent") && j["recent"].is_array())
     for (const auto& r : j["recent"])
       if (r.is_string() && s.recent.size() < 10) s.recent.push_back(r);
+  return KeptSettings::read;
+}
+
+Settings load_settings(const std::string& file, std::string& note) {
+  Settings s;
+  const KeptSettings kept = read_settings(file, s);
+  if (kept == KeptSettings::damaged) note = file + " cannot be read as settings: the defaults are used";
+  if (kept == KeptSettings::later) note = file + " is of a later version: the defaults are used, and it is left alone";
   return s;
 }
 
 bool save_settings(const std::string& file, const Settings& s) {
-  // What a later version has left there is not overwritten.
-  std::string note;
-  load_settings(file, note);
-  if (note.find("later version") != std::string::npos) return false;
+  if (Settings there; read_settings(file, there) == KeptSettings::later) return false;
   json j = {{"version", version},
             {"theme", s.theme == Settings::Theme::light ? "light" : "dark"},
             {"scale", s.scale},
@@ -119,29 +116,6 @@ bool save_settings(const std::string& file, const Settings& s) {
   } catch (const std::exception&) {
     return false;
   }
-}
-
-void write_file_safely(const std::string& file, const std::string& bytes, unsigned mode) {
-  std::string beside = file + ".part" + std::to_string(getpid());
-  auto fail = [&] {
-    std::string why = std::strerror(errno);
-    unlink(beside.c_str());
-    throw std::runtime_error(file + " cannot be written: " + why);
-  };
-  int fd = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-  if (fd < 0) fail();
-  for (size_t at = 0; at < bytes.size();) {
-    ssize_t n = write(fd, bytes.data() + at, bytes.size() - at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      close(fd);
-      fail();
-    }
-    at += static_cast<size_t>(n);
-  }
-  bool ok = fsync(fd) == 0;
-  ok = close(fd) == 0 && ok;
-  if (!ok || rename(beside.c_str(), file.c_str()) != 0) fail();
 }
 
 }  // namespace convscope

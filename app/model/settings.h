@@ -24,13 +24,14 @@ struct Settings {
 // $XDG_CONFIG_HOME/convscope, or ~/.config/convscope. Made when it is not there; "" when that is impossible.
 std::string settings_folder();
 
-// Never fails: what cannot be read is the default, and `note` says why. A file of a later version is left alone.
-Settings load_settings(const std::string& file, std::string& note);
-// Written beside and renamed. False when it cannot be written.
-bool save_settings(const std::string& file, const Settings& s);
+// What a file of settings is to this program. Who cannot read a later version's leaves it to who can; a damaged one
+// holds nothing that anybody could read.
+enum class KeptSettings { none, read, damaged, later };
+KeptSettings read_settings(const std::string& file, Settings& s);  // the defaults, unless it is `read`
 
-// Replaces a file by writing another one beside it and renaming: a crash leaves the old or the new one, never half.
-// Errors: std::runtime_error with the system's reason.
-void write_file_safely(const std::string& file, const std::string& bytes, unsigned mode = 0644);
+// Never fails: what cannot be read is the default, and `note` says why.
+Settings load_settings(const std::string& file, std::string& note);
+// False when it cannot be written, or when a later version's is there.
+bool save_settings(const std::string& file, const Settings& s);
 
 }  // namespace convscope

@@ -12,9 +12,9 @@
 
 #include "app/engine/kernel_file.h"
 #include "app/model/requests.h"
-#include "app/model/settings.h"
 #include "app/model/workbench.h"
 #include "kernels/base/error.h"
+#include "kernels/base/safe_file.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -55,9 +55,8 @@ void Workbench::stop_for_new_text() {
 }
 
 bool Workbench::rewrite_file(const std::string& path, const std::string& text, const std::string& before) {
-  namespace fs = std::filesystem;
   std::error_code none;
-  const bool there = fs::exists(path, none);
+  const bool there = std::filesystem::exists(path, none);
   constexpr size_t most = 1 << 20;  // as read_kernel_file() takes it
   if (text.size() > most)
     throw std::runtime_error(path + " would be larger than 1 MiB, the most that a kernel's file may have");
@@ -67,10 +66,7 @@ bool Workbench::rewrite_file(const std::string& path, const std::string& text, c
   const bool same = !there || now.str() == before;
   if (there && access(path.c_str(), W_OK) != 0) throw std::runtime_error(path + " may not be written");
   if (same) {
-    const fs::path target = there ? fs::canonical(path) : fs::path(path);  // of a link, what it leads to
-    const fs::perms kept = fs::status(target, none).permissions();
-    write_file_safely(target.string(), text, there ? static_cast<unsigned>(kept) & 0777u : 0644);
-    if (there) fs::permissions(target, kept, none);
+    write_file_safely(path, text);
     if (watch_) watch_->watch(path);  // it is known
   }
   read_again(path);

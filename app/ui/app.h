@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "app/model/asked_path.h"
 #include "app/model/history.h"
 #include "app/model/lesson.h"
 #include "app/model/session_file.h"
@@ -72,7 +73,7 @@ class App {
   const std::string& toast() const { return toasts_.empty() ? no_text_ : toasts_.back().text; }
 
   // What the action table runs.
-  enum class PathFor { open, save, picture, pytorch, cuda, copy };
+  using PathFor = convscope::PathFor;
   void ask_path(PathFor what);
   void ask_picture(const PictureArea& area, const std::string& file);
   void save(bool as);
@@ -149,6 +150,8 @@ class App {
     double until;
   };
   void document_changed(const Document& before);
+  void save_to(const std::string& path);
+  void take_path(PathFor what, const std::string& path);  // that the dialog was answered with
   void bring_kernel(const std::string& path);
   void kernel_came(const std::string& path, const std::string& trouble);
   void shortcuts();

@@ -1,6 +1,7 @@
 // What the window opens and writes: sessions, inputs, kernels' files, pictures.
 #include <cmath>
 #include <filesystem>
+#include <fmt/format.h>
 #include <functional>
 #include <imgui.h>
 
@@ -118,12 +119,18 @@ std::string App::title() const {
 
 void App::save(bool as) {
   if (as || session_path_.empty() || is_recording_) return ask_path(PathFor::save);
+  save_to(session_path_);
+}
+
+void App::save_to(const std::string& path) {
   try {
-    save_session(session_path_, {document(), views_.now(), session_unknown_, bench_->recorded().recording()});
+    save_session(path, {document(), views_.now(), session_unknown_, bench_->recorded().recording()});
+    // Only now: where nothing could be written, the next save goes to where the last one went.
+    session_path_ = path, is_recording_ = false;
     saved_ = document();
-    say("Saved " + session_path_);
+    say("Saved " + path);
     Settings kept = settings_;
-    kept.remember(std::filesystem::absolute(session_path_).string());
+    kept.remember(std::filesystem::absolute(path).string());
     set_settings(kept);
   } catch (const std::exception& e) {
     say(e.what());
@@ -146,19 +153,26 @@ void App::keep_last_session() const {
 
 void App::ask_path(PathFor what) {
   path_for_ = what;
-  // A recording is what was measured: a session that holds it is another file, where whoever saves it works.
-  if (what == PathFor::save)
-    path_text_ = is_recording_           ? std::filesystem::path(session_path_).stem().string() + "-session.convscope"
-                 : session_path_.empty() ? "experiment.convscope"
-                                         : session_path_;
-  if (what == PathFor::picture) path_text_ = "convscope.png", picture_area_ = {};
-  if (what == PathFor::open) path_text_.clear();
-  if (what == PathFor::pytorch) path_text_ = "model_new.py";
-  if (what == PathFor::cuda) path_text_ = "conv_transpose1d.cu";
-  if (what == PathFor::copy) {
-    bench_->want_source(document().kernel);
-    const std::filesystem::path now = file_of_kernel(document().kernel);
-    path_text_ = fmt::format("my_{}{}", now.stem().string(), now.extension() == ".py" ? ".py" : ".cu");
+  path_text_ = first_path(what, session_path_, is_recording_, document().kernel);
+  if (what == PathFor::picture) picture_area_ = {};
+  if (what == PathFor::copy) bench_->want_source(document().kernel);
+}
+
+void App::take_path(PathFor what, const std::string& path) {
+  switch (what) {
+    case PathFor::open:
+      return open(path);
+    case PathFor::save:
+      return save_to(path);
+    case PathFor::picture:
+      shot_ = {path};
+      return;
+    case PathFor::pytorch:
+      return export_kernel(path, true);
+    case PathFor::cuda:
+      return export_kernel(path, false);
+    case PathFor::copy:
+      return copy_kernel(path);
   }
 }
 

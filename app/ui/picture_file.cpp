@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "app/model/settings.h"
 #include "app/png/png.h"
+#include "kernels/base/safe_file.h"
 
 namespace convscope::ui {
 

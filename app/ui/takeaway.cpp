@@ -7,11 +7,11 @@
 
 #include "app/engine/kernel_file.h"
 #include "app/model/ladder.h"
-#include "app/model/settings.h"
 #include "app/ui/app.h"
 #include "app/ui/panels/source_edit.h"
 #include "app/ui/widgets.h"
 #include "kernels/base/cache.h"
+#include "kernels/base/safe_file.h"
 #include "kernels/base/text.h"
 
 namespace convscope::ui {

@@ -6,8 +6,11 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <sys/file.h>
 #include <unistd.h>
+
+#include "kernels/base/safe_file.h"
 
 namespace convscope {
 namespace fs = std::filesystem;
@@ -40,16 +43,10 @@ void cache_text(const std::string& file, const std::string& text) {
   if (file.empty()) return;
   std::error_code error;
   fs::create_directories(fs::path(file).parent_path(), error);
-  std::string beside = file + ".part" + std::to_string(getpid());
-  bool ok = false;
-  {
-    std::ofstream out(beside);
-    out << text;
-    out.close();
-    ok = static_cast<bool>(out);
+  try {
+    write_file_safely(file, text, Disk::later);
+  } catch (const std::runtime_error&) {  // as if it were not there
   }
-  if (ok) fs::rename(beside, file, error);
-  if (!ok || error) fs::remove(beside, error);
 }
 
 // A file beside, since the one that is meant is replaced.

@@ -1,4 +1,4 @@
-// The ways a request can fail, each with the exit code the command line gives it (interface.md, "Status → exit code").
+// The ways a request can fail, each with the exit code the command line gives it.
 #pragma once
 #include <stdexcept>
 #include <string>

@@ -34,7 +34,7 @@ struct ConvProblem {
   int64_t b_elements() const { return bias ? out_channels : 0; }                      // b [Cout]
   int64_t y_elements() const { return batch * out_channels * out_length(); }          // y [N, Cout, Lout]
 
-  // What a kernel gets, by value (interface.md, "A kernel file").
+  // What a kernel gets, by value (convscope/conv_args.h).
   ConvArgs args() const {
     return {batch,  in_channels, out_channels,   kernel_size, length, out_length(),
             stride, padding,     output_padding, dilation,    groups};

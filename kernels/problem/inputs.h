@@ -1,4 +1,4 @@
-// The numbers a problem is run on: drawn, patterned, or read from files (interface.md, "Input kinds").
+// The numbers a problem is run on: drawn, patterned, or read from files (`convscope help run` has their names).
 #pragma once
 #include <array>
 #include <cstdint>

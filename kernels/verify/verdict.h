@@ -33,7 +33,7 @@ struct Layer {
 
 struct Verdict {
   Status status = Status::not_run;
-  int exit_code = 1;  // interface.md: right 0 · wrong 1 · not-run 1, 2 or 3 · crashed, hung 4
+  int exit_code = 1;  // right 0 · wrong 1 · not-run 1, 2 or 3 · crashed, hung 4
   std::string sentence;
   std::vector<Layer> layers;
 

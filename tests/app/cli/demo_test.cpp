@@ -119,6 +119,18 @@ TEST(Demo, KeepsWhatIsDoneWhenItIsStopped) {
   EXPECT_NE(r.out.find("Report with pictures: " + out + "/report.html"), std::string::npos) << r.out;
 }
 
+// A disk that is full, here after the first few hundred bytes of a file: said, and what is there stays whole.
+TEST(Demo, OnAFullDisk) {
+  test::ScratchFolder folder;
+  fs::create_directory(folder.path("demo"));
+  const std::string picture = folder.write("demo/S0-kernelbench-79-small-output.png", "of before", 9);
+  auto r = test::convscope_shell("trap '' XFSZ; ulimit -f 1; convscope demo --out " + folder.path("demo"));
+  EXPECT_EQ(r.code, 2);
+  EXPECT_EQ(r.err, "convscope: out " + picture + " cannot be written\n");
+  EXPECT_EQ(text_file(picture), "of before");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path("demo")), fs::directory_iterator()), 1);
+}
+
 // Stopped before anything is done.
 TEST(Demo, StoppedAtOnce) {
   test::ScratchFolder folder;

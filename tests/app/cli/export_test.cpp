@@ -27,6 +27,24 @@ TEST(ExportCli, WritesAFileAndSaysWhatIsInIt) {
   EXPECT_EQ(std::system(command.c_str()), 0) << "it is Python";
 }
 
+// What a shell names as a file: a FIFO, its own stdout, /dev/null. By links in a folder of the test's own, so that a
+// program that replaces what is there breaks nothing of the machine's.
+TEST(ExportCli, IntoWhatIsNoFile) {
+  test::ScratchFolder folder;
+  const std::string source = convscope_run({"export", "S4", "--format", "source"}).out;
+  ASSERT_TRUE(holds(source, "__global__"));
+  const std::string begin = "cd " + folder.path("") + "; ", to = "convscope export S4 --format source --out ";
+  auto fifo = test::convscope_shell(begin + "mkfifo fifo; " + to + "fifo & cat fifo; wait");
+  EXPECT_EQ(fifo.out, source) << fifo.err;
+  auto out = test::convscope_shell(begin + "ln -s /dev/fd/1 out; { echo before; " + to + "out; echo after; } > all");
+  EXPECT_EQ(text_file(folder.path("all")), "before\n" + source + "after\n") << out.err;
+  auto null = test::convscope_shell(begin + "ln -s /dev/null null; " + to + "null && test -c null -a -L null");
+  EXPECT_EQ(null.code, 0) << null.err;
+  auto full = test::convscope_shell(begin + "ln -s /dev/full full; " + to + "full");
+  EXPECT_EQ(full.code, 2);
+  EXPECT_EQ(full.err, "convscope: out full cannot be written\n");
+}
+
 TEST(ExportCli, CudaToTheTerminalAndAsJson) {
   auto r = convscope_run({"export", "tiled", "--preset", "kernelbench-79-small", "--format", "cuda"});
   EXPECT_EQ(r.code, 0) << r.err;

@@ -17,7 +17,7 @@ json run_json(const Words& more, int expected_code) {
   return r.document();
 }
 
-// interface.md, "JSON of run", the stable part: these fields, of these types; null only with a reason beside it.
+// The JSON of `run`, the part that scripts depend on: these fields, of these types; null only with a reason beside it.
 void expect_stable(const json& j) {
   auto text = [](const json& v) { return v.is_string() && !v.get<std::string>().empty(); };
   // Non-finite values are strings.

@@ -43,7 +43,7 @@ TEST(Verbs, Help) {
   }
 }
 
-// Every option of interface.md that belongs to the verb.
+// Every option that scripts may give to the verb.
 TEST(Verbs, HelpNamesEveryOption) {
   const std::set<std::string> everywhere = {"--device", "--json", "--engine", "--timeout"};
   const std::set<std::string> problem = {

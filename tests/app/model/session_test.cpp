@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
+#include "app/engine/codec.h"
 #include "tests/app/model/documents.h"
 #include "tests/app/model/sessions.h"
 
@@ -100,6 +101,77 @@ TEST_F(Session, FilesElsewhereAreAbsolute) {
   save_session(folder_.path("s.convscope"), s);
   EXPECT_EQ(json::parse(test::text_of(folder_.path("s.convscope")))["input"], elsewhere.path("values/x.npy"));
   expect_same(load_session(folder_.path("s.convscope")), s);
+}
+
+// The kernel's file, and what stands beside it when that is a file, go with the session like values.
+TEST_F(Session, KernelsFilesGoWithTheSession) {
+  fs::create_directory(folder_.path("kernels"));
+  folder_.write("kernels/mine.cu", "x", 1);
+  test::ScratchFolder elsewhere;
+  const std::string other = elsewhere.write("other.py", "x", 1);
+  SessionFile s;
+  s.unknown = json::object();
+  s.document.kernel = folder_.path("kernels/mine.cu:gather"), s.document.compare_with = other;
+  save_session(folder_.path("s.convscope"), s);
+  json j = json::parse(test::text_of(folder_.path("s.convscope")));
+  EXPECT_EQ(j["kernel"], "kernels/mine.cu:gather");
+  EXPECT_EQ(j["compare_with"], other);
+  expect_same(load_session(folder_.path("s.convscope")), s);
+  test::ScratchFolder moved;
+  fs::copy(folder_.path(""), moved.path(""), fs::copy_options::recursive);
+  SessionFile back = load_session(moved.path("s.convscope"));
+  EXPECT_EQ(back.document.kernel, moved.path("kernels/mine.cu:gather"));
+  EXPECT_EQ(back.document.compare_with, other);
+}
+
+// Typed in the working folder, opened from another one.
+TEST_F(Session, AKernelsFileAsItWasTyped) {
+  folder_.write("mine.cu", "x", 1);
+  test::ScratchFolder sessions;
+  const fs::path was = fs::current_path();
+  fs::current_path(folder_.path(""));
+  SessionFile s;
+  s.document.kernel = "mine.cu";
+  save_session(sessions.path("s.convscope"), s);
+  fs::current_path(was);
+  EXPECT_TRUE(fs::equivalent(load_session(sessions.path("s.convscope")).document.kernel, folder_.path("mine.cu")));
+}
+
+// A relative path that is not there beside the session counts from the working folder, and stays as it is.
+TEST_F(Session, AKernelsFileOfAnOldSession) {
+  const std::string file = with_field("kernel", "old/mine.cu:gather");
+  SessionFile s = load_session(file);
+  EXPECT_EQ(s.document.kernel, "old/mine.cu:gather");
+  save_session(file, s);
+  EXPECT_EQ(json::parse(test::text_of(file))["kernel"], "old/mine.cu:gather");
+  // A control: the program's own kernels are no files, whatever lies there.
+  folder_.write("tiled", "x", 1);
+  EXPECT_EQ(load_session(with_field("kernel", "tiled")).document.kernel, "tiled");
+}
+
+// A recording's answers are found by the name that was asked for, wherever it is opened.
+TEST_F(Session, AKernelsFileOfARecording) {
+  for (const char* name : {"mine.cu", "other.cu"}) folder_.write(name, "x", 1);
+  SessionFile s;
+  s.unknown = json::object();
+  RunRequest asked;
+  asked.kernel = "mine.cu", asked.problem = s.document.problem;
+  std::vector<std::byte> none;
+  json request = request_json(asked, none);
+  request["type"] = "run";
+  Recording r;
+  r.about = {{"device", {{"name", "NVIDIA H200"}}}, {"date", "2026-11-22"}};
+  r.add(request, {{"verdict", {{"status", "right"}}}}, {}, "2026-11-22");
+  s.recording = std::make_shared<Recording>(r);
+  s.document.kernel = "mine.cu", s.document.compare_with = folder_.path("other.cu");
+  const std::string file = folder_.path("s.convscope");
+  save_session(file, s);
+  for (int i = 0; i < 2; i++) {
+    SessionFile back = load_session(file);
+    EXPECT_EQ(back.document.kernel, "mine.cu");
+    EXPECT_EQ(back.document.compare_with, folder_.path("other.cu")) << "the control: it has no answers";
+    save_session(file, back);
+  }
 }
 
 // As `convscope window s.convscope` in the folder of the session.

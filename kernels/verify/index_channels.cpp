@@ -19,7 +19,7 @@ using Read = IndexMap::Read;
 constexpr double a_little = 1e-3;  // factors nearer to 1 are roundings
 
 struct Sizes {
-  int64_t N, Cin, Cig, Cog, Cout, K, L, J, G;
+  int64_t N, Cin, Cig, Cog, Cout, K, L, J, G, stride;
   explicit Sizes(const IndexMap& m)
       : N(m.problem.batch),
         Cin(m.problem.in_channels),
@@ -29,7 +29,8 @@ struct Sizes {
         K(m.problem.kernel_size),
         L(m.problem.length),
         J(m.out_length),
-        G(m.problem.groups) {}
+        G(m.problem.groups),
+        stride(m.problem.stride) {}
 };
 
 using Three = std::array<int64_t, 3>;
@@ -176,12 +177,14 @@ std::optional<std::string> fault_of(const Channels& seen, const Sizes& z, bool& 
 // A factor by which sums are divided, where it is one of the sizes.
 std::string divided_words(double times, const ConvProblem& p) {
   const auto K = static_cast<double>(p.kernel_size), inputs = static_cast<double>(p.in_per_group());
+  std::string all;
   for (const auto& [by, name] : {std::pair{K, "K"},
                                  {inputs, "the number of input channels"},
                                  {K * inputs, "K times the number of input channels"},
                                  {static_cast<double>(p.stride), "s"}})
-    if (by > 1 && std::fabs(times * by - 1) <= a_little) return fmt::format("sums are divided by {}", name);
-  return "";
+    if (by > 1 && std::fabs(times * by - 1) <= a_little)
+      all += fmt::format("{}{}", all.empty() ? "sums are divided by " : " or ", name);  // as large here
+  return all;
 }
 
 // The factor of products that are counted otherwise than once: of all, or of which taps.
@@ -232,6 +235,8 @@ std::vector<std::string> faults_of_bias(const IndexMap& m, const TapMap& taps, c
        [](const Sizes&, I landing) { return landing ? 1.0 : 0.0; }},
       {"the bias is divided by K", [](const Sizes&, I co, I) { return co; },
        [](const Sizes& z, I) { return 1.0 / static_cast<double>(z.K); }},
+      {"the bias is divided by s", [](const Sizes&, I co, I) { return co; },
+       [](const Sizes& z, I) { return 1.0 / static_cast<double>(z.stride); }},
       {"the bias is divided by the number of input channels", [](const Sizes&, I co, I) { return co; },
        [](const Sizes& z, I) { return 1.0 / static_cast<double>(z.Cig); }},
       {"the bias is added once for each tap that lands", [](const Sizes&, I co, I) { return co; },

@@ -202,8 +202,13 @@ ExtentFault one_too_many(int64_t unit) {
 
 // Of a launch whose number of blocks does not grow: so many outputs are written, and no more.
 std::optional<ExtentFault> no_more_than(const std::vector<Extent>& all) {
+  // A grid that is made for larger blocks grows, and does not on problems that few blocks would do.
+  constexpr int64_t larger = 8;
   for (const int64_t n : all.front().in_all) {
     bool seen = false;
+    if (std::none_of(all.begin(), all.end(),
+                     [&](const Extent& e) { return bound_of(all_outputs, e.problem) >= larger * n; }))
+      continue;
     if (!std::all_of(all.begin(), all.end(),
                      [&](const Extent& e) {
                        seen |= !e.missing.empty();
@@ -221,6 +226,32 @@ std::optional<ExtentFault> no_more_than(const std::vector<Extent>& all) {
   return {};
 }
 
+// Of a grid that is made for blocks of more threads than there are: as many outputs as it has threads.
+std::optional<ExtentFault> too_few_blocks(const std::vector<Extent>& all) {
+  for (size_t i = 0; i < all.front().in_all.size(); i++) {
+    const Extent* worst = nullptr;
+    bool grows = false;
+    if (!std::all_of(all.begin(), all.end(), [&](const Extent& e) {
+          if (e.no_blocks || i >= e.in_all.size()) return false;
+          const int64_t n = e.in_all[i];
+          grows |= e.in_grid[i] != all.front().in_grid[i];
+          if (!e.missing.empty() && (!worst || e.missing.size() > worst->missing.size())) worst = &e;
+          return leaves_just(e, [&](int64_t o) { return o >= n; });
+        }))
+      continue;
+    if (!worst || !grows) continue;
+    const int64_t blocks = worst->in_grid[i], n = worst->in_all[i];
+    ExtentFault f;
+    f.what = fmt::format("the grid has too few blocks for their size: {} blocks of {} threads write {} of {} outputs",
+                         grouped(blocks), grouped(n / blocks), grouped(n),
+                         grouped(bound_of(all_outputs, worst->problem)));
+    f.formula = fmt::format("{} outputs of each block", grouped(n / blocks)), f.right = "all N·Cout·Lout outputs";
+    f.matters = [](const ConvProblem&) { return true; };
+    return f;
+  }
+  return {};
+}
+
 }  // namespace
 
 Extent extent_of(const ConvProblem& p, const Plan& plan) {
@@ -232,7 +263,7 @@ Extent extent_of(const ConvProblem& p, const Plan& plan) {
     for (const int64_t n : {l.grid.x, l.grid.y, l.grid.z, l.grid.count()}) e.blocks.push_back(n);
     for (const int64_t each : {1, 2, 4, 8, 16}) {
       for (const int64_t n : {l.block.x, l.block.y, l.block.z, l.block.count()}) e.together.push_back(n * each);
-      e.in_all.push_back(l.grid.count() * l.block.count() * each);
+      e.in_all.push_back(l.grid.count() * l.block.count() * each), e.in_grid.push_back(l.grid.count());
     }
   }
   return e;
@@ -254,6 +285,7 @@ std::optional<ExtentFault> extent_fault(const std::vector<Extent>& all) {
   }
   if (!any([](const Extent& e) { return !e.missing.empty(); })) return {};
   if (auto fault = no_more_than(all)) return fault;
+  if (auto fault = too_few_blocks(all)) return fault;
   const Tiles tiles = tiles_that(stops_before, false, all);
   return tiles.empty() ? std::nullopt : std::optional(fault_of(tiles, false));
 }

@@ -19,6 +19,7 @@ struct Extent {
   bool no_blocks = false;         // a launch has none: nothing was run
   std::vector<int64_t> together;  // how many outputs its blocks may do at a time, as far as launches say
   std::vector<int64_t> in_all;    // and all of its threads
+  std::vector<int64_t> in_grid;   // the blocks that these are threads of, for each number of in_all
   std::vector<int64_t> blocks;    // along each side of the grid, and in all of it
 };
 

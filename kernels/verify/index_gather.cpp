@@ -56,12 +56,15 @@ enum Operator {
   t_minus_p = head::operators,
   t_plus_kd,
   low_above,
+  low_none,
+  low_wraps,
   rest_is,
   rest_divides,
   one_test,
   i_mod,
   i_times,
   end_below,
+  end_none,
   x_first,  // of an address (a·b + c)·d + e: a + b, − c, + d, − e in their order
   w_first = x_first + 4,
   w_divides = w_first + 4,
@@ -115,13 +118,16 @@ bool run(const Program& q, const ConvProblem& problem, const Values& sizes, int6
     const int64_t low = value(low_t),
                   left = q.has(rest_divides) ? over(value(rest_t), value(rest_s)) : rest(value(rest_t), value(rest_s));
     if (fails) return false;
-    const bool before = q.has(low_above) ? low > 0 : low < 0, between = q.has(rest_is) ? left == 0 : left != 0;
+    // What is below 0 is very large in unsigned numbers: for a stride of 1 the position is below 0 again, else beyond.
+    const bool wraps = q.has(low_wraps) && low < 0;
+    if (wraps && o[s] != 1) continue;
+    const bool before = q.has(low_none) || wraps ? false : q.has(low_above) ? low > 0 : low < 0, between = q.has(rest_is) ? left == 0 : left != 0;
     if (q.has(one_test) ? before && between : before || between) continue;
     o[i] = q.has(i_mod)     ? rest(value(i_t), value(i_s))
            : q.has(i_times) ? value(i_t) * value(i_s)
                             : over(value(i_t), value(i_s));
     if (fails) return false;
-    if (q.has(end_below) ? value(end_i) < value(end_L) : value(end_i) >= value(end_L)) continue;
+    if (!q.has(end_none) && (q.has(end_below) ? value(end_i) < value(end_L) : value(end_i) >= value(end_L))) continue;
     for (o[ci] = value(ci_begin); o[ci] < value(ci_from) + value(ci_count) && turns < many; o[ci]++, turns++) {
       const int64_t of_group = q.has(w_divides) ? over(value(w_co), value(w_mod)) : rest(value(w_co), value(w_mod));
       last_x = address(q, x_first, value(x_n), value(x_channels), value(x_ci), value(x_length), value(x_i));
@@ -258,12 +264,15 @@ Loop made() {
           {t_minus_p, t_j, "{} − {} − {}·{}"},
           {t_plus_kd, t_j, "{} + {} + {}·{}"},
           {low_above, low_t, "{} ≤ 0"},
+          {low_none, low_t, "", {}, {}, left_out},
+          {low_wraps, low_t, "{} as an unsigned number, which is never below 0", {}, {}, 1.4},
           {rest_is, rest_t, "{} mod {} ≠ 0"},
           {rest_divides, rest_t, "{}/{} = 0"},
           {one_test, no_place, "t ≥ 0 or t mod s = 0", "t ≥ 0 and t mod s = 0", "the test of the numerator t"},
           {i_mod, i_t, "i = {} mod {}"},
           {i_times, i_t, "i = {}·{}"},
           {end_below, end_i, "{} ≥ {}"},
+          {end_none, end_i, "", {}, {}, left_out},
           {w_first, w_ci, "w[({} + {} + {} mod {})·{} + {}]"},
           {(w_first + 1), w_ci, "w[({}·{} − {} mod {})·{} + {}]"},
           {(w_first + 2), w_ci, "w[{}·{} + {} mod {} + {} + {}]"},

@@ -66,14 +66,18 @@ struct Statement {
   std::string text, what;
 };
 
-// What an operator makes of the statement that begins at a place. Of one that is no statement's own (at: no_place)
+// What an operator makes of the statement that begins at a place; "": there is none. Of one that is no statement's own (at: no_place)
 // `right` is what belongs there.
 constexpr int no_place = 1 << 20;
 struct Change {
   int is;
   int at;
   std::string text, right = {}, what = {};
+  double cost = 1.6;
 };
+
+// Of a test, which is sooner left out than written in another way.
+constexpr double left_out = 1.1;
 
 // Maps that a program has to give, all of them.
 class Maps {

@@ -53,10 +53,12 @@ std::vector<Edit> all_edits(const Loop& loop) {
     for (int o = 0; o < operands; o++) {
       const auto other = static_cast<Operand>(o);
       const double cost = cost_of(other, right);
+      // A program that does nothing is none of a kernel that does something.
+      if (o == zero && loop.statement_of(at).what.starts_with("the test for the end of ")) continue;
       if (cost > 0 && loop.in_scope(other, at)) all.push_back({at, {other, 0}, nullptr, cost, statement});
     }
   }
-  for (const Change& c : loop.operators) all.push_back({no_place, {}, &c, 1.6, c.at});
+  for (const Change& c : loop.operators) all.push_back({no_place, {}, &c, c.cost, c.at});
   return all;
 }
 

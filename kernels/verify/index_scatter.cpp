@@ -59,7 +59,9 @@ enum Operator {
   j_minus_kd,
   j_adds_d,
   low_above,
+  low_none,
   end_below,
+  end_none,
   one_test,
   y_adds_channels,
   y_minus_first,
@@ -100,8 +102,9 @@ bool run(const Program& q, const Values& sizes, int64_t input, Add add) {
                   of_tap = q.has(j_adds_d) ? value(j_k) + value(j_d) : value(j_k) * value(j_d),
                   padded = q.has(j_plus_p) ? begin + value(j_p) : begin - value(j_p);
     o[j] = q.has(j_minus_kd) ? padded - of_tap : padded + of_tap;
-    const bool before = q.has(low_above) ? value(low_j) > 0 : value(low_j) < 0,
-               behind = q.has(end_below) ? value(end_j) < value(end_Lout) : value(end_j) >= value(end_Lout);
+    const bool before = !q.has(low_none) && (q.has(low_above) ? value(low_j) > 0 : value(low_j) < 0),
+               behind = !q.has(end_none) &&
+                        (q.has(end_below) ? value(end_j) < value(end_Lout) : value(end_j) >= value(end_Lout));
     if (q.has(one_test) ? before && behind : before || behind) continue;
     for (o[co] = value(co_begin); o[co] < value(co_count) && turns < many; o[co]++, turns++) {
       const int64_t y_row = q.has(y_adds_channels) ? value(y_n) + value(y_channels) : value(y_n) * value(y_channels),
@@ -213,7 +216,9 @@ Loop made() {
                          {j_minus_kd, j_i, "j = {}·{} − {} − {}·{}"},
                          {j_adds_d, j_i, "j = {}·{} − {} + {} + {}"},
                          {low_above, low_j, "{} ≤ 0"},
+                         {low_none, low_j, "", {}, {}, left_out},
                          {end_below, end_j, "{} ≥ {}"},
+                         {end_none, end_j, "", {}, {}, left_out},
                          {one_test, no_place, "j ≥ 0 or j < Lout", "j ≥ 0 and j < Lout", "the test of the position"},
                          {y_adds_channels, y_n, "y[({} + {} + {} + {})·{} + {}]"},
                          {y_minus_first, y_n, "y[({}·{} − {} + {})·{} + {}]"},

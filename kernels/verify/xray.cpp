@@ -81,9 +81,11 @@ void tell_program(Xray& x, const std::vector<ProgramFault>& faults) {
   std::string sentence;
   for (const ProgramFault& f : faults) {
     const char* next = sentence.empty() ? "" : "; ";
-    x.formula += next + f.text, x.right_formula += next + f.right;
-    x.faults.push_back(f.what + " is wrong");
-    sentence += fmt::format("{}{} is wrong: it takes {}, where {} belongs", next, f.what, f.text, f.right);
+    const bool none = f.text.empty();
+    x.formula += next + (none ? "nothing" : f.text), x.right_formula += next + f.right;
+    x.faults.push_back(f.what + (none ? " is missing" : " is wrong"));
+    sentence += none ? fmt::format("{}{} is missing: {} belongs there", next, f.what, f.right)
+                     : fmt::format("{}{} is wrong: it takes {}, where {} belongs", next, f.what, f.text, f.right);
   }
   x.sentence = here + sentence + names, x.faults.back() += names;
 }
@@ -477,7 +479,13 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
   }
   if (mapped.empty() && !extents.empty() && begins(longer_ones))
     extents = extents_of_longer(device, kernel, p, activity);
-  const auto extent = extent_fault(extents);
+  auto extent = extent_fault(extents);
+  // What is left on small problems may be of more than one kind.
+  if (!extent && !mapped.empty() && begins(longer_ones) &&
+      std::any_of(extents.begin(), extents.end(), [](const Extent& e) { return !e.missing.empty(); })) {
+    for (Extent& e : extents_of_longer(device, kernel, p, activity)) extents.push_back(std::move(e));
+    extent = extent_fault(extents);
+  }
   Told told = Told::not_at_all;
   if (mapped.empty()) {
     x.sentence = "its products cannot be mapped: " + x.problems.front().why;

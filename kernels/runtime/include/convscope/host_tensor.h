@@ -101,8 +101,9 @@ class Device {
   Device() = default;
   template <class I = int>
   Device(DeviceType t, I = {}) : type_(t) {}
-  Device(const char* name) : type_(name[0] == 'c' && name[1] == 'p' ? kCPU : kCUDA) {}  // "cpu", "cuda:0"
-  Device(const std::string& name) : Device(name.c_str()) {}
+  // By name they are explicit: words are printed, and said() takes a device.
+  explicit Device(const char* name) : type_(name[0] == 'c' && name[1] == 'p' ? kCPU : kCUDA) {}  // "cpu", "cuda:0"
+  explicit Device(const std::string& name) : Device(name.c_str()) {}
   template <class... A>
   requires(sizeof...(A) > 0) explicit Device(const A&...) {}
   DeviceType type() const { return type_; }
@@ -212,6 +213,7 @@ class Tensor {
   Tensor cpu() const { return to(kCPU); }
   CONVSCOPE_PROGRAM Tensor to(DeviceType where) const;
   Tensor to(const Device& d) const { return to(d.type()); }
+  Tensor to(const char* where) const { return to(Device(where)); }
   Tensor to(ScalarType t) const;
   Tensor to(const TensorOptions& o) const { return to(o.where).to(o.type); }
   template <class D>

@@ -190,7 +190,7 @@ class Server {
           {"done", s.done},
           {"total", s.total},
           {"beat", s.beat},
-          {"patience_s", Service::patience_s(r.header, s.phase)}},
+          {"patience_s", Service::patience_s(r.header, s.of_kernel)}},
          {});
   }
 

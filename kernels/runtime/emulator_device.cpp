@@ -102,7 +102,7 @@ class EmulatorDevice final : public Device {
           blocks += ((part(i) ? options.blocks : static_cast<uint64_t>(plan.launches()[i].grid.count())) +
                      options.every - 1) /
                     options.every;
-      options.activity->phase("running " + kernel.name(), blocks);
+      begin_phase(options.activity, "running ", kernel, blocks);
     }
     Bindings at = given;
     for (const auto& v : plan.variables()) at.variables.push_back(reinterpret_cast<uint64_t>(v.on_host));

@@ -269,7 +269,7 @@ void CudaDevice::issue(const KernelDefinition& kernel, const Plan& plan, const B
 void CudaDevice::run(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, const RunOptions& options) {
   if (auto why = Device::unavailable(kernel, plan); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
   make_current();
-  if (options.activity) options.activity->phase("running " + kernel.name());
+  begin_phase(options.activity, "running ", kernel);
   const Bindings own = with_variables(kernel, plan, at);
   for (const auto& l : plan.launches()) {
     launch(kernel, l, own);
@@ -314,7 +314,7 @@ Timing CudaDevice::time(const KernelDefinition& kernel, const Plan& plan, const 
                         const TimingOptions& options, Activity* activity) {
   if (auto why = Device::unavailable(kernel, plan); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
   make_current();
-  if (activity) activity->phase("timing " + kernel.name());
+  begin_phase(activity, "timing ", kernel);
   return time_work([&] { issue(kernel, plan, at); }, cold, options, activity);
 }
 

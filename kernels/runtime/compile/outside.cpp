@@ -403,7 +403,7 @@ namespace {
 // that varies: "acc at file.cu:8"; else the only one that is declared without values, or of several the only one that
 // is ever added to, where it is; or "".
 std::string array_added_to(const std::string& cuda, const std::string& file) {
-  const std::string code = code_of(cuda, true);
+  const std::string code = with_short_blanks(code_of(cuda, true), true);
   static const std::regex declared(
       R"((^|[;{}])\s*(?:float|double|half|__half|__half2|__nv_bfloat16|int|unsigned|scalar_t|T|acc_t|float[234])\s+((?:\w+\s*(?:\[[^\];]*\]\s*)+(?:,\s*)?)+);)"),
       one(R"((\w+)\s*\[)");

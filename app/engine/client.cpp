@@ -8,6 +8,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <sys/eventfd.h>
 #include <thread>
 #include <unistd.h>
@@ -207,12 +208,14 @@ class EngineClient::Impl {
   }
 
   // Before all else, what engines before it have taken; what still waits for its first answer is asked after that.
-  void give_again() {
+  // Returns the ids of what was sent.
+  std::set<uint64_t> give_again() {
+    std::set<uint64_t> given;
     for (auto& [name, lent] : lent_) {
       if (!lent.taken) continue;
       uint64_t id = lent.taken->header["id"];
       if (!pending_.contains(id)) {  // else the engine before this one did not come to it
-        id = ++again_id_ + first_again;
+        id = ++again_id_ + (uint64_t{1} << 61);
         lent.taken->header["id"] = id;
         Pending& p = pending_[id];
         p.header = lent.taken->header, p.payload = lent.taken->payload;
@@ -222,7 +225,9 @@ class EngineClient::Impl {
       p.begun = false;
       p.clock = Clock::now();
       engine_->send(p.header, p.payload);
+      given.insert(id);
     }
+    return given;
   }
 
   // Starts an engine and asks it everything that is wanted.
@@ -236,12 +241,11 @@ class EngineClient::Impl {
     pid_ = engine_->pid();
     answered_ = false;
     std::vector<uint64_t> wanted;
-    for (const auto& [id, p] : pending_)
-      if (id < first_again) wanted.push_back(id);
-    give_again();
+    for (const auto& [id, p] : pending_) wanted.push_back(id);
+    const std::set<uint64_t> given = give_again();
     for (uint64_t id : wanted) {
       auto here = pending_.find(id);
-      if (here == pending_.end()) continue;
+      if (here == pending_.end() || given.contains(id)) continue;
       if (here->second.cancelled) {
         finish(here, cancelled_answer("cancelled"));
         continue;
@@ -443,7 +447,6 @@ class EngineClient::Impl {
   bool answered_ = false;  // something, since it was started
   std::map<uint64_t, Pending> pending_;
   std::map<std::string, Lent> lent_;
-  static constexpr uint64_t first_again = uint64_t{1} << 61;  // ids of what is given to an engine again
   uint64_t cancel_id_ = 0, again_id_ = 0;
 };
 

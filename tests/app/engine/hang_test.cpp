@@ -86,7 +86,7 @@ TEST_F(Hang, BenchToo) {
   EngineClient client(impatient());
   json request = test::run_request("healthy");
   request.erase("kernel");
-  request["type"] = "bench", request["kernels"] = {"healthy", "loop_for_ever"};
+  request["type"] = "bench", request["kernels"] = json::array({"healthy", "loop_for_ever"});
   auto a = test::ask(client, request, {}, 30 * test::slowness);
   EXPECT_EQ(a.kind, Answer::Kind::hung) << test::describe(a);
   EXPECT_TRUE(a.message.starts_with(no_block_for("loop_for_ever"))) << a.message;

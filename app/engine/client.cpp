@@ -8,6 +8,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <sys/eventfd.h>
 #include <thread>
 #include <unistd.h>
@@ -128,9 +129,14 @@ class EngineClient::Impl {
     double limit_s = 0;
     std::string lent = {};  // the name under which it is asked of every engine
   };
-  struct Lent {
+  struct Version {
     json header;
     Connection::Payload payload;
+  };
+  // What is lent under one name: the newest version that an engine has taken, and those that were asked since, by id.
+  struct Lent {
+    std::optional<Version> taken;
+    std::map<uint64_t, Version> asked;
   };
 
   void wake() {
@@ -179,8 +185,8 @@ class EngineClient::Impl {
     p.handlers = std::move(o.handlers);
     p.limit_s = o.limit_s;
     if (!o.lent.empty()) {
-      lent_[o.lent] = {p.header, p.payload};
-      forget_on_error(p, o.lent, o.id);
+      lent_[o.lent].asked[o.id] = {p.header, p.payload};
+      keep_when_taken(p, o.lent, o.id);
     }
     if (engine_)
       engine_->send(p.header, p.payload);
@@ -188,26 +194,40 @@ class EngineClient::Impl {
       start();
   }
 
-  // What an engine did not take is not given to the next.
-  void forget_on_error(Pending& p, const std::string& name, uint64_t id) {
+  // What an engine did not take is not given to the next, which gets the version before it, as this one still has it.
+  void keep_when_taken(Pending& p, const std::string& name, uint64_t id) {
     p.handlers.done = [this, name, id, done = std::move(p.handlers.done)](Answer a) {
-      auto it = lent_.find(name);
-      if (a.kind != Answer::Kind::result && it != lent_.end() && it->second.header["id"] == id) lent_.erase(it);
+      Lent& lent = lent_[name];
+      auto asked = lent.asked.extract(id);
+      if (a.kind == Answer::Kind::result && asked)
+        lent.taken = std::move(asked.mapped());
+      else if (a.kind != Answer::Kind::result && lent.taken && lent.taken->header["id"] == id)
+        lent.taken.reset();
       if (done) done(std::move(a));
     };
   }
 
-  // Before all else, what engines before it were given; what still waits for its first answer is asked below.
-  void give_again() {
+  // Before all else, what engines before it have taken; what still waits for its first answer is asked after that.
+  // Returns the ids of what was sent.
+  std::set<uint64_t> give_again() {
+    std::set<uint64_t> given;
     for (auto& [name, lent] : lent_) {
-      if (pending_.contains(lent.header["id"].get<uint64_t>())) continue;
-      const uint64_t id = ++again_id_ + (uint64_t{1} << 61);
-      lent.header["id"] = id;
+      if (!lent.taken) continue;
+      uint64_t id = lent.taken->header["id"];
+      if (!pending_.contains(id)) {  // else the engine before this one did not come to it
+        id = ++again_id_ + (uint64_t{1} << 61);
+        lent.taken->header["id"] = id;
+        Pending& p = pending_[id];
+        p.header = lent.taken->header, p.payload = lent.taken->payload;
+        keep_when_taken(p, name, id);
+      }
       Pending& p = pending_[id];
-      p.header = lent.header, p.payload = lent.payload;
-      forget_on_error(p, name, id);
+      p.begun = false;
+      p.clock = Clock::now();
       engine_->send(p.header, p.payload);
+      given.insert(id);
     }
+    return given;
   }
 
   // Starts an engine and asks it everything that is wanted.
@@ -222,10 +242,10 @@ class EngineClient::Impl {
     answered_ = false;
     std::vector<uint64_t> wanted;
     for (const auto& [id, p] : pending_) wanted.push_back(id);
-    give_again();
+    const std::set<uint64_t> given = give_again();
     for (uint64_t id : wanted) {
       auto here = pending_.find(id);
-      if (here == pending_.end()) continue;
+      if (here == pending_.end() || given.contains(id)) continue;
       if (here->second.cancelled) {
         finish(here, cancelled_answer("cancelled"));
         continue;

@@ -67,7 +67,9 @@ class EngineClient {
                  double limit_s = 0, const std::function<bool()>& poll = {}, const std::string& lent = {});
 
   // Like post(), of a request that gives the engine what later ones need (a kernel's file): an engine that is started
-  // anew is asked it again before all else. One is kept by name, the newest; what is answered with an error is not.
+  // anew is asked it again before all else. Kept by name is the newest that was answered with a result; one that was
+  // answered with an error leaves the one before it, which engines still have. Those that wait for their answer are
+  // asked again in their turn, after it.
   uint64_t lend(const std::string& name, const std::string& header, std::vector<std::byte> payload, Handlers handlers);
 
   // Lines of the engine's log as they come, on the client's thread.

@@ -324,7 +324,9 @@ json report_json(const RunReport& r) {
   }
   put_packed(timing, r.packed, r.hot.empty() ? timing["reason"].get<std::string>() : "");
   if (r.cold.empty())
-    timing["cold_reason"] = !r.hot.empty() && r.hot.emulated ? "the emulator has no cache to be cold" : no_time;
+    timing["cold_reason"] = !r.hot.empty() && r.hot.emulated              ? "the emulator has no cache to be cold"
+                            : !r.hot.empty() && !r.timing_missing.empty() ? r.timing_missing
+                                                                          : std::string(no_time);
   timing["floor_ms"] = optional_number(r.floor_ms);
   timing["floor_from"] = r.floor_ms ? json(r.floor_from) : json(nullptr);
   if (!r.floor_ms) timing["floor_reason"] = r.floor_from.empty() ? no_time : r.floor_from;

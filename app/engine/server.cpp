@@ -19,12 +19,20 @@
 #include "app/engine/process.h"
 #include "app/engine/service.h"
 #include "kernels/base/error.h"
+#include "kernels/base/run_program.h"
 #include "kernels/base/worker_pool.h"
 #include "kernels/problem/host_memory.h"
 
 namespace convscope {
 using nlohmann::json;
 namespace {
+
+// Without destructors, since threads may be at work: but no compiler goes on, and no folder of it stays.
+[[noreturn]] void leave(int code) {
+  end_programs_for_good();
+  remove_temporary_for_good();
+  _exit(code);
+}
 
 struct Request {
   uint64_t id = 0;
@@ -150,7 +158,7 @@ class Server {
       send_error(r.id, e, ends);
     }
     // By the thread whose answer said so: another would end the process before that is written.
-    if (ends) _exit(3);
+    if (ends) leave(3);
   }
 
   void send_error(uint64_t id, const std::exception& e, bool engine_ends = false) {
@@ -182,7 +190,7 @@ class Server {
           {"done", s.done},
           {"total", s.total},
           {"beat", s.beat},
-          {"patience_s", Service::patience_s(r.header, s.phase)}},
+          {"patience_s", Service::patience_s(r.header, s.of_kernel)}},
          {});
   }
 
@@ -206,7 +214,7 @@ class Server {
     while (size) {
       ssize_t n = ::write(out_, p, size);
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) _exit(0);  // nobody listens any more
+      if (n <= 0) leave(0);  // nobody listens any more
       p += n, size -= static_cast<size_t>(n);
     }
   }
@@ -248,7 +256,7 @@ int serve_engine() {
   static Server* server = new Server(in, out);  // its threads may still run while the process ends
   int code = server->run();
   std::fflush(stdout);
-  _exit(code);
+  leave(code);
 }
 
 }  // namespace convscope

@@ -25,8 +25,9 @@ class Service {
 
   // May it be answered while a run is under way? (They look at what is already there.)
   static bool is_light(const std::string& type);
-  // Seconds without a beat after which a client may take the engine for hung, for this request in this phase.
-  static double patience_s(const nlohmann::json& request, const std::string& phase);
+  // Seconds without a beat after which a client may take the engine for hung, for this request, while a kernel runs or
+  // not.
+  static double patience_s(const nlohmann::json& request, bool kernel_runs);
 
   // Answers one request. Heavy requests one at a time; light ones from any thread beside them. `partial` may be called
   // with headers before the end. Errors: as exceptions, see error_json().

@@ -170,9 +170,8 @@ Service::Reply Service::live(const json& request, std::span<const std::byte> pay
   auto& o = state_->open(r.device);
   ProfileTools tools{*o.device, o.references, Cupti::shared(), Nvml::shared()};
   state_->profiled = true;
-  std::vector<std::byte> files;
-  std::string key = request_json(r, files).dump();
-  key.append(reinterpret_cast<const char*>(files.data()), files.size());
+  // By the device as it was asked for: two GPUs may have one name. A kernel's file may have another text by now.
+  const std::string key = key_of(r, r.device) + " " + std::to_string(r.samples);
   if (!state_->live || state_->live_key != key) {
     state_->live.reset();  // its memory goes first
     state_->live = std::make_unique<LiveProfile>(tools, spec_of(r), activity);

@@ -80,6 +80,7 @@ void CauseBeside::layer(std::string_view name, std::string_view status, std::str
   if (name == "memory" && status == "fail") {
     unset = evidence.find(" before anything was put into it") != evidence.npos;
     unset_shared = evidence.starts_with("reads shared memory that nobody has written");
+    leaves_zeros = evidence.find(" unwritten where the sum is 0") != evidence.npos;
   }
 }
 
@@ -127,6 +128,8 @@ CauseWords cause_words(const json& xray, bool right, const CauseBeside& beside) 
                     beside.unset ? "a variable" : "shared memory"),
         true};
   if (status == (right ? "right-here-only" : "wrong")) return {sentence, "", false};
+  if (!right && beside.leaves_zeros && beside.sums_right)
+    return {"", "an output whose sum is 0 is not written, and keeps what was there: 0 has to be stored as well", true};
   if (!right && beside.carried)
     return {"", "a thread's sum goes on from one output to the next: as long as it does, no term of its index is seen",
             true};

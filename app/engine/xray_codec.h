@@ -40,6 +40,7 @@ struct CauseWords {
 struct CauseBeside {
   bool sums_right = false, race = false, unset = false, carried = false;  // carried: sums go on from other outputs
   bool unset_shared = false;                                              // memory of a block's
+  bool leaves_zeros = false;                                              // outputs are not written where the sum is 0
   void layer(std::string_view name, std::string_view status, std::string_view evidence);
 };
 // Of a verdict's JSON: that its mathematics passed.

@@ -303,6 +303,7 @@ class Workbench {
   void measure(const char* type, const Document& document, const nlohmann::json& more,
                std::function<void(const nlohmann::json&)> took);
   void measure_once_more();
+  void forget_readings();
   void make_way();
   void stop_for_new_text();
   std::string picture_key() const { return picture_ ? picture_->key : ""; }

@@ -107,6 +107,7 @@ void Workbench::took_file(const std::string& path, uint64_t serial, bool again, 
         machine_code_.reset(), machine_code_key_.clear(), machine_code_waiting_ = false;
       std::erase_if(trail_, [&](const auto& p) { return of_file(p->document.kernel); });
       if (comparison_ && of_file(comparison_->document.kernel)) comparison_.reset();
+      if (of_file(monitor_.document.kernel)) forget_readings();
       const auto& swept = sweeping_.asked.kernels;
       if (of_file(checking_.document.kernel)) stop_checking();
       if (sweeping_.sweep && std::any_of(swept.begin(), swept.end(), of_file)) forget_sweep();

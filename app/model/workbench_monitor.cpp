@@ -49,6 +49,16 @@ void Workbench::stop_measuring() {
   monitor_serial_++;
 }
 
+// They are of another text of its kernel; it goes on at the next frame.
+void Workbench::forget_readings() {
+  make_way();
+  Monitor anew;
+  anew.document = monitor_.document, anew.on = monitor_.on;
+  monitor_ = std::move(anew);
+  monitor_serial_++;
+  monitor_waits_ = false;
+}
+
 void Workbench::measure_once_more() {
   std::vector<std::byte> payload;
   json header = request_json(request_of(monitor_.document), payload);

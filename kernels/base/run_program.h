@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/base/activity.h"
+#include "kernels/base/temporary.h"
 
 namespace convscope {
 
@@ -12,21 +13,13 @@ struct ProgramResult {
   int status = -1;                     // its exit code
   std::string out, err;
 };
-// Without a shell. Its stdin is empty. Errors: Cancelled (the program is ended first).
+// Without a shell. Its stdin is empty. What it started itself and has left running ends with it, and both end with this
+// process, however that ends. Errors: Cancelled (the program is ended first).
 ProgramResult run_program(const std::string& path, const std::vector<std::string>& arguments, double seconds,
                           Activity& activity);
 
-// A file that is gone with the object.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::string_view content = {});  // path() is "" when it could not be written
-  ~TemporaryFile();
-  TemporaryFile(const TemporaryFile&) = delete;
-  const std::string& path() const { return path_; }
-  std::string read() const;
-
- private:
-  std::string path_;
-};
+// For a process that is about to end: ends all programs that run. None can be started from then on; who tries waits for
+// the end.
+void end_programs_for_good();
 
 }  // namespace convscope

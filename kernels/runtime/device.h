@@ -148,6 +148,16 @@ class Device {
   // Times whole plans. cold: the L2 cache is flushed before each sample. On the emulator only hot, in host time.
   virtual Timing time(const KernelDefinition& kernel, const Plan& plan, const Bindings& bindings, bool cold,
                       const TimingOptions& options, Activity* activity) = 0;
+
+ protected:
+  // What is being done with a kernel, and whether that may never end: kernels of the program's own do.
+  static void begin_phase(Activity* activity, const char* doing, const KernelDefinition& kernel, uint64_t total = 0) {
+    if (!activity) return;
+    if (kernel.kind() == KernelKind::internal)
+      activity->phase(doing + kernel.name(), total);
+    else
+      activity->phase_of_kernel(doing + kernel.name(), total);
+  }
 };
 
 // "asks for 103424 bytes of shared memory a block (mma_tiles_3xtf32), sm_86 gives 101376" where a launch asks for more

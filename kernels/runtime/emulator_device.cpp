@@ -107,7 +107,7 @@ class EmulatorDevice final : public Device {
           blocks += ((part(i) ? options.blocks : static_cast<uint64_t>(plan.launches()[i].grid.count())) +
                      options.every - 1) /
                     options.every;
-      options.activity->phase("running " + kernel.name(), blocks);
+      begin_phase(options.activity, "running ", kernel, blocks);
     }
     Bindings at = given;
     const simt::KnownTensor tensors[] = {{"x", at.x, at.elements[0], at.element_bytes},

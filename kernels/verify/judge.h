@@ -59,8 +59,8 @@ struct RunReport {
   std::vector<ReferenceReport> references;
   Timing hot, cold;  // of the whole plan
   PackedTimes packed;
-  Timing launch;  // of a launch of nothing, hot; on a GPU, where the kernel's time is not much more
-  std::string timing_missing;
+  Timing launch;                   // of a launch of nothing, hot; on a GPU, where the kernel's time is not much more
+  std::string timing_missing;      // why there is no time, or none with a cold cache
   std::optional<double> floor_ms;  // least time by bytes or operations at the device's theoretical peak (computed)
   std::string floor_from;          // "bytes", "flops", or why there is none
   std::shared_ptr<ResultTensors> tensors;

@@ -467,10 +467,12 @@ void Judge::Run::conclude_speed() {
     peak = fmt::format(" at the {:.3g} TFLOP/s of the driver's clock and cores",
                        device_.info().fma_gflops * (p_.dtype == DType::f64 ? 0.5 : 1) * 1e-3);
   v.add("speed", impossible_ ? LayerStatus::fail : LayerStatus::pass,
-        fmt::format("{} cold, {} hot{}, floor {} by {}{}{}{}{}", time_text(measured), time_text(r_.hot.median_ms()), packed,
+        fmt::format("{}{} hot{}, floor {} by {}{}{}{}{}{}", r_.cold.empty() ? "" : time_text(measured) + " cold, ",
+                    time_text(r_.hot.median_ms()), packed,
                     r_.floor_ms ? time_text(*r_.floor_ms) : "unknown", r_.floor_from, peak,
                     r_.launch.empty() ? "" : "; a launch of nothing takes " + time_text(r_.launch.min_ms()) + " at least",
-                    impossible_ ? ": faster than the memory can be read" : "", and_of_stand_ins()));
+                    impossible_ ? ": faster than the memory can be read" : "",
+                    r_.timing_missing.empty() ? "" : "; " + r_.timing_missing, and_of_stand_ins()));
 }
 
 }  // namespace convscope

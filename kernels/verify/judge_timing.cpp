@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/problem/counts.h"
+#include "kernels/problem/host_memory.h"
 #include "kernels/reference/empty_launch.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/verify/judge_run.h"
@@ -29,12 +30,21 @@ void Judge::Run::time_it() {
     r_.floor_from = "no GPU: a floor of emulated time would mean nothing";
     return;
   }
-  if (!survives([&] {
-        r_.hot = device_.time(kernel_, plan_, at_, false, o, &activity_);
-        if (!device_.is_emulator()) r_.cold = device_.time(kernel_, plan_, at_, true, o, &activity_);
-        r_.packed = packed_times(device_, kernel_, plan_, at_, o, &activity_);
-      }))
-    return;
+  try {
+    if (!survives([&] {
+          r_.hot = device_.time(kernel_, plan_, at_, false, o, &activity_);
+          if (!device_.is_emulator()) r_.cold = device_.time(kernel_, plan_, at_, true, o, &activity_);
+          r_.packed = packed_times(device_, kernel_, plan_, at_, o, &activity_);
+        }))
+      return;
+  } catch (const OwnMemoryError&) {
+    throw;  // the engine ends with it
+  } catch (const InputError& e) {
+    // What empties the cache is not part of what a run is known to need. The verdict does not hang on it.
+    r_.timing_missing = (r_.hot.empty() ? "not timed: " : "not timed cold: ") + std::string(e.what());
+    r_.packed = {.packs = r_.packed.packs, .missing = r_.packed.packs ? r_.timing_missing : r_.packed.missing};
+    if (r_.hot.empty()) return;
+  }
   constexpr double short_ms = 0.02;
   if (!device_.is_emulator() && r_.hot.median_ms() < short_ms) {
     r_.launch = device_.time(find_internal_kernel("empty_launch"), empty_launch_plan(), {}, false, o, &activity_);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "kernels/problem/counts.h"
+#include "kernels/problem/host_memory.h"
 #include "kernels/verify/problem_memory.h"
 #include "kernels/verify/races.h"
 #include "kernels/verify/unset_variables.h"
@@ -118,6 +119,11 @@ RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem
   } catch (const MissingError& e) {
     out = {};
     out.missing = e.what();
+  } catch (const OwnMemoryError&) {
+    throw;                         // the engine ends with it
+  } catch (const InputError& e) {  // no memory for it, say: what is known of the kernel does not hang on this
+    out = {};
+    out.missing = fmt::format("on the emulator, on {}: {}", describe(*piece), e.what());
   }
   if (own.cancelled()) {  // it may have been told as a fault of the kernel
     activity.check();

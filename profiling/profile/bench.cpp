@@ -159,7 +159,7 @@ BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& ac
   ProblemMemory memory(tools.device, spec.problem, inputs, longest, workspace, &activity);
   for (auto& c : list) {
     if (!c.subject) continue;
-    activity.phase("running " + c.entry.name);
+    c.subject->begin_phase(activity, "running ");
     c.subject->run(memory.at(), &activity);
     c.entry.what_ran = c.subject->what_ran();
     c.entry.packed.packs = c.subject->packs_weights(), c.entry.packed.missing = c.subject->no_packed_times();
@@ -189,7 +189,7 @@ BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& ac
       if (c.subject) turn.push_back(&c);
     std::shuffle(turn.begin(), turn.end(), order);
     for (auto* c : turn) {
-      activity.phase("timing " + c->entry.name);
+      c->subject->begin_phase(activity, "timing ");
       for (bool cold : {false, true}) {
         if (cold && emulator) continue;
         Timing& into = cold ? c->entry.cold : c->entry.hot;
@@ -206,6 +206,7 @@ BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& ac
     }
   }
   r.conditions = watch.finish();
+  activity.phase("checking that timed calls compute");
   for (auto& c : list) {
     if (is_of_this_cpu(c.entry)) c.entry.floor.reset();  // a GPU's
     if (c.subject && !emulator) c.entry.doubt = timed_calls_look_honest(*c.subject, memory, &activity);

@@ -20,7 +20,7 @@ LiveProfile::LiveProfile(const ProfileTools& tools, const ProfileSpec& spec, Act
   activity.phase("taking memory");
   memory_ = std::make_unique<ProblemMemory>(tools.device, spec.problem, inputs_, subject_->out_length(),
                                             subject_->workspace_bytes(), &activity);
-  activity.phase("running " + report_.name);
+  subject_->begin_phase(activity, "running ");
   subject_->run(memory_->at(), &activity);
   describe_launches(report_, *subject_);
 }
@@ -28,7 +28,7 @@ LiveProfile::LiveProfile(const ProfileTools& tools, const ProfileSpec& spec, Act
 LiveReading LiveProfile::read(const ProfileTools& tools, Activity& activity) {
   LiveReading out;
   ProfileReport r = report_;
-  activity.phase("running " + r.name);
+  subject_->begin_phase(activity, "running ");
   auto work = [&] { subject_->run(memory_->at(), tools.device.is_emulator() ? &activity : nullptr); };
   const TimingOptions once{.min_samples = 1, .max_samples = 1, .time_cap_ms = 0, .target_error = 1};
   if (!tools.device.is_emulator()) {

@@ -37,7 +37,7 @@ void take_times(ProfileReport& r, const ProfileTools& tools, Subject& subject, c
                 Activity& activity) {
   TimingOptions o = options_for(tools.device, r.spec.samples);
   ConditionsWatch watch(tools.device.info().pci_bus, tools.nvml);
-  activity.phase("timing " + r.name);
+  subject.begin_phase(activity, "timing ");
   r.hot = subject.time(memory.at(), false, o, &activity);
   r.emulated = r.hot.emulated;
   if (!tools.device.is_emulator()) r.cold = subject.time(memory.at(), true, o, &activity);
@@ -409,7 +409,7 @@ ProfileReport profile(const ProfileTools& tools, const ProfileSpec& spec, Activi
   activity.phase("taking memory");
   ProblemMemory memory(tools.device, spec.problem, inputs, subject->out_length(), subject->workspace_bytes(),
                        &activity);
-  activity.phase("running " + r.name);
+  subject->begin_phase(activity, "running ");
   subject->run(memory.at(), &activity);  // loads code, chooses algorithms
   r.what_ran = subject->what_ran();
   r.arithmetic = arithmetic_of(spec.problem, subject->accuracy(), subject->tensor_cores());

@@ -19,7 +19,7 @@ PcSamples sample_pcs(const ProfileTools& tools, const ProfileSpec& spec, Activit
   activity.phase("taking memory");
   ProblemMemory memory(tools.device, spec.problem, *inputs, subject->out_length(), subject->workspace_bytes(),
                        &activity);
-  activity.phase("running " + subject->name());
+  subject->begin_phase(activity, "running ");
   // Loads code, before CUPTI is asked for anything of this context: what is loaded later is not known to the sampler.
   subject->run(memory.at(), &activity);
   SamplingOptions o;

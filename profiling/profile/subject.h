@@ -25,6 +25,13 @@ class Subject {
   virtual std::string stand_ins() const { return ""; }
   virtual int64_t out_length() const = 0;  // that it works out itself
   virtual size_t workspace_bytes() const { return 0; }
+  // Says what is being done ("running ", "timing ") with it, and whether it is a kernel, which may never end.
+  void begin_phase(Activity& activity, const char* doing) const {
+    if (is_reference())
+      activity.phase(doing + name());
+    else
+      activity.phase_of_kernel(doing + name());
+  }
   // A call, whole: issued at once, waited for.
   virtual void run(const Bindings& at, Activity* activity) = 0;
   // Several, back to back.

@@ -8,7 +8,7 @@
 
 namespace convscope::test {
 
-class EmulatedGpu final : public Device {
+class EmulatedGpu : public Device {
  public:
   explicit EmulatedGpu(std::function<double(const Launch&)> ms) : emulator_(open_emulator()), ms_(std::move(ms)) {
     info_ = emulator_->info();

@@ -2,8 +2,9 @@
 //   FAKE_CUDA_NAME, FAKE_CUDA_KERNEL_US (how long a launch takes), FAKE_CUDA_HOST_US (how long the host takes to send
 //   one: an idle GPU waits for it), FAKE_CUDA_LOCAL (local bytes of a thread), FAKE_CUDA_SHARED (bytes a block may ask
 //   for), FAKE_CUDA_WORK=nothing|cached (what a launch leaves undone), FAKE_CUDA_FAIL=function:code (of cuInit,
-//   cuDeviceGetCount, cuDevicePrimaryCtxRetain, cuMemAlloc, cuLaunchKernelEx), FAKE_CUDA_VERSION (what the driver
-//   speaks: 13000).
+//   cuDeviceGetCount, cuDevicePrimaryCtxRetain, cuStreamCreate, cuMemAllocHost, cuEventCreate, cuMemAlloc,
+//   cuLaunchKernelEx), FAKE_CUDA_VERSION (what the driver speaks: 13000). fake_cuda_held counts contexts, streams,
+//   events and pinned buffers that were not given back.
 //   FAKE_CUDA_EARLY_US (by how much a launch that may begin early does so, right behind another launch: an event keeps
 //   it from that), FAKE_CUDA_NAP_US (how long the host really sleeps at a launch), FAKE_CUDA_PACK_US (how long launches
 //   that pack take, if not as long as all), FAKE_CUDA_NOTHING_US (how long a launch of nothing takes, if not as long),
@@ -40,6 +41,21 @@ CUresult outcome(const char* function) {
   if (!set || std::strncmp(set, prefix.c_str(), prefix.size()) != 0) return CUDA_SUCCESS;
   return static_cast<CUresult>(std::atoi(set + prefix.size()));
 }
+
+}  // namespace
+
+extern "C" {
+__attribute__((visibility("default"))) int fake_cuda_held = 0;
+}
+
+namespace {
+
+CUresult taken(const char* function) {
+  const CUresult r = outcome(function);
+  fake_cuda_held += r == CUDA_SUCCESS;
+  return r;
+}
+CUresult given_back() { return fake_cuda_held--, CUDA_SUCCESS; }
 
 }  // namespace
 
@@ -96,9 +112,9 @@ FAKE cuDeviceGetPCIBusId(char* bus, int size, CUdevice) {
 }
 FAKE cuDeviceTotalMem(size_t* bytes, CUdevice) { return *bytes = size_t{8} << 30, CUDA_SUCCESS; }
 FAKE cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
-  return *context = reinterpret_cast<CUcontext>(&here), outcome("cuDevicePrimaryCtxRetain");
+  return *context = reinterpret_cast<CUcontext>(&here), taken("cuDevicePrimaryCtxRetain");
 }
-FAKE cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
+FAKE cuDevicePrimaryCtxRelease(CUdevice) { return given_back(); }
 FAKE cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
 FAKE cuCtxSynchronize() { return CUDA_SUCCESS; }
 FAKE cuMemGetInfo(size_t* free, size_t* total) { return *free = *total = size_t{1} << 30, CUDA_SUCCESS; }
@@ -112,12 +128,12 @@ FAKE cuMemFree(CUdeviceptr pointer) {
   return CUDA_SUCCESS;
 }
 FAKE cuMemAllocHost(void** pointer, size_t bytes) {
-  *pointer = std::malloc(bytes);
-  return *pointer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+  if (auto r = taken("cuMemAllocHost"); r != CUDA_SUCCESS) return r;
+  return *pointer = std::malloc(bytes), CUDA_SUCCESS;
 }
 FAKE cuMemFreeHost(void* pointer) {
   std::free(pointer);
-  return CUDA_SUCCESS;
+  return given_back();
 }
 FAKE cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream) {
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
@@ -132,13 +148,18 @@ FAKE cuMemsetD32Async(CUdeviceptr to, unsigned word, size_t words, CUstream) {
   for (size_t i = 0; i < words; i++) reinterpret_cast<unsigned*>(to)[i] = word;
   return CUDA_SUCCESS;
 }
-FAKE cuStreamCreate(CUstream* stream, unsigned) { return *stream = reinterpret_cast<CUstream>(&here), CUDA_SUCCESS; }
-FAKE cuStreamDestroy(CUstream) { return CUDA_SUCCESS; }
+FAKE cuStreamCreate(CUstream* stream, unsigned) {
+  return *stream = reinterpret_cast<CUstream>(&here), taken("cuStreamCreate");
+}
+FAKE cuStreamDestroy(CUstream) { return given_back(); }
 FAKE cuStreamSynchronize(CUstream) { return host_us = std::max(host_us, clock_us), CUDA_SUCCESS; }
-FAKE cuEventCreate(CUevent* event, unsigned) { return *event = reinterpret_cast<CUevent>(new double), CUDA_SUCCESS; }
+FAKE cuEventCreate(CUevent* event, unsigned) {
+  if (auto r = taken("cuEventCreate"); r != CUDA_SUCCESS) return r;
+  return *event = reinterpret_cast<CUevent>(new double), CUDA_SUCCESS;
+}
 FAKE cuEventDestroy(CUevent event) {
   delete reinterpret_cast<double*>(event);
-  return CUDA_SUCCESS;
+  return given_back();
 }
 FAKE cuEventRecord(CUevent event, CUstream) {
   behind_a_launch = false;

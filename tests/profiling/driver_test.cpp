@@ -2,6 +2,7 @@
 // driver is opened once a process, so each is asked in a process of its own.
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <filesystem>
 #include <gtest/gtest.h>
 
@@ -86,6 +87,32 @@ TEST(DriverMemory, WhatIsNotGivenIsAMatterOfMemory) {
   EXPECT_EQ(device->allocate(3 << 20)->size(), size_t{3} << 20);
   test::Setting broken("FAKE_CUDA_FAIL", "cuMemAlloc:999");
   EXPECT_THROW(device->allocate(3 << 20), DeviceError);
+}
+
+// Whatever step it fails at: a GPU that has no pinned memory now may have it at the next request.
+TEST(DriverMemory, ADeviceThatCannotBeOpenedHoldsNothing) {
+  setenv("CONVSCOPE_LIBCUDA", fake_driver().c_str(), 1);
+  try {
+    open_cuda(0);
+  } catch (const MissingError& e) {
+    GTEST_SKIP() << e.what();  // a build without the toolkit
+  }
+  void* fake = dlopen(fake_driver().c_str(), RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_TRUE(fake);
+  const int* held = static_cast<const int*>(dlsym(fake, "fake_cuda_held"));
+  ASSERT_TRUE(held);
+  const int before = *held;
+  for (const char* step : {"cuDevicePrimaryCtxRetain", "cuStreamCreate", "cuMemAllocHost", "cuEventCreate"}) {
+    test::Setting broken("FAKE_CUDA_FAIL", std::string(step) + ":2");
+    EXPECT_THROW(open_cuda(0), DeviceError) << step;
+    EXPECT_EQ(*held, before) << step;
+  }
+  {
+    auto device = open_cuda(0);
+    EXPECT_EQ(*held, before + 6) << "a context, a stream, two buffers and two events";
+  }
+  EXPECT_EQ(*held, before);
+  dlclose(fake);
 }
 
 }  // namespace

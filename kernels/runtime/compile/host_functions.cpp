@@ -34,11 +34,11 @@ std::vector<HostFunction> plain_functions(const std::string& text, const std::st
       from = i + 1;
     }
     if (code[i] != '{') continue;
-    const std::string head = code.substr(from, i - from);
+    const std::string head = code.substr(from, i - from), short_head = with_short_blanks(head);
     static const std::regex space(R"(^\s*(?:inline\s+)?namespace\b\s*([\w:]*)\s*$)"),
         linkage(R"(^\s*extern\s*"\s*"\s*$)");
     std::smatch m;
-    if (std::regex_match(head, m, space) || std::regex_match(head, linkage)) {
+    if (std::regex_match(short_head, m, space) || std::regex_match(short_head, linkage)) {
       spaces.push_back(m.size() > 1 && m[1].length() ? m[1].str() + "::" : "");
       from = i + 1;
       continue;
@@ -49,7 +49,7 @@ std::vector<HostFunction> plain_functions(const std::string& text, const std::st
     // An alignment or a base class may have brackets in it, too.
     static const std::regex no_function(
         R"(\b(__global__|__device__|PYBIND11_MODULE|TORCH_LIBRARY|TORCH_LIBRARY_IMPL)\b|^\s*(?:template\s*<[^{}]*>\s*)?(?:class|struct|union|enum)\b)");
-    if (close != head.npos && !std::regex_search(head, no_function)) {
+    if (close != head.npos && !std::regex_search(short_head, no_function)) {
       size_t open = close;
       for (int depth = 0; open < head.size(); open--) {
         depth += head[open] == ')';
@@ -65,7 +65,7 @@ std::vector<HostFunction> plain_functions(const std::string& text, const std::st
         for (const auto& s : spaces) path += s;
         static const std::regex templated(R"(^\s*template\b)");
         all.push_back({path + head.substr(name, name_end - name), text.substr(from + open + 1, close - open - 1), from,
-                       i, end, std::regex_search(head, templated), false});
+                       i, end, std::regex_search(short_head, templated), false});
       }
     }
     i = end, from = end + 1;
@@ -202,11 +202,23 @@ std::string code_of(std::string_view text, bool macros) {
   return out;
 }
 
+std::string with_short_blanks(std::string_view code, bool keep_lines) {
+  std::string out;
+  for (const char c : code) {
+    if (!blank(c) || (keep_lines && c == '\n'))
+      out += c;
+    else if (out.empty() || !blank(out.back()))
+      out += ' ';
+  }
+  return out;
+}
+
 std::vector<LaunchSite> launches_in(std::string_view code) {
   std::vector<LaunchSite> all;
   for (size_t at = 0; (at = code.find("<<<", at)) != code.npos; at += 3) {
     size_t begin = at;
     while (begin > 0 && blank(code[begin - 1])) begin--;
+    const size_t named = begin;  // where a name would end
     if (begin > 0 && code[begin - 1] == '>') {
       int depth = 0;
       do {
@@ -238,7 +250,7 @@ std::vector<LaunchSite> launches_in(std::string_view code) {
       depth -= code[end] == ')' || code[end] == '}';
       if (!depth && code.substr(end, 3) == ">>>") break;
     }
-    if (begin < at && end < code.size()) all.push_back({begin, at, end});
+    if (begin < named && end < code.size()) all.push_back({begin, at, end});
   }
   return all;
 }

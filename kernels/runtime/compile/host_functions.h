@@ -11,6 +11,10 @@ namespace convscope {
 // otherwise): what is found there is code, at the same places.
 std::string code_of(std::string_view text, bool macros = false);
 
+// With one blank in the place of several (keep_lines: line breaks stay). For regular expressions: <regex> calls itself
+// for each blank that it passes, and a long comment, which code_of() makes blanks of, would be more than a stack has.
+std::string with_short_blanks(std::string_view code, bool keep_lines = false);
+
 bool is_word(char c);  // of a name
 // The bracket that closes the one at `open`, or npos.
 size_t closing(std::string_view code, size_t open, char opens, char closes);

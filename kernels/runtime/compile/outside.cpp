@@ -240,14 +240,32 @@ std::vector<KernelDefinition*> opened(const fs::path& module, bool traced, const
   return traced ? come.traced : come.plain;
 }
 
-// By what they were made from; they stay open, since what was made with them may be looked at for as long.
+// Kernels of a module and of its traced twin.
+struct Kernels {
+  std::vector<KernelDefinition*> plain, traced;
+};
+
+// By what they were made from; they stay open, since what was made with them may be looked at for as long. Beside them,
+// by name and text as well, what is listed of them: other threads read names and texts, so that each has its own
+// definitions, and these never change.
 struct Modules {
   std::mutex mutex;
-  std::map<std::string, std::pair<std::vector<KernelDefinition*>, std::vector<KernelDefinition*>>> open;
+  std::map<std::string, Kernels> open, named;
 };
 Modules& modules() {
   static auto* m = new Modules;
   return *m;
+}
+
+// Definitions as they are called where a file of this name and text was opened: the first like the file.
+std::vector<KernelDefinition*> named(const std::vector<KernelDefinition*>& all, const std::string& name,
+                                     const std::string& text) {
+  std::vector<KernelDefinition*> out;
+  for (const auto* k : all) {
+    out.push_back(new KernelDefinition(*k));
+    out.back()->come_from_outside(out.size() == 1 ? name : name + ":" + k->name(), text);
+  }
+  return out;
 }
 
 }  // namespace
@@ -361,25 +379,21 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
       out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
     touch(plain), touch(traced);
-    std::pair<std::vector<KernelDefinition*>, std::vector<KernelDefinition*>> made;
-    if (traces()) made.second = opened(traced, true, file);
-    made.first = opened(plain, false, file);
-    modules().open[key] = made;
+    Kernels made;
+    if (traces()) made.traced = opened(traced, true, file);
+    made.plain = opened(plain, false, file);
+    known = modules().open.emplace(key, made).first;
     simt::look_for_lines_again();
     // Debug information is read now: where a kernel crashes there is little room for it.
     simt::source_line(reinterpret_cast<uint64_t>(&bring_outside) + 1);
-    known = modules().open.find(key);
   }
-  auto& [plain, traced] = known->second;
-  if (plain.empty()) throw InputError("kernel", name, "registers no kernel");
-  for (const auto* list : {&plain, &traced})
-    for (size_t i = 0; i < list->size(); i++) {
-      KernelDefinition* k = (*list)[i];
-      const std::string own = k->kind() == KernelKind::outside ? k->name().substr(k->name().rfind(':') + 1) : k->name();
-      k->come_from_outside(i == 0 ? name : name + ":" + own, text);
-    }
-  list_outside(name, plain, traced);
-  for (const auto* k : plain) out.kernels.push_back(k);
+  const Kernels& module = known->second;
+  if (module.plain.empty()) throw InputError("kernel", name, "registers no kernel");
+  print.add(name), print.add(text);
+  auto [listed, is_new] = modules().named.try_emplace(print.text());
+  if (is_new) listed->second = {named(module.plain, name, text), named(module.traced, name, text)};
+  list_outside(name, listed->second.plain, listed->second.traced);
+  for (const auto* k : listed->second.plain) out.kernels.push_back(k);
   return out;
 }
 
@@ -389,7 +403,7 @@ namespace {
 // that varies: "acc at file.cu:8"; else the only one that is declared without values, or of several the only one that
 // is ever added to, where it is; or "".
 std::string array_added_to(const std::string& cuda, const std::string& file) {
-  const std::string code = code_of(cuda, true);
+  const std::string code = with_short_blanks(code_of(cuda, true), true);
   static const std::regex declared(
       R"((^|[;{}])\s*(?:float|double|half|__half|__half2|__nv_bfloat16|int|unsigned|scalar_t|T|acc_t|float[234])\s+((?:\w+\s*(?:\[[^\];]*\]\s*)+(?:,\s*)?)+);)"),
       one(R"((\w+)\s*\[)");

@@ -32,12 +32,12 @@ void take_declaration(const std::string& text, const std::string& code, size_t f
   std::string statement = code.substr(from, to - from);
   static const std::regex memory(R"(\b(__constant__|__device__)\b)"),
       other(R"(\b(extern|template|typedef|using|operator|friend)\b)"),
-      attribute(R"(\b(?:__align__|alignas|__attribute__)\s*\()");
+      attribute(R"(\b(?:__align__|alignas|__attribute__)\b)");
   if (!std::regex_search(statement, memory) || std::regex_search(statement, other)) return;
   const bool is_constant = statement.find("__constant__") != statement.npos;
   for (std::smatch m; std::regex_search(statement, m, attribute);) {
-    const auto begin = static_cast<size_t>(m.position()),
-               end = behind(statement, begin + static_cast<size_t>(m.length()) - 1);
+    const auto begin = static_cast<size_t>(m.position()), after = begin + static_cast<size_t>(m.length()),
+               end = behind(statement, std::min(statement.find('(', after), statement.size()));
     std::fill(statement.begin() + m.position(), statement.begin() + static_cast<std::ptrdiff_t>(end), ' ');
   }
   // Set apart by commas that are in no brackets; of a part the name is what stands before [, = or {.
@@ -70,7 +70,7 @@ void leave_out_conditional(const std::string& text, std::string& code) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     size_t at = text.find_first_not_of(" \t", begin);
     if (at < end && text[at] == '#') {
-      at = text.find_first_not_of(" \t", at + 1);
+      at = std::min(text.find_first_not_of(" \t", at + 1), text.size());
       if (text.compare(at, 2, "if") == 0) depth++;
       if (text.compare(at, 5, "endif") == 0) depth = std::max(0, depth - 1);
     }
@@ -99,7 +99,7 @@ std::vector<DeclaredVariable> variables_in(const std::string& text) {
       if (!spaces.empty()) spaces.pop_back();
       from = i + 1;
     } else if (code[i] == '{') {
-      const std::string head = code.substr(from, i - from);
+      const std::string head = with_short_blanks(std::string_view(code).substr(from, i - from));
       static const std::regex space(R"(^\s*(?:inline\s+)?namespace\b\s*([\w:]*)\s*$)"),
           linkage(R"(^\s*extern\s*"\s*"\s*$)"), set(R"((=|\])\s*$)"), memory(R"(\b(__constant__|__device__)\b)"),
           other(R"(\(|\b(struct|class|union|enum)\b)");

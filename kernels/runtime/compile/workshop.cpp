@@ -33,25 +33,23 @@ void write_file(const fs::path& path, std::string_view text) {
 
 Workshop::Workshop() {
   std::error_code error;
-  auto folder = fs::temp_directory_path(error);
-  std::string name = ((error ? fs::path("/tmp") : folder) / "convscope-kernel-XXXXXX").string();
-  if (!mkdtemp(name.data()))
-    throw MissingError("no folder can be made in " + folder.string(), "a kernel file is compiled there; set TMPDIR");
-  path_ = name;
+  if (path().empty())
+    throw MissingError("no folder can be made in " + fs::temp_directory_path(error).string(),
+                       "a kernel file is compiled there; set TMPDIR");
   for (const auto& h : outside_headers()) {
     std::string_view file = h.file;
     constexpr std::string_view public_headers = "kernels/runtime/include/";
     if (file.starts_with(public_headers)) file.remove_prefix(public_headers.size() - 8);  // include/convscope/…
-    write_file(path_ / file, h.text);
+    write_file(path() / file, h.text);
   }
   // All of it is there before the file begins (convscope/outside.h), and for host code in host_code.h.
   for (const char* empty : {"cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h",
                             "vector_types.h", "vector_functions.h", "device_functions.h", "sm_20_intrinsics.h",
                             "device_atomic_functions.h", "math_functions.h"})
-    write_file(path_ / "stubs" / empty, "#pragma once\n");
+    write_file(path() / "stubs" / empty, "#pragma once\n");
   // A failed assertion ends the kernel, not the process. Like the system's own these may be included again.
   for (const char* assertions : {"assert.h", "cassert"})
-    write_file(path_ / "stubs" / assertions,
+    write_file(path() / "stubs" / assertions,
                "#include \"convscope/intrinsics.h\"\n#undef assert\n#ifdef NDEBUG\n"
                "#define assert(...) static_cast<void>(0)\n#else\n"
                "#define assert(...) CONVSCOPE_ASSERT((__VA_ARGS__))\n#endif\n");
@@ -70,12 +68,12 @@ Workshop::Workshop() {
         "cuda/std/functional"}},
   };
   for (const auto& [own, names] : of_cuda)
-    for (const char* name : names) write_file(path_ / "stubs" / name, fmt::format("#include \"convscope/{}\"\n", own));
+    for (const char* name : names) write_file(path() / "stubs" / name, fmt::format("#include \"convscope/{}\"\n", own));
   // libcu++'s names of the standard library are the host's own.
   for (const char* standard : {"array", "bit", "climits", "cmath", "cstddef", "cstdint", "cstring", "initializer_list",
                                "limits", "tuple", "type_traits", "utility"})
     write_file(
-        path_ / "stubs/cuda/std" / standard,
+        path() / "stubs/cuda/std" / standard,
         fmt::format("#pragma once\n#include <{}>\nnamespace cuda::std {{\nusing namespace ::std;\n}}\n", standard));
   for (const char* pytorch : {"torch/extension.h",
                               "torch/torch.h",
@@ -112,21 +110,16 @@ Workshop::Workshop() {
                               "c10/util/Half.h",
                               "c10/util/Optional.h",
                               "pybind11/pybind11.h"})
-    write_file(path_ / "host" / pytorch, "#include \"convscope/host_code.h\"\n");
+    write_file(path() / "host" / pytorch, "#include \"convscope/host_code.h\"\n");
   for (const char* cublas : {"cublas_v2.h", "ATen/cuda/CUDABlas.h"})
-    write_file(path_ / "host" / cublas, "#include \"convscope/products.h\"\n");
+    write_file(path() / "host" / cublas, "#include \"convscope/products.h\"\n");
 }
 
-Workshop::~Workshop() {
-  std::error_code error;
-  fs::remove_all(path_, error);
-}
-
-void Workshop::write(const char* file, std::string_view text) const { write_file(path_ / file, text); }
+void Workshop::write(const char* file, std::string_view text) const { write_file(path() / file, text); }
 
 std::string Workshop::compile(const std::string& compiler, const std::vector<std::string>& arguments,
                               const std::string& name, Activity& activity) const {
-  std::vector<std::string> all = {"-C", path_.string(), "LC_ALL=C", compiler};
+  std::vector<std::string> all = {"-C", path().string(), "LC_ALL=C", compiler};
   all.insert(all.end(), arguments.begin(), arguments.end());
   auto r = run_program("/usr/bin/env", all, most_seconds, activity);
   if (!r.started)
@@ -141,7 +134,7 @@ std::string Workshop::compile(const std::string& compiler, const std::vector<std
 void Workshop::put(const char* from, const fs::path& to) const {
   std::error_code error;
   const fs::path beside = to.string() + fmt::format(".{}", getpid());
-  fs::copy_file(path_ / from, beside, fs::copy_options::overwrite_existing, error);
+  fs::copy_file(path() / from, beside, fs::copy_options::overwrite_existing, error);
   if (!error) fs::rename(beside, to, error);
   if (error) {
     std::error_code gone;

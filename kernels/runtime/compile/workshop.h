@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/base/activity.h"
+#include "kernels/base/temporary.h"
 
 namespace convscope {
 
@@ -16,9 +17,7 @@ namespace convscope {
 class Workshop {
  public:
   Workshop();
-  ~Workshop();
-  Workshop(const Workshop&) = delete;
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return folder_.path(); }
   void write(const char* file, std::string_view text) const;
 
   // Runs a compiler in the folder, where it says everything in English. Returns what it printed. `name` is the file
@@ -30,7 +29,7 @@ class Workshop {
   void put(const char* from, const std::filesystem::path& to) const;
 
  private:
-  std::filesystem::path path_;
+  TemporaryFolder folder_;
 };
 
 // Of what was made: two FNV-1a hashes (Fowler, Noll & Vo) from different beginnings, 128 bits, so that no other text

@@ -100,7 +100,8 @@ CUtensorMap encoded(const TensorView& v, uint64_t address) {
 
 }  // namespace
 
-CudaDevice::CudaDevice(int index) {
+// Counts as made before its first line: where a later one fails, the destructor gives back what there is by then.
+CudaDevice::CudaDevice(int index) : CudaDevice() {
   const Driver& d = driver();
   int count = 0;
   check(d.cuDeviceGetCount(&count), "counting the GPUs");
@@ -111,17 +112,24 @@ CudaDevice::CudaDevice(int index) {
   info_ = describe_device(device_, index);
   major_ = attribute(device_, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   minor_ = attribute(device_, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-  check(d.cuDevicePrimaryCtxRetain(&context_, device_), "opening the GPU's context");
+  // What a call that failed has put there is nothing to give back.
+  auto take = [](auto& member, const char* doing, auto make) {
+    auto made = member;
+    check(make(&made), doing);
+    member = made;
+  };
+  take(context_, "opening the GPU's context", [&](auto* c) { return d.cuDevicePrimaryCtxRetain(c, device_); });
   make_current();
-  check(d.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "making a stream");
+  take(stream_, "making a stream", [&](auto* s) { return d.cuStreamCreate(s, CU_STREAM_NON_BLOCKING); });
   for (int i = 0; i < 2; i++) {
-    check(d.cuMemAllocHost(&staging_[i], staging_bytes), "taking pinned memory");
-    check(d.cuEventCreate(&staging_done_[i], CU_EVENT_DISABLE_TIMING), "making an event");
+    take(staging_[i], "taking pinned memory", [&](auto* p) { return d.cuMemAllocHost(p, staging_bytes); });
+    take(staging_done_[i], "making an event", [&](auto* e) { return d.cuEventCreate(e, CU_EVENT_DISABLE_TIMING); });
   }
   modules_ = std::make_unique<Modules>(major_ * 10 + minor_);
 }
 
 CudaDevice::~CudaDevice() {
+  if (!context_) return;
   const Driver& d = driver();
   d.cuCtxSetCurrent(context_);
   modules_.reset();
@@ -269,7 +277,7 @@ void CudaDevice::issue(const KernelDefinition& kernel, const Plan& plan, const B
 void CudaDevice::run(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, const RunOptions& options) {
   if (auto why = Device::unavailable(kernel, plan); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
   make_current();
-  if (options.activity) options.activity->phase("running " + kernel.name());
+  begin_phase(options.activity, "running ", kernel);
   const Bindings own = with_variables(kernel, plan, at);
   for (const auto& l : plan.launches()) {
     launch(kernel, l, own);
@@ -314,7 +322,7 @@ Timing CudaDevice::time(const KernelDefinition& kernel, const Plan& plan, const 
                         const TimingOptions& options, Activity* activity) {
   if (auto why = Device::unavailable(kernel, plan); !why.empty()) throw MissingError("kernel " + kernel.name(), why);
   make_current();
-  if (activity) activity->phase("timing " + kernel.name());
+  begin_phase(activity, "timing ", kernel);
   return time_work([&] { issue(kernel, plan, at); }, cold, options, activity);
 }
 

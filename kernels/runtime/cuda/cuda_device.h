@@ -40,6 +40,7 @@ class CudaDevice final : public Device {
   Timing time_work(const std::function<void()>& work, bool cold, const TimingOptions& options, Activity* activity);
 
  private:
+  CudaDevice() = default;
   void launch(const KernelDefinition& kernel, const Launch& l, const Bindings& at);
   Bindings with_variables(const KernelDefinition& kernel, const Plan& plan, const Bindings& at);
   void staged_copy(CUdeviceptr device, void* host, size_t bytes, bool to_device);

@@ -81,6 +81,18 @@ TEST_F(Hang, ExplainToo) {
   test::expect_works(client);
 }
 
+// It names several kernels, and each of them may be the one.
+TEST_F(Hang, BenchToo) {
+  EngineClient client(impatient());
+  json request = test::run_request("healthy");
+  request.erase("kernel");
+  request["type"] = "bench", request["kernels"] = json::array({"healthy", "loop_for_ever"});
+  auto a = test::ask(client, request, {}, 30 * test::slowness);
+  EXPECT_EQ(a.kind, Answer::Kind::hung) << test::describe(a);
+  EXPECT_TRUE(a.message.starts_with(no_block_for("loop_for_ever"))) << a.message;
+  test::expect_works(client);
+}
+
 TEST_F(Hang, LimitOfARequest) {
   EngineClient client({.command = test::test_engine()});
   test::expect_works(client);

@@ -1,4 +1,5 @@
 // A kernel's file in the workbench: brought, compiled, changed on disk, broken, and back after a crash.
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -180,6 +181,39 @@ TEST_F(WorkbenchFile, AnEngineAfterACrashHasItAgain) {
   auto r = run();
   ASSERT_TRUE(r);
   EXPECT_EQ(r->status, "right") << r->sentence;
+}
+
+// A text that does not compile leaves the one before it, also in the engine after this one.
+TEST_F(WorkbenchFile, AnEngineAfterACrashHasTheTextThatCompiledLast) {
+  write();
+  bench_->bring_file(path_, "emulator");
+  ASSERT_TRUE(comes(1));
+  write("y[id] = sum;", "y[id] = summe;");
+  ASSERT_TRUE(comes(2));
+  EXPECT_NE(trouble_, "");
+  kill(bench_->engine_pid(), SIGKILL);
+  auto r = run();
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->status, "right") << r->sentence;
+}
+
+// What is measured again and again is the text that is there, and readings of the one before go.
+TEST_F(WorkbenchFile, ThatChangesIsMeasuredAnew) {
+  write();
+  bench_->bring_file(path_, "emulator");
+  ASSERT_TRUE(comes(1));
+  const Document d = test::quick_document(40, path_);
+  bench_->keep_measuring(d);
+  ASSERT_TRUE(bench_.until([&] { return bench_->monitor().calls >= 3; })) << bench_->monitor().trouble;
+  write("y[id] = sum;", "assert(sum != sum);\n  y[id] = sum;");
+  ASSERT_TRUE(comes(2));
+  ASSERT_EQ(trouble_, "");
+  EXPECT_EQ(bench_->monitor().calls, 0u);
+  EXPECT_TRUE(bench_->monitor().on) << "nobody has stopped it";
+  bench_->keep_measuring(d);
+  ASSERT_TRUE(bench_.until([&] { return !bench_->monitor().on; })) << "the old text goes on without end";
+  EXPECT_TRUE(test::holds(bench_->monitor().trouble, "sum != sum")) << bench_->monitor().trouble;
+  EXPECT_EQ(bench_->monitor().calls, 0u);
 }
 
 // It ends on the problem that was asked for, and not on the small ones on which its products are mapped.

@@ -28,6 +28,18 @@ TEST(Activity, CountsWithinAPhaseAndBeatsOverAll) {
   EXPECT_GT(s.beat, beat) << "a watchdog never sees the beat fall";
 }
 
+TEST(Activity, SaysWhetherAKernelRuns) {
+  Activity a;
+  EXPECT_FALSE(a.snapshot().of_kernel);
+  a.phase_of_kernel("running mine", 7);
+  auto s = a.snapshot();
+  EXPECT_TRUE(s.of_kernel);
+  EXPECT_EQ(s.phase, "running mine");
+  EXPECT_EQ(s.total, 7u);
+  a.phase("running mine");
+  EXPECT_FALSE(a.snapshot().of_kernel) << "whatever it is called";
+}
+
 TEST(Activity, CancelIsSeenByCheck) {
   Activity a;
   EXPECT_FALSE(a.cancelled());

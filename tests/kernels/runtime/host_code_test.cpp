@@ -8,6 +8,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/compile/dynamic_shared.h"
+#include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/python_source.h"
@@ -39,6 +40,34 @@ TEST(HostCode, LaunchesInMacrosAreLaunches) {
   EXPECT_TRUE(has_host_code(text));
   EXPECT_TRUE(holds(with_noted_launches(text), "  ::convscope::host::Launching<k>(n, 32)(y)\n"));
   EXPECT_TRUE(holds(registration(text), "return f("));
+}
+
+// The compiler says what is wrong with it.
+TEST(HostCode, ALaunchOfNothingIsLeftToTheCompiler) {
+  for (const char* nothing : {"<<<1, 1>>>(y);", "  \n<<<1, 1>>>(y);", "int n = 3;<<<1, 1>>>(y);"}) {
+    const std::string text = kernel + "void f(float* y) {" + nothing + " k<<<2, 32>>>(y); }\n";
+    const std::string noted = with_noted_launches(text);
+    EXPECT_TRUE(holds(noted, nothing)) << noted;
+    EXPECT_TRUE(holds(noted, "::convscope::host::Launching<k>(2, 32)(y)")) << noted;
+  }
+  EXPECT_EQ(with_noted_launches("<<<1, 1>>>(y);"), "<<<1, 1>>>(y);");
+}
+
+// Comments are blanks, of which there may be any number before and in what is looked for.
+TEST(HostCode, FunctionsBehindALongComment) {
+  const std::string words(300'000, 'x'), lines(300'000, '\n');
+  for (const std::string& comment : {"/*" + words + "*/", "//" + words + "\n", "/*" + lines + "*/"}) {
+    const auto all = functions_in(comment + "void f(float* y) {}\nnamespace up {" + comment + "int g() { return 1; }}" +
+                                  comment + "template <int N>" + comment + "void h() {}");
+    ASSERT_EQ(all.size(), 3u);
+    EXPECT_EQ(all[0].name, "f");
+    EXPECT_EQ(all[0].parameters, "float* y");
+    EXPECT_EQ(all[1].name, "up::g");
+    EXPECT_EQ(all[2].name, "h");
+    EXPECT_TRUE(all[2].is_template && !all[1].is_template);
+    const std::string text = kernel + comment + "void f(float* y) { k<<<1, 32>>>(y); }\n";
+    EXPECT_TRUE(holds(with_noted_launches(text), "::convscope::host::Launching<k>(1, 32)(y)"));
+  }
 }
 
 // A variable holds the address of a kernel, whose name is noted where it stands for it.

@@ -1,6 +1,7 @@
 // The memory that kernel files declare: which variables these are, and what plans know of them.
 #include "kernels/runtime/compile/variables.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "convscope/plan.h"
@@ -30,6 +31,25 @@ TEST(Variables, AreFoundWhereverTheyAreDeclared) {
       "up::p:3 constant; up::s:5; ");
   EXPECT_EQ(variables_said("struct Q { int k; };\n__constant__ Q q{3};\nalignas(8) __constant__ double d = f(1, 2);"),
             "q:2 constant set; d:3 constant set; ");
+}
+
+// A line that is not finished yet, as editors save it.
+TEST(Variables, ALineOfNothingButAHash) {
+  for (const char* end : {"#", "# ", "  #\t", "\n#", "#if"})
+    EXPECT_EQ(variables_said(std::string("__constant__ float w[3];\n") + end), "w:1 constant; ") << end;
+}
+
+// As long as licences and tables of results in comments are.
+TEST(Variables, BehindALongComment) {
+  const std::string words(300'000, 'x'), lines(300'000, '\n');
+  for (const std::string& comment : {"/*" + words + "*/", "//" + words + "\n", "/*" + lines + "*/"}) {
+    const auto at = std::to_string(1 + std::count(comment.begin(), comment.end(), '\n'));
+    EXPECT_EQ(variables_said(comment + "namespace up {" + "__constant__ float w[3];}"), "up::w:" + at + " constant; ");
+    EXPECT_EQ(variables_said("namespace " + comment + "up {__constant__ float w[3];}"), "up::w:" + at + " constant; ");
+    EXPECT_EQ(variables_said(comment + "__global__ void k() {}__device__ int n;"), "n:" + at + "; ");
+    EXPECT_EQ(variables_said("__constant__ int t[] = " + comment + "{1, 2};"), "t:1 constant set; ");
+    EXPECT_EQ(variables_said("alignas" + comment + "(8) __device__ int n;"), "n:" + at + "; ");
+  }
 }
 
 // What is between #if and #endif may not be there when the file is compiled.

@@ -49,6 +49,33 @@ TEST(JudgePacking, BothTimesOfAKernelThatPacks) {
   }
 }
 
+// What empties the cache finds no room beside the tensors.
+class FullGpu final : public EmulatedGpu {
+ public:
+  using EmulatedGpu::EmulatedGpu;
+  Timing time(const KernelDefinition& kernel, const Plan& plan, const Bindings& at, bool cold, const TimingOptions& o,
+              Activity* activity) override {
+    if (cold) throw InputError("memory", "120 MiB", "needed at once, but the GPU has 7 MiB free");
+    return EmulatedGpu::time(kernel, plan, at, cold, o, activity);
+  }
+};
+
+TEST(JudgePacking, NoRoomForAColdTimeIsAReasonAndTheVerdictStands) {
+  for (const char* kernel : {"direct", "registers"}) {
+    FullGpu device([](const Launch&) { return 2.0; });
+    auto r = judged_on(device, kernel);
+    EXPECT_EQ(r.verdict.status, Status::right) << r.verdict.sentence;
+    EXPECT_FALSE(r.hot.empty());
+    EXPECT_TRUE(r.cold.empty());
+    const std::string why = "not timed cold: memory 120 MiB needed at once, but the GPU has 7 MiB free";
+    EXPECT_EQ(r.timing_missing, why);
+    EXPECT_TRUE(has(evidence(r, "speed"), why)) << evidence(r, "speed");
+    EXPECT_FALSE(has(evidence(r, "speed"), " cold, ")) << evidence(r, "speed");
+    EXPECT_EQ(r.packed.missing, r.packed.packs ? why : "it packs no weights: every launch is part of a call");
+    EXPECT_TRUE(r.packed.hot.empty());
+  }
+}
+
 TEST(JudgePacking, NoneIsAReason) {
   auto device = gpu(1);
   auto r = judged_on(device, "direct");

@@ -189,6 +189,24 @@ TEST(Races, OfAShortPieceOfAFile) {
   EXPECT_EQ(set.missing, "");
 }
 
+class AsksForAPebibyte final : public KernelDefinition {
+ public:
+  AsksForAPebibyte() : KernelDefinition("asks_for_a_pebibyte", "races_test.cpp") {
+    plan([](const ConvProblem&, Plan& plan) { plan.need_workspace(size_t{1} << 50); });
+  }
+};
+
+// A verdict does not go with it.
+TEST(Races, OfAShortPieceForWhichThereIsNoMemory) {
+  ConvProblem p;
+  p.in_channels = p.out_channels = 4, p.kernel_size = 3, p.length = 1'000'000;
+  Activity activity;
+  const RaceSearch none = find_races_of_piece(AsksForAPebibyte(), p, activity);
+  EXPECT_TRUE(none.missing.starts_with("on the emulator, on 1 × 4→4, K 3, L 300")) << none.missing;
+  EXPECT_TRUE(test::holds(none.missing, "needed at once")) << none.missing;
+  EXPECT_EQ(none.race, "");
+}
+
 // A kernel that runs on a GPU is looked at on the emulator, in a short piece of its problem.
 TEST(Races, OfAShortPiece) {
   NEEDS_RACY_KERNELS;

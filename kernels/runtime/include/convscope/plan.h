@@ -335,7 +335,8 @@ class CONVSCOPE_SIMT_API KernelDefinition {
   // Without launches where it does not take the problem: then nothing of the kernel's own is asked.
   Plan plan_for(const ConvProblem& p) const;
 
-  // What a kernel from outside is called here, and what it was compiled from.
+  // What a kernel from outside is called here, and what it was compiled from. Before it is listed: other threads read
+  // both.
   void come_from_outside(std::string name, std::string text);
 
  protected:

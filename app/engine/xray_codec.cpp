@@ -117,8 +117,8 @@ CauseWords cause_words(const json& xray, bool right, const CauseBeside& beside) 
   const std::string status = json_fields::text(xray, "status"), sentence = json_fields::text(xray, "sentence");
   auto says = [&](const char* words) { return sentence.find(words) != sentence.npos; };
   // A bound that is not asked makes threads race: they write what others have.
-  const bool of_an_index =
-      says("it takes ") || says("nothing asks whether ") || says(" is let through, ") || says(" are taken to be ");
+  const bool of_an_index = says("it takes ") || says("nothing asks whether ") || says(" is let through, ") ||
+                           says(" are taken to be ") || says(" is missing: ");
   if (!right && beside.race && !of_an_index)
     return {"", "its threads race: as long as they do, what it computes says nothing of its index", true};
   if (!right && (beside.unset || beside.unset_shared) && !of_an_index)

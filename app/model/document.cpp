@@ -70,7 +70,10 @@ Document apply(const Document& from, const Change& change) {
               if (s->kind == InputKind::file) *s = {s == &d.inputs.x ? InputKind::random : InputKind::initial, {}, {}};
             if (d.problem.dtype != DType::f32) d.accuracy = Accuracy::strict;
           },
-          [&](const SetKernel& c) { d.kernel = c.name; },
+          [&](const SetKernel& c) {
+            d.kernel = c.name;
+            if (d.compare_with == d.kernel) d.compare_with = Document().compare_with;  // beside itself says nothing
+          },
           [&](const SetCompareWith& c) { d.compare_with = c.name; },
           [&](const SetSource& c) {
             TensorSource& s = c.role == Role::input ? d.inputs.x : c.role == Role::weight ? d.inputs.w : d.inputs.b;

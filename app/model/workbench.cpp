@@ -95,6 +95,8 @@ bool Workbench::drain() {
       f();
     } catch (const json::exception& e) {  // an engine of another version, or none at all
       note(std::string("the engine's answer cannot be read: ") + e.what(), LogLine::Kind::trouble);
+    } catch (const std::exception& e) {  // a folder that cannot be read any more, say: the others are still to come
+      note(e.what(), LogLine::Kind::trouble);
     }
   engine_.starts = client_->starts();
   return !now.empty();

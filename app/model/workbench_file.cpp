@@ -78,7 +78,8 @@ void Workbench::read_again(const std::string& path) {
     bring_file(path, files_[path].device);
   } catch (const InputError& e) {
     files_[path].trouble = e.what();
-    files_[path].gone = !std::filesystem::exists(path);
+    std::error_code none;
+    files_[path].gone = !std::filesystem::exists(path, none);
     note(e.what(), LogLine::Kind::trouble);
     if (file_came_) file_came_(path, e.what());
   }

@@ -25,6 +25,7 @@ App::App(AppOptions options) : options_(std::move(options)) {
   load_fonts(theme_);
   ImGuiIO& io = ImGui::GetIO();
   io.IniFilename = nullptr;
+  io.MouseDoubleClickTime = 0.45f;  // as desktops have it; frames may take a tenth of a second
   io.ConfigFlags |= ImGuiConfigFlags_DockingEnable | ImGuiConfigFlags_NavEnableKeyboard;
   io.ConfigWindowsMoveFromTitleBarOnly = true;
   if (!settings_.layout.empty()) {
@@ -108,8 +109,11 @@ void App::document_changed(const Document& before) {
   if (!needs_run(before, now)) return;
   bench_->show_live(false);  // what is recorded of the new document is shown at once
   // A file is compiled for another device first, and then run.
-  if (before.device != now.device && bench_->file_of(now.kernel))
-    return bench_->bring_file(file_of_kernel(now.kernel), now.device);
+  if (before.device != now.device && bench_->file_of(now.kernel)) try {
+      return bench_->bring_file(file_of_kernel(now.kernel), now.device);
+    } catch (const InputError& e) {  // it is not there any more
+      return say(e.what());
+    }
   run_by_itself();
 }
 
@@ -170,11 +174,10 @@ void App::undo() {
     return;
   }
   Document before = document();
-  std::string what = history_.undo_text();
   if (!history_.undo()) return;
   draft_ = {};
   document_changed(before);
-  say("Undone: " + what);
+  say("Undone: " + describe_change(before, document()));
 }
 
 void App::redo() {

@@ -216,6 +216,7 @@ class App {
   bool style_light_ = false;
   std::optional<Lesson> lesson_;
   size_t lesson_step_ = 0;
+  uint64_t lesson_gesture_ = 0;
   std::deque<std::string> lesson_actions_;  // that wait for the run to be over
   int lesson_waits_ = 0;                    // frames until the next may begin
   void go_on_with_lesson();

@@ -23,6 +23,8 @@ void App::open_lesson(const std::string& path) {
                          "names an action that there is not, or is none of a lesson's: " + action);
   }
   lesson_ = std::move(l);
+  static uint64_t lessons = 0;
+  lesson_gesture_ = (uint64_t{1} << 40) + ++lessons;  // no gesture of the mouse has such a number
   show_step(0);
 }
 
@@ -44,7 +46,7 @@ void App::show_step(size_t step) {
     say(e.what());
   }
   if (s.recording.empty() && !session_path_.empty()) session_path_.clear(), is_recording_ = false;
-  execute({ReplaceDocument{s.document, lesson_->title}, 0});
+  execute({ReplaceDocument{s.document, lesson_->title}, lesson_gesture_});  // one undo takes all of its steps back
   open_kernels_file(s.document);
   View v;
   v.selected = s.selected, v.show_classes = s.classes;
@@ -92,6 +94,7 @@ void App::go_on_with_lesson() {
 }
 
 void App::end_lesson() {
+  if (lesson_) say("The lesson has ended; what it showed stays, and undo brings back what was there before");
   lesson_.reset();
   lesson_actions_.clear();
   lesson_waits_ = 0;

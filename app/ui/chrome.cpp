@@ -1,6 +1,8 @@
 #include "app/ui/chrome.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
 #include <imgui.h>
@@ -89,11 +91,15 @@ void Chrome::menu_bar() {
 
   ImGui::SameLine(0, em * 1.5f);
   bool running = f_.bench.running();
+  // Who aims at Cancel just as it becomes Run does not mean that.
+  static double ended_at = -1;
+  static bool was_running = running;
+  if (std::exchange(was_running, running) && !running) ended_at = ImGui::GetTime();
   if (running) {
     if (ImGui::SmallButton("Cancel")) f_.act("cancel");
     tooltip(f_.theme, "Stop what the engine does (Esc)");
   } else {
-    if (ImGui::SmallButton("Run##now")) f_.act("run");
+    if (ImGui::SmallButton("Run##now") && std::fabs(ImGui::GetTime() - ended_at) > 0.4) f_.act("run");
     tooltip(f_.theme, "Run the kernel and the reference again (F5)");
   }
   bool live = f_.settings.live;
@@ -172,20 +178,29 @@ void Chrome::status_bar() {
     float em = ImGui::GetFontSize();
     const EngineStatus& e = f_.bench.engine();
     if (f_.bench.running() || f_.bench.profiling()) {
-      double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - e.since).count();
-      std::string text = e.phase.empty() ? "working" : e.phase;
-      ImGui::TextUnformatted(text.c_str());
+      using Clock = std::chrono::steady_clock;
+      const auto seconds_since = [](Clock::time_point t) {
+        return std::chrono::duration<double>(Clock::now() - t).count();
+      };
+      // A step of the work counts its own parts: what is left is told of it, by its own speed.
+      static struct {
+        std::string name;
+        uint64_t total = 0, done = 0;
+        Clock::time_point since;
+      } step;
+      if (step.name != e.phase || step.total != e.total || e.done < step.done)
+        step = {e.phase, e.total, 0, Clock::now()};
+      step.done = e.done;
+      if (ImGui::SmallButton("Cancel (Esc)")) f_.act("cancel");  // first: what follows is now longer, now shorter
+      ImGui::TextUnformatted(e.phase.empty() ? "working" : e.phase.c_str());
       if (e.total > 0) {
-        float part = std::min(1.0f, static_cast<float>(e.done) / static_cast<float>(e.total));
-        ImGui::ProgressBar(part, {em * 7, em * 0.8f}, "");
+        const double part = std::min(1.0, static_cast<double>(e.done) / static_cast<double>(e.total));
+        ImGui::ProgressBar(static_cast<float>(part), {em * 7, em * 0.8f}, "");
         // Only worth saying when it is long.
-        if (seconds > 2 && part > 0.05f && part < 0.99f)
-          ImGui::TextDisabled(
-              "about %s left",
-              time_text(1000 * seconds * (1 - static_cast<double>(part)) / static_cast<double>(part)).c_str());
+        if (const double own = seconds_since(step.since); own > 2 && part > 0.05 && part < 0.99)
+          ImGui::TextDisabled("this step: about %s left", time_text(1000 * own * (1 - part) / part).c_str());
       }
-      if (seconds > 0.5) ImGui::TextDisabled("%.1f s", seconds);
-      if (ImGui::SmallButton("Cancel (Esc)")) f_.act("cancel");
+      if (const double seconds = seconds_since(e.since); seconds > 0.5) ImGui::TextDisabled("%.1f s", seconds);
     } else if (f_.bench.sweeping().running) {
       const Sweeping& sweep = f_.bench.sweeping();
       ImGui::TextUnformatted(("sweep: " + sweep.now).c_str());

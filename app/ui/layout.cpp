@@ -189,6 +189,15 @@ void App::draw_panels(Frame& f) {
     if (!w || !w->DockId || (w->DockNode && w->DockNode->TabBar)) show_beside_.clear();
   }
   if (!show_panel_.empty()) ImGui::SetWindowFocus(show_panel_.c_str()), show_panel_.clear();
+  // Where no panel has the keyboard, a popup that closes gives it to the last of them all, and its tab comes to the
+  // front.
+  if (ImGui::GetFrameCount() == calm_until_ + 1 && !ImGui::GetCurrentContext()->NavWindow)
+    for (const char* panel : {"Maps", "Ladder", "Sweep", "Verdict", "Problem"}) {
+      ImGuiWindow* w = ImGui::FindWindowByName(panel);
+      if (!w || !w->DockIsActive || !w->DockTabIsVisible) continue;
+      ImGui::FocusWindow(w);
+      break;
+    }
 }
 
 }  // namespace convscope::ui

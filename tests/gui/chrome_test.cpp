@@ -74,7 +74,7 @@ SCENARIO(undo_and_redo_by_menu_button_and_key) {
   g.frames();
   g.menu("undo");
   CHECK_EQ(g.document().inputs.seed, first.inputs.seed);
-  CHECK_EQ(g.app.toast(), std::string("Undone: seed 42 → 5"));
+  CHECK_EQ(g.app.toast(), std::string("Undone: seed 5 → 42"));
   g.click("//##MainMenuBar/##MenuBar/Undo");
   CHECK_EQ(g.document().kernel, std::string("S4"));
   g.click("//##MainMenuBar/##MenuBar/Redo");

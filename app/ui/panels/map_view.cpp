@@ -318,7 +318,8 @@ void element_tooltip(Frame& f, ElementIndex at) {
   ImGui::TextDisabled("%s", taps ? fmt::format("class (j + p) mod s = {}; {} tap{} reach it; click to explain",
                                                (at.column + p.padding) % p.stride, taps, taps == 1 ? "" : "s")
                                        .c_str()
-                                 : "structural zero: no tap reaches it, only the bias");
+                            : p.bias ? "no tap reaches it, only the bias"
+                                     : "structural zero: no tap reaches it");
   ImGui::EndTooltip();
 }
 

@@ -176,7 +176,7 @@ TEST_F(Shortcuts, UndoAndRedo) {
   a_->execute({SetSeed{7}});
   press(ImGuiMod_Ctrl | ImGuiKey_Z);
   EXPECT_EQ(a_->document(), first);
-  EXPECT_NE(a_->toast().find("Undone: seed 42 → 7"), std::string::npos) << a_->toast();
+  EXPECT_NE(a_->toast().find("Undone: seed 7 → 42"), std::string::npos) << a_->toast();
   press(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z);
   EXPECT_EQ(a_->document().inputs.seed, 7u);
   press(ImGuiMod_Ctrl | ImGuiKey_Z);

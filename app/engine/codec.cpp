@@ -150,8 +150,9 @@ json layers_json(const Verdict& v) {
       add(l->name, l->status, l->evidence), failed |= l->status == LayerStatus::fail;
     else
       add(name, LayerStatus::skipped,
-          std::string(failed || !crashed ? "not reached: the kernel "
-                                         : "not known: the engine ended when the kernel ") +
+          std::string(failed    ? "not reached: the kernel "
+                      : crashed ? "not known: the engine ended when the kernel "
+                                : "not known: the kernel ") +
               (crashed ? "crashed" : "did not come to an end"));
   }
   return layers;

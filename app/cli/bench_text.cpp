@@ -127,7 +127,8 @@ std::string bench_csv(const json& r) {
       "name,kind,cache,median_ms,low_ms,high_ms,min_ms,noise_pct,samples,source,against,verdict,speedup,p,reason,"
       "verdict_of,verdict_median_ms,verdict_against_median_ms,"
       "packed_median_ms,packed_low_ms,packed_high_ms,packed_min_ms,packed_noise_pct,packed_samples,"
-      "packing_ms,packing_source,whole_verdict,whole_speedup,whole_p,packed_reason");
+      "packing_ms,packing_source,whole_verdict,whole_speedup,whole_p,packed_reason,interrupted");
+  const std::string interrupted = r.value("interrupted", false) ? "true" : "false";
   auto of = [](const json& t, const char* name) { return plain(field(t, name)); };
   auto end_of = [](const json& t, size_t end) {
     const json& interval = field(t, "interval_ms");
@@ -170,10 +171,10 @@ std::string bench_csv(const json& r) {
                 of(whole, "verdict"),
                 of(whole, "speedup"),
                 of(whole, "p"),
-                there ? ""
-                : e.contains("packed")
-                    ? text(e, "packed_reason")
-                    : "not recorded: this recording is older than times with weights packed before"});
+                there                  ? ""
+                : e.contains("packed") ? text(e, "packed_reason")
+                                       : "not recorded: this recording is older than times with weights packed before",
+                interrupted});
     }
   return csv.text();
 }

@@ -204,8 +204,6 @@ json judged_report(Session& session, const RunRequest& r) {
 
 int verb_check(const CommonOptions& common, const ProblemOptions& problem, const CheckOptionsCli& options) {
   RunRequest r = problem.part_of_request(options.kernel, common.device);
-  for (const auto* source : {&problem.input, &problem.weight, &problem.bias_values})
-    if (!source->empty()) throw InputError("values", *source, "cannot be given: check draws its own");
   FuzzSpec spec;
   spec.base = r.problem;
   spec.fixed = problem.given();
@@ -221,7 +219,7 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
   const auto begin = std::chrono::steady_clock::now();
   Failing failing;
   json device = nullptr;
-  bool interrupted = false;
+  bool interrupted = false, undeclared = false;
   while (auto p = fuzz.next()) {
     // Asked for here as well: most requests are over before anybody looks whether they shall be cancelled.
     if (session.interrupted()) {
@@ -254,9 +252,12 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
       session.show_nothing();
       throw EngineError({{"code", "not-run"}, {"exit_code", code}}, text(verdict, "sentence"));
     }
+    // What is not followed here fails on no problem either.
+    const bool not_taken = status == Status::not_run && (code == 2 || !verdict.value("declared", true));
+    undeclared |= not_taken && code != 2;
     if (report.at("device").value("name", json()).is_string()) device = report["device"];
     const bool had_first = fuzz.first().has_value();
-    fuzz.judged(status, text(verdict, "sentence"), code != 2, not_given(report), sums_are_right(verdict));
+    fuzz.judged(status, text(verdict, "sentence"), !not_taken, not_given(report), sums_are_right(verdict));
     if (!had_first && fuzz.first()) failing.first = report;
     if (fuzz.smallest() && fuzz.smallest()->problem == *p) failing.smallest = std::move(report);
   }
@@ -279,7 +280,7 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   if (interrupted) return interrupted_code;
   if (fuzz.first()) return failing.first.at("verdict").value("exit_code", 1);
-  return fuzz.right() ? 0 : 2;
+  return fuzz.right() ? 0 : undeclared ? 1 : 2;
 }
 
 }  // namespace convscope

@@ -15,7 +15,9 @@ Delivery::Delivery(const CommonOptions& common, const std::string& format, const
   // Into a file any form may go; stdout then still is one document.
   if (as_json_ && format_ != "json" && out.empty())
     throw InputError("format", format_, "cannot be on stdout together with --json: name a file with --out");
-  if (!out.empty()) file_.emplace("out", out);
+  if (out.empty()) return;
+  require_no_folder("out", out);
+  file_.emplace("out", out);
 }
 
 void Delivery::deliver(const std::string& text, const json& document) {

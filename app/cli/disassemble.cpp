@@ -22,7 +22,8 @@ std::string instruction(const json& i) {
 }
 
 // Of one function: its lines in order, each with its instructions; then those of other files and of no line.
-std::string function_text(const json& f, const json& j, const std::vector<std::string>& source, bool ptx, int line) {
+std::string function_text(const json& f, const json& j, const std::vector<std::string>& source, bool ptx,
+                          int64_t line) {
   std::string out =
       fmt::format("{}, {}: {} registers, {} of static shared memory, {} of stack, {} of code\n", text(f, "name"),
                   text(j, "architecture"), f.at("registers").get<int64_t>(),
@@ -62,30 +63,70 @@ std::string function_text(const json& f, const json& j, const std::vector<std::s
   return out;
 }
 
+// Of each function what one line became, as the text shows it.
+void keep_line(json& j, int64_t line) {
+  const std::string file = file_name(text(j, "file"));
+  j["line"] = line;
+  for (json& f : j["functions"]) {
+    bool lines = false, any = false;
+    for (const char* form : {"sass", "ptx"}) {
+      json kept = json::array();
+      for (const json& i : f.value(form, json::array())) {
+        const int64_t at = i.value("line", int64_t{0});
+        lines |= at > 0;
+        if (at == line && file_name(text(i, "file")) == file) kept.push_back(i);
+      }
+      any |= !kept.empty();
+      if (f.contains(form)) f[form] = std::move(kept);
+    }
+    if (!any) f["line_reason"] = lines ? "no instruction comes from this line" : "its code names no lines";
+  }
+}
+
+// Errors: InputError.
+int64_t line_of(const std::string& word) {
+  if (word.empty()) return 0;  // all
+  const int64_t line = whole_number("line", word);
+  if (line < 1) throw InputError("line", word, "must be at least 1");
+  return line;
+}
+
 }  // namespace
 
 int verb_disassemble(const CommonOptions& common, const ProblemOptions& problem, const DisassembleOptionsCli& options) {
   RunRequest r = problem.request(options.kernel, common.device);
-  if (options.line < 0) throw InputError("line", std::to_string(options.line), "must not be negative");
+  const int64_t line = line_of(options.line);
   Session session(common);
   std::vector<std::byte> payload;
   json header = request_json(r, payload);
   header["type"] = "disassembly";
   json j = session.ask(header, std::move(payload), "disassemble " + r.kernel).header;
   for (const char* own : {"id", "type"}) j.erase(own);
-  if (common.json) {
+  j["convscope"] = CONVSCOPE_VERSION;
+  if (j.at("functions").empty()) {
+    const std::string why = text(j, "reason");
+    if (!common.json) throw EngineError({{"code", "missing"}, {"message", why}, {"exit_code", 3}}, why);
+    j["error"] = {{"code", "missing"}, {"field", nullptr}, {"value", nullptr}, {"rule", why}, {"message", why}};
+    print_json(j);
+    std::fprintf(stderr, "convscope: %s\n", why.c_str());
+    return 3;
+  }
+  if (common.json && !line) {
     print_json(j);
     return 0;
   }
-  if (j.at("functions").empty())
-    throw EngineError({{"code", "missing"}, {"message", text(j, "reason")}, {"exit_code", 3}}, text(j, "reason"));
   std::vector<std::string> source;
   std::istringstream whole(text(session.ask({{"type", "source"}, {"kernel", r.kernel}}).header, "text"));
   for (std::string each; std::getline(whole, each);) source.push_back(each);
-  if (options.line > static_cast<int64_t>(source.size()))
-    throw InputError("line", std::to_string(options.line), fmt::format("is beyond the file's {} lines", source.size()));
+  if (line > static_cast<int64_t>(source.size()))
+    throw InputError("line", options.line, fmt::format("is beyond the file's {} lines", source.size()));
+  if (common.json) {
+    keep_line(j, line);
+    print_json(j);
+    return 0;
+  }
   std::string out = fmt::format("{}\n", text(j, "file"));
-  for (const auto& f : j.at("functions")) out += "\n" + function_text(f, j, source, options.ptx, options.line);
+  for (const auto& f : j.at("functions")) out += "\n" + function_text(f, j, source, options.ptx, line);
   std::fputs(out.c_str(), stdout);
   return 0;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
+#include <tuple>
 
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
@@ -91,6 +92,12 @@ int verb_explain(const CommonOptions& common, const ProblemOptions& problem, con
     place.push_back(whole_number("at", at.substr(from, comma - from)));
     from = comma + 1;
   }
+  // Here, with the numbers as they were typed.
+  const std::tuple<const char*, int64_t> ends[] = {
+      {"n", r.problem.batch}, {"co", r.problem.out_channels}, {"j", r.problem.out_length()}};
+  for (size_t i = 0; i < place.size(); i++)
+    if (const auto& [name, end] = ends[i]; place[i] < 0 || place[i] >= end)
+      throw InputError(name, std::to_string(place[i]), fmt::format("must be a whole number between 0 and {}", end - 1));
   Session session(common);
   std::vector<std::byte> payload;
   json header = request_json(r, payload);
@@ -98,6 +105,7 @@ int verb_explain(const CommonOptions& common, const ProblemOptions& problem, con
   header["at"] = place;
   json answer = session.ask(header, std::move(payload), "explain " + kernel).header;
   for (const char* own : {"id", "type"}) answer.erase(own);
+  answer["convscope"] = CONVSCOPE_VERSION, answer["seed"] = r.inputs.seed;
   answer["stray_reads"] = differs(answer["explanation"]) ? strays_of(session, r, place) : json::array();
   if (common.json)
     print_json(answer);

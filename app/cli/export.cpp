@@ -15,6 +15,7 @@ int verb_export(const CommonOptions& common, const ProblemOptions& problem, cons
     throw InputError("format", options.format, "must be pytorch, cuda or source");
   const Activation then = Activation::from(options.activation);
   std::unique_ptr<OutFile> file;  // that it cannot be written is said before the work
+  if (!options.out.empty()) require_no_folder("out", options.out);
   if (!options.out.empty()) file = std::make_unique<OutFile>("out", options.out);
   Session session(common);
   std::vector<std::byte> payload;
@@ -26,6 +27,7 @@ int verb_export(const CommonOptions& common, const ProblemOptions& problem, cons
   if (!options.function.empty()) header["function"] = options.function;
   json j = session.ask(header, std::move(payload), "export " + r.kernel).header;
   for (const char* own : {"id", "type"}) j.erase(own);
+  j["convscope"] = CONVSCOPE_VERSION;
   auto text = j["text"].get<std::string>();
   if (file) {
     file->write(text);

@@ -52,6 +52,8 @@ int verb_list(const CommonOptions& common, const std::string& what) {
 
 int verb_info(const CommonOptions& common) {
   Session session(common);
+  // It is about all devices; one that is named must be there all the same.
+  if (common.device != "auto") session.ask({{"type", "list"}, {"what", "kernels"}, {"device", common.device}});
   json r = session.ask({{"type", "info"}}).header;
   for (const char* own : {"id", "type"}) r.erase(own);
   if (common.json) {

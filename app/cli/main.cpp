@@ -3,12 +3,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
+#include "app/cli/window.h"
 #include "app/engine/process.h"
 #include "app/engine/server.h"
 #include "kernels/base/text.h"
@@ -63,43 +64,6 @@ InputError unknown_verb(const CLI::App& app, const std::string& verb) {
           near.empty() ? "is not known: see `convscope help`" : "is not known; did you mean " + near + "?"};
 }
 
-struct ScreenshotOptions {
-  std::string out, session, panel, size = "1600x1000", theme = "dark", scale = "1", timeout = "120", engine;
-  std::vector<std::string> actions;
-  bool trust = false;
-
-  // For convscope-window, which checks them.
-  std::vector<std::string> arguments() const {
-    std::vector<std::string> v{"--screenshot", out,   "--size",    size,    "--theme", theme,
-                               "--scale",      scale, "--timeout", timeout, "--forget"};
-    for (const auto& [name, value] : {std::pair{"--session", session}, {"--panel", panel}, {"--engine", engine}})
-      if (!value.empty()) v.insert(v.end(), {name, value});
-    for (const auto& a : actions) v.insert(v.end(), {"--action", a});
-    if (trust) v.push_back("--trust");
-    return v;
-  }
-};
-
-// The window is a program of its own beside this one, so that a missing graphics library is a sentence and not a loader
-// error.
-int start_window(std::vector<std::string> arguments, bool needs_display) {
-  std::error_code error;
-  auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "convscope-window";
-  bool display = std::getenv("DISPLAY") || std::getenv("WAYLAND_DISPLAY");
-  const char* instead =
-      "`convscope demo` writes its pictures to files, and `convscope help` lists what prints to the terminal";
-  if (needs_display && !display)
-    throw MissingError("there is no display to open a window on (neither DISPLAY nor WAYLAND_DISPLAY is set)",
-                       "`convscope screenshot OUT.png` draws the window into a file, " + std::string(instead));
-  if (!std::filesystem::exists(program, error)) throw MissingError("this build has no window", instead);
-  arguments.insert(arguments.begin(), program.string());
-  std::vector<char*> argv;
-  for (auto& a : arguments) argv.push_back(a.data());
-  argv.push_back(nullptr);
-  execv(program.c_str(), argv.data());
-  throw MissingError(program.string() + " cannot be started (" + std::strerror(errno) + ")", instead);
-}
-
 int run(int argc, char** argv) {
   CLI::App app{
       "A workbench for ConvTranspose1d CUDA kernels: runs a kernel beside a reference and says where and why it is "
@@ -123,7 +87,7 @@ int run(int argc, char** argv) {
   };
   auto* demo = add("demo", "every kernel on problems that suit the device: a table, and a report with pictures");
   demo->add_option("--out", out, "folder for report.html and the pictures")->capture_default_str();
-  common.add_to(*demo);
+  common.add_to(*demo, false);
   auto* run_verb = add("run", "run a kernel once beside the reference: verdict, errors, time");
   run_verb->add_option("KERNEL", run_options.kernel, "a name from `convscope list kernels`, or a .cu or .py file");
   run_verb->add_option("--save", run_options.save, "folder for x.npy, w.npy, b.npy, y.npy, oracle.npy");
@@ -135,13 +99,14 @@ int run(int argc, char** argv) {
   common.add_to(*explain_verb);
   problem.add_to(*run_verb);
   ProblemOptions explain_problem;
-  explain_problem.add_to(*explain_verb);
+  explain_problem.add_to(*explain_verb, {.tolerance = false, .samples = false});
   auto* xray_verb =
       add("xray", "which term of a kernel's index is wrong: its products on small problems, and a formula");
   xray_verb->add_option("KERNEL", kernel, "a name from `convscope list kernels`, or a .cu or .py file");
   common.add_to(*xray_verb);
   ProblemOptions xray_problem;
-  xray_problem.add_to(*xray_verb);
+  // It launches with inputs of its own.
+  xray_problem.add_to(*xray_verb, {.values = Uses::Values::accepted, .tolerance = false, .samples = false});
   CheckOptionsCli check_options;
   ProblemOptions check_problem;
   auto* check_verb = add("check",
@@ -150,7 +115,7 @@ int run(int argc, char** argv) {
   check_verb->add_option("KERNEL", check_options.kernel, "a name from `convscope list kernels`, or a .cu or .py file");
   check_verb->add_option("--cases", check_options.cases, "problems that are judged [100]");
   common.add_to(*check_verb);
-  check_problem.add_to(*check_verb);
+  check_problem.add_to(*check_verb, {.values = Uses::Values::none, .tolerance = false, .samples = false});
   ProfileOptionsCli profile_options;
   ProblemOptions profile_problem, bench_problem;
   auto* profile_verb =
@@ -162,7 +127,7 @@ int run(int argc, char** argv) {
   profile_verb->add_option("--out", profile_options.out, "a file for it, instead of the terminal");
   common.add_to(*profile_verb);
   common.add_recording_to(*profile_verb);
-  profile_problem.add_to(*profile_verb);
+  profile_problem.add_to(*profile_verb, {.tolerance = false});
   BenchOptionsCli bench_options;
   auto* bench_verb =
       add("bench", "kernels against each other, samples taken in turn: SAME, FASTER, SLOWER or AMBIGUOUS");
@@ -176,7 +141,7 @@ int run(int argc, char** argv) {
   bench_verb->add_option("--out", bench_options.out, "a file for it, instead of the terminal");
   common.add_to(*bench_verb);
   common.add_recording_to(*bench_verb);
-  bench_problem.add_to(*bench_verb);
+  bench_problem.add_to(*bench_verb, {.tolerance = false});
   SweepOptionsCli sweep_options;
   ProblemOptions sweep_problem;
   auto* sweep_verb = add("sweep", "kernels over one parameter: at each value right or wrong, and how fast");
@@ -196,7 +161,7 @@ int run(int argc, char** argv) {
   sweep_verb->add_option("--format", sweep_options.format, "table, json or csv [table]");
   sweep_verb->add_option("--out", sweep_options.out, "a file for it, instead of the terminal");
   common.add_to(*sweep_verb);
-  sweep_problem.add_to(*sweep_verb);
+  sweep_problem.add_to(*sweep_verb, {.tolerance = false});
   RecordOptionsCli record_options;
   ProblemOptions record_problem;
   auto* record_verb = add("record", "verdicts, profiles and comparisons, kept in a file that shows them without a GPU");
@@ -231,7 +196,8 @@ int run(int argc, char** argv) {
                           "with --format cuda: the name of the file's C function, so that several files can be linked "
                           "into one program [conv_transpose1d]");
   common.add_to(*export_verb);
-  export_problem.add_to(*export_verb);
+  const Uses no_values = {.values = Uses::Values::none, .seed = false, .tolerance = false, .samples = false};
+  export_problem.add_to(*export_verb, no_values);
   DisassembleOptionsCli disassemble_options;
   ProblemOptions disassemble_problem;
   auto* disassemble_verb = add("disassemble", "a kernel's source with the instructions that each line became");
@@ -239,12 +205,12 @@ int run(int argc, char** argv) {
   disassemble_verb->add_flag("--ptx", disassemble_options.ptx, "PTX, as ptxas was given it, instead of SASS");
   disassemble_verb->add_option("--line", disassemble_options.line, "this line of the source alone");
   common.add_to(*disassemble_verb);
-  disassemble_problem.add_to(*disassemble_verb);
+  disassemble_problem.add_to(*disassemble_verb, no_values);
   auto* list = add("list", "kernels, presets, references, devices or recordings");
   list->add_option("WHAT", what, "kernels, presets, references, devices or recordings");
-  common.add_to(*list);
+  common.add_to(*list, false);
   auto* info = add("info", "devices, libraries, and for each missing piece what it costs and how to get it");
-  common.add_to(*info);
+  common.add_to(*info, false);
   ScreenshotOptions shot;
   auto* screenshot = add("screenshot", "the window, or one of its panels, as a PNG file; needs no display");
   screenshot->add_option("OUT", shot.out, "the PNG file");
@@ -259,7 +225,7 @@ int run(int argc, char** argv) {
   screenshot->add_option("--timeout", shot.timeout, "seconds to wait for the picture")->capture_default_str();
   screenshot->add_option("--engine", shot.engine, "command that starts the engine");
   screenshot->add_flag("--trust", shot.trust, "run what is in a .cu or .py file that is named: it has your rights");
-  screenshot->add_flag("--json", common.json, "a refusal as a JSON document");
+  screenshot->add_flag("--json", common.json, "one JSON document on stdout");
   auto* engine = add("engine", "the engine on stdin and stdout, which all other verbs use");
   auto* help = add("help", "explain a verb");
   help->add_option("VERB", verb, "a verb");
@@ -276,6 +242,7 @@ int run(int argc, char** argv) {
     return 0;
   };
   try {
+    refuse_values_of_flags(app, {argv + 1, argv + std::max(argc, 1)});
     try {
       app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
@@ -297,14 +264,14 @@ int run(int argc, char** argv) {
       bool file = !left.empty() && !left[0].starts_with("-") && left.size() == 1 &&
                   (left[0].find('.') != std::string::npos || left[0].find('/') != std::string::npos);
       if (left.empty() || file) {
-        if (trust) left.push_back("--trust");
-        return start_window(left, true);
+        return verb_window(left.empty() ? "" : left[0], trust);
       }
       if (left[0].starts_with("-")) throw InputError("option", left[0], "is not known: see `convscope help`");
       throw unknown_verb(app, left[0]);
     }
     CLI::App* chosen = app.get_subcommands()[0];
     refuse_leftovers(*chosen);
+    refuse_empty_values(*chosen);
     if (chosen == engine) return serve_engine();
     if (chosen == help) {
       // Not app.help(): that is the text of the verb that was given, which is `help`.
@@ -314,6 +281,7 @@ int run(int argc, char** argv) {
       throw unknown_verb(app, verb);
     }
     catch_interrupts();
+    common.timeout_s();  // of every verb, whether a kernel runs or not
     auto need = [](const std::string& value, const char* name, const char* example) {
       if (value.empty()) throw InputError(name, "", std::string("is missing: for example `convscope ") + example + "`");
     };
@@ -365,9 +333,7 @@ int run(int argc, char** argv) {
     if (chosen == info) return verb_info(common);
     if (chosen == screenshot) {
       need(shot.out, "out", "screenshot picture.png");
-      if (auto folder = std::filesystem::absolute(shot.out).parent_path(); !std::filesystem::is_directory(folder))
-        throw InputError("out", shot.out, "cannot be written: there is no folder " + folder.string());
-      return start_window(shot.arguments(), false);
+      return verb_screenshot(shot, as_json);
     }
     return 2;
   } catch (const std::exception& e) {
@@ -379,15 +345,19 @@ int run(int argc, char** argv) {
 }  // namespace convscope
 
 int main(int argc, char** argv) {
+  // What is said where nobody can read it must not look like success: it goes to a full device then, as on a full disk.
+  const bool closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
   convscope::open_standard_descriptors();
+  if (closed)
+    if (const int full = open("/dev/full", O_WRONLY | O_CLOEXEC); full >= 0) dup2(full, STDOUT_FILENO), close(full);
   // Threads of oneDNN's OpenMP spin at barriers by its own measure for so long that a call takes fifty times as long
   // where anything else has one of their cores (GCC's libgomp manual, GOMP_SPINCOUNT). It is read when the library is
   // loaded; what the user has set stays.
   if (!std::getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "1000", 0);
-  int code = convscope::run(argc, argv);
+  int code = convscope::ended_by(convscope::run(argc, argv));
   // A full disk must not look like success; a reader that has gone (| head) wants no more.
   if ((std::fflush(stdout) != 0 || std::ferror(stdout)) && errno != EPIPE) {
-    std::fprintf(stderr, "convscope: stdout cannot be written: %s\n", std::strerror(errno));
+    std::fprintf(stderr, "convscope: stdout cannot be written: %s\n", closed ? "it is closed" : std::strerror(errno));
     return code ? code : 1;
   }
   return code;

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 
 #include "kernels/base/text.h"
 #include "kernels/problem/npy.h"
@@ -33,6 +34,16 @@ int64_t whole_number(const std::string& field, const std::string& text) {
   return v;
 }
 
+uint64_t seed_number(const std::string& text) {
+  uint64_t v = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, v);
+  if (error == std::errc{} && stop == end && !text.empty()) return v;
+  const bool whole = !text.empty() && text.find_first_not_of("0123456789", text[0] == '-') == std::string::npos;
+  if (!whole || text == "-") throw InputError("seed", text, "must be a whole number");
+  throw InputError("seed", text, text[0] == '-' ? "must be at least 0" : "must be at most 18446744073709551615");
+}
+
 double real_number(const std::string& field, const std::string& text) {
   double v = 0;
   const char* end = text.data() + text.size();
@@ -42,10 +53,10 @@ double real_number(const std::string& field, const std::string& text) {
   return v;
 }
 
-void CommonOptions::add_to(CLI::App& app) {
+void CommonOptions::add_to(CLI::App& app, bool runs_files) {
   app.add_option("--device", device, "auto, emulator, cuda or cuda:N")->capture_default_str();
   app.add_flag("--json", json, "one JSON document on stdout, nothing else there");
-  app.add_flag("--trust", trust, "run what is in a .cu or .py file that is named: it has your rights");
+  if (runs_files) app.add_flag("--trust", trust, "run what is in a .cu or .py file that is named: it has your rights");
   app.add_option("--engine", engine, "command that runs the engine, e.g. \"ssh box convscope engine\"");
   app.add_option("--timeout", timeout, "seconds after which the kernel counts as hung");
 }
@@ -62,7 +73,7 @@ double CommonOptions::timeout_s() const {
   return s;
 }
 
-void ProblemOptions::add_to(CLI::App& app) {
+void ProblemOptions::add_to(CLI::App& app, const Uses& uses) {
   app.add_option("--preset", preset, "start from a named problem (see `convscope list presets`)");
   for (const auto& f : problem_fields()) {
     auto* o = app.add_option("--" + kebab(f.name), parameters[f.name], f.meaning);
@@ -74,13 +85,16 @@ void ProblemOptions::add_to(CLI::App& app) {
   app.add_option("--dtype", dtype, "f32, f64, f16 or bf16 [f32]")->group("Problem");
   std::string kinds;
   for (const auto& k : input_kinds) kinds += std::string(kinds.empty() ? "" : ", ") + k.name;
-  app.add_option("--input", input, "input values: " + kinds + ", or a .npy or .npz file [random]")->group("Values");
-  app.add_option("--weight", weight, "weight values, likewise [default]")->group("Values");
-  app.add_option("--bias-values", bias_values, "bias values, likewise [default]")->group("Values");
-  app.add_option("--seed", seed, "seed of all drawn values, as torch.manual_seed [42]")->group("Values");
+  if (uses.values != Uses::Values::none) {
+    const char* group = uses.values == Uses::Values::all ? "Values" : "";  // without a group: not in the help
+    app.add_option("--input", input, "input values: " + kinds + ", or a .npy or .npz file [random]")->group(group);
+    app.add_option("--weight", weight, "weight values, likewise [default]")->group(group);
+    app.add_option("--bias-values", bias_values, "bias values, likewise [default]")->group(group);
+  }
+  if (uses.seed) app.add_option("--seed", seed, "seed of all drawn values, as torch.manual_seed [42]")->group("Values");
   app.add_option("--accuracy", accuracy, "what the kernel may do: strict, 3xtf32 or tf32 [strict]");
-  app.add_option("--tolerance", tolerance, "ATOL[,RTOL]: a gate shown beside the verdict");
-  app.add_option("--samples", samples, "timing samples [as many as it takes]");
+  if (uses.tolerance) app.add_option("--tolerance", tolerance, "ATOL[,RTOL]: a gate shown beside the verdict");
+  if (uses.samples) app.add_option("--samples", samples, "timing samples [as many as it takes]");
 }
 
 std::set<std::string> ProblemOptions::given() const {
@@ -116,11 +130,7 @@ RunRequest ProblemOptions::part_of_request(const std::string& kernel, const std:
     if (!d) throw InputError("dtype", dtype, "must be " + std::string(dtype_names));
     r.problem.dtype = *d;
   }
-  if (!seed.empty()) {
-    int64_t v = whole_number("seed", seed);
-    if (v < 0) throw InputError("seed", seed, "must be at least 0");
-    r.inputs.seed = static_cast<uint64_t>(v);
-  }
+  if (!seed.empty()) r.inputs.seed = seed_number(seed);
   if (!accuracy.empty()) {
     auto a = accuracy_from(accuracy);
     if (!a) throw InputError("accuracy", accuracy, "must be strict, 3xtf32 or tf32");
@@ -129,6 +139,7 @@ RunRequest ProblemOptions::part_of_request(const std::string& kernel, const std:
   if (auto e = check_accuracy(r.problem.dtype, r.accuracy)) throw *e;
   if (!tolerance.empty()) {
     auto comma = tolerance.find(',');
+    if (comma != tolerance.rfind(',')) throw InputError("tolerance", tolerance, "must be ATOL or ATOL,RTOL");
     double atol = real_number("tolerance", tolerance.substr(0, comma));
     double rtol = comma == std::string::npos ? 0 : real_number("tolerance", tolerance.substr(comma + 1));
     if (atol < 0 || rtol < 0) throw InputError("tolerance", tolerance, "must not be negative");
@@ -195,18 +206,58 @@ RunRequest ProblemOptions::request(const std::string& kernel, const std::string&
   return r;
 }
 
+void require_no_folder(const std::string& field, const std::string& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) throw InputError(field, file, "is a folder: a file is needed");
+}
+
+void refuse_values_of_flags(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* verb = &app;
+  for (const auto& word : words) {
+    if (word == "--") return;  // names from here on
+    if (verb == &app && !word.starts_with("-"))
+      for (const auto* s : app.get_subcommands([](const CLI::App*) { return true; }))
+        if (s->get_name() == word) verb = s;
+    const size_t equals = word.find('=');
+    if (!word.starts_with("--") || equals == std::string::npos) continue;
+    const std::string name = word.substr(0, equals);
+    for (const auto* o : verb->get_options()) {
+      if (!o->check_name(name)) continue;
+      if (o->get_items_expected_max() == 0)
+        throw InputError(name.substr(2), word.substr(equals + 1),
+                         "is one value too many: --" + name.substr(2) + " stands alone");
+      // With nothing behind the sign the library takes the next word.
+      if (equals + 1 == word.size()) throw InputError(name.substr(2), "", "must not be empty");
+    }
+  }
+}
+
+void refuse_empty_values(const CLI::App& app) {
+  for (const auto* o : app.get_options()) {
+    if (o->get_lnames().empty() || o->get_items_expected_max() == 0) continue;
+    const std::string& name = o->get_lnames().front();
+    if (o->get_group() == "Problem" && name != "dtype") continue;  // numbers, which say so themselves
+    for (const auto& value : o->results())
+      if (value.empty()) throw InputError(name, "", "must not be empty");
+  }
+}
+
 void refuse_leftovers(const CLI::App& app) {
   auto left = app.remaining();
   if (left.empty()) return;
-  std::vector<std::string> known;
-  for (const auto* o : app.get_options())
-    for (const auto& name : o->get_lnames()) known.push_back("--" + name);
   const std::string& word = left[0];
   if (!word.starts_with("-")) throw InputError("argument", word, "is one too many");
-  std::string name = word.substr(0, word.find('=')), near = nearest_name(name, known);
-  throw InputError("option", name,
-                   near.empty() ? "is not known: see `convscope help " + app.get_name() + "`"
-                                : "is not known; did you mean " + near + "?");
+  const std::string name = word.substr(0, word.find('=')), see = "see `convscope help " + app.get_name() + "`";
+  // What another verb takes is spelled right.
+  if (name.starts_with("--") && app.get_parent())
+    for (const auto* other : app.get_parent()->get_subcommands([](const CLI::App*) { return true; }))
+      for (const auto* o : other->get_options())
+        if (o->check_name(name)) throw InputError("option", name, "is none of `" + app.get_name() + "`: " + see);
+  std::vector<std::string> known;
+  for (const auto* o : app.get_options())
+    for (const auto& own : o->get_lnames()) known.push_back("--" + own);
+  const std::string near = nearest_name(name, known);
+  throw InputError("option", name, near.empty() ? "is not known: " + see : "is not known; did you mean " + near + "?");
 }
 
 }  // namespace convscope

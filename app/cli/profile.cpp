@@ -50,18 +50,21 @@ int verb_profile(const CommonOptions& common, const ProblemOptions& problem, con
 
 int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const BenchOptionsCli& options) {
   RunRequest r = problem.request("", common.device);
+  if (!options.against.empty() && options.kernels == std::vector{options.against})
+    throw InputError("against", options.against, "is the only kernel: name another one that is held against it");
   Delivery delivery(common, options.format, options.out, {"table", "json", "csv"});
   const bool recorded = !common.recording.empty();
   if (recorded && (!options.kernels.empty() || !options.against.empty()))
     throw InputError(options.kernels.empty() ? "against" : "kernel",
                      options.kernels.empty() ? options.against : options.kernels.front(),
                      "cannot be chosen: a recorded comparison is of all that were timed in turn; leave the names out");
-  json answer =
-      recorded
-          ? recorded_answer(common.recording, "bench", r, problem)
-          : asked(common, r, "bench",
-                  {{"kernels", options.kernels}, {"against", options.against}, {"with_packing", options.with_packing}},
-                  "bench");
+  json answer = recorded ? recorded_answer(common.recording, "bench", r, problem)
+                         : asked(common, r, "bench",
+                                 {{"kernels", options.kernels},
+                                  {"against", options.against},
+                                  {"with_packing", options.with_packing},
+                                  {"keep_on_cancel", true}},
+                                 "bench");
   if (recorded && options.with_packing) hold_whole(answer);
   const std::string& format = delivery.format();
   const std::string heading = recorded ? recorded_heading(answer) : "";
@@ -69,7 +72,7 @@ int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const
                    : format == "csv" ? bench_csv(answer)
                                      : json_text(answer),
                    answer);
-  return 0;
+  return answer.value("interrupted", false) ? interrupted_code : 0;
 }
 
 }  // namespace convscope

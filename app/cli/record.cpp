@@ -114,14 +114,20 @@ class Recorder {
     if (all.empty()) throw InputError("kernel", "", "is missing: no kernel can run here");
     json info = session_->ask({{"type", "info"}}).header;
     for (const char* own : {"id", "type"}) info.erase(own);
+    // A verdict of each that is no reference, a profile of each, and the comparison; what the file holds is done.
+    steps_ =
+        all.size() + 1 +
+        static_cast<size_t>(std::count_if(all.begin(), all.end(), [](const Candidate& c) { return !c.reference; }));
     r_.about.update({{"convscope", CONVSCOPE_VERSION}, {"date", date_}, {"command", options_.command}, {"info", info}});
     // Counters first, since nothing else has them: verdicts can be had on the emulator as well.
     each(all, &Recorder::profile);
+    step_ = all.size();
     const double limit = std::exchange(limit_s_, 0);  // what there is can be compared all the same: that takes seconds
     try {
       if (!interrupted()) compare();
     } catch (const Stop&) {
     }
+    step_ = all.size() + 1;
     limit_s_ = limit;
     each(all, &Recorder::judge);
     each(all, &Recorder::sample);
@@ -142,10 +148,17 @@ class Recorder {
   void each(const std::vector<Candidate>& all, void (Recorder::*part)(const Candidate&)) {
     try {
       for (const auto& c : all)
-        if (!interrupted()) (this->*part)(c);
+        if (!interrupted()) (this->*part)(c), step_ += part != &Recorder::judge || !c.reference;
     } catch (const Stop&) {
     }
   }
+
+  // "  3 of 27 ", as wide for each.
+  std::string place() const {
+    const std::string last = std::to_string(steps_);
+    return fmt::format("{:>{}} of {}  ", std::min(step_ + 1, steps_), last.size(), last);
+  }
+  void tell(const std::string& line) const { std::fprintf(stderr, "%s%s\n", place().c_str(), line.c_str()); }
 
   void leave_out(const std::string& what, const std::string& why) {
     left_out_.push_back({{"what", what}, {"reason", why}});
@@ -161,7 +174,7 @@ class Recorder {
     header["type"] = type;
     header.update(more);
     try {
-      Received answer = session_->ask(header, std::move(payload), what);
+      Received answer = session_->ask(header, std::move(payload), place() + what);
       if (json device = answer.header.value("device", json()); device.is_object()) r_.about["device"] = device;
       keep(header, answer.header, std::move(answer.payload));
       return answer.header;
@@ -212,8 +225,7 @@ class Recorder {
     const json timing = answer.value("timing", json::object());
     if (const json hot = timing.value("hot", json()); hot.is_object() && hot.value("median_ms", json()).is_number())
       ms = hot["median_ms"].get<double>();
-    if (!before)
-      std::fprintf(stderr, "%-14s profile   %10s\n", c.name.c_str(), ms ? time_text(*ms).c_str() : "no time");
+    if (!before) tell(fmt::format("{:<14} profile   {:>10}", c.name, ms ? time_text(*ms) : "no time"));
     if (ms && *ms <= limit_ms()) timed_in_turn_.push_back(c.name);
   }
 
@@ -222,8 +234,8 @@ class Recorder {
     if (c.reference || (kept(c) && r_.find("run", r))) return;
     json answer = ask("run", r, json::object());
     if (!answer.is_object()) return;
-    std::fprintf(stderr, "%-14s %-9s %s\n", c.name.c_str(), text(answer.at("verdict"), "status").c_str(),
-                 text(answer.at("verdict"), "sentence").c_str());
+    const json& verdict = answer.at("verdict");
+    tell(fmt::format("{:<14} {:<9} {}", c.name, text(verdict, "status"), text(verdict, "sentence")));
   }
 
   // Put into the profile that is there. In an engine that has counted, CUPTI does not know the functions.
@@ -275,8 +287,7 @@ class Recorder {
     if (timed_in_turn_.size() < 2) return;
     json answer = ask("bench", r, {{"kernels", timed_in_turn_}, {"against", ""}});
     if (answer.is_object())
-      std::fprintf(stderr, "%-14s %d kernels, %d rounds\n", "compared", static_cast<int>(timed_in_turn_.size()),
-                   answer.value("rounds", 0));
+      tell(fmt::format("{:<14} {} kernels, {} rounds", "compared", timed_in_turn_.size(), answer.value("rounds", 0)));
   }
 
   const CommonOptions& common_;
@@ -291,6 +302,7 @@ class Recorder {
   std::vector<std::string> timed_in_turn_;
   json left_out_ = json::array();
   int added_ = 0;
+  size_t step_ = 0, steps_ = 0;  // samples of warps are beside these, on GPUs
 };
 
 }  // namespace
@@ -307,12 +319,13 @@ int verb_record(const CommonOptions& common, const ProblemOptions& problem, cons
     session = read_json_file("recording", options.out);
     session.erase("problem"), session.erase("kernel");  // what it begins with is chosen anew
   }
+  require_no_folder("out", options.out);
   OutFile file("out", options.out);  // said before the work, not after it
   Recorder recorder(common, options, problem, std::move(before));
   recorder.run();
   const Recording& r = recorder.recording();
   if (recorder.added() == 0) {
-    if (recorder.interrupted()) return 130;
+    if (recorder.interrupted()) throw Cancelled();
     throw EngineError({{"code", "failed"}, {"message", "nothing was recorded"}, {"exit_code", 1}},
                       "nothing was recorded: the lines above say why");
   }

@@ -18,10 +18,11 @@ namespace convscope {
 using nlohmann::json;
 namespace {
 
-std::atomic<int> interrupts{0};  // lock-free, so a handler may touch it
+std::atomic<int> interrupts{0}, first_signal{0};  // lock-free, so a handler may touch them
 
-void on_interrupt(int) {
-  if (interrupts.fetch_add(1) > 0) _exit(130);
+void on_interrupt(int number) {
+  if (interrupts.fetch_add(1) > 0) _exit(128 + number);
+  first_signal = number;
 }
 
 // One line on stderr that is drawn over; gone when it ends.
@@ -64,7 +65,12 @@ void catch_interrupts() {
   struct sigaction action {};
   action.sa_handler = on_interrupt;
   sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
 }
+
+bool interrupted() { return interrupts > 0; }
+
+int ended_by(int code) { return code == interrupted_code && first_signal == SIGTERM ? 128 + SIGTERM : code; }
 
 Session::Session(const CommonOptions& options)
     : options_(options), client_(EngineOptions{options.engine, 20}), terminal_(isatty(STDERR_FILENO) != 0) {
@@ -83,7 +89,7 @@ void Session::show_nothing() {
   if (std::exchange(shown_, false)) std::fputs("\r\033[K", stderr);
 }
 
-bool Session::interrupted() const { return interrupts > 0; }
+bool Session::interrupted() const { return convscope::interrupted(); }
 
 void Session::bring(const std::string& kernel) {
   if (!names_file(kernel) || brought_.contains(file_of_kernel(kernel))) return;
@@ -172,7 +178,12 @@ json lost_report(Session& session, const RunRequest& r, const json& error) {
   report.verdict.add(hung ? "speed" : uncompiled ? "compile" : "memory", LayerStatus::fail, why);
   json out = report_json(report);
   out["kernel_out_length"] = nullptr;
-  out["kernel"] = {{"name", r.kernel}, {"file", nullptr}, {"requires", json::array()}};
+  out["kernel_out_length_reason"] = uncompiled ? "the kernel does not compile" : "the engine is gone";
+  // A file is what it is without an engine.
+  out["kernel"] = {{"name", r.kernel},
+                   {"file", names_file(r.kernel) ? json(file_of_kernel(r.kernel)) : json(nullptr)},
+                   {"requires", json::array()}};
+  if (!names_file(r.kernel)) out["kernel"]["file_reason"] = "the engine is gone";
   out["device"] = {{"kind", nullptr}, {"name", nullptr}, {"reason", "the engine is gone"}};
   try {
     const json kernels = session.ask({{"type", "list"}, {"what", "kernels"}, {"device", r.device}}).header;

@@ -62,8 +62,12 @@ void print_json(const nlohmann::json& document);
 
 inline constexpr int interrupted_code = 130;  // Ctrl-C, as shells have it
 
-// From now on Ctrl-C is remembered instead of ending the program; a second one ends it.
+// From now on Ctrl-C and SIGTERM are remembered instead of ending the program; a second one ends it.
 void catch_interrupts();
+bool interrupted();
+// The program's exit code, where it would be `code`: SIGTERM keeps what is done as Ctrl-C does, and has a code of its
+// own, as every program's.
+int ended_by(int code);
 
 // The report of a run whose engine died or hung, or whose kernel's file does not compile, in the shape of a report:
 // what is known, or what another engine says of kernel and device, is filled in.

@@ -89,6 +89,33 @@ std::string table(const Sweep& s, bool interrupted) {
   return out;
 }
 
+// An absent measurement has its reason beside it.
+void put_reasons(json& document) {
+  for (json& point : document.at("points")) {
+    const bool refused = !point.at("refused").is_null();
+    if (point.at("floor_ms").is_null())
+      point["floor_reason"] =
+          refused ? "these values make no legal problem" : "times here are not held against a floor";
+    for (json& entry : point.at("entries")) {
+      if (json& time = entry.at("time"); time.is_object()) {
+        const std::string source = json_fields::text(time, "source");
+        const char* why = source == "predicted"  ? "the planner's model predicts one time, of a warm cache"
+                          : source == "emulated" ? "the emulator has no cache to be cold"
+                                                 : "it was not measured";
+        if (time.at("cold_ms").is_null()) time["cold_reason"] = why;
+        if (time.at("noise_pct").is_null())
+          time["noise_reason"] = source == "predicted" ? "a predicted time has no samples" : why;
+      } else if (entry.at("time_reason").is_null()) {
+        entry["time_reason"] = "it was not timed";
+      }
+      json& verdict = entry.at("verdict");
+      if (verdict.is_object() && verdict.at("max_bound_ratio").is_null())
+        verdict["max_bound_ratio_reason"] = "there was no output to compare";
+      if (verdict.is_null() && entry.at("verdict_reason").is_null()) entry["verdict_reason"] = "it was not judged";
+    }
+  }
+}
+
 }  // namespace
 
 int verb_sweep(const CommonOptions& common, const ProblemOptions& problem, const SweepOptionsCli& options) {
@@ -112,7 +139,6 @@ int verb_sweep(const CommonOptions& common, const ProblemOptions& problem, const
   spec.verdicts = one_of<Verdicts>("verdicts", options.verdicts,
                                    {{"auto", Verdicts::automatic}, {"all", Verdicts::all}, {"none", Verdicts::none}});
   if (r.samples > 0) spec.samples = r.samples;
-  if (r.tolerance) throw InputError("tolerance", problem.tolerance, "is of `run`: a sweep shows verdicts alone");
   Delivery delivery(common, options.format, options.out, {"table", "json", "csv"});
   Sweep sweep(std::move(spec));
 
@@ -139,6 +165,7 @@ int verb_sweep(const CommonOptions& common, const ProblemOptions& problem, const
   }
   session.show_nothing();
   json document = sweep.document();
+  put_reasons(document);
   document["convscope"] = CONVSCOPE_VERSION, document["interrupted"] = interrupted;
   delivery.deliver(delivery.format() == "table" ? table(sweep, interrupted)
                    : delivery.format() == "csv" ? sweep.csv()

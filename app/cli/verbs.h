@@ -51,9 +51,8 @@ struct ExportOptionsCli {
 };
 int verb_export(const CommonOptions& common, const ProblemOptions& problem, const ExportOptionsCli& options);
 struct DisassembleOptionsCli {
-  std::string kernel;
+  std::string kernel, line;  // line: "": all
   bool ptx = false;
-  int line = 0;  // 0: all
 };
 int verb_disassemble(const CommonOptions& common, const ProblemOptions& problem, const DisassembleOptionsCli& options);
 int verb_demo(const CommonOptions& common, const std::string& folder);

@@ -61,6 +61,7 @@ int verb_xray(const CommonOptions& common, const ProblemOptions& problem, const 
   RunRequest r = problem.request(kernel, common.device);
   Session session(common);
   json answer = asked(session, r, 0);
+  answer["convscope"] = CONVSCOPE_VERSION, answer["seed"] = r.inputs.seed;
   if (common.json)
     print_json(answer);
   else

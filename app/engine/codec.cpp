@@ -81,12 +81,15 @@ json comparison_json(const Comparison& c) {
   auto fraction = [&](int64_t n) {
     return any ? json(static_cast<double>(n) / static_cast<double>(c.elements)) : json(nullptr);
   };
+  constexpr const char* nothing = "there was no output to compare";
   json gates = json::array();
   for (const auto& g : c.gates.empty() ? CompareOptions{}.gates : c.gates)
     gates.push_back({{"atol", g.atol},
                      {"rtol", g.rtol},
                      {"failing", measured(g.failing)},
                      {"failing_fraction", fraction(g.failing)}});
+  if (!any)
+    for (json& gate : gates) gate["reason"] = nothing;
   auto element = [](const std::optional<ElementReport>& e) -> json {
     if (!e) return nullptr;
     return {{"n", e->n},
@@ -110,9 +113,59 @@ json comparison_json(const Comparison& c) {
             {"first_failing", element(c.first_failing)},
             {"worst", element(c.worst)}};
   if (!any)
-    j["reason"] = "there was no output to compare";
+    j["reason"] = nothing;
   else if (none_finite)
     j["reason"] = "no output is a finite number: there is no largest and no mean error";
+  return j;
+}
+
+// Does a kernel that does not take a problem say so itself: by its rules, by the checks of its host code, by what that
+// throws or returns, or by lacking such a parameter? What is left is code that is not followed here, or does not fit.
+bool is_declared(std::string_view why) {
+  if (why.starts_with("its host code ")) return false;
+  constexpr std::string_view refused = "is refused by its host code: ";
+  if (!why.starts_with(refused)) return true;
+  why.remove_prefix(refused.size());
+  for (std::string_view own : {"does more in forward() than call its host code", "its forward() returns ",
+                               "its forward() is given ", "its module is made with ", "its module gives "})
+    if (why.starts_with(own)) return false;
+  return true;
+}
+
+// With those that a kernel which crashed or hung did not come to.
+json layers_json(const Verdict& v) {
+  json layers = json::array();
+  auto add = [&](const std::string& name, LayerStatus status, const std::string& evidence) {
+    layers.push_back({{"name", name}, {"status", name_of(status)}, {"evidence", evidence}});
+  };
+  const bool crashed = v.status == Status::crashed;
+  if (!crashed && v.status != Status::hung) {
+    for (const auto& l : v.layers) add(l.name, l.status, l.evidence);
+    return layers;
+  }
+  bool failed = false;  // the layers before it are not known where the report was lost with its engine
+  for (const char* name : {"compile", "binding", "shape", "memory", "mathematics", "determinism", "speed"}) {
+    const Layer* l = v.find(name);
+    if (l)
+      add(l->name, l->status, l->evidence), failed |= l->status == LayerStatus::fail;
+    else
+      add(name, LayerStatus::skipped,
+          std::string(failed    ? "not reached: the kernel "
+                      : crashed ? "not known: the engine ended when the kernel "
+                                : "not known: the kernel ") +
+              (crashed ? "crashed" : "did not come to an end"));
+  }
+  return layers;
+}
+
+json verdict_json(const Verdict& v) {
+  json j = {
+      {"status", name_of(v.status)}, {"sentence", v.sentence}, {"layers", layers_json(v)}, {"exit_code", v.exit_code}};
+  const Layer* binding = v.find("binding");
+  if (v.status != Status::not_run || v.exit_code != 2 || !binding) return j;
+  const bool declared = is_declared(binding->evidence);
+  j["declared"] = declared;
+  if (!declared) j["exit_code"] = 1;
   return j;
 }
 
@@ -285,10 +338,6 @@ json full_problem_json(const ConvProblem& p) {
 
 json report_json(const RunReport& r) {
   const ConvProblem& p = r.spec.problem;
-  json layers = json::array();
-  for (const auto& l : r.verdict.layers)
-    layers.push_back({{"name", l.name}, {"status", name_of(l.status)}, {"evidence", l.evidence}});
-
   json references = json::array();
   bool judged = r.error.elements > 0;
   // The oracle is exact by definition; it is listed so that every reference of a report stands in one place.
@@ -343,11 +392,7 @@ json report_json(const RunReport& r) {
               {"problem", full_problem_json(p)},
               {"device", device_json(r.device)},
               {"seed", r.spec.inputs.seed},
-              {"verdict",
-               {{"status", name_of(r.verdict.status)},
-                {"sentence", r.verdict.sentence},
-                {"layers", layers},
-                {"exit_code", r.verdict.exit_code}}},
+              {"verdict", verdict_json(r.verdict)},
               {"accuracy", {{"allowed", name_of(r.spec.accuracy)}, {"ran", r.accuracy_ran}}},
               {"error", comparison_json(r.error)},
               {"references", references},

@@ -453,10 +453,11 @@ json bench_json(const BenchReport& r) {
     if (e.name == r.against) other = &e;
   json entries = json::array();
   bool emulated = false, packed = false;
+  const bool cut_short = r.interrupted && r.device.kind == DeviceInfo::Kind::cuda;
+  const char* no_cold_times = cut_short ? "interrupted before it was sampled" : "the emulator has no cache to be cold";
   for (const auto& e : r.entries) {
     emulated |= e.emulated, packed |= e.verdict.packed;
-    const std::string no_cold =
-        e.cold.empty() && !e.hot.empty() ? "the emulator has no cache to be cold" : e.no_verdict;
+    const std::string no_cold = e.cold.empty() && !e.hot.empty() ? no_cold_times : e.no_verdict;
     // Which medians a verdict is about stands beside it: those of the entry may be others.
     auto against = [&](const BenchEntry::Verdict& v) -> json {
       json all = {{"hot", verdict(v.hot, e.no_verdict)},
@@ -483,7 +484,7 @@ json bench_json(const BenchReport& r) {
     put_packed(j, e.packed, e.hot.empty() ? e.missing : "");
     if (j["packed"].is_object() && e.floor) j["packed"]["times_floor"] = e.packed.hot.median_ms() / e.floor->ms;
     if (!e.missing.empty()) j["reason"] = e.missing;
-    if (e.cold.empty()) j["cold_reason"] = e.hot.empty() ? e.missing : "the emulator has no cache to be cold";
+    if (e.cold.empty()) j["cold_reason"] = e.hot.empty() ? e.missing : no_cold_times;
     if (!e.doubt.empty()) j["doubt"] = e.doubt;
     entries.push_back(j);
   }
@@ -494,6 +495,7 @@ json bench_json(const BenchReport& r) {
             {"against", r.against.empty() ? json(nullptr) : json(r.against)},
             {"verdicts_of", packed ? "packed" : "whole"},
             {"rounds", r.rounds},
+            {"interrupted", r.interrupted},
             {"source", emulated ? "emulated" : "measured"},
             {"entries", entries},
             {"conditions", conditions_json(r.conditions)},

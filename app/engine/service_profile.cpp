@@ -190,6 +190,9 @@ Service::Reply Service::bench_several(const json& request, std::span<const std::
   const json with_packing = request.value("with_packing", json(false));
   if (!with_packing.is_boolean()) throw InputError("with_packing", brief(with_packing), "must be true or false");
   spec.with_packing = with_packing;
+  const json keep = request.value("keep_on_cancel", json(false));
+  if (!keep.is_boolean()) throw InputError("keep_on_cancel", brief(keep), "must be true or false");
+  spec.keep_on_cancel = keep;
   require_legal(r.problem);
   auto& o = state_->open(r.device);
   spec.problem = r.problem;

@@ -87,8 +87,8 @@ void Workbench::took_judged(Answer a) {
     if (const json& kernel = report.at("kernel"); kernel.is_object())
       not_given = kernel.value("not_given", std::vector<std::string>());
     const int code = verdict.value("exit_code", 1);
-    fails = code != 2;
-    if (status == Status::not_run && code == 3) {  // not here, whatever the problem
+    fails = code != 2 && verdict.value("declared", true);  // what is not followed here fails on no problem
+    if (status == Status::not_run && code == 3) {          // not here, whatever the problem
       checking_.running = false;
       checking_.trouble = sentence;
       return;

@@ -11,6 +11,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/planner/export_python.h"
+#include "kernels/planner/reserved_names.h"
 #include "kernels/planner/target.h"
 #include "kernels/runtime/sources.h"
 
@@ -316,16 +317,12 @@ void within_the_file(std::string& text) {
 // A name that C and C++ take, and that nothing in the file has.
 void require_function(const std::string& name, const std::string& text) {
   auto in_names = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  constexpr std::string_view keywords =
-      " and asm bitand bitor case catch class compl concept default delete do enum explicit export friend goto main "
-      "mutable new not operator or private protected public requires short signed switch throw try typedef typeid "
-      "union "
-      "virtual volatile wchar_t while xor ";
   if (name.empty() || name.size() > 64 || !std::all_of(name.begin(), name.end(), in_names) || name[0] == '_' ||
-      std::isdigit(static_cast<unsigned char>(name[0])) || name.find("__") != std::string::npos ||
-      keywords.find(" " + name + " ") != std::string_view::npos)
+      std::isdigit(static_cast<unsigned char>(name[0])) || name.find("__") != std::string::npos || is_keyword(name))
     throw InputError("function", name,
                      "must be a name in C: up to 64 letters, digits and single _, a letter first, no keyword");
+  if (is_library_name(name))
+    throw InputError("function", name, "is a name of the C library or of CUDA's headers: take another name");
   for (size_t at = 0; (at = text.find(name, at)) != std::string::npos; at++)
     if ((at == 0 || !in_names(text[at - 1])) && (at + name.size() == text.size() || !in_names(text[at + name.size()])))
       throw InputError("function", name, "is a word of the kernel's own text: take another name");
@@ -383,10 +380,10 @@ std::string exported_cuda(const KernelDefinition& kernel, const ConvProblem& p, 
                                    : needs.empty()            ? "native"
                                                               : needs;
   std::string own = only_launched(flattened(kernel.file()), plan);
-  require_function(f, own);
   within_the_file(own);
   if (views) own += describe_function;
   own += launch_function;
+  require_function(f, own);
   const std::string includes = take_includes(own);
   const std::string prototype = fmt::format(
       "int {}(const void* x, const void* w, const void* b, void* y, void* workspace, int pack,\n{}void* stream)", f,

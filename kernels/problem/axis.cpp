@@ -112,7 +112,8 @@ Axis axis_from(const std::string& text) {
   Axis axis;
   for (const auto name : parts_of(std::string_view(text).substr(0, equals), ',')) {
     const ProblemField* f = field_named(name);
-    if (!axis.varies(f->name)) axis.fields.push_back(f);
+    if (axis.varies(f->name)) bad_axis(std::string(name), "is named twice");
+    axis.fields.push_back(f);
   }
   for (const auto item : parts_of(std::string_view(text).substr(equals + 1), ',')) add_values(axis.values, item);
   std::sort(axis.values.begin(), axis.values.end());

@@ -57,7 +57,7 @@ std::optional<InputError> check(const ConvProblem& p) {
                           Tensor{"output", "N*Cout*Lout", p.batch, p.out_channels, lout}}) {
     __int128 n = t.a * t.b * t.c;
     if (n > max_elements)
-      return InputError(t.field, fmt::format("{:.3g}", static_cast<double>(n)),
+      return InputError(t.field, fmt::format("{}", n),
                         fmt::format("elements ({}) must be at most {}", t.shape, max_elements));
   }
   return std::nullopt;

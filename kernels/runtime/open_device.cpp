@@ -32,6 +32,8 @@ std::unique_ptr<Device> open_device(const std::string& name) {
     const char* end = name.data() + name.size();
     auto [stop, error] = std::from_chars(name.data() + 5, end, index);
     if (error == std::errc{} && stop == end && index >= 0) return open_cuda(index);
+    if (error == std::errc::result_out_of_range && stop == end && name[5] != '-')
+      throw InputError("device", name, "has a number that is too large for a GPU's");
   }
   throw InputError("device", name, "must be auto, emulator, cuda or cuda:N");
 }

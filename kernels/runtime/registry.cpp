@@ -80,6 +80,10 @@ const KernelDefinition& find_kernel(std::string_view name) {
   std::string near = nearest_name(name, names);
   if (names_file(name))
     throw InputError("kernel", std::string(name), "is a file that was not brought here (the request `kernel_file`)");
+  if (name == "oracle")
+    throw InputError("kernel", "oracle",
+                     "is a reference and no kernel: every run of a kernel is judged by it, and `convscope run KERNEL "
+                     "--save DIR` writes it to DIR/oracle.npy");
   for (const char* reference : {"onednn", "cudnn", "cudnn-tf32"})
     if (name == reference)
       throw InputError("kernel", std::string(name),

@@ -132,6 +132,58 @@ void compare_all(BenchReport& r) {
   }
 }
 
+void sample_in_turn(BenchReport& r, std::vector<Contender>& list, const ProfileTools& tools, ProblemMemory& memory,
+                    Activity& activity) {
+  const BenchSpec& spec = r.spec;
+  const bool emulator = tools.device.is_emulator();
+  const int least = spec.samples > 0 ? spec.samples : emulator ? 8 : 15, most = spec.samples > 0 ? spec.samples : 100;
+  const double cap_ms = emulator ? 3000 : 6000, hard_cap_ms = emulator ? 20000 : 40000;
+  const TimingOptions once{.min_samples = 1, .max_samples = 1, .time_cap_ms = 0, .target_error = 1};
+  auto add = [](Timing& into, const Timing& t) {
+    into.emulated = t.emulated;
+    into.samples_ms.insert(into.samples_ms.end(), t.samples_ms.begin(), t.samples_ms.end());
+  };
+  std::mt19937 order(1);  // who comes first must not depend on who is better
+  auto begin = Clock::now();
+  for (r.rounds = 0; r.rounds < most; r.rounds++) {
+    double spent = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    if (spec.samples <= 0) {
+      // Slow kernels are steady: eight samples of them are enough for a verdict, and nobody waits for more.
+      if (r.rounds >= 8 && spent > hard_cap_ms) break;
+      if (r.rounds >= least && (spent > cap_ms || (all_known(list, false) && all_known(list, true)))) break;
+    }
+    std::vector<Contender*> turn;
+    for (auto& c : list)
+      if (c.subject) turn.push_back(&c);
+    std::shuffle(turn.begin(), turn.end(), order);
+    for (auto* c : turn) {
+      c->subject->begin_phase(activity, "timing ");
+      for (bool cold : {false, true}) {
+        if (cold && emulator) continue;
+        Timing& into = cold ? c->entry.cold : c->entry.hot;
+        add(into, c->subject->time(memory.at(), cold, once, &activity));
+        c->entry.emulated = into.emulated && !c->entry.is_reference;
+        activity.check();
+        if (!c->entry.packed.missing.empty()) continue;
+        // The workspace is the one that this kernel's own whole call has just filled: all share it.
+        add(cold ? c->entry.packed.cold : c->entry.packed.hot,
+            c->subject->time_packed(memory.at(), cold, once, &activity));
+        if (!cold) add(c->entry.packed.packing, c->subject->time_packing(memory.at(), once, &activity));
+        activity.check();
+      }
+    }
+  }
+}
+
+// Who had no turn before the samples were interrupted.
+void leave_unsampled(Contender& c) {
+  constexpr const char* why = "interrupted before it was sampled";
+  if (!c.subject) return;
+  if (c.entry.hot.empty()) c.entry.missing = why;
+  if (c.entry.packed.packs && c.entry.packed.hot.empty() && c.entry.packed.missing.empty())
+    c.entry.packed.missing = why;
+}
+
 }  // namespace
 
 BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& activity) {
@@ -166,54 +218,26 @@ BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& ac
     activity.check();
   }
 
-  const bool emulator = tools.device.is_emulator();
-  const int least = spec.samples > 0 ? spec.samples : emulator ? 8 : 15, most = spec.samples > 0 ? spec.samples : 100;
-  const double cap_ms = emulator ? 3000 : 6000, hard_cap_ms = emulator ? 20000 : 40000;
-  const TimingOptions once{.min_samples = 1, .max_samples = 1, .time_cap_ms = 0, .target_error = 1};
-  auto add = [](Timing& into, const Timing& t) {
-    into.emulated = t.emulated;
-    into.samples_ms.insert(into.samples_ms.end(), t.samples_ms.begin(), t.samples_ms.end());
-  };
-  std::mt19937 order(1);  // who comes first must not depend on who is better
-  auto begin = Clock::now();
   ConditionsWatch watch(r.device.pci_bus, tools.nvml);
-  for (r.rounds = 0; r.rounds < most; r.rounds++) {
-    double spent = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-    if (spec.samples <= 0) {
-      // Slow kernels are steady: eight samples of them are enough for a verdict, and nobody waits for more.
-      if (r.rounds >= 8 && spent > hard_cap_ms) break;
-      if (r.rounds >= least && (spent > cap_ms || (all_known(list, false) && all_known(list, true)))) break;
-    }
-    std::vector<Contender*> turn;
-    for (auto& c : list)
-      if (c.subject) turn.push_back(&c);
-    std::shuffle(turn.begin(), turn.end(), order);
-    for (auto* c : turn) {
-      c->subject->begin_phase(activity, "timing ");
-      for (bool cold : {false, true}) {
-        if (cold && emulator) continue;
-        Timing& into = cold ? c->entry.cold : c->entry.hot;
-        add(into, c->subject->time(memory.at(), cold, once, &activity));
-        c->entry.emulated = into.emulated && !c->entry.is_reference;
-        activity.check();
-        if (!c->entry.packed.missing.empty()) continue;
-        // The workspace is the one that this kernel's own whole call has just filled: all share it.
-        add(cold ? c->entry.packed.cold : c->entry.packed.hot,
-            c->subject->time_packed(memory.at(), cold, once, &activity));
-        if (!cold) add(c->entry.packed.packing, c->subject->time_packing(memory.at(), once, &activity));
-        activity.check();
-      }
-    }
+  try {
+    sample_in_turn(r, list, tools, memory, activity);
+  } catch (const Cancelled&) {
+    const bool any = std::any_of(list.begin(), list.end(), [](const Contender& c) { return !c.entry.hot.empty(); });
+    if (!spec.keep_on_cancel || !any) throw;
+    r.interrupted = true;
+    r.warnings.push_back("interrupted: what had been sampled by then is compared");
+    for (auto& c : list) leave_unsampled(c);
   }
   r.conditions = watch.finish();
   activity.phase("checking that timed calls compute");
+  const bool emulator = tools.device.is_emulator();
   for (auto& c : list) {
     if (is_of_this_cpu(c.entry)) c.entry.floor.reset();  // a GPU's
-    if (c.subject && !emulator) c.entry.doubt = timed_calls_look_honest(*c.subject, memory, &activity);
+    if (c.subject && !emulator && !r.interrupted)
+      c.entry.doubt = timed_calls_look_honest(*c.subject, memory, &activity);
     if (c.subject)
-      if (const auto words = c.subject->stand_ins(); !words.empty())
-        r.warnings.push_back(c.entry.name + ": " + words);
-    if (c.subject && c.entry.packed.missing.empty())
+      if (const auto words = c.subject->stand_ins(); !words.empty()) r.warnings.push_back(c.entry.name + ": " + words);
+    if (c.subject && !r.interrupted && c.entry.packed.missing.empty())
       if (auto odd = packed_calls_look_honest(*c.subject, memory, &activity); !odd.empty()) {
         c.entry.packed = {.packs = true, .missing = odd};
         r.warnings.push_back(c.entry.name + " is held with its packing: " + odd);

@@ -19,6 +19,7 @@ struct BenchSpec {
   int samples = 0;      // of each; 0: as many as it takes
   // What is held against each other: calls with weights packed before, as inference has them, or whole plans.
   bool with_packing = false;
+  bool keep_on_cancel = false;  // who cancels it wants what there is by then
 };
 
 struct BenchEntry {
@@ -53,14 +54,16 @@ struct BenchReport {
   std::string why_not_other;  // why a better reference is not the one compared with
   std::vector<BenchEntry> entries;
   Conditions conditions;
-  int rounds = 0;
+  int rounds = 0;            // whole ones
+  bool interrupted = false;  // cancelled (keep_on_cancel): fewer samples than meant, of some perhaps none
   Workload work;
   Ceilings ceilings;
   std::optional<Floor> floor;  // of the accuracy that was asked for
   std::vector<std::string> warnings;
 };
 
-// Errors: InputError for names that are not known; MissingError when none of what was named can run here; Cancelled.
+// Errors: InputError for names that are not known; MissingError when none of what was named can run here; Cancelled,
+// with keep_on_cancel before the first sample only.
 BenchReport bench(const ProfileTools& tools, const BenchSpec& spec, Activity& activity);
 
 }  // namespace convscope

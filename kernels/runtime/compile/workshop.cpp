@@ -1,9 +1,11 @@
 #include "kernels/runtime/compile/workshop.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
+#include <mutex>
 #include <regex>
 #include <sstream>
 #include <sys/stat.h>
@@ -165,20 +167,46 @@ void Fingerprint::add_compiler(const std::string& program) {
 std::string Fingerprint::text() const { return fmt::format("{:016x}{:016x}", a_, b_); }
 
 fs::path modules_folder() {
-  std::string cache = cache_folder();
-  std::error_code error;
-  fs::path folder =
-      cache.empty() ? fs::temp_directory_path(error) / fmt::format("convscope-{}", getuid()) : fs::path(cache);
-  folder /= "kernels";
-  fs::create_directories(folder, error);
-  fs::permissions(folder, fs::perms::owner_all, error);
   // Nobody else may have put it there.
-  struct stat owner {};
-  if (lstat(folder.c_str(), &owner) != 0 || !S_ISDIR(owner.st_mode) || owner.st_uid != geteuid() ||
-      (owner.st_mode & 077) != 0)
+  auto of_this_user_alone = [](const fs::path& folder) {
+    struct stat owner {};
+    return lstat(folder.c_str(), &owner) == 0 && S_ISDIR(owner.st_mode) && owner.st_uid == geteuid() &&
+           (owner.st_mode & 077) == 0;
+  };
+  auto made = [](const fs::path& folder) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    fs::permissions(folder, fs::perms::owner_all, error);
+    struct stat there {};  // whatever it is
+    return lstat(folder.c_str(), &there) == 0 && (!S_ISDIR(there.st_mode) || access(folder.c_str(), W_OK | X_OK) == 0);
+  };
+  auto checked = [&](const fs::path& folder) {
+    if (of_this_user_alone(folder)) return folder;
     throw MissingError(folder.string() + " is no folder of this user's alone",
                        "compiled kernels are kept there; name another place in CONVSCOPE_CACHE");
-  return folder;
+  };
+  const std::string cache = cache_folder();
+  const fs::path kept = fs::path(cache) / "kernels";
+  if (!cache.empty() && made(kept)) return checked(kept);
+  if (const char* own = std::getenv("CONVSCOPE_CACHE"); own && *own)
+    throw MissingError(kept.string() + " cannot be created or written", "CONVSCOPE_CACHE names its place");
+  // Without a home compiled kernels are kept all the same, as long as the machine keeps such files. Everybody writes
+  // there: the folder around them must be this user's as well.
+  std::error_code error;
+  const fs::path temporary = fs::temp_directory_path(error);
+  if (error) throw MissingError("TMPDIR names no folder", "compiled kernels are kept there where there is no home");
+  const fs::path around = temporary / fmt::format("convscope-{}", geteuid()), folder = around / "kernels";
+  mkdir(around.c_str(), 0700);
+  checked(around);
+  if (!made(folder))
+    throw MissingError(folder.string() + " cannot be created or written", "name another place in CONVSCOPE_CACHE");
+  static std::once_flag said;
+  if (!cache.empty())
+    std::call_once(said, [&] {
+      std::fprintf(stderr, "convscope: %s cannot be created: compiled kernels are kept in %s\n", kept.c_str(),
+                   folder.c_str());
+    });
+  return checked(folder);
 }
 
 void thin_out(const fs::path& folder) {

@@ -149,7 +149,9 @@ TEST(CheckCli, Refuses) {
            {{"check", "direct", "--groups", "3", "--in-channels", "4"},
             2,
             "convscope: groups 3 must divide in_channels = 4\n"},
-           {{"check", "direct", "--input", "ones"}, 2, "convscope: values ones cannot be given: check draws its own\n"},
+           {{"check", "direct", "--input", "ones"},
+            2,
+            "convscope: option --input is none of `check`: see `convscope help check`\n"},
            {{"check", "nobody"}, 2, "convscope: kernel nobody is not known: see `convscope list kernels`\n"}}) {
     auto r = convscope_run(a.words);
     EXPECT_EQ(r.code, a.code) << a.says;

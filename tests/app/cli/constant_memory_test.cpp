@@ -71,10 +71,10 @@ TEST_F(ConstantMemoryCli, ItsFaultIsToldByName) {
 TEST_F(ConstantMemoryCli, WhatDoesNotFitIsSaidInOneLine) {
   const std::string here = file("small.cu", weights_in_constants);
   auto r = run({"run", here, "--in-channels", "40", "--out-channels", "9", "--kernel-size", "3", "--length", "9"});
-  EXPECT_EQ(r.code, 2) << r.out;
+  EXPECT_EQ(r.code, 1) << r.out;
   EXPECT_TRUE(holds(r.out, "its host code copies 4320 bytes into c_weight, which has 4096")) << r.out;
   r = run(Words{"run", changed_text(weights_in_constants, "w.numel() * sizeof(float)", "sizeof(c_weight)")} + little);
-  EXPECT_EQ(r.code, 2) << r.out;
+  EXPECT_EQ(r.code, 1) << r.out;
   EXPECT_TRUE(holds(r.out, "its host code copies 4096 bytes out of w, which has 288")) << r.out;
   r = run(Words{"run", changed_text(weights_in_constants, "c_weight[1024]", "c_weight[16385]")} + little);
   EXPECT_EQ(r.code, 1) << r.out;

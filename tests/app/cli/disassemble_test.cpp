@@ -47,6 +47,22 @@ TEST_F(DisassembleCli, PutsInstructionsUnderTheirLines) {
             std::string::npos);
 }
 
+// The document is of the line that the text is of.
+TEST_F(DisassembleCli, TheDocumentOfOneLine) {
+  json j = convscope_run({"disassemble", "direct", "--line", "23", "--json"}, tool_).document();
+  EXPECT_EQ(j["convscope"], CONVSCOPE_VERSION);
+  EXPECT_EQ(j["line"], 23);
+  ASSERT_EQ(j["functions"][0]["sass"].size(), 1u) << j["functions"][0]["sass"];
+  EXPECT_EQ(j["functions"][0]["sass"][0]["line"], 23);
+  j = convscope_run({"disassemble", "direct", "--line", "1", "--json"}, tool_).document();
+  EXPECT_TRUE(j["functions"][0]["sass"].empty());
+  EXPECT_EQ(j["functions"][0]["line_reason"], "no instruction comes from this line");
+  Finished f = convscope_run({"disassemble", "direct", "--line", "99999", "--json"}, tool_);
+  EXPECT_EQ(f.code, 2);
+  EXPECT_EQ(f.document()["error"]["field"], "line");
+  EXPECT_EQ(convscope_run({"disassemble", "direct", "--json"}, tool_).document()["functions"][0]["sass"].size(), 3u);
+}
+
 TEST_F(DisassembleCli, PtxNeedsNoTool) {
   Finished f = convscope_run({"disassemble", "direct", "--ptx"}, {"CONVSCOPE_NVDISASM=/nowhere/nvdisasm"});
   ASSERT_EQ(f.code, 0) << f.err;
@@ -73,7 +89,10 @@ TEST_F(DisassembleCli, WithoutTheToolItSaysHowToGetIt) {
 
 TEST(DisassembleRefusals, NameWhatIsWrong) {
   expect_refused({"disassemble", "dirct"}, "kernel", "dirct", "is not known; did you mean direct?");
-  expect_refused({"disassemble", "direct", "--line", "-1"}, "line", "-1", "must not be negative");
+  for (const char* none : {"-1", "0"})
+    expect_refused({"disassemble", "direct", "--line", none}, "line", none, "must be at least 1");
+  for (const char* word : {"abc", "3x", "1.5"})
+    expect_refused({"disassemble", "direct", "--line", word}, "line", word, "must be a whole number");
   EXPECT_EQ(convscope_run({"disassemble"}).code, 2);
 }
 

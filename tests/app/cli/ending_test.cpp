@@ -1,4 +1,5 @@
 // How convscope ends: its exit codes, Ctrl-C, and that no engine outlives it.
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -117,6 +118,19 @@ TEST(Interrupt, AKernelThatDoesNotStop) {
   }
 }
 
+// As a scheduler ends what it runs: what is done is kept, under SIGTERM's own code.
+TEST(Interrupt, BySigterm) {
+  test::ScratchFolder folder;
+  const std::string file = folder.path("r.convscope");
+  Cli cli({"record", file, "tiled", "direct", "S4", "--preset", "kernelbench-79-small", "--device", "emulator"});
+  EXPECT_TRUE(cli.says("1 of 7  ")) << "the first profile is there";
+  cli.signal(SIGTERM);
+  EXPECT_EQ(cli.finish().code, 128 + SIGTERM);
+  EXPECT_TRUE(std::filesystem::exists(file));
+  EXPECT_FALSE(std::filesystem::exists(file + ".part"));
+  EXPECT_EQ(convscope_run({"profile", "tiled", "--recording", file}).code, 0);
+}
+
 TEST(Interrupt, OtherVerbs) {
   for (const Words& verb : {Words{"explain", "direct", "--at", "0,0,0", "--preset", "kernelbench-64"}}) {
     Cli cli(verb);
@@ -157,8 +171,11 @@ TEST(Ending, WithoutDescriptors) {
     EXPECT_EQ(r.code, 0) << closed << r.err;
     EXPECT_EQ(r.document()["verdict"]["status"], "right") << closed;
   }
-  EXPECT_EQ(convscope_shell(run + " >&-").code, 0);
-  EXPECT_EQ(convscope_shell(run + " >&- <&- 2>&-").code, 0);
+  // What nobody can read is not well said.
+  auto r = convscope_shell(run + " >&-");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.err, "convscope: stdout cannot be written: it is closed\n");
+  EXPECT_EQ(convscope_shell(run + " >&- <&- 2>&-").code, 1);
 }
 
 TEST(Ending, HungByItsOwnMeasure) {

@@ -58,7 +58,12 @@ void expect_stable(const json& j) {
   EXPECT_EQ(e["gates"][0]["atol"], 1e-2);
   EXPECT_EQ(e["gates"][0]["rtol"], 1e-2);
   EXPECT_EQ(e["gates"][1]["atol"], 1e-4);
-  for (const auto& g : e["gates"]) EXPECT_TRUE(g.contains("failing") && g.contains("failing_fraction"));
+  for (const auto& g : e["gates"]) {
+    EXPECT_TRUE(g.contains("failing") && g.contains("failing_fraction"));
+    EXPECT_TRUE(g["failing"].is_number_integer() || reason(g)) << g;
+  }
+  EXPECT_TRUE(j["kernel_out_length"].is_number_integer() || reason(j, "kernel_out_length_reason"));
+  EXPECT_TRUE(text(j["kernel"]["file"]) || reason(j["kernel"], "file_reason")) << j["kernel"];
   ASSERT_TRUE(e.contains("first_failing"));
   if (compared && e["failing"] > 0) {
     for (const char* field : {"n", "co", "j"}) EXPECT_TRUE(e["first_failing"][field].is_number_integer());
@@ -83,6 +88,14 @@ void expect_stable(const json& j) {
   EXPECT_TRUE(t.contains("floor_from"));
   for (const char* figure : {"packed", "packing_ms", "packing_source"})
     EXPECT_TRUE(t.contains(figure) && t[figure].is_null() && reason(t, "packed_reason")) << figure << " " << t;
+}
+
+// What was not reached, or is not known any more, is said to be.
+void expect_all_layers(const json& j) {
+  std::vector<std::string> names;
+  for (const auto& l : j["verdict"]["layers"]) names.push_back(l["name"]);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"compile", "binding", "shape", "memory", "mathematics", "determinism", "speed"}));
 }
 
 TEST(Json, RunRight) {
@@ -184,6 +197,7 @@ TEST(Json, RunCrashed) {
     EXPECT_EQ(j["device"]["kind"], "emulator") << "another engine says it: " << j["device"];
     EXPECT_EQ(j["error"]["elements"], 0);
     EXPECT_EQ(j["timing"]["reason"], "the kernel crashed");
+    expect_all_layers(j);
   }
 }
 
@@ -196,6 +210,25 @@ TEST(Json, RunHung) {
   EXPECT_EQ(j["kernel"]["file"], "kernels/ladder/direct.cu") << "what is known without a result is there";
   EXPECT_EQ(j["device"]["kind"], "emulator");
   EXPECT_EQ(j["timing"]["reason"], "the kernel did not come to an end");
+  expect_all_layers(j);
+}
+
+// Each document says by which program, and of which seed where values are drawn.
+TEST(Json, EveryVerbSaysItsVersion) {
+  const Words layer = {"--kernel-size", "3", "--length", "20"};
+  for (const Words& verb :
+       {Words{"xray", "direct", "--seed", "7"}, Words{"explain", "direct", "--at", "0,0,3", "--seed", "7"},
+        Words{"export", "direct", "--format", "cuda"}}) {
+    const json j = convscope_run(verb + layer + Words{"--json"}).document();
+    EXPECT_EQ(j["convscope"], CONVSCOPE_VERSION) << verb[0];
+    if (verb[0] != "export") {
+      EXPECT_EQ(j["seed"], 7) << verb[0];
+    }
+  }
+}
+
+TEST(Json, SeedsOfSixtyFourBits) {
+  EXPECT_EQ(run_json({"direct", "--length", "20", "--seed", "18446744073709551615"}, 0)["seed"], 18446744073709551615u);
 }
 
 TEST(Json, ErrorsHaveOneShape) {

@@ -486,6 +486,8 @@ TEST(ProfileCli, Refusals) {
   expect_refused({"profile", "direct", "--stride", "0"}, "stride", "0", "must be at least 1");
   expect_refused({"bench", "direct", "--format", "chrome-trace"}, "format", "chrome-trace",
                  "must be table, json or csv");
+  expect_refused({"bench", "direct", "--against", "direct"}, "against", "direct",
+                 "is the only kernel: name another one that is held against it");
   expect_refused({"bench", "direct", "direct"}, "kernel", "direct", "is given more than once");
   expect_refused({"bench", "direct", "direkt"}, "kernel", "direkt", "is not known; did you mean direct?");
   expect_refused({"bench", "--against", "direkt"}, "against", "direkt", "is not known; did you mean direct?");
@@ -498,6 +500,31 @@ TEST(ProfileCli, AKernelThatCrashesIsExitCode4) {
   auto r = convscope_run(test::with_test_engine({"profile", "wild_write", "--length", "64", "--json"}));
   EXPECT_EQ(r.code, 4);
   EXPECT_EQ(r.document()["error"]["code"], "crashed");
+}
+
+// Blocks of 20 ms: rounds take a while, and each is over soon after it is cancelled.
+TEST(ProfileCli, CtrlCKeepsWhatIsSampled) {
+  const Words slow =
+      test::with_test_engine({"bench", "slow", "direct", "--length", "4", "--dilation", "2", "--samples", "5000"});
+  for (const Words& form : {Words{"--json"}, Words{}, Words{"--format", "csv"}}) {
+    test::Cli cli(slow + form);
+    EXPECT_TRUE(test::wait_until([&] { return cli.processes().size() >= 2; }, 10 * test::slowness));
+    usleep(test::under_sanitizer ? 8000000 : 2000000);
+    cli.signal(SIGINT);
+    const auto& r = cli.finish();
+    EXPECT_EQ(r.code, 130) << r.out << r.err;
+    if (form == Words{"--json"}) {
+      const json j = r.document();
+      EXPECT_EQ(j["interrupted"], true);
+      EXPECT_GT(j["entries"][0]["hot"]["samples"], 0) << j["entries"];
+      EXPECT_LT(j["rounds"], 5000);
+    } else if (form.empty()) {
+      EXPECT_NE(r.out.find("! interrupted: what had been sampled by then is compared"), std::string::npos) << r.out;
+    } else {
+      EXPECT_NE(r.out.find(",interrupted\n"), std::string::npos) << r.out;
+      EXPECT_NE(r.out.find(",true\n"), std::string::npos) << r.out;
+    }
+  }
 }
 
 TEST(ProfileCli, CtrlCStops) {

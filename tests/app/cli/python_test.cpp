@@ -186,8 +186,10 @@ TEST_F(PythonCli, WhatIsNotFollowedIsRefused) {
       "ext.conv(x, c.weight, c.bias, c.stride[0], c.padding[0], c.output_padding[0], c.dilation[0])";
   const std::string name = module("        return torch.relu(" + call + ")\n");
   auto r = run(Words{"run", name} + little);
-  EXPECT_EQ(r.code, 2) << r.out << r.err;
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(holds(r.out + r.err, "is not followed here: line 47, return torch.relu(ext.conv(")) << r.out << r.err;
+  EXPECT_EQ(run(Words{"run", name, "--json"} + little).document()["verdict"]["declared"], false);
+  EXPECT_EQ(run(Words{"check", name, "--cases", "3"}).code, 1) << "no problem binds";
   // Where that is so of a bias alone, it is right without one, and the rest is not judged.
   const std::string with_bias = "        y = " + call + "\n        return y if c.bias is None else torch.relu(y)\n";
   const auto checked = run({"check", module(with_bias), "--cases", "10"});

@@ -51,7 +51,7 @@ TEST(Refusals, Problems) {
       {{"--length", "1099511627776"}, "length", "1099511627776", most},                          // 2^40
       {{"--batch", "1048576", "--length", "1048576"},
        "input",
-       "1.1e+12",
+       "1099511627776",
        "elements (N*Cin*L) must be at most 68719476736"},
   };
   for (const auto& c : cases) {
@@ -83,7 +83,7 @@ TEST(Refusals, Options) {
       {{"--dtype", "f8"}, "dtype", "f8", "must be f32, f64, f16 or bf16"},
       {{"--preset", "kernelbench79"}, "preset", "kernelbench79", "is not known; did you mean kernelbench-79?"},
       {{"--seed", "-1"}, "seed", "-1", "must be at least 0"},
-      {{"--seed", "9223372036854775808"}, "seed", "9223372036854775808", "does not fit into 64 bits"},
+      {{"--seed", "18446744073709551616"}, "seed", "18446744073709551616", "must be at most 18446744073709551615"},
       {{"--seed", "1.5"}, "seed", "1.5", "must be a whole number"},
       {{"--accuracy", "loose"}, "accuracy", "loose", "must be strict, 3xtf32 or tf32"},
       {{"--accuracy", "tf32", "--dtype", "f64"}, "accuracy", "tf32", "is for f32 problems; f64 is always strict"},
@@ -95,6 +95,7 @@ TEST(Refusals, Options) {
        "has values up to 1048576, f16 holds 65504 at most: use bf16, f32 or other values"},
       {{"--tolerance", "tight"}, "tolerance", "tight", "must be a number"},
       {{"--tolerance", "1e-3,"}, "tolerance", "", "must be a number"},
+      {{"--tolerance", "1e-3,1e-3,1e-3"}, "tolerance", "1e-3,1e-3,1e-3", "must be ATOL or ATOL,RTOL"},
       {{"--tolerance", "1e-3,-1"}, "tolerance", "1e-3,-1", "must not be negative"},
       {{"--tolerance", "nan"}, "tolerance", "nan", "must be a number"},
       {{"--samples", "0"}, "samples", "0", "must be between 1 and 100000"},
@@ -108,6 +109,7 @@ TEST(Refusals, Options) {
       {{"--timeout", "10 s"}, "timeout", "10 s", "must be a number"},
       {{"--device", "abacus"}, "device", "abacus", "must be auto, emulator, cuda or cuda:N"},
       {{"--device", "cuda:x"}, "device", "cuda:x", "must be auto, emulator, cuda or cuda:N"},
+      {{"--device", "cuda:99999999999"}, "device", "cuda:99999999999", "has a number that is too large for a GPU's"},
       {{"--engine", "'x"}, "engine", "'x", "has a quote that is not closed"},
       {{"--engine", " "}, "engine", " ", "must name a command"},
       {{"--input", "bogus"}, "input", "bogus", "must be one of " + kinds + " or a .npy or .npz file"},
@@ -138,6 +140,10 @@ TEST(Refusals, Verbs) {
   expect_refused({"run", "onednn"}, "kernel", "onednn",
                  "is a reference and no kernel: a run of any kernel shows its error and time as well, and "
                  "`convscope bench KERNEL --against onednn` times both");
+  expect_refused(
+      {"run", "oracle"}, "kernel", "oracle",
+      "is a reference and no kernel: every run of a kernel is judged by it, and `convscope run KERNEL --save "
+      "DIR` writes it to DIR/oracle.npy");
   expect_refused({"screenshot", "/nonexist/x.png"}, "out", "/nonexist/x.png",
                  "cannot be written: there is no folder /nonexist");
   expect_refused({"run", "nonesuch-kernel"}, "kernel", "nonesuch-kernel", "is not known: see `convscope list kernels`");
@@ -153,6 +159,8 @@ TEST(Refusals, Verbs) {
   expect_refused({"explain", "S4", "--at", "1,2,3,4"}, "at", "1,2,3,4", "must be three whole numbers: n,co,j");
   expect_refused({"explain", "S4", "--at", "0,x,0"}, "at", "x", "must be a whole number");
   expect_refused({"explain", "S4", "--at", "0,0,1"}, "j", "1", "must be a whole number between 0 and 0");
+  expect_refused({"explain", "S4", "--at", "0,0,99999999999"}, "j", "99999999999",
+                 "must be a whole number between 0 and 0");
   expect_refused({"explain", "S4", "--at", "-1,0,0"}, "n", "-1", "must be a whole number between 0 and 0");
 }
 

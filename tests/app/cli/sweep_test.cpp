@@ -42,6 +42,8 @@ TEST(SweepCli, TheDocument) {
   EXPECT_TRUE(two["entries"][0]["time"].is_null());
   EXPECT_NE(two["entries"][1]["ran"], "auto");
   EXPECT_EQ(two["entries"][1]["time"]["source"], "predicted");
+  for (const char* of : {"noise", "cold"})
+    EXPECT_TRUE(two["entries"][1]["time"][std::string(of) + "_reason"].is_string()) << two["entries"][1]["time"];
   EXPECT_GT(two["entries"][1]["time"]["median_ms"], two["floor_ms"]);
 }
 
@@ -53,6 +55,8 @@ TEST(SweepCli, TimesOfItsOwn) {
   const json& at = d["points"][1]["entries"];
   EXPECT_EQ(at[0]["time"]["source"], "emulated");
   EXPECT_GT(at[0]["time"]["median_ms"], 0);
+  EXPECT_TRUE(at[0]["time"]["cold_ms"].is_null());
+  EXPECT_EQ(at[0]["time"]["cold_reason"], "the emulator has no cache to be cold");
   EXPECT_TRUE(at[1]["verdict"].is_null()) << "a reference";
   EXPECT_TRUE(d["points"][1]["floor_ms"].is_null());
   d = convscope_run(Words{"sweep", "direct", "--over", "length=8", "--times", "none", "--verdicts", "none", "--json"} +
@@ -72,11 +76,13 @@ TEST(SweepCli, AKernelThatCrashesEndsOneValue) {
 
 TEST(SweepCli, Refuses) {
   expect_refused({"sweep", "S4", "--over", "strid=1..3"}, "over", "strid", "is no parameter; did you mean stride?");
+  expect_refused({"sweep", "S4", "--over", "stride,stride=1..3"}, "over", "stride", "is named twice");
   expect_refused({"sweep", "S4", "--over", "groups=3", "--in-channels", "4"}, "over", "groups",
                  "makes no legal problem: groups 3 must divide in_channels = 4");
   expect_refused({"sweep", "S4", "--over", "stride=1..3", "--times", "soon"}, "times", "soon",
                  "must be auto, predicted, measured or none");
-  expect_refused({"sweep", "S4", "--over", "stride=1..3", "--samples", "0"}, "samples", "0", "must be between 1 and 100000");
+  expect_refused({"sweep", "S4", "--over", "stride=1..3", "--samples", "0"}, "samples", "0",
+                 "must be between 1 and 100000");
   expect_refused({"sweep", "S4", "--over", "stride=1..3", "--format", "xml"}, "format", "xml",
                  "must be table, json or csv");
   expect_refused(

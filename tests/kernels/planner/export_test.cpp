@@ -329,14 +329,22 @@ TEST(Export, RefusesNamesOfFunctions) {
   auto said = [&](const std::string& name) {
     return test::error_of<InputError>([&] { exported_cuda(find_kernel("hopper_tf32"), p, {}, {.function = name}); });
   };
-  for (const char* bad : {"1st", "up-1", "_up", "a__b", "class", "up 1", "größe", "a::b"})
+  for (const char* bad : {"1st", "up-1", "_up", "a__b", "class", "int", "namespace", "co_await", "restrict", "main",
+                          "up 1", "größe", "a::b"})
     EXPECT_EQ(said(bad), fmt::format("function {} must be a name in C: up to 64 letters, digits and single _, a letter "
                                      "first, no keyword",
                                      bad));
   EXPECT_TRUE(said("").starts_with("function must be a name in C"));
   EXPECT_TRUE(said(std::string(65, 'a')).find("must be a name in C") != std::string::npos);
-  for (const char* own : {"hopper_pack", "int", "ConvArgs", "hopper_64_3_s2_blocks"})
+  for (const char* own : {"hopper_pack", "ConvArgs", "hopper_64_3_s2_blocks", "launch", "describe"})
     EXPECT_EQ(said(own), fmt::format("function {} is a word of the kernel's own text: take another name", own));
+  for (const char* library : {"printf", "memcpy", "sinf", "cudaMalloc", "cuInit", "half", "float4", "make_int2",
+                              "uint8_t", "atomicAdd", "threadIdx", "read"})
+    EXPECT_EQ(said(library),
+              fmt::format("function {} is a name of the C library or of CUDA's headers: take another name", library));
+  for (const char* taken :
+       {"upsample_1", "conv_transpose1d", "cutter", "text_1", "atomics", "memorise", "sinl2", "float5x"})
+    EXPECT_NO_THROW(exported_cuda(find_kernel("hopper_tf32"), p, {}, {.function = taken})) << taken;
 }
 
 // Whoever links two files into one program has two kernels of one name, unless they are the files' own.

@@ -129,14 +129,14 @@ TEST(Check, TheLargestTensorsAreExactlyTwoToThe36) {
   x.batch = 1 << 20, x.in_channels = 1 << 16;
   EXPECT_EQ(message(x), "legal");
   x.in_channels++;
-  EXPECT_EQ(message(x), "input 6.87e+10 elements (N*Cin*L) must be at most 68719476736");
+  EXPECT_EQ(message(x), "input 68720525312 elements (N*Cin*L) must be at most 68719476736");
   EXPECT_EQ(check(x)->field(), "input");
 
   ConvProblem w;
   w.in_channels = 1 << 18, w.out_channels = 1 << 18;
   EXPECT_EQ(message(w), "legal");
   w.kernel_size = 2;
-  EXPECT_EQ(message(w), "weight 1.37e+11 elements (Cin*(Cout/groups)*K) must be at most 68719476736");
+  EXPECT_EQ(message(w), "weight 137438953472 elements (Cin*(Cout/groups)*K) must be at most 68719476736");
   w.groups = 2;
   EXPECT_EQ(message(w), "legal") << "groups make the weights fewer";
 
@@ -144,7 +144,7 @@ TEST(Check, TheLargestTensorsAreExactlyTwoToThe36) {
   y.batch = 1 << 20, y.out_channels = 1 << 16;
   EXPECT_EQ(message(y), "legal");
   y.stride = 2, y.output_padding = 1;
-  EXPECT_EQ(message(y), "output 1.37e+11 elements (N*Cout*Lout) must be at most 68719476736");
+  EXPECT_EQ(message(y), "output 137438953472 elements (N*Cout*Lout) must be at most 68719476736");
 }
 
 TEST(Check, NothingOverflows) {

@@ -7,7 +7,7 @@
 // https://github.com/NVIDIA/nvbench).
 #pragma once
 #include <map>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>

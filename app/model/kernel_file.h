@@ -3,6 +3,9 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "app/model/error_lines.h"
 
 namespace convscope {
 
@@ -14,9 +17,11 @@ struct OpenedFile {
   uint64_t texts = 0, compiled = 0;             // how many it has had; which of them the engine's kernel is of
   std::chrono::steady_clock::time_point since;  // when the newest came
   std::string trouble;  // why its newest text gave no kernel, in a line; the kernel of the text before it stays
-  double seconds = 0;   // that compiling took
-  bool gone = false;    // it is not there any more
-  bool ever = false;    // one of its texts gave a kernel
+  std::vector<ErrorLine> errors;  // of its newest text: the lines of the file that the compiler named
+  double seconds = 0;             // that compiling took
+  double waited = 0;              // from the newest text to what became of it, in seconds: what a person waits
+  bool gone = false;              // it is not there any more
+  bool ever = false;              // one of its texts gave a kernel
 };
 
 }  // namespace convscope

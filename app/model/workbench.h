@@ -88,7 +88,7 @@ struct EngineStatus {
 
 struct LogLine {
   std::string text;
-  enum class Kind { note, engine, trouble } kind = Kind::note;
+  enum class Kind { note, engine, trouble, heading } kind = Kind::note;  // heading: what follows begins with it
 };
 
 // What the planner chose, and why, in a sentence with times.

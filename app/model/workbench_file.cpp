@@ -1,6 +1,8 @@
 // Kernels from outside: files that a person opened and trusts. Each is given to the engine, and again whenever it
 // changes on disk.
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -18,6 +20,19 @@
 
 namespace convscope {
 using nlohmann::json;
+namespace {
+
+// When a compilation began that has just come, as a clock on the wall says.
+std::string time_of_day(double seconds_ago) {
+  const auto then = std::chrono::system_clock::now() - std::chrono::duration<double>(seconds_ago);
+  const std::time_t at =
+      std::chrono::system_clock::to_time_t(std::chrono::time_point_cast<std::chrono::system_clock::duration>(then));
+  std::tm wall{};
+  localtime_r(&at, &wall);
+  return fmt::format("{:02}:{:02}:{:02}", wall.tm_hour, wall.tm_min, wall.tm_sec);
+}
+
+}  // namespace
 
 void Workbench::bring_file(const std::string& path, const std::string& device) {
   std::string text = read_kernel_file(path);
@@ -33,7 +48,7 @@ void Workbench::bring_file(const std::string& path, const std::string& device) {
   file.text = text;
   file.texts += !again;
   file.compiling = true;
-  file.since = Clock::now();
+  file.since = std::chrono::steady_clock::now();
   if (!watch_)
     watch_ = std::make_unique<FileWatch>(
         [this](const std::string& changed) { deliver([this, changed] { read_again(changed); }); });
@@ -78,6 +93,7 @@ void Workbench::read_again(const std::string& path) {
     bring_file(path, files_[path].device);
   } catch (const InputError& e) {
     files_[path].trouble = e.what();
+    files_[path].errors.clear();
     std::error_code none;
     files_[path].gone = !std::filesystem::exists(path, none);
     note(e.what(), LogLine::Kind::trouble);
@@ -89,11 +105,14 @@ void Workbench::took_file(const std::string& path, uint64_t serial, bool again, 
   OpenedFile& file = files_[path];
   if (file.serial != serial) return;  // a newer one is on its way
   file.compiling = false;
+  file.waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - file.since).count();
+  note(fmt::format("{}  {}", time_of_day(file.waited), path), LogLine::Kind::heading);
   if (std::exchange(machine_code_cut_, false)) machine_code_key_.clear(), machine_code_waiting_ = false;
   auto of_file = [&](const std::string& kernel) { return kernel == path || kernel.starts_with(path + ":"); };
   if (answer.kind == Answer::Kind::result) {
     const json j = json::parse(answer.header);
     if (!file.gone) file.trouble.clear();
+    file.errors.clear();
     file.ever = true, file.compiled = file.texts;
     file.seconds = j.value("compiled_in_s", 0.0);
     std::erase_if(kernels_, [&](const KernelEntry& k) { return of_file(k.name); });
@@ -122,7 +141,9 @@ void Workbench::took_file(const std::string& path, uint64_t serial, bool again, 
     file.trouble = answer.kind == Answer::Kind::error ? refusal_of(answer).text : answer.message;
     json j = json::object();
     if (answer.kind == Answer::Kind::error) j = json::parse(answer.header);
-    std::istringstream log(j.value("log", ""));
+    const std::string printed = j.value("log", "");
+    file.errors = error_lines(printed, path, file.trouble);
+    std::istringstream log(printed);
     for (std::string line; std::getline(log, line);) note(line, LogLine::Kind::engine);
     note(file.trouble, LogLine::Kind::trouble);
     bool listed = false;

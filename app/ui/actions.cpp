@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "app/ui/app.h"
+#include "app/ui/panels/source_place.h"
 
 namespace convscope::ui {
 namespace {
@@ -155,6 +156,12 @@ std::vector<Action> make() {
        [](App& a) { a.find_failing(true); }, nullptr},
       {"previous-failing", "Previous failing element", "View", shift | ImGuiKey_N, 0,
        "Select it and zoom to its number", has_picture, [](App& a) { a.find_failing(false); }, nullptr},
+      {"next-error", "Next line that does not compile", "View", ImGuiKey_F4, 0, "Of the kernel's file, in its source",
+       [](const App& a) {
+         const OpenedFile* file = a.bench().file_of(a.document().kernel);
+         return file && !file->errors.empty();
+       },
+       [](App& a) { ask_next_error(), a.apply(ShowPanel{"Source"}); }, nullptr},
       {"left", "Selection left", "", ImGuiKey_LeftArrow, 0, "The element before", has_picture,
        [](App& a) { a.move_selection(0, -1); }, nullptr},
       {"right", "Selection right", "", ImGuiKey_RightArrow, 0, "The element after", has_picture,

@@ -4,7 +4,10 @@
 #include <imgui.h>
 #include <imgui_internal.h>
 
+#include "app/engine/kernel_file.h"
+#include "app/model/error_lines.h"
 #include "app/ui/panel.h"
+#include "app/ui/panels/source_place.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
@@ -64,7 +67,21 @@ void follow(LogState& s, const std::deque<LogLine>& log, float width) {
 }
 
 const char* word_of(LogLine::Kind k) {
-  return k == LogLine::Kind::trouble ? "trouble" : k == LogLine::Kind::engine ? "the engine's log" : "the window";
+  return k == LogLine::Kind::trouble   ? "trouble"
+         : k == LogLine::Kind::engine  ? "the engine's log"
+         : k == LogLine::Kind::heading ? "a compilation begins"
+                                       : "the window";
+}
+
+// The place in the shown kernel's text that a line names: in its file, or in a header that it includes.
+SourcePlace place_named(const Frame& f, const std::string& text) {
+  const std::string own = file_of_kernel(f.document.kernel);
+  if (f.bench.file_of(own))
+    if (const int line = line_named(text, own)) return {own, line};
+  if (const std::vector<SourceText>* files = f.bench.source(f.document.kernel))
+    for (const auto& each : *files)
+      if (const int line = line_named(text, each.file)) return {each.file, line};
+  return {};
 }
 
 }  // namespace
@@ -109,25 +126,37 @@ void draw_log(Frame& f) {
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; i++) {
       const Row& row = s.rows[static_cast<size_t>(i)];
       const LogLine& l = log[row.line - s.first];
-      const bool trouble = l.kind == LogLine::Kind::trouble;
+      const bool trouble = l.kind == LogLine::Kind::trouble, heading = l.kind == LogLine::Kind::heading;
       ImVec2 at = ImGui::GetCursorScreenPos();
+      const SourcePlace place = place_named(f, l.text);
+      const char *from = l.text.c_str() + row.begin, *to = l.text.c_str() + row.end;
+      ImDrawList* draw = ImGui::GetWindowDrawList();
       ImGui::PushID(i);
-      ImGui::InvisibleButton("##row", {s.width + mark, ImGui::GetTextLineHeight()});
-      if (ImGui::IsItemHovered())
-        ImGui::GetWindowDrawList()->AddRectFilled(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), packed(t.raised));
-      tooltip(t, word_of(l.kind));
+      const std::string id = place.line ? "##" + file_name(place.file) + ":" + std::to_string(place.line) : "##row";
+      if (ImGui::InvisibleButton(id.c_str(), {s.width + mark, ImGui::GetTextLineHeight()}) && place.line)
+        show_in_source(f, place.file, place.line);
+      if (ImGui::IsItemHovered()) {
+        draw->AddRectFilled(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), packed(t.raised));
+        if (place.line) {
+          ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+          const float y = at.y + ImGui::GetTextLineHeight() - 1, x = at.x + mark;
+          draw->AddLine({x, y}, {x + ImGui::CalcTextSize(from, to).x, y}, packed(t.dim));
+        }
+      }
+      tooltip(t, place.line ? std::string(word_of(l.kind)) + "; a click goes to the line" : word_of(l.kind));
       if (ImGui::BeginPopupContextItem("line")) {
         if (ImGui::MenuItem("Copy line")) ImGui::SetClipboardText(l.text.c_str()), f.toast("Line copied");
         ImGui::EndPopup();
       }
       ImGui::PopID();
-      ImDrawList* draw = ImGui::GetWindowDrawList();
+      if (heading) draw->AddLine({at.x, at.y}, {at.x + s.width + mark, at.y}, packed(t.border));
       if (trouble && row.begin == 0) draw->AddText({at.x + em * 0.2f, at.y}, packed(t.warning), "!");
       draw->AddText({at.x + mark, at.y},
                     packed(trouble                           ? t.warning
+                           : heading                         ? t.accent
                            : l.kind == LogLine::Kind::engine ? t.dim
                                                              : t.text),
-                    l.text.c_str() + row.begin, l.text.c_str() + row.end);
+                    from, to);
     }
   clipper.End();
   if (s.rows.empty()) dim_text(t, "no line passes the filter");

@@ -14,7 +14,9 @@
 #include "app/ui/panels/follow_profile.h"
 #include "app/ui/panels/machine_code.h"
 #include "app/ui/panels/source_edit.h"
+#include "app/ui/panels/source_find.h"
 #include "app/ui/panels/source_heat.h"
+#include "app/ui/panels/source_look.h"
 #include "app/ui/panels/source_marks.h"
 #include "app/ui/panels/source_place.h"
 #include "app/ui/widgets.h"
@@ -38,16 +40,23 @@ struct State {
       if (m.name == measure) return m;
     return measures.front();
   }
-  bool code = true;       // the instructions are shown beside
-  float share = 0.5f;     // of the room that the text has of both
-  bool typing = false;    // in the last frame
-  bool gave_way = false;  // the instructions did, to what is typed
-  std::string trouble;    // of the text that is typed, which is marked on its line
-  std::string told;       // the verdict's sentence, whose lines are marked
+  bool code = true;               // the instructions are shown beside
+  float share = 0.5f;             // of the room that the text has of both
+  bool typing = false;            // in the last frame
+  bool gave_way = false;          // the instructions did, to what is typed
+  std::vector<ErrorLine> errors;  // of the text that is typed, which are marked on their lines
+  std::string told;               // the verdict's sentence, whose lines are marked
   MachineCodePane pane;
   CodeLink link;
   SourcePlace go_to;          // that was asked for
   TextEditor::DocPos cursor;  // where it was: a click moves it
+  int keys_in = 0;            // frames until the text has the keyboard, when a place in it was asked for
+  uint64_t texts = 0;         // that the editor was given
+  // Of the text while it is typed in, in the panel: what stands above it has had so much room at this width.
+  float top = 0, top_width = 0;
+  float height = 0;                              // of the text in the last frame
+  bool caret_seen = false, caret_hides = false;  // it was in sight, and there is less room since
+  SourceFind find;
   uint64_t heated_serial = 0, sampled_serial = 0;
   Heat heat;
   HeatOfFiles files;
@@ -55,21 +64,6 @@ struct State {
   const MachineCode* sampled_against = nullptr;
   TextEditor editor;
 };
-
-TextEditor::Palette palette(const Theme& t) {
-  using C = TextEditor::Color;
-  TextEditor::Palette p = t.light ? TextEditor::GetLightPalette() : TextEditor::GetDarkPalette();
-  auto set = [&](C c, const ImVec4& colour, float alpha = 1) { p[static_cast<size_t>(c)] = packed(colour, alpha); };
-  set(C::text, t.text), set(C::identifier, t.text), set(C::knownIdentifier, t.floor), set(C::punctuation, t.text, 0.8f);
-  set(C::keyword, t.accent), set(C::declaration, t.floor), set(C::preprocessor, t.floor);
-  set(C::number, t.right), set(C::string, t.warning), set(C::comment, t.dim);
-  set(C::background, t.background), set(C::cursor, t.text, 0), set(C::selection, t.accent, 0.35f),
-      set(C::whitespace, t.border);
-  set(C::lineNumber, t.dim, 0.8f), set(C::currentLineNumber, t.text);
-  set(C::currentLineHighlight, t.text, 0), set(C::currentLineHighlightBorder, t.text, 0);
-  set(C::matchingBracketBackground, t.accent, 0.25f), set(C::matchingBracketActive, t.dim);
-  return p;
-}
 
 // The trace of the selected element, and whether it is known to be another than the definition's. Asks for it as the
 // panel that explains does.
@@ -88,17 +82,6 @@ TraceHere trace_here(Frame& f) {
   if (!t || t->writers.empty()) return {};
   if (t->writers[0].line <= 0) return {nullptr, false, true};
   return {t, asked.explained && asked.explained->differs()};
-}
-
-// CUDA in a Python file is in a string, which is not to be seen as one.
-const TextEditor::Language* language_of(const std::string& file) {
-  static const TextEditor::Language embedded = [] {
-    TextEditor::Language l = *TextEditor::Language::Cpp();
-    l.hasDoubleQuotedStrings = false;
-    for (const char* word : {"import", "from", "def", "self", "None", "True", "False"}) l.keywords.insert(word);
-    return l;
-  }();
-  return file.ends_with(".py") ? &embedded : TextEditor::Language::Cpp();
 }
 
 const SourceText* find_file(const std::vector<SourceText>& files, const std::string& name) {
@@ -210,7 +193,8 @@ void head(Frame& f, State& s, const std::vector<SourceText>& files, const std::s
   tooltip(t,
           "Go to the line that wrote the selected element. Marked W: writes it; R: reads for it; !: reads what "
           "does not belong to it, or writes what belongs elsewhere; F: fills the shared memory that it is read from.");
-  if (!s.differs) return;
+  // While one types, what comes and goes stays away from above the text; its line is marked.
+  if (!s.differs || source_edit().is_on()) return;
   for (const auto& stray : s.traced->strays) {
     coloured(f.theme.wrong, fmt::format("{}:{} {}", file_name(stray.file), stray.line, stray.words));
     break;  // the first tells most; the others are marked
@@ -257,7 +241,7 @@ void heat_build(Frame& f, State& s, const Profile* p) {
 void does_not_compile(Frame& f) {
   const OpenedFile* file = f.bench.file_of(f.document.kernel);
   if (!file || file->trouble.empty()) return;
-  if (source_edit().is_on() || (!file->ever && !file->gone))
+  if (!file->ever && !file->gone)
     coloured(f.theme.wrong, file->trouble);
   else
     coloured(f.theme.warning, file->gone ? "As it was before; the file is not there any more"
@@ -287,7 +271,8 @@ void what_is_missing(Frame& f, const Profile* p) {
 void decorate(State& s) {
   constexpr size_t letters = 2, bar = 7;
   bool heat = !s.heat.lines.empty();
-  s.editor.SetLineDecorator(letters + (heat ? bar : 0), [&s, heat](TextEditor::Decorator& d) {
+  // A text that is typed in does not move aside when its lines have been counted.
+  s.editor.SetLineDecorator(letters + (heat || source_edit().is_on() ? bar : 0), [&s, heat](TextEditor::Decorator& d) {
     auto line = static_cast<int>(d.line);
     ImVec2 at = ImGui::GetCursorScreenPos();
     if (s.code && (line == s.link.code_hovered || line == s.link.source_chosen))
@@ -297,6 +282,7 @@ void decorate(State& s) {
       const char letter[] = {it->second, 0};
       ImGui::TextColored(it->second == 'W'   ? s.writes
                          : it->second == '!' ? s.strays
+                         : it->second == 'E' ? s.strays
                          : it->second == 'F' ? s.fills
                                              : s.reads,
                          "%s", letter);
@@ -321,7 +307,7 @@ void keep_typing(Frame& f, State& s, bool marks_are_new) {
   const bool here = own && file_name(s.file) == file_name(path), never = here && !own->ever && !own->trouble.empty();
   if (!edit.wanted.empty() && here && edit.wanted == path) {
     if (const std::string why = edit.begin(s.editor, path, *own); !why.empty()) f.toast(why);
-    edit.wanted.clear(), s.shown.clear(), s.trouble.clear();
+    edit.wanted.clear(), s.shown.clear(), s.errors.clear();
     decorate(s);
   }
   // It came, and another kernel was chosen meanwhile.
@@ -334,20 +320,15 @@ void keep_typing(Frame& f, State& s, bool marks_are_new) {
   }
   if (edit.is_on() && edit.take_typed()) {  // what stood beside the lines was of other lines
     s.editor.ClearMarkers();
-    s.marks = {}, s.heat = {}, s.trouble.clear();
+    s.marks = {}, s.heat = {}, s.errors.clear();
     decorate(s);
   }
-  const std::string trouble = edit.waits() || own->compiling ? "" : own->trouble;
-  if (trouble == s.trouble && !marks_are_new) return;
-  if (trouble.empty() && !s.trouble.empty())
-    s.marks = mark_lines(s.editor, s.file, *s.theme, s.traced, s.differs, s.told);
-  s.trouble = trouble;
-  for (const auto& place : places_in(trouble))
-    if (file_name(place.file) == file_name(path)) {
-      s.editor.AddMarker(static_cast<size_t>(place.line - 1), packed(s.theme->wrong, 0.5f),
-                         packed(s.theme->wrong, 0.25f), trouble, trouble);
-      break;
-    }
+  static const std::vector<ErrorLine> none;
+  const auto& errors = edit.waits() || own->compiling ? none : own->errors;
+  if (errors == s.errors && !marks_are_new) return;
+  if (!s.errors.empty()) s.marks = mark_lines(s.editor, s.file, *s.theme, s.traced, s.differs, s.told);
+  s.errors = errors;
+  mark_errors(s.editor, s.marks, *s.theme, errors);
 }
 
 // Which line the pointer is on, and which was clicked, for the instructions.
@@ -361,8 +342,77 @@ void link_source(State& s) {
 }
 
 SourcePlace asked_for;  // by another panel
+bool next_error_asked = false;
+
+// The next line that does not compile behind the caret's, or the first of them.
+void go_to_next_error(const Frame& f, State& s) {
+  const OpenedFile* own = f.bench.file_of(f.document.kernel);
+  if (!own) return;
+  const int here = static_cast<int>(s.editor.GetMainCursorPosition().line) + 1;
+  int first = 0, next = 0;
+  for (const auto& e : own->errors) {
+    if (!first || e.line < first) first = e.line;
+    if (e.line > here && (!next || e.line < next)) next = e.line;
+  }
+  if (first) s.go_to = {file_of_kernel(f.document.kernel), next ? next : first};
+}
+
+void caret_into_sight(TextEditor& editor) {
+  if (editor.GetNumberOfCursors() != 1) return;
+  const auto selected = editor.GetMainCursorSelection();
+  editor.SetCursor(editor.GetMainCursorPosition());
+  if (selected.start != selected.end) editor.SelectRegion(selected.start, selected.end);
+}
+
+// The text and the instructions, and below them what became of what was typed.
+void text_and_instructions(Frame& f, State& s, const Profile* profile, bool typing) {
+  const Theme& t = f.theme;
+  ImVec2 room = ImGui::GetContentRegionAvail();
+  const float state_row = typing ? ImGui::GetFrameHeightWithSpacing() : 0;
+  room.y = std::max(t.em * 3, room.y - state_row);
+  const bool beside = room.x > t.em * 40;  // else one above the other, if there is room for two
+  // Who begins to type has the panel for it, where half of it would cut off most lines.
+  if (typing != s.typing) {
+    if (typing && s.code && (!beside || room.x < t.em * 90)) s.code = false, s.gave_way = true;
+    if (!typing && std::exchange(s.gave_way, false)) s.code = true;
+    s.typing = typing;
+  }
+  const bool code = s.code && (beside || room.y > t.em * 24);
+  ImVec2 size = room;
+  if (code) (beside ? size.x : size.y) *= s.share;
+  // What is seen of a text stays in sight when there is less room for it. The editor knows its room a frame later.
+  if (std::exchange(s.caret_hides, false)) caret_into_sight(s.editor);
+  if (s.caret_seen && size.y < s.height - 0.5f) s.caret_hides = true, f.again_in(0);
+  s.height = size.y;
+  if (s.keys_in > 0) --s.keys_in ? f.again_in(0) : s.editor.SetFocus();
+  ImGui::PushFont(t.code_font, 0);
+  const ImGuiContext& g = *ImGui::GetCurrentContext();
+  const bool other_field = g.PlatformImeData.WantTextInput;
+  s.editor.Render("source", size);
+  source_edit().drawn(g.PlatformImeData.WantTextInput && !other_field);
+  ImGui::PopFont();
+  const size_t caret = s.editor.GetMainCursorPosition().line;
+  s.caret_seen =
+      (typing || s.find.is_open()) && caret >= s.editor.GetFirstVisibleRow() && caret <= s.editor.GetLastVisibleRow();
+  if (code) {
+    link_source(s);
+    between(t, s, beside, room);
+    ImGui::BeginChild("instructions", {0, typing ? -state_row : 0});
+    s.pane.draw(f, s.file, profile, s.measured().sampled ? s.measured().reason : "", s.link);
+    ImGui::EndChild();
+    if (s.link.code_chosen >= 0) {
+      s.link.source_chosen = s.link.code_chosen;
+      s.editor.ScrollToLine(static_cast<size_t>(s.link.code_chosen));
+    }
+  }
+  if (typing && edit_state(f))
+    if (const OpenedFile* own = f.bench.file_of(f.document.kernel)) s.go_to = {s.file, own->errors.front().line};
+  source_edit().finish(f);
+}
 
 }  // namespace
+
+void ask_next_error() { next_error_asked = true; }
 
 void show_in_source(const Frame& f, const std::string& file, int line) {
   asked_for = {file, line};
@@ -374,6 +424,7 @@ void draw_source(Frame& f) {
   follow_with_profile(f);
   const Theme& t = f.theme;
   const std::string& kernel = f.document.kernel;
+  if (not_trusted(f)) return;
   const std::vector<SourceText>* files = f.bench.source(kernel);
   if (!files) f.wish([kernel](Workbench& b) { b.want_source(kernel); });
   // What is typed stays there, with the keyboard, while the engine's copy of it comes.
@@ -392,6 +443,7 @@ void draw_source(Frame& f) {
   if (led && traced)
     if (const SourceText* writer = find_file(*files, traced->writers[0].file)) s.file = writer->file;
   if (asked_for.line) s.go_to = std::exchange(asked_for, {});
+  if (std::exchange(next_error_asked, false)) go_to_next_error(f, s);
   if (s.go_to.line)
     if (const SourceText* there = find_file(*files, s.go_to.file)) s.file = there->file;
   const SourceText* source = find_file(*files, s.file);
@@ -410,7 +462,8 @@ void draw_source(Frame& f) {
   const bool restyled = !s.styled || s.light != t.light;
   if (restyled) {
     s.styled = true, s.light = t.light;
-    s.editor.SetPalette(palette(t));
+    s.editor.SetFindReplaceEnabled(false);  // its Enter goes on in the text, where a second one replaces what was found
+    s.editor.SetPalette(source_palette(t));
     s.editor.SetReadOnlyEnabled(!typing);
     s.editor.SetShowWhitespacesEnabled(false);
     s.editor.SetShowMatchingBrackets(false);
@@ -420,9 +473,9 @@ void draw_source(Frame& f) {
   }
   if (fresh) {
     s.shown = kernel + " " + s.file, s.print = print;
-    s.editor.SetLanguage(language_of(s.file));
+    s.editor.SetLanguage(source_language(s.file));
     s.editor.SetText(*text);
-    s.link = {}, s.cursor = s.editor.GetMainCursorPosition();
+    s.link = {}, s.cursor = s.editor.GetMainCursorPosition(), s.texts++;
   }
   // What its verdict names stands beside what the element's trace knows.
   const Report* verdict = f.report();
@@ -437,7 +490,11 @@ void draw_source(Frame& f) {
   }
   if (s.go_to.line) {
     s.link.source_chosen = std::exchange(s.go_to, {}).line - 1;
-    s.editor.ScrollToLine(static_cast<size_t>(s.link.source_chosen));
+    const auto line = static_cast<size_t>(s.link.source_chosen);
+    s.editor.SetCursor({line, 0});
+    s.editor.ScrollToLine(line);
+    s.cursor = s.editor.GetMainCursorPosition();
+    if (typing) s.keys_in = 2;  // the panel that comes to the front takes the keyboard a frame later
   }
   const Profile* profile = profile_here(f);
   // Its address may be that of one that is gone: the serial tells them apart.
@@ -456,40 +513,26 @@ void draw_source(Frame& f) {
     s.sampled_against = code, s.sampled_serial = serial,
     s.sampled = profile ? sampled_code(*profile, code) : SampledCode{};
   keep_typing(f, s, marks_are_new);
+  s.editor.SetCaretsVisible(source_edit().is_on());
+  s.find.keys(s.editor, ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows));
   head(f, s, *files, *text, idea);
-  if (no_lines)
-    dim_text(t, "which lines wrote and read the selected element is not known: this build has no debug information (an "
-                "install with --strip leaves it out)");
-  does_not_compile(f);
-  heat_build(f, s, profile);
-  what_is_missing(f, profile);
-  ImVec2 room = ImGui::GetContentRegionAvail();
-  const bool beside = room.x > t.em * 40;  // else one above the other, if there is room for two
-  // Who begins to type has the panel for it, where half of it would cut off most lines.
-  if (typing != s.typing) {
-    if (typing && s.code && (!beside || room.x < t.em * 90)) s.code = false, s.gave_way = true;
-    if (!typing && std::exchange(s.gave_way, false)) s.code = true;
-    s.typing = typing;
+  // While one types the text keeps its place: what comes and goes above it has had its room, or stays away.
+  if (typing) {
+    if (std::exchange(s.top_width, ImGui::GetWindowWidth()) != ImGui::GetWindowWidth()) s.top = 0;
+    s.top = std::max(s.top, ImGui::GetCursorPosY());
+    ImGui::SetCursorPosY(s.top);
+  } else {
+    s.top = 0;
+    if (no_lines)
+      dim_text(t,
+               "which lines wrote and read the selected element is not known: this build has no debug information "
+               "(an install with --strip leaves it out)");
+    does_not_compile(f);
+    heat_build(f, s, profile);
+    what_is_missing(f, profile);
   }
-  const bool code = s.code && (beside || room.y > t.em * 24);
-  ImVec2 size = room;
-  if (code) (beside ? size.x : size.y) *= s.share;
-  ImGui::PushFont(t.code_font, 0);
-  const ImGuiContext& g = *ImGui::GetCurrentContext();
-  const bool other_field = g.PlatformImeData.WantTextInput;
-  s.editor.Render("source", size);
-  source_edit().drawn(g.PlatformImeData.WantTextInput && !other_field);
-  ImGui::PopFont();
-  if (!code) return;
-  link_source(s);
-  between(t, s, beside, room);
-  ImGui::BeginChild("instructions");
-  s.pane.draw(f, s.file, profile, s.measured().sampled ? s.measured().reason : "", s.link);
-  ImGui::EndChild();
-  if (s.link.code_chosen >= 0) {
-    s.link.source_chosen = s.link.code_chosen;
-    s.editor.ScrollToLine(static_cast<size_t>(s.link.code_chosen));
-  }
+  s.find.draw(f, s.editor, s.texts + source_edit().texts(), typing);
+  text_and_instructions(f, s, profile, typing);
 }
 
 }  // namespace convscope::ui

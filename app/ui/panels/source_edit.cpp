@@ -1,6 +1,8 @@
 #include "app/ui/panels/source_edit.h"
 
 #include <TextEditor.h>
+#include <algorithm>
+#include <fmt/format.h>
 #include <imgui.h>
 #include <unistd.h>
 #include <utility>
@@ -8,12 +10,16 @@
 #include "app/engine/kernel_file.h"
 #include "app/model/lesson.h"
 #include "app/ui/panels/flow.h"
+#include "kernels/runtime/registry.h"
 
 namespace convscope::ui {
 namespace {
 
 constexpr double pause_seconds = 0.35;  // after the last key; between two of a word are some 0.2
-constexpr double again_seconds = 5;     // after it could not be written
+// Where compiling takes a while, and keys keep coming: one that is begun between two words is begun in vain, and takes
+// the processor from drawing.
+constexpr double long_pause_seconds = 0.8, keys_keep_coming = 1, takes_a_while = 1;
+constexpr double again_seconds = 5;  // after it could not be written
 
 std::string with_plain_ends(std::string text) {
   std::erase(text, '\r');
@@ -52,7 +58,8 @@ std::string SourceEdit::text() const {
 bool SourceEdit::take(const std::string& text) {
   windows_lines_ = text.find("\r\n") != text.npos;
   editor_->SetText(with_plain_ends(text));
-  typed_ = false;
+  typed_ = false, texts_++;
+  bursts_.clear(), steps_ = 0, way_ = Way::none;  // nor does the editor undo what is before this
   const std::string back = this->text();
   return back == text || back == text + (windows_lines_ ? "\r\n" : "\n");
 }
@@ -61,6 +68,8 @@ std::string SourceEdit::begin(TextEditor& editor, const std::string& path, const
   end();
   editor_ = &editor, path_ = path, written_ = file.text;
   trouble_.clear(), keys_at_ = -2;
+  const auto at = editor.GetMainCursorPosition();
+  const size_t top = editor.GetFirstVisibleRow();
   if (!take(file.text)) {
     editor_ = nullptr;
     return path +
@@ -69,11 +78,15 @@ std::string SourceEdit::begin(TextEditor& editor, const std::string& path, const
   }
   editor.SetReadOnlyEnabled(false);
   editor.SetCompletePairedGlyphs(false);
-  editor.SetTransactionCallback([this](const std::vector<TextEditor::Change>&) {
-    typed_ = unseen_ = true;
-    typed_at_ = ImGui::GetTime();
-    trouble_.clear();
+  editor.SetTransactionCallback([this](const std::vector<TextEditor::Change>& changes) {
+    std::vector<TextChange> all;
+    for (const auto& c : changes)
+      all.push_back({c.insert, {c.start.line, c.start.index}, {c.end.line, c.end.index}, c.text});
+    changed(std::move(all));
   });
+  // Whoever begins to type goes on looking at the same lines.
+  editor.SetCursor(at);
+  editor.ScrollToLine(top, TextEditor::Scroll::alignTop);
   editor.SetFocus();
   return "";
 }
@@ -101,6 +114,35 @@ bool SourceEdit::follow(const OpenedFile& file) {
   return true;
 }
 
+void SourceEdit::changed(std::vector<TextChange> changes) {
+  const double now = ImGui::GetTime();
+  keys_follow_ = now - typed_at_ < keys_keep_coming;
+  typed_ = unseen_ = true, typed_at_ = now, texts_++;
+  trouble_.clear();
+  const size_t step = editor_->GetUndoIndex();
+  if (step < steps_) {
+    way_ = Way::undo;
+  } else if (bursts_.has(step, changes)) {
+    way_ = Way::redo;
+  } else {
+    way_ = Way::none;
+    bursts_.made(step, std::move(changes), now);
+  }
+  steps_ = step;
+}
+
+void SourceEdit::finish(Frame& f) {
+  const Way way = std::exchange(way_, Way::none);
+  if (!editor_ || way == Way::none) return;
+  auto goes_on = [&] { return !bursts_.begins(editor_->GetUndoIndex() + 1); };
+  if (way == Way::undo)
+    while (editor_->CanUndo() && goes_on()) editor_->Undo();
+  else
+    while (editor_->CanRedo() && goes_on()) editor_->Redo();
+  way_ = Way::none;
+  f.again_in(0);
+}
+
 void SourceEdit::drawn(bool focused) {
   if (editor_ && focused) keys_at_ = ImGui::GetFrameCount();
 }
@@ -118,12 +160,17 @@ std::optional<WriteFile> SourceEdit::taken() {
   return w;
 }
 
+double SourceEdit::pause(const Frame& f) const {
+  const OpenedFile* own = f.bench.file_of(path_);
+  return keys_follow_ && own && own->waited > takes_a_while ? long_pause_seconds : pause_seconds;
+}
+
 void SourceEdit::keep(Frame& f) {
   underway_ = false;
   if (left_) f.out.push_back(*std::exchange(left_, {}));
   if (!typed_) return;
-  if (has_keys() && ImGui::IsKeyChordPressed(ImGuiMod_Ctrl | ImGuiKey_S)) typed_at_ = -pause_seconds;
-  if (const double left = typed_at_ + pause_seconds - ImGui::GetTime(); left > 0) return f.again_in(left);
+  if (has_keys() && ImGui::IsKeyChordPressed(ImGuiMod_Ctrl | ImGuiKey_S)) typed_at_ = -long_pause_seconds;
+  if (const double left = typed_at_ + pause(f) - ImGui::GetTime(); left > 0) return f.again_in(left);
   if (auto w = taken()) f.out.push_back(*std::move(w)), underway_ = true;
 }
 
@@ -160,21 +207,57 @@ void edit_choice(Frame& f, const std::string& shown_file) {
   tooltip(t,
           "Type here: what is typed goes into the file after a short pause, and is compiled, run and judged. Ctrl+Z "
           "takes it back. Another editor's changes are followed as well.");
-  if (!edit.is_on() || !own) return;
-  beside_if_fits(t.em * 9);
-  ImGui::AlignTextToFramePadding();
+}
+
+bool edit_state(Frame& f) {
+  const Theme& t = f.theme;
+  const SourceEdit& edit = source_edit();
+  const OpenedFile* own = f.bench.file_of(f.document.kernel);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  std::string words = "compiled";
+  ImVec4 colour = t.dim;
+  bool clicked = false;
   if (!edit.trouble().empty()) {
-    ImGui::TextColored(t.wrong, "not written");
-    tooltip(t, edit.trouble() + "\nIt is tried again after the next key, and in a while.");
-  } else if (edit.waits() || own->compiling) {
-    ImGui::TextColored(t.dim, "compiling…");
+    words = "not written: " + edit.trouble(), colour = t.wrong;
+  } else if (!own || edit.waits() || own->compiling) {
+    words = "compiling…";
+  } else if (!own->trouble.empty() && own->errors.empty()) {
+    words = own->gone ? own->trouble : "does not compile: " + own->trouble, colour = t.wrong;
   } else if (!own->trouble.empty()) {
-    ImGui::TextColored(t.wrong, "does not compile");
+    const size_t count = own->errors.size();
+    const ErrorLine& first = own->errors.front();
+    words =
+        fmt::format("does not compile, {} error{}: line {}: {}", count, count == 1 ? "" : "s", first.line, first.text);
+    colour = t.wrong;
+    const float wide = std::min(ImGui::CalcTextSize(words.c_str()).x, ImGui::GetContentRegionAvail().x);
+    clicked = ImGui::InvisibleButton("##first error", {std::max(wide, t.em), ImGui::GetFrameHeight()});
+    if (ImGui::IsItemHovered()) {
+      ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+      const float y = at.y + ImGui::GetFrameHeight() - ImGui::GetStyle().FramePadding.y;
+      ImGui::GetWindowDrawList()->AddLine({at.x, y}, {at.x + wide, y}, packed(colour));
+    }
+    tooltip(t, own->trouble + "\nClick: to this line. F4: to the next one. What the compiler said stands in the log.");
+    ImGui::SetCursorScreenPos(at);
   } else if (own->seconds > 0) {
-    ImGui::TextColored(t.dim, "compiled in %.1f s", own->seconds);
-  } else {
-    ImGui::TextColored(t.dim, "compiled");
+    words = fmt::format("compiled in {:.1f} s", own->seconds);
   }
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextColored(colour, "%s", words.c_str());
+  if (!edit.trouble().empty()) tooltip(t, edit.trouble() + "\nIt is tried again after the next key, and in a while.");
+  return clicked;
+}
+
+bool not_trusted(Frame& f) {
+  const std::string path = file_of_kernel(f.document.kernel), name = file_name(path);
+  if (!names_file(path) || f.bench.file_of(path)) return false;
+  if (access(path.c_str(), R_OK) != 0) {
+    empty_state(f.theme, (name + " is not there").c_str(), (path + ": File, Open takes one from elsewhere.").c_str());
+  } else if (empty_state(f.theme, (name + " has not been trusted yet").c_str(),
+                         "It is compiled and runs with your rights once you say so. Its text is shown first.",
+                         "Compile and run it…")) {
+    f.out.push_back(OpenFile{path});
+  }
+  return true;
 }
 
 }  // namespace convscope::ui

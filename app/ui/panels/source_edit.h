@@ -1,10 +1,13 @@
 // Writing in the panel Source: what is typed goes into the kernel's file a moment after the last key, where everything
 // that follows a changed file begins: compiling, running, judging.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/model/kernel_file.h"
+#include "app/model/undo_bursts.h"
 #include "app/ui/panel.h"
 
 class TextEditor;
@@ -28,9 +31,13 @@ class SourceEdit {
   // own shortcuts are looked for.
   void drawn(bool focused);
   bool has_keys() const;
+  // At the end of the panel, since the editor knows its lines again when it is drawn: undo and redo, of which it does a
+  // single key, go on to where the word or the burst of keys begins or ends.
+  void finish(Frame& f);
   // Whether something was typed since this was asked: what is drawn beside the old lines is then no longer true.
   bool take_typed();
-  std::string text() const;  // as the file would have it
+  uint64_t texts() const { return texts_; }  // another number for another text
+  std::string text() const;                  // as the file would have it
 
   // Every frame, whether the panel is drawn or not: writes what waits.
   void keep(Frame& f);
@@ -45,6 +52,8 @@ class SourceEdit {
 
  private:
   bool take(const std::string& text);
+  void changed(std::vector<TextChange> changes);
+  double pause(const Frame& f) const;
   std::optional<WriteFile> taken();  // what is to be written; none: nothing, or nothing but blanks
 
   TextEditor* editor_ = nullptr;
@@ -52,15 +61,27 @@ class SourceEdit {
   std::string written_;         // the file's text, as far as is known here
   bool windows_lines_ = false;  // \r\n
   bool typed_ = false, unseen_ = false, underway_ = false;
+  bool keys_follow_ = false;  // the last key came soon after the one before it
   double typed_at_ = 0;
+  uint64_t texts_ = 0;
+  UndoBursts bursts_;
+  size_t steps_ = 0;  // that could be undone when the text changed last
+  enum class Way { none, undo, redo } way_ = Way::none;
   int keys_at_ = -2;               // the frame in which it had the keyboard
   std::optional<WriteFile> left_;  // by end()
 };
 
 SourceEdit& source_edit();  // the window's
 
-// In the row above the text: whether the file that is shown is typed in, and how that goes; of one that is not the
-// person's own, a button for a copy that is.
+// In the row above the text: whether the file that is shown is typed in; of one that is not the person's own, a button
+// for a copy that is.
 void edit_choice(Frame& f, const std::string& shown_file);
+// The row below the text, of one height, while it is typed in: what became of what was typed. True: a person wants to
+// see the first line that does not compile.
+bool edit_state(Frame& f);
+
+// In the text's place, of a kernel's file that nobody has said may run: a session's, or one that was refused. False: it
+// is none.
+bool not_trusted(Frame& f);
 
 }  // namespace convscope::ui

@@ -67,4 +67,17 @@ Marks mark_lines(TextEditor& editor, const std::string& file, const Theme& theme
   return marks;
 }
 
+void mark_errors(TextEditor& editor, Marks& marks, const Theme& theme, const std::vector<ErrorLine>& errors) {
+  std::map<int, std::string> lines;
+  for (const auto& e : errors) {
+    std::string& all = lines[e.line - 1];
+    all += (all.empty() ? "" : "\n") + e.text;
+  }
+  for (const auto& [line, text] : lines) {
+    if (static_cast<size_t>(line) >= editor.GetLineCount()) continue;
+    editor.AddMarker(static_cast<size_t>(line), packed(theme.wrong, 0.5f), packed(theme.wrong, 0.25f), text, text);
+    marks.letters[line] = 'E';
+  }
+}
+
 }  // namespace convscope::ui

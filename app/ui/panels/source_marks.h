@@ -4,14 +4,17 @@
 #include <TextEditor.h>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "app/model/error_lines.h"
 #include "app/model/workbench.h"
 #include "app/ui/theme.h"
 
 namespace convscope::ui {
 
 struct Marks {
-  std::map<int, char> letters;  // by line, from 0: W writes the element, R reads for it, ! also what does not belong
+  std::map<int, char> letters;  // by line, from 0: W writes the element, R reads for it, ! also what does not belong; E
+                                // does not compile
   int writes = -1;              // the line that wrote it first
 };
 
@@ -20,5 +23,7 @@ struct Marks {
 // "right"; "": none.
 Marks mark_lines(TextEditor& editor, const std::string& file, const Theme& theme, const Traced* traced, bool differs,
                  const std::string& told);
+// The lines that do not compile, over what is marked there already.
+void mark_errors(TextEditor& editor, Marks& marks, const Theme& theme, const std::vector<ErrorLine>& errors);
 
 }  // namespace convscope::ui

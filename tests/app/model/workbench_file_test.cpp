@@ -1,4 +1,5 @@
 // A kernel's file in the workbench: brought, compiled, changed on disk, broken, and back after a crash.
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -76,11 +77,21 @@ TEST_F(WorkbenchFile, ThatChangesOnDiskIsAnotherKernel) {
   ASSERT_TRUE(comes(3));
   EXPECT_TRUE(test::holds(trouble_, path_ + ":24: 'summe' was not declared")) << trouble_;
   EXPECT_EQ(bench_->file_of(path_)->trouble, trouble_);
+  ASSERT_EQ(bench_->file_of(path_)->errors.size(), 1u);
+  EXPECT_EQ(bench_->file_of(path_)->errors[0].line, 24);
+  EXPECT_GT(bench_->file_of(path_)->waited, 0);
+  // In the log each compilation begins with a line of its own.
+  const auto& log = bench_->log();
+  EXPECT_EQ(
+      std::count_if(log.begin(), log.end(),
+                    [&](const LogLine& l) { return l.kind == LogLine::Kind::heading && l.text.ends_with(path_); }),
+      3);
   EXPECT_TRUE(bench_->kernels().back().available);
   EXPECT_EQ(run()->status, "wrong") << "of the text before";
   write();
   ASSERT_TRUE(comes(4));
   EXPECT_EQ(trouble_, "");
+  EXPECT_TRUE(bench_->file_of(path_)->errors.empty());
   EXPECT_EQ(run()->status, "right");
 }
 

@@ -45,7 +45,9 @@ int verb_export(const CommonOptions& common, const ProblemOptions& problem, cons
   if (!file) std::fputs(text.c_str(), stdout);
   if (options.format == "source") {
     const std::string here = file ? options.out : "FILE.cu";
-    std::fprintf(stderr, "convscope: %s: %s as the program has it; change it, and: convscope run %s --trust\n",
+    std::fprintf(stderr,
+                 "convscope: %s: %s as the program has it; change it, and: convscope run %s --trust --preset "
+                 "kernelbench-79-small\n",
                  here.c_str(), j["kernel"].get<std::string>().c_str(), here.c_str());
     return 0;
   }

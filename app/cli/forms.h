@@ -66,11 +66,20 @@ inline std::string not_seen_here(const json& report, const ConvProblem& p) {
                      kind_options(p.dtype, json_fields::text(json_fields::part(report, "accuracy"), "allowed")));
 }
 
+// Nearly every kernel is right on the problem that nobody has asked for. A line, or "".
+inline std::string no_problem_words(const ConvProblem& p) {
+  ConvProblem smallest;
+  smallest.dtype = p.dtype;
+  if (!(p == smallest)) return "";
+  return "On the smallest problem, which is taken where none is given, next to nothing shows: --preset "
+         "kernelbench-79-small says more\n";
+}
+
 // What was measured, on which problem and device.
 inline std::string header(const json& answer, const std::string& what) {
   ConvProblem p = problem_from(answer.at("problem"));
-  return fmt::format("{} on {} → Lout {}\n{}\n\n", what, describe(p), p.out_length(),
-                     json_fields::text(answer.at("device"), "name"));
+  return fmt::format("{} on {} → Lout {}\n{}\n{}\n", what, describe(p), p.out_length(),
+                     json_fields::text(answer.at("device"), "name"), no_problem_words(p));
 }
 
 // What a call takes with weights packed before, and packing; why that is not known; "" of a kernel that packs nothing.

@@ -40,6 +40,7 @@ std::string report_text(const json& r) {
   if (r.at("device").value("name", json()).is_string())
     out += fmt::format("{}{}\n", r.at("device").at("name").get<std::string>(),
                        r.at("device").at("kind") == "emulator" ? " (times are not GPU times)" : "");
+  out += forms::no_problem_words(problem);
   if (auto chosen = r.value("chosen", json()); chosen.is_object())
     out += fmt::format("chosen by auto: {}\n", chosen.at("reason").get<std::string>());
   out += fmt::format("\n  {}\n", r.at("verdict").at("sentence").get<std::string>());

@@ -100,13 +100,14 @@ void App::default_layout(ImGuiID space) {
   dock("Source", bottom);
   dock("Compare", bottom);
   dock("Timeline", bottom);
-  dock("Occupancy", bottom);  // the column at the right has no room for four tabs
-  dock("Verdict", right);
+  dock("Occupancy", bottom);                  // the column at the right has no room for four tabs
+  dock("Verdict", narrow_ ? bottom : right);  // in sight below the maps
   dock("Timing", low_right);
   dock("Counters", low_right);
   dock("Roofline", low_right);
   dock("Devices", right);
   dock("Log", right);
+  if (narrow_) in_front("Verdict", bottom);
   ImGui::DockBuilderFinish(space);
   for (size_t i = 0; i < open_.size(); i++) open_[i] = true;
 }

@@ -1,7 +1,7 @@
 // One thread an output element: every tap that reaches it, found by division. Right for every legal problem.
 //
-// A kernel of your own begins with such a file: change it, and `convscope run assets/kernels/gather.cu --trust` says what
-// became of it. The line below is all that it needs; no header, and no code that launches it.
+// A kernel of your own begins with such a file: change it, and `convscope run assets/kernels/gather.cu --trust --preset
+// kernelbench-79-small` says what became of it. The line below is all it needs; no header, no code that launches it.
 //
 // convscope: launch gather grid=ceil_div(N*Cout*Lout,256) block=256 args=x,w,b,y,N,Cin,Cout,K,L,Lout,s,p,d,g
 __global__ void gather(const float* x, const float* w, const float* b, float* y, int N, int Cin, int Cout, int K, int L,

@@ -4,11 +4,15 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fstream>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "kernels/base/error.h"
@@ -312,12 +316,16 @@ HostTensor read_array_file(const std::string& path, std::string_view wanted, con
   if (stat(path.c_str(), &info) != 0) refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
   if (S_ISDIR(info.st_mode)) refuse("is a directory: a .npy or .npz file is needed");
   if (!S_ISREG(info.st_mode)) refuse("is not a regular file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
-  HostBytes bytes(static_cast<size_t>(info.st_size));
-  in.read(reinterpret_cast<char*>(bytes.data()), info.st_size);
-  if (in.gcount() != info.st_size) refuse("cannot be read to its end");
-  Bytes file(bytes.data(), bytes.size());
+  // Of a file of any size only what is looked at is read: its header, and behind it the elements that this names.
+  const int open_file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (open_file < 0) refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
+  const auto size = static_cast<size_t>(info.st_size);
+  void* mapped = size ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, open_file, 0) : nullptr;
+  const int why = errno;
+  close(open_file);
+  if (mapped == MAP_FAILED) refuse(fmt::format("cannot be read: {}", std::strerror(why)));
+  const std::unique_ptr<void, std::function<void(void*)>> kept(mapped, [size](void* p) { munmap(p, size); });
+  const Bytes file(static_cast<const std::byte*>(mapped), size);
   return path.ends_with(".npz") ? read_npz(file, wanted, field, path) : read_npy(file, field, path);
 }
 

@@ -79,7 +79,8 @@ const KernelDefinition& find_kernel(std::string_view name) {
   }
   std::string near = nearest_name(name, names);
   if (names_file(name))
-    throw InputError("kernel", std::string(name), "is a file that was not brought here (the request `kernel_file`)");
+    throw InputError("kernel", std::string(name),
+                     "is a file that nobody has opened here, or trusted: nothing of it was compiled");
   if (name == "oracle")
     throw InputError("kernel", "oracle",
                      "is a reference and no kernel: every run of a kernel is judged by it, and `convscope run KERNEL "

@@ -127,14 +127,14 @@ std::string find_carried_sum(const ConvProblem& p, const std::vector<SampleRow>&
   auto bias_of = [&](int64_t e) {
     return biases.empty() ? 0 : biases[static_cast<size_t>(e / y.length % p.out_channels)];
   };
-  auto carries = [&](int64_t lag, bool with_bias) {
+  // landing: of outputs alone for which taps land. Where none does any copy of another output looks like its sum.
+  auto carries = [&](int64_t lag, bool with_bias, bool landing) {
     int64_t places = 0, fits = 0;
     for (const auto& s : wrong)
       for (size_t j = 0; j < s.got.size(); j++) {
         const double more = s.got[j] - s.expected[j];
         const int64_t e = s.row * y.length + s.column + static_cast<int64_t>(j), from = e - lag;
-        // Where no tap lands any copy of another output looks like it.
-        if (more == 0 || s.expected[j] == bias_of(e)) continue;
+        if (more == 0 || (landing && s.expected[j] == bias_of(e))) continue;
         places++;
         if (from >= 0) fits += more == y.at(from) - (with_bias ? 0 : bias_of(from));
         if (places == enough && !most_of(fits, places)) return false;
@@ -143,7 +143,7 @@ std::string find_carried_sum(const ConvProblem& p, const std::vector<SampleRow>&
   };
   for (int64_t lag = first; lag > std::max<int64_t>(0, first - furthest); lag--)
     for (const bool with_bias : {false, true}) {
-      if ((with_bias && biases.empty()) || !carries(lag, with_bias)) continue;
+      if ((with_bias && biases.empty()) || !carries(lag, with_bias, false) || !carries(lag, with_bias, true)) continue;
       const int64_t channels = lag / y.length;
       const std::string from = lag == 1              ? "the position before"
                                : lag % y.length != 0 ? fmt::format("{} elements before in y", grouped(lag))

@@ -13,6 +13,7 @@
 #include "kernels/runtime/simt/trace_readers.h"
 #include "kernels/verify/block_races.h"
 #include "kernels/verify/launch_races.h"
+#include "kernels/verify/own_arrays.h"
 #include "kernels/verify/source_words.h"
 #include "kernels/verify/tensor_bounds.h"
 #include "kernels/verify/unfenced.h"
@@ -102,10 +103,11 @@ std::string leaving_words(const simt::Access& a, const std::string& words, bool 
 }
 
 // Of the launch that is traced now.
-void note_faults(RaceSearch& out) {
+void note_faults(RaceSearch& out, const KernelDefinition& kernel) {
   if (auto a = simt::Tracing::misaligned(); a && out.misaligned.empty()) out.misaligned = misaligned_words(*a);
   if (auto l = simt::Tracing::leaves_shared(); l && out.leaves.empty())
     out.leaves = leaving_words(l->access, l->words, true);
+  if (auto b = simt::Tracing::beyond(); b && out.leaves.empty()) out.leaves = beyond_words(*b, kernel.text());
 }
 
 }  // namespace
@@ -349,7 +351,7 @@ void look_between_blocks(Device& emulator, const KernelDefinition& traced, const
       simt::Tracing tracing([&](std::span<const simt::Access> part) { finder.take(part); },
                             {.reads = false, .meetings = true});
       emulator.run(traced, plan, at, {.activity = &activity, .only_launch = static_cast<int64_t>(i)});
-      note_faults(out);
+      note_faults(out, traced);
     }
     if (plan.launches()[i].in_order) continue;  // blocks wait for others
     if (auto race = finder.found()) out.race = words(*race, p.out_channels, plan.out_length());
@@ -418,12 +420,12 @@ RaceSearch find_races(Device& emulator, const KernelDefinition& kernel, const Co
                         .first_block = static_cast<uint64_t>(samples[i].last),
                         .blocks = 1});
       } catch (const KernelFault&) {
-        note_faults(out);
+        note_faults(out, *traced);
         if (out.leaves.empty()) throw;  // else this is what it comes from
         return out;
       }
       finders.only_rests_follow();
-      note_faults(out);
+      note_faults(out, *traced);
     }
     if (auto l = bounds.left(); l && out.leaves.empty()) out.leaves = leaving_words(l->access, l->words, false);
     out.blocks += samples[i].blocks;

@@ -175,12 +175,14 @@ void code(ImDrawList* draw, const Theme& t, ImVec2 at, const ImVec4& colour, con
   draw->AddText(t.code_font, t.em, at, packed(colour), text.c_str());
 }
 
-// The list goes to a kernel that was chosen elsewhere.
+// The list goes to a kernel that was chosen elsewhere, and keeps it where its room becomes another.
 void bring_in_sight(bool chosen, const std::string& name) {
   static std::string in_sight;
-  if (!chosen || in_sight == name) return;
-  in_sight = name;
-  if (!ImGui::IsItemVisible()) ImGui::SetScrollHereY(0.5f);
+  static float height = 0;
+  if (!chosen || (in_sight == name && height == ImGui::GetWindowHeight())) return;
+  in_sight = name, height = ImGui::GetWindowHeight();
+  const ImRect room = ImGui::GetCurrentWindow()->InnerClipRect;
+  if (ImGui::GetItemRectMin().y < room.Min.y || ImGui::GetItemRectMax().y > room.Max.y) ImGui::SetScrollHereY(0.5f);
 }
 
 void draw_row(Frame& f, const Ladder& l, const LadderRow& r, const Axis& axis, const Columns& columns) {

@@ -262,8 +262,10 @@ void draw_lines(Frame& f) {
   auto ink = [&](const ImVec4& c) { return ImVec4(c.x, c.y, c.z, c.w * alpha); };
   ImVec2 room = ImGui::GetContentRegionAvail();
   float gap = ImGui::GetStyle().ItemSpacing.y;
-  float below = std::max(em * 7.5f, room.y * (s.channels == 1 ? 0.42f : 0.3f));
-  float strip = std::max(em * 5.5f, (room.y - below) / static_cast<float>(s.channels) - gap);
+  // One channel's are low where there is little room; more of them scroll.
+  const bool one = s.channels == 1;
+  float below = std::max(em * (one ? 5.5f : 7.5f), room.y * (one ? 0.46f : 0.3f));
+  float strip = std::max(em * (one ? 3.5f : 5.5f), (room.y - below) / static_cast<float>(s.channels) - gap);
   double hover = std::numeric_limits<double>::quiet_NaN();
   int hover_row = -1;
   bool whole = false;

@@ -25,6 +25,7 @@ void plot_series(const Series& s, int row, const char* label, const Stroke& stro
     if (s.width < with_markers) {
       line.Marker = ImPlotMarker_Circle, line.MarkerSize = std::fabs(stroke.marker_size);
       line.MarkerLineColor = line.MarkerFillColor = stroke.colour;
+      line.Flags |= ImPlotLineFlags_NoClip;  // those on the edge are whole
       if (stroke.marker_size < 0) line.MarkerFillColor.w = 0;
     }
     ImPlot::PlotLine(label, s.x.data(), high, s.width, line);

@@ -1,5 +1,6 @@
 #include "app/ui/panels/map_axes.h"
 
+#include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -61,13 +62,19 @@ void draw_positions(const Frame& f, ImVec2 map, float width, const View& v) {
     const float x = map.x + static_cast<float>((static_cast<double>(j) + 0.5 - v.column0) * cell) - width_of(text) / 2;
     return std::clamp(x, map.x, std::max(map.x, map.x + width - width_of(text)));
   };
-  ImDrawList* draw = ImGui::GetWindowDrawList();
-  for (int64_t j : axis_ticks(v.column0, v.column1, static_cast<double>(widest * 1.6f) / cell))
-    draw->AddText({place(j, grouped(j)), y}, packed(f.theme.dim), grouped(j).c_str());
   const auto& s = f.view.selected;
-  if (!s || static_cast<double>(s->column) + 0.5 < v.column0 || static_cast<double>(s->column) + 0.5 > v.column1)
-    return;
-  draw_selected(f, {place(s->column, grouped(s->column)), y}, grouped(s->column));
+  const bool marked =
+      s && static_cast<double>(s->column) + 0.5 >= v.column0 && static_cast<double>(s->column) + 0.5 <= v.column1;
+  const std::string chosen = marked ? grouped(s->column) : "";
+  const float left = marked ? place(s->column, chosen) : 0, right = left + width_of(chosen), gap = line * 0.4f;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  for (int64_t j : axis_ticks(v.column0, v.column1, static_cast<double>(widest * 1.6f) / cell)) {
+    const std::string text = grouped(j);
+    const float x = place(j, text);
+    if (marked && x < right + gap && x + width_of(text) > left - gap) continue;  // a part of one reads as another
+    draw->AddText({x, y}, packed(f.theme.dim), text.c_str());
+  }
+  if (marked) draw_selected(f, {left, y}, chosen);
 }
 
 void draw_rows(const Frame& f, ImVec2 map, float height, float room, const View& v) {
@@ -81,14 +88,18 @@ void draw_rows(const Frame& f, ImVec2 map, float height, float room, const View&
     const float y = map.y + static_cast<float>((static_cast<double>(row) + 0.5 - v.row0) * cell) - line / 2;
     return ImVec2{right - width_of(text), std::clamp(y, map.y, std::max(map.y, map.y + height - line))};
   };
+  const auto& s = f.view.selected;
+  const bool marked = s && static_cast<double>(s->row) + 0.5 >= v.row0 && static_cast<double>(s->row) + 0.5 <= v.row1;
+  const std::string chosen = marked ? row_name(p, s->row) : "";
+  const ImVec2 at = marked ? place(s->row, chosen) : ImVec2();
   ImDrawList* draw = ImGui::GetWindowDrawList();
   for (int64_t row : row_ticks(v.row0, v.row1, static_cast<double>(line * 1.4f) / cell, p.out_channels)) {
     const std::string text = row_name(p, row);
-    draw->AddText(place(row, text), packed(f.theme.dim), text.c_str());
+    const ImVec2 tick = place(row, text);
+    if (marked && std::abs(tick.y - at.y) < line) continue;
+    draw->AddText(tick, packed(f.theme.dim), text.c_str());
   }
-  const auto& s = f.view.selected;
-  if (!s || static_cast<double>(s->row) + 0.5 < v.row0 || static_cast<double>(s->row) + 0.5 > v.row1) return;
-  draw_selected(f, place(s->row, row_name(p, s->row)), row_name(p, s->row));
+  if (marked) draw_selected(f, at, chosen);
 }
 
 }  // namespace convscope::ui

@@ -53,9 +53,10 @@ void choose_axis(Frame& f, const std::string& rule) {
   if (!rule.empty()) ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
   if (ImGui::InputText("##values", &values)) set_over(f, {now.field, values});
   if (!rule.empty()) ImGui::PopStyleColor();
-  tooltip(t,
-          "1..8: each value, or doubled where those are more than 32 · 64..512*2: multiplied · 3..25+2: in steps · "
-          "1,2,5: these");
+  if (rule.empty() && !ImGui::IsItemActive())  // what is wrong with them stands below
+    tooltip(t,
+            "1..8: each value, or doubled where those are more than 32 · 64..512*2: multiplied · 3..25+2: in steps · "
+            "1,2,5: these");
 }
 
 void choose_kernels(Frame& f) {

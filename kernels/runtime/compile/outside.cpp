@@ -75,6 +75,9 @@ const std::vector<std::string>& traced_flags() {
 #if !defined(__SANITIZE_ADDRESS__)
     "-fno-weak",
 #endif
+    // Of arrays whose size is known: indices beyond it (GCC's manual, "Instrumentation Options"). Files from outside
+    // alone: what such an index does to the program's own kernels their tests see.
+    "-fsanitize=bounds",
     "-w"
   };
   return flags;

@@ -32,6 +32,7 @@ struct Tracer {
   std::vector<std::unique_ptr<Buffer>> buffers;
   std::optional<Access> misaligned;
   std::optional<Tracing::LeavesShared> leaves_shared;
+  std::optional<Tracing::Beyond> beyond;
 
   Buffer* add() {
     std::lock_guard lock(mutex);
@@ -211,6 +212,16 @@ void record_misaligned(const void* address, unsigned size, uint8_t kind, const v
                         static_cast<AccessKind>(kind)};
 }
 
+void record_beyond(const char* file, unsigned line, const char* type, int64_t index) {
+  Tracer* tracer = active.load(std::memory_order_acquire);
+  const Block* block = Block::current();
+  if (!tracer || !block) return;
+  if (tracer->wish.block >= 0 && block->current_block() != static_cast<uint64_t>(tracer->wish.block)) return;
+  std::lock_guard lock(tracer->mutex);
+  if (tracer->beyond && tracer->beyond->block <= block->current_block()) return;
+  tracer->beyond = {file, type, static_cast<int>(line), index, block->current_block(), block->current_thread()};
+}
+
 void record_copy(const void* address, unsigned size, const void* bytes, bool is_there, const void* pc) {
   const Tracer* tracer = active.load(std::memory_order_acquire);
   if (!tracer || (is_there && !tracer->wish.meetings)) return;
@@ -291,6 +302,13 @@ std::optional<Tracing::LeavesShared> Tracing::leaves_shared() {
   if (!tracer) return {};
   std::lock_guard lock(tracer->mutex);
   return tracer->leaves_shared;
+}
+
+std::optional<Tracing::Beyond> Tracing::beyond() {
+  Tracer* tracer = active.load(std::memory_order_acquire);
+  if (!tracer) return {};
+  std::lock_guard lock(tracer->mutex);
+  return tracer->beyond;
 }
 
 std::string load_traced_kernels() {

@@ -76,6 +76,15 @@ class Tracing {
     std::string words;  // "element 34 of xs, which has 34 of 4 bytes each"
   };
   static std::optional<LeavesShared> leaves_shared();
+  // The first index that was met beyond an array of known size, of any memory (kernel files from outside).
+  struct Beyond {
+    std::string file, type;  // type: "'float [4]'"
+    int line;
+    int64_t index;
+    uint64_t block;
+    unsigned thread;
+  };
+  static std::optional<Beyond> beyond();
   Tracing(const Tracing&) = delete;
 };
 

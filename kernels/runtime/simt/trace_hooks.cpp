@@ -30,6 +30,26 @@ HOOKS(4)
 HOOKS(8)
 HOOKS(16)
 
+// Of -fsanitize=bounds, which kernel files from outside are compiled with. What is handed over is laid out as in
+// UndefinedBehaviorSanitizer's runtime (LLVM, compiler-rt/lib/ubsan: SourceLocation, TypeDescriptor, OutOfBoundsData).
+namespace {
+struct Type {
+  uint16_t kind, info;  // of an integer: whether it has a sign, and above that the logarithm of its bits
+  char name[1];         // and more
+};
+struct OutOfBounds {
+  const char* file;
+  uint32_t line, column;
+  const Type *array, *index;
+};
+}  // namespace
+extern "C" void __ubsan_handle_out_of_bounds(const OutOfBounds* at, uintptr_t value) {
+  auto index = static_cast<int64_t>(value);
+  const int bits = 1 << (at->index->info >> 1);
+  if ((at->index->info & 1) && bits < 64) index = static_cast<int64_t>(value << (64 - bits)) >> (64 - bits);
+  convscope::simt::record_beyond(at->file, at->line, at->array->name, index);
+}
+
 // Of -fsanitize-coverage=trace-pc: before each piece of straight code.
 extern "C" void __sanitizer_cov_trace_pc() { convscope::simt::record_step(PC); }
 

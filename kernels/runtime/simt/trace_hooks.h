@@ -14,6 +14,9 @@ CONVSCOPE_SIMT_API void record_access(const void* address, unsigned size, uint8_
 CONVSCOPE_SIMT_API void record_misaligned(const void* address, unsigned size, uint8_t kind, const void* pc);
 // A copy of 16 bytes at most that the running thread waits for later: it orders it, of these bytes; it is there.
 void record_copy(const void* address, unsigned size, const void* bytes, bool is_there, const void* pc);
+// An array whose size is known is about to be indexed beyond it: the place in the source, the array's type as the
+// compiler writes it ("'float [4]'"), and the index.
+CONVSCOPE_SIMT_API void record_beyond(const char* file, unsigned line, const char* type, int64_t index);
 // The running thread has come to another piece of straight code: so loops and their rounds are known (trace.cpp).
 CONVSCOPE_SIMT_API void record_step(const void* pc);
 // It enters a function that is not put in its caller's place, called at `from`; it leaves one.

@@ -403,6 +403,8 @@ TEST_F(OutsideCli, WhatARightVerdictSaysNothingOfIsSaid) {
       << plain.out;
   EXPECT_FALSE(holds(run(Words{"run", file} + little).out, "not seen")) << "it is wrong there";
   EXPECT_FALSE(holds(convscope_run({"run", "tiled"}).out, "not seen")) << "a kernel of the program's";
+  EXPECT_TRUE(holds(convscope_run({"run", "S4"}).out, "On the smallest problem, which is taken where none is given, "));
+  EXPECT_FALSE(holds(plain.out, "On the smallest problem"));
 }
 
 TEST_F(OutsideCli, ValuesThatAreNoNumbersHaveNoError) {

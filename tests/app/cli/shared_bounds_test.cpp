@@ -149,6 +149,19 @@ TEST_F(SharedBoundsCli, WhatIsWrittenFarBesideAnArraySpoilsNothing) {
   EXPECT_TRUE(holds(r.out, " of part, which has 16 of 4 bytes each, at ")) << r.out;
 }
 
+// The compiler knows how many elements it has; what lies behind it is another variable, and results may be right.
+TEST_F(SharedBoundsCli, AThreadsOwnArrayIsTold) {
+  const std::string here = changed("gather.cu", "  float sum = b ? b[co] : 0.0f;",
+                                   "  float own[4];\n  for (int q = 0; q < K; q++) own[q] = w[q];\n"
+                                   "  float sum = (b ? b[co] : 0.0f) + (own[K - 1] == 7.5f ? 1 : 0);");
+  auto taps = [&](const char* K) { return run({"run", here, "--kernel-size", K, "--length", "20", "--samples", "2"}); };
+  auto r = taps("4");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  r = taps("5");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "reaches element 4 of own, which has 4, at ")) << r.out;
+}
+
 TEST_F(SharedBoundsCli, AGpusCompilerTakesSoManyBytes) {
   // 140 and 16 bytes are there already.
   auto with = [&](int more) {

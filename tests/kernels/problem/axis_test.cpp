@@ -22,7 +22,7 @@ TEST(Axis, IsEveryValueOrDoubledOrInSteps) {
 }
 
 TEST(Axis, MayBeSeveralFields) {
-  const Axis a = axis_from("in-channels,out_channels,in_channels=2,4");
+  const Axis a = axis_from("in-channels,out_channels=2,4");
   EXPECT_EQ(a.name(), "in_channels, out_channels");
   ConvProblem base;
   base.kernel_size = 3;

@@ -93,7 +93,7 @@ TEST(Registry, AnUnknownNameGetsTheNearest) {
   EXPECT_EQ(said("tilled"), "kernel tilled is not known; did you mean tiled?");
   EXPECT_EQ(said("nonesuch-kernel"), "kernel nonesuch-kernel is not known: see `convscope list kernels`");
   EXPECT_TRUE(said("cudnn").starts_with("kernel cudnn is a reference and no kernel: ")) << said("cudnn");
-  EXPECT_TRUE(said("./mine.cu").starts_with("kernel ./mine.cu is a file that was not brought here"))
+  EXPECT_TRUE(said("./mine.cu").starts_with("kernel ./mine.cu is a file that nobody has opened here"))
       << said("./mine.cu");
   EXPECT_THROW(find_internal_kernel("direct"), std::logic_error) << "the ladder's are not internal";
 }

@@ -242,9 +242,9 @@ std::optional<ExtentFault> too_few_blocks(const std::vector<Extent>& all) {
     if (!worst || !grows) continue;
     const int64_t blocks = worst->in_grid[i], n = worst->in_all[i];
     ExtentFault f;
-    f.what = fmt::format("the grid has too few blocks for their size: {} blocks of {} threads write {} of {} outputs",
-                         grouped(blocks), grouped(n / blocks), grouped(n),
-                         grouped(bound_of(all_outputs, worst->problem)));
+    f.what =
+        fmt::format("the grid has too few blocks for their size: {} blocks of {} threads write {} of {} outputs",
+                    grouped(blocks), grouped(n / blocks), grouped(n), grouped(bound_of(all_outputs, worst->problem)));
     f.formula = fmt::format("{} outputs of each block", grouped(n / blocks)), f.right = "all N·Cout·Lout outputs";
     f.matters = [](const ConvProblem&) { return true; };
     return f;
@@ -285,9 +285,8 @@ std::optional<ExtentFault> extent_fault(const std::vector<Extent>& all) {
   }
   if (!any([](const Extent& e) { return !e.missing.empty(); })) return {};
   if (auto fault = no_more_than(all)) return fault;
-  if (auto fault = too_few_blocks(all)) return fault;
   const Tiles tiles = tiles_that(stops_before, false, all);
-  return tiles.empty() ? std::nullopt : std::optional(fault_of(tiles, false));
+  return tiles.empty() ? too_few_blocks(all) : std::optional(fault_of(tiles, false));
 }
 
 }  // namespace convscope

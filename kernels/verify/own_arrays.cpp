@@ -25,12 +25,15 @@ struct Declared {
 };
 Declared declared(const std::string& text, const std::string& name) {
   Declared d;
-  // After a type's word or a comma of the same declaration; a use stands behind an operator or a bracket.
-  const std::regex as(R"((?:^|[;{}\n])([^;{}\n]*?\b[A-Za-z_]\w*[\s,][^;{}=\n()]*?)\b)" + name +
-                      R"(\s*\[[^\]\n]*\](\s*\[)?)");
+  // Words of its type, and what is declared with it before it.
+  const std::regex as(
+      R"((?:^|[;{}\n])\s*(?:\w+\s*\([^()\n]*\)\s*)?((?:[A-Za-z_][\w:<>]*\s+)+)(?:\w+\s*(?:\[[^\]\n]*\]\s*)*,\s*)*)" +
+      name + R"(\s*\[[^\]\n]*\](\s*\[)?)");
   for (auto it = std::sregex_iterator(text.begin(), text.end(), as); it != std::sregex_iterator(); ++it) {
+    const std::string words = (*it)[1];
+    if (words.starts_with("return ") || words.starts_with("else ")) continue;
     d.found = true;
-    d.shared |= (*it)[1].str().find("__shared__") != std::string::npos;
+    d.shared |= words.find("__shared__") != std::string::npos;
     d.rows |= (*it)[2].matched;
   }
   return d;

@@ -14,6 +14,7 @@ __global__ void up(const float* x, float* y, int K) {
   tile[0][threadIdx.x] = wl[at];
   rows[0][K] = taps[K];
   wl[last[K]] += 1;
+  for (int q = 0; q < K; q++) wl[q] = x[q] * (K ? wl[at] : x[0]);
 }
 )";
 
@@ -26,6 +27,7 @@ TEST(OwnArrays, AreNamed) {
             "reaches element 4 of wl, which has 4, at up.cu:6, thread 7 of block 2: another variable of the "
             "thread lies there");
   EXPECT_EQ(said(6, "'float [4]'", -1).substr(0, 39), "reaches element -1 of wl, which has 4, ");
+  EXPECT_NE(said(10).find(" of wl, which has 4"), std::string::npos) << "x is no array";
   EXPECT_NE(said(9).find("of an array of its own, which has 4"), std::string::npos) << "wl or last";
 }
 

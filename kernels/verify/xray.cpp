@@ -21,14 +21,6 @@
 namespace convscope {
 namespace {
 
-// Of taps and of channels only the last: nothing is added up.
-void one_fault_of_two(std::vector<std::string>& faults) {
-  auto of = [&](const char* words) { return std::find(faults.begin(), faults.end(), words); };
-  if (of(only_the_last_tap) == faults.end() || of(only_the_last_channel) == faults.end()) return;
-  std::erase(faults, only_the_last_channel);
-  *of(only_the_last_tap) = "each product takes the sum's place, and is not added to it";
-}
-
 struct Mapped {
   ConvProblem problem;
   bool right = false;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <string_view>
 
+#include "kernels/verify/index_channels.h"
 #include "kernels/verify/index_formula.h"
 
 namespace convscope {
@@ -73,6 +74,13 @@ std::string words_of_sizes(const std::vector<std::string>& faults) {
     all += (i ? "; " : "") + name;
   }
   return all;
+}
+
+void one_fault_of_two(std::vector<std::string>& faults) {
+  auto of = [&](const char* words) { return std::find(faults.begin(), faults.end(), words); };
+  if (of(only_the_last_tap) == faults.end() || of(only_the_last_channel) == faults.end()) return;
+  std::erase(faults, only_the_last_channel);
+  *of(only_the_last_tap) = "each product takes the sum's place, and is not added to it";
 }
 
 }  // namespace convscope

@@ -15,4 +15,7 @@ void those_that_matter_first(std::vector<std::string>& faults, const ConvProblem
 // "right with 32 input channels, wrong with 33 and 64": of more than two of these, all that it is right with at once.
 std::string words_of_sizes(const std::vector<std::string>& faults);
 
+// Of taps and of channels only the last: nothing is added up, which is one fault.
+void one_fault_of_two(std::vector<std::string>& faults);
+
 }  // namespace convscope

@@ -55,10 +55,9 @@ std::string beyond_words(const simt::Tracing::Beyond& b, const std::string& text
   }
   if (names.empty()) return "";
   return fmt::format(
-      "reaches element {} of {}, which has {}, at {}:{}, thread {} of block {}: another variable of the "
-      "thread lies there",
-      b.index, names.size() == 1 ? names.front() : "an array of its own", size[1].str(), file_name(b.file), b.line,
-      b.thread, b.block);
+      "reaches element {} of {}, which has {}, at {}:{}, thread {} of block {}: another variable lies there", b.index,
+      names.size() == 1 ? names.front() : "an array of its own", size[1].str(), file_name(b.file), b.line, b.thread,
+      b.block);
 }
 
 }  // namespace convscope

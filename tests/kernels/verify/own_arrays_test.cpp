@@ -24,8 +24,7 @@ std::string said(int line, const char* type = "'float [4]'", int64_t index = 4) 
 
 TEST(OwnArrays, AreNamed) {
   EXPECT_EQ(said(6),
-            "reaches element 4 of wl, which has 4, at up.cu:6, thread 7 of block 2: another variable of the "
-            "thread lies there");
+            "reaches element 4 of wl, which has 4, at up.cu:6, thread 7 of block 2: another variable lies there");
   EXPECT_EQ(said(6, "'float [4]'", -1).substr(0, 39), "reaches element -1 of wl, which has 4, ");
   EXPECT_NE(said(10).find(" of wl, which has 4"), std::string::npos) << "x is no array";
   EXPECT_NE(said(9).find("of an array of its own, which has 4"), std::string::npos) << "wl or last";

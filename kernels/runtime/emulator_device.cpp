@@ -46,8 +46,13 @@ class HostMemory final : public DeviceMemory {
   char* data() const { return reinterpret_cast<char*>(address_); }
 
  private:
+  static constexpr size_t guard_at_least = 16 * page;
+#if defined(__SANITIZE_THREAD__)  // keeps records of what is mapped
+  static constexpr size_t wide_guard = guard_at_least;
+#else
   // As far as an index of 32 bits goes astray in floats: only addresses are taken for it. Where these are short, little.
-  static constexpr size_t wide_guard = size_t{1} << 33, guard_at_least = 16 * page;
+  static constexpr size_t wide_guard = size_t{1} << 33;
+#endif
   size_t guard_ = wide_guard;
   void* base_ = MAP_FAILED;
   size_t mapped_ = 0;

@@ -23,7 +23,6 @@ namespace {
 
 constexpr size_t signal_stack_bytes = 64 << 10;
 constexpr size_t reserve_bytes = 16 << 20;
-constexpr uint64_t tensor_reach = uint64_t{1} << 33;  // emulator_device.cpp keeps as much free around each
 constexpr uint64_t stack_reach = 16 << 10;  // a fault this near to the stack pointer is the stack's end
 
 // Whether the instruction moves 16 bytes, to or from where they must be aligned (MOVAPS, MOVAPD, MOVDQA, and their
@@ -139,7 +138,7 @@ void* reserve = MAP_FAILED;
   simt::Position at{};
   bool in_kernel = simt::current_position(at);
   char meant[128] = "";  // the element that it would be
-  if (simt::KnownTensor t{}; in_kernel && where[0] && simt::nearest_tensor(address, tensor_reach, t)) {
+  if (simt::KnownTensor t{}; in_kernel && where[0] && simt::nearest_tensor(address, t)) {
     const auto element = static_cast<int64_t>(address - t.begin) / static_cast<int64_t>(t.element_bytes);
     std::snprintf(meant, sizeof meant, "%s element %lld of %s, which has %lld",
                   registers[REG_ERR] & 2 ? "writes" : "reads", static_cast<long long>(element), t.name,

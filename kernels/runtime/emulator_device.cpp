@@ -50,8 +50,7 @@ class HostMemory final : public DeviceMemory {
 #if defined(__SANITIZE_THREAD__)  // keeps records of what is mapped
   static constexpr size_t wide_guard = guard_at_least;
 #else
-  // As far as an index of 32 bits goes astray in floats: only addresses are taken for it. Where these are short, little.
-  static constexpr size_t wide_guard = size_t{1} << 33;
+  static constexpr size_t wide_guard = simt::room_around_tensors;  // of addresses alone; where these are short, little
 #endif
   size_t guard_ = wide_guard;
   void* base_ = MAP_FAILED;

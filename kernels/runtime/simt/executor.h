@@ -51,8 +51,10 @@ struct KnownTensor {
 };
 constexpr size_t most_known_tensors = 4;
 void know_tensors(std::span<const KnownTensor> all);
-// The nearest to an address, for signal handlers: no allocation. False where none is known or as near as `within` bytes.
-bool nearest_tensor(uint64_t address, uint64_t within, KnownTensor& out);
+// Bytes on both sides of each that nothing else has: as far as an index of 32 bits goes astray in floats.
+constexpr uint64_t room_around_tensors = uint64_t{1} << 33;
+// The one in whose room an address lies, for signal handlers: no allocation. False where it is none's.
+bool nearest_tensor(uint64_t address, KnownTensor& out);
 
 // Index of the current thread in its block, and of its block in the grid (for the tracer).
 unsigned current_thread();

@@ -46,8 +46,8 @@ void know_tensors(std::span<const KnownTensor> all) {
   }
 }
 
-bool nearest_tensor(uint64_t address, uint64_t within, KnownTensor& out) {
-  uint64_t least = within;
+bool nearest_tensor(uint64_t address, KnownTensor& out) {
+  uint64_t least = room_around_tensors;
   for (const auto& k : known) {
     const uint64_t begin = k.begin, bytes = static_cast<uint64_t>(k.elements.load()) * k.element_bytes;
     if (!k.name || !begin || !bytes) continue;
@@ -56,7 +56,7 @@ bool nearest_tensor(uint64_t address, uint64_t within, KnownTensor& out) {
     least = distance;
     out = {k.name, begin, k.elements, k.element_bytes};
   }
-  return least < within;
+  return least < room_around_tensors;
 }
 
 std::string launch_shape_fault(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_bytes) {

@@ -190,6 +190,14 @@ void record(const void* address, unsigned size, uint8_t kind, const void* pc, co
                                           : 0});
 }
 
+// Who wants to know of this block; null: nobody, or it is none.
+Tracer* tracer_of(const Block* block) {
+  Tracer* tracer = active.load(std::memory_order_acquire);
+  if (!tracer || !block) return nullptr;
+  const int64_t wanted = tracer->wish.block;
+  return wanted < 0 || block->current_block() == static_cast<uint64_t>(wanted) ? tracer : nullptr;
+}
+
 }  // namespace
 
 void record_access(const void* address, unsigned size, uint8_t kind, const void* pc) {
@@ -197,10 +205,9 @@ void record_access(const void* address, unsigned size, uint8_t kind, const void*
 }
 
 void record_misaligned(const void* address, unsigned size, uint8_t kind, const void* pc) {
-  Tracer* tracer = active.load(std::memory_order_acquire);
   const Block* block = Block::current();
-  if (!tracer || !block) return;
-  if (tracer->wish.block >= 0 && block->current_block() != static_cast<uint64_t>(tracer->wish.block)) return;
+  Tracer* tracer = tracer_of(block);
+  if (!tracer) return;
   std::lock_guard lock(tracer->mutex);
   // The same one, whichever worker is the first to meet one.
   if (tracer->misaligned && tracer->misaligned->block <= block->current_block()) return;
@@ -213,10 +220,9 @@ void record_misaligned(const void* address, unsigned size, uint8_t kind, const v
 }
 
 void record_beyond(const char* file, unsigned line, const char* type, int64_t index) {
-  Tracer* tracer = active.load(std::memory_order_acquire);
   const Block* block = Block::current();
-  if (!tracer || !block) return;
-  if (tracer->wish.block >= 0 && block->current_block() != static_cast<uint64_t>(tracer->wish.block)) return;
+  Tracer* tracer = tracer_of(block);
+  if (!tracer) return;
   std::lock_guard lock(tracer->mutex);
   if (tracer->beyond && tracer->beyond->block <= block->current_block()) return;
   tracer->beyond = {file, type, static_cast<int>(line), index, block->current_block(), block->current_thread()};

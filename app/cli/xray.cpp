@@ -98,8 +98,7 @@ void put_cause(Session& session, const RunRequest& r, json& report, bool right_a
   verdict["cause"] = nullptr;
   try {
     constexpr double patience_s = 2;
-    CauseBeside beside;
-    for (const json& l : verdict.at("layers")) beside.layer(text(l, "name"), text(l, "status"), text(l, "evidence"));
+    const CauseBeside beside = cause_beside(verdict);
     const json answer = asked(session, r, patience_s);
     const CauseWords words = cause_words(answer.at("xray"), right, beside);
     if (words.sentence.empty())

@@ -135,19 +135,23 @@ bool is_declared(std::string_view why) {
 // With those that a kernel which crashed or hung did not come to.
 json layers_json(const Verdict& v) {
   json layers = json::array();
-  auto add = [&](const std::string& name, LayerStatus status, const std::string& evidence) {
-    layers.push_back({{"name", name}, {"status", name_of(status)}, {"evidence", evidence}});
+  auto add = [&](const std::string& name, LayerStatus status, const std::string& evidence,
+                 const std::vector<Finding>& found = {}) {
+    json names = json::array();
+    for (Finding f : found) names.push_back(name_of(f));
+    layers.push_back(
+        {{"name", name}, {"status", name_of(status)}, {"evidence", evidence}, {"found", std::move(names)}});
   };
   const bool crashed = v.status == Status::crashed;
   if (!crashed && v.status != Status::hung) {
-    for (const auto& l : v.layers) add(l.name, l.status, l.evidence);
+    for (const auto& l : v.layers) add(l.name, l.status, l.evidence, l.found);
     return layers;
   }
   bool failed = false;  // the layers before it are not known where the report was lost with its engine
   for (const char* name : {"compile", "binding", "shape", "memory", "mathematics", "determinism", "speed"}) {
     const Layer* l = v.find(name);
     if (l)
-      add(l->name, l->status, l->evidence), failed |= l->status == LayerStatus::fail;
+      add(l->name, l->status, l->evidence, l->found), failed |= l->status == LayerStatus::fail;
     else
       add(name, LayerStatus::skipped,
           std::string(failed    ? "not reached: the kernel "

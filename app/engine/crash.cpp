@@ -70,23 +70,28 @@ std::vector<Range>& libraries() {
   return ranges;
 }
 
+// And the program itself: what is in neither was opened later, as kernel files are.
+std::vector<Range>& program() {
+  static std::vector<Range> ranges;
+  return ranges;
+}
+
 void note_libraries() {
   dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void*) {
-        if (!info->dlpi_name || !*info->dlpi_name) return 0;  // the program itself
+        auto& ranges = info->dlpi_name && *info->dlpi_name ? libraries() : program();
         for (int i = 0; i < info->dlpi_phnum; i++)
           if (const auto& h = info->dlpi_phdr[i]; h.p_type == PT_LOAD && h.p_flags & PF_X)
-            libraries().push_back({info->dlpi_addr + h.p_vaddr, info->dlpi_addr + h.p_vaddr + h.p_memsz});
+            ranges.push_back({info->dlpi_addr + h.p_vaddr, info->dlpi_addr + h.p_vaddr + h.p_memsz});
         return 0;
       },
       nullptr);
 }
 
-bool in_library(uint64_t pc) {
-  for (const auto& r : libraries())
-    if (pc >= r.begin && pc < r.end) return true;
-  return false;
+bool in_any(const std::vector<Range>& ranges, uint64_t pc) {
+  return std::any_of(ranges.begin(), ranges.end(), [&](const Range& r) { return pc >= r.begin && pc < r.end; });
 }
+bool in_library(uint64_t pc) { return in_any(libraries(), pc); }
 
 // The return address into the first code up the stack, past this file's own, that is in no library; 0 if there is none.
 uint64_t caller_outside_libraries() {
@@ -106,10 +111,66 @@ uint64_t caller_outside_libraries() {
 // Given back when the process dies, since it may die of having no memory, and resolving a line takes some.
 void* reserve = MAP_FAILED;
 
+// What the processor says of the instruction that failed.
+struct Failed {
+  int signal;
+  uint64_t pc, sp, address;
+  simt::Position at{};  // of a kernel
+  bool named;           // it has an address: kill(2) has none, and beyond the canonical ones it says 0
+  bool at_stack_end, misaligned, in_kernel;
+  char element[128] = "";  // the element of a tensor that it would be: "reads element 100 of x, which has 54"
+
+  Failed(int number, const siginfo_t& info, const ucontext_t& context)
+      : signal(number),
+        pc(static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP])),
+        sp(static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP])),
+        address(reinterpret_cast<uint64_t>(info.si_addr)),
+        named((signal == SIGSEGV || signal == SIGBUS) && info.si_code > 0 && info.si_code != SI_KERNEL),
+        at_stack_end(named && address - (sp - stack_reach) < 2 * stack_reach),
+        misaligned(signal == SIGSEGV && info.si_code == SI_KERNEL &&
+                   moves_aligned(reinterpret_cast<const uint8_t*>(pc))),
+        in_kernel(simt::current_position(at)) {
+    if (simt::KnownTensor t{}; in_kernel && named && !at_stack_end && simt::nearest_tensor(address, t)) {
+      const auto index = static_cast<int64_t>(address - t.begin) / static_cast<int64_t>(t.element_bytes);
+      std::snprintf(element, sizeof element, "%s element %lld of %s, which has %lld",
+                    context.uc_mcontext.gregs[REG_ERR] & 2 ? "writes" : "reads", static_cast<long long>(index), t.name,
+                    static_cast<long long>(t.elements));
+    }
+  }
+  const char* words() const { return *element ? element : meaning(signal, in_kernel, at_stack_end, misaligned); }
+};
+
+// Of an instruction of a kernel file's, on a thread of the emulator's: nothing has come of it, no lock is held there
+// and nothing half done, so that the thread can be left as it stands. The engine lives on.
+struct Left {
+  char why[160];
+  bool access;
+  uint64_t pc;
+};
+constinit thread_local Left left{};
+
+void go_on_there() { simt::leave_kernel(left.why, left.access, left.pc); }
+
+bool leaves(const Failed& f, ucontext_t& context) {
+  if (!f.in_kernel || f.at_stack_end || f.signal == SIGABRT || in_library(f.pc) || in_any(program(), f.pc) ||
+      !simt::can_leave_kernel(reinterpret_cast<const void*>(f.sp)))
+    return false;
+  std::snprintf(left.why, sizeof left.why, "%s", f.words());
+  left.access = *f.element, left.pc = f.pc;
+  // As if it were called there: below what a function may use under its stack pointer (System V ABI, AMD64, "The Stack
+  // Frame"), and 8 bytes from a multiple of 16.
+  constexpr uint64_t red_zone = 128;
+  context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(((f.sp - red_zone) & ~uint64_t{15}) - 8);
+  context.uc_mcontext.gregs[REG_RIP] = reinterpret_cast<greg_t>(&go_on_there);
+  return true;
+}
+
 // Runs on the thread that failed. Formatting into a local buffer and resolving the line are not strictly safe here, but
-// the process is dying: an alarm ends it if either gets stuck. (Not used where a sanitizer has the signals; the next one
-// neither.)
+// the process is dying: an alarm ends it if either gets stuck. (Not used where a sanitizer has the signals; the next
+// one neither.)
 [[maybe_unused]] void last_words(int signal, siginfo_t* info, void* context) {
+  const Failed f(signal, *info, *static_cast<ucontext_t*>(context));
+  if (leaves(f, *static_cast<ucontext_t*>(context))) return;
   // Blocks of a kernel run on several threads, and what is wrong with one is wrong with others at the same time: the
   // first says so, and the others must not end the process meanwhile. One that fails in here does.
   static std::atomic<pid_t> first{0};
@@ -124,45 +185,27 @@ void* reserve = MAP_FAILED;
   std::signal(SIGALRM, SIG_DFL);
   alarm(3);
   if (reserve != MAP_FAILED) munmap(reserve, reserve_bytes);
-  const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  auto pc = static_cast<uint64_t>(registers[REG_RIP]), sp = static_cast<uint64_t>(registers[REG_RSP]);
-  auto address = reinterpret_cast<uint64_t>(info->si_addr);
-  // The address counts only when the processor named it: kill(2) has none, and beyond the canonical ones it says 0.
-  bool named = (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0 && info->si_code != SI_KERNEL;
-  bool at_stack_end = named && address - (sp - stack_reach) < 2 * stack_reach;
-  const bool misaligned =
-      signal == SIGSEGV && info->si_code == SI_KERNEL && moves_aligned(reinterpret_cast<const uint8_t*>(pc));
   char where[64] = "", text[1024], line_text[512] = "";
-  if (named && !at_stack_end)
-    std::snprintf(where, sizeof where, ", address 0x%lx", static_cast<unsigned long>(address));
-  simt::Position at{};
-  bool in_kernel = simt::current_position(at);
-  char meant[128] = "";  // the element that it would be
-  if (simt::KnownTensor t{}; in_kernel && where[0] && simt::nearest_tensor(address, t)) {
-    const auto element = static_cast<int64_t>(address - t.begin) / static_cast<int64_t>(t.element_bytes);
-    std::snprintf(meant, sizeof meant, "%s element %lld of %s, which has %lld",
-                  registers[REG_ERR] & 2 ? "writes" : "reads", static_cast<long long>(element), t.name,
-                  static_cast<long long>(t.elements));
-  }
+  if (f.named && !f.at_stack_end)
+    std::snprintf(where, sizeof where, ", address 0x%lx", static_cast<unsigned long>(f.address));
   auto say = [&] {
-    int n = std::snprintf(text, sizeof text, "convscope-crash: %s (signal %d%s)",
-                          meant[0] ? meant : meaning(signal, in_kernel, at_stack_end, misaligned), signal, where);
-    if (in_kernel)
+    int n = std::snprintf(text, sizeof text, "convscope-crash: %s (signal %d%s)", f.words(), signal, where);
+    if (f.in_kernel)
       n += std::snprintf(text + n, sizeof text - static_cast<size_t>(n),
-                         ", kernel %s, block (%u, %u, %u), thread (%u, %u, %u)%s\n", at.kernel, at.block.x, at.block.y,
-                         at.block.z, at.thread.x, at.thread.y, at.thread.z, line_text);
+                         ", kernel %s, block (%u, %u, %u), thread (%u, %u, %u)%s\n", f.at.kernel, f.at.block.x,
+                         f.at.block.y, f.at.block.z, f.at.thread.x, f.at.thread.y, f.at.thread.z, line_text);
     else
       n += std::snprintf(text + n, sizeof text - static_cast<size_t>(n), " outside any kernel\n");
     size_t length = std::min<size_t>(static_cast<size_t>(n), sizeof text - 1);
     text[length - 1] = '\n';
     [[maybe_unused]] auto written = write(STDERR_FILENO, text, length);
   };
-  uint64_t place = pc + 1;  // the instruction that faulted: source_line() looks before what it is given
-  if (in_kernel && in_library(pc)) {
+  uint64_t place = f.pc + 1;  // the instruction that faulted: source_line() looks before what it is given
+  if (f.in_kernel && in_library(f.pc)) {
     say();  // looking for the caller may fail in its turn
     place = caller_outside_libraries();
   }
-  if (in_kernel && place) {
+  if (f.in_kernel && place) {
     simt::SourceLine line = simt::source_line(place);
     if (!line.file.empty()) std::snprintf(line_text, sizeof line_text, ", at %s:%d", line.file.c_str(), line.line);
   }

@@ -48,6 +48,12 @@ inline std::vector<double> numbers(const json& j, const char* field) {
   for (const auto& n : part(j, field)) v.push_back(number(n).value_or(0));
   return v;
 }
+inline std::vector<std::string> texts(const json& j, const char* field) {
+  std::vector<std::string> v;
+  for (const auto& t : part(j, field))
+    if (t.is_string()) v.push_back(t.get<std::string>());
+  return v;
+}
 inline std::vector<int64_t> wholes(const json& j, const char* field) {
   std::vector<int64_t> v;
   for (const auto& n : part(j, field)) v.push_back(whole(n).value_or(0));

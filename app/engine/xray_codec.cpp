@@ -38,6 +38,7 @@ json xray_json(const Xray& x) {
           {"right_formula", x.right_formula.empty() ? right_index() : x.right_formula},
           {"faults", x.faults},
           {"without_effect", x.without_effect},
+          {"names_index", x.names_index()},
           {"fixed", std::move(fixed)},
           {"example", x.example.empty() ? json(nullptr) : json(x.example)},
           {"problems", std::move(problems)},
@@ -73,23 +74,21 @@ void XrayAgain::put_into(json& header) const {
   if (!list.empty()) header["left_out"] = std::move(list);
 }
 
-void CauseBeside::layer(std::string_view name, std::string_view status, std::string_view evidence) {
-  if (name == "mathematics")
-    sums_right = status == "pass", carried = evidence.find("; sums go on from ") != evidence.npos;
-  if (name == "determinism") race = status == "fail" && evidence.starts_with("a race ");
-  if (name == "memory" && status == "fail") {
-    unset = evidence.find(" before anything was put into it") != evidence.npos;
-    unset_shared = evidence.starts_with("reads shared memory that nobody has written");
-    leaves_zeros = evidence.find(" unwritten where the sum is 0") != evidence.npos;
-  }
+void CauseBeside::layer(std::string_view name, std::string_view status, const std::vector<std::string>& findings) {
+  if (name == "mathematics") sums_right = status == "pass";
+  for (Finding f : all_findings)
+    if (std::find(findings.begin(), findings.end(), name_of(f)) != findings.end()) found.push_back(f);
 }
 
-bool sums_are_right(const json& verdict) {
+CauseBeside cause_beside(const json& verdict) {
+  using namespace json_fields;
   CauseBeside beside;
-  for (const json& l : verdict.value("layers", json::array()))
-    beside.layer(json_fields::text(l, "name"), json_fields::text(l, "status"), json_fields::text(l, "evidence"));
-  return beside.sums_right;
+  beside.crashed = text(verdict, "status") == "crashed";
+  for (const json& l : part(verdict, "layers")) beside.layer(text(l, "name"), text(l, "status"), texts(l, "found"));
+  return beside;
 }
+
+bool sums_are_right(const json& verdict) { return cause_beside(verdict).sums_right; }
 
 bool ended_by_a_gpu(std::string_view sentence) { return sentence.find("CUDA_ERROR_") != sentence.npos; }
 
@@ -115,22 +114,21 @@ std::string cause_seen_by_the_emulator(const json& report, const ConvProblem& pi
 
 CauseWords cause_words(const json& xray, bool right, const CauseBeside& beside) {
   const std::string status = json_fields::text(xray, "status"), sentence = json_fields::text(xray, "sentence");
-  auto says = [&](const char* words) { return sentence.find(words) != sentence.npos; };
   // A bound that is not asked makes threads race: they write what others have.
-  const bool of_an_index = says("it takes ") || says("nothing asks whether ") || says(" is let through, ") ||
-                           says(" are taken to be ") || says(" is missing: ");
-  if (!right && beside.race && !of_an_index)
+  const bool of_an_index = xray.value("names_index", false);
+  if (!right && beside.has(Finding::race) && !of_an_index)
     return {"", "its threads race: as long as they do, what it computes says nothing of its index", true};
-  if (!right && (beside.unset || beside.unset_shared) && !of_an_index)
+  const bool variable = beside.has(Finding::unset_variable);
+  if (!right && (variable || beside.has(Finding::unset_shared)) && !of_an_index)
     return {
         "",
         fmt::format("{} that nothing was put into is in its results: as long as it is, they say nothing of its index",
-                    beside.unset ? "a variable" : "shared memory"),
+                    variable ? "a variable" : "shared memory"),
         true};
   if (status == (right ? "right-here-only" : "wrong")) return {sentence, "", false};
-  if (!right && beside.leaves_zeros && beside.sums_right)
+  if (!right && beside.has(Finding::zeros_unwritten) && beside.sums_right)
     return {"", "an output whose sum is 0 is not written, and keeps what was there: 0 has to be stored as well", true};
-  if (!right && beside.carried)
+  if (!right && beside.has(Finding::carried_sum))
     return {"", "a thread's sum goes on from one output to the next: as long as it does, no term of its index is seen",
             true};
   // Wrong as it was asked for, and right on the small problem of that kind.
@@ -138,6 +136,8 @@ CauseWords cause_words(const json& xray, bool right, const CauseBeside& beside) 
   const bool none_here = xray.value("without_effect", false);
   if (!right && status == "right-here-only" && sentence.starts_with(here) && !none_here)
     return {"seen on other small problems: " + sentence.substr(here.size()), "", false};
+  if (beside.crashed && status == "not-mapped")  // most likely by what the verdict says
+    return {"", "on small problems it crashes as well, so that no term of its index is seen", true};
   if (right || status == "unclear" || status == "not-mapped") return {"", sentence, false};
   if (beside.sums_right) return {"", "its sums are right: no term of its index is to blame", true};
   return {"",

@@ -1,11 +1,13 @@
 // What was found of a kernel's index, as JSON (PROTOCOL.md, `xray`), and as the reason of a verdict.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "kernels/verify/verdict.h"
 #include "kernels/verify/xray.h"
 
 namespace convscope {
@@ -38,11 +40,13 @@ struct CauseWords {
 // What its verdict found beside: its mathematics are right, and other things wrong; threads race, or a variable that
 // nothing was put into is in its results, and what comes of that looks like a fault of the index.
 struct CauseBeside {
-  bool sums_right = false, race = false, unset = false, carried = false;  // carried: sums go on from other outputs
-  bool unset_shared = false;                                              // memory of a block's
-  bool leaves_zeros = false;                                              // outputs are not written where the sum is 0
-  void layer(std::string_view name, std::string_view status, std::string_view evidence);
+  bool sums_right = false, crashed = false;
+  std::vector<Finding> found;  // of all layers
+  bool has(Finding f) const { return std::find(found.begin(), found.end(), f) != found.end(); }
+  // A layer's fields: `findings` by their names.
+  void layer(std::string_view name, std::string_view status, const std::vector<std::string>& findings);
 };
+CauseBeside cause_beside(const nlohmann::json& verdict);
 // Of a verdict's JSON: that its mathematics passed.
 bool sums_are_right(const nlohmann::json& verdict);
 // A launch that a GPU ended has a cause that only the emulator sees: a shared array that is left, an address beside a

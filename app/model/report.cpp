@@ -47,7 +47,8 @@ Report report_from(const json& j, const Document& asked, bool final) {
   r.flops = number(p, "flops").value_or(0), r.least_bytes = number(p, "least_bytes").value_or(0);
   const json& v = part(j, "verdict");
   r.status = text(v, "status"), r.sentence = text(v, "sentence");
-  for (const auto& l : part(v, "layers")) r.layers.push_back({text(l, "name"), text(l, "status"), text(l, "evidence")});
+  for (const auto& l : part(v, "layers"))
+    r.layers.push_back({text(l, "name"), text(l, "status"), text(l, "evidence"), texts(l, "found")});
   r.accuracy_allowed = text(part(j, "accuracy"), "allowed"), r.accuracy_ran = text(part(j, "accuracy"), "ran");
 
   const json& e = part(j, "error");

@@ -16,6 +16,7 @@ namespace convscope {
 
 struct ReportLayer {
   std::string name, status, evidence;  // status: pass, fail, skipped
+  std::vector<std::string> found;      // "race", …: Finding, by name
 };
 struct ReportGate {
   double atol = 0, rtol = 0;

@@ -20,8 +20,7 @@ Cause cause_from(const json& x, uint64_t serial, bool right, const CauseBeside& 
   const CauseWords words = cause_words(x, right, beside);
   c.sentence = words.sentence, c.reason = words.reason;
   c.formula = text(x, "formula"), c.right_formula = text(x, "right_formula"), c.example = text(x, "example");
-  for (const auto& fault : part(x, "faults"))
-    if (fault.is_string()) c.faults.push_back(fault.get<std::string>());
+  c.faults = texts(x, "faults");
   c.launches = whole(x, "launches").value_or(0);
   for (const auto& at : part(x, "problems")) c.problems += text(at, "status") != "not-mapped";
   return c;
@@ -45,7 +44,8 @@ void Workbench::want_cause(const Report& report, bool asked) {
   const bool crashed = report.status == "crashed";  // on small problems it may not
   if (report.status != "wrong" && !crashed && !(right && (asked || is_exhibit(report.document.kernel)))) return;
   CauseBeside beside;
-  for (const ReportLayer& l : report.layers) beside.layer(l.name, l.status, l.evidence);
+  beside.crashed = crashed;
+  for (const ReportLayer& l : report.layers) beside.layer(l.name, l.status, l.found);
   if (cause_ends_engine_.contains(report.document.kernel)) {
     cause_ = {};
     cause_.serial = report.serial;

@@ -55,6 +55,12 @@ class KernelFault : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// It used memory that is none of its tensors', by far: whatever device it runs on, this is wrong.
+class AccessFault : public KernelFault {
+ public:
+  using KernelFault::KernelFault;
+};
+
 // The person, or a newer request, asked to stop.
 class Cancelled : public std::runtime_error {
  public:

@@ -281,7 +281,7 @@ void Judge::Run::conclude() {
   // What is read before it is written may be of no use; where numbers are none, or change, it is what they come from.
   const bool no_numbers = e.nan > 0 || (r_.exact && r_.exact->nan > 0);
   if (!races_.unset.empty() && races_.race.empty() && (no_numbers || races_.unset_shows || (unsteady_ && by_nobody_)))
-    v.fail("memory", races_.unset), wrong.push_back(races_.unset);
+    v.fail("memory", races_.unset, Finding::unset_shared), wrong.push_back(races_.unset);
   if (unsteady_)
     wrong.push_back((std::isinf(spread_) ? "results differ between runs: some are not finite"
                                          : "results differ between runs by up to " + number_text(spread_)) +
@@ -341,13 +341,18 @@ void Judge::Run::conclude_memory() {
   if (e.unwritten)
     add(fmt::format("never writes {} ({})", amount(e.unwritten, "element"),
                     percent_text(static_cast<double>(e.unwritten), static_cast<double>(e.elements))));
-  if (zero_unwritten_) add(fmt::format("leaves {} unwritten where the sum is 0", amount(zero_unwritten_, "element")));
+  std::vector<Finding> found;
+  if (zero_unwritten_) {
+    add(fmt::format("leaves {} unwritten where the sum is 0", amount(zero_unwritten_, "element")));
+    found.push_back(Finding::zeros_unwritten);
+  }
   if (!outside_.empty()) add(outside_);
-  if (!races_.variable.empty()) add(races_.variable);
+  if (!races_.variable.empty()) add(races_.variable), found.push_back(Finding::unset_variable);
   r_.verdict.leaves_arrays = !memory_.empty() && (memory_ == races_.leaves || memory_ == races_.variable);
   r_.verdict.add(
       "memory", memory_.empty() ? LayerStatus::pass : LayerStatus::fail,
-      memory_.empty() ? "every element written under two poisons, red zones whole, inputs unchanged" : memory_);
+      memory_.empty() ? "every element written under two poisons, red zones whole, inputs unchanged" : memory_,
+      std::move(found));
 }
 
 void Judge::Run::conclude_mathematics() {
@@ -381,7 +386,9 @@ void Judge::Run::conclude_mathematics() {
   else
     math = "integers: skipped, " + r_.exact_skipped;
   if (depends_on_output_) math += " on a cleared output";
-  if (exact_fails_ && !r_.pattern.carried.empty()) math += "; " + r_.pattern.carried;
+  std::vector<Finding> found;
+  if (exact_fails_ && !r_.pattern.carried.empty())
+    math += "; " + r_.pattern.carried, found.push_back(Finding::carried_sum);
   if (r_.precision)
     math += imprecise_ ? fmt::format("; wide integers: {} elements lose bits, first {}", grouped(r_.precision->failing),
                                      at(*r_.precision->first_failing))
@@ -405,13 +412,13 @@ void Judge::Run::conclude_mathematics() {
   if (zero_fails_)
     math += fmt::format("; x and b of zeros: {} not 0, first {}", amount(zero_wrong_, "element"), zero_first_);
   bool fails = zero_fails_ || exact_fails_ || imprecise_ || rounding_fails_ || rms_fails_;
-  r_.verdict.add("mathematics", fails ? LayerStatus::fail : LayerStatus::pass, math);
+  r_.verdict.add("mathematics", fails ? LayerStatus::fail : LayerStatus::pass, math, std::move(found));
 }
 
 void Judge::Run::conclude_determinism() {
   auto add = [&](LayerStatus status, const std::string& why) { r_.verdict.add("determinism", status, why); };
   if (depends_on_output_) return add(LayerStatus::skipped, "not judged: depends on what was in the output");
-  if (!races_.race.empty()) return add(LayerStatus::fail, races_.race);
+  if (!races_.race.empty()) return r_.verdict.add("determinism", LayerStatus::fail, races_.race, {Finding::race});
   const std::string races = !races_.missing.empty()
                                 ? "races as such were not looked for: " + races_.missing
                                 : fmt::format("no race between the threads of {} that {} traced{}{}",

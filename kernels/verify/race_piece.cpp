@@ -113,6 +113,9 @@ RaceSearch find_races_of_piece(const KernelDefinition& kernel, const ConvProblem
     if (may_look_for_unset(kernel, out)) out.variable = unset_variable_used(kernel, piece->dtype, output_of, own);
   } catch (const Cancelled&) {
     out = {};
+  } catch (const AccessFault& e) {
+    out = {};
+    out.leaves = e.what();
   } catch (const KernelFault& e) {
     out = {};
     out.missing = fmt::format("on the emulator, on {}: {}", describe(*piece), e.what());

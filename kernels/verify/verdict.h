@@ -1,5 +1,7 @@
 // A verdict in layers, each with its evidence, and the one sentence that says it all.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +27,27 @@ constexpr const char* name_of(LayerStatus s) {
   return names[static_cast<int>(s)];
 }
 
+// What a layer has found that others decide by; to people its evidence says so.
+enum class Finding {
+  race,             // two threads, blocks or launches use the same memory, and nothing orders them
+  unset_variable,   // one is used that nothing was put into
+  unset_shared,     // shared memory, likewise
+  zeros_unwritten,  // outputs whose sum is 0 are left as they were
+  carried_sum,      // sums go on from one output to another
+};
+inline constexpr std::array all_findings{Finding::race, Finding::unset_variable, Finding::unset_shared,
+                                  Finding::zeros_unwritten, Finding::carried_sum};
+constexpr const char* name_of(Finding f) {
+  constexpr const char* names[] = {"race", "unset-variable", "unset-shared", "zeros-unwritten", "carried-sum"};
+  return names[static_cast<int>(f)];
+}
+
 struct Layer {
   std::string name;  // compile, binding, shape, memory, mathematics, determinism, speed
   LayerStatus status = LayerStatus::skipped;
   std::string evidence;
+  std::vector<Finding> found;
+  bool has(Finding f) const { return std::find(found.begin(), found.end(), f) != found.end(); }
 };
 
 struct Verdict {
@@ -37,18 +56,21 @@ struct Verdict {
   std::string sentence;
   std::vector<Layer> layers;
 
-  void add(std::string name, LayerStatus status, std::string evidence) {
-    layers.push_back({std::move(name), status, std::move(evidence)});
+  void add(std::string name, LayerStatus status, std::string evidence, std::vector<Finding> found = {}) {
+    layers.push_back({std::move(name), status, std::move(evidence), std::move(found)});
   }
   // A layer that was added, of which something else is seen.
-  void fail(const std::string& name, const std::string& evidence) {
+  void fail(const std::string& name, const std::string& evidence, Finding found) {
     for (auto& l : layers)
-      if (l.name == name) l.status = LayerStatus::fail, l.evidence = evidence;
+      if (l.name == name) l.status = LayerStatus::fail, l.evidence = evidence, l.found = {found};
   }
   const Layer* find(const std::string& name) const {
     for (const auto& l : layers)
       if (l.name == name) return &l;
     return nullptr;
+  }
+  bool has(Finding f) const {
+    return std::any_of(layers.begin(), layers.end(), [&](const Layer& l) { return l.has(f); });
   }
   // Of shared memory, or a tensor, or a variable is used that nothing was put into, and memory has no other fault.
   bool leaves_arrays = false;

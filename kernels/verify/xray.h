@@ -36,6 +36,10 @@ struct Xray {
   std::string example;  // of an output: the first product that is there and should not be, or lacks
   std::vector<XrayProblem> problems;
   int launches = 0;
+
+  // Whether a term or a bound of its index is named that is not the definition's: what else its products may come of (a
+  // race, a variable that is not set) is then no reason to doubt it.
+  bool names_index() const;
 };
 
 // How far it goes, and who is told.

@@ -75,13 +75,10 @@ SeenBeside seen_beside(Device& device, const KernelDefinition& kernel, const Con
   try {
     const RunReport r = judged(device, kernel, q, accuracy, activity);
     SeenBeside seen{r.pattern.carried, "", ""};
-    const Layer *order = r.verdict.find("determinism"), *memory = r.verdict.find("memory");
-    if (order && order->status == LayerStatus::fail && order->evidence.starts_with("a race "))
-      seen.race = order->evidence;
-    if (memory && memory->status == LayerStatus::fail &&
-        (memory->evidence.find(" before anything was put into it") != std::string::npos ||
-         memory->evidence.find(" that nobody has written") != std::string::npos))
-      seen.unset = memory->evidence;
+    for (const Layer& l : r.verdict.layers) {
+      if (l.has(Finding::race)) seen.race = l.evidence;
+      if (l.has(Finding::unset_variable) || l.has(Finding::unset_shared)) seen.unset = l.evidence;
+    }
     return seen;
   } catch (const InputError&) {
   } catch (const DeviceError& e) {
@@ -153,7 +150,7 @@ std::optional<SizeFault> size_fault(Device& device, const KernelDefinition& kern
   const Verdict last = verdict(fault.smallest);
   if (const Layer* memory = last.find("memory"); memory && memory->status == LayerStatus::fail)
     fault.beside = memory->evidence;
-  else if (const Layer* order = last.find("determinism"); order && order->evidence.starts_with("a race "))
+  else if (const Layer* order = last.find("determinism"); order && order->has(Finding::race))
     fault.beside = "has " + order->evidence;
   return fault;
 }

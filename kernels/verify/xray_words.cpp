@@ -6,6 +6,7 @@
 
 #include "kernels/verify/index_channels.h"
 #include "kernels/verify/index_formula.h"
+#include "kernels/verify/xray.h"
 
 namespace convscope {
 
@@ -81,6 +82,13 @@ void one_fault_of_two(std::vector<std::string>& faults) {
   if (of(only_the_last_tap) == faults.end() || of(only_the_last_channel) == faults.end()) return;
   std::erase(faults, only_the_last_channel);
   *of(only_the_last_tap) = "each product takes the sum's place, and is not added to it";
+}
+
+bool Xray::names_index() const {
+  for (const char* words :
+       {"it takes ", "nothing asks whether ", " is let through, ", " are taken to be ", " is missing: "})
+    if (sentence.find(words) != sentence.npos) return true;
+  return false;
 }
 
 }  // namespace convscope

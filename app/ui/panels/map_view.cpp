@@ -382,6 +382,7 @@ void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
   if (!r) return;
   ImGui::PushID(static_cast<int>(s.slot));
   float em = ImGui::GetFontSize();
+  const ImVec2 top = ImGui::GetCursorScreenPos();
   ImGui::BeginGroup();
   draw_title(f, s, size.x);
   ImVec2 area{size.x, map_height(size.y)};
@@ -429,7 +430,8 @@ void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
     if (ImGui::MenuItem(f.beside() ? "Next differing element" : "Next failing element", "N")) f.act("next-failing");
     if (ImGui::MenuItem("Explain the selected element", nullptr, false, f.view.selected.has_value())) f.show("Explain");
     if (ImGui::MenuItem("Copy values of this window (CSV)")) f.act("copy-window");
-    picture_entries(f, {m.at.x - s.rows_room, m.at.y - above}, {m.at.x + area.x, m.at.y + area.y});
+    // With its title, its axes and its colours, as a figure has them.
+    picture_entries(f, {top.x - s.rows_room, top.y}, {top.x + size.x, top.y + size.y});
     ImGui::EndPopup();
   }
   draw_colour_bar(f, s, size.x);

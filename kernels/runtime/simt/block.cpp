@@ -11,6 +11,7 @@
 
 #include "convscope/intrinsics.h"
 #include "kernels/base/error.h"
+#include "kernels/runtime/simt/trace.h"
 #include "kernels/runtime/simt/trace_hooks.h"
 
 constinit thread_local uint3 threadIdx{}, blockIdx{};
@@ -303,6 +304,16 @@ void Block::look_for_cancel() {
   fibres_.lose();
 }
 
+void Block::leave(const char* why, bool access, uint64_t pc) {
+  if (!abandoned_) {
+    const SourceLine at = source_line(pc + 1);  // it looks before what it is given
+    const std::string where = at.file.empty() ? "" : fmt::format(", at {}:{}", at.file, at.line);
+    fault_ = fmt::format("kernel {}, {}{}: {}", kernel_.name, place(), where, why), access_ = access;
+  }
+  abandoned_ = true;
+  fibres_.lose();
+}
+
 void Block::wake(const void* key) {
   for (unsigned i = 0; i < warps_; i++) {
     Warp& w = warp_[i];
@@ -434,6 +445,7 @@ void Block::abandon() {
     while (w.suspended) fibres_.resume(w.lane[std::countr_zero(w.suspended)].fibre);
   }
   abandoned_ = false;
+  if (std::exchange(access_, false)) throw AccessFault(std::exchange(fault_, {}));
   throw KernelFault(std::exchange(fault_, {}));
 }
 
@@ -489,5 +501,8 @@ bool current_position(Position& out) {
   out = {b->kernel_name(), blockIdx, threadIdx};
   return true;
 }
+
+bool can_leave_kernel(const void* sp) { return current_block_object && current_block_object->can_leave(sp); }
+void leave_kernel(const char* why, bool access, uint64_t pc) { current_block_object->leave(why, access, pc); }
 
 }  // namespace convscope::simt

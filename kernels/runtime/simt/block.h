@@ -82,6 +82,10 @@ class Block {
   // compiler takes its hooks to throw none.
   void look_for_cancel();
   bool lost_a_fibre() const { return fibres_.any_lost(); }  // it has not all of its stacks any more
+  // The processor ended an instruction of the kernel's at pc, which is therefore left for ever: why, and whether that
+  // is an access beside a tensor.
+  [[noreturn]] void leave(const char* why, bool access, uint64_t pc);
+  bool can_leave(const void* sp) const { return fibres_.has_room(sp); }  // for signal handlers
   // Sets the current thread aside until the others have had a turn: it waits for what another block writes.
   void poll(const char* what, const Site& at);
   // Something has been done, of a block that may work for long: it is said now and then, and a cancel is looked at.
@@ -139,7 +143,7 @@ class Block {
   int votes_ = 0, vote_result_ = 0;
   Site barrier_at_;
   uint32_t seed_ = 0, random_ = 0;
-  bool abandoned_ = false;
+  bool abandoned_ = false, access_ = false;  // access_: the fault is an AccessFault
   std::string fault_;
   uint32_t turn_ = 0;       // of the warp that runs: the lanes that are still to have their turn
   unsigned turn_warp_ = 0;  // which it is

@@ -42,6 +42,12 @@ struct Position {
 };
 bool current_position(Position& out);
 
+// For signal handlers: whether what the calling OS thread runs can be left for ever, as its stack pointer is on a stack
+// of the emulator's with room. Then leave_kernel(), which is no handler's to call: the code that failed is made to go on
+// there. The launch ends with a KernelFault (access: AccessFault) in these words.
+bool can_leave_kernel(const void* sp);
+[[noreturn]] void leave_kernel(const char* why, bool access, uint64_t pc);
+
 // The tensors of the launches that come now, for who uses an address that is not there.
 struct KnownTensor {
   const char* name;  // of static storage

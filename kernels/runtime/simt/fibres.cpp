@@ -120,6 +120,11 @@ void Fibres::lose() {
   std::abort();  // nobody resumes it
 }
 
+bool Fibres::has_room(const void* sp) const {
+  constexpr size_t enough = 16 << 10;
+  return contains(sp) && static_cast<size_t>(static_cast<const char*>(sp) - stacks_) % spacing > guard_bytes + enough;
+}
+
 bool Fibres::contains(const void* p) const {
   return static_cast<size_t>(static_cast<const char*>(p) - stacks_) < most_fibres * spacing;
 }

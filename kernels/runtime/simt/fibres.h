@@ -34,6 +34,7 @@ class Fibres {
   bool any_lost() const { return any_lost_; }
   unsigned running() const { return here_->number; }
   bool contains(const void* p) const;  // does p lie on one of the stacks?
+  bool has_room(const void* sp) const;  // and are some KiB left below it? For signal handlers.
 
  private:
   struct One {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <exception>
 #include <fmt/format.h>
 #include <memory>
 #include <mutex>
@@ -101,7 +102,7 @@ void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_
   workers = static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(workers), blocks));
   std::atomic<uint64_t> next{0};
   std::mutex mutex;
-  std::string fault;
+  std::exception_ptr fault;
   std::atomic<bool> given_up{false};  // blocks that wait for others' words need not
   // A shuffled order is a walk with a step that shares no factor with the number of blocks.
   uint64_t step = 1, offset = 0;
@@ -132,9 +133,9 @@ void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_
                   static_cast<unsigned>(i / (uint64_t{g.x} * g.y))};
       try {
         self.run(i);
-      } catch (const KernelFault& f) {
+      } catch (const KernelFault&) {
         std::lock_guard lock(mutex);
-        if (fault.empty()) fault = f.what();
+        if (!fault) fault = std::current_exception();
         given_up = true;
         next = blocks;
         return;
@@ -143,7 +144,7 @@ void launch(const Entry& kernel, Shape grid, Shape block, size_t dynamic_shared_
     }
   });
   if (options.activity) options.activity->check();
-  if (!fault.empty()) throw KernelFault(fault);
+  if (fault) std::rethrow_exception(fault);
 }
 
 }  // namespace convscope::simt

@@ -76,8 +76,10 @@ TEST_F(LeftOutCli, WhoIsFarBeyondATensorIsToldWhichElement) {
   if (test::under_sanitizer) GTEST_SKIP() << "it is the sanitizer's report that ends the engine";
   const auto r = run(Words{"run", changed("gather.cu", "* L + i] *", "* L + i + 100000] *"), "--trust"} + small_layer);
   EXPECT_EQ(r.code, 4) << r.out;
-  EXPECT_TRUE(holds(r.out, "crashed: reads element 1000")) << "by whichever thread is first\n" << r.out;
-  EXPECT_TRUE(holds(r.out, " of x, which has 54 (signal 11, ")) << r.out;
+  EXPECT_TRUE(holds(r.out, "crashed: kernel gather, block (")) << r.out;
+  EXPECT_TRUE(holds(r.out, ": reads element 1000")) << "by whichever thread is first\n" << r.out;
+  EXPECT_TRUE(holds(r.out, " of x, which has 54\n")) << r.out;
+  EXPECT_FALSE(holds(r.out, "Why:")) << "small problems crash as well, and say nothing more\n" << r.out;
 }
 
 // Of a GPU's: a tensor that is made without a device, or moved off, is on the CPU.

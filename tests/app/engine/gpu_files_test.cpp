@@ -87,6 +87,20 @@ TEST_F(FilesGpu, SamplesAndTemplatesAreRight) {
   }
 }
 
+// On this GPU there is memory, on the emulator there is none: what the GPU computed is not lost with that.
+TEST_F(FilesGpu, AReadFarBeyondATensorIsFoundByTheEmulator) {
+  Answer a = bring(sample("+= x[(", "+= 0 * x[100000 + ("));
+  ASSERT_EQ(a.kind, Answer::Kind::result) << a.header << a.message;
+  const json r = ask("run");
+  EXPECT_EQ(r["verdict"]["status"], "wrong") << r["verdict"];
+  const std::string sentence = r["verdict"]["sentence"];
+  EXPECT_TRUE(test::holds(sentence, ": reads element 10")) << sentence;
+  EXPECT_TRUE(test::holds(sentence, " of x, which has ")) << sentence;
+  EXPECT_TRUE(test::holds(sentence, " (found by the emulator, on ")) << sentence;
+  EXPECT_TRUE(r["timing"]["median_ms"].is_number()) << r["timing"];
+  EXPECT_EQ(client_.starts(), 1);
+}
+
 // Its plan is what its own host code launches; nvcc finds the template by it.
 TEST_F(FilesGpu, AnExtensionInPythonIsRight) {
   Answer a = bring(sample("", "", "extension.py"), "cuda", "mine.py");

@@ -54,13 +54,14 @@ void put_references(Ladder& l, const Workbench& bench, const Document& d) {
       if (k.name == name) row.idea = k.idea;
     l.rows.push_back(row);
   };
-  if (l.recorded)
-    for (const auto& p : bench.recorded().points(d))
-      if (p.kind == "reference") add(p.kernel, p.ms, From::recorded);
+  // Those of the run first, as the panel Timing has them; of what was profiled alone, hours later maybe, only the rest.
   const Report* r = bench.report_of(d);
   if (r && r->document.problem == d.problem && r->device_kind == "cuda" && l.recorded == !r->recorded.empty())
     for (const auto& ref : r->references)
       if (ref.median_ms) add(ref.name, *ref.median_ms, l.recorded ? From::recorded : From::measured);
+  if (l.recorded)
+    for (const auto& p : bench.recorded().points(d))
+      if (p.kind == "reference") add(p.kernel, p.ms, From::recorded);
 }
 
 // A verdict on this problem: of the recording, or the newest report.

@@ -146,6 +146,23 @@ LessonStep step_from(const json& j, const LessonStep* before, const fs::path& fo
                         p.out_length()));
     s.selected = ElementIndex{n * p.out_channels + co, at};
   }
+  if (const json* v = f.take("view")) {
+    const bool four = v->is_array() && v->size() == 4 &&
+                      std::all_of(v->begin(), v->end(), [](const json& e) { return e.is_number_integer(); });
+    if (!four) f.bad("has a field view that is not [first row, row behind the last, first column, column behind]");
+    const ConvProblem& p = s.document.problem;
+    const auto row0 = (*v)[0].get<int64_t>(), row1 = (*v)[1].get<int64_t>(), column0 = (*v)[2].get<int64_t>(),
+               column1 = (*v)[3].get<int64_t>();
+    if (row0 < 0 || row1 <= row0 || row1 > p.batch * p.out_channels || column0 < 0 || column1 <= column0 ||
+        column1 > p.out_length())
+      f.bad(fmt::format("has a view outside of its output of {} rows and {} columns", p.batch * p.out_channels,
+                        p.out_length()));
+    auto real = [](int64_t i) { return static_cast<double>(i); };
+    s.view.emplace();
+    s.view->row0 = real(row0), s.view->row1 = real(row1), s.view->column0 = real(column0),
+    s.view->column1 = real(column1);
+  }
+  s.line = f.text("line");
   if (const json* v = f.take("classes")) s.classes = v->is_boolean() && v->get<bool>();
   s.panel = f.text("panel"), s.beside = f.text("beside"), s.recording = f.text("recording", s.recording);
   if (s.recording == "none") s.recording.clear();

@@ -14,6 +14,8 @@ struct LessonStep {
   std::string title, text, task;  // task: what to try; "" for nothing
   Document document;              // what is shown: each step begins with that of the step before
   std::optional<ElementIndex> selected;
+  std::optional<View> view;          // what the maps show: rows and columns alone count
+  std::string line;                  // a part of the source line that the panel Source goes to; "": where it is
   bool classes = false;              // polyphase classes over the maps
   std::string panel, beside;         // brought to the front; the second of another dock. "": where they are
   std::string recording;             // name of a shipped recording that is open; "": none

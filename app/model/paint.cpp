@@ -85,6 +85,7 @@ bool mixed(const Cell& c) { return c.flags & flag_failing && c.minimum <= c.maxi
 // million would be lost; where they fill an area, that it is not all wrong is what there is to see.
 bool mixed_around(std::span<const Cell> cells, int width, int x, int y) {
   const int height = static_cast<int>(cells.size()) / width;
+  if (cells.size() == 1) return false;  // it has no like
   for (auto [dx, dy] : {std::pair{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}}) {
     const int cx = x + dx, cy = y + dy;
     if (cx < 0 || cy < 0 || cx >= width || cy >= height) continue;
@@ -94,6 +95,14 @@ bool mixed_around(std::span<const Cell> cells, int width, int x, int y) {
 }
 
 }  // namespace
+
+std::optional<size_t> first_muted(std::span<const Cell> cells, int width) {
+  for (size_t i = 0; i < cells.size(); i++)
+    if (mixed_around(cells, width, static_cast<int>(i % static_cast<size_t>(width)),
+                     static_cast<int>(i / static_cast<size_t>(width))))
+      return i;
+  return {};
+}
 
 std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const Paint& paint) {
   constexpr int steps = 1024;  // of the table; excess: an odd split would blur its jump
@@ -130,7 +139,7 @@ std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const 
       out[i] = table[c.flags & flag_failing ? steps : 0];
     else if (c.minimum > c.maximum)
       out[i] = dark;
-    else if (paint.map == ColourMap::excess && ((x / 2 + y / 2) & 1) && mixed_around(cells, width, x, y))
+    else if (paint.map == ColourMap::excess && mixed_around(cells, width, x, y))
       out[i] = between(table[static_cast<size_t>(excess_step(c))],
                        table[static_cast<size_t>(
                            place_on({ColourMap::excess, 0, 1, false}, static_cast<double>(c.minimum)) * steps)]);

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -31,9 +32,10 @@ double place_on(const Paint& paint, double value);
 
 // One colour a cell, row-major: the extreme of the cell; NaN magenta; infinite hatched; never written a checker
 // pattern; failing cells keep their colour (the map marks them). excess: where every cell of an area holds failing
-// elements and others within their bound, every other square of 2 × 2 cells has a colour halfway to that of
-// the least ratio.
+// elements and others within their bound, it is muted: halfway to the colour of its least ratio.
 std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const Paint& paint);
+// The first cell that is muted so, in the order of the cells.
+std::optional<size_t> first_muted(std::span<const Cell> cells, int width);
 
 inline constexpr uint32_t nan_colour = 0xffff00ff;
 

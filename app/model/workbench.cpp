@@ -15,7 +15,6 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr size_t most_log_lines = 2000;
-constexpr int64_t most_numbers = 65536;
 
 double ms_since(Clock::time_point t) { return std::chrono::duration<double, std::milli>(Clock::now() - t).count(); }
 
@@ -363,6 +362,14 @@ void Workbench::want_numbers(const std::string& key, int64_t row0, int64_t row1,
                            numbers_ = b;
                          else if (numbers_key_ == key && numbers_wish_ == window)
                            refused(asked_at, is_gone(a), [this] { numbers_key_.clear(); });
+                       }));
+}
+
+void Workbench::fetch_numbers(const std::string& key, const std::array<int64_t, 4>& window,
+                              std::function<void(const NumberBlock*)> then) {
+  const json header = {{"type", "numbers"}, {"result", key}, {"window", window}};
+  client_->post_latest("values to copy", header.dump(), {}, handlers([key, window, then = std::move(then)](Answer a) {
+                         then(block_from(a, key, window).get());
                        }));
 }
 

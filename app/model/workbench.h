@@ -245,6 +245,10 @@ class Workbench {
     return file && text > 0 && text < file->texts;
   }
   const MapTile* tile(Map map) const { return tiles_[static_cast<size_t>(map)].get(); }
+  // Values of a window of at most so many elements, asked for once: null when the result is gone.
+  static constexpr int64_t most_numbers = 65536;
+  void fetch_numbers(const std::string& key, const std::array<int64_t, 4>& window,
+                     std::function<void(const NumberBlock*)> then);
   const NumberBlock* numbers() const { return numbers_.get(); }
   const NumberBlock* hover() const { return hover_.get(); }
   const Statistics* statistics() const { return statistics_.get(); }

@@ -15,6 +15,7 @@
 #include "app/ui/panels/source_edit.h"
 #include "app/ui/widgets.h"
 #include "kernels/base/text.h"
+#include "kernels/runtime/registry.h"
 
 namespace convscope::ui {
 
@@ -54,7 +55,8 @@ App::~App() {
   if (typed) write_kernel(*typed);
   ImGui::RemoveContextHook(ImGui::GetCurrentContext(), hook_);
   if (!options_.settings_file.empty()) {
-    const bool squeezed = narrow_ && kept_layout_ && !settings_.presenter;  // the next window may be wide
+    // The next window may be wide, and begins without a lesson.
+    const bool squeezed = (narrow_ || staged_.value_or(false)) && kept_layout_ && !settings_.presenter;
     if (only_panel_.empty()) settings_.layout = squeezed ? kept_layout_->text : ImGui::SaveIniSettingsToMemory();
     save_settings(options_.settings_file, settings_);
     keep_last_session();
@@ -162,7 +164,6 @@ void App::set_settings(const Settings& s) {
   bool now_live = s.live && !settings_.live;
   settings_ = s;
   if (other && settings_.presenter && shows_number_of_selected()) readable_in_ = 5;
-  if (other) other_layout(!settings_.presenter && !narrow_);
   if (now_live && (!bench_->picture() || !bench_->stale(document()).empty())) run_by_itself();
   if (!options_.settings_file.empty()) save_settings(options_.settings_file, settings_);
 }
@@ -189,6 +190,16 @@ void App::redo() {
 }
 
 void App::run() {
+  if (const std::string file = file_of_kernel(document().kernel);
+      names_file(file) && !bench_->file_of(file) && coming_kernel_ != file)
+    return open(file);  // nobody has trusted it yet
+  // A key that is hit by chance is not to take a recording away and keep the emulator busy for minutes.
+  constexpr double again_s = 6;
+  if (bench_->shows_recorded(document()) && !(ImGui::GetTime() - run_asked_at_ < again_s)) {
+    run_asked_at_ = ImGui::GetTime();
+    return say("What was recorded is shown: Run (F5) once more runs it here");
+  }
+  run_asked_at_ = -again_s;
   bench_->show_live(true);  // whoever runs it wants to see it
   bench_->run(document());
 }
@@ -265,8 +276,11 @@ void App::sweep() {
 }
 
 void App::cancel() {
+  // Who stops what was to be seen in the place of a recording has the recording again.
+  const bool back = bench_->running() && bench_->live_shown() && bench_->recorded().holds(document());
   bench_->cancel();
   bench_->stop_measuring();
+  if (back) bench_->show_live(false), say("Cancelled: what was recorded is shown again");
 }
 
 void App::refresh() { bench_->want_info(); }
@@ -410,21 +424,36 @@ void App::exchange() {
 }
 
 void App::copy_window() {
-  const NumberBlock* n = bench_->numbers();
   const Report* r = picture();
-  if (!n || !r) return;
+  if (!r) return;
+  const Extent e = extent();
+  const View v = fitted(views_.now(), e);
+  auto within = [](double at, double limit) { return static_cast<int64_t>(std::clamp(at, 0.0, limit)); };
+  const std::array<int64_t, 4> window{within(std::floor(v.row0), e.rows), within(std::ceil(v.row1), e.rows),
+                                      within(std::floor(v.column0), e.columns),
+                                      within(std::ceil(v.column1), e.columns)};
+  const int64_t count = (window[1] - window[0]) * (window[3] - window[2]);
+  if (count > Workbench::most_numbers)
+    return say(
+        fmt::format("The maps show {} elements, of which {} can be copied: zoom in first (+), or take all as "
+                    ".npy with `convscope run … --save DIR`",
+                    grouped(count), grouped(Workbench::most_numbers)));
   const Beside* other = beside_of(*bench_, document());
-  std::string csv = other && n->key == other->difference
-                        ? fmt::format("n,co,j,{},{},difference,difference_over_bound_of_both\n", r->kernel, other->with)
-                        : "n,co,j,output,reference,error,error_over_bound\n";
-  for (int64_t row = n->row0; row < n->row1; row++)
-    for (int64_t column = n->column0; column < n->column1; column++) {
-      const double* v = n->at(row, column);
-      int64_t cout = r->document.problem.out_channels;
-      csv += fmt::format("{},{},{},{},{},{},{}\n", row / cout, row % cout, column, v[0], v[1], v[2], v[3]);
-    }
-  ImGui::SetClipboardText(csv.c_str());
-  say(grouped((n->row1 - n->row0) * (n->column1 - n->column0)) + " elements copied as CSV");
+  const std::string head =
+      other ? fmt::format("n,co,j,{},{},difference,difference_over_bound_of_both\n", r->kernel, other->with)
+            : "n,co,j,output,reference,error,error_over_bound\n";
+  const int64_t cout = r->document.problem.out_channels;
+  bench_->fetch_numbers(other ? other->difference : r->key, window, [this, head, cout](const NumberBlock* n) {
+    if (!n) return say("Not copied: this result is gone. Run it again (F5)");
+    std::string csv = head;
+    for (int64_t row = n->row0; row < n->row1; row++)
+      for (int64_t column = n->column0; column < n->column1; column++) {
+        const double* at = n->at(row, column);
+        csv += fmt::format("{},{},{},{},{},{},{}\n", row / cout, row % cout, column, at[0], at[1], at[2], at[3]);
+      }
+    ImGui::SetClipboardText(csv.c_str());
+    say(grouped((n->row1 - n->row0) * (n->column1 - n->column0)) + " elements copied as CSV");
+  });
 }
 
 void App::copy_verdict() {
@@ -541,7 +570,7 @@ void App::frame(float display_scale) {
       (settling_ > 0 && --settling_ > 0))
     next_frame_ = 0;
   for (const auto& e : events) apply(e);
-  if (draft_.problem && !check(*draft_.problem)) draft_ = {};
+  if (draft_.problem && (!check(*draft_.problem) || !(draft_.of == document().problem))) draft_ = {};
   frame_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 

@@ -106,6 +106,10 @@ class App {
   const Lesson* lesson() const { return lesson_ ? &*lesson_ : nullptr; }
   size_t lesson_step() const { return lesson_step_; }
   void open_lesson(const std::string& path);
+  static const std::vector<ShippedLesson>& lessons();  // that come with the program
+  // The next step, or the lesson behind the last one.
+  bool can_go_on() const;
+  void go_on();
   void show_step(size_t step);  // its problem, kernel, view and panels; undo brings back what was there
   void end_lesson();
   // What the lesson shows is there, and its actions have run.
@@ -132,6 +136,7 @@ class App {
   void open_kernels_file(const Document& d);
   void trust_file(bool yes);  // the answer to the question whether untrusted() shall run
   const std::string& untrusted() const { return untrusted_; }
+  const std::string& coming_kernel() const { return coming_kernel_; }  // a kernel's file that is compiled; "": none
   void choose_kernel(int number);
   void choose_reference(int number);
   void choose_beside(int number);
@@ -183,12 +188,15 @@ class App {
   int calm_until_ = 2;  // the frame, while panels appear that a layout brings back
   void keep_layout();
   void front_of_layout();
-  void other_layout(bool usual);  // usual: neither the presenter's nor a narrow window's
+  void other_layout(bool usual);  // usual: neither a stage's nor a narrow window's
+  // Panels that were in front before another layout, the one that had the keyboard last at the end.
+  std::vector<std::string> were_in_front_;
   CellRoom cells_;
   int readable_in_ = 0;  // frames, until the stage's layout lies and the selected element's number is brought back
   bool shows_number_of_selected() const;
   // A kernel's file that waits for its person's trust, and its text; one that shall be the kernel when it has come.
   std::string untrusted_, untrusted_text_, coming_kernel_;
+  double run_asked_at_ = -1e9;  // Run was pressed while a recording is shown
   std::set<std::string> trusted_;
   std::string session_path_, only_panel_, no_text_;
   Document saved_;               // as session_path_ has it
@@ -199,6 +207,9 @@ class App {
   uint64_t gesture_ = 1;
   unsigned gesture_item_ = 0;
   bool closing_ = false, full_screen_ = false, layout_pending_ = true, narrow_ = false;
+  // The stage's layout is shown: the presenter's, or a lesson's in a window that is low. nothing: not known yet.
+  std::optional<bool> staged_;
+  bool low_ = false;
   bool palette_open_ = false, help_open_ = false, about_open_ = false;
   std::optional<PathFor> path_for_;
   std::string path_text_, palette_text_;
@@ -219,7 +230,9 @@ class App {
   uint64_t lesson_gesture_ = 0;
   std::deque<std::string> lesson_actions_;  // that wait for the run to be over
   int lesson_waits_ = 0;                    // frames until the next may begin
+  std::string lesson_line_;                 // a part of the line that the panel Source goes to, until it has the text
   void go_on_with_lesson();
+  const ShippedLesson* next_lesson() const;  // after the one that is open; null: none
   double frame_seconds_ = 0, next_frame_ = 0;
   int settling_ = 0;  // frames until what has come lies where it belongs
 };

@@ -1,4 +1,5 @@
 // What the window opens and writes: sessions, inputs, kernels' files, pictures.
+#include <cfloat>
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
@@ -41,6 +42,9 @@ void App::open(const std::string& path) {
       is_recording_ = !last && s.recording;
       saved_ = s.document;
       session_unknown_ = s.unknown;
+      // Who saved a part of the picture or an element of it wants to see that.
+      if (!s.recording && !last && !(s.view == View{}))
+        show_panel_ = s.view.selected ? "Explain" : "Maps", show_beside_ = "Maps";
       // Nothing has run that there were pictures of.
       if (s.recording && bench_->rests_on_recording(document())) show_panel_ = "Ladder", show_beside_ = "Compare";
       say(last ? "As it was at the last close" : "Opened " + fs::path(path).filename().string());
@@ -166,6 +170,9 @@ void App::take_path(PathFor what, const std::string& path) {
       return save_to(path);
     case PathFor::picture:
       shot_ = {path};
+      // Nothing is hovered in a picture, and no control has the keyboard's frame.
+      ImGui::GetIO().AddMousePosEvent(-FLT_MAX, -FLT_MAX);
+      ImGui::SetNavCursorVisible(false);
       return;
     case PathFor::pytorch:
       return export_kernel(path, true);

@@ -1,10 +1,12 @@
 // Lessons: steps of text, each with what the window shows to it.
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 
 #include "app/ui/actions.h"
 #include "app/ui/app.h"
 #include "app/ui/panels/map_view.h"
+#include "app/ui/panels/source_place.h"
 
 namespace convscope::ui {
 
@@ -48,9 +50,9 @@ void App::show_step(size_t step) {
   if (s.recording.empty() && !session_path_.empty()) session_path_.clear(), is_recording_ = false;
   execute({ReplaceDocument{s.document, lesson_->title}, lesson_gesture_});  // one undo takes all of its steps back
   open_kernels_file(s.document);
-  View v;
+  View v = s.view.value_or(View{});
   v.selected = s.selected, v.show_classes = s.classes;
-  if (s.selected)
+  if (s.selected && !s.view)
     v = readable(v,
                  Extent{static_cast<double>(s.document.problem.batch * s.document.problem.out_channels),
                         static_cast<double>(s.document.problem.out_length())},
@@ -63,12 +65,27 @@ void App::show_step(size_t step) {
   }
   if (!s.panel.empty()) show_panel_ = s.panel;
   show_beside_ = s.beside;
+  lesson_line_ = s.line;
+  ImGui::SetNavCursorVisible(false);  // or Space would press what the step brings to the front
   lesson_actions_.assign(s.actions.begin(), s.actions.end());
   lesson_waits_ = 3;  // until what was asked for is under way
 }
 
 // The next of the step's actions, once nothing is under way any more.
 void App::go_on_with_lesson() {
+  // The line to look at, once the kernel's text is there.
+  if (!lesson_line_.empty())
+    if (const std::vector<SourceText>* files = bench_->source(document().kernel)) {
+      const std::string wanted = std::exchange(lesson_line_, "");
+      for (const SourceText& file : *files) {
+        const size_t at = file.text.find(wanted);
+        if (at == file.text.npos) continue;
+        go_in_source(file.file, static_cast<int>(std::count(
+                                    file.text.begin(), file.text.begin() + static_cast<std::ptrdiff_t>(at), '\n')) +
+                                    1);
+        break;
+      }
+    }
   if (!lesson_ || (lesson_actions_.empty() && lesson_waits_ == 0)) return;
   // Who has gone on to something else does not want them there.
   if (document().kernel != lesson_->steps[lesson_step_].document.kernel ||
@@ -93,10 +110,33 @@ void App::go_on_with_lesson() {
   lesson_waits_ = 3, next_frame_ = 0;
 }
 
+const ShippedLesson* App::next_lesson() const {
+  if (!lesson_) return nullptr;
+  const auto& all = lessons();
+  std::error_code error;
+  const auto here = std::find_if(all.begin(), all.end(), [&](const ShippedLesson& l) {
+    return std::filesystem::equivalent(l.path, lesson_->path, error);
+  });
+  return here == all.end() || here + 1 == all.end() ? nullptr : &*(here + 1);
+}
+
+const std::vector<ShippedLesson>& App::lessons() {
+  static const std::vector<ShippedLesson> all = shipped_lessons();
+  return all;
+}
+
+bool App::can_go_on() const { return lesson_ && (lesson_step_ + 1 < lesson_->steps.size() || next_lesson()); }
+
+void App::go_on() {
+  if (!lesson_) return;
+  if (lesson_step_ + 1 < lesson_->steps.size()) return show_step(lesson_step_ + 1);
+  if (const ShippedLesson* next = next_lesson()) open(next->path);
+}
+
 void App::end_lesson() {
   if (lesson_) say("The lesson has ended; what it showed stays, and undo brings back what was there before");
   lesson_.reset();
-  lesson_actions_.clear();
+  lesson_actions_.clear(), lesson_line_.clear();
   lesson_waits_ = 0;
 }
 

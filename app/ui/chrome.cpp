@@ -207,9 +207,17 @@ void Chrome::status_bar() {
       ImGui::ProgressBar(static_cast<float>(sweep.sweep->share_done()), {em * 7, em * 0.8f}, "");
       if (ImGui::SmallButton("Stop (F10)")) f_.act("sweep");
     } else {
+      const std::string& comes = app_.coming_kernel();
       ImGui::TextDisabled("%s", e.state == EngineStatus::State::starting ? "the engine starts"
+                                : !comes.empty()                         ? ("compiling " + file_name(comes)).c_str()
                                 : f_.bench.explaining()                  ? "explaining"
                                                                          : "idle");
+    }
+    // Easily forgotten, since kernels then pass that would be wrong.
+    if (const Accuracy a = f_.document.accuracy; a != Accuracy::strict) {
+      ImGui::Separator();
+      ImGui::TextColored(f_.theme.warning, "%s allowed", std::string(name_of(a)).c_str());
+      tooltip(f_.theme, "Kernels are judged by the bound of this arithmetic: `accuracy` in the panel Problem.");
     }
     const Report* r = f_.report();
     if (f_.bench.recorded().is_open()) {

@@ -14,7 +14,6 @@ class Chrome {
   void menu_bar();
   void recordings_menu();
   void lessons_menu();
-  static const std::vector<ShippedLesson>& lessons();
   void lesson_strip();  // above the status bar, while a lesson is open
   void status_bar();
   void palette();

@@ -1,5 +1,6 @@
 // The strip that a lesson is told in, above the status bar: in sight in every layout.
 #include <algorithm>
+#include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_internal.h>
 
@@ -36,13 +37,8 @@ float height_of(const std::string& text, float width) {
 
 }  // namespace
 
-const std::vector<ShippedLesson>& Chrome::lessons() {
-  static const std::vector<ShippedLesson> all = shipped_lessons();
-  return all;
-}
-
 void Chrome::lessons_menu() {
-  const auto& all = lessons();
+  const auto& all = App::lessons();
   if (!ImGui::BeginMenu("Lessons", !all.empty())) {
     tooltip(f_.theme, all.empty() ? "This program came without lessons; File, Open reads those of others"
                                   : "Steps to go through: what a transposed convolution is, and why kernels are wrong");
@@ -62,48 +58,62 @@ void Chrome::lesson_strip() {
   const Theme& t = f_.theme;
   const LessonStep& s = l->steps[app_.lesson_step()];
   ImGuiViewport* viewport = ImGui::GetMainViewport();
-  const float em = ImGui::GetFontSize(), buttons = em * 12, gap = em;
-  const float all = viewport->WorkSize.x - 2 * gap, width = std::min(all - buttons, em * 72);
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float em = ImGui::GetFontSize(), all = viewport->WorkSize.x - 2 * style.WindowPadding.x;
+  const float width = std::min(all, em * 100);  // longer lines are hard to follow
+  const bool first = app_.lesson_step() == 0, last = app_.lesson_step() + 1 == l->steps.size(),
+             another = last && app_.can_go_on();
   const std::string task = s.task.empty() ? "" : "Try: " + s.task;
-  const float line = ImGui::GetTextLineHeightWithSpacing();
   const float height =
-      std::min(line + height_of(s.text, width) + (task.empty() ? 0 : height_of(task, width) + em * 0.4f) + em * 1.4f +
-                   2 * ImGui::GetStyle().WindowPadding.y,
+      std::min(ImGui::GetFrameHeightWithSpacing() + height_of(s.text, width) +
+                   (task.empty() ? 0 : style.ItemSpacing.y + height_of(task, width)) + 2 * style.WindowPadding.y,
                viewport->WorkSize.y * 0.45f);
   ImGui::PushStyleColor(ImGuiCol_WindowBg, t.raised);
   ImGui::PushStyleColor(ImGuiCol_Button, t.border);
   const bool shown =
       ImGui::BeginViewportSideBar("##lesson", viewport, ImGuiDir_Down, height, ImGuiWindowFlags_NoSavedSettings);
   if (shown) {
-    const ImVec2 at = ImGui::GetCursorPos();
-    ImGui::BeginGroup();
+    const char* on = another ? "Next lesson" : last ? "Done" : "Next";
+    auto wide = [&](const char* label) { return ImGui::CalcTextSize(label).x + 2 * style.FramePadding.x; };
+    const float back = std::max(wide("Back"), em * 4), next = std::max(wide(on), em * 4),
+                buttons = back + next + wide("Show again") + wide("End") + 3 * style.ItemSpacing.x;
+    const float from = style.WindowPadding.x + std::max(0.0f, all - buttons);
+    // Beside the buttons: the step's title, and where it stands as far as there is room.
+    ImGui::AlignTextToFramePadding();
     ImGui::PushFont(t.bold_font, 0);
     ImGui::TextColored(t.accent, "%s", s.title.c_str());
     ImGui::PopFont();
     ImGui::SameLine();
-    ImGui::TextDisabled("%s, %zu of %zu", l->title.c_str(), app_.lesson_step() + 1, l->steps.size());
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float end = ImGui::GetWindowPos().x + from - em;
+    if (end > at.x) {
+      const std::string where = fmt::format("{}, {} of {}", l->title, app_.lesson_step() + 1, l->steps.size());
+      ImGui::PushStyleColor(ImGuiCol_Text, t.dim);
+      ImGui::RenderTextEllipsis(ImGui::GetWindowDrawList(), {at.x, at.y + style.FramePadding.y},
+                                {end, at.y + ImGui::GetFrameHeight()}, end, where.c_str(), nullptr, nullptr);
+      ImGui::PopStyleColor();
+    }
+    ImGui::SameLine(from);
+    ImGui::BeginDisabled(first);
+    if (ImGui::Button("Back", {back, 0})) f_.act("lesson-back");
+    ImGui::EndDisabled();
+    tooltip(t, "The step before (Page Up)");
+    ImGui::SameLine();
+    if (ImGui::Button(on, {next, 0})) f_.act(last && !another ? "lesson-end" : "lesson-next");
+    tooltip(t, another ? "What comes after this lesson (Page Down)"
+               : last  ? "What is shown stays"
+                       : "The next step (Page Down)");
+    ImGui::SameLine();
+    if (ImGui::Button("Show again")) f_.act("lesson-again");
+    tooltip(t, "Problem, kernel and panels as this step has them, whatever was tried meanwhile");
+    ImGui::SameLine();
+    if (ImGui::Button("End")) f_.act("lesson-end");
     told(t, s.text, width);
     if (!task.empty()) {
-      ImGui::Dummy({1, em * 0.1f});
       ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
       told(t, task, width);
       ImGui::PopStyleColor();
     }
-    ImGui::EndGroup();
-    ImGui::SetCursorPos({viewport->WorkSize.x - buttons, at.y});
-    const bool first = app_.lesson_step() == 0, last = app_.lesson_step() + 1 == l->steps.size();
-    ImGui::BeginDisabled(first);
-    if (ImGui::Button("Back", {em * 4, 0})) f_.act("lesson-back");
-    ImGui::EndDisabled();
-    tooltip(t, "The step before (Page Up)");
-    ImGui::SameLine();
-    if (ImGui::Button(last ? "Done" : "Next", {em * 4, 0})) f_.act(last ? "lesson-end" : "lesson-next");
-    tooltip(t, last ? "What is shown stays" : "The next step (Page Down)");
-    ImGui::SetCursorPosX(viewport->WorkSize.x - buttons);
-    if (ImGui::SmallButton("Show again")) f_.act("lesson-again");
-    tooltip(t, "Problem, kernel and panels as this step has them, whatever was tried meanwhile");
-    ImGui::SameLine();
-    if (ImGui::SmallButton("End")) f_.act("lesson-end");
   }
   ImGui::End();
   ImGui::PopStyleColor(2);

@@ -102,7 +102,7 @@ void Chrome::palette() {
   for (const auto& p : panels()) add(std::string("Panel: ") + p.title, p.about, ShowPanel{p.title});
   for (const auto& r : App::recordings())
     if (fits(wanted, "Recording: " + r.name)) rows.push_back({"Recording: " + r.name, r.path, OpenFile{r.path}});
-  for (const auto& l : lessons()) add("Lesson: " + l.title, l.about, OpenFile{l.path});
+  for (const auto& l : App::lessons()) add("Lesson: " + l.title, l.about, OpenFile{l.path});
   for (const auto& k : f_.bench.kernels()) add("Kernel: " + k.name, k.idea, Command{SetKernel{k.name}, 0});
   for (const auto& t : dtype_table) {
     ConvProblem p = f_.document.problem;
@@ -112,9 +112,16 @@ void Chrome::palette() {
   for (Accuracy a : {Accuracy::strict, Accuracy::tf32x3, Accuracy::tf32})
     add("Accuracy: " + std::string(name_of(a)), "that is asked of f32 problems", Command{SetAccuracy{a}, 0});
   for (const auto& p : presets()) add("Preset: " + p.name, p.about, Command{LoadPreset{p.name}, 0});
-  // What is called so comes before what is only described so.
-  if (!wanted.empty())
-    std::stable_partition(rows.begin() + parameters, rows.end(), [&](const Row& r) { return fits(wanted, r.label); });
+  // What is called so comes before what is only described so, and what is called just so before all.
+  auto called = [&](const Row& r) {
+    const std::string name = lower(r.label);
+    return name == wanted || name.ends_with(": " + wanted);
+  };
+  if (!wanted.empty()) {
+    const auto from = rows.begin() + parameters;
+    std::stable_partition(std::stable_partition(from, rows.end(), called), rows.end(),
+                          [&](const Row& r) { return fits(wanted, r.label); });
+  }
   if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) app_.palette_at_++;
   if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) app_.palette_at_--;
   if (edited) app_.palette_at_ = 0;
@@ -150,6 +157,7 @@ void Chrome::palette() {
   if (done || ImGui::IsKeyPressed(ImGuiKey_Escape)) {
     app_.palette_open_ = false;
     ImGui::CloseCurrentPopup();
+    ImGui::SetNavCursorVisible(false);  // or Space would press what then has the keyboard
   }
   ImGui::EndPopup();
 }

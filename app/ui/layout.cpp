@@ -45,16 +45,20 @@ void in_front(const char* panel, ImGuiID where) {
 }
 
 // For a stage: where it is wrong, that it is, and why, in sight together. The rest is a tab away, or in the menu View.
-std::vector<const char*> stage_layout(ImGuiID space, ImVec2 size, float em) {
+// In a low window what says that it is wrong becomes a tab of why, or the maps would have no room.
+std::vector<const char*> stage_layout(ImGuiID space, ImVec2 size, float em, bool is_low) {
   ImGuiID maps = space, right = 0, low = 0;
   const float share = std::clamp(25 * em / std::max(size.x, 1.0f), 0.3f, 0.42f);
   ImGui::DockBuilderSplitNode(maps, ImGuiDir_Right, share, &right, &maps);
-  ImGui::DockBuilderSplitNode(maps, ImGuiDir_Down, 0.35f, &low, &maps);
+  if (is_low)
+    low = right;
+  else
+    ImGui::DockBuilderSplitNode(maps, ImGuiDir_Down, 0.35f, &low, &maps);
   for (const auto& p : panels()) dock(p.title, right);
   // Lines lie at the right, beside the maps: lessons show both.
   for (const char* panel : {"Maps", "Ladder", "Sweep", "Problem", "Kernels"}) dock(panel, maps);
   for (const char* panel : {"Verdict", "Timing", "Devices", "Log"}) dock(panel, low);
-  in_front("Maps", maps), in_front("Verdict", low), in_front("Explain", right);
+  in_front("Maps", maps), in_front("Explain", right), in_front("Verdict", low);
   return {"Maps", "Ladder", "Problem", "Kernels", "Verdict", "Timing", "Explain", "Source"};
 }
 
@@ -67,8 +71,8 @@ void App::default_layout(ImGuiID space) {
   ImGuiID centre = space, left = 0, right = 0, low_right = 0, low_left = 0, bottom = 0;
   ImVec2 size = ImGui::GetMainViewport()->WorkSize;
   float em = ImGui::GetFontSize();
-  if (settings_.presenter) {
-    const auto shown = stage_layout(space, size, em);
+  if (staged_.value_or(false)) {
+    const auto shown = stage_layout(space, size, em, low_);
     ImGui::DockBuilderFinish(space);
     for (size_t i = 0; i < open_.size(); i++)
       open_[i] = std::find_if(shown.begin(), shown.end(), [&](std::string_view s) { return s == panels()[i].title; }) !=
@@ -112,12 +116,18 @@ void App::default_layout(ImGuiID space) {
   for (size_t i = 0; i < open_.size(); i++) open_[i] = true;
 }
 
-// What a layout that has just been made has in front besides: on a stage that has figures of a recording and no
-// picture, those; what a lesson's step names, above all.
+// What a layout that has just been made has in front besides: what was there before; on a stage that has figures of a
+// recording and no picture, those; what a lesson's step names, above all.
 void App::front_of_layout() {
   const Report* r = bench_->report_of(document());
   const bool figures_alone = settings_.presenter && r && !r->recorded.empty() && !picture();
   std::string panel = figures_alone ? "Ladder" : "Maps", beside = figures_alone ? "Source" : "";
+  for (const std::string& title : std::exchange(were_in_front_, {})) {
+    const auto at = std::find_if(panels().begin(), panels().end(), [&](const Panel& p) { return title == p.title; });
+    const ImGuiWindow* w = ImGui::FindWindowByName(title.c_str());
+    if (figures_alone || at == panels().end() || !open_[static_cast<size_t>(at - panels().begin())] || !w) continue;
+    if (ImGuiDockNode* node = ImGui::DockBuilderGetNode(w->DockId)) node->SelectedTabId = w->TabId, panel = title;
+  }
   if (lesson_) {
     const LessonStep& step = lesson_->steps[lesson_step_];
     if (!step.panel.empty()) panel = step.panel;
@@ -133,6 +143,9 @@ void App::keep_layout() {
 
 void App::other_layout(bool usual) {
   if (!usual) keep_layout();
+  were_in_front_.clear();
+  for (const ImGuiWindow* w : ImGui::GetCurrentContext()->WindowsFocusOrder)
+    if (w->DockIsActive && w->DockTabIsVisible) were_in_front_.push_back(w->Name);
   if (!usual || !kept_layout_) {
     layout_pending_ = true;
     return;
@@ -160,8 +173,17 @@ void App::draw_panels(Frame& f) {
     return;
   }
   ImGuiID space = ImGui::DockSpaceOverViewport(0, viewport);
-  bool narrow = viewport->WorkSize.x < 1100 * style_scale_;
-  if (narrow != narrow_) narrow_ = narrow, other_layout(!narrow && !settings_.presenter);
+  // So low that a lesson's panels have no room in four docks, or a map none above another dock.
+  constexpr float lesson_ems = 52;
+  const float low_ems = settings_.presenter ? 42 : 46;
+  const float ems = viewport->Size.y / ImGui::GetFontSize();
+  const bool narrow = viewport->WorkSize.x < 1100 * style_scale_, low = ems < low_ems,
+             staged = settings_.presenter || (lesson_ && ems < lesson_ems),
+             starts_so = !staged_ && staged == settings_.presenter;
+  const bool other =
+      narrow != narrow_ || (!starts_so && (staged != staged_.value_or(false) || (staged && low != low_)));
+  narrow_ = narrow, staged_ = staged, low_ = low;
+  if (other) other_layout(!narrow && !staged);
   if (layout_pending_ && viewport->WorkSize.x > 0) {
     default_layout(space);
     layout_pending_ = false;
@@ -173,7 +195,7 @@ void App::draw_panels(Frame& f) {
   of_panels.DockNodeFlagsOverrideSet = ImGuiDockNodeFlags_NoCloseButton;
   for (size_t i = 0; i < panels().size(); i++) {
     // What stands beside is opened as well where no person has closed it, but the stage's layout.
-    if (show_panel_ == panels()[i].title || (settings_.presenter && show_beside_ == panels()[i].title)) open_[i] = true;
+    if (show_panel_ == panels()[i].title || (*staged_ && show_beside_ == panels()[i].title)) open_[i] = true;
     if (!open_[i]) continue;
     bool open = true;
     // The tabs that were in front stay there: whoever appears last would take the keyboard and its dock.

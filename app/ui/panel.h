@@ -59,6 +59,7 @@ using Event =
 // What a person types before it is legal: kept beside the document, shown in the warning colour with its rule.
 struct Draft {
   std::optional<ConvProblem> problem;  // illegal
+  ConvProblem of;                      // the legal one that it was made from: it goes when that is another
   std::string field, rule;
 };
 

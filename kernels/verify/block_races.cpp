@@ -52,7 +52,8 @@ void BlockRaceFinder::take(std::span<const simt::Access> part) {
       continue;
     const uint64_t end = a.address + a.size;
     if (end <= y_.begin || a.address >= y_.begin + y_.bytes) {
-      ordered_ |= a.kind == AccessKind::atomic && !a.shared;
+      if (a.shared) continue;
+      ordered_ |= a.kind == AccessKind::atomic, beside_ |= a.kind != AccessKind::atomic;
       continue;
     }
     const uint64_t from = std::max(a.address, y_.begin) - y_.begin, to = std::min(end - y_.begin, y_.bytes);

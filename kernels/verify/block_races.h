@@ -37,8 +37,9 @@ class BlockRaceFinder {
   void take(std::span<const simt::Access> part);  // from any thread
   // When the launch has ended and all has been taken: the first element that two blocks wrote.
   std::optional<Found> found() const;
-  // Whether blocks share words by atomics beside y.
+  // Whether blocks share words by atomics beside y; whether they write any memory beside it.
   bool shares_words() const { return ordered_; }
+  bool writes_beside() const { return beside_; }
 
  private:
   // What stood in an element before its writes, of what had not stood there before the launch.
@@ -52,7 +53,7 @@ class BlockRaceFinder {
   std::vector<Values> values_;
   std::vector<Side> first_;
   std::unordered_map<uint64_t, Side> second_;  // of another block, where not both are atomic
-  bool ordered_ = false;
+  bool ordered_ = false, beside_ = false;
   std::mutex mutex_;
 };
 

@@ -27,7 +27,7 @@ using simt::Access;
 using simt::AccessKind;
 
 // Lout·K products a pair of channels is what the plainest kernel walks; traced it does some 10^8 of them a second.
-constexpr double most_products = 4e8;
+constexpr double most_products_traced = 4e8;
 constexpr size_t most_kept = 4096;
 // All blocks are run again and again.
 constexpr double most_products_reaching = 2e7, most_s_reaching = 1.5;  // seconds: of each tensor
@@ -184,10 +184,10 @@ ElementTrace trace_element(const KernelDefinition& kernel, const ConvProblem& p,
   within("n", n, p.batch), within("co", co, p.out_channels), within("j", j, p.out_length());
   if (auto why = kernel.unsupported(p); !why.empty()) throw InputError("kernel", kernel.name(), why);
   const double products = walked_products(p);
-  if (products > most_products) {
+  if (products > most_products_traced) {
     out.reason =
         fmt::format("{:.2g} products are too many to trace in a few seconds (at most {:.0g}): try a small preset",
-                    products, most_products);
+                    products, most_products_traced);
     return out;
   }
   const KernelDefinition* traced = traced_twin(kernel, out.reason);

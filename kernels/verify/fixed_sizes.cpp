@@ -13,7 +13,7 @@ namespace convscope {
 namespace {
 
 // Of one problem that is judged; where nothing less than the whole problem is right, it may take longer.
-constexpr double most_products = 3e7, most_of_all = 1e8, patience_s = 6;
+constexpr double most_products_judged = 3e7, most_of_all = 1e8, patience_s = 6;
 
 // A size, and how it is said.
 struct Size {
@@ -91,7 +91,7 @@ FixedSizes fixed_sizes(Device& device, const KernelDefinition& kernel, const Con
   };
   std::vector<std::unique_ptr<Reference>> none;
   Judge judge(device, none);
-  double most = most_products;
+  double most = most_products_judged;
   // Nothing: it is not run.
   auto is_right = [&](const ConvProblem& q) -> std::optional<bool> {
     if (over() || check(q) || walked_products(q) > most || !kernel.unsupported(q).empty()) return {};

@@ -141,7 +141,7 @@ constexpr ChannelRule channel_rules[] = {
      ROW((co % z.G * z.Cig + c) * z.Cog + co % z.Cog), ROW(co % z.G * z.Cig + c)},
     {"the first input channel of a group is left out", false, ROW(c == 0 ? -1 : (g * z.Cig + c) * z.Cog + co % z.Cog),
      ROW(g* z.Cig + c)},
-    {"the last input channel of a group is left out", false,
+    {last_channel_left_out, false,
      ROW(c == z.Cig - 1 ? -1 : (g * z.Cig + c) * z.Cog + co % z.Cog), ROW(g* z.Cig + c)},
     {"the next output channel's weights are taken", false, ROW((g * z.Cig + c) * z.Cog + (co % z.Cog + 1) % z.Cog),
      ROW(g* z.Cig + c)},

@@ -9,6 +9,7 @@
 
 namespace convscope {
 
+inline constexpr const char* last_channel_left_out = "the last input channel of a group is left out";
 inline constexpr const char* only_the_last_channel = "the last input channel's products alone stay";
 
 // A map that has one structure: the same taps for all channels and sequences.

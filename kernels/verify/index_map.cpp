@@ -277,7 +277,7 @@ int input_code(int64_t element) { return primes()[static_cast<size_t>(element)];
 IndexMap index_map(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity) {
   require_legal(p);
   if (auto why = kernel.unsupported(p); !why.empty()) throw InputError("kernel", kernel.name(), why);
-  if (p.x_elements() > most_mapped || p.out_channels > most_mapped)
+  if (p.x_elements() > most_mapped_of(p.dtype) || p.out_channels > most_mapped_of(p.dtype))
     throw InputError("problem", describe(p), "must have at most 140 input elements for its index to be mapped");
   // A kernel may work out any length of its own.
   constexpr int64_t most_cells = int64_t{1} << 26;

@@ -45,6 +45,8 @@ struct IndexMap {
 
 // The most elements that x may have, and b: there are no more primes that f16 and TF32 hold.
 inline constexpr int64_t most_mapped = 140;
+// Of a type: of these primes bf16 holds those up to 256.
+constexpr int64_t most_mapped_of(DType type) { return type == DType::bf16 ? 29 : most_mapped; }
 
 // The number that stands for an element of x (or b) while its products are mapped. Sums of several may be another's, or
 // twice that: what a sum is read as is known by them alone.

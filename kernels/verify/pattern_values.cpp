@@ -64,7 +64,7 @@ std::optional<double> find_nearness(const ConvProblem& p, const Comparison& exac
 
 std::string find_bias_times(const ConvProblem& p, const std::vector<SampleRow>& wrong) {
   // How often, counted in biases; where it would be right anyway, nothing is proven.
-  int64_t places = 0, same = 0, by_tap = 0, by_product = 0, telling = 0, where_any = 0;
+  int64_t places = 0, same = 0, by_tap = 0, by_product = 0, telling = 0, told_where = 0;
   std::optional<double> times;
   std::set<double> biases;
   const auto inputs = static_cast<double>(p.in_per_group());
@@ -76,7 +76,7 @@ std::string find_bias_times(const ConvProblem& p, const std::vector<SampleRow>& 
       if (!std::isfinite(n)) return "";
       auto taps = static_cast<double>(taps_reaching(p, s.column + static_cast<int64_t>(j)));
       if (!times && n != 1) times = n;
-      places++, telling += n != 1, where_any += n == (taps > 0 ? 1 : 0);
+      places++, telling += n != 1, told_where += n == 0 && taps == 0;
       same += times && n == *times, by_tap += n == taps, by_product += n == taps * inputs;
     }
   }
@@ -87,7 +87,7 @@ std::string find_bias_times(const ConvProblem& p, const std::vector<SampleRow>& 
     return fmt::format("the bias is added {} times{}", number_text(*times),
                        *times == inputs ? ": once an input channel" : "");
   }
-  if (most_of(where_any, places)) return "the bias is missing where no tap lands";
+  if (most_of(told_where, telling)) return "the bias is missing where no tap lands";
   if (most_of(by_product, places))
     return p.in_per_group() == 1 ? "the bias is added once a tap" : "the bias is added once a tap and input channel";
   return most_of(by_tap, places) ? "the bias is added once a tap" : "";

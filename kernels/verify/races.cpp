@@ -72,10 +72,11 @@ std::string words(const BlockRaceFinder::Found& r, int64_t out_channels, int64_t
 
 std::string words(const UnfencedFinder::Found& f, const MemoryCells& memory) {
   return fmt::format(
-      "a race between blocks over {}: thread {} of block {} writes it{}, and block {} reads it{}, with no "
-      "__threadfence() between the write and what tells of it: on a GPU it may not be there yet",
+      "a race between blocks over {}: thread {} of block {} writes it{}, and block {} reads it{}, with {}",
       memory.name(f.cell), f.writer_thread, f.writer_block, at_line(simt::source_line(f.writer_pc)), f.reader_block,
-      at_line(simt::source_line(f.reader_pc)));
+      at_line(simt::source_line(f.reader_pc)),
+      f.told ? "no __threadfence() between the write and what tells of it: on a GPU it may not be there yet"
+             : "nothing in this launch that orders them: blocks run in any order");
 }
 
 std::string words(const UnsetRead& u) {
@@ -355,7 +356,7 @@ void look_between_blocks(Device& emulator, const KernelDefinition& traced, const
     }
     if (plan.launches()[i].in_order) continue;  // blocks wait for others
     if (auto race = finder.found()) out.race = words(*race, p.out_channels, plan.out_length());
-    if (out.race.empty() && finder.shares_words()) {
+    if (out.race.empty() && (finder.shares_words() || finder.writes_beside())) {
       // Counters as they were before it.
       for (size_t before = 0; before < i; before++)
         emulator.run(traced, plan, at, {.activity = &activity, .only_launch = static_cast<int64_t>(before)});

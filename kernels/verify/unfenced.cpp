@@ -34,6 +34,8 @@ void UnfencedFinder::take(std::span<const simt::Access> part) {
           cell.other_reader = now;
       } else {
         cell.several |= cell.writer.pc && cell.writer.block != a.block;
+        cell.updated |= (cell.reader.pc && cell.reader.block == a.block) ||
+                        (cell.other_reader.pc && cell.other_reader.block == a.block);
         cell.writer = now;
       }
     });
@@ -45,15 +47,23 @@ bool UnfencedFinder::is_fenced(const Side& write) const {
   return write.tells || b.published > write.when || b.atomic < write.when;
 }
 
+bool UnfencedFinder::nothing_orders(const Side& write, const Side& read) const {
+  const Block &writer = blocks_.at(write.block), &reader = blocks_.at(read.block);
+  return !writer.atomic && !writer.fence && !reader.atomic && !reader.fence;
+}
+
 std::optional<UnfencedFinder::Found> UnfencedFinder::found() const {
   for (uint64_t c = 0; c < cells_.size(); c++) {
     const Cell& cell = cells_[c];
-    if (!cell.writer.pc || cell.several) continue;
+    if (!cell.writer.pc || (cell.several && !cell.updated)) continue;
     const Side* reader = cell.reader.pc && cell.reader.block != cell.writer.block               ? &cell.reader
                          : cell.other_reader.pc && cell.other_reader.block != cell.writer.block ? &cell.other_reader
                                                                                                 : nullptr;
-    if (reader && !is_fenced(cell.writer))
-      return Found{c, cell.writer.pc, reader->pc, cell.writer.block, reader->block, cell.writer.thread, reader->thread};
+    if (!reader) continue;
+    const bool told = !cell.several && !is_fenced(cell.writer);
+    if (told || nothing_orders(cell.writer, *reader))
+      return Found{
+          c, cell.writer.pc, reader->pc, cell.writer.block, reader->block, cell.writer.thread, reader->thread, told};
   }
   return {};
 }

@@ -1,7 +1,7 @@
-// What a block reads of another block of the same launch, which has told of it by an atomic and has no fence before
-// it: the last block of a reduction reads parts of sums that need not be there yet. Atomics order nothing else by
-// themselves (CUDA C++ Programming Guide, "Memory Fence Functions"). On the emulator, and on most runs of a GPU, the
-// results are right.
+// What a block reads of another block of the same launch. Where that one has told of it by an atomic, and has no fence
+// before it: the last block of a reduction reads parts of sums that need not be there yet. Atomics order nothing else
+// by themselves (CUDA C++ Programming Guide, "Memory Fence Functions"). On the emulator, and on most runs of a GPU, the
+// results are right. And where nobody has told anything: blocks of one launch run in any order.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -20,6 +20,7 @@ class UnfencedFinder {
   struct Found {
     uint64_t cell = 0, writer_pc = 0, reader_pc = 0, writer_block = 0, reader_block = 0;
     uint16_t writer_thread = 0, reader_thread = 0;
+    bool told = true;  // by an atomic without a fence; else not at all
   };
   explicit UnfencedFinder(const MemoryCells& cells) : memory_(cells), cells_(cells.count()) {}
   // Of a trace with reads and meetings; of each block in its order.
@@ -36,13 +37,16 @@ class UnfencedFinder {
   };
   struct Cell {
     Side writer, reader, other_reader;  // readers of different blocks
-    bool several = false;               // blocks write it: another finder's
+    bool several = false;               // blocks write it: another finder's, but where
+    bool updated = false;               // one of them has read it before
   };
   struct Block {
     // When it did what last. published: the last fence that an atomic or a write follows.
     uint32_t now = 0, fence = 0, published = 0, atomic = 0, write = 0;
   };
   bool is_fenced(const Side& write) const;
+  // Neither side has a fence or an atomic anywhere.
+  bool nothing_orders(const Side& write, const Side& read) const;
 
   const MemoryCells& memory_;
   std::vector<Cell> cells_;

@@ -6,36 +6,21 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "kernels/problem/counts.h"
+#include "kernels/verify/channels_left.h"
 #include "kernels/verify/fixed_sizes.h"
 #include "kernels/verify/index_channels.h"
-#include "kernels/verify/index_extent.h"
 #include "kernels/verify/index_program.h"
 #include "kernels/verify/length_formula.h"
 #include "kernels/verify/pattern.h"
 #include "kernels/verify/sixteen_bits.h"
+#include "kernels/verify/xray_extents.h"
+#include "kernels/verify/xray_mapped.h"
 #include "kernels/verify/xray_problems.h"
 #include "kernels/verify/xray_sizes.h"
 #include "kernels/verify/xray_words.h"
 
 namespace convscope {
 namespace {
-
-struct Mapped {
-  ConvProblem problem;
-  bool right = false;
-  std::optional<Structure> structure;
-  std::string deviation, length;  // what is wrong, where it is
-  IndexMap map = {};
-};
-
-std::string length_fault(const IndexMap& m) {
-  const int64_t right = m.problem.out_length();
-  if (m.out_length == right) return "";
-  const std::string as_if = explain_length(m.problem, m.out_length);
-  return as_if.empty() ? fmt::format("its output is {} long where {} belongs", m.out_length, right)
-                       : "its output is as long " + as_if;
-}
 
 // What all lengths have in common, in place of what one of them looks like.
 LengthFormula tell_length(std::vector<Mapped>& all, const KernelDefinition& kernel, const Activity& activity) {
@@ -80,60 +65,6 @@ void tell_program(Xray& x, const std::vector<ProgramFault>& faults) {
                      : fmt::format("{}{} is wrong: it takes {}, where {} belongs", next, f.what, f.text, f.right);
   }
   x.sentence = here + sentence + names, x.faults.back() += names;
-}
-
-// What its threads reach beside y, and what they leave, on the small problem that was mapped.
-Extent extent_of(const IndexMap& m, const Plan& plan) {
-  Extent e = extent_of(m.problem, plan);
-  e.behind = m.behind, e.products_behind = m.products_behind;
-  for (int64_t o = 0; o < m.outputs(); o++) {
-    bool written = false;
-    for (int64_t w = 0; w < m.problem.w_elements() && !written; w++) written = !m.read(w, o).unwritten();
-    if (!written) e.missing.push_back(o);
-  }
-  return e;
-}
-
-// A kernel whose grid is rounded down has no block on small problems, and one whose grid does not grow enough for them:
-// what is left of longer ones, and of p itself where that is soon run.
-std::vector<Extent> extents_of_longer(Device& device, const KernelDefinition& kernel, const ConvProblem& p,
-                                      Activity& activity) {
-  std::vector<Extent> all;
-  using Clock = std::chrono::steady_clock;
-  double seconds_a_product = 0;  // of the longest so far: what takes long on the emulator is not run larger
-  auto add = [&](const ConvProblem& q, double most) {
-    constexpr double patience_s = 1;
-    const double products = walked_products(q);
-    if (check(q) || !kernel.unsupported(q).empty() || products > most || products * seconds_a_product > patience_s)
-      return;
-    const auto begin = Clock::now();
-    const Plan plan = kernel.plan_for(q);
-    if (plan.out_length() != q.out_length()) return;
-    Extent e = extent_of(q, plan);
-    try {
-      if (!e.no_blocks) e.missing = outputs_left(device, kernel, q, activity);
-    } catch (const KernelFault&) {
-      return;
-    } catch (const MissingError&) {
-      return;
-    } catch (const DeviceError& failed) {
-      if (failed.poisoned()) throw;
-      return;
-    }
-    all.push_back(std::move(e));
-    seconds_a_product = std::chrono::duration<double>(Clock::now() - begin).count() / products;
-  };
-  for (const int64_t outputs : {std::min<int64_t>(p.out_per_group(), 3), p.out_per_group(), p.out_per_group() + 3}) {
-    for (const int64_t length : {97, 517, 2101, 4099}) {
-      ConvProblem q = p;
-      q.length = length, q.batch = std::min<int64_t>(p.batch, 2);
-      q.in_channels = p.groups * std::min<int64_t>(p.in_per_group(), 2), q.out_channels = p.groups * outputs;
-      add(q, 5e6);
-    }
-    if (std::any_of(all.begin(), all.end(), [](const Extent& e) { return !e.missing.empty(); })) break;
-  }
-  add(p, 1e8);
-  return all;
 }
 
 // In place of what the maps say of outputs that are not written, which knows less.
@@ -195,13 +126,13 @@ std::string first_sequence_alone(const std::vector<Mapped>& all) {
 
 enum class Told { by_formula, by_program, with_numbers, not_at_all };
 
-// What the maps say together.
-Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& lengths, const Activity& activity) {
+// What the maps say together. another: the problem on which it does something else; "": none.
+Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& lengths, std::string& another,
+              const Activity& activity) {
   std::vector<TapMap> maps;
   for (const auto& m : all)
     if (m.structure) maps.push_back(m.structure->taps);
   const Mapped* asked = x.problems.front().is == XrayProblem::Is::not_mapped ? nullptr : &all.front();
-  std::string another;  // the problem on which it does something else
   std::optional<IndexFormula> formula = maps.empty() ? std::nullopt : fit(maps);
   // On one of the others it may do something that no formula has (divide by s − 1 where s is 1). One problem's products
   // many formulas give: a long one says nothing, and one that fits no other is no formula of the kernel's.
@@ -288,7 +219,14 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
   x.formula = formula->text();
   x.faults = formula->faults(), x.fixed = formula->fixed_parameters();
   const std::string bias = bias_fault(*shown, all);
-  for (const auto& fault : shown->structure->faults)
+  // With one tap a layout of w has several names: another problem's has one.
+  const Mapped* named = shown;
+  if (shown->problem.kernel_size == 1 && shown->structure->biases.empty())
+    for (const Mapped& m : all)
+      if (!m.right && m.structure && m.problem.kernel_size > 1 && !m.structure->sized && named == shown &&
+          m.structure->faults.size() == shown->structure->faults.size())
+        named = &m;
+  for (const auto& fault : named->structure->faults)
     x.faults.push_back(!bias.empty() && fault == shown->structure->biases.front() ? bias : fault);
   one_fault_of_two(x.faults);
   if (!shown->length.empty()) x.faults.push_back(shown->length);
@@ -304,6 +242,49 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
   if (!another.empty()) what += fmt::format(" (but on {} something else)", another);
   x.sentence = what;
   return formula->fixed.any() ? Told::with_numbers : Told::by_formula;
+}
+
+// What is told of small problems is said of them alone where it does not hold for long rows and for many channels as
+// well, with what is seen there.
+void hold_against_larger(Xray& x, Told told, const Xray& before, const std::vector<Mapped>& mapped,
+                         const LengthFormula& lengths, Device& device, const KernelDefinition& kernel,
+                         const ConvProblem& p, Activity& activity) {
+  std::vector<Mapped> all = mapped;
+  for (const auto& [kind, q] : larger_problems(kernel, p)) {
+    auto one = maybe_mapped_on(device, kernel, q, activity);
+    if (!one) continue;
+    x.launches += one->map.launches;
+    if (one->right) continue;  // what lies beside its rows is nothing's: it contradicts nobody
+    const std::string left = channels_left_out(one->map), deviation = one->deviation;
+    bool holds = true;
+    if (kind == LargerProblem::channels) {
+      // What is told of channels may be just that.
+      const size_t at = x.sentence.find(last_channel_left_out);
+      if (at != x.sentence.npos && x.faults.size() == 1 && left.starts_with("input channels ")) {
+        x.sentence.replace(at, std::string(last_channel_left_out).size(), left), x.faults = {left};
+        continue;
+      }
+      holds = left.empty() || x.sentence.find("channel") != x.sentence.npos;
+    } else if (kind == LargerProblem::row || (one->structure && told == Told::by_formula)) {
+      // Of layouts, channels and factors a formula says nothing; on one channel all are alike.
+      const bool alike = kind == LargerProblem::one_channel || told == Told::by_program || !one->structure ||
+                         one->structure->sized || std::any_of(mapped.begin(), mapped.end(), [&](const Mapped& m) {
+                           return m.structure && m.structure->faults == one->structure->faults;
+                         });
+      const bool has_structure = one->structure.has_value();
+      all.push_back(std::move(*one));
+      Xray with = before;
+      std::string another;
+      const Told now = conclude(with, all, lengths, another, activity);
+      all.pop_back();
+      holds = alike && now == told && another != describe(q) && (has_structure || told == Told::by_program);
+    }
+    if (holds) continue;
+    const std::string there =
+        fmt::format("that is so on small problems; on {}: {}", describe(q), left.empty() ? deviation : left);
+    x.sentence += "; " + there, x.faults.push_back(there);
+    return;
+  }
 }
 
 // What is wrong although the products of small problems are right.
@@ -427,13 +408,9 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
           continue;
         }
         if (Extent none = extent_of(q, plan); none.no_blocks) extents.push_back(std::move(none));
-        IndexMap m = index_map(device, kernel, q, activity);
-        x.launches += m.launches;
-        if (m.out_length == q.out_length()) extents.push_back(extent_of(m, plan));
-        Mapped one{q, false, m.outputs() ? structure_of(m) : std::nullopt, first_deviation(m), length_fault(m)};
-        one.map = std::move(m);
-        if (one.deviation.empty()) one.deviation = one.length;
-        one.right = one.deviation.empty();
+        Mapped one = mapped_on(device, kernel, q, activity);
+        x.launches += one.map.launches;
+        if (one.map.out_length == q.out_length()) extents.push_back(extent_of(one.map, plan));
         at.is = one.right ? XrayProblem::Is::right : one.structure ? XrayProblem::Is::wrong : XrayProblem::Is::unclear;
         if (at.is == XrayProblem::Is::unclear) at.why = one.deviation;
         mapped.push_back(std::move(one));
@@ -451,7 +428,7 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     x.problems.push_back(std::move(at));
   }
   // What follows has the places behind the small problems: a kernel that ends the engine there is asked without.
-  enum { longer_ones, sizes, other_sizes, judged_ones };
+  enum { longer_ones, sizes, other_sizes, judged_ones, larger_ones };
   auto begins = [&](size_t step) {
     const size_t place = problems.size() + step;
     if (limits.left_out.contains(place)) return false;
@@ -484,7 +461,11 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
   } else {
     if (extent) put_extent(mapped, *extent);
     const LengthFormula lengths = tell_length(mapped, kernel, activity);
-    told = conclude(x, mapped, lengths, activity);
+    std::string another;
+    const Xray before = x;
+    told = conclude(x, mapped, lengths, another, activity);
+    if (told != Told::not_at_all && x.is == Xray::Is::wrong && begins(larger_ones))
+      hold_against_larger(x, told, before, mapped, lengths, device, kernel, p, activity);
   }
   if (told == Told::not_at_all && !mapped.empty() && !extent && begins(judged_ones)) {
     // Of products that no formula gives: they may be another output's.
@@ -528,13 +509,19 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
   if ((x.is == Xray::Is::right || x.without_effect) && begins(sizes))
     if (const auto fault = size_fault(device, kernel, p, accuracy, limits.seconds, activity)) {
       sizes_told = true;
+      SizeFault seen = *fault;
+      if (seen.what == last_channel_left_out)  // of the smallest; of as many as p has it may be more
+        for (const auto& [kind, q] : larger_problems(kernel, p))
+          if (const std::string left = kind == LargerProblem::channels ? left_on(device, kernel, q, activity) : "";
+              left.starts_with("input channels "))
+            seen.what += fmt::format("; on {}: {}", describe(q), left);
       // What it takes there may be one operand that is another only where sizes are as they are there.
       std::vector<const IndexMap*> maps;
       for (const auto& m : mapped) maps.push_back(&m.map);
       if (fault->odd) maps.push_back(&*fault->odd);
       const auto program = fault->odd ? program_faults(maps, activity, false) : std::vector<ProgramFault>{};
       if (program.empty())
-        tell_sizes(x, *fault);
+        tell_sizes(x, seen);
       else
         x.is = Xray::Is::wrong, x.without_effect = false, tell_program(x, program);
     }

@@ -10,12 +10,13 @@ namespace {
 
 constexpr int64_t most_taps = 7, most_cells = 4'000'000;  // of a map: weights · outputs
 
-// As many positions as there is room for, nine at most unless the output would be too short to tell anything.
-bool choose_length(ConvProblem& q) {
+// As many positions as there is room for, nine at most unless the output would be too short to tell anything; long: as
+// many as can be mapped.
+bool choose_length(ConvProblem& q, bool is_long) {
   constexpr int64_t usual = 9, least_output = 6;
-  const int64_t limit = most_mapped / (q.batch * q.in_channels);
+  const int64_t limit = most_mapped_of(q.dtype) / (q.batch * q.in_channels);
   auto cells = [&] { return q.w_elements() * q.batch * q.out_channels * std::max<int64_t>(q.out_length(), 1); };
-  q.length = std::min(usual, limit);
+  q.length = is_long ? limit : std::min(usual, limit);
   while (q.out_length() < least_output && q.length < limit) q.length++;
   while (cells() > most_cells && q.length > 2) q.length--;
   return q.length > 0 && q.out_length() > 0 && cells() <= most_cells;
@@ -37,15 +38,23 @@ std::optional<ConvProblem> small_problem(const KernelDefinition& kernel, ConvPro
   if (p.groups > 1 && p.in_per_group() == 1) channels = {{3, 1, std::min<int64_t>(p.out_per_group(), 2)}, {8, 1, 1}};
   if (p.groups > 1 && p.in_per_group() > 1) channels = {{2, in, 2}, {3, 2, 2}, {2, 4, 4}, {2, 8, 8}};
   if (three && p.groups > 1 && p.in_per_group() > 1) channels.insert(channels.begin(), {3, 4, 2});
+  // Few positions are all that bf16 has numbers for; a kernel that takes no other type is seen on these.
   std::vector<DType> types{p.dtype};
-  if (p.dtype == DType::bf16) types = {DType::f32, DType::f16};  // it holds no primes above 256
-  p.batch = batch, p.kernel_size = std::min(p.kernel_size, most_taps);
-  for (DType type : types)
-    for (const auto& c : channels) {
-      ConvProblem q = p;
-      q.dtype = type, q.groups = c.groups, q.in_channels = c.groups * c.in, q.out_channels = c.groups * c.out;
-      if (choose_length(q) && !check(q) && kernel.unsupported(q).empty()) return q;
-    }
+  if (p.dtype == DType::bf16) types = {DType::f32, DType::f16, DType::bf16};
+  p.batch = batch;
+  // With fewer taps, and short, where the kernel takes that; it may be made for one kernel size, or for long rows
+  // alone.
+  std::vector<int64_t> taps{std::min(p.kernel_size, most_taps)};
+  if (p.kernel_size > most_taps) taps.push_back(p.kernel_size);
+  for (const int64_t K : taps)
+    for (const bool is_long : {false, true})
+      for (DType type : types)
+        for (const auto& c : channels) {
+          ConvProblem q = p;
+          q.kernel_size = K, q.dtype = type;
+          q.groups = c.groups, q.in_channels = c.groups * c.in, q.out_channels = c.groups * c.out;
+          if (choose_length(q, is_long) && !check(q) && kernel.unsupported(q).empty()) return q;
+        }
   return {};
 }
 
@@ -69,6 +78,29 @@ std::vector<ConvProblem> small_problems(const KernelDefinition& kernel, const Co
       if (small || op == 0) break;
     }
   }
+  return all;
+}
+
+std::vector<LargerProblem> larger_problems(const KernelDefinition& kernel, const ConvProblem& p) {
+  std::vector<LargerProblem> all;
+  const auto small = small_problem(kernel, p);
+  if (!small) return all;
+  auto add = [&](LargerProblem::Kind kind, ConvProblem q) {
+    q.length = most_mapped_of(q.dtype) / (q.batch * q.in_channels);
+    if (q.length > 0 && !check(q) && q.w_elements() * q.y_elements() <= most_cells && kernel.unsupported(q).empty())
+      all.push_back({kind, q});
+  };
+  ConvProblem q = *small;
+  q.batch = 1;
+  add(LargerProblem::row, q);
+  q.in_channels = q.out_channels = q.groups;
+  add(LargerProblem::one_channel, q);
+  // At least two positions of each, and few taps: each weight is a launch.
+  constexpr int64_t few_taps = 3, many = 8;
+  q.kernel_size = std::min(q.kernel_size, few_taps);
+  q.in_channels = q.groups * std::min(p.in_per_group(), most_mapped_of(q.dtype) / (2 * q.groups));
+  q.out_channels = q.groups * small->out_per_group();
+  if (q.in_per_group() > many) add(LargerProblem::channels, q);
   return all;
 }
 

@@ -9,4 +9,14 @@ namespace convscope {
 // The asked problem made small, then others whose terms differ from each other; none where the first does not exist.
 std::vector<ConvProblem> small_problems(const KernelDefinition& kernel, const ConvProblem& p);
 
+// Problems as large as can be mapped: a warp, a tile or a part of a sum ends within none of the small ones.
+struct LargerProblem {
+  // A long row of the channels that the first small problem has; a longer one of one channel a group; few positions and
+  // as many input channels of a group as p has.
+  enum Kind { row, one_channel, channels } kind;
+  ConvProblem problem;
+};
+// Those that the kernel takes.
+std::vector<LargerProblem> larger_problems(const KernelDefinition& kernel, const ConvProblem& p);
+
 }  // namespace convscope

@@ -95,6 +95,10 @@ std::string limit_words(const Facts& f, std::string_view name, bool many) {
                                                 : "of what was counted, nothing is nearer to its limit";
 }
 
+bool is_reached(const Facts& f, std::string_view rung) {
+  return std::find(f.reached.begin(), f.reached.end(), rung) != f.reached.end();
+}
+
 // ---- the rules, in the order in which they are asked ---------------------------------------------------------------
 
 Found launch_bound(const Facts& f) {
@@ -137,7 +141,11 @@ Found refetching(const Facts& f) {
   return Bottleneck{"refetching",
                     fmt::format("the memory is {:.0f} % busy, and carries {:.1f} times the bytes that must move",
                                 or_zero(f, "dram_busy"), *bytes / f.least_bytes),
-                    "keep a tile of the input and the weights in shared memory and use it for all outputs it reaches",
+                    is_reached(f, "tiled")
+                        ? "what a block has in shared memory for more outputs (longer tiles, all channels of a group), "
+                          "and blocks that read the same one after the other"
+                        : "keep a tile of the input and the weights in shared memory and use it for all outputs it "
+                          "reaches",
                     "tiled"};
 }
 
@@ -321,10 +329,6 @@ std::optional<double> needed_share(const Facts& f) {
   if (!issue || !cycles || !f.multiprocessors || *issue <= 0 || *cycles <= 0 || f.flops <= 0) return std::nullopt;
   constexpr double schedulers = 4, warp = 32;
   return f.flops / 2 / warp / (*issue / 100 * schedulers * *cycles * *f.multiprocessors);
-}
-
-bool is_reached(const Facts& f, std::string_view rung) {
-  return std::find(f.reached.begin(), f.reached.end(), rung) != f.reached.end();
 }
 
 std::string rung_for_overhead(const Facts& f, double share) {

@@ -175,7 +175,7 @@ SCENARIO(a_ladder_of_times_is_read_and_climbed) {
   const std::string floor = time_text(*ladder_of(g.bench(), g.document()).floor_ms);
   g.until([&] { return g.says("times the floor of " + floor + " by operations of "); }, "the row's tooltip", 10);
   CHECK(g.says("right on this problem"));
-  g.click("//Ladder/Export…");
+  g.click("//Ladder/Export kernel…");
   g.frames(3);
   g.ctx->ItemClick("//$FOCUSED/As CUDA C++…");
   g.frames(3);

@@ -136,9 +136,13 @@ void verdict(Frame& f, const KernelComparison& c) {
   const Theme& t = f.theme;
   const ComparedTime &v = c.counted(), &cold = c.packed ? c.first.packed_cold : c.first.cold;
   if (std::string s = sentence_of(c); !s.empty()) {
-    ImGui::PushFont(t.bold_font, 0);
-    wrapped(s);
-    ImGui::PopFont();
+    if (c.source == "emulated") {  // no news of either kernel: of how the emulator takes them
+      dim_text(t, "On the CPU emulator, which says nothing of a GPU: " + s);
+    } else {
+      ImGui::PushFont(t.bold_font, 0);
+      wrapped(s);
+      ImGui::PopFont();
+    }
     dim_text(t, fmt::format("{}: {}", v.verdict, v.evidence));
     if (!cold.verdict.empty()) dim_text(t, fmt::format("cold, {}: {}", cold.verdict, cold.evidence));
     if (c.packed && !c.first.hot.verdict.empty())

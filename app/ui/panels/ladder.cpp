@@ -405,7 +405,7 @@ void draw_ladder(Frame& f) {
   ImGui::SameLine();
   const LadderRow* own = l.of(f.document.kernel);
   ImGui::BeginDisabled(!own || own->kind != "ladder");
-  if (ImGui::Button("Export…")) ImGui::OpenPopup("export");
+  if (ImGui::Button("Export kernel…")) ImGui::OpenPopup("export");
   ImGui::EndDisabled();
   tooltip(t, "The chosen rung as a file of its own, for this problem");
   if (ImGui::BeginPopup("export")) {

@@ -256,16 +256,15 @@ void draw_colour_bar(Frame& f, const MapStyle& s, float width) {
   float line = ImGui::GetFontSize();
   ImGui::PopFont();
   ImGui::Dummy({width, h + em * 0.1f + line});
-  tooltip(f.theme, fmt::format("{}: {}. Each cell shows the element of largest magnitude that it covers, never an "
-                               "average. Magenta: NaN; stripes: infinite; grey checkers: never written{}.{}",
-                               s.title, s.unit,
-                               s.paint.map == ColourMap::excess
-                                   ? "; chequered with the colours of the map: right and wrong elements in every cell"
-                                   : "",
-                               below || above ? fmt::format(" Values go from {} to {}: those beyond the scale have the "
-                                                            "colours of its ends.",
-                                                            value_text(s.values->low), value_text(s.values->high))
-                                              : ""));
+  tooltip(f.theme,
+          fmt::format("{}: {}. Each cell shows the element of largest magnitude that it covers, never an "
+                      "average. Magenta: NaN; stripes: infinite; grey checkers: never written{}.{}",
+                      s.title, s.unit,
+                      s.paint.map == ColourMap::excess ? "; muted: right and wrong elements in every cell" : "",
+                      below || above ? fmt::format(" Values go from {} to {}: those beyond the scale have the "
+                                                   "colours of its ends.",
+                                                   value_text(s.values->low), value_text(s.values->high))
+                                     : ""));
 }
 
 }  // namespace
@@ -284,6 +283,23 @@ TileWish tile_wish(const std::string& key, Quantity quantity, const View& window
   axis(window.row0, window.row1, extent.rows, std::clamp(pixels_y, 1, 4096), w.row0, w.row1, w.height);
   axis(window.column0, window.column1, extent.columns, std::clamp(pixels_x, 1, 4096), w.column0, w.column1, w.width);
   return w;
+}
+
+// Of a cell that covers several elements, whose colour is that of one of them: how far all of them are apart.
+std::string words_of_cell(const Frame& f, ElementIndex at) {
+  const MapTile* tile = f.bench.tile(Workbench::Map::difference);
+  if (!tile || tile->quantity != Quantity::ratio || tile->key != f.shown_key()) return "";
+  const double rows = (tile->row1 - tile->row0) / tile->height, columns = (tile->column1 - tile->column0) / tile->width;
+  const auto y = static_cast<int64_t>((static_cast<double>(at.row) + 0.5 - tile->row0) / rows),
+             x = static_cast<int64_t>((static_cast<double>(at.column) + 0.5 - tile->column0) / columns);
+  if (rows * columns < 1.5 || y < 0 || y >= tile->height || x < 0 || x >= tile->width) return "";
+  const Cell& c = tile->cells[static_cast<size_t>(y * tile->width + x)];
+  if (!(c.minimum <= c.maximum)) return "";
+  return fmt::format(
+      "here a cell is {:.3g} × {:.3g} elements, {} to {} {}", rows, columns,
+      times_bound_text(static_cast<double>(c.minimum)),
+      c.flags & flag_failing && !(c.maximum > 1) ? "beyond" : times_bound_text(static_cast<double>(c.maximum)),
+      f.beside() ? "the bounds" : "the bound");
 }
 
 void element_tooltip(Frame& f, ElementIndex at) {
@@ -314,12 +330,14 @@ void element_tooltip(Frame& f, ElementIndex at) {
     ImGui::TextDisabled("reading values");
   }
   ImGui::PopFont();
+  if (const std::string cell = words_of_cell(f, at); !cell.empty()) ImGui::TextDisabled("%s", cell.c_str());
   int64_t taps = taps_reaching(p, at.column);
-  ImGui::TextDisabled("%s", taps ? fmt::format("class (j + p) mod s = {}; {} tap{} reach it; click to explain",
-                                               (at.column + p.padding) % p.stride, taps, taps == 1 ? "" : "s")
-                                       .c_str()
-                            : p.bias ? "no tap reaches it, only the bias"
-                                     : "structural zero: no tap reaches it");
+  ImGui::TextDisabled("%s",
+                      taps ? fmt::format("class (j + p) mod s = {}; {} tap{} it; click to explain",
+                                         (at.column + p.padding) % p.stride, taps, taps == 1 ? " reaches" : "s reach")
+                                 .c_str()
+                      : p.bias ? "no tap reaches it, only the bias"
+                               : "structural zero: no tap reaches it");
   ImGui::EndTooltip();
 }
 
@@ -339,6 +357,19 @@ CellRoom cell_room(ImVec2 area) {
 View readable(const View& v, Extent e, ElementIndex at, CellRoom room) {
   View to = focused(v, e, at, room.rows, room.columns);
   return moved(to, e, std::floor(to.row0) - to.row0, std::floor(to.column0) - to.column0);
+}
+
+// Of cells that cover right and wrong elements; 0 where the map of errors has none.
+static ImU32 muted_colour(const Frame& f) {
+  static uint64_t serial = 0;
+  static ImU32 colour = 0;
+  const MapTile* tile = f.bench.tile(Workbench::Map::difference);
+  if (!tile || tile->paint.map != ColourMap::excess) return 0;
+  if (serial != tile->serial) {
+    const auto at = first_muted(tile->cells, tile->width);
+    serial = tile->serial, colour = at ? tile->pixels[*at] : 0;
+  }
+  return colour;
 }
 
 // As wide as the map, or the maps beside it would be pushed away.
@@ -368,6 +399,19 @@ static void draw_title(Frame& f, const MapStyle& s, float width) {
   const float room = width - ImGui::CalcTextSize(s.title).x - line, need = ImGui::CalcTextSize(axes).x;
   if (s.slot == Workbench::Map::kernel && need < room)
     draw->AddText({head.x + width - need, head.y}, packed(f.theme.dim), axes);
+  if (const ImU32 muted = s.slot == Workbench::Map::difference ? muted_colour(f) : 0) {
+    const char* words = "in part";
+    const float wide = line + ImGui::CalcTextSize(words).x;
+    if (wide < room) {
+      const float x = head.x + width - wide;
+      draw->AddRectFilled({x, head.y + line * 0.2f}, {x + line * 0.6f, head.y + line * 0.8f}, muted);
+      draw->AddText({x + line * 0.85f, head.y}, packed(f.theme.dim), words);
+    }
+    tooltip(
+        f.theme,
+        "Muted: a cell covers elements that are right and others that are wrong. From nearer (+, or the wheel) they "
+        "come apart.");
+  }
   if (!s.choose) return;
   tooltip(f.theme,
           "What the kernel's output stands beside: the oracle, a reference or another kernel. Click to choose. "
@@ -381,7 +425,7 @@ void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
   const Report* r = f.picture();
   if (!r) return;
   ImGui::PushID(static_cast<int>(s.slot));
-  float em = ImGui::GetFontSize();
+  const float em = ImGui::GetFontSize();
   const ImVec2 top = ImGui::GetCursorScreenPos();
   ImGui::BeginGroup();
   draw_title(f, s, size.x);

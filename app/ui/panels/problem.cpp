@@ -19,13 +19,19 @@ namespace {
 // shown.
 void offer(Frame& f, const ConvProblem& p) {
   if (auto broken = check(p)) {
-    f.draft.problem = p;
+    f.draft.problem = p, f.draft.of = f.document.problem;
     f.draft.field = broken->field();
     f.draft.rule = broken->what();
     return;
   }
   f.draft = {};
   f.command(SetProblem{p}, true);
+}
+
+// What one illegal number among several breaks by itself; else what all of them do.
+std::string rule_of(const Frame& f, const ProblemField& field) {
+  const auto own = check(with(f.document.problem, field.value, (*f.draft.problem).*field.value));
+  return own ? own->what() : f.draft.rule;
 }
 
 // What a number was before it was pressed: a double click types it, and its first click is not to have moved it.
@@ -106,7 +112,7 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
                 packed(handle), std::to_string(value));
   ImGui::PopFont();
   if (wrong) ImGui::PopStyleColor();
-  if (wrong && f.draft.problem) tooltip(f.theme, f.draft.rule);
+  if (wrong && f.draft.problem) tooltip(f.theme, rule_of(f, field));
   ImGui::SameLine(0, em * 0.25f);
   ImGui::PushItemFlag(ImGuiItemFlags_ButtonRepeat, true);
   constexpr int64_t most = std::numeric_limits<int64_t>::max();  // of what can be typed

@@ -414,8 +414,10 @@ void text_and_instructions(Frame& f, State& s, const Profile* profile, bool typi
 
 void ask_next_error() { next_error_asked = true; }
 
+void go_in_source(const std::string& file, int line) { asked_for = {file, line}; }
+
 void show_in_source(const Frame& f, const std::string& file, int line) {
-  asked_for = {file, line};
+  go_in_source(file, line);
   f.show("Source");
 }
 

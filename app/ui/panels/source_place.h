@@ -18,6 +18,8 @@ std::vector<SourcePlace> places_in(std::string_view words);
 
 // Brings the panel Source to the front, with this line in view.
 void show_in_source(const Frame& f, const std::string& file, int line);
+// The same, where the panel is.
+void go_in_source(const std::string& file, int line);
 // Once it is shown, the panel goes to the next line behind the caret that does not compile, or to the first.
 void ask_next_error();
 

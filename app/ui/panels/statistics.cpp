@@ -123,8 +123,16 @@ void gate_part(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
                                   percent_text(share_of(fails, s)), fails == 1 ? "fails" : "fail")
                     : fmt::format("t = {:.3g}: no element of {} fails", tolerance, grouped(s.elements)));
   ImGui::PopStyleColor();
-  ImGui::SetNextItemWidth(-FLT_MIN);
-  if (ImGui::SliderInt("##tolerance", &step, 0, b.count(), "", ImGuiSliderFlags_NoInput)) set_tolerance(f, s, step);
+  // Over the same decades as the plot below it, and in its place, once that is known.
+  double at = std::log10(tolerance);
+  const int low = std::min(d.share_low, static_cast<int>(std::floor(at))),
+            high = std::max(d.share_high, static_cast<int>(std::ceil(at)));
+  static float plot_left = 0, plot_width = 0;
+  if (plot_width > 0) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + plot_left);
+  ImGui::SetNextItemWidth(plot_width > 0 ? plot_width : -FLT_MIN);
+  if (ImGui::SliderInt("##tolerance", &step, (low - b.low_decade) * b.per_decade, (high - b.low_decade) * b.per_decade,
+                       "", ImGuiSliderFlags_NoInput))
+    set_tolerance(f, s, step);
   explain_item(t, {"Tolerance of the gate that stands beside the verdict; it never replaces it. Twenty steps a decade, "
                    "at which counts are exact.",
                    "|y − ref| > t·(1 + |ref|)", "set by hand; one step of undo a drag"});
@@ -134,12 +142,12 @@ void gate_part(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
 
   size.y = std::max(size.y - ImGui::GetFrameHeightWithSpacing() - ImGui::GetTextLineHeightWithSpacing(), t.em * 8);
   if (!ImPlot::BeginPlot("##gate", size, plots::fixed)) return;
-  double at = std::log10(tolerance);
-  const int low = std::min(d.share_low, static_cast<int>(std::floor(at))),
-            high = std::max(d.share_high, static_cast<int>(std::ceil(at)));
   ImPlot::SetupAxes("tolerance t", "fail, %", plots::axis, plots::axis);
   ImPlot::SetupAxesLimits(low - 0.1, high + 0.1, 0, 105, ImPlotCond_Always);
   plots::decades(ImAxis_X1, low, high, size.x - t.em * 4);
+  ImPlot::SetupFinish();
+  plot_left = ImPlot::GetPlotPos().x - ImGui::GetWindowPos().x - ImGui::GetStyle().WindowPadding.x,
+  plot_width = ImPlot::GetPlotSize().x;
   const int first = std::clamp(step, 0, b.count());
   ImPlot::PlotShaded("fails at t", d.tolerance.data() + first, d.share.data() + first, b.count() - first + 1, 0,
                      plots::fill(t.wrong, 0.3f));

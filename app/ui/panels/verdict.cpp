@@ -7,6 +7,7 @@
 #include "app/ui/panel.h"
 #include "app/ui/panels/flow.h"
 #include "app/ui/panels/map_view.h"
+#include "app/ui/panels/source_edit.h"
 #include "app/ui/panels/source_place.h"
 #include "app/ui/widgets.h"
 
@@ -482,6 +483,7 @@ bool waits_for_a_person(Frame& f, const Report* r) {
 
 void draw_verdict(Frame& f) {
   const Report* r = f.report();
+  if ((!r || (r->status == "not-run" && r->recorded.empty())) && not_trusted(f)) return;
   if (waits_for_a_person(f, r)) return;
   if (!r && file_is_not_this(f, r)) return;
   if (!r) {

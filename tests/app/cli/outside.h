@@ -38,12 +38,14 @@ class OutsideCli : public ::testing::Test {
     return changed_text(text_file(project_file("assets/kernels/" + sample)), from, to, sample);
   }
   // The same of a text.
-  std::string changed_text(std::string text, const std::string& from, const std::string& to,
+  std::string changed_text(const std::string& text, const std::string& from, const std::string& to,
                            const std::string& name = "changed.cu") {
+    return file(name, changed_into(text, from, to));
+  }
+  static std::string changed_into(std::string text, const std::string& from, const std::string& to) {
     const size_t at = text.find(from);
     EXPECT_NE(at, text.npos) << from;
-    if (at != text.npos) text.replace(at, from.size(), to);
-    return file(name, text);
+    return at == text.npos ? text : text.replace(at, from.size(), to);
   }
   std::string file(const std::string& name, const std::string& text) {
     return folder_.write(name, text.data(), text.size());

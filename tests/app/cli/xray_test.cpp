@@ -51,7 +51,8 @@ TEST(XrayCli, WhatIsNoKernelIsRefused) {
   EXPECT_EQ(convscope_run({"xray"}).code, 2);
   EXPECT_EQ(convscope_run({"xray", "nosuch"}).code, 2);
   auto r = convscope_run({"xray", "S0", "--dtype", "f64"});
-  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.code, 2);
+  EXPECT_FALSE(holds(r.out, "✗")) << "which would say that it is wrong\n" << r.out;
   EXPECT_TRUE(holds(r.out, "it does not take this problem: is written for f32 only")) << r.out;
 }
 

@@ -228,7 +228,8 @@ TEST(Xray, WhatMakesNoDifferenceIsNotTheCause) {
   EXPECT_EQ(x.is, Is::wrong);
   EXPECT_EQ(x.sentence,
             "its sizes matter: right on small problems, wrong on 1 × 17→1, K 1, L 1, s 1, p 0, d 1: the last input "
-            "channel of a group is left out; with other values the dilation is missing");
+            "channel of a group is left out; on 1 × 70→4, K 3, L 2, s 3, p 2, d 1, op 1, groups 2, bias: input channels "
+            "16–34, 51–69 of 70 are left out; with other values the dilation is missing");
   EXPECT_EQ(x.faults, std::vector<std::string>{x.sentence}) << "and not the term that makes no difference";
   EXPECT_FALSE(x.without_effect);
   // Where its sizes are no fault: right here alone.
@@ -280,7 +281,8 @@ TEST(Xray, SizesThatMatterAreFound) {
   EXPECT_EQ(x.is, Is::wrong);
   EXPECT_EQ(x.sentence,
             "its sizes matter: right on small problems, wrong on 1 × 17→1, K 1, L 1, s 1, p 0, d 1: the last input "
-            "channel of a group is left out");
+            "channel of a group is left out; on 1 × 70→4, K 3, L 2, s 3, p 2, d 2, op 1, groups 2, bias: input "
+            "channels 16–34, 51–69 of 70 are left out");
   EXPECT_EQ(x.faults, (std::vector<std::string>{x.sentence}));
   // Where it sums all there are it is right, and is told to be right there alone.
   p.in_channels = 3 * 16;

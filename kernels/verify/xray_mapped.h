@@ -1,0 +1,26 @@
+// A problem whose products were mapped, and what is to be seen in them (private to xray).
+#pragma once
+#include <optional>
+#include <string>
+
+#include "kernels/verify/index_channels.h"
+
+namespace convscope {
+
+struct Mapped {
+  ConvProblem problem;
+  bool right = false;
+  std::optional<Structure> structure;
+  std::string deviation, length;  // what is wrong, where it is
+  IndexMap map = {};
+};
+// Errors: as those of index_map().
+Mapped mapped_on(Device& device, const KernelDefinition& kernel, const ConvProblem& q, Activity& activity);
+// Nothing where the kernel does not take it, or fails. Errors: Cancelled; DeviceError when the device cannot be used
+// again.
+std::optional<Mapped> maybe_mapped_on(Device& device, const KernelDefinition& kernel, const ConvProblem& q,
+                                      Activity& activity);
+// The input channels that it leaves out on a problem, in words; "". Errors: likewise.
+std::string left_on(Device& device, const KernelDefinition& kernel, const ConvProblem& q, Activity& activity);
+
+}  // namespace convscope

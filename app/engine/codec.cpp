@@ -9,6 +9,7 @@
 #include "app/engine/profile_codec.h"
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
+#include "kernels/runtime/compile/not_followed.h"
 #include "kernels/runtime/stand_ins.h"
 
 namespace convscope {
@@ -122,14 +123,7 @@ json comparison_json(const Comparison& c) {
 // Does a kernel that does not take a problem say so itself: by its rules, by the checks of its host code, by what that
 // throws or returns, or by lacking such a parameter? What is left is code that is not followed here, or does not fit.
 bool is_declared(std::string_view why) {
-  if (why.starts_with("its host code ")) return false;
-  constexpr std::string_view refused = "is refused by its host code: ";
-  if (!why.starts_with(refused)) return true;
-  why.remove_prefix(refused.size());
-  for (std::string_view own : {"does more in forward() than call its host code", "its forward() returns ",
-                               "its forward() is given ", "its module is made with ", "its module gives "})
-    if (why.starts_with(own)) return false;
-  return true;
+  return !why.starts_with("its host code ") && !why.starts_with(host::not_followed_here);
 }
 
 // With those that a kernel which crashed or hung did not come to.

@@ -17,6 +17,14 @@
 namespace convscope::ui {
 namespace {
 
+// In the middle of a line of the status bar, whose text has its own height.
+void progress_bar(float part, float em) {
+  const float line = ImGui::GetCursorPosY();
+  ImGui::SetCursorPosY(line + (ImGui::GetTextLineHeight() - em * 0.8f) / 2);
+  ImGui::ProgressBar(part, {em * 7, em * 0.8f}, "");
+  ImGui::SetCursorPosY(line);  // what follows stands behind it
+}
+
 // Of a verdict's sentence, for one line.
 std::string first_clause(const std::string& sentence) {
   constexpr size_t most = 80;
@@ -195,7 +203,7 @@ void Chrome::status_bar() {
       ImGui::TextUnformatted(e.phase.empty() ? "working" : e.phase.c_str());
       if (e.total > 0) {
         const double part = std::min(1.0, static_cast<double>(e.done) / static_cast<double>(e.total));
-        ImGui::ProgressBar(static_cast<float>(part), {em * 7, em * 0.8f}, "");
+        progress_bar(static_cast<float>(part), em);
         // Only worth saying when it is long.
         if (const double own = seconds_since(step.since); own > 2 && part > 0.05 && part < 0.99)
           ImGui::TextDisabled("this step: about %s left", time_text(1000 * own * (1 - part) / part).c_str());
@@ -204,7 +212,7 @@ void Chrome::status_bar() {
     } else if (f_.bench.sweeping().running) {
       const Sweeping& sweep = f_.bench.sweeping();
       ImGui::TextUnformatted(("sweep: " + sweep.now).c_str());
-      ImGui::ProgressBar(static_cast<float>(sweep.sweep->share_done()), {em * 7, em * 0.8f}, "");
+      progress_bar(static_cast<float>(sweep.sweep->share_done()), em);
       if (ImGui::SmallButton("Stop (F10)")) f_.act("sweep");
     } else {
       const std::string& comes = app_.coming_kernel();

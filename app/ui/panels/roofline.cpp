@@ -513,7 +513,9 @@ void draw_roofline(Frame& f) {
   size_t rows = 0;
   for (const auto& p : all.points) rows += p.of == RoofPoint::Of::kernel || p.of == RoofPoint::Of::reference;
   const float below = ImGui::GetTextLineHeightWithSpacing() * static_cast<float>(7 + rows + all.missing.size());
-  plot(f, roof, all, problem, std::clamp(ImGui::GetContentRegionAvail().y - below, t.em * 14, t.em * 34));
+  // The picture first: what is below it can be scrolled to.
+  const float room = ImGui::GetContentRegionAvail().y, least = std::clamp(room * 0.6f, t.em * 14, t.em * 26);
+  plot(f, roof, all, problem, std::clamp(room - below, least, t.em * 34));
   legend(f, all);
   if (all.own) {
     const RoofPoint& own = all.points[*all.own];

@@ -79,10 +79,14 @@ void ratio_figures(Frame& f, const Statistics& s, const Spread& d) {
   if (!begin_figures("spread")) return ImGui::EndGroup();
   const char* counted = "counted over all elements, in bins of 1/20 decade";
   for (size_t q = 0; q < 5; q++) {
-    const double v = d.quantiles[q];
+    double v = d.quantiles[q];
+    // The largest is known better than by its bin, and the verdict says the same.
+    const Report* r = f.picture();
+    const bool exact = q == 4 && r && r->key == s.key && r->max_bound_ratio && v > 0;
+    if (exact) v = *r->max_bound_ratio;
     const About about{q < 4 ? "This share of all finite elements has an error of at most so many bounds."
                             : "No finite element has an error of more bounds than this.",
-                      "|y − ref| / bound", counted};
+                      "|y − ref| / bound", exact ? "of all elements" : counted};
     figure(t, quantile_name[q],
            v == 0    ? "exact"
            : v > 1e6 ? times_bound_text(v)

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "kernels/runtime/compile/launch_lines.h"
+#include "kernels/runtime/compile/not_followed.h"
 #include "kernels/runtime/compile/python_walk.h"
 
 namespace convscope {
@@ -49,7 +50,7 @@ class Module : PythonWalk {
     self->attributes.clear();  // a method that is kept in one would keep its module
     if (const Tensor* t = tensor_in(y)) return *t;
     if (auto list = list_in(y); list && !list->empty() && tensor_in(list->front())) return *tensor_in(list->front());
-    refuse(fmt::format("its forward() returns {}, where a tensor belongs", kind_of(y)));
+    throw NotFollowedHere(fmt::format("its forward() returns {}, where a tensor belongs", kind_of(y)));
   }
 
  private:
@@ -83,8 +84,8 @@ class Module : PythonWalk {
       if (auto v = number_of_layer(p.name))
         a.by_name[p.name] = *v, asked_.push_back(usual_meaning(p.name, false));
       else if (p.value.kind == Expression::nothing)
-        refuse(fmt::format("its module is made with `{}`, of which its name does not tell what it is. {}", p.name,
-                           instead));
+        throw NotFollowedHere(fmt::format(
+            "its module is made with `{}`, of which its name does not tell what it is. {}", p.name, instead));
     }
     return a;
   }
@@ -103,8 +104,8 @@ class Module : PythonWalk {
       else if (auto v = number_of_layer(p.name))
         a.by_name[p.name] = *v, asked_.push_back(usual_meaning(p.name, false));
       else if (p.value.kind == Expression::nothing)
-        refuse(fmt::format("its forward() is given `{}`, of which its name does not tell what it is. {}", p.name,
-                           instead));
+        throw NotFollowedHere(fmt::format("its forward() is given `{}`, of which its name does not tell what it is. {}",
+                                          p.name, instead));
     }
     return a;
   }
@@ -253,8 +254,9 @@ class Module : PythonWalk {
         given.push_back(value_of(value.front().value, none));
     }
     if (used != a.by_name.size() || given.size() != f.parameters)
-      refuse(fmt::format("its module gives {}() {} values{}; it takes {}", name, a.by_place.size() + a.by_name.size(),
-                         a.by_name.empty() ? "" : ", some by name", f.parameters));
+      throw NotFollowedHere(fmt::format("its module gives {}() {} values{}; it takes {}", name,
+                                        a.by_place.size() + a.by_name.size(), a.by_name.empty() ? "" : ", some by name",
+                                        f.parameters));
     return f.call(given);
   }
   // nn.ConvTranspose1d(…): its weights are the problem's, its numbers what it is given.

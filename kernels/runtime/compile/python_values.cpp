@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
+
+#include "kernels/runtime/compile/not_followed.h"
 
 namespace convscope::host {
 namespace {
@@ -14,7 +17,8 @@ int64_t floor_divided(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a <
 }  // namespace
 
 void refuse_argument(const PythonValue& v, const char* wanted) {
-  refuse("its module gives a function of the host code ", kind_of(v), ", where ", wanted, " belongs");
+  throw NotFollowedHere(
+      fmt::format("its module gives a function of the host code {}, where {} belongs", kind_of(v), wanted));
 }
 
 int64_t whole_number(const PythonValue& v) {

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
+#include "kernels/runtime/compile/not_followed.h"
+
 namespace convscope::host {
 
 PythonValue PythonWalk::function_value(const Statement& s) const {
@@ -18,8 +20,8 @@ void PythonWalk::not_followed(int line) const {
   for (int l = 1; l < line && from < file_.text.size(); l++) from = file_.text.find('\n', from) + 1;
   const size_t end = std::min(file_.text.find('\n', from), file_.text.size());
   const size_t first = std::min(file_.text.find_first_not_of(" \t", from), end);
-  refuse(fmt::format("does more in forward() than call its host code, which is not followed here: line {}, {}. {}",
-                     line, file_.text.substr(first, end - first), instead));
+  throw NotFollowedHere(fmt::format("its forward() does more than call its host code: line {}, {}. {}", line,
+                                    file_.text.substr(first, end - first), instead));
 }
 
 PythonWalk::Value PythonWalk::value_of(const Expression& e, Locals& l) {

@@ -7,6 +7,7 @@
 
 #include "convscope/host_calls.h"
 #include "kernels/runtime/compile/for_gpu.h"
+#include "kernels/runtime/compile/not_followed.h"
 #include "kernels/runtime/compile/python_run.h"
 #include "kernels/runtime/compile/streams.h"
 
@@ -374,6 +375,8 @@ std::string refused(const ConvProblem& p, const Called& host_code) {
     Plan plan(p);
     record(p, plan, host_code);
     return "";
+  } catch (const NotFollowedHere& e) {
+    return std::string(not_followed_here) + e.what();
   } catch (const std::exception& e) {
     const std::string own = e.what();
     return own.starts_with("its host code ") || own.find(" is not compiled here ") != own.npos

@@ -213,6 +213,7 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
       spec.fixed.insert(field);
   if (!options.cases.empty()) spec.cases = whole_number("cases", options.cases);
   spec.seed = r.inputs.seed;
+  if (names_file(r.kernel)) spec.layers = layers_for_the_end(r.problem.dtype);  // of the program's own tests know
   Fuzz fuzz(spec);
 
   Session session(common);

@@ -7,6 +7,7 @@
 #include "app/engine/xray_codec.h"
 #include "app/model/requests.h"
 #include "app/model/workbench.h"
+#include "kernels/runtime/registry.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -22,6 +23,7 @@ void Workbench::check_others(const Document& document) {
   FuzzSpec spec;
   spec.base.dtype = document.problem.dtype;
   spec.cases = cases_at_once;
+  if (names_file(document.kernel)) spec.layers = layers_for_the_end(spec.base.dtype);
   // Asked again of the same, it draws others.
   spec.seed = checking_.is_about(document) ? checking_.seed + 1 : spec.seed;
   checking_ = {};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/problem/counts.h"
+#include "kernels/problem/presets.h"
 
 namespace convscope {
 namespace {
@@ -252,9 +253,35 @@ std::optional<ConvProblem> Fuzz::next() {
   if (asked_) return asked_;
   if (first_)
     asked_ = smaller();
-  else if (right_ < spec_.cases && ended_early_.empty())
-    asked_ = draw();
+  else if (right_ < spec_.cases && ended_early_.empty()) {
+    if (right_ + static_cast<int64_t>(spec_.layers.size() - layer_) >= spec_.cases) asked_ = layer();
+    if (!asked_) asked_ = draw();
+  }
   return asked_;
+}
+
+std::optional<ConvProblem> Fuzz::layer() {
+  while (layer_ < spec_.layers.size()) {
+    const ConvProblem& p = spec_.layers[layer_++];
+    const auto& all = problem_fields();
+    const bool fits = std::all_of(all.begin(), all.end(), [&](const ProblemField& f) {
+      return !is_fixed(f.name) || p.*f.value == spec_.base.*f.value;
+    });
+    if (fits && (!is_fixed("bias") || p.bias == spec_.base.bias)) return p;
+  }
+  return {};
+}
+
+std::vector<ConvProblem> layers_for_the_end(DType dtype) {
+  constexpr double most = 3e7;
+  std::vector<ConvProblem> all;
+  for (const auto& preset : presets()) {
+    ConvProblem p = preset.problem;
+    p.dtype = dtype;
+    if (preset.name.starts_with("kernelbench-") && preset.name.ends_with("-small") && walked_products(p) <= most)
+      all.push_back(p);
+  }
+  return all;
 }
 
 // Either problems are drawn anew, with what was found, or what failed is made smaller.
@@ -303,8 +330,8 @@ void Fuzz::judged(Status status, std::string sentence, bool fails, const std::ve
     if (features < why.features) why.sentence = c.sentence, why.features = features;
     why.count++;
     if (++refused_in_a_row_ >= most_refused)
-      ended_early_ = fmt::format("the kernel takes none of {} further ones ({})", most_refused,
-                                 refusals().front().sentence);
+      ended_early_ =
+          fmt::format("the kernel takes none of {} further ones ({})", most_refused, refusals().front().sentence);
     return;
   }
   refused_in_a_row_ = 0;

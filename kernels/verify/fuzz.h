@@ -29,9 +29,15 @@ struct FuzzSpec {
   uint64_t seed = 42;
   // Output elements × taps × channels of a group: what the plainest kernel does for a problem that is drawn.
   double most_products = 1e6;
+  // Whole layers that are the last of the cases, where they have what is fixed: what is drawn has few channels, and what
+  // fills an array of fixed length is seen on none of it.
+  std::vector<ConvProblem> layers = {};
   // Instead of drawing: what is known to fail, to be made smaller. It is the first problem that next() gives.
   std::optional<ConvProblem> start = {};
 };
+
+// The KernelBench layers, small, that the emulator judges in about a second.
+std::vector<ConvProblem> layers_for_the_end(DType dtype);
 
 class Fuzz {
  public:
@@ -82,6 +88,7 @@ class Fuzz {
 
  private:
   std::optional<ConvProblem> draw();
+  std::optional<ConvProblem> layer();  // the next of spec_.layers
   ConvProblem drawn_once();
   ConvProblem large_once();
   std::optional<ConvProblem> smaller();
@@ -95,6 +102,7 @@ class Fuzz {
   FuzzSpec spec_;
   std::mt19937_64 random_, random_of_large_;
   int64_t draws_ = 0;
+  size_t layer_ = 0;
   std::set<std::string> seen_;
   std::optional<ConvProblem> asked_;
   std::map<std::string, Refusal> refusals_;

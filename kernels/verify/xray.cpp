@@ -457,7 +457,10 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
   }
   Told told = Told::not_at_all;
   if (mapped.empty()) {
-    x.sentence = "its products cannot be mapped: " + x.problems.front().why;
+    const bool no_blocks = std::any_of(extents.begin(), extents.end(), [](const Extent& e) { return e.no_blocks; });
+    x.sentence = "its products cannot be mapped: " +
+                 (no_blocks ? "on small problems a launch has no blocks, since a size is rounded down to whole blocks"
+                            : x.problems.front().why);
   } else {
     if (extent) put_extent(mapped, *extent);
     const LengthFormula lengths = tell_length(mapped, kernel, activity);

@@ -55,6 +55,29 @@ TEST(Fuzz, SomeOfAHundredAreLarge) {
   for (const auto& p : play(fuzz, always_right())) EXPECT_TRUE(p.in_channels == 3 && p.stride == 3) << describe(p);
 }
 
+// An array that is long enough for all that is drawn: whole layers are the last of the cases.
+TEST(Fuzz, LayersAreTheLastOfTheCases) {
+  auto weights = [](const ConvProblem& p) { return p.w_elements() > 16000; };
+  EXPECT_EQ(play(*std::make_unique<Fuzz>(FuzzSpec{.cases = 40}), wrong_when(weights)).size(), 40u) << "the control";
+  FuzzSpec spec;
+  spec.cases = 40, spec.layers = layers_for_the_end(DType::f32);
+  ASSERT_GE(spec.layers.size(), 1u);
+  Fuzz fuzz(spec);
+  const auto asked = play(fuzz, always_right());
+  ASSERT_EQ(asked.size(), 40u);
+  for (size_t i = 0; i < spec.layers.size(); i++)
+    EXPECT_EQ(describe(asked[40 - spec.layers.size() + i]), describe(spec.layers[i]));
+  Fuzz other(spec);
+  play(other, wrong_when(weights));
+  ASSERT_TRUE(other.first());
+  EXPECT_EQ(describe(other.first()->problem), describe(spec.layers.front()));
+  EXPECT_GT(other.smallest()->problem.w_elements(), 16000);
+  // Where something is fixed that they have not, all are drawn.
+  spec.base.kernel_size = 1, spec.fixed = {"kernel_size"};
+  Fuzz fixed(spec);
+  for (const auto& p : play(fixed, always_right())) EXPECT_EQ(p.kernel_size, 1);
+}
+
 TEST(Fuzz, DrawsManyDifferentLegalProblems) {
   Fuzz fuzz({.cases = 500});
   const auto asked = play(fuzz, always_right());
@@ -237,7 +260,8 @@ TEST(Fuzz, WhatTheKernelDoesNotTakeIsNoCase) {
   EXPECT_EQ(none.right(), 0);
   EXPECT_EQ(none.ended_early(), "the kernel takes none of 2000 further ones (as it is)");
   Fuzz two({.cases = 40});
-  for (int n = 0; two.next(); n++) two.judged(Status::not_run, n % 4 == 3 ? "takes no groups" : fmt::format("asks for {} bytes", n));
+  for (int n = 0; two.next(); n++)
+    two.judged(Status::not_run, n % 4 == 3 ? "takes no groups" : fmt::format("asks for {} bytes", n));
   EXPECT_TRUE(test::has(two.ended_early(), "the kernel takes none of 2000 further ones (asks for "));
   // Sentences that differ in numbers are one.
   ASSERT_EQ(two.refusals().size(), 2u);

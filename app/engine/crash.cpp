@@ -116,7 +116,8 @@ struct Failed {
   int signal;
   uint64_t pc, sp, address;
   simt::Position at{};  // of a kernel
-  bool named;           // it has an address: kill(2) has none, and beyond the canonical ones it says 0
+  simt::AccessInHand hand = simt::take_access_in_hand();
+  bool named;  // it has an address: kill(2) has none, and beyond the canonical ones it says 0
   bool at_stack_end, misaligned, in_kernel;
   char element[128] = "";  // the element of a tensor that it would be: "reads element 100 of x, which has 54"
 
@@ -133,8 +134,8 @@ struct Failed {
     if (simt::KnownTensor t{}; in_kernel && named && !at_stack_end && simt::nearest_tensor(address, t)) {
       const auto index = static_cast<int64_t>(address - t.begin) / static_cast<int64_t>(t.element_bytes);
       std::snprintf(element, sizeof element, "%s element %lld of %s, which has %lld",
-                    context.uc_mcontext.gregs[REG_ERR] & 2 ? "writes" : "reads", static_cast<long long>(index), t.name,
-                    static_cast<long long>(t.elements));
+                    (hand.pc ? hand.writes : (context.uc_mcontext.gregs[REG_ERR] & 2) != 0) ? "writes" : "reads",
+                    static_cast<long long>(index), t.name, static_cast<long long>(t.elements));
     }
   }
   const char* words() const { return *element ? element : meaning(signal, in_kernel, at_stack_end, misaligned); }
@@ -152,11 +153,12 @@ constinit thread_local Left left{};
 void go_on_there() { simt::leave_kernel(left.why, left.access, left.pc); }
 
 bool leaves(const Failed& f, ucontext_t& context) {
-  if (!f.in_kernel || f.at_stack_end || f.signal == SIGABRT || in_library(f.pc) || in_any(program(), f.pc) ||
+  const bool own = f.hand.pc || !(in_library(f.pc) || in_any(program(), f.pc));  // or the trace's look at its memory
+  if (!f.in_kernel || f.at_stack_end || f.signal == SIGABRT || !own ||
       !simt::can_leave_kernel(reinterpret_cast<const void*>(f.sp)))
     return false;
   std::snprintf(left.why, sizeof left.why, "%s", f.words());
-  left.access = *f.element, left.pc = f.pc;
+  left.access = *f.element, left.pc = f.hand.pc ? f.hand.pc - 1 : f.pc;
   // As if it were called there: below what a function may use under its stack pointer (System V ABI, AMD64, "The Stack
   // Frame"), and 8 bytes from a multiple of 16.
   constexpr uint64_t red_zone = 128;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "kernels/runtime/simt/block.h"
@@ -131,9 +132,17 @@ Loops& loops_of(const Block& block) {
 
 namespace {
 
-uint64_t value_at(const void* address, unsigned size) {
+constinit thread_local AccessInHand in_hand{};
+
+// What stands there may be read before the kernel does so: where nothing is, it is the kernel's fault.
+uint64_t value_at(const void* address, unsigned size, const void* pc, bool writes) {
   uint64_t v = 0;
-  if (size <= sizeof v) std::memcpy(&v, address, size);
+  if (size > sizeof v) return v;
+  in_hand = {reinterpret_cast<uint64_t>(pc), writes};
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::memcpy(&v, address, size);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  in_hand.pc = 0;
   return v;
 }
 
@@ -186,7 +195,7 @@ void record(const void* address, unsigned size, uint8_t kind, const void* pc, co
                   static_cast<uint16_t>(block->current_thread()), static_cast<uint16_t>(part),
                   static_cast<AccessKind>(kind), shared,
                   tracer->wish.rounds     ? loops_of(*block).round()
-                  : tracer->wish.meetings ? value_at(static_cast<const char*>(stands) + from, part)
+                  : tracer->wish.meetings ? value_at(static_cast<const char*>(stands) + from, part, pc, kind != 0)
                                           : 0});
 }
 
@@ -337,5 +346,7 @@ std::string load_traced_kernels() {
   });
   return why;
 }
+
+AccessInHand take_access_in_hand() { return std::exchange(in_hand, {}); }
 
 }  // namespace convscope::simt

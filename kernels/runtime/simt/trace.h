@@ -102,4 +102,12 @@ SourceLine source_line(uint64_t pc);
 // To be called when a module was opened: otherwise its lines are unknown.
 void look_for_lines_again();
 
+// The access of a kernel that the calling OS thread is about to record, whose memory it looks at: for signal handlers.
+// pc: behind the access, as a return address is; 0: none. It is forgotten.
+struct AccessInHand {
+  uint64_t pc;
+  bool writes;
+};
+AccessInHand take_access_in_hand();
+
 }  // namespace convscope::simt

@@ -69,6 +69,26 @@ TEST_F(Stray, ManyAtOnce) {
   EXPECT_EQ(client_.starts(), 1);
 }
 
+// The search for races looks at what stands in memory before the kernel does.
+TEST_F(Stray, InATracedKernelTheEngineLivesOn) {
+  const std::string traced = "\n#ifdef __SANITIZE_THREAD__\n#define FAR 100000000\n#else\n#define FAR 0\n#endif\n";
+  for (const auto& [from, to, words] : {std::tuple{"+= x[(", "+= x[FAR + (", ": reads element 1000"},
+                                        {"y[id] = sum", "y[FAR + id] = sum", ": writes element 1000"}}) {
+    const std::string head = "__global__ void gather";
+    std::string text = test::text_file(test::project_file("assets/kernels/gather.cu"));
+    text.replace(text.find(from), std::string(from).size(), to);
+    text.insert(0, traced);
+    ASSERT_EQ(client_.request(kernel_file_request("mine.cu", "emulator"), as_payload(text), {}, 0, {}, "mine.cu").kind,
+              Answer::Kind::result);
+    const json v = test::result_of(client_, test::run_request("mine.cu", {{"length", 300}}))["verdict"];
+    EXPECT_EQ(v["status"], "crashed") << v;
+    EXPECT_TRUE(test::holds(v["sentence"], words)) << v;
+    EXPECT_TRUE(test::holds(v["sentence"], ", at mine.cu:")) << v;
+    test::expect_works(client_);
+  }
+  EXPECT_EQ(client_.starts(), 1);
+}
+
 // Nothing of the emulator's is left to go on with: the engine's end, as with a kernel of its own.
 TEST_F(Stray, AStackThatOverflowsEndsIt) {
   std::string text = test::text_file(test::project_file("assets/kernels/gather.cu"));

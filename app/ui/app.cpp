@@ -512,6 +512,7 @@ void App::shortcuts() {
         // A route keeps the key from starting a walk.
         const bool once = page || chord == ImGuiKey_Space;
         ImGuiInputFlags how = ImGuiInputFlags_RouteGlobal | (once ? 0 : ImGuiInputFlags_Repeat);
+        if (page) how |= ImGuiInputFlags_RouteOverFocused;  // a kernel's text that is only read turns its pages by them
         if ((page || !walking) && a.enabled(*this) && ImGui::Shortcut(chord, how)) events_.push_back(RunAction{a.id});
         continue;
       }

@@ -467,7 +467,10 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     std::string another;
     const Xray before = x;
     told = conclude(x, mapped, lengths, another, activity);
-    if (told != Told::not_at_all && x.is == Xray::Is::wrong && begins(larger_ones))
+    // Grids have been looked at on longer problems, and another operation has no map.
+    const bool no_map =
+        extent || std::any_of(mapped.begin(), mapped.end(), [](const Mapped& m) { return !m.map.operation.empty(); });
+    if (told != Told::not_at_all && !no_map && x.is == Xray::Is::wrong && begins(larger_ones))
       hold_against_larger(x, told, before, mapped, lengths, device, kernel, p, activity);
   }
   if (told == Told::not_at_all && !mapped.empty() && !extent && begins(judged_ones)) {

@@ -308,6 +308,18 @@ SCENARIO(page_down_in_a_lesson_is_its_next_step) {
   g.frames(3);
   CHECK_EQ(g.app.lesson_step(), size_t{1});
   CHECK(!ImGui::GetIO().NavVisible);
+  // A kernel's text that is only read has the keyboard, which turns its pages elsewhere.
+  g.panel("Source");
+  g.settle();
+  for (const ImGuiWindow* w : ImGui::GetCurrentContext()->Windows)
+    if (w->WasActive && std::string_view(w->Name).starts_with("Source/source_"))
+      g.ctx->MouseMoveToPos({w->Pos.x + w->Size.x / 2, w->Pos.y + w->Size.y / 2});
+  g.ctx->MouseClick();
+  g.frames(3);
+  CHECK(!ImGui::GetIO().WantTextInput);
+  g.key(ImGuiKey_PageDown);
+  g.frames(3);
+  CHECK_EQ(g.app.lesson_step(), size_t{2});
   g.app.end_lesson();
   g.settle();
   g.panel("Verdict");

@@ -116,6 +116,19 @@ SCENARIO(illegal_padding_says_the_rule_and_keeps_the_last_legal_problem) {
   CHECK(g.document() == before);
 }
 
+// What was typed and refused is not kept beside what another way has set.
+SCENARIO(an_illegal_number_goes_when_another_is_set) {
+  g.type(value_of("stride"), "0");
+  g.settle();
+  CHECK(g.says("The last legal problem stays shown."));
+  ConvProblem p = g.problem();
+  p.length += 7;
+  g.app.execute({SetProblem{p}, 0});
+  g.settle();
+  CHECK(!g.says("The last legal problem stays shown."));
+  CHECK_EQ(g.problem().length, p.length);
+}
+
 SCENARIO(a_legal_number_after_an_illegal_one_is_taken) {
   g.type(value_of("groups"), "5");  // divides neither 4 nor 6
   CHECK(g.exists("//Problem/Take back"));

@@ -32,6 +32,11 @@ class Module : PythonWalk {
     const Statement* type = module_of(file_);
     auto self = std::make_shared<Object>();
     self->kind = Object::instance, self->statement = type;
+    // A method that is kept in one would keep its module, whether this returns or is refused.
+    struct Cleared {
+      Object& module;
+      ~Cleared() { module.attributes.clear(); }
+    } cleared{*self};
     const Statement* init = method_of(file_, type, "__init__");
     if (init) {
       makes_ = true;
@@ -47,7 +52,6 @@ class Module : PythonWalk {
     allow(init);
     ops_.made_on = kCPU;
     const Value y = call_function(forward, self, given);
-    self->attributes.clear();  // a method that is kept in one would keep its module
     if (const Tensor* t = tensor_in(y)) return *t;
     if (auto list = list_in(y); list && !list->empty() && tensor_in(list->front())) return *tensor_in(list->front());
     throw NotFollowedHere(fmt::format("its forward() returns {}, where a tensor belongs", kind_of(y)));

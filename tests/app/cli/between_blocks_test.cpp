@@ -109,22 +109,12 @@ torch::Tensor forward(torch::Tensor x, torch::Tensor w, c10::optional<torch::Ten
 
 // Rows of an odd length begin at an odd half, where a GPU stores no two at once.
 TEST_F(BetweenBlocksCli, TwoHalvesAtOnceWhereTheyAreNotAligned) {
-  std::string text = test::text_file(test::project_file("assets/kernels/gather.cu"));
-  for (const auto& [from, to] :
-       {std::pair{"const float* x, const float* w, const float* b, float* y",
-                  "const __half* x, const __half* w, const __half* b, __half* y"},
-        std::pair{"float sum = b ? b[co] : 0.0f", "float sum = b ? float(b[co]) : 0.0f"},
-        std::pair{"sum += x[", "sum += float(x["}, std::pair{"L + i] *", "L + i]) *"},
-        std::pair{"             w[(", "             float(w[("}, std::pair{"* K + k];", "* K + k]);"},
-        std::pair{"y[id] = sum;",
-                  "const float next = __shfl_down_sync(__activemask(), sum, 1);\n"
-                  "  if (j % 2 == 0 && j + 1 < Lout && threadIdx.x % 32 < 31)\n"
-                  "    *reinterpret_cast<__half2*>(y + id) = __floats2half2_rn(sum, next);\n"
-                  "  else if (j % 2 == 0 || threadIdx.x % 32 == 0) y[id] = __float2half(sum);"},
-        std::pair{"// convscope:", "#include <cuda_fp16.h>\n// convscope:"},
-        std::pair{"args=x,w,b", "type=f16 args=x,w,b"}})
-    text = changed_into(text, from, to);
-  const std::string here = file("pairs.cu", text);
+  const std::string here = changed_text(gather_of("__half", "f16", "cuda_fp16.h"), "y[id] = __half(sum);",
+                                        "const float next = __shfl_down_sync(__activemask(), sum, 1);\n"
+                                        "  if (j % 2 == 0 && j + 1 < Lout && threadIdx.x % 32 < 31)\n"
+                                        "    *reinterpret_cast<__half2*>(y + id) = __floats2half2_rn(sum, next);\n"
+                                        "  else if (j % 2 == 0 || threadIdx.x % 32 == 0) y[id] = __float2half(sum);",
+                                        "pairs.cu");
   auto of = [&](const char* length) {
     return run({"run", here, "--dtype", "f16", "--in-channels", "3", "--out-channels", "4", "--length", length});
   };

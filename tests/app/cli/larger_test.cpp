@@ -73,17 +73,7 @@ TEST_F(LargerCli, AKernelOfOneKernelSizeIsMapped) {
 }
 
 TEST_F(LargerCli, AKernelOfBfloat16AloneIsMapped) {
-  std::string text = test::text_file(test::project_file("assets/kernels/gather.cu"));
-  for (const auto& [from, to] :
-       {std::pair{"const float* x, const float* w, const float* b, float* y",
-                  "const __nv_bfloat16* x, const __nv_bfloat16* w, const __nv_bfloat16* b, __nv_bfloat16* y"},
-        std::pair{"float sum = b ? b[co] : 0.0f", "float sum = b ? float(b[co]) : 0.0f"},
-        std::pair{"sum += x[", "sum += float(x["}, std::pair{"L + i] *", "L + i]) *"},
-        std::pair{"             w[(", "             float(w[("}, std::pair{"* K + k];", "* K + k]);"},
-        std::pair{"y[id] = sum", "y[id] = __float2bfloat16(sum)"},
-        std::pair{"// convscope:", "#include <cuda_bf16.h>\n// convscope:"},
-        std::pair{"args=x,w,b", "type=bf16 args=x,w,b"}})
-    text = changed_into(text, from, to);
+  const std::string text = gather_of("__nv_bfloat16", "bf16", "cuda_bf16.h");
   const Words of{"--dtype", "bf16", "--padding", "1", "--kernel-size", "3", "--length", "20"};
   auto r = run(Words{"xray", file("bf.cu", text)} + of);
   EXPECT_EQ(r.code, 0) << r.out << r.err;

@@ -47,6 +47,24 @@ class OutsideCli : public ::testing::Test {
     EXPECT_NE(at, text.npos) << from;
     return at == text.npos ? text : text.replace(at, from.size(), to);
   }
+  // assets/kernels/gather.cu for elements of another type, by its CUDA name and by that of a launch line.
+  static std::string gather_of(const std::string& type, const std::string& dtype, const std::string& header) {
+    std::string text = text_file(project_file("assets/kernels/gather.cu"));
+    for (const auto& [from, to] :
+         {std::pair<std::string, std::string>{
+              "const float* x, const float* w, const float* b, float* y",
+              "const " + type + "* x, const " + type + "* w, const " + type + "* b, " + type + "* y"},
+          {"float sum = b ? b[co] : 0.0f", "float sum = b ? float(b[co]) : 0.0f"},
+          {"sum += x[", "sum += float(x["},
+          {"L + i] *", "L + i]) *"},
+          {"             w[(", "             float(w[("},
+          {"* K + k];", "* K + k]);"},
+          {"y[id] = sum;", "y[id] = " + type + "(sum);"},
+          {"// convscope:", "#include <" + header + ">\n// convscope:"},
+          {"args=x,w,b", "type=" + dtype + " args=x,w,b"}})
+      text = changed_into(text, from, to);
+    return text;
+  }
   std::string file(const std::string& name, const std::string& text) {
     return folder_.write(name, text.data(), text.size());
   }

@@ -187,7 +187,7 @@ TEST_F(PythonCli, WhatIsNotFollowedIsRefused) {
   const std::string name = module("        return torch.relu(" + call + ")\n");
   auto r = run(Words{"run", name} + little);
   EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(holds(r.out + r.err, "is not followed here: line 47, return torch.relu(ext.conv(")) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out + r.err, "its forward() does more than call its host code: line 47, return torch.relu(ext.conv(")) << r.out << r.err;
   EXPECT_EQ(run(Words{"run", name, "--json"} + little).document()["verdict"]["declared"], false);
   EXPECT_EQ(run(Words{"check", name, "--cases", "3"}).code, 1) << "no problem binds";
   // Where that is so of a bias alone, it is right without one, and the rest is not judged.
@@ -195,7 +195,7 @@ TEST_F(PythonCli, WhatIsNotFollowedIsRefused) {
   const auto checked = run({"check", module(with_bias), "--cases", "10"});
   EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
   EXPECT_TRUE(holds(checked.out, " others were not judged, where its code is not followed (below)")) << checked.out;
-  EXPECT_TRUE(holds(checked.out, "is not followed here: line 48, return y if c.bias is None else torch.relu(y)"))
+  EXPECT_TRUE(holds(checked.out, "its forward() does more than call its host code: line 48, return y if c.bias is None else torch.relu(y)"))
       << checked.out;
   // The call alone, where that is said.
   const std::string text = "# convscope: call conv args=x,w,b,s,p,op,d supports=g==1\n" + test::text_file(name);

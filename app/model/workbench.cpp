@@ -369,6 +369,8 @@ void Workbench::fetch_numbers(const std::string& key, const std::array<int64_t, 
                               std::function<void(const NumberBlock*)> then) {
   const json header = {{"type", "numbers"}, {"result", key}, {"window", window}};
   client_->post_latest("values to copy", header.dump(), {}, handlers([key, window, then = std::move(then)](Answer a) {
+                         // Who has asked again waits for that answer.
+                         if (a.kind == Answer::Kind::error && refusal_of(a).cancelled) return;
                          then(block_from(a, key, window).get());
                        }));
 }

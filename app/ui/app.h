@@ -129,7 +129,7 @@ class App {
   void toggle_colours();
   void scale_by(double factor);
   void toggle_full_screen() { full_screen_ = !full_screen_; }
-  void reset_layout() { layout_pending_ = true, kept_layout_.reset(); }
+  void reset_layout() { layout_pending_ = true, kept_layout_.reset(), were_in_front_.clear(); }
   void open_palette() { palette_open_ = true; }
   void open_help() { help_open_ = true; }
   void open_about() { about_open_ = true; }

@@ -19,10 +19,15 @@ namespace {
 
 // In the middle of a line of the status bar, whose text has its own height.
 void progress_bar(float part, float em) {
-  const float line = ImGui::GetCursorPosY();
-  ImGui::SetCursorPosY(line + (ImGui::GetTextLineHeight() - em * 0.8f) / 2);
-  ImGui::ProgressBar(part, {em * 7, em * 0.8f}, "");
-  ImGui::SetCursorPosY(line);  // what follows stands behind it
+  const float line = ImGui::GetTextLineHeight(), height = em * 0.8f, width = em * 7;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy({width, line});
+  const float top = at.y + (line - height) / 2, rounding = ImGui::GetStyle().FrameRounding;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  draw->AddRectFilled({at.x, top}, {at.x + width, top + height}, ImGui::GetColorU32(ImGuiCol_FrameBg), rounding);
+  if (part > 0)
+    draw->AddRectFilled({at.x, top}, {at.x + width * std::min(part, 1.0f), top + height},
+                        ImGui::GetColorU32(ImGuiCol_PlotHistogram), rounding);
 }
 
 // Of a verdict's sentence, for one line.

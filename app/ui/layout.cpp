@@ -144,8 +144,9 @@ void App::keep_layout() {
 void App::other_layout(bool usual) {
   if (!usual) keep_layout();
   were_in_front_.clear();
-  for (const ImGuiWindow* w : ImGui::GetCurrentContext()->WindowsFocusOrder)
-    if (w->DockIsActive && w->DockTabIsVisible) were_in_front_.push_back(w->Name);
+  if (!usual || !kept_layout_)  // the layout that comes back has its own
+    for (const ImGuiWindow* w : ImGui::GetCurrentContext()->WindowsFocusOrder)
+      if (w->DockIsActive && w->DockTabIsVisible) were_in_front_.push_back(w->Name);
   if (!usual || !kept_layout_) {
     layout_pending_ = true;
     return;
@@ -175,15 +176,16 @@ void App::draw_panels(Frame& f) {
   ImGuiID space = ImGui::DockSpaceOverViewport(0, viewport);
   // So low that a lesson's panels have no room in four docks, or a map none above another dock.
   constexpr float lesson_ems = 52;
-  const float low_ems = settings_.presenter ? 42 : 46;
-  const float ems = viewport->Size.y / ImGui::GetFontSize();
-  const bool narrow = viewport->WorkSize.x < 1100 * style_scale_, low = ems < low_ems,
+  const float low_ems = settings_.presenter ? 42 : 46, ems = viewport->Size.y / ImGui::GetFontSize();
+  const bool narrow = viewport->WorkSize.x < 1100 * style_scale_, low = lesson_ && ems < low_ems,
              staged = settings_.presenter || (lesson_ && ems < lesson_ems),
              starts_so = !staged_ && staged == settings_.presenter;
   const bool other =
       narrow != narrow_ || (!starts_so && (staged != staged_.value_or(false) || (staged && low != low_)));
+  const bool other_stage = staged != staged_.value_or(false);
   narrow_ = narrow, staged_ = staged, low_ = low;
   if (other) other_layout(!narrow && !staged);
+  if (other_stage) were_in_front_.clear();  // a stage has panels of its own in front
   if (layout_pending_ && viewport->WorkSize.x > 0) {
     default_layout(space);
     layout_pending_ = false;

@@ -303,6 +303,7 @@ TEST_F(MapInput, CopiesWhatIsShown) {
   a_->apply(SetView{focused({}, e_, {5, 60}, 4, 4), true});
   ASSERT_TRUE(a_.screen.settle(*a_));
   a_.screen.press(*a_, ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_C);
+  ASSERT_TRUE(a_.screen.until(*a_, [&] { return !a_.screen.clipboard.empty(); })) << "the engine has the values";
   EXPECT_TRUE(a_.screen.clipboard.starts_with("n,co,j,output,reference,error,error_over_bound\n"))
       << a_.screen.clipboard.substr(0, 200);
   EXPECT_NE(a_.screen.clipboard.find("\n0,5,60,"), std::string::npos);

@@ -248,9 +248,10 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
 // well, with what is seen there.
 void hold_against_larger(Xray& x, Told told, const Xray& before, const std::vector<Mapped>& mapped,
                          const LengthFormula& lengths, Device& device, const KernelDefinition& kernel,
-                         const ConvProblem& p, Activity& activity) {
+                         const ConvProblem& p, const std::function<bool()>& over, Activity& activity) {
   std::vector<Mapped> all = mapped;
   for (const auto& [kind, q] : larger_problems(kernel, p)) {
+    if (over()) return;
     auto one = maybe_mapped_on(device, kernel, q, activity);
     if (!one) continue;
     x.launches += one->map.launches;
@@ -471,7 +472,8 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     const bool no_map =
         extent || std::any_of(mapped.begin(), mapped.end(), [](const Mapped& m) { return !m.map.operation.empty(); });
     if (told != Told::not_at_all && !no_map && x.is == Xray::Is::wrong && begins(larger_ones))
-      hold_against_larger(x, told, before, mapped, lengths, device, kernel, p, activity);
+      hold_against_larger(
+          x, told, before, mapped, lengths, device, kernel, p, [&] { return spent() > limits.seconds; }, activity);
   }
   if (told == Told::not_at_all && !mapped.empty() && !extent && begins(judged_ones)) {
     // Of products that no formula gives: they may be another output's.

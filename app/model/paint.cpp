@@ -139,11 +139,12 @@ std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const 
       out[i] = table[c.flags & flag_failing ? steps : 0];
     else if (c.minimum > c.maximum)
       out[i] = dark;
-    else if (paint.map == ColourMap::excess && mixed_around(cells, width, x, y))
-      out[i] = between(table[static_cast<size_t>(excess_step(c))],
-                       table[static_cast<size_t>(
-                           place_on({ColourMap::excess, 0, 1, false}, static_cast<double>(c.minimum)) * steps)]);
-    else if (paint.map == ColourMap::excess)
+    else if (paint.map == ColourMap::excess && mixed_around(cells, width, x, y)) {
+      const uint32_t worst = table[static_cast<size_t>(excess_step(c))],
+                     least = table[static_cast<size_t>(
+                         place_on({ColourMap::excess, 0, 1, false}, static_cast<double>(c.minimum)) * steps)];
+      out[i] = between(worst, between(worst, least));  // no less to be seen than what is wrong throughout
+    } else if (paint.map == ColourMap::excess)
       out[i] = table[static_cast<size_t>(excess_step(c))];
     else
       out[i] = table[static_cast<size_t>(

@@ -32,7 +32,7 @@ double place_on(const Paint& paint, double value);
 
 // One colour a cell, row-major: the extreme of the cell; NaN magenta; infinite hatched; never written a checker
 // pattern; failing cells keep their colour (the map marks them). excess: where every cell of an area holds failing
-// elements and others within their bound, it is muted: halfway to the colour of its least ratio.
+// elements and others within their bound, it is muted: a quarter of the way to the colour of its least ratio.
 std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const Paint& paint);
 // The first cell that is muted so, in the order of the cells.
 std::optional<size_t> first_muted(std::span<const Cell> cells, int width);

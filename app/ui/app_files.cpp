@@ -1,4 +1,6 @@
-// What the window opens and writes: sessions, inputs, kernels' files, pictures.
+// What the window opens, writes and copies: sessions, inputs, kernels' files, pictures, values.
+#include <algorithm>
+#include <array>
 #include <cfloat>
 #include <cmath>
 #include <filesystem>
@@ -205,6 +207,51 @@ void App::after_drawing(const std::function<Picture()>& read) {
   } catch (const std::exception& e) {
     say(e.what());
   }
+}
+
+// ---- the clipboard
+
+void App::copy_window() {
+  const Report* r = picture();
+  if (!r) return;
+  const Extent e = extent();
+  const View v = fitted(views_.now(), e);
+  auto within = [](double at, double limit) { return static_cast<int64_t>(std::clamp(at, 0.0, limit)); };
+  const std::array<int64_t, 4> window{within(std::floor(v.row0), e.rows), within(std::ceil(v.row1), e.rows),
+                                      within(std::floor(v.column0), e.columns),
+                                      within(std::ceil(v.column1), e.columns)};
+  const int64_t count = (window[1] - window[0]) * (window[3] - window[2]);
+  if (count > Workbench::most_numbers)
+    return say(
+        fmt::format("The maps show {} elements, of which {} can be copied: zoom in first (+), or take all as "
+                    ".npy with `convscope run … --save DIR`",
+                    grouped(count), grouped(Workbench::most_numbers)));
+  const Beside* other = beside_of(*bench_, document());
+  const std::string head =
+      other ? fmt::format("n,co,j,{},{},difference,difference_over_bound_of_both\n", r->kernel, other->with)
+            : "n,co,j,output,reference,error,error_over_bound\n";
+  const int64_t cout = r->document.problem.out_channels;
+  bench_->fetch_numbers(other ? other->difference : r->key, window, [this, head, cout](const NumberBlock* n) {
+    if (!n) return say("Not copied: this result is gone. Run it again (F5)");
+    std::string csv = head;
+    for (int64_t row = n->row0; row < n->row1; row++)
+      for (int64_t column = n->column0; column < n->column1; column++) {
+        const double* at = n->at(row, column);
+        csv += fmt::format("{},{},{},{},{},{},{}\n", row / cout, row % cout, column, at[0], at[1], at[2], at[3]);
+      }
+    ImGui::SetClipboardText(csv.c_str());
+    say(grouped((n->row1 - n->row0) * (n->column1 - n->column0)) + " elements copied as CSV");
+  });
+}
+
+void App::copy_verdict() {
+  auto r = bench_->report_of(document());
+  if (!r) return;
+  std::string text = fmt::format("{} on {}: {}\n", r->kernel, convscope::describe(r->document.problem), r->sentence);
+  if (!r->recorded.empty()) text += "recorded: " + r->recorded + "\n";
+  for (const auto& l : r->layers) text += fmt::format("{}: {}: {}\n", l.name, l.status, l.evidence);
+  ImGui::SetClipboardText(text.c_str());
+  say("Verdict copied");
 }
 
 }  // namespace convscope::ui

@@ -316,7 +316,8 @@ SCENARIO(page_down_in_a_lesson_is_its_next_step) {
       g.ctx->MouseMoveToPos({w->Pos.x + w->Size.x / 2, w->Pos.y + w->Size.y / 2});
   g.ctx->MouseClick();
   g.frames(3);
-  CHECK(!ImGui::GetIO().WantTextInput);
+  const ImGuiWindow* focused = ImGui::GetCurrentContext()->NavWindow;
+  CHECK(focused && std::string_view(focused->Name).starts_with("Source/source_"));
   g.key(ImGuiKey_PageDown);
   g.frames(3);
   CHECK_EQ(g.app.lesson_step(), size_t{2});

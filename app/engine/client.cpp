@@ -15,6 +15,7 @@
 
 #include "app/engine/codec.h"
 #include "app/engine/connection.h"
+#include "app/engine/stillness.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -32,6 +33,7 @@ struct Pending {
   bool begun = false;                      // a progress frame has come: silence now means something
   uint64_t beat = 0;
   Clock::time_point last_beat = Clock::now();
+  std::optional<double> still_s;  // since then, as the engine counts it: of the time it had a processor
   double patience_s = 10;
   std::string phase;
   std::optional<Clock::time_point> cancelled;
@@ -291,6 +293,7 @@ class EngineClient::Impl {
     std::string type;
     uint64_t id = 0, beat = 0;
     double patience_s = 0;
+    std::optional<double> still_s;
     bool engine_ends = false;
     Progress now;
     try {
@@ -302,6 +305,7 @@ class EngineClient::Impl {
       if (type == "progress") {
         beat = j.value("beat", uint64_t{0});
         patience_s = j.value("patience_s", 10.0);
+        if (j.contains("still_s")) still_s = j["still_s"].get<double>();
         now = {j.value("phase", ""), j.value("done", uint64_t{0}), j.value("total", uint64_t{0})};
       } else if (type != "partial" && type != "result" && type != "error") {
         throw FrameError("it sent an answer of unknown type");
@@ -318,6 +322,7 @@ class EngineClient::Impl {
       p.begun = true;
       p.beat = beat;
       p.patience_s = patience_s;
+      p.still_s = still_s;
       p.phase = now.phase;
       if (p.handlers.progress) p.handlers.progress(now);
     } else if (type == "partial") {
@@ -340,7 +345,8 @@ class EngineClient::Impl {
     for (auto it = pending_.begin(); it != pending_.end(); ++it) {
       Pending& p = it->second;
       if (!p.begun && (busy || !engine_->greeted())) p.clock = Clock::now();
-      if (p.begun && seconds_since(p.last_beat) > p.patience_s)
+      const double still_s = seconds_since(p.last_beat);
+      if (p.begun && (p.still_s.value_or(still_s) > p.patience_s || still_s * Stillness::least_share > p.patience_s))
         return end_engine(it,
                           {Answer::Kind::hung,
                            "",

@@ -302,6 +302,7 @@ json statistics_json(const ErrorStatistics& s) {
           {"ratio", s.ratio},
           {"gate", s.gate},
           {"joint", s.joint},
+          {"joint_small", s.joint_small},
           {"ratio_bins", bins(S::ratio_bins)},
           {"gate_bins", bins(S::gate_bins)},
           {"magnitude_bins", bins(S::joint_magnitude)},
@@ -402,6 +403,13 @@ json report_json(const RunReport& r) {
   return out;
 }
 
+static json stretch_json(const Stretch& s) {
+  if (s.values.empty()) return nullptr;
+  json values = json::array();
+  for (double v : s.values) values.push_back(number_json(v));
+  return {{"first", s.first}, {"values", values}};
+}
+
 json explanation_json(const Explanation& e, const ConvProblem& p) {
   json taps = json::array();
   for (const auto& t : e.taps) {
@@ -429,6 +437,7 @@ json explanation_json(const Explanation& e, const ConvProblem& p) {
           {"channels", e.channels},
           {"notes", notes},
           {"read_total", optional_number(e.read_total)},
+          {"near", {{"x", stretch_json(e.near_x)}, {"y", stretch_json(e.near_y)}}},
           {"launches", e.launches}};
 }
 

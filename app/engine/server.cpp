@@ -18,6 +18,7 @@
 #include "app/engine/frame.h"
 #include "app/engine/process.h"
 #include "app/engine/service.h"
+#include "app/engine/stillness.h"
 #include "kernels/base/error.h"
 #include "kernels/base/run_program.h"
 #include "kernels/base/worker_pool.h"
@@ -171,6 +172,7 @@ class Server {
 
   // Ten times a second, what the heavy request in hand is doing.
   void report_progress() {
+    Stillness still;
     for (;;) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       std::shared_ptr<Request> r;
@@ -178,11 +180,13 @@ class Server {
         std::lock_guard lock(mutex_);
         r = current_;
       }
-      if (r) send_progress(*r);
+      if (!r) continue;
+      const double now_s = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+      send_progress(*r, still.at(r->id, r->activity.snapshot().beat, now_s, thread_times()));
     }
   }
 
-  void send_progress(const Request& r) {
+  void send_progress(const Request& r, double still_s = 0) {
     auto s = r.activity.snapshot();
     send({{"type", "progress"},
           {"id", r.id},
@@ -190,6 +194,7 @@ class Server {
           {"done", s.done},
           {"total", s.total},
           {"beat", s.beat},
+          {"still_s", still_s},
           {"patience_s", Service::patience_s(r.header, s.of_kernel)}},
          {});
   }

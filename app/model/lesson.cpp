@@ -164,6 +164,7 @@ LessonStep step_from(const json& j, const LessonStep* before, const fs::path& fo
   }
   s.line = f.text("line");
   if (const json* v = f.take("classes")) s.classes = v->is_boolean() && v->get<bool>();
+  if (const json* v = f.take("from_input")) s.from_input = v->is_boolean() && v->get<bool>();
   s.panel = f.text("panel"), s.beside = f.text("beside"), s.recording = f.text("recording", s.recording);
   if (s.recording == "none") s.recording.clear();
   s.sweep = f.text("sweep"), s.actions = f.list("actions");

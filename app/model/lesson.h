@@ -17,6 +17,7 @@ struct LessonStep {
   std::optional<View> view;          // what the maps show: rows and columns alone count
   std::string line;                  // a part of the source line that the panel Source goes to; "": where it is
   bool classes = false;              // polyphase classes over the maps
+  bool from_input = false;           // Explain is drawn from the input's side
   std::string panel, beside;         // brought to the front; the second of another dock. "": where they are
   std::string recording;             // name of a shipped recording that is open; "": none
   std::string sweep;                 // what the panel Sweep goes over; "": as it is

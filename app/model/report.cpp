@@ -128,6 +128,7 @@ Statistics statistics_from(const json& j, const std::string& key) {
   s.magnitude_bins = bins("magnitude_bins"), s.error_bins = bins("error_bins");
   s.ratio = counts("ratio", s.ratio_bins.count() + 1), s.gate = counts("gate", s.gate_bins.count() + 1);
   s.joint = counts("joint", s.magnitude_bins.count() * s.error_bins.count());
+  s.joint_small = counts("joint_small", s.error_bins.count());
   return s;
 }
 
@@ -147,6 +148,11 @@ double Statistics::ratio_quantile(double q) const {
   return ratio_bins.edge(ratio_bins.count());
 }
 
+std::optional<double> ValuesNear::at(int64_t position) const {
+  if (position < first || position - first >= static_cast<int64_t>(values.size())) return {};
+  return values[static_cast<size_t>(position - first)];
+}
+
 Explained explained_from(const json& answer, const Document& asked) {
   const json& j = part(answer, "explanation");
   Explained e;
@@ -162,6 +168,13 @@ Explained explained_from(const json& answer, const Document& asked) {
     e.taps.push_back({whole(t, "k").value_or(0), text(t, "formula"), text(t, "note"), whole(t, "expected_i"),
                       whole(t, "read_i"), number(t, "count").value_or(0), number(t, "expected_sum").value_or(0),
                       number(t, "read_sum"), whole(t, "beside_i")});
+  const json& near = part(j, "near");
+  for (const auto& [name, values] : {std::pair{"x", &e.near_x}, {"y", &e.near_y}}) {
+    const json& stretch = part(near, name);
+    values->first = whole(stretch, "first").value_or(0);
+    for (const auto& v : part(stretch, "values"))
+      values->values.push_back(number(v).value_or(std::numeric_limits<double>::quiet_NaN()));
+  }
   for (const auto& n : part(j, "notes"))
     if (n.is_string()) e.notes.push_back(n);
   return e;

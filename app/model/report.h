@@ -117,7 +117,7 @@ struct StatisticsBins {
 struct Statistics {
   std::string key;  // of the result
   int64_t elements = 0, zero = 0, not_finite = 0;
-  std::vector<double> ratio, gate, joint;  // counts: see kernels/verify/statistics.h
+  std::vector<double> ratio, gate, joint, joint_small;  // counts: see kernels/verify/statistics.h
   StatisticsBins ratio_bins, gate_bins, magnitude_bins, error_bins;
   // Elements with |error| > t·(1 + |reference|), and what is not finite: exact where t is a bin's edge.
   double failing_at(double tolerance) const;
@@ -136,6 +136,12 @@ struct ExplainedTap {
   std::optional<int64_t> beside_i;  // the input outside of its row that the kernel goes on to
   bool differs() const { return beside_i || !note.empty() || expected_i != read_i; }
 };
+// Values beside each other, from position `first` on.
+struct ValuesNear {
+  int64_t first = 0;
+  std::vector<double> values;
+  std::optional<double> at(int64_t position) const;
+};
 struct Explained {
   Document document;
   int64_t n = 0, co = 0, j = 0, first_channel = 0, channels = 0;
@@ -144,6 +150,7 @@ struct Explained {
   bool all_taps = true;
   int launches = 0;
   std::vector<ExplainedTap> taps;
+  ValuesNear near_x, near_y;  // around the taps: of the only input channel, and what the kernel wrote
   std::vector<std::string> notes;
   bool differs() const;  // the kernel takes something else for it than the definition
 };

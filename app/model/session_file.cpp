@@ -126,6 +126,7 @@ SessionFile load_session(const std::string& path) {
     v.column0 = take(*it, "column0", v.column0, path), v.column1 = take(*it, "column1", v.column1, path);
     v.show_classes = take(*it, "show_classes", v.show_classes, path);
     v.difference_is_ratio = take(*it, "difference_is_ratio", v.difference_is_ratio, path);
+    v.from_input = take(*it, "from_input", v.from_input, path);
     ElementIndex at = take(*it, "selected", ElementIndex{-1, -1}, path);
     const auto& p = d.problem;
     if (at.row >= 0 && at.row < p.batch * p.out_channels && at.column >= 0 && at.column < p.out_length())
@@ -162,7 +163,8 @@ void save_session(const std::string& path, const SessionFile& s) {
                {"column0", s.view.column0},
                {"column1", s.view.column1},
                {"show_classes", s.view.show_classes},
-               {"difference_is_ratio", s.view.difference_is_ratio}};
+               {"difference_is_ratio", s.view.difference_is_ratio},
+               {"from_input", s.view.from_input}};
   if (s.view.selected) j["view"]["selected"] = {s.view.selected->row, s.view.selected->column};
   std::string text;
   try {

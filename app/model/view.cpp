@@ -36,13 +36,15 @@ View fitted(View v, Extent e) {
 
 View zoomed(const View& view, Extent e, double factor_rows, double factor_columns, double at_row, double at_column) {
   View v = fitted(view, e);
-  auto axis = [](double& low, double& high, double factor, double at) {
-    double centre = low + (high - low) * at, size = (high - low) / factor;
+  // An axis that is as close as it goes stays where it is while the other one goes on.
+  auto axis = [](double& low, double& high, double factor, double at, double limit) {
+    const double centre = low + (high - low) * at,
+                 size = std::clamp((high - low) / factor, std::min(fewest, limit), limit);
     low = centre - size * at;
     high = low + size;
   };
-  axis(v.row0, v.row1, factor_rows, at_row);
-  axis(v.column0, v.column1, factor_columns, at_column);
+  axis(v.row0, v.row1, factor_rows, at_row, e.rows);
+  axis(v.column0, v.column1, factor_columns, at_column, e.columns);
   return fitted(v, e);
 }
 

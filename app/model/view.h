@@ -17,6 +17,7 @@ struct View {
   std::optional<ElementIndex> selected;
   bool show_classes = false;        // polyphase classes and structural zeros over the maps
   bool difference_is_ratio = true;  // third map: error/bound, or signed error
+  bool from_input = false;          // Explain draws what one input sends, instead of what one output takes
   bool operator==(const View&) const = default;
   bool whole() const { return row1 <= row0 || column1 <= column0; }
 };

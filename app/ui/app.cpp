@@ -371,6 +371,12 @@ void App::toggle_classes() {
   views_.set(v, false);
 }
 
+void App::turn_explanation() {
+  View v = views_.now();
+  v.from_input = !v.from_input;
+  views_.set(v, false);
+}
+
 void App::toggle_presenter() {
   Settings s = settings_;
   s.presenter = !s.presenter;

@@ -124,6 +124,7 @@ class App {
   void find_failing(bool forward);
   void move_selection(int rows, int columns);
   void toggle_classes();
+  void turn_explanation();  // from the output's side to the input's, or back
   void toggle_presenter();
   void toggle_theme();
   void toggle_colours();

@@ -51,7 +51,7 @@ void App::show_step(size_t step) {
   execute({ReplaceDocument{s.document, lesson_->title}, lesson_gesture_});  // one undo takes all of its steps back
   open_kernels_file(s.document);
   View v = s.view.value_or(View{});
-  v.selected = s.selected, v.show_classes = s.classes;
+  v.selected = s.selected, v.show_classes = s.classes, v.from_input = s.from_input;
   if (s.selected && !s.view)
     v = readable(v,
                  Extent{static_cast<double>(s.document.problem.batch * s.document.problem.out_channels),

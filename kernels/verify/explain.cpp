@@ -167,6 +167,23 @@ std::string tap_formula(const ConvProblem& p, int64_t j, int64_t k) {
   return i < 0 || i >= p.length ? s + fmt::format(": outside 0…{}, no tap", p.length - 1) : s;
 }
 
+// What stands around the taps of an element: as far as one of its inputs' products, and a few more.
+static void look_around(Explanation& e, const ConvProblem& p, const Inputs& in, Prober& probe) {
+  constexpr int64_t few = 3, most = 256;
+  const int64_t reach = (p.kernel_size - 1) * p.dilation;
+  const int64_t first = std::max<int64_t>(0, (e.j + p.padding - reach) / p.stride - few),
+                last = std::min(p.length - 1, (e.j + p.padding) / p.stride + few);
+  if (first > last || last - first >= most) return;
+  if (e.channels == 1) {
+    e.near_x.first = first;
+    for (int64_t i = first; i <= last; i++)
+      e.near_x.values.push_back(in.x.at((e.n * p.in_channels + e.first_channel) * p.length + i));
+  }
+  const int64_t begin = std::max<int64_t>(0, first * p.stride - p.padding),
+                end = std::min(probe.own_length(), last * p.stride - p.padding + reach + 1);
+  if (begin < end && end - begin <= 4 * most) e.near_y = {begin, probe.row(e.n, e.co, begin, end - begin)};
+}
+
 Explanation explain(Device& device, const KernelDefinition& kernel, const ConvProblem& p, const InputSpec& spec,
                     int64_t n, int64_t co, int64_t j, Activity& activity) {
   require_legal(p);
@@ -193,6 +210,7 @@ Explanation explain(Device& device, const KernelDefinition& kernel, const ConvPr
     return out;
   }
   out.got = probe.element(n, co, j);
+  look_around(out, p, in, probe);
   probe.narrow(n, co, j);
   auto left = std::isnan(out.got) ? probe.left(n, co, j) : Prober::Left::written;
   if (left == Prober::Left::added_to) out.got = probe.element(n, co, j);

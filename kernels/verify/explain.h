@@ -26,6 +26,12 @@ struct TapRead {
   std::string strange;             // when the answer fits no simple reading
 };
 
+// Values that stand beside each other in a row, from position `first` on.
+struct Stretch {
+  int64_t first = 0;
+  std::vector<double> values;
+};
+
 struct Explanation {
   int64_t n = 0, co = 0, j = 0;
   double got = 0, expected = 0;
@@ -36,6 +42,9 @@ struct Explanation {
   std::optional<double> read_total;  // read_bias + Σ read_sum: equals `got` when the picture is complete
   double bias = 0;                   // that belongs here
   std::optional<double> read_bias;   // that the kernel adds; nothing when it is no single one
+  // Around its taps: x[n, first_channel, …], where that is the group's only channel, and what the kernel made of
+  // y[n, co, …]. Empty where the taps lie too far apart.
+  Stretch near_x, near_y;
   int launches = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "kernels/base/activity.h"
 #include "kernels/base/error.h"
@@ -90,6 +91,14 @@ class Prober {
     return std::fabs(without - near) <= 2 * traits(p_.dtype).unit_roundoff * (std::fabs(seen) + std::fabs(rest_))
                ? near
                : without;
+  }
+  // Elements of y beside each other, as the last run has left them.
+  std::vector<double> row(int64_t n, int64_t co, int64_t first, int64_t count) {
+    return dispatch(p_.dtype, [&](auto v) {
+      std::vector<decltype(v)> seen(static_cast<size_t>(count));
+      if (count > 0) y_->read(place(n, co, first), seen.data(), seen.size() * sizeof v);
+      return std::vector<double>(seen.begin(), seen.end());
+    });
   }
   // What an element is of nothing but zeros: not counted from here on.
   void leave_out(double rest) { rest_ = rest; }

@@ -48,6 +48,7 @@ ErrorStatistics error_statistics(const ResultTensors& t, Activity& activity) {
     s.ratio.resize(slots(S::ratio_bins));
     s.gate.resize(slots(S::gate_bins));
     s.joint.resize(static_cast<size_t>(S::joint_magnitude.count() * S::joint_error.count()));
+    s.joint_small.resize(static_cast<size_t>(S::joint_error.count()));
     return s;
   };
   S all = empty();
@@ -74,14 +75,17 @@ ErrorStatistics error_statistics(const ResultTensors& t, Activity& activity) {
         continue;
       }
       int m = magnitude(truth), x = error(d);
-      if (m >= 0 && m < S::joint_magnitude.count() && x >= 0 && x < S::joint_error.count())
+      if (x < 0 || x >= S::joint_error.count()) continue;
+      if (m < 0)
+        s.joint_small[static_cast<size_t>(x)]++;
+      else if (m < S::joint_magnitude.count())
         s.joint[static_cast<size_t>(m * S::joint_error.count() + x)]++;
     }
     std::lock_guard lock(mutex);
     auto add = [](std::vector<int64_t>& to, const std::vector<int64_t>& from) {
       for (size_t i = 0; i < to.size(); i++) to[i] += from[i];
     };
-    add(all.ratio, s.ratio), add(all.gate, s.gate), add(all.joint, s.joint);
+    add(all.ratio, s.ratio), add(all.gate, s.gate), add(all.joint, s.joint), add(all.joint_small, s.joint_small);
     all.zero += s.zero, all.not_finite += s.not_finite;
     activity.advance();
   });

@@ -23,7 +23,8 @@ struct ErrorStatistics {
 
   // [0]: at most the lowest edge (exact zeros included); [i + 1]: bin i; the last also holds what lies beyond.
   std::vector<int64_t> ratio, gate;
-  std::vector<int64_t> joint;                      // [magnitude][error], of finite elements with both in range
+  std::vector<int64_t> joint;        // [magnitude][error], of finite elements with both in range
+  std::vector<int64_t> joint_small;  // [error], of those whose reference is below the range of magnitudes, or 0
   int64_t elements = 0, zero = 0, not_finite = 0;  // zero: no error at all; not_finite: NaN, infinite or never written
 };
 

@@ -64,9 +64,15 @@ SCENARIO(gather_and_scatter_are_two_sides_of_one_sum) {
   explained(g, 0, 65);
   CHECK(g.says("i = (j + p − k·d)/s"));
   g.click("//Explain/Scatter");
+  CHECK(g.view().from_input);
   CHECK(g.says("j = i·s − p + k·d"));
   CHECK(g.says("from i = "));
   g.click("//Explain/Gather");
+  CHECK(!g.says("from i = "));
+  // The same by its name, from wherever one is.
+  g.menu("scatter");
+  CHECK(g.says("from i = "));
+  g.menu("scatter");
   CHECK(!g.says("from i = "));
 }
 

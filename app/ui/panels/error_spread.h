@@ -23,6 +23,7 @@ struct Spread {
   int magnitude_low = 0, magnitude_high = 0;  // bins of the joint counts that hold something
   int error_low = 0, error_high = 0;
   double densest = 0, joint_sum = 0;
+  double small_sum = 0;  // of joint_sum: the reference is 0, or below the least magnitude
 };
 inline constexpr double quantile_at[5] = {0.5, 0.9, 0.99, 0.999, 1};
 inline constexpr const char* quantile_name[5] = {"p50", "p90", "p99", "p99.9", "max"};
@@ -32,7 +33,8 @@ inline constexpr int merged = 4;  // bins a bar
 inline bool whole(const Statistics& s) {
   auto fits = [](size_t have, int want) { return want > 0 && have == static_cast<size_t>(want); };
   return fits(s.ratio.size(), s.ratio_bins.count() + 1) && fits(s.gate.size(), s.gate_bins.count() + 1) &&
-         fits(s.joint.size(), s.magnitude_bins.count() * s.error_bins.count());
+         fits(s.joint.size(), s.magnitude_bins.count() * s.error_bins.count()) &&
+         fits(s.joint_small.size(), s.error_bins.count());
 }
 
 inline Spread spread_of(const Statistics& s) {
@@ -79,6 +81,12 @@ inline Spread spread_of(const Statistics& s) {
       d.magnitude_low = std::min(d.magnitude_low, i), d.magnitude_high = std::max(d.magnitude_high, i + 1);
       d.error_low = std::min(d.error_low, k), d.error_high = std::max(d.error_high, k + 1);
     }
+  for (int k = 0; k < e; k++)
+    if (const double n = s.joint_small[static_cast<size_t>(k)]; n > 0) {
+      d.densest = std::max(d.densest, n), d.joint_sum += n, d.small_sum += n;
+      d.error_low = std::min(d.error_low, k), d.error_high = std::max(d.error_high, k + 1);
+    }
+  if (d.small_sum > 0 && d.magnitude_high == 0) d.magnitude_low = 0, d.magnitude_high = 1;
   return d;
 }
 

@@ -61,13 +61,21 @@ bool icon_button(const Theme& t, const char* id, Icon icon, const char* about, b
   return pressed;
 }
 
+// Towards the output's side or the input's, which is a part of the view.
+void turn(Frame& f, ExplainState& s, Direction d) {
+  s.direction = d, s.step = -1, s.playing = false, s.follow = true;
+  View v = f.view;
+  v.from_input = d == Direction::scatter;
+  f.view_to(v, false);
+}
+
 void controls(Frame& f, ExplainState& s, int steps) {
   const Theme& t = f.theme;
   float tight = ImGui::GetFontSize() * 0.2f;
   auto choice = [&](const char* label, Direction d, const char* about) {
     bool on = s.direction == d;
     if (on) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_HeaderActive));
-    if (ImGui::Button(label)) s.direction = d, s.step = -1, s.playing = false, s.follow = true;
+    if (ImGui::Button(label)) turn(f, s, d);
     if (on) ImGui::PopStyleColor();
     tooltip(t, about);
   };
@@ -285,6 +293,8 @@ void draw_explain(Frame& f) {
                             : fmt::format("This is {}, and not what is set now", of));
     ImGui::PushStyleVar(ImGuiStyleVar_Alpha, ImGui::GetStyle().Alpha * 0.55f);
   }
+  if (const Direction d = f.view.from_input ? Direction::scatter : Direction::gather; d != s.direction)
+    s.direction = d, s.step = -1, s.playing = false, s.follow = true;
   header(f, s);
   for (const auto& n : s.words.notes) coloured(t.wrong, n);
   if (state.traced && s.traced != state.traced) s.traced = state.traced, s.trace = words_of(*state.traced, *r);
@@ -304,8 +314,7 @@ void draw_explain(Frame& f) {
   }
   s.follow = false;
   TapPictureClick click = draw_tap_picture(f, picture);
-  if (click.input)
-    s.direction = Direction::scatter, s.input = *click.input, s.step = -1, s.playing = false, s.follow = true;
+  if (click.input) turn(f, s, Direction::scatter), s.input = *click.input;
   if (click.output && *click.output != e->j) {
     View v = f.view;
     v.selected = ElementIndex{e->n * e->document.problem.out_channels + e->co, *click.output};
@@ -315,7 +324,7 @@ void draw_explain(Frame& f) {
   ImGui::Spacing();
   bool walking = s.direction == Direction::gather;
   if (auto row = draw_tap_table(f, *e, s.words, s.table, walking ? s.step : -1))
-    s.direction = Direction::gather, s.step = *row, s.playing = false, s.follow = true;
+    turn(f, s, Direction::gather), s.step = *row;
   if (!s.words.check.empty()) dim_text(t, s.words.check);
   explain_item(t, {"The sum of what was found against what stands in the output: equal when nothing was overlooked", "",
                    "computed"});

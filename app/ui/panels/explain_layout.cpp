@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <string>
 
 #include "kernels/problem/counts.h"
@@ -75,6 +76,18 @@ std::vector<TapArrow> arrows_of(const TapPicture& picture) {
   return arrows;
 }
 
+std::string cell_value(const ValuesNear& values, int64_t position) {
+  const auto known = values.at(position);
+  if (!known) return "";
+  const double v = *known;
+  if (std::isnan(v)) return "NaN";
+  if (std::isinf(v)) return v > 0 ? "+Inf" : "-Inf";
+  std::string text;
+  for (const int digits : {3, 2, 1})
+    if (text = fmt::format("{:.{}g}", v, digits); text.size() <= 6) return text;
+  return text;  // -1e-05
+}
+
 void make_layout(TapLayout& l, const TapPicture& picture, float em, float room) {
   const Explained& e = picture.of;
   const ConvProblem& p = e.document.problem;
@@ -109,10 +122,26 @@ void make_layout(TapLayout& l, const TapPicture& picture, float em, float room) 
   int64_t longest = 0;
   for (const auto* v : {&inputs, &outputs})
     for (int64_t i : *v) longest = std::max(longest, i < 0 ? -i * 10 : i);
-  // Cells hold their number, and grow into what room there is.
+  // Cells hold their number, where all fit also what stands there, and grow into what room there is.
   auto place = [&](float cell) { l.top.set(inputs, cell, em * 1.4f), l.bottom.set(outputs, cell, em * 1.4f); };
-  float least = std::max(em * 2.1f, static_cast<float>(std::to_string(longest).size()) * em * 0.55f + em * 0.7f);
+  auto room_for = [&](size_t characters) {
+    return std::max(em * 2.1f, static_cast<float>(characters) * em * 0.55f + em * 0.7f);
+  };
+  float least = room_for(std::to_string(longest).size());
   place(least);
+  size_t characters = 0;
+  for (const auto& [strip, values] : {std::pair{&l.top, &e.near_x}, {&l.bottom, &e.near_y}})
+    for (int64_t i : strip->positions) characters = std::max(characters, cell_value(*values, i).size());
+  l.values = false;
+  if (characters > 0) {
+    const float wider = std::max(least, room_for(characters));
+    place(wider);
+    l.values = std::max(l.top.width, l.bottom.width) <= room;
+    if (l.values)
+      least = wider;
+    else
+      place(least);
+  }
   auto most = static_cast<float>(std::max(l.top.positions.size(), l.bottom.positions.size()));
   float spare = room - std::max(l.top.width, l.bottom.width);
   if (spare > 0) place(std::max(least, std::min(em * 3.2f, least + std::floor(spare / most))));

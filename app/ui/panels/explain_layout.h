@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "app/ui/panels/explain_picture.h"
@@ -39,10 +40,14 @@ struct TapLayout {
   int64_t input = -1;
   float em = 0, room = 0;
   Strip top, bottom;
+  bool values = false;            // cells have room for what stands there, under their positions
   std::vector<int64_t> taps;      // k of every arrow, ascending
   std::vector<TapArrow> arrows;   // gather
   std::vector<int64_t> untapped;  // outputs of the bottom row that no tap reaches
 };
+
+// What stands at a position, in at most six characters; "" where it is not known.
+std::string cell_value(const ValuesNear& values, int64_t position);
 
 void make_layout(TapLayout& l, const TapPicture& picture, float em, float room);
 

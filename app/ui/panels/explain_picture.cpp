@@ -53,7 +53,10 @@ std::optional<int64_t> row(const Canvas& c, bool inputs) {
   const bool has_special = !inputs || c.picture.direction == Direction::scatter;
   const int64_t special_one = inputs ? c.picture.input : c.picture.of.j;
   std::optional<int64_t> under;
-  float text_y = y + (c.cell_h - ImGui::GetFontSize()) / 2;
+  const ValuesNear& near = inputs ? c.picture.of.near_x : c.picture.of.near_y;
+  const bool values = c.layout.values && !near.values.empty();
+  const float text_y = values ? y + c.em * 0.1f : y + (c.cell_h - ImGui::GetFontSize()) / 2;
+  const float small = values ? 0.85f : 1;  // positions, where values stand under them
   auto dots = [&](float x) { c.draw->AddText({x, text_y}, Canvas::ink(t.dim, 1), "…"); };
   for (size_t i = 0; i < s.positions.size(); i++) {
     int64_t position = s.positions[i];
@@ -67,7 +70,7 @@ std::optional<int64_t> row(const Canvas& c, bool inputs) {
     if (!inputs && std::binary_search(c.layout.untapped.begin(), c.layout.untapped.end(), position)) {
       c.draw->PushClipRect(a, b, true);
       for (float h = -c.cell_h; h < s.cell; h += c.em * 0.4f)
-        c.draw->AddLine({x + h, b.y}, {x + h + c.cell_h, y}, Canvas::ink(t.dim, 0.35f), line);
+        c.draw->AddLine({x + h, b.y}, {x + h + c.cell_h, y}, Canvas::ink(t.dim, values ? 0.22f : 0.35f), line);
       c.draw->PopClipRect();
     }
     c.draw->AddRect(a, b,
@@ -77,8 +80,16 @@ std::optional<int64_t> row(const Canvas& c, bool inputs) {
                                 ghost ? 0.5f : 1),
                     0, special ? line * 2 : line);
     std::string text = std::to_string(position);
-    float w = ImGui::CalcTextSize(text.c_str()).x;
-    c.draw->AddText({x + (s.cell - w) / 2, text_y}, Canvas::ink(ghost ? t.warning : t.text, 1), text.c_str());
+    float w = ImGui::CalcTextSize(text.c_str()).x * small;
+    const ImVec4& ink = ghost ? t.warning : values ? t.dim : t.text;
+    c.draw->AddText(nullptr, ImGui::GetFontSize() * small, {x + (s.cell - w) / 2, text_y}, Canvas::ink(ink, 1),
+                    text.c_str());
+    if (values && !ghost) {
+      text = cell_value(near, position);
+      w = ImGui::CalcTextSize(text.c_str()).x;
+      c.draw->AddText({x + (s.cell - w) / 2, y + c.em * 1.02f}, Canvas::ink(inputs ? t.text : t.kernel, 1),
+                      text.c_str());
+    }
     if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(a, b)) under = position;
   }
   if (!s.positions.empty()) {
@@ -218,8 +229,9 @@ TapPictureClick draw_tap_picture(Frame& f, const TapPicture& picture) {
   if (layout.room != room || layout.serial != picture.serial || layout.direction != picture.direction ||
       layout.em != em || (picture.direction == Direction::scatter && layout.input != picture.input))
     make_layout(layout, picture, em, room);
-  float cell_h = em * 1.7f, arrows = std::clamp(ImGui::GetContentRegionAvail().y * 0.24f, em * 5.2f, em * 9),
-        label = em * 1.25f, need = std::max(layout.top.width, layout.bottom.width);
+  float cell_h = em * (layout.values ? 2.05f : 1.7f),
+        arrows = std::clamp(ImGui::GetContentRegionAvail().y * 0.24f, em * 5.2f, em * 9), label = em * 1.25f,
+        need = std::max(layout.top.width, layout.bottom.width);
   float height = 2 * label + 2 * cell_h + arrows + (need > room ? ImGui::GetStyle().ScrollbarSize : 0);
   TapPictureClick click;
   ImGui::SetNextWindowContentSize({std::max(need, 1.0f), 0});
@@ -245,11 +257,19 @@ TapPictureClick draw_tap_picture(Frame& f, const TapPicture& picture) {
     }
     draw_labels(c.draw, f.theme, labels);
     ImGui::PopFont();
+    const Explained& of = picture.of;
+    const bool one = layout.values && !of.near_x.values.empty();
+    const std::string inputs = one ? fmt::format("input x[{}, {}, i]: position i and its value", of.n, of.first_channel)
+                                   : "input x, position i",
+                      outputs =
+                          layout.values && !of.near_y.values.empty()
+                              ? fmt::format("output y[{}, {}, j]: position j and what the kernel wrote", of.n, of.co)
+                              : "output y, position j";
     // The names of the rows stay in sight when the cells are scrolled.
     float x = ImGui::GetWindowPos().x;
     ImGui::PushFont(nullptr, ImGui::GetStyle().FontSizeBase * 0.87f);
-    c.draw->AddText({x, at.y}, ImGui::GetColorU32(f.theme.dim), "input x, position i");
-    c.draw->AddText({x, c.bottom_y + cell_h + em * 0.15f}, ImGui::GetColorU32(f.theme.dim), "output y, position j");
+    c.draw->AddText({x, at.y}, ImGui::GetColorU32(f.theme.dim), inputs.c_str());
+    c.draw->AddText({x, c.bottom_y + cell_h + em * 0.15f}, ImGui::GetColorU32(f.theme.dim), outputs.c_str());
     ImGui::PopFont();
     if (over_input) cell_tooltip(c, true, *over_input);
     if (over_output) cell_tooltip(c, false, *over_output);

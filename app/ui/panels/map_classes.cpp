@@ -57,17 +57,23 @@ void class_legend(const Frame& f, const ConvProblem& p) {
   constexpr const char* about =
       "Positions by the remainder of j + p by the stride: the same taps reach all of one class. Seen when positions "
       "are at least 3 pixels wide.";
+  constexpr const char* no_tap = "No tap reaches these: structural zeros, which have the bias alone.";
   ImGui::TextColored(f.theme.dim, "%s", p.stride == 1 ? "(j + p) mod 1: one class, no tint" : "(j + p) mod s");
   tooltip(f.theme, about);
   const auto named = std::min<int64_t>(p.stride == 1 ? 0 : p.stride, std::size(tints));
-  for (int64_t r = 0; r < named; r++)
-    swatch(f.theme, some_tap_lands(p, r) ? &tint_of(r) : nullptr, fmt::format("{}", r), about);
+  bool hatched = false;
+  for (int64_t r = 0; r < named; r++) {
+    const bool lands = some_tap_lands(p, r);
+    hatched |= !lands;
+    swatch(f.theme, lands ? &tint_of(r) : nullptr, fmt::format("{}{}", r, lands ? "" : ": no tap"),
+           lands ? about : no_tap);
+  }
   if (named < p.stride && p.stride > 1) {
     beside_if_fits(ImGui::CalcTextSize("…").x);
     ImGui::TextUnformatted("…");
     tooltip(f.theme, fmt::format("up to {}; from {} on the tints begin again", grouped(p.stride - 1), named));
   }
-  swatch(f.theme, nullptr, "no tap", "No tap reaches these: structural zeros, which have the bias alone.");
+  if (!hatched) swatch(f.theme, nullptr, "no tap", no_tap);  // at the ends
 }
 
 }  // namespace convscope::ui

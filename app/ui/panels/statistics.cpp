@@ -197,7 +197,11 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   const double x0 = std::floor(place(mb, d.magnitude_low)), x1 = std::ceil(place(mb, d.magnitude_high));
   const double y0 = std::floor(place(eb, d.error_low)), y1 = std::ceil(place(eb, d.error_high));
   ImPlot::SetupAxes("|reference|", "|error|", plots::bare, plots::bare);
-  ImPlot::SetupAxesLimits(x0 - 0.25, x1 + 0.25, y0 - 0.25, y1 + 0.25, ImPlotCond_Always);
+  // What has no place on a logarithmic axis stands beside it: outputs that should be 0.
+  const bool zeros = d.small_sum > 0;
+  const double span = x1 - x0, zeros_at = x0 - span * 0.06, zeros_to = x0 - span * 0.02;
+  ImPlot::SetupAxesLimits(zeros ? zeros_at - span * 0.02 : x0 - 0.25, x1 + 0.25, y0 - 0.25, y1 + 0.25,
+                          ImPlotCond_Always);
   plots::decades(ImAxis_X1, static_cast<int>(x0), static_cast<int>(x1), size.x - t.em * 5);
   plots::decades(ImAxis_Y1, static_cast<int>(y0), static_cast<int>(y1), size.y - t.em * 3);
   ImPlot::SetupFinish();
@@ -205,15 +209,17 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   const double scale = 1 / std::max(1e-9, std::log10(d.densest) + 0.3);
   ImPlot::PushPlotClipRect();
   ImDrawList* draw = ImPlot::GetPlotDrawList();
-  for (int m = d.magnitude_low; m < d.magnitude_high; m++)
-    for (int e = d.error_low; e < d.error_high; e++) {
-      double n = s.joint[static_cast<size_t>(m * eb.count() + e)];
-      if (n <= 0) continue;
-      ImVec2 a = ImPlot::PlotToPixels(place(mb, m), place(eb, e + 1)),
-             z = ImPlot::PlotToPixels(place(mb, m + 1), place(eb, e));
-      draw->AddRectFilled({std::floor(a.x), std::floor(a.y)}, {std::floor(z.x), std::floor(z.y)},
-                          colour(map, (std::log10(n) + 0.3) * scale, t.light));
-    }
+  auto cell = [&](double left, double right, int e, double n) {
+    if (n <= 0) return;
+    const ImVec2 a = ImPlot::PlotToPixels(left, place(eb, e + 1)), z = ImPlot::PlotToPixels(right, place(eb, e));
+    draw->AddRectFilled({std::floor(a.x), std::floor(a.y)}, {std::floor(z.x), std::floor(z.y)},
+                        colour(map, (std::log10(n) + 0.3) * scale, t.light));
+  };
+  for (int e = d.error_low; e < d.error_high; e++) {
+    for (int m = d.magnitude_low; m < d.magnitude_high; m++)
+      cell(place(mb, m), place(mb, m + 1), e, s.joint[static_cast<size_t>(m * eb.count() + e)]);
+    if (zeros) cell(zeros_at, zeros_to, e, s.joint_small[static_cast<size_t>(e)]);
+  }
   ImPlot::PopPlotClipRect();
   // The gate t·(1 + |ref|), and half a unit in the last place of the reference.
   double gx[25], gy[25], ux[2] = {x0 - 1, x1 + 1}, uy[2];
@@ -236,8 +242,21 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   if (name_at < x1 && name_at + u < y1)
     ImPlot::PlotText("u·|reference|", name_at, name_at + u, {t.em * 3.6f, t.em * 0.3f});
   ImPlot::PopStyleColor();
+  if (zeros) {
+    const double middle = (zeros_at + zeros_to) / 2;
+    ImPlot::PlotText("0", middle, y0 - 0.25, {0, -t.em * 0.7f});
+    const double edge[2] = {x0 - span * 0.01, x0 - span * 0.01}, ends[2] = {y0 - 1, y1 + 1};
+    ImPlot::PlotLine("##zeros", edge, ends, 2, plots::line(t.border, 1));
+  }
   ImPlotPoint p;
-  if (plots::pointed(p)) {
+  if (plots::pointed(p) && zeros && p.x < x0 - span * 0.01) {
+    const int e = static_cast<int>(std::floor((p.y - eb.low_decade) * eb.per_decade));
+    const double n = e >= 0 && e < eb.count() ? s.joint_small[static_cast<size_t>(e)] : 0;
+    read_out(t,
+             fmt::format("{}\n|reference| 0, or at most {:.2g}\n|error| {:.2g} to {:.2g}", elements(n), mb.edge(0),
+                         eb.edge(e), eb.edge(e + 1)),
+             "Elements that should be 0, which has no place on a logarithmic axis.");
+  } else if (plots::pointed(p)) {
     int m = static_cast<int>(std::floor((p.x - mb.low_decade) * mb.per_decade)),
         e = static_cast<int>(std::floor((p.y - eb.low_decade) * eb.per_decade));
     double n =
@@ -255,6 +274,8 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
       for (int e = 0; e < eb.count(); e++)
         if (double n = s.joint[static_cast<size_t>(m * eb.count() + e)]; n > 0)
           out += fmt::format("{:g},{:g},{:.0f}\n", mb.edge(m), eb.edge(e), n);
+    for (int e = 0; e < eb.count(); e++)
+      if (double n = s.joint_small[static_cast<size_t>(e)]; n > 0) out += fmt::format("0,{:g},{:.0f}\n", eb.edge(e), n);
     return out;
   });
   if (const double apart = not_in_joint_plot(s, d); apart > 0)

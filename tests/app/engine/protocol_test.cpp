@@ -1,11 +1,13 @@
 // Engines that are none: what the client says of them, and that nothing of them is left.
 #include <ctime>
 #include <filesystem>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <thread>
 
 #include "app/engine/frame.h"
+#include "app/engine/stillness.h"
 #include "tests/app/engine/harness.h"
 
 namespace convscope {
@@ -138,7 +140,8 @@ TEST_F(StrangeEngine, GreetsAndThenTalksNonsense) {
   EXPECT_EQ(after_hello(frame("{\"type\":7,\"id\":1}")), field);
   EXPECT_EQ(after_hello(frame("{\"type\":\"result\",\"id\":-1}")), "it sent an answer without an id");
   EXPECT_EQ(after_hello(frame("{\"type\":\"surprise\",\"id\":1}")), "it sent an answer of unknown type");
-  for (const char* part : {"\"phase\":7", "\"beat\":\"x\"", "\"patience_s\":[]", "\"done\":null", "\"total\":{}"})
+  for (const char* part :
+       {"\"phase\":7", "\"beat\":\"x\"", "\"patience_s\":[]", "\"still_s\":[]", "\"done\":null", "\"total\":{}"})
     EXPECT_EQ(after_hello(frame(std::string("{\"type\":\"progress\",\"id\":1,") + part + "}")), field) << part;
 }
 
@@ -157,6 +160,22 @@ TEST_F(StrangeEngine, GreetsAndFallsSilent) {
   EXPECT_EQ(a.kind, Answer::Kind::hung);
   EXPECT_EQ(a.message, "the engine has given no sign of life for 0.4 s");
   EXPECT_LT(watch.seconds(), 5 * test::slowness);
+}
+
+// An engine counts its stillness itself, of the time that it had a processor; this side's clock has the last word.
+TEST_F(StrangeEngine, HangsByItsOwnCount) {
+  auto still = [&](double still_s, double patience_s) {
+    test::Stopwatch watch;
+    auto a = ask_bytes(good_hello + frame(fmt::format("{{\"type\":\"progress\",\"id\":1,\"beat\":1,\"still_s\":{},"
+                                                      "\"patience_s\":{}}}",
+                                                      still_s, patience_s)));
+    EXPECT_EQ(a.kind, Answer::Kind::hung);
+    EXPECT_EQ(a.message, fmt::format("nothing has finished for {} s", patience_s));
+    return watch.seconds();
+  };
+  EXPECT_LT(still(60.5, 60), 5 * test::slowness);
+  const double patience_s = 0.2;
+  EXPECT_GE(still(0, patience_s), patience_s / Stillness::least_share);
 }
 
 TEST_F(StrangeEngine, HalfAFrame) {

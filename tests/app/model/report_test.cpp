@@ -161,6 +161,7 @@ json statistics_document() {
           {"ratio", {1, 2, 3, 4, 5, 6, 0}},
           {"gate", {6, 5, 4, 3, 2, 1, 0}},
           {"joint", std::vector<int>(36, 1)},
+          {"joint_small", std::vector<int>(6, 2)},
           {"ratio_bins", bins},
           {"gate_bins", bins},
           {"magnitude_bins", bins},
@@ -175,6 +176,7 @@ TEST(Report, OddStatistics) {
     EXPECT_EQ(s.gate.size(), static_cast<size_t>(s.gate_bins.count()) + 1);
     EXPECT_EQ(s.joint.size(),
               static_cast<size_t>(s.magnitude_bins.count()) * static_cast<size_t>(s.error_bins.count()));
+    EXPECT_EQ(s.joint_small.size(), static_cast<size_t>(s.error_bins.count()));
     for (double t : {0.0, 1e-2, 1e300}) s.failing_at(t);
     for (double q : {0.0, 0.5, 1.0}) s.ratio_quantile(q);
   });

@@ -49,6 +49,7 @@ SessionFile unusual_session(const ScratchFolder& folder) {
   s.view.selected = ElementIndex{3, 7};
   s.view.show_classes = true;
   s.view.difference_is_ratio = false;
+  s.view.from_input = true;
   s.unknown = {{"note", "kept"}, {"other", {{"nested", {1, 2, 3}}}}};
   return s;
 }

@@ -104,6 +104,18 @@ TEST(View, ZoomKeepsThePointUnderTheMouse) {
   EXPECT_GT(checked, 10000);
 }
 
+// An axis that is as close as it goes stays where it is while the other one goes on.
+TEST(View, ZoomEndsOnOneAxisBeforeTheOther) {
+  const Extent e{64, 8193};
+  const double at_row = 0.53, at_column = 0.49;
+  View v = fitted({}, e);
+  const double row = v.row1 * at_row, column = v.column1 * at_column;
+  for (int i = 0; i < 60; i++) v = zoomed(v, e, 1.25, 1.25, at_row, at_column);
+  EXPECT_NEAR(v.row1 - v.row0, v.column1 - v.column0, 1e-9) << "both are as close as they go";
+  EXPECT_NEAR(v.row0 + (v.row1 - v.row0) * at_row, row, 1e-6);
+  EXPECT_NEAR(v.column0 + (v.column1 - v.column0) * at_column, column, 1e-6);
+}
+
 TEST(View, ZoomsAndMovesKeepTheRest) {
   View v;
   v.selected = ElementIndex{2, 3};

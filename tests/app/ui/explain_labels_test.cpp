@@ -79,6 +79,34 @@ TEST(ExplainArrows, WhatGoesOnBesideItsRowIsTaken) {
   EXPECT_EQ(words_of(e).taps[2].kernel, "i = -1, beside its row");
 }
 
+// Values stand in the cells where all of the picture has room for them.
+TEST(ExplainCells, HoldValuesWhereTheyFit) {
+  Explained e;
+  e.document.problem = {};
+  e.document.problem.kernel_size = 3, e.document.problem.length = 16;
+  e.j = 8;
+  e.taps = {tap(0, 8, 8), tap(1, 7, 7), tap(2, 6, 6)};
+  e.near_x = {5, {0.5, -0.012345, 1, 2, 3}}, e.near_y = {5, {-1.25e-7, 0, 1, 2, 3, 4, 5}};
+  EXPECT_EQ(cell_value(e.near_x, 5), "0.5");
+  EXPECT_EQ(cell_value(e.near_x, 6), "-0.012");
+  EXPECT_EQ(cell_value(e.near_x, 4), "");
+  EXPECT_EQ(cell_value(e.near_x, 10), "");
+  EXPECT_EQ(cell_value(e.near_y, 5), "-1e-07");
+  std::vector<int> order = {0, 1, 2};
+  const TapPicture picture{e, 1, order, Direction::gather, 0, {}, false};
+  TapLayout layout;
+  make_layout(layout, picture, 16, 600);
+  EXPECT_TRUE(layout.values);
+  const float cell = layout.top.cell;
+  make_layout(layout, picture, 16, 300);
+  EXPECT_FALSE(layout.values);
+  EXPECT_LT(layout.top.cell, cell);
+  EXPECT_LE(layout.bottom.width, 300);
+  e.near_x = {}, e.near_y = {};
+  make_layout(layout, picture, 16, 600);
+  EXPECT_FALSE(layout.values) << "nothing is known";
+}
+
 // S4 at position 0 of kernelbench-79: taps 0 and 1 take input 0, where none belongs.
 TEST(ExplainArrows, NeitherCrossNorCoverEachOther) {
   Explained e;

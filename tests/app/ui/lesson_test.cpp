@@ -38,6 +38,7 @@ TEST_P(ShippedLessons, ShowWhatTheySay) {
     const LessonStep& s = lesson.steps[i];
     SCOPED_TRACE(fmt::format("step {}: {}", i + 1, s.title));
     EXPECT_EQ(a->lesson_step(), i);
+    EXPECT_EQ(a->views().now().from_input, s.from_input);
     ASSERT_TRUE(step_is_shown(a));
     const Report* r = a->bench().report_of(a->document());
     EXPECT_EQ(a->document().kernel, s.document.kernel);

@@ -7,6 +7,8 @@
 #include <map>
 
 #include "kernels/problem/counts.h"
+#include "kernels/problem/inputs.h"
+#include "kernels/reference/oracle.h"
 #include "kernels/runtime/registry.h"
 #include "tests/fakes/fake_gpu.h"
 #include "tests/kernels/verify/judging.h"
@@ -417,6 +419,43 @@ TEST(Explain, LongFiltersAreShownAroundTheirTaps) {
   }
   EXPECT_EQ(expected, taps_at(p, 100).size());
   EXPECT_FALSE(e.read_total) << "not all taps were asked";
+}
+
+// What stands around the taps: of x where one channel is all there is, of y what the kernel made of it.
+TEST(Explain, ShowsWhatStandsAroundTheTaps) {
+  ConvProblem p{.batch = 2,
+                .in_channels = 3,
+                .out_channels = 3,
+                .kernel_size = 3,
+                .length = 20,
+                .stride = 2,
+                .padding = 1,
+                .groups = 3};
+  InputSpec spec;
+  spec.x.kind = InputKind::signed_uniform;  // as explained() has it
+  const Inputs in = make_inputs(p, spec);
+  std::vector<double> y(static_cast<size_t>(p.out_length()));
+  make_cpu_oracle(p, in)->compute({p.out_channels + 2, 1, 0, p.out_length()}, y.data(), nullptr);
+  auto e = explained("direct", p, 1, 2, 20);
+  EXPECT_EQ(e.near_x.first, 6) << "(20 + 1 − 2)/2 − 3";
+  ASSERT_EQ(e.near_x.values.size(), 8u) << "to 21/2 + 3";
+  for (size_t i = 0; i < 8; i++) EXPECT_EQ(e.near_x.values[i], in.x.at((3 + 2) * 20 + 6 + static_cast<int64_t>(i)));
+  EXPECT_EQ(e.near_y.first, 11);
+  ASSERT_EQ(e.near_y.values.size(), 17u);
+  for (size_t j = 0; j < 17; j++) EXPECT_NEAR(e.near_y.values[j], y[11 + j], 1e-5);
+  // It is the kernel's, also where that is wrong; at an end of the row what is there.
+  auto wrong = explained("S4", p, 1, 2, 0);
+  EXPECT_EQ(wrong.near_x.first, 0);
+  EXPECT_EQ(wrong.near_y.first, 0);
+  ASSERT_FALSE(wrong.near_y.values.empty());
+  EXPECT_EQ(wrong.near_y.values[0], wrong.got);
+  EXPECT_NE(wrong.got, wrong.expected);
+  p.groups = 1;
+  e = explained("direct", p, 1, 2, 20);
+  EXPECT_TRUE(e.near_x.values.empty()) << "three channels add up";
+  EXPECT_EQ(e.near_y.values.size(), 17u);
+  p.kernel_size = 300, p.dilation = 9;
+  EXPECT_EQ(explained("direct", p, 1, 2, 20).near_x.values.size(), 0u);
 }
 
 TEST(Explain, RefusesWhatIsNotThere) {

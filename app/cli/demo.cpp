@@ -50,7 +50,8 @@ class Demo {
       std::string line = fmt::format("{}: {}", problems[i], describe(find_preset(problems[i]).problem));
       if (!common_.json) fmt::print("\n{}\n", line);
       for (const auto& k : kernels) {
-        if (session_.interrupted()) return finish(start, 130);
+        interrupted_ |= session_.interrupted();
+        if (interrupted_) return finish(start);
         one(k, problems[i]);
         if (cases_.empty()) continue;  // stopped at the very first
         if (!sized && cases_.back().report["device"]["kind"] == "cuda")
@@ -58,7 +59,7 @@ class Demo {
         sized = true;
       }
     }
-    return finish(start, 0);
+    return finish(start);
   }
 
  private:
@@ -84,8 +85,9 @@ class Demo {
     } catch (const EngineError& e) {
       std::string code = e.error().value("code", "");
       if (code != "crashed" && code != "hung") {
-        if (code == "cancelled") return;
-        throw;
+        if (code != "cancelled") throw;
+        interrupted_ = true;
+        return;
       }
       c.report = lost_report(session_, r, e.error());
     }
@@ -100,8 +102,9 @@ class Demo {
     try {
       if (c.report["result"].is_string()) draw(c, r.problem);
     } catch (const EngineError& e) {
-      if (e.error().value("code", "") == "cancelled") return;
-      throw;
+      if (e.error().value("code", "") != "cancelled") throw;
+      interrupted_ = true;
+      return;
     }
     if (!common_.json) print(c);
     cases_.push_back(std::move(c));
@@ -210,7 +213,7 @@ class Demo {
     out.finish();
   }
 
-  int finish(std::chrono::steady_clock::time_point start, int code) {
+  int finish(std::chrono::steady_clock::time_point start) {
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     int unexpected = 0;
     for (const auto& c : cases_) unexpected += !c.as_expected;
@@ -218,7 +221,7 @@ class Demo {
     std::string device = cases_.empty() || !cases_[0].report["device"].value("name", json()).is_string()
                              ? "unknown device"
                              : cases_[0].report["device"]["name"].get<std::string>();
-    write("report.html", demo_html(cases_, device, emulated, seconds));
+    write("report.html", demo_html(cases_, device, emulated, seconds, interrupted_));
     auto report = (folder_ / "report.html").string();
     if (common_.json) {
       json list = json::array();
@@ -228,21 +231,27 @@ class Demo {
         c.report["expected"] = c.expected_right ? "right" : "wrong";
         list.push_back(c.report);
       }
-      print_json(json{{"cases", list}, {"unexpected", unexpected}, {"report", report}, {"seconds", seconds}});
+      print_json(json{{"cases", list},
+                      {"unexpected", unexpected},
+                      {"interrupted", interrupted_},
+                      {"report", report},
+                      {"seconds", seconds}});
     } else {
-      fmt::print("\n{} runs on {}{} in {:.0f} s; {}.\nReport with pictures: {}\n", cases_.size(), device,
+      fmt::print("\n{} runs on {}{} in {:.0f} s{}; {}.\nReport with pictures: {}\n", cases_.size(), device,
                  emulated ? " (times are not GPU times)" : "", seconds,
+                 interrupted_ ? ", then interrupted: what is missing was not run" : "",
                  unexpected ? fmt::format("{} verdicts are not the expected ones", unexpected)
                             : "every verdict is the expected one",
                  report);
     }
-    return code ? code : unexpected ? 1 : 0;
+    return interrupted_ ? interrupted_code : unexpected ? 1 : 0;
   }
 
   CommonOptions common_;
   Session session_;
   std::filesystem::path folder_;
   std::vector<DemoCase> cases_;
+  bool interrupted_ = false;
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ struct DemoCase {
 };
 
 // One self-contained HTML file.
-std::string demo_html(const std::vector<DemoCase>& cases, const std::string& device, bool emulated, double seconds);
+std::string demo_html(const std::vector<DemoCase>& cases, const std::string& device, bool emulated, double seconds,
+                      bool interrupted);
 
 }  // namespace convscope

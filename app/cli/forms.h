@@ -75,6 +75,14 @@ inline std::string no_problem_words(const ConvProblem& p) {
          "kernelbench-79-small says more\n";
 }
 
+// The same as a list, for documents: empty where there is nothing to warn of.
+inline json no_problem_warnings(const ConvProblem& p) {
+  std::string words = no_problem_words(p);
+  if (words.empty()) return json::array();
+  words.pop_back();
+  return json::array({words});
+}
+
 // What was measured, on which problem and device.
 inline std::string header(const json& answer, const std::string& what) {
   ConvProblem p = problem_from(answer.at("problem"));

@@ -58,7 +58,7 @@ void CommonOptions::add_to(CLI::App& app, bool runs_files) {
   app.add_flag("--json", json, "one JSON document on stdout, nothing else there");
   if (runs_files) app.add_flag("--trust", trust, "run what is in a .cu or .py file that is named: it has your rights");
   app.add_option("--engine", engine, "command that runs the engine, e.g. \"ssh box convscope engine\"");
-  app.add_option("--timeout", timeout, "seconds after which the kernel counts as hung");
+  app.add_option("--timeout", timeout, "seconds, more than 0, after which the kernel counts as hung");
 }
 
 void CommonOptions::add_recording_to(CLI::App& app) {

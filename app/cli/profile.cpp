@@ -29,6 +29,16 @@ void hold_whole(json& bench) {
   }
 }
 
+// `text` of a recorded answer. Its table is made in every form: whether the recording is damaged must not depend on it.
+template <class Text>
+std::string recorded_text(const std::string& recording, const json& answer, const std::string& format,
+                          std::string (*table)(const json&), Text text) {
+  return shown_whole(recording, [&] {
+    const std::string shown = table(answer);
+    return format == "table" ? recorded_heading(answer) + shown : text();
+  });
+}
+
 }  // namespace
 
 int verb_profile(const CommonOptions& common, const ProblemOptions& problem, const ProfileOptionsCli& options) {
@@ -39,12 +49,13 @@ int verb_profile(const CommonOptions& common, const ProblemOptions& problem, con
   json answer = recorded ? recorded_answer(common.recording, "profile", r, problem)
                          : asked(common, r, "profile", {{"set", options.set}}, "profile " + r.kernel);
   const std::string& format = delivery.format();
-  const std::string heading = recorded ? recorded_heading(answer) : "";
-  delivery.deliver(format == "table"          ? heading + profile_text(answer)
-                   : format == "csv"          ? profile_csv(answer)
-                   : format == "chrome-trace" ? json_text(profile_trace(answer))
-                                              : json_text(answer),
-                   answer);
+  auto text = [&] {
+    return format == "table"          ? profile_text(answer)
+           : format == "csv"          ? profile_csv(answer)
+           : format == "chrome-trace" ? json_text(profile_trace(answer))
+                                      : json_text(answer);
+  };
+  delivery.deliver(recorded ? recorded_text(common.recording, answer, format, profile_text, text) : text(), answer);
   return 0;
 }
 
@@ -65,14 +76,13 @@ int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const
                                   {"with_packing", options.with_packing},
                                   {"keep_on_cancel", true}},
                                  "bench");
-  if (recorded && options.with_packing) hold_whole(answer);
+  if (recorded && options.with_packing) shown_whole(common.recording, [&] { hold_whole(answer); });
   const std::string& format = delivery.format();
-  const std::string heading = recorded ? recorded_heading(answer) : "";
-  delivery.deliver(format == "table" ? heading + bench_text(answer)
-                   : format == "csv" ? bench_csv(answer)
-                                     : json_text(answer),
-                   answer);
-  return answer.value("interrupted", false) ? interrupted_code : 0;
+  auto text = [&] {
+    return format == "table" ? bench_text(answer) : format == "csv" ? bench_csv(answer) : json_text(answer);
+  };
+  delivery.deliver(recorded ? recorded_text(common.recording, answer, format, bench_text, text) : text(), answer);
+  return answer.value("interrupted", json()) == json(true) ? interrupted_code : 0;
 }
 
 }  // namespace convscope

@@ -1,13 +1,19 @@
 // `convscope record`: runs, profiles and compares kernels, and keeps the engine's answers in a session file.
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <tuple>
+#include <unistd.h>
 #include <utility>
 
 #include "app/cli/out_file.h"
@@ -19,6 +25,8 @@
 #include "kernels/base/text.h"
 
 namespace convscope {
+using json_fields::number;
+using json_fields::part;
 using json_fields::text;
 using nlohmann::json;
 namespace {
@@ -94,6 +102,34 @@ std::vector<Candidate> candidates(Session& session, const RunRequest& base, std:
   return references;
 }
 
+// Whoever adds to a file reads it, puts his own in and writes it within one of these, so that nobody's answers are
+// lost. By a file beside it, which goes with the lock. Where there are no locks it holds nothing.
+class AddingLock {
+ public:
+  explicit AddingLock(const std::string& file) {
+    std::error_code error;
+    const std::filesystem::path meant = std::filesystem::weakly_canonical(file, error);
+    beside_ = (error ? file : meant.string()) + ".lock";
+    while ((descriptor_ = open(beside_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) >= 0) {
+      while (flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+      }
+      // Who had it before has taken it away: the next one made another.
+      struct stat mine {};
+      struct stat there {};
+      if (fstat(descriptor_, &mine) == 0 && stat(beside_.c_str(), &there) == 0 && mine.st_ino == there.st_ino) return;
+      close(descriptor_);
+    }
+  }
+  ~AddingLock() {
+    if (descriptor_ >= 0) unlink(beside_.c_str()), close(descriptor_);
+  }
+  AddingLock(const AddingLock&) = delete;
+
+ private:
+  std::string beside_;
+  int descriptor_ = -1;
+};
+
 class Recorder {
  public:
   Recorder(const CommonOptions& common, const RecordOptionsCli& options, const ProblemOptions& given,
@@ -124,7 +160,7 @@ class Recorder {
     step_ = all.size();
     const double limit = std::exchange(limit_s_, 0);  // what there is can be compared all the same: that takes seconds
     try {
-      if (!interrupted()) compare();
+      if (!interrupted_) compare();
     } catch (const Stop&) {
     }
     step_ = all.size() + 1;
@@ -137,8 +173,23 @@ class Recorder {
       r_.about["left_out"] = left_out_;
   }
 
+  // With what is new put into `now`, which the file holds now: others may have added to it meanwhile.
+  Recording with_what_is_new(Recording now) const {
+    for (const RecordedAnswer& a : new_.answers) {
+      // A file has one comparison: of two that were made at the same time that of more kernels.
+      const RecordedAnswer* other = a.type() == "bench" ? now.find("bench", base_) : nullptr;
+      if (other && other->answer != compared_before_ &&
+          part(other->answer, "entries").size() > part(a.answer, "entries").size())
+        continue;
+      now.add(a.request, a.answer, a.payload, a.date);
+    }
+    now.about.erase("left_out");
+    now.about.update(r_.about);
+    return now;
+  }
+
   const Recording& recording() const { return r_; }
-  bool interrupted() const { return session_->interrupted(); }
+  bool interrupted() const { return interrupted_; }  // and something is left out for it
   int added() const { return added_; }
   const json& left_out() const { return left_out_; }
 
@@ -148,7 +199,7 @@ class Recorder {
   void each(const std::vector<Candidate>& all, void (Recorder::*part)(const Candidate&)) {
     try {
       for (const auto& c : all)
-        if (!interrupted()) (this->*part)(c), step_ += part != &Recorder::judge || !c.reference;
+        if (!interrupted_) (this->*part)(c), step_ += part != &Recorder::judge || !c.reference;
     } catch (const Stop&) {
     }
   }
@@ -168,7 +219,7 @@ class Recorder {
   // The answer, kept; null when there is none.
   json ask(const char* type, const RunRequest& r, const json& more) {
     const std::string what = fmt::format("{} {}", type, r.kernel.empty() ? "of all" : r.kernel);
-    stop_at_limit(what);
+    stop_where_asked_to(what);
     std::vector<std::byte> payload;
     json header = request_json(r, payload);
     header["type"] = type;
@@ -180,7 +231,7 @@ class Recorder {
       return answer.header;
     } catch (const EngineError& e) {
       std::string code = e.error().value("code", "");
-      if (code == "cancelled" || session_->interrupted()) throw Stop{};
+      if (code == "cancelled" || session_->interrupted()) stop_interrupted(what);
       if ((code == "crashed" || code == "hung") && header["type"] == "run") {
         json lost = lost_report(*session_, r, e.error());
         keep(header, lost, {});
@@ -192,6 +243,7 @@ class Recorder {
   }
 
   void keep(const json& request, const json& answer, std::vector<std::byte> payload) {
+    new_.add(request, answer, payload, date_);
     r_.add(request, answer, std::move(payload), date_);
     added_++;
   }
@@ -221,10 +273,7 @@ class Recorder {
         before ? before->answer
                : ask("profile", r, {{"set", options_.set}, {"slow_ms", too_slow_for_all_ms}, {"pc_sampling", false}});
     if (!answer.is_object()) return;
-    std::optional<double> ms;
-    const json timing = answer.value("timing", json::object());
-    if (const json hot = timing.value("hot", json()); hot.is_object() && hot.value("median_ms", json()).is_number())
-      ms = hot["median_ms"].get<double>();
+    const std::optional<double> ms = number(part(part(answer, "timing"), "hot"), "median_ms");
     if (!before) tell(fmt::format("{:<14} profile   {:>10}", c.name, ms ? time_text(*ms) : "no time"));
     if (ms && *ms <= limit_ms()) timed_in_turn_.push_back(c.name);
   }
@@ -248,7 +297,7 @@ class Recorder {
     if (text(device, "kind") == "emulator" || !there.is_object() || there.value("source", json()).is_string()) return;
     if (const json gap = there.value("gap", json()); gap.is_object() && text(gap, "code") != "not-asked") return;
     const std::string what = "samples of " + c.name;
-    stop_at_limit(what);
+    stop_where_asked_to(what);
     std::vector<std::byte> payload;
     json header = request_json(r, payload);
     header["type"] = "samples";
@@ -261,12 +310,19 @@ class Recorder {
       std::fprintf(stderr, "%-14s samples   %10s\n", c.name.c_str(), samples.value("samples", json(0)).dump().c_str());
       keep(question, whole, {});
     } catch (const EngineError& e) {
-      if (session_->interrupted()) throw Stop{};
+      if (session_->interrupted()) stop_interrupted(what);
       leave_out(what, e.what());
     }
   }
 
-  void stop_at_limit(const std::string& what) {
+  [[noreturn]] void stop_interrupted(const std::string& what) {
+    interrupted_ = true;
+    leave_out(what + " and what follows", "interrupted");
+    throw Stop{};
+  }
+
+  void stop_where_asked_to(const std::string& what) {
+    if (session_->interrupted()) stop_interrupted(what);
     double spent = std::chrono::duration<double>(Clock::now() - begin_).count();
     if (limit_s_ <= 0 || spent <= limit_s_) return;
     leave_out(what + " and what follows", fmt::format("the limit of {:g} s is reached", limit_s_));
@@ -278,10 +334,11 @@ class Recorder {
     r.kernel.clear();
     const RecordedAnswer* before = options_.add ? r_.find("bench", r) : nullptr;
     if (before && added_ == 0) return;
+    if (before) compared_before_ = before->answer;
     // A file has one comparison: that of a few does not take the place of that of many.
-    for (const json& e : before ? before->answer.value("entries", json::array()) : json::array())
+    for (const json& e : before ? part(before->answer, "entries") : json::array())
       if (const std::string name = text(e, "name");
-          e.value("hot", json()).is_object() &&
+          number(part(e, "hot"), "median_ms") &&
           std::find(timed_in_turn_.begin(), timed_in_turn_.end(), name) == timed_in_turn_.end())
         timed_in_turn_.push_back(name);
     if (timed_in_turn_.size() < 2) return;
@@ -301,9 +358,23 @@ class Recorder {
   Clock::time_point begin_ = Clock::now();
   std::vector<std::string> timed_in_turn_;
   json left_out_ = json::array();
+  Recording new_;  // of r_ what was added
+  json compared_before_;
+  bool interrupted_ = false;
   int added_ = 0;
   size_t step_ = 0, steps_ = 0;  // samples of warps are beside these, on GPUs
 };
+
+// A name that was meant for something else (a kernel, a source file) must not become a recording, nor one's own file.
+void require_place(const std::string& out) {
+  require_no_folder("out", out);
+  if (!out.ends_with(".convscope")) throw InputError("out", out, "must end in .convscope: it becomes a recording");
+  std::error_code error;
+  // What is no regular file is written to directly, and an empty one has nothing to lose.
+  if (std::filesystem::is_regular_file(out, error) && std::filesystem::file_size(out, error) > 0 &&
+      !is_recording_file(out))
+    throw InputError("out", out, "is there and holds no recording: take another name");
+}
 
 }  // namespace
 
@@ -311,28 +382,35 @@ int verb_record(const CommonOptions& common, const ProblemOptions& problem, cons
   require_set(options.set);
   if (!options.again.empty() && !options.add)
     throw InputError("again", options.again.front(), "goes with --add, which keeps the rest");
-  json session = json::object();
+  require_place(options.out);
   Recording before;
   std::error_code error;
-  if (options.add && std::filesystem::exists(options.out, error)) {
-    before = read_recording(options.out);
-    session = read_json_file("recording", options.out);
-    session.erase("problem"), session.erase("kernel");  // what it begins with is chosen anew
-  }
-  require_no_folder("out", options.out);
+  if (options.add && std::filesystem::exists(options.out, error)) before = read_recording(options.out);
   OutFile file("out", options.out);  // said before the work, not after it
   Recorder recorder(common, options, problem, std::move(before));
   recorder.run();
-  const Recording& r = recorder.recording();
   if (recorder.added() == 0) {
     if (recorder.interrupted()) throw Cancelled();
     throw EngineError({{"code", "failed"}, {"message", "nothing was recorded"}, {"exit_code", 1}},
                       "nothing was recorded: the lines above say why");
   }
-  const std::string bytes =
-      packed(session_of(r, std::move(session)).dump(-1, ' ', false, json::error_handler_t::replace));
-  file.write(bytes);
-  file.finish();
+  Recording r = recorder.recording();
+  json session = json::object();
+  std::string bytes;
+  {
+    std::optional<AddingLock> lock;
+    if (options.add) lock.emplace(options.out);
+    if (options.add && std::filesystem::exists(options.out, error)) try {
+        r = recorder.with_what_is_new(read_recording(options.out));
+        session = read_json_file("recording", options.out);
+        session.erase("problem"), session.erase("kernel");  // what it begins with is chosen anew
+      } catch (const InputError&) {  // spoiled meanwhile: what it held at the beginning is still known
+        r = recorder.recording();
+      }
+    bytes = packed(session_of(r, std::move(session)).dump(-1, ' ', false, json::error_handler_t::replace));
+    file.write(bytes);
+    file.finish();
+  }
   json kernels = json::array();
   for (const auto& p : r.problems())
     for (const auto& k : r.kernels("profile", p)) kernels.push_back(k);
@@ -343,11 +421,13 @@ int verb_record(const CommonOptions& common, const ProblemOptions& problem, cons
                 {"added", recorder.added()},
                 {"bytes", bytes.size()},
                 {"profiles", kernels},
+                {"interrupted", recorder.interrupted()},
                 {"left_out", recorder.left_out()}});
   else
-    fmt::print("{}: {} answers of {}, {}{}\n", options.out, r.answers.size(), r.source(), bytes_text(bytes.size()),
-               recorder.left_out().empty() ? "" : fmt::format(", {} left out", recorder.left_out().size()));
-  return recorder.interrupted() ? 130 : 0;
+    fmt::print("{}: {} answers of {}, {}{}{}\n", options.out, r.answers.size(), r.source(), bytes_text(bytes.size()),
+               recorder.left_out().empty() ? "" : fmt::format(", {} left out", recorder.left_out().size()),
+               recorder.interrupted() ? ", interrupted: what is missing was not recorded" : "");
+  return recorder.interrupted() ? interrupted_code : 0;
 }
 
 }  // namespace convscope

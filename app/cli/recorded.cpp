@@ -38,7 +38,36 @@ ConvProblem problem_meant(const Recording& r, const ConvProblem& asked, const Pr
   throw InputError("problem", "", "is missing: " + held);
 }
 
+// What every answer of a type has: a field of it that is not so can be named.
+struct Needed {
+  const char *type, *field;
+  json::value_t is;
+};
+constexpr json::value_t an_object = json::value_t::object, a_list = json::value_t::array;
+constexpr Needed needed[] = {
+    {"", "/problem", an_object},           {"", "/device", an_object},          {"run", "/kernel", an_object},
+    {"run", "/verdict", an_object},        {"run", "/verdict/layers", a_list},  {"run", "/references", a_list},
+    {"profile", "/kernel", an_object},     {"profile", "/timing", an_object},   {"profile", "/counters", an_object},
+    {"profile", "/conditions", an_object}, {"profile", "/roofline", an_object}, {"profile", "/warnings", a_list},
+    {"bench", "/entries", a_list},         {"bench", "/warnings", a_list},      {"bench", "/conditions", an_object}};
+
+void require_whole(const std::string& recording, const std::string& type, const json& answer) {
+  for (const Needed& n : needed)
+    if (const json::json_pointer at(n.field);
+        (!*n.type || type == n.type) && (!answer.contains(at) || answer.at(at).type() != n.is))
+      throw InputError("recording", recording,
+                       fmt::format("is damaged: its {} has no field {} that is {}", type, n.field + 1,
+                                   n.is == a_list ? "a list" : "an object"));
+}
+
 }  // namespace
+
+void refuse_damaged(const std::string& recording, const std::exception& e) {
+  // "[json.exception.type_error.302] type must be string, but is null": the library's name for it is of no use.
+  std::string why = e.what();
+  if (dynamic_cast<const json::exception*>(&e)) why.erase(0, std::min(why.size(), why.find("] ") + 2));
+  throw InputError("recording", recording, "is damaged: a field of its answer is missing or of another type: " + why);
+}
 
 json recorded_answer(const std::string& recording, const std::string& type, RunRequest asked,
                      const ProblemOptions& given) {
@@ -61,7 +90,8 @@ json recorded_answer(const std::string& recording, const std::string& type, RunR
                      "has no " + type + " in the recording" +
                          (kernels.empty() ? " of this problem" : ": it holds " + joined(kernels)));
   }
-  return shown_answer(r, *found);
+  require_whole(recording, type, found->answer);
+  return shown_whole(recording, [&] { return shown_answer(r, *found); });
 }
 
 std::string recorded_heading(const json& shown) {

@@ -100,7 +100,8 @@ std::string numbers(const json& r) {
 
 }  // namespace
 
-std::string demo_html(const std::vector<DemoCase>& cases, const std::string& device, bool emulated, double seconds) {
+std::string demo_html(const std::vector<DemoCase>& cases, const std::string& device, bool emulated, double seconds,
+                      bool interrupted) {
   std::string h =
       "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width,initial-scale=1\"><title>convscope demo</title><style>";
@@ -108,8 +109,9 @@ std::string demo_html(const std::vector<DemoCase>& cases, const std::string& dev
   h += "</style></head><body><h1>Which of these kernels are right?</h1>";
   h += fmt::format(
       "<p>Five exhibits, each wrong in its index arithmetic, and the ladder of correct kernels, beside a "
-      "double-precision oracle. Run on {}{}; {} runs in {:.0f} s.</p>",
-      escape(device), emulated ? ", where times are not GPU times" : "", cases.size(), seconds);
+      "double-precision oracle. Run on {}{}; {} runs in {:.0f} s{}.</p>",
+      escape(device), emulated ? ", where times are not GPU times" : "", cases.size(), seconds,
+      interrupted ? ", then interrupted: what is missing was not run" : "");
   h += "<p class=\"dim\">A verdict does not rest on a tolerance: every element has its own rounding bound, and integer "
        "inputs must come out bit for bit. The usual gates are shown beside it.</p>";
   std::string preset;

@@ -3,7 +3,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <utility>
 
+#include "app/cli/forms.h"
 #include "app/cli/out_file.h"
 #include "app/cli/recorded.h"
 #include "app/cli/session.h"
@@ -56,11 +58,16 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
   if (!common.recording.empty()) {
     if (!options.save.empty()) throw InputError("save", options.save, "needs a run: a recording holds no tensors");
     json report = recorded_answer(common.recording, "run", r, problem);
+    // All of it before anything is said: a damaged one has no document but that of its refusal.
+    const auto [text, code] = shown_whole(common.recording, [&] {
+      report["warnings"] = forms::no_problem_warnings(problem_from(report.at("problem")));
+      return std::pair(recorded_heading(report) + report_text(report), report.at("verdict").at("exit_code").get<int>());
+    });
     if (common.json)
       print_json(report);
     else
-      std::fputs((recorded_heading(report) + report_text(report)).c_str(), stdout);
-    return report.at("verdict").at("exit_code").get<int>();
+      std::fputs(text.c_str(), stdout);
+    return code;
   }
   Session session(common);
   std::vector<std::byte> payload;
@@ -77,6 +84,7 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
   std::string result = report["result"].is_string() ? report["result"].get<std::string>() : "";
   for (const char* own : {"id", "type", "result"}) report.erase(own);
   put_cause(session, r, report);
+  report["warnings"] = forms::no_problem_warnings(r.problem);
   auto exit_code = report["verdict"].value("exit_code", 1);
   if (!options.save.empty() && result.empty()) {
     std::fprintf(stderr, "convscope: nothing is saved in %s: the kernel gave no output\n", options.save.c_str());

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <fmt/format.h>
 #include <mutex>
 #include <unistd.h>
@@ -18,11 +19,21 @@ namespace convscope {
 using nlohmann::json;
 namespace {
 
-std::atomic<int> interrupts{0}, first_signal{0};  // lock-free, so a handler may touch them
+// Lock-free, so a handler may touch them. A signal's number, 0 before it; and when it came.
+std::atomic<int> first_signal{0};
+std::atomic<int64_t> first_signal_ms{0};
 
+// `timeout` of coreutils signals its child and the child's process group: what comes within a second is the same.
 void on_interrupt(int number) {
-  if (interrupts.fetch_add(1) > 0) _exit(128 + number);
-  first_signal = number;
+  constexpr int64_t same_ms = 1000;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t ms = int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+  int64_t none = 0;
+  if (first_signal_ms.compare_exchange_strong(none, ms))
+    first_signal = number;
+  else if (ms - none > same_ms)
+    _exit(128 + number);
 }
 
 // One line on stderr that is drawn over; gone when it ends.
@@ -68,7 +79,7 @@ void catch_interrupts() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-bool interrupted() { return interrupts > 0; }
+bool interrupted() { return first_signal > 0; }
 
 int ended_by(int code) { return code == interrupted_code && first_signal == SIGTERM ? 128 + SIGTERM : code; }
 
@@ -94,9 +105,7 @@ bool Session::interrupted() const { return convscope::interrupted(); }
 void Session::bring(const std::string& kernel) {
   if (!names_file(kernel) || brought_.contains(file_of_kernel(kernel))) return;
   const std::string file = file_of_kernel(kernel), text = read_kernel_file(file);
-  if (!options_.trust)
-    throw InputError("kernel", file,
-                     "is code from outside that would run with your rights: look through it, then add --trust");
+  if (!options_.trust) throw InputError("kernel", file, untrusted_file);
   try {
     json answer =
         waited(json::parse(kernel_file_request(file, options_.device)), as_payload(text), "compile " + file, file)

@@ -13,6 +13,10 @@
 
 namespace convscope {
 
+// What is said of a kernel's file where --trust is not given.
+inline constexpr const char* untrusted_file =
+    "is code from outside that would run with your rights: look through it, then add --trust";
+
 // An engine's refusal or failure, with the exit code it stands for.
 class EngineError : public std::runtime_error {
  public:
@@ -62,7 +66,8 @@ void print_json(const nlohmann::json& document);
 
 inline constexpr int interrupted_code = 130;  // Ctrl-C, as shells have it
 
-// From now on Ctrl-C and SIGTERM are remembered instead of ending the program; a second one ends it.
+// From now on Ctrl-C and SIGTERM are remembered instead of ending the program; a second one, more than a second after
+// the first, ends it.
 void catch_interrupts();
 bool interrupted();
 // The program's exit code, where it would be `code`: SIGTERM keeps what is done as Ctrl-C does, and has a code of its

@@ -123,6 +123,9 @@ int verb_sweep(const CommonOptions& common, const ProblemOptions& problem, const
   using Verdicts = SweepSpec::Verdicts;
   SweepSpec spec;
   spec.axis = axis_from(options.over);
+  for (const std::string& field : problem.given())
+    if (spec.axis.varies(field))
+      throw InputError(field, problem.parameters.at(field), "is what --over varies: leave it out");
   const RunRequest r = problem.part_of_request("", common.device);
   spec.base = r.problem, spec.inputs = r.inputs, spec.accuracy = r.accuracy, spec.device = r.device;
   const std::pair<const std::string*, TensorSource*> sources[] = {

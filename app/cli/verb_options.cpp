@@ -165,7 +165,7 @@ Verb add_record(CLI::App& program, CommonOptions& common, const std::string& com
   s->add_option("--set", o->set, "counters: live (one pass), memory (five) or full (all sets)")->capture_default_str();
   s->add_flag("--add", o->add, "keep what the file holds already, and record the rest");
   s->add_option("--again", o->again, "with --add: these are recorded anew (a,b,…)")->delimiter(',');
-  s->add_option("--limit", o->limit, "seconds after which nothing more is begun");
+  s->add_option("--limit", o->limit, "seconds after which nothing more is begun; 0: no limit [0]");
   common.add_to(*s);
   p->add_to(*s);
   return {s, [&common, o, p] {

@@ -61,6 +61,13 @@ void require_readable(const std::string& file) {
     throw InputError("session", file, "is no convscope session");
 }
 
+// A kernel's file is code, for a picture as for any other verb.
+void require_trust(const ScreenshotOptions& o) {
+  if (!o.session.ends_with(".cu") && !o.session.ends_with(".py")) return;
+  read_kernel_file(o.session);
+  if (!o.trust) throw InputError("kernel", o.session, untrusted_file);
+}
+
 // For the program that draws, which checks the rest.
 std::vector<std::string> arguments_of(const ScreenshotOptions& o) {
   std::vector<std::string> v{"--screenshot", o.out,   "--size",    o.size,    "--theme", o.theme,
@@ -117,10 +124,12 @@ Drawn draw(const ScreenshotOptions& o) {
   }
   const std::string how = window.wait();
   constexpr std::string_view exited = "exit code ";
-  if (how.starts_with(exited))
+  if (how.starts_with(exited)) {
     drawn.code = std::atoi(how.c_str() + exited.size());
-  else if (!how.empty())
+  } else if (!how.empty()) {
     drawn.code = 4, drawn.said.push_back("the program that draws ended with " + how);
+    std::fprintf(stderr, "convscope: %s\n", drawn.said.back().c_str());
+  }
   return drawn;
 }
 
@@ -148,20 +157,23 @@ int verb_screenshot(const ScreenshotOptions& options, bool as_json) {
     throw InputError("out", options.out, "cannot be written: there is no folder " + folder.string());
   require_no_folder("out", options.out);
   { OutFile probe("out", options.out); }  // said before the picture is drawn, not after it
-  if (!as_json) return become_window(arguments_of(options));
+  require_trust(options);
   const Drawn drawn = draw(options);
   const std::string last = drawn.said.empty() ? "" : drawn.said.back();
+  // A script must not take a half picture for a whole one; what is missing has been said.
+  const bool late = last.starts_with("the picture was not complete");
+  const int code = drawn.code ? drawn.code : late ? 1 : 0;
+  if (!as_json) return code;
   if (drawn.code) {
     json e = {{"field", nullptr}, {"value", nullptr}, {"rule", last}};
     e.update(error_of(options, last.empty() ? "the window could not be drawn" : last, drawn.code));
     print_json({{"error", e}});
     return drawn.code;
   }
-  const bool late = last.starts_with("the picture was not complete");
   json document = {{"convscope", CONVSCOPE_VERSION}, {"file", options.out}, {"complete", !late}};
   if (late) document["reason"] = last;
   print_json(document);
-  return 0;
+  return code;
 }
 
 }  // namespace convscope

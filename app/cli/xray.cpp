@@ -12,7 +12,8 @@ using json_fields::text;
 using nlohmann::json;
 namespace {
 
-json asked(Session& session, const RunRequest& r, double limit_s) {
+// crashed: whether the kernel ended the engine on some of the small problems.
+json asked(Session& session, const RunRequest& r, double limit_s, bool* crashed = nullptr) {
   std::vector<std::byte> payload;
   json header = request_json(r, payload);
   header["type"] = "xray";
@@ -25,6 +26,7 @@ json asked(Session& session, const RunRequest& r, double limit_s) {
                    .header;
     } catch (const EngineError& e) {
       if (text(e.error(), "code") != "crashed" || !again.after(e.what())) throw;
+      if (crashed) *crashed = true;
     }
   for (const char* own : {"id", "type"}) answer.erase(own);
   return answer;
@@ -66,12 +68,14 @@ void print(const json& answer, const ConvProblem& p) {
 int verb_xray(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel) {
   RunRequest r = problem.request(kernel, common.device);
   Session session(common);
-  json answer = asked(session, r, 0);
+  bool crashed = false;
+  json answer = asked(session, r, 0, &crashed);
   answer["convscope"] = CONVSCOPE_VERSION, answer["seed"] = r.inputs.seed;
   if (common.json)
     print_json(answer);
   else
     print(answer, r.problem);
+  if (crashed) return 4;
   const json& x = answer.at("xray");
   if (text(x, "status") == "not-mapped" && x.at("problems").empty()) return 2;  // it takes none of these problems
   return text(x, "status") == "right" ? 0 : 1;

@@ -61,6 +61,10 @@ bool same_question(const RecordedAnswer& a, const std::string& type, const RunRe
   return type == "bench" || (a.asked.kernel == asked.kernel && a.asked.accuracy == asked.accuracy);
 }
 
+bool is_version_up_to(const json& version, int newest) {
+  return version.is_number_integer() && version >= 1 && version <= newest;
+}
+
 RunRequest question_of(const json& request) {
   // Values of files would be as large as the tensors; they are the only payload of a question.
   if (auto files = request.find("files"); files != request.end() && !files->empty())
@@ -146,8 +150,8 @@ Recording recording_from(const json& session, const std::string& path) {
   json j = *it;
   auto version = j.find("version");
   if (version == j.end() || !version->is_number_integer()) bad("has a recording without a version");
-  if (int64_t v = version->get<int64_t>(); v < 1 || v > recording_version)
-    bad("holds a recording of version " + std::to_string(v) + ": this program reads up to " +
+  if (!is_version_up_to(*version, recording_version))
+    bad("holds a recording of version " + version->dump() + ": this program reads up to " +
         std::to_string(recording_version));
   json list = j.value("answers", json::array());
   if (!list.is_array()) bad("has answers that are no list");
@@ -172,6 +176,8 @@ Recording recording_from(const json& session, const std::string& path) {
       a.asked = question_of(a.request);
     } catch (const InputError& e) {
       bad("cannot be read in " + where + ": " + e.what());
+    } catch (const json::exception&) {
+      bad("cannot be read in " + where + ": its request has a field of the wrong type");
     }
     r.answers.push_back(std::move(a));
   }
@@ -271,9 +277,25 @@ Recording read_recording(const std::string& path) {
   json j = read_json_file("recording", path);
   if (!j.is_object() || j.value("type", json()) != session_type)
     throw InputError("recording", path, "is no convscope session");
+  auto version = j.find("version");
+  if (version == j.end()) throw InputError("recording", path, "is a session without a version");
+  if (!version->is_number_integer()) throw InputError("recording", path, "has a field version of the wrong type");
+  if (!is_version_up_to(*version, session_version))
+    throw InputError(
+        "recording", path,
+        "is of version " + version->dump() + ": this program reads up to " + std::to_string(session_version));
   Recording r = recording_from(j, path);
   if (r.empty()) throw InputError("recording", path, "is a session that holds no recording");
   return r;
+}
+
+bool is_recording_file(const std::string& path) {
+  try {
+    const json j = read_json_file("recording", path);
+    return j.is_object() && j.value("type", json()) == session_type && part(j, "recording").contains("answers");
+  } catch (const InputError&) {  // packed and damaged, or far too large
+    return false;
+  }
 }
 
 }  // namespace convscope

@@ -74,7 +74,9 @@ struct ShippedRecording {
 std::vector<ShippedRecording> shipped_recordings();
 // A path, or the name of one that comes with the program. Errors: InputError("recording", …) with the nearest name.
 std::string recording_path(const std::string& name_or_path);
-// Reads a file that must hold a recording. Errors: InputError("recording", …).
+// Reads a file that must hold a recording, of a version that this program knows. Errors: InputError("recording", …).
 Recording read_recording(const std::string& path);
+// Whether a file that is there is a recording, readable or not: what another recording may take the place of.
+bool is_recording_file(const std::string& path);
 
 }  // namespace convscope

@@ -140,6 +140,11 @@ CauseWords cause_words(const json& xray, bool right, const CauseBeside& beside) 
     return {"", "on small problems it crashes as well, so that no term of its index is seen", true};
   if (right || status == "unclear" || status == "not-mapped") return {"", sentence, false};
   if (beside.sums_right) return {"", "its sums are right: no term of its index is to blame", true};
+  if (!right && sentence.starts_with("right here, but not on "))
+    return {"",
+            "on a small problem like the asked one its products are right, on others they are not, and no formula "
+            "of the kinds that are tried gives them",
+            false};
   return {"",
           "its products on small problems are the definition's: what is wrong depends on sizes, values, rounding or "
           "the order of threads",

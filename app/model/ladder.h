@@ -36,6 +36,10 @@ struct LadderRow {
   bool can_choose = false;    // it runs here, or is recorded
   std::string status;         // right, wrong, …: a verdict on this problem at the document's accuracy; "" without one
   std::string why;            // why it has no time
+  // It was timed and recorded without a verdict that counts here: nobody has said that it is right.
+  bool not_judged() const {
+    return from == From::recorded && kind != "reference" && (status.empty() || status == "not-judged");
+  }
 };
 
 struct Ladder {

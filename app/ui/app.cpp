@@ -71,7 +71,8 @@ Extent App::extent() const {
 
 void App::say(const std::string& text) {
   toasts_.push_back({text, ImGui::GetTime() + 4 + 0.04 * static_cast<double>(text.size())});
-  if (toasts_.size() > 4) toasts_.pop_front();
+  const auto oldest = std::find_if(toasts_.begin(), toasts_.end(), [](const Note& n) { return !n.stays(); });
+  if (toasts_.size() > 4 && oldest != toasts_.end()) toasts_.erase(oldest);
 }
 
 // ---- changes: the only place where anything becomes different -----------------------------------------------------
@@ -461,6 +462,7 @@ void App::shortcuts() {
   // Arrows and Space also walk through menus and controls: they do that while a menu is open or a walk has begun (Tab).
   bool walking =
       io.NavVisible || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
+  const bool reads = source_edit().is_read();
   for (const auto& a : actions())
     for (ImGuiKeyChord chord : {a.chord, a.second}) {
       if (!chord) continue;
@@ -469,6 +471,8 @@ void App::shortcuts() {
           source_edit().has_keys() && (key < ImGuiKey_F1 || key > ImGuiKey_F24) &&
           (!(chord & (ImGuiMod_Ctrl | ImGuiMod_Alt)) || key == ImGuiKey_S || key == ImGuiKey_Z || key == ImGuiKey_Y))
         continue;
+      // Nor are signs commands where one believes to type.
+      if (reads && is_sign(chord)) continue;
       const bool page = chord == ImGuiKey_PageUp || chord == ImGuiKey_PageDown;
       if (page || chord == ImGuiKey_Space || (chord >= ImGuiKey_LeftArrow && chord <= ImGuiKey_DownArrow)) {
         if (page && (!lesson() || io.WantTextInput)) continue;  // where there is none they turn pages

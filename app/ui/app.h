@@ -50,6 +50,9 @@ class App {
 
   // The one way in for a path: drop, dialog, command line, recent files. What cannot be opened is said in a toast.
   void open(const std::string& path);
+  // The same of what was named when the program was started: why it is not what is shown stands there until somebody
+  // has closed it.
+  void open_first(const std::string& path);
   // What comes with the program, looked for once.
   static const std::vector<ShippedRecording>& recordings();
   // One panel alone fills the window, for pictures. Errors: InputError with the nearest name.
@@ -153,7 +156,8 @@ class App {
   friend class Chrome;
   struct Note {
     std::string text;
-    double until;
+    double until;  // infinity: until somebody closes it
+    bool stays() const { return until > 1e300; }
   };
   void document_changed(const Document& before);
   void save_to(const std::string& path);
@@ -164,6 +168,7 @@ class App {
   void default_layout(unsigned dockspace);
   void draw_panels(Frame& f);
   void say(const std::string& text);
+  bool log_has_news();
   void set_settings(const Settings& s);
   void restyle(float display_scale);
   Extent extent() const;
@@ -205,6 +210,9 @@ class App {
   bool is_recording_ = false;    // what session_path_ names is a recording: nothing is saved into it
   nlohmann::json session_unknown_;
   std::deque<Note> toasts_;
+  bool opens_first_ = false;
+  const LogLine* newest_in_log_ = nullptr;  // that was looked at; a line keeps its place
+  bool unread_trouble_ = false;             // is in the log, behind another tab
   uint64_t gesture_ = 1;
   unsigned gesture_item_ = 0;
   bool closing_ = false, full_screen_ = false, layout_pending_ = true, narrow_ = false;

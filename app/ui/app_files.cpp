@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 #include <functional>
 #include <imgui.h>
+#include <limits>
 
 #include "app/engine/kernel_file.h"
 #include "app/ui/app.h"
 #include "app/ui/panels/source_edit.h"
+#include "kernels/base/text.h"
 #include "kernels/problem/npy.h"
 #include "kernels/runtime/registry.h"
 
@@ -58,8 +60,15 @@ void App::open(const std::string& path) {
     set_settings(kept);
   } catch (const std::exception& e) {
     say(e.what());
+    if (opens_first_) toasts_.back().until = std::numeric_limits<double>::infinity();
     bench_->note(e.what(), LogLine::Kind::trouble);
   }
+}
+
+void App::open_first(const std::string& path) {
+  opens_first_ = true;
+  open(path);
+  opens_first_ = false;
 }
 
 // A session's or a lesson's kernel may be a file, which is no part of it.
@@ -249,6 +258,11 @@ void App::copy_verdict() {
   if (!r) return;
   std::string text = fmt::format("{} on {}: {}\n", r->kernel, convscope::describe(r->document.problem), r->sentence);
   if (!r->recorded.empty()) text += "recorded: " + r->recorded + "\n";
+  if (const Cause* c = bench_->cause_of(*r); c && !c->sentence.empty()) {
+    text += (r->status == "right" ? "right here, but not in general: " : "cause: ") + c->sentence + "\n";
+    if (!c->formula.empty() && c->formula != c->right_formula)
+      text += fmt::format("it takes: {}\nright is: {}\n", c->formula, c->right_formula);
+  }
   for (const auto& l : r->layers) text += fmt::format("{}: {}: {}\n", l.name, l.status, l.evidence);
   ImGui::SetClipboardText(text.c_str());
   say("Verdict copied");

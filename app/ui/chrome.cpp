@@ -11,6 +11,7 @@
 
 #include "app/engine/kernel_file.h"
 #include "app/ui/actions.h"
+#include "app/ui/panels/source_edit.h"
 #include "app/ui/widgets.h"
 #include "kernels/problem/presets.h"
 
@@ -247,8 +248,9 @@ void Chrome::status_bar() {
     if (no_kernel) {
       ImGui::Separator();
       status_mark(f_.theme, "not-run");
-      ImGui::TextUnformatted(file->gone ? "the file is gone" : "does not compile");
-      tooltip(f_.theme, file->trouble);
+      const bool compiling = is_being_compiled(f_);
+      ImGui::TextUnformatted(file->gone ? "the file is gone" : compiling ? "compiling…" : "does not compile");
+      tooltip(f_.theme, compiling ? "" : file->trouble);
     }
     if (r && !no_kernel && (!f_.bench.running() || !r->recorded.empty())) {
       ImGui::Separator();
@@ -418,23 +420,31 @@ void Chrome::toasts() {
   if (app_.shot_) return;  // notes of actions are not part of a picture
   ImGuiViewport* v = ImGui::GetMainViewport();
   float em = ImGui::GetFontSize(), y = v->WorkPos.y + v->WorkSize.y - em;
-  for (auto it = app_.toasts_.rbegin(); it != app_.toasts_.rend(); ++it) {
+  size_t closed = app_.toasts_.size();
+  for (size_t i = app_.toasts_.size(); i-- > 0;) {
+    const App::Note& note = app_.toasts_[i];
     ImGui::SetNextWindowPos({v->WorkPos.x + v->WorkSize.x / 2, y}, ImGuiCond_Always, {0.5f, 1});
     ImGui::SetNextWindowSizeConstraints({0, 0}, {v->WorkSize.x * 0.7f, FLT_MAX});
-    std::string id = fmt::format("##toast{}", static_cast<int>(it - app_.toasts_.rbegin()));
+    // One that stays can be closed, and keeps its place among others.
+    const std::string id =
+        note.stays() ? "##note that stays" : fmt::format("##toast{}", static_cast<int>(app_.toasts_.size() - 1 - i));
     ImGui::PushStyleColor(ImGuiCol_WindowBg, f_.theme.raised);
+    if (note.stays()) ImGui::PushStyleColor(ImGuiCol_Border, f_.theme.warning);
     ImGui::Begin(id.c_str(), nullptr,
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize |
                      ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoDocking |
-                     ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoSavedSettings);
+                     (note.stays() ? ImGuiWindowFlags_NoMove : ImGuiWindowFlags_NoInputs) |
+                     ImGuiWindowFlags_NoSavedSettings);
     ImGui::BringWindowToDisplayFront(ImGui::GetCurrentWindow());
     ImGui::PushTextWrapPos(v->WorkSize.x * 0.65f);
-    ImGui::TextUnformatted(it->text.c_str());
+    ImGui::TextUnformatted(in_the_window(note.text).c_str());
     ImGui::PopTextWrapPos();
+    if (note.stays() && ImGui::SmallButton("Close")) closed = i;
     y -= ImGui::GetWindowHeight() + em * 0.3f;
     ImGui::End();
-    ImGui::PopStyleColor();
+    ImGui::PopStyleColor(note.stays() ? 2 : 1);
   }
+  if (closed < app_.toasts_.size()) app_.toasts_.erase(app_.toasts_.begin() + static_cast<std::ptrdiff_t>(closed));
 }
 
 }  // namespace convscope::ui

@@ -158,6 +158,16 @@ void App::other_layout(bool usual) {
   ImGui::SetWindowFocus(nullptr);  // its dock would bring it to the front
 }
 
+// Whether it has trouble that nobody has seen: its tab has a dot until it has been in front.
+bool App::log_has_news() {
+  const auto& log = bench_->log();
+  if (log.empty() || &log.back() == newest_in_log_) return unread_trouble_;
+  for (auto it = log.rbegin(); it != log.rend() && &*it != newest_in_log_; ++it)
+    unread_trouble_ |= it->kind == LogLine::Kind::trouble;
+  newest_in_log_ = &log.back();
+  return unread_trouble_;
+}
+
 void App::draw_panels(Frame& f) {
   const ImGuiViewport* viewport = ImGui::GetMainViewport();
   if (!only_panel_.empty()) {
@@ -203,7 +213,13 @@ void App::draw_panels(Frame& f) {
     // The tabs that were in front stay there: whoever appears last would take the keyboard and its dock.
     const bool starts = ImGui::GetFrameCount() <= calm_until_;
     ImGui::SetNextWindowClass(&of_panels);
-    if (ImGui::Begin(panels()[i].title, &open, starts ? ImGuiWindowFlags_NoFocusOnAppearing : 0)) panels()[i].draw(f);
+    const bool log = panels()[i].draw == draw_log, news = log && log_has_news();
+    const ImGuiWindowFlags flags = (starts ? ImGuiWindowFlags_NoFocusOnAppearing : ImGuiWindowFlags_None) |
+                                   (news ? ImGuiWindowFlags_UnsavedDocument : ImGuiWindowFlags_None);
+    if (ImGui::Begin(panels()[i].title, &open, flags)) {
+      panels()[i].draw(f);
+      if (log) unread_trouble_ = false;
+    }
     ImGui::End();
     open_[i] = open;
   }

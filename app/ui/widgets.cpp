@@ -9,6 +9,7 @@
 #include <imgui_internal.h>
 #include <utility>
 
+#include "app/ui/panels/source_edit.h"
 #include "kernels/base/text.h"
 
 namespace convscope::ui {
@@ -88,9 +89,27 @@ void explain_item(const Theme& t, const About& about) {
 void tooltip(const Theme&, std::string_view text) {
   if (text.empty() || !wants_tooltip() || !ImGui::BeginTooltip()) return;
   ImGui::PushTextWrapPos(ImGui::GetFontSize() * 26);
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  ImGui::TextUnformatted(in_the_window(text).c_str());
   ImGui::PopTextWrapPos();
   ImGui::EndTooltip();
+}
+
+std::string in_the_window(std::string_view words) {
+  // The longer ones first: what is left of them is one of the shorter.
+  static constexpr std::pair<std::string_view, std::string_view> said[] = {
+      {"run it on a GPU (--device cuda)", "choose a GPU in Devices"},
+      {"run with --device cuda", "choose a GPU in Devices"},
+      {"run it with --device cuda", "choose a GPU in Devices"},
+      {"use --device cuda on a machine", "choose a GPU in Devices, on a machine"},
+      {"--device cuda", "a GPU (panel Devices)"},
+      {"use --device emulator", "choose the emulator in Devices"},
+      {"--device emulator", "the emulator (panel Devices)"},
+      {"(--verdicts all does it here)", "(choose one in Devices, or a smaller problem)"}};
+  std::string out(words);
+  if (out.find("--") == out.npos) return out;
+  for (const auto& [option, choice] : said)
+    for (size_t at; (at = out.find(option)) != out.npos;) out.replace(at, option.size(), choice);
+  return out;
 }
 
 bool begin_figures(const char* id) {
@@ -150,11 +169,16 @@ void dim_text(const Theme& t, std::string_view text) {
 
 void wrapped(std::string_view text) {
   ImGui::PushTextWrapPos(0);
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  if (text.find("--") == text.npos)
+    ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  else
+    ImGui::TextUnformatted(in_the_window(text).c_str());
   ImGui::PopTextWrapPos();
 }
 
-bool empty_state(const Theme& t, const char* what, const char* hint, const char* button) {
+bool empty_state(const Theme& t, const char* what, const char* said, const char* button) {
+  const std::string words = in_the_window(said);
+  const char* hint = words.c_str();
   ImVec2 room = ImGui::GetContentRegionAvail();
   float width = std::min(room.x, ImGui::GetFontSize() * 24);
   auto height = [&](const char* s) { return ImGui::CalcTextSize(s, nullptr, false, width).y; };
@@ -260,8 +284,9 @@ std::string stale_words(const Frame& f, const Report* of) {
     return "of the run before; the last one: " + last->status;
   std::string why = of_last ? f.bench.stale(*of, f.document) : f.bench.stale(f.document);
   if (const OpenedFile* file = f.bench.file_of(f.document.kernel); why.empty() && file && !file->trouble.empty())
-    why = file->gone ? "of the file as it was before; it is not there any more"
-                     : "of the file as it was before; as it is now it does not compile";
+    why = file->gone             ? "of the file as it was before; it is not there any more"
+          : is_being_compiled(f) ? "of the file as it was before; compiling…"
+                                 : "of the file as it was before; as it is now it does not compile";
   return why;
 }
 

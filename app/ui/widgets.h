@@ -46,6 +46,10 @@ void figure(const Theme& t, const char* label, const std::string& value, const A
             const ImVec4* colour = nullptr);
 void end_figures();
 
+// What the engine tells who sits at a command line, in terms of the window: its options are choices of panels here. All
+// that the functions below write is put so.
+std::string in_the_window(std::string_view words);
+
 // A heading inside a panel.
 void heading(const Theme& t, const char* text);
 void dim_text(const Theme& t, std::string_view text);

@@ -17,8 +17,11 @@ namespace fs = std::filesystem;
 
 std::string cache_folder() {
   const char *own = std::getenv("CONVSCOPE_CACHE"), *xdg = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
-  if (own && *own) return own;
-  if (xdg && *xdg) return (fs::path(xdg) / "convscope").string();
+  std::error_code error;
+  // Absolute, since compilers run in folders of their own.
+  if (own && *own) return fs::absolute(own, error).string();
+  // A relative one is to be ignored (XDG Base Directory Specification).
+  if (xdg && fs::path(xdg).is_absolute()) return (fs::path(xdg) / "convscope").string();
   if (home && *home) return (fs::path(home) / ".cache" / "convscope").string();
   return "";
 }

@@ -6,7 +6,8 @@
 
 namespace convscope {
 
-// $CONVSCOPE_CACHE, else $XDG_CACHE_HOME/convscope, else ~/.cache/convscope; "" when there is none.
+// $CONVSCOPE_CACHE, else $XDG_CACHE_HOME/convscope, else ~/.cache/convscope; "" when there is none. An absolute path:
+// $CONVSCOPE_CACHE may be relative to the working folder.
 std::string cache_folder();
 // A file in it; letters, digits, dots and hyphens of the name stay, all else becomes an underscore. "" without a
 // folder.

@@ -1,5 +1,6 @@
 #include "kernels/planner/reserved_names.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace convscope {
@@ -68,6 +69,14 @@ constexpr std::string_view cuda_names =
     "isgreaterequal isless islessequal islessgreater isnormal isunordered llmax llmin max min nanosleep printf "
     "saturate signbit threadIdx trap uchar uint ullmax ullmin ulong umax umin ushort warpSize ";
 
+// Macros of the C library's headers that are of no family, and those that g++ has for its system.
+constexpr std::string_view macros =
+    " "
+    "BIG_ENDIAN BUFSIZ BYTE_ORDER CHAR_BIT DECIMAL_DIG EOF HUGE HUGE_VAL HUGE_VALF HUGE_VALL INFINITY LITTLE_ENDIAN "
+    "LONG_BIT MAXFLOAT MAX_CANON MAX_INPUT MINSIGSTKSZ NAN NDEBUG NFDBITS NSIG NULL NZERO PDP_ENDIAN PIPE_BUF SNAN "
+    "SNANF SNANL TEMP_FAILURE_RETRY TIME_UTC WEOF WORD_BIT be16toh be32toh be64toh htobe16 htobe32 htobe64 htole16 "
+    "htole32 htole64 i386 issubnormal le16toh le32toh le64toh linux math_errhandling strdupa strndupa unix ";
+
 // Sizes of CUDA's vectors follow these: float4, uchar2.
 constexpr std::string_view vector_types =
     " char double float int long longlong short uchar uint ulong ulonglong ushort half nv_bfloat16 ";
@@ -87,6 +96,20 @@ bool is_stdint(std::string_view name) {
   return name.ends_with("_t") && (name.starts_with("int") || name.starts_with("uint"));
 }
 
+// INT_MAX, M_PI, FLT_EPSILON, EINVAL, SIGINT, PRId64, …: those of a family, all of which C keeps for itself or for
+// later (C17, 7.31).
+bool is_macro_of_a_family(std::string_view name) {
+  for (std::string_view end : {"_MAX", "_MIN", "_WIDTH", "_FILENO"})
+    if (name.size() > end.size() && name.ends_with(end)) return true;
+  for (std::string_view begin : {"CLOCK_", "CLOCKS_", "DBL_", "EXIT_", "FE_", "FLT_", "FP_", "FPE_", "LC_", "LDBL_",
+                                 "L_", "MATH_", "M_", "PRI", "SCN", "SEEK_", "SIG_"})
+    if (name.size() > begin.size() && name.starts_with(begin)) return true;
+  const bool capitals = std::none_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c) != 0; });
+  if (capitals && name.size() > 1 && name[0] == 'E') return true;
+  if (capitals && name.size() > 3 && name.starts_with("SIG")) return true;
+  return name.ends_with("_C") && (name.starts_with("INT") || name.starts_with("UINT"));
+}
+
 }  // namespace
 
 bool is_keyword(std::string_view name) { return holds(keywords, name); }
@@ -94,7 +117,7 @@ bool is_keyword(std::string_view name) { return holds(keywords, name); }
 bool is_library_name(std::string_view name) {
   if (name.empty()) return false;
   if (holds(c_library, name) || holds(posix_names, name) || holds(mathematics, name) || holds(cuda_names, name) ||
-      is_stdint(name))
+      holds(macros, name) || is_stdint(name) || is_macro_of_a_family(name))
     return true;
   const std::string_view less_one = name.substr(0, name.size() - 1);
   if ((name.back() == 'f' || name.back() == 'l') && holds(mathematics, less_one)) return true;

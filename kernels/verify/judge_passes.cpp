@@ -248,13 +248,20 @@ void Judge::Run::fallback_rounding() {
   random_rounding_ = compare(p_, *truth, {p_.dtype, y.data(), own_}, o, &activity_);
 }
 
+// Two digits, rounded upwards: what is said to lie within it does.
+static std::string at_most(double v) {
+  if (!(v > 0) || !std::isfinite(v)) return fmt::format("{:.2g}", v);
+  const double unit = std::pow(10, std::floor(std::log10(v)) - 1);
+  return fmt::format("{:.2g}", std::ceil(v / unit * (1 - 1e-12)) * unit);
+}
+
 std::string Judge::Run::right_sentence() const {
   std::string exact = r_.exact ? " and bitwise on integers" : "";
   // Right by a wide bound is another thing than right by a narrow one.
   const std::string whose =
       r_.spec.accuracy == Accuracy::strict ? std::string() : fmt::format(" of {}", name_of(r_.spec.accuracy));
-  return fmt::format("right: all {} elements within {:.2g} of the rounding bound{}{}", grouped(r_.error.elements),
-                     random_rounding_ ? random_rounding_->max_ratio : r_.error.max_ratio, whose, exact);
+  return fmt::format("right: all {} elements within {} of the rounding bound{}{}", grouped(r_.error.elements),
+                     at_most(random_rounding_ ? random_rounding_->max_ratio : r_.error.max_ratio), whose, exact);
 }
 
 void Judge::Run::conclude() {

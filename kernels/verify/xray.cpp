@@ -17,6 +17,7 @@
 #include "kernels/verify/xray_mapped.h"
 #include "kernels/verify/xray_problems.h"
 #include "kernels/verify/xray_sizes.h"
+#include "kernels/verify/xray_tell.h"
 #include "kernels/verify/xray_words.h"
 
 namespace convscope {
@@ -47,7 +48,10 @@ std::string bias_fault(const Mapped& shown, const std::vector<Mapped>& all) {
   return shown.structure->biases.front();
 }
 
-void tell_program(Xray& x, const std::vector<ProgramFault>& faults) {
+// p: of which it is told; a term that is the definition's there comes last.
+void tell_program(Xray& x, std::vector<ProgramFault> faults, const ConvProblem& p) {
+  auto matters = [&](const ProgramFault& f) { return !same_with(p, f.text, f.right); };
+  std::stable_partition(faults.begin(), faults.end(), matters);
   x.formula.clear(), x.right_formula.clear(), x.faults.clear();
   std::vector<std::string> all_names;
   for (const ProgramFault& f : faults)
@@ -62,7 +66,8 @@ void tell_program(Xray& x, const std::vector<ProgramFault>& faults) {
     x.formula += next + (none ? "nothing" : f.text), x.right_formula += next + f.right;
     x.faults.push_back(f.what + (none ? " is missing" : " is wrong"));
     sentence += none ? fmt::format("{}{} is missing: {} belongs there", next, f.what, f.right)
-                     : fmt::format("{}{} is wrong: it takes {}, where {} belongs", next, f.what, f.text, f.right);
+                     : fmt::format("{}{} is wrong: it takes {}, where {} belongs{}", next, f.what, f.text, f.right,
+                                   matters(f) ? "" : " (without effect here, where both are one)");
   }
   x.sentence = here + sentence + names, x.faults.back() += names;
 }
@@ -191,7 +196,7 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
     const auto program =
         shown->length.empty() ? program_faults(maps_of_all, activity, all_told) : std::vector<ProgramFault>{};
     if (!program.empty()) {
-      tell_program(x, program);
+      tell_program(x, program, all.front().problem);
       return Told::by_program;
     }
   }
@@ -229,6 +234,13 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
   for (const auto& fault : named->structure->faults)
     x.faults.push_back(!bias.empty() && fault == shown->structure->biases.front() ? bias : fault);
   one_fault_of_two(x.faults);
+  // With fewer taps it is right: their number is no size of its own.
+  if (const auto most = formula->fixed.taps; most && formula->fixed_parameters().size() == 1)
+    if (std::any_of(all.begin(), all.end(), [&](const Mapped& m) { return m.right && m.problem.kernel_size < *most; }))
+      for (auto& fault : x.faults)
+        if (fault.find(fixed_in_it) != fault.npos)
+          x.fixed.clear(),
+              fault = fmt::format("no more than {} taps are taken, whatever kernel size is asked for", *most);
   if (!shown->length.empty()) x.faults.push_back(shown->length);
   if (formula->right() && !shown->length.empty() && x.faults.size() == 1 && !lengths.text.empty())
     x.formula = lengths.text, x.right_formula = right_length();
@@ -239,7 +251,8 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
   if (faults.empty()) what = x.example;
   if (x.is == Xray::Is::right_here_only) what = "right here, but not in general: " + what;
   if (shown->structure->sized) what += fmt::format(" (on {})", describe(shown->problem));
-  if (!another.empty()) what += fmt::format(" (but on {} something else)", another);
+  if (!another.empty())
+    what += fmt::format(" (but on {} something else, so that this may be another term's doing)", another);
   x.sentence = what;
   return formula->fixed.any() ? Told::with_numbers : Told::by_formula;
 }
@@ -261,12 +274,13 @@ void hold_against_larger(Xray& x, Told told, const Xray& before, const std::vect
     if (kind == LargerProblem::channels) {
       // What is told of channels may be just that.
       const size_t at = x.sentence.find(last_channel_left_out);
-      if (at != x.sentence.npos && x.faults.size() == 1 && left.starts_with("input channels ")) {
+      if (at != x.sentence.npos && x.faults.size() == 1 && left.starts_with("input channel")) {
         x.sentence.replace(at, std::string(last_channel_left_out).size(), left), x.faults = {left};
         continue;
       }
       holds = left.empty() || x.sentence.find("channel") != x.sentence.npos;
-    } else if (kind == LargerProblem::row || (one->structure && told == Told::by_formula)) {
+    } else if (kind == LargerProblem::row || kind == LargerProblem::as_asked ||
+               (one->structure && told == Told::by_formula)) {
       // Of layouts, channels and factors a formula says nothing; on one channel all are alike.
       const bool alike = kind == LargerProblem::one_channel || told == Told::by_program || !one->structure ||
                          one->structure->sized || std::any_of(mapped.begin(), mapped.end(), [&](const Mapped& m) {
@@ -279,80 +293,22 @@ void hold_against_larger(Xray& x, Told told, const Xray& before, const std::vect
       const Told now = conclude(with, all, lengths, another, activity);
       all.pop_back();
       holds = alike && now == told && another != describe(q) && (has_structure || told == Told::by_program);
+      // Of several that small problems cannot tell apart, the one that is so here as well.
+      if (holds && told == Told::by_program && with.sentence != x.sentence) with.launches = x.launches, x = with;
     }
     if (holds) continue;
-    const std::string there =
-        fmt::format("that is so on small problems; on {}: {}", describe(q), left.empty() ? deviation : left);
-    x.sentence += "; " + there, x.faults.push_back(there);
-    return;
-  }
-}
-
-// What is wrong although the products of small problems are right.
-void tell_sizes(Xray& x, const SizeFault& fault) {
-  const std::string elsewhere = x.without_effect ? fmt::format("; with other values {}", joined(x.faults)) : "";
-  x.is = Xray::Is::wrong, x.launches += fault.launches, x.without_effect = false;
-  x.formula = right_index(), x.right_formula.clear(), x.example.clear(), x.faults.clear();
-  const std::string where =
-      fmt::format("{}{}", describe(fault.smallest), fault.least ? "" : ", and maybe on smaller ones");
-  if (fault.what.empty() && !fault.beside.empty()) {
-    x.sentence = fmt::format("its products are the definition's; on {} it {}{}", where, fault.beside, elsewhere);
-    return;
-  }
-  if (fault.what.empty() && fault.mapped) {
-    x.sentence =
-        fmt::format("its products are the definition's, and its results are wrong on {}: values or rounding matter{}",
-                    where, elsewhere);
-    return;
-  }
-  x.sentence = fmt::format("its sizes matter: right on small problems, wrong on {}{}{}{}", where,
-                           fault.what.empty() ? "" : ": ", fault.what, elsewhere);
-  // Without where it is so it would be read as of the problem that was asked about.
-  if (!fault.what.empty()) x.faults = {x.sentence};
-}
-
-bool has_wrong_shape(const KernelDefinition& kernel, const ConvProblem& p) {
-  try {
-    return !kernel.plan_for(p).wrong_shape().empty();
-  } catch (const KernelFault&) {
-  } catch (const InputError&) {
-  } catch (const MissingError&) {
-  }
-  return true;  // nobody has seen it right
-}
-
-// Where what it returns is no [N, Cout, …], its products are not looked at. The first small problem stands for p, whose
-// own sizes may be those that are written into the kernel.
-bool tell_shape(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
-  for (const XrayProblem& at : x.problems) {
-    if (at.is != XrayProblem::Is::wrong || at.why.empty()) continue;
-    const bool here = &at == &x.problems.front() && has_wrong_shape(kernel, p);
-    x.is = here ? Xray::Is::wrong : Xray::Is::right_here_only;
-    x.faults = {fmt::format("{} (on {})", at.why, describe(at.problem))};
-    x.sentence = (here ? "" : "right here, but not in general: ") + x.faults.front();
-    return true;
-  }
-  return false;
-}
-
-// What its host code does to a small problem's tensors that nobody means, where that one is not right.
-bool tell_doubt(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
-  auto doubt = [&](const ConvProblem& q) {
-    try {
-      return kernel.plan_for(q).doubt();
-    } catch (const std::runtime_error&) {
-      return std::string();
+    const std::string seen = left.empty() ? deviation : left;
+    if (!left.empty() && (kind == LargerProblem::channels || kind == LargerProblem::as_asked)) {
+      // It is nearer to what was asked than what small problems say, and says as much.
+      x.sentence = fmt::format("{} (on {}); on small problems alone: {}", seen, describe(q), x.sentence);
+      x.faults.insert(x.faults.begin(), fmt::format("{} (on {})", seen, describe(q)));
+      x.formula.clear(), x.right_formula.clear();
+    } else {
+      const std::string there = fmt::format("that is so on small problems; on {}: {}", describe(q), seen);
+      x.sentence += "; " + there, x.faults.push_back(there);
     }
-  };
-  for (const XrayProblem& at : x.problems) {
-    if (at.is == XrayProblem::Is::right || doubt(at.problem).empty()) continue;
-    const std::string here = doubt(p);
-    x.is = here.empty() ? Xray::Is::right_here_only : Xray::Is::wrong;
-    x.faults = {here.empty() ? fmt::format("{} (on {})", doubt(at.problem), describe(at.problem)) : here};
-    x.sentence = (here.empty() ? "right here, but not in general: " : "") + x.faults.front();
-    return true;
+    return;
   }
-  return false;
 }
 
 // Sizes with which it is wrong where it is right with its own: beside what the products say of numbers in it, or in the
@@ -428,6 +384,24 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     }
     x.problems.push_back(std::move(at));
   }
+  std::string left_of_asked;  // outputs that nobody writes there
+  // Where the first, which stands for the asked one, is right and others are not, the asked one may be wrong as well:
+  // then it stands for itself, as long as it can be mapped.
+  if (!mapped.empty() && mapped.front().right && x.problems.front().is == XrayProblem::Is::right &&
+      std::any_of(x.problems.begin(), x.problems.end(),
+                  [](const auto& at) { return at.is == XrayProblem::Is::wrong || at.is == XrayProblem::Is::unclear; }))
+    for (const auto& [kind, q] : larger_problems(kernel, p)) {
+      if (kind != LargerProblem::as_asked || spent() > limits.seconds) continue;
+      auto one = maybe_mapped_on(device, kernel, q, activity);
+      if (!one || one->right) continue;
+      x.launches += one->map.launches;
+      if (one->map.out_length == q.out_length()) extents.push_back(extent_of(one->map, kernel.plan_for(q)));
+      const bool clear = one->structure.has_value();
+      x.problems.insert(x.problems.begin(),
+                        {q, clear ? XrayProblem::Is::wrong : XrayProblem::Is::unclear, clear ? "" : one->deviation});
+      if (!clear) left_of_asked = outputs_left_on(device, kernel, p, activity);
+      mapped.insert(mapped.begin(), std::move(*one));
+    }
   // What follows has the places behind the small problems: a kernel that ends the engine there is asked without.
   enum { longer_ones, sizes, other_sizes, judged_ones, larger_ones };
   auto begins = [&](size_t step) {
@@ -475,6 +449,8 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
       hold_against_larger(
           x, told, before, mapped, lengths, device, kernel, p, [&] { return spent() > limits.seconds; }, activity);
   }
+  if (told == Told::not_at_all && !left_of_asked.empty() && !extent)
+    x.is = Xray::Is::wrong, x.faults = {left_of_asked}, x.sentence = left_of_asked, told = Told::by_formula;
   if (told == Told::not_at_all && !mapped.empty() && !extent && begins(judged_ones)) {
     // Of products that no formula gives: they may be another output's.
     const auto first = std::find_if(mapped.begin(), mapped.end(), [](const Mapped& m) { return !m.right; });
@@ -521,8 +497,10 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
       if (seen.what == last_channel_left_out)  // of the smallest; of as many as p has it may be more
         for (const auto& [kind, q] : larger_problems(kernel, p))
           if (const std::string left = kind == LargerProblem::channels ? left_on(device, kernel, q, activity) : "";
-              left.starts_with("input channels "))
+              left.starts_with("input channel"))
             seen.what += fmt::format("; on {}: {}", describe(q), left);
+      if (seen.what.starts_with("the last outputs in memory "))
+        if (const std::string more = outputs_left_on(device, kernel, p, activity); !more.empty()) seen.what = more;
       // What it takes there may be one operand that is another only where sizes are as they are there.
       std::vector<const IndexMap*> maps;
       for (const auto& m : mapped) maps.push_back(&m.map);
@@ -531,7 +509,7 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
       if (program.empty())
         tell_sizes(x, seen);
       else
-        x.is = Xray::Is::wrong, x.without_effect = false, tell_program(x, program);
+        x.is = Xray::Is::wrong, x.without_effect = false, tell_program(x, program, p);
     }
   if (told != Told::by_formula && !sizes_told && begins(other_sizes)) look_at_sizes(told, !mapped.empty());
   return x;

@@ -23,4 +23,8 @@ std::optional<Mapped> maybe_mapped_on(Device& device, const KernelDefinition& ke
 // The input channels that it leaves out on a problem, in words; "". Errors: likewise.
 std::string left_on(Device& device, const KernelDefinition& kernel, const ConvProblem& q, Activity& activity);
 
+// The outputs that nobody writes on a problem, in words: "output channels 5, 9 of 11 are never written"; "" where they
+// are the last in memory and no whole channels or sequences, or the problem is too large. Errors: likewise.
+std::string outputs_left_on(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity);
+
 }  // namespace convscope

@@ -96,11 +96,17 @@ std::vector<LargerProblem> larger_problems(const KernelDefinition& kernel, const
   q.in_channels = q.out_channels = q.groups;
   add(LargerProblem::one_channel, q);
   // At least two positions of each, and few taps: each weight is a launch.
-  constexpr int64_t few_taps = 3, many = 8;
+  constexpr int64_t few_taps = 3, most_weights = 1500;
   q.kernel_size = std::min(q.kernel_size, few_taps);
   q.in_channels = q.groups * std::min(p.in_per_group(), most_mapped_of(q.dtype) / (2 * q.groups));
   q.out_channels = q.groups * small->out_per_group();
-  if (q.in_per_group() > many) add(LargerProblem::channels, q);
+  if (q.in_per_group() > small->in_per_group()) add(LargerProblem::channels, q);
+  q = p;
+  q.dtype = small->dtype, q.length = std::min(p.length, most_mapped_of(q.dtype) / (q.batch * q.in_channels));
+  while (q.length > 2 && q.w_elements() * q.y_elements() > most_cells) q.length -= (q.length + 3) / 4;
+  if (q.length > 0 && q.w_elements() <= most_weights && !check(q) && q.w_elements() * q.y_elements() <= most_cells &&
+      kernel.unsupported(q).empty())
+    all.push_back({LargerProblem::as_asked, q});
   return all;
 }
 

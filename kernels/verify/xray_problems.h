@@ -12,8 +12,8 @@ std::vector<ConvProblem> small_problems(const KernelDefinition& kernel, const Co
 // Problems as large as can be mapped: a warp, a tile or a part of a sum ends within none of the small ones.
 struct LargerProblem {
   // A long row of the channels that the first small problem has; a longer one of one channel a group; few positions and
-  // as many input channels of a group as p has.
-  enum Kind { row, one_channel, channels } kind;
+  // as many input channels of a group as p has; p itself, on fewer positions.
+  enum Kind { row, one_channel, channels, as_asked } kind;
   ConvProblem problem;
 };
 // Those that the kernel takes.

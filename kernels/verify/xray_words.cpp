@@ -1,7 +1,9 @@
 #include "kernels/verify/xray_words.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
+#include <iterator>
 #include <string_view>
 
 #include "kernels/verify/index_channels.h"
@@ -82,6 +84,30 @@ void one_fault_of_two(std::vector<std::string>& faults) {
   if (of(only_the_last_tap) == faults.end() || of(only_the_last_channel) == faults.end()) return;
   std::erase(faults, only_the_last_channel);
   *of(only_the_last_tap) = "each product takes the sum's place, and is not added to it";
+}
+
+bool same_with(const ConvProblem& p, const std::string& a, const std::string& b) {
+  const std::pair<std::string_view, int64_t> values[] = {
+      {"s", p.stride},      {"p", p.padding},         {"d", p.dilation},        {"K", p.kernel_size},
+      {"L", p.length},      {"Lout", p.out_length()}, {"Cin", p.in_channels},   {"Cout", p.out_channels},
+      {"groups", p.groups}, {"N", p.batch},           {"op", p.output_padding}, {"output_padding", p.output_padding}};
+  auto with_values = [&](const std::string& text) {
+    std::string out;
+    for (size_t i = 0; i < text.size();) {
+      size_t end = i;
+      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) end++;
+      if (end == i) {
+        out += text[i++];
+        continue;
+      }
+      const std::string_view word = std::string_view(text).substr(i, end - i);
+      const auto known = std::find_if(std::begin(values), std::end(values), [&](auto& v) { return v.first == word; });
+      out += known == std::end(values) ? std::string(word) : std::to_string(known->second);
+      i = end;
+    }
+    return out;
+  };
+  return !a.empty() && with_values(a) == with_values(b);
 }
 
 bool Xray::names_index() const {

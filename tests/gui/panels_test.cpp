@@ -25,11 +25,19 @@ SCENARIO(verdict_has_a_sentence_and_its_layers) {
 }
 
 SCENARIO(verdict_is_copied_as_text) {
+  g.until([&] { return g.bench().cause_of(*g.bench().report()) != nullptr; }, "its cause");
   g.menu("copy-verdict");
   std::string text = g.clipboard();
   auto r = g.bench().report();
   CHECK(text.starts_with("S4 on 1 × 4→6, K 3, L 64, s 2, p 1, d 2: wrong"));
   for (const auto& l : r->layers) CHECK(text.find(l.name + ": " + l.status) != std::string::npos);
+  const Cause* cause = g.bench().cause_of(*r);
+  CHECK(!cause->sentence.empty());
+  CHECK(text.find("cause: " + cause->sentence) != std::string::npos);
+  if (cause->formula != cause->right_formula) {
+    CHECK(text.find("it takes: " + cause->formula) != std::string::npos);
+    CHECK(text.find("right is: " + cause->right_formula) != std::string::npos);
+  }
   CHECK_EQ(g.app.toast(), std::string("Verdict copied"));
 }
 

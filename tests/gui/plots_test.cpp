@@ -118,7 +118,7 @@ SCENARIO(tolerance_slider_is_read_off_without_a_run) {
   const Statistics* s = g.bench().statistics();
   auto failing = static_cast<int64_t>(s->failing_at(t));
   CHECK(failing > 0);
-  CHECK(g.says(fmt::format(": {} elements", failing)) || failing > 999);
+  CHECK(g.says(fmt::format(": {} of ", failing)) || failing > 999);
   g.press("undo");  // one drag, one step
   CHECK_EQ(g.document().atol, before);
 }

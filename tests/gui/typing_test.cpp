@@ -68,8 +68,51 @@ SCENARIO(a_copy_of_a_specimen_is_mended_by_typing) {
   CHECK(g.says("does not compile"));
   CHECK(!g.says("As it was before; the file now: "));
   g.key(ImGuiMod_Ctrl | ImGuiKey_Z, 4);
+  // While the newer text waits or compiles nothing is said of it that was said of the one before.
+  const std::string words = ui::source_edit().waits() ? g.words() : "";
+  if (ui::source_edit().waits() && !words.empty()) {
+    CHECK(words.find("compiling…") != words.npos);
+    CHECK(words.find("does not compile") == words.npos);
+  }
   g.until([&] { return g.bench().file_of(file)->trouble.empty() && g.read("mine.cu") == wrong; }, "it compiles", 60);
   g.settle();
+}
+
+// Who clicks into a text of one's own and types, with Edit off, gives the window no commands.
+SCENARIO(signs_in_a_text_that_is_read_are_no_commands) {
+  const std::string file = copied(g);
+  g.click("//Source/Edit");
+  g.settle();
+  CHECK(!ui::source_edit().is_on());
+  auto click_text = [&] {
+    for (const ImGuiWindow* w : ImGui::GetCurrentContext()->Windows)
+      if (w->WasActive && std::string_view(w->Name).starts_with("Source/source_"))
+        g.ctx->MouseMoveToPos({w->Pos.x + w->Size.x / 2, w->Pos.y + w->Size.y / 2});
+    g.ctx->MouseClick();
+    g.frames(3);
+  };
+  click_text();
+  CHECK(ui::source_edit().is_read());
+  const bool live = g.app.settings().live;
+  for (ImGuiKey key : {ImGuiKey_B, ImGuiKey_X, ImGuiKey_1, ImGuiKey_Space}) {
+    g.key(key);
+    g.frames(3);
+    CHECK_EQ(g.document().kernel, file);
+    CHECK_EQ(g.app.settings().live, live);
+  }
+  CHECK(g.app.toast().starts_with("Typing is off: tick Edit"));
+  g.key(ImGuiKey_Enter);
+  g.frames(5);
+  CHECK(ui::source_edit().is_on());
+  CHECK(ui::source_edit().has_keys());
+  g.click("//Source/Edit");
+  CHECK_EQ(g.read("mine.cu"), text_file(project_file("kernels/specimens/s4.cu")));
+  // The program's own text cannot be typed in, and keeps the keys as commands.
+  g.load(small_document("S4"));
+  g.panel("Source");
+  g.settle();
+  click_text();
+  CHECK(!ui::source_edit().is_read());
 }
 
 // Half of the panel is too narrow for lines of code: instructions give way to what is typed, and come back behind it.

@@ -8,6 +8,7 @@
 #include "app/model/kernel_times.h"
 #include "app/model/roof.h"
 #include "app/ui/panel.h"
+#include "app/ui/panels/source_edit.h"
 #include "app/ui/widgets.h"
 #include "kernels/base/text.h"
 
@@ -73,7 +74,7 @@ void about_kernel(const Theme& t, const KernelEntry& k, size_t index, const Kern
   ImGui::TextDisabled("needs %s", needs.empty() ? "nothing beyond plain CUDA" : needs.c_str());
   if (!k.home_preset.empty()) ImGui::TextDisabled("written for %s", k.home_preset.c_str());
   if (const KernelTime* time = times.of(k.name)) ImGui::TextUnformatted(time_words(times, *time).c_str());
-  if (!k.available) ImGui::TextColored(t.warning, "not here: %s", k.reason.c_str());
+  if (!k.available) ImGui::TextColored(t.warning, "not here: %s", in_the_window(k.reason).c_str());
   if (index < 9) ImGui::TextDisabled("key %d", static_cast<int>(index) + 1);
   ImGui::PopTextWrapPos();
   ImGui::EndTooltip();
@@ -236,7 +237,7 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
   }
   if (const OpenedFile* file = k.kind == "outside" ? f.bench.file_of(k.name) : nullptr) {
     ImGui::Indent(indent);
-    if (file->compiling)
+    if (file->compiling || (chosen && is_being_compiled(f)))
       dim_text(t, "compiling…");
     else if (!file->trouble.empty() && k.available)
       ImGui::PushStyleColor(ImGuiCol_Text, t.warning),

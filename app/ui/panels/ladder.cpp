@@ -82,21 +82,27 @@ void about_row(const Theme& t, const Ladder& l, const LadderRow& r) {
   if (r.looser) ImGui::TextColored(t.warning, "its arithmetic is less accurate than what is asked for");
   if (r.status == "wrong") ImGui::TextColored(t.wrong, "wrong on this problem");
   if (r.status == "right") ImGui::TextColored(t.right, "right on this problem");
+  if (r.not_judged()) ImGui::TextColored(t.warning, "timed, and not judged on this problem at this accuracy");
   ImGui::PopTextWrapPos();
   ImGui::EndTooltip();
 }
 
-// Full where it was timed, a ring where it is predicted; a square for references.
+// Full where it was timed, a ring where it is predicted; a square for references, an open diamond where no verdict is
+// known.
 void dot(ImDrawList* draw, const Theme& t, ImVec2 at, const LadderRow& r, bool chosen) {
   const float radius = t.em * (chosen ? 0.36f : 0.28f);
   const ImU32 colour = packed(chosen                  ? t.kernel
                               : r.status == "wrong"   ? t.wrong
                               : r.looser              ? t.dim
+                              : r.not_judged()        ? t.warning
                               : r.kind == "reference" ? t.reference
                                                       : t.accent);
   if (r.kind == "reference")
     draw->AddRectFilled({at.x - radius * 0.9f, at.y - radius * 0.9f}, {at.x + radius * 0.9f, at.y + radius * 0.9f},
                         colour);
+  else if (r.not_judged())
+    draw->AddQuad({at.x, at.y - radius}, {at.x + radius, at.y}, {at.x, at.y + radius}, {at.x - radius, at.y}, colour,
+                  std::max(1.5f, t.em * 0.12f));
   else if (r.from == From::predicted)
     draw->AddCircle(at, radius, colour, 0, std::max(1.5f, t.em * 0.12f));
   else
@@ -112,22 +118,23 @@ void legend(const Theme& t, const Ladder& l, bool one_line) {
     LadderRow like;
     bool there = false;
   };
-  LadderRow timed, predicted, reference, looser, wrong;
+  LadderRow timed, predicted, reference, looser, wrong, not_judged;
+  not_judged.from = From::recorded;
   timed.from = reference.from = looser.from = wrong.from = From::measured, predicted.from = From::predicted;
   reference.kind = "reference", looser.looser = true, wrong.status = "wrong";
-  Entry all[] = {{"timed", timed},
-                 {"predicted", predicted},
-                 {"reference", reference},
-                 {"less accurate than asked", looser},
-                 {"wrong", wrong}};
+  Entry all[] = {{"timed", timed},         {"predicted", predicted},
+                 {"reference", reference}, {"less accurate than asked", looser},
+                 {"wrong", wrong},         {"not judged", not_judged}};
   for (const auto& r : l.rows) {
     if (r.from == From::nothing) continue;
-    all[0].there |= r.from != From::predicted && r.kind != "reference" && !r.looser && r.status != "wrong";
+    all[0].there |=
+        r.from != From::predicted && r.kind != "reference" && !r.looser && r.status != "wrong" && !r.not_judged();
+    all[5].there |= r.not_judged() && !r.looser;
     all[4].there |= r.status == "wrong" && r.from != From::predicted;
     all[1].there |= r.from == From::predicted;
     all[2].there |= r.kind == "reference";
     all[3].there |= r.looser;
-    if (r.looser) all[3].like.from = r.from;
+    if (r.looser) all[3].like.from = r.from, all[3].like.status = r.not_judged() ? "" : "right";
   }
   for (const auto& e : all) {
     if (!e.there) continue;
@@ -205,10 +212,10 @@ void draw_row(Frame& f, const Ladder& l, const LadderRow& r, const Axis& axis, c
   ImGui::PopID();
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const float middle = at.y + height / 2, text_y = middle - t.em * 0.55f;
-  if (r.status == "right" || r.status == "wrong") {
+  if (r.status == "right" || r.status == "wrong" || r.not_judged()) {
     const ImVec2 back = ImGui::GetCursorScreenPos();
     ImGui::SetCursorScreenPos({at.x + t.em * 0.2f, at.y + (height - ImGui::GetTextLineHeight()) / 2});
-    status_mark(t, r.status == "right" ? "pass" : "fail");
+    status_mark(t, r.status == "right" ? "pass" : r.status == "wrong" ? "fail" : "");
     ImGui::SetCursorScreenPos(back);
   }
   const ImVec4& ink = chosen && !reference ? t.kernel : !r.can_choose || r.looser ? t.dim : t.text;

@@ -285,8 +285,18 @@ TileWish tile_wish(const std::string& key, Quantity quantity, const View& window
   return w;
 }
 
+std::string words_of_bounds(const Cell& c, bool zeros, std::optional<double> pointed, const char* bound) {
+  const auto low = static_cast<double>(c.minimum), high = static_cast<double>(c.maximum);
+  const bool failing = c.flags & flag_failing, left_out = failing && pointed && !(*pointed <= high);
+  std::string words = fmt::format("{} to {} {}", times_bound_text(low),
+                                  failing && !(high > 1) ? "beyond" : times_bound_text(high), bound);
+  // Right zeros are 0 of their bounds, and would be the least.
+  if (left_out || (failing && zeros && low > 0)) words += "; where 0 is right, beyond any";
+  return words;
+}
+
 // Of a cell that covers several elements, whose colour is that of one of them: how far all of them are apart.
-std::string words_of_cell(const Frame& f, ElementIndex at) {
+static std::string words_of_cell(const Frame& f, ElementIndex at, std::optional<double> pointed) {
   const MapTile* tile = f.bench.tile(Workbench::Map::difference);
   if (!tile || tile->quantity != Quantity::ratio || tile->key != f.shown_key()) return "";
   const double rows = (tile->row1 - tile->row0) / tile->height, columns = (tile->column1 - tile->column0) / tile->width;
@@ -295,11 +305,15 @@ std::string words_of_cell(const Frame& f, ElementIndex at) {
   if (rows * columns < 1.5 || y < 0 || y >= tile->height || x < 0 || x >= tile->width) return "";
   const Cell& c = tile->cells[static_cast<size_t>(y * tile->width + x)];
   if (!(c.minimum <= c.maximum)) return "";
-  return fmt::format(
-      "here a cell is {:.3g} × {:.3g} elements, {} to {} {}", rows, columns,
-      times_bound_text(static_cast<double>(c.minimum)),
-      c.flags & flag_failing && !(c.maximum > 1) ? "beyond" : times_bound_text(static_cast<double>(c.maximum)),
-      f.beside() ? "the bounds" : "the bound");
+  const Report* r = f.picture();
+  bool zeros = false;
+  if (r && !r->document.problem.bias) {
+    const auto from = static_cast<int64_t>(tile->column0 + static_cast<double>(x) * columns),
+               to = static_cast<int64_t>(std::ceil(tile->column0 + static_cast<double>(x + 1) * columns));
+    for (int64_t j = from; j < to && !zeros; j++) zeros = taps_reaching(r->document.problem, j) == 0;
+  }
+  return fmt::format("here a cell is {:.3g} × {:.3g} elements, {}", rows, columns,
+                     words_of_bounds(c, zeros, pointed, f.beside() ? "the bounds" : "the bound"));
 }
 
 void element_tooltip(Frame& f, ElementIndex at) {
@@ -330,7 +344,8 @@ void element_tooltip(Frame& f, ElementIndex at) {
     ImGui::TextDisabled("reading values");
   }
   ImGui::PopFont();
-  if (const std::string cell = words_of_cell(f, at); !cell.empty()) ImGui::TextDisabled("%s", cell.c_str());
+  if (const std::string cell = words_of_cell(f, at, v ? std::optional(v[3]) : std::nullopt); !cell.empty())
+    ImGui::TextDisabled("%s", cell.c_str());
   int64_t taps = taps_reaching(p, at.column);
   ImGui::TextDisabled("%s",
                       taps ? fmt::format("class (j + p) mod s = {}; {} tap{} it; click to explain",

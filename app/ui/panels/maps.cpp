@@ -99,9 +99,11 @@ void toolbar(Frame& f, const Report& r) {
     difference_words(f, *other, r);
   } else if (r.failing) {
     ImVec4 c = out_of_date(f) ? f.theme.dim : *r.failing ? f.theme.wrong : f.theme.right;
-    std::string text = *r.failing ? fmt::format("{} of {} fail ({})", grouped(*r.failing), grouped(r.elements),
-                                                percent_text(r.failing_fraction.value_or(0)))
-                                  : fmt::format("none of {} fails", grouped(r.elements));
+    // Of an output of another length there is less to compare.
+    const char* compared = r.own_length != r.out_length ? " compared" : "";
+    std::string text = *r.failing ? fmt::format("{} of {}{} fail ({})", grouped(*r.failing), grouped(r.elements),
+                                                compared, percent_text(r.failing_fraction.value_or(0)))
+                                  : fmt::format("none of {}{} fails", grouped(r.elements), compared);
     toolbar_text(c, text);
     explain_item(
         f.theme,

@@ -40,11 +40,14 @@ struct Pressed {
   ConvProblem before;
 };
 
+// So thin that no digit of the number above it is covered.
+float thin_handle() { return std::max(3.0f, ImGui::GetFontSize() * 0.2f); }
+
 // As Dear ImGui draws one, under the number.
 void draw_handle(ImVec2 low, ImVec2 high, float share, ImU32 colour, const std::string& number) {
   constexpr float gap = 2;
   const ImGuiStyle& style = ImGui::GetStyle();
-  const float wide = style.GrabMinSize, left = low.x + gap + share * (high.x - low.x - 2 * gap - wide);
+  const float wide = thin_handle(), left = low.x + gap + share * (high.x - low.x - 2 * gap - wide);
   ImDrawList* draw = ImGui::GetWindowDrawList();
   draw->AddRectFilled({left, low.y + gap}, {left + wide, high.y - gap}, colour, style.GrabRounding);
   ImGui::RenderTextClipped(low, high, number.c_str(), nullptr, nullptr, {0.5f, 0.5f});
@@ -73,8 +76,8 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   ImGui::PushFont(f.theme.code_font, 0);
   ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - 2 * step - em * 0.5f);
   bool log = span.high > 64;
-  // Of few values a handle is as wide as its part of them, and looks like a bar that is filled to there: it has its
-  // usual width instead. Of one alone there is none.
+  // Of few values a handle is as wide as its part of them, and looks like a bar that is filled to there: it is as thin
+  // as of many instead. Of one alone there is none.
   constexpr int64_t few = 24;
   const bool fixed = span.low == span.high, own_handle = !fixed && span.high - span.low < few;
   const ImVec4 handle = ImGui::GetStyleColorVec4(ImGuiCol_SliderGrab);
@@ -91,8 +94,10 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   const bool back = twice && !(pressed.before == shown);
   if (back) value = pressed.before.*field.value;
   const bool control = std::exchange(io.KeyCtrl, io.KeyCtrl || twice);
+  ImGui::PushStyleVar(ImGuiStyleVar_GrabMinSize, thin_handle());
   bool changed = ImGui::SliderScalar("##value", ImGuiDataType_S64, &value, &span.low, &span.high, "%lld",
                                      log ? ImGuiSliderFlags_Logarithmic : 0);
+  ImGui::PopStyleVar();
   io.KeyCtrl = control;
   // Dear ImGui reads digits alone: of 1e9 the 1.
   if (typing && !ImGui::TempInputIsActive(id))
@@ -138,16 +143,18 @@ void presets_row(Frame& f) {
   tooltip(f.theme, "Named problems: the three KernelBench tasks, full and small, and layers of published models.");
 }
 
-void formula(Frame& f, const ConvProblem& p) {
+// legal: of a problem that is not, a length would be taken for one that an output can have.
+void formula(Frame& f, const ConvProblem& p, bool legal) {
   auto n = [](int64_t v) { return static_cast<long long>(v); };
   ImGui::PushFont(f.theme.code_font, 0);
   wrapped("Lout = (L−1)·s − 2p + d·(K−1) + op + 1");
   // A draft may hold any numbers.
   __int128 length = (p.length - __int128{1}) * p.stride - __int128{2} * p.padding +
                     p.dilation * (p.kernel_size - __int128{1}) + p.output_padding + 1;
-  std::string numbers = fmt::format("= ({}−1)·{} − 2·{} + {}·({}−1) + {} + 1 = {}", n(p.length), n(p.stride),
-                                    n(p.padding), n(p.dilation), n(p.kernel_size), n(p.output_padding), length);
-  ImGui::PushStyleColor(ImGuiCol_Text, length > 0 ? f.theme.accent : f.theme.warning);
+  std::string numbers =
+      fmt::format("= ({}−1)·{} − 2·{} + {}·({}−1) + {} + 1 = {}", n(p.length), n(p.stride), n(p.padding), n(p.dilation),
+                  n(p.kernel_size), n(p.output_padding), legal || length <= 0 ? fmt::format("{}", length) : "–");
+  ImGui::PushStyleColor(ImGuiCol_Text, legal && length > 0 ? f.theme.accent : f.theme.warning);
   wrapped(numbers);
   ImGui::PopStyleColor();
   ImGui::PopFont();
@@ -250,7 +257,7 @@ void draw_problem(Frame& f) {
     dim_text(f.theme, "The last legal problem stays shown.");
     if (ImGui::SmallButton("Take back")) f.draft = {};
   }
-  formula(f, shown);
+  formula(f, shown, !f.draft.problem);
   const ConvProblem& p = f.document.problem;
   if (begin_figures("sizes")) {
     static ConvProblem of;

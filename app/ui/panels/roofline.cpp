@@ -8,6 +8,7 @@
 #include "app/ui/panel.h"
 #include "app/ui/panels/follow_profile.h"
 #include "app/ui/panels/plots.h"
+#include "app/ui/panels/roof_marks.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
@@ -21,64 +22,6 @@ std::string bandwidth_text(double gbs) {
   return gbs >= 999.5 ? three_digits(gbs / 1000) + " TB/s" : three_digits(gbs) + " GB/s";
 }
 std::string share_text(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }
-
-// ---- marks: the same in the plot and in its legend ------------------------------------------------------------------
-
-struct Mark {
-  enum class Shape { circle, square, diamond, triangle, cross, line } shape = Shape::circle;
-  ImVec4 colour;
-  bool filled = true;
-  float size = 0.4f;  // radius, em
-};
-
-// `around`: the colour of what it lies on, which keeps marks that overlap apart.
-void draw_mark(ImDrawList* draw, ImVec2 at, const Mark& m, float em, const ImVec4& around, float alpha = 1) {
-  const float r = m.size * em, weight = std::max(1.5f, em * 0.11f);
-  const ImU32 colour = packed(m.colour, alpha), edge = m.filled ? packed(around, alpha) : colour;
-  auto polygon = [&](const ImVec2* p, int n) {
-    if (m.filled) draw->AddConvexPolyFilled(p, n, colour);
-    draw->AddPolyline(p, n, edge, m.filled ? 1 : weight, ImDrawFlags_Closed);
-  };
-  switch (m.shape) {
-    case Mark::Shape::circle:
-      if (m.filled) draw->AddCircleFilled(at, r, colour);
-      draw->AddCircle(at, r, edge, 0, m.filled ? 1 : weight);
-      return;
-    case Mark::Shape::square: {
-      const ImVec2 p[] = {{at.x - r, at.y - r}, {at.x + r, at.y - r}, {at.x + r, at.y + r}, {at.x - r, at.y + r}};
-      return polygon(p, 4);
-    }
-    case Mark::Shape::diamond: {
-      const ImVec2 p[] = {{at.x, at.y - r}, {at.x + r, at.y}, {at.x, at.y + r}, {at.x - r, at.y}};
-      return polygon(p, 4);
-    }
-    case Mark::Shape::triangle: {
-      const ImVec2 p[] = {{at.x, at.y - r}, {at.x + 0.9f * r, at.y + 0.7f * r}, {at.x - 0.9f * r, at.y + 0.7f * r}};
-      return polygon(p, 3);
-    }
-    case Mark::Shape::cross:
-      draw->AddLine({at.x - r, at.y - r}, {at.x + r, at.y + r}, colour, weight);
-      draw->AddLine({at.x - r, at.y + r}, {at.x + r, at.y - r}, colour, weight);
-      return;
-    case Mark::Shape::line:
-      draw->AddLine({at.x - r, at.y}, {at.x + r, at.y}, colour, weight);
-      return;
-  }
-}
-
-Mark mark_of(const Theme& t, const RoofPoint& p) {
-  using Of = RoofPoint::Of;
-  const bool small = p.of == Of::other || p.of == Of::earlier;
-  const ImVec4& colour = p.of == Of::kernel ? t.kernel : p.of == Of::reference ? t.reference : t.dim;
-  // A cold one is a ring around the hot one where both are the same.
-  Mark m{p.of == Of::kernel ? Mark::Shape::circle : Mark::Shape::square, colour, !p.cold,
-         small    ? 0.2f
-         : p.cold ? 0.56f
-                  : 0.38f};
-  if (p.bytes == RoofPoint::Bytes::dram) m.shape = Mark::Shape::diamond, m.size = small ? 0.24f : 0.3f;
-  if (p.bytes == RoofPoint::Bytes::l2) m.shape = Mark::Shape::triangle, m.size = 0.36f;
-  return m;
-}
 
 // ---- the plot -------------------------------------------------------------------------------------------------------
 
@@ -143,23 +86,27 @@ class Taken {
   std::vector<ImVec4> boxes_;
 };
 
-// The name of a flat ceiling at its right end: above the line, or below it where another stands there.
-void name_flat(const Theme& t, const Roof::Flat& flat, const Extents& e, Taken& taken) {
+// The name of a flat ceiling: at its right end or further left, above the line or below it, where nothing stands.
+void name_flat(const Theme& t, const Roof& roof, const Roof::Flat& flat, const Extents& e, Taken& taken) {
   const std::string text = fmt::format("{} {}", flat.name, rate_text(flat.gflops));
-  const ImVec2 size = ImGui::CalcTextSize(text.c_str()), end = ImPlot::PlotToPixels(e.x1, std::log10(flat.gflops));
-  const float left = end.x - size.x - t.em * 0.4f;
-  for (float y : {end.y - size.y - 2, end.y + 2})
-    if (y >= ImPlot::GetPlotPos().y && taken.free({left, y}, size)) {
-      taken.take({left, y}, size);
-      ImDrawList* draw = ImPlot::GetPlotDrawList();
-      draw->AddRectFilled({left - t.em * 0.2f, y}, {left + size.x + t.em * 0.2f, y + size.y},
-                          packed(t.background, 0.9f), t.em * 0.2f);
-      draw->AddText({left, y}, packed(flat.allowed ? t.text : t.dim), text.c_str());
-      return;
-    }
+  const double height = std::log10(flat.gflops), knee = std::log10(flat.gflops / roof.memory_gbs);
+  const ImVec2 size = ImGui::CalcTextSize(text.c_str()), end = ImPlot::PlotToPixels(e.x1, height);
+  const float least = std::min(ImPlot::PlotToPixels(std::max(knee, e.x0), height).x, end.x - size.x - t.em * 2);
+  for (float left = end.x - size.x - t.em * 0.4f; left >= std::max(least, ImPlot::GetPlotPos().x); left -= t.em * 0.5f)
+    for (float y : {end.y - size.y - 2, end.y + 2})
+      if (y >= ImPlot::GetPlotPos().y && taken.free({left, y}, size)) {
+        taken.take({left, y}, size);
+        ImDrawList* draw = ImPlot::GetPlotDrawList();
+        draw->AddRectFilled({left - t.em * 0.2f, y}, {left + size.x + t.em * 0.2f, y + size.y},
+                            packed(t.background, 0.9f), t.em * 0.2f);
+        draw->AddText({left, y}, packed(flat.allowed ? t.text : t.dim), text.c_str());
+        return;
+      }
 }
 
-void draw_ceilings(const Theme& t, const Roof& roof, const Extents& e, Taken& taken) {
+std::string slant_name(const Slant& s) { return fmt::format("{} {}", s.name, bandwidth_text(s.gbs)); }
+
+void draw_ceilings(const Theme& t, const Roof& roof, const Extents& e) {
   const double top = roof.flats.back().gflops;
   int n = 0;
   for (const auto& flat : roof.flats) {
@@ -167,44 +114,60 @@ void draw_ceilings(const Theme& t, const Roof& roof, const Extents& e, Taken& ta
     const double xs[] = {std::max(knee, e.x0), e.x1}, ys[] = {height, height};
     ImPlot::PlotLine(fmt::format("##flat{}", n++).c_str(), xs, ys, 2, plots::line(t.floor, flat.allowed ? 2.5f : 1.2f));
   }
+  for (const auto& s : slants_of(t, roof)) {
+    const double knee = std::min(std::log10(top / s.gbs), e.x1), xs[] = {e.x0, knee},
+                 ys[] = {e.x0 + std::log10(s.gbs), knee + std::log10(s.gbs)};
+    if (knee > e.x0) ImPlot::PlotLine(fmt::format("##{}", s.name).c_str(), xs, ys, 2, plots::line(s.colour, s.weight));
+  }
+}
+
+// The names of all ceilings, over their lines, where there is room; returns the slanted ones that found none.
+std::vector<Slant> name_ceilings(const Theme& t, const Roof& roof, const Extents& e, Taken& taken) {
+  const double top = roof.flats.back().gflops;
   ImDrawList* draw = ImPlot::GetPlotDrawList();
-  struct Along {
-    ImVec2 at;
-    float angle;
-    ImU32 colour;
-    std::string text;
-  };
-  std::vector<Along> names;  // over all lines
-  double below = 0;          // the ceiling under this one
+  std::vector<Slant> nameless;
+  ImPlot::PushPlotClipRect();
+  for (const auto& flat : roof.flats) name_flat(t, roof, flat, e, taken);
+  double below = 0;  // the ceiling under this one
   for (const auto& s : slants_of(t, roof)) {
     // In a small plot they are so near to each other that one name has room.
     const bool room = below <= 0 || (ImPlot::PlotToPixels(0, std::log10(below)).y -
                                      ImPlot::PlotToPixels(0, std::log10(s.gbs)).y) > 0.9f * t.em;
     below = s.gbs;
-    const double knee = std::min(std::log10(top / s.gbs), e.x1), xs[] = {e.x0, knee},
-                 ys[] = {e.x0 + std::log10(s.gbs), knee + std::log10(s.gbs)};
-    if (knee <= e.x0) continue;
-    ImPlot::PlotLine(fmt::format("##{}", s.name).c_str(), xs, ys, 2, plots::line(s.colour, s.weight));
-    // Where the line comes into the plot, and a little further.
+    const double knee = std::min(std::log10(top / s.gbs), e.x1);
+    if (knee <= e.x0) continue;  // no part of it is seen
+    // From where the line comes into the plot, as far as nothing stands in its way.
     const double begin = std::max(e.x0, e.y0 - std::log10(s.gbs));
-    ImVec2 low = ImPlot::PlotToPixels(begin, begin + std::log10(s.gbs)), high = ImPlot::PlotToPixels(xs[1], ys[1]);
-    const float angle = std::atan2(high.y - low.y, high.x - low.x);
-    const std::string label = fmt::format("{} {}", s.name, bandwidth_text(s.gbs));
-    if (!room || std::hypot(high.x - low.x, high.y - low.y) < ImGui::CalcTextSize(label.c_str()).x + t.em * 2) continue;
-    names.push_back({{low.x + t.em * std::cos(angle), low.y + t.em * std::sin(angle)},
-                     angle,
-                     packed(s.weight > 1 ? t.text : t.dim),
-                     label});
+    const ImVec2 low = ImPlot::PlotToPixels(begin, begin + std::log10(s.gbs)),
+                 high = ImPlot::PlotToPixels(knee, knee + std::log10(s.gbs));
+    const float angle = std::atan2(high.y - low.y, high.x - low.x), c = std::cos(angle), up = std::sin(angle),
+                length = std::hypot(high.x - low.x, high.y - low.y);
+    const ImVec2 size = ImGui::CalcTextSize(slant_name(s).c_str());
+    // Text that is turned takes squares along its line.
+    auto squares = [&](float from, auto each) {
+      for (float at = from + size.y / 2; at < from + size.x + size.y / 2; at += size.y)
+        if (!each(ImVec2{low.x + at * c + size.y * 0.55f * up - size.y / 2,
+                         low.y + at * up - size.y * 0.55f * c - size.y / 2}))
+          return false;
+      return true;
+    };
+    bool named = false;
+    for (float from = t.em; room && !named && from + size.x + t.em <= length; from += t.em * 0.5f) {
+      named = squares(from, [&](ImVec2 corner) { return taken.free(corner, {size.y, size.y}); });
+      if (!named) continue;
+      squares(from, [&](ImVec2 corner) { return taken.take(corner, {size.y, size.y}), true; });
+      text_along(draw, {low.x + from * c, low.y + from * up}, angle, packed(s.weight > 1 ? t.text : t.dim),
+                 packed(t.background, 0.9f), slant_name(s));
+    }
+    if (!named) nameless.push_back(s);
   }
-  ImPlot::PushPlotClipRect();
-  for (const auto& flat : roof.flats) name_flat(t, flat, e, taken);
-  for (const auto& n : names) text_along(draw, n.at, n.angle, n.colour, packed(t.background, 0.9f), n.text);
   ImPlot::PopPlotClipRect();
+  return nameless;
 }
 
 ImVec2 place_of(const RoofPoint& p) { return ImPlot::PlotToPixels(std::log10(p.intensity), std::log10(p.gflops)); }
 
-void draw_points(const Theme& t, const Roof& roof, const RoofPoints& all, Taken& taken) {
+void draw_points(const Theme& t, const RoofPoints& all, Taken& taken) {
   ImDrawList* draw = ImPlot::GetPlotDrawList();
   ImPlot::PushPlotClipRect();
   auto faded = [&](size_t step) {
@@ -223,35 +186,50 @@ void draw_points(const Theme& t, const Roof& roof, const RoofPoints& all, Taken&
     if (p.of == RoofPoint::Of::earlier)
       if (auto it = std::find(all.trail.begin(), all.trail.end(), i); it != all.trail.end())
         alpha = faded(static_cast<size_t>(it - all.trail.begin()));
-    draw_mark(draw, place_of(p), mark_of(t, p), t.em, t.background, alpha);
+    const Mark mark = mark_of(t, p);
+    const ImVec2 at = place_of(p);
+    draw_mark(draw, at, mark, t.em, t.background, alpha);
+    const float radius = mark.size * t.em;
+    taken.take({at.x - radius, at.y - radius}, {2 * radius, 2 * radius});
   }
-  // Names where they meet no other text and no ceiling: the kernel's own, then those of the references.
+  ImPlot::PopPlotClipRect();
+}
+
+// The kernel's own name, whatever is in its way, or those of the references, where they meet nothing else.
+void name_points(const Theme& t, const Roof& roof, const RoofPoints& all, Taken& taken, bool references) {
+  ImDrawList* draw = ImPlot::GetPlotDrawList();
+  ImPlot::PushPlotClipRect();
   auto on_a_line = [&](ImVec2 corner, ImVec2 size) {
     return std::any_of(roof.flats.begin(), roof.flats.end(), [&](const Roof::Flat& flat) {
       const float line = ImPlot::PlotToPixels(0, std::log10(flat.gflops)).y;
       return line > corner.y && line < corner.y + size.y;
     });
   };
-  auto name = [&](const RoofPoint& p) {
+  auto name = [&](const RoofPoint& p, bool always) {
     if (p.bytes != RoofPoint::Bytes::least || p.cold) return;
     const ImVec2 size = ImGui::CalcTextSize(p.name.c_str()), at = place_of(p);
     const ImVec2 low = ImPlot::GetPlotPos(), room = ImPlot::GetPlotSize();
     const float right = at.x + t.em * 0.7f, left = at.x - t.em * 0.7f - size.x;
+    auto write = [&](ImVec2 corner) {
+      taken.take(corner, size);
+      draw->AddRectFilled({corner.x - t.em * 0.1f, corner.y}, {corner.x + size.x + t.em * 0.1f, corner.y + size.y},
+                          packed(t.background, 0.95f), t.em * 0.2f);
+      draw->AddText(corner, packed(mark_of(t, p).colour), p.name.c_str());
+    };
     for (bool lines : {false, true})  // on a line where there is no other place
       for (float y : {at.y - size.y / 2, at.y + t.em * 0.3f, at.y - size.y - t.em * 0.3f})
         for (float x : {right, left}) {
-          const ImVec2 corner{x, y};
           if (x < low.x || x + size.x > low.x + room.x || y < low.y || y + size.y > low.y + room.y) continue;
-          if (!taken.free(corner, size) || (!lines && on_a_line(corner, size))) continue;
-          taken.take(corner, size);
-          draw->AddRectFilled({x - t.em * 0.1f, y}, {x + size.x + t.em * 0.1f, y + size.y}, packed(t.background, 0.95f),
-                              t.em * 0.2f);
-          return draw->AddText(corner, packed(mark_of(t, p).colour), p.name.c_str());
+          if (!taken.free({x, y}, size) || (!lines && on_a_line({x, y}, size))) continue;
+          return write({x, y});
         }
+    if (!always) return;
+    const float x = right + size.x <= low.x + room.x ? right : std::max(left, low.x);
+    write({x, std::clamp(at.y + t.em * 0.6f, low.y, low.y + room.y - size.y)});
   };
-  if (all.own) name(all.points[*all.own]);
+  if (!references && all.own) name(all.points[*all.own], true);
   for (const auto& p : all.points)
-    if (p.of == RoofPoint::Of::reference) name(p);
+    if (references && p.of == RoofPoint::Of::reference) name(p, false);
   ImPlot::PopPlotClipRect();
 }
 
@@ -349,32 +327,38 @@ std::string roofline_csv(const Roof& roof, const RoofPoints& all) {
   return out;
 }
 
-void plot(Frame& f, const Roof& roof, const RoofPoints& all, double problem, float height) {
+// Returns the slanted ceilings whose names have no room in it.
+std::vector<Slant> plot(Frame& f, const Roof& roof, const RoofPoints& all, double problem, float height) {
   const Theme& t = f.theme;
   const Extents e = extents_of(roof, all, problem);
   const ImVec2 size{ImGui::GetContentRegionAvail().x, height};
-  if (!ImPlot::BeginPlot("##roofline", size, plots::fixed)) return;
+  if (!ImPlot::BeginPlot("##roofline", size, plots::fixed)) return {};
   ImPlot::SetupAxes("FLOP a byte", "FLOP/s", plots::axis, plots::axis);
   ImPlot::SetupAxesLimits(e.x0, e.x1, e.y0, e.y1, ImPlotCond_Always);
   plots::decades(ImAxis_X1, static_cast<int>(e.x0), static_cast<int>(e.x1), size.x - t.em * 5);
   plots::decades(ImAxis_Y1, static_cast<int>(std::floor(e.y0)), static_cast<int>(std::ceil(e.y1)), size.y - t.em * 3,
                  plots::giga_text);
   plots::mark_x("##problem", std::log10(problem), {t.accent.x, t.accent.y, t.accent.z, 0.6f});
-  Taken taken;
-  draw_ceilings(t, roof, e, taken);
+  draw_ceilings(t, roof, e);
   ImPlot::PushPlotClipRect();
   draw_mark(ImPlot::GetPlotDrawList(), ImPlot::PlotToPixels(std::log10(problem), std::log10(roof.allowed(problem))),
             {Mark::Shape::cross, t.floor, true, 0.3f}, t.em, t.background);
   ImPlot::PopPlotClipRect();
-  draw_points(t, roof, all, taken);
+  // All names over all marks, the most important one first.
+  Taken taken;
+  draw_points(t, all, taken);
+  name_points(t, roof, all, taken, false);
+  auto nameless = name_ceilings(t, roof, e, taken);
+  name_points(t, roof, all, taken, true);
   hover(f, roof, all);
   ImPlot::EndPlot();
   copy_menu(f, "copy-roofline", [&] { return roofline_csv(roof, all); });
+  return nameless;
 }
 
 // ---- beside the plot ------------------------------------------------------------------------------------------------
 
-void legend(Frame& f, const RoofPoints& all) {
+void legend(Frame& f, const RoofPoints& all, const std::vector<Slant>& nameless) {
   const Theme& t = f.theme;
   using Of = RoofPoint::Of;
   using Bytes = RoofPoint::Bytes;
@@ -407,6 +391,14 @@ void legend(Frame& f, const RoofPoints& all) {
       "Of this window, on the same problem, faded with age");
   if (all.trail.size() > 1) entries.push_back({{Mark::Shape::line, t.text, true, 0.5f}, all.trail_words, ""});
   entries.push_back({{Mark::Shape::cross, t.floor, true, 0.3f}, "what the roof allows this problem", ""});
+  // Thin ones alike, in the order in which they lie.
+  std::string thin;
+  for (const auto& n : nameless)
+    if (n.weight > 1)
+      entries.push_back({{Mark::Shape::line, n.colour, true, 0.5f}, slant_name(n), ""});
+    else
+      thin += (thin.empty() ? "" : ", above it ") + slant_name(n);
+  if (!thin.empty()) entries.push_back({{Mark::Shape::line, t.dim, true, 0.5f}, thin, "Ceilings of these bytes"});
   const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
   bool first = true;
   for (const auto& e : entries) {
@@ -515,8 +507,8 @@ void draw_roofline(Frame& f) {
   const float below = ImGui::GetTextLineHeightWithSpacing() * static_cast<float>(7 + rows + all.missing.size());
   // The picture first: what is below it can be scrolled to.
   const float room = ImGui::GetContentRegionAvail().y, least = std::clamp(room * 0.6f, t.em * 14, t.em * 26);
-  plot(f, roof, all, problem, std::clamp(room - below, least, t.em * 34));
-  legend(f, all);
+  const auto nameless = plot(f, roof, all, problem, std::clamp(room - below, least, t.em * 34));
+  legend(f, all, nameless);
   if (all.own) {
     const RoofPoint& own = all.points[*all.own];
     const auto share = reached(roof, own);

@@ -241,6 +241,7 @@ void heat_build(Frame& f, State& s, const Profile* p) {
 void does_not_compile(Frame& f) {
   const OpenedFile* file = f.bench.file_of(f.document.kernel);
   if (!file || file->trouble.empty()) return;
+  if (is_being_compiled(f)) return dim_text(f.theme, "compiling…");
   if (!file->ever && !file->gone)
     coloured(f.theme.wrong, file->trouble);
   else
@@ -391,6 +392,7 @@ void text_and_instructions(Frame& f, State& s, const Profile* profile, bool typi
   s.editor.Render("source", size);
   source_edit().drawn(g.PlatformImeData.WantTextInput && !other_field);
   ImGui::PopFont();
+  keys_of_reader(f, s.file, "source");
   const size_t caret = s.editor.GetMainCursorPosition().line;
   s.caret_seen =
       (typing || s.find.is_open()) && caret >= s.editor.GetFirstVisibleRow() && caret <= s.editor.GetLastVisibleRow();

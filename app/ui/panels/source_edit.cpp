@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <imgui.h>
+#include <imgui_internal.h>
 #include <unistd.h>
 #include <utility>
 
@@ -149,6 +150,15 @@ void SourceEdit::drawn(bool focused) {
 
 bool SourceEdit::has_keys() const { return editor_ && keys_at_ + 1 >= ImGui::GetFrameCount(); }
 
+void SourceEdit::read(bool focused) {
+  if (focused)
+    read_at_ = ImGui::GetFrameCount();
+  else
+    told_how_ = false;
+}
+
+bool SourceEdit::is_read() const { return !editor_ && read_at_ + 1 >= ImGui::GetFrameCount(); }
+
 bool SourceEdit::take_typed() { return std::exchange(unseen_, false); }
 
 std::optional<WriteFile> SourceEdit::taken() {
@@ -207,6 +217,41 @@ void edit_choice(Frame& f, const std::string& shown_file) {
   tooltip(t,
           "Type here: what is typed goes into the file after a short pause, and is compiled, run and judged. Ctrl+Z "
           "takes it back. Another editor's changes are followed as well.");
+}
+
+bool is_sign(int chord) {
+  if (chord & (ImGuiMod_Ctrl | ImGuiMod_Alt | ImGuiMod_Super)) return false;
+  const int key = chord & ~ImGuiMod_Mask_;
+  return key == ImGuiKey_Space || (key >= ImGuiKey_0 && key <= ImGuiKey_Z) ||
+         (key >= ImGuiKey_Apostrophe && key <= ImGuiKey_GraveAccent) ||
+         (key >= ImGuiKey_Keypad0 && key <= ImGuiKey_KeypadEqual && key != ImGuiKey_KeypadEnter);
+}
+
+void keys_of_reader(Frame& f, const std::string& shown_file, const char* id) {
+  SourceEdit& edit = source_edit();
+  const std::string path = file_of_kernel(f.document.kernel);
+  const ImGuiWindow* focused = ImGui::GetCurrentContext()->NavWindow;
+  const bool here = !edit.is_on() && focused && focused->ChildId == ImGui::GetCurrentWindow()->GetID(id) &&
+                    not_typed_in(f.bench.file_of(f.document.kernel), path, shown_file).empty();
+  edit.read(here);
+  if (!here) return;
+  if (ImGui::IsKeyChordPressed(ImGuiKey_Enter) || ImGui::IsKeyChordPressed(ImGuiKey_KeypadEnter)) {
+    edit.wanted = path;
+    return f.again_in(0);
+  }
+  const ImGuiIO& io = ImGui::GetIO();
+  if (io.KeyCtrl || io.KeyAlt || io.KeySuper) return;
+  for (int key = ImGuiKey_NamedKey_BEGIN; key < ImGuiKey_NamedKey_END; key++)
+    if (is_sign(key) && ImGui::IsKeyPressed(static_cast<ImGuiKey>(key), false) && edit.tells_how())
+      return f.toast("Typing is off: tick Edit above the text, or press Enter in it");
+}
+
+bool is_being_compiled(const Frame& f) {
+  const OpenedFile* file = f.bench.file_of(f.document.kernel);
+  if (!file || file->gone) return false;
+  const SourceEdit& edit = source_edit();
+  return file->compiling ||
+         (edit.is_on() && edit.waits() && edit.trouble().empty() && edit.path() == file_of_kernel(f.document.kernel));
 }
 
 bool edit_state(Frame& f) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/model/kernel_file.h"
@@ -31,6 +32,11 @@ class SourceEdit {
   // own shortcuts are looked for.
   void drawn(bool focused);
   bool has_keys() const;
+  // The text is only shown, could be typed in, and has the keyboard: what is typed there is no command of the window.
+  // As has_keys(): in the frame after.
+  void read(bool focused);
+  bool is_read() const;
+  bool tells_how() { return !std::exchange(told_how_, true); }  // once while it has the keyboard
   // At the end of the panel, since the editor knows its lines again when it is drawn: undo and redo, of which it does a
   // single key, go on to where the word or the burst of keys begins or ends.
   void finish(Frame& f);
@@ -68,6 +74,8 @@ class SourceEdit {
   size_t steps_ = 0;  // that could be undone when the text changed last
   enum class Way { none, undo, redo } way_ = Way::none;
   int keys_at_ = -2;               // the frame in which it had the keyboard
+  int read_at_ = -2;               // the same while it is only shown
+  bool told_how_ = false;          // how one begins to type
   std::optional<WriteFile> left_;  // by end()
 };
 
@@ -76,6 +84,13 @@ SourceEdit& source_edit();  // the window's
 // In the row above the text: whether the file that is shown is typed in; of one that is not the person's own, a button
 // for a copy that is.
 void edit_choice(Frame& f, const std::string& shown_file);
+// Behind the editor's child window `id`, while nobody types in it: who has put the keyboard there and types learns how
+// one begins, and Enter does.
+void keys_of_reader(Frame& f, const std::string& shown_file, const char* id);
+// Whether this key, without Ctrl and Alt, is a sign that somebody types.
+bool is_sign(int chord);
+// The kernel's file has a newer text than what was compiled last: it waits for the keys to pause, or is compiled.
+bool is_being_compiled(const Frame& f);
 // The row below the text, of one height, while it is typed in: what became of what was typed. True: a person wants to
 // see the first line that does not compile.
 bool edit_state(Frame& f);

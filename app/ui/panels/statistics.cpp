@@ -123,10 +123,16 @@ void gate_part(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
       std::clamp(static_cast<int>(std::lround((std::log10(tolerance) - b.low_decade) * b.per_decade)), 0, b.count());
   const double fails = s.failing_at(tolerance);
   ImGui::PushStyleColor(ImGuiCol_Text, fails > 0 ? t.wrong : t.right);
-  wrapped(fails > 0 ? fmt::format("t = {:.3g}: {} ({}) {}", tolerance, elements(fails),
-                                  percent_text(share_of(fails, s)), fails == 1 ? "fails" : "fail")
+  wrapped(fails > 0 ? fmt::format("t = {:.3g}: {} of {} ({}) {}", tolerance, grouped(static_cast<int64_t>(fails)),
+                                  elements(static_cast<double>(s.elements)), percent_text(share_of(fails, s)),
+                                  fails == 1 ? "fails" : "fail")
                     : fmt::format("t = {:.3g}: no element of {} fails", tolerance, grouped(s.elements)));
   ImGui::PopStyleColor();
+  const Report* r = f.picture();
+  if (r && r->key == s.key && r->own_length != r->out_length)
+    dim_text(t, fmt::format("Its output is {} long, not {}: shares here are of all {} that there should be, those of "
+                            "the verdict of the {} that were compared.",
+                            grouped(r->own_length), grouped(r->out_length), grouped(s.elements), grouped(r->elements)));
   // Over the same decades as the plot below it, and in its place, once that is known.
   double at = std::log10(tolerance);
   const int low = std::min(d.share_low, static_cast<int>(std::floor(at))),
@@ -183,6 +189,40 @@ double not_in_joint_plot(const Statistics& s, const Spread& d) {
   return static_cast<double>(s.elements - s.zero - s.not_finite) - d.joint_sum;
 }
 
+// A name of a line, readable over whatever lies there.
+void name_over_data(const Theme& t, ImVec2 at, const ImVec4& colour, const char* name) {
+  const ImVec2 size = ImGui::CalcTextSize(name);
+  const float edge = t.em * 0.2f;
+  ImDrawList* draw = ImPlot::GetPlotDrawList();
+  draw->AddRectFilled({at.x - edge, at.y}, {at.x + size.x + edge, at.y + size.y}, packed(t.background, 0.85f), edge);
+  draw->AddText(at, packed(colour), name);
+}
+
+// Where the colour of so many elements lies on the scale, on which the densest cell is at the end.
+double place_of_count(double n, double densest) {
+  return (std::log10(n) + 0.3) / std::max(1e-9, std::log10(densest) + 0.3);
+}
+
+// Above the plot, in a line: what its colours say.
+void scale_of_counts(Frame& f, ColourMap map, double densest) {
+  const Theme& t = f.theme;
+  dim_text(t, "elements: 1");
+  ImGui::SameLine(0, t.em * 0.4f);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = t.em * 7, low = at.y + t.em * 0.25f, high = at.y + t.em * 0.85f;
+  constexpr int steps = 32;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const double first = place_of_count(1, densest);
+  for (int i = 0; i < steps; i++)
+    draw->AddRectFilled({at.x + width * static_cast<float>(i) / steps, low},
+                        {at.x + width * static_cast<float>(i + 1) / steps, high},
+                        colour(map, first + (1 - first) * (i + 0.5) / steps, t.light));
+  ImGui::Dummy({width, ImGui::GetTextLineHeight()});
+  tooltip(t, "The colour of a cell of the plot is the logarithm of the number of elements in it.");
+  ImGui::SameLine(0, t.em * 0.4f);
+  dim_text(t, fmt::format("{} a cell, logarithmic", grouped(static_cast<int64_t>(densest))));
+}
+
 void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   const Theme& t = f.theme;
   if (d.densest <= 0) {
@@ -191,6 +231,9 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
         "No element has both an error and a reference between 1e-6 and 1e6: nothing to plot error against magnitude.");
     return;
   }
+  const ColourMap map = f.settings.value_colours == "cividis" ? ColourMap::cividis : ColourMap::viridis;
+  scale_of_counts(f, map, d.densest);
+  size.y = std::max(size.y - ImGui::GetTextLineHeightWithSpacing(), t.em * 8);
   if (!ImPlot::BeginPlot("##joint", size, plots::fixed)) return;
   const auto &mb = s.magnitude_bins, &eb = s.error_bins;
   auto place = [](const StatisticsBins& b, int i) { return b.low_decade + static_cast<double>(i) / b.per_decade; };
@@ -205,15 +248,13 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   plots::decades(ImAxis_X1, static_cast<int>(x0), static_cast<int>(x1), size.x - t.em * 5);
   plots::decades(ImAxis_Y1, static_cast<int>(y0), static_cast<int>(y1), size.y - t.em * 3);
   ImPlot::SetupFinish();
-  const ColourMap map = f.settings.value_colours == "cividis" ? ColourMap::cividis : ColourMap::viridis;
-  const double scale = 1 / std::max(1e-9, std::log10(d.densest) + 0.3);
   ImPlot::PushPlotClipRect();
   ImDrawList* draw = ImPlot::GetPlotDrawList();
   auto cell = [&](double left, double right, int e, double n) {
     if (n <= 0) return;
     const ImVec2 a = ImPlot::PlotToPixels(left, place(eb, e + 1)), z = ImPlot::PlotToPixels(right, place(eb, e));
     draw->AddRectFilled({std::floor(a.x), std::floor(a.y)}, {std::floor(z.x), std::floor(z.y)},
-                        colour(map, (std::log10(n) + 0.3) * scale, t.light));
+                        colour(map, place_of_count(n, d.densest), t.light));
   };
   for (int e = d.error_low; e < d.error_high; e++) {
     for (int m = d.magnitude_low; m < d.magnitude_high; m++)
@@ -232,16 +273,21 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   uy[0] = ux[0] + u, uy[1] = ux[1] + u;
   ImPlot::PlotLine("gate", gx, gy, 25, plots::line(t.accent, 1.5f));
   ImPlot::PlotLine("roundoff", ux, uy, 2, plots::line(t.dim, 1));
+  const ImVec2 corner = ImPlot::GetPlotPos(), room = ImPlot::GetPlotSize();
+  const float line = ImGui::GetTextLineHeight(), margin = t.em * 0.5f;
   if (gy[1] > y0 && gy[1] < y1) {
-    ImPlot::PushStyleColor(ImPlotCol_InlayText, t.accent);
-    ImPlot::PlotText("your gate", x0, gy[1], {t.em * 2.4f, -t.em * 0.7f});
-    ImPlot::PopStyleColor();
+    const ImVec2 at = ImPlot::PlotToPixels(x0, gy[1]);
+    name_over_data(t, {at.x + margin, std::max(at.y - line - margin * 0.3f, corner.y)}, t.accent, "your gate");
   }
-  ImPlot::PushStyleColor(ImPlotCol_InlayText, t.dim);
-  const double name_at = std::max(y0 - u, x0) + 0.5;
-  if (name_at < x1 && name_at + u < y1)
-    ImPlot::PlotText("u·|reference|", name_at, name_at + u, {t.em * 3.6f, t.em * 0.3f});
-  ImPlot::PopStyleColor();
+  // Left of where its line goes out of the plot, above it.
+  const double leaves = std::min(x1 + 0.25, y1 + 0.25 - u);
+  if (leaves > x0 && leaves + u > y0) {
+    const char* name = "u·|reference|";
+    const ImVec2 at = ImPlot::PlotToPixels(leaves, leaves + u);
+    const float left = at.x - ImGui::CalcTextSize(name).x - margin,
+                top = std::clamp(at.y - line - margin * 0.3f, corner.y, corner.y + room.y - line);
+    if (left > corner.x) name_over_data(t, {left, top}, t.dim, name);
+  }
   if (zeros) {
     const double middle = (zeros_at + zeros_to) / 2;
     ImPlot::PlotText("0", middle, y0 - 0.25, {0, -t.em * 0.7f});

@@ -97,6 +97,22 @@ void choose_kernels(Frame& f) {
   ImGui::EndPopup();
 }
 
+// Cells that nothing is asked for stay empty: why, where one looks for their verdicts. "": there are none.
+std::string not_judged_words(const Sweep& s) {
+  size_t without = 0, all = 0;
+  std::string why;
+  for (const auto& p : s.points())
+    for (const auto& e : p.entries) {
+      if (e.reference) continue;
+      all++;
+      if (e.status || !e.sentence.starts_with("not judged: ")) continue;
+      if (!without++) why = e.sentence;
+    }
+  return without ? fmt::format("{} of {} {}", grouped(static_cast<int64_t>(without)),
+                               grouped(static_cast<int64_t>(all)), why)
+                 : "";
+}
+
 void controls(Frame& f, const Sweeping& full, const SweepSpec* wish, const std::string& rule) {
   const Theme& t = f.theme;
   if (wish && f.bench.can_go_on_with_sweep(*wish)) {
@@ -159,6 +175,7 @@ void draw_sweep(Frame& f) {
   }
   if (whole) {
     for (const auto& s : full.sentences) wrapped(s);
+    if (const std::string words = not_judged_words(*full.sweep); !words.empty()) coloured(t.warning, words);
     if (full.trouble == "stopped") dim_text(t, "stopped: what is missing has not been asked yet");
   } else if (full.sweep) {
     dim_text(t, full.running ? "A sweep of another problem is under way"

@@ -189,12 +189,12 @@ void about_point(const Theme& t, const Sweep& s, const SweepPoint& p) {
       if (e.cold_ms) time += ", cold " + convscope::time_text(*e.cold_ms);
       ImGui::TextUnformatted((time + ", " + e.source).c_str());
     } else if (!e.no_time.empty()) {
-      ImGui::TextDisabled("no time: %s", e.no_time.c_str());
+      ImGui::TextDisabled("no time: %s", in_the_window(e.no_time).c_str());
     }
     if (e.status)
       ImGui::TextColored(e.wrong() ? t.wrong : e.status == Status::right ? t.right : t.dim, "%s", e.sentence.c_str());
     else if (!e.sentence.empty())
-      ImGui::TextDisabled("%s", e.sentence.c_str());
+      ImGui::TextDisabled("%s", in_the_window(e.sentence).c_str());
   }
   if (p.refused.empty()) ImGui::Separator(), ImGui::TextDisabled("a click sets the problem to this value");
   ImGui::PopTextWrapPos();

@@ -147,13 +147,19 @@ bool file_is_not_this(Frame& f, const Report* r) {
   const OpenedFile* file = f.bench.file_of(f.document.kernel);
   if (!file || file->trouble.empty() || (r && !r->recorded.empty())) return false;
   const Theme& t = f.theme;
+  const bool compiling = is_being_compiled(f);
   ImGui::PushFont(t.bold_font, ImGui::GetStyle().FontSizeBase * 1.7f);
-  status_mark(t, "not-run");
+  status_mark(t, compiling ? "" : "not-run");
   ImGui::SameLine(0, ImGui::GetFontSize() * 0.3f);
-  ImGui::TextColored(t.warning, "%s", file->gone ? "The file is gone" : "Does not compile");
+  ImGui::TextColored(compiling ? t.dim : t.warning, "%s",
+                     file->gone  ? "The file is gone"
+                     : compiling ? "Compiling…"
+                                 : "Does not compile");
   ImGui::PopFont();
   if (file->gone) {
     dim_text(t, "It is compiled again when it comes back.");
+  } else if (compiling) {
+    dim_text(t, "The text before did not; what is wrong with this one is said in a moment.");
   } else {
     wrapped(file->trouble);
     lines_it_names(f, file->trouble);
@@ -230,7 +236,10 @@ void other_problems(Frame& f, const Report& r) {
   }
   const Fuzz& fuzz = *c.fuzz;
   const bool before = f.bench.is_of_before(c.document.kernel, c.text);
-  if (before) dim_text(t, "stale: this is of the file as it was before");
+  if (before)
+    dim_text(t, "stale: this is of the file as it was before");
+  else if (!(c.document.problem == f.document.problem))
+    dim_text(t, "asked before the problem was changed: it is of the problems that were drawn, not of this one");
   ImGui::PushStyleColor(ImGuiCol_Text, before ? t.dim : t.text);
   if (c.running) {
     ImGui::ProgressBar(fuzz.first() ? -1.0f * static_cast<float>(ImGui::GetTime())

@@ -141,7 +141,7 @@ int run_window(const WindowOptions& options) {
     });
     ImGui_ImplGlfw_InitForOpenGL(window, true);
     ImGui_ImplOpenGL3_Init("#version 330");
-    if (!options.open.empty()) app.open(options.open);
+    if (!options.open.empty()) app.open_first(options.open);
     bool full_screen = false, first = true;
     int place[4] = {};
     double last_input_seen = -1;

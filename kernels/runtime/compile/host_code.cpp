@@ -373,6 +373,10 @@ std::string includes_before(std::string_view cuda) {
 }
 
 std::string cuda_source(const std::string& text, const std::string& name) {
+  if (text.find("_workspace(void);") != text.npos && text.find(" of convscope") != text.npos)  // export.cpp
+    throw InputError("kernel", name,
+                     "is an export: it is for programs of yours; a file of the kernel to be changed and run here is "
+                     "what `convscope export KERNEL --format source` writes");
   std::string cuda = name.ends_with(".py") ? cuda_of_python(text, name) : text;
   for (const auto& f : functions_in(cuda))
     if (last_part(f.name) == "main")

@@ -322,10 +322,6 @@ std::string for_host(const std::string& text, const std::string& name) {
                                      last_part(v.name)));
   if (registration.empty() && !own && has_host_code(cuda)) registration = registration_of_host_code(cuda, text, name);
   if (registration.empty() && !own) {
-    if (text.find("_workspace(void);") != text.npos && text.find(" of convscope") != text.npos)  // export.cpp
-      throw InputError("kernel", name,
-                       "is an export: it is for programs of yours; a file of the kernel to be changed and run here is "
-                       "what `convscope export KERNEL --format source` writes");
     const std::string line = suggested_line(cuda);
     throw InputError("kernel", name,
                      line.empty() ? "has no __global__ function"

@@ -39,6 +39,14 @@ const Statement* method_of(const PythonFile& f, const Statement* type, const std
   return nullptr;
 }
 
+const Statement* class_of(const PythonFile& f, const Statement* method) {
+  for (const auto& [name, s] : f.definitions)
+    if (s->kind == Statement::type)
+      for (const Statement& own : s->body)
+        if (&own == method) return s;
+  return nullptr;
+}
+
 bool is_autograd(const Statement& type) {
   return std::any_of(type.bases.begin(), type.bases.end(),
                      [](const Expression& base) { return base.word == "Function"; });

@@ -19,6 +19,8 @@ struct PythonFile {
 // Of a class, or of one of the file's that it is made from; null: it has none of that name.
 const PythonStatement* method_of(const PythonFile& f, const PythonStatement* type, const std::string& name,
                                  int deep = 0);
+// The class that has this very function as its own; null: none.
+const PythonStatement* class_of(const PythonFile& f, const PythonStatement* method);
 bool is_autograd(const PythonStatement& type);                                  // a torch.autograd.Function
 bool is_layer(const PythonFile& f, const PythonStatement& type, int deep = 0);  // made from nn.ConvTranspose1d
 // ModelNew where there is one, else the last class that has a forward(); Model, which is compared with, where there is

@@ -9,6 +9,7 @@
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/not_followed.h"
 #include "kernels/runtime/compile/python_walk.h"
+#include "kernels/runtime/compile/python_weights.h"
 
 namespace convscope {
 namespace host {
@@ -38,19 +39,20 @@ class Module : PythonWalk {
       ~Cleared() { module.attributes.clear(); }
     } cleared{*self};
     const Statement* init = method_of(file_, type, "__init__");
+    ops_.made_on = kCPU;
     if (init) {
       makes_ = true;
       call_function(*init, self, of_the_layer(*init));
       makes_ = false;
     } else if (is_layer(file_, *type)) {
       PythonArguments all;
+      takes_bias_ = true;
       for (const char* name : of_a_layer) all.by_name[name] = *number_of_layer(name);
       self->attributes = object_in(layer(all))->attributes;
     }
     const Statement& forward = *method_of(file_, type, "forward");
     const PythonArguments given = of_the_call(forward);
     allow(init);
-    ops_.made_on = kCPU;
     const Value y = call_function(forward, self, given);
     if (const Tensor* t = tensor_in(y)) return *t;
     if (auto list = list_in(y); list && !list->empty() && tensor_in(list->front())) return *tensor_in(list->front());
@@ -83,10 +85,11 @@ class Module : PythonWalk {
       const PythonParameter& p = init.parameters[i];
       if (p.stars == 2)  // as nn.ConvTranspose1d is made
         for (const char* name : of_a_layer)
-          if (!a.by_name.contains(name)) a.by_name[name] = *number_of_layer(name), asked_.push_back(name);
+          if (takes_bias_ = true; !a.by_name.contains(name))
+            a.by_name[name] = *number_of_layer(name), asked_.push_back(name);
       if (p.stars) continue;
       if (auto v = number_of_layer(p.name))
-        a.by_name[p.name] = *v, asked_.push_back(usual_meaning(p.name, false));
+        a.by_name[p.name] = *v, asked_.push_back(usual_meaning(p.name, false)), takes_bias_ |= v->is.index() == 1;
       else if (p.value.kind == Expression::nothing)
         throw NotFollowedHere(fmt::format(
             "its module is made with `{}`, of which its name does not tell what it is. {}", p.name, instead));
@@ -150,7 +153,7 @@ class Module : PythonWalk {
     return python_path(known == short_names.end() ? name : known->second);
   }
   Value attribute(const Value& of, const std::string& name) override {
-    if (auto t = tensor_in(of)) return tensor_attribute(*t, name);
+    if (auto t = tensor_in(of)) return stays(tensor_attribute(*t, name));
     const PythonObjectPointer o = object_in(of);
     if (!o) throw NotFollowed{};
     if (auto own = o->attributes.find(name); own != o->attributes.end()) return own->second;
@@ -231,11 +234,13 @@ class Module : PythonWalk {
         l[p.name] = value_of(p.value, l);
     }
     Value result;
+    running_.push_back(&f);
     try {
       run(f.body, l);
     } catch (Returned& r) {
       result = std::move(r.value);
     }
+    running_.pop_back();
     deep_--;
     return result;
   }
@@ -285,38 +290,37 @@ class Module : PythonWalk {
         o->attributes[name] = has ? bias() : Value{};
       }
     }
+    const Value* bias = a.find("bias", 7);
+    if (!p_.bias && (!bias || truth_of(*bias))) {
+      if (!takes_bias_) refuse("always has a bias");
+      throw WrongWeights(
+          std::string("its module's nn.ConvTranspose1d has a bias, where none is asked for: ") +
+          (bias ? "it is made with bias=True" : "bias=False does not reach it, and PyTorch's default is True"));
+    }
+    look_at_layer(p_, o->attributes);
     o->attributes["weight"] = {given_.tensor(w)}, has_weights_ = true;
     return {o};
   }
   // Parameters of a module of its own: what has the weights' sizes, or the bias', is one of them.
   Value parameter(const Value& v) {
     const PythonObjectPointer o = object_in(v);
-    if (!o || o->kind != Object::made) return v;
+    if (!o || o->kind != Object::made) return moves_along(v);
     const Sizes weights{p_.in_channels, p_.out_per_group(), p_.kernel_size};
     if (o->sizes == weights) return has_weights_ = true, Value{given_.tensor(w)};
-    if (o->sizes == Sizes{p_.out_channels}) return has_bias_ = true, bias();
-    if (!has_weights_) look_at_sizes(o->sizes);  // else it may be what they are packed into
-    return settled(v);
+    if (o->sizes == Sizes{p_.out_channels} && p_.bias) return has_bias_ = true, bias();
+    // Where none is asked for it stands in for one: zeros, which is what initialising leaves of empty memory too.
+    if (o->sizes == Sizes{p_.out_channels} && o->name == "torch.empty") o->name = "torch.zeros";
+    if (!has_weights_) look_at_sizes(p_, o->sizes);  // else it may be what they are packed into
+    return moves_along(settled(v));
   }
-  // Weights in another order, or as many as another convolution has: the layer's cannot be loaded into them.
-  void look_at_sizes(const Sizes& own) const {
-    const int64_t in = p_.in_channels, out = p_.out_channels, K = p_.kernel_size;
-    struct Other {
-      Sizes sizes;
-      const char* words;
-    };
-    for (const Other& o : {Other{{out, in / p_.groups, K}, "[Cout, Cin/groups, K], as nn.Conv1d's are"},
-                           Other{{in, out, K}, "[Cin, Cout, K], with no groups"},
-                           Other{{K, in, p_.out_per_group()}, "[K, Cin, Cout/groups]"},
-                           Other{{K, p_.out_per_group(), in}, "[K, Cout/groups, Cin]"},
-                           Other{{in, K, p_.out_per_group()}, "[Cin, K, Cout/groups]"},
-                           Other{{p_.out_per_group(), K, in}, "[Cout/groups, K, Cin]"}})
-      if (own == o.sizes)
-        throw WrongWeights(
-            fmt::format("its module's weight has sizes [{}], where nn.ConvTranspose1d's has [{}, {}, {}]: it is {}, "
-                        "and the layer's "
-                        "is [Cin, Cout/groups, K]",
-                        fmt::join(own, ", "), in, p_.out_per_group(), K, o.words));
+  // Parameters and buffers go to the GPU with their module; what is kept beside them stays where it was made.
+  static Value moves_along(const Value& v) {
+    const Tensor* t = tensor_in(v);
+    return t ? Value{t->to(kCUDA)} : v;
+  }
+  Value stays(const Value& v) const {
+    const Tensor* t = tensor_in(v);
+    return t && makes_ ? Value{t->to(kCPU)} : v;
   }
   // Memory that is no parameter; random values are none that could be known.
   Value settled(const Value& v) const override {
@@ -341,6 +345,8 @@ class Module : PythonWalk {
         auto self = l.find("self");
         auto o = std::make_shared<Object>();
         o->kind = Object::parent, o->self = self == l.end() ? nullptr : object_in(self->second);
+        // The parent of the class whose method this is, which need not be the object's.
+        if (!running_.empty()) o->statement = class_of(file_, running_.back());
         return {o};
       }
       if (callee.word == "isinstance" && e.parts.size() == 3) return {is_instance(value_of(e.parts[1], l), e.parts[2])};
@@ -355,20 +361,44 @@ class Module : PythonWalk {
     }
     if (callee.kind == Expression::attribute) {
       const Value of = value_of(callee.parts.front(), l);
-      if (auto t = tensor_in(of)) return tensor_method(ops_, *t, callee.word, arguments(e, l));
+      if (auto o = object_in(of); o && o->kind == Object::made) return filled_anew(*o, callee.word, arguments(e, l));
+      if (list_in(of) && callee.word == "append") {
+        std::get<std::shared_ptr<Value::List>>(of.is)->push_back(arguments(e, l).by_place.at(0));
+        return {};
+      }
+      if (auto t = tensor_in(of)) {
+        const Value made = tensor_method(ops_, *t, callee.word, arguments(e, l));
+        const bool itself = callee.word.ends_with('_') || callee.word == "cuda" || callee.word == "to";
+        return itself ? made : stays(made);
+      }
       if (auto o = object_in(of); o && o->kind == Object::parent) return call_of_parent(*o, callee.word, e, l);
       return call_value(attribute(of, callee.word), e, l);
     }
     return call_value(value_of(callee, l), e, l);
   }
+  // torch.empty(…).uniform_(-a, a): still values of its own.
+  static Value filled_anew(const Object& was, const std::string& method, const PythonArguments& a) {
+    static const std::set<std::string> random = {"uniform_", "normal_", "random_", "mul_", "div_"},
+                                       same = {"to",         "cuda",  "cpu",    "float",
+                                               "contiguous", "clone", "detach", "requires_grad_"};
+    auto o = std::make_shared<Object>(was);
+    if (random.contains(method))
+      o->name = "torch.randn";
+    else if (method == "zero_" || (method == "fill_" && !a.by_place.empty() && real_number(a.by_place[0]) == 0))
+      o->name = "torch.zeros";
+    else if (!same.contains(method))
+      throw NotFollowed{};
+    return {o};
+  }
   Value call_of_parent(const Object& o, const std::string& name, const Expression& e, Locals& l) {
     if (!o.self || !o.self->statement) return {};
-    for (const Expression& base : o.self->statement->bases)
+    const Statement* type = o.statement ? o.statement : o.self->statement;
+    for (const Expression& base : type->bases)
       if (auto known = file_.definitions.find(base.word); known != file_.definitions.end())
         if (const Statement* m = method_of(file_, known->second, name))
           return call_function(*m, o.self, arguments(e, l));
     // nn.ConvTranspose1d's own: weights and numbers.
-    if (name == "__init__" && is_layer(file_, *o.self->statement)) {
+    if (name == "__init__" && is_layer(file_, *type)) {
       const Value made = layer(arguments(e, l));
       for (const auto& [known_as, v] : object_in(made)->attributes) o.self->attributes[known_as] = v;
     }
@@ -460,8 +490,10 @@ class Module : PythonWalk {
   const Given& given_;
   std::map<std::string, const PythonFunction*> functions_;
   std::set<std::string> walking_;
-  std::vector<std::string> asked_;  // what the module's __init__() is given, in the usual names
+  std::vector<const Statement*> running_;  // functions, the innermost last
+  std::vector<std::string> asked_;         // what the module's __init__() is given, in the usual names
   bool makes_ = false, has_bias_ = false, has_weights_ = false;  // of the layer's sizes
+  bool takes_bias_ = false;                                      // __init__() is told whether there is one
   int deep_ = 0;
 };
 

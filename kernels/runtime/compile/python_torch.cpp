@@ -100,6 +100,13 @@ Tensor product(const PythonOperations& ops, const Tensor& a, const Tensor& b) {
   return ops.matmul(a, b);
 }
 
+// Added to nothing, as many times as it is to be.
+Tensor scaled(const PythonOperations& ops, const Tensor& t, double by) {
+  Tensor nothing = t.new_empty(t.sizes());
+  ops.fill(nothing, 0);
+  return ops.add(nothing, t, by);
+}
+
 }  // namespace
 
 PythonValue tensor_attribute(const Tensor& t, const std::string& name) {
@@ -185,6 +192,11 @@ PythonValue tensor_method(const PythonOperations& ops, const Tensor& t, const st
 PythonValue tensor_arithmetic(const PythonOperations& ops, const std::string& sign, const PythonValue& a,
                               const PythonValue& b) {
   auto x = tensor_in(a), y = tensor_in(b);
+  if (x && !y && (sign == "*" || sign == "/")) {
+    const double by = real_number(b);
+    return {scaled(ops, *x, sign == "*" ? by : 1 / by)};
+  }
+  if (y && !x && sign == "*") return {scaled(ops, *y, real_number(a))};
   if (!x || !y) throw NotFollowed{};
   if (sign == "+") return {ops.add(*x, *y, 1)};
   if (sign == "-") return {ops.add(*x, *y, -1)};
@@ -253,6 +265,14 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
     if (path == "math.floor") return {static_cast<int64_t>(std::floor(v))};
     if (path == "math.sqrt") return {std::sqrt(v)};
     throw NotFollowed{};
+  }
+  if (path == "torch.nn.init._calculate_fan_in_and_fan_out") {
+    const PythonObjectPointer made = object_in(one());
+    const Sizes sizes = made && made->kind == PythonObject::made ? made->sizes : tensor_at(a, 0, "tensor").sizes();
+    if (sizes.size() < 2) throw NotFollowed{};
+    int64_t taps = 1;
+    for (size_t i = 2; i < sizes.size(); i++) taps *= sizes[i];
+    return python_list({{sizes[1] * taps}, {sizes[0] * taps}});
   }
   // ---- what changes no tensor
   for (const char* quiet : {"torch.cuda.", "torch.backends.", "torch.nn.init.", "warnings.", "torch.set_",

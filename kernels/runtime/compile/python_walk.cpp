@@ -31,6 +31,12 @@ PythonWalk::Value PythonWalk::value_of(const Expression& e, Locals& l) {
     not_followed(e.line);
   }
 }
+// torch.randn(…) * 0.02: values of its own, as they were.
+PythonWalk::Value PythonWalk::made_times(const PythonObject& was) {
+  auto o = std::make_shared<PythonObject>(was);
+  if (o->name != "torch.zeros") o->name = "torch.randn";
+  return {o};
+}
 PythonWalk::Value PythonWalk::known_value(const Expression& e, Locals& l) {
   switch (e.kind) {
     case Expression::nothing:
@@ -71,6 +77,8 @@ PythonWalk::Value PythonWalk::known_value(const Expression& e, Locals& l) {
     }
     case Expression::binary: {
       const Value a = value_of(e.parts[0], l), b = value_of(e.parts[1], l);
+      for (const Value& v : {a, b})
+        if (const auto o = object_in(v); o && o->kind == PythonObject::made) return made_times(*o);
       return tensor_in(a) || tensor_in(b) ? tensor_arithmetic(ops_, e.word, a, b) : python_arithmetic(e.word, a, b);
     }
     case Expression::compare:

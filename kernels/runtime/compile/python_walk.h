@@ -45,6 +45,7 @@ class PythonWalk {
     std::optional<int64_t> from, to, step;
   };
   [[noreturn]] void not_followed(int line) const;
+  static Value made_times(const PythonObject& was);
   Value known_value(const Expression& e, Locals& l);
   Value subscript(const Expression& e, Locals& l);
   Bounds bounds(const Expression& slice, Locals& l);

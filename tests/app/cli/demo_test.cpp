@@ -62,6 +62,7 @@ TEST(Demo, ShowsEveryKernel) {
   EXPECT_EQ(r.err, "");
   json j = r.document();
   EXPECT_EQ(j["unexpected"], 0);
+  EXPECT_EQ(j["interrupted"], false);
   EXPECT_EQ(j["report"], out + "/report.html");
   // Five specimens and the ladder, each on the three small problems.
   std::map<std::string, std::map<std::string, std::string>> status;
@@ -100,6 +101,16 @@ TEST(Demo, ShowsEveryKernel) {
   EXPECT_LE(plain, 2 * j["cases"].size());
 }
 
+TEST(Demo, TheDocumentOfAStoppedOneSaysSo) {
+  test::ScratchFolder folder;
+  test::Cli cli({"demo", "--out", folder.path("demo"), "--json"});
+  ASSERT_TRUE(test::wait_until([&] { return fs::exists(folder.path("demo/S0-kernelbench-79-small-error-zoom.png")); },
+                               30 * test::slowness));
+  cli.signal(SIGINT);
+  EXPECT_EQ(cli.finish().code, 130);
+  EXPECT_EQ(cli.finish().document()["interrupted"], true);
+}
+
 TEST(Demo, KeepsWhatIsDoneWhenItIsStopped) {
   test::ScratchFolder folder;
   std::string out = folder.path("demo");
@@ -116,6 +127,8 @@ TEST(Demo, KeepsWhatIsDoneWhenItIsStopped) {
   expect_self_contained(html);
   EXPECT_NE(html.find("<b>S0</b>"), std::string::npos);
   EXPECT_NE(r.out.find("✗ S0 "), std::string::npos) << r.out;
+  for (const std::string& text : {r.out, html})
+    EXPECT_NE(text.find(" s, then interrupted: what is missing was not run"), std::string::npos) << r.out;
   EXPECT_NE(r.out.find("Report with pictures: " + out + "/report.html"), std::string::npos) << r.out;
 }
 

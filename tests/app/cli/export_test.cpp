@@ -154,6 +154,8 @@ TEST(ExportCli, Refuses) {
         {{"export", "tiled", "--format", "cuda", "--function", "two words"}, "function two words must be a name in C"},
         {{"export", "tiled", "--format", "cuda", "--function", "ConvArgs"},
          "function ConvArgs is a word of the kernel's"},
+        {{"export", "tiled", "--format", "cuda", "--function", "NULL"},
+         "function NULL is a name of the C library or of CUDA's headers: take another name"},
         {{"export", "tiled", "--function", "up1"}, "function up1 is for CUDA files: a Python file calls its own"},
         {{"export", "tiled", "--out", "/nowhere/at/all.py"}, "out /nowhere/at/all.py"}}) {
     auto r = convscope_run(c.arguments);

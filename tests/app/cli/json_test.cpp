@@ -213,6 +213,14 @@ TEST(Json, RunHung) {
   expect_all_layers(j);
 }
 
+// What the text warns of, scripts are warned of.
+TEST(Json, RunWarnsOfTheSmallestProblem) {
+  EXPECT_EQ(run_json({"direct"}, 0)["warnings"],
+            json({"On the smallest problem, which is taken where none is given, next to nothing shows: --preset "
+                  "kernelbench-79-small says more"}));
+  EXPECT_EQ(run_json({"direct", "--length", "20"}, 0)["warnings"], json::array());
+}
+
 // Each document says by which program, and of which seed where values are drawn.
 TEST(Json, EveryVerbSaysItsVersion) {
   const Words layer = {"--kernel-size", "3", "--length", "20"};

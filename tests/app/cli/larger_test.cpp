@@ -55,6 +55,48 @@ TEST_F(LargerCli, ChannelsThatAreLeftOutAreNamed) {
   EXPECT_TRUE(holds(r.out, ": input channels 8–31 of 32 are left out")) << r.out;
 }
 
+// What is asked has other sizes than small problems have: causes are held against it.
+TEST_F(LargerCli, CausesAreThoseOfTheAskedProblem) {
+  const Words layer{"--batch",       "2", "--in-channels", "6", "--out-channels", "5", "--length", "101",
+                    "--kernel-size", "3", "--stride",      "2", "--padding",      "1"};
+  struct Fault {
+    const char *from, *to, *says;
+    Words more = {};
+  };
+  for (const Fault& f :
+       {Fault{"sum += x[", "if (ci % 4 != 3) sum += x[", ": input channel 3 of 6 is left out"},
+        Fault{"ci < first + in_group", "ci < first + in_group - (in_group > 5 ? 2 : 1)",
+              ": input channels 4–5 of 6 are left out"},
+        Fault{"k < K",
+              "k < min(K, 5)",
+              "no more than 5 taps are taken, whatever kernel size is asked for",
+              {"--kernel-size", "7"}},
+        Fault{"y[id] = sum", "if (co % 4 != 3) y[id] = sum", ": output channel 3 of 5 is never written"},
+        Fault{
+            "y[id] = sum", "if (n != 1 || N < 3) y[id] = sum", "sequences 1 of 4 are never written", {"--batch", "4"}},
+        Fault{"sum = b ? b[co]", "sum = b ? b[co & 1]", ": the bias is another one than b[co]", {"--bias"}}}) {
+    const auto r = run(Words{"run", changed("gather.cu", f.from, f.to)} + layer + f.more);
+    EXPECT_EQ(r.code, 1) << r.err;
+    EXPECT_TRUE(holds(r.out, f.says)) << f.says << "\n" << r.out;
+    EXPECT_FALSE(holds(r.out, "fixed in it")) << r.out;
+    EXPECT_FALSE(holds(r.out, "the last outputs in memory")) << r.out;
+  }
+}
+
+// Of two faults the one that makes a difference on what is asked comes first.
+TEST_F(LargerCli, ATermWithoutEffectComesLast) {
+  const std::string end = changed("scatter.cu", "j >= Lout", "j >= Lout - 1");
+  const auto r =
+      run({"run", changed_text(test::text_file(end), "k * d", "k", "both.cu"), "--in-channels", "6", "--out-channels",
+           "4", "--length", "50", "--kernel-size", "3", "--stride", "2", "--padding", "1"});
+  EXPECT_EQ(r.code, 1) << r.err;
+  const size_t bound = r.out.find("Lout − 1"),
+               dilation = r.out.find("k·d belongs (without effect here, where both are one)");
+  EXPECT_NE(bound, r.out.npos) << r.out;
+  EXPECT_NE(dilation, r.out.npos) << r.out;
+  EXPECT_LT(bound, dilation) << r.out;
+}
+
 TEST_F(LargerCli, AKernelOfOneKernelSizeIsMapped) {
   const std::string text = test::text_file(test::project_file("assets/kernels/gather.cu"));
   auto only = [&](const std::string& sum) {

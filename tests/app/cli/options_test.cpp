@@ -64,6 +64,12 @@ TEST(Options, TimeoutsAndDevicesOfVerbsThatRunNothing) {
   EXPECT_EQ(convscope_run({"info", "--device", "emulator"}).code, 0);
 }
 
+TEST(Options, HelpSaysWhatNoughtMeans) {
+  const std::string out = convscope_run({"help", "record"}).out;
+  EXPECT_TRUE(holds(out, "0: no limit")) << out;
+  EXPECT_TRUE(holds(out, "seconds, more than 0,")) << out;
+}
+
 // ---- files ----------------------------------------------------------------------------------------------------------
 
 TEST(Options, AFolderIsNoFileToWrite) {
@@ -109,6 +115,30 @@ TEST(Screenshot, RefusesBeforeItDraws) {
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 
+// A kernel's file is code, and a picture runs it.
+TEST(Screenshot, OfAFileThatIsNotTrusted) {
+  test::ScratchFolder folder;
+  const std::string out = folder.path("x.png");
+  expect_refused({"screenshot", out, "--session", "assets/kernels/gather.cu"}, "kernel", "assets/kernels/gather.cu",
+                 "is code from outside that would run with your rights: look through it, then add --trust");
+  expect_refused({"screenshot", out, "--session", "nosuch.py"}, "kernel", "nosuch.py", "is no file that is there");
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(Screenshot, AHalfPictureIsNoSuccess) {
+  if (!has_window()) GTEST_SKIP() << "this build has no window";
+  test::ScratchFolder folder;
+  const Words verb = {"screenshot", folder.path("x.png"), "--timeout", "0.001"};
+  auto r = convscope_run(verb);
+  if (r.code == 3) GTEST_SKIP() << r.err;
+  EXPECT_EQ(r.code, 1);
+  EXPECT_TRUE(r.err.starts_with("convscope: the picture was not complete after ")) << r.err;
+  EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+  r = convscope_run(verb + Words{"--json"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.document()["complete"], false);
+}
+
 // What the other program refuses has the same form.
 TEST(Screenshot, EveryExitHasADocument) {
   if (!has_window()) GTEST_SKIP() << "this build has no window";
@@ -127,6 +157,22 @@ TEST(Screenshot, EveryExitHasADocument) {
 }
 
 // ---- where compiled kernels are kept --------------------------------------------------------------------------------
+
+// Compilers run in folders of their own: a name that counts from the working folder means another place there.
+TEST(Cache, OfARelativeName) {
+  test::ScratchFolder folder;
+  const std::filesystem::path cache = test::own_cache(folder);
+  const std::string run = "cd '" + folder.path(".") + "'; convscope run '" +
+                          test::project_file("assets/kernels/gather.cu") + "' --trust --length 20";
+  auto r = test::convscope_shell(run, {"CONVSCOPE_CACHE=" + cache.filename().string()});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "right: ")) << r.out;
+  // The XDG specification has relative values ignored.
+  r = test::convscope_shell(run, {"CONVSCOPE_CACHE=", "XDG_CACHE_HOME=here", "HOME=" + folder.path("home")});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(std::filesystem::exists(folder.path("home/.cache/convscope/kernels")));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("here")));
+}
 
 TEST(Cache, WithoutAHomeKernelsRunAllTheSame) {
   test::ScratchFolder folder;

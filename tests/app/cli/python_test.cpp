@@ -157,6 +157,67 @@ TEST_F(PythonCli, ItsWeightsHaveOtherSizes) {
   EXPECT_EQ(r.code, 0) << "the control" << r.out << r.err;
 }
 
+// What nn.ConvTranspose1d is made with decides the sizes of its weights, and whether there is a bias.
+TEST_F(PythonCli, ItsLayerHasOtherSizes) {
+  const std::string text = test::text_file(module(
+      "        return ext.conv(x, c.weight, c.bias, c.stride[0], c.padding[0], c.output_padding[0], c.dilation[0])\n"));
+  const Words problem = {"--in-channels", "6", "--out-channels", "4", "--kernel-size", "3", "--length", "40"};
+  struct Fault {
+    const char *from, *to, *says;
+  };
+  for (const Fault& f :
+       {Fault{"1d(in_channels, out_channels,", "1d(out_channels, in_channels,",
+              "has weights of sizes [4, 6, 3], where the layer's has [6, 4, 3]: in_channels and out_channels are "
+              "exchanged"},
+        Fault{"out_channels, kernel_size, stride, padding, out", "out_channels, kernel_size + 1, stride, padding, out",
+              "of sizes [6, 4, 4], where the layer's has [6, 4, 3]: its kernel_size is 4, where 3 belongs"},
+        Fault{"1, bias,\n", "1, True,\n", "has a bias, where none is asked for: it is made with bias=True"}}) {
+    const auto r = run(Words{"run", changed_text(text, f.from, f.to, "layer.py")} + problem);
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    EXPECT_TRUE(holds(r.out, "wrong: its module's nn.ConvTranspose1d ")) << r.out;
+    EXPECT_TRUE(holds(r.out, f.says)) << f.says << "\n" << r.out;
+    EXPECT_FALSE(holds(r.out, "(on 2 × ")) << "it is said of what was asked\n" << r.out;
+  }
+  EXPECT_EQ(run(Words{"run", file("layer.py", text)} + problem).code, 0) << "the control";
+}
+
+// Zeros in the place of a bias that is not asked for are no bias; values of its own, as weights begin with, are the
+// layer's; what is kept beside parameters and buffers stays on the CPU.
+TEST_F(PythonCli, WhatInitMakesIsKnown) {
+  const std::string call = "c.stride[0], c.padding[0], c.output_padding[0], c.dilation[0])\n";
+  for (const auto& [forward, init] :
+       {std::pair<std::string, std::string>{"        return ext.conv(x, c.weight, self.b, " + call,
+                                            "        self.b = self.c.bias if bias else nn.Parameter(torch.zeros("
+                                            "out_channels), requires_grad=False)\n"},
+        {"        return ext.conv(x, c.weight, c.bias if c.bias is not None else self.none, " + call,
+         "        self.register_buffer('none', torch.zeros(out_channels))\n"},
+        {"        return ext.conv(x, self.w, c.bias, " + call,
+         "        self.w = nn.Parameter(0.02 * torch.randn(in_channels, out_channels, kernel_size))\n"
+         "        fan_in, _ = nn.init._calculate_fan_in_and_fan_out(self.w)\n"
+         "        bound = 1 / fan_in ** 0.5 if fan_in > 0 else 0\n        nn.init.uniform_(self.w, -bound, bound)\n"},
+        {"        return ext.conv(x, self.w, c.bias, " + call,
+         "        self.w = nn.Parameter(torch.empty(in_channels, out_channels, kernel_size).uniform_(-0.1, 0.1))\n"},
+        {"        parts = []\n        for n in range(x.size(0)):\n            parts.append(ext.conv(x[n:n + 1], "
+         "c.weight, "
+         "c.bias, c.stride[0], c.padding[0], c.output_padding[0], c.dilation[0]))\n"
+         "        return torch.cat(parts, 0)\n",
+         ""}}) {
+    const std::string said = checked(module(forward, init));
+    EXPECT_TRUE(holds(said, "✓ right on all 40 problems")) << forward << init << said;
+  }
+  // The class that a class of the file is made from, whose own parent is PyTorch's.
+  std::string text = test::text_file(module("        return ext.conv(x, c.weight, c.bias, " + call));
+  text.replace(text.find("class ModelNew"), 14, "class Model");
+  const std::string said = checked(file("parent.py", text + "class ModelNew(Model):\n"
+                                                            "    def __init__(self, *args, **kwargs):\n"
+                                                            "        super().__init__(*args, **kwargs)\n"));
+  EXPECT_TRUE(holds(said, "✓ right on all 40 problems")) << said;
+  const auto r = run(Words{"run", module("        return ext.conv(x, self.w, c.bias, " + call,
+                                         "        self.w = self.c.weight.data.contiguous().clone()\n")} +
+                     little + Words{"--groups", "1"});
+  EXPECT_TRUE(holds(r.out + r.err, "is given a tensor on the CPU, which a GPU cannot reach")) << r.out << r.err;
+}
+
 TEST_F(PythonCli, ItsFaultsAreTold) {
   struct Fault {
     const char *forward, *why;
@@ -187,7 +248,9 @@ TEST_F(PythonCli, WhatIsNotFollowedIsRefused) {
   const std::string name = module("        return torch.relu(" + call + ")\n");
   auto r = run(Words{"run", name} + little);
   EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(holds(r.out + r.err, "its forward() does more than call its host code: line 47, return torch.relu(ext.conv(")) << r.out << r.err;
+  EXPECT_TRUE(
+      holds(r.out + r.err, "its forward() does more than call its host code: line 47, return torch.relu(ext.conv("))
+      << r.out << r.err;
   EXPECT_EQ(run(Words{"run", name, "--json"} + little).document()["verdict"]["declared"], false);
   EXPECT_EQ(run(Words{"check", name, "--cases", "3"}).code, 1) << "no problem binds";
   // Where that is so of a bias alone, it is right without one, and the rest is not judged.
@@ -195,7 +258,9 @@ TEST_F(PythonCli, WhatIsNotFollowedIsRefused) {
   const auto checked = run({"check", module(with_bias), "--cases", "10"});
   EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
   EXPECT_TRUE(holds(checked.out, " others were not judged, where its code is not followed (below)")) << checked.out;
-  EXPECT_TRUE(holds(checked.out, "its forward() does more than call its host code: line 48, return y if c.bias is None else torch.relu(y)"))
+  EXPECT_TRUE(
+      holds(checked.out,
+            "its forward() does more than call its host code: line 48, return y if c.bias is None else torch.relu(y)"))
       << checked.out;
   // The call alone, where that is said.
   const std::string text = "# convscope: call conv args=x,w,b,s,p,op,d supports=g==1\n" + test::text_file(name);

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <gtest/gtest.h>
 
+#include "app/engine/packed.h"
 #include "tests/app/cli/cli.h"
 #include "tests/support.h"
 
@@ -24,6 +26,13 @@ class RecordingCli : public testing::Test {
   size_t files() const {
     namespace fs = std::filesystem;
     return static_cast<size_t>(std::distance(fs::directory_iterator(folder_.path("")), fs::directory_iterator()));
+  }
+  // The file again, with something changed in it.
+  std::string changed(const std::function<void(json&)>& change) const {
+    json j = read_json_file("recording", file_);
+    change(j);
+    const std::string text = j.dump();
+    return folder_.write("changed.convscope", text.data(), text.size());
   }
   ScratchFolder folder_;
   std::string file_ = folder_.path("r.convscope");
@@ -79,6 +88,7 @@ TEST_F(RecordingCli, AddsTheRest) {
   Finished f = convscope_run(
       Words{"record", file_, "tiled", "S4", "--add", "--device", "emulator", "--samples", "3", "--json"} + small);
   json added = f.document();
+  EXPECT_EQ(added["interrupted"], false);
   EXPECT_EQ(added["profiles"], json({"tiled", "S4"}));
   EXPECT_EQ(added["added"], 3) << "S4's verdict, its profile, and the comparison";
 }
@@ -129,6 +139,100 @@ TEST_F(RecordingCli, SaysWhatItDoesNotHold) {
                  "cannot be written");
 }
 
+// A kernel's name or file where the recording's belongs: neither is it recorded there, nor is the file lost.
+TEST_F(RecordingCli, IsMadeOnlyWhereOneIsMeant) {
+  const std::string ending = "must end in .convscope: it becomes a recording",
+                    none = "is there and holds no recording: take another name",
+                    session = R"({"type": "convscope-session", "version": 1, "kernel": "S4"})",
+                    source = folder_.write("my.cu", "x", 1), text = folder_.write("text.convscope", "x", 1),
+                    own = folder_.write("own.convscope", session.data(), session.size());
+  expect_refused({"record", source, "--trust"}, "out", source, ending);
+  expect_refused({"record", "S4"}, "out", "S4", ending);
+  for (const auto& there : {text, own}) expect_refused({"record", there, "tiled"}, "out", there, none);
+  expect_refused({"record", own, "tiled", "--add"}, "out", own, none);
+  EXPECT_EQ(text_file(source), "x");
+  EXPECT_EQ(text_file(text), "x");
+  EXPECT_EQ(text_file(own), session);
+  // An empty one, as mktemp makes it, and one's own of before are taken.
+  folder_.write("r.convscope", "", 0);
+  record({"tiled"});
+  record({"tiled"});
+}
+
+TEST_F(RecordingCli, OfAnotherVersionIsRefused) {
+  record({"tiled"});
+  auto of_version = [&](const json& version) { return changed([&](json& j) { j["version"] = version; }); };
+  for (const auto& [version, rule] : {std::pair<json, const char*>{99, "is of version 99: this program reads up to 1"},
+                                      {2, "is of version 2: this program reads up to 1"},
+                                      {-1, "is of version -1: this program reads up to 1"},
+                                      {"1", "has a field version of the wrong type"},
+                                      {1e300, "has a field version of the wrong type"}}) {
+    const std::string file = of_version(version);
+    expect_refused({"run", "tiled", "--recording", file}, "recording", file, rule);
+  }
+  std::string file = changed([](json& j) { j.erase("version"); });
+  expect_refused({"bench", "--recording", file}, "recording", file, "is a session without a version");
+  file = of_version(99);
+  const std::string before = text_file(file);
+  expect_refused({"record", file, "direct", "--add"}, "recording", file,
+                 "is of version 99: this program reads up to 1");
+  EXPECT_EQ(text_file(file), before);
+  EXPECT_EQ(convscope_run({"run", "tiled", "--recording", of_version(1)}).code, 0) << "the negative control";
+}
+
+// One document, one line, and whose fault it is; never the words of the library that reads JSON.
+TEST_F(RecordingCli, ADamagedOneIsRefused) {
+  record({"tiled", "S4"});
+  auto answer = [](json& j, const std::string& type) -> json& {
+    for (auto& a : j["recording"]["answers"])
+      if (a["request"]["type"] == type) return a["answer"];
+    return j;
+  };
+  const std::string some = "is damaged: a field of its answer is missing or of another type: ";
+  const std::function<void(json&)> spoils[] = {[&](json& j) { answer(j, "run")["verdict"] = nullptr; },
+                                               [&](json& j) { answer(j, "run")["verdict"].erase("exit_code"); },
+                                               [&](json& j) { answer(j, "run")["verdict"]["sentence"] = 7; },
+                                               [&](json& j) { answer(j, "profile").erase("timing"); },
+                                               [&](json& j) { answer(j, "bench")["entries"] = "all"; },
+                                               [&](json& j) { answer(j, "bench")["entries"][0].erase("against"); }};
+  const std::string rules[] = {"is damaged: its run has no field verdict that is an object",
+                               some + "key 'exit_code' not found",
+                               some + "type must be string, but is number",
+                               "is damaged: its profile has no field timing that is an object",
+                               "is damaged: its bench has no field entries that is a list",
+                               some + "key 'against' not found"};
+  const std::string first = read_recording(file_).kernels("run", read_recording(file_).problems()[0])[0];
+  for (size_t i = 0; i < std::size(rules); i++) {
+    const std::string file = changed(spoils[i]);
+    const Words verb = i < 3    ? Words{"run", first}
+                       : i == 3 ? Words{"profile", read_recording(file_).answers[0].asked.kernel}
+                                : Words{"bench"};
+    expect_refused(verb + Words{"--recording", file}, "recording", file, rules[i]);
+  }
+  // What is added to may be damaged where nobody looks, and is kept as it is.
+  const std::string file = changed([&](json& j) { answer(j, "profile")["timing"] = nullptr; });
+  Finished f = convscope_run(
+      Words{"record", file, "tiled", "S4", "registers", "--add", "--device", "emulator", "--samples", "3"} + small);
+  EXPECT_EQ(f.code, 0) << f.err;
+}
+
+TEST_F(RecordingCli, TwoAddAtTheSameTime) {
+  record({"tiled"});
+  auto adding = [&](const char* kernel) {
+    return Words{"record", file_, kernel, "--add", "--device", "emulator", "--samples", "3"} + small;
+  };
+  Cli one(adding("S4")), other(adding("registers"));
+  EXPECT_EQ(one.finish().code, 0);
+  EXPECT_EQ(other.finish().code, 0);
+  const Recording r = read_recording(file_);
+  for (const char* type : {"profile", "run"}) {
+    auto kernels = r.kernels(type, r.problems()[0]);
+    std::sort(kernels.begin(), kernels.end());
+    EXPECT_EQ(kernels, (std::vector<std::string>{"S4", "registers", "tiled"})) << type;
+  }
+  EXPECT_EQ(files(), 1u) << "the lock beside it is gone";
+}
+
 TEST_F(RecordingCli, LimitKeepsWhatIsDone) {
   Finished f = convscope_run(
       Words{"record", file_, "tiled", "S4", "direct", "--device", "emulator", "--limit", "0.001"} + small);
@@ -137,11 +241,17 @@ TEST_F(RecordingCli, LimitKeepsWhatIsDone) {
 }
 
 TEST_F(RecordingCli, CtrlCKeepsWhatIsDone) {
-  Cli cli(Words{"record", file_, "tiled", "direct", "S0", "S1", "--device", "emulator", "--preset",
+  Cli cli(Words{"record", file_, "tiled", "direct", "S0", "S1", "--device", "emulator", "--json", "--preset",
                 "kernelbench-79-small"});
   ASSERT_TRUE(cli.says("tiled"));
   cli.signal(SIGINT);
   EXPECT_EQ(cli.finish().code, 130);
+  const json j = cli.finish().document();
+  EXPECT_EQ(j["interrupted"], true);
+  ASSERT_EQ(j["left_out"].size(), 1u) << j;
+  EXPECT_TRUE(j["left_out"][0]["what"].get<std::string>().ends_with(" and what follows")) << j["left_out"];
+  EXPECT_EQ(j["left_out"][0]["reason"], "interrupted");
+  EXPECT_EQ(read_recording(file_).about["left_out"], j["left_out"]);
   EXPECT_EQ(convscope_run({"profile", "tiled", "--recording", file_, "--json"}).document()["kernel"]["name"], "tiled");
   EXPECT_EQ(files(), 1u) << "nothing is left beside it";
 }
@@ -231,7 +341,8 @@ TEST(ShippedRecordings, AreListedAndShown) {
   }
 }
 
-// A comparison says who owes being faster to less accurate arithmetic, and a verdict of before that there is a newer time.
+// A comparison says who owes being faster to less accurate arithmetic, and a verdict of before that there is a newer
+// time.
 TEST(ShippedRecordings, NameAccuraciesAndNewerTimes) {
   const std::string out = convscope_run({"bench", "--recording", "h200-kernelbench-79"}).out;
   const size_t at = out.find("accuracy, where it is not the type's own: 3xtf32 ");

@@ -13,8 +13,8 @@ using test::holds;
 using test::json;
 using test::Words;
 
-const Words layer = {"--in-channels", "4",  "--out-channels", "8", "--kernel-size", "3",
-                     "--length",      "40", "--dilation",     "2"};
+const Words of_any_length = {"--in-channels", "4", "--out-channels", "8", "--kernel-size", "3", "--dilation", "2"};
+const Words layer = of_any_length + Words{"--length", "40"};
 
 TEST(SweepCli, ShowsWhereAKernelIsWrong) {
   auto r = convscope_run(Words{"sweep", "S4", "direct", "auto", "--over", "stride=1..3"} + layer);
@@ -50,7 +50,7 @@ TEST(SweepCli, TheDocument) {
 TEST(SweepCli, TimesOfItsOwn) {
   auto d = convscope_run(Words{"sweep", "direct", "onednn", "--over", "length=8,9", "--times", "measured", "--samples",
                                "3", "--json"} +
-                         layer)
+                         of_any_length)
                .document();
   const json& at = d["points"][1]["entries"];
   EXPECT_EQ(at[0]["time"]["source"], "emulated");
@@ -60,7 +60,7 @@ TEST(SweepCli, TimesOfItsOwn) {
   EXPECT_TRUE(at[1]["verdict"].is_null()) << "a reference";
   EXPECT_TRUE(d["points"][1]["floor_ms"].is_null());
   d = convscope_run(Words{"sweep", "direct", "--over", "length=8", "--times", "none", "--verdicts", "none", "--json"} +
-                    layer)
+                    of_any_length)
           .document();
   EXPECT_TRUE(d["points"][0]["entries"][0]["time"].is_null());
   EXPECT_TRUE(d["points"][0]["entries"][0]["verdict"].is_null());
@@ -77,6 +77,8 @@ TEST(SweepCli, AKernelThatCrashesEndsOneValue) {
 TEST(SweepCli, Refuses) {
   expect_refused({"sweep", "S4", "--over", "strid=1..3"}, "over", "strid", "is no parameter; did you mean stride?");
   expect_refused({"sweep", "S4", "--over", "stride,stride=1..3"}, "over", "stride", "is named twice");
+  expect_refused({"sweep", "S4", "--over", "stride=1..2", "--stride", "3"}, "stride", "3",
+                 "is what --over varies: leave it out");
   expect_refused({"sweep", "S4", "--over", "groups=3", "--in-channels", "4"}, "over", "groups",
                  "makes no legal problem: groups 3 must divide in_channels = 4");
   expect_refused({"sweep", "S4", "--over", "stride=1..3", "--times", "soon"}, "times", "soon",

@@ -39,6 +39,12 @@ TEST(XrayCli, RightOnItsOwnProblemOnly) {
   EXPECT_EQ(j["xray"]["formula"], "i = (j + p + op − k)/s − p, quotients cut off");
 }
 
+TEST(XrayCli, AKernelThatCrashesExitsWithFour) {
+  auto r = convscope_run(test::with_test_engine({"xray", "wild_write", "--length", "64"}));
+  EXPECT_EQ(r.code, 4) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, "on it the kernel ended the engine: ")) << r.out;
+}
+
 TEST(XrayCli, ARunSaysTheCauseOfAWrongKernel) {
   auto wrong = convscope_run({"run", "S4", "--preset", "kernelbench-79-small", "--json"}).document();
   EXPECT_TRUE(holds(wrong["verdict"]["cause"], "nothing asks whether the stride divides: quotients are cut off"));

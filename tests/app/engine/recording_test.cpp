@@ -1,6 +1,7 @@
 // Recordings: what was put in comes out, whatever is in it; what is no recording is refused in one line.
 #include "app/engine/recording.h"
 
+#include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
@@ -209,6 +210,8 @@ TEST(Recording, RefusesWhatIsNoRecording) {
             "recording f.convscope has a field recording of the wrong type");
   EXPECT_EQ(refused([](json& j) { j["recording"]["version"] = 2; }),
             "recording f.convscope holds a recording of version 2: this program reads up to 1");
+  EXPECT_EQ(refused([](json& j) { j["recording"]["version"] = 18446744073709551615u; }),
+            "recording f.convscope holds a recording of version 18446744073709551615: this program reads up to 1");
   EXPECT_EQ(refused([](json& j) { j["recording"].erase("version"); }),
             "recording f.convscope has a recording without a version");
   EXPECT_EQ(refused([](json& j) { j["recording"]["answers"] = "all"; }),
@@ -228,6 +231,31 @@ TEST(Recording, RefusesWhatIsNoRecording) {
               j["recording"]["answers"][0]["request"]["files"] = {{"input", {{"name", "x.npy"}}}};
             }).find("a recording is of inputs that a seed draws"),
             std::string::npos);
+}
+
+// The file's own version, beside that of the recording in it.
+TEST(Recording, IsReadFromAFileOfItsVersion) {
+  test::ScratchFolder folder;
+  auto file = [&](const json& version) {
+    json j = session_of(example());
+    j["version"] = version;
+    const std::string text = j.dump();
+    return folder.write("f.convscope", text.data(), text.size());
+  };
+  auto refused = [&](const json& version) {
+    const std::string path = file(version);
+    const std::string said = test::error_of<InputError>([&] { read_recording(path); });
+    return said.substr(std::min(said.size(), ("recording " + path + " ").size()));
+  };
+  EXPECT_EQ(refused(1), "");
+  EXPECT_EQ(refused(2), "is of version 2: this program reads up to 1");
+  EXPECT_EQ(refused(-1), "is of version -1: this program reads up to 1");
+  EXPECT_EQ(refused(18446744073709551615u), "is of version 18446744073709551615: this program reads up to 1");
+  for (const json& none : {json("1"), json(1e300), json(nullptr), json(true)})
+    EXPECT_EQ(refused(none), "has a field version of the wrong type") << none;
+  EXPECT_TRUE(is_recording_file(file(99))) << "ours, if a later program's";
+  for (const char* other : {"", "x", "{}", "[]", R"({"type": "convscope-session", "version": 1})"})
+    EXPECT_FALSE(is_recording_file(folder.write("other", other, std::strlen(other)))) << other;
 }
 
 // ---- the file -------------------------------------------------------------------------------------------------------

@@ -56,6 +56,25 @@ TEST(LadderOfTimes, OfARecording) {
   EXPECT_EQ(strict.fastest()->name, "registers");
 }
 
+// Of a recording that has its time and no verdict nobody is to think that it is right.
+TEST(LadderOfTimes, TimedAndNotJudgedIsNotRight) {
+  LadderRow row;
+  row.kind = "specimen";
+  EXPECT_FALSE(row.not_judged()) << "it has no time";
+  row.from = From::recorded;
+  EXPECT_TRUE(row.not_judged());
+  row.status = "not-judged";
+  EXPECT_TRUE(row.not_judged());
+  for (const char* status : {"right", "wrong", "crashed"}) {
+    row.status = status;
+    EXPECT_FALSE(row.not_judged()) << status;
+  }
+  row.status = "", row.kind = "reference";
+  EXPECT_FALSE(row.not_judged()) << "references are measured beside";
+  row.kind = "ladder", row.from = From::measured;
+  EXPECT_FALSE(row.not_judged()) << "what runs here is judged first";
+}
+
 // One floor for all, whichever is chosen, and none below it: in every recording that comes with the program.
 TEST(LadderOfTimes, OfEveryRecordingStandAboveOneFloor) {
   test::Bench bench;

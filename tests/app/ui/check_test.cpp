@@ -26,6 +26,15 @@ TEST(CheckPanel, ARightKernelIsRightOnAHundred) {
   a.screen.press(*a, check_key);
   ASSERT_TRUE(over(a));
   EXPECT_TRUE(holds(a.said("Verdict"), "right on all 100 that were drawn")) << a.said("Verdict");
+  const ConvProblem before = a->document().problem;
+  ConvProblem other = before;
+  other.bias = !other.bias;
+  a->execute({SetProblem{other}, 0});
+  ASSERT_TRUE(a.screen.settle(*a));
+  EXPECT_TRUE(holds(a.said("Verdict"), "asked before the problem was changed")) << a.said("Verdict");
+  a->execute({SetProblem{before}, 0});
+  ASSERT_TRUE(a.screen.settle(*a));
+  EXPECT_FALSE(holds(a.said("Verdict"), "asked before the problem was changed"));
   // Again: others.
   const uint64_t seed = a->bench().checking().seed;
   a.screen.press(*a, check_key);

@@ -225,8 +225,7 @@ TEST(Panels, WithACrashedOne) {
   EXPECT_TRUE(holds(a.said("Verdict"), "Crashed")) << a.said("Verdict");
   EXPECT_FALSE(holds(a.said("Verdict"), "stale")) << "it is of this kernel: " << a.said("Verdict");
   EXPECT_TRUE(holds(a.said("Maps"), "healthy (kernel)")) << "the last good picture stays";
-  EXPECT_TRUE(holds(a.said("Maps"), "stale: this is of kernel healthy; now: kernel wild_write"))
-      << a.said("Maps");
+  EXPECT_TRUE(holds(a.said("Maps"), "stale: this is of kernel healthy; now: kernel wild_write")) << a.said("Maps");
 }
 
 // A result that is all NaN, one that was never written, and one of a single element.
@@ -295,9 +294,37 @@ TEST(Panels, ATimelineWithoutAGpuSaysWhy) {
       *a, [&] { return a->bench().profile() && !a->bench().profiling(); }, 60));
   for (const char* said : {"What the engine did", "a timeline is a GPU's", "Here would be memory"})
     EXPECT_TRUE(holds(a.said("Timeline"), said)) << said << a.said("Timeline");
+  for (const char* panel : {"Timeline", "Source", "Occupancy", "Counters", "Devices"})
+    EXPECT_FALSE(holds(a.said(panel), "--device")) << "an option of the command line: " << a.said(panel);
+}
+
+TEST(Panels, SayChoicesWhereTheEngineSaysOptions) {
+  EXPECT_EQ(in_the_window("none is used: run with --device cuda"), "none is used: choose a GPU in Devices");
+  EXPECT_EQ(in_the_window("check nvidia-smi, or use --device emulator"),
+            "check nvidia-smi, or choose the emulator in Devices");
+  EXPECT_EQ(in_the_window("use --device cuda on a machine with one"), "choose a GPU in Devices, on a machine with one");
+  EXPECT_EQ(in_the_window("a container needs --cap-add=SYS_ADMIN"), "a container needs --cap-add=SYS_ADMIN");
+  EXPECT_EQ(in_the_window(""), "");
 }
 
 // ---- the whole window -----------------------------------------------------------------------------------------------
+
+// A note of seconds is not seen by who looks away: the default problem would be taken for what was asked for.
+TEST(Window, WhyWhatWasNamedAtTheStartIsNotShownStays) {
+  test::AppOnScreen a("", test::quick_document(64, "direct"));
+  ASSERT_TRUE(a.screen.settle(*a));
+  auto later = [&] {
+    for (int i = 0; i < 60; i++) a.screen.frame(*a, 0.5);
+    return a->toast();
+  };
+  a->open("/nowhere/one.convscope");
+  EXPECT_FALSE(a->toast().empty());
+  EXPECT_EQ(later(), "");
+  a->open_first("/nowhere/two.convscope");
+  EXPECT_TRUE(holds(later(), "/nowhere/two.convscope"));
+  for (int i = 0; i < 6; i++) a->open("/nowhere/three.convscope");
+  EXPECT_TRUE(holds(later(), "/nowhere/two.convscope")) << "others do not push it away";
+}
 
 TEST(Window, DrawsInEverySize) {
   test::AppOnScreen a("", wrong());

@@ -77,5 +77,17 @@ TEST(TileWish, RandomWindows) {
   }
 }
 
+// A cell has no number of an error where 0 is right: what it says of its elements does not deny those.
+TEST(WordsOfBounds, LeaveOutWhatFailsWhereZeroIsRight) {
+  const Cell failing{2, 44302, 44302, flag_failing}, mixed{0, 44302, 44302, flag_failing}, right{0, 0.5f, 0.5f, 0};
+  EXPECT_EQ(words_of_bounds(failing, false, 18020, "the bound"), "2 to 44302 the bound");
+  const std::string beyond = "2 to 44302 the bound; where 0 is right, beyond any";
+  EXPECT_EQ(words_of_bounds(failing, false, HUGE_VAL, "the bound"), beyond) << "the one under the pointer is of those";
+  EXPECT_EQ(words_of_bounds(failing, false, NAN, "the bound"), beyond);
+  EXPECT_EQ(words_of_bounds(failing, true, 18020, "the bound"), beyond) << "its neighbours in the cell say the same";
+  EXPECT_EQ(words_of_bounds(mixed, true, {}, "the bound"), "0 to 44302 the bound") << "zeros that are right";
+  EXPECT_EQ(words_of_bounds(right, true, 0.25, "the bounds"), "0 to 0.5 the bounds");
+}
+
 }  // namespace
 }  // namespace convscope::ui

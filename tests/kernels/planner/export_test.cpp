@@ -211,9 +211,9 @@ TEST(Export, ValuesThatAreNotFiniteGoWhereItIsSaid) {
   };
   std::vector<ConvProblem> problems;
   for (DType dtype : {DType::f32, DType::f16})
-    for (ConvProblem p :
-         {of(32, 64, 3, 2, 2, dtype), of(16, 32, 8, 4, 1, dtype), of(16, 32, 7, 4, 1, dtype), of(64, 20, 4, 2, 1, dtype),
-          of(64, 20, 3, 2, 1, dtype), of(12, 20, 5, 1, 3, dtype), of(8, 8, 3, 2, 1, dtype), of(6, 6, 5, 2, 1, dtype)}) {
+    for (ConvProblem p : {of(32, 64, 3, 2, 2, dtype), of(16, 32, 8, 4, 1, dtype), of(16, 32, 7, 4, 1, dtype),
+                          of(64, 20, 4, 2, 1, dtype), of(64, 20, 3, 2, 1, dtype), of(12, 20, 5, 1, 3, dtype),
+                          of(8, 8, 3, 2, 1, dtype), of(6, 6, 5, 2, 1, dtype)}) {
       if (p.in_channels == 6) p.groups = 6;
       problems.push_back(p);
     }
@@ -338,12 +338,14 @@ TEST(Export, RefusesNamesOfFunctions) {
   EXPECT_TRUE(said(std::string(65, 'a')).find("must be a name in C") != std::string::npos);
   for (const char* own : {"hopper_pack", "ConvArgs", "hopper_64_3_s2_blocks", "launch", "describe"})
     EXPECT_EQ(said(own), fmt::format("function {} is a word of the kernel's own text: take another name", own));
-  for (const char* library : {"printf", "memcpy", "sinf", "cudaMalloc", "cuInit", "half", "float4", "make_int2",
-                              "uint8_t", "atomicAdd", "threadIdx", "read"})
+  for (const char* library : {"printf",    "memcpy",   "sinf",         "cudaMalloc",  "cuInit", "half",   "float4",
+                              "make_int2", "uint8_t",  "atomicAdd",    "threadIdx",   "read",   "NULL",   "NAN",
+                              "EOF",       "INFINITY", "INT_MAX",      "RAND_MAX",    "M_PI",   "EINVAL", "SIGINT",
+                              "PRId64",    "UINT64_C", "EXIT_SUCCESS", "FLT_EPSILON", "linux"})
     EXPECT_EQ(said(library),
               fmt::format("function {} is a name of the C library or of CUDA's headers: take another name", library));
-  for (const char* taken :
-       {"upsample_1", "conv_transpose1d", "cutter", "text_1", "atomics", "memorise", "sinl2", "float5x"})
+  for (const char* taken : {"upsample_1", "conv_transpose1d", "cutter", "text_1", "atomics", "memorise", "sinl2",
+                            "float5x", "UPSAMPLE", "Encoder", "Signal", "MAX_POOL", "C"})
     EXPECT_NO_THROW(exported_cuda(find_kernel("hopper_tf32"), p, {}, {.function = taken})) << taken;
 }
 

@@ -1,0 +1,55 @@
+#include "kernels/runtime/compile/python_weights.h"
+
+#include <fmt/format.h>
+#include <optional>
+
+#include "kernels/runtime/compile/python_run.h"
+
+namespace convscope::host {
+
+void look_at_sizes(const ConvProblem& p, const Sizes& own) {
+  const int64_t in = p.in_channels, out = p.out_channels, K = p.kernel_size;
+  struct Other {
+    Sizes sizes;
+    const char* words;
+  };
+  for (const Other& o : {Other{{out, in / p.groups, K}, "[Cout, Cin/groups, K], as nn.Conv1d's are"},
+                         Other{{in, out, K}, "[Cin, Cout, K], with no groups"},
+                         Other{{K, in, p.out_per_group()}, "[K, Cin, Cout/groups]"},
+                         Other{{K, p.out_per_group(), in}, "[K, Cout/groups, Cin]"},
+                         Other{{in, K, p.out_per_group()}, "[Cin, K, Cout/groups]"},
+                         Other{{p.out_per_group(), K, in}, "[Cout/groups, K, Cin]"}})
+    if (own == o.sizes)
+      throw WrongWeights(fmt::format(
+          "its module's weight has sizes [{}], where nn.ConvTranspose1d's has [{}, {}, {}]: it is {}, and the layer's "
+          "is [Cin, Cout/groups, K]",
+          fmt::join(own, ", "), in, p.out_per_group(), K, o.words));
+}
+
+void look_at_layer(const ConvProblem& p, const std::map<std::string, PythonValue>& attributes) {
+  auto number = [&](const char* name) -> std::optional<int64_t> {
+    PythonValue v = attributes.at(name);
+    if (auto list = list_in(v); list && list->size() == 1) v = PythonValue(list->front());
+    auto n = std::get_if<int64_t>(&v.is);
+    return n ? std::optional(*n) : std::nullopt;
+  };
+  const auto in = number("in_channels"), out = number("out_channels"), taps = number("kernel_size"),
+             groups = number("groups");
+  if (!in || !out || !taps || !groups || *groups < 1) return;
+  const Sizes own{*in, *out / *groups, *taps}, asked{p.in_channels, p.out_per_group(), p.kernel_size};
+  if (own == asked) return;
+  struct Number {
+    const char* name;
+    int64_t own, asked;
+  };
+  std::string why = "in_channels and out_channels are exchanged";
+  if (*in == *out || *in != p.out_channels || *out != p.in_channels)
+    for (const Number& n : {Number{"in_channels", *in, p.in_channels}, Number{"out_channels", *out, p.out_channels},
+                            Number{"groups", *groups, p.groups}, Number{"kernel_size", *taps, p.kernel_size}})
+      if (n.own != n.asked) why = fmt::format("its {} is {}, where {} belongs", n.name, n.own, n.asked);
+  throw WrongWeights(
+      fmt::format("its module's nn.ConvTranspose1d has weights of sizes [{}], where the layer's has [{}]: {}",
+                  fmt::join(own, ", "), fmt::join(asked, ", "), why));
+}
+
+}  // namespace convscope::host

@@ -1,0 +1,82 @@
+#include "kernels/verify/xray_tell.h"
+
+#include <fmt/format.h>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/base/error.h"
+#include "kernels/verify/xray_words.h"
+
+namespace convscope {
+namespace {
+
+// What is wrong with it on p itself; nothing where that is not known.
+std::optional<std::string> wrong_shape_of(const KernelDefinition& kernel, const ConvProblem& p) {
+  try {
+    return kernel.plan_for(p).wrong_shape();
+  } catch (const KernelFault&) {
+  } catch (const InputError&) {
+  } catch (const MissingError&) {
+  }
+  return {};
+}
+
+}  // namespace
+
+void tell_sizes(Xray& x, const SizeFault& fault) {
+  const std::string elsewhere = x.without_effect ? fmt::format("; with other values {}", joined(x.faults)) : "";
+  x.is = Xray::Is::wrong, x.launches += fault.launches, x.without_effect = false;
+  x.formula = right_index(), x.right_formula.clear(), x.example.clear(), x.faults.clear();
+  const std::string where =
+      fmt::format("{}{}", describe(fault.smallest), fault.least ? "" : ", and maybe on smaller ones");
+  if (fault.what.empty() && !fault.beside.empty()) {
+    x.sentence = fmt::format("its products are the definition's; on {} it {}{}", where, fault.beside, elsewhere);
+    return;
+  }
+  if (fault.what.empty() && fault.mapped) {
+    x.sentence =
+        fmt::format("its products are the definition's, and its results are wrong on {}: values or rounding matter{}",
+                    where, elsewhere);
+    return;
+  }
+  x.sentence = fmt::format("its sizes matter: right on small problems, wrong on {}{}{}{}", where,
+                           fault.what.empty() ? "" : ": ", fault.what, elsewhere);
+  // Without where it is so it would be read as of the problem that was asked about.
+  if (!fault.what.empty()) x.faults = {x.sentence};
+}
+
+bool tell_shape(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
+  for (const XrayProblem& at : x.problems) {
+    if (at.is != XrayProblem::Is::wrong || at.why.empty()) continue;
+    const auto own = wrong_shape_of(kernel, p);
+    // Where p is not known, nobody has seen it right.
+    const bool here = &at == &x.problems.front() && (!own || !own->empty());
+    x.is = here ? Xray::Is::wrong : Xray::Is::right_here_only;
+    x.faults = {here && own ? *own : fmt::format("{} (on {})", at.why, describe(at.problem))};
+    x.sentence = (here ? "" : "right here, but not in general: ") + x.faults.front();
+    return true;
+  }
+  return false;
+}
+
+bool tell_doubt(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
+  auto doubt = [&](const ConvProblem& q) {
+    try {
+      return kernel.plan_for(q).doubt();
+    } catch (const std::runtime_error&) {
+      return std::string();
+    }
+  };
+  for (const XrayProblem& at : x.problems) {
+    if (at.is == XrayProblem::Is::right || doubt(at.problem).empty()) continue;
+    const std::string here = doubt(p);
+    x.is = here.empty() ? Xray::Is::right_here_only : Xray::Is::wrong;
+    x.faults = {here.empty() ? fmt::format("{} (on {})", doubt(at.problem), describe(at.problem)) : here};
+    x.sentence = (here.empty() ? "right here, but not in general: " : "") + x.faults.front();
+    return true;
+  }
+  return false;
+}
+
+}  // namespace convscope

@@ -1,0 +1,20 @@
+// What the x-ray tells where products say nothing: of sizes, of an output's shape, of what the host code does (private
+// to xray).
+#pragma once
+#include "kernels/runtime/device.h"
+#include "kernels/verify/xray.h"
+#include "kernels/verify/xray_sizes.h"
+
+namespace convscope {
+
+// What is wrong although the products of small problems are right.
+void tell_sizes(Xray& x, const SizeFault& fault);
+
+// Where what it returns is no [N, Cout, …], its products are not looked at. The first small problem stands for p, whose
+// own sizes may be those that are written into the kernel. False: there is no such thing.
+bool tell_shape(Xray& x, const KernelDefinition& kernel, const ConvProblem& p);
+
+// What its host code does to a small problem's tensors that nobody means, where that one is not right. False: nothing.
+bool tell_doubt(Xray& x, const KernelDefinition& kernel, const ConvProblem& p);
+
+}  // namespace convscope

@@ -281,9 +281,11 @@ void hold_against_larger(Xray& x, Told told, const Xray& before, const std::vect
       holds = left.empty() || x.sentence.find("channel") != x.sentence.npos;
     } else if (kind == LargerProblem::row || kind == LargerProblem::as_asked ||
                (one->structure && told == Told::by_formula)) {
-      // Of layouts, channels and factors a formula says nothing; on one channel all are alike.
-      const bool alike = kind == LargerProblem::one_channel || told == Told::by_program || !one->structure ||
-                         one->structure->sized || std::any_of(mapped.begin(), mapped.end(), [&](const Mapped& m) {
+      // Of layouts, channels and factors a formula says nothing; on one channel all are alike, and other numbers of
+      // them, as asked, have other words.
+      const bool alike = kind == LargerProblem::one_channel || kind == LargerProblem::as_asked ||
+                         told == Told::by_program || !one->structure || one->structure->sized ||
+                         std::any_of(mapped.begin(), mapped.end(), [&](const Mapped& m) {
                            return m.structure && m.structure->faults == one->structure->faults;
                          });
       const bool has_structure = one->structure.has_value();

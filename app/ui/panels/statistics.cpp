@@ -325,7 +325,8 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
     return out;
   });
   if (const double apart = not_in_joint_plot(s, d); apart > 0)
-    dim_text(t, fmt::format("{} with an error not in the plot: reference 0, or beyond its ends.", elements(apart)));
+    dim_text(t, fmt::format("{} with an error not in the plot: {}beyond its ends.", elements(apart),
+                            d.small_sum > 0 ? "" : "reference 0, or "));
 }
 
 }  // namespace

@@ -117,13 +117,12 @@ class Module : PythonWalk {
     return a;
   }
   Value bias() const { return p_.bias ? Value{given_.tensor(b)} : Value{}; }
+  bool takes(std::initializer_list<const char*> words) const {
+    return std::any_of(words.begin(), words.end(),
+                       [&](const char* word) { return std::find(asked_.begin(), asked_.end(), word) != asked_.end(); });
+  }
   // What a module without such a parameter has no way to be asked for.
   void allow(const Statement* init) {
-    auto takes = [&](std::initializer_list<const char*> words) {
-      return std::any_of(words.begin(), words.end(), [&](const char* word) {
-        return std::find(asked_.begin(), asked_.end(), word) != asked_.end();
-      });
-    };
     if (p_.bias && !has_bias_) refuse("takes no bias");
     if (!init) return;
     if (p_.output_padding && !takes({"op", "output_padding"})) refuse("takes no output padding");
@@ -297,6 +296,8 @@ class Module : PythonWalk {
           std::string("its module's nn.ConvTranspose1d has a bias, where none is asked for: ") +
           (bias ? "it is made with bias=True" : "bias=False does not reach it, and PyTorch's default is True"));
     }
+    const Value& groups = o->attributes["groups"];
+    if (p_.groups != 1 && !takes({"g", "groups"}) && same_values(groups, {int64_t{1}})) refuse("takes no groups");
     look_at_layer(p_, o->attributes);
     o->attributes["weight"] = {given_.tensor(w)}, has_weights_ = true;
     return {o};

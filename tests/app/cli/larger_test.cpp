@@ -57,25 +57,21 @@ TEST_F(LargerCli, ChannelsThatAreLeftOutAreNamed) {
 
 // What is asked has other sizes than small problems have: causes are held against it.
 TEST_F(LargerCli, CausesAreThoseOfTheAskedProblem) {
-  const Words layer{"--batch",       "2", "--in-channels", "6", "--out-channels", "5", "--length", "101",
-                    "--kernel-size", "3", "--stride",      "2", "--padding",      "1"};
   struct Fault {
     const char *from, *to, *says;
-    Words more = {};
+    const char *batch = "2", *kernel_size = "3";
   };
   for (const Fault& f :
        {Fault{"sum += x[", "if (ci % 4 != 3) sum += x[", ": input channel 3 of 6 is left out"},
         Fault{"ci < first + in_group", "ci < first + in_group - (in_group > 5 ? 2 : 1)",
-              ": input channels 4–5 of 6 are left out"},
-        Fault{"k < K",
-              "k < min(K, 5)",
-              "no more than 5 taps are taken, whatever kernel size is asked for",
-              {"--kernel-size", "7"}},
+              "input channels 4–5 of 6 are left out"},
+        Fault{"k < K", "k < min(K, 5)", "no more than 5 taps are taken, whatever kernel size is asked for", "2", "7"},
         Fault{"y[id] = sum", "if (co % 4 != 3) y[id] = sum", ": output channel 3 of 5 is never written"},
-        Fault{
-            "y[id] = sum", "if (n != 1 || N < 3) y[id] = sum", "sequences 1 of 4 are never written", {"--batch", "4"}},
-        Fault{"sum = b ? b[co]", "sum = b ? b[co & 1]", ": the bias is another one than b[co]", {"--bias"}}}) {
-    const auto r = run(Words{"run", changed("gather.cu", f.from, f.to)} + layer + f.more);
+        Fault{"y[id] = sum", "if (n != 1 || N < 3) y[id] = sum", "sequences 1 of 4 are never written", "4"},
+        Fault{"sum = b ? b[co]", "sum = b ? b[co & 1]", ": the bias is another one than b[co]"}}) {
+    const Words layer{"--batch",       f.batch,       "--in-channels", "6", "--out-channels", "5", "--length", "101",
+                      "--kernel-size", f.kernel_size, "--stride",      "2", "--padding",      "1", "--bias"};
+    const auto r = run(Words{"run", changed("gather.cu", f.from, f.to)} + layer);
     EXPECT_EQ(r.code, 1) << r.err;
     EXPECT_TRUE(holds(r.out, f.says)) << f.says << "\n" << r.out;
     EXPECT_FALSE(holds(r.out, "fixed in it")) << r.out;

@@ -210,7 +210,8 @@ TEST_F(PythonCli, WhatInitMakesIsKnown) {
   text.replace(text.find("class ModelNew"), 14, "class Model");
   const std::string said = checked(file("parent.py", text + "class ModelNew(Model):\n"
                                                             "    def __init__(self, *args, **kwargs):\n"
-                                                            "        super().__init__(*args, **kwargs)\n"));
+                                                            "        super().__init__(*args, **kwargs)\n"),
+                                   {"--groups", "1"});
   EXPECT_TRUE(holds(said, "✓ right on all 40 problems")) << said;
   const auto r = run(Words{"run", module("        return ext.conv(x, self.w, c.bias, " + call,
                                          "        self.w = self.c.weight.data.contiguous().clone()\n")} +

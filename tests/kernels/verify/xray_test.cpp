@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
               "i = (j + 1 − k·3)/2",
               {"stride 2, padding 1 and dilation 3 are fixed in it, whatever is asked"}},
         Fault{"f_fixed_and_missing", "i = (j − k·d)/4", {"stride 4 and padding 0 are fixed in it, whatever is asked"}},
-        Fault{"f_fixed_taps", "i = (j + p − k·d)/s, k up to 2", {"kernel size 3 is fixed in it, whatever is asked"}},
+        Fault{"f_fixed_taps", "i = (j + p − k·d)/s, k up to 2", {"no more than 3 taps are taken, whatever kernel size is asked for"}},
         Fault{"f_output_padding_for_dilation",
               "i = (j + p − k·op)/s",
               {"output_padding stands where the dilation belongs"}},
@@ -419,7 +419,7 @@ TEST(Xray, AFormulaOfOneProblemAloneNamesNoTerm) {
   x = test::rayed("f_but_on_one", three_groups());
   EXPECT_EQ(x.faults, (std::vector<std::string>{"the padding is one too small"}));
   EXPECT_TRUE(test::has(x.sentence, "the padding is one too small (but on ")) << x.sentence;
-  EXPECT_TRUE(x.sentence.ends_with(" something else)") && test::has(x.sentence, ", s 4,")) << x.sentence;
+  EXPECT_TRUE(x.sentence.ends_with(" something else, so that this may be another term's doing)") && test::has(x.sentence, ", s 4,")) << x.sentence;
 }
 
 // Each specimen's own formula, also on the problem on which it is right.

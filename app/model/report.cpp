@@ -171,7 +171,7 @@ Explained explained_from(const json& answer, const Document& asked) {
   const json& near = part(j, "near");
   for (const auto& [name, values] : {std::pair{"x", &e.near_x}, {"y", &e.near_y}}) {
     const json& stretch = part(near, name);
-    values->first = whole(stretch, "first").value_or(0);
+    values->first = std::max<int64_t>(0, whole(stretch, "first").value_or(0));
     for (const auto& v : part(stretch, "values"))
       values->values.push_back(number(v).value_or(std::numeric_limits<double>::quiet_NaN()));
   }

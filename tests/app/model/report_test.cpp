@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tests/app/model/answers.h"
@@ -194,6 +195,7 @@ TEST(Report, OddExplanationsAndTraces) {
                         {"notes", {"a", "b"}},
                         {"read_total", 1},
                         {"launches", 3},
+                        {"near", {{"x", nullptr}, {"y", {{"first", 4}, {"values", {1.5, "NaN"}}}}}},
                         {"taps",
                          {{{"k", 1},
                            {"formula", "f"},
@@ -209,7 +211,15 @@ TEST(Report, OddExplanationsAndTraces) {
   EXPECT_EQ(e.taps[0].expected_i, 3);
   EXPECT_FALSE(e.taps[0].read_i);
   EXPECT_EQ(e.notes.size(), 2u);
-  test::with_odd_fields(explanation, [](const json& j) { explained_from(j, {}); });
+  EXPECT_TRUE(e.near_x.values.empty());
+  EXPECT_EQ(e.near_y.at(4), 1.5);
+  EXPECT_TRUE(std::isnan(*e.near_y.at(5)));
+  EXPECT_FALSE(e.near_y.at(3) || e.near_y.at(6));
+  test::with_odd_fields(explanation, [](const json& j) {
+    const Explained odd = explained_from(j, {});
+    for (const int64_t position : {int64_t{0}, int64_t{4}, std::numeric_limits<int64_t>::max()})
+      odd.near_y.at(position);
+  });
 
   json trace = {{"at", {0, 1, 2}},
                 {"reason", ""},

@@ -218,7 +218,9 @@ void App::draw_panels(Frame& f) {
                                    (news ? ImGuiWindowFlags_UnsavedDocument : ImGuiWindowFlags_None);
     if (ImGui::Begin(panels()[i].title, &open, flags)) {
       panels()[i].draw(f);
-      if (log) unread_trouble_ = false;
+      // In the first frames all panels of a dock are in front.
+      constexpr int frames_until_docked = 10;
+      if (log && ImGui::GetFrameCount() > frames_until_docked) unread_trouble_ = false;
     }
     ImGui::End();
     open_[i] = open;

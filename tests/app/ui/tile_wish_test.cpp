@@ -2,6 +2,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "app/ui/panels/map_tooltip.h"
 #include "app/ui/panels/map_view.h"
 #include "tests/convolution.h"
 

@@ -79,7 +79,9 @@ void Screen::check_drawing() {
   ASSERT_TRUE(data && data->Valid);
   for (const ImDrawList* list : data->CmdLists) {
     for (const ImDrawVert& v : list->VtxBuffer)
-      ASSERT_TRUE(std::isfinite(v.pos.x) && std::isfinite(v.pos.y)) << list->_OwnerName;
+      ASSERT_TRUE(std::isfinite(v.pos.x) && std::isfinite(v.pos.y))
+          << list->_OwnerName << ": " << v.pos.x << ", " << v.pos.y << ", colour " << std::hex << v.col << ", vertex "
+          << std::dec << (&v - list->VtxBuffer.Data) << " of " << list->VtxBuffer.Size;
     for (const ImDrawCmd& c : list->CmdBuffer) {
       if (c.UserCallback) continue;
       ASSERT_LE(c.IdxOffset + c.ElemCount, static_cast<unsigned>(list->IdxBuffer.Size));

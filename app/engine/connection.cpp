@@ -171,9 +171,11 @@ std::string Connection::end(const std::string& why, const std::function<void(con
 
 std::string Connection::where() {
   constexpr std::string_view line = ", at ", none = ", at no line that is known";
+  // On a busy machine both take their time, the line more of it: the first look reads the lines of a whole file's code.
+  constexpr double for_words_s = 2, for_the_line_s = 8;
   process_.ask();
   auto since = Clock::now();
-  while (seconds_since(since) < 1 && log_open_) {
+  while (log_open_ && seconds_since(since) < (hung_words_.empty() ? for_words_s : for_the_line_s)) {
     bool over = process_.ended();
     read_log({});
     if (over || hung_words_.find(line) != std::string::npos) break;

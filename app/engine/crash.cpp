@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <execinfo.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -255,7 +256,14 @@ simt::SourceLine kernel_line(uint64_t pc) {
       if (pid_t thread = threads[i]; thread && thread != self) syscall(SYS_tgkill, getpid(), thread, SIGUSR1);
   }
   simt::Position at{};
-  if (!simt::current_position(at) || said.test_and_set()) return;
+  if (!simt::current_position(at)) return;
+  if (said.test_and_set()) {
+    // The processors are left to the one that says it. Not for ever: this thread may hold a lock that the line waits
+    // for.
+    const timespec a_second{1, 0};
+    nanosleep(&a_second, nullptr);
+    return;
+  }
   auto say = [&](const char* line) {
     char text[1024];
     int n = std::snprintf(text, sizeof text, "convscope-hung: kernel %s, block (%u, %u, %u), thread (%u, %u, %u)%s\n",

@@ -21,6 +21,8 @@ set_target_properties(libbacktrace PROPERTIES IMPORTED_LOCATION ${backtrace_libr
 # Copied next to nothing else: GCC's own include directory must not come before the system's.
 configure_file(${backtrace_header} ${CMAKE_BINARY_DIR}/include/libbacktrace/backtrace.h COPYONLY)
 target_include_directories(libbacktrace INTERFACE ${CMAKE_BINARY_DIR}/include/libbacktrace)
+# It is told of one module at a time (kernels/runtime/simt/lines.cpp).
+target_link_options(libbacktrace INTERFACE LINKER:--wrap=dl_iterate_phdr)
 
 # oneDNN is opened at run time; its C header says what its functions are.
 find_path(ONEDNN_INCLUDE dnnl.h)

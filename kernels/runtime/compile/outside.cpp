@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <future>
+#include <link.h>
 #include <map>
 #include <mutex>
 #include <regex>
@@ -231,6 +232,9 @@ std::vector<KernelDefinition*> opened(const fs::path& module, bool traced, const
     const char* why = dlerror();
     throw CompileError(fmt::format("its module cannot be opened: {}", why ? why : "unknown"), "");
   }
+  // Debug information is read now: where a kernel crashes there is little room for it.
+  if (link_map* map = nullptr; !dlinfo(handle, RTLD_DI_LINKMAP, &map))
+    simt::source_line(reinterpret_cast<uint64_t>(map->l_ld) + 1);
   if (const void* table = dlsym(handle, "convscope_declared_shared")) {
     constexpr uint64_t most_static = 49152;  // CUDA C++ Programming Guide, table "Technical Specifications"
     if (const auto most = simt::most_declared_shared(table); most.bytes > most_static)
@@ -382,9 +386,6 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
     if (traces()) made.traced = opened(traced, true, file);
     made.plain = opened(plain, false, file);
     known = modules().open.emplace(key, made).first;
-    simt::look_for_lines_again();
-    // Debug information is read now: where a kernel crashes there is little room for it.
-    simt::source_line(reinterpret_cast<uint64_t>(&bring_outside) + 1);
   }
   const Kernels& module = known->second;
   if (module.plain.empty()) throw InputError("kernel", name, "registers no kernel");

@@ -338,7 +338,6 @@ std::string load_traced_kernels() {
       if (!std::filesystem::exists(path, error)) continue;
       if (!dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
         why = fmt::format("traced kernels cannot be opened: {}", dlerror());
-      look_for_lines_again();
       return;
     }
     why = fmt::format("{} is not there: it is built beside the program, except in ThreadSanitizer builds",

@@ -97,10 +97,9 @@ struct SourceLine {
   int line = 0;
   std::string function;
 };
-// The source line of a program counter of this process (innermost inlined frame); file is empty when unknown.
+// The source line of a return address of this process (innermost inlined frame); file is empty when unknown. The first
+// look into a module reads its debug information.
 SourceLine source_line(uint64_t pc);
-// To be called when a module was opened: otherwise its lines are unknown.
-void look_for_lines_again();
 
 // The access of a kernel that the calling OS thread is about to record, whose memory it looks at: for signal handlers.
 // pc: behind the access, as a return address is; 0: none. It is forgotten.

@@ -80,6 +80,15 @@ foreach(part "if (pos.row >= size()|at(pos.row).line >= document.size()" "if (si
   endif()
   string(REPLACE "${asks}) {" "${asks} || ${more}) {" editor "${editor}")
 endforeach()
+# And where it is narrower than its line numbers, the columns that it shows are a negative number, which no size_t is: the
+# marks of lines reach to infinity.
+set(columns_shown "static_cast<size_t>(std::ceil((ImGui::GetScrollX() + textSize.x) / glyphSize.x))")
+string(FIND "${editor}" "${columns_shown}" place)
+if(place EQUAL -1)
+  message(FATAL_ERROR "third_party/imgui.cmake: TextEditor.cpp is another one than the one that is mended here")
+endif()
+string(REPLACE "${columns_shown}"
+  "static_cast<size_t>(std::ceil(std::max(0.0f, ImGui::GetScrollX() + textSize.x) / glyphSize.x))" editor "${editor}")
 file(CONFIGURE OUTPUT ${text_edit_mended} CONTENT "${editor}" @ONLY)
 add_library(imgui_plots STATIC ${external}/implot/implot/implot.cpp ${external}/implot/implot/implot_items.cpp
   ${text_edit_mended})

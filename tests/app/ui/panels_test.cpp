@@ -254,6 +254,18 @@ TEST(Panels, WithOddResults) {
   }
 }
 
+// The text with its marks beside numbers that need more than the width there is.
+TEST(Panels, SourceInNoWidth) {
+  test::AppOnScreen a;
+  a->execute({ReplaceDocument{wrong(), ""}});
+  ASSERT_TRUE(a.screen.settle(*a));
+  a->show_only("Source");
+  for (float width : {120.0f, 90.0f, 60.0f, 40.0f, 24.0f}) {
+    a.screen.resize(width, 400);
+    a.screen.frames(*a, 4);
+  }
+}
+
 // A GPU of fakes: instructions, samples and lanes, in every size.
 TEST(Panels, OfAProfileWithSamples) {
   auto fakes = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fakes").string();

@@ -256,12 +256,18 @@ TEST(Panels, WithOddResults) {
 
 // The text with its marks beside numbers that need more than the width there is.
 TEST(Panels, SourceInNoWidth) {
-  test::AppOnScreen a;
-  a->execute({ReplaceDocument{wrong(), ""}});
+  test::AppOnScreen a("", wrong());
   ASSERT_TRUE(a.screen.settle(*a));
+  View v = a->views().now();
+  auto first = a->bench().report()->first_failing;
+  ASSERT_TRUE(first);
+  v.selected = ElementIndex{first->co, first->j};
+  a->apply(SetView{v, true});
   a->show_only("Source");
-  for (float width : {120.0f, 90.0f, 60.0f, 40.0f, 24.0f}) {
-    a.screen.resize(width, 400);
+  ASSERT_TRUE(a.screen.settle(*a));
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().source("S4") != nullptr; }));
+  for (float width = 150; width > 20; width -= 15) {
+    a.screen.resize(width, 1600);
     a.screen.frames(*a, 4);
   }
 }

@@ -10,6 +10,7 @@
 
 #include "kernels/verify/index_outputs.h"
 #include "kernels/verify/index_places.h"
+#include "kernels/verify/index_rows.h"
 #include "kernels/verify/pattern_values.h"
 
 namespace convscope {
@@ -139,10 +140,19 @@ constexpr ChannelRule channel_rules[] = {
      ROW((g * z.Cig + c) * z.Cog + co % z.Cog), ROW(c* z.G + g)},
     {"the group is co mod groups where co/(Cout/groups) belongs", false,
      ROW((co % z.G * z.Cig + c) * z.Cog + co % z.Cog), ROW(co % z.G * z.Cig + c)},
+    {"the group is co mod groups where co/(Cout/groups) belongs", false,
+     ROW((co % z.G * z.Cig + c) * z.Cog + co - co % z.G * z.Cog), ROW(co % z.G * z.Cig + c)},
+    {"the group is co mod groups where co/(Cout/groups) belongs", false, ROW((co % z.G * z.Cig + c) * z.Cog + co / z.G),
+     ROW(co % z.G * z.Cig + c)},
+    {"the group is co/(Cin/groups) where co/(Cout/groups) belongs", false,
+     ROW((co / z.Cig * z.Cig + c) * z.Cog + co - co / z.Cig * z.Cog), ROW(co / z.Cig * z.Cig + c)},
+    {"the group is co/(Cin/groups) where co/(Cout/groups) belongs", false,
+     ROW((co / z.Cig * z.Cig + c) * z.Cog + co % z.Cog), ROW(co / z.Cig * z.Cig + c)},
+    {"groups are taken in reverse order", false, ROW(((z.G - 1 - g) * z.Cig + c) * z.Cog + co % z.Cog),
+     ROW((z.G - 1 - g) * z.Cig + c)},
     {"the first input channel of a group is left out", false, ROW(c == 0 ? -1 : (g * z.Cig + c) * z.Cog + co % z.Cog),
      ROW(g* z.Cig + c)},
-    {last_channel_left_out, false,
-     ROW(c == z.Cig - 1 ? -1 : (g * z.Cig + c) * z.Cog + co % z.Cog), ROW(g* z.Cig + c)},
+    {last_channel_left_out, false, ROW(c == z.Cig - 1 ? -1 : (g * z.Cig + c) * z.Cog + co % z.Cog), ROW(g* z.Cig + c)},
     {"the next output channel's weights are taken", false, ROW((g * z.Cig + c) * z.Cog + (co % z.Cog + 1) % z.Cog),
      ROW(g* z.Cig + c)},
 };
@@ -342,38 +352,6 @@ std::optional<Structure> in_words(const IndexMap& m, const Taken& t, const char*
   return s;
 }
 
-// Rows of x that are taken to lie where others do: the flat input of a product.
-struct RowRule {
-  const char* fault;
-  int64_t (*flat)(const Sizes& z, int64_t n, int64_t ci, int64_t i);
-};
-constexpr RowRule row_rules[] = {
-    {"sequences of x are taken to be Cout rows apart, and they are Cin rows apart",
-     [](const Sizes& z, int64_t n, int64_t ci, int64_t i) { return (n * z.Cout + ci) * z.L + i; }},
-    {"sequences of x are taken to be Cin/groups rows apart, and they are Cin rows apart",
-     [](const Sizes& z, int64_t n, int64_t ci, int64_t i) { return (n * z.Cig + ci) * z.L + i; }},
-    {"rows of x are taken to be Lout apart, and they are L apart",
-     [](const Sizes& z, int64_t n, int64_t ci, int64_t i) { return (n * z.Cin + ci) * z.J + i; }},
-    {"rows of x are taken to be L − 1 apart, and they are L apart",
-     [](const Sizes& z, int64_t n, int64_t ci, int64_t i) { return (n * z.Cin + ci) * (z.L - 1) + i; }},
-    {"sequences of x are taken to be Cin·(L − 1) apart, and they are Cin·L apart",
-     [](const Sizes& z, int64_t n, int64_t ci, int64_t i) { return n * z.Cin * (z.L - 1) + ci * z.L + i; }},
-};
-bool rows_by(const RowRule& rule, const IndexMap& m) {
-  const Sizes z(m);
-  for (int64_t e = 0; e < m.problem.w_elements(); e++) {
-    const int64_t a = e / (z.Cog * z.K), b = e / z.K % z.Cog, k = e % z.K;
-    for (int64_t o = 0; o < m.outputs(); o++) {
-      const int64_t n = o / (z.Cout * z.J), co = o / z.J % z.Cout;
-      int64_t at = IndexMap::none;
-      if (co / z.Cog == a / z.Cig && co % z.Cog == b)
-        if (const int64_t i = input_of({}, m.problem, k, o % z.J); i >= 0) at = rule.flat(z, n, a, i);
-      if (at >= m.problem.x_elements()) at = IndexMap::none;  // beyond x: nothing
-      if (m.read(e, o).at != at || (at >= 0 && std::fabs(m.read(e, o).times - 1) > a_little)) return false;
-    }
-  }
-  return true;
-}
 // A kernel that goes on beside a row of x reads the rows that lie there, and nothing beyond the first and the last of
 // them: the same taps for all once indices are counted from the row that belongs.
 std::optional<Structure> beside_rows(const IndexMap& m, const ChannelRule& rule) {
@@ -500,10 +478,10 @@ std::optional<Structure> structure_of_written(const IndexMap& m) {
     if (auto s = with(of_w[0], x, of_y[0])) return s;
   for (const Order& y : of_y)
     if (auto s = with(of_w[0], of_x[0], y)) return s;
-  for (const auto& rule : row_rules)
-    if (rows_by(rule, m)) return Structure{right_taps(m), {rule.fault}, false};
+  if (const RowFault rows = wrong_rows(m); !rows.what.empty()) return Structure{right_taps(m), {rows.what}, rows.sized, true};
   for (const auto& rule : channel_rules)
     if (auto s = beside_rows(m, rule)) return s;
+  if (const RowFault sums = wrong_sums(m); !sums.what.empty()) return Structure{right_taps(m), {sums.what}, sums.sized, true};
   return {};
 }
 

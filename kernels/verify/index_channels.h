@@ -18,6 +18,7 @@ struct Structure {
   std::vector<std::string>
       faults;          // of layouts, channels, sequences, factors and bias: "w is read as [Cout/groups, Cin, K]"
   bool sized = false;  // one of them has numbers that are this map's problem's
+  bool rows = false;   // they are of rows, or of products of several channels: of one channel that is something else
   // What may be wrong with the bias, the likeliest first, as `faults` has it; "" when nothing is. On a small problem
   // several say the same.
   std::vector<std::string> biases = {};

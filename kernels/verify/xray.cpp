@@ -10,6 +10,7 @@
 #include "kernels/verify/fixed_sizes.h"
 #include "kernels/verify/index_channels.h"
 #include "kernels/verify/index_program.h"
+#include "kernels/verify/index_rows.h"
 #include "kernels/verify/length_formula.h"
 #include "kernels/verify/pattern.h"
 #include "kernels/verify/sixteen_bits.h"
@@ -129,6 +130,19 @@ std::string first_sequence_alone(const std::vector<Mapped>& all) {
                  : "";
 }
 
+// What else may be wrong on all problems on which anything is, where no formula gives them all: positions that are
+// exchanged, or products that are missing from every sum, of which on one of the problems a formula may say something
+// as well. Nothing where it is not so.
+std::optional<RowFault> positions_or_sums(const std::vector<Mapped>& all, const Mapped& shown) {
+  std::vector<const IndexMap*> wrong{&shown.map};
+  for (const Mapped& m : all)
+    if (!m.right && &m != &shown) wrong.push_back(&m.map);
+  if (std::string positions = wrong_positions(wrong); !positions.empty()) return RowFault{positions};
+  for (const IndexMap* m : wrong)
+    if (wrong_sums(*m).what.empty()) return {};
+  return wrong_sums(shown.map);
+}
+
 enum class Told { by_formula, by_program, with_numbers, not_at_all };
 
 // What the maps say together. another: the problem on which it does something else; "": none.
@@ -215,6 +229,12 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
     return Told::by_formula;
   }
   if (!shown->structure || !formula) {
+    if (const auto other = positions_or_sums(all, *shown)) {
+      x.faults = {other->what};
+      x.sentence = (x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "") + other->what +
+                   (other->sized ? fmt::format(" (on {})", describe(shown->problem)) : "");
+      return Told::by_formula;
+    }
     if (x.is == Xray::Is::wrong) x.is = Xray::Is::unclear;
     x.sentence = "no formula of the kinds that are tried gives its products: " + x.example;
     if (x.is == Xray::Is::right_here_only)
@@ -270,6 +290,10 @@ void hold_against_larger(Xray& x, Told told, const Xray& before, const std::vect
     x.launches += one->map.launches;
     if (one->right) continue;  // what lies beside its rows is nothing's: it contradicts nobody
     const std::string left = channels_left_out(one->map), deviation = one->deviation;
+    auto any_of_small = [&](auto is) { return std::any_of(mapped.begin(), mapped.end(), is); };
+    if (kind == LargerProblem::one_channel &&
+        any_of_small([](const Mapped& m) { return m.structure && m.structure->rows; }))
+      continue;
     bool holds = true;
     if (kind == LargerProblem::channels) {
       // What is told of channels may be just that.
@@ -278,16 +302,19 @@ void hold_against_larger(Xray& x, Told told, const Xray& before, const std::vect
         x.sentence.replace(at, std::string(last_channel_left_out).size(), left), x.faults = {left};
         continue;
       }
-      holds = left.empty() || x.sentence.find("channel") != x.sentence.npos;
+      // Rows that are looked for too far away lie behind the end of x: their channels are missing.
+      const bool same = one->structure && one->structure->rows && any_of_small([&](const Mapped& m) {
+                          return m.structure && m.structure->faults == one->structure->faults;
+                        });
+      holds = left.empty() || same || x.sentence.find("channel") != x.sentence.npos;
     } else if (kind == LargerProblem::row || kind == LargerProblem::as_asked ||
                (one->structure && told == Told::by_formula)) {
       // Of layouts, channels and factors a formula says nothing; on one channel all are alike, and other numbers of
       // them, as asked, have other words.
-      const bool alike = kind == LargerProblem::one_channel || kind == LargerProblem::as_asked ||
-                         told == Told::by_program || !one->structure || one->structure->sized ||
-                         std::any_of(mapped.begin(), mapped.end(), [&](const Mapped& m) {
-                           return m.structure && m.structure->faults == one->structure->faults;
-                         });
+      const bool alike =
+          kind == LargerProblem::one_channel || kind == LargerProblem::as_asked || told == Told::by_program ||
+          !one->structure || one->structure->sized ||
+          any_of_small([&](const Mapped& m) { return m.structure && m.structure->faults == one->structure->faults; });
       const bool has_structure = one->structure.has_value();
       all.push_back(std::move(*one));
       Xray with = before;

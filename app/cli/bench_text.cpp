@@ -117,7 +117,7 @@ std::string bench_text(const json& r) {
                        forms::time_of(r.at("floor_ms")), text(r, "floor_from"), forms::floor_rate(r, r),
                        text(r, "floor_source"));
   out += fmt::format("\n  clocks: {}\n", conditions_text(r.at("conditions")));
-  for (const auto& w : r.at("warnings")) out += fmt::format("  ! {}\n", w.get<std::string>());
+  out += forms::warnings_beneath(r);
   return out;
 }
 

@@ -83,6 +83,29 @@ inline json no_problem_warnings(const ConvProblem& p) {
   return json::array({words});
 }
 
+// What a report of `run` warns of: that, and what its right verdict says nothing of.
+inline json report_warnings(const json& report, const ConvProblem& p) {
+  json warnings = no_problem_warnings(p);
+  if (const std::string words = not_seen_here(report, p); !words.empty()) warnings.push_back("not seen: " + words);
+  return warnings;
+}
+
+// Puts it among the warnings of an answer that has some of its own: what the table says, documents and comma-separated
+// values say.
+inline void put_no_problem_warning(json& answer) {
+  for (const json& words : no_problem_warnings(problem_from(answer.at("problem"))))
+    answer.at("warnings").push_back(words);
+}
+
+// What a table says beneath its figures: all but that, which stands above them.
+inline std::string warnings_beneath(const json& answer) {
+  const json above = no_problem_warnings(problem_from(answer.at("problem")));
+  std::string out;
+  for (const auto& w : answer.at("warnings"))
+    if (above.empty() || w != above.front()) out += fmt::format("  ! {}\n", w.get<std::string>());
+  return out;
+}
+
 // What was measured, on which problem and device.
 inline std::string header(const json& answer, const std::string& what) {
   ConvProblem p = problem_from(answer.at("problem"));

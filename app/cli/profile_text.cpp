@@ -248,7 +248,7 @@ std::string profile_text(const json& r) {
                        figure(p.at("gflops").get<double>()), figure(p.at("ceiling_gflops").get<double>()),
                        text(p, "bound_by"), figure(p.at("intensity").get<double>()),
                        text(p, "name") + (packs ? ", packing included" : ""), 100 * p.at("fraction").get<double>());
-  for (const auto& w : r.at("warnings")) out += fmt::format("  ! {}\n", w.get<std::string>());
+  out += forms::warnings_beneath(r);
   return out;
 }
 

@@ -23,6 +23,7 @@
 #include "app/engine/packed.h"
 #include "app/engine/recording.h"
 #include "kernels/base/text.h"
+#include "kernels/runtime/registry.h"
 
 namespace convscope {
 using json_fields::number;
@@ -60,23 +61,25 @@ std::map<std::string, double> expected_ms(Session& session, const RunRequest& ba
   return ms;
 }
 
-// Should the time end early, what matters most is there: references, then the rungs that the planner takes for the
-// fastest, and last the first rung, which is slower than the specimens. Those of the same accuracy follow each other,
-// since the engine keeps what it knows of the references for one.
+// Should the time end early, what matters most is there: references, then kernels of files, which somebody has named,
+// then the rungs that the planner takes for the fastest, and last the first rung, which is slower than the specimens.
+// Those of the same accuracy follow each other, since the engine keeps what it knows of the references for one.
 // again: taken whether named or not.
 std::vector<Candidate> candidates(Session& session, const RunRequest& base, std::vector<std::string> names,
                                   const std::vector<std::string>& again) {
+  for (const auto& list_of_names : {names, again})
+    for (const auto& name : list_of_names) session.bring(name);  // files: the list has them then
   json list = session.ask({{"type", "list"}, {"what", "kernels"}, {"device", base.device}}).header.at("kernels");
   bool all = names.empty() || std::find(names.begin(), names.end(), "all") != names.end();
   names.insert(names.end(), again.begin(), again.end());
-  std::vector<Candidate> references, ladder, others;
+  std::vector<Candidate> references, files, ladder, others;
   for (const auto& k : list) {
     std::string name = text(k, "name"), kind = text(k, "kind");
     bool named = std::erase(names, name) > 0;
-    if (!named && !(all && kind != "test" && k.value("available", false))) continue;
+    if (!named && !(all && kind != "test" && kind != "outside" && k.value("available", false))) continue;
     Candidate c{name, kind == "reference", accuracy_from(text(k, "accuracy")).value_or(Accuracy::strict)};
-    auto& group = c.reference ? references : kind == "ladder" ? ladder : others;
-    group.insert(c.reference ? group.end() : group.begin(), c);
+    auto& group = c.reference ? references : kind == "outside" ? files : kind == "ladder" ? ladder : others;
+    group.insert(c.reference || kind == "outside" ? group.end() : group.begin(), c);
   }
   std::erase(names, "all");
   if (!names.empty()) {
@@ -96,6 +99,7 @@ std::vector<Candidate> candidates(Session& session, const RunRequest& base, std:
   std::stable_sort(ladder.begin(), ladder.end(),
                    [&](const Candidate& a, const Candidate& b) { return place(a) < place(b); });
   const bool last = !ladder.empty() && ladder.back().name == "direct";
+  references.insert(references.end(), files.begin(), files.end());
   references.insert(references.end(), ladder.begin(), ladder.end() - (last ? 1 : 0));
   references.insert(references.end(), others.begin(), others.end());
   if (last) references.push_back(ladder.back());
@@ -148,6 +152,10 @@ class Recorder {
   void run() {
     auto all = candidates(*session_, base_, options_.kernels, options_.again);
     if (all.empty()) throw InputError("kernel", "", "is missing: no kernel can run here");
+    for (const auto& c : all)
+      if (const std::string text = session_->brought_text(c.name); !text.empty())
+        text_hashes_[c.name] = kernel_text_hash(text);
+    drop_other_texts(r_);
     json info = session_->ask({{"type", "info"}}).header;
     for (const char* own : {"id", "type"}) info.erase(own);
     // A verdict of each that is no reference, a profile of each, and the comparison; what the file holds is done.
@@ -175,6 +183,7 @@ class Recorder {
 
   // With what is new put into `now`, which the file holds now: others may have added to it meanwhile.
   Recording with_what_is_new(Recording now) const {
+    drop_other_texts(now);
     for (const RecordedAnswer& a : new_.answers) {
       // A file has one comparison: of two that were made at the same time that of more kernels.
       const RecordedAnswer* other = a.type() == "bench" ? now.find("bench", base_) : nullptr;
@@ -242,7 +251,24 @@ class Recorder {
     }
   }
 
-  void keep(const json& request, const json& answer, std::vector<std::byte> payload) {
+  // Answers about a kernel's file that held something else are not about what is recorded now.
+  void drop_other_texts(Recording& r) const {
+    std::erase_if(r.answers, [&](const RecordedAnswer& a) {
+      auto it = text_hashes_.find(a.asked.kernel);
+      return it != text_hashes_.end() && text(part(a.answer, "kernel"), "text_hash") != it->second;
+    });
+  }
+
+  // Of kernels that are files the name may stay and the text change: what it was is kept with each answer.
+  void put_text_hash(json& of_kernel, const std::string& name) const {
+    if (auto it = text_hashes_.find(name); it != text_hashes_.end() && of_kernel.is_object())
+      of_kernel["text_hash"] = it->second;
+  }
+
+  void keep(const json& request, json answer, std::vector<std::byte> payload) {
+    if (auto kernel = answer.find("kernel"); kernel != answer.end()) put_text_hash(*kernel, text(request, "kernel"));
+    if (auto entries = answer.find("entries"); entries != answer.end() && entries->is_array())
+      for (auto& e : *entries) put_text_hash(e, text(e, "name"));
     new_.add(request, answer, payload, date_);
     r_.add(request, answer, std::move(payload), date_);
     added_++;
@@ -305,6 +331,11 @@ class Recorder {
       // The engine before this one goes with its hold on the hardware's counters.
       session_ = std::make_unique<Session>(common_);
       json samples = session_->ask(header, std::move(payload), what).header.at("pc_sampling");
+      if (auto it = text_hashes_.find(c.name);
+          it != text_hashes_.end() && kernel_text_hash(session_->brought_text(c.name)) != it->second) {
+        leave_out(what, "its file was changed meanwhile");
+        return;
+      }
       json question = profile->request, whole = profile->answer;
       whole["pc_sampling"] = samples;
       std::fprintf(stderr, "%-14s samples   %10s\n", c.name.c_str(), samples.value("samples", json(0)).dump().c_str());
@@ -339,8 +370,12 @@ class Recorder {
     for (const json& e : before ? part(before->answer, "entries") : json::array())
       if (const std::string name = text(e, "name");
           number(part(e, "hot"), "median_ms") &&
-          std::find(timed_in_turn_.begin(), timed_in_turn_.end(), name) == timed_in_turn_.end())
-        timed_in_turn_.push_back(name);
+          std::find(timed_in_turn_.begin(), timed_in_turn_.end(), name) == timed_in_turn_.end()) {
+        if (names_file(name) && session_->brought_text(name).empty())
+          leave_out(name + " in the comparison", "its file was not named, so it was not timed again");
+        else
+          timed_in_turn_.push_back(name);
+      }
     if (timed_in_turn_.size() < 2) return;
     json answer = ask("bench", r, {{"kernels", timed_in_turn_}, {"against", ""}});
     if (answer.is_object())
@@ -356,6 +391,7 @@ class Recorder {
   Recording r_;
   double limit_s_ = 0;
   Clock::time_point begin_ = Clock::now();
+  std::map<std::string, std::string> text_hashes_;  // of kernels that are files, by their names
   std::vector<std::string> timed_in_turn_;
   json left_out_ = json::array();
   Recording new_;  // of r_ what was added

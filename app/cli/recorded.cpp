@@ -9,6 +9,7 @@
 #include "kernels/problem/presets.h"
 
 namespace convscope {
+using json_fields::part;
 using json_fields::text;
 using nlohmann::json;
 namespace {
@@ -43,13 +44,18 @@ struct Needed {
   const char *type, *field;
   json::value_t is;
 };
-constexpr json::value_t an_object = json::value_t::object, a_list = json::value_t::array;
-constexpr Needed needed[] = {
-    {"", "/problem", an_object},           {"", "/device", an_object},          {"run", "/kernel", an_object},
-    {"run", "/verdict", an_object},        {"run", "/verdict/layers", a_list},  {"run", "/references", a_list},
-    {"profile", "/kernel", an_object},     {"profile", "/timing", an_object},   {"profile", "/counters", an_object},
-    {"profile", "/conditions", an_object}, {"profile", "/roofline", an_object}, {"profile", "/warnings", a_list},
-    {"bench", "/entries", a_list},         {"bench", "/warnings", a_list},      {"bench", "/conditions", an_object}};
+constexpr json::value_t an_object = json::value_t::object, a_list = json::value_t::array,
+                        a_text = json::value_t::string;
+constexpr Needed needed[] = {{"", "/problem", an_object},           {"", "/device", an_object},
+                             {"run", "/kernel", an_object},         {"run", "/verdict", an_object},
+                             {"run", "/verdict/status", a_text},    {"run", "/verdict/layers", a_list},
+                             {"run", "/references", a_list},        {"profile", "/kernel", an_object},
+                             {"profile", "/timing", an_object},     {"profile", "/counters", an_object},
+                             {"profile", "/conditions", an_object}, {"profile", "/roofline", an_object},
+                             {"profile", "/warnings", a_list},      {"bench", "/entries", a_list},
+                             {"bench", "/warnings", a_list},        {"bench", "/conditions", an_object}};
+
+}  // namespace
 
 void require_whole(const std::string& recording, const std::string& type, const json& answer) {
   for (const Needed& n : needed)
@@ -57,10 +63,10 @@ void require_whole(const std::string& recording, const std::string& type, const 
         (!*n.type || type == n.type) && (!answer.contains(at) || answer.at(at).type() != n.is))
       throw InputError("recording", recording,
                        fmt::format("is damaged: its {} has no field {} that is {}", type, n.field + 1,
-                                   n.is == a_list ? "a list" : "an object"));
+                                   n.is == a_list   ? "a list"
+                                   : n.is == a_text ? "a text"
+                                                    : "an object"));
 }
-
-}  // namespace
 
 void refuse_damaged(const std::string& recording, const std::exception& e) {
   // "[json.exception.type_error.302] type must be string, but is null": the library's name for it is of no use.
@@ -99,7 +105,9 @@ std::string recorded_heading(const json& shown) {
   auto it = shown.find("recorded");
   const json& r = it != shown.end() && it->is_object() ? *it : none;
   std::string by = text(r, "convscope");
-  return fmt::format("{}{}\n", text(r, "source"), by.empty() ? "" : " (convscope " + by + ")");
+  const bool changed = r.value("text_changed", json()) == json(true);
+  return fmt::format("{}{}\n{}", text(r, "source"), by.empty() ? "" : " (convscope " + by + ")",
+                     changed ? "! of another text than " + text(part(shown, "kernel"), "name") + " holds now\n" : "");
 }
 
 json recordings_json() {

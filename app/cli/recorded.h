@@ -14,6 +14,9 @@ namespace convscope {
 nlohmann::json recorded_answer(const std::string& recording, const std::string& type, RunRequest asked,
                                const ProblemOptions& given);
 
+// Errors: InputError where an answer of this type lacks what each has.
+void require_whole(const std::string& recording, const std::string& type, const nlohmann::json& answer);
+
 // What `show` makes of a recorded answer. The fields of an answer are the recording's, and may be of any type or not
 // there. Errors: InputError that names the recording, and the field where it is known.
 [[noreturn]] void refuse_damaged(const std::string& recording, const std::exception& e);

@@ -60,7 +60,7 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
     json report = recorded_answer(common.recording, "run", r, problem);
     // All of it before anything is said: a damaged one has no document but that of its refusal.
     const auto [text, code] = shown_whole(common.recording, [&] {
-      report["warnings"] = forms::no_problem_warnings(problem_from(report.at("problem")));
+      report["warnings"] = forms::report_warnings(report, problem_from(report.at("problem")));
       return std::pair(recorded_heading(report) + report_text(report), report.at("verdict").at("exit_code").get<int>());
     });
     if (common.json)
@@ -84,7 +84,7 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
   std::string result = report["result"].is_string() ? report["result"].get<std::string>() : "";
   for (const char* own : {"id", "type", "result"}) report.erase(own);
   put_cause(session, r, report);
-  report["warnings"] = forms::no_problem_warnings(r.problem);
+  report["warnings"] = forms::report_warnings(report, r.problem);
   auto exit_code = report["verdict"].value("exit_code", 1);
   if (!options.save.empty() && result.empty()) {
     std::fprintf(stderr, "convscope: nothing is saved in %s: the kernel gave no output\n", options.save.c_str());

@@ -115,7 +115,12 @@ void Session::bring(const std::string& kernel) {
     if (!options_.json) std::fputs(e.error().value("log", "").c_str(), stderr);
     throw;
   }
-  brought_.insert(file);
+  brought_[file] = text;
+}
+
+std::string Session::brought_text(const std::string& kernel) const {
+  auto it = brought_.find(file_of_kernel(kernel));
+  return it == brought_.end() ? "" : it->second;
 }
 
 Received Session::ask(json header, std::vector<std::byte> payload, const std::string& title,

@@ -2,8 +2,8 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -45,6 +45,8 @@ class Session {
   // Gives the engine the file of a kernel that is one; else does nothing. Every request that names it does this itself.
   // Errors: InputError without --trust; EngineError, with code "compile" when it does not compile.
   void bring(const std::string& kernel);
+  // The text that it was given of a kernel's file; "": none.
+  std::string brought_text(const std::string& kernel) const;
   bool interrupted() const;
   // Of work that takes many short requests: a line on stderr that is drawn over, where it is a terminal.
   void show(const std::string& line);
@@ -57,7 +59,7 @@ class Session {
   CommonOptions options_;
   std::atomic<bool> answer_tells_{false};  // of what ended an engine on a problem the answer tells
   EngineClient client_;
-  std::set<std::string> brought_;  // files
+  std::map<std::string, std::string> brought_;  // texts by the names of their files
   bool terminal_, shown_ = false;
 };
 

@@ -120,6 +120,10 @@ Verb add_bench(CLI::App& program, CommonOptions& common) {
                 "what they are compared with [the strictest reference there is, else the first kernel]");
   s->add_flag("--with-packing", o->with_packing,
               "hold whole plans against each other, which pack weights in each call [weights packed before]");
+  s->add_option(
+      "--fail-on", o->fail_on,
+      "slower or slower:PERCENT: exit code 1 where the first kernel is SLOWER (by more than PERCENT) than what "
+      "it is compared with");
   s->add_option("--format", o->format, "table, json or csv [table]");
   s->add_option("--out", o->out, "a file for it, instead of the terminal");
   common.add_to(*s);
@@ -161,7 +165,7 @@ Verb add_record(CLI::App& program, CommonOptions& common, const std::string& com
   auto p = kept<ProblemOptions>();
   o->command = command;
   s->add_option("OUT", o->out, "the recording, a .convscope file");
-  s->add_option("KERNEL", o->kernels, "kernels or references, or all [all that can run here]");
+  s->add_option("KERNEL", o->kernels, "kernels, references or .cu or .py files, or all [all that can run here]");
   s->add_option("--set", o->set, "counters: live (one pass), memory (five) or full (all sets)")->capture_default_str();
   s->add_flag("--add", o->add, "keep what the file holds already, and record the rest");
   s->add_option("--again", o->again, "with --add: these are recorded anew (a,b,…)")->delimiter(',');
@@ -171,6 +175,28 @@ Verb add_record(CLI::App& program, CommonOptions& common, const std::string& com
   return {s, [&common, o, p] {
             need(o->out, "out", "record h200.convscope all --preset kernelbench-79");
             return verb_record(common, *p, *o);
+          }};
+}
+
+Verb add_compare(CLI::App& program, CommonOptions& common) {
+  auto* s =
+      add_verb(program, "compare",
+               "two recordings: verdicts and times then and now; exit code 1 where a kernel is not right any more");
+  auto o = kept<CompareOptionsCli>();
+  s->add_option("THEN", o->then, "the earlier recording: a file, or a name from `convscope list recordings`");
+  s->add_option("NOW", o->now, "the later one: a file, or a name from `convscope list recordings`");
+  s->add_option("--fail-on", o->fail_on,
+                "slower or slower:PERCENT: exit code 1 as well where a kernel is SLOWER (by more than PERCENT) now");
+  s->add_flag("--with-packing", o->with_packing,
+              "hold whole plans against each other, which pack weights in each call [weights packed before]");
+  s->add_option("--format", o->format, "table or json [table]");
+  s->add_option("--out", o->out, "a file for it, instead of the terminal");
+  s->add_flag("--json", common.json, "one JSON document on stdout, nothing else there");
+  return {s, [&common, o] {
+            const char* example = "compare before.convscope after.convscope --fail-on slower:3";
+            need(o->then, "then", example);
+            need(o->now, "now", example);
+            return verb_compare(common, *o);
           }};
 }
 
@@ -252,6 +278,17 @@ Verb add_screenshot(CLI::App& program, CommonOptions& common) {
           }};
 }
 
+Verb add_completion(CLI::App& program, CommonOptions& common) {
+  auto* s = add_verb(program, "completion", "a script that completes verbs, options and names in a shell");
+  auto shell = kept<std::string>();
+  s->add_option("SHELL", *shell, "bash, zsh or fish");
+  s->add_flag("--json", common.json, "the script in a JSON document");
+  return {s, [&common, &program, shell] {
+            need(*shell, "shell", "completion bash");
+            return verb_completion(common, program, *shell);
+          }};
+}
+
 }  // namespace
 
 CLI::App* add_verb(CLI::App& program, const char* name, const char* about) {
@@ -262,11 +299,12 @@ CLI::App* add_verb(CLI::App& program, const char* name, const char* about) {
 }
 
 std::vector<Verb> add_verbs(CLI::App& program, CommonOptions& common, const std::string& command) {
-  return {add_demo(program, common),   add_run(program, common),         add_explain(program, common),
-          add_xray(program, common),   add_check(program, common),       add_profile(program, common),
-          add_bench(program, common),  add_sweep(program, common),       add_record(program, common, command),
-          add_export(program, common), add_disassemble(program, common), add_list(program, common),
-          add_info(program, common),   add_screenshot(program, common)};
+  return {add_demo(program, common),      add_run(program, common),    add_explain(program, common),
+          add_xray(program, common),      add_check(program, common),  add_profile(program, common),
+          add_bench(program, common),     add_sweep(program, common),  add_record(program, common, command),
+          add_compare(program, common),   add_export(program, common), add_disassemble(program, common),
+          add_list(program, common),      add_info(program, common),   add_screenshot(program, common),
+          add_completion(program, common)};
 }
 
 }  // namespace convscope

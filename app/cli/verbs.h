@@ -39,6 +39,7 @@ struct BenchOptionsCli {
   std::vector<std::string> kernels;
   std::string against, format, out;
   bool with_packing = false;
+  std::string fail_on;  // "": nothing fails
 };
 int verb_bench(const CommonOptions& common, const ProblemOptions& problem, const BenchOptionsCli& options);
 struct SweepOptionsCli {
@@ -46,6 +47,11 @@ struct SweepOptionsCli {
   std::string over, times = "auto", verdicts = "auto", format, out;
 };
 int verb_sweep(const CommonOptions& common, const ProblemOptions& problem, const SweepOptionsCli& options);
+struct CompareOptionsCli {
+  std::string then, now, fail_on, format, out;  // recordings, by name or path
+  bool with_packing = false;
+};
+int verb_compare(const CommonOptions& common, const CompareOptionsCli& options);
 struct ExportOptionsCli {
   std::string kernel, format = "pytorch", out, architecture, activation, function;
 };
@@ -57,6 +63,7 @@ struct DisassembleOptionsCli {
 int verb_disassemble(const CommonOptions& common, const ProblemOptions& problem, const DisassembleOptionsCli& options);
 int verb_demo(const CommonOptions& common, const std::string& folder);
 int verb_list(const CommonOptions& common, const std::string& what);
+int verb_completion(const CommonOptions& common, const CLI::App& program, const std::string& shell);
 int verb_info(const CommonOptions& common);
 
 // A report of `run` as a person reads it.

@@ -6,8 +6,11 @@
 #include <fmt/format.h>
 
 #include "app/engine/json_fields.h"
+#include "app/engine/kernel_file.h"
 #include "app/engine/packed.h"
+#include "app/engine/profile_codec.h"
 #include "kernels/base/text.h"
+#include "kernels/runtime/registry.h"
 
 namespace convscope {
 using json_fields::number;
@@ -270,7 +273,20 @@ json shown_answer(const Recording& r, const RecordedAnswer& a) {
                    {"date", a.date.empty() ? text(r.about, "date") : a.date},
                    {"convscope", text(r.about, "convscope")},
                    {"command", text(r.about, "command")}};
+  if (is_of_another_text(a)) j["recorded"]["text_changed"] = true;
   return j;
+}
+
+std::string kernel_text_hash(const std::string& text) { return fmt::format("{:016x}", hash_of(text)); }
+
+bool is_of_another_text(const RecordedAnswer& a) {
+  const std::string then = text(part(a.answer, "kernel"), "text_hash");
+  if (then.empty() || !names_file(a.asked.kernel)) return false;
+  try {
+    return kernel_text_hash(read_kernel_file(file_of_kernel(a.asked.kernel))) != then;
+  } catch (const InputError&) {  // it is somebody else's, or gone: what was recorded is all there is
+    return false;
+  }
 }
 
 Recording read_recording(const std::string& path) {

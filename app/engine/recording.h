@@ -61,6 +61,12 @@ nlohmann::json session_of(const Recording& r, nlohmann::json session = nlohmann:
 // field "recorded" has device, date and convscope. Emulated figures stay emulated. There is no key of tensors any more.
 nlohmann::json shown_answer(const Recording& r, const RecordedAnswer& a);
 
+// What is kept of the text of a kernel's file, as `text_hash` of the answer's kernel: FNV-1a, 64 bits, in hexadecimal.
+// The text itself is not part of a recording.
+std::string kernel_text_hash(const std::string& text);
+// The answer is about a kernel's file that is there and holds something else by now.
+bool is_of_another_text(const RecordedAnswer& a);
+
 // "measured" → "recorded: NVIDIA H200, 2026-11-22"; "counted by hardware" → "recorded: …, counted by hardware".
 std::string recorded_source(const std::string& source, const std::string& recorded);
 

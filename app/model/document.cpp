@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <numeric>
 
 #include "kernels/problem/counts.h"
@@ -222,6 +223,24 @@ Span slider_span(const ConvProblem& p, int64_t ConvProblem::*field) {
     return value + way * good;
   };
   return {reach(std::min(span.low, value)), reach(std::max(span.high, value))};
+}
+
+int64_t stepped(const ConvProblem& p, int64_t ConvProblem::*field, int64_t by) {
+  using P = ConvProblem;
+  constexpr int64_t furthest = 4096;
+  auto legal = [&](int64_t v) { return !check(with(p, field, v)); };
+  const int64_t value = p.*field, way = by < 0 ? -1 : 1, most = std::numeric_limits<int64_t>::max() / 2;
+  const int64_t steps = std::abs(std::clamp(by, -furthest, furthest)),
+                aim = std::clamp(value, -most, most) + way * steps;
+  // So far may two legal numbers be from each other: divisors of channels, multiples of groups.
+  const int64_t apart = field == &P::groups ? std::min(p.in_channels, p.out_channels)
+                        : field == &P::in_channels || field == &P::out_channels ? p.groups
+                                                                                : 1;
+  for (int64_t i = 0; steps > 0 && i < std::clamp(apart, int64_t{1}, furthest); i++)
+    if (legal(aim + way * i)) return aim + way * i;
+  for (int64_t i = 1; i < steps; i++)
+    if (legal(aim - way * i)) return aim - way * i;
+  return value;
 }
 
 std::string preset_of(const ConvProblem& p) {

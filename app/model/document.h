@@ -102,6 +102,10 @@ struct Span {
 };
 Span slider_span(const ConvProblem& p, int64_t ConvProblem::*field);
 
+// The value of a parameter that lies so many whole steps on. Where that is not legal (by with()), the next one that is,
+// else the last one before it; the present one where there is none.
+int64_t stepped(const ConvProblem& p, int64_t ConvProblem::*field, int64_t by);
+
 // The preset whose problem this is, or "".
 std::string preset_of(const ConvProblem& p);
 

@@ -65,12 +65,28 @@ double place_on(const Paint& paint, double value) {
   if (paint.map == ColourMap::excess) {
     double v = std::fabs(value);
     if (!(v > 0)) return 0;
-    double t = 0.5 + std::log10(v) / excess_decades;
+    double t = 0.5 + std::log10(v) / (2 * paint.decades);
     // At the bound is within it, and beyond is beyond, however little.
     return v <= 1 ? std::clamp(t, 0.0, 0.5) : std::clamp(t, 0.5 + 1e-9, 1.0);
   }
   double span = paint.high - paint.low;
   return span > 0 ? std::clamp((value - paint.low) / span, 0.0, 1.0) : 0.5;
+}
+
+BeyondScale beyond_scale(std::span<const Cell> cells, const Paint& paint) {
+  BeyondScale b;
+  const bool excess = paint.map == ColourMap::excess;
+  // Cells are in single precision, ends are not.
+  const double slack = excess ? 0 : 1e-6 * (paint.high - paint.low), low = excess ? 0 : paint.low - slack,
+               high = excess ? std::pow(10, paint.decades) : paint.high + slack;
+  for (const Cell& c : cells) {
+    if (!(c.minimum <= c.maximum)) continue;
+    const auto shown = static_cast<double>(c.extreme);
+    b.cells++;
+    if (shown < low) b.below++;
+    if (shown > high) b.above++;
+  }
+  return b;
 }
 
 namespace {
@@ -114,10 +130,10 @@ std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const 
         paint.light_theme);
   // A failing cell is never painted as one within the bound: where the bound is 0 (no tap lands) the ratio is infinite,
   // and not among the finite ones that a cell's extreme is taken from.
-  auto excess_step = [](const Cell& c) {
+  auto excess_step = [&](const Cell& c) {
     bool failing = c.flags & flag_failing;
     if (failing && !(c.extreme > 1)) return steps;
-    int at = static_cast<int>(place_on({ColourMap::excess, 0, 1, false}, static_cast<double>(c.extreme)) * steps);
+    int at = static_cast<int>(place_on(paint, static_cast<double>(c.extreme)) * steps);
     return failing ? std::max(steps / 2 + 1, at) : std::min(steps / 2, at);
   };
   std::vector<uint32_t> out(cells.size());
@@ -141,8 +157,7 @@ std::vector<uint32_t> paint_cells(std::span<const Cell> cells, int width, const 
       out[i] = dark;
     else if (paint.map == ColourMap::excess && mixed_around(cells, width, x, y)) {
       const uint32_t worst = table[static_cast<size_t>(excess_step(c))],
-                     least = table[static_cast<size_t>(
-                         place_on({ColourMap::excess, 0, 1, false}, static_cast<double>(c.minimum)) * steps)];
+                     least = table[static_cast<size_t>(place_on(paint, static_cast<double>(c.minimum)) * steps)];
       out[i] = between(worst, between(worst, least));  // no less to be seen than what is wrong throughout
     } else if (paint.map == ColourMap::excess)
       out[i] = table[static_cast<size_t>(excess_step(c))];

@@ -18,17 +18,25 @@ enum class ColourMap : uint8_t { viridis, cividis, diverging, excess };
 // Nuñez et al. 2018); diverging and excess are our own, of even lightness on both sides.
 uint32_t colour(ColourMap map, double t, bool light_theme);
 
-inline constexpr double excess_decades = 8;  // |error|/bound is shown from 1e-4 to 1e4
+inline constexpr double excess_decades = 4;  // |error|/bound is shown from 1e-4 to 1e4
 
 struct Paint {
   ColourMap map = ColourMap::viridis;
   double low = 0, high = 1;  // what the ends of the map stand for; excess: not used
   bool light_theme = false;
+  double decades = excess_decades;  // excess: to each side of the bound
   bool operator==(const Paint&) const = default;
 };
 
 // The place of a value on the map, 0…1.
 double place_on(const Paint& paint, double value);
+
+// How many cells show a value that is beyond either end of the map, and how many show one at all. excess: at its lower
+// end lies all that is small, and nothing is below.
+struct BeyondScale {
+  size_t below = 0, above = 0, cells = 0;
+};
+BeyondScale beyond_scale(std::span<const Cell> cells, const Paint& paint);
 
 // One colour a cell, row-major: the extreme of the cell; NaN magenta; infinite hatched; never written a checker
 // pattern; failing cells keep their colour (the map marks them). excess: where every cell of an area holds failing

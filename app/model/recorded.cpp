@@ -131,6 +131,8 @@ const RecordedAnswer* Recorded::find(const char* type, const Document& document)
         a->asked.inputs == document.inputs &&
         json_fields::text(json_fields::part(a->answer, "kernel"), "kind") == "reference")
       seen.answer = &*a;
+  // Of a kernel's file that holds something else by now, what was recorded is another kernel's.
+  if (seen.answer && is_of_another_text(*seen.answer)) seen.answer = nullptr;
   return seen.answer;
 }
 

@@ -20,6 +20,9 @@ namespace {
 constexpr const char* known[] = {"type",   "version",     "problem",  "kernel",    "compare_with", "seed", "input",
                                  "weight", "bias_values", "accuracy", "tolerance", "device",       "view", "recording"};
 
+// Of a view, by ColourScale; without one the range is automatic.
+constexpr const char* colour_fields[colour_scales] = {"value_range", "error_range", "ratio_range"};
+
 struct RoleName {
   const char* field;
   const char* array;
@@ -127,6 +130,14 @@ SessionFile load_session(const std::string& path) {
     v.show_classes = take(*it, "show_classes", v.show_classes, path);
     v.difference_is_ratio = take(*it, "difference_is_ratio", v.difference_is_ratio, path);
     v.from_input = take(*it, "from_input", v.from_input, path);
+    for (size_t scale = 0; scale < colour_scales; scale++) {
+      const char* field = colour_fields[scale];
+      if (auto ends = it->find(field); ends == it->end() || ends->is_null()) continue;
+      const auto [low, high] = take(*it, field, std::pair(0.0, 0.0), path);
+      const std::string rule = broken_rule(static_cast<ColourScale>(scale), {low, high});
+      if (!rule.empty()) throw InputError(field, it->find(field)->dump(), rule);
+      v.colours[scale] = ColourRange{low, high};
+    }
     ElementIndex at = take(*it, "selected", ElementIndex{-1, -1}, path);
     const auto& p = d.problem;
     if (at.row >= 0 && at.row < p.batch * p.out_channels && at.column >= 0 && at.column < p.out_length())
@@ -165,6 +176,8 @@ void save_session(const std::string& path, const SessionFile& s) {
                {"show_classes", s.view.show_classes},
                {"difference_is_ratio", s.view.difference_is_ratio},
                {"from_input", s.view.from_input}};
+  for (size_t scale = 0; scale < colour_scales; scale++)
+    if (const auto& own = s.view.colours[scale]) j["view"][colour_fields[scale]] = {own->low, own->high};
   if (s.view.selected) j["view"]["selected"] = {s.view.selected->row, s.view.selected->column};
   std::string text;
   try {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "app/model/colour_range.h"
+
 namespace convscope {
 
 struct ElementIndex {
@@ -18,6 +20,7 @@ struct View {
   bool show_classes = false;        // polyphase classes and structural zeros over the maps
   bool difference_is_ratio = true;  // third map: error/bound, or signed error
   bool from_input = false;          // Explain draws what one input sends, instead of what one output takes
+  OwnColours colours;               // ranges of the maps' colours that somebody has set
   bool operator==(const View&) const = default;
   bool whole() const { return row1 <= row0 || column1 <= column0; }
 };

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "app/ui/app.h"
+#include "app/ui/panels/colour_scale.h"
 #include "app/ui/panels/source_place.h"
 
 namespace convscope::ui {
@@ -91,6 +92,9 @@ std::vector<Action> make() {
       {"copy-verdict", "Copy verdict", "Edit", 0, 0, "The sentence and the evidence as text",
        [](const App& a) { return a.bench().report_of(a.document()) != nullptr; }, [](App& a) { a.copy_verdict(); },
        nullptr},
+      {"preferences", "Preferences…", "Edit", ctrl | ImGuiKey_Comma, 0,
+       "All that is kept from one start to the next, in one place", always, [](App& a) { a.open_preferences(); },
+       nullptr},
       {"run", "Run", "Run", ImGuiKey_F5, 0, "Run the kernel and the reference again", always, [](App& a) { a.run(); },
        nullptr},
       {"live", "Live", "Run", ImGuiKey_Space, 0, "Run at every change", always, [](App& a) { a.toggle_live(); },
@@ -172,6 +176,17 @@ std::vector<Action> make() {
        [](App& a) { a.move_selection(1, 0); }, nullptr},
       {"classes", "Polyphase classes", "View", ImGuiKey_C, 0, "Tint positions by (j + p) mod s, hatch structural zeros",
        has_picture, [](App& a) { a.toggle_classes(); }, [](const App& a) { return a.views().now().show_classes; }},
+      {"colours-automatic", "Colours: automatic range", "View", ImGuiKey_R, 0,
+       "Of all maps: all there is of what the kernel should give, and of its error", has_own_colours,
+       take_automatic_colours, nullptr},
+      {"colours-visible", "Colours: range of what is visible", "View", shift | ImGuiKey_R, 0,
+       "The maps' colours go from the least to the greatest value in the window", has_picture, fit_colours_to_visible,
+       nullptr},
+      {"colours-half", "Colours: half the range", "View", ImGuiKey_E, 0,
+       "What is small comes out; what is large goes to the ends", has_picture, [](App& a) { stretch_colours(a, 0.5); },
+       nullptr},
+      {"colours-twice", "Colours: twice the range", "View", shift | ImGuiKey_E, 0, "What is large comes back",
+       has_picture, [](App& a) { stretch_colours(a, 2); }, nullptr},
       {"scatter", "Explain from the input's side", "View", 0, 0,
        "All outputs that one input goes to, instead of all inputs of one output", has_picture,
        [](App& a) { a.turn_explanation(), a.apply(ShowPanel{"Explain"}); },
@@ -234,6 +249,7 @@ std::string chord_text(ImGuiKeyChord chord) {
   auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
   if (key == ImGuiKey_Equal) return text + "+";
   if (key == ImGuiKey_Minus) return text + "-";
+  if (key == ImGuiKey_Comma) return text + ",";
   if (key == ImGuiKey_LeftArrow) return text + "Left";
   if (key == ImGuiKey_RightArrow) return text + "Right";
   if (key == ImGuiKey_UpArrow) return text + "Up";

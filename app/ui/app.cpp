@@ -106,7 +106,7 @@ void App::document_changed(const Document& before) {
     if (v.selected && (v.selected->row >= now.problem.batch * now.problem.out_channels ||
                        v.selected->column >= now.problem.out_length()))
       v.selected.reset();
-    if (turned > 1 || elsewhere) v.row0 = v.row1 = v.column0 = v.column1 = 0;
+    if (turned > 1 || elsewhere) v.row0 = v.row1 = v.column0 = v.column1 = 0, v.colours = {};
     views_.set(v, false);
   }
   if (!needs_run(before, now)) return;
@@ -458,7 +458,7 @@ void App::restyle(float display_scale) {
 
 void App::shortcuts() {
   ImGuiIO& io = ImGui::GetIO();
-  if (path_for_ || !untrusted_.empty() || palette_open_ || help_open_ || about_open_) return;
+  if (path_for_ || !untrusted_.empty() || palette_open_ || help_open_ || about_open_ || preferences_open_) return;
   // Arrows and Space also walk through menus and controls: they do that while a menu is open or a walk has begun (Tab).
   bool walking =
       io.NavVisible || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);

@@ -137,6 +137,7 @@ class App {
   void open_palette() { palette_open_ = true; }
   void open_help() { help_open_ = true; }
   void open_about() { about_open_ = true; }
+  void open_preferences() { preferences_open_ = true; }
   void open_kernels_file(const Document& d);
   void trust_file(bool yes);  // the answer to the question whether untrusted() shall run
   const std::string& untrusted() const { return untrusted_; }
@@ -219,7 +220,7 @@ class App {
   // The stage's layout is shown: the presenter's, or a lesson's in a window that is low. nothing: not known yet.
   std::optional<bool> staged_;
   bool low_ = false;
-  bool palette_open_ = false, help_open_ = false, about_open_ = false;
+  bool palette_open_ = false, help_open_ = false, about_open_ = false, preferences_open_ = false;
   std::optional<PathFor> path_for_;
   std::string path_text_, palette_text_;
   std::string show_panel_, show_beside_;  // to the front; the second of another dock, where it is open

@@ -307,6 +307,7 @@ void Chrome::overlays() {
   palette();
   help();
   about();
+  preferences();
   path_dialog();
   trust_dialog();
   toasts();
@@ -327,8 +328,9 @@ void Chrome::help() {
   heading(f_.theme, "MOUSE ON A MAP");
   wrapped(
       "Wheel: zoom at the mouse (with Shift only positions, with Ctrl only channels). Drag: move. Click: select an "
-      "element and explain it. Double click: zoom to its number. Right click: copy, save. On any slider: Ctrl+click "
-      "types a number.");
+      "element and explain it. Double click: zoom to its number. Right click: copy, save. On the colours below it: "
+      "drag an end for a range of your own, double click types it. On any slider: Ctrl+click types a number. On a "
+      "parameter: Ctrl+wheel steps it, with Shift by ten.");
   if (ImGui::BeginTable("keys", 3, ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp)) {
     ImGui::TableSetupColumn("key", ImGuiTableColumnFlags_WidthFixed, em * 9);
     ImGui::TableSetupColumn("action", ImGuiTableColumnFlags_WidthFixed, em * 13);

@@ -19,6 +19,7 @@ class Chrome {
   void palette();
   void help();
   void about();
+  void preferences();
   void path_dialog();
   void trust_dialog();
   void toasts();

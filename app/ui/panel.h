@@ -93,7 +93,7 @@ struct Frame {
   const Theme& theme;
   MapTextures& textures;
   Draft& draft;
-  uint64_t gesture;  // of what is being dragged now
+  uint64_t& gesture;  // of what is being dragged now; a panel in which another one begins counts on
   std::vector<Event>& out;
   bool& compare;       // a comparison was asked for by its action: the panel that knows with whom starts it
   double& next_frame;  // seconds until something moves by itself; a panel that plays lowers it

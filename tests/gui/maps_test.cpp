@@ -288,6 +288,44 @@ SCENARIO(third_map_shows_bound_or_signed_error) {
   CHECK(g.bench().tile(difference)->paint.map == ColourMap::excess);
 }
 
+SCENARIO(an_end_of_the_colours_is_dragged) {
+  const Paint before = g.bench().tile(kernel)->paint;
+  const ImRect scale = g.item("//Maps/$$0/scale").RectFull;
+  CHECK(!g.exists("//Maps/$$0/own"));
+  g.drag({scale.Min.x + 4, scale.Min.y + 3}, {scale.Min.x + 4 + scale.GetWidth() * 0.25f, scale.Min.y + 3});
+  g.settle();
+  CHECK(g.bench().tile(kernel)->paint.low > before.low);
+  CHECK_EQ(g.bench().tile(kernel)->paint.high, before.high);
+  CHECK(g.bench().tile(reference)->paint == g.bench().tile(kernel)->paint);
+  CHECK(g.exists("//Maps/$$0/own") && g.exists("//Maps/$$1/own") && !g.exists("//Maps/$$2/own"));
+  g.ctx->MouseMoveToPos({scale.Min.x + 6, scale.Min.y + 3});
+  g.until([&] { return g.says("Own range: "); }, "what is beyond it is told");
+  g.click("//Maps/$$1/own");
+  g.settle();
+  CHECK(g.bench().tile(kernel)->paint == before);
+}
+
+SCENARIO(colours_are_fitted_halved_and_typed) {
+  g.press("colours-half");
+  g.settle();
+  const double half = g.bench().tile(kernel)->paint.high;
+  g.menu("colours-visible");
+  g.settle();
+  CHECK(g.bench().tile(kernel)->paint.high > half);
+  g.menu("colours-automatic");
+  CHECK(!g.view().colours[0].has_value());
+  g.ctx->MouseMoveToPos(
+      {g.item("//Maps/$$2/scale").RectFull.GetCenter().x, g.item("//Maps/$$2/scale").RectFull.Min.y + 3});
+  g.ctx->MouseDoubleClick(0);
+  g.frames(4);
+  g.type("//$FOCUSED/times the bound, and its inverse", "10");
+  g.settle();
+  CHECK_EQ(g.bench().tile(difference)->paint.decades, 1.0);
+  g.press("view-back");
+  g.settle();
+  CHECK_EQ(g.bench().tile(difference)->paint.decades, 4.0);
+}
+
 SCENARIO(hover_reads_values_off) {
   g.ctx->MouseMoveToPos(g.place(kernel, 1.5, 64.5));
   g.until([&] { return g.bench().hover() && g.bench().hover()->at(1, 64); }, "the values under the mouse");

@@ -95,6 +95,25 @@ SCENARIO(plus_and_minus_change_by_one) {
   CHECK_EQ(g.bench().report()->document.problem.kernel_size, 2);
 }
 
+SCENARIO(wheel_with_ctrl_steps_a_parameter) {
+  g.load(test::small_document("tiled"));
+  const Document before = g.document();
+  g.ctx->MouseMoveToPos(g.item(value_of("stride")).RectFull.GetCenter());
+  g.ctx->MouseWheelY(2);
+  g.frames();
+  CHECK(g.document() == before);
+  g.ctx->KeyDown(ImGuiMod_Ctrl);
+  g.ctx->MouseWheelY(2);
+  g.ctx->KeyUp(ImGuiMod_Ctrl);
+  g.frames();
+  CHECK_EQ(g.problem().stride, 4);
+  g.settle();
+  CHECK_EQ(g.bench().report()->document.problem.stride, 4);
+  g.press("undo");
+  CHECK(g.document() == before);
+  g.settle();
+}
+
 SCENARIO(illegal_padding_says_the_rule_and_keeps_the_last_legal_problem) {
   Document before = g.document();
   uint64_t serial = g.serial();

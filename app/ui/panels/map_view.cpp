@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/ui/map_textures.h"
+#include "app/ui/panels/colour_scale.h"
 #include "app/ui/panels/map_axes.h"
 #include "app/ui/panels/map_classes.h"
 #include "app/ui/panels/map_tooltip.h"
@@ -216,56 +217,6 @@ void interact(Frame& f, const Mapping& m, Extent e) {
     f.wish([under, key = f.shown_key()](Workbench& b) { b.want_hover(key, under); });
     element_tooltip(f, under);
   }
-}
-
-void draw_colour_bar(Frame& f, const MapStyle& s, float width) {
-  float em = ImGui::GetFontSize(), h = em * 0.55f;
-  ImVec2 at = ImGui::GetCursorScreenPos();
-  ImDrawList* draw = ImGui::GetWindowDrawList();
-  constexpr int steps = 64;
-  for (int i = 0; i < steps; i++) {
-    float a = at.x + width * static_cast<float>(i) / steps, b = at.x + width * static_cast<float>(i + 1) / steps;
-    draw->AddRectFilled({a, at.y}, {b, at.y + h}, colour(s.paint.map, (i + 0.5) / steps, f.theme.light));
-  }
-  draw->AddRect(at, {at.x + width, at.y + h}, packed(f.theme.border));
-  ImGui::PushFont(f.theme.code_font, ImGui::GetStyle().FontSizeBase * 0.8f);
-  std::string low, middle, high;
-  if (s.paint.map == ColourMap::excess) {
-    low = "1e-4", middle = "1 = bound", high = "1e4";
-    draw->AddLine({at.x + width / 2, at.y - 2}, {at.x + width / 2, at.y + h + 2}, packed(f.theme.text), 1.5f);
-  } else {
-    low = value_text(s.paint.low), high = value_text(s.paint.high);
-    if (s.paint.map == ColourMap::diverging) middle = '0';
-  }
-  // What is beyond the scale has the colours of its ends: how far it goes is said there.
-  const double much = 0.01 * (s.paint.high - s.paint.low);
-  const bool below = s.values && s.values->low < s.paint.low - much,
-             above = s.values && s.values->high > s.paint.high + much;
-  if (below) low = value_text(s.values->low) + " … " + low;
-  if (above) high += " … " + value_text(s.values->high);
-  auto text_width = [](const std::string& t) { return ImGui::CalcTextSize(t.c_str()).x; };
-  if (text_width(low) + text_width(high) + em > width) {  // how far it goes stands in the tooltip as well
-    low = below ? "… " + value_text(s.paint.low) : low;
-    high = above ? value_text(s.paint.high) + " …" : high;
-  }
-  float y = at.y + h + em * 0.1f;
-  const ImU32 dim = packed(f.theme.dim), beyond = packed(f.theme.wrong);
-  draw->AddText({at.x, y}, below ? beyond : dim, low.c_str());
-  draw->AddText({at.x + width - text_width(high), y}, above ? beyond : dim, high.c_str());
-  if (text_width(low) + text_width(middle) + text_width(high) + em < width)
-    draw->AddText({at.x + (width - text_width(middle)) / 2, y}, dim, middle.c_str());
-  float line = ImGui::GetFontSize();
-  ImGui::PopFont();
-  ImGui::Dummy({width, h + em * 0.1f + line});
-  tooltip(f.theme,
-          fmt::format("{}: {}. Each cell shows the element of largest magnitude that it covers, never an "
-                      "average. Magenta: NaN; stripes: infinite; grey checkers: never written{}.{}",
-                      s.title, s.unit,
-                      s.paint.map == ColourMap::excess ? "; muted: right and wrong elements in every cell" : "",
-                      below || above ? fmt::format(" Values go from {} to {}: those beyond the scale have the "
-                                                   "colours of its ends.",
-                                                   value_text(s.values->low), value_text(s.values->high))
-                                     : ""));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <imgui.h>
 #include <utility>
 
+#include "app/ui/panels/colour_scale.h"
 #include "app/ui/panels/map_axes.h"
 #include "app/ui/panels/map_classes.h"
 #include "app/ui/panels/map_view.h"
@@ -152,27 +153,25 @@ void draw_maps(Frame& f) {
   float em = ImGui::GetFontSize(), gap = ImGui::GetStyle().ItemSpacing.x,
         mini = std::clamp(room.y * 0.1f, em * 1.2f, em * 2.2f);
   room.y -= mini + ImGui::GetStyle().ItemSpacing.y;
-  // One scale for kernel and reference, or their difference would not be one of colours. The reference sets it: a wild
-  // output must not make the right one flat.
-  auto values = r->ranges[static_cast<size_t>(Quantity::reference)].value_or(r->ranges[0].value_or(ValueRange{0, 1}));
-  if (!(values.high > values.low)) values = range_around(values.low);
   // What stands in the oracle's place is asked for; until it has come, what was shown stays.
   f.wish([d = f.document](Workbench& b) { b.want_beside(d); });
   const Beside *asked = f.bench.beside(f.document, *r), *other = f.beside();
   const bool oracle = f.document.compare_with == oracle_name, waits = !oracle && !asked;
   const std::string with = file_name(f.document.compare_with);
   const auto& ranges = other ? other->ranges : r->ranges;
-  auto errors = ranges[static_cast<size_t>(Quantity::error)].value_or(ValueRange{0, 0});
-  double reach = std::max({std::fabs(errors.low), std::fabs(errors.high), 1e-30});
-  ColourMap map = f.settings.value_colours == "cividis" ? ColourMap::cividis : ColourMap::viridis;
-  Paint value_paint{map, values.low, values.high, f.theme.light};
+  const bool ratio = f.view.difference_is_ratio;
+  const ColourScale third_scale = ratio ? ColourScale::ratio : ColourScale::error;
+  // The automatic scale of error/bound is the same for all results: that there is more beyond it is no news.
+  const bool tells_beyond = !ratio || f.view.colours[static_cast<size_t>(third_scale)];
+  const auto values_of_third =
+      tells_beyond ? ranges[static_cast<size_t>(ratio ? Quantity::ratio : Quantity::error)] : std::nullopt;
+  const Paint value_paint = paint_of(f, ColourScale::values, *r, other);
   const std::string kernel_title = fmt::format("{} (kernel)", file_name(r->kernel)),
                     other_title = oracle  ? "oracle (double precision)"
                                   : waits ? with + " …"
                                           : with,
                     apart = fmt::format("|{} − {}| / bounds", file_name(r->kernel), with),
                     signed_apart = fmt::format("{} − {}", file_name(r->kernel), with);
-  const bool ratio = f.view.difference_is_ratio;
   MapStyle styles[] = {
       {Workbench::Map::kernel, r->key, Quantity::output, Quantity::output, kernel_title.c_str(),
        "output of the kernel, same scale as what stands beside it", value_paint, f.theme.kernel, "", nullptr,
@@ -184,7 +183,8 @@ void draw_maps(Frame& f) {
        other ? Quantity::output : Quantity::reference, Quantity::reference, other_title.c_str(),
        other ? "output of what stands beside the kernel" : "output as it should be", value_paint, f.theme.reference,
        asked ? asked->trouble : "", choose_beside,
-       other ? other->ranges[static_cast<size_t>(Quantity::output)] : std::nullopt},
+       other ? other->ranges[static_cast<size_t>(Quantity::output)]
+             : r->ranges[static_cast<size_t>(Quantity::reference)]},
       {Workbench::Map::difference, waits ? "" : f.shown_key(), ratio ? Quantity::ratio : Quantity::error,
        ratio ? Quantity::ratio : Quantity::error,
        other   ? (ratio ? apart.c_str() : signed_apart.c_str())
@@ -194,9 +194,7 @@ void draw_maps(Frame& f) {
                         : "signed difference, range symmetric around 0")
        : ratio ? "|error| over its bound: up to 1 is rounding, beyond is wrong"
                : "signed error, range symmetric around 0",
-       ratio ? Paint{ColourMap::excess, 0, 1, f.theme.light}
-             : Paint{ColourMap::diverging, -reach, reach, f.theme.light},
-       f.theme.text}};
+       paint_of(f, third_scale, *r, other), f.theme.text, "", nullptr, values_of_third}};
   // Beside or below each other: where there is little room, by how many numbers can be read.
   // Names of rows are not worth the third column of numbers.
   float rows = rows_width(f, room.x);

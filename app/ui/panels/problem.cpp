@@ -1,5 +1,7 @@
 // Every parameter of the convolution as a control, with its rule.
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_internal.h>
@@ -53,6 +55,28 @@ void draw_handle(ImVec2 low, ImVec2 high, float share, ImU32 colour, const std::
   ImGui::RenderTextClipped(low, high, number.c_str(), nullptr, nullptr, {0.5f, 0.5f});
 }
 
+// How far the wheel has stepped the last item. Only while Ctrl is down: without it the wheel scrolls the panel,
+// whatever number comes to lie under the mouse. What is turned without a pause is one step of undo.
+int64_t wheel_steps(Frame& f, const char* name) {
+  constexpr double pause = 1;  // seconds
+  static struct {
+    std::string name;
+    double at = -1e9;
+    uint64_t gesture = 0;
+    float rest = 0;  // of wheels that turn by less than a step
+  } turned;
+  const ImGuiIO& io = ImGui::GetIO();
+  if (!io.KeyCtrl || io.MouseWheel == 0 || ImGui::IsItemActive() || !ImGui::IsItemHovered()) return 0;
+  const double since = ImGui::GetTime() - turned.at;
+  if (turned.name != name || turned.gesture != f.gesture || !(since >= 0 && since < pause))
+    turned = {name, 0, ++f.gesture, 0};
+  turned.at = ImGui::GetTime();
+  turned.rest += io.MouseWheel * (io.KeyShift ? 10.0f : 1.0f);
+  const float whole = std::trunc(turned.rest);
+  turned.rest -= whole;
+  return static_cast<int64_t>(whole);
+}
+
 void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   static Pressed pressed;
   int64_t value = shown.*field.value;
@@ -67,8 +91,9 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   std::string label = field.name;
   std::replace(label.begin(), label.end(), '_', ' ');
   ImGui::TextColored(wrong ? f.theme.warning : f.theme.text, "%s", label.c_str());
-  tooltip(f.theme, fmt::format("{}: {}. Drag, or double-click to type (65536, 1e5, 2^16); at least {}.", field.name,
-                               field.meaning, field.minimum));
+  tooltip(f.theme, fmt::format("{}: {}. Drag, or double-click to type (65536, 1e5, 2^16); at least {}. Ctrl+wheel over "
+                               "the number steps to the next that is legal, with Shift by ten.",
+                               field.name, field.meaning, field.minimum));
   ImGui::TableNextColumn();
   float em = ImGui::GetFontSize(), step = ImGui::GetFrameHeight();
   if (wrong)
@@ -108,6 +133,10 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
       changed = value != shown.*field.value;
     }
   if (ImGui::IsItemActivated() && !twice) pressed = {field.name, shown};
+  if (const int64_t steps = wheel_steps(f, field.name)) {
+    value = stepped(shown, field.value, steps);
+    changed |= value != shown.*field.value;
+  }
   if (fixed || own_handle) ImGui::PopStyleColor(2);
   if (own_number) ImGui::PopStyleColor();
   if (own_number && !ImGui::TempInputIsActive(id))
@@ -291,7 +320,12 @@ void draw_problem(Frame& f) {
     ImGui::TableNextColumn();
     uint64_t seed = f.document.inputs.seed, one = 1;
     ImGui::SetNextItemWidth(-FLT_MIN);
-    if (ImGui::InputScalar("##seed", ImGuiDataType_U64, &seed, &one)) f.command(SetSeed{seed}, true);
+    bool other = ImGui::InputScalar("##seed", ImGuiDataType_U64, &seed, &one);
+    if (const int64_t steps = wheel_steps(f, "seed")) {
+      const auto by = static_cast<uint64_t>(std::abs(steps));
+      seed = steps < 0 ? seed - std::min(seed, by) : seed + std::min(~seed, by), other = true;
+    }
+    if (other) f.command(SetSeed{seed}, true);
     tooltip(f.theme,
             "The random generator's seed, as torch.manual_seed: weights and bias are drawn, it is set again, the input "
             "is drawn.");

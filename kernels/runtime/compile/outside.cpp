@@ -14,11 +14,13 @@
 #include <stdexcept>
 
 #include "kernels/base/run_program.h"
+#include "kernels/runtime/compile/device_rules.h"
 #include "kernels/runtime/compile/dynamic_shared.h"
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_lines.h"
+#include "kernels/runtime/compile/load_inline.h"
 #include "kernels/runtime/compile/precompiled.h"
 #include "kernels/runtime/compile/shared_zones.h"
 #include "kernels/runtime/compile/variables.h"
@@ -53,6 +55,7 @@ const std::vector<std::string>& common_flags() {
                                                  "kernels/specimens",
                                                  "-Wall",
                                                  "-Wextra",
+                                                 "-Wvla",
                                                  "-Wno-unknown-pragmas",
                                                  "-Wno-unused-parameter",
                                                  "-Wno-narrowing",
@@ -156,9 +159,11 @@ Objects shared_objects(const fs::path& folder, const std::string& of_headers, co
           in / ("operations-" + of_flags + "-traced.o")};
 }
 
-// Compiles both modules of a file and puts them there. Returns the compiler's warnings.
-std::string make_modules(const std::string& source, const std::string& file, const std::string& compiler,
-                         const fs::path& plain, const fs::path& traced, const Objects& objects, Activity& activity) {
+// Compiles both modules of a file and puts them there. cuda: its own code, with its lines. Returns the compiler's
+// warnings.
+std::string make_modules(const std::string& source, const std::string& cuda, const std::string& file,
+                         const std::string& compiler, const fs::path& plain, const fs::path& traced,
+                         const Objects& objects, Activity& activity) {
   const Workshop in;
   in.write("source.cu", source);
   // Files are known by their place in the workshop: it has another name each time.
@@ -216,6 +221,7 @@ std::string make_modules(const std::string& source, const std::string& file, con
         file);
   });
   const std::string warnings = of_source({"-O2"}, "pattern", file, {"-S", "source.cu", "-o", "plain.s"});
+  check_array_sizes(warnings, cuda, file);
   // What leaves an array is told of the traced module; here it must not end the engine before.
   in.write("plain.s", with_room_around_shared(read_whole(in.path() / "plain.s"), room_around_shared, false));
   gcc({{"-shared", "plain.s"}, operations(objects.operations, {"-O2"}, "pattern"), {"-o", "plain.so"}}, file);
@@ -314,6 +320,8 @@ void look_for_errors(const std::string& text, const std::string& file, Activity&
 
 std::string for_host(const std::string& text, const std::string& name) {
   const std::string cuda = cuda_source(text, name);
+  if (name.ends_with(".py")) check_load_inline(text, name);
+  check_device_code(cuda, name);
   const bool own = registers_itself(cuda);
   std::string registration = own ? "" : registration_of_lines(cuda, name);
   if (!registration.empty())
@@ -365,8 +373,8 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
     if (!fs::exists(plain, error) || (traces() && !fs::exists(traced, error))) {
       const auto begin = std::chrono::steady_clock::now();
       try {
-        out.warnings =
-            make_modules(source, file, compiler, plain, traced, shared_objects(folder, of_headers, of_flags), activity);
+        out.warnings = make_modules(source, cuda_source(text, file), file, compiler, plain, traced,
+                                    shared_objects(folder, of_headers, of_flags), activity);
       } catch (const CompileError& e) {
         if (const int line = line_of_ptx(e, cuda_source(text, file), file))
           throw CompileError(

@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "kernels/runtime/compile/launch_lines.h"
+#include "kernels/runtime/compile/load_inline.h"
 #include "kernels/runtime/compile/python_run.h"
 
 namespace convscope {
@@ -19,6 +20,8 @@ namespace {
 void define(PythonFile& f, const std::vector<Statement>& all) {
   for (const Statement& s : all) {
     if (s.kind == Statement::function || s.kind == Statement::type) f.definitions[s.word] = &s;
+    if (s.kind == Statement::none)
+      for (const PythonParameter& p : s.parameters) f.imports[p.name] = p.value.word;
     if (s.kind == Statement::assignment && s.targets.size() == 1 && s.targets[0].kind == Expression::name)
       f.global_names[s.targets[0].word] = &s.value;
     if (s.kind == Statement::tries || s.kind == Statement::with) define(f, s.body);
@@ -45,6 +48,17 @@ const Statement* class_of(const PythonFile& f, const Statement* method) {
       for (const Statement& own : s->body)
         if (&own == method) return s;
   return nullptr;
+}
+
+bool is_decorated(const Statement& s, const char* by) {
+  return std::any_of(s.decorators.begin(), s.decorators.end(), [&](const Expression& d) {
+    return (d.kind == Expression::call ? d.parts.front() : d).word == by;
+  });
+}
+
+bool has_fields(const Statement& type) {
+  return is_decorated(type, "dataclass") ||
+         std::any_of(type.bases.begin(), type.bases.end(), [](const auto& base) { return base.word == "NamedTuple"; });
 }
 
 bool is_autograd(const Statement& type) {
@@ -117,6 +131,9 @@ std::map<std::string, PythonBinding> python_bindings(const std::string& text) {
     for (auto name = std::sregex_iterator(names.begin(), names.end(), quoted); name != std::sregex_iterator(); ++name)
       all[(*name)[1]] = {(*name)[1], ""};
   }
+  for (const InlineExtension& x : inline_extensions(text))  // a string, a dictionary, a name for a list
+    if (x.functions)
+      for (const auto& f : *x.functions) all[f.name] = {f.name, ""};
   for (auto it = std::sregex_iterator(text.begin(), text.end(), bound); it != std::sregex_iterator(); ++it) {
     PythonBinding b{(*it)[2], ""};
     const std::string rest = (*it)[3];

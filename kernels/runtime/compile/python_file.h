@@ -14,6 +14,7 @@ struct PythonFile {
   std::vector<PythonStatement> statements;
   std::map<std::string, const PythonStatement*> definitions;    // functions and classes
   std::map<std::string, const PythonExpression*> global_names;  // the last value of each
+  std::map<std::string, std::string> imports;                   // what a name is of another file
 };
 
 // Of a class, or of one of the file's that it is made from; null: it has none of that name.
@@ -21,6 +22,8 @@ const PythonStatement* method_of(const PythonFile& f, const PythonStatement* typ
                                  int deep = 0);
 // The class that has this very function as its own; null: none.
 const PythonStatement* class_of(const PythonFile& f, const PythonStatement* method);
+bool is_decorated(const PythonStatement& s, const char* by);                    // @by, @a.by, @by(…)
+bool has_fields(const PythonStatement& type);                                   // a dataclass, a NamedTuple
 bool is_autograd(const PythonStatement& type);                                  // a torch.autograd.Function
 bool is_layer(const PythonFile& f, const PythonStatement& type, int deep = 0);  // made from nn.ConvTranspose1d
 // ModelNew where there is one, else the last class that has a forward(); Model, which is compared with, where there is

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "kernels/runtime/compile/launch_lines.h"
+#include "kernels/runtime/compile/load_inline.h"
 #include "kernels/runtime/compile/not_followed.h"
 #include "kernels/runtime/compile/python_walk.h"
 #include "kernels/runtime/compile/python_weights.h"
@@ -47,7 +48,7 @@ class Module : PythonWalk {
     } else if (is_layer(file_, *type)) {
       PythonArguments all;
       takes_bias_ = true;
-      for (const char* name : of_a_layer) all.by_name[name] = *number_of_layer(name);
+      for (const char* name : of_a_layer) all.by_name[name] = *number_of_layer(p_, name);
       self->attributes = object_in(layer(all))->attributes;
     }
     const Statement& forward = *method_of(file_, type, "forward");
@@ -62,23 +63,6 @@ class Module : PythonWalk {
  private:
   // ---- what is given
 
-  std::optional<Value> number_of_layer(const std::string& name) const {
-    const std::string m = usual_meaning(name, false);
-    const std::pair<const char*, int64_t> all[] = {{"Cin", p_.in_channels},   {"in_channels", p_.in_channels},
-                                                   {"Cout", p_.out_channels}, {"out_channels", p_.out_channels},
-                                                   {"K", p_.kernel_size},     {"kernel_size", p_.kernel_size},
-                                                   {"s", p_.stride},          {"stride", p_.stride},
-                                                   {"p", p_.padding},         {"padding", p_.padding},
-                                                   {"op", p_.output_padding}, {"output_padding", p_.output_padding},
-                                                   {"d", p_.dilation},        {"dilation", p_.dilation},
-                                                   {"g", p_.groups},          {"groups", p_.groups},
-                                                   {"N", p_.batch},           {"batch", p_.batch},
-                                                   {"L", p_.length},          {"length", p_.length}};
-    if (m == "bias" || name == "bias" || name == "use_bias") return Value{p_.bias};
-    for (const auto& [word, value] : all)
-      if (m == word) return Value{value};
-    return {};
-  }
   PythonArguments of_the_layer(const Statement& init) {
     PythonArguments a;
     for (size_t i = 1; i < init.parameters.size(); i++) {
@@ -86,9 +70,9 @@ class Module : PythonWalk {
       if (p.stars == 2)  // as nn.ConvTranspose1d is made
         for (const char* name : of_a_layer)
           if (takes_bias_ = true; !a.by_name.contains(name))
-            a.by_name[name] = *number_of_layer(name), asked_.push_back(name);
+            a.by_name[name] = *number_of_layer(p_, name), asked_.push_back(name);
       if (p.stars) continue;
-      if (auto v = number_of_layer(p.name))
+      if (auto v = number_of_layer(p_, p.name))
         a.by_name[p.name] = *v, asked_.push_back(usual_meaning(p.name, false)), takes_bias_ |= v->is.index() == 1;
       else if (p.value.kind == Expression::nothing)
         throw NotFollowedHere(fmt::format(
@@ -108,7 +92,7 @@ class Module : PythonWalk {
         a.by_name[p.name] = {given_.tensor(w)};
       else if (role == "b")
         a.by_name[p.name] = bias(), has_bias_ = true;
-      else if (auto v = number_of_layer(p.name))
+      else if (auto v = number_of_layer(p_, p.name))
         a.by_name[p.name] = *v, asked_.push_back(usual_meaning(p.name, false));
       else if (p.value.kind == Expression::nothing)
         throw NotFollowedHere(fmt::format("its forward() is given `{}`, of which its name does not tell what it is. {}",
@@ -136,16 +120,26 @@ class Module : PythonWalk {
     o->kind = Object::host_function, o->name = name;
     return {o};
   }
+  static Value extension() {
+    auto o = std::make_shared<Object>();
+    o->kind = Object::extension;
+    return {o};
+  }
   Value global(const std::string& name) override {
     if (auto known = made_.find(name); known != made_.end()) return known->second;
-    if (auto d = file_.definitions.find(name); d != file_.definitions.end()) return function_value(*d->second);
+    if (auto d = file_.definitions.find(name); d != file_.definitions.end())
+      return made_[name] = function_value(*d->second);  // one alone: a class may be given attributes
     if (auto g = file_.global_names.find(name); g != file_.global_names.end() && walking_.insert(name).second) {
       Locals none;
       Value v = value_of(*g->second, none);
       walking_.erase(name);
       return made_[name] = v;
     }
+    const auto import = file_.imports.find(name);
+    const std::string path = import == file_.imports.end() ? "" : import->second;
+    if (path.starts_with("torch.") || path.starts_with("math.")) return value_of_path(path);
     if (functions_.contains(name)) return host_function(name);
+    if (!path.empty()) return value_of_path(path);
     static const std::map<std::string, std::string> short_names = {
         {"F", "torch.nn.functional"}, {"nn", "torch.nn"}, {"functional", "torch.nn.functional"}};
     const auto known = short_names.find(name);
@@ -166,8 +160,12 @@ class Module : PythonWalk {
       case Object::instance: {
         if (name == "training") return {false};
         const Statement* m = o->statement ? method_of(file_, o->statement, name) : nullptr;
+        if (!m && o->statement)
+          if (auto v = class_attribute(*o->statement, name)) return *v;
+        if (m && (is_decorated(*m, "property") || is_decorated(*m, "cached_property"))) return call_function(*m, o, {});
         auto made = std::make_shared<Object>();
         made->kind = Object::method, made->name = name, made->statement = m, made->self = o;
+        if (m && is_decorated(*m, "classmethod")) made->self = object_in(global(o->statement->word));
         return {made};
       }
       case Object::type:
@@ -179,73 +177,49 @@ class Module : PythonWalk {
             made->self->kind = Object::layer;
             return {made};
           }
-        if (const Statement* m = method_of(file_, o->statement, name)) return function_value(*m);
+        if (const Statement* m = method_of(file_, o->statement, name)) {
+          if (!is_decorated(*m, "classmethod")) return function_value(*m);
+          auto made = std::make_shared<Object>();
+          made->kind = Object::method, made->name = name, made->statement = m, made->self = o;
+          return {made};
+        }
+        if (auto v = class_attribute(*o->statement, name)) return *v;
         throw NotFollowed{};
       default:
         throw NotFollowed{};
     }
   }
+  // What a class, or one that it is made from, has for all of its objects.
+  std::optional<Value> class_attribute(const Statement& type, const std::string& name, int deep = 0) {
+    const auto o = file_.definitions.contains(type.word) ? object_in(global(type.word)) : nullptr;
+    if (!o) return {};
+    if (auto own = o->attributes.find(name); own != o->attributes.end()) return own->second;
+    Locals none;
+    for (const Statement& s : type.body)
+      if (s.kind == Statement::assignment && s.targets.size() == 1 && s.targets[0].word == name)
+        return o->attributes[name] = value_of(s.value, none);
+    for (const Expression& base : type.bases)
+      if (const auto known = file_.definitions.find(base.word); known != file_.definitions.end() && deep < 8)
+        if (auto v = class_attribute(*known->second, name, deep + 1)) return v;
+    return {};
+  }
+
+  bool has_attribute(const Object& o, const std::string& name) {
+    if (o.kind == Object::extension || o.kind == Object::path) return functions_.contains(name);
+    return o.attributes.contains(name) ||
+           (o.statement && o.kind != Object::layer &&
+            (method_of(file_, o.statement, name) || class_attribute(*o.statement, name)));
+  }
 
   // ---- calls
 
-  PythonArguments arguments(const Expression& call, Locals& l) {
-    PythonArguments a;
-    for (size_t i = 1; i < call.parts.size(); i++) {
-      const Expression& part = call.parts[i];
-      if (part.kind != Expression::star) {
-        a.by_place.push_back(value_of(part, l));
-        continue;
-      }
-      const Value v = value_of(part.parts[0], l);
-      const auto names = object_in(v);
-      if (const auto* list = list_in(v); list && part.word == "*")
-        a.by_place.insert(a.by_place.end(), list->begin(), list->end());
-      else if (names && names->kind == Object::names)
-        a.by_name.insert(names->attributes.begin(), names->attributes.end());
-      else
-        throw NotFollowed{};
-    }
-    for (const auto& [name, e] : call.named) a.by_name[name] = value_of(e, l);
-    return a;
-  }
-  Value call_function(const Statement& f, const PythonObjectPointer& self, const PythonArguments& given) {
-    if (++deep_ > 24) throw NotFollowed{};
-    Locals l;
-    size_t place = 0;
-    for (size_t i = 0; i < f.parameters.size(); i++) {
-      const PythonParameter& p = f.parameters[i];
-      if (p.stars) {
-        Value::List rest;
-        auto others = std::make_shared<Object>();
-        others->kind = Object::names;
-        for (const auto& [name, v] : given.by_name)
-          if (std::none_of(f.parameters.begin(), f.parameters.end(), [&](const auto& own) { return own.name == name; }))
-            others->attributes[name] = v;
-        while (p.stars == 1 && place < given.by_place.size()) rest.push_back(given.by_place[place++]);
-        l[p.name] = p.stars == 1 ? python_list(std::move(rest)) : Value{others};
-      } else if (self && i == 0)
-        l[p.name] = {self};
-      else if (place < given.by_place.size())
-        l[p.name] = given.by_place[place++];
-      else if (auto named = given.by_name.find(p.name); named != given.by_name.end())
-        l[p.name] = named->second;
-      else if (p.value.kind != Expression::nothing)
-        l[p.name] = value_of(p.value, l);
-    }
-    Value result;
-    running_.push_back(&f);
-    try {
-      run(f.body, l);
-    } catch (Returned& r) {
-      result = std::move(r.value);
-    }
-    running_.pop_back();
-    deep_--;
-    return result;
-  }
   Value call_host(const std::string& name, const PythonArguments& a) {
     const auto known = functions_.find(name);
-    if (known == functions_.end()) throw NotFollowed{};
+    if (known == functions_.end()) {
+      const std::string why = not_bound_inline(file_.text, name);
+      if (why.empty()) throw NotFollowed{};
+      throw std::runtime_error(why);
+    }
     const PythonFunction& f = *known->second;
     Value::List given = a.by_place;
     // What is given by name, or left to be what the binding says.
@@ -338,9 +312,7 @@ class Module : PythonWalk {
     if (callee.kind == Expression::attribute || callee.kind == Expression::name) {
       if (callee.word == "load_inline" || (callee.word == "load" && callee.kind == Expression::name) ||
           callee.word == "CUDAExtension") {
-        auto o = std::make_shared<Object>();
-        o->kind = Object::extension;
-        return {o};
+        return extension();
       }
       if (callee.word == "super") {
         auto self = l.find("self");
@@ -350,19 +322,31 @@ class Module : PythonWalk {
         if (!running_.empty()) o->statement = class_of(file_, running_.back());
         return {o};
       }
+      if (callee.word == "setattr" && e.parts.size() == 4) {
+        const auto o = object_in(value_of(e.parts[1], l));
+        if (!o) throw NotFollowed{};
+        o->attributes[string_of(value_of(e.parts[2], l))] = settled(value_of(e.parts[3], l));
+        return {};
+      }
+      if (callee.word == "map" && e.parts.size() == 3) return mapped(value_of(e.parts[1], l), value_of(e.parts[2], l));
       if (callee.word == "isinstance" && e.parts.size() == 3) return {is_instance(value_of(e.parts[1], l), e.parts[2])};
       if ((callee.word == "hasattr" || callee.word == "getattr") && e.parts.size() > 2)
         if (auto name = value_of(e.parts[2], l); std::holds_alternative<std::string>(name.is))
-          if (const auto o = object_in(value_of(e.parts[1], l))) {
-            const auto found = o->attributes.find(std::get<std::string>(name.is));
-            if (callee.word == "hasattr") return {found != o->attributes.end()};
-            if (found != o->attributes.end()) return found->second;
-            if (e.parts.size() > 3) return value_of(e.parts[3], l);
+          if (const Value of = value_of(e.parts[1], l); object_in(of)) {
+            const bool has = has_attribute(*object_in(of), std::get<std::string>(name.is));
+            if (callee.word == "hasattr") return {has};
+            return has || e.parts.size() == 3 ? attribute(of, std::get<std::string>(name.is)) : value_of(e.parts[3], l);
           }
     }
     if (callee.kind == Expression::attribute) {
       const Value of = value_of(callee.parts.front(), l);
-      if (auto o = object_in(of); o && o->kind == Object::made) return filled_anew(*o, callee.word, arguments(e, l));
+      if (auto o = object_in(of); o && o->kind == Object::made) return made_anew(*o, callee.word, arguments(e, l));
+      if (auto s = std::get_if<std::string>(&of.is); s && (callee.word == "startswith" || callee.word == "endswith")) {
+        const PythonArguments a = arguments(e, l);
+        const std::string part = a.by_place.empty() ? "" : string_of(a.by_place.front());
+        return {callee.word == "startswith" ? s->starts_with(part) : s->ends_with(part)};
+      }
+      if (auto names = names_in(of)) return names_method(*names, callee.word, arguments(e, l));
       if (list_in(of) && callee.word == "append") {
         std::get<std::shared_ptr<Value::List>>(of.is)->push_back(arguments(e, l).by_place.at(0));
         return {};
@@ -376,20 +360,6 @@ class Module : PythonWalk {
       return call_value(attribute(of, callee.word), e, l);
     }
     return call_value(value_of(callee, l), e, l);
-  }
-  // torch.empty(…).uniform_(-a, a): still values of its own.
-  static Value filled_anew(const Object& was, const std::string& method, const PythonArguments& a) {
-    static const std::set<std::string> random = {"uniform_", "normal_", "random_", "mul_", "div_"},
-                                       same = {"to",         "cuda",  "cpu",    "float",
-                                               "contiguous", "clone", "detach", "requires_grad_"};
-    auto o = std::make_shared<Object>(was);
-    if (random.contains(method))
-      o->name = "torch.randn";
-    else if (method == "zero_" || (method == "fill_" && !a.by_place.empty() && real_number(a.by_place[0]) == 0))
-      o->name = "torch.zeros";
-    else if (!same.contains(method))
-      throw NotFollowed{};
-    return {o};
   }
   Value call_of_parent(const Object& o, const std::string& name, const Expression& e, Locals& l) {
     if (!o.self || !o.self->statement) return {};
@@ -412,7 +382,7 @@ class Module : PythonWalk {
       case Object::host_function:
         return call_host(o->name, arguments(e, l));
       case Object::function:
-        return call_function(*o->statement, nullptr, arguments(e, l));
+        return call_function(*o->statement, nullptr, arguments(e, l), o->around.get());
       case Object::method:
         return call_method(*o, e, l);
       case Object::instance:
@@ -424,6 +394,8 @@ class Module : PythonWalk {
         made->kind = Object::instance, made->statement = o->statement;
         if (const Statement* init = method_of(file_, o->statement, "__init__"))
           call_function(*init, made, arguments(e, l));
+        else if (has_fields(*o->statement))
+          fields(made, arguments(e, l));
         else if (is_layer(file_, *o->statement))
           made->attributes = object_in(layer(arguments(e, l)))->attributes;
         return {made};
@@ -434,6 +406,7 @@ class Module : PythonWalk {
         throw NotFollowed{};
     }
     const std::string& path = o->name;
+    if (path == "torch.utils.cpp_extension.load_inline") return extension();
     if (path == "torch.nn.ConvTranspose1d") return layer(arguments(e, l));
     if (path == "torch.nn.Parameter" || path == "torch.nn.parameter.Parameter") {
       const PythonArguments a = arguments(e, l);
@@ -453,7 +426,7 @@ class Module : PythonWalk {
   Value call_method(const Object& o, const Expression& e, Locals& l) {
     if (o.statement) {
       const bool itself = o.statement->parameters.empty() || o.statement->parameters[0].name == "self" ||
-                          o.statement->parameters[0].name == "ctx";
+                          o.statement->parameters[0].name == "ctx" || is_decorated(*o.statement, "classmethod");
       static const std::regex values_alone(R"(^_?(reset|init)\w*(param|weight)\w*$)");
       if (makes_ && std::regex_match(o.name, values_alone)) return {};
       return call_function(*o.statement, itself ? o.self : nullptr, arguments(e, l));
@@ -470,32 +443,13 @@ class Module : PythonWalk {
       if (o.name == quiet) return {o.self};
     throw NotFollowed{};
   }
-  bool is_instance(const Value& v, const Expression& types) const {
-    std::vector<const Expression*> all;
-    if (types.kind == Expression::tuple)
-      for (const Expression& each : types.parts) all.push_back(&each);
-    else
-      all.push_back(&types);
-    return std::any_of(all.begin(), all.end(), [&](const Expression* t) {
-      return t->word == "int"     ? std::holds_alternative<int64_t>(v.is)
-             : t->word == "float" ? std::holds_alternative<double>(v.is)
-             : t->word == "bool"  ? std::holds_alternative<bool>(v.is)
-             : t->word == "str"   ? std::holds_alternative<std::string>(v.is)
-             : t->word == "tuple" || t->word == "list" || t->word == "Iterable" ? list_in(v) != nullptr
-             : t->word == "Tensor"                                              ? tensor_in(v) != nullptr
-                                                                                : throw NotFollowed{};
-    });
-  }
-
   const ConvProblem& p_;
   const Given& given_;
   std::map<std::string, const PythonFunction*> functions_;
   std::set<std::string> walking_;
-  std::vector<const Statement*> running_;  // functions, the innermost last
-  std::vector<std::string> asked_;         // what the module's __init__() is given, in the usual names
+  std::vector<std::string> asked_;  // what the module's __init__() is given, in the usual names
   bool makes_ = false, has_bias_ = false, has_weights_ = false;  // of the layer's sizes
   bool takes_bias_ = false;                                      // __init__() is told whether there is one
-  int deep_ = 0;
 };
 
 }  // namespace

@@ -1,17 +1,23 @@
 // The statements of a Python text as far as modules of layers use the language: what else there is becomes a node that
 // says so when it is reached.
 #pragma once
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace convscope {
 
+struct PythonStatement;
+
 // An expression. parts, by kind:
 //   attribute, unary, star: what it is of    call: the callee, then arguments by place; `named`: by name
 //   subscript: what it is of, then indices   slice: begin, end, step (nothing where one is left out)
 //   tuple, list: elements                    binary, compare, both, either: left, right
 //   conditional: if true, the condition, else
+//   names: keys and values in turn; of **d nothing and d
+//   walked: an element for each of others, what it is called, what is walked through, conditions; word: its bracket
+//   naming (a := b): the name, the value     lambda: nothing; `function` is what it calls
 struct PythonExpression {
   enum Kind {
     nothing,
@@ -30,12 +36,18 @@ struct PythonExpression {
     both,
     either,
     conditional,
-    star
+    star,
+    names,
+    walked,
+    naming,
+    lambda
   } kind = nothing;
   std::string word;  // a name, an attribute, an operator, a number's digits, a string's body
   std::vector<PythonExpression> parts = {};
   std::vector<std::pair<std::string, PythonExpression>> named = {};
   int line = 0;
+  bool formatted = false;  // of a string, f"…" in any part of it
+  std::shared_ptr<const PythonStatement> function = {};
 };
 
 struct PythonParameter {
@@ -54,6 +66,8 @@ struct PythonStatement {
     branch,
     each,
     loop,
+    breaks,
+    continues,
     asserts,
     raises,
     with,
@@ -64,12 +78,14 @@ struct PythonStatement {
     unknown
   } kind = none;
   int line = 0;
-  std::string word;  // a function's or class's name, an augmented operator, of unknown the source
-  std::vector<PythonExpression> targets = {};  // of an assignment, and the names of `global`
+  // A function's or class's name, an augmented operator, of unknown the source; ":" of an assignment with a type.
+  std::string word;
+  std::vector<PythonExpression> targets = {};  // of an assignment, of a name with a type alone, of `global`
   PythonExpression value = {};                 // assigned, returned, asked, walked
   std::vector<PythonStatement> body = {}, otherwise = {};
-  std::vector<PythonParameter> parameters = {};  // of a function
-  std::vector<PythonExpression> bases = {};      // of a class
+  std::vector<PythonParameter> parameters = {};   // of a function; of an import names and what they stand for
+  std::vector<PythonExpression> bases = {};       // of a class
+  std::vector<PythonExpression> decorators = {};  // of a function or a class
 };
 
 std::vector<PythonStatement> python_statements(const std::string& text);

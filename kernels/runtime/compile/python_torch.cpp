@@ -226,27 +226,26 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
     return a.by_place.front();
   };
   // ---- Python's own
+  if (auto walked = walking_function(path, a)) return *walked;
   if (path == "int") return {static_cast<int64_t>(real_number(one()))};
   if (path == "float") return {real_number(one())};
   if (path == "bool") return {truth_of(one())};
   if (path == "len") {
     if (auto t = tensor_in(one())) return {t->size(0)};
-    if (auto list = list_in(one())) return {static_cast<int64_t>(list->size())};
-    throw NotFollowed{};
+    return {static_cast<int64_t>(elements_walked(one()).size())};
   }
-  if (path == "abs") return {std::fabs(real_number(one()))};
+  if (path == "abs" && truth_of({python_comparison(">=", one(), {int64_t{0}})})) return one();
+  if (path == "abs") return python_arithmetic("-", {int64_t{0}}, one());
+  if (path == "round" && a.by_place.size() == 1) return {static_cast<int64_t>(std::nearbyint(real_number(one())))};
+  if (path.ends_with("_single")) return list_in(one()) ? one() : python_list({one()});  // torch.nn.modules.utils'
   if (path == "max" || path == "min") {
-    const PythonValue::List& all = a.by_place.size() == 1 && list_in(one()) ? *list_in(one()) : a.by_place;
+    const PythonValue::List all = a.by_place.size() == 1 ? elements_walked(one()) : a.by_place;
     if (all.empty()) throw NotFollowed{};
     return *std::max_element(all.begin(), all.end(), [&](const PythonValue& x, const PythonValue& y) {
       return path == "max" ? real_number(x) < real_number(y) : real_number(x) > real_number(y);
     });
   }
-  if (path == "tuple" || path == "list") {
-    if (a.by_place.empty()) return python_list({});
-    if (auto list = list_in(one())) return python_list(*list);
-    throw NotFollowed{};
-  }
+  if (path == "tuple" || path == "list" || path == "set") return python_list({});
   if (path == "range") {
     const bool ends = a.by_place.size() > 1;
     const int64_t from = ends ? whole_number(one()) : 0, to = whole_number(a.by_place.at(ends ? 1 : 0)),
@@ -257,13 +256,17 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
     for (int64_t i = from; i < to; i += step) all.push_back({i});
     return python_list(std::move(all));
   }
+  if (path == "str" && device_in(one())) return {std::string(device_in(one()) == kCPU ? "cpu" : "cuda:0")};
   if (path == "str" || path == "repr" || path == "type") return {std::string(path)};
+  if (path == "torch.nn.ModuleList")
+    return python_list(a.by_place.empty() ? PythonValue::List{} : elements_walked(one()));
   if (path == "print" || path == "id") return {};
   if (path.starts_with("math.")) {
     const double v = real_number(one());
     if (path == "math.ceil") return {static_cast<int64_t>(std::ceil(v))};
     if (path == "math.floor") return {static_cast<int64_t>(std::floor(v))};
     if (path == "math.sqrt") return {std::sqrt(v)};
+    if (path == "math.log2") return {std::log2(v)};
     throw NotFollowed{};
   }
   if (path == "torch.nn.init._calculate_fan_in_and_fan_out") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 #include "kernels/runtime/compile/not_followed.h"
 
@@ -24,7 +25,6 @@ void refuse_argument(const PythonValue& v, const char* wanted) {
 int64_t whole_number(const PythonValue& v) {
   if (auto b = std::get_if<bool>(&v.is)) return *b;
   if (auto n = std::get_if<int64_t>(&v.is)) return *n;
-  if (auto d = std::get_if<double>(&v.is); d && *d == std::floor(*d)) return static_cast<int64_t>(*d);
   if (auto t = std::get_if<ScalarType>(&v.is)) return static_cast<int64_t>(*t);
   refuse_argument(v, "a whole number");
 }
@@ -43,10 +43,10 @@ PythonValue python_list(PythonValue::List all) { return {std::make_shared<Python
 
 bool is_none(const PythonValue& v) { return std::holds_alternative<std::monostate>(v.is); }
 
-Tensor tensor_or_none(const PythonValue& v) {
+// As pybind11 converts: None is no tensor, and no float a whole number.
+Tensor tensor_of(const PythonValue& v) {
   if (auto t = std::get_if<Tensor>(&v.is)) return *t;
-  if (is_none(v)) return {};
-  refuse_argument(v, "a tensor");
+  refuse_argument(v, is_none(v) ? "a tensor (a torch::optional<torch::Tensor> takes None)" : "a tensor");
 }
 
 std::string string_of(const PythonValue& v) {
@@ -81,6 +81,7 @@ bool truth_of(const PythonValue& v) {
   if (is_number(v)) return real_number(v) != 0;
   if (auto s = std::get_if<std::string>(&v.is)) return !s->empty();
   if (auto list = list_in(v)) return !list->empty();
+  if (auto names = names_in(v)) return !names->entries.empty();
   if (tensor_in(v)) throw NotFollowed{};  // its values are not known
   return true;
 }
@@ -153,15 +154,47 @@ bool python_comparison(const std::string& sign, const PythonValue& a, const Pyth
   if (sign == "is" || sign == "==") return same_values(a, b);
   if (sign == "is not" || sign == "!=") return !same_values(a, b);
   if (sign == "in" || sign == "not in") {
-    auto list = list_in(b);
-    if (!list) throw NotFollowed{};
+    auto part = std::get_if<std::string>(&a.is), whole = std::get_if<std::string>(&b.is);
+    if (part && whole) return (whole->find(*part) != whole->npos) == (sign == "in");
+    const PythonValue::List list = elements_walked(b);
     const bool in =
-        std::any_of(list->begin(), list->end(), [&](const PythonValue& each) { return same_values(a, each); });
+        std::any_of(list.begin(), list.end(), [&](const PythonValue& each) { return same_values(a, each); });
     return in == (sign == "in");
   }
   if (!is_number(a) || !is_number(b)) throw NotFollowed{};
   const double x = real_number(a), y = real_number(b);
   return sign == "<" ? x < y : sign == ">" ? x > y : sign == "<=" ? x <= y : x >= y;
+}
+
+bool is_instance(const PythonValue& v, const PythonExpression& types) {
+  std::vector<const PythonExpression*> all;
+  if (types.kind == PythonExpression::tuple)
+    for (const PythonExpression& each : types.parts) all.push_back(&each);
+  else
+    all.push_back(&types);
+  return std::any_of(all.begin(), all.end(), [&](const PythonExpression* t) {
+    return t->word == "int"     ? std::holds_alternative<int64_t>(v.is)
+           : t->word == "float" ? std::holds_alternative<double>(v.is)
+           : t->word == "bool"  ? std::holds_alternative<bool>(v.is)
+           : t->word == "str"   ? std::holds_alternative<std::string>(v.is)
+           : t->word == "tuple" || t->word == "list" || t->word == "Iterable" ? list_in(v) != nullptr
+           : t->word == "Tensor"                                              ? tensor_in(v) != nullptr
+                                                                              : throw NotFollowed{};
+  });
+}
+
+PythonValue made_anew(const PythonObject& was, const std::string& method, const PythonArguments& a) {
+  static const std::set<std::string> random = {"uniform_", "normal_", "random_", "mul_", "div_"},
+                                     same = {"to",         "cuda",  "cpu",    "float",
+                                             "contiguous", "clone", "detach", "requires_grad_"};
+  auto o = std::make_shared<PythonObject>(was);
+  if (random.contains(method))
+    o->name = "torch.randn";
+  else if (method == "zero_" || (method == "fill_" && !a.by_place.empty() && real_number(a.by_place[0]) == 0))
+    o->name = "torch.zeros";
+  else if (!same.contains(method))
+    throw NotFollowed{};
+  return {o};
 }
 
 }  // namespace convscope::host

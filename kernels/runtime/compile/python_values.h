@@ -2,7 +2,9 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "convscope/python_module.h"
@@ -23,13 +25,15 @@ struct PythonObject {
     type,
     extension,
     parent,
-    names  // **kwargs
+    names  // **kwargs, {…}
   } kind = path;
-  std::string name;                               // of a path, a host function
-  std::map<std::string, PythonValue> attributes;  // of an instance, a layer
-  const PythonStatement* statement = nullptr;     // of a function, a method, a class
-  std::shared_ptr<PythonObject> self;             // of a method, a parent
-  Sizes sizes;                                    // of what was made with values of its own
+  std::string name;                                            // of a path, a host function
+  std::map<std::string, PythonValue> attributes;               // of an instance, a layer
+  const PythonStatement* statement = nullptr;                  // of a function, a method, a class
+  std::shared_ptr<PythonObject> self;                          // of a method, a parent
+  Sizes sizes;                                                 // of what was made with values of its own
+  std::vector<std::pair<PythonValue, PythonValue>> entries;    // of names
+  std::shared_ptr<std::map<std::string, PythonValue>> around;  // of a function in another: what that one's names were
 };
 using PythonObjectPointer = std::shared_ptr<PythonObject>;
 
@@ -64,6 +68,22 @@ struct NotFollowed {};
 // Of numbers, strings and lists. Errors: NotFollowed.
 PythonValue python_arithmetic(const std::string& sign, const PythonValue& a, const PythonValue& b);
 bool python_comparison(const std::string& sign, const PythonValue& a, const PythonValue& b);
+
+// Names (python_names.cpp): null where it is none; the value of one, null where there is none. Errors: NotFollowed.
+PythonObjectPointer names_in(const PythonValue& v);
+PythonObjectPointer made_names();
+PythonValue* value_at(PythonObject& names, const PythonValue& key);
+void put_at(PythonObject& names, const PythonValue& key, const PythonValue& v);
+void put_all(PythonObject& names, const PythonValue& others);
+PythonValue names_method(PythonObject& names, const std::string& method, const PythonArguments& a);
+PythonValue::List elements_walked(const PythonValue& v);  // of a list; of names these
+// dict(), zip(), sum() and the like; nothing: it is none of them.
+std::optional<PythonValue> walking_function(const std::string& name, const PythonArguments& a);
+
+// isinstance(v, types)
+bool is_instance(const PythonValue& v, const PythonExpression& types);
+// torch.empty(…).uniform_(-a, a): still values of its own.
+PythonValue made_anew(const PythonObject& was, const std::string& method, const PythonArguments& a);
 
 // Of tensors. Errors: NotFollowed; refused.
 PythonValue tensor_attribute(const Tensor& t, const std::string& name);

@@ -8,10 +8,11 @@
 
 namespace convscope::host {
 
-PythonValue PythonWalk::function_value(const Statement& s) const {
+PythonValue PythonWalk::function_value(const Statement& s, const Locals* around) const {
   auto o = std::make_shared<PythonObject>();
   o->kind = s.kind == Statement::type ? PythonObject::type : PythonObject::function, o->name = s.word,
   o->statement = &s;
+  if (around) o->around = std::make_shared<Locals>(*around);
   return {o};
 }
 
@@ -67,7 +68,14 @@ PythonWalk::Value PythonWalk::known_value(const Expression& e, Locals& l) {
     case Expression::tuple:
     case Expression::list: {
       Value::List all;
-      for (const Expression& part : e.parts) all.push_back(value_of(part, l));
+      for (const Expression& part : e.parts) {
+        if (part.kind != Expression::star) {
+          all.push_back(value_of(part, l));
+          continue;
+        }
+        const Value::List more = elements_walked(value_of(part.parts[0], l));
+        all.insert(all.end(), more.begin(), more.end());
+      }
       return python_list(std::move(all));
     }
     case Expression::unary: {
@@ -88,15 +96,52 @@ PythonWalk::Value PythonWalk::known_value(const Expression& e, Locals& l) {
       Value v = value_of(e.parts[0], l);
       return truth_of(v) == (e.kind == Expression::both) ? value_of(e.parts[1], l) : v;
     }
+    case Expression::names: {
+      const auto made = made_names();
+      for (size_t i = 0; i + 1 < e.parts.size(); i += 2)
+        if (e.parts[i].kind == Expression::nothing)
+          put_all(*made, value_of(e.parts[i + 1], l));
+        else
+          put_at(*made, value_of(e.parts[i], l), value_of(e.parts[i + 1], l));
+      return {made};
+    }
+    case Expression::walked:
+      return walked(e, l);
+    case Expression::naming: {
+      const Value v = value_of(e.parts[1], l);
+      return assign(e.parts[0], v, l), v;
+    }
+    case Expression::lambda:
+      return function_value(*e.function, &l);
     case Expression::conditional:
       return value_of(e.parts[truth_of(value_of(e.parts[1], l)) ? 0 : 2], l);
     default:
       throw NotFollowed{};
   }
 }
+// [… for a in b if c]; {… : … for …} of pairs. What its names are ends with it.
+PythonWalk::Value PythonWalk::walked(const Expression& e, const Locals& around) {
+  Locals l = around;
+  Value::List all;
+  for (const Value& one : elements_walked(value_of(e.parts[2], l))) {
+    if (++steps_ > 100'000) throw NotFollowed{};
+    assign(e.parts[1], one, l);
+    if (std::all_of(e.parts.begin() + 3, e.parts.end(), [&](const auto& c) { return truth_of(value_of(c, l)); }))
+      all.push_back(value_of(e.parts[0], l));
+  }
+  if (e.word != "{") return python_list(std::move(all));
+  const auto made = made_names();
+  put_all(*made, python_list(std::move(all)));
+  return {made};
+}
 PythonWalk::Value PythonWalk::subscript(const Expression& e, Locals& l) {
   const Value of = value_of(e.parts[0], l);
   if (auto t = tensor_in(of)) return {part_of(*t, e, l)};
+  if (const auto names = names_in(of)) {
+    const Value* v = value_at(*names, key_of(e, l));
+    if (!v) throw NotFollowed{};
+    return *v;
+  }
   auto list = list_in(of);
   if (!list || e.parts.size() != 2) throw NotFollowed{};
   const auto n = static_cast<int64_t>(list->size());
@@ -111,6 +156,12 @@ PythonWalk::Value PythonWalk::subscript(const Expression& e, Locals& l) {
   if (i < 0) i += n;
   if (i < 0 || i >= n) throw NotFollowed{};
   return (*list)[static_cast<size_t>(i)];
+}
+// names[a], names[a, b]
+PythonWalk::Value PythonWalk::key_of(const Expression& subscript, Locals& l) {
+  Value::List all;
+  for (size_t i = 1; i < subscript.parts.size(); i++) all.push_back(value_of(subscript.parts[i], l));
+  return all.size() == 1 ? all.front() : python_list(std::move(all));
 }
 PythonWalk::Bounds PythonWalk::bounds(const Expression& slice, Locals& l) {
   auto one = [&](size_t i) -> std::optional<int64_t> {
@@ -153,6 +204,7 @@ void PythonWalk::assign(const Expression& to, const Value& v, Locals& l) {
     o->attributes[to.word] = v;
   } else if (to.kind == Expression::subscript) {
     const Value of = value_of(to.parts[0], l);
+    if (const auto names = names_in(of)) return put_at(*names, key_of(to, l), v);
     if (!tensor_in(of)) throw NotFollowed{};
     Tensor room = part_of(*tensor_in(of), to, l);
     if (auto t = tensor_in(v))
@@ -172,10 +224,21 @@ void PythonWalk::run(const std::vector<Statement>& all, Locals& l) {
     }
   }
 }
+// Once through its body; whether it did not break.
+bool PythonWalk::goes_on(const Statement& loop, Locals& l) {
+  try {
+    run(loop.body, l);
+  } catch (const Continued&) {
+  } catch (const Broken&) {
+    return false;
+  }
+  return true;
+}
 void PythonWalk::run_one(const Statement& s, Locals& l) {
   if (++steps_ > 100'000) throw NotFollowed{};
   switch (s.kind) {
     case Statement::none:
+      for (const PythonParameter& name : s.parameters) l[name.name] = python_path(name.value.word);  // of an import
       return;
     case Statement::expression:
       if (s.value.kind != Expression::text) value_of(s.value, l);
@@ -200,16 +263,22 @@ void PythonWalk::run_one(const Statement& s, Locals& l) {
       return run(truth_of(value_of(s.value, l)) ? s.body : s.otherwise, l);
     case Statement::each: {
       const Value v = value_of(s.value, l);
-      if (!list_in(v)) throw NotFollowed{};
-      for (const Value& one : *list_in(v)) assign(s.targets[0], one, l), run(s.body, l);
+      for (const Value& one : elements_walked(v)) {
+        assign(s.targets[0], one, l);
+        if (!goes_on(s, l)) break;
+      }
       return;
     }
     case Statement::loop:
       while (truth_of(value_of(s.value, l))) {
         if (++steps_ > 100'000) throw NotFollowed{};
-        run(s.body, l);
+        if (!goes_on(s, l)) break;
       }
       return;
+    case Statement::breaks:
+      throw Broken{};
+    case Statement::continues:
+      throw Continued{};
     case Statement::asserts:
       if (!truth_of(value_of(s.value, l))) refuse(fmt::format("its assertion in line {} fails", s.line));
       return;
@@ -219,7 +288,7 @@ void PythonWalk::run_one(const Statement& s, Locals& l) {
     case Statement::tries:
       return run(s.body, l);
     case Statement::function:
-      l[s.word] = function_value(s);
+      l[s.word] = function_value(s, &l);
       return;
     case Statement::globals:
       for (const Expression& name : s.targets) l["global " + name.word] = {};
@@ -227,6 +296,93 @@ void PythonWalk::run_one(const Statement& s, Locals& l) {
     default:
       throw NotFollowed{};
   }
+}
+
+PythonArguments PythonWalk::arguments(const Expression& call, Locals& l) {
+  PythonArguments a;
+  for (size_t i = 1; i < call.parts.size(); i++) {
+    const Expression& part = call.parts[i];
+    if (part.kind != Expression::star) {
+      a.by_place.push_back(value_of(part, l));
+      continue;
+    }
+    const Value v = value_of(part.parts[0], l);
+    const auto names = object_in(v);
+    if (const auto* list = list_in(v); list && part.word == "*")
+      a.by_place.insert(a.by_place.end(), list->begin(), list->end());
+    else if (names && names->kind == PythonObject::names && part.word == "**")
+      for (const auto& [name, given] : names->entries) a.by_name[string_of(name)] = given;
+    else
+      throw NotFollowed{};
+  }
+  for (const auto& [name, e] : call.named) a.by_name[name] = value_of(e, l);
+  return a;
+}
+PythonWalk::Value PythonWalk::call_function(const Statement& f, const PythonObjectPointer& self,
+                                            const PythonArguments& given, const Locals* around) {
+  if (++deep_ > 24) throw NotFollowed{};
+  Locals l;
+  if (around) l = *around;
+  size_t place = 0;
+  for (size_t i = 0; i < f.parameters.size(); i++) {
+    const PythonParameter& p = f.parameters[i];
+    if (p.stars) {
+      Value::List rest;
+      const auto others = made_names();
+      for (const auto& [name, v] : given.by_name)
+        if (std::none_of(f.parameters.begin(), f.parameters.end(), [&](const auto& own) { return own.name == name; }))
+          others->entries.emplace_back(Value{name}, v);
+      while (p.stars == 1 && place < given.by_place.size()) rest.push_back(given.by_place[place++]);
+      l[p.name] = p.stars == 1 ? python_list(std::move(rest)) : Value{others};
+    } else if (self && i == 0)
+      l[p.name] = {self};
+    else if (place < given.by_place.size())
+      l[p.name] = given.by_place[place++];
+    else if (auto named = given.by_name.find(p.name); named != given.by_name.end())
+      l[p.name] = named->second;
+    else if (p.value.kind != Expression::nothing)
+      l[p.name] = value_of(p.value, l);
+  }
+  Value result;
+  running_.push_back(&f);
+  try {
+    run(f.body, l);
+  } catch (Returned& r) {
+    result = std::move(r.value);
+  }
+  running_.pop_back();
+  deep_--;
+  return result;
+}
+// Of a dataclass: those of its class that have a type, in their order.
+void PythonWalk::fields(const PythonObjectPointer& made, const PythonArguments& a) {
+  Locals none;
+  size_t place = 0;
+  for (const Statement& s : made->statement->body) {
+    const bool alone = s.kind == Statement::none;
+    if ((!alone && (s.kind != Statement::assignment || s.word != ":")) || s.targets.size() != 1) continue;
+    const std::string& name = s.targets[0].word;
+    const Value* given = a.find(name.c_str(), place++);
+    if (!given && alone) throw NotFollowed{};
+    made->attributes[name] = given ? *given : value_of(s.value, none);
+  }
+  if (const Statement* behind = method_of(file_, made->statement, "__post_init__")) call_function(*behind, made, {});
+}
+// map(f, all)
+PythonWalk::Value PythonWalk::mapped(const Value& f, const Value& all) {
+  const auto o = object_in(f);
+  Value::List out;
+  for (const Value& one : elements_walked(all)) {
+    PythonArguments a;
+    a.by_place.push_back(one);
+    if (o && o->kind == PythonObject::function)
+      out.push_back(call_function(*o->statement, nullptr, a, o->around.get()));
+    else if (o && o->kind == PythonObject::path)
+      out.push_back(call_of_path(ops_, o->name, a));
+    else
+      throw NotFollowed{};
+  }
+  return python_list(std::move(out));
 }
 
 }  // namespace convscope::host

@@ -27,18 +27,28 @@ class PythonWalk {
   virtual Value attribute(const Value& of, const std::string& name) = 0;
   virtual Value call(const Expression& e, Locals& l) = 0;
   virtual Value settled(const Value& v) const = 0;  // of what is assigned
-  Value function_value(const Statement& s) const;
+  // around: the names of the function that it stands in.
+  Value function_value(const Statement& s, const Locals* around = nullptr) const;
 
   // Errors: refused, with the line of what is not followed.
   Value value_of(const Expression& e, Locals& l);
   void run(const std::vector<Statement>& all, Locals& l);
+  PythonArguments arguments(const Expression& call, Locals& l);
+  // around: as function_value() has them.
+  Value call_function(const Statement& f, const PythonObjectPointer& self, const PythonArguments& given,
+                      const Locals* around = nullptr);
+  void fields(const PythonObjectPointer& made, const PythonArguments& a);
+  Value mapped(const Value& f, const Value& all);
   struct Returned {
     Value value;
   };
+  struct Broken {};  // out of a loop
+  struct Continued {};
 
   const PythonFile& file_;
   PythonOperations ops_;
-  std::map<std::string, Value> made_;  // global names
+  std::map<std::string, Value> made_;      // global names
+  std::vector<const Statement*> running_;  // functions, the innermost last
 
  private:
   struct Bounds {
@@ -47,12 +57,15 @@ class PythonWalk {
   [[noreturn]] void not_followed(int line) const;
   static Value made_times(const PythonObject& was);
   Value known_value(const Expression& e, Locals& l);
+  Value walked(const Expression& e, const Locals& around);
   Value subscript(const Expression& e, Locals& l);
+  Value key_of(const Expression& subscript, Locals& l);
   Bounds bounds(const Expression& slice, Locals& l);
   Tensor part_of(Tensor t, const Expression& e, Locals& l);
   void assign(const Expression& to, const Value& v, Locals& l);
   void run_one(const Statement& s, Locals& l);
-  int steps_ = 0;
+  bool goes_on(const Statement& loop, Locals& l);
+  int steps_ = 0, deep_ = 0;
 };
 
 }  // namespace convscope::host

@@ -1,8 +1,8 @@
 #include "kernels/runtime/compile/python_weights.h"
 
 #include <fmt/format.h>
-#include <optional>
 
+#include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/python_run.h"
 
 namespace convscope::host {
@@ -50,6 +50,24 @@ void look_at_layer(const ConvProblem& p, const std::map<std::string, PythonValue
   throw WrongWeights(
       fmt::format("its module's nn.ConvTranspose1d has weights of sizes [{}], where the layer's has [{}]: {}",
                   fmt::join(own, ", "), fmt::join(asked, ", "), why));
+}
+
+std::optional<PythonValue> number_of_layer(const ConvProblem& p, const std::string& name) {
+  const std::string m = usual_meaning(name, false);
+  const std::pair<const char*, int64_t> all[] = {{"Cin", p.in_channels},   {"in_channels", p.in_channels},
+                                                 {"Cout", p.out_channels}, {"out_channels", p.out_channels},
+                                                 {"K", p.kernel_size},     {"kernel_size", p.kernel_size},
+                                                 {"s", p.stride},          {"stride", p.stride},
+                                                 {"p", p.padding},         {"padding", p.padding},
+                                                 {"op", p.output_padding}, {"output_padding", p.output_padding},
+                                                 {"d", p.dilation},        {"dilation", p.dilation},
+                                                 {"g", p.groups},          {"groups", p.groups},
+                                                 {"N", p.batch},           {"batch", p.batch},
+                                                 {"L", p.length},          {"length", p.length}};
+  if (m == "bias" || name == "bias" || name == "use_bias") return PythonValue{p.bias};
+  for (const auto& [word, value] : all)
+    if (m == word) return PythonValue{value};
+  return {};
 }
 
 }  // namespace convscope::host

@@ -221,6 +221,35 @@ TEST(Json, RunWarnsOfTheSmallestProblem) {
   EXPECT_EQ(run_json({"direct", "--length", "20"}, 0)["warnings"], json::array());
 }
 
+// Figures of time warn as well: once in each form, above a table and among a document's warnings.
+TEST(Json, FiguresWarnOfTheSmallestProblem) {
+  for (const Words& verb : {Words{"profile", "direct"}, Words{"bench", "direct", "tiled"}}) {
+    const Words few = verb + Words{"--samples", "2"};
+    EXPECT_EQ(convscope_run(few + Words{"--json"}).document()["warnings"],
+              json({"On the smallest problem, which is taken where none is given, next to nothing shows: --preset "
+                    "kernelbench-79-small says more"}))
+        << verb[0];
+    EXPECT_EQ(convscope_run(few + Words{"--json", "--length", "20"}).document()["warnings"], json::array()) << verb[0];
+    const std::string table = convscope_run(few).out, words = "next to nothing shows";
+    const size_t at = table.find(words);
+    EXPECT_NE(at, std::string::npos) << table;
+    EXPECT_EQ(table.find(words, at + 1), std::string::npos) << table;
+  }
+  EXPECT_TRUE(test::holds(convscope_run({"profile", "direct", "--samples", "2", "--format", "csv"}).out,
+                          "warning,,\"On the smallest problem"));
+}
+
+// A bound of 0 has no multiple: where the largest error is infinitely many of it, so is the mean, and not 0.
+TEST(Json, ExactErrorsHaveNoMeanOfTheirBound) {
+  const Words problem = {"--kernel-size", "3", "--length", "50", "--stride", "2", "--samples", "1"};
+  const json wrong = run_json(Words{"S4"} + problem, 1), right = run_json(Words{"direct"} + problem, 0);
+  EXPECT_EQ(wrong["exact"]["max_bound_ratio"], "Infinity");
+  EXPECT_EQ(wrong["exact"]["rms_bound_ratio"], "Infinity");
+  EXPECT_GT(wrong["error"]["rms_bound_ratio"].get<double>(), 1) << "these have bounds";
+  EXPECT_EQ(right["exact"]["max_bound_ratio"], 0);
+  EXPECT_EQ(right["exact"]["rms_bound_ratio"], 0);
+}
+
 // Each document says by which program, and of which seed where values are drawn.
 TEST(Json, EveryVerbSaysItsVersion) {
   const Words layer = {"--kernel-size", "3", "--length", "20"};

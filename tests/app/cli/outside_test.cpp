@@ -363,15 +363,15 @@ TEST_F(OutsideCli, OnAGpuItIsCompiledForThat) {
 TEST_F(OutsideCli, WhatNvccDoesNotTakeIsAVerdictToo) {
   if (!test::has_fake_gpu()) GTEST_SKIP() << "this build has no GPU side";
   if (!has_nvcc()) GTEST_SKIP() << "no nvcc is here";
-  // A host function, which the emulator cannot tell from others.
+  // A host function, which is not told from others where the preprocessor has a say (device_rules.h).
   const std::string file = changed("gather.cu", "__global__ void gather(",
-                                   "float host_only(float v) { return v; }\n__global__ void gather(");
+                                   "#if 1\nfloat host_only(float v) { return v; }\n#endif\n__global__ void gather(");
   std::string text = test::text_file(file);
   text.replace(text.find("y[id] = sum;"), 12, "y[id] = host_only(sum);");
   folder_.write("gather.cu", text.data(), text.size());
   auto r = run(Words{"run", file, "--device", "cuda"} + little, test::fake_gpu());
   EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(holds(r.out, "not run: it does not compile: " + file + ":25: ")) << r.out;
+  EXPECT_TRUE(holds(r.out, "not run: it does not compile: " + file + ":27: ")) << r.out;
   EXPECT_TRUE(holds(r.err, "host_only")) << r.err;
 }
 
@@ -405,6 +405,9 @@ TEST_F(OutsideCli, WhatARightVerdictSaysNothingOfIsSaid) {
             "not seen    a second sequence, groups, a bias, a dilation other than its stride, output padding: this "
             "problem has none; `convscope check "))
       << plain.out;
+  const json warned = run({"run", file, "--preset", "kernelbench-79-small", "--json"}).document()["warnings"];
+  ASSERT_EQ(warned.size(), 1u) << "what the text says, scripts are told: " << warned;
+  EXPECT_TRUE(warned[0].get<std::string>().starts_with("not seen: a second sequence, groups, a bias, ")) << warned;
   EXPECT_FALSE(holds(run(Words{"run", file} + little).out, "not seen")) << "it is wrong there";
   EXPECT_FALSE(holds(convscope_run({"run", "tiled"}).out, "not seen")) << "a kernel of the program's";
   EXPECT_TRUE(holds(convscope_run({"run", "S4"}).out, "On the smallest problem, which is taken where none is given, "));

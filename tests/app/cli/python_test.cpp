@@ -13,6 +13,11 @@ using test::little;
 using test::OutsideCli;
 using test::Words;
 
+// Of its host code, in one line: what C++ alone sees of it.
+constexpr const char* declared_of_module =
+    "torch::Tensor conv(torch::Tensor, torch::Tensor, torch::optional<torch::Tensor>, int, int, int, int); "
+    "torch::Tensor reversed(torch::Tensor);";
+
 class PythonCli : public OutsideCli {
  protected:
   // A module whose kernel is right, with weights as PyTorch has them.
@@ -53,7 +58,9 @@ torch::Tensor reversed(torch::Tensor w) {
   return to;
 }
 '''
-ext = load_inline(name='e', cpp_sources='', cuda_sources=source, functions=['conv', 'reversed'])
+ext = load_inline(name='e', cpp_sources=')" +
+                             std::string(declared_of_module) +
+                             R"(', cuda_sources=source, functions=['conv', 'reversed'])
 
 class ModelNew(nn.Module):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, dilation=1,
@@ -217,6 +224,57 @@ TEST_F(PythonCli, WhatInitMakesIsKnown) {
                                          "        self.w = self.c.weight.data.contiguous().clone()\n")} +
                      little + Words{"--groups", "1"});
   EXPECT_TRUE(holds(r.out + r.err, "is given a tensor on the CPU, which a GPU cannot reach")) << r.out << r.err;
+}
+
+// As modules keep their numbers: by name, in classes of their own, by what is written short.
+TEST_F(PythonCli, WhatIsKeptByNameIsFollowed) {
+  const std::string call = "        return ext.conv(x, c.weight, c.bias, ";
+  struct Module {
+    const char* before;  // of the class
+    std::string init, forward;
+  };
+  for (const Module& m :
+       {Module{"", "        self.n = dict(s=stride, p=padding, o=output_padding, d=dilation)\n",
+               "        n = self.n\n" + call + "n['s'], n['p'], n['o'], n['d'])\n"},
+        Module{"CACHE = {}\n",
+               "        self.n = {'a0': stride, **{'a1': padding, 'a2': output_padding}}\n"
+               "        self.n['a3'] = self.n.get('a4', dilation)\n",
+               "        if 'e' not in CACHE:\n            CACHE['e'] = ext\n"
+               "        a = tuple(v for k, v in self.n.items() if k != 'none')\n"
+               "        return CACHE['e'].conv(x, c.weight, c.bias, *a)\n"},
+        Module{"from dataclasses import dataclass\n@dataclass\nclass Numbers:\n    s: int\n    p: int = 0\n"
+               "    o: int = 0\n    d: int = 1\n",
+               "        self.n = Numbers(stride, padding, d=dilation, o=output_padding)\n",
+               "        n = self.n\n" + call + "n.s, n.p, n.o, n.d)\n"},
+        Module{"",
+               "        self.layers = nn.ModuleList([self.c])\n"
+               "        for n, v in {'s': stride, 'p': padding, 'no name': 9}.items():\n            if ' ' in n:\n"
+               "                break\n            setattr(self, n, v)\n            continue\n",
+               "        if not str(x.device).startswith('cuda'):\n            return x\n"
+               "        o, d = map(int, (c.output_padding[0], c.dilation[0]))\n        for layer in self.layers:\n"
+               "            a = (self.s, self.p, *[o, d])\n            y = ext.conv(x, layer.weight, layer.bias, *a)\n"
+               "        return y\n"},
+        Module{
+            "from math import ceil\n",
+            "        self.n = [ceil(v) for v in (stride, padding, output_padding, dilation)]\n"
+            "    ONE = 1\n    @property\n    def last(self):\n        return self.n[-1] * self.ONE\n"
+            "    @classmethod\n    def whole(cls, v):\n        return v * cls.ONE\n",
+            "        get = lambda i: self.whole(self.n[i])\n        if (b := c.bias) is not None:\n"
+            "            b = b.contiguous()\n        return ext.conv(x, c.weight, b, get(0), get(1), get(2), self.last)"
+            "\n"}}) {
+    std::string text = test::text_file(module(m.forward, m.init));
+    text.insert(text.find("class ModelNew"), m.before);
+    const std::string said = checked(file("kept.py", text));
+    EXPECT_TRUE(holds(said, "✓ right on all 40 problems")) << m.init << m.forward << said;
+  }
+  // **kwargs is one of them; so is what a fault of them is told of.
+  std::string text = test::text_file(module(call + "c.padding[0], c.stride[0], c.output_padding[0], c.dilation[0])\n"));
+  const size_t init = text.find("in_channels, out_channels, kernel_size, stride=1"), end = text.find("):\n", init);
+  text.replace(init, end - init, "in_channels, out_channels, kernel_size, **more");
+  const size_t layer = text.find("kernel_size, stride, padding"), behind = text.find(")\n", layer);
+  text.replace(layer, behind - layer, "kernel_size, **more");
+  const std::string said = checked(file("kwargs.py", text), {"--groups", "1", "--padding", "1"});
+  EXPECT_TRUE(holds(said, "the stride and the padding are exchanged")) << said;
 }
 
 TEST_F(PythonCli, ItsFaultsAreTold) {

@@ -256,6 +256,51 @@ TEST_F(RecordingCli, CtrlCKeepsWhatIsDone) {
   EXPECT_EQ(files(), 1u) << "nothing is left beside it";
 }
 
+// A kernel's file is recorded under its name; of its text a hash is kept, so that it is known when it is another one.
+TEST_F(RecordingCli, AKernelsFile) {
+  const std::string text = text_file(project_file("assets/kernels/gather.cu")), other = text + "\n";
+  const std::string mine = folder_.write("mine.cu", text.data(), text.size());
+  expect_refused({"record", file_, mine}, "kernel", mine,
+                 "is code from outside that would run with your rights: look through it, then add --trust");
+  record({mine, "tiled"}, {"--trust"});
+  auto recorded = [&](const Words& verb) {
+    Finished f = convscope_run(verb + Words{"--recording", file_, "--json"});
+    EXPECT_EQ(f.code, 0) << f.err;
+    return f.document();
+  };
+  const json run = recorded({"run", mine}), profile = recorded({"profile", mine});
+  EXPECT_EQ(run["kernel"]["name"], mine);
+  EXPECT_EQ(run["kernel"]["text_hash"], kernel_text_hash(text));
+  EXPECT_EQ(profile["kernel"]["text_hash"], kernel_text_hash(text));
+  EXPECT_FALSE(recorded({"run", "tiled"})["kernel"].contains("text_hash")) << "a kernel of the program";
+  const json bench = recorded({"bench"});
+  EXPECT_EQ(bench["entries"].size(), 2u);
+  for (const auto& e : bench["entries"])
+    EXPECT_EQ(e.value("text_hash", ""), e["name"] == mine ? kernel_text_hash(text) : "") << e["name"];
+  EXPECT_FALSE(run["recorded"].contains("text_changed"));
+  // What the file holds stays, until the kernel's file does not.
+  const Words again =
+      Words{"record", file_, mine, "--trust", "--add", "--device", "emulator", "--samples", "3"} + small;
+  EXPECT_EQ(convscope_run(again).code, 1) << "nothing is left to record";
+  folder_.write("mine.cu", other.data(), other.size());
+  EXPECT_EQ(recorded({"run", mine})["recorded"]["text_changed"], true);
+  EXPECT_TRUE(holds(convscope_run({"run", mine, "--recording", file_}).out, "! of another text than " + mine));
+  EXPECT_EQ(convscope_run(again).code, 0);
+  EXPECT_EQ(recorded({"run", mine})["kernel"]["text_hash"], kernel_text_hash(other));
+  EXPECT_EQ(recorded({"profile", mine})["kernel"]["text_hash"], kernel_text_hash(other));
+  EXPECT_FALSE(recorded({"run", mine})["recorded"].contains("text_changed"));
+  // Gone, or on another machine: what was recorded is all there is.
+  std::filesystem::remove(mine);
+  EXPECT_FALSE(recorded({"run", mine})["recorded"].contains("text_changed"));
+  // One that is not named again is in no new comparison, which says so.
+  Finished more =
+      convscope_run(Words{"record", file_, "S4", "--add", "--device", "emulator", "--samples", "3", "--json"} + small);
+  EXPECT_EQ(more.code, 0) << more.err;
+  EXPECT_EQ(more.document()["left_out"],
+            json::array({json({{"what", mine + " in the comparison"},
+                               {"reason", "its file was not named, so it was not timed again"}})}));
+}
+
 class RecordingOfAGpu : public RecordingCli {
  protected:
   void SetUp() override {
@@ -349,10 +394,10 @@ TEST(ShippedRecordings, NameAccuraciesAndNewerTimes) {
   ASSERT_NE(at, std::string::npos) << out;
   const std::string line = out.substr(at, out.find('\n', at) - at);
   for (const char* name : {"hopper_3xtf32", "; tf32 ", "cudnn-tf32", "hopper_tf32"})
-    EXPECT_TRUE(has_part(line, name)) << name << ": " << line;
-  EXPECT_FALSE(has_part(line, "registers")) << line;
-  EXPECT_TRUE(has_part(convscope_run({"run", "mma_tf32", "--recording", "h200-kernelbench-79"}).out,
-                       "! this time is of 2026-11-22; the kernel's profile of 2026-11-24 has 1.18 ms"));
+    EXPECT_TRUE(holds(line, name)) << name << ": " << line;
+  EXPECT_FALSE(holds(line, "registers")) << line;
+  EXPECT_TRUE(holds(convscope_run({"run", "mma_tf32", "--recording", "h200-kernelbench-79"}).out,
+                    "! this time is of 2026-11-22; the kernel's profile of 2026-11-24 has 1.18 ms"));
 }
 
 // What limits a kernel is said by this version's rules, and is not disproved by the counters beside it.
@@ -361,7 +406,7 @@ TEST(ShippedRecordings, TheSentenceAgreesWithItsCounters) {
     json j = convscope_run({"profile", "hopper_tf32", "--recording", name, "--json"}).document();
     const std::string said = j["bottleneck"]["sentence"];
     EXPECT_EQ(j["bottleneck"]["rule"], "data-path") << name << ": " << said;
-    EXPECT_TRUE(has_part(said, "the L2 cache")) << said;
+    EXPECT_TRUE(holds(said, "the L2 cache")) << said;
     EXPECT_EQ(j["bottleneck"]["source"], "by the rules of this version, from the recorded figures");
   }
 }
@@ -379,13 +424,13 @@ TEST(ShippedRecordings, MeansOverTimeAreOfKernels) {
   for (const char* said :
        {"points of 5 µs while kernels ran, 464 µs", "171 µs of it lie between kernels", "377 µs by bytes at 4268 GB/s",
         "good: near the floor of the problem", "whole calls of this profile", "each warp's 1152 rounded up to 1280"})
-    EXPECT_TRUE(has_part(out, said)) << said << "\n" << out;
+    EXPECT_TRUE(holds(out, said)) << said << "\n" << out;
 }
 
 TEST(ShippedRecordings, NamesOfAComparisonAreToBeLeftOut) {
   Finished f = convscope_run({"bench", "tiled", "hopper_tf32", "--recording", "h200-kernelbench-74"});
   EXPECT_EQ(f.code, 2);
-  EXPECT_TRUE(has_part(f.err, "leave the names out")) << f.err;
+  EXPECT_TRUE(holds(f.err, "leave the names out")) << f.err;
 }
 
 }  // namespace

@@ -329,5 +329,45 @@ TEST(SliderSpan, OutputPaddingFollowsStrideAndDilationDown) {
   EXPECT_EQ(slider_span(p, &P::stride).low, 1);
 }
 
+TEST(Stepped, GoesToTheNextLegalNumber) {
+  ConvProblem p = Document().problem;
+  p.in_channels = 12, p.out_channels = 18, p.groups = 1, p.stride = 2, p.dilation = 1, p.output_padding = 0;
+  EXPECT_EQ(stepped(p, &P::stride, 1), 3);
+  EXPECT_EQ(stepped(p, &P::stride, -1), 1);
+  EXPECT_EQ(stepped(p, &P::stride, 0), 2);
+  EXPECT_EQ(stepped(p, &P::stride, 10), 12);
+  EXPECT_EQ(stepped(p, &P::stride, -10), 1) << "as far as it goes";
+  EXPECT_EQ(stepped(p, &P::output_padding, 1), 1);
+  EXPECT_EQ(stepped(p, &P::output_padding, 10), 1) << "the stride leaves no room";
+  // Divisors of 12 and 18: 1, 2, 3, 6.
+  p.groups = 3;
+  EXPECT_EQ(stepped(p, &P::groups, 1), 6);
+  EXPECT_EQ(stepped(p, &P::groups, -1), 2);
+  EXPECT_EQ(stepped(p, &P::in_channels, 1), 15);
+  p.groups = 6;
+  EXPECT_EQ(stepped(p, &P::groups, 1), 6) << "there is none beyond";
+  // Further than a slider goes.
+  p.length = 100000;
+  EXPECT_EQ(stepped(p, &P::length, 1), 100001);
+}
+
+TEST(Stepped, StaysLegalOfAnyProblem) {
+  test::Random r(11);
+  for (int i = 0; i < 300; i++) {
+    const ConvProblem p = test::random_problem(r);
+    for (const auto& f : problem_fields())
+      for (int64_t by : {-10, -1, 1, 10}) {
+        const int64_t to = stepped(p, f.value, by);
+        EXPECT_FALSE(check(with(p, f.value, to))) << f.name << " " << p.*f.value << " → " << to;
+        EXPECT_TRUE(by < 0 ? to <= p.*f.value : to >= p.*f.value) << f.name;
+      }
+  }
+  ConvProblem wild;
+  for (int64_t v : {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
+    wild.stride = v;
+    EXPECT_EQ(stepped(wild, &P::stride, 1), v) << "nothing legal is near";
+  }
+}
+
 }  // namespace
 }  // namespace convscope

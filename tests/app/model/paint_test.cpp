@@ -265,5 +265,33 @@ TEST(Paint, AreasOfRightAndWrongAreMuted) {
   EXPECT_EQ(after[63], before[63]);
 }
 
+TEST(Paint, OwnDecadesOfTheRatio) {
+  Paint p = excess;
+  p.decades = 1;
+  EXPECT_NEAR(place_on(p, 10), 1, 1e-12);
+  EXPECT_NEAR(place_on(p, 0.1), 0, 1e-12);
+  EXPECT_EQ(place_on(p, 1), 0.5) << "the bound stays in the middle";
+  EXPECT_EQ(painted(cell(10, flag_failing), p), colour(ColourMap::excess, 1, false));
+  EXPECT_NE(painted(cell(10, flag_failing), excess), colour(ColourMap::excess, 1, false));
+  EXPECT_EQ(painted(cell(0.1), p), colour(ColourMap::excess, 0, false));
+  EXPECT_NE(painted(cell(0.1), excess), colour(ColourMap::excess, 0, false));
+}
+
+TEST(Paint, CountsWhatIsBeyondItsEnds) {
+  const std::vector<Cell> cells = {cell(-2), cell(-1), cell(0), cell(0.5), cell(1), cell(3), empty_cell(flag_nan)};
+  const BeyondScale b = beyond_scale(cells, {ColourMap::viridis, -1, 1, false});
+  EXPECT_EQ(b.below, 1u);
+  EXPECT_EQ(b.above, 1u);
+  EXPECT_EQ(b.cells, 6u) << "one has no number";
+  // 0.1 in single precision is more than 0.1.
+  EXPECT_EQ(beyond_scale(std::vector<Cell>{cell(0.1)}, {ColourMap::viridis, 0, 0.1, false}).above, 0u);
+  Paint near = excess;
+  near.decades = 1;
+  const std::vector<Cell> ratios = {cell(1e-9), cell(5), cell(20)};
+  EXPECT_EQ(beyond_scale(ratios, near).above, 1u);
+  EXPECT_EQ(beyond_scale(ratios, near).below, 0u);
+  EXPECT_EQ(beyond_scale(ratios, excess).above, 0u);
+}
+
 }  // namespace
 }  // namespace convscope

@@ -265,6 +265,10 @@ TEST_F(Session, WrongTypesAndIllegalValuesAreNamed) {
       {"view", {{"selected", 1}}, "selected"},
       {"view", {{"selected", {1, 2.5}}}, "selected"},
       {"view", {{"show_classes", 2}}, "show_classes"},
+      {"view", {{"value_range", 2}}, "value_range of the wrong type"},
+      {"view", {{"value_range", {2, 1}}}, "value_range [2,1] must go up"},
+      {"view", {{"error_range", {-1, 2}}}, "error_range [-1,2] must be symmetric around 0"},
+      {"view", {{"ratio_range", {-1, 1}}}, "must be symmetric around 1"},
   };
   for (const auto& c : cases) {
     std::string said = refusal(with_field(c.field, c.value));
@@ -274,6 +278,7 @@ TEST_F(Session, WrongTypesAndIllegalValuesAreNamed) {
   EXPECT_EQ(refusal(with_field("seed", 18446744073709551615u)), "");
   EXPECT_EQ(refusal(with_field("tolerance", {0, 1})), "");
   EXPECT_EQ(refusal(with_field("view", {{"selected", {1, 2}}, {"row1", 3}})), "");
+  EXPECT_EQ(refusal(with_field("view", {{"value_range", {-1, 2}}, {"ratio_range", {0.1, 10}}})), "");
 }
 
 TEST_F(Session, AFileOfAnotherShapeIsNamed) {

@@ -50,6 +50,7 @@ SessionFile unusual_session(const ScratchFolder& folder) {
   s.view.show_classes = true;
   s.view.difference_is_ratio = false;
   s.view.from_input = true;
+  s.view.colours = {ColourRange{-0.1, 1 / 3.0}, up_to(ColourScale::error, 2e-6), up_to(ColourScale::ratio, 30)};
   s.unknown = {{"note", "kept"}, {"other", {{"nested", {1, 2, 3}}}}};
   return s;
 }

@@ -149,6 +149,84 @@ TEST_F(Parameters, NumbersAreReadWhole) {
   EXPECT_EQ(a_->document().problem.length, 77) << "taken back";
 }
 
+// The wheel scrolls a panel: what lies under the mouse by then is not to change. With Ctrl it is a number's.
+TEST_F(Parameters, CtrlAndTheWheelStepThem) {
+  const ImRect at = find(slider("stride"));
+  a_.screen.mouse(at.GetCenter().x, at.GetCenter().y);
+  a_.screen.frames(*a_, 2);
+  const Document before = a_->document();
+  for (int i = 0; i < 3; i++) a_.screen.wheel(*a_, 1);
+  EXPECT_EQ(a_->document(), before) << "without Ctrl";
+  a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, true);
+  for (int i = 0; i < 3; i++) a_.screen.wheel(*a_, 1);
+  EXPECT_EQ(a_->document().problem.stride, before.problem.stride + 3);
+  a_.screen.io().AddKeyEvent(ImGuiMod_Shift, true);
+  a_.screen.wheel(*a_, 1);
+  EXPECT_EQ(a_->document().problem.stride, before.problem.stride + 13);
+  a_.screen.io().AddKeyEvent(ImGuiMod_Shift, false);
+  for (int i = 0; i < 4; i++) a_.screen.wheel(*a_, 0.25f);  // of a touch pad
+  EXPECT_EQ(a_->document().problem.stride, before.problem.stride + 14);
+  EXPECT_EQ(undo_steps(), steps_ + 1) << "one gesture";
+  for (int i = 0; i < 40; i++) a_.screen.wheel(*a_, -1);
+  EXPECT_EQ(a_->document().problem.stride, 1) << "and no further";
+  EXPECT_EQ(undo_steps(), steps_ + 1);
+  a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, false);
+  a_.screen.frame(*a_);
+  a_->undo();
+  EXPECT_EQ(a_->document(), before);
+}
+
+TEST_F(Parameters, APauseOrAnotherNumberIsAnotherStep) {
+  auto turn = [&](const char* field, int by) {
+    const ImRect at = find(slider(field));
+    a_.screen.mouse(at.GetCenter().x, at.GetCenter().y);
+    a_.screen.frames(*a_, 2);
+    a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, true);
+    for (int i = 0; i < by; i++) a_.screen.wheel(*a_, 1);
+    a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, false);
+    a_.screen.frame(*a_);
+  };
+  const ConvProblem first = a_->document().problem;
+  turn("stride", 2);
+  turn("dilation", 2);
+  EXPECT_EQ(undo_steps(), steps_ + 2);
+  a_.screen.frames(*a_, 80);
+  turn("dilation", 1);
+  EXPECT_EQ(undo_steps(), steps_ + 3);
+  // Nor is it a part of the drag before it.
+  const ImRect at = find(slider("dilation"));
+  a_.screen.drag(*a_, {at.Min.x + 8, at.GetCenter().y}, {at.GetCenter().x, at.GetCenter().y}, 6);
+  turn("dilation", 1);
+  EXPECT_EQ(undo_steps(), steps_ + 5);
+  for (int i = 0; i < 5; i++) a_->undo();
+  EXPECT_EQ(a_->document().problem, first);
+}
+
+TEST_F(Parameters, TheWheelAloneScrollsThePanel) {
+  a_.screen.resize(1600, 420);
+  a_.screen.frames(*a_, 4);
+  const ImGuiWindow* panel = ImGui::FindWindowByName("Problem");
+  ASSERT_GT(panel->ScrollMax.y, 20);
+  auto over_a_number = [&] {
+    const ImRect at = find(slider("kernel_size"));
+    ASSERT_GT(at.GetWidth(), 50);
+    a_.screen.mouse(at.GetCenter().x, at.GetCenter().y);
+    a_.screen.frames(*a_, 2);
+  };
+  over_a_number();
+  const Document before = a_->document();
+  a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, true);
+  a_.screen.wheel(*a_, -1);
+  a_.screen.io().AddKeyEvent(ImGuiMod_Ctrl, false);
+  a_.screen.frames(*a_, 3);
+  EXPECT_EQ(panel->Scroll.y, 0);
+  EXPECT_EQ(a_->document().problem.kernel_size, before.problem.kernel_size - 1);
+  a_.screen.wheel(*a_, -1);
+  a_.screen.frames(*a_, 3);
+  EXPECT_GT(panel->Scroll.y, 0);
+  EXPECT_EQ(a_->document().problem.kernel_size, before.problem.kernel_size - 1);
+}
+
 TEST_F(Parameters, TypingIsOneStep) {
   ImGuiID seed = test::Screen::id("Problem", {"inputs", "##seed"});
   ImGui::ActivateItemByID(seed);

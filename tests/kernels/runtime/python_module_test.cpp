@@ -146,13 +146,15 @@ TEST(PythonModule, ArgumentsByName) {
 }
 
 TEST(PythonModule, WhatIsNotFollowedIsRefusedWithItsLine) {
-  for (const char* line : {"return torch.relu(ext.f(x, 1, 2, 3))", "y = x ** 2", "return ext.g(x)",
-                           "z = [i for i in x]", "y = lambda a: a", "if x > 0: pass", "return self.conv(x)",
-                           "w = unknown.thing(x)", "raise_(x)", "a, b = x.shape"}) {
+  for (const char* line :
+       {"return torch.relu(ext.f(x, 1, 2, 3))", "y = x ** 2", "z = [i for i in x]", "y = await x", "if x > 0: pass",
+        "return self.conv(x)", "w = unknown.thing(x)", "raise_(x)", "a, b = x.shape"}) {
     const std::string said = given_by(module(std::string("    ") + line + "\n"), layer, 4);
     EXPECT_TRUE(holds(said, "its forward() does more than call its host code: line 26, " + std::string(line)))
         << line << ": " << said;
   }
+  EXPECT_TRUE(holds(given_by(module("    return ext.g(x)\n"), layer, 4),
+                    "its host code has no g() for its module, which calls it: functions names f"));
   EXPECT_TRUE(
       holds(given_by(module("    raise ValueError('no')\n"), layer, 4), "it raises in line 26: ValueError('no')"));
   EXPECT_TRUE(

@@ -30,7 +30,7 @@ struct PythonValue {
 [[noreturn]] CONVSCOPE_PROGRAM void refuse_argument(const PythonValue& v, const char* wanted);
 CONVSCOPE_PROGRAM int64_t whole_number(const PythonValue& v);
 CONVSCOPE_PROGRAM double real_number(const PythonValue& v);
-CONVSCOPE_PROGRAM Tensor tensor_or_none(const PythonValue& v);
+CONVSCOPE_PROGRAM Tensor tensor_of(const PythonValue& v);
 CONVSCOPE_PROGRAM std::string string_of(const PythonValue& v);
 CONVSCOPE_PROGRAM bool is_none(const PythonValue& v);
 CONVSCOPE_PROGRAM const PythonValue::List& elements_of(const PythonValue& v);
@@ -45,7 +45,7 @@ struct AsParameter {
     } else if constexpr (std::is_integral_v<P>) {
       return static_cast<P>(whole_number(v));
     } else if constexpr (std::is_same_v<P, Tensor>) {
-      return tensor_or_none(v);
+      return tensor_of(v);
     } else if constexpr (std::is_same_v<P, std::string>) {
       return string_of(v);
     } else {

@@ -223,7 +223,12 @@ void draw_colour_bar(Frame& f, const MapStyle& s, float width) {
   const std::string low_end = low, high_end = high;
   if (below) low = value_text(s.values->low) + " … " + low;
   if (above) high += " … " + value_text(s.values->high);
-  if (text_width_of(low) + text_width_of(high) + em > width) {  // how far it goes stands in the tooltip as well
+  // In the middle, with a gap on either side.
+  auto fits_between = [&](const std::string& text) {
+    return text_width_of(text) + 2 * std::max(text_width_of(low), text_width_of(high)) + em < width;
+  };
+  // How far it goes stands in the tooltip as well.
+  if (own ? !fits_between("own ×") : text_width_of(low) + text_width_of(high) + em > width) {
     low = below ? "… " + low_end : low;
     high = above ? high_end + " …" : high;
   }
@@ -240,7 +245,7 @@ void draw_colour_bar(Frame& f, const MapStyle& s, float width) {
                                       out ? "own, " + share + " beyond ×" : "own ×", out ? share + " ×" : "own ×", "×"};
     for (const std::string& c : candidates) {
       chip = c;
-      if (text_width_of(low) + text_width_of(c) + text_width_of(high) + em < width) break;
+      if (fits_between(c)) break;
     }
   }
   const float y = at.y + h + em * 0.1f, line = ImGui::GetFontSize();
@@ -250,7 +255,7 @@ void draw_colour_bar(Frame& f, const MapStyle& s, float width) {
   const float chip_width = text_width_of(chip), chip_x = at.x + (width - chip_width) / 2;
   if (own)
     draw->AddText({chip_x, y}, packed(f.theme.accent), chip.c_str());
-  else if (text_width_of(low) + text_width_of(middle) + text_width_of(high) + em < width)
+  else if (fits_between(middle))
     draw->AddText({at.x + (width - text_width_of(middle)) / 2, y}, dim, middle.c_str());
   ImGui::PopFont();
   if (below || beyond.below) mark_beyond(at, width, h, true, far, packed(f.theme.background));

@@ -16,6 +16,7 @@
 #include "kernels/base/run_program.h"
 #include "kernels/runtime/compile/device_rules.h"
 #include "kernels/runtime/compile/dynamic_shared.h"
+#include "kernels/runtime/compile/half_rules.h"
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_bounds.h"
@@ -62,7 +63,8 @@ const std::vector<std::string>& common_flags() {
                                                  "-Wno-missing-field-initializers",
                                                  "-Wno-maybe-uninitialized",
                                                  "-Wno-sign-compare",
-                                                 "-Wno-psabi"};
+                                                 "-Wno-psabi",
+                                                 pass_switched_off};
   return flags;
 }
 // Those of traced_kernels in kernels/CMakeLists.txt, which says why.
@@ -162,8 +164,8 @@ Objects shared_objects(const fs::path& folder, const std::string& of_headers, co
 // Compiles both modules of a file and puts them there. cuda: its own code, with its lines. Returns the compiler's
 // warnings.
 std::string make_modules(const std::string& source, const std::string& cuda, const std::string& file,
-                         const std::string& compiler, const fs::path& plain, const fs::path& traced,
-                         const Objects& objects, Activity& activity) {
+                         const std::string& text, const std::string& compiler, const fs::path& plain,
+                         const fs::path& traced, const Objects& objects, Activity& activity) {
   const Workshop in;
   in.write("source.cu", source);
   // Files are known by their place in the workshop: it has another name each time.
@@ -220,8 +222,12 @@ std::string make_modules(const std::string& source, const std::string& cuda, con
          {"-o", "traced.so"}},
         file);
   });
-  const std::string warnings = of_source({"-O2"}, "pattern", file, {"-S", "source.cu", "-o", "plain.s"});
+  const bool by_pytorch = is_built_by_pytorch(text, file);
+  const std::string warnings =
+      of_source({"-O2"}, "pattern", file,
+                {by_pytorch ? warn_of_switched_off : pass_switched_off, "-S", "source.cu", "-o", "plain.s"});
   check_array_sizes(warnings, cuda, file);
+  if (by_pytorch) check_switched_off(warnings, text, file);
   // What leaves an array is told of the traced module; here it must not end the engine before.
   in.write("plain.s", with_room_around_shared(read_whole(in.path() / "plain.s"), room_around_shared, false));
   gcc({{"-shared", "plain.s"}, operations(objects.operations, {"-O2"}, "pattern"), {"-o", "plain.so"}}, file);
@@ -362,6 +368,8 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
   print.add(common_flags()), print.add(traced_flags()), print.add(begin_with("pattern", compiler));
   const std::string of_flags = print.text();
   print.add(fmt::format("room around shared memory: {}", room_around_shared)), print.add(source);
+  // Of Python: what it takes back of PyTorch's definitions.
+  if (is_built_by_pytorch(text, file)) print.add("built by PyTorch"), print.add(text);
   const std::string key = print.text();
 
   OutsideFile out;
@@ -373,7 +381,7 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
     if (!fs::exists(plain, error) || (traces() && !fs::exists(traced, error))) {
       const auto begin = std::chrono::steady_clock::now();
       try {
-        out.warnings = make_modules(source, cuda_source(text, file), file, compiler, plain, traced,
+        out.warnings = make_modules(source, cuda_source(text, file), file, text, compiler, plain, traced,
                                     shared_objects(folder, of_headers, of_flags), activity);
       } catch (const CompileError& e) {
         if (const int line = line_of_ptx(e, cuda_source(text, file), file))

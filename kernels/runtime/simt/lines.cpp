@@ -17,7 +17,7 @@ void ignore_error(void*, const char*, int) {}
 // libraries among them, into every state: so each module has a state of its own, once.
 struct Module {
   std::string path;  // "" of the program
-  uint64_t base;
+  uint64_t base = 0;
   std::vector<std::pair<uint64_t, uint64_t>> ranges;  // loaded [begin, end)
   backtrace_state* state = nullptr;
   Module* next = nullptr;
@@ -35,7 +35,8 @@ std::atomic<Module*> modules{nullptr};
 constinit thread_local const Module* only = nullptr;
 
 Module of(const dl_phdr_info& info) {
-  Module m{.path = info.dlpi_name ? info.dlpi_name : "", .base = info.dlpi_addr};
+  Module m;
+  m.path = info.dlpi_name ? info.dlpi_name : "", m.base = info.dlpi_addr;
   for (int i = 0; i < info.dlpi_phnum; i++)
     if (const auto& h = info.dlpi_phdr[i]; h.p_type == PT_LOAD)
       m.ranges.emplace_back(m.base + h.p_vaddr, m.base + h.p_vaddr + h.p_memsz);

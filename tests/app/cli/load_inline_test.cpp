@@ -122,5 +122,66 @@ TEST_F(LoadInlineCli, WhatPyTorchBuildsIsRun) {
   }
 }
 
+constexpr const char* of_halves = R"py(import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+CUDA = """
+#include <torch/extension.h>
+#include <cuda_fp16.h>
+__global__ void up(const __half* x, const __half* w, __half* y, int Cin, int Cout, int L, int Lout, int K, int s, int p, int d) {
+  int j = blockIdx.x * blockDim.x + threadIdx.x, co = blockIdx.y, n = blockIdx.z;
+  if (j >= Lout) return;
+  float sum = 0;
+  for (int c = 0; c < Cin; c++)
+    for (int k = 0; k < K; k++) {
+      int t = j + p - k * d;
+      if (t < 0 || t % s || t / s >= L) continue;
+      sum += __half2float(x[(n * Cin + c) * L + t / s]) * __half2float(w[(c * Cout + co) * K + k]);
+    }
+  y[(n * Cout + co) * Lout + j] = __float2half(sum);
+}
+torch::Tensor fwd(torch::Tensor x, torch::Tensor w, int64_t s, int64_t p, int64_t d) {
+  int N = x.size(0), Cin = x.size(1), L = x.size(2), Cout = w.size(1), K = w.size(2);
+  int Lout = (L - 1) * s - 2 * p + d * (K - 1) + 1;
+  auto y = torch::empty({N, Cout, Lout}, x.options());
+  up<<<dim3((Lout + 127) / 128, Cout, N), 128>>>(reinterpret_cast<const __half*>(x.data_ptr<at::Half>()), reinterpret_cast<const __half*>(w.data_ptr<at::Half>()), reinterpret_cast<__half*>(y.data_ptr<at::Half>()), Cin, Cout, L, Lout, K, s, p, d);
+  return y;
+}
+"""
+ext = load_inline("half_up", "torch::Tensor fwd(torch::Tensor x, torch::Tensor w, int64_t s, int64_t p, int64_t d);", CUDA, functions=["fwd"])
+
+class ModelNew(nn.Module):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, bias=False):
+        super().__init__()
+        self.conv = nn.ConvTranspose1d(in_channels, out_channels, kernel_size, stride=stride, padding=padding, dilation=dilation, bias=bias)
+        self.s, self.p, self.d = stride, padding, dilation
+
+    def forward(self, x):
+        return ext.fwd(x.contiguous(), self.conv.weight.contiguous(), self.s, self.p, self.d)
+)py";
+
+// -D__CUDA_NO_HALF_OPERATORS__ and its like stand in every command of PyTorch's.
+TEST_F(LoadInlineCli, WhatPyTorchSwitchesOffIsNotThere) {
+  struct Case {
+    const char *from, *to, *says;
+  };
+  const std::string sum = "__half2float(x[(n * Cin + c) * L + t / s]) * __half2float(";
+  for (const Case& c :
+       {Case{
+            sum.c_str(), "__half2float(x[(n * Cin + c) * L + t / s] * ",
+            "halves.py:15: __half has no operator * where PyTorch builds it, with -D__CUDA_NO_HALF_OPERATORS__: take "},
+        Case{"= __float2half(sum)", "= sum",
+             "halves.py:17: __half has no conversion from and to other numbers where PyTorch builds it, with "
+             "-D__CUDA_NO_HALF_CONVERSIONS__: take __half2float() and __float2half(), or "},
+        Case{"= __float2half(sum)", "= sum", ""}}) {
+    std::string text = of_halves;
+    if (const std::string names = "[\"fwd\"]"; !*c.says)
+      text.insert(text.find(names) + names.size(), ", extra_cuda_cflags=[\"-U__CUDA_NO_HALF_CONVERSIONS__\"]");
+    const auto r = run(Words{"run", changed_text(text, c.from, c.to, "halves.py"), "--dtype", "f16"} + little);
+    EXPECT_EQ(r.code, *c.says ? 1 : 0) << r.out << r.err;
+    EXPECT_TRUE(holds(r.out, c.says)) << r.out << r.err;
+  }
+}
+
 }  // namespace
 }  // namespace convscope

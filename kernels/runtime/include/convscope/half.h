@@ -17,6 +17,11 @@
 #include <limits>
 #include <type_traits>
 
+// What a definition switches off in CUDA's headers: told where files from outside use it (outside.h).
+#ifndef CONVSCOPE_SWITCHED_OFF_BY
+#define CONVSCOPE_SWITCHED_OFF_BY(definition)
+#endif
+
 // Inlined always: a traced kernel's access is then at the kernel's own line.
 #define CONVSCOPE_HALF constexpr __attribute__((always_inline)) inline
 
@@ -79,43 +84,52 @@ inline float fused(float a, float b, float c) {
 
 }  // namespace convscope::halves
 
-#define CONVSCOPE_HALF_TYPE(name, from, to)                                                                          \
-  struct name {                                                                                                      \
-    name() = default;                                                                                                \
-    CONVSCOPE_HALF name(float v) : bits_(convscope::halves::to(v)) {}                                                \
-    CONVSCOPE_HALF name(double v) : bits_(convscope::halves::to(convscope::halves::to_odd(v))) {}                    \
-    template <std::integral I>                                                                                       \
-    CONVSCOPE_HALF name(I v) : name(static_cast<double>(v)) {}                                                       \
-    CONVSCOPE_HALF operator float() const { return convscope::halves::from(bits_); }                                 \
-    CONVSCOPE_HALF name operator-() const { return std::bit_cast<name>(static_cast<uint16_t>(bits_ ^ 0x8000)); }     \
-    CONVSCOPE_HALF friend name operator+(name a, name b) {                                                           \
-      return name(static_cast<float>(a) + static_cast<float>(b));                                                    \
-    }                                                                                                                \
-    CONVSCOPE_HALF friend name operator-(name a, name b) {                                                           \
-      return name(static_cast<float>(a) - static_cast<float>(b));                                                    \
-    }                                                                                                                \
-    CONVSCOPE_HALF friend name operator*(name a, name b) {                                                           \
-      return name(static_cast<float>(a) * static_cast<float>(b));                                                    \
-    }                                                                                                                \
-    CONVSCOPE_HALF friend name operator/(name a, name b) {                                                           \
-      return name(static_cast<float>(a) / static_cast<float>(b));                                                    \
-    }                                                                                                                \
-    CONVSCOPE_HALF friend bool operator==(name a, name b) { return static_cast<float>(a) == static_cast<float>(b); } \
-    CONVSCOPE_HALF friend bool operator<(name a, name b) { return static_cast<float>(a) < static_cast<float>(b); }   \
-    CONVSCOPE_HALF friend bool operator>(name a, name b) { return b < a; }                                           \
-    CONVSCOPE_HALF friend bool operator<=(name a, name b) { return static_cast<float>(a) <= static_cast<float>(b); } \
-    CONVSCOPE_HALF friend bool operator>=(name a, name b) { return b <= a; }                                         \
-    CONVSCOPE_HALF name& operator+=(name o) { return *this = *this + o; }                                            \
-    CONVSCOPE_HALF name& operator-=(name o) { return *this = *this - o; }                                            \
-    CONVSCOPE_HALF name& operator*=(name o) { return *this = *this * o; }                                            \
-                                                                                                                     \
-   private:                                                                                                          \
-    uint16_t bits_;                                                                                                  \
+#define CONVSCOPE_HALF_TYPE(name, from, to, conversion, operation)                                           \
+  struct name {                                                                                              \
+    name() = default;                                                                                        \
+    conversion CONVSCOPE_HALF name(float v) : bits_(convscope::halves::to(v)) {}                             \
+    conversion CONVSCOPE_HALF name(double v) : bits_(convscope::halves::to(convscope::halves::to_odd(v))) {} \
+    template <std::integral I>                                                                               \
+    conversion CONVSCOPE_HALF name(I v) : name(static_cast<double>(v)) {}                                    \
+    conversion CONVSCOPE_HALF operator float() const { return convscope::halves::from(bits_); }              \
+    operation CONVSCOPE_HALF name operator-() const {                                                        \
+      return std::bit_cast<name>(static_cast<uint16_t>(bits_ ^ 0x8000));                                     \
+    }                                                                                                        \
+    operation CONVSCOPE_HALF friend name operator+(name a, name b) {                                         \
+      return name(static_cast<float>(a) + static_cast<float>(b));                                            \
+    }                                                                                                        \
+    operation CONVSCOPE_HALF friend name operator-(name a, name b) {                                         \
+      return name(static_cast<float>(a) - static_cast<float>(b));                                            \
+    }                                                                                                        \
+    operation CONVSCOPE_HALF friend name operator*(name a, name b) {                                         \
+      return name(static_cast<float>(a) * static_cast<float>(b));                                            \
+    }                                                                                                        \
+    operation CONVSCOPE_HALF friend name operator/(name a, name b) {                                         \
+      return name(static_cast<float>(a) / static_cast<float>(b));                                            \
+    }                                                                                                        \
+    operation CONVSCOPE_HALF friend bool operator==(name a, name b) {                                        \
+      return static_cast<float>(a) == static_cast<float>(b);                                                 \
+    }                                                                                                        \
+    operation CONVSCOPE_HALF friend bool operator<(name a, name b) {                                         \
+      return static_cast<float>(a) < static_cast<float>(b);                                                  \
+    }                                                                                                        \
+    operation CONVSCOPE_HALF friend bool operator>(name a, name b) { return b < a; }                         \
+    operation CONVSCOPE_HALF friend bool operator<=(name a, name b) {                                        \
+      return static_cast<float>(a) <= static_cast<float>(b);                                                 \
+    }                                                                                                        \
+    operation CONVSCOPE_HALF friend bool operator>=(name a, name b) { return b <= a; }                       \
+    operation CONVSCOPE_HALF name& operator+=(name o) { return *this = *this + o; }                          \
+    operation CONVSCOPE_HALF name& operator-=(name o) { return *this = *this - o; }                          \
+    operation CONVSCOPE_HALF name& operator*=(name o) { return *this = *this * o; }                          \
+                                                                                                             \
+   private:                                                                                                  \
+    uint16_t bits_;                                                                                          \
   };
 // Products and sums of two floats of 11 or 8 bits, rounded to float first and to 16 bits then, are rounded right: float
 // has more than twice the bits and two (Figueroa, When is Double Rounding Innocuous?, 1995).
-CONVSCOPE_HALF_TYPE(__half, from_f16, to_f16)
-CONVSCOPE_HALF_TYPE(__nv_bfloat16, from_bf16, to_bf16)
+CONVSCOPE_HALF_TYPE(__half, from_f16, to_f16, CONVSCOPE_SWITCHED_OFF_BY("__CUDA_NO_HALF_CONVERSIONS__"),
+                    CONVSCOPE_SWITCHED_OFF_BY("__CUDA_NO_HALF_OPERATORS__"))
+CONVSCOPE_HALF_TYPE(__nv_bfloat16, from_bf16, to_bf16, CONVSCOPE_SWITCHED_OFF_BY("__CUDA_NO_BFLOAT16_CONVERSIONS__"), )
 #undef CONVSCOPE_HALF_TYPE
 
 // The field's names for the same.

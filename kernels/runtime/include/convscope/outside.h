@@ -2,6 +2,8 @@
 // program's own kernels need less (kernel.h).
 #pragma once
 #define CONVSCOPE_OUTSIDE
+// g++ is asked to say so of files that PyTorch compiles, which gives that definition (compile/half_rules.h).
+#define CONVSCOPE_SWITCHED_OFF_BY(definition) [[deprecated("switched off by -D" definition)]]
 #include <climits>
 
 #include "convscope/intrinsics.h"

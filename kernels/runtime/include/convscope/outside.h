@@ -3,7 +3,9 @@
 #pragma once
 #define CONVSCOPE_OUTSIDE
 // g++ is asked to say so of files that PyTorch compiles, which gives that definition (compile/half_rules.h).
+#ifndef CONVSCOPE_SWITCHED_OFF_BY
 #define CONVSCOPE_SWITCHED_OFF_BY(definition) [[deprecated("switched off by -D" definition)]]
+#endif
 #include <climits>
 
 #include "convscope/intrinsics.h"

@@ -110,6 +110,14 @@ std::string worse_words(const json& entry) {
   return fmt::format("{} on {}: right then, {} now ({})", subject_name(entry), compared_problem(entry),
                      text(entry.at("now"), "status"), text(entry.at("now"), "sentence"));
 }
+
+// Too few samples for a verdict, as slow kernels have, and still beyond doubt: the intervals are far from each other.
+bool is_far_slower(const json& held, double percent) {
+  constexpr double far_percent = 25;  // no clock explains as much
+  const auto ends = json_fields::numbers(held, "ratio_interval");
+  return text(held, "verdict") == "AMBIGUOUS" && ends.size() == 2 &&
+         100 * (ends[0] - 1) > std::max(percent, far_percent);
+}
 std::string slower_line(const json& entry) {
   return fmt::format("{} on {}: SLOWER, {}", subject_name(entry), compared_problem(entry),
                      as_long_words(entry.at("hot")));
@@ -168,6 +176,10 @@ std::string compare_table(const json& j) {
 
 int verb_compare(const CommonOptions& common, const CompareOptionsCli& options) {
   const FailOn fail_on(options.fail_on);
+  for (const std::string& in : {options.then, options.now})
+    if (std::error_code error;
+        !options.out.empty() && std::filesystem::equivalent(options.out, recording_path(in), error))
+      throw InputError("out", options.out, "is one of the recordings that are compared: take another name");
   Delivery delivery(common, options.format, options.out, {"table", "json"});
   const ComparedFile then(options.then), now(options.now);
   json j = recordings_compared(then.recording, then.figures, now.recording, now.figures, options.with_packing);
@@ -177,7 +189,22 @@ int verb_compare(const CommonOptions& common, const CompareOptionsCli& options) 
   for (const auto& e : j.at("entries"))
     if (text(e, "verdict_change") == "worse") failed.push_back(worse_words(e));
   for (const auto& e : j.at("entries"))
-    if (fail_on.is_met_by(e.at("hot"))) failed.push_back(slower_line(e));
+    if (const json& hot = e.at("hot"); fail_on.is_asked() && text(e, "kind") != "reference") {
+      if (fail_on.is_met_by(hot))
+        failed.push_back(slower_line(e));
+      else if (is_far_slower(hot, fail_on.percent()))
+        failed.push_back(fmt::format("{} on {}: at least {:.3g} times as long, by too few samples for a verdict",
+                                     subject_name(e), compared_problem(e),
+                                     json_fields::numbers(hot, "ratio_interval")[0]));
+      else if (!text(e.at("then"), "source").empty() && text(e.at("now"), "source").empty())
+        failed.push_back(fmt::format("{} on {}: timed then, not now", subject_name(e), compared_problem(e)));
+    }
+  // What is missing must not pass for fast enough.
+  for (const auto& e : j.at("only"))
+    if (const std::string status = text(e, "status"); fail_on.is_asked() && text(e, "in") == "then" &&
+                                                      text(e, "kind") != "reference" &&
+                                                      (status.empty() || status == "right"))
+      failed.push_back(fmt::format("{} on {}: in the earlier recording alone", subject_name(e), compared_problem(e)));
   j["convscope"] = CONVSCOPE_VERSION, j["then"] = then.about(), j["now"] = now.about();
   j["rule"] = compare_rule, j["fail_on"] = fail_on.is_asked() ? json(fail_on.words()) : json(nullptr);
   j["failed"] = failed;

@@ -11,6 +11,7 @@ class FailOn {
   explicit FailOn(const std::string& words);  // "": nothing fails. Errors: InputError
   bool is_asked() const { return !words_.empty(); }
   const std::string& words() const { return words_; }
+  double percent() const { return percent_; }
   // held: `verdict` and `speedup` of times that were held against others.
   bool is_met_by(const nlohmann::json& held) const;
 

@@ -340,6 +340,8 @@ class Recorder {
       whole["pc_sampling"] = samples;
       std::fprintf(stderr, "%-14s samples   %10s\n", c.name.c_str(), samples.value("samples", json(0)).dump().c_str());
       keep(question, whole, {});
+    } catch (const InputError& e) {  // the kernel's file is not there any more
+      leave_out(what, e.what());
     } catch (const EngineError& e) {
       if (session_->interrupted()) stop_interrupted(what);
       leave_out(what, e.what());

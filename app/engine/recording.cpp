@@ -273,17 +273,24 @@ json shown_answer(const Recording& r, const RecordedAnswer& a) {
                    {"date", a.date.empty() ? text(r.about, "date") : a.date},
                    {"convscope", text(r.about, "convscope")},
                    {"command", text(r.about, "command")}};
-  if (is_of_another_text(a)) j["recorded"]["text_changed"] = true;
+  bool changed = is_of_another_text(a);
+  if (a.type() == "bench")
+    for (const auto& e : part(a.answer, "entries"))
+      changed |= is_of_another_text(text(e, "name"), text(e, "text_hash"));
+  if (changed) j["recorded"]["text_changed"] = true;
   return j;
 }
 
 std::string kernel_text_hash(const std::string& text) { return fmt::format("{:016x}", hash_of(text)); }
 
 bool is_of_another_text(const RecordedAnswer& a) {
-  const std::string then = text(part(a.answer, "kernel"), "text_hash");
-  if (then.empty() || !names_file(a.asked.kernel)) return false;
+  return is_of_another_text(a.asked.kernel, text(part(a.answer, "kernel"), "text_hash"));
+}
+
+bool is_of_another_text(const std::string& kernel, const std::string& then) {
+  if (then.empty() || !names_file(kernel)) return false;
   try {
-    return kernel_text_hash(read_kernel_file(file_of_kernel(a.asked.kernel))) != then;
+    return kernel_text_hash(read_kernel_file(file_of_kernel(kernel))) != then;
   } catch (const InputError&) {  // it is somebody else's, or gone: what was recorded is all there is
     return false;
   }

@@ -66,6 +66,8 @@ nlohmann::json shown_answer(const Recording& r, const RecordedAnswer& a);
 std::string kernel_text_hash(const std::string& text);
 // The answer is about a kernel's file that is there and holds something else by now.
 bool is_of_another_text(const RecordedAnswer& a);
+// The same of a kernel by its name and the hash that was kept of its text; "": none was.
+bool is_of_another_text(const std::string& kernel, const std::string& then);
 
 // "measured" → "recorded: NVIDIA H200, 2026-11-22"; "counted by hardware" → "recorded: …, counted by hardware".
 std::string recorded_source(const std::string& source, const std::string& recorded);

@@ -26,7 +26,7 @@ std::string broken_rule(ColourScale scale, const ColourRange& r) {
   if (scale == ColourScale::error && r.low != -r.high) return "must be symmetric around 0";
   // The two are each other's inverse, as far as numbers are.
   if (scale == ColourScale::ratio &&
-      !(r.low > 0 && std::fabs(r.low * r.high - 1) < 1e-6 && decades_of(r) > 0.99 * least_decades))
+      !(r.low > 0 && std::fabs(r.low * r.high - 1) < 1e-6 && decades_of(r) > 0.98 * least_decades))
     return "must be symmetric around 1, the bound, from at most 0.89 to at least 1.12";
   return "";
 }

@@ -119,9 +119,14 @@ void Recorded::close() {
   points_of_.reset();
 }
 
+void Recorded::texts_changed() {
+  comparisons_.clear(), seen_.clear();
+  points_of_.reset();
+}
+
 const RecordedAnswer* Recorded::find(const char* type, const Document& document) const {
   if (!recording_) return nullptr;
-  auto [at, is_new] = seen_.try_emplace(type);
+  auto [at, is_new] = seen_.try_emplace(std::string(type) + '\n' + document.kernel);
   Seen& seen = at->second;
   if (!is_new && seen.document == document) return seen.answer;
   seen = {document, recording_->find(type, question(document))};
@@ -176,7 +181,8 @@ const KernelComparison* Recorded::comparison(const Document& document, const std
       int there = 0;
       for (const auto& e : json_fields::part(a->answer, "entries")) {
         std::string name = json_fields::text(e, "name");
-        there += name == document.kernel || name == with;
+        there +=
+            (name == document.kernel || name == with) && !is_of_another_text(name, json_fields::text(e, "text_hash"));
       }
       if (there < 2) return nullptr;
       json shown = shown_answer(*recording_, *a);
@@ -204,7 +210,8 @@ const std::vector<RecordedPoint>& Recorded::points(const Document& document) con
     const json &p = part(a.answer, "problem"), &timing = part(a.answer, "timing");
     auto flops = number(p, "flops"), bytes = number(p, "least_bytes"),
          ms = number(run ? timing : part(timing, "hot"), "median_ms");
-    if (!flops || !bytes || !ms || !(*bytes > 0) || !(*ms > 0) || text(part(a.answer, "device"), "kind") != "cuda")
+    if (!flops || !bytes || !ms || !(*bytes > 0) || !(*ms > 0) || text(part(a.answer, "device"), "kind") != "cuda" ||
+        is_of_another_text(a))
       continue;
     const std::string kind = text(part(a.answer, "kernel"), "kind");
     RecordedPoint at{a.asked.kernel, kind, *ms, *flops / *bytes, *flops / *ms * 1e-6, {}, {}};

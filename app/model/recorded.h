@@ -34,6 +34,8 @@ class Recorded {
   void open(std::shared_ptr<const Recording> recording);
   void close();
   bool is_open() const { return recording_ != nullptr; }
+  // A kernel's file holds something else: what was recorded of it may be of another text now, or of this one again.
+  void texts_changed();
   const std::shared_ptr<const Recording>& recording() const { return recording_; }
   std::string source() const { return recording_ ? recording_->source() : ""; }
 

@@ -47,6 +47,7 @@ void Workbench::bring_file(const std::string& path, const std::string& device) {
   if (!again && file_of_kernel(wanted_.kernel) == path) stop_for_new_text();
   file.text = text;
   file.texts += !again;
+  if (!again) recorded_.texts_changed();
   file.compiling = true;
   file.since = std::chrono::steady_clock::now();
   if (!watch_)

@@ -106,8 +106,9 @@ void App::document_changed(const Document& before) {
     if (v.selected && (v.selected->row >= now.problem.batch * now.problem.out_channels ||
                        v.selected->column >= now.problem.out_length()))
       v.selected.reset();
-    if (turned > 1 || elsewhere) v.row0 = v.row1 = v.column0 = v.column1 = 0, v.colours = {};
-    views_.set(v, false);
+    const bool whole = turned > 1 || elsewhere, drops = whole && !(v.colours == OwnColours{});
+    if (whole) v.row0 = v.row1 = v.column0 = v.column1 = 0, v.colours = {};
+    views_.set(v, drops);  // what somebody has set is a place to come back to
   }
   if (!needs_run(before, now)) return;
   bench_->show_live(false);  // what is recorded of the new document is shown at once

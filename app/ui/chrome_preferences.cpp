@@ -129,7 +129,7 @@ void Chrome::preferences() {
   ImGui::EndDisabled();
   tooltip(f_.theme, "All of these as at a first start; recent files and panels stay.");
   ImGui::SameLine();
-  if (ImGui::Button("Close") || ImGui::IsKeyPressed(ImGuiKey_Escape)) {
+  if (ImGui::Button("Close") || (ImGui::IsKeyPressed(ImGuiKey_Escape) && !ImGui::GetIO().WantTextInput)) {
     app_.preferences_open_ = false;
     ImGui::CloseCurrentPopup();
   }

@@ -330,7 +330,8 @@ void stretch_colours(App& a, double by) {
   for (ColourScale scale : {ColourScale::values, ColourScale::error}) {
     if (scale == ColourScale::error && v.difference_is_ratio) continue;
     auto& own = v.colours[at_scale(scale)];
-    own = stretched(scale, own.value_or(automatic_range(scale, *r, other)), by);
+    const ColourRange to = stretched(scale, own.value_or(automatic_range(scale, *r, other)), by);
+    if (broken_rule(scale, to).empty()) own = to;  // an automatic one may be none that can be kept
   }
   a.apply(SetView{v, true});
 }

@@ -54,15 +54,16 @@ class DeviceRules {
   DeviceRules(const std::string& cuda, const std::string& file)
       : cuda_(cuda), file_(file), code_(code_of(cuda)), functions_(device_functions(code_)) {}
 
-  void all() const {
+  // one_unit: it is compiled as one text.
+  void all(bool one_unit) const {
     // Code that is not there for nvcc, or there in another form.
     static const std::regex conditions(R"((?:^|\n)[ \t]*#[ \t]*if)");
     if (std::regex_search(cuda_, conditions)) return;
     initial_values();
-    dynamic_types();
+    if (one_unit) dynamic_types();
     for (const DeviceFunction& f : functions_)
       if (f.body != code_.npos && !f.host_as_well) of_the_host(f);
-    calls();
+    if (one_unit) calls();
   }
 
   void array_sizes(const std::string& printed) const {
@@ -114,8 +115,11 @@ class DeviceRules {
     if (std::regex_search(code_, space)) return;  // they may be two
     std::map<std::string, std::string> types;
     for (auto it = std::sregex_iterator(code_.begin(), code_.end(), declared); it != std::sregex_iterator(); ++it) {
-      const std::string type = (*it)[1], name = (*it)[2];
+      std::string type = (*it)[1];
+      const std::string name = (*it)[2];
       if (!known.contains(type)) continue;
+      if (type == "unsigned int") type = "unsigned";
+      if (type == "__half") type = "half";
       const auto [first, is_new] = types.emplace(name, type);
       if (!is_new && first->second != type)
         fail(static_cast<size_t>(it->position()),
@@ -129,7 +133,8 @@ class DeviceRules {
   // What there is no code for on a GPU.
   void of_the_host(const DeviceFunction& f) const {
     static const std::regex exception(R"(\bthrow\b|\btry\s*\{)"),
-        library(R"(\bstd\s*::\s*(vector|string|map|unordered_map|set|cout|cerr)\b)");
+        library(  // what makes an object: a type alone may be asked about
+            R"(\bstd\s*::\s*(?:(cout|cerr)\b|(vector|map|unordered_map|set)\s*<[^;{}()]*>\s*\w+\s*[;({=]|(string)\s+\w+\s*[;({=]))");
     const auto begin = code_.begin() + static_cast<std::ptrdiff_t>(f.body),
                end = code_.begin() + static_cast<std::ptrdiff_t>(f.end);
     std::smatch m;
@@ -137,7 +142,7 @@ class DeviceRules {
       fail(f.body + static_cast<size_t>(m.position()), "device code has no exceptions");
     if (std::regex_search(begin, end, m, library))
       fail(f.body + static_cast<size_t>(m.position()),
-           fmt::format("std::{} is the host's, and is used in device code", m[1].str()));
+           fmt::format("std::{} is the host's, and is used in device code", m[1].str() + m[2].str() + m[3].str()));
   }
 
   // Functions of the file that are the host's alone.
@@ -151,11 +156,25 @@ class DeviceRules {
     for (auto it = std::sregex_iterator(with_macros.begin(), with_macros.end(), define); it != std::sregex_iterator();
          ++it)
       macros.insert((*it)[1]);
+    static const std::regex word(R"(\w+)");
     for (const DeviceFunction& f : functions_) others.insert(f.name);
+    // A macro that writes device functions: the words that it is given may be their names.
+    static const std::regex writes(R"(#\s*define\s+(\w+)\([^\n]*(?:\\\n[^\n]*)*__device__)");
+    for (auto it = std::sregex_iterator(with_macros.begin(), with_macros.end(), writes); it != std::sregex_iterator();
+         ++it) {
+      const std::string use = (*it)[1].str() + "(";
+      for (size_t at = 0; (at = code_.find(use, at)) != code_.npos; at += use.size()) {
+        const size_t close = closing(code_, at + use.size() - 1, '(', ')');
+        const std::string given = close == code_.npos ? std::string() : code_.substr(at, close - at);
+        for (auto w = std::sregex_iterator(given.begin(), given.end(), word); w != std::sregex_iterator(); ++w)
+          others.insert(w->str());
+      }
+    }
     for (const HostFunction& f : functions_in(cuda_)) {
       const std::string head = code_.substr(f.begin, f.body - f.begin);
-      bool plain = !std::regex_search(head, may_be_both) && f.name.find("::") == f.name.npos;
-      static const std::regex word(R"(\w+)");
+      // One for tensors is never what device code means.
+      bool plain = !std::regex_search(head, may_be_both) && f.name.find("::") == f.name.npos &&
+                   f.parameters.find("Tensor") == f.parameters.npos;
       for (auto it = std::sregex_iterator(head.begin(), head.end(), word); plain && it != std::sregex_iterator(); ++it)
         plain = !macros.contains(it->str());
       (plain ? names : others).insert(last_part(f.name));
@@ -184,10 +203,13 @@ class DeviceRules {
         // A member's, another space's; what has the name in this function is its own.
         const size_t before = text.find_last_not_of(" \t\n", begin - 1);
         const std::string word = is_word(text[before]) ? name_before(text, before + 1).text : "";
-        if (text[before] == '.' || text[before] == ':' || (text[before] == '>' && text[before - 1] == '-')) continue;
+        // Behind > stands a member, or an object of Type<…>.
+        if (text[before] == '.' || text[before] == ':' || text[before] == '>') continue;
         if (!word.empty() && word != "return" && word != "else" && word != "do" && word != "case") continue;
         const std::regex own("\\b" + name + R"(\s*(=|\{|\[|;|,|\)))");
         if (std::regex_search(text, own) || std::regex_search(f.head, std::regex("\\b" + name + "\\b"))) continue;
+        // What is declared anywhere by that name may be a member.
+        if (std::regex_search(code_, std::regex("\\w[>&*]*\\s+[&*]*" + name + "\\s*(?:;|=|\\{)"))) continue;
         fail(f.body + begin,
              fmt::format("{}() is a function of the host, and device code calls it: make it __device__, "
                          "or __host__ __device__",
@@ -203,7 +225,9 @@ class DeviceRules {
 
 }  // namespace
 
-void check_device_code(const std::string& cuda, const std::string& file) { DeviceRules(cuda, file).all(); }
+void check_device_code(const std::string& cuda, const std::string& file, bool one_unit) {
+  DeviceRules(cuda, file).all(one_unit);
+}
 
 void check_array_sizes(const std::string& printed, const std::string& cuda, const std::string& file) {
   if (printed.find("[-Wvla]") != printed.npos) DeviceRules(cuda, file).array_sizes(printed);

@@ -7,9 +7,10 @@
 namespace convscope {
 
 // Functions of the host that are called, exceptions, containers of the standard library, initial values of shared
-// memory and two types of one dynamic shared array. cuda: without what is not CUDA, with its lines. Errors:
+// memory and two types of one dynamic shared array. cuda: without what is not CUDA, with its lines. one_unit:
+// false where it is several texts that are compiled each by itself: names of one are not the other's. Errors:
 // CompileError.
-void check_device_code(const std::string& cuda, const std::string& file);
+void check_device_code(const std::string& cuda, const std::string& file, bool one_unit);
 
 // Arrays whose size is not known, of which g++ warned (-Wvla). Errors: CompileError.
 void check_array_sizes(const std::string& printed, const std::string& cuda, const std::string& file);

@@ -12,8 +12,8 @@ bool is_built_by_pytorch(const std::string& text, const std::string& name);
 inline constexpr const char* warn_of_switched_off = "-Wdeprecated-declarations";
 inline constexpr const char* pass_switched_off = "-Wno-deprecated-declarations";
 
-// printed: by g++, of the file `file` with this text, which may take the definition back (extra_cuda_cflags). Errors:
-// CompileError, with the line of the first use.
-void check_switched_off(const std::string& printed, const std::string& text, const std::string& file);
+// printed: by g++, of the file `file` with this text, which may take the definition back (extra_cuda_cflags). Without
+// these warnings. Errors: CompileError, with the line of the first use.
+std::string check_switched_off(const std::string& printed, const std::string& text, const std::string& file);
 
 }  // namespace convscope

@@ -45,6 +45,12 @@ class InlineCalls {
   }
   void calls_in(const Expression& e) {
     if (e.kind == Expression::call && e.parts.front().word == "load_inline") calls_.push_back(&e);
+    // A list that grows is another one than was written first.
+    static const std::set<std::string> changes = {"append", "extend", "insert",     "remove", "pop",
+                                                  "clear",  "update", "setdefault", "reverse"};
+    if (e.kind == Expression::call && e.parts.front().kind == Expression::attribute &&
+        changes.contains(e.parts.front().word) && e.parts.front().parts.front().kind == Expression::name)
+      set_[e.parts.front().parts.front().word].push_back(nullptr);
     if (e.kind == Expression::naming) set_[e.parts.front().word].push_back(nullptr);
     for (const Expression& part : e.parts) calls_in(part);
     for (const auto& [name, part] : e.named) calls_in(part);
@@ -95,6 +101,11 @@ class InlineCalls {
   void bind(InlineExtension& x, const Expression& given) const {
     const Expression& e = meant(given);
     if (is_nothing(e)) return;
+    if (e.kind == Expression::name || e.kind == Expression::conditional || e.kind == Expression::either ||
+        e.kind == Expression::both || e.kind == Expression::attribute || e.kind == Expression::subscript) {
+      x.plain = false;  // it may be None
+      return;
+    }
     x.binds = true, x.binds_a_tuple = e.kind == Expression::tuple;
     std::vector<InlineExtension::Function> all;
     auto add = [&](const Expression& name) {

@@ -53,6 +53,8 @@ std::string linked_type(const std::string& written) {
     while (end < written.size() && is_word(written[end])) end++;
     const std::string word = written.substr(i, end - i);
     i = end;
+    if (word == "int" && (out.ends_with("unsigned") || out.ends_with("long") || out.ends_with("short"))) continue;
+    if (word == "const" && depth == 0 && out.ends_with('*')) continue;  // the pointer's own
     if (word == "const" && depth == 0 && !is_const) {
       is_const = true;
     } else if (const auto other = same.find(word); other != same.end()) {
@@ -69,10 +71,13 @@ std::string linked_type(const std::string& written) {
 }
 
 std::vector<std::string> linked_types(const std::string& parameters) {
+  static const std::set<std::string> keywords = {"int", "long", "short", "char", "float", "double", "bool", "unsigned"};
   std::vector<std::string> all;
   for (const HostParameter& p : parameters_of({"", parameters, 0, 0, 0, false, false})) {
     const size_t last = p.type.find_last_not_of(" \t\n");
-    const bool unnamed = last == p.type.npos || p.type[last] == ':' || !linked_type(p.name).empty();
+    // A keyword is no name; what a library's type is called may be one.
+    const bool unnamed = last == p.type.npos || p.type[last] == ':' || keywords.contains(p.name) ||
+                         (linked_type(p.type).empty() && !linked_type(p.name).empty());
     all.push_back(linked_type(unnamed ? p.type + p.name : p.type));
   }
   return all;
@@ -109,7 +114,7 @@ std::optional<std::string> declared_with(const std::string& text, const std::str
                         head.find("extern") == head.npos && head.find("template") == head.npos &&
                         head.find("typedef") == head.npos;
     if (!result) return {};
-    found = text.substr(open + 1, close - open - 1);
+    found = code.substr(open + 1, close - open - 1);  // its comments are blanks
   }
   return found;
 }
@@ -146,6 +151,7 @@ class InlineCheck {
 
   // What only nvcc takes.
   void cpp_alone() const {
+    if (x_.cpp->text.find("#if") != std::string::npos) return;  // it may be for another compiler
     const std::string code = code_of(x_.cpp->text, true);
     static const std::regex cuda_header(R"(#\s*include\s*[<"][^>"\n]*cuda)");
     if (code.find("<<<") != code.npos)
@@ -164,7 +170,8 @@ class InlineCheck {
     const bool written = has_as_word(code, "PYBIND11_MODULE");
     if (x_.binds && written)
       fail("its module is bound by PYBIND11_MODULE, and once more by functions: leave one of them out");
-    static const std::regex python_header(R"(torch/extension\.h|torch/python\.h|pybind11/)");
+    static const std::regex python_header(
+        R"(torch/extension\.h|torch/torch\.h|torch/python\.h|pybind11/|utils/pybind\.h)");
     if (has_as_word(code_of(x_.cuda->text, true), "PYBIND11_MODULE") && !hides_names(x_.cuda->text) &&
         !std::regex_search(x_.cuda->text, python_header))
       fail("cuda_sources has a PYBIND11_MODULE, and does not include <torch/extension.h>");
@@ -206,8 +213,8 @@ class InlineCheck {
     const size_t module = code.find("PYBIND11_MODULE"), open = code.find('{', module),
                  end = open == code.npos ? code.npos : closing(code, open, '{', '}');
     if (end == code.npos) return;
-    const std::string body = with_short_blanks(code.substr(open, end - open)),
-                      around = code.substr(0, module) + code.substr(end);
+    const std::string body = with_short_blanks(code.substr(open, end - open)), whole = code_of(x_.cpp->text, true),
+                      around = whole.substr(0, module) + whole.substr(end);
     for (auto it = std::sregex_iterator(body.begin(), body.end(), name); it != std::sregex_iterator(); ++it) {
       const std::string function = (*it)[1];
       if (has_as_word(around, function) || std::regex_search(body, std::regex("\\b" + function + R"(\s*[={])")))
@@ -227,8 +234,10 @@ class InlineCheck {
     if (x_.cuda->exact && !has_as_word(code_of(cuda, true), name))
       fail(fmt::format("{} is declared in cpp_sources and defined nowhere{}", name, then), line);
     const HostFunction* defined = only_one(name);
-    if (!defined || defined->is_template || defined->parameters.find_first_of("{}%/#") != std::string::npos) return;
-    const std::string head = cuda.substr(defined->begin, defined->body - defined->begin);
+    if (!defined || defined->is_template || !x_.cuda->exact) return;
+    for (const std::string& parameters : {*declared, defined->parameters})
+      if (parameters.find_first_of("{}%/#") != std::string::npos) return;
+    const std::string head = code_of(cuda).substr(defined->begin, defined->body - defined->begin);
     if (head.find("extern") != head.npos) return;
     if (has_as_word(head, "static"))
       fail(fmt::format("{} is static in cuda_sources, and is not found from cpp_sources{}", name, then), line);

@@ -227,14 +227,14 @@ std::string make_modules(const std::string& source, const std::string& cuda, con
       of_source({"-O2"}, "pattern", file,
                 {by_pytorch ? warn_of_switched_off : pass_switched_off, "-S", "source.cu", "-o", "plain.s"});
   check_array_sizes(warnings, cuda, file);
-  if (by_pytorch) check_switched_off(warnings, text, file);
+  const std::string told = by_pytorch ? check_switched_off(warnings, text, file) : warnings;
   // What leaves an array is told of the traced module; here it must not end the engine before.
   in.write("plain.s", with_room_around_shared(read_whole(in.path() / "plain.s"), room_around_shared, false));
   gcc({{"-shared", "plain.s"}, operations(objects.operations, {"-O2"}, "pattern"), {"-o", "plain.so"}}, file);
   other.get();
   in.put("plain.so", plain);
   if (traces()) in.put("traced.so", traced);
-  return warnings;
+  return told;
 }
 
 std::vector<KernelDefinition*> opened(const fs::path& module, bool traced, const std::string& file) {
@@ -327,7 +327,7 @@ void look_for_errors(const std::string& text, const std::string& file, Activity&
 std::string for_host(const std::string& text, const std::string& name) {
   const std::string cuda = cuda_source(text, name);
   if (name.ends_with(".py")) check_load_inline(text, name);
-  check_device_code(cuda, name);
+  check_device_code(cuda, name, !name.ends_with(".py") || inline_extensions(text).size() < 2);
   const bool own = registers_itself(cuda);
   std::string registration = own ? "" : registration_of_lines(cuda, name);
   if (!registration.empty())

@@ -8,6 +8,9 @@
 
 #include "kernels/runtime/simt/trace.h"
 
+// The loader's own: below it is another (ld's --wrap).
+extern "C" int __real_dl_iterate_phdr(int (*callback)(dl_phdr_info*, size_t, void*), void* data);
+
 namespace convscope::simt {
 namespace {
 
@@ -50,7 +53,7 @@ Module* module_at(uint64_t pc) {
     uint64_t pc;
     Module* found;
   } search{pc, nullptr};
-  dl_iterate_phdr(
+  __real_dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* data) {
         auto& s = *static_cast<Search*>(data);
         if (Module m = of(*info); m.has(s.pc)) s.found = new Module(std::move(m));
@@ -73,6 +76,7 @@ SourceLine source_line(uint64_t pc) {
   const Module* m = module_at(at);
   if (!m || !m->state) return out;
   // The innermost frame comes first: the first one that is not in a header that kernels include is the kernel's line.
+  const Module* const outer = only;  // of what a signal handler interrupts
   only = m;
   backtrace_pcinfo(
       m->state, at,
@@ -85,14 +89,13 @@ SourceLine source_line(uint64_t pc) {
         return name.find("include/convscope/") != name.npos ? 0 : 1;
       },
       ignore_error, &out);
-  only = nullptr;
+  only = outer;
   return out;
 }
 
 }  // namespace convscope::simt
 
-// What this program and libbacktrace in it call instead of dl_iterate_phdr (ld's --wrap).
-extern "C" int __real_dl_iterate_phdr(int (*callback)(dl_phdr_info*, size_t, void*), void* data);
+// What this program and libbacktrace in it call instead of dl_iterate_phdr.
 extern "C" int __wrap_dl_iterate_phdr(int (*callback)(dl_phdr_info*, size_t, void*), void* data) {
   using convscope::simt::only;
   if (!only) return __real_dl_iterate_phdr(callback, data);

@@ -14,11 +14,12 @@ struct Made {
   std::string gpu = "NVIDIA H200", driver = "580.159.04", kind = "cuda", source = "measured", date = "2026-11-22";
   double sm_mhz = 1980, throttled = 0;
   bool clocks = true;
+  int samples = 12;
 };
 
-json samples_around(double ms) {
+json samples_around(double ms, int count = 12) {
   json samples = json::array();
-  for (int i = 0; i < 12; i++) samples.push_back(ms * (1 + 0.0001 * (i % 5)));
+  for (int i = 0; i < count; i++) samples.push_back(ms * (1 + 0.0001 * (i % 5)));
   return {{"samples_ms", samples}};
 }
 
@@ -52,7 +53,8 @@ class RecordingsCompared : public testing::Test {
   static void timed(Recording& r, const std::string& kernel, double ms, const Made& made = {}, double packed_ms = 0,
                     Accuracy accuracy = Accuracy::strict) {
     const RunRequest q = question(kernel, accuracy);
-    json timing = {{"hot", samples_around(ms)}, {"cold", samples_around(ms)}, {"source", made.source}};
+    json timing = {
+        {"hot", samples_around(ms, made.samples)}, {"cold", samples_around(ms, made.samples)}, {"source", made.source}};
     timing["packed"] = packed_ms > 0 ? samples_around(packed_ms) : json(nullptr);
     json conditions = {{"driver", made.driver}, {"throttled_fraction", made.throttled}};
     conditions["warnings"] = made.throttled > 0 ? json({"the GPU slowed itself down"}) : json::array();
@@ -182,6 +184,41 @@ TEST_F(RecordingsCompared, FailsOnWhatIsSlower) {
   EXPECT_EQ(compared(then, now)["fail_on"], nullptr) << "nobody has asked";
   // The other way round it is faster, and what took half the time takes twice.
   EXPECT_EQ(compared(now, then, 1, {"--fail-on", "slower"})["failed"].size(), 1u);
+}
+
+// What a pipeline must not take for fast enough, and what it is not asked about.
+TEST_F(RecordingsCompared, FailsOnWhatCannotBeFastEnough) {
+  const Words slower = {"--fail-on", "slower"};
+  Recording a, few_samples, none, reference;
+  timed(a, "tiled", 1), timed(a, "cudnn", 1);
+  timed(few_samples, "tiled", 100, {.samples = 3}), timed(few_samples, "cudnn", 1);
+  judged(none, "tiled", "right"), timed(none, "cudnn", 1);
+  timed(reference, "tiled", 1), timed(reference, "cudnn", 1.5);
+  const std::string then = kept("a.convscope", a);
+  auto failed = [&](const Recording& now, int code) {
+    return compared(then, kept("b.convscope", now), code, slower)["failed"];
+  };
+  const std::string tiled = "tiled on 1 × 4→6, K 3, L 100, s 1, p 0, d 1: ";
+  const std::string far = failed(few_samples, 1).at(0);
+  EXPECT_TRUE(far.starts_with(tiled + "at least ") && far.ends_with(" times as long, by too few samples for a verdict"))
+      << far;
+  EXPECT_EQ(failed(none, 1), json({tiled + "timed then, not now"}));
+  EXPECT_EQ(failed(reference, 0), json::array()) << "a reference is nobody's kernel";
+  Recording without;
+  timed(without, "cudnn", 1);
+  EXPECT_EQ(failed(without, 1), json({tiled + "in the earlier recording alone"}));
+  // And none of it where nobody asks.
+  for (const Recording* now : {&few_samples, &none, &reference, &without})
+    EXPECT_EQ(compared(then, kept("b.convscope", *now))["failed"], json::array());
+}
+
+TEST_F(RecordingsCompared, AreNotWrittenOver) {
+  Recording a;
+  timed(a, "tiled", 1);
+  const std::string then = kept("a.convscope", a), now = kept("b.convscope", a), before = text_file(then);
+  expect_refused({"compare", then, now, "--out", then}, "out", then,
+                 "is one of the recordings that are compared: take another name");
+  EXPECT_EQ(text_file(then), before);
 }
 
 TEST_F(RecordingsCompared, WhatElseDiffersIsSaid) {
@@ -339,6 +376,11 @@ TEST(BenchFailOn, IsAboutTheFirstKernel) {
 }
 
 TEST(BenchFailOn, WithoutAVerdictItFails) {
+  // Without a strict reference the first one is what the others are compared with: what was measured is told.
+  Finished first = convscope_run(Words{"bench", "tiled", "direct", "--fail-on", "slower"} + few);
+  EXPECT_EQ(first.code, 1) << first.out;
+  EXPECT_TRUE(holds(first.out, "direct")) << first.out;
+  EXPECT_EQ(first.err, "convscope: tiled is what the others are compared with: name another one with --against\n");
   Finished f = convscope_run(Words{"bench", "direct", "onednn", "--against", "onednn", "--fail-on", "slower"} + few);
   if (f.code == 3) GTEST_SKIP() << f.err;
   EXPECT_EQ(f.code, 1) << f.out;
@@ -352,9 +394,6 @@ TEST(BenchFailOn, RefusesWhatItCannotSay) {
                  "needs a kernel by name: the first one is what it is about");
   expect_refused(Words{"bench", "tiled", "direct", "--against", "tiled", "--fail-on", "slower"} + few, "against",
                  "tiled", "is the first kernel, which --fail-on is about: name another one");
-  // Here the first one is what the others are compared with, as there is no strict reference.
-  expect_refused(Words{"bench", "tiled", "direct", "--fail-on", "slower"} + few, "fail-on", "slower",
-                 "says nothing of tiled: the others are compared with it; name another one with --against");
   expect_refused({"bench", "--recording", "h200-kernelbench-79", "--fail-on", "slower"}, "fail-on", "slower",
                  "is about times that are measured: `convscope compare` holds recordings against each other");
 }

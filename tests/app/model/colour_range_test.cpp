@@ -73,6 +73,7 @@ TEST(ColourRange, WhatIsNoneIsNamed) {
   EXPECT_NE(broken_rule(ColourScale::error, {-1, 2}).find("symmetric around 0"), std::string::npos);
   for (const ColourRange& r : {ColourRange{-2, 2}, {0.1, 100}, {0.99, 1 / 0.99}})
     EXPECT_NE(broken_rule(ColourScale::ratio, r).find("symmetric around 1"), std::string::npos) << r.high;
+  EXPECT_EQ(broken_rule(ColourScale::ratio, up_to(ColourScale::ratio, 1.12)), "") << "as its words say";
 }
 
 }  // namespace

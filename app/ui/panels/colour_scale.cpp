@@ -228,7 +228,7 @@ void draw_colour_bar(Frame& f, const MapStyle& s, float width) {
     return text_width_of(text) + 2 * std::max(text_width_of(low), text_width_of(high)) + em < width;
   };
   // How far it goes stands in the tooltip as well.
-  if (own ? !fits_between("own ×") : text_width_of(low) + text_width_of(high) + em > width) {
+  if (own ? !fits_between("own, 50.0 % beyond ×") : text_width_of(low) + text_width_of(high) + em > width) {
     low = below ? "… " + low_end : low;
     high = above ? high_end + " …" : high;
   }

@@ -11,6 +11,7 @@
 #include "kernels/verify/index_outputs.h"
 #include "kernels/verify/index_places.h"
 #include "kernels/verify/index_rows.h"
+#include "kernels/verify/map_sizes.h"
 #include "kernels/verify/pattern_values.h"
 
 namespace convscope {
@@ -19,20 +20,7 @@ namespace {
 using Read = IndexMap::Read;
 constexpr double a_little = 1e-3;  // factors nearer to 1 are roundings
 
-struct Sizes {
-  int64_t N, Cin, Cig, Cog, Cout, K, L, J, G, stride;
-  explicit Sizes(const IndexMap& m)
-      : N(m.problem.batch),
-        Cin(m.problem.in_channels),
-        Cig(m.problem.in_per_group()),
-        Cog(m.problem.out_per_group()),
-        Cout(m.problem.out_channels),
-        K(m.problem.kernel_size),
-        L(m.problem.length),
-        J(m.out_length),
-        G(m.problem.groups),
-        stride(m.problem.stride) {}
-};
+using Sizes = MapSizes;
 
 using Three = std::array<int64_t, 3>;
 
@@ -478,10 +466,12 @@ std::optional<Structure> structure_of_written(const IndexMap& m) {
     if (auto s = with(of_w[0], x, of_y[0])) return s;
   for (const Order& y : of_y)
     if (auto s = with(of_w[0], of_x[0], y)) return s;
-  if (const RowFault rows = wrong_rows(m); !rows.what.empty()) return Structure{right_taps(m), {rows.what}, rows.sized, true};
+  if (const RowFault rows = wrong_rows(m); !rows.what.empty())
+    return Structure{right_taps(m), {rows.what}, rows.sized, true};
   for (const auto& rule : channel_rules)
     if (auto s = beside_rows(m, rule)) return s;
-  if (const RowFault sums = wrong_sums(m); !sums.what.empty()) return Structure{right_taps(m), {sums.what}, sums.sized, true};
+  if (const RowFault sums = wrong_sums(m); !sums.what.empty())
+    return Structure{right_taps(m), {sums.what}, sums.sized, true};
   return {};
 }
 

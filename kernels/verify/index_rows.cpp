@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/verify/index_formula.h"
+#include "kernels/verify/map_sizes.h"
 #include "kernels/verify/pattern_values.h"
 
 namespace convscope {
@@ -19,19 +20,9 @@ using Read = IndexMap::Read;
 bool is_once(float times) { return std::fabs(times - 1) <= 1e-3f; }  // nearer ones are roundings
 
 // A map with its sizes, and what belongs into it.
-struct RowMap {
+struct RowMap : MapSizes {
   const IndexMap& m;
-  int64_t N, Cin, Cig, Cog, Cout, K, L, J;
-  explicit RowMap(const IndexMap& map)
-      : m(map),
-        N(m.problem.batch),
-        Cin(m.problem.in_channels),
-        Cig(m.problem.in_per_group()),
-        Cog(m.problem.out_per_group()),
-        Cout(m.problem.out_channels),
-        K(m.problem.kernel_size),
-        L(m.problem.length),
-        J(m.out_length) {}
+  explicit RowMap(const IndexMap& map) : MapSizes(map), m(map) {}
 
   // The flat input that belongs through a weight to an output, or IndexMap::none.
   int64_t right(int64_t e, int64_t o) const { return flat_input(m.problem, e, o / (Cout * J), o / J % Cout, o % J); }
@@ -93,13 +84,13 @@ std::string number_of_w(const RowMap& z) {
   for (int64_t row = 1; row <= 4 * z.K; row++) {
     if (row == z.K) continue;
     const int64_t taps = std::min(row, z.K);
-    std::vector<std::pair<int64_t, int64_t>> takes(static_cast<size_t>(weights), {-1, 0});  // the weight that it is for
+    std::vector<int64_t> takes(static_cast<size_t>(weights), -1);  // the weight that each is taken for
     for (int64_t e = 0; e < weights; e++)
       if (const int64_t at = e / z.K * row + e % z.K; e % z.K < taps && at < weights)
-        takes[static_cast<size_t>(at)] = {e, 1};
+        takes[static_cast<size_t>(at)] = e;
     if (z.all([&](int64_t e, int64_t o, const Read& r) {
-          const auto [meant, times] = takes[static_cast<size_t>(e)];
-          const int64_t at = times ? z.right(meant, o) : int64_t{IndexMap::none};
+          const int64_t meant = takes[static_cast<size_t>(e)];
+          const int64_t at = meant >= 0 ? z.right(meant, o) : int64_t{IndexMap::none};
           return r.at == at && (at < 0 || is_once(r.times));
         }))
       return taps < z.K ? fmt::format(

@@ -34,7 +34,7 @@ struct Module {
 // do so at once may each make the same state.
 std::atomic<Module*> modules{nullptr};
 
-// While a state is made: the one module that libbacktrace is told of.
+// While libbacktrace is asked: the one module that it is told of.
 constinit thread_local const Module* only = nullptr;
 
 Module of(const dl_phdr_info& info) {

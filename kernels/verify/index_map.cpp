@@ -118,23 +118,30 @@ class Launcher {
     workspace_begins_at_zero_ = !unset.empty();
     return unset;
   }
-  // The outputs that are added to what stood there, on inputs that give each a sum which is not 0: a NaN stays that
-  // NaN, and looks as if nobody had written it, and a number does not.
+  // The outputs that are added to what stood there, on inputs that give each a sum which is not 0: of a NaN that stood
+  // there it is NaN, and of a number another number. On the emulator the NaN keeps its bits and looks as if nobody had
+  // written it; a GPU's additions give one of its own (CUDA C++ Programming Guide, "Floating-Point Standard").
   std::vector<int64_t> find_added() {
-    auto looks_unwritten = [&](uint32_t word) {
+    enum class Found : char { same, nan, number };
+    auto found = [&](uint32_t word) {
       y_->fill(word, &activity_);
       run();
-      std::vector<bool> same(count());
+      std::vector<Found> all(count());
       dispatch(p_.dtype, [&](auto zero) {
-        each<decltype(zero)>([&](size_t e, uint64_t bits, auto) { same[e] = bits == bits_of<decltype(zero)>(word); });
+        each<decltype(zero)>([&](size_t e, uint64_t bits, auto v) {
+          all[e] = bits == bits_of<decltype(zero)>(word)   ? Found::same
+                   : std::isfinite(static_cast<double>(v)) ? Found::number
+                                                           : Found::nan;
+        });
       });
-      return same;
+      return all;
     };
     constexpr uint32_t ones[] = {0x3f800000, 0x3ff00000, 0x3c003c00, 0x3f803f80};  // 1, or nearly so, of each type
     const uint32_t one = ones[p_.dtype == DType::f32 ? 0 : p_.dtype == DType::f64 ? 1 : p_.dtype == DType::f16 ? 2 : 3];
-    const std::vector<bool> of_nan = looks_unwritten(red_zone_word), of_one = looks_unwritten(one);
+    const std::vector<Found> of_nan = found(red_zone_word), of_one = found(one);
+    auto is_added = [&](size_t e) { return of_nan[e] != Found::number && of_one[e] == Found::number; };
     bool any = false;
-    for (size_t e = 0; e < of_nan.size(); e++) any |= of_nan[e] && !of_one[e];
+    for (size_t e = 0; e < of_nan.size(); e++) any |= is_added(e);
     std::vector<int64_t> added;
     // Where no tap lands nothing is added that would show.
     auto has_taps = [&](int64_t j) {
@@ -145,7 +152,8 @@ class Launcher {
       return false;
     };
     for (size_t e = 0; e < of_nan.size() && any; e++)
-      if (of_nan[e] && (!of_one[e] || !has_taps(static_cast<int64_t>(e) % own_length())))
+      if (is_added(e) ||
+          (of_nan[e] != Found::number && of_one[e] == Found::same && !has_taps(static_cast<int64_t>(e) % own_length())))
         added.push_back(static_cast<int64_t>(e));
     begin_at_zero_ = added;
     return added;

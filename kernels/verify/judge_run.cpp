@@ -426,14 +426,14 @@ std::array<std::pair<const char*, GuardedTensor*>, 5> Judge::Run::all_tensors() 
 // access. What they write is what is there already.
 void Judge::Run::look_for_races() {
   if (!device_.is_emulator()) {
-    // What writes beside its tensors may end this process there. Of the program's own kernels tests know that they have
-    // none.
-    if (kernel_.kind() != KernelKind::outside || !memory_fault_.empty()) {
+    // Of the program's own kernels tests know that they have none. Of a kernel that writes outside its tensors the
+    // emulator knows where.
+    if (kernel_.kind() != KernelKind::outside || (!memory_fault_.empty() && !writes_outside())) {
       races_.missing = "the emulator does it, and this ran on a GPU";
       return;
     }
     races_ = find_races_of_piece(kernel_, p_, activity_);
-    memory_fault_ = races_.leaves;
+    add_where_it_leaves();
     return;
   }
   // Of the program's own kernels tests know that their blocks have outputs of their own.
@@ -445,9 +445,15 @@ void Judge::Run::look_for_races() {
   // Of a large problem the reads of all blocks are followed on a short piece.
   if (races_.fences_unseen && races_.race.empty()) races_.race = unfenced_in_a_piece(kernel_, p_, activity_);
   if (memory_fault_.empty()) memory_fault_ = races_.misaligned;
+  add_where_it_leaves();
+}
+
+bool Judge::Run::writes_outside() const { return memory_fault_.starts_with("writes outside "); }
+
+void Judge::Run::add_where_it_leaves() {
   if (memory_fault_.empty())
     memory_fault_ = races_.leaves;
-  else if (memory_fault_.starts_with("writes outside ") && races_.leaves.starts_with("writes "))
+  else if (writes_outside() && races_.leaves.starts_with("writes "))
     memory_fault_ += "; it " + races_.leaves;
 }
 

@@ -89,6 +89,8 @@ class Judge::Run {
   std::optional<Comparison> on_exact(const Inputs& in);
   void fallback_rounding();
   void look_for_races();
+  bool writes_outside() const;  // as far as is known
+  void add_where_it_leaves();
   void look_for_unset();
   void conclude();
   void conclude_memory();

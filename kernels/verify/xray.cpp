@@ -478,6 +478,8 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
       hold_against_larger(
           x, told, before, mapped, lengths, device, kernel, p, [&] { return spent() > limits.seconds; }, activity);
   }
+  if (told != Told::not_at_all && !extent && !device.is_emulator() && tell_race(x, kernel, p, activity))
+    told = Told::by_formula;
   if (told == Told::not_at_all && !left_of_asked.empty() && !extent)
     x.is = Xray::Is::wrong, x.faults = {left_of_asked}, x.sentence = left_of_asked, told = Told::by_formula;
   if (told == Told::not_at_all && !mapped.empty() && !extent && begins(judged_ones)) {
@@ -485,7 +487,7 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     const auto first = std::find_if(mapped.begin(), mapped.end(), [](const Mapped& m) { return !m.right; });
     const SeenBeside beside = seen_beside(device, kernel, first->problem, accuracy, activity);
     std::string why = beside.carried;
-    if (!beside.race.empty()) why = "its threads race, and as long as they do its products say nothing: " + beside.race;
+    if (!beside.race.empty()) why = threads_race + beside.race;
     if (!beside.unset.empty()) why = beside.unset;
     if (why.empty()) why = seen_beside(device, kernel, p, accuracy, activity).carried;
     if (!why.empty()) {

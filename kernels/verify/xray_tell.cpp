@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/base/error.h"
+#include "kernels/verify/races.h"
 #include "kernels/verify/xray_words.h"
 
 namespace convscope {
@@ -77,6 +78,17 @@ bool tell_doubt(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
     return true;
   }
   return false;
+}
+
+bool tell_race(Xray& x, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity) {
+  const bool of_inputs = x.sentence.find("it takes i = ") != x.sentence.npos || !x.names_index();
+  if (kernel.kind() != KernelKind::outside || x.is == Xray::Is::right || !of_inputs) return false;
+  const std::string race = find_races_of_piece(kernel, p, activity).race;
+  if (race.empty()) return false;
+  x.faults = {threads_race + race};
+  x.sentence = (x.is == Xray::Is::wrong ? "" : "right here, but not in general: ") + x.faults.front();
+  x.formula.clear(), x.right_formula.clear(), x.fixed.clear();
+  return true;
 }
 
 }  // namespace convscope

@@ -17,4 +17,11 @@ bool tell_shape(Xray& x, const KernelDefinition& kernel, const ConvProblem& p);
 // What its host code does to a small problem's tensors that nobody means, where that one is not right. False: nothing.
 bool tell_doubt(Xray& x, const KernelDefinition& kernel, const ConvProblem& p);
 
+inline constexpr const char* threads_race = "its threads race, and as long as they do its products say nothing: ";
+
+// Of a file that ran on a GPU and of whose sums something is told: results that threads race for are whatever came
+// last, so that what gives them is nothing of the kernel's. Which outputs there are is another matter: a bound that is
+// not asked makes threads race. False: they do not, on a short piece of p.
+bool tell_race(Xray& x, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity);
+
 }  // namespace convscope

@@ -211,6 +211,9 @@ FAULTY_ENTRY(f_overwrites) {
 WRITES(f_relu, true, sum > 0 ? sum : 0)
 WRITES(f_added_behind, true, e.id >= all - 5 ? y[e.id] + sum : sum)
 WRITES(f_added, true, y[e.id] + sum)
+// A GPU's additions give a NaN of their own where one goes in.
+__device__ float as_on_a_gpu(float v) { return v != v ? __uint_as_float(0x7fffffffu) : v; }
+WRITES(f_added_on_a_gpu, true, as_on_a_gpu(y[e.id] + sum))
 WRITES_WHERE(f_not_first, e.j > 0)
 WRITES_WHERE(f_not_last, e.j < last)
 WRITES_WHERE(f_grid_short, e.id < all / 8 * 8 && e.id < all - 5)
@@ -336,6 +339,7 @@ KERNEL(f_bias_where_one_lands)
 KERNEL(f_overwrites)
 KERNEL(f_added_behind)
 KERNEL(f_added)
+KERNEL(f_added_on_a_gpu)
 KERNEL(f_not_first)
 KERNEL(f_not_last)
 KERNEL(f_grid_short)

@@ -9,6 +9,8 @@
 #include "kernels/verify/fuzz.h"
 #include "kernels/verify/problem_memory.h"
 #include "kernels/verify/xray_sizes.h"
+#include "kernels/verify/xray_tell.h"
+#include "tests/fakes/emulated_gpu.h"
 #include "tests/fakes/setting.h"
 #include "tests/kernels/verify/judging.h"
 #include "tests/support.h"
@@ -187,6 +189,56 @@ TEST(Races, OfAShortPieceOfAFile) {
   const RaceSearch set = found("float sum = 0;");
   EXPECT_EQ(set.variable, "");
   EXPECT_EQ(set.missing, "");
+}
+
+// A file on what is taken for a GPU: what the emulator sees of it there is told.
+class OnAGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "no traced module in a ThreadSanitizer build";
+#endif
+  }
+  // The sample, with other words in the place of some.
+  const KernelDefinition& changed(std::initializer_list<std::pair<std::string, std::string>> parts) {
+    std::string text = test::text_file(test::project_file("assets/kernels/gather.cu"));
+    for (const auto& [from, to] : parts) text.replace(text.find(from), from.size(), to);
+    return *bring_outside("mine.cu", text, activity_).kernels.at(0);
+  }
+  const test::ScratchFolder folder_;
+  const test::Setting cache_{"CONVSCOPE_CACHE", test::own_cache(folder_)};
+  const ConvProblem p_{
+      .batch = 1, .in_channels = 4, .out_channels = 3, .kernel_size = 3, .length = 40, .stride = 2, .padding = 1};
+  Activity activity_;
+  test::EmulatedGpu gpu_{[](const Launch&) { return 1.0; }};
+};
+
+TEST_F(OnAGpu, WhereItWritesBesideATensorIsFoundByTheEmulator) {
+  std::vector<std::unique_ptr<Reference>> none;
+  Judge judge(gpu_, none);
+  RunSpec spec = test::quick();
+  spec.kernel = &changed({{"y[id] = sum", "y[id - 2] = sum"}}), spec.problem = p_;
+  const std::string said = judge.run(spec, activity_).verdict.sentence;
+  EXPECT_TRUE(test::holds(said,
+                          "writes outside y: 8 bytes directly before its start; it writes element -1 of y, which "
+                          "has 237, at mine.cu:"))
+      << said;
+  EXPECT_TRUE(test::holds(said, "(found by the emulator, on 1 × 4→3, K 3, L 40, s 2, p 1, d 1)")) << said;
+}
+
+// Each channel's thread puts its own products there: the last one stays, as if it were the only one that is summed.
+TEST_F(OnAGpu, AFormulaOfARaceIsNotTold) {
+  const KernelDefinition& racy =
+      changed({{"N*Cout*Lout", "N*Cout*Lout*Cin"},
+               {"if (id >=", "const int mine = id % Cin; id /= Cin; if (id >="},
+               {"for (int ci = first; ci < first + in_group; ci++)", "for (int ci = mine; ci < mine + 1; ci++)"}});
+  const Xray x = xray(gpu_, racy, p_, Accuracy::strict, {}, activity_);
+  EXPECT_EQ(x.is, Xray::Is::wrong);
+  EXPECT_TRUE(x.sentence.starts_with(std::string(threads_race) + "a race ")) << x.sentence;
+  EXPECT_FALSE(x.names_index()) << x.sentence;
+  // The control: where no threads race, a formula is told.
+  const Xray calm = xray(gpu_, changed({{"j + p - k * d", "j - p - k * d"}}), p_, Accuracy::strict, {}, activity_);
+  EXPECT_TRUE(calm.names_index()) << calm.sentence;
 }
 
 class AsksForAPebibyte final : public KernelDefinition {

@@ -179,6 +179,7 @@ INSTANTIATE_TEST_SUITE_P(
               right,
               {"the last outputs in memory are added to what stood there, which nobody has cleared"}},
         Fault{"f_added", right, {"sums are added to what stood there, which nobody has cleared"}},
+        Fault{"f_added_on_a_gpu", right, {"sums are added to what stood there, which nobody has cleared"}},
         Fault{"f_not_first", right, {"position 0 is never written"}},
         Fault{"f_not_last", right, {"the last position is never written"}},
         Fault{"f_grid_short",

@@ -176,10 +176,6 @@ std::string compare_table(const json& j) {
 
 int verb_compare(const CommonOptions& common, const CompareOptionsCli& options) {
   const FailOn fail_on(options.fail_on);
-  for (const std::string& in : {options.then, options.now})
-    if (std::error_code error;
-        !options.out.empty() && std::filesystem::equivalent(options.out, recording_path(in), error))
-      throw InputError("out", options.out, "is one of the recordings that are compared: take another name");
   Delivery delivery(common, options.format, options.out, {"table", "json"});
   const ComparedFile then(options.then), now(options.now);
   json j = recordings_compared(then.recording, then.figures, now.recording, now.figures, options.with_packing);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "app/cli/out_file.h"
 #include "app/cli/session.h"
 #include "app/cli/verb_options.h"
 #include "app/cli/window.h"
@@ -135,6 +136,7 @@ int run(int argc, char** argv) {
       throw unknown_verb(app, of_verb);
     }
     catch_interrupts();
+    OutFile::know({argv + 1, argv + argc});
     common.timeout_s();  // of every verb, whether a kernel runs or not
     for (const Verb& v : verbs)
       if (v.app == chosen) return v.run();

@@ -216,9 +216,20 @@ TEST_F(RecordingsCompared, AreNotWrittenOver) {
   Recording a;
   timed(a, "tiled", 1);
   const std::string then = kept("a.convscope", a), now = kept("b.convscope", a), before = text_file(then);
-  expect_refused({"compare", then, now, "--out", then}, "out", then,
-                 "is one of the recordings that are compared: take another name");
+  const char* rule = "is read by this command: take another name";
+  expect_refused({"compare", then, now, "--out", then}, "out", then, rule);
+  // Nor is what any other verb reads, however it is called there.
+  expect_refused({"bench", "tiled", "--recording", then, "--out=" + then}, "out", then, rule);
+  expect_refused({"profile", "tiled", "--recording=" + then, "--out", then}, "out", then, rule);
+  const std::string text = text_file(project_file("assets/kernels/gather.cu")),
+                    kernel = folder_.write("mine.cu", text.data(), text.size()),
+                    round_about = folder_.path("./mine.cu");
+  expect_refused({"profile", kernel, "--trust", "--out", round_about}, "out", round_about, rule);
+  EXPECT_EQ(text_file(kernel), text);
   EXPECT_EQ(text_file(then), before);
+  // What is there and is not read is written over, as ever.
+  EXPECT_EQ(convscope_run({"compare", then, now, "--format", "json", "--out", kernel}).code, 0);
+  EXPECT_NE(text_file(kernel), text);
 }
 
 TEST_F(RecordingsCompared, WhatElseDiffersIsSaid) {

@@ -101,6 +101,35 @@ TEST_F(FilesGpu, AReadFarBeyondATensorIsFoundByTheEmulator) {
   EXPECT_EQ(client_.starts(), 1);
 }
 
+TEST_F(FilesGpu, WhereItWritesBesideATensorIsFoundByTheEmulator) {
+  ASSERT_EQ(bring(sample("y[id] = sum", "y[id - 2] = sum")).kind, Answer::Kind::result);
+  const auto sentence = ask("run")["verdict"]["sentence"].get<std::string>();
+  EXPECT_TRUE(test::holds(sentence, "writes outside y: 8 bytes directly before its start; it writes element -"))
+      << sentence;
+  EXPECT_TRUE(test::holds(sentence, " (found by the emulator, on ")) << sentence;
+  fmt::print("files beside: {}\n", sentence);
+}
+
+// Where a NaN stood a GPU's addition leaves one of its own, and a sum of floats whatever came last in a race.
+TEST_F(FilesGpu, WhatIsAddedToAndWhatRacesIsToldByTheXray) {
+  auto told = [&](std::initializer_list<std::pair<std::string, std::string>> parts) {
+    std::string text = sample();
+    for (const auto& [from, to] : parts) text.replace(text.find(from), from.size(), to);
+    EXPECT_EQ(bring(text).kind, Answer::Kind::result);
+    const auto sentence = ask("xray")["xray"]["sentence"].get<std::string>();
+    fmt::print("files xray: {}\n", sentence);
+    return sentence;
+  };
+  EXPECT_TRUE(test::holds(told({{"y[id] = sum", "atomicAdd(&y[id], sum)"}}),
+                          "sums are added to what stood there, which nobody has cleared"));
+  // Each channel's thread puts its own products there.
+  EXPECT_TRUE(test::holds(
+      told({{"N*Cout*Lout", "N*Cout*Lout*Cin"},
+            {"if (id >=", "const int mine = id % Cin; id /= Cin; if (id >="},
+            {"for (int ci = first; ci < first + in_group; ci++)", "for (int ci = mine; ci < mine + 1; ci++)"}}),
+      "its threads race, and as long as they do its products say nothing"));
+}
+
 // Its plan is what its own host code launches; nvcc finds the template by it.
 TEST_F(FilesGpu, AnExtensionInPythonIsRight) {
   Answer a = bring(sample("", "", "extension.py"), "cuda", "mine.py");

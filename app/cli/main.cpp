@@ -10,6 +10,7 @@
 #include "app/cli/out_file.h"
 #include "app/cli/session.h"
 #include "app/cli/verb_options.h"
+#include "app/cli/watch.h"
 #include "app/cli/window.h"
 #include "app/engine/process.h"
 #include "app/engine/server.h"
@@ -63,6 +64,20 @@ InputError unknown_verb(const CLI::App& app, const std::string& verb) {
   std::string near = nearest_name(verb, verbs);
   return {"verb", verb,
           near.empty() ? "is not known: see `convscope help`" : "is not known; did you mean " + near + "?"};
+}
+
+// What is wrong with a kernel's file is mended there; of anything else that is refused no change of it makes more.
+int run_and_watch(const Verb& verb, const CommonOptions& common, const std::vector<std::string>& words) {
+  return watch(words, common, [&] {
+    try {
+      return verb.run();
+    } catch (const EngineError& e) {
+      return refuse(e, false);
+    } catch (const InputError& e) {
+      if (e.field() != "kernel") throw;
+      return refuse(e, false);
+    }
+  });
 }
 
 int run(int argc, char** argv) {
@@ -139,7 +154,7 @@ int run(int argc, char** argv) {
     OutFile::know({argv + 1, argv + argc});
     common.timeout_s();  // of every verb, whether a kernel runs or not
     for (const Verb& v : verbs)
-      if (v.app == chosen) return v.run();
+      if (v.app == chosen) return common.watch ? run_and_watch(v, common, {argv + 1, argv + argc}) : v.run();
     return 2;
   } catch (const std::exception& e) {
     return refuse(e, as_json);

@@ -61,6 +61,10 @@ void CommonOptions::add_to(CLI::App& app, bool runs_files) {
   app.add_option("--timeout", timeout, "seconds, more than 0, after which the kernel counts as hung");
 }
 
+void CommonOptions::add_watch_to(CLI::App& app) {
+  app.add_flag("--watch", watch, "again whenever the .cu or .py file that is named changes, until Ctrl-C");
+}
+
 void CommonOptions::add_recording_to(CLI::App& app) {
   app.add_option("--recording", recording,
                  "show what was recorded instead of running: a file, or a name from `convscope list recordings`");

@@ -13,10 +13,11 @@ namespace convscope {
 struct CommonOptions {
   std::string device = "auto", engine, timeout;
   std::string recording;  // verbs that look at figures: where they come from instead of an engine
-  bool json = false, trust = false;
+  bool json = false, trust = false, watch = false;
 
   // runs_files: verbs that may be given a kernel's file, whose code is somebody's.
   void add_to(CLI::App& app, bool runs_files = true);
+  void add_watch_to(CLI::App& app);
   void add_recording_to(CLI::App& app);
   double timeout_s() const;  // 0: none given
 };

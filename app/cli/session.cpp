@@ -22,6 +22,7 @@ namespace {
 // Lock-free, so a handler may touch them. A signal's number, 0 before it; and when it came.
 std::atomic<int> first_signal{0};
 std::atomic<int64_t> first_signal_ms{0};
+std::atomic<bool> called_off{false};
 
 // `timeout` of coreutils signals its child and the child's process group: what comes within a second is the same.
 void on_interrupt(int number) {
@@ -79,7 +80,10 @@ void catch_interrupts() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-bool interrupted() { return first_signal > 0; }
+bool signalled() { return first_signal > 0; }
+void call_off() { called_off = true; }
+void begin_again() { called_off = false; }
+bool interrupted() { return signalled() || called_off; }
 
 int ended_by(int code) { return code == interrupted_code && first_signal == SIGTERM ? 128 + SIGTERM : code; }
 

@@ -71,7 +71,11 @@ inline constexpr int interrupted_code = 130;  // Ctrl-C, as shells have it
 // From now on Ctrl-C and SIGTERM are remembered instead of ending the program; a second one, more than a second after
 // the first, ends it.
 void catch_interrupts();
-bool interrupted();
+bool signalled();
+// What is asked is out of date, and ends as by Ctrl-C, until it is begun again.
+void call_off();
+void begin_again();
+bool interrupted();  // by either
 // The program's exit code, where it would be `code`: SIGTERM keeps what is done as Ctrl-C does, and has a code of its
 // own, as every program's.
 int ended_by(int code);

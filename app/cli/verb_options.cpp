@@ -38,6 +38,7 @@ Verb add_run(CLI::App& program, CommonOptions& common) {
   s->add_option("KERNEL", o->kernel, own_kernel);
   s->add_option("--save", o->save, "folder for x.npy, w.npy, b.npy, y.npy, oracle.npy");
   common.add_to(*s);
+  common.add_watch_to(*s);
   common.add_recording_to(*s);
   p->add_to(*s);
   return {s, [&common, o, p] {
@@ -53,6 +54,7 @@ Verb add_explain(CLI::App& program, CommonOptions& common) {
   s->add_option("KERNEL", *kernel, own_kernel);
   s->add_option("--at", *at, "the element: n,co,j");
   common.add_to(*s);
+  common.add_watch_to(*s);
   p->add_to(*s, {.tolerance = false, .samples = false});
   return {s, [&common, kernel, at, p] {
             need(*kernel, "kernel", "explain S4 --at 0,0,10 --preset kernelbench-79-small");
@@ -68,6 +70,7 @@ Verb add_xray(CLI::App& program, CommonOptions& common) {
   auto p = kept<ProblemOptions>();
   s->add_option("KERNEL", *kernel, own_kernel);
   common.add_to(*s);
+  common.add_watch_to(*s);
   // It launches with inputs of its own.
   p->add_to(*s, {.values = Uses::Values::accepted, .tolerance = false, .samples = false});
   return {s, [&common, kernel, p] {
@@ -85,6 +88,7 @@ Verb add_check(CLI::App& program, CommonOptions& common) {
   s->add_option("KERNEL", o->kernel, own_kernel);
   s->add_option("--cases", o->cases, "problems that are judged [100]");
   common.add_to(*s);
+  common.add_watch_to(*s);
   p->add_to(*s, {.values = Uses::Values::none, .tolerance = false, .samples = false});
   return {s, [&common, o, p] {
             need(o->kernel, "kernel", "check S2 --stride 2");
@@ -102,6 +106,7 @@ Verb add_profile(CLI::App& program, CommonOptions& common) {
   s->add_option("--format", o->format, "table, json, csv or chrome-trace [table]");
   s->add_option("--out", o->out, "a file for it, instead of the terminal");
   common.add_to(*s);
+  common.add_watch_to(*s);
   common.add_recording_to(*s);
   p->add_to(*s, {.tolerance = false});
   return {s, [&common, o, p] {
@@ -127,6 +132,7 @@ Verb add_bench(CLI::App& program, CommonOptions& common) {
   s->add_option("--format", o->format, "table, json or csv [table]");
   s->add_option("--out", o->out, "a file for it, instead of the terminal");
   common.add_to(*s);
+  common.add_watch_to(*s);
   common.add_recording_to(*s);
   p->add_to(*s, {.tolerance = false});
   return {s, [&common, o, p] { return verb_bench(common, *p, *o); }};

@@ -25,7 +25,7 @@
 #include "app/model/checking.h"
 #include "app/model/comparison.h"
 #include "app/model/document.h"
-#include "app/model/file_watch.h"
+#include "app/engine/file_watch.h"
 #include "app/model/kernel_file.h"
 #include "app/model/kernel_times.h"
 #include "app/model/ladder.h"

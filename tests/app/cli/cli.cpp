@@ -80,11 +80,15 @@ bool Cli::read_some(int wait_ms) {
   return out_open_ || err_open_;
 }
 
-bool Cli::says(const std::string& text) {
-  while (result_.err.find(text) == std::string::npos) {
+bool Cli::says(const std::string& text, int times) {
+  auto holds_it = [&] {
+    int found = 0;
+    for (size_t at = 0; (at = result_.err.find(text, at)) != std::string::npos; at += text.size()) found++;
+    return found >= times;
+  };
+  while (!holds_it())
     if (watch_.seconds() > patience_s() || !read_some(50)) break;
-  }
-  return result_.err.find(text) != std::string::npos;
+  return holds_it();
 }
 
 const Finished& Cli::finish() {

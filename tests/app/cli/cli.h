@@ -31,8 +31,8 @@ class Cli {
 
   pid_t pid() const { return process_->pid(); }
   void signal(int number) const { kill(process_->pid(), number); }
-  // Waits until stderr holds the text.
-  bool says(const std::string& text);
+  // Waits until stderr holds the text, so many times.
+  bool says(const std::string& text, int times = 1);
   // Processes it has started, and what they have started, itself included.
   std::vector<pid_t> processes() const;
   // Waits for its end.

@@ -1,4 +1,4 @@
-#include "app/model/file_watch.h"
+#include "app/engine/file_watch.h"
 
 #include <chrono>
 #include <vector>

@@ -1,0 +1,90 @@
+#include "app/cli/watch.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fmt/format.h>
+#include <mutex>
+#include <unistd.h>
+#include <utility>
+
+#include "app/cli/session.h"
+#include "app/engine/file_watch.h"
+#include "kernels/base/error.h"
+
+namespace convscope {
+namespace {
+
+std::vector<std::string> kernel_files_in(const std::vector<std::string>& words) {
+  std::vector<std::string> files;
+  for (const std::string& word : words)
+    if (std::error_code error;
+        (word.ends_with(".cu") || word.ends_with(".py")) && std::filesystem::is_regular_file(word, error))
+      files.push_back(word);
+  return files;
+}
+
+// What has changed since somebody asked. Files are told on a thread of their own.
+class Changes {
+ public:
+  explicit Changes(const std::vector<std::string>& files) : watch_([this](const std::string& path) { tell(path); }) {
+    for (const std::string& f : files) watch_.watch(f);
+  }
+  // The file that changed; "" where Ctrl-C came first.
+  std::string next() {
+    constexpr std::chrono::milliseconds look{100};  // a signal wakes nobody
+    std::unique_lock lock(mutex_);
+    while (changed_.empty() && !signalled()) told_.wait_for(lock, look);
+    begin_again();
+    return std::exchange(changed_, "");
+  }
+
+ private:
+  void tell(const std::string& path) {
+    std::lock_guard lock(mutex_);
+    changed_ = path;
+    call_off();
+    told_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable told_;
+  std::string changed_;
+  FileWatch watch_;  // last: what it tells is there before it
+};
+
+std::string time_of_day() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char text[16];
+  return {text, std::strftime(text, sizeof text, "%H:%M:%S", &local)};
+}
+
+}  // namespace
+
+int watch(const std::vector<std::string>& words, const CommonOptions& common, const std::function<int()>& run) {
+  const std::vector<std::string> files = kernel_files_in(words);
+  if (files.empty())
+    throw InputError("watch", "", "needs a kernel's file that is there: `convscope run mine.cu --trust --watch`");
+  if (!common.trust) throw InputError("kernel", files.front(), untrusted_file);
+  if (common.json) throw InputError("watch", "", "cannot be together with --json, which is one document");
+  Changes changes(files);
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  for (;;) {
+    const int code = run();
+    std::fflush(stdout);
+    if (signalled()) return code;
+    std::fprintf(stderr, "convscope: waiting for %s to change; Ctrl-C ends\n",
+                 fmt::format("{}", fmt::join(files, ", ")).c_str());
+    const std::string changed = changes.next();
+    if (changed.empty()) return code;
+    // What was said of the text before is out of sight, or above a line.
+    if (terminal) std::fputs("\033[2J\033[H", stdout);
+    std::fputs(fmt::format("{}{} changed at {}\n", terminal ? "" : "\n", changed, time_of_day()).c_str(), stdout);
+  }
+}
+
+}  // namespace convscope

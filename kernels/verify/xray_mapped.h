@@ -14,6 +14,7 @@ struct Mapped {
   std::string deviation, length;  // what is wrong, where it is
   IndexMap map = {};
 };
+Mapped mapped_of(IndexMap m);
 // Errors: as those of index_map().
 Mapped mapped_on(Device& device, const KernelDefinition& kernel, const ConvProblem& q, Activity& activity);
 // Nothing where the kernel does not take it, or fails. Errors: Cancelled; DeviceError when the device cannot be used

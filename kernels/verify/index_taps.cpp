@@ -1,4 +1,4 @@
-// Taps of w that are taken in another order.
+// Taps of w that are taken in another order, and channels that are multiplied with others' weights.
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
@@ -64,32 +64,59 @@ TermFault in_blocks(const std::vector<TermMap>& maps) {
   return {};
 }
 
-// The tap of w that each tap takes on one problem, if that is one for each.
+// Whose weights each of so many takes on one problem, if that is one for each: its own, or may(own, other).
+template <class May>
+std::vector<int64_t> others_of(int64_t count, May may) {
+  std::vector<int64_t> takes(static_cast<size_t>(count), -1);
+  for (int64_t own = 0; own < count; own++)
+    for (int64_t turn = 0; turn < count && takes[static_cast<size_t>(own)] < 0; turn++)
+      if (const int64_t other = (own + turn) % count; may(own, other)) takes[static_cast<size_t>(own)] = other;
+  return takes;
+}
+constexpr int64_t most_of_one = 16;
+bool is_whole(const std::vector<int64_t>& takes) { return !std::count(takes.begin(), takes.end(), -1); }
+
 std::optional<std::vector<int64_t>> taps_of(const TermMap& z) {
-  constexpr int64_t most = 16;
-  if (z.K > most) return {};
-  std::vector<int64_t> takes(static_cast<size_t>(z.K), -1);
-  for (int64_t k = 0; k < z.K; k++)
-    for (int64_t turn = 0; turn < z.K && takes[static_cast<size_t>(k)] < 0; turn++)
-      if (const int64_t tap = (k + turn) % z.K; z.may_take(k, tap)) takes[static_cast<size_t>(k)] = tap;
-  if (std::count(takes.begin(), takes.end(), -1)) return {};
-  if (!z.made_by(with_taps(z, [takes](int64_t k) { return takes[static_cast<size_t>(k)]; }))) return {};
+  if (z.K > most_of_one) return {};
+  const auto takes = others_of(z.K, [&](int64_t own, int64_t other) {
+    return z.may_take([&](int64_t ci, int64_t co, int64_t k) { return k == own ? z.w_at(ci, co, other) : -1; });
+  });
+  if (!is_whole(takes) || !z.made_by(with_taps(z, [&](int64_t k) { return takes[static_cast<size_t>(k)]; }))) return {};
   return takes;
 }
 
-std::string words_of(const std::vector<int64_t>& takes) {
+// Of a group's channels.
+std::optional<std::vector<int64_t>> channels_of(const TermMap& z) {
+  if (z.Cig > most_of_one) return {};
+  auto weight = [&](int64_t ci, int64_t other, int64_t co, int64_t k) {
+    return z.w_at(z.first_of(co) + (other < 0 ? ci - z.first_of(co) : other), co, k);
+  };
+  const auto takes = others_of(z.Cig, [&](int64_t own, int64_t other) {
+    return z.may_take(
+        [&](int64_t ci, int64_t co, int64_t k) { return ci - z.first_of(co) == own ? weight(ci, other, co, k) : -1; });
+  });
+  const Products products = [&](int64_t n, int64_t co, int64_t j, const AddProduct& add) {
+    z.each_term(co, j, [&](int64_t ci, int64_t k, int64_t i) {
+      add(z.x_at(n, ci, i), weight(ci, takes[static_cast<size_t>(ci - z.first_of(co))], co, k));
+    });
+  };
+  if (!is_whole(takes) || !z.made_by(products)) return {};
+  return takes;
+}
+
+std::string words_of(const std::vector<int64_t>& takes, const char* of, const char* one) {
   std::string pairs, all;
   bool in_pairs = true;
   for (size_t k = 0; k < takes.size(); k++) {
-    const auto own = static_cast<int64_t>(k), tap = takes[k];
-    if (tap == own) continue;
-    in_pairs &= takes[static_cast<size_t>(tap)] == own;
-    if (own < tap) pairs += fmt::format("{}{} and {}", pairs.empty() ? "" : ", ", own, tap);
-    all += all.empty() ? fmt::format("tap k = {} takes the weight of {}", own, tap)
-                       : fmt::format(", {} that of {}", own, tap);
+    const auto own = static_cast<int64_t>(k), other = takes[k];
+    if (other == own) continue;
+    in_pairs &= takes[static_cast<size_t>(other)] == own;
+    if (own < other) pairs += fmt::format("{}{} and {}", pairs.empty() ? "" : ", ", own, other);
+    all += all.empty() ? fmt::format("{} {} takes the weight of {}", one, own, other)
+                       : fmt::format(", {} that of {}", own, other);
   }
-  return in_pairs ? fmt::format("of {} taps of w {} are exchanged", takes.size(), pairs)
-                  : fmt::format("of {} taps of w {}", takes.size(), all);
+  return in_pairs ? fmt::format("of {} {} {} are exchanged", takes.size(), of, pairs)
+                  : fmt::format("of {} {} {}", takes.size(), of, all);
 }
 
 }  // namespace
@@ -102,7 +129,19 @@ TermFault wrong_taps(const std::vector<TermMap>& maps) {
     if (z.right()) continue;
     const auto takes = taps_of(z);
     if (!takes) return {};
-    if (!shown.seen_on || z.K > shown.seen_on->K) shown = {words_of(*takes), "", "", &z};
+    if (!shown.seen_on || z.K > shown.seen_on->K) shown = {words_of(*takes, "taps of w", "tap k ="), "", "", &z};
+  }
+  return shown;
+}
+
+TermFault wrong_channels(const std::vector<TermMap>& maps) {
+  TermFault shown;
+  for (const TermMap& z : maps) {
+    if (z.right()) continue;
+    const auto takes = channels_of(z);
+    if (!takes) return {};
+    if (!shown.seen_on || z.Cig > shown.seen_on->Cig)
+      shown = {words_of(*takes, "input channels", "channel"), "", "", &z};
   }
   return shown;
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
-#include <set>
 
 namespace convscope {
 namespace {
@@ -46,103 +44,17 @@ bool TermMap::made_by(const Products& products) const {
   return std::all_of(order_.begin(), order_.end(), [&](int64_t o) { return output_made_by(products, o, sums, add); });
 }
 
-bool TermMap::may_take(int64_t tap, int64_t other) const {
-  for (int64_t o = 0; o < map_->outputs(); o++) {
-    bool may = true;
+bool TermMap::may_take(const std::function<int64_t(int64_t ci, int64_t co, int64_t k)>& weight) const {
+  bool may = true;
+  for (int64_t o = 0; o < map_->outputs() && may; o++)
     each_term(o / J % Cout, o % J, [&](int64_t ci, int64_t k, int64_t i) {
-      if (k != tap) return;
-      const IndexMap::Read& r = map_->read(w_at(ci, o / J % Cout, other), o);
+      const int64_t other = weight(ci, o / J % Cout, k);
+      if (other < 0 || !may) return;
+      const IndexMap::Read& r = map_->read(other, o);
       const bool one = r.at >= 0 && is_exactly(r, input_code(r.at));
-      may &= r.at != IndexMap::none && (!one || r.at == x_at(o / (Cout * J), ci, i));
+      may = r.at != IndexMap::none && (!one || r.at == x_at(o / (Cout * J), ci, i));
     });
-    if (!may) return false;
-  }
-  return true;
-}
-
-namespace {
-
-struct Term {
-  const char* name;
-  int64_t ConvProblem::*field;
-  int64_t least;  // a smaller number is a term that is missing
-};
-constexpr Term terms[] = {{"dilation", &ConvProblem::dilation, 2},
-                          {"stride", &ConvProblem::stride, 2},
-                          {"padding", &ConvProblem::padding, 1}};
-
-// The definition's products where a term has another number.
-Products with_number(const TermMap& z, const Term& term, int64_t number) {
-  ConvProblem q = z.problem();
-  q.*term.field = number;
-  return [&z, q](int64_t n, int64_t co, int64_t j, const AddProduct& add) {
-    for (int64_t k = 0; k < z.K; k++) {
-      const int64_t t = j + q.padding - k * q.dilation;
-      if (t < 0 || t % q.stride != 0 || t / q.stride >= z.L) continue;
-      for (int64_t ci = z.first_of(co); ci < z.first_of(co) + z.Cig; ci++)
-        add(z.x_at(n, ci, t / q.stride), z.w_at(ci, co, k));
-    }
-  };
-}
-
-}  // namespace
-
-TermFault capped_terms(const std::vector<TermMap>& maps) {
-  for (const Term& term : terms) {
-    int64_t largest = 0;
-    for (const TermMap& z : maps) largest = std::max(largest, z.problem().*term.field);
-    for (int64_t most = term.least; most < largest; most++) {
-      if (!all_made_by(maps,
-                       [&](const TermMap& z) { return with_number(z, term, std::min(z.problem().*term.field, most)); }))
-        continue;
-      std::set<int64_t> beyond;
-      for (const TermMap& z : maps)
-        if (z.problem().*term.field > most) beyond.insert(z.problem().*term.field);
-      return {fmt::format("the {} is taken to be {} where it is more than that ({} {} tried)", term.name, most,
-                          fmt::join(beyond, " and "), beyond.size() > 1 ? "were" : "was"),
-              "", "", nullptr};
-    }
-  }
-  return {};
-}
-
-TermFault wrong_steps(const std::vector<TermMap>& maps) {
-  struct Step {
-    const char* text;
-    int64_t (*of)(const TermMap& z, int64_t k, int64_t j);
-  };
-  constexpr Step steps[] = {
-      {"k", [](const TermMap&, int64_t k, int64_t) { return k; }},
-      {"k·d", [](const TermMap& z, int64_t k, int64_t) { return k * z.problem().dilation; }},
-      {"⌊k/s⌋", [](const TermMap& z, int64_t k, int64_t) { return k / z.stride; }},
-      {"⌈k·d/s⌉",
-       [](const TermMap& z, int64_t k, int64_t) { return (k * z.problem().dilation + z.stride - 1) / z.stride; }},
-      {"(the taps of its residue class before k)",
-       [](const TermMap& z, int64_t k, int64_t j) {
-         const ConvProblem& p = z.problem();
-         int64_t before = 0;
-         for (int64_t other = 0; other < k; other++) before += (j + p.padding - other * p.dilation) % p.stride == 0;
-         return before;
-       }},
-  };
-  for (const Step& step : steps) {
-    auto of = [&](const TermMap& z) -> Products {
-      return [&](int64_t n, int64_t co, int64_t j, const AddProduct& add) {
-        const ConvProblem& p = z.problem();
-        for (int64_t k = 0; k < z.K; k++) {
-          if ((j + p.padding - k * p.dilation) % p.stride != 0) continue;
-          const int64_t i = (j + p.padding) / p.stride - step.of(z, k, j);
-          for (int64_t ci = z.first_of(co); ci < z.first_of(co) + z.Cig && i >= 0 && i < z.L; ci++)
-            add(z.x_at(n, ci, i), z.w_at(ci, co, k));
-        }
-      };
-    };
-    if (!all_made_by(maps, of)) continue;
-    TermFault f{"", fmt::format("i = ⌊(j + p)/s⌋ − {}", step.text), "i = ⌊(j + p)/s⌋ − ⌊k·d/s⌋"};
-    f.what = fmt::format("for the taps that land it takes {}, where {} belongs", f.formula, f.right_formula);
-    return f;
-  }
-  return {};
+  return may;
 }
 
 }  // namespace convscope

@@ -19,9 +19,9 @@ class TermMap : public MapSizes {
   const ConvProblem& problem() const { return map_->problem; }
   bool right() const { return wrong_outputs_ == 0; }
   bool made_by(const Products& products) const;
-  // Whether wherever a tap lands its input may have been multiplied by another tap of w: there is that product, or a
-  // sum of several.
-  bool may_take(int64_t tap, int64_t other) const;
+  // Whether the input of each term that has another weight by this may have been multiplied by it: there is that
+  // product, or a sum of several. Below 0: it has none.
+  bool may_take(const std::function<int64_t(int64_t ci, int64_t co, int64_t k)>& weight) const;
 
   int64_t x_at(int64_t n, int64_t ci, int64_t i) const { return (n * Cin + ci) * L + i; }
   int64_t w_at(int64_t ci, int64_t co, int64_t k) const { return (ci * Cog + co % Cog) * K + k; }
@@ -63,12 +63,24 @@ bool all_made_by(const std::vector<TermMap>& maps, Of of) {
   return true;
 }
 
-// A number that a dilation, a stride or a padding does not go beyond.
-TermFault capped_terms(const std::vector<TermMap>& maps);
+// A number that stands where the dilation, the stride or the padding belongs: min(d, s), or what it does not go beyond.
+TermFault other_numbers(const std::vector<TermMap>& maps);
+// An index of a product that is taken modulo a number.
+TermFault wrong_modulo(const std::vector<TermMap>& maps);
 // The input that a tap of a residue class takes, by its distance from the first one's.
 TermFault wrong_steps(const std::vector<TermMap>& maps);
+// Taps that are taken by another residue class than (j + p) mod s.
+TermFault wrong_classes(const std::vector<TermMap>& maps);
+// Outputs at the ends of a row that have no products.
+TermFault left_of_outputs(const std::vector<TermMap>& maps);
+// Products, or those of the first or last channel or tap, that are left out from some place on.
+TermFault left_from(const std::vector<TermMap>& maps);
+// A sum that is counted by one number, of which x and w make different channels and taps.
+TermFault wrong_count(const std::vector<TermMap>& maps);
 // Taps of w that are taken in another order, in blocks of them or as they are on one problem.
 TermFault wrong_taps(const std::vector<TermMap>& maps);
+// Input channels that are multiplied with others' weights, as they are on one problem.
+TermFault wrong_channels(const std::vector<TermMap>& maps);
 // Tiles of a matrix product that are taken transposed.
 TermFault transposed_tiles(const std::vector<TermMap>& maps);
 // Products whose inputs lie beside a tile.

@@ -124,10 +124,8 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
                         std::all_of(all.begin(), all.end(), [](const Mapped& m) { return m.structure.has_value(); });
   if (!alike || !all_told) {
     // One or two wrong operands or operators anywhere else, where lengths are right.
-    std::vector<const IndexMap*> maps_of_all;
-    for (const auto& m : all) maps_of_all.push_back(&m.map);
     const auto program =
-        shown->length.empty() ? program_faults(maps_of_all, activity, all_told) : std::vector<ProgramFault>{};
+        shown->length.empty() ? program_faults(maps_of(all), activity, all_told) : std::vector<ProgramFault>{};
     if (!program.empty()) {
       tell_program(x, program, all.front().problem);
       return Told::by_program;
@@ -156,7 +154,7 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
     }
   }
   if (!all_told && shown->length.empty()) {
-    if (const auto rule = rule_of(all)) {
+    if (const auto rule = rule_of(maps_of(all))) {
       x.faults = {rule->what}, x.formula = rule->formula, x.right_formula = rule->right_formula;
       x.sentence = (x.is == Xray::Is::right_here_only ? right_here_but : "") + rule->what;
       another.clear();
@@ -311,6 +309,19 @@ void look_at_long_rows(Xray& x, const Xray& before, std::vector<Mapped> all, con
     }
     all.erase(all.begin());
   }
+}
+
+// Of a kernel that is wrong where sizes are large: what rule gives all maps, on problems that are larger than the
+// smallest as well, which many rules give. "" where none does, or no larger one is wrong.
+std::string rule_of_larger(std::vector<const IndexMap*> maps, Device& device, const KernelDefinition& kernel,
+                           const ConvProblem& p, Activity& activity) {
+  std::vector<Mapped> larger;
+  for (const auto& [kind, q] : larger_problems(kernel, p))
+    if (auto one = maybe_mapped_on(device, kernel, q, activity); one && !one->right) larger.push_back(std::move(*one));
+  if (larger.empty()) return "";
+  for (const Mapped& m : larger) maps.push_back(&m.map);
+  const auto rule = rule_of(maps);
+  return rule ? rule->what : "";
 }
 
 // Sizes with which it is wrong where it is right with its own: beside what the products say of numbers in it, or in the
@@ -507,10 +518,11 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
       if (seen.what.starts_with("the last outputs in memory "))
         if (const std::string more = outputs_left_on(device, kernel, p, activity); !more.empty()) seen.what = more;
       // What it takes there may be one operand that is another only where sizes are as they are there.
-      std::vector<const IndexMap*> maps;
-      for (const auto& m : mapped) maps.push_back(&m.map);
+      std::vector<const IndexMap*> maps = maps_of(mapped);
       if (fault->odd) maps.push_back(&*fault->odd);
       const auto program = fault->odd ? program_faults(maps, activity, false) : std::vector<ProgramFault>{};
+      if (program.empty() && fault->odd)
+        if (const std::string rule = rule_of_larger(maps, device, kernel, p, activity); !rule.empty()) seen.what = rule;
       if (program.empty())
         tell_sizes(x, seen);
       else

@@ -31,6 +31,12 @@ Mapped mapped_of(IndexMap m) {
   return one;
 }
 
+std::vector<const IndexMap*> maps_of(const std::vector<Mapped>& all) {
+  std::vector<const IndexMap*> maps;
+  for (const Mapped& m : all) maps.push_back(&m.map);
+  return maps;
+}
+
 Mapped mapped_on(Device& device, const KernelDefinition& kernel, const ConvProblem& q, Activity& activity) {
   return mapped_of(index_map(device, kernel, q, activity));
 }

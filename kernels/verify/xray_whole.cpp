@@ -104,13 +104,14 @@ std::optional<Mapped> from_on(const Mapped& m, int64_t first) {
 
 }  // namespace
 
-std::optional<WholeRule> rule_of(const std::vector<Mapped>& all) {
+std::optional<WholeRule> rule_of(const std::vector<const IndexMap*>& all) {
   std::vector<TermMap> maps;
-  for (const Mapped& m : all) {
-    if (!sums_alone(m.map)) return {};
-    maps.emplace_back(m.map);
+  for (const IndexMap* m : all) {
+    if (!sums_alone(*m)) return {};
+    maps.emplace_back(*m);
   }
-  for (auto* rule : {capped_terms, wrong_steps, wrong_taps, transposed_tiles, beside_tiles, other_orders})
+  for (auto* rule : {other_numbers, wrong_steps, wrong_classes, wrong_count, left_of_outputs, wrong_taps,
+                     wrong_channels, transposed_tiles, beside_tiles, wrong_modulo, left_from, other_orders})
     if (const TermFault f = rule(maps); !f.what.empty())
       return WholeRule{f.what + (f.seen_on ? fmt::format(" (on {})", describe(f.seen_on->problem())) : ""), f.formula,
                        f.right_formula};

@@ -26,7 +26,7 @@ std::optional<RowFault> positions_or_sums(const std::vector<Mapped>& all, const 
 struct WholeRule {
   std::string what, formula, right_formula;
 };
-std::optional<WholeRule> rule_of(const std::vector<Mapped>& all);
+std::optional<WholeRule> rule_of(const std::vector<const IndexMap*>& all);
 
 // Some sequences are right and the others all wrong in one way: maps of one of these alone, each as of a problem with
 // one sequence. Nothing where it is not so on all problems on which anything is wrong.

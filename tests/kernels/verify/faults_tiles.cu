@@ -80,6 +80,51 @@ TERMS(f_halo_without_dilation, t.is = t.i >= first_input(c, e.j, K - 1))
 TERMS(f_less_than_no_halo, t.is = t.i >= first_input(c, e.j, 0) + (e.j % 16 < 8))
 TERMS(f_tile_of_inputs, t.is = (e.j + c.padding) / (4 * c.stride) == t.i / 4)
 
+// Products that land at the begin of a row; the near one keeps one more.
+TERMS(f_none_before_padding, t.is = e.j >= c.padding)
+TERMS(f_none_before_padding_but_one, t.is = e.j >= c.padding || e.j == 1)
+// Channels from 4 on: those of the first four again, and the first one for all of them.
+TERMS(f_channels_of_x_modulo, t.x_channel %= 4)
+TERMS(f_first_channel_from_four, if (t.x_channel >= 4) t.x_channel = 0)
+TERMS(f_weights_of_another_channel, if (t.w_channel == 3) t.w_channel = 2)
+// The last channel of all output channels from the fourth on; of the fourth alone.
+TERMS(f_last_channel_of_few, t.is = t.w_channel < last || t.co < 3)
+TERMS(f_last_channel_of_one, t.is = t.w_channel < last || t.co != 3)
+TERMS(f_output_channels_of_w_modulo, t.co %= 4)
+
+// A sum counted by r; x's tap is made of it by the number of channels. The near one's is one further on as well.
+#define COUNTED(name, TAP)                                                                                 \
+  FAULTY_ENTRY(name) {                                                                                     \
+    auto e = element_of_thread(c);                                                                         \
+    if (!e.inside) return;                                                                                 \
+    float sum = b ? b[e.co] : 0;                                                                           \
+    for (int64_t r = 0; r < c.in_channels * c.kernel_size; r++) {                                          \
+      const int64_t k = r % c.kernel_size, ci = r / c.kernel_size, t = e.j + c.padding - (TAP)*c.dilation; \
+      if (t < 0 || t % c.stride || t / c.stride >= c.length) continue;                                     \
+      sum += x[x_at(c, e.n, ci, t / c.stride)] * w[w_at(c, ci, e.co, k)];                                  \
+    }                                                                                                      \
+    y[e.id] = sum;                                                                                         \
+  }
+COUNTED(f_tap_by_channels, r / c.in_channels)
+COUNTED(f_tap_by_channels_one_on, (r + 1) / c.in_channels)
+
+// Every tap of a residue class; quotients are exact in the right one.
+#define CLASSES(name, OF_J)                                                                              \
+  FAULTY_ENTRY(name) {                                                                                   \
+    auto e = element_of_thread(c);                                                                       \
+    if (!e.inside) return;                                                                               \
+    float sum = b ? b[e.co] : 0;                                                                         \
+    for (int64_t k = 0; k < c.kernel_size; k++) {                                                        \
+      const int64_t t = e.j + c.padding - k * c.dilation;                                                \
+      if (t < 0 || k * c.dilation % c.stride != (OF_J) % c.stride || t / c.stride >= c.length) continue; \
+      for (int64_t ci = 0; ci < c.in_channels; ci++)                                                     \
+        sum += x[x_at(c, e.n, ci, t / c.stride)] * w[w_at(c, ci, e.co, k)];                              \
+    }                                                                                                    \
+    y[e.id] = sum;                                                                                       \
+  }
+CLASSES(f_class_without_padding, e.j)
+CLASSES(f_class_of_next, e.j + 3)
+
 // Every tap that s divides, with an input that F says.
 #define STEPS(name, F)                                                         \
   FAULTY_ENTRY(name) {                                                         \
@@ -107,10 +152,14 @@ STEPS(f_step_of_two_more, k* c.dilation / c.stride + (k > 1 ? 2 : 0))
   }
 NUMBERS(f_dilation_of_two_at_most, if (q.dilation > 2) q.dilation = 2)
 NUMBERS(f_dilation_less_one_from_three, if (q.dilation > 2) q.dilation--)
+NUMBERS(f_dilation_of_stride_at_most, if (q.dilation > q.stride) q.dilation = q.stride)
+NUMBERS(f_padding_below_stride, if (q.padding >= q.stride) q.padding = q.stride - 1)
+NUMBERS(f_padding_modulo, q.padding %= 2)
+NUMBERS(f_margin_without_dilation, q.padding += (q.dilation - 1) * (q.kernel_size - 1))
 NUMBERS(f_stride_of_three_at_most, if (q.stride > 3) q.stride = 3)
 
 #ifndef __CUDACC__
-#define KERNEL(name) FAULTY_KERNEL(name, "other terms in tiles, blocks of taps, sequences or arrays of its own")
+#define KERNEL(name) FAULTY_KERNEL(name, "other terms than the definition's")
 KERNEL(f_later_channel)
 KERNEL(f_last_sequence_channel)
 KERNEL(f_channel_by_sequence)
@@ -135,4 +184,20 @@ KERNEL(f_step_of_two_more)
 KERNEL(f_dilation_of_two_at_most)
 KERNEL(f_dilation_less_one_from_three)
 KERNEL(f_stride_of_three_at_most)
+KERNEL(f_none_before_padding)
+KERNEL(f_none_before_padding_but_one)
+KERNEL(f_channels_of_x_modulo)
+KERNEL(f_first_channel_from_four)
+KERNEL(f_output_channels_of_w_modulo)
+KERNEL(f_tap_by_channels)
+KERNEL(f_tap_by_channels_one_on)
+KERNEL(f_class_without_padding)
+KERNEL(f_class_of_next)
+KERNEL(f_dilation_of_stride_at_most)
+KERNEL(f_padding_below_stride)
+KERNEL(f_padding_modulo)
+KERNEL(f_margin_without_dilation)
+KERNEL(f_weights_of_another_channel)
+KERNEL(f_last_channel_of_few)
+KERNEL(f_last_channel_of_one)
 #endif

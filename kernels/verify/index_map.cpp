@@ -43,7 +43,7 @@ IndexMap::Read decoded(double v, const std::vector<int>& codes, int64_t count, c
     for (int64_t e = 0; e < count; e++)
       if (std::fabs(v / (times * codes[static_cast<size_t>(e)]) - 1) < 4e-4)
         return {static_cast<int32_t>(e), static_cast<float>(times)};
-  return {IndexMap::unclear, 0};
+  return {IndexMap::unclear, static_cast<float>(v)};
 }
 
 class Launcher {

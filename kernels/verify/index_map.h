@@ -18,8 +18,8 @@ namespace convscope {
 struct IndexMap {
   // Nothing reaches the output. No index is that far below 0: one that is not asked for may lie before its row.
   static constexpr int32_t none = std::numeric_limits<int32_t>::min();
-  // Not one input: several, or something else; times is NaN where the output is no number, and infinite where nothing
-  // was written.
+  // Not one input: several, or something else; times is what stands there, NaN where that is no number, and infinite
+  // where nothing was written.
   static constexpr int32_t unclear = none + 1;
   struct Read {
     int32_t at = none;  // flat index of x (of b for a bias)

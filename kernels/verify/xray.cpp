@@ -19,6 +19,7 @@
 #include "kernels/verify/xray_problems.h"
 #include "kernels/verify/xray_sizes.h"
 #include "kernels/verify/xray_tell.h"
+#include "kernels/verify/xray_whole.h"
 #include "kernels/verify/xray_words.h"
 
 namespace convscope {
@@ -49,30 +50,6 @@ std::string bias_fault(const Mapped& shown, const std::vector<Mapped>& all) {
   return shown.structure->biases.front();
 }
 
-// p: of which it is told; a term that is the definition's there comes last.
-void tell_program(Xray& x, std::vector<ProgramFault> faults, const ConvProblem& p) {
-  auto matters = [&](const ProgramFault& f) { return !same_with(p, f.text, f.right); };
-  std::stable_partition(faults.begin(), faults.end(), matters);
-  x.formula.clear(), x.right_formula.clear(), x.faults.clear();
-  std::vector<std::string> all_names;
-  for (const ProgramFault& f : faults)
-    for (const std::string& name : f.names)
-      if (std::find(all_names.begin(), all_names.end(), name) == all_names.end()) all_names.push_back(name);
-  const std::string names = all_names.empty() ? "" : " (" + joined(all_names) + ")";
-  const char* here = x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "";
-  std::string sentence;
-  for (const ProgramFault& f : faults) {
-    const char* next = sentence.empty() ? "" : "; ";
-    const bool none = f.text.empty();
-    x.formula += next + (none ? "nothing" : f.text), x.right_formula += next + f.right;
-    x.faults.push_back(f.what + (none ? " is missing" : " is wrong"));
-    sentence += none ? fmt::format("{}{} is missing: {} belongs there", next, f.what, f.right)
-                     : fmt::format("{}{} is wrong: it takes {}, where {} belongs{}", next, f.what, f.text, f.right,
-                                   matters(f) ? "" : " (without effect here, where both are one)");
-  }
-  x.sentence = here + sentence + names, x.faults.back() += names;
-}
-
 // In place of what the maps say of outputs that are not written, which knows less.
 void put_extent(std::vector<Mapped>& all, const ExtentFault& f) {
   if (f.too_many) return;
@@ -82,68 +59,10 @@ void put_extent(std::vector<Mapped>& all, const ExtentFault& f) {
         if (fault.find(" never written") != std::string::npos) fault = f.what, m.structure->sized = false;
 }
 
-// A bound that is not asked, or a grid that is too small, beside what the products say or in its place.
-void tell_extent(Xray& x, const ExtentFault& f, const ConvProblem& p) {
-  using enum Xray::Is;
-  const bool here = f.matters(p), told = std::find(x.faults.begin(), x.faults.end(), f.what) != x.faults.end();
-  if ((told && x.faults.size() == 1) || x.is == right || x.is == unclear || x.is == not_mapped ||
-      (x.is == right_here_only && here && !told)) {
-    x.is = here ? wrong : right_here_only;
-    x.faults = {f.what}, x.formula = f.formula, x.right_formula = f.right;
-    x.sentence = here ? f.what : "right here, but not in general: " + f.what;
-  } else if (!told) {
-    x.faults.push_back(f.what), x.sentence += "; " + f.what;
-  }
-}
+// by_program and by_rule: what is told gives every product of all maps.
+enum class Told { by_formula, by_program, by_rule, with_numbers, not_at_all };
 
-// Of maps in which nothing is: no formula says more of them. "" of others.
-std::string nothing_at_all(const std::vector<Mapped>& all) {
-  auto in_all = [&](auto is) {
-    return std::all_of(all.begin(), all.end(), [&](const Mapped& m) {
-      return !m.map.reads.empty() && std::all_of(m.map.reads.begin(), m.map.reads.end(), is);
-    });
-  };
-  if (in_all([](const IndexMap::Read& r) { return r.unwritten(); })) return "no output is ever written";
-  if (!in_all([](const IndexMap::Read& r) { return r.at == IndexMap::none; })) return "";
-  return "on small problems no product stays in any output: a loop is not entered, each product is left out by a test, "
-         "or something else is written in its place";
-}
-
-// Of maps in which the first sequence is right and the others have nothing, as where their rows are looked for behind
-// the end of x: many formulas of a channel give that as well. "" of others.
-std::string first_sequence_alone(const std::vector<Mapped>& all) {
-  bool several = false;
-  for (const Mapped& m : all) {
-    const ConvProblem& p = m.problem;
-    if (m.map.reads.empty() || m.map.out_length != p.out_length()) return "";
-    several |= p.batch > 1;
-    for (int64_t w = 0; w < p.w_elements(); w++)
-      for (int64_t o = 0; o < m.map.outputs(); o++) {
-        const int64_t j = o % m.map.out_length, co = o / m.map.out_length % p.out_channels,
-                      n = o / m.map.out_length / p.out_channels;
-        const IndexMap::Read& r = m.map.read(w, o);
-        if (r.at != (n ? int64_t{IndexMap::none} : flat_input(p, w, n, co, j)) || (r.at >= 0 && r.times != 1))
-          return "";
-      }
-  }
-  return several ? "only the first sequence has its products: those of the others' outputs take nothing that is in x"
-                 : "";
-}
-
-// What else may be wrong on all problems on which anything is, where no formula gives them all: positions that are
-// exchanged, or products that are missing from every sum, of which on one of the problems a formula may say something
-// as well. Nothing where it is not so.
-std::optional<RowFault> positions_or_sums(const std::vector<Mapped>& all, const Mapped& shown) {
-  std::vector<const IndexMap*> wrong{&shown.map};
-  for (const Mapped& m : all)
-    if (!m.right && &m != &shown) wrong.push_back(&m.map);
-  if (std::string positions = wrong_positions(wrong); !positions.empty()) return RowFault{positions};
-  for (const IndexMap* m : wrong)
-    if (wrong_sums(*m).what.empty()) return {};
-  return wrong_sums(shown.map);
-}
-
-enum class Told { by_formula, by_program, with_numbers, not_at_all };
+bool tell_sequences(Xray& x, const std::vector<Mapped>& all, const LengthFormula& lengths, const Activity& activity);
 
 // What the maps say together. another: the problem on which it does something else; "": none.
 Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& lengths, std::string& another,
@@ -187,13 +106,13 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
   if (nothing.empty()) nothing = first_sequence_alone(all);
   if (!nothing.empty() && shown->length.empty()) {
     x.formula.clear(), x.faults = {nothing};
-    x.sentence = (x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "") + nothing;
+    x.sentence = (x.is == Xray::Is::right_here_only ? right_here_but : "") + nothing;
     return Told::by_program;
   }
   if (const std::string& operation = shown->map.operation; !operation.empty()) {
     x.formula = fmt::format("Σ ({})", operation), x.right_formula = "Σ x·w";
     x.faults = {operation + " is summed where x·w belongs"};
-    x.sentence = (x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "") + x.faults.front();
+    x.sentence = (x.is == Xray::Is::right_here_only ? right_here_but : "") + x.faults.front();
     return Told::by_formula;
   }
   // Channels as they are taken on one problem alone are told of it only where nothing fits all of them.
@@ -205,10 +124,8 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
                         std::all_of(all.begin(), all.end(), [](const Mapped& m) { return m.structure.has_value(); });
   if (!alike || !all_told) {
     // One or two wrong operands or operators anywhere else, where lengths are right.
-    std::vector<const IndexMap*> maps_of_all;
-    for (const auto& m : all) maps_of_all.push_back(&m.map);
     const auto program =
-        shown->length.empty() ? program_faults(maps_of_all, activity, all_told) : std::vector<ProgramFault>{};
+        shown->length.empty() ? program_faults(maps_of(all), activity, all_told) : std::vector<ProgramFault>{};
     if (!program.empty()) {
       tell_program(x, program, all.front().problem);
       return Told::by_program;
@@ -225,16 +142,30 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
   if ((!shown->structure || !formula) && !shown->length.empty() && !lengths.fault.empty()) {
     // What it makes of an output of another length is one thing more.
     x.faults = {shown->length}, x.formula = lengths.text, x.right_formula = lengths.text.empty() ? "" : right_length();
-    x.sentence = (x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "") + shown->length;
+    x.sentence = (x.is == Xray::Is::right_here_only ? right_here_but : "") + shown->length;
     return Told::by_formula;
   }
   if (!shown->structure || !formula) {
     if (const auto other = positions_or_sums(all, *shown)) {
       x.faults = {other->what};
-      x.sentence = (x.is == Xray::Is::right_here_only ? "right here, but not in general: " : "") + other->what +
+      x.sentence = (x.is == Xray::Is::right_here_only ? right_here_but : "") + other->what +
                    (other->sized ? fmt::format(" (on {})", describe(shown->problem)) : "");
       return Told::by_formula;
     }
+  }
+  if (!all_told && shown->length.empty()) {
+    if (const auto rule = rule_of(maps_of(all))) {
+      x.faults = {rule->what}, x.formula = rule->formula, x.right_formula = rule->right_formula;
+      x.sentence = (x.is == Xray::Is::right_here_only ? right_here_but : "") + rule->what;
+      another.clear();
+      return Told::by_rule;
+    }
+    if (tell_sequences(x, all, lengths, activity)) {
+      another.clear();
+      return Told::by_rule;
+    }
+  }
+  if (!shown->structure || !formula) {
     if (x.is == Xray::Is::wrong) x.is = Xray::Is::unclear;
     x.sentence = "no formula of the kinds that are tried gives its products: " + x.example;
     if (x.is == Xray::Is::right_here_only)
@@ -269,7 +200,7 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
   std::string what =
       formula->right() ? faults : fmt::format("it takes {}, where {} belongs: {}", x.formula, right_index(), faults);
   if (faults.empty()) what = x.example;
-  if (x.is == Xray::Is::right_here_only) what = "right here, but not in general: " + what;
+  if (x.is == Xray::Is::right_here_only) what = right_here_but + what;
   if (shown->structure->sized) what += fmt::format(" (on {})", describe(shown->problem));
   if (!another.empty())
     what += fmt::format(" (but on {} something else, so that this may be another term's doing)", another);
@@ -277,11 +208,30 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
   return formula->fixed.any() ? Told::with_numbers : Told::by_formula;
 }
 
+// Of sequences that are wrong where others are right: what is wrong with them.
+bool tell_sequences(Xray& x, const std::vector<Mapped>& all, const LengthFormula& lengths, const Activity& activity) {
+  const auto apart = sequences_apart(all);
+  if (!apart) return false;
+  Xray with = x;
+  std::string another;
+  const Told told = conclude(with, apart->maps, lengths, another, activity);
+  // In a map of one sequence n is 0 and N is 1, whatever they are in the kernel.
+  const bool of_sequences = told == Told::by_program && with.formula.find_first_of("nN") != with.formula.npos;
+  if (told == Told::not_at_all || !another.empty() || of_sequences) return false;
+  const std::string which = apart->which + ": ";
+  const bool here = with.sentence.starts_with(right_here_but);
+  with.sentence.insert(here ? right_here_but.size() : 0, which);
+  for (std::string& fault : with.faults) fault = which + fault;
+  with.example = x.example, x = with;
+  return true;
+}
+
 // What is told of small problems is said of them alone where it does not hold for long rows and for many channels as
 // well, with what is seen there.
 void hold_against_larger(Xray& x, Told told, const Xray& before, const std::vector<Mapped>& mapped,
                          const LengthFormula& lengths, Device& device, const KernelDefinition& kernel,
                          const ConvProblem& p, const std::function<bool()>& over, Activity& activity) {
+  const bool whole = told == Told::by_program || told == Told::by_rule;
   std::vector<Mapped> all = mapped;
   for (const auto& [kind, q] : larger_problems(kernel, p)) {
     if (over()) return;
@@ -312,18 +262,18 @@ void hold_against_larger(Xray& x, Told told, const Xray& before, const std::vect
       // Of layouts, channels and factors a formula says nothing; on one channel all are alike, and other numbers of
       // them, as asked, have other words.
       const bool alike =
-          kind == LargerProblem::one_channel || kind == LargerProblem::as_asked || told == Told::by_program ||
-          !one->structure || one->structure->sized ||
+          kind == LargerProblem::one_channel || kind == LargerProblem::as_asked || whole || !one->structure ||
+          one->structure->sized ||
           any_of_small([&](const Mapped& m) { return m.structure && m.structure->faults == one->structure->faults; });
       const bool has_structure = one->structure.has_value();
       all.push_back(std::move(*one));
       Xray with = before;
       std::string another;
       const Told now = conclude(with, all, lengths, another, activity);
-      all.pop_back();
-      holds = alike && now == told && another != describe(q) && (has_structure || told == Told::by_program);
+      holds = alike && now == told && another != describe(q) && (has_structure || whole);
+      if (!holds || told != Told::by_rule) all.pop_back();  // the next one is to tell no less
       // Of several that small problems cannot tell apart, the one that is so here as well.
-      if (holds && told == Told::by_program && with.sentence != x.sentence) with.launches = x.launches, x = with;
+      if (holds && whole && with.sentence != x.sentence) with.launches = x.launches, x = with;
     }
     if (holds) continue;
     const std::string seen = left.empty() ? deviation : left;
@@ -340,6 +290,40 @@ void hold_against_larger(Xray& x, Told told, const Xray& before, const std::vect
   }
 }
 
+// A tile is longer than small problems are: what a rule says of others may be seen of the asked one on a long row.
+void look_at_long_rows(Xray& x, const Xray& before, std::vector<Mapped> all, const LengthFormula& lengths,
+                       Device& device, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity) {
+  for (const auto& [kind, q] : larger_problems(kernel, p)) {
+    if (kind != LargerProblem::row && kind != LargerProblem::one_channel) continue;
+    auto one = maybe_mapped_on(device, kernel, q, activity);
+    if (!one || one->right) continue;
+    const XrayProblem at{q, one->structure ? XrayProblem::Is::wrong : XrayProblem::Is::unclear,
+                         one->structure ? "" : one->deviation};
+    x.launches += one->map.launches;
+    all.insert(all.begin(), std::move(*one));
+    Xray with = before;
+    std::string another;
+    if (conclude(with, all, lengths, another, activity) == Told::by_rule) {
+      with.launches = x.launches, with.problems.insert(with.problems.begin(), at), x = with;
+      return;
+    }
+    all.erase(all.begin());
+  }
+}
+
+// Of a kernel that is wrong where sizes are large: what rule gives all maps, on problems that are larger than the
+// smallest as well, which many rules give. "" where none does, or no larger one is wrong.
+std::string rule_of_larger(std::vector<const IndexMap*> maps, Device& device, const KernelDefinition& kernel,
+                           const ConvProblem& p, Activity& activity) {
+  std::vector<Mapped> larger;
+  for (const auto& [kind, q] : larger_problems(kernel, p))
+    if (auto one = maybe_mapped_on(device, kernel, q, activity); one && !one->right) larger.push_back(std::move(*one));
+  if (larger.empty()) return "";
+  for (const Mapped& m : larger) maps.push_back(&m.map);
+  const auto rule = rule_of(maps);
+  return rule ? rule->what : "";
+}
+
 // Sizes with which it is wrong where it is right with its own: beside what the products say of numbers in it, or in the
 // place of what they do not explain.
 void tell_fixed(Xray& x, const FixedSizes& fixed, Told told) {
@@ -347,9 +331,7 @@ void tell_fixed(Xray& x, const FixedSizes& fixed, Told told) {
   const bool beside = told == Told::with_numbers && x.is != Xray::Is::right;
   if (!beside) x.faults.clear(), x.formula.clear(), x.right_formula.clear(), x.example.clear();
   const std::string words = words_of_sizes(fixed.faults);
-  x.sentence = beside             ? x.sentence + "; " + words
-               : fixed.wrong_here ? words
-                                  : "right here, but not in general: " + words;
+  x.sentence = beside ? x.sentence + "; " + words : fixed.wrong_here ? words : right_here_but + words;
   x.faults.insert(x.faults.end(), fixed.faults.begin(), fixed.faults.end());
   x.fixed.insert(x.fixed.end(), fixed.parameters.begin(), fixed.parameters.end());
   x.is = fixed.wrong_here ? Xray::Is::wrong : Xray::Is::right_here_only, x.without_effect = false;
@@ -477,6 +459,9 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     if (told != Told::not_at_all && !no_map && x.is == Xray::Is::wrong && begins(larger_ones))
       hold_against_larger(
           x, told, before, mapped, lengths, device, kernel, p, [&] { return spent() > limits.seconds; }, activity);
+    if (told == Told::by_rule && !no_map && x.is == Xray::Is::right_here_only && begins(larger_ones))
+      look_at_long_rows(x, before, mapped, lengths, device, kernel, p, activity);
+    if (told == Told::by_rule) told = Told::by_formula;  // no size is left to be told
   }
   if (told != Told::not_at_all && !extent && !device.is_emulator() && tell_race(x, kernel, p, activity))
     told = Told::by_formula;
@@ -493,7 +478,7 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
     if (!why.empty()) {
       const bool here = x.is != Xray::Is::right_here_only;
       x.is = here ? Xray::Is::wrong : Xray::Is::right_here_only, x.faults = {why}, told = Told::by_formula;
-      x.sentence = (here ? "" : "right here, but not in general: ") + why;
+      x.sentence = (here ? "" : right_here_but) + why;
     }
   }
   for (auto& fault : x.faults) {
@@ -533,10 +518,11 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
       if (seen.what.starts_with("the last outputs in memory "))
         if (const std::string more = outputs_left_on(device, kernel, p, activity); !more.empty()) seen.what = more;
       // What it takes there may be one operand that is another only where sizes are as they are there.
-      std::vector<const IndexMap*> maps;
-      for (const auto& m : mapped) maps.push_back(&m.map);
+      std::vector<const IndexMap*> maps = maps_of(mapped);
       if (fault->odd) maps.push_back(&*fault->odd);
       const auto program = fault->odd ? program_faults(maps, activity, false) : std::vector<ProgramFault>{};
+      if (program.empty() && fault->odd)
+        if (const std::string rule = rule_of_larger(maps, device, kernel, p, activity); !rule.empty()) seen.what = rule;
       if (program.empty())
         tell_sizes(x, seen);
       else

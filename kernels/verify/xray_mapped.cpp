@@ -23,13 +23,22 @@ std::string length_fault(const IndexMap& m) {
 
 }  // namespace
 
-Mapped mapped_on(Device& device, const KernelDefinition& kernel, const ConvProblem& q, Activity& activity) {
-  IndexMap m = index_map(device, kernel, q, activity);
-  Mapped one{q, false, m.outputs() ? structure_of(m) : std::nullopt, first_deviation(m), length_fault(m)};
+Mapped mapped_of(IndexMap m) {
+  Mapped one{m.problem, false, m.outputs() ? structure_of(m) : std::nullopt, first_deviation(m), length_fault(m)};
   one.map = std::move(m);
   if (one.deviation.empty()) one.deviation = one.length;
   one.right = one.deviation.empty();
   return one;
+}
+
+std::vector<const IndexMap*> maps_of(const std::vector<Mapped>& all) {
+  std::vector<const IndexMap*> maps;
+  for (const Mapped& m : all) maps.push_back(&m.map);
+  return maps;
+}
+
+Mapped mapped_on(Device& device, const KernelDefinition& kernel, const ConvProblem& q, Activity& activity) {
+  return mapped_of(index_map(device, kernel, q, activity));
 }
 
 std::optional<Mapped> maybe_mapped_on(Device& device, const KernelDefinition& kernel, const ConvProblem& q,

@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kernels/verify/index_channels.h"
 
@@ -14,6 +15,8 @@ struct Mapped {
   std::string deviation, length;  // what is wrong, where it is
   IndexMap map = {};
 };
+Mapped mapped_of(IndexMap m);
+std::vector<const IndexMap*> maps_of(const std::vector<Mapped>& all);
 // Errors: as those of index_map().
 Mapped mapped_on(Device& device, const KernelDefinition& kernel, const ConvProblem& q, Activity& activity);
 // Nothing where the kernel does not take it, or fails. Errors: Cancelled; DeviceError when the device cannot be used

@@ -1,5 +1,6 @@
 #include "kernels/verify/xray_tell.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <optional>
 #include <stdexcept>
@@ -24,6 +25,42 @@ std::optional<std::string> wrong_shape_of(const KernelDefinition& kernel, const 
 }
 
 }  // namespace
+
+void tell_program(Xray& x, std::vector<ProgramFault> faults, const ConvProblem& p) {
+  auto matters = [&](const ProgramFault& f) { return !same_with(p, f.text, f.right); };
+  std::stable_partition(faults.begin(), faults.end(), matters);
+  x.formula.clear(), x.right_formula.clear(), x.faults.clear();
+  std::vector<std::string> all_names;
+  for (const ProgramFault& f : faults)
+    for (const std::string& name : f.names)
+      if (std::find(all_names.begin(), all_names.end(), name) == all_names.end()) all_names.push_back(name);
+  const std::string names = all_names.empty() ? "" : " (" + joined(all_names) + ")";
+  const std::string here = x.is == Xray::Is::right_here_only ? right_here_but : "";
+  std::string sentence;
+  for (const ProgramFault& f : faults) {
+    const char* next = sentence.empty() ? "" : "; ";
+    const bool none = f.text.empty();
+    x.formula += next + (none ? "nothing" : f.text), x.right_formula += next + f.right;
+    x.faults.push_back(f.what + (none ? " is missing" : " is wrong"));
+    sentence += none ? fmt::format("{}{} is missing: {} belongs there", next, f.what, f.right)
+                     : fmt::format("{}{} is wrong: it takes {}, where {} belongs{}", next, f.what, f.text, f.right,
+                                   matters(f) ? "" : " (without effect here, where both are one)");
+  }
+  x.sentence = here + sentence + names, x.faults.back() += names;
+}
+
+void tell_extent(Xray& x, const ExtentFault& f, const ConvProblem& p) {
+  using enum Xray::Is;
+  const bool here = f.matters(p), told = std::find(x.faults.begin(), x.faults.end(), f.what) != x.faults.end();
+  if ((told && x.faults.size() == 1) || x.is == right || x.is == unclear || x.is == not_mapped ||
+      (x.is == right_here_only && here && !told)) {
+    x.is = here ? wrong : right_here_only;
+    x.faults = {f.what}, x.formula = f.formula, x.right_formula = f.right;
+    x.sentence = here ? f.what : right_here_but + f.what;
+  } else if (!told) {
+    x.faults.push_back(f.what), x.sentence += "; " + f.what;
+  }
+}
 
 void tell_sizes(Xray& x, const SizeFault& fault) {
   const std::string elsewhere = x.without_effect ? fmt::format("; with other values {}", joined(x.faults)) : "";
@@ -55,7 +92,7 @@ bool tell_shape(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
     const bool here = &at == &x.problems.front() && (!own || !own->empty());
     x.is = here ? Xray::Is::wrong : Xray::Is::right_here_only;
     x.faults = {here && own ? *own : fmt::format("{} (on {})", at.why, describe(at.problem))};
-    x.sentence = (here ? "" : "right here, but not in general: ") + x.faults.front();
+    x.sentence = (here ? "" : right_here_but) + x.faults.front();
     return true;
   }
   return false;
@@ -74,7 +111,7 @@ bool tell_doubt(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
     const std::string here = doubt(p);
     x.is = here.empty() ? Xray::Is::right_here_only : Xray::Is::wrong;
     x.faults = {here.empty() ? fmt::format("{} (on {})", doubt(at.problem), describe(at.problem)) : here};
-    x.sentence = (here.empty() ? "right here, but not in general: " : "") + x.faults.front();
+    x.sentence = (here.empty() ? right_here_but : "") + x.faults.front();
     return true;
   }
   return false;
@@ -86,7 +123,7 @@ bool tell_race(Xray& x, const KernelDefinition& kernel, const ConvProblem& p, Ac
   const std::string race = find_races_of_piece(kernel, p, activity).race;
   if (race.empty()) return false;
   x.faults = {threads_race + race};
-  x.sentence = (x.is == Xray::Is::wrong ? "" : "right here, but not in general: ") + x.faults.front();
+  x.sentence = (x.is == Xray::Is::wrong ? "" : right_here_but) + x.faults.front();
   x.formula.clear(), x.right_formula.clear(), x.fixed.clear();
   return true;
 }

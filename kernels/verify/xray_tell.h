@@ -1,11 +1,25 @@
-// What the x-ray tells where products say nothing: of sizes, of an output's shape, of what the host code does (private
-// to xray).
+// How the x-ray tells what a program or a bound says, and what it tells where products say nothing: of sizes, of an
+// output's shape, of what the host code does (private to xray).
 #pragma once
+#include <string>
+#include <vector>
+
 #include "kernels/runtime/device.h"
+#include "kernels/verify/index_program.h"
 #include "kernels/verify/xray.h"
+#include "kernels/verify/xray_extents.h"
 #include "kernels/verify/xray_sizes.h"
 
 namespace convscope {
+
+// Begins what is told of other problems than the asked one.
+inline const std::string right_here_but = "right here, but not in general: ";
+
+// p: of which it is told; a term that is the definition's there comes last.
+void tell_program(Xray& x, std::vector<ProgramFault> faults, const ConvProblem& p);
+
+// A bound that is not asked, or a grid that is too small, beside what the products say or in its place.
+void tell_extent(Xray& x, const ExtentFault& f, const ConvProblem& p);
 
 // What is wrong although the products of small problems are right.
 void tell_sizes(Xray& x, const SizeFault& fault);

@@ -6,6 +6,9 @@
 
 namespace convscope {
 
+// PyTorch builds its extensions, and those of Python files, with --expt-relaxed-constexpr.
+bool is_of_pytorch(const std::string& cuda, const std::string& file);
+
 // Functions of the host that are called, exceptions, containers of the standard library, initial values of shared
 // memory and two types of one dynamic shared array. cuda: without what is not CUDA, with its lines. one_unit:
 // false where it is several texts that are compiled each by itself: names of one are not the other's. Errors:

@@ -33,6 +33,11 @@ TEST_F(DeviceRulesCli, WhatAGpuHasNoCodeForIsRefused) {
               "rules.cu:18: tap_of() is a function of the host, and device code calls it", true},
         Fault{"template <class T> T tap_of(T j, T p) { return j + p; }", "", "rules.cu:18: tap_of() is a function",
               true},
+        Fault{"constexpr int tap_of(int j, int p) { return j + p; }", "",
+              "rules.cu:18: tap_of() is a constexpr function of the host, and device code calls it with p, which is "
+              "known "
+              "only there: nvcc refuses that without --expt-relaxed-constexpr. Make it __host__ __device__",
+              true},
         Fault{"", "  if (s < 0) throw 1;", "rules.cu:15: device code has no exceptions"},
         Fault{"#include <vector>", "  std::vector<float> own(K);", "rules.cu:15: std::vector is the host's"},
         Fault{"", "  __shared__ float one = 1;", "rules.cu:15: __shared__ memory has no initial value"},
@@ -55,9 +60,11 @@ TEST_F(DeviceRulesCli, WhatAGpuHasNoCodeForIsRefused) {
 TEST_F(DeviceRulesCli, WhatNvccTakesIsRun) {
   auto r = run(Words{"run", with("#include <vector>\n#define BOTH __host__ __device__\n"
                                  "constexpr int twice(int a) { return a * 2; }\n"
+                                 "constexpr __host__ __device__ int once(int a) { return a; }\n"
                                  "BOTH inline int same(int a) { return a; }\n"
                                  "__device__ int tap_of(int j, int p);\n"
-                                 "__device__ int tap_of(int j, int p) { return twice(same(j + p)) / 2; }\n"
+                                 "__device__ int tap_of(int j, int p) { constexpr int four = twice(2); "
+                                 "return once(same(j + p)) * four / 4; }\n"
                                  "inline int one_of(int n) { std::vector<int> all(n); int sizes[n]; sizes[0] = 1;\n"
                                  "  if (n < 0) throw 1;\n  return sizes[0] + static_cast<int>(all.size()); }\n"
                                  "struct Pair { int one_of; };\n"

@@ -151,7 +151,7 @@ MadeForGpu bring_device_code(const KernelDefinition& kernel, const std::string& 
   Fingerprint print;
   print.add_headers();
   std::vector<std::string> flags = nvcc_flags();
-  if (is_of_pytorch(kernel.text(), kernel.file())) flags.emplace_back("--expt-relaxed-constexpr");
+  if (relaxes_constexpr(kernel.text(), kernel.file())) flags.emplace_back("--expt-relaxed-constexpr");
   print.add(flags), print.add(exact);
   print.add_compiler(compiler), print.add(source);
   const std::string key = print.text();

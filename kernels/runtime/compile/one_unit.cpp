@@ -55,9 +55,11 @@ std::string without_doubles(const std::string& text, const std::string& before) 
   for (Definition& d : definitions_in(before)) known.insert(std::move(d.text));
   std::string out = text;
   if (known.empty()) return out;
-  for (const Definition& d : definitions_in(text))
-    for (size_t i = d.from; known.contains(d.text) && i < d.to; i++)
+  for (const Definition& d : definitions_in(text)) {
+    if (!known.erase(d.text)) continue;  // what stands in one of them twice is wrong there
+    for (size_t i = d.from; i < d.to; i++)
       if (out[i] != '\n') out[i] = ' ';
+  }
   return out;
 }
 

@@ -159,7 +159,7 @@ PythonValue all_pairs(const PythonArguments& a) {
 }  // namespace
 
 std::optional<PythonValue> walking_function(const std::string& name, const PythonArguments& a) {
-  if (name == "dict") {
+  if (name == "dict" || name == "collections.OrderedDict" || name == "torch.nn.ModuleDict") {
     const PythonObjectPointer made = made_names();
     if (!a.by_place.empty()) put_all(*made, a.by_place.front());
     for (const auto& [known_as, v] : a.by_name) put_at(*made, {known_as}, v);

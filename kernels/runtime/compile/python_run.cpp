@@ -67,7 +67,7 @@ class Module : PythonWalk {
       const PythonParameter& p = init.parameters[i];
       if (p.stars == 2)  // as nn.ConvTranspose1d is made
         for (const char* name : of_a_layer)
-          if (takes_bias_ = true; !a.by_name.contains(name))
+          if (takes_bias_ = true; !a.by_name.contains(name) && !is_left_out(name))
             a.by_name[name] = *number_of_layer(p_, name), asked_.push_back(name);
       if (p.stars) continue;
       if (auto v = number_of_layer(p_, p.name))
@@ -77,6 +77,11 @@ class Module : PythonWalk {
             "its module is made with `{}`, of which its name does not tell what it is. {}", p.name, instead));
     }
     return a;
+  }
+  // What nobody writes who has no need of it, and not every layer takes.
+  bool is_left_out(std::string_view name) const {
+    return (name == "groups" && p_.groups == 1) || (name == "output_padding" && p_.output_padding == 0) ||
+           (name == "dilation" && p_.dilation == 1);
   }
   PythonArguments of_the_call(const Statement& forward) {
     PythonArguments a;
@@ -146,7 +151,7 @@ class Module : PythonWalk {
   Value attribute(const Value& of, const std::string& name) override {
     if (auto t = tensor_in(of)) return stays(tensor_attribute(*t, name));
     const PythonObjectPointer o = object_in(of);
-    if (!o) throw NotFollowed{};
+    if (!o || o->kind == Object::unknown) throw NotFollowed{};
     if (auto own = o->attributes.find(name); own != o->attributes.end()) return own->second;
     if (functions_.contains(name) && o->kind != Object::instance) return host_function(name);
     switch (o->kind) {
@@ -394,9 +399,14 @@ class Module : PythonWalk {
   static bool only_says(const std::string& path) {
     return path == "print" || path.starts_with("logging.logger.") || path.starts_with("warnings.warn");
   }
+  // What may change something: not what only looks.
   static bool calls_something(const Expression& e) {
+    static const std::set<std::string> looks = {"tuple", "list", "len",    "str", "repr",  "int",  "float", "type",
+                                                "round", "size", "stride", "dim", "numel", "item", "mean",  "std",
+                                                "max",   "min",  "sum",    "abs", "norm",  "join", "format"};
     auto in = [](auto& self, const Expression& part) -> bool {
-      if (part.kind == Expression::call || part.kind == Expression::naming) return true;
+      if (part.kind == Expression::call && !looks.contains(part.parts.front().word)) return true;
+      if (part.kind == Expression::naming) return true;
       return std::any_of(part.parts.begin(), part.parts.end(), [&](const auto& inner) { return self(self, inner); });
     };
     return std::any_of(e.parts.begin() + 1, e.parts.end(), [&](const auto& part) { return in(in, part); }) ||

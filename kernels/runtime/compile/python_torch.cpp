@@ -314,8 +314,14 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
     return python_list(std::move(all));
   }
   if (path == "str" && device_in(one())) return {std::string(device_in(one()) == kCPU ? "cpu" : "cuda:0")};
-  if (path == "str") return {text_of(one())};
-  if (path == "repr") return {text_of(one(), "!r")};
+  if (path == "str" || path == "repr") {
+    const PythonValue v = one();
+    try {
+      return {text_of(v, path == "repr" ? "!r" : "")};
+    } catch (const NotFollowed&) {
+      return unknown_text();
+    }
+  }
   if (path == "torch.nn.ModuleList")
     return python_list(a.by_place.empty() ? PythonValue::List{} : elements_walked(one()));
   if (path == "print" || path == "id") return {};

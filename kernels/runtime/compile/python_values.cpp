@@ -122,10 +122,20 @@ bool truth_of(const PythonValue& v) {
   if (auto list = list_in(v)) return !list->empty();
   if (auto names = names_in(v)) return !names->entries.empty();
   if (tensor_in(v)) throw NotFollowed{};  // its values are not known
+  if (const auto o = object_in(v); o && o->kind == PythonObject::unknown) throw NotFollowed{};
   return true;
 }
 
+PythonValue unknown_text() {
+  auto o = std::make_shared<PythonObject>();
+  o->kind = PythonObject::unknown;
+  return {o};
+}
+
 bool same_values(const PythonValue& a, const PythonValue& b) {
+  if (is_none(a) || is_none(b)) return is_none(a) && is_none(b);
+  for (const PythonValue& v : {a, b})
+    if (const auto o = object_in(v); o && o->kind == PythonObject::unknown) throw NotFollowed{};
   if (is_number(a) && is_number(b)) return real_number(a) == real_number(b);
   if (auto list = list_in(a), other = list_in(b); list && other)
     return std::equal(list->begin(), list->end(), other->begin(), other->end(), same_values);

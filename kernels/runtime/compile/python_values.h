@@ -28,6 +28,7 @@ struct PythonObject {
     names,     // **kwargs, {…}
     partial,   // functools.partial: `func` as attribute, its arguments as elements and entries
     sequence,  // nn.Sequential, nn.Identity
+    unknown,   // a text whose words are not known: it may be kept, and not asked about
     tuples     // collections.namedtuple: its fields as entries, `sizes` how many of them have no default
   } kind = path;
   std::string name;                                            // of a path, a host function
@@ -53,6 +54,7 @@ inline PythonValue python_path(std::string name) {
   o->name = std::move(name);
   return {o};
 }
+PythonValue unknown_text();
 inline PythonObjectPointer object_in(const PythonValue& v) {
   auto o = std::get_if<PythonObjectPointer>(&v.is);
   return o ? *o : nullptr;

@@ -145,9 +145,21 @@ void PythonWalk::walk_through(const Expression& e, Locals& l, Value::List& all) 
 // f"…"
 PythonWalk::Value PythonWalk::formatted(const Expression& e, Locals& l) {
   std::string all;
-  for (const Expression& piece : e.parts)
-    all += piece.kind == Expression::text ? piece.word : text_of(value_of(piece.parts[0], l), piece.word);
-  return {all};
+  bool known = true;
+  for (const Expression& piece : e.parts) {
+    if (piece.kind == Expression::text) {
+      all += piece.word;
+      continue;
+    }
+    if (piece.parts[0].kind == Expression::nothing) throw NotFollowed{};
+    const Value v = value_of(piece.parts[0], l);
+    try {
+      all += text_of(v, piece.word);
+    } catch (const NotFollowed&) {
+      known = false;
+    }
+  }
+  return known ? Value{all} : unknown_text();
 }
 PythonWalk::Value PythonWalk::subscript(const Expression& e, Locals& l) {
   const Value of = value_of(e.parts[0], l);

@@ -98,12 +98,12 @@ TEST_F(PythonMoreCli, WhatIsNotKnownOrNotEqualIsRefused) {
   std::string said = said_of(
       changed_text(in_many_ways, "  return (L - 1) * s - 2 * p + d", "  return (L - 1) * s - p - p + d", "a.py"),
       run_it);
-  EXPECT_TRUE(holds(said, "a.py:21:23: error: redefinition of")) << said;
+  EXPECT_TRUE(holds(said, "a.py:22:23: error: redefinition of")) << said;
   // Nor is a function twice in one.
   said = said_of(changed_text(in_many_ways, "struct Numbers {{ int64_t s, p, d; }};",
                               "struct Numbers {{ int64_t s, p, d; }};\nstruct Numbers {{ int64_t s, p, d; }};", "b.py"),
                  run_it);
-  EXPECT_TRUE(holds(said, "b.py:25:8: error: redefinition of")) << said;
+  EXPECT_TRUE(holds(said, "b.py:26:8: error: redefinition of")) << said;
   said = said_of(changed_text(in_many_ways, "{BLOCK // 2}", "{BLOCK // math.prod([2])}", "c.py"), run_it);
   EXPECT_TRUE(holds(said,
                     "has {BLOCK // math.prod([2])} in its CUDA source, a string that is formatted: its value is "
